@@ -37,7 +37,7 @@ test: ## everything that must pass: all packages, the short form of every slow s
 	GO="$(GO)" testenv/test.sh
 	cd tools && $(GO) test ./...
 	cd testenv/oracle && $(GO) test ./...
-	cd testenv/board && $(GO) test ./...
+	cd testenv/dashboard && $(GO) test ./...
 	cd testenv/referee && $(GO) test -short ./...
 	cd testenv/upstream && $(GO) test ./...
 	cd testenv/upstream/e2e && $(GO) test ./...
@@ -45,7 +45,7 @@ test: ## everything that must pass: all packages, the short form of every slow s
 
 race: ## all packages under the race detector (needs a C compiler; about an hour on two cores); RACE="./shared/..." picks some
 	CGO_ENABLED=1 $(GO) test -race -p 2 -timeout 120m $(or $(RACE),./...)
-	$(if $(RACE),,@for module in tools infra/cdk testenv/oracle testenv/board testenv/upstream testenv/upstream/e2e; do \
+	$(if $(RACE),,@for module in tools infra/cdk testenv/oracle testenv/dashboard testenv/upstream testenv/upstream/e2e; do \
 		(cd $$module && CGO_ENABLED=1 $(GO) test -race -short ./...) || exit 1; done)
 
 timed: ## tests that measure by the wall clock, and fail over it: on a machine that does nothing else
@@ -175,7 +175,7 @@ vuln: ## vulnerabilities the shipped programs can reach; where the database (GOV
 generated: ## regenerate CRDs, deep copies, the built-in catalogue and docs/reference; fails where that changes anything
 	$(GO) generate ./shared/api/... ./cmd/...
 	$(GO) run ./testenv/referencedoc docs/reference
-	@git diff --exit-code -- shared/api cmd/joiner/catalogue infra/chart/files docs/reference || { echo "generated files differ from what is committed; commit them"; exit 1; }
+	@git diff --exit-code -- shared/api cmd/joiner/catalogfile infra/chart/files docs/reference || { echo "generated files differ from what is committed; commit them"; exit 1; }
 
 console: $(CONSOLE)/node_modules ## build the page of `joiner console` into what is embedded (needs npm)
 	cd $(CONSOLE) && npm run --silent check && npm run --silent build
@@ -191,12 +191,12 @@ browser: ## install what console-test takes: Playwright and axe (npm) and, as ro
 
 console-bench: browser ## how soon the page shows 5,000 nodes, and how long frames take while they change; means something on a quiet machine
 	@mkdir -p $(BIN)
-	$(GO) build -o $(BIN)/town ./testenv/console/town/serve
+	$(GO) build -o $(BIN)/town ./testenv/console/testcluster/serve
 	$(BROWSER)/with-town.sh $(BIN)/town -nodes 5000 -story=false -shuffle 100 -- node $(BROWSER)/frames.mjs
 
 console-shots: browser ## pictures of the page at 50 and 5,000 nodes into dist/console; those of the pages are of them, reduced to 96 colours
 	@mkdir -p $(BIN) $(DIST)/console
-	$(GO) build -o $(BIN)/town ./testenv/console/town/serve
+	$(GO) build -o $(BIN)/town ./testenv/console/testcluster/serve
 	$(BROWSER)/with-town.sh $(BIN)/town -nodes 50 -- $(BROWSER)/with-town.sh $(BIN)/town -nodes 5000 -story=false -- node $(BROWSER)/shots.mjs $(DIST)/console
 
 docs: ## build the site of docs into dist/docs (a few seconds); broken links fail; mkdocs-material (PyPI) and Mermaid (npm) are installed into .cache the first time

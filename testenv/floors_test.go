@@ -26,26 +26,26 @@ type floor struct {
 	clock   bool     // may read the clock
 }
 
-var words = []string{"shared/model", "shared/fault", "shared/wire"}
-var sums = []string{"shared/core/resource", "shared/core/requirement", "shared/core/topology", "shared/core/volume", "shared/core/kubelet", "shared/core/offer", "shared/core/allowance", "shared/core/turn"}
-var decisions = []string{"shared/core/pack", "shared/core/headroom", "shared/core/reclaim", "shared/core/replay", "shared/core/drain", "shared/core/lifecycle", "shared/core/admit", "shared/core/image", "shared/core/userdata", "shared/core/explain"}
+var typeFolders = []string{"shared/model", "shared/fault", "shared/wire"}
+var primitiveFolders = []string{"shared/core/resource", "shared/core/requirement", "shared/core/topology", "shared/core/volume", "shared/core/kubelet", "shared/core/offering", "shared/core/allowance", "shared/core/fairshare"}
+var decisionFolders = []string{"shared/core/pack", "shared/core/headroom", "shared/core/disruption", "shared/core/replay", "shared/core/drain", "shared/core/lifecycle", "shared/core/admit", "shared/core/image", "shared/core/userdata", "shared/core/explain"}
 var effects = []string{"context", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog", "os", "os/exec", "net", "net/http", "sync", "syscall"}
 
 var floors = []floor{
-	{name: "words", folders: slashed(words), ours: words, banned: effects, pure: true},
+	{name: "words", folders: slashed(typeFolders), ours: typeFolders, banned: effects, pure: true},
 	{name: "words", folders: []string{"shared/api/"}, ours: []string{"shared/api"}, foreign: []string{"k8s.io/apimachinery", "k8s.io/api/"}, clock: true},
-	{name: "sums", folders: []string{"shared/core/kubelet/"}, ours: words, foreign: []string{"github.com/google/cel-go"}, banned: effects, pure: true},
-	{name: "sums", folders: slashed(sums), ours: join(words, sums), banned: effects, pure: true},
-	{name: "decisions", folders: []string{"shared/core/reclaim/"}, ours: join(words, sums, []string{"shared/core/pack"}), foreign: []string{"github.com/robfig/cron/v3"}, banned: effects, pure: true},
-	{name: "decisions", folders: []string{"shared/core/explain/"}, ours: join(words, sums, []string{"shared/core/pack", "shared/core/reclaim"}), banned: effects, pure: true},
-	{name: "decisions", folders: []string{"shared/core/replay/"}, ours: join(words, sums, []string{"shared/core/pack", "shared/core/headroom", "shared/core/reclaim"}), banned: effects, pure: true},
-	{name: "decisions", folders: []string{"shared/core/admit/"}, ours: join(words, sums, []string{"shared/core/reclaim"}), banned: effects, pure: true},
-	{name: "decisions", folders: []string{"shared/core/userdata/"}, ours: join(words, sums), foreign: []string{"github.com/pelletier/go-toml/v2", "sigs.k8s.io/yaml"}, banned: effects, pure: true},
-	{name: "decisions", folders: []string{"shared/core/"}, ours: join(words, sums), banned: effects, pure: true},
-	{name: "work", folders: []string{"shared/work/"}, ours: words, banned: []string{"math/rand", "math/rand/v2", "crypto/rand", "log", "os", "net/http"}},
-	{name: "flows", folders: []string{"shared/flow/"}, ours: join(words, sums, decisions, []string{"shared/work"}), banned: []string{"math/rand", "math/rand/v2", "crypto/rand", "log", "os", "net/http"}},
-	{name: "adapters", folders: []string{"shared/adapter/"}, ours: join(words, []string{"shared/api"}), foreign: []string{"*"}, clock: true},
-	{name: "boot", folders: []string{"shared/boot/"}, ours: join(words, []string{"shared/work"}), foreign: []string{"*"}, clock: true},
+	{name: "sums", folders: []string{"shared/core/kubelet/"}, ours: typeFolders, foreign: []string{"github.com/google/cel-go"}, banned: effects, pure: true},
+	{name: "sums", folders: slashed(primitiveFolders), ours: join(typeFolders, primitiveFolders), banned: effects, pure: true},
+	{name: "decisions", folders: []string{"shared/core/disruption/"}, ours: join(typeFolders, primitiveFolders, []string{"shared/core/pack"}), foreign: []string{"github.com/robfig/cron/v3"}, banned: effects, pure: true},
+	{name: "decisions", folders: []string{"shared/core/explain/"}, ours: join(typeFolders, primitiveFolders, []string{"shared/core/pack", "shared/core/disruption"}), banned: effects, pure: true},
+	{name: "decisions", folders: []string{"shared/core/replay/"}, ours: join(typeFolders, primitiveFolders, []string{"shared/core/pack", "shared/core/headroom", "shared/core/disruption"}), banned: effects, pure: true},
+	{name: "decisions", folders: []string{"shared/core/admit/"}, ours: join(typeFolders, primitiveFolders, []string{"shared/core/disruption"}), banned: effects, pure: true},
+	{name: "decisions", folders: []string{"shared/core/userdata/"}, ours: join(typeFolders, primitiveFolders), foreign: []string{"github.com/pelletier/go-toml/v2", "sigs.k8s.io/yaml"}, banned: effects, pure: true},
+	{name: "decisions", folders: []string{"shared/core/"}, ours: join(typeFolders, primitiveFolders), banned: effects, pure: true},
+	{name: "work", folders: []string{"shared/work/"}, ours: typeFolders, banned: []string{"math/rand", "math/rand/v2", "crypto/rand", "log", "os", "net/http"}},
+	{name: "flows", folders: []string{"shared/flow/"}, ours: join(typeFolders, primitiveFolders, decisionFolders, []string{"shared/work"}), banned: []string{"math/rand", "math/rand/v2", "crypto/rand", "log", "os", "net/http"}},
+	{name: "adapters", folders: []string{"shared/adapter/"}, ours: join(typeFolders, []string{"shared/api"}), foreign: []string{"*"}, clock: true},
+	{name: "boot", folders: []string{"shared/boot/"}, ours: join(typeFolders, []string{"shared/work"}), foreign: []string{"*"}, clock: true},
 	{name: "programs", folders: []string{"functions/", "cmd/"}, ours: []string{"shared"}, foreign: []string{"*"}, clock: true},
 }
 
@@ -249,9 +249,9 @@ func TestFloorsRefuse(t *testing.T) {
 		"a decision with a context":          {"shared/core/pack/x.go", `package pack; import _ "context"`},
 		"a decision with a clock":            {"shared/core/pack/x.go", `package pack; import "time"; var _ = time.Now()`},
 		"a decision with a goroutine":        {"shared/core/pack/x.go", `package pack; func f() { go f() }`},
-		"a sum that calls a decision":        {"shared/core/offer/x.go", `package offer; import _ "github.com/joiner-sh/joiner/shared/core/pack"`},
+		"a sum that calls a decision":        {"shared/core/offering/x.go", `package offer; import _ "github.com/joiner-sh/joiner/shared/core/pack"`},
 		"a flow with an SDK":                 {"shared/flow/provision/x.go", `package provision; import _ "github.com/aws/aws-sdk-go-v2/aws"`},
-		"a flow that calls another":          {"shared/flow/provision/x.go", `package provision; import _ "github.com/joiner-sh/joiner/shared/flow/forward"`},
+		"a flow that calls another":          {"shared/flow/provision/x.go", `package provision; import _ "github.com/joiner-sh/joiner/shared/flow/publish"`},
 		"an adapter that decides":            {"shared/adapter/ec2fleet/x.go", `package ec2fleet; import _ "github.com/joiner-sh/joiner/shared/core/pack"`},
 		"an adapter that uses another":       {"shared/adapter/ec2fleet/x.go", `package ec2fleet; import _ "github.com/joiner-sh/joiner/shared/adapter/sqsqueue"`},
 		"a word with a library":              {"shared/model/x.go", `package model; import _ "github.com/google/go-cmp/cmp"`},

@@ -48,7 +48,7 @@ var eventReasons = map[string]struct{ flow, why string }{
 
 // TestF152_EventsHaveKarpentersReasons holds the table to the flows' source: what is said to be told is, and what is not is not.
 func TestF152_EventsHaveKarpentersReasons(t *testing.T) {
-	told := map[string]map[string]bool{} // flows by literal
+	reported := map[string]map[string]bool{} // flows by literal
 	for path, file := range parseShipped(t) {
 		flow, ok := strings.CutPrefix(path, "shared/flow/")
 		if !ok {
@@ -58,10 +58,10 @@ func TestF152_EventsHaveKarpentersReasons(t *testing.T) {
 		ast.Inspect(file, func(node ast.Node) bool {
 			if literal, ok := node.(*ast.BasicLit); ok && literal.Kind == token.STRING {
 				if text, err := strconv.Unquote(literal.Value); err == nil {
-					if told[text] == nil {
-						told[text] = map[string]bool{}
+					if reported[text] == nil {
+						reported[text] = map[string]bool{}
 					}
-					told[text][flow] = true
+					reported[text][flow] = true
 				}
 			}
 			return true
@@ -71,10 +71,10 @@ func TestF152_EventsHaveKarpentersReasons(t *testing.T) {
 		switch {
 		case row.flow == "" && row.why == "":
 			t.Errorf("%s: nobody tells it, and nothing says why", reason)
-		case row.flow != "" && !told[reason][row.flow]:
+		case row.flow != "" && !reported[reason][row.flow]:
 			t.Errorf("%s: flow/%s does not tell it", reason, row.flow)
-		case row.flow == "" && len(told[reason]) > 0:
-			t.Errorf("%s is told by %v, and is said not to be", reason, told[reason])
+		case row.flow == "" && len(reported[reason]) > 0:
+			t.Errorf("%s is told by %v, and is said not to be", reason, reported[reason])
 		}
 	}
 }

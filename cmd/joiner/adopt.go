@@ -131,16 +131,16 @@ func (f *adoptFlags) run(command *cobra.Command, cluster string) error {
 	if len(outcome.Items) > 0 {
 		outcome.Warnings = append(outcome.Warnings, f.traps(ctx, at, cluster)...)
 	}
-	return f.tell(command, outcome, err)
+	return f.print(command, outcome, err)
 }
 
 // traps says which releases of Helm's take the definitions away when they are uninstalled, as people do with Karpenter's once it is stopped.
-func (f *adoptFlags) traps(ctx context.Context, at *opened, cluster string) []string {
+func (f *adoptFlags) traps(ctx context.Context, at *session, cluster string) []string {
 	reg, err := at.ledger.Cluster(ctx, cluster)
 	if err != nil {
 		return nil // of which the flow has said so
 	}
-	sites := adoptSites{flags: f, config: at.config}
+	sites := adoptClients{flags: f, config: at.config}
 	client, err := sites.open(ctx, reg)
 	if err != nil {
 		return nil
@@ -166,9 +166,9 @@ func (f *adoptFlags) check() error {
 	return nil
 }
 
-// tell writes what was seen and done. What stopped the run comes after it; before anything was written that is a failure to
+// print writes what was seen and done. What stopped the run comes after it; before anything was written that is a failure to
 // begin.
-func (f *adoptFlags) tell(command *cobra.Command, outcome adopt.Outcome, failure error) error {
+func (f *adoptFlags) print(command *cobra.Command, outcome adopt.Outcome, failure error) error {
 	written := 0
 	for i := range outcome.Items {
 		written += len(outcome.Items[i].Done)
@@ -182,21 +182,21 @@ func (f *adoptFlags) tell(command *cobra.Command, outcome adopt.Outcome, failure
 		write = show.AdoptionJSON
 	}
 	if err := write(command.OutOrStdout(), &outcome, f.yes && fault.CodeOf(failure) != "KarpenterRuns"); err != nil {
-		return unwritten{err}
+		return writeError{err}
 	}
 	switch problems := outcome.Problems(); {
 	case failure != nil && written > 0:
-		return unwritten{fmt.Errorf("stopped: %w; run it again", failure)}
+		return writeError{fmt.Errorf("stopped: %w; run it again", failure)}
 	case failure != nil:
 		return failure
 	case problems > 0:
-		return unwritten{fmt.Errorf("%d NodeClaims could not be brought to their end; run it again", problems)}
+		return writeError{fmt.Errorf("%d NodeClaims could not be brought to their end; run it again", problems)}
 	}
 	return nil
 }
 
 // flow is the flow with real adapters.
-func (f *adoptFlags) flow(ctx context.Context) (*adopt.Flow, *opened, error) {
+func (f *adoptFlags) flow(ctx context.Context) (*adopt.Flow, *session, error) {
 	find := f.find
 	if f.bucket == "" {
 		find = f.open
@@ -206,10 +206,10 @@ func (f *adoptFlags) flow(ctx context.Context) (*adopt.Flow, *opened, error) {
 		return nil, nil, err
 	}
 	flow := &adopt.Flow{
-		Registry: at.ledger, Leases: at.ledger, Ledger: at.ledger, Connector: &adoptSites{flags: f, config: at.config}, Now: time.Now, Pause: pause,
+		Registry: at.ledger, Leases: at.ledger, Ledger: at.ledger, Connector: &adoptClients{flags: f, config: at.config}, Now: time.Now, Pause: pause,
 	}
 	if bucket := cmp.Or(f.bucket, at.Bucket); bucket != "" {
-		flow.Catalogue = s3catalog.New(s3.NewFromConfig(at.config), bucket, s3catalog.Settings{})
+		flow.Catalogs = s3catalog.New(s3.NewFromConfig(at.config), bucket, s3catalog.Settings{})
 	}
 	return flow, at, nil
 }
@@ -242,14 +242,14 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// adoptSites opens clusters.
-type adoptSites struct {
+// adoptClients opens clusters.
+type adoptClients struct {
 	flags  *adoptFlags
 	config aws.Config
 }
 
 // rights are the caller's in a cluster, as the flags say.
-func (s *adoptSites) rights(reg model.Registration) aws.Config {
+func (s *adoptClients) rights(reg model.Registration) aws.Config {
 	if s.flags.own {
 		reg.Roles, reg.ExternalID = model.Roles{}, ""
 	}
@@ -257,22 +257,22 @@ func (s *adoptSites) rights(reg model.Registration) aws.Config {
 }
 
 // open opens a cluster's API server.
-func (s *adoptSites) open(_ context.Context, reg model.Registration) (*ekscluster.Client, error) {
+func (s *adoptClients) open(_ context.Context, reg model.Registration) (*ekscluster.Client, error) {
 	reg.RelayURL = "" // people reach it themselves, or not at all
 	return s.cluster(s.rights(reg), reg)
 }
 
 // Connect opens a cluster as the functions do, or as the flags say.
-func (s *adoptSites) Connect(ctx context.Context, reg model.Registration) (adopt.Site, error) {
+func (s *adoptClients) Connect(ctx context.Context, reg model.Registration) (adopt.Clients, error) {
 	config := s.rights(reg)
 	cluster, err := s.open(ctx, reg)
 	if err != nil {
-		return adopt.Site{}, err
+		return adopt.Clients{}, err
 	}
-	return adopt.Site{Cluster: cluster, Karpenter: cluster, Objects: cluster, Fleet: ec2fleet.New(ec2.NewFromConfig(config))}, nil
+	return adopt.Clients{Cluster: cluster, Karpenter: cluster, Objects: cluster, Fleet: ec2fleet.New(ec2.NewFromConfig(config))}, nil
 }
 
-func (s *adoptSites) cluster(config aws.Config, reg model.Registration) (*ekscluster.Client, error) {
+func (s *adoptClients) cluster(config aws.Config, reg model.Registration) (*ekscluster.Client, error) {
 	if s.flags.kubeconfig == "" {
 		reg.RelayURL = "" // people have a way to API servers that functions have not, and an access entry of their own
 		return ekscluster.Connect(config, reg, nil)

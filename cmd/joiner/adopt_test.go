@@ -37,13 +37,13 @@ func TestAdoptRefusesACommandLineThatSaysTooLittle(t *testing.T) {
 
 // handedOver is an outcome with everything in it.
 func handedOver() adopt.Outcome {
-	item := func(verdict lifecycle.Verdict, name, id string, state model.ClaimState) adopt.Item {
+	item := func(verdict lifecycle.AdoptionVerdict, name, id string, state model.ClaimState) adopt.Item {
 		return adopt.Item{Adoption: lifecycle.Adoption{Verdict: verdict, Name: name, Claim: model.Claim{
 			Name: name, Pool: "default", Class: "default", State: state, InstanceID: id, InstanceType: "m5.large", CapacityType: model.Spot, Zone: "us-west-2a",
 			Price: 35_000, NodeName: "ip-10-0-0-1",
 		}}}
 	}
-	a, b, c := item(lifecycle.Take, "default-a", "i-0aaaaaaaaaaaaaaaa", model.Initialized), item(lifecycle.Take, "default-b", "i-0bbbbbbbbbbbbbbbb", model.Draining), item(lifecycle.Mend, "default-c", "i-0cccccccccccccccc", model.Initialized)
+	a, b, c := item(lifecycle.Take, "default-a", "i-0aaaaaaaaaaaaaaaa", model.Initialized), item(lifecycle.Take, "default-b", "i-0bbbbbbbbbbbbbbbb", model.Draining), item(lifecycle.Resume, "default-c", "i-0cccccccccccccccc", model.Initialized)
 	a.Tag, a.Stamp, a.Untaint, b.Tag, c.Stamp = true, true, true, true, true
 	b.Notes = []string{"it is being deleted: its node is drained and its machine ended from where Karpenter left off"}
 	d := item(lifecycle.Await, "default-d", "", model.Intended)
@@ -60,16 +60,16 @@ func handedOver() adopt.Outcome {
 	}
 }
 
-// told runs tell and returns what it prints, and the exit status its error has.
-func told(t *testing.T, f *adoptFlags, outcome adopt.Outcome, failure error) (out, errs string, code int) {
+// reported runs tell and returns what it prints, and the exit status its error has.
+func reported(t *testing.T, f *adoptFlags, outcome adopt.Outcome, failure error) (out, errs string, code int) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	command := &cobra.Command{}
 	command.SetOut(&stdout)
 	command.SetErr(&stderr)
-	err := f.tell(command, outcome, failure)
+	err := f.print(command, outcome, failure)
 	switch {
-	case errors.As(err, &unwritten{}):
+	case errors.As(err, &writeError{}):
 		code = 1
 	case err != nil:
 		code = 2
@@ -79,18 +79,18 @@ func told(t *testing.T, f *adoptFlags, outcome adopt.Outcome, failure error) (ou
 
 func TestAdoptWritesATable(t *testing.T) {
 	outcome := handedOver()
-	out, errs, code := told(t, &adoptFlags{output: outputTable}, outcome, nil)
+	out, errs, code := reported(t, &adoptFlags{output: outputTable}, outcome, nil)
 	if code != 0 || errs != "warning: prices are old\n" {
 		t.Errorf("exit status %d, %q", code, errs)
 	}
 	same(t, "adopt.txt", out)
 	for i := range outcome.Items {
-		if v := outcome.Items[i].Verdict; v == lifecycle.Take || v == lifecycle.Mend {
+		if v := outcome.Items[i].Verdict; v == lifecycle.Take || v == lifecycle.Resume {
 			outcome.Items[i].Done = []string{adopt.EffectRecord}
 		}
 	}
 	outcome.Items[1].Done, outcome.Items[1].Problem = nil, "record: denied"
-	out, _, code = told(t, &adoptFlags{output: outputTable, yes: true}, outcome, nil)
+	out, _, code = reported(t, &adoptFlags{output: outputTable, yes: true}, outcome, nil)
 	if code != 1 {
 		t.Errorf("exit status %d where one failed", code)
 	}
@@ -103,7 +103,7 @@ func TestAdoptWritesATable(t *testing.T) {
 }
 
 func TestAdoptWritesJSON(t *testing.T) {
-	out, _, code := told(t, &adoptFlags{output: outputJSON}, handedOver(), nil)
+	out, _, code := reported(t, &adoptFlags{output: outputJSON}, handedOver(), nil)
 	var got struct {
 		Cluster    string
 		Applied    bool
@@ -141,7 +141,7 @@ func TestAdoptExitStatus(t *testing.T) {
 		"while Karpenter runs": {running, fault.New(fault.Conflict, "KarpenterRuns", "it runs"), 2, true},
 		"all well":             {handedOver(), nil, 0, true},
 	} {
-		out, _, code := told(t, &adoptFlags{output: outputTable, yes: true}, test.outcome, test.failure)
+		out, _, code := reported(t, &adoptFlags{output: outputTable, yes: true}, test.outcome, test.failure)
 		if code != test.code || (out != "") != test.printed {
 			t.Errorf("%s: exit status %d, printed %q", name, code, out)
 		}

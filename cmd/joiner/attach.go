@@ -91,11 +91,11 @@ func (f *attachFlags) run(command *cobra.Command, cluster string) error {
 	if err != nil {
 		return err
 	}
-	wish, err := f.wish(ctx, command, at, cluster)
+	desired, err := f.desired(ctx, command, at, cluster)
 	if err != nil {
 		return err
 	}
-	out, err := attachFlow(at).Attach(ctx, wish)
+	out, err := attachFlow(at).Attach(ctx, desired)
 	if err != nil {
 		return err
 	}
@@ -105,11 +105,11 @@ func (f *attachFlags) run(command *cobra.Command, cluster string) error {
 	}
 	out.Warnings = append(out.Warnings, lacks...)
 	warn(command.ErrOrStderr(), out.Warnings)
-	return f.tell(command.OutOrStdout(), at, out, helm)
+	return f.print(command.OutOrStdout(), at, out, helm)
 }
 
 // attachFlow is the flow with the caller's own rights.
-func attachFlow(at *opened) *attach.Flow {
+func attachFlow(at *session) *attach.Flow {
 	return &attach.Flow{
 		Registry: at.ledger, Clusters: ownPlanes{at.config}, Leases: at.ledger, Ledger: at.ledger, Now: time.Now, Pause: pause,
 		Spread: func(text string) error { _, err := translate.ParseDefaultSpread(text); return err },
@@ -127,14 +127,14 @@ func (p ownPlanes) Describe(ctx context.Context, reg model.Registration) (model.
 	return ekscontrol.New(eks.NewFromConfig(config)).Describe(ctx, reg)
 }
 
-// wish is what there is, with what the flags say.
-func (f *attachFlags) wish(ctx context.Context, command *cobra.Command, at *opened, cluster string) (attach.Wish, error) {
-	var wish attach.Wish
+// desired is what there is, with what the flags say.
+func (f *attachFlags) desired(ctx context.Context, command *cobra.Command, at *session, cluster string) (attach.Desired, error) {
+	var desired attach.Desired
 	before, err := at.ledger.Cluster(ctx, cluster)
 	if err != nil && !fault.Is(err, fault.NotFound) {
-		return wish, err
+		return desired, err
 	}
-	wish.Registration = model.Registration{
+	desired.Registration = model.Registration{
 		Cluster: cluster, Region: at.config.Region, Roles: before.Roles, ExternalID: before.ExternalID, RelayURL: before.RelayURL, DefaultSpread: before.DefaultSpread,
 		ClusterDNS: before.ClusterDNS,
 	}
@@ -143,20 +143,20 @@ func (f *attachFlags) wish(ctx context.Context, command *cobra.Command, at *open
 		into *string
 		said string
 	}{
-		{"role-provision", &wish.Roles.Provision, f.roles.Provision}, {"role-interruption", &wish.Roles.Interruption, f.roles.Interruption},
-		{"role-catalog", &wish.Roles.Catalog, f.roles.Catalog}, {"role-disrupt", &wish.Roles.Disrupt, f.roles.Disrupt}, {"role-adopt", &wish.Roles.Adopt, f.roles.Adopt},
-		{"external-id", &wish.ExternalID, f.externalID}, {"relay", &wish.RelayURL, f.relay}, {"default-spread", &wish.DefaultSpread, f.spread},
-		{"cluster-dns", &wish.ClusterDNS, f.dns},
+		{"role-provision", &desired.Roles.Provision, f.roles.Provision}, {"role-interruption", &desired.Roles.Interruption, f.roles.Interruption},
+		{"role-catalog", &desired.Roles.Catalog, f.roles.Catalog}, {"role-disrupt", &desired.Roles.Disrupt, f.roles.Disrupt}, {"role-adopt", &desired.Roles.Adopt, f.roles.Adopt},
+		{"external-id", &desired.ExternalID, f.externalID}, {"relay", &desired.RelayURL, f.relay}, {"default-spread", &desired.DefaultSpread, f.spread},
+		{"cluster-dns", &desired.ClusterDNS, f.dns},
 	} {
 		if command.Flags().Changed(flag.name) {
 			*flag.into = flag.said
 		}
 	}
-	wish.TakeOver = f.takeOver
+	desired.TakeOver = f.takeOver
 	if command.Flags().Changed("paused") {
-		wish.Paused = &f.paused
+		desired.Paused = &f.paused
 	}
-	return wish, nil
+	return desired, nil
 }
 
 // attachedText is what is written as JSON.
@@ -168,7 +168,7 @@ type attachedText struct {
 	Helm         []string           `json:"helm,omitempty"` // the command that installs the watcher
 }
 
-func (f *attachFlags) tell(out io.Writer, at *opened, a attach.Attached, helm []string) error {
+func (f *attachFlags) print(out io.Writer, at *session, a attach.Attached, helm []string) error {
 	if f.output == outputJSON {
 		text, err := json.MarshalIndent(attachedText{a.Registration, a.New, append([]string{}, a.Changed...), append([]string{}, a.Warnings...), helm}, "", "  ")
 		if err != nil {
@@ -251,16 +251,16 @@ func (f *detachFlags) run(command *cobra.Command, cluster string) error {
 		return err
 	}
 	flow := attachFlow(at)
-	flow.Connector = &leavingSites{adoptSites{flags: &f.adopt, config: at.config}}
+	flow.Connector = &leavingClients{adoptClients{flags: &f.adopt, config: at.config}}
 	out, err := flow.Detach(ctx, attach.Departure{Cluster: cluster, Owner: "detach-" + ulid.Make().String(), HandOver: f.handOver, DryRun: !f.yes})
 	if err != nil {
 		return err
 	}
 	warn(command.ErrOrStderr(), out.Warnings)
-	return f.tell(command.OutOrStdout(), out)
+	return f.print(command.OutOrStdout(), out)
 }
 
-func (f *detachFlags) tell(out io.Writer, d attach.Departed) error {
+func (f *detachFlags) print(out io.Writer, d attach.Departed) error {
 	who := ""
 	if n := len(d.Living); n > 0 {
 		who = fmt.Sprintf("; %d machines are left to %s", n, f.handOver)
@@ -274,11 +274,11 @@ func (f *detachFlags) tell(out io.Writer, d attach.Departed) error {
 	return say(out, "Take the watcher out too: helm uninstall joiner --namespace joiner. The definitions stay, and with them NodePools and NodeClaims.\n")
 }
 
-// leavingSites opens clusters that are handed over.
-type leavingSites struct{ adoptSites }
+// leavingClients opens clusters that are handed over.
+type leavingClients struct{ adoptClients }
 
 // Connect opens a cluster's API server.
-func (s *leavingSites) Connect(ctx context.Context, reg model.Registration) (attach.Objects, error) {
+func (s *leavingClients) Connect(ctx context.Context, reg model.Registration) (attach.Objects, error) {
 	site, err := s.open(ctx, reg)
 	if err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ import (
 type installedAccount struct {
 	*cloud.Cloud
 	planes    *eks.Model
-	machines  *ec2model.Model
+	instances *ec2model.Model
 	kms       *kms.Model
 	logs      *logs.Model
 	stacks    *stackList
@@ -80,12 +80,12 @@ func bareAccount(t *testing.T) *installedAccount {
 	a := &installedAccount{Cloud: c, planes: eks.New(eks.Options{Account: c.Account(), Region: c.Region()}), kms: kms.New(c.Region()), logs: logs.New(), stacks: &stackList{byName: map[string]stackView{}}}
 	c.Register("eks", eks.NewHandler(a.planes))
 	network := ec2model.DefaultNetwork("shop")
-	a.machines = ec2model.New(ec2model.Options{Clock: clock.System(), Account: c.Account(), Network: &network})
+	a.instances = ec2model.New(ec2model.Options{Clock: clock.System(), Account: c.Account(), Network: &network})
 	a.quotas, a.schedules, a.objects = servicequotas.New(), schedule.New(schedule.Config{Account: c.Account(), Region: c.Region()}), newAPIServer(t)
 	t.Cleanup(a.schedules.Stop)
-	a.machines.AddRole(ec2model.Role{Name: "AWSServiceRoleForEC2Spot", Path: "/aws-service-role/spot.amazonaws.com/"})
-	c.Register("ec2", ec2model.NewHandler(a.machines))
-	c.Register("iam", iammodel.NewHandler(a.machines, c.Policies))
+	a.instances.AddRole(ec2model.Role{Name: "AWSServiceRoleForEC2Spot", Path: "/aws-service-role/spot.amazonaws.com/"})
+	c.Register("ec2", ec2model.NewHandler(a.instances))
+	c.Register("iam", iammodel.NewHandler(a.instances, c.Policies))
 	c.Register("servicequotas", servicequotas.NewHandler(a.quotas))
 	c.Register("kms", kms.NewHandler(a.kms))
 	c.Register("logs", logs.NewHandler(a.logs))
@@ -318,15 +318,15 @@ func (a *installedAccount) role(name string) string {
 	return "arn:aws:iam::" + a.Account() + ":role/shop-" + name
 }
 
-// machine gives shop a machine in the ledger.
-func (a *installedAccount) machine(t *testing.T, name string) {
+// instance gives shop a machine in the ledger.
+func (a *installedAccount) instance(t *testing.T, name string) {
 	t.Helper()
 	now := time.Now().Unix()
-	fence, err := a.ledger.Hold(t.Context(), "shop", model.LeaseCollector, "test", now, now+60)
+	fence, err := a.ledger.AcquireLease(t.Context(), "shop", model.LeaseCollector, "test", now, now+60)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = a.ledger.Adopt(t.Context(), fence, model.Claim{Name: name, Pool: "default", State: model.Launched, InstanceID: "i-" + name, Version: 1, Held: model.Resources{model.Nodes: 1}})
+	err = a.ledger.Adopt(t.Context(), fence, model.Claim{Name: name, Pool: "default", State: model.Launched, InstanceID: "i-" + name, Version: 1, Reserved: model.Resources{model.Nodes: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,7 +363,7 @@ func TestAttachClustersDetach(t *testing.T) {
   ]`) {
 		t.Errorf("exit status %d, %s, %s", code, out, errs)
 	}
-	a.machine(t, "a")
+	a.instance(t, "a")
 	if code, out, errs := joiner("", "clusters"); code != 0 || !strings.Contains(out, "shop     "+a.Account()) || !strings.Contains(out, "active  never      1") {
 		t.Errorf("exit status %d, %s, %s", code, out, errs)
 	}
@@ -544,11 +544,11 @@ func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, lease := range []string{model.LeasePlanner, model.LeaseCollector, model.LeaseCatalog} {
-			if _, err := a.ledger.Hold(t.Context(), "shop", lease, "test", now, now+60); err != nil {
+			if _, err := a.ledger.AcquireLease(t.Context(), "shop", lease, "test", now, now+60); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := a.ledger.AdvancePointer(t.Context(), model.Pointer{Cluster: "shop", Epoch: now, HeadSeq: now, HeartbeatAt: now, WrittenUnix: now}); err != nil {
+		if _, err := a.ledger.AdvanceManifest(t.Context(), model.Manifest{Cluster: "shop", Epoch: now, HeadSeq: now, HeartbeatAt: now, WrittenUnix: now}); err != nil {
 			t.Fatal(err)
 		}
 		a.put(t, "/joiner/stop", "go")
@@ -681,8 +681,8 @@ func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 			})
 		}, 1, "pod identity", "joiner/joiner-watcher has a role; the add-on eks-pod-identity-agent is not installed"},
 		{"no role for spot (A10)", func(t *testing.T) {
-			a.machines.RemoveRole("AWSServiceRoleForEC2Spot")
-			back = append(back, func() { a.machines.AddRole(ec2model.Role{Name: "AWSServiceRoleForEC2Spot"}) })
+			a.instances.RemoveRole("AWSServiceRoleForEC2Spot")
+			back = append(back, func() { a.instances.AddRole(ec2model.Role{Name: "AWSServiceRoleForEC2Spot"}) })
 		}, 1, "spot role", "no spot machine can be launched"},
 		{"a small quota of concurrency (A2)", func(t *testing.T) {
 			a.concurrency(t, 10)

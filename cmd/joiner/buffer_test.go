@@ -66,7 +66,7 @@ func TestF090PlanDisruptKeepsHeadroom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	empty := func(d disruption) int {
+	empty := func(d disruptionOutput) int {
 		n := 0
 		for _, c := range d.Commands {
 			if c.Reason == "Empty" {

@@ -64,7 +64,7 @@ func stateOf(reg *model.Registration) string {
 	return "active"
 }
 
-func rowOf(ctx context.Context, at *opened, reg model.Registration) clusterRow {
+func rowOf(ctx context.Context, at *session, reg model.Registration) clusterRow {
 	row := clusterRow{
 		Cluster: reg.Cluster, Account: reg.Account, Region: reg.Region, Version: reg.Version, State: stateOf(&reg), Relay: reg.RelayURL != "",
 		Heartbeat: -1, States: map[string]int{},
@@ -74,8 +74,8 @@ func rowOf(ctx context.Context, at *opened, reg model.Registration) clusterRow {
 		row.Problem = err.Error()
 		return row
 	}
-	if ledger.Pointer != nil {
-		row.Heartbeat = max(0, ledger.NowUnix-ledger.Pointer.HeartbeatAt)
+	if ledger.Manifest != nil {
+		row.Heartbeat = max(0, ledger.NowUnix-ledger.Manifest.HeartbeatAt)
 	}
 	row.Claims, row.Stops = len(ledger.Claims), len(ledger.Stops)
 	for i := range ledger.Claims {
@@ -125,18 +125,18 @@ func clustersTable(rows []clusterRow) string {
 	t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "CLUSTER\tACCOUNT\tREGION\tKUBERNETES\tSTATE\tHEARTBEAT\tMACHINES\tSTOPS")
 	for _, r := range rows {
-		beat := "never"
+		heartbeat := "never"
 		if r.Heartbeat >= 0 {
-			beat = fmt.Sprintf("%d s ago", r.Heartbeat)
+			heartbeat = fmt.Sprintf("%d s ago", r.Heartbeat)
 		}
 		state := r.State
 		if r.Relay {
 			state += ", relay"
 		}
 		if r.Problem != "" {
-			beat = "cannot be read: " + r.Problem
+			heartbeat = "cannot be read: " + r.Problem
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\n", r.Cluster, r.Account, r.Region, r.Version, state, beat, r.Claims, r.Stops)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\n", r.Cluster, r.Account, r.Region, r.Version, state, heartbeat, r.Claims, r.Stops)
 	}
 	t.Flush()
 	return out.String()

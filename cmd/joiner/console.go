@@ -79,7 +79,7 @@ func (f *consoleFlags) run(command *cobra.Command) error {
 		return err
 	}
 	if _, files := source.(*dumpSource); files { // what a cluster lacks, such as a watcher, the page says
-		if _, err := source.Look(ctx); err != nil {
+		if _, err := source.Read(ctx); err != nil {
 			return err
 		}
 	}

@@ -23,25 +23,25 @@ func TestTheConsoleReadsFilesAgainWhenTheyChange(t *testing.T) {
 	flags := &consoleFlags{}
 	flags.files = []string{path}
 	source := &dumpSource{from: &flags.sourceFlags}
-	first, err := source.Look(t.Context())
+	first, err := source.Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := source.Look(t.Context())
+	again, err := source.Read(t.Context())
 	if err != nil || again != first {
 		t.Fatalf("files that have not changed were read again: %v", err)
 	}
 	if err := os.WriteFile(path, append(text, []byte("\n---\napiVersion: v1\nkind: Node\nmetadata: {name: another}\n")...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	changed, err := source.Look(t.Context())
+	changed, err := source.Read(t.Context())
 	if err != nil || len(console.Rows(changed)) != len(console.Rows(first))+1 {
 		t.Fatalf("%d rows became %d, %v", len(console.Rows(first)), len(console.Rows(changed)), err)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := source.Look(t.Context()); err == nil || !strings.Contains(err.Error(), path) {
+	if _, err := source.Read(t.Context()); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("a file that is gone: %v", err)
 	}
 }
@@ -50,12 +50,12 @@ func TestTheConsoleReadsFilesAgainWhenTheyChange(t *testing.T) {
 func TestTheConsoleShowsWhatThePlanSays(t *testing.T) {
 	flags := &consoleFlags{}
 	flags.files, flags.now = []string{"testdata/night"}, "2026-03-01T02:00:00Z"
-	cluster, err := (&dumpSource{from: &flags.sourceFlags}).Look(t.Context())
+	cluster, err := (&dumpSource{from: &flags.sourceFlags}).Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows := console.Rows(cluster)
-	dry := console.NewDryRun(cluster, rows, *history.Judge(cluster.Scene))
+	dry := console.NewDryRun(cluster, rows, *history.Replan(cluster.State))
 	var total int64
 	for _, row := range rows {
 		total += int64(row.Price)

@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	wholeLook    = 10 * time.Second // between two readings of the whole ledger, where the watcher has published nothing new
-	recordsEvery = 5 * time.Second  // between two listings of the records
-	lateRecords  = 300              // seconds that records may come after what they tell of
-	keptSeconds  = 26 * 3600        // that records are kept in memory
+	fullReadEvery = 10 * time.Second // between two readings of the whole ledger, where the watcher has published nothing new
+	recordsEvery  = 5 * time.Second  // between two listings of the records
+	lateRecords   = 300              // seconds that records may come after what they tell of
+	keptSeconds   = 26 * 3600        // that records are kept in memory
 )
 
 // accountSource reads a cluster from an installation.
 type accountSource struct {
-	flow   *history.Flow
-	reg    model.Registration
-	glance func(ctx context.Context, cluster string) (*model.Pointer, model.JudgeNotes, int64, error)
-	from   *sourceFlags
+	flow *history.Flow
+	reg  model.Registration
+	peek func(ctx context.Context, cluster string) (*model.Manifest, model.DisruptNotes, int64, error)
+	from *sourceFlags
 
-	mu      sync.Mutex
-	shown   *console.Cluster
-	pointer model.Pointer // that is shown
-	looked  time.Time
+	mu       sync.Mutex
+	shown    *console.Cluster
+	manifest model.Manifest // that is shown
+	readAt   time.Time
 }
 
 // newAccountSource takes the installation of the flags.
@@ -44,29 +44,29 @@ func newAccountSource(ctx context.Context, from *sourceFlags) (*accountSource, e
 		return nil, err
 	}
 	flow.Records = &memory{Records: flow.Records}
-	return &accountSource{flow: flow, reg: reg, glance: at.ledger.Glance, from: from}, nil
+	return &accountSource{flow: flow, reg: reg, peek: at.ledger.Peek, from: from}, nil
 }
 
-// Look reads the cluster where its watcher has published something, and every ten seconds; else it asks for one item.
-func (a *accountSource) Look(ctx context.Context) (*console.Cluster, error) {
+// Read reads the cluster where its watcher has published something, and every ten seconds; else it asks for one item.
+func (a *accountSource) Read(ctx context.Context) (*console.Cluster, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.shown != nil && time.Since(a.looked) < wholeLook {
-		pointer, _, _, err := a.glance(ctx, a.reg.Cluster)
+	if a.shown != nil && time.Since(a.readAt) < fullReadEvery {
+		manifest, _, _, err := a.peek(ctx, a.reg.Cluster)
 		if err != nil {
 			return nil, err
 		}
-		if pointer != nil && pointer.Epoch == a.pointer.Epoch && pointer.HeadSeq == a.pointer.HeadSeq {
+		if manifest != nil && manifest.Epoch == a.manifest.Epoch && manifest.HeadSeq == a.manifest.HeadSeq {
 			return a.shown, nil
 		}
 	}
-	scene, err := a.flow.Scene(ctx, a.reg, history.Query{})
+	clusterState, err := a.flow.ReadCluster(ctx, a.reg, history.Query{})
 	if err != nil {
 		return nil, err
 	}
 	from := fmt.Sprintf("account %s, %s", cmp.Or(a.reg.Account, "not known"), a.reg.Region)
-	a.shown, a.looked = console.NewCluster(a.reg.Cluster, from, scene), time.Now()
-	a.pointer = *scene.Book.Ledger.Pointer
+	a.shown, a.readAt = console.NewCluster(a.reg.Cluster, from, clusterState), time.Now()
+	a.manifest = *clusterState.Installation.Ledger.Manifest
 	return a.shown, nil
 }
 

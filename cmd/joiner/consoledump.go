@@ -25,8 +25,8 @@ type dumpSource struct {
 	shown *console.Cluster
 }
 
-// Look returns the cluster of the files as they are.
-func (d *dumpSource) Look(context.Context) (*console.Cluster, error) {
+// Read returns the cluster of the files as they are.
+func (d *dumpSource) Read(context.Context) (*console.Cluster, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	stamp, err := stampOf(d.from.files)
@@ -44,14 +44,14 @@ func (d *dumpSource) Look(context.Context) (*console.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	offered, err := d.from.policies.goods(&d.from.planFlags, cluster, at)
+	offered, err := d.from.policies.catalogInput(&d.from.planFlags, cluster, at)
 	if err != nil {
 		return nil, err
 	}
 	claims, madeUp := cluster.Ledger()
-	scene := d.from.sceneOf(cluster, claims, &offered, at)
-	d.shown, d.stamp = console.NewCluster(namesOf(d.from.files), "files as they are", scene), stamp
-	d.shown.Warnings = slices.Concat(cluster.Warnings, unclaimed(madeUp), unpriced(claims, scene.Ask.Catalogs), offered.warnings)
+	clusterState := d.from.clusterOf(cluster, claims, &offered, at)
+	d.shown, d.stamp = console.NewCluster(namesOf(d.from.files), "files as they are", clusterState), stamp
+	d.shown.Warnings = slices.Concat(cluster.Warnings, unclaimed(madeUp), unpriced(claims, clusterState.Ask.Catalogs), offered.warnings)
 	return d.shown, nil
 }
 

@@ -13,8 +13,8 @@ import (
 
 	"github.com/joiner-sh/joiner/cmd/joiner/read"
 	"github.com/joiner-sh/joiner/cmd/joiner/show"
+	"github.com/joiner-sh/joiner/shared/core/disruption"
 	"github.com/joiner-sh/joiner/shared/core/pack"
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -102,7 +102,7 @@ func (f *disruptFlags) run(command *cobra.Command) error {
 		}
 	}
 	change := apply(cluster.Snapshot, pools, classes)
-	offered, err := f.policies.goods(&f.planFlags, cluster, now)
+	offered, err := f.policies.catalogInput(&f.planFlags, cluster, now)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (f *disruptFlags) run(command *cobra.Command) error {
 		write = show.DisruptJSON
 	}
 	if err := write(command.OutOrStdout(), result); err != nil {
-		return unwritten{err}
+		return writeError{err}
 	}
 	return nil
 }
@@ -132,20 +132,20 @@ func unclaimed(n int) []string {
 
 // unpriced names the offers of nodes that the catalogue does not know, once: what is not known is not counted.
 func unpriced(claims []model.Claim, catalogs map[string][]model.InstanceType) []string {
-	nodes, offers := 0, map[string]bool{}
+	nodes, offerings := 0, map[string]bool{}
 	for i := range claims {
 		claim := &claims[i]
 		if claim.NodeName == "" || claim.Pool == "" || sold(claim, catalogs[claim.Class]) {
 			continue
 		}
 		nodes++
-		offers[strings.Join([]string{cmp.Or(claim.InstanceType, "a type that is not known"), cmp.Or(claim.CapacityType, "bought somehow"), "in", cmp.Or(claim.Zone, "some zone")}, " ")] = true
+		offerings[strings.Join([]string{cmp.Or(claim.InstanceType, "a type that is not known"), cmp.Or(claim.CapacityType, "bought somehow"), "in", cmp.Or(claim.Zone, "some zone")}, " ")] = true
 	}
 	if nodes == 0 {
 		return nil
 	}
 	const most = 3
-	names := slices.Sorted(maps.Keys(offers))
+	names := slices.Sorted(maps.Keys(offerings))
 	text := strings.Join(names[:min(most, len(names))], ", ")
 	if more := len(names) - most; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
@@ -160,20 +160,20 @@ func unpriced(claims []model.Claim, catalogs map[string][]model.InstanceType) []
 // sold reports whether the machine of a claim is among what can be bought, or was.
 func sold(claim *model.Claim, types []model.InstanceType) bool {
 	i := slices.IndexFunc(types, func(t model.InstanceType) bool { return t.Name == claim.InstanceType })
-	return i >= 0 && slices.ContainsFunc(types[i].Offers, func(o model.Offer) bool { return o.Zone == claim.Zone && o.CapacityType == claim.CapacityType })
+	return i >= 0 && slices.ContainsFunc(types[i].Offerings, func(o model.Offering) bool { return o.Zone == claim.Zone && o.CapacityType == claim.CapacityType })
 }
 
 // plan makes the plan, of what each class can buy, which it returns too. Its time is counted from the decoded input on.
-func (f *disruptFlags) plan(snapshot *model.Snapshot, claims []model.Claim, change *whatIf, offered *goods, now time.Time) (*show.Disruption, map[string][]model.InstanceType) {
+func (f *disruptFlags) plan(snapshot *model.Snapshot, claims []model.Claim, change *whatIf, offered *catalogInput, now time.Time) (*show.Disruption, map[string][]model.InstanceType) {
 	start := time.Now()
 	catalogs, problems := offered.catalogs(snapshot, claims)
 	drift := change.drift(claims, catalogs, now.Unix())
 	held := usage(snapshot, claims, catalogs)
-	settings := reclaim.Settings{
+	settings := disruption.Settings{
 		SpotToSpot: f.spotToSpot, IgnorePreferences: f.policies.preferences == ignore, BestEffortMinValues: f.policies.minValues == bestEffort,
 	}
 	result := &show.Disruption{Changed: change.changed, With: len(f.with) > 0, Drift: drift, Claims: claims, Snapshot: snapshot}
-	result.Plan = reclaim.Plan(reclaim.Input{
+	result.Plan = disruption.Plan(disruption.Input{
 		Snapshot: snapshot, Catalogs: catalogs, ClassProblems: problems, Claims: claims, Usage: held, NowUnix: now.Unix(), Settings: settings, Salt: "plan",
 	})
 	if waits(snapshot) {

@@ -20,34 +20,34 @@ import (
 
 type object = map[string]any
 
-// town is a random cluster as objects, with its own small catalogue.
-type town struct {
+// sampleCluster is a random cluster as objects, with its own small catalogue.
+type sampleCluster struct {
 	random  *rand.Rand
 	objects []object
-	types   []townType
+	types   []testClusterType
 }
 
-type townType struct {
+type testClusterType struct {
 	name     string
 	cpu, gib int
 	price    float64
 }
 
-const townEpoch = "2026-02-01T00:00:00Z"
+const testClusterEpoch = "2026-02-01T00:00:00Z"
 
-// newTown makes a cluster of nodes, most of which hold less than they could, with daemons, budgets, and pods that stay.
-func newTown(seed uint64, nodes int) *town {
-	t := &town{random: rand.New(rand.NewPCG(seed, 7))}
+// newTestCluster makes a cluster of nodes, most of which hold less than they could, with daemons, budgets, and pods that stay.
+func newTestCluster(seed uint64, nodes int) *sampleCluster {
+	t := &sampleCluster{random: rand.New(rand.NewPCG(seed, 7))}
 	for _, family := range []struct {
 		name string
 		gib  int
 		unit float64
 	}{{"m5", 4, 0.048}, {"c5", 2, 0.0425}, {"r5", 8, 0.063}} {
 		for cpu, size := range map[int]string{2: "large", 4: "xlarge", 8: "2xlarge", 16: "4xlarge"} {
-			t.types = append(t.types, townType{family.name + "." + size, cpu, cpu * family.gib, family.unit * float64(cpu)})
+			t.types = append(t.types, testClusterType{family.name + "." + size, cpu, cpu * family.gib, family.unit * float64(cpu)})
 		}
 	}
-	slices.SortFunc(t.types, func(a, b townType) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(t.types, func(a, b testClusterType) int { return strings.Compare(a.name, b.name) })
 	t.add(t.class(""), t.pool("default", nil), t.pool("other", func(spec object) {
 		spec["template"].(object)["metadata"] = object{"labels": object{"team": "b"}}
 	}))
@@ -59,15 +59,15 @@ func newTown(seed uint64, nodes int) *town {
 	return t
 }
 
-func (t *town) add(objects ...object) { t.objects = append(t.objects, objects...) }
+func (t *sampleCluster) add(objects ...object) { t.objects = append(t.objects, objects...) }
 
-func (t *town) class(userData string) object {
+func (t *sampleCluster) class(userData string) object {
 	return object{"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": object{"name": "default", "uid": "class", "generation": 1},
 		"spec": object{"role": "nodes", "amiSelectorTerms": []any{object{"alias": "al2023@latest"}}, "userData": userData,
 			"subnetSelectorTerms": []any{object{"tags": object{"a": "b"}}}, "securityGroupSelectorTerms": []any{object{"tags": object{"a": "b"}}}}}
 }
 
-func (t *town) pool(name string, change func(spec object)) object {
+func (t *sampleCluster) pool(name string, change func(spec object)) object {
 	spec := object{
 		"disruption": object{"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "0s", "budgets": []any{object{"nodes": "100%"}}},
 		"template": object{"spec": object{"nodeClassRef": object{"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
@@ -80,7 +80,7 @@ func (t *town) pool(name string, change func(spec object)) object {
 }
 
 // node adds a node with its NodeClaim and some pods.
-func (t *town) node(i int) {
+func (t *sampleCluster) node(i int) {
 	of := t.types[t.random.IntN(len(t.types))]
 	pool := []string{"default", "default", "other"}[t.random.IntN(3)]
 	name := fmt.Sprintf("node-%03d", i)
@@ -106,7 +106,7 @@ func (t *town) node(i int) {
 	}
 }
 
-func (t *town) labels(of townType, pool, zone, name string) object {
+func (t *sampleCluster) labels(of testClusterType, pool, zone, name string) object {
 	out := object{
 		"karpenter.sh/nodepool": pool, "karpenter.sh/capacity-type": "on-demand", "node.kubernetes.io/instance-type": of.name, "topology.kubernetes.io/zone": zone,
 		"kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux", "kubernetes.io/hostname": name, "karpenter.sh/registered": "true", "karpenter.sh/initialized": "true",
@@ -123,34 +123,34 @@ func amounts(cpu string, gib int) object {
 
 func providerID(name, zone string) string { return "aws:///" + zone + "/i-" + name }
 
-func (t *town) nodeObject(name, zone string, of townType, labels object) object {
+func (t *sampleCluster) nodeObject(name, zone string, of testClusterType, labels object) object {
 	has := amounts(fmt.Sprint(of.cpu), of.gib)
-	return object{"apiVersion": "v1", "kind": "Node", "metadata": object{"name": name, "uid": "n-" + name, "creationTimestamp": townEpoch, "labels": labels},
+	return object{"apiVersion": "v1", "kind": "Node", "metadata": object{"name": name, "uid": "n-" + name, "creationTimestamp": testClusterEpoch, "labels": labels},
 		"spec":   object{"providerID": providerID(name, zone)},
-		"status": object{"capacity": has, "allocatable": has, "conditions": []any{object{"type": "Ready", "status": "True", "lastTransitionTime": townEpoch}}}}
+		"status": object{"capacity": has, "allocatable": has, "conditions": []any{object{"type": "Ready", "status": "True", "lastTransitionTime": testClusterEpoch}}}}
 }
 
-func (t *town) claimObject(name, pool, zone string, labels object) object {
+func (t *sampleCluster) claimObject(name, pool, zone string, labels object) object {
 	conditions := []any{}
 	for _, c := range []string{"Launched", "Registered", "Initialized"} {
-		conditions = append(conditions, object{"type": c, "status": "True", "lastTransitionTime": townEpoch})
+		conditions = append(conditions, object{"type": c, "status": "True", "lastTransitionTime": testClusterEpoch})
 	}
 	return object{"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim",
-		"metadata": object{"name": "claim-" + name, "uid": "c-" + name, "creationTimestamp": townEpoch, "labels": labels},
+		"metadata": object{"name": "claim-" + name, "uid": "c-" + name, "creationTimestamp": testClusterEpoch, "labels": labels},
 		"spec":     object{"nodeClassRef": object{"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}, "requirements": []any{}},
 		"status":   object{"providerID": providerID(name, zone), "nodeName": name, "imageID": "ami-1", "conditions": conditions}}
 }
 
-func (t *town) pod(name, node, app string, cpu float64, selector object) object {
+func (t *sampleCluster) pod(name, node, app string, cpu float64, selector object) object {
 	return object{"apiVersion": "v1", "kind": "Pod",
-		"metadata": object{"namespace": "default", "name": name, "uid": "u-" + name, "creationTimestamp": townEpoch, "labels": object{"app": app},
+		"metadata": object{"namespace": "default", "name": name, "uid": "u-" + name, "creationTimestamp": testClusterEpoch, "labels": object{"app": app},
 			"ownerReferences": []any{object{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": app, "uid": "rs-" + app, "controller": true}}},
 		"spec": object{"nodeName": node, "nodeSelector": selector, "containers": []any{object{"name": "a", "resources": object{"requests": object{
 			"cpu": fmt.Sprintf("%dm", int(cpu*1000)), "memory": "512Mi"}}}}},
-		"status": object{"phase": "Running", "startTime": townEpoch, "conditions": []any{object{"type": "Ready", "status": "True"}, object{"type": "PodScheduled", "status": "True"}}}}
+		"status": object{"phase": "Running", "startTime": testClusterEpoch, "conditions": []any{object{"type": "Ready", "status": "True"}, object{"type": "PodScheduled", "status": "True"}}}}
 }
 
-func (t *town) text(tb testing.TB, objects ...object) string {
+func (t *sampleCluster) text(tb testing.TB, objects ...object) string {
 	tb.Helper()
 	text, err := json.Marshal(object{"apiVersion": "v1", "kind": "List", "items": objects})
 	if err != nil {
@@ -160,15 +160,15 @@ func (t *town) text(tb testing.TB, objects ...object) string {
 }
 
 // catalog writes what can be bought to a file and returns its path.
-func (t *town) catalog(tb testing.TB) string {
+func (t *sampleCluster) catalog(tb testing.TB) string {
 	tb.Helper()
 	var types []any
 	for _, of := range t.types {
-		var offers []any
+		var offerings []any
 		for _, zone := range []string{"us-west-2a", "us-west-2b"} {
-			offers = append(offers, object{"zone": zone, "capacityType": "on-demand", "pricePerHour": of.price, "available": true})
+			offerings = append(offerings, object{"zone": zone, "capacityType": "on-demand", "pricePerHour": of.price, "available": true})
 		}
-		types = append(types, object{"name": of.name, "capacity": amounts(fmt.Sprint(of.cpu), of.gib), "offers": offers})
+		types = append(types, object{"name": of.name, "capacity": amounts(fmt.Sprint(of.cpu), of.gib), "offers": offerings})
 	}
 	text, err := json.Marshal(object{"instanceTypes": types})
 	if err != nil {
@@ -184,7 +184,7 @@ func (t *town) catalog(tb testing.TB) string {
 func named(o object) string { return o["metadata"].(object)["name"].(string) }
 
 // carryOut does what a plan says: its nodes and their NodeClaims are gone, replacements are there, and pods are where they were to go.
-func (t *town) carryOut(tb testing.TB, d disruption) {
+func (t *sampleCluster) carryOut(tb testing.TB, d disruptionOutput) {
 	tb.Helper()
 	gone, to := map[string]bool{}, map[string]string{}
 	for _, c := range d.Commands {
@@ -205,7 +205,7 @@ func (t *town) carryOut(tb testing.TB, d disruption) {
 			place(m.Pods, m.Node)
 		}
 		for _, r := range c.Replacements {
-			i := slices.IndexFunc(t.types, func(of townType) bool { return of.name == r.Offer.InstanceType })
+			i := slices.IndexFunc(t.types, func(of testClusterType) bool { return of.name == r.Offer.InstanceType })
 			if i < 0 {
 				tb.Fatalf("replacement of unknown type %s", r.Offer.InstanceType)
 			}
@@ -242,9 +242,9 @@ func TestD1SavingsAreTheDifferenceAfterCarryingOut(t *testing.T) {
 		if seed == 0 {
 			size = 200
 		}
-		town := newTown(seed, size)
-		catalog := town.catalog(t)
-		d := disruptionOf(t, town.text(t, town.objects...), "-f", "-", "--catalog", catalog, "--now", atNight)
+		testCluster := newTestCluster(seed, size)
+		catalog := testCluster.catalog(t)
+		d := disruptionOf(t, testCluster.text(t, testCluster.objects...), "-f", "-", "--catalog", catalog, "--now", atNight)
 		sum := 0.0
 		for _, c := range d.Commands {
 			sum += c.SavingsPerHour
@@ -253,8 +253,8 @@ func TestD1SavingsAreTheDifferenceAfterCarryingOut(t *testing.T) {
 			t.Errorf("seed %d: savings of %v, prices %v and %v", seed, sum, d.PricePerHourBefore, d.PricePerHourAfter)
 		}
 		commands += len(d.Commands)
-		town.carryOut(t, d)
-		after := disruptionOf(t, town.text(t, town.objects...), "-f", "-", "--catalog", catalog, "--now", atNight)
+		testCluster.carryOut(t, d)
+		after := disruptionOf(t, testCluster.text(t, testCluster.objects...), "-f", "-", "--catalog", catalog, "--now", atNight)
 		if !near(after.PricePerHourBefore, d.PricePerHourAfter) {
 			t.Errorf("seed %d: carried out it costs %v, planned %v", seed, after.PricePerHourBefore, d.PricePerHourAfter)
 		}
@@ -277,7 +277,7 @@ type account struct {
 }
 
 func (a *account) Cluster(context.Context, string) (model.Registration, error) { return a.reg, nil }
-func (a *account) Hold(_ context.Context, cluster, lease, owner string, _, until int64) (model.Fence, error) {
+func (a *account) AcquireLease(_ context.Context, cluster, lease, owner string, _, until int64) (model.Fence, error) {
 	return model.Fence{Cluster: cluster, Lease: lease, Owner: owner, UntilUnix: until}, nil
 }
 func (a *account) Release(context.Context, model.Fence) error { return nil }
@@ -303,9 +303,9 @@ func (a *account) Allowance(context.Context, model.Registration) (model.Allowanc
 	return model.Allowance{}, nil
 }
 func (a *account) Spend(context.Context, model.Registration, model.Allowance) error { return nil }
-func (a *account) Connect(context.Context, model.Registration) (catalog.Site, error) {
+func (a *account) Connect(context.Context, model.Registration) (catalog.Clients, error) {
 	s := &accountSite{account: a}
-	return catalog.Site{Cluster: s, Claims: s, Reporter: s, Catalog: s, Profiles: s, Trials: s, Machines: s}, nil
+	return catalog.Clients{Cluster: s, Claims: s, Reporter: s, Catalog: s, Profiles: s, Trials: s, InstanceTypes: s}, nil
 }
 func (a *account) Ready(context.Context, string, string) error { return nil }
 
@@ -318,21 +318,23 @@ type accountSite struct {
 func (a *accountSite) Configuration(context.Context) (model.Configuration, error) {
 	return a.config, nil
 }
-func (a *accountSite) MarkClass(context.Context, model.ClassMark) error { return nil }
+func (a *accountSite) PatchClass(context.Context, model.ClassPatch) error { return nil }
 func (a *accountSite) Definitions(context.Context) (model.Definitions, error) {
 	return model.Definitions{}, nil
 }
-func (a *accountSite) Look(context.Context) (model.Sight, error)             { return model.Sight{}, nil }
+func (a *accountSite) ReadLive(context.Context) (model.LiveState, error) {
+	return model.LiveState{}, nil
+}
 func (a *accountSite) PutClaim(context.Context, model.Claim) (string, error) { return "", nil }
 func (a *accountSite) PatchNode(context.Context, model.NodePatch) error      { return nil }
 func (a *accountSite) Report(context.Context, model.Report) error            { return nil }
 func (a *accountSite) DeleteTemplates(context.Context, string, string) error { return nil }
-func (a *accountSite) Types(context.Context) (model.MachineCatalog, error) {
-	var out model.MachineCatalog
+func (a *accountSite) InstanceTypes(context.Context) (model.InstanceCatalog, error) {
+	var out model.InstanceCatalog
 	for _, claim := range a.ledger.Claims {
-		out.Types = append(out.Types, model.MachineType{
+		out.Types = append(out.Types, model.InstanceTypeInfo{
 			Name: claim.InstanceType, Arch: "amd64", VCPUs: 4, MemoryMiB: 8192, Hypervisor: "nitro", Interfaces: 3, IPv4PerInterface: 10, ENA: true,
-			Offers: []model.Offer{{Zone: "us-west-2a", CapacityType: model.OnDemand, Price: 1, Available: true}, {Zone: "us-west-2b", CapacityType: model.OnDemand, Price: 1}},
+			Offerings: []model.Offering{{Zone: "us-west-2a", CapacityType: model.OnDemand, Price: 1, Available: true}, {Zone: "us-west-2b", CapacityType: model.OnDemand, Price: 1}},
 		})
 	}
 	return out, nil
@@ -375,9 +377,9 @@ func (a *account) drifted(t *testing.T) map[string]string {
 }
 
 // parsed reads objects as the API server would show them.
-func parsed(t *testing.T, town *town, objects ...object) *read.Cluster {
+func parsed(t *testing.T, testCluster *sampleCluster, objects ...object) *read.Cluster {
 	t.Helper()
-	cluster, err := read.Files([]string{"-"}, read.Options{Stdin: strings.NewReader(town.text(t, objects...)), NowUnix: 1})
+	cluster, err := read.Files([]string{"-"}, read.Options{Stdin: strings.NewReader(testCluster.text(t, objects...)), NowUnix: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -429,13 +431,13 @@ func TestD2WithSaysWhatWouldDrift(t *testing.T) {
 	for _, hashed := range []bool{true, false} { // as a cluster of ours and as one of Karpenter's
 		for _, edit := range edits {
 			t.Run(fmt.Sprintf("%s, hashes of ours %v", edit.name, hashed), func(t *testing.T) {
-				town := newTown(3, 24)
+				testCluster := newTestCluster(3, 24)
 				a := &account{reg: model.Registration{Cluster: "town", Region: "us-west-2", CA: []byte("pem"), ServiceCIDR: "10.0.0.0/16", Version: "1.36"}}
 				at, _ := time.Parse(time.RFC3339, atNight)
 				a.now = at.Unix()
-				now := parsed(t, town, town.objects...)
-				town.launchedFrom(now, a.reg.CA, hashed)
-				ledger, _ := parsed(t, town, town.objects...).Ledger()
+				now := parsed(t, testCluster, testCluster.objects...)
+				testCluster.launchedFrom(now, a.reg.CA, hashed)
+				ledger, _ := parsed(t, testCluster, testCluster.objects...).Ledger()
 				a.ledger.Claims, a.config = ledger, configurationOf(now)
 				for i := range a.ledger.Claims {
 					a.ledger.Claims[i].CapacityType = model.OnDemand
@@ -444,15 +446,15 @@ func TestD2WithSaysWhatWouldDrift(t *testing.T) {
 					t.Fatalf("before the edit: %v", before)
 				}
 
-				change := []object{town.pool("default", edit.pool)}
+				change := []object{testCluster.pool("default", edit.pool)}
 				if edit.class != "" {
-					change = append(change, town.class(edit.class))
+					change = append(change, testCluster.class(edit.class))
 				}
 				path := filepath.Join(t.TempDir(), "change.json")
-				if err := os.WriteFile(path, []byte(town.text(t, change...)), 0o600); err != nil {
+				if err := os.WriteFile(path, []byte(testCluster.text(t, change...)), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				d := disruptionOf(t, town.text(t, town.objects...), "-f", "-", "--with", path, "--catalog", town.catalog(t), "--now", atNight)
+				d := disruptionOf(t, testCluster.text(t, testCluster.objects...), "-f", "-", "--with", path, "--catalog", testCluster.catalog(t), "--now", atNight)
 				said := map[string]string{}
 				for _, each := range d.Drift {
 					said[each.Node] = each.Reason
@@ -461,7 +463,7 @@ func TestD2WithSaysWhatWouldDrift(t *testing.T) {
 				for i := range change { // kubectl apply
 					change[i]["metadata"].(object)["generation"] = 2
 				}
-				a.config = configurationOf(parsed(t, town, append(slices.Clone(town.objects), change...)...))
+				a.config = configurationOf(parsed(t, testCluster, append(slices.Clone(testCluster.objects), change...)...))
 				a.now += 30
 				is := a.drifted(t)
 				if fmt.Sprint(said) != fmt.Sprint(is) {
@@ -484,7 +486,7 @@ func TestD2WithSaysWhatWouldDrift(t *testing.T) {
 
 // launchedFrom notes on every NodeClaim and class what it was launched from: hashes of ours, or of Karpenter's, which nobody else
 // can compute.
-func (t *town) launchedFrom(now *read.Cluster, ca []byte, ours bool) {
+func (t *sampleCluster) launchedFrom(now *read.Cluster, ca []byte, ours bool) {
 	hashes := map[string]string{}
 	for i := range now.Snapshot.Pools {
 		hashes[now.Snapshot.Pools[i].Name] = now.Snapshot.Pools[i].Hash

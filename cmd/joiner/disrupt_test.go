@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// disruption is what plan disrupt -o json writes, as far as tests look at it.
-type disruption struct {
+// disruptionOutput is what plan disrupt -o json writes, as far as tests look at it.
+type disruptionOutput struct {
 	plan
 	Commands []struct {
 		Reason       string
@@ -40,13 +40,13 @@ type disruption struct {
 	Drift                                 []struct{ Node, NodePool, Reason, Message string }
 }
 
-func disruptionOf(t *testing.T, in string, args ...string) disruption {
+func disruptionOf(t *testing.T, in string, args ...string) disruptionOutput {
 	t.Helper()
 	code, out, errs := joiner(in, append([]string{"plan", "disrupt", "-o", "json"}, args...)...)
 	if code != 0 {
 		t.Fatalf("exit status %d: %s", code, errs)
 	}
-	var d disruption
+	var d disruptionOutput
 	if err := json.Unmarshal([]byte(out), &d); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestPlanDisruptMakesUpClaims(t *testing.T) {
 	if code != 0 || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "warning: 9 nodes of NodePools have no NodeClaim") {
 		t.Fatalf("exit status %d: %s", code, errs)
 	}
-	var d disruption
+	var d disruptionOutput
 	if err := json.Unmarshal([]byte(out), &d); err != nil {
 		t.Fatal(err)
 	}

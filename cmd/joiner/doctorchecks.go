@@ -29,16 +29,16 @@ import (
 // What is taken to be out of order.
 const (
 	skewLimit      = 30 * time.Second // signatures are good for five minutes, leases for less
-	beatLimit      = 90               // s; a watcher says each few seconds that it lives
+	heartbeatLimit = 90               // s; a watcher says each few seconds that it lives
 	tickLimit      = 7 * 60           // s; there is a tick each minute, and a cluster that sleeps is looked at with every fifth
 	noStop         = "go"
 	watcherAccount = "joiner-watcher"
 	unversioned    = "dev" // what was built by hand says of its version
 )
 
-// patient is what doctor looks at.
-type patient struct {
-	at    *opened
+// target is what doctor looks at.
+type target struct {
+	at    *session
 	reach *adoptFlags // how API servers are reached
 }
 
@@ -47,42 +47,42 @@ func one(level doctor.Level, seen, do string) []doctor.Finding {
 }
 
 // checks are those of the installation.
-func (p *patient) checks() []doctor.Check {
+func (p *target) checks() []doctor.Check {
 	checks := []doctor.Check{
-		{Name: "caller", Object: "your AWS rights", Look: p.caller},
-		{Name: "installation", Object: "parameter " + installationParameter, Look: p.installation},
-		{Name: "ledger", Object: "table " + p.at.Table, Look: p.table},
-		{Name: "clock", Object: "this machine", Look: p.clock},
+		{Name: "caller", Object: "your AWS rights", Run: p.caller},
+		{Name: "installation", Object: "parameter " + installationParameter, Run: p.installation},
+		{Name: "ledger", Object: "table " + p.at.Table, Run: p.table},
+		{Name: "clock", Object: "this machine", Run: p.clock},
 	}
 	if p.at.Bucket != "" {
-		checks = append(checks, doctor.Check{Name: "bucket", Object: p.at.Bucket, Look: p.bucket})
+		checks = append(checks, doctor.Check{Name: "bucket", Object: p.at.Bucket, Run: p.bucket})
 	}
 	if p.at.Stop != "" {
-		checks = append(checks, doctor.Check{Name: "stop switch", Object: p.at.Stop, Look: p.stopSwitch})
+		checks = append(checks, doctor.Check{Name: "stop switch", Object: p.at.Stop, Run: p.stopSwitch})
 	}
 	if len(p.at.Functions) > 0 {
-		checks = append(checks, doctor.Check{Name: "ticks", Object: "rule " + tickRule, Look: p.tickRule})
+		checks = append(checks, doctor.Check{Name: "ticks", Object: "rule " + tickRule, Run: p.tickRule})
 	}
 	if url := p.at.Queues["notices"]; url != "" {
-		checks = append(checks, doctor.Check{Name: "notices", Object: "rules of EventBridge", Look: func(ctx context.Context) ([]doctor.Finding, error) { return p.notices(ctx, url) }})
+		checks = append(checks, doctor.Check{Name: "notices", Object: "rules of EventBridge", Run: func(ctx context.Context) ([]doctor.Finding, error) { return p.notices(ctx, url) }})
 	}
 	checks = append(checks,
-		doctor.Check{Name: "quotas", Object: "vCPUs", Look: p.ofAccount((*preflight.Site).Quotas)},
-		doctor.Check{Name: "concurrency", Object: "Lambda", Look: p.ofAccount((*preflight.Site).Concurrency)},
-		doctor.Check{Name: "spot role", Object: "the account", Look: p.ofAccount((*preflight.Site).SpotRole)},
-		doctor.Check{Name: "key", Object: "what is stored", Look: p.key})
+		doctor.Check{Name: "quotas", Object: "vCPUs", Run: p.ofAccount((*preflight.Site).Quotas)},
+		doctor.Check{Name: "concurrency", Object: "Lambda", Run: p.ofAccount((*preflight.Site).Concurrency)},
+		doctor.Check{Name: "spot role", Object: "the account", Run: p.ofAccount((*preflight.Site).SpotRole)},
+		doctor.Check{Name: "key", Object: "what is stored", Run: p.key})
 	for _, id := range sortedKeys(p.at.Queues) {
 		if id == "plan" { // each cluster has its own
 			continue
 		}
-		checks = append(checks, doctor.Check{Name: "queue", Object: id, Look: func(ctx context.Context) ([]doctor.Finding, error) { return p.queue(ctx, p.at.Queues[id]) }})
+		checks = append(checks, doctor.Check{Name: "queue", Object: id, Run: func(ctx context.Context) ([]doctor.Finding, error) { return p.queue(ctx, p.at.Queues[id]) }})
 	}
 	return checks
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-func (p *patient) caller(ctx context.Context) ([]doctor.Finding, error) {
+func (p *target) caller(ctx context.Context) ([]doctor.Finding, error) {
 	out, err := sts.NewFromConfig(p.at.config).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (p *patient) caller(ctx context.Context) ([]doctor.Finding, error) {
 	return one(doctor.OK, seen, ""), nil
 }
 
-func (p *patient) installation(context.Context) ([]doctor.Finding, error) {
+func (p *target) installation(context.Context) ([]doctor.Finding, error) {
 	if p.at.unread != nil {
 		return one(doctor.Warn, p.at.unread.Error(), "deploy the region's stack; without it bucket, queues and stop switch are not looked at"), nil
 	}
@@ -105,7 +105,7 @@ func (p *patient) installation(context.Context) ([]doctor.Finding, error) {
 	return one(doctor.OK, seen, ""), nil
 }
 
-func (p *patient) table(ctx context.Context) ([]doctor.Finding, error) {
+func (p *target) table(ctx context.Context) ([]doctor.Finding, error) {
 	client := dynamodb.NewFromConfig(p.at.config)
 	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &p.at.Table})
 	if err != nil {
@@ -138,13 +138,13 @@ func (p *patient) table(ctx context.Context) ([]doctor.Finding, error) {
 }
 
 // clock compares this machine's clock with DynamoDB's, by which ages are measured.
-func (p *patient) clock(ctx context.Context) ([]doctor.Finding, error) {
+func (p *target) clock(ctx context.Context) ([]doctor.Finding, error) {
 	before := time.Now()
-	survey, err := p.at.ledger.Survey(ctx, model.Registration{Cluster: "-"})
+	records, err := p.at.ledger.Records(ctx, model.Registration{Cluster: "-"})
 	if err != nil {
 		return nil, err
 	}
-	level, seen, do := skew(before, time.Now(), time.Unix(survey.NowUnix, 0), "DynamoDB's")
+	level, seen, do := skew(before, time.Now(), time.Unix(records.NowUnix, 0), "DynamoDB's")
 	return one(level, seen, do), nil
 }
 
@@ -162,7 +162,7 @@ func skew(before, after, said time.Time, whose string) (level doctor.Level, seen
 	return doctor.OK, "it agrees with " + whose, ""
 }
 
-func (p *patient) bucket(ctx context.Context) ([]doctor.Finding, error) {
+func (p *target) bucket(ctx context.Context) ([]doctor.Finding, error) {
 	client := s3.NewFromConfig(p.at.config, func(o *s3.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
 	if _, err := client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &p.at.Bucket}); err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (p *patient) bucket(ctx context.Context) ([]doctor.Finding, error) {
 	return one(doctor.OK, "it is there", ""), nil
 }
 
-func (p *patient) stopSwitch(ctx context.Context) ([]doctor.Finding, error) {
+func (p *target) stopSwitch(ctx context.Context) ([]doctor.Finding, error) {
 	value, err := ssmswitch.New(ssm.NewFromConfig(p.at.config)).Parameter(ctx, p.at.Stop)
 	if err != nil {
 		return nil, err
@@ -182,7 +182,7 @@ func (p *patient) stopSwitch(ctx context.Context) ([]doctor.Finding, error) {
 }
 
 // queue looks at a queue and at the one for what nobody could handle.
-func (p *patient) queue(ctx context.Context, url string) ([]doctor.Finding, error) {
+func (p *target) queue(ctx context.Context, url string) ([]doctor.Finding, error) {
 	client := sqs.NewFromConfig(p.at.config)
 	attributes, err := queueAttributes(ctx, client, url)
 	if err != nil {

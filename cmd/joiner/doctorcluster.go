@@ -26,10 +26,10 @@ import (
 )
 
 // checksOf are those of a cluster.
-func (p *patient) checksOf(reg model.Registration) []doctor.Check {
+func (p *target) checksOf(reg model.Registration) []doctor.Check {
 	object := "cluster " + reg.Cluster
-	check := func(name string, look func(context.Context, model.Registration) ([]doctor.Finding, error)) doctor.Check {
-		return doctor.Check{Name: name, Object: object, Look: func(ctx context.Context) ([]doctor.Finding, error) { return look(ctx, reg) }}
+	check := func(name string, check func(context.Context, model.Registration) ([]doctor.Finding, error)) doctor.Check {
+		return doctor.Check{Name: name, Object: object, Run: func(ctx context.Context) ([]doctor.Finding, error) { return check(ctx, reg) }}
 	}
 	return []doctor.Check{
 		check("registration", p.registered), check("control plane", p.plane), check("endpoint", p.endpoint), check("API server", p.server), check("access entries", p.entries),
@@ -39,7 +39,7 @@ func (p *patient) checksOf(reg model.Registration) []doctor.Check {
 }
 
 // planQueue looks at the cluster's plan queue.
-func (p *patient) planQueue(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+func (p *target) planQueue(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
 	like := p.at.Queues["plan"]
 	if like == "" {
 		return one(doctor.Warn, "the installation does not say where plan queues are", "deploy the region's stack again"), nil
@@ -53,14 +53,14 @@ func (p *patient) planQueue(ctx context.Context, reg model.Registration) ([]doct
 }
 
 // planes is EKS of the cluster's region.
-func (p *patient) planes(reg model.Registration) *ekscontrol.EKS {
+func (p *target) planes(reg model.Registration) *ekscontrol.EKS {
 	config := p.at.config.Copy()
 	config.Region = reg.Region
 	return ekscontrol.New(eks.NewFromConfig(config))
 }
 
 // registered looks at the registration itself: whether the cluster is served, and whether another cluster's owner has a hold on it.
-func (p *patient) registered(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+func (p *target) registered(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
 	var found []doctor.Finding
 	warn := func(seen, do string) { found = append(found, one(doctor.Warn, seen, do)...) }
 	switch stateOf(&reg) {
@@ -90,7 +90,7 @@ func (p *patient) registered(ctx context.Context, reg model.Registration) ([]doc
 }
 
 // plane compares what EKS says now with what was registered.
-func (p *patient) plane(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+func (p *target) plane(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
 	again := "joiner attach " + reg.Cluster + ", or deploy its stack again"
 	plane, err := p.planes(reg).Describe(ctx, reg)
 	if fault.Is(err, fault.NotFound) {
@@ -125,7 +125,7 @@ func (p *patient) plane(ctx context.Context, reg model.Registration) ([]doctor.F
 }
 
 // server reaches the API server as far as its certificate and its clock.
-func (p *patient) server(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+func (p *target) server(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(reg.CA) {
 		return one(doctor.Fail, "its registered certificate authority is no PEM", "joiner attach "+reg.Cluster), nil
@@ -165,7 +165,7 @@ var groups = []struct {
 	{"disrupt", "joiner:disrupt", func(r model.Roles) string { return r.Disrupt }},
 }
 
-func (p *patient) entries(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+func (p *target) entries(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
 	if reg.RelayURL != "" {
 		return one(doctor.OK, "none is needed: the watcher carries out what functions ask", ""), nil
 	}
@@ -198,7 +198,7 @@ func (p *patient) entries(ctx context.Context, reg model.Registration) ([]doctor
 	return found, nil
 }
 
-func (p *patient) identity(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+func (p *target) identity(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
 	n, err := p.planes(reg).PodIdentities(ctx, reg.Cluster, "joiner", watcherAccount)
 	if err != nil {
 		return nil, err
@@ -219,25 +219,25 @@ func (p *patient) identity(ctx context.Context, reg model.Registration) ([]docto
 }
 
 // watcher looks at what the watcher last said.
-func (p *patient) watcher(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+func (p *target) watcher(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
 	ledger, err := p.at.ledger.Load(ctx, reg)
 	if err != nil {
 		return nil, err
 	}
 	install := "joiner attach " + reg.Cluster + " prints the command that installs it"
-	if ledger.Pointer == nil {
+	if ledger.Manifest == nil {
 		return one(doctor.Warn, "it was never here: functions list the cluster themselves once a minute", install), nil
 	}
-	age := ledger.NowUnix - ledger.Pointer.HeartbeatAt
-	if age > beatLimit {
+	age := ledger.NowUnix - ledger.Manifest.HeartbeatAt
+	if age > heartbeatLimit {
 		return one(doctor.Warn, fmt.Sprintf("it has been silent for %d s; functions list the cluster themselves once a minute", age),
 			"kubectl -n joiner get pods, and their logs"), nil
 	}
-	return one(doctor.OK, fmt.Sprintf("it lived %d s ago; its snapshot is %d s old", age, ledger.NowUnix-ledger.Pointer.WrittenUnix), ""), nil
+	return one(doctor.OK, fmt.Sprintf("it lived %d s ago; its snapshot is %d s old", age, ledger.NowUnix-ledger.Manifest.WrittenUnix), ""), nil
 }
 
 // ledgerItems looks for items that cannot be read, and for usage that is not what claims hold.
-func (p *patient) ledgerItems(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+func (p *target) ledgerItems(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
 	ledger, err := p.at.ledger.Load(ctx, reg)
 	if err != nil {
 		return nil, err
@@ -255,7 +255,7 @@ func (p *patient) ledgerItems(ctx context.Context, reg model.Registration) ([]do
 		for _, o := range lifecycle.Recounts(ledger.Usage, &again) {
 			if !slices.ContainsFunc(again.Usage, func(u model.Usage) bool { return u.Pool == o.Pool && u.Version != o.Version }) {
 				found = append(found, doctor.Finding{
-					Level: doctor.Warn, Object: reg.Cluster + " NodePool " + o.Pool, Seen: fmt.Sprintf("limits are judged by usage %v, and its claims hold %v", o.Counted, o.Held),
+					Level: doctor.Warn, Object: reg.Cluster + " NodePool " + o.Pool, Seen: fmt.Sprintf("limits are judged by usage %v, and its claims hold %v", o.Counted, o.Reserved),
 					Do: "function provision counts it anew within two minutes; where it does not, read its log",
 				})
 			}
@@ -280,7 +280,7 @@ func unreadRemedy(u *model.Unread) string {
 		return "delete " + item + ": usage is then counted anew from claims"
 	case model.UnreadCommand:
 		return "delete " + item + ": the taints of its nodes are then taken off, and they are judged anew"
-	case model.UnreadTurn:
+	case model.UnreadBudgetVersion:
 		return "delete " + item + ": turns begin anew"
 	case model.UnreadStop:
 		return "joiner stop disruption writes it anew, and joiner resume disruption removes it"
@@ -289,15 +289,15 @@ func unreadRemedy(u *model.Unread) string {
 }
 
 // ticks looks when the functions were last at work for the cluster: each takes a lease each minute.
-func (p *patient) ticks(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+func (p *target) ticks(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
 	if reg.Paused {
 		return one(doctor.OK, "they leave it alone: it is paused", ""), nil
 	}
-	survey, err := p.at.ledger.Survey(ctx, reg)
+	records, err := p.at.ledger.Records(ctx, reg)
 	if err != nil {
 		return nil, err
 	}
-	leases, err := p.at.ledger.Held(ctx, reg.Cluster)
+	leases, err := p.at.ledger.Leases(ctx, reg.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -307,8 +307,8 @@ func (p *patient) ticks(ctx context.Context, reg model.Registration) ([]doctor.F
 	}
 	var found []doctor.Finding
 	for _, f := range []struct{ function, lease string }{{"provision", model.LeasePlanner}, {"interruption", model.LeaseCollector}, {"catalog", model.LeaseCatalog}} {
-		age := survey.NowUnix - last[f.lease]
-		if reg.RegisteredUnix > survey.NowUnix-tickLimit {
+		age := records.NowUnix - last[f.lease]
+		if reg.RegisteredUnix > records.NowUnix-tickLimit {
 			continue // it has had no time yet
 		}
 		if age > tickLimit {
@@ -328,7 +328,7 @@ func (p *patient) ticks(ctx context.Context, reg model.Registration) ([]doctor.F
 	return found, nil
 }
 
-func (p *patient) stops(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+func (p *target) stops(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
 	stops, err := p.at.ledger.Stops(ctx, reg)
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return nil, err

@@ -72,11 +72,11 @@ func (f *doctorFlags) run(command *cobra.Command, args []string) error {
 		all = []model.Registration{reg}
 	}
 	f.reach.own = true
-	p := &patient{at: at, reach: &f.reach}
+	p := &target{at: at, reach: &f.reach}
 	checks := p.checks()
 	for i := range all {
 		checks = append(checks, p.checksOf(all[i])...)
 	}
 	findings := doctor.Run(ctx, checks, doctor.Settings{})
-	return tellFindings(command, findings, f.output)
+	return printFindings(command, findings, f.output)
 }

@@ -32,7 +32,7 @@ var noticeRules = map[string]string{
 }
 
 // tickRule looks whether the functions are called each minute.
-func (p *patient) tickRule(ctx context.Context) ([]doctor.Finding, error) {
+func (p *target) tickRule(ctx context.Context) ([]doctor.Finding, error) {
 	called, found, err := p.rule(ctx, tickRule, "functions miss what lost messages would have said, and clusters without a watcher")
 	if err != nil || found != nil {
 		return found, err
@@ -49,7 +49,7 @@ func (p *patient) tickRule(ctx context.Context) ([]doctor.Finding, error) {
 }
 
 // notices looks whether what AWS says of machines comes to the queue at url.
-func (p *patient) notices(ctx context.Context, url string) ([]doctor.Finding, error) {
+func (p *target) notices(ctx context.Context, url string) ([]doctor.Finding, error) {
 	queue := ":" + url[strings.LastIndexByte(url, '/')+1:] // the end of its ARN
 	var all []doctor.Finding
 	for _, name := range sortedKeys(noticeRules) {
@@ -72,7 +72,7 @@ func (p *patient) notices(ctx context.Context, url string) ([]doctor.Finding, er
 }
 
 // rule looks at a rule of EventBridge: the ARNs of its targets, and what is wrong with it itself, with what is lost without it.
-func (p *patient) rule(ctx context.Context, name, without string) (targets map[string]bool, found []doctor.Finding, err error) {
+func (p *target) rule(ctx context.Context, name, without string) (targets map[string]bool, found []doctor.Finding, err error) {
 	client := eventbridge.NewFromConfig(p.at.config)
 	rule, err := client.DescribeRule(ctx, &eventbridge.DescribeRuleInput{Name: &name})
 	var none *eventtypes.ResourceNotFoundException
@@ -103,7 +103,7 @@ func (p *patient) rule(ctx context.Context, name, without string) (targets map[s
 }
 
 // classes says what the catalogue function found wrong with node classes: selectors that match nothing, roles, dry runs of launches.
-func (p *patient) classes(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+func (p *target) classes(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
 	ledger, err := p.at.ledger.Load(ctx, reg)
 	if err != nil {
 		return nil, err
@@ -129,9 +129,9 @@ func (p *patient) classes(ctx context.Context, reg model.Registration) ([]doctor
 }
 
 // objects compares what is in the cluster of the chart with what this command and the functions are of.
-func (p *patient) objects(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+func (p *target) objects(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
 	reg.RelayURL = "" // people reach it themselves, or not at all
-	sites := adoptSites{flags: p.reach, config: p.at.config}
+	sites := adoptClients{flags: p.reach, config: p.at.config}
 	client, err := sites.cluster(sites.rights(reg), reg)
 	if err != nil {
 		return nil, err

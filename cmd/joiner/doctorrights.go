@@ -58,7 +58,7 @@ func rightsOf(reg *model.Registration) []right {
 }
 
 // rights asks IAM what the cluster's roles may do, without anything being done.
-func (p *patient) rights(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+func (p *target) rights(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
 	if reg.Roles == (model.Roles{}) {
 		return one(doctor.Warn, "it has no roles of its own: functions act in it with their own rights, whatever cluster they are for", "deploy the cluster's stack, which makes them"), nil
 	}

@@ -16,30 +16,30 @@ import (
 )
 
 // site is the account, or one of its clusters, as joiner preflight looks at it.
-func (p *patient) site(ctx context.Context, plan preflight.Plan, region string) (*preflight.Site, error) {
+func (p *target) site(ctx context.Context, plan preflight.Plan, region string) (*preflight.Site, error) {
 	config := p.at.config.Copy()
 	if region != "" {
 		config.Region = region
 	}
 	return preflight.New(ctx, config, plan, func(ctx context.Context, reg model.Registration) (*ekscluster.Client, error) {
-		sites := adoptSites{flags: p.reach, config: config}
+		sites := adoptClients{flags: p.reach, config: config}
 		return sites.open(ctx, reg)
 	})
 }
 
 // ofAccount is a check of preflight's that still counts where the installation is.
-func (p *patient) ofAccount(look func(*preflight.Site, context.Context) ([]doctor.Finding, error)) func(context.Context) ([]doctor.Finding, error) {
+func (p *target) ofAccount(check func(*preflight.Site, context.Context) ([]doctor.Finding, error)) func(context.Context) ([]doctor.Finding, error) {
 	return func(ctx context.Context) ([]doctor.Finding, error) {
 		site, err := p.site(ctx, preflight.Plan{}, "")
 		if err != nil {
 			return nil, err
 		}
-		return look(site, ctx)
+		return check(site, ctx)
 	}
 }
 
 // key looks at the key that encrypts the table, where it is people's own: it encrypts all that the installation stores.
-func (p *patient) key(ctx context.Context) ([]doctor.Finding, error) {
+func (p *target) key(ctx context.Context) ([]doctor.Finding, error) {
 	out, err := dynamodb.NewFromConfig(p.at.config).DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &p.at.Table})
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (p *patient) key(ctx context.Context) ([]doctor.Finding, error) {
 }
 
 // ofCluster is the site of a cluster, with what of its deployment decides: whether functions come by a relay, or from within a VPC.
-func (p *patient) ofCluster(ctx context.Context, reg model.Registration) (*preflight.Site, error) {
+func (p *target) ofCluster(ctx context.Context, reg model.Registration) (*preflight.Site, error) {
 	plan := preflight.Plan{Cluster: reg.Cluster, Relay: reg.RelayURL != ""}
 	if function := p.at.Functions["provision"]; function != "" && !plan.Relay {
 		out, err := lambda.NewFromConfig(p.at.config).GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: &function})
@@ -72,7 +72,7 @@ func (p *patient) ofCluster(ctx context.Context, reg model.Registration) (*prefl
 }
 
 // endpoint looks whether functions may reach the API server by what EKS says of its endpoint.
-func (p *patient) endpoint(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+func (p *target) endpoint(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
 	site, err := p.ofCluster(ctx, reg)
 	if err != nil {
 		return nil, err
@@ -81,12 +81,12 @@ func (p *patient) endpoint(ctx context.Context, reg model.Registration) ([]docto
 }
 
 // left looks at what Karpenter left in the cluster.
-func (p *patient) left(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+func (p *target) left(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
 	site, err := p.site(ctx, preflight.Plan{Cluster: reg.Cluster}, reg.Region)
 	if err != nil {
 		return nil, err
 	}
-	sites := adoptSites{flags: p.reach, config: p.at.config}
+	sites := adoptClients{flags: p.reach, config: p.at.config}
 	client, err := sites.open(ctx, reg)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 
 	"github.com/joiner-sh/joiner/cmd/joiner/read"
 	"github.com/joiner-sh/joiner/cmd/joiner/show"
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/speccases"
@@ -54,7 +54,7 @@ func planBoth(t *testing.T, files planFlags) ([]byte, bool) {
 	if err != nil {
 		return nil, false
 	}
-	offered, err := goodsOf(files.catalog, cluster.Snapshot, offer.Settings{NowUnix: now.Unix()})
+	offered, err := readCatalogInput(files.catalog, cluster.Snapshot, offering.Settings{NowUnix: now.Unix()})
 	if err != nil {
 		return nil, false
 	}

@@ -18,7 +18,7 @@ import (
 type programRole struct{ program, role string }
 
 // programRoles are the roles of the functions for a cluster: its own, else the installation's.
-func (o *opened) programRoles(reg *model.Registration) []programRole {
+func (o *session) programRoles(reg *model.Registration) []programRole {
 	out := []programRole{
 		{"provision", reg.Roles.Provision}, {"interruption", reg.Roles.Interruption}, {"catalog", reg.Roles.Catalog}, {"disrupt", reg.Roles.Disrupt},
 	}
@@ -32,7 +32,7 @@ func (o *opened) programRoles(reg *model.Registration) []programRole {
 
 // helmCommand is what installs the watcher; nil where the installation is not known. What it lacks, because it cannot be told
 // here, is said in sentences.
-func (o *opened) helmCommand(ctx context.Context, reg *model.Registration, image string) (command, lacks []string, err error) {
+func (o *session) helmCommand(ctx context.Context, reg *model.Registration, image string) (command, lacks []string, err error) {
 	if o.unread != nil {
 		return nil, nil, nil
 	}
@@ -81,7 +81,7 @@ func imageValues(image string) []string {
 
 // relayValues is the chart's value "relay" as JSON: the queue, and for whom the watcher carries out what comes by it. A role's
 // unique id is not its name: IAM is asked with the caller's own rights (iam:GetRole).
-func (o *opened) relayValues(ctx context.Context, reg *model.Registration) (value string, lacks []string, err error) {
+func (o *session) relayValues(ctx context.Context, reg *model.Registration) (value string, lacks []string, err error) {
 	client, senders := iam.NewFromConfig(o.config), map[string]string{}
 	for _, p := range o.programRoles(reg) {
 		if p.role == "" {

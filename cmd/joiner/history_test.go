@@ -25,7 +25,7 @@ func (a *installedAccount) lived(t *testing.T) int64 {
 		t.Fatal(errs)
 	}
 	ctx, now := t.Context(), time.Now().Unix()
-	judged, provisioned := idOf(now-4100), idOf(now-4000)
+	evaluated, provisioned := idOf(now-4100), idOf(now-4000)
 	client := s3.NewFromConfig(a.Config(), func(o *s3.Options) { o.UsePathStyle = true })
 	store := s3snapshot.New(client, "joiner-data")
 	reg, err := a.ledger.Cluster(ctx, "shop")
@@ -39,19 +39,19 @@ func (a *installedAccount) lived(t *testing.T) int64 {
 
 	bought := model.Claim{
 		Name: "default-new", Pool: "default", Class: "default", State: model.Initialized, InstanceID: "i-new", ProviderID: "aws:///us-west-2a/i-new", InstanceType: "m7.large", Zone: "us-west-2a",
-		CapacityType: model.OnDemand, Price: 100_000, NodeName: "n1", Version: 1, Held: model.Resources{model.Nodes: 1, model.CPU: 2000}, CreatedUnix: now - 4000, LaunchedUnix: now - 4000, Decision: provisioned,
+		CapacityType: model.OnDemand, Price: 100_000, NodeName: "n1", Version: 1, Reserved: model.Resources{model.Nodes: 1, model.CPU: 2000}, CreatedUnix: now - 4000, LaunchedUnix: now - 4000, Decision: provisioned,
 		Pods: []model.PodRef{{Namespace: "shop", Name: "api-0", UID: "u-api"}},
 	}
-	fence, err := a.ledger.Hold(ctx, "shop", model.LeaseCollector, "test", now, now+60)
+	fence, err := a.ledger.AcquireLease(ctx, "shop", model.LeaseCollector, "test", now, now+60)
 	must(err)
 	must(a.ledger.Adopt(ctx, fence, bought))
 	must(a.ledger.Release(ctx, fence))
 
 	gone := bought
-	gone.Name, gone.InstanceID, gone.ProviderID, gone.NodeName, gone.Price, gone.Command, gone.LaunchedUnix = "default-old", "i-old", "aws:///us-west-2a/i-old", "n-old", 400_000, judged+"-0", now-90_000
-	must(store.PutRemoval(ctx, model.Removal{Cluster: "shop", Claim: gone, Node: "n-old", Reason: model.EndedUnderutilized, By: model.ByJoiner, Command: judged + "-0", Decision: judged,
+	gone.Name, gone.InstanceID, gone.ProviderID, gone.NodeName, gone.Price, gone.Command, gone.LaunchedUnix = "default-old", "i-old", "aws:///us-west-2a/i-old", "n-old", 400_000, evaluated+"-0", now-90_000
+	must(store.PutRemoval(ctx, model.Removal{Cluster: "shop", Claim: gone, Node: "n-old", Reason: model.EndedUnderutilized, By: model.ByJoiner, Command: evaluated + "-0", Decision: evaluated,
 		Replacements: []string{"default-new"}, PricePerHour: 400_000, GoneUnix: now - 3600}))
-	must(store.PutDisruption(ctx, model.Disrupted{ID: judged, Cluster: "shop", AtUnix: now - 4100, Committed: []string{judged + "-0"}, Plan: model.DisruptPlan{Commands: []model.PlannedCommand{
+	must(store.PutDisruption(ctx, model.Disrupted{ID: evaluated, Cluster: "shop", AtUnix: now - 4100, Committed: []string{evaluated + "-0"}, Plan: model.DisruptPlan{Commands: []model.PlannedCommand{
 		{Reason: model.ReasonUnderutilized, Nodes: []string{"n-old"}, Replacements: []model.PlannedClaim{{Name: "default-new"}}, PodsMoved: 1, Savings: 300_000, Workloads: []string{"shop/StatefulSet/api"}}}}}))
 	must(store.Put(ctx, model.Decision{ID: provisioned, Cluster: "shop", AtUnix: now - 4000, Trigger: "replace", Rounds: []model.Round{{
 		Plan: model.Plan{Claims: []model.PlannedClaim{{Name: "default-new", Pool: "default", InstanceTypes: []string{"m7.large"}, Price: 100_000}}}, Launched: []model.Claim{bought}}}}))
@@ -72,16 +72,16 @@ func (a *installedAccount) lived(t *testing.T) int64 {
 	}
 	snapshot.Epoch, err = a.ledger.NextEpoch(ctx, "shop", "watcher")
 	must(err)
-	data, err := wire.EncodeBase(snapshot)
+	data, err := wire.EncodeSnapshot(snapshot)
 	must(err)
-	key, err := store.PutBase(ctx, "shop", snapshot.Epoch, 1, data)
+	key, err := store.PutSnapshot(ctx, "shop", snapshot.Epoch, 1, data)
 	must(err)
-	_, err = a.ledger.AdvancePointer(ctx, model.Pointer{Cluster: "shop", Epoch: snapshot.Epoch, BaseKey: key, BaseSeq: 1, HeadSeq: 1, WrittenUnix: now, HeartbeatAt: now, WatcherOwner: "watcher"})
+	_, err = a.ledger.AdvanceManifest(ctx, model.Manifest{Cluster: "shop", Epoch: snapshot.Epoch, SnapshotKey: key, SnapshotSeq: 1, HeadSeq: 1, WrittenUnix: now, HeartbeatAt: now, WatcherOwner: "watcher"})
 	must(err)
 
-	offers := []model.Offer{{Zone: "us-west-2a", CapacityType: model.OnDemand, Price: 100_000, Available: true}}
-	must(s3catalog.New(client, "joiner-data", s3catalog.Settings{}).Write(ctx, reg, model.MachineCatalog{ReadUnix: now, PriceUnix: now, SpotUnix: now, Version: "1", Types: []model.MachineType{{
-		Name: "m7.large", Arch: "amd64", VCPUs: 2, MemoryMiB: 8192, Hypervisor: "nitro", Interfaces: 3, IPv4PerInterface: 10, UsageClasses: []string{model.OnDemand}, Offers: offers}}}, ""))
+	offerings := []model.Offering{{Zone: "us-west-2a", CapacityType: model.OnDemand, Price: 100_000, Available: true}}
+	must(s3catalog.New(client, "joiner-data", s3catalog.Settings{}).Write(ctx, reg, model.InstanceCatalog{ReadUnix: now, PriceUnix: now, SpotUnix: now, Version: "1", Types: []model.InstanceTypeInfo{{
+		Name: "m7.large", Arch: "amd64", VCPUs: 2, MemoryMiB: 8192, Hypervisor: "nitro", Interfaces: 3, IPv4PerInterface: 10, UsageClasses: []string{model.OnDemand}, Offerings: offerings}}}, ""))
 	return now
 }
 
@@ -94,7 +94,7 @@ func idOf(unix int64) string {
 func TestAnInstallationAnswersWhyAndWhatFor(t *testing.T) {
 	a := newAccount(t)
 	now := a.lived(t)
-	judged, refused := idOf(now-4100), idOf(now-30)
+	evaluated, refused := idOf(now-4100), idOf(now-30)
 	ask := func(args ...string) string {
 		t.Helper()
 		code, out, errs := joiner("", args...)
@@ -114,7 +114,7 @@ func TestAnInstallationAnswersWhyAndWhatFor(t *testing.T) {
 	says(ask("why", "pod", "shop/web-0"), "spec.limits.cpu 3 leaves 1", "Remedy: raise the limit", "then NodePool default would hold it on m7.large on-demand", "Decision "+refused)
 	says(ask("why", "pod", "shop/api-0"), "does not wait: it is on node n1 (m7.large, on-demand, us-west-2a, NodePool default)")
 	says(ask("why", "node", "n1"), "MACHINE", "i-new", "WHY IT WAS LAUNCHED", "in place of nodes that a command gives back", "WHY IT STAYS")
-	says(ask("why", "node", "i-old"), "is gone since", "Joiner gave it back (Underutilized)", "command "+judged+"-0 was to save $0.3000 an hour and move 1 pod;", "in its place came default-new", "COMMAND "+judged+"-0, done")
+	says(ask("why", "node", "i-old"), "is gone since", "Joiner gave it back (Underutilized)", "command "+evaluated+"-0 was to save $0.3000 an hour and move 1 pod;", "in its place came default-new", "COMMAND "+evaluated+"-0, done")
 	says(ask("why", "node", "n7"), "neither a node, nor a NodeClaim, nor an instance")
 	says(ask("report", "--since", "2h", "--by", "workload"), "WORKLOAD", "StatefulSet shop/api", "IDLE NODES", "n1 (default)")
 

@@ -75,8 +75,8 @@ func (p *place) now() (time.Time, error) {
 	return info.ModTime(), nil
 }
 
-// opened is an installation as a command line reaches it.
-type opened struct {
+// session is an installation as a command line reaches it.
+type session struct {
 	installation
 	dir    string // of the files that are read instead; empty = AWS
 	config aws.Config
@@ -85,7 +85,7 @@ type opened struct {
 }
 
 // open finds the ledger, and what the installation says of itself, which may be missing where the table is named.
-func (p *place) open(ctx context.Context) (*opened, error) {
+func (p *place) open(ctx context.Context) (*session, error) {
 	if p.dir != "" {
 		return p.openDir()
 	}
@@ -98,7 +98,7 @@ func (p *place) open(ctx context.Context) (*opened, error) {
 }
 
 // openDir reads a folder in the installation's place.
-func (p *place) openDir() (*opened, error) {
+func (p *place) openDir() (*session, error) {
 	at, err := p.now()
 	if err != nil {
 		return nil, err
@@ -107,11 +107,11 @@ func (p *place) openDir() (*opened, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--dir: %w", err)
 	}
-	return &opened{installation: installation{Table: scanFile, Bucket: dirBucket}, dir: p.dir, ledger: dynamoledger.New(client, scanFile, dynamoledger.Clock(func() time.Time { return at }))}, nil
+	return &session{installation: installation{Table: scanFile, Bucket: dirBucket}, dir: p.dir, ledger: dynamoledger.New(client, scanFile, dynamoledger.Clock(func() time.Time { return at }))}, nil
 }
 
 // find finds the ledger, and asks nobody where its table is named.
-func (p *place) find(ctx context.Context) (*opened, error) {
+func (p *place) find(ctx context.Context) (*session, error) {
 	if p.table == "" {
 		return p.open(ctx)
 	}
@@ -123,7 +123,7 @@ func (p *place) find(ctx context.Context) (*opened, error) {
 	return o, o.use(p.table)
 }
 
-func (p *place) configure(ctx context.Context) (*opened, error) {
+func (p *place) configure(ctx context.Context) (*session, error) {
 	config, err := awsConfig(ctx, p.region)
 	if errors.Is(err, errNoRegion) {
 		return nil, fmt.Errorf("--region: %w", err)
@@ -131,11 +131,11 @@ func (p *place) configure(ctx context.Context) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &opened{config: config}, nil
+	return &session{config: config}, nil
 }
 
 // use opens the table that is named, else the installation's.
-func (o *opened) use(table string) error {
+func (o *session) use(table string) error {
 	if o.Table = cmp.Or(table, o.Table); o.Table == "" {
 		return fmt.Errorf("--table: the name of the ledger's DynamoDB table is needed, here or in JOINER_TABLE: %w", o.unread)
 	}
@@ -144,7 +144,7 @@ func (o *opened) use(table string) error {
 }
 
 // clusters are all that are attached, by name. Of those whose registrations cannot be read warn is told.
-func (o *opened) clusters(ctx context.Context, warn io.Writer) ([]model.Registration, error) {
+func (o *session) clusters(ctx context.Context, warn io.Writer) ([]model.Registration, error) {
 	all, err := o.ledger.Clusters(ctx)
 	if fault.CodeOf(err) == model.CodeUnreadCluster {
 		_, err = fmt.Fprintf(warn, "warning: %v\n", err)
@@ -156,7 +156,7 @@ func (o *opened) clusters(ctx context.Context, warn io.Writer) ([]model.Registra
 }
 
 // attached is the one of all that has the name.
-func (o *opened) attached(all []model.Registration, cluster string) (model.Registration, error) {
+func (o *session) attached(all []model.Registration, cluster string) (model.Registration, error) {
 	var names []string
 	for _, reg := range all {
 		if reg.Cluster == cluster {

@@ -106,7 +106,7 @@ type plan struct {
 	Stats        struct{ Pods int }
 }
 
-func TestPlanProvisionWithoutACatalogueBuysOfTheBuiltInOne(t *testing.T) {
+func TestPlanProvisionWithoutACatalogBuysOfTheBuiltInOne(t *testing.T) {
 	p := planOf(t, "", "-f", "testdata/shop")
 	if len(p.Claims) == 0 || p.Stats.Pods != 46 || len(p.Unschedulable) != 5 {
 		t.Fatalf("%d claims, %d pods, %d unschedulable", len(p.Claims), p.Stats.Pods, len(p.Unschedulable))
@@ -123,7 +123,7 @@ func TestPlanProvisionWithoutACatalogueBuysOfTheBuiltInOne(t *testing.T) {
 	}
 }
 
-func TestPlanProvisionMovesTheBuiltInCatalogueToTheClustersZones(t *testing.T) {
+func TestPlanProvisionMovesTheBuiltInCatalogToTheClustersZones(t *testing.T) {
 	text, err := os.ReadFile("testdata/shop/cluster.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func TestPlanProvisionMovesTheBuiltInCatalogueToTheClustersZones(t *testing.T) {
 	}
 }
 
-func TestPlanProvisionNeedsTheClassWhereThereIsNoCatalogue(t *testing.T) {
+func TestPlanProvisionNeedsTheClassWhereThereIsNoCatalog(t *testing.T) {
 	p := planOf(t, "", "-f", "testdata/small.yaml")
 	for _, u := range p.Unschedulable {
 		if len(u.Reasons) != 1 || u.Reasons[0].Code != "ClassNotReady" {

@@ -105,23 +105,23 @@ func TestAFolderAnswersAsTheInstallationItIsACopyOf(t *testing.T) {
 		code      int
 		out, errs string
 	}
-	ask := func(question ...string) answer {
-		code, out, errs := joiner("", question...)
+	ask := func(input ...string) answer {
+		code, out, errs := joiner("", input...)
 		return answer{code, out, errs}
 	}
-	for _, question := range questions {
+	for _, input := range questions {
 		var want answer
 		var at time.Time
 		for at = time.Unix(0, 0); at.Unix() != time.Now().Unix(); { // answers depend on the second they are given in
 			at = time.Now().Truncate(time.Second)
-			want = ask(question...)
+			want = ask(input...)
 		}
 		stamp(at)
-		if got := ask(append(question, "--dir", dir)...); got != want {
-			t.Errorf("%v: of the folder\n%+v\nof the installation\n%+v", question, got, want)
+		if got := ask(append(input, "--dir", dir)...); got != want {
+			t.Errorf("%v: of the folder\n%+v\nof the installation\n%+v", input, got, want)
 		}
-		if want.code != 0 && question[len(question)-1] != "-30m" || want.out+want.errs == "" {
-			t.Errorf("%v: %+v", question, want)
+		if want.code != 0 && input[len(input)-1] != "-30m" || want.out+want.errs == "" {
+			t.Errorf("%v: %+v", input, want)
 		}
 	}
 	stamp(time.Unix(now+3*24*3600, 0))

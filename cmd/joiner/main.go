@@ -34,7 +34,7 @@ import (
 )
 
 func main() {
-	frugal()
+	tuneGC()
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
@@ -53,20 +53,20 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 		return v.status
 	}
 	fmt.Fprintln(errs, "joiner:", err)
-	if errors.As(err, &unwritten{}) {
+	if errors.As(err, &writeError{}) {
 		return 1
 	}
 	return 2
 }
 
-// unwritten is why a result that was reached could not be written.
-type unwritten struct{ error }
+// writeError is why a result that was reached could not be written.
+type writeError struct{ error }
 
-func (u unwritten) Unwrap() error { return u.error }
+func (u writeError) Unwrap() error { return u.error }
 
-// frugal lets the heap grow quickly while it is small, where collecting garbage would cost more than it frees, and holds
+// tuneGC lets the heap grow quickly while it is small, where collecting garbage would cost more than it frees, and holds
 // it back when it is large. GOGC and GOMEMLIMIT say otherwise where they are set.
-func frugal() {
+func tuneGC() {
 	const (
 		growPercent = 400
 		limitBytes  = 940 << 20

@@ -9,7 +9,7 @@ import (
 
 	"github.com/joiner-sh/joiner/cmd/joiner/read"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 )
 
 // The values of the policies, spelled as the settings of the functions.
@@ -49,7 +49,7 @@ func (f *policyFlags) cluster(in io.Reader, from *planFlags, now time.Time) (*re
 	return read.Files(from.files, read.Options{Stdin: in, NowUnix: now.Unix(), DefaultSpread: spread, AsSeen: from.asSeen})
 }
 
-// goods reads what can be bought for the cluster.
-func (f *policyFlags) goods(from *planFlags, cluster *read.Cluster, now time.Time) (goods, error) {
-	return goodsOf(from.catalog, cluster.Snapshot, offer.Settings{NodeClassCEL: f.nodeClassCEL, NowUnix: now.Unix()})
+// catalogInput reads what can be bought for the cluster.
+func (f *policyFlags) catalogInput(from *planFlags, cluster *read.Cluster, now time.Time) (catalogInput, error) {
+	return readCatalogInput(from.catalog, cluster.Snapshot, offering.Settings{NodeClassCEL: f.nodeClassCEL, NowUnix: now.Unix()})
 }

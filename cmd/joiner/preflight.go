@@ -109,24 +109,24 @@ func (f *preflightFlags) run(command *cobra.Command, cluster string) error {
 		return err
 	}
 	f.reach.own = true
-	sites := adoptSites{flags: &f.reach, config: config}
+	sites := adoptClients{flags: &f.reach, config: config}
 	site, err := preflight.New(ctx, config, plan, func(_ context.Context, reg model.Registration) (*ekscluster.Client, error) {
 		return sites.cluster(sites.rights(reg), reg)
 	})
 	if err != nil {
 		return err
 	}
-	return tellFindings(command, doctor.Run(ctx, site.Checks(), doctor.Settings{}), f.output)
+	return printFindings(command, doctor.Run(ctx, site.Checks(), doctor.Settings{}), f.output)
 }
 
-// tellFindings writes findings, and is the exit status that they have.
-func tellFindings(command *cobra.Command, findings []doctor.Finding, output string) error {
+// printFindings writes findings, and is the exit status that they have.
+func printFindings(command *cobra.Command, findings []doctor.Finding, output string) error {
 	write := doctor.Write
 	if output == outputJSON {
 		write = doctor.WriteJSON
 	}
 	if err := write(command.OutOrStdout(), findings); err != nil {
-		return unwritten{err}
+		return writeError{err}
 	}
 	if status := doctor.Status(findings); status != 0 {
 		return verdict{status}

@@ -178,8 +178,8 @@ func TestA10PreflightFindsWhatWouldFail(t *testing.T) {
 	}
 	role := func(name string) func(*testing.T) func() {
 		return func(*testing.T) func() {
-			a.machines.AddRole(ec2model.Role{Name: name})
-			return func() { a.machines.RemoveRole(name) }
+			a.instances.AddRole(ec2model.Role{Name: name})
+			return func() { a.instances.RemoveRole(name) }
 		}
 	}
 	both := func(first, second func(*testing.T) func()) func(*testing.T) func() {
@@ -206,7 +206,7 @@ func TestA10PreflightFindsWhatWouldFail(t *testing.T) {
 		return func(*testing.T) func() {
 			made := ec2model.DefaultNetwork(tag)
 			a.Register("ec2", ec2model.NewHandler(ec2model.New(ec2model.Options{Clock: clock.System(), Account: a.Account(), Network: &made})))
-			return func() { a.Register("ec2", ec2model.NewHandler(a.machines)) }
+			return func() { a.Register("ec2", ec2model.NewHandler(a.instances)) }
 		}
 	}
 	full := keyPolicy(theAccount, theLogs, theEvents)
@@ -320,7 +320,7 @@ func TestA10PreflightFindsWhatWouldFail(t *testing.T) {
 		}},
 		{name: "a small quota, of an account that has none of the functions", breaks: func(t *testing.T) func() { a.concurrency(t, 10); return func() { a.concurrency(t, 1000) } }, args: []string{"-c", "clusterAccount=123456789012"}},
 		{"no role for spot", func(*testing.T) func() {
-			a.machines.RemoveRole("AWSServiceRoleForEC2Spot")
+			a.instances.RemoveRole("AWSServiceRoleForEC2Spot")
 			return func() { role("AWSServiceRoleForEC2Spot")(t) }
 		}, nil, 1, "spot role: AWSServiceRoleForEC2Spot", "no spot machine can be launched", "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"},
 		{name: "a key that lets all in", breaks: key(kms.Key{Policy: full}), args: withKey},
@@ -464,8 +464,8 @@ func templateNames(t *testing.T, file string) []string {
 	}
 	var out []string
 	for _, r := range template.Resources {
-		property, looked := by[r.Type]
-		if !looked {
+		property, checked := by[r.Type]
+		if !checked {
 			continue
 		}
 		name, is := r.Properties[property].(string)

@@ -27,9 +27,9 @@ func TestA10PrepareMendsWhatPreflightNames(t *testing.T) {
 	a := readyAccount(t)
 	network := ec2model.DefaultNetwork("other")
 	network.Subnets[0].ID, network.SecurityGroups[0].ID = "subnet-0123456789abcdef0", "sg-0123456789abcdef0"
-	a.machines = ec2model.New(ec2model.Options{Account: a.Account(), Network: &network, Clock: clock.System()})
-	a.Register("ec2", ec2model.NewHandler(a.machines))
-	a.Register("iam", iammodel.NewHandler(a.machines, a.Policies))
+	a.instances = ec2model.New(ec2model.Options{Account: a.Account(), Network: &network, Clock: clock.System()})
+	a.Register("ec2", ec2model.NewHandler(a.instances))
+	a.Register("iam", iammodel.NewHandler(a.instances, a.Policies))
 	a.planes.AddCluster(eks.Cluster{Name: "shop", Version: "1.36", Endpoint: a.server.URL, CertificateAuthority: a.ca, SubnetIDs: []string{network.Subnets[0].ID}, SecurityGroupIDs: []string{network.SecurityGroups[0].ID}})
 	a.planes.RemoveAddon("shop", "eks-pod-identity-agent")
 	if status, problems := a.preflight(t); status != 2 || len(problems) != 3 {

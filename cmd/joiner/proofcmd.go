@@ -118,12 +118,12 @@ func (f *proofFlags) run(command *cobra.Command) error {
 	if f.clean {
 		return f.cleaned(ctx, out, o)
 	}
-	return f.asked(ctx, command, o, chosen)
+	return f.runProbes(ctx, command, o, chosen)
 }
 
 func written(err error) error {
 	if err != nil {
-		return unwritten{err}
+		return writeError{err}
 	}
 	return nil
 }
@@ -170,19 +170,19 @@ func (f *proofFlags) cleaned(ctx context.Context, out io.Writer, o proof.Options
 	return written(err)
 }
 
-// asked runs the probes and writes the page.
-func (f *proofFlags) asked(ctx context.Context, command *cobra.Command, o proof.Options, chosen []proof.Probe) error {
-	tell := command.ErrOrStderr()
+// runProbes runs the probes and writes the page.
+func (f *proofFlags) runProbes(ctx context.Context, command *cobra.Command, o proof.Options, chosen []proof.Probe) error {
+	progress := command.ErrOrStderr()
 	if f.yes {
-		fmt.Fprintf(tell, "%d probes in %s, up to $%.4f of $%.2f; run %s\n", len(chosen), o.Config.Region, proof.Estimate(chosen), o.Ceiling, o.Run)
+		fmt.Fprintf(progress, "%d probes in %s, up to $%.4f of $%.2f; run %s\n", len(chosen), o.Config.Region, proof.Estimate(chosen), o.Ceiling, o.Run)
 	} else {
 		var paid []proof.Probe
 		for _, p := range chosen {
-			if p.Kind != proof.Dry {
+			if p.Kind != proof.DryRuns {
 				paid = append(paid, p)
 			}
 		}
-		fmt.Fprintf(tell, "%d probes that make nothing, in %s; with --yes %d more, which make things and cost up to $%.4f together\n", len(chosen)-len(paid), o.Config.Region, len(paid), proof.Estimate(paid))
+		fmt.Fprintf(progress, "%d probes that make nothing, in %s; with --yes %d more, which make things and cost up to $%.4f together\n", len(chosen)-len(paid), o.Config.Region, len(paid), proof.Estimate(paid))
 	}
 	name := cmp.Or(f.record, "joiner-proof-"+o.Run+".jsonl")
 	var file *os.File
@@ -208,7 +208,7 @@ func (f *proofFlags) asked(ctx context.Context, command *cobra.Command, o proof.
 		return err
 	}
 	if file != nil {
-		fmt.Fprintf(tell, "the exchanges are in %s: look at it, and send it back (docs/first-day.md)\n", name)
+		fmt.Fprintf(progress, "the exchanges are in %s: look at it, and send it back (docs/first-day.md)\n", name)
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return err

@@ -89,7 +89,7 @@ func (f *provisionFlags) run(command *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	offered, err := f.policies.goods(&f.planFlags, cluster, now)
+	offered, err := f.policies.catalogInput(&f.planFlags, cluster, now)
 	if err != nil {
 		return err
 	}
@@ -100,13 +100,13 @@ func (f *provisionFlags) run(command *cobra.Command) error {
 		write = show.JSON
 	}
 	if err := write(command.OutOrStdout(), result); err != nil {
-		return unwritten{err}
+		return writeError{err}
 	}
 	return nil
 }
 
 // plan makes the plan. Its time is counted from the decoded input on.
-func (f *provisionFlags) plan(cluster *read.Cluster, offered *goods, now time.Time) *show.Result {
+func (f *provisionFlags) plan(cluster *read.Cluster, offered *catalogInput, now time.Time) *show.Result {
 	start := time.Now()
 	catalogs, problems := offered.catalogs(cluster.Snapshot, cluster.Claims)
 	plan := pack.Plan(pack.Input{

@@ -43,8 +43,8 @@ type records struct {
 	cluster string
 	store   *s3snapshot.Store
 
-	catalog *model.MachineCatalog // the version read last
-	version string                // of it, with account and region
+	catalog *model.InstanceCatalog // the version read last
+	version string                 // of it, with account and region
 }
 
 // open finds bucket and cluster.
@@ -86,18 +86,18 @@ func (f *recordFlags) find(ctx context.Context) (*s3.Client, string, error) {
 	return at.objects(), at.Bucket, nil
 }
 
-// shelves are where what decisions went by lies.
-func (r *records) shelves(ctx context.Context) replay.Shelves {
+// catalogs are where what decisions went by lies.
+func (r *records) catalogs(ctx context.Context) replay.Catalogs {
 	catalogs := s3catalog.New(r.client, r.bucket, s3catalog.Settings{})
-	return replay.Shelves{
-		Snapshot: func(pointer model.Pointer) (*model.Snapshot, error) {
-			snapshot, err := r.store.At(ctx, pointer)
-			if err == nil && snapshot.Seq > pointer.HeadSeq { // a later one is in memory
-				return s3snapshot.New(r.client, r.bucket).At(ctx, pointer)
+	return replay.Catalogs{
+		Snapshot: func(manifest model.Manifest) (*model.Snapshot, error) {
+			snapshot, err := r.store.At(ctx, manifest)
+			if err == nil && snapshot.Seq > manifest.HeadSeq { // a later one is in memory
+				return s3snapshot.New(r.client, r.bucket).At(ctx, manifest)
 			}
 			return snapshot, err
 		},
-		Catalog: func(account, region, version string) (*model.MachineCatalog, error) {
+		Catalog: func(account, region, version string) (*model.InstanceCatalog, error) {
 			key := strings.Join([]string{account, region, version}, "/")
 			if key == r.version {
 				return r.catalog, nil

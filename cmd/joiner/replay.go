@@ -82,32 +82,32 @@ func (f *replayFlags) replay(ctx context.Context, id string, in io.Reader) (*rep
 	if err != nil {
 		return nil, err
 	}
-	store, cluster, shelves := at.store, at.cluster, at.shelves(ctx)
+	store, cluster, catalogs := at.store, at.cluster, at.catalogs(ctx)
 	answer := &replayAnswer{Decision: id, Cluster: cluster, By: boot.Build()}
 	provisioned, err := store.FindDecision(ctx, cluster, id)
 	switch {
 	case err == nil:
 		answer.Kind, answer.AtUnix, answer.Build = model.KindProvision, provisioned.AtUnix, provisioned.Build
-		facts, err := f.facts(shelves, provisioned.Input, provisioned.Machines, answer, in)
+		facts, err := f.facts(catalogs, provisioned.Input, provisioned.Catalog, answer, in)
 		if err != nil {
 			return nil, err
 		}
 		_, answer.Rounds = replay.Compared(&provisioned, facts)
 	case fault.Is(err, fault.NotFound):
-		judged, err := store.FindDisruption(ctx, cluster, id)
+		evaluated, err := store.FindDisruption(ctx, cluster, id)
 		if fault.Is(err, fault.NotFound) {
 			return nil, fmt.Errorf("no decision %s of cluster %s is kept; they are for 30 days", id, cluster)
 		}
 		if err != nil {
 			return nil, err
 		}
-		answer.Kind, answer.AtUnix, answer.Build = model.KindDisrupt, judged.AtUnix, judged.Build
-		facts, err := f.facts(shelves, judged.Input, judged.Machines, answer, in)
+		answer.Kind, answer.AtUnix, answer.Build = model.KindDisrupt, evaluated.AtUnix, evaluated.Build
+		facts, err := f.facts(catalogs, evaluated.Recorded, evaluated.Catalog, answer, in)
 		if err != nil {
 			return nil, err
 		}
-		plan := replay.Judged(&judged, facts)
-		answer.Rounds = append(answer.Rounds, replay.DifferDisrupt(&judged.Plan, &plan))
+		plan := replay.ReplayDisruption(&evaluated, facts)
+		answer.Rounds = append(answer.Rounds, replay.DifferDisrupt(&evaluated.Plan, &plan))
 	default:
 		return nil, err
 	}
@@ -116,8 +116,8 @@ func (f *replayFlags) replay(ctx context.Context, id string, in io.Reader) (*rep
 }
 
 // facts finds what the decision went by, with what --with says.
-func (f *replayFlags) facts(shelves replay.Shelves, input *model.DecisionInput, machines model.CatalogUse, answer *replayAnswer, in io.Reader) (replay.Facts, error) {
-	facts, err := shelves.Find(input, machines)
+func (f *replayFlags) facts(catalogs replay.Catalogs, input *model.DecisionInput, catalog model.CatalogUse, answer *replayAnswer, in io.Reader) (replay.Facts, error) {
+	facts, err := catalogs.Find(input, catalog)
 	if err != nil {
 		return facts, fmt.Errorf("decision %s cannot be made once more: %w", answer.Decision, err)
 	}

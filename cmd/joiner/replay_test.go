@@ -88,7 +88,7 @@ spec:
 	if status != 1 || answer.Identical || len(answer.With) != 1 || answer.Rounds[0].PriceIs <= answer.Rounds[0].PriceWas || len(answer.Rounds[0].Claims) == 0 {
 		t.Fatalf("status %d: %s", status, out.String())
 	}
-	if c := answer.Rounds[0].Claims[0]; c.Is == nil || c.Is.Offer.CapacityType != model.OnDemand {
+	if c := answer.Rounds[0].Claims[0]; c.Is == nil || c.Is.Offering.CapacityType != model.OnDemand {
 		t.Errorf("%+v", c)
 	}
 	out.Reset()

@@ -145,18 +145,18 @@ func (f *sourceFlags) costs(command *cobra.Command, fromUnix int64, step time.Du
 		}
 		return flow.Costs(command.Context(), reg, fromUnix, int64(step.Seconds()))
 	}
-	scene, err := f.ofFiles(command, time.Now())
+	clusterState, err := f.ofFiles(command, time.Now())
 	if err != nil {
 		return nil, err
 	}
-	now, claims := scene.Ask.NowUnix, []model.Claim{}
-	for _, claim := range scene.Ask.Claims {
+	now, claims := clusterState.Ask.NowUnix, []model.Claim{}
+	for _, claim := range clusterState.Ask.Claims {
 		if claim.NodeName != "" { // as long as it has been there: an hour is told of
 			claim.LaunchedUnix = 1
 			claims = append(claims, claim)
 		}
 	}
-	cost := explain.Costs(explain.Lives(nil, nil, claims), []explain.Sample{{FromUnix: now - 3600, Seconds: 3600, Snapshot: scene.Ask.Snapshot}}, scene.Ask.Catalogs)
-	cost.Block(history.Judge(scene))
+	cost := explain.Costs(explain.Lives(nil, nil, claims), []explain.Sample{{FromUnix: now - 3600, Seconds: 3600, Snapshot: clusterState.Ask.Snapshot}}, clusterState.Ask.Catalogs)
+	cost.Block(history.Replan(clusterState))
 	return cost, nil
 }

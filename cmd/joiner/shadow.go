@@ -127,7 +127,7 @@ func (f *shadowFlags) run(command *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	flow := &shadow.Flow{Records: at.store, Findings: f.findings(at), Shelves: at.shelves(ctx), By: boot.Build()}
+	flow := &shadow.Flow{Records: at.store, Findings: f.findings(at), Catalogs: at.catalogs(ctx), By: boot.Build()}
 	if f.follow {
 		ticker := time.NewTicker(followEvery)
 		defer ticker.Stop()
@@ -138,7 +138,7 @@ func (f *shadowFlags) run(command *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return f.tell(context.WithoutCancel(ctx), command, flow, at.cluster, from)
+	return f.print(context.WithoutCancel(ctx), command, flow, at.cluster, from)
 }
 
 // goOn makes decisions once more as they are recorded, until ctx is over. What cannot be read now is read later.
@@ -195,7 +195,7 @@ func (f *shadowFlags) report(command *cobra.Command) error {
 	if flow.By, err = f.builds(ctx, at, from); err != nil {
 		return err
 	}
-	return f.tell(ctx, command, flow, at.cluster, from)
+	return f.print(ctx, command, flow, at.cluster, from)
 }
 
 // found opens where findings were kept.
@@ -244,8 +244,8 @@ func (f *shadowFlags) builds(ctx context.Context, at *records, from int64) (stri
 	return "", fmt.Errorf("--build: several builds made decisions once more: name one of %s", strings.Join(all, ", "))
 }
 
-// tell writes the report, whose verdict is the exit status.
-func (f *shadowFlags) tell(ctx context.Context, command *cobra.Command, flow *shadow.Flow, cluster string, from int64) error {
+// print writes the report, whose verdict is the exit status.
+func (f *shadowFlags) print(ctx context.Context, command *cobra.Command, flow *shadow.Flow, cluster string, from int64) error {
 	report, err := flow.Report(ctx, cluster, from, time.Now().Unix()+1)
 	if err != nil {
 		return err

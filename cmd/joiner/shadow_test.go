@@ -32,7 +32,7 @@ import (
 // liveRecords are the decisions of a simulated cluster, moved to the last minutes, and what they went by.
 type liveRecords struct {
 	provisioned []model.Decision
-	judged      []model.Disrupted
+	evaluated   []model.Disrupted
 	facts       map[string]replay.Facts // by id
 	store       *s3snapshot.Store
 }
@@ -52,37 +52,37 @@ func lives(t *testing.T, client *s3.Client, bucket string) *liveRecords {
 	if len(result.Violations) > 0 {
 		t.Fatal(result.Violations)
 	}
-	out := &liveRecords{facts: map[string]replay.Facts{}, store: s3snapshot.New(client, bucket), provisioned: w.Store.Decisions(), judged: w.Store.Disruptions()}
+	out := &liveRecords{facts: map[string]replay.Facts{}, store: s3snapshot.New(client, bucket), provisioned: w.Store.Decisions(), evaluated: w.Store.Disruptions()}
 	at := time.Now().Unix() - 1800
 	for i := range out.provisioned {
 		d := &out.provisioned[i]
 		at++
 		d.Build, d.AtUnix = "live", at
-		out.keep(t, w, d.ID, d.Input, d.Machines)
+		out.keep(t, w, d.ID, d.Input, d.Catalog)
 	}
-	for i := range out.judged {
-		d := &out.judged[i]
+	for i := range out.evaluated {
+		d := &out.evaluated[i]
 		at++
 		d.Build, d.AtUnix = "live", at
-		out.keep(t, w, d.ID, d.Input, d.Machines)
+		out.keep(t, w, d.ID, d.Recorded, d.Catalog)
 	}
-	if len(out.provisioned) < 2 || len(out.judged) < 2 {
-		t.Fatalf("%d decisions to provision and %d of the judge: the test shows nothing", len(out.provisioned), len(out.judged))
+	if len(out.provisioned) < 2 || len(out.evaluated) < 2 {
+		t.Fatalf("%d decisions to provision and %d of the judge: the test shows nothing", len(out.provisioned), len(out.evaluated))
 	}
 	out.put(t)
 	return out
 }
 
 // keep stores what a decision went by: the snapshot in the bucket, the catalogue in the record.
-func (l *liveRecords) keep(t *testing.T, w *world.World, id string, input *model.DecisionInput, machines model.CatalogUse) {
+func (l *liveRecords) keep(t *testing.T, w *world.World, id string, input *model.DecisionInput, catalog model.CatalogUse) {
 	t.Helper()
-	facts, err := w.Shelves().Find(input, machines)
+	facts, err := w.Catalogs().Find(input, catalog)
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.facts[id] = facts
 	if input.Catalog == nil {
-		catalog, err := w.Shelves().Catalog(input.Account, input.Region, machines.Version)
+		catalog, err := w.Catalogs().Catalog(input.Account, input.Region, catalog.Version)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,19 +93,19 @@ func (l *liveRecords) keep(t *testing.T, w *world.World, id string, input *model
 	if input.Snapshot == nil {
 		return
 	}
-	snapshot, err := w.Shelves().Snapshot(*input.Snapshot)
+	snapshot, err := w.Catalogs().Snapshot(*input.Snapshot)
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := wire.EncodeBase(snapshot)
+	data, err := wire.EncodeSnapshot(snapshot)
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := l.store.PutBase(t.Context(), snapshot.Cluster, snapshot.Epoch, snapshot.Seq, data)
+	key, err := l.store.PutSnapshot(t.Context(), snapshot.Cluster, snapshot.Epoch, snapshot.Seq, data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	input.Snapshot = &model.Pointer{Cluster: snapshot.Cluster, Epoch: snapshot.Epoch, BaseKey: key, BaseSeq: snapshot.Seq, HeadSeq: snapshot.Seq}
+	input.Snapshot = &model.Manifest{Cluster: snapshot.Cluster, Epoch: snapshot.Epoch, SnapshotKey: key, SnapshotSeq: snapshot.Seq, HeadSeq: snapshot.Seq}
 }
 
 func (l *liveRecords) put(t *testing.T) {
@@ -115,7 +115,7 @@ func (l *liveRecords) put(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, d := range l.judged {
+	for _, d := range l.evaluated {
 		if err := l.store.PutDisruption(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
@@ -130,17 +130,17 @@ func (l *liveRecords) otherwise(t *testing.T) map[string]shadow.Otherwise {
 	for i := range l.provisioned {
 		d := &l.provisioned[i]
 		facts := l.facts[d.ID]
-		facts.Types = slices.DeleteFunc(slices.Clone(facts.Types), func(m model.MachineType) bool { return m.Name == "m5.large" })
+		facts.Types = slices.DeleteFunc(slices.Clone(facts.Types), func(m model.InstanceTypeInfo) bool { return m.Name == "m5.large" })
 		for j := range d.Rounds {
 			is := d.Rounds[j].Plan
-			d.Rounds[j].Plan = replay.Round(d.Rounds[j].Asked, facts.Snapshot, facts.Types)
+			d.Rounds[j].Plan = replay.Round(d.Rounds[j].Input, facts.Snapshot, facts.Types)
 			if was := d.Rounds[j].Plan; !replay.Identical(was, is) && want[d.ID].Decision == "" {
 				want[d.ID] = shadow.Otherwise{Decision: d.ID, Kind: model.KindProvision, AtUnix: d.AtUnix, Live: was.Price, Shadow: is.Price}
 			}
 		}
 	}
-	for i := range l.judged {
-		d := &l.judged[i]
+	for i := range l.evaluated {
+		d := &l.evaluated[i]
 		if is := d.Plan; len(is.Commands) > 0 {
 			d.Plan.Commands, d.Plan.PriceAfter = nil, d.Plan.PriceBefore
 			want[d.ID] = shadow.Otherwise{Decision: d.ID, Kind: model.KindDisrupt, AtUnix: d.AtUnix, Live: is.PriceBefore, Shadow: is.PriceAfter}
@@ -219,7 +219,7 @@ func reportOf(t *testing.T, text string) shadow.Report {
 func TestD7ShadowListsWhatAnotherVersionDecidesOtherwise(t *testing.T) {
 	a := newAccount(t)
 	live := lives(t, s3.NewFromConfig(a.Config(), func(o *s3.Options) { o.UsePathStyle = true }), "joiner-data")
-	all := len(live.provisioned) + len(live.judged)
+	all := len(live.provisioned) + len(live.evaluated)
 	before := a.keys(t)
 
 	// The same build, into a folder.
@@ -306,7 +306,7 @@ func TestD7ShadowListsWhatAnotherVersionDecidesOtherwise(t *testing.T) {
 func TestD7ShadowGoesOnWithNewRecords(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	live := lives(t, clientOfDir(dir), dirBucket)
-	all := len(live.provisioned) + len(live.judged)
+	all := len(live.provisioned) + len(live.evaluated)
 	f := &shadowFlags{recordFlags: recordFlags{dir: dir}, out: out}
 	follow := func(then func(pass int)) string {
 		t.Helper()
@@ -317,7 +317,7 @@ func TestD7ShadowGoesOnWithNewRecords(t *testing.T) {
 		var said bytes.Buffer
 		command := &cobra.Command{}
 		command.SetErr(&said)
-		flow := &shadow.Flow{Records: at.store, Findings: f.findings(at), Shelves: at.shelves(t.Context()), By: "new"}
+		flow := &shadow.Flow{Records: at.store, Findings: f.findings(at), Catalogs: at.catalogs(t.Context()), By: "new"}
 		ticks, ended := make(chan time.Time), make(chan error)
 		ctx, stop := context.WithCancel(t.Context())
 		go func() { ended <- f.goOn(ctx, command, flow, at.cluster, time.Now().Unix()-7200, ticks) }()

@@ -119,7 +119,7 @@ func (f *sourceFlags) history(ctx context.Context) (*history.Flow, model.Registr
 }
 
 // installation opens one whose bucket is known.
-func (f *sourceFlags) installation(ctx context.Context) (*opened, error) {
+func (f *sourceFlags) installation(ctx context.Context) (*session, error) {
 	at, err := f.place.open(ctx)
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (f *sourceFlags) installation(ctx context.Context) (*opened, error) {
 }
 
 // objects reaches the installation's S3.
-func (o *opened) objects() *s3.Client {
+func (o *session) objects() *s3.Client {
 	if o.dir != "" {
 		return clientOfDir(o.dir)
 	}
@@ -139,10 +139,10 @@ func (o *opened) objects() *s3.Client {
 }
 
 // snapshots returns a store of snapshots and records that has nothing in memory.
-func (o *opened) snapshots() *s3snapshot.Store { return s3snapshot.New(o.objects(), o.Bucket) }
+func (o *session) snapshots() *s3snapshot.Store { return s3snapshot.New(o.objects(), o.Bucket) }
 
 // historyOf reads an installation, and finds the cluster in it.
-func (f *sourceFlags) historyOf(ctx context.Context, at *opened) (*history.Flow, model.Registration, error) {
+func (f *sourceFlags) historyOf(ctx context.Context, at *session) (*history.Flow, model.Registration, error) {
 	store := at.snapshots()
 	now, err := f.place.now()
 	if err != nil {
@@ -160,8 +160,8 @@ func (f *sourceFlags) historyOf(ctx context.Context, at *opened) (*history.Flow,
 	return flow, reg, err
 }
 
-// scene reads the cluster. Of an installation the flow that has read it comes with it; of files none does.
-func (f *sourceFlags) scene(command *cobra.Command, query history.Query) (*explain.Scene, *history.Flow, error) {
+// cluster reads the cluster. Of an installation the flow that has read it comes with it; of files none does.
+func (f *sourceFlags) cluster(command *cobra.Command, query history.Query) (*explain.Cluster, *history.Flow, error) {
 	now, err := f.place.now()
 	if err != nil {
 		return nil, nil, err
@@ -174,8 +174,8 @@ func (f *sourceFlags) scene(command *cobra.Command, query history.Query) (*expla
 		if f.place.dir != "" {
 			return nil, nil, errors.New("-f, --dir: give files of a cluster or the folder of an installation, not both")
 		}
-		scene, err := f.ofFiles(command, at)
-		return scene, nil, err
+		clusterState, err := f.ofFiles(command, at)
+		return clusterState, nil, err
 	}
 	if f.now != "" {
 		query.AtUnix = at.Unix()
@@ -184,32 +184,32 @@ func (f *sourceFlags) scene(command *cobra.Command, query history.Query) (*expla
 	if err != nil {
 		return nil, nil, err
 	}
-	scene, err := flow.Scene(command.Context(), reg, query)
-	return scene, flow, err
+	clusterState, err := flow.ReadCluster(command.Context(), reg, query)
+	return clusterState, flow, err
 }
 
 // ofFiles reads the cluster from files.
-func (f *sourceFlags) ofFiles(command *cobra.Command, at time.Time) (*explain.Scene, error) {
+func (f *sourceFlags) ofFiles(command *cobra.Command, at time.Time) (*explain.Cluster, error) {
 	cluster, err := f.policies.cluster(command.InOrStdin(), &f.planFlags, at)
 	if err != nil {
 		return nil, err
 	}
-	offered, err := f.policies.goods(&f.planFlags, cluster, at)
+	offered, err := f.policies.catalogInput(&f.planFlags, cluster, at)
 	if err != nil {
 		return nil, err
 	}
 	warn(command.ErrOrStderr(), cluster.Warnings, offered.warnings)
 	claims, _ := cluster.Ledger()
-	return f.sceneOf(cluster, claims, &offered, at), nil
+	return f.clusterOf(cluster, claims, &offered, at), nil
 }
 
-// sceneOf joins what files say with what can be bought.
-func (f *sourceFlags) sceneOf(cluster *read.Cluster, claims []model.Claim, offered *goods, at time.Time) *explain.Scene {
+// clusterOf joins what files say with what can be bought.
+func (f *sourceFlags) clusterOf(cluster *read.Cluster, claims []model.Claim, offered *catalogInput, at time.Time) *explain.Cluster {
 	catalogs, problems := offered.catalogs(cluster.Snapshot, claims)
 	for i := range claims {
 		claims[i].Price = model.MicroUSD(costs(&claims[i], catalogs[claims[i].Class]))
 	}
-	return &explain.Scene{Ask: pack.Input{
+	return &explain.Cluster{Ask: pack.Input{
 		Snapshot: cluster.Snapshot, Catalogs: catalogs, ClassProblems: problems, Claims: claims,
 		Usage: usage(cluster.Snapshot, claims, catalogs), NowUnix: at.Unix(),
 		IgnorePreferences: f.policies.preferences == ignore, BestEffortMinValues: f.policies.minValues == bestEffort,
@@ -225,7 +225,7 @@ func write[A any](command *cobra.Command, output string, answer A, table func(io
 		err = table(command.OutOrStdout(), answer)
 	}
 	if err != nil {
-		return unwritten{err}
+		return writeError{err}
 	}
 	return nil
 }

@@ -132,7 +132,7 @@ func self() string {
 }
 
 // run opens the ledger and does what is asked for.
-func (f *stopFlags) run(command *cobra.Command, do func(context.Context, *cobra.Command, *opened) error) error {
+func (f *stopFlags) run(command *cobra.Command, do func(context.Context, *cobra.Command, *session) error) error {
 	ctx, cancel := signal.NotifyContext(command.Context(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	at, err := f.find(ctx)
@@ -147,7 +147,7 @@ func (f *stopFlags) run(command *cobra.Command, do func(context.Context, *cobra.
 }
 
 // scope checks what the flags say and finds the registration that a stop of it is kept with.
-func (f *stopFlags) scope(ctx context.Context, at *opened, warn io.Writer) (model.Registration, model.Stop, error) {
+func (f *stopFlags) scope(ctx context.Context, at *session, warn io.Writer) (model.Registration, model.Stop, error) {
 	stop := model.Stop{Scope: model.StopCluster, Pool: f.pool}
 	switch {
 	case (f.cluster == "") == (f.inEvery == ""):
@@ -174,7 +174,7 @@ func (f *stopFlags) scope(ctx context.Context, at *opened, warn io.Writer) (mode
 }
 
 // inRegion returns a registration of the account and region that are meant.
-func (f *stopFlags) inRegion(at *opened, all []model.Registration) (model.Registration, error) {
+func (f *stopFlags) inRegion(at *session, all []model.Registration) (model.Registration, error) {
 	byAccount, regions := map[string]model.Registration{}, []string{}
 	for _, reg := range all {
 		regions = append(regions, reg.Region)
@@ -207,7 +207,7 @@ func ofAccount(account string) string {
 	return " of account " + account
 }
 
-func (f *stopFlags) stop(ctx context.Context, command *cobra.Command, at *opened) error {
+func (f *stopFlags) stop(ctx context.Context, command *cobra.Command, at *session) error {
 	if f.why = strings.TrimSpace(f.why); f.why == "" {
 		return errors.New("--why: say the reason: people are told it with every node that stays")
 	}
@@ -243,7 +243,7 @@ func (f *stopFlags) flags() string {
 }
 
 // knownPool reports whether the ledger has heard of the NodePool.
-func knownPool(ctx context.Context, at *opened, reg model.Registration, pool string) (bool, error) {
+func knownPool(ctx context.Context, at *session, reg model.Registration, pool string) (bool, error) {
 	ledger, err := at.ledger.Load(ctx, reg)
 	if err != nil {
 		return false, fmt.Errorf("read the ledger of cluster %s: %w", reg.Cluster, err)
@@ -251,7 +251,7 @@ func knownPool(ctx context.Context, at *opened, reg model.Registration, pool str
 	return slices.ContainsFunc(ledger.Claims, func(c model.Claim) bool { return c.Pool == pool }), nil
 }
 
-func (f *stopFlags) resume(ctx context.Context, command *cobra.Command, at *opened) error {
+func (f *stopFlags) resume(ctx context.Context, command *cobra.Command, at *session) error {
 	reg, stop, err := f.scope(ctx, at, command.ErrOrStderr())
 	if err != nil {
 		return err
@@ -277,7 +277,7 @@ func (f *stopFlags) resume(ctx context.Context, command *cobra.Command, at *open
 	return say(command.OutOrStdout(), "%s\n", text)
 }
 
-func (f *stopFlags) list(ctx context.Context, command *cobra.Command, at *opened) error {
+func (f *stopFlags) list(ctx context.Context, command *cobra.Command, at *session) error {
 	all, err := at.clusters(ctx, command.ErrOrStderr())
 	if err != nil {
 		return err
@@ -307,14 +307,14 @@ func (f *stopFlags) list(ctx context.Context, command *cobra.Command, at *opened
 		write = show.StopsJSON
 	}
 	if err := write(command.OutOrStdout(), rows); err != nil {
-		return unwritten{err}
+		return writeError{err}
 	}
 	return nil
 }
 
 func say(out io.Writer, format string, args ...any) error {
 	if _, err := fmt.Fprintf(out, format, args...); err != nil {
-		return unwritten{err}
+		return writeError{err}
 	}
 	return nil
 }

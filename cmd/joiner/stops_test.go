@@ -136,7 +136,7 @@ func TestD9ResumeTellsOfStopsThatHoldStill(t *testing.T) {
 
 func TestD9AKnownPoolIsNoCauseForAWarning(t *testing.T) {
 	ledger := ledgerOf(t, threeClusters...)
-	fence, err := ledger.Hold(t.Context(), "shop", model.LeaseCollector, "o", 1, 100)
+	fence, err := ledger.AcquireLease(t.Context(), "shop", model.LeaseCollector, "o", 1, 100)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -31,10 +31,10 @@ func usage(snapshot *model.Snapshot, claims []model.Claim, catalogs map[string][
 			joined[node.ProviderID] = true
 		}
 		has := maps.Clone(node.Capacity)
-		bought := model.OfferKey{
+		bought := model.OfferingKey{
 			InstanceType: node.Labels[model.LabelInstanceType], Zone: node.Labels[model.LabelZone], CapacityType: node.Labels[model.LabelCapacityType],
 		}
-		if cost := dearest(catalogs[class[node.Pool()]], bought); cost > 0 && bought.InstanceType != "" {
+		if cost := highest(catalogs[class[node.Pool()]], bought); cost > 0 && bought.InstanceType != "" {
 			has = resource.Add(has, model.Resources{model.Dollars: cost})
 		}
 		add(node.Pool(), has)
@@ -60,22 +60,22 @@ func costs(claim *model.Claim, types []model.InstanceType) int64 {
 		return int64(claim.Price)
 	}
 	if claim.InstanceType != "" {
-		return dearest(types, model.OfferKey{InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: claim.CapacityType})
+		return highest(types, model.OfferingKey{InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: claim.CapacityType})
 	}
 	cost := int64(0)
 	for _, name := range claim.InstanceTypes {
-		cost = max(cost, dearest(types, model.OfferKey{InstanceType: name}))
+		cost = max(cost, highest(types, model.OfferingKey{InstanceType: name}))
 	}
 	return cost
 }
 
-// dearest returns the highest price of an offer, in micro-USD per hour; empty fields match every one, and 0 is none.
-func dearest(types []model.InstanceType, wanted model.OfferKey) int64 {
+// highest returns the highest price of an offer, in micro-USD per hour; empty fields match every one, and 0 is none.
+func highest(types []model.InstanceType, wanted model.OfferingKey) int64 {
 	cost := model.MicroUSD(0)
 	for i := range types {
-		for _, o := range types[i].Offers {
-			key := model.OfferKey{InstanceType: types[i].Name, Zone: o.Zone, CapacityType: o.CapacityType}
-			if offer.Covers(model.Mark{OfferKey: wanted}, key) {
+		for _, o := range types[i].Offerings {
+			key := model.OfferingKey{InstanceType: types[i].Name, Zone: o.Zone, CapacityType: o.CapacityType}
+			if offering.Covers(model.UnavailableOffering{OfferingKey: wanted}, key) {
 				cost = max(cost, o.Price)
 			}
 		}

@@ -14,19 +14,19 @@ import (
 
 // whatIf is a cluster before and after NodePools and EC2NodeClasses are applied to it. Without any the two are the same.
 type whatIf struct {
-	before, after shelf
+	before, after objectIndex
 	changed       []string // "NodePool default", those that differ, sorted
 	warnings      []string
 }
 
-// shelf has pools and classes by name.
-type shelf struct {
+// objectIndex has pools and classes by name.
+type objectIndex struct {
 	pools   map[string]*model.Pool
 	classes map[string]*model.Class
 }
 
-func shelfOf(snapshot *model.Snapshot) shelf {
-	out := shelf{map[string]*model.Pool{}, map[string]*model.Class{}}
+func newObjectIndex(snapshot *model.Snapshot) objectIndex {
+	out := objectIndex{map[string]*model.Pool{}, map[string]*model.Class{}}
 	for i := range snapshot.Pools {
 		out.pools[snapshot.Pools[i].Name] = &snapshot.Pools[i]
 	}
@@ -41,7 +41,7 @@ func shelfOf(snapshot *model.Snapshot) shelf {
 func apply(snapshot *model.Snapshot, pools []model.Pool, classes []model.Class) *whatIf {
 	was := *snapshot
 	was.Pools, was.Classes = slices.Clone(snapshot.Pools), slices.Clone(snapshot.Classes)
-	w := &whatIf{before: shelfOf(&was)}
+	w := &whatIf{before: newObjectIndex(&was)}
 	for _, pool := range pools {
 		old := w.before.pools[pool.Name]
 		if old != nil {
@@ -75,7 +75,7 @@ func apply(snapshot *model.Snapshot, pools []model.Pool, classes []model.Class) 
 	slices.Sort(w.changed)
 	slices.SortFunc(snapshot.Pools, func(a, b model.Pool) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(snapshot.Classes, func(a, b model.Class) int { return strings.Compare(a.Name, b.Name) })
-	w.after = shelfOf(snapshot)
+	w.after = newObjectIndex(snapshot)
 	return w
 }
 
@@ -100,7 +100,7 @@ func (w *whatIf) drift(claims []model.Claim, catalogs map[string][]model.Instanc
 		claim := &claims[i]
 		switch claim.State {
 		case model.Launched, model.Registered, model.Initialized:
-			w.judge(claim, catalogs[claim.Class], nowUnix)
+			w.evaluateDrift(claim, catalogs[claim.Class], nowUnix)
 		default:
 			continue
 		}
@@ -112,7 +112,7 @@ func (w *whatIf) drift(claims []model.Claim, catalogs map[string][]model.Instanc
 	return out
 }
 
-func (w *whatIf) judge(claim *model.Claim, types []model.InstanceType, nowUnix int64) {
+func (w *whatIf) evaluateDrift(claim *model.Claim, types []model.InstanceType, nowUnix int64) {
 	launched := *claim
 	launched.Annotations = w.hashes(claim)
 	view := lifecycle.DriftView{Claim: launched, Pool: w.after.pools[claim.Pool], Class: w.after.classes[claim.Class], NowUnix: nowUnix}
@@ -131,13 +131,13 @@ func (w *whatIf) judge(claim *model.Claim, types []model.InstanceType, nowUnix i
 			claim.DriftUnix = nowUnix
 		}
 		claim.Drift, claim.DriftMessage = drift.Reason, drift.Message
-	case w.takenBack(claim, view.Pool):
+	case w.resolved(claim, view.Pool):
 		claim.Drift, claim.DriftMessage, claim.DriftUnix = "", "", 0
 	}
 }
 
-// takenBack reports whether a recorded drift is no more for what is changed, as far as the NodePool says.
-func (w *whatIf) takenBack(claim *model.Claim, pool *model.Pool) bool {
+// resolved reports whether a recorded drift is no more for what is changed, as far as the NodePool says.
+func (w *whatIf) resolved(claim *model.Claim, pool *model.Pool) bool {
 	if pool == nil || !slices.Contains(w.changed, "NodePool "+claim.Pool) {
 		return false
 	}

@@ -54,11 +54,11 @@ func newWhyPod() *cobra.Command {
 			if namespace == "" || name == "" || strings.Contains(name, "/") {
 				return fmt.Errorf("%q: name the pod as NAMESPACE/NAME", args[0])
 			}
-			scene, _, err := flags.scene(command, history.Query{})
+			clusterState, _, err := flags.cluster(command, history.Query{})
 			if err != nil {
 				return err
 			}
-			return write(command, flags.output, explain.Pod(scene, namespace, name), show.WhyPod)
+			return write(command, flags.output, explain.Pod(clusterState, namespace, name), show.WhyPod)
 		},
 	}
 	flags.register(command)
@@ -92,17 +92,17 @@ func newWhyNode() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("--since: %w", err)
 			}
-			scene, flow, err := flags.scene(command, history.Query{Removals: int64(back.Seconds())})
+			clusterState, flow, err := flags.cluster(command, history.Query{Removals: int64(back.Seconds())})
 			if err != nil {
 				return err
 			}
 			var answer *explain.NodeAnswer
 			if flow != nil {
-				if answer, err = flow.Node(command.Context(), scene, args[0]); err != nil {
+				if answer, err = flow.Node(command.Context(), clusterState, args[0]); err != nil {
 					return err
 				}
 			} else {
-				answer = explain.Node(scene, args[0], explain.Find(scene, args[0]), explain.NodeFacts{Judged: history.Judge(scene)})
+				answer = explain.Node(clusterState, args[0], explain.Find(clusterState, args[0]), explain.NodeFacts{Plan: history.Replan(clusterState)})
 			}
 			return write(command, flags.output, answer, show.WhyNode)
 		},

@@ -83,7 +83,7 @@ var causes = []struct {
 		explain.Gated, []string{"scheduling gates"}, []string{"gates", "off"}},
 	{"02 another scheduler", aPool("default", "", "") + podIs("", "schedulerName: batch", ""), explain.OtherScheduler, []string{"scheduler batch", "not looked at it for 4m5s"}, []string{"start the scheduler batch"}},
 	{"03 bound already", aPool("default", "", "") + podIs("", "nodeName: there", `startTime: "2026-01-02T15:01:00Z"`) + "\n", explain.Bound, []string{"does not wait", "node there", "2026-01-02T15:01:00Z"}, []string{"describe pod web"}},
-	{"04 kube-scheduler has not tried", aPool("default", "", "") + podIs("", "", ""), explain.NotLookedAt, []string{"kube-scheduler has not tried it"}, []string{"whether kube-scheduler runs"}},
+	{"04 kube-scheduler has not tried", aPool("default", "", "") + podIs("", "", ""), explain.NotScheduledYet, []string{"kube-scheduler has not tried it"}, []string{"whether kube-scheduler runs"}},
 	{"05 waits for a preemption", theNode + aPool("default", "", "") + podIs("", "priority: 100", unschedulable+", nominatedNodeName: there"), explain.Preempting, []string{"lower priority", "node there"}, []string{"grace periods"}},
 	{"06 claim is missing", aPool("default", "", "") + aPod("volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]"), pack.VolumeConflict, []string{"data"}, []string{"create"}},
 	{"07 claim is unbound", aPool("default", "", "") + aPod("volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]") + `
@@ -127,9 +127,9 @@ spec:
 	{"21 no NodePool", aPod(""), pack.NoPools, []string{"no NodePool"}, []string{"create a NodePool"}},
 	{"22 the limit is reached", aPool("default", "limits: {cpu: 1}", "") + aPod(""), pack.LimitReached, []string{"spec.limits.cpu 1", "at least 2"}, []string{"raise the limit"}},
 	{"23 everything is sold out", aPool("gpu", "", `requirements: [{key: topology.kubernetes.io/zone, operator: In, values: [us-west-2b]}, {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}]`) +
-		aPod("containers: [{name: a, resources: {requests: {cpu: 1200m}, limits: {nvidia.com/gpu: 1}}}]"), pack.NoOffer, []string{"all 1 offers that could hold it are unavailable"}, []string{"more instance types, zones"}},
+		aPod("containers: [{name: a, resources: {requests: {cpu: 1200m}, limits: {nvidia.com/gpu: 1}}}]"), pack.NoOffering, []string{"all 1 offers that could hold it are unavailable"}, []string{"more instance types, zones"}},
 	{"24 the reservation is used up", aPool("gpu", "", `requirements: [{key: karpenter.sh/capacity-type, operator: In, values: [reserved]}]`) +
-		aPod("containers: [{name: a, resources: {requests: {cpu: 1200m}, limits: {nvidia.com/gpu: 1}}}]"), pack.NoOffer, []string{"capacity reservations it may use are full"}, []string{"enlarge the reservation"}},
+		aPod("containers: [{name: a, resources: {requests: {cpu: 1200m}, limits: {nvidia.com/gpu: 1}}}]"), pack.NoOffering, []string{"capacity reservations it may use are full"}, []string{"enlarge the reservation"}},
 	{"25 the NodePool has a fixed size", aPool("default", "replicas: 2", "") + aPod(""), pack.PoolStatic, []string{"spec.replicas is 2"}, []string{"raise spec.replicas"}},
 	{"26 dynamic resources", aPool("default", "", "") + aPod("resourceClaims: [{name: gpu, resourceClaimName: gpu}]"), pack.NotSupportedYet, []string{"spec.resourceClaims"}, []string{"extended resource"}},
 	{"27 a DaemonSet's pod", aPool("default", "", "") + podIs(`, ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: agent, uid: ds, controller: true}]`,

@@ -18,7 +18,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/admission"
 	"github.com/joiner-sh/joiner/shared/adapter/s3catalog"
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/flow/review"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -26,16 +26,16 @@ import (
 // patience is how long the region's catalogue is waited for. API servers wait two seconds in all.
 const patience = 1200 * time.Millisecond
 
-// judge answers admissions by what the watcher sees of the cluster and by the catalogue of its account and region.
-func (s *settings) judge(config aws.Config, shelf *review.Shelf, logger *slog.Logger) admission.Judge {
+// evaluate answers admissions by what the watcher sees of the cluster and by the catalogue of its account and region.
+func (s *settings) evaluate(config aws.Config, cache *review.Cache, logger *slog.Logger) admission.Evaluate {
 	flow := &review.Flow{
-		Machines: s3catalog.New(s3.NewFromConfig(config), s.Bucket, s3catalog.Settings{}), Objects: shelf,
-		Offers:   offer.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
-		Patience: patience, Now: time.Now,
+		Catalogs: s3catalog.New(s3.NewFromConfig(config), s.Bucket, s3catalog.Settings{}), Objects: cache,
+		Offerings: offering.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
+		Patience:  patience, Now: time.Now,
 	}
 	reg := model.Registration{Cluster: s.Cluster, Account: s.Account, Region: config.Region}
 	return func(ctx context.Context, a model.Admission) model.Verdict {
-		verdict, err := flow.Judge(ctx, reg, a)
+		verdict, err := flow.Admit(ctx, reg, a)
 		if err != nil {
 			logger.Warn("reviewed without the catalogue", "account", s.Account, "error", err.Error())
 		}
@@ -45,7 +45,7 @@ func (s *settings) judge(config aws.Config, shelf *review.Shelf, logger *slog.Lo
 }
 
 // serveAdmission answers the API server over TLS until ctx is done, whether this replica leads or not.
-func serveAdmission(ctx context.Context, address string, keys *certificate, judge admission.Judge, logger *slog.Logger) {
+func serveAdmission(ctx context.Context, address string, keys *certificate, evaluate admission.Evaluate, logger *slog.Logger) {
 	if _, err := keys.get(nil); err != nil {
 		fatal(logger, "serve admission", err)
 	}
@@ -54,7 +54,7 @@ func serveAdmission(ctx context.Context, address string, keys *certificate, judg
 		fatal(logger, "serve admission", err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("POST /admit", admission.Handler(judge, func(err error) { logger.Warn("a review that cannot be answered", "error", err.Error()) }))
+	mux.Handle("POST /admit", admission.Handler(evaluate, func(err error) { logger.Warn("a review that cannot be answered", "error", err.Error()) }))
 	server := &http.Server{
 		Handler: mux, TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: keys.get},
 		ReadTimeout: 3 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,

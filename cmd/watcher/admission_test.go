@@ -211,14 +211,14 @@ func (c *caller) create(manifest string) ([]string, error) {
 // catalogued puts a catalogue of three types where the watcher looks for it.
 func (p *place) catalogued(t *testing.T) {
 	t.Helper()
-	machine := func(name, arch string, vcpus int64, price model.MicroUSD) model.MachineType {
-		m := model.MachineType{Name: name, Arch: arch, VCPUs: vcpus, MemoryMiB: vcpus * 4096, Hypervisor: "nitro", Interfaces: 3, IPv4PerInterface: 10}
+	instance := func(name, arch string, vcpus int64, price model.MicroUSD) model.InstanceTypeInfo {
+		m := model.InstanceTypeInfo{Name: name, Arch: arch, VCPUs: vcpus, MemoryMiB: vcpus * 4096, Hypervisor: "nitro", Interfaces: 3, IPv4PerInterface: 10}
 		for _, zone := range []string{"a", "b"} {
-			m.Offers = append(m.Offers, model.Offer{Zone: p.cloud.Region() + zone, CapacityType: model.OnDemand, Price: price, Available: true})
+			m.Offerings = append(m.Offerings, model.Offering{Zone: p.cloud.Region() + zone, CapacityType: model.OnDemand, Price: price, Available: true})
 		}
 		return m
 	}
-	catalog := model.MachineCatalog{Types: []model.MachineType{machine("c6g.large", "arm64", 2, 68_000), machine("m5.large", "amd64", 2, 96_000), machine("m5.xlarge", "amd64", 4, 192_000)}, ReadUnix: 1, Version: "1"}
+	catalog := model.InstanceCatalog{Types: []model.InstanceTypeInfo{instance("c6g.large", "arm64", 2, 68_000), instance("m5.large", "amd64", 2, 96_000), instance("m5.xlarge", "amd64", 4, 192_000)}, ReadUnix: 1, Version: "1"}
 	store := s3catalog.New(s3.NewFromConfig(p.cloud.Config(), func(o *s3.Options) { o.UsePathStyle = true }), bucketName, s3catalog.Settings{})
 	if err := store.Write(t.Context(), model.Registration{Account: p.cloud.Account(), Region: p.cloud.Region()}, catalog, ""); err != nil {
 		t.Fatal(err)

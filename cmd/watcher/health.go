@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/joiner-sh/joiner/shared/flow/forward"
+	"github.com/joiner-sh/joiner/shared/flow/publish"
 )
 
 // serveHealth answers the kubelet until ctx is done. Profiling is not served.
@@ -18,9 +18,9 @@ func serveHealth(ctx context.Context, address string, ready func() bool, logger 
 }
 
 // serveMetrics answers Prometheus until ctx is done.
-func serveMetrics(ctx context.Context, address string, told http.Handler, logger *slog.Logger) {
+func serveMetrics(ctx context.Context, address string, reported http.Handler, logger *slog.Logger) {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", told)
+	mux.Handle("GET /metrics", reported)
 	serve(ctx, "metrics", address, mux, logger)
 }
 
@@ -50,7 +50,7 @@ func health(ready func() bool) http.Handler {
 }
 
 // log writes one line for what the flow did.
-func log(logger *slog.Logger, n forward.Note) {
+func log(logger *slog.Logger, n publish.Note) {
 	logger = logger.With("epoch", n.Epoch, "seq", n.Seq, "waiting", n.Waiting)
 	switch n.What {
 	case "base", "segment":

@@ -1,6 +1,6 @@
 // Command watcher runs in the cluster. It follows pods, nodes and whatever else decisions look at, publishes the cluster's
 // state to S3, and sends hints to the queue of the functions. It decides nothing and writes nothing to the cluster but its
-// lease; of several replicas one leads, the others follow along and take over. What it does is flow/forward; this wires
+// lease; of several replicas one leads, the others follow along and take over. What it does is flow/publish; this wires
 // it.
 //
 // Settings come from the environment:
@@ -50,7 +50,7 @@ import (
 	"github.com/joiner-sh/joiner/cmd/watcher/metrics"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
 	"github.com/joiner-sh/joiner/shared/boot"
-	"github.com/joiner-sh/joiner/shared/flow/forward"
+	"github.com/joiner-sh/joiner/shared/flow/publish"
 	"github.com/joiner-sh/joiner/shared/flow/review"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
@@ -65,16 +65,16 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	kube := s.kubeConfig(logger)
-	f := forward.New(s.forwardConfig(ctx, logger))
+	f := publish.New(s.forwardConfig(ctx, logger))
 	var watch *ekscluster.Watch
 	recorder := metrics.New(metrics.Options{
 		Rows: f.Rows, Waiting: f.Waiting, Synced: func() bool { return watch.Synced() }, Now: time.Now, Version: boot.Build(), Detail: s.ClusterState,
 	})
-	shelf := review.NewShelf(func() bool { return watch.Synced() })
+	cache := review.NewCache(func() bool { return watch.Synced() })
 	var err error
 	watch, err = ekscluster.NewWatch(kube, ekscluster.WatchOptions{
 		Observe: func(c wire.Change) {
-			shelf.Observe(c)
+			cache.Observe(c)
 			f.Observe(c)
 			if s.MetricsAddress != "" {
 				recorder.Observe(c)
@@ -95,13 +95,13 @@ func main() {
 	// One actor follows the cluster, one leads when it may, one answers the kubelet, one the API server, one the functions, one
 	// Prometheus. All end with ctx.
 	var actors sync.WaitGroup
-	if carrier := s.carrier(ctx, kube, logger); carrier != nil {
-		actors.Go(func() { carrier.Run(ctx) })
+	if executor := s.executor(ctx, kube, logger); executor != nil {
+		actors.Go(func() { executor.Run(ctx) })
 	}
 	if s.CertDir != "" {
-		judge := s.judge(awsChain(ctx), shelf, logger)
+		evaluate := s.evaluate(awsChain(ctx), cache, logger)
 		actors.Go(func() {
-			serveAdmission(ctx, s.WebhookAddress, &certificate{folder: s.CertDir, logger: logger}, judge, logger)
+			serveAdmission(ctx, s.WebhookAddress, &certificate{folder: s.CertDir, logger: logger}, evaluate, logger)
 		})
 	}
 	actors.Go(func() { watch.Run(ctx) })

@@ -19,7 +19,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
 	"github.com/joiner-sh/joiner/shared/adapter/relay"
 	"github.com/joiner-sh/joiner/shared/boot"
-	"github.com/joiner-sh/joiner/shared/flow/carry"
+	"github.com/joiner-sh/joiner/shared/flow/execute"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
@@ -52,8 +52,8 @@ func (s *senders) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// carrier carries out what functions ask for; nil where they ask the API server themselves. It exits where nobody may ask.
-func (s *settings) carrier(ctx context.Context, kube *rest.Config, logger *slog.Logger) *carry.Carrier {
+// executor carries out what functions ask for; nil where they ask the API server themselves. It exits where nobody may ask.
+func (s *settings) executor(ctx context.Context, kube *rest.Config, logger *slog.Logger) *execute.Executor {
 	if s.RelayURL == "" {
 		if len(s.RelaySenders) > 0 {
 			fatal(logger, "read JOINER_RELAY_SENDERS", fmt.Errorf("it says who may ask, and JOINER_RELAY_QUEUE_URL does not say where"))
@@ -63,26 +63,26 @@ func (s *settings) carrier(ctx context.Context, kube *rest.Config, logger *slog.
 	if len(s.RelaySenders) == 0 {
 		fatal(logger, "read JOINER_RELAY_SENDERS", fmt.Errorf("nobody may ask: give the role ids of the cluster's stack (output RelaySenders)"))
 	}
-	server, err := ekscluster.NewCarrier(kube)
+	server, err := ekscluster.NewExecutor(kube)
 	if err != nil {
 		fatal(logger, "connect to the cluster", err)
 	}
 	config := awsChain(ctx)
-	var carried carry.Server = server
+	var carried execute.Server = server
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
 		carried = watched{server, crash}
 	}
-	return &carry.Carrier{
+	return &execute.Executor{
 		Cluster: s.Cluster, Groups: s.RelaySenders, Server: carried, Now: time.Now, Pause: pause,
 		Inbox:   relay.NewInbox(sqs.NewFromConfig(config), s.RelayURL),
 		Answers: relay.NewAnswers(dynamodb.NewFromConfig(config), s.Table, s3.NewFromConfig(config), s.Bucket),
-		Tell:    func(n carry.Note) { logCarried(logger, n) },
+		Log:     func(n execute.Note) { logCarried(logger, n) },
 	}
 }
 
 // watched is a server at whose effects a test has the program die.
 type watched struct {
-	server carry.Server
+	server execute.Server
 	crash  *boot.Crash
 }
 
@@ -98,7 +98,7 @@ func (w watched) Do(ctx context.Context, group string, r wire.RelayRequest) (wir
 }
 
 // logCarried writes one line for a request. What is dropped or refused is a warning: a count of those should stay at nothing.
-func logCarried(logger *slog.Logger, n carry.Note) {
+func logCarried(logger *slog.Logger, n execute.Note) {
 	logger = logger.With("relay", n.What)
 	if n.Method != "" {
 		logger = logger.With("method", n.Method, "path", n.Path, "group", n.Group)

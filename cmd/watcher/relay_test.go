@@ -129,22 +129,22 @@ func TestFunctionsReachAnAPIServerThroughTheWatcher(t *testing.T) {
 	}
 	crash := filepath.Join(t.TempDir(), "crash")
 	first := p.start("w-1", append(slices.Clone(r.env), "JOINER_CRASH_FILE="+crash)...)
-	ends, judge := r.client(t, "joiner:interruption"), r.client(t, "joiner:disrupt")
+	ends, evaluate := r.client(t, "joiner:interruption"), r.client(t, "joiner:disrupt")
 
-	until(t, "the watcher answers", func() error { _, err := ends.Look(t.Context()); return err })
+	until(t, "the watcher answers", func() error { _, err := ends.ReadLive(t.Context()); return err })
 	node := r.node(t, admin, "one")
 	taint := model.Taint{Key: model.TaintDisrupted, Effect: model.NoSchedule}
-	if err := judge.PatchNode(t.Context(), model.NodePatch{Name: node.Name, UID: node.UID, AddTaints: []model.Taint{taint}}); err != nil {
+	if err := evaluate.PatchNode(t.Context(), model.NodePatch{Name: node.Name, UID: node.UID, AddTaints: []model.Taint{taint}}); err != nil {
 		t.Fatal(err)
 	}
 	if seen, err := admin.CoreV1().Nodes().Get(t.Context(), "one", metav1.GetOptions{}); err != nil || !slices.ContainsFunc(seen.Spec.Taints, func(t corev1.Taint) bool { return t.Key == model.TaintDisrupted }) {
 		t.Errorf("%+v %v", seen.Spec.Taints, err)
 	}
-	if err := judge.PatchNode(t.Context(), model.NodePatch{Name: node.Name, UID: "another", AddTaints: []model.Taint{taint}}); !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.NotFound) {
+	if err := evaluate.PatchNode(t.Context(), model.NodePatch{Name: node.Name, UID: "another", AddTaints: []model.Taint{taint}}); !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.NotFound) {
 		t.Errorf("of another UID: %v", err)
 	}
 	// The judge may not delete nodes: the API server says so, by the group, although the watcher serves others who may.
-	if err := judge.Remove(t.Context(), "Node", node); !fault.Is(err, fault.Denied) || fault.CodeOf(err) == relay.CodeRefused {
+	if err := evaluate.Remove(t.Context(), "Node", node); !fault.Is(err, fault.Denied) || fault.CodeOf(err) == relay.CodeRefused {
 		t.Errorf("the judge deletes: %v", err)
 	}
 
@@ -161,7 +161,7 @@ func TestFunctionsReachAnAPIServerThroughTheWatcher(t *testing.T) {
 		t.Errorf("it was carried out before the watcher died: %v", err)
 	}
 	p.start("w-2", r.env...)
-	until(t, "another watcher answers", func() error { _, err := ends.Look(t.Context()); return err })
+	until(t, "another watcher answers", func() error { _, err := ends.ReadLive(t.Context()); return err })
 	if err := ends.Remove(t.Context(), "Node", node); err != nil && !fault.Is(err, fault.NotFound) {
 		t.Errorf("again: %v", err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
 	"github.com/joiner-sh/joiner/shared/boot"
-	"github.com/joiner-sh/joiner/shared/flow/forward"
+	"github.com/joiner-sh/joiner/shared/flow/publish"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -44,10 +44,10 @@ type settings struct {
 	RelaySenders senders `env:"JOINER_RELAY_SENDERS"`
 	CrashFile    string  `env:"JOINER_CRASH_FILE"` // tests only: see boot.Crash
 
-	CertDir        string `env:"JOINER_WEBHOOK_CERT_DIR"`
-	WebhookAddress string `env:"JOINER_WEBHOOK_ADDRESS" envDefault:":8443"`
-	Account        string `env:"JOINER_ACCOUNT"`
-	boot.Machines         // as the functions have them
+	CertDir               string `env:"JOINER_WEBHOOK_CERT_DIR"`
+	WebhookAddress        string `env:"JOINER_WEBHOOK_ADDRESS" envDefault:":8443"`
+	Account               string `env:"JOINER_ACCOUNT"`
+	boot.InstanceSettings        // as the functions have them
 }
 
 func (s *settings) identity() string {
@@ -81,27 +81,27 @@ func (s *settings) defaultSpread(logger *slog.Logger) []model.Spread {
 	return constraints
 }
 
-func (s *settings) forwardConfig(ctx context.Context, logger *slog.Logger) forward.Config {
+func (s *settings) forwardConfig(ctx context.Context, logger *slog.Logger) publish.Config {
 	config := awsChain(ctx)
 	ledger, objects := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table), s3.NewFromConfig(config)
 	plan := sqsqueue.New(sqs.NewFromConfig(config), s.QueueURL)
 	store := s3snapshot.New(objects, s.Bucket)
-	return forward.Config{
+	return publish.Config{
 		Cluster: s.Cluster, Owner: s.identity(),
-		Publisher: store,
-		Pointer:   ledger,
-		Queue:     routes(plan, logger),
-		Ends:      sqsqueue.Told{Queue: plan},
-		Empties:   sqsqueue.Told{Queue: plan},
-		Former:    forward.Newest{Ledger: ledger, Snapshots: store},
-		Now:       time.Now, Wait: wait,
-		Tell:     func(note forward.Note) { log(logger, note) },
-		Settings: forward.Settings{QuietWindow: s.BatchQuiet, MaxWindow: s.BatchMax, IdleWindow: s.IdlePublish},
+		Publisher:  store,
+		Manifests:  ledger,
+		Queue:      routes(plan, logger),
+		Ends:       sqsqueue.Forwarded{Queue: plan},
+		EmptyNodes: sqsqueue.Forwarded{Queue: plan},
+		Previous:   publish.Newest{Ledger: ledger, Snapshots: store},
+		Now:        time.Now, Wait: wait,
+		Log:      func(note publish.Note) { log(logger, note) },
+		Settings: publish.Settings{QuietWindow: s.BatchQuiet, MaxWindow: s.BatchMax, IdleWindow: s.IdlePublish},
 	}
 }
 
 // routes sends hints to whoever plans, and has those of changed configuration passed on to whoever resolves classes.
-func routes(plan *sqsqueue.Queue, logger *slog.Logger) forward.Queue {
+func routes(plan *sqsqueue.Queue, logger *slog.Logger) publish.Queue {
 	return &sqsqueue.Routes{Plan: plan, Lost: func(err error) {
 		logger.Warn("a hint of changed configuration did not reach the catalogue; its next tick finds the change", "error", err)
 	}}

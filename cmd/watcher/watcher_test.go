@@ -228,17 +228,17 @@ func (p *place) hint(what string, ok func(wire.Hint) bool) wire.Hint {
 }
 
 // published returns the pointer and the state a function would read now.
-func (p *place) published() (model.Pointer, *model.Snapshot) {
+func (p *place) published() (model.Manifest, *model.Snapshot) {
 	p.t.Helper()
 	ledger, err := p.ledger.Load(p.t.Context(), model.Registration{Cluster: clusterName, Account: p.cloud.Account(), Region: p.cloud.Region()})
-	if err != nil || ledger.Pointer == nil {
-		p.t.Fatalf("pointer %v, %v", ledger.Pointer, err)
+	if err != nil || ledger.Manifest == nil {
+		p.t.Fatalf("pointer %v, %v", ledger.Manifest, err)
 	}
-	s, err := p.store.At(p.t.Context(), *ledger.Pointer)
+	s, err := p.store.At(p.t.Context(), *ledger.Manifest)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return *ledger.Pointer, s
+	return *ledger.Manifest, s
 }
 
 func deployment(name string, replicas int) []byte {
@@ -276,9 +276,9 @@ func TestTwoReplicasForwardAClusterThroughTheLossOfTheLeader(t *testing.T) {
 	p.apply(deployment("web", 12))
 	seen := 0
 	hint := p.hint("12 pods", func(h wire.Hint) bool { seen += podsNamed(h, "web-"); return seen >= 12 })
-	pointer, s := p.published()
-	if pointer.Epoch != 1 || pointer.HeadSeq < hint.Seq || pointer.WatcherOwner != "watcher-0" {
-		t.Errorf("pointer %+v, hint %d/%d", pointer, hint.Epoch, hint.Seq)
+	manifest, s := p.published()
+	if manifest.Epoch != 1 || manifest.HeadSeq < hint.Seq || manifest.WatcherOwner != "watcher-0" {
+		t.Errorf("pointer %+v, hint %d/%d", manifest, hint.Epoch, hint.Seq)
 	}
 	if waited := hint.ClosedMillis - hint.FirstSeenMillis; waited < 300 {
 		t.Errorf("the batch was open for %d ms", waited)
@@ -314,8 +314,8 @@ func TestTwoReplicasForwardAClusterThroughTheLossOfTheLeader(t *testing.T) {
 	if podsNamed(hint, "web-") != 12 {
 		t.Errorf("what waited before is not in the new leader's first hint: %d", podsNamed(hint, "web-"))
 	}
-	if pointer, _ := p.published(); pointer.WatcherOwner != "watcher-1" {
-		t.Errorf("pointer %+v", pointer)
+	if manifest, _ := p.published(); manifest.WatcherOwner != "watcher-1" {
+		t.Errorf("pointer %+v", manifest)
 	}
 }
 

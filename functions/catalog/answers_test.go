@@ -64,7 +64,7 @@ func TestW2AnswersGoOnlyWhereCloudFormationWaitsForThem(t *testing.T) {
 // A request whose answer would go elsewhere is not CloudFormation's: nothing is done, and nobody is called.
 func TestW2ARequestToAnswerElsewhereChangesNothing(t *testing.T) {
 	for _, endpoint := range []string{"", "https://sqs.us-west-2.amazonaws.com"} {
-		h, d := withDesk()
+		h, d := withRegistrations()
 		h.custom.endpoint = endpoint
 		in := newInbox(t)
 		for _, kind := range []cfn.RequestType{cfn.RequestCreate, cfn.RequestUpdate, cfn.RequestDelete} {
@@ -75,8 +75,8 @@ func TestW2ARequestToAnswerElsewhereChangesNothing(t *testing.T) {
 				t.Errorf("%s: %v", kind, err)
 			}
 		}
-		if d.wish.Cluster != "" || d.departure.Cluster != "" || len(in.answers) != 0 {
-			t.Errorf("wished %+v, departed %+v, answered %v", d.wish, d.departure, in.answers)
+		if d.desired.Cluster != "" || d.departure.Cluster != "" || len(in.answers) != 0 {
+			t.Errorf("wished %+v, departed %+v, answered %v", d.desired, d.departure, in.answers)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func TestW2AnswersFollowNoRedirect(t *testing.T) {
 	t.Cleanup(inside.Close)
 	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
 		outside := httptest.NewServer(http.RedirectHandler(inside.URL+"/internal-address", status))
-		h, _ := withDesk()
+		h, _ := withRegistrations()
 		r := request(cfn.RequestCreate, &inbox{Server: outside}, properties())
 		if _, err := handle(t, h, r); err == nil || reached.Load() != 0 {
 			t.Errorf("status %d: %v, and the other address was called %d times", status, err, reached.Load())
@@ -105,7 +105,7 @@ func TestW2AStackNamesItsClusterByARN(t *testing.T) {
 		"is in region us-west-2, and stack arn:aws:cloudformation": "arn:aws-cn:eks:us-west-2:111122223333:cluster/web",
 	} {
 		for _, kind := range []cfn.RequestType{cfn.RequestCreate, cfn.RequestUpdate, cfn.RequestDelete} {
-			h, d := withDesk()
+			h, d := withRegistrations()
 			in := newInbox(t)
 			p := properties()
 			delete(p, "arn")
@@ -117,7 +117,7 @@ func TestW2AStackNamesItsClusterByARN(t *testing.T) {
 			if _, err := handle(t, h, r); err != nil {
 				t.Fatal(err)
 			}
-			if got := in.last(t); got.Status != cfn.StatusFailed || !strings.Contains(got.Reason, want) || d.wish.Cluster != "" || d.departure.Cluster != "" {
+			if got := in.last(t); got.Status != cfn.StatusFailed || !strings.Contains(got.Reason, want) || d.desired.Cluster != "" || d.departure.Cluster != "" {
 				t.Errorf("%s: answered %s %q, want %q", kind, got.Status, got.Reason, want)
 			}
 		}

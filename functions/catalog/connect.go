@@ -23,7 +23,7 @@ type connector struct {
 	config   aws.Config
 	relay    *relay.Relay
 	isolated bool // IAM and the price list cannot be reached
-	sites    boot.Sites[catalog.Site]
+	sites    boot.ClientCache[catalog.Clients]
 }
 
 func newConnector(config aws.Config, relay *relay.Relay, isolated bool) *connector {
@@ -32,20 +32,20 @@ func newConnector(config aws.Config, relay *relay.Relay, isolated bool) *connect
 
 // Connect returns the cluster's site; another endpoint, authority or role opens it anew. Whatever is tried there is tried
 // with the rights of the role that launches.
-func (c *connector) Connect(_ context.Context, reg model.Registration) (catalog.Site, error) {
-	return c.sites.Open(reg.Cluster, reg.Access(), func() (site catalog.Site, err error) {
+func (c *connector) Connect(_ context.Context, reg model.Registration) (catalog.Clients, error) {
+	return c.sites.Open(reg.Cluster, reg.Access(), func() (site catalog.Clients, err error) {
 		config := boot.Rights(c.config, "joiner-catalog", reg.Region, reg.Roles.Catalog, reg.ExternalID)
 		cluster, err := ekscluster.Connect(config, reg, c.relay)
 		if err != nil {
 			return site, err
 		}
 		fleet := ec2fleet.New(ec2.NewFromConfig(config))
-		machines := ec2catalog.New(ec2catalog.Clients{
+		instances := ec2catalog.New(ec2catalog.Clients{
 			EC2: ec2.NewFromConfig(config), IAM: iam.NewFromConfig(config), SSM: ssm.NewFromConfig(config),
 			Pricing: pricing.NewFromConfig(config, func(o *pricing.Options) { o.Region = ec2catalog.PricingRegion(reg.Region) }),
 		}, ec2catalog.Settings{Region: reg.Region, Isolated: c.isolated})
-		return catalog.Site{
-			Cluster: cluster, Claims: cluster, Reporter: cluster, Catalog: machines, Profiles: machines, Trials: fleet, Machines: fleet,
+		return catalog.Clients{
+			Cluster: cluster, Claims: cluster, Reporter: cluster, Catalog: instances, Profiles: instances, Trials: fleet, InstanceTypes: fleet,
 		}, nil
 	})
 }

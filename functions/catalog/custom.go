@@ -48,7 +48,7 @@ const (
 
 // attacher is what the custom resource asks for.
 type attacher interface {
-	Attach(ctx context.Context, wish attach.Wish) (attach.Attached, error)
+	Attach(ctx context.Context, desired attach.Desired) (attach.Attached, error)
 	Detach(ctx context.Context, d attach.Departure) (attach.Departed, error)
 }
 
@@ -127,18 +127,18 @@ func (c *custom) carryOut(ctx context.Context, e *cfn.Event) (id string, data ma
 }
 
 func (c *custom) attach(ctx context.Context, e *cfn.Event, id string, stack arn.ARN) (string, map[string]any, error) {
-	wish, err := wishOf(e.ResourceProperties)
+	desired, err := standaloneOf(e.ResourceProperties)
 	if err != nil {
 		return id, nil, err
 	}
-	if err := ofStack(stack, wish.ARN); err != nil {
+	if err := ofStack(stack, desired.ARN); err != nil {
 		return id, nil, err
 	}
-	wish.Stack, wish.Hub = e.StackID, stack.AccountID
-	if _, was := e.OldResourceProperties["paused"]; was && wish.Paused == nil { // who took it out of the stack wants it to go on
-		wish.Paused = aws.Bool(false)
+	desired.Stack, desired.Hub = e.StackID, stack.AccountID
+	if _, was := e.OldResourceProperties["paused"]; was && desired.Paused == nil { // who took it out of the stack wants it to go on
+		desired.Paused = aws.Bool(false)
 	}
-	out, err := c.flow.Attach(ctx, wish)
+	out, err := c.flow.Attach(ctx, desired)
 	if err != nil {
 		return id, nil, err
 	}
@@ -261,22 +261,22 @@ var settable = []string{
 	"cluster", "arn", "account", "region", "roles", "externalID", "relayURL", "clusterDNS", "paused", "defaultSpread", "batchIdleMillis", "batchMaxMillis",
 }
 
-// wishOf reads properties. CloudFormation hands on every number and truth value as text.
-func wishOf(properties map[string]any) (attach.Wish, error) {
-	var wish attach.Wish
+// standaloneOf reads properties. CloudFormation hands on every number and truth value as text.
+func standaloneOf(properties map[string]any) (attach.Desired, error) {
+	var desired attach.Desired
 	for name := range properties {
 		if !slices.Contains(settable, name) && !slices.Contains(notProperties, name) {
-			return wish, fault.New(fault.Invalid, "", "property %s: it is none that can be set; there are %s", name, strings.Join(settable, ", "))
+			return desired, fault.New(fault.Invalid, "", "property %s: it is none that can be set; there are %s", name, strings.Join(settable, ", "))
 		}
 	}
-	if err := fill(reflect.ValueOf(&wish.Registration).Elem(), "", properties); err != nil {
-		return wish, err
+	if err := fill(reflect.ValueOf(&desired.Registration).Elem(), "", properties); err != nil {
+		return desired, err
 	}
 	if _, said := properties["paused"]; said {
-		wish.Paused = aws.Bool(wish.Registration.Paused)
-		wish.Registration.Paused = false
+		desired.Paused = aws.Bool(desired.Registration.Paused)
+		desired.Registration.Paused = false
 	}
-	return wish, nil
+	return desired, nil
 }
 
 // fill sets the fields of a struct by their JSON names from texts.

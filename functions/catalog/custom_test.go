@@ -59,9 +59,9 @@ func (in *inbox) last(t *testing.T) cfn.Response {
 	return in.answers[len(in.answers)-1]
 }
 
-// desk is the flow as the custom resource sees it.
-type desk struct {
-	wish      attach.Wish
+// fakeRegistrations is the flow as the custom resource sees it.
+type fakeRegistrations struct {
+	desired   attach.Desired
 	departure attach.Departure
 	err       error
 	hang      bool
@@ -69,8 +69,8 @@ type desk struct {
 	panics    bool
 }
 
-func (d *desk) Attach(ctx context.Context, wish attach.Wish) (attach.Attached, error) {
-	d.wish = wish
+func (d *fakeRegistrations) Attach(ctx context.Context, desired attach.Desired) (attach.Attached, error) {
+	d.desired = desired
 	if d.panics {
 		panic("over nothing")
 	}
@@ -79,10 +79,10 @@ func (d *desk) Attach(ctx context.Context, wish attach.Wish) (attach.Attached, e
 		<-ctx.Done()
 		return attach.Attached{}, ctx.Err()
 	}
-	return attach.Attached{Registration: wish.Registration, Warnings: []string{"one", "two"}}, d.err
+	return attach.Attached{Registration: desired.Registration, Warnings: []string{"one", "two"}}, d.err
 }
 
-func (d *desk) Detach(_ context.Context, departure attach.Departure) (attach.Departed, error) {
+func (d *fakeRegistrations) Detach(_ context.Context, departure attach.Departure) (attach.Departed, error) {
 	d.departure = departure
 	return attach.Departed{Gone: d.err == nil}, d.err
 }
@@ -103,15 +103,15 @@ func properties() map[string]any {
 	}
 }
 
-func withDesk() (*handler, *desk) {
+func withRegistrations() (*handler, *fakeRegistrations) {
 	h, _, _ := newHandler()
-	d := &desk{}
+	d := &fakeRegistrations{}
 	h.custom = &custom{flow: d, client: newAnswers(), endpoint: "http://127.0.0.1:1", logger: slog.New(slog.DiscardHandler)}
 	return h, d
 }
 
 func TestCustomResourceReadsEveryProperty(t *testing.T) {
-	h, d := withDesk()
+	h, d := withRegistrations()
 	in := newInbox(t)
 	p := properties()
 	p["paused"], p["defaultSpread"], p["relayURL"] = "true", "none", "https://sqs"
@@ -123,8 +123,8 @@ func TestCustomResourceReadsEveryProperty(t *testing.T) {
 		RelayURL: "https://sqs", DefaultSpread: "none", Stack: "arn:aws:cloudformation:us-west-2:111122223333:stack/joiner-cluster-web/1",
 		Roles: model.Roles{Provision: "arn:p", Interruption: "arn:i", Catalog: "arn:c", Disrupt: "arn:d", Adopt: "arn:a"},
 	}
-	if !reflect.DeepEqual(d.wish.Registration, want) || d.wish.Paused == nil || !*d.wish.Paused {
-		t.Errorf("wished %+v", d.wish)
+	if !reflect.DeepEqual(d.desired.Registration, want) || d.desired.Paused == nil || !*d.desired.Paused {
+		t.Errorf("wished %+v", d.desired)
 	}
 	got := in.last(t)
 	if got.Status != cfn.StatusSuccess || got.PhysicalResourceID != "joiner/web" || got.RequestID != "r-1" || got.LogicalResourceID != "Cluster" ||
@@ -138,15 +138,15 @@ func TestCustomResourceReadsEveryProperty(t *testing.T) {
 
 // Whoever takes "paused" out of the stack has the cluster go on; where it never was there, it stays as it is.
 func TestCustomResourcePausesOnlyWhereItIsSaid(t *testing.T) {
-	h, d := withDesk()
+	h, d := withRegistrations()
 	in := newInbox(t)
-	if _, err := handle(t, h, request(cfn.RequestCreate, in, properties())); err != nil || d.wish.Paused != nil {
-		t.Errorf("%v %v", d.wish.Paused, err)
+	if _, err := handle(t, h, request(cfn.RequestCreate, in, properties())); err != nil || d.desired.Paused != nil {
+		t.Errorf("%v %v", d.desired.Paused, err)
 	}
 	r := request(cfn.RequestUpdate, in, properties())
 	r["PhysicalResourceId"], r["OldResourceProperties"] = "joiner/web", map[string]any{"paused": "true"}
-	if _, err := handle(t, h, r); err != nil || d.wish.Paused == nil || *d.wish.Paused {
-		t.Errorf("%v %v", d.wish.Paused, err)
+	if _, err := handle(t, h, r); err != nil || d.desired.Paused == nil || *d.desired.Paused {
+		t.Errorf("%v %v", d.desired.Paused, err)
 	}
 }
 
@@ -162,7 +162,7 @@ func TestIN05CustomResourceRefusesProperties(t *testing.T) {
 		`property cluster: "map[a:b]" is no text`:                   func(p map[string]any) { p["cluster"] = map[string]any{"a": "b"} },
 		"resource type \"Custom::Else\" is none of this function's": nil,
 	} {
-		h, d := withDesk()
+		h, d := withRegistrations()
 		in := newInbox(t)
 		p := properties()
 		r := request(cfn.RequestCreate, in, p)
@@ -174,7 +174,7 @@ func TestIN05CustomResourceRefusesProperties(t *testing.T) {
 		if _, err := handle(t, h, r); err != nil {
 			t.Fatal(err)
 		}
-		if got := in.last(t); got.Status != cfn.StatusFailed || !strings.Contains(got.Reason, want) || d.wish.Cluster != "" {
+		if got := in.last(t); got.Status != cfn.StatusFailed || !strings.Contains(got.Reason, want) || d.desired.Cluster != "" {
 			t.Errorf("answered %s %q, want %q", got.Status, got.Reason, want)
 		}
 	}
@@ -182,7 +182,7 @@ func TestIN05CustomResourceRefusesProperties(t *testing.T) {
 
 // What failed to be made is not of any cluster: when CloudFormation takes it back, one that was there before is left alone.
 func TestCustomResourceOfAFailedCreateIsDeletedWithoutADetach(t *testing.T) {
-	h, d := withDesk()
+	h, d := withRegistrations()
 	in := newInbox(t)
 	d.err = fault.New(fault.Conflict, "", "another cluster has the name")
 	if _, err := handle(t, h, request(cfn.RequestCreate, in, properties())); err != nil {
@@ -209,7 +209,7 @@ func TestCustomResourceDetaches(t *testing.T) {
 		{fault.New(fault.NotFound, "", "cluster web is not attached"), cfn.StatusSuccess, ""},
 		{fault.New(fault.Conflict, "MachinesLive", "cluster web still has 3 machines; joiner detach web --hand-over"), cfn.StatusFailed, "joiner detach web --hand-over"},
 	} {
-		h, d := withDesk()
+		h, d := withRegistrations()
 		in := newInbox(t)
 		d.err = tt.err
 		r := request(cfn.RequestDelete, in, properties())
@@ -228,7 +228,7 @@ func TestCustomResourceDetaches(t *testing.T) {
 
 // There is an answer whatever happens: where it takes too long, where the function panics, where the first tries fail.
 func TestCustomResourceAlwaysAnswers(t *testing.T) {
-	h, d := withDesk()
+	h, d := withRegistrations()
 	in := newInbox(t)
 	d.hang = true
 	raw, _ := json.Marshal(request(cfn.RequestCreate, in, properties()))
@@ -240,13 +240,13 @@ func TestCustomResourceAlwaysAnswers(t *testing.T) {
 	if end, _ := ctx.Deadline(); end.Sub(d.until) < answerIn {
 		t.Errorf("the flow had until %s before the end of the invocation, and the answer needs %s", end.Sub(d.until), answerIn)
 	}
-	h, d = withDesk()
+	h, d = withRegistrations()
 	in = newInbox(t)
 	d.panics, in.refuse = true, 2
 	if _, err := handle(t, h, request(cfn.RequestCreate, in, properties())); err != nil || in.last(t).Status != cfn.StatusFailed || !strings.Contains(in.last(t).Reason, "over nothing") {
 		t.Errorf("%+v %v", in.last(t), err)
 	}
-	h, d = withDesk()
+	h, d = withRegistrations()
 	d.err = errors.New(strings.Repeat("é", 5000))
 	if _, err := handle(t, h, request(cfn.RequestCreate, in, properties())); err != nil || len(in.raw[len(in.raw)-1]) > 4096 {
 		t.Errorf("an answer of %d bytes, %v", len(in.raw[len(in.raw)-1]), err)
@@ -255,7 +255,7 @@ func TestCustomResourceAlwaysAnswers(t *testing.T) {
 
 // Who knows the address may answer in our place: no error shows it.
 func TestCustomResourceKeepsTheAddressToItself(t *testing.T) {
-	h, _ := withDesk()
+	h, _ := withRegistrations()
 	in := newInbox(t)
 	r := request(cfn.RequestCreate, in, properties())
 	in.Close()
@@ -272,7 +272,7 @@ func TestCustomResourceKeepsTheAddressToItself(t *testing.T) {
 // and is told which stack registers its cluster.
 func TestW2OnlyStacksOfTheFunctionsAccountRegister(t *testing.T) {
 	for _, kind := range []cfn.RequestType{cfn.RequestCreate, cfn.RequestUpdate, cfn.RequestDelete} {
-		h, d := withDesk()
+		h, d := withRegistrations()
 		in := newInbox(t)
 		r := request(kind, in, properties())
 		r["StackId"], r["PhysicalResourceId"] = "arn:aws:cloudformation:us-west-2:222222222222:stack/joiner-cluster-web/1", "joiner/web"
@@ -282,19 +282,19 @@ func TestW2OnlyStacksOfTheFunctionsAccountRegister(t *testing.T) {
 		if got := in.last(t); got.Status != cfn.StatusFailed || !strings.Contains(got.Reason, "of account 222222222222") || !strings.Contains(got.Reason, "joiner-cluster-NAME-hub") {
 			t.Errorf("%s answered %s %q", kind, got.Status, got.Reason)
 		}
-		if d.wish.Cluster != "" || d.departure.Cluster != "" {
-			t.Errorf("%s was carried out: %+v %+v", kind, d.wish, d.departure)
+		if d.desired.Cluster != "" || d.departure.Cluster != "" {
+			t.Errorf("%s was carried out: %+v %+v", kind, d.desired, d.departure)
 		}
 	}
-	h, d := withDesk()
+	h, d := withRegistrations()
 	raw, _ := json.Marshal(request(cfn.RequestCreate, newInbox(t), properties()))
-	if _, err := h.handle(t.Context(), raw); err != nil || d.wish.Cluster != "" {
-		t.Errorf("an invocation that does not say which function it is of: %+v %v", d.wish, err)
+	if _, err := h.handle(t.Context(), raw); err != nil || d.desired.Cluster != "" {
+		t.Errorf("an invocation that does not say which function it is of: %+v %v", d.desired, err)
 	}
 	// A cluster of another account is registered by a stack of the function's.
 	p := properties()
 	p["arn"], p["account"] = "arn:aws:eks:us-west-2:222222222222:cluster/web", "222222222222"
-	if _, err := handle(t, h, request(cfn.RequestCreate, newInbox(t), p)); err != nil || d.wish.Account != "222222222222" {
-		t.Errorf("%+v %v", d.wish, err)
+	if _, err := handle(t, h, request(cfn.RequestCreate, newInbox(t), p)); err != nil || d.desired.Account != "222222222222" {
+		t.Errorf("%+v %v", d.desired, err)
 	}
 }

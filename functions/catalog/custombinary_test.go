@@ -83,11 +83,11 @@ func TestCustomResourceOfTheRealBinary(t *testing.T) {
 	if err != nil || reg.ARN != arn || reg.Endpoint != "https://127.0.0.1:1" || string(reg.CA) != "PEM" || reg.ExternalID != "9b1c" || reg.Roles.Catalog == "" || reg.Paused {
 		t.Fatalf("registered %+v %v", reg, err)
 	}
-	fence, err := ledger.Hold(t.Context(), "web", model.LeaseCollector, "test", time.Now().Unix(), time.Now().Unix()+60)
+	fence, err := ledger.AcquireLease(t.Context(), "web", model.LeaseCollector, "test", time.Now().Unix(), time.Now().Unix()+60)
 	if err != nil {
 		t.Fatal(err)
 	}
-	claim := model.Claim{Name: "default-a", Pool: "default", State: model.Launched, InstanceID: "i-a", Version: 1, Held: model.Resources{model.Nodes: 1}}
+	claim := model.Claim{Name: "default-a", Pool: "default", State: model.Launched, InstanceID: "i-a", Version: 1, Reserved: model.Resources{model.Nodes: 1}}
 	if err := ledger.Adopt(t.Context(), fence, claim); err != nil {
 		t.Fatal(err)
 	}
@@ -97,11 +97,11 @@ func TestCustomResourceOfTheRealBinary(t *testing.T) {
 	if reg, err := ledger.Cluster(t.Context(), "web"); err != nil || reg.Paused {
 		t.Errorf("after that it is %+v %v", reg, err)
 	}
-	survey, err := ledger.Survey(t.Context(), reg)
-	if err != nil || len(survey.Claims) != 1 {
-		t.Fatalf("%+v %v", survey, err)
+	records, err := ledger.Records(t.Context(), reg)
+	if err != nil || len(records.Claims) != 1 {
+		t.Fatalf("%+v %v", records, err)
 	}
-	gone := survey.Claims[0]
+	gone := records.Claims[0]
 	gone.State = model.Gone
 	if err := ledger.Close(t.Context(), fence, gone, time.Now().Unix()); err != nil {
 		t.Fatal(err)

@@ -28,14 +28,14 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (any, error
 	if request := readCustom(event); request != nil {
 		return nil, h.custom.handle(ctx, request)
 	}
-	sweep, batch, err := boot.ReadEvent(event, "catalog")
+	resync, batch, err := boot.ReadEvent(event, "catalog")
 	if err != nil {
 		h.logger.Error("event", "error", err.Error())
 		return nil, err
 	}
-	if sweep != "" {
-		sent, err := h.flow.FanOut(ctx, sweep)
-		h.logger.Info("sweep", "tick", sweep, "clusters", sent, "error", boot.ErrorText(err))
+	if resync != "" {
+		sent, err := h.flow.FanOut(ctx, resync)
+		h.logger.Info("sweep", "tick", resync, "clusters", sent, "error", boot.ErrorText(err))
 		h.regions(ctx)
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 	if len(order) == 0 {
 		h.logger.Info("batch", "records", len(batch.Records), "error", "no hint can be read")
 	}
-	for i, err := range boot.Abreast(len(order), func(i int) error {
+	for i, err := range boot.Parallel(len(order), func(i int) error {
 		cluster := order[i]
 		request := catalog.Request{
 			Cluster: cluster, Config: changed[cluster], Owner: boot.Owner(ctx, records[cluster][0]), Deadline: boot.Deadline(ctx),

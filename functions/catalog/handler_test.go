@@ -47,10 +47,10 @@ type nobody struct{ registry }
 func (*nobody) Clusters(context.Context) ([]model.Registration, error) { return nil, nil }
 
 // sent records what was asked for.
-type sent struct{ looks []string }
+type sent struct{ passes []string }
 
-func (s *sent) Look(_ context.Context, cluster, key string) error {
-	s.looks = append(s.looks, cluster+" "+key)
+func (s *sent) RequestPass(_ context.Context, cluster, key string) error {
+	s.passes = append(s.passes, cluster+" "+key)
 	return nil
 }
 
@@ -65,7 +65,7 @@ func newHandler() (*handler, *registry, *sent) {
 
 func record(t *testing.T, id, cluster string) events.SQSMessage {
 	t.Helper()
-	body, err := wire.EncodeHint(wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: id})
+	body, err := wire.EncodeHint(wire.Hint{Cluster: cluster, Reason: wire.ReasonResync, Tick: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,13 +106,13 @@ func TestBatchLooksAtEachClusterOnceAndReturnsOnlyWhatFailed(t *testing.T) {
 	}
 }
 
-func TestTickHintsALookAtEveryClusterThatIsNotPaused(t *testing.T) {
+func TestTickHintsAPassOfEveryClusterThatIsNotPaused(t *testing.T) {
 	h, _, sent := newHandler()
 	if _, err := handle(t, h, map[string]string{"sweep": "2026-03-01T00:01:00Z"}); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"shop 2026-03-01T00:01:00Z", "web 2026-03-01T00:01:00Z"}; !reflect.DeepEqual(sent.looks, want) {
-		t.Errorf("sent %v, want %v", sent.looks, want)
+	if want := []string{"shop 2026-03-01T00:01:00Z", "web 2026-03-01T00:01:00Z"}; !reflect.DeepEqual(sent.passes, want) {
+		t.Errorf("sent %v, want %v", sent.passes, want)
 	}
 }
 

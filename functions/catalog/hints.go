@@ -13,9 +13,9 @@ type hints struct {
 	plan *sqsqueue.Plans
 }
 
-// Look sends a sweep to the own queue.
-func (h hints) Look(ctx context.Context, cluster, key string) error {
-	return h.own.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: key}, 0)
+// RequestPass sends a sweep to the own queue.
+func (h hints) RequestPass(ctx context.Context, cluster, key string) error {
+	return h.own.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonResync, Tick: key}, 0)
 }
 
 // Ready sends a config hint to the plan queue.
@@ -23,10 +23,10 @@ func (h hints) Ready(ctx context.Context, cluster, key string) error {
 	return h.plan.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonConfig, Tick: key})
 }
 
-// judges asks who gives nodes back through a standard queue.
-type judges struct{ queue *sqsqueue.Delayed }
+// disruptions asks who gives nodes back through a standard queue.
+type disruptions struct{ queue *sqsqueue.Delayed }
 
-// Judge sends a judge hint.
-func (j judges) Judge(ctx context.Context, cluster, key string) error {
-	return j.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonJudge, Tick: key}, 0)
+// RequestDisruption sends a judge hint.
+func (j disruptions) RequestDisruption(ctx context.Context, cluster, key string) error {
+	return j.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDisrupt, Tick: key}, 0)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
 	"github.com/joiner-sh/joiner/shared/boot"
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/flow/attach"
 	"github.com/joiner-sh/joiner/shared/flow/catalog"
 )
@@ -29,11 +29,11 @@ type settings struct {
 	Bucket      string `env:"JOINER_BUCKET,required"`
 	QueueURL    string `env:"JOINER_CATALOG_QUEUE_URL,required"` // the function's own, standard
 	PlanURL     string `env:"JOINER_QUEUE_URL,required"`         // of plan queues, FIFO: a cluster's is beside it by its name
-	JudgeURL    string `env:"JOINER_DISRUPTION_QUEUE_URL"`       // of who gives nodes back, standard; empty = its own tick finds what has drifted
+	DisruptURL  string `env:"JOINER_DISRUPTION_QUEUE_URL"`       // of who gives nodes back, standard; empty = its own tick finds what has drifted
 	IsolatedVPC bool   `env:"JOINER_ISOLATED_VPC"`               // no call to IAM and to the price list
 	NoDryRun    bool   `env:"JOINER_DISABLE_DRY_RUN"`            // classes are not tried on EC2
 	CrashFile   string `env:"JOINER_CRASH_FILE"`                 // tests only: see boot.Crash
-	boot.Machines
+	boot.InstanceSettings
 	boot.Measures
 }
 
@@ -45,22 +45,22 @@ func main() {
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
 	queues := sqs.NewFromConfig(config)
 	objects := s3.NewFromConfig(config)
-	shelf := s3catalog.New(objects, s.Bucket, s3catalog.Settings{})
+	cache := s3catalog.New(objects, s.Bucket, s3catalog.Settings{})
 	flow := &catalog.Flow{
-		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Glances: ledger, Shelf: shelf,
+		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Peeks: ledger, Catalogs: cache,
 		Hints:     hints{own: sqsqueue.NewDelayed(queues, s.QueueURL), plan: sqsqueue.NewPlans(queues, s.PlanURL)},
 		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket), s.IsolatedVPC),
 		Now:       time.Now,
 		Settings: catalog.Settings{
 			IsolatedVPC: s.IsolatedVPC, NoDryRun: s.NoDryRun,
-			Offers: offer.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
+			Offerings: offering.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
 		},
 	}
-	if s.JudgeURL != "" {
-		flow.Judges = judges{sqsqueue.NewDelayed(queues, s.JudgeURL)}
+	if s.DisruptURL != "" {
+		flow.Disruptions = disruptions{sqsqueue.NewDelayed(queues, s.DisruptURL)}
 	}
 	region := &catalog.Region{
-		Registry: ledger, Books: ledger, Snapshots: s3snapshot.New(objects, s.Bucket).Within(boot.MemoryBytes()), Losses: dynamoledger.Losses{Ledger: ledger}, Shelf: shelf, Learnings: ledger, Allowances: ledger,
+		Registry: ledger, Ledgers: ledger, Snapshots: s3snapshot.New(objects, s.Bucket).Within(boot.MemoryBytes()), Losses: dynamoledger.Losses{Ledger: ledger}, Catalogs: cache, Learnings: ledger, Allowances: ledger,
 		Markets: newMarkets(config, s.IsolatedVPC), Now: time.Now,
 	}
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {

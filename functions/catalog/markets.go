@@ -17,7 +17,7 @@ import (
 type markets struct {
 	config   aws.Config
 	isolated bool // the price list cannot be reached
-	opened   boot.Sites[catalog.Market]
+	opened   boot.ClientCache[catalog.Market]
 }
 
 func newMarkets(config aws.Config, isolated bool) *markets {

@@ -10,13 +10,13 @@ import (
 
 // stoppable is the ledger with one more stop in it while the stop switch says so.
 type stoppable struct {
-	disrupt.Book
+	disrupt.Ledger
 	stop *boot.Switch
 }
 
 // Load reads everything recorded about a cluster, and the switch.
 func (s stoppable) Load(ctx context.Context, reg model.Registration) (model.Ledger, error) {
-	ledger, err := s.Book.Load(ctx, reg)
+	ledger, err := s.Ledger.Load(ctx, reg)
 	if err != nil {
 		return ledger, err
 	}

@@ -16,7 +16,7 @@ type says string
 
 func (s says) Parameter(context.Context, string) (string, error) { return string(s), nil }
 
-type emptyBook struct{ disrupt.Book }
+type emptyBook struct{ disrupt.Ledger }
 
 func (emptyBook) Load(context.Context, model.Registration) (model.Ledger, error) {
 	return model.Ledger{Stops: []model.Stop{{Scope: model.StopPool, Pool: "gpu", Why: "training"}}}, nil

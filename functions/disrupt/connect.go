@@ -16,7 +16,7 @@ import (
 type connector struct {
 	config aws.Config
 	relay  *relay.Relay
-	sites  boot.Sites[disrupt.Site]
+	sites  boot.ClientCache[disrupt.Clients]
 }
 
 func newConnector(config aws.Config, relay *relay.Relay) *connector {
@@ -24,12 +24,12 @@ func newConnector(config aws.Config, relay *relay.Relay) *connector {
 }
 
 // Connect returns the cluster's site; another endpoint, authority or role opens it anew.
-func (c *connector) Connect(_ context.Context, reg model.Registration) (disrupt.Site, error) {
-	return c.sites.Open(reg.Cluster, reg.Access(), func() (site disrupt.Site, err error) {
+func (c *connector) Connect(_ context.Context, reg model.Registration) (disrupt.Clients, error) {
+	return c.sites.Open(reg.Cluster, reg.Access(), func() (site disrupt.Clients, err error) {
 		cluster, err := ekscluster.Connect(boot.Rights(c.config, "joiner-disrupt", reg.Region, reg.Roles.Disrupt, reg.ExternalID), reg, c.relay)
 		if err != nil {
 			return site, err
 		}
-		return disrupt.Site{Objects: cluster, Reporter: cluster}, nil
+		return disrupt.Clients{Objects: cluster, Reporter: cluster}, nil
 	})
 }

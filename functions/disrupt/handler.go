@@ -23,14 +23,14 @@ type handler struct {
 func (h *handler) handle(ctx context.Context, event json.RawMessage) (any, error) {
 	of := *h
 	of.logger, h = boot.Invoked(ctx, h.logger), &of
-	sweep, batch, err := boot.ReadEvent(event, "disruption")
+	resync, batch, err := boot.ReadEvent(event, "disruption")
 	if err != nil {
 		h.logger.Error("event", "error", err.Error())
 		return nil, err
 	}
-	if sweep != "" {
-		sent, err := h.flow.FanOut(ctx, sweep)
-		h.logger.Info("sweep", "tick", sweep, "clusters", sent, "error", boot.ErrorText(err))
+	if resync != "" {
+		sent, err := h.flow.FanOut(ctx, resync)
+		h.logger.Info("sweep", "tick", resync, "clusters", sent, "error", boot.ErrorText(err))
 		return nil, err
 	}
 	return h.batch(ctx, batch), nil
@@ -56,7 +56,7 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 	if len(order) == 0 {
 		h.logger.Info("batch", "records", len(batch.Records), "error", "no hint can be read")
 	}
-	for i, err := range boot.Abreast(len(order), func(i int) error {
+	for i, err := range boot.Parallel(len(order), func(i int) error {
 		request := requests[order[i]]
 		request.Deadline = boot.Deadline(ctx)
 		outcome, err := h.flow.Run(ctx, *request)

@@ -43,34 +43,34 @@ func (r *registry) Cluster(_ context.Context, name string) (model.Registration, 
 // hints records the looks that were asked for.
 type hints struct{ sent []string }
 
-func (h *hints) Judge(_ context.Context, cluster, key string, after time.Duration) error {
+func (h *hints) RequestDisruption(_ context.Context, cluster, key string, after time.Duration) error {
 	h.sent = append(h.sent, cluster+" "+key+" "+after.String())
 	return nil
 }
 
 // still is a ledger in which nothing happens.
-type still struct{ disrupt.Book }
+type still struct{ disrupt.Ledger }
 
-func (still) Glance(context.Context, string) (*model.Pointer, model.JudgeNotes, int64, error) {
-	return nil, model.JudgeNotes{}, 0, nil
+func (still) Peek(context.Context, string) (*model.Manifest, model.DisruptNotes, int64, error) {
+	return nil, model.DisruptNotes{}, 0, nil
 }
 
 // busy says that another judge is at work.
 type busy struct{ disrupt.Leases }
 
-func (busy) Hold(context.Context, string, string, string, int64, int64) (model.Fence, error) {
+func (busy) AcquireLease(context.Context, string, string, string, int64, int64) (model.Fence, error) {
 	return model.Fence{}, fault.New(fault.Conflict, "", "another has it")
 }
 
 func newHandler() (*handler, *registry, *hints) {
 	r, h := &registry{}, &hints{}
-	flow := &disrupt.Flow{Registry: r, Hints: h, Leases: busy{}, Book: still{}, Now: func() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) }}
+	flow := &disrupt.Flow{Registry: r, Hints: h, Leases: busy{}, Ledger: still{}, Now: func() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) }}
 	return &handler{flow: flow, logger: slog.New(slog.DiscardHandler)}, r, h
 }
 
 func record(t *testing.T, id, cluster string) events.SQSMessage {
 	t.Helper()
-	body, err := wire.EncodeHint(wire.Hint{Cluster: cluster, Reason: wire.ReasonJudge, Tick: id})
+	body, err := wire.EncodeHint(wire.Hint{Cluster: cluster, Reason: wire.ReasonDisrupt, Tick: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestBatchLooksAtEachClusterOnceAndReturnsOnlyWhatFailed(t *testing.T) {
 }
 
 // Paused ones too: what was on its way there is undone.
-func TestTickHintsALookAtEveryCluster(t *testing.T) {
+func TestTickHintsAPassOfEveryCluster(t *testing.T) {
 	h, _, sent := newHandler()
 	if _, err := handle(t, h, map[string]string{"sweep": "2026-03-01T00:01:00Z"}); err != nil {
 		t.Fatal(err)

@@ -8,12 +8,12 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// judges asks for looks through the function's own queue.
-type judges struct{ queue *sqsqueue.Delayed }
+// disruptions asks for looks through the function's own queue.
+type disruptions struct{ queue *sqsqueue.Delayed }
 
-// Judge sends a hint that arrives after a while.
-func (j judges) Judge(ctx context.Context, cluster, key string, after time.Duration) error {
-	return j.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonJudge, Tick: key}, after)
+// RequestDisruption sends a hint that arrives after a while.
+func (j disruptions) RequestDisruption(ctx context.Context, cluster, key string, after time.Duration) error {
+	return j.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDisrupt, Tick: key}, after)
 }
 
 // drains asks for steps of drains through the queue of who empties nodes.

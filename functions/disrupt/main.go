@@ -21,8 +21,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
 	"github.com/joiner-sh/joiner/shared/adapter/ssmswitch"
 	"github.com/joiner-sh/joiner/shared/boot"
-	"github.com/joiner-sh/joiner/shared/core/offer"
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/core/disruption"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/flow/disrupt"
 )
 
@@ -37,7 +37,7 @@ type settings struct {
 	ReplaceWithin time.Duration `env:"JOINER_REPLACE_WITHIN"`                  // 0 = the flow's default
 	StopSwitch    string        `env:"JOINER_STOP_PARAMETER"`                  // name of the SSM parameter that is the stop switch; empty = there is none
 	CrashFile     string        `env:"JOINER_CRASH_FILE"`                      // tests only: see boot.Crash
-	boot.Machines
+	boot.InstanceSettings
 	boot.Policies
 	boot.Measures
 }
@@ -54,18 +54,18 @@ func main() {
 	logger := boot.Logger("disrupt")
 	stop := boot.StopSwitch(ssmswitch.New(ssm.NewFromConfig(config)), s.StopSwitch, logger)
 	flow := &disrupt.Flow{
-		Registry: boot.Switched{Registry: ledger, Switch: stop}, Leases: ledger, Book: stoppable{ledger, stop}, Commands: ledger,
-		Snapshots: store, Losses: dynamoledger.Losses{Ledger: ledger}, Decisions: store, Machines: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}),
-		Hints: judges{sqsqueue.NewDelayed(queues, s.QueueURL)}, Plans: plans{sqsqueue.NewPlans(queues, s.PlanURL)},
+		Registry: boot.Switched{Registry: ledger, Switch: stop}, Leases: ledger, Ledger: stoppable{ledger, stop}, Commands: ledger,
+		Snapshots: store, Losses: dynamoledger.Losses{Ledger: ledger}, Decisions: store, Catalogs: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}),
+		Hints: disruptions{sqsqueue.NewDelayed(queues, s.QueueURL)}, Plans: plans{sqsqueue.NewPlans(queues, s.PlanURL)},
 		Drains: drains{sqsqueue.NewDelayed(queues, s.DrainURL)}, Connector: newConnector(config, relay.New(config, s.Table, s.Bucket)),
 		Now:   time.Now,
 		NewID: func() string { return ulid.MustNew(ulid.Now(), rand.Reader).String() },
 		Settings: disrupt.Settings{
 			Build: boot.Build(), ValidateAfter: s.ValidateAfter, ReplaceWithin: s.ReplaceWithin,
-			Reclaim: reclaim.Settings{
+			Disruption: disruption.Settings{
 				SpotToSpot: s.SpotToSpot, IgnorePreferences: s.Preferences == boot.Ignore, BestEffortMinValues: s.MinValues == boot.BestEffort,
 			},
-			Offers: offer.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
+			Offerings: offering.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
 		},
 	}
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/joiner-sh/joiner/testenv/samples"
 )
 
-func TestF151LookAtWhatToGiveBackIsMeasured(t *testing.T) {
-	got := samples.Told(measured(disrupt.Outcome{
+func TestF151PassesAreMeasured(t *testing.T) {
+	got := samples.Reported(measured(disrupt.Outcome{
 		Cluster: "prod", Undone: 1, Savings: 0.25, PriceBefore: 4.5, Committed: []string{"x-0", "x-1", "x-2"},
 		Decided: []disrupt.Decided{{Reason: model.ReasonEmpty, Commands: 2}, {Reason: model.ReasonUnderutilized, Replaces: true, Commands: 1}},
 	}))
@@ -21,7 +21,7 @@ func TestF151LookAtWhatToGiveBackIsMeasured(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("measured\n%q, want\n%q", got, want)
 	}
-	if got := samples.Told(measured(disrupt.Outcome{Cluster: "prod", Skipped: "nothing has changed"})); len(got) != 0 {
+	if got := samples.Reported(measured(disrupt.Outcome{Cluster: "prod", Skipped: "nothing has changed"})); len(got) != 0 {
 		t.Errorf("of an idle look %q was measured", got)
 	}
 }

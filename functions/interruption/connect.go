@@ -18,7 +18,7 @@ import (
 type connector struct {
 	config aws.Config
 	relay  *relay.Relay
-	sites  boot.Sites[interruption.Site]
+	sites  boot.ClientCache[interruption.Clients]
 }
 
 func newConnector(config aws.Config, relay *relay.Relay) *connector {
@@ -26,14 +26,14 @@ func newConnector(config aws.Config, relay *relay.Relay) *connector {
 }
 
 // Connect returns the cluster's site; another endpoint, authority or role opens it anew.
-func (c *connector) Connect(_ context.Context, reg model.Registration) (interruption.Site, error) {
-	return c.sites.Open(reg.Cluster, reg.Access(), func() (site interruption.Site, err error) {
+func (c *connector) Connect(_ context.Context, reg model.Registration) (interruption.Clients, error) {
+	return c.sites.Open(reg.Cluster, reg.Access(), func() (site interruption.Clients, err error) {
 		config := boot.Rights(c.config, "joiner-interruption", reg.Region, reg.Roles.Interruption, reg.ExternalID)
 		cluster, err := ekscluster.Connect(config, reg, c.relay)
 		if err != nil {
 			return site, err
 		}
 		fleet := ec2fleet.New(ec2.NewFromConfig(config))
-		return interruption.Site{Cluster: cluster, Objects: cluster, Pods: cluster, Reporter: cluster, Fleet: fleet, Health: fleet}, nil
+		return interruption.Clients{Cluster: cluster, Objects: cluster, Pods: cluster, Reporter: cluster, Fleet: fleet, Health: fleet}, nil
 	})
 }

@@ -27,21 +27,21 @@ type handler struct {
 func (h *handler) handle(ctx context.Context, event json.RawMessage) (any, error) {
 	of := *h
 	of.logger, h = boot.Invoked(ctx, h.logger), &of
-	sweep, batch, err := boot.ReadEvent(event, "interruption")
+	resync, batch, err := boot.ReadEvent(event, "interruption")
 	if err != nil {
 		h.logger.Error("event", "error", err.Error())
 		return nil, err
 	}
-	if sweep != "" {
-		sent, err := h.flow.FanOut(ctx, sweep)
-		h.logger.Info("sweep", "tick", sweep, "clusters", sent, "error", boot.ErrorText(err))
+	if resync != "" {
+		sent, err := h.flow.FanOut(ctx, resync)
+		h.logger.Info("sweep", "tick", resync, "clusters", sent, "error", boot.ErrorText(err))
 		return nil, err
 	}
 	return h.batch(ctx, batch), nil
 }
 
-// errand is what the hints of a batch ask for about one cluster: a step of its drains, or a look.
-type errand struct {
+// requestKey is what the hints of a batch ask for about one cluster: a step of its drains, or a look.
+type requestKey struct {
 	cluster string
 	drain   bool
 }
@@ -51,7 +51,7 @@ type errand struct {
 // side, each with its drains first, which are shorter than looks, and which pods wait for.
 func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEventResponse {
 	var failures boot.Failures
-	records, requests := map[errand][]string{}, map[errand]*interruption.Request{}
+	records, requests := map[requestKey][]string{}, map[requestKey]*interruption.Request{}
 	var order []string
 	known := map[string]bool{}
 	var notices []interruption.Received
@@ -75,7 +75,7 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 			refuse(record, err.Error())
 			continue
 		}
-		e := errand{hint.Cluster, hint.Reason == wire.ReasonDrain}
+		e := requestKey{hint.Cluster, hint.Reason == wire.ReasonDrain}
 		if requests[e] == nil {
 			requests[e] = &interruption.Request{Cluster: hint.Cluster, Owner: boot.Owner(ctx, record.MessageId), Deadline: boot.Deadline(ctx)}
 		}
@@ -94,8 +94,8 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 		failures.Add(failed...)
 	}
 	failed := make([][]string, len(order))
-	for i, err := range boot.Abreast(len(order), func(i int) error {
-		for _, e := range []errand{{order[i], true}, {order[i], false}} {
+	for i, err := range boot.Parallel(len(order), func(i int) error {
+		for _, e := range []requestKey{{order[i], true}, {order[i], false}} {
 			if requests[e] == nil {
 				continue
 			}
@@ -117,7 +117,7 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 }
 
 // run carries one errand out and logs what came of it.
-func (h *handler) run(ctx context.Context, e errand, request interruption.Request) error {
+func (h *handler) run(ctx context.Context, e requestKey, request interruption.Request) error {
 	if e.drain {
 		outcome, err := h.flow.Drain(ctx, request)
 		h.logger.Info("drain", "outcome", outcome, "error", boot.ErrorText(err))
@@ -126,6 +126,6 @@ func (h *handler) run(ctx context.Context, e errand, request interruption.Reques
 	}
 	outcome, err := h.flow.Run(ctx, request)
 	h.logger.Info("interruption", "outcome", outcome, "error", boot.ErrorText(err))
-	h.metrics.Send(looked(outcome))
+	h.metrics.Send(checked(outcome))
 	return err
 }

@@ -43,7 +43,7 @@ func (r *registry) Cluster(_ context.Context, name string) (model.Registration, 
 // hints records the looks that were asked for.
 type hints struct{ sent []string }
 
-func (h *hints) Look(_ context.Context, cluster, key string, after time.Duration) error {
+func (h *hints) RequestPass(_ context.Context, cluster, key string, after time.Duration) error {
 	h.sent = append(h.sent, cluster+" "+key+" "+after.String())
 	return nil
 }
@@ -61,7 +61,7 @@ func newHandler() (*handler, *registry, *hints) {
 
 func record(t *testing.T, id, cluster string) events.SQSMessage {
 	t.Helper()
-	body, err := wire.EncodeHint(wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: id})
+	body, err := wire.EncodeHint(wire.Hint{Cluster: cluster, Reason: wire.ReasonResync, Tick: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestBatchLooksAtEachClusterOnceAndReturnsOnlyWhatFailed(t *testing.T) {
 	}
 }
 
-func TestTickHintsALookAtEveryClusterThatIsNotPaused(t *testing.T) {
+func TestTickHintsAPassOfEveryClusterThatIsNotPaused(t *testing.T) {
 	h, _, sent := newHandler()
 	if _, err := handle(t, h, map[string]string{"sweep": "2026-03-01T00:01:00Z"}); err != nil {
 		t.Fatal(err)

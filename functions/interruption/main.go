@@ -26,7 +26,7 @@ type settings struct {
 	QueueURL    string        `env:"JOINER_INTERRUPTION_QUEUE_URL,required"` // the function's own, standard
 	NoticesARN  string        `env:"JOINER_NOTICES_QUEUE_ARN,required"`      // of the queue in which what AWS says is believed
 	PlanURL     string        `env:"JOINER_QUEUE_URL,required"`              // of plan queues, FIFO: a cluster's is beside it by its name
-	JudgeURL    string        `env:"JOINER_DISRUPTION_QUEUE_URL"`            // of who gives nodes back, standard; empty = its own tick finds what has ended
+	DisruptURL  string        `env:"JOINER_DISRUPTION_QUEUE_URL"`            // of who gives nodes back, standard; empty = its own tick finds what has ended
 	Confirm     time.Duration `env:"JOINER_CONFIRM_AFTER"`                   // 0 = the flow's default
 	JoinWithin  time.Duration `env:"JOINER_JOIN_WITHIN"`                     // 0 = the flow's default
 	RepairAfter time.Duration `env:"JOINER_REPAIR_AFTER"`                    // 0 = the flow's default
@@ -41,16 +41,16 @@ func main() {
 	config := boot.AWS()
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
 	queues := sqs.NewFromConfig(config)
-	own := looks{sqsqueue.NewDelayed(queues, s.QueueURL)}
+	own := passes{sqsqueue.NewDelayed(queues, s.QueueURL)}
 	flow := &interruption.Flow{
-		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Removals: s3snapshot.New(s3.NewFromConfig(config), s.Bucket), Finder: ledger, Steps: ledger, Offers: ledger,
-		Hints: own, Drains: own, Glances: ledger, Plans: plans{sqsqueue.NewPlans(queues, s.PlanURL)},
+		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Removals: s3snapshot.New(s3.NewFromConfig(config), s.Bucket), Finder: ledger, Steps: ledger, Unavailable: ledger,
+		Hints: own, Drains: own, Peeks: ledger, Plans: plans{sqsqueue.NewPlans(queues, s.PlanURL)},
 		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket)),
 		Now:       time.Now,
 		Settings:  interruption.Settings{Confirm: s.Confirm, JoinWithin: s.JoinWithin, RepairAfter: s.RepairAfter},
 	}
-	if s.JudgeURL != "" {
-		flow.Judges = judges{sqsqueue.NewDelayed(queues, s.JudgeURL)}
+	if s.DisruptURL != "" {
+		flow.Disruptions = disruptions{sqsqueue.NewDelayed(queues, s.DisruptURL)}
 	}
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
 		flow.Effects = crash

@@ -5,11 +5,11 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 )
 
-// looked is what a look at a cluster means as metrics.
-func looked(out interruption.Outcome) []boot.Sample {
+// checked is what a look at a cluster means as metrics.
+func checked(out interruption.Outcome) []boot.Sample {
 	return append(ended(out.Cluster, out.Ended),
 		boot.ClusterStateNodeCount.Of(float64(out.Nodes), out.Cluster),
-		boot.RemovalsPutOff.Of(float64(out.Braked)),
+		boot.RemovalsPutOff.Of(float64(out.Limited)),
 	)
 }
 

@@ -24,16 +24,16 @@ func TestF151EndsAreMeasured(t *testing.T) {
 		got  []boot.Sample
 		want []string
 	}{
-		"a look": {looked(interruption.Outcome{Cluster: "prod", Nodes: 12, Braked: 3, Ended: ended}), append([]string{"ClusterStateNodeCount[prod] 12", "RemovalsPutOff[] 3"}, both...)},
+		"a look": {checked(interruption.Outcome{Cluster: "prod", Nodes: 12, Limited: 3, Ended: ended}), append([]string{"ClusterStateNodeCount[prod] 12", "RemovalsPutOff[] 3"}, both...)},
 		"a drain run": {drained(interruption.DrainOutcome{Cluster: "prod", Evicted: 5, Deleted: 1, Refused: 2, Ended: ended}),
 			append([]string{"PodsDrained[prod] 6", "PodsEvictionsRefused[prod] 2"}, both...)},
 		"notices": {noticed(interruption.NoticesOutcome{Kinds: map[string]int{"spot_interrupted": 2, "no_op": 1}}),
 			[]string{"InterruptionReceivedMessages[no_op] 1", "InterruptionReceivedMessages[spot_interrupted] 2"}},
-		"an idle look":      {looked(interruption.Outcome{Cluster: "prod"}), nil},
+		"an idle look":      {checked(interruption.Outcome{Cluster: "prod"}), nil},
 		"an idle drain run": {drained(interruption.DrainOutcome{Cluster: "prod"}), nil},
 	} {
 		slices.Sort(test.want)
-		if got := samples.Told(test.got); !slices.Equal(got, test.want) {
+		if got := samples.Reported(test.got); !slices.Equal(got, test.want) {
 			t.Errorf("%s is measured as\n%q, want\n%q", name, got, test.want)
 		}
 	}

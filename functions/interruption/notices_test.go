@@ -61,8 +61,8 @@ func TestIN02BatchOfNoticesIsHandledAndForeignOnesAreDeleted(t *testing.T) {
 func TestW1AMessageIsWhatItsQueueSaysItIs(t *testing.T) {
 	h, r, _ := newHandler()
 	f := &finder{}
-	var log, told strings.Builder
-	h.flow.Finder, h.logger, h.metrics = f, slog.New(slog.NewTextHandler(&log, nil)), boot.MetricsTo(&told, time.Now, boot.MetricsOff)
+	var log, reported strings.Builder
+	h.flow.Finder, h.logger, h.metrics = f, slog.New(slog.NewTextHandler(&log, nil)), boot.MetricsTo(&reported, time.Now, boot.MetricsOff)
 	forged, misled, unknown := notice(t, "1", "i-0123456789abcdef0"), record(t, "2", "misled"), record(t, "3", "unknown")
 	forged.EventSourceARN, misled.EventSourceARN = hintsARN, noticesARN
 	unknown.EventSourceARN = "arn:aws:sqs:eu-central-1:123456789012:joiner-plan-shop.fifo"
@@ -77,8 +77,8 @@ func TestW1AMessageIsWhatItsQueueSaysItIs(t *testing.T) {
 	if len(f.asked) != 0 || !slices.Equal(r.asked, []string{"web"}) {
 		t.Errorf("looked up instances %q and clusters %q, want the cluster web alone", f.asked, r.asked)
 	}
-	if got := strings.Count(log.String(), "drop a message"); got != 4 || !strings.Contains(told.String(), `"MessagesRefused":4`) {
-		t.Errorf("%d lines of messages that were dropped, want 4, and metrics %s", got, told.String())
+	if got := strings.Count(log.String(), "drop a message"); got != 4 || !strings.Contains(reported.String(), `"MessagesRefused":4`) {
+		t.Errorf("%d lines of messages that were dropped, want 4, and metrics %s", got, reported.String())
 	}
 }
 

@@ -25,7 +25,7 @@ type connector struct {
 	config   aws.Config
 	relay    *relay.Relay
 	isolated bool // there is no way to the price list and to IAM
-	sites    boot.Sites[provision.Site]
+	sites    boot.ClientCache[provision.Clients]
 }
 
 func newConnector(config aws.Config, relay *relay.Relay, isolated bool) *connector {
@@ -33,8 +33,8 @@ func newConnector(config aws.Config, relay *relay.Relay, isolated bool) *connect
 }
 
 // Connect returns the cluster's site; another endpoint, authority, role or default spread opens it anew.
-func (c *connector) Connect(_ context.Context, reg model.Registration) (provision.Site, error) {
-	return c.sites.Open(reg.Cluster, reg.Access()+" "+reg.DefaultSpread, func() (site provision.Site, err error) {
+func (c *connector) Connect(_ context.Context, reg model.Registration) (provision.Clients, error) {
+	return c.sites.Open(reg.Cluster, reg.Access()+" "+reg.DefaultSpread, func() (site provision.Clients, err error) {
 		config := boot.Rights(c.config, "joiner-provision", reg.Region, reg.Roles.Provision, reg.ExternalID)
 		cluster, err := ekscluster.Connect(config, reg, c.relay)
 		if err != nil {
@@ -46,8 +46,8 @@ func (c *connector) Connect(_ context.Context, reg model.Registration) (provisio
 		}
 		cluster.SpreadByDefault(spread)
 		fleet := ec2fleet.New(ec2.NewFromConfig(config))
-		return provision.Site{
-			Cluster: cluster, Configurations: cluster, Nominator: cluster, Wishes: cluster, Reporter: cluster,
+		return provision.Clients{
+			Cluster: cluster, Configurations: cluster, Nominator: cluster, Standalone: cluster, Reporter: cluster,
 			Fleet: fleet, Templates: fleet, Tagger: fleet,
 			Catalog: ec2catalog.New(ec2catalog.Clients{
 				EC2: ec2.NewFromConfig(config), IAM: iam.NewFromConfig(config), SSM: ssm.NewFromConfig(config),

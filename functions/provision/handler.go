@@ -18,10 +18,10 @@ import (
 
 // handler translates events into requests to the flow.
 type handler struct {
-	flow    *provision.Flow
-	told    provision.Teller
-	logger  *slog.Logger
-	metrics *boot.Metrics
+	flow     *provision.Flow
+	reported provision.Forwarder
+	logger   *slog.Logger
+	metrics  *boot.Metrics
 }
 
 // handle takes a batch of a cluster's plan queue or a tick. The queue proves whose hints they are: only the cluster's watcher and functions
@@ -29,14 +29,14 @@ type handler struct {
 func (h *handler) handle(ctx context.Context, event json.RawMessage) (any, error) {
 	of := *h
 	of.logger, h = boot.Invoked(ctx, h.logger), &of
-	sweep, batch, err := boot.ReadEvent(event, "plan")
+	resync, batch, err := boot.ReadEvent(event, "plan")
 	if err != nil {
 		h.logger.Error("event", "error", err.Error())
 		return nil, err
 	}
-	if sweep != "" {
-		sent, err := h.flow.FanOut(ctx, sweep)
-		h.logger.Info("sweep", "tick", sweep, "clusters", sent, "error", boot.ErrorText(err))
+	if resync != "" {
+		sent, err := h.flow.FanOut(ctx, resync)
+		h.logger.Info("sweep", "tick", resync, "clusters", sent, "error", boot.ErrorText(err))
 		return nil, err
 	}
 	return h.batch(ctx, batch), nil
@@ -56,12 +56,12 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 	records, batches := map[string][]string{}, map[string][]window{}
 	spent := 0
 	refused := map[string]int{} // by reason
-	var told []events.SQSMessage
+	var reported []events.SQSMessage
 	tellings := map[wire.HintReason]wire.Hint{}
 	for _, record := range batch.Records {
 		// A hint carries no truth: the sweep finds what it would have said. Returning one would block its group. Most of a flood is dropped
 		// for its group, before anything is read.
-		group, toTell := strings.CutSuffix(record.Attributes["MessageGroupId"], wire.TellGroup(""))
+		group, toReport := strings.CutSuffix(record.Attributes["MessageGroupId"], wire.ForwardGroup(""))
 		if wire.QueueName(record.EventSourceARN) != wire.PlanQueue(group) {
 			refused["its group is none of its queue's cluster"]++
 			continue
@@ -74,7 +74,7 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 		case hint.Cluster != group:
 			refused["it speaks of another cluster than its queue's"]++
 			continue
-		case toTell && !provision.Tells(hint.Reason):
+		case toReport && !provision.Forwards(hint.Reason):
 			refused["it is to be passed on and says nothing that is"]++
 			continue
 		}
@@ -82,8 +82,8 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 			spent++
 			continue
 		}
-		if toTell {
-			told, tellings[hint.Reason] = append(told, record), hint
+		if toReport {
+			reported, tellings[hint.Reason] = append(reported, record), hint
 			continue
 		}
 		request := requests[hint.Cluster]
@@ -101,21 +101,21 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 		h.refuse(batch, refused)
 	}
 	for _, reason := range slices.Sorted(maps.Keys(tellings)) {
-		if err := h.told.Tell(ctx, tellings[reason]); err != nil {
+		if err := h.reported.Forward(ctx, tellings[reason]); err != nil {
 			h.logger.Error("pass a hint on", "cluster", tellings[reason].Cluster, "reason", string(reason), "error", err.Error())
-			for _, record := range told {
+			for _, record := range reported {
 				failures.Add(record.MessageId)
 			}
 			break
 		}
 	}
-	if len(told) > 0 {
+	if len(reported) > 0 {
 		h.logger.Info("batch", "records", len(batch.Records), "passedOn", slices.Sorted(maps.Keys(tellings)), "error", "")
 	}
-	if len(order) == 0 && len(told) == 0 {
+	if len(order) == 0 && len(reported) == 0 {
 		h.logger.Info("batch", "records", len(batch.Records), "tooOld", spent, "error", "no hint says anything")
 	}
-	for i, err := range boot.Abreast(len(order), func(i int) error {
+	for i, err := range boot.Parallel(len(order), func(i int) error {
 		request := requests[order[i]]
 		request.Deadline = boot.Deadline(ctx)
 		started := time.Now()

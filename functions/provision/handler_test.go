@@ -48,7 +48,7 @@ func (r *registry) Cluster(_ context.Context, name string) (model.Registration, 
 // hints records the sweeps that were sent.
 type hints struct{ sent []string }
 
-func (h *hints) Sweep(_ context.Context, cluster, tick string) error {
+func (h *hints) Resync(_ context.Context, cluster, tick string) error {
 	h.sent = append(h.sent, cluster+" "+tick)
 	return nil
 }
@@ -115,7 +115,7 @@ func TestR63R70BatchRunsEachClusterOnceAndReturnsOnlyWhatFailed(t *testing.T) {
 func TestBatchDropsAHintNobodyCanRead(t *testing.T) {
 	h, r, _ := newHandler()
 	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{
-		unreadable("1", "{"), unreadable("2", strings.Repeat("x", 10)), record(t, "3", wire.Hint{Cluster: "web", Reason: wire.ReasonSweep}),
+		unreadable("1", "{"), unreadable("2", strings.Repeat("x", 10)), record(t, "3", wire.Hint{Cluster: "web", Reason: wire.ReasonResync}),
 	}})
 	if err != nil || len(response.BatchItemFailures) != 0 || len(r.asked) != 1 {
 		t.Errorf("%+v %v, asked %v", response, err, r.asked)
@@ -130,8 +130,8 @@ func unreadable(id, body string) events.SQSMessage {
 // is never returned, since that would block the group of the others.
 func TestW3AHintActsForTheClusterOfItsQueueAlone(t *testing.T) {
 	h, r, _ := newHandler()
-	var told strings.Builder
-	h.metrics = boot.MetricsTo(&told, time.Now, boot.MetricsOff)
+	var reported strings.Builder
+	h.metrics = boot.MetricsTo(&reported, time.Now, boot.MetricsOff)
 	as := func(m events.SQSMessage, queue, group string) events.SQSMessage {
 		m.EventSourceARN, m.Attributes = planARN(queue), map[string]string{"MessageGroupId": group}
 		return m
@@ -146,13 +146,13 @@ func TestW3AHintActsForTheClusterOfItsQueueAlone(t *testing.T) {
 		as(record(t, "5", end), "attacker", "attacker/tell"),
 		as(record(t, "6", attacker), "attacker", "attacker/tell"), // nothing that is passed on
 		as(record(t, "7", attacker), "attacker", ""),
-		record(t, "8", wire.Hint{Cluster: "web", Reason: wire.ReasonSweep}),
+		record(t, "8", wire.Hint{Cluster: "web", Reason: wire.ReasonResync}),
 	}})
 	if err != nil || len(response.BatchItemFailures) != 0 || !reflect.DeepEqual(r.asked, []string{"web"}) {
 		t.Errorf("%+v %v, asked %v, want web alone", response, err, r.asked)
 	}
-	if !strings.Contains(told.String(), `"HintsRefused":7`) {
-		t.Errorf("metrics %s, want 7 hints refused", told.String())
+	if !strings.Contains(reported.String(), `"HintsRefused":7`) {
+		t.Errorf("metrics %s, want 7 hints refused", reported.String())
 	}
 }
 
@@ -164,7 +164,7 @@ type diary struct {
 	sent  []string
 }
 
-func (d *diary) Tell(_ context.Context, cluster, what string, _, apart int64) (time.Duration, bool, error) {
+func (d *diary) SpaceHints(_ context.Context, cluster, what string, _, apart int64) (time.Duration, bool, error) {
 	d.sent = append(d.sent, fmt.Sprintf("ask %s %s %d", cluster, what, apart))
 	return d.after, d.due, d.err
 }
@@ -188,11 +188,11 @@ func TestW3HintsArePassedOnInTheNameOfTheirQueuesCluster(t *testing.T) {
 	} {
 		h, r, _ := newHandler()
 		d := c.diary
-		h.told = provision.Teller{Book: &d, Now: time.Now, Queues: map[wire.HintReason]provision.Delayed{wire.ReasonEnd: &d, wire.ReasonJudge: &d}}
+		h.reported = provision.Forwarder{Dues: &d, Now: time.Now, Queues: map[wire.HintReason]provision.DelayedHints{wire.ReasonEnd: &d, wire.ReasonDisrupt: &d}}
 		var records []events.SQSMessage
-		for i, reason := range []wire.HintReason{wire.ReasonEnd, wire.ReasonJudge, wire.ReasonEnd, wire.ReasonConfig} {
+		for i, reason := range []wire.HintReason{wire.ReasonEnd, wire.ReasonDisrupt, wire.ReasonEnd, wire.ReasonConfig} {
 			m := record(t, fmt.Sprint(i), wire.Hint{Cluster: "web", Reason: reason, Number: int64(i)})
-			m.Attributes["MessageGroupId"] = wire.TellGroup("web")
+			m.Attributes["MessageGroupId"] = wire.ForwardGroup("web")
 			records = append(records, m)
 		}
 		response, err := handle(t, h, events.SQSEvent{Records: records})
@@ -206,7 +206,7 @@ func TestW3HintsArePassedOnInTheNameOfTheirQueuesCluster(t *testing.T) {
 func TestR69HintOfAnUnknownClusterIsDropped(t *testing.T) {
 	h, r, _ := newHandler()
 	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{
-		record(t, "1", wire.Hint{Cluster: "somebody-elses", Reason: wire.ReasonBatch, Epoch: 1, Seq: 1}), record(t, "2", wire.Hint{Cluster: "web", Reason: wire.ReasonSweep}),
+		record(t, "1", wire.Hint{Cluster: "somebody-elses", Reason: wire.ReasonBatch, Epoch: 1, Seq: 1}), record(t, "2", wire.Hint{Cluster: "web", Reason: wire.ReasonResync}),
 	}})
 	if want := []string{"somebody-elses", "web"}; err != nil || len(response.BatchItemFailures) != 0 || !reflect.DeepEqual(r.asked, want) {
 		t.Errorf("%+v %v, asked %v", response, err, r.asked)
@@ -229,7 +229,7 @@ func TestBatchDropsHintsThatAreSpent(t *testing.T) {
 
 func TestSuccessIsAnEmptyListAndNotNull(t *testing.T) {
 	h, _, _ := newHandler()
-	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{record(t, "1", wire.Hint{Cluster: "web", Reason: wire.ReasonSweep})}})
+	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{record(t, "1", wire.Hint{Cluster: "web", Reason: wire.ReasonResync})}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +239,7 @@ func TestSuccessIsAnEmptyListAndNotNull(t *testing.T) {
 	}
 }
 
-func TestTickHintsASweepOfEveryClusterThatIsNotPaused(t *testing.T) {
+func TestTickHintsAResyncOfEveryClusterThatIsNotPaused(t *testing.T) {
 	h, _, sent := newHandler()
 	if _, err := handle(t, h, map[string]string{"sweep": "2026-03-01T00:01:00Z"}); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 
 // Each invocation says what came of it in one line for each cluster it was about, with its id, and in one line where there was none.
 func TestInvocationIsOneLineForEachCluster(t *testing.T) {
-	web, shop := wire.Hint{Cluster: "web", Reason: wire.ReasonSweep}, wire.Hint{Cluster: "shop", Reason: wire.ReasonSweep}
+	web, shop := wire.Hint{Cluster: "web", Reason: wire.ReasonResync}, wire.Hint{Cluster: "shop", Reason: wire.ReasonResync}
 	for name, test := range map[string]struct {
 		event any
 		want  []string // clusters, or what else the line is about
@@ -25,8 +25,8 @@ func TestInvocationIsOneLineForEachCluster(t *testing.T) {
 		"hints of two clusters":        {events.SQSEvent{Records: []events.SQSMessage{record(t, "1", web), record(t, "2", shop)}}, []string{"shop", "web"}},
 		"a hint nobody can read":       {events.SQSEvent{Records: []events.SQSMessage{{MessageId: "1", Body: "{"}}}, []string{"batch"}},
 		"neither a batch nor a tick":   {map[string]string{}, []string{"event"}},
-		"a cluster that is not ours":   {events.SQSEvent{Records: []events.SQSMessage{record(t, "1", wire.Hint{Cluster: "somebody-elses", Reason: wire.ReasonSweep})}}, []string{"somebody-elses"}},
-		"a cluster that is not loaded": {events.SQSEvent{Records: []events.SQSMessage{record(t, "1", wire.Hint{Cluster: "broken", Reason: wire.ReasonSweep})}}, []string{"broken"}},
+		"a cluster that is not ours":   {events.SQSEvent{Records: []events.SQSMessage{record(t, "1", wire.Hint{Cluster: "somebody-elses", Reason: wire.ReasonResync})}}, []string{"somebody-elses"}},
+		"a cluster that is not loaded": {events.SQSEvent{Records: []events.SQSMessage{record(t, "1", wire.Hint{Cluster: "broken", Reason: wire.ReasonResync})}}, []string{"broken"}},
 	} {
 		var text bytes.Buffer
 		h, _, _ := newHandler()

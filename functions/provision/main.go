@@ -20,24 +20,24 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
 	"github.com/joiner-sh/joiner/shared/adapter/ssmswitch"
 	"github.com/joiner-sh/joiner/shared/boot"
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
 type settings struct {
-	Table        string        `env:"JOINER_TABLE,required"`
-	Bucket       string        `env:"JOINER_BUCKET,required"`
-	QueueURL     string        `env:"JOINER_QUEUE_URL,required"`     // of plan queues, FIFO: a cluster's is beside it by its name
-	CatalogURL   string        `env:"JOINER_CATALOG_QUEUE_URL"`      // of who resolves classes, standard; empty = its own tick finds what has changed
-	EndsURL      string        `env:"JOINER_INTERRUPTION_QUEUE_URL"` // of who empties nodes, standard; the same
-	JudgeURL     string        `env:"JOINER_DISRUPTION_QUEUE_URL"`   // of who gives nodes back, standard; empty = its own tick finds what became of replacements
-	IsolatedVPC  bool          `env:"JOINER_ISOLATED_VPC"`           // no call to the price list and to IAM
-	RecoverAfter time.Duration `env:"JOINER_RECOVER_AFTER"`          // 0 = the flow's default
-	OfferBackOff time.Duration `env:"JOINER_OFFER_BACKOFF"`          // 0 = the flow's default
-	StopSwitch   string        `env:"JOINER_STOP_PARAMETER"`         // name of the SSM parameter that is the stop switch; empty = there is none
-	CrashFile    string        `env:"JOINER_CRASH_FILE"`             // tests only: see boot.Crash
-	boot.Machines
+	Table           string        `env:"JOINER_TABLE,required"`
+	Bucket          string        `env:"JOINER_BUCKET,required"`
+	QueueURL        string        `env:"JOINER_QUEUE_URL,required"`     // of plan queues, FIFO: a cluster's is beside it by its name
+	CatalogURL      string        `env:"JOINER_CATALOG_QUEUE_URL"`      // of who resolves classes, standard; empty = its own tick finds what has changed
+	EndsURL         string        `env:"JOINER_INTERRUPTION_QUEUE_URL"` // of who empties nodes, standard; the same
+	DisruptURL      string        `env:"JOINER_DISRUPTION_QUEUE_URL"`   // of who gives nodes back, standard; empty = its own tick finds what became of replacements
+	IsolatedVPC     bool          `env:"JOINER_ISOLATED_VPC"`           // no call to the price list and to IAM
+	RecoverAfter    time.Duration `env:"JOINER_RECOVER_AFTER"`          // 0 = the flow's default
+	OfferingBackOff time.Duration `env:"JOINER_OFFER_BACKOFF"`          // 0 = the flow's default
+	StopSwitch      string        `env:"JOINER_STOP_PARAMETER"`         // name of the SSM parameter that is the stop switch; empty = there is none
+	CrashFile       string        `env:"JOINER_CRASH_FILE"`             // tests only: see boot.Crash
+	boot.InstanceSettings
 	boot.Policies
 	boot.Measures
 }
@@ -52,29 +52,29 @@ func main() {
 	store := s3snapshot.New(objects, s.Bucket).Within(boot.MemoryBytes())
 	logger := boot.Logger("provision")
 	flow := &provision.Flow{
-		Registry: boot.Switched{Registry: ledger, Switch: boot.StopSwitch(ssmswitch.New(ssm.NewFromConfig(config)), s.StopSwitch, logger)}, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger, Allowances: ledger, Memory: ledger, Glances: ledger,
-		Decisions: store, Snapshots: store, Machines: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}), Memories: ledger, Tallies: dynamoledger.Tallies{Ledger: ledger}, Losses: dynamoledger.Losses{Ledger: ledger},
+		Registry: boot.Switched{Registry: ledger, Switch: boot.StopSwitch(ssmswitch.New(ssm.NewFromConfig(config)), s.StopSwitch, logger)}, Leases: ledger, Claims: ledger, ClaimStates: ledger, Unavailable: ledger, Allowances: ledger, Memory: ledger, Peeks: ledger,
+		Decisions: store, Snapshots: store, Catalogs: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}), Memories: ledger, UsageRecounts: dynamoledger.UsageRecounts{Ledger: ledger}, Losses: dynamoledger.Losses{Ledger: ledger},
 		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket), s.IsolatedVPC),
-		Hints:     sweeps{sqsqueue.NewPlans(queues, s.QueueURL)},
+		Hints:     resyncs{sqsqueue.NewPlans(queues, s.QueueURL)},
 		Now:       time.Now,
 		NewID:     func() string { return ulid.MustNew(ulid.Now(), rand.Reader).String() },
 		Settings: provision.Settings{
 			IgnorePreferences: s.Preferences == boot.Ignore, BestEffortMinValues: s.MinValues == boot.BestEffort,
-			Build: boot.Build(), RecoverAfter: s.RecoverAfter, OfferBackOff: s.OfferBackOff,
-			Offers: offer.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
+			Build: boot.Build(), RecoverAfter: s.RecoverAfter, OfferingBackOff: s.OfferingBackOff,
+			Offerings: offering.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
 		},
 	}
-	if s.JudgeURL != "" {
-		flow.Judges = judges{sqsqueue.NewDelayed(queues, s.JudgeURL)}
+	if s.DisruptURL != "" {
+		flow.Disruptions = disruptions{sqsqueue.NewDelayed(queues, s.DisruptURL)}
 	}
-	told := provision.Teller{Book: ledger, Now: time.Now, Queues: map[wire.HintReason]provision.Delayed{}}
-	for reason, url := range map[wire.HintReason]string{wire.ReasonConfig: s.CatalogURL, wire.ReasonEnd: s.EndsURL, wire.ReasonJudge: s.JudgeURL} {
+	reported := provision.Forwarder{Dues: ledger, Now: time.Now, Queues: map[wire.HintReason]provision.DelayedHints{}}
+	for reason, url := range map[wire.HintReason]string{wire.ReasonConfig: s.CatalogURL, wire.ReasonEnd: s.EndsURL, wire.ReasonDisrupt: s.DisruptURL} {
 		if url != "" {
-			told.Queues[reason] = sqsqueue.NewDelayed(queues, url)
+			reported.Queues[reason] = sqsqueue.NewDelayed(queues, url)
 		}
 	}
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
 		flow.Effects = crash
 	}
-	lambda.Start((&handler{flow: flow, told: told, logger: logger, metrics: boot.NewMetrics(s.Metrics)}).handle)
+	lambda.Start((&handler{flow: flow, reported: reported, logger: logger, metrics: boot.NewMetrics(s.Metrics)}).handle)
 }

@@ -17,7 +17,7 @@ func TestF151RunIsMeasured(t *testing.T) {
 		Failures: map[string]int{"InsufficientInstanceCapacity": 2}, Joined: map[string]int{"general": 1},
 		Millis: map[string]int64{"catalog": 100, "plan1": 130, "fleet": 900},
 	}
-	got := samples.Told(measured(out, []window{{FirstSeen: started.UnixMilli() - 400, Closed: started.UnixMilli() - 100, Pods: 7}, {}}, started))
+	got := samples.Reported(measured(out, []window{{FirstSeen: started.UnixMilli() - 400, Closed: started.UnixMilli() - 100, Pods: 7}, {}}, started))
 	want := []string{
 		"CloudProviderErrors[prod InsufficientInstanceCapacity] 2", "LaunchesFailed[] 2", "MillisToLaunch[] 900", "NodeClaimsCreated[prod  on-demand] 1",
 		"NodeClaimsCreated[prod general spot] 2", "NodesCreated[prod general] 1", "PodsSchedulingDecisionDuration[prod] 1300",
@@ -31,7 +31,7 @@ func TestF151RunIsMeasured(t *testing.T) {
 // A run that had nothing to do costs nothing.
 func TestF151IdleRunIsNotMeasured(t *testing.T) {
 	idle := provision.Outcome{Cluster: "prod", Trigger: "sweep", Source: "snapshot", Millis: map[string]int64{"snapshot": 20, "done": 30}}
-	if got := samples.Told(measured(idle, nil, time.Now())); len(got) != 0 {
+	if got := samples.Reported(measured(idle, nil, time.Now())); len(got) != 0 {
 		t.Errorf("measured %q", got)
 	}
 }

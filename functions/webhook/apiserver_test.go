@@ -169,9 +169,9 @@ func TestAnAPIServerAsksThroughAURL(t *testing.T) {
 		return err == nil && strings.Contains(said, "1 of the 1 instance types that us-east-1 has") && strings.Contains(said, "c5.large")
 	})
 	// What kubectl prints of a pool that matches nothing: that it is so, and why. The pool is applied all the same.
-	_, told, err := plane.Kubectl(t.Context(), []byte(nothing), "apply", "-f", "-")
-	if want := "Warning: spec.template.spec.requirements[1]: nothing matches, no node can be made: no instance type has karpenter.k8s.aws/instance-family In [x99]; c5 can be had. Remedy: "; err != nil || !strings.Contains(told, want) {
-		t.Errorf("%v, kubectl printed %s", err, told)
+	_, reported, err := plane.Kubectl(t.Context(), []byte(nothing), "apply", "-f", "-")
+	if want := "Warning: spec.template.spec.requirements[1]: nothing matches, no node can be made: no instance type has karpenter.k8s.aws/instance-family In [x99]; c5 can be had. Remedy: "; err != nil || !strings.Contains(reported, want) {
+		t.Errorf("%v, kubectl printed %s", err, reported)
 	}
 	for range 2 { // as text and in base64
 		if _, err := create("arm64"); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "requirements[1]") || !strings.Contains(err.Error(), "Remedy: ") {

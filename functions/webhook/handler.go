@@ -45,8 +45,8 @@ func (h *handler) handle(ctx context.Context, request events.APIGatewayV2HTTPReq
 			return plain(http.StatusBadRequest), nil
 		}
 	}
-	answer, err := admission.Review(ctx, body, func(ctx context.Context, a model.Admission) model.Verdict {
-		verdict, err := h.flow.Judge(ctx, reg, a)
+	answer, err := admission.Handle(ctx, body, func(ctx context.Context, a model.Admission) model.Verdict {
+		verdict, err := h.flow.Admit(ctx, reg, a)
 		if err != nil {
 			h.logger.Warn("reviewed without the catalogue", "account", reg.Account, "region", reg.Region, "error", err.Error())
 		}

@@ -47,9 +47,9 @@ func (s *store) GetParameter(_ context.Context, input *ssm.GetParameterInput, _ 
 }
 
 // catalogs are machine catalogues by account and region.
-type catalogs map[string]model.MachineCatalog
+type catalogs map[string]model.InstanceCatalog
 
-func (c catalogs) Machines(_ context.Context, reg model.Registration) (model.MachineCatalog, error) {
+func (c catalogs) RegionCatalog(_ context.Context, reg model.Registration) (model.InstanceCatalog, error) {
 	catalog, has := c[reg.Account+"/"+reg.Region]
 	if !has {
 		return catalog, fault.New(fault.NotFound, "", "none")
@@ -57,8 +57,8 @@ func (c catalogs) Machines(_ context.Context, reg model.Registration) (model.Mac
 	return catalog, nil
 }
 
-func catalogOf(name string) model.MachineCatalog {
-	return model.MachineCatalog{Types: []model.MachineType{{Name: name, Arch: "amd64", VCPUs: 2, MemoryMiB: 8192, Interfaces: 3, IPv4PerInterface: 10, Offers: []model.Offer{
+func catalogOf(name string) model.InstanceCatalog {
+	return model.InstanceCatalog{Types: []model.InstanceTypeInfo{{Name: name, Arch: "amd64", VCPUs: 2, MemoryMiB: 8192, Interfaces: 3, IPv4PerInterface: 10, Offerings: []model.Offering{
 		{Zone: "a", CapacityType: model.OnDemand, Price: 96_000, Available: true}}}}}
 }
 
@@ -73,7 +73,7 @@ func newPlace() *place {
 	p := &place{store: &store{value: first}, now: time.Unix(1_780_000_000, 0)}
 	now := func() time.Time { return p.now }
 	p.handler = &handler{
-		flow:    &review.Flow{Machines: catalogs{"111122223333/eu-west-1": catalogOf("m5.large"), "444455556666/us-east-1": catalogOf("c5.large")}, Now: now},
+		flow:    &review.Flow{Catalogs: catalogs{"111122223333/eu-west-1": catalogOf("m5.large"), "444455556666/us-east-1": catalogOf("c5.large")}, Now: now},
 		secrets: newSecrets(p.store, "/joiner/webhook", now), logger: slog.New(slog.NewTextHandler(&p.log, nil)),
 		own: model.Registration{Account: "111122223333", Region: "eu-west-1"},
 	}
@@ -109,7 +109,7 @@ func read(t *testing.T, answer events.APIGatewayV2HTTPResponse) *admissionv1.Adm
 	return review.Response
 }
 
-func TestAReviewIsAnsweredByTheCatalogueOfItsAccountAndRegion(t *testing.T) {
+func TestAReviewIsAnsweredByTheCatalogOfItsAccountAndRegion(t *testing.T) {
 	p, body := newPlace(), strings.Replace(pool, "ARCH", "amd64", 1)
 	for path, want := range map[string]string{"/" + first: "m5.large", "/" + first + "/444455556666/us-east-1": "c5.large", "/" + first + "/444455556666/eu-west-3": ""} {
 		answer := read(t, p.post(t, path, body))

@@ -25,7 +25,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/adapter/s3catalog"
 	"github.com/joiner-sh/joiner/shared/boot"
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/flow/review"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -34,7 +34,7 @@ type settings struct {
 	Bucket    string `env:"JOINER_BUCKET,required"`
 	Parameter string `env:"JOINER_WEBHOOK_PARAMETER" envDefault:"/joiner/webhook"`
 	Account   string `env:"JOINER_ACCOUNT"`
-	boot.Machines
+	boot.InstanceSettings
 }
 
 // patience is how long the catalogue is waited for. API servers wait two seconds in all.
@@ -46,9 +46,9 @@ func main() {
 	boot.Settings(&s)
 	config := boot.AWS()
 	flow := &review.Flow{
-		Machines: s3catalog.New(s3.NewFromConfig(config), s.Bucket, s3catalog.Settings{}),
-		Offers:   offer.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
-		Patience: patience, Now: time.Now,
+		Catalogs:  s3catalog.New(s3.NewFromConfig(config), s.Bucket, s3catalog.Settings{}),
+		Offerings: offering.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
+		Patience:  patience, Now: time.Now,
 	}
 	lambda.Start((&handler{
 		flow: flow, secrets: newSecrets(ssm.NewFromConfig(config), s.Parameter, time.Now), logger: boot.Logger("webhook"),

@@ -77,7 +77,7 @@ func TestKarpentersManifestsAreAllowed(t *testing.T) {
 }
 
 // Whatever is posted, nobody panics, in the judgement neither.
-func FuzzJudge(f *testing.F) {
+func FuzzAdmit(f *testing.F) {
 	for _, object := range manifests(f) {
 		f.Add(asked(f, object))
 	}
@@ -99,7 +99,7 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
-func TestAnUnreadableCatalogueIsTold(t *testing.T) {
+func TestAnUnreadableCatalogIsTold(t *testing.T) {
 	p := newPlace()
 	p.own = model.Registration{Account: "999999999999", Region: "eu-west-1"}
 	if answer := read(t, p.post(t, "/"+first, strings.Replace(pool, "ARCH", "amd64", 1))); !answer.Allowed || strings.Contains(strings.Join(answer.Warnings, "\n"), "instance types") {

@@ -85,9 +85,9 @@ func (r *region) makeAlarms() {
 
 // make makes the alarm; of is the cluster it is about, "" = all of the region.
 func (a alarm) make(stack awscdk.Stack, o Options, of string) {
-	var tell *[]any
+	var report *[]any
 	if o.AlarmTopicARN != "" {
-		tell = &[]any{s(o.AlarmTopicARN)}
+		report = &[]any{s(o.AlarmTopicARN)}
 	}
 	operator, missing := "GreaterThanOrEqualToThreshold", "notBreaching"
 	if a.Below {
@@ -98,7 +98,7 @@ func (a alarm) make(stack awscdk.Stack, o Options, of string) {
 		name += "-" + short(of)
 	}
 	properties := &awscloudwatch.CfnAlarmProps{
-		AlarmName: s(name), AlarmDescription: s(a.About), AlarmActions: tell, OkActions: tell,
+		AlarmName: s(name), AlarmDescription: s(a.About), AlarmActions: report, OkActions: report,
 		ComparisonOperator: s(operator), Threshold: &a.Least, TreatMissingData: s(missing), EvaluationPeriods: n(a.In), DatapointsToAlarm: n(a.Of),
 	}
 	a.measure(properties)

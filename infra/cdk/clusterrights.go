@@ -24,7 +24,7 @@ func (k *cluster) rights(program string) []statement {
 	switch program {
 	case "provision":
 		// Classes nobody has looked at yet it resolves by itself.
-		out = append(out, k.readMachines(), k.readPrices(), k.readParameters(),
+		out = append(out, k.readInstances(), k.readPrices(), k.readParameters(),
 			allow("FindProfiles", []string{"iam:ListInstanceProfilesForRole"}, k.nodeRoleARNs(), nil))
 		out = append(out, k.launch()...)
 		out = append(out, k.deleteTemplates(), k.tagLater())
@@ -32,7 +32,7 @@ func (k *cluster) rights(program string) []statement {
 		out = append(out, k.describe("Instances", "InstanceStatus", "SpotInstanceRequests"),
 			allow("EndOwnMachines", []string{"ec2:TerminateInstances"}, k.ec2("instance"), k.tagged(intentTag)))
 	case "catalog":
-		out = append(out, k.readMachines(), k.readPrices(), k.readParameters(),
+		out = append(out, k.readInstances(), k.readPrices(), k.readParameters(),
 			allow("KnowCluster", []string{"eks:DescribeCluster"}, []*string{k.arn()}, nil))
 		if k.o.DryRun {
 			out = append(out, k.launch()...)
@@ -59,8 +59,8 @@ func (k *cluster) describe(kinds ...string) statement {
 	return allow("ReadEC2", actions, everything, map[string]any{"StringEquals": map[string]any{"aws:RequestedRegion": sub("${AWS::Region}")}})
 }
 
-// readMachines allows to read what there is, and what machines can be made from.
-func (k *cluster) readMachines() statement {
+// readInstances allows to read what there is, and what machines can be made from.
+func (k *cluster) readInstances() statement {
 	return k.describe("Instances", "LaunchTemplates", "InstanceTypes", "InstanceTypeOfferings", "AvailabilityZones", "SpotPriceHistory",
 		"Images", "Subnets", "SecurityGroups", "CapacityReservations", "PlacementGroups")
 }

@@ -351,11 +351,11 @@ func TestPagesDescribeOptionsAsTheyAre(t *testing.T) {
 	}
 	_, all, _ := strings.Cut(err.Error(), "there are ")
 	keys := strings.Split(all, ", ")
-	told := regexp.MustCompile("(?m)^\\| `([A-Za-z0-9]+)=").FindAllStringSubmatch(string(text), -1)
-	if len(told) < 10 {
-		t.Errorf("docs/getting-started.md tells of %v", told)
+	reported := regexp.MustCompile("(?m)^\\| `([A-Za-z0-9]+)=").FindAllStringSubmatch(string(text), -1)
+	if len(reported) < 10 {
+		t.Errorf("docs/getting-started.md tells of %v", reported)
 	}
-	for _, match := range told {
+	for _, match := range reported {
 		if !slices.Contains(keys, match[1]) {
 			t.Errorf("docs/getting-started.md tells of option %s, and there are %v", match[1], keys)
 		}

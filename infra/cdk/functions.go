@@ -51,7 +51,7 @@ func functions(o Options) []function {
 		MemoryMB: o.PlannerMemoryMB, TimeoutS: 30, Concurrency: plansAtOnce*each + 1,
 		Plans: true, Sends: []string{"Plan", "Catalog", "Interruption", "Disruption"}, Ticks: true, Recursive: true,
 		Table: join(read, written, []string{"DeleteItem", "BatchGetItem"}), Reads: []string{"snap", "catalog"}, Writes: []string{"decisions"}, Assumes: true, Switch: true,
-		Settings: join(ofMachines, ofPolicies),
+		Settings: join(ofCatalog, ofPolicies),
 	}, {
 		Name: "joiner-interruption", ID: "Interruption", Program: "interruption", About: "Empties nodes, ends machines and closes their claims",
 		MemoryMB: own / 2, TimeoutS: 30, Concurrency: 2*each + 11,
@@ -62,18 +62,18 @@ func functions(o Options) []function {
 		MemoryMB: 1024, TimeoutS: 120, Concurrency: each + 2,
 		Queues: []source{{"Catalog", each}}, Sends: []string{"Catalog", "Plan", "Disruption"}, Ticks: true, Recursive: true,
 		Table: join(read, []string{"PutItem", "UpdateItem", "DeleteItem", "BatchGetItem"}), Reads: []string{"snap", "catalog"}, Writes: []string{"catalog", "versions"}, Assumes: true,
-		Settings: ofMachines,
+		Settings: ofCatalog,
 	}, {
 		Name: "joiner-disrupt", ID: "Disrupt", Program: "disrupt", About: "Decides which nodes to give back by choice",
 		MemoryMB: o.PlannerMemoryMB, TimeoutS: 55, Concurrency: each + 1,
 		Queues: []source{{"Disruption", each}}, Sends: []string{"Disruption", "Plan", "Interruption"}, Ticks: true, Recursive: true,
 		Table: join(read, written, []string{"BatchGetItem"}), Reads: []string{"snap", "catalog"}, Writes: []string{"decisions"}, Assumes: true, Switch: true,
-		Settings: join(ofMachines, ofPolicies, ofJudge),
+		Settings: join(ofCatalog, ofPolicies, ofDisrupt),
 	}}
 	if o.Webhook {
 		all = append(all, function{
 			Name: "joiner-webhook", ID: "Webhook", Program: "webhook", About: "Judges node pools and node classes before they are stored",
-			MemoryMB: 512, TimeoutS: 5, Concurrency: 2, Reads: []string{"catalog"}, Settings: ofMachines,
+			MemoryMB: 512, TimeoutS: 5, Concurrency: 2, Reads: []string{"catalog"}, Settings: ofCatalog,
 		})
 	}
 	return all
@@ -82,9 +82,9 @@ func functions(o Options) []function {
 // Settings of functions that people may change, by the programs that read them. Whoever computes what a machine offers must
 // do it with the same ones.
 var (
-	ofMachines = []string{"JOINER_VM_MEMORY_OVERHEAD_PERCENT", "JOINER_RESERVED_ENIS", "JOINER_NODE_CLASS_CEL", "JOINER_LOG_LEVEL"}
+	ofCatalog  = []string{"JOINER_VM_MEMORY_OVERHEAD_PERCENT", "JOINER_RESERVED_ENIS", "JOINER_NODE_CLASS_CEL", "JOINER_LOG_LEVEL"}
 	ofPolicies = []string{"JOINER_PREFERENCE_POLICY", "JOINER_MIN_VALUES_POLICY"}
-	ofJudge    = []string{"JOINER_SPOT_TO_SPOT", "JOINER_VALIDATE_AFTER", "JOINER_REPLACE_WITHIN"}
+	ofDisrupt  = []string{"JOINER_SPOT_TO_SPOT", "JOINER_VALIDATE_AFTER", "JOINER_REPLACE_WITHIN"}
 	ofEnds     = []string{"JOINER_JOIN_WITHIN", "JOINER_REPAIR_AFTER", "JOINER_LOG_LEVEL"}
 )
 

@@ -173,7 +173,7 @@ func TestFunctionsGetTheirSettings(t *testing.T) {
 			t.Errorf("function %s has no source: %v", f.Program, err)
 			continue
 		}
-		for _, source := range append(sources, "../../shared/boot/machines.go", "../../shared/boot/policies.go", "../../shared/boot/metrics.go") {
+		for _, source := range append(sources, "../../shared/boot/instances.go", "../../shared/boot/policies.go", "../../shared/boot/metrics.go") {
 			text, err := os.ReadFile(source)
 			if err != nil {
 				t.Fatal(err)

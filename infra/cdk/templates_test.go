@@ -298,20 +298,20 @@ func TestEveryResourceOfTheRegion(t *testing.T) {
 // The names that other modules compile in are those of the templates.
 func TestInstallationTellsWhatThereIs(t *testing.T) {
 	sub := parsed(t, "region").Resources["Installation"].Properties["Value"].(map[string]any)["Fn::Sub"].([]any)[0].(string)
-	var told struct {
+	var reported struct {
 		Version, Account, Region, Table, Bucket, Stop string
 		Queues, Functions, Roles                      map[string]string
 	}
-	if err := strictly([]byte(sub), &told); err != nil {
+	if err := strictly([]byte(sub), &reported); err != nil {
 		t.Fatal(err)
 	}
-	if told.Table != "${Table}" || told.Bucket != "${Bucket}" || told.Stop != "/joiner/stop" || told.Version != "dev" {
-		t.Errorf("told %+v", told)
+	if reported.Table != "${Table}" || reported.Bucket != "${Bucket}" || reported.Stop != "/joiner/stop" || reported.Version != "dev" {
+		t.Errorf("told %+v", reported)
 	}
-	if got := slices.Sorted(maps.Keys(told.Queues)); !slices.Equal(got, []string{"catalog", "disruption", "interruption", "notices", "plan"}) {
+	if got := slices.Sorted(maps.Keys(reported.Queues)); !slices.Equal(got, []string{"catalog", "disruption", "interruption", "notices", "plan"}) {
 		t.Errorf("told queues %v", got)
 	}
-	for _, of := range []map[string]string{told.Functions, told.Roles} {
+	for _, of := range []map[string]string{reported.Functions, reported.Roles} {
 		if got := slices.Sorted(maps.Keys(of)); !slices.Equal(got, []string{"catalog", "disrupt", "interruption", "provision"}) {
 			t.Errorf("told programs %v", got)
 		}

@@ -95,7 +95,7 @@ func (s sender) Do(q *http.Request) (*http.Response, error) { return s(q) }
 
 // C1: calls that are made side by side again and again go over the connections that are there.
 func TestC1_CallsSideBySideKeepTheirConnections(t *testing.T) {
-	const abreast, rounds = 50, 6
+	const parallel, rounds = 50, 6
 	var opened atomic.Int64
 	var together sync.WaitGroup
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -117,9 +117,9 @@ func TestC1_CallsSideBySideKeepTheirConnections(t *testing.T) {
 	config.Credentials = credentials.NewStaticCredentialsProvider("id", "secret", "")
 	client := dynamodb.NewFromConfig(config)
 	for range rounds {
-		together.Add(abreast)
+		together.Add(parallel)
 		var calls sync.WaitGroup
-		for range abreast {
+		for range parallel {
 			calls.Go(func() {
 				if _, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{
 					TableName: aws.String("joiner"), Key: map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "x"}},
@@ -130,8 +130,8 @@ func TestC1_CallsSideBySideKeepTheirConnections(t *testing.T) {
 		}
 		calls.Wait()
 	}
-	if n := opened.Load(); n > 2*abreast { // a connection that is just being given back is not there yet for the next
-		t.Errorf("%d connections were opened for %d calls at a time", n, abreast)
+	if n := opened.Load(); n > 2*parallel { // a connection that is just being given back is not there yet for the next
+		t.Errorf("%d connections were opened for %d calls at a time", n, parallel)
 	}
 }
 

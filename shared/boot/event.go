@@ -9,12 +9,12 @@ import (
 
 // ReadEvent tells the two events of a function that sweeps apart: a tick {"sweep": "<scheduled time>"} of the schedule of
 // each minute, whose time is returned, or a batch of the function's queue, which is named in the error where it is neither.
-func ReadEvent(event json.RawMessage, queue string) (sweep string, batch events.SQSEvent, err error) {
+func ReadEvent(event json.RawMessage, queue string) (resync string, batch events.SQSEvent, err error) {
 	var tick struct {
-		Sweep string `json:"sweep"`
+		Resync string `json:"sweep"`
 	}
-	if err := json.Unmarshal(event, &tick); err == nil && tick.Sweep != "" {
-		return tick.Sweep, batch, nil
+	if err := json.Unmarshal(event, &tick); err == nil && tick.Resync != "" {
+		return tick.Resync, batch, nil
 	}
 	if err := json.Unmarshal(event, &batch); err != nil || len(batch.Records) == 0 {
 		return "", batch, fmt.Errorf("event is neither a batch of the %s queue nor a tick {\"sweep\": …}: %.200s", queue, event)

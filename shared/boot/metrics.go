@@ -150,9 +150,9 @@ func (d *document) encode(at time.Time) []byte {
 		Metrics    []definition
 	}
 	root := map[string]any{}
-	told := directive{Namespace: Namespace, Dimensions: [][]string{append([]string{}, d.dimensions...)}}
+	reported := directive{Namespace: Namespace, Dimensions: [][]string{append([]string{}, d.dimensions...)}}
 	for _, name := range slices.Sorted(maps.Keys(d.metrics)) {
-		told.Metrics = append(told.Metrics, definition{name, d.units[name]})
+		reported.Metrics = append(reported.Metrics, definition{name, d.units[name]})
 		if values := d.metrics[name]; len(values) == 1 {
 			root[name] = values[0]
 		} else {
@@ -162,7 +162,7 @@ func (d *document) encode(at time.Time) []byte {
 	for i, name := range d.dimensions {
 		root[name] = d.values[i]
 	}
-	root["_aws"] = map[string]any{"Timestamp": at.UnixMilli(), "CloudWatchMetrics": []directive{told}}
+	root["_aws"] = map[string]any{"Timestamp": at.UnixMilli(), "CloudWatchMetrics": []directive{reported}}
 	line, err := json.Marshal(root)
 	if err != nil {
 		panic(err) // numbers and texts; no value is infinite

@@ -6,7 +6,7 @@ import (
 )
 
 func TestSitesAreOpenedAnewForAnotherIdentityOnly(t *testing.T) {
-	var sites Sites[int]
+	var sites ClientCache[int]
 	opened := 0
 	open := func() (int, error) { opened++; return opened, nil }
 	for i, step := range []struct {

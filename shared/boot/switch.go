@@ -32,9 +32,9 @@ type Switch struct {
 	now    func() time.Time
 	logger *slog.Logger
 
-	mutex sync.Mutex
-	said  string
-	at    time.Time
+	mutex  sync.Mutex
+	logged string
+	at     time.Time
 }
 
 // Parameters is where parameters are read by name.
@@ -58,27 +58,27 @@ func (s *Switch) Says(ctx context.Context) string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	now := s.now()
-	if s.said == "" {
-		s.said = Go
+	if s.logged == "" {
+		s.logged = Go
 	}
 	if !s.at.IsZero() && now.Sub(s.at) < switchFor {
-		return s.said
+		return s.logged
 	}
 	s.at = now
 	ctx, cancel := context.WithTimeout(ctx, switchWithin)
 	defer cancel()
 	switch said, err := s.read(ctx, s.Name); {
 	case err != nil:
-		s.logger.Warn("the stop switch cannot be read; what it said before holds", "parameter", s.Name, "holds", s.said, "error", err.Error())
+		s.logger.Warn("the stop switch cannot be read; what it said before holds", "parameter", s.Name, "holds", s.logged, "error", err.Error())
 	case said != Go && said != Disruption && said != Everything:
-		s.logger.Error("the stop switch says something unknown; set it to go, disruption or everything", "parameter", s.Name, "says", said, "holds", s.said)
+		s.logger.Error("the stop switch says something unknown; set it to go, disruption or everything", "parameter", s.Name, "says", said, "holds", s.logged)
 	default:
-		if said != s.said {
-			s.logger.Warn("the stop switch was turned", "parameter", s.Name, "says", said, "said", s.said)
+		if said != s.logged {
+			s.logger.Warn("the stop switch was turned", "parameter", s.Name, "says", said, "said", s.logged)
 		}
-		s.said = said
+		s.logged = said
 	}
-	return s.said
+	return s.logged
 }
 
 // Stop is the stop that the switch is for a region, nil where it says Go.

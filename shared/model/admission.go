@@ -12,12 +12,12 @@ const (
 // Admission is a change of one object that an API server asks about before it stores it. One of Pool, Class and Wish is set: the
 // object as it would be stored, of a deletion as it is stored now. Of an update the Old one of the same kind is set too.
 type Admission struct {
-	Operation string
-	Pool      *Pool
-	OldPool   *Pool
-	Class     *Class
-	OldClass  *Class
-	Wish      *Wish // a NodeClaim that somebody makes by hand
+	Operation       string
+	Pool            *Pool
+	OldPool         *Pool
+	Class           *Class
+	OldClass        *Class
+	StandaloneClaim *StandaloneClaim // a NodeClaim that somebody makes by hand
 	// Reference is what the object's nodeClassRef names where that is nothing of ours, group/kind/name; "" = it is of ours, or the
 	// object has none. Pool and Wish of such an object are nil, and so is everything else.
 	Reference string

@@ -6,18 +6,18 @@ import "time"
 const (
 	sleepsForSeconds   = 600
 	silentAfterSeconds = 45 // since the watcher's last heartbeat: then nobody would say that something has come up
-	sweepEveryMinutes  = 5
+	resyncEveryMinutes = 5
 )
 
 // EmptyForSeconds is for how long the judge need not look again at a cluster it found empty: a minute less than that is believed, so that its next
 // look comes in time.
 const EmptyForSeconds = sleepsForSeconds - 60
 
-// SweepDue reports whether a sweep of the cluster is due with a tick, given in RFC 3339: each minute, and every fifth while the cluster
+// ResyncDue reports whether a sweep of the cluster is due with a tick, given in RFC 3339: each minute, and every fifth while the cluster
 // sleeps. It does where the judge found it empty and the watcher, which lives, has published nothing since.
-func (n *JudgeNotes) SweepDue(pointer *Pointer, nowUnix int64, tick string) bool {
-	sleeps := n.Empty && n.Ledger != "" && pointer != nil && pointer.Epoch == n.Epoch && pointer.HeadSeq == n.Seq &&
-		nowUnix-pointer.HeartbeatAt <= silentAfterSeconds && nowUnix-n.AtUnix < sleepsForSeconds
+func (n *DisruptNotes) ResyncDue(manifest *Manifest, nowUnix int64, tick string) bool {
+	sleeps := n.Empty && n.Ledger != "" && manifest != nil && manifest.Epoch == n.Epoch && manifest.HeadSeq == n.Seq &&
+		nowUnix-manifest.HeartbeatAt <= silentAfterSeconds && nowUnix-n.AtUnix < sleepsForSeconds
 	at, err := time.Parse(time.RFC3339, tick)
-	return !sleeps || err != nil || at.Minute()%sweepEveryMinutes == 0
+	return !sleeps || err != nil || at.Minute()%resyncEveryMinutes == 0
 }

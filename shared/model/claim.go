@@ -35,7 +35,7 @@ type Claim struct {
 	GraceSeconds  *int64            `json:"graceSeconds,omitempty"`
 	ExpireSeconds *int64            `json:"expireSeconds,omitempty"`
 	Pods          []PodRef          `json:"pods,omitempty"` // planned onto it, by key
-	Held          Resources         `json:"held,omitempty"` // held against the pool's limits; 0 ≤ what was settled ≤ held until settled
+	Reserved      Resources         `json:"held,omitempty"` // held against the pool's limits; 0 ≤ what was settled ≤ held until settled
 	Decision      string            `json:"decision,omitempty"`
 
 	// What came of it. Empty until Launched.
@@ -100,9 +100,9 @@ type Claim struct {
 // Live reports whether the claim has, or may yet have, an instance.
 func (c *Claim) Live() bool { return c.State != Gone }
 
-// LeftUnix returns by when no pod is left on the node of a claim that is Ending; 0 where nobody says so. A machine that is being
+// DrainDeadlineUnix returns by when no pod is left on the node of a claim that is Ending; 0 where nobody says so. A machine that is being
 // terminated takes with it what still runs there.
-func (c *Claim) LeftUnix(nowUnix int64) int64 {
+func (c *Claim) DrainDeadlineUnix(nowUnix int64) int64 {
 	switch {
 	case c.State == Terminating:
 		return nowUnix
@@ -112,11 +112,11 @@ func (c *Claim) LeftUnix(nowUnix int64) int64 {
 	return c.Drain.DeadlineUnix
 }
 
-// Took returns what a claim with a machine takes of what it held against its pool's limits: the machine's own amounts where
+// Consumed returns what a claim with a machine takes of what it held against its pool's limits: the machine's own amounts where
 // they are known, and never more than was held.
-func (c *Claim) Took() Resources {
-	took := make(Resources, len(c.Held))
-	for name, held := range c.Held {
+func (c *Claim) Consumed() Resources {
+	took := make(Resources, len(c.Reserved))
+	for name, held := range c.Reserved {
 		took[name] = held
 		amount, known := c.Capacity[name]
 		switch name {

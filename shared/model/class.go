@@ -169,8 +169,8 @@ type ClassObject struct {
 	Finalized   bool              // our finalizer is on it
 }
 
-// ClassMark is what an EC2NodeClass object is to carry beside what people wrote.
-type ClassMark struct {
+// ClassPatch is what an EC2NodeClass object is to carry beside what people wrote.
+type ClassPatch struct {
 	Name        string
 	UID         string            // of the object that was judged
 	Finalized   bool              // whether our finalizer is to be on it

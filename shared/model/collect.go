@@ -8,7 +8,7 @@ const (
 	LeaseCollector = "collector" // who ends
 	LeaseCatalog   = "catalog"   // who resolves classes and makes instance profiles
 	LeaseDrainer   = "drainer"   // who empties nodes
-	LeaseJudge     = "judge"     // who decides what is given back by choice
+	LeaseDisrupt   = "judge"     // who decides what is given back by choice
 )
 
 // Why a claim ended, in FailureCode of claims that are Terminating or Gone.
@@ -51,17 +51,17 @@ func EndedByUs(code string) bool {
 	return false
 }
 
-// Survey is what the ledger knows of a cluster's claims, for whoever collects what is left over. It is read consistently
+// ClusterRecords is what the ledger knows of a cluster's claims, for whoever collects what is left over. It is read consistently
 // item by item, not at one instant.
-type Survey struct {
-	Claims   []Claim  // live ones and, of those gone in the last day, what had a machine or has no pool, by name
-	Intents  []Intent // open ones, by id
-	Cases    Casebook
-	Notes    Notes         // the planner's
-	Classes  []ClassRecord // what the catalogue function found out last, by name
-	Commands []Command     // open ones and those ended in the last day, by id
-	NowUnix  int64         // when it was read, by the clock of the ledger itself: the only one ages are measured by
-	Unread   UnreadItems   // items that are there and cannot be read, by key
+type ClusterRecords struct {
+	Claims    []Claim  // live ones and, of those gone in the last day, what had a machine or has no pool, by name
+	Intents   []Intent // open ones, by id
+	Collector CollectorState
+	Notes     Notes         // the planner's
+	Classes   []ClassRecord // what the catalogue function found out last, by name
+	Commands  []Command     // open ones and those ended in the last day, by id
+	NowUnix   int64         // when it was read, by the clock of the ledger itself: the only one ages are measured by
+	Unread    UnreadItems   // items that are there and cannot be read, by key
 }
 
 // Ending is what a drain run reads of the ledger.
@@ -73,12 +73,12 @@ type Ending struct {
 	Unread   UnreadItems
 }
 
-// Casebook is what the collector remembers of a cluster between its runs.
-type Casebook struct {
-	Version  int64     `json:"version"`            // 0 = none were ever written; bumped by every write
-	AtUnix   int64     `json:"at"`                 // when they were written, by the ledger's clock
-	Suspects []Suspect `json:"suspects,omitempty"` // by kind and subject
-	Removals []GivenUp `json:"removals,omitempty"` // of the last minutes, by time
+// CollectorState is what the collector remembers of a cluster between its runs.
+type CollectorState struct {
+	Version  int64          `json:"version"`            // 0 = none were ever written; bumped by every write
+	AtUnix   int64          `json:"at"`                 // when they were written, by the ledger's clock
+	Suspects []Suspect      `json:"suspects,omitempty"` // by kind and subject
+	Removals []RemovalCount `json:"removals,omitempty"` // of the last minutes, by time
 
 	// Recorded are the claims that were Unrecorded and are not any more, by name, and the machines that ended without one, by id, while
 	// the survey and EC2 show them.
@@ -101,14 +101,14 @@ type Suspect struct {
 	SinceUnix int64  `json:"since"`   // by the ledger's clock
 }
 
-// GivenUp is how many nodes were given up for removal at one time.
-type GivenUp struct {
+// RemovalCount is how many nodes were given up for removal at one time.
+type RemovalCount struct {
 	AtUnix int64 `json:"at"`
 	Nodes  int   `json:"nodes"`
 }
 
-// Sight is what an API server shows of machines, read live. Lists are by name.
-type Sight struct {
+// LiveState is what an API server shows of machines, read live. Lists are by name.
+type LiveState struct {
 	Version int64         // resourceVersion of the oldest of its lists; 0 = not known
 	Nodes   []Node        // every node, ours or not
 	Objects []ClaimObject // every NodeClaim
@@ -137,7 +137,7 @@ type Definitions struct {
 // people who delete an object say.
 type Definition struct {
 	Name        string // nodepools.karpenter.sh
-	Stands      bool   // it is there, and is not being deleted
+	Established bool   // it is there, and is not being deleted
 	Going       bool   // it is there still, and is being deleted
 	CreatedUnix int64  // of one that is there
 }
@@ -145,7 +145,7 @@ type Definition struct {
 // State says in a word how a definition is.
 func (d Definition) State() string {
 	switch {
-	case d.Stands:
+	case d.Established:
 		return "in place"
 	case d.Going:
 		return "being deleted"
@@ -157,7 +157,7 @@ func (d Definition) State() string {
 func (d Definitions) Missing() string {
 	var out []string
 	for _, one := range []Definition{d.Pools, d.Claims, d.Classes} {
-		if !one.Stands {
+		if !one.Established {
 			out = append(out, one.Name+" is "+one.State())
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 // CheckCommit says what is wrong with a command that is to be committed with these claims and turns: whatever the ledger has, it
 // could not be. Nil where nothing is.
-func (c *Command) CheckCommit(claims []Claim, turns []Turn) error {
+func (c *Command) CheckCommit(claims []Claim, budgetVersions []BudgetVersion) error {
 	switch {
 	case c.ID == "":
 		return errors.New("the command has no id")
@@ -36,11 +36,11 @@ func (c *Command) CheckCommit(claims []Claim, turns []Turn) error {
 			return fmt.Errorf("target %q is given no claim", target.Claim)
 		}
 	}
-	for _, turn := range turns {
-		if !pools[turn.Pool] {
-			return fmt.Errorf("the turn of nodepool %q is given and no target is of that pool, or it is given twice", turn.Pool)
+	for _, budgetVersion := range budgetVersions {
+		if !pools[budgetVersion.Pool] {
+			return fmt.Errorf("the turn of nodepool %q is given and no target is of that pool, or it is given twice", budgetVersion.Pool)
 		}
-		delete(pools, turn.Pool)
+		delete(pools, budgetVersion.Pool)
 	}
 	for _, target := range c.Targets {
 		if pools[target.Pool] {
@@ -83,7 +83,7 @@ func (c Command) Over() Command {
 	kept := slices.Clone(c.Replacements)
 	for i, r := range kept {
 		kept[i] = PlannedClaim{
-			Name: r.Name, Pool: r.Pool, Class: r.Class, Offer: r.Offer, Price: r.Price, Zones: r.Zones, CapacityTypes: r.CapacityTypes,
+			Name: r.Name, Pool: r.Pool, Class: r.Class, Offering: r.Offering, Price: r.Price, Zones: r.Zones, CapacityTypes: r.CapacityTypes,
 		}
 	}
 	c.Replacements = kept

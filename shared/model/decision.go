@@ -10,7 +10,7 @@ type Decision struct {
 	Seq      int64      `json:"seq"`
 	Build    string     `json:"build,omitempty"`
 	Rounds   []Round    `json:"rounds"`   // one, or more where a capacity error made it plan again
-	Machines CatalogUse `json:"machines"` // what prices and machine types it was decided by
+	Catalog  CatalogUse `json:"machines"` // what prices and machine types it was decided by
 	Pending  int        `json:"pending"`
 	Launched []string   `json:"launched"` // claim names
 	// Open says that the record was written before the last round's launches, and that whoever wrote it died before it could say what came
@@ -22,12 +22,12 @@ type Decision struct {
 
 // Round is one plan within a decision and what came of it.
 type Round struct {
-	Plan     Plan    `json:"plan"`
-	Launched []Claim `json:"launched,omitempty"`
-	Failed   []Claim `json:"failed,omitempty"`
-	Marks    []Mark  `json:"marks,omitempty"`
+	Plan                 Plan                  `json:"plan"`
+	Launched             []Claim               `json:"launched,omitempty"`
+	Failed               []Claim               `json:"failed,omitempty"`
+	UnavailableOfferings []UnavailableOffering `json:"marks,omitempty"`
 
-	Asked *Question `json:"asked,omitempty"` // what Plan answers; nil where Decision.Input is
+	Input *PlannerInput `json:"asked,omitempty"` // what Plan answers; nil where Decision.Input is
 }
 
 // Disrupted is the record of one decision about giving back, as Decision is of one to provision. Once an hour it is of one that gives
@@ -41,10 +41,10 @@ type Disrupted struct {
 	Build     string      `json:"build,omitempty"`
 	Plan      DisruptPlan `json:"plan"`      // with the names replacements have got
 	Committed []string    `json:"committed"` // command ids
-	Machines  CatalogUse  `json:"machines"`  // what prices and machine types it was decided by
+	Catalog   CatalogUse  `json:"machines"`  // what prices and machine types it was decided by
 
-	Input *DecisionInput `json:"input,omitempty"` // as Decision's
-	Asked *JudgeQuestion `json:"asked,omitempty"` // what Plan answers; nil where Input is
+	Recorded *DecisionInput   `json:"input,omitempty"` // as Decision's
+	Input    *DisruptionInput `json:"asked,omitempty"` // what Plan answers; nil where Input is
 	// Named are the names replacements have got, by the names they were planned with; of commands that were committed.
 	Named map[string]string `json:"named,omitempty"`
 }
@@ -55,15 +55,15 @@ type DecisionInput struct {
 	Region  string `json:"region"`
 	// Snapshot is what was read, HeadSeq exactly; nil = the cluster was listed, and Listed is what that gave, as package wire encodes a
 	// base.
-	Snapshot *Pointer `json:"snapshot,omitempty"`
-	Listed   []byte   `json:"listed,omitempty"`
+	Snapshot *Manifest `json:"snapshot,omitempty"`
+	Listed   []byte    `json:"listed,omitempty"`
 	// Catalog is the machine catalogue as package wire encodes it, where it was read by the planner itself; nil = it is kept under its
 	// version (Machines.Version).
 	Catalog []byte `json:"catalog,omitempty"`
 }
 
-// ClassAsked is a node class as a question puts it, beside what the snapshot says of it.
-type ClassAsked struct {
+// PlannerClass is a node class as a question puts it, beside what the snapshot says of it.
+type PlannerClass struct {
 	Name string `json:"name"`
 	// Status is what it resolves to, less what was launched since.
 	Status ClassStatus `json:"status"`
@@ -73,19 +73,19 @@ type ClassAsked struct {
 	Suspended bool `json:"suspended,omitempty"`
 }
 
-// Question is what one round of provisioning asks of the planner, beside the snapshot and the machine catalogue.
-type Question struct {
-	NowUnix  int64         `json:"now"`
-	Salt     string        `json:"salt"`
-	Classes  []ClassAsked  `json:"classes,omitempty"` // those that are used, by name
-	Offers   OfferSettings `json:"offers"`
-	Claims   []Claim       `json:"claims,omitempty"`   // in flight, by name, as far as planning reads them
-	Promised []Promise     `json:"promised,omitempty"` // room of theirs that is others', by claim
-	Usage    []Usage       `json:"usage,omitempty"`    // by pool
-	Marks    []Mark        `json:"marks,omitempty"`
-	Aside    []string      `json:"aside,omitempty"`   // pools that came back dry a moment ago and are left out of this round, sorted
-	Held     []HeldPool    `json:"held,omitempty"`    // pools that nothing is bought for now, by name
-	LeftOut  []string      `json:"leftOut,omitempty"` // what planning panicked over: see Quarantine
+// PlannerInput is what one round of provisioning asks of the planner, beside the snapshot and the machine catalogue.
+type PlannerInput struct {
+	NowUnix              int64                 `json:"now"`
+	Salt                 string                `json:"salt"`
+	Classes              []PlannerClass        `json:"classes,omitempty"` // those that are used, by name
+	Offerings            OfferingSettings      `json:"offers"`
+	Claims               []Claim               `json:"claims,omitempty"`   // in flight, by name, as far as planning reads them
+	Promised             []ReservedCapacity    `json:"promised,omitempty"` // room of theirs that is others', by claim
+	Usage                []Usage               `json:"usage,omitempty"`    // by pool
+	UnavailableOfferings []UnavailableOffering `json:"marks,omitempty"`
+	ExcludedPools        []string              `json:"aside,omitempty"`   // pools that came back dry a moment ago and are left out of this round, sorted
+	SuspendedPools       []SuspendedPool       `json:"held,omitempty"`    // pools that nothing is bought for now, by name
+	LeftOut              []string              `json:"leftOut,omitempty"` // what planning panicked over: see Quarantine
 
 	// Leaving says of nodes that are to end, by name, by when no pod is left there, as package core/pack understands it, at SeenUnix.
 	Leaving  map[string]int64 `json:"leaving,omitempty"`
@@ -100,14 +100,14 @@ type Question struct {
 
 	Applied *Applied `json:"applied,omitempty"` // NodePools and EC2NodeClasses in the place of the snapshot's; nil = the snapshot's
 
-	Fill   []Filling      `json:"fill,omitempty"`   // machines that static pools lack, in the snapshot's order
-	Owed   []PlannedClaim `json:"owed,omitempty"`   // replacements that commands wait for and that may be launched now
-	Wishes []Wish         `json:"wishes,omitempty"` // NodeClaims made by hand
+	Fill                []Filling         `json:"fill,omitempty"`   // machines that static pools lack, in the snapshot's order
+	PendingReplacements []PlannedClaim    `json:"owed,omitempty"`   // replacements that commands wait for and that may be launched now
+	StandaloneClaims    []StandaloneClaim `json:"wishes,omitempty"` // NodeClaims made by hand
 
 	IgnorePreferences   bool  `json:"ignorePreferences,omitempty"`
 	BestEffortMinValues bool  `json:"bestEffortMinValues,omitempty"`
-	DearTimes           int   `json:"dearTimes"`       // price of a claim, as a multiple of what it usually costs, above which its pods wait
-	DearWaitSeconds     int64 `json:"dearWaitSeconds"` // how long they wait at most
+	PriceCapFactor      int   `json:"dearTimes"`       // price of a claim, as a multiple of what it usually costs, above which its pods wait
+	PriceCapWaitSeconds int64 `json:"dearWaitSeconds"` // how long they wait at most
 }
 
 // Applied is every NodePool and EC2NodeClass as the API server had them, by name.
@@ -126,8 +126,8 @@ func (a *Applied) In(snapshot *Snapshot) *Snapshot {
 	return &out
 }
 
-// HeldPool is a NodePool that nothing is bought for now.
-type HeldPool struct {
+// SuspendedPool is a NodePool that nothing is bought for now.
+type SuspendedPool struct {
 	Pool string `json:"pool"`
 	Why  string `json:"why"` // for people
 }
@@ -139,8 +139,8 @@ type PlanBound struct {
 	Rules int `json:"rules"` // such rules: distinct pairs of a set and a topology key
 }
 
-// Promise is what of a claim's room is for pods that run elsewhere still.
-type Promise struct {
+// ReservedCapacity is what of a claim's room is for pods that run elsewhere still.
+type ReservedCapacity struct {
 	Claim string    `json:"claim"`
 	Takes Resources `json:"takes"`
 }
@@ -151,25 +151,25 @@ type Filling struct {
 	Count int    `json:"count"`
 }
 
-// JudgeQuestion is what the judge asks: what is to be given back. It is asked beside the snapshot and the machine catalogue.
-type JudgeQuestion struct {
-	NowUnix  int64           `json:"now"`
-	Salt     string          `json:"salt"`
-	Classes  []ClassAsked    `json:"classes,omitempty"` // by name
-	Offers   OfferSettings   `json:"offers"`
-	Claims   []Claim         `json:"claims,omitempty"`   // live ones, by name, as far as planning reads them
-	Usage    []Usage         `json:"usage,omitempty"`    // by pool
-	Marks    []Mark          `json:"marks,omitempty"`    //
-	Held     []HeldPool      `json:"held,omitempty"`     // as Question's
-	Commands []Command       `json:"commands,omitempty"` // open ones and those ended in the last day, by id
-	Stops    []Stop          `json:"stops,omitempty"`
-	Settings ReclaimSettings `json:"settings"`
+// DisruptionInput is what the judge asks: what is to be given back. It is asked beside the snapshot and the machine catalogue.
+type DisruptionInput struct {
+	NowUnix              int64                 `json:"now"`
+	Salt                 string                `json:"salt"`
+	Classes              []PlannerClass        `json:"classes,omitempty"` // by name
+	Offerings            OfferingSettings      `json:"offers"`
+	Claims               []Claim               `json:"claims,omitempty"`   // live ones, by name, as far as planning reads them
+	Usage                []Usage               `json:"usage,omitempty"`    // by pool
+	UnavailableOfferings []UnavailableOffering `json:"marks,omitempty"`    //
+	SuspendedPools       []SuspendedPool       `json:"held,omitempty"`     // as Question's
+	Commands             []Command             `json:"commands,omitempty"` // open ones and those ended in the last day, by id
+	Stops                []Stop                `json:"stops,omitempty"`
+	Settings             DisruptionSettings    `json:"settings"`
 
 	Unclaimed bool `json:"unclaimed,omitempty"` // claims cannot be read: nodes of pools without one are theirs, and may be ending
 }
 
-// OfferSettings are what machine types are worked out by: the region's and the operator's own values.
-type OfferSettings struct {
+// OfferingSettings are what machine types are worked out by: the region's and the operator's own values.
+type OfferingSettings struct {
 	Region string `json:"region,omitempty"`
 	// MemoryOverheadPPM is the part of a machine's memory that hypervisor and firmware keep, in parts per million.
 	// 0 means the default of 75,000 (7.5 %), a negative value none.
@@ -182,9 +182,9 @@ type OfferSettings struct {
 	NowUnix int64 `json:"now,omitempty"`
 }
 
-// ReclaimSettings are what people choose for all pools about giving nodes back. The zero value of a number means the default named with
+// DisruptionSettings are what people choose for all pools about giving nodes back. The zero value of a number means the default named with
 // it.
-type ReclaimSettings struct {
+type DisruptionSettings struct {
 	SpotToSpot          bool     `json:"spotToSpot,omitempty"` // spot nodes may be replaced by spot nodes, where enough types are cheaper
 	SpotTypes           int      `json:"spotTypes,omitempty"`  // that must be cheaper for a single spot node to be replaced: 15
 	IgnorePreferences   bool     `json:"ignorePreferences,omitempty"`

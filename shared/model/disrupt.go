@@ -26,9 +26,9 @@ type DisruptPlan struct {
 	PriceAfter  MicroUSD `json:"priceAfter"`
 	// Constrained says that budgets alone kept something back, so that the next window is to be looked at again.
 	Constrained bool `json:"constrained,omitempty"`
-	// AgainUnix is when the plan may be another without anything having changed: a consolidateAfter that runs out, a window that
+	// ReplanUnix is when the plan may be another without anything having changed: a consolidateAfter that runs out, a window that
 	// opens or closes, a do-not-disrupt that ends; 0 = there is no such time.
-	AgainUnix int64 `json:"again,omitempty"`
+	ReplanUnix int64 `json:"again,omitempty"`
 }
 
 // PlannedCommand gives back some nodes together, for one reason. Its replacements are ready before any of them is drained.
@@ -40,7 +40,7 @@ type PlannedCommand struct {
 	PodsMoved    int            `json:"podsMoved"`    // pods that will be made anew elsewhere
 	Savings      MicroUSD       `json:"savings"`      // per hour; below 0 where a replacement costs more, as drift's may
 
-	GivenUp []Unspread `json:"givenUp,omitempty"` // preferences of its pods that are given up for it
+	GivenUpSpreads []Unspread `json:"givenUp,omitempty"` // preferences of its pods that are given up for it
 
 	// What the command is to remember: see Command.
 	Inputs    string   `json:"inputs,omitempty"`
@@ -75,7 +75,7 @@ type KeptNode struct {
 
 // KeptReason is a "no" as data.
 type KeptReason struct {
-	Code    string `json:"code"` // one of the codes of core/reclaim
+	Code    string `json:"code"` // one of the codes of core/disruption
 	Message string `json:"message"`
 }
 
@@ -123,18 +123,18 @@ type Command struct {
 	TaintedUnix   int64 `json:"tainted,omitempty"`   // when its nodes were last seen to carry the taint, all of them
 	ReplacingUnix int64 `json:"replacing,omitempty"` // when it was found to hold
 	EndedUnix     int64 `json:"ended,omitempty"`     // when it became Done or Undone
-	ToldUnix      int64 `json:"told,omitempty"`      // when people were last told what it waits for
+	ReportedUnix  int64 `json:"told,omitempty"`      // when people were last told what it waits for
 
 	FailureCode    string `json:"failureCode,omitempty"` // why it is undone
 	FailureMessage string `json:"failureMessage,omitempty"`
 
-	// Dry is what gave no capacity while the command waited for its replacements, each as Mark.About names it, at most MaxDry: what it
+	// FailedOfferings is what gave no capacity while the command waited for its replacements, each as UnavailableOffering.About names it, at most MaxFailedOfferings: what it
 	// is undone for is not tried again by the next one at once.
-	Dry []Mark `json:"dry,omitempty"`
+	FailedOfferings []UnavailableOffering `json:"dry,omitempty"`
 }
 
-// MaxDry is how many marks a command remembers.
-const MaxDry = 200
+// MaxFailedOfferings is how many marks a command remembers.
+const MaxFailedOfferings = 200
 
 // MaxWorkloads is how many owners a command remembers.
 const MaxWorkloads = 100
@@ -150,19 +150,19 @@ type Target struct {
 	InstanceType string   `json:"instanceType,omitempty"`
 	Zone         string   `json:"zone,omitempty"`
 	CapacityType string   `json:"capacityType,omitempty"`
-	Pods         []string `json:"pods,omitempty"` // PodMark of each pod that would have to leave, as it was judged; sorted
+	Pods         []string `json:"pods,omitempty"` // PodDigest of each pod that would have to leave, as it was judged; sorted
 }
 
-// PodMark stands for a pod's UID where many are kept: 32 bits of its digest. That another pod of one node has the same is not to be
+// PodDigest stands for a pod's UID where many are kept: 32 bits of its digest. That another pod of one node has the same is not to be
 // expected.
-func PodMark(uid string) string {
+func PodDigest(uid string) string {
 	sum := sha256.Sum256([]byte(uid))
 	return hex.EncodeToString(sum[:4])
 }
 
-// Turn counts the commands of a pool. A command is committed on condition of the turns of its pools, so that of two that were
+// BudgetVersion counts the commands of a pool. A command is committed on condition of the turns of its pools, so that of two that were
 // judged by the same budget one is refused.
-type Turn struct {
+type BudgetVersion struct {
 	Pool    string `json:"pool"`
 	Version int64  `json:"version"` // 0 = there was none yet
 }
@@ -186,18 +186,18 @@ const (
 	StopRegion  StopScope = "region" // every cluster of the account in the region
 )
 
-// JudgeNotes are what the judge of a cluster remembers from one run to the next. Only the holder of its lease writes them.
-type JudgeNotes struct {
+// DisruptNotes are what the judge of a cluster remembers from one run to the next. Only the holder of its lease writes them.
+type DisruptNotes struct {
 	Version int64 `json:"version"` // 0 = never written
 	AtUnix  int64 `json:"at"`
 
 	// The last look that found nothing to do, and what it depended on: while all of it is the same and AgainUnix has not come,
 	// there is nothing to look at.
-	Epoch     int64  `json:"epoch,omitempty"`
-	Seq       int64  `json:"seq,omitempty"`
-	Ledger    string `json:"ledger,omitempty"` // digest of what the ledger says beyond the snapshot
-	Catalog   string `json:"catalog,omitempty"`
-	AgainUnix int64  `json:"again,omitempty"`
+	Epoch   int64  `json:"epoch,omitempty"`
+	Seq     int64  `json:"seq,omitempty"`
+	Ledger  string `json:"ledger,omitempty"` // digest of what the ledger says beyond the snapshot
+	Catalog string `json:"catalog,omitempty"`
+	DueUnix int64  `json:"again,omitempty"`
 
 	// Constrained says that budgets alone kept something back at that look. What frees them may show in the ledger alone, so that it
 	// is read each time.
@@ -210,38 +210,38 @@ type JudgeNotes struct {
 	KeptUnix int64 `json:"kept,omitempty"` // when a look that gave nothing back was last kept; 0 = never
 	HintUnix int64 `json:"hint,omitempty"` // for when the next look was asked for; 0 = for none
 
-	// Ahead is the watcher's sign of life at the last look, where its clock was ahead; zero = it was not.
-	Ahead BeatAhead `json:"ahead,omitzero"`
+	// WatcherAhead is the watcher's sign of life at the last look, where its clock was ahead; zero = it was not.
+	WatcherAhead HeartbeatAhead `json:"ahead,omitzero"`
 
-	// Told says of nodes why they stay, as people were last told, by node.
-	Told []ToldNode `json:"told,omitempty"`
+	// Reported says of nodes why they stay, as people were last told, by node.
+	Reported []ReportedNode `json:"told,omitempty"`
 }
 
-// BeatAhead is a watcher's sign of life, written by a clock that may be ahead of the ledger's.
-type BeatAhead struct {
-	Epoch   int64 `json:"epoch"`
-	Beat    int64 `json:"beat"`    // Unix seconds by the watcher's clock
-	SeenAt  int64 `json:"seen"`    // Unix seconds by the ledger's clock, when it was looked at last
-	Seconds int64 `json:"seconds"` // by which the clock may have been ahead
+// HeartbeatAhead is a watcher's sign of life, written by a clock that may be ahead of the ledger's.
+type HeartbeatAhead struct {
+	Epoch     int64 `json:"epoch"`
+	Heartbeat int64 `json:"beat"`    // Unix seconds by the watcher's clock
+	SeenAt    int64 `json:"seen"`    // Unix seconds by the ledger's clock, when it was looked at last
+	Seconds   int64 `json:"seconds"` // by which the clock may have been ahead
 }
 
 // Of returns by how many seconds the watcher's clock may have been ahead when it wrote the pointer's sign of life, as far as one knows who
 // looks now (Unix seconds by the ledger's clock) and has looked before. The same sign of life was not written since. Another one was, so
 // that the clock was ahead no further than from that look to its time.
-func (a BeatAhead) Of(pointer Pointer, nowUnix int64) int64 {
-	least := pointer.HeartbeatAt - nowUnix
+func (a HeartbeatAhead) Of(manifest Manifest, nowUnix int64) int64 {
+	least := manifest.HeartbeatAt - nowUnix
 	switch {
-	case a.Epoch != pointer.Epoch:
-	case a.Beat == pointer.HeartbeatAt:
+	case a.Epoch != manifest.Epoch:
+	case a.Heartbeat == manifest.HeartbeatAt:
 		least = max(least, a.Seconds)
 	default:
-		least = max(least, min(a.Seconds, pointer.HeartbeatAt-a.SeenAt))
+		least = max(least, min(a.Seconds, manifest.HeartbeatAt-a.SeenAt))
 	}
 	return least
 }
 
-// ToldNode is what people were last told of a node that stays.
-type ToldNode struct {
+// ReportedNode is what people were last told of a node that stays.
+type ReportedNode struct {
 	Node   string `json:"node"`
 	Code   string `json:"code"`
 	AtUnix int64  `json:"at"`

@@ -1,5 +1,5 @@
 // Package model holds the nouns every part of Joiner speaks of, as plain data: what a cluster is (Pod, Node, Pool,
-// Class), what can be bought (MachineType, InstanceType, Offer), what we asked for (Claim, Intent) and what a decision
+// Class), what can be bought (InstanceTypeInfo, InstanceType, Offer), what we asked for (Claim, Intent) and what a decision
 // says (Snapshot in, Plan out).
 //
 // Nothing here does anything. Values are read-only once they are part of a Snapshot; whoever wants to try something

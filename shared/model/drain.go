@@ -9,9 +9,9 @@ type Drain struct {
 	EmptyUnix    int64     `json:"empty,omitempty"`    // when nothing was first left to evict, or to wait for
 	DetachedUnix int64     `json:"detached,omitempty"` // when no volume was attached any more, or nobody waited for that
 	EndUnix      int64     `json:"end,omitempty"`      // when EC2 was first told to terminate the machine
-	AgainUnix    int64     `json:"again,omitempty"`    // when its next step is due, for which a hint was sent; 0 = at once
-	ToldUnix     int64     `json:"told,omitempty"`     // when people were last told what it waits for
-	Asked        int       `json:"asked,omitempty"`    // pods that were evicted or deleted
+	DueUnix      int64     `json:"again,omitempty"`    // when its next step is due, for which a hint was sent; 0 = at once
+	ReportedUnix int64     `json:"told,omitempty"`     // when people were last told what it waits for
+	Evicted      int       `json:"asked,omitempty"`    // pods that were evicted or deleted
 	Refused      []Refusal `json:"refused,omitempty"`  // by pod UID
 	Waits        []string  `json:"waits,omitempty"`    // what it last waited for, as sentences for people; at most MaxDrainWaits
 

@@ -60,13 +60,13 @@ type Fence struct {
 	SinceUnix int64 `json:"since,omitempty"`
 }
 
-// Pointer says where the newest snapshot of a cluster is and doubles as the watcher's heartbeat.
-type Pointer struct {
+// Manifest says where the newest snapshot of a cluster is and doubles as the watcher's heartbeat.
+type Manifest struct {
 	Cluster      string `json:"cluster"`
 	Epoch        int64  `json:"epoch"`
-	BaseKey      string `json:"baseKey"` // of the base object
-	BaseSeq      int64  `json:"baseSeq"`
-	HeadSeq      int64  `json:"headSeq"`   // BaseSeq ≤ HeadSeq; segments BaseSeq+1..HeadSeq follow the base
+	SnapshotKey  string `json:"baseKey"` // of the base object
+	SnapshotSeq  int64  `json:"baseSeq"`
+	HeadSeq      int64  `json:"headSeq"`   // SnapshotSeq ≤ HeadSeq; segments SnapshotSeq+1..HeadSeq follow the base
 	WrittenUnix  int64  `json:"written"`   // last change
 	HeartbeatAt  int64  `json:"heartbeat"` // Unix seconds of the watcher's last sign of life
 	WatcherOwner string `json:"owner,omitempty"`
@@ -76,28 +76,28 @@ type Pointer struct {
 
 // Usage is what a pool's claims hold against its limits.
 type Usage struct {
-	Pool    string    `json:"pool"`
-	Held    Resources `json:"held"` // with nodes
-	Version int64     `json:"version"`
+	Pool     string    `json:"pool"`
+	Reserved Resources `json:"held"` // with nodes
+	Version  int64     `json:"version"`
 }
 
 // Ledger is everything the ledger knows of a cluster that a planner needs, read consistently item by item.
 type Ledger struct {
-	Claims  []Claim  `json:"claims,omitempty"`  // live ones and those gone in the last minutes, by name
-	Intents []Intent `json:"intents,omitempty"` // open ones, by id
-	Usage   []Usage  `json:"usage,omitempty"`   // by pool
-	Marks   []Mark   `json:"marks,omitempty"`   // not forgotten, of the cluster's account and region
-	Pointer *Pointer `json:"pointer,omitempty"` // nil = no watcher was ever here
-	NowUnix int64    `json:"now,omitempty"`     // when it was read, by the ledger's own clock: what ages are measured by
+	Claims               []Claim               `json:"claims,omitempty"`  // live ones and those gone in the last minutes, by name
+	Intents              []Intent              `json:"intents,omitempty"` // open ones, by id
+	Usage                []Usage               `json:"usage,omitempty"`   // by pool
+	UnavailableOfferings []UnavailableOffering `json:"marks,omitempty"`   // not forgotten, of the cluster's account and region
+	Manifest             *Manifest             `json:"pointer,omitempty"` // nil = no watcher was ever here
+	NowUnix              int64                 `json:"now,omitempty"`     // when it was read, by the ledger's own clock: what ages are measured by
 
 	Unread UnreadItems `json:"unread,omitempty"` // items that are there and cannot be read, by key
 
-	PointerFault string `json:"pointerFault,omitempty"` // why what the watcher wrote as its pointer is not believed; there is no Pointer then
+	ManifestFault string `json:"pointerFault,omitempty"` // why what the watcher wrote as its pointer is not believed; there is no Pointer then
 
-	Former    []Claim   `json:"former,omitempty"`    // claims of no pool that have been Gone for less than a day, or whose item is there still, by name: it may be asked for again
-	Ended     []Claim   `json:"ended,omitempty"`     // claims that had a machine and have been Gone for less than an hour, by name
-	Allowance Allowance `json:"allowance,omitempty"` // of the cluster's account and region
-	Notes     Notes     `json:"notes,omitempty"`     // the planner's own
+	FormerClaims []Claim   `json:"former,omitempty"`    // claims of no pool that have been Gone for less than a day, or whose item is there still, by name: it may be asked for again
+	Ended        []Claim   `json:"ended,omitempty"`     // claims that had a machine and have been Gone for less than an hour, by name
+	Allowance    Allowance `json:"allowance,omitempty"` // of the cluster's account and region
+	Notes        Notes     `json:"notes,omitempty"`     // the planner's own
 
 	Classes []ClassRecord `json:"classes,omitempty"` // what the catalogue function found out last, by name
 
@@ -105,10 +105,10 @@ type Ledger struct {
 	// neither here nor among Claims was not launched yet.
 	Spent []Claim `json:"spent,omitempty"`
 
-	Commands []Command  `json:"commands,omitempty"` // open ones and those ended in the last day, by id
-	Turns    []Turn     `json:"turns,omitempty"`    // by pool
-	Stops    []Stop     `json:"stops,omitempty"`    // of the cluster and of its account and region
-	Judge    JudgeNotes `json:"judge,omitempty"`    // the judge's own
+	Commands       []Command       `json:"commands,omitempty"` // open ones and those ended in the last day, by id
+	BudgetVersions []BudgetVersion `json:"turns,omitempty"`    // by pool
+	Stops          []Stop          `json:"stops,omitempty"`    // of the cluster and of its account and region
+	Disrupt        DisruptNotes    `json:"judge,omitempty"`    // the judge's own
 }
 
 // Rush reports whether very many drains have just begun, by the ledger's clock: then the API server has pods to evict, and what only
@@ -147,24 +147,24 @@ type LeftProfile struct {
 // Allowance is what all clusters of an account and region share of EC2's API. Whoever calls EC2 takes from it first, on
 // condition of its version; what the numbers mean is the flow's.
 type Allowance struct {
-	Version         int64 `json:"version"`          // bumped by every write; 0 = never written
-	AtUnix          int64 `json:"at,omitempty"`     // when the amounts below were what they say
-	CallsMilli      int64 `json:"calls,omitempty"`  // calls that may be made at once, in thousandths
-	ReadsMilli      int64 `json:"reads,omitempty"`  // calls that only read and may be made at once, in thousandths
-	DryMilli        int64 `json:"dry,omitempty"`    // launches that may come back without capacity, in thousandths
-	ClosedUntilUnix int64 `json:"closed,omitempty"` // nobody calls before: EC2 asked for less
-	ClosedSeconds   int64 `json:"closedFor,omitempty"`
+	Version           int64 `json:"version"`          // bumped by every write; 0 = never written
+	AtUnix            int64 `json:"at,omitempty"`     // when the amounts below were what they say
+	CallsMilli        int64 `json:"calls,omitempty"`  // calls that may be made at once, in thousandths
+	ReadsMilli        int64 `json:"reads,omitempty"`  // calls that only read and may be made at once, in thousandths
+	InsufficientMilli int64 `json:"dry,omitempty"`    // launches that may come back without capacity, in thousandths
+	ClosedUntilUnix   int64 `json:"closed,omitempty"` // nobody calls before: EC2 asked for less
+	ClosedSeconds     int64 `json:"closedFor,omitempty"`
 }
 
 // Notes are what the planner of a cluster remembers from one run to the next. Only the holder of the planner lease writes
 // them.
 type Notes struct {
-	Paces      []Pace       `json:"paces,omitempty"`      // by pool
-	Holds      []ClassHold  `json:"holds,omitempty"`      // by class
-	PoolHolds  []PoolHold   `json:"poolHolds,omitempty"`  // by pool
-	Unfit      []Unfit      `json:"unfit,omitempty"`      // by name
-	Quarantine []Quarantine `json:"quarantine,omitempty"` // by what is left out
-	LostUnix   int64        `json:"lost,omitempty"`       // since when NodeClaim objects exist that the ledger knows nothing of; 0 = none do
+	Paces            []LaunchRate      `json:"paces,omitempty"`      // by pool
+	ClassSuspensions []ClassSuspension `json:"holds,omitempty"`      // by class
+	PoolSuspensions  []PoolSuspension  `json:"poolHolds,omitempty"`  // by pool
+	Unfit            []Unfit           `json:"unfit,omitempty"`      // by name
+	Quarantine       []Quarantine      `json:"quarantine,omitempty"` // by what is left out
+	LostUnix         int64             `json:"lost,omitempty"`       // since when NodeClaim objects exist that the ledger knows nothing of; 0 = none do
 
 	// Replaced are the names of the Draining claims whose pods were planned for, sorted: what they need has been asked of EC2.
 	Replaced []string `json:"replaced,omitempty"`
@@ -182,10 +182,10 @@ type Notes struct {
 
 	PlannedTo string `json:"plannedTo,omitempty"` // UID of the pod up to which the last plan took any pods; "" = all that waited fit into it
 
-	CallsMilli int64 `json:"calls,omitempty"`   // thousandths of calls of EC2's API that launches took lately, as of
-	CallsUnix  int64 `json:"callsAt,omitempty"` // this time
-	DryMilli   int64 `json:"dry,omitempty"`     // thousandths of launches that came back without capacity lately, as of
-	DryUnix    int64 `json:"dryAt,omitempty"`   // this time, when one last did
+	CallsMilli        int64 `json:"calls,omitempty"`   // thousandths of calls of EC2's API that launches took lately, as of
+	CallsUnix         int64 `json:"callsAt,omitempty"` // this time
+	InsufficientMilli int64 `json:"dry,omitempty"`     // thousandths of launches that came back without capacity lately, as of
+	InsufficientUnix  int64 `json:"dryAt,omitempty"`   // this time, when one last did
 }
 
 // UnplacedNote says which pods a plan left without a place, and why.
@@ -227,31 +227,31 @@ type TemplateUse struct {
 
 // PoolHealth is what became of a pool's latest machines: whether they joined.
 type PoolHealth struct {
-	Pool      string         `json:"pool"`
-	UID       string         `json:"uid"`
-	Spec      string         `json:"spec"`               // stands for pool and class as they were; with others it begins anew
-	SinceUnix int64          `json:"since"`              // outcomes of machines asked for before do not count
-	Outcomes  []BirthOutcome `json:"outcomes,omitempty"` // by time and claim, at most 4
+	Pool      string                `json:"pool"`
+	UID       string                `json:"uid"`
+	Spec      string                `json:"spec"`               // stands for pool and class as they were; with others it begins anew
+	SinceUnix int64                 `json:"since"`              // outcomes of machines asked for before do not count
+	Outcomes  []RegistrationOutcome `json:"outcomes,omitempty"` // by time and claim, at most 4
 }
 
-// BirthOutcome is whether a claim's machine joined.
-type BirthOutcome struct {
+// RegistrationOutcome is whether a claim's machine joined.
+type RegistrationOutcome struct {
 	Claim  string `json:"claim"`
 	AtUnix int64  `json:"at"`
 	Joined bool   `json:"joined,omitempty"`
 }
 
-// Pace counts a pool's launch starts by the minute.
-type Pace struct {
-	Pool   string `json:"pool"`
-	Minute int64  `json:"minute"`           // Unix seconds / 60
-	Starts int64  `json:"starts"`           // claims recorded in Minute
-	Vain   int64  `json:"vain,omitempty"`   // of Starts, those nobody knows the outcome of: they are no run-up
-	Before int64  `json:"before,omitempty"` // claims recorded in the minute before, without such
+// LaunchRate counts a pool's launch starts by the minute.
+type LaunchRate struct {
+	Pool           string `json:"pool"`
+	Minute         int64  `json:"minute"`           // Unix seconds / 60
+	Starts         int64  `json:"starts"`           // claims recorded in Minute
+	UnknownOutcome int64  `json:"vain,omitempty"`   // of Starts, those nobody knows the outcome of: they are no run-up
+	Before         int64  `json:"before,omitempty"` // claims recorded in the minute before, without such
 }
 
-// ClassHold says that machines of a class do not join, and until when no more are launched to find that out again.
-type ClassHold struct {
+// ClassSuspension says that machines of a class do not join, and until when no more are launched to find that out again.
+type ClassSuspension struct {
 	Class     string `json:"class"`
 	Inputs    string `json:"inputs,omitempty"` // digest of the class as it was: another one is tried at once; empty = not known
 	Failures  int    `json:"failures"`         // in a row; 0 = the class was changed after the last one
@@ -272,7 +272,7 @@ type Quarantine struct {
 	What      string `json:"what"`           // NodePool/<name> or Pods/<namespace>/<owner kind>/<owner>
 	Count     int    `json:"count"`          // times it was found guilty
 	UntilUnix int64  `json:"until"`          // left out from the start until then, once Count is high enough; forgotten after
-	Told      bool   `json:"told,omitempty"` // people were told
+	Reported  bool   `json:"told,omitempty"` // people were told
 }
 
 // Settlement is the outcome of an intent: every claim of the intent is in exactly one of the two lists.
@@ -330,19 +330,19 @@ type LaunchResult struct {
 type LaunchError struct {
 	Code     string // EC2's
 	Message  string
-	Offer    OfferKey // empty where the error names none
+	Offering OfferingKey // empty where the error names none
 	SubnetID string
 }
 
-// MachineCatalog is the region's machine types with the time they were read. Each part has an age of its own, because each
+// InstanceCatalog is the region's machine types with the time they were read. Each part has an age of its own, because each
 // may fail to be read again while the others do not.
-type MachineCatalog struct {
-	Types     []MachineType `json:"types"`               // by name
-	ReadUnix  int64         `json:"read"`                // when types, zones and what is offered where were read
-	PriceUnix int64         `json:"priceRead,omitempty"` // when on-demand prices were read; 0 = never: then those of a built-in table stand in for them
-	SpotUnix  int64         `json:"spotRead,omitempty"`  // when spot prices were read; 0 = never: then on-demand prices stand in for them
-	TriedUnix int64         `json:"tried,omitempty"`     // when a part of it was last read in vain; 0 = the last try brought all it was for
-	Version   string        `json:"version"`             // changes whenever the content does
+type InstanceCatalog struct {
+	Types     []InstanceTypeInfo `json:"types"`               // by name
+	ReadUnix  int64              `json:"read"`                // when types, zones and what is offered where were read
+	PriceUnix int64              `json:"priceRead,omitempty"` // when on-demand prices were read; 0 = never: then those of a built-in table stand in for them
+	SpotUnix  int64              `json:"spotRead,omitempty"`  // when spot prices were read; 0 = never: then on-demand prices stand in for them
+	TriedUnix int64              `json:"tried,omitempty"`     // when a part of it was last read in vain; 0 = the last try brought all it was for
+	Version   string             `json:"version"`             // changes whenever the content does
 }
 
 // CatalogParts are the parts of a machine catalogue that are read apart.

@@ -16,7 +16,7 @@ type PlannedClaim struct {
 	Pool          string            `json:"pool"`
 	Class         string            `json:"class"`
 	InstanceTypes []string          `json:"instanceTypes"` // every one holds the pods and its daemons; cheapest first
-	Offer         OfferKey          `json:"offer"`         // the cheapest acceptable
+	Offering      OfferingKey       `json:"offer"`         // the cheapest acceptable
 	Price         MicroUSD          `json:"price"`         // of Offer, per hour
 	Zones         []string          `json:"zones"`         // that remain acceptable, sorted
 	CapacityTypes []string          `json:"capacityTypes"` // that remain acceptable: reserved, spot, on-demand order
@@ -26,7 +26,7 @@ type PlannedClaim struct {
 	Annotations   map[string]string `json:"annotations,omitempty"`
 	Taints        []Taint           `json:"taints,omitempty"`
 	StartupTaints []Taint           `json:"startupTaints,omitempty"`
-	Hold          Resources         `json:"hold"` // the most any acceptable type would take of the pool's limits, with nodes=1
+	Reserve       Resources         `json:"hold"` // the most any acceptable type would take of the pool's limits, with nodes=1
 	Pods          []PodRef          `json:"pods"` // by key
 	// PoolHash is the drift hash of the pool's template as it was when this was planned, where it is launched only later (a
 	// command's replacement): an edit in between shows as drift. Empty = the pool's own at launch.

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// PoolHold says that machines of a NodePool come up and cannot take the pods they were bought for, and until when no more are bought to
+// PoolSuspension says that machines of a NodePool come up and cannot take the pods they were bought for, and until when no more are bought to
 // find that out again.
-type PoolHold struct {
-	Pool     string `json:"pool"`
-	UID      string `json:"uid"`              // the pool's
-	Inputs   string `json:"inputs"`           // digest of the pool's template and class as they were; others are tried at once
-	Machines int    `json:"machines"`         // bought in vain, each after the one before was noted; 0 = what was wrong is mended
-	Claim    string `json:"claim,omitempty"`  // of the latest of them
-	Node     string `json:"node,omitempty"`   // the same
-	Pod      string `json:"pod,omitempty"`    // that cannot run there, namespace/name
-	Why      string `json:"why,omitempty"`    // it cannot, as half a sentence
-	Taint    string `json:"taint,omitempty"`  // key of the taint that is in the way; empty where it is something else
-	Effect   string `json:"effect,omitempty"` // the same
+type PoolSuspension struct {
+	Pool      string `json:"pool"`
+	UID       string `json:"uid"`              // the pool's
+	Inputs    string `json:"inputs"`           // digest of the pool's template and class as they were; others are tried at once
+	Instances int    `json:"machines"`         // bought in vain, each after the one before was noted; 0 = what was wrong is mended
+	Claim     string `json:"claim,omitempty"`  // of the latest of them
+	Node      string `json:"node,omitempty"`   // the same
+	Pod       string `json:"pod,omitempty"`    // that cannot run there, namespace/name
+	Why       string `json:"why,omitempty"`    // it cannot, as half a sentence
+	Taint     string `json:"taint,omitempty"`  // key of the taint that is in the way; empty where it is something else
+	Effect    string `json:"effect,omitempty"` // the same
 
 	LastUnix  int64 `json:"last,omitempty"`  // launch of the latest machine that counts
 	NotedUnix int64 `json:"noted"`           // when the last was counted: machines launched before are of the same incident
@@ -25,11 +25,11 @@ type PoolHold struct {
 }
 
 // Text says for people what is wrong, and what becomes of it.
-func (h *PoolHold) Text() string {
+func (h *PoolSuspension) Text() string {
 	text := fmt.Sprintf("node %s came up and cannot take pod %s, for which it was bought: %s; ", h.Node, h.Pod, h.Why)
-	if h.Machines == 1 {
+	if h.Instances == 1 {
 		return text + "one more machine of the NodePool is tried, and then none for an hour"
 	}
 	return text + fmt.Sprintf("%d machines were bought in vain one after the other, and the next is tried at %s, or as soon as the NodePool's template or its EC2NodeClass is changed",
-		h.Machines, time.Unix(h.UntilUnix, 0).UTC().Format(time.RFC3339))
+		h.Instances, time.Unix(h.UntilUnix, 0).UTC().Format(time.RFC3339))
 }

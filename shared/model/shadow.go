@@ -21,23 +21,23 @@ type ClaimChange struct {
 
 // Bought is a planned machine in short.
 type Bought struct {
-	Name  string   `json:"name"`
-	Pool  string   `json:"pool,omitempty"`
-	Offer OfferKey `json:"offer"` // the cheapest acceptable
-	Price MicroUSD `json:"price"` // of it, per hour
-	Types int      `json:"types"` // instance types that would do
-	Pods  int      `json:"pods"`
+	Name     string      `json:"name"`
+	Pool     string      `json:"pool,omitempty"`
+	Offering OfferingKey `json:"offer"` // the cheapest acceptable
+	Price    MicroUSD    `json:"price"` // of it, per hour
+	Types    int         `json:"types"` // instance types that would do
+	Pods     int         `json:"pods"`
 }
 
 // CommandChange is a command that only one of the plans has, or both otherwise.
 type CommandChange struct {
-	Nodes []string `json:"nodes"`
-	Was   *Given   `json:"was,omitempty"` // nil = added
-	Is    *Given   `json:"is,omitempty"`  // nil = removed
+	Nodes []string        `json:"nodes"`
+	Was   *DisruptedNodes `json:"was,omitempty"` // nil = added
+	Is    *DisruptedNodes `json:"is,omitempty"`  // nil = removed
 }
 
-// Given is a planned command in short.
-type Given struct {
+// DisruptedNodes is a planned command in short.
+type DisruptedNodes struct {
 	Reason       string   `json:"reason"`
 	Replacements []Bought `json:"replacements,omitempty"`
 	PodsMoved    int      `json:"podsMoved"`
@@ -73,10 +73,10 @@ type Shadowed struct {
 	Build    string `json:"build,omitempty"` // that decided, and acted
 	By       string `json:"by"`              // that decided once more, and did not
 
-	Rounds []Difference `json:"rounds,omitempty"` // one for each plan of the record; the judge makes one
-	Plans  []Plan       `json:"plans,omitempty"`  // of By, as many
-	Judged *DisruptPlan `json:"judged,omitempty"` // of By, where it is the judge's
-	Panic  string       `json:"panic,omitempty"`  // what By panicked with; then it came to no plan
+	Rounds  []Difference `json:"rounds,omitempty"` // one for each plan of the record; the judge makes one
+	Plans   []Plan       `json:"plans,omitempty"`  // of By, as many
+	Planned *DisruptPlan `json:"judged,omitempty"` // of By, where it is the judge's
+	Panic   string       `json:"panic,omitempty"`  // what By panicked with; then it came to no plan
 }
 
 // Verdicts on a decision that another version made once more.

@@ -60,8 +60,8 @@ type ClaimShown struct {
 	DisruptionMessage string
 }
 
-// Wish is a NodeClaim that somebody made by hand to have it launched.
-type Wish struct {
+// StandaloneClaim is a NodeClaim that somebody made by hand to have it launched.
+type StandaloneClaim struct {
 	Name        string    `json:"name"`
 	UID         string    `json:"uid"`
 	CreatedUnix int64     `json:"created,omitempty"`

@@ -7,13 +7,13 @@ import (
 
 // Kinds of items that may be Unread.
 const (
-	UnreadClaim   = "claim"
-	UnreadIntent  = "intent"
-	UnreadUsage   = "usage" // of a pool
-	UnreadCommand = "command"
-	UnreadTurn    = "turn"   // of a pool
-	UnreadStop    = "stop"   // it counts as one
-	UnreadRecord  = "record" // what is found out or counted anew: a class's record, a mark, the allowance, notes, the collector's casebook
+	UnreadClaim         = "claim"
+	UnreadIntent        = "intent"
+	UnreadUsage         = "usage" // of a pool
+	UnreadCommand       = "command"
+	UnreadBudgetVersion = "turn"   // of a pool
+	UnreadStop          = "stop"   // it counts as one
+	UnreadRecord        = "record" // what is found out or counted anew: a class's record, a mark, the allowance, notes, the collector's casebook
 )
 
 // Unread is an item of the ledger that is there and cannot be read. It stops nothing but what depends on what it says.
@@ -103,7 +103,7 @@ func (u *Unread) Means() string {
 		return fmt.Sprintf("nothing is launched for nodepool %s, whose limits are judged by it", u.Name)
 	case UnreadCommand:
 		return "its nodes stay as they are, and nothing else is given back by choice"
-	case UnreadTurn:
+	case UnreadBudgetVersion:
 		return fmt.Sprintf("nothing of nodepool %s is given back by choice", u.Name)
 	case UnreadStop:
 		return "it counts as a stop"

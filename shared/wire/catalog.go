@@ -19,7 +19,7 @@ const (
 	maxCatalogDecodedBytes  = 128 << 20 // its head in memory, by weight
 	maxCatalogTypes         = 10_000
 	maxCatalogZones         = 100
-	maxCatalogOffers        = 1_000 // of one type
+	maxCatalogOfferings     = 1_000 // of one type
 )
 
 var catalogForm = headForm(reflect.TypeFor[catalogHead](), map[string]int{"types": maxCatalogTypes, "zones": maxCatalogZones}, MaxObjects)
@@ -37,7 +37,7 @@ const (
 
 // catalogHead is the catalogue without its offers.
 type catalogHead struct {
-	model.MachineCatalog
+	model.InstanceCatalog
 	Zones []catalogZone `json:"zones"` // in the order of first use
 }
 
@@ -49,18 +49,18 @@ type catalogZone struct {
 // EncodeCatalog returns a machine catalogue. Same catalogue, same bytes. Invalid where types are not sorted by name, an
 // offer is of reserved capacity (which belongs to classes, not to the region) or costs less than nothing, or a limit is
 // passed.
-func EncodeCatalog(catalog *model.MachineCatalog) ([]byte, error) {
+func EncodeCatalog(catalog *model.InstanceCatalog) ([]byte, error) {
 	if err := validateCatalog(catalog); err != nil {
 		return nil, err
 	}
-	head := catalogHead{MachineCatalog: *catalog}
-	head.Types = make([]model.MachineType, len(catalog.Types))
+	head := catalogHead{InstanceCatalog: *catalog}
+	head.Types = make([]model.InstanceTypeInfo, len(catalog.Types))
 	number := map[catalogZone]uint64{}
-	var offers []byte
+	var offerings []byte
 	for i, m := range catalog.Types {
-		offers = binary.AppendUvarint(offers, uint64(len(m.Offers)))
+		offerings = binary.AppendUvarint(offerings, uint64(len(m.Offerings)))
 		var before [2]model.MicroUSD
-		for _, o := range m.Offers {
+		for _, o := range m.Offerings {
 			zone := catalogZone{o.Zone, o.ZoneID}
 			if _, known := number[zone]; !known {
 				number[zone] = uint64(len(head.Zones))
@@ -71,11 +71,11 @@ func EncodeCatalog(catalog *model.MachineCatalog) ([]byte, error) {
 			if !o.Available {
 				flags |= wayUnavailable
 			}
-			offers = binary.AppendUvarint(append(offers, flags), number[zone])
-			offers = binary.AppendVarint(offers, int64(o.Price-before[way]))
+			offerings = binary.AppendUvarint(append(offerings, flags), number[zone])
+			offerings = binary.AppendVarint(offerings, int64(o.Price-before[way]))
 			before[way] = o.Price
 		}
-		m.Offers = nil
+		m.Offerings = nil
 		head.Types[i] = m
 	}
 	if len(head.Zones) > maxCatalogZones {
@@ -87,7 +87,7 @@ func EncodeCatalog(catalog *model.MachineCatalog) ([]byte, error) {
 	}
 	plain := append([]byte(catalogMagic), CatalogVersion)
 	plain = append(binary.AppendUvarint(plain, uint64(len(text))), text...)
-	plain = append(plain, offers...)
+	plain = append(plain, offerings...)
 	if len(plain) > maxCatalogExpandedBytes {
 		return nil, fault.New(fault.Invalid, "TooLarge", "the catalogue has %d bytes, at most %d are read", len(plain), maxCatalogExpandedBytes)
 	}
@@ -102,7 +102,7 @@ func wayOf(capacityType string) byte {
 }
 
 // DecodeCatalog reads what EncodeCatalog wrote. Invalid for anything else.
-func DecodeCatalog(data []byte) (*model.MachineCatalog, error) {
+func DecodeCatalog(data []byte) (*model.InstanceCatalog, error) {
 	plain, err := decompress("the catalogue", data, MaxCatalogBytes, maxCatalogExpandedBytes)
 	if err != nil {
 		return nil, err
@@ -127,31 +127,31 @@ func DecodeCatalog(data []byte) (*model.MachineCatalog, error) {
 		return nil, fault.Wrap(fault.Invalid, "Malformed", err, "decode catalogue")
 	}
 	for i := range head.Types {
-		head.Types[i].Offers = r.offers(head.Zones)
+		head.Types[i].Offerings = r.offerings(head.Zones)
 	}
 	if r.failed || len(r.rest) > 0 || len(head.Zones) > maxCatalogZones {
 		return nil, fault.New(fault.Invalid, "Malformed", "offers of the catalogue are damaged")
 	}
-	if err := validateCatalog(&head.MachineCatalog); err != nil {
+	if err := validateCatalog(&head.InstanceCatalog); err != nil {
 		return nil, err
 	}
-	return &head.MachineCatalog, nil
+	return &head.InstanceCatalog, nil
 }
 
-// offerBytes is the least an offer takes: way, zone, price.
-const offerBytes = 3
+// offeringBytes is the least an offer takes: way, zone, price.
+const offeringBytes = 3
 
-func (r *reader) offers(zones []catalogZone) []model.Offer {
+func (r *reader) offerings(zones []catalogZone) []model.Offering {
 	count := r.length()
-	if count == 0 || count > len(r.rest)/offerBytes || count > maxCatalogOffers {
+	if count == 0 || count > len(r.rest)/offeringBytes || count > maxCatalogOfferings {
 		if count != 0 {
 			r.fail()
 		}
 		return nil
 	}
-	offers := make([]model.Offer, count)
+	offerings := make([]model.Offering, count)
 	var before [2]model.MicroUSD
-	for i := range offers {
+	for i := range offerings {
 		flags := r.take(1)
 		zone := r.uvarint()
 		price := r.varint()
@@ -161,17 +161,17 @@ func (r *reader) offers(zones []catalogZone) []model.Offer {
 		}
 		way := flags[0] & waySpot
 		before[way] += model.MicroUSD(price)
-		offers[i] = model.Offer{
+		offerings[i] = model.Offering{
 			Zone: zones[zone].Name, ZoneID: zones[zone].ID, CapacityType: model.OnDemand, Price: before[way], Available: flags[0]&wayUnavailable == 0,
 		}
 		if way == waySpot {
-			offers[i].CapacityType = model.Spot
+			offerings[i].CapacityType = model.Spot
 		}
 	}
-	return offers
+	return offerings
 }
 
-func validateCatalog(catalog *model.MachineCatalog) error {
+func validateCatalog(catalog *model.InstanceCatalog) error {
 	if len(catalog.Types) > maxCatalogTypes {
 		return fault.New(fault.Invalid, "TooLarge", "the catalogue has %d types, at most %d are read", len(catalog.Types), maxCatalogTypes)
 	}
@@ -180,10 +180,10 @@ func validateCatalog(catalog *model.MachineCatalog) error {
 		if m.Name == "" || i > 0 && catalog.Types[i-1].Name >= m.Name {
 			return fault.New(fault.Invalid, "Malformed", "types[%d] %q of the catalogue is not sorted by name, or has none", i, m.Name)
 		}
-		if len(m.Offers) > maxCatalogOffers {
-			return fault.New(fault.Invalid, "TooLarge", "type %s of the catalogue has %d offers, at most %d are read", m.Name, len(m.Offers), maxCatalogOffers)
+		if len(m.Offerings) > maxCatalogOfferings {
+			return fault.New(fault.Invalid, "TooLarge", "type %s of the catalogue has %d offers, at most %d are read", m.Name, len(m.Offerings), maxCatalogOfferings)
 		}
-		for _, o := range m.Offers {
+		for _, o := range m.Offerings {
 			if o.CapacityType != model.OnDemand && o.CapacityType != model.Spot || o.ReservationID != "" {
 				return fault.New(fault.Invalid, "Malformed", "type %s of the catalogue has an offer of capacity type %q; only on-demand and spot ones are the region's", m.Name, o.CapacityType)
 			}

@@ -17,17 +17,17 @@ import (
 )
 
 // drawCatalog makes a catalogue that uses every field of a type.
-func drawCatalog(t *rapid.T) *model.MachineCatalog {
-	c := &model.MachineCatalog{
+func drawCatalog(t *rapid.T) *model.InstanceCatalog {
+	c := &model.InstanceCatalog{
 		ReadUnix: rapid.Int64().Draw(t, "read"), PriceUnix: rapid.Int64().Draw(t, "price"), SpotUnix: rapid.Int64().Draw(t, "spot"),
 		TriedUnix: rapid.Int64().Draw(t, "tried"), Version: rapid.String().Draw(t, "version"),
 	}
 	for i := range rapid.IntRange(0, 5).Draw(t, "types") {
-		m := drawAny[model.MachineType](t, "type")
-		m.Name, m.Offers = fmt.Sprintf("t%03d", i), nil
+		m := drawAny[model.InstanceTypeInfo](t, "type")
+		m.Name, m.Offerings = fmt.Sprintf("t%03d", i), nil
 		for range rapid.IntRange(0, 6).Draw(t, "offers") {
 			n := rapid.IntRange(0, 3).Draw(t, "zone")
-			m.Offers = append(m.Offers, model.Offer{
+			m.Offerings = append(m.Offerings, model.Offering{
 				Zone: fmt.Sprintf("z%d", n), ZoneID: fmt.Sprintf("id%d", n), CapacityType: rapid.SampledFrom([]string{model.OnDemand, model.Spot}).Draw(t, "way"),
 				Price: model.MicroUSD(rapid.Int64Range(0, 1e12).Draw(t, "micro")), Available: rapid.Bool().Draw(t, "available"),
 			})
@@ -62,19 +62,19 @@ func TestCatalogSurvivesARoundTrip(t *testing.T) {
 }
 
 func TestCatalogRefusesWhatTheReaderWould(t *testing.T) {
-	offers := func(o model.Offer) []model.MachineType {
-		return []model.MachineType{{Name: "a", Offers: []model.Offer{o}}}
+	offerings := func(o model.Offering) []model.InstanceTypeInfo {
+		return []model.InstanceTypeInfo{{Name: "a", Offerings: []model.Offering{o}}}
 	}
-	var zones []model.Offer
+	var zones []model.Offering
 	for i := range 101 {
-		zones = append(zones, model.Offer{Zone: fmt.Sprint(i), CapacityType: model.Spot})
+		zones = append(zones, model.Offering{Zone: fmt.Sprint(i), CapacityType: model.Spot})
 	}
-	for name, types := range map[string][]model.MachineType{
+	for name, types := range map[string][]model.InstanceTypeInfo{
 		"not sorted": {{Name: "b"}, {Name: "a"}}, "twice": {{Name: "a"}, {Name: "a"}}, "no name": {{}},
-		"reserved": offers(model.Offer{CapacityType: model.Reserved}), "of a reservation": offers(model.Offer{CapacityType: model.OnDemand, ReservationID: "cr-1"}),
-		"below nothing": offers(model.Offer{CapacityType: model.Spot, Price: -1}), "too many types": make([]model.MachineType, 10_001), "too many zones": {{Name: "a", Offers: zones}},
+		"reserved": offerings(model.Offering{CapacityType: model.Reserved}), "of a reservation": offerings(model.Offering{CapacityType: model.OnDemand, ReservationID: "cr-1"}),
+		"below nothing": offerings(model.Offering{CapacityType: model.Spot, Price: -1}), "too many types": make([]model.InstanceTypeInfo, 10_001), "too many zones": {{Name: "a", Offerings: zones}},
 	} {
-		if _, err := EncodeCatalog(&model.MachineCatalog{Types: types}); !fault.Is(err, fault.Invalid) {
+		if _, err := EncodeCatalog(&model.InstanceCatalog{Types: types}); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -121,12 +121,12 @@ func FuzzDecodeCatalog(f *testing.F) {
 }
 
 // region is a catalogue of as many types, each sold in as many zones both ways.
-func region(types, zones int) *model.MachineCatalog {
+func region(types, zones int) *model.InstanceCatalog {
 	chance := rand.New(rand.NewPCG(1, 2)) // prices that are not alike, as a market's are
-	c := &model.MachineCatalog{ReadUnix: 1772366400, PriceUnix: 1772366400, SpotUnix: 1772366400, Version: "0123456789abcdef"}
+	c := &model.InstanceCatalog{ReadUnix: 1772366400, PriceUnix: 1772366400, SpotUnix: 1772366400, Version: "0123456789abcdef"}
 	for i := range types {
 		size := int64(1) << (i % 7)
-		m := model.MachineType{
+		m := model.InstanceTypeInfo{
 			Name: fmt.Sprintf("m%03d.%dxlarge", i, size), Arch: "amd64", VCPUs: 4 * size, MemoryMiB: 16384 * size, Hypervisor: "nitro", CPUManufacturer: "intel", ClockSpeedGHz: 3.5,
 			Interfaces: 4 + size%4, IPv4PerInterface: 15, NetworkMbps: 1562 * size, EBSMbps: 10000, EncryptedTransit: true, NitroEnclaves: true, BranchInterfaces: 18,
 			UsageClasses: []string{model.OnDemand, model.Spot}, ENA: true, Strategies: []string{"cluster", "partition", "spread"},
@@ -137,8 +137,8 @@ func region(types, zones int) *model.MachineCatalog {
 		for z := range zones {
 			zone, id, price := fmt.Sprintf("us-east-1%c", 'a'+z), fmt.Sprintf("use1-az%d", z+1), model.MicroUSD(201_600*size)
 			spot := price*25/100 + model.MicroUSD(chance.Int64N(int64(price/2)/100))*100
-			m.Offers = append(m.Offers, model.Offer{Zone: zone, ZoneID: id, CapacityType: model.OnDemand, Price: price, Available: true},
-				model.Offer{Zone: zone, ZoneID: id, CapacityType: model.Spot, Price: spot, Available: true})
+			m.Offerings = append(m.Offerings, model.Offering{Zone: zone, ZoneID: id, CapacityType: model.OnDemand, Price: price, Available: true},
+				model.Offering{Zone: zone, ZoneID: id, CapacityType: model.Spot, Price: spot, Available: true})
 		}
 		c.Types = append(c.Types, m)
 	}
@@ -169,14 +169,14 @@ func BenchmarkEncodeCatalog(b *testing.B) {
 	}
 }
 
-// TestW7ACatalogueIsBounded: too many types, zones, offers of a type or bytes in memory are refused by name and bound.
-func TestW7ACatalogueIsBounded(t *testing.T) {
-	plain := func(head string, offers ...byte) []byte {
+// TestW7ACatalogIsBounded: too many types, zones, offers of a type or bytes in memory are refused by name and bound.
+func TestW7ACatalogIsBounded(t *testing.T) {
+	plain := func(head string, offerings ...byte) []byte {
 		out := binary.AppendUvarint(append([]byte(catalogMagic), CatalogVersion), uint64(len(head)))
-		return compress(t, append(append(out, head...), offers...))
+		return compress(t, append(append(out, head...), offerings...))
 	}
-	many := binary.AppendUvarint(nil, maxCatalogOffers+1)
-	for range maxCatalogOffers + 1 {
+	many := binary.AppendUvarint(nil, maxCatalogOfferings+1)
+	for range maxCatalogOfferings + 1 {
 		many = append(many, 0, 0, 0)
 	}
 	for name, c := range map[string]struct {

@@ -32,47 +32,47 @@ const (
 var listBounds = map[string]int{"shapes": MaxShapes, "nodes": MaxNodes, "csiNodes": MaxNodes, "gone.pods": MaxPods}
 
 var (
-	baseForm    = headForm(reflect.TypeFor[model.Snapshot](), listBounds, MaxObjects)
-	segmentForm = headForm(reflect.TypeFor[Delta](), listBounds, MaxObjects)
+	snapshotForm = headForm(reflect.TypeFor[model.Snapshot](), listBounds, MaxObjects)
+	deltaForm    = headForm(reflect.TypeFor[Delta](), listBounds, MaxObjects)
 )
 
 // An unpacked object is: magic, version (1 byte), kind (1 byte), length of the JSON head (uvarint), head, pod columns.
 const (
-	magic       = "JNR\x00"
-	kindBase    = 'B'
-	kindSegment = 'S'
+	magic        = "JNR\x00"
+	kindSnapshot = 'B'
+	kindDelta    = 'S'
 )
 
-// EncodeBase returns the whole snapshot. Same snapshot, same bytes. Invalid where its lists are not sorted, a pod refers
+// EncodeSnapshot returns the whole snapshot. Same snapshot, same bytes. Invalid where its lists are not sorted, a pod refers
 // to no shape, or a limit is passed.
-func EncodeBase(s *model.Snapshot) ([]byte, error) {
+func EncodeSnapshot(s *model.Snapshot) ([]byte, error) {
 	if err := validateSnapshot(s); err != nil {
 		return nil, err
 	}
 	head := *s
 	head.Pods = nil
-	return pack(kindBase, s.Cluster, baseForm, &head, s.Pods)
+	return pack(kindSnapshot, s.Cluster, snapshotForm, &head, s.Pods)
 }
 
-// DecodeBase reads what EncodeBase wrote. Invalid for anything else.
-func DecodeBase(data []byte) (*model.Snapshot, error) {
-	s, _, err := DecodeBaseWithin("snapshot", data, MaxDecodedBytes)
+// DecodeSnapshot reads what EncodeSnapshot wrote. Invalid for anything else.
+func DecodeSnapshot(data []byte) (*model.Snapshot, error) {
+	s, _, err := DecodeSnapshotWithin("snapshot", data, MaxDecodedBytes)
 	return s, err
 }
 
-// DecodeBaseWithin is DecodeBase for a program that has room for so many bytes; what takes more is refused before it is made. It also
+// DecodeSnapshotWithin is DecodeSnapshot for a program that has room for so many bytes; what takes more is refused before it is made. It also
 // returns how many bytes the snapshot takes. Errors call it by the name given, such as the key it was read from.
-func DecodeBaseWithin(name string, data []byte, room int64) (*model.Snapshot, int64, error) {
+func DecodeSnapshotWithin(name string, data []byte, budget int64) (*model.Snapshot, int64, error) {
 	plain, err := expand(name, data)
 	if err != nil {
 		return nil, 0, err
 	}
-	return parseBase(name, plain, room)
+	return parseSnapshot(name, plain, budget)
 }
 
-func parseBase(name string, plain []byte, room int64) (*model.Snapshot, int64, error) {
+func parseSnapshot(name string, plain []byte, budget int64) (*model.Snapshot, int64, error) {
 	var s model.Snapshot
-	pods, weight, err := parse(kindBase, name, plain, room, baseForm, &s)
+	pods, weight, err := parse(kindSnapshot, name, plain, budget, snapshotForm, &s)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -83,32 +83,32 @@ func parseBase(name string, plain []byte, room int64) (*model.Snapshot, int64, e
 	return &s, weight, nil
 }
 
-// EncodeSegment returns the delta. Same delta, same bytes. Invalid as for EncodeBase.
-func EncodeSegment(d *Delta) ([]byte, error) {
+// EncodeDelta returns the delta. Same delta, same bytes. Invalid as for EncodeSnapshot.
+func EncodeDelta(d *Delta) ([]byte, error) {
 	if err := validateDelta(d); err != nil {
 		return nil, err
 	}
-	return pack(kindSegment, d.Cluster, segmentForm, d, d.Pods)
+	return pack(kindDelta, d.Cluster, deltaForm, d, d.Pods)
 }
 
-// DecodeSegment reads what EncodeSegment wrote. Invalid for anything else.
-func DecodeSegment(data []byte) (*Delta, error) {
-	d, _, err := DecodeSegmentWithin("segment", data, MaxDecodedBytes)
+// DecodeDelta reads what EncodeDelta wrote. Invalid for anything else.
+func DecodeDelta(data []byte) (*Delta, error) {
+	d, _, err := DecodeDeltaWithin("segment", data, MaxDecodedBytes)
 	return d, err
 }
 
-// DecodeSegmentWithin is for DecodeSegment what DecodeBaseWithin is for DecodeBase.
-func DecodeSegmentWithin(name string, data []byte, room int64) (*Delta, int64, error) {
+// DecodeDeltaWithin is for DecodeDelta what DecodeSnapshotWithin is for DecodeSnapshot.
+func DecodeDeltaWithin(name string, data []byte, budget int64) (*Delta, int64, error) {
 	plain, err := expand(name, data)
 	if err != nil {
 		return nil, 0, err
 	}
-	return parseSegment(name, plain, room)
+	return parseDelta(name, plain, budget)
 }
 
-func parseSegment(name string, plain []byte, room int64) (*Delta, int64, error) {
+func parseDelta(name string, plain []byte, budget int64) (*Delta, int64, error) {
 	var d Delta
-	pods, weight, err := parse(kindSegment, name, plain, room, segmentForm, &d)
+	pods, weight, err := parse(kindDelta, name, plain, budget, deltaForm, &d)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -172,8 +172,8 @@ func decompress(what string, data []byte, limit, expanded int) ([]byte, error) {
 		return nil, fault.Wrap(fault.Invalid, "Malformed", err, "decompress %s", what)
 	}
 	// The last four bytes say how many they were before, and save growing where they say so truly.
-	told := int64(binary.LittleEndian.Uint32(data[len(data)-4:]))
-	plain := bytes.NewBuffer(make([]byte, 0, min(told, int64(expanded), maxDeflate*int64(len(data)))+bytes.MinRead))
+	reported := int64(binary.LittleEndian.Uint32(data[len(data)-4:]))
+	plain := bytes.NewBuffer(make([]byte, 0, min(reported, int64(expanded), maxDeflate*int64(len(data)))+bytes.MinRead))
 	if _, err = plain.ReadFrom(io.LimitReader(zip, int64(expanded)+1)); err != nil {
 		return nil, fault.Wrap(fault.Invalid, "Malformed", err, "decompress %s", what)
 	}
@@ -186,7 +186,7 @@ func decompress(what string, data []byte, limit, expanded int) ([]byte, error) {
 // maxDeflate is how many bytes one packed byte can stand for. Source: zlib, "Technical Details", maximum compression factor.
 const maxDeflate = 1032
 
-func parse(kind byte, name string, plain []byte, room int64, form *form, head any) ([]model.Pod, int64, error) {
+func parse(kind byte, name string, plain []byte, budget int64, form *form, head any) ([]model.Pod, int64, error) {
 	r := &reader{rest: plain}
 	if string(r.take(len(magic))) != magic {
 		return nil, 0, fault.New(fault.Invalid, "Malformed", "%s is not a snapshot", name)
@@ -205,20 +205,20 @@ func parse(kind byte, name string, plain []byte, room int64, form *form, head an
 	if r.failed {
 		return nil, 0, fault.New(fault.Invalid, "Malformed", "%s ends early", name)
 	}
-	weight, err := weigh(name, text, form, room)
+	weight, err := weigh(name, text, form, budget)
 	if err != nil {
 		return nil, 0, err
 	}
 	if err := json.Unmarshal(text, head); err != nil {
 		return nil, 0, fault.Wrap(fault.Invalid, "Malformed", err, "decode %s", name)
 	}
-	r.room = room - weight
+	r.budget = budget - weight
 	pods := r.pods()
 	if r.heavy {
-		return nil, 0, tooHeavy(name, room)
+		return nil, 0, tooHeavy(name, budget)
 	}
 	if r.failed || len(r.rest) > 0 {
 		return nil, 0, fault.New(fault.Invalid, "Malformed", "pods of %s are damaged", name)
 	}
-	return pods, room - r.room, nil
+	return pods, budget - r.budget, nil
 }

@@ -4,16 +4,16 @@
 //
 // It decides the encodings, their versions and their size limits, and refuses with fault.Invalid what does not keep to
 // them; no input makes a decoder panic or take memory beyond its limits. It leaves to others who sends what when
-// (flow/forward, flow/catalog), where bytes are kept (adapter/s3snapshot, adapter/s3catalog, adapter/sqsqueue), and what the nouns mean (package model).
+// (flow/publish, flow/catalog), where bytes are kept (adapter/s3snapshot, adapter/s3catalog, adapter/sqsqueue), and what the nouns mean (package model).
 //
 // A hint is JSON. A base is the whole cluster, a segment the objects changed since the sequence number before it; both
 // are gzip over a JSON head and, because pods are many and alike, binary columns of pods that refer to a dictionary of
 // shapes:
 //
-//	base, err := wire.EncodeBase(snapshot)                // seq 7
-//	segment, err := wire.EncodeSegment(delta)             // seq 8
-//	before, err := wire.DecodeBase(base)
-//	change, err := wire.DecodeSegment(segment)
+//	base, err := wire.EncodeSnapshot(snapshot)                // seq 7
+//	segment, err := wire.EncodeDelta(delta)             // seq 8
+//	before, err := wire.DecodeSnapshot(base)
+//	change, err := wire.DecodeDelta(segment)
 //	after, err := wire.Apply(before, change)              // seq 8; before is as it was
 //
 // A catalogue is the same way a JSON head with the facts of each type and binary columns of offers, which are many and alike.

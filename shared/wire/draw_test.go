@@ -57,11 +57,11 @@ func named[T any](t *rapid.T, object T) T {
 func TestEveryFieldOfTheModelSurvivesARoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawWhole(t)
-		data, err := EncodeBase(want)
+		data, err := EncodeSnapshot(want)
 		if err != nil {
 			t.Fatalf("encode: %v", err)
 		}
-		got, err := DecodeBase(data)
+		got, err := DecodeSnapshot(data)
 		if err != nil {
 			t.Fatalf("decode: %v", err)
 		}
@@ -72,10 +72,10 @@ func TestEveryFieldOfTheModelSurvivesARoundTrip(t *testing.T) {
 			Nodes: want.Nodes, Pools: want.Pools, Classes: want.Classes, Claims: want.Claims, DaemonSets: want.DaemonSets,
 			Namespaces: want.Namespaces, Budgets: want.Budgets, Volumes: want.Volumes, Storage: want.Storage, CSINodes: want.CSINodes,
 			Buffers: want.Buffers}
-		if data, err = EncodeSegment(d); err != nil {
+		if data, err = EncodeDelta(d); err != nil {
 			t.Fatalf("encode segment: %v", err)
 		}
-		read, err := DecodeSegment(data)
+		read, err := DecodeDelta(data)
 		if err != nil {
 			t.Fatalf("decode segment: %v", err)
 		}

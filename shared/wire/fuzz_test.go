@@ -42,24 +42,24 @@ func invalid(t *testing.T, err error) {
 
 // FuzzDecodePacked tries what is stored, gzip and all.
 func FuzzDecodePacked(f *testing.F) {
-	base, err := EncodeBase(workload(3))
+	base, err := EncodeSnapshot(workload(3))
 	if err != nil {
 		f.Fatal(err)
 	}
-	segment, err := EncodeSegment(&Delta{Cluster: "prod", Seq: 1})
+	delta, err := EncodeDelta(&Delta{Cluster: "prod", Seq: 1})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(base)
-	f.Add(segment)
+	f.Add(delta)
 	f.Add(base[:len(base)/2])
 	f.Fuzz(func(t *testing.T, data []byte) {
 		// A gzip of this size may stand for a thousand times as much, which is allowed to be unpacked.
 		bounds.Check(t, 4*MaxExpandedBytes/bounds.BytesPerByte, func() {
-			if _, err := DecodeBase(data); err != nil {
+			if _, err := DecodeSnapshot(data); err != nil {
 				invalid(t, err)
 			}
-			if _, err := DecodeSegment(data); err != nil {
+			if _, err := DecodeDelta(data); err != nil {
 				invalid(t, err)
 			}
 		})
@@ -69,7 +69,7 @@ func FuzzDecodePacked(f *testing.F) {
 // FuzzDecodeBase starts from what is unpacked, so that the fuzzer reaches the columns.
 func FuzzDecodeBase(f *testing.F) {
 	for _, pods := range []int{0, 3} {
-		data, err := EncodeBase(workload(pods))
+		data, err := EncodeSnapshot(workload(pods))
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -77,16 +77,16 @@ func FuzzDecodeBase(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, plain []byte) {
 		bounds.Check(t, len(plain), func() {
-			s, _, err := parseBase("snapshot", plain, MaxDecodedBytes)
+			s, _, err := parseSnapshot("snapshot", plain, MaxDecodedBytes)
 			if err != nil {
 				invalid(t, err)
 				return
 			}
-			again, err := EncodeBase(s)
+			again, err := EncodeSnapshot(s)
 			if err != nil {
 				t.Fatalf("what was decoded cannot be encoded: %v", err)
 			}
-			read, err := DecodeBase(again)
+			read, err := DecodeSnapshot(again)
 			if err != nil || text(read) != text(s) {
 				t.Fatalf("%v: read again it is\n%s\nand was\n%s", err, text(read), text(s))
 			}
@@ -97,26 +97,26 @@ func FuzzDecodeBase(f *testing.F) {
 // FuzzApply tries a snapshot and a segment that may or may not follow it.
 func FuzzApply(f *testing.F) {
 	s := workload(3)
-	base, err := EncodeBase(s)
+	base, err := EncodeSnapshot(s)
 	if err != nil {
 		f.Fatal(err)
 	}
 	next := &Delta{Cluster: s.Cluster, Epoch: s.Epoch, Seq: s.Seq + 1, FirstShape: len(s.Shapes), Shapes: s.Shapes, Pods: s.Pods[:1],
 		Gone: Gone{Pods: []string{s.Pods[2].Key()}, Nodes: []string{"a"}}}
 	next.Pods[0].Shape = len(s.Shapes)
-	segment, err := EncodeSegment(next)
+	delta, err := EncodeDelta(next)
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(unpacked(f, base), unpacked(f, segment))
-	f.Fuzz(func(t *testing.T, plainBase, plainSegment []byte) {
-		bounds.Check(t, len(plainBase)+len(plainSegment), func() {
-			d, _, err := parseSegment("segment", plainSegment, MaxDecodedBytes)
+	f.Add(unpacked(f, base), unpacked(f, delta))
+	f.Fuzz(func(t *testing.T, plainBase, plainDelta []byte) {
+		bounds.Check(t, len(plainBase)+len(plainDelta), func() {
+			d, _, err := parseDelta("segment", plainDelta, MaxDecodedBytes)
 			if err != nil {
 				invalid(t, err)
 				return
 			}
-			start, _, err := parseBase("snapshot", plainBase, MaxDecodedBytes)
+			start, _, err := parseSnapshot("snapshot", plainBase, MaxDecodedBytes)
 			if err != nil {
 				start = &model.Snapshot{}
 			}
@@ -134,15 +134,15 @@ func FuzzApply(f *testing.F) {
 			if validateSnapshot(start) != nil {
 				return
 			}
-			before, _ := EncodeBase(start)
+			before, _ := EncodeSnapshot(start)
 			got, err := Apply(start, d)
 			if err != nil {
 				t.Fatalf("a valid segment does not apply: %v", err)
 			}
-			if _, err := EncodeBase(got); err != nil {
+			if _, err := EncodeSnapshot(got); err != nil {
 				t.Fatalf("the result is no snapshot: %v", err)
 			}
-			if after, _ := EncodeBase(start); !bytes.Equal(before, after) {
+			if after, _ := EncodeSnapshot(start); !bytes.Equal(before, after) {
 				t.Fatal("what the segment was applied to changed")
 			}
 		})

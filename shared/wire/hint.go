@@ -38,11 +38,11 @@ const (
 	ReasonNode      HintReason = "node"      // a node joined, or a node that is not initialised changed
 	ReasonConfig    HintReason = "config"    // a NodePool or EC2NodeClass was made, changed or deleted, or somebody made a NodeClaim by hand
 	ReasonHeadroom  HintReason = "headroom"  // a CapacityBuffer changed, or pods came to where there may be its room
-	ReasonSweep     HintReason = "sweep"     // the full pass of each minute
+	ReasonResync    HintReason = "sweep"     // the full pass of each minute
 	ReasonHeartbeat HintReason = "heartbeat" // nothing but time has passed
 	ReasonEnd       HintReason = "end"       // somebody deleted a Node or NodeClaim of ours
 	ReasonDrain     HintReason = "drain"     // a claim is to end: its node is to be emptied, and its pods need a place elsewhere
-	ReasonJudge     HintReason = "judge"     // there may be nodes to give back, or a command that can go on
+	ReasonDisrupt   HintReason = "judge"     // there may be nodes to give back, or a command that can go on
 	ReasonReplace   HintReason = "replace"   // a command waits for its replacements to be launched
 )
 
@@ -127,7 +127,7 @@ func (h *Hint) validate() error {
 		return fault.New(fault.Invalid, "TooLarge", "hint lists %d pods, at most %d are read", len(h.Pods), MaxHintPods)
 	}
 	switch h.Reason {
-	case ReasonBatch, ReasonNode, ReasonConfig, ReasonHeadroom, ReasonSweep, ReasonHeartbeat, ReasonEnd, ReasonDrain, ReasonJudge, ReasonReplace:
+	case ReasonBatch, ReasonNode, ReasonConfig, ReasonHeadroom, ReasonResync, ReasonHeartbeat, ReasonEnd, ReasonDrain, ReasonDisrupt, ReasonReplace:
 	default:
 		return fault.New(fault.Invalid, "Malformed", "hint of cluster %s has the unknown reason %.40q", h.Cluster, h.Reason)
 	}

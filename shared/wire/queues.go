@@ -15,9 +15,9 @@ func PlanQueueURL(other, cluster string) string {
 	return other[:strings.LastIndexByte(other, '/')+1] + PlanQueue(cluster)
 }
 
-// TellGroup is the message group of a cluster's hints that its plan queue only passes on, so that they wait behind no planning run.
+// ForwardGroup is the message group of a cluster's hints that its plan queue only passes on, so that they wait behind no planning run.
 // Hints to plan by are in the group named like the cluster.
-func TellGroup(cluster string) string { return cluster + "/tell" }
+func ForwardGroup(cluster string) string { return cluster + "/tell" }
 
 // QueueName is the name of a queue, of its ARN or its URL.
 func QueueName(of string) string { return of[strings.LastIndexAny(of, ":/")+1:] }

@@ -19,14 +19,14 @@ type reader struct {
 	rest   []byte
 	failed bool
 	heavy  bool  // it failed for want of room
-	room   int64 // for pods, as they are charged; see Weight
+	budget int64 // for pods, as they are charged; see Weight
 }
 
 func (r *reader) fail() { r.failed, r.rest = true, nil }
 
 // charge takes something out of the room before it is made.
 func (r *reader) charge(bytes int) {
-	if r.room -= int64(bytes); r.room < 0 {
+	if r.budget -= int64(bytes); r.budget < 0 {
 		r.heavy = true
 		r.fail()
 	}

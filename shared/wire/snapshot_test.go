@@ -16,32 +16,32 @@ import (
 func TestBaseSurvivesARoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawSnapshot(t)
-		data, err := EncodeBase(want)
+		data, err := EncodeSnapshot(want)
 		if err != nil {
 			t.Fatalf("encode: %v", err)
 		}
-		got, err := DecodeBase(data)
+		got, err := DecodeSnapshot(data)
 		if err != nil {
 			t.Fatalf("decode: %v", err)
 		}
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("got %s\nwant %s", text(got), text(want))
 		}
-		again, err := EncodeBase(got)
+		again, err := EncodeSnapshot(got)
 		if err != nil || !bytes.Equal(again, data) {
 			t.Fatalf("the same snapshot has other bytes (%v)", err)
 		}
 	})
 }
 
-func TestSegmentSurvivesARoundTrip(t *testing.T) {
+func TestDeltaSurvivesARoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawDelta(t, drawSnapshot(t))
-		data, err := EncodeSegment(want)
+		data, err := EncodeDelta(want)
 		if err != nil {
 			t.Fatalf("encode: %v", err)
 		}
-		got, err := DecodeSegment(data)
+		got, err := DecodeDelta(data)
 		if err != nil {
 			t.Fatalf("decode: %v", err)
 		}
@@ -103,7 +103,7 @@ func TestApplyMeansTheLastWordPerKeyAndLeavesItsInputAlone(t *testing.T) {
 		if text(start) != before {
 			t.Fatalf("the input changed: %s\nwas %s", text(start), before)
 		}
-		if _, err := EncodeBase(got); err != nil {
+		if _, err := EncodeSnapshot(got); err != nil {
 			t.Fatalf("the result is no snapshot: %v", err)
 		}
 	})
@@ -169,7 +169,7 @@ func sign(n int) int { return min(1, max(-1, n)) }
 func TestPodTakesAtMostFiftyBytes(t *testing.T) {
 	s := workload(10_000)
 	s.Nodes = nil
-	data, err := EncodeBase(s)
+	data, err := EncodeSnapshot(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,11 +181,11 @@ func TestPodTakesAtMostFiftyBytes(t *testing.T) {
 }
 
 func TestDecodersRefuseWhatIsNotTheirs(t *testing.T) {
-	base, err := EncodeBase(workload(20))
+	base, err := EncodeSnapshot(workload(20))
 	if err != nil {
 		t.Fatal(err)
 	}
-	segment, err := EncodeSegment(&Delta{Cluster: "prod", Epoch: 1, Seq: 1})
+	delta, err := EncodeDelta(&Delta{Cluster: "prod", Epoch: 1, Seq: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,8 +197,8 @@ func TestDecodersRefuseWhatIsNotTheirs(t *testing.T) {
 		"nothing":              {nil, decodeBase},
 		"no gzip":              {[]byte("hello"), decodeBase},
 		"cut":                  {base[:len(base)/2], decodeBase},
-		"segment as base":      {segment, decodeBase},
-		"base as segment":      {base, decodeSegment},
+		"segment as base":      {delta, decodeBase},
+		"base as segment":      {base, decodeDelta},
 		"newer version":        {newer, decodeBase},
 		"bytes after the end":  {repack(t, base, func(p []byte) []byte { return append(p, 0) }), decodeBase},
 		"last byte missing":    {repack(t, base, func(p []byte) []byte { return p[:len(p)-1] }), decodeBase},
@@ -215,8 +215,8 @@ func TestDecodersRefuseWhatIsNotTheirs(t *testing.T) {
 	}
 }
 
-func decodeBase(data []byte) error    { _, err := DecodeBase(data); return err }
-func decodeSegment(data []byte) error { _, err := DecodeSegment(data); return err }
+func decodeBase(data []byte) error  { _, err := DecodeSnapshot(data); return err }
+func decodeDelta(data []byte) error { _, err := DecodeDelta(data); return err }
 
 func TestEncodersRefuseWhatADecoderWould(t *testing.T) {
 	pod := func(name string) model.Pod { return model.Pod{Namespace: "a", Name: name} }
@@ -234,7 +234,7 @@ func TestEncodersRefuseWhatADecoderWould(t *testing.T) {
 	}
 	for name, s := range cases {
 		t.Run(name, func(t *testing.T) {
-			if _, err := EncodeBase(s); !fault.Is(err, fault.Invalid) {
+			if _, err := EncodeSnapshot(s); !fault.Is(err, fault.Invalid) {
 				t.Fatalf("got %v, want Invalid", err)
 			}
 		})
@@ -242,13 +242,13 @@ func TestEncodersRefuseWhatADecoderWould(t *testing.T) {
 }
 
 func BenchmarkDecodeBase(b *testing.B) {
-	data, err := EncodeBase(workload(10_000))
+	data, err := EncodeSnapshot(workload(10_000))
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := DecodeBase(data); err != nil {
+		if _, err := DecodeSnapshot(data); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -258,7 +258,7 @@ func BenchmarkEncodeBase(b *testing.B) {
 	s := workload(10_000)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := EncodeBase(s); err != nil {
+		if _, err := EncodeSnapshot(s); err != nil {
 			b.Fatal(err)
 		}
 	}

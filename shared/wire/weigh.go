@@ -97,8 +97,8 @@ func FormOf(t reflect.Type) *Form { return &Form{formOf(t, map[reflect.Type]*for
 
 // Weigh returns what a text takes in memory, in bytes, once it is decoded into a value of the type. Invalid where that is more than room; the error
 // calls the text by the name. What is no JSON is left to the decoder.
-func (f *Form) Weigh(name string, text []byte, room int64) (int64, error) {
-	return weigh(name, text, f.of, room)
+func (f *Form) Weigh(name string, text []byte, budget int64) (int64, error) {
+	return weigh(name, text, f.of, budget)
 }
 
 // headForm is the form of a head. Each of its lists, and of those of its structs, has a bound: the one of its path, such as gone.pods,
@@ -136,32 +136,32 @@ type weigher struct {
 	text   []byte
 	at     int
 	left   int64
-	room   int64
+	budget int64
 	object string // what the text is of, for errors
 }
 
 // weigh returns the weight of a text that is decoded into a value of a form, Invalid where it is more than room or a list has too
 // many elements.
-func weigh(object string, text []byte, f *form, room int64) (int64, error) {
+func weigh(object string, text []byte, f *form, budget int64) (int64, error) {
 	if !utf8.Valid(text) { // each byte that belongs to no letter would become three
 		return 0, fault.New(fault.Invalid, "Malformed", "%s is not valid UTF-8", object)
 	}
-	w := &weigher{text: text, left: room, room: room, object: object}
+	w := &weigher{text: text, left: budget, budget: budget, object: object}
 	if err := w.value(f, ""); err != nil {
 		return 0, err
 	}
-	return room - w.left, nil
+	return budget - w.left, nil
 }
 
 func (w *weigher) charge(bytes int64) error {
 	if w.left -= bytes; w.left < 0 {
-		return tooHeavy(w.object, w.room)
+		return tooHeavy(w.object, w.budget)
 	}
 	return nil
 }
 
-func tooHeavy(object string, room int64) error {
-	return fault.New(fault.Invalid, "TooLarge", "%s takes more than the %d MiB of memory that this program has for one", object, room>>20)
+func tooHeavy(object string, budget int64) error {
+	return fault.New(fault.Invalid, "TooLarge", "%s takes more than the %d MiB of memory that this program has for one", object, budget>>20)
 }
 
 // next returns the next byte that is no white space, 0 at the end.

@@ -55,7 +55,7 @@ func TestW7EveryListOfASnapshotHasABound(t *testing.T) {
 		kind   byte
 		t      reflect.Type
 		decode func([]byte) error
-	}{{kindBase, reflect.TypeFor[model.Snapshot](), decodeBase}, {kindSegment, reflect.TypeFor[Delta](), decodeSegment}} {
+	}{{kindSnapshot, reflect.TypeFor[model.Snapshot](), decodeBase}, {kindDelta, reflect.TypeFor[Delta](), decodeDelta}} {
 		n := 0
 		for _, field := range reflect.VisibleFields(of.t) {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -82,7 +82,7 @@ func TestW7EveryListOfASnapshotHasABound(t *testing.T) {
 		if name == "pods" {
 			most = MaxPods
 		}
-		check(kindSegment, "gone."+name, most, decodeSegment)
+		check(kindDelta, "gone."+name, most, decodeDelta)
 	}
 }
 
@@ -92,11 +92,11 @@ func TestW7TheWriterRefusesWhatTheReaderWould(t *testing.T) {
 	for i := range MaxNodes + 1 {
 		s.Nodes = append(s.Nodes, model.Node{Name: fmt.Sprintf("%07d", i)})
 	}
-	if _, err := EncodeBase(s); fault.CodeOf(err) != "TooLarge" || !strings.Contains(err.Error(), "cluster prod has 20001 nodes, at most 20000") {
+	if _, err := EncodeSnapshot(s); fault.CodeOf(err) != "TooLarge" || !strings.Contains(err.Error(), "cluster prod has 20001 nodes, at most 20000") {
 		t.Errorf("a base of %d nodes: %v", len(s.Nodes), err)
 	}
 	s.Nodes = s.Nodes[:MaxNodes]
-	data, err := EncodeBase(s)
+	data, err := EncodeSnapshot(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,13 +107,13 @@ func TestW7TheWriterRefusesWhatTheReaderWould(t *testing.T) {
 	for i := range MaxObjects + 1 {
 		gone.Gone.Claims = append(gone.Gone.Claims, fmt.Sprintf("%07d", i))
 	}
-	if _, err := EncodeSegment(gone); fault.CodeOf(err) != "TooLarge" {
+	if _, err := EncodeDelta(gone); fault.CodeOf(err) != "TooLarge" {
 		t.Errorf("a segment without %d claims: %v", MaxObjects+1, err)
 	}
 }
 
-// TestW7SegmentsDoNotAddUpBeyondTheBounds: each is small, and what they make of the base is not.
-func TestW7SegmentsDoNotAddUpBeyondTheBounds(t *testing.T) {
+// TestW7DeltasDoNotAddUpBeyondTheBounds: each is small, and what they make of the base is not.
+func TestW7DeltasDoNotAddUpBeyondTheBounds(t *testing.T) {
 	s := &model.Snapshot{Cluster: "prod"}
 	var deltas []*Delta
 	for seq := range int64(3) {
@@ -134,7 +134,7 @@ func TestW7SegmentsDoNotAddUpBeyondTheBounds(t *testing.T) {
 // heavies are unpacked bases, each within every count and small when packed, that make as much as they can of a few bytes.
 func heavies() map[string][]byte {
 	shapes := func(inner string) []byte {
-		return plainOf(kindBase, `{"cluster":"c","shapes":[{`+inner+`}]}`, "")
+		return plainOf(kindSnapshot, `{"cluster":"c","shapes":[{`+inner+`}]}`, "")
 	}
 	const n = 1_000_000
 	pods := podsOf(20_000, 500)
@@ -143,8 +143,8 @@ func heavies() map[string][]byte {
 		"tolerations, name disguised": shapes(`"\u0074OLERATIONS":[` + numbered(n, `{}`) + `]`),
 		"labels of one shape":         shapes(`"labels":{` + numbered(n, `"%d":""`) + `}`),
 		"spreads of one shape":        shapes(`"spreads":[` + numbered(n, `{}`) + `],"spread":[` + numbered(n, `{}`) + `]`),
-		"volume claims of pods":       plainOf(kindBase, `{"cluster":"c","shapes":[{}]}`, pods),
-		"pools with templates":        plainOf(kindBase, `{"cluster":"c","pools":[`+numbered(MaxObjects, `{"name":"%d","template":{}}`)+`]}`, ""),
+		"volume claims of pods":       plainOf(kindSnapshot, `{"cluster":"c","shapes":[{}]}`, pods),
+		"pools with templates":        plainOf(kindSnapshot, `{"cluster":"c","pools":[`+numbered(MaxObjects, `{"name":"%d","template":{}}`)+`]}`, ""),
 	}
 }
 
@@ -164,19 +164,19 @@ func podsOf(n, claims int) string {
 
 // TestW7AHeavySnapshotIsRefusedBeforeItIsMade: what is refused has cost less than a tenth of the room.
 func TestW7AHeavySnapshotIsRefusedBeforeItIsMade(t *testing.T) {
-	const room = 24 << 20
+	const budget = 24 << 20
 	for name, plain := range heavies() {
 		t.Run(name, func(t *testing.T) {
 			if len(plain) > MaxExpandedBytes {
 				t.Fatalf("%d bytes would be refused anyway", len(plain))
 			}
 			made := allocated(func() {
-				_, _, err := parseBase("snap/c/base", plain, room)
+				_, _, err := parseSnapshot("snap/c/base", plain, budget)
 				if fault.CodeOf(err) != "TooLarge" || !strings.Contains(err.Error(), "snap/c/base takes more than the 24 MiB") {
 					t.Errorf("got %v", err)
 				}
 			})
-			if most := uint64(room + room/10); made > most {
+			if most := uint64(budget + budget/10); made > most {
 				t.Errorf("made %d bytes before it was refused, want at most %d", made, most)
 			}
 		})
@@ -186,7 +186,7 @@ func TestW7AHeavySnapshotIsRefusedBeforeItIsMade(t *testing.T) {
 // TestW7AWeightIsNoLessThanWhatIsMade compares the weight with what is live afterwards.
 func TestW7AWeightIsNoLessThanWhatIsMade(t *testing.T) {
 	all := heavies()
-	base, err := EncodeBase(workload(5_000))
+	base, err := EncodeSnapshot(workload(5_000))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestW7AWeightIsNoLessThanWhatIsMade(t *testing.T) {
 	for name, plain := range all {
 		t.Run(name, func(t *testing.T) {
 			before := live()
-			s, weight, err := parseBase("base", plain, 4<<30)
+			s, weight, err := parseSnapshot("base", plain, 4<<30)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -217,14 +217,14 @@ func TestW7AWeigherEndsOnAnyText(t *testing.T) {
 	whole := `{"cluster":"c","shapes":[{"labels":{"a":"b\"\\"},"tolerations":[{"key":"x"},{}]}],"nodes":[{"name":"n"}]}`
 	for i := range len(whole) {
 		for _, text := range []string{whole[:i], whole[i:], whole[:i] + "," + whole[i:], whole[:i] + "]" + whole[i:], whole[:i] + "\"" + whole[i:], whole[:i] + `\` + whole[i:]} {
-			bounds.Check(t, len(text), func() { _, _ = weigh("text", []byte(text), baseForm, 1<<20) })
+			bounds.Check(t, len(text), func() { _, _ = weigh("text", []byte(text), snapshotForm, 1<<20) })
 		}
 	}
 	var s model.Snapshot
 	if err := json.Unmarshal([]byte(whole), &s); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := weigh("text", []byte(`{"cluster":"`+"\xff"+`"}`), baseForm, 1<<20); fault.CodeOf(err) != "Malformed" {
+	if _, err := weigh("text", []byte(`{"cluster":"`+"\xff"+`"}`), snapshotForm, 1<<20); fault.CodeOf(err) != "Malformed" {
 		t.Errorf("bytes that are no letters: %v", err)
 	}
 }
@@ -245,7 +245,7 @@ func live() uint64 {
 }
 
 func BenchmarkWeigh(b *testing.B) {
-	data, err := EncodeBase(workload(10_000))
+	data, err := EncodeSnapshot(workload(10_000))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func BenchmarkWeigh(b *testing.B) {
 	r := &reader{rest: plain[len(magic)+2:]}
 	text := r.take(r.length())
 	for b.Loop() {
-		if _, err := weigh("base", text, baseForm, MaxDecodedBytes); err != nil {
+		if _, err := weigh("base", text, snapshotForm, MaxDecodedBytes); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -14,11 +14,11 @@ type Registry interface {
 	Clusters(ctx context.Context) ([]model.Registration, error)
 }
 
-// Glances tells at little cost whether a cluster needs a sweep.
-type Glances interface {
-	// Glance reads the watcher's pointer (nil = no watcher was ever here) and the judge's notes, consistently, and the ledger's
+// Peeks tells at little cost whether a cluster needs a sweep.
+type Peeks interface {
+	// Peek reads the watcher's pointer (nil = no watcher was ever here) and the judge's notes, consistently, and the ledger's
 	// own time.
-	Glance(ctx context.Context, cluster string) (pointer *model.Pointer, notes model.JudgeNotes, nowUnix int64, err error)
+	Peek(ctx context.Context, cluster string) (manifest *model.Manifest, notes model.DisruptNotes, nowUnix int64, err error)
 }
 
 // FanOut turns the tick of each minute into one hint per attached cluster, so that a slow or broken cluster delays no other. A
@@ -43,13 +43,13 @@ func FanOut(ctx context.Context, registry Registry, what string, rests func(mode
 }
 
 // Asleep returns what reports whether a cluster needs no sweep with this tick: it is paused, or it sleeps and gets one every
-// fifth minute only (model.JudgeNotes.SweepDue). One of which nothing can be read is swept; without glances, all are.
-func Asleep(ctx context.Context, glances Glances, tick string) func(model.Registration) bool {
+// fifth minute only (model.DisruptNotes.ResyncDue). One of which nothing can be read is swept; without glances, all are.
+func Asleep(ctx context.Context, peeks Peeks, tick string) func(model.Registration) bool {
 	return func(reg model.Registration) bool {
-		if reg.Paused || glances == nil {
+		if reg.Paused || peeks == nil {
 			return reg.Paused
 		}
-		pointer, notes, nowUnix, err := glances.Glance(ctx, reg.Cluster)
-		return err == nil && !notes.SweepDue(pointer, nowUnix, tick)
+		manifest, notes, nowUnix, err := peeks.Peek(ctx, reg.Cluster)
+		return err == nil && !notes.ResyncDue(manifest, nowUnix, tick)
 	}
 }

@@ -11,7 +11,7 @@ import (
 type Losses interface {
 	// Lost flags the pointer as one that names an object which is not there; the watcher then publishes the state whole. A pointer that has
 	// moved on, or is flagged already, is left alone, which is no error.
-	Lost(ctx context.Context, pointer model.Pointer) error
+	Lost(ctx context.Context, manifest model.Manifest) error
 }
 
 // EffectLost is the name of what SayLost does.
@@ -19,9 +19,9 @@ const EffectLost = "lost"
 
 // SayLost tells the watcher, once for a pointer as it was read, where failure says that an object is gone which the pointer names. Whatever
 // else cannot be read would be the same in the next snapshot. Nobody is told where losses is nil.
-func SayLost(ctx context.Context, losses Losses, effects Effects, pointer model.Pointer, failure error) error {
-	if losses == nil || pointer.Lost || !fault.Is(failure, fault.NotFound) {
+func SayLost(ctx context.Context, losses Losses, effects Effects, manifest model.Manifest, failure error) error {
+	if losses == nil || manifest.Lost || !fault.Is(failure, fault.NotFound) {
 		return nil
 	}
-	return Under(ctx, effects, EffectLost, func() error { return losses.Lost(ctx, pointer) })
+	return Under(ctx, effects, EffectLost, func() error { return losses.Lost(ctx, manifest) })
 }

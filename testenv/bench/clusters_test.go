@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/core/disruption"
 	"github.com/joiner-sh/joiner/testenv/bench/bound"
 	"github.com/joiner-sh/joiner/testenv/bench/converge"
 	"github.com/joiner-sh/joiner/testenv/bench/problem"
@@ -18,7 +18,7 @@ func TestGivingBackBreaksNoRuleAndEnds(t *testing.T) {
 			t.Run(spec.String(), func(t *testing.T) {
 				t.Parallel()
 				p := newProblem(t, spec)
-				r, err := converge.Run(p, reclaim.Plan, converge.Options{Decisions: 20})
+				r, err := converge.Run(p, disruption.Plan, converge.Options{Decisions: 20})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -57,11 +57,11 @@ func TestCommandsHoldOnceCommitted(t *testing.T) {
 		for _, family := range problem.Clusters {
 			spec := problem.Spec{Family: family, Nodes: 60, Types: 200, Seed: seed}
 			in := spec.Running()
-			plan := reclaim.Plan(in)
+			plan := disruption.Plan(in)
 			later, committed := converge.Committed(in, &plan)
 			for i := range committed {
 				commands++
-				if why := reclaim.Holds(later, &committed[i]); len(why) > 0 {
+				if why := disruption.Revalidate(later, &committed[i]); len(why) > 0 {
 					t.Errorf("%s: command %d of %d (%s, %d nodes for %d) does not hold: %+v", spec, i, len(committed), committed[i].Reason, len(committed[i].Targets), len(committed[i].Replacements), why[0])
 				}
 			}

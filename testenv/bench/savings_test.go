@@ -3,7 +3,7 @@ package bench
 import (
 	"testing"
 
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/core/disruption"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/bench/problem"
 )
@@ -24,7 +24,7 @@ func TestMovesOfADryRunAddUpToWhatThePriceFallsBy(t *testing.T) {
 							in.Claims[i].Drift, in.Claims[i].DriftUnix = model.ReasonDrifted, in.Claims[i].CreatedUnix+1
 						}
 					}
-					plan := reclaim.Plan(in)
+					plan := disruption.Plan(in)
 					said := model.MicroUSD(0)
 					for i := range plan.Commands {
 						said += plan.Commands[i].Savings

@@ -477,7 +477,7 @@ func TestDryRunsAreGuardedLikeRuns(t *testing.T) {
 	}
 }
 
-func TestMachinesAreEndedByTheirTags(t *testing.T) {
+func TestInstancesAreEndedByTheirTags(t *testing.T) {
 	g := startGuarded(t, allow("End", "ec2:TerminateInstances", "arn:aws:ec2:*:*:instance/*", `"StringEquals": {"aws:ResourceTag/kubernetes.io/cluster/a": "owned"}`),
 		allow("Describe", "ec2:DescribeInstances", "*", `"StringEquals": {"aws:RequestedRegion": "us-west-2"}`),
 		allow("Name", "ec2:CreateTags", "arn:aws:ec2:*:*:instance/*", `"StringEquals": {"aws:ResourceTag/kubernetes.io/cluster/a": "owned"}, "ForAllValues:StringEquals": {"aws:TagKeys": ["Name"]}`))

@@ -78,7 +78,7 @@ func TestCreateFleetKnowsTheImagesOwnerOrNot(t *testing.T) {
 }
 
 // CreateFleet is judged on all a launch is made from, or on the fleet alone.
-func TestCreateFleetIsJudgedOnAllOrOnTheFleet(t *testing.T) {
+func TestCreateFleetIsAuthorizedOnAllOrOnTheFleet(t *testing.T) {
 	policy := amended(t, "Into", `"ec2:CreateFleet", `, "")
 	both(t, reading.CreateFleetResources, map[bool]string{false: "UnauthorizedOperation", true: ""}, func(t *testing.T, reads *reading.Set, want string) {
 		g := guardedAs(t, reads, policy...)
@@ -105,7 +105,7 @@ func TestTagsOfFleetsAreAskedForTwiceOrOnce(t *testing.T) {
 }
 
 // A profile that is not there is judged by its name in the root, or not at all.
-func TestMissingProfilesAreJudgedOrNot(t *testing.T) {
+func TestMissingProfilesAreAuthorizedOrNot(t *testing.T) {
 	both(t, reading.MissingProfile, map[bool]string{false: "AccessDenied", true: "NoSuchEntity"}, func(t *testing.T, reads *reading.Set, want string) {
 		g := guardedAs(t, reads, allow("Get", "iam:GetInstanceProfile", "arn:aws:iam::123456789012:instance-profile/karpenter/a/*", ""))
 		_, err := awsiam.NewFromConfig(g.config).GetInstanceProfile(t.Context(), &awsiam.GetInstanceProfileInput{InstanceProfileName: aws.String("absent")})

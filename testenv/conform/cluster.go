@@ -57,7 +57,7 @@ func Cluster(t *testing.T, start func(t *testing.T) ClusterPort) {
 		"a node that is gone or another is not patched":                clusterMissesNodes,
 		"a list shows what is there, in order":                         clusterLists,
 		"a list that was read stays what it is":                        clusterListStays,
-		"an event told twice is one":                                   clusterTellsOnce,
+		"an event told twice is one":                                   clusterReportsOnce,
 		"a condition of a pool is written, and only of the one judged": clusterReportsPools,
 		"a class shows what it resolves to now":                        clusterReportsClasses,
 		"what is told of things that are gone is no error":             clusterReportsGone,
@@ -307,7 +307,7 @@ func clusterListStays(b plane) {
 	}
 }
 
-func clusterTellsOnce(b plane) {
+func clusterReportsOnce(b plane) {
 	pool := b.Unique("told")
 	event := model.Event{Kind: "NodePool", Name: pool, UID: b.MakePool(pool), Warning: true, Reason: "LimitReached", Message: "the limit of cpu is reached"}
 	for _, more := range []string{"", "", "Other"} {

@@ -20,7 +20,7 @@ type ClusterEnderPort interface {
 // ClusterEnder is the contract of an API server towards the flow that ends machines; see Cluster.
 func ClusterEnder(t *testing.T, start func(t *testing.T) ClusterEnderPort) {
 	for name, rule := range map[string]func(plane, interruption.Cluster){
-		"a look shows nodes and objects as they are":             clusterLooks,
+		"a look shows nodes and objects as they are":             clusterChecks,
 		"a node runs what outlives it, and no daemons":           clusterRuns,
 		"an object is removed by its UID, and no other instead":  clusterRemoves,
 		"nothing is removed that is gone, or without being told": clusterRemovesNothing,
@@ -32,38 +32,38 @@ func ClusterEnder(t *testing.T, start func(t *testing.T) ClusterEnderPort) {
 	}
 }
 
-// sight looks at the cluster and returns what it shows of a node and of a claim's object; false where there is none.
-func (b plane) sight(ender interruption.Cluster, node, claim string) (n model.Node, hasNode bool, object model.ClaimObject, hasObject bool) {
+// live looks at the cluster and returns what it shows of a node and of a claim's object; false where there is none.
+func (b plane) live(ender interruption.Cluster, node, claim string) (n model.Node, hasNode bool, object model.ClaimObject, hasObject bool) {
 	b.t.Helper()
-	sight, err := ender.Look(b.t.Context())
+	live, err := ender.ReadLive(b.t.Context())
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if i := slices.IndexFunc(sight.Nodes, func(n model.Node) bool { return n.Name == node }); i >= 0 {
-		n, hasNode = sight.Nodes[i], true
+	if i := slices.IndexFunc(live.Nodes, func(n model.Node) bool { return n.Name == node }); i >= 0 {
+		n, hasNode = live.Nodes[i], true
 	}
-	if i := slices.IndexFunc(sight.Objects, func(o model.ClaimObject) bool { return o.Claim.Name == claim }); i >= 0 {
-		object, hasObject = sight.Objects[i], true
+	if i := slices.IndexFunc(live.Objects, func(o model.ClaimObject) bool { return o.Claim.Name == claim }); i >= 0 {
+		object, hasObject = live.Objects[i], true
 	}
 	return n, hasNode, object, hasObject
 }
 
-func clusterLooks(b plane, ender interruption.Cluster) {
+func clusterChecks(b plane, ender interruption.Cluster) {
 	node, claim := b.node("looked"), b.launched("looked")
 	uid := b.show(claim)
-	n, hasNode, object, hasObject := b.sight(ender, node.Name, claim.Name)
+	n, hasNode, object, hasObject := b.live(ender, node.Name, claim.Name)
 	if !hasNode || n.UID != node.UID || n.ProviderID != node.ProviderID || n.Labels["kept"] != "x" {
 		b.t.Errorf("node %+v", n)
 	}
 	if got := object.Claim; !hasObject || got.ObjectUID != uid || got.ProviderID != claim.ProviderID || got.State != model.Launched || got.Pool != claim.Pool || object.DeletedUnix != 0 {
 		b.t.Errorf("object %+v", object)
 	}
-	first, err := ender.Look(b.t.Context())
+	first, err := ender.ReadLive(b.t.Context())
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.node("later")
-	if second, err := ender.Look(b.t.Context()); err != nil || second.Version <= first.Version || first.Version == 0 {
+	if second, err := ender.ReadLive(b.t.Context()); err != nil || second.Version <= first.Version || first.Version == 0 {
 		b.t.Errorf("versions %d and then %d, %v", first.Version, second.Version, err)
 	}
 }
@@ -89,7 +89,7 @@ func clusterRemoves(b plane, ender interruption.Cluster) {
 	uid := b.show(claim)
 	b.want(fault.Conflict, "another node of the name", ender.Remove(b.t.Context(), interruption.KindNode, model.Object{Name: node.Name, UID: otherUID}))
 	b.want(fault.Conflict, "another object of the name", ender.Remove(b.t.Context(), interruption.KindNodeClaim, model.Object{Name: claim.Name, UID: otherUID}))
-	if _, hasNode, _, hasObject := b.sight(ender, node.Name, claim.Name); !hasNode || !hasObject {
+	if _, hasNode, _, hasObject := b.live(ender, node.Name, claim.Name); !hasNode || !hasObject {
 		b.t.Fatalf("node %v, object %v: removed instead of others", hasNode, hasObject)
 	}
 	if holds, ok := ender.(interface { // our finalizer, which is another contract's
@@ -107,7 +107,7 @@ func clusterRemoves(b plane, ender interruption.Cluster) {
 		}
 		b.want(fault.NotFound, "once more", ender.Remove(b.t.Context(), kind, object))
 	}
-	if _, hasNode, _, hasObject := b.sight(ender, node.Name, claim.Name); hasNode || hasObject {
+	if _, hasNode, _, hasObject := b.live(ender, node.Name, claim.Name); hasNode || hasObject {
 		b.t.Errorf("node %v, object %v: still there", hasNode, hasObject)
 	}
 }
@@ -117,7 +117,7 @@ func clusterRemovesNothing(b plane, ender interruption.Cluster) {
 	b.want(fault.NotFound, "a node that never was", ender.Remove(b.t.Context(), interruption.KindNode, model.Object{Name: b.Unique("absent"), UID: otherUID}))
 	b.want(fault.Invalid, "a node without a UID", ender.Remove(b.t.Context(), interruption.KindNode, model.Object{Name: node.Name}))
 	b.want(fault.Invalid, "another kind", ender.Remove(b.t.Context(), "Pod", model.Object{Name: node.Name, UID: otherUID}))
-	if _, hasNode, _, _ := b.sight(ender, node.Name, ""); !hasNode {
+	if _, hasNode, _, _ := b.live(ender, node.Name, ""); !hasNode {
 		b.t.Error("the node is gone")
 	}
 }

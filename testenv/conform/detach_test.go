@@ -48,7 +48,7 @@ func TestF2NobodyLaunchesByARegistrationReadBeforeDetach(t *testing.T) {
 				t.Errorf("%d s after detach the planner's lease was given away for %d s: %+v, %v", after, asks, fence, err)
 			}
 			// Nor does it help not to have the lease.
-			claim := model.Claim{Name: "default-1", Pool: "default", State: model.Intended, Version: 1, Intent: "1", Held: model.Resources{model.Nodes: 1}}
+			claim := model.Claim{Name: "default-1", Pool: "default", State: model.Intended, Version: 1, Intent: "1", Reserved: model.Resources{model.Nodes: 1}}
 			fence.Owner = "late"
 			err = ledger.Record(ctx, fence, model.Intent{ID: "1", Cluster: "web", Pool: "default", Claims: []string{"default-1"}, State: model.IntentCalling}, []model.Claim{claim}, nil)
 			if !fault.Is(err, fault.Conflict) {

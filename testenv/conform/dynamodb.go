@@ -164,16 +164,16 @@ func wantInvalid(t T, err error, message string) {
 // wantReasons fails the case unless err is a cancelled transaction with these codes; it returns the reasons.
 func wantReasons(t T, err error, codes ...string) []types.CancellationReason {
 	t.Helper()
-	var cancelled *types.TransactionCanceledException
-	if !errors.As(err, &cancelled) {
+	var canceled *types.TransactionCanceledException
+	if !errors.As(err, &canceled) {
 		t.Fatalf("got %v, want a cancelled transaction", err)
 	}
 	var got []string
-	for _, reason := range cancelled.CancellationReasons {
+	for _, reason := range canceled.CancellationReasons {
 		got = append(got, aws.ToString(reason.Code))
 	}
 	if !slices.Equal(got, codes) {
 		t.Fatalf("reasons %v, want %v", got, codes)
 	}
-	return cancelled.CancellationReasons
+	return canceled.CancellationReasons
 }

@@ -111,8 +111,8 @@ func (l *dynamoLedger) readCases() []Case {
 			p := l.fill(t, "1", "2", "3")
 			q := l.fill(t, "4", "5")
 			met := map[string]int{}
-			for segment := range int32(3) {
-				in := &dynamodb.ScanInput{TableName: &l.table, Segment: &segment, TotalSegments: aws.Int32(3)}
+			for delta := range int32(3) {
+				in := &dynamodb.ScanInput{TableName: &l.table, Segment: &delta, TotalSegments: aws.Int32(3)}
 				for pages := dynamodb.NewScanPaginator(l, in); pages.HasMorePages(); {
 					out, err := pages.NextPage(t.Context())
 					if err != nil {

@@ -14,7 +14,7 @@ import (
 func EC2(t *testing.T, target Target) {
 	c := ec2.NewFromConfig(target.Config)
 	var cases []Case
-	cases = append(cases, ec2OfferCases(c)...)
+	cases = append(cases, ec2OfferingCases(c)...)
 	cases = append(cases, ec2TemplateCases(c)...)
 	cases = append(cases, ec2FleetCases(c)...)
 	cases = append(cases, ec2InstanceCases(c)...)
@@ -26,8 +26,8 @@ func EC2(t *testing.T, target Target) {
 	target.Run(t, "ec2", cases)
 }
 
-// ec2OfferCases say what can be bought and where.
-func ec2OfferCases(c *ec2.Client) []Case {
+// ec2OfferingCases say what can be bought and where.
+func ec2OfferingCases(c *ec2.Client) []Case {
 	return []Case{
 		{"instance types have their published shape", func(t T) {
 			for _, want := range []struct {

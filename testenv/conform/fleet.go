@@ -18,19 +18,19 @@ type FleetPort interface {
 	provision.Fleet
 	provision.Templates
 	provision.Tagger
-	// Draft returns a launch of class general for cluster web out of FleetCheap and FleetDear, of either capacity type,
+	// Draft returns a launch of class general for cluster web out of FleetCheap and FleetExpensive, of either capacity type,
 	// whose images and subnets there are.
 	Draft(intent, capacityType string, claims ...string) model.Launch
 	// Another returns the same fleet as another process sees it.
 	Another() FleetPort
 	// Stock lets an offer give n more machines.
-	Stock(offer model.OfferKey, n int)
+	Stock(offering model.OfferingKey, n int)
 	// Break lets every launch from an offer fail with a code; empty fields match any.
-	Break(offer model.OfferKey, code string)
+	Break(offering model.OfferingKey, code string)
 	// Throttle lets an API take no call any more; empty = all of them take calls again.
 	Throttle(api string)
 	// Reserve makes a reservation of an offer's type and zone that n machines can go into.
-	Reserve(id string, offer model.OfferKey, n int)
+	Reserve(id string, offering model.OfferingKey, n int)
 	// Group makes a placement group and returns its id.
 	Group(strategy string, partitions int64) string
 	// ForgetTemplates deletes every launch template.
@@ -52,8 +52,8 @@ const (
 
 // The offers of the contract's launches: FleetCheap is the cheaper one for both capacity types.
 var (
-	FleetCheap = model.OfferKey{InstanceType: "c5.large", Zone: "us-west-2a"}
-	FleetDear  = model.OfferKey{InstanceType: "m5.large", Zone: "us-west-2a"}
+	FleetCheap     = model.OfferingKey{InstanceType: "c5.large", Zone: "us-west-2a"}
+	FleetExpensive = model.OfferingKey{InstanceType: "m5.large", Zone: "us-west-2a"}
 )
 
 // Fleet is the contract of a fleet. start returns one without machines for each case.
@@ -65,7 +65,7 @@ func Fleet(t *testing.T, start func(t *testing.T) FleetPort) {
 		"the same bytes again are the same machines":                  fleetRepeatsAnswers,
 		"other bytes under the same token are Conflict":               fleetGuardsTokens,
 		"machines and errors come together":                           fleetGivesParts,
-		"where nothing is left there is no machine and no error":      fleetIsDry,
+		"where nothing is left there is no machine and no error":      fleetHasNoCapacity,
 		"a broken offer names itself and leaves the others":           fleetPassesBroken,
 		"a throttled call did nothing":                                fleetThrottles,
 		"a launch template that is gone is Invalid, and made again":   fleetRemakesTemplates,
@@ -112,7 +112,7 @@ func (b yard) want(kind fault.Kind, what string, err error) {
 
 func (b yard) find(intent string) []string {
 	b.t.Helper()
-	found, err := b.Find(b.t.Context(), intent)
+	found, err := b.FindInstances(b.t.Context(), intent)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -127,9 +127,9 @@ func idsOf(instances []model.Instance) []string {
 	return ids
 }
 
-func fleetOffer(offer model.OfferKey, capacityType string) model.OfferKey {
-	offer.CapacityType = capacityType
-	return offer
+func fleetOffering(offering model.OfferingKey, capacityType string) model.OfferingKey {
+	offering.CapacityType = capacityType
+	return offering
 }
 
 func fleetRepeatsBytes(b yard) {
@@ -161,12 +161,12 @@ func fleetGivesAndTags(b yard) {
 			b.t.Fatalf("%+v", result)
 		}
 		b.Pass(FleetVisibility)
-		found, err := b.Find(b.t.Context(), launch.Intent)
+		found, err := b.FindInstances(b.t.Context(), launch.Intent)
 		if err != nil || len(found) != 3 {
 			b.t.Fatalf("%+v %v", found, err)
 		}
 		for i, instance := range found {
-			if got := (model.OfferKey{InstanceType: instance.Type, Zone: instance.Zone, CapacityType: instance.CapacityType}); got != fleetOffer(FleetCheap, capacityType) {
+			if got := (model.OfferingKey{InstanceType: instance.Type, Zone: instance.Zone, CapacityType: instance.CapacityType}); got != fleetOffering(FleetCheap, capacityType) {
 				b.t.Errorf("bought %+v", got)
 			}
 			answered := result.Instances[i]
@@ -218,43 +218,43 @@ func fleetGuardsTokens(b yard) {
 }
 
 func fleetGivesParts(b yard) {
-	b.Stock(fleetOffer(FleetCheap, model.OnDemand), 2)
-	b.Stock(fleetOffer(FleetDear, model.OnDemand), 1)
+	b.Stock(fleetOffering(FleetCheap, model.OnDemand), 2)
+	b.Stock(fleetOffering(FleetExpensive, model.OnDemand), 1)
 	request := b.request(b.Draft("01A", model.OnDemand, "a", "b", "c", "d", "e"))
 	result, err := b.Launch(b.t.Context(), request)
 	if err != nil || len(result.Instances) != 3 {
 		b.t.Fatalf("%d machines, %v", len(result.Instances), err)
 	}
-	b.wantErrors(result, "InsufficientInstanceCapacity", fleetOffer(FleetCheap, model.OnDemand), fleetOffer(FleetDear, model.OnDemand))
-	b.Stock(fleetOffer(FleetCheap, model.OnDemand), 10)
+	b.wantErrors(result, "InsufficientInstanceCapacity", fleetOffering(FleetCheap, model.OnDemand), fleetOffering(FleetExpensive, model.OnDemand))
+	b.Stock(fleetOffering(FleetCheap, model.OnDemand), 10)
 	if again, err := b.Launch(b.t.Context(), request); err != nil || !reflect.DeepEqual(idsOf(again.Instances), idsOf(result.Instances)) || len(again.Errors) != len(result.Errors) {
 		b.t.Errorf("the same bytes again: %+v, %v", again, err)
 	}
 }
 
 // wantErrors checks that each of the offers, and no other, gave the code.
-func (b yard) wantErrors(result model.LaunchResult, code string, offers ...model.OfferKey) {
+func (b yard) wantErrors(result model.LaunchResult, code string, offerings ...model.OfferingKey) {
 	b.t.Helper()
 	for _, e := range result.Errors {
-		if e.Code != code || !slices.Contains(offers, e.Offer) || e.SubnetID == "" {
+		if e.Code != code || !slices.Contains(offerings, e.Offering) || e.SubnetID == "" {
 			b.t.Errorf("error %+v", e)
 		}
 	}
-	for _, offer := range offers {
-		if !slices.ContainsFunc(result.Errors, func(e model.LaunchError) bool { return e.Offer == offer }) {
-			b.t.Errorf("no error names %+v: %+v", offer, result.Errors)
+	for _, offering := range offerings {
+		if !slices.ContainsFunc(result.Errors, func(e model.LaunchError) bool { return e.Offering == offering }) {
+			b.t.Errorf("no error names %+v: %+v", offering, result.Errors)
 		}
 	}
 }
 
-func fleetIsDry(b yard) {
-	b.Stock(fleetOffer(FleetCheap, model.Spot), 0)
-	b.Stock(fleetOffer(FleetDear, model.Spot), 0)
+func fleetHasNoCapacity(b yard) {
+	b.Stock(fleetOffering(FleetCheap, model.Spot), 0)
+	b.Stock(fleetOffering(FleetExpensive, model.Spot), 0)
 	result := b.launch(b.Draft("01A", model.Spot, "a", "b"))
 	if len(result.Instances) != 0 {
 		b.t.Errorf("%+v", result)
 	}
-	b.wantErrors(result, "InsufficientInstanceCapacity", fleetOffer(FleetCheap, model.Spot), fleetOffer(FleetDear, model.Spot))
+	b.wantErrors(result, "InsufficientInstanceCapacity", fleetOffering(FleetCheap, model.Spot), fleetOffering(FleetExpensive, model.Spot))
 	if other := b.launch(b.Draft("01B", model.OnDemand, "a")); len(other.Instances) != 1 {
 		b.t.Errorf("on demand: %+v", other)
 	}
@@ -262,12 +262,12 @@ func fleetIsDry(b yard) {
 
 func fleetPassesBroken(b yard) {
 	for i, code := range []string{"UnfulfillableCapacity", "InsufficientFreeAddressesInSubnet", "Unsupported", "VcpuLimitExceeded"} {
-		b.Break(model.OfferKey{InstanceType: FleetCheap.InstanceType}, code)
+		b.Break(model.OfferingKey{InstanceType: FleetCheap.InstanceType}, code)
 		result := b.launch(b.Draft(fmt.Sprint("01-", i), model.OnDemand, "a"))
-		if len(result.Instances) != 1 || result.Instances[0].Type != FleetDear.InstanceType {
+		if len(result.Instances) != 1 || result.Instances[0].Type != FleetExpensive.InstanceType {
 			b.t.Errorf("%s: %+v", code, result.Instances)
 		}
-		b.wantErrors(result, code, fleetOffer(FleetCheap, model.OnDemand))
+		b.wantErrors(result, code, fleetOffering(FleetCheap, model.OnDemand))
 	}
 }
 

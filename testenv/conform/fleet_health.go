@@ -29,36 +29,36 @@ const FleetWarning = 2 * time.Minute
 
 // Health is the contract of a fleet that tells which machines will not last. start returns one without machines for each case.
 func Health(t *testing.T, start func(t *testing.T) HealthPort) {
-	for name, rule := range map[string]func(ward){
-		"interrupted are those EC2 takes, from the warning until after their end": wardInterrupted,
-		"what somebody ends is not interrupted":                                   wardEnded,
-		"another cluster's are not interrupted":                                   wardElsewhere,
-		"all that are interrupted at once are named":                              wardMany,
-		"failed checks say since when, whoever owns the machine":                  wardChecks,
-		"scheduled events count until they are over":                              wardEvents,
-		"a throttled question is Throttled":                                       wardThrottled,
+	for name, rule := range map[string]func(interruptionBench){
+		"interrupted are those EC2 takes, from the warning until after their end": benchInterrupted,
+		"what somebody ends is not interrupted":                                   benchEnded,
+		"another cluster's are not interrupted":                                   benchElsewhere,
+		"all that are interrupted at once are named":                              benchMany,
+		"failed checks say since when, whoever owns the machine":                  benchChecks,
+		"scheduled events count until they are over":                              benchEvents,
+		"a throttled question is Throttled":                                       benchThrottled,
 	} {
 		t.Run(name, func(t *testing.T) {
 			port := start(t)
-			rule(ward{port, yard{port, t}})
+			rule(interruptionBench{port, yard{port, t}})
 		})
 	}
 }
 
-type ward struct {
+type interruptionBench struct {
 	HealthPort
 	yard yard
 }
 
 // spots launches spot machines of cluster web that are shown.
-func (w ward) spots(intent string, claims ...string) []string {
+func (w interruptionBench) spots(intent string, claims ...string) []string {
 	w.yard.t.Helper()
 	ids := idsOf(w.yard.launch(w.Draft(intent, model.Spot, claims...)).Instances)
 	w.Pass(FleetVisibility)
 	return ids
 }
 
-func (w ward) wantInterrupted(cluster string, want ...string) {
+func (w interruptionBench) wantInterrupted(cluster string, want ...string) {
 	w.yard.t.Helper()
 	slices.Sort(want)
 	got, err := w.Health().Interrupted(w.yard.t.Context(), cluster)
@@ -67,7 +67,7 @@ func (w ward) wantInterrupted(cluster string, want ...string) {
 	}
 }
 
-func (w ward) impaired() []model.Impairment {
+func (w interruptionBench) impaired() []model.Impairment {
 	w.yard.t.Helper()
 	got, err := w.Health().Impaired(w.yard.t.Context())
 	if err != nil {
@@ -76,7 +76,7 @@ func (w ward) impaired() []model.Impairment {
 	return got
 }
 
-func wardInterrupted(w ward) {
+func benchInterrupted(w interruptionBench) {
 	ids := w.spots("01A", "a", "b", "c")
 	w.wantInterrupted("web")
 	w.Interrupt(ids[0])
@@ -85,13 +85,13 @@ func wardInterrupted(w ward) {
 		w.Pass(after)
 		w.wantInterrupted("web", ids[0], ids[1])
 	}
-	left, err := w.Find(w.yard.t.Context(), "01A")
+	left, err := w.FindInstances(w.yard.t.Context(), "01A")
 	if err != nil || !slices.Equal(idsOf(left), ids[2:]) {
 		w.yard.t.Errorf("left are %v, %v; want %v", idsOf(left), err, ids[2:])
 	}
 }
 
-func wardEnded(w ward) {
+func benchEnded(w interruptionBench) {
 	ids := w.spots("01A", "a", "b")
 	w.End(ids[0])
 	w.wantInterrupted("web")
@@ -99,7 +99,7 @@ func wardEnded(w ward) {
 	w.wantInterrupted("web")
 }
 
-func wardElsewhere(w ward) {
+func benchElsewhere(w interruptionBench) {
 	ours := w.spots("01A", "a")
 	launch := w.Draft("01S", model.Spot, "s")
 	launch.Cluster = "shop"
@@ -112,7 +112,7 @@ func wardElsewhere(w ward) {
 	w.wantInterrupted("web", ours...)
 }
 
-func wardMany(w ward) {
+func benchMany(w interruptionBench) {
 	var all []string
 	for _, intent := range []string{"01A", "01B", "01C"} {
 		all = append(all, w.spots(intent, "a", "b", "c", "d", "e", "f", "g", "h")...)
@@ -123,7 +123,7 @@ func wardMany(w ward) {
 	w.wantInterrupted("web", all...)
 }
 
-func wardChecks(w ward) {
+func benchChecks(w interruptionBench) {
 	ids := idsOf(w.yard.launch(w.Draft("01A", model.OnDemand, "a", "b")).Instances)
 	foreign := w.Foreign(map[string]string{"name": "somebody's"})
 	w.Pass(time.Minute) // they run
@@ -165,7 +165,7 @@ func wardChecks(w ward) {
 	}
 }
 
-func wardEvents(w ward) {
+func benchEvents(w interruptionBench) {
 	ids := idsOf(w.yard.launch(w.Draft("01A", model.OnDemand, "a", "b", "c")).Instances)
 	w.Pass(time.Minute)
 	for _, e := range [][2]string{{ids[0], "instance-retirement"}, {ids[1], "system-reboot"}, {ids[1], "instance-stop"}} {
@@ -193,7 +193,7 @@ func wardEvents(w ward) {
 	said()
 }
 
-func wardThrottled(w ward) {
+func benchThrottled(w interruptionBench) {
 	w.Throttle("DescribeInstanceStatus")
 	w.Throttle("DescribeSpotInstanceRequests")
 	_, err := w.Health().Impaired(w.yard.t.Context())

@@ -67,7 +67,7 @@ func fleetTags(b yard) {
 	if added, err := b.Tag(b.t.Context(), id, tags); err != nil || added {
 		b.t.Errorf("again: %v %v", added, err)
 	}
-	found, err := b.Find(b.t.Context(), "01A")
+	found, err := b.FindInstances(b.t.Context(), "01A")
 	if err != nil || len(found) != 2 {
 		b.t.Fatalf("%+v %v", found, err)
 	}
@@ -95,12 +95,12 @@ func fleetReserves(b yard) {
 		b.t.Fatalf("%+v", result)
 	}
 	for _, e := range result.Errors {
-		if e.Code != "ReservationCapacityExceeded" || e.Offer != fleetOffer(FleetCheap, model.Reserved) {
+		if e.Code != "ReservationCapacityExceeded" || e.Offering != fleetOffering(FleetCheap, model.Reserved) {
 			b.t.Errorf("error %+v", e)
 		}
 	}
 	b.Pass(FleetVisibility)
-	found, err := b.Find(b.t.Context(), "01A")
+	found, err := b.FindInstances(b.t.Context(), "01A")
 	if err != nil || len(found) != 2 {
 		b.t.Fatalf("%+v %v", found, err)
 	}
@@ -122,7 +122,7 @@ func fleetPlaces(b yard) {
 		launch.Class.Status.PlacementGroup, launch.Templates[0].Partition = group, wanted
 		b.launch(launch)
 		b.Pass(FleetVisibility)
-		found, err := b.Find(b.t.Context(), launch.Intent)
+		found, err := b.FindInstances(b.t.Context(), launch.Intent)
 		if err != nil || len(found) != 1 || found[0].PlacementGroup != group.ID || found[0].Partition < 1 || found[0].Partition > 3 || wanted != 0 && found[0].Partition != wanted {
 			b.t.Errorf("partition %d: %+v, %v", wanted, found, err)
 		}

@@ -35,9 +35,9 @@ func TestFunctions(t *testing.T) {
 		Visibility: 100 * time.Millisecond, Gone: time.Hour,
 	}
 	// A single pass is told to do all; what comes late is for the next one.
-	machines := ec2.New(ec2.Options{Clock: clock.System(), Timing: &timing, Readings: reading.Strict(reading.Delays()...)})
+	instances := ec2.New(ec2.Options{Clock: clock.System(), Timing: &timing, Readings: reading.Strict(reading.Delays()...)})
 	services := conform.Services{
-		"ec2": ec2.NewHandler(machines), "iam": iam.NewHandler(machines), "ssm": ssm.NewHandler(ssm.New(ssm.Options{})),
+		"ec2": ec2.NewHandler(instances), "iam": iam.NewHandler(instances), "ssm": ssm.NewHandler(ssm.New(ssm.Options{})),
 		"pricing": pricing.NewHandler(pricing.New(pricing.Options{})), "dynamodb": dynamodb.NewHandler(dynamodb.NewModel(dynamodb.Options{})),
 	}
 	conform.Each(t, services, func(t *testing.T, target conform.Target) {
@@ -48,7 +48,7 @@ func TestFunctions(t *testing.T) {
 			{Name: "a pass makes a profile, tries the class and finds it ready", Run: on(functionsResolve)},
 			{Name: "a class that selects nothing says which selector", Run: on(functionsFindNothing)},
 			{Name: "a deleted class takes its profile and templates along", Run: on(functionsEndClass)},
-			{Name: "the region pass keeps types and prices in the bucket", Run: on(functionsKeepMachines)},
+			{Name: "the region pass keeps types and prices in the bucket", Run: on(functionsKeepInstances)},
 			{Name: "the price list is read", Run: on(functionsReadPriceList)},
 			{Name: "pods that wait get machines, once", Run: on(functionsLaunch)},
 			{Name: "spot machines are bought and known as such", Run: on(functionsLaunchSpot)},
@@ -146,38 +146,38 @@ func functionsEndClass(a *account) {
 	}
 }
 
-func functionsKeepMachines(a *account) {
-	machines, _ := a.keepMachines()
-	at, found := slices.BinarySearchFunc(machines.Types, "m5.large", byName)
-	if !found || len(machines.Types) < 100 {
-		a.t.Fatalf("%d types, m5.large among them: %v", len(machines.Types), found)
+func functionsKeepInstances(a *account) {
+	catalog, _ := a.keepInstances()
+	at, found := slices.BinarySearchFunc(catalog.Types, "m5.large", byName)
+	if !found || len(catalog.Types) < 100 {
+		a.t.Fatalf("%d types, m5.large among them: %v", len(catalog.Types), found)
 	}
 	zones := map[string]bool{}
-	for _, o := range machines.Types[at].Offers {
+	for _, o := range catalog.Types[at].Offerings {
 		if !o.Available || o.Price <= 0 {
 			a.t.Errorf("offer %+v of m5.large", o)
 		}
 		zones[o.Zone+" "+o.CapacityType] = true
 	}
-	if len(zones) < 4 || machines.SpotUnix == 0 {
-		a.t.Errorf("m5.large is offered in %v, spot prices of %d", zones, machines.SpotUnix)
+	if len(zones) < 4 || catalog.SpotUnix == 0 {
+		a.t.Errorf("m5.large is offered in %v, spot prices of %d", zones, catalog.SpotUnix)
 	}
 	// The next tick reads nothing and replaces nothing.
-	if again, out := a.keepMachines(); len(out.Refreshed) != 0 && !slices.Equal(out.Refreshed, []string{"prices"}) || again.Version != machines.Version {
+	if again, out := a.keepInstances(); len(out.Refreshed) != 0 && !slices.Equal(out.Refreshed, []string{"prices"}) || again.Version != catalog.Version {
 		a.t.Errorf("a second pass: %+v", out)
 	}
 }
 
 func functionsReadPriceList(a *account) {
-	machines, out := a.keepMachines()
-	if machines.PriceUnix == 0 || !slices.Contains(out.Refreshed, "prices") {
+	catalog, out := a.keepInstances()
+	if catalog.PriceUnix == 0 || !slices.Contains(out.Refreshed, "prices") {
 		a.t.Errorf("no prices were read: %+v", out)
 	}
 }
 
 func functionsLaunch(a *account) {
 	a.addClass(nil)
-	a.keepMachines()
+	a.keepInstances()
 	a.resolve()
 	a.launch(model.OnDemand)
 }
@@ -206,7 +206,7 @@ func functionsGiveGroups(a *account) {
 
 func functionsLaunchSpot(a *account) {
 	a.addClass(nil)
-	a.keepMachines()
+	a.keepInstances()
 	a.resolve()
 	a.launch(model.Spot)
 }
@@ -261,7 +261,7 @@ func functionsCloseClaims(a *account) {
 	if live != len(claims)-1 {
 		a.t.Errorf("%d claims live, want all but one of %d", live, len(claims))
 	}
-	if usage := a.load().Usage; len(usage) != 1 || usage[0].Held[model.Nodes] != int64(live) {
+	if usage := a.load().Usage; len(usage) != 1 || usage[0].Reserved[model.Nodes] != int64(live) {
 		a.t.Errorf("the pool holds %+v, want %d nodes", usage, live)
 	}
 }
@@ -273,16 +273,16 @@ func (a *account) launch(capacityType string) {
 	a.cluster.AddPool(world.Pool("default", "default", world.Need(model.LabelCapacityType, capacityType), world.Need("node.kubernetes.io/instance-type", "m5.large", "c5.large")))
 	shape := world.Shape(1500, 1<<30) // one to a machine
 	a.cluster.AddPods("web", 3, shape)
-	a.scheduler.Look()
+	a.scheduler.Schedule()
 	out := a.provision()
 	if out.Claims != 3 || out.Failed != 0 || out.Unschedulable != 0 || out.Source != "list" {
 		a.t.Fatalf("the run: %+v", out)
 	}
 	ledger := a.load()
-	if len(ledger.Claims) != 3 || len(ledger.Intents) != 0 || len(ledger.Usage) != 1 || ledger.Usage[0].Held[model.Nodes] != 3 {
+	if len(ledger.Claims) != 3 || len(ledger.Intents) != 0 || len(ledger.Usage) != 1 || ledger.Usage[0].Reserved[model.Nodes] != 3 {
 		a.t.Fatalf("the ledger: %d claims, open intents %+v, usage %+v", len(ledger.Claims), ledger.Intents, ledger.Usage)
 	}
-	objects, err := a.cluster.Look(a.t.Context())
+	objects, err := a.cluster.ReadLive(a.t.Context())
 	if err != nil || len(objects.Objects) != 3 {
 		a.t.Errorf("NodeClaim objects %+v, %v", objects.Objects, err)
 	}
@@ -373,4 +373,4 @@ func (a *account) runOrphan() string {
 
 func over(i model.Instance) bool { return i.State == "shutting-down" || i.State == "terminated" }
 
-func byName(m model.MachineType, name string) int { return strings.Compare(m.Name, name) }
+func byName(m model.InstanceTypeInfo, name string) int { return strings.Compare(m.Name, name) }

@@ -43,10 +43,10 @@ type account struct {
 	scheduler *world.Scheduler
 	settings  catalog.Settings
 
-	table, bucket, role                     string
-	planURL, catalogURL, looksURL, judgeURL string
-	tagKey, image, group                    string
-	subnets                                 []string // sorted
+	table, bucket, role                        string
+	planURL, catalogURL, checksURL, disruptURL string
+	tagKey, image, group                       string
+	subnets                                    []string // sorted
 }
 
 func newAccount(t conform.T, target conform.Target) *account {
@@ -78,7 +78,7 @@ func (a *account) makeStores() {
 
 func (a *account) makeQueues() {
 	a.t.Helper()
-	for url, fifo := range map[*string]bool{&a.planURL: true, &a.catalogURL: false, &a.looksURL: false, &a.judgeURL: false} {
+	for url, fifo := range map[*string]bool{&a.planURL: true, &a.catalogURL: false, &a.checksURL: false, &a.disruptURL: false} {
 		name, attributes := conform.Unique("joiner"), map[string]string{"VisibilityTimeout": "40"}
 		if fifo {
 			name, attributes["FifoQueue"] = wire.PlanQueue(a.reg.Cluster), "true"
@@ -173,7 +173,7 @@ func (a *account) objects() *s3.Client { return s3.NewFromConfig(a.config) }
 
 func (a *account) fleet() *ec2fleet.Fleet { return ec2fleet.New(awsec2.NewFromConfig(a.config)) }
 
-func (a *account) machines() *ec2catalog.Catalog {
+func (a *account) instances() *ec2catalog.Catalog {
 	return ec2catalog.New(ec2catalog.Clients{
 		EC2: awsec2.NewFromConfig(a.config), IAM: awsiam.NewFromConfig(a.config), SSM: awsssm.NewFromConfig(a.config),
 		Pricing: awspricing.NewFromConfig(a.config, func(o *awspricing.Options) { o.Region = ec2catalog.PricingRegion(a.reg.Region) }),
@@ -188,7 +188,7 @@ func (c connect[S]) Connect(context.Context, model.Registration) (S, error) { re
 type markets struct{ *account }
 
 func (m markets) Market(context.Context, model.Registration) (catalog.Market, error) {
-	return m.machines(), nil
+	return m.instances(), nil
 }
 
 type catalogHints struct {
@@ -196,8 +196,8 @@ type catalogHints struct {
 	plan *sqsqueue.Queue
 }
 
-func (h catalogHints) Look(ctx context.Context, cluster, key string) error {
-	return h.own.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: key}, 0)
+func (h catalogHints) RequestPass(ctx context.Context, cluster, key string) error {
+	return h.own.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonResync, Tick: key}, 0)
 }
 
 func (h catalogHints) Ready(ctx context.Context, cluster, key string) error {
@@ -206,14 +206,14 @@ func (h catalogHints) Ready(ctx context.Context, cluster, key string) error {
 
 type planHints struct{ queue *sqsqueue.Queue }
 
-func (h planHints) Sweep(ctx context.Context, cluster, tick string) error {
-	return h.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: tick})
+func (h planHints) Resync(ctx context.Context, cluster, tick string) error {
+	return h.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonResync, Tick: tick})
 }
 
-type lookHints struct{ queue *sqsqueue.Delayed }
+type checkHints struct{ queue *sqsqueue.Delayed }
 
-func (h lookHints) Look(ctx context.Context, cluster, key string, after time.Duration) error {
-	return h.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: key}, after)
+func (h checkHints) RequestPass(ctx context.Context, cluster, key string, after time.Duration) error {
+	return h.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonResync, Tick: key}, after)
 }
 
 // resolve is a tick of the catalogue function: one pass over the cluster's classes, without a problem.
@@ -221,11 +221,11 @@ func (a *account) resolve() catalog.Outcome {
 	a.t.Helper()
 	ledger, queues := a.ledger(), sqs.NewFromConfig(a.config)
 	flow := &catalog.Flow{
-		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Shelf: s3catalog.New(a.objects(), a.bucket, s3catalog.Settings{}),
+		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Catalogs: s3catalog.New(a.objects(), a.bucket, s3catalog.Settings{}),
 		Hints: catalogHints{own: sqsqueue.NewDelayed(queues, a.catalogURL), plan: sqsqueue.New(queues, a.planURL)},
-		Connector: connect[catalog.Site](func() catalog.Site {
-			machines, fleet := a.machines(), a.fleet()
-			return catalog.Site{Cluster: a.cluster, Claims: a.cluster, Reporter: a.cluster, Catalog: machines, Profiles: machines, Trials: fleet, Machines: fleet}
+		Connector: connect[catalog.Clients](func() catalog.Clients {
+			instances, fleet := a.instances(), a.fleet()
+			return catalog.Clients{Cluster: a.cluster, Claims: a.cluster, Reporter: a.cluster, Catalog: instances, Profiles: instances, Trials: fleet, InstanceTypes: fleet}
 		}),
 		Now: time.Now, Settings: a.settings,
 	}
@@ -238,24 +238,24 @@ func (a *account) resolve() catalog.Outcome {
 	return out
 }
 
-// keepMachines is what a tick of the catalogue function does for the region. It returns the catalogue as other functions
+// keepInstances is what a tick of the catalogue function does for the region. It returns the catalogue as other functions
 // read it.
-func (a *account) keepMachines() (model.MachineCatalog, catalog.RegionOutcome) {
+func (a *account) keepInstances() (model.InstanceCatalog, catalog.RegionOutcome) {
 	a.t.Helper()
 	ledger := a.ledger()
 	flow := &catalog.Region{
-		Registry: ledger, Books: ledger, Snapshots: s3snapshot.New(a.objects(), a.bucket), Shelf: s3catalog.New(a.objects(), a.bucket, s3catalog.Settings{}),
+		Registry: ledger, Ledgers: ledger, Snapshots: s3snapshot.New(a.objects(), a.bucket), Catalogs: s3catalog.New(a.objects(), a.bucket, s3catalog.Settings{}),
 		Learnings: ledger, Allowances: ledger, Markets: markets{a}, Now: time.Now,
 	}
 	outcomes, err := flow.Run(a.t.Context())
 	if err != nil || len(outcomes) != 1 {
 		a.t.Fatalf("the region pass: %+v, %v", outcomes, err)
 	}
-	machines, err := s3catalog.New(a.objects(), a.bucket, s3catalog.Settings{}).Machines(a.t.Context(), a.reg)
+	catalog, err := s3catalog.New(a.objects(), a.bucket, s3catalog.Settings{}).RegionCatalog(a.t.Context(), a.reg)
 	if err != nil {
 		a.t.Fatalf("the catalogue in the bucket: %v; %+v", err, outcomes)
 	}
-	return machines, outcomes[0]
+	return catalog, outcomes[0]
 }
 
 // provision is a tick of the plan function: one run for the cluster.
@@ -263,11 +263,11 @@ func (a *account) provision() provision.Outcome {
 	a.t.Helper()
 	ledger, store := a.ledger(), s3snapshot.New(a.objects(), a.bucket)
 	flow := &provision.Flow{
-		Registry: ledger, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger, Allowances: ledger, Memory: ledger,
-		Decisions: store, Snapshots: store, Machines: s3catalog.New(a.objects(), a.bucket, s3catalog.Settings{}), Memories: ledger, Tallies: dynamoledger.Tallies{Ledger: ledger}, Losses: dynamoledger.Losses{Ledger: ledger},
-		Connector: connect[provision.Site](func() provision.Site {
+		Registry: ledger, Leases: ledger, Claims: ledger, ClaimStates: ledger, Unavailable: ledger, Allowances: ledger, Memory: ledger,
+		Decisions: store, Snapshots: store, Catalogs: s3catalog.New(a.objects(), a.bucket, s3catalog.Settings{}), Memories: ledger, UsageRecounts: dynamoledger.UsageRecounts{Ledger: ledger}, Losses: dynamoledger.Losses{Ledger: ledger},
+		Connector: connect[provision.Clients](func() provision.Clients {
 			fleet := a.fleet()
-			return provision.Site{Cluster: a.cluster, Nominator: a.cluster, Wishes: a.cluster, Reporter: a.cluster, Fleet: fleet, Templates: fleet, Tagger: fleet, Catalog: a.machines()}
+			return provision.Clients{Cluster: a.cluster, Nominator: a.cluster, Standalone: a.cluster, Reporter: a.cluster, Fleet: fleet, Templates: fleet, Tagger: fleet, Catalog: a.instances()}
 		}),
 		Hints: planHints{sqsqueue.New(sqs.NewFromConfig(a.config), a.planURL)},
 		Now:   time.Now, NewID: func() string { return strings.ToUpper(conform.Unique("id")) },
@@ -292,15 +292,15 @@ func (a *account) collect() interruption.Outcome {
 	ledger := a.ledger()
 	flow := &interruption.Flow{
 		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Removals: s3snapshot.New(a.objects(), a.bucket),
-		Hints: lookHints{sqsqueue.NewDelayed(sqs.NewFromConfig(a.config), a.looksURL)},
-		Connector: connect[interruption.Site](func() interruption.Site {
+		Hints: checkHints{sqsqueue.NewDelayed(sqs.NewFromConfig(a.config), a.checksURL)},
+		Connector: connect[interruption.Clients](func() interruption.Clients {
 			fleet := a.fleet()
-			return interruption.Site{Cluster: a.cluster, Fleet: fleet, Health: fleet}
+			return interruption.Clients{Cluster: a.cluster, Fleet: fleet, Health: fleet}
 		}),
 		Now: time.Now, Settings: interruption.Settings{Confirm: time.Second},
 	}
 	a.fannedOut(flow.FanOut(a.t.Context(), tick()))
-	hint := a.receive(a.looksURL)
+	hint := a.receive(a.checksURL)
 	out, err := flow.Run(a.t.Context(), interruption.Request{Cluster: hint.Cluster, Owner: tick(), Deadline: time.Now().Add(time.Minute)})
 	if err != nil || out.Skipped != "" || len(out.Problems) > 0 {
 		a.t.Fatalf("the look of the interruption function: %+v, %v", out, err)

@@ -34,9 +34,9 @@ func TestBuiltFunctions(t *testing.T) {
 		}
 		paths[name] = path
 	}
-	machines := ec2.New(ec2.Options{Clock: clock.System()})
+	instances := ec2.New(ec2.Options{Clock: clock.System()})
 	services := conform.Services{
-		"ec2": ec2.NewHandler(machines), "iam": iam.NewHandler(machines), "pricing": pricing.NewHandler(pricing.New(pricing.Options{})),
+		"ec2": ec2.NewHandler(instances), "iam": iam.NewHandler(instances), "pricing": pricing.NewHandler(pricing.New(pricing.Options{})),
 		"dynamodb": dynamodb.NewHandler(dynamodb.NewModel(dynamodb.Options{})),
 	}
 	conform.Each(t, services, func(t *testing.T, target conform.Target) {
@@ -48,8 +48,8 @@ func TestBuiltFunctions(t *testing.T) {
 					url    string
 					reason wire.HintReason
 				}{
-					"provision": {a.planURL, wire.ReasonSweep}, "interruption": {a.looksURL, wire.ReasonSweep},
-					"catalog": {a.catalogURL, wire.ReasonSweep}, "disrupt": {a.judgeURL, wire.ReasonJudge},
+					"provision": {a.planURL, wire.ReasonResync}, "interruption": {a.checksURL, wire.ReasonResync},
+					"catalog": {a.catalogURL, wire.ReasonResync}, "disrupt": {a.disruptURL, wire.ReasonDisrupt},
 				} {
 					a.invoke(runner, name)
 					if hint := a.receive(its.url); hint.Cluster != a.reg.Cluster || hint.Reason != its.reason {
@@ -60,7 +60,7 @@ func TestBuiltFunctions(t *testing.T) {
 			{Name: "a tick of the catalogue puts the region's machines into the bucket", Run: func(t conform.T) {
 				a := newAccount(t, target)
 				a.invoke(a.deploy(paths), "catalog")
-				kept, err := s3catalog.New(a.objects(), a.bucket, s3catalog.Settings{}).Machines(t.Context(), a.reg)
+				kept, err := s3catalog.New(a.objects(), a.bucket, s3catalog.Settings{}).RegionCatalog(t.Context(), a.reg)
 				if err != nil || len(kept.Types) < 100 {
 					t.Errorf("%d types are kept, %v", len(kept.Types), err)
 				}
@@ -82,7 +82,7 @@ func (a *account) deploy(paths map[string]string) *lambdaruntime.Runner {
 	a.t.Cleanup(runner.Stop)
 	env := map[string]string{
 		"JOINER_TABLE": a.table, "JOINER_BUCKET": a.bucket, "JOINER_QUEUE_URL": a.planURL,
-		"JOINER_NOTICES_QUEUE_ARN": "arn:aws:sqs:us-east-1:123456789012:joiner-notices", "JOINER_INTERRUPTION_QUEUE_URL": a.looksURL, "JOINER_CATALOG_QUEUE_URL": a.catalogURL, "JOINER_DISRUPTION_QUEUE_URL": a.judgeURL,
+		"JOINER_NOTICES_QUEUE_ARN": "arn:aws:sqs:us-east-1:123456789012:joiner-notices", "JOINER_INTERRUPTION_QUEUE_URL": a.checksURL, "JOINER_CATALOG_QUEUE_URL": a.catalogURL, "JOINER_DISRUPTION_QUEUE_URL": a.disruptURL,
 	}
 	for name, path := range paths {
 		a.must(runner.Deploy(lambdaruntime.Function{Name: name, Path: path, Env: env, MemoryMB: 1769, Timeout: time.Minute}))

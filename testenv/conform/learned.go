@@ -44,7 +44,7 @@ func learnKeepsLeast(t *testing.T, b book) {
 	elsewhere := ledgerWeb
 	elsewhere.Region = "eu-west-1"
 	want(elsewhere, farUnix)
-	if loaded := b.load(); len(loaded.Marks)+len(loaded.Claims) != 0 {
+	if loaded := b.load(); len(loaded.UnavailableOfferings)+len(loaded.Claims) != 0 {
 		t.Errorf("planners load what was learned as something else: %+v", loaded)
 	}
 }

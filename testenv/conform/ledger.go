@@ -20,8 +20,8 @@ type LedgerPort interface {
 	provision.Registry
 	provision.Leases
 	provision.Claims
-	provision.Births
-	provision.Offers
+	provision.ClaimStates
+	provision.UnavailableOfferings
 	provision.Allowances
 	provision.Memory
 	catalog.Records
@@ -29,8 +29,8 @@ type LedgerPort interface {
 	provision.Memories
 	Register(ctx context.Context, reg model.Registration) error
 	NextEpoch(ctx context.Context, cluster, owner string) (int64, error)
-	AdvancePointer(ctx context.Context, pointer model.Pointer) (lost bool, err error)
-	Pointer(ctx context.Context, cluster string) (*model.Pointer, error)
+	AdvanceManifest(ctx context.Context, manifest model.Manifest) (lost bool, err error)
+	Manifest(ctx context.Context, cluster string) (*model.Manifest, error)
 	Heartbeat(ctx context.Context, cluster string, epoch, unix int64) (lost bool, err error)
 }
 
@@ -41,7 +41,7 @@ func Ledger(t *testing.T, start func(t *testing.T) LedgerPort) {
 		"lease that ran out is taken by another":                         leaseRunsOut,
 		"lease taken by a clock that is ahead is no lease":               leaseOfAFastClock,
 		"F2, F8: a lease lasts as long as was said":                      leaseLastsAsLongAsWasSaid,
-		"deposed planner writes nothing":                                 deposedWritesNothing,
+		"deposed planner writes nothing":                                 staleFenceWritesNothing,
 		"record reaches a limit exactly and never passes it":             recordKeepsLimits,
 		"record is whole or nothing":                                     recordIsAtomic,
 		"record takes the name of a claim that is gone, once":            recordTakesNames,
@@ -65,7 +65,7 @@ func Ledger(t *testing.T, start func(t *testing.T) LedgerPort) {
 		"notes are the newest fence's":                                   notesNeedTheFence,
 		"class record is written and dropped at its version":             classNeedsVersion,
 		"load returns ended claims that had a machine apart":             endedAreApart,
-		"pointer belongs to the newest epoch and only moves on":          pointerMovesOn,
+		"pointer belongs to the newest epoch and only moves on":          manifestMovesOn,
 		"heartbeat is the newest epoch's":                                heartbeatIsNewest,
 		"registry knows who is attached":                                 registryKnows,
 		"clusters share nothing but marks":                               clustersAreApart,
@@ -125,7 +125,7 @@ func (b book) held(resource string) int64 {
 	b.t.Helper()
 	for _, usage := range b.load().Usage {
 		if usage.Pool == "default" {
-			return usage.Held[resource]
+			return usage.Reserved[resource]
 		}
 	}
 	return 0
@@ -142,7 +142,7 @@ func ledgerLaunch(id string, n int) (model.Intent, []model.Claim) {
 		name := fmt.Sprintf("default-%s-%02d", id, i)
 		intent.Claims = append(intent.Claims, name)
 		claims = append(claims, model.Claim{
-			Name: name, Pool: "default", State: model.Intended, Version: 1, Intent: id, Held: model.Resources{model.CPU: 1000, model.Nodes: 1},
+			Name: name, Pool: "default", State: model.Intended, Version: 1, Intent: id, Reserved: model.Resources{model.CPU: 1000, model.Nodes: 1},
 		})
 	}
 	return intent, claims
@@ -206,7 +206,7 @@ func leaseLastsAsLongAsWasSaid(_ *testing.T, b book) {
 	b.must(err) // the last one has run out
 }
 
-func deposedWritesNothing(t *testing.T, b book) {
+func staleFenceWritesNothing(t *testing.T, b book) {
 	old := b.acquire("a")
 	intent, claims := ledgerLaunch("1", 2)
 	b.must(b.Record(b.ctx(), old, intent, claims, nil))
@@ -292,7 +292,7 @@ func recordTakesNames(t *testing.T, b book) {
 	gone := firstClaims[0]
 	gone.State, gone.GoneUnix, gone.FailureCode = model.Gone, ledgerBegin, "Unfulfilled"
 	b.must(b.Settle(b.ctx(), fence, model.Settlement{Intent: first, Failed: []model.Claim{gone}, AtUnix: b.load().NowUnix}))
-	former := b.load().Former
+	former := b.load().FormerClaims
 	if len(former) != 1 || former[0].Name != "mine" || former[0].Version != 2 || former[0].State != model.Gone {
 		t.Fatalf("claims whose names may be asked for again: %+v", former)
 	}
@@ -304,8 +304,8 @@ func recordTakesNames(t *testing.T, b book) {
 	taken("once more", "7", 3)
 	b.must(b.Settle(b.ctx(), fence, model.Settlement{Intent: first, Failed: []model.Claim{gone}, AtUnix: ledgerBegin})) // is done already
 	ledger := b.load()
-	if len(ledger.Former) != 0 || len(ledger.Claims) != 2 || ledger.Claims[1].Name != "mine" || ledger.Claims[1].State != model.Intended || ledger.Claims[1].Intent != "6" {
-		t.Errorf("claims %+v, former %+v", ledger.Claims, ledger.Former)
+	if len(ledger.FormerClaims) != 0 || len(ledger.Claims) != 2 || ledger.Claims[1].Name != "mine" || ledger.Claims[1].State != model.Intended || ledger.Claims[1].Intent != "6" {
+		t.Errorf("claims %+v, former %+v", ledger.Claims, ledger.FormerClaims)
 	}
 }
 

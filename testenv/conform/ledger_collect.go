@@ -13,17 +13,17 @@ import (
 type LedgerCollectPort interface {
 	LedgerPort
 	interruption.Leases
-	interruption.Notebook
+	interruption.CollectorStore
 	interruption.Claims
 }
 
 // LedgerCollect is the contract of a ledger towards the collector. start returns an empty one for each case.
 func LedgerCollect(t *testing.T, start func(t *testing.T) LedgerCollectPort) {
-	for name, rule := range map[string]func(*testing.T, shelf){
+	for name, rule := range map[string]func(*testing.T, cache){
 		"leases of one cluster are apart":                       leasesAreApart,
-		"deposed collector writes nothing":                      deposedCollectorWritesNothing,
-		"survey shows live claims, gone machines, open intents": surveyShowsGone,
-		"survey shows what was found out of the classes":        surveyShowsClasses,
+		"deposed collector writes nothing":                      staleCollectorWritesNothing,
+		"survey shows live claims, gone machines, open intents": recordsShowGone,
+		"survey shows what was found out of the classes":        recordsShowClasses,
 		"ending shows what is to end and no other claim":        endingShowsWhatEnds,
 		"notes are replaced on condition of their version":      notesNeedVersion,
 		"claim that ends holds its share until it is closed":    closeRefundsOnce,
@@ -34,37 +34,37 @@ func LedgerCollect(t *testing.T, start func(t *testing.T) LedgerCollectPort) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ledger := start(t)
-			rule(t, shelf{book{ledger, t}, ledger})
+			rule(t, cache{book{ledger, t}, ledger})
 		})
 	}
 }
 
-// shelf is a ledger under test with the collector's ports.
-type shelf struct {
+// cache is a ledger under test with the collector's ports.
+type cache struct {
 	book
 	collect LedgerCollectPort
 }
 
-func (s shelf) hold(owner string) model.Fence {
+func (s cache) hold(owner string) model.Fence {
 	s.t.Helper()
-	fence, err := s.collect.Hold(s.ctx(), "web", model.LeaseCollector, owner, ledgerBegin, ledgerSoon)
+	fence, err := s.collect.AcquireLease(s.ctx(), "web", model.LeaseCollector, owner, ledgerBegin, ledgerSoon)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return fence
 }
 
-func (s shelf) survey() model.Survey {
+func (s cache) records() model.ClusterRecords {
 	s.t.Helper()
-	survey, err := s.collect.Survey(s.ctx(), ledgerWeb)
+	records, err := s.collect.Records(s.ctx(), ledgerWeb)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return survey
+	return records
 }
 
 // launched records and settles n claims of 600 milli-CPU each and returns them as they are stored.
-func (s shelf) launched(n int) []model.Claim {
+func (s cache) launched(n int) []model.Claim {
 	s.t.Helper()
 	fence := s.acquire("planner")
 	intent, claims := ledgerLaunch("1", n)
@@ -73,7 +73,7 @@ func (s shelf) launched(n int) []model.Claim {
 	return s.load().Claims
 }
 
-func surveyShowsClasses(t *testing.T, s shelf) {
+func recordsShowClasses(t *testing.T, s cache) {
 	var want []model.ClassRecord
 	for _, name := range []string{"b", "a"} {
 		record, err := s.PutClass(s.ctx(), "web", model.ClassRecord{
@@ -82,12 +82,12 @@ func surveyShowsClasses(t *testing.T, s shelf) {
 		s.must(err)
 		want = append([]model.ClassRecord{record}, want...)
 	}
-	if got := s.survey().Classes; !reflect.DeepEqual(got, want) {
+	if got := s.records().Classes; !reflect.DeepEqual(got, want) {
 		t.Errorf("classes %+v, want %+v", got, want)
 	}
 }
 
-func endingShowsWhatEnds(t *testing.T, s shelf) {
+func endingShowsWhatEnds(t *testing.T, s cache) {
 	reads := func() model.Ending {
 		t.Helper()
 		ending, err := s.collect.Ending(s.ctx(), ledgerWeb)
@@ -117,13 +117,13 @@ func endingShowsWhatEnds(t *testing.T, s shelf) {
 	}
 }
 
-func leasesAreApart(t *testing.T, s shelf) {
+func leasesAreApart(t *testing.T, s cache) {
 	planner := s.acquire("a")
-	collector, err := s.collect.Hold(s.ctx(), "web", model.LeaseCollector, "b", ledgerBegin, ledgerSoon)
+	collector, err := s.collect.AcquireLease(s.ctx(), "web", model.LeaseCollector, "b", ledgerBegin, ledgerSoon)
 	if err != nil || collector.Token != 1 || collector.Lease != model.LeaseCollector || planner.Lease != model.LeasePlanner {
 		t.Fatalf("%+v beside %+v: %v", collector, planner, err)
 	}
-	holder, err := s.collect.Hold(s.ctx(), "web", model.LeaseCollector, "c", ledgerBegin+1, ledgerSoon)
+	holder, err := s.collect.AcquireLease(s.ctx(), "web", model.LeaseCollector, "c", ledgerBegin+1, ledgerSoon)
 	s.want(fault.Conflict, "a second collector", err)
 	if holder != collector || holder.SinceUnix != ledgerBegin {
 		t.Errorf("the lease is held by %+v, and was taken as %+v", holder, collector)
@@ -136,27 +136,27 @@ func leasesAreApart(t *testing.T, s shelf) {
 	}
 }
 
-func deposedCollectorWritesNothing(t *testing.T, s shelf) {
+func staleCollectorWritesNothing(t *testing.T, s cache) {
 	claims := s.launched(2)
 	old := s.hold("a")
-	_, err := s.collect.Hold(s.ctx(), "web", model.LeaseCollector, "b", ledgerSoon+1, ledgerSoon+60)
+	_, err := s.collect.AcquireLease(s.ctx(), "web", model.LeaseCollector, "b", ledgerSoon+1, ledgerSoon+60)
 	s.must(err)
-	before := s.survey()
-	_, err = s.collect.Note(s.ctx(), old, model.Casebook{AtUnix: ledgerBegin})
+	before := s.records()
+	_, err = s.collect.Note(s.ctx(), old, model.CollectorState{AtUnix: ledgerBegin})
 	s.want(fault.Conflict, "note", err)
 	s.want(fault.Conflict, "close", s.collect.Close(s.ctx(), old, claims[0], ledgerBegin))
 	adopted := claims[0]
 	adopted.Name, adopted.InstanceID = "other", "i-other"
 	s.want(fault.Conflict, "adopt", s.collect.Adopt(s.ctx(), old, adopted))
-	after := s.survey()
+	after := s.records()
 	before.NowUnix, after.NowUnix = 0, 0
 	if !reflect.DeepEqual(before, after) || s.held(model.Nodes) != 2 {
 		t.Errorf("something was written:\n%+v\n%+v", before, after)
 	}
 }
 
-func surveyShowsGone(t *testing.T, s shelf) {
-	if empty := s.survey(); len(empty.Claims)+len(empty.Intents)+len(empty.Cases.Suspects) != 0 || empty.Cases.Version != 0 || empty.NowUnix == 0 {
+func recordsShowGone(t *testing.T, s cache) {
+	if empty := s.records(); len(empty.Claims)+len(empty.Intents)+len(empty.Collector.Suspects) != 0 || empty.Collector.Version != 0 || empty.NowUnix == 0 {
 		t.Errorf("of nothing: %+v", empty)
 	}
 	fence := s.acquire("a")
@@ -173,41 +173,41 @@ func surveyShowsGone(t *testing.T, s shelf) {
 	failed := ledgerOutcome(hand, made, 0)
 	failed.AtUnix = s.load().NowUnix
 	s.must(s.Settle(s.ctx(), fence, failed))
-	survey := s.survey()
-	if len(survey.Intents) != 1 || survey.Intents[0].ID != "2" || len(survey.Claims) != 4 {
-		t.Fatalf("%+v", survey)
+	records := s.records()
+	if len(records.Intents) != 1 || records.Intents[0].ID != "2" || len(records.Claims) != 4 {
+		t.Fatalf("%+v", records)
 	}
 	for i, want := range []model.Claim{ // the claim of a pool that never had a machine left nothing
 		{Name: claims[0].Name, State: model.Launched}, {Name: ended.Name, State: model.Gone}, {Name: more[0].Name, State: model.Intended}, {Name: "mine", State: model.Gone},
 	} {
-		if got := survey.Claims[i]; got.Name != want.Name || got.State != want.State {
+		if got := records.Claims[i]; got.Name != want.Name || got.State != want.State {
 			t.Errorf("claim %d is %s and %s, want %s and %s", i, got.Name, got.State, want.Name, want.State)
 		}
 	}
 }
 
-func notesNeedVersion(t *testing.T, s shelf) {
+func notesNeedVersion(t *testing.T, s cache) {
 	fence := s.hold("a")
-	notes := model.Casebook{
+	notes := model.CollectorState{
 		AtUnix: ledgerBegin, Suspects: []model.Suspect{{Kind: "Orphan", Subject: "i-1", SinceUnix: ledgerBegin}},
-		Removals: []model.GivenUp{{AtUnix: ledgerBegin, Nodes: 2}}, SeenVersion: 7, SeenUnix: ledgerBegin,
+		Removals: []model.RemovalCount{{AtUnix: ledgerBegin, Nodes: 2}}, SeenVersion: 7, SeenUnix: ledgerBegin,
 	}
 	first, err := s.collect.Note(s.ctx(), fence, notes)
 	if err != nil || first.Version != 1 {
 		t.Fatalf("%+v %v", first, err)
 	}
-	if stored := s.survey().Cases; !reflect.DeepEqual(stored, first) {
+	if stored := s.records().Collector; !reflect.DeepEqual(stored, first) {
 		t.Errorf("stored %+v, want %+v", stored, first)
 	}
 	_, err = s.collect.Note(s.ctx(), fence, notes)
 	s.want(fault.Conflict, "notes of an older version", err)
 	first.Suspects = nil
-	if second, err := s.collect.Note(s.ctx(), fence, first); err != nil || second.Version != 2 || len(s.survey().Cases.Suspects) != 0 {
+	if second, err := s.collect.Note(s.ctx(), fence, first); err != nil || second.Version != 2 || len(s.records().Collector.Suspects) != 0 {
 		t.Errorf("%+v %v", second, err)
 	}
 }
 
-func closeRefundsOnce(t *testing.T, s shelf) {
+func closeRefundsOnce(t *testing.T, s cache) {
 	claims := s.launched(2)
 	fence := s.hold("a")
 	claim := claims[0]
@@ -227,13 +227,13 @@ func closeRefundsOnce(t *testing.T, s shelf) {
 	if live := s.load().Claims; len(live) != 1 || live[0].Name != claims[1].Name {
 		t.Errorf("live: %+v", live)
 	}
-	gone := s.survey().Claims[0]
-	if gone.State != model.Gone || gone.GoneUnix != ledgerSoon || gone.FailureCode != model.EndedNodeGone || len(gone.Held) != 0 || gone.InstanceID != claim.InstanceID {
+	gone := s.records().Claims[0]
+	if gone.State != model.Gone || gone.GoneUnix != ledgerSoon || gone.FailureCode != model.EndedNodeGone || len(gone.Reserved) != 0 || gone.InstanceID != claim.InstanceID {
 		t.Errorf("gone: %+v", gone)
 	}
 }
 
-func closeNeedsVersion(t *testing.T, s shelf) {
+func closeNeedsVersion(t *testing.T, s cache) {
 	claim := s.launched(1)[0]
 	fence := s.hold("a")
 	moved, err := s.Advance(s.ctx(), "web", claim)
@@ -251,7 +251,7 @@ func closeNeedsVersion(t *testing.T, s shelf) {
 	}
 }
 
-func adoptCountsOnce(t *testing.T, s shelf) {
+func adoptCountsOnce(t *testing.T, s cache) {
 	planner := s.acquire("planner")
 	intent, claims := ledgerLaunch("1", 1)
 	limits := model.Resources{model.Nodes: 1}
@@ -259,7 +259,7 @@ func adoptCountsOnce(t *testing.T, s shelf) {
 	fence := s.hold("a")
 	claim := model.Claim{
 		Name: "default-old", Pool: "default", State: model.Initialized, Intent: "0", InstanceID: "i-old", ProviderID: "aws:///z/i-old",
-		Held: model.Resources{model.CPU: 4000, model.Nodes: 1},
+		Reserved: model.Resources{model.CPU: 4000, model.Nodes: 1},
 	}
 	for range 2 {
 		s.must(s.collect.Adopt(s.ctx(), fence, claim))
@@ -276,7 +276,7 @@ func adoptCountsOnce(t *testing.T, s shelf) {
 	}
 }
 
-func adoptTakesNoName(t *testing.T, s shelf) {
+func adoptTakesNoName(t *testing.T, s cache) {
 	claim := s.launched(1)[0]
 	fence := s.hold("a")
 	other := claim
@@ -289,7 +289,7 @@ func adoptTakesNoName(t *testing.T, s shelf) {
 	}
 }
 
-func endedStaysEnded(t *testing.T, s shelf) {
+func endedStaysEnded(t *testing.T, s cache) {
 	planner := s.acquire("planner")
 	intent, claims := ledgerLaunch("1", 1)
 	s.must(s.Record(s.ctx(), planner, intent, claims, nil))

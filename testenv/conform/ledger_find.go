@@ -28,18 +28,18 @@ func LedgerFind(t *testing.T, start func(t *testing.T) LedgerFindPort) {
 		"claims of many instances are found at once": foundByMany,
 		"claims are found in every cluster":          foundInEveryCluster,
 		"nothing is found for what nobody has":       nothingIsFound,
-		"survey shows the planner's notes":           surveyShowsNotes,
+		"survey shows the planner's notes":           recordsShowNotes,
 	} {
 		t.Run(name, func(t *testing.T) {
 			ledger := start(t)
-			rule(t, finder{shelf{book{ledger, t}, ledger}, ledger})
+			rule(t, finder{cache{book{ledger, t}, ledger}, ledger})
 		})
 	}
 }
 
 // finder is a ledger under test with the ports of notices.
 type finder struct {
-	shelf
+	cache
 	find LedgerFindPort
 }
 
@@ -102,7 +102,7 @@ func foundByMany(t *testing.T, f finder) {
 	var ids []string
 	for i := range 120 {
 		name := fmt.Sprintf("default-%03d", i)
-		claim := model.Claim{Name: name, Pool: "default", State: model.Initialized, Intent: "0", InstanceID: "i-" + name, Held: model.Resources{model.Nodes: 1}}
+		claim := model.Claim{Name: name, Pool: "default", State: model.Initialized, Intent: "0", InstanceID: "i-" + name, Reserved: model.Resources{model.Nodes: 1}}
 		f.must(f.collect.Adopt(f.ctx(), fence, claim))
 		ids = append(ids, "i-foreign-"+name, claim.InstanceID)
 	}
@@ -113,9 +113,9 @@ func foundByMany(t *testing.T, f finder) {
 }
 
 func foundInEveryCluster(t *testing.T, f finder) {
-	fence, err := f.collect.Hold(f.ctx(), "shop", model.LeaseCollector, "a", ledgerBegin, ledgerSoon)
+	fence, err := f.collect.AcquireLease(f.ctx(), "shop", model.LeaseCollector, "a", ledgerBegin, ledgerSoon)
 	f.must(err)
-	claim := model.Claim{Name: "default-1-00", Pool: "default", State: model.Initialized, Intent: "0", InstanceID: "i-of-the-shop", Held: model.Resources{model.Nodes: 1}}
+	claim := model.Claim{Name: "default-1-00", Pool: "default", State: model.Initialized, Intent: "0", InstanceID: "i-of-the-shop", Reserved: model.Resources{model.Nodes: 1}}
 	f.must(f.collect.Adopt(f.ctx(), fence, claim))
 	own := f.launched(1)[0] // of the same name
 	found := f.found(2, claim.InstanceID, own.InstanceID)
@@ -135,12 +135,12 @@ func nothingIsFound(t *testing.T, f finder) {
 	}
 }
 
-func surveyShowsNotes(t *testing.T, f finder) {
-	if notes := f.survey().Notes; len(notes.Replaced) != 0 {
+func recordsShowNotes(t *testing.T, f finder) {
+	if notes := f.records().Notes; len(notes.Replaced) != 0 {
 		t.Errorf("of nothing: %+v", notes)
 	}
 	f.must(f.Remember(f.ctx(), f.acquire("planner"), model.Notes{Replaced: []string{"default-1-00"}}))
-	if notes := f.survey().Notes; !slices.Equal(notes.Replaced, []string{"default-1-00"}) {
+	if notes := f.records().Notes; !slices.Equal(notes.Replaced, []string{"default-1-00"}) {
 		t.Errorf("%+v", notes)
 	}
 }

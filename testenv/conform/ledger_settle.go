@@ -40,7 +40,7 @@ func settleRefundsOnce(t *testing.T, b book) {
 	if b.held(model.CPU) != 1200 || b.held(model.Nodes) != 2 {
 		t.Errorf("the pool holds %v, want cpu 1200 and 2 nodes", ledger.Usage)
 	}
-	if c := ledger.Claims[0]; c.Version != 2 || c.Held[model.CPU] != 600 || c.Held[model.Nodes] != 1 || c.InstanceID != "i-1-0" {
+	if c := ledger.Claims[0]; c.Version != 2 || c.Reserved[model.CPU] != 600 || c.Reserved[model.Nodes] != 1 || c.InstanceID != "i-1-0" {
 		t.Errorf("claim %+v", c)
 	}
 }
@@ -70,7 +70,7 @@ func settleCountsDollars(t *testing.T, b book) {
 	fence := b.acquire("a")
 	intent, claims := ledgerLaunch("1", 3)
 	for i := range claims {
-		claims[i].Held[model.Dollars] = 100_000
+		claims[i].Reserved[model.Dollars] = 100_000
 	}
 	b.must(b.Record(b.ctx(), fence, intent, claims, model.Resources{model.Dollars: 300_000}))
 	outcome := ledgerOutcome(intent, claims, 3)
@@ -116,7 +116,7 @@ func advanceNeedsVersion(t *testing.T, b book) {
 	b.must(b.Record(b.ctx(), fence, intent, claims, nil))
 	claims[0].State, claims[0].GoneUnix, claims[0].FailureCode = model.Gone, ledgerBegin, "Unfulfilled"
 	b.must(b.Settle(b.ctx(), fence, model.Settlement{Intent: intent, Failed: claims, AtUnix: b.load().NowUnix}))
-	former := b.load().Former
+	former := b.load().FormerClaims
 	if len(former) != 1 || former[0].Name != "mine" || former[0].State != model.Gone {
 		t.Fatalf("claims of no pool that are gone: %+v", former)
 	}

@@ -11,54 +11,54 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// ledgerDry is an offer that failed n times; its mark lasts until untilUnix and is remembered for an hour more.
-func ledgerDry(n int, untilUnix int64) model.Mark {
-	return model.Mark{
-		OfferKey:  model.OfferKey{InstanceType: "m7g.large", Zone: "us-west-2a", CapacityType: model.Spot},
-		UntilUnix: untilUnix, ForgetUnix: untilUnix + 3600, AtUnix: untilUnix - 180, Failures: n, Reason: "InsufficientInstanceCapacity",
+// ledgerOutOfCapacity is an offer that failed n times; its mark lasts until untilUnix and is remembered for an hour more.
+func ledgerOutOfCapacity(n int, untilUnix int64) model.UnavailableOffering {
+	return model.UnavailableOffering{
+		OfferingKey: model.OfferingKey{InstanceType: "m7g.large", Zone: "us-west-2a", CapacityType: model.Spot},
+		UntilUnix:   untilUnix, ForgetUnix: untilUnix + 3600, AtUnix: untilUnix - 180, Failures: n, Reason: "InsufficientInstanceCapacity",
 	}
 }
 
-func (b book) mark(marks ...model.Mark) {
+func (b book) mark(unavailableOfferings ...model.UnavailableOffering) {
 	b.t.Helper()
-	b.must(b.Mark(b.ctx(), ledgerWeb, marks))
+	b.must(b.MarkUnavailable(b.ctx(), ledgerWeb, unavailableOfferings))
 }
 
 func markCountsFailures(t *testing.T, b book) {
-	b.mark(ledgerDry(2, farUnix))
-	b.mark(ledgerDry(1, farUnix+60)) // somebody who did not know of the second failure
-	if kept := b.load().Marks; len(kept) != 1 || kept[0] != ledgerDry(2, farUnix) {
+	b.mark(ledgerOutOfCapacity(2, farUnix))
+	b.mark(ledgerOutOfCapacity(1, farUnix+60)) // somebody who did not know of the second failure
+	if kept := b.load().UnavailableOfferings; len(kept) != 1 || kept[0] != ledgerOutOfCapacity(2, farUnix) {
 		t.Errorf("%+v", kept)
 	}
-	b.mark(ledgerDry(3, farUnix-60))
-	if kept := b.load().Marks; len(kept) != 1 || kept[0] != ledgerDry(3, farUnix-60) {
+	b.mark(ledgerOutOfCapacity(3, farUnix-60))
+	if kept := b.load().UnavailableOfferings; len(kept) != 1 || kept[0] != ledgerOutOfCapacity(3, farUnix-60) {
 		t.Errorf("%+v", kept)
 	}
-	group := model.Mark{OfferKey: model.OfferKey{CapacityType: model.Spot}, Group: "standard", UntilUnix: farUnix, Failures: 1, Reason: "VcpuLimitExceeded"}
+	group := model.UnavailableOffering{OfferingKey: model.OfferingKey{CapacityType: model.Spot}, Group: "standard", UntilUnix: farUnix, Failures: 1, Reason: "VcpuLimitExceeded"}
 	b.mark(group)
-	if kept := b.load().Marks; len(kept) != 2 {
+	if kept := b.load().UnavailableOfferings; len(kept) != 2 {
 		t.Errorf("a group's mark is one of its own: %+v", kept)
 	}
 	// One that is forgotten by the time of a new failure does not count any more.
-	late := ledgerDry(1, farUnix+7200)
+	late := ledgerOutOfCapacity(1, farUnix+7200)
 	b.mark(late)
-	if kept := b.load().Marks; len(kept) != 2 || kept[0] != late && kept[1] != late {
+	if kept := b.load().UnavailableOfferings; len(kept) != 2 || kept[0] != late && kept[1] != late {
 		t.Errorf("%+v", kept)
 	}
 }
 
 func probeIsTakenOnce(t *testing.T, b book) {
-	lapsed := ledgerDry(1, ledgerBegin)
+	lapsed := ledgerOutOfCapacity(1, ledgerBegin)
 	lapsed.ForgetUnix = farUnix
 	b.mark(lapsed)
-	if kept := b.load().Marks; len(kept) != 1 || kept[0] != lapsed {
+	if kept := b.load().UnavailableOfferings; len(kept) != 1 || kept[0] != lapsed {
 		t.Fatalf("a mark that lapsed is remembered: %+v", kept)
 	}
 	var taken atomic.Int64
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			next, err := b.Probe(b.ctx(), ledgerWeb, lapsed, ledgerBegin+60)
+			next, err := b.TakeProbe(b.ctx(), ledgerWeb, lapsed, ledgerBegin+60)
 			switch {
 			case err == nil:
 				taken.Add(1)
@@ -74,31 +74,31 @@ func probeIsTakenOnce(t *testing.T, b book) {
 	if taken.Load() != 1 {
 		t.Errorf("%d took the probe", taken.Load())
 	}
-	if kept := b.load().Marks; len(kept) != 1 || kept[0].UntilUnix != ledgerBegin+60 {
+	if kept := b.load().UnavailableOfferings; len(kept) != 1 || kept[0].UntilUnix != ledgerBegin+60 {
 		t.Errorf("%+v", kept)
 	}
-	never := ledgerDry(1, ledgerBegin)
+	never := ledgerOutOfCapacity(1, ledgerBegin)
 	never.Zone = "us-west-2b"
-	_, err := b.Probe(b.ctx(), ledgerWeb, never, ledgerBegin+60)
+	_, err := b.TakeProbe(b.ctx(), ledgerWeb, never, ledgerBegin+60)
 	b.want(fault.Conflict, "the probe of no mark", err)
 }
 
 func clearNeedsTheSameMark(t *testing.T, b book) {
-	seen := ledgerDry(1, farUnix)
+	seen := ledgerOutOfCapacity(1, farUnix)
 	b.mark(seen)
-	b.mark(ledgerDry(2, farUnix+60))
+	b.mark(ledgerOutOfCapacity(2, farUnix+60))
 	b.must(b.Clear(b.ctx(), ledgerWeb, seen))
-	if kept := b.load().Marks; len(kept) != 1 {
+	if kept := b.load().UnavailableOfferings; len(kept) != 1 {
 		t.Fatalf("a mark that was made anew is gone: %+v", kept)
 	}
-	b.must(b.Clear(b.ctx(), ledgerWeb, ledgerDry(2, farUnix+60)))
-	b.must(b.Clear(b.ctx(), ledgerWeb, ledgerDry(2, farUnix+60)))
-	if kept := b.load().Marks; len(kept) != 0 {
+	b.must(b.Clear(b.ctx(), ledgerWeb, ledgerOutOfCapacity(2, farUnix+60)))
+	b.must(b.Clear(b.ctx(), ledgerWeb, ledgerOutOfCapacity(2, farUnix+60)))
+	if kept := b.load().UnavailableOfferings; len(kept) != 0 {
 		t.Errorf("%+v", kept)
 	}
 	// What was cleared starts from the beginning.
-	b.mark(ledgerDry(1, farUnix))
-	if kept := b.load().Marks; len(kept) != 1 || kept[0].Failures != 1 {
+	b.mark(ledgerOutOfCapacity(1, farUnix))
+	if kept := b.load().UnavailableOfferings; len(kept) != 1 || kept[0].Failures != 1 {
 		t.Errorf("%+v", kept)
 	}
 }
@@ -148,10 +148,10 @@ func allowanceNeedsVersion(t *testing.T, b book) {
 func notesNeedTheFence(t *testing.T, b book) {
 	old := b.acquire("a")
 	notes := model.Notes{
-		Paces:      []model.Pace{{Pool: "default", Minute: ledgerBegin / 60, Starts: 3, Before: 2}},
-		Holds:      []model.ClassHold{{Class: "default", Failures: 2, LastUnix: ledgerBegin, UntilUnix: ledgerSoon}},
-		Quarantine: []model.Quarantine{{What: "NodePool/default", Count: 1, UntilUnix: ledgerSoon}},
-		LostUnix:   ledgerBegin,
+		Paces:            []model.LaunchRate{{Pool: "default", Minute: ledgerBegin / 60, Starts: 3, Before: 2}},
+		ClassSuspensions: []model.ClassSuspension{{Class: "default", Failures: 2, LastUnix: ledgerBegin, UntilUnix: ledgerSoon}},
+		Quarantine:       []model.Quarantine{{What: "NodePool/default", Count: 1, UntilUnix: ledgerSoon}},
+		LostUnix:         ledgerBegin,
 	}
 	b.must(b.Remember(b.ctx(), old, notes))
 	if kept := b.load().Notes; !reflect.DeepEqual(kept, notes) {

@@ -9,7 +9,7 @@ import (
 
 // LedgerUnread is the contract of a ledger some items of which cannot be read. start returns an empty one for each case, and what spoils an
 // item of cluster web: a claim, intent, usage or command by its name, while all that stands beside what it says stays.
-func LedgerUnread(t *testing.T, start func(t *testing.T) (LedgerJudgePort, func(kind, name string))) {
+func LedgerUnread(t *testing.T, start func(t *testing.T) (LedgerDisruptPort, func(kind, name string))) {
 	for name, rule := range map[string]func(*testing.T, bench, func(kind, name string)){
 		"a claim that cannot be read is told and hides no other":  unreadClaim,
 		"an intent that cannot be read keeps its id":              unreadIntent,
@@ -18,7 +18,7 @@ func LedgerUnread(t *testing.T, start func(t *testing.T) (LedgerJudgePort, func(
 	} {
 		t.Run(name, func(t *testing.T) {
 			ledger, spoil := start(t)
-			rule(t, bench{shelf{book{ledger, t}, ledger}, ledger}, spoil)
+			rule(t, bench{cache{book{ledger, t}, ledger}, ledger}, spoil)
 		})
 	}
 }
@@ -51,15 +51,15 @@ func unreadClaim(t *testing.T, b bench, spoil func(kind, name string)) {
 	if held := b.held(model.Nodes); held != 3 {
 		t.Errorf("%d nodes are held, want all 3: what a claim that cannot be read holds is counted already", held)
 	}
-	survey := b.survey()
-	unreadOne(t, "survey", survey.Unread, model.UnreadClaim, claims[1].Name)
-	if len(survey.Claims) != 2 {
-		t.Errorf("surveyed %+v", survey.Claims)
+	records := b.records()
+	unreadOne(t, "survey", records.Unread, model.UnreadClaim, claims[1].Name)
+	if len(records.Claims) != 2 {
+		t.Errorf("surveyed %+v", records.Claims)
 	}
 	ending, err := b.collect.Ending(b.ctx(), ledgerWeb)
 	b.must(err)
 	unreadOne(t, "ending", ending.Unread, model.UnreadClaim, claims[1].Name)
-	found, _, err := b.judge.(LedgerFindPort).ByInstance(b.ctx(), []string{claims[1].InstanceID})
+	found, _, err := b.disrupt.(LedgerFindPort).ByInstance(b.ctx(), []string{claims[1].InstanceID})
 	if err != nil || len(found) != 0 {
 		t.Errorf("found by its instance: %+v, %v", found, err)
 	}
@@ -85,8 +85,8 @@ func unreadIntent(t *testing.T, b bench, spoil func(kind, name string)) {
 	if len(ledger.Intents) != 1 || ledger.Intents[0].ID != "2" || len(ledger.Claims) != 3 {
 		t.Errorf("intents %+v, claims %+v", ledger.Intents, ledger.Claims)
 	}
-	survey := b.survey()
-	unreadOne(t, "survey", survey.Unread, model.UnreadIntent, "1")
+	records := b.records()
+	unreadOne(t, "survey", records.Unread, model.UnreadIntent, "1")
 
 	again, more := ledgerLaunch("1", 1)
 	more[0].Name, again.Claims = "default-9-00", []string{"default-9-00"}
@@ -112,8 +112,8 @@ func unreadUsage(t *testing.T, b bench, spoil func(kind, name string)) {
 	if ledger := b.load(); len(ledger.Claims) != 2 || len(ledger.Intents) != 0 {
 		t.Errorf("claims %+v, intents %+v", ledger.Claims, ledger.Intents)
 	}
-	if survey := b.survey(); len(survey.Unread) != 0 {
-		t.Errorf("who reads no usage misses some: %+v", survey.Unread)
+	if records := b.records(); len(records.Unread) != 0 {
+		t.Errorf("who reads no usage misses some: %+v", records.Unread)
 	}
 }
 
@@ -121,18 +121,18 @@ func unreadCommand(t *testing.T, b bench, spoil func(kind, name string)) {
 	claims := b.running("default", "default")
 	fence := b.sit("judge")
 	command := ledgerCommand("c1", claims[0])
-	b.must(b.judge.Commit(b.ctx(), fence, command, claims[:1], b.turnsOf(claims[0])))
+	b.must(b.disrupt.Commit(b.ctx(), fence, command, claims[:1], b.turnsOf(claims[0])))
 	spoil(model.UnreadCommand, "c1")
 	ledger := b.load()
 	unreadOne(t, "load", ledger.Unread, model.UnreadCommand, "c1")
 	if len(ledger.Commands) != 0 || ledger.Claims[0].Command != "c1" || ledger.Claims[0].Free() {
 		t.Errorf("commands %+v, claim %+v: its node is nobody else's", ledger.Commands, ledger.Claims[0])
 	}
-	survey := b.survey()
-	unreadOne(t, "survey", survey.Unread, model.UnreadCommand, "c1")
+	records := b.records()
+	unreadOne(t, "survey", records.Unread, model.UnreadCommand, "c1")
 	ending, err := b.collect.Ending(b.ctx(), ledgerWeb)
 	b.must(err)
 	unreadOne(t, "ending", ending.Unread, model.UnreadCommand, "c1")
 	// Others are committed and moved on.
-	b.must(b.judge.Commit(b.ctx(), fence, ledgerCommand("c2", claims[1]), claims[1:], b.turnsOf(claims[1])))
+	b.must(b.disrupt.Commit(b.ctx(), fence, ledgerCommand("c2", claims[1]), claims[1:], b.turnsOf(claims[1])))
 }

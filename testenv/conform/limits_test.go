@@ -58,7 +58,7 @@ func TestA63InputsAtTheirLimitsAreTaken(t *testing.T) {
 	c.Register("ec2", ec2.NewHandler(l.ec2))
 	c.Register("iam", iam.NewHandler(l.ec2))
 	c.Register("dynamodb", dynamodb.NewHandler(dynamodb.NewModel(dynamodb.Options{Account: c.Account(), Region: c.Region()})))
-	l.machines()
+	l.instances()
 	l.profiles()
 	l.queues()
 	l.ledger()
@@ -71,7 +71,7 @@ func (l atLimits) check(what string, err error) {
 	}
 }
 
-func (l atLimits) machines() {
+func (l atLimits) instances() {
 	l.Helper()
 	ctx, fleet := l.Context(), ec2fleet.New(awsec2.NewFromConfig(l.cloud.Config()))
 	subnet := l.ec2.Subnets()[0]
@@ -122,7 +122,7 @@ func (l atLimits) machines() {
 	if len(found) != 1 {
 		l.Errorf("described %d", len(found))
 	}
-	_, err = fleet.Find(ctx, launch.Intent)
+	_, err = fleet.FindInstances(ctx, launch.Intent)
 	l.check("find", err)
 	_, err = fleet.Interrupted(ctx, longCluster)
 	l.check("list interrupted machines", err)
@@ -156,17 +156,17 @@ func (l atLimits) profiles() {
 func (l atLimits) queues() {
 	l.Helper()
 	client := awssqs.NewFromConfig(l.cloud.Config())
-	plan, looks := wire.PlanQueue(longCluster), "looks"
+	plan, checks := wire.PlanQueue(longCluster), "looks"
 	out, err := client.CreateQueue(l.Context(), &awssqs.CreateQueueInput{QueueName: &plan, Attributes: map[string]string{"FifoQueue": "true"}})
 	l.check("make the plan queue", err)
-	other, err := client.CreateQueue(l.Context(), &awssqs.CreateQueueInput{QueueName: &looks})
+	other, err := client.CreateQueue(l.Context(), &awssqs.CreateQueueInput{QueueName: &checks})
 	l.check("make a queue", err)
 	hint := wire.Hint{Cluster: longCluster, Epoch: 1, Seq: 1, Number: 1, Reason: wire.ReasonBatch}
 	for i := range wire.MaxHintPods {
 		hint.Pods = append(hint.Pods, model.PodRef{Namespace: strings.Repeat("n", 63), Name: fmt.Sprintf("%s-%d", strings.Repeat("p", 240), i), UID: "00000000-0000-0000-0000-000000000000"})
 	}
 	l.check("hint", sqsqueue.New(client, *out.QueueUrl).Send(l.Context(), hint))
-	l.check("tell", sqsqueue.New(client, *out.QueueUrl).Tell(l.Context(), hint))
+	l.check("tell", sqsqueue.New(client, *out.QueueUrl).Forward(l.Context(), hint))
 	l.check("hint by the cluster", sqsqueue.NewPlans(client, *other.QueueUrl).Send(l.Context(), hint))
 	l.check("hint later", sqsqueue.NewDelayed(client, *other.QueueUrl).Send(l.Context(), hint, 24*time.Hour))
 }

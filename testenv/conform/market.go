@@ -42,7 +42,7 @@ type stall struct {
 
 var everyPart = model.CatalogParts{Types: true, Prices: true, Spot: true}
 
-func (s stall) refresh(known model.MachineCatalog, parts model.CatalogParts) model.MachineCatalog {
+func (s stall) refresh(known model.InstanceCatalog, parts model.CatalogParts) model.InstanceCatalog {
 	s.t.Helper()
 	next, err := s.Refresh(s.t.Context(), known, parts)
 	if err != nil {
@@ -51,56 +51,56 @@ func (s stall) refresh(known model.MachineCatalog, parts model.CatalogParts) mod
 	return next
 }
 
-func (s stall) offer(c model.MachineCatalog, capacityType string) model.Offer {
+func (s stall) offering(c model.InstanceCatalog, capacityType string) model.Offering {
 	s.t.Helper()
 	for _, m := range c.Types {
-		for _, o := range m.Offers {
+		for _, o := range m.Offerings {
 			if m.Name == "m5.large" && o.Zone == "us-west-2a" && o.CapacityType == capacityType {
 				return o
 			}
 		}
 	}
 	s.t.Fatalf("m5.large is not sold %s in us-west-2a", capacityType)
-	return model.Offer{}
+	return model.Offering{}
 }
 
 func marketReads(s stall) {
-	c := s.refresh(model.MachineCatalog{}, everyPart)
+	c := s.refresh(model.InstanceCatalog{}, everyPart)
 	now := s.Now().Unix()
 	if c.ReadUnix != now || c.PriceUnix != now || c.SpotUnix != now || c.Version == "" || len(c.Types) < 60 {
 		s.t.Errorf("read %d, prices %d, spot %d, version %q, %d types at %d", c.ReadUnix, c.PriceUnix, c.SpotUnix, c.Version, len(c.Types), now)
 	}
-	if !slices.IsSortedFunc(c.Types, func(a, b model.MachineType) int { return strings.Compare(a.Name, b.Name) }) {
+	if !slices.IsSortedFunc(c.Types, func(a, b model.InstanceTypeInfo) int { return strings.Compare(a.Name, b.Name) }) {
 		s.t.Error("types are not sorted by name")
 	}
-	if o := s.offer(c, model.OnDemand); o.Price != 96_000 || !o.Available || o.ZoneID != "usw2-az1" {
+	if o := s.offering(c, model.OnDemand); o.Price != 96_000 || !o.Available || o.ZoneID != "usw2-az1" {
 		s.t.Errorf("%+v", o)
 	}
-	if o := s.offer(c, model.Spot); o.Price == 0 || o.Price >= 96_000 || !o.Available {
+	if o := s.offering(c, model.Spot); o.Price == 0 || o.Price >= 96_000 || !o.Available {
 		s.t.Errorf("%+v", o)
 	}
 }
 
 func marketKeepsTheRest(s stall) {
-	first := s.refresh(model.MachineCatalog{}, everyPart)
+	first := s.refresh(model.InstanceCatalog{}, everyPart)
 	s.Advance(time.Hour)
 	s.SetSpot("m5.large", "us-west-2a", 12_300)
 	spot := s.refresh(first, model.CatalogParts{Spot: true})
 	if spot.ReadUnix != first.ReadUnix || spot.PriceUnix != first.PriceUnix || spot.SpotUnix != s.Now().Unix() {
 		s.t.Errorf("read %d, prices %d, spot %d", spot.ReadUnix, spot.PriceUnix, spot.SpotUnix)
 	}
-	if o := s.offer(spot, model.Spot); o.Price != 12_300 || s.offer(spot, model.OnDemand) != s.offer(first, model.OnDemand) {
+	if o := s.offering(spot, model.Spot); o.Price != 12_300 || s.offering(spot, model.OnDemand) != s.offering(first, model.OnDemand) {
 		s.t.Errorf("%+v", o)
 	}
 	s.SetSpot("m5.large", "us-west-2a", 45_600)
 	types := s.refresh(spot, model.CatalogParts{Types: true, Prices: true})
-	if types.ReadUnix != s.Now().Unix() || types.PriceUnix != s.Now().Unix() || s.offer(types, model.Spot).Price != 12_300 {
-		s.t.Errorf("read %d, prices %d, spot %+v", types.ReadUnix, types.PriceUnix, s.offer(types, model.Spot))
+	if types.ReadUnix != s.Now().Unix() || types.PriceUnix != s.Now().Unix() || s.offering(types, model.Spot).Price != 12_300 {
+		s.t.Errorf("read %d, prices %d, spot %+v", types.ReadUnix, types.PriceUnix, s.offering(types, model.Spot))
 	}
 }
 
 func marketKeepsWhatFails(s stall) {
-	first := s.refresh(model.MachineCatalog{}, everyPart)
+	first := s.refresh(model.InstanceCatalog{}, everyPart)
 	for _, failing := range []model.CatalogParts{{Types: true}, {Prices: true}, {Spot: true}} {
 		s.Advance(time.Hour)
 		s.Fail(failing)
@@ -116,28 +116,28 @@ func marketKeepsWhatFails(s stall) {
 				s.t.Errorf("%+v failing: the time of a part is %d, want %d", failing, part.next, want)
 			}
 		}
-		if s.offer(next, model.OnDemand) != s.offer(first, model.OnDemand) || s.offer(next, model.Spot) != s.offer(first, model.Spot) {
-			s.t.Errorf("%+v failing: %+v", failing, s.offer(next, model.Spot))
+		if s.offering(next, model.OnDemand) != s.offering(first, model.OnDemand) || s.offering(next, model.Spot) != s.offering(first, model.Spot) {
+			s.t.Errorf("%+v failing: %+v", failing, s.offering(next, model.Spot))
 		}
 	}
 }
 
 func marketStandsIn(s stall) {
-	c := s.refresh(model.MachineCatalog{}, model.CatalogParts{Types: true, Prices: true})
-	if spot, onDemand := s.offer(c, model.Spot), s.offer(c, model.OnDemand); spot.Price != onDemand.Price || !spot.Available || c.SpotUnix != 0 {
+	c := s.refresh(model.InstanceCatalog{}, model.CatalogParts{Types: true, Prices: true})
+	if spot, onDemand := s.offering(c, model.Spot), s.offering(c, model.OnDemand); spot.Price != onDemand.Price || !spot.Available || c.SpotUnix != 0 {
 		s.t.Errorf("spot %+v, on demand %+v", spot, onDemand)
 	}
-	unpriced := s.refresh(model.MachineCatalog{}, model.CatalogParts{Types: true})
-	if o := s.offer(unpriced, model.OnDemand); unpriced.PriceUnix != 0 || o.Price == 0 || !o.Available {
+	unpriced := s.refresh(model.InstanceCatalog{}, model.CatalogParts{Types: true})
+	if o := s.offering(unpriced, model.OnDemand); unpriced.PriceUnix != 0 || o.Price == 0 || !o.Available {
 		s.t.Errorf("without a price list %+v", o)
 	}
-	if o := s.offer(s.refresh(unpriced, everyPart), model.OnDemand); o.Price != 96_000 {
+	if o := s.offering(s.refresh(unpriced, everyPart), model.OnDemand); o.Price != 96_000 {
 		s.t.Errorf("once it is read %+v", o)
 	}
 }
 
 func marketLeavesAlone(s stall) {
-	first := s.refresh(model.MachineCatalog{}, everyPart)
+	first := s.refresh(model.InstanceCatalog{}, everyPart)
 	before, err := json.Marshal(first)
 	if err != nil {
 		s.t.Fatal(err)
@@ -150,7 +150,7 @@ func marketLeavesAlone(s stall) {
 }
 
 func marketCarriesLearned(s stall) {
-	first := s.refresh(model.MachineCatalog{}, everyPart)
+	first := s.refresh(model.InstanceCatalog{}, everyPart)
 	if again := s.refresh(first, model.CatalogParts{}); again.Version != first.Version || again.ReadUnix != first.ReadUnix {
 		s.t.Errorf("nothing asked for: version %q became %q", first.Version, again.Version)
 	}
@@ -176,9 +176,9 @@ func marketCarriesLearned(s stall) {
 
 func marketHasNothing(s stall) {
 	s.Fail(everyPart)
-	if c, err := s.Refresh(s.t.Context(), model.MachineCatalog{}, everyPart); err == nil || len(c.Types) != 0 {
+	if c, err := s.Refresh(s.t.Context(), model.InstanceCatalog{}, everyPart); err == nil || len(c.Types) != 0 {
 		s.t.Errorf("%d types, %v", len(c.Types), err)
 	}
 	s.Fail(model.CatalogParts{})
-	s.refresh(model.MachineCatalog{}, everyPart)
+	s.refresh(model.InstanceCatalog{}, everyPart)
 }

@@ -82,8 +82,8 @@ func TestA31KeysArePriced(t *testing.T) {
 	}
 }
 
-// TestA20OthersMachinesArePriced: each change of state is a message, an invocation and a read.
-func TestA20OthersMachinesArePriced(t *testing.T) {
+// TestA20OthersInstancesArePriced: each change of state is a message, an invocation and a read.
+func TestA20OthersInstancesArePriced(t *testing.T) {
 	r := byHand(t)["instances of others"]
 	if want := 3*0.40 + 0.20 + 0.125 + 0.06*13.3334; !near(r.Low, want) {
 		t.Errorf("$%g, want %g", r.Low, want)

@@ -54,43 +54,43 @@ func (a *Account) delayed(name string) *sqsqueue.Delayed {
 // deploy returns the functions, wired as their programs are.
 func (a *Account) deploy() map[string]*function {
 	ledger := dynamoledger.New(a.clients.dynamodb, table, dynamoledger.Clock(a.now))
-	store, shelf := s3snapshot.New(a.clients.s3, bucket), s3catalog.New(a.clients.s3, bucket, s3catalog.Settings{})
+	store, cache := s3snapshot.New(a.clients.s3, bucket), s3catalog.New(a.clients.s3, bucket, s3catalog.Settings{})
 	ports, hints := a.world.Ports(gate{&a.meter}, "function"), asks{a}
 
-	births := ports.Provision(a.now, provision.Settings{Build: "0123456789ab"})
-	births.Registry, births.Leases, births.Claims, births.Births, births.Offers = ledger, ledger, ledger, ledger, ledger
-	births.Allowances, births.Memory, births.Memories, births.Tallies = ledger, ledger, ledger, dynamoledger.Tallies{Ledger: ledger}
-	births.Decisions, births.Snapshots, births.Losses, births.Machines = store, store, dynamoledger.Losses{Ledger: ledger}, shelf
-	births.Hints, births.Judges, births.Glances, births.Abreast = hints, news{a}, ledger, work.InTurn
+	registrations := ports.Provision(a.now, provision.Settings{Build: "0123456789ab"})
+	registrations.Registry, registrations.Leases, registrations.Claims, registrations.ClaimStates, registrations.Unavailable = ledger, ledger, ledger, ledger, ledger
+	registrations.Allowances, registrations.Memory, registrations.Memories, registrations.UsageRecounts = ledger, ledger, ledger, dynamoledger.UsageRecounts{Ledger: ledger}
+	registrations.Decisions, registrations.Snapshots, registrations.Losses, registrations.Catalogs = store, store, dynamoledger.Losses{Ledger: ledger}, cache
+	registrations.Hints, registrations.Disruptions, registrations.Peeks, registrations.Parallel = hints, news{a}, ledger, work.Sequential
 
 	deaths := ports.Interruption(a.now, interruption.Settings{})
 	deaths.Registry, deaths.Leases, deaths.Notebook, deaths.Claims, deaths.Finder = ledger, ledger, ledger, ledger, ledger
-	deaths.Steps, deaths.Offers, deaths.Removals, deaths.Glances = ledger, ledger, store, ledger
-	deaths.Hints, deaths.Plans, deaths.Drains, deaths.Judges, deaths.Abreast = hints, hints, hints, news{a}, work.InTurn
+	deaths.Steps, deaths.Unavailable, deaths.Removals, deaths.Peeks = ledger, ledger, store, ledger
+	deaths.Hints, deaths.Plans, deaths.Drains, deaths.Disruptions, deaths.Parallel = hints, hints, hints, news{a}, work.Sequential
 
 	choices := ports.Disrupt(a.now, disrupt.Settings{Build: "0123456789ab"})
-	choices.Registry, choices.Leases, choices.Book, choices.Commands = ledger, ledger, ledger, ledger
-	choices.Snapshots, choices.Losses, choices.Decisions, choices.Machines = store, dynamoledger.Losses{Ledger: ledger}, store, shelf
-	choices.Hints, choices.Plans, choices.Drains, choices.Abreast = judges{a}, hints, hints, work.InTurn
+	choices.Registry, choices.Leases, choices.Ledger, choices.Commands = ledger, ledger, ledger, ledger
+	choices.Snapshots, choices.Losses, choices.Decisions, choices.Catalogs = store, dynamoledger.Losses{Ledger: ledger}, store, cache
+	choices.Hints, choices.Plans, choices.Drains, choices.Parallel = disruptions{a}, hints, hints, work.Sequential
 
 	classes := ports.Catalog(a.now, catalog.Settings{})
-	classes.Registry, classes.Leases, classes.Records, classes.Allowances, classes.Shelf = ledger, ledger, ledger, ledger, shelf
-	classes.Hints, classes.Judges, classes.Glances = classHints{a}, news{a}, ledger
+	classes.Registry, classes.Leases, classes.Records, classes.Allowances, classes.Catalogs = ledger, ledger, ledger, ledger, cache
+	classes.Hints, classes.Disruptions, classes.Peeks = classHints{a}, news{a}, ledger
 	region := a.world.Region(&world.Market{Catalog: a.world.Catalog}, a.now)
-	region.Registry, region.Books, region.Snapshots, region.Losses, region.Shelf, region.Learnings, region.Allowances = ledger, ledger, store, dynamoledger.Losses{Ledger: ledger}, shelf, ledger, ledger
+	region.Registry, region.Ledgers, region.Snapshots, region.Losses, region.Catalogs, region.Learnings, region.Allowances = ledger, ledger, store, dynamoledger.Losses{Ledger: ledger}, cache, ledger, ledger
 
 	all := map[string]*function{}
-	told := provision.Teller{Book: ledger, Now: a.now, Queues: map[wire.HintReason]provision.Delayed{
-		wire.ReasonConfig: a.delayed(catalogQueue), wire.ReasonEnd: a.delayed(interruptionQueue), wire.ReasonJudge: a.delayed(disruptionQueue),
+	reported := provision.Forwarder{Dues: ledger, Now: a.now, Queues: map[wire.HintReason]provision.DelayedHints{
+		wire.ReasonConfig: a.delayed(catalogQueue), wire.ReasonEnd: a.delayed(interruptionQueue), wire.ReasonDisrupt: a.delayed(disruptionQueue),
 	}}
-	for _, f := range []*function{provisioning(births, told), ending(deaths), judging(choices), resolving(classes, region)} {
+	for _, f := range []*function{provisioning(registrations, reported), ending(deaths), evaluating(choices), resolving(classes, region)} {
 		all[f.name] = f
 	}
 	return all
 }
 
-// sweep is what a function does at its tick: it hints every cluster that is to be looked at.
-func sweep(fanOut func(ctx context.Context, tick string) (int, error)) func(context.Context, *slog.Logger, string) error {
+// resync is what a function does at its tick: it hints every cluster that is to be looked at.
+func resync(fanOut func(ctx context.Context, tick string) (int, error)) func(context.Context, *slog.Logger, string) error {
 	return func(ctx context.Context, log *slog.Logger, tick string) error {
 		sent, err := fanOut(ctx, tick)
 		log.Info("sweep", "tick", tick, "clusters", sent, "error", err)
@@ -98,16 +98,16 @@ func sweep(fanOut func(ctx context.Context, tick string) (int, error)) func(cont
 	}
 }
 
-func provisioning(flow *provision.Flow, told provision.Teller) *function {
+func provisioning(flow *provision.Flow, reported provision.Forwarder) *function {
 	return &function{
 		name: "Provision", queues: []string{planQueue},
-		tick: sweep(flow.FanOut),
+		tick: resync(flow.FanOut),
 		batch: func(ctx context.Context, log *slog.Logger, b batch) error {
 			request := provision.Request{Cluster: world.Name, Owner: b.owner, Deadline: b.deadline}
 			plans := false
 			for i, hint := range b.hints {
 				if b.groups[i] != hint.Cluster {
-					if err := told.Tell(ctx, hint); err != nil {
+					if err := reported.Forward(ctx, hint); err != nil {
 						return err
 					}
 					continue
@@ -128,7 +128,7 @@ func provisioning(flow *provision.Flow, told provision.Teller) *function {
 func ending(flow *interruption.Flow) *function {
 	return &function{
 		name: "Interruption", queues: []string{interruptionQueue, noticesQueue},
-		tick: sweep(flow.FanOut),
+		tick: resync(flow.FanOut),
 		batch: func(ctx context.Context, log *slog.Logger, b batch) error {
 			if len(b.notices) > 0 {
 				failed, outcome := flow.Notices(ctx, b.notices, b.deadline)
@@ -137,9 +137,9 @@ func ending(flow *interruption.Flow) *function {
 					return fmt.Errorf("%d notices are to come again", len(failed))
 				}
 			}
-			var drain, look *interruption.Request
+			var drain, check *interruption.Request
 			for _, hint := range b.hints {
-				to := &look
+				to := &check
 				if hint.Reason == wire.ReasonDrain {
 					to = &drain
 				}
@@ -154,8 +154,8 @@ func ending(flow *interruption.Flow) *function {
 				log.Info("drain", "outcome", outcome, "error", err)
 				failed = err
 			}
-			if look != nil {
-				outcome, err := flow.Run(ctx, *look)
+			if check != nil {
+				outcome, err := flow.Run(ctx, *check)
 				log.Info("interruption", "outcome", outcome, "error", err)
 				failed = errors.Join(failed, err)
 			}
@@ -164,10 +164,10 @@ func ending(flow *interruption.Flow) *function {
 	}
 }
 
-func judging(flow *disrupt.Flow) *function {
+func evaluating(flow *disrupt.Flow) *function {
 	return &function{
 		name: "Disrupt", queues: []string{disruptionQueue},
-		tick: sweep(flow.FanOut),
+		tick: resync(flow.FanOut),
 		batch: func(ctx context.Context, log *slog.Logger, b batch) error {
 			request := disrupt.Request{Cluster: world.Name, Owner: b.owner, Deadline: b.deadline}
 			for _, hint := range b.hints {
@@ -184,7 +184,7 @@ func resolving(flow *catalog.Flow, region *catalog.Region) *function {
 	return &function{
 		name: "Catalog", queues: []string{catalogQueue},
 		tick: func(ctx context.Context, log *slog.Logger, tick string) error {
-			err := sweep(flow.FanOut)(ctx, log, tick)
+			err := resync(flow.FanOut)(ctx, log, tick)
 			outcomes, regionErr := region.Run(ctx)
 			for _, outcome := range outcomes {
 				if len(outcome.Refreshed)+len(outcome.Problems) > 0 {
@@ -286,8 +286,8 @@ var _ io.Writer = (*counter)(nil)
 // asks are the hints functions send each other, as their programs do.
 type asks struct{ *Account }
 
-func (s asks) Sweep(ctx context.Context, cluster, tick string) error {
-	return s.fifo(planQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: tick})
+func (s asks) Resync(ctx context.Context, cluster, tick string) error {
+	return s.fifo(planQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonResync, Tick: tick})
 }
 
 func (s asks) Plan(ctx context.Context, cluster, key string) error {
@@ -298,33 +298,33 @@ func (s asks) Replace(ctx context.Context, cluster, key string) error {
 	return s.fifo(planQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonReplace, Tick: key})
 }
 
-func (s asks) Look(ctx context.Context, cluster, key string, after time.Duration) error {
-	return s.delayed(interruptionQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: key}, after)
+func (s asks) RequestPass(ctx context.Context, cluster, key string, after time.Duration) error {
+	return s.delayed(interruptionQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonResync, Tick: key}, after)
 }
 
 func (s asks) Drain(ctx context.Context, cluster, key string, after time.Duration) error {
 	return s.delayed(interruptionQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDrain, Tick: key}, after)
 }
 
-// judges are looks the judge asks for itself.
-type judges struct{ *Account }
+// disruptions are looks the judge asks for itself.
+type disruptions struct{ *Account }
 
-func (j judges) Judge(ctx context.Context, cluster, key string, after time.Duration) error {
-	return j.delayed(disruptionQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonJudge, Tick: key}, after)
+func (j disruptions) RequestDisruption(ctx context.Context, cluster, key string, after time.Duration) error {
+	return j.delayed(disruptionQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDisrupt, Tick: key}, after)
 }
 
 // news are looks of the judge that others ask for.
 type news struct{ *Account }
 
-func (n news) Judge(ctx context.Context, cluster, key string) error {
-	return judges(n).Judge(ctx, cluster, key, 0)
+func (n news) RequestDisruption(ctx context.Context, cluster, key string) error {
+	return disruptions(n).RequestDisruption(ctx, cluster, key, 0)
 }
 
 // classHints are what the function of the catalogue sends.
 type classHints struct{ *Account }
 
-func (h classHints) Look(ctx context.Context, cluster, key string) error {
-	return h.delayed(catalogQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: key}, 0)
+func (h classHints) RequestPass(ctx context.Context, cluster, key string) error {
+	return h.delayed(catalogQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonResync, Tick: key}, 0)
 }
 
 func (h classHints) Ready(ctx context.Context, cluster, key string) error {

@@ -44,12 +44,12 @@ func (a *Account) act(ctx context.Context) (bool, error) {
 		}
 		acted = true
 	}
-	told, err := a.notices(ctx)
+	reported, err := a.notices(ctx)
 	if err != nil {
 		return true, err
 	}
 	polled, err := a.poll(ctx)
-	return acted || told || polled, err
+	return acted || reported || polled, err
 }
 
 // notices brings what EventBridge has for the queue there, which is a request to it.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/joiner-sh/joiner/cmd/joiner/catalogue"
+	"github.com/joiner-sh/joiner/cmd/joiner/catalogfile"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
@@ -24,25 +24,25 @@ const (
 )
 
 // The catalogue that is built in, as if its region had six zones, with spot prices of which each look finds a third changed by up to a tenth.
-func TestVersionsOfTheCatalogueTakeWhatIsSaid(t *testing.T) {
-	region, err := catalogue.Sandbox()
+func TestVersionsOfTheCatalogTakeWhatIsSaid(t *testing.T) {
+	region, err := catalogfile.Sandbox()
 	if err != nil {
 		t.Fatal(err)
 	}
 	region = region.Moved([]string{"eu-west-1a", "eu-west-1b", "eu-west-1c", "eu-west-1d", "eu-west-1e", "eu-west-1f"})
-	catalog := model.MachineCatalog{Types: slices.Clone(region.Machines), ReadUnix: 1_772_366_400, PriceUnix: 1_772_366_400, Version: "0123456789abcdef"}
+	catalog := model.InstanceCatalog{Types: slices.Clone(region.InstanceTypes), ReadUnix: 1_772_366_400, PriceUnix: 1_772_366_400, Version: "0123456789abcdef"}
 	draws := rand.New(rand.NewPCG(1, 2))
 	total := 0
 	for i := range int(versionsADay) {
 		catalog.SpotUnix = catalog.ReadUnix + int64(i)*600
 		for j := range catalog.Types {
-			offers := slices.Clone(catalog.Types[j].Offers)
-			for k := range offers {
-				if offers[k].CapacityType == model.Spot && draws.IntN(3) == 0 {
-					offers[k].Price = offers[k].Price * model.MicroUSD(90+draws.IntN(21)) / 100 / 100 * 100 // AWS tells hundredths of a cent
+			offerings := slices.Clone(catalog.Types[j].Offerings)
+			for k := range offerings {
+				if offerings[k].CapacityType == model.Spot && draws.IntN(3) == 0 {
+					offerings[k].Price = offerings[k].Price * model.MicroUSD(90+draws.IntN(21)) / 100 / 100 * 100 // AWS tells hundredths of a cent
 				}
 			}
-			catalog.Types[j].Offers = offers
+			catalog.Types[j].Offerings = offerings
 		}
 		data, err := wire.EncodeCatalog(&catalog)
 		if err != nil {

@@ -7,13 +7,13 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
-	"github.com/joiner-sh/joiner/shared/flow/forward"
+	"github.com/joiner-sh/joiner/shared/flow/publish"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
 // watcher is the leading replica: it runs on a goroutine of its own, and only while the account waits for it.
 type watcher struct {
-	forwarder *forward.Forwarder
+	publisher *publish.Publisher
 	watch     *world.Watch
 	at        time.Time // when it goes on by itself
 	wake      <-chan struct{}
@@ -28,11 +28,11 @@ func newWatcher(ctx context.Context, a *Account) *watcher {
 	w := &watcher{watch: a.world.Cluster.Watch(50 * time.Millisecond), parked: make(chan time.Duration), resume: make(chan struct{}), ended: make(chan error, 1)}
 	ctx, w.cancel = context.WithCancel(ctx)
 	ledger, store := dynamoledger.New(a.clients.dynamodb, table, dynamoledger.Clock(a.now)), s3snapshot.New(a.clients.s3, bucket)
-	w.forwarder = forward.New(forward.Config{
-		Cluster: world.Name, Owner: "watcher-0", Publisher: store, Pointer: ledger,
+	w.publisher = publish.New(publish.Config{
+		Cluster: world.Name, Owner: "watcher-0", Publisher: store, Manifests: ledger,
 		Queue: &sqsqueue.Routes{Plan: a.fifo(planQueue)},
-		Ends:  sqsqueue.Told{Queue: a.fifo(planQueue)}, Empties: sqsqueue.Told{Queue: a.fifo(planQueue)}, Former: forward.Newest{Ledger: ledger, Snapshots: store},
-		Now: a.now, Settings: forward.Settings{CallTimeout: time.Minute}, // on a machine that does other things too
+		Ends:  sqsqueue.Forwarded{Queue: a.fifo(planQueue)}, EmptyNodes: sqsqueue.Forwarded{Queue: a.fifo(planQueue)}, Previous: publish.Newest{Ledger: ledger, Snapshots: store},
+		Now: a.now, Settings: publish.Settings{CallTimeout: time.Minute}, // on a machine that does other things too
 		Wait: func(ctx context.Context, wake <-chan struct{}, d time.Duration) {
 			w.wake = wake
 			select {
@@ -44,10 +44,10 @@ func newWatcher(ctx context.Context, a *Account) *watcher {
 	})
 	if changes, err := w.watch.Poll(); err == nil {
 		for _, change := range changes {
-			w.forwarder.Observe(change)
+			w.publisher.Observe(change)
 		}
 	}
-	go func() { w.ended <- w.forwarder.Lead(ctx) }()
+	go func() { w.ended <- w.publisher.Lead(ctx) }()
 	w.rest(a)
 	return w
 }
@@ -68,7 +68,7 @@ func (w *watcher) act(a *Account) bool {
 	if at, due := w.watch.Next(); due && !at.After(a.now()) {
 		if changes, err := w.watch.Poll(); err == nil {
 			for _, change := range changes {
-				w.forwarder.Observe(change)
+				w.publisher.Observe(change)
 			}
 		}
 		acted = true

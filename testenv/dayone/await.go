@@ -83,8 +83,8 @@ func (w *World) AwaitWatcher(ctx context.Context) error {
 	})
 }
 
-// AwaitNoMachines waits until EC2 has no machine of a NodePool that runs.
-func (w *World) AwaitNoMachines(ctx context.Context) error {
+// AwaitNoInstances waits until EC2 has no machine of a NodePool that runs.
+func (w *World) AwaitNoInstances(ctx context.Context) error {
 	model := w.Stack.EC2
 	if w.Foreign != nil {
 		model = w.Foreign.EC2

@@ -19,7 +19,7 @@ const mostTyped = 8
 type logged struct{ t *testing.T }
 
 func (l logged) Write(p []byte) (int, error) {
-	for line := range strings.SplitSeq(colours.ReplaceAllString(string(p), "\n"), "\n") {
+	for line := range strings.SplitSeq(colors.ReplaceAllString(string(p), "\n"), "\n") {
 		if line = strings.TrimSpace(line); line != "" {
 			l.t.Log(line)
 		}

@@ -47,7 +47,7 @@ func follow(s *stack.Stack, cluster *stack.Cluster, registry *ecr.Model, log io.
 	f := &follower{stack: s, cluster: cluster, registry: registry, log: log, end: cancel}
 	f.ended.Go(func() {
 		for ctx.Err() == nil {
-			f.because(f.look(ctx))
+			f.because(f.poll(ctx))
 			select {
 			case <-time.After(500 * time.Millisecond):
 			case <-ctx.Done():
@@ -73,8 +73,8 @@ func (f *follower) kill() {
 	f.running, f.as = nil, ""
 }
 
-// look compares what runs with what is asked for. The error says why nothing runs.
-func (f *follower) look(ctx context.Context) error {
+// poll compares what runs with what is asked for. The error says why nothing runs.
+func (f *follower) poll(ctx context.Context) error {
 	client, err := kubernetes.NewForConfig(f.cluster.Kube.Config())
 	if err != nil {
 		return err

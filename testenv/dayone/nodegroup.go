@@ -14,7 +14,7 @@ import (
 )
 
 // NodeGroup runs machines of a managed node group, which Joiner has nothing to do with, and waits until they are nodes.
-func (w *World) NodeGroup(ctx context.Context, machines int) error {
+func (w *World) NodeGroup(ctx context.Context, instances int) error {
 	client := ec2.NewFromConfig(w.Stack.Cloud.Config())
 	filter := func(name, value string) ec2types.Filter {
 		return ec2types.Filter{Name: aws.String(name), Values: []string{value}}
@@ -33,7 +33,7 @@ func (w *World) NodeGroup(ctx context.Context, machines int) error {
 		w.Cluster.Name, kube.Endpoint(), base64.StdEncoding.EncodeToString(kube.CertificateAuthority()), kube.ServiceCIDR())
 	if _, err := client.RunInstances(ctx, &ec2.RunInstancesInput{
 		ImageId: images.Images[0].ImageId, InstanceType: ec2types.InstanceTypeM5Large, SubnetId: aws.String(w.Stack.EC2.Subnets()[0].ID),
-		MinCount: aws.Int32(int32(machines)), MaxCount: aws.Int32(int32(machines)), UserData: aws.String(base64.StdEncoding.EncodeToString([]byte(document))),
+		MinCount: aws.Int32(int32(instances)), MaxCount: aws.Int32(int32(instances)), UserData: aws.String(base64.StdEncoding.EncodeToString([]byte(document))),
 		TagSpecifications: []ec2types.TagSpecification{{ResourceType: ec2types.ResourceTypeInstance, Tags: []ec2types.Tag{
 			{Key: aws.String("kubernetes.io/cluster/" + w.Cluster.Name), Value: aws.String("owned")}, {Key: aws.String("eks:nodegroup-name"), Value: aws.String("first")},
 		}}},
@@ -46,8 +46,8 @@ func (w *World) NodeGroup(ctx context.Context, machines int) error {
 	}
 	return until(ctx, func(ctx context.Context) error {
 		list, err := nodes.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-		if err == nil && len(list.Items) < machines {
-			err = fmt.Errorf("%d of %d machines of the node group are nodes", len(list.Items), machines)
+		if err == nil && len(list.Items) < instances {
+			err = fmt.Errorf("%d of %d machines of the node group are nodes", len(list.Items), instances)
 		}
 		return err
 	})

@@ -58,7 +58,7 @@ func ended(t *testing.T, w *World) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	if err := w.AwaitNoMachines(ctx); err != nil {
+	if err := w.AwaitNoInstances(ctx); err != nil {
 		t.Error(err)
 	}
 }

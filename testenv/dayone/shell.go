@@ -23,7 +23,7 @@ type shell struct {
 	log io.Writer // all that is typed and told
 }
 
-var colours = regexp.MustCompile(`\x1b\[[0-9;?]*[a-zA-Z]|\r`)
+var colors = regexp.MustCompile(`\x1b\[[0-9;?]*[a-zA-Z]|\r`)
 
 // run types one command, on a terminal, and returns what was told. A command that fails, alone or before a && or a |, is an error.
 func (s *shell) run(ctx context.Context, c Command) (output string, err error) {
@@ -38,13 +38,13 @@ func (s *shell) run(ctx context.Context, c Command) (output string, err error) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 	command.WaitDelay = 10 * time.Second
-	var told bytes.Buffer
-	command.Stdout = io.MultiWriter(&told, s.log)
+	var reported bytes.Buffer
+	command.Stdout = io.MultiWriter(&reported, s.log)
 	command.Stderr = command.Stdout
 	began := time.Now()
 	err = command.Run()
 	fmt.Fprintf(s.log, "(%s)\n", time.Since(began).Round(time.Second))
-	output = colours.ReplaceAllString(told.String(), "")
+	output = colors.ReplaceAllString(reported.String(), "")
 	if err != nil {
 		return output, &Failed{c, output, err}
 	}

@@ -11,13 +11,13 @@ import (
 type inner struct{ Number int32 }
 
 type sample struct {
-	Text    string
-	On      bool
-	Pointer *inner
-	List    []inner
-	Map     map[string][]inner
-	When    time.Time
-	hidden  int
+	Text     string
+	On       bool
+	Manifest *inner
+	List     []inner
+	Map      map[string][]inner
+	When     time.Time
+	hidden   int
 }
 
 func TestEveryFieldIsDrawn(t *testing.T) {
@@ -32,8 +32,8 @@ func TestEveryFieldIsDrawn(t *testing.T) {
 		s := Any[sample](t, "sample", o)
 		seen["text"] = seen["text"] || s.Text != ""
 		seen["on"] = seen["on"] || s.On
-		seen["pointer"] = seen["pointer"] || s.Pointer != nil && s.Pointer.Number != 0
-		seen["no pointer"] = seen["no pointer"] || s.Pointer == nil
+		seen["pointer"] = seen["pointer"] || s.Manifest != nil && s.Manifest.Number != 0
+		seen["no pointer"] = seen["no pointer"] || s.Manifest == nil
 		seen["list"] = seen["list"] || len(s.List) == 2
 		seen["map"] = seen["map"] || len(s.Map) > 0
 		seen["when"] = seen["when"] || s.When.Unix() == 5

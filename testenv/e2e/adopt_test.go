@@ -61,17 +61,17 @@ func TestS31_F136_R18_AClusterOfKarpenterBecomesOurs(t *testing.T) {
 
 	// Told, with nothing written.
 	versions := c.versions(t)
-	told := c.adopt(t, 0, "-o", "json")
-	if n := told.verdicts(); n["adopt"] != 3 || n["wait"] != 1 || len(n) != 2 || told.Applied || len(told.Karpenter) != 2 {
-		t.Fatalf("told %v, Karpenter: %q", n, told.Karpenter)
+	reported := c.adopt(t, 0, "-o", "json")
+	if n := reported.verdicts(); n["adopt"] != 3 || n["wait"] != 1 || len(n) != 2 || reported.Applied || len(reported.Karpenter) != 2 {
+		t.Fatalf("told %v, Karpenter: %q", n, reported.Karpenter)
 	}
-	for _, claim := range told.NodeClaims {
+	for _, claim := range reported.NodeClaims {
 		if claim.Verdict == "adopt" && (claim.State != "Initialized" || claim.PricePerHour <= 0 || !strings.HasPrefix(strings.Join(claim.Due, " "), "record tag stamp") || claim.InstanceID == "" || claim.Node == "") {
 			t.Errorf("%+v", claim)
 		}
 	}
-	if !slices.Contains(told.named(k.tainted).Due, "untaint") || told.named(k.drifted).Drift != "NodeClassDrift" || told.named(k.waiting).Code != "NotLaunched" {
-		t.Errorf("%+v\n%+v\n%+v", told.named(k.tainted), told.named(k.drifted), told.named(k.waiting))
+	if !slices.Contains(reported.named(k.tainted).Due, "untaint") || reported.named(k.drifted).Drift != "NodeClassDrift" || reported.named(k.waiting).Code != "NotLaunched" {
+		t.Errorf("%+v\n%+v\n%+v", reported.named(k.tainted), reported.named(k.drifted), reported.named(k.waiting))
 	}
 	refused := c.adopt(t, 2, "-o", "json", "--yes")
 	if refused.Applied || len(c.ledger(t).Claims) != 0 || !slices.Equal(versions, c.versions(t)) {
@@ -106,7 +106,7 @@ func TestS31_F136_R18_AClusterOfKarpenterBecomesOurs(t *testing.T) {
 	time.Sleep(6 * time.Second) // the watcher publishes what nobody waits for every five seconds: the taint was Karpenter's
 	c.pause(t, false)
 	for range 3 {
-		for _, tick := range []func(context.Context) error{c.sweep, c.collect, c.resolve} {
+		for _, tick := range []func(context.Context) error{c.resync, c.collect, c.resolve} {
 			if err := tick(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -476,7 +476,7 @@ func (c *cluster) adopted(t *testing.T, k *karpenters) {
 		t.Fatalf("%d claims", len(ledger.Claims))
 	}
 	for _, claim := range ledger.Claims {
-		if claim.State != model.Initialized || !strings.HasPrefix(claim.Intent, "adopted-") || claim.Price <= 0 || claim.NodeUID == "" || claim.Held[model.Nodes] != 1 || claim.Held[model.CPU] == 0 {
+		if claim.State != model.Initialized || !strings.HasPrefix(claim.Intent, "adopted-") || claim.Price <= 0 || claim.NodeUID == "" || claim.Reserved[model.Nodes] != 1 || claim.Reserved[model.CPU] == 0 {
 			t.Errorf("%+v", claim)
 		}
 		if i, _ := c.EC2.Lookup(claim.InstanceID); i.State != "running" || i.Tags["joiner.sh/intent"] != claim.Intent {
@@ -499,7 +499,7 @@ func (c *cluster) adopted(t *testing.T, k *karpenters) {
 			t.Errorf("node %s: %v %+v", claim.NodeName, err, node.Spec.Taints)
 		}
 	}
-	if len(ledger.Usage) != 1 || ledger.Usage[0].Held[model.Nodes] != 3 || ledger.Usage[0].Held[model.Dollars] == 0 {
+	if len(ledger.Usage) != 1 || ledger.Usage[0].Reserved[model.Nodes] != 3 || ledger.Usage[0].Reserved[model.Dollars] == 0 {
 		t.Errorf("usage %+v", ledger.Usage)
 	}
 }
@@ -539,7 +539,7 @@ func (c *cluster) podsOf(t *testing.T, namespace string) []string {
 	return out
 }
 
-func (c *cluster) sweep(ctx context.Context) error   { _, err := c.Sweep(ctx); return err }
+func (c *cluster) resync(ctx context.Context) error  { _, err := c.Resync(ctx); return err }
 func (c *cluster) collect(ctx context.Context) error { _, err := c.Collect(ctx); return err }
 func (c *cluster) resolve(ctx context.Context) error { _, err := c.Resolve(ctx); return err }
 

@@ -75,16 +75,16 @@ func TestF088ABacklogOfManyWorkloadsIsLaunchedByAFewInvocations(t *testing.T) {
 	// An invocation is told of once it has ended, which is after what it launched is in the ledger.
 	launched, launching := len(c.ledger(t).Claims), 0
 	await(t, within, "the invocations that launched have ended", func(context.Context) string {
-		told := 0
+		reported := 0
 		launching = 0
 		for _, outcome := range c.logs.runs() {
 			if outcome.Claims > 0 {
-				told += outcome.Claims
+				reported += outcome.Claims
 				launching++
 			}
 		}
-		if told < launched {
-			return fmt.Sprintf("they told of %d of %d machines", told, launched)
+		if reported < launched {
+			return fmt.Sprintf("they told of %d of %d machines", reported, launched)
 		}
 		return ""
 	})

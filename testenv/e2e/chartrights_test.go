@@ -120,15 +120,15 @@ func TestRightsOfTheChartAreEnoughAndAllUsed(t *testing.T) {
 	if len(warned) == 0 {
 		t.Fatal("there is no machine to take back")
 	}
-	machines := len(c.running())
+	instances := len(c.running())
 	c.warn(t, warned[0])
 	c.scale(t, "day", "web", 4)
 	await(t, 3*time.Minute, "what was warned is gone, and machines were given back", func(ctx context.Context) string {
 		if left := c.allGone(ctx, t, warned[:1]); left != "" {
 			return left
 		}
-		if now := len(c.running()); now >= machines {
-			return fmt.Sprintf("%d machines of %d", now, machines)
+		if now := len(c.running()); now >= instances {
+			return fmt.Sprintf("%d machines of %d", now, instances)
 		}
 		return c.settled(t)(ctx)
 	})

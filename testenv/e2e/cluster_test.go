@@ -46,7 +46,7 @@ func start(t *testing.T, o stack.Options) *cluster {
 	t.Helper()
 	logs := &recorder{}
 	o.OnLog, o.OnExit = logs.line, logs.exit
-	o.OnMachine = func(e machine.Event) { logs.add("machine: " + e.String()) }
+	o.OnInstance = func(e machine.Event) { logs.add("machine: " + e.String()) }
 	o.Cluster = "joiner-demo"
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
@@ -90,7 +90,7 @@ func (c *cluster) quicken(t *testing.T) {
 				return
 			case <-time.After(5 * time.Second):
 			}
-			_, _ = c.Judge(t.Context()) // the next tick finds what this one did not
+			_, _ = c.Disrupt(t.Context()) // the next tick finds what this one did not
 		}
 	}()
 }
@@ -210,14 +210,14 @@ func (c *cluster) oneEach(t *testing.T) {
 		}
 		byInstance[claim.InstanceID] = claim.Name
 	}
-	machines := c.running()
-	for _, i := range machines {
+	instances := c.running()
+	for _, i := range instances {
 		if byInstance[i.ID] == "" {
 			t.Errorf("instance %s belongs to no claim: %v", i.ID, i.Tags)
 		}
 	}
-	if len(machines) != len(ledger.Claims) {
-		t.Errorf("%d machines for %d claims", len(machines), len(ledger.Claims))
+	if len(instances) != len(ledger.Claims) {
+		t.Errorf("%d machines for %d claims", len(instances), len(ledger.Claims))
 	}
 	named := map[string]bool{}
 	for _, claim := range ledger.Claims {

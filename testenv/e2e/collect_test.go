@@ -14,10 +14,10 @@ import (
 	"github.com/joiner-sh/joiner/testenv/stack"
 )
 
-// TestMachinesNobodyOwnsEnd puts a machine with the cluster's tags into the account that no launch of ours made, beside one
+// TestInstancesNobodyOwnsEnd puts a machine with the cluster's tags into the account that no launch of ours made, beside one
 // that lacks a tag, and deletes the NodeClaim of a machine that runs nothing any more: the first and the last end, the
 // others stay.
-func TestMachinesNobodyOwnsEnd(t *testing.T) {
+func TestInstancesNobodyOwnsEnd(t *testing.T) {
 	t.Parallel()
 	c := start(t, stack.Options{FunctionEnv: map[string]string{"JOINER_CONFIRM_AFTER": "2s"}})
 	c.apply(t, namespace("collect"), class("default"), pool("default", "default", general, nil, nil))
@@ -91,8 +91,8 @@ func (c *cluster) abandon(t *testing.T, namespace, name string) ec2.Instance {
 		if err := c.dynamic.Resource(nodeClaims).Delete(t.Context(), claim.Name, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		machine, _ := c.EC2.Lookup(claim.InstanceID)
-		return machine
+		instance, _ := c.EC2.Lookup(claim.InstanceID)
+		return instance
 	}
 	t.Fatalf("no claim has node %s", node)
 	return ec2.Instance{}
@@ -101,11 +101,11 @@ func (c *cluster) abandon(t *testing.T, namespace, name string) ec2.Instance {
 // head is the number of the state the watcher published last.
 func (c *cluster) head(t *testing.T) int64 {
 	t.Helper()
-	pointer := c.ledger(t).Pointer
-	if pointer == nil {
+	manifest := c.ledger(t).Manifest
+	if manifest == nil {
 		return 0
 	}
-	return pointer.HeadSeq
+	return manifest.HeadSeq
 }
 
 // foreign runs a machine of the type and image of another that no launch of ours made.

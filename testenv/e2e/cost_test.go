@@ -29,7 +29,7 @@ func watchCost(t *testing.T) *cost {
 	c := &cost{stop: make(chan struct{}), done: make(chan struct{})}
 	dead := map[string]time.Duration{} // of processes that have ended
 	last := map[int]process{}
-	look := func() {
+	check := func() {
 		now := family(os.Getpid())
 		for pid, p := range last {
 			if _, lives := now[pid]; !lives {
@@ -43,7 +43,7 @@ func watchCost(t *testing.T) *cost {
 		}
 		c.at, c.used = append(c.at, time.Now()), append(c.used, sum)
 	}
-	look()
+	check()
 	go func() {
 		defer close(c.done)
 		for {
@@ -51,7 +51,7 @@ func watchCost(t *testing.T) *cost {
 			case <-c.stop:
 				return
 			case <-time.After(500 * time.Millisecond):
-				look()
+				check()
 			}
 		}
 	}()

@@ -28,7 +28,7 @@ func TestKilledAtEveryEffectLaunchesOnce(t *testing.T) {
 	if full() {
 		points = nil
 		for _, effect := range provision.AllEffects {
-			if effect != provision.EffectMark { // needs a dry pool, and is advice; the world in memory kills there too
+			if effect != provision.EffectUnavailable { // needs a dry pool, and is advice; the world in memory kills there too
 				points = append(points, "before "+effect, "after "+effect)
 			}
 		}

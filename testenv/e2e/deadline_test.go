@@ -74,7 +74,7 @@ func TestF113_F116_DeadlinesAndVolumes(t *testing.T) {
 	if len(claims) != 4 {
 		t.Fatalf("claims %+v of pods %v", claims, names)
 	}
-	c.Machines.Hang(claims["silent"].InstanceID)
+	c.Instances.Hang(claims["silent"].InstanceID)
 	began := time.Now()
 	for _, claim := range claims {
 		c.deleteClaim(t, claim)

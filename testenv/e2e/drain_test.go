@@ -114,12 +114,12 @@ func (c *cluster) usageIsOf(t *testing.T) {
 		if want[claim.Pool] == nil {
 			want[claim.Pool] = model.Resources{}
 		}
-		for name, amount := range claim.Held {
+		for name, amount := range claim.Reserved {
 			want[claim.Pool][name] += amount
 		}
 	}
 	for _, usage := range ledger.Usage {
-		held := maps.Clone(usage.Held)
+		held := maps.Clone(usage.Reserved)
 		maps.DeleteFunc(held, func(_ string, amount int64) bool { return amount == 0 })
 		if sum := want[usage.Pool]; len(held) != len(sum) || !maps.Equal(held, sum) {
 			t.Errorf("pool %s holds %v, its claims %v", usage.Pool, held, sum)

@@ -16,11 +16,11 @@ import (
 	"github.com/joiner-sh/joiner/testenv/stack"
 )
 
-// TestKilledAtEveryEffectOfADrainEndsOneMachine kills the function that ends machines with SIGKILL at effects of a drain, of
+// TestKilledAtEveryEffectOfADrainEndsOneInstance kills the function that ends machines with SIGKILL at effects of a drain, of
 // a spot machine that EC2 warned of or of a node whose NodeClaim somebody deleted. Each drain is finished by those that come
 // after: one machine ends, the pods' budget is kept at every instant, and they all run. The long form takes a quarter of an hour;
 // -run 'TestKilledAtEvery/^(begin|taint)$' is a part of it.
-func TestKilledAtEveryEffectOfADrainEndsOneMachine(t *testing.T) {
+func TestKilledAtEveryEffectOfADrainEndsOneInstance(t *testing.T) {
 	t.Parallel()
 	crash := filepath.Join(t.TempDir(), "crash")
 	c := start(t, stack.Options{
@@ -43,7 +43,7 @@ func TestKilledAtEveryEffectOfADrainEndsOneMachine(t *testing.T) {
 	}
 	for i, effect := range ofADrain {
 		how := c.warn
-		if i%2 == 1 && effect != interruption.EffectMark {
+		if i%2 == 1 && effect != interruption.EffectUnavailable {
 			how = c.deleteClaim
 		}
 		if full() {
@@ -60,7 +60,7 @@ func TestKilledAtEveryEffectOfADrainEndsOneMachine(t *testing.T) {
 // ofADrain are the effects that a drain cannot do without; mark only of a spot machine. The others need somebody's doubt, a
 // deadline or something to tell; the world in memory kills there too.
 var ofADrain = []string{
-	interruption.EffectBegin, interruption.EffectTaint, interruption.EffectPlan, interruption.EffectDrain, interruption.EffectMark, interruption.EffectStep,
+	interruption.EffectBegin, interruption.EffectTaint, interruption.EffectPlan, interruption.EffectDrain, interruption.EffectUnavailable, interruption.EffectStep,
 	interruption.EffectRemove, interruption.EffectEvict, interruption.EffectTerminate, interruption.EffectFree, interruption.EffectClose,
 }
 

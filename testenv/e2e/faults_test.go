@@ -46,9 +46,9 @@ func TestTheSameMessageFiveTimesLaunchesOnce(t *testing.T) {
 	launched := len(c.EC2.Launches())
 
 	client := sqs.NewFromConfig(c.Cloud.Config())
-	pointer := c.ledger(t).Pointer
+	manifest := c.ledger(t).Manifest
 	for i := range 5 {
-		body, err := wire.EncodeHint(wire.Hint{Cluster: c.Options.Cluster, Epoch: pointer.Epoch, Seq: 1, Number: int64(1000 + i), Reason: wire.ReasonBatch})
+		body, err := wire.EncodeHint(wire.Hint{Cluster: c.Options.Cluster, Epoch: manifest.Epoch, Seq: 1, Number: int64(1000 + i), Reason: wire.ReasonBatch})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,9 +73,9 @@ func TestTheSameMessageFiveTimesLaunchesOnce(t *testing.T) {
 	c.oneEach(t)
 }
 
-// TestDryPoolsAreStruckAndTheNextOfferServes empties the three cheapest offers: the pods run on the fourth, in the same
+// TestPoolsWithoutCapacityAreExcludedAndTheNextOfferingServes empties the three cheapest offers: the pods run on the fourth, in the same
 // invocation, the three are marked in the ledger, and are offered again after their time.
-func TestDryPoolsAreStruckAndTheNextOfferServes(t *testing.T) {
+func TestPoolsWithoutCapacityAreExcludedAndTheNextOfferingServes(t *testing.T) {
 	t.Parallel()
 	c := start(t, stack.Options{FunctionEnv: map[string]string{"JOINER_OFFER_BACKOFF": "20s"}})
 	one := `{key: node.kubernetes.io/instance-type, operator: In, values: [m5.large, m6i.large, m7i.large, m6g.large]}, ` +
@@ -89,8 +89,8 @@ func TestDryPoolsAreStruckAndTheNextOfferServes(t *testing.T) {
 	}
 	c.apply(t, deployment("dry", "web", 1, "1"))
 	c.awaitRunning(t, "dry", 1, time.Minute)
-	if machines := c.running(); len(machines) != 1 || machines[0].Type != dry[3] {
-		t.Fatalf("launched %+v, want one %s", machines, dry[3])
+	if instances := c.running(); len(instances) != 1 || instances[0].Type != dry[3] {
+		t.Fatalf("launched %+v, want one %s", instances, dry[3])
 	}
 	var launching int
 	for _, run := range c.logs.runs() {
@@ -102,8 +102,8 @@ func TestDryPoolsAreStruckAndTheNextOfferServes(t *testing.T) {
 		t.Errorf("it took %d invocations, want one", launching)
 	}
 	marked := map[string]bool{}
-	for _, mark := range c.ledger(t).Marks {
-		marked[mark.InstanceType] = true
+	for _, unavailable := range c.ledger(t).UnavailableOfferings {
+		marked[unavailable.InstanceType] = true
 	}
 	for _, name := range dry[:3] {
 		if !marked[name] {
@@ -116,8 +116,8 @@ func TestDryPoolsAreStruckAndTheNextOfferServes(t *testing.T) {
 		c.EC2.ClearCapacity(ec2.Pool{Type: name, Zone: "us-west-2a", CapacityType: ec2.OnDemand})
 	}
 	await(t, time.Minute, "the marks end", func(context.Context) string {
-		for _, mark := range c.ledger(t).Marks { // it is remembered for longer how often they failed
-			if mark.UntilUnix > time.Now().Unix() {
+		for _, unavailable := range c.ledger(t).UnavailableOfferings { // it is remembered for longer how often they failed
+			if unavailable.UntilUnix > time.Now().Unix() {
 				return "some are left"
 			}
 		}
@@ -126,8 +126,8 @@ func TestDryPoolsAreStruckAndTheNextOfferServes(t *testing.T) {
 	c.apply(t, deployment("dry", "more", 1, "1500m"))
 	c.awaitRunning(t, "dry", 2, time.Minute)
 	found := false
-	for _, machine := range c.running() {
-		found = found || machine.Type == dry[0]
+	for _, instance := range c.running() {
+		found = found || instance.Type == dry[0]
 	}
 	if !found {
 		t.Errorf("the cheapest offer %s is not used again", dry[0])
@@ -195,7 +195,7 @@ func TestClusterWithoutNodeOrWatcherGetsItsFirstNode(t *testing.T) {
 	t.Logf("first launch after %s", time.Since(began).Round(time.Second))
 	// Without a watcher nobody says that the node has joined: sweeps see it in. Their minutes are shortened here.
 	await(t, 3*time.Minute, "its claim is initialised by sweeps alone", func(ctx context.Context) string {
-		if _, err := c.Sweep(ctx); err != nil {
+		if _, err := c.Resync(ctx); err != nil {
 			return err.Error()
 		}
 		time.Sleep(time.Second)

@@ -24,17 +24,17 @@ import (
 	"github.com/joiner-sh/joiner/testenv/stack"
 )
 
-// TestF150_KilledJudgeLeavesNoTaint kills functions with SIGKILL at effects of a command that gives a machine back, again and
+// TestF150_KilledDisruptRunLeavesNoTaint kills functions with SIGKILL at effects of a command that gives a machine back, again and
 // again. Whoever comes after carries the command to the same end: one machine less, or a smaller one in its place, no node
 // tainted, no command left open, no pod below its budget.
 //
 // The long form has a cluster for each effect of the judge, and for what the functions do that it asks.
-func TestF150_KilledJudgeLeavesNoTaint(t *testing.T) {
+func TestF150_KilledDisruptRunLeavesNoTaint(t *testing.T) {
 	t.Parallel()
 	if !full() {
 		k := startKilling(t)
 		// Recorded; its replacement bought, and nobody knows; it holds and all is ready; its claim is Draining.
-		k.shrinks(t, replaced, points{judge: {"after commit", "before end", "after end"}, planner: {"after launch"}})
+		k.shrinks(t, replaced, points{disruptFunction: {"after commit", "before end", "after end"}, planner: {"after launch"}})
 		k.died(t)
 		return
 	}
@@ -48,8 +48,8 @@ func TestF150_KilledJudgeLeavesNoTaint(t *testing.T) {
 	}
 	for _, effect := range ofACommand {
 		part(effect, func(t *testing.T, k *killing) {
-			k.shrinks(t, emptied, points{judge: {"before " + effect}})
-			k.shrinks(t, emptied, points{judge: {"after " + effect}})
+			k.shrinks(t, emptied, points{disruptFunction: {"before " + effect}})
+			k.shrinks(t, emptied, points{disruptFunction: {"after " + effect}})
 		})
 	}
 	for _, p := range ofAReplacement {
@@ -73,7 +73,7 @@ func TestF150_StopsAreObeyedThroughDeaths(t *testing.T) {
 // ofACommand are the effects that a command without replacements cannot do without, and the others a run of it has.
 var ofACommand = []string{
 	disrupt.EffectCommit, disrupt.EffectDecision, disrupt.EffectTaint, disrupt.EffectShow, disrupt.EffectStep, disrupt.EffectReplace, disrupt.EffectEnd,
-	disrupt.EffectDrain, disrupt.EffectHint, disrupt.EffectNote, disrupt.EffectTell,
+	disrupt.EffectDrain, disrupt.EffectHint, disrupt.EffectNote, disrupt.EffectReport,
 }
 
 // ofAReplacement are the deaths of commands with a replacement: of the judge from the commit on, of who launches the replacement
@@ -83,17 +83,17 @@ var ofAReplacement = []struct {
 	name     string
 	commands []points
 }{
-	{"replaced, judge", []points{{judge: append(around(disrupt.EffectCommit, disrupt.EffectTaint, disrupt.EffectStep), "before "+disrupt.EffectReplace)}}},
-	{"replaced, done", []points{{judge: append([]string{"after " + disrupt.EffectReplace}, around(disrupt.EffectEnd)...)}, {judge: {"before " + disrupt.EffectDrain}}, {judge: {"after " + disrupt.EffectDrain}}}},
+	{"replaced, judge", []points{{disruptFunction: append(around(disrupt.EffectCommit, disrupt.EffectTaint, disrupt.EffectStep), "before "+disrupt.EffectReplace)}}},
+	{"replaced, done", []points{{disruptFunction: append([]string{"after " + disrupt.EffectReplace}, around(disrupt.EffectEnd)...)}, {disruptFunction: {"before " + disrupt.EffectDrain}}, {disruptFunction: {"after " + disrupt.EffectDrain}}}},
 	{"replaced, launched", []points{{planner: around(provision.EffectSpend, provision.EffectRecord, provision.EffectLaunch, provision.EffectSettle, provision.EffectShow, provision.EffectNote)}}},
-	{"replaced, seen in", []points{{planner: around(provision.EffectNode, provision.EffectAdvance)}, {planner: {"before " + provision.EffectJudge}}, {planner: {"after " + provision.EffectJudge}}}},
-	{"replaced, told", []points{{planner: {"before " + provision.EffectDecision}}, {planner: {"after " + provision.EffectDecision, "before " + provision.EffectTell}}}},
+	{"replaced, seen in", []points{{planner: around(provision.EffectNode, provision.EffectAdvance)}, {planner: {"before " + provision.EffectDisrupt}}, {planner: {"after " + provision.EffectDisrupt}}}},
+	{"replaced, told", []points{{planner: {"before " + provision.EffectDecision}}, {planner: {"after " + provision.EffectDecision, "before " + provision.EffectReport}}}},
 	{"replaced, drained", []points{{ends: around(interruption.EffectStep, interruption.EffectEvict)}, {ends: around(interruption.EffectTerminate)}}},
 	{"replaced, gone", []points{{ends: around(interruption.EffectRemove)}, {ends: around(interruption.EffectFree)}, {ends: around(interruption.EffectClose)}}},
 	{"replaced, all", []points{{
-		judge:   {"after " + disrupt.EffectTaint, "after " + disrupt.EffectReplace, "before " + disrupt.EffectEnd, "after " + disrupt.EffectEnd},
-		planner: {"after " + provision.EffectRecord, "after " + provision.EffectLaunch, "after " + provision.EffectAdvance},
-		ends:    {"after " + interruption.EffectEvict, "after " + interruption.EffectTerminate},
+		disruptFunction: {"after " + disrupt.EffectTaint, "after " + disrupt.EffectReplace, "before " + disrupt.EffectEnd, "after " + disrupt.EffectEnd},
+		planner:         {"after " + provision.EffectRecord, "after " + provision.EffectLaunch, "after " + provision.EffectAdvance},
+		ends:            {"after " + interruption.EffectEvict, "after " + interruption.EffectTerminate},
 	}}},
 }
 
@@ -108,9 +108,9 @@ func around(effects ...string) []string {
 
 // The functions that die.
 const (
-	judge   = "judge"
-	planner = "planner"
-	ends    = "ends"
+	disruptFunction = "judge"
+	planner         = "planner"
+	ends            = "ends"
 )
 
 // points are where each function dies, one after the other.
@@ -124,8 +124,8 @@ func (p points) String() string {
 	return strings.Join(out, "; ")
 }
 
-// scene is how a machine comes to be more than is needed.
-type scene struct {
+// clusterState is how a machine comes to be more than is needed.
+type clusterState struct {
 	says string
 	make func(k *killing, t *testing.T, app string, armed func()) // armed is called once the cluster is at rest
 	left int                                                      // pods of the app in the end, which one machine holds
@@ -135,7 +135,7 @@ type scene struct {
 var (
 	// emptied makes an app of nine pods, which take a machine of four CPUs and one of two, and scales it down to six, which the
 	// first holds.
-	emptied = scene{says: "one of two machines is given back", left: 6, kind: "m6i.xlarge", make: func(k *killing, t *testing.T, app string, armed func()) {
+	emptied = clusterState{says: "one of two machines is given back", left: 6, kind: "m6i.xlarge", make: func(k *killing, t *testing.T, app string, armed func()) {
 		k.apply(t, guarded("judged", app, 9, 5, fmt.Sprintf("%dm", sixHundred)))
 		k.awaitRunning(t, "judged", 9, 2*time.Minute)
 		k.rests(t, 2)
@@ -144,7 +144,7 @@ var (
 		k.scale(t, "judged", app, 6)
 	}}
 	// replaced makes an app of two pods beside one that only a machine of four CPUs holds, and deletes that.
-	replaced = scene{says: "a machine is replaced by a smaller one", left: 2, kind: "m6i.large", make: func(k *killing, t *testing.T, app string, armed func()) {
+	replaced = clusterState{says: "a machine is replaced by a smaller one", left: 2, kind: "m6i.large", make: func(k *killing, t *testing.T, app string, armed func()) {
 		k.apply(t, deployment("judged", "large", 1, fmt.Sprintf("%dm", 4*sixHundred)))
 		k.awaitRunning(t, "judged", 1, 2*time.Minute)
 		k.apply(t, guarded("judged", app, 2, 1, fmt.Sprintf("%dm", sixHundred)))
@@ -178,7 +178,7 @@ func startKilling(t *testing.T) *killing {
 	}
 	k.cluster = start(t, stack.Options{
 		Timeout: 6 * time.Second, Visibility: 7 * time.Second, MaxReceives: 20,
-		JudgeEnv: crash(judge), PlannerEnv: crash(planner), EndsEnv: crash(ends),
+		DisruptEnv: crash(disruptFunction), PlannerEnv: crash(planner), EndsEnv: crash(ends),
 		FunctionEnv: map[string]string{"JOINER_RECOVER_AFTER": "3s", "JOINER_VALIDATE_AFTER": "5s"},
 		KubeOptions: kube.Options{AuditPolicy: kube.AuditEnds},
 	})
@@ -198,11 +198,11 @@ func (k *killing) died(t *testing.T) {
 }
 
 // rests waits until the cluster is at rest, and fails the test where it has not so many machines then.
-func (k *killing) rests(t *testing.T, machines int) {
+func (k *killing) rests(t *testing.T, instances int) {
 	t.Helper()
 	await(t, time.Minute, "the claims are initialised", k.settled(t))
-	if n := len(k.running()); n != machines {
-		t.Fatalf("the pods are on %d machines, want %d", n, machines)
+	if n := len(k.running()); n != instances {
+		t.Fatalf("the pods are on %d machines, want %d", n, instances)
 	}
 }
 
@@ -214,7 +214,7 @@ func (k *killing) diesNext(t *testing.T, function, point string) {
 }
 
 // begins plays a scene up to where its machine may be given back, with each function's first death ahead.
-func (k *killing) begins(t *testing.T, s scene, at points) (app string) {
+func (k *killing) begins(t *testing.T, s clusterState, at points) (app string) {
 	t.Helper()
 	k.apps++
 	app = fmt.Sprintf("app%d", k.apps)
@@ -266,7 +266,7 @@ func (k *killing) tick(ctx context.Context) error {
 		return nil
 	}
 	k.ticked = time.Now()
-	for _, tick := range []func(context.Context) (lambdaruntime.Result, error){k.Judge, k.Sweep, k.Collect} {
+	for _, tick := range []func(context.Context) (lambdaruntime.Result, error){k.Disrupt, k.Resync, k.Collect} {
 		if _, err := tick(ctx); err != nil {
 			return err
 		}
@@ -275,7 +275,7 @@ func (k *killing) tick(ctx context.Context) error {
 }
 
 // shrinks plays a scene with deaths. In the end one machine is left, and then none.
-func (k *killing) shrinks(t *testing.T, s scene, at points) {
+func (k *killing) shrinks(t *testing.T, s clusterState, at points) {
 	t.Helper()
 	began := time.Now()
 	app := k.begins(t, s, at)
@@ -286,20 +286,20 @@ func (k *killing) shrinks(t *testing.T, s scene, at points) {
 }
 
 // awaitOne waits until the one machine of the scene is left, with the app on it and no trace of a command.
-func (k *killing) awaitOne(t *testing.T, s scene, app string) {
+func (k *killing) awaitOne(t *testing.T, s clusterState, app string) {
 	t.Helper()
-	k.awaitMachines(t, s, app, "one machine is left", func(machines []ec2.Instance) bool { return len(machines) == 1 && machines[0].Type == s.kind })
+	k.awaitInstances(t, s, app, "one machine is left", func(instances []ec2.Instance) bool { return len(instances) == 1 && instances[0].Type == s.kind })
 }
 
-// awaitMachines waits until the machines that run are what they should be, with the app on them and no trace of a command.
-func (k *killing) awaitMachines(t *testing.T, s scene, app, what string, right func(machines []ec2.Instance) bool) {
+// awaitInstances waits until the machines that run are what they should be, with the app on them and no trace of a command.
+func (k *killing) awaitInstances(t *testing.T, s clusterState, app, what string, right func(instances []ec2.Instance) bool) {
 	t.Helper()
 	await(t, 3*time.Minute, what, func(ctx context.Context) string {
 		if err := k.tick(ctx); err != nil {
 			return err.Error()
 		}
-		if machines := k.running(); !right(machines) {
-			return fmt.Sprintf("%d machines run, of types %v; %s", len(machines), typesOf(machines), k.open(t))
+		if instances := k.running(); !right(instances) {
+			return fmt.Sprintf("%d machines run, of types %v; %s", len(instances), typesOf(instances), k.open(t))
 		}
 		if missing := k.appRuns(ctx, "judged", app, s.left); missing != "" {
 			return missing
@@ -341,19 +341,19 @@ func (k *killing) ends(t *testing.T, app string) {
 // it. Then disruption is resumed.
 func (k *killing) stops(t *testing.T, at ...string) {
 	t.Helper()
-	app := k.begins(t, emptied, points{judge: {"after taint"}})
-	k.dies(t, points{judge: {"after taint"}})
+	app := k.begins(t, emptied, points{disruptFunction: {"after taint"}})
+	k.dies(t, points{disruptFunction: {"after taint"}})
 	reg, err := k.Ledger.Cluster(t.Context(), k.Options.Cluster)
 	if err != nil {
 		t.Fatal(err)
 	}
 	stop := model.Stop{Scope: model.StopCluster, Why: "a test", By: "e2e", SinceUnix: time.Now().Unix()}
-	k.diesNext(t, judge, at[0])
+	k.diesNext(t, disruptFunction, at[0])
 	if err := k.Ledger.Stop(t.Context(), reg, stop); err != nil {
 		t.Fatal(err)
 	}
 	stopped := time.Now()
-	k.dies(t, points{judge: at})
+	k.dies(t, points{disruptFunction: at})
 	await(t, time.Minute, "no trace of the command is left", func(ctx context.Context) string {
 		if err := k.tick(ctx); err != nil {
 			return err.Error()
@@ -366,7 +366,7 @@ func (k *killing) stops(t *testing.T, at ...string) {
 		t.Errorf("%d machines after disruption was stopped; commands %+v", n, k.ledger(t).Commands)
 	}
 	for range 3 { // nothing is decided anew
-		if _, err := k.Judge(t.Context()); err != nil {
+		if _, err := k.Disrupt(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * time.Second)
@@ -379,17 +379,17 @@ func (k *killing) stops(t *testing.T, at ...string) {
 	}
 	// Giving the smaller machine back and replacing the larger one by a smaller one save the same; which of the two it is depends on where the
 	// pods are that are left.
-	k.awaitMachines(t, emptied, app, "one of two machines is given back, or the larger one is replaced", func(machines []ec2.Instance) bool {
-		types := typesOf(machines)
+	k.awaitInstances(t, emptied, app, "one of two machines is given back, or the larger one is replaced", func(instances []ec2.Instance) bool {
+		types := typesOf(instances)
 		return slices.Equal(types, []string{emptied.kind}) || slices.Equal(types, []string{"m6i.large", "m6i.large"})
 	})
 	k.ends(t, app)
 }
 
-func typesOf(machines []ec2.Instance) []string {
+func typesOf(instances []ec2.Instance) []string {
 	var out []string
-	for _, machine := range machines {
-		out = append(out, machine.Type)
+	for _, instance := range instances {
+		out = append(out, instance.Type)
 	}
 	return out
 }

@@ -27,7 +27,7 @@ func TestF136_WhatKubectlShowsOfKarpentersClusterIsAdopted(t *testing.T) {
 	t.Parallel()
 	c := start(t, stack.Options{Adopters: true, Watchers: -1, EC2: ec2.Timing{Gone: time.Hour}})
 	c.pause(t, true)
-	dump := c.karpentersMachines(t)
+	dump := c.karpentersInstances(t)
 	wanted, err := kube.Objects(dump)
 	if err != nil {
 		t.Fatal(err)
@@ -56,12 +56,12 @@ func TestF136_WhatKubectlShowsOfKarpentersClusterIsAdopted(t *testing.T) {
 		}
 	}
 	versions := c.versions(t)
-	told := c.adopt(t, 0, "-o", "json", "--dry-run")
-	listed(told, "adopt")
-	if told.named("default-q9z4m").Drift != "NodeClassDrift" || told.named("default-7xk2p").Drift != "" || told.named("batch-2vwqd").State != "Initialized" {
-		t.Errorf("%+v", told.NodeClaims)
+	reported := c.adopt(t, 0, "-o", "json", "--dry-run")
+	listed(reported, "adopt")
+	if reported.named("default-q9z4m").Drift != "NodeClassDrift" || reported.named("default-7xk2p").Drift != "" || reported.named("batch-2vwqd").State != "Initialized" {
+		t.Errorf("%+v", reported.NodeClaims)
 	}
-	if told.Applied || len(c.ledger(t).Claims) != 0 || !slices.Equal(versions, c.versions(t)) {
+	if reported.Applied || len(c.ledger(t).Claims) != 0 || !slices.Equal(versions, c.versions(t)) {
 		t.Errorf("something was written: %d claims", len(c.ledger(t).Claims))
 	}
 	listed(c.adopt(t, 0, "-o", "json", "--yes"), "adopt")
@@ -96,9 +96,9 @@ func TestF136_WhatKubectlShowsOfKarpentersClusterIsAdopted(t *testing.T) {
 	})
 }
 
-// karpentersMachines runs the machines of examples.Karpenter with the tags that Karpenter gives them, and returns the dump
+// karpentersInstances runs the machines of examples.Karpenter with the tags that Karpenter gives them, and returns the dump
 // with their ids and zone.
-func (c *cluster) karpentersMachines(t *testing.T) []byte {
+func (c *cluster) karpentersInstances(t *testing.T) []byte {
 	t.Helper()
 	dump, ids := string(examples.Karpenter), []string{"i-0a000000000000001", "i-0a000000000000002", "i-0a000000000000003"}
 	if _, err := c.RunForeign(t.Context(), c.Options.Cluster, len(ids)); err != nil {

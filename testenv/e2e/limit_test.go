@@ -44,7 +44,7 @@ func TestEightPlannersReachALimitExactlyAndNeverPassIt(t *testing.T) {
 				return
 			case <-time.After(10 * time.Millisecond):
 			}
-			for name, n := range c.machinesByPool() {
+			for name, n := range c.instancesByPool() {
 				if n > most {
 					t.Errorf("%d machines of pool %s at %s", n, name, time.Now())
 					return
@@ -63,7 +63,7 @@ func TestEightPlannersReachALimitExactlyAndNeverPassIt(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if n := c.machinesByPool(); round >= 3 && n["nodes"] == most && n["dollars"] == most {
+		if n := c.instancesByPool(); round >= 3 && n["nodes"] == most && n["dollars"] == most {
 			break
 		}
 	}
@@ -71,19 +71,19 @@ func TestEightPlannersReachALimitExactlyAndNeverPassIt(t *testing.T) {
 	watching.Wait()
 	c.awaitRunning(t, "limits", 2*most, 2*time.Minute)
 	await(t, time.Minute, "nothing is left open", c.settled(t))
-	if n := c.machinesByPool(); n["nodes"] != most || n["dollars"] != most {
+	if n := c.instancesByPool(); n["nodes"] != most || n["dollars"] != most {
 		t.Errorf("machines by pool in the end: %v, want %d of each", n, most)
 	}
 	for _, usage := range c.ledger(t).Usage {
-		if usage.Held[model.Nodes] != int64(most) || usage.Held[model.Dollars] != int64(most)*onDemand {
-			t.Errorf("pool %s holds %v", usage.Pool, usage.Held)
+		if usage.Reserved[model.Nodes] != int64(most) || usage.Reserved[model.Dollars] != int64(most)*onDemand {
+			t.Errorf("pool %s holds %v", usage.Pool, usage.Reserved)
 		}
 	}
 	c.oneEach(t)
 }
 
-// machinesByPool counts the machines that cost money.
-func (c *cluster) machinesByPool() map[string]int {
+// instancesByPool counts the machines that cost money.
+func (c *cluster) instancesByPool() map[string]int {
 	out := map[string]int{}
 	for _, i := range c.running() {
 		out[i.Tags["karpenter.sh/nodepool"]]++
@@ -94,7 +94,7 @@ func (c *cluster) machinesByPool() map[string]int {
 // hint is a batch of one hint to look at the cluster, as the function gets it from the queue.
 func (c *cluster) hint(t *testing.T, id string) []byte {
 	t.Helper()
-	body, err := wire.EncodeHint(wire.Hint{Cluster: c.Options.Cluster, Reason: wire.ReasonSweep})
+	body, err := wire.EncodeHint(wire.Hint{Cluster: c.Options.Cluster, Reason: wire.ReasonResync})
 	if err != nil {
 		t.Fatal(err)
 	}

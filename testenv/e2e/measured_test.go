@@ -53,7 +53,7 @@ func TestF151_ADayIsMeasured(t *testing.T) {
 	// Without a watcher the sweep lists the cluster.
 	c.apply(t, deployment("day", "first", 1, "600m", "nodeSelector: {karpenter.sh/nodepool: given}"))
 	await(t, 2*time.Minute, "a run has listed the cluster", func(ctx context.Context) string {
-		if _, err := c.Sweep(ctx); err != nil {
+		if _, err := c.Resync(ctx); err != nil {
 			return err.Error()
 		}
 		return c.notSent("SilentWatchers")
@@ -100,7 +100,7 @@ func TestF151_ADayIsMeasured(t *testing.T) {
 	c.sentAsDocumented(t)
 	c.oneLineEach(t)
 	c.noEventTwice(t)
-	c.boardAnswers(t, scrapes)
+	c.dashboardAnswers(t, scrapes)
 	c.queriesAnswer(t)
 }
 
@@ -121,16 +121,16 @@ func (c *cluster) queriesAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var board struct {
+		var dashboard struct {
 			Widgets []struct {
 				Properties struct{ Title, Query string }
 			}
 		}
 		body, _ := properties["DashboardBody"].(string)
-		if err := json.Unmarshal([]byte(body), &board); err != nil {
+		if err := json.Unmarshal([]byte(body), &dashboard); err != nil {
 			t.Fatalf("%s: %v: %s", id, err, body)
 		}
-		for _, w := range board.Widgets {
+		for _, w := range dashboard.Widgets {
 			if w.Properties.Query == "" {
 				continue
 			}
@@ -372,19 +372,19 @@ type answer struct {
 	Series                    int
 }
 
-// boardAnswers waits until every panel of Karpenter's board of capacity has something to show in the scrapes of a folder, but for what
+// dashboardAnswers waits until every panel of Karpenter's board of capacity has something to show in the scrapes of a folder, but for what
 // is said to have none. Whether it has is judged by Prometheus's own engine, in a module of its own.
-func (c *cluster) boardAnswers(t *testing.T, folder string) {
+func (c *cluster) dashboardAnswers(t *testing.T, folder string) {
 	t.Helper()
-	board := filepath.Join(t.TempDir(), "board")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", board, ".")
+	dashboard := filepath.Join(t.TempDir(), "board")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", dashboard, ".")
 	build.Dir = filepath.Join("..", "board")
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the board: %v: %s", err, text)
 	}
 	var answers []answer
 	await(t, time.Minute, "every panel of the board has something to show", func(ctx context.Context) string {
-		text, err := exec.CommandContext(ctx, board, folder).Output()
+		text, err := exec.CommandContext(ctx, dashboard, folder).Output()
 		if err != nil {
 			return err.Error()
 		}

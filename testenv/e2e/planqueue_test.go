@@ -59,14 +59,14 @@ func TestW3AHostilePlanQueueLeavesOthersAlone(t *testing.T) {
 	ticks := []string{"2026-11-23T10:00:00Z", "2026-11-23T10:01:00Z", "2026-11-23T10:02:00Z", "2026-11-23T10:03:00Z"}
 	var messages []types.SendMessageBatchRequestEntry
 	for _, tick := range ticks { // every second one: the ids are those that functions give the victim's sweeps
-		sweep := wire.Hint{Cluster: v.Options.Cluster, Reason: wire.ReasonSweep, Tick: tick}
-		id := sha256.Sum256([]byte(sweep.Cluster + "\n" + sweep.DedupID()))
-		messages = append(messages, message(t, sweep, sweep.Cluster, hex.EncodeToString(id[:])))
+		resync := wire.Hint{Cluster: v.Options.Cluster, Reason: wire.ReasonResync, Tick: tick}
+		id := sha256.Sum256([]byte(resync.Cluster + "\n" + resync.DedupID()))
+		messages = append(messages, message(t, resync, resync.Cluster, hex.EncodeToString(id[:])))
 	}
 	for i := range groups {
 		of := v.Options.Cluster
-		hint := wire.Hint{Cluster: of, Reason: []wire.HintReason{wire.ReasonSweep, wire.ReasonEnd, wire.ReasonConfig, wire.ReasonJudge, wire.ReasonBatch}[i%5], Epoch: 9e15, Seq: 9e15, Number: int64(i)}
-		group := []string{of, wire.TellGroup(of), attacker, wire.TellGroup(attacker), fmt.Sprint("group-", i)}[i/5%5]
+		hint := wire.Hint{Cluster: of, Reason: []wire.HintReason{wire.ReasonResync, wire.ReasonEnd, wire.ReasonConfig, wire.ReasonDisrupt, wire.ReasonBatch}[i%5], Epoch: 9e15, Seq: 9e15, Number: int64(i)}
+		group := []string{of, wire.ForwardGroup(of), attacker, wire.ForwardGroup(attacker), fmt.Sprint("group-", i)}[i/5%5]
 		messages = append(messages, message(t, hint, group, fmt.Sprint("flood-", i)))
 	}
 	r.flood(t, messages)
@@ -81,12 +81,12 @@ func TestW3AHostilePlanQueueLeavesOthersAlone(t *testing.T) {
 		return n
 	}
 	for _, tick := range ticks {
-		sweeps := runs()
+		resyncs := runs()
 		if _, err := v.Runtime.Invoke(t.Context(), v.FunctionName("Provision"), []byte(`{"sweep":"`+tick+`"}`)); err != nil {
 			t.Fatal(err)
 		}
 		await(t, 30*time.Second, "the victim's sweep of "+tick+" runs", func(context.Context) string {
-			if runs() == sweeps {
+			if runs() == resyncs {
 				return "it did not"
 			}
 			return ""

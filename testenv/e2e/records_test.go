@@ -17,7 +17,7 @@ func (c *cluster) decidedAlike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	judged, err := c.Store.Disruptions(t.Context(), c.Options.Cluster, 0, until)
+	evaluated, err := c.Store.Disruptions(t.Context(), c.Options.Cluster, 0, until)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,8 +25,8 @@ func (c *cluster) decidedAlike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(provisioned) == 0 || len(judged) == 0 || len(removals) == 0 {
-		t.Errorf("%d decisions to launch, %d to give back and %d ends are recorded", len(provisioned), len(judged), len(removals))
+	if len(provisioned) == 0 || len(evaluated) == 0 || len(removals) == 0 {
+		t.Errorf("%d decisions to launch, %d to give back and %d ends are recorded", len(provisioned), len(evaluated), len(removals))
 	}
 
 	kept := map[string]bool{}
@@ -35,9 +35,9 @@ func (c *cluster) decidedAlike(t *testing.T) {
 		kept[provisioned[i].ID] = true
 		ids = append(ids, provisioned[i].ID)
 	}
-	for i := range judged {
-		kept[judged[i].ID] = true
-		ids = append(ids, judged[i].ID)
+	for i := range evaluated {
+		kept[evaluated[i].ID] = true
+		ids = append(ids, evaluated[i].ID)
 	}
 	for _, id := range ids {
 		var answer struct {
@@ -65,5 +65,5 @@ func (c *cluster) decidedAlike(t *testing.T) {
 			t.Errorf("claim %s (%s) names the decision %q, of which there is no record", claim.Name, claim.State, claim.Decision)
 		}
 	}
-	t.Logf("%d decisions to launch and %d to give back come out the same; %d machines, %d of them ended", len(provisioned), len(judged), len(claims), len(removals))
+	t.Logf("%d decisions to launch and %d to give back come out the same; %d machines, %d of them ended", len(provisioned), len(evaluated), len(claims), len(removals))
 }

@@ -59,7 +59,7 @@ func TestRedteam(t *testing.T) {
 		play func(*testing.T, *redteam)
 	}{
 		{"W3 W6 rights", playRights}, {"W1 forged notices", playNotices}, {"W2 forged registrations", playRegistrations},
-		{"W4 pointers to others", playPointers}, {"W6 forged NodePools", playForgedPools}, {"W7 bombs", playBombs}, {"W5 lies about memory", playMemory},
+		{"W4 pointers to others", playManifests}, {"W6 forged NodePools", playForgedPools}, {"W7 bombs", playBombs}, {"W5 lies about memory", playMemory},
 		{"malformed bodies", playMalformed},
 	} {
 		if !t.Run(attack.name, func(t *testing.T) {
@@ -127,7 +127,7 @@ func of(use access.Use, role string) bool {
 type state struct {
 	registration model.Registration
 	pods         []string
-	machines     []string // ids with their states
+	instances    []string // ids with their states
 	claims       []string // names with their states, drains and marks
 	nodes        []string // names with their taints
 }
@@ -144,8 +144,8 @@ func (r *redteam) seen(t *testing.T) state {
 		if claim.Pool == probePool {
 			continue
 		}
-		machine, _ := c.EC2.Lookup(claim.InstanceID)
-		s.machines = append(s.machines, fmt.Sprintf("%s %s", machine.ID, machine.State))
+		instance, _ := c.EC2.Lookup(claim.InstanceID)
+		s.instances = append(s.instances, fmt.Sprintf("%s %s", instance.ID, instance.State))
 		s.claims = append(s.claims, fmt.Sprintf("%s %s with %s, drain %v", claim.Name, claim.State, claim.InstanceID, claim.Drain))
 	}
 	nodes, err := c.kube.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{LabelSelector: model.LabelNodePool + "!=" + probePool})
@@ -155,7 +155,7 @@ func (r *redteam) seen(t *testing.T) state {
 	for _, node := range nodes.Items {
 		s.nodes = append(s.nodes, fmt.Sprintf("%s %v %v", node.Name, node.Spec.Unschedulable, node.Spec.Taints))
 	}
-	slices.Sort(s.machines)
+	slices.Sort(s.instances)
 	slices.Sort(s.claims)
 	return s
 }
@@ -175,7 +175,7 @@ func (r *redteam) kept(t *testing.T, before state) {
 	if !reflect.DeepEqual(now.registration, before.registration) {
 		t.Errorf("the registration was\n%+v\nand is\n%+v", before.registration, now.registration)
 	}
-	for _, list := range [][2][]string{{before.pods, now.pods}, {before.machines, now.machines}, {before.claims, now.claims}, {before.nodes, now.nodes}} {
+	for _, list := range [][2][]string{{before.pods, now.pods}, {before.instances, now.instances}, {before.claims, now.claims}, {before.nodes, now.nodes}} {
 		for _, was := range list[0] {
 			if !slices.Contains(list[1], was) {
 				t.Errorf("there was %s; now there are\n%s", was, strings.Join(list[1], "\n"))
@@ -305,7 +305,7 @@ func playNotices(t *testing.T, r *redteam) {
 		}
 	}
 	r.settle(t)
-	for _, run := range []func(context.Context) error{c.collect, c.sweep} { // what the attack left behind would be carried out now
+	for _, run := range []func(context.Context) error{c.collect, c.resync} { // what the attack left behind would be carried out now
 		if err := run(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -366,15 +366,15 @@ func playRegistrations(t *testing.T, r *redteam) {
 	}
 }
 
-// playPointers points the attacker's snapshot at the victim's and asks for a plan by it.
-func playPointers(t *testing.T, r *redteam) {
+// playManifests points the attacker's snapshot at the victim's and asks for a plan by it.
+func playManifests(t *testing.T, r *redteam) {
 	c, name := r.victim, r.attacker.Options.Cluster
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(r.keys), c.Table)
 	c.apply(t, namespace("waits"), deployment("waits", "large", 2, "900")) // which nothing can hold: pending pods, to be seen by whoever reads the snapshot
-	var pointer *model.Pointer
+	var manifest *model.Manifest
 	await(t, time.Minute, "the victim's watcher has published", func(ctx context.Context) string {
 		var err error
-		if pointer, err = c.Stack.Ledger.Pointer(ctx, c.Options.Cluster); err != nil || pointer == nil {
+		if manifest, err = c.Stack.Ledger.Manifest(ctx, c.Options.Cluster); err != nil || manifest == nil {
 			return fmt.Sprint("no pointer ", err)
 		}
 		return ""
@@ -390,7 +390,7 @@ func playPointers(t *testing.T, r *redteam) {
 	}{
 		{c.Options.Cluster, "names the cluster"}, {name, `and it names "snap/` + c.Options.Cluster},
 	} {
-		lie, seen := *pointer, len(r.attackersRuns())
+		lie, seen := *manifest, len(r.attackersRuns())
 		lie.Cluster, lie.Epoch, lie.WrittenUnix, lie.HeartbeatAt = forged.cluster, epoch, time.Now().Unix(), time.Now().Unix()
 		doc, err := json.Marshal(lie)
 		if err != nil {
@@ -427,9 +427,9 @@ func playPointers(t *testing.T, r *redteam) {
 			t.Errorf("a run for the attacker saw what is the victim's: %+v", run)
 		}
 	}
-	for _, machine := range c.running() {
-		if machine.Tags["kubernetes.io/cluster/"+name] != "" {
-			t.Errorf("machine %s was launched for the attacker", machine.ID)
+	for _, instance := range c.running() {
+		if instance.Tags["kubernetes.io/cluster/"+name] != "" {
+			t.Errorf("machine %s was launched for the attacker", instance.ID)
 		}
 	}
 }
@@ -468,7 +468,7 @@ func playMemory(t *testing.T, r *redteam) {
 				t.Fatal(err)
 			}
 		}
-		if err := r.victim.sweep(t.Context()); err != nil {
+		if err := r.victim.resync(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		r.settle(t)

@@ -99,14 +99,14 @@ type spent struct {
 	invocations map[string]int // of functions
 	billed      time.Duration  // all of them together
 	calls       map[string]int64
-	machines    int // of EC2, ended ones included
+	instances   int // of EC2, ended ones included
 	usage       bill.Usage
 }
 
 // spending reads the meters.
 func (r *redteam) spending() spent {
 	v := r.victim
-	s := spent{at: time.Now(), calls: map[string]int64{}, machines: len(v.EC2.Instances())}
+	s := spent{at: time.Now(), calls: map[string]int64{}, instances: len(v.EC2.Instances())}
 	s.invocations, s.billed = v.logs.invoked()
 	units := v.Tables.Usage()
 	s.usage = bill.Usage{ReadUnits: units.ReadUnits, WriteUnits: units.WriteUnits, Functions: map[string]bill.Function{}}
@@ -176,7 +176,7 @@ func (r *redteam) bills(t *testing.T, before spent, attack string) {
 	if ec2 > mostAskedOfEC2 {
 		t.Errorf("%s: %d calls of EC2, at most %d: %v", attack, ec2, mostAskedOfEC2, described)
 	}
-	if n := now.machines - before.machines; n > asked[attack] {
+	if n := now.instances - before.instances; n > asked[attack] {
 		t.Errorf("%s: %d machines were launched, at most %d", attack, n, asked[attack])
 	}
 }

@@ -30,17 +30,17 @@ import (
 
 // bomb is a snapshot that is made to use up a function's memory.
 type bomb struct {
-	name     string
-	base     func(*testing.T, model.Snapshot) []byte // the snapshot is empty, with the head that the pointer asks for
-	segments func(*testing.T, wire.Delta) []byte     // what 200 segments after it hold, all the same; nil = there are none
-	want     string                                  // what provision says of it; "" = it reads the snapshot
+	name   string
+	base   func(*testing.T, model.Snapshot) []byte // the snapshot is empty, with the head that the pointer asks for
+	deltas func(*testing.T, wire.Delta) []byte     // what 200 segments after it hold, all the same; nil = there are none
+	want   string                                  // what provision says of it; "" = it reads the snapshot
 }
 
-const bombSegments = 200
+const bombDeltas = 200
 
 // bombs are the attacks of W7.
 func bombs() []bomb {
-	small := func(t *testing.T, s model.Snapshot) []byte { return encoded(wire.EncodeBase(&s))(t) }
+	small := func(t *testing.T, s model.Snapshot) []byte { return encoded(wire.EncodeSnapshot(&s))(t) }
 	tolerations := func(n int) []model.PodShape { return []model.PodShape{{Tolerations: make([]model.Toleration, n)}} }
 	return []bomb{
 		{"3.3 million nodes", func(t *testing.T, s model.Snapshot) []byte {
@@ -48,7 +48,7 @@ func bombs() []bomb {
 		}, nil, "has more than 20000 nodes"},
 		{"the largest that provision reads", func(t *testing.T, s model.Snapshot) []byte {
 			s.Shapes = tolerations(provisionMB << 20 / 8 / 150)
-			return encoded(wire.EncodeBase(&s))(t)
+			return encoded(wire.EncodeSnapshot(&s))(t)
 		}, nil, ""},
 		{"12 million tolerations", func(t *testing.T, s model.Snapshot) []byte {
 			return packed(t, 'B', headOf(s)+`,"shapes":[{"tolerations":[`, counted(`{}`, 12_000_000), `]}]}`)
@@ -70,7 +70,7 @@ func bombs() []bomb {
 		}, nil, fmt.Sprintf("has %d bytes, at most %d are read", wire.MaxSnapshotBytes+1, wire.MaxSnapshotBytes)},
 		{"200 segments that no base may hold together", small, func(t *testing.T, d wire.Delta) []byte {
 			d.Shapes = tolerations(300_000)
-			return encoded(wire.EncodeSegment(&d))(t)
+			return encoded(wire.EncodeDelta(&d))(t)
 		}, "takes more than the"},
 		{"200 segments of 12 million tolerations", small, func(t *testing.T, d wire.Delta) []byte {
 			return packed(t, 'S', deltaHeadOf(d)+`,"shapes":[{"tolerations":[`, counted(`{}`, 12_000_000), `]}]}`)
@@ -113,28 +113,28 @@ func playBombs(t *testing.T, r *redteam) {
 
 	// The others that read snapshots, while the first of them lies there.
 	r.publish(t, all[0])
-	if _, err := v.Judge(t.Context()); err != nil {
+	if _, err := v.Disrupt(t.Context()); err != nil {
 		t.Error(err)
 	}
-	shelf := s3catalog.New(s3.NewFromConfig(v.Cloud.Config(), func(o *s3.Options) { o.UsePathStyle = true }), v.Bucket, s3catalog.Settings{})
+	cache := s3catalog.New(s3.NewFromConfig(v.Cloud.Config(), func(o *s3.Options) { o.UsePathStyle = true }), v.Bucket, s3catalog.Settings{})
 	reg, err := v.Stack.Ledger.Cluster(t.Context(), v.Options.Cluster)
 	if err != nil {
 		t.Fatal(err)
 	}
-	catalog, revision, err := shelf.Read(t.Context(), reg)
+	catalog, revision, err := cache.Read(t.Context(), reg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	aged := time.Now().Add(-11 * time.Minute).Unix() // of spot prices, which are read each ten minutes where somebody may buy
 	catalog.SpotUnix, catalog.TriedUnix = aged, 0
-	if err := shelf.Write(t.Context(), reg, catalog, revision); err != nil {
+	if err := cache.Write(t.Context(), reg, catalog, revision); err != nil {
 		t.Fatal(err)
 	}
 	await(t, time.Minute, "spot prices are read, which were due, while a bomb lies there", func(ctx context.Context) string {
 		if err := v.resolve(ctx); err != nil {
 			return err.Error()
 		}
-		catalog, _, err := shelf.Read(ctx, reg)
+		catalog, _, err := cache.Read(ctx, reg)
 		if err != nil || catalog.SpotUnix <= aged {
 			return fmt.Sprintf("they are of %s, %v", time.Unix(catalog.SpotUnix, 0), err)
 		}
@@ -181,35 +181,35 @@ func (r *redteam) publish(t *testing.T, b bomb) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pointer := model.Pointer{Cluster: name, Epoch: epoch, BaseSeq: 1, HeadSeq: 1}
-	if pointer.BaseKey, err = store.PutBase(t.Context(), name, epoch, 1, b.base(t, model.Snapshot{Cluster: name, Epoch: epoch, Seq: 1})); err != nil {
+	manifest := model.Manifest{Cluster: name, Epoch: epoch, SnapshotSeq: 1, HeadSeq: 1}
+	if manifest.SnapshotKey, err = store.PutSnapshot(t.Context(), name, epoch, 1, b.base(t, model.Snapshot{Cluster: name, Epoch: epoch, Seq: 1})); err != nil {
 		t.Fatal(err)
 	}
-	if b.segments != nil {
-		pointer.HeadSeq += bombSegments
-		data := b.segments(t, wire.Delta{Cluster: name, Epoch: epoch, Seq: 2})
-		for seq := int64(2); seq <= pointer.HeadSeq; seq++ {
-			if err := store.PutSegment(t.Context(), name, epoch, seq, data); err != nil {
+	if b.deltas != nil {
+		manifest.HeadSeq += bombDeltas
+		data := b.deltas(t, wire.Delta{Cluster: name, Epoch: epoch, Seq: 2})
+		for seq := int64(2); seq <= manifest.HeadSeq; seq++ {
+			if err := store.PutDelta(t.Context(), name, epoch, seq, data); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	r.point(t, pointer)
+	r.point(t, manifest)
 	return epoch
 }
 
 // point moves the attacker's pointer with its keys, as of now.
-func (r *redteam) point(t *testing.T, pointer model.Pointer) {
+func (r *redteam) point(t *testing.T, manifest model.Manifest) {
 	t.Helper()
-	pointer.WrittenUnix, pointer.HeartbeatAt = time.Now().Unix(), time.Now().Unix()
-	doc, err := json.Marshal(pointer)
+	manifest.WrittenUnix, manifest.HeartbeatAt = time.Now().Unix(), time.Now().Unix()
+	doc, err := json.Marshal(manifest)
 	if err != nil {
 		t.Fatal(err)
 	}
 	number := func(n int64) types.AttributeValue { return &types.AttributeValueMemberN{Value: fmt.Sprint(n)} }
 	if _, err := dynamodb.NewFromConfig(r.keys).PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &r.victim.Table, Item: map[string]types.AttributeValue{
 		"PK": &types.AttributeValueMemberS{Value: "C#" + r.attacker.Options.Cluster + "#W#"}, "SK": &types.AttributeValueMemberS{Value: "SNAP"},
-		"doc": &types.AttributeValueMemberS{Value: string(doc)}, "epoch": number(pointer.Epoch), "headSeq": number(pointer.HeadSeq), "heartbeat": number(pointer.HeartbeatAt),
+		"doc": &types.AttributeValueMemberS{Value: string(doc)}, "epoch": number(manifest.Epoch), "headSeq": number(manifest.HeadSeq), "heartbeat": number(manifest.HeartbeatAt),
 	}}); err != nil {
 		t.Fatal(err)
 	}

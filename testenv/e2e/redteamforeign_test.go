@@ -75,8 +75,8 @@ func TestRedteamFromAnotherAccount(t *testing.T) {
 	r.attacker.awaitRunning(t, "here", 1, 3*time.Minute)
 	for _, one := range []*cluster{r.victim, r.attacker} {
 		await(t, time.Minute, "claims are initialised", one.settled(t))
-		if machines, claims := len(one.running()), len(one.ledger(t).Claims); machines != claims || machines == 0 {
-			t.Fatalf("cluster %s has %d claims and its account %d machines", one.Options.Cluster, claims, machines)
+		if instances, claims := len(one.running()), len(one.ledger(t).Claims); instances != claims || instances == 0 {
+			t.Fatalf("cluster %s has %d claims and its account %d machines", one.Options.Cluster, claims, instances)
 		}
 	}
 	keys, err := f.Administrator()
@@ -94,7 +94,7 @@ func TestRedteamFromAnotherAccount(t *testing.T) {
 		name string
 		play func(*testing.T, *redteam)
 	}{
-		{"rights", playForeignRights}, {"roles", playForeignRoles}, {"machines", playForeignMachines},
+		{"rights", playForeignRights}, {"roles", playForeignRoles}, {"machines", playForeignInstances},
 		{"events", func(t *testing.T, r *redteam) { playForeignEvents(t, r, f, &heard) }},
 		{"registrations", playForeignRegistrations}, {"watcher", func(t *testing.T, r *redteam) {
 			playForeignWatcher(t, r, c.Cloud.ConfigFor(watchers))
@@ -108,8 +108,8 @@ func TestRedteamFromAnotherAccount(t *testing.T) {
 			r.prompt(t, attack.name)
 		})
 	}
-	if machines, claims := len(r.attacker.running()), len(r.attacker.ledger(t).Claims); machines != claims {
-		t.Errorf("the attacker has %d claims and its account %d machines", claims, machines)
+	if instances, claims := len(r.attacker.running()), len(r.attacker.ledger(t).Claims); instances != claims {
+		t.Errorf("the attacker has %d claims and its account %d machines", claims, instances)
 	}
 }
 
@@ -193,8 +193,8 @@ func playForeignRoles(t *testing.T, r *redteam) {
 	}
 }
 
-// playForeignMachines names the victim's machines and cluster to EC2 and EKS, which know an account's own alone.
-func playForeignMachines(t *testing.T, r *redteam) {
+// playForeignInstances names the victim's machines and cluster to EC2 and EKS, which know an account's own alone.
+func playForeignInstances(t *testing.T, r *redteam) {
 	client := awsec2.NewFromConfig(r.keys)
 	for _, claim := range r.victim.ledger(t).Claims {
 		ids := []string{claim.InstanceID}
@@ -217,7 +217,7 @@ func playForeignMachines(t *testing.T, r *redteam) {
 // what is said of machines of that account.
 func playForeignEvents(t *testing.T, r *redteam, f *stack.Foreign, heard *atomic.Int64) {
 	c := r.victim
-	before, told := heard.Load(), int64(0)
+	before, reported := heard.Load(), int64(0)
 	hub := "arn:aws:events:" + c.Cloud.Region() + ":" + c.Cloud.Account() + ":event-bus/default"
 	client := eventbridge.NewFromConfig(r.keys)
 	for _, claim := range c.ledger(t).Claims {
@@ -241,17 +241,17 @@ func playForeignEvents(t *testing.T, r *redteam, f *stack.Foreign, heard *atomic
 			if _, err := f.Bus.PutEvents(t.Context(), one); err != nil {
 				t.Fatal(err)
 			}
-			told++
+			reported++
 		}
 	}
 	await(t, time.Minute, "the hub's function hears of it", func(context.Context) string {
-		if n := heard.Load() - before; n < told {
-			return fmt.Sprintf("%d of %d events came", n, told)
+		if n := heard.Load() - before; n < reported {
+			return fmt.Sprintf("%d of %d events came", n, reported)
 		}
 		return ""
 	})
 	r.settle(t)
-	for _, run := range []func(context.Context) error{c.collect, c.sweep} {
+	for _, run := range []func(context.Context) error{c.collect, c.resync} {
 		if err := run(t.Context()); err != nil {
 			t.Error(err)
 		}

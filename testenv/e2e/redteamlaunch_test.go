@@ -71,17 +71,17 @@ func playForgedPools(t *testing.T, r *redteam) {
 	made.Name, made.UID, made.Weight = "made-up", "made-up", 100
 	made.Template.Requirements = []model.Requirement{{Key: model.LabelInstanceType, Operator: model.In, Values: []string{"m5.24xlarge"}}}
 	forged.Pools = append(forged.Pools, made)
-	data, err := wire.EncodeBase(&forged)
+	data, err := wire.EncodeSnapshot(&forged)
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := store.PutBase(t.Context(), name, epoch, 1, data)
+	key, err := store.PutSnapshot(t.Context(), name, epoch, 1, data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	if _, err := ledger.AdvancePointer(t.Context(), model.Pointer{
-		Cluster: name, Epoch: epoch, BaseKey: key, BaseSeq: 1, HeadSeq: 1, WrittenUnix: now.Unix(), HeartbeatAt: now.Unix(),
+	if _, err := ledger.AdvanceManifest(t.Context(), model.Manifest{
+		Cluster: name, Epoch: epoch, SnapshotKey: key, SnapshotSeq: 1, HeadSeq: 1, WrittenUnix: now.Unix(), HeartbeatAt: now.Unix(),
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -121,9 +121,9 @@ func playForgedPools(t *testing.T, r *redteam) {
 			t.Errorf("launched by what was forged: %+v", run)
 		}
 	}
-	for _, machine := range r.victim.running() {
-		if machine.Tags["kubernetes.io/cluster/"+name] != "" {
-			t.Errorf("machine %s, a %s, was launched for the attacker", machine.ID, machine.Type)
+	for _, instance := range r.victim.running() {
+		if instance.Tags["kubernetes.io/cluster/"+name] != "" {
+			t.Errorf("machine %s, a %s, was launched for the attacker", instance.ID, instance.Type)
 		}
 	}
 }

@@ -40,11 +40,11 @@ func TestRelayMode(t *testing.T) {
 	})
 	await(t, time.Minute, "the claims are initialised", c.settled(t))
 
-	machines := len(c.running())
+	instances := len(c.running())
 	c.scale(t, "relayed", "web", 4)
 	await(t, 2*time.Minute, "nodes are given back", func(ctx context.Context) string {
-		if left := len(c.running()); left >= machines || left > 3 {
-			return fmt.Sprintf("%d of %d machines run", left, machines)
+		if left := len(c.running()); left >= instances || left > 3 {
+			return fmt.Sprintf("%d of %d machines run", left, instances)
 		}
 		return c.appRuns(ctx, "relayed", "web", 4)
 	})

@@ -158,7 +158,7 @@ func (c *cluster) holdCatalog(t *testing.T) (release func()) {
 	await(t, time.Minute, "the lease of catalog is free", func(ctx context.Context) string {
 		now := time.Now().Unix()
 		var err error
-		if fence, err = c.Ledger.Hold(ctx, c.Cluster.Name, model.LeaseCatalog, "test", now, now+600); err != nil {
+		if fence, err = c.Ledger.AcquireLease(ctx, c.Cluster.Name, model.LeaseCatalog, "test", now, now+600); err != nil {
 			return err.Error()
 		}
 		return ""

@@ -12,10 +12,10 @@ import (
 	"github.com/joiner-sh/joiner/testenv/stack"
 )
 
-// TestM2ANamespacesPodIsBoundToItsMachineBesideOlderPods has one namespace fill a limit, with more of its pods waiting, when another one's
+// TestM2ANamespacesPodIsBoundToItsInstanceBesideOlderPods has one namespace fill a limit, with more of its pods waiting, when another one's
 // pod comes. The next room of the limit is that one's, and kube-scheduler binds it to the machine although the others are older and of
 // its priority: provisioning has nominated it before the node took pods.
-func TestM2ANamespacesPodIsBoundToItsMachineBesideOlderPods(t *testing.T) {
+func TestM2ANamespacesPodIsBoundToItsInstanceBesideOlderPods(t *testing.T) {
 	t.Parallel()
 	c := start(t, stack.Options{})
 	large := `{key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}, {key: node.kubernetes.io/instance-type, operator: In, values: [m5.large]}`

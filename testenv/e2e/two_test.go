@@ -108,12 +108,12 @@ func (c *cluster) beside(t *testing.T, name string) *cluster {
 }
 
 // around has the helpers speak of another cluster of the stack, whose machines are in a model of EC2.
-func (c *cluster) around(t *testing.T, twin *stack.Cluster, machines *ec2.Model) *cluster {
+func (c *cluster) around(t *testing.T, twin *stack.Cluster, instances *ec2.Model) *cluster {
 	t.Helper()
 	// What the helpers ask a stack for is of this cluster, and the rest of it is shared.
 	s := &stack.Stack{
-		Options: c.Options, Cloud: c.Cloud, EC2: machines, Cluster: twin, Kube: twin.Kube, Machines: twin.Machines, Runtime: c.Runtime,
-		Ledger: c.Stack.Ledger, Store: c.Store, QueueURL: twin.PlanURL, LooksURL: c.LooksURL, Table: c.Table, Bucket: c.Bucket, Region: c.Region,
+		Options: c.Options, Cloud: c.Cloud, EC2: instances, Cluster: twin, Kube: twin.Kube, Instances: twin.Instances, Runtime: c.Runtime,
+		Ledger: c.Stack.Ledger, Store: c.Store, QueueURL: twin.PlanURL, PassesURL: c.PassesURL, Table: c.Table, Bucket: c.Bucket, Region: c.Region,
 	}
 	s.Options.Cluster = twin.Name
 	other := &cluster{Stack: s, logs: c.logs}

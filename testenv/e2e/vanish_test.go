@@ -101,7 +101,7 @@ func TestDefinitionsThatVanishEndNoNode(t *testing.T) {
 		return c.settled(t)(ctx)
 	})
 	c.awaitReady(t, nodePools, "default")
-	if _, err := c.Judge(t.Context()); err != nil {
+	if _, err := c.Disrupt(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	c.stays(t, before, names)
@@ -150,10 +150,10 @@ func (c *cluster) nodeUIDs(t *testing.T) map[string]string {
 }
 
 // stays fails unless the machines are those there were, and their nodes are neither gone, nor being deleted, nor tainted.
-func (c *cluster) stays(t *testing.T, machines []string, nodes map[string]string) {
+func (c *cluster) stays(t *testing.T, instances []string, nodes map[string]string) {
 	t.Helper()
-	if now := c.runningIDs(); !slices.Equal(now, machines) {
-		t.Fatalf("machines %v, were %v", now, machines)
+	if now := c.runningIDs(); !slices.Equal(now, instances) {
+		t.Fatalf("machines %v, were %v", now, instances)
 	}
 	list, err := c.kube.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{LabelSelector: model.LabelNodePool})
 	if err != nil {

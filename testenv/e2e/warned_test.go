@@ -24,14 +24,14 @@ import (
 	"github.com/joiner-sh/joiner/testenv/timed"
 )
 
-// TestC1_HalfAClusterOfSpotMachinesIsWarnedAtOnce warns every second spot machine of a cluster in the same moment, with
+// TestC1_HalfAClusterOfSpotInstancesIsWarnedAtOnce warns every second spot machine of a cluster in the same moment, with
 // PodDisruptionBudgets in force. Nodes are tainted within seconds, EC2 is asked
 // for other machines before the first pod leaves, no budget is broken at any instant, no pod is
 // deleted before the deadline less its grace, and no pod is on a
 // machine when that ends. In the long form 200 of 400 machines are warned.
 //
 // What it holds to seconds is measured while no other scenario runs.
-func TestC1_HalfAClusterOfSpotMachinesIsWarnedAtOnce(t *testing.T) {
+func TestC1_HalfAClusterOfSpotInstancesIsWarnedAtOnce(t *testing.T) {
 	const perApp, mayGo = 10, 3
 	apps := 4
 	if full() {

@@ -87,12 +87,12 @@ func (r Release) run(ctx context.Context, values map[string]any, args ...string)
 	command := exec.CommandContext(ctx, r.Helm, args...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+r.Kubeconfig, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home,
 		"HELM_DRIVER=secret", "HELM_BURST_LIMIT=1000", "HELM_QPS=500")
-	var out, told bytes.Buffer
-	command.Stdout, command.Stderr = &out, &told
+	var out, reported bytes.Buffer
+	command.Stdout, command.Stderr = &out, &reported
 	if err := command.Run(); err != nil {
-		said := strings.TrimSpace(told.String() + "\n" + out.String())
+		said := strings.TrimSpace(reported.String() + "\n" + out.String())
 		if args[0] != "lint" {
-			said = strings.TrimSpace(told.String())
+			said = strings.TrimSpace(reported.String())
 		}
 		return nil, fmt.Errorf("helm %s: %w: %s", args[0], err, said)
 	}

@@ -175,15 +175,15 @@ func TestNonsenseIsRefusedWithEverythingDown(t *testing.T) {
 		if text == somePool {
 			t.Fatalf("%s: nothing is replaced", name)
 		}
-		_, told, err := plane.Kubectl(t.Context(), []byte(text), "apply", "-f", "-")
+		_, reported, err := plane.Kubectl(t.Context(), []byte(text), "apply", "-f", "-")
 		if err == nil {
 			t.Errorf("%s: it is applied", name)
 		}
 		for _, want := range tt.says {
-			if !strings.Contains(told, want) {
-				t.Errorf("%s: %q is not said in %s", name, want, told)
+			if !strings.Contains(reported, want) {
+				t.Errorf("%s: %q is not said in %s", name, want, reported)
 			}
 		}
-		t.Logf("%s: %s", name, told)
+		t.Logf("%s: %s", name, reported)
 	}
 }

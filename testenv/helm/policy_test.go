@@ -74,9 +74,9 @@ func in(client dynamic.Interface, resource schema.GroupVersionResource, namespac
 	return client.Resource(resource)
 }
 
-// judge fails the test unless a request went as it should: denied is part of what the policy says, "" for what is allowed. In the
+// evaluate fails the test unless a request went as it should: denied is part of what the policy says, "" for what is allowed. In the
 // first moments after its installation an API server does not know a policy yet.
-func judge(t *testing.T, err error, denied string) {
+func evaluate(t *testing.T, err error, denied string) {
 	t.Helper()
 	switch {
 	case denied == "" && err != nil:
@@ -193,20 +193,20 @@ func nodeRows(t *testing.T, b *bench) {
 					break
 				}
 			}
-			judge(t, err, tt.denied)
+			evaluate(t, err, tt.denied)
 		})
 	}
 	for node, denied := range map[string]string{registered: "", foreign: "is none of Joiner's"} {
 		made := b.object(t, nodes, "", node)
 		who, _ := b.as(t, "joiner:interruption", denied == "")
-		judge(t, who.Resource(nodes).Delete(t.Context(), made.GetName(), metav1.DeleteOptions{}), denied)
+		evaluate(t, who.Resource(nodes).Delete(t.Context(), made.GetName(), metav1.DeleteOptions{}), denied)
 	}
 	who, _ := b.as(t, "joiner:functions", false)
 	var made unstructured.Unstructured
 	must(t, "read", yaml.Unmarshal([]byte(registered), &made.Object))
 	made.SetName("made-up")
 	_, err := who.Resource(nodes).Create(t.Context(), &made, metav1.CreateOptions{})
-	judge(t, err, "make no Nodes")
+	evaluate(t, err, "make no Nodes")
 }
 
 // bareRows are of nodes that say nothing of themselves where people have allowed that.
@@ -218,9 +218,9 @@ func bareRows(t *testing.T, b *bench) {
 		return err
 	})
 	_, err := who.Resource(nodes).Patch(t.Context(), b.object(t, nodes, "", foreign).GetName(), types.MergePatchType, begin, metav1.PatchOptions{})
-	judge(t, err, "is none of Joiner's")
+	evaluate(t, err, "is none of Joiner's")
 	_, err = who.Resource(nodes).Patch(t.Context(), b.object(t, nodes, "", bare).GetName(), types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})
-	judge(t, err, "is none of Joiner's")
+	evaluate(t, err, "is none of Joiner's")
 }
 
 func podRows(t *testing.T, b *bench) {
@@ -253,11 +253,11 @@ func podRows(t *testing.T, b *bench) {
 				options.Preconditions = &metav1.Preconditions{UID: &id}
 			}
 			if tt.evict {
-				judge(t, who.CoreV1().Pods("default").EvictV1(t.Context(), &policyv1.Eviction{
+				evaluate(t, who.CoreV1().Pods("default").EvictV1(t.Context(), &policyv1.Eviction{
 					ObjectMeta: metav1.ObjectMeta{Name: pod.GetName(), Namespace: "default"}, DeleteOptions: &options}), tt.denied)
 				return
 			}
-			judge(t, who.CoreV1().Pods("default").Delete(t.Context(), pod.GetName(), options), tt.denied)
+			evaluate(t, who.CoreV1().Pods("default").Delete(t.Context(), pod.GetName(), options), tt.denied)
 		})
 	}
 	for _, tt := range []struct{ name, group, patch, denied string }{
@@ -278,21 +278,21 @@ func podRows(t *testing.T, b *bench) {
 				must(t, "nominate", err)
 			}
 			_, err := in(who, pods, "default").Patch(t.Context(), pod.GetName(), types.MergePatchType, []byte(tt.patch), metav1.PatchOptions{}, "status")
-			judge(t, err, tt.denied)
+			evaluate(t, err, tt.denied)
 		})
 	}
 	who, _ := b.as(t, "joiner:functions", false)
 	bound := b.object(t, pods, "default", aPod)
 	_, err := in(who, pods, "default").Patch(t.Context(), bound.GetName(), types.MergePatchType, []byte(`{"status":{"nominatedNodeName":"n"}}`), metav1.PatchOptions{}, "status")
-	judge(t, err, "nominatedNodeName") // newer API servers say so before the policy does
+	evaluate(t, err, "nominatedNodeName") // newer API servers say so before the policy does
 	who, _ = b.as(t, "joiner:interruption", false)
 	pod := b.object(t, pods, "default", aPod)
 	_, err = in(who, pods, "default").Patch(t.Context(), pod.GetName(), types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})
-	judge(t, err, "neither make nor change pods")
+	evaluate(t, err, "neither make nor change pods")
 	pod.SetName("made-up")
 	pod.SetResourceVersion("")
 	_, err = in(who, pods, "default").Create(t.Context(), pod, metav1.CreateOptions{})
-	judge(t, err, "neither make nor change pods")
+	evaluate(t, err, "neither make nor change pods")
 }
 
 func specRows(t *testing.T, b *bench) {
@@ -319,7 +319,7 @@ func specRows(t *testing.T, b *bench) {
 			object := b.object(t, tt.resource, "", tt.object)
 			who, _ := b.as(t, "joiner:"+tt.group, tt.denied == "" && tt.group != "")
 			_, err := who.Resource(tt.resource).Patch(t.Context(), object.GetName(), types.MergePatchType, []byte(tt.patch), metav1.PatchOptions{})
-			judge(t, err, tt.denied)
+			evaluate(t, err, tt.denied)
 		})
 	}
 }
@@ -333,9 +333,9 @@ func watcherRows(t *testing.T, b *bench) {
 		return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": name}}}
 	}
 	made, err := in(who, leases, "joiner").Create(ctx, lease("joiner-watcher"), metav1.CreateOptions{})
-	judge(t, err, "")
+	evaluate(t, err, "")
 	_, err = in(who, leases, "joiner").Create(ctx, lease("other"), metav1.CreateOptions{})
-	judge(t, err, "nothing but its lease")
+	evaluate(t, err, "nothing but its lease")
 
 	b.object(t, schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}, "", `
 apiVersion: rbac.authorization.k8s.io/v1
@@ -350,7 +350,7 @@ subjects: [{kind: ServiceAccount, name: joiner-watcher, namespace: joiner}]
 	})
 	made.SetLabels(map[string]string{"a": "b"})
 	_, err = in(who, leases, "joiner").Update(ctx, made, metav1.UpdateOptions{})
-	judge(t, err, "")
+	evaluate(t, err, "")
 	for what, try := range map[string]func(context.Context) error{
 		"another lease": func(ctx context.Context) error {
 			_, err := in(who, leases, "default").Create(ctx, lease("joiner-watcher"), metav1.CreateOptions{})
@@ -380,6 +380,6 @@ subjects: [{kind: ServiceAccount, name: joiner-watcher, namespace: joiner}]
 			return who.Resource(nodeClaims).Delete(ctx, b.object(t, nodeClaims, "", strings.Replace(someClaim, "name: held", "name: NAME", 1)).GetName(), metav1.DeleteOptions{})
 		},
 	} {
-		t.Run(what, func(t *testing.T) { judge(t, try(t.Context()), "nothing but its lease") })
+		t.Run(what, func(t *testing.T) { evaluate(t, try(t.Context()), "nothing but its lease") })
 	}
 }

@@ -39,7 +39,7 @@ func TestA4KarpentersDefinitionsSurviveTheEndOfTheirRelease(t *testing.T) {
 	}
 	plane, r := startPlane(t)
 	ctx, admin := t.Context(), client(t, plane.Config())
-	look, err := ekscluster.New(plane.Config(), "shop", "us-west-2")
+	check, err := ekscluster.New(plane.Config(), "shop", "us-west-2")
 	must(t, "connect", err)
 	names := []string{crds.NodePools, crds.NodeClaims, crds.EC2NodeClasses}
 	karpenter := Release{Helm: r.Helm, Kubeconfig: r.Kubeconfig, Namespace: "kube-system"}
@@ -76,7 +76,7 @@ func TestA4KarpentersDefinitionsSurviveTheEndOfTheirRelease(t *testing.T) {
 	if !strings.Contains(string(printed), "release karpenter-crd in namespace kube-system") || !strings.Contains(string(printed), forget) {
 		t.Errorf("the chart says nothing of the release that lists the definitions:\n%s", printed)
 	}
-	found, err := ekscluster.DefinitionReleases(ctx, look, names)
+	found, err := ekscluster.DefinitionReleases(ctx, check, names)
 	must(t, "look", err)
 	if len(found) != 1 || found[0].Namespace != "kube-system" || found[0].Name != "karpenter-crd" || len(found[0].Definitions) != 3 {
 		t.Errorf("found %+v", found)
@@ -88,7 +88,7 @@ func TestA4KarpentersDefinitionsSurviveTheEndOfTheirRelease(t *testing.T) {
 		t.Errorf("Helm knows the release still: %v", err)
 	}
 	alive("after the page")
-	if found, err = ekscluster.DefinitionReleases(ctx, look, names); err != nil || len(found) > 0 {
+	if found, err = ekscluster.DefinitionReleases(ctx, check, names); err != nil || len(found) > 0 {
 		t.Errorf("found %+v, %v", found, err)
 	}
 	printed, err = r.run(ctx, given, "upgrade", Name, r.chart())

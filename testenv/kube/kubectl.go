@@ -12,7 +12,7 @@ import (
 // Kubectl runs kubectl as the administrator, with stdin as its input (nil for
 // none), and returns what it printed: to standard output, and to standard
 // error, where warnings are. The error carries the latter.
-func (c *ControlPlane) Kubectl(ctx context.Context, stdin []byte, args ...string) (printed, told string, err error) {
+func (c *ControlPlane) Kubectl(ctx context.Context, stdin []byte, args ...string) (printed, reported string, err error) {
 	command := exec.CommandContext(ctx, c.Assets().Kubectl, append([]string{"--kubeconfig", c.KubeconfigPath()}, args...)...)
 	command.Env = append(os.Environ(), "KUBECTL_EXTERNAL_DIFF=diff -u")
 	command.Stdin = bytes.NewReader(stdin)

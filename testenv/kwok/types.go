@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/joiner-sh/joiner/cmd/joiner/catalogue"
+	"github.com/joiner-sh/joiner/cmd/joiner/catalogfile"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/machine"
 )
@@ -42,7 +42,7 @@ const keptMemory = 10 << 20
 
 // writeTypes writes what Joiner's stack sells as the provider reads it.
 func writeTypes(path string) error {
-	region, err := catalogue.Sandbox()
+	region, err := catalogfile.Sandbox()
 	if err != nil {
 		return err
 	}
@@ -55,10 +55,10 @@ func writeTypes(path string) error {
 
 // typesOf returns the general instance types of recent generations: the provider's labels do not say which those are, so that no NodePool can. What an
 // instance holds is what testenv's instances turn out to hold.
-func typesOf(region *catalogue.Region) (out []instanceType) {
+func typesOf(region *catalogfile.Region) (out []instanceType) {
 	class := model.Class{Name: "default", Family: "AL2023"}
 	sees := map[string]int64{}
-	for _, m := range region.Machines {
+	for _, m := range region.InstanceTypes {
 		sees[m.Name] = machine.VisibleMemory(m.MemoryMiB << 20)
 	}
 	for _, t := range region.Types(class) {
@@ -77,7 +77,7 @@ func typesOf(region *catalogue.Region) (out []instanceType) {
 				string(corev1.ResourcePods):             strconv.FormatInt(room[model.Pods], 10),
 			},
 		}
-		for _, o := range t.Offers {
+		for _, o := range t.Offerings {
 			if !o.Available || o.CapacityType != model.OnDemand && o.CapacityType != model.Spot {
 				continue
 			}

@@ -6,11 +6,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/joiner-sh/joiner/cmd/joiner/catalogue"
+	"github.com/joiner-sh/joiner/cmd/joiner/catalogfile"
 )
 
 func TestTheProviderSellsWhatJoinerDoes(t *testing.T) {
-	region, err := catalogue.Sandbox()
+	region, err := catalogfile.Sandbox()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ const (
 	Retrying EventKind = "retrying"
 	// Registered: the Node exists and is not ready.
 	Registered EventKind = "registered"
-	// Initialised: the cloud controller manager has labelled the Node.
-	Initialised EventKind = "initialised"
+	// Initialized: the cloud controller manager has labelled the Node.
+	Initialized EventKind = "initialised"
 	// Ready: the kubelet says it is ready.
 	Ready EventKind = "ready"
 	// DevicesReady: the device plugins have announced their resources.

@@ -12,7 +12,7 @@ import (
 
 // A machine of each family joins a real API server with the user data that is written for it: as a kubelet, with the
 // rights of one.
-func TestMachinesOfEveryFamilyJoin(t *testing.T) {
+func TestInstancesOfEveryFamilyJoin(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		family, image, os string

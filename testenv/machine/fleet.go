@@ -24,8 +24,8 @@ type Cluster struct {
 type Timing struct {
 	// Register passes between Booted and the Node.
 	Register time.Duration
-	// Initialise passes between the Node and the cloud controller manager's labels.
-	Initialise time.Duration
+	// Initialize passes between the Node and the cloud controller manager's labels.
+	Initialize time.Duration
 	// Ready passes between the Node and its being ready.
 	Ready time.Duration
 	// Devices passes between ready and the resources of device plugins.
@@ -38,7 +38,7 @@ type Timing struct {
 func BelievableTiming() Timing {
 	return Timing{
 		Register:   8 * time.Second,
-		Initialise: time.Second,
+		Initialize: time.Second,
 		Ready:      10 * time.Second,
 		Devices:    20 * time.Second,
 		Delete:     5 * time.Second,
@@ -79,9 +79,9 @@ type Fleet struct {
 	cancel context.CancelFunc
 	live   sync.WaitGroup
 
-	mu       sync.Mutex
-	stopped  bool
-	machines map[string]*machine // by instance id; those that ended stay
+	mu        sync.Mutex
+	stopped   bool
+	instances map[string]*instance // by instance id; those that ended stay
 }
 
 // Start starts kwok and returns a fleet without machines. ctx bounds the start only.
@@ -100,7 +100,7 @@ func Start(ctx context.Context, o Options) (*Fleet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start kwok: %w", err)
 	}
-	f := &Fleet{options: o, cloud: cloud, kwok: kwok, machines: map[string]*machine{}}
+	f := &Fleet{options: o, cloud: cloud, kwok: kwok, instances: map[string]*instance{}}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.live.Go(f.watchKwok)
 	return f, nil
@@ -119,11 +119,11 @@ func (f *Fleet) watchKwok() {
 func (f *Fleet) Booted(i Instance) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.stopped || f.machines[i.ID] != nil {
+	if f.stopped || f.instances[i.ID] != nil {
 		return
 	}
-	m := newMachine(f, i)
-	f.machines[i.ID] = m
+	m := newInstance(f, i)
+	f.instances[i.ID] = m
 	f.live.Go(func() { m.live(f.ctx) })
 }
 
@@ -133,11 +133,11 @@ func (f *Fleet) Booted(i Instance) {
 func (f *Fleet) Terminated(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if m := f.machines[id]; m != nil {
+	if m := f.instances[id]; m != nil {
 		m.terminate()
 		return
 	}
-	f.machines[id] = newMachine(f, Instance{ID: id})
+	f.instances[id] = newInstance(f, Instance{ID: id})
 }
 
 // Hang makes a running machine fall silent without ending its instance: its
@@ -146,7 +146,7 @@ func (f *Fleet) Terminated(id string) {
 func (f *Fleet) Hang(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if m := f.machines[id]; m != nil {
+	if m := f.instances[id]; m != nil {
 		m.hang()
 	}
 }

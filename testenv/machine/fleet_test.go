@@ -16,7 +16,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/machine"
 )
 
-func TestDeploymentRunsOnMachineThatJoined(t *testing.T) {
+func TestDeploymentRunsOnInstanceThatJoined(t *testing.T) {
 	t.Parallel()
 	i := instance(1)
 	manifest := fmt.Sprintf(`
@@ -64,7 +64,7 @@ spec:
 	if !nodeGone(t, i.PrivateDNSName) {
 		t.Error("the node is still there")
 	}
-	want := []machine.EventKind{machine.Registered, machine.Initialised, machine.Ready, machine.Silent, machine.Deleted}
+	want := []machine.EventKind{machine.Registered, machine.Initialized, machine.Ready, machine.Silent, machine.Deleted}
 	if got := events.kinds(i.ID); !slices.Equal(got, want) {
 		t.Errorf("events are %v, want %v", got, want)
 	}
@@ -118,7 +118,7 @@ func TestNodeIsWhatAKubeletAndTheCloudProviderMakeIt(t *testing.T) {
 	}
 }
 
-func TestUnregisteredMachineTakesNoPods(t *testing.T) {
+func TestUnregisteredInstanceTakesNoPods(t *testing.T) {
 	t.Parallel()
 	i := instance(3)
 	i.UserData = userData(`    config: {registerWithTaints: [{key: karpenter.sh/unregistered, effect: NoExecute}]}
@@ -162,7 +162,7 @@ func TestDevicesAppearAfterTheNodeIsReady(t *testing.T) {
 	awaitPod(t, pod.Name, isRunning)
 }
 
-func TestMachineOfAnotherClusterNeverJoins(t *testing.T) {
+func TestInstanceOfAnotherClusterNeverJoins(t *testing.T) {
 	t.Parallel()
 	other := []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
 	ca := plane.CertificateAuthority()
@@ -199,7 +199,7 @@ func TestMachineOfAnotherClusterNeverJoins(t *testing.T) {
 	}
 }
 
-func TestMachineWhoseRoleMayNotJoinNeverJoins(t *testing.T) {
+func TestInstanceWhoseRoleMayNotJoinNeverJoins(t *testing.T) {
 	t.Parallel()
 	r := newRecorder()
 	f := otherFleet(t, machine.Options{OnEvent: r.record, MayJoin: func(i machine.Instance) error {
@@ -211,7 +211,7 @@ func TestMachineWhoseRoleMayNotJoinNeverJoins(t *testing.T) {
 	}
 }
 
-func TestHungMachineBecomesUnknownAndKeepsItsNode(t *testing.T) {
+func TestHungInstanceBecomesUnknownAndKeepsItsNode(t *testing.T) {
 	t.Parallel()
 	i := instance(6)
 	boot(t, fleet, events, i, machine.Ready)
@@ -291,7 +291,7 @@ func TestAddressReusedWaitsForTheOldNode(t *testing.T) {
 	}
 }
 
-func TestDeletedNodeOfRunningMachineDoesNotComeBack(t *testing.T) {
+func TestDeletedNodeOfRunningInstanceDoesNotComeBack(t *testing.T) {
 	t.Parallel()
 	r := newRecorder()
 	f := otherFleet(t, machine.Options{OnEvent: r.record, Timing: machine.Timing{Ready: 300 * time.Millisecond}})
@@ -310,7 +310,7 @@ func TestDeletedNodeOfRunningMachineDoesNotComeBack(t *testing.T) {
 	}
 }
 
-func TestTwentyMachinesJoinAtOnce(t *testing.T) {
+func TestTwentyInstancesJoinAtOnce(t *testing.T) {
 	t.Parallel()
 	begun := time.Now()
 	for n := range 20 {

@@ -26,7 +26,7 @@ const (
 
 // heartbeat renews the machine's lease until ctx ends, with the code that the
 // kubelet does it with. The lease is left behind, to run out.
-func (m *machine) heartbeat(ctx context.Context) {
+func (m *instance) heartbeat(ctx context.Context) {
 	owner := metav1.OwnerReference{
 		APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Node", Name: m.nodeName, UID: m.nodeUID,
 	}

@@ -22,9 +22,9 @@ const (
 	requestTimeout = 10 * time.Second
 )
 
-// machine is one instance from its boot to its end. Its steps run one after
+// instance is one instance from its boot to its end. Its steps run one after
 // the other in one goroutine.
-type machine struct {
+type instance struct {
 	fleet    *Fleet
 	instance Instance
 	// terminated and hung are closed at most once, under the fleet's lock.
@@ -37,12 +37,12 @@ type machine struct {
 	client   *userClient // the kubelet's
 }
 
-func newMachine(f *Fleet, i Instance) *machine {
-	return &machine{fleet: f, instance: i, terminated: make(chan struct{}), hung: make(chan struct{})}
+func newInstance(f *Fleet, i Instance) *instance {
+	return &instance{fleet: f, instance: i, terminated: make(chan struct{}), hung: make(chan struct{})}
 }
 
-func (m *machine) terminate() { closeOnce(m.terminated) }
-func (m *machine) hang()      { closeOnce(m.hung) }
+func (m *instance) terminate() { closeOnce(m.terminated) }
+func (m *instance) hang()      { closeOnce(m.hung) }
 
 func closeOnce(c chan struct{}) {
 	select {
@@ -53,7 +53,7 @@ func closeOnce(c chan struct{}) {
 }
 
 // live runs the machine until ctx ends or its instance is gone.
-func (m *machine) live(ctx context.Context) {
+func (m *instance) live(ctx context.Context) {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() { // ends with running, at the latest when live returns
@@ -71,7 +71,7 @@ func (m *machine) live(ctx context.Context) {
 		return
 	}
 	if m.nodeUID == "" { // the end may have cut a registration off
-		_ = m.recognise(ctx, nil)
+		_ = m.recognize(ctx, nil)
 	}
 	m.fallSilent(ctx)
 	m.depart(ctx)
@@ -85,7 +85,7 @@ type step struct {
 }
 
 // run takes the machine from its boot to all it will ever be.
-func (m *machine) run(ctx context.Context) {
+func (m *instance) run(ctx context.Context) {
 	if err := m.configure(); err != nil {
 		m.report(Refused, err)
 		return
@@ -97,7 +97,7 @@ func (m *machine) run(ctx context.Context) {
 	registered := time.Now()
 	m.fleet.live.Go(func() { m.heartbeat(ctx) })
 	steps := []step{
-		{timing.Initialise, Initialised, m.initialise},
+		{timing.Initialize, Initialized, m.initialize},
 		{timing.Ready, Ready, m.becomeReady},
 		{timing.Ready + timing.Devices, DevicesReady, m.announceDevices},
 	}
@@ -114,7 +114,7 @@ func (m *machine) run(ctx context.Context) {
 }
 
 // configure reads the user data. The error is why the machine never joins.
-func (m *machine) configure() error {
+func (m *instance) configure() error {
 	config, err := ReadUserDataOf(m.instance)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (m *machine) configure() error {
 // register creates the Node. Where one of that name is there already it is
 // another instance's, left over from before the address was given to this one;
 // the machine tries until it is gone.
-func (m *machine) register(ctx context.Context) bool {
+func (m *instance) register(ctx context.Context) bool {
 	refused := false
 	ok := m.insist(ctx, func(ctx context.Context) error {
 		node := newNode(m.instance, m.config, m.res, metav1.Now())
@@ -149,7 +149,7 @@ func (m *machine) register(ctx context.Context) bool {
 			refused = true
 			return nil
 		case apierrors.IsAlreadyExists(err):
-			return m.recognise(ctx, err)
+			return m.recognize(ctx, err)
 		}
 		return err
 	})
@@ -160,9 +160,9 @@ func (m *machine) register(ctx context.Context) bool {
 	return true
 }
 
-// recognise looks at the Node that has our name. It is ours where a request
+// recognize looks at the Node that has our name. It is ours where a request
 // whose answer was lost made it; else exists is returned.
-func (m *machine) recognise(ctx context.Context, exists error) error {
+func (m *instance) recognize(ctx context.Context, exists error) error {
 	node, err := m.client.CoreV1().Nodes().Get(ctx, m.nodeName, metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func (m *machine) recognise(ctx context.Context, exists error) error {
 
 // insist calls f until it succeeds, with pauses that grow, and is false where
 // ctx ends first or the Node is gone: a kubelet registers once in its life.
-func (m *machine) insist(ctx context.Context, f func(context.Context) error) bool {
+func (m *instance) insist(ctx context.Context, f func(context.Context) error) bool {
 	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
 		attempt, cancel := context.WithTimeout(ctx, requestTimeout)
 		err := f(attempt)
@@ -194,11 +194,11 @@ func (m *machine) insist(ctx context.Context, f func(context.Context) error) boo
 	}
 }
 
-func (m *machine) becomeReady(ctx context.Context) error {
+func (m *instance) becomeReady(ctx context.Context) error {
 	return m.patchStatus(ctx, corev1.NodeStatus{Conditions: conditions(true, metav1.Now())})
 }
 
-func (m *machine) announceDevices(ctx context.Context) error {
+func (m *instance) announceDevices(ctx context.Context) error {
 	devices := corev1.ResourceList{}
 	for name, count := range m.instance.Devices {
 		devices[corev1.ResourceName(name)] = quantityOf(count)
@@ -206,7 +206,7 @@ func (m *machine) announceDevices(ctx context.Context) error {
 	return m.patchStatus(ctx, corev1.NodeStatus{Capacity: devices, Allocatable: devices})
 }
 
-func (m *machine) report(kind EventKind, err error) {
+func (m *instance) report(kind EventKind, err error) {
 	m.fleet.options.OnEvent(Event{
 		Time: time.Now(), Kind: kind, InstanceID: m.instance.ID, NodeName: m.nodeName, Err: err,
 	})

@@ -14,7 +14,7 @@ import (
 
 // patchStatus merges what is set into the Node's status, as the kubelet. The
 // UID keeps it off a Node of the same name that is not ours.
-func (m *machine) patchStatus(ctx context.Context, status corev1.NodeStatus) error {
+func (m *instance) patchStatus(ctx context.Context, status corev1.NodeStatus) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": m.nodeUID},
 		"status":   statusFields(status),
@@ -44,16 +44,16 @@ func statusFields(status corev1.NodeStatus) map[string]any {
 
 // goneIfReplaced turns a conflict, which a patch with a UID has only where the
 // Node is another one, into NotFound.
-func (m *machine) goneIfReplaced(err error) error {
+func (m *instance) goneIfReplaced(err error) error {
 	if apierrors.IsConflict(err) {
 		return apierrors.NewNotFound(corev1.Resource("nodes"), m.nodeName)
 	}
 	return err
 }
 
-// initialise does what the cloud controller manager does with a new Node: it
+// initialize does what the cloud controller manager does with a new Node: it
 // adds what EC2 knows and takes away the taint that waits for it.
-func (m *machine) initialise(ctx context.Context) error {
+func (m *instance) initialize(ctx context.Context) error {
 	nodes := m.fleet.cloud.CoreV1().Nodes()
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		node, err := nodes.Get(ctx, m.nodeName, metav1.GetOptions{})
@@ -91,7 +91,7 @@ func (m *machine) initialise(ctx context.Context) error {
 
 // fallSilent has kwok let go of the Node, so that its pods stay as they are.
 // Its lease is not renewed any more already.
-func (m *machine) fallSilent(ctx context.Context) {
+func (m *instance) fallSilent(ctx context.Context) {
 	if m.nodeUID == "" {
 		return
 	}
@@ -112,7 +112,7 @@ func (m *machine) fallSilent(ctx context.Context) {
 
 // depart waits for the instance's end and has the cloud controller manager
 // delete its Node, which it does for instances that are gone.
-func (m *machine) depart(ctx context.Context) {
+func (m *instance) depart(ctx context.Context) {
 	select {
 	case <-m.terminated:
 	case <-ctx.Done():

@@ -8,7 +8,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
 	"github.com/joiner-sh/joiner/shared/api/awsv1"
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/core/userdata"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -16,7 +16,7 @@ import (
 // From the class as it is written to the node as it reports itself: a node never offers less than was planned with, for
 // each family and what its kubelet may be told. Storage is an exception of 1 %, which file systems keep.
 func TestNodesOfferNoLessThanWasPlanned(t *testing.T) {
-	facts := model.MachineType{
+	facts := model.InstanceTypeInfo{
 		Name: "m5d.xlarge", Arch: "amd64", VCPUs: 4, MemoryMiB: 16384, Interfaces: 4, IPv4PerInterface: 15, InstanceStoreGB: 150, LocalNVMeGB: 150,
 	}
 	kubelets := map[string]string{
@@ -46,7 +46,7 @@ func TestNodesOfferNoLessThanWasPlanned(t *testing.T) {
 					if len(class.Unsupported)+len(class.Invalid) > 0 {
 						t.Fatalf("the class cannot be used: %v %v", class.Unsupported, class.Invalid)
 					}
-					planned := offer.Catalog([]model.MachineType{facts}, class, offer.Settings{Region: "us-west-2", NodeClassCEL: true})[0]
+					planned := offering.Catalog([]model.InstanceTypeInfo{facts}, class, offering.Settings{Region: "us-west-2", NodeClassCEL: true})[0]
 					compare(t, planned, nodeOf(t, family, class, facts, planned))
 				})
 			}
@@ -55,7 +55,7 @@ func TestNodesOfferNoLessThanWasPlanned(t *testing.T) {
 }
 
 // nodeOf is what a machine of the type reports that boots the class's image with the class's user data.
-func nodeOf(t *testing.T, family string, class model.Class, facts model.MachineType, planned model.InstanceType) resources {
+func nodeOf(t *testing.T, family string, class model.Class, facts model.InstanceTypeInfo, planned model.InstanceType) resources {
 	t.Helper()
 	i := rendered(t, family, func(in *userdata.Input) {
 		in.Class = class

@@ -161,7 +161,7 @@ func TestReservationsReachEveryNode(t *testing.T) {
 	}
 }
 
-func TestWhyMachinesOfOtherSystemsDoNotJoin(t *testing.T) {
+func TestWhyInstancesOfOtherSystemsDoNotJoin(t *testing.T) {
 	const block = "[settings.kubernetes]\ncluster-name = 'demo'\napi-server = 'https://10.0.0.1'\ncluster-certificate = 'Y2E='\n"
 	commands := func(lines string) string {
 		return block + "[settings.bootstrap-commands.a]\nmode = 'always'\nessential = true\ncommands = [" + lines + "]\n"

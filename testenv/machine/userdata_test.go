@@ -91,7 +91,7 @@ func TestReadUserDataMergesInOrder(t *testing.T) {
 	}
 }
 
-func TestReadUserDataSaysWhyTheMachineWillNotJoin(t *testing.T) {
+func TestReadUserDataSaysWhyTheInstanceWillNotJoin(t *testing.T) {
 	good := document(clusterYAML)
 	without := func(field string) string {
 		return strings.Replace(good, field+":", "not"+field+":", 1)

@@ -44,7 +44,7 @@ func asked(t *testing.T, file, kind string) map[string][]string {
 			continue
 		}
 		var alarm struct{ Namespace, MetricName string }
-		var board struct {
+		var dashboard struct {
 			DashboardBody map[string]any
 		}
 		if kind == "AWS::CloudWatch::Alarm" {
@@ -53,10 +53,10 @@ func asked(t *testing.T, file, kind string) map[string][]string {
 			}
 			continue
 		}
-		if err := json.Unmarshal(resource.Properties, &board); err != nil {
+		if err := json.Unmarshal(resource.Properties, &dashboard); err != nil {
 			t.Fatal(err)
 		}
-		body, _ := board.DashboardBody["Fn::Sub"].(string)
+		body, _ := dashboard.DashboardBody["Fn::Sub"].(string)
 		for _, match := range regexp.MustCompile(`\["`+boot.Namespace+`","(\w+)"\]`).FindAllStringSubmatch(body, -1) {
 			out[match[1]] = nil
 		}
@@ -69,7 +69,7 @@ func asked(t *testing.T, file, kind string) map[string][]string {
 
 // Boards and alarms ask for nothing that is not sent: without the setting for no more than what is sent always, with it for all
 // there is.
-func TestBoardsAndAlarmsAskForWhatIsSent(t *testing.T) {
+func TestDashboardsAndAlarmsQueryWhatIsSent(t *testing.T) {
 	series := map[string]boot.Series{}
 	for _, s := range boot.AllSeries() {
 		series[s.Name] = s
@@ -93,9 +93,9 @@ func TestBoardsAndAlarmsAskForWhatIsSent(t *testing.T) {
 			}
 		}
 	}
-	boards := asked(t, "region-hardened.json", "AWS::CloudWatch::Dashboard")
+	dashboards := asked(t, "region-hardened.json", "AWS::CloudWatch::Dashboard")
 	for name := range series {
-		if _, shown := boards[name]; !shown && name != "LaunchesFailed" { // CloudProviderErrors says the same with reasons
+		if _, shown := dashboards[name]; !shown && name != "LaunchesFailed" { // CloudProviderErrors says the same with reasons
 			t.Errorf("%s is sent and on no board", name)
 		}
 	}

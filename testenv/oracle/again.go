@@ -17,7 +17,7 @@ func (w *world) again(v *Verdict) error {
 	}
 	in := w.problem.Input()
 	for i := range w.plan.Claims {
-		claim := onItsWay(&w.plan.Claims[i], w.machines[i], i%2 == 0, in.NowUnix)
+		claim := onItsWay(&w.plan.Claims[i], w.instances[i], i%2 == 0, in.NowUnix)
 		in.Claims = append(in.Claims, claim)
 		hold(&in, &claim)
 	}
@@ -44,18 +44,18 @@ func (w *world) again(v *Verdict) error {
 }
 
 // onItsWay returns the claim as the ledger has it: only recorded, or launched as the machine.
-func onItsWay(planned *model.PlannedClaim, m machine, launched bool, nowUnix int64) model.Claim {
+func onItsWay(planned *model.PlannedClaim, m instance, launched bool, nowUnix int64) model.Claim {
 	claim := model.Claim{
 		Name: planned.Name, Pool: planned.Pool, Class: planned.Class, State: model.Intended, Version: 1,
 		Requirements: planned.Requirements, Requests: planned.Requests, InstanceTypes: planned.InstanceTypes,
 		Labels: planned.Labels, Annotations: planned.Annotations, Taints: planned.Taints, StartupTaints: planned.StartupTaints,
-		Pods: planned.Pods, Held: planned.Hold, CreatedUnix: nowUnix,
+		Pods: planned.Pods, Reserved: planned.Reserve, CreatedUnix: nowUnix,
 	}
 	if launched {
 		claim.State, claim.LaunchedUnix = model.Launched, nowUnix
-		claim.InstanceID, claim.ProviderID = "i-"+planned.Name, "aws:///"+m.offer.Zone+"/i-"+planned.Name
-		claim.InstanceType, claim.Zone, claim.ZoneID, claim.CapacityType = m.instanceType.Name, m.offer.Zone, m.offer.ZoneID, m.offer.CapacityType
-		claim.Capacity, claim.Allocatable, claim.Price = m.instanceType.Capacity, m.instanceType.Allocatable(), m.offer.Price
+		claim.InstanceID, claim.ProviderID = "i-"+planned.Name, "aws:///"+m.offering.Zone+"/i-"+planned.Name
+		claim.InstanceType, claim.Zone, claim.ZoneID, claim.CapacityType = m.instanceType.Name, m.offering.Zone, m.offering.ZoneID, m.offering.CapacityType
+		claim.Capacity, claim.Allocatable, claim.Price = m.instanceType.Capacity, m.instanceType.Allocatable(), m.offering.Price
 	}
 	return claim
 }
@@ -67,7 +67,7 @@ func hold(in *pack.Input, claim *model.Claim) {
 		used = make(model.Resources)
 		in.Usage[claim.Pool] = used
 	}
-	for name, amount := range claim.Held {
+	for name, amount := range claim.Reserved {
 		used[name] += amount
 	}
 }

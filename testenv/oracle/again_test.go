@@ -15,7 +15,7 @@ func TestAgainMissesPromises(t *testing.T) {
 		pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
 	})
 	claim := claimFor(p, "one", "a")
-	claim.Zones, claim.CapacityTypes = []string{claim.Offer.Zone}, []string{claim.Offer.CapacityType}
+	claim.Zones, claim.CapacityTypes = []string{claim.Offering.Zone}, []string{claim.Offering.CapacityType}
 	plan := model.Plan{Claims: []model.PlannedClaim{claim}}
 	w, err := newWorld(p, &plan)
 	if err != nil {

@@ -46,18 +46,18 @@ func SizeOf(seed uint64) problem.Size {
 // Run judges all problems and pairs. The report is the same for any number of workers, but for the time it took.
 func (c Campaign) Run() *Report {
 	start := time.Now()
-	r := &Report{Features: make(map[problem.Feature]int), Blamed: make(map[problem.Feature]int), Fit: FitVerdict{Tallies: make([]Tally, len(Groups)), Listed: make(map[string]int)}}
+	r := &Report{Features: make(map[problem.Feature]int), Blamed: make(map[problem.Feature]int), Fit: FitVerdict{TopologyGroups: make([]TopologyGroup, len(Groups)), Listed: make(map[string]int)}}
 	var mutex sync.Mutex
 	c.each(func(seed uint64) bool {
 		p := problem.New(seed, SizeOf(seed))
-		v, err := Judge(p, c.Depth)
+		v, err := Evaluate(p, c.Depth)
 		mutex.Lock()
 		defer mutex.Unlock()
 		r.add(p, &v, err)
 		return true
 	}, c.Problems)
 	c.each(func(seed uint64) bool {
-		v, err := JudgeFit(problem.New(seed, problem.Crowded))
+		v, err := EvaluateFit(problem.New(seed, problem.Crowded))
 		mutex.Lock()
 		defer mutex.Unlock()
 		r.addFit(&v, err)
@@ -127,8 +127,8 @@ func (r *Report) addFit(v *FitVerdict, err error) {
 	}
 	r.Fit.Pairs += v.Pairs
 	r.Fit.Hopeless += v.Hopeless
-	for g, t := range v.Tallies {
-		sum := &r.Fit.Tallies[g]
+	for g, t := range v.TopologyGroups {
+		sum := &r.Fit.TopologyGroups[g]
 		sum.Accept, sum.Refuse = sum.Accept+t.Accept, sum.Refuse+t.Refuse
 		sum.OnlyWe, sum.OnlyThey, sum.Listed = sum.OnlyWe+t.OnlyWe, sum.OnlyThey+t.OnlyThey, sum.Listed+t.Listed
 	}
@@ -153,7 +153,7 @@ func (r *Report) Write(out io.Writer, perKind int) {
 		fmt.Fprintf(out, " %s %d/%d", f, r.Blamed[f], r.Features[f])
 	}
 	fmt.Fprintf(out, "\n%d pairs of pod and node, %d of them of pods that both refuse whatever the node\n", r.Fit.Pairs, r.Fit.Hopeless)
-	for g, t := range r.Fit.Tallies {
+	for g, t := range r.Fit.TopologyGroups {
 		if r.Fit.Pairs > 0 {
 			fmt.Fprintf(out, "  %-14s both accept %8d, both refuse %8d, only we refuse %d, only they refuse %d, of these listed %d: %.5f%% agreement\n",
 				Groups[g].Name, t.Accept, t.Refuse, t.OnlyWe, t.OnlyThey, t.Listed, percent(t.Accept+t.Refuse, t.Accept+t.Refuse+t.OnlyWe+t.OnlyThey))

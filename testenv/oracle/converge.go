@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/core/disruption"
 	bench "github.com/joiner-sh/joiner/testenv/bench/problem"
 	"github.com/joiner-sh/joiner/testenv/oracle/problem"
 )
@@ -20,9 +20,9 @@ type Converged struct {
 	First, Last    float64 // dollars per hour
 }
 
-// JudgeConvergence gives nodes of a cluster of the benchmarks back, decision by decision until nothing more is found, and judges every
-// plan as JudgeDisruptPlan does.
-func JudgeConvergence(spec bench.Spec, depth Depth) (Converged, error) {
+// EvaluateConvergence gives nodes of a cluster of the benchmarks back, decision by decision until nothing more is found, and judges every
+// plan as EvaluateDisruptPlan does.
+func EvaluateConvergence(spec bench.Spec, depth Depth) (Converged, error) {
 	out := Converged{DisruptVerdict: DisruptVerdict{Reasons: map[string]int{}}}
 	p, err := bench.New(spec)
 	if err != nil {
@@ -31,14 +31,14 @@ func JudgeConvergence(spec bench.Spec, depth Depth) (Converged, error) {
 	out.First = p.PriceOfNodes().USD()
 	for {
 		out.Last = p.PriceOfNodes().USD()
-		plan := reclaim.Plan(p.Running())
+		plan := disruption.Plan(p.Running())
 		if len(plan.Commands) == 0 {
 			return out, nil
 		}
 		if out.Decisions++; out.Decisions > 500 {
 			return out, fmt.Errorf("%s: there is no end to it", spec)
 		}
-		v, err := JudgeDisruptPlan(ofBench(p), &plan, depth)
+		v, err := EvaluateDisruptPlan(ofBench(p), &plan, depth)
 		if err != nil {
 			return out, fmt.Errorf("%s: decision %d: %w", spec, out.Decisions, err)
 		}
@@ -61,7 +61,7 @@ func Convergences(out io.Writer, families []string, sizes []int, seeds uint64, d
 		for _, family := range families {
 			for seed := range seeds {
 				spec := bench.Spec{Family: family, Nodes: nodes, Seed: seed + 1}
-				got, err := JudgeConvergence(spec, depth)
+				got, err := EvaluateConvergence(spec, depth)
 				fmt.Fprintf(out, "%s: %d decisions, %d commands, %d nodes given back, %d bought, %d pods moved, $%.2f to $%.2f an hour, %d findings\n",
 					spec, got.Decisions, got.Commands, got.Removed, got.Added, got.Moved, got.First, got.Last, len(got.Findings))
 				for _, f := range got.Findings[:min(5, len(got.Findings))] {

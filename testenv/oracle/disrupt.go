@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/core/disruption"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/bench/converge"
 	"github.com/joiner-sh/joiner/testenv/oracle/problem"
@@ -83,28 +83,28 @@ type DisruptVerdict struct {
 	Reasons  map[string]int
 }
 
-// JudgeDisrupt plans what to give back of the cluster of a seed and judges the plan.
-func JudgeDisrupt(seed uint64, depth Depth) (DisruptVerdict, error) {
+// EvaluateDisrupt plans what to give back of the cluster of a seed and judges the plan.
+func EvaluateDisrupt(seed uint64, depth Depth) (DisruptVerdict, error) {
 	p, err := Settled(seed)
 	if err != nil {
 		return DisruptVerdict{}, fmt.Errorf("seed %d: settle: %w", seed, err)
 	}
-	return judgeDisrupt(p, depth)
+	return evaluateDisrupt(p, depth)
 }
 
-// JudgeSpread is JudgeDisrupt of a cluster whose pods are spread.
-func JudgeSpread(seed uint64, depth Depth) (DisruptVerdict, error) {
+// EvaluateSpread is EvaluateDisrupt of a cluster whose pods are spread.
+func EvaluateSpread(seed uint64, depth Depth) (DisruptVerdict, error) {
 	p, err := SpreadOut(seed)
 	if err != nil {
 		return DisruptVerdict{}, fmt.Errorf("seed %d: settle: %w", seed, err)
 	}
-	return judgeDisrupt(p, depth)
+	return evaluateDisrupt(p, depth)
 }
 
-func judgeDisrupt(p *problem.Problem, depth Depth) (DisruptVerdict, error) {
+func evaluateDisrupt(p *problem.Problem, depth Depth) (DisruptVerdict, error) {
 	seed, in := p.Seed, p.Running()
-	plan := reclaim.Plan(in)
-	v, err := JudgeDisruptPlan(p, &plan, depth)
+	plan := disruption.Plan(in)
+	v, err := EvaluateDisruptPlan(p, &plan, depth)
 	n, found := doubted(in, &plan)
 	v.Doubted = n
 	for _, f := range found {
@@ -117,12 +117,12 @@ func judgeDisrupt(p *problem.Problem, depth Depth) (DisruptVerdict, error) {
 // doubted counts the commands that do not hold once all are committed and nothing else has happened. Some wait for others:
 // what is moved by one command keeps a pod of another away until it has moved. Where none holds nothing would ever be given
 // back: then it returns a finding for each.
-func doubted(in reclaim.Input, plan *model.DisruptPlan) (int, []Finding) {
+func doubted(in disruption.Input, plan *model.DisruptPlan) (int, []Finding) {
 	var out []Finding
 	later, commands := converge.Committed(in, plan)
 	n := 0
 	for i := range commands {
-		why := reclaim.Holds(later, &commands[i])
+		why := disruption.Revalidate(later, &commands[i])
 		if len(why) == 0 {
 			continue
 		}
@@ -135,12 +135,12 @@ func doubted(in reclaim.Input, plan *model.DisruptPlan) (int, []Finding) {
 	return n, out
 }
 
-// JudgeDisruptPlan judges a plan about giving nodes back, whoever made it: command by command, each on the cluster that those
+// EvaluateDisruptPlan judges a plan about giving nodes back, whoever made it: command by command, each on the cluster that those
 // before it have led to.
-func JudgeDisruptPlan(p *problem.Problem, plan *model.DisruptPlan, depth Depth) (DisruptVerdict, error) {
+func EvaluateDisruptPlan(p *problem.Problem, plan *model.DisruptPlan, depth Depth) (DisruptVerdict, error) {
 	v := DisruptVerdict{Reasons: map[string]int{}}
 	if w := newWay(p, plan); w != nil {
-		found, err := w.judge(depth.Orders)
+		found, err := w.evaluate(depth.Orders)
 		if err != nil {
 			return v, fmt.Errorf("seed %d: on the way: %w", p.Seed, err)
 		}
@@ -288,7 +288,7 @@ func (w *world) after() (*problem.Problem, error) {
 	out := *w.problem
 	out.Nodes, out.CSINodes = slices.Clone(out.Nodes), slices.Clone(out.CSINodes)
 	for i := range w.plan.Claims {
-		made := nodeOf(&w.plan.Claims[i], w.machines[i])
+		made := nodeOf(&w.plan.Claims[i], w.instances[i])
 		out.Nodes = append(out.Nodes, made[0].(*corev1.Node))
 		out.CSINodes = append(out.CSINodes, made[1].(*storagev1.CSINode))
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/core/disruption"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -33,7 +33,7 @@ func TestPlansAboutGivingBackHold(t *testing.T) {
 // other: carried out one by one, commands left pods without a place.
 func TestCommandsOfTheirOwnHold(t *testing.T) {
 	for _, seed := range []uint64{104, 373, 520, 659, 797, 847, 987, 1495, 1717, 1835} {
-		v, err := JudgeDisrupt(seed, Default)
+		v, err := EvaluateDisrupt(seed, Default)
 		if err != nil || len(v.Findings) > 0 || v.Commands == 0 {
 			t.Errorf("seed %d: %d commands, findings %v, %v", seed, v.Commands, v.Findings, err)
 		}
@@ -68,11 +68,11 @@ func TestPlansAboutGivingBackThatAreWrongAreFound(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				plan := reclaim.Plan(p.Running())
+				plan := disruption.Plan(p.Running())
 				if len(plan.Commands) == 0 || !spoiled.spoil(&plan.Commands[0]) {
 					continue
 				}
-				v, err := JudgeDisruptPlan(p, &plan, Depth{Orders: 1})
+				v, err := EvaluateDisruptPlan(p, &plan, Depth{Orders: 1})
 				if err != nil {
 					t.Fatal(err)
 				}

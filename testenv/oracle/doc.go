@@ -8,7 +8,7 @@
 //   - Holds: every claim becomes a node of its cheapest offer, with its daemons; then the planned pods arrive in random
 //     order, each offered its planned node first, and again after others are bound where it was refused. In the end all are
 //     bound. Only of pods that spread constraints have wait for each other is less asked: another order binds all, and where
-//     they wait the scheduler finds other nodes for them, as it would anyway. HoldsAnyOffer is the same with each claim
+//     they wait the scheduler finds other nodes for them, as it would anyway. HoldsAnyOffering is the same with each claim
 //     bought as any other offer it accepts.
 //   - ExistingFirst: where the scheduler by itself places every waiting pod on nodes that exist, in one of some orders and
 //     so that it holds in all, the plan makes no claim and gives up on no pod.
@@ -21,15 +21,15 @@
 //   - Again: planned once more while its machines are on their way, no pod that had a place gets another new node,
 //     and none that a machine is coming for is given up on.
 //   - Moved: of a plan about giving nodes back, command by command: the command's nodes are gone and its replacements there,
-//     and then Holds and HoldsAnyOffer are asked of the pods that were on them. Stranded is what of those finds no node at all.
-//   - Doubted: of such commands that are all committed at once some still hold (reclaim.Holds) when nothing else has happened,
+//     and then Holds and HoldsAnyOffering are asked of the pods that were on them. Stranded is what of those finds no node at all.
+//   - Doubted: of such commands that are all committed at once some still hold (disruption.Revalidate) when nothing else has happened,
 //     so that something is given back; nearly all do.
 //   - During: while all commands of a plan are carried out together, its nodes still there and tainted and pod after pod evicted in some
 //     order, no pod waits for a spread constraint on every node: provisioning would buy one for it.
 //   - Skewed: no pod is moved to where a DoNotSchedule constraint of its own has more pods than maxSkew allows, with the nodes that go
 //     counted as domains and 0 as the emptiest host.
 //   - Kept: no such command has a node that its annotation keeps, or one of whose pods may not be evicted.
-//   - Fit: what pack.NewFit says of a pod on a node is what each filter plugin says, one by one.
+//   - Fit: what pack.NewFitChecker says of a pod on a node is what each filter plugin says, one by one.
 //
 // Problems are judged, too, that Karpenter's own unit specs pose (Specs): what they put to `joiner plan provision` and `joiner plan
 // disrupt`, kept by testenv/upstream/unit, becomes a cluster, and the plan must be the one the spec accepted. `go run ./run -spec N`

@@ -74,8 +74,8 @@ func newWay(p *problem.Problem, plan *model.DisruptPlan) *way {
 	return w
 }
 
-// judge looks at the states of a plan being carried out, in so many orders of eviction, and at the last of them.
-func (w *way) judge(orders int) ([]Finding, error) {
+// evaluate looks at the states of a plan being carried out, in so many orders of eviction, and at the last of them.
+func (w *way) evaluate(orders int) ([]Finding, error) {
 	for order := range orders {
 		if found, err := w.drain(uint64(order)); err != nil || len(found) > 0 {
 			return found, err
@@ -167,7 +167,7 @@ func (w *way) skewed() []Finding {
 		nodes[node.Name] = node
 	}
 	for i := range w.world.plan.Claims {
-		made := nodeOf(&w.world.plan.Claims[i], w.world.machines[i])[0].(*corev1.Node)
+		made := nodeOf(&w.world.plan.Claims[i], w.world.instances[i])[0].(*corev1.Node)
 		nodes[made.Name] = made
 	}
 	var out []Finding

@@ -28,7 +28,7 @@ func TestK1SpreadsHoldInEveryStateOnTheWay(t *testing.T) {
 func TestK1MendedClustersStayMended(t *testing.T) {
 	commands := 0
 	for _, seed := range []uint64{352, 483, 678, 895, 1001, 1557, 1624, 1865, 1891} {
-		v, err := JudgeSpread(seed, Default)
+		v, err := EvaluateSpread(seed, Default)
 		if err != nil {
 			t.Fatal(err)
 		}

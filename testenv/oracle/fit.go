@@ -33,8 +33,8 @@ var Groups = []Group{
 	{"beyond", []string{names.DynamicResources, names.NodeDeclaredFeatures}, nil},
 }
 
-// Tally counts, for one group, what both sides said of the pairs.
-type Tally struct {
+// TopologyGroup counts, for one group, what both sides said of the pairs.
+type TopologyGroup struct {
 	Accept, Refuse int // both
 	OnlyWe         int // refuse
 	OnlyThey       int
@@ -43,22 +43,22 @@ type Tally struct {
 
 // FitVerdict is what came of the pairs of one problem.
 type FitVerdict struct {
-	Pairs    int
-	Hopeless int     // of the pairs, of pods that no node can take, which both sides refuse
-	Tallies  []Tally // as Groups
-	Listed   map[string]int
-	Findings []Finding
+	Pairs          int
+	Hopeless       int             // of the pairs, of pods that no node can take, which both sides refuse
+	TopologyGroups []TopologyGroup // as Groups
+	Listed         map[string]int
+	Findings       []Finding
 }
 
-// JudgeFit compares every waiting pod with every node of the problem.
-func JudgeFit(p *problem.Problem) (FitVerdict, error) {
+// EvaluateFit compares every waiting pod with every node of the problem.
+func EvaluateFit(p *problem.Problem) (FitVerdict, error) {
 	in := p.Input()
 	index := make(map[string]int)
 	for i := range in.Snapshot.Pods {
 		index[in.Snapshot.Pods[i].Key()] = i
 	}
-	fit := pack.NewFit(in)
-	return judgeFit(p, ours{
+	fit := pack.NewFitChecker(in)
+	return evaluateFit(p, ours{
 		check:    func(pod *corev1.Pod, node string) []string { return fit.Check(index[pod.Namespace+"/"+pod.Name], node) },
 		hopeless: func(pod *corev1.Pod) bool { return fit.Refusal(index[pod.Namespace+"/"+pod.Name]) != nil },
 	})
@@ -70,20 +70,20 @@ type ours struct {
 	hopeless func(pod *corev1.Pod) bool                  // for a reason of its own, which is the only one given
 }
 
-func judgeFit(p *problem.Problem, we ours) (FitVerdict, error) {
-	v := FitVerdict{Tallies: make([]Tally, len(Groups)), Listed: make(map[string]int)}
+func evaluateFit(p *problem.Problem, we ours) (FitVerdict, error) {
+	v := FitVerdict{TopologyGroups: make([]TopologyGroup, len(Groups)), Listed: make(map[string]int)}
 	c, err := scheduler.New(p.Cluster()...)
 	if err != nil {
 		return v, err
 	}
 	defer c.Close()
 	for _, pod := range p.Pending() {
-		judged, err := c.Judge(pod)
+		evaluated, err := c.Evaluate(pod)
 		if err != nil {
 			return v, fmt.Errorf("seed %d: %w", p.Seed, err)
 		}
 		for _, node := range p.Nodes {
-			theirs, err := judged.On(node.Name)
+			theirs, err := evaluated.On(node.Name)
 			if err != nil {
 				return v, fmt.Errorf("seed %d: %w", p.Seed, err)
 			}
@@ -136,15 +136,15 @@ func (v *FitVerdict) compare(at pair, ours []string, theirs []scheduler.Refusal)
 			}
 		}
 		known += we
-		v.tally(at, g, we > 0, strings.TrimSuffix(they, "; "))
+		v.topologyGroup(at, g, we > 0, strings.TrimSuffix(they, "; "))
 	}
 	if known != len(ours) {
 		v.find(at, "codes", fmt.Sprintf("a code that fit does not have, in %v", ours))
 	}
 }
 
-func (v *FitVerdict) tally(at pair, g int, we bool, they string) {
-	t := &v.Tallies[g]
+func (v *FitVerdict) topologyGroup(at pair, g int, we bool, they string) {
+	t := &v.TopologyGroups[g]
 	switch {
 	case we && they != "":
 		t.Refuse++

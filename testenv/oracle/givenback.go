@@ -34,11 +34,11 @@ func (d Disruptions) Run() *DisruptReport {
 	r := &DisruptReport{DisruptVerdict: DisruptVerdict{Reasons: map[string]int{}}}
 	var mutex sync.Mutex
 	Campaign{First: d.First, Workers: d.Workers}.each(func(seed uint64) bool {
-		judge := JudgeDisrupt
+		evaluate := EvaluateDisrupt
 		if d.Spread {
-			judge = JudgeSpread
+			evaluate = EvaluateSpread
 		}
-		v, err := judge(seed, d.Depth)
+		v, err := evaluate(seed, d.Depth)
 		mutex.Lock()
 		defer mutex.Unlock()
 		r.add(&v, err)

@@ -144,12 +144,12 @@ func candidates(p *problem.Problem, pool *apiv1.NodePool) ([]*corev1.Node, error
 	var order []string
 	for i := range p.Catalog {
 		t := &p.Catalog[i] // of a category, later ones are larger
-		for _, o := range t.Offers {
+		for _, o := range t.Offerings {
 			if !o.Available {
 				continue
 			}
 			for _, rack := range problem.Racks() {
-				node := poolNode(pool, machine{t, o}, rack)
+				node := poolNode(pool, instance{t, o}, rack)
 				if !accepts.Match(node) || !rackAllowed(pool, rack) {
 					continue
 				}
@@ -177,8 +177,8 @@ func familyOf(t *model.InstanceType) string {
 }
 
 // offered reports whether machines say what the label is.
-func offered(m machine, key string) bool {
-	_, says := problem.Labels(m.instanceType, m.offer.Zone, m.offer.CapacityType)[key]
+func offered(m instance, key string) bool {
+	_, says := problem.Labels(m.instanceType, m.offering.Zone, m.offering.CapacityType)[key]
 	return says || key == model.LabelHostname
 }
 
@@ -207,7 +207,7 @@ func rackAllowed(pool *apiv1.NodePool, rack string) bool {
 	return rack == ""
 }
 
-func poolNode(pool *apiv1.NodePool, m machine, rack string) *corev1.Node {
+func poolNode(pool *apiv1.NodePool, m instance, rack string) *corev1.Node {
 	claim := &model.PlannedClaim{Name: fresh, Pool: pool.Name, Class: pool.Spec.Template.Spec.NodeClassRef.Name, Labels: map[string]string{}}
 	for _, r := range pool.Spec.Template.Spec.Requirements {
 		if r.Operator == corev1.NodeSelectorOpIn && len(r.Values) == 1 && r.Key != problem.RackLabel && !offered(m, r.Key) {

@@ -45,4 +45,4 @@ func New(findings []Finding, known map[Check][]uint64, first, last uint64) (fres
 	return fresh, gone
 }
 
-var checksInOrder = []Check{Whole, Holds, HoldsAnyOffer, ExistingFirst, Movable, GivenUp, Again, Moved, Stranded, During, Skewed}
+var checksInOrder = []Check{Whole, Holds, HoldsAnyOffering, ExistingFirst, Movable, GivenUp, Again, Moved, Stranded, During, Skewed}

@@ -15,20 +15,20 @@ import (
 	"github.com/joiner-sh/joiner/testenv/oracle/problem"
 )
 
-// machine is what a claim is bought as.
-type machine struct {
+// instance is what a claim is bought as.
+type instance struct {
 	instanceType *model.InstanceType
-	offer        model.Offer
+	offering     model.Offering
 }
 
 // nodeOf returns the node a claim becomes when it is bought so, and its CSINode. A machine that has just come says of no
 // driver how many volumes it can attach.
-func nodeOf(claim *model.PlannedClaim, m machine) []runtime.Object {
-	labels := problem.Labels(m.instanceType, m.offer.Zone, m.offer.CapacityType)
+func nodeOf(claim *model.PlannedClaim, m instance) []runtime.Object {
+	labels := problem.Labels(m.instanceType, m.offering.Zone, m.offering.CapacityType)
 	labels[model.LabelNodePool], labels[model.LabelNodeClass], labels[model.LabelHostname] = claim.Pool, claim.Class, claim.Name
 	labels[model.LabelRegistered], labels[model.LabelInitialized] = "true", "true"
-	if m.offer.ReservationID != "" {
-		labels[model.LabelReservationID] = m.offer.ReservationID
+	if m.offering.ReservationID != "" {
+		labels[model.LabelReservationID] = m.offering.ReservationID
 	}
 	for key, value := range claim.Labels {
 		labels[key] = value
@@ -44,21 +44,21 @@ func nodeOf(claim *model.PlannedClaim, m machine) []runtime.Object {
 }
 
 // cheapest returns the machine the plan counts on.
-func cheapest(p *problem.Problem, claim *model.PlannedClaim) (machine, error) {
-	t, err := p.Type(claim.Offer.InstanceType)
+func cheapest(p *problem.Problem, claim *model.PlannedClaim) (instance, error) {
+	t, err := p.Type(claim.Offering.InstanceType)
 	if err != nil {
-		return machine{}, err
+		return instance{}, err
 	}
-	for _, o := range t.Offers {
-		if o.Zone == claim.Offer.Zone && o.CapacityType == claim.Offer.CapacityType {
-			return machine{t, o}, nil
+	for _, o := range t.Offerings {
+		if o.Zone == claim.Offering.Zone && o.CapacityType == claim.Offering.CapacityType {
+			return instance{t, o}, nil
 		}
 	}
-	return machine{}, fmt.Errorf("type %s has no %s offer in %s", t.Name, claim.Offer.CapacityType, claim.Offer.Zone)
+	return instance{}, fmt.Errorf("type %s has no %s offer in %s", t.Name, claim.Offering.CapacityType, claim.Offering.Zone)
 }
 
 // acceptable returns every machine that the claim may be bought as.
-func acceptable(p *problem.Problem, claim *model.PlannedClaim) ([]machine, error) {
+func acceptable(p *problem.Problem, claim *model.PlannedClaim) ([]instance, error) {
 	term := corev1.NodeSelectorTerm{}
 	for _, r := range claim.Requirements {
 		if _, custom := claim.Labels[r.Key]; !custom && r.Key != model.LabelNodePool && r.Key != model.LabelNodeClass {
@@ -69,14 +69,14 @@ func acceptable(p *problem.Problem, claim *model.PlannedClaim) ([]machine, error
 	if err != nil {
 		return nil, fmt.Errorf("read the requirements of claim %s: %w", claim.Name, err)
 	}
-	var out []machine
+	var out []instance
 	for _, name := range claim.InstanceTypes {
 		t, err := p.Type(name)
 		if err != nil {
 			return nil, err
 		}
-		for _, o := range t.Offers {
-			m := machine{t, o}
+		for _, o := range t.Offerings {
+			m := instance{t, o}
 			node := nodeOf(claim, m)[0].(*corev1.Node)
 			if o.Available && slices.Contains(claim.Zones, o.Zone) && slices.Contains(claim.CapacityTypes, o.CapacityType) && accepts.Match(node) {
 				out = append(out, m)

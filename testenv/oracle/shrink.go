@@ -228,10 +228,10 @@ func Like(f Finding, depth Depth) func(*problem.Problem) bool {
 			return false
 		}
 		if f.Check == Fit {
-			v, err := JudgeFit(p)
+			v, err := EvaluateFit(p)
 			return err == nil && slices.ContainsFunc(v.Findings, func(g Finding) bool { return g.Kind == f.Kind })
 		}
-		v, err := Judge(p, depth)
+		v, err := Evaluate(p, depth)
 		return err == nil && slices.ContainsFunc(v.Findings, func(g Finding) bool { return g.Check == f.Check && g.Kind == f.Kind })
 	}
 }
@@ -240,7 +240,7 @@ func Like(f Finding, depth Depth) func(*problem.Problem) bool {
 // cluster itself where it makes none.
 func ShrinkDisrupt(p *problem.Problem, check Check, depth Depth) *problem.Problem {
 	keep := func(p *problem.Problem) bool {
-		v, err := judgeDisrupt(p, depth)
+		v, err := evaluateDisrupt(p, depth)
 		return err == nil && slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Check == check })
 	}
 	if !keep(p) {

@@ -13,10 +13,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/joiner-sh/joiner/cmd/joiner/catalogue"
+	"github.com/joiner-sh/joiner/cmd/joiner/catalogfile"
 	"github.com/joiner-sh/joiner/cmd/joiner/read"
+	"github.com/joiner-sh/joiner/shared/core/disruption"
 	"github.com/joiner-sh/joiner/shared/core/pack"
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/oracle/problem"
 	"github.com/joiner-sh/joiner/testenv/speccases"
@@ -36,16 +36,16 @@ type Specs struct {
 
 // SpecsReport is what came of them.
 type SpecsReport struct {
-	Verdict       // sums
-	Cases, Judged int
-	Gives         int            // of those that are judged, that ask what to give back
-	Commands      int            // of theirs
-	Removed       int            // nodes of theirs
-	Moved         int            // pods of theirs
-	Beyond        map[string]int // cases that are not judged, by why
-	Otherwise     []string       // specs that accepted another plan than the one judged here
-	Errors        []error
-	Took          time.Duration
+	Verdict          // sums
+	Cases, Evaluated int
+	Gives            int            // of those that are judged, that ask what to give back
+	Commands         int            // of theirs
+	Removed          int            // nodes of theirs
+	Moved            int            // pods of theirs
+	Beyond           map[string]int // cases that are not judged, by why
+	Otherwise        []string       // specs that accepted another plan than the one judged here
+	Errors           []error
+	Took             time.Duration
 }
 
 // Run judges them. It fails where the cases cannot be read.
@@ -62,9 +62,9 @@ func (s Specs) Run() (*SpecsReport, error) {
 	for range max(1, s.Workers) {
 		workers.Go(func() {
 			for i := range next {
-				judged, err := all.judge(i, s.Depth)
+				evaluated, err := all.evaluate(i, s.Depth)
 				mutex.Lock()
-				r.add(judged, err)
+				r.add(evaluated, err)
 				mutex.Unlock()
 			}
 		})
@@ -81,8 +81,8 @@ func (s Specs) Run() (*SpecsReport, error) {
 	return r, nil
 }
 
-// judgedSpec is what came of one case.
-type judgedSpec struct {
+// evaluatedSpec is what came of one case.
+type evaluatedSpec struct {
 	verdict   Verdict
 	gives     bool // it is about what to give back
 	given     DisruptVerdict
@@ -90,7 +90,7 @@ type judgedSpec struct {
 	otherwise string // the spec, where it accepted another plan
 }
 
-func (r *SpecsReport) add(of judgedSpec, err error) {
+func (r *SpecsReport) add(of evaluatedSpec, err error) {
 	r.Cases++
 	if err != nil {
 		r.Errors = append(r.Errors, err)
@@ -103,7 +103,7 @@ func (r *SpecsReport) add(of judgedSpec, err error) {
 		r.Otherwise = append(r.Otherwise, of.otherwise)
 	}
 	v := &of.verdict
-	r.Judged++
+	r.Evaluated++
 	if of.gives {
 		r.Gives++
 		r.Commands, r.Removed, r.Moved = r.Commands+of.given.Commands, r.Removed+of.given.Removed, r.Moved+of.given.Moved
@@ -139,7 +139,7 @@ func (r *SpecsReport) Failed() bool {
 // Write prints the report, with up to so many findings of each kind.
 func (r *SpecsReport) Write(out io.Writer, perKind int) {
 	fmt.Fprintf(out, "%d cases of Karpenter's unit specs in %s, %d of them judged: %d waiting pods; %d on nodes that exist, %d on %d claims, %d nowhere\n", r.Cases,
-		r.Took.Round(time.Second), r.Judged, r.Pods, r.Nominated, r.Planned-r.Nominated, r.Claims, r.Unschedulable)
+		r.Took.Round(time.Second), r.Evaluated, r.Pods, r.Nominated, r.Planned-r.Nominated, r.Claims, r.Unschedulable)
 	fmt.Fprintf(out, "%d of them ask what to give back: %d commands for %d nodes, from which %d pods move\n", r.Gives, r.Commands, r.Removed, r.Moved)
 	for _, why := range slices.Sorted(maps.Keys(r.Beyond)) {
 		fmt.Fprintf(out, "%6d not judged: %s\n", r.Beyond[why], why)
@@ -180,7 +180,7 @@ func readSpecs(path string) (*specs, error) {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			return nil, err
 		}
-		if all.catalogs[digest], err = catalogue.File(file); err != nil {
+		if all.catalogs[digest], err = catalogfile.File(file); err != nil {
 			return nil, err
 		}
 	}
@@ -207,7 +207,7 @@ func (s *specs) pose(i int) (*problem.Problem, error) {
 	if err != nil {
 		return nil, fmt.Errorf("case %d: --now: %w", i, err)
 	}
-	p, err := problem.Posed(uint64(i), c.Objects, s.catalogs[c.Catalog], problem.Asked{
+	p, err := problem.Recorded(uint64(i), c.Objects, s.catalogs[c.Catalog], problem.Asked{
 		NowUnix: now.Unix(), GiveBack: !c.Provision(), IgnorePreferences: c.Option("--preference-policy") == "Ignore", BestEffortMinValues: c.Option("--min-values-policy") == "BestEffort",
 	})
 	if err != nil {
@@ -216,26 +216,26 @@ func (s *specs) pose(i int) (*problem.Problem, error) {
 	return p, nil
 }
 
-func (s *specs) judge(i int, depth Depth) (judgedSpec, error) {
+func (s *specs) evaluate(i int, depth Depth) (evaluatedSpec, error) {
 	c := &s.cases.Cases[i]
 	p, err := s.pose(i)
 	if err != nil {
-		return judgedSpec{}, err
+		return evaluatedSpec{}, err
 	}
 	if why := p.Beyond(); why != "" {
-		return judgedSpec{beyond: why}, nil
+		return evaluatedSpec{beyond: why}, nil
 	}
-	var out judgedSpec
+	var out evaluatedSpec
 	var got []string
 	if c.Provision() {
 		plan := pack.Plan(p.Input())
 		got = groups(&plan)
-		out.verdict, err = JudgePlan(p, &plan, depth)
+		out.verdict, err = EvaluatePlan(p, &plan, depth)
 	} else {
 		var plan model.DisruptPlan
 		if plan, err = s.giveBack(c, p); err == nil {
 			got = commands(&plan)
-			out.given, err = JudgeDisruptPlan(p, &plan, depth)
+			out.given, err = EvaluateDisruptPlan(p, &plan, depth)
 		}
 		out.verdict.Findings, out.gives = out.given.Findings, true
 	}
@@ -267,9 +267,9 @@ func (s *specs) giveBack(c *speccases.Case, p *problem.Problem) (model.DisruptPl
 		return model.DisruptPlan{}, err
 	}
 	claims, _ := cluster.Ledger()
-	return reclaim.Plan(reclaim.Input{
+	return disruption.Plan(disruption.Input{
 		Snapshot: cluster.Snapshot, Catalogs: in.Catalogs, Claims: claims, Usage: in.Usage, NowUnix: in.NowUnix, Salt: "plan",
-		Settings: reclaim.Settings{SpotToSpot: slices.Contains(c.Args, "--spot-to-spot"), IgnorePreferences: in.IgnorePreferences, BestEffortMinValues: in.BestEffortMinValues},
+		Settings: disruption.Settings{SpotToSpot: slices.Contains(c.Args, "--spot-to-spot"), IgnorePreferences: in.IgnorePreferences, BestEffortMinValues: in.BestEffortMinValues},
 	}), nil
 }
 

@@ -26,8 +26,8 @@ func TestPlansOfKarpentersSpecsHold(t *testing.T) {
 		t.Errorf("%d findings, %d errors, %d planned otherwise", len(report.Findings), len(report.Errors), len(report.Otherwise))
 		t.Log("a finding that is new is a fault of the planner, or of how the case is posed; go run ./run -spec N shows it")
 	}
-	if report.Judged < leastSpecs {
-		t.Errorf("%d judged, want at least %d", report.Judged, leastSpecs)
+	if report.Evaluated < leastSpecs {
+		t.Errorf("%d judged, want at least %d", report.Evaluated, leastSpecs)
 	}
 }
 
@@ -51,7 +51,7 @@ func TestWrongPlansOfKarpentersSpecsAreCaught(t *testing.T) {
 			continue
 		}
 		spoil := func(check Check, wrong model.Plan) {
-			v, err := JudgePlan(p, &wrong, Depth{Orders: 1, Only: []Check{check}})
+			v, err := EvaluatePlan(p, &wrong, Depth{Orders: 1, Only: []Check{check}})
 			if err != nil {
 				t.Errorf("case %d: %v", i, err)
 			}

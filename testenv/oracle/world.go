@@ -27,11 +27,11 @@ func (a assignment) key() string { return a.pod.Namespace + "/" + a.pod.Name }
 
 // world is a problem with a plan in place, before the planned pods are bound.
 type world struct {
-	problem  *problem.Problem
-	plan     *model.Plan
-	machines []machine    // of each claim
-	planned  []assignment // nominations first, then claims
-	extra    []runtime.Object
+	problem   *problem.Problem
+	plan      *model.Plan
+	instances []instance   // of each claim
+	planned   []assignment // nominations first, then claims
+	extra     []runtime.Object
 }
 
 // newWorld reads a plan against its problem. It fails where the plan names what does not exist.
@@ -61,7 +61,7 @@ func newWorld(p *problem.Problem, plan *model.Plan) (*world, error) {
 		if err != nil {
 			return nil, fmt.Errorf("buy claim %s: %w", claim.Name, err)
 		}
-		w.machines = append(w.machines, m)
+		w.instances = append(w.instances, m)
 		if err := assign(claim.Name, claim.Pods); err != nil {
 			return nil, err
 		}
@@ -82,7 +82,7 @@ func (w *world) cluster() (*scheduler.Cluster, error) {
 		}
 	}
 	for i := range w.plan.Claims {
-		made := nodeOf(&w.plan.Claims[i], w.machines[i])
+		made := nodeOf(&w.plan.Claims[i], w.instances[i])
 		nodes = append(nodes, made[0].(*corev1.Node))
 		objects = append(objects, made...)
 	}

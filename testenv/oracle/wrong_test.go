@@ -49,8 +49,8 @@ func name(i int) string { return strings.Repeat(string(rune('a'+i%26)), 1+i/26) 
 func claimFor(p *problem.Problem, name string, pods ...string) model.PlannedClaim {
 	claim := model.PlannedClaim{
 		Name: name, Pool: p.Pools[0].Name, Class: problem.Class, InstanceTypes: []string{"m1.2xlarge"},
-		Offer:  model.OfferKey{InstanceType: "m1.2xlarge", Zone: "zone-a", CapacityType: model.OnDemand},
-		Labels: maps.Clone(p.Pools[0].Spec.Template.Metadata.Labels),
+		Offering: model.OfferingKey{InstanceType: "m1.2xlarge", Zone: "zone-a", CapacityType: model.OnDemand},
+		Labels:   maps.Clone(p.Pools[0].Spec.Template.Metadata.Labels),
 	}
 	for _, pod := range pods {
 		claim.Pods = append(claim.Pods, model.PodRef{Namespace: p.Pods[0].Namespace, Name: pod})
@@ -68,7 +68,7 @@ func existing(p *problem.Problem, name string) *corev1.Node {
 // checks returns the names of the checks that found something, each once.
 func checks(t *testing.T, p *problem.Problem, plan model.Plan) []Check {
 	t.Helper()
-	v, err := JudgePlan(p, &plan, Depth{Orders: 5})
+	v, err := EvaluatePlan(p, &plan, Depth{Orders: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestALuckyOrderIsNotAskedFor(t *testing.T) {
 	if got := checks(t, p, plan); got != nil {
 		t.Errorf("found %v, want nothing", got)
 	}
-	v, err := JudgePlan(p, &plan, Depth{Orders: 1})
+	v, err := EvaluatePlan(p, &plan, Depth{Orders: 1})
 	if err != nil || !v.ByItself {
 		t.Errorf("by itself the scheduler places all: %v, %v; want true", v.ByItself, err)
 	}
@@ -218,7 +218,7 @@ func TestPodsThatWaitForEachOther(t *testing.T) {
 			})
 			claim := func(zone, capacityType string, pods ...string) model.PlannedClaim {
 				out := claimFor(p, zone+"-"+capacityType, pods...)
-				out.Offer.Zone, out.Offer.CapacityType = zone, capacityType
+				out.Offering.Zone, out.Offering.CapacityType = zone, capacityType
 				return out
 			}
 			plan := model.Plan{Claims: []model.PlannedClaim{
@@ -231,17 +231,17 @@ func TestPodsThatWaitForEachOther(t *testing.T) {
 	}
 }
 
-// TestHoldsAnyOfferTriesOtherOffers judges a claim that holds its pod at its cheapest offer alone.
-func TestHoldsAnyOfferTriesOtherOffers(t *testing.T) {
+// TestHoldsAnyOfferingTriesOtherOfferings judges a claim that holds its pod at its cheapest offer alone.
+func TestHoldsAnyOfferingTriesOtherOfferings(t *testing.T) {
 	p := plain(t, 1, func(_ int, pod *corev1.Pod) { pod.Spec.NodeSelector = map[string]string{model.LabelZone: "zone-a"} })
 	claim := claimFor(p, "one", "a")
 	claim.Zones, claim.CapacityTypes = []string{"zone-a", "zone-b", "zone-c"}, []string{model.Spot, model.OnDemand}
 	claim.Requirements = []model.Requirement{{Key: model.LabelInstanceType, Operator: model.In, Values: claim.InstanceTypes}}
-	v, err := JudgePlan(p, &model.Plan{Claims: []model.PlannedClaim{claim}}, Depth{Orders: 1, AnyOffer: 20})
+	v, err := EvaluatePlan(p, &model.Plan{Claims: []model.PlannedClaim{claim}}, Depth{Orders: 1, AnyOffering: 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(v.Findings) != 1 || v.Findings[0].Check != HoldsAnyOffer {
+	if len(v.Findings) != 1 || v.Findings[0].Check != HoldsAnyOffering {
 		t.Errorf("found %v, want one finding of HoldsAnyOffer", v.Findings)
 	}
 }
@@ -253,11 +253,11 @@ func TestEveryGroupCanDisagree(t *testing.T) {
 			continue
 		}
 		for _, theyRefuse := range []bool{false, true} {
-			v := FitVerdict{Tallies: make([]Tally, len(Groups)), Listed: map[string]int{}}
+			v := FitVerdict{TopologyGroups: make([]TopologyGroup, len(Groups)), Listed: map[string]int{}}
 			p := plain(t, 1, nil)
 			at := pair{p, p.Pods[0], existing(p, "x")}
 			if theyRefuse {
-				v.tally(at, g, false, "Plugin: no")
+				v.topologyGroup(at, g, false, "Plugin: no")
 			} else {
 				v.compare(at, group.Codes[:1], nil)
 			}
@@ -272,7 +272,7 @@ func TestEveryGroupCanDisagree(t *testing.T) {
 func TestHopelessPodsAreComparedWithTheFilters(t *testing.T) {
 	p := plain(t, 1, nil)
 	p.Nodes = append(p.Nodes, existing(p, "x"))
-	v, err := judgeFit(p, ours{hopeless: func(*corev1.Pod) bool { return true }})
+	v, err := evaluateFit(p, ours{hopeless: func(*corev1.Pod) bool { return true }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +285,7 @@ func TestHopelessPodsAreComparedWithTheFilters(t *testing.T) {
 func TestFitIsComparedWithTheFilters(t *testing.T) {
 	p := plain(t, 1, nil)
 	p.Nodes = append(p.Nodes, existing(p, "x"), existing(p, "y"))
-	v, err := judgeFit(p, ours{
+	v, err := evaluateFit(p, ours{
 		check:    func(*corev1.Pod, string) []string { return []string{"RequirementConflict", "Nonsense"} },
 		hopeless: func(*corev1.Pod) bool { return false },
 	})

@@ -205,11 +205,11 @@ func TestWithoutYesNothingIsMade(t *testing.T) {
 	for i, p := range probes.All() {
 		x := r.Results[i]
 		switch {
-		case p.Kind != proof.Dry && (x.Verdict != proof.Skipped || !strings.Contains(x.Why, "--yes")):
+		case p.Kind != proof.DryRuns && (x.Verdict != proof.Skipped || !strings.Contains(x.Why, "--yes")):
 			t.Errorf("%s makes things, and is %s: %s", p.ID, x.Verdict, x.Why)
-		case p.Kind == proof.Dry && x.Verdict != proof.Pass && !p.Needs.Cluster && met[p.ID] == "":
+		case p.Kind == proof.DryRuns && x.Verdict != proof.Pass && !p.Needs.Cluster && met[p.ID] == "":
 			t.Errorf("%s is %s: %v %s", p.ID, x.Verdict, x.Seen, x.Why)
-		case p.Kind == proof.Dry && x.Verdict == proof.Pass:
+		case p.Kind == proof.DryRuns && x.Verdict == proof.Pass:
 			tried++
 		}
 	}
@@ -249,7 +249,7 @@ func TestTheCeilingIsKept(t *testing.T) {
 			}
 		}
 		launched := len(a.EC2.Instances())
-		if most := int(ceiling / proof.MachineCost); launched > most {
+		if most := int(ceiling / proof.InstanceCost); launched > most {
 			t.Errorf("ceiling $%v: %d machines were launched; it pays for %d", ceiling, launched, most)
 		}
 		if r.Spent > ceiling+0.002 { // cleaning up is never refused

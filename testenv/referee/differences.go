@@ -92,8 +92,8 @@ func settle(rows []*row, found []Difference) []string {
 	return slices.Compact(wrong)
 }
 
-// Judge fails the test for differences that DIFFERENCES.md does not know under the topic, and for its rows that are of none.
-func Judge(t testing.TB, topic string, found []Difference) {
+// Evaluate fails the test for differences that DIFFERENCES.md does not know under the topic, and for its rows that are of none.
+func Evaluate(t testing.TB, topic string, found []Difference) {
 	t.Helper()
 	rows, err := parseRows(differences, topic)
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 
 // Launch is what one of the two sent to launch a scenario's machine.
 type Launch struct {
-	Fleet    Flat            // the fleet without its templates
-	Machines map[string]Flat // what each machine would be, by type and zone: the override's settings and its template's
-	DryFleet Flat
-	Dry      map[string]Flat // machines of the dry fleet
-	Run      Flat            // RunInstances, a dry run, with the template's data under "template"
-	Profile  Flat            // CreateInstanceProfile, with the role it is given
+	Fleet     Flat            // the fleet without its templates
+	Instances map[string]Flat // what each machine would be, by type and zone: the override's settings and its template's
+	DryFleet  Flat
+	Dry       map[string]Flat // machines of the dry fleet
+	Run       Flat            // RunInstances, a dry run, with the template's data under "template"
+	Profile   Flat            // CreateInstanceProfile, with the role it is given
 }
 
 // LaunchOf reads what one of the two sent out of a site's record.
@@ -36,7 +36,7 @@ func LaunchOf(s *Site, of func(e Exchange) bool) Launch {
 		if e.Form.Get("DryRun") == "true" {
 			l.DryFleet, l.Dry = s.fleet(parseForm(e.Form), made)
 		} else {
-			l.Fleet, l.Machines = s.fleet(parseForm(e.Form), made)
+			l.Fleet, l.Instances = s.fleet(parseForm(e.Form), made)
 		}
 	}
 	for _, action := range []string{"CreateInstanceProfile", "AddRoleToInstanceProfile"} {
@@ -66,7 +66,7 @@ func merged(a, b Flat) Flat {
 // fleet takes a fleet's request apart.
 func (s *Site) fleet(form *tree, made map[string]Flat) (Flat, map[string]Flat) {
 	s.Helper()
-	machines := map[string]Flat{}
+	instances := map[string]Flat{}
 	for _, config := range form.members["LaunchTemplateConfigs"].items() {
 		specification := Flat{}
 		config.members["LaunchTemplateSpecification"].into(specification, "")
@@ -76,15 +76,15 @@ func (s *Site) fleet(form *tree, made map[string]Flat) (Flat, map[string]Flat) {
 		}
 		delete(specification, "LaunchTemplateName")
 		for _, override := range config.members["Overrides"].items() {
-			machine := under("template", data)
-			maps.Copy(machine, under("template", specification))
-			override.into(machine, "override")
-			zone := s.zoneOf(machine["override / SubnetId"])
-			key := machine["override / InstanceType"] + "@" + zone
-			if _, twice := machines[key]; twice {
+			instance := under("template", data)
+			maps.Copy(instance, under("template", specification))
+			override.into(instance, "override")
+			zone := s.zoneOf(instance["override / SubnetId"])
+			key := instance["override / InstanceType"] + "@" + zone
+			if _, twice := instances[key]; twice {
 				s.Errorf("a fleet names %s twice", key)
 			}
-			machines[key] = machine
+			instances[key] = instance
 		}
 	}
 	delete(form.members, "LaunchTemplateConfigs")
@@ -92,7 +92,7 @@ func (s *Site) fleet(form *tree, made map[string]Flat) (Flat, map[string]Flat) {
 	form.into(rest, "")
 	delete(rest, "Action")
 	delete(rest, "Version")
-	return rest, machines
+	return rest, instances
 }
 
 func (s *Site) zoneOf(subnet string) string {
@@ -109,19 +109,19 @@ func (s *Site) zoneOf(subnet string) string {
 func CompareLaunches(scenario string, theirs, ours Launch) []Difference {
 	out := Compare(scenario+" / InstanceProfile", theirs.Profile, ours.Profile)
 	out = append(out, Compare(scenario+" / CreateFleet", theirs.Fleet, ours.Fleet)...)
-	out = append(out, compareMachines(scenario+" / CreateFleet", theirs.Machines, ours.Machines)...)
+	out = append(out, compareInstances(scenario+" / CreateFleet", theirs.Instances, ours.Instances)...)
 	another := theirs.Run["InstanceType"] != ours.Run["InstanceType"]
 	out = append(out, Compare(scenario+" / CreateFleet dry", theirs.DryFleet, ours.DryFleet)...)
-	out = append(out, compareMachines(scenario+" / CreateFleet dry", byZone(theirs.Dry, another), byZone(ours.Dry, another))...)
+	out = append(out, compareInstances(scenario+" / CreateFleet dry", byZone(theirs.Dry, another), byZone(ours.Dry, another))...)
 	return append(out, Compare(scenario+" / RunInstances dry", ofAnyType(theirs.Run, another), ofAnyType(ours.Run, another))...)
 }
 
 // byZone names machines of one type by their zones.
-func byZone(machines map[string]Flat, another bool) map[string]Flat {
+func byZone(instances map[string]Flat, another bool) map[string]Flat {
 	out := map[string]Flat{}
-	for key, machine := range machines {
+	for key, instance := range instances {
 		_, zone, _ := strings.Cut(key, "@")
-		out[zone] = ofAnyType(machine, another)
+		out[zone] = ofAnyType(instance, another)
 	}
 	return out
 }
@@ -137,17 +137,17 @@ func ofAnyType(request Flat, another bool) Flat {
 	return out
 }
 
-func compareMachines(path string, theirs, ours map[string]Flat) []Difference {
+func compareInstances(path string, theirs, ours map[string]Flat) []Difference {
 	var out []Difference
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, key := range slices.Sorted(maps.Keys(theirs)) {
 		if ours[key] == nil {
 			out = append(out, Difference{path + " / machine " + key, "only Karpenter asks for it"})
 			continue
 		}
 		for _, d := range Compare(path, theirs[key], ours[key]) {
-			if !told[d.Where] {
-				told[d.Where] = true
+			if !reported[d.Where] {
+				reported[d.Where] = true
 				out = append(out, Difference{d.Where, key + ": " + d.What})
 			}
 		}

@@ -24,7 +24,7 @@ func TestA62LaunchesAreKarpentersFieldByField(t *testing.T) {
 			found = append(found, CompareLaunches(scenario.Name, theirs, ours)...)
 		})
 	}
-	Judge(t, "launch", found)
+	Evaluate(t, "launch", found)
 }
 
 // TestA62DefaultsAreKarpenters: what an API server fills in of a class and a pool by our definitions and by Karpenter's.

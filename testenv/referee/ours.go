@@ -40,10 +40,10 @@ type classes struct {
 	site *Site
 }
 
-func (c classes) Connect(ctx context.Context, reg model.Registration) (catalog.Site, error) {
+func (c classes) Connect(ctx context.Context, reg model.Registration) (catalog.Clients, error) {
 	out, err := c.Connector.Connect(ctx, reg)
 	known, fleet := c.site.Catalog("catalog"), c.site.Fleet("catalog")
-	out.Catalog, out.Profiles, out.Trials, out.Machines = known, known, fleet, fleet
+	out.Catalog, out.Profiles, out.Trials, out.InstanceTypes = known, known, fleet, fleet
 	return out, err
 }
 
@@ -53,7 +53,7 @@ type launches struct {
 	site *Site
 }
 
-func (c launches) Connect(ctx context.Context, reg model.Registration) (provision.Site, error) {
+func (c launches) Connect(ctx context.Context, reg model.Registration) (provision.Clients, error) {
 	out, err := c.Connector.Connect(ctx, reg)
 	fleet := c.site.Fleet("provision")
 	out.Catalog, out.Fleet, out.Templates, out.Tagger = c.site.Catalog("provision"), fleet, fleet, fleet
@@ -95,7 +95,7 @@ func (s *Site) Provision(scenario Scenario) provision.Outcome {
 	w.Tick(time.Second) // kube-scheduler finds no node
 	flow := w.Process(world.Fault{}).Flow()
 	flow.Connector = launches{flow.Connector, s}
-	out, err := flow.Run(s.Context(), provision.Request{Cluster: cluster, Trigger: provision.TriggerSweep, Owner: "provision", Deadline: w.Clock.Now().Add(world.InvocationTimeout)})
+	out, err := flow.Run(s.Context(), provision.Request{Cluster: cluster, Trigger: provision.TriggerResync, Owner: "provision", Deadline: w.Clock.Now().Add(world.InvocationTimeout)})
 	if err != nil {
 		s.Fatalf("provision: %v", err)
 	}

@@ -13,8 +13,8 @@ import (
 //go:embed karpenter-policy.json
 var published []byte
 
-// notJudged are statements about services that testenv/cloud has no model of and neither of the two asks here.
-var notJudged = []string{"AllowZonalShiftStatusReadOnly"}
+// notEvaluated are statements about services that testenv/cloud has no model of and neither of the two asks here.
+var notEvaluated = []string{"AllowZonalShiftStatusReadOnly"}
 
 // Published returns the policies that Karpenter's CloudFormation template gives its controller, for a site. They are transcribed in
 // karpenter-policy.json, which says from where and of which version.
@@ -33,7 +33,7 @@ func Published(s *Site, nodeRole string) []policy.Attached {
 	}
 	var all []policy.Attached
 	for _, name := range slices.Sorted(maps.Keys(file.Policies)) {
-		statements := slices.DeleteFunc(file.Policies[name], func(s map[string]any) bool { return slices.Contains(notJudged, s["Sid"].(string)) })
+		statements := slices.DeleteFunc(file.Policies[name], func(s map[string]any) bool { return slices.Contains(notEvaluated, s["Sid"].(string)) })
 		if len(statements) == 0 {
 			continue
 		}

@@ -42,7 +42,7 @@ func TestA62KarpenterLaunchesByItsPublishedPolicy(t *testing.T) {
 			found = append(found, s.Denied(s.Record.Asked(), s.Programs())...)
 		})
 	}
-	Judge(t, "their requests, our policies", found)
+	Evaluate(t, "their requests, our policies", found)
 }
 
 // TestA62WhatWeAskKarpentersPolicyAllows: every request of ours, of every action that our templates grant a cluster's programs on EC2, IAM, SSM,
@@ -73,7 +73,7 @@ func TestA62WhatWeAskKarpentersPolicyAllows(t *testing.T) {
 			found = append(found, s.Denied(ours, Published(s, s.NodeRole))...)
 		})
 	}
-	Judge(t, "our requests, their policy", found)
+	Evaluate(t, "our requests, their policy", found)
 }
 
 // rest is what our programs ask of AWS besides looking classes up, trying and launching.
@@ -90,7 +90,7 @@ func (s *Site) rest() {
 		ids = append(ids, i.ID)
 	}
 	provision, interruption, adopt := s.Fleet("provision"), s.Fleet("interruption"), s.Fleet("adopt")
-	_, err := provision.Find(ctx, "01A")
+	_, err := provision.FindInstances(ctx, "01A")
 	check("find machines", err)
 	_, err = provision.Tag(ctx, ids[0], map[string]string{"Name": "n", "karpenter.sh/nodeclaim": "default-1", "eks:eks-cluster-name": cluster})
 	check("tag a machine", err)

@@ -99,7 +99,7 @@ func field(out io.Writer, words *glossary, kind, path string, s schema, required
 	case strings.Contains(path, "amis[].requirements[]"):
 		meaning = "Kubernetes' NodeSelectorRequirement."
 	default:
-		meaning = told(path, sentence(s.Description))
+		meaning = reported(path, sentence(s.Description))
 	}
 	row(out, code(path), kindOf(s), values(s, required), meaning)
 	inner := func(s *schema, prefix string) {
@@ -124,8 +124,8 @@ func sentence(description string) string {
 	return text
 }
 
-// told is the sentence of a comment without the field's name in front: "Alias is an image" is "An image".
-func told(path, sentence string) string {
+// reported is the sentence of a comment without the field's name in front: "Alias is an image" is "An image".
+func reported(path, sentence string) string {
 	name := path[strings.LastIndexByte(path, '.')+1:]
 	first, rest, found := strings.Cut(sentence, " ")
 	if !found || !strings.EqualFold(first, name) && !strings.HasSuffix(first, "Status") {

@@ -125,9 +125,9 @@ func TestSE01ProgramsNeedWhatShips(t *testing.T) {
 	s := shippedAs(t, reading.Strict(append(reading.Delays(), reading.CreateFleetResources)...))
 	s.ec2.AddPlacementGroup(ec2model.PlacementGroup{Name: "close", Strategy: "cluster"})
 	s.ec2.AddReservation(ec2model.Reservation{Type: "m5.large", Zone: "us-west-2a", Total: 1, Targeted: true, Tags: map[string]string{"team": "a"}})
-	class, machines := s.provisions()
+	class, instances := s.provisions()
 	s.tries(class)
-	s.interrupts(machines)
+	s.interrupts(instances)
 	s.adopts(class)
 	for _, denied := range s.Policies.Denied() {
 		t.Errorf("denied: %v", denied)
@@ -142,7 +142,7 @@ func TestSE01ProgramsNeedWhatShips(t *testing.T) {
 }
 
 // provisions does all that provision does with AWS and returns the class as it was resolved and the machines launched.
-func (s shipped) provisions() (class model.Class, machines []string) {
+func (s shipped) provisions() (class model.Class, instances []string) {
 	s.Helper()
 	class = s.class()
 	ctx, fleet, known := s.Context(), s.fleet("provision"), s.catalog("provision")
@@ -153,7 +153,7 @@ func (s shipped) provisions() (class model.Class, machines []string) {
 	if len(class.Status.Subnets) == 0 || len(class.Status.Images) == 0 || class.Status.InstanceProfile == "" {
 		s.Fatalf("the class was not resolved: %+v", class.Status.Problems)
 	}
-	_, err = known.Types(ctx)
+	_, err = known.InstanceTypes(ctx)
 	s.check("read the catalogue", err)
 	for intent, capacityType := range map[string]string{"01A": model.OnDemand, "01B": model.Spot} {
 		request, err := fleet.Request(ctx, s.launch(class, intent, capacityType))
@@ -163,15 +163,15 @@ func (s shipped) provisions() (class model.Class, machines []string) {
 		if len(result.Instances) != 1 {
 			s.Fatalf("launch %s: %+v", capacityType, result.Errors)
 		}
-		machines = append(machines, result.Instances[0].ID)
-		_, err = fleet.Find(ctx, intent)
+		instances = append(instances, result.Instances[0].ID)
+		_, err = fleet.FindInstances(ctx, intent)
 		s.check("find what was launched", err)
 	}
-	_, err = fleet.Tag(ctx, machines[0], map[string]string{"Name": "n", "karpenter.sh/nodeclaim": "default-1", "eks:eks-cluster-name": demo})
+	_, err = fleet.Tag(ctx, instances[0], map[string]string{"Name": "n", "karpenter.sh/nodeclaim": "default-1", "eks:eks-cluster-name": demo})
 	s.check("tag a machine", err)
 	_, err = fleet.Collect(ctx, demo, nil, time.Now().Add(time.Hour).Unix(), 10)
 	s.check("delete launch templates", err)
-	return class, machines
+	return class, instances
 }
 
 // tries does all that catalog does with AWS.
@@ -180,11 +180,11 @@ func (s shipped) tries(class model.Class) {
 	ctx, fleet, known := s.Context(), s.fleet("catalog"), s.catalog("catalog")
 	queries, err := image.Queries(class, "1.36")
 	s.check("queries", err)
-	looked := class
-	looked.InstanceProfile = "its-own" // as the flow does, so that nobody else's is looked for
-	_, err = known.Examine(ctx, looked, queries)
+	checked := class
+	checked.InstanceProfile = "its-own" // as the flow does, so that nobody else's is looked for
+	_, err = known.Examine(ctx, checked, queries)
 	s.check("examine a class", err)
-	_, err = known.Refresh(ctx, model.MachineCatalog{}, model.CatalogParts{Types: true, Prices: true, Spot: true})
+	_, err = known.Refresh(ctx, model.InstanceCatalog{}, model.CatalogParts{Types: true, Prices: true, Spot: true})
 	s.check("refresh the catalogue", err)
 	profile := model.InstanceProfile{
 		Name: demo + "_1", Path: "/karpenter/" + region + "/" + demo + "/uid-web/", Role: class.Role,
@@ -210,22 +210,22 @@ func (s shipped) tries(class model.Class) {
 }
 
 // interrupts does all that interruption does with AWS.
-func (s shipped) interrupts(machines []string) {
+func (s shipped) interrupts(instances []string) {
 	s.Helper()
 	ctx, fleet := s.Context(), s.fleet("interruption")
 	owned, err := fleet.Owned(ctx, demo)
 	s.check("list machines", err)
-	if len(owned) != len(machines) {
-		s.Errorf("%d machines, want %d", len(owned), len(machines))
+	if len(owned) != len(instances) {
+		s.Errorf("%d machines, want %d", len(owned), len(instances))
 	}
 	_, err = fleet.Interrupted(ctx, demo)
 	s.check("list interrupted machines", err)
 	_, err = fleet.Impaired(ctx)
 	s.check("list impaired machines", err)
-	ended, err := fleet.Terminate(ctx, demo, machines)
+	ended, err := fleet.Terminate(ctx, demo, instances)
 	s.check("end machines", err)
-	if len(ended) != len(machines) {
-		s.Errorf("ended %v, want %v", ended, machines)
+	if len(ended) != len(instances) {
+		s.Errorf("ended %v, want %v", ended, instances)
 	}
 }
 

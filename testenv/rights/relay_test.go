@@ -48,7 +48,7 @@ func TestPolicyTableOfRelayMode(t *testing.T) {
 			attack(function, program+" takes requests away", ofCluster(program), "sqs:ReceiveMessage", own, nil),
 			attack(function, program+" asks with its own role, which no watcher knows", ofFunction(program), "sqs:SendMessage", own, nil),
 			attack(function, program+" answers at length", ofFunction(program), "s3:PutObject", object("relay/joiner-demo/0/1"), nil),
-			attack(neighbour, program+" asks another cluster", ofCluster(program), "sqs:SendMessage", others, nil),
+			attack(neighbor, program+" asks another cluster", ofCluster(program), "sqs:SendMessage", others, nil),
 		)
 	}
 	for _, r := range rows {

@@ -126,17 +126,17 @@ func without(a map[string][]string, key string) map[string][]string {
 var (
 	ownTags = keys("aws:RequestTag/kubernetes.io/cluster/joiner-demo", "owned", "aws:RequestTag/eks:eks-cluster-name", demo,
 		"aws:RequestTag/karpenter.sh/nodepool", "default", "aws:RequestTag/joiner.sh/intent", "01J")
-	launch     = with(ownTags, "ec2:MetadataHttpTokens", "required", "ec2:InstanceType", "m7g.large")
-	ownMachine = keys("aws:ResourceTag/kubernetes.io/cluster/joiner-demo", "owned", "aws:ResourceTag/karpenter.sh/nodepool", "default", "aws:ResourceTag/joiner.sh/intent", "01J")
-	otherTags  = keys("aws:RequestTag/kubernetes.io/cluster/other", "owned", "aws:RequestTag/eks:eks-cluster-name", "other",
+	launch      = with(ownTags, "ec2:MetadataHttpTokens", "required", "ec2:InstanceType", "m7g.large")
+	ownInstance = keys("aws:ResourceTag/kubernetes.io/cluster/joiner-demo", "owned", "aws:ResourceTag/karpenter.sh/nodepool", "default", "aws:ResourceTag/joiner.sh/intent", "01J")
+	otherTags   = keys("aws:RequestTag/kubernetes.io/cluster/other", "owned", "aws:RequestTag/eks:eks-cluster-name", "other",
 		"aws:RequestTag/karpenter.sh/nodepool", "default", "aws:RequestTag/joiner.sh/intent", "01J", "ec2:MetadataHttpTokens", "required")
-	otherMachine = keys("aws:ResourceTag/kubernetes.io/cluster/other", "owned", "aws:ResourceTag/karpenter.sh/nodepool", "default", "aws:ResourceTag/joiner.sh/intent", "01J")
-	amazons      = keys("ec2:Owner", "amazon")
-	toEC2        = keys("iam:PassedToService", "ec2.amazonaws.com")
-	external     = keys("sts:ExternalId", "5e1f-external")
-	ownItems     = keys("dynamodb:LeadingKeys", "C#joiner-demo#W#")
-	ledgerItems  = keys("dynamodb:LeadingKeys", "C#joiner-demo#") // leases, intents, commands, classes, notes, usage, stops
-	otherItems   = keys("dynamodb:LeadingKeys", "C#other#W#")
+	otherInstance = keys("aws:ResourceTag/kubernetes.io/cluster/other", "owned", "aws:ResourceTag/karpenter.sh/nodepool", "default", "aws:ResourceTag/joiner.sh/intent", "01J")
+	amazons       = keys("ec2:Owner", "amazon")
+	toEC2         = keys("iam:PassedToService", "ec2.amazonaws.com")
+	external      = keys("sts:ExternalId", "5e1f-external")
+	ownItems      = keys("dynamodb:LeadingKeys", "C#joiner-demo#W#")
+	ledgerItems   = keys("dynamodb:LeadingKeys", "C#joiner-demo#") // leases, intents, commands, classes, notes, usage, stops
+	otherItems    = keys("dynamodb:LeadingKeys", "C#other#W#")
 )
 
 // row is one question and what the answer must be.
@@ -163,7 +163,7 @@ const (
 	podAuthor   = "pod author"
 	nsAdmin     = "namespace admin"
 	poolAuthor  = "NodePool or NodeClass author"
-	neighbour   = "other cluster, same account"
+	neighbor    = "other cluster, same account"
 	tagEditor   = "tag editor"
 	node        = "compromised node"
 	watcher     = "compromised watcher"
@@ -181,17 +181,17 @@ func provisionRows() []row {
 		work("with volumes", p, "ec2:RunInstances", ec2("volume/*"), ownTags),
 		work("with network interfaces", p, "ec2:RunInstances", ec2("network-interface/*"), ownTags),
 		work("as spot", p, "ec2:RunInstances", ec2("spot-instances-request/*"), ownTags),
-		work("from its launch template", p, "ec2:RunInstances", ec2("launch-template/lt-1"), ownMachine),
+		work("from its launch template", p, "ec2:RunInstances", ec2("launch-template/lt-1"), ownInstance),
 		work("as a fleet, whose image EC2 may name without its owner (A16)", p, "ec2:CreateFleet", "arn:aws:ec2:us-west-2::image/ami-1", nil),
 		work("from Amazon's image", p, "ec2:RunInstances", "arn:aws:ec2:us-west-2::image/ami-1", amazons),
 		work("into a subnet", p, "ec2:RunInstances", ec2("subnet/subnet-1"), nil),
 		work("with a security group", p, "ec2:RunInstances", ec2("security-group/sg-1"), nil),
 		work("makes its launch template", p, "ec2:CreateLaunchTemplate", ec2("launch-template/*"), ownTags),
-		work("deletes its launch template", p, "ec2:DeleteLaunchTemplate", ec2("launch-template/lt-1"), ownMachine),
+		work("deletes its launch template", p, "ec2:DeleteLaunchTemplate", ec2("launch-template/lt-1"), ownInstance),
 		work("tags what it launches", p, "ec2:CreateTags", ec2("instance/*"), with(ownTags, "ec2:CreateAction", "RunInstances")),
 		work("passes the nodes' role", p, "iam:PassRole", role(nodes), toEC2),
 		work("passes the role that Karpenter's nodes have (A5)", p, "iam:PassRole", role("KarpenterNodeRole-joiner-demo"), toEC2),
-		work("names its machine later", p, "ec2:CreateTags", ec2("instance/i-1"), with(ownMachine, "aws:TagKeys", "Name")),
+		work("names its machine later", p, "ec2:CreateTags", ec2("instance/i-1"), with(ownInstance, "aws:TagKeys", "Name")),
 		work("looks at machines", p, "ec2:DescribeInstances", "*", nil),
 		work("looks at a new class's subnets", p, "ec2:DescribeSubnets", "*", nil),
 		work("looks at a new class's security groups", p, "ec2:DescribeSecurityGroups", "*", nil),
@@ -200,8 +200,8 @@ func provisionRows() []row {
 		work("finds the profile of the nodes' role", p, "iam:ListInstanceProfilesForRole", role(nodes), nil),
 		work("from an image of the account's own", p, "ec2:RunInstances", "arn:aws:ec2:us-west-2::image/ami-2", keys("ec2:Owner", account)),
 
-		attack(function, "provision ends a machine of its own cluster", p, "ec2:TerminateInstances", ec2("instance/i-1"), ownMachine),
-		attack(function, "provision stops a machine", p, "ec2:StopInstances", ec2("instance/i-1"), ownMachine),
+		attack(function, "provision ends a machine of its own cluster", p, "ec2:TerminateInstances", ec2("instance/i-1"), ownInstance),
+		attack(function, "provision stops a machine", p, "ec2:StopInstances", ec2("instance/i-1"), ownInstance),
 		attack(function, "provision launches machines without tags", p, "ec2:RunInstances", ec2("instance/*"), keys("ec2:MetadataHttpTokens", "required")),
 		attack(function, "provision launches machines no launch of ours can be found by", p, "ec2:RunInstances", ec2("instance/*"), without(launch, "aws:RequestTag/joiner.sh/intent")),
 		attack(function, "provision launches machines of no pool", p, "ec2:RunInstances", ec2("instance/*"), without(launch, "aws:RequestTag/karpenter.sh/nodepool")),
@@ -210,15 +210,15 @@ func provisionRows() []row {
 		attack(function, "provision makes an instance profile", p, "iam:CreateInstanceProfile", "arn:aws:iam::111111111111:instance-profile/karpenter/us-west-2/joiner-demo/x", ownTags),
 		attack(function, "provision turns off the trail", p, "cloudtrail:StopLogging", "arn:aws:cloudtrail:us-west-2:111111111111:trail/t", nil),
 		attack(function, "provision reads a secret", p, "secretsmanager:GetSecretValue", "*", nil),
-		attack(function, "provision changes an instance's user data", p, "ec2:ModifyInstanceAttribute", ec2("instance/i-1"), ownMachine),
-		attack(neighbour, "machines of another cluster", p, "ec2:RunInstances", ec2("instance/*"), otherTags),
-		attack(neighbour, "machines that name two clusters, ours as shared", p, "ec2:RunInstances", ec2("instance/*"), with(launch, "aws:RequestTag/kubernetes.io/cluster/joiner-demo", "shared")),
-		attack(neighbour, "another cluster's launch template", p, "ec2:RunInstances", ec2("launch-template/lt-2"), otherMachine),
-		attack(neighbour, "deletes another cluster's launch template", p, "ec2:DeleteLaunchTemplate", ec2("launch-template/lt-2"), otherMachine),
-		attack(neighbour, "names another cluster's machine", p, "ec2:CreateTags", ec2("instance/i-2"), with(otherMachine, "aws:TagKeys", "Name")),
-		attack(neighbour, "passes another cluster's node role", p, "iam:PassRole", role("joiner-other-us-west-2-node"), toEC2),
-		attack(neighbour, "passes the role of another cluster's nodes of Karpenter (A5)", p, "iam:PassRole", role("KarpenterNodeRole-other"), toEC2),
-		attack(neighbour, "passes the role of nodes of a cluster of that name in another region (A5)", p, "iam:PassRole", role("joiner-joiner-demo-eu-west-1-node"), toEC2),
+		attack(function, "provision changes an instance's user data", p, "ec2:ModifyInstanceAttribute", ec2("instance/i-1"), ownInstance),
+		attack(neighbor, "machines of another cluster", p, "ec2:RunInstances", ec2("instance/*"), otherTags),
+		attack(neighbor, "machines that name two clusters, ours as shared", p, "ec2:RunInstances", ec2("instance/*"), with(launch, "aws:RequestTag/kubernetes.io/cluster/joiner-demo", "shared")),
+		attack(neighbor, "another cluster's launch template", p, "ec2:RunInstances", ec2("launch-template/lt-2"), otherInstance),
+		attack(neighbor, "deletes another cluster's launch template", p, "ec2:DeleteLaunchTemplate", ec2("launch-template/lt-2"), otherInstance),
+		attack(neighbor, "names another cluster's machine", p, "ec2:CreateTags", ec2("instance/i-2"), with(otherInstance, "aws:TagKeys", "Name")),
+		attack(neighbor, "passes another cluster's node role", p, "iam:PassRole", role("joiner-other-us-west-2-node"), toEC2),
+		attack(neighbor, "passes the role of another cluster's nodes of Karpenter (A5)", p, "iam:PassRole", role("KarpenterNodeRole-other"), toEC2),
+		attack(neighbor, "passes the role of nodes of a cluster of that name in another region (A5)", p, "iam:PassRole", role("joiner-joiner-demo-eu-west-1-node"), toEC2),
 		attack(poolAuthor, "passes a role of the NodeClass's choosing", p, "iam:PassRole", role("Admin"), toEC2),
 		attack(poolAuthor, "passes the nodes' role to another service", p, "iam:PassRole", role(nodes), keys("iam:PassedToService", "lambda.amazonaws.com")),
 		attack(poolAuthor, "passes a function's role to machines", p, "iam:PassRole", ofFunction("provision"), toEC2),
@@ -226,8 +226,8 @@ func provisionRows() []row {
 		attack(poolAuthor, "an image of nobody knows whom", p, "ec2:RunInstances", "arn:aws:ec2:us-west-2::image/ami-1", nil),
 		attack(poolAuthor, "an image of a stranger", p, "ec2:RunInstances", "arn:aws:ec2:us-west-2::image/ami-evil", keys("ec2:Owner", "999999999999", "ec2:Public", "true")),
 		attack(tagEditor, "gives a stranger's machine our tags", p, "ec2:CreateTags", ec2("instance/i-9"), with(ownTags, "aws:TagKeys", "kubernetes.io/cluster/joiner-demo")),
-		attack(tagEditor, "moves its machine to another cluster", p, "ec2:CreateTags", ec2("instance/i-1"), with(ownMachine, "aws:TagKeys", "kubernetes.io/cluster/other")),
-		attack(tagEditor, "takes tags away", p, "ec2:DeleteTags", ec2("instance/i-1"), ownMachine),
+		attack(tagEditor, "moves its machine to another cluster", p, "ec2:CreateTags", ec2("instance/i-1"), with(ownInstance, "aws:TagKeys", "kubernetes.io/cluster/other")),
+		attack(tagEditor, "takes tags away", p, "ec2:DeleteTags", ec2("instance/i-1"), ownInstance),
 		attack(podAuthor, "machines in another region", p, "ec2:RunInstances", "arn:aws:ec2:eu-west-1:111111111111:instance/*", with(launch, "aws:RequestedRegion", "eu-west-1")),
 		attack(podAuthor, "a look at another region", p, "ec2:DescribeInstances", "*", keys("aws:RequestedRegion", "eu-west-1")),
 	}
@@ -236,19 +236,19 @@ func provisionRows() []row {
 func endRows() []row {
 	i, d := ofCluster("interruption"), ofCluster("disrupt")
 	return []row{
-		work("ends its machine", i, "ec2:TerminateInstances", ec2("instance/i-1"), ownMachine),
+		work("ends its machine", i, "ec2:TerminateInstances", ec2("instance/i-1"), ownInstance),
 		work("looks at machines", i, "ec2:DescribeInstances", "*", nil),
 		work("looks at their health", i, "ec2:DescribeInstanceStatus", "*", nil),
 		attack(function, "interruption launches", i, "ec2:RunInstances", ec2("instance/*"), launch),
 		attack(function, "interruption asks for a fleet", i, "ec2:CreateFleet", ec2("fleet/*"), ownTags),
-		attack(function, "interruption tags", i, "ec2:CreateTags", ec2("instance/i-1"), with(ownMachine, "aws:TagKeys", "Name")),
+		attack(function, "interruption tags", i, "ec2:CreateTags", ec2("instance/i-1"), with(ownInstance, "aws:TagKeys", "Name")),
 		attack(function, "interruption passes a role", i, "iam:PassRole", role(nodes), toEC2),
 		attack(function, "interruption ends a machine without tags", i, "ec2:TerminateInstances", ec2("instance/i-9"), nil),
-		attack(neighbour, "interruption ends another cluster's machine", i, "ec2:TerminateInstances", ec2("instance/i-2"), otherMachine),
-		attack(neighbour, "interruption ends a managed node group's machine", i, "ec2:TerminateInstances", ec2("instance/i-3"), keys("aws:ResourceTag/kubernetes.io/cluster/joiner-demo", "owned", "aws:ResourceTag/eks:nodegroup-name", "system")),
-		attack(tagEditor, "a machine tagged for the cluster, but of no launch of ours", i, "ec2:TerminateInstances", ec2("instance/i-9"), without(ownMachine, "aws:ResourceTag/joiner.sh/intent")),
-		attack(tagEditor, "a machine that says it is shared", i, "ec2:TerminateInstances", ec2("instance/i-9"), with(ownMachine, "aws:ResourceTag/kubernetes.io/cluster/joiner-demo", "shared")),
-		attack(function, "disrupt ends a machine", d, "ec2:TerminateInstances", ec2("instance/i-1"), ownMachine),
+		attack(neighbor, "interruption ends another cluster's machine", i, "ec2:TerminateInstances", ec2("instance/i-2"), otherInstance),
+		attack(neighbor, "interruption ends a managed node group's machine", i, "ec2:TerminateInstances", ec2("instance/i-3"), keys("aws:ResourceTag/kubernetes.io/cluster/joiner-demo", "owned", "aws:ResourceTag/eks:nodegroup-name", "system")),
+		attack(tagEditor, "a machine tagged for the cluster, but of no launch of ours", i, "ec2:TerminateInstances", ec2("instance/i-9"), without(ownInstance, "aws:ResourceTag/joiner.sh/intent")),
+		attack(tagEditor, "a machine that says it is shared", i, "ec2:TerminateInstances", ec2("instance/i-9"), with(ownInstance, "aws:ResourceTag/kubernetes.io/cluster/joiner-demo", "shared")),
+		attack(function, "disrupt ends a machine", d, "ec2:TerminateInstances", ec2("instance/i-1"), ownInstance),
 		attack(function, "disrupt launches", d, "ec2:RunInstances", ec2("instance/*"), launch),
 		attack(nsAdmin, "disrupt has no right of EC2 at all", d, "ec2:DescribeInstances", "*", nil),
 	}
@@ -270,14 +270,14 @@ func catalogRows() []row {
 		work("passes the nodes' role", c, "iam:PassRole", role(nodes), toEC2),
 		work("asks for a profile that is not there", c, "iam:GetInstanceProfile", "arn:aws:iam::111111111111:instance-profile/web", nil),
 		work("deletes its profile", c, "iam:DeleteInstanceProfile", profile, owned),
-		attack(function, "catalog ends a machine", c, "ec2:TerminateInstances", ec2("instance/i-1"), ownMachine),
+		attack(function, "catalog ends a machine", c, "ec2:TerminateInstances", ec2("instance/i-1"), ownInstance),
 		attack(function, "catalog attaches a policy", c, "iam:AttachRolePolicy", role(nodes), nil),
 		attack(function, "catalog makes a role", c, "iam:CreateRole", role("x"), nil),
 		attack(poolAuthor, "catalog passes a NodeClass's role to machines", c, "iam:PassRole", role("Admin"), toEC2),
 		attack(poolAuthor, "catalog reads the account's parameters", c, "ssm:GetParameter", "arn:aws:ssm:us-west-2:111111111111:parameter/prod/password", nil),
-		attack(neighbour, "catalog changes another cluster's profile", c, "iam:AddRoleToInstanceProfile", "arn:aws:iam::111111111111:instance-profile/karpenter/us-west-2/other/web", keys("aws:ResourceTag/kubernetes.io/cluster/other", "owned")),
-		attack(neighbour, "catalog changes somebody's profile", c, "iam:AddRoleToInstanceProfile", "arn:aws:iam::111111111111:instance-profile/admin", owned),
-		attack(neighbour, "catalog looks at another cluster", c, "eks:DescribeCluster", "arn:aws:eks:us-west-2:111111111111:cluster/other", nil),
+		attack(neighbor, "catalog changes another cluster's profile", c, "iam:AddRoleToInstanceProfile", "arn:aws:iam::111111111111:instance-profile/karpenter/us-west-2/other/web", keys("aws:ResourceTag/kubernetes.io/cluster/other", "owned")),
+		attack(neighbor, "catalog changes somebody's profile", c, "iam:AddRoleToInstanceProfile", "arn:aws:iam::111111111111:instance-profile/admin", owned),
+		attack(neighbor, "catalog looks at another cluster", c, "eks:DescribeCluster", "arn:aws:eks:us-west-2:111111111111:cluster/other", nil),
 		attack(function, "catalog lets somebody into the cluster", c, "eks:CreateAccessEntry", "arn:aws:eks:us-west-2:111111111111:cluster/joiner-demo", nil),
 	}
 }
@@ -295,7 +295,7 @@ func watcherRows() []row {
 		work("reads prices for what it says of pools", w, "s3:GetObject", object("catalog/111111111111/us-west-2.jnc"), nil),
 		work("points to its snapshot", w, "dynamodb:UpdateItem", ledger, ownItems),
 		attack(watcher, "launches", w, "ec2:RunInstances", ec2("instance/*"), launch),
-		attack(watcher, "ends a machine", w, "ec2:TerminateInstances", ec2("instance/i-1"), ownMachine),
+		attack(watcher, "ends a machine", w, "ec2:TerminateInstances", ec2("instance/i-1"), ownInstance),
 		attack(watcher, "looks at EC2", w, "ec2:DescribeInstances", "*", nil),
 		attack(watcher, "takes hints away", w, "sqs:ReceiveMessage", queue("joiner-plan-joiner-demo.fifo"), nil),
 		attack(watcher, "empties the queue", w, "sqs:PurgeQueue", queue("joiner-plan-joiner-demo.fifo"), nil),
@@ -319,11 +319,11 @@ func watcherRows() []row {
 		attack(watcher, "presses the stop switch", w, "ssm:PutParameter", "arn:aws:ssm:us-west-2:111111111111:parameter/joiner/stop", nil),
 
 		work("people look at machines", a, "ec2:DescribeInstances", "*", nil),
-		work("people take a machine over", a, "ec2:CreateTags", ec2("instance/i-1"), with(ownMachine, "aws:TagKeys", "joiner.sh/intent")),
-		attack(neighbour, "people take over another cluster's machine", a, "ec2:CreateTags", ec2("instance/i-2"), with(otherMachine, "aws:TagKeys", "joiner.sh/intent")),
-		attack(tagEditor, "people change a machine's cluster", a, "ec2:CreateTags", ec2("instance/i-1"), with(ownMachine, "aws:TagKeys", "kubernetes.io/cluster/other")),
+		work("people take a machine over", a, "ec2:CreateTags", ec2("instance/i-1"), with(ownInstance, "aws:TagKeys", "joiner.sh/intent")),
+		attack(neighbor, "people take over another cluster's machine", a, "ec2:CreateTags", ec2("instance/i-2"), with(otherInstance, "aws:TagKeys", "joiner.sh/intent")),
+		attack(tagEditor, "people change a machine's cluster", a, "ec2:CreateTags", ec2("instance/i-1"), with(ownInstance, "aws:TagKeys", "kubernetes.io/cluster/other")),
 		attack(ci, "people's role asks a watcher to carry something out", a, "sqs:SendMessage", queue("joiner-relay-joiner-demo"), nil),
-		attack(ci, "people's role ends machines", a, "ec2:TerminateInstances", ec2("instance/i-1"), ownMachine),
+		attack(ci, "people's role ends machines", a, "ec2:TerminateInstances", ec2("instance/i-1"), ownInstance),
 		attack(ci, "people's role launches", a, "ec2:RunInstances", ec2("instance/*"), launch),
 	}
 }
@@ -348,7 +348,7 @@ func functionRows() []row {
 		work("finds a claim by its machine", i, "dynamodb:Query", ledger+"/index/byInstance", keys("dynamodb:LeadingKeys", "i-1")),
 		work("reads the stop switch", p, "ssm:GetParameter", "arn:aws:ssm:us-west-2:111111111111:parameter/joiner/stop", nil),
 		attack(function, "a function's own role launches", p, "ec2:RunInstances", ec2("instance/*"), launch),
-		attack(function, "a function's own role ends machines", i, "ec2:TerminateInstances", ec2("instance/i-1"), ownMachine),
+		attack(function, "a function's own role ends machines", i, "ec2:TerminateInstances", ec2("instance/i-1"), ownInstance),
 		attack(function, "provision takes notices away", p, "sqs:ReceiveMessage", queue("joiner-notices"), nil),
 		attack(function, "disrupt takes plans away", d, "sqs:ReceiveMessage", queue("joiner-plan-joiner-demo.fifo"), nil),
 		attack(function, "a function forges a notice", d, "sqs:SendMessage", queue("joiner-notices"), nil),
@@ -406,7 +406,7 @@ func eventRows() []row {
 		attack(forger, "a rule of the same name in another account invokes", events, "lambda:InvokeFunction", provision, rule("999999999999", "joiner-tick")),
 		attack(forger, "EventBridge invokes for nobody in particular", events, "lambda:InvokeFunction", provision, nil),
 		attack(forger, "another service invokes", "sns.amazonaws.com", "lambda:InvokeFunction", provision, rule(account, "joiner-tick")),
-		attack(neighbour, "a pod of another cluster has the watcher's role", "pods.eks.amazonaws.com", "sts:AssumeRole", ofCluster("watcher"), keys("aws:SourceAccount", account, "aws:SourceArn", "arn:aws:eks:us-west-2:111111111111:cluster/other")),
+		attack(neighbor, "a pod of another cluster has the watcher's role", "pods.eks.amazonaws.com", "sts:AssumeRole", ofCluster("watcher"), keys("aws:SourceAccount", account, "aws:SourceArn", "arn:aws:eks:us-west-2:111111111111:cluster/other")),
 		attack(forger, "the rule of each minute sends", events, "sqs:SendMessage", queue("joiner-plan-joiner-demo.fifo"), rule(account, "joiner-tick")),
 		attack(forger, "the rule of each minute warns", events, "sqs:SendMessage", queue("joiner-notices"), rule(account, "joiner-tick")),
 		attack(webhookUser, "hints without TLS", ofCluster("watcher"), "sqs:SendMessage", queue("joiner-plan-joiner-demo.fifo"), plain),
@@ -477,7 +477,7 @@ func TestPolicyTableIsWhole(t *testing.T) {
 			mayNot[r.who]++
 		}
 	}
-	for _, threat := range []string{podAuthor, nsAdmin, poolAuthor, neighbour, tagEditor, node, watcher, function, forger, webhookUser, ci} {
+	for _, threat := range []string{podAuthor, nsAdmin, poolAuthor, neighbor, tagEditor, node, watcher, function, forger, webhookUser, ci} {
 		if threats[threat] == 0 {
 			t.Errorf("no row of the actor %s", threat)
 		}
@@ -499,7 +499,7 @@ func TestNobodyLaunchesAndEnds(t *testing.T) {
 	book := installed(t)
 	does := func(arn string) (launches, ends bool) {
 		launches = book.Decide(policy.Role(arn), wire.Access{Action: "ec2:RunInstances", Resource: ec2("instance/*"), Context: launch}).Allowed()
-		ends = book.Decide(policy.Role(arn), wire.Access{Action: "ec2:TerminateInstances", Resource: ec2("instance/i-1"), Context: ownMachine}).Allowed()
+		ends = book.Decide(policy.Role(arn), wire.Access{Action: "ec2:TerminateInstances", Resource: ec2("instance/i-1"), Context: ownInstance}).Allowed()
 		return launches, ends
 	}
 	launchers, enders := 0, 0
@@ -628,16 +628,16 @@ func TestClustersOfOtherAccounts(t *testing.T) {
 		work("its events are forwarded", theirs("forward"), "events:PutEvents", bus, keys("events:source", "aws.ec2")),
 		attack(forger, "events of other sources", theirs("forward"), "events:PutEvents", bus, keys("events:source", "joiner")),
 		attack(forger, "another account's events", "arn:aws:iam::999999999999:role/x", "events:PutEvents", bus, keys("events:source", "aws.ec2")),
-		attack(neighbour, "another role of the account becomes the hub's watcher", "arn:aws:iam::222222222222:role/other", "sts:AssumeRole", hub, nil),
-		attack(neighbour, "another account", "arn:aws:iam::999999999999:role/joiner-joiner-demo-us-west-2-watcher", "sts:AssumeRole", hub, nil),
+		attack(neighbor, "another role of the account becomes the hub's watcher", "arn:aws:iam::222222222222:role/other", "sts:AssumeRole", hub, nil),
+		attack(neighbor, "another account", "arn:aws:iam::999999999999:role/joiner-joiner-demo-us-west-2-watcher", "sts:AssumeRole", hub, nil),
 		attack(watcher, "its watcher writes without being the hub's", theirs("watcher"), "sqs:SendMessage", queue("joiner-plan-joiner-demo.fifo"), nil),
 		attack(watcher, "another cluster's snapshots", hub, "s3:PutObject", object("snap/other/e1/base"), nil),
 		attack(function, "a function of its own account takes on its role", "arn:aws:iam::222222222222:role/joiner-provision-us-west-2", "sts:AssumeRole", theirs("provision"), keys("sts:ExternalId", "e")),
 		work("the hub's function takes on its role with its id", role("joiner-provision-us-west-2"), "sts:AssumeRole", theirs("provision"), keys("sts:ExternalId", "e")),
-		attack(neighbour, "the hub's function takes on its role with another cluster's id", role("joiner-provision-us-west-2"), "sts:AssumeRole", theirs("provision"), keys("sts:ExternalId", "5e1f-external")),
-		attack(neighbour, "the hub's function takes on its role without an id", role("joiner-provision-us-west-2"), "sts:AssumeRole", theirs("provision"), nil),
-		attack(neighbour, "its administrators register a cluster themselves", "arn:aws:iam::222222222222:root", "lambda:InvokeFunction", registers, nil),
-		attack(neighbour, "a role of its account registers a cluster", "arn:aws:iam::222222222222:role/Admin", "lambda:InvokeFunction", registers, nil),
+		attack(neighbor, "the hub's function takes on its role with another cluster's id", role("joiner-provision-us-west-2"), "sts:AssumeRole", theirs("provision"), keys("sts:ExternalId", "5e1f-external")),
+		attack(neighbor, "the hub's function takes on its role without an id", role("joiner-provision-us-west-2"), "sts:AssumeRole", theirs("provision"), nil),
+		attack(neighbor, "its administrators register a cluster themselves", "arn:aws:iam::222222222222:root", "lambda:InvokeFunction", registers, nil),
+		attack(neighbor, "a role of its account registers a cluster", "arn:aws:iam::222222222222:role/Admin", "lambda:InvokeFunction", registers, nil),
 	} {
 		got := book.Decide(principal(r.who), wire.Access{Action: r.action, Resource: r.on, Context: r.keys})
 		if got.Allowed() != r.allow {

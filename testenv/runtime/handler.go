@@ -23,7 +23,7 @@ func (h handler) ActionName(r *http.Request) string {
 	if _, ok := invoked(r); ok {
 		return "Invoke"
 	}
-	action, _ := looked(r)
+	action, _ := checked(r)
 	return action
 }
 
@@ -37,8 +37,8 @@ func invoked(r *http.Request) (function string, ok bool) {
 // ServeHTTP answers one request.
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	function, ok := invoked(r)
-	if action, of := looked(r); !ok && action != "" {
-		h.look(w, r, action, of)
+	if action, of := checked(r); !ok && action != "" {
+		h.answerRead(w, r, action, of)
 		return
 	}
 	if !ok {

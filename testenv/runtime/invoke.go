@@ -133,7 +133,7 @@ func (r *Runner) finish(d *deployment, s *sandbox, inv *invocation, result Resul
 		<-s.exited
 		alive = false
 	}
-	stopped := s.judge(inv, alive, &result)
+	stopped := s.evaluate(inv, alive, &result)
 	result.MaxMemoryMB = s.maxMemoryMB()
 	result.BilledDuration = ceilMillis(result.Duration + result.InitDuration)
 	s.logEnd(result)
@@ -186,8 +186,8 @@ func (s *sandbox) await(inv *invocation, onInvoke func(Invocation)) bool {
 		<-s.exited
 		return false
 	}
-	look := time.NewTicker(memoryEvery)
-	defer look.Stop()
+	check := time.NewTicker(memoryEvery)
+	defer check.Stop()
 	for {
 		select {
 		case <-s.idle:
@@ -198,7 +198,7 @@ func (s *sandbox) await(inv *invocation, onInvoke func(Invocation)) bool {
 			s.kill(ExitTimeout)
 			<-s.exited
 			return false
-		case <-look.C:
+		case <-check.C:
 			if s.overMemory() {
 				s.kill(ExitOutOfMemory)
 				<-s.exited
@@ -208,8 +208,8 @@ func (s *sandbox) await(inv *invocation, onInvoke func(Invocation)) bool {
 	}
 }
 
-// judge fills the result's payload or error from how the invocation ended. It returns true when that was Stop.
-func (s *sandbox) judge(inv *invocation, alive bool, result *Result) (stopped bool) {
+// evaluate fills the result's payload or error from how the invocation ended. It returns true when that was Stop.
+func (s *sandbox) evaluate(inv *invocation, alive bool, result *Result) (stopped bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {

@@ -203,11 +203,11 @@ func TestStopLeavesNothingBehind(t *testing.T) {
 
 func TestProcessThatAsksForSIGTERMGetsIt(t *testing.T) {
 	runner := newRunner(t, lambdaruntime.Config{})
-	told := filepath.Join(t.TempDir(), "told")
-	deploy(t, runner, func(fn *lambdaruntime.Function) { fn.Env = map[string]string{"FIXTURE_SIGTERM_FILE": told} })
+	reported := filepath.Join(t.TempDir(), "told")
+	deploy(t, runner, func(fn *lambdaruntime.Function) { fn.Env = map[string]string{"FIXTURE_SIGTERM_FILE": reported} })
 	invoke(t, runner, `{}`)
 	runner.Stop()
-	if !exists(told) {
+	if !exists(reported) {
 		t.Error("the process was not sent SIGTERM before its end")
 	}
 }

@@ -2,7 +2,7 @@
 // command line carries with it. Programs may not import testenv, so they get the facts as a file; this makes it, and
 // `make generated` fails where it is not up to date.
 //
-//	go run ./testenv/sandboxcatalog cmd/joiner/catalogue/sandbox.json.gz
+//	go run ./testenv/sandboxcatalog cmd/joiner/catalogfile/sandbox.json.gz
 package main
 
 import (
@@ -36,11 +36,11 @@ func main() {
 
 // sandbox returns the catalogue as JSON.
 func sandbox() ([]byte, error) {
-	machines, err := world.New(world.Options{}).Catalog.Types(context.Background())
+	instances, err := world.New(world.Options{}).Catalog.InstanceTypes(context.Background())
 	if err != nil {
 		return nil, fmt.Errorf("read the sandbox catalogue: %w", err)
 	}
-	types := slices.Clone(machines.Types)
+	types := slices.Clone(instances.Types)
 	for i := range types {
 		types[i].BranchInterfaces = ec2catalog.BranchInterfaces(types[i].Name) // EC2 does not say it, so the model of EC2 cannot
 	}

@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-func TestSandboxCatalogueOfTheCommandLineIsUpToDate(t *testing.T) {
+func TestSandboxCatalogOfTheCommandLineIsUpToDate(t *testing.T) {
 	want, err := sandbox()
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := os.ReadFile("../../cmd/joiner/catalogue/sandbox.json.gz")
+	file, err := os.ReadFile("../../cmd/joiner/catalogfile/sandbox.json.gz")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,22 +5,22 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// machines returns what the sandbox catalogue holds, by name, as the command line reads it.
-func machines(t *testing.T) map[string]model.MachineType {
+// instances returns what the sandbox catalogue holds, by name, as the command line reads it.
+func instances(t *testing.T) map[string]model.InstanceTypeInfo {
 	t.Helper()
 	data, err := sandbox()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var file struct{ Machines []model.MachineType }
+	var file struct{ Machines []model.InstanceTypeInfo }
 	if err := json.Unmarshal(data, &file); err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]model.MachineType{}
+	out := map[string]model.InstanceTypeInfo{}
 	for _, m := range file.Machines {
 		out[m.Name] = m
 	}
@@ -30,7 +30,7 @@ func machines(t *testing.T) map[string]model.MachineType {
 // The figures are those AWS's own table of AL2023 nodes gives for the types, without block device mappings.
 func TestIT01SandboxTypesHoldWhatAWSPublishes(t *testing.T) {
 	const branches = "vpc.amazonaws.com/pod-eni"
-	all := machines(t)
+	all := instances(t)
 	class := model.Class{Name: "default", Family: "AL2023", Status: model.ClassStatus{Subnets: []model.Subnet{{ID: "subnet-a", Zone: "us-west-2a"}}}}
 	for name, tt := range map[string]struct {
 		milliCPU, memoryMiB, pods int64
@@ -46,12 +46,12 @@ func TestIT01SandboxTypesHoldWhatAWSPublishes(t *testing.T) {
 		"p4d.24xlarge": {95690, 1082712, 737, model.Resources{"nvidia.com/gpu": 8, "vpc.amazonaws.com/efa": 4, branches: 62}},
 		"inf2.xlarge":  {3920, 14162, 58, model.Resources{"aws.amazon.com/neuron": 1, "aws.amazon.com/neuroncore": 2}},
 	} {
-		machine, ok := all[name]
+		info, ok := all[name]
 		if !ok {
 			t.Errorf("%s is missing", name)
 			continue
 		}
-		got := offer.Catalog([]model.MachineType{machine}, class, offer.Settings{})[0]
+		got := offering.Catalog([]model.InstanceTypeInfo{info}, class, offering.Settings{})[0]
 		want := model.Resources{model.CPU: tt.milliCPU, model.Memory: tt.memoryMiB << 20, model.Pods: tt.pods, model.EphemeralStorage: 17 << 30}
 		maps.Copy(want, tt.devices)
 		allocatable := got.Allocatable()
@@ -65,30 +65,32 @@ func TestIT01SandboxTypesHoldWhatAWSPublishes(t *testing.T) {
 	}
 }
 
-func TestSandboxHasEveryKindOfMachine(t *testing.T) {
-	all := machines(t)
+func TestSandboxHasEveryKindOfInstance(t *testing.T) {
+	all := instances(t)
 	if len(all) < 300 {
 		t.Errorf("%d types, want at least 300", len(all))
 	}
-	for kind, is := range map[string]func(m model.MachineType) bool{
-		"arm":                           func(m model.MachineType) bool { return m.Arch == "arm64" },
-		"bare metal":                    func(m model.MachineType) bool { return m.BareMetal && m.Hypervisor == "" },
-		"Xen":                           func(m model.MachineType) bool { return m.Hypervisor == "xen" },
-		"without ENA":                   func(m model.MachineType) bool { return !m.ENA },
-		"NVIDIA":                        func(m model.MachineType) bool { return m.GPUManufacturer == "nvidia" && m.GPUMemoryMiB > 0 },
-		"AMD GPU":                       func(m model.MachineType) bool { return m.GPUManufacturer == "amd" },
-		"Gaudi":                         func(m model.MachineType) bool { return m.GPUManufacturer == "habana" },
-		"Inferentia":                    func(m model.MachineType) bool { return m.NeuronName == "inferentia2" },
-		"Trainium":                      func(m model.MachineType) bool { return m.NeuronName == "trainium2" && m.NeuronCores == 8 },
-		"several cards":                 func(m model.MachineType) bool { return len(m.Cards) > 1 && m.EFAInterfaces == int64(len(m.Cards)) },
-		"enclaves":                      func(m model.MachineType) bool { return m.NitroEnclaves },
-		"nested virtualisation":         func(m model.MachineType) bool { return m.Nested },
-		"never near others":             func(m model.MachineType) bool { return len(m.Strategies) == 2 },
-		"on demand only":                func(m model.MachineType) bool { return len(m.UsageClasses) == 1 && m.UsageClasses[0] == model.OnDemand },
-		"disks of its own":              func(m model.MachineType) bool { return m.InstanceStoreGB > 0 },
-		"branch interfaces":             func(m model.MachineType) bool { return m.BranchInterfaces > 0 },
-		"not in every zone":             func(m model.MachineType) bool { return len(m.Offers) < 6 },
-		"three zones, both ways to buy": func(m model.MachineType) bool { return len(m.Offers) == 6 },
+	for kind, is := range map[string]func(m model.InstanceTypeInfo) bool{
+		"arm":                   func(m model.InstanceTypeInfo) bool { return m.Arch == "arm64" },
+		"bare metal":            func(m model.InstanceTypeInfo) bool { return m.BareMetal && m.Hypervisor == "" },
+		"Xen":                   func(m model.InstanceTypeInfo) bool { return m.Hypervisor == "xen" },
+		"without ENA":           func(m model.InstanceTypeInfo) bool { return !m.ENA },
+		"NVIDIA":                func(m model.InstanceTypeInfo) bool { return m.GPUManufacturer == "nvidia" && m.GPUMemoryMiB > 0 },
+		"AMD GPU":               func(m model.InstanceTypeInfo) bool { return m.GPUManufacturer == "amd" },
+		"Gaudi":                 func(m model.InstanceTypeInfo) bool { return m.GPUManufacturer == "habana" },
+		"Inferentia":            func(m model.InstanceTypeInfo) bool { return m.NeuronName == "inferentia2" },
+		"Trainium":              func(m model.InstanceTypeInfo) bool { return m.NeuronName == "trainium2" && m.NeuronCores == 8 },
+		"several cards":         func(m model.InstanceTypeInfo) bool { return len(m.Cards) > 1 && m.EFAInterfaces == int64(len(m.Cards)) },
+		"enclaves":              func(m model.InstanceTypeInfo) bool { return m.NitroEnclaves },
+		"nested virtualisation": func(m model.InstanceTypeInfo) bool { return m.Nested },
+		"never near others":     func(m model.InstanceTypeInfo) bool { return len(m.Strategies) == 2 },
+		"on demand only": func(m model.InstanceTypeInfo) bool {
+			return len(m.UsageClasses) == 1 && m.UsageClasses[0] == model.OnDemand
+		},
+		"disks of its own":              func(m model.InstanceTypeInfo) bool { return m.InstanceStoreGB > 0 },
+		"branch interfaces":             func(m model.InstanceTypeInfo) bool { return m.BranchInterfaces > 0 },
+		"not in every zone":             func(m model.InstanceTypeInfo) bool { return len(m.Offerings) < 6 },
+		"three zones, both ways to buy": func(m model.InstanceTypeInfo) bool { return len(m.Offerings) == 6 },
 	} {
 		n := 0
 		for _, m := range all {

@@ -79,7 +79,7 @@ func (e *engine) resting() bool {
 		return false
 	}
 	now := e.now()
-	if e.config.Scenario.Choices && (!settled(&ledger, now.Unix()) || moved(e.world.Log.Since(0), ledger.Judge.AtUnix)) {
+	if e.config.Scenario.Choices && (!settled(&ledger, now.Unix()) || moved(e.world.Log.Since(0), ledger.Disrupt.AtUnix)) {
 		return false
 	}
 	for _, claim := range ledger.Claims {
@@ -103,8 +103,8 @@ func settled(ledger *model.Ledger, now int64) bool {
 			return false
 		}
 	}
-	seen := ledger.Pointer != nil && ledger.Judge.Epoch == ledger.Pointer.Epoch && ledger.Judge.Seq == ledger.Pointer.HeadSeq
-	return seen && ledger.Judge.Ledger != "" && !ledger.Judge.Constrained && ledger.Judge.AgainUnix > now+90
+	seen := ledger.Manifest != nil && ledger.Disrupt.Epoch == ledger.Manifest.Epoch && ledger.Disrupt.Seq == ledger.Manifest.HeadSeq
+	return seen && ledger.Disrupt.Ledger != "" && !ledger.Disrupt.Constrained && ledger.Disrupt.DueUnix > now+90
 }
 
 // moved reports whether people have stopped or resumed disruption, or an EC2NodeClass has become ready, since atUnix. The disrupt function

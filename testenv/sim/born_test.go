@@ -23,10 +23,10 @@ func unborn(w *world.World) []string {
 				continue
 			}
 			d, kept := w.Store.Decision(claim.Decision)
-			told := slices.ContainsFunc(d.Rounds, func(r model.Round) bool {
-				return r.Asked != nil && slices.ContainsFunc(r.Plan.Claims, func(p model.PlannedClaim) bool { return p.Name == claim.Name && len(p.InstanceTypes) > 0 })
+			reported := slices.ContainsFunc(d.Rounds, func(r model.Round) bool {
+				return r.Input != nil && slices.ContainsFunc(r.Plan.Claims, func(p model.PlannedClaim) bool { return p.Name == claim.Name && len(p.InstanceTypes) > 0 })
 			})
-			if !kept || !told || d.Input == nil {
+			if !kept || !reported || d.Input == nil {
 				out = append(out, claim.Name)
 			}
 		}
@@ -36,7 +36,7 @@ func unborn(w *world.World) []string {
 
 // D4: whatever effect of provisioning a process dies at, or does not hear the end of, each machine resolves to the record of the decision
 // that launched it.
-func TestD4MachinesOfRunsThatDiedResolveToTheirDecision(t *testing.T) {
+func TestD4InstancesOfRunsThatDiedResolveToTheirDecision(t *testing.T) {
 	t.Parallel()
 	calm := sim.Run(sim.Tiny(2))
 	modes := []world.Mode{world.DiesBefore, world.DiesAfter, world.LosesReply}

@@ -48,7 +48,7 @@ func (e *engine) dispatch(s *strand) {
 	trouble := e.trouble(p, c.op)
 	there = max(there, c.op.Least) + trouble.delay
 	back += trouble.back
-	e.agenda.Add(e.now().Add(there), func() { e.arrive(s, c, trouble, back) })
+	e.eventQueue.Add(e.now().Add(there), func() { e.arrive(s, c, trouble, back) })
 }
 
 // arrive carries an operation out, or what the trouble makes of it, and sends its answer back.
@@ -86,9 +86,9 @@ func (e *engine) arrive(s *strand, c *call, t trouble, back time.Duration) {
 		err = e.carryOut(p, c)
 	case Late:
 		err = t.err
-		e.agenda.Add(e.now().Add(t.late), func() { e.carryOut(p, c) })
+		e.eventQueue.Add(e.now().Add(t.late), func() { e.carryOut(p, c) })
 	}
-	e.agenda.Add(e.now().Add(back), func() { e.resume(s, err) })
+	e.eventQueue.Add(e.now().Add(back), func() { e.resume(s, err) })
 }
 
 // carryOut does an operation in the world and lets the auditors look.
@@ -96,7 +96,7 @@ func (e *engine) carryOut(p *process, c *call) error {
 	e.stats.Operations++
 	err := c.act()
 	e.trace.operation(e.now(), p.name, c.op.Name, err)
-	e.look()
+	e.check()
 	return err
 }
 
@@ -107,7 +107,7 @@ func (e *engine) lay(s *strand) {
 		<-r.wake
 		r.d = 0
 	}
-	s.timer = e.agenda.Add(e.now().Add(max(0, r.d)), func() { e.resume(s, nil) })
+	s.timer = e.eventQueue.Add(e.now().Add(max(0, r.d)), func() { e.resume(s, nil) })
 }
 
 // fan starts what a strand wants done side by side, as much of it at once as is allowed.
@@ -122,9 +122,9 @@ func (e *engine) fan(parent *strand) {
 				return
 			}
 			if f.ended == f.n {
-				e.agenda.Add(e.now(), func() { e.resume(parent, nil) })
+				e.eventQueue.Add(e.now(), func() { e.resume(parent, nil) })
 			} else if f.started < f.n {
-				e.agenda.Add(e.now(), func() {
+				e.eventQueue.Add(e.now(), func() {
 					if !parent.over {
 						e.fan(parent)
 					}
@@ -141,8 +141,8 @@ func (e *engine) nudge(s *strand) {
 		return
 	}
 	<-s.rest.wake
-	e.agenda.Drop(s.timer)
-	s.timer = e.agenda.Add(e.now(), func() { e.resume(s, nil) })
+	e.eventQueue.Drop(s.timer)
+	s.timer = e.eventQueue.Add(e.now(), func() { e.resume(s, nil) })
 	s.rest.wake = nil // once is enough
 }
 
@@ -179,13 +179,13 @@ func (e *engine) kill(p *process, verb string) {
 
 // finish notes the end of a process and tells whoever waits for it.
 func (e *engine) finish(p *process, verb string, err error) {
-	e.agenda.Drop(p.timeout)
+	e.eventQueue.Drop(p.timeout)
 	text := ""
 	if err != nil {
 		text = err.Error()
 	}
 	e.world.Log.Note(world.ProcessMoved{Process: p.name, Program: p.program, Verb: verb, Error: text})
-	e.look()
+	e.check()
 	if p.ended != nil {
 		p.ended(err)
 	}

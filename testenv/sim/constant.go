@@ -43,11 +43,11 @@ func Constant(seed uint64, length time.Duration) Config {
 	zones, dry := catalog.Zones(), world.Shortage{Code: "InsufficientInstanceCapacity", From: world.Start, Until: world.Start.Add(forever)}
 	switch d.IntN(4) {
 	case 0:
-		dry.Offer.CapacityType = model.Spot
+		dry.Offering.CapacityType = model.Spot
 	case 1:
-		dry.Offer.Zone = zones[d.IntN(len(zones))].Name
+		dry.Offering.Zone = zones[d.IntN(len(zones))].Name
 	default:
-		dry.Offer.InstanceType = s.Types[d.IntN(len(s.Types))]
+		dry.Offering.InstanceType = s.Types[d.IntN(len(s.Types))]
 	}
 	s.Arrange = func(w *world.World, _ func(time.Duration, func())) { w.Fleet.Short(dry) }
 	return Config{Seed: seed, Scenario: s}

@@ -145,7 +145,7 @@ func TestR39APermanentStockOutComesToRest(t *testing.T) {
 	c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
 		for _, name := range []string{"m5.large", "m5.xlarge"} {
 			w.Fleet.Short(world.Shortage{
-				Offer: model.OfferKey{InstanceType: name}, Code: "InsufficientInstanceCapacity", From: world.Start.Add(5 * time.Minute), Until: world.Start.Add(100 * 24 * time.Hour),
+				Offering: model.OfferingKey{InstanceType: name}, Code: "InsufficientInstanceCapacity", From: world.Start.Add(5 * time.Minute), Until: world.Start.Add(100 * 24 * time.Hour),
 			})
 		}
 	}
@@ -208,7 +208,7 @@ func TestR38NoOppositeDecisionsWithinHalfAnHour(t *testing.T) {
 
 // B3: eight judges at once, with clocks that are minutes off and a ledger that is slow, across the edges of a window in which
 // nothing may be given back: the auditor counts at each commit.
-func TestB3BudgetsAreExactUnderEightJudgesAcrossAWindowsEdge(t *testing.T) {
+func TestB3BudgetsAreExactUnderEightDisruptRunsAcrossAWindowsEdge(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(3)
 	if long() {
@@ -217,7 +217,7 @@ func TestB3BudgetsAreExactUnderEightJudgesAcrossAWindowsEdge(t *testing.T) {
 	given, held := 0, 0
 	for seed := range seeds {
 		c := small(14, 50*time.Minute)
-		c.Seed, c.Scenario.Choices, c.Scenario.Judges = seed, true, 8
+		c.Seed, c.Scenario.Choices, c.Scenario.DisruptRuns = seed, true, 8
 		pool := thrifty("web", 0, world.Need(model.LabelCapacityType, model.OnDemand))
 		pool.Disruption.Budgets = []model.Budget{{Nodes: "2"}, {Nodes: "30%", Reasons: []string{model.ReasonEmpty}}, {Nodes: "0", Schedule: "*/10 * * * *", DurationSeconds: 300}}
 		c.Scenario.Pools = []model.Pool{pool}
@@ -229,7 +229,7 @@ func TestB3BudgetsAreExactUnderEightJudgesAcrossAWindowsEdge(t *testing.T) {
 		d := play(t, c)
 		given += len(d.commands())
 		for _, e := range d.entries {
-			if fact, ok := e.Fact.(world.LeaseTaken); ok && fact.Fence.Lease == model.LeaseJudge {
+			if fact, ok := e.Fact.(world.LeaseTaken); ok && fact.Fence.Lease == model.LeaseDisrupt {
 				held++
 			}
 		}

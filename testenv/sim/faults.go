@@ -132,7 +132,7 @@ func drawPlan(seed uint64, length time.Duration) []Source {
 		from := d.between(length/10, length*9/10)
 		plan = append(plan, Source{Kind: KindMute, Rate: 1, From: from, Until: min(length, from+d.between(30*time.Second, 8*time.Minute))})
 	}
-	for _, kind := range []string{KindLateLease, KindRefused, KindUnpublished, KindPlanning, KindStorm, KindStuck, KindSegments} {
+	for _, kind := range []string{KindLateLease, KindRefused, KindUnpublished, KindPlanning, KindStorm, KindStuck, KindDeltas} {
 		if d := newDraws(seed, kind); d.IntN(8) == 0 {
 			from := d.between(0, length/2)
 			plan = append(plan, Source{Kind: kind, Rate: 0.1 + 0.7*d.Float64(), From: from, Until: min(length, from+d.between(length/10, length*3/4))})

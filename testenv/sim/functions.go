@@ -24,14 +24,14 @@ const plansAtOnce = 2
 func (e *engine) deploy() []*function {
 	versions := []provision.Settings{{Build: "new"}, {Build: "old", ClaimsPerCall: 3, MaxRounds: 3}}
 	versions = versions[:max(1, e.config.Scenario.Versions)]
-	births := func(p *process, cluster string) *provision.Flow {
+	registrations := func(p *process, cluster string) *provision.Flow {
 		flow := e.world.Ports(p, e.actor(p, cluster)).Provision(p.now, versions[p.draws.IntN(len(versions))])
-		flow.Abreast = p.abreast
+		flow.Parallel = p.parallel
 		return flow
 	}
 	deaths := func(p *process, cluster string) *interruption.Flow {
 		flow := e.world.Ports(p, e.actor(p, cluster)).Interruption(p.now, interruption.Settings{})
-		flow.Abreast = func(n int, do func(i int)) { p.spread(n, 50, do) } // as Settings.Parallel says, of claims
+		flow.Parallel = func(n int, do func(i int)) { p.spread(n, 50, do) } // as Settings.Parallel says, of claims
 		return flow
 	}
 	classes := func(p *process, cluster string) *catalog.Flow {
@@ -40,7 +40,7 @@ func (e *engine) deploy() []*function {
 	choices := func(p *process, cluster string) *disrupt.Flow {
 		build := versions[p.draws.IntN(len(versions))].Build
 		flow := e.world.Ports(p, e.actor(p, cluster)).Disrupt(p.now, disrupt.Settings{Build: build})
-		flow.Abreast = func(n int, do func(i int)) { p.spread(n, 20, do) } // as Settings.Parallel says
+		flow.Parallel = func(n int, do func(i int)) { p.spread(n, 20, do) } // as Settings.Parallel says
 		return flow
 	}
 	most := e.config.Scenario.sideBySide()
@@ -48,7 +48,7 @@ func (e *engine) deploy() []*function {
 	for i, w := range e.worlds {
 		of := world.Name
 		if i > 0 {
-			of = Neighbour(i)
+			of = Neighbor(i)
 		}
 		f := &function{
 			engine: e, name: "provision", queue: w.Plan.Queue,
@@ -69,7 +69,7 @@ func (e *engine) deploy() []*function {
 					if !fresh {
 						return nil
 					}
-					_, err := births(p, cluster).Run(ctx, request)
+					_, err := registrations(p, cluster).Run(ctx, request)
 					return err
 				})
 			},
@@ -79,7 +79,7 @@ func (e *engine) deploy() []*function {
 		}
 		if i == 0 {
 			f.onTick = func(ctx context.Context, p *process, tick string) error {
-				_, err := births(p, "").FanOut(ctx, tick)
+				_, err := registrations(p, "").FanOut(ctx, tick)
 				return err
 			}
 		}
@@ -87,7 +87,7 @@ func (e *engine) deploy() []*function {
 	}
 	functions = append(functions, []*function{
 		{
-			engine: e, name: "interruption", queue: e.world.Looks.Queue, most: 2 * most,
+			engine: e, name: "interruption", queue: e.world.Passes.Queue, most: 2 * most,
 			onTick: func(ctx context.Context, p *process, tick string) error {
 				_, err := deaths(p, "").FanOut(ctx, tick)
 				return err
@@ -132,27 +132,27 @@ func (e *engine) deploy() []*function {
 		return functions
 	}
 	return append(functions, &function{
-		engine: e, name: "disrupt", queue: e.world.Judges.Queue, most: most, atOnce: e.config.Scenario.Judges,
+		engine: e, name: "disrupt", queue: e.world.DisruptHints.Queue, most: most, atOnce: e.config.Scenario.DisruptRuns,
 		onTick: func(ctx context.Context, p *process, tick string) error {
 			_, err := choices(p, "").FanOut(ctx, tick)
 			return err
 		},
 		onBatch: func(ctx context.Context, p *process, batch []world.Message) error {
 			return eachCluster(p, batch, func(cluster string, hints []wire.Hint) error {
-				return e.judge(ctx, p, choices(p, cluster), cluster, hints)
+				return e.disrupt(ctx, p, choices(p, cluster), cluster, hints)
 			})
 		},
 	})
 }
 
-// judge looks once at what may be given back.
-func (e *engine) judge(ctx context.Context, p *process, flow *disrupt.Flow, cluster string, hints []wire.Hint) error {
+// disrupt looks once at what may be given back.
+func (e *engine) disrupt(ctx context.Context, p *process, flow *disrupt.Flow, cluster string, hints []wire.Hint) error {
 	request := disrupt.Request{Cluster: cluster, Owner: p.name, Deadline: p.now().Add(world.InvocationTimeout)}
 	for _, hint := range hints {
 		request.Take(hint)
 	}
 	outcome, err := flow.Run(ctx, request)
-	e.trace.judged(e.now(), p.name, outcome)
+	e.trace.evaluated(e.now(), p.name, outcome)
 	return err
 }
 

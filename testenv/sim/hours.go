@@ -56,7 +56,7 @@ type LongCampaign struct {
 	File   string
 	Modes  []Mode           // nil = all
 	Now    func() time.Time // for how long it took
-	Tell   io.Writer        // is told of each block, and of each failure
+	Report io.Writer        // is told of each block, and of each failure
 }
 
 // Failure is a run that broke a rule: the first one it broke.
@@ -105,9 +105,9 @@ func (l LongCampaign) Run() (Progress, error) {
 			v := failed[i].Violations[0]
 			f := Failure{failed[i].Config.Seed, mode.Name, v.Rule, v.Object, v.Text}
 			p.Failed = append(p.Failed, f)
-			_, _ = fmt.Fprintf(l.Tell, "BROKEN %s\n", f)
+			_, _ = fmt.Fprintf(l.Report, "BROKEN %s\n", f)
 		}
-		_, _ = fmt.Fprintf(l.Tell, "%.0f of %.0f simulated hours, %d runs, %d failed, %s\n", p.Stats.Simulated.Hours(), l.Hours, p.Stats.Runs, len(p.Failed), p.Took.Round(time.Second))
+		_, _ = fmt.Fprintf(l.Report, "%.0f of %.0f simulated hours, %d runs, %d failed, %s\n", p.Stats.Simulated.Hours(), l.Hours, p.Stats.Runs, len(p.Failed), p.Took.Round(time.Second))
 		if err := l.save(p); err != nil {
 			return p, err
 		}

@@ -39,7 +39,7 @@ func TestACampaignGoesOnWhereItWasStopped(t *testing.T) {
 	dir := t.TempDir()
 	stopped := time.Time{}
 	campaign := sim.LongCampaign{
-		Commit: "abc", First: 100, Block: 4, Cores: 2, Modes: []sim.Mode{shortMode("one"), shortMode("two")}, Now: func() time.Time { return stopped }, Tell: io.Discard,
+		Commit: "abc", First: 100, Block: 4, Cores: 2, Modes: []sim.Mode{shortMode("one"), shortMode("two")}, Now: func() time.Time { return stopped }, Report: io.Discard,
 	}
 	play := func(file string, hours float64) sim.Progress {
 		t.Helper()

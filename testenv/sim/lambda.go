@@ -50,7 +50,7 @@ func (f *function) due() {
 			return
 		}
 		f.polls++
-		f.agenda.Add(f.now().Add(f.steady.skewed(20*time.Millisecond, 600*time.Millisecond)), func() {
+		f.eventQueue.Add(f.now().Add(f.steady.skewed(20*time.Millisecond, 600*time.Millisecond)), func() {
 			f.polls--
 			f.poll()
 		})
@@ -61,7 +61,7 @@ func (f *function) due() {
 func (f *function) tick(tick string, attempt int) {
 	again := func() {
 		if attempt < attempts {
-			f.agenda.Add(f.now().Add(time.Duration(attempt)*time.Minute), func() { f.tick(tick, attempt+1) })
+			f.eventQueue.Add(f.now().Add(time.Duration(attempt)*time.Minute), func() { f.tick(tick, attempt+1) })
 		}
 	}
 	key := fmt.Sprintf("tick %s %d", tick, attempt)
@@ -80,7 +80,7 @@ func (f *function) poll() {
 		batch, err = f.queue.Receive(context.Background(), batchSize)
 		return err // the next poll comes anyway
 	})
-	f.look()
+	f.check()
 	if len(batch) == 0 {
 		return
 	}
@@ -113,7 +113,7 @@ func (f *function) done(batch []world.Message) {
 		}
 		return nil
 	})
-	f.look()
+	f.check()
 }
 
 // invoke runs a body in an invocation that is killed at its timeout. refused is called where there is none. key tells this
@@ -128,5 +128,5 @@ func (f *function) invoke(key string, body func(context.Context, *process) error
 	if f.hits(KindCold, key, 0) {
 		start = start.Add(f.steady.between(100*time.Millisecond, 10*time.Second))
 	}
-	f.agenda.Add(start, func() { f.spawn(f.name, key, world.InvocationTimeout, body, ended) })
+	f.eventQueue.Add(start, func() { f.spawn(f.name, key, world.InvocationTimeout, body, ended) })
 }

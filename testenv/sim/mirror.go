@@ -41,11 +41,11 @@ func (e *engine) mirrored() {
 
 // differences says of each pod, node and NodeClaim that is otherwise than published what it is and what was published.
 func differences(w *world.World, cluster string) map[string]string {
-	pointer, _, _, err := w.Ledger.Glance(context.Background(), cluster)
-	if err != nil || pointer == nil || pointer.BaseKey == "" {
+	manifest, _, _, err := w.Ledger.Peek(context.Background(), cluster)
+	if err != nil || manifest == nil || manifest.SnapshotKey == "" {
 		return map[string]string{"pointer": fmt.Sprintf("nothing is published: %v", err)}
 	}
-	snapshot, err := w.Store.At(context.Background(), *pointer)
+	snapshot, err := w.Store.At(context.Background(), *manifest)
 	if err != nil {
 		return map[string]string{"pointer": fmt.Sprintf("what is published cannot be read: %v", err)}
 	}

@@ -29,7 +29,7 @@ const (
 	KindTemplates   = "templates"    // somebody deletes launch templates
 	KindPeople      = "people"       // somebody deletes nodes, claims and machines by hand
 	KindObjects     = "objects"      // published snapshots are deleted
-	KindSegments    = "segments"     // a segment after the base that is published, or that base, is deleted
+	KindDeltas      = "segments"     // a segment after the base that is published, or that base, is deleted
 	KindUnread      = "unread items" // an item of the ledger cannot be read for minutes
 	KindByHand      = "by hand"      // somebody deletes a claim from the ledger, or changes a pool's usage there
 	KindEvents      = "odd events"   // AWS's events come late, twice or never
@@ -71,8 +71,8 @@ func (e *engine) misbehave() {
 		d := newDraws(e.config.Seed, s.String())
 		from, until := world.Start.Add(s.From), world.Start.Add(s.Until)
 		during := func(begin, end func()) {
-			e.agenda.Add(from, func() { e.inject("", "", s.Kind); begin(); e.look() })
-			e.agenda.Add(until, func() {
+			e.eventQueue.Add(from, func() { e.inject("", "", s.Kind); begin(); e.check() })
+			e.eventQueue.Add(until, func() {
 				if !e.healed {
 					end()
 				}
@@ -131,10 +131,10 @@ func (e *engine) misbehave() {
 			chances := world.QueueChances{Duplicate: share(), Delay: share() / 4, Reorder: share(), Few: share(), Lose: share()}
 			during(func() {
 				w.Plan.SetChances(chances)
-				w.Looks.SetChances(chances)
+				w.Passes.SetChances(chances)
 			}, func() {
 				w.Plan.SetChances(world.QueueChances{})
-				w.Looks.SetChances(world.QueueChances{})
+				w.Passes.SetChances(world.QueueChances{})
 			})
 		case KindTicks:
 			chances := world.ScheduleChances{Lost: s.Rate * d.Float64(), Doubled: s.Rate * d.Float64(), Late: s.Rate * d.Float64()}
@@ -145,7 +145,7 @@ func (e *engine) misbehave() {
 			again(time.Duration(float64(5*time.Minute)/(0.1+s.Rate)), e.meddle)
 		case KindObjects:
 			again(20*time.Minute, func(draws) { w.Store.Lose() })
-		case KindSegments:
+		case KindDeltas:
 			again(8*time.Minute, e.tear)
 		case KindUnread:
 			again(10*time.Minute, e.spoil)
@@ -188,16 +188,16 @@ func (e *engine) often(d draws, mean time.Duration, from, until time.Time, do fu
 	var next func()
 	next = func() {
 		at := e.now().Add(d.between(mean/10, 2*mean))
-		e.agenda.Add(at, func() {
+		e.eventQueue.Add(at, func() {
 			if e.healed || !at.Before(until) {
 				return
 			}
 			do(d)
-			e.look()
+			e.check()
 			next()
 		})
 	}
-	e.agenda.Add(from, next)
+	e.eventQueue.Add(from, next)
 }
 
 // drawShortage draws one of the patterns in which capacity is missing.
@@ -207,19 +207,19 @@ func drawShortage(d draws, from, until time.Time) world.Shortage {
 	types := catalog.Types()
 	switch d.IntN(7) {
 	case 0:
-		s.Offer = model.OfferKey{InstanceType: types[d.IntN(len(types))].Name, Zone: zones[d.IntN(len(zones))].Name}
+		s.Offering = model.OfferingKey{InstanceType: types[d.IntN(len(types))].Name, Zone: zones[d.IntN(len(zones))].Name}
 	case 1:
-		s.Offer.Zone = zones[d.IntN(len(zones))].Name
+		s.Offering.Zone = zones[d.IntN(len(zones))].Name
 	case 2:
-		s.Offer.CapacityType, s.Code = model.Spot, []string{"MaxSpotInstanceCountExceeded", "InsufficientInstanceCapacity"}[d.IntN(2)]
+		s.Offering.CapacityType, s.Code = model.Spot, []string{"MaxSpotInstanceCountExceeded", "InsufficientInstanceCapacity"}[d.IntN(2)]
 	case 3: // everything
 	case 4:
 		s.OneAtATime = true
-		s.Offer.Zone = zones[d.IntN(len(zones))].Name
+		s.Offering.Zone = zones[d.IntN(len(zones))].Name
 	case 5:
 		s.Period = 3 * time.Minute
 	case 6:
-		s.Offer.CapacityType, s.Code = model.OnDemand, []string{"VcpuLimitExceeded", "InsufficientFreeAddressesInSubnet", "UnfulfillableCapacity"}[d.IntN(3)]
+		s.Offering.CapacityType, s.Code = model.OnDemand, []string{"VcpuLimitExceeded", "InsufficientFreeAddressesInSubnet", "UnfulfillableCapacity"}[d.IntN(3)]
 	}
 	return s
 }
@@ -235,9 +235,9 @@ func (e *engine) hush(d draws, low, high time.Duration) {
 	}
 	id := alive[d.IntN(len(alive))]
 	e.world.Kubelets.Silence(id)
-	e.agenda.Add(e.now().Add(d.skewed(low, high)), func() {
+	e.eventQueue.Add(e.now().Add(d.skewed(low, high)), func() {
 		e.world.Kubelets.Resume(id)
-		e.look()
+		e.check()
 	})
 }
 
@@ -260,9 +260,9 @@ func (e *engine) impair(d draws) {
 	case 3:
 		e.world.Fleet.Impair(id, model.ImpairedSystem, "")
 	}
-	e.agenda.Add(e.now().Add(d.between(10*time.Second, 10*time.Minute)), func() {
+	e.eventQueue.Add(e.now().Add(d.between(10*time.Second, 10*time.Minute)), func() {
 		e.world.Fleet.Mend(id)
-		e.look()
+		e.check()
 	})
 }
 
@@ -321,16 +321,16 @@ func (e *engine) force(d draws) {
 
 // tear deletes one of the objects that the pointer names: a segment nine times in ten, where there is one.
 func (e *engine) tear(d draws) {
-	pointer, err := e.world.Ledger.Pointer(context.Background(), world.Name)
-	if err != nil || pointer == nil {
+	manifest, err := e.world.Ledger.Manifest(context.Background(), world.Name)
+	if err != nil || manifest == nil {
 		return
 	}
-	segments := pointer.HeadSeq - pointer.BaseSeq
-	if segments == 0 || d.IntN(10) == 0 {
-		e.world.Store.LoseBase(world.Name, pointer.Epoch, pointer.BaseSeq)
+	deltas := manifest.HeadSeq - manifest.SnapshotSeq
+	if deltas == 0 || d.IntN(10) == 0 {
+		e.world.Store.LoseSnapshot(world.Name, manifest.Epoch, manifest.SnapshotSeq)
 		return
 	}
-	e.world.Store.LoseSegment(world.Name, pointer.Epoch, pointer.BaseSeq+1+d.Int64N(segments))
+	e.world.Store.LoseDelta(world.Name, manifest.Epoch, manifest.SnapshotSeq+1+d.Int64N(deltas))
 }
 
 // spoil has an item of the ledger be unreadable for some time. It goes on being something that is wrong until it is mended.
@@ -368,7 +368,7 @@ func (e *engine) spoil(d draws) {
 		}
 		e.inject("", "", "unread "+item.Kind)
 		if e.now().Before(until) {
-			e.agenda.Add(e.now().Add(20*time.Second), goesOn)
+			e.eventQueue.Add(e.now().Add(20*time.Second), goesOn)
 			return
 		}
 		e.mendItems()
@@ -403,7 +403,7 @@ func (e *engine) pools(d draws) {
 	pools := e.config.Scenario.Pools
 	pool := pools[d.IntN(len(pools))]
 	e.world.Cluster.Delete(world.KindPool, pool.Name)
-	e.agenda.Add(e.now().Add(d.skewed(time.Second, 10*time.Minute)), func() { e.restore(pool) })
+	e.eventQueue.Add(e.now().Add(d.skewed(time.Second, 10*time.Minute)), func() { e.restore(pool) })
 }
 
 // undefine deletes the definitions with every object of them.
@@ -418,7 +418,7 @@ func (e *engine) define() {
 		return
 	}
 	if !e.world.Cluster.DefineAnew() {
-		e.agenda.Add(e.now().Add(10*time.Second), e.define)
+		e.eventQueue.Add(e.now().Add(10*time.Second), e.define)
 		return
 	}
 	e.undefined = false
@@ -426,7 +426,7 @@ func (e *engine) define() {
 	for _, pool := range e.config.Scenario.Pools {
 		e.restore(pool)
 	}
-	e.look()
+	e.check()
 }
 
 // restore applies a NodePool where it is not there.
@@ -437,7 +437,7 @@ func (e *engine) restore(pool model.Pool) {
 	snapshot, err := e.world.Cluster.List(context.Background())
 	if err == nil && !slices.ContainsFunc(snapshot.Pools, func(p model.Pool) bool { return p.Name == pool.Name }) {
 		e.world.Cluster.AddPool(pool)
-		e.look()
+		e.check()
 	}
 }
 
@@ -472,7 +472,7 @@ func (e *engine) correct() {
 			e.world.Cluster.AddPool(pool)
 		}
 	}
-	e.look()
+	e.check()
 }
 
 // spoils reports whether nodes come up spoilt in the run.
@@ -486,7 +486,7 @@ func (e *engine) heal() {
 	w := e.world
 	w.Fleet.Heal()
 	w.Plan.Heal()
-	w.Looks.Heal()
+	w.Passes.Heal()
 	w.Notices.Heal()
 	w.Events.Heal()
 	w.Ticks.Heal()
@@ -501,7 +501,7 @@ func (e *engine) heal() {
 	}
 	w.Fleet.MendAll()
 	for _, id := range w.Kubelets.Heal() {
-		w.Fleet.FailMachine(id)
+		w.Fleet.FailInstance(id)
 	}
 	if e.spoils() {
 		e.correct()
@@ -509,7 +509,7 @@ func (e *engine) heal() {
 	e.people.settle()
 	e.watchers[0].setLag(0)
 	e.setClocks()
-	e.look()
+	e.check()
 }
 
 // setClocks sets every process's clock right. A watcher whose clock was ahead begins anew: a real one counts what it waits for by a clock that

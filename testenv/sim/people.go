@@ -27,15 +27,15 @@ const (
 var byPeople = []string{KindTaken, KindVisitors, KindBudgets, KindStops, KindTenant, KindDaemons}
 
 // drawPeople draws what people and tenants do: most of it in few runs, also in those where nothing goes wrong.
-func drawPeople(seed uint64, length time.Duration, neighbours int) (plan []Source) {
+func drawPeople(seed uint64, length time.Duration, neighbors int) (plan []Source) {
 	for _, kind := range byPeople {
 		if d := newDraws(seed, kind); d.IntN(8) == 0 {
 			from := d.between(0, length/2)
 			plan = append(plan, Source{Kind: kind, Rate: 0.2 + 0.7*d.Float64(), From: from, Until: min(length, from+d.between(length/4, length))})
 		}
 	}
-	if neighbours > 0 {
-		hostile := Neighbour(neighbours)
+	if neighbors > 0 {
+		hostile := Neighbor(neighbors)
 		plan = append(plan, Source{Kind: KindHostile, Rate: 1, Until: length},
 			Source{Kind: KindSlow, Target: "cluster", Of: hostile, Rate: 0.1, Until: length}, Source{Kind: KindError, Target: "cluster", Of: hostile, Rate: 0.2, Until: length})
 	}
@@ -47,12 +47,12 @@ func drawHostile(d draws, s *Scenario) {
 	if d.IntN(20) != 0 {
 		return
 	}
-	s.Neighbours = 1
+	s.Neighbors = 1
 	var own []world.Workload
 	for i := range 2 {
 		own = append(own, drawWorkload(d, i, s.Length))
 	}
-	s.Neighbour = func(int) []world.Workload { return slices.Clone(own) }
+	s.Neighbor = func(int) []world.Workload { return slices.Clone(own) }
 }
 
 // people are those who work with the cluster of a run, and whoever is hostile to it.
@@ -100,10 +100,10 @@ func (e *people) storm(d draws) {
 		} else {
 			e.world.Kubelets.Silence(id)
 		}
-		e.agenda.Add(e.now().Add(until), func() {
+		e.eventQueue.Add(e.now().Add(until), func() {
 			e.world.Fleet.Mend(id)
 			e.world.Kubelets.Resume(id)
-			e.look()
+			e.check()
 		})
 	}
 }
@@ -169,7 +169,7 @@ func (e *people) take(d draws) {
 			e.world.Cluster.AddPool(pool)
 		}
 	}
-	e.agenda.Add(e.now().Add(d.skewed(time.Minute, 40*time.Minute)), e.giveLimits)
+	e.eventQueue.Add(e.now().Add(d.skewed(time.Minute, 40*time.Minute)), e.giveLimits)
 }
 
 // giveLimits puts limits back to what the run began with.
@@ -185,7 +185,7 @@ func (e *people) giveLimits() {
 			}
 		}
 	}
-	e.look()
+	e.check()
 }
 
 // poolsNow returns the NodePools that are there.
@@ -206,9 +206,9 @@ func (e *people) forbid(d draws) {
 	e.forbidden++
 	name := fmt.Sprintf("forbids-%d", e.forbidden)
 	e.world.Cluster.AddBudget(model.PDB{Namespace: "default", Name: name, MaxUnavailable: "0", Selector: &model.Selector{MatchLabels: labels}})
-	e.agenda.Add(e.now().Add(d.between(time.Minute, 10*time.Minute)), func() {
+	e.eventQueue.Add(e.now().Add(d.between(time.Minute, 10*time.Minute)), func() {
 		e.world.Cluster.DeleteBudget("default/" + name)
-		e.look()
+		e.check()
 	})
 }
 
@@ -225,11 +225,11 @@ func (e *people) visit(d draws) {
 
 // leave has pods deleted after some time.
 func (e *people) leave(namespace, prefix string, n int, after time.Duration) {
-	e.agenda.Add(e.now().Add(after), func() {
+	e.eventQueue.Add(e.now().Add(after), func() {
 		for i := range n {
 			e.world.Cluster.DeletePod(namespace, fmt.Sprintf("%s-%d", prefix, i))
 		}
-		e.look()
+		e.check()
 	})
 }
 
@@ -244,7 +244,7 @@ func (e *people) stop(d draws) {
 		panic(err) // plain data
 	}
 	e.stopped = append(e.stopped, stop)
-	e.agenda.Add(e.now().Add(d.between(time.Minute, 20*time.Minute)), func() { e.resumeChoices(stop) })
+	e.eventQueue.Add(e.now().Add(d.between(time.Minute, 20*time.Minute)), func() { e.resumeChoices(stop) })
 }
 
 // resumeChoices has people take a stop back.
@@ -254,7 +254,7 @@ func (e *people) resumeChoices(stop model.Stop) {
 		if !slices.ContainsFunc(e.stopped, func(s model.Stop) bool { return s.Scope == stop.Scope && s.Pool == stop.Pool }) {
 			_ = e.world.Ledger.Resume(context.Background(), world.Registration(), stop) // it was valid when it was set
 		}
-		e.look()
+		e.check()
 	}
 }
 
@@ -316,7 +316,7 @@ func (e *people) apply(d draws) {
 // nodes that show other room than they have, NodePools and EC2NodeClasses of nonsense, and pods that fit nowhere.
 func (e *people) attack(d draws) {
 	w := e.worlds[len(e.worlds)-1]
-	own := Neighbour(len(e.worlds) - 1)
+	own := Neighbor(len(e.worlds) - 1)
 	send := func(group, body string) {
 		e.asked++
 		_, _ = w.Plan.Queue.Send(context.Background(), world.Outgoing{Body: body, Group: group, Dedup: fmt.Sprint("attack ", e.asked)}) // a queue that is out of order
@@ -334,8 +334,8 @@ func (e *people) attack(d draws) {
 	switch d.IntN(6) {
 	case 0:
 		for range 20 + d.IntN(100) {
-			send([]string{own, world.Name, wire.TellGroup(world.Name), fmt.Sprint("made up ", d.IntN(50))}[d.IntN(4)],
-				hint([]string{own, world.Name}[d.IntN(2)], []wire.HintReason{wire.ReasonBatch, wire.ReasonEnd, wire.ReasonDrain, wire.ReasonConfig, wire.ReasonSweep}[d.IntN(5)]))
+			send([]string{own, world.Name, wire.ForwardGroup(world.Name), fmt.Sprint("made up ", d.IntN(50))}[d.IntN(4)],
+				hint([]string{own, world.Name}[d.IntN(2)], []wire.HintReason{wire.ReasonBatch, wire.ReasonEnd, wire.ReasonDrain, wire.ReasonConfig, wire.ReasonResync}[d.IntN(5)]))
 		}
 	case 1:
 		for _, body := range []string{"{", "null", "[]", `{"cluster":"` + world.Name + `"}`, "\x00"} {

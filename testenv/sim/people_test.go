@@ -27,7 +27,7 @@ func TestEveryKindOfTroubleIsDrawn(t *testing.T) {
 		sim.KindDouble, sim.KindLeaders, sim.KindWatch, sim.KindShortage, sim.KindLimit, sim.KindFleet, sim.KindVisibility, sim.KindJoin, sim.KindSilence,
 		sim.KindSpot, sim.KindFailure, sim.KindStale, sim.KindLag, sim.KindMute, sim.KindQueue, sim.KindTicks, sim.KindTemplates, sim.KindPeople,
 		sim.KindObjects, sim.KindEvents, sim.KindChecks, sim.KindLongHush, sim.KindForce, sim.KindPools, sim.KindSpoilt, sim.KindBurst, sim.KindDefinitions,
-		sim.KindLateLease, sim.KindRefused, sim.KindUnpublished, sim.KindPlanning, sim.KindStorm, sim.KindStuck, sim.KindSegments,
+		sim.KindLateLease, sim.KindRefused, sim.KindUnpublished, sim.KindPlanning, sim.KindStorm, sim.KindStuck, sim.KindDeltas,
 		sim.KindUnread, sim.KindByHand, sim.KindTaken, sim.KindVisitors, sim.KindBudgets, sim.KindStops, sim.KindTenant, sim.KindDaemons, sim.KindHostile,
 	} {
 		if n := drawn[kind]; n < runs/40 || n > runs/2 {
@@ -58,7 +58,7 @@ func TestScenarioWhatComesBetweenAPlanAndWhatIsDone(t *testing.T) {
 	}
 	for _, kind := range []string{
 		sim.KindTaken, sim.KindVisitors, sim.KindBudgets, sim.KindStops, sim.KindTenant, sim.KindDaemons, sim.KindLateLease, sim.KindRefused, sim.KindUnpublished,
-		sim.KindPlanning, sim.KindStorm, sim.KindStuck, sim.KindSegments,
+		sim.KindPlanning, sim.KindStorm, sim.KindStuck, sim.KindDeltas,
 		sim.KindUnread, sim.KindByHand,
 	} {
 		t.Run(kind, func(t *testing.T) {
@@ -95,19 +95,19 @@ func happened(r sim.Result, kind string) int64 {
 
 // F4: a segment of what is published is deleted, again and again, and nothing else goes wrong. Whoever reads it next says so, and the watcher
 // publishes the state whole: at no time can nobody read it for longer than a tick, a heartbeat and the minute between two bases take.
-func TestF4ASegmentThatIsDeletedIsPublishedAnew(t *testing.T) {
+func TestF4ADeltaThatIsDeletedIsPublishedAgain(t *testing.T) {
 	const step, most = 5 * time.Second, 150 * time.Second
-	c := busy(1, sim.KindSegments, 1)
+	c := busy(1, sim.KindDeltas, 1)
 	var torn, longest time.Duration
 	gaps := 0
 	c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
 		for when := time.Minute; when < c.Scenario.Length; when += step {
 			at(when, func() {
-				pointer, err := w.Ledger.Pointer(t.Context(), world.Name)
-				if err != nil || pointer == nil {
+				manifest, err := w.Ledger.Manifest(t.Context(), world.Name)
+				if err != nil || manifest == nil {
 					return
 				}
-				if _, err := w.Store.At(t.Context(), *pointer); err == nil {
+				if _, err := w.Store.At(t.Context(), *manifest); err == nil {
 					torn = 0
 					return
 				}
@@ -156,11 +156,11 @@ func TestA6LimitsTakenBetweenPlanAndLaunch(t *testing.T) {
 
 // A hostile cluster on the same control plane is attached to a world in which nothing else goes wrong: all rules hold there as they do
 // alone, and nothing crosses.
-func TestScenarioAHostileClusterBesideOneThatIsJudged(t *testing.T) {
+func TestScenarioAHostileClusterBesideAnother(t *testing.T) {
 	played := 0
 	for seed := uint64(1); played < 3; seed++ {
 		c := sim.Draw(seed)
-		if c.Scenario.Neighbours == 0 {
+		if c.Scenario.Neighbors == 0 {
 			continue
 		}
 		played++

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/fault"
-	"github.com/joiner-sh/joiner/testenv/agenda"
+	"github.com/joiner-sh/joiner/testenv/eventqueue"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -27,7 +27,7 @@ type process struct {
 	dead    bool
 	ops     int      // asked for so far
 	writes  []string // of those, what could change something before everything was healed
-	timeout *agenda.Appointment
+	timeout *eventqueue.Event
 	ended   func(err error) // called once, when it has ended or was killed
 	deaf    int             // how often it asked for something although it is dead
 }
@@ -42,8 +42,8 @@ type strand struct {
 	asked  *call // what it parks for, one of these three
 	rest   *rest
 	spread *spread
-	answer error               // of the call
-	timer  *agenda.Appointment // of the rest
+	answer error             // of the call
+	timer  *eventqueue.Event // of the rest
 	over   bool
 }
 
@@ -68,8 +68,8 @@ type spread struct {
 	ended   int
 }
 
-// abreast is how many calls a process makes side by side, unless it says otherwise.
-const abreast = 8
+// parallel is how many calls a process makes side by side, unless it says otherwise.
+const parallel = 8
 
 // now is the process's own clock.
 func (p *process) now() time.Time { return p.engine.world.Clock.Now().Add(p.skew) }
@@ -113,8 +113,8 @@ func (p *process) wait(ctx context.Context, wake <-chan struct{}, d time.Duratio
 	s.park(struct{}{})
 }
 
-// abreast parks until do(0) … do(n-1) have run on strands of their own.
-func (p *process) abreast(n int, do func(i int)) { p.spread(n, abreast, do) }
+// parallel parks until do(0) … do(n-1) have run on strands of their own.
+func (p *process) parallel(n int, do func(i int)) { p.spread(n, parallel, do) }
 
 // spread is abreast with so many at once.
 func (p *process) spread(n, most int, do func(i int)) {

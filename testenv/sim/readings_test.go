@@ -84,8 +84,8 @@ func TestReadingsReachAWorld(t *testing.T) {
 		seen    func(d *diary) bool
 	}{
 		reading.DescribeLag: {seen: func(d *diary) bool {
-			machines, at := d.started()
-			return !slices.ContainsFunc(machines, func(m world.InstanceStarted) bool { return m.VisibleAt.Sub(at[0]) < 10*time.Second })
+			instances, at := d.started()
+			return !slices.ContainsFunc(instances, func(m world.InstanceStarted) bool { return m.VisibleAt.Sub(at[0]) < 10*time.Second })
 		}},
 		reading.ProfileLag: {after: 6 * time.Second, seen: func(d *diary) bool {
 			_, at := d.started()

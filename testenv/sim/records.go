@@ -15,7 +15,7 @@ func unrecorded(w *world.World) (found []audit.Violation) {
 	known := map[string]bool{}
 	for _, entry := range w.Log.Since(0) {
 		if fact, ok := entry.Fact.(world.LedgerMeddled); ok && fact.Claim != nil {
-			if m, there := w.Fleet.Machine(fact.Claim.InstanceID); there && m.Terminated && w.Clock.Now().Sub(m.EndedAt) >= audit.DefaultRules.Listed {
+			if m, there := w.Fleet.Instance(fact.Claim.InstanceID); there && m.Terminated && w.Clock.Now().Sub(m.EndedAt) >= audit.DefaultRules.Listed {
 				known[m.ID] = true
 			}
 		}
@@ -23,7 +23,7 @@ func unrecorded(w *world.World) (found []audit.Violation) {
 	for _, r := range w.Store.Removals() {
 		known[r.Claim.InstanceID] = known[r.Claim.InstanceID] || r.Reason != "" && r.By != "" && r.Message != ""
 	}
-	for _, m := range w.Fleet.Machines() {
+	for _, m := range w.Fleet.Instances() {
 		if m.Terminated && m.OwnedBy(world.Name) && !known[m.ID] && w.Clock.Now().Sub(m.EndedAt) >= 3*time.Minute { // else its claim may be yet to be closed
 			text := fmt.Sprintf("it ended at %s and no record says why", m.EndedAt.Sub(world.Start).Round(time.Second))
 			found = append(found, audit.Violation{Rule: "D5", At: w.Clock.Now(), Object: m.ID, Text: text})

@@ -46,13 +46,13 @@ func worlds(t *testing.T, first uint64, show func(seed uint64, w *world.World) (
 }
 
 // replayed counts decisions that were made once more.
-type replayed struct{ provisioned, judged, rounds, listed, several, replaced int }
+type replayed struct{ provisioned, evaluated, rounds, listed, several, replaced int }
 
 // again makes every decision of a world once more, from its record alone, and fails where any comes out otherwise.
 func (n *replayed) again(t *testing.T, seed uint64, w *world.World) {
-	shelves := w.Shelves()
+	catalogs := w.Catalogs()
 	for _, d := range w.Store.Decisions() {
-		facts, err := shelves.Find(d.Input, d.Machines)
+		facts, err := catalogs.Find(d.Input, d.Catalog)
 		if err != nil {
 			t.Errorf("seed %d, decision %s: %v", seed, d.ID, err)
 			continue
@@ -66,7 +66,7 @@ func (n *replayed) again(t *testing.T, seed uint64, w *world.World) {
 			n.several++
 		}
 		for i, plan := range replay.Provisioned(&d, facts) {
-			if len(d.Rounds[i].Asked.Owed) > 0 {
+			if len(d.Rounds[i].Input.PendingReplacements) > 0 {
 				n.replaced++
 			}
 			if !replay.Identical(plan, d.Rounds[i].Plan) {
@@ -75,13 +75,13 @@ func (n *replayed) again(t *testing.T, seed uint64, w *world.World) {
 		}
 	}
 	for _, d := range w.Store.Disruptions() {
-		facts, err := shelves.Find(d.Input, d.Machines)
+		facts, err := catalogs.Find(d.Recorded, d.Catalog)
 		if err != nil {
 			t.Errorf("seed %d, decision %s: %v", seed, d.ID, err)
 			continue
 		}
-		n.judged++
-		if plan := replay.Judged(&d, facts); !replay.Identical(plan, d.Plan) {
+		n.evaluated++
+		if plan := replay.ReplayDisruption(&d, facts); !replay.Identical(plan, d.Plan) {
 			t.Errorf("seed %d, decision %s about giving back came out otherwise:\nwas %s\nis  %s", seed, d.ID, text(d.Plan), text(plan))
 		}
 	}
@@ -105,7 +105,7 @@ func TestD6DecisionsReplayByteIdentical(t *testing.T) {
 	var n replayed
 	worlds(t, 1, func(seed uint64, w *world.World) bool {
 		n.again(t, seed, w)
-		return n.provisioned >= want && n.judged >= want/5 && n.listed > 0 && n.several > 0 && n.replaced > 0
+		return n.provisioned >= want && n.evaluated >= want/5 && n.listed > 0 && n.several > 0 && n.replaced > 0
 	})
 	t.Logf("%+v", n)
 }
@@ -134,7 +134,7 @@ func (n *removed) all(t *testing.T, seed uint64, w *world.World) {
 			causes[fact.ID] = fact.Cause
 		}
 	}
-	for _, m := range w.Fleet.Machines() {
+	for _, m := range w.Fleet.Instances() {
 		if !m.Terminated || m.Cluster != world.Name || w.Clock.Now().Sub(m.EndedAt) < 3*time.Minute {
 			continue // nobody's, or its claim may be yet to be closed
 		}
@@ -156,7 +156,7 @@ func (n *removed) all(t *testing.T, seed uint64, w *world.World) {
 }
 
 // D5: of 1,000 machines that ended in simulated runs 1,000 have a record with a reason, outside causes too.
-func TestD5EveryMachinesEndIsRecorded(t *testing.T) {
+func TestD5EveryInstancesEndIsRecorded(t *testing.T) {
 	t.Parallel()
 	want := 60
 	if long() {

@@ -27,9 +27,9 @@ var scarce = func() (names []string) {
 	return names
 }()
 
-// neighbourhood is a run of so many clusters on one control plane, in each of which applications grow now and then, all of them at
+// neighborhood is a run of so many clusters on one control plane, in each of which applications grow now and then, all of them at
 // the very same moment twice: at the beginning, and after four minutes.
-func neighbourhood(seed uint64, clusters int) sim.Config {
+func neighborhood(seed uint64, clusters int) sim.Config {
 	grown := func(cluster int) []world.Workload {
 		var out []world.Workload
 		for i := range 3 {
@@ -45,7 +45,7 @@ func neighbourhood(seed uint64, clusters int) sim.Config {
 	batch.Weight = 10
 	return sim.Config{Seed: seed, Scenario: sim.Scenario{
 		Length: 8 * time.Minute, Types: slices.Concat([]string{"m5.large", "m6g.large", "c5.xlarge", "m5.2xlarge"}, scarce), Versions: 1,
-		Pools: []model.Pool{world.Pool("web", "default"), batch}, Workloads: grown(0), Neighbours: clusters - 1, Neighbour: grown,
+		Pools: []model.Pool{world.Pool("web", "default"), batch}, Workloads: grown(0), Neighbors: clusters - 1, Neighbor: grown,
 		Arrange: shortage,
 	}}
 }
@@ -53,49 +53,49 @@ func neighbourhood(seed uint64, clusters int) sim.Config {
 // shortage has EC2 run out of the scarce types.
 func shortage(w *world.World, _ func(time.Duration, func())) {
 	for _, name := range scarce {
-		w.Fleet.Short(world.Shortage{Code: "InsufficientInstanceCapacity", Offer: model.OfferKey{InstanceType: name}, OneAtATime: true})
+		w.Fleet.Short(world.Shortage{Code: "InsufficientInstanceCapacity", Offering: model.OfferingKey{InstanceType: name}, OneAtATime: true})
 	}
 }
 
 // p95 plays a neighbourhood and returns how long the neighbours' pods waited from hint to launch, at the 95th percentile, and what
 // happened besides. Nothing crosses from one cluster to another meanwhile.
-func p95(t *testing.T, c sim.Config) (time.Duration, *tally) {
-	waits, crossing, seen := sim.NewWaits(), audit.NewCrossing(), &tally{}
+func p95(t *testing.T, c sim.Config) (time.Duration, *counts) {
+	waits, crossing, seen := sim.NewWaits(), audit.NewCrossing(), &counts{}
 	c.Checkers = func() []audit.Checker { return []audit.Checker{waits, crossing, seen} }
 	r := sim.Run(c)
 	if len(r.Violations) > 0 {
 		t.Fatal(report(r))
 	}
 	for _, kind := range []string{"ledger", "lease", "snapshot", "decision", "message", "object", "launch", "machine", "Pod", "Node", "NodeClaim"} {
-		if crossing.Seen()[kind] < 10*c.Scenario.Neighbours {
+		if crossing.Seen()[kind] < 10*c.Scenario.Neighbors {
 			t.Errorf("%d times a %s was looked at: that shows nothing (%v)", crossing.Seen()[kind], kind, crossing.Seen())
 		}
 	}
 	waited, still := waits.Of(func(cluster string) bool { return cluster != world.Name })
-	if still > 0 || len(waited) < 20*c.Scenario.Neighbours {
+	if still > 0 || len(waited) < 20*c.Scenario.Neighbors {
 		t.Fatalf("%d pods of neighbours waited and were launched for, %d wait still", len(waited), still)
 	}
 	at := func(percent int) time.Duration { return waited[(len(waited)-1)*percent/100].Round(time.Millisecond) }
-	t.Logf("%d pods of %d neighbours from hint to launch: p50 %s, p90 %s, p95 %s, p99 %s, all %s", len(waited), c.Scenario.Neighbours, at(50), at(90), at(95), at(99), at(100))
+	t.Logf("%d pods of %d neighbours from hint to launch: p50 %s, p90 %s, p95 %s, p99 %s, all %s", len(waited), c.Scenario.Neighbors, at(50), at(90), at(95), at(99), at(100))
 	t.Logf("%+v", *seen)
 	t.Log(r.Stats.String())
 	return at(95), seen
 }
 
-// tally counts what the first cluster did to others, as a checker without a rule.
-type tally struct {
-	Calls, Dry  int // of CreateFleet by the first cluster, and of these without a machine
-	Messages    int // sent for it
-	Invocations int // in all
+// counts counts what the first cluster did to others, as a checker without a rule.
+type counts struct {
+	Calls, NoCapacity int // of CreateFleet by the first cluster, and of these without a machine
+	Messages          int // sent for it
+	Invocations       int // in all
 }
 
-func (c *tally) Check(entries []world.Entry) []audit.Violation {
+func (c *counts) Check(entries []world.Entry) []audit.Violation {
 	for _, e := range entries {
 		switch fact := e.Fact.(type) {
 		case world.FleetCalled:
 			if fact.Cluster == world.Name {
 				if c.Calls++; len(fact.Instances) == 0 {
-					c.Dry++
+					c.NoCapacity++
 				}
 			}
 		case world.MessageMoved:
@@ -111,7 +111,7 @@ func (c *tally) Check(entries []world.Entry) []audit.Violation {
 	return nil
 }
 
-func (*tally) Quiet(time.Time) []audit.Violation { return nil }
+func (*counts) Quiet(time.Time) []audit.Violation { return nil }
 
 // D8: of fifty clusters on one control plane one is hostile and noisy. The p95 of the other 49 from hint to launch stays within 20 % of
 // what it is while that one is as calm as they are, and state never crosses. The short form has twelve.
@@ -129,15 +129,15 @@ func TestD8FiftyClustersOneOfThemHostile(t *testing.T) {
 // where it is calm.
 func beside(t *testing.T, seed uint64, clusters, pods int) {
 	t.Helper()
-	calm, _ := p95(t, neighbourhood(seed, clusters))
-	noisy, noise := p95(t, hostile(neighbourhood(seed, clusters), pods))
+	calm, _ := p95(t, neighborhood(seed, clusters))
+	noisy, noise := p95(t, hostile(neighborhood(seed, clusters), pods))
 	if noisy > calm*12/10 {
 		t.Errorf("seed %d, %d clusters: p95 from hint to launch is %s beside a hostile one with bursts of %d pods, %s without", seed, clusters, noisy, pods, calm)
 	}
 	if calm > 20*time.Second {
 		t.Errorf("seed %d, %d clusters: p95 from hint to launch is %s though nobody is hostile", seed, clusters, calm)
 	}
-	if noise.Messages < 3000 || noise.Calls < 50 || noise.Dry < 10 {
+	if noise.Messages < 3000 || noise.Calls < 50 || noise.NoCapacity < 10 {
 		t.Errorf("seed %d: the hostile cluster makes too little noise to show anything: %+v", seed, *noise)
 	}
 }
@@ -159,7 +159,7 @@ func TestW3AFloodedPlanQueueDelaysNobodyElse(t *testing.T) {
 // plan queue looks at so many messages.
 func flooded(t *testing.T, seed uint64, clusters, searched int) {
 	t.Helper()
-	quiet := neighbourhood(seed, clusters)
+	quiet := neighborhood(seed, clusters)
 	quiet.Scenario.Searched = searched
 	calm, _ := p95(t, quiet)
 	loud, most := flood(quiet, searched*11/10)
@@ -191,10 +191,10 @@ func flood(c sim.Config, messages int) (sim.Config, *int) {
 					group := world.Name
 					switch number % 10 {
 					case 7:
-						group = wire.TellGroup(world.Name)
+						group = wire.ForwardGroup(world.Name)
 						hint.Reason = wire.ReasonEnd
 					case 8:
-						hint.Cluster = sim.Neighbour(1)
+						hint.Cluster = sim.Neighbor(1)
 						group = hint.Cluster
 					case 9:
 						group = fmt.Sprint("made up ", number)
@@ -257,7 +257,7 @@ func hostile(c sim.Config, pods int) sim.Config {
 					SentAtMillis: w.Clock.Now().UnixMilli(), Pods: []model.PodRef{{Namespace: "default", Name: "nobody", UID: fmt.Sprint("nobody-", number)}},
 				}
 				_ = w.Plan.Send(ctx, hint)
-				hint.Cluster = sim.Neighbour(1)
+				hint.Cluster = sim.Neighbor(1)
 				_ = w.Plan.Send(ctx, hint) // in its own queue it may speak of others and make up groups
 				_, _ = w.Plan.Queue.Send(ctx, world.Outgoing{Body: "{", Group: world.Name, Dedup: fmt.Sprint("poison", number)})
 				_, _ = w.Plan.Queue.Send(ctx, world.Outgoing{Body: "{", Group: fmt.Sprint("made up ", number), Dedup: fmt.Sprint("group", number)})

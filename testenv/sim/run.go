@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/agenda"
+	"github.com/joiner-sh/joiner/testenv/eventqueue"
 	"github.com/joiner-sh/joiner/testenv/sim/audit"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
@@ -21,7 +21,7 @@ type Config struct {
 	Exact    []Exact         // what goes wrong besides, in so many words
 	Only     map[string]bool // the injections of Plan that happen; nil = all
 
-	Tell     func(line string)      // the trace, as it comes; nil = nobody. It decides nothing.
+	Report   func(line string)      // the trace, as it comes; nil = nobody. It decides nothing.
 	Checkers func() []audit.Checker // fresh ones; nil = all there are
 	After    func(*world.World)     // sees the world once the run is over; nil = nobody. It decides nothing.
 }
@@ -89,7 +89,7 @@ func (s *Stats) count(fact world.Fact) {
 				}
 			}
 		}
-	case world.LeaveAsked:
+	case world.EvictionRequested:
 		switch {
 		case fact.Refused != "":
 			s.Ends["refused"]++
@@ -103,29 +103,29 @@ func (s *Stats) count(fact world.Fact) {
 
 // engine is one run.
 type engine struct {
-	config    Config
-	world     *world.World   // of the first cluster
-	worlds    []*world.World // of all clusters, that one first
-	agenda    agenda.Agenda
-	running   *strand // that runs now; nil between
-	trace     *trace
-	checkers  []audit.Checker
-	seen      int64 // entries of the world's log that were looked at
-	found     []audit.Violation
-	stats     Stats
-	injected  []string
-	numbers   map[string]int // processes so far, by program
-	counts    map[string]int // of what nobody else counts, by kind of fault
-	alive     []*process
-	healed    bool
-	unread    bool // an item of the ledger cannot be read
-	undefined bool // somebody deleted the definitions, and they are not back
-	refusals  int  // of the next launches
-	people    *people
-	over      bool
-	functions []*function
-	watchers  []*watchers // of each cluster, in the order of worlds
-	steady    draws       // of what belongs to no process
+	config     Config
+	world      *world.World   // of the first cluster
+	worlds     []*world.World // of all clusters, that one first
+	eventQueue eventqueue.Queue
+	running    *strand // that runs now; nil between
+	trace      *trace
+	checkers   []audit.Checker
+	seen       int64 // entries of the world's log that were looked at
+	found      []audit.Violation
+	stats      Stats
+	injected   []string
+	numbers    map[string]int // processes so far, by program
+	counts     map[string]int // of what nobody else counts, by kind of fault
+	alive      []*process
+	healed     bool
+	unread     bool // an item of the ledger cannot be read
+	undefined  bool // somebody deleted the definitions, and they are not back
+	refusals   int  // of the next launches
+	people     *people
+	over       bool
+	functions  []*function
+	watchers   []*watchers // of each cluster, in the order of worlds
+	steady     draws       // of what belongs to no process
 }
 
 // Run makes one run.
@@ -150,7 +150,7 @@ func Run(config Config) Result {
 
 func newEngine(config Config) *engine {
 	e := &engine{
-		config: config, checkers: audit.For(config.Scenario.Judges), numbers: map[string]int{}, counts: map[string]int{}, stats: Stats{Runs: 1, Faults: map[string]int64{}, Ends: map[string]int64{}},
+		config: config, checkers: audit.For(config.Scenario.DisruptRuns), numbers: map[string]int{}, counts: map[string]int{}, stats: Stats{Runs: 1, Faults: map[string]int64{}, Ends: map[string]int64{}},
 		steady: newDraws(config.Seed, "steady"),
 	}
 	if config.Checkers != nil {
@@ -160,12 +160,12 @@ func newEngine(config Config) *engine {
 	e.world = e.worlds[0]
 	if e.people = (&people{engine: e}); len(e.worlds) > 1 && config.Checkers == nil {
 		e.checkers = []audit.Checker{audit.NewCrossing()}
-		for _, checker := range audit.For(config.Scenario.Judges) {
+		for _, checker := range audit.For(config.Scenario.DisruptRuns) {
 			e.checkers = append(e.checkers, audit.Only(world.Name, checker))
 		}
 	}
-	e.trace = newTrace(world.Start, config.Tell)
-	e.look()
+	e.trace = newTrace(world.Start, config.Report)
+	e.check()
 	return e
 }
 
@@ -195,7 +195,7 @@ func (e *engine) play() {
 // until lets things happen up to a time.
 func (e *engine) until(end time.Time) {
 	for len(e.found) == 0 {
-		at, due := e.agenda.Next()
+		at, due := e.eventQueue.Next()
 		by, moves := e.world.Next()
 		if moves && (!due || !by.After(at)) {
 			if by.After(end) {
@@ -203,7 +203,7 @@ func (e *engine) until(end time.Time) {
 			}
 			e.goTo(by)
 			e.world.Run()
-			e.look()
+			e.check()
 			continue
 		}
 		if !due || at.After(end) {
@@ -211,7 +211,7 @@ func (e *engine) until(end time.Time) {
 		}
 		e.goTo(at)
 		e.stats.Steps++
-		e.agenda.Take()()
+		e.eventQueue.Take()()
 	}
 	if len(e.found) == 0 {
 		e.goTo(end)
@@ -224,8 +224,8 @@ func (e *engine) goTo(at time.Time) {
 	}
 }
 
-// look passes what happened to the trace and the auditors.
-func (e *engine) look() {
+// check passes what happened to the trace and the auditors.
+func (e *engine) check() {
 	entries := e.world.Log.Since(e.seen)
 	e.seen += int64(len(entries))
 	e.stats.Facts += int64(len(entries))
@@ -266,9 +266,9 @@ func (e *engine) spawn(program, key string, limit time.Duration, body func(ctx c
 	e.alive = append(e.alive, p)
 	e.stats.Invocations++
 	e.world.Log.Note(world.ProcessMoved{Process: p.name, Program: program, Verb: "start"})
-	e.look()
+	e.check()
 	if limit > 0 {
-		p.timeout = e.agenda.Add(e.now().Add(limit), func() { e.kill(p, "timeout") })
+		p.timeout = e.eventQueue.Add(e.now().Add(limit), func() { e.kill(p, "timeout") })
 	}
 	var err error
 	s := p.strand(func() { err = body(p.ctx, p) }, func() {

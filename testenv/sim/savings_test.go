@@ -14,7 +14,7 @@ import (
 // savings returns what is told of a run's savings, from the records and the ledger that the run left, and the ledger.
 func (d *diary) savings(t *testing.T) (*explain.Saving, model.Ledger) {
 	t.Helper()
-	flow, scene := archive{d.world}.scene(t)
+	flow, clusterState := archive{d.world}.clusterState(t)
 	reg, err := flow.Cluster(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +23,7 @@ func (d *diary) savings(t *testing.T) (*explain.Saving, model.Ledger) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return saving, scene.Book.Ledger
+	return saving, clusterState.Installation.Ledger
 }
 
 // curve returns what the run's machines cost by now, and what they would have without the commands that were done: as if every machine

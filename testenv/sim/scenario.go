@@ -15,27 +15,27 @@ import (
 
 // Scenario is the world of a run and what people want in it.
 type Scenario struct {
-	Length    time.Duration // until everything is healed
-	Types     []string      // instance types on sale; nil = all
-	Pools     []model.Pool
-	Workloads []world.Workload
-	Hasty     bool // the queue shows messages again while they may still be worked on
-	Versions  int  // of the functions that are deployed side by side
-	Ends      Ends // what has machines end though nothing goes wrong
-	Choices   bool // nodes are given back by choice, as pools say; people change their minds as Edits say
-	Edits     []Edit
-	Room      []Room     // that CapacityBuffers keep free
-	Judges    int        // that are at work at once; 0 = one
-	Searched  int        // messages that a receive from a plan queue looks at; 0 = as many as in SQS
-	Boot      world.Span // from a machine's launch until its node joins; zero = 20 to 90 s
+	Length      time.Duration // until everything is healed
+	Types       []string      // instance types on sale; nil = all
+	Pools       []model.Pool
+	Workloads   []world.Workload
+	Hasty       bool // the queue shows messages again while they may still be worked on
+	Versions    int  // of the functions that are deployed side by side
+	Ends        Ends // what has machines end though nothing goes wrong
+	Choices     bool // nodes are given back by choice, as pools say; people change their minds as Edits say
+	Edits       []Edit
+	Room        []Room     // that CapacityBuffers keep free
+	DisruptRuns int        // that are at work at once; 0 = one
+	Searched    int        // messages that a receive from a plan queue looks at; 0 = as many as in SQS
+	Boot        world.Span // from a machine's launch until its node joins; zero = 20 to 90 s
 
 	Readings *reading.Set // of what AWS leaves open, as far as it reaches the flows (Readings); nil = what the environment says
 
-	// Neighbours are so many clusters attached to the same control plane beside the first: with the same pools, and with the
+	// Neighbors are so many clusters attached to the same control plane beside the first: with the same pools, and with the
 	// workloads Neighbour returns for the i-th, from 1 on, or with the first's where that is nil. Faults that hit no operation
 	// are the first's own.
-	Neighbours int
-	Neighbour  func(i int) []world.Workload
+	Neighbors int
+	Neighbor  func(i int) []world.Workload
 
 	// Arrange prepares the world, and has things happen in it some time after the run began; nil = nothing besides.
 	Arrange func(w *world.World, at func(after time.Duration, do func()))
@@ -110,7 +110,7 @@ const ConvergeWithin = 5 * time.Minute
 // Draw returns the run of a seed.
 func Draw(seed uint64) Config {
 	c := Config{Seed: seed, Scenario: drawScenario(seed)}
-	c.Plan = append(drawPlan(seed, c.Scenario.Length), drawPeople(seed, c.Scenario.Length, c.Scenario.Neighbours)...)
+	c.Plan = append(drawPlan(seed, c.Scenario.Length), drawPeople(seed, c.Scenario.Length, c.Scenario.Neighbors)...)
 	return c
 }
 
@@ -153,7 +153,7 @@ func drawBeside(d draws, s *Scenario) {
 		}
 	}
 	if d.IntN(8) == 0 {
-		s.Judges = 2
+		s.DisruptRuns = 2
 	}
 }
 
@@ -323,9 +323,9 @@ func drawWorkload(d draws, i int, length time.Duration) world.Workload {
 	return w
 }
 
-// Town is a run of so many deployments of twenty pods each, on machines of about ten pods, that grow and shrink every few
+// TestCluster is a run of so many deployments of twenty pods each, on machines of about ten pods, that grow and shrink every few
 // minutes. Every instance type of the size is on sale.
-func Town(seed uint64, deployments int, length time.Duration) Config {
+func TestCluster(seed uint64, deployments int, length time.Duration) Config {
 	d := newDraws(seed, "town")
 	s := Scenario{Length: length, Pools: []model.Pool{world.Pool("town", "default")}, Versions: 1}
 	for _, t := range catalog.Types() {
@@ -369,10 +369,10 @@ func (c *Config) worlds() []*world.World {
 	worldOptions(c.Plan, &options)
 	worlds := []*world.World{world.New(options)}
 	c.populate(worlds[0], c.Scenario.Workloads)
-	for i := range c.Scenario.Neighbours {
-		w, workloads := worlds[0].Attach(Neighbour(i+1)), c.Scenario.Workloads
-		if c.Scenario.Neighbour != nil {
-			workloads = c.Scenario.Neighbour(i + 1)
+	for i := range c.Scenario.Neighbors {
+		w, workloads := worlds[0].Attach(Neighbor(i+1)), c.Scenario.Workloads
+		if c.Scenario.Neighbor != nil {
+			workloads = c.Scenario.Neighbor(i + 1)
 		}
 		c.populate(w, workloads)
 		worlds = append(worlds, w)
@@ -394,17 +394,17 @@ func lags(readings *reading.Set, fleet *world.FleetOptions) {
 	}
 }
 
-// Neighbour is the name of the i-th cluster beside the first, from 1 on.
-func Neighbour(i int) string { return fmt.Sprintf("neighbour-%02d", i) }
+// Neighbor is the name of the i-th cluster beside the first, from 1 on.
+func Neighbor(i int) string { return fmt.Sprintf("neighbour-%02d", i) }
 
 // sideBySide is how many clusters the functions handle at once: 10, or as many as are attached; 0 = no limit, where there is
 // only one. The template gives each function that many batches of its queue at once (twice as many to the one that ends
 // machines), and reserves a little more than that, so that a tick always finds room. Source: functions in infra/cdk.
 func (s *Scenario) sideBySide() int {
-	if s.Neighbours == 0 {
+	if s.Neighbors == 0 {
 		return 0
 	}
-	return max(10, s.Neighbours+1)
+	return max(10, s.Neighbors+1)
 }
 
 // populate makes what people want in a cluster.
@@ -430,7 +430,7 @@ func (e *engine) begin() {
 	for i, w := range e.worlds {
 		name := world.Name
 		if i > 0 {
-			name = Neighbour(i)
+			name = Neighbor(i)
 		}
 		e.watchers = append(e.watchers, &watchers{engine: e, world: w, name: name})
 	}
@@ -444,10 +444,10 @@ func (e *engine) begin() {
 		e.world.Fleet.Short(drawShortage(newDraws(e.config.Seed, "scarce"), world.Start.Add(from), world.Start.Add(forever)))
 	}
 	for _, edit := range e.config.Scenario.Edits {
-		e.agenda.Add(world.Start.Add(edit.After), func() { e.edit(edit) })
+		e.eventQueue.Add(world.Start.Add(edit.After), func() { e.edit(edit) })
 	}
 	for _, room := range e.config.Scenario.Room {
-		e.agenda.Add(world.Start.Add(room.After), func() {
+		e.eventQueue.Add(world.Start.Add(room.After), func() {
 			if room.Pods < 0 {
 				e.world.Cluster.DeleteBuffer("default/" + room.Name)
 				return
@@ -461,15 +461,15 @@ func (e *engine) begin() {
 	}
 	if arrange := e.config.Scenario.Arrange; arrange != nil {
 		arrange(e.world, func(after time.Duration, do func()) {
-			e.agenda.Add(world.Start.Add(after), func() {
+			e.eventQueue.Add(world.Start.Add(after), func() {
 				do()
-				e.look()
+				e.check()
 			})
 		})
 	}
 	for _, w := range e.watchers {
 		for range replicaCount {
-			e.agenda.Add(e.now().Add(e.steady.between(0, 3*time.Second)), w.start)
+			e.eventQueue.Add(e.now().Add(e.steady.between(0, 3*time.Second)), w.start)
 		}
 	}
 }
@@ -477,16 +477,16 @@ func (e *engine) begin() {
 // shelve puts the machine catalogue where every function finds it, as the pass over the region does each hour.
 func (e *engine) shelve() {
 	ctx, reg := context.Background(), world.Registration()
-	known, revision, err := e.world.Shelf.Read(ctx, reg)
+	known, revision, err := e.world.RegionCatalogs.Read(ctx, reg)
 	if err != nil {
-		known, revision = model.MachineCatalog{}, ""
+		known, revision = model.InstanceCatalog{}, ""
 	}
 	market := world.Market{Catalog: e.world.Catalog}
 	next, err := market.Refresh(ctx, known, model.CatalogParts{Types: true, Prices: true, Spot: true})
 	if err == nil {
-		_ = e.world.Shelf.Write(ctx, reg, next, revision) // the next hour's pass writes what this one could not
+		_ = e.world.RegionCatalogs.Write(ctx, reg, next, revision) // the next hour's pass writes what this one could not
 	}
-	e.agenda.Add(e.now().Add(time.Hour), e.shelve)
+	e.eventQueue.Add(e.now().Add(time.Hour), e.shelve)
 }
 
 // edit has people change something.
@@ -494,7 +494,7 @@ func (e *engine) edit(edit Edit) {
 	if edit.Pool != nil {
 		e.world.Cluster.AddPool(*edit.Pool)
 	}
-	e.look()
+	e.check()
 }
 
 // protect has people say of a node that it is not to be disrupted, and take that back some minutes later.
@@ -509,8 +509,8 @@ func (e *engine) protect(d draws) {
 		_ = e.world.Cluster.PatchNode(context.Background(), patch) // it may be gone
 	}
 	say("true")
-	e.agenda.Add(e.now().Add(d.between(time.Minute, 30*time.Minute)), func() {
+	e.eventQueue.Add(e.now().Add(d.between(time.Minute, 30*time.Minute)), func() {
 		say("")
-		e.look()
+		e.check()
 	})
 }

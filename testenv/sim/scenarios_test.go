@@ -40,7 +40,7 @@ func play(t *testing.T, c sim.Config) *diary {
 			arrange(w, at)
 		}
 	}
-	c.Checkers = func() []audit.Checker { return append(audit.For(c.Scenario.Judges), d) }
+	c.Checkers = func() []audit.Checker { return append(audit.For(c.Scenario.DisruptRuns), d) }
 	result := sim.Run(c)
 	for _, v := range result.Violations {
 		t.Errorf("%v: %s", c.Exact, v)
@@ -117,10 +117,10 @@ func small(pods int, length time.Duration) sim.Config {
 }
 
 // alone fails the test unless exactly so many machines run and nobody waits.
-func (d *diary) alone(t *testing.T, machines int) {
+func (d *diary) alone(t *testing.T, instances int) {
 	t.Helper()
-	if waiting := d.world.Cluster.Waiting(); d.running() != machines || len(waiting) != 0 {
-		t.Errorf("%d machines run, want %d; waiting: %v", d.running(), machines, waiting)
+	if waiting := d.world.Cluster.Waiting(); d.running() != instances || len(waiting) != 0 {
+		t.Errorf("%d machines run, want %d; waiting: %v", d.running(), instances, waiting)
 	}
 }
 
@@ -156,10 +156,10 @@ func TestScenario03PartialBatchAndACrashBeforeItIsWritten(t *testing.T) {
 		c.Plan = []sim.Source{{Kind: sim.KindCrash, Target: "ledger", Rate: 0.2, Until: 4 * time.Minute}}
 		c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
 			for zone, n := range map[string]int{"us-west-2a": 20, "us-west-2b": 10, "us-west-2c": 7} {
-				w.Fleet.SetCapacity(model.OfferKey{InstanceType: "m5.large", Zone: zone, CapacityType: model.OnDemand}, n)
+				w.Fleet.SetCapacity(model.OfferingKey{InstanceType: "m5.large", Zone: zone, CapacityType: model.OnDemand}, n)
 			}
 			at(10*time.Minute, func() {
-				w.Fleet.SetCapacity(model.OfferKey{InstanceType: "m5.large", Zone: "us-west-2a", CapacityType: model.OnDemand}, 1000)
+				w.Fleet.SetCapacity(model.OfferingKey{InstanceType: "m5.large", Zone: "us-west-2a", CapacityType: model.OnDemand}, 1000)
 			})
 		}
 		play(t, c).alone(t, 50)
@@ -178,7 +178,7 @@ func TestScenario04ThreePlannersAndALimitWithRoomForOne(t *testing.T) {
 	}
 }
 
-func TestScenario05NewMachinesAreHiddenForFourMinutesWhileTheCollectorRuns(t *testing.T) {
+func TestScenario05NewInstancesAreHiddenForFourMinutesWhileTheCollectorRuns(t *testing.T) {
 	for seed := range uint64(5) {
 		c := small(8, 20*time.Minute)
 		c.Seed = seed
@@ -267,7 +267,7 @@ func TestScenario16AnotherClusterOfTheSameName(t *testing.T) {
 			{"kubernetes.io/cluster/other": "owned", "eks:eks-cluster-name": "other", model.LabelNodePool: "web", "joiner.sh/intent": "01OTHER"},
 			nil,
 		} {
-			foreign[w.Fleet.AddMachine(model.Instance{Type: "m5.large", Zone: "us-west-2a", CapacityType: model.OnDemand, Tags: tags})] = true
+			foreign[w.Fleet.AddInstance(model.Instance{Type: "m5.large", Zone: "us-west-2a", CapacityType: model.OnDemand, Tags: tags})] = true
 		}
 	}
 	d := play(t, c)
@@ -284,19 +284,19 @@ func TestScenario16AnotherClusterOfTheSameName(t *testing.T) {
 func TestTotalStockOutForAnHour(t *testing.T) {
 	c := small(30, 100*time.Minute)
 	c.Scenario.Types = nil
-	dear := world.Pool("dear", "default", world.Need("karpenter.k8s.aws/instance-category", "m", "c"))
-	dear.Weight = 100
+	expensive := world.Pool("dear", "default", world.Need("karpenter.k8s.aws/instance-category", "m", "c"))
+	expensive.Weight = 100
 	cheap := world.Pool("fallback", "default", world.Need("karpenter.k8s.aws/instance-category", "t"))
 	cheap.Weight = 10
-	c.Scenario.Pools = []model.Pool{dear, cheap}
+	c.Scenario.Pools = []model.Pool{expensive, cheap}
 	special := world.Shape(1000, 2<<30)
 	special.NodeSelector = map[string]string{model.LabelNodePool: "dear"}
 	c.Scenario.Workloads = append(c.Scenario.Workloads, world.Workload{Kind: world.Deployment, Name: "special", Shape: special, Replicas: 5})
 	c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
-		for _, machine := range catalog.Types() {
-			if machine.Name[0] != 't' {
+		for _, instance := range catalog.Types() {
+			if instance.Name[0] != 't' {
 				w.Fleet.Short(world.Shortage{
-					Offer: model.OfferKey{InstanceType: machine.Name}, Code: "InsufficientInstanceCapacity", Until: world.Start.Add(time.Hour),
+					Offering: model.OfferingKey{InstanceType: instance.Name}, Code: "InsufficientInstanceCapacity", Until: world.Start.Add(time.Hour),
 				})
 			}
 		}
@@ -346,13 +346,13 @@ func TestScenarioThrottlingSaysNothingAboutCapacity(t *testing.T) {
 	d := play(t, c)
 	d.alone(t, 18)
 	for _, e := range d.entries {
-		if written, ok := e.Fact.(world.LedgerWritten); ok && len(written.Marks) > 0 {
-			t.Fatalf("marked %+v", written.Marks)
+		if written, ok := e.Fact.(world.LedgerWritten); ok && len(written.Unavailable) > 0 {
+			t.Fatalf("marked %+v", written.Unavailable)
 		}
 	}
 }
 
-func TestScenarioDryOfferIsLeftAlone(t *testing.T) {
+func TestScenarioUnavailableOfferingIsLeftAlone(t *testing.T) {
 	c := small(3, 40*time.Minute)
 	c.Scenario.Pools[0].Template.Requirements = append(c.Scenario.Pools[0].Template.Requirements, world.Need(model.LabelZone, "us-west-2a"))
 	c.Scenario.Arrange = func(w *world.World, _ func(time.Duration, func())) {
@@ -365,7 +365,7 @@ func TestScenarioDryOfferIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestScenarioMachinesNobodyAskedForEnd(t *testing.T) {
+func TestScenarioInstancesNobodyAskedForEnd(t *testing.T) {
 	c := small(6, 20*time.Minute)
 	c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
 		w.Fleet.GiveMore(1)
@@ -377,7 +377,7 @@ func TestScenarioMachinesNobodyAskedForEnd(t *testing.T) {
 	}
 }
 
-func TestScenarioMachinesThatNeverJoinEnd(t *testing.T) {
+func TestScenarioInstancesThatNeverJoinEnd(t *testing.T) {
 	c := small(40, 35*time.Minute)
 	c.Plan = []sim.Source{{Kind: sim.KindJoin, Rate: 1, Until: 35 * time.Minute}}
 	d := play(t, c)
@@ -386,18 +386,18 @@ func TestScenarioMachinesThatNeverJoinEnd(t *testing.T) {
 	}
 }
 
-// TestScenarioMachinesStayWhenDefinitionsVanish: what the API server deletes because its definition was deleted ends nothing; all of
+// TestScenarioInstancesStayWhenDefinitionsVanish: what the API server deletes because its definition was deleted ends nothing; all of
 // it is back once the definitions, the class and the pool are, and no machine is another.
-func TestScenarioMachinesStayWhenDefinitionsVanish(t *testing.T) {
+func TestScenarioInstancesStayWhenDefinitionsVanish(t *testing.T) {
 	c := small(20, 60*time.Minute)
 	pools := c.Scenario.Pools
 	c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
 		at(10*time.Minute, w.Cluster.DeleteDefinitions)
 		at(25*time.Minute, func() {
 			if !w.Cluster.DefineAnew() {
-				sight, err := w.Cluster.Look(t.Context())
+				live, err := w.Cluster.ReadLive(t.Context())
 				definitions, _ := w.Cluster.Definitions(t.Context())
-				t.Errorf("a finalizer still holds an object of a definition that was deleted a quarter of an hour ago: %s: %+v %v", definitions.Missing(), sight.Objects, err)
+				t.Errorf("a finalizer still holds an object of a definition that was deleted a quarter of an hour ago: %s: %+v %v", definitions.Missing(), live.Objects, err)
 			}
 			w.Cluster.AddClass(world.Class("default"))
 			for _, pool := range pools {
@@ -409,9 +409,9 @@ func TestScenarioMachinesStayWhenDefinitionsVanish(t *testing.T) {
 	if n := d.ended(0, 60*time.Minute); n != 0 {
 		t.Errorf("%d machines were told to end, or ended", n)
 	}
-	sight, err := d.world.Cluster.Look(t.Context())
-	if err != nil || len(sight.Objects) != d.running() {
-		t.Errorf("%d NodeClaims of %d machines: %v", len(sight.Objects), d.running(), err)
+	live, err := d.world.Cluster.ReadLive(t.Context())
+	if err != nil || len(live.Objects) != d.running() {
+		t.Errorf("%d NodeClaims of %d machines: %v", len(live.Objects), d.running(), err)
 	}
 	d.alone(t, 20)
 }
@@ -421,7 +421,7 @@ func TestScenarioMachinesStayWhenDefinitionsVanish(t *testing.T) {
 func standing(t *testing.T, w *world.World, n, deployments int) []string {
 	t.Helper()
 	ctx := t.Context()
-	fence, err := w.Ledger.Hold(ctx, world.Name, "standing", "standing", 1, 2)
+	fence, err := w.Ledger.AcquireLease(ctx, world.Name, "standing", "standing", 1, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -444,14 +444,14 @@ func standing(t *testing.T, w *world.World, n, deployments int) []string {
 			"kubernetes.io/cluster/" + world.Name: "owned", model.LabelNodePool: pool.Name, "joiner.sh/intent": "01STANDING", model.LabelNodeClass: "default",
 			"karpenter.sh/nodeclaim": fmt.Sprintf("standing-%04d", i),
 		}}
-		id := w.Fleet.AddMachine(instance)
+		id := w.Fleet.AddInstance(instance)
 		ids[i] = id
-		machine, _ := w.Fleet.Machine(id)
+		inst, _ := w.Fleet.Instance(id)
 		now := w.Clock.Now().Unix()
 		claim := model.Claim{
 			Name: fmt.Sprintf("standing-%04d", i), Pool: pool.Name, PoolUID: pool.UID, Class: "default", State: model.Initialized, Intent: "01STANDING",
-			InstanceTypes: []string{"m5.large"}, Held: model.Resources{model.Nodes: 1}, InstanceID: id, ProviderID: machine.ProviderID(), InstanceType: "m5.large",
-			Zone: machine.Zone, CapacityType: model.Spot, Annotations: map[string]string{model.AnnotationTagged: "true"}, NodeName: "ip-" + id[2:] + ".world.internal", NodeUID: "uid-" + id, Capacity: room, Allocatable: room,
+			InstanceTypes: []string{"m5.large"}, Reserved: model.Resources{model.Nodes: 1}, InstanceID: id, ProviderID: inst.ProviderID(), InstanceType: "m5.large",
+			Zone: inst.Zone, CapacityType: model.Spot, Annotations: map[string]string{model.AnnotationTagged: "true"}, NodeName: "ip-" + id[2:] + ".world.internal", NodeUID: "uid-" + id, Capacity: room, Allocatable: room,
 			CreatedUnix: now, LaunchedUnix: now, RegisteredUnix: now, InitializedUnix: now,
 		}
 		if claim.ObjectUID, err = w.Cluster.PutClaim(ctx, claim); err != nil {
@@ -463,7 +463,7 @@ func standing(t *testing.T, w *world.World, n, deployments int) []string {
 		w.Cluster.PutNode(model.Node{
 			Name: claim.NodeName, UID: claim.NodeUID, ProviderID: claim.ProviderID, Ready: true, ReadyUnix: now, Capacity: room, Allocatable: room, Finalizer: true,
 			Labels: map[string]string{
-				model.LabelHostname: claim.NodeName, model.LabelInstanceType: "m5.large", model.LabelZone: machine.Zone, model.LabelRegion: catalog.Region,
+				model.LabelHostname: claim.NodeName, model.LabelInstanceType: "m5.large", model.LabelZone: inst.Zone, model.LabelRegion: catalog.Region,
 				model.LabelArch: "amd64", model.LabelOS: "linux", model.LabelNodePool: pool.Name, model.LabelNodeClass: "default",
 				model.LabelCapacityType: model.Spot, model.LabelRegistered: "true", model.LabelInitialized: "true",
 			},
@@ -484,7 +484,7 @@ type latencies struct{ taint, leave, lost []time.Duration }
 func (d *diary) latencies() latencies {
 	var out latencies
 	warned, lost, done, asked := map[string]time.Time{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
-	machine := func(node string) string {
+	instance := func(node string) string {
 		return "i-" + strings.TrimSuffix(strings.TrimPrefix(node, "ip-"), ".world.internal")
 	}
 	for _, e := range d.entries {
@@ -502,7 +502,7 @@ func (d *diary) latencies() latencies {
 			if fact.Kind != world.KindNode || fact.Node == nil {
 				continue
 			}
-			id := machine(fact.Name)
+			id := instance(fact.Name)
 			at, was := warned[id]
 			if !was || done[id] || !slices.ContainsFunc(fact.Node.Taints, func(t model.Taint) bool { return t.Key == model.TaintDisrupted }) {
 				continue
@@ -513,8 +513,8 @@ func (d *diary) latencies() latencies {
 			} else {
 				out.taint = append(out.taint, e.At.Sub(at))
 			}
-		case world.LeaveAsked:
-			id := machine(fact.Node)
+		case world.EvictionRequested:
+			id := instance(fact.Node)
 			if at, was := warned[id]; was && !asked[id] && !lost[id] {
 				asked[id] = true
 				out.leave = append(out.leave, e.At.Sub(at))
@@ -574,7 +574,7 @@ func TestScenario08AThousandSpotWarningsInTwoMinutes(t *testing.T) {
 func (d *diary) leaves() int {
 	n := 0
 	for _, e := range d.entries {
-		if _, ok := e.Fact.(world.LeaveAsked); ok {
+		if _, ok := e.Fact.(world.EvictionRequested); ok {
 			n++
 		}
 	}
@@ -663,7 +663,7 @@ func TestScenario15OthersAreDownForThreeHours(t *testing.T) {
 				t.Errorf("%d machines ended while the %s was down", n, port)
 			}
 			for _, e := range d.entries {
-				if leave, ok := e.Fact.(world.LeaveAsked); ok && e.At.Sub(world.Start) < until {
+				if leave, ok := e.Fact.(world.EvictionRequested); ok && e.At.Sub(world.Start) < until {
 					t.Errorf("%s was asked to leave while the %s was down", leave.Pod.Key(), port)
 					break
 				}
@@ -681,14 +681,14 @@ func TestScenario15OthersAreDownForThreeHours(t *testing.T) {
 func TestScenario16EventsOfOthersAndForgedOnesDrainNobody(t *testing.T) {
 	c := small(5, 20*time.Minute)
 	c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
-		other := w.Fleet.AddMachine(model.Instance{Type: "m5.large", Zone: "us-west-2a", CapacityType: model.Spot, Tags: map[string]string{
+		other := w.Fleet.AddInstance(model.Instance{Type: "m5.large", Zone: "us-west-2a", CapacityType: model.Spot, Tags: map[string]string{
 			"kubernetes.io/cluster/" + world.Name: "owned", "eks:eks-cluster-name": world.Name, // of the same name, made by somebody else
 		}})
 		at(8*time.Minute, func() {
 			w.Fleet.Interrupt(other, 2*time.Minute)
 			w.Events.Health("AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED", other, "i-00000000000000000")
 			for _, alive := range w.Kubelets.Alive() {
-				if machine, _ := w.Fleet.Machine(alive); machine.Tags[model.LabelNodePool] != "" {
+				if instance, _ := w.Fleet.Instance(alive); instance.Tags[model.LabelNodePool] != "" {
 					w.Events.Foreign(world.Registration().Account, "us-east-1", alive)
 					w.Events.Foreign("210987654321", world.Registration().Region, alive)
 				}
@@ -713,7 +713,7 @@ func TestScenario19ZoneIsSilentAndComesBack(t *testing.T) {
 			var quiet []string
 			at(15*time.Minute, func() {
 				for _, id := range w.Kubelets.Alive() {
-					if machine, _ := w.Fleet.Machine(id); machine.Zone == "us-west-2a" {
+					if instance, _ := w.Fleet.Instance(id); instance.Zone == "us-west-2a" {
 						quiet = append(quiet, id)
 						w.Kubelets.Silence(id)
 					}
@@ -734,7 +734,7 @@ func TestScenario19ZoneIsSilentAndComesBack(t *testing.T) {
 }
 
 // TestScenarioChecksOfManyFail: B8: what repairs has a brake.
-func TestScenarioChecksOfManyMachinesFailAtOnce(t *testing.T) {
+func TestScenarioChecksOfManyInstancesFailAtOnce(t *testing.T) {
 	c := small(30, 40*time.Minute)
 	c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
 		at(10*time.Minute, func() {

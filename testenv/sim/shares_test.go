@@ -29,7 +29,7 @@ func TestScenario20ThreePodsBeside1500OfAnotherNamespaceAreBoundWithinAMinute(t 
 					waiting[namespace]++
 				}
 			}
-			looks := 0
+			checks := 0
 			c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
 				add := func(name string, pods int) {
 					shape := world.Shape(1500, 1<<30)
@@ -38,13 +38,13 @@ func TestScenario20ThreePodsBeside1500OfAnotherNamespaceAreBoundWithinAMinute(t 
 				}
 				add("hostile", 1500)
 				at(time.Minute, func() {
-					if machines := int64(len(w.Fleet.Machines())); limit > 0 && machines >= limit {
-						t.Errorf("hostile has %d machines after a minute: the limit leaves nothing to deal", machines)
+					if instances := int64(len(w.Fleet.Instances())); limit > 0 && instances >= limit {
+						t.Errorf("hostile has %d machines after a minute: the limit leaves nothing to deal", instances)
 					}
 					add("normal", 3)
 				})
 				at(2*time.Minute, func() {
-					looks++
+					checks++
 					if count(w); waiting["normal"] != 0 {
 						t.Errorf("%d of normal's three pods wait after a minute, beside %d of hostile's", waiting["normal"], waiting["hostile"])
 					}
@@ -54,8 +54,8 @@ func TestScenario20ThreePodsBeside1500OfAnotherNamespaceAreBoundWithinAMinute(t 
 				})
 			}
 			play(t, c)
-			if looks != 1 {
-				t.Errorf("looked %d times", looks)
+			if checks != 1 {
+				t.Errorf("looked %d times", checks)
 			}
 		})
 	}

@@ -39,7 +39,7 @@ func (s *shrinker) try(c Config) bool {
 		return false
 	}
 	s.budget--
-	c.Tell = nil
+	c.Report = nil
 	result := Run(c)
 	if len(result.Violations) == 0 || result.Violations[0].Rule != s.rule {
 		return false

@@ -148,11 +148,11 @@ func TestFailureIsMadeSmaller(t *testing.T) {
 	}
 }
 
-// BenchmarkTown is an hour of 50 nodes and 500 pods that come and go, with every rule held.
-func BenchmarkTown(b *testing.B) {
+// BenchmarkTestCluster is an hour of 50 nodes and 500 pods that come and go, with every rule held.
+func BenchmarkTestCluster(b *testing.B) {
 	hours := 0.0
 	for i := range b.N {
-		r := sim.Run(sim.Town(uint64(i), 25, time.Hour))
+		r := sim.Run(sim.TestCluster(uint64(i), 25, time.Hour))
 		if len(r.Violations) > 0 {
 			b.Fatal(report(r))
 		}

@@ -86,7 +86,7 @@ func idling() sim.Config {
 
 // Every effect of the judge goes wrong in every way, once, while it gives back what is not needed any more: it is given back all
 // the same, and nothing is bought for that.
-func TestScenario1_EveryEffectOfTheJudgeMayGoWrong(t *testing.T) {
+func TestScenario1_EveryEffectOfDisruptMayGoWrong(t *testing.T) {
 	t.Parallel()
 	if result := sim.Run(idling()); given(&result.Stats) == 0 {
 		t.Fatalf("nothing is given back: %v", result.Stats)

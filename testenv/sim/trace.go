@@ -21,7 +21,7 @@ type trace struct {
 	scratch []byte
 	lines   []line // a ring, oldest at first
 	first   int
-	tell    func(string) // every line as it comes; nil = nobody
+	report  func(string) // every line as it comes; nil = nobody
 }
 
 // line is one step of a run, written out only when somebody wants to read it.
@@ -32,8 +32,8 @@ type line struct {
 
 const keptLines = 20_000
 
-// judged adds what a judge came to, which only says in words what else is in the trace.
-func (t *trace) judged(at time.Time, process string, outcome disrupt.Outcome) {
+// evaluated adds what a judge came to, which only says in words what else is in the trace.
+func (t *trace) evaluated(at time.Time, process string, outcome disrupt.Outcome) {
 	if outcome.Skipped != "" {
 		return
 	}
@@ -43,8 +43,8 @@ func (t *trace) judged(at time.Time, process string, outcome disrupt.Outcome) {
 	})
 }
 
-func newTrace(start time.Time, tell func(string)) *trace {
-	return &trace{start: start, hash: sha256.New(), tell: tell}
+func newTrace(start time.Time, report func(string)) *trace {
+	return &trace{start: start, hash: sha256.New(), report: report}
 }
 
 // operation adds one that was carried out.
@@ -81,8 +81,8 @@ func (t *trace) entry(e world.Entry) {
 
 func (t *trace) keep(at time.Time, text func() string) {
 	l := line{at, text}
-	if t.tell != nil {
-		t.tell(t.show(l))
+	if t.report != nil {
+		t.report(t.show(l))
 	}
 	if len(t.lines) < keptLines {
 		t.lines = append(t.lines, l)
@@ -137,10 +137,10 @@ func describe(e world.Entry) string {
 			}
 		}
 		for _, usage := range f.Usage {
-			text += fmt.Sprintf(" pool %s holds %v", usage.Pool, usage.Held)
+			text += fmt.Sprintf(" pool %s holds %v", usage.Pool, usage.Reserved)
 		}
-		if len(f.Marks) > 0 {
-			text += fmt.Sprintf(" %d marks", len(f.Marks))
+		if len(f.Unavailable) > 0 {
+			text += fmt.Sprintf(" %d marks", len(f.Unavailable))
 		}
 		return text
 	case world.ObjectWritten:

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/joiner-sh/joiner/shared/flow/forward"
-	"github.com/joiner-sh/joiner/testenv/agenda"
+	"github.com/joiner-sh/joiner/shared/flow/publish"
+	"github.com/joiner-sh/joiner/testenv/eventqueue"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -24,9 +24,9 @@ type watchers struct {
 // replica is one life of a watcher: it follows the cluster, and leads when it may.
 type replica struct {
 	*process
-	forwarder *forward.Forwarder
+	publisher *publish.Publisher
 	watch     *world.Watch
-	poll      *agenda.Appointment
+	poll      *eventqueue.Event
 	synced    bool
 	leading   *strand // nil while it does not lead
 }
@@ -43,7 +43,7 @@ func (w *watchers) start() {
 	w.spawn("watcher", "", 0, func(ctx context.Context, p *process) error {
 		r.process = p
 		ports := w.world.Ports(p, w.actor(p, w.name))
-		r.forwarder = ports.Forward(p.now, p.wait, forward.Settings{})
+		r.publisher = ports.Forward(p.now, p.wait, publish.Settings{})
 		r.watch = w.world.Cluster.Watch(p.draws.skewed(10*time.Millisecond, 2*time.Second))
 		p.wait(ctx, nil, forever)
 		return nil
@@ -56,7 +56,7 @@ const forever = 1000 * 24 * time.Hour
 
 // gone lets another replica take a dead one's place.
 func (w *watchers) gone(r *replica) {
-	w.agenda.Drop(r.poll)
+	w.eventQueue.Drop(r.poll)
 	for i := range w.replicas {
 		if w.replicas[i] == r {
 			w.replicas = append(w.replicas[:i], w.replicas[i+1:]...)
@@ -65,12 +65,12 @@ func (w *watchers) gone(r *replica) {
 	}
 	if w.leader == r {
 		w.leader, w.freeAt = nil, w.now().Add(leaseDuration)
-		w.agenda.Add(w.freeAt, w.elect)
+		w.eventQueue.Add(w.freeAt, w.elect)
 	}
 	if w.over {
 		return
 	}
-	w.agenda.Add(later(w.mute, w.now().Add(w.steady.between(2*time.Second, 40*time.Second))), w.start)
+	w.eventQueue.Add(later(w.mute, w.now().Add(w.steady.between(2*time.Second, 40*time.Second))), w.start)
 }
 
 // due has every replica whose watch has something for it take it.
@@ -94,7 +94,7 @@ func later(a, b time.Time) time.Time {
 
 // follow puts the next poll of a replica's watch on the agenda.
 func (w *watchers) follow(r *replica, at time.Time) {
-	r.poll = w.agenda.Add(at, func() {
+	r.poll = w.eventQueue.Add(at, func() {
 		r.poll = nil
 		if r.dead {
 			return
@@ -113,7 +113,7 @@ func (w *watchers) follow(r *replica, at time.Time) {
 			return
 		}
 		for _, change := range changes {
-			r.forwarder.Observe(change)
+			r.publisher.Observe(change)
 		}
 		w.followed(r)
 		if !r.synced {
@@ -174,13 +174,13 @@ func (w *watchers) elect() {
 
 // lead lets a replica lead until it is deposed or dead.
 func (w *watchers) lead(r *replica) {
-	r.leading = r.strand(func() { _ = r.forwarder.Lead(r.ctx) }, func() {
+	r.leading = r.strand(func() { _ = r.publisher.Lead(r.ctx) }, func() {
 		r.leading = nil
 		if w.leader == r {
 			w.leader = nil
 		}
 		if !r.dead {
-			w.agenda.Add(w.now().Add(2*time.Second), w.elect)
+			w.eventQueue.Add(w.now().Add(2*time.Second), w.elect)
 		}
 	})
 	w.resume(r.leading, nil)

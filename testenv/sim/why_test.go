@@ -29,12 +29,12 @@ func (a archive) Load(ctx context.Context, reg model.Registration) (model.Ledger
 	return a.Ledger.Load(ctx, reg)
 }
 
-func (a archive) At(ctx context.Context, pointer model.Pointer) (*model.Snapshot, error) {
-	return a.Store.At(ctx, pointer)
+func (a archive) At(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error) {
+	return a.Store.At(ctx, manifest)
 }
 
-func (a archive) AsOf(_ context.Context, cluster string, _ int64) (model.Pointer, error) {
-	return model.Pointer{}, fault.New(fault.NotFound, "", "a world keeps no past of cluster %s", cluster)
+func (a archive) AsOf(_ context.Context, cluster string, _ int64) (model.Manifest, error) {
+	return model.Manifest{}, fault.New(fault.NotFound, "", "a world keeps no past of cluster %s", cluster)
 }
 
 func (a archive) Decisions(_ context.Context, _ string, fromUnix, toUnix int64) ([]model.Decision, error) {
@@ -70,27 +70,27 @@ func (a archive) FindDisruption(_ context.Context, _, id string) (model.Disrupte
 	return model.Disrupted{}, fault.New(fault.NotFound, "", "no decision %s", id)
 }
 
-func (a archive) Machines(ctx context.Context, reg model.Registration) (model.MachineCatalog, error) {
-	catalog, err := a.Shelf.Machines(ctx, reg)
+func (a archive) RegionCatalog(ctx context.Context, reg model.Registration) (model.InstanceCatalog, error) {
+	catalog, err := a.RegionCatalogs.RegionCatalog(ctx, reg)
 	if fault.Is(err, fault.NotFound) { // as once the catalogue function has run
-		return a.Catalog.Types(ctx)
+		return a.Catalog.InstanceTypes(ctx)
 	}
 	return catalog, err
 }
 
-// scene reads the world as it is.
-func (a archive) scene(t *testing.T) (*history.Flow, *explain.Scene) {
+// clusterState reads the world as it is.
+func (a archive) clusterState(t *testing.T) (*history.Flow, *explain.Cluster) {
 	t.Helper()
 	flow := &history.Flow{Registry: a, Ledger: a, Snapshots: a, Records: a, Moves: a, Markets: a, Now: a.Clock.Now}
 	reg, err := flow.Cluster(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	scene, err := flow.Scene(t.Context(), reg, history.Query{})
+	clusterState, err := flow.ReadCluster(t.Context(), reg, history.Query{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return flow, scene
+	return flow, clusterState
 }
 
 // D3, in worlds that are played: what is told of the first pod at a time, asked as a person would, while the functions are at work.
@@ -98,7 +98,7 @@ func TestD3WhyAPodWaitsInAPlayedWorld(t *testing.T) {
 	t.Parallel()
 	short := func(code string) func(*world.World, func(time.Duration, func())) {
 		return func(w *world.World, _ func(time.Duration, func())) {
-			w.Fleet.Short(world.Shortage{Offer: model.OfferKey{InstanceType: "m5.large"}, Code: code, From: world.Start, Until: world.Start.Add(time.Hour)})
+			w.Fleet.Short(world.Shortage{Offering: model.OfferingKey{InstanceType: "m5.large"}, Code: code, From: world.Start, Until: world.Start.Add(time.Hour)})
 		}
 	}
 	tests := []struct {
@@ -111,8 +111,8 @@ func TestD3WhyAPodWaitsInAPlayedWorld(t *testing.T) {
 	}{
 		{"its machine has not joined", 20 * time.Second, nil, nil, explain.Joining, []string{"the machine was launched", "m5.large on-demand"}},
 		{"it is bound", 4 * time.Minute, nil, nil, explain.Bound, []string{"does not wait: it is on node", "m5.large"}},
-		{"nothing is to be had", 3 * time.Minute, nil, short("InsufficientInstanceCapacity"), pack.NoOffer, []string{"InsufficientInstanceCapacity", "tried again at 2026-03-01T12:", "wait, or let"}},
-		{"the account's quota is used up", 3 * time.Minute, nil, short("VcpuLimitExceeded"), pack.NoOffer, []string{"VcpuLimitExceeded", "raise the account's quota"}},
+		{"nothing is to be had", 3 * time.Minute, nil, short("InsufficientInstanceCapacity"), pack.NoOffering, []string{"InsufficientInstanceCapacity", "tried again at 2026-03-01T12:", "wait, or let"}},
+		{"the account's quota is used up", 3 * time.Minute, nil, short("VcpuLimitExceeded"), pack.NoOffering, []string{"VcpuLimitExceeded", "raise the account's quota"}},
 		{"the limit is reached", 3 * time.Minute, func(s *sim.Scenario) { s.Pools[0].Limits = model.Resources{model.Nodes: 0} }, nil, pack.LimitReached, []string{"spec.limits.nodes 0", "raise the limit"}},
 		{"the cluster is paused", 3 * time.Minute, nil, func(w *world.World, _ func(time.Duration, func())) {
 			reg, err := w.Ledger.Cluster(t.Context(), world.Name)
@@ -128,7 +128,7 @@ func TestD3WhyAPodWaitsInAPlayedWorld(t *testing.T) {
 			s.Pools[0] = world.Pool("web", "default", world.Need(model.LabelCapacityType, model.Spot))
 		}, func(w *world.World, at func(time.Duration, func())) {
 			w.Cluster.AddBudget(model.PDB{Namespace: "default", Name: "web", Selector: &model.Selector{}, MinAvailable: "100%"})
-			at(4*time.Minute, func() { w.Fleet.Interrupt(w.Fleet.Machines()[0].ID, 2*time.Minute) })
+			at(4*time.Minute, func() { w.Fleet.Interrupt(w.Fleet.Instances()[0].ID, 2*time.Minute) })
 		}, explain.Moving, []string{"being emptied (SpotInterrupted)"}},
 	}
 	for _, test := range tests {
@@ -144,12 +144,12 @@ func TestD3WhyAPodWaitsInAPlayedWorld(t *testing.T) {
 				}
 				for second := range 30 { // drains have steps that take seconds
 					at(test.at+time.Duration(second)*time.Second, func() {
-						_, scene := archive{w}.scene(t)
-						pods := scene.Ask.Snapshot.Pods
+						_, clusterState := archive{w}.clusterState(t)
+						pods := clusterState.Ask.Snapshot.Pods
 						if found || len(pods) == 0 {
 							return
 						}
-						answer := explain.Pod(scene, pods[0].Namespace, pods[0].Name)
+						answer := explain.Pod(clusterState, pods[0].Namespace, pods[0].Name)
 						line, found = answer.Line(), answer.Cause.Code == test.code
 					})
 				}
@@ -169,31 +169,31 @@ func TestD3WhyAPodWaitsInAPlayedWorld(t *testing.T) {
 }
 
 // D4: every machine that runs resolves to the decision that launched it, with what else would have done.
-func TestD4EveryMachineResolvesToItsDecision(t *testing.T) {
+func TestD4EveryInstanceResolvesToItsDecision(t *testing.T) {
 	t.Parallel()
 	c := small(12, 12*time.Minute)
 	c.Scenario.Types = []string{"m5.large", "m5.xlarge", "m5.2xlarge"}
 	c.Scenario.Workloads[0].Steps = []world.Step{{At: world.Start.Add(5 * time.Minute), Replicas: 20}}
 	d := play(t, c)
-	flow, scene := archive{d.world}.scene(t)
-	machines := 0
-	for i := range scene.Book.Ledger.Claims {
-		claim := &scene.Book.Ledger.Claims[i]
+	flow, clusterState := archive{d.world}.clusterState(t)
+	instances := 0
+	for i := range clusterState.Installation.Ledger.Claims {
+		claim := &clusterState.Installation.Ledger.Claims[i]
 		if claim.InstanceID == "" {
 			continue
 		}
-		machines++
+		instances++
 		for _, asked := range []string{claim.InstanceID, claim.Name, claim.NodeName} {
-			a, err := flow.Node(t.Context(), scene, asked)
+			a, err := flow.Node(t.Context(), clusterState, asked)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if a.Birth == nil || a.Birth.Decision != claim.Decision || len(a.Birth.Pods) == 0 || len(a.Birth.Alternatives) == 0 || !strings.Contains(fmt.Sprintf("%+v", a.Birth.Alternatives), claim.InstanceType) {
-				t.Errorf("%s: %s: %+v", asked, a.Line(), a.Birth)
+			if a.Launch == nil || a.Launch.Decision != claim.Decision || len(a.Launch.Pods) == 0 || len(a.Launch.Alternatives) == 0 || !strings.Contains(fmt.Sprintf("%+v", a.Launch.Alternatives), claim.InstanceType) {
+				t.Errorf("%s: %s: %+v", asked, a.Line(), a.Launch)
 			}
 		}
 	}
-	if machines < 3 {
-		t.Errorf("%d machines: the test shows little", machines)
+	if instances < 3 {
+		t.Errorf("%d machines: the test shows little", instances)
 	}
 }

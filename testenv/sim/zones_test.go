@@ -51,14 +51,14 @@ func TestK1ThreeReplicasStayInThreeZonesThroughAnHour(t *testing.T) {
 			s.Spread = []model.Spread{{TopologyKey: model.LabelZone, MaxSkew: 1, MinDomains: 3, Selector: &model.Selector{MatchLabels: s.Labels}}}
 		})
 		c.Seed = seed
-		looks := 0
+		checks := 0
 		c.Scenario.Arrange = func(w *world.World, after func(time.Duration, func())) {
 			for second := 8 * 60; second < 60*60; second++ {
 				after(time.Duration(second)*time.Second, func() {
 					if pods, zones := zonesOf(w, "three"); pods != zones {
 						t.Errorf("seed %d, second %d: %d pods are in %d zones", seed, second, pods, zones)
 					} else if pods == 3 {
-						looks++
+						checks++
 					}
 				})
 			}
@@ -67,8 +67,8 @@ func TestK1ThreeReplicasStayInThreeZonesThroughAnHour(t *testing.T) {
 		if pods, zones := zonesOf(d.world, "three"); pods != 3 || zones != 3 {
 			t.Errorf("seed %d: at the end %d pods are in %d zones", seed, pods, zones)
 		}
-		if given := len(d.commands()); given < 2 || looks < 40*60 {
-			t.Errorf("seed %d: %d commands, and all three replicas run in %d of 3120 looks: the test shows nothing", seed, given, looks)
+		if given := len(d.commands()); given < 2 || checks < 40*60 {
+			t.Errorf("seed %d: %d commands, and all three replicas run in %d of 3120 looks: the test shows nothing", seed, given, checks)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func (s *Stack) startCloud() error {
 		s.EC2.AddRole(ec2.Role{Name: ec2.SpotRole, Path: "/aws-service-role/spot.amazonaws.com/"})
 	}
 	s.Cloud.Register("kms", kms.NewHandler(s.account.keys))
-	s.Cloud.Register("fis", fis.NewHandler(fis.New(fis.Options{Clock: clock.System(), Machines: s.EC2, Account: s.Cloud.Account(), Region: s.Cloud.Region()})))
+	s.Cloud.Register("fis", fis.NewHandler(fis.New(fis.Options{Clock: clock.System(), Instances: s.EC2, Account: s.Cloud.Account(), Region: s.Cloud.Region()})))
 	s.Cloud.Register("logs", logs.NewHandler(logs.New()))
 	s.Quotas = servicequotas.New()
 	s.Cloud.Register("servicequotas", servicequotas.NewHandler(s.Quotas))

@@ -36,7 +36,7 @@ func TestCatalogFunctionResolvesAClassAndLetsItGo(t *testing.T) {
 	}
 	var mutex sync.Mutex
 	var said []string
-	s, err := Start(t.Context(), Options{Watchers: -1, SweepEvery: time.Hour, OnLog: func(line lambdaruntime.LogLine) {
+	s, err := Start(t.Context(), Options{Watchers: -1, ResyncEvery: time.Hour, OnLog: func(line lambdaruntime.LogLine) {
 		mutex.Lock()
 		defer mutex.Unlock()
 		said = append(said, fmt.Sprint(line))

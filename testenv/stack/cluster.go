@@ -16,10 +16,10 @@ import (
 
 // Cluster is one EKS cluster of the stack's account and region, attached to the same functions as every other.
 type Cluster struct {
-	Name     string
-	Kube     *kube.ControlPlane
-	Machines *machine.Fleet
-	PlanURL  string // its plan queue
+	Name      string
+	Kube      *kube.ControlPlane
+	Instances *machine.Fleet
+	PlanURL   string // its plan queue
 
 	account    *account // that it is in
 	dir        string   // for its data
@@ -66,7 +66,7 @@ func (s *Stack) startCluster(ctx context.Context, in *account, name, dir string)
 	if err := s.startKube(ctx, c); err != nil {
 		return nil, err
 	}
-	return c, s.startMachines(ctx, c)
+	return c, s.startInstances(ctx, c)
 }
 
 // startKube starts the control plane with EKS's token webhook.
@@ -88,9 +88,9 @@ func (s *Stack) startKube(ctx context.Context, c *Cluster) error {
 	return nil
 }
 
-// startMachines makes instances of the EC2 model join as nodes: those that are tagged for the cluster, and of the first
+// startInstances makes instances of the EC2 model join as nodes: those that are tagged for the cluster, and of the first
 // cluster also those that are tagged for none.
-func (s *Stack) startMachines(ctx context.Context, c *Cluster) error {
+func (s *Stack) startInstances(ctx context.Context, c *Cluster) error {
 	kwok := filepath.Join(c.dir, "kwok")
 	if err := os.MkdirAll(kwok, 0o755); err != nil {
 		return err
@@ -98,18 +98,18 @@ func (s *Stack) startMachines(ctx context.Context, c *Cluster) error {
 	fleet, err := machine.Start(ctx, machine.Options{
 		Config:  c.Kube.Config(),
 		Cluster: machine.Cluster{Name: c.Name, Endpoint: c.Kube.Endpoint(), CertificateAuthority: c.Kube.CertificateAuthority(), Version: kube.KubernetesVersion()},
-		Kwok:    c.Kube.Assets().Kwok, Dir: kwok, Timing: s.Options.Machine, OnEvent: s.Options.OnMachine,
+		Kwok:    c.Kube.Assets().Kwok, Dir: kwok, Timing: s.Options.Instance, OnEvent: s.Options.OnInstance,
 	})
 	if err != nil {
 		return err
 	}
-	c.Machines = fleet
+	c.Instances = fleet
 	s.closeLater(fleet.Stop)
 	first, booted := c.Name == s.Options.Cluster, map[string]bool{} // hooks are called one at a time
 	c.account.ec2.OnRunning(func(i ec2.Instance) {
 		if owner := clusterOf(i); owner == c.Name || owner == "" && first {
 			booted[i.ID] = true
-			fleet.Booted(machineOf(i))
+			fleet.Booted(instanceOf(i))
 		}
 	})
 	c.account.ec2.OnStateChange(func(i ec2.Instance) {
@@ -136,7 +136,7 @@ func clusterOf(i ec2.Instance) string {
 	return ""
 }
 
-func machineOf(i ec2.Instance) machine.Instance {
+func instanceOf(i ec2.Instance) machine.Instance {
 	return machine.Instance{
 		ID: i.ID, Type: i.Type, Zone: i.Zone, ZoneID: i.ZoneID, Region: i.Region, PrivateDNSName: i.PrivateDNSName, PrivateIP: i.PrivateIP,
 		ImageID: i.ImageID, ImageName: i.ImageName, Architecture: i.Architecture, CapacityType: i.CapacityType, VCPUs: i.VCPUs, MemoryBytes: i.MemoryBytes,

@@ -26,7 +26,7 @@ func TestTwoClustersShareTheFunctionsAndEventsReachTheirQueue(t *testing.T) {
 	var mutex sync.Mutex
 	delivered, lost := 0, 0
 	s, err := Start(t.Context(), Options{
-		Watchers: -1, SweepEvery: time.Hour,
+		Watchers: -1, ResyncEvery: time.Hour,
 		EC2: ec2.Timing{Shutdown: ec2.Delay{Min: time.Second, Max: time.Second}, Warning: 2 * time.Second, Gone: time.Hour},
 		OnNotices: func(d eventsource.Delivery) {
 			mutex.Lock()

@@ -62,8 +62,8 @@ func (s *Stack) tick(ctx context.Context, id string) (lambdaruntime.Result, erro
 	return s.Runtime.Invoke(ctx, name, []byte(`{"sweep":"`+time.Now().UTC().Format(time.RFC3339)+`"}`))
 }
 
-// Sweep sends the tick of a minute now, without waiting for the schedule.
-func (s *Stack) Sweep(ctx context.Context) (lambdaruntime.Result, error) {
+// Resync sends the tick of a minute now, without waiting for the schedule.
+func (s *Stack) Resync(ctx context.Context) (lambdaruntime.Result, error) {
 	return s.tick(ctx, "Provision")
 }
 
@@ -77,8 +77,8 @@ func (s *Stack) Resolve(ctx context.Context) (lambdaruntime.Result, error) {
 	return s.tick(ctx, "Catalog")
 }
 
-// Judge sends the judge's tick of a minute now, without waiting for the schedule.
-func (s *Stack) Judge(ctx context.Context) (lambdaruntime.Result, error) {
+// Disrupt sends the judge's tick of a minute now, without waiting for the schedule.
+func (s *Stack) Disrupt(ctx context.Context) (lambdaruntime.Result, error) {
 	return s.tick(ctx, "Disrupt")
 }
 

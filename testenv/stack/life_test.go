@@ -25,7 +25,7 @@ func TestAClustersStackIsUpdatedAndDeleted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a whole stack")
 	}
-	s, err := Start(t.Context(), Options{Watchers: -1, SweepEvery: time.Hour})
+	s, err := Start(t.Context(), Options{Watchers: -1, ResyncEvery: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,17 +42,17 @@ type Options struct {
 	FunctionEnv  map[string]string
 	PlannerEnv   map[string]string // of the function that launches machines alone, beside FunctionEnv
 	EndsEnv      map[string]string // the same of the function that ends machines
-	JudgeEnv     map[string]string // the same of the function that decides what to give back
+	DisruptEnv   map[string]string // the same of the function that decides what to give back
 	Visibility   time.Duration     // of the queues but the catalogue's: as the template says
 	Timeout      time.Duration     // of the functions but the catalogue's: the same
 	MaxReceives  int               // before a hint goes to the dead-letter queue: the same
-	SweepEvery   time.Duration     // the same
+	ResyncEvery  time.Duration     // the same
 	EC2          ec2.Timing        // zero: boots in 3 to 6 s, one second of visibility lag
-	Machine      machine.Timing
+	Instance     machine.Timing
 	Faults       eventsource.Faults
 	OnLog        func(lambdaruntime.LogLine) // of functions
 	OnExit       func(lambdaruntime.Exit)
-	OnMachine    func(machine.Event)
+	OnInstance   func(machine.Event)
 	OnDelivery   func(eventsource.Delivery)
 	OnNotices    func(eventsource.Delivery) // of the queue of notices
 	LoseEvent    func(events.Entry) bool    // which events of EC2 never get to EventBridge's rules; nil = none
@@ -78,8 +78,8 @@ func (o Options) withDefaults() Options {
 	if (o.EC2 == ec2.Timing{}) {
 		o.EC2 = QuickTiming()
 	}
-	if (o.Machine == machine.Timing{}) {
-		o.Machine = machine.Timing{Register: time.Second, Initialise: 300 * time.Millisecond, Ready: time.Second, Devices: time.Second, Delete: time.Second}
+	if (o.Instance == machine.Timing{}) {
+		o.Instance = machine.Timing{Register: time.Second, Initialize: 300 * time.Millisecond, Ready: time.Second, Devices: time.Second, Delete: time.Second}
 	}
 	return o
 }
@@ -103,14 +103,14 @@ type Stack struct {
 	Tables     *dynamodb.Model
 	Cluster    *Cluster           // the first
 	Kube       *kube.ControlPlane // the first cluster's
-	Machines   *machine.Fleet     // the same
+	Instances  *machine.Fleet     // the same
 	Runtime    *lambdaruntime.Runner
 	Ledger     *dynamoledger.Ledger // with the rights of the account's root
 	Store      *s3snapshot.Store    // the same
 	QueueURL   string               // the first cluster's plan queue
-	LooksURL   string               // the queue of interruption
+	PassesURL  string               // the queue of interruption
 	CatalogURL string               // the queue of catalog
-	JudgeURL   string               // the queue of disrupt
+	DisruptURL string               // the queue of disrupt
 	NoticesURL string               // the queue of what EventBridge tells interruption
 	Bus        *events.Bus          // with the rules of the region's stack; EC2 tells it what it has to say
 	Region     *deploy.Stack        // the region's stack, as deployed from its template
@@ -169,7 +169,7 @@ func (s *Stack) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.Cluster, s.Kube, s.Machines = first, first.Kube, first.Machines
+	s.Cluster, s.Kube, s.Instances = first, first.Kube, first.Instances
 	if s.binaries, err = build.wait(); err != nil {
 		return err
 	}

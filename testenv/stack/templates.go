@@ -78,7 +78,7 @@ func (s *Stack) deployRegion(ctx context.Context) error {
 		return err
 	}
 	for field, id := range map[*string]string{
-		&s.LooksURL: "InterruptionQueue", &s.CatalogURL: "CatalogQueue", &s.JudgeURL: "DisruptionQueue",
+		&s.PassesURL: "InterruptionQueue", &s.CatalogURL: "CatalogQueue", &s.DisruptURL: "DisruptionQueue",
 		&s.NoticesURL: "NoticesQueue", &s.Table: "Table", &s.Bucket: "Bucket",
 	} {
 		if *field, err = s.Region.Ref(id); err != nil {
@@ -124,7 +124,7 @@ func (s *Stack) changes() deploy.Changes {
 				f.Timeout = o.Timeout
 			}
 			maps.Copy(f.Env, o.FunctionEnv)
-			maps.Copy(f.Env, map[string]map[string]string{"Provision": o.PlannerEnv, "Interruption": o.EndsEnv, "Disrupt": o.JudgeEnv}[id])
+			maps.Copy(f.Env, map[string]map[string]string{"Provision": o.PlannerEnv, "Interruption": o.EndsEnv, "Disrupt": o.DisruptEnv}[id])
 		},
 		Queue: func(id string, attributes map[string]string) {
 			if attributes["RedrivePolicy"] == "" {
@@ -146,8 +146,8 @@ func (s *Stack) changes() deploy.Changes {
 			}
 		},
 		Schedule: func(_ string, one *schedule.Schedule) {
-			if o.SweepEvery != 0 {
-				one.Expression = rate(o.SweepEvery)
+			if o.ResyncEvery != 0 {
+				one.Expression = rate(o.ResyncEvery)
 			}
 		},
 	}

@@ -35,13 +35,13 @@ func TestA2WarningsAreHeardInAnAccountWithTenExecutions(t *testing.T) {
 }
 
 // warnAtOnce returns how long after the warnings each node of a cluster was tainted, sorted.
-func warnAtOnce(t *testing.T, o Options, machines, strangers int) []time.Duration {
+func warnAtOnce(t *testing.T, o Options, instances, strangers int) []time.Duration {
 	if testing.Short() {
 		t.Skip("a whole stack")
 	}
 	deliveries := &counter{}
 	s, err := Start(t.Context(), Options{
-		Watchers: -1, SweepEvery: time.Hour, OnNotices: deliveries.delivered, Concurrency: o.Concurrency,
+		Watchers: -1, ResyncEvery: time.Hour, OnNotices: deliveries.delivered, Concurrency: o.Concurrency,
 		EC2: ec2.Timing{Shutdown: ec2.Delay{Min: time.Second, Max: time.Second}, Gone: time.Hour},
 	})
 	if err != nil {
@@ -54,7 +54,7 @@ func warnAtOnce(t *testing.T, o Options, machines, strangers int) []time.Duratio
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids, err := s.RunForeign(t.Context(), s.Cluster.Name, machines)
+	ids, err := s.RunForeign(t.Context(), s.Cluster.Name, instances)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,17 +72,17 @@ func warnAtOnce(t *testing.T, o Options, machines, strangers int) []time.Duratio
 		}
 	}
 	var took []time.Duration
-	for deadline := began.Add(110 * time.Second); len(took) < machines && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := began.Add(110 * time.Second); len(took) < instances && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		took = tainted.since(began)
 	}
-	if len(took) < machines {
+	if len(took) < instances {
 		var said []string
 		for _, line := range s.Runtime.Logs(s.FunctionName("Interruption")) {
 			said = append(said, fmt.Sprint(line))
 		}
-		t.Fatalf("%d of %d nodes are tainted; %d deliveries\n%s", len(took), machines, deliveries.count(), strings.Join(said[max(0, len(said)-30):], "\n"))
+		t.Fatalf("%d of %d nodes are tainted; %d deliveries\n%s", len(took), instances, deliveries.count(), strings.Join(said[max(0, len(said)-30):], "\n"))
 	}
-	t.Logf("tainted: median %v, of 99 in 100 %v, last %v; %d deliveries", took[machines/2], took[machines*99/100-1], took[machines-1], deliveries.count())
+	t.Logf("tainted: median %v, of 99 in 100 %v, last %v; %d deliveries", took[instances/2], took[instances*99/100-1], took[instances-1], deliveries.count())
 	for _, id := range others {
 		if i, _ := s.EC2.Lookup(id); i.State != ec2.Running && i.State != ec2.Pending {
 			t.Errorf("machine %s, which is nobody's, is %s within its two minutes", id, i.State)
@@ -99,7 +99,7 @@ func (s *Stack) settle(t *testing.T, client kubernetes.Interface, ids []string) 
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) { // the first tick's look has it
 		now = time.Now().Unix()
 		var err error
-		if fence, err = s.Ledger.Hold(t.Context(), s.Cluster.Name, model.LeaseCollector, "test", now, now+60); err == nil {
+		if fence, err = s.Ledger.AcquireLease(t.Context(), s.Cluster.Name, model.LeaseCollector, "test", now, now+60); err == nil {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -130,8 +130,8 @@ func (s *Stack) settle(t *testing.T, client kubernetes.Interface, ids []string) 
 }
 
 func (s *Stack) settleOne(ctx context.Context, client kubernetes.Interface, fence model.Fence, id string, now int64) error {
-	machine, _ := s.EC2.Lookup(id)
-	provider := "aws:///" + machine.Zone + "/" + id
+	instance, _ := s.EC2.Lookup(id)
+	provider := "aws:///" + instance.Zone + "/" + id
 	name := "node-" + id
 	node, err := client.CoreV1().Nodes().Create(ctx, &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{model.LabelNodePool: "default"}},
@@ -142,7 +142,7 @@ func (s *Stack) settleOne(ctx context.Context, client kubernetes.Interface, fenc
 	}
 	return s.Ledger.Adopt(ctx, fence, model.Claim{
 		Name: "claim-" + id, Pool: "default", Class: "default", State: model.Initialized, Intent: "01TEST", InstanceID: id, ProviderID: provider,
-		InstanceType: machine.Type, Zone: machine.Zone, ZoneID: machine.ZoneID, CapacityType: model.Spot, NodeName: name, NodeUID: string(node.UID),
+		InstanceType: instance.Type, Zone: instance.Zone, ZoneID: instance.ZoneID, CapacityType: model.Spot, NodeName: name, NodeUID: string(node.UID),
 		CreatedUnix: now, LaunchedUnix: now, RegisteredUnix: now, InitializedUnix: now,
 	})
 }

@@ -63,7 +63,7 @@ func run(ctx context.Context, o options) error {
 	}
 	options := stack.Options{
 		Cluster: cluster, Dir: o.dir, Progress: os.Stdout, Watchers: 1,
-		OnLog: story.functionLog, OnMachine: story.machine, FunctionEnv: o.settings,
+		OnLog: story.functionLog, OnInstance: story.instance, FunctionEnv: o.settings,
 	}
 	if o.audit {
 		options.KubeOptions.AuditPolicy = kube.AuditEnds

@@ -180,7 +180,7 @@ func (s *story) functionLog(l lambdaruntime.LogLine) {
 	}
 }
 
-func (s *story) machine(e machine.Event) { s.say("machine: %s", e) }
+func (s *story) instance(e machine.Event) { s.say("machine: %s", e) }
 
 // awaitRunning returns when n pods run.
 func (s *story) awaitRunning(ctx context.Context, n int) error {

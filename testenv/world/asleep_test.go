@@ -12,11 +12,11 @@ import (
 )
 
 // A cluster that the judge found empty, and of which nothing was published since, gets a sweep every fifth minute.
-func TestSweepsOfClustersThatSleep(t *testing.T) {
+func TestResyncsOfClustersThatSleep(t *testing.T) {
 	w := world.New(world.Options{})
 	ctx, now := t.Context(), w.Clock.Now().Unix()
-	pointer := model.Pointer{Cluster: world.Name, Epoch: 1, HeadSeq: 4, HeartbeatAt: now}
-	if _, err := w.Ledger.AdvancePointer(ctx, pointer); err != nil {
+	manifest := model.Manifest{Cluster: world.Name, Epoch: 1, HeadSeq: 4, HeartbeatAt: now}
+	if _, err := w.Ledger.AdvanceManifest(ctx, manifest); err != nil {
 		t.Fatal(err)
 	}
 	ports := w.Ports(w.Process(world.Fault{}), "tick")
@@ -34,16 +34,16 @@ func TestSweepsOfClustersThatSleep(t *testing.T) {
 		}
 	}
 	want("before the judge has looked", 1, 1)
-	fence, err := w.Ledger.Hold(ctx, world.Name, model.LeaseJudge, "judge", now, now+60)
+	fence, err := w.Ledger.AcquireLease(ctx, world.Name, model.LeaseDisrupt, "judge", now, now+60)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Ledger.Recall(ctx, fence, model.JudgeNotes{Empty: true, Ledger: "d", Epoch: 1, Seq: 4, AtUnix: now}); err != nil {
+	if _, err := w.Ledger.Recall(ctx, fence, model.DisruptNotes{Empty: true, Ledger: "d", Epoch: 1, Seq: 4, AtUnix: now}); err != nil {
 		t.Fatal(err)
 	}
 	want("asleep", 0, 1)
-	pointer.HeadSeq++
-	if _, err := w.Ledger.AdvancePointer(ctx, pointer); err != nil {
+	manifest.HeadSeq++
+	if _, err := w.Ledger.AdvanceManifest(ctx, manifest); err != nil {
 		t.Fatal(err)
 	}
 	want("awake", 1, 1)

@@ -10,28 +10,28 @@ import (
 	"strings"
 	"time"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
 )
 
-// machines starts the kubelets of machines that EC2 began to run and ends those of machines that ended, as the log says: the
+// instances starts the kubelets of machines that EC2 began to run and ends those of machines that ended, as the log says: the
 // kubelets of the cluster whose tags a machine carries, and those of the first one where nobody's does.
-type machines struct {
+type instances struct {
 	world *World
 	seen  int64             // entries of the log
 	homes map[string]*World // of machines that belong to other clusters than the first, by id
 }
 
 // home returns whose kubelets a machine is one of.
-func (m *machines) home(id string) *World {
+func (m *instances) home(id string) *World {
 	if w := m.homes[id]; w != nil {
 		return w
 	}
 	return m.world
 }
 
-func (m *machines) Next() (time.Time, bool) {
+func (m *instances) Next() (time.Time, bool) {
 	at, due := m.world.Kubelets.Next()
 	if fresh := m.world.Log.Since(m.seen); len(fresh) > 0 {
 		return sooner(at, due, fresh[0].At, true)
@@ -39,7 +39,7 @@ func (m *machines) Next() (time.Time, bool) {
 	return at, due
 }
 
-func (m *machines) Run(now time.Time) {
+func (m *instances) Run(now time.Time) {
 	for _, entry := range m.world.Log.Since(m.seen) {
 		m.seen = entry.Seq
 		switch fact := entry.Fact.(type) {
@@ -66,9 +66,9 @@ func (m *machines) Run(now time.Time) {
 // room is what a machine of the type has, and what of it is for pods: the estimate itself, so that every plan that is right is
 // tight.
 func (w *World) room(name string) (capacity, allocatable model.Resources) {
-	for _, machine := range w.Catalog.machines {
-		if machine.Name == name {
-			t := offer.Catalog([]model.MachineType{machine}, Class("any"), offer.Settings{Region: catalog.Region})
+	for _, info := range w.Catalog.instanceTypes {
+		if info.Name == name {
+			t := offering.Catalog([]model.InstanceTypeInfo{info}, Class("any"), offering.Settings{Region: catalog.Region})
 			return t[0].Capacity, t[0].Allocatable()
 		}
 	}

@@ -18,64 +18,64 @@ type Catalog struct {
 	now      func() time.Time
 	profiles *Profiles // nil = there are none
 
-	mu       sync.Mutex
-	machines []model.MachineType // by name; replaced, never written to
-	prices   map[model.OfferKey]model.MicroUSD
-	version  int
-	broken   error
+	mu            sync.Mutex
+	instanceTypes []model.InstanceTypeInfo // by name; replaced, never written to
+	prices        map[model.OfferingKey]model.MicroUSD
+	version       int
+	broken        error
 }
 
 // newCatalog sells the types named, and every one where names is nil.
 func newCatalog(now func() time.Time, names []string) *Catalog {
-	c := &Catalog{now: now, prices: map[model.OfferKey]model.MicroUSD{}, version: 1}
-	for _, m := range everyMachine() {
+	c := &Catalog{now: now, prices: map[model.OfferingKey]model.MicroUSD{}, version: 1}
+	for _, m := range everyInstance() {
 		if names == nil || slices.Contains(names, m.Name) {
-			c.machines = append(c.machines, m)
+			c.instanceTypes = append(c.instanceTypes, m)
 		}
 	}
-	for _, m := range c.machines {
-		for _, o := range m.Offers {
-			c.prices[model.OfferKey{InstanceType: m.Name, Zone: o.Zone, CapacityType: o.CapacityType}] = o.Price
+	for _, m := range c.instanceTypes {
+		for _, o := range m.Offerings {
+			c.prices[model.OfferingKey{InstanceType: m.Name, Zone: o.Zone, CapacityType: o.CapacityType}] = o.Price
 		}
 	}
 	return c
 }
 
-// everyMachine returns the whole sandbox catalogue. It is made once and shared by all worlds.
-var everyMachine = sync.OnceValue(func() []model.MachineType {
+// everyInstance returns the whole sandbox catalogue. It is made once and shared by all worlds.
+var everyInstance = sync.OnceValue(func() []model.InstanceTypeInfo {
 	types := catalog.Types()
-	machines := make([]model.MachineType, len(types))
+	instanceTypes := make([]model.InstanceTypeInfo, len(types))
 	for i, t := range types {
-		machines[i] = machine(t)
+		instanceTypes[i] = instance(t)
 	}
-	return machines
+	return instanceTypes
 })
 
 // Price returns what an offer costs now, 0 where it is not sold.
-func (c *Catalog) Price(offer model.OfferKey) model.MicroUSD {
+func (c *Catalog) Price(offering model.OfferingKey) model.MicroUSD {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.prices[offer]
+	return c.prices[offering]
 }
 
 // SetPrice moves the price of an offer that is sold.
-func (c *Catalog) SetPrice(offer model.OfferKey, price model.MicroUSD) {
+func (c *Catalog) SetPrice(offering model.OfferingKey, price model.MicroUSD) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, sold := c.prices[offer]; !sold {
+	if _, sold := c.prices[offering]; !sold {
 		return
 	}
-	c.prices[offer] = price
+	c.prices[offering] = price
 	c.version++
-	c.machines = slices.Clone(c.machines)
-	for i := range c.machines {
-		m := &c.machines[i]
-		if m.Name != offer.InstanceType {
+	c.instanceTypes = slices.Clone(c.instanceTypes)
+	for i := range c.instanceTypes {
+		m := &c.instanceTypes[i]
+		if m.Name != offering.InstanceType {
 			continue
 		}
-		m.Offers = slices.Clone(m.Offers)
-		for j := range m.Offers {
-			if o := &m.Offers[j]; o.Zone == offer.Zone && o.CapacityType == offer.CapacityType {
+		m.Offerings = slices.Clone(m.Offerings)
+		for j := range m.Offerings {
+			if o := &m.Offerings[j]; o.Zone == offering.Zone && o.CapacityType == offering.CapacityType {
 				o.Price = price
 			}
 		}
@@ -95,14 +95,14 @@ func (c *Catalog) failure() error {
 	return c.broken
 }
 
-// Types returns the machine types of the sandbox catalogue.
-func (c *Catalog) Types(context.Context) (model.MachineCatalog, error) {
+// InstanceTypes returns the machine types of the sandbox catalogue.
+func (c *Catalog) InstanceTypes(context.Context) (model.InstanceCatalog, error) {
 	if err := c.failure(); err != nil {
-		return model.MachineCatalog{}, err
+		return model.InstanceCatalog{}, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return model.MachineCatalog{Types: c.machines, ReadUnix: c.now().Unix(), PriceUnix: c.now().Unix(), SpotUnix: c.now().Unix(), Version: strconv.Itoa(c.version)}, nil
+	return model.InstanceCatalog{Types: c.instanceTypes, ReadUnix: c.now().Unix(), PriceUnix: c.now().Unix(), SpotUnix: c.now().Unix(), Version: strconv.Itoa(c.version)}, nil
 }
 
 // Due returns 0: nothing has to be read.
@@ -119,9 +119,9 @@ func networkMbps(t catalog.Type) int64 {
 	return int64(math.Round(gbps * 1000))
 }
 
-// machine is a type of the sandbox catalogue as the model has it.
-func machine(t catalog.Type) model.MachineType {
-	m := model.MachineType{
+// instance is a type of the sandbox catalogue as the model has it.
+func instance(t catalog.Type) model.InstanceTypeInfo {
+	m := model.InstanceTypeInfo{
 		Name: t.Name, Arch: goArch(t.Architecture), VCPUs: int64(t.VCPUs), MemoryMiB: t.MemoryMiB, Hypervisor: t.Hypervisor, BareMetal: t.BareMetal,
 		CPUManufacturer: kebab(t.Manufacturer), ClockSpeedGHz: t.ClockGHz, Interfaces: int64(t.InterfacesPerCard),
 		IPv4PerInterface: int64(t.IPv4PerInterface), EFAInterfaces: int64(t.EFAInterfaces),
@@ -145,12 +145,12 @@ func machine(t catalog.Type) model.MachineType {
 		m.NeuronName, m.NeuronCount, m.NeuronCores = kebab(n.Name), int64(n.Count), int64(n.CoresPerDevice)
 	}
 	for _, zone := range t.Zones {
-		m.Offers = append(m.Offers,
-			model.Offer{Zone: zone, ZoneID: catalog.ZoneID(zone), CapacityType: model.OnDemand, Price: model.MicroUSD(t.OnDemandMicroUSDPerHour), Available: true})
+		m.Offerings = append(m.Offerings,
+			model.Offering{Zone: zone, ZoneID: catalog.ZoneID(zone), CapacityType: model.OnDemand, Price: model.MicroUSD(t.OnDemandMicroUSDPerHour), Available: true})
 		if t.NoSpot {
 			continue
 		}
-		m.Offers = append(m.Offers, model.Offer{Zone: zone, ZoneID: catalog.ZoneID(zone), CapacityType: model.Spot, Price: model.MicroUSD(t.SpotMicroUSDPerHour(zone)), Available: true})
+		m.Offerings = append(m.Offerings, model.Offering{Zone: zone, ZoneID: catalog.ZoneID(zone), CapacityType: model.Spot, Price: model.MicroUSD(t.SpotMicroUSDPerHour(zone)), Available: true})
 	}
 	return m
 }

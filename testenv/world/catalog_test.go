@@ -17,7 +17,7 @@ func resolve(t *testing.T, w *World) (drifted map[string]int) {
 
 // What provisioning launches is what the catalogue's judgement would launch: nothing drifts by itself, and provisioning
 // uses what the catalogue found out.
-func TestCatalogueAndProvisioningAgree(t *testing.T) {
+func TestCatalogAndProvisioningAgree(t *testing.T) {
 	w := New(Options{})
 	class := Class("default")
 	class.Hash = "one"
@@ -34,10 +34,10 @@ func TestCatalogueAndProvisioningAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Tick(5 * time.Minute)
-	if len(w.Fleet.Machines()) == 0 {
+	if len(w.Fleet.Instances()) == 0 {
 		t.Fatal("nothing was launched")
 	}
-	for _, m := range w.Fleet.Machines() {
+	for _, m := range w.Fleet.Instances() {
 		if m.Profile != record.Classes[0].Status.InstanceProfile {
 			t.Errorf("machine %s has profile %s, the class %s", m.ID, m.Profile, record.Classes[0].Status.InstanceProfile)
 		}
@@ -49,8 +49,8 @@ func TestCatalogueAndProvisioningAgree(t *testing.T) {
 	class.Tags, class.Hash = map[string]string{"team": "b"}, "another"
 	w.Cluster.AddClass(class)
 	w.Tick(time.Minute)
-	if drifted := resolve(t, w); drifted["NodeClassDrift"] != len(w.Fleet.Machines()) {
-		t.Errorf("drifted: %v, want %d", drifted, len(w.Fleet.Machines()))
+	if drifted := resolve(t, w); drifted["NodeClassDrift"] != len(w.Fleet.Instances()) {
+		t.Errorf("drifted: %v, want %d", drifted, len(w.Fleet.Instances()))
 	}
 	ledger, _ := w.Ledger.Load(t.Context(), Registration())
 	for _, claim := range ledger.Claims {

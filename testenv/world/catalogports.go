@@ -18,7 +18,7 @@ import (
 func (p *Ports) Catalog(now func() time.Time, settings catalog.Settings) *catalog.Flow {
 	ledger := ledgerPort{p}
 	return &catalog.Flow{
-		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Hints: configPort{p}, Glances: ledger, Judges: newsPort{p}, Connector: classPort{p},
+		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Hints: configPort{p}, Peeks: ledger, Disruptions: newsPort{p}, Connector: classPort{p},
 		Now: now, Settings: settings,
 	}
 }
@@ -43,8 +43,8 @@ func (p ledgerPort) DropClass(ctx context.Context, cluster string, record model.
 
 type configPort struct{ *Ports }
 
-func (p configPort) Look(ctx context.Context, cluster, key string) error {
-	return do(ctx, p.Ports, "queue.resolve", func() error { return p.world.Configs.Sweep(ctx, cluster, key) })
+func (p configPort) RequestPass(ctx context.Context, cluster, key string) error {
+	return do(ctx, p.Ports, "queue.resolve", func() error { return p.world.Configs.Resync(ctx, cluster, key) })
 }
 
 func (p configPort) Ready(ctx context.Context, cluster, key string) error {
@@ -56,11 +56,11 @@ func (p configPort) Ready(ctx context.Context, cluster, key string) error {
 type classPort struct{ *Ports }
 
 // Connect opens a cluster.
-func (p classPort) Connect(ctx context.Context, reg model.Registration) (catalog.Site, error) {
-	return read(ctx, p.Ports, "site.connect", func() (catalog.Site, error) {
+func (p classPort) Connect(ctx context.Context, reg model.Registration) (catalog.Clients, error) {
+	return read(ctx, p.Ports, "site.connect", func() (catalog.Clients, error) {
 		p := classPort{p.at(reg)}
 		cluster := clusterPort(p)
-		return catalog.Site{Cluster: p, Claims: cluster, Reporter: cluster, Catalog: p, Profiles: p, Trials: p, Machines: p}, nil
+		return catalog.Clients{Cluster: p, Claims: cluster, Reporter: cluster, Catalog: p, Profiles: p, Trials: p, InstanceTypes: p}, nil
 	})
 }
 
@@ -68,20 +68,20 @@ func (p classPort) Configuration(ctx context.Context) (model.Configuration, erro
 	return read(ctx, p.Ports, "cluster.configuration", func() (model.Configuration, error) { return p.world.Cluster.Configuration(ctx) })
 }
 
-func (p classPort) MarkClass(ctx context.Context, mark model.ClassMark) error {
-	return do(ctx, p.Ports, "cluster.mark", func() error { return p.world.Cluster.MarkClass(ctx, mark) })
+func (p classPort) PatchClass(ctx context.Context, mark model.ClassPatch) error {
+	return do(ctx, p.Ports, "cluster.mark", func() error { return p.world.Cluster.PatchClass(ctx, mark) })
 }
 
-func (p classPort) Look(ctx context.Context) (model.Sight, error) {
-	return read(ctx, p.Ports, "cluster.look", func() (model.Sight, error) { return p.world.Cluster.Look(ctx) })
+func (p classPort) ReadLive(ctx context.Context) (model.LiveState, error) {
+	return read(ctx, p.Ports, "cluster.look", func() (model.LiveState, error) { return p.world.Cluster.ReadLive(ctx) })
 }
 
 func (p classPort) Definitions(ctx context.Context) (model.Definitions, error) {
 	return read(ctx, p.Ports, "cluster.definitions", func() (model.Definitions, error) { return p.world.Cluster.Definitions(ctx) })
 }
 
-func (p classPort) Types(ctx context.Context) (model.MachineCatalog, error) {
-	return read(ctx, p.Ports, "catalog.types", func() (model.MachineCatalog, error) { return p.world.Catalog.Types(ctx) })
+func (p classPort) InstanceTypes(ctx context.Context) (model.InstanceCatalog, error) {
+	return read(ctx, p.Ports, "catalog.types", func() (model.InstanceCatalog, error) { return p.world.Catalog.InstanceTypes(ctx) })
 }
 
 func (p classPort) Examine(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {
@@ -106,7 +106,7 @@ func (p classPort) Request(ctx context.Context, launch model.Launch) ([]byte, er
 
 func (p classPort) DryFleet(ctx context.Context, request []byte) error {
 	op := Op{Process: p.process, Name: "fleet.dry", Least: p.templates.untilTried(p.world.Fleet, request)}
-	_, err := pass(ctx, p.Ports, op, func() (struct{}, error) { return struct{}{}, p.world.Fleet.Dry(request) })
+	_, err := pass(ctx, p.Ports, op, func() (struct{}, error) { return struct{}{}, p.world.Fleet.DryRun(request) })
 	return err
 }
 
@@ -202,14 +202,14 @@ func (c *Cluster) Configuration(context.Context) (model.Configuration, error) {
 		}
 	}
 	for _, class := range c.classes.all() {
-		mark := c.marks[class.UID]
+		mark := c.classPatches[class.UID]
 		out.Classes = append(out.Classes, model.ClassObject{Class: class, Annotations: union(class.Annotations, mark.Annotations), Finalized: mark.Finalized})
 	}
 	return out, nil
 }
 
-// MarkClass puts the finalizer on a class or takes it off, and sets annotations. Without it one that is being deleted goes.
-func (c *Cluster) MarkClass(_ context.Context, mark model.ClassMark) error {
+// PatchClass puts the finalizer on a class or takes it off, and sets annotations. Without it one that is being deleted goes.
+func (c *Cluster) PatchClass(_ context.Context, mark model.ClassPatch) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.asked("patch class"); err != nil {
@@ -219,17 +219,17 @@ func (c *Cluster) MarkClass(_ context.Context, mark model.ClassMark) error {
 	if class == nil || class.UID != mark.UID {
 		return fault.New(fault.NotFound, "", "class %s of UID %s is gone", mark.Name, mark.UID)
 	}
-	if c.marks == nil {
-		c.marks = map[string]model.ClassMark{}
+	if c.classPatches == nil {
+		c.classPatches = map[string]model.ClassPatch{}
 	}
-	before := c.marks[mark.UID]
+	before := c.classPatches[mark.UID]
 	mark.Annotations = union(before.Annotations, mark.Annotations)
 	if class.DeletedUnix != 0 {
 		mark.Finalized = mark.Finalized && before.Finalized // none is put on what is being deleted
 	}
-	c.marks[mark.UID] = mark
+	c.classPatches[mark.UID] = mark
 	if class.DeletedUnix != 0 && !mark.Finalized {
-		delete(c.marks, mark.UID)
+		delete(c.classPatches, mark.UID)
 		drop(c, &c.classes, KindClass, class.Name, class.UID)
 	}
 	return nil
@@ -242,7 +242,7 @@ func (c *Cluster) DeleteClass(name string) {
 	class := c.classes.get(name)
 	switch {
 	case class == nil, class.DeletedUnix != 0:
-	case c.marks[class.UID].Finalized:
+	case c.classPatches[class.UID].Finalized:
 		next := *class
 		next.DeletedUnix = c.now().Unix()
 		put(c, &c.classes, KindClass, next.Name, next.UID, "update", &next)

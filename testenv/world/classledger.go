@@ -11,7 +11,7 @@ import (
 func (l *Ledger) PutClass(_ context.Context, cluster string, record model.ClassRecord) (model.ClassRecord, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := l.book(cluster)
+	b := l.items(cluster)
 	stored := b.classes[record.Name]
 	if stored.Version != record.Version {
 		return record, fault.New(fault.Conflict, "ClassChanged", "the record of class %s is at version %d, not %d", record.Name, stored.Version, record.Version)
@@ -30,7 +30,7 @@ func (l *Ledger) PutClass(_ context.Context, cluster string, record model.ClassR
 func (l *Ledger) DropClass(_ context.Context, cluster string, record model.ClassRecord) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := l.book(cluster)
+	b := l.items(cluster)
 	stored, there := b.classes[record.Name]
 	if there && stored.Version != record.Version {
 		return fault.New(fault.Conflict, "ClassChanged", "the record of class %s is at version %d, not %d", record.Name, stored.Version, record.Version)

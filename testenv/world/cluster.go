@@ -46,7 +46,7 @@ type Cluster struct {
 	nodes            table[model.Node]
 	pools            table[model.Pool]
 	classes          table[model.Class]
-	marks            map[string]model.ClassMark // what is on classes beside what people wrote, by UID
+	classPatches     map[string]model.ClassPatch // what is on classes beside what people wrote, by UID
 	claims           table[NodeClaim]
 	budgets          table[model.PDB]
 	daemons          table[model.DaemonSet]
@@ -279,8 +279,8 @@ func (c *Cluster) DeleteClaim(name string) {
 	}
 }
 
-// judged is the API server's answer to a precondition on an object's UID; nil where it holds.
-func judged(kind, name, uid string, gone bool, stored func() string) error {
+// evaluated is the API server's answer to a precondition on an object's UID; nil where it holds.
+func evaluated(kind, name, uid string, gone bool, stored func() string) error {
 	if gone {
 		return fault.New(fault.NotFound, "", "%s %s is gone", kind, name)
 	}
@@ -330,19 +330,19 @@ func (c *Cluster) MakeClaim(claim model.Claim) {
 	put(c, &c.claims, KindNodeClaim, claim.Name, c.uid("claim"), "create", &NodeClaim{UID: fmt.Sprintf("claim-uid-%04d", c.uids), Claim: claim, CreatedUnix: c.now().Unix()})
 }
 
-// Wish returns what a NodeClaim object that people made asks for.
-func (c *Cluster) Wish(_ context.Context, object model.Object) (model.Wish, error) {
+// StandaloneClaim returns what a NodeClaim object that people made asks for.
+func (c *Cluster) StandaloneClaim(_ context.Context, object model.Object) (model.StandaloneClaim, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.asked("wish"); err != nil {
-		return model.Wish{}, err
+		return model.StandaloneClaim{}, err
 	}
 	stored := c.claims.get(object.Name)
 	if stored == nil || stored.UID != object.UID || !c.objectOf(stored).Manual || stored.DeletedUnix != 0 {
-		return model.Wish{}, fault.New(fault.NotFound, "", "NodeClaim %s of UID %s asks for nothing", object.Name, object.UID)
+		return model.StandaloneClaim{}, fault.New(fault.NotFound, "", "NodeClaim %s of UID %s asks for nothing", object.Name, object.UID)
 	}
 	claim := stored.Claim
-	return model.Wish{
+	return model.StandaloneClaim{
 		Name: claim.Name, UID: stored.UID, CreatedUnix: stored.CreatedUnix, Requests: claim.Requests,
 		Template: model.Template{
 			Labels: claim.Labels, Annotations: claim.Annotations, Requirements: claim.Requirements, Taints: claim.Taints, StartupTaints: claim.StartupTaints,

@@ -240,7 +240,7 @@ func TestSilentNodeLosesItsPodsAndComesBack(t *testing.T) {
 	}
 }
 
-func TestNodeOfAnEndedMachineGoesAndItsPodsComeBackElsewhere(t *testing.T) {
+func TestNodeOfAnEndedInstanceGoesAndItsPodsComeBackElsewhere(t *testing.T) {
 	w := New(Options{})
 	w.Kubelets.Start(model.Instance{ID: "i-1", Type: "m5.large", Zone: "us-east-1a"}, nil, w.Clock.Now())
 	w.Kubelets.Start(model.Instance{ID: "i-2", Type: "m5.large", Zone: "us-east-1a"}, nil, w.Clock.Now())
@@ -254,7 +254,7 @@ func TestNodeOfAnEndedMachineGoesAndItsPodsComeBackElsewhere(t *testing.T) {
 	}
 }
 
-func TestHostNameThatIsTakenIsNotTheOtherMachines(t *testing.T) {
+func TestHostNameThatIsTakenIsNotTheOtherInstances(t *testing.T) {
 	w := New(Options{})
 	w.Kubelets.options.HostNames = 1
 	w.Kubelets.Start(model.Instance{ID: "i-1", Type: "m5.large", Zone: "us-east-1a"}, nil, w.Clock.Now())

@@ -8,20 +8,20 @@ import (
 )
 
 // Note replaces the collector's casebook on condition of its version.
-func (l *Ledger) Note(_ context.Context, fence model.Fence, cases model.Casebook) (model.Casebook, error) {
+func (l *Ledger) Note(_ context.Context, fence model.Fence, collector model.CollectorState) (model.CollectorState, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.holds(fence) {
-		return cases, deposed(fence)
+		return collector, lostLease(fence)
 	}
-	b := l.book(fence.Cluster)
-	if b.cases.Version != cases.Version {
-		return cases, fault.New(fault.Conflict, "CasebookChanged", "the casebook is at version %d, not %d", b.cases.Version, cases.Version)
+	b := l.items(fence.Cluster)
+	if b.collector.Version != collector.Version {
+		return collector, fault.New(fault.Conflict, "CasebookChanged", "the casebook is at version %d, not %d", b.collector.Version, collector.Version)
 	}
-	cases.Version++
-	b.cases, b.seen = cases, max(b.seen, cases.SeenVersion)
+	collector.Version++
+	b.collector, b.seen = collector, max(b.seen, collector.SeenVersion)
 	l.note(LedgerWritten{Cluster: fence.Cluster, Op: "note", Fence: &fence})
-	return cases, nil
+	return collector, nil
 }
 
 // Close moves a claim to Gone and gives back what it holds.
@@ -30,9 +30,9 @@ func (l *Ledger) Close(_ context.Context, fence model.Fence, claim model.Claim, 
 	defer l.mu.Unlock()
 	defer l.commit(fence.Cluster, "close", &fence)
 	if !l.holds(fence) {
-		return deposed(fence)
+		return lostLease(fence)
 	}
-	b := l.book(fence.Cluster)
+	b := l.items(fence.Cluster)
 	stored, ok := b.claims[claim.Name]
 	switch {
 	case ok && !stored.Live():
@@ -44,11 +44,11 @@ func (l *Ledger) Close(_ context.Context, fence model.Fence, claim model.Claim, 
 		return err
 	}
 	delta := model.Resources{}
-	for name, amount := range stored.Held {
+	for name, amount := range stored.Reserved {
 		delta[name] -= amount
 	}
 	b.use(stored.Pool, delta)
-	claim.State, claim.GoneUnix, claim.Held = model.Gone, atUnix, nil
+	claim.State, claim.GoneUnix, claim.Reserved = model.Gone, atUnix, nil
 	b.put(claim)
 	return nil
 }
@@ -59,9 +59,9 @@ func (l *Ledger) Adopt(_ context.Context, fence model.Fence, claim model.Claim) 
 	defer l.mu.Unlock()
 	defer l.commit(fence.Cluster, "adopt", &fence)
 	if !l.holds(fence) {
-		return deposed(fence)
+		return lostLease(fence)
 	}
-	b := l.book(fence.Cluster)
+	b := l.items(fence.Cluster)
 	if stored, ok := b.claims[claim.Name]; ok {
 		if stored.Live() && stored.InstanceID == claim.InstanceID {
 			return nil
@@ -73,7 +73,7 @@ func (l *Ledger) Adopt(_ context.Context, fence model.Fence, claim model.Claim) 
 	}
 	claim.Version = 0
 	b.put(claim)
-	b.use(claim.Pool, claim.Held)
+	b.use(claim.Pool, claim.Reserved)
 	return nil
 }
 
@@ -81,7 +81,7 @@ func (l *Ledger) Adopt(_ context.Context, fence model.Fence, claim model.Claim) 
 func (l *Ledger) Lose(cluster string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.books, cluster)
+	delete(l.clusters, cluster)
 	for key := range l.leases {
 		if key[0] == cluster {
 			delete(l.leases, key)
@@ -93,9 +93,9 @@ func (l *Ledger) Lose(cluster string) {
 func (l *Ledger) Forget(cluster, claim string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := l.book(cluster)
+	b := l.items(cluster)
 	delta := model.Resources{}
-	for name, amount := range b.claims[claim].Held {
+	for name, amount := range b.claims[claim].Reserved {
 		delta[name] -= amount
 	}
 	b.use(b.claims[claim].Pool, delta)
@@ -106,5 +106,5 @@ func (l *Ledger) Forget(cluster, claim string) {
 func (l *Ledger) seenVersion(cluster string) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.book(cluster).seen
+	return l.items(cluster).seen
 }

@@ -14,8 +14,8 @@ import (
 func (p *Ports) Interruption(now func() time.Time, settings interruption.Settings) *interruption.Flow {
 	ledger := ledgerPort{p}
 	return &interruption.Flow{
-		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Removals: storePort{p}, Hints: lookPort{p}, Glances: ledger, Connector: collectPort{p},
-		Finder: ledger, Steps: ledger, Plans: lookPort{p}, Drains: lookPort{p}, Offers: ledger, Judges: newsPort{p},
+		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Removals: storePort{p}, Hints: passPort{p}, Peeks: ledger, Connector: collectPort{p},
+		Finder: ledger, Steps: ledger, Plans: passPort{p}, Drains: passPort{p}, Unavailable: ledger, Disruptions: newsPort{p},
 		Now: now, Settings: settings,
 	}
 }
@@ -26,15 +26,15 @@ func (p *Process) Collect(ctx context.Context) (interruption.Outcome, error) {
 	return flow.Run(ctx, interruption.Request{Cluster: Name, Owner: p.owner, Deadline: p.world.Clock.Now().Add(InvocationTimeout)})
 }
 
-func (p ledgerPort) Hold(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
+func (p ledgerPort) AcquireLease(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
 	return write(ctx, p.Ports, "ledger.hold", func() (model.Fence, error) {
-		return p.world.Ledger.Hold(ctx, cluster, lease, owner, nowUnix, untilUnix)
+		return p.world.Ledger.AcquireLease(ctx, cluster, lease, owner, nowUnix, untilUnix)
 	})
 }
 
-func (p ledgerPort) Survey(ctx context.Context, reg model.Registration) (model.Survey, error) {
+func (p ledgerPort) Records(ctx context.Context, reg model.Registration) (model.ClusterRecords, error) {
 	began := p.world.Clock.Now()
-	return read(ctx, p.Ports, "ledger.survey", func() (model.Survey, error) { return p.world.Ledger.SurveySince(ctx, reg, began) })
+	return read(ctx, p.Ports, "ledger.survey", func() (model.ClusterRecords, error) { return p.world.Ledger.RecordsSince(ctx, reg, began) })
 }
 
 func (p ledgerPort) Ending(ctx context.Context, reg model.Registration) (model.Ending, error) {
@@ -42,8 +42,8 @@ func (p ledgerPort) Ending(ctx context.Context, reg model.Registration) (model.E
 	return read(ctx, p.Ports, "ledger.ending", func() (model.Ending, error) { return p.world.Ledger.EndingSince(ctx, reg, began) })
 }
 
-func (p ledgerPort) Note(ctx context.Context, fence model.Fence, cases model.Casebook) (model.Casebook, error) {
-	return write(ctx, p.Ports, "ledger.note", func() (model.Casebook, error) { return p.world.Ledger.Note(ctx, fence, cases) })
+func (p ledgerPort) Note(ctx context.Context, fence model.Fence, collector model.CollectorState) (model.CollectorState, error) {
+	return write(ctx, p.Ports, "ledger.note", func() (model.CollectorState, error) { return p.world.Ledger.Note(ctx, fence, collector) })
 }
 
 func (p ledgerPort) Close(ctx context.Context, fence model.Fence, claim model.Claim, atUnix int64) error {
@@ -54,21 +54,21 @@ func (p ledgerPort) Adopt(ctx context.Context, fence model.Fence, claim model.Cl
 	return do(ctx, p.Ports, "ledger.adopt", func() error { return p.world.Ledger.Adopt(ctx, fence, claim) })
 }
 
-type lookPort struct{ *Ports }
+type passPort struct{ *Ports }
 
-func (p lookPort) Look(ctx context.Context, cluster, key string, after time.Duration) error {
-	return do(ctx, p.Ports, "queue.look", func() error { return p.world.Looks.Look(ctx, cluster, key, after) })
+func (p passPort) RequestPass(ctx context.Context, cluster, key string, after time.Duration) error {
+	return do(ctx, p.Ports, "queue.look", func() error { return p.world.Passes.RequestPass(ctx, cluster, key, after) })
 }
 
 // Plan asks provisioning for a look.
-func (p lookPort) Plan(ctx context.Context, cluster, key string) error {
+func (p passPort) Plan(ctx context.Context, cluster, key string) error {
 	return do(ctx, p.Ports, "queue.plan", func() error {
 		return p.world.plan(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDrain, Tick: key})
 	})
 }
 
-func (p lookPort) Drain(ctx context.Context, cluster, key string, after time.Duration) error {
-	return do(ctx, p.Ports, "queue.drain", func() error { return p.world.Looks.Drain(ctx, cluster, key, after) })
+func (p passPort) Drain(ctx context.Context, cluster, key string, after time.Duration) error {
+	return do(ctx, p.Ports, "queue.drain", func() error { return p.world.Passes.Drain(ctx, cluster, key, after) })
 }
 
 // found is what ByInstance answers.
@@ -88,19 +88,19 @@ func (p ledgerPort) ByInstance(ctx context.Context, ids []string) ([]model.Found
 type collectPort struct{ *Ports }
 
 // Connect opens a cluster.
-func (p collectPort) Connect(ctx context.Context, reg model.Registration) (interruption.Site, error) {
-	return read(ctx, p.Ports, "site.connect", func() (interruption.Site, error) {
+func (p collectPort) Connect(ctx context.Context, reg model.Registration) (interruption.Clients, error) {
+	return read(ctx, p.Ports, "site.connect", func() (interruption.Clients, error) {
 		p := collectPort{p.at(reg)}
-		return interruption.Site{Cluster: p, Objects: p, Pods: p, Reporter: p, Fleet: p, Health: p}, nil
+		return interruption.Clients{Cluster: p, Objects: p, Pods: p, Reporter: p, Fleet: p, Health: p}, nil
 	})
 }
 
-func (p collectPort) Look(ctx context.Context) (model.Sight, error) {
-	var seen model.Sight
-	sight, err := read(ctx, p.Ports, "cluster.look", func() (_ model.Sight, err error) {
-		seen, err = p.world.Cluster.Look(ctx)
+func (p collectPort) ReadLive(ctx context.Context) (model.LiveState, error) {
+	var seen model.LiveState
+	live, err := read(ctx, p.Ports, "cluster.look", func() (_ model.LiveState, err error) {
+		seen, err = p.world.Cluster.ReadLive(ctx)
 		if ago := p.world.stale; ago > 0 && err == nil {
-			if then := p.world.Cluster.lookAt(ago); then.Version < p.world.Ledger.seenVersion(p.world.Cluster.name) {
+			if then := p.world.Cluster.readLiveAt(ago); then.Version < p.world.Ledger.seenVersion(p.world.Cluster.name) {
 				seen = then
 			}
 		}
@@ -109,7 +109,7 @@ func (p collectPort) Look(ctx context.Context) (model.Sight, error) {
 	if fault.CodeOf(err) == model.CodeUndefined { // the one error beside which there is an answer
 		return seen, err
 	}
-	return sight, err
+	return live, err
 }
 
 func (p collectPort) Definitions(ctx context.Context) (model.Definitions, error) {
@@ -176,39 +176,39 @@ func (p collectPort) Terminate(ctx context.Context, cluster string, ids []string
 	return write(ctx, p.Ports, "fleet.terminate", func() ([]string, error) { return p.world.Fleet.Terminate(ctx, cluster, ids) })
 }
 
-// Look returns nodes and NodeClaim objects.
-func (c *Cluster) Look(context.Context) (model.Sight, error) {
+// ReadLive returns nodes and NodeClaim objects.
+func (c *Cluster) ReadLive(context.Context) (model.LiveState, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.asked("list"); err != nil {
-		return model.Sight{}, err
+		return model.LiveState{}, err
 	}
 	if c.defined.deleted && len(c.claims.keys) == 0 {
-		return model.Sight{Version: c.version, Nodes: c.nodes.all(), Undefined: true}, fault.New(fault.NotFound, model.CodeUndefined, "NodeClaims are not defined")
+		return model.LiveState{Version: c.version, Nodes: c.nodes.all(), Undefined: true}, fault.New(fault.NotFound, model.CodeUndefined, "NodeClaims are not defined")
 	}
-	sight := model.Sight{Version: c.version, Nodes: c.nodes.all(), Objects: claimObjects(c.claims.all())}
+	live := model.LiveState{Version: c.version, Nodes: c.nodes.all(), Objects: claimObjects(c.claims.all())}
 	for _, pool := range c.pools.all() {
 		if pool.Annotations[model.AnnotationGentleExpiry] == "true" {
-			sight.Gentle = append(sight.Gentle, pool.Name)
+			live.Gentle = append(live.Gentle, pool.Name)
 		}
 	}
-	return sight, nil
+	return live, nil
 }
 
-// lookAt is Look at an API server that has fallen back to what was so long ago. A list is of now (Kubernetes API concepts, resource
+// readLiveAt is Look at an API server that has fallen back to what was so long ago. A list is of now (Kubernetes API concepts, resource
 // versions), but where an API server was restored; whoever remembers what it showed before knows of that.
-func (c *Cluster) lookAt(ago time.Duration) model.Sight {
+func (c *Cluster) readLiveAt(ago time.Duration) model.LiveState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	then := c.now().Add(-ago)
 	rows := c.rowsAt(then)
-	sight := model.Sight{Version: c.versionAt(then), Nodes: sorted[model.Node](rows[KindNode]), Objects: claimObjects(sorted[NodeClaim](rows[KindNodeClaim]))}
+	live := model.LiveState{Version: c.versionAt(then), Nodes: sorted[model.Node](rows[KindNode]), Objects: claimObjects(sorted[NodeClaim](rows[KindNodeClaim]))}
 	for _, pool := range sorted[model.Pool](rows[KindPool]) {
 		if pool.Annotations[model.AnnotationGentleExpiry] == "true" {
-			sight.Gentle = append(sight.Gentle, pool.Name)
+			live.Gentle = append(live.Gentle, pool.Name)
 		}
 	}
-	return sight
+	return live
 }
 
 func claimObjects(claims []NodeClaim) []model.ClaimObject {
@@ -216,7 +216,7 @@ func claimObjects(claims []NodeClaim) []model.ClaimObject {
 	for _, object := range claims {
 		claim := object.Claim
 		// What an object does not show.
-		claim.ObjectUID, claim.Held, claim.Pods, claim.Intent, claim.Price, claim.InstanceID = object.UID, nil, nil, "", 0, ""
+		claim.ObjectUID, claim.Reserved, claim.Pods, claim.Intent, claim.Price, claim.InstanceID = object.UID, nil, nil, "", 0, ""
 		claim.Drain = nil
 		out = append(out, model.ClaimObject{
 			Claim: claim, DeletedUnix: object.DeletedUnix, CreatedUnix: object.CreatedUnix, Finalizer: object.Finalizer, DeadlineUnix: object.DeadlineUnix,
@@ -240,20 +240,20 @@ func (c *Cluster) Runs(_ context.Context, node string) (bool, error) {
 	return false, nil
 }
 
-// LookQueue is a standard queue of hints to look at clusters and to go on with their drains.
-type LookQueue struct{ *Queue }
+// PassQueue is a standard queue of hints to look at clusters and to go on with their drains.
+type PassQueue struct{ *Queue }
 
-// Look sends a hint that shows up after a while.
-func (q LookQueue) Look(ctx context.Context, cluster, key string, after time.Duration) error {
-	return q.ask(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: key}, after)
+// RequestPass sends a hint that shows up after a while.
+func (q PassQueue) RequestPass(ctx context.Context, cluster, key string, after time.Duration) error {
+	return q.ask(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonResync, Tick: key}, after)
 }
 
 // Drain sends a hint to go on with drains that shows up after a while.
-func (q LookQueue) Drain(ctx context.Context, cluster, key string, after time.Duration) error {
+func (q PassQueue) Drain(ctx context.Context, cluster, key string, after time.Duration) error {
 	return q.ask(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDrain, Tick: key}, after)
 }
 
-func (q LookQueue) ask(ctx context.Context, hint wire.Hint, after time.Duration) error {
+func (q PassQueue) ask(ctx context.Context, hint wire.Hint, after time.Duration) error {
 	body, err := wire.EncodeHint(hint)
 	if err != nil {
 		return err

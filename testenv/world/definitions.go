@@ -44,7 +44,7 @@ func (c *Cluster) DefineAnew() bool {
 	}
 	if c.defined.deleted {
 		c.defined = definitions{createdUnix: c.now().Unix()}
-		c.log.Note(DefinitionsWritten{Stand: true})
+		c.log.Note(DefinitionsWritten{Established: true})
 	}
 	return true
 }
@@ -57,14 +57,14 @@ func (c *Cluster) Definitions(context.Context) (model.Definitions, error) {
 		return model.Definitions{}, err
 	}
 	of := func(name string, objects int) model.Definition {
-		d := model.Definition{Name: name, Stands: !c.defined.deleted, Going: c.defined.deleted && objects > 0}
-		if d.Stands || d.Going {
+		d := model.Definition{Name: name, Established: !c.defined.deleted, Going: c.defined.deleted && objects > 0}
+		if d.Established || d.Going {
 			d.CreatedUnix = c.defined.createdUnix
 		}
 		return d
 	}
 	pools := of("nodepools.karpenter.sh", len(c.pools.keys))
-	if pools.Stands {
+	if pools.Established {
 		pools.CreatedUnix = max(pools.CreatedUnix, c.poolsDefinedUnix)
 	}
 	return model.Definitions{

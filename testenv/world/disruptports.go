@@ -11,64 +11,64 @@ import (
 
 // Disrupt returns the judge with the world behind its ports. now is the process's own clock.
 func (p *Ports) Disrupt(now func() time.Time, settings disrupt.Settings) *disrupt.Flow {
-	ledger, store, judge := ledgerPort{p}, storePort{p}, judgePort{p}
+	ledger, store, port := ledgerPort{p}, storePort{p}, disruptPort{p}
 	return &disrupt.Flow{
-		Registry: ledger, Leases: ledger, Book: ledger, Commands: ledger, Snapshots: store, Losses: lossPort{p}, Machines: shelfPort{p},
-		Plans: judge, Drains: lookPort{p}, Hints: judge, Decisions: store, Connector: judge,
+		Registry: ledger, Leases: ledger, Ledger: ledger, Commands: ledger, Snapshots: store, Losses: lossPort{p}, Catalogs: cachePort{p},
+		Plans: port, Drains: passPort{p}, Hints: port, Decisions: store, Connector: port,
 		Now: now, NewID: p.world.newID, Settings: settings,
 	}
 }
 
-// Judge looks once at what the world's cluster could give back, one call at a time.
-func (p *Process) Judge(ctx context.Context) (disrupt.Outcome, error) {
+// Disrupt looks once at what the world's cluster could give back, one call at a time.
+func (p *Process) Disrupt(ctx context.Context) (disrupt.Outcome, error) {
 	flow := p.world.Ports(p, p.owner).Disrupt(p.world.Clock.Now, disrupt.Settings{Build: "world", Parallel: 1})
-	return flow.Run(ctx, disrupt.Request{Cluster: Name, Owner: p.owner, Deadline: p.world.Clock.Now().Add(InvocationTimeout), Told: true})
+	return flow.Run(ctx, disrupt.Request{Cluster: Name, Owner: p.owner, Deadline: p.world.Clock.Now().Add(InvocationTimeout), Changed: true})
 }
 
-// Judge sends a hint to look at what can be given back that shows up after a while.
-func (q LookQueue) Judge(ctx context.Context, cluster, key string, after time.Duration) error {
-	return q.ask(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonJudge, Tick: key}, after)
+// RequestDisruption sends a hint to look at what can be given back that shows up after a while.
+func (q PassQueue) RequestDisruption(ctx context.Context, cluster, key string, after time.Duration) error {
+	return q.ask(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDisrupt, Tick: key}, after)
 }
 
-// judgePort is what the judge reads and writes besides ledger and store.
-type judgePort struct{ *Ports }
+// disruptPort is what the judge reads and writes besides ledger and store.
+type disruptPort struct{ *Ports }
 
-func (p judgePort) Judge(ctx context.Context, cluster, key string, after time.Duration) error {
-	return do(ctx, p.Ports, "queue.judge", func() error { return p.world.Judges.Judge(ctx, cluster, key, after) })
+func (p disruptPort) RequestDisruption(ctx context.Context, cluster, key string, after time.Duration) error {
+	return do(ctx, p.Ports, "queue.judge", func() error { return p.world.DisruptHints.RequestDisruption(ctx, cluster, key, after) })
 }
 
 // Replace asks provisioning to look at commands.
-func (p judgePort) Replace(ctx context.Context, cluster, key string) error {
+func (p disruptPort) Replace(ctx context.Context, cluster, key string) error {
 	return do(ctx, p.Ports, "queue.replace", func() error {
 		return p.world.plan(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonReplace, Tick: key})
 	})
 }
 
 // Connect opens a cluster.
-func (p judgePort) Connect(ctx context.Context, reg model.Registration) (disrupt.Site, error) {
-	return read(ctx, p.Ports, "site.connect", func() (disrupt.Site, error) {
-		p := judgePort{p.at(reg)}
-		return disrupt.Site{Objects: p, Reporter: clusterPort(p)}, nil
+func (p disruptPort) Connect(ctx context.Context, reg model.Registration) (disrupt.Clients, error) {
+	return read(ctx, p.Ports, "site.connect", func() (disrupt.Clients, error) {
+		p := disruptPort{p.at(reg)}
+		return disrupt.Clients{Objects: p, Reporter: clusterPort(p)}, nil
 	})
 }
 
-func (p judgePort) Occupied(ctx context.Context, node model.Object) (model.Occupied, error) {
+func (p disruptPort) Occupied(ctx context.Context, node model.Object) (model.Occupied, error) {
 	return read(ctx, p.Ports, "cluster.occupied", func() (model.Occupied, error) { return p.world.Cluster.Occupied(ctx, node) })
 }
 
-func (p judgePort) Budgets(ctx context.Context) ([]model.PDB, error) {
+func (p disruptPort) Budgets(ctx context.Context) ([]model.PDB, error) {
 	return read(ctx, p.Ports, "cluster.budgets", func() ([]model.PDB, error) { return p.world.Cluster.Budgets(ctx) })
 }
 
-func (p judgePort) PatchNode(ctx context.Context, patch model.NodePatch) error {
+func (p disruptPort) PatchNode(ctx context.Context, patch model.NodePatch) error {
 	return do(ctx, p.Ports, "cluster.node", func() error { return p.world.Cluster.PatchNode(ctx, patch) })
 }
 
 // newsPort is through which others tell the judge that something has changed.
 type newsPort struct{ *Ports }
 
-func (p newsPort) Judge(ctx context.Context, cluster, key string) error {
-	return do(ctx, p.Ports, "queue.judge", func() error { return p.world.Judges.Judge(ctx, cluster, key, 0) })
+func (p newsPort) RequestDisruption(ctx context.Context, cluster, key string) error {
+	return do(ctx, p.Ports, "queue.judge", func() error { return p.world.DisruptHints.RequestDisruption(ctx, cluster, key, 0) })
 }
 
 // Budgets returns every PodDisruptionBudget with how many pods it lets go now.

@@ -11,6 +11,6 @@
 //	w.Cluster.AddPool(world.Pool("default", "default"))
 //	w.Cluster.AddPods("web", 3, world.Shape(1000, 2<<30))
 //	w.Tick(time.Second)                       // kube-scheduler finds no node
-//	outcome, err := w.Process(world.Fault{}).Run(ctx, provision.TriggerSweep)
+//	outcome, err := w.Process(world.Fault{}).Run(ctx, provision.TriggerResync)
 //	w.Tick(time.Minute)                       // machines boot and join
 package world

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/agenda"
 	"github.com/joiner-sh/joiner/testenv/cloud/reading"
+	"github.com/joiner-sh/joiner/testenv/eventqueue"
 )
 
 // Events is EventBridge with the rules that send what AWS says of machines to the queue of notices: at least once as a rule,
@@ -22,11 +22,11 @@ type Events struct {
 	rand    *rand.Rand // nil: every event is given once, after the least delay
 	options EventOptions
 
-	mu      sync.Mutex
-	agenda  agenda.Agenda
-	sent    int
-	chances EventChances
-	lose    int
+	mu         sync.Mutex
+	eventQueue eventqueue.Queue
+	sent       int
+	chances    EventChances
+	lose       int
 }
 
 // EventOptions say how events travel.
@@ -69,14 +69,14 @@ func (e *Events) Heal() {
 func (e *Events) Next() (time.Time, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.agenda.Next()
+	return e.eventQueue.Next()
 }
 
 // Run puts into the queue what has arrived.
 func (e *Events) Run(now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	_ = e.log.As("", func() error { e.agenda.Run(now); return nil })
+	_ = e.log.As("", func() error { e.eventQueue.Run(now); return nil })
 }
 
 // event is one of EventBridge. Source: EventBridge user guide, AWS service events.
@@ -144,7 +144,7 @@ func (e *Events) emitOf(kind model.NoticeKind, source, detailType string, detail
 
 // deliver puts a message into the queue after a while. EventBridge goes on trying for a day where the queue does not answer.
 func (e *Events) deliver(body string, after time.Duration) {
-	e.agenda.Add(e.now().Add(after), func() {
+	e.eventQueue.Add(e.now().Add(after), func() {
 		if _, err := e.queue.Send(context.Background(), Outgoing{Body: body}); err != nil {
 			e.deliver(body, 20*time.Second)
 		}

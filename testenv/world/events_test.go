@@ -13,15 +13,15 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-func spotMachine(w *world.World) string {
-	return w.Fleet.AddMachine(model.Instance{
+func spotInstance(w *world.World) string {
+	return w.Fleet.AddInstance(model.Instance{
 		Type: "m5.large", Zone: "us-west-2a", CapacityType: model.Spot,
 		Tags: map[string]string{"kubernetes.io/cluster/" + world.Name: "owned", model.LabelNodePool: "web", "joiner.sh/intent": "1"},
 	})
 }
 
-// told returns the detail types of the messages in the queue of notices.
-func told(t *testing.T, w *world.World) []string {
+// reported returns the detail types of the messages in the queue of notices.
+func reported(t *testing.T, w *world.World) []string {
 	t.Helper()
 	var out []string
 	for _, m := range w.Notices.Peek() {
@@ -40,7 +40,7 @@ func told(t *testing.T, w *world.World) []string {
 
 func TestInterruptionIsToldMarkedAndCarriedOut(t *testing.T) {
 	w := world.New(world.Options{Events: world.Span{Min: 2 * time.Second}})
-	id := spotMachine(w)
+	id := spotInstance(w)
 	w.Tick(time.Minute)
 	w.Fleet.Interrupt(id, 2*time.Minute)
 	w.Fleet.Interrupt(id, 2*time.Minute) // once
@@ -51,16 +51,16 @@ func TestInterruptionIsToldMarkedAndCarriedOut(t *testing.T) {
 	if ids, _ := w.Fleet.Interrupted(t.Context(), "other"); len(ids) != 0 {
 		t.Errorf("of another cluster: %v", ids)
 	}
-	if got := told(t, w); len(got) != 0 {
+	if got := reported(t, w); len(got) != 0 {
 		t.Errorf("too early: %v", got)
 	}
 	w.Tick(time.Second)
-	if got := told(t, w); !slices.Equal(got, []string{"EC2 Spot Instance Interruption Warning "}) {
+	if got := reported(t, w); !slices.Equal(got, []string{"EC2 Spot Instance Interruption Warning "}) {
 		t.Errorf("told %v", got)
 	}
 	w.Tick(3 * time.Minute)
 	want := []string{"EC2 Spot Instance Interruption Warning ", "EC2 Instance State-change Notification shutting-down", "EC2 Instance State-change Notification terminated"}
-	if got := told(t, w); !slices.Equal(got, want) {
+	if got := reported(t, w); !slices.Equal(got, want) {
 		t.Errorf("told %v", got)
 	}
 	if ids, _ := w.Fleet.Interrupted(t.Context(), world.Name); !slices.Equal(ids, []string{id}) {
@@ -70,7 +70,7 @@ func TestInterruptionIsToldMarkedAndCarriedOut(t *testing.T) {
 
 func TestEventThatIsLostIsInTheLogAndNotInTheQueue(t *testing.T) {
 	w := world.New(world.Options{})
-	id := spotMachine(w)
+	id := spotInstance(w)
 	w.Tick(time.Minute)
 	w.Events.LoseNext(1)
 	w.Fleet.Interrupt(id, 2*time.Minute)
@@ -81,14 +81,14 @@ func TestEventThatIsLostIsInTheLogAndNotInTheQueue(t *testing.T) {
 			lost++
 		}
 	}
-	if got := told(t, w); len(got) != 0 || lost != 1 {
+	if got := reported(t, w); len(got) != 0 || lost != 1 {
 		t.Errorf("told %v, %d lost", got, lost)
 	}
 }
 
-func TestImpairedMachineIsShownUntilItIsMendedOrEnds(t *testing.T) {
+func TestImpairedInstanceIsShownUntilItIsMendedOrEnds(t *testing.T) {
 	w := world.New(world.Options{})
-	a, b := spotMachine(w), spotMachine(w)
+	a, b := spotInstance(w), spotInstance(w)
 	w.Tick(time.Minute)
 	w.Fleet.Impair(a, model.ImpairedSystem, "")
 	w.Fleet.Impair(b, model.ImpairedEvent, "instance-retirement")
@@ -102,13 +102,13 @@ func TestImpairedMachineIsShownUntilItIsMendedOrEnds(t *testing.T) {
 	}
 }
 
-func TestStoppedMachineCanBeTerminated(t *testing.T) {
+func TestStoppedInstanceCanBeTerminated(t *testing.T) {
 	w := world.New(world.Options{})
-	id := spotMachine(w)
+	id := spotInstance(w)
 	w.Tick(time.Minute)
 	w.Fleet.Stop(id)
 	w.Tick(time.Minute)
-	if m, _ := w.Fleet.Machine(id); m.State != "stopped" {
+	if m, _ := w.Fleet.Instance(id); m.State != "stopped" {
 		t.Fatalf("it is %s", m.State)
 	}
 	if ended, err := w.Fleet.Terminate(t.Context(), world.Name, []string{id}); err != nil || len(ended) != 1 {
@@ -116,9 +116,9 @@ func TestStoppedMachineCanBeTerminated(t *testing.T) {
 	}
 }
 
-func TestClaimIsFoundByItsMachine(t *testing.T) {
+func TestClaimIsFoundByItsInstance(t *testing.T) {
 	w := world.New(world.Options{})
-	fence, err := w.Ledger.Hold(t.Context(), world.Name, model.LeaseCollector, "me", 1, 2)
+	fence, err := w.Ledger.AcquireLease(t.Context(), world.Name, model.LeaseCollector, "me", 1, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,13 +133,13 @@ func TestClaimIsFoundByItsMachine(t *testing.T) {
 }
 
 // A spot warning names its machine by zone, or by region and account: the two readings of what EC2 sends.
-func TestWarningNamesItsMachineInTwoWays(t *testing.T) {
+func TestWarningNamesItsInstanceInTwoWays(t *testing.T) {
 	for text, reads := range map[string]*reading.Set{
 		"arn:aws:ec2:us-west-2a:instance/":             reading.Default(),
 		"arn:aws:ec2:us-west-2:123456789012:instance/": reading.AllOther(),
 	} {
 		w := world.New(world.Options{Fleet: world.FleetOptions{Readings: reads}})
-		id := spotMachine(w)
+		id := spotInstance(w)
 		w.Tick(time.Second)
 		w.Fleet.Interrupt(id, time.Minute)
 		w.Tick(time.Second)

@@ -20,7 +20,7 @@ func (c *Cluster) Evict(_ context.Context, pod model.PodRef, graceSeconds *int64
 		return err
 	}
 	stored := c.pods.get(pod.Key())
-	if err := judged(KindPod, pod.Key(), pod.UID, stored == nil, func() string { return stored.UID }); err != nil {
+	if err := evaluated(KindPod, pod.Key(), pod.UID, stored == nil, func() string { return stored.UID }); err != nil {
 		return err
 	}
 	if stored.DeletedUnix != 0 {
@@ -55,7 +55,7 @@ func (c *Cluster) RemovePod(_ context.Context, pod model.PodRef, graceSeconds *i
 		return err
 	}
 	stored := c.pods.get(pod.Key())
-	if err := judged(KindPod, pod.Key(), pod.UID, stored == nil, func() string { return stored.UID }); err != nil {
+	if err := evaluated(KindPod, pod.Key(), pod.UID, stored == nil, func() string { return stored.UID }); err != nil {
 		return err
 	}
 	c.deletePod("delete", *stored, graceSeconds)

@@ -29,21 +29,21 @@ func (c *Cluster) Remove(_ context.Context, kind string, object model.Object) er
 	if err := c.asked(request); err != nil {
 		return err
 	}
-	if err := c.judgedObject(kind, object); err != nil {
+	if err := c.evaluatedObject(kind, object); err != nil {
 		return err
 	}
 	c.finish(kind, object.Name)
 	return nil
 }
 
-// judgedObject is judged for a Node or NodeClaim.
-func (c *Cluster) judgedObject(kind string, object model.Object) error {
+// evaluatedObject is judged for a Node or NodeClaim.
+func (c *Cluster) evaluatedObject(kind string, object model.Object) error {
 	if kind == KindNode {
 		node := c.nodes.get(object.Name)
-		return judged(kind, object.Name, object.UID, node == nil, func() string { return node.UID })
+		return evaluated(kind, object.Name, object.UID, node == nil, func() string { return node.UID })
 	}
 	claim := c.claims.get(object.Name)
-	return judged(kind, object.Name, object.UID, claim == nil, func() string { return claim.UID })
+	return evaluated(kind, object.Name, object.UID, claim == nil, func() string { return claim.UID })
 }
 
 // finish deletes a Node or NodeClaim that is there: it is gone at once where no finalizer holds it, and marked otherwise.
@@ -93,7 +93,7 @@ func (c *Cluster) Free(_ context.Context, kind string, object model.Object) erro
 	if err := c.asked("free"); err != nil {
 		return err
 	}
-	if err := c.judgedObject(kind, object); err != nil {
+	if err := c.evaluatedObject(kind, object); err != nil {
 		return err
 	}
 	if kind == KindNode {

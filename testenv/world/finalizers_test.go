@@ -45,12 +45,12 @@ func TestFinalizerHoldsADeletedObjectUntilItIsFreed(t *testing.T) {
 			}
 		}
 	}
-	sight, err := w.Cluster.Look(t.Context())
-	if err != nil || len(sight.Nodes) != 1 || len(sight.Objects) != 1 {
-		t.Fatalf("%+v, %v", sight, err)
+	live, err := w.Cluster.ReadLive(t.Context())
+	if err != nil || len(live.Nodes) != 1 || len(live.Objects) != 1 {
+		t.Fatalf("%+v, %v", live, err)
 	}
 	now := w.Clock.Now().Unix()
-	if n, o := sight.Nodes[0], sight.Objects[0]; n.DeletedUnix != now || !n.Finalizer || o.DeletedUnix != now || !o.Finalizer {
+	if n, o := live.Nodes[0], live.Objects[0]; n.DeletedUnix != now || !n.Finalizer || o.DeletedUnix != now || !o.Finalizer {
 		t.Errorf("%+v %+v", n, o)
 	}
 	if err := w.Cluster.PatchNode(t.Context(), model.NodePatch{Name: "a", UID: "a-1", Finalizer: true}); err != nil {

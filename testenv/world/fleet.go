@@ -13,8 +13,8 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/agenda"
 	"github.com/joiner-sh/joiner/testenv/cloud/reading"
+	"github.com/joiner-sh/joiner/testenv/eventqueue"
 )
 
 // Fleet is EC2 as far as it sells, shows and ends machines.
@@ -28,17 +28,17 @@ type Fleet struct {
 	catalog *Catalog
 	options FleetOptions
 
-	mu        sync.Mutex
-	agenda    agenda.Agenda
-	machines  []*Machine // in the order they were launched
-	byID      map[string]*Machine
-	byIntent  map[string][]*Machine
-	listed    []*Machine // in the order they were launched, without those that are not described any more
-	changes   []MachineChange
-	tokens    map[string]answer
-	templates map[string]fleetTemplate
-	stock     map[model.OfferKey]int // what is left; absent = plenty
-	reserved  map[string]int         // what is left of reservations; absent = nothing
+	mu         sync.Mutex
+	eventQueue eventqueue.Queue
+	instances  []*Instance // in the order they were launched
+	byID       map[string]*Instance
+	byIntent   map[string][]*Instance
+	listed     []*Instance // in the order they were launched, without those that are not described any more
+	changes    []InstanceChange
+	tokens     map[string]answer
+	templates  map[string]fleetTemplate
+	stock      map[model.OfferingKey]int // what is left; absent = plenty
+	reserved   map[string]int            // what is left of reservations; absent = nothing
 	trouble
 	calls  int
 	events *Events // told of what happens to machines; nil = nobody is
@@ -70,8 +70,8 @@ type answer struct {
 	at      time.Time
 }
 
-// Machine is an instance with what its user data says to it. State is pending, running, shutting-down or terminated.
-type Machine struct {
+// Instance is an instance with what its user data says to it. State is pending, running, shutting-down or terminated.
+type Instance struct {
 	model.Instance
 	Cluster    string // whose tags it carries; empty = nobody's
 	UserData   []byte
@@ -87,8 +87,8 @@ type Machine struct {
 	cost     meter
 }
 
-// MachineChange is a machine that entered a state.
-type MachineChange struct{ ID, State string }
+// InstanceChange is a machine that entered a state.
+type InstanceChange struct{ ID, State string }
 
 // Instance states, as EC2 names them.
 const (
@@ -139,8 +139,8 @@ func NewFleet(now func() time.Time, log *Log, catalog *Catalog, options FleetOpt
 		log = NewLog(now)
 	}
 	return &Fleet{
-		now: now, log: log, catalog: catalog, options: options, byID: map[string]*Machine{}, byIntent: map[string][]*Machine{},
-		tokens: map[string]answer{}, templates: map[string]fleetTemplate{}, stock: map[model.OfferKey]int{}, reserved: map[string]int{}, trouble: trouble{buckets: map[string]*bucket{}},
+		now: now, log: log, catalog: catalog, options: options, byID: map[string]*Instance{}, byIntent: map[string][]*Instance{},
+		tokens: map[string]answer{}, templates: map[string]fleetTemplate{}, stock: map[model.OfferingKey]int{}, reserved: map[string]int{}, trouble: trouble{buckets: map[string]*bucket{}},
 	}
 }
 
@@ -153,8 +153,8 @@ func (f *Fleet) enter() func() {
 
 // happen does what is due. It is nobody's doing.
 func (f *Fleet) happen(now time.Time) {
-	if next, due := f.agenda.Next(); due && !next.After(now) {
-		_ = f.log.As("", func() error { f.agenda.Run(now); return nil })
+	if next, due := f.eventQueue.Next(); due && !next.After(now) {
+		_ = f.log.As("", func() error { f.eventQueue.Run(now); return nil })
 	}
 }
 
@@ -162,7 +162,7 @@ func (f *Fleet) happen(now time.Time) {
 func (f *Fleet) Next() (time.Time, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.agenda.Next()
+	return f.eventQueue.Next()
 }
 
 // Run lets happen what is due.
@@ -260,7 +260,7 @@ func (f *Fleet) Launch(_ context.Context, text []byte) (model.LaunchResult, erro
 	}
 	result := before.result
 	if !used {
-		var started []*Machine
+		var started []*Instance
 		result, started = f.allocate(r)
 		if len(result.Instances) > 0 || !f.options.Readings.Takes(reading.TokenUnfulfilled) {
 			f.tokens[r.Token] = answer{string(text), result, nil, f.now()}
@@ -278,11 +278,11 @@ func (f *Fleet) Launch(_ context.Context, text []byte) (model.LaunchResult, erro
 	return model.LaunchResult{Instances: slices.Clone(result.Instances), Errors: slices.Clone(result.Errors)}, nil
 }
 
-func poolsOf(r request) []model.OfferKey {
-	var out []model.OfferKey
+func poolsOf(r request) []model.OfferingKey {
+	var out []model.OfferingKey
 	for _, t := range r.Templates {
 		for _, o := range t.Overrides {
-			out = append(out, model.OfferKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: r.CapacityType})
+			out = append(out, model.OfferingKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: r.CapacityType})
 		}
 	}
 	return out
@@ -333,28 +333,28 @@ func (f *Fleet) refuse(r request, text string, before answer, used bool) error {
 	return nil
 }
 
-// Machines returns every machine ever launched, in that order.
-func (f *Fleet) Machines() []Machine {
+// Instances returns every machine ever launched, in that order.
+func (f *Fleet) Instances() []Instance {
 	defer f.enter()()
-	out := make([]Machine, len(f.machines))
-	for i, m := range f.machines {
+	out := make([]Instance, len(f.instances))
+	for i, m := range f.instances {
 		out[i] = *m
 	}
 	return out
 }
 
-// Machine returns one machine; false where there never was one.
-func (f *Fleet) Machine(id string) (Machine, bool) {
+// Instance returns one machine; false where there never was one.
+func (f *Fleet) Instance(id string) (Instance, bool) {
 	defer f.enter()()
 	m := f.byID[id]
 	if m == nil {
-		return Machine{}, false
+		return Instance{}, false
 	}
 	return *m, true
 }
 
 // Changes returns the states machines entered after the n-th such change, in order, without copying them.
-func (f *Fleet) Changes(n int) []MachineChange {
+func (f *Fleet) Changes(n int) []InstanceChange {
 	defer f.enter()()
 	return f.changes[n:len(f.changes):len(f.changes)]
 }

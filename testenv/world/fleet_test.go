@@ -40,15 +40,15 @@ func (m *market) pass(d time.Duration) {
 
 // offers of the test launches, from the cheapest on demand.
 var (
-	cheap = model.OfferKey{InstanceType: "c5.large", Zone: "us-west-2a", CapacityType: model.OnDemand}
-	dear  = model.OfferKey{InstanceType: "m5.large", Zone: "us-west-2b", CapacityType: model.OnDemand}
+	cheap     = model.OfferingKey{InstanceType: "c5.large", Zone: "us-west-2a", CapacityType: model.OnDemand}
+	expensive = model.OfferingKey{InstanceType: "m5.large", Zone: "us-west-2b", CapacityType: model.OnDemand}
 )
 
 func draft(intent, capacityType string, n int) model.Launch {
 	launch := model.Launch{
 		Intent: intent, Token: "t-" + intent, Cluster: "web", Pool: "default", CapacityType: capacityType, Class: model.Class{Name: "general"},
 		Templates: []model.LaunchTemplate{{ImageID: "ami-1", UserData: []byte("join"), Overrides: []model.Override{
-			{InstanceType: dear.InstanceType, Zone: dear.Zone, SubnetID: "subnet-b", Price: 96_000},
+			{InstanceType: expensive.InstanceType, Zone: expensive.Zone, SubnetID: "subnet-b", Price: 96_000},
 			{InstanceType: cheap.InstanceType, Zone: cheap.Zone, SubnetID: "subnet-a", Price: 85_000},
 		}}},
 	}
@@ -109,8 +109,8 @@ func TestFleetRepeatsTheFirstAnswerOfAToken(t *testing.T) {
 		t.Errorf("other bytes under the same token: %v", err)
 	}
 	m.pass(10 * time.Minute)
-	if other, err := m.Launch(t.Context(), request); err != nil || len(m.Machines()) != 4 || other.Instances[0].ID == first.Instances[0].ID {
-		t.Errorf("after the token lapsed: %+v, %v, %d machines", other, err, len(m.Machines()))
+	if other, err := m.Launch(t.Context(), request); err != nil || len(m.Instances()) != 4 || other.Instances[0].ID == first.Instances[0].ID {
+		t.Errorf("after the token lapsed: %+v, %v, %d machines", other, err, len(m.Instances()))
 	}
 	calls := facts[world.FleetCalled](m.log)
 	if len(calls) != 4 || calls[0].Repeat || !calls[1].Repeat || calls[2].Refused != "IdempotentParameterMismatch" || calls[3].Repeat || string(calls[0].Request) != string(request) {
@@ -130,14 +130,14 @@ func TestFleetTokensAreUsedUpByFailedLaunchesOrNot(t *testing.T) {
 		}
 		m := newMarket(t, world.FleetOptions{Readings: reads})
 		dry := m.request("a", model.OnDemand, 1)
-		for _, offer := range []model.OfferKey{cheap, dear} {
-			m.SetCapacity(offer, 0)
+		for _, offering := range []model.OfferingKey{cheap, expensive} {
+			m.SetCapacity(offering, 0)
 		}
 		if result, err := m.Launch(t.Context(), dry); err != nil || len(result.Instances) != 0 {
 			t.Fatalf("%+v %v", result, err)
 		}
-		for _, offer := range []model.OfferKey{cheap, dear} {
-			m.SetCapacity(offer, 5)
+		for _, offering := range []model.OfferingKey{cheap, expensive} {
+			m.SetCapacity(offering, 5)
 		}
 		if result, err := m.Launch(t.Context(), dry); err != nil || (len(result.Instances) == 1) != other {
 			t.Errorf("other reading %v: where there is capacity again %+v, %v", other, result, err)
@@ -154,7 +154,7 @@ func TestFleetTokensAreUsedUpByFailedLaunchesOrNot(t *testing.T) {
 	}
 }
 
-func TestFleetShowsMachinesAfterALagOfTheirOwn(t *testing.T) {
+func TestFleetShowsInstancesAfterALagOfTheirOwn(t *testing.T) {
 	m := newMarket(t, world.FleetOptions{Rand: rand.New(rand.NewPCG(1, 2)), Visibility: world.Span{Min: time.Second, Max: 4 * time.Minute}})
 	result := m.launch("a", model.OnDemand, 20)
 	lags := map[time.Duration]bool{}
@@ -169,14 +169,14 @@ func TestFleetShowsMachinesAfterALagOfTheirOwn(t *testing.T) {
 	}
 	seen := 0
 	for range 5 {
-		found, err := m.Find(t.Context(), "a")
+		found, err := m.FindInstances(t.Context(), "a")
 		if err != nil || len(found) < seen {
 			t.Fatalf("%d machines and then %d, %v", seen, len(found), err)
 		}
 		seen = len(found)
 		m.pass(time.Minute)
 	}
-	if found, _ := m.Find(t.Context(), "a"); len(found) != 20 || !slices.IsSortedFunc(found, func(a, b model.Instance) int { return strings.Compare(a.ID, b.ID) }) {
+	if found, _ := m.FindInstances(t.Context(), "a"); len(found) != 20 || !slices.IsSortedFunc(found, func(a, b model.Instance) int { return strings.Compare(a.ID, b.ID) }) {
 		t.Errorf("%d machines after four minutes, by id", len(found))
 	}
 	listed, err := m.Owned(t.Context(), "web")
@@ -186,7 +186,7 @@ func TestFleetShowsMachinesAfterALagOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestFleetMachineLivesFromPendingToForgotten(t *testing.T) {
+func TestFleetInstanceLivesFromPendingToForgotten(t *testing.T) {
 	m := newMarket(t, world.FleetOptions{Pending: world.Span{Min: 10 * time.Second}, ShuttingDown: world.Span{Min: 20 * time.Second}, Listed: time.Hour})
 	id := m.launch("a", model.OnDemand, 1).Instances[0].ID
 	state := func() string {
@@ -229,13 +229,13 @@ func TestFleetMachineLivesFromPendingToForgotten(t *testing.T) {
 	if _, due := m.Next(); due {
 		t.Error("something is still to come of a machine that is forgotten")
 	}
-	want := []world.MachineChange{{ID: id, State: "pending"}, {ID: id, State: "running"}, {ID: id, State: "shutting-down"}, {ID: id, State: "terminated"}}
+	want := []world.InstanceChange{{ID: id, State: "pending"}, {ID: id, State: "running"}, {ID: id, State: "shutting-down"}, {ID: id, State: "terminated"}}
 	if got := m.Changes(0); !reflect.DeepEqual(got, want) {
 		t.Errorf("changes %+v", got)
 	}
 }
 
-func TestFleetTakesSpotMachinesAwayAfterAWarning(t *testing.T) {
+func TestFleetTakesSpotInstancesAwayAfterAWarning(t *testing.T) {
 	m := newMarket(t, world.FleetOptions{Rand: rand.New(rand.NewPCG(1, 2)), SpotLife: time.Hour, FailureLife: 100 * time.Hour})
 	m.launch("a", model.Spot, 40)
 	m.launch("b", model.OnDemand, 40)
@@ -252,12 +252,12 @@ func TestFleetTakesSpotMachinesAwayAfterAWarning(t *testing.T) {
 		if !ok {
 			continue
 		}
-		machine, _ := m.Machine(end.ID)
+		instance, _ := m.Instance(end.ID)
 		switch end.Cause {
 		case "spot":
 			spot++
-			if machine.CapacityType != model.Spot || entry.At.Before(warned[end.ID]) {
-				t.Errorf("%s machine %s ended at %v, warned for %v", machine.CapacityType, end.ID, entry.At, warned[end.ID])
+			if instance.CapacityType != model.Spot || entry.At.Before(warned[end.ID]) {
+				t.Errorf("%s machine %s ended at %v, warned for %v", instance.CapacityType, end.ID, entry.At, warned[end.ID])
 			}
 		case "failure":
 			failed++
@@ -270,7 +270,7 @@ func TestFleetTakesSpotMachinesAwayAfterAWarning(t *testing.T) {
 
 func TestFleetShortages(t *testing.T) {
 	const ice = "InsufficientInstanceCapacity"
-	spot := model.OfferKey{CapacityType: model.Spot}
+	spot := model.OfferingKey{CapacityType: model.Spot}
 	for name, c := range map[string]struct {
 		short  world.Shortage
 		wait   time.Duration
@@ -278,11 +278,11 @@ func TestFleetShortages(t *testing.T) {
 		errors int
 		gives  string // instance type; "" = nothing
 	}{
-		"of one offer":                    {short: world.Shortage{Offer: cheap, Code: ice}, buy: model.OnDemand, errors: 1, gives: "m5.large"},
-		"of a zone":                       {short: world.Shortage{Offer: model.OfferKey{Zone: "us-west-2a"}, Code: ice}, buy: model.OnDemand, errors: 1, gives: "m5.large"},
+		"of one offer":                    {short: world.Shortage{Offering: cheap, Code: ice}, buy: model.OnDemand, errors: 1, gives: "m5.large"},
+		"of a zone":                       {short: world.Shortage{Offering: model.OfferingKey{Zone: "us-west-2a"}, Code: ice}, buy: model.OnDemand, errors: 1, gives: "m5.large"},
 		"of a subnet":                     {short: world.Shortage{SubnetID: "subnet-a", Code: "InsufficientFreeAddressesInSubnet"}, buy: model.OnDemand, errors: 1, gives: "m5.large"},
-		"of all spot, for spot":           {short: world.Shortage{Offer: spot, Code: ice}, buy: model.Spot, errors: 2},
-		"of all spot, for on demand":      {short: world.Shortage{Offer: spot, Code: ice}, buy: model.OnDemand, gives: "c5.large"},
+		"of all spot, for spot":           {short: world.Shortage{Offering: spot, Code: ice}, buy: model.Spot, errors: 2},
+		"of all spot, for on demand":      {short: world.Shortage{Offering: spot, Code: ice}, buy: model.OnDemand, gives: "c5.large"},
 		"of everything":                   {short: world.Shortage{Code: ice}, buy: model.OnDemand, errors: 2},
 		"of everything, one at a time":    {short: world.Shortage{Code: ice, OneAtATime: true}, buy: model.OnDemand, errors: 1},
 		"that is over":                    {short: world.Shortage{Code: ice, Until: world.Start.Add(time.Hour)}, wait: time.Hour, buy: model.OnDemand, gives: "c5.large"},
@@ -303,7 +303,7 @@ func TestFleetShortages(t *testing.T) {
 				t.Fatalf("%q with %v, want %q with %d errors", got, codes(result), c.gives, c.errors)
 			}
 			for _, e := range result.Errors {
-				if e.Code != c.short.Code || e.Offer.InstanceType == "" || e.SubnetID == "" || e.Offer.CapacityType != c.buy {
+				if e.Code != c.short.Code || e.Offering.InstanceType == "" || e.SubnetID == "" || e.Offering.CapacityType != c.buy {
 					t.Errorf("%+v", e)
 				}
 			}
@@ -314,7 +314,7 @@ func TestFleetShortages(t *testing.T) {
 func TestFleetGivesWhatIsInStockAndTakesItBack(t *testing.T) {
 	m := newMarket(t, world.FleetOptions{})
 	m.SetCapacity(cheap, 2)
-	m.SetCapacity(dear, 1)
+	m.SetCapacity(expensive, 1)
 	result := m.launch("a", model.OnDemand, 5)
 	if len(result.Instances) != 3 || len(result.Errors) != 2 {
 		t.Fatalf("%d machines and %v, want 3 and two errors", len(result.Instances), codes(result))
@@ -348,7 +348,7 @@ func TestFleetThrottlesByTokenBucket(t *testing.T) {
 	if through != 12 { // 3 at once and half a call a second for 19 s
 		t.Errorf("%d calls came through, want 12", through)
 	}
-	if _, err := m.Find(t.Context(), "a"); err != nil {
+	if _, err := m.FindInstances(t.Context(), "a"); err != nil {
 		t.Errorf("another API: %v", err)
 	}
 }
@@ -370,7 +370,7 @@ func TestFleetRefusesByCode(t *testing.T) {
 		m := newMarket(t, world.FleetOptions{})
 		request := m.request("a", model.OnDemand, 1)
 		m.RefuseNextWith(code)
-		if _, err := m.Launch(t.Context(), request); fault.CodeOf(err) != code || fault.KindOf(err) != want || len(m.Machines()) != 0 {
+		if _, err := m.Launch(t.Context(), request); fault.CodeOf(err) != code || fault.KindOf(err) != want || len(m.Instances()) != 0 {
 			t.Errorf("%s: %v of kind %s, want %s", code, err, fault.KindOf(err), want)
 		}
 		if result, err := m.Launch(t.Context(), request); err != nil || len(result.Instances) != 1 {
@@ -382,7 +382,7 @@ func TestFleetRefusesByCode(t *testing.T) {
 	}
 }
 
-func TestFleetLosesHalfItsPagesOnceAndNamesMachinesTwice(t *testing.T) {
+func TestFleetLosesHalfItsPagesOnceAndNamesInstancesTwice(t *testing.T) {
 	m := newMarket(t, world.FleetOptions{})
 	m.launch("a", model.OnDemand, 20)
 	count := func() int {
@@ -398,7 +398,7 @@ func TestFleetLosesHalfItsPagesOnceAndNamesMachinesTwice(t *testing.T) {
 	}
 	m.DoubleNext(1)
 	for _, want := range []int{40, 20} {
-		if found, err := m.Find(t.Context(), "a"); err != nil || len(found) != want {
+		if found, err := m.FindInstances(t.Context(), "a"); err != nil || len(found) != want {
 			t.Errorf("found %d machines, %v; want %d", len(found), err, want)
 		}
 	}
@@ -406,8 +406,8 @@ func TestFleetLosesHalfItsPagesOnceAndNamesMachinesTwice(t *testing.T) {
 
 func TestFleetShowsWhatIsNotOurs(t *testing.T) {
 	m := newMarket(t, world.FleetOptions{})
-	m.AddMachine(model.Instance{Type: "m5.large", Zone: "us-west-2a", CapacityType: model.OnDemand})
-	shops := m.AddMachine(model.Instance{Type: "m5.large", Tags: map[string]string{
+	m.AddInstance(model.Instance{Type: "m5.large", Zone: "us-west-2a", CapacityType: model.OnDemand})
+	shops := m.AddInstance(model.Instance{Type: "m5.large", Tags: map[string]string{
 		"kubernetes.io/cluster/shop": "owned", "eks:eks-cluster-name": "shop", model.LabelNodePool: "default", "joiner.sh/intent": "x",
 	}})
 	if all, err := m.Owned(t.Context(), "web"); err != nil || len(all) != 0 {
@@ -421,18 +421,18 @@ func TestFleetShowsWhatIsNotOurs(t *testing.T) {
 	}
 	id := m.launch("a", model.OnDemand, 1).Instances[0].ID
 	m.Retag(id, map[string]string{"name": "mine now"})
-	if found, err := m.Find(t.Context(), "a"); err != nil || len(found) != 0 {
+	if found, err := m.FindInstances(t.Context(), "a"); err != nil || len(found) != 0 {
 		t.Errorf("found by a tag that was taken off: %+v %v", found, err)
 	}
 }
 
 func TestFleetCostIsPriceOverTime(t *testing.T) {
 	m := newMarket(t, world.FleetOptions{ShuttingDown: world.Span{Min: time.Minute}})
-	offer := model.OfferKey{InstanceType: cheap.InstanceType, Zone: cheap.Zone, CapacityType: model.Spot}
-	m.SetPrice(offer, 30_000)
+	offering := model.OfferingKey{InstanceType: cheap.InstanceType, Zone: cheap.Zone, CapacityType: model.Spot}
+	m.SetPrice(offering, 30_000)
 	id := m.launch("a", model.Spot, 1).Instances[0].ID
 	m.pass(time.Hour)
-	m.SetPrice(offer, 60_000)
+	m.SetPrice(offering, 60_000)
 	m.pass(30 * time.Minute)
 	m.EndByHand(id) // what follows costs nothing
 	m.pass(time.Hour)
@@ -446,7 +446,7 @@ func TestFleetOutOfReach(t *testing.T) {
 	request := m.request("a", model.OnDemand, 1)
 	m.Unreachable(m.now.Add(3 * time.Hour))
 	_, launched := m.Launch(t.Context(), request)
-	_, found := m.Find(t.Context(), "a")
+	_, found := m.FindInstances(t.Context(), "a")
 	_, listed := m.Owned(t.Context(), "web")
 	_, ended := m.Terminate(t.Context(), "web", nil)
 	for _, err := range []error{launched, found, listed, ended} {
@@ -508,7 +508,7 @@ func (f fleetUnderTest) Draft(intent, capacityType string, claims ...string) mod
 		Intent: intent, Token: "t-" + intent, Cluster: "web", Pool: "default", CapacityType: capacityType, Claims: claims,
 		Class: model.Class{Name: "general", Tags: map[string]string{"team": "a", model.LabelNodePool: "not this"}},
 		Templates: []model.LaunchTemplate{{ImageID: "ami-1", UserData: []byte("join"), Overrides: []model.Override{
-			{InstanceType: conform.FleetDear.InstanceType, Zone: conform.FleetDear.Zone, SubnetID: "subnet-a", Price: 96_000},
+			{InstanceType: conform.FleetExpensive.InstanceType, Zone: conform.FleetExpensive.Zone, SubnetID: "subnet-a", Price: 96_000},
 			{InstanceType: conform.FleetCheap.InstanceType, Zone: conform.FleetCheap.Zone, SubnetID: "subnet-a", Price: 85_000},
 		}}},
 	}
@@ -530,7 +530,7 @@ func (f fleetUnderTest) Interrupt(id string) { f.Fleet.Interrupt(id, conform.Fle
 
 func (f fleetUnderTest) Another() conform.FleetPort { return f }
 
-func (f fleetUnderTest) Stock(offer model.OfferKey, n int) { f.SetCapacity(offer, n) }
+func (f fleetUnderTest) Stock(offering model.OfferingKey, n int) { f.SetCapacity(offering, n) }
 
 func (f fleetUnderTest) Throttle(api string) {
 	if api == "" {
@@ -540,7 +540,7 @@ func (f fleetUnderTest) Throttle(api string) {
 	f.Fleet.Throttle(api, 0, .5) // never a whole token
 }
 
-func (f fleetUnderTest) Reserve(id string, _ model.OfferKey, n int) { f.SetReservation(id, n) }
+func (f fleetUnderTest) Reserve(id string, _ model.OfferingKey, n int) { f.SetReservation(id, n) }
 
 func (f fleetUnderTest) Group(string, int64) string { return "pg-1" }
 
@@ -549,7 +549,7 @@ func (f fleetUnderTest) ForgetTemplates() { f.ForgetBeforeNext() }
 func (f fleetUnderTest) End(id string) { f.EndByHand(id) }
 
 func (f fleetUnderTest) Foreign(tags map[string]string) string {
-	return f.AddMachine(model.Instance{Type: "m5.large", Tags: tags})
+	return f.AddInstance(model.Instance{Type: "m5.large", Tags: tags})
 }
 
 func (f fleetUnderTest) Pass(d time.Duration) { f.m.pass(d) }

@@ -10,7 +10,7 @@ import (
 
 // choice is one pool of capacity of a request.
 type choice struct {
-	offer    model.OfferKey
+	offering model.OfferingKey
 	subnet   string
 	price    model.MicroUSD // now, whatever the request thinks
 	shallow  bool           // known to hold something, but less than is wanted
@@ -24,13 +24,13 @@ func (f *Fleet) choices(r request) []choice {
 	for _, t := range r.Templates {
 		for _, o := range t.Overrides {
 			c := choice{
-				offer:  model.OfferKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: r.CapacityType},
-				subnet: o.SubnetID, template: f.templates[t.Name],
+				offering: model.OfferingKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: r.CapacityType},
+				subnet:   o.SubnetID, template: f.templates[t.Name],
 			}
-			if c.price = f.catalog.Price(c.offer); c.price == 0 {
+			if c.price = f.catalog.Price(c.offering); c.price == 0 {
 				c.price = o.Price
 			}
-			left, limited := f.stock[c.offer]
+			left, limited := f.stock[c.offering]
 			c.shallow = r.CapacityType == model.Spot && limited && left > 0 && left < r.Count
 			out = append(out, c)
 		}
@@ -45,8 +45,8 @@ func (f *Fleet) choices(r request) []choice {
 }
 
 // allocate tries the pools in order; each that does not give all that is asked of it leaves an error.
-func (f *Fleet) allocate(r request) (model.LaunchResult, []*Machine) {
-	var started []*Machine
+func (f *Fleet) allocate(r request) (model.LaunchResult, []*Instance) {
+	var started []*Instance
 	var result model.LaunchResult
 	missing := f.wanted(r.Count)
 	for _, c := range f.choices(r) {
@@ -97,16 +97,16 @@ const maxSpread = 7
 // grant takes up to n machines out of a pool, and says why where it gives fewer.
 func (f *Fleet) grant(c choice, n int) (give int, failure *shortage) {
 	if !f.knows(c.template.profile) {
-		return 0, &shortage{LaunchError: model.LaunchError{Code: "InvalidParameterValue", Message: noProfile(c.template.profile), Offer: c.offer, SubnetID: c.subnet}}
+		return 0, &shortage{LaunchError: model.LaunchError{Code: "InvalidParameterValue", Message: noProfile(c.template.profile), Offering: c.offering, SubnetID: c.subnet}}
 	}
 	if s := f.short(c); s != nil {
 		return 0, &shortage{launchError(c, s.Code), s.OneAtATime}
 	}
 	if room := f.spreadRoom(c); room < n {
 		n, failure = room, &shortage{launchError(c, "InsufficientInstanceCapacity"), false}
-		failure.Message = fmt.Sprintf("the spread placement group %s has its maximum of %d running instances in %s", c.template.group, maxSpread, c.offer.Zone)
+		failure.Message = fmt.Sprintf("the spread placement group %s has its maximum of %d running instances in %s", c.template.group, maxSpread, c.offering.Zone)
 	}
-	if c.offer.CapacityType == model.Reserved {
+	if c.offering.CapacityType == model.Reserved {
 		give = min(n, f.reserved[c.template.Reservation])
 		f.reserved[c.template.Reservation] -= give
 		if give < n {
@@ -114,12 +114,12 @@ func (f *Fleet) grant(c choice, n int) (give int, failure *shortage) {
 		}
 		return give, failure
 	}
-	left, limited := f.stock[c.offer]
+	left, limited := f.stock[c.offering]
 	if !limited {
 		return n, failure
 	}
 	give = min(n, left)
-	f.stock[c.offer] = left - give
+	f.stock[c.offering] = left - give
 	if give < n {
 		failure = &shortage{launchError(c, "InsufficientInstanceCapacity"), false}
 	}
@@ -132,8 +132,8 @@ func (f *Fleet) spreadRoom(c choice) int {
 		return int(^uint(0) >> 1)
 	}
 	room := maxSpread
-	for _, m := range f.machines {
-		if living(m) && m.PlacementGroup == c.template.group && m.Zone == c.offer.Zone {
+	for _, m := range f.instances {
+		if living(m) && m.PlacementGroup == c.template.group && m.Zone == c.offering.Zone {
 			room--
 		}
 	}
@@ -149,15 +149,15 @@ func (f *Fleet) SetReservation(id string, n int) {
 }
 
 func launchError(c choice, code string) model.LaunchError {
-	return model.LaunchError{Code: code, Message: fmt.Sprintf("%s: %s %s in %s", code, c.offer.CapacityType, c.offer.InstanceType, c.offer.Zone), Offer: c.offer, SubnetID: c.subnet}
+	return model.LaunchError{Code: code, Message: fmt.Sprintf("%s: %s %s in %s", code, c.offering.CapacityType, c.offering.InstanceType, c.offering.Zone), Offering: c.offering, SubnetID: c.subnet}
 }
 
 // start makes a machine.
-func (f *Fleet) start(r request, c choice) *Machine {
-	_, limited := f.stock[c.offer]
-	m := &Machine{
+func (f *Fleet) start(r request, c choice) *Instance {
+	_, limited := f.stock[c.offering]
+	m := &Instance{
 		Instance: model.Instance{
-			ID: f.newInstanceID(), Type: c.offer.InstanceType, Zone: c.offer.Zone, CapacityType: c.offer.CapacityType,
+			ID: f.newInstanceID(), Type: c.offering.InstanceType, Zone: c.offering.Zone, CapacityType: c.offering.CapacityType,
 			ImageID: c.template.ImageID, SubnetID: c.subnet, Tags: r.Tags, Reservation: c.template.Reservation,
 			SecurityGroups: c.template.groups, Profile: c.template.profile, PlacementGroup: c.template.group,
 			Partition: c.template.Partition,
@@ -165,7 +165,7 @@ func (f *Fleet) start(r request, c choice) *Machine {
 		Cluster: r.Cluster, UserData: c.template.UserData, limited: limited,
 	}
 	if m.Partition == 0 && c.template.partitions > 0 { // EC2 chooses one
-		m.Partition = 1 + int64(len(f.machines))%c.template.partitions
+		m.Partition = 1 + int64(len(f.instances))%c.template.partitions
 	}
 	f.begin(m, c.price)
 	return m
@@ -173,22 +173,22 @@ func (f *Fleet) start(r request, c choice) *Machine {
 
 // newInstanceID returns an id that says nothing of the order machines were launched in, as EC2's do.
 func (f *Fleet) newInstanceID() string {
-	x := uint64(len(f.machines)+1) * 0x9e3779b97f4a7c15 // splitmix64
+	x := uint64(len(f.instances)+1) * 0x9e3779b97f4a7c15 // splitmix64
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return fmt.Sprintf("i-0%016x", x^x>>31)
 }
 
-// AddMachine puts a machine into the account that no launch of ours made. Its tags say whose it is; id and type are
+// AddInstance puts a machine into the account that no launch of ours made. Its tags say whose it is; id and type are
 // filled in where they are empty. It returns the id.
-func (f *Fleet) AddMachine(instance model.Instance) string {
+func (f *Fleet) AddInstance(instance model.Instance) string {
 	defer f.enter()()
 	if instance.ID == "" {
 		instance.ID = f.newInstanceID()
 	}
-	m := &Machine{Instance: instance, Cluster: instance.Tags["eks:eks-cluster-name"]}
-	f.begin(m, f.catalog.Price(model.OfferKey{InstanceType: instance.Type, Zone: instance.Zone, CapacityType: instance.CapacityType}))
-	f.noteStarted([]*Machine{m})
+	m := &Instance{Instance: instance, Cluster: instance.Tags["eks:eks-cluster-name"]}
+	f.begin(m, f.catalog.Price(model.OfferingKey{InstanceType: instance.Type, Zone: instance.Zone, CapacityType: instance.CapacityType}))
+	f.noteStarted([]*Instance{m})
 	return m.ID
 }
 
@@ -196,7 +196,7 @@ func (f *Fleet) AddMachine(instance model.Instance) string {
 func (f *Fleet) Retag(id string, tags map[string]string) {
 	defer f.enter()()
 	if m := f.byID[id]; m != nil {
-		f.byIntent[m.Tags[tagIntent]] = slices.DeleteFunc(f.byIntent[m.Tags[tagIntent]], func(other *Machine) bool { return other == m })
+		f.byIntent[m.Tags[tagIntent]] = slices.DeleteFunc(f.byIntent[m.Tags[tagIntent]], func(other *Instance) bool { return other == m })
 		m.Tags = tags
 		f.byIntent[tags[tagIntent]] = append(f.byIntent[tags[tagIntent]], m)
 	}

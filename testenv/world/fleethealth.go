@@ -93,7 +93,7 @@ func (f *Fleet) Stop(id string) {
 	m.cost.stop(f.now())
 	f.changed(m)
 	f.log.Note(InstanceStopped{ID: id})
-	f.agenda.Add(f.now().Add(20*time.Second), func() {
+	f.eventQueue.Add(f.now().Add(20*time.Second), func() {
 		if m.State == stateStopping {
 			m.State = stateStopped
 			f.changed(m)

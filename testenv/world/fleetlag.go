@@ -41,8 +41,8 @@ func noProfile(name string) string {
 	return fmt.Sprintf("Value (%s) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name", name)
 }
 
-// Dry answers whether the stored request would be carried out.
-func (f *Fleet) Dry(text []byte) error {
+// DryRun answers whether the stored request would be carried out.
+func (f *Fleet) DryRun(text []byte) error {
 	defer f.enter()()
 	if err := f.reach("DryRun"); err != nil {
 		return err

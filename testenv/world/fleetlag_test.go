@@ -22,14 +22,14 @@ func TestFleetDoesNotFindATemplateForAMoment(t *testing.T) {
 		}
 		m := newMarket(t, world.FleetOptions{TemplateLag: 2 * time.Second, Readings: reads})
 		request := m.request("a", model.OnDemand, 1)
-		if err := m.Dry(request); !fault.Is(err, fault.Internal) || !strings.HasPrefix(fault.CodeOf(err), "InvalidLaunchTemplateName.NotFound") {
+		if err := m.DryRun(request); !fault.Is(err, fault.Internal) || !strings.HasPrefix(fault.CodeOf(err), "InvalidLaunchTemplateName.NotFound") {
 			t.Errorf("a dry run at once: %v", err)
 		}
 		if _, err := m.Launch(t.Context(), request); !fault.Is(err, fault.Invalid) || !strings.HasPrefix(fault.CodeOf(err), "InvalidLaunchTemplateName.NotFound") {
 			t.Errorf("at once: %v", err)
 		}
 		m.pass(2 * time.Second)
-		if err := m.Dry(request); err != nil {
+		if err := m.DryRun(request); err != nil {
 			t.Errorf("a dry run afterwards: %v", err)
 		}
 		if _, err := m.Launch(t.Context(), request); (err == nil) != other {
@@ -115,7 +115,7 @@ func TestFleetDoesNotKnowAProfileForAMoment(t *testing.T) {
 		asked.Class.Status.InstanceProfile = profile
 		request, err := w.Fleet.Request(t.Context(), asked)
 		if err == nil {
-			dry = w.Fleet.Dry(request)
+			dry = w.Fleet.DryRun(request)
 			result, err = w.Fleet.Launch(t.Context(), request)
 		}
 		if err != nil {

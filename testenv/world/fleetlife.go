@@ -17,16 +17,16 @@ const (
 )
 
 // begin lets a machine's life begin now.
-func (f *Fleet) begin(m *Machine, price model.MicroUSD) {
+func (f *Fleet) begin(m *Instance, price model.MicroUSD) {
 	now := f.now()
 	m.State, m.LaunchedUnix, m.LaunchedAt = statePending, now.Unix(), now
 	m.VisibleAt = now.Add(f.draw(f.options.Visibility))
 	m.cost.begin(now, price)
-	f.machines, f.listed = append(f.machines, m), append(f.listed, m)
+	f.instances, f.listed = append(f.instances, m), append(f.listed, m)
 	f.byID[m.ID] = m
 	f.byIntent[m.Tags[tagIntent]] = append(f.byIntent[m.Tags[tagIntent]], m)
 	f.changed(m)
-	f.agenda.Add(now.Add(f.draw(f.options.Pending)), func() {
+	f.eventQueue.Add(now.Add(f.draw(f.options.Pending)), func() {
 		if m.State == statePending {
 			m.State = stateRunning
 			f.changed(m)
@@ -44,7 +44,7 @@ func (f *Fleet) perhaps(mean time.Duration, do func()) {
 		return
 	}
 	after := time.Duration(-math.Log(1-f.options.Rand.Float64()) * float64(mean)).Round(time.Millisecond)
-	f.agenda.Add(f.now().Add(after), func() {
+	f.eventQueue.Add(f.now().Add(after), func() {
 		if !f.calm {
 			do()
 		}
@@ -53,21 +53,21 @@ func (f *Fleet) perhaps(mean time.Duration, do func()) {
 
 func (f *Fleet) draw(s Span) time.Duration { return s.draw(f.options.Rand) }
 
-func (f *Fleet) changed(m *Machine) {
-	f.changes = append(f.changes, MachineChange{m.ID, m.State})
+func (f *Fleet) changed(m *Instance) {
+	f.changes = append(f.changes, InstanceChange{m.ID, m.State})
 	if f.events != nil {
 		f.events.stateChanged(m.ID, m.State)
 	}
 }
 
-func (f *Fleet) noteStarted(machines []*Machine) {
-	for _, m := range machines {
+func (f *Fleet) noteStarted(instances []*Instance) {
+	for _, m := range instances {
 		f.log.Note(InstanceStarted{Cluster: m.Cluster, Instance: m.Instance, UserData: m.UserData, Price: m.cost.rate, VisibleAt: m.VisibleAt})
 	}
 }
 
 // warn tells a spot machine that it will be taken away.
-func (f *Fleet) warn(m *Machine, notice time.Duration) {
+func (f *Fleet) warn(m *Instance, notice time.Duration) {
 	if m.shutting || m.Terminated || m.marked {
 		return
 	}
@@ -77,7 +77,7 @@ func (f *Fleet) warn(m *Machine, notice time.Duration) {
 	if f.events != nil {
 		f.events.interrupted(m.ID, m.Zone)
 	}
-	f.agenda.Add(due, func() { f.end(m, bySpot) })
+	f.eventQueue.Add(due, func() { f.end(m, bySpot) })
 }
 
 // stateReasons are the codes EC2 gives for why machines ended, by cause. Source: state reason codes of the EC2 API reference, Instance.
@@ -86,7 +86,7 @@ var stateReasons = map[string]string{
 }
 
 // end tells a machine to end; it is terminated a while later. One that is ending already goes on.
-func (f *Fleet) end(m *Machine, cause string) {
+func (f *Fleet) end(m *Instance, cause string) {
 	if m.shutting || m.Terminated {
 		return
 	}
@@ -100,19 +100,19 @@ func (f *Fleet) end(m *Machine, cause string) {
 		f.terminated(m, cause)
 		return
 	}
-	f.agenda.Add(f.now().Add(after), func() { f.terminated(m, cause) })
+	f.eventQueue.Add(f.now().Add(after), func() { f.terminated(m, cause) })
 }
 
-func (f *Fleet) terminated(m *Machine, cause string) {
+func (f *Fleet) terminated(m *Instance, cause string) {
 	m.Terminated, m.State, m.EndedAt = true, stateTerminated, f.now()
 	f.log.Note(InstanceEnded{ID: m.ID, Cause: cause})
 	f.changed(m)
-	offer := model.OfferKey{InstanceType: m.Type, Zone: m.Zone, CapacityType: m.CapacityType}
-	if _, limited := f.stock[offer]; limited && m.limited {
-		f.stock[offer]++
+	offering := model.OfferingKey{InstanceType: m.Type, Zone: m.Zone, CapacityType: m.CapacityType}
+	if _, limited := f.stock[offering]; limited && m.limited {
+		f.stock[offering]++
 	}
-	f.agenda.Add(f.now().Add(f.options.Listed), func() {
-		f.listed = slices.DeleteFunc(f.listed, func(other *Machine) bool { return other == m })
+	f.eventQueue.Add(f.now().Add(f.options.Listed), func() {
+		f.listed = slices.DeleteFunc(f.listed, func(other *Instance) bool { return other == m })
 	})
 }
 
@@ -124,8 +124,8 @@ func (f *Fleet) Interrupt(id string, notice time.Duration) {
 	}
 }
 
-// FailMachine ends a machine without a word, as a broken host does.
-func (f *Fleet) FailMachine(id string) { f.endBy(id, byFailure) }
+// FailInstance ends a machine without a word, as a broken host does.
+func (f *Fleet) FailInstance(id string) { f.endBy(id, byFailure) }
 
 // EndByHand ends a machine as a person at the console would.
 func (f *Fleet) EndByHand(id string) { f.endBy(id, byPerson) }
@@ -171,7 +171,7 @@ func (t *meter) total(now time.Time) int64 {
 func (f *Fleet) Cost(ids ...string) model.MicroUSD {
 	defer f.enter()()
 	var sum int64
-	for _, m := range f.machines {
+	for _, m := range f.instances {
 		if len(ids) == 0 || slices.Contains(ids, m.ID) {
 			sum += m.cost.total(f.now())
 		}
@@ -180,11 +180,11 @@ func (f *Fleet) Cost(ids ...string) model.MicroUSD {
 }
 
 // SetPrice moves the price of an offer, in the catalogue and for the spot machines that run.
-func (f *Fleet) SetPrice(offer model.OfferKey, price model.MicroUSD) {
+func (f *Fleet) SetPrice(offering model.OfferingKey, price model.MicroUSD) {
 	defer f.enter()()
-	f.catalog.SetPrice(offer, price)
+	f.catalog.SetPrice(offering, price)
 	for _, m := range f.listed {
-		if offer.CapacityType == model.Spot && m.CapacityType == model.Spot && m.Type == offer.InstanceType && m.Zone == offer.Zone {
+		if offering.CapacityType == model.Spot && m.CapacityType == model.Spot && m.Type == offering.InstanceType && m.Zone == offering.Zone {
 			m.cost.reprice(f.now(), price)
 		}
 	}

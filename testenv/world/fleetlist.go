@@ -11,8 +11,8 @@ import (
 // pageSize is how many machines a page of a listing holds. It is small so that small worlds have pages to lose.
 const pageSize = 5
 
-// Find returns the visible machines of an intent that are not on their way out, by id.
-func (f *Fleet) Find(_ context.Context, intent string) ([]model.Instance, error) {
+// FindInstances returns the visible machines of an intent that are not on their way out, by id.
+func (f *Fleet) FindInstances(_ context.Context, intent string) ([]model.Instance, error) {
 	defer f.enter()()
 	if err := f.reach("DescribeInstances"); err != nil {
 		return nil, err
@@ -90,19 +90,19 @@ func (f *Fleet) Terminate(_ context.Context, cluster string, ids []string) ([]st
 }
 
 // visible reports whether describing calls show a machine by now.
-func (f *Fleet) visible(m *Machine) bool { return !f.now().Before(m.VisibleAt) }
+func (f *Fleet) visible(m *Instance) bool { return !f.now().Before(m.VisibleAt) }
 
-func living(m *Machine) bool { return m.State == statePending || m.State == stateRunning }
+func living(m *Instance) bool { return m.State == statePending || m.State == stateRunning }
 
 // OwnedBy reports whether the machine carries all tags of those that a controller launches for a cluster: the cluster's, a NodePool's, and
 // the launch's.
-func (m *Machine) OwnedBy(cluster string) bool {
+func (m *Instance) OwnedBy(cluster string) bool {
 	return m.Tags["kubernetes.io/cluster/"+cluster] == "owned" && m.Tags[model.LabelNodePool] != "" && m.Tags[tagIntent] != ""
 }
 
 // shown returns those of the machines that describing calls show, each once.
-func (f *Fleet) shown(ids []string) []*Machine {
-	var out []*Machine
+func (f *Fleet) shown(ids []string) []*Instance {
+	var out []*Instance
 	for _, id := range ids {
 		m := f.byID[id]
 		if m == nil || !f.visible(m) || m.Terminated && f.now().Sub(m.EndedAt) >= f.options.Listed || slices.Contains(out, m) {

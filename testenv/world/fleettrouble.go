@@ -25,7 +25,7 @@ type trouble struct {
 
 // Shortage makes launches from some offers fail. Empty fields of Offer and SubnetID match any.
 type Shortage struct {
-	Offer       model.OfferKey
+	Offering    model.OfferingKey
 	SubnetID    string
 	Code        string        // EC2's; "" ends every shortage that was set for the same offer and subnet
 	From, Until time.Time     // zero = since ever, for ever
@@ -36,7 +36,7 @@ type Shortage struct {
 func (s *Shortage) holds(now time.Time, c choice) bool {
 	fits := func(pattern, value string) bool { return pattern == "" || pattern == value }
 	switch {
-	case !fits(s.Offer.InstanceType, c.offer.InstanceType), !fits(s.Offer.Zone, c.offer.Zone), !fits(s.Offer.CapacityType, c.offer.CapacityType),
+	case !fits(s.Offering.InstanceType, c.offering.InstanceType), !fits(s.Offering.Zone, c.offering.Zone), !fits(s.Offering.CapacityType, c.offering.CapacityType),
 		!fits(s.SubnetID, c.subnet), now.Before(s.From), !s.Until.IsZero() && !now.Before(s.Until):
 		return false
 	}
@@ -53,7 +53,7 @@ func (f *Fleet) Short(s Shortage) {
 	}
 	var rest []Shortage
 	for _, other := range f.shortages {
-		if other.Offer != s.Offer || other.SubnetID != s.SubnetID {
+		if other.Offering != s.Offering || other.SubnetID != s.SubnetID {
 			rest = append(rest, other)
 		}
 	}
@@ -71,21 +71,21 @@ func (f *Fleet) short(c choice) *Shortage {
 }
 
 // Break makes every launch from an offer fail with a code; empty fields of the offer match any. The code "" mends it.
-func (f *Fleet) Break(offer model.OfferKey, code string) {
-	f.Short(Shortage{Offer: offer})
-	f.Short(Shortage{Offer: offer, Code: code})
+func (f *Fleet) Break(offering model.OfferingKey, code string) {
+	f.Short(Shortage{Offering: offering})
+	f.Short(Shortage{Offering: offering, Code: code})
 }
 
 // SetCapacity says how many more machines an offer can give. A machine that came out of a stock goes back when it ends;
 // a stock below zero is plenty again.
-func (f *Fleet) SetCapacity(offer model.OfferKey, n int) {
+func (f *Fleet) SetCapacity(offering model.OfferingKey, n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if n < 0 {
-		delete(f.stock, offer)
+		delete(f.stock, offering)
 		return
 	}
-	f.stock[offer] = n
+	f.stock[offering] = n
 }
 
 // RefuseNext makes the next calls fail as a whole, one error each, without any effect.
@@ -189,7 +189,7 @@ func (f *Fleet) Heal() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.trouble = trouble{buckets: map[string]*bucket{}, calm: true}
-	f.stock = map[model.OfferKey]int{}
+	f.stock = map[model.OfferingKey]int{}
 }
 
 // bucket lets calls through at a rate: a token bucket as EC2 describes its request throttling.

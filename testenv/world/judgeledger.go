@@ -26,7 +26,7 @@ func keptCommands(commands map[string]model.Command, nowUnix int64) []model.Comm
 }
 
 // setCommand stores a command.
-func (b *book) setCommand(command model.Command) {
+func (b *clusterItems) setCommand(command model.Command) {
 	change := CommandChange{After: &command}
 	if before, known := b.commands[command.ID]; known {
 		change.Before = &before
@@ -38,11 +38,11 @@ func (b *book) setCommand(command model.Command) {
 }
 
 // Commit writes a new command, its id into its targets' claims, and its pools' next turns.
-func (l *Ledger) Commit(_ context.Context, fence model.Fence, command model.Command, claims []model.Claim, turns []model.Turn) error {
+func (l *Ledger) Commit(_ context.Context, fence model.Fence, command model.Command, claims []model.Claim, budgetVersions []model.BudgetVersion) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer l.commit(fence.Cluster, "commit", &fence)
-	if err := command.CheckCommit(claims, turns); err != nil {
+	if err := command.CheckCommit(claims, budgetVersions); err != nil {
 		return fault.Wrap(fault.Invalid, "CommandInvalid", err, "commit command %s", command.ID)
 	}
 	for i := range claims {
@@ -51,9 +51,9 @@ func (l *Ledger) Commit(_ context.Context, fence model.Fence, command model.Comm
 		}
 	}
 	if !l.holds(fence) {
-		return deposed(fence)
+		return lostLease(fence)
 	}
-	b := l.book(fence.Cluster)
+	b := l.items(fence.Cluster)
 	if before, known := b.commands[command.ID]; known {
 		if reflect.DeepEqual(before, command) {
 			return nil
@@ -63,9 +63,9 @@ func (l *Ledger) Commit(_ context.Context, fence model.Fence, command model.Comm
 	if err := b.asGiven(claims); err != nil {
 		return err
 	}
-	for _, turn := range turns {
-		if stored := b.turns[turn.Pool]; stored.Version != turn.Version {
-			return fault.New(fault.Conflict, "TurnTaken", "the turn of nodepool %s is %d, not %d", turn.Pool, stored.Version, turn.Version)
+	for _, budgetVersion := range budgetVersions {
+		if stored := b.budgetVersions[budgetVersion.Pool]; stored.Version != budgetVersion.Version {
+			return fault.New(fault.Conflict, "TurnTaken", "the turn of nodepool %s is %d, not %d", budgetVersion.Pool, stored.Version, budgetVersion.Version)
 		}
 	}
 	b.setCommand(command)
@@ -73,17 +73,17 @@ func (l *Ledger) Commit(_ context.Context, fence model.Fence, command model.Comm
 		claim.Command = command.ID
 		b.put(claim)
 	}
-	for _, turn := range turns {
-		turn.Version++
-		b.undo.turns = remember(b.undo.turns, b.turns, turn.Pool)
-		b.turns[turn.Pool] = turn
-		b.written.Turns = append(b.written.Turns, turn)
+	for _, budgetVersion := range budgetVersions {
+		budgetVersion.Version++
+		b.undo.budgetVersions = remember(b.undo.budgetVersions, b.budgetVersions, budgetVersion.Pool)
+		b.budgetVersions[budgetVersion.Pool] = budgetVersion
+		b.written.Turns = append(b.written.Turns, budgetVersion)
 	}
 	return nil
 }
 
 // asGiven returns a Conflict where a claim is not live at the version given.
-func (b *book) asGiven(claims []model.Claim) error {
+func (b *clusterItems) asGiven(claims []model.Claim) error {
 	for _, claim := range claims {
 		if stored, known := b.claims[claim.Name]; !known || stored.Version != claim.Version || !stored.Live() {
 			return fault.New(fault.Conflict, "ClaimChanged", "claim %s is not live at version %d", claim.Name, claim.Version)
@@ -120,9 +120,9 @@ func (l *Ledger) End(_ context.Context, fence model.Fence, command model.Command
 
 func (l *Ledger) moveCommand(fence model.Fence, command model.Command, claims []model.Claim) (model.Command, error) {
 	if !l.holds(fence) {
-		return command, deposed(fence)
+		return command, lostLease(fence)
 	}
-	b := l.book(fence.Cluster)
+	b := l.items(fence.Cluster)
 	if stored, known := b.commands[command.ID]; !known || stored.Version != command.Version || !stored.State.Open() {
 		return command, fault.New(fault.Conflict, "CommandChanged", "command %s is not open at version %d", command.ID, command.Version)
 	}
@@ -137,27 +137,27 @@ func (l *Ledger) moveCommand(fence model.Fence, command model.Command, claims []
 	return command, nil
 }
 
-// Glance returns the watcher's pointer, the judge's notes and the time.
-func (l *Ledger) Glance(_ context.Context, cluster string) (*model.Pointer, model.JudgeNotes, int64, error) {
+// Peek returns the watcher's pointer, the judge's notes and the time.
+func (l *Ledger) Peek(_ context.Context, cluster string) (*model.Manifest, model.DisruptNotes, int64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := l.book(cluster)
-	return b.pointer, b.judge, l.now().Unix(), nil
+	b := l.items(cluster)
+	return b.manifest, b.disrupt, l.now().Unix(), nil
 }
 
 // Recall replaces the judge's notes on condition of their version.
-func (l *Ledger) Recall(_ context.Context, fence model.Fence, notes model.JudgeNotes) (model.JudgeNotes, error) {
+func (l *Ledger) Recall(_ context.Context, fence model.Fence, notes model.DisruptNotes) (model.DisruptNotes, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.holds(fence) {
-		return notes, deposed(fence)
+		return notes, lostLease(fence)
 	}
-	b := l.book(fence.Cluster)
-	if b.judge.Version != notes.Version {
-		return notes, fault.New(fault.Conflict, "NotesChanged", "the judge's notes are at version %d, not %d", b.judge.Version, notes.Version)
+	b := l.items(fence.Cluster)
+	if b.disrupt.Version != notes.Version {
+		return notes, fault.New(fault.Conflict, "NotesChanged", "the judge's notes are at version %d, not %d", b.disrupt.Version, notes.Version)
 	}
 	notes.Version++
-	b.judge = notes
+	b.disrupt = notes
 	l.note(LedgerWritten{Cluster: fence.Cluster, Op: "recall", Fence: &fence})
 	return notes, nil
 }
@@ -172,7 +172,7 @@ func (l *Ledger) Stop(_ context.Context, reg model.Registration, stop model.Stop
 	if stop.Scope == model.StopRegion {
 		l.stops[scope(reg)] = stop
 	} else {
-		l.book(reg.Cluster).stops[stop.Pool] = stop
+		l.items(reg.Cluster).stops[stop.Pool] = stop
 	}
 	l.note(StopMoved{Cluster: reg.Cluster, Stop: stop})
 	return nil
@@ -188,7 +188,7 @@ func (l *Ledger) Resume(_ context.Context, reg model.Registration, stop model.St
 	if stop.Scope == model.StopRegion {
 		delete(l.stops, scope(reg))
 	} else {
-		delete(l.book(reg.Cluster).stops, stop.Pool)
+		delete(l.items(reg.Cluster).stops, stop.Pool)
 	}
 	l.note(StopMoved{Cluster: reg.Cluster, Stop: stop, Over: true})
 	return nil
@@ -202,7 +202,7 @@ func (l *Ledger) Stops(_ context.Context, reg model.Registration) ([]model.Stop,
 }
 
 func (l *Ledger) stopsOf(reg model.Registration) []model.Stop {
-	stops := slices.Collect(maps.Values(l.book(reg.Cluster).stops))
+	stops := slices.Collect(maps.Values(l.items(reg.Cluster).stops))
 	if stop, known := l.stops[scope(reg)]; known {
 		stops = append(stops, stop)
 	}

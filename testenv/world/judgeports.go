@@ -8,29 +8,29 @@ import (
 
 // glanced is what Glance answers.
 type glanced struct {
-	pointer *model.Pointer
-	notes   model.JudgeNotes
-	nowUnix int64
+	manifest *model.Manifest
+	notes    model.DisruptNotes
+	nowUnix  int64
 }
 
-func (p ledgerPort) Glance(ctx context.Context, cluster string) (*model.Pointer, model.JudgeNotes, int64, error) {
+func (p ledgerPort) Peek(ctx context.Context, cluster string) (*model.Manifest, model.DisruptNotes, int64, error) {
 	out, err := read(ctx, p.Ports, "ledger.glance", func() (glanced, error) {
-		pointer, notes, nowUnix, err := p.world.Ledger.Glance(ctx, cluster)
-		return glanced{pointer, notes, nowUnix}, err
+		manifest, notes, nowUnix, err := p.world.Ledger.Peek(ctx, cluster)
+		return glanced{manifest, notes, nowUnix}, err
 	})
-	return out.pointer, out.notes, out.nowUnix, err
+	return out.manifest, out.notes, out.nowUnix, err
 }
 
-func (p ledgerPort) Recall(ctx context.Context, fence model.Fence, notes model.JudgeNotes) (model.JudgeNotes, error) {
-	next, err := write(ctx, p.Ports, "ledger.recall", func() (model.JudgeNotes, error) { return p.world.Ledger.Recall(ctx, fence, notes) })
+func (p ledgerPort) Recall(ctx context.Context, fence model.Fence, notes model.DisruptNotes) (model.DisruptNotes, error) {
+	next, err := write(ctx, p.Ports, "ledger.recall", func() (model.DisruptNotes, error) { return p.world.Ledger.Recall(ctx, fence, notes) })
 	if err != nil {
 		return notes, err
 	}
 	return next, nil
 }
 
-func (p ledgerPort) Commit(ctx context.Context, fence model.Fence, command model.Command, claims []model.Claim, turns []model.Turn) error {
-	return do(ctx, p.Ports, "ledger.commit", func() error { return p.world.Ledger.Commit(ctx, fence, command, claims, turns) })
+func (p ledgerPort) Commit(ctx context.Context, fence model.Fence, command model.Command, claims []model.Claim, budgetVersions []model.BudgetVersion) error {
+	return do(ctx, p.Ports, "ledger.commit", func() error { return p.world.Ledger.Commit(ctx, fence, command, claims, budgetVersions) })
 }
 
 func (p ledgerPort) Step(ctx context.Context, fence model.Fence, command model.Command) (model.Command, error) {

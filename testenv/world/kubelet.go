@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/agenda"
 	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
+	"github.com/joiner-sh/joiner/testenv/eventqueue"
 )
 
 // KubeletOptions say how machines become nodes and stop being some. The zero value of a time means the one named with
@@ -54,14 +54,14 @@ type Kubelets struct {
 	rand    *rand.Rand // nil where nothing is left to chance
 	room    func(instanceType string) (capacity, allocatable model.Resources)
 
-	kubelets map[string]*kubelet // by instance id
-	agenda   agenda.Agenda
-	spoil    Spoil // how nodes come up
-	deaf     bool  // no machine that is launched now ever joins
-	hangs    float64
-	hang     Span  // how much longer than its grace a pod takes to end, with that probability
-	at       int64 // version of the cluster it has looked at
-	started  int
+	kubelets   map[string]*kubelet // by instance id
+	eventQueue eventqueue.Queue
+	spoil      Spoil // how nodes come up
+	deaf       bool  // no machine that is launched now ever joins
+	hangs      float64
+	hang       Span  // how much longer than its grace a pod takes to end, with that probability
+	at         int64 // version of the cluster it has looked at
+	started    int
 }
 
 // kubelet is one machine.
@@ -111,7 +111,7 @@ func (k *Kubelets) Start(instance model.Instance, userData []byte, at time.Time)
 		one.stuck = true
 		boot = k.options.LateAfter
 	}
-	k.agenda.Add(at.Add(boot), func() { k.join(one) })
+	k.eventQueue.Add(at.Add(boot), func() { k.join(one) })
 }
 
 // End takes a machine away at once: its kubelet says nothing any more, and the cloud controller removes its Node.
@@ -122,7 +122,7 @@ func (k *Kubelets) End(id string) {
 	}
 	one.ended = true
 	now := k.cluster.now()
-	k.agenda.Add(now.Add(k.between(k.options.NodeGoneMin, k.options.NodeGoneMax)), func() {
+	k.eventQueue.Add(now.Add(k.between(k.options.NodeGoneMin, k.options.NodeGoneMax)), func() {
 		k.cluster.mu.Lock()
 		defer k.cluster.mu.Unlock()
 		if node := k.cluster.nodes.get(one.name); one.owns(node) {
@@ -144,7 +144,7 @@ func (k *Kubelets) hush(one *kubelet) {
 	one.silent = true
 	one.spell++
 	spell := one.spell
-	k.agenda.Add(k.cluster.now().Add(k.options.NotReadyAfter), func() {
+	k.eventQueue.Add(k.cluster.now().Add(k.options.NotReadyAfter), func() {
 		if one.silent && one.spell == spell {
 			k.lost(one, spell)
 		}
@@ -197,7 +197,7 @@ func (k *Kubelets) Next() (time.Time, bool) {
 	c := k.cluster
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at, due := k.agenda.Next()
+	at, due := k.eventQueue.Next()
 	if i := c.after(k.at); i < len(c.history) {
 		return sooner(at, due, c.history[i].at, true)
 	}
@@ -206,14 +206,14 @@ func (k *Kubelets) Next() (time.Time, bool) {
 
 // Run does what is due.
 func (k *Kubelets) Run(now time.Time) {
-	k.look()
-	k.agenda.Run(now)
-	k.look()
+	k.reconcile()
+	k.eventQueue.Run(now)
+	k.reconcile()
 }
 
-// look takes in what happened to pods and nodes: deleted pods end within their grace, nodes that are deleted are made anew
+// reconcile takes in what happened to pods and nodes: deleted pods end within their grace, nodes that are deleted are made anew
 // where kubelets do so, and pods of nodes that are gone are collected.
-func (k *Kubelets) look() {
+func (k *Kubelets) reconcile() {
 	c := k.cluster
 	c.mu.Lock()
 	steps := c.history[c.after(k.at):]
@@ -244,7 +244,7 @@ func (k *Kubelets) ending(pod model.Pod, at time.Time) {
 	if k.chance(k.hangs) {
 		ends = until + k.between(k.hang.Min, k.hang.Max)
 	}
-	k.agenda.Add(at.Add(ends), func() {
+	k.eventQueue.Add(at.Add(ends), func() {
 		c := k.cluster
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -260,7 +260,7 @@ func (k *Kubelets) ending(pod model.Pod, at time.Time) {
 func (k *Kubelets) nodeMade(provider string, at time.Time) {
 	for _, one := range k.kubelets {
 		if one.instance.ProviderID() == provider {
-			k.agenda.Add(at.Add(k.options.Ready), func() {
+			k.eventQueue.Add(at.Add(k.options.Ready), func() {
 				if !one.silent && !one.ended {
 					k.becomeReady(one)
 				}
@@ -286,7 +286,7 @@ func (k *Kubelets) speaks(name string) bool {
 }
 
 func (k *Kubelets) nodeGone(node model.Node, at time.Time) {
-	k.agenda.Add(at.Add(k.options.PodGoneAfter), func() {
+	k.eventQueue.Add(at.Add(k.options.PodGoneAfter), func() {
 		c := k.cluster
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -306,7 +306,7 @@ func (k *Kubelets) nodeGone(node model.Node, at time.Time) {
 		}
 		one.joined = false
 		if k.options.Rejoins && !one.silent {
-			k.agenda.Add(at.Add(10*time.Second), func() { k.join(one) })
+			k.eventQueue.Add(at.Add(10*time.Second), func() { k.join(one) })
 		}
 	}
 }
@@ -330,7 +330,7 @@ func (k *Kubelets) join(one *kubelet) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.nodes.get(one.name) != nil {
-		k.agenda.Add(c.now().Add(10*time.Second), func() { k.join(one) })
+		k.eventQueue.Add(c.now().Add(10*time.Second), func() { k.join(one) })
 		return
 	}
 	t, _ := catalog.Lookup(one.instance.Type)
@@ -409,7 +409,7 @@ func (k *Kubelets) lost(one *kubelet, spell int) {
 			model.Taint{Key: taintUnreachable, Effect: model.NoSchedule}, model.Taint{Key: taintUnreachable, Effect: model.NoExecute})
 	})
 	c.setPodsReady(one.name, false)
-	k.agenda.Add(c.now().Add(k.options.EvictAfter), func() {
+	k.eventQueue.Add(c.now().Add(k.options.EvictAfter), func() {
 		if one.silent && one.spell == spell {
 			k.evictAll(one.name)
 		}

@@ -20,14 +20,14 @@ type Ledger struct {
 	log    *Log       // nil = nobody is told
 	chance *rand.Rand // see Tear
 
-	mu            sync.Mutex
-	registrations map[string]model.Registration
-	leases        map[[2]string]*lease                     // by cluster and name
-	books         map[string]*book                         // by cluster
-	marks         map[string]map[model.Mark]model.Mark     // by account and region, then by what they are about
-	allowances    map[string]model.Allowance               // by account and region
-	learned       map[string]map[[2]string]model.LearnedOf // by account and region, then type and images
-	stops         map[string]model.Stop                    // of accounts and regions
+	mu                   sync.Mutex
+	registrations        map[string]model.Registration
+	leases               map[[2]string]*lease                                               // by cluster and name
+	clusters             map[string]*clusterItems                                           // by cluster
+	unavailableOfferings map[string]map[model.UnavailableOffering]model.UnavailableOffering // by account and region, then by what they are about
+	allowances           map[string]model.Allowance                                         // by account and region
+	learned              map[string]map[[2]string]model.LearnedOf                           // by account and region, then type and images
+	stops                map[string]model.Stop                                              // of accounts and regions
 }
 
 type lease struct {
@@ -35,23 +35,23 @@ type lease struct {
 	until, token, since int64
 }
 
-// book is what the ledger keeps of one cluster.
-type book struct {
-	claims  map[string]model.Claim
-	intents map[string]model.Intent
-	usage   map[string]model.Usage
-	pointer *model.Pointer
-	epoch   int64
-	notes   model.Notes
-	cases   model.Casebook
-	seen    int64 // the newest version of the API server that a casebook has named
-	classes map[string]model.ClassRecord
-	index   map[string]indexed // of claims, by instance id
+// clusterItems is what the ledger keeps of one cluster.
+type clusterItems struct {
+	claims    map[string]model.Claim
+	intents   map[string]model.Intent
+	usage     map[string]model.Usage
+	manifest  *model.Manifest
+	epoch     int64
+	notes     model.Notes
+	collector model.CollectorState
+	seen      int64 // the newest version of the API server that a casebook has named
+	classes   map[string]model.ClassRecord
+	index     map[string]indexed // of claims, by instance id
 
-	commands map[string]model.Command
-	turns    map[string]model.Turn // by pool
-	judge    model.JudgeNotes
-	stops    map[string]model.Stop // by pool; "" = the whole cluster
+	commands       map[string]model.Command
+	budgetVersions map[string]model.BudgetVersion // by pool
+	disrupt        model.DisruptNotes
+	stops          map[string]model.Stop // by pool; "" = the whole cluster
 
 	written LedgerWritten // by the transaction under way
 	undo    past          // what it changed
@@ -63,7 +63,7 @@ type book struct {
 
 // commit notes what a transaction changed. It is deferred right after the mutex was taken.
 func (l *Ledger) commit(cluster, op string, fence *model.Fence) {
-	b := l.book(cluster)
+	b := l.items(cluster)
 	written := b.written
 	b.written = LedgerWritten{}
 	if len(written.Claims)+len(written.Intents)+len(written.Usage)+len(written.Commands)+len(written.Turns) > 0 {
@@ -82,7 +82,7 @@ func (l *Ledger) note(fact Fact) {
 }
 
 // setIntent stores an intent.
-func (b *book) setIntent(intent model.Intent) {
+func (b *clusterItems) setIntent(intent model.Intent) {
 	b.undo.intents = remember(b.undo.intents, b.intents, intent.ID)
 	b.intents[intent.ID] = intent
 	delete(b.spoilt, spoiltItem{model.UnreadIntent, intent.ID})
@@ -90,7 +90,7 @@ func (b *book) setIntent(intent model.Intent) {
 }
 
 // setClaim stores a claim.
-func (b *book) setClaim(claim model.Claim) {
+func (b *clusterItems) setClaim(claim model.Claim) {
 	change := ClaimChange{After: &claim}
 	if before, known := b.claims[claim.Name]; known {
 		change.Before = &before
@@ -104,23 +104,23 @@ func (b *book) setClaim(claim model.Claim) {
 // NewLedger returns an empty ledger. now tells which marks have run out.
 func NewLedger(now func() time.Time) *Ledger {
 	return &Ledger{
-		now: now, registrations: map[string]model.Registration{}, leases: map[[2]string]*lease{}, books: map[string]*book{},
-		marks: map[string]map[model.Mark]model.Mark{}, allowances: map[string]model.Allowance{}, learned: map[string]map[[2]string]model.LearnedOf{},
+		now: now, registrations: map[string]model.Registration{}, leases: map[[2]string]*lease{}, clusters: map[string]*clusterItems{},
+		unavailableOfferings: map[string]map[model.UnavailableOffering]model.UnavailableOffering{}, allowances: map[string]model.Allowance{}, learned: map[string]map[[2]string]model.LearnedOf{},
 		stops: map[string]model.Stop{},
 	}
 }
 
-func (l *Ledger) book(cluster string) *book {
+func (l *Ledger) items(cluster string) *clusterItems {
 	if l.log != nil {
 		l.log.Touch(cluster, "ledger")
 	}
-	if l.books[cluster] == nil {
-		l.books[cluster] = &book{
+	if l.clusters[cluster] == nil {
+		l.clusters[cluster] = &clusterItems{
 			claims: map[string]model.Claim{}, intents: map[string]model.Intent{}, usage: map[string]model.Usage{}, classes: map[string]model.ClassRecord{}, index: map[string]indexed{},
-			commands: map[string]model.Command{}, turns: map[string]model.Turn{}, stops: map[string]model.Stop{},
+			commands: map[string]model.Command{}, budgetVersions: map[string]model.BudgetVersion{}, stops: map[string]model.Stop{},
 		}
 	}
-	return l.books[cluster]
+	return l.clusters[cluster]
 }
 
 // Register attaches a cluster.
@@ -156,11 +156,11 @@ func (l *Ledger) Cluster(_ context.Context, name string) (model.Registration, er
 
 // Acquire takes the planner lease.
 func (l *Ledger) Acquire(ctx context.Context, cluster, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
-	return l.Hold(ctx, cluster, model.LeasePlanner, owner, nowUnix, untilUnix)
+	return l.AcquireLease(ctx, cluster, model.LeasePlanner, owner, nowUnix, untilUnix)
 }
 
-// Hold takes a lease.
-func (l *Ledger) Hold(_ context.Context, cluster, name, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
+// AcquireLease takes a lease.
+func (l *Ledger) AcquireLease(_ context.Context, cluster, name, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	held := l.leases[[2]string{cluster, name}]
@@ -196,11 +196,11 @@ func (l *Ledger) holds(fence model.Fence) bool {
 	return held != nil && held.owner == fence.Owner && held.token == fence.Token
 }
 
-func deposed(fence model.Fence) error {
+func lostLease(fence model.Fence) error {
 	return fault.New(fault.Conflict, "FenceLost", "the %s lease of cluster %s has passed to another since token %d", fence.Lease, fence.Cluster, fence.Token)
 }
 
-func markText(m model.Mark) string {
+func markText(m model.UnavailableOffering) string {
 	return m.SubnetID + "/" + m.CapacityType + "/" + m.Group + "/" + m.InstanceType + "/" + m.Zone
 }
 
@@ -215,9 +215,9 @@ func (l *Ledger) Record(_ context.Context, fence model.Fence, intent model.Inten
 		return fault.New(fault.Invalid, "", "intent %s has %d claims; 1 to 25 are allowed", intent.ID, len(claims))
 	}
 	if !l.holds(fence) {
-		return deposed(fence)
+		return lostLease(fence)
 	}
-	b := l.book(fence.Cluster)
+	b := l.items(fence.Cluster)
 	if before, ok := b.intents[intent.ID]; ok {
 		if reflect.DeepEqual(before, intent) {
 			return nil
@@ -235,12 +235,12 @@ func (l *Ledger) Record(_ context.Context, fence model.Fence, intent model.Inten
 	}
 	delta := model.Resources{}
 	for _, claim := range claims {
-		for name, amount := range claim.Held {
+		for name, amount := range claim.Reserved {
 			delta[name] += amount
 		}
 	}
 	for name, amount := range delta {
-		if limit, limited := limits[name]; limited && amount > 0 && b.usage[intent.Pool].Held[name]+amount > limit {
+		if limit, limited := limits[name]; limited && amount > 0 && b.usage[intent.Pool].Reserved[name]+amount > limit {
 			return fault.New(fault.Exhausted, "LimitReached", "nodepool %s has no room for %s", intent.Pool, name)
 		}
 	}
@@ -253,17 +253,17 @@ func (l *Ledger) Record(_ context.Context, fence model.Fence, intent model.Inten
 }
 
 // use changes a pool's usage by delta.
-func (b *book) use(pool string, delta model.Resources) {
+func (b *clusterItems) use(pool string, delta model.Resources) {
 	usage := b.usage[pool]
 	held := model.Resources{}
-	for name, amount := range usage.Held {
+	for name, amount := range usage.Reserved {
 		held[name] = amount
 	}
 	for name, amount := range delta {
 		held[name] += amount
 	}
 	b.undo.usage = remember(b.undo.usage, b.usage, pool)
-	b.usage[pool] = model.Usage{Pool: pool, Held: held, Version: usage.Version + 1}
+	b.usage[pool] = model.Usage{Pool: pool, Reserved: held, Version: usage.Version + 1}
 	b.written.Usage = append(b.written.Usage, b.usage[pool])
 }
 
@@ -273,9 +273,9 @@ func (l *Ledger) Calling(_ context.Context, fence model.Fence, intent model.Inte
 	defer l.mu.Unlock()
 	defer l.commit(fence.Cluster, "calling", &fence)
 	if !l.holds(fence) {
-		return deposed(fence)
+		return lostLease(fence)
 	}
-	b := l.book(fence.Cluster)
+	b := l.items(fence.Cluster)
 	if before, ok := b.intents[intent.ID]; !ok || before.State == model.IntentDone {
 		return fault.New(fault.Conflict, "IntentClosed", "intent %s is not open", intent.ID)
 	}
@@ -290,9 +290,9 @@ func (l *Ledger) Settle(_ context.Context, fence model.Fence, outcome model.Sett
 	defer l.mu.Unlock()
 	defer l.commit(fence.Cluster, "settle", &fence)
 	if !l.holds(fence) {
-		return deposed(fence)
+		return lostLease(fence)
 	}
-	b := l.book(fence.Cluster)
+	b := l.items(fence.Cluster)
 	before, ok := b.intents[outcome.Intent.ID]
 	switch {
 	case !ok:
@@ -310,18 +310,18 @@ func (l *Ledger) Settle(_ context.Context, fence model.Fence, outcome model.Sett
 	}
 	delta := model.Resources{}
 	for _, claim := range outcome.Launched {
-		took := claim.Took()
-		for name, amount := range claim.Held {
+		took := claim.Consumed()
+		for name, amount := range claim.Reserved {
 			delta[name] += took[name] - amount
 		}
-		claim.Held = took
+		claim.Reserved = took
 		b.put(claim)
 	}
 	for _, claim := range outcome.Failed {
-		for name, amount := range claim.Held {
+		for name, amount := range claim.Reserved {
 			delta[name] -= amount
 		}
-		claim.Held = nil
+		claim.Reserved = nil
 		b.put(claim)
 	}
 	b.use(outcome.Intent.Pool, delta)
@@ -332,7 +332,7 @@ func (l *Ledger) Settle(_ context.Context, fence model.Fence, outcome model.Sett
 }
 
 // put stores a claim under its next version.
-func (b *book) put(claim model.Claim) model.Claim {
+func (b *clusterItems) put(claim model.Claim) model.Claim {
 	claim.Version++
 	b.setClaim(claim)
 	return claim
@@ -343,12 +343,12 @@ func (l *Ledger) Advance(_ context.Context, cluster string, claim model.Claim) (
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer l.commit(cluster, "advance", nil)
-	b := l.book(cluster)
+	b := l.items(cluster)
 	return b.advance(claim)
 }
 
 // advance stores a claim under its next version where the stored one is live and at the claim's.
-func (b *book) advance(claim model.Claim) (model.Claim, error) {
+func (b *clusterItems) advance(claim model.Claim) (model.Claim, error) {
 	stored, ok := b.claims[claim.Name]
 	if !ok || stored.Version != claim.Version || !stored.Live() {
 		return claim, fault.New(fault.Conflict, "ClaimChanged", "claim %s is not live at version %d", claim.Name, claim.Version)
@@ -361,13 +361,13 @@ func (l *Ledger) Held(pool string) (counted, claimed model.Resources) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	counted, claimed = model.Resources{}, model.Resources{}
-	for name, amount := range l.book(Name).usage[pool].Held {
+	for name, amount := range l.items(Name).usage[pool].Reserved {
 		if amount != 0 {
 			counted[name] = amount
 		}
 	}
-	for _, claim := range l.book(Name).claims {
-		for name, amount := range claim.Held {
+	for _, claim := range l.items(Name).claims {
+		for name, amount := range claim.Reserved {
 			if claim.Pool == pool && amount != 0 {
 				claimed[name] += amount
 			}

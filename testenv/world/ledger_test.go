@@ -26,26 +26,26 @@ func TestLedgerKeepsTheCollectorsContract(t *testing.T) {
 	conform.LedgerCollect(t, func(*testing.T) conform.LedgerCollectPort { return world.NewLedger(time.Now) })
 }
 
-func TestLedgerKeepsTheJudgesContract(t *testing.T) {
-	conform.LedgerJudge(t, func(*testing.T) conform.LedgerJudgePort { return world.NewLedger(time.Now) })
+func TestLedgerKeepsTheDisruptContract(t *testing.T) {
+	conform.LedgerDisrupt(t, func(*testing.T) conform.LedgerDisruptPort { return world.NewLedger(time.Now) })
 }
 
 func TestF3LedgerKeepsTheContractOfItemsThatCannotBeRead(t *testing.T) {
-	conform.LedgerUnread(t, func(*testing.T) (conform.LedgerJudgePort, func(kind, name string)) {
+	conform.LedgerUnread(t, func(*testing.T) (conform.LedgerDisruptPort, func(kind, name string)) {
 		ledger := world.NewLedger(time.Now)
 		return ledger, func(kind, name string) { world.SpoilItem(ledger, "web", kind, name) }
 	})
 }
 
-func TestF5LedgerKeepsTheContractOfTallies(t *testing.T) {
-	conform.LedgerTally(t, func(*testing.T) (conform.LedgerJudgePort, provision.Tallies) {
+func TestF5LedgerKeepsTheContractOfUsageRecounts(t *testing.T) {
+	conform.LedgerRecount(t, func(*testing.T) (conform.LedgerDisruptPort, provision.UsageRecounts) {
 		ledger := world.NewLedger(time.Now)
-		return ledger, world.Tallies{Ledger: ledger}
+		return ledger, world.UsageRecounts{Ledger: ledger}
 	})
 }
 
 func TestF4LedgerKeepsTheContractOfLosses(t *testing.T) {
-	conform.LedgerLoss(t, func(*testing.T) (conform.LedgerJudgePort, work.Losses) {
+	conform.LedgerLoss(t, func(*testing.T) (conform.LedgerDisruptPort, work.Losses) {
 		ledger := world.NewLedger(time.Now)
 		return ledger, world.Losses{Ledger: ledger}
 	})
@@ -68,9 +68,9 @@ func TestLedgerReadsAreTornBetweenPartitions(t *testing.T) {
 		intent := model.Intent{ID: "1", Cluster: "web", Pool: "default", Claims: []string{"x-1", "y-2"}, State: model.IntentCalling}
 		var claims []model.Claim
 		for _, name := range intent.Claims {
-			claims = append(claims, model.Claim{Name: name, Pool: "default", State: model.Intended, Version: 1, Intent: "1", Held: model.Resources{model.Nodes: 1}})
+			claims = append(claims, model.Claim{Name: name, Pool: "default", State: model.Intended, Version: 1, Intent: "1", Reserved: model.Resources{model.Nodes: 1}})
 		}
-		look := func(began time.Time) string {
+		check := func(began time.Time) string {
 			ledger, err := l.LoadSince(t.Context(), reg, began)
 			if err != nil {
 				t.Fatal(err)
@@ -86,11 +86,11 @@ func TestLedgerReadsAreTornBetweenPartitions(t *testing.T) {
 		if err := l.Record(t.Context(), fence, intent, claims, nil); err != nil {
 			t.Fatal(err)
 		}
-		if text := look(now); text != "1 open, 1 usages, x-1 Intent, y-2 Intent" {
+		if text := check(now); text != "1 open, 1 usages, x-1 Intent, y-2 Intent" {
 			t.Fatalf("a read that began after the write: %s", text)
 		}
 		now = now.Add(100 * time.Millisecond)
-		seen[look(began)] = true
+		seen[check(began)] = true
 		settled := now
 		launched := []model.Claim{claims[0], claims[1]}
 		for i := range launched {
@@ -100,7 +100,7 @@ func TestLedgerReadsAreTornBetweenPartitions(t *testing.T) {
 			t.Fatal(err)
 		}
 		now = now.Add(100 * time.Millisecond)
-		seen[look(settled.Add(-100*time.Millisecond))] = true
+		seen[check(settled.Add(-100*time.Millisecond))] = true
 	}
 	for _, want := range []string{
 		"0 open, 0 usages", "1 open, 1 usages, x-1 Intent, y-2 Intent", "1 open, 1 usages", "0 open, 0 usages, x-1 Intent", "1 open, 1 usages, y-2 Intent",

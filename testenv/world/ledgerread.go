@@ -36,8 +36,8 @@ type past struct {
 	intents map[string]*model.Intent // nil = there was none
 	usage   map[string]*model.Usage
 
-	commands map[string]*model.Command
-	turns    map[string]*model.Turn
+	commands       map[string]*model.Command
+	budgetVersions map[string]*model.BudgetVersion
 }
 
 // Tear makes reads that take time see partitions as they were at different instants of it; nil makes every read see all of
@@ -58,7 +58,7 @@ func (l *Ledger) instant(began time.Time) time.Time {
 }
 
 // keep remembers what the transaction under way changed.
-func (b *book) keep(now time.Time) {
+func (b *clusterItems) keep(now time.Time) {
 	old := 0
 	for old < len(b.history) && now.Sub(b.history[old].at) > rememberedFor {
 		old++
@@ -69,7 +69,7 @@ func (b *book) keep(now time.Time) {
 }
 
 // claimsAt returns the claims as a read that began at a time sees them, by name.
-func (l *Ledger) claimsAt(b *book, began time.Time) []model.Claim {
+func (l *Ledger) claimsAt(b *clusterItems, began time.Time) []model.Claim {
 	var read [claimPartitions]time.Time
 	for i := range read {
 		read[i] = l.instant(began)
@@ -98,28 +98,28 @@ func (l *Ledger) claimsAt(b *book, began time.Time) []model.Claim {
 
 // own is what is in a cluster's own partition: open intents by id, usage by pool, commands of the last day by id, turns by pool.
 type own struct {
-	intents  []model.Intent
-	usage    []model.Usage
-	commands []model.Command
-	turns    []model.Turn
+	intents        []model.Intent
+	usage          []model.Usage
+	commands       []model.Command
+	budgetVersions []model.BudgetVersion
 }
 
 // ownAt returns the cluster's own partition, as a read that began at a time sees it.
-func (l *Ledger) ownAt(b *book, began time.Time) own {
+func (l *Ledger) ownAt(b *clusterItems, began time.Time) own {
 	read := l.instant(began)
-	intents, usage, commands, turns := b.intents, b.usage, b.commands, b.turns
+	intents, usage, commands, budgetVersions := b.intents, b.usage, b.commands, b.budgetVersions
 	for i := len(b.history) - 1; i >= 0 && b.history[i].at.After(read); i-- {
 		if i == len(b.history)-1 {
-			intents, usage, commands, turns = maps.Clone(intents), maps.Clone(usage), maps.Clone(commands), maps.Clone(turns)
+			intents, usage, commands, budgetVersions = maps.Clone(intents), maps.Clone(usage), maps.Clone(commands), maps.Clone(budgetVersions)
 		}
 		undo(intents, b.history[i].intents)
 		undo(usage, b.history[i].usage)
 		undo(commands, b.history[i].commands)
-		undo(turns, b.history[i].turns)
+		undo(budgetVersions, b.history[i].budgetVersions)
 	}
 	out := own{commands: keptCommands(commands, began.Unix())}
-	for _, pool := range slices.Sorted(maps.Keys(turns)) {
-		out.turns = append(out.turns, turns[pool])
+	for _, pool := range slices.Sorted(maps.Keys(budgetVersions)) {
+		out.budgetVersions = append(out.budgetVersions, budgetVersions[pool])
 	}
 	var open []model.Intent
 	for _, intent := range intents {
@@ -171,7 +171,7 @@ func (l *Ledger) Load(ctx context.Context, reg model.Registration) (model.Ledger
 func (l *Ledger) LoadSince(_ context.Context, reg model.Registration, began time.Time) (model.Ledger, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := l.book(reg.Cluster)
+	b := l.items(reg.Cluster)
 	var out model.Ledger
 	claims, own, unread := b.readable(l.claimsAt(b, began), l.ownAt(b, began))
 	out.Unread = unread
@@ -184,36 +184,38 @@ func (l *Ledger) LoadSince(_ context.Context, reg model.Registration, began time
 			out.Ended = append(out.Ended, claim)
 		}
 		if claim.Pool == "" && l.now().Unix()-claim.GoneUnix < int64(keptGone.Seconds()) {
-			out.Former = append(out.Former, claim)
+			out.FormerClaims = append(out.FormerClaims, claim)
 		}
 	}
-	out.Intents, out.Usage, out.Commands, out.Turns = own.intents, own.usage, own.commands, own.turns
-	out.Judge, out.Stops = b.judge, l.stopsOf(reg)
+	out.Intents, out.Usage, out.Commands, out.BudgetVersions = own.intents, own.usage, own.commands, own.budgetVersions
+	out.Disrupt, out.Stops = b.disrupt, l.stopsOf(reg)
 	out.Spent = model.SpentOf(claims, own.commands)
-	for _, m := range l.marks[scope(reg)] {
+	for _, m := range l.unavailableOfferings[scope(reg)] {
 		if !m.Forgotten(l.now().Unix()) {
-			out.Marks = append(out.Marks, m)
+			out.UnavailableOfferings = append(out.UnavailableOfferings, m)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.classes)) {
 		out.Classes = append(out.Classes, b.classes[name])
 	}
-	out.NowUnix, out.Pointer, out.Notes, out.Allowance = began.Unix(), b.pointer, b.notes, l.allowances[scope(reg)]
-	sort.Slice(out.Marks, func(i, j int) bool { return markText(out.Marks[i]) < markText(out.Marks[j]) })
+	out.NowUnix, out.Manifest, out.Notes, out.Allowance = began.Unix(), b.manifest, b.notes, l.allowances[scope(reg)]
+	sort.Slice(out.UnavailableOfferings, func(i, j int) bool {
+		return markText(out.UnavailableOfferings[i]) < markText(out.UnavailableOfferings[j])
+	})
 	return out, nil
 }
 
-// Survey returns what a collector needs.
-func (l *Ledger) Survey(ctx context.Context, reg model.Registration) (model.Survey, error) {
-	return l.SurveySince(ctx, reg, l.now())
+// Records returns what a collector needs.
+func (l *Ledger) Records(ctx context.Context, reg model.Registration) (model.ClusterRecords, error) {
+	return l.RecordsSince(ctx, reg, l.now())
 }
 
-// SurveySince is a Survey that began at a time and ends now. Its time is read before everything else.
-func (l *Ledger) SurveySince(_ context.Context, reg model.Registration, began time.Time) (model.Survey, error) {
+// RecordsSince is a Survey that began at a time and ends now. Its time is read before everything else.
+func (l *Ledger) RecordsSince(_ context.Context, reg model.Registration, began time.Time) (model.ClusterRecords, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := l.book(reg.Cluster)
-	out := model.Survey{Cases: b.cases, Notes: b.notes, NowUnix: began.Unix()}
+	b := l.items(reg.Cluster)
+	out := model.ClusterRecords{Collector: b.collector, Notes: b.notes, NowUnix: began.Unix()}
 	claims, own, unread := b.readable(l.claimsAt(b, began), l.ownAt(b, began))
 	out.Unread = withoutUsage(unread)
 	for _, claim := range claims {
@@ -239,11 +241,11 @@ func (l *Ledger) Ending(ctx context.Context, reg model.Registration) (model.Endi
 	return l.EndingSince(ctx, reg, l.now())
 }
 
-// EndingSince is an Ending that began at a time and ends now, as SurveySince is.
+// EndingSince is an Ending that began at a time and ends now, as RecordsSince is.
 func (l *Ledger) EndingSince(_ context.Context, reg model.Registration, began time.Time) (model.Ending, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := l.book(reg.Cluster)
+	b := l.items(reg.Cluster)
 	out := model.Ending{Notes: b.notes, NowUnix: began.Unix()}
 	claims, own, unread := b.readable(l.claimsAt(b, began), l.ownAt(b, began))
 	out.Unread = slices.DeleteFunc(withoutUsage(unread), func(u model.Unread) bool {
@@ -272,7 +274,7 @@ type indexed struct {
 var indexLag = Span{Min: 0, Max: 2 * time.Second}
 
 // indexClaims takes what the transaction wrote into the index.
-func (l *Ledger) indexClaims(b *book) {
+func (l *Ledger) indexClaims(b *clusterItems) {
 	if !b.fresh {
 		return
 	}
@@ -292,8 +294,8 @@ func (l *Ledger) ByInstance(_ context.Context, ids []string) ([]model.FoundClaim
 	slices.Sort(ids)
 	var found []model.FoundClaim
 	for _, id := range slices.Compact(ids) {
-		for _, cluster := range slices.Sorted(maps.Keys(l.books)) {
-			b := l.books[cluster]
+		for _, cluster := range slices.Sorted(maps.Keys(l.clusters)) {
+			b := l.clusters[cluster]
 			entry, known := b.index[id]
 			if claim, there := b.claims[entry.claim]; known && there && !b.spoilt[spoiltItem{model.UnreadClaim, entry.claim}] && claim.InstanceID == id && !l.now().Before(entry.at) {
 				found = append(found, model.FoundClaim{Cluster: cluster, Claim: claim})

@@ -85,7 +85,7 @@ type FleetCalled struct {
 	Request      []byte // the exact bytes
 	Wanted       int
 	CapacityType string
-	Pools        []model.OfferKey    // that may be used
+	Pools        []model.OfferingKey // that may be used
 	Refused      string              // EC2's code where the call as a whole was refused; nothing happened then
 	Repeat       bool                // its token was known: the first answer was given again
 	Errors       []model.LaunchError //
@@ -115,7 +115,7 @@ type InstanceEnded struct {
 
 // DefinitionsWritten says that the definitions of NodePools, NodeClaims and EC2NodeClasses were deleted, or were applied anew.
 type DefinitionsWritten struct {
-	Stand bool
+	Established bool
 }
 
 // TerminateCalled is a call of TerminateInstances that reached EC2.
@@ -131,17 +131,17 @@ type LeaseReleased struct{ Fence model.Fence }
 
 // LedgerWritten is one committed transaction of the ledger: everything it changed.
 type LedgerWritten struct {
-	Cluster string
-	Op      string       // the port's method: record, calling, settle, advance, …
-	Fence   *model.Fence // that it was written under; nil where the operation needs none
-	Intents []model.Intent
-	Claims  []ClaimChange
-	Usage   []model.Usage // pools' usage afterwards
-	Marks   []model.Mark  // as stored now
-	Cleared []model.Mark  // as stored until now
+	Cluster     string
+	Op          string       // the port's method: record, calling, settle, advance, …
+	Fence       *model.Fence // that it was written under; nil where the operation needs none
+	Intents     []model.Intent
+	Claims      []ClaimChange
+	Usage       []model.Usage               // pools' usage afterwards
+	Unavailable []model.UnavailableOffering // as stored now
+	Cleared     []model.UnavailableOffering // as stored until now
 
 	Commands []CommandChange
-	Turns    []model.Turn // as stored now
+	Turns    []model.BudgetVersion // as stored now
 
 	Replaced []string // of remember: the claims whose pods are planned for elsewhere
 	Ready    string   // of class: the EC2NodeClass that is ready now and was not; empty = none
@@ -160,8 +160,8 @@ type StopMoved struct {
 	Over    bool
 }
 
-// PointerMoved is the watcher's word that its snapshot is that of now: it published another, or confirmed the last one.
-type PointerMoved struct {
+// ManifestMoved is the watcher's word that its snapshot is that of now: it published another, or confirmed the last one.
+type ManifestMoved struct {
 	Cluster    string
 	Epoch, Seq int64
 }
@@ -196,8 +196,8 @@ type ObjectWritten struct {
 	DeletedUnix int64
 }
 
-// LeaveAsked is a pod that was asked to leave, by an eviction or, Forced, by a deletion with a grace.
-type LeaveAsked struct {
+// EvictionRequested is a pod that was asked to leave, by an eviction or, Forced, by a deletion with a grace.
+type EvictionRequested struct {
 	Pod          model.PodRef // as it was judged
 	UID, Node    string       // of the pod of that name, when it was asked; empty = there was none
 	Forced       bool
@@ -267,7 +267,7 @@ func (FleetCalled) fact()        {}
 func (InstanceStarted) fact()    {}
 func (InstanceWarned) fact()     {}
 func (InstanceEnded) fact()      {}
-func (LeaveAsked) fact()         {}
+func (EvictionRequested) fact()  {}
 func (InstanceEnding) fact()     {}
 func (InstanceStopped) fact()    {}
 func (InstanceImpaired) fact()   {}
@@ -279,7 +279,7 @@ func (LeaseReleased) fact()      {}
 func (LedgerWritten) fact()      {}
 func (LedgerMeddled) fact()      {}
 func (StopMoved) fact()          {}
-func (PointerMoved) fact()       {}
+func (ManifestMoved) fact()      {}
 func (WatchFollowed) fact()      {}
 func (ObjectWritten) fact()      {}
 func (MessageMoved) fact()       {}

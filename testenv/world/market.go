@@ -28,12 +28,12 @@ func (m *Market) Market(context.Context, model.Registration) (catalog.Market, er
 func (m *Market) HasPriceList() bool { return !m.NoList }
 
 // Refresh reads parts of the catalogue again.
-func (m *Market) Refresh(ctx context.Context, known model.MachineCatalog, parts model.CatalogParts) (model.MachineCatalog, error) {
+func (m *Market) Refresh(ctx context.Context, known model.InstanceCatalog, parts model.CatalogParts) (model.InstanceCatalog, error) {
 	m.Asked = append(m.Asked, parts)
 	if m.Denied {
 		return known, fault.New(fault.Denied, "UnauthorizedOperation", "not with these rights")
 	}
-	now, err := m.Catalog.Types(ctx)
+	now, err := m.Catalog.InstanceTypes(ctx)
 	if err != nil {
 		return known, err
 	}
@@ -59,9 +59,9 @@ func (m *Market) Refresh(ctx context.Context, known model.MachineCatalog, parts 
 	for i := range next.Types {
 		t := &next.Types[i]
 		t.LearnedMiB = learnedOf(known.Types, t.Name)
-		t.Offers = slices.Clone(t.Offers)
-		for j := range t.Offers {
-			m.price(t.Name, &t.Offers[j], known, next, freshPrices, freshSpot)
+		t.Offerings = slices.Clone(t.Offerings)
+		for j := range t.Offerings {
+			m.price(t.Name, &t.Offerings[j], known, next, freshPrices, freshSpot)
 		}
 	}
 	next.Version = versionOf(next)
@@ -72,8 +72,8 @@ func (m *Market) Refresh(ctx context.Context, known model.MachineCatalog, parts 
 }
 
 // price is the price that was read now, else the one known, else the one that stands in.
-func (m *Market) price(name string, o *model.Offer, known, next model.MachineCatalog, freshPrices, freshSpot bool) {
-	key := model.OfferKey{InstanceType: name, Zone: o.Zone, CapacityType: o.CapacityType}
+func (m *Market) price(name string, o *model.Offering, known, next model.InstanceCatalog, freshPrices, freshSpot bool) {
+	key := model.OfferingKey{InstanceType: name, Zone: o.Zone, CapacityType: o.CapacityType}
 	onDemand := key
 	onDemand.CapacityType = model.OnDemand
 	switch spot := o.CapacityType == model.Spot && next.SpotUnix != 0; {
@@ -93,7 +93,7 @@ func (m *Market) price(name string, o *model.Offer, known, next model.MachineCat
 	o.Available = o.Price > 0
 }
 
-func find(types []model.MachineType, name string) *model.MachineType {
+func find(types []model.InstanceTypeInfo, name string) *model.InstanceTypeInfo {
 	for i := range types {
 		if types[i].Name == name {
 			return &types[i]
@@ -102,16 +102,16 @@ func find(types []model.MachineType, name string) *model.MachineType {
 	return nil
 }
 
-func learnedOf(known []model.MachineType, name string) []model.Learned {
+func learnedOf(known []model.InstanceTypeInfo, name string) []model.Learned {
 	if t := find(known, name); t != nil {
 		return t.LearnedMiB
 	}
 	return nil
 }
 
-func knownPrice(known []model.MachineType, key model.OfferKey) model.MicroUSD {
+func knownPrice(known []model.InstanceTypeInfo, key model.OfferingKey) model.MicroUSD {
 	if t := find(known, key.InstanceType); t != nil {
-		for _, o := range t.Offers {
+		for _, o := range t.Offerings {
 			if o.Zone == key.Zone && o.CapacityType == key.CapacityType {
 				return o.Price
 			}
@@ -121,10 +121,10 @@ func knownPrice(known []model.MachineType, key model.OfferKey) model.MicroUSD {
 }
 
 // versionOf changes with prices and with what was learned, which is all that changes here.
-func versionOf(catalog model.MachineCatalog) string {
+func versionOf(catalog model.InstanceCatalog) string {
 	var sum int64
 	for i, t := range catalog.Types {
-		for j, o := range t.Offers {
+		for j, o := range t.Offerings {
 			sum = sum*31 + int64(o.Price)*int64(i+j+1)
 		}
 		for _, l := range t.LearnedMiB {
@@ -137,6 +137,6 @@ func versionOf(catalog model.MachineCatalog) string {
 // Region returns the flow of the region pass with the world behind its ports.
 func (w *World) Region(market catalog.Markets, now func() time.Time) *catalog.Region {
 	return &catalog.Region{
-		Registry: w.Ledger, Books: w.Ledger, Snapshots: w.Store, Losses: Losses{w.Ledger}, Shelf: w.Shelf, Markets: market, Learnings: w.Ledger, Allowances: w.Ledger, Now: now,
+		Registry: w.Ledger, Ledgers: w.Ledger, Snapshots: w.Store, Losses: Losses{w.Ledger}, Catalogs: w.RegionCatalogs, Markets: market, Learnings: w.Ledger, Allowances: w.Ledger, Now: now,
 	}
 }

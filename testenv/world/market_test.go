@@ -9,8 +9,8 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-func TestShelfKeepsTheContract(t *testing.T) {
-	conform.Machines(t, func(*testing.T) conform.MachinesPort { return world.NewShelf(time.Now) })
+func TestCacheKeepsTheContract(t *testing.T) {
+	conform.Instances(t, func(*testing.T) conform.InstancesPort { return world.NewCache(time.Now) })
 }
 
 func TestMarketKeepsTheContract(t *testing.T) {
@@ -20,7 +20,7 @@ func TestMarketKeepsTheContract(t *testing.T) {
 		return conform.MarketUnderTest{
 			Market: m, Now: w.Clock.Now, Advance: w.Clock.Advance, Fail: func(parts model.CatalogParts) { m.Failing = parts },
 			SetSpot: func(instanceType, zone string, price model.MicroUSD) {
-				w.Catalog.SetPrice(model.OfferKey{InstanceType: instanceType, Zone: zone, CapacityType: model.Spot}, price)
+				w.Catalog.SetPrice(model.OfferingKey{InstanceType: instanceType, Zone: zone, CapacityType: model.Spot}, price)
 			},
 		}
 	})

@@ -100,17 +100,17 @@ func (l Leaving) Delete(ctx context.Context, pod model.PodRef, graceSeconds int6
 }
 
 // asking is the pod of that name as it is when it is asked to leave.
-func (l Leaving) asking(pod model.PodRef) LeaveAsked {
+func (l Leaving) asking(pod model.PodRef) EvictionRequested {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	asked := LeaveAsked{Pod: pod}
+	asked := EvictionRequested{Pod: pod}
 	if stored := l.pods.get(pod.Key()); stored != nil {
 		asked.Node, asked.UID = stored.NodeName, stored.UID
 	}
 	return asked
 }
 
-func (l Leaving) answered(asked LeaveAsked, err error) {
+func (l Leaving) answered(asked EvictionRequested, err error) {
 	if err != nil {
 		asked.Refused = fault.KindOf(err).String() + " " + fault.CodeOf(err)
 	}

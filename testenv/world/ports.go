@@ -28,9 +28,9 @@ func (w *World) Ports(gate Gate, process string) *Ports {
 func (p *Ports) Provision(now func() time.Time, settings provision.Settings) *provision.Flow {
 	ledger, store := ledgerPort{p}, storePort{p}
 	return &provision.Flow{
-		Registry: ledger, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger, Allowances: ledger, Memory: ledger,
-		Machines: shelfPort{p}, Memories: ledger, Tallies: tallyPort{p}, Losses: lossPort{p},
-		Decisions: store, Snapshots: store, Hints: hintsPort{p}, Glances: ledger, Judges: newsPort{p}, Connector: p,
+		Registry: ledger, Leases: ledger, Claims: ledger, ClaimStates: ledger, Unavailable: ledger, Allowances: ledger, Memory: ledger,
+		Catalogs: cachePort{p}, Memories: ledger, UsageRecounts: recountPort{p}, Losses: lossPort{p},
+		Decisions: store, Snapshots: store, Hints: hintsPort{p}, Peeks: ledger, Disruptions: newsPort{p}, Connector: p,
 		Now: now, NewID: p.world.newID, Settings: settings,
 	}
 }
@@ -45,11 +45,11 @@ func (p *Ports) at(reg model.Registration) *Ports {
 }
 
 // Connect opens a cluster.
-func (p *Ports) Connect(ctx context.Context, reg model.Registration) (provision.Site, error) {
-	return read(ctx, p, "site.connect", func() (provision.Site, error) {
+func (p *Ports) Connect(ctx context.Context, reg model.Registration) (provision.Clients, error) {
+	return read(ctx, p, "site.connect", func() (provision.Clients, error) {
 		p := p.at(reg)
 		cluster := clusterPort{p}
-		return provision.Site{Cluster: cluster, Configurations: classPort{p}, Nominator: cluster, Wishes: cluster, Reporter: cluster, Fleet: fleetPort{p}, Templates: fleetPort{p}, Tagger: fleetPort{p}, Catalog: catalogPort{p}}, nil
+		return provision.Clients{Cluster: cluster, Configurations: classPort{p}, Nominator: cluster, Standalone: cluster, Reporter: cluster, Fleet: fleetPort{p}, Templates: fleetPort{p}, Tagger: fleetPort{p}, Catalog: catalogPort{p}}, nil
 	})
 }
 
@@ -128,16 +128,18 @@ func (p ledgerPort) Advance(ctx context.Context, cluster string, claim model.Cla
 	return next, nil
 }
 
-func (p ledgerPort) Mark(ctx context.Context, reg model.Registration, marks []model.Mark) error {
-	return do(ctx, p.Ports, "ledger.mark", func() error { return p.world.Ledger.Mark(ctx, reg, marks) })
+func (p ledgerPort) MarkUnavailable(ctx context.Context, reg model.Registration, unavailableOfferings []model.UnavailableOffering) error {
+	return do(ctx, p.Ports, "ledger.mark", func() error { return p.world.Ledger.MarkUnavailable(ctx, reg, unavailableOfferings) })
 }
 
-func (p ledgerPort) Probe(ctx context.Context, reg model.Registration, mark model.Mark, untilUnix int64) (model.Mark, error) {
-	return write(ctx, p.Ports, "ledger.probe", func() (model.Mark, error) { return p.world.Ledger.Probe(ctx, reg, mark, untilUnix) })
+func (p ledgerPort) TakeProbe(ctx context.Context, reg model.Registration, unavailable model.UnavailableOffering, untilUnix int64) (model.UnavailableOffering, error) {
+	return write(ctx, p.Ports, "ledger.probe", func() (model.UnavailableOffering, error) {
+		return p.world.Ledger.TakeProbe(ctx, reg, unavailable, untilUnix)
+	})
 }
 
-func (p ledgerPort) Clear(ctx context.Context, reg model.Registration, mark model.Mark) error {
-	return do(ctx, p.Ports, "ledger.clear", func() error { return p.world.Ledger.Clear(ctx, reg, mark) })
+func (p ledgerPort) Clear(ctx context.Context, reg model.Registration, unavailable model.UnavailableOffering) error {
+	return do(ctx, p.Ports, "ledger.clear", func() error { return p.world.Ledger.Clear(ctx, reg, unavailable) })
 }
 
 func (p ledgerPort) Allowance(ctx context.Context, reg model.Registration) (model.Allowance, error) {
@@ -158,15 +160,15 @@ func (p storePort) Put(ctx context.Context, decision model.Decision) error {
 	return do(ctx, p.Ports, "store.decision", func() error { return p.world.Store.Put(ctx, decision) })
 }
 
-func (p storePort) At(ctx context.Context, pointer model.Pointer) (*model.Snapshot, error) {
-	return read(ctx, p.Ports, "store.at", func() (*model.Snapshot, error) { return p.world.told(p.world.Store.At(ctx, pointer)) })
+func (p storePort) At(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error) {
+	return read(ctx, p.Ports, "store.at", func() (*model.Snapshot, error) { return p.world.noteRead(p.world.Store.At(ctx, manifest)) })
 }
 
 type hintsPort struct{ *Ports }
 
-func (p hintsPort) Sweep(ctx context.Context, cluster, tick string) error {
+func (p hintsPort) Resync(ctx context.Context, cluster, tick string) error {
 	return do(ctx, p.Ports, "queue.sweep", func() error {
-		return p.world.plan(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: tick})
+		return p.world.plan(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonResync, Tick: tick})
 	})
 }
 
@@ -185,8 +187,8 @@ func (p clusterPort) Present(ctx context.Context, node string) (map[string]bool,
 	return read(ctx, p.Ports, "cluster.present", func() (map[string]bool, error) { return p.world.Cluster.Present(ctx, node) })
 }
 
-func (p clusterPort) Wish(ctx context.Context, object model.Object) (model.Wish, error) {
-	return read(ctx, p.Ports, "cluster.wish", func() (model.Wish, error) { return p.world.Cluster.Wish(ctx, object) })
+func (p clusterPort) StandaloneClaim(ctx context.Context, object model.Object) (model.StandaloneClaim, error) {
+	return read(ctx, p.Ports, "cluster.wish", func() (model.StandaloneClaim, error) { return p.world.Cluster.StandaloneClaim(ctx, object) })
 }
 
 func (p clusterPort) PutClaim(ctx context.Context, claim model.Claim) (string, error) {
@@ -233,8 +235,8 @@ func (p fleetPort) Launch(ctx context.Context, request []byte) (model.LaunchResu
 	return result, err
 }
 
-func (p fleetPort) Find(ctx context.Context, intent string) ([]model.Instance, error) {
-	return read(ctx, p.Ports, "fleet.find", func() ([]model.Instance, error) { return p.world.Fleet.Find(ctx, intent) })
+func (p fleetPort) FindInstances(ctx context.Context, intent string) ([]model.Instance, error) {
+	return read(ctx, p.Ports, "fleet.find", func() ([]model.Instance, error) { return p.world.Fleet.FindInstances(ctx, intent) })
 }
 
 func (p fleetPort) Named(request []byte) ([]string, error) { return p.world.Fleet.Named(request) }
@@ -247,10 +249,10 @@ func (p fleetPort) Tag(ctx context.Context, id string, tags map[string]string) (
 	return write(ctx, p.Ports, "fleet.tag", func() (bool, error) { return p.world.Fleet.Tag(ctx, id, tags) })
 }
 
-type shelfPort struct{ *Ports }
+type cachePort struct{ *Ports }
 
-func (p shelfPort) Machines(ctx context.Context, reg model.Registration) (model.MachineCatalog, error) {
-	return read(ctx, p.Ports, "shelf.machines", func() (model.MachineCatalog, error) { return p.world.Shelf.Machines(ctx, reg) })
+func (p cachePort) RegionCatalog(ctx context.Context, reg model.Registration) (model.InstanceCatalog, error) {
+	return read(ctx, p.Ports, "shelf.machines", func() (model.InstanceCatalog, error) { return p.world.RegionCatalogs.RegionCatalog(ctx, reg) })
 }
 
 func (p ledgerPort) Learn(ctx context.Context, reg model.Registration, learned model.LearnedOf) error {
@@ -259,8 +261,8 @@ func (p ledgerPort) Learn(ctx context.Context, reg model.Registration, learned m
 
 type catalogPort struct{ *Ports }
 
-func (p catalogPort) Types(ctx context.Context) (model.MachineCatalog, error) {
-	return read(ctx, p.Ports, "catalog.types", func() (model.MachineCatalog, error) { return p.world.Catalog.Types(ctx) })
+func (p catalogPort) InstanceTypes(ctx context.Context) (model.InstanceCatalog, error) {
+	return read(ctx, p.Ports, "catalog.types", func() (model.InstanceCatalog, error) { return p.world.Catalog.InstanceTypes(ctx) })
 }
 
 func (p catalogPort) Due() int { return p.world.Catalog.Due() }

@@ -41,8 +41,8 @@ func TestF6ALaunchSentTwiceAndThrottledIsUnknown(t *testing.T) {
 			w.Fleet.RefuseNextWith("RequestLimitExceeded")
 		}
 		_, err = site.Fleet.Launch(t.Context(), request)
-		if fault.KindOf(err) != want || len(w.Fleet.Machines()) != times-1 {
-			t.Errorf("sent %d times: kind %s with %d machines, want %s: %v", times, fault.KindOf(err), len(w.Fleet.Machines()), want, err)
+		if fault.KindOf(err) != want || len(w.Fleet.Instances()) != times-1 {
+			t.Errorf("sent %d times: kind %s with %d machines, want %s: %v", times, fault.KindOf(err), len(w.Fleet.Instances()), want, err)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/wire"
-	"github.com/joiner-sh/joiner/testenv/agenda"
+	"github.com/joiner-sh/joiner/testenv/eventqueue"
 )
 
 // Queue is one queue of SQS, standard or FIFO. A message that was received is hidden for its visibility timeout and then
@@ -26,16 +26,16 @@ type Queue struct {
 	log     *Log
 	options QueueOptions
 
-	mu       sync.Mutex
-	agenda   agenda.Agenda
-	messages []*message            // in order of arrival
-	groups   map[string]int        // how many messages each has; FIFO only
-	sent     map[string]remembered // by deduplication id; FIFO only
-	count    int
-	receipts int
-	outage   time.Time // until then nothing gets through
-	chances  QueueChances
-	refuse   int
+	mu         sync.Mutex
+	eventQueue eventqueue.Queue
+	messages   []*message            // in order of arrival
+	groups     map[string]int        // how many messages each has; FIFO only
+	sent       map[string]remembered // by deduplication id; FIFO only
+	count      int
+	receipts   int
+	outage     time.Time // until then nothing gets through
+	chances    QueueChances
+	refuse     int
 }
 
 // QueueOptions say how a queue behaves. Source of the defaults and limits: SQS developer guide, quotas.
@@ -123,8 +123,8 @@ func (q *Queue) enter() func() {
 }
 
 func (q *Queue) happen(now time.Time) {
-	if next, due := q.agenda.Next(); due && !next.After(now) {
-		_ = q.log.As("", func() error { q.agenda.Run(now); return nil })
+	if next, due := q.eventQueue.Next(); due && !next.After(now) {
+		_ = q.log.As("", func() error { q.eventQueue.Run(now); return nil })
 	}
 }
 
@@ -132,7 +132,7 @@ func (q *Queue) happen(now time.Time) {
 func (q *Queue) Next() (time.Time, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.agenda.Next()
+	return q.eventQueue.Next()
 }
 
 // Run lets happen what is due.
@@ -170,7 +170,7 @@ func (q *Queue) Send(_ context.Context, out Outgoing) (string, error) {
 	m := &message{Message: Message{ID: fmt.Sprintf("%s-%d", q.options.Name, q.count), Body: out.Body, Group: out.Group, Sent: now}, visibleAt: now.Add(out.Delay)}
 	if q.options.FIFO {
 		q.sent[out.Dedup] = remembered{m.ID, now}
-		q.agenda.Add(now.Add(dedupWindow), func() { delete(q.sent, out.Dedup) })
+		q.eventQueue.Add(now.Add(dedupWindow), func() { delete(q.sent, out.Dedup) })
 	}
 	q.note(m, "send")
 	if q.by(q.chances.Lose) {
@@ -189,9 +189,9 @@ func (q *Queue) add(m *message) {
 	q.messages = append(q.messages, m)
 	q.groups[m.Group]++
 	if m.visibleAt.After(q.now()) {
-		q.agenda.Add(m.visibleAt, func() {}) // somebody may want to look then
+		q.eventQueue.Add(m.visibleAt, func() {}) // somebody may want to look then
 	}
-	q.agenda.Add(m.Sent.Add(q.options.Retention), func() {
+	q.eventQueue.Add(m.Sent.Add(q.options.Retention), func() {
 		if q.remove(m) {
 			q.note(m, "lost")
 		}
@@ -287,7 +287,7 @@ func (q *Queue) take(m *message) {
 func (q *Queue) hide(m *message, d time.Duration) {
 	m.visibleAt = q.now().Add(d)
 	receipt, until := m.Receipt, m.visibleAt
-	q.agenda.Add(until, func() {
+	q.eventQueue.Add(until, func() {
 		if m.Receipt == receipt && m.visibleAt.Equal(until) && slices.Contains(q.messages, m) {
 			q.note(m, "return")
 		}
@@ -450,7 +450,7 @@ func (q HintQueue) Send(ctx context.Context, hint wire.Hint) error {
 	return err
 }
 
-// Sweep asks for a full pass over a cluster.
-func (q HintQueue) Sweep(ctx context.Context, cluster, tick string) error {
-	return q.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: tick})
+// Resync asks for a full pass over a cluster.
+func (q HintQueue) Resync(ctx context.Context, cluster, tick string) error {
+	return q.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonResync, Tick: tick})
 }

@@ -61,7 +61,7 @@ func TestQueueNotesTheWayOfAMessage(t *testing.T) {
 	q, now, log := newQueue(world.QueueOptions{Name: "plan", FIFO: true, MaxReceives: 2, Dead: dead})
 	hints := world.HintQueue{Queue: q}
 	for range 2 {
-		if err := hints.Sweep(t.Context(), "web", "12:00"); err != nil {
+		if err := hints.Resync(t.Context(), "web", "12:00"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -84,7 +84,7 @@ func TestQueueNotesTheWayOfAMessage(t *testing.T) {
 	if len(peeked) != 1 {
 		t.Fatalf("%d messages in the dead-letter queue", len(peeked))
 	}
-	if hint, err := wire.DecodeHint([]byte(peeked[0].Body)); err != nil || hint.Reason != wire.ReasonSweep || hint.Tick != "12:00" {
+	if hint, err := wire.DecodeHint([]byte(peeked[0].Body)); err != nil || hint.Reason != wire.ReasonResync || hint.Tick != "12:00" {
 		t.Errorf("%+v %v", hint, err)
 	}
 	dead.Redrive(q)

@@ -101,13 +101,13 @@ func mustDecode(text []byte, record any) {
 	}
 }
 
-// Shelves are where what recorded decisions went by is found, for as long as the world lasts.
-func (w *World) Shelves() replay.Shelves {
-	return replay.Shelves{Snapshot: w.Store.archived, Catalog: w.Shelf.Version}
+// Catalogs are where what recorded decisions went by is found, for as long as the world lasts.
+func (w *World) Catalogs() replay.Catalogs {
+	return replay.Catalogs{Snapshot: w.Store.archived, Catalog: w.RegionCatalogs.Version}
 }
 
 // archived returns the snapshot a pointer names, whatever was forgotten since. NotFound where there never was one.
-func (s *Store) archived(pointer model.Pointer) (*model.Snapshot, error) {
+func (s *Store) archived(manifest model.Manifest) (*model.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	object := func(key string) ([]byte, error) {
@@ -117,21 +117,21 @@ func (s *Store) archived(pointer model.Pointer) (*model.Snapshot, error) {
 		}
 		return data, nil
 	}
-	data, err := object(pointer.BaseKey)
+	data, err := object(manifest.SnapshotKey)
 	if err != nil {
 		return nil, err
 	}
-	snapshot, err := wire.DecodeBase(data)
+	snapshot, err := wire.DecodeSnapshot(data)
 	if err != nil {
 		return nil, err
 	}
 	var deltas []*wire.Delta
-	for seq := pointer.BaseSeq + 1; seq <= pointer.HeadSeq; seq++ {
-		data, err := object(segmentKey(pointer.Cluster, pointer.Epoch, seq))
+	for seq := manifest.SnapshotSeq + 1; seq <= manifest.HeadSeq; seq++ {
+		data, err := object(deltaKey(manifest.Cluster, manifest.Epoch, seq))
 		if err != nil {
 			return nil, err
 		}
-		delta, err := wire.DecodeSegment(data)
+		delta, err := wire.DecodeDelta(data)
 		if err != nil {
 			return nil, err
 		}
@@ -141,7 +141,7 @@ func (s *Store) archived(pointer model.Pointer) (*model.Snapshot, error) {
 }
 
 // Version returns a version of a catalogue that once was on the shelf. NotFound where there was none.
-func (s *Shelf) Version(account, region, version string) (*model.MachineCatalog, error) {
+func (s *Cache) Version(account, region, version string) (*model.InstanceCatalog, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	data, known := s.versions[versionKey(account, region, version)]

@@ -37,9 +37,9 @@ func (r region) pass() catalog.RegionOutcome {
 	return outcomes[0]
 }
 
-func (r region) kept() model.MachineCatalog {
+func (r region) kept() model.InstanceCatalog {
 	r.t.Helper()
-	c, err := r.Shelf.Machines(r.t.Context(), world.Registration())
+	c, err := r.RegionCatalogs.RegionCatalog(r.t.Context(), world.Registration())
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -161,8 +161,8 @@ func TestPR03RegionWithoutAPriceListAsksForNone(t *testing.T) {
 			t.Errorf("asked for %+v", parts)
 		}
 	}
-	if c := r.kept(); c.PriceUnix != 0 || !c.Types[0].Offers[0].Available {
-		t.Errorf("prices of %d, %+v", c.PriceUnix, c.Types[0].Offers[0])
+	if c := r.kept(); c.PriceUnix != 0 || !c.Types[0].Offerings[0].Available {
+		t.Errorf("prices of %d, %+v", c.PriceUnix, c.Types[0].Offerings[0])
 	}
 }
 
@@ -193,14 +193,14 @@ func TestRegionThatIsThrottledClosesTheAllowance(t *testing.T) {
 	if a, err := r.Ledger.Allowance(t.Context(), world.Registration()); err != nil || a.ClosedUntilUnix <= r.Clock.Now().Unix() || a.CallsMilli != 0 {
 		t.Errorf("%+v %v", a, err)
 	}
-	if _, err := r.Shelf.Machines(t.Context(), world.Registration()); !fault.Is(err, fault.NotFound) {
+	if _, err := r.RegionCatalogs.RegionCatalog(t.Context(), world.Registration()); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a catalogue without types was stored: %v", err)
 	}
 }
 
 func TestWhatNobodyCanReadIsReplaced(t *testing.T) {
 	r := newRegion(t)
-	r.Shelf.Spoil(world.Registration())
+	r.RegionCatalogs.Spoil(world.Registration())
 	if out := r.pass(); len(out.Refreshed) != 3 || len(out.Problems) != 1 || !strings.Contains(out.Problems[0], "replaced") {
 		t.Errorf("%+v", out)
 	}
@@ -220,13 +220,13 @@ func (o one) Market(context.Context, model.Registration) (catalog.Market, error)
 	return o.market, nil
 }
 
-func (m racing) Refresh(ctx context.Context, known model.MachineCatalog, parts model.CatalogParts) (model.MachineCatalog, error) {
+func (m racing) Refresh(ctx context.Context, known model.InstanceCatalog, parts model.CatalogParts) (model.InstanceCatalog, error) {
 	next, err := m.Market.Refresh(ctx, known, parts)
 	if parts.Any() {
 		other := next
 		other.Version = "faster"
-		_, revision, _ := m.world.Shelf.Read(ctx, world.Registration())
-		if err := m.world.Shelf.Write(ctx, world.Registration(), other, revision); err != nil {
+		_, revision, _ := m.world.RegionCatalogs.Read(ctx, world.Registration())
+		if err := m.world.RegionCatalogs.Write(ctx, world.Registration(), other, revision); err != nil {
 			return known, err
 		}
 	}
@@ -319,7 +319,7 @@ func TestAPanicOverOneRegionStopsNoOther(t *testing.T) {
 }
 
 // IT-04: what was learned comes into the catalogue with the next refresh, changes its version, and goes when it is forgotten.
-func TestIT04RegionFoldsWhatWasLearnedIntoTheCatalogue(t *testing.T) {
+func TestIT04RegionFoldsWhatWasLearnedIntoTheCatalog(t *testing.T) {
 	r := newRegion(t)
 	r.want("types", "prices", "spot")
 	before := r.kept()
@@ -335,7 +335,7 @@ func TestIT04RegionFoldsWhatWasLearnedIntoTheCatalogue(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	after := r.kept()
-	of := func(c model.MachineCatalog, name string) []model.Learned {
+	of := func(c model.InstanceCatalog, name string) []model.Learned {
 		for _, m := range c.Types {
 			if m.Name == name {
 				return m.LearnedMiB

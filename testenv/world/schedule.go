@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/joiner-sh/joiner/testenv/agenda"
+	"github.com/joiner-sh/joiner/testenv/eventqueue"
 )
 
 // Schedule is a rule of EventBridge Scheduler that ticks at a steady rate: a little late, at least once as a rule, and
@@ -13,11 +13,11 @@ import (
 type Schedule struct {
 	options ScheduleOptions
 
-	mu      sync.Mutex
-	agenda  agenda.Agenda
-	next    time.Time // the next tick to be planned
-	due     []Tick
-	chances ScheduleChances
+	mu         sync.Mutex
+	eventQueue eventqueue.Queue
+	next       time.Time // the next tick to be planned
+	due        []Tick
+	chances    ScheduleChances
 }
 
 // ScheduleOptions say how a schedule ticks.
@@ -54,7 +54,7 @@ func NewSchedule(options ScheduleOptions) *Schedule {
 func (s *Schedule) plan() {
 	tick := s.next
 	s.next = tick.Add(s.options.Every)
-	s.agenda.Add(tick, func() {
+	s.eventQueue.Add(tick, func() {
 		s.plan()
 		times := 1
 		switch {
@@ -69,7 +69,7 @@ func (s *Schedule) plan() {
 				late = s.draw(Span{Min: late, Max: maxLate})
 			}
 			at := tick.Add(late)
-			s.agenda.Add(at, func() { s.due = append(s.due, Tick{For: tick, At: at}) })
+			s.eventQueue.Add(at, func() { s.due = append(s.due, Tick{For: tick, At: at}) })
 		}
 	})
 }
@@ -78,21 +78,21 @@ func (s *Schedule) plan() {
 func (s *Schedule) Next() (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.agenda.Next()
+	return s.eventQueue.Next()
 }
 
 // Run lets happen what is due; Take then has it.
 func (s *Schedule) Run(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.agenda.Run(now)
+	s.eventQueue.Run(now)
 }
 
 // Take returns the ticks that were given since it was last called, in order.
 func (s *Schedule) Take(now time.Time) []Tick {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.agenda.Run(now)
+	s.eventQueue.Run(now)
 	due := s.due
 	s.due = nil
 	return due

@@ -40,12 +40,12 @@ func (s *Scheduler) Next() (time.Time, bool) {
 // Run looks, where it is time.
 func (s *Scheduler) Run(now time.Time) {
 	if at, due := s.Next(); due && !at.After(now) {
-		s.Look()
+		s.Schedule()
 	}
 }
 
-// Look tries every pod that waits.
-func (s *Scheduler) Look() {
+// Schedule tries every pod that waits.
+func (s *Scheduler) Schedule() {
 	c := s.cluster
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,18 +69,18 @@ func (c *Cluster) relevant(version int64) bool {
 // schedule tries every pod that waits; the caller holds mu. It reports whether it bound one, and another waits that has to be near pods.
 func (c *Cluster) schedule() (again bool) {
 	bound, near := false, false
-	look := &look{cluster: c, used: map[string]model.Resources{}, nominated: map[string][]*model.Pod{}}
+	check := &schedulingPass{cluster: c, used: map[string]model.Resources{}, nominated: map[string][]*model.Pod{}}
 	var waiting []*model.Pod
 	for _, key := range c.pods.keys {
 		pod := c.pods.get(key)
 		switch {
 		case pod.Terminal():
 		case pod.NodeName != "":
-			look.bound(pod)
+			check.bound(pod)
 		case pod.DeletedUnix == 0 && !c.shapes[pod.Shape].Gated && c.shapes[pod.Shape].OwnerKind != KindDaemons:
 			waiting = append(waiting, pod)
 			if pod.NominatedNode != "" {
-				look.nominated[pod.NominatedNode] = append(look.nominated[pod.NominatedNode], pod)
+				check.nominated[pod.NominatedNode] = append(check.nominated[pod.NominatedNode], pod)
 			}
 		}
 	}
@@ -96,15 +96,15 @@ func (c *Cluster) schedule() (again bool) {
 		shape := &c.shapes[before.Shape]
 		name, ok := "", false
 		if !hopeless[before.Shape] || before.NominatedNode != "" {
-			name, ok = look.place(before, shape)
+			name, ok = check.place(before, shape)
 		}
 		switch {
 		case ok:
 			pod := *before
 			pod.NodeName, pod.NominatedNode, pod.Phase, pod.Unschedulable, pod.Ready, pod.StartedUnix = name, "", model.Running, false, true, c.now().Unix()
-			look.settled(before)
+			check.settled(before)
 			c.putPod("bind", pod)
-			look.bound(&pod)
+			check.bound(&pod)
 			bound = true
 			if len(shape.PodAffinity) > 0 || len(shape.Spread) > 0 || len(shape.Labels) > 0 {
 				clear(hopeless)
@@ -122,8 +122,8 @@ func (c *Cluster) schedule() (again bool) {
 	return bound && near
 }
 
-// look is one pass of the scheduler over the cluster.
-type look struct {
+// schedulingPass is one pass of the scheduler over the cluster.
+type schedulingPass struct {
 	cluster *Cluster
 	used    map[string]model.Resources // by node
 	pods    []*model.Pod               // bound, those bound in this pass included
@@ -132,11 +132,11 @@ type look struct {
 }
 
 // settled notes that a pod is nominated no more.
-func (l *look) settled(pod *model.Pod) {
+func (l *schedulingPass) settled(pod *model.Pod) {
 	l.nominated[pod.NominatedNode] = slices.DeleteFunc(l.nominated[pod.NominatedNode], func(p *model.Pod) bool { return p.UID == pod.UID })
 }
 
-func (l *look) bound(pod *model.Pod) {
+func (l *schedulingPass) bound(pod *model.Pod) {
 	l.pods = append(l.pods, pod)
 	if l.used[pod.NodeName] == nil {
 		l.used[pod.NodeName] = model.Resources{}
@@ -147,7 +147,7 @@ func (l *look) bound(pod *model.Pod) {
 }
 
 // place returns the node a pod is nominated to, or else the first one by name, on which it may run.
-func (l *look) place(pod *model.Pod, shape *model.PodShape) (string, bool) {
+func (l *schedulingPass) place(pod *model.Pod, shape *model.PodShape) (string, bool) {
 	if node := l.cluster.nodes.get(pod.NominatedNode); pod.NominatedNode != "" && node != nil && l.takes(node, pod, shape) {
 		return node.Name, true
 	}
@@ -160,7 +160,7 @@ func (l *look) place(pod *model.Pod, shape *model.PodShape) (string, bool) {
 }
 
 // takes reports whether a pod may run on the node, beside what is there and what is nominated to it with no lower a priority.
-func (l *look) takes(node *model.Node, pod *model.Pod, shape *model.PodShape) bool {
+func (l *schedulingPass) takes(node *model.Node, pod *model.Pod, shape *model.PodShape) bool {
 	used := l.used[node.Name]
 	if kept := l.nominated[node.Name]; len(kept) > 0 {
 		used = model.Resources{}
@@ -177,7 +177,7 @@ func (l *look) takes(node *model.Node, pod *model.Pod, shape *model.PodShape) bo
 }
 
 // free reports whether the node ports a pod of the shape takes are taken by none of the node's pods.
-func (l *look) free(node *model.Node, shape *model.PodShape) bool {
+func (l *schedulingPass) free(node *model.Node, shape *model.PodShape) bool {
 	if len(shape.HostPorts) == 0 {
 		return true
 	}
@@ -229,7 +229,7 @@ func chooses(node *model.Node, shape *model.PodShape) bool {
 }
 
 // affine reports whether required affinity and anti-affinity, in both directions, allow a pod of the shape on the node.
-func (l *look) affine(node *model.Node, shape *model.PodShape) bool {
+func (l *schedulingPass) affine(node *model.Node, shape *model.PodShape) bool {
 	for i := range shape.PodAntiAffinity {
 		if n, _ := l.count(node, &shape.PodAntiAffinity[i], shape.Namespace); n > 0 {
 			return false
@@ -249,7 +249,7 @@ func (l *look) affine(node *model.Node, shape *model.PodShape) bool {
 		term := &shape.PodAffinity[i]
 		here, anywhere := l.count(node, term, shape.Namespace)
 		first := anywhere == 0 && matches(term.Selector, shape.Labels) && speaksOf(term, shape.Namespace, shape.Namespace)
-		if _, labelled := node.Labels[term.TopologyKey]; !labelled || here == 0 && !first {
+		if _, labeled := node.Labels[term.TopologyKey]; !labeled || here == 0 && !first {
 			return false
 		}
 	}
@@ -257,7 +257,7 @@ func (l *look) affine(node *model.Node, shape *model.PodShape) bool {
 }
 
 // count returns how many bound pods a term speaks of, in the node's domain and anywhere.
-func (l *look) count(node *model.Node, term *model.PodTerm, namespace string) (here, anywhere int) {
+func (l *schedulingPass) count(node *model.Node, term *model.PodTerm, namespace string) (here, anywhere int) {
 	for _, pod := range l.pods {
 		other := &l.cluster.shapes[pod.Shape]
 		if !matches(term.Selector, other.Labels) || !speaksOf(term, namespace, other.Namespace) {
@@ -287,14 +287,14 @@ func speaksOf(term *model.PodTerm, from, of string) bool {
 }
 
 // spread reports whether hard spread constraints allow a pod of the shape on the node.
-func (l *look) spread(node *model.Node, shape *model.PodShape) bool {
+func (l *schedulingPass) spread(node *model.Node, shape *model.PodShape) bool {
 	for i := range shape.Spread {
 		s := &shape.Spread[i]
 		if s.Anyway {
 			continue
 		}
-		at, labelled := node.Labels[s.TopologyKey]
-		if !labelled {
+		at, labeled := node.Labels[s.TopologyKey]
+		if !labeled {
 			return false
 		}
 		counts := map[string]int32{}

@@ -34,9 +34,9 @@ func (k *Kubelets) spoilNode(one *kubelet) {
 		return
 	}
 	now := k.cluster.now()
-	k.agenda.Add(now.Add(time.Second), func() { k.spoilNow(one, s) })
+	k.eventQueue.Add(now.Add(time.Second), func() { k.spoilNow(one, s) })
 	if s.For > 0 {
-		k.agenda.Add(now.Add(time.Second+s.For), func() { k.unspoil(one) })
+		k.eventQueue.Add(now.Add(time.Second+s.For), func() { k.unspoil(one) })
 	}
 }
 

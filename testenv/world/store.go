@@ -73,25 +73,25 @@ func (s *Store) touch(cluster, what string) {
 	}
 }
 
-func baseKey(cluster string, epoch, seq int64) string {
+func snapshotKey(cluster string, epoch, seq int64) string {
 	return fmt.Sprintf("snap/%s/%d/base-%d", cluster, epoch, seq)
 }
 
-func segmentKey(cluster string, epoch, seq int64) string {
+func deltaKey(cluster string, epoch, seq int64) string {
 	return fmt.Sprintf("snap/%s/%d/seg-%d", cluster, epoch, seq)
 }
 
-// PutBase stores an encoded base and returns its key.
-func (s *Store) PutBase(_ context.Context, cluster string, epoch, seq int64, data []byte) (string, error) {
+// PutSnapshot stores an encoded base and returns its key.
+func (s *Store) PutSnapshot(_ context.Context, cluster string, epoch, seq int64, data []byte) (string, error) {
 	s.touch(cluster, "snapshot")
-	key := baseKey(cluster, epoch, seq)
+	key := snapshotKey(cluster, epoch, seq)
 	return key, s.put(key, data)
 }
 
-// PutSegment stores an encoded segment.
-func (s *Store) PutSegment(_ context.Context, cluster string, epoch, seq int64, data []byte) error {
+// PutDelta stores an encoded segment.
+func (s *Store) PutDelta(_ context.Context, cluster string, epoch, seq int64, data []byte) error {
 	s.touch(cluster, "snapshot")
-	return s.put(segmentKey(cluster, epoch, seq), data)
+	return s.put(deltaKey(cluster, epoch, seq), data)
 }
 
 // Kept reports whether an object is there.
@@ -120,40 +120,40 @@ func (s *Store) put(key string, data []byte) error {
 }
 
 // At returns the snapshot a pointer names, shared: nobody may write to it. NotFound where an object it needs is missing.
-func (s *Store) At(_ context.Context, pointer model.Pointer) (*model.Snapshot, error) {
+func (s *Store) At(_ context.Context, manifest model.Manifest) (*model.Snapshot, error) {
 	unlock, err := s.enter()
 	defer unlock()
 	if err != nil {
 		return nil, err
 	}
-	s.touch(pointer.Cluster, "snapshot")
-	if pointer.HeadSeq < pointer.BaseSeq {
-		return nil, fault.New(fault.Invalid, "Malformed", "the head %d of cluster %s is before its base %d", pointer.HeadSeq, pointer.Cluster, pointer.BaseSeq)
+	s.touch(manifest.Cluster, "snapshot")
+	if manifest.HeadSeq < manifest.SnapshotSeq {
+		return nil, fault.New(fault.Invalid, "Malformed", "the head %d of cluster %s is before its base %d", manifest.HeadSeq, manifest.Cluster, manifest.SnapshotSeq)
 	}
-	if want := baseKey(pointer.Cluster, pointer.Epoch, pointer.BaseSeq); pointer.BaseKey != want {
-		return nil, fault.New(fault.Invalid, "ForeignBase", "the base of cluster %s is %s, and the pointer names %q", pointer.Cluster, want, pointer.BaseKey)
+	if want := snapshotKey(manifest.Cluster, manifest.Epoch, manifest.SnapshotSeq); manifest.SnapshotKey != want {
+		return nil, fault.New(fault.Invalid, "ForeignBase", "the base of cluster %s is %s, and the pointer names %q", manifest.Cluster, want, manifest.SnapshotKey)
 	}
-	base, exists := s.objects[pointer.BaseKey]
+	base, exists := s.objects[manifest.SnapshotKey]
 	if !exists {
-		return nil, fault.New(fault.NotFound, "NoSuchKey", "no object %s", pointer.BaseKey)
+		return nil, fault.New(fault.NotFound, "NoSuchKey", "no object %s", manifest.SnapshotKey)
 	}
-	for seq := pointer.BaseSeq + 1; seq <= pointer.HeadSeq; seq++ {
-		if key := segmentKey(pointer.Cluster, pointer.Epoch, seq); s.objects[key] == nil {
+	for seq := manifest.SnapshotSeq + 1; seq <= manifest.HeadSeq; seq++ {
+		if key := deltaKey(manifest.Cluster, manifest.Epoch, seq); s.objects[key] == nil {
 			return nil, fault.New(fault.NotFound, "NoSuchKey", "no object %s", key)
 		}
 	}
-	snapshot := s.decoded[pointer.Cluster].snapshot
-	if snapshot == nil || s.decoded[pointer.Cluster].base != pointer.BaseKey || snapshot.Seq > pointer.HeadSeq {
-		if snapshot, err = wire.DecodeBase(base); err != nil {
+	snapshot := s.decoded[manifest.Cluster].snapshot
+	if snapshot == nil || s.decoded[manifest.Cluster].base != manifest.SnapshotKey || snapshot.Seq > manifest.HeadSeq {
+		if snapshot, err = wire.DecodeSnapshot(base); err != nil {
 			return nil, err
 		}
 	}
-	if snapshot.Cluster != pointer.Cluster || snapshot.Epoch != pointer.Epoch || snapshot.Seq < pointer.BaseSeq {
-		return nil, fault.New(fault.Invalid, "Malformed", "%s is of another cluster, epoch or number than the pointer", pointer.BaseKey)
+	if snapshot.Cluster != manifest.Cluster || snapshot.Epoch != manifest.Epoch || snapshot.Seq < manifest.SnapshotSeq {
+		return nil, fault.New(fault.Invalid, "Malformed", "%s is of another cluster, epoch or number than the pointer", manifest.SnapshotKey)
 	}
 	var deltas []*wire.Delta
-	for seq := snapshot.Seq + 1; seq <= pointer.HeadSeq; seq++ {
-		delta, err := wire.DecodeSegment(s.objects[segmentKey(pointer.Cluster, pointer.Epoch, seq)])
+	for seq := snapshot.Seq + 1; seq <= manifest.HeadSeq; seq++ {
+		delta, err := wire.DecodeDelta(s.objects[deltaKey(manifest.Cluster, manifest.Epoch, seq)])
 		if err != nil {
 			return nil, err
 		}
@@ -162,7 +162,7 @@ func (s *Store) At(_ context.Context, pointer model.Pointer) (*model.Snapshot, e
 	if snapshot, err = wire.Apply(snapshot, deltas...); err != nil {
 		return nil, err
 	}
-	s.decoded[pointer.Cluster] = decoded{pointer.BaseKey, snapshot}
+	s.decoded[manifest.Cluster] = decoded{manifest.SnapshotKey, snapshot}
 	return snapshot, nil
 }
 
@@ -173,18 +173,18 @@ func (s *Store) Lose() {
 	s.objects = map[string][]byte{}
 }
 
-// LoseSegment deletes one segment, where it is there.
-func (s *Store) LoseSegment(cluster string, epoch, seq int64) {
+// LoseDelta deletes one segment, where it is there.
+func (s *Store) LoseDelta(cluster string, epoch, seq int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.objects, segmentKey(cluster, epoch, seq))
+	delete(s.objects, deltaKey(cluster, epoch, seq))
 }
 
-// LoseBase deletes one base, where it is there.
-func (s *Store) LoseBase(cluster string, epoch, seq int64) {
+// LoseSnapshot deletes one base, where it is there.
+func (s *Store) LoseSnapshot(cluster string, epoch, seq int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.objects, baseKey(cluster, epoch, seq))
+	delete(s.objects, snapshotKey(cluster, epoch, seq))
 }
 
 // Expire deletes what was published in epochs before one, as a lifecycle rule does.
@@ -236,15 +236,15 @@ func (w *World) Pretend(ctx context.Context, epoch, seq int64, lie func(snapshot
 	snapshot.Epoch, snapshot.Seq = epoch, seq
 	snapshot.Pools, snapshot.Classes = slices.Clone(listed.Pools), slices.Clone(listed.Classes)
 	lie(&snapshot)
-	data, err := wire.EncodeBase(&snapshot)
+	data, err := wire.EncodeSnapshot(&snapshot)
 	if err != nil {
 		return err
 	}
-	key, err := w.Store.PutBase(ctx, Name, epoch, seq, data)
+	key, err := w.Store.PutSnapshot(ctx, Name, epoch, seq, data)
 	if err != nil {
 		return err
 	}
 	now := w.Clock.Now().Unix()
-	_, err = w.Ledger.AdvancePointer(ctx, model.Pointer{Cluster: Name, Epoch: epoch, BaseKey: key, BaseSeq: seq, HeadSeq: seq, WrittenUnix: now, HeartbeatAt: now})
+	_, err = w.Ledger.AdvanceManifest(ctx, model.Manifest{Cluster: Name, Epoch: epoch, SnapshotKey: key, SnapshotSeq: seq, HeadSeq: seq, WrittenUnix: now, HeartbeatAt: now})
 	return err
 }

@@ -13,7 +13,7 @@ import (
 func SpoilItem(l *Ledger, cluster, kind, name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := l.book(cluster)
+	b := l.items(cluster)
 	if b.spoilt == nil {
 		b.spoilt = map[spoiltItem]bool{}
 	}
@@ -24,14 +24,14 @@ func SpoilItem(l *Ledger, cluster, kind, name string) {
 func MendItems(l *Ledger, cluster string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.book(cluster).spoilt = nil
+	l.items(cluster).spoilt = nil
 }
 
 // spoiltItem names an item that cannot be read.
 type spoiltItem struct{ kind, name string }
 
 // skip takes an item that cannot be read out of what a read returns, and says so.
-func (b *book) skip(unread *model.UnreadItems, kind, name string, gone bool) bool {
+func (b *clusterItems) skip(unread *model.UnreadItems, kind, name string, gone bool) bool {
 	if !b.spoilt[spoiltItem{kind, name}] {
 		return false
 	}
@@ -40,7 +40,7 @@ func (b *book) skip(unread *model.UnreadItems, kind, name string, gone bool) boo
 }
 
 // readableOf returns what of a list can be read, by the names of items.
-func readableOf[T any](b *book, unread *model.UnreadItems, kind string, list []T, name func(*T) string) []T {
+func readableOf[T any](b *clusterItems, unread *model.UnreadItems, kind string, list []T, name func(*T) string) []T {
 	if len(b.spoilt) == 0 {
 		return list
 	}
@@ -48,7 +48,7 @@ func readableOf[T any](b *book, unread *model.UnreadItems, kind string, list []T
 }
 
 // readable returns what can be read of a cluster's claims and its own partition.
-func (b *book) readable(claims []model.Claim, all own) ([]model.Claim, own, model.UnreadItems) {
+func (b *clusterItems) readable(claims []model.Claim, all own) ([]model.Claim, own, model.UnreadItems) {
 	if len(b.spoilt) == 0 {
 		return claims, all, nil
 	}
@@ -62,7 +62,7 @@ func (b *book) readable(claims []model.Claim, all own) ([]model.Claim, own, mode
 }
 
 // countable returns an error where a pool's usage takes no write.
-func (b *book) countable(pool string) error {
+func (b *clusterItems) countable(pool string) error {
 	if b.spoilt[spoiltItem{model.UnreadUsage, pool}] {
 		return fault.New(fault.Invalid, "ValidationException", "the usage of nodepool %s holds something that is no number", pool)
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/agenda"
+	"github.com/joiner-sh/joiner/testenv/eventqueue"
 )
 
 // KindVolume is the kind of VolumeAttachments.
@@ -25,8 +25,8 @@ type Volumes struct {
 	rand    *rand.Rand // nil where nothing is left to chance
 	detach  Span
 
-	agenda agenda.Agenda
-	at     int64 // version of the cluster it has looked at
+	eventQueue eventqueue.Queue
+	at         int64 // version of the cluster it has looked at
 }
 
 // NewVolumes returns the controller. Volumes detach within a span.
@@ -68,7 +68,7 @@ func (v *Volumes) Next() (time.Time, bool) {
 	c := v.cluster
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at, due := v.agenda.Next()
+	at, due := v.eventQueue.Next()
 	if len(c.storage) == 0 {
 		v.at = c.version
 	}
@@ -80,13 +80,13 @@ func (v *Volumes) Next() (time.Time, bool) {
 
 // Run does what is due.
 func (v *Volumes) Run(now time.Time) {
-	v.look()
-	v.agenda.Run(now)
-	v.look()
+	v.reconcile()
+	v.eventQueue.Run(now)
+	v.reconcile()
 }
 
-// look takes in which pods came and went.
-func (v *Volumes) look() {
+// reconcile takes in which pods came and went.
+func (v *Volumes) reconcile() {
 	c := v.cluster
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,7 +128,7 @@ func (v *Volumes) release(volume, node string) {
 	next := *before
 	next.DeletedUnix = c.now().Unix()
 	put(c, &c.attached, KindVolume, name, name, "delete", &next)
-	v.agenda.Add(c.now().Add(v.detach.draw(v.rand)), func() {
+	v.eventQueue.Add(c.now().Add(v.detach.draw(v.rand)), func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.attached.get(name) == &next {

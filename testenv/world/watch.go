@@ -95,11 +95,11 @@ func (w *Watch) deliver(kind, key string, before, after any) wire.Change {
 		return w.cluster.change(before, true)
 	}
 	w.seen[[2]string{kind, key}] = after
-	return w.told(w.cluster.change(after, false))
+	return w.addPods(w.cluster.change(after, false))
 }
 
-// told adds to a node what this client knows of its pods beside what the API server says.
-func (w *Watch) told(change wire.Change) wire.Change {
+// addPods adds to a node what this client knows of its pods beside what the API server says.
+func (w *Watch) addPods(change wire.Change) wire.Change {
 	if change.Node == nil {
 		return change
 	}
@@ -131,7 +131,7 @@ func (w *Watch) podEvent(step *change) []wire.Change {
 		return nil
 	}
 	w.events[pod.NodeName] = at
-	return []wire.Change{w.told(c.change(node, false))}
+	return []wire.Change{w.addPods(c.change(node, false))}
 }
 
 // relist compares what is there with what was delivered.
@@ -145,7 +145,7 @@ func (w *Watch) relist() []wire.Change {
 			value := row(key)
 			w.seen[[2]string{kind, key}] = value
 			if old[[2]string{kind, key}] != value {
-				out = append(out, w.told(c.change(value, false)))
+				out = append(out, w.addPods(c.change(value, false)))
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/agenda"
+	"github.com/joiner-sh/joiner/testenv/eventqueue"
 )
 
 // Kinds of workload.
@@ -41,10 +41,10 @@ type Workloads struct {
 	rand    *rand.Rand // nil where nothing is left to chance
 	delay   time.Duration
 
-	loads  []*load
-	agenda agenda.Agenda
-	at     int64 // version of the cluster it has looked at
-	stale  bool  // something of its own changed
+	loads      []*load
+	eventQueue eventqueue.Queue
+	at         int64 // version of the cluster it has looked at
+	stale      bool  // something of its own changed
 }
 
 type load struct {
@@ -70,7 +70,7 @@ func (w *Workloads) Add(workload Workload) {
 	}
 	w.loads = append(w.loads, one)
 	for _, step := range workload.Steps {
-		w.agenda.Add(step.At, func() { one.Replicas, w.stale = step.Replicas, true })
+		w.eventQueue.Add(step.At, func() { one.Replicas, w.stale = step.Replicas, true })
 	}
 	w.stale = true
 }
@@ -100,7 +100,7 @@ func (w *Workloads) Next() (time.Time, bool) {
 	c := w.cluster
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at, due := w.agenda.Next()
+	at, due := w.eventQueue.Next()
 	if w.stale {
 		return sooner(at, due, c.now(), true)
 	}
@@ -112,7 +112,7 @@ func (w *Workloads) Next() (time.Time, bool) {
 
 // Run does what is due.
 func (w *Workloads) Run(now time.Time) {
-	w.agenda.Run(now)
+	w.eventQueue.Run(now)
 	c := w.cluster
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -222,7 +222,7 @@ func (w *Workloads) job(one *load, pods []*model.Pod) {
 				next.Phase, next.Ready = model.Succeeded, false
 				c.putPod("status", next)
 			} else {
-				w.agenda.Add(end, func() {
+				w.eventQueue.Add(end, func() {
 					c.mu.Lock()
 					defer c.mu.Unlock()
 					w.stale = w.stale || c.pods.get(key) != nil && c.pods.get(key).UID == uid

@@ -43,23 +43,23 @@ type Options struct {
 
 // World holds everything. Its parts are safe for concurrent use.
 type World struct {
-	Clock    *clock.Fake
-	Log      *Log
-	Ledger   *Ledger
-	Cluster  *Cluster
-	Fleet    *Fleet
-	Catalog  *Catalog
-	Store    *Store
-	Shelf    *Shelf
-	Plan     HintQueue // of provision, the cluster's own
-	Dead     *Queue    // for what was received from it, and from those of other clusters, too often
-	Looks    LookQueue // of interruption: looks and drains
-	Notices  *Queue    // of interruption: what AWS says of machines
-	Judges   LookQueue // of disrupt
-	Events   *Events   // on their way there
-	Configs  HintQueue // of catalog
-	Profiles *Profiles
-	Ticks    *Schedule // of each minute
+	Clock          *clock.Fake
+	Log            *Log
+	Ledger         *Ledger
+	Cluster        *Cluster
+	Fleet          *Fleet
+	Catalog        *Catalog
+	Store          *Store
+	RegionCatalogs *Cache
+	Plan           HintQueue // of provision, the cluster's own
+	Dead           *Queue    // for what was received from it, and from those of other clusters, too often
+	Passes         PassQueue // of interruption: looks and drains
+	Notices        *Queue    // of interruption: what AWS says of machines
+	DisruptHints   PassQueue // of disrupt
+	Events         *Events   // on their way there
+	Configs        HintQueue // of catalog
+	Profiles       *Profiles
+	Ticks          *Schedule // of each minute
 
 	Kubelets  *Kubelets
 	Scheduler *Scheduler
@@ -127,11 +127,11 @@ func New(options Options) *World {
 	w.Fleet = NewFleet(w.Clock.Now, w.Log, w.Catalog, fleet)
 	w.Store = NewStore(w.Clock.Now, draws("store"))
 	w.Store.log = w.Log
-	w.Shelf = NewShelf(w.Clock.Now)
+	w.RegionCatalogs = NewCache(w.Clock.Now)
 	w.Dead = NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "plan-dead", FIFO: true})
 	w.Plan = w.newPlan("plan", draws)
-	w.Looks = LookQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "interruption", Visibility: 40 * time.Second, Rand: draws("looks")})}
-	w.Judges = LookQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "disruption", Visibility: 40 * time.Second, Rand: draws("judges")})}
+	w.Passes = PassQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "interruption", Visibility: 40 * time.Second, Rand: draws("looks")})}
+	w.DisruptHints = PassQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "disruption", Visibility: 40 * time.Second, Rand: draws("judges")})}
 	w.Notices = NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "notices", Visibility: 40 * time.Second, Rand: draws("notices")})
 	w.Events = NewEvents(w.Clock.Now, w.Log, w.Notices, draws("events"), EventOptions{
 		Account: Registration().Account, Region: Registration().Region, Delay: options.Events, Readings: fleet.Readings,
@@ -142,7 +142,7 @@ func New(options Options) *World {
 	w.options.Kubelets, w.options.Draws = kubelets, draws
 	w.settle(Name, draws)
 	w.account.timed = []timed{
-		w.Fleet, &machines{world: w}, w.Workloads, w.Scheduler, w.Volumes, w.Plan, w.Looks, w.Judges, w.Events, w.Notices, w.Configs, w.Ticks,
+		w.Fleet, &instances{world: w}, w.Workloads, w.Scheduler, w.Volumes, w.Plan, w.Passes, w.DisruptHints, w.Events, w.Notices, w.Configs, w.Ticks,
 	}
 	return w
 }
@@ -240,8 +240,8 @@ func (w *World) Stale(ago time.Duration) { w.stale = ago }
 // NodePools and EC2NodeClasses are lie's to write to.
 func (w *World) Lie(lie func(snapshot *model.Snapshot)) { w.lie = lie }
 
-// told returns what is read of a published snapshot.
-func (w *World) told(snapshot *model.Snapshot, err error) (*model.Snapshot, error) {
+// noteRead returns what is read of a published snapshot.
+func (w *World) noteRead(snapshot *model.Snapshot, err error) (*model.Snapshot, error) {
 	if w.lie == nil || err != nil {
 		return snapshot, err
 	}

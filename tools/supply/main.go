@@ -27,7 +27,7 @@ func run(args []string, out io.Writer) error {
 	if len(args) > 1 {
 		switch args[0] {
 		case "licences":
-			return licences(args[1:], out)
+			return licenses(args[1:], out)
 		case "sbom":
 			return sbom(args[1:], out)
 		}

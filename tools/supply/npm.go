@@ -9,7 +9,7 @@ import (
 )
 
 // page is a package of npm that is built into a program, with the hash that npm installs it by.
-type page struct{ Name, Version, Licence, Integrity string }
+type page struct{ Name, Version, License, Integrity string }
 
 // pages are the packages of a package-lock.json that what is built from it contains, by name: those that are needed for building
 // alone are left out.
@@ -46,9 +46,9 @@ func pages(lock string) ([]page, error) {
 }
 
 // compatible reports whether a licence is one of those that texts are recognised as.
-func compatible(licence string) bool {
+func compatible(license string) bool {
 	for _, p := range phrases {
-		if p.name == licence {
+		if p.name == license {
 			return true
 		}
 	}

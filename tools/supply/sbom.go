@@ -104,7 +104,7 @@ func ofNPM(p page) (cyclonedx.Component, error) {
 	}
 	c := cyclonedx.Component{
 		Type: cyclonedx.ComponentTypeLibrary, Name: p.Name, Version: p.Version, PackageURL: "pkg:npm/" + strings.Replace(p.Name, "@", "%40", 1) + "@" + p.Version,
-		Licenses: &cyclonedx.Licenses{{License: &cyclonedx.License{ID: p.Licence}}},
+		Licenses: &cyclonedx.Licenses{{License: &cyclonedx.License{ID: p.License}}},
 		Hashes:   &[]cyclonedx.Hash{{Algorithm: cyclonedx.HashAlgoSHA512, Value: fmt.Sprintf("%x", raw)}},
 	}
 	c.BOMRef = c.PackageURL

@@ -13,7 +13,7 @@ import (
 	"github.com/CycloneDX/cyclonedx-go"
 )
 
-func TestLicenceIsRecognisedByItsWordsAndNothingElseIs(t *testing.T) {
+func TestLicenseIsRecognizedByItsWordsAndNothingElseIs(t *testing.T) {
 	for text, want := range map[string]string{
 		"Apache License\n   Version 2.0, January 2004":                                             "Apache-2.0",
 		"Redistribution and use in source and\nbinary forms … endorse or promote products derived": "BSD-3-Clause",
@@ -25,11 +25,11 @@ func TestLicenceIsRecognisedByItsWordsAndNothingElseIs(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(folder, "LICENSE.md"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := licenceOf(folder); got != want || (err == nil) != (want != "") {
+		if got, err := licenseOf(folder); got != want || (err == nil) != (want != "") {
 			t.Errorf("%q is %q, %v; want %q", text, got, err, want)
 		}
 	}
-	if _, err := licenceOf(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no licence file") {
+	if _, err := licenseOf(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no licence file") {
 		t.Errorf("of a folder without one: %v", err)
 	}
 }

@@ -79,12 +79,12 @@ func TestThePageIsSmallAndComesFromHere(t *testing.T) {
 	if packed.Len() > 300<<10 {
 		t.Errorf("the page has %d KB compressed", packed.Len()>>10)
 	}
-	licences, err := os.ReadFile("assets/licences.txt")
+	licenses, err := os.ReadFile("assets/licences.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"preact ", "uplot "} {
-		if !strings.Contains(string(licences), "\n"+name) {
+		if !strings.Contains(string(licenses), "\n"+name) {
 			t.Errorf("licences.txt does not name %s", name)
 		}
 	}

@@ -103,7 +103,7 @@ type Detail struct {
 	Epoch    int64     `json:"epoch"` // of the snapshot it was decided by; 0 = listed
 	Seq      int64     `json:"seq"`
 	Build    string    `json:"build"`
-	Machines string    `json:"machines"` // which catalogue
+	Catalog  string    `json:"machines"` // which catalogue
 	Stale    []string  `json:"stale"`    // what of the catalogue was older than it should be
 	Rounds   []Round   `json:"rounds"`
 	Commands []Command `json:"commands"`
@@ -113,11 +113,11 @@ type Detail struct {
 
 // Round is one plan and what came of it.
 type Round struct {
-	Nodes    []NewNode `json:"nodes"`
-	Existing []Move    `json:"existing"` // pods that fit what is there or on its way
-	Unplaced []Waiting `json:"unplaced"`
-	Failed   []Failed  `json:"failed"`
-	Marks    []string  `json:"marks"` // offers left alone from then on
+	Nodes       []NewNode `json:"nodes"`
+	Existing    []Move    `json:"existing"` // pods that fit what is there or on its way
+	Unplaced    []Waiting `json:"unplaced"`
+	Failed      []Failed  `json:"failed"`
+	Unavailable []string  `json:"marks"` // offers left alone from then on
 }
 
 // NewNode is a node that is asked for.
@@ -145,7 +145,7 @@ type Failed struct {
 
 // DetailOf returns a provisioning decision as it is opened.
 func DetailOf(d *model.Decision) Detail {
-	out := Detail{Entry: EntryOf(d), Epoch: d.Epoch, Seq: d.Seq, Build: d.Build, Machines: catalogueOf(&d.Machines), Stale: notNil(d.Machines.Stale), Rounds: []Round{}, Commands: []Command{}, Says: []string{}}
+	out := Detail{Entry: EntryOf(d), Epoch: d.Epoch, Seq: d.Seq, Build: d.Build, Catalog: catalogOf(&d.Catalog), Stale: notNil(d.Catalog.Stale), Rounds: []Round{}, Commands: []Command{}, Says: []string{}}
 	for i := range d.Rounds {
 		out.Rounds = append(out.Rounds, RoundOf(&d.Rounds[i]))
 	}
@@ -154,7 +154,7 @@ func DetailOf(d *model.Decision) Detail {
 
 // RoundOf returns one plan and what came of it.
 func RoundOf(r *model.Round) Round {
-	out := Round{Nodes: newNodes(r.Plan.Claims), Existing: []Move{}, Unplaced: unplaced(r.Plan.Unschedulable), Failed: []Failed{}, Marks: []string{}}
+	out := Round{Nodes: newNodes(r.Plan.Claims), Existing: []Move{}, Unplaced: unplaced(r.Plan.Unschedulable), Failed: []Failed{}, Unavailable: []string{}}
 	became := map[string]*model.Claim{}
 	for i := range r.Launched {
 		became[r.Launched[i].Name] = &r.Launched[i]
@@ -172,10 +172,10 @@ func RoundOf(r *model.Round) Round {
 	for i := range r.Failed {
 		out.Failed = append(out.Failed, Failed{r.Failed[i].Name, r.Failed[i].FailureCode, r.Failed[i].FailureMessage})
 	}
-	for i := range r.Marks {
-		mark := &r.Marks[i]
-		parts := []string{mark.InstanceType, mark.CapacityType, mark.Group, mark.SubnetID, mark.Reservation, mark.Zone, mark.Reason}
-		out.Marks = append(out.Marks, strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " "))
+	for i := range r.UnavailableOfferings {
+		unavailable := &r.UnavailableOfferings[i]
+		parts := []string{unavailable.InstanceType, unavailable.CapacityType, unavailable.Group, unavailable.SubnetID, unavailable.Reservation, unavailable.Zone, unavailable.Reason}
+		out.Unavailable = append(out.Unavailable, strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " "))
 	}
 	return out
 }
@@ -186,7 +186,7 @@ func DetailOfDisruption(d *model.Disrupted, rows []Row) Detail {
 	for i := range rows {
 		byName[rows[i].Name] = &rows[i]
 	}
-	out := Detail{Entry: EntryOfDisruption(d), Epoch: d.Epoch, Seq: d.Seq, Build: d.Build, Machines: catalogueOf(&d.Machines), Stale: notNil(d.Machines.Stale), Rounds: []Round{}, Commands: []Command{}, Says: []string{}, Kept: len(d.Plan.Kept)}
+	out := Detail{Entry: EntryOfDisruption(d), Epoch: d.Epoch, Seq: d.Seq, Build: d.Build, Catalog: catalogOf(&d.Catalog), Stale: notNil(d.Catalog.Stale), Rounds: []Round{}, Commands: []Command{}, Says: []string{}, Kept: len(d.Plan.Kept)}
 	for i := range d.Plan.Commands {
 		out.Commands = append(out.Commands, commandOf(&d.Plan.Commands[i], byName))
 	}
@@ -208,7 +208,7 @@ func DetailOfRemoval(r *model.Removal) Detail {
 	return Detail{Entry: EntryOfRemoval(r), Stale: []string{}, Rounds: []Round{}, Commands: []Command{}, Says: says}
 }
 
-func catalogueOf(use *model.CatalogUse) string {
+func catalogOf(use *model.CatalogUse) string {
 	if use.Version == "" {
 		return ""
 	}
@@ -220,7 +220,7 @@ func newNodes(claims []model.PlannedClaim) []NewNode {
 	for i := range claims {
 		c := &claims[i]
 		node := NewNode{
-			Name: c.Name, Pool: c.Pool, Type: c.Offer.InstanceType, Zone: c.Offer.Zone, Capacity: c.Offer.CapacityType, Price: c.Price,
+			Name: c.Name, Pool: c.Pool, Type: c.Offering.InstanceType, Zone: c.Offering.Zone, Capacity: c.Offering.CapacityType, Price: c.Price,
 			Types: notNil(c.InstanceTypes), Zones: notNil(c.Zones), Capacities: notNil(c.CapacityTypes), Requests: []string{}, Pods: model.Keys(c.Pods),
 		}
 		for _, name := range resource.Names(c.Requests) {

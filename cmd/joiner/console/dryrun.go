@@ -68,7 +68,7 @@ func NewDryRun(c *Cluster, rows []Row, plan model.DisruptPlan) DryRun {
 	for i := range rows {
 		byName[rows[i].Name] = &rows[i]
 	}
-	out := DryRun{AtUnix: c.now(), Before: plan.PriceBefore, After: plan.PriceAfter, Again: plan.AgainUnix, Commands: []Command{}, Kept: []KeptGroup{}, Stopped: stopped(c)}
+	out := DryRun{AtUnix: c.now(), Before: plan.PriceBefore, After: plan.PriceAfter, Again: plan.ReplanUnix, Commands: []Command{}, Kept: []KeptGroup{}, Stopped: stopped(c)}
 	for i := range plan.Commands {
 		command := commandOf(&plan.Commands[i], byName)
 		out.Pods += command.Pods
@@ -111,7 +111,7 @@ func commandOf(planned *model.PlannedCommand, byName map[string]*Row) Command {
 // stopped says why nothing would be given back although it could.
 func stopped(c *Cluster) []string {
 	out := []string{}
-	book := c.Scene.Book
+	book := c.State.Installation
 	if book == nil {
 		return out
 	}

@@ -41,7 +41,7 @@ const (
 	planShare    = 4   // of the time at most one in so many goes into plans for pods that wait
 
 	patience = 300 * time.Millisecond // for saying why pods wait, of one look
-	stands   = 30 * time.Second       // for so long what was found out about them
+	keepFor  = 30 * time.Second       // for so long what was found out about them
 	lately   = 3 * 3600               // seconds that decisions about one pod are told of
 )
 
@@ -87,7 +87,7 @@ type Feed struct {
 	source   Source
 	settings Settings
 
-	turn     sync.Mutex // held while looking
+	mutex    sync.Mutex // held while looking
 	thinking sync.Mutex // held while something large is worked out for one browser
 
 	mu          sync.Mutex
@@ -96,9 +96,9 @@ type Feed struct {
 	records     map[string]record
 	subscribers map[chan []byte]bool
 	wake        chan struct{}
-	dry         *DryRun            // the last one
-	dryPlan     *model.DisruptPlan // what it tells
-	dryOf       *Cluster           // that it is of
+	dryRun      *DryRun            // the last one
+	dryRunPlan  *model.DisruptPlan // what it tells
+	dryRunOf    *Cluster           // that it is of
 
 	// Of whoever looks, under turn.
 	problem   error // of reading records
@@ -138,7 +138,7 @@ func (f *Feed) Run(ctx context.Context) {
 		case <-ticker.C:
 		}
 		if f.watched() {
-			f.Look(ctx)
+			f.Refresh(ctx)
 		}
 	}
 }
@@ -191,14 +191,14 @@ func message(event string, version int64, value any) ([]byte, error) {
 	return fmt.Appendf(nil, "event: %s\nid: %d\ndata: %s\n\n", event, version, data), nil
 }
 
-// Look looks once and tells everybody what has changed. Why it could not is part of what is told.
-func (f *Feed) Look(ctx context.Context) {
-	f.turn.Lock()
-	defer f.turn.Unlock()
+// Refresh looks once and tells everybody what has changed. Why it could not is part of what is told.
+func (f *Feed) Refresh(ctx context.Context) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
 	if ctx.Err() != nil {
 		return
 	}
-	cluster, err := f.source.Look(ctx)
+	cluster, err := f.source.Read(ctx)
 	if err != nil {
 		f.publish(f.failed(err), nil)
 		return
@@ -329,8 +329,8 @@ func (f *Feed) about(c *Cluster, problem error) About {
 		Stopped: stopped(c), Warnings: notNil(c.Warnings),
 	}
 	_, out.Replays = f.source.(Replayer)
-	if pointer := c.ledger().Pointer; pointer != nil {
-		out.Heartbeat = pointer.HeartbeatAt
+	if manifest := c.ledger().Manifest; manifest != nil {
+		out.Heartbeat = manifest.HeartbeatAt
 	}
 	if problem != nil {
 		out.Problem = problem.Error()
@@ -442,10 +442,10 @@ var errUnknown = errors.New("not known here (any more)")
 // seen returns the cluster and the rows that are shown, after a first look where there was none.
 func (f *Feed) seen(ctx context.Context) (*Cluster, []Row, error) {
 	f.mu.Lock()
-	looked := f.cluster != nil
+	checked := f.cluster != nil
 	f.mu.Unlock()
-	if !looked {
-		f.Look(ctx)
+	if !checked {
+		f.Refresh(ctx)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -474,12 +474,12 @@ func (f *Feed) facts(c *Cluster, claim string) explain.NodeFacts {
 	i := slices.IndexFunc(claims, func(c model.Claim) bool { return c.Name == claim })
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out := explain.NodeFacts{Judged: f.dryPlan}
+	out := explain.NodeFacts{Plan: f.dryRunPlan}
 	if i < 0 {
 		return out
 	}
-	out.Birth = f.records[claims[i].Decision].decision
-	out.Market = c.Scene.Ask.Catalogs[claims[i].Class]
+	out.Launch = f.records[claims[i].Decision].decision
+	out.Market = c.State.Ask.Catalogs[claims[i].Class]
 	command, _, _ := strings.Cut(claims[i].Command, "-") // its decision's id and a number
 	out.Moved = f.records[command].disruption
 	return out
@@ -510,12 +510,12 @@ func (f *Feed) Pod(ctx context.Context, key string) (PodWhy, error) {
 }
 
 // withRecords returns the cluster's scene with the decisions that were read.
-func (f *Feed) withRecords(c *Cluster) *explain.Scene {
-	if c.Scene.Book == nil {
-		return c.Scene
+func (f *Feed) withRecords(c *Cluster) *explain.Cluster {
+	if c.State.Installation == nil {
+		return c.State
 	}
-	scene, book := *c.Scene, *c.Scene.Book
-	scene.Book, book.Decisions = &book, nil
+	clusterState, book := *c.State, *c.State.Installation
+	clusterState.Installation, book.Decisions = &book, nil
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, r := range f.records {
@@ -526,7 +526,7 @@ func (f *Feed) withRecords(c *Cluster) *explain.Scene {
 	slices.SortFunc(book.Decisions, func(a, b model.Decision) int {
 		return cmp.Or(cmp.Compare(a.AtUnix, b.AtUnix), strings.Compare(a.ID, b.ID))
 	})
-	return &scene
+	return &clusterState
 }
 
 // explain finds out why nothing can hold groups of pods, as far as that takes no longer than it may; what was found out a while ago
@@ -540,9 +540,9 @@ func (f *Feed) explain(c *Cluster, groups []Waiting) {
 			continue
 		}
 		known, is := f.causes[g.Key]
-		if now := time.Now(); (!is || now.Sub(known.at) > stands) && now.Sub(began) <= patience {
+		if now := time.Now(); (!is || now.Sub(known.at) > keepFor) && now.Sub(began) <= patience {
 			namespace, _, _ := strings.Cut(g.Workload, "/")
-			known, is = cause{now, explain.Pod(c.Scene, namespace, g.Names[0]).Cause}, true
+			known, is = cause{now, explain.Pod(c.State, namespace, g.Names[0]).Cause}, true
 		}
 		if is {
 			causes[g.Key] = known
@@ -627,15 +627,15 @@ func (f *Feed) DryRun(ctx context.Context) (DryRun, error) {
 	f.thinking.Lock()
 	defer f.thinking.Unlock()
 	f.mu.Lock()
-	if f.dryOf == cluster {
+	if f.dryRunOf == cluster {
 		defer f.mu.Unlock()
-		return *f.dry, nil
+		return *f.dryRun, nil
 	}
 	f.mu.Unlock()
-	plan := history.Judge(cluster.Scene)
+	plan := history.Replan(cluster.State)
 	dry := NewDryRun(cluster, rows, *plan)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.dry, f.dryPlan, f.dryOf = &dry, plan, cluster
+	f.dryRun, f.dryRunPlan, f.dryRunOf = &dry, plan, cluster
 	return dry, nil
 }

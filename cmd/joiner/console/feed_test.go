@@ -27,14 +27,14 @@ type script struct {
 	mu      sync.Mutex
 	cluster *Cluster
 	err     error
-	looks   int
+	checks  int
 	records Records
 }
 
-func (s *script) Look(context.Context) (*Cluster, error) {
+func (s *script) Read(context.Context) (*Cluster, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.looks++
+	s.checks++
 	return s.cluster, s.err
 }
 
@@ -73,9 +73,9 @@ func small(seconds, bound, waiting int, claims ...model.Claim) *Cluster {
 	}
 	first := model.Claim{Name: "default-1", Pool: "default", Class: "default", State: model.Initialized, NodeName: "n1", Price: 40_000, LaunchedUnix: start.Unix() - 200}
 	claims = append([]model.Claim{first}, claims...)
-	return NewCluster("shop", "a script", &explain.Scene{
-		Ask:  pack.Input{Snapshot: snapshot, Claims: claims, NowUnix: at},
-		Book: &explain.Book{Ledger: model.Ledger{Claims: claims}},
+	return NewCluster("shop", "a script", &explain.Cluster{
+		Ask:          pack.Input{Snapshot: snapshot, Claims: claims, NowUnix: at},
+		Installation: &explain.Installation{Ledger: model.Ledger{Claims: claims}},
 	})
 }
 
@@ -131,7 +131,7 @@ func TestChangesAddUpToTheState(t *testing.T) {
 	coming := model.Claim{Name: "default-2", Pool: "default", State: model.Launched, InstanceType: "m.large", Zone: "z2", CapacityType: "spot", Price: 50_000, LaunchedUnix: start.Unix() + 2, Requests: model.Resources{model.CPU: 900}}
 	source := &script{cluster: small(0, 1, 0)}
 	feed := newTestFeed(source)
-	feed.Look(t.Context())
+	feed.Refresh(t.Context())
 	early, leave, err := feed.Subscribe()
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func TestChangesAddUpToTheState(t *testing.T) {
 	for i, cluster := range steps {
 		feed.readAt = time.Time{}
 		source.set(cluster, nil)
-		feed.Look(t.Context())
+		feed.Refresh(t.Context())
 		for len(early) > 0 {
 			first.take(t, <-early)
 		}
@@ -174,14 +174,14 @@ func TestChangesAddUpToTheState(t *testing.T) {
 func TestWhatCannotBeReadIsSaidAndTheRestStays(t *testing.T) {
 	source := &script{cluster: small(0, 2, 0)}
 	feed := newTestFeed(source)
-	feed.Look(t.Context())
+	feed.Refresh(t.Context())
 	source.set(nil, errors.New("no rights"))
-	feed.Look(t.Context())
+	feed.Refresh(t.Context())
 	if about := feed.state.About; about.Problem != "no rights" || about.Cluster != "shop" || len(feed.state.Nodes) != 1 {
 		t.Errorf("got %+v with %d nodes", about, len(feed.state.Nodes))
 	}
 	source.set(small(5, 2, 0), nil)
-	feed.Look(t.Context())
+	feed.Refresh(t.Context())
 	if feed.state.About.Problem != "" {
 		t.Errorf("the problem stays: %s", feed.state.About.Problem)
 	}
@@ -199,18 +199,18 @@ func TestNothingIsReadWhileNobodyWatches(t *testing.T) {
 	}
 	<-messages
 	leave()
-	feed.turn.Lock() // no look is under way
+	feed.mutex.Lock() // no look is under way
 	source.mu.Lock()
-	before := source.looks
+	before := source.checks
 	source.mu.Unlock()
-	feed.turn.Unlock()
+	feed.mutex.Unlock()
 	if feed.watched() {
 		t.Fatal("somebody watches")
 	}
 	stop()
 	<-done
-	if source.looks > before+1 {
-		t.Errorf("%d looks while nobody watched", source.looks-before)
+	if source.checks > before+1 {
+		t.Errorf("%d looks while nobody watched", source.checks-before)
 	}
 }
 
@@ -218,14 +218,14 @@ func TestNothingIsReadWhileNobodyWatches(t *testing.T) {
 func TestWhoIsTooFarBehindBeginsAnew(t *testing.T) {
 	source := &script{cluster: small(0, 0, 0)}
 	feed := newTestFeed(source)
-	feed.Look(t.Context())
+	feed.Refresh(t.Context())
 	messages, _, err := feed.Subscribe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range backlog + 3 {
 		source.set(small(i+1, i%5+1, 0), nil)
-		feed.Look(t.Context())
+		feed.Refresh(t.Context())
 	}
 	n := 0
 	for range messages {
@@ -247,7 +247,7 @@ func TestPodsThatWaitSayWhatFor(t *testing.T) {
 		return model.PodRef{Namespace: p.Namespace, Name: p.Name, UID: p.UID}
 	}
 	plan := &model.Plan{
-		Claims:        []model.PlannedClaim{{Name: "x", Pool: "default", Offer: model.OfferKey{InstanceType: "c.large", CapacityType: "spot"}, Price: 80_000, Pods: []model.PodRef{ref(0)}}},
+		Claims:        []model.PlannedClaim{{Name: "x", Pool: "default", Offering: model.OfferingKey{InstanceType: "c.large", CapacityType: "spot"}, Price: 80_000, Pods: []model.PodRef{ref(0)}}},
 		Nominations:   []model.Nomination{{Node: "default-2", Pods: []model.PodRef{ref(1)}}},
 		Unschedulable: []model.Unschedulable{{Pod: ref(2), Reasons: []model.Reason{{Pool: "default", Code: "TooLarge", Message: "it is too large", Remedy: "make it smaller"}, {Pool: "other", Code: "TooLarge", Message: "it is too large", Remedy: "make it smaller"}}}},
 	}

@@ -24,7 +24,7 @@ type NodeDetail struct {
 	Conditions []string           `json:"conditions"` // that are not as on a healthy node
 	Times      []Moment           `json:"times"`      // of its life, oldest first
 	Why        string             `json:"why"`        // it is there, stays, or goes: in a sentence
-	Birth      *explain.Birth     `json:"birth"`      // why it was launched; null = not known
+	Launch     *explain.Launch    `json:"birth"`      // why it was launched; null = not known
 	Stays      []model.KeptReason `json:"stays"`      // what spoke against giving it back in the last dry run
 	Pods       []PodLine          `json:"pods"`       // dearest first
 }
@@ -46,8 +46,8 @@ type PodLine struct {
 
 // DetailOfNode returns the node of a row, by what is recorded of it: each of the facts may be absent.
 func DetailOfNode(c *Cluster, row Row, facts explain.NodeFacts) NodeDetail {
-	answer := explain.Node(c.Scene, row.Name, explain.Find(c.Scene, row.Name), facts)
-	out := NodeDetail{Row: row, Why: answer.Line(), Birth: answer.Birth, Taints: []string{}, Conditions: []string{}, Times: []Moment{}, Stays: answer.Stays, Pods: []PodLine{}}
+	answer := explain.Node(c.State, row.Name, explain.Find(c.State, row.Name), facts)
+	out := NodeDetail{Row: row, Why: answer.Line(), Launch: answer.Launch, Taints: []string{}, Conditions: []string{}, Times: []Moment{}, Stays: answer.Stays, Pods: []PodLine{}}
 	if out.Stays == nil {
 		out.Stays = []model.KeptReason{}
 	}

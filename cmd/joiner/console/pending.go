@@ -49,7 +49,7 @@ type PoolReason struct {
 
 // PlanNow returns what would be done for the pods that wait.
 func PlanNow(c *Cluster) model.Plan {
-	return pack.Plan(c.Scene.Ask)
+	return pack.Plan(c.State.Ask)
 }
 
 // WaitingPods returns the pods that wait, unplaced ones first, then by number; nil plan = nothing was planned yet.
@@ -104,7 +104,7 @@ func (w *waiting) learn(plan *model.Plan) {
 	}
 	for i := range plan.Claims {
 		c := &plan.Claims[i]
-		why := fmt.Sprintf("Its node is next to be launched: pool %s, %s %s at $%.4f an hour.", c.Pool, c.Offer.InstanceType, c.Offer.CapacityType, c.Price.USD())
+		why := fmt.Sprintf("Its node is next to be launched: pool %s, %s %s at $%.4f an hour.", c.Pool, c.Offering.InstanceType, c.Offering.CapacityType, c.Price.USD())
 		for _, pod := range c.Pods {
 			w.answers[pod.Key()] = answer{how: WaitsNew, why: why, target: c.Name}
 		}

@@ -99,7 +99,7 @@ func (c *Cluster) coming(claim *model.Claim) Row {
 	}
 	has := claim.Allocatable
 	if len(has) == 0 {
-		has = c.Holds[row.Type]
+		has = c.Allocatable[row.Type]
 	}
 	row.CPUHas, row.MemoryHas = has[model.CPU], has[model.Memory]/mebibyte
 	if claim.State == model.Draining || claim.State == model.Terminating {
@@ -115,7 +115,7 @@ func (c *Cluster) joined(node *model.Node, claim *model.Claim, l load) Row {
 		Capacity: node.Labels[model.LabelCapacityType], State: StateReady, Since: node.CreatedUnix,
 		CPU: l.cpu, CPUHas: node.Allocatable[model.CPU], Memory: l.memory / mebibyte, MemoryHas: node.Allocatable[model.Memory] / mebibyte, Pods: l.pods,
 	}
-	row.Price = c.Prices[model.OfferKey{InstanceType: row.Type, Zone: row.Zone, CapacityType: row.Capacity}]
+	row.Price = c.Prices[model.OfferingKey{InstanceType: row.Type, Zone: row.Zone, CapacityType: row.Capacity}]
 	if !node.Ready {
 		row.State = StateUnready
 	}
@@ -146,7 +146,7 @@ func (c *Cluster) price(claim *model.Claim) model.MicroUSD {
 	if claim.Price > 0 {
 		return claim.Price
 	}
-	return c.Prices[model.OfferKey{InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: claim.CapacityType}]
+	return c.Prices[model.OfferingKey{InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: claim.CapacityType}]
 }
 
 // Totals are sums over the rows of NodePools' nodes, and counts of pods.

@@ -15,8 +15,8 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// beat is how long a stream is silent at most, so that both ends notice when the other is gone.
-const beat = 15 * time.Second
+// heartbeat is how long a stream is silent at most, so that both ends notice when the other is gone.
+const heartbeat = 15 * time.Second
 
 // Server answers browsers.
 type Server struct {
@@ -91,7 +91,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	if err := stream.Flush(); err != nil {
 		return
 	}
-	ticker := time.NewTicker(beat)
+	ticker := time.NewTicker(heartbeat)
 	defer ticker.Stop()
 	for {
 		text := []byte(": \n\n")

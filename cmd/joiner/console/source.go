@@ -12,43 +12,43 @@ import (
 // Cluster is what is known of a cluster at one time. Whoever holds it never writes to it.
 type Cluster struct {
 	Name     string
-	From     string         // where it is read, for people: "account 123456789012, eu-west-1"
-	Live     bool           // it is read from where it changes; else from files
-	Scene    *explain.Scene // what a planner would be asked now; its Book is nil where the cluster is files
-	Warnings []string       // what was left out or is not known, a sentence each
+	From     string           // where it is read, for people: "account 123456789012, eu-west-1"
+	Live     bool             // it is read from where it changes; else from files
+	State    *explain.Cluster // what a planner would be asked now; its Book is nil where the cluster is files
+	Warnings []string         // what was left out or is not known, a sentence each
 
-	Prices map[model.OfferKey]model.MicroUSD // per hour, of every offer of any class
-	Holds  map[string]model.Resources        // what a machine has for pods, by instance type
+	Prices      map[model.OfferingKey]model.MicroUSD // per hour, of every offer of any class
+	Allocatable map[string]model.Resources           // what a machine has for pods, by instance type
 }
 
-func (c *Cluster) snapshot() *model.Snapshot { return c.Scene.Ask.Snapshot }
+func (c *Cluster) snapshot() *model.Snapshot { return c.State.Ask.Snapshot }
 
 // now is the time the cluster is judged by, Unix seconds.
-func (c *Cluster) now() int64 { return c.Scene.Ask.NowUnix }
+func (c *Cluster) now() int64 { return c.State.Ask.NowUnix }
 
 // ledger returns what the ledger says; of files there is none, and claims are what they show.
 func (c *Cluster) ledger() *model.Ledger {
-	if c.Scene.Book == nil {
-		return &model.Ledger{Claims: c.Scene.Ask.Claims}
+	if c.State.Installation == nil {
+		return &model.Ledger{Claims: c.State.Ask.Claims}
 	}
-	return &c.Scene.Book.Ledger
+	return &c.State.Installation.Ledger
 }
 
 // NewCluster returns the cluster of a scene.
-func NewCluster(name, from string, scene *explain.Scene) *Cluster {
-	c := &Cluster{Name: name, From: from, Live: scene.Book != nil, Scene: scene, Prices: map[model.OfferKey]model.MicroUSD{}, Holds: map[string]model.Resources{}}
-	catalogs := scene.Types
+func NewCluster(name, from string, clusterState *explain.Cluster) *Cluster {
+	c := &Cluster{Name: name, From: from, Live: clusterState.Installation != nil, State: clusterState, Prices: map[model.OfferingKey]model.MicroUSD{}, Allocatable: map[string]model.Resources{}}
+	catalogs := clusterState.Types
 	if catalogs == nil {
-		catalogs = scene.Ask.Catalogs
+		catalogs = clusterState.Ask.Catalogs
 	}
 	for _, class := range slices.Sorted(maps.Keys(catalogs)) {
 		types := catalogs[class]
 		for i := range types {
-			if c.Holds[types[i].Name] == nil {
-				c.Holds[types[i].Name] = types[i].Allocatable()
+			if c.Allocatable[types[i].Name] == nil {
+				c.Allocatable[types[i].Name] = types[i].Allocatable()
 			}
-			for _, o := range types[i].Offers {
-				key := model.OfferKey{InstanceType: types[i].Name, Zone: o.Zone, CapacityType: o.CapacityType}
+			for _, o := range types[i].Offerings {
+				key := model.OfferingKey{InstanceType: types[i].Name, Zone: o.Zone, CapacityType: o.CapacityType}
 				if price, known := c.Prices[key]; !known || o.Price < price {
 					c.Prices[key] = o.Price
 				}
@@ -75,8 +75,8 @@ type Replayed struct {
 
 // Source is where a cluster is read from. Its methods may be called side by side.
 type Source interface {
-	// Look returns the cluster as it is now; the very same pointer as before where nothing has changed.
-	Look(ctx context.Context) (*Cluster, error)
+	// Read returns the cluster as it is now; the very same pointer as before where nothing has changed.
+	Read(ctx context.Context) (*Cluster, error)
 	// Records returns what was decided from fromUnix up to and without toUnix. Empty where nothing is kept.
 	Records(ctx context.Context, fromUnix, toUnix int64) (Records, error)
 }

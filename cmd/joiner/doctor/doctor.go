@@ -43,7 +43,7 @@ type Finding struct {
 type Check struct {
 	Name   string
 	Object string // that it looks at, for where it cannot say itself
-	Look   func(ctx context.Context) ([]Finding, error)
+	Run    func(ctx context.Context) ([]Finding, error)
 }
 
 // Settings are the numbers. The zero value of a field means the default named with it.
@@ -61,15 +61,15 @@ func Run(ctx context.Context, checks []Check, s Settings) []Finding {
 		group.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			found[i] = look(ctx, &checks[i], patience)
+			found[i] = runCheck(ctx, &checks[i], patience)
 		})
 	}
 	group.Wait()
 	return slices.Concat(found...)
 }
 
-// look makes one check. One that does not come back in time is left behind.
-func look(ctx context.Context, c *Check, patience time.Duration) []Finding {
+// runCheck makes one check. One that does not come back in time is left behind.
+func runCheck(ctx context.Context, c *Check, patience time.Duration) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	done := make(chan []Finding, 1)
@@ -81,7 +81,7 @@ func look(ctx context.Context, c *Check, patience time.Duration) []Finding {
 			}
 			done <- out
 		}()
-		found, err := c.Look(ctx)
+		found, err := c.Run(ctx)
 		out = named(c, found)
 		if err != nil {
 			out = append(out, unread(c, err))

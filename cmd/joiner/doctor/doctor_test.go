@@ -18,14 +18,14 @@ func TestOneCheckDoesNotStopTheOthers(t *testing.T) {
 		return []doctor.Finding{{Level: doctor.OK, Seen: "fine"}}, nil
 	}
 	checks := []doctor.Check{
-		{Name: "first", Object: "a", Look: ok},
-		{Name: "panics", Object: "b", Look: func(context.Context) ([]doctor.Finding, error) { panic("over nothing") }},
-		{Name: "denied", Object: "c", Look: func(context.Context) ([]doctor.Finding, error) {
+		{Name: "first", Object: "a", Run: ok},
+		{Name: "panics", Object: "b", Run: func(context.Context) ([]doctor.Finding, error) { panic("over nothing") }},
+		{Name: "denied", Object: "c", Run: func(context.Context) ([]doctor.Finding, error) {
 			return []doctor.Finding{{Level: doctor.OK, Seen: "half"}}, fault.New(fault.Denied, "AccessDenied", "eks:DescribeCluster")
 		}},
-		{Name: "fails", Object: "d", Look: func(context.Context) ([]doctor.Finding, error) { return nil, errors.New("no route") }},
-		{Name: "hangs", Object: "e", Look: func(context.Context) ([]doctor.Finding, error) { select {} }},
-		{Name: "last", Object: "f", Look: ok},
+		{Name: "fails", Object: "d", Run: func(context.Context) ([]doctor.Finding, error) { return nil, errors.New("no route") }},
+		{Name: "hangs", Object: "e", Run: func(context.Context) ([]doctor.Finding, error) { select {} }},
+		{Name: "last", Object: "f", Run: ok},
 	}
 	got := doctor.Run(t.Context(), checks, doctor.Settings{Patience: 50 * time.Millisecond, AtOnce: 2})
 	want := []struct {

@@ -29,7 +29,7 @@ func (s *Site) karpenter(ctx context.Context) ([]doctor.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	sight, err := client.Look(ctx)
+	live, err := client.ReadLive(ctx)
 	undefined := fault.CodeOf(err) == model.CodeUndefined
 	if err != nil && !undefined {
 		return nil, err
@@ -47,8 +47,8 @@ func (s *Site) karpenter(ctx context.Context) ([]doctor.Finding, error) {
 			})
 		}
 	}
-	if len(sight.Objects) > 0 && len(found) == 0 {
-		found = append(found, doctor.Finding{Level: doctor.Warn, Seen: fmt.Sprintf("%d NodeClaims are there, and no Karpenter runs", len(sight.Objects)),
+	if len(live.Objects) > 0 && len(found) == 0 {
+		found = append(found, doctor.Finding{Level: doctor.Warn, Seen: fmt.Sprintf("%d NodeClaims are there, and no Karpenter runs", len(live.Objects)),
 			Do: s.deploy("-c paused=true") + "; then joiner adopt " + s.plan.Cluster + ", which takes their machines over"})
 	}
 	owned := OwnedDefinitions(releases)

@@ -26,16 +26,16 @@ func (s *Site) concurrency(ctx context.Context) ([]doctor.Finding, error) {
 	if s.plan.Reserve {
 		reserve = s.plan.Reserved()
 	}
-	return s.judgeConcurrency(ctx, reserve, !s.plan.Batches)
+	return s.checkConcurrency(ctx, reserve, !s.plan.Batches)
 }
 
 // Concurrency looks at the account's concurrent executions where the functions are deployed.
 func (s *Site) Concurrency(ctx context.Context) ([]doctor.Finding, error) {
-	return s.judgeConcurrency(ctx, 0, false)
+	return s.checkConcurrency(ctx, 0, false)
 }
 
-// judgeConcurrency judges the account's executions, of which so many are to be reserved; unbounded where nothing bounds what queues take.
-func (s *Site) judgeConcurrency(ctx context.Context, reserve int, unbounded bool) ([]doctor.Finding, error) {
+// checkConcurrency judges the account's executions, of which so many are to be reserved; unbounded where nothing bounds what queues take.
+func (s *Site) checkConcurrency(ctx context.Context, reserve int, unbounded bool) ([]doctor.Finding, error) {
 	out, err := lambda.NewFromConfig(s.config).GetAccountSettings(ctx, &lambda.GetAccountSettingsInput{})
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/servicequotas"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 )
 
 // vcpuQuotas are the codes of the quotas that count vCPUs, by quota group, on demand and spot. Source: Service Quotas, Amazon EC2,
@@ -50,7 +50,7 @@ func (s *Site) quotas(ctx context.Context) ([]doctor.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := judgeQuotas(limits, use, least)
+	found := checkQuotas(limits, use, least)
 	var none []string
 	for _, group := range slices.Sorted(maps.Keys(vcpuQuotas)) {
 		for _, way := range []running{{group, false}, {group, true}} {
@@ -71,7 +71,7 @@ func (s *Site) Quotas(ctx context.Context) ([]doctor.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return judgeQuotas(limits, use, 0), nil
+	return checkQuotas(limits, use, 0), nil
 }
 
 // vcpus are the account's quotas by code, and what runs.
@@ -92,8 +92,8 @@ func (r running) code() string {
 	return vcpuQuotas[r.group].onDemand
 }
 
-// judgeQuotas judges what runs of each group, and of standard machines whether at least so many vCPUs are left.
-func judgeQuotas(limits map[string]float64, use map[running]int64, left float64) []doctor.Finding {
+// checkQuotas judges what runs of each group, and of standard machines whether at least so many vCPUs are left.
+func checkQuotas(limits map[string]float64, use map[running]int64, left float64) []doctor.Finding {
 	var found []doctor.Finding
 	for _, group := range slices.Sorted(maps.Keys(vcpuQuotas)) {
 		for _, way := range []running{{group, false}, {group, true}} {
@@ -101,7 +101,7 @@ func judgeQuotas(limits map[string]float64, use map[running]int64, left float64)
 			if !known || use[way] == 0 && group != "standard" {
 				continue
 			}
-			f := judgeQuota(way, way.code(), use[way], limit)
+			f := checkQuota(way, way.code(), use[way], limit)
 			if f.Level == doctor.OK && group == "standard" && limit-float64(use[way]) < left {
 				f.Level, f.Do = doctor.Warn, increase(way.code(), limit)
 			}
@@ -119,7 +119,7 @@ func increase(code string, limit float64) string {
 	return fmt.Sprintf("aws service-quotas request-service-quota-increase --service-code ec2 --quota-code %s --desired-value %.0f", code, max(64, math.Ceil(limit*2)))
 }
 
-func judgeQuota(what running, code string, vcpus int64, limit float64) doctor.Finding {
+func checkQuota(what running, code string, vcpus int64, limit float64) doctor.Finding {
 	seen := fmt.Sprintf("%s: %d of %.0f vCPUs run", what, vcpus, limit)
 	do := increase(code, limit)
 	switch {
@@ -163,7 +163,7 @@ func vcpusRunning(ctx context.Context, client *ec2.Client) (map[running]int64, e
 		for _, reservation := range page.Reservations {
 			for i := range reservation.Instances {
 				name := string(reservation.Instances[i].InstanceType)
-				way := running{offer.QuotaGroup(name), reservation.Instances[i].InstanceLifecycle == ec2types.InstanceLifecycleTypeSpot}
+				way := running{offering.QuotaGroup(name), reservation.Instances[i].InstanceLifecycle == ec2types.InstanceLifecycleTypeSpot}
 				if counts[way] == nil {
 					counts[way] = map[string]int64{}
 				}
@@ -178,8 +178,8 @@ func vcpusRunning(ctx context.Context, client *ec2.Client) (map[running]int64, e
 		return nil, err
 	}
 	out := map[running]int64{}
-	for way, machines := range counts {
-		for name, n := range machines {
+	for way, instances := range counts {
+		for name, n := range instances {
 			out[way] += n * vcpus[name]
 		}
 	}

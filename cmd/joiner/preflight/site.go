@@ -49,27 +49,27 @@ func New(ctx context.Context, config aws.Config, plan Plan, connect Connect) (*S
 func (s *Site) Checks() []doctor.Check {
 	account, cluster := "account "+s.account+" in "+s.config.Region, "cluster "+s.plan.Cluster
 	checks := []doctor.Check{
-		{Name: "caller", Object: "your AWS rights", Look: s.who},
-		{Name: "region", Object: s.config.Region, Look: s.region},
-		{Name: "bootstrap", Object: account, Look: s.bootstrap},
-		{Name: "stacks", Object: account, Look: s.stacks},
-		{Name: "quotas", Object: "vCPUs", Look: s.quotas},
-		{Name: "spot role", Object: spotRole, Look: s.SpotRole},
+		{Name: "caller", Object: "your AWS rights", Run: s.who},
+		{Name: "region", Object: s.config.Region, Run: s.region},
+		{Name: "bootstrap", Object: account, Run: s.bootstrap},
+		{Name: "stacks", Object: account, Run: s.stacks},
+		{Name: "quotas", Object: "vCPUs", Run: s.quotas},
+		{Name: "spot role", Object: spotRole, Run: s.SpotRole},
 	}
 	if !s.plan.Foreign { // else functions and what they store are in the installation's account
-		checks = append(checks, doctor.Check{Name: "names", Object: account, Look: s.regionNames}, doctor.Check{Name: "concurrency", Object: "Lambda", Look: s.concurrency})
+		checks = append(checks, doctor.Check{Name: "names", Object: account, Run: s.regionNames}, doctor.Check{Name: "concurrency", Object: "Lambda", Run: s.concurrency})
 	}
 	if s.plan.KMSKeyARN != "" && !s.plan.Foreign {
-		checks = append(checks, doctor.Check{Name: "key", Object: s.plan.KMSKeyARN, Look: func(ctx context.Context) ([]doctor.Finding, error) { return s.Key(ctx, s.plan.KMSKeyARN) }})
+		checks = append(checks, doctor.Check{Name: "key", Object: s.plan.KMSKeyARN, Run: func(ctx context.Context) ([]doctor.Finding, error) { return s.Key(ctx, s.plan.KMSKeyARN) }})
 	}
 	return append(checks,
-		doctor.Check{Name: "control plane", Object: cluster, Look: s.plane},
-		doctor.Check{Name: "endpoint", Object: cluster, Look: s.Endpoint},
-		doctor.Check{Name: "pod identity", Object: cluster, Look: s.agent},
-		doctor.Check{Name: "network", Object: cluster, Look: s.network},
-		doctor.Check{Name: "node role", Object: cluster, Look: s.nodeRole},
-		doctor.Check{Name: "names", Object: cluster, Look: s.clusterNames},
-		doctor.Check{Name: "Karpenter", Object: cluster, Look: s.karpenter},
+		doctor.Check{Name: "control plane", Object: cluster, Run: s.plane},
+		doctor.Check{Name: "endpoint", Object: cluster, Run: s.Endpoint},
+		doctor.Check{Name: "pod identity", Object: cluster, Run: s.agent},
+		doctor.Check{Name: "network", Object: cluster, Run: s.network},
+		doctor.Check{Name: "node role", Object: cluster, Run: s.nodeRole},
+		doctor.Check{Name: "names", Object: cluster, Run: s.clusterNames},
+		doctor.Check{Name: "Karpenter", Object: cluster, Run: s.karpenter},
 	)
 }
 

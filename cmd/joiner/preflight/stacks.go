@@ -56,12 +56,12 @@ func (s *Site) stacks(ctx context.Context) ([]doctor.Finding, error) {
 		if err != nil {
 			return found, err
 		}
-		found = append(found, judgeStack(name, stack))
+		found = append(found, checkStack(name, stack))
 	}
 	return found, nil
 }
 
-func judgeStack(name string, stack *types.Stack) doctor.Finding {
+func checkStack(name string, stack *types.Stack) doctor.Finding {
 	f := doctor.Finding{Level: doctor.OK, Object: "stack " + name, Seen: "it is not there"}
 	if stack == nil {
 		return f

@@ -64,7 +64,7 @@ const settle = 20 * time.Second
 // Clean removes what runs have left in the region and returns what is there still, and what went wrong. It looks until two looks
 // that are some time apart have found nothing, since EC2 takes a while to show what it has just launched.
 func (e *Env) Clean(ctx context.Context, progress func(string)) (left []Thing, failed []error) {
-	e.purse.Open()
+	e.budget.Open()
 	ctx = withPart(ctx, "clean")
 	for quiet, round := 0, 0; quiet < 2 && round < 12; round++ {
 		left, failed = e.Find(ctx)

@@ -42,7 +42,7 @@ type Clients struct {
 const pricingRegion = "us-east-1"
 
 func newClients(c aws.Config) Clients {
-	c.Retryer = func() aws.Retryer { return patient() }
+	c.Retryer = func() aws.Retryer { return retryer() }
 	return Clients{
 		Config: c,
 		EC2:    ec2.NewFromConfig(c),
@@ -61,8 +61,8 @@ func newClients(c aws.Config) Clients {
 	}
 }
 
-// patient tries again what AWS asks to be tried again, and nothing that this package refused itself.
-func patient() aws.RetryerV2 {
+// retryer tries again what AWS asks to be tried again, and nothing that this package refused itself.
+func retryer() aws.RetryerV2 {
 	refused := retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
 		var over *OverCeiling
 		var missing *NotRecorded

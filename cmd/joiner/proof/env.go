@@ -62,7 +62,7 @@ type Env struct {
 	ExternalID string // what the run's role asks for
 
 	clock    Clock
-	purse    *Purse
+	budget   *Budget
 	recorder *Recorder
 	next     Doer
 
@@ -119,7 +119,7 @@ func (e *Env) ARN(service, resource string) string {
 }
 
 // Spend counts a cost that requests do not have, such as a machine's.
-func (e *Env) Spend(what string, cost float64) error { return e.purse.Spend(what, cost) }
+func (e *Env) Spend(what string, cost float64) error { return e.budget.Spend(what, cost) }
 
 // As returns the services as the holder of other keys reaches them. name tells the caller apart in the record.
 func (e *Env) As(name string, keys aws.CredentialsProvider) Clients {

@@ -114,10 +114,10 @@ type Doer interface {
 // Recorder counts the cost of each request before it is sent, and writes down each exchange, scrubbed. It is safe for concurrent
 // use.
 type Recorder struct {
-	Purse *Purse
-	Scrub *Scrubber
-	Now   func() time.Time
-	Begun time.Time
+	Budget *Budget
+	Scrub  *Scrubber
+	Now    func() time.Time
+	Begun  time.Time
 
 	mu    sync.Mutex
 	out   io.Writer // nil: nothing is written down
@@ -126,8 +126,8 @@ type Recorder struct {
 }
 
 // NewRecorder returns a recorder that writes to out, which may be nil.
-func NewRecorder(purse *Purse, scrub *Scrubber, now func() time.Time, out io.Writer) *Recorder {
-	return &Recorder{Purse: purse, Scrub: scrub, Now: now, Begun: now(), out: out, calls: map[string]map[string]bool{}}
+func NewRecorder(budget *Budget, scrub *Scrubber, now func() time.Time, out io.Writer) *Recorder {
+	return &Recorder{Budget: budget, Scrub: scrub, Now: now, Begun: now(), out: out, calls: map[string]map[string]bool{}}
 }
 
 // Over returns who sends requests by way of next and of the recorder. caller names whose they are: "" is whoever runs the proof.
@@ -150,7 +150,7 @@ func (r recorded) Do(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Purse.Spend(op.service+":"+op.action, requestCost(op.service, len(body))); err != nil {
+	if err := r.Budget.Spend(op.service+":"+op.action, requestCost(op.service, len(body))); err != nil {
 		return nil, err
 	}
 	r.called(part, op)

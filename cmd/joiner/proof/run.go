@@ -132,15 +132,15 @@ func newEnv(o Options) (*Env, error) {
 	if o.Config.Region == "" {
 		return nil, errors.New("no region; set AWS_REGION or give --region")
 	}
-	purse, scrub := NewPurse(o.Ceiling), NewScrubber()
+	budget, scrub := NewBudget(o.Ceiling), NewScrubber()
 	next := Doer(o.Config.HTTPClient)
 	if o.Config.HTTPClient == nil {
 		next = &http.Client{Timeout: time.Minute}
 	}
 	e := &Env{
 		Run: o.Run, Owner: o.Owner, Region: o.Config.Region, Cluster: o.Cluster, SubnetID: o.Subnet, ExternalID: o.Run,
-		clock: o.Clock, purse: purse, next: next, shared: map[string]*shared{},
-		recorder: NewRecorder(purse, scrub, o.Clock.Now, o.Record),
+		clock: o.Clock, budget: budget, next: next, shared: map[string]*shared{},
+		recorder: NewRecorder(budget, scrub, o.Clock.Now, o.Record),
 	}
 	config := o.Config.Copy()
 	config.HTTPClient = e.recorder.Over(next, "")
@@ -214,7 +214,7 @@ func (e *Env) run(ctx context.Context, o Options, probes []Probe) (*Report, erro
 	if progress == nil {
 		progress = func(string) {}
 	}
-	r := &Report{Run: e.Run, Source: o.Source, Region: e.Region, Ceiling: e.purse.ceiling, Left: []Thing{}}
+	r := &Report{Run: e.Run, Source: o.Source, Region: e.Region, Ceiling: e.budget.ceiling, Left: []Thing{}}
 	if o.Yes {
 		if err := e.removeEarlier(ctx, r, progress); err != nil {
 			return r, err
@@ -239,7 +239,7 @@ func (e *Env) run(ctx context.Context, o Options, probes []Probe) (*Report, erro
 			r.Errors = append(r.Errors, err.Error())
 		}
 	}
-	r.Spent = e.purse.Spent()
+	r.Spent = e.budget.Spent()
 	return r, ctx.Err()
 }
 
@@ -277,7 +277,7 @@ func (e *Env) try(ctx context.Context, o Options, p Probe) Result {
 		result.Why = "the run was interrupted"
 		return result
 	}
-	if err := e.purse.Afford("probe "+p.ID, p.Cost); err != nil {
+	if err := e.budget.Afford("probe "+p.ID, p.Cost); err != nil {
 		result.Why = err.Error()
 		return result
 	}
@@ -287,7 +287,7 @@ func (e *Env) try(ctx context.Context, o Options, p Probe) Result {
 		return result
 	}
 	result.Seen = seen
-	result.Verdict, result.Reading = Judge(p, seen)
+	result.Verdict, result.Reading = Match(p, seen)
 	return result
 }
 
@@ -302,7 +302,7 @@ func expected(p Probe) []Expected {
 // whyNot says why a probe is not tried; "" where it is.
 func (e *Env) whyNot(o Options, p Probe) string {
 	switch {
-	case !o.Yes && p.Kind != Dry:
+	case !o.Yes && p.Kind != DryRuns:
 		return fmt.Sprintf("it makes things and costs up to $%.4f: give --yes", p.Cost)
 	case p.Needs.Cluster && o.Cluster == "":
 		return "it needs an EKS cluster: give --cluster"

@@ -85,7 +85,7 @@ func cutAll(files []source, stdin io.Reader, out *workers) error {
 	for _, file := range files {
 		text, done, err := file.open(stdin)
 		if err == nil {
-			err = (&cutter{out: out, source: file.name}).cut(text)
+			err = (&splitter{out: out, source: file.name}).cut(text)
 		}
 		done()
 		if err != nil {
@@ -166,7 +166,7 @@ func (c *collector) claim(object *apiv1.NodeClaim) {
 
 func (c *collector) cluster(options Options) *Cluster {
 	out := &Cluster{Snapshot: c.builder.Snapshot("", options.NowUnix), Claims: lastOfEach(c.claims), deleting: c.deleting}
-	out.leave()
+	out.markLeaving()
 	for i := range out.Snapshot.Nodes {
 		node := &out.Snapshot.Nodes[i]
 		node.PodEventUnix = max(c.podEvents[node.Name], c.podEvents[node.ProviderID])

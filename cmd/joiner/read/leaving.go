@@ -10,9 +10,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// leave finds the nodes whose NodeClaim is being deleted, and has the snapshot show that they are to end. A cluster shows it moments
+// markLeaving finds the nodes whose NodeClaim is being deleted, and has the snapshot show that they are to end. A cluster shows it moments
 // later itself, by the node's taint.
-func (c *Cluster) leave() {
+func (c *Cluster) markLeaving() {
 	ends := make(map[string]int64, len(c.deleting)) // by provider ID and by name of the node
 	for i := range c.Claims {
 		claim := &c.Claims[i]

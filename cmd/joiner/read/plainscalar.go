@@ -32,7 +32,7 @@ func (p *plainYAML) double(rest []byte, n int) {
 	for {
 		used, closed, joined := p.unescape(rest)
 		switch {
-		case p.given:
+		case p.abandoned:
 			return
 		case closed:
 			p.out = append(p.out, '"')
@@ -66,7 +66,7 @@ func (p *plainYAML) unescape(rest []byte) (used int, closed, joined bool) {
 			case ' ':
 				p.out = append(p.out, ' ')
 			default: // code points and what JSON has no words for
-				p.giveUp()
+				p.abandon()
 				return i, false, false
 			}
 		default:
@@ -79,7 +79,7 @@ func (p *plainYAML) unescape(rest []byte) (used int, closed, joined bool) {
 // continued goes to the next line of a quoted scalar.
 func (p *plainYAML) continued(n int) bool {
 	if p.next(); p.over || p.indent <= n {
-		p.giveUp()
+		p.abandon()
 		return false
 	}
 	return true
@@ -88,18 +88,18 @@ func (p *plainYAML) continued(n int) bool {
 // endQuoted goes on behind a closing quote, where nothing may stand.
 func (p *plainYAML) endQuoted(rest []byte, n int) {
 	if len(rest) > 0 {
-		p.giveUp()
+		p.abandon()
 		return
 	}
 	if p.next(); !p.over && p.indent > n {
-		p.giveUp()
+		p.abandon()
 	}
 }
 
 // literal reads a block of lines that stand for themselves.
 func (p *plainYAML) literal(chomp []byte, n int) {
 	if mode := string(chomp); mode != "" && mode != "-" && mode != "+" {
-		p.giveUp()
+		p.abandon()
 		return
 	}
 	p.out = append(p.out, '"')
@@ -115,7 +115,7 @@ func (p *plainYAML) literal(chomp []byte, n int) {
 		depth := len(line) - len(content)
 		if len(content) == 0 && (indent == 0 || depth <= indent) {
 			if depth > 0 && indent == 0 {
-				p.giveUp() // spaces before the first line may be too many
+				p.abandon() // spaces before the first line may be too many
 				return
 			}
 			empty++
@@ -135,8 +135,8 @@ func (p *plainYAML) literal(chomp []byte, n int) {
 		p.out = escaped(p.out, line[indent:])
 		empty = 1 // its own end
 	}
-	if p.given || indent == 0 || !p.over && p.indent > n {
-		p.giveUp()
+	if p.abandoned || indent == 0 || !p.over && p.indent > n {
+		p.abandon()
 		return
 	}
 	switch string(chomp) {

@@ -20,10 +20,10 @@ type plainYAML struct {
 	content []byte
 	over    bool // there is no current line
 
-	out      []byte
-	given    bool // it gave up
-	depth    int
-	meanings map[string][]byte // JSON of plain scalars that a look at the first letter does not tell
+	out       []byte
+	abandoned bool // it gave up
+	depth     int
+	meanings  map[string][]byte // JSON of plain scalars that a look at the first letter does not tell
 }
 
 const (
@@ -44,16 +44,16 @@ func (p *plainYAML) convert(text []byte) ([]byte, bool) {
 	if len(p.meanings) > maxMeanings || p.meanings == nil {
 		p.meanings = map[string][]byte{}
 	}
-	p.text, p.pos, p.out, p.given, p.over, p.depth = text, 0, p.out[:0], false, false, 0
+	p.text, p.pos, p.out, p.abandoned, p.over, p.depth = text, 0, p.out[:0], false, false, 0
 	p.next()
 	p.block(p.indent)
-	if p.given || !p.over {
+	if p.abandoned || !p.over {
 		return nil, false
 	}
 	return p.out, true
 }
 
-func (p *plainYAML) giveUp() { p.given, p.over = true, true }
+func (p *plainYAML) abandon() { p.abandoned, p.over = true, true }
 
 // next goes to the next line. Empty ones and comments are not plain.
 func (p *plainYAML) next() {
@@ -64,13 +64,13 @@ func (p *plainYAML) next() {
 	}
 	p.content = bytes.TrimLeft(line, " ")
 	p.indent = len(line) - len(p.content)
-	if len(p.content) == 0 || p.content[0] == '#' || p.content[len(p.content)-1] == ' ' || p.indent == 0 && marks(p.content) {
-		p.giveUp()
+	if len(p.content) == 0 || p.content[0] == '#' || p.content[len(p.content)-1] == ' ' || p.indent == 0 && endsDocument(p.content) {
+		p.abandon()
 	}
 }
 
-// marks reports whether a line ends a document or is a directive.
-func marks(line []byte) bool {
+// endsDocument reports whether a line ends a document or is a directive.
+func endsDocument(line []byte) bool {
 	return line[0] == '%' || bytes.HasPrefix(line, []byte("---")) || bytes.HasPrefix(line, []byte("..."))
 }
 
@@ -88,11 +88,11 @@ func (p *plainYAML) raw() ([]byte, bool) {
 // block reads the list or mapping that starts at the current line, whose lines are indented by n.
 func (p *plainYAML) block(n int) {
 	if p.over {
-		p.giveUp()
+		p.abandon()
 		return
 	}
 	if p.depth++; p.depth > maxDepth {
-		p.giveUp()
+		p.abandon()
 		return
 	}
 	if p.atDash() {
@@ -127,7 +127,7 @@ func (p *plainYAML) list(n int) {
 	}
 	p.out = append(p.out, ']')
 	if !p.over && p.indent > n {
-		p.giveUp()
+		p.abandon()
 	}
 }
 
@@ -138,11 +138,11 @@ func (p *plainYAML) mapping(n int) {
 	for !p.over && p.indent == n {
 		name, rest, isKey := keyOf(p.content)
 		if !isKey || p.atDash() {
-			p.giveUp()
+			p.abandon()
 			return
 		}
 		if names, seen = noted(names, seen, name); names == nil {
-			p.giveUp() // it is there twice
+			p.abandon() // it is there twice
 			return
 		}
 		if len(names) > 1 {
@@ -157,7 +157,7 @@ func (p *plainYAML) mapping(n int) {
 	}
 	p.out = append(p.out, '}')
 	if !p.over && p.indent > n {
-		p.giveUp()
+		p.abandon()
 	}
 }
 
@@ -190,7 +190,7 @@ func noted(names [][]byte, seen map[string]bool, name []byte) ([][]byte, map[str
 func (p *plainYAML) below(n int, key bool) {
 	p.next()
 	switch {
-	case p.given:
+	case p.abandoned:
 	case !p.over && p.indent > n:
 		p.block(p.indent)
 	case !p.over && key && p.indent == n && p.atDash():
@@ -211,13 +211,13 @@ func (p *plainYAML) scalar(rest []byte, n int) {
 		p.literal(rest[1:], n)
 	case '[', '{':
 		if text := string(rest); text != "[]" && text != "{}" {
-			p.giveUp()
+			p.abandon()
 			return
 		}
 		p.out = append(p.out, rest...)
 		p.next()
 		if !p.over && p.indent > n {
-			p.giveUp()
+			p.abandon()
 		}
 	default:
 		p.plain(rest, n)
@@ -227,7 +227,7 @@ func (p *plainYAML) scalar(rest []byte, n int) {
 // plain reads a plain scalar; lines that are more deeply indented go on with it.
 func (p *plainYAML) plain(rest []byte, n int) {
 	if !plainText(rest) {
-		p.giveUp()
+		p.abandon()
 		return
 	}
 	p.next()
@@ -235,7 +235,7 @@ func (p *plainYAML) plain(rest []byte, n int) {
 		whole := bytes.Clone(rest)
 		for !p.over && p.indent > n {
 			if !plainText(p.content) || p.atDash() {
-				p.giveUp()
+				p.abandon()
 				return
 			}
 			whole = append(append(whole, ' '), p.content...)
@@ -243,7 +243,7 @@ func (p *plainYAML) plain(rest []byte, n int) {
 		}
 		rest = whole
 	}
-	if p.given {
+	if p.abandoned {
 		return
 	}
 	if isWord(rest) {
@@ -252,13 +252,13 @@ func (p *plainYAML) plain(rest []byte, n int) {
 	}
 	meaning, known := p.meanings[string(rest)]
 	if !known {
-		if marks(rest) { // by itself it would mean something else
-			p.giveUp()
+		if endsDocument(rest) { // by itself it would mean something else
+			p.abandon()
 			return
 		}
 		var err error
 		if meaning, err = yaml.YAMLToJSONStrict(rest); err != nil || len(meaning) == 0 || meaning[0] == '{' || meaning[0] == '[' {
-			p.giveUp()
+			p.abandon()
 			return
 		}
 		meaning = bytes.TrimSpace(meaning)

@@ -95,9 +95,9 @@ func remedy(err *json.SemanticError) string {
 }
 
 // FieldPath writes a JSON pointer as Kubernetes writes fields: spec.containers[0].image, metadata.labels["a.b/c"].
-func FieldPath(pointer jsontext.Pointer) string {
+func FieldPath(manifest jsontext.Pointer) string {
 	var out strings.Builder
-	for token := range pointer.Tokens() {
+	for token := range manifest.Tokens() {
 		_, err := strconv.Atoi(token)
 		switch {
 		case err == nil:
@@ -115,9 +115,9 @@ func FieldPath(pointer jsontext.Pointer) string {
 }
 
 // at returns the value a pointer leads to, nil where it leads nowhere. Of repeated names it is the first.
-func at(raw []byte, pointer jsontext.Pointer) []byte {
+func at(raw []byte, manifest jsontext.Pointer) []byte {
 	decoder := jsontext.NewDecoder(bytes.NewReader(raw), lenient)
-	for token := range pointer.Tokens() {
+	for token := range manifest.Tokens() {
 		opened, err := decoder.ReadToken()
 		if err != nil || opened.Kind() != '{' && opened.Kind() != '[' {
 			return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// cutter cuts the text of a source into batches.
-type cutter struct {
+// splitter cuts the text of a source into batches.
+type splitter struct {
 	out    *workers
 	source string
 	doc    int  // number of the document being read
@@ -22,7 +22,7 @@ type cutter struct {
 var errStopped = errors.New("nobody wants more")
 
 // cut reads documents, JSON or YAML each, up to the end of the text.
-func (c *cutter) cut(text io.Reader) error {
+func (c *splitter) cut(text io.Reader) error {
 	lines := bufio.NewReaderSize(text, 64<<10)
 	for {
 		start, err := lines.Peek(512) // an error shows again at the first read
@@ -48,7 +48,7 @@ func (c *cutter) cut(text io.Reader) error {
 }
 
 // known returns a line of the source, 0 where lines were not counted up to it.
-func (c *cutter) known(line int) int {
+func (c *splitter) known(line int) int {
 	if c.lost {
 		return 0
 	}
@@ -66,7 +66,7 @@ func startsJSON(start []byte) bool {
 }
 
 // cutJSON reads objects one after the other and returns the text that follows them.
-func (c *cutter) cutJSON(text *bufio.Reader) (io.Reader, error) {
+func (c *splitter) cutJSON(text *bufio.Reader) (io.Reader, error) {
 	if start, _ := text.Peek(3); bytes.HasPrefix(start, []byte("\ufeff")) {
 		_, _ = text.Discard(3)
 	}
@@ -86,7 +86,7 @@ func (c *cutter) cutJSON(text *bufio.Reader) (io.Reader, error) {
 }
 
 // document reads one JSON object. The items of a list are handed on as they come, whatever stands behind them.
-func (c *cutter) document(decoder *jsontext.Decoder) error {
+func (c *splitter) document(decoder *jsontext.Decoder) error {
 	at := place{source: c.source, doc: c.doc}
 	broken := func(err error) error { return c.broken(at, err) }
 	if _, err := decoder.ReadToken(); err != nil {
@@ -124,7 +124,7 @@ func (c *cutter) document(decoder *jsontext.Decoder) error {
 }
 
 // items reads the items of a list. What stands before them says what kind they are, where it is said there.
-func (c *cutter) items(decoder *jsontext.Decoder, at place, before []byte) error {
+func (c *splitter) items(decoder *jsontext.Decoder, at place, before []byte) error {
 	is, _ := kindOf(append(bytes.Clone(before), '0', '}'))
 	assumed := is.ofItems()
 	if _, err := decoder.ReadToken(); err != nil {
@@ -155,7 +155,7 @@ func (c *cutter) items(decoder *jsontext.Decoder, at place, before []byte) error
 }
 
 // broken ends the reading of a source: behind a mistake of syntax nothing can be told any more.
-func (c *cutter) broken(at place, err error) error {
+func (c *splitter) broken(at place, err error) error {
 	what := "not JSON: " + err.Error()
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		what = "not JSON: the text ends in the middle of an object"
@@ -163,7 +163,7 @@ func (c *cutter) broken(at place, err error) error {
 	return errors.Join(c.add(&batch{problem: &Problem{At: at, What: what}}), errStopped)
 }
 
-func (c *cutter) add(b *batch) error {
+func (c *splitter) add(b *batch) error {
 	if b.problem == nil && len(b.text) == 0 {
 		return nil
 	}

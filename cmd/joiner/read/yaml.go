@@ -14,8 +14,8 @@ import (
 const wholeBytes = 1 << 20
 
 // cutYAML reads one YAML document and the line that ends it.
-func (c *cutter) cutYAML(text *bufio.Reader) error {
-	doc := &document{cutter: c, line: c.line + 1}
+func (c *splitter) cutYAML(text *bufio.Reader) error {
+	doc := &document{splitter: c, line: c.line + 1}
 	for {
 		line, readErr := readLine(text)
 		if len(line) > 0 {
@@ -28,7 +28,7 @@ func (c *cutter) cutYAML(text *bufio.Reader) error {
 				if len(content) == 0 {
 					return nil // what follows may be JSON
 				}
-				doc = &document{cutter: c, line: c.line}
+				doc = &document{splitter: c, line: c.line}
 			}
 			if err := doc.add(content); err != nil {
 				return err
@@ -74,12 +74,12 @@ func separator(line []byte) (content []byte, ends bool) {
 
 // document is a YAML document on its way in.
 type document struct {
-	*cutter
+	*splitter
 	line    int // of the source, where text starts
 	started bool
 	text    []byte
-	items   *itemCutter // of a long list; nil until it has proven to be one
-	whole   bool        // long, and no list
+	items   *itemSplitter // of a long list; nil until it has proven to be one
+	whole   bool          // long, and no list
 }
 
 // add takes a line of the document.
@@ -109,7 +109,7 @@ func (d *document) split() error {
 		return nil
 	}
 	head, body := d.text[:length], d.text[length:]
-	d.items = newItemCutter(d.cutter, head, body, d.line+bytes.Count(head, []byte{'\n'}))
+	d.items = newItemSplitter(d.splitter, head, body, d.line+bytes.Count(head, []byte{'\n'}))
 	d.text = nil
 	for len(body) > 0 {
 		end := bytes.IndexByte(body, '\n') + 1
@@ -132,26 +132,26 @@ func (d *document) finish() error {
 	case d.items != nil:
 		return d.items.flush()
 	}
-	return d.cutter.add(&batch{at: place{source: d.source, doc: d.doc}, text: d.text, ends: []int{len(d.text)}, yaml: true, line: d.known(d.line)})
+	return d.splitter.add(&batch{at: place{source: d.source, doc: d.doc}, text: d.text, ends: []int{len(d.text)}, yaml: true, line: d.known(d.line)})
 }
 
-// itemCutter cuts the block list below "items:" between its items.
-type itemCutter struct {
-	*cutter
+// itemSplitter cuts the block list below "items:" between its items.
+type itemSplitter struct {
+	*splitter
 	next  *batch
 	dash  int // column of the dash of each item
 	count int // of items begun
 	ended bool
 }
 
-func newItemCutter(c *cutter, head, body []byte, line int) *itemCutter {
-	cut := &itemCutter{cutter: c, dash: dashOf(body)}
+func newItemSplitter(c *splitter, head, body []byte, line int) *itemSplitter {
+	cut := &itemSplitter{splitter: c, dash: dashOf(body)}
 	cut.next = &batch{at: place{source: c.source, doc: c.doc}, assumed: kindOfYAML(head).ofItems(), yaml: true, first: 1, line: c.known(line)}
 	return cut
 }
 
 // add takes a line of the document behind "items:". What follows the items says nothing that is needed.
-func (c *itemCutter) add(line []byte) error {
+func (c *itemSplitter) add(line []byte) error {
 	content := bytes.TrimLeft(line, " ")
 	column := len(line) - len(content)
 	if blank := len(bytes.TrimSpace(line)) == 0 || content[0] == '#'; !blank && !c.ended {
@@ -174,7 +174,7 @@ func (c *itemCutter) add(line []byte) error {
 	return nil
 }
 
-func (c *itemCutter) flush() error {
+func (c *itemSplitter) flush() error {
 	full := c.next
 	next := *full
 	full.ends = append(full.ends, len(full.text))
@@ -185,7 +185,7 @@ func (c *itemCutter) flush() error {
 		next.line = full.line + bytes.Count(full.text, []byte{'\n'})
 	}
 	c.next = &next
-	return c.cutter.add(full)
+	return c.splitter.add(full)
 }
 
 // itemsStart returns how long the text is up to the first item of a block list below "items:", 0 where there is none.

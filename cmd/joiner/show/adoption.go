@@ -46,7 +46,7 @@ func (a *adoption) counts() []counted {
 	if a.applied {
 		kinds[0].words, kinds[1].words = "adopted", "finished"
 	}
-	at := map[lifecycle.Verdict]int{lifecycle.Take: 0, lifecycle.Mend: 1, lifecycle.Ours: 2, lifecycle.Await: 3, lifecycle.Refuse: 4}
+	at := map[lifecycle.AdoptionVerdict]int{lifecycle.Take: 0, lifecycle.Resume: 1, lifecycle.Ours: 2, lifecycle.Await: 3, lifecycle.Refuse: 4}
 	for i := range a.o.Items {
 		item := &a.o.Items[i]
 		kind := &kinds[at[item.Verdict]]
@@ -138,7 +138,7 @@ func (a *adoption) what(item *adopt.Item) string {
 		return "ours"
 	case !a.applied:
 		return string(item.Verdict)
-	case item.Verdict == lifecycle.Mend:
+	case item.Verdict == lifecycle.Resume:
 		return "mended"
 	case len(item.Done) == 0:
 		return "not come to"

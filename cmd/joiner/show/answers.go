@@ -21,20 +21,20 @@ const (
 const (
 	mostMoves = 30
 	mostCosts = 30
-	mostWaste = 10
+	mostIdle  = 10
 )
 
 // WhyNode writes for people why a node is there, why it stays, or who took it away.
 func WhyNode(out io.Writer, a *explain.NodeAnswer) error {
 	t := &table{}
 	t.line("%s", a.Line())
-	if a.Machine != nil && a.Machine.InstanceType != "" {
-		m := a.Machine
+	if a.Instance != nil && a.Instance.InstanceType != "" {
+		m := a.Instance
 		t.line("")
 		t.line("MACHINE")
 		t.wrapped("  ", "    ", fmt.Sprintf("%s %s in %s, %s an hour; instance %s; NodeClaim %s; NodePool %s", m.InstanceType, m.CapacityType, m.Zone, micro(m.Price), cmp.Or(m.InstanceID, "-"), a.NodeClaim, cmp.Or(m.Pool, "-")))
 	}
-	t.birth(a.Birth)
+	t.launch(a.Launch)
 	if len(a.Stays) > 0 && a.Stays[0].Code != explain.InCommand {
 		t.line("")
 		t.line("WHY IT STAYS")
@@ -51,8 +51,8 @@ func WhyNode(out io.Writer, a *explain.NodeAnswer) error {
 	return err
 }
 
-// birth writes what launched a node, and what else it might have been.
-func (t *table) birth(b *explain.Birth) {
+// launch writes what launched a node, and what else it might have been.
+func (t *table) launch(b *explain.Launch) {
 	if b == nil {
 		return
 	}
@@ -60,7 +60,7 @@ func (t *table) birth(b *explain.Birth) {
 	t.line("WHY IT WAS LAUNCHED")
 	t.wrapped("  ", "    ", fmt.Sprintf("%s  decision %s (%s), after %s: %s", clock(b.AtUnix), b.Decision, b.Trigger, many(b.Rounds, "plan"), b.For))
 	for _, r := range b.Refused[:min(len(b.Refused), mostReasons)] {
-		t.wrapped("    ", "      ", "EC2 refused "+r.Offer+": "+r.Reason)
+		t.wrapped("    ", "      ", "EC2 refused "+r.Offering+": "+r.Reason)
 	}
 	if len(b.Alternatives) == 0 {
 		return
@@ -157,35 +157,35 @@ func Costs(out io.Writer, c *explain.Cost, by string, hourly bool) error {
 	if more := n - mostCosts; more > 0 {
 		t.line("and %d more", more)
 	}
-	t.waste(c, digits)
+	t.idle(c, digits)
 	_, err := io.WriteString(out, t.text.String())
 	return err
 }
 
-// waste writes the nodes that idle most, and the workloads that pay far more than their requests are worth.
-func (t *table) waste(c *explain.Cost, digits int) {
+// idle writes the nodes that idle most, and the workloads that pay far more than their requests are worth.
+func (t *table) idle(c *explain.Cost, digits int) {
 	nodes := slices.DeleteFunc(slices.Clone(c.Nodes), func(n explain.NodeCost) bool { return n.Idle <= 0 })
 	if len(nodes) > 0 {
 		t.line("")
 		t.line("IDLE NODES, the dearest first")
-		for _, n := range nodes[:min(len(nodes), mostWaste)] {
+		for _, n := range nodes[:min(len(nodes), mostIdle)] {
 			text := fmt.Sprintf("%s (%s): %s an hour, %s of it idle", n.Node, cmp.Or(n.Pool, "-"), micro(n.Price), percent(n.Idle, n.Price))
 			if len(n.Blocked) > 0 {
 				text += "; " + n.Blocked[0].Code + ": " + n.Blocked[0].Message
 			}
 			t.wrapped("  ", "    ", text)
 		}
-		if more := len(nodes) - mostWaste; more > 0 {
+		if more := len(nodes) - mostIdle; more > 0 {
 			t.line("  and %s more", many(more, "node"))
 		}
 	}
-	dear := explain.Dear(c)
-	if len(dear) == 0 {
+	expensive := explain.Overpriced(c)
+	if len(expensive) == 0 {
 		return
 	}
 	t.line("")
 	t.line("WORKLOADS ON MACHINES OF ANOTHER SHAPE THAN THEIRS")
-	for _, w := range dear[:min(len(dear), mostWaste)] {
+	for _, w := range expensive[:min(len(expensive), mostIdle)] {
 		t.wrapped("  ", "    ", fmt.Sprintf("%s: $%s, and $%s would do on machines of the right shape", workloadText(&w), signed(w.Cost, digits), signed(w.Fair, digits)))
 	}
 }

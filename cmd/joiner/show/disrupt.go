@@ -44,7 +44,7 @@ type (
 		Drift    []Drifted        `json:"drift"`
 		// Constrained says that budgets of NodePools alone kept something back; Again when the plan may be another by itself.
 		Constrained bool   `json:"constrained"`
-		Again       string `json:"again,omitempty"`
+		ReplanAt    string `json:"again,omitempty"`
 	}
 	commandJSON struct {
 		Reason       string           `json:"reason"`
@@ -72,14 +72,14 @@ func DisruptJSON(out io.Writer, d *Disruption) error {
 	if written.Drift == nil {
 		written.Drift = []Drifted{}
 	}
-	if d.Plan.AgainUnix != 0 {
-		written.Again = clock(d.Plan.AgainUnix)
+	if d.Plan.ReplanUnix != 0 {
+		written.ReplanAt = clock(d.Plan.ReplanUnix)
 	}
 	for i := range d.Plan.Commands {
 		c := &d.Plan.Commands[i]
 		command := commandJSON{
 			Reason: c.Reason, Nodes: c.Nodes, Replacements: make([]claimJSON, 0, len(c.Replacements)), Moves: make([]nominationJSON, 0, len(c.Moves)),
-			PodsMoved: c.PodsMoved, Savings: c.Savings.USD(), GivenUp: c.GivenUp,
+			PodsMoved: c.PodsMoved, Savings: c.Savings.USD(), GivenUp: c.GivenUpSpreads,
 		}
 		for k := range c.Replacements {
 			command.Replacements = append(command.Replacements, claimOf(&c.Replacements[k]))
@@ -218,7 +218,7 @@ func (r *reclaimed) commands() {
 	r.line("")
 	for i := range shown {
 		r.wrapped(fmt.Sprintf("%2d  ", i+1), "     ", some(shown[i].Nodes))
-		for _, g := range shown[i].GivenUp {
+		for _, g := range shown[i].GivenUpSpreads {
 			r.wrapped("    gives up: ", "      ", g.Message)
 		}
 	}
@@ -258,7 +258,7 @@ func (r *reclaimed) goes(nodes []string) string {
 func comingOf(claims []model.PlannedClaim) string {
 	count := map[string]int{}
 	for i := range claims {
-		count[claims[i].Offer.InstanceType+" "+claims[i].Offer.CapacityType]++
+		count[claims[i].Offering.InstanceType+" "+claims[i].Offering.CapacityType]++
 	}
 	return kindsOf(count)
 }
@@ -379,7 +379,7 @@ func (r *reclaimed) ending() {
 	if r.d.Plan.Constrained {
 		notes = append(notes, "More could go, but for the budgets of NodePools (spec.disruption.budgets).")
 	}
-	if at := r.d.Plan.AgainUnix; at != 0 {
+	if at := r.d.Plan.ReplanUnix; at != 0 {
 		notes = append(notes, "The plan may be another from "+clock(at)+" on.")
 	}
 	if pods := r.r.Pods() - r.r.Headroom; pods > 0 {

@@ -29,15 +29,15 @@ func (s span) String() string {
 
 // group is new nodes that are alike: of one pool, with the same cheapest offer and the same zones to be in.
 type group struct {
-	pool  string
-	offer model.OfferKey
-	price model.MicroUSD // of one, per hour
-	zones string
-	nodes int
-	types span // acceptable instance types
-	pods  span
-	asked model.Resources // of all nodes, daemons included
-	has   model.Resources // what all nodes of the cheapest type would have for them
+	pool      string
+	offering  model.OfferingKey
+	price     model.MicroUSD // of one, per hour
+	zones     string
+	nodes     int
+	types     span // acceptable instance types
+	pods      span
+	requested model.Resources // of all nodes, daemons included
+	has       model.Resources // what all nodes of the cheapest type would have for them
 }
 
 // total returns what all nodes of the group cost per hour.
@@ -47,29 +47,29 @@ func (g *group) total() model.MicroUSD { return g.price * model.MicroUSD(g.nodes
 func fold(r *Result) []*group {
 	type key struct {
 		pool, zones string
-		offer       model.OfferKey
+		offering    model.OfferingKey
 	}
 	byKey := map[key]*group{}
 	var groups []*group
 	allocatable := allocatables(r)
 	for i := range r.Plan.Claims {
 		c := &r.Plan.Claims[i]
-		k := key{c.Pool, zoneList(c.Zones), c.Offer}
+		k := key{c.Pool, zoneList(c.Zones), c.Offering}
 		g := byKey[k]
 		if g == nil {
-			g = &group{pool: c.Pool, offer: c.Offer, price: c.Price, zones: k.zones}
+			g = &group{pool: c.Pool, offering: c.Offering, price: c.Price, zones: k.zones}
 			byKey[k] = g
 			groups = append(groups, g)
 		}
 		g.types.add(len(c.InstanceTypes), g.nodes == 0)
 		g.pods.add(len(c.Pods), g.nodes == 0)
 		g.nodes++
-		g.asked = resource.Add(g.asked, c.Requests)
-		g.has = resource.Add(g.has, allocatable(c.Class, c.Offer.InstanceType))
+		g.requested = resource.Add(g.requested, c.Requests)
+		g.has = resource.Add(g.has, allocatable(c.Class, c.Offering.InstanceType))
 	}
 	slices.SortStableFunc(groups, func(a, b *group) int {
-		return cmp.Or(cmp.Compare(b.total(), a.total()), strings.Compare(a.pool, b.pool), strings.Compare(a.offer.InstanceType, b.offer.InstanceType),
-			strings.Compare(a.offer.Zone, b.offer.Zone), strings.Compare(a.zones, b.zones))
+		return cmp.Or(cmp.Compare(b.total(), a.total()), strings.Compare(a.pool, b.pool), strings.Compare(a.offering.InstanceType, b.offering.InstanceType),
+			strings.Compare(a.offering.Zone, b.offering.Zone), strings.Compare(a.zones, b.zones))
 	})
 	return groups
 }
@@ -96,15 +96,15 @@ func (g *group) filled(name string) string {
 	if g.has[name] == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%.0f%%", 100*float64(g.asked[name])/float64(g.has[name]))
+	return fmt.Sprintf("%.0f%%", 100*float64(g.requested[name])/float64(g.has[name]))
 }
 
 // devices returns how much of every other resource is asked for: "gpu 100%".
 func (g *group) devices() string {
 	var out []string
-	for _, name := range resource.Names(g.asked) {
+	for _, name := range resource.Names(g.requested) {
 		_, device, named := strings.Cut(name, "/")
-		if named && g.asked[name] > 0 {
+		if named && g.requested[name] > 0 {
 			out = append(out, device+" "+g.filled(name))
 		}
 	}

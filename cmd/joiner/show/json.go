@@ -39,12 +39,12 @@ type (
 		Stats         statsJSON           `json:"stats"`
 	}
 	claimJSON struct {
-		Name          string    `json:"name"`
-		NodePool      string    `json:"nodePool"`
-		InstanceTypes []string  `json:"instanceTypes"` // cheapest first
-		Offer         offerJSON `json:"offer"`         // the cheapest acceptable
-		Zones         []string  `json:"zones"`
-		CapacityTypes []string  `json:"capacityTypes"`
+		Name          string       `json:"name"`
+		NodePool      string       `json:"nodePool"`
+		InstanceTypes []string     `json:"instanceTypes"` // cheapest first
+		Offering      offeringJSON `json:"offer"`         // the cheapest acceptable
+		Zones         []string     `json:"zones"`
+		CapacityTypes []string     `json:"capacityTypes"`
 
 		Requirements []model.Requirement `json:"requirements"` // of the NodeClaim: all that remains, by key
 		Requests     map[string]string   `json:"requests"`     // quantities, as Kubernetes writes them
@@ -53,7 +53,7 @@ type (
 		Taints       []model.Taint       `json:"taints"`
 		Pods         []string            `json:"pods"` // namespace/name
 	}
-	offerJSON struct {
+	offeringJSON struct {
 		InstanceType string  `json:"instanceType"`
 		Zone         string  `json:"zone"`
 		CapacityType string  `json:"capacityType"`
@@ -117,7 +117,7 @@ func claimOf(c *model.PlannedClaim) claimJSON {
 		Name:          c.Name,
 		NodePool:      c.Pool,
 		InstanceTypes: c.InstanceTypes,
-		Offer:         offerJSON{c.Offer.InstanceType, c.Offer.Zone, c.Offer.CapacityType, c.Price.USD()},
+		Offering:      offeringJSON{c.Offering.InstanceType, c.Offering.Zone, c.Offering.CapacityType, c.Price.USD()},
 		Zones:         c.Zones,
 		CapacityTypes: c.CapacityTypes,
 		Requirements:  c.Requirements,

@@ -130,7 +130,7 @@ func Difference(d *model.Difference) []string {
 		out = append(out, "machine "+changed(boughtText(c.Was), boughtText(c.Is)))
 	}
 	for _, c := range d.Commands {
-		out = append(out, fmt.Sprintf("nodes %s: %s", strings.Join(c.Nodes, " "), changed(givenText(c.Was), givenText(c.Is))))
+		out = append(out, fmt.Sprintf("nodes %s: %s", strings.Join(c.Nodes, " "), changed(disruptedText(c.Was), disruptedText(c.Is))))
 	}
 	for _, p := range d.Pods {
 		out = append(out, fmt.Sprintf("pod %s: %s", p.Pod, changed(p.Was, p.Is)))
@@ -156,10 +156,10 @@ func boughtText(c *model.Bought) string {
 	if c == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s (%s, %s in %s, $%.4f, %d types, %d pods)", c.Name, c.Offer.InstanceType, c.Offer.CapacityType, c.Offer.Zone, c.Price.USD(), c.Types, c.Pods)
+	return fmt.Sprintf("%s (%s, %s in %s, $%.4f, %d types, %d pods)", c.Name, c.Offering.InstanceType, c.Offering.CapacityType, c.Offering.Zone, c.Price.USD(), c.Types, c.Pods)
 }
 
-func givenText(g *model.Given) string {
+func disruptedText(g *model.DisruptedNodes) string {
 	if g == nil {
 		return ""
 	}

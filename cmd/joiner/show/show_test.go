@@ -44,7 +44,7 @@ func pods(namespace, name string, n int) []model.PodRef {
 func claim(name, pool, instanceType, zone, capacityType string, price model.MicroUSD, requests model.Resources, pods []model.PodRef) model.PlannedClaim {
 	return model.PlannedClaim{
 		Name: name, Pool: pool, Class: "default", InstanceTypes: []string{instanceType, "m7i.8xlarge"},
-		Offer: model.OfferKey{InstanceType: instanceType, Zone: zone, CapacityType: capacityType}, Price: price,
+		Offering: model.OfferingKey{InstanceType: instanceType, Zone: zone, CapacityType: capacityType}, Price: price,
 		Zones: []string{"us-west-2a", "us-west-2b", "us-west-2c"}, CapacityTypes: []string{capacityType},
 		Requests: requests, Labels: map[string]string{"karpenter.sh/nodepool": pool}, Pods: pods,
 		Requirements: []model.Requirement{

@@ -94,7 +94,7 @@ func (t *table) newNodes() {
 	rows := [][]string{head}
 	for _, g := range shown {
 		row := []string{
-			fmt.Sprint(g.nodes), short(g.pool, 20), short(g.offer.InstanceType+" "+g.offer.CapacityType, 28), g.offer.Zone, price(g.price), price(g.total()),
+			fmt.Sprint(g.nodes), short(g.pool, 20), short(g.offering.InstanceType+" "+g.offering.CapacityType, 28), g.offering.Zone, price(g.price), price(g.total()),
 			g.types.String(), g.zones, g.pods.String(), g.filled(model.CPU), g.filled(model.Memory),
 		}
 		if devices {

@@ -14,14 +14,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"github.com/joiner-sh/joiner/shared/flow/forward"
+	"github.com/joiner-sh/joiner/shared/flow/publish"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
 // Options are what a Recorder is made of.
 type Options struct {
-	Rows    func() forward.Rows
+	Rows    func() publish.Rows
 	Waiting func() int  // pods that need capacity nothing has
 	Synced  func() bool // what was there at the start has been observed
 	Now     func() time.Time
@@ -254,7 +254,7 @@ func (r *Recorder) disrupted(shown *model.ClaimShown) {
 		policy = words.policy
 	}
 	r.claimsDisrupted.WithLabelValues(reason, shown.Pool, shown.CapacityType, policy, words.mode).Inc()
-	command, nodes, replacements, ok := model.ReadGivenBack(shown.DisruptionMessage)
+	command, nodes, replacements, ok := model.ParseDisruptedBy(shown.DisruptionMessage)
 	if !ok || r.commands[command] != 0 {
 		return
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	prommodel "github.com/prometheus/common/model"
 
-	"github.com/joiner-sh/joiner/shared/flow/forward"
+	"github.com/joiner-sh/joiner/shared/flow/publish"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
@@ -27,7 +27,7 @@ import (
 // watched is a cluster whose clock the test sets.
 type watched struct {
 	*Recorder
-	rows   forward.Rows
+	rows   publish.Rows
 	synced bool
 	now    int64
 }
@@ -37,7 +37,7 @@ const began = 1_772_366_400
 func watch() *watched {
 	w := &watched{now: began}
 	w.Recorder = New(Options{
-		Rows: func() forward.Rows { return w.rows }, Waiting: func() int { return 3 }, Synced: func() bool { return w.synced },
+		Rows: func() publish.Rows { return w.rows }, Waiting: func() int { return 3 }, Synced: func() bool { return w.synced },
 		Now: func() time.Time { return time.Unix(w.now, 0) }, Version: "v1.2.3", Detail: true,
 	})
 	w.Lead(true)
@@ -118,8 +118,8 @@ func expect(t *testing.T, got, want map[string]float64) {
 		}
 	}
 	for _, sample := range slices.Sorted(maps.Keys(want)) {
-		if value, told := got[sample]; !told || math.Abs(value-want[sample]) > 1e-9 {
-			t.Errorf("%s is %g (told: %t), want %g", sample, value, told, want[sample])
+		if value, reported := got[sample]; !reported || math.Abs(value-want[sample]) > 1e-9 {
+			t.Errorf("%s is %g (told: %t), want %g", sample, value, reported, want[sample])
 		}
 	}
 }
@@ -148,7 +148,7 @@ func TestF151StatesAreTold(t *testing.T) {
 	shape := func(kind string, cpu int64) model.PodShape {
 		return model.PodShape{OwnerKind: kind, OwnerName: "owner", Requests: model.Resources{model.CPU: cpu, model.Pods: 1}}
 	}
-	w.rows = forward.Rows{
+	w.rows = publish.Rows{
 		Shapes: []model.PodShape{shape("ReplicaSet", 500), shape("DaemonSet", 100), shape("Node", 50)},
 		Nodes:  []model.Node{*node("a", "general", began-60), *node("b", "", began-90)},
 		Pools:  []model.Pool{pool(30, "WhenEmptyOrUnderutilized")},
@@ -217,12 +217,12 @@ func TestF151NodesThatMayBeGivenBack(t *testing.T) {
 	busy.PodEventUnix = began - 10
 	leaving := *node("leaving", "general", began-600)
 	leaving.DeletedUnix = began
-	w.rows = forward.Rows{
+	w.rows = publish.Rows{
 		Shapes: []model.PodShape{{OwnerKind: "ReplicaSet"}, {OwnerKind: "DaemonSet"}}, Pools: []model.Pool{pool(30, "WhenEmpty")},
 		Nodes: []model.Node{busy, leaving, *node("used", "general", began-600), *node("empty", "general", began-600), *node("other", "", began-600)},
 		Pods:  []model.Pod{{Namespace: "x", Name: "p", NodeName: "used", Phase: model.Running}, {Namespace: "x", Name: "d", Shape: 1, NodeName: "empty", Phase: model.Running}},
 	}
-	told := func(policy string) map[string]float64 {
+	reported := func(policy string) map[string]float64 {
 		w.rows.Pools = []model.Pool{pool(30, policy)}
 		return w.scrape(t)
 	}
@@ -232,8 +232,8 @@ func TestF151NodesThatMayBeGivenBack(t *testing.T) {
 			`karpenter_voluntary_disruption_eligible_nodes{reason="underutilized"}`: underutilized,
 		}
 	}
-	expect(t, told("WhenEmpty"), of(1, 1, 0))
-	expect(t, told("WhenEmptyOrUnderutilized"), of(1, 1, 1))
+	expect(t, reported("WhenEmpty"), of(1, 1, 0))
+	expect(t, reported("WhenEmptyOrUnderutilized"), of(1, 1, 1))
 	w.rows.Pools[0].Disruption.ConsolidateAfterSeconds = nil
 	expect(t, w.scrape(t), of(1, 0, 0))
 }
@@ -275,9 +275,9 @@ func TestF151WhatHappensIsCounted(t *testing.T) {
 	waits.Ready = false // it fails, and is no start
 	w.Observe(wire.Change{Pod: &waits})
 
-	claim("old", shown("Underutilized", model.GivenBack("c1", 2, 1)+": x"))
-	claim("young", shown("Underutilized", model.GivenBack("c1", 2, 1)+": x"))
-	drained := shown("Underutilized", model.GivenBack("c1", 2, 1)+": x")
+	claim("old", shown("Underutilized", model.DisruptedBy("c1", 2, 1)+": x"))
+	claim("young", shown("Underutilized", model.DisruptedBy("c1", 2, 1)+": x"))
+	drained := shown("Underutilized", model.DisruptedBy("c1", 2, 1)+": x")
 	drained.Drained = true
 	claim("old", drained)
 	old := node("old", "general", began-100)
@@ -320,7 +320,7 @@ func TestF151WhatHappensIsCounted(t *testing.T) {
 func TestF155WithoutDetailNoNodeAndNoPodIsTold(t *testing.T) {
 	w := watch()
 	w.o.Detail, w.synced = false, true
-	w.rows = forward.Rows{Shapes: []model.PodShape{{}}, Nodes: []model.Node{*node("a", "general", began)}, Pods: []model.Pod{{Namespace: "x", Name: "p", NodeName: "a"}}}
+	w.rows = publish.Rows{Shapes: []model.PodShape{{}}, Nodes: []model.Node{*node("a", "general", began)}, Pods: []model.Pod{{Namespace: "x", Name: "p", NodeName: "a"}}}
 	got := w.scrape(t)
 	for sample := range got {
 		if strings.Contains(sample, `"a"`) || strings.Contains(sample, `name="p"`) {
@@ -336,7 +336,7 @@ func TestF155WithoutDetailNoNodeAndNoPodIsTold(t *testing.T) {
 func TestReplicaThatDoesNotLeadTellsOfItselfAlone(t *testing.T) {
 	w := watch()
 	w.synced = true
-	w.rows = forward.Rows{Nodes: []model.Node{*node("a", "general", began)}}
+	w.rows = publish.Rows{Nodes: []model.Node{*node("a", "general", began)}}
 	w.Observe(wire.Change{Node: node("a", "general", began)})
 	w.Lead(false)
 	for sample := range w.scrape(t) {
@@ -355,18 +355,18 @@ func TestF151FamiliesAreThoseThatAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	parser := expfmt.NewTextParser(prommodel.LegacyValidation)
-	told, err := parser.TextToMetricFamilies(&text)
+	reported, err := parser.TextToMetricFamilies(&text)
 	if err != nil {
 		t.Fatal(err)
 	}
 	known := map[string]Family{}
 	for _, f := range Families() {
 		known[f.Name] = f
-		if told[f.Name] == nil {
+		if reported[f.Name] == nil {
 			t.Errorf("%s is documented and not told", f.Name)
 		}
 	}
-	for name, family := range told {
+	for name, family := range reported {
 		f, ok := known[name]
 		if !ok {
 			if !strings.HasPrefix(name, "go_") && !strings.HasPrefix(name, "process_") {
@@ -395,7 +395,7 @@ func (w *watched) everything() {
 	p := pool(30, "WhenEmpty")
 	w.Observe(wire.Change{Pool: &p})
 	w.Observe(wire.Change{Claim: &model.Object{Name: "c", DeletedUnix: began}, Shown: &model.ClaimShown{Pool: "general"}})
-	shown := &model.ClaimShown{Pool: "general", Drained: true, Drifted: true, DisruptionReason: "Empty", DisruptionMessage: model.GivenBack("x", 1, 0)}
+	shown := &model.ClaimShown{Pool: "general", Drained: true, Drifted: true, DisruptionReason: "Empty", DisruptionMessage: model.DisruptedBy("x", 1, 0)}
 	w.Observe(wire.Change{Claim: &model.Object{Name: "c", DeletedUnix: began}, Shown: shown})
 	w.Observe(wire.Change{Deleted: true, Claim: &model.Object{Name: "c"}})
 	w.Observe(wire.Change{Claim: &model.Object{Name: "d"}, Shown: shown})
@@ -406,7 +406,7 @@ func (w *watched) everything() {
 	for _, pod := range []model.Pod{{CreatedUnix: began}, {CreatedUnix: began, NodeName: "a", Ready: true}} {
 		w.Observe(wire.Change{Pod: &pod})
 	}
-	w.rows = forward.Rows{Shapes: []model.PodShape{{}}, Nodes: []model.Node{*n}, Pools: []model.Pool{p}, Pods: []model.Pod{{Name: "p"}}}
+	w.rows = publish.Rows{Shapes: []model.PodShape{{}}, Nodes: []model.Node{*n}, Pools: []model.Pool{p}, Pods: []model.Pod{{Name: "p"}}}
 }
 
 // A scrape is answered in the text format, packed where that is asked for.

@@ -44,11 +44,11 @@ func (r *Recorder) Write(out io.Writer) error {
 		seen, waited = 1, 0
 	}
 	s.page.family(&synced)
-	s.page.told(&synced, seen)
+	s.page.writeValue(&synced, seen)
 	s.page.family(&unsynced)
-	s.page.told(&unsynced, waited)
+	s.page.writeValue(&unsynced, waited)
 	s.page.family(&queueDepth)
-	s.page.told(&queueDepth, float64(r.o.Waiting()), "provisioner")
+	s.page.writeValue(&queueDepth, float64(r.o.Waiting()), "provisioner")
 	return s.page.flush()
 }
 

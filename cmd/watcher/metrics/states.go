@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/joiner-sh/joiner/shared/flow/forward"
+	"github.com/joiner-sh/joiner/shared/flow/publish"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -16,7 +16,7 @@ const notOurs = "N/A"
 // states is what is told of the cluster as it is.
 type states struct {
 	page   *page
-	rows   forward.Rows
+	rows   publish.Rows
 	shown  map[string]model.ClaimShown // by NodeClaim
 	now    int64
 	detail bool // of each node and pod
@@ -111,7 +111,7 @@ func nodeLabels(node *model.Node) []byte {
 		default:
 			value = node.Labels[ofInstance+strings.TrimPrefix(label, "instance_")]
 		}
-		out = labelled(out, label, value)
+		out = labeled(out, label, value)
 	}
 	return out
 }
@@ -188,7 +188,7 @@ func (s *states) podStates() {
 		if node != nil {
 			pool, labels = poolOf(node), node.Labels
 		}
-		s.page.told(&podsState, 1, pod.Name, pod.Namespace, owner, pod.NodeName, strconv.FormatBool(pod.NodeName != ""), pool,
+		s.page.writeValue(&podsState, 1, pod.Name, pod.Namespace, owner, pod.NodeName, strconv.FormatBool(pod.NodeName != ""), pool,
 			labels[model.LabelZone], labels[model.LabelArch], labels[model.LabelCapacityType], labels[model.LabelInstanceType],
 			phases[pod.Phase], strconv.FormatBool(pod.Ready), strconv.FormatBool(pool != notOurs))
 	}
@@ -199,7 +199,7 @@ func (s *states) podStates() {
 		s.page.family(family)
 		for i := range s.rows.Pods {
 			if pod := &s.rows.Pods[i]; !pod.Terminal() && is(pod) {
-				s.page.told(family, float64(max(0, s.now-pod.CreatedUnix)), pod.Name, pod.Namespace)
+				s.page.writeValue(family, float64(max(0, s.now-pod.CreatedUnix)), pod.Name, pod.Namespace)
 			}
 		}
 	}
@@ -232,7 +232,7 @@ func (s *states) pools() {
 		s.page.family(each.family)
 		for _, pool := range slices.Sorted(maps.Keys(each.of)) {
 			for _, name := range slices.Sorted(maps.Keys(each.of[pool])) {
-				s.page.told(each.family, amount(name, each.of[pool][name]), pool, shownName(name))
+				s.page.writeValue(each.family, amount(name, each.of[pool][name]), pool, shownName(name))
 			}
 		}
 	}
@@ -251,7 +251,7 @@ func (s *states) utilization() {
 	s.page.family(&clusterUtilization)
 	for _, name := range slices.Sorted(maps.Keys(offered)) {
 		if offered[name] > 0 {
-			s.page.told(&clusterUtilization, 100*float64(asked[name])/float64(offered[name]), shownName(name))
+			s.page.writeValue(&clusterUtilization, 100*float64(asked[name])/float64(offered[name]), shownName(name))
 		}
 	}
 }
@@ -286,7 +286,7 @@ func (s *states) candidates() {
 	}
 	s.page.family(&eligible)
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
-		s.page.told(&eligible, counts[reason], reason)
+		s.page.writeValue(&eligible, counts[reason], reason)
 	}
 }
 
@@ -306,6 +306,6 @@ func (s *states) conditions() {
 	}
 	s.page.family(&claimsCount)
 	for of, n := range counts {
-		s.page.told(&claimsCount, n, of[0], "True", of[1])
+		s.page.writeValue(&claimsCount, n, of[0], "True", of[1])
 	}
 }

@@ -43,8 +43,8 @@ func (p *page) flush() error {
 	return p.err
 }
 
-// labelled appends a label to others.
-func labelled(labels []byte, name, value string) []byte {
+// labeled appends a label to others.
+func labeled(labels []byte, name, value string) []byte {
 	if len(labels) > 0 {
 		labels = append(labels, ',')
 	}
@@ -62,17 +62,17 @@ func labelled(labels []byte, name, value string) []byte {
 	return append(labels, '"')
 }
 
-// told writes one value of a family with the values of its labels.
-func (p *page) told(f *Family, value float64, values ...string) {
+// writeValue writes one value of a family with the values of its labels.
+func (p *page) writeValue(f *Family, value float64, values ...string) {
 	p.labels = p.labels[:0]
 	for i, v := range values {
-		p.labels = labelled(p.labels, f.Labels[i], v)
+		p.labels = labeled(p.labels, f.Labels[i], v)
 	}
 	p.sample(f, p.labels, value)
 }
 
 // more writes one value with labels written before and one more.
 func (p *page) more(f *Family, value float64, labels []byte, name, of string) {
-	p.labels = labelled(append(p.labels[:0], labels...), name, of)
+	p.labels = labeled(append(p.labels[:0], labels...), name, of)
 	p.sample(f, p.labels, value)
 }

@@ -60,9 +60,9 @@ func (l *Ledger) Remember(ctx context.Context, fence model.Fence, notes model.No
 	}
 	entry := key(clusterPK(fence.Cluster), "NOTES")
 	entry["doc"] = doc
-	err = l.transact(ctx, []types.TransactWriteItem{l.holds(fence), {Put: &types.Put{TableName: &l.table, Item: entry}}})
-	if refused(cancelled(err), 0) {
-		return deposed(fence)
+	err = l.transact(ctx, []types.TransactWriteItem{l.fenceHolds(fence), {Put: &types.Put{TableName: &l.table, Item: entry}}})
+	if refused(canceled(err), 0) {
+		return lostLease(fence)
 	}
 	return translate(err, "remember notes of cluster %s", fence.Cluster)
 }

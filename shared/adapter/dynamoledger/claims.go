@@ -34,7 +34,7 @@ func (l *Ledger) Record(ctx context.Context, fence model.Fence, intent model.Int
 	put.Put.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
 	const leaseAt, usageAt, intentAt, doneAt, claimsAt = 0, 1, 2, 3, 4
 	writes := []types.TransactWriteItem{
-		l.holds(fence), l.use(fence.Cluster, intent.Pool, heldBy(claims), limits), put, l.unused(clusterPK(intent.Cluster), doneSK+intent.ID),
+		l.fenceHolds(fence), l.use(fence.Cluster, intent.Pool, reservedBy(claims), limits), put, l.unused(clusterPK(intent.Cluster), doneSK+intent.ID),
 	}
 	for _, claim := range claims {
 		put, err := l.recordClaim(fence.Cluster, claim)
@@ -44,10 +44,10 @@ func (l *Ledger) Record(ctx context.Context, fence model.Fence, intent model.Int
 		writes = append(writes, put, l.unused(claimPK(fence.Cluster, claim.Name), goneSK+claim.Name))
 	}
 	err = l.transact(ctx, writes)
-	reasons := cancelled(err)
+	reasons := canceled(err)
 	switch {
 	case refused(reasons, leaseAt):
-		return deposed(fence)
+		return lostLease(fence)
 	case refused(reasons, intentAt) && sameDoc(reasons[intentAt].Item, writes[intentAt].Put.Item):
 		return nil
 	case refused(reasons, intentAt), refused(reasons, doneAt):
@@ -78,9 +78,9 @@ func (l *Ledger) Calling(ctx context.Context, fence model.Fence, intent model.In
 	if err != nil {
 		return err
 	}
-	err = l.transact(ctx, []types.TransactWriteItem{l.holds(fence), put})
-	if refused(cancelled(err), 0) {
-		return deposed(fence)
+	err = l.transact(ctx, []types.TransactWriteItem{l.fenceHolds(fence), put})
+	if refused(canceled(err), 0) {
+		return lostLease(fence)
 	}
 	return translate(err, "note attempt %d of intent %s", intent.Attempt, intent.ID)
 }
@@ -102,25 +102,25 @@ func (l *Ledger) Settle(ctx context.Context, fence model.Fence, outcome model.Se
 	done.Put.Item["SK"], done.Put.Item["ttl"] = text(doneSK+intent.ID), number(outcome.AtUnix+int64(keepIntent.Seconds()))
 
 	const leaseAt, intentAt = 0, 1
-	writes := []types.TransactWriteItem{l.holds(fence), {Delete: open}, {Put: &types.Put{TableName: &l.table, Item: done.Put.Item}}}
+	writes := []types.TransactWriteItem{l.fenceHolds(fence), {Delete: open}, {Put: &types.Put{TableName: &l.table, Item: done.Put.Item}}}
 	delta := model.Resources{}
 	for _, claim := range outcome.Launched {
-		took := claim.Took()
-		for name, amount := range claim.Held {
+		took := claim.Consumed()
+		for name, amount := range claim.Reserved {
 			if took[name] != amount {
 				delta[name] += took[name] - amount
 			}
 		}
-		claim.Held = took
+		claim.Reserved = took
 		if writes, err = l.settleClaim(writes, fence.Cluster, claim); err != nil {
 			return err
 		}
 	}
 	for _, claim := range outcome.Failed {
-		for name, amount := range claim.Held {
+		for name, amount := range claim.Reserved {
 			delta[name] -= amount
 		}
-		claim.Held = nil
+		claim.Reserved = nil
 		was := claim.Version
 		claim.Version++
 		ends, err := l.end(fence.Cluster, claim, "#ver = :ver", item{":ver": number(was)}, outcome.AtUnix+int64(keepGone.Seconds()))
@@ -131,10 +131,10 @@ func (l *Ledger) Settle(ctx context.Context, fence model.Fence, outcome model.Se
 	}
 	writes = append(writes, l.use(fence.Cluster, intent.Pool, delta, nil))
 	err = l.transact(ctx, writes)
-	reasons := cancelled(err)
+	reasons := canceled(err)
 	switch {
 	case refused(reasons, leaseAt):
-		return deposed(fence)
+		return lostLease(fence)
 	case refused(reasons, intentAt) && l.over(ctx, reasons[intentAt].Item, string(model.IntentDone), clusterPK(intent.Cluster), doneSK+intent.ID):
 		return nil
 	}

@@ -21,13 +21,13 @@ import (
 // casesSK is the sort key of what the collector remembers of a cluster.
 const casesSK = "CASES"
 
-// Survey reads the cluster's claims and intents, the collector's casebook, the planner's notes, the classes' records and the
+// Records reads the cluster's claims and intents, the collector's casebook, the planner's notes, the classes' records and the
 // commands, consistently; of the claims that are gone those of a day that had a machine, of which something may be left. Its time is DynamoDB's own, out of the answer's Date header, read before everything else: what it says
 // is a moment when none of the rest was read yet.
-func (l *Ledger) Survey(ctx context.Context, reg model.Registration) (model.Survey, error) {
-	survey, err := l.cases(ctx, reg.Cluster)
+func (l *Ledger) Records(ctx context.Context, reg model.Registration) (model.ClusterRecords, error) {
+	records, err := l.cases(ctx, reg.Cluster)
 	if err != nil {
-		return model.Survey{}, err
+		return model.ClusterRecords{}, err
 	}
 	const begins = "PK = :pk AND begins_with(SK, :sk)"
 	parts := [][3]string{{clusterPK(reg.Cluster), begins, intentSK}, {clusterPK(reg.Cluster), begins, "CLASS#"}, {clusterPK(reg.Cluster), begins, commandSK}}
@@ -38,7 +38,7 @@ func (l *Ledger) Survey(ctx context.Context, reg model.Registration) (model.Surv
 	failures := make([]error, len(parts)+1)
 	var group sync.WaitGroup
 	var notes []model.Unread
-	group.Go(func() { _, notes, failures[len(parts)] = l.notes(ctx, reg.Cluster, &survey.Notes) })
+	group.Go(func() { _, notes, failures[len(parts)] = l.notes(ctx, reg.Cluster, &records.Notes) })
 	for i, part := range parts {
 		group.Add(1)
 		go func() {
@@ -48,43 +48,43 @@ func (l *Ledger) Survey(ctx context.Context, reg model.Registration) (model.Surv
 	}
 	group.Wait()
 	if err := errors.Join(failures...); err != nil {
-		return model.Survey{}, err
+		return model.ClusterRecords{}, err
 	}
 	for i := range pages {
 		for _, entry := range pages[i] {
-			if err := placeSurveyed(&survey, entry); err != nil {
-				survey.Unread = append(survey.Unread, unread(entry, err))
+			if err := placeSurveyed(&records, entry); err != nil {
+				records.Unread = append(records.Unread, unread(entry, err))
 			}
 		}
 	}
-	survey.Claims = withoutEnded(survey.Claims, slices.DeleteFunc(slices.Clone(survey.Claims), func(c model.Claim) bool { return c.Live() }))
-	survey.Unread = append(survey.Unread, notes...)
-	sortUnread(survey.Unread)
-	sort.Slice(survey.Claims, func(i, j int) bool { return survey.Claims[i].Name < survey.Claims[j].Name })
-	return survey, nil
+	records.Claims = withoutEnded(records.Claims, slices.DeleteFunc(slices.Clone(records.Claims), func(c model.Claim) bool { return c.Live() }))
+	records.Unread = append(records.Unread, notes...)
+	sortUnread(records.Unread)
+	sort.Slice(records.Claims, func(i, j int) bool { return records.Claims[i].Name < records.Claims[j].Name })
+	return records, nil
 }
 
 // cases reads the collector's casebook and the time.
-func (l *Ledger) cases(ctx context.Context, cluster string) (survey model.Survey, err error) {
+func (l *Ledger) cases(ctx context.Context, cluster string) (records model.ClusterRecords, err error) {
 	out, err := l.client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &l.table, Key: key(clusterPK(cluster), casesSK), ConsistentRead: aws.Bool(true),
 	})
 	if err != nil {
-		return survey, translate(err, "read the collector's casebook of cluster %s", cluster)
+		return records, translate(err, "read the collector's casebook of cluster %s", cluster)
 	}
 	at, ok := awsmiddleware.GetServerTime(out.ResultMetadata)
 	if !ok {
-		return survey, errNoServerTime
+		return records, errNoServerTime
 	}
-	survey.NowUnix = at.Unix()
+	records.NowUnix = at.Unix()
 	if out.Item == nil {
-		return survey, nil
+		return records, nil
 	}
-	if err := decodeWhole(out.Item, &survey.Cases); err != nil { // it begins anew
-		survey.Unread = append(survey.Unread, unread(out.Item, err))
+	if err := decodeWhole(out.Item, &records.Collector); err != nil { // it begins anew
+		records.Unread = append(records.Unread, unread(out.Item, err))
 	}
-	survey.Cases.Version = numberOf(out.Item, "ver")
-	return survey, nil
+	records.Collector.Version = numberOf(out.Item, "ver")
+	return records, nil
 }
 
 // notes reads what the planner remembers of a cluster. It returns when that was, by DynamoDB's clock, and the item where it cannot be
@@ -96,8 +96,8 @@ func (l *Ledger) notes(ctx context.Context, cluster string, into *model.Notes) (
 	if err != nil {
 		return time.Time{}, nil, translate(err, "read the planner's notes of cluster %s", cluster)
 	}
-	at, told := awsmiddleware.GetServerTime(out.ResultMetadata)
-	if !told {
+	at, reported := awsmiddleware.GetServerTime(out.ResultMetadata)
+	if !reported {
 		return time.Time{}, nil, errNoServerTime
 	}
 	if out.Item == nil {
@@ -164,8 +164,8 @@ func (l *Ledger) ending(ctx context.Context, pk string) ([]item, error) {
 	return items, err
 }
 
-func placeSurveyed(survey *model.Survey, entry item) error {
-	if ttl := numberOf(entry, "ttl"); ttl != 0 && ttl <= survey.NowUnix {
+func placeSurveyed(records *model.ClusterRecords, entry item) error {
+	if ttl := numberOf(entry, "ttl"); ttl != 0 && ttl <= records.NowUnix {
 		return nil
 	}
 	switch kind, _, _ := strings.Cut(textOf(entry, "SK"), "#"); kind {
@@ -174,29 +174,29 @@ func placeSurveyed(survey *model.Survey, entry item) error {
 		if err != nil {
 			return err
 		}
-		survey.Claims = append(survey.Claims, claim)
+		records.Claims = append(records.Claims, claim)
 	case "INTENT":
-		return placeIntent(&survey.Intents, entry)
+		return placeIntent(&records.Intents, entry)
 	case "CLASS":
 		var record model.ClassRecord
 		if err := decode(entry, &record); err != nil {
 			return err
 		}
-		survey.Classes = append(survey.Classes, record) // by name, as the sort key has it
+		records.Classes = append(records.Classes, record) // by name, as the sort key has it
 	case "COMMAND":
-		return placeCommand(&survey.Commands, entry) // by id
+		return placeCommand(&records.Commands, entry) // by id
 	}
 	return nil
 }
 
 // Note replaces the collector's casebook under the fence, on condition of its version.
-func (l *Ledger) Note(ctx context.Context, fence model.Fence, cases model.Casebook) (model.Casebook, error) {
-	was := cases.Version
-	next := cases
+func (l *Ledger) Note(ctx context.Context, fence model.Fence, collector model.CollectorState) (model.CollectorState, error) {
+	was := collector.Version
+	next := collector
 	next.Version++
 	doc, err := encode("the collector's casebook", next)
 	if err != nil {
-		return cases, err
+		return collector, err
 	}
 	entry := key(clusterPK(fence.Cluster), casesSK)
 	entry["doc"], entry["ver"] = doc, number(next.Version)
@@ -208,12 +208,12 @@ func (l *Ledger) Note(ctx context.Context, fence model.Fence, cases model.Casebo
 		put.ConditionExpression = aws.String("attribute_not_exists(#ver)")
 		put.ExpressionAttributeValues = nil
 	}
-	err = l.transact(ctx, []types.TransactWriteItem{l.holds(fence), {Put: put}})
-	if refused(cancelled(err), 0) {
-		return cases, deposed(fence)
+	err = l.transact(ctx, []types.TransactWriteItem{l.fenceHolds(fence), {Put: put}})
+	if refused(canceled(err), 0) {
+		return collector, lostLease(fence)
 	}
 	if err != nil {
-		return cases, translate(err, "write the collector's casebook at version %d", was)
+		return collector, translate(err, "write the collector's casebook at version %d", was)
 	}
 	return next, nil
 }
@@ -222,23 +222,23 @@ func (l *Ledger) Note(ctx context.Context, fence model.Fence, cases model.Casebo
 // is Gone already stays as it is.
 func (l *Ledger) Close(ctx context.Context, fence model.Fence, claim model.Claim, atUnix int64) error {
 	delta := model.Resources{}
-	for name, amount := range claim.Held {
+	for name, amount := range claim.Reserved {
 		delta[name] = -amount
 	}
 	was := claim.Version
-	claim.State, claim.GoneUnix, claim.Held = model.Gone, atUnix, nil
+	claim.State, claim.GoneUnix, claim.Reserved = model.Gone, atUnix, nil
 	claim.Version++
 	ends, err := l.end(fence.Cluster, claim, "#ver = :ver AND #state <> :gone", item{":ver": number(was), ":gone": text(string(model.Gone))}, atUnix+int64(keepGone/time.Second))
 	if err != nil {
 		return err
 	}
 	const leaseAt, claimAt = 0, 1
-	writes := append([]types.TransactWriteItem{l.holds(fence)}, ends...)
+	writes := append([]types.TransactWriteItem{l.fenceHolds(fence)}, ends...)
 	err = l.transact(ctx, append(writes, l.use(fence.Cluster, claim.Pool, delta, nil)))
-	reasons := cancelled(err)
+	reasons := canceled(err)
 	switch {
 	case refused(reasons, leaseAt):
-		return deposed(fence)
+		return lostLease(fence)
 	case refused(reasons, claimAt) && l.over(ctx, reasons[claimAt].Item, string(model.Gone), claimPK(fence.Cluster, claim.Name), goneSK+claim.Name):
 		return nil
 	}
@@ -256,12 +256,12 @@ func (l *Ledger) Adopt(ctx context.Context, fence model.Fence, claim model.Claim
 	put.Put.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
 	const leaseAt, claimAt, goneAt = 0, 1, 2
 	err = l.transact(ctx, []types.TransactWriteItem{
-		l.holds(fence), put, l.unused(claimPK(fence.Cluster, claim.Name), goneSK+claim.Name), l.use(fence.Cluster, claim.Pool, claim.Held, nil),
+		l.fenceHolds(fence), put, l.unused(claimPK(fence.Cluster, claim.Name), goneSK+claim.Name), l.use(fence.Cluster, claim.Pool, claim.Reserved, nil),
 	})
-	reasons := cancelled(err)
+	reasons := canceled(err)
 	switch {
 	case refused(reasons, leaseAt):
-		return deposed(fence)
+		return lostLease(fence)
 	case refused(reasons, claimAt):
 		there := reasons[claimAt].Item
 		if textOf(there, "instanceId") == claim.InstanceID && textOf(there, "state") != string(model.Gone) {

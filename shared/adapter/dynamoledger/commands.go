@@ -15,8 +15,8 @@ import (
 
 // The sort keys of commands and of pools' turns begin with these; the command's id, or the pool's name, follows.
 const (
-	commandSK = "COMMAND#"
-	turnSK    = "TURN#"
+	commandSK       = "COMMAND#"
+	budgetVersionSK = "TURN#"
 )
 
 // keepCommand is how long a command that ended is kept.
@@ -25,8 +25,8 @@ const keepCommand = 24 * time.Hour
 // Commit writes a new command, its id into its targets' claims and its pools' next turns in one transaction under the fence: with
 // the most nodes, each of a pool of its own, 82 items of the 100 a transaction has. Where the answer of an earlier try was lost and
 // the very same command is stored already, there is nothing left to do and no error.
-func (l *Ledger) Commit(ctx context.Context, fence model.Fence, command model.Command, claims []model.Claim, turns []model.Turn) error {
-	if err := committable(command, claims, turns); err != nil {
+func (l *Ledger) Commit(ctx context.Context, fence model.Fence, command model.Command, claims []model.Claim, budgetVersions []model.BudgetVersion) error {
+	if err := committable(command, claims, budgetVersions); err != nil {
 		return err
 	}
 	put, err := l.putCommand(fence.Cluster, command, "attribute_not_exists(PK)", nil)
@@ -35,21 +35,21 @@ func (l *Ledger) Commit(ctx context.Context, fence model.Fence, command model.Co
 	}
 	put.Put.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
 	const leaseAt, commandAt, claimsAt = 0, 1, 2
-	writes := []types.TransactWriteItem{l.holds(fence), put}
+	writes := []types.TransactWriteItem{l.fenceHolds(fence), put}
 	for _, claim := range claims {
 		claim.Command = command.ID
 		if writes, err = l.claimOfCommand(writes, fence.Cluster, claim); err != nil {
 			return err
 		}
 	}
-	for _, turn := range turns {
-		writes = append(writes, l.nextTurn(fence.Cluster, turn))
+	for _, budgetVersion := range budgetVersions {
+		writes = append(writes, l.nextBudgetVersion(fence.Cluster, budgetVersion))
 	}
 	err = l.transact(ctx, writes)
-	reasons := cancelled(err)
+	reasons := canceled(err)
 	switch {
 	case refused(reasons, leaseAt):
-		return deposed(fence)
+		return lostLease(fence)
 	case refused(reasons, commandAt) && sameDoc(reasons[commandAt].Item, put.Put.Item):
 		return nil
 	case refused(reasons, commandAt):
@@ -58,17 +58,17 @@ func (l *Ledger) Commit(ctx context.Context, fence model.Fence, command model.Co
 	if err := claimRefused(reasons, claimsAt, claims); err != nil {
 		return err
 	}
-	for i := range turns {
+	for i := range budgetVersions {
 		if refused(reasons, claimsAt+len(claims)+i) {
-			return fault.New(fault.Conflict, "TurnTaken", "another command of nodepool %s was committed since turn %d", turns[i].Pool, turns[i].Version)
+			return fault.New(fault.Conflict, "TurnTaken", "another command of nodepool %s was committed since turn %d", budgetVersions[i].Pool, budgetVersions[i].Version)
 		}
 	}
 	return translate(err, "commit command %s", command.ID)
 }
 
 // committable returns why a command cannot be committed with these claims, whatever the ledger has; nil where it can.
-func committable(command model.Command, claims []model.Claim, turns []model.Turn) error {
-	if err := command.CheckCommit(claims, turns); err != nil {
+func committable(command model.Command, claims []model.Claim, budgetVersions []model.BudgetVersion) error {
+	if err := command.CheckCommit(claims, budgetVersions); err != nil {
 		return fault.Wrap(fault.Invalid, "CommandInvalid", err, "commit command %s", command.ID)
 	}
 	for i := range claims {
@@ -114,17 +114,17 @@ func (l *Ledger) moveCommand(ctx context.Context, fence model.Fence, command mod
 		put.Put.Item["ttl"] = number(ttlUnix)
 	}
 	const leaseAt, commandAt, claimsAt = 0, 1, 2
-	writes := []types.TransactWriteItem{l.holds(fence), put}
+	writes := []types.TransactWriteItem{l.fenceHolds(fence), put}
 	for _, claim := range claims {
 		if writes, err = l.claimOfCommand(writes, fence.Cluster, claim); err != nil {
 			return command, err
 		}
 	}
 	err = l.transact(ctx, writes)
-	reasons := cancelled(err)
+	reasons := canceled(err)
 	switch {
 	case refused(reasons, leaseAt):
-		return command, deposed(fence)
+		return command, lostLease(fence)
 	case refused(reasons, commandAt):
 		return command, fault.New(fault.Conflict, "CommandChanged", "command %s is not open at version %d", command.ID, command.Version)
 	}
@@ -169,14 +169,14 @@ func (l *Ledger) putCommand(cluster string, command model.Command, condition str
 	return types.TransactWriteItem{Put: put}, nil
 }
 
-// nextTurn counts a pool's turns up by one on condition that there were as many as given.
-func (l *Ledger) nextTurn(cluster string, turn model.Turn) types.TransactWriteItem {
-	entry := key(clusterPK(cluster), turnSK+turn.Pool)
-	entry["ver"] = number(turn.Version + 1)
+// nextBudgetVersion counts a pool's turns up by one on condition that there were as many as given.
+func (l *Ledger) nextBudgetVersion(cluster string, budgetVersion model.BudgetVersion) types.TransactWriteItem {
+	entry := key(clusterPK(cluster), budgetVersionSK+budgetVersion.Pool)
+	entry["ver"] = number(budgetVersion.Version + 1)
 	put := &types.Put{TableName: &l.table, Item: entry, ConditionExpression: aws.String("attribute_not_exists(PK)")}
-	if turn.Version != 0 {
+	if budgetVersion.Version != 0 {
 		put.ConditionExpression = aws.String("#ver = :ver")
-		put.ExpressionAttributeNames, put.ExpressionAttributeValues = versionNamed, item{":ver": number(turn.Version)}
+		put.ExpressionAttributeNames, put.ExpressionAttributeValues = versionNamed, item{":ver": number(budgetVersion.Version)}
 	}
 	return types.TransactWriteItem{Put: put}
 }

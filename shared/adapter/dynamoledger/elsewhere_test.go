@@ -39,7 +39,7 @@ func TestLedgerKeepsItsContractsElsewhere(t *testing.T) {
 			conform.Ledger(t, func(t *testing.T) conform.LedgerPort { return begin(t) })
 			conform.LedgerCollect(t, func(t *testing.T) conform.LedgerCollectPort { return begin(t) })
 			conform.LedgerFind(t, func(t *testing.T) conform.LedgerFindPort { return begin(t) })
-			conform.LedgerJudge(t, func(t *testing.T) conform.LedgerJudgePort { return begin(t) })
+			conform.LedgerDisrupt(t, func(t *testing.T) conform.LedgerDisruptPort { return begin(t) })
 		})
 	}
 }

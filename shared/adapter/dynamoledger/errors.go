@@ -38,8 +38,8 @@ func translate(err error, format string, args ...any) error {
 	return fault.Wrap(kind, api.ErrorCode(), err, format, args...)
 }
 
-// cancelled returns why each action of a transaction was refused, in their order; nil where err is no cancellation.
-func cancelled(err error) []types.CancellationReason {
+// canceled returns why each action of a transaction was refused, in their order; nil where err is no cancellation.
+func canceled(err error) []types.CancellationReason {
 	var c *types.TransactionCanceledException
 	if errors.As(err, &c) {
 		return c.CancellationReasons
@@ -55,7 +55,7 @@ func refused(reasons []types.CancellationReason, i int) bool {
 // conflicting reports whether a transaction failed for nothing but another one at the same items at the same moment.
 func conflicting(err error) bool {
 	var conflict bool
-	for _, reason := range cancelled(err) {
+	for _, reason := range canceled(err) {
 		if reason.Code == nil || *reason.Code == "None" {
 			continue
 		}

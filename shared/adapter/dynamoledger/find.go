@@ -24,8 +24,8 @@ const instanceIndex = "byInstance"
 
 // How ids are looked up.
 const (
-	findAbreast = 16 // ids at once
-	findBatch   = 100
+	findParallel = 16 // ids at once
+	findBatch    = 100
 )
 
 // ByInstance returns the claims that have one of the instances, by cluster and name. The index is read eventually
@@ -107,8 +107,8 @@ func (l *Ledger) keysOf(ctx context.Context, ids []string) ([]item, time.Time, e
 		if err != nil {
 			return nil, time.Time{}, translate(err, "read the ledger's time")
 		}
-		at, told := awsmiddleware.GetServerTime(out.ResultMetadata)
-		if !told {
+		at, reported := awsmiddleware.GetServerTime(out.ResultMetadata)
+		if !reported {
 			return nil, at, errNoServerTime
 		}
 		return nil, at, nil
@@ -116,7 +116,7 @@ func (l *Ledger) keysOf(ctx context.Context, ids []string) ([]item, time.Time, e
 	found := make([][]item, len(ids))
 	times := make([]time.Time, len(ids))
 	failures := make([]error, len(ids))
-	slots := make(chan struct{}, findAbreast)
+	slots := make(chan struct{}, findParallel)
 	var group sync.WaitGroup
 	for i, id := range ids {
 		slots <- struct{}{}
@@ -143,8 +143,8 @@ func (l *Ledger) keysOfInstance(ctx context.Context, id string) (keys []item, at
 			return nil, at, translate(err, "find the claim of instance %s", id)
 		}
 		if at.IsZero() {
-			var told bool
-			if at, told = awsmiddleware.GetServerTime(page.ResultMetadata); !told {
+			var reported bool
+			if at, reported = awsmiddleware.GetServerTime(page.ResultMetadata); !reported {
 				return nil, at, errNoServerTime
 			}
 		}
@@ -167,15 +167,15 @@ func (l *Ledger) batchGet(ctx context.Context, keys []item) (items []item, at ti
 			return nil, at, translate(err, "read %d items", len(keys))
 		}
 		if at.IsZero() {
-			var told bool
-			if at, told = awsmiddleware.GetServerTime(out.ResultMetadata); !told {
+			var reported bool
+			if at, reported = awsmiddleware.GetServerTime(out.ResultMetadata); !reported {
 				return nil, at, errNoServerTime
 			}
 		}
 		items = append(items, out.Responses[l.table]...)
 		left := out.UnprocessedKeys[l.table].Keys
 		if len(left) == len(keys) && try >= tries {
-			return nil, at, errStarved
+			return nil, at, errPutOff
 		}
 		if keys = left; len(keys) > 0 {
 			if err := pause(ctx, try); err != nil {

@@ -27,7 +27,7 @@ func on(t *testing.T, m *dynamodel.Model) (*dynamoledger.Ledger, *dynamodb.Clien
 // adopt records a claim with an instance.
 func adopt(t *testing.T, l *dynamoledger.Ledger, name, instance string) {
 	t.Helper()
-	fence, err := l.Hold(t.Context(), "web", model.LeaseCollector, "a", 1000, 1030)
+	fence, err := l.AcquireLease(t.Context(), "web", model.LeaseCollector, "a", 1000, 1030)
 	if err != nil {
 		t.Fatal(err)
 	}

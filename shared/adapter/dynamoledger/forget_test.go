@@ -19,17 +19,17 @@ func TestForgetDeletesOneClusterAndNothingElse(t *testing.T) {
 		if err := ledger.Register(ctx, reg); err != nil {
 			t.Fatal(err)
 		}
-		fence, err := ledger.Hold(ctx, reg.Cluster, model.LeaseCollector, "sweep", now, now+60)
+		fence, err := ledger.AcquireLease(ctx, reg.Cluster, model.LeaseCollector, "sweep", now, now+60)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range 40 {
-			claim := model.Claim{Name: fmt.Sprintf("c-%d", i), Pool: "p", State: model.Launched, InstanceID: fmt.Sprintf("i-%s-%d", reg.Cluster, i), Held: model.Resources{model.Nodes: 1}, Version: 1}
+			claim := model.Claim{Name: fmt.Sprintf("c-%d", i), Pool: "p", State: model.Launched, InstanceID: fmt.Sprintf("i-%s-%d", reg.Cluster, i), Reserved: model.Resources{model.Nodes: 1}, Version: 1}
 			if err := ledger.Adopt(ctx, fence, claim); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := ledger.AdvancePointer(ctx, model.Pointer{Cluster: reg.Cluster, Epoch: 1, HeadSeq: 1, HeartbeatAt: now}); err != nil {
+		if _, err := ledger.AdvanceManifest(ctx, model.Manifest{Cluster: reg.Cluster, Epoch: 1, HeadSeq: 1, HeartbeatAt: now}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -40,8 +40,8 @@ func TestForgetDeletesOneClusterAndNothingElse(t *testing.T) {
 	}
 	for i, want := range []int{0, 40} {
 		got, err := ledger.Load(ctx, clusters[i])
-		if err != nil || len(got.Claims) != want || (got.Pointer != nil) != (want > 0) || (len(got.Usage) > 0) != (want > 0) {
-			t.Errorf("%s: %d claims, pointer %v, usage %v, %v", clusters[i].Cluster, len(got.Claims), got.Pointer, got.Usage, err)
+		if err != nil || len(got.Claims) != want || (got.Manifest != nil) != (want > 0) || (len(got.Usage) > 0) != (want > 0) {
+			t.Errorf("%s: %d claims, pointer %v, usage %v, %v", clusters[i].Cluster, len(got.Claims), got.Manifest, got.Usage, err)
 		}
 	}
 	found, _, err := ledger.ByInstance(ctx, []string{"i-web-3", "i-web2-3"})
@@ -49,10 +49,10 @@ func TestForgetDeletesOneClusterAndNothingElse(t *testing.T) {
 		t.Errorf("found %+v %v", found, err)
 	}
 	// Its lease is held still, by whoever held it.
-	if _, err := ledger.Hold(ctx, "web", model.LeaseCollector, "late", now+30, now+60); !fault.Is(err, fault.Conflict) {
+	if _, err := ledger.AcquireLease(ctx, "web", model.LeaseCollector, "late", now+30, now+60); !fault.Is(err, fault.Conflict) {
 		t.Errorf("the lease was taken: %v", err)
 	}
-	if _, err := ledger.Hold(ctx, "web", model.LeaseCollector, "next", now+61, now+90); err != nil {
+	if _, err := ledger.AcquireLease(ctx, "web", model.LeaseCollector, "next", now+61, now+90); err != nil {
 		t.Errorf("the lease cannot be taken: %v", err)
 	}
 	if err := ledger.Unregister(ctx, model.Registration{Cluster: "web", ARN: "arn:other"}); !fault.Is(err, fault.Conflict) {

@@ -24,7 +24,7 @@ func TestF107NamesOfExpiredClaimsMadeByHandAreKnown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(ledger.Former) != 1 || ledger.Former[0].Name != "mine" || ledger.Former[0].Version != 4 || len(ledger.Claims)+len(ledger.Ended) != 0 {
+	if len(ledger.FormerClaims) != 1 || ledger.FormerClaims[0].Name != "mine" || ledger.FormerClaims[0].Version != 4 || len(ledger.Claims)+len(ledger.Ended) != 0 {
 		t.Errorf("%+v", ledger)
 	}
 }

@@ -29,11 +29,11 @@ func FuzzPlace(f *testing.F) {
 			}
 			var ledger model.Ledger
 			err := place(&ledger, entry, 10)
-			if sk == pointerSK {
-				placePointer(&ledger, "a", entry)
+			if sk == manifestSK {
+				setManifest(&ledger, "a", entry)
 			}
-			held := len(ledger.Claims) + len(ledger.Intents) + len(ledger.Usage) + len(ledger.Marks) + len(ledger.Commands) + len(ledger.Turns) + len(ledger.Stops)
-			if ledger.Pointer != nil {
+			held := len(ledger.Claims) + len(ledger.Intents) + len(ledger.Usage) + len(ledger.UnavailableOfferings) + len(ledger.Commands) + len(ledger.BudgetVersions) + len(ledger.Stops)
+			if ledger.Manifest != nil {
 				held++
 			}
 			if held > 1 || err != nil && held > 0 {
@@ -41,7 +41,7 @@ func FuzzPlace(f *testing.F) {
 			}
 			entry["ttl"] = &types.AttributeValueMemberN{Value: strconv.Itoa(9)}
 			ledger = model.Ledger{}
-			if err := place(&ledger, entry, 10); err != nil || len(ledger.Claims)+len(ledger.Intents)+len(ledger.Usage)+len(ledger.Marks)+len(ledger.Commands)+len(ledger.Turns)+len(ledger.Stops) > 0 || ledger.Pointer != nil {
+			if err := place(&ledger, entry, 10); err != nil || len(ledger.Claims)+len(ledger.Intents)+len(ledger.Usage)+len(ledger.UnavailableOfferings)+len(ledger.Commands)+len(ledger.BudgetVersions)+len(ledger.Stops) > 0 || ledger.Manifest != nil {
 				t.Errorf("an expired item is held or read: %v, %+v", err, ledger)
 			}
 		})

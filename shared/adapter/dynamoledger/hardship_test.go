@@ -35,7 +35,7 @@ func launch(id string, bytes int) (model.Intent, []model.Claim) {
 	for i := range request {
 		request[i] = byte(draw.Uint32())
 	}
-	claim := model.Claim{Name: "default-" + id, Pool: "default", State: model.Intended, Version: 1, Intent: id, Held: model.Resources{model.Nodes: 1}}
+	claim := model.Claim{Name: "default-" + id, Pool: "default", State: model.Intended, Version: 1, Intent: id, Reserved: model.Resources{model.Nodes: 1}}
 	return model.Intent{
 		ID: id, Cluster: "web", Pool: "default", State: model.IntentCalling, Request: request, Token: "t-" + id, Attempt: 1,
 		Claims: []string{claim.Name}, CreatedUnix: 1000, DueUnix: 1100,
@@ -44,7 +44,7 @@ func launch(id string, bytes int) (model.Intent, []model.Claim) {
 
 func acquire(t *testing.T, l *dynamoledger.Ledger, lease string) model.Fence {
 	t.Helper()
-	fence, err := l.Hold(t.Context(), "web", lease, "a", 1000, 1030)
+	fence, err := l.AcquireLease(t.Context(), "web", lease, "a", 1000, 1030)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestX1TheContractsHoldWhereEventuallyConsistentReadsAreOld(t *testing.T) {
 		t.Errorf("loaded %d intents, %d claims, %d usages, %v; want one of each", len(ledger.Intents), len(ledger.Claims), len(ledger.Usage), err)
 	}
 	conform.LedgerCollect(t, func(t *testing.T) conform.LedgerCollectPort { return lagging(t) })
-	conform.LedgerJudge(t, func(t *testing.T) conform.LedgerJudgePort { return lagging(t) })
+	conform.LedgerDisrupt(t, func(t *testing.T) conform.LedgerDisruptPort { return lagging(t) })
 }
 
 // F13, X2: a partition of several megabytes is read to its end.
@@ -85,7 +85,7 @@ func TestX2PartitionsOfManyPagesAreReadToTheirEnd(t *testing.T) {
 		}
 	}
 	ledger, err := l.Load(t.Context(), model.Registration{Cluster: "web", Account: "123456789012", Region: "us-west-2"})
-	if err != nil || len(ledger.Intents) != launches || len(ledger.Claims) != launches || len(ledger.Usage) != 1 || ledger.Usage[0].Held[model.Nodes] != launches {
+	if err != nil || len(ledger.Intents) != launches || len(ledger.Claims) != launches || len(ledger.Usage) != 1 || ledger.Usage[0].Reserved[model.Nodes] != launches {
 		t.Errorf("%d intents, %d claims, usage %+v, %v; want %d of each", len(ledger.Intents), len(ledger.Claims), ledger.Usage, err, launches)
 	}
 }

@@ -25,8 +25,8 @@ func clusterPK(cluster string) string { return "C#" + cluster + "#" }
 // that nothing else of it is read as part of the ledger.
 func watchPK(cluster string) string { return clusterPK(cluster) + "W#" }
 
-// pointerSK is the sort key of the snapshot pointer.
-const pointerSK = "SNAP"
+// manifestSK is the sort key of the snapshot pointer.
+const manifestSK = "SNAP"
 
 func shardPK(cluster string, shard int) string {
 	return clusterPK(cluster) + "N#" + strconv.Itoa(shard)

@@ -14,15 +14,15 @@ import (
 
 // Acquire takes the cluster's planner lease.
 func (l *Ledger) Acquire(ctx context.Context, cluster, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
-	return l.Hold(ctx, cluster, model.LeasePlanner, owner, nowUnix, untilUnix)
+	return l.AcquireLease(ctx, cluster, model.LeasePlanner, owner, nowUnix, untilUnix)
 }
 
-// Hold takes a lease of the cluster: where nobody holds it, where it has run out at nowUnix, or where owner holds it
+// AcquireLease takes a lease of the cluster: where nobody holds it, where it has run out at nowUnix, or where owner holds it
 // already. There is no heartbeat, because a write to the lease's item would collide with the transactions that check it;
 // the lease simply outlives its holder. One that was taken after what is asked for now would end was taken by a clock that is
 // ahead, and is no lease: its holder, once dead, would block everybody for as long as its clock was wrong. However long a lease
 // lasts, a shorter ask does not end it. Two who hold it at once do no harm, that is the fence's doing.
-func (l *Ledger) Hold(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
+func (l *Ledger) AcquireLease(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
 	out, err := l.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:                &l.table,
 		Key:                      key(clusterPK(cluster), "LEASE#"+lease),
@@ -60,15 +60,15 @@ func (l *Ledger) Release(ctx context.Context, fence model.Fence) error {
 		ExpressionAttributeNames:  map[string]string{"#owner": "owner", "#exp": "exp", "#tok": "tok"},
 		ExpressionAttributeValues: item{":owner": text(fence.Owner), ":tok": number(fence.Token), ":never": number(0)},
 	})
-	var deposed *types.ConditionalCheckFailedException
-	if errors.As(err, &deposed) {
+	var lostLease *types.ConditionalCheckFailedException
+	if errors.As(err, &lostLease) {
 		return nil
 	}
 	return translate(err, "release the %s lease of cluster %s", fence.Lease, fence.Cluster)
 }
 
-// holds is the part of a transaction that lets it commit only while the fence is the newest.
-func (l *Ledger) holds(fence model.Fence) types.TransactWriteItem {
+// fenceHolds is the part of a transaction that lets it commit only while the fence is the newest.
+func (l *Ledger) fenceHolds(fence model.Fence) types.TransactWriteItem {
 	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
 		TableName:                 &l.table,
 		Key:                       key(clusterPK(fence.Cluster), "LEASE#"+fence.Lease),
@@ -78,12 +78,12 @@ func (l *Ledger) holds(fence model.Fence) types.TransactWriteItem {
 	}}
 }
 
-func deposed(fence model.Fence) error {
+func lostLease(fence model.Fence) error {
 	return fault.New(fault.Conflict, "FenceLost", "the %s lease of cluster %s has passed to another since token %d", fence.Lease, fence.Cluster, fence.Token)
 }
 
-// Held returns the cluster's leases as they were last taken, by name, whether or not they have run out.
-func (l *Ledger) Held(ctx context.Context, cluster string) ([]model.Fence, error) {
+// Leases returns the cluster's leases as they were last taken, by name, whether or not they have run out.
+func (l *Ledger) Leases(ctx context.Context, cluster string) ([]model.Fence, error) {
 	const prefix = "LEASE#"
 	items, err := l.query(ctx, clusterPK(cluster), prefix, true)
 	if err != nil {

@@ -51,13 +51,13 @@ func TestLedgerKeepsTheContractOfNotices(t *testing.T) {
 	conform.LedgerFind(t, func(t *testing.T) conform.LedgerFindPort { return start(t, nil) })
 }
 
-func TestLedgerKeepsTheJudgesContract(t *testing.T) {
-	conform.LedgerJudge(t, func(t *testing.T) conform.LedgerJudgePort { return start(t, nil) })
+func TestLedgerKeepsTheDisruptContract(t *testing.T) {
+	conform.LedgerDisrupt(t, func(t *testing.T) conform.LedgerDisruptPort { return start(t, nil) })
 }
 
 // The same where transactions take their time, so that those of several processes meet at the lease, the turns and the claims.
-func TestB3LedgerKeepsTheJudgesContractWhereTransactionsMeet(t *testing.T) {
-	conform.LedgerJudge(t, func(t *testing.T) conform.LedgerJudgePort {
+func TestB3LedgerKeepsTheDisruptContractWhereTransactionsMeet(t *testing.T) {
+	conform.LedgerDisrupt(t, func(t *testing.T) conform.LedgerDisruptPort {
 		m := dynamodel.NewModel(dynamodel.Options{})
 		ledger, _ := on(t, m)
 		if err := ledger.EnsureTable(t.Context()); err != nil {

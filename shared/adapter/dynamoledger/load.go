@@ -25,14 +25,14 @@ func (l *Ledger) Load(ctx context.Context, reg model.Registration) (model.Ledger
 	for shard := range shards {
 		partitions = append(partitions, [2]string{shardPK(reg.Cluster, shard), lately})
 	}
-	const pointer = 1 // beside the partitions
-	pages := make([][]item, len(partitions)+pointer)
+	const manifest = 1 // beside the partitions
+	pages := make([][]item, len(partitions)+manifest)
 	times := make([]time.Time, len(pages))
 	failures := make([]error, len(pages))
 	var group sync.WaitGroup
 	group.Go(func() {
 		last := len(partitions)
-		pages[last], times[last], failures[last] = l.readPointer(ctx, reg.Cluster)
+		pages[last], times[last], failures[last] = l.readManifest(ctx, reg.Cluster)
 	})
 	for i, part := range partitions {
 		group.Add(1)
@@ -47,7 +47,7 @@ func (l *Ledger) Load(ctx context.Context, reg model.Registration) (model.Ledger
 	}
 	ledger := model.Ledger{NowUnix: slices.MinFunc(times, time.Time.Compare).Unix()}
 	for _, entry := range pages[len(partitions)] {
-		placePointer(&ledger, reg.Cluster, entry)
+		setManifest(&ledger, reg.Cluster, entry)
 	}
 	for i := range partitions {
 		for _, entry := range pages[i] {
@@ -64,7 +64,7 @@ func (l *Ledger) Load(ctx context.Context, reg model.Registration) (model.Ledger
 	sortUnread(ledger.Unread)
 	model.SortStops(ledger.Stops)
 	ledger.Spent = model.SpentOf(ledger.Spent, ledger.Commands)
-	for _, claims := range [][]model.Claim{ledger.Claims, ledger.Ended, ledger.Former, ledger.Spent} {
+	for _, claims := range [][]model.Claim{ledger.Claims, ledger.Ended, ledger.FormerClaims, ledger.Spent} {
 		sort.Slice(claims, func(i, j int) bool { return claims[i].Name < claims[j].Name })
 	}
 	return ledger, nil
@@ -93,7 +93,7 @@ func place(ledger *model.Ledger, entry item, nowUnix int64) error {
 		}
 		ledger.Spent = append(ledger.Spent, claim) // as yet: which of them are depends on all the commands
 		if claim.Pool == "" {
-			ledger.Former = append(ledger.Former, claim)
+			ledger.FormerClaims = append(ledger.FormerClaims, claim)
 		}
 	case "INTENT":
 		return placeIntent(&ledger.Intents, entry)
@@ -104,11 +104,11 @@ func place(ledger *model.Ledger, entry item, nowUnix int64) error {
 		}
 		ledger.Usage = append(ledger.Usage, usage)
 	case "MARK":
-		var mark model.Mark
-		if err := decode(entry, &mark); err != nil {
+		var unavailable model.UnavailableOffering
+		if err := decode(entry, &unavailable); err != nil {
 			return err
 		}
-		ledger.Marks = append(ledger.Marks, mark)
+		ledger.UnavailableOfferings = append(ledger.UnavailableOfferings, unavailable)
 	case allowanceSK:
 		return decodeWhole(entry, &ledger.Allowance)
 	case "CLASS":
@@ -126,15 +126,15 @@ func place(ledger *model.Ledger, entry item, nowUnix int64) error {
 		if err != nil {
 			return err
 		}
-		ledger.Turns = append(ledger.Turns, model.Turn{Pool: rest, Version: version}) // by pool
+		ledger.BudgetVersions = append(ledger.BudgetVersions, model.BudgetVersion{Pool: rest, Version: version}) // by pool
 	case stopSK:
 		var stop model.Stop
 		if err := decode(entry, &stop); err != nil {
 			return err
 		}
 		ledger.Stops = append(ledger.Stops, stop)
-	case judgeSK:
-		return decodeWhole(entry, &ledger.Judge)
+	case disruptNotesSK:
+		return decodeWhole(entry, &ledger.Disrupt)
 	}
 	return nil
 }
@@ -193,8 +193,8 @@ func (l *Ledger) queryPages(ctx context.Context, pk string, input *dynamodb.Quer
 			return nil, at, translate(err, "read partition %s", pk)
 		}
 		if at.IsZero() {
-			var told bool
-			if at, told = awsmiddleware.GetServerTime(page.ResultMetadata); !told {
+			var reported bool
+			if at, reported = awsmiddleware.GetServerTime(page.ResultMetadata); !reported {
 				return nil, at, errNoServerTime
 			}
 		}
@@ -210,5 +210,5 @@ const maxPages = 128
 // errNoServerTime is an answer of DynamoDB that does not say when it was given.
 var errNoServerTime = fault.New(fault.Internal, "NoServerTime", "DynamoDB's answer carries no Date, so no age can be told")
 
-// errStarved is a read that DynamoDB put off again and again.
-var errStarved = fault.New(fault.Throttled, "UnprocessedKeys", "DynamoDB has put the read of items off several times")
+// errPutOff is a read that DynamoDB put off again and again.
+var errPutOff = fault.New(fault.Throttled, "UnprocessedKeys", "DynamoDB has put the read of items off several times")

@@ -38,7 +38,7 @@ func TestTransactionWhoseAnswerIsLostMayBeRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	intent := model.Intent{ID: "1", Cluster: "web", Pool: "default", Claims: []string{"c"}, State: model.IntentCalling, Request: []byte("bytes"), Token: "t"}
-	claims := []model.Claim{{Name: "c", Pool: "default", State: model.Intended, Version: 1, Intent: "1", Held: model.Resources{model.Nodes: 1}}}
+	claims := []model.Claim{{Name: "c", Pool: "default", State: model.Intended, Version: 1, Intent: "1", Reserved: model.Resources{model.Nodes: 1}}}
 	launched := claims[0]
 	launched.State, launched.InstanceID = model.Launched, "i-1"
 	limits := model.Resources{model.Nodes: 1}
@@ -61,7 +61,7 @@ func TestTransactionWhoseAnswerIsLostMayBeRepeated(t *testing.T) {
 		}
 	}
 	ledger, err := l.Load(ctx, model.Registration{Cluster: "web"})
-	if err != nil || len(ledger.Claims) != 1 || len(ledger.Intents) != 0 || ledger.Usage[0].Held[model.Nodes] != 1 {
+	if err != nil || len(ledger.Claims) != 1 || len(ledger.Intents) != 0 || ledger.Usage[0].Reserved[model.Nodes] != 1 {
 		t.Errorf("%+v %v", ledger, err)
 	}
 	if c := ledger.Claims[0]; c.InstanceID != "i-1" || c.Version != 2 {
@@ -75,7 +75,7 @@ func TestCommitWhoseAnswerIsLostMayBeRepeated(t *testing.T) {
 	l := start(t, func(inner http.Handler) http.Handler { lost.inner = inner; return lost })
 	ctx := t.Context()
 	adopt(t, l, "default-1", "i-1")
-	fence, err := l.Hold(ctx, "web", model.LeaseJudge, "a", 1000, 1030)
+	fence, err := l.AcquireLease(ctx, "web", model.LeaseDisrupt, "a", 1000, 1030)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,9 @@ func TestCommitWhoseAnswerIsLostMayBeRepeated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commit := func() error { return l.Commit(ctx, fence, command, ledger.Claims, []model.Turn{{Pool: "default"}}) }
+	commit := func() error {
+		return l.Commit(ctx, fence, command, ledger.Claims, []model.BudgetVersion{{Pool: "default"}})
+	}
 	lost.action.Store("TransactWriteItems")
 	if err := commit(); !fault.Is(err, fault.Internal) {
 		t.Errorf("without an answer: %v, want Internal", err)
@@ -98,7 +100,7 @@ func TestCommitWhoseAnswerIsLostMayBeRepeated(t *testing.T) {
 		}
 	}
 	ledger, err = l.Load(ctx, model.Registration{Cluster: "web"})
-	if err != nil || len(ledger.Commands) != 1 || ledger.Commands[0].Version != 1 || ledger.Turns[0].Version != 1 || ledger.Claims[0].Version != 2 || ledger.Claims[0].Command != "c" {
+	if err != nil || len(ledger.Commands) != 1 || ledger.Commands[0].Version != 1 || ledger.BudgetVersions[0].Version != 1 || ledger.Claims[0].Version != 2 || ledger.Claims[0].Command != "c" {
 		t.Errorf("%+v %v", ledger, err)
 	}
 }

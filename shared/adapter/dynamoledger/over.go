@@ -32,7 +32,7 @@ const (
 	lastUnix     = 9_999_999_999
 	endedFor     = 3600 // seconds for which Load has the machines that ended
 	clockSlack   = 900  // seconds that a clock may be wrong by. AWS refuses requests signed by one that is further off: Signature Version 4, "Elements of an AWS API request signature".
-	goneAbreast  = 8
+	goneParallel = 8
 	sortKeyBelow = "PK = :pk AND SK < :sk"
 )
 
@@ -113,7 +113,7 @@ func (l *Ledger) get(ctx context.Context, pk, sk string) (item, error) {
 func (l *Ledger) gone(ctx context.Context, cluster string, names []string) ([]item, error) {
 	found := make([]item, len(names))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(goneAbreast)
+	group.SetLimit(goneParallel)
 	for i, name := range names {
 		group.Go(func() (err error) {
 			pk := claimPK(cluster, name)

@@ -107,18 +107,18 @@ func TestF9ALoadReadsNothingOfWhatIsOver(t *testing.T) {
 }
 
 // F9: nor by who collects.
-func TestF9ASurveyReadsNothingOfLaunchesThatFailed(t *testing.T) {
+func TestF9ReadingRecordsReadsNothingOfLaunchesThatFailed(t *testing.T) {
 	noGrowth(t, func(l *dynamoledger.Ledger) error {
-		survey, err := l.Survey(t.Context(), web)
-		if err == nil && len(survey.Claims)+len(survey.Intents)+len(survey.Unread) != 0 {
-			t.Errorf("%+v", survey)
+		records, err := l.Records(t.Context(), web)
+		if err == nil && len(records.Claims)+len(records.Intents)+len(records.Unread) != 0 {
+			t.Errorf("%+v", records)
 		}
 		return err
 	})
 }
 
 // F9: machines that ended longer than an hour ago are not read by who plans, and those of the last hour are.
-func TestF9ALoadReadsOnlyTheMachinesThatEndedLately(t *testing.T) {
+func TestF9ALoadReadsOnlyTheInstancesThatEndedLately(t *testing.T) {
 	l, m, pages := metered(t)
 	now := time.Now().Unix()
 	end := func(name string, atUnix int64) {
@@ -145,9 +145,9 @@ func TestF9ALoadReadsOnlyTheMachinesThatEndedLately(t *testing.T) {
 		t.Errorf("%d pages and %.1f read units, want %d and %.1f", gotPages, got, wantPages, want)
 	}
 	// Who collects has all of a day: a node or an object may be left of each.
-	survey, err := l.Survey(t.Context(), web)
-	if err != nil || len(survey.Claims) != 501 || survey.Claims[0].State != model.Gone || survey.Claims[0].InstanceID != "i-late" {
-		t.Errorf("surveyed %d claims, %v", len(survey.Claims), err)
+	records, err := l.Records(t.Context(), web)
+	if err != nil || len(records.Claims) != 501 || records.Claims[0].State != model.Gone || records.Claims[0].InstanceID != "i-late" {
+		t.Errorf("surveyed %d claims, %v", len(records.Claims), err)
 	}
 	found, _, err := l.ByInstance(t.Context(), []string{"i-late", "i-old-007"})
 	if err != nil || len(found) != 2 || found[0].Claim.State != model.Gone || found[1].Claim.Name != "old-007" {
@@ -250,16 +250,16 @@ func TestF9WhatAnEarlierVersionLeftIsReadUntilItsTime(t *testing.T) {
 		Targets:      []model.Target{{Claim: "target", Pool: "default", Node: "n"}},
 		Replacements: []model.PlannedClaim{{Name: "c-r0", Pool: "default", Class: "default"}},
 	}
-	if err := l.Commit(ctx, acquire(t, l, model.LeaseJudge), command, ledger.Claims, []model.Turn{{Pool: "default"}}); err != nil {
+	if err := l.Commit(ctx, acquire(t, l, model.LeaseDisrupt), command, ledger.Claims, []model.BudgetVersion{{Pool: "default"}}); err != nil {
 		t.Fatal(err)
 	}
 	ledger, err = l.Load(ctx, web)
 	if err != nil || len(ledger.Claims) != 1 || len(ledger.Intents) != 0 || len(ledger.Ended) != 1 || ledger.Ended[0].Name != "late" || len(ledger.Spent) != 1 || ledger.Spent[0].FailureCode != "Why" {
 		t.Errorf("claims %+v, intents %+v, ended %+v, spent %+v, %v", ledger.Claims, ledger.Intents, ledger.Ended, ledger.Spent, err)
 	}
-	survey, err := l.Survey(ctx, web)
-	if err != nil || len(survey.Intents) != 0 || len(survey.Claims) != 3 {
-		t.Errorf("claims %+v, intents %+v, %v", survey.Claims, survey.Intents, err)
+	records, err := l.Records(ctx, web)
+	if err != nil || len(records.Intents) != 0 || len(records.Claims) != 3 {
+		t.Errorf("claims %+v, intents %+v, %v", records.Claims, records.Intents, err)
 	}
 	collector, planner := acquire(t, l, model.LeaseCollector), acquire(t, l, model.LeasePlanner)
 	if err := l.Close(ctx, collector, model.Claim{Name: "late", Pool: "default", Version: 3, InstanceID: "i-late"}, now); err != nil {
@@ -292,7 +292,7 @@ func TestF9ReplacementsThatFailedAreKnown(t *testing.T) {
 			{Name: "c-r0", Pool: "default", Class: "default"}, {Name: "c-r1", Pool: "default", Class: "default"}, {Name: "c-r2", Pool: "default", Class: "default"},
 		},
 	}
-	if err := l.Commit(ctx, acquire(t, l, model.LeaseJudge), command, ledger.Claims, []model.Turn{{Pool: "default"}}); err != nil {
+	if err := l.Commit(ctx, acquire(t, l, model.LeaseDisrupt), command, ledger.Claims, []model.BudgetVersion{{Pool: "default"}}); err != nil {
 		t.Fatal(err)
 	}
 	collector := acquire(t, l, model.LeaseCollector)

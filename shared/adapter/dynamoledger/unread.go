@@ -16,7 +16,7 @@ import (
 
 // kinds are those of model.Unread, by what sort keys begin with. Any other is a record.
 var kinds = map[string]string{
-	"CLAIM": model.UnreadClaim, "ENDED": model.UnreadClaim, "~CLAIM": model.UnreadClaim, "INTENT": model.UnreadIntent, "USE": model.UnreadUsage, "COMMAND": model.UnreadCommand, "TURN": model.UnreadTurn,
+	"CLAIM": model.UnreadClaim, "ENDED": model.UnreadClaim, "~CLAIM": model.UnreadClaim, "INTENT": model.UnreadIntent, "USE": model.UnreadUsage, "COMMAND": model.UnreadCommand, "TURN": model.UnreadBudgetVersion,
 	stopSK: model.UnreadStop,
 }
 
@@ -45,8 +45,8 @@ func salvage(ledger *model.Ledger, entry item) {
 	switch kind {
 	case allowanceSK:
 		ledger.Allowance = model.Allowance{Version: numberOf(entry, "v")}
-	case judgeSK:
-		ledger.Judge = model.JudgeNotes{Version: numberOf(entry, "ver")}
+	case disruptNotesSK:
+		ledger.Disrupt = model.DisruptNotes{Version: numberOf(entry, "ver")}
 	case "CLASS":
 		ledger.Classes = append(ledger.Classes, model.ClassRecord{Name: rest, Version: numberOf(entry, "ver")})
 	case stopSK:

@@ -56,7 +56,7 @@ func ledgerOn(t *testing.T) (*dynamoledger.Ledger, *dynamodb.Client) {
 func TestF3LedgerKeepsTheContractOfItemsThatCannotBeRead(t *testing.T) {
 	for _, doc := range []string{"{", `{}`, `[]`} {
 		t.Run(doc, func(t *testing.T) {
-			conform.LedgerUnread(t, func(t *testing.T) (conform.LedgerJudgePort, func(kind, name string)) {
+			conform.LedgerUnread(t, func(t *testing.T) (conform.LedgerDisruptPort, func(kind, name string)) {
 				ledger, client := ledgerOn(t)
 				return ledger, func(kind, name string) {
 					switch kind {
@@ -81,15 +81,15 @@ func TestF3LedgerKeepsTheContractOfItemsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestF5LedgerKeepsTheContractOfTallies(t *testing.T) {
-	conform.LedgerTally(t, func(t *testing.T) (conform.LedgerJudgePort, provision.Tallies) {
+func TestF5LedgerKeepsTheContractOfUsageRecounts(t *testing.T) {
+	conform.LedgerRecount(t, func(t *testing.T) (conform.LedgerDisruptPort, provision.UsageRecounts) {
 		ledger, _ := ledgerOn(t)
-		return ledger, dynamoledger.Tallies{Ledger: ledger}
+		return ledger, dynamoledger.UsageRecounts{Ledger: ledger}
 	})
 }
 
 func TestF4LedgerKeepsTheContractOfLosses(t *testing.T) {
-	conform.LedgerLoss(t, func(t *testing.T) (conform.LedgerJudgePort, work.Losses) {
+	conform.LedgerLoss(t, func(t *testing.T) (conform.LedgerDisruptPort, work.Losses) {
 		ledger, _ := ledgerOn(t)
 		return ledger, dynamoledger.Losses{Ledger: ledger}
 	})
@@ -122,9 +122,9 @@ func TestF3AnItemThatCannotBeReadStopsNobody(t *testing.T) {
 	if text := u.Text(); !strings.Contains(text, "C#web#N#0 CLAIM#bad") || !strings.Contains(text, "unexpected end of JSON input") {
 		t.Errorf("told %q", text)
 	}
-	survey, err := ledger.Survey(t.Context(), reg)
-	if err != nil || len(survey.Claims) != 1 || len(survey.Unread) != 2 {
-		t.Errorf("claims %+v, unread %+v, %v", survey.Claims, survey.Unread, err)
+	records, err := ledger.Records(t.Context(), reg)
+	if err != nil || len(records.Claims) != 1 || len(records.Unread) != 2 {
+		t.Errorf("claims %+v, unread %+v, %v", records.Claims, records.Unread, err)
 	}
 }
 
@@ -138,17 +138,17 @@ func TestF3RecordsThatCannotBeReadAreWrittenAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	fence, err := ledger.Hold(ctx, "web", model.LeaseCollector, "a", 1000, 1030)
+	fence, err := ledger.AcquireLease(ctx, "web", model.LeaseCollector, "a", 1000, 1030)
 	must(err)
 	record, err := ledger.PutClass(ctx, "web", model.ClassRecord{Name: "default", UID: "u"})
 	must(err)
 	must(ledger.Spend(ctx, reg, model.Allowance{CallsMilli: 7}))
-	_, err = ledger.Recall(ctx, fence, model.JudgeNotes{Epoch: 3})
+	_, err = ledger.Recall(ctx, fence, model.DisruptNotes{Epoch: 3})
 	must(err)
-	_, err = ledger.Note(ctx, fence, model.Casebook{AtUnix: 5})
+	_, err = ledger.Note(ctx, fence, model.CollectorState{AtUnix: 5})
 	must(err)
 	must(ledger.Remember(ctx, fence, model.Notes{LostUnix: 4}))
-	must(ledger.Mark(ctx, reg, []model.Mark{{SubnetID: "s", UntilUnix: 1 << 40, ForgetUnix: 1 << 40, Failures: 1}}))
+	must(ledger.MarkUnavailable(ctx, reg, []model.UnavailableOffering{{SubnetID: "s", UntilUnix: 1 << 40, ForgetUnix: 1 << 40, Failures: 1}}))
 	must(ledger.Stop(ctx, reg, model.Stop{Scope: model.StopPool, Pool: "default"}))
 	must(ledger.Stop(ctx, reg, model.Stop{Scope: model.StopCluster}))
 	must(ledger.Stop(ctx, reg, model.Stop{Scope: model.StopRegion}))
@@ -163,10 +163,10 @@ func TestF3RecordsThatCannotBeReadAreWrittenAnew(t *testing.T) {
 	if len(got.Unread) != 8 || got.Unread.Any(model.UnreadClaim, model.UnreadUsage, model.UnreadCommand) { // all but the collector's casebook
 		t.Errorf("unread %+v", got.Unread)
 	}
-	survey, err := ledger.Survey(ctx, reg)
+	records, err := ledger.Records(ctx, reg)
 	must(err)
-	if len(survey.Unread) != 3 || survey.Cases.Version != 1 || survey.Cases.AtUnix != 0 { // casebook, notes and the class
-		t.Errorf("unread %+v, %+v", survey.Unread, survey.Cases)
+	if len(records.Unread) != 3 || records.Collector.Version != 1 || records.Collector.AtUnix != 0 { // casebook, notes and the class
+		t.Errorf("unread %+v, %+v", records.Unread, records.Collector)
 	}
 	stops, err := ledger.Stops(ctx, reg)
 	must(err)
@@ -175,10 +175,10 @@ func TestF3RecordsThatCannotBeReadAreWrittenAnew(t *testing.T) {
 			t.Errorf("stops %+v", list)
 		}
 	}
-	_, notes, _, err := ledger.Glance(ctx, "web")
+	_, notes, _, err := ledger.Peek(ctx, "web")
 	must(err)
-	if notes.Epoch != 0 || notes.Version != 1 || len(got.Classes) != 1 || got.Classes[0].UID != "" || got.Classes[0].Version != record.Version || len(got.Marks) != 0 {
-		t.Errorf("notes %+v, classes %+v, marks %+v", notes, got.Classes, got.Marks)
+	if notes.Epoch != 0 || notes.Version != 1 || len(got.Classes) != 1 || got.Classes[0].UID != "" || got.Classes[0].Version != record.Version || len(got.UnavailableOfferings) != 0 {
+		t.Errorf("notes %+v, classes %+v, marks %+v", notes, got.Classes, got.UnavailableOfferings)
 	}
 
 	allowance, err := ledger.Allowance(ctx, reg)
@@ -191,7 +191,7 @@ func TestF3RecordsThatCannotBeReadAreWrittenAnew(t *testing.T) {
 	must(err)
 	_, err = ledger.Recall(ctx, fence, notes)
 	must(err)
-	_, err = ledger.Note(ctx, fence, survey.Cases)
+	_, err = ledger.Note(ctx, fence, records.Collector)
 	must(err)
 	must(ledger.Remember(ctx, fence, got.Notes))
 	if got, err = ledger.Load(ctx, reg); err != nil || len(got.Unread) != 4 { // the mark, which goes in its time, and the stops, which people take back

@@ -15,14 +15,14 @@ import (
 const resourcePrefix = "r:"
 
 func usageOf(pool string, entry item) (model.Usage, error) {
-	usage := model.Usage{Pool: pool, Held: model.Resources{}}
+	usage := model.Usage{Pool: pool, Reserved: model.Resources{}}
 	var err error
 	if usage.Version, err = amountOf(entry, "v"); err != nil {
 		return usage, err
 	}
 	for name := range entry {
 		if resource, ok := strings.CutPrefix(name, resourcePrefix); ok {
-			if usage.Held[resource], err = amountOf(entry, name); err != nil {
+			if usage.Reserved[resource], err = amountOf(entry, name); err != nil {
 				return usage, err
 			}
 		}
@@ -30,11 +30,11 @@ func usageOf(pool string, entry item) (model.Usage, error) {
 	return usage, nil
 }
 
-// heldBy sums what claims hold.
-func heldBy(claims []model.Claim) model.Resources {
+// reservedBy sums what claims hold.
+func reservedBy(claims []model.Claim) model.Resources {
 	sum := model.Resources{}
 	for _, claim := range claims {
-		for name, amount := range claim.Held {
+		for name, amount := range claim.Reserved {
 			sum[name] += amount
 		}
 	}

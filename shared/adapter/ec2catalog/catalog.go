@@ -41,8 +41,8 @@ type Catalog struct {
 	settings Settings
 
 	mutex      sync.Mutex
-	kept       model.MachineCatalog // what Types returns
-	failed     failures             // of its last refreshes
+	kept       model.InstanceCatalog // what Types returns
+	failed     failures              // of its last refreshes
 	parameters map[string]parameter
 	resolved   map[string]resolved // by UID and generation
 }
@@ -71,9 +71,9 @@ func New(clients Clients, settings Settings) *Catalog {
 	return &Catalog{clients: clients, settings: settings, parameters: map[string]parameter{}, resolved: map[string]resolved{}}
 }
 
-// Types returns every machine type of the region, by name. It reads what is too old first; where that fails, the older
+// InstanceTypes returns every machine type of the region, by name. It reads what is too old first; where that fails, the older
 // facts are returned with their own time, and an error only where there are none.
-func (c *Catalog) Types(ctx context.Context) (model.MachineCatalog, error) {
+func (c *Catalog) InstanceTypes(ctx context.Context) (model.InstanceCatalog, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	now := c.settings.Now()
@@ -87,7 +87,7 @@ func (c *Catalog) Types(ctx context.Context) (model.MachineCatalog, error) {
 		err = fmt.Errorf("the last try failed less than %s ago", c.settings.RetryAfter)
 	}
 	if len(c.kept.Types) == 0 {
-		c.kept = model.MachineCatalog{}
+		c.kept = model.InstanceCatalog{}
 		return c.kept, fmt.Errorf("read machine types of %s: %w", c.settings.Region, err)
 	}
 	return c.kept, nil
@@ -113,7 +113,7 @@ func (c *Catalog) due(now time.Time) model.CatalogParts {
 }
 
 // note remembers which of the parts asked for have the time they had before.
-func (f *failures) note(parts model.CatalogParts, before, after model.MachineCatalog, now time.Time) {
+func (f *failures) note(parts model.CatalogParts, before, after model.InstanceCatalog, now time.Time) {
 	note := func(asked bool, before, after int64, failed *time.Time) {
 		if asked && before == after {
 			*failed = now

@@ -98,8 +98,8 @@ func TestReservationsThatTermsSelect(t *testing.T) {
 	open, targeted := add(ec2model.Reservation{Tags: web}), add(ec2model.Reservation{Tags: web, Targeted: true})
 	shared := add(ec2model.Reservation{Tags: web, OwnerID: "999999999999"})
 	block := add(ec2model.Reservation{Tags: web, Targeted: true, Block: true, End: now.Add(time.Hour)})
-	cancelled := add(ec2model.Reservation{Tags: web})
-	r.ec2.CancelReservation(cancelled)
+	canceled := add(ec2model.Reservation{Tags: web})
+	r.ec2.CancelReservation(canceled)
 	other := add(ec2model.Reservation{Tags: map[string]string{"use": "batch"}, Interruptible: true})
 	byTags := func(change func(*model.SelectorTerm)) []model.SelectorTerm {
 		term := model.SelectorTerm{Tags: web}
@@ -118,7 +118,7 @@ func TestReservationsThatTermsSelect(t *testing.T) {
 		"ids":                    {[]model.SelectorTerm{{ID: open}, {ID: other}}, []string{open, other}},
 		"an id that is not":      {[]model.SelectorTerm{{ID: "cr-00000000000000000"}}, nil},
 		"an id that is not, too": {[]model.SelectorTerm{{ID: "cr-00000000000000000"}, {ID: open}}, []string{open}},
-		"a cancelled one's id":   {[]model.SelectorTerm{{ID: cancelled}}, nil},
+		"a cancelled one's id":   {[]model.SelectorTerm{{ID: canceled}}, nil},
 		"both":                   {append(byTags(nil), model.SelectorTerm{ID: open}), []string{open, targeted, shared, block}},
 		"none":                   {nil, nil},
 	} {

@@ -19,32 +19,32 @@ import (
 
 // readTypesAndZones reads types, where they are offered and zones side by side, and returns the machines by name, each with
 // its offers and no price on them yet. An answer without any of the three is an error.
-func (c *Catalog) readTypesAndZones(ctx context.Context) ([]model.MachineType, error) {
-	var machines []model.MachineType
+func (c *Catalog) readTypesAndZones(ctx context.Context) ([]model.InstanceTypeInfo, error) {
+	var instanceTypes []model.InstanceTypeInfo
 	var offered map[string][]string
 	var zoneIDs map[string]string
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) { machines, err = c.readTypes(ctx); return err })
+	group.Go(func() (err error) { instanceTypes, err = c.readTypes(ctx); return err })
 	group.Go(func() (err error) { offered, err = c.readOfferings(ctx); return err })
 	group.Go(func() (err error) { zoneIDs, err = c.readZones(ctx); return err })
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	if len(machines) == 0 || len(offered) == 0 || len(zoneIDs) == 0 {
-		return nil, fault.New(fault.Internal, "EmptyCatalogue", "EC2 named %d types, %d offerings and %d zones of %s", len(machines), len(offered), len(zoneIDs), c.settings.Region)
+	if len(instanceTypes) == 0 || len(offered) == 0 || len(zoneIDs) == 0 {
+		return nil, fault.New(fault.Internal, "EmptyCatalogue", "EC2 named %d types, %d offerings and %d zones of %s", len(instanceTypes), len(offered), len(zoneIDs), c.settings.Region)
 	}
-	for i := range machines {
-		m := &machines[i]
+	for i := range instanceTypes {
+		m := &instanceTypes[i]
 		for _, zone := range offered[m.Name] {
 			for _, usage := range m.UsageClasses { // sorted: on-demand, spot
-				m.Offers = append(m.Offers, model.Offer{Zone: zone, ZoneID: zoneIDs[zone], CapacityType: usage})
+				m.Offerings = append(m.Offerings, model.Offering{Zone: zone, ZoneID: zoneIDs[zone], CapacityType: usage})
 			}
 		}
 	}
-	return machines, nil
+	return instanceTypes, nil
 }
 
-func (c *Catalog) readTypes(ctx context.Context) ([]model.MachineType, error) {
+func (c *Catalog) readTypes(ctx context.Context) ([]model.InstanceTypeInfo, error) {
 	pages := ec2.NewDescribeInstanceTypesPaginator(c.clients.EC2, &ec2.DescribeInstanceTypesInput{
 		MaxResults: aws.Int32(100),
 		Filters: []types.Filter{
@@ -52,20 +52,20 @@ func (c *Catalog) readTypes(ctx context.Context) ([]model.MachineType, error) {
 			{Name: aws.String("processor-info.supported-architecture"), Values: []string{"x86_64", "arm64"}},
 		},
 	})
-	var machines []model.MachineType
+	var instanceTypes []model.InstanceTypeInfo
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, translate(err, "describe instance types")
 		}
 		for i := range page.InstanceTypes {
-			if machine, ok := machineOf(&page.InstanceTypes[i]); ok {
-				machines = append(machines, machine)
+			if info, ok := infoOf(&page.InstanceTypes[i]); ok {
+				instanceTypes = append(instanceTypes, info)
 			}
 		}
 	}
-	sort.Slice(machines, func(i, j int) bool { return machines[i].Name < machines[j].Name })
-	return machines, nil
+	sort.Slice(instanceTypes, func(i, j int) bool { return instanceTypes[i].Name < instanceTypes[j].Name })
+	return instanceTypes, nil
 }
 
 func (c *Catalog) readOfferings(ctx context.Context) (map[string][]string, error) {
@@ -101,79 +101,79 @@ func (c *Catalog) readZones(ctx context.Context) (map[string]string, error) {
 	return ids, nil
 }
 
-// machineOf translates EC2's description of a type; false for one without a processor architecture we know.
-func machineOf(info *types.InstanceTypeInfo) (model.MachineType, bool) {
-	machine := model.MachineType{
+// infoOf translates EC2's description of a type; false for one without a processor architecture we know.
+func infoOf(info *types.InstanceTypeInfo) (model.InstanceTypeInfo, bool) {
+	instance := model.InstanceTypeInfo{
 		Name: string(info.InstanceType), Hypervisor: string(info.Hypervisor), BareMetal: aws.ToBool(info.BareMetal),
 		NitroEnclaves:    info.NitroEnclavesSupport == types.NitroEnclavesSupportSupported,
 		BranchInterfaces: branchInterfaces()[string(info.InstanceType)],
 	}
-	if !processor(info.ProcessorInfo, &machine) {
-		return machine, false
+	if !processor(info.ProcessorInfo, &instance) {
+		return instance, false
 	}
 	if info.VCpuInfo != nil {
-		machine.VCPUs = int64(aws.ToInt32(info.VCpuInfo.DefaultVCpus))
+		instance.VCPUs = int64(aws.ToInt32(info.VCpuInfo.DefaultVCpus))
 	}
 	if info.MemoryInfo != nil {
-		machine.MemoryMiB = aws.ToInt64(info.MemoryInfo.SizeInMiB)
+		instance.MemoryMiB = aws.ToInt64(info.MemoryInfo.SizeInMiB)
 	}
-	storage(info, &machine)
-	network(info.NetworkInfo, &machine)
-	accelerators(info, &machine)
+	storage(info, &instance)
+	network(info.NetworkInfo, &instance)
+	accelerators(info, &instance)
 	for _, usage := range info.SupportedUsageClasses {
 		if usage == types.UsageClassTypeOnDemand || usage == types.UsageClassTypeSpot {
-			machine.UsageClasses = append(machine.UsageClasses, string(usage))
+			instance.UsageClasses = append(instance.UsageClasses, string(usage))
 		}
 	}
-	sort.Strings(machine.UsageClasses)
+	sort.Strings(instance.UsageClasses)
 	if info.PlacementGroupInfo != nil {
 		for _, strategy := range info.PlacementGroupInfo.SupportedStrategies {
-			machine.Strategies = append(machine.Strategies, string(strategy))
+			instance.Strategies = append(instance.Strategies, string(strategy))
 		}
-		sort.Strings(machine.Strategies)
+		sort.Strings(instance.Strategies)
 	}
-	return machine, machine.VCPUs > 0 && machine.MemoryMiB > 0
+	return instance, instance.VCPUs > 0 && instance.MemoryMiB > 0
 }
 
-func storage(info *types.InstanceTypeInfo, machine *model.MachineType) {
+func storage(info *types.InstanceTypeInfo, instance *model.InstanceTypeInfo) {
 	if s := info.InstanceStorageInfo; s != nil {
-		machine.InstanceStoreGB = aws.ToInt64(s.TotalSizeInGB)
+		instance.InstanceStoreGB = aws.ToInt64(s.TotalSizeInGB)
 		if s.NvmeSupport != types.EphemeralNvmeSupportUnsupported {
-			machine.LocalNVMeGB = machine.InstanceStoreGB
+			instance.LocalNVMeGB = instance.InstanceStoreGB
 		}
 	}
 	if e := info.EbsInfo; e != nil && e.EbsOptimizedSupport == types.EbsOptimizedSupportDefault && e.EbsOptimizedInfo != nil {
-		machine.EBSMbps = int64(aws.ToInt32(e.EbsOptimizedInfo.MaximumBandwidthInMbps))
+		instance.EBSMbps = int64(aws.ToInt32(e.EbsOptimizedInfo.MaximumBandwidthInMbps))
 	}
 }
 
-func processor(info *types.ProcessorInfo, machine *model.MachineType) bool {
+func processor(info *types.ProcessorInfo, instance *model.InstanceTypeInfo) bool {
 	if info == nil {
 		return false
 	}
 	for _, arch := range info.SupportedArchitectures {
 		switch arch {
 		case types.ArchitectureTypeX8664:
-			machine.Arch = "amd64"
+			instance.Arch = "amd64"
 		case types.ArchitectureTypeArm64:
-			machine.Arch = "arm64"
+			instance.Arch = "arm64"
 		default:
 			continue
 		}
 		break
 	}
-	machine.CPUManufacturer = kebab(aws.ToString(info.Manufacturer))
-	machine.Nested = slices.Contains(info.SupportedFeatures, types.SupportedAdditionalProcessorFeatureNestedVirtualization)
-	machine.ClockSpeedGHz = aws.ToFloat64(info.SustainedClockSpeedInGhz)
-	return machine.Arch != ""
+	instance.CPUManufacturer = kebab(aws.ToString(info.Manufacturer))
+	instance.Nested = slices.Contains(info.SupportedFeatures, types.SupportedAdditionalProcessorFeatureNestedVirtualization)
+	instance.ClockSpeedGHz = aws.ToFloat64(info.SustainedClockSpeedInGhz)
+	return instance.Arch != ""
 }
 
 // network takes over interfaces by card and the bandwidth of the whole machine.
-func network(info *types.NetworkInfo, machine *model.MachineType) {
+func network(info *types.NetworkInfo, instance *model.InstanceTypeInfo) {
 	if info == nil {
 		return
 	}
-	machine.Interfaces = int64(aws.ToInt32(info.MaximumNetworkInterfaces))
+	instance.Interfaces = int64(aws.ToInt32(info.MaximumNetworkInterfaces))
 	cards, gbps := make([]int64, len(info.NetworkCards)), 0.0
 	for _, card := range info.NetworkCards {
 		index := int(aws.ToInt32(card.NetworkCardIndex))
@@ -184,20 +184,20 @@ func network(info *types.NetworkInfo, machine *model.MachineType) {
 		gbps += aws.ToFloat64(card.BaselineBandwidthInGbps)
 	}
 	if standard := int(aws.ToInt32(info.DefaultNetworkCardIndex)); standard >= 0 && standard < len(cards) {
-		machine.Interfaces = cards[standard]
+		instance.Interfaces = cards[standard]
 	}
 	if len(cards) > 1 {
-		machine.Cards = cards
+		instance.Cards = cards
 	}
 	if whole, known := performance(aws.ToString(info.NetworkPerformance)); known {
 		gbps = whole
 	}
-	machine.NetworkMbps = int64(math.Round(gbps * 1000))
-	machine.IPv4PerInterface = int64(aws.ToInt32(info.Ipv4AddressesPerInterface))
-	machine.EncryptedTransit = aws.ToBool(info.EncryptionInTransitSupported)
-	machine.ENA = info.EnaSupport == types.EnaSupportSupported || info.EnaSupport == types.EnaSupportRequired
+	instance.NetworkMbps = int64(math.Round(gbps * 1000))
+	instance.IPv4PerInterface = int64(aws.ToInt32(info.Ipv4AddressesPerInterface))
+	instance.EncryptedTransit = aws.ToBool(info.EncryptionInTransitSupported)
+	instance.ENA = info.EnaSupport == types.EnaSupportSupported || info.EnaSupport == types.EnaSupportRequired
 	if info.EfaInfo != nil {
-		machine.EFAInterfaces = int64(aws.ToInt32(info.EfaInfo.MaximumEfaInterfaces))
+		instance.EFAInterfaces = int64(aws.ToInt32(info.EfaInfo.MaximumEfaInterfaces))
 	}
 }
 
@@ -221,34 +221,34 @@ func performance(text string) (gbps float64, known bool) {
 
 // accelerators counts devices. Those of several kinds are all counted, as far as their maker is that of the first, and have
 // no name and no memory: what would be said of one kind is not true of the machine.
-func accelerators(info *types.InstanceTypeInfo, machine *model.MachineType) {
+func accelerators(info *types.InstanceTypeInfo, instance *model.InstanceTypeInfo) {
 	if g := info.GpuInfo; g != nil {
 		for i, gpu := range g.Gpus {
 			maker := kebab(aws.ToString(gpu.Manufacturer))
 			if i == 0 {
-				machine.GPUName, machine.GPUManufacturer = kebab(aws.ToString(gpu.Name)), maker
+				instance.GPUName, instance.GPUManufacturer = kebab(aws.ToString(gpu.Name)), maker
 				if gpu.MemoryInfo != nil {
-					machine.GPUMemoryMiB = int64(aws.ToInt32(gpu.MemoryInfo.SizeInMiB))
+					instance.GPUMemoryMiB = int64(aws.ToInt32(gpu.MemoryInfo.SizeInMiB))
 				}
 			} else {
-				machine.GPUName, machine.GPUMemoryMiB = "", 0
+				instance.GPUName, instance.GPUMemoryMiB = "", 0
 			}
-			if maker == machine.GPUManufacturer {
-				machine.GPUCount += int64(aws.ToInt32(gpu.Count))
+			if maker == instance.GPUManufacturer {
+				instance.GPUCount += int64(aws.ToInt32(gpu.Count))
 			}
 		}
 	}
 	if n := info.NeuronInfo; n != nil {
 		for i, device := range n.NeuronDevices {
 			if i > 0 {
-				machine.NeuronName = ""
+				instance.NeuronName = ""
 			} else {
-				machine.NeuronName = kebab(aws.ToString(device.Name))
+				instance.NeuronName = kebab(aws.ToString(device.Name))
 				if device.CoreInfo != nil {
-					machine.NeuronCores = int64(aws.ToInt32(device.CoreInfo.Count))
+					instance.NeuronCores = int64(aws.ToInt32(device.CoreInfo.Count))
 				}
 			}
-			machine.NeuronCount += int64(aws.ToInt32(device.Count))
+			instance.NeuronCount += int64(aws.ToInt32(device.Count))
 		}
 	}
 }

@@ -40,59 +40,59 @@ func gpus(kinds ...string) *types.GpuInfo {
 func TestFactsAreThoseEC2Describes(t *testing.T) {
 	cases := map[string]struct {
 		info *types.InstanceTypeInfo
-		want func(*model.MachineType)
+		want func(*model.InstanceTypeInfo)
 	}{
-		"nothing more": {described(func(*types.InstanceTypeInfo) {}), func(*model.MachineType) {}},
+		"nothing more": {described(func(*types.InstanceTypeInfo) {}), func(*model.InstanceTypeInfo) {}},
 		"cards in any order, bandwidth of all together": {described(func(i *types.InstanceTypeInfo) {
 			i.NetworkInfo = &types.NetworkInfo{
 				MaximumNetworkInterfaces: aws.Int32(15), DefaultNetworkCardIndex: aws.Int32(1), EnaSupport: types.EnaSupportRequired,
 				NetworkCards: []types.NetworkCardInfo{card(1, 8, 100), card(0, 7, 100)}, EfaInfo: &types.EfaInfo{MaximumEfaInterfaces: aws.Int32(2)},
 			}
-		}), func(m *model.MachineType) {
+		}), func(m *model.InstanceTypeInfo) {
 			m.Cards, m.Interfaces, m.NetworkMbps, m.ENA, m.EFAInterfaces = []int64{7, 8}, 8, 200_000, true, 2
 		}},
 		"cards that each say what the machine has": {described(func(i *types.InstanceTypeInfo) {
 			i.NetworkInfo = &types.NetworkInfo{NetworkPerformance: aws.String("200 Gigabit"), NetworkCards: []types.NetworkCardInfo{card(0, 8, 200), card(1, 8, 200)}, EnaSupport: types.EnaSupportRequired}
-		}), func(m *model.MachineType) {
+		}), func(m *model.InstanceTypeInfo) {
 			m.Cards, m.Interfaces, m.NetworkMbps, m.ENA = []int64{8, 8}, 8, 200_000, true
 		}},
 		"cards that are counted": {described(func(i *types.InstanceTypeInfo) {
 			i.NetworkInfo = &types.NetworkInfo{NetworkPerformance: aws.String("4x 100 Gigabit"), NetworkCards: []types.NetworkCardInfo{card(0, 15, 100)}}
-		}), func(m *model.MachineType) { m.Interfaces, m.NetworkMbps = 15, 400_000 }},
+		}), func(m *model.InstanceTypeInfo) { m.Interfaces, m.NetworkMbps = 15, 400_000 }},
 		"bandwidth that there is at times": {described(func(i *types.InstanceTypeInfo) {
 			i.NetworkInfo = &types.NetworkInfo{NetworkPerformance: aws.String("Up to 10 Gigabit"), NetworkCards: []types.NetworkCardInfo{card(0, 3, 0.75)}}
-		}), func(m *model.MachineType) { m.Interfaces, m.NetworkMbps = 3, 750 }},
+		}), func(m *model.InstanceTypeInfo) { m.Interfaces, m.NetworkMbps = 3, 750 }},
 		"one card is no list": {described(func(i *types.InstanceTypeInfo) {
 			i.NetworkInfo = &types.NetworkInfo{NetworkCards: []types.NetworkCardInfo{card(0, 3, 0.032)}, EnaSupport: types.EnaSupportUnsupported}
-		}), func(m *model.MachineType) { m.Interfaces, m.NetworkMbps = 3, 32 }},
+		}), func(m *model.InstanceTypeInfo) { m.Interfaces, m.NetworkMbps = 3, 32 }},
 		"cards that are numbered strangely": {described(func(i *types.InstanceTypeInfo) {
 			i.NetworkInfo = &types.NetworkInfo{MaximumNetworkInterfaces: aws.Int32(4), DefaultNetworkCardIndex: aws.Int32(-1), NetworkCards: []types.NetworkCardInfo{card(9, 3, 1)}}
-		}), func(m *model.MachineType) { m.Interfaces = 4 }},
+		}), func(m *model.InstanceTypeInfo) { m.Interfaces = 4 }},
 		"nested virtualisation and strategies": {described(func(i *types.InstanceTypeInfo) {
 			i.ProcessorInfo.SupportedFeatures = []types.SupportedAdditionalProcessorFeature{"amd-sev-snp", "nested-virtualization"}
 			i.PlacementGroupInfo = &types.PlacementGroupInfo{SupportedStrategies: []types.PlacementGroupStrategy{"spread", "cluster"}}
-		}), func(m *model.MachineType) { m.Nested, m.Strategies = true, []string{"cluster", "spread"} }},
+		}), func(m *model.InstanceTypeInfo) { m.Nested, m.Strategies = true, []string{"cluster", "spread"} }},
 		"disks that are no NVMe": {described(func(i *types.InstanceTypeInfo) {
 			i.InstanceStorageInfo = &types.InstanceStorageInfo{TotalSizeInGB: aws.Int64(900), NvmeSupport: types.EphemeralNvmeSupportUnsupported}
-		}), func(m *model.MachineType) { m.InstanceStoreGB = 900 }},
-		"one kind of GPU": {described(func(i *types.InstanceTypeInfo) { i.GpuInfo = gpus("NVIDIA/Tesla T4") }), func(m *model.MachineType) {
+		}), func(m *model.InstanceTypeInfo) { m.InstanceStoreGB = 900 }},
+		"one kind of GPU": {described(func(i *types.InstanceTypeInfo) { i.GpuInfo = gpus("NVIDIA/Tesla T4") }), func(m *model.InstanceTypeInfo) {
 			m.GPUName, m.GPUManufacturer, m.GPUCount, m.GPUMemoryMiB = "tesla-t4", "nvidia", 2, 1024
 		}},
-		"several kinds of GPU are counted and not described": {described(func(i *types.InstanceTypeInfo) { i.GpuInfo = gpus("NVIDIA/A10", "NVIDIA/L4") }), func(m *model.MachineType) {
+		"several kinds of GPU are counted and not described": {described(func(i *types.InstanceTypeInfo) { i.GpuInfo = gpus("NVIDIA/A10", "NVIDIA/L4") }), func(m *model.InstanceTypeInfo) {
 			m.GPUManufacturer, m.GPUCount = "nvidia", 4
 		}},
-		"GPUs of another maker are not counted with them": {described(func(i *types.InstanceTypeInfo) { i.GpuInfo = gpus("NVIDIA/A10", "AMD/V520") }), func(m *model.MachineType) {
+		"GPUs of another maker are not counted with them": {described(func(i *types.InstanceTypeInfo) { i.GpuInfo = gpus("NVIDIA/A10", "AMD/V520") }), func(m *model.InstanceTypeInfo) {
 			m.GPUManufacturer, m.GPUCount = "nvidia", 2
 		}},
 		"Neuron": {described(func(i *types.InstanceTypeInfo) {
 			i.NeuronInfo = &types.NeuronInfo{NeuronDevices: []types.NeuronDeviceInfo{{Name: aws.String("Inferentia2"), Count: aws.Int32(6), CoreInfo: &types.NeuronDeviceCoreInfo{Count: aws.Int32(2)}}}}
-		}), func(m *model.MachineType) { m.NeuronName, m.NeuronCount, m.NeuronCores = "inferentia2", 6, 2 }},
+		}), func(m *model.InstanceTypeInfo) { m.NeuronName, m.NeuronCount, m.NeuronCores = "inferentia2", 6, 2 }},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			want := model.MachineType{Name: "m5.large", Arch: "amd64", VCPUs: 2, MemoryMiB: 8192, BranchInterfaces: 9}
+			want := model.InstanceTypeInfo{Name: "m5.large", Arch: "amd64", VCPUs: 2, MemoryMiB: 8192, BranchInterfaces: 9}
 			c.want(&want)
-			if got, ok := machineOf(c.info); !ok || !reflect.DeepEqual(got, want) {
+			if got, ok := infoOf(c.info); !ok || !reflect.DeepEqual(got, want) {
 				t.Errorf("got  %+v\nwant %+v", got, want)
 			}
 		})
@@ -104,7 +104,7 @@ func TestTypesWithoutAKnownArchitectureAreLeftOut(t *testing.T) {
 		info := described(func(i *types.InstanceTypeInfo) {
 			i.ProcessorInfo.SupportedArchitectures = []types.ArchitectureType{arch}
 		})
-		if m, ok := machineOf(info); ok {
+		if m, ok := infoOf(info); ok {
 			t.Errorf("%s is %s", arch, m.Arch)
 		}
 	}

@@ -64,14 +64,14 @@ const (
 	metal  = "Compute Instance (bare metal)"
 )
 
-func TestPR01SharedMachinesAndBareMetalAreMergedAndAnEmptyAnswerKeepsWhatWasKnown(t *testing.T) {
+func TestPR01SharedInstancesAndBareMetalAreMergedAndAnEmptyAnswerKeepsWhatWasKnown(t *testing.T) {
 	r := start(t)
 	list := &priceList{currency: "USD", families: map[string]map[string]string{
 		shared: {"m5.large": "0.1000000000", "c5.large": "0.0800000000"}, metal: {"m5.metal": "4.5"},
 	}}
 	r.catalog.clients.Pricing = list.client(t)
-	price := func(machines model.MachineCatalog, name string) model.MicroUSD {
-		return offer(machines, name, "us-west-2a", model.OnDemand).Price
+	price := func(catalog model.InstanceCatalog, name string) model.MicroUSD {
+		return offering(catalog, name, "us-west-2a", model.OnDemand).Price
 	}
 	first := read(t, r)
 	if price(first, "m5.large") != 100_000 || price(first, "m5.metal") != 4_500_000 || price(first, "c5.large") != 80_000 {
@@ -131,7 +131,7 @@ func TestPR02SpotWithoutARecordIsNotAvailableOnceSpotPricesWereRead(t *testing.T
 		t.Errorf("spot prices were read at %d", before.SpotUnix)
 	}
 	for _, zone := range []string{"us-west-2a", "us-west-2b", "us-west-2c"} {
-		spot, onDemand := offer(before, "m5.large", zone, model.Spot), offer(before, "m5.large", zone, model.OnDemand)
+		spot, onDemand := offering(before, "m5.large", zone, model.Spot), offering(before, "m5.large", zone, model.OnDemand)
 		if spot.Price != onDemand.Price || !spot.Available {
 			t.Errorf("before, spot in %s is %+v", zone, spot)
 		}
@@ -143,16 +143,16 @@ func TestPR02SpotWithoutARecordIsNotAvailableOnceSpotPricesWereRead(t *testing.T
 	if after.SpotUnix != r.clock.Now().Unix() {
 		t.Errorf("spot prices are of %d", after.SpotUnix)
 	}
-	if gone := offer(after, "m5.large", "us-west-2b", model.Spot); gone.Available || gone.Price != 0 {
+	if gone := offering(after, "m5.large", "us-west-2b", model.Spot); gone.Available || gone.Price != 0 {
 		t.Errorf("after, spot without a record is %+v", gone)
 	}
-	if kept := offer(after, "m5.large", "us-west-2a", model.Spot); !kept.Available || kept.Price == offer(after, "m5.large", "us-west-2a", model.OnDemand).Price {
+	if kept := offering(after, "m5.large", "us-west-2a", model.Spot); !kept.Available || kept.Price == offering(after, "m5.large", "us-west-2a", model.OnDemand).Price {
 		t.Errorf("after, spot with a record is %+v", kept)
 	}
 	// What an answer leaves out keeps its last price.
 	r.ec2.SetSpotPrice("m5.large", "us-west-2a", 0)
 	r.clock.Advance(10 * time.Minute)
-	if last := offer(read(t, r), "m5.large", "us-west-2a", model.Spot); last != offer(after, "m5.large", "us-west-2a", model.Spot) {
+	if last := offering(read(t, r), "m5.large", "us-west-2a", model.Spot); last != offering(after, "m5.large", "us-west-2a", model.Spot) {
 		t.Errorf("left out, it is %+v", last)
 	}
 }
@@ -165,7 +165,7 @@ func TestPR03SE02WithoutAPriceListNoneIsAskedAndTheBuiltInTableStandsIn(t *testi
 		t.Run(name, func(t *testing.T) {
 			r := start(t)
 			change(&r.catalog.settings)
-			machines := read(t, r)
+			catalog := read(t, r)
 			r.clock.Advance(25 * time.Hour)
 			read(t, r)
 			for _, count := range r.Counts() {
@@ -176,10 +176,10 @@ func TestPR03SE02WithoutAPriceListNoneIsAskedAndTheBuiltInTableStandsIn(t *testi
 			if r.CountOf("ec2", "DescribeInstanceTypes").Requests == 0 {
 				t.Error("nothing was read at all")
 			}
-			if machines.PriceUnix != 0 || machines.SpotUnix == 0 {
-				t.Errorf("on-demand prices are of %d, spot prices of %d", machines.PriceUnix, machines.SpotUnix)
+			if catalog.PriceUnix != 0 || catalog.SpotUnix == 0 {
+				t.Errorf("on-demand prices are of %d, spot prices of %d", catalog.PriceUnix, catalog.SpotUnix)
 			}
-			m5 := offer(machines, "m5.large", "us-west-2a", model.OnDemand)
+			m5 := offering(catalog, "m5.large", "us-west-2a", model.OnDemand)
 			if want := model.MicroUSD(96_000 * regionPercent(r.catalog.settings.Region) / 100); m5.Price != want || !m5.Available {
 				t.Errorf("m5.large is %+v, want %d", m5, want)
 			}
@@ -194,7 +194,7 @@ func TestPR03EstimatesAreCloseToThePriceList(t *testing.T) {
 		if rates()[family] == 0 {
 			continue
 		}
-		m := model.MachineType{Name: listed.Name, VCPUs: int64(listed.VCPUs), MemoryMiB: listed.MemoryMiB}
+		m := model.InstanceTypeInfo{Name: listed.Name, VCPUs: int64(listed.VCPUs), MemoryMiB: listed.MemoryMiB}
 		got, want := float64(estimate(&m, "us-west-2")), float64(listed.OnDemandMicroUSDPerHour)
 		if got < 0.98*want || got > 1.02*want {
 			t.Errorf("%s is estimated at %.0f, the list has %.0f", listed.Name, got, want)
@@ -203,7 +203,7 @@ func TestPR03EstimatesAreCloseToThePriceList(t *testing.T) {
 }
 
 func TestPR03EstimatesOfFamiliesNobodyListed(t *testing.T) {
-	m9 := model.MachineType{Name: "m99.large", VCPUs: 2, MemoryMiB: 8192, Arch: "amd64"}
+	m9 := model.InstanceTypeInfo{Name: "m99.large", VCPUs: 2, MemoryMiB: 8192, Arch: "amd64"}
 	arm := m9
 	arm.Arch = "arm64"
 	gpu := m9
@@ -221,15 +221,15 @@ func TestPR03EstimatesGoWhenThePriceListIsRead(t *testing.T) {
 	r := start(t)
 	list := &priceList{currency: "USD", families: map[string]map[string]string{shared: {"m5.large": "0.1"}}}
 	r.catalog.clients.Pricing = list.client(t)
-	before, err := r.catalog.Refresh(t.Context(), model.MachineCatalog{}, model.CatalogParts{Types: true, Prices: true})
-	if fault.CodeOf(err) != "EmptyPriceList" || before.PriceUnix != 0 || !offer(before, "c5.large", "us-west-2a", model.OnDemand).Available {
-		t.Fatalf("%v: %+v", err, offer(before, "c5.large", "us-west-2a", model.OnDemand))
+	before, err := r.catalog.Refresh(t.Context(), model.InstanceCatalog{}, model.CatalogParts{Types: true, Prices: true})
+	if fault.CodeOf(err) != "EmptyPriceList" || before.PriceUnix != 0 || !offering(before, "c5.large", "us-west-2a", model.OnDemand).Available {
+		t.Fatalf("%v: %+v", err, offering(before, "c5.large", "us-west-2a", model.OnDemand))
 	}
 	list.mu.Lock()
 	list.families[metal] = map[string]string{"m5.metal": "4"}
 	list.mu.Unlock()
 	after, err := r.catalog.Refresh(t.Context(), before, model.CatalogParts{Prices: true})
-	if c5 := offer(after, "c5.large", "us-west-2a", model.OnDemand); err != nil || c5.Available || c5.Price != 0 {
+	if c5 := offering(after, "c5.large", "us-west-2a", model.OnDemand); err != nil || c5.Available || c5.Price != 0 {
 		t.Errorf("%v: what the list does not have is %+v", err, c5)
 	}
 }
@@ -238,10 +238,10 @@ func TestPR04TypeWithoutAPriceIsNotAvailable(t *testing.T) {
 	r := start(t)
 	list := &priceList{currency: "USD", families: map[string]map[string]string{shared: {"m5.large": "0.1"}, metal: {"m5.metal": "4"}}}
 	r.catalog.clients.Pricing = list.client(t)
-	machines := read(t, r)
+	catalog := read(t, r)
 	preview, listed := 0, 0
-	for _, m := range machines.Types {
-		for _, o := range m.Offers {
+	for _, m := range catalog.Types {
+		for _, o := range m.Offerings {
 			if o.Available != (o.Price > 0) {
 				t.Errorf("%s in %s is %+v", m.Name, o.Zone, o)
 			}

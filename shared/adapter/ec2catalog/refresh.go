@@ -20,16 +20,16 @@ import (
 //
 // Where there is no price list to be read (Settings.Isolated, and partitions without one) asking for prices reads none and
 // is no error: a built-in table stands in for them.
-func (c *Catalog) Refresh(ctx context.Context, known model.MachineCatalog, parts model.CatalogParts) (model.MachineCatalog, error) {
+func (c *Catalog) Refresh(ctx context.Context, known model.InstanceCatalog, parts model.CatalogParts) (model.InstanceCatalog, error) {
 	now := c.settings.Now().Unix()
-	var machines []model.MachineType
+	var instanceTypes []model.InstanceTypeInfo
 	onDemand, spot := knownPrices(known)
 	var newOnDemand map[string]model.MicroUSD
 	var newSpot map[typeZone]model.MicroUSD
 	var typesErr, pricesErr, spotErr error
 	var group sync.WaitGroup
 	if parts.Types {
-		group.Go(func() { machines, typesErr = c.readTypesAndZones(ctx) })
+		group.Go(func() { instanceTypes, typesErr = c.readTypesAndZones(ctx) })
 	}
 	if parts.Prices && c.HasPriceList() {
 		group.Go(func() { newOnDemand, pricesErr = c.readOnDemand(ctx) })
@@ -40,8 +40,8 @@ func (c *Catalog) Refresh(ctx context.Context, known model.MachineCatalog, parts
 	group.Wait()
 
 	next := known
-	if machines == nil {
-		machines = known.Types
+	if instanceTypes == nil {
+		instanceTypes = known.Types
 	} else {
 		next.ReadUnix = now
 	}
@@ -53,7 +53,7 @@ func (c *Catalog) Refresh(ctx context.Context, known model.MachineCatalog, parts
 		merge(spot, newSpot)
 		next.SpotUnix = now
 	}
-	next.Types = c.price(machines, onDemand, spot, next)
+	next.Types = c.price(instanceTypes, onDemand, spot, next)
 	learned(next.Types, known.Types)
 	next.Version = versionOf(next.Types)
 	err := errors.Join(typesErr, pricesErr, spotErr)
@@ -81,11 +81,11 @@ func merge[K comparable](prices, newer map[K]model.MicroUSD) {
 }
 
 // knownPrices returns the prices of a catalogue that were really read: not those that stood in for them.
-func knownPrices(known model.MachineCatalog) (onDemand map[string]model.MicroUSD, spot map[typeZone]model.MicroUSD) {
+func knownPrices(known model.InstanceCatalog) (onDemand map[string]model.MicroUSD, spot map[typeZone]model.MicroUSD) {
 	onDemand, spot = map[string]model.MicroUSD{}, map[typeZone]model.MicroUSD{}
 	for i := range known.Types {
 		m := &known.Types[i]
-		for _, o := range m.Offers {
+		for _, o := range m.Offerings {
 			switch {
 			case o.Price == 0:
 			case o.CapacityType == model.OnDemand && known.PriceUnix != 0:
@@ -101,17 +101,17 @@ func knownPrices(known model.MachineCatalog) (onDemand map[string]model.MicroUSD
 // price returns the machines with the price on each offer. One without a price is not available: nothing is bought blindly.
 // Until spot prices were read they are the on-demand ones, so that a region whose price history cannot be read can still
 // launch; and until those were read they are estimates.
-func (c *Catalog) price(machines []model.MachineType, onDemand map[string]model.MicroUSD, spot map[typeZone]model.MicroUSD, ages model.MachineCatalog) []model.MachineType {
-	priced := slices.Clone(machines)
+func (c *Catalog) price(instanceTypes []model.InstanceTypeInfo, onDemand map[string]model.MicroUSD, spot map[typeZone]model.MicroUSD, ages model.InstanceCatalog) []model.InstanceTypeInfo {
+	priced := slices.Clone(instanceTypes)
 	for i := range priced {
 		m := &priced[i]
 		perHour := onDemand[m.Name]
 		if ages.PriceUnix == 0 {
 			perHour = estimate(m, c.settings.Region)
 		}
-		m.Offers = slices.Clone(m.Offers)
-		for j := range m.Offers {
-			o := &m.Offers[j]
+		m.Offerings = slices.Clone(m.Offerings)
+		for j := range m.Offerings {
+			o := &m.Offerings[j]
 			o.Price = perHour
 			if o.CapacityType == model.Spot && ages.SpotUnix != 0 {
 				o.Price = spot[typeZone{m.Name, o.Zone}]
@@ -123,18 +123,18 @@ func (c *Catalog) price(machines []model.MachineType, onDemand map[string]model.
 }
 
 // learned carries what was learned of types over to their new facts.
-func learned(machines, known []model.MachineType) {
-	for i := range machines {
-		at, found := slices.BinarySearchFunc(known, machines[i].Name, func(m model.MachineType, name string) int { return strings.Compare(m.Name, name) })
+func learned(instanceTypes, known []model.InstanceTypeInfo) {
+	for i := range instanceTypes {
+		at, found := slices.BinarySearchFunc(known, instanceTypes[i].Name, func(m model.InstanceTypeInfo, name string) int { return strings.Compare(m.Name, name) })
 		if found {
-			machines[i].LearnedMiB = known[at].LearnedMiB
+			instanceTypes[i].LearnedMiB = known[at].LearnedMiB
 		}
 	}
 }
 
 // versionOf is equal for the same content.
-func versionOf(machines []model.MachineType) string {
-	text, err := json.Marshal(machines)
+func versionOf(instanceTypes []model.InstanceTypeInfo) string {
+	text, err := json.Marshal(instanceTypes)
 	if err != nil {
 		panic(fmt.Sprintf("machine types cannot be encoded: %v", err)) // plain data always can
 	}

@@ -58,8 +58,8 @@ func (c *Catalog) resolve(ctx context.Context, class model.Class, images []model
 	return status, nil
 }
 
-// reasonNotAsked is the reason of what could not be found out.
-const reasonNotAsked = "ResolutionFailed"
+// reasonResolutionFailed is the reason of what could not be found out.
+const reasonResolutionFailed = "ResolutionFailed"
 
 // Examine looks up everything a class's selectors speak of, part by part, as it is now. A selector that finds nothing is a
 // problem of its condition. A part that could not be asked about is an Unknown problem and empty, the others stand, and
@@ -68,7 +68,7 @@ func (c *Catalog) Examine(ctx context.Context, class model.Class, images []model
 	var status model.ClassStatus
 	parts := []struct {
 		condition string
-		look      func() (*model.ClassProblem, error)
+		check     func() (*model.ClassProblem, error)
 	}{
 		{model.SubnetsReady, func() (_ *model.ClassProblem, err error) {
 			status.Subnets, err = c.subnets(ctx, class.Subnets)
@@ -99,9 +99,9 @@ func (c *Catalog) Examine(ctx context.Context, class model.Class, images []model
 	var group sync.WaitGroup
 	for i, part := range parts {
 		group.Go(func() {
-			problem, err := part.look()
+			problem, err := part.check()
 			if err != nil {
-				problem = &model.ClassProblem{Reason: reasonNotAsked, Message: err.Error(), Unknown: true}
+				problem = &model.ClassProblem{Reason: reasonResolutionFailed, Message: err.Error(), Unknown: true}
 			}
 			if problem != nil {
 				problem.Condition = part.condition

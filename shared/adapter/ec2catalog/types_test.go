@@ -13,32 +13,32 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-func read(t *testing.T, r *region) model.MachineCatalog {
+func read(t *testing.T, r *region) model.InstanceCatalog {
 	t.Helper()
-	machines, err := r.catalog.Types(t.Context())
+	catalog, err := r.catalog.InstanceTypes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return machines
+	return catalog
 }
 
-// offer returns an offer of a machine type; the zero value where there is none.
-func offer(machines model.MachineCatalog, name, zone, capacityType string) model.Offer {
-	for _, m := range machines.Types {
-		for _, o := range m.Offers {
+// offering returns an offer of a machine type; the zero value where there is none.
+func offering(catalog model.InstanceCatalog, name, zone, capacityType string) model.Offering {
+	for _, m := range catalog.Types {
+		for _, o := range m.Offerings {
 			if m.Name == name && o.Zone == zone && o.CapacityType == capacityType {
 				return o
 			}
 		}
 	}
-	return model.Offer{}
+	return model.Offering{}
 }
 
 // Everything that crosses the wire arrives: the same types, offers and prices as the sandbox catalogue has as data.
 func TestTypesAreThoseOfTheRegion(t *testing.T) {
 	r := start(t)
 	got := read(t, r)
-	want, err := world.New(world.Options{}).Catalog.Types(t.Context())
+	want, err := world.New(world.Options{}).Catalog.InstanceTypes(t.Context())
 	want.Types = slices.Clone(want.Types)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestTypesAreKeptUntilTheyAreOld(t *testing.T) {
 	}
 	r.clock.Advance(time.Minute)
 	second := read(t, r)
-	if price := offer(second, "m5.large", "us-west-2a", model.Spot).Price; price != 77_700 || second.Version == first.Version {
+	if price := offering(second, "m5.large", "us-west-2a", model.Spot).Price; price != 77_700 || second.Version == first.Version {
 		t.Errorf("after ten minutes the spot price is %d, version %s", price, second.Version)
 	}
 	if calls() != before || second.ReadUnix != first.ReadUnix {
@@ -114,8 +114,8 @@ func TestPricesOfBeforeStayWhereThePriceListFails(t *testing.T) {
 	r.fail("pricing", "", "InternalErrorException")
 	r.clock.Advance(13 * time.Hour)
 	now := read(t, r)
-	want := offer(first, "m5.large", "us-west-2a", model.OnDemand)
-	if got := offer(now, "m5.large", "us-west-2a", model.OnDemand); got != want || got.Price == 0 || now.ReadUnix == first.ReadUnix {
+	want := offering(first, "m5.large", "us-west-2a", model.OnDemand)
+	if got := offering(now, "m5.large", "us-west-2a", model.OnDemand); got != want || got.Price == 0 || now.ReadUnix == first.ReadUnix {
 		t.Errorf("got %+v, want %+v with fresh types", got, want)
 	}
 }
@@ -124,7 +124,7 @@ func TestNothingReadYetIsAnError(t *testing.T) {
 	r := start(t)
 	mend := r.fail("ec2", "DescribeInstanceTypes", "RequestLimitExceeded")
 	for range 2 { // the second time within the pause
-		if _, err := r.catalog.Types(t.Context()); err == nil {
+		if _, err := r.catalog.InstanceTypes(t.Context()); err == nil {
 			t.Fatal("an empty catalogue is no answer")
 		}
 	}
@@ -136,7 +136,7 @@ func TestNothingReadYetIsAnError(t *testing.T) {
 func TestErrorsOfEC2KeepTheirKind(t *testing.T) {
 	r := start(t)
 	r.fail("ec2", "DescribeInstanceTypes", "UnauthorizedOperation")
-	if _, err := r.catalog.Types(t.Context()); !fault.Is(err, fault.Denied) || fault.CodeOf(err) != "UnauthorizedOperation" {
+	if _, err := r.catalog.InstanceTypes(t.Context()); !fault.Is(err, fault.Denied) || fault.CodeOf(err) != "UnauthorizedOperation" {
 		t.Errorf("got %v, want Denied", err)
 	}
 }
@@ -145,15 +145,15 @@ func TestErrorsOfEC2KeepTheirKind(t *testing.T) {
 func TestSpotCostsAsMuchAsOnDemandUntilItsPricesWereRead(t *testing.T) {
 	r := start(t)
 	mend := r.fail("ec2", "DescribeSpotPriceHistory", "InternalError")
-	machines := read(t, r)
-	onDemand := offer(machines, "m5.large", "us-west-2a", model.OnDemand)
-	if spot := offer(machines, "m5.large", "us-west-2a", model.Spot); spot.Price != onDemand.Price || !spot.Available || spot.Price == 0 {
+	instances := read(t, r)
+	onDemand := offering(instances, "m5.large", "us-west-2a", model.OnDemand)
+	if spot := offering(instances, "m5.large", "us-west-2a", model.Spot); spot.Price != onDemand.Price || !spot.Available || spot.Price == 0 {
 		t.Errorf("spot %+v, on-demand %+v", spot, onDemand)
 	}
 	mend()
 	r.clock.Advance(time.Minute)
 	listed, _ := catalog.Lookup("m5.large")
-	if spot := offer(read(t, r), "m5.large", "us-west-2a", model.Spot); int64(spot.Price) != listed.SpotMicroUSDPerHour("us-west-2a") {
+	if spot := offering(read(t, r), "m5.large", "us-west-2a", model.Spot); int64(spot.Price) != listed.SpotMicroUSDPerHour("us-west-2a") {
 		t.Errorf("once read, spot is %+v, want %d", spot, listed.SpotMicroUSDPerHour("us-west-2a"))
 	}
 }

@@ -87,7 +87,7 @@ func contractOf(t *testing.T) underTest {
 		Visibility: conform.FleetVisibility, Shutdown: ec2model.Delay{Min: conform.FleetShutdown, Max: conform.FleetShutdown}, Gone: conform.FleetGone,
 	})
 	r.SetSpotPrice(conform.FleetCheap.InstanceType, conform.FleetCheap.Zone, 30_000)
-	r.SetSpotPrice(conform.FleetDear.InstanceType, conform.FleetDear.Zone, 40_000)
+	r.SetSpotPrice(conform.FleetExpensive.InstanceType, conform.FleetExpensive.Zone, 40_000)
 	return underTest{r.fleet, r, t, map[string][]string{}}
 }
 
@@ -100,14 +100,14 @@ func (u underTest) Another() conform.FleetPort {
 	return underTest{New(u.client), u.region, u.t, u.announced}
 }
 
-func poolOf(offer model.OfferKey) ec2model.Pool {
-	return ec2model.Pool{Type: offer.InstanceType, Zone: offer.Zone, CapacityType: offer.CapacityType}
+func poolOf(offering model.OfferingKey) ec2model.Pool {
+	return ec2model.Pool{Type: offering.InstanceType, Zone: offering.Zone, CapacityType: offering.CapacityType}
 }
 
-func (u underTest) Stock(offer model.OfferKey, n int) { u.SetCapacity(poolOf(offer), n) }
+func (u underTest) Stock(offering model.OfferingKey, n int) { u.SetCapacity(poolOf(offering), n) }
 
-func (u underTest) Break(offer model.OfferKey, code string) {
-	u.FailPool(poolOf(offer), code, "broken")
+func (u underTest) Break(offering model.OfferingKey, code string) {
+	u.FailPool(poolOf(offering), code, "broken")
 }
 
 func (u underTest) Throttle(api string) {
@@ -118,8 +118,8 @@ func (u underTest) Throttle(api string) {
 	u.SetThrottle(api, ec2model.Rate{PerSecond: 1})
 }
 
-func (u underTest) Reserve(id string, offer model.OfferKey, n int) {
-	u.AddReservation(ec2model.Reservation{ID: id, Type: offer.InstanceType, Zone: offer.Zone, Total: n, Targeted: true})
+func (u underTest) Reserve(id string, offering model.OfferingKey, n int) {
+	u.AddReservation(ec2model.Reservation{ID: id, Type: offering.InstanceType, Zone: offering.Zone, Total: n, Targeted: true})
 }
 
 func (u underTest) Group(strategy string, partitions int64) string {

@@ -21,7 +21,7 @@ func (f *Fleet) DryFleet(ctx context.Context, request []byte) error {
 	if err != nil {
 		return err
 	}
-	return f.dry(f.try(ctx, stored), stored, "CreateFleet")
+	return f.dryRunResult(f.try(ctx, stored), stored, "CreateFleet")
 }
 
 // DryRun asks EC2 whether it would run one instance of a stored request's first launch template in a subnet, with the
@@ -48,7 +48,7 @@ func (f *Fleet) DryRun(ctx context.Context, launch model.Launch, request []byte,
 		input.TagSpecifications = append(input.TagSpecifications, types.TagSpecification{ResourceType: resource, Tags: sdkTags(stored.Tags)})
 	}
 	_, err = f.client.RunInstances(ctx, input, once)
-	return f.dry(err, stored, "RunInstances")
+	return f.dryRunResult(err, stored, "RunInstances")
 }
 
 // runMetadata are the metadata options of a launch template as RunInstances takes them.
@@ -75,10 +75,10 @@ func (r *request) instanceType(subnet string) string {
 // once lets the SDK ask a single time.
 func once(o *ec2.Options) { o.Retryer = aws.NopRetryer{} }
 
-// dry reads the answer to a dry run. The error's text is EC2's own without what changes from call to call, so that the same
+// dryRunResult reads the answer to a dry run. The error's text is EC2's own without what changes from call to call, so that the same
 // refusal reads the same. A launch template that somebody tidied away says nothing about the class: that is Internal, and the
 // next request makes it again.
-func (f *Fleet) dry(err error, stored *request, action string) error {
+func (f *Fleet) dryRunResult(err error, stored *request, action string) error {
 	var api smithy.APIError
 	switch {
 	case templateGone(code(err)):

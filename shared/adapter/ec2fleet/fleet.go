@@ -22,8 +22,8 @@ import (
 
 // Fleet is one account and region seen through one client. It is safe for concurrent use.
 type Fleet struct {
-	client  *ec2.Client
-	patient ec2.HTTPClient // that launches go by
+	client     *ec2.Client
+	slowClient ec2.HTTPClient // that launches go by
 
 	now func() time.Time
 
@@ -37,14 +37,14 @@ type Fleet struct {
 func New(client *ec2.Client) *Fleet {
 	f := &Fleet{client: client, now: time.Now, made: map[string]time.Time{}, born: map[string]time.Time{}, unseen: map[string]bool{}}
 	if client != nil {
-		f.patient = patient(client.Options().HTTPClient)
+		f.slowClient = withoutTimeout(client.Options().HTTPClient)
 	}
 	return f
 }
 
-// patient returns a client that waits for an answer for as long as its call may last: an instant fleet is answered once all of it was
+// withoutTimeout returns a client that waits for an answer for as long as its call may last: an instant fleet is answered once all of it was
 // tried, which takes longer than any other call. A client that is not the SDK's own stays what it is.
-func patient(client ec2.HTTPClient) ec2.HTTPClient {
+func withoutTimeout(client ec2.HTTPClient) ec2.HTTPClient {
 	if own, ok := client.(*awshttp.BuildableClient); ok {
 		return own.WithTransportOptions(func(t *http.Transport) { t.ResponseHeaderTimeout = 0 })
 	}
@@ -69,7 +69,7 @@ func (f *Fleet) Launch(ctx context.Context, request []byte) (model.LaunchResult,
 	f.await(ctx, stored)
 	var broken atomic.Bool
 	out, err := f.client.CreateFleet(ctx, stored.input(), func(o *ec2.Options) {
-		o.Retryer, o.HTTPClient = onlyConnections(&broken), f.patient
+		o.Retryer, o.HTTPClient = onlyConnections(&broken), f.slowClient
 	})
 	if err != nil {
 		if templateGone(code(err)) {
@@ -102,8 +102,8 @@ func onlyConnections(broken *atomic.Bool) aws.RetryerV2 {
 	})
 }
 
-// Find returns the instances that carry the intent's tag and are not on their way out, by id.
-func (f *Fleet) Find(ctx context.Context, intent string) ([]model.Instance, error) {
+// FindInstances returns the instances that carry the intent's tag and are not on their way out, by id.
+func (f *Fleet) FindInstances(ctx context.Context, intent string) ([]model.Instance, error) {
 	found, err := f.describe(ctx,
 		types.Filter{Name: aws.String("tag:" + TagIntent), Values: []string{intent}},
 		types.Filter{Name: aws.String("instance-state-name"), Values: []string{"pending", "running", "stopping", "stopped"}})

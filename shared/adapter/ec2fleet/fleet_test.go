@@ -164,7 +164,7 @@ func ids(result model.LaunchResult) []string {
 	return out
 }
 
-func TestLaunchOnlyPartOfWhatIsAskedNamesTheDryPools(t *testing.T) {
+func TestLaunchOnlyPartOfWhatIsAskedNamesThePoolsWithoutCapacity(t *testing.T) {
 	r := start(t)
 	for _, name := range []string{"m5.large", "c5.large"} {
 		r.SetCapacity(ec2model.Pool{Type: name, Zone: "us-west-2a", CapacityType: ec2model.OnDemand}, 0)
@@ -174,10 +174,10 @@ func TestLaunchOnlyPartOfWhatIsAskedNamesTheDryPools(t *testing.T) {
 	if err != nil || len(result.Instances) != 1 || len(result.Errors) == 0 {
 		t.Fatalf("%+v %v", result, err)
 	}
-	dry := model.OfferKey{InstanceType: "c5.large", Zone: "us-west-2a", CapacityType: model.OnDemand}
+	dry := model.OfferingKey{InstanceType: "c5.large", Zone: "us-west-2a", CapacityType: model.OnDemand}
 	found := false
 	for _, e := range result.Errors {
-		found = found || e.Offer == dry && e.Code == "InsufficientInstanceCapacity"
+		found = found || e.Offering == dry && e.Code == "InsufficientInstanceCapacity"
 	}
 	if !found {
 		t.Errorf("%+v is not among %+v", dry, result.Errors)
@@ -190,18 +190,18 @@ func TestFindSeesInstancesOnceEC2ShowsThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found, err := r.fleet.Find(t.Context(), "01A"); err != nil || len(found) != 0 {
+	if found, err := r.fleet.FindInstances(t.Context(), "01A"); err != nil || len(found) != 0 {
 		t.Errorf("within the visibility lag: %v %v", found, err)
 	}
 	r.clock.Advance(6 * time.Second)
-	found, err := r.fleet.Find(t.Context(), "01A")
+	found, err := r.fleet.FindInstances(t.Context(), "01A")
 	if err != nil || len(found) != 1 || found[0].ID != result.Instances[0].ID {
 		t.Fatalf("%+v %v", found, err)
 	}
 	if i := found[0]; i.CapacityType != model.Spot || i.Zone != "us-west-2a" || i.Tags[TagIntent] != "01A" {
 		t.Errorf("%+v", i)
 	}
-	if other, err := r.fleet.Find(t.Context(), "01B"); err != nil || len(other) != 0 {
+	if other, err := r.fleet.FindInstances(t.Context(), "01B"); err != nil || len(other) != 0 {
 		t.Errorf("another intent's: %v %v", other, err)
 	}
 }

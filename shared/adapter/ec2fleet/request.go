@@ -262,12 +262,12 @@ func (r *request) instanceOf(set *types.CreateFleetInstance, zones map[string]st
 
 func (r *request) errorOf(e *types.CreateFleetError, zones map[string]string) model.LaunchError {
 	out := model.LaunchError{Code: aws.ToString(e.ErrorCode), Message: aws.ToString(e.ErrorMessage)}
-	out.Offer.CapacityType = r.CapacityType
+	out.Offering.CapacityType = r.CapacityType
 	if l := e.LaunchTemplateAndOverrides; l != nil && l.Overrides != nil {
-		out.Offer.InstanceType, out.Offer.Zone = string(l.Overrides.InstanceType), aws.ToString(l.Overrides.AvailabilityZone)
+		out.Offering.InstanceType, out.Offering.Zone = string(l.Overrides.InstanceType), aws.ToString(l.Overrides.AvailabilityZone)
 		out.SubnetID = aws.ToString(l.Overrides.SubnetId)
-		if out.Offer.Zone == "" {
-			out.Offer.Zone = zones[out.SubnetID]
+		if out.Offering.Zone == "" {
+			out.Offering.Zone = zones[out.SubnetID]
 		}
 	}
 	return out

@@ -128,7 +128,7 @@ func TestLA16TenancyEnclavesPlacementAndProcessorAreThereOnlyWhereAskedFor(t *te
 	}
 }
 
-func TestLA17MachinesTakeNoReservationButTheirOwn(t *testing.T) {
+func TestLA17InstancesTakeNoReservationButTheirOwn(t *testing.T) {
 	tests := []struct {
 		name       string
 		template   model.LaunchTemplate
@@ -329,9 +329,9 @@ func TestCT02TagsAreAddedOnlyWhereTheyAreMissing(t *testing.T) {
 	if err != nil || !added {
 		t.Fatalf("%v %v", added, err)
 	}
-	machine, _ := r.Lookup(id)
-	if machine.Tags["Name"] != "ip-10-0-0-1.internal" || machine.Tags["karpenter.sh/nodeclaim"] != "a" {
-		t.Errorf("tags %v: what was there must stay", machine.Tags)
+	instance, _ := r.Lookup(id)
+	if instance.Tags["Name"] != "ip-10-0-0-1.internal" || instance.Tags["karpenter.sh/nodeclaim"] != "a" {
+		t.Errorf("tags %v: what was there must stay", instance.Tags)
 	}
 	r.clock.Advance(6 * time.Second)
 	if added, err = r.fleet.Tag(t.Context(), id, tags); err != nil || added {

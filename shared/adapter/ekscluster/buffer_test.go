@@ -109,7 +109,7 @@ func TestF090BuffersAreFollowedListedAndTold(t *testing.T) {
 	said := model.BufferStatus{Template: "", Sized: true, Replicas: 5, Strategy: b.Strategy,
 		Ready:        model.BufferCondition{Status: "True", Reason: "Resolved", Message: "m", Generation: b.Generation},
 		Provisioning: model.BufferCondition{Status: "False", Reason: "RequiresNewCapacity", Generation: b.Generation}}
-	tell := func(uid string, status model.BufferStatus) {
+	report := func(uid string, status model.BufferStatus) {
 		t.Helper()
 		if err := c.Report(t.Context(), model.Report{Buffers: []model.BufferReport{{Namespace: space, Name: "deployment", UID: uid, Status: status}}}); err != nil {
 			t.Fatal(err)
@@ -127,21 +127,21 @@ func TestF090BuffersAreFollowedListedAndTold(t *testing.T) {
 		}
 		return buffer
 	}
-	tell("another", said)
+	report("another", said)
 	if read().Status.Replicas != nil {
 		t.Error("the status of another buffer of that name was written")
 	}
-	tell(b.UID, said)
+	report(b.UID, said)
 	first := read()
 	seen.bufferAs(t, space+"/deployment", "its status", func(b model.Buffer, _ bool) bool { return b.Status == said })
 	time.Sleep(1100 * time.Millisecond) // conditions have times in seconds
-	tell(b.UID, said)
+	report(b.UID, said)
 	if again := read(); again.ResourceVersion != first.ResourceVersion {
 		t.Error("an unchanged status was written")
 	}
 	old := said
 	old.Ready.Generation, old.Replicas = b.Generation+7, 1
-	tell(b.UID, old)
+	report(b.UID, old)
 	if again := read(); again.ResourceVersion != first.ResourceVersion {
 		t.Error("the status of another generation was written")
 	}

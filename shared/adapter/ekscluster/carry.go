@@ -21,14 +21,14 @@ const RelayUser = "joiner:relay"
 // handedOn are the headers of an answer that a client goes by.
 var handedOn = []string{"Content-Type", "Date", "Retry-After", "Warning"}
 
-// Carrier carries out requests at the API server with the rights of groups it may impersonate. It may be used from many goroutines.
-type Carrier struct {
+// Executor carries out requests at the API server with the rights of groups it may impersonate. It may be used from many goroutines.
+type Executor struct {
 	client *http.Client
 	base   *url.URL
 }
 
-// NewCarrier returns the carrier at the API server of a Kubernetes client configuration.
-func NewCarrier(config *rest.Config) (*Carrier, error) {
+// NewExecutor returns the carrier at the API server of a Kubernetes client configuration.
+func NewExecutor(config *rest.Config) (*Executor, error) {
 	config = rest.CopyConfig(config)
 	config.UserAgent = "joiner-relay"
 	client, err := rest.HTTPClientFor(config)
@@ -39,12 +39,12 @@ func NewCarrier(config *rest.Config) (*Carrier, error) {
 	if err != nil {
 		return nil, fault.Wrap(fault.Invalid, "", err, "client configuration of the cluster")
 	}
-	return &Carrier{client: client, base: base}, nil
+	return &Executor{client: client, base: base}, nil
 }
 
 // Do asks the API server and returns what it said, whatever that was. An error means that nobody knows whether the request was
 // carried out.
-func (c *Carrier) Do(ctx context.Context, group string, r wire.RelayRequest) (wire.RelayAnswer, error) {
+func (c *Executor) Do(ctx context.Context, group string, r wire.RelayRequest) (wire.RelayAnswer, error) {
 	target := *c.base
 	target.Path, target.RawQuery = strings.TrimSuffix(target.Path, "/")+r.Path, r.Query
 	request, err := http.NewRequestWithContext(ctx, r.Method, target.String(), bytes.NewReader(r.Body))

@@ -66,20 +66,20 @@ func (c *Client) noting(resource schema.GroupVersionResource, undefined *[]strin
 	return l
 }
 
-// MarkClass puts our finalizer on an EC2NodeClass or takes it off, and sets annotations, on condition that it is the
+// PatchClass puts our finalizer on an EC2NodeClass or takes it off, and sets annotations, on condition that it is the
 // object that was judged and that nobody wrote in between; then it starts again, a few times. Nothing is written where
 // nothing differs. NotFound where the object is gone or another.
-func (c *Client) MarkClass(ctx context.Context, mark model.ClassMark) error {
+func (c *Client) PatchClass(ctx context.Context, mark model.ClassPatch) error {
 	var err error
 	for range attempts {
-		if err = c.markClass(ctx, &mark); !fault.Is(err, fault.Conflict) {
+		if err = c.patchClass(ctx, &mark); !fault.Is(err, fault.Conflict) {
 			return err
 		}
 	}
 	return err
 }
 
-func (c *Client) markClass(ctx context.Context, mark *model.ClassMark) error {
+func (c *Client) patchClass(ctx context.Context, mark *model.ClassPatch) error {
 	classes := c.custom.Resource(awsv1.EC2NodeClassResource)
 	object, err := classes.Get(ctx, mark.Name, metav1.GetOptions{})
 	if err != nil {

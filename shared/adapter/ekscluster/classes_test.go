@@ -29,7 +29,7 @@ func classObject(t *testing.T, c *Client, name string) (model.ClassObject, bool)
 	return config.Classes[i], true
 }
 
-func TestConfigurationShowsPoolsAndClassesToTheCatalogue(t *testing.T) {
+func TestConfigurationShowsPoolsAndClassesToTheCatalog(t *testing.T) {
 	c, name := connectAs(t, catalogRole), unique("configured")
 	apply(t, class, name)
 	apply(t, pool, name)
@@ -47,9 +47,9 @@ func TestCT04FinalizerKeepsAClassUntilItIsTakenOff(t *testing.T) {
 	c, name := connectAs(t, catalogRole), unique("marked")
 	apply(t, class, name)
 	object, _ := classObject(t, c, name)
-	mark := model.ClassMark{Name: name, UID: object.Class.UID, Finalized: true, Annotations: map[string]string{model.AnnotationClassHash: "7", model.AnnotationClassHashVersion: model.ClassHashVersion}}
+	mark := model.ClassPatch{Name: name, UID: object.Class.UID, Finalized: true, Annotations: map[string]string{model.AnnotationClassHash: "7", model.AnnotationClassHashVersion: model.ClassHashVersion}}
 	for range 2 {
-		if err := c.MarkClass(t.Context(), mark); err != nil {
+		if err := c.PatchClass(t.Context(), mark); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -57,7 +57,7 @@ func TestCT04FinalizerKeepsAClassUntilItIsTakenOff(t *testing.T) {
 	if !marked.Finalized || marked.Annotations[model.AnnotationClassHash] != "7" || marked.Class.Generation != object.Class.Generation {
 		t.Errorf("%+v", marked)
 	}
-	if version := readClass(t, c, name).ResourceVersion; c.MarkClass(t.Context(), mark) != nil || readClass(t, c, name).ResourceVersion != version {
+	if version := readClass(t, c, name).ResourceVersion; c.PatchClass(t.Context(), mark) != nil || readClass(t, c, name).ResourceVersion != version {
 		t.Error("the same mark is written again")
 	}
 	if err := c.custom.Resource(awsv1.EC2NodeClassResource).Delete(t.Context(), name, metav1.DeleteOptions{}); err == nil {
@@ -79,13 +79,13 @@ func TestCT04FinalizerKeepsAClassUntilItIsTakenOff(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	mark.Finalized = false
-	if err := c.MarkClass(t.Context(), mark); err != nil {
+	if err := c.PatchClass(t.Context(), mark); err != nil {
 		t.Fatal(err)
 	}
 	if _, there := classObject(t, c, name); there {
 		t.Error("the class is there without its finalizer")
 	}
-	if err := c.MarkClass(t.Context(), mark); !fault.Is(err, fault.NotFound) {
+	if err := c.PatchClass(t.Context(), mark); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a class that is gone: %v", err)
 	}
 }

@@ -24,7 +24,7 @@ type Client struct {
 	core    *typed.Client     // in protobuf, for the kinds of Kubernetes itself
 	custom  dynamic.Interface // in JSON, for the kinds of our definitions
 	now     func() time.Time
-	told    *told
+	recent  *recentEvents
 	spread  []model.Spread // of pods that declare none; nil = leave them alone
 
 	attachments together[map[string][]model.Attachment] // by node
@@ -87,5 +87,5 @@ func New(config *rest.Config, cluster, region string) (*Client, error) {
 	if err != nil {
 		return nil, translateError(err, "connect to cluster %s", cluster)
 	}
-	return &Client{cluster: cluster, region: region, core: core, custom: custom, now: time.Now, told: newTold()}, nil
+	return &Client{cluster: cluster, region: region, core: core, custom: custom, now: time.Now, recent: newRecentEvents()}, nil
 }

@@ -38,7 +38,7 @@ func (c *Client) definition(ctx context.Context, name string) (model.Definition,
 		return model.Definition{}, translateError(err, "read definition %s", name)
 	}
 	going := object.GetDeletionTimestamp() != nil
-	return model.Definition{Name: name, Stands: !going, Going: going, CreatedUnix: object.GetCreationTimestamp().Unix()}, nil
+	return model.Definition{Name: name, Established: !going, Going: going, CreatedUnix: object.GetCreationTimestamp().Unix()}, nil
 }
 
 // undefined gives the answer to a list of a kind that is not defined its code.

@@ -30,7 +30,7 @@ type book struct {
 	mu         sync.Mutex
 	claim      model.Claim
 	terminated bool
-	site       interruption.Site
+	site       interruption.Clients
 }
 
 func (b *book) Clusters(context.Context) ([]model.Registration, error) { return nil, nil }
@@ -39,14 +39,14 @@ func (b *book) Cluster(context.Context, string) (model.Registration, error) {
 	return model.Registration{Cluster: clusterName}, nil
 }
 
-func (b *book) Hold(_ context.Context, cluster, lease, owner string, _, until int64) (model.Fence, error) {
+func (b *book) AcquireLease(_ context.Context, cluster, lease, owner string, _, until int64) (model.Fence, error) {
 	return model.Fence{Cluster: cluster, Lease: lease, Token: 1}, nil
 }
 
 func (b *book) Release(context.Context, model.Fence) error { return nil }
 
-func (b *book) Survey(context.Context, model.Registration) (model.Survey, error) {
-	return model.Survey{}, nil
+func (b *book) Records(context.Context, model.Registration) (model.ClusterRecords, error) {
+	return model.ClusterRecords{}, nil
 }
 
 func (b *book) Ending(context.Context, model.Registration) (model.Ending, error) {
@@ -55,8 +55,8 @@ func (b *book) Ending(context.Context, model.Registration) (model.Ending, error)
 	return model.Ending{Claims: []model.Claim{b.claim}, Notes: model.Notes{Replaced: []string{b.claim.Name}}, NowUnix: time.Now().Unix()}, nil
 }
 
-func (b *book) Note(context.Context, model.Fence, model.Casebook) (model.Casebook, error) {
-	return model.Casebook{}, nil
+func (b *book) Note(context.Context, model.Fence, model.CollectorState) (model.CollectorState, error) {
+	return model.CollectorState{}, nil
 }
 
 func (b *book) Advance(_ context.Context, _ string, claim model.Claim) (model.Claim, error) {
@@ -83,7 +83,7 @@ func (b *book) Close(context.Context, model.Fence, model.Claim, int64) error {
 func (b *book) Plan(context.Context, string, string) error                 { return nil }
 func (b *book) Drain(context.Context, string, string, time.Duration) error { return nil }
 
-func (b *book) Connect(context.Context, model.Registration) (interruption.Site, error) {
+func (b *book) Connect(context.Context, model.Registration) (interruption.Clients, error) {
 	return b.site, nil
 }
 
@@ -138,10 +138,10 @@ func TestF109F110F116ANodeIsDrainedOnARealAPIServer(t *testing.T) {
 	claim.FailureCode, claim.FailureMessage, claim.Version = model.EndedExpired, "it is too old", 1
 	claim.Drain = &model.Drain{SinceUnix: time.Now().Unix()}
 	b := &book{claim: claim}
-	b.site = interruption.Site{Cluster: c, Objects: c, Pods: c, Reporter: c, Fleet: b}
+	b.site = interruption.Clients{Cluster: c, Objects: c, Pods: c, Reporter: c, Fleet: b}
 	flow := &interruption.Flow{
 		Registry: b, Leases: b, Notebook: b, Claims: b, Removals: b, Connector: b, Steps: b, Plans: b, Drains: b, Now: time.Now,
-		Settings: interruption.Settings{TellSeconds: 1},
+		Settings: interruption.Settings{ReportSeconds: 1},
 	}
 	drain := func(ctx context.Context) {
 		out, err := flow.Drain(ctx, interruption.Request{Cluster: clusterName, Owner: "test", Deadline: time.Now().Add(30 * time.Second)})
@@ -180,16 +180,16 @@ func TestF109F110F116ANodeIsDrainedOnARealAPIServer(t *testing.T) {
 		t.Errorf("the pod or its claim: %+v", readClaim(t, c, name).Status.Conditions)
 	}
 	until("people are told", func() error {
-		told := ""
+		reported := ""
 		events, err := admin(t).CoreV1().Events("").List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + name})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range events.Items {
-			told += e.Reason + ": " + e.Message + "\n"
+			reported += e.Reason + ": " + e.Message + "\n"
 		}
-		if !strings.Contains(told, "FailedDraining") || !strings.Contains(told, held) {
-			return fmt.Errorf("they are told %q", told)
+		if !strings.Contains(reported, "FailedDraining") || !strings.Contains(reported, held) {
+			return fmt.Errorf("they are told %q", reported)
 		}
 		return nil
 	})

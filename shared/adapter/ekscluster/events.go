@@ -27,7 +27,7 @@ const (
 // publish writes one event, or counts it up where it was written before and not just now, by this process or another.
 func (c *Client) publish(ctx context.Context, e model.Event) error {
 	id, now := eventID(&e), c.now()
-	if !c.told.due(id, &e, now) {
+	if !c.recent.due(id, &e, now) {
 		return nil
 	}
 	event := eventObject(&e, id, now)
@@ -38,14 +38,14 @@ func (c *Client) publish(ctx context.Context, e model.Event) error {
 		now, err = c.countUp(ctx, event, now, quiet(&e))
 	}
 	if err == nil {
-		c.told.note(id, now)
+		c.recent.note(id, now)
 	}
 	return err
 }
 
 // countUp adds one to an event that is there, unless it was told lately, and returns when it was told last. A patch that changes
 // nothing shows it, which takes no right to read events and writes nothing.
-func (c *Client) countUp(ctx context.Context, event *corev1.Event, now time.Time, quiet time.Duration) (told time.Time, err error) {
+func (c *Client) countUp(ctx context.Context, event *corev1.Event, now time.Time, quiet time.Duration) (reported time.Time, err error) {
 	events := c.core.CoreV1().Events(event.Namespace)
 	patch := func(fields map[string]any) (*corev1.Event, error) {
 		data, err := json.Marshal(fields)

@@ -105,12 +105,12 @@ func TestFreeLetsANodeClaimGo(t *testing.T) {
 	if err := c.Remove(t.Context(), apiv1.KindNodeClaim, object); err != nil {
 		t.Fatal(err)
 	}
-	sight, err := c.Look(t.Context())
+	live, err := c.ReadLive(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i := slices.IndexFunc(sight.Objects, func(o model.ClaimObject) bool { return o.Claim.Name == name }); i < 0 || !sight.Objects[i].Finalizer || sight.Objects[i].DeletedUnix == 0 {
-		t.Fatalf("at %d of %+v", i, sight.Objects)
+	if i := slices.IndexFunc(live.Objects, func(o model.ClaimObject) bool { return o.Claim.Name == name }); i < 0 || !live.Objects[i].Finalizer || live.Objects[i].DeletedUnix == 0 {
+		t.Fatalf("at %d of %+v", i, live.Objects)
 	}
 	if err := c.ShowEnd(t.Context(), claim); err != nil {
 		t.Errorf("shown while it is being deleted: %v", err)

@@ -80,7 +80,7 @@ func asAdmin(t *testing.T) *Client {
 }
 
 // A claim's drift and the times of its conditions outlive the loss of the ledger, and a change of hands.
-func TestS31_LookShowsTheDriftAndTheTimesOfAClaim(t *testing.T) {
+func TestS31_ReadLiveShowsTheDriftAndTheTimesOfAClaim(t *testing.T) {
 	name := unique("drifted")
 	apply(t, `
 apiVersion: karpenter.sh/v1
@@ -106,12 +106,12 @@ spec:
 	if _, err := objects.Patch(t.Context(), name, types.MergePatchType, status, metav1.PatchOptions{}, "status"); err != nil {
 		t.Fatal(err)
 	}
-	sight, err := connect(t).Look(t.Context())
+	live, err := connect(t).ReadLive(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	shown := map[string]model.ClaimObject{}
-	for _, object := range sight.Objects {
+	for _, object := range live.Objects {
 		shown[object.Claim.Name] = object
 	}
 	claim := shown[name].Claim

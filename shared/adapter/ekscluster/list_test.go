@@ -130,11 +130,11 @@ func TestListReadsEveryKind(t *testing.T) {
 	if missing := missingOf(s, name); missing != nil {
 		t.Errorf("missing: %q", missing)
 	}
-	data, err := wire.EncodeBase(s)
+	data, err := wire.EncodeSnapshot(s)
 	if err != nil {
 		t.Fatalf("no snapshot: %v", err)
 	}
-	if read, err := wire.DecodeBase(data); err != nil || missingOf(read, name) != nil {
+	if read, err := wire.DecodeSnapshot(data); err != nil || missingOf(read, name) != nil {
 		t.Errorf("after a round trip: missing %q, %v", missingOf(read, name), err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // M28: where NodeClaims are not defined a look is an error that says so, and tells of the nodes all the same.
-func TestM28ALookWithoutTheDefinitionOfNodeClaimsTellsOfNodes(t *testing.T) {
+func TestM28ReadLiveWithoutTheDefinitionOfNodeClaimsReturnsNodes(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		switch r.URL.Path {
@@ -31,11 +31,11 @@ func TestM28ALookWithoutTheDefinitionOfNodeClaimsTellsOfNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sight, err := c.Look(t.Context())
+	live, err := c.ReadLive(t.Context())
 	if !fault.Is(err, fault.NotFound) || fault.CodeOf(err) != model.CodeUndefined {
 		t.Fatalf("%v", err)
 	}
-	if !sight.Undefined || sight.Version != 9 || len(sight.Nodes) != 1 || sight.Nodes[0].UID != "u-n" {
-		t.Errorf("%+v", sight)
+	if !live.Undefined || live.Version != 9 || len(live.Nodes) != 1 || live.Nodes[0].UID != "u-n" {
+		t.Errorf("%+v", live)
 	}
 }

@@ -27,7 +27,7 @@ const (
 	functionRole  = "joiner-function"
 	collectorRole = "joiner-collector"
 	catalogRole   = "joiner-catalog"
-	judgeRole     = "joiner-disrupt"
+	disruptRole   = "joiner-disrupt"
 )
 
 // environment is the control plane that the tests of this package share, with EKS's token webhook and our definitions and
@@ -64,7 +64,7 @@ func (entries) Lookup(cluster, principal string) (string, []string, bool) {
 	if strings.Contains(principal, catalogRole) {
 		group = "joiner:catalog"
 	}
-	if strings.Contains(principal, judgeRole) {
+	if strings.Contains(principal, disruptRole) {
 		group = "joiner:disrupt"
 	}
 	return "", []string{group}, cluster == clusterName
@@ -80,7 +80,7 @@ func (e *environment) start() error {
 	e.cloud.STS.AddRole(sts.Role{Name: functionRole})
 	e.cloud.STS.AddRole(sts.Role{Name: collectorRole})
 	e.cloud.STS.AddRole(sts.Role{Name: catalogRole})
-	e.cloud.STS.AddRole(sts.Role{Name: judgeRole})
+	e.cloud.STS.AddRole(sts.Role{Name: disruptRole})
 	webhook, err := sts.ServeWebhook(ctx, sts.TokenReviewHandler(sts.TokenReview{
 		Model: e.cloud.STS, Cluster: clusterName, Entries: entries{}, Endpoints: []string{e.cloud.Endpoint()}, Region: e.cloud.Region(),
 	}))

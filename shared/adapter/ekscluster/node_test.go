@@ -72,7 +72,7 @@ func TestPatchNodeRegistersANode(t *testing.T) {
 	}
 }
 
-func TestPatchNodeTouchesOnlyTheNodeThatWasJudged(t *testing.T) {
+func TestPatchNodeTouchesOnlyTheNodeOfThatUID(t *testing.T) {
 	c, name := connect(t), unique("judged")
 	node := createNode(t, name)
 	patch := model.NodePatch{Name: name, UID: string(node.UID) + "x", Labels: map[string]string{"team": "a"}}

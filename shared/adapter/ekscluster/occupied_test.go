@@ -179,7 +179,7 @@ func TestF116OccupiedShowsANodeWithItsPodsAndVolumes(t *testing.T) {
 	}
 }
 
-func TestOccupiedIsAboutTheNodeThatWasJudged(t *testing.T) {
+func TestOccupiedIsAboutTheNodeOfThatUID(t *testing.T) {
 	c, name := connectAs(t, collectorRole), unique("judged")
 	createNode(t, name)
 	for what, node := range map[string]model.Object{

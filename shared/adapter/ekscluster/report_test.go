@@ -193,7 +193,7 @@ func TestF152EventsAreDeduplicatedAndCounted(t *testing.T) {
 	}
 	// Another process remembers nothing, and finds the event by its name: it was told just now, and nothing is written.
 	version := events(t, "default", name)[0].ResourceVersion
-	c.told, now = newTold(), now.Add(quietWarning-10*time.Second)
+	c.recent, now = newRecentEvents(), now.Add(quietWarning-10*time.Second)
 	report(t, c, r)
 	if got := events(t, "default", name); len(got) != 1 || got[0].Count != 2 || got[0].ResourceVersion != version {
 		t.Fatalf("by another process: got %+v", got)
@@ -221,11 +221,11 @@ func TestEventsOfObjectsWithoutNamespaceGoToDefault(t *testing.T) {
 }
 
 func TestTooManyEventsAreForgottenNotKept(t *testing.T) {
-	told, now := newTold(), time.Now()
-	for i := range maxTold + 10 {
-		told.note(strings.Repeat("x", i%7)+time.Duration(i).String(), now)
+	reported, now := newRecentEvents(), time.Now()
+	for i := range maxRecent + 10 {
+		reported.note(strings.Repeat("x", i%7)+time.Duration(i).String(), now)
 	}
-	if n := len(told.last); n > maxTold {
-		t.Errorf("%d are remembered, at most %d should be", n, maxTold)
+	if n := len(reported.last); n > maxRecent {
+		t.Errorf("%d are remembered, at most %d should be", n, maxRecent)
 	}
 }

@@ -37,7 +37,7 @@ func TestInterruptionRoleHasTheRightsItUsesAndNoOther(t *testing.T) {
 			t.Fatalf("%s: %v", what, err)
 		}
 	}
-	_, err := c.Look(t.Context())
+	_, err := c.ReadLive(t.Context())
 	must("look", err)
 	_, err = c.Definitions(t.Context())
 	must("definitions", err)
@@ -80,7 +80,7 @@ func TestInterruptionRoleHasTheRightsItUsesAndNoOther(t *testing.T) {
 
 // The same of the role of those who decide what to give back.
 func TestDisruptRoleHasTheRightsItUsesAndNoOther(t *testing.T) {
-	c, name := connectAs(t, judgeRole), unique("judge")
+	c, name := connectAs(t, disruptRole), unique("judge")
 	made, claim := createNode(t, name), launched(name)
 	node := model.Object{Name: name, UID: string(made.UID)}
 	claim.ObjectUID = put(t, connect(t), claim)
@@ -105,7 +105,7 @@ func TestDisruptRoleHasTheRightsItUsesAndNoOther(t *testing.T) {
 	event := model.Event{Kind: "Node", Name: name, UID: node.UID, Reason: "DisruptionBlocked", Message: "x"}
 	why := model.Condition{Object: name, UID: claim.ObjectUID, Type: model.ConditionDisruptionReason, Status: "True", Reason: model.ReasonEmpty, Message: "x"}
 	must("report", c.Report(t.Context(), model.Report{Events: []model.Event{event}, Claims: []model.Condition{why}}))
-	must("report", connectAs(t, judgeRole).Report(t.Context(), model.Report{Events: []model.Event{event}})) // counted up
+	must("report", connectAs(t, disruptRole).Report(t.Context(), model.Report{Events: []model.Event{event}})) // counted up
 
 	var used []string
 	eventually(t, "the audit log has the last request", func() error {
@@ -186,11 +186,11 @@ func TestDeletingAPoolDeletesItsClaimsAndTheFinalizerHoldsThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	collected := func() error {
-		sight, err := connectAs(t, collectorRole).Look(t.Context())
+		live, err := connectAs(t, collectorRole).ReadLive(t.Context())
 		if err != nil {
 			return err
 		}
-		for _, o := range sight.Objects {
+		for _, o := range live.Objects {
 			if o.Claim.Name == name && o.DeletedUnix != 0 && o.Finalizer {
 				return nil
 			}

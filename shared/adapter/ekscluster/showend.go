@@ -27,7 +27,7 @@ func (c *Client) ShowEnd(ctx context.Context, claim model.Claim) error {
 	var err error
 	for range attempts {
 		var object *apiv1.NodeClaim
-		if object, err = c.markEnd(ctx, &claim); err == nil {
+		if object, err = c.writeEnd(ctx, &claim); err == nil {
 			return c.writeStatus(ctx, &status[apiv1.NodeClaim]{
 				resource: apiv1.NodeClaimResource, name: claim.Name, uid: claim.ObjectUID, object: object,
 				change: func(o *apiv1.NodeClaim) error {
@@ -44,8 +44,8 @@ func (c *Client) ShowEnd(ctx context.Context, claim model.Claim) error {
 	return err
 }
 
-// markEnd writes deadline and finalizer, and returns the object as it is then.
-func (c *Client) markEnd(ctx context.Context, claim *model.Claim) (*apiv1.NodeClaim, error) {
+// writeEnd writes deadline and finalizer, and returns the object as it is then.
+func (c *Client) writeEnd(ctx context.Context, claim *model.Claim) (*apiv1.NodeClaim, error) {
 	claims := c.custom.Resource(apiv1.NodeClaimResource)
 	untyped, err := claims.Get(ctx, claim.Name, metav1.GetOptions{})
 	if err != nil {

@@ -82,7 +82,7 @@ func TestShowEndTellsHowFarTheEndHasCome(t *testing.T) {
 	}
 }
 
-func TestShowEndOfAMachineThatNeverJoinedClaimsNothing(t *testing.T) {
+func TestShowEndOfAnInstanceThatNeverJoinedClaimsNothing(t *testing.T) {
 	c, name := connectAs(t, collectorRole), unique("never")
 	claim := launched(name)
 	claim.ObjectUID = put(t, connect(t), claim)
@@ -134,11 +134,11 @@ func TestShowEndRespectsAnEarlierDeadline(t *testing.T) {
 			t.Errorf("%+v: got %q", step, got)
 		}
 	}
-	sight, err := c.Look(t.Context())
+	live, err := c.ReadLive(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, object := range sight.Objects {
+	for _, object := range live.Objects {
 		if object.Claim.Name == name && object.DeadlineUnix != 1_795_179_600 {
 			t.Errorf("a look shows the deadline %d", object.DeadlineUnix)
 		}

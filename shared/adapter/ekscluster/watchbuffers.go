@@ -38,7 +38,7 @@ type buffers struct {
 
 type followedBuffer struct {
 	object *autoscalingv1beta1.CapacityBuffer
-	told   *wire.Change // as it was handed on last; nil = it was not yet
+	last   *wire.Change // as it was handed on last; nil = it was not yet
 }
 
 func newBuffers(observe func(wire.Change)) *buffers {
@@ -60,7 +60,7 @@ func (b *buffers) changed(object *autoscalingv1beta1.CapacityBuffer) {
 		b.followed = append(b.followed, key.Kind)
 		b.follow(key.Kind)
 	}
-	b.tell(row)
+	b.notify(row)
 }
 
 func (b *buffers) gone(namespace, name string) {
@@ -80,7 +80,7 @@ func (b *buffers) scalable(key translate.ScalableKey, of *translate.Scalable) {
 		b.of[key] = of
 	}
 	if b.synced[key.Kind] {
-		b.tellOf(func(k translate.ScalableKey) bool { return k == key })
+		b.notifyOf(func(k translate.ScalableKey) bool { return k == key })
 	}
 }
 
@@ -89,31 +89,31 @@ func (b *buffers) seen(kind string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.synced[kind] = true
-	b.tellOf(func(k translate.ScalableKey) bool { return k.Kind == kind })
+	b.notifyOf(func(k translate.ScalableKey) bool { return k.Kind == kind })
 }
 
-// tellOf hands on the buffers that are of what is meant.
-func (b *buffers) tellOf(meant func(translate.ScalableKey) bool) {
+// notifyOf hands on the buffers that are of what is meant.
+func (b *buffers) notifyOf(meant func(translate.ScalableKey) bool) {
 	for _, row := range b.rows {
 		if key, known := translate.ScalableOf(row.object); known && meant(key) {
-			b.tell(row)
+			b.notify(row)
 		}
 	}
 }
 
-// tell hands a buffer on where it is another than before. One of a kind of which not all there is has been seen waits: what it is of
+// notify hands a buffer on where it is another than before. One of a kind of which not all there is has been seen waits: what it is of
 // may be among the rest, and a buffer that is not there is better than one that is said to be of nothing.
-func (b *buffers) tell(row *followedBuffer) {
+func (b *buffers) notify(row *followedBuffer) {
 	key, known := translate.ScalableOf(row.object)
 	if known && !b.synced[key.Kind] {
 		return
 	}
 	buffer, _, shape := translate.Buffer(row.object, b.of[key])
 	change := wire.Change{Buffer: &buffer, Shape: shape}
-	if row.told != nil && reflect.DeepEqual(*row.told, change) {
+	if row.last != nil && reflect.DeepEqual(*row.last, change) {
 		return
 	}
-	row.told = &wire.Change{Buffer: ref(buffer), Shape: shape}
+	row.last = &wire.Change{Buffer: ref(buffer), Shape: shape}
 	b.observe(change)
 }
 
@@ -190,7 +190,7 @@ func (o *optional) List(options metav1.ListOptions) (runtime.Object, error) {
 // laterKind is a kind that is followed from some moment on.
 type laterKind struct {
 	controller cache.Controller
-	told       func()
+	ready      func()
 	synced     atomic.Bool // told has been called
 }
 
@@ -198,15 +198,15 @@ func (k *laterKind) run(ctx context.Context) {
 	var running sync.WaitGroup
 	running.Go(func() { k.controller.RunWithContext(ctx) })
 	if cache.WaitForCacheSync(ctx.Done(), k.controller.HasSynced) {
-		k.told()
+		k.ready()
 		k.synced.Store(true)
 	}
 	running.Wait()
 }
 
 // startLater begins to follow a kind, at once where the watch runs, and calls told when all there is of it has been handed on.
-func (w *Watch) startLater(k kind, told func()) {
-	one := &laterKind{controller: k.informer(), told: told}
+func (w *Watch) startLater(k kind, reported func()) {
+	one := &laterKind{controller: k.informer(), ready: reported}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.later = append(w.later, one)

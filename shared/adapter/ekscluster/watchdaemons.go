@@ -23,7 +23,7 @@ type daemon struct {
 	template *model.PodShape
 	sample   *model.PodShape // nil = no pod seen
 	made     int64           // when the sample's pod was, Unix
-	told     *model.PodShape // what was handed on last
+	last     *model.PodShape // what was handed on last
 }
 
 func newDaemons(observe func(wire.Change)) *daemons {
@@ -42,10 +42,10 @@ func (d *daemons) changed(c wire.Change) {
 	defer d.mu.Unlock()
 	one := d.of(objectKey{c.DaemonSet.Namespace, c.DaemonSet.Name})
 	if one.set == nil || one.set.UID != c.DaemonSet.UID {
-		one.told = nil
+		one.last = nil
 	}
 	one.set, one.template = c.DaemonSet, c.Shape
-	d.tell(one)
+	d.notify(one)
 }
 
 func (d *daemons) gone(namespace, name string) {
@@ -68,16 +68,16 @@ func (d *daemons) pod(pod *model.Pod, shape *model.PodShape) {
 	}
 	one.sample, one.made = shape, pod.CreatedUnix
 	if one.set != nil {
-		d.tell(one)
+		d.notify(one)
 	}
 }
 
-// tell hands the DaemonSet on where its shape is another than before.
-func (d *daemons) tell(one *daemon) {
+// notify hands the DaemonSet on where its shape is another than before.
+func (d *daemons) notify(one *daemon) {
 	shape := translate.DaemonShape(one.template, one.sample)
-	if one.told != nil && reflect.DeepEqual(one.told, shape) {
+	if one.last != nil && reflect.DeepEqual(one.last, shape) {
 		return
 	}
-	one.told = shape
+	one.last = shape
 	d.observe(wire.Change{DaemonSet: ref(*one.set), Shape: ref(*shape)})
 }

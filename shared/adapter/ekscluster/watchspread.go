@@ -30,7 +30,7 @@ type spreadPod struct {
 	pod   model.Pod
 	shape *model.PodShape // shared with its like, without default spread
 	own   map[string]string
-	told  []model.Spread
+	last  []model.Spread
 }
 
 func newSpreader(constraints []model.Spread, observe func(wire.Change)) *spreader {
@@ -53,7 +53,7 @@ func (s *spreader) pod(pod *model.Pod, shape *model.PodShape, own map[string]str
 		s.count++
 	}
 	in[pod.Name] = one
-	s.tell(one, true)
+	s.notify(one, true)
 }
 
 func (s *spreader) podGone(namespace, name string) {
@@ -81,18 +81,18 @@ func (s *spreader) selects(namespace string, object any, gone bool) {
 		return // its status changed, and that is most of what happens to controllers
 	}
 	for _, one := range s.pods[namespace] {
-		s.tell(one, false)
+		s.notify(one, false)
 	}
 }
 
-// tell hands a pod on, where it is not new only with a spread that is another than before.
-func (s *spreader) tell(one *spreadPod, fresh bool) {
+// notify hands a pod on, where it is not new only with a spread that is another than before.
+func (s *spreader) notify(one *spreadPod, fresh bool) {
 	shape := *one.shape
 	translate.SpreadByDefault(&shape, s.constraints, &s.selectors, one.own)
-	if !fresh && reflect.DeepEqual(one.told, shape.Spread) {
+	if !fresh && reflect.DeepEqual(one.last, shape.Spread) {
 		return
 	}
-	one.told = shape.Spread
+	one.last = shape.Spread
 	s.observe(wire.Change{Pod: ref(one.pod), Shape: &shape})
 }
 

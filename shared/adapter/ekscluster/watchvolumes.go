@@ -40,7 +40,7 @@ func (v *volumes) claim(claim *corev1.PersistentVolumeClaim) {
 		}
 		v.users[name][key] = true
 	}
-	v.tell(key)
+	v.notify(key)
 }
 
 func (v *volumes) claimGone(namespace, name string) {
@@ -69,23 +69,23 @@ func (v *volumes) volume(volume *corev1.PersistentVolume) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.byName[volume.Name] = volume
-	v.tellUsers(volume.Name)
+	v.notifyUsers(volume.Name)
 }
 
 func (v *volumes) volumeGone(_, name string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	delete(v.byName, name)
-	v.tellUsers(name)
+	v.notifyUsers(name)
 }
 
-func (v *volumes) tellUsers(name string) {
+func (v *volumes) notifyUsers(name string) {
 	for key := range v.users[name] {
-		v.tell(key)
+		v.notify(key)
 	}
 }
 
-func (v *volumes) tell(key objectKey) {
+func (v *volumes) notify(key objectKey) {
 	claim := v.claims[key]
 	v.observe(wire.Change{Volume: ref(translate.Volume(claim, v.byName[claim.Spec.VolumeName]))})
 }

@@ -22,7 +22,7 @@ import (
 
 const (
 	answerWithin = 10 * time.Second // where the context does not say
-	askAgain     = 4 * time.Second  // what reads is asked again after this: its first asking may have met a watcher's end
+	retryAfter   = 4 * time.Second  // what reads is asked again after this: its first asking may have met a watcher's end
 	giveUpAhead  = 200 * time.Millisecond
 )
 
@@ -50,7 +50,7 @@ func New(config aws.Config, table, bucket string) *Relay {
 func (r *Relay) Through(rights aws.Config, reg model.Registration) http.RoundTripper {
 	return &transport{
 		cluster: reg.Cluster, url: reg.RelayURL, queue: sqs.NewFromConfig(rights), answers: r.answers,
-		desk: &desk{cluster: reg.Cluster, answers: r.answers},
+		poller: &poller{cluster: reg.Cluster, answers: r.answers},
 	}
 }
 
@@ -60,7 +60,7 @@ type transport struct {
 	url     string
 	queue   *sqs.Client
 	answers *Answers
-	desk    *desk
+	poller  *poller
 }
 
 // RoundTrip implements http.RoundTripper. What changes something is sent once; what reads is asked again where no answer comes for
@@ -77,8 +77,8 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	ctx, cancel := context.WithDeadline(ctx, deadline.Add(-giveUpAhead)) // so that the error is ours
 	defer cancel()
-	if !asked.Mutates() && time.Until(deadline) > askAgain+giveUpAhead {
-		first, cancel := context.WithTimeout(ctx, askAgain)
+	if !asked.Mutates() && time.Until(deadline) > retryAfter+giveUpAhead {
+		first, cancel := context.WithTimeout(ctx, retryAfter)
 		answer, err := t.ask(first, asked)
 		late := first.Err() != nil
 		cancel()
@@ -120,7 +120,7 @@ func (t *transport) ask(ctx context.Context, r wire.RelayRequest) (wire.RelayAns
 	if err != nil {
 		return wire.RelayAnswer{}, translate(err, "ask cluster %s: send %s %s to %s", t.cluster, r.Method, r.Path, t.url)
 	}
-	known := t.desk.wait(ctx, r)
+	known := t.poller.wait(ctx, r)
 	switch {
 	case known.err != nil:
 		return wire.RelayAnswer{}, known.err

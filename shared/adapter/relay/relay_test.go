@@ -22,7 +22,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/fault"
-	"github.com/joiner-sh/joiner/shared/flow/carry"
+	"github.com/joiner-sh/joiner/shared/flow/execute"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 	"github.com/joiner-sh/joiner/testenv/cloud"
@@ -133,11 +133,11 @@ func (s *site) roleID(config aws.Config) string {
 	return messages[0].Sender
 }
 
-// carrier is a watcher's side.
-func (s *site) carrier() *carry.Carrier {
-	return &carry.Carrier{
+// executor is a watcher's side.
+func (s *site) executor() *execute.Executor {
+	return &execute.Executor{
 		Cluster: clusterName, Groups: s.groups, Inbox: NewInbox(s.queue, s.url), Answers: s.answers, Server: s.server, Now: time.Now,
-		Pause: func(context.Context, time.Duration) { time.Sleep(20 * time.Millisecond) }, Tell: func(carry.Note) {},
+		Pause: func(context.Context, time.Duration) { time.Sleep(20 * time.Millisecond) }, Log: func(execute.Note) {},
 	}
 }
 
@@ -145,7 +145,7 @@ func (s *site) carrier() *carry.Carrier {
 func (s *site) watch() {
 	ctx, stop := context.WithCancel(s.t.Context())
 	ended := make(chan struct{})
-	c := s.carrier()
+	c := s.executor()
 	go func() { defer close(ended); c.Run(ctx) }()
 	s.t.Cleanup(func() { stop(); <-ended })
 }
@@ -314,7 +314,7 @@ func TestABodyThatIsTooLargeIsNotSent(t *testing.T) {
 func TestAWatcherThatDiesWithARequestHasItCarriedOutAtMostOnce(t *testing.T) {
 	s := newSite(t)
 	died := errors.New("died")
-	dying := s.carrier()
+	dying := s.executor()
 	dying.Answers = dies{s.answers, died}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -334,8 +334,8 @@ func TestAWatcherThatDiesWithARequestHasItCarriedOutAtMostOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var notes notebook
-	c := s.carrier()
-	c.Inbox, c.Tell = young{c.Inbox}, notes.write
+	c := s.executor()
+	c.Inbox, c.Log = young{c.Inbox}, notes.write
 	next, end := context.WithCancel(t.Context())
 	go c.Run(next)
 	until(t, func() bool { return notes.has("repeated") })
@@ -347,20 +347,20 @@ func TestAWatcherThatDiesWithARequestHasItCarriedOutAtMostOnce(t *testing.T) {
 
 // notebook keeps what a carrier tells.
 type notebook struct {
-	mu   sync.Mutex
-	told []string
+	mu       sync.Mutex
+	reported []string
 }
 
-func (n *notebook) write(note carry.Note) {
+func (n *notebook) write(note execute.Note) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.told = append(n.told, note.What)
+	n.reported = append(n.reported, note.What)
 }
 
 func (n *notebook) has(what string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.Contains(n.told, what)
+	return slices.Contains(n.reported, what)
 }
 
 // dies fails to keep answers, as a process does that is killed before.
@@ -383,7 +383,7 @@ func (k keeps) Done(_ context.Context, receipt string) error {
 }
 
 // young says of every request that it was sent just now, however slow the machine is.
-type young struct{ carry.Inbox }
+type young struct{ execute.Inbox }
 
 func (y young) Receive(ctx context.Context, most int) ([]wire.RelayMessage, error) {
 	messages, err := y.Inbox.Receive(ctx, most)

@@ -42,7 +42,7 @@ type Store struct {
 // kept is what was read or written last.
 type kept struct {
 	revision  string
-	catalog   *model.MachineCatalog
+	catalog   *model.InstanceCatalog
 	checkedAt time.Time
 }
 
@@ -59,9 +59,9 @@ func keyOf(reg model.Registration) string {
 	return fmt.Sprintf("catalog/%s/%s.jnc", cmp.Or(reg.Account, "own"), reg.Region)
 }
 
-// Machines returns the catalogue of the registration's account and region, which may be as old in memory as CheckEvery.
+// RegionCatalog returns the catalogue of the registration's account and region, which may be as old in memory as CheckEvery.
 // Where S3 cannot be asked, what was read before is returned: it carries its age. NotFound where nobody has stored one.
-func (s *Store) Machines(ctx context.Context, reg model.Registration) (model.MachineCatalog, error) {
+func (s *Store) RegionCatalog(ctx context.Context, reg model.Registration) (model.InstanceCatalog, error) {
 	known := s.recall(reg)
 	if known.catalog != nil && s.settings.Now().Sub(known.checkedAt) < s.settings.CheckEvery {
 		return *known.catalog, nil
@@ -76,7 +76,7 @@ func (s *Store) Machines(ctx context.Context, reg model.Registration) (model.Mac
 // Read returns the catalogue of the registration's account and region as it is stored now, and the revision that Write
 // conditions on. NotFound where nobody has stored one; Invalid where what is stored cannot be read, together with its
 // revision, so that it can be replaced.
-func (s *Store) Read(ctx context.Context, reg model.Registration) (model.MachineCatalog, string, error) {
+func (s *Store) Read(ctx context.Context, reg model.Registration) (model.InstanceCatalog, string, error) {
 	key, known := keyOf(reg), s.recall(reg)
 	input := &s3.GetObjectInput{Bucket: &s.bucket, Key: &key}
 	if known.catalog != nil {
@@ -92,17 +92,17 @@ func (s *Store) Read(ctx context.Context, reg model.Registration) (model.Machine
 		if fault.Is(err, fault.NotFound) {
 			s.forget(key)
 		}
-		return model.MachineCatalog{}, "", err
+		return model.InstanceCatalog{}, "", err
 	}
 	defer out.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(out.Body, wire.MaxCatalogBytes+1))
 	if err != nil {
-		return model.MachineCatalog{}, "", translate(err, "read s3://%s/%s", s.bucket, key)
+		return model.InstanceCatalog{}, "", translate(err, "read s3://%s/%s", s.bucket, key)
 	}
 	revision := aws.ToString(out.ETag)
 	catalog, err := wire.DecodeCatalog(data)
 	if err != nil {
-		return model.MachineCatalog{}, revision, fmt.Errorf("read s3://%s/%s: %w", s.bucket, key, err)
+		return model.InstanceCatalog{}, revision, fmt.Errorf("read s3://%s/%s: %w", s.bucket, key, err)
 	}
 	s.keep(key, revision, catalog)
 	return *catalog, revision, nil
@@ -110,7 +110,7 @@ func (s *Store) Read(ctx context.Context, reg model.Registration) (model.Machine
 
 // Write stores a catalogue on condition that revision is what is stored now, "" meaning nothing. Conflict where it is not,
 // and nothing was written.
-func (s *Store) Write(ctx context.Context, reg model.Registration, catalog model.MachineCatalog, revision string) error {
+func (s *Store) Write(ctx context.Context, reg model.Registration, catalog model.InstanceCatalog, revision string) error {
 	key := keyOf(reg)
 	data, err := wire.EncodeCatalog(&catalog)
 	if err != nil {
@@ -170,7 +170,7 @@ func (s *Store) keepVersion(ctx context.Context, reg model.Registration, version
 }
 
 // Version returns a catalogue of an account ("" = not known) and region as it was under that version. NotFound where it is not kept.
-func (s *Store) Version(ctx context.Context, account, region, version string) (*model.MachineCatalog, error) {
+func (s *Store) Version(ctx context.Context, account, region, version string) (*model.InstanceCatalog, error) {
 	key := versionKey(account, region, version)
 	out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &key})
 	if err != nil {
@@ -194,7 +194,7 @@ func (s *Store) recall(reg model.Registration) kept {
 	return s.kept[keyOf(reg)]
 }
 
-func (s *Store) keep(key, revision string, catalog *model.MachineCatalog) {
+func (s *Store) keep(key, revision string, catalog *model.InstanceCatalog) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kept[key] = kept{revision, catalog, s.settings.Now()}

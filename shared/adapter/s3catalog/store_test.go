@@ -58,12 +58,12 @@ func (p place) Spoil(reg model.Registration) {
 	}
 }
 
-func catalogOf(readUnix int64) model.MachineCatalog {
-	return model.MachineCatalog{ReadUnix: readUnix, Version: "v", Types: []model.MachineType{{Name: "m5.large"}}}
+func catalogOf(readUnix int64) model.InstanceCatalog {
+	return model.InstanceCatalog{ReadUnix: readUnix, Version: "v", Types: []model.InstanceTypeInfo{{Name: "m5.large"}}}
 }
 
 func TestStoreKeepsTheContract(t *testing.T) {
-	conform.Machines(t, func(t *testing.T) conform.MachinesPort { return start(t) })
+	conform.Instances(t, func(t *testing.T) conform.InstancesPort { return start(t) })
 }
 
 // another is a store in the same bucket, as another function has it.
@@ -76,18 +76,18 @@ func TestIT16ReadsAreKeptInMemoryAndConditional(t *testing.T) {
 		t.Fatal(err)
 	}
 	gets := func() int64 { return p.cloud.CountOf("s3", "GetObject").Requests }
-	machines := func() int64 {
+	instances := func() int64 {
 		t.Helper()
-		c, err := p.Machines(t.Context(), web)
+		c, err := p.RegionCatalog(t.Context(), web)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return c.ReadUnix
 	}
 	first := p.recall(web)
-	machines()
+	instances()
 	before := gets()
-	if machines(); gets() != before {
+	if instances(); gets() != before {
 		t.Errorf("%d more requests within half a minute", gets()-before)
 	}
 	kept := p.recall(web)
@@ -95,7 +95,7 @@ func TestIT16ReadsAreKeptInMemoryAndConditional(t *testing.T) {
 		t.Fatal("nothing is kept")
 	}
 	p.clock.Advance(31 * time.Second)
-	if machines(); gets() != before+1 || p.recall(web).catalog != kept.catalog {
+	if instances(); gets() != before+1 || p.recall(web).catalog != kept.catalog {
 		t.Errorf("%d requests; the same object was decoded again", gets()-before)
 	}
 	other := p.another()
@@ -107,31 +107,31 @@ func TestIT16ReadsAreKeptInMemoryAndConditional(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.clock.Advance(31 * time.Second)
-	if got := machines(); got != 2 {
+	if got := instances(); got != 2 {
 		t.Errorf("after it was replaced it is that of %d", got)
 	}
 }
 
-func TestMachinesStayWhereS3CannotBeAsked(t *testing.T) {
+func TestInstancesStayWhereS3CannotBeAsked(t *testing.T) {
 	p := start(t)
 	if err := p.Write(t.Context(), web, catalogOf(7), ""); err != nil {
 		t.Fatal(err)
 	}
 	mend := p.cloud.Inject(cloud.Fault{Service: "s3", Err: wire.StatusErrorf(http.StatusServiceUnavailable, "SlowDown", "injected")})
 	p.clock.Advance(time.Hour)
-	if c, err := p.Machines(t.Context(), web); err != nil || c.ReadUnix != 7 {
+	if c, err := p.RegionCatalog(t.Context(), web); err != nil || c.ReadUnix != 7 {
 		t.Errorf("%+v %v", c, err)
 	}
 	if _, _, err := p.Read(t.Context(), web); !fault.Is(err, fault.Throttled) {
 		t.Errorf("who writes is told: %v", err)
 	}
-	if _, err := p.another().Machines(t.Context(), web); !fault.Is(err, fault.Throttled) {
+	if _, err := p.another().RegionCatalog(t.Context(), web); !fault.Is(err, fault.Throttled) {
 		t.Errorf("with nothing in memory: %v", err)
 	}
 	mend.Remove()
 }
 
-func TestCatalogueThatWasTakenAwayIsConflict(t *testing.T) {
+func TestCatalogThatWasTakenAwayIsConflict(t *testing.T) {
 	p := start(t)
 	if err := p.Write(t.Context(), web, catalogOf(1), ""); err != nil {
 		t.Fatal(err)
@@ -148,7 +148,7 @@ func TestCatalogueThatWasTakenAwayIsConflict(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	p.clock.Advance(time.Minute)
-	if _, err := p.Machines(t.Context(), web); !fault.Is(err, fault.NotFound) {
+	if _, err := p.RegionCatalog(t.Context(), web); !fault.Is(err, fault.NotFound) {
 		t.Errorf("%v", err)
 	}
 }
@@ -156,8 +156,8 @@ func TestCatalogueThatWasTakenAwayIsConflict(t *testing.T) {
 // D6: what was decided by a catalogue can be decided once more when there is another.
 func TestD6VersionsAreKept(t *testing.T) {
 	p := start(t)
-	one := model.MachineCatalog{Version: "a", ReadUnix: 1, Types: []model.MachineType{{Name: "m5.large"}}}
-	two := model.MachineCatalog{Version: "b", ReadUnix: 2, Types: []model.MachineType{{Name: "m5.xlarge"}}}
+	one := model.InstanceCatalog{Version: "a", ReadUnix: 1, Types: []model.InstanceTypeInfo{{Name: "m5.large"}}}
+	two := model.InstanceCatalog{Version: "b", ReadUnix: 2, Types: []model.InstanceTypeInfo{{Name: "m5.xlarge"}}}
 	if err := p.Write(t.Context(), web, one, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestD6VersionsAreKept(t *testing.T) {
 	if err := p.Write(t.Context(), web, two, revision); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []model.MachineCatalog{one, two} {
+	for _, want := range []model.InstanceCatalog{one, two} {
 		got, err := p.Version(t.Context(), web.Account, web.Region, want.Version)
 		if err != nil || got.Types[0].Name != want.Types[0].Name {
 			t.Errorf("version %s: %+v, %v", want.Version, got, err)
@@ -198,10 +198,10 @@ func TestD6VersionsAreKept(t *testing.T) {
 }
 
 // A21: a write that another one is in the way of is repeated.
-func TestA21ConflictingWriteOfACatalogueIsRepeated(t *testing.T) {
+func TestA21ConflictingWriteOfACatalogIsRepeated(t *testing.T) {
 	p := start(t)
 	on := p.cloud.Inject(cloud.Fault{Service: "s3", Action: "PutObject", Times: 1, Err: wire.StatusErrorf(http.StatusConflict, "ConditionalRequestConflict", "another goes on")})
-	if err := p.Write(t.Context(), web, model.MachineCatalog{Version: "a"}, ""); err != nil || on.Acted() != 1 {
+	if err := p.Write(t.Context(), web, model.InstanceCatalog{Version: "a"}, ""); err != nil || on.Acted() != 1 {
 		t.Errorf("%v after %d conflicts", err, on.Acted())
 	}
 }

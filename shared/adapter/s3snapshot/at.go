@@ -11,92 +11,92 @@ import (
 )
 
 const (
-	maxKnown    = 4      // snapshots kept in memory; a function serves few clusters at a time
-	maxSegments = 10_000 // after one base; a watcher writes a new base long before
-	fetchers    = 8      // segments read at once
+	maxKnown  = 4      // snapshots kept in memory; a function serves few clusters at a time
+	maxDeltas = 10_000 // after one base; a watcher writes a new base long before
+	fetchers  = 8      // segments read at once
 )
 
 // known is a snapshot that was decoded before, and the base it grew from. Segments after another base may number pod
 // shapes otherwise.
 type known struct {
-	baseKey  string
-	snapshot *model.Snapshot
+	snapshotKey string
+	snapshot    *model.Snapshot
 }
 
 // At returns the cluster's snapshot at the pointer, or a later one of the same base that was read before. It may be kept
 // and shared, and must not be written to. NotFound where an object that the pointer names is missing; Invalid for a pointer to anything
 // but a base of its own cluster, which a watcher could not read itself.
-func (s *Store) At(ctx context.Context, pointer model.Pointer) (*model.Snapshot, error) {
-	if want := baseKey(pointer.Cluster, pointer.Epoch, pointer.BaseSeq); pointer.BaseKey != want {
+func (s *Store) At(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error) {
+	if want := snapshotKey(manifest.Cluster, manifest.Epoch, manifest.SnapshotSeq); manifest.SnapshotKey != want {
 		return nil, fault.New(fault.Invalid, "ForeignBase", "snapshot pointer of cluster %s: its base %d/%d is %s, and it names %.200q",
-			pointer.Cluster, pointer.Epoch, pointer.BaseSeq, want, pointer.BaseKey)
+			manifest.Cluster, manifest.Epoch, manifest.SnapshotSeq, want, manifest.SnapshotKey)
 	}
-	if n := pointer.HeadSeq - pointer.BaseSeq; n < 0 || n > maxSegments {
+	if n := manifest.HeadSeq - manifest.SnapshotSeq; n < 0 || n > maxDeltas {
 		return nil, fault.New(fault.Invalid, "Malformed", "snapshot pointer of cluster %s: head %d does not follow base %d by 0 to %d segments",
-			pointer.Cluster, pointer.HeadSeq, pointer.BaseSeq, maxSegments)
+			manifest.Cluster, manifest.HeadSeq, manifest.SnapshotSeq, maxDeltas)
 	}
-	if start := s.recall(pointer); start != nil {
-		snapshot, err := s.advance(ctx, start, pointer)
+	if start := s.recall(manifest); start != nil {
+		snapshot, err := s.advance(ctx, start, manifest)
 		if err == nil || !fault.Is(err, fault.Conflict) {
 			return snapshot, err
 		}
 	}
-	start, err := s.base(ctx, pointer)
+	start, err := s.full(ctx, manifest)
 	if err != nil {
 		return nil, err
 	}
-	return s.advance(ctx, start, pointer)
+	return s.advance(ctx, start, manifest)
 }
 
 // recall returns what is in memory of the pointer's base; nil where nothing is.
-func (s *Store) recall(pointer model.Pointer) *model.Snapshot {
+func (s *Store) recall(manifest model.Manifest) *model.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, k := range s.known {
-		if k.baseKey == pointer.BaseKey && k.snapshot.Cluster == pointer.Cluster && k.snapshot.Epoch == pointer.Epoch {
+		if k.snapshotKey == manifest.SnapshotKey && k.snapshot.Cluster == manifest.Cluster && k.snapshot.Epoch == manifest.Epoch {
 			return k.snapshot
 		}
 	}
 	return nil
 }
 
-func (s *Store) remember(pointer model.Pointer, snapshot *model.Snapshot) {
+func (s *Store) remember(manifest model.Manifest, snapshot *model.Snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fresh := []known{{pointer.BaseKey, snapshot}}
+	fresh := []known{{manifest.SnapshotKey, snapshot}}
 	for _, k := range s.known {
-		if k.snapshot.Cluster != pointer.Cluster && len(fresh) < maxKnown {
+		if k.snapshot.Cluster != manifest.Cluster && len(fresh) < maxKnown {
 			fresh = append(fresh, k)
 		}
 	}
 	s.known = fresh
 }
 
-func (s *Store) base(ctx context.Context, pointer model.Pointer) (*model.Snapshot, error) {
+func (s *Store) full(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error) {
 	var snapshot *model.Snapshot
 	var weight int64
-	err := s.decode(ctx, pointer.BaseKey, func(data []byte) (err error) {
-		spare := s.spare(pointer.Cluster)
-		if snapshot, weight, err = wire.DecodeBaseWithin(s.uri(pointer.BaseKey), data, spare); err == nil {
-			s.room.hold(snapshot, weight)
+	err := s.decode(ctx, manifest.SnapshotKey, func(data []byte) (err error) {
+		spare := s.limit(manifest.Cluster)
+		if snapshot, weight, err = wire.DecodeSnapshotWithin(s.uri(manifest.SnapshotKey), data, spare); err == nil {
+			s.memory.charge(snapshot, weight)
 		}
-		return s.room.crowded(err, pointer.Cluster, spare)
+		return s.memory.crowded(err, manifest.Cluster, spare)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if snapshot.Cluster != pointer.Cluster || snapshot.Epoch != pointer.Epoch || snapshot.Seq != pointer.BaseSeq {
-		return nil, fault.New(fault.Invalid, "Malformed", "%s is of cluster %s %d/%d, the pointer says %s %d/%d", pointer.BaseKey,
-			snapshot.Cluster, snapshot.Epoch, snapshot.Seq, pointer.Cluster, pointer.Epoch, pointer.BaseSeq)
+	if snapshot.Cluster != manifest.Cluster || snapshot.Epoch != manifest.Epoch || snapshot.Seq != manifest.SnapshotSeq {
+		return nil, fault.New(fault.Invalid, "Malformed", "%s is of cluster %s %d/%d, the pointer says %s %d/%d", manifest.SnapshotKey,
+			snapshot.Cluster, snapshot.Epoch, snapshot.Seq, manifest.Cluster, manifest.Epoch, manifest.SnapshotSeq)
 	}
 	return snapshot, nil
 }
 
 func (s *Store) uri(key string) string { return "s3://" + s.bucket + "/" + key }
 
-// spare is what a snapshot of the cluster may weigh.
-func (s *Store) spare(cluster string) int64 {
-	return s.room.spare(cluster, func() {
+// limit is what a snapshot of the cluster may weigh.
+func (s *Store) limit(cluster string) int64 {
+	return s.memory.limit(cluster, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.known = slices.DeleteFunc(s.known, func(k known) bool { return k.snapshot.Cluster != cluster })
@@ -110,14 +110,14 @@ func (s *Store) decode(ctx context.Context, key string, into func(data []byte) e
 		return err
 	}
 	defer done()
-	s.room.decoding.Lock()
-	defer s.room.decoding.Unlock()
+	s.memory.decoding.Lock()
+	defer s.memory.decoding.Unlock()
 	return into(data)
 }
 
 // advance brings start up to the pointer's head and remembers the result.
-func (s *Store) advance(ctx context.Context, start *model.Snapshot, pointer model.Pointer) (*model.Snapshot, error) {
-	deltas, grown, err := s.segments(ctx, pointer, start)
+func (s *Store) advance(ctx context.Context, start *model.Snapshot, manifest model.Manifest) (*model.Snapshot, error) {
+	deltas, grown, err := s.deltas(ctx, manifest, start)
 	if err != nil {
 		return nil, err
 	}
@@ -126,19 +126,19 @@ func (s *Store) advance(ctx context.Context, start *model.Snapshot, pointer mode
 		return nil, err
 	}
 	if snapshot != start {
-		s.room.hold(snapshot, grown)
+		s.memory.charge(snapshot, grown)
 	}
-	s.remember(pointer, snapshot)
+	s.remember(manifest, snapshot)
 	return snapshot, nil
 }
 
-// segments reads those between start and the head, in order; none where start is past it. It also returns what the snapshot weighs that
+// deltas reads those between start and the head, in order; none where start is past it. It also returns what the snapshot weighs that
 // they make of start, where nothing in them is in place of anything: together they may not weigh more than a base. Once one cannot be read
 // no other is: the pointer, and so how many there are, is whatever a watcher wrote.
-func (s *Store) segments(ctx context.Context, pointer model.Pointer, start *model.Snapshot) ([]*wire.Delta, int64, error) {
-	weight, _ := s.room.weightOf(start)
+func (s *Store) deltas(ctx context.Context, manifest model.Manifest, start *model.Snapshot) ([]*wire.Delta, int64, error) {
+	weight, _ := s.memory.weightOf(start)
 	first := start.Seq + 1
-	n := max(0, pointer.HeadSeq-first+1)
+	n := max(0, manifest.HeadSeq-first+1)
 	deltas := make([]*wire.Delta, n)
 	if n == 0 {
 		return deltas, weight, nil
@@ -152,20 +152,20 @@ func (s *Store) segments(ctx context.Context, pointer model.Pointer, start *mode
 	for i := range deltas {
 		free <- struct{}{}
 		if ctx.Err() != nil {
-			failed.Do(func() { failure = translate(ctx.Err(), "read segments of cluster %s", pointer.Cluster) })
+			failed.Do(func() { failure = translate(ctx.Err(), "read segments of cluster %s", manifest.Cluster) })
 			break
 		}
 		wg.Go(func() {
 			defer func() { <-free }()
-			key := segmentKey(pointer.Cluster, pointer.Epoch, first+int64(i))
+			key := deltaKey(manifest.Cluster, manifest.Epoch, first+int64(i))
 			err := s.decode(ctx, key, func(data []byte) error {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				spare := s.spare(pointer.Cluster)
-				delta, more, err := wire.DecodeSegmentWithin(s.uri(key), data, spare-weight)
+				spare := s.limit(manifest.Cluster)
+				delta, more, err := wire.DecodeDeltaWithin(s.uri(key), data, spare-weight)
 				deltas[i], weight = delta, weight+more
-				return s.room.crowded(err, pointer.Cluster, spare)
+				return s.memory.crowded(err, manifest.Cluster, spare)
 			})
 			if err != nil {
 				failed.Do(func() { failure = err })

@@ -1,7 +1,7 @@
 // Package s3snapshot keeps snapshots and decision records in an S3 bucket.
 //
 // It decides the layout of keys, that no object is ever written over, and what of a snapshot is kept in memory between
-// calls. It leaves the encoding to package wire, and when to write which object to flow/forward.
+// calls. It leaves the encoding to package wire, and when to write which object to flow/publish.
 //
 //	snap/<cluster>/<epoch>/base-<seq>                a whole cluster
 //	snap/<cluster>/<epoch>/seg-<seq>                 what changed since seq-1
@@ -14,6 +14,6 @@
 // deposed watcher cannot change what a function may have read.
 //
 //	store := s3snapshot.New(s3.NewFromConfig(config), "joiner-snapshots")
-//	key, err := store.PutBase(ctx, "prod", 3, 1, base)
+//	key, err := store.PutSnapshot(ctx, "prod", 3, 1, base)
 //	snapshot, err := store.At(ctx, pointer)
 package s3snapshot

@@ -55,8 +55,8 @@ func FuzzDecision(f *testing.F) {
 			if _, err := store.Decision(t.Context(), "c", "2026-11-20", "a"); err != nil && !fault.Is(err, fault.Invalid) {
 				t.Errorf("got %v, want Invalid", err)
 			}
-			pointer := model.Pointer{Cluster: "c", Epoch: 1, BaseSeq: 1, HeadSeq: 2, BaseKey: baseKey("c", 1, 1)}
-			if _, err := store.At(t.Context(), pointer); err == nil {
+			manifest := model.Manifest{Cluster: "c", Epoch: 1, SnapshotSeq: 1, HeadSeq: 2, SnapshotKey: snapshotKey("c", 1, 1)}
+			if _, err := store.At(t.Context(), manifest); err == nil {
 				t.Error("one object is both a base and the segment after it")
 			}
 		})

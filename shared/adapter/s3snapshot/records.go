@@ -34,7 +34,7 @@ func (s *Store) Decisions(ctx context.Context, cluster string, fromUnix, toUnix 
 	return readAll(ctx, s, keys, func(d *model.Decision) bool {
 		d.Input = nil
 		for i := range d.Rounds {
-			d.Rounds[i].Asked = nil
+			d.Rounds[i].Input = nil
 		}
 		return fromUnix <= d.AtUnix && d.AtUnix < toUnix
 	})
@@ -47,7 +47,7 @@ func (s *Store) Disruptions(ctx context.Context, cluster string, fromUnix, toUni
 		return nil, err
 	}
 	return readAll(ctx, s, keys, func(d *model.Disrupted) bool {
-		d.Input, d.Asked = nil, nil
+		d.Recorded, d.Input = nil, nil
 		return fromUnix <= d.AtUnix && d.AtUnix < toUnix
 	})
 }
@@ -156,21 +156,21 @@ func readAll[T any](ctx context.Context, s *Store, keys []string, want func(*T) 
 
 // AsOf returns where the snapshot is that was the cluster's newest at a time, by when S3 stored its objects, to the second. Its times
 // but HeadSeq's are not known. NotFound where none of then is kept. It needs s3:ListBucket.
-func (s *Store) AsOf(ctx context.Context, cluster string, atUnix int64) (model.Pointer, error) {
+func (s *Store) AsOf(ctx context.Context, cluster string, atUnix int64) (model.Manifest, error) {
 	epochs, err := s.epochs(ctx, cluster)
 	if err != nil {
-		return model.Pointer{}, err
+		return model.Manifest{}, err
 	}
 	for _, epoch := range slices.Backward(epochs) { // a watcher that took over wrote later than all before it
-		pointer, err := s.lastBase(ctx, cluster, epoch, atUnix)
+		manifest, err := s.lastSnapshot(ctx, cluster, epoch, atUnix)
 		if err != nil {
-			return pointer, err
+			return manifest, err
 		}
-		if pointer.BaseKey != "" {
-			return s.lastSegment(ctx, pointer, atUnix)
+		if manifest.SnapshotKey != "" {
+			return s.lastDelta(ctx, manifest, atUnix)
 		}
 	}
-	return model.Pointer{}, fault.New(fault.NotFound, "NoSnapshot", "no snapshot of cluster %s is kept of %s", cluster, time.Unix(atUnix, 0).UTC().Format(time.RFC3339))
+	return model.Manifest{}, fault.New(fault.NotFound, "NoSnapshot", "no snapshot of cluster %s is kept of %s", cluster, time.Unix(atUnix, 0).UTC().Format(time.RFC3339))
 }
 
 // epochs returns the epochs of a cluster of which anything is kept, ascending.
@@ -188,31 +188,31 @@ func (s *Store) epochs(ctx context.Context, cluster string) ([]int64, error) {
 	return epochs, nil
 }
 
-// lastBase returns a pointer to the newest base of an epoch that was stored by a time; with no key where there is none.
-func (s *Store) lastBase(ctx context.Context, cluster string, epoch int64, atUnix int64) (model.Pointer, error) {
-	var out model.Pointer
-	prefix := basePrefix(cluster, epoch)
+// lastSnapshot returns a pointer to the newest base of an epoch that was stored by a time; with no key where there is none.
+func (s *Store) lastSnapshot(ctx context.Context, cluster string, epoch int64, atUnix int64) (model.Manifest, error) {
+	var out model.Manifest
+	prefix := snapshotPrefix(cluster, epoch)
 	err := s.list(ctx, &s3.ListObjectsV2Input{Prefix: &prefix}, func(o types.Object) bool {
 		seq, known := numberAfter(aws.ToString(o.Key), prefix)
 		if !known || o.LastModified == nil || o.LastModified.Unix() > atUnix {
 			return known // sequence numbers grow with time
 		}
-		out = model.Pointer{Cluster: cluster, Epoch: epoch, BaseKey: aws.ToString(o.Key), BaseSeq: seq, HeadSeq: seq, WrittenUnix: o.LastModified.Unix()}
+		out = model.Manifest{Cluster: cluster, Epoch: epoch, SnapshotKey: aws.ToString(o.Key), SnapshotSeq: seq, HeadSeq: seq, WrittenUnix: o.LastModified.Unix()}
 		return true
 	})
 	return out, err
 }
 
-// lastSegment moves the pointer's head on to the last of the segments without a gap after its base that were stored by a time.
-func (s *Store) lastSegment(ctx context.Context, pointer model.Pointer, atUnix int64) (model.Pointer, error) {
-	prefix, after := segmentPrefix(pointer.Cluster, pointer.Epoch), segmentKey(pointer.Cluster, pointer.Epoch, pointer.BaseSeq)
+// lastDelta moves the pointer's head on to the last of the segments without a gap after its base that were stored by a time.
+func (s *Store) lastDelta(ctx context.Context, manifest model.Manifest, atUnix int64) (model.Manifest, error) {
+	prefix, after := deltaPrefix(manifest.Cluster, manifest.Epoch), deltaKey(manifest.Cluster, manifest.Epoch, manifest.SnapshotSeq)
 	err := s.list(ctx, &s3.ListObjectsV2Input{Prefix: &prefix, StartAfter: &after}, func(o types.Object) bool {
 		seq, known := numberAfter(aws.ToString(o.Key), prefix)
-		if !known || seq != pointer.HeadSeq+1 || o.LastModified == nil || o.LastModified.Unix() > atUnix {
+		if !known || seq != manifest.HeadSeq+1 || o.LastModified == nil || o.LastModified.Unix() > atUnix {
 			return false
 		}
-		pointer.HeadSeq, pointer.WrittenUnix = seq, o.LastModified.Unix()
+		manifest.HeadSeq, manifest.WrittenUnix = seq, o.LastModified.Unix()
 		return true
 	})
-	return pointer, err
+	return manifest, err
 }

@@ -51,8 +51,8 @@ func TestRecordsOfASpanAreReadInOrder(t *testing.T) {
 		id := idAt(at, i)
 		ids = append(ids, id)
 		put := []error{
-			store.Put(t.Context(), model.Decision{ID: id, Cluster: "prod", AtUnix: at, Input: &model.DecisionInput{Region: "r"}, Rounds: []model.Round{{Asked: &model.Question{Salt: id}}}}),
-			store.PutDisruption(t.Context(), model.Disrupted{ID: id, Cluster: "prod", AtUnix: at, Asked: &model.JudgeQuestion{Salt: id}}),
+			store.Put(t.Context(), model.Decision{ID: id, Cluster: "prod", AtUnix: at, Input: &model.DecisionInput{Region: "r"}, Rounds: []model.Round{{Input: &model.PlannerInput{Salt: id}}}}),
+			store.PutDisruption(t.Context(), model.Disrupted{ID: id, Cluster: "prod", AtUnix: at, Input: &model.DisruptionInput{Salt: id}}),
 			store.PutRemoval(t.Context(), model.Removal{Cluster: "prod", Claim: model.Claim{Name: fmt.Sprintf("claim-%d", 9-i)}, Reason: model.EndedEmpty, GoneUnix: at}),
 			store.Put(t.Context(), model.Decision{ID: id, Cluster: "prod-2", AtUnix: at}), // another cluster, whose name begins alike
 		}
@@ -70,7 +70,7 @@ func TestRecordsOfASpanAreReadInOrder(t *testing.T) {
 	var got []string
 	for _, d := range decisions {
 		got = append(got, d.ID)
-		if d.Cluster != "prod" || d.Input != nil || d.Rounds[0].Asked != nil {
+		if d.Cluster != "prod" || d.Input != nil || d.Rounds[0].Input != nil {
 			t.Errorf("%+v", d)
 		}
 	}
@@ -78,7 +78,7 @@ func TestRecordsOfASpanAreReadInOrder(t *testing.T) {
 		t.Errorf("decisions %v, want %v", got, ids[1:4])
 	}
 	disruptions, err := store.Disruptions(t.Context(), "prod", from, to)
-	if err != nil || len(disruptions) != 3 || disruptions[0].ID != ids[1] || disruptions[2].ID != ids[3] || disruptions[1].Asked != nil {
+	if err != nil || len(disruptions) != 3 || disruptions[0].ID != ids[1] || disruptions[2].ID != ids[3] || disruptions[1].Input != nil {
 		t.Errorf("%+v, %v", disruptions, err)
 	}
 	removals, err := store.Removals(t.Context(), "prod", from, to)
@@ -122,27 +122,27 @@ func TestAsOfIsTheSnapshotOfThen(t *testing.T) {
 	now, store := startAt(t, begin)
 	type moment struct {
 		unix int64
-		want model.Pointer
+		want model.Manifest
 	}
 	var moments []moment
-	note := func(h *history, key string, base int64) {
-		moments = append(moments, moment{now.Now().Unix(), h.pointer(key, base)})
+	note := func(h *history, key string, full int64) {
+		moments = append(moments, moment{now.Now().Unix(), h.manifest(key, full)})
 		now.Advance(10 * time.Second)
 	}
 	var last *history
 	for epoch := int64(1); epoch <= 2; epoch++ {
 		h := newHistory(t, store, epoch)
-		key := h.base()
+		key := h.full()
 		note(h, key, 0)
 		for range 3 {
-			h.segment()
+			h.delta()
 			note(h, key, 0)
 		}
-		key = h.base() // at the same sequence number
-		base := h.state.Seq
-		note(h, key, base)
-		h.segment()
-		note(h, key, base)
+		key = h.full() // at the same sequence number
+		full := h.state.Seq
+		note(h, key, full)
+		h.delta()
+		note(h, key, full)
 		last = h
 	}
 	for _, m := range moments {
@@ -164,7 +164,7 @@ func TestAsOfIsTheSnapshotOfThen(t *testing.T) {
 		t.Errorf("before there was any: %v", err)
 	}
 	// A segment that is missing ends what is known: nobody can read beyond it.
-	if _, err := store.client.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: aws.String(bucket), Key: aws.String(segmentKey("prod", 2, last.state.Seq))}); err != nil {
+	if _, err := store.client.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: aws.String(bucket), Key: aws.String(deltaKey("prod", 2, last.state.Seq))}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := store.AsOf(t.Context(), "prod", now.Now().Unix()); err != nil || got.HeadSeq != last.state.Seq-1 {

@@ -22,8 +22,8 @@ const (
 	packedOf = 16 // of which what is read and not yet unpacked may
 )
 
-// room is what snapshots may take of memory, and what they do take.
-type room struct {
+// memoryBudget is what snapshots may take of memory, and what they do take.
+type memoryBudget struct {
 	one, all, small int64               // bytes, by weight
 	packed          *semaphore.Weighted // bytes, as stored
 	most            int64               // what packed has in all
@@ -41,9 +41,9 @@ type used struct {
 	weight   int64
 }
 
-// newRoom returns the room of a program with so many bytes of memory, 0 where nobody bounds it.
-func newRoom(memory int64) *room {
-	r := &room{one: wire.MaxDecodedBytes, all: 4 * wire.MaxDecodedBytes, small: wire.MaxDecodedBytes / 8, most: 4 * wire.MaxSnapshotBytes}
+// newMemoryBudget returns the room of a program with so many bytes of memory, 0 where nobody bounds it.
+func newMemoryBudget(memory int64) *memoryBudget {
+	r := &memoryBudget{one: wire.MaxDecodedBytes, all: 4 * wire.MaxDecodedBytes, small: wire.MaxDecodedBytes / 8, most: 4 * wire.MaxSnapshotBytes}
 	if memory > 0 {
 		r.one, r.all, r.small = min(r.one, memory/oneOf), memory/allOf, memory/smallOf
 		r.most = max(memory/packedOf, wire.MaxSnapshotBytes)
@@ -54,7 +54,7 @@ func newRoom(memory int64) *room {
 
 // taken is what the snapshots take that are held by somebody, those of the cluster left out. Several of one cluster share most of
 // what they are made of, so that the heaviest counts.
-func (r *room) taken(but string) int64 {
+func (r *memoryBudget) taken(but string) int64 {
 	heaviest, held := map[string]int64{}, r.used[:0]
 	for _, u := range r.used {
 		if u.snapshot.Value() != nil {
@@ -73,9 +73,9 @@ func (r *room) taken(but string) int64 {
 	return sum
 }
 
-// spare returns the most that a snapshot of the cluster may weigh. Where other clusters' take so much that there is not room for the
+// limit returns the most that a snapshot of the cluster may weigh. Where other clusters' take so much that there is not room for the
 // largest, forget lets go of those that nobody uses any more.
-func (r *room) spare(cluster string, forget func()) int64 {
+func (r *memoryBudget) limit(cluster string, forget func()) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if left := r.all - r.taken(cluster); left >= r.one {
@@ -86,15 +86,15 @@ func (r *room) spare(cluster string, forget func()) int64 {
 	return min(r.one, max(r.small, r.all-r.taken(cluster)))
 }
 
-// hold notes that a snapshot takes so much for as long as anybody has it.
-func (r *room) hold(snapshot *model.Snapshot, weight int64) {
+// charge notes that a snapshot takes so much for as long as anybody has it.
+func (r *memoryBudget) charge(snapshot *model.Snapshot, weight int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.used = append(r.used, used{snapshot.Cluster, weak.Make(snapshot), weight})
 }
 
 // weightOf is what a snapshot was noted with; false where it was not.
-func (r *room) weightOf(snapshot *model.Snapshot) (int64, bool) {
+func (r *memoryBudget) weightOf(snapshot *model.Snapshot) (int64, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, u := range r.used {
@@ -106,7 +106,7 @@ func (r *room) weightOf(snapshot *model.Snapshot) (int64, bool) {
 }
 
 // crowded says why a snapshot that would fit on its own does not now: Throttled, since it will when others are done.
-func (r *room) crowded(err error, cluster string, spare int64) error {
+func (r *memoryBudget) crowded(err error, cluster string, spare int64) error {
 	if fault.CodeOf(err) != "TooLarge" || spare >= r.one {
 		return err
 	}
@@ -114,7 +114,7 @@ func (r *room) crowded(err error, cluster string, spare int64) error {
 }
 
 // fetch waits until so many bytes may be read and returns how to say that they are needed no more.
-func (r *room) fetch(ctx context.Context, bytes int64) (done func(), err error) {
+func (r *memoryBudget) fetch(ctx context.Context, bytes int64) (done func(), err error) {
 	bytes = min(max(bytes, 1), r.most)
 	if err := r.packed.Acquire(ctx, bytes); err != nil {
 		return nil, fault.Wrap(fault.Throttled, "NoRoom", err, "wait for room to read %d bytes", bytes)

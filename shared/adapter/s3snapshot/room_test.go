@@ -43,8 +43,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// told is what the child tells.
-type told struct {
+// reported is what the child tells.
+type reported struct {
 	Errors  map[string]string // by cluster; "" = its snapshot is held
 	PeakMiB int64
 }
@@ -53,11 +53,11 @@ func readSideBySide(endpoint string, clusters []string) {
 	boot.Memory()
 	client := s3.New(s3.Options{BaseEndpoint: &endpoint, UsePathStyle: true, Region: "us-west-2", Credentials: aws.AnonymousCredentials{}})
 	store := New(client, bucket).Within(boot.MemoryBytes())
-	out := told{Errors: map[string]string{}}
+	out := reported{Errors: map[string]string{}}
 	var held []*model.Snapshot
 	var mu sync.Mutex
 	read := func(cluster string) {
-		snapshot, err := store.At(context.Background(), model.Pointer{Cluster: cluster, Epoch: 1, BaseSeq: 1, HeadSeq: 1, BaseKey: baseKey(cluster, 1, 1)})
+		snapshot, err := store.At(context.Background(), model.Manifest{Cluster: cluster, Epoch: 1, SnapshotSeq: 1, HeadSeq: 1, SnapshotKey: snapshotKey(cluster, 1, 1)})
 		mu.Lock()
 		defer mu.Unlock()
 		held = append(held, snapshot)
@@ -87,7 +87,7 @@ func readSideBySide(endpoint string, clusters []string) {
 }
 
 // child runs a process with the memory of a function that reads the clusters' bases side by side, and then prod's.
-func child(t *testing.T, memoryMB int, bases map[string][]byte, clusters ...string) told {
+func child(t *testing.T, memoryMB int, bases map[string][]byte, clusters ...string) reported {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		cluster := strings.Split(strings.TrimPrefix(r.URL.Path, "/"+bucket+"/snap/"), "/")[0]
@@ -103,7 +103,7 @@ func child(t *testing.T, memoryMB int, bases map[string][]byte, clusters ...stri
 	if err != nil {
 		t.Fatalf("child: %v\n%s", err, text)
 	}
-	var out told
+	var out reported
 	if err := json.Unmarshal(text, &out); err != nil {
 		t.Fatalf("child said %q: %v", text, err)
 	}
@@ -141,7 +141,7 @@ func heavy(t *testing.T, room int) map[string][]byte {
 		if cluster == "prod" {
 			s.Nodes = []model.Node{{Name: "a"}}
 		}
-		data, err := wire.EncodeBase(&s)
+		data, err := wire.EncodeSnapshot(&s)
 		if err != nil {
 			t.Fatalf("%s: %v", cluster, err)
 		}
@@ -206,44 +206,44 @@ func TestW7ASnapshotBombIsRefusedByNameAndBound(t *testing.T) {
 	}
 }
 
-// TestW7SegmentsTogetherWeighNoMoreThanABase: each is within its bounds.
-func TestW7SegmentsTogetherWeighNoMoreThanABase(t *testing.T) {
+// TestW7DeltasTogetherWeighNoMoreThanASnapshot: each is within its bounds.
+func TestW7DeltasTogetherWeighNoMoreThanASnapshot(t *testing.T) {
 	_, store := start(t)
 	store.Within(64 << 20) // 8 MiB for one
 	h := newHistory(t, store, 1)
-	key := h.base()
-	const segments = 12
-	for seq := range int64(segments) {
+	key := h.full()
+	const deltas = 12
+	for seq := range int64(deltas) {
 		d := &wire.Delta{Cluster: "prod", Epoch: 1, Seq: seq + 1, FirstShape: int(seq) + 1, Shapes: []model.PodShape{{Tolerations: make([]model.Toleration, 10_000)}}}
-		data, err := wire.EncodeSegment(d)
+		data, err := wire.EncodeDelta(d)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := store.PutSegment(t.Context(), "prod", 1, d.Seq, data); err != nil {
+		if err := store.PutDelta(t.Context(), "prod", 1, d.Seq, data); err != nil {
 			t.Fatal(err)
 		}
 	}
 	at := func(head int64) error {
-		_, err := store.At(t.Context(), model.Pointer{Cluster: "prod", Epoch: 1, HeadSeq: head, BaseKey: key})
+		_, err := store.At(t.Context(), model.Manifest{Cluster: "prod", Epoch: 1, HeadSeq: head, SnapshotKey: key})
 		return err
 	}
 	if err := at(3); err != nil {
 		t.Errorf("three segments: %v", err)
 	}
-	if err := at(segments); fault.CodeOf(err) != "TooLarge" || !strings.Contains(err.Error(), "/seg-") {
-		t.Errorf("%d segments: %v", segments, err)
+	if err := at(deltas); fault.CodeOf(err) != "TooLarge" || !strings.Contains(err.Error(), "/seg-") {
+		t.Errorf("%d segments: %v", deltas, err)
 	}
-	if err := New(store.client, bucket).Within(64<<20).at(t, key, segments); fault.CodeOf(err) != "TooLarge" {
-		t.Errorf("%d segments at once: %v", segments, err)
+	if err := New(store.client, bucket).Within(64<<20).at(t, key, deltas); fault.CodeOf(err) != "TooLarge" {
+		t.Errorf("%d segments at once: %v", deltas, err)
 	}
-	if err := New(store.client, bucket).at(t, key, segments); err != nil {
+	if err := New(store.client, bucket).at(t, key, deltas); err != nil {
 		t.Errorf("without bounds: %v", err)
 	}
 }
 
-// TestW7SegmentsAreReadUntilOneCannotBe: a pointer may say that there are 10,000. Each of these takes a while to unpack.
-func TestW7SegmentsAreReadUntilOneCannotBe(t *testing.T) {
-	base, err := wire.EncodeBase(&model.Snapshot{Cluster: "prod", Epoch: 1, Seq: 1})
+// TestW7DeltasAreReadUntilOneCannotBe: a pointer may say that there are 10,000. Each of these takes a while to unpack.
+func TestW7DeltasAreReadUntilOneCannotBe(t *testing.T) {
+	full, err := wire.EncodeSnapshot(&model.Snapshot{Cluster: "prod", Epoch: 1, Seq: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,13 +254,13 @@ func TestW7SegmentsAreReadUntilOneCannotBe(t *testing.T) {
 			_, _ = w.Write([]byte("no segment"))
 			return
 		}
-		w.Header().Set("Content-Length", strconv.Itoa(len(base)))
-		_, _ = w.Write(base)
+		w.Header().Set("Content-Length", strconv.Itoa(len(full)))
+		_, _ = w.Write(full)
 	}))
 	defer server.Close()
 	store := New(s3.New(s3.Options{BaseEndpoint: &server.URL, UsePathStyle: true, Region: "us-west-2", Credentials: aws.AnonymousCredentials{}}), bucket)
-	pointer := model.Pointer{Cluster: "prod", Epoch: 1, BaseSeq: 1, HeadSeq: maxSegments, BaseKey: baseKey("prod", 1, 1)}
-	if _, err := store.At(t.Context(), pointer); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "/seg-") {
+	manifest := model.Manifest{Cluster: "prod", Epoch: 1, SnapshotSeq: 1, HeadSeq: maxDeltas, SnapshotKey: snapshotKey("prod", 1, 1)}
+	if _, err := store.At(t.Context(), manifest); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "/seg-") {
 		t.Errorf("got %v", err)
 	}
 	if n := asked.Load(); n < 1 || n > 2*fetchers {
@@ -268,13 +268,13 @@ func TestW7SegmentsAreReadUntilOneCannotBe(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := store.advance(ctx, &model.Snapshot{Cluster: "prod", Epoch: 1, Seq: 1}, pointer); !errors.Is(err, context.Canceled) {
+	if _, err := store.advance(ctx, &model.Snapshot{Cluster: "prod", Epoch: 1, Seq: 1}, manifest); !errors.Is(err, context.Canceled) {
 		t.Errorf("where the time is over: %v", err)
 	}
 }
 
 func (s *Store) at(t *testing.T, key string, head int64) error {
-	_, err := s.At(t.Context(), model.Pointer{Cluster: "prod", Epoch: 1, HeadSeq: head, BaseKey: key})
+	_, err := s.At(t.Context(), model.Manifest{Cluster: "prod", Epoch: 1, HeadSeq: head, SnapshotKey: key})
 	return err
 }
 

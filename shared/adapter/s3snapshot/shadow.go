@@ -22,9 +22,9 @@ func (s *Store) Recorded(ctx context.Context, cluster string, fromUnix, toUnix i
 	out := make([]model.Recorded, len(keys))
 	for i, key := range keys {
 		parts := strings.Split(strings.TrimSuffix(key, extension), "/")
-		id, judged := strings.CutPrefix(parts[len(parts)-1], disrupt)
+		id, evaluated := strings.CutPrefix(parts[len(parts)-1], disrupt)
 		out[i] = model.Recorded{ID: id, Kind: model.KindProvision, Day: parts[len(parts)-2]}
-		if judged {
+		if evaluated {
 			out[i].Kind = model.KindDisrupt
 		}
 	}

@@ -33,31 +33,31 @@ type Store struct {
 	mu    sync.Mutex
 	known []known // snapshots decoded before, the last used first
 
-	room *room
+	memory *memoryBudget
 }
 
 // New returns the store in a bucket, which must exist.
 func New(client *s3.Client, bucket string) *Store {
-	return &Store{client: client, bucket: bucket, room: newRoom(0)}
+	return &Store{client: client, bucket: bucket, memory: newMemoryBudget(0)}
 }
 
 // Within says how much memory the program has, in bytes; 0 = nobody bounds it. A snapshot that takes more than an eighth is refused, and
 // those that are held take a quarter at most. It returns the store and must be called before it is used.
 func (s *Store) Within(memory int64) *Store {
-	s.room = newRoom(memory)
+	s.memory = newMemoryBudget(memory)
 	return s
 }
 
-// PutBase stores an encoded base and returns its key. Storing the same bytes again is no error; Conflict where other
+// PutSnapshot stores an encoded base and returns its key. Storing the same bytes again is no error; Conflict where other
 // bytes are there.
-func (s *Store) PutBase(ctx context.Context, cluster string, epoch, seq int64, data []byte) (string, error) {
-	key := baseKey(cluster, epoch, seq)
+func (s *Store) PutSnapshot(ctx context.Context, cluster string, epoch, seq int64, data []byte) (string, error) {
+	key := snapshotKey(cluster, epoch, seq)
 	return key, s.put(ctx, key, "application/gzip", data)
 }
 
-// PutSegment stores an encoded segment; otherwise as PutBase.
-func (s *Store) PutSegment(ctx context.Context, cluster string, epoch, seq int64, data []byte) error {
-	return s.put(ctx, segmentKey(cluster, epoch, seq), "application/gzip", data)
+// PutDelta stores an encoded segment; otherwise as PutSnapshot.
+func (s *Store) PutDelta(ctx context.Context, cluster string, epoch, seq int64, data []byte) error {
+	return s.put(ctx, deltaKey(cluster, epoch, seq), "application/gzip", data)
 }
 
 // Kept reports whether an object is there. S3 says of one that is missing that it is forbidden to whoever may not list the bucket, as the
@@ -71,20 +71,20 @@ func (s *Store) Kept(ctx context.Context, key string) (bool, error) {
 	return err == nil, err
 }
 
-func basePrefix(cluster string, epoch int64) string {
+func snapshotPrefix(cluster string, epoch int64) string {
 	return fmt.Sprintf("snap/%s/%020d/base-", cluster, epoch)
 }
 
-func segmentPrefix(cluster string, epoch int64) string {
+func deltaPrefix(cluster string, epoch int64) string {
 	return fmt.Sprintf("snap/%s/%020d/seg-", cluster, epoch)
 }
 
-func baseKey(cluster string, epoch, seq int64) string {
-	return fmt.Sprintf("%s%020d", basePrefix(cluster, epoch), seq)
+func snapshotKey(cluster string, epoch, seq int64) string {
+	return fmt.Sprintf("%s%020d", snapshotPrefix(cluster, epoch), seq)
 }
 
-func segmentKey(cluster string, epoch, seq int64) string {
-	return fmt.Sprintf("%s%020d", segmentPrefix(cluster, epoch), seq)
+func deltaKey(cluster string, epoch, seq int64) string {
+	return fmt.Sprintf("%s%020d", deltaPrefix(cluster, epoch), seq)
 }
 
 // numberAfter reads the number that a key is after its prefix; false where it is something else.
@@ -150,7 +150,7 @@ func (s *Store) open(ctx context.Context, key string, limit int64) (data []byte,
 	if size > limit {
 		return nil, nil, fault.New(fault.Invalid, "TooLarge", "s3://%s/%s has %d bytes, at most %d are read", s.bucket, key, size, limit)
 	}
-	if done, err = s.room.fetch(ctx, size); err != nil {
+	if done, err = s.memory.fetch(ctx, size); err != nil {
 		return nil, nil, err
 	}
 	whole := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))

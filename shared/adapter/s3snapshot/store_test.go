@@ -54,28 +54,28 @@ func newHistory(t *testing.T, store *Store, epoch int64) *history {
 	return &history{t, store, epoch, &model.Snapshot{Cluster: "prod", Epoch: epoch, Shapes: shapes}}
 }
 
-func (h *history) base() string {
+func (h *history) full() string {
 	h.t.Helper()
-	data, err := wire.EncodeBase(h.state)
+	data, err := wire.EncodeSnapshot(h.state)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	key, err := h.store.PutBase(h.t.Context(), "prod", h.epoch, h.state.Seq, data)
+	key, err := h.store.PutSnapshot(h.t.Context(), "prod", h.epoch, h.state.Seq, data)
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	return key
 }
 
-func (h *history) segment() {
+func (h *history) delta() {
 	h.t.Helper()
 	d := &wire.Delta{Cluster: "prod", Epoch: h.epoch, Seq: h.state.Seq + 1, FirstShape: len(h.state.Shapes),
 		Pods: []model.Pod{{Namespace: "default", Name: fmt.Sprintf("pod-%d", h.state.Seq)}}}
-	data, err := wire.EncodeSegment(d)
+	data, err := wire.EncodeDelta(d)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	if err := h.store.PutSegment(h.t.Context(), "prod", h.epoch, d.Seq, data); err != nil {
+	if err := h.store.PutDelta(h.t.Context(), "prod", h.epoch, d.Seq, data); err != nil {
 		h.t.Fatal(err)
 	}
 	if h.state, err = wire.Apply(h.state, d); err != nil {
@@ -83,18 +83,18 @@ func (h *history) segment() {
 	}
 }
 
-func (h *history) pointer(baseKey string, baseSeq int64) model.Pointer {
-	return model.Pointer{Cluster: "prod", Epoch: h.epoch, BaseKey: baseKey, BaseSeq: baseSeq, HeadSeq: h.state.Seq}
+func (h *history) manifest(fullKey string, fullSeq int64) model.Manifest {
+	return model.Manifest{Cluster: "prod", Epoch: h.epoch, SnapshotKey: fullKey, SnapshotSeq: fullSeq, HeadSeq: h.state.Seq}
 }
 
-func TestAtReturnsTheBaseWithItsSegments(t *testing.T) {
+func TestAtReturnsTheSnapshotWithItsDeltas(t *testing.T) {
 	_, store := start(t)
 	h := newHistory(t, store, 1)
-	key := h.base()
+	key := h.full()
 	for range 12 {
-		h.segment()
+		h.delta()
 	}
-	got, err := New(store.client, bucket).At(t.Context(), h.pointer(key, 0))
+	got, err := New(store.client, bucket).At(t.Context(), h.manifest(key, 0))
 	if err != nil || !reflect.DeepEqual(got, h.state) {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -103,21 +103,21 @@ func TestAtReturnsTheBaseWithItsSegments(t *testing.T) {
 func TestAtReadsOnlyWhatItDoesNotKnow(t *testing.T) {
 	c, store := start(t)
 	h := newHistory(t, store, 1)
-	key := h.base()
-	h.segment()
-	if _, err := store.At(t.Context(), h.pointer(key, 0)); err != nil {
+	key := h.full()
+	h.delta()
+	if _, err := store.At(t.Context(), h.manifest(key, 0)); err != nil {
 		t.Fatal(err)
 	}
 	reads := c.Inject(cloud.Fault{Service: "s3", Match: func(r *http.Request, _ []byte) bool { return r.Method == http.MethodGet }})
-	if _, err := store.At(t.Context(), h.pointer(key, 0)); err != nil || reads.Acted() != 0 {
+	if _, err := store.At(t.Context(), h.manifest(key, 0)); err != nil || reads.Acted() != 0 {
 		t.Fatalf("the same pointer: %d reads, %v", reads.Acted(), err)
 	}
-	h.segment()
-	got, err := store.At(t.Context(), h.pointer(key, 0))
+	h.delta()
+	got, err := store.At(t.Context(), h.manifest(key, 0))
 	if err != nil || reads.Acted() != 1 || got.Seq != 2 {
 		t.Fatalf("one segment more: %d reads, seq %d, %v", reads.Acted(), got.Seq, err)
 	}
-	old := h.pointer(key, 0)
+	old := h.manifest(key, 0)
 	old.HeadSeq = 1
 	if got, err := store.At(t.Context(), old); err != nil || got.Seq != 2 {
 		t.Fatalf("an older pointer gets what is known: %+v, %v", got, err)
@@ -127,17 +127,17 @@ func TestAtReadsOnlyWhatItDoesNotKnow(t *testing.T) {
 func TestAtStartsAgainFromANewBase(t *testing.T) {
 	_, store := start(t)
 	h := newHistory(t, store, 1)
-	first := h.base()
-	h.segment()
-	if _, err := store.At(t.Context(), h.pointer(first, 0)); err != nil {
+	first := h.full()
+	h.delta()
+	if _, err := store.At(t.Context(), h.manifest(first, 0)); err != nil {
 		t.Fatal(err)
 	}
 	// The new base numbers shapes otherwise, at the same sequence number.
 	h.state.Shapes = []model.PodShape{{Namespace: "other"}, {Namespace: "default", Requests: model.Resources{model.Pods: 1}}}
 	h.state.Pods[0].Shape = 1
-	second := h.base()
-	h.segment()
-	got, err := store.At(t.Context(), h.pointer(second, 1))
+	second := h.full()
+	h.delta()
+	got, err := store.At(t.Context(), h.manifest(second, 1))
 	if err != nil || !reflect.DeepEqual(got, h.state) {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -146,15 +146,15 @@ func TestAtStartsAgainFromANewBase(t *testing.T) {
 func TestAtKeepsClustersAndEpochsApart(t *testing.T) {
 	_, store := start(t)
 	one := newHistory(t, store, 1)
-	key := one.base()
-	one.segment()
-	if _, err := store.At(t.Context(), one.pointer(key, 0)); err != nil {
+	key := one.full()
+	one.delta()
+	if _, err := store.At(t.Context(), one.manifest(key, 0)); err != nil {
 		t.Fatal(err)
 	}
 	two := newHistory(t, store, 2)
 	two.state.AtUnix = 7
-	key = two.base()
-	if got, err := store.At(t.Context(), two.pointer(key, 0)); err != nil || got.AtUnix != 7 || len(got.Pods) != 0 {
+	key = two.full()
+	if got, err := store.At(t.Context(), two.manifest(key, 0)); err != nil || got.AtUnix != 7 || len(got.Pods) != 0 {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 }
@@ -162,22 +162,22 @@ func TestAtKeepsClustersAndEpochsApart(t *testing.T) {
 func TestAtSaysWhatIsMissing(t *testing.T) {
 	_, store := start(t)
 	h := newHistory(t, store, 1)
-	key := h.base()
+	key := h.full()
 	cases := map[string]struct {
-		pointer model.Pointer
-		kind    fault.Kind
+		manifest model.Manifest
+		kind     fault.Kind
 	}{
-		"no base":            {model.Pointer{Cluster: "prod", Epoch: 2, BaseKey: baseKey("prod", 2, 0)}, fault.NotFound},
-		"no key of a base":   {model.Pointer{Cluster: "prod", Epoch: 1, BaseKey: "snap/gone"}, fault.Invalid},
-		"no segment":         {model.Pointer{Cluster: "prod", Epoch: 1, BaseKey: key, HeadSeq: 1}, fault.NotFound},
-		"head before base":   {model.Pointer{Cluster: "prod", Epoch: 1, BaseKey: key, BaseSeq: 2, HeadSeq: 1}, fault.Invalid},
-		"absurd head":        {model.Pointer{Cluster: "prod", Epoch: 1, BaseKey: key, HeadSeq: 1 << 60}, fault.Invalid},
-		"base of another":    {model.Pointer{Cluster: "test", Epoch: 1, BaseKey: key}, fault.Invalid},
-		"base of other time": {model.Pointer{Cluster: "prod", Epoch: 1, BaseKey: key, BaseSeq: 3, HeadSeq: 3}, fault.Invalid},
+		"no base":            {model.Manifest{Cluster: "prod", Epoch: 2, SnapshotKey: snapshotKey("prod", 2, 0)}, fault.NotFound},
+		"no key of a base":   {model.Manifest{Cluster: "prod", Epoch: 1, SnapshotKey: "snap/gone"}, fault.Invalid},
+		"no segment":         {model.Manifest{Cluster: "prod", Epoch: 1, SnapshotKey: key, HeadSeq: 1}, fault.NotFound},
+		"head before base":   {model.Manifest{Cluster: "prod", Epoch: 1, SnapshotKey: key, SnapshotSeq: 2, HeadSeq: 1}, fault.Invalid},
+		"absurd head":        {model.Manifest{Cluster: "prod", Epoch: 1, SnapshotKey: key, HeadSeq: 1 << 60}, fault.Invalid},
+		"base of another":    {model.Manifest{Cluster: "test", Epoch: 1, SnapshotKey: key}, fault.Invalid},
+		"base of other time": {model.Manifest{Cluster: "prod", Epoch: 1, SnapshotKey: key, SnapshotSeq: 3, HeadSeq: 3}, fault.Invalid},
 	}
 	for name, tt := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got, err := New(store.client, bucket).At(t.Context(), tt.pointer); !fault.Is(err, tt.kind) {
+			if got, err := New(store.client, bucket).At(t.Context(), tt.manifest); !fault.Is(err, tt.kind) {
 				t.Fatalf("got %+v, %v; want %s", got, err, tt.kind)
 			}
 		})
@@ -185,20 +185,20 @@ func TestAtSaysWhatIsMissing(t *testing.T) {
 }
 
 // W4: a pointer leads to bases of its own cluster alone, also to those that are in memory.
-func TestW4APointerIntoAnotherClustersPrefixIsRefused(t *testing.T) {
+func TestW4AManifestOfAnotherClustersPrefixIsRefused(t *testing.T) {
 	_, store := start(t)
 	h := newHistory(t, store, 1)
-	key := h.base()
-	if _, err := store.At(t.Context(), h.pointer(key, 0)); err != nil {
+	key := h.full()
+	if _, err := store.At(t.Context(), h.manifest(key, 0)); err != nil {
 		t.Fatal(err)
 	}
-	for name, pointer := range map[string]model.Pointer{
-		"of the attacker, with the victim's base": {Cluster: "attacker", Epoch: 1, BaseKey: key},
-		"by a way back": {Cluster: "attacker", Epoch: 1, BaseKey: "snap/attacker/../prod/00000000000000000001/base-00000000000000000000"},
-		"of no base":    {Cluster: "prod", Epoch: 1, BaseKey: "decisions/prod/2026-03-01/a"},
+	for name, manifest := range map[string]model.Manifest{
+		"of the attacker, with the victim's base": {Cluster: "attacker", Epoch: 1, SnapshotKey: key},
+		"by a way back": {Cluster: "attacker", Epoch: 1, SnapshotKey: "snap/attacker/../prod/00000000000000000001/base-00000000000000000000"},
+		"of no base":    {Cluster: "prod", Epoch: 1, SnapshotKey: "decisions/prod/2026-03-01/a"},
 	} {
 		for _, s := range []*Store{store, New(store.client, bucket)} {
-			if got, err := s.At(t.Context(), pointer); !fault.Is(err, fault.Invalid) {
+			if got, err := s.At(t.Context(), manifest); !fault.Is(err, fault.Invalid) {
 				t.Errorf("%s: %+v, %v, want it refused as Invalid", name, got, err)
 			}
 		}
@@ -207,16 +207,16 @@ func TestW4APointerIntoAnotherClustersPrefixIsRefused(t *testing.T) {
 
 func TestNothingIsWrittenOver(t *testing.T) {
 	_, store := start(t)
-	if err := store.PutSegment(t.Context(), "prod", 1, 1, []byte("mine")); err != nil {
+	if err := store.PutDelta(t.Context(), "prod", 1, 1, []byte("mine")); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.PutSegment(t.Context(), "prod", 1, 1, []byte("mine")); err != nil {
+	if err := store.PutDelta(t.Context(), "prod", 1, 1, []byte("mine")); err != nil {
 		t.Fatalf("the same bytes again: %v", err)
 	}
-	if err := store.PutSegment(t.Context(), "prod", 1, 1, []byte("other")); !fault.Is(err, fault.Conflict) {
+	if err := store.PutDelta(t.Context(), "prod", 1, 1, []byte("other")); !fault.Is(err, fault.Conflict) {
 		t.Fatalf("other bytes: got %v, want Conflict", err)
 	}
-	if data, err := store.get(t.Context(), segmentKey("prod", 1, 1), 10); err != nil || string(data) != "mine" {
+	if data, err := store.get(t.Context(), deltaKey("prod", 1, 1), 10); err != nil || string(data) != "mine" {
 		t.Fatalf("got %q, %v", data, err)
 	}
 }
@@ -224,14 +224,14 @@ func TestNothingIsWrittenOver(t *testing.T) {
 func TestAPutWhoseAnswerIsLostSucceeds(t *testing.T) {
 	c, store := start(t)
 	lost := c.Inject(cloud.Fault{Service: "s3", Times: 1, Drop: cloud.DropAfter, Match: func(r *http.Request, _ []byte) bool { return r.Method == http.MethodPut }})
-	if err := store.PutSegment(t.Context(), "prod", 1, 1, []byte("mine")); err != nil || lost.Acted() != 1 {
+	if err := store.PutDelta(t.Context(), "prod", 1, 1, []byte("mine")); err != nil || lost.Acted() != 1 {
 		t.Fatalf("%d answers lost, %v", lost.Acted(), err)
 	}
 }
 
 func TestKeptIsWhatIsThere(t *testing.T) {
 	c, store := start(t)
-	key, err := store.PutBase(t.Context(), "prod", 1, 1, []byte("base"))
+	key, err := store.PutSnapshot(t.Context(), "prod", 1, 1, []byte("base"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,18 +247,18 @@ func TestKeptIsWhatIsThere(t *testing.T) {
 }
 
 func TestKeysSortAsTheirNumbers(t *testing.T) {
-	if a, b := segmentKey("prod", 9, 99), segmentKey("prod", 10, 1); a >= b {
+	if a, b := deltaKey("prod", 9, 99), deltaKey("prod", 10, 1); a >= b {
 		t.Errorf("%s does not come before %s", a, b)
 	}
 }
 
 func TestErrorsHaveKinds(t *testing.T) {
 	c, store := start(t)
-	if err := New(store.client, "nowhere").PutSegment(t.Context(), "prod", 1, 1, nil); !fault.Is(err, fault.NotFound) {
+	if err := New(store.client, "nowhere").PutDelta(t.Context(), "prod", 1, 1, nil); !fault.Is(err, fault.NotFound) {
 		t.Errorf("no bucket: got %v, want NotFound", err)
 	}
 	stranger := s3.NewFromConfig(c.ConfigFor(sts.Credentials{AccessKeyID: "AKIANOBODY", SecretAccessKey: "x"}), func(o *s3.Options) { o.UsePathStyle = true })
-	if err := New(stranger, bucket).PutSegment(t.Context(), "prod", 1, 1, nil); !fault.Is(err, fault.Denied) {
+	if err := New(stranger, bucket).PutDelta(t.Context(), "prod", 1, 1, nil); !fault.Is(err, fault.Denied) {
 		t.Errorf("a stranger: got %v, want Denied", err)
 	}
 }
@@ -284,10 +284,10 @@ func TestDecisionSurvivesARoundTripAndMayBePutAgain(t *testing.T) {
 
 func TestReadsAreBounded(t *testing.T) {
 	_, store := start(t)
-	if err := store.PutSegment(context.Background(), "prod", 1, 1, []byte(strings.Repeat("x", 100))); err != nil {
+	if err := store.PutDelta(context.Background(), "prod", 1, 1, []byte(strings.Repeat("x", 100))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.get(t.Context(), segmentKey("prod", 1, 1), 99); !fault.Is(err, fault.Invalid) {
+	if _, err := store.get(t.Context(), deltaKey("prod", 1, 1), 99); !fault.Is(err, fault.Invalid) {
 		t.Fatalf("got %v, want Invalid", err)
 	}
 }
@@ -315,7 +315,7 @@ func TestA21ConflictingWritesAreRepeated(t *testing.T) {
 	for _, times := range []int{1, 2, 0} { // 0: without end
 		on := conflict(times)
 		seq := int64(times + 1)
-		_, err := store.PutBase(t.Context(), "prod", 1, seq, []byte("bytes"))
+		_, err := store.PutSnapshot(t.Context(), "prod", 1, seq, []byte("bytes"))
 		if times > 0 && err != nil || times == 0 && !fault.Is(err, fault.Throttled) {
 			t.Errorf("%d conflicts: %v", times, err)
 		}
@@ -323,19 +323,19 @@ func TestA21ConflictingWritesAreRepeated(t *testing.T) {
 			t.Errorf("%d of %d conflicts were answered", on.Acted(), times)
 		}
 		on.Remove()
-		if kept, err := store.Kept(t.Context(), baseKey("prod", 1, seq)); err != nil || kept != (times > 0) {
+		if kept, err := store.Kept(t.Context(), snapshotKey("prod", 1, seq)); err != nil || kept != (times > 0) {
 			t.Errorf("%d conflicts: kept %v, %v", times, kept, err)
 		}
 	}
 	// The write whose conflict it was may have put the very same bytes there, or others.
-	if _, err := store.PutBase(t.Context(), "prod", 2, 1, []byte("bytes")); err != nil {
+	if _, err := store.PutSnapshot(t.Context(), "prod", 2, 1, []byte("bytes")); err != nil {
 		t.Fatal(err)
 	}
 	defer conflict(0).Remove()
-	if _, err := store.PutBase(t.Context(), "prod", 2, 1, []byte("bytes")); err != nil {
+	if _, err := store.PutSnapshot(t.Context(), "prod", 2, 1, []byte("bytes")); err != nil {
 		t.Errorf("the same bytes are there: %v", err)
 	}
-	if _, err := store.PutBase(t.Context(), "prod", 2, 1, []byte("others")); !fault.Is(err, fault.Conflict) {
+	if _, err := store.PutSnapshot(t.Context(), "prod", 2, 1, []byte("others")); !fault.Is(err, fault.Conflict) {
 		t.Errorf("other bytes are there: %v, want Conflict", err)
 	}
 }

@@ -46,10 +46,10 @@ func (q *Queue) Send(ctx context.Context, hint wire.Hint) error {
 	return q.send(ctx, hint, hint.Cluster)
 }
 
-// Tell puts the hint into the queue to be passed on to another function, in the group of those that wait behind no planning run.
+// Forward puts the hint into the queue to be passed on to another function, in the group of those that wait behind no planning run.
 // Errors as of Send.
-func (q *Queue) Tell(ctx context.Context, hint wire.Hint) error {
-	return q.send(ctx, hint, wire.TellGroup(hint.Cluster))
+func (q *Queue) Forward(ctx context.Context, hint wire.Hint) error {
+	return q.send(ctx, hint, wire.ForwardGroup(hint.Cluster))
 }
 
 func (q *Queue) send(ctx context.Context, hint wire.Hint, group string) error {

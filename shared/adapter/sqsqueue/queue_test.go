@@ -72,9 +72,9 @@ func TestOnlyTheVerySameHintIsTakenOnce(t *testing.T) {
 		{Cluster: "prod", Epoch: 1, Seq: 2, Number: 3, Reason: wire.ReasonBatch, SentAtMillis: 5}, // the same, sent again
 		{Cluster: "prod", Epoch: 1, Seq: 2, Number: 4, Reason: wire.ReasonBatch},
 		{Cluster: "test", Epoch: 1, Seq: 2, Number: 3, Reason: wire.ReasonBatch},
-		{Cluster: "prod", Reason: wire.ReasonSweep, Tick: "2026-11-20T12:00:00Z"},
-		{Cluster: "prod", Reason: wire.ReasonSweep, Tick: "2026-11-20T12:00:00Z"},
-		{Cluster: "prod", Reason: wire.ReasonSweep, Tick: "2026-11-20T12:01:00Z"},
+		{Cluster: "prod", Reason: wire.ReasonResync, Tick: "2026-11-20T12:00:00Z"},
+		{Cluster: "prod", Reason: wire.ReasonResync, Tick: "2026-11-20T12:00:00Z"},
+		{Cluster: "prod", Reason: wire.ReasonResync, Tick: "2026-11-20T12:01:00Z"},
 	} {
 		if err := queue.Send(t.Context(), hint); err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func TestADelayedHintArrivesLater(t *testing.T) {
 	}
 	queue := NewDelayed(client, *out.QueueUrl)
 	for key, after := range map[string]time.Duration{"now": 0, "soon": 500 * time.Millisecond, "never": 24 * time.Hour} {
-		if err := queue.Send(t.Context(), wire.Hint{Cluster: "prod", Reason: wire.ReasonSweep, Tick: key}, after); err != nil {
+		if err := queue.Send(t.Context(), wire.Hint{Cluster: "prod", Reason: wire.ReasonResync, Tick: key}, after); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -142,7 +142,7 @@ func TestADelayedHintIsInItsClustersGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := NewDelayed(client, *out.QueueUrl).Send(t.Context(), wire.Hint{Cluster: "prod", Reason: wire.ReasonSweep, Tick: "a"}, 0); err != nil {
+	if err := NewDelayed(client, *out.QueueUrl).Send(t.Context(), wire.Hint{Cluster: "prod", Reason: wire.ReasonResync, Tick: "a"}, 0); err != nil {
 		t.Fatal(err)
 	}
 	received, err := client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{
@@ -178,7 +178,7 @@ func TestA22DelayedHintsArriveWhereQueuesTakeNoGroups(t *testing.T) {
 		t.Errorf("a hint that is too long: %v, want Invalid", err)
 	}
 	for i, want := range []int{4, 5, 6} { // two of the first, two of the next, one of each after that
-		if err := queue.Send(t.Context(), wire.Hint{Cluster: "prod", Reason: wire.ReasonSweep, Tick: strings.Repeat("a", i+1)}, 0); err != nil {
+		if err := queue.Send(t.Context(), wire.Hint{Cluster: "prod", Reason: wire.ReasonResync, Tick: strings.Repeat("a", i+1)}, 0); err != nil {
 			t.Fatal(err)
 		}
 		if got := sends(); got != want {

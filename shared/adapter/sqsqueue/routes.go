@@ -18,15 +18,15 @@ func (r *Routes) Send(ctx context.Context, hint wire.Hint) error {
 	if hint.Reason == wire.ReasonConfig {
 		config := hint
 		config.Pods, config.Omitted = nil, 0
-		if err := r.Plan.Tell(ctx, config); err != nil && r.Lost != nil {
+		if err := r.Plan.Forward(ctx, config); err != nil && r.Lost != nil {
 			r.Lost(err)
 		}
 	}
 	return r.Plan.Send(ctx, hint)
 }
 
-// Told sends hints to be passed on to another function.
-type Told struct{ Queue *Queue }
+// Forwarded sends hints to be passed on to another function.
+type Forwarded struct{ Queue *Queue }
 
 // Send puts the hint into the queue.
-func (t Told) Send(ctx context.Context, hint wire.Hint) error { return t.Queue.Tell(ctx, hint) }
+func (t Forwarded) Send(ctx context.Context, hint wire.Hint) error { return t.Queue.Forward(ctx, hint) }

@@ -11,7 +11,7 @@ import (
 )
 
 // Changes of configuration are told whoever resolves classes as well, in a group of their own, so that they wait behind no plan.
-func TestChangesOfConfigurationAreToldTheCatalogueAsWell(t *testing.T) {
+func TestChangesOfConfigurationAreToldTheCatalogAsWell(t *testing.T) {
 	_, client, url := start(t)
 	pods := []model.PodRef{{Namespace: "a", Name: "b", UID: "c"}}
 	routes := &Routes{Plan: New(client, url)}
@@ -20,7 +20,7 @@ func TestChangesOfConfigurationAreToldTheCatalogueAsWell(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := (Told{New(client, url)}).Send(t.Context(), wire.Hint{Cluster: "prod", Reason: wire.ReasonEnd}); err != nil {
+	if err := (Forwarded{New(client, url)}).Send(t.Context(), wire.Hint{Cluster: "prod", Reason: wire.ReasonEnd}); err != nil {
 		t.Fatal(err)
 	}
 	groups := map[string][]wire.HintReason{}
@@ -31,7 +31,7 @@ func TestChangesOfConfigurationAreToldTheCatalogueAsWell(t *testing.T) {
 		}
 		group := m.Attributes["MessageGroupId"]
 		groups[group] = append(groups[group], hint.Reason)
-		if told := group == wire.TellGroup("prod"); told == (len(hint.Pods) > 0) {
+		if reported := group == wire.ForwardGroup("prod"); reported == (len(hint.Pods) > 0) {
 			t.Errorf("a hint of group %s has %d pods", group, len(hint.Pods))
 		}
 	}
@@ -57,7 +57,7 @@ func TestPlansGoToTheQueueOfTheirCluster(t *testing.T) {
 		urls[cluster] = *out.QueueUrl
 	}
 	for cluster, url := range urls {
-		if err := NewPlans(client, other).Send(t.Context(), wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: "1"}); err != nil {
+		if err := NewPlans(client, other).Send(t.Context(), wire.Hint{Cluster: cluster, Reason: wire.ReasonResync, Tick: "1"}); err != nil {
 			t.Fatal(err)
 		}
 		if got := receive(t, client, url); len(got) != 1 {

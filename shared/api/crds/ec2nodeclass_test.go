@@ -173,7 +173,7 @@ func TestNC11BlockDevices(t *testing.T) {
 	run(t, newServer(t)["EC2NodeClass"], minimalClass, false, cases)
 }
 
-func TestNC12NC13MachineOptions(t *testing.T) {
+func TestNC12NC13InstanceOptions(t *testing.T) {
 	primary := "{networkCardIndex: 0, deviceIndex: 0, interfaceType: interface}"
 	tracking := func(spec string) string { return "spec: {connectionTracking: " + spec + "}" }
 	run(t, newServer(t)["EC2NodeClass"], minimalClass, false, []admission{

@@ -19,7 +19,7 @@ func requiring(requirements ...Requirement) *NodePool {
 	return newPool(func(t *NodeClaimTemplate) { t.Spec.Requirements = requirements })
 }
 
-func labelled(key, value string) *NodePool {
+func labeled(key, value string) *NodePool {
 	return newPool(func(t *NodeClaimTemplate) { t.Metadata.Labels = map[string]string{key: value} })
 }
 
@@ -70,11 +70,11 @@ func TestValidateNodePool(t *testing.T) {
 		{name: "F016 fewer known capacity types than minValues", pool: requiring(Requirement{Key: capacityType, Operator: in, Values: []string{"cheap", "spot"}, MinValues: ptr(2)}), want: []string{requirements + "[0].values"}, message: "fewer than minValues"},
 		{name: "F016 NotIn does not count", pool: requiring(Requirement{Key: capacityType, Operator: notIn, Values: []string{"cheap"}})},
 
-		{name: "label of one's own", pool: labelled("example.com/team", "a")},
-		{name: "label for the pool", pool: labelled("karpenter.sh/nodepool", "a"), want: []string{labels + "[karpenter.sh/nodepool]"}, message: "restricted"},
-		{name: "label that is a requirement", pool: labelled("karpenter.sh/capacity-type", "spot")},
-		{name: "label with a bad key", pool: labelled("a b", "c"), want: []string{labels + "[a b]"}},
-		{name: "label with a bad value", pool: labelled("a", "b c"), want: []string{labels + "[a]"}},
+		{name: "label of one's own", pool: labeled("example.com/team", "a")},
+		{name: "label for the pool", pool: labeled("karpenter.sh/nodepool", "a"), want: []string{labels + "[karpenter.sh/nodepool]"}, message: "restricted"},
+		{name: "label that is a requirement", pool: labeled("karpenter.sh/capacity-type", "spot")},
+		{name: "label with a bad key", pool: labeled("a b", "c"), want: []string{labels + "[a b]"}},
+		{name: "label with a bad value", pool: labeled("a", "b c"), want: []string{labels + "[a]"}},
 
 		{name: "taints of different effects", pool: tainted([]corev1.Taint{noSchedule("a"), {Key: "a", Effect: corev1.TaintEffectNoExecute}}, []corev1.Taint{noSchedule("b"), {Key: "c"}})},
 		{name: "F015 the same taint twice", pool: tainted([]corev1.Taint{noSchedule("a"), noSchedule("a")}, nil), want: []string{"spec.template.spec.taints[1]"}, message: "the same key and effect as spec.template.spec.taints[0]"},

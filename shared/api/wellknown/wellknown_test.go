@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-func TestRestrictedReasonJudgesDomainsNotSuffixes(t *testing.T) {
+func TestRestrictedReasonChecksDomainsNotSuffixes(t *testing.T) {
 	tests := []struct {
 		key        string
 		restricted bool

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/kubelet"
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -33,7 +33,7 @@ func classProblems(class *model.Class) []model.Finding {
 // classWarnings returns what is odd about a class that is allowed.
 func classWarnings(class, old *model.Class, known *Known) []model.Finding {
 	out := findings(class.Unsupported)
-	for _, p := range slices.Concat(class.Invalid, offer.ClassProblems(known.Machines, known.everywhere(*class), known.Settings)) {
+	for _, p := range slices.Concat(class.Invalid, offering.ClassProblems(known.InstanceTypes, known.everywhere(*class), known.Settings)) {
 		out = append(out, finding(p.Message))
 	}
 	for i, term := range class.Images {
@@ -53,7 +53,7 @@ func classWarnings(class, old *model.Class, known *Known) []model.Finding {
 	}
 	pools, nodes := known.usersOf(class.Name)
 	if old != nil && old.Hash != class.Hash && nodes > 0 {
-		out = append(out, model.Finding{Message: fmt.Sprintf("%s of NodePool %s drift by this change and are replaced, as many at once as the pools' budgets let", count(nodes, "node"), offer.Some(pools)),
+		out = append(out, model.Finding{Message: fmt.Sprintf("%s of NodePool %s drift by this change and are replaced, as many at once as the pools' budgets let", count(nodes, "node"), offering.Some(pools)),
 			Remedy: "See joiner plan disrupt --with for what that comes to."})
 	}
 	return out
@@ -76,26 +76,26 @@ func classDeletion(class *model.Class, known *Known) []model.Finding {
 	if !known.Objects || len(pools) == 0 {
 		return nil
 	}
-	return []model.Finding{{Message: fmt.Sprintf("NodePool %s names the EC2NodeClass: nothing is launched for it any more, and the object stays until %s and their NodeClaims are gone", offer.Some(pools), count(nodes, "node")),
+	return []model.Finding{{Message: fmt.Sprintf("NodePool %s names the EC2NodeClass: nothing is launched for it any more, and the object stays until %s and their NodeClaims are gone", offering.Some(pools), count(nodes, "node")),
 		Remedy: "Let those pools name another class first."}}
 }
 
-// wishProblems returns what keeps a NodeClaim that somebody makes by hand from ever being launched.
-func wishProblems(wish *model.Wish) []model.Finding {
-	t := templateOfWish(wish)
-	return append(findings(wish.Invalid), t.contradictions()...)
+// standaloneProblems returns what keeps a NodeClaim that somebody makes by hand from ever being launched.
+func standaloneProblems(standalone *model.StandaloneClaim) []model.Finding {
+	t := templateOfStandalone(standalone)
+	return append(findings(standalone.Invalid), t.contradictions()...)
 }
 
-// wishWarnings returns what is odd about a NodeClaim made by hand that is allowed.
-func wishWarnings(wish *model.Wish, known *Known) []model.Finding {
-	t := templateOfWish(wish)
-	class, out := known.classOf(t.class, wish.Template.ClassName)
-	if len(known.Machines) == 0 || t.large() {
+// standaloneWarnings returns what is odd about a NodeClaim made by hand that is allowed.
+func standaloneWarnings(standalone *model.StandaloneClaim, known *Known) []model.Finding {
+	t := templateOfStandalone(standalone)
+	class, out := known.classOf(t.class, standalone.Template.ClassName)
+	if len(known.InstanceTypes) == 0 || t.large() {
 		return out
 	}
 	types := known.buyable(class)
 	matches := t.matches(types)
-	roomy := holding(matches, wish.Requests)
+	roomy := holding(matches, standalone.Requests)
 	if len(matches) > 0 && len(roomy) == 0 {
 		out = append(out, model.Finding{Field: "spec.resources.requests", Message: fmt.Sprintf("none of the %s that match has so much, no node can be made", count(len(matches), "instance type")),
 			Remedy: "Lower the requests, or allow larger instance types."})

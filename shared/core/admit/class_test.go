@@ -31,7 +31,7 @@ func TestClasses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			class := readyClass("default")
 			c.change(&class)
-			v := Review(model.Admission{Operation: model.OperationCreate, Class: &class}, known())
+			v := Evaluate(model.Admission{Operation: model.OperationCreate, Class: &class}, known())
 			if v.Allowed() == c.refused {
 				t.Errorf("%+v", v)
 			}
@@ -40,7 +40,7 @@ func TestClasses(t *testing.T) {
 	}
 	class := readyClass("default")
 	class.Images = []model.SelectorTerm{{Alias: "al2023@v20260101"}}
-	if v := Review(model.Admission{Operation: model.OperationCreate, Class: &class}, known()); !v.Allowed() || len(v.Warnings) != 0 {
+	if v := Evaluate(model.Admission{Operation: model.OperationCreate, Class: &class}, known()); !v.Allowed() || len(v.Warnings) != 0 {
 		t.Errorf("of a plain class is said: %+v", v)
 	}
 }
@@ -50,32 +50,34 @@ func TestAClassThatMakesNodesDriftSaysHowMany(t *testing.T) {
 	k.Pools, k.Nodes = []model.Pool{*plain(nil), *plain(func(p *model.Pool) { p.Name = "batch" })}, map[string]int{"web": 2, "batch": 3, "else": 4}
 	old, now := readyClass("default"), readyClass("default")
 	old.Hash, now.Hash, now.UserData = "1", "2", "echo"
-	said(t, Review(model.Admission{Operation: model.OperationUpdate, Class: &now, OldClass: &old}, k).Warnings, "5 nodes of NodePool batch, web drift by this change")
+	said(t, Evaluate(model.Admission{Operation: model.OperationUpdate, Class: &now, OldClass: &old}, k).Warnings, "5 nodes of NodePool batch, web drift by this change")
 	now = old
 	now.Status.Subnets, now.Annotations = nil, map[string]string{"a": "b"}
-	if v := Review(model.Admission{Operation: model.OperationUpdate, Class: &now, OldClass: &old}, k); len(v.Warnings) != 0 {
+	if v := Evaluate(model.Admission{Operation: model.OperationUpdate, Class: &now, OldClass: &old}, k); len(v.Warnings) != 0 {
 		t.Errorf("nothing of its spec changed: %v", v.Warnings)
 	}
 }
 
-func TestF107WishesAreRefusedWithFieldValueAndRemedy(t *testing.T) {
-	wish := func(change func(*model.Wish)) model.Verdict {
-		w := model.Wish{Name: "one", Template: model.Template{ClassName: "default", Requirements: []model.Requirement{in(model.LabelArch, "amd64")}}}
+func TestF107StandaloneClaimsAreRefusedWithFieldValueAndRemedy(t *testing.T) {
+	standalone := func(change func(*model.StandaloneClaim)) model.Verdict {
+		w := model.StandaloneClaim{Name: "one", Template: model.Template{ClassName: "default", Requirements: []model.Requirement{in(model.LabelArch, "amd64")}}}
 		if change != nil {
 			change(&w)
 		}
-		return Review(model.Admission{Operation: model.OperationCreate, Wish: &w}, known())
+		return Evaluate(model.Admission{Operation: model.OperationCreate, StandaloneClaim: &w}, known())
 	}
-	if v := wish(nil); !v.Allowed() {
+	if v := standalone(nil); !v.Allowed() {
 		t.Errorf("%v", v.Refusals)
 	}
-	said(t, wish(nil).Warnings, "spec.requirements: 4 of the 5 instance types")
-	said(t, wish(func(w *model.Wish) {
+	said(t, standalone(nil).Warnings, "spec.requirements: 4 of the 5 instance types")
+	said(t, standalone(func(w *model.StandaloneClaim) {
 		w.Invalid = []string{`metadata.labels[karpenter.sh/nodepool]: "karpenter.sh/nodepool": label karpenter.sh/nodepool is restricted. Remedy: Remove it: a NodeClaim made by hand is of no NodePool.`}
 	}).Refusals, `metadata.labels[karpenter.sh/nodepool]: "karpenter.sh/nodepool"`, "Remedy: Remove it: a NodeClaim")
-	said(t, wish(func(w *model.Wish) {
+	said(t, standalone(func(w *model.StandaloneClaim) {
 		w.Template.Requirements = []model.Requirement{in("team", "a"), in("team", "b")}
 	}).Refusals, "spec.requirements[1]", "spec.requirements[0], team In [a]")
-	said(t, wish(func(w *model.Wish) { w.Requests = model.Resources{model.CPU: 1_000_000} }).Warnings, "spec.resources.requests: none of the 4 instance types")
-	said(t, wish(func(w *model.Wish) { w.Template.Requirements = []model.Requirement{in(model.LabelZone, "us-west-2q")} }).Warnings, "spec.requirements[0]: nothing matches")
+	said(t, standalone(func(w *model.StandaloneClaim) { w.Requests = model.Resources{model.CPU: 1_000_000} }).Warnings, "spec.resources.requests: none of the 4 instance types")
+	said(t, standalone(func(w *model.StandaloneClaim) {
+		w.Template.Requirements = []model.Requirement{in(model.LabelZone, "us-west-2q")}
+	}).Warnings, "spec.requirements[0]: nothing matches")
 }

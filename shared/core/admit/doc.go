@@ -6,9 +6,9 @@
 // shows: how many instance types match and from what price, or which requirement leaves none. It asks nobody: what is not known
 // ([Known]) is not spoken of. An object that is stored already is never refused for what was wrong with it before.
 //
-// What matches is core/offer's to say, what a budget means core/reclaim's, what requirements mean core/requirement's.
+// What matches is core/offering's to say, what a budget means core/disruption's, what requirements mean core/requirement's.
 //
-//	verdict := admit.Review(model.Admission{Operation: model.OperationCreate, Pool: &pool}, admit.Known{Machines: catalog.Types})
+//	verdict := admit.Evaluate(model.Admission{Operation: model.OperationCreate, Pool: &pool}, admit.Known{Machines: catalog.Types})
 //	for _, refusal := range verdict.Refusals {
 //		fmt.Println(refusal) // spec.disruption.budgets[0].schedule: "99 * * * *": … Remedy: …
 //	}

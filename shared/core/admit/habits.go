@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -15,8 +15,8 @@ import (
 const shortLife = time.Hour
 
 // habits warns of what is often left as it is by default and then surprises.
-func habits(pool *model.Pool, t *template, matches []offer.Match, known *Known) []model.Finding {
-	out := machineHabits(t, matches)
+func habits(pool *model.Pool, t *template, matches []offering.Match, known *Known) []model.Finding {
+	out := instanceWarnings(t, matches)
 	if len(pool.Limits) == 0 && pool.Replicas == nil {
 		out = append(out, model.Finding{Field: "spec.limits", Message: "there are none: the pool grows as far as pods ask and the account's quotas let",
 			Remedy: "Limit cpu, memory, nodes or " + model.Dollars + "."})
@@ -32,19 +32,19 @@ var chosen = []string{
 	requirement.AcceleratorName, requirement.AcceleratorManufacturer, requirement.AcceleratorCount, requirement.InstanceHypervisor,
 }
 
-// machineHabits warns of machines that are allowed because nobody said otherwise.
-func machineHabits(t *template, matches []offer.Match) []model.Finding {
+// instanceWarnings warns of machines that are allowed because nobody said otherwise.
+func instanceWarnings(t *template, matches []offering.Match) []model.Finding {
 	var out []model.Finding
 	var exotic []string
 	arches, spot, other := make(map[string]bool), false, false
 	for _, m := range matches {
-		if offer.Exotic(m.Type) {
+		if offering.Exotic(m.Type) {
 			exotic = append(exotic, m.Type.Name)
 		}
 		for _, arch := range m.Type.Labels[model.LabelArch] {
 			arches[arch] = true
 		}
-		for _, o := range m.Offers {
+		for _, o := range m.Offerings {
 			spot, other = spot || o.CapacityType == model.Spot, other || o.CapacityType != model.Spot
 		}
 	}
@@ -58,7 +58,7 @@ func machineHabits(t *template, matches []offer.Match) []model.Finding {
 	}
 	if len(exotic) > 0 && len(exotic) < len(matches) && !t.names(chosen...) {
 		out = append(out, model.Finding{Field: t.requirements, Message: fmt.Sprintf("%d of what matches are bare metal or have accelerators (%s), which are bought where nothing else is left",
-			len(exotic), offer.Some(exotic[:min(2, len(exotic))])), Remedy: "Require " + requirement.InstanceCategory + " In [c, m, r] or the like."})
+			len(exotic), offering.Some(exotic[:min(2, len(exotic))])), Remedy: "Require " + requirement.InstanceCategory + " In [c, m, r] or the like."})
 	}
 	return out
 }
@@ -77,13 +77,13 @@ func lifeHabits(pool *model.Pool, known *Known) []model.Finding {
 	case seconds != nil && *seconds == 0:
 		out = append(out, model.Finding{Field: grace, Value: "0s", Message: "pods of a node that ends are given no time, and neither budgets nor do-not-disrupt are looked at", Remedy: "Set as long as the slowest pod needs to stop."})
 	case seconds == nil && known.Objects:
-		out = append(out, stuckDrains(grace, known.Budgets)...)
+		out = append(out, blockedDrains(grace, known.Budgets)...)
 	}
 	return out
 }
 
-// stuckDrains warns of budgets of the cluster that never let a pod go: without a deadline a node with such a pod drains for ever.
-func stuckDrains(field string, budgets []model.PDB) []model.Finding {
+// blockedDrains warns of budgets of the cluster that never let a pod go: without a deadline a node with such a pod drains for ever.
+func blockedDrains(field string, budgets []model.PDB) []model.Finding {
 	var names []string
 	for _, b := range budgets {
 		if blocks(&b) {
@@ -94,7 +94,7 @@ func stuckDrains(field string, budgets []model.PDB) []model.Finding {
 		return nil
 	}
 	slices.Sort(names)
-	return []model.Finding{{Field: field, Message: "it is not set, and PodDisruptionBudget " + offer.Some(names[:min(3, len(names))]) + " lets no pod be evicted: a node with such a pod drains without an end",
+	return []model.Finding{{Field: field, Message: "it is not set, and PodDisruptionBudget " + offering.Some(names[:min(3, len(names))]) + " lets no pod be evicted: a node with such a pod drains without an end",
 		Remedy: "Set it, such as 24h, or let those budgets spare a pod."}}
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -30,7 +30,7 @@ func (k *Known) classOf(field, name string) (model.Class, []model.Finding) {
 	}
 	class := k.Classes[i]
 	var said []model.Finding
-	if problem := offer.ClassProblem(class); problem != "" {
+	if problem := offering.ClassProblem(class); problem != "" {
 		said = []model.Finding{{Field: field, Value: name, Message: "the EC2NodeClass is not ready, nothing is launched until it is: " + problem,
 			Remedy: "See kubectl describe ec2nodeclass " + name + "."}}
 	}
@@ -44,8 +44,8 @@ func (k *Known) classOf(field, name string) (model.Class, []model.Finding) {
 func (k *Known) everywhere(class model.Class) model.Class {
 	zones := make(map[string]bool)
 	class.Status.Subnets, class.Status.Images, class.PlacementGroup, class.Status.PlacementGroup = nil, nil, nil, nil
-	for i := range k.Machines {
-		for _, o := range k.Machines[i].Offers {
+	for i := range k.InstanceTypes {
+		for _, o := range k.InstanceTypes[i].Offerings {
 			if !zones[o.Zone] {
 				zones[o.Zone] = true
 				class.Status.Subnets = append(class.Status.Subnets, model.Subnet{ID: "subnet-" + o.Zone, Zone: o.Zone, ZoneID: o.ZoneID})
@@ -57,29 +57,29 @@ func (k *Known) everywhere(class model.Class) model.Class {
 
 // region returns every type of the region with all its offers, whatever class could buy them.
 func (k *Known) region() []model.InstanceType {
-	return offer.Catalog(k.Machines, k.everywhere(model.Class{Family: "AL2023"}), k.Settings)
+	return offering.Catalog(k.InstanceTypes, k.everywhere(model.Class{Family: "AL2023"}), k.Settings)
 }
 
 // buyable returns what the class can buy, types without an offer left out.
 func (k *Known) buyable(class model.Class) []model.InstanceType {
-	types := offer.Catalog(k.Machines, class, k.Settings)
+	types := offering.Catalog(k.InstanceTypes, class, k.Settings)
 	for i := range types {
-		types[i].Offers = slices.DeleteFunc(types[i].Offers, func(o model.Offer) bool { return !o.Available })
+		types[i].Offerings = slices.DeleteFunc(types[i].Offerings, func(o model.Offering) bool { return !o.Available })
 	}
-	return slices.DeleteFunc(types, func(t model.InstanceType) bool { return len(t.Offers) == 0 })
+	return slices.DeleteFunc(types, func(t model.InstanceType) bool { return len(t.Offerings) == 0 })
 }
 
 // matches returns what of the types meets everything a template asks.
-func (t *template) matches(types []model.InstanceType) []offer.Match {
-	wanted, err := requirement.From(t.asked)
+func (t *template) matches(types []model.InstanceType) []offering.Match {
+	wanted, err := requirement.From(t.requested)
 	if err != nil {
 		return nil
 	}
-	return offer.Matches(types, wanted)
+	return offering.Matches(types, wanted)
 }
 
 // found says how many instance types match and from what price, or why none does.
-func (t *template) found(types []model.InstanceType, matches []offer.Match, region string) model.Finding {
+func (t *template) found(types []model.InstanceType, matches []offering.Match, region string) model.Finding {
 	if len(matches) > 0 {
 		name, best := cheapest(matches)
 		return model.Finding{Field: t.requirements, Message: fmt.Sprintf("%d of the %d instance types that %s has for this class match, from $%.4f an hour (%s, %s, %s)",
@@ -92,11 +92,11 @@ func (t *template) found(types []model.InstanceType, matches []offer.Match, regi
 		f.Remedy = "See that its subnets are in zones of the region and that its images boot there."
 		return f
 	}
-	e, found := offer.Excludes(types, t.asked)
+	e, found := offering.Excludes(types, t.requested)
 	if !found {
 		return f
 	}
-	f.Field, f.Message = t.field(e.Index), "nothing matches, no node can be made: "+e.Why(t.asked)
+	f.Field, f.Message = t.field(e.Index), "nothing matches, no node can be made: "+e.Why(t.requested)
 	switch {
 	case len(e.Values) > 0:
 		f.Remedy = "Allow one of those here, or remove it."
@@ -109,9 +109,9 @@ func (t *template) found(types []model.InstanceType, matches []offer.Match, regi
 }
 
 // cheapest returns the cheapest offer of all that match and its type; of equals the first.
-func cheapest(matches []offer.Match) (name string, best *model.Offer) {
+func cheapest(matches []offering.Match) (name string, best *model.Offering) {
 	for _, m := range matches {
-		for _, o := range m.Offers {
+		for _, o := range m.Offerings {
 			if best == nil || o.Price < best.Price {
 				name, best = m.Type.Name, o
 			}
@@ -121,8 +121,8 @@ func cheapest(matches []offer.Match) (name string, best *model.Offer) {
 }
 
 // holding returns the matches whose machines have room for the requests.
-func holding(matches []offer.Match, requests model.Resources) []offer.Match {
-	return slices.DeleteFunc(slices.Clone(matches), func(m offer.Match) bool {
+func holding(matches []offering.Match, requests model.Resources) []offering.Match {
+	return slices.DeleteFunc(slices.Clone(matches), func(m offering.Match) bool {
 		room := m.Type.Allocatable()
 		for name, amount := range requests { // whether any is too much does not depend on the order
 			if amount > room[name] {
@@ -133,22 +133,22 @@ func holding(matches []offer.Match, requests model.Resources) []offer.Match {
 	})
 }
 
-// bargain names an offer of a type whatever class buys it.
-type bargain struct {
-	model.OfferKey
+// typeOffering names an offer of a type whatever class buys it.
+type typeOffering struct {
+	model.OfferingKey
 	reservation string
 }
 
-// offersOf returns a set of all offers that match.
-func offersOf(matches []offer.Match) map[bargain]bool {
+// offeringsOf returns a set of all offers that match.
+func offeringsOf(matches []offering.Match) map[typeOffering]bool {
 	count := 0
 	for _, m := range matches {
-		count += len(m.Offers)
+		count += len(m.Offerings)
 	}
-	out := make(map[bargain]bool, count)
+	out := make(map[typeOffering]bool, count)
 	for _, m := range matches {
-		for _, o := range m.Offers {
-			out[bargain{model.OfferKey{InstanceType: m.Type.Name, Zone: o.Zone, CapacityType: o.CapacityType}, o.ReservationID}] = true
+		for _, o := range m.Offerings {
+			out[typeOffering{model.OfferingKey{InstanceType: m.Type.Name, Zone: o.Zone, CapacityType: o.CapacityType}, o.ReservationID}] = true
 		}
 	}
 	return out

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/core/disruption"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -19,7 +19,7 @@ func poolProblems(pool *model.Pool) []model.Finding {
 	t := templateOf(pool)
 	problems = append(problems, t.contradictions()...)
 	for i, b := range pool.Disruption.Budgets {
-		field, err := reclaim.BudgetProblem(b)
+		field, err := disruption.BudgetProblem(b)
 		if err == nil {
 			continue
 		}
@@ -37,8 +37,8 @@ func poolProblems(pool *model.Pool) []model.Finding {
 func poolWarnings(pool, old *model.Pool, known *Known) []model.Finding {
 	t := templateOf(pool)
 	class, warnings := known.classOf(t.class, pool.Template.ClassName)
-	var matches []offer.Match
-	if len(known.Machines) > 0 && !t.large() {
+	var matches []offering.Match
+	if len(known.InstanceTypes) > 0 && !t.large() {
 		types := known.buyable(class)
 		matches = t.matches(types)
 		warnings = append(warnings, t.found(types, matches, known.regionName()))
@@ -48,15 +48,15 @@ func poolWarnings(pool, old *model.Pool, known *Known) []model.Finding {
 	warnings = append(warnings, limits(pool, matches)...)
 	if known.Objects {
 		warnings = append(warnings, drifting(pool, old, known)...)
-		warnings = append(warnings, hidden(pool, offersOf(matches), known)...)
+		warnings = append(warnings, hidden(pool, offeringsOf(matches), known)...)
 	}
 	return append(warnings, habits(pool, &t, matches, known)...)
 }
 
 // minValues warns of minValues that what matches cannot cover.
-func minValues(t *template, matches []offer.Match) []model.Finding {
+func minValues(t *template, matches []offering.Match) []model.Finding {
 	var out []model.Finding
-	for i, r := range t.asked {
+	for i, r := range t.requested {
 		if r.MinValues == 0 || len(matches) == 0 {
 			continue
 		}
@@ -75,7 +75,7 @@ func minValues(t *template, matches []offer.Match) []model.Finding {
 }
 
 // limits warns of limits that bound nothing, or everything.
-func limits(pool *model.Pool, matches []offer.Match) []model.Finding {
+func limits(pool *model.Pool, matches []offering.Match) []model.Finding {
 	var out []model.Finding
 	if pool.Replicas != nil {
 		if most, has := pool.Limits[model.Nodes]; has && *pool.Replicas > most {
@@ -110,7 +110,7 @@ func limits(pool *model.Pool, matches []offer.Match) []model.Finding {
 
 // leastOf returns the least of a resource that a machine that matches has of those that have any, 0 where none has, and the names
 // that limits may have.
-func leastOf(name string, matches []offer.Match) (least int64, among []string) {
+func leastOf(name string, matches []offering.Match) (least int64, among []string) {
 	if name == model.Dollars {
 		_, best := cheapest(matches)
 		return max(1, int64(best.Price)), nil
@@ -148,8 +148,8 @@ func poolDeletion(pool *model.Pool, known *Known) []model.Finding {
 
 // hidden warns where a heavier pool takes everything a lighter one could, so that the lighter one is never used: the pool itself,
 // or others because of it.
-func hidden(pool *model.Pool, offers map[bargain]bool, known *Known) []model.Finding {
-	if len(offers) == 0 {
+func hidden(pool *model.Pool, offerings map[typeOffering]bool, known *Known) []model.Finding {
+	if len(offerings) == 0 {
 		return nil
 	}
 	var by, others []string
@@ -161,11 +161,11 @@ func hidden(pool *model.Pool, offers map[bargain]bool, known *Known) []model.Fin
 			continue
 		}
 		t := templateOf(other)
-		theirs := offersOf(t.matches(known.sold(other.Template.ClassName, sold)))
+		theirs := offeringsOf(t.matches(known.sold(other.Template.ClassName, sold)))
 		switch {
-		case hides && within(offers, theirs):
+		case hides && within(offerings, theirs):
 			by = append(by, fmt.Sprintf("%s (weight %d)", other.Name, other.Weight))
-		case !hides && within(theirs, offers):
+		case !hides && within(theirs, offerings):
 			others = append(others, other.Name)
 		}
 	}
@@ -192,8 +192,8 @@ func someOf(names []string) string {
 
 // sold returns what a class of the cluster can buy, nothing where it is not there or not ready, and keeps that.
 func (k *Known) sold(class string, kept map[string][]model.InstanceType) []model.InstanceType {
-	types, looked := kept[class]
-	if !looked {
+	types, checked := kept[class]
+	if !checked {
 		if c, problems := k.classOf("", class); len(problems) == 0 {
 			types = k.buyable(c)
 		}
@@ -214,13 +214,13 @@ func mayTakeAll(heavy, light *model.Pool) bool {
 			return false
 		}
 	}
-	ours, err := requirement.From(offer.Asked(&heavy.Template))
-	theirs, errTheirs := requirement.From(offer.Asked(&light.Template))
+	ours, err := requirement.From(offering.Requirements(&heavy.Template))
+	theirs, errTheirs := requirement.From(offering.Requirements(&light.Template))
 	if err != nil || errTheirs != nil || ours.MinValues() {
 		return false
 	}
 	for _, key := range append(ours.Keys(), theirs.Keys()...) {
-		if !offer.ByMachine(key) && !(ours.Has(key) && theirs.Has(key) && theirs[key].Within(ours[key])) {
+		if !offering.ByInstance(key) && !(ours.Has(key) && theirs.Has(key) && theirs[key].Within(ours[key])) {
 			return false
 		}
 	}
@@ -232,7 +232,7 @@ func unusable(pool *model.Pool) bool {
 }
 
 // within reports whether there are some, and all of them are among the others.
-func within(some, all map[bargain]bool) bool {
+func within(some, all map[typeOffering]bool) bool {
 	if len(some) == 0 || len(some) > len(all) {
 		return false
 	}

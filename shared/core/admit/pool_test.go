@@ -209,9 +209,9 @@ func TestAPoolThatAnotherHides(t *testing.T) {
 	said(t, v.Warnings, `spec.weight: "10": this pool takes every pod that NodePool light could`)
 }
 
-func TestAnUpdateIsJudgedByWhatItChanges(t *testing.T) {
+func TestAnUpdateIsEvaluatedByWhatItChanges(t *testing.T) {
 	update := func(old, now *model.Pool, k Known) model.Verdict {
-		return Review(model.Admission{Operation: model.OperationUpdate, Pool: now, OldPool: old}, k)
+		return Evaluate(model.Admission{Operation: model.OperationUpdate, Pool: now, OldPool: old}, k)
 	}
 	bad := in(model.LabelZone, "us-west-2a")
 	wrong := plain(require(in(model.LabelZone, "us-west-2b"), bad))
@@ -258,12 +258,12 @@ func TestDeletions(t *testing.T) {
 	k := known()
 	k.Nodes = map[string]int{"web": 1}
 	k.Pools = []model.Pool{*plain(nil)}
-	said(t, Review(model.Admission{Operation: model.OperationDelete, Pool: plain(nil)}, k).Warnings, "the NodePool has 1 node: all are drained", "Remedy: ")
+	said(t, Evaluate(model.Admission{Operation: model.OperationDelete, Pool: plain(nil)}, k).Warnings, "the NodePool has 1 node: all are drained", "Remedy: ")
 	class := readyClass("default")
-	said(t, Review(model.Admission{Operation: model.OperationDelete, Class: &class}, k).Warnings, "NodePool web names the EC2NodeClass", "1 node")
+	said(t, Evaluate(model.Admission{Operation: model.OperationDelete, Class: &class}, k).Warnings, "NodePool web names the EC2NodeClass", "1 node")
 	other := readyClass("other")
 	for _, a := range []model.Admission{{Operation: model.OperationDelete, Pool: plain(func(p *model.Pool) { p.Name = "idle" })}, {Operation: model.OperationDelete, Class: &other}, {Operation: model.OperationDelete}} {
-		if v := Review(a, k); !v.Allowed() || len(v.Warnings) != 0 {
+		if v := Evaluate(a, k); !v.Allowed() || len(v.Warnings) != 0 {
 			t.Errorf("%+v", v)
 		}
 	}
@@ -274,7 +274,7 @@ func TestReferencesToOthersClassesAreLeftAloneUnlessTheyAreNearlyOurs(t *testing
 		"karpenter.azure.com/AKSNodeClass/default": false, "eks.amazonaws.com/NodeClass/default": false,
 		"karpenter.k8s.aws/EC2NodeClas/default": true, "karpenter.aws/EC2NodeClass/default": true, "karpenter.k8s.awss/Other/x": true,
 	} {
-		v := Review(model.Admission{Operation: model.OperationCreate, Reference: ref}, known())
+		v := Evaluate(model.Admission{Operation: model.OperationCreate, Reference: ref}, known())
 		if !v.Allowed() || len(v.Warnings) > 0 != warned {
 			t.Errorf("%s: %+v", ref, v)
 		}
@@ -324,13 +324,13 @@ func TestListsBeyondMeasureAreNotLookedAtClosely(t *testing.T) {
 // requirements.
 func BenchmarkReview(b *testing.B) {
 	k := known()
-	k.Machines = nil
+	k.InstanceTypes = nil
 	for i := range 900 {
-		k.Machines = append(k.Machines, machine(fmt.Sprintf("m%d.size%03d", i%9, i), "amd64", int64(2+i%90), model.MicroUSD(50_000+i*1000), func(m *model.MachineType) {
+		k.InstanceTypes = append(k.InstanceTypes, instance(fmt.Sprintf("m%d.size%03d", i%9, i), "amd64", int64(2+i%90), model.MicroUSD(50_000+i*1000), func(m *model.InstanceTypeInfo) {
 			for _, zone := range []string{"c", "d", "e", "f"} {
-				for _, o := range m.Offers[:2] {
+				for _, o := range m.Offerings[:2] {
 					o.Zone, o.ZoneID = "us-west-2"+zone, "usw2-az"+zone
-					m.Offers = append(m.Offers, o)
+					m.Offerings = append(m.Offerings, o)
 				}
 			}
 		}))

@@ -7,14 +7,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // Known is what is known beside the object itself.
 type Known struct {
-	Machines []model.MachineType // the region's, by name; nil = not known
-	Settings offer.Settings      // as those who plan have them
+	InstanceTypes []model.InstanceTypeInfo // the region's, by name; nil = not known
+	Settings      offering.Settings        // as those who plan have them
 	// Objects says that what follows is known of the cluster; else it is not looked at.
 	Objects bool
 	Pools   []model.Pool
@@ -23,8 +23,8 @@ type Known struct {
 	Budgets []model.PDB
 }
 
-// Review returns what is to be said to an admission: always the same to the same.
-func Review(a model.Admission, known Known) model.Verdict {
+// Evaluate returns what is to be said to an admission: always the same to the same.
+func Evaluate(a model.Admission, known Known) model.Verdict {
 	switch {
 	case a.Reference != "":
 		return model.Verdict{Warnings: reference(a.Reference)}
@@ -46,8 +46,8 @@ func Review(a model.Admission, known Known) model.Verdict {
 			before = classProblems(a.OldClass)
 		}
 		return verdict(before, classProblems(a.Class), func() []model.Finding { return classWarnings(a.Class, a.OldClass, &known) })
-	case a.Wish != nil && a.Operation == model.OperationCreate:
-		return verdict(nil, wishProblems(a.Wish), func() []model.Finding { return wishWarnings(a.Wish, &known) })
+	case a.StandaloneClaim != nil && a.Operation == model.OperationCreate:
+		return verdict(nil, standaloneProblems(a.StandaloneClaim), func() []model.Finding { return standaloneWarnings(a.StandaloneClaim, &known) })
 	}
 	return model.Verdict{}
 }
@@ -128,7 +128,7 @@ func finding(sentence string) model.Finding {
 func reference(ref string) []model.Finding {
 	group, rest, _ := strings.Cut(ref, "/")
 	kind, _, _ := strings.Cut(rest, "/")
-	if group != classGroup && !strings.EqualFold(kind, classKind) && !near(group, classGroup) {
+	if group != classGroup && !strings.EqualFold(kind, classKind) && !similar(group, classGroup) {
 		return nil
 	}
 	return []model.Finding{{

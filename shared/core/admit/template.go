@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -13,18 +13,18 @@ import (
 // template is what is asked of the nodes of a pool or of the node of a claim, with the names of its fields.
 type template struct {
 	*model.Template
-	asked        []model.Requirement // requirements, then labels
+	requested    []model.Requirement // requirements, then labels
 	requirements string              // field of the list
 	labels       string              // field of the map
 	class        string              // field of the class's name
 }
 
 func templateOf(pool *model.Pool) template {
-	return template{&pool.Template, offer.Asked(&pool.Template), "spec.template.spec.requirements", "spec.template.metadata.labels", "spec.template.spec.nodeClassRef.name"}
+	return template{&pool.Template, offering.Requirements(&pool.Template), "spec.template.spec.requirements", "spec.template.metadata.labels", "spec.template.spec.nodeClassRef.name"}
 }
 
-func templateOfWish(wish *model.Wish) template {
-	return template{&wish.Template, offer.Asked(&wish.Template), "spec.requirements", "metadata.labels", "spec.nodeClassRef.name"}
+func templateOfStandalone(standalone *model.StandaloneClaim) template {
+	return template{&standalone.Template, offering.Requirements(&standalone.Template), "spec.requirements", "metadata.labels", "spec.nodeClassRef.name"}
 }
 
 // field names where the i-th thing that is asked stands.
@@ -32,25 +32,25 @@ func (t *template) field(i int) string {
 	if i < len(t.Requirements) {
 		return fmt.Sprintf("%s[%d]", t.requirements, i)
 	}
-	return fmt.Sprintf("%s[%s]", t.labels, t.asked[i].Key)
+	return fmt.Sprintf("%s[%s]", t.labels, t.requested[i].Key)
 }
 
 // Bounds on what is looked at closely. The definitions let no more be asked, of which some 40 keys can be a machine's; who has more
 // values in a list is generating it, and asks whoever answers for more work than an answer is worth.
 const (
-	maxAsked    = 200
-	maxValues   = 2000 // of all that is asked together
-	maxStrange  = 20   // values of one requirement for which others are looked up that may be meant
-	valueLength = 63
+	maxRequested = 200
+	maxValues    = 2000 // of all that is asked together
+	maxStrange   = 20   // values of one requirement for which others are looked up that may be meant
+	valueLength  = 63
 )
 
 // large reports whether more is asked than is looked at closely.
 func (t *template) large() bool {
 	values := 0
-	for _, r := range t.asked {
+	for _, r := range t.requested {
 		values += len(r.Values)
 	}
-	return len(t.asked) > maxAsked || values > maxValues
+	return len(t.requested) > maxRequested || values > maxValues
 }
 
 // contradictions returns, once for each key, what no label value meets together with what was asked before it.
@@ -61,7 +61,7 @@ func (t *template) contradictions() []model.Finding {
 	var out []model.Finding
 	sets, reported := make(map[string]requirement.Set), make(map[string]bool)
 	earlier := make(map[string][]int) // what was asked of the key, by it
-	for i, r := range t.asked {
+	for i, r := range t.requested {
 		key := requirement.Normalize(r.Key)
 		own, err := requirement.Of(r)
 		if err != nil || reported[key] { // what cannot be read at all is said elsewhere
@@ -83,16 +83,16 @@ func (t *template) contradictions() []model.Finding {
 }
 
 func (t *template) contradiction(i int, own requirement.Set, earlier []int) model.Finding {
-	f := model.Finding{Field: t.field(i), Value: own.Text(t.asked[i].Key), Message: "no label value meets this",
+	f := model.Finding{Field: t.field(i), Value: own.Text(t.requested[i].Key), Message: "no label value meets this",
 		Remedy: "Let it allow at least one value, or remove it."}
 	if len(earlier) == 0 {
 		return f
 	}
 	var others []string
 	for _, j := range earlier {
-		set, err := requirement.Of(t.asked[j])
+		set, err := requirement.Of(t.requested[j])
 		if err == nil && (len(earlier) == 1 || !satisfiable(set.Intersect(own))) {
-			others = append(others, t.field(j)+", "+set.Text(t.asked[j].Key))
+			others = append(others, t.field(j)+", "+set.Text(t.requested[j].Key))
 		}
 	}
 	if len(others) == 0 { // only all of them together leave nothing
@@ -113,7 +113,7 @@ func satisfiable(set requirement.Set) bool {
 
 // names reports whether anything asked speaks of one of the keys.
 func (t *template) names(keys ...string) bool {
-	return slices.ContainsFunc(t.asked, func(r model.Requirement) bool { return slices.Contains(keys, requirement.Normalize(r.Key)) })
+	return slices.ContainsFunc(t.requested, func(r model.Requirement) bool { return slices.Contains(keys, requirement.Normalize(r.Key)) })
 }
 
 // unread are labels whose values are the class's or the launch's rather than the region's.
@@ -126,12 +126,12 @@ var unread = []string{
 // machine's.
 func (t *template) unknownValues(region []model.InstanceType, name string) []model.Finding {
 	var out []model.Finding
-	for i, r := range t.asked {
+	for i, r := range t.requested {
 		key := requirement.Normalize(r.Key)
-		if i < len(t.Requirements) && !offer.ByMachine(key) {
+		if i < len(t.Requirements) && !offering.ByInstance(key) {
 			out = append(out, t.strangeKey(i, key)...)
 		}
-		if !offer.ByMachine(key) || slices.Contains(unread, key) || r.Operator != model.In && r.Operator != model.NotIn {
+		if !offering.ByInstance(key) || slices.Contains(unread, key) || r.Operator != model.In && r.Operator != model.NotIn {
 			continue
 		}
 		known := vocabulary(region, key)
@@ -145,7 +145,7 @@ func (t *template) unknownValues(region []model.InstanceType, name string) []mod
 
 // vocabulary returns the values of a label that something in the region has.
 func vocabulary(region []model.InstanceType, key string) []string {
-	known := offer.Values(region, key)
+	known := offering.Values(region, key)
 	switch key {
 	case model.LabelCapacityType:
 		known = append(known, model.OnDemand, model.Spot, model.Reserved)
@@ -178,13 +178,13 @@ func (t *template) strangers(i int, r model.Requirement, known []string, region 
 	if len(strange) == 0 {
 		return nil
 	}
-	f := model.Finding{Field: t.field(i), Value: offer.Some(strange), Message: fmt.Sprintf("no %s of this name is known in %s", requirement.Normalize(r.Key), region),
+	f := model.Finding{Field: t.field(i), Value: offering.Some(strange), Message: fmt.Sprintf("no %s of this name is known in %s", requirement.Normalize(r.Key), region),
 		Remedy: "Remove it, or correct it."}
 	if i < len(t.Requirements) {
 		f.Field += ".values"
 	}
 	if len(meant) > 0 {
-		f.Remedy = "Correct it: " + offer.Some(meant) + " may be meant."
+		f.Remedy = "Correct it: " + offering.Some(meant) + " may be meant."
 	}
 	return []model.Finding{f}
 }
@@ -204,4 +204,4 @@ func (t *template) strangeKey(i int, key string) []model.Finding {
 		Remedy: "Write " + hint + " if that is meant."}}
 }
 
-func near(value, known string) bool { return requirement.Near(value, []string{known}) != "" }
+func similar(value, known string) bool { return requirement.Near(value, []string{known}) != "" }

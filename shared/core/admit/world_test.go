@@ -4,17 +4,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// machine is sold on demand at price and as spot at half of it, in zones a and b of us-west-2.
-func machine(name, arch string, vcpus int64, price model.MicroUSD, change func(*model.MachineType)) model.MachineType {
-	m := model.MachineType{Name: name, Arch: arch, VCPUs: vcpus, MemoryMiB: vcpus * 4096, Hypervisor: "nitro", CPUManufacturer: "intel",
+// instance is sold on demand at price and as spot at half of it, in zones a and b of us-west-2.
+func instance(name, arch string, vcpus int64, price model.MicroUSD, change func(*model.InstanceTypeInfo)) model.InstanceTypeInfo {
+	m := model.InstanceTypeInfo{Name: name, Arch: arch, VCPUs: vcpus, MemoryMiB: vcpus * 4096, Hypervisor: "nitro", CPUManufacturer: "intel",
 		Interfaces: 4, IPv4PerInterface: 15, UsageClasses: []string{model.OnDemand, model.Spot}}
 	for _, zone := range []string{"us-west-2a", "us-west-2b"} {
-		m.Offers = append(m.Offers, model.Offer{Zone: zone, ZoneID: "usw2-az" + zone[len(zone)-1:], CapacityType: model.OnDemand, Price: price, Available: true},
-			model.Offer{Zone: zone, ZoneID: "usw2-az" + zone[len(zone)-1:], CapacityType: model.Spot, Price: price / 2, Available: true})
+		m.Offerings = append(m.Offerings, model.Offering{Zone: zone, ZoneID: "usw2-az" + zone[len(zone)-1:], CapacityType: model.OnDemand, Price: price, Available: true},
+			model.Offering{Zone: zone, ZoneID: "usw2-az" + zone[len(zone)-1:], CapacityType: model.Spot, Price: price / 2, Available: true})
 	}
 	if change != nil {
 		change(&m)
@@ -22,13 +22,13 @@ func machine(name, arch string, vcpus int64, price model.MicroUSD, change func(*
 	return m
 }
 
-func machines() []model.MachineType {
-	return []model.MachineType{
-		machine("c6g.large", "arm64", 2, 68_000, nil),
-		machine("m5.4xlarge", "amd64", 16, 768_000, nil),
-		machine("m5.large", "amd64", 2, 96_000, nil),
-		machine("m5.metal", "amd64", 96, 4_608_000, func(m *model.MachineType) { m.BareMetal, m.Hypervisor = true, "" }),
-		machine("p3.2xlarge", "amd64", 8, 3_060_000, func(m *model.MachineType) { m.GPUCount, m.GPUName, m.GPUManufacturer = 1, "v100", "nvidia" }),
+func instances() []model.InstanceTypeInfo {
+	return []model.InstanceTypeInfo{
+		instance("c6g.large", "arm64", 2, 68_000, nil),
+		instance("m5.4xlarge", "amd64", 16, 768_000, nil),
+		instance("m5.large", "amd64", 2, 96_000, nil),
+		instance("m5.metal", "amd64", 96, 4_608_000, func(m *model.InstanceTypeInfo) { m.BareMetal, m.Hypervisor = true, "" }),
+		instance("p3.2xlarge", "amd64", 8, 3_060_000, func(m *model.InstanceTypeInfo) { m.GPUCount, m.GPUName, m.GPUManufacturer = 1, "v100", "nvidia" }),
 	}
 }
 
@@ -37,7 +37,7 @@ func readyClass(name string) model.Class {
 }
 
 func known() Known {
-	return Known{Machines: machines(), Settings: offer.Settings{Region: "us-west-2"}, Objects: true, Classes: []model.Class{readyClass("default")}}
+	return Known{InstanceTypes: instances(), Settings: offering.Settings{Region: "us-west-2"}, Objects: true, Classes: []model.Class{readyClass("default")}}
 }
 
 func in(key string, values ...string) model.Requirement {
@@ -67,7 +67,7 @@ func require(list ...model.Requirement) func(*model.Pool) {
 }
 
 func create(pool *model.Pool, k Known) model.Verdict {
-	return Review(model.Admission{Operation: model.OperationCreate, Pool: pool}, k)
+	return Evaluate(model.Admission{Operation: model.OperationCreate, Pool: pool}, k)
 }
 
 // said fails where no finding is what is wanted: its line begins so, and says each of the other parts.

@@ -17,12 +17,12 @@ const (
 
 // Rates are how much there is of each bucket and how fast it comes back. Zero means the default named with a field.
 type Rates struct {
-	CallBurst      int // calls of EC2's API at once: 50
-	CallsPerSecond int // calls of EC2's API in the long run: 5
-	ReadBurst      int // calls that only read, such as the catalogue's, at once: 80
-	ReadsPerSecond int // the same in the long run: 15
-	DryBurst       int // launches at once that may come back without capacity: 10
-	DryPerMinute   int // launches that may come back without capacity in the long run: 8
+	CallBurst             int // calls of EC2's API at once: 50
+	CallsPerSecond        int // calls of EC2's API in the long run: 5
+	ReadBurst             int // calls that only read, such as the catalogue's, at once: 80
+	ReadsPerSecond        int // the same in the long run: 15
+	InsufficientBurst     int // launches at once that may come back without capacity: 10
+	InsufficientPerMinute int // launches that may come back without capacity in the long run: 8
 }
 
 // Defaults returns the rates with every zero replaced.
@@ -30,22 +30,22 @@ func (r Rates) Defaults() Rates {
 	return Rates{
 		CallBurst: cmp.Or(r.CallBurst, 50), CallsPerSecond: cmp.Or(r.CallsPerSecond, 5),
 		ReadBurst: cmp.Or(r.ReadBurst, 80), ReadsPerSecond: cmp.Or(r.ReadsPerSecond, 15),
-		DryBurst: cmp.Or(r.DryBurst, 10), DryPerMinute: cmp.Or(r.DryPerMinute, 8),
+		InsufficientBurst: cmp.Or(r.InsufficientBurst, 10), InsufficientPerMinute: cmp.Or(r.InsufficientPerMinute, 8),
 	}
 }
 
 // Refilled returns the allowance as it is at now. One that was never written is full.
 func (r Rates) Refilled(a model.Allowance, now int64) model.Allowance {
-	calls, reads, dry := int64(r.CallBurst)*Milli, int64(r.ReadBurst)*Milli, int64(r.DryBurst)*Milli
+	calls, reads, dry := int64(r.CallBurst)*Milli, int64(r.ReadBurst)*Milli, int64(r.InsufficientBurst)*Milli
 	if a.Version == 0 {
-		return model.Allowance{AtUnix: now, CallsMilli: calls, ReadsMilli: reads, DryMilli: dry}
+		return model.Allowance{AtUnix: now, CallsMilli: calls, ReadsMilli: reads, InsufficientMilli: dry}
 	}
 	elapsed := now - a.AtUnix
 	if elapsed > 0 {
 		elapsed = min(elapsed, 3600) // more than fills all of them
 		a.CallsMilli = min(calls, a.CallsMilli+elapsed*int64(r.CallsPerSecond)*Milli)
 		a.ReadsMilli = min(reads, a.ReadsMilli+elapsed*int64(r.ReadsPerSecond)*Milli)
-		a.DryMilli = min(dry, a.DryMilli+elapsed*int64(r.DryPerMinute)*Milli/60)
+		a.InsufficientMilli = min(dry, a.InsufficientMilli+elapsed*int64(r.InsufficientPerMinute)*Milli/60)
 	}
 	if elapsed > 0 || elapsed < -skewSeconds {
 		a.AtUnix = now
@@ -86,10 +86,10 @@ func Lately(used, at, now, perMinute int64) int64 {
 	return 0
 }
 
-// Look takes n calls that only read, or none, and reports whether it got them. EC2 counts them apart from those that change
+// TakeReads takes n calls that only read, or none, and reports whether it got them. EC2 counts them apart from those that change
 // something and allows far more of them (EC2 developer guide, Request throttling), so that whoever looks something up
 // keeps nobody from launching.
-func Look(a *model.Allowance, now int64, n int) bool {
+func TakeReads(a *model.Allowance, now int64, n int) bool {
 	return a.ReadsMilli >= int64(n)*Milli && take(a, &a.ReadsMilli, now, n) == max(0, n)
 }
 

@@ -12,7 +12,7 @@ var rates = Rates{}.Defaults()
 
 func TestAllowanceThatWasNeverWrittenIsFull(t *testing.T) {
 	a := rates.Refilled(model.Allowance{}, 1000)
-	if a.CallsMilli != 50_000 || a.ReadsMilli != 80_000 || a.DryMilli != 10_000 || a.AtUnix != 1000 {
+	if a.CallsMilli != 50_000 || a.ReadsMilli != 80_000 || a.InsufficientMilli != 10_000 || a.AtUnix != 1000 {
 		t.Errorf("%+v", a)
 	}
 }
@@ -30,16 +30,16 @@ func TestTakeNeverPassesWhatThereIs(t *testing.T) {
 	}
 }
 
-func TestLooksAreCountedApartAndWhollyOrNotAtAll(t *testing.T) {
+func TestReadsAreCountedApartAndWhollyOrNotAtAll(t *testing.T) {
 	a := rates.Refilled(model.Allowance{}, 1000)
-	if !Look(&a, 1000, 70) || Look(&a, 1000, 11) || !Look(&a, 1000, 10) || a.CallsMilli != 50_000 || Take(&a, 1000, 50) != 50 {
+	if !TakeReads(&a, 1000, 70) || TakeReads(&a, 1000, 11) || !TakeReads(&a, 1000, 10) || a.CallsMilli != 50_000 || Take(&a, 1000, 50) != 50 {
 		t.Errorf("%+v", a)
 	}
 	a.Version = 1
-	if a = rates.Refilled(a, 1002); !Look(&a, 1002, 30) || Look(&a, 1002, 1) {
+	if a = rates.Refilled(a, 1002); !TakeReads(&a, 1002, 30) || TakeReads(&a, 1002, 1) {
 		t.Error("two seconds bring thirty looks")
 	}
-	if Throttled(&a, 1002); Look(&a, 1003, 0) && a.ReadsMilli != 0 {
+	if Throttled(&a, 1002); TakeReads(&a, 1003, 0) && a.ReadsMilli != 0 {
 		t.Error("a throttled region looks nothing up")
 	}
 }
@@ -63,10 +63,10 @@ func TestRefilledStaysWithinBounds(t *testing.T) {
 		now := rapid.Int64Range(1e6, 2e9).Draw(t, "now")
 		a := model.Allowance{
 			Version: 1, AtUnix: rapid.Int64Range(0, 4e9).Draw(t, "at"), CallsMilli: rapid.Int64Range(0, 50_000).Draw(t, "calls"),
-			DryMilli: rapid.Int64Range(0, 10_000).Draw(t, "dry"), ClosedUntilUnix: rapid.Int64Range(0, 4e9).Draw(t, "closed"),
+			InsufficientMilli: rapid.Int64Range(0, 10_000).Draw(t, "dry"), ClosedUntilUnix: rapid.Int64Range(0, 4e9).Draw(t, "closed"),
 		}
 		b := rates.Refilled(a, now)
-		if b.CallsMilli < a.CallsMilli || b.CallsMilli > 50_000 || b.DryMilli < a.DryMilli || b.DryMilli > 10_000 {
+		if b.CallsMilli < a.CallsMilli || b.CallsMilli > 50_000 || b.InsufficientMilli < a.InsufficientMilli || b.InsufficientMilli > 10_000 {
 			t.Fatalf("%+v became %+v", a, b)
 		}
 		if b.AtUnix > now+60 || b.ClosedUntilUnix > now+60 {

@@ -13,7 +13,7 @@ type Kind string
 const (
 	Cordon    Kind = "Cordon"    // taint the node and take it out of load balancers
 	Evict     Kind = "Evict"     // ask for these pods to leave
-	Wait      Kind = "Wait"      // nothing can be done before AgainUnix
+	Wait      Kind = "Wait"      // nothing can be done before DueUnix
 	Terminate Kind = "Terminate" // tell EC2 to end the machine
 	Done      Kind = "Done"      // the machine has ended: let its objects go
 )
@@ -105,7 +105,7 @@ const (
 type Step struct {
 	Kind      Kind
 	Evictions []Eviction  // of Evict, in the order of their tiers and keys
-	AgainUnix int64       // when to look again after the step; 0 = at once
+	DueUnix   int64       // when to look again after the step; 0 = at once
 	Obstacles []Obstacle  // by pod key and volume
 	Drain     model.Drain // the claim's, as it is to be recorded before the step is done
 }
@@ -136,7 +136,7 @@ type drainer struct {
 	now      int64 // by the ledger's clock
 	read     int64 // the same moment by the API server's
 	step     Step
-	again    int64 // the earliest useful moment so far; 0 = none
+	due      int64 // the earliest useful moment so far; 0 = none
 }
 
 // begin reads a view, with every time and grace brought into the range that sums are made in.
@@ -198,7 +198,7 @@ func (d *drainer) empty() {
 	if d.cordon() || d.evict() {
 		return
 	}
-	d.leave()
+	d.finishEmpty()
 }
 
 // ended reports whether EC2 says in so many words that the machine was terminated.
@@ -224,7 +224,7 @@ func (d *drainer) cordon() bool {
 	d.step.Kind = Cordon
 	if drain.CordonUnix == 0 {
 		drain.CordonUnix = d.now
-		d.again = 0 // at once, whatever else has its time
+		d.due = 0 // at once, whatever else has its time
 		return true
 	}
 	d.obstacle(Obstacle{Code: CodeNotTainted, Message: "the taint " + model.TaintDisrupted + " does not show on node " + d.node.Name, SinceUnix: drain.CordonUnix})
@@ -242,9 +242,9 @@ func Cordoned(node *model.Node) bool {
 	})
 }
 
-// leave decides the step of a node that nothing is left on: it stays empty for a moment, then its volumes are waited for,
+// finishEmpty decides the step of a node that nothing is left on: it stays empty for a moment, then its volumes are waited for,
 // and then its machine ends. A deadline cuts both short.
-func (d *drainer) leave() {
+func (d *drainer) finishEmpty() {
 	drain := &d.step.Drain
 	if drain.EmptyUnix == 0 {
 		drain.EmptyUnix = d.now

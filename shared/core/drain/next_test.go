@@ -75,7 +75,7 @@ func TestANodeThatCannotBeTainted(t *testing.T) {
 		step := w.next()
 		w.record(step)
 		kinds = append(kinds, step.Kind)
-		w.pass(max(1, step.AgainUnix-w.now))
+		w.pass(max(1, step.DueUnix-w.now))
 	}
 	if slices.ContainsFunc(kinds, func(k drain.Kind) bool { return k != drain.Cordon }) {
 		t.Errorf("without a deadline: %v", kinds)
@@ -87,7 +87,7 @@ func TestANodeThatCannotBeTainted(t *testing.T) {
 		if step.Kind != drain.Cordon {
 			w.act(step)
 		}
-		w.pass(max(1, step.AgainUnix-w.now))
+		w.pass(max(1, step.DueUnix-w.now))
 	}
 	if w.claim.State != model.Terminating || len(w.pods) > 0 {
 		t.Errorf("with a deadline: %s, log %v", w.claim.State, w.log)
@@ -350,7 +350,7 @@ func TestClocksThatDisagreeCutNoGraceShort(t *testing.T) {
 }
 
 // F116, S33, R31, B13: the machine outlives its volumes' detachment, but neither for ever nor beyond the deadline.
-func TestF116TheMachineOutlivesItsVolumes(t *testing.T) {
+func TestF116TheInstanceOutlivesItsVolumes(t *testing.T) {
 	w := newWorld(t)
 	w.detach = 120
 	w.pod("a", grace(10), volume("pv-1"))
@@ -621,12 +621,12 @@ func TestF119OnlyEC2SaysWhenItIsDone(t *testing.T) {
 		view := w.view()
 		view.Instance = c.instance
 		step := drain.Next(view, drain.Settings{})
-		if step.Kind != c.want || step.Kind != drain.Done && (step.AgainUnix != w.now+5 || step.Drain.EndUnix != w.now) {
+		if step.Kind != c.want || step.Kind != drain.Done && (step.DueUnix != w.now+5 || step.Drain.EndUnix != w.now) {
 			t.Errorf("%s: %+v", name, step)
 		}
 		view.Claim.Drain.EndUnix = w.now - 600
-		if step := drain.Next(view, drain.Settings{}); step.Kind != drain.Done && step.AgainUnix != w.now+30 {
-			t.Errorf("%s, ten minutes on: again at %d", name, step.AgainUnix-w.now)
+		if step := drain.Next(view, drain.Settings{}); step.Kind != drain.Done && step.DueUnix != w.now+30 {
+			t.Errorf("%s, ten minutes on: again at %d", name, step.DueUnix-w.now)
 		}
 		view.Claim.Drain.EndUnix = 0
 	}
@@ -638,7 +638,7 @@ func TestClaimsThatDoNotEndAreLeftAlone(t *testing.T) {
 		w := newWorld(t)
 		w.pod("a")
 		w.claim.State = state
-		if step := w.next(); step.Kind != drain.Wait || step.AgainUnix != w.now+30 {
+		if step := w.next(); step.Kind != drain.Wait || step.DueUnix != w.now+30 {
 			t.Errorf("%s: %+v", state, step)
 		}
 	}
@@ -667,8 +667,8 @@ func TestEvictionsOfOneStepAreBounded(t *testing.T) {
 	w.pod("z-pressed", critical, daemon, grace(300))
 	w.act(w.next())
 	step := w.next()
-	if len(step.Evictions) != 100 || step.AgainUnix != 0 {
-		t.Fatalf("%d evictions, again at %d", len(step.Evictions), step.AgainUnix)
+	if len(step.Evictions) != 100 || step.DueUnix != 0 {
+		t.Fatalf("%d evictions, again at %d", len(step.Evictions), step.DueUnix)
 	}
 	if last := step.Evictions[99]; last.Pod.Name != "z-pressed" || !last.Force {
 		t.Errorf("%+v", last)
@@ -768,8 +768,8 @@ func TestLeaveSecondsAfterAnEviction(t *testing.T) {
 		w.record(w.next())
 		w.act(drain.Step{Kind: drain.Cordon})
 		step := drain.Next(w.view(), drain.Settings{LeaveSeconds: c.leave})
-		if step.Kind != drain.Evict || step.AgainUnix != w.now+c.want {
-			t.Errorf("%+v: %s, again after %d s", c, step.Kind, step.AgainUnix-w.now)
+		if step.Kind != drain.Evict || step.DueUnix != w.now+c.want {
+			t.Errorf("%+v: %s, again after %d s", c, step.Kind, step.DueUnix-w.now)
 		}
 	}
 }
@@ -778,8 +778,8 @@ func TestLeaveSecondsAfterAnEviction(t *testing.T) {
 func TestR32ADrainOfASilentNodeGoesOnAtOnce(t *testing.T) {
 	w := newWorld(t)
 	w.node.Ready, w.node.ReadyUnix = false, w.now-60
-	if step := w.next(); step.Kind != drain.Cordon || step.AgainUnix != 0 {
-		t.Errorf("%s, and again at %d, want at once", step.Kind, step.AgainUnix)
+	if step := w.next(); step.Kind != drain.Cordon || step.DueUnix != 0 {
+		t.Errorf("%s, and again at %d, want at once", step.Kind, step.DueUnix)
 	}
 }
 

@@ -232,7 +232,7 @@ func (d *drainer) choose(chosen []chosenPod) {
 	}
 	d.after(d.settings.LeaveSeconds)
 	if more {
-		d.again = 0
+		d.due = 0
 	}
 }
 

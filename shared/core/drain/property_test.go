@@ -24,8 +24,8 @@ func (w *world) binding(p *model.Occupant) bool {
 		(p.DeletedUnix == 0 || w.now+w.skew-p.DeletedUnix <= 60)
 }
 
-// judge checks a step against what may never be.
-func (w *world) judge(t *rapid.T, step drain.Step) {
+// evaluate checks a step against what may never be.
+func (w *world) evaluate(t *rapid.T, step drain.Step) {
 	t.Helper()
 	fail := func(format string, args ...any) {
 		t.Fatalf("at %d: %s\nstep %+v\nlog %v", w.now-start, fmt.Sprintf(format, args...), step, w.log)
@@ -72,10 +72,10 @@ func (w *world) judge(t *rapid.T, step drain.Step) {
 			fail("terminates before it has settled")
 		}
 	}
-	if step.AgainUnix != 0 && step.AgainUnix <= w.now || step.AgainUnix > w.now+30 && step.Kind != drain.Done {
-		fail("looks again at %d", step.AgainUnix-w.now)
+	if step.DueUnix != 0 && step.DueUnix <= w.now || step.DueUnix > w.now+30 && step.Kind != drain.Done {
+		fail("looks again at %d", step.DueUnix-w.now)
 	}
-	if step.Kind == drain.Wait && (step.AgainUnix == 0 || len(step.Obstacles) == 0) {
+	if step.Kind == drain.Wait && (step.DueUnix == 0 || len(step.Obstacles) == 0) {
 		fail("waits without saying for what or until when")
 	}
 	if len(step.Drain.Waits) > model.MaxDrainWaits {
@@ -137,7 +137,7 @@ func TestPropertyDrainsAreSafeAndEnd(t *testing.T) {
 				}
 			}
 			step := w.next()
-			w.judge(r, step)
+			w.evaluate(r, step)
 			again := w.next()
 			if !reflect.DeepEqual(step, again) {
 				r.Fatalf("%+v, then %+v", step, again)
@@ -161,7 +161,7 @@ func TestPropertyDrainsAreSafeAndEnd(t *testing.T) {
 			if w.now < free && names < 9 && rapid.IntRange(0, 20).Draw(r, "late") == 0 {
 				add()
 			}
-			w.pass(max(1, step.AgainUnix-w.now))
+			w.pass(max(1, step.DueUnix-w.now))
 			if rapid.IntRange(0, 30).Draw(r, "pause") == 0 && w.now < free {
 				w.pass(min(rapid.Int64Range(1, 300).Draw(r, "paused"), free-w.now)) // a message is lost
 			}
@@ -181,7 +181,7 @@ func TestR72SixHoursAndAThousandDeaths(t *testing.T) {
 		deaths := 0
 		for w.claim.State != model.Gone {
 			step := w.next()
-			w.judge(r, step)
+			w.evaluate(r, step)
 			if deaths < 1000 && rapid.IntRange(0, 2).Draw(r, "death") > 0 {
 				deaths++
 				if rapid.Bool().Draw(r, "recorded") {
@@ -192,7 +192,7 @@ func TestR72SixHoursAndAThousandDeaths(t *testing.T) {
 			}
 			w.record(step)
 			w.act(step)
-			w.pass(max(1, step.AgainUnix-w.now))
+			w.pass(max(1, step.DueUnix-w.now))
 			if w.now > start+40*3600 {
 				r.Fatalf("it does not end: %v", w.log)
 			}
@@ -223,11 +223,11 @@ func FuzzNext(f *testing.F) {
 		if again := drain.Next(view, drain.Settings{}); !reflect.DeepEqual(step, again) {
 			t.Fatalf("%+v, then %+v", step, again)
 		}
-		if step.Kind == "" || step.Kind == drain.Wait && step.AgainUnix == 0 || len(step.Evictions) > 100 {
+		if step.Kind == "" || step.Kind == drain.Wait && step.DueUnix == 0 || len(step.Evictions) > 100 {
 			t.Fatalf("%+v", step)
 		}
-		if now := max(0, min(view.NowUnix, 1<<40)); step.AgainUnix != 0 && (step.AgainUnix <= now || step.AgainUnix > now+1<<41) {
-			t.Fatalf("at %d again at %d", now, step.AgainUnix)
+		if now := max(0, min(view.NowUnix, 1<<40)); step.DueUnix != 0 && (step.DueUnix <= now || step.DueUnix > now+1<<41) {
+			t.Fatalf("at %d again at %d", now, step.DueUnix)
 		}
 		for _, e := range step.Evictions {
 			if e.Pod.UID == "" || e.Force && (e.GraceSeconds < 1 || step.Drain.DeadlineUnix == 0) {

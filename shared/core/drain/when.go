@@ -47,8 +47,8 @@ func (d *drainer) ours(unix int64) int64 { return sane(unix) + d.now - d.read }
 // at notes a moment at which looking again is useful; one that is past is the next second.
 func (d *drainer) at(unix int64) {
 	unix = max(unix, d.now+1)
-	if d.again == 0 || unix < d.again {
-		d.again = unix
+	if d.due == 0 || unix < d.due {
+		d.due = unix
 	}
 }
 
@@ -69,9 +69,9 @@ func (d *drainer) finish() Step {
 			strings.Compare(a.Code, b.Code))
 	})
 	d.step.Drain.Waits = waits(d.step.Obstacles)
-	d.step.AgainUnix = d.again
+	d.step.DueUnix = d.due
 	if d.step.Kind == Done {
-		d.step.AgainUnix = 0
+		d.step.DueUnix = 0
 	}
 	return d.step
 }

@@ -203,11 +203,11 @@ func (w *world) run(seconds int64) {
 		if step.Kind == drain.Done {
 			return
 		}
-		if step.AgainUnix != 0 && step.AgainUnix <= w.now {
-			w.t.Fatalf("at %d it is to be looked at again at %d: %+v", w.now, step.AgainUnix, step)
+		if step.DueUnix != 0 && step.DueUnix <= w.now {
+			w.t.Fatalf("at %d it is to be looked at again at %d: %+v", w.now, step.DueUnix, step)
 		}
-		if step.AgainUnix > w.now {
-			w.pass(min(step.AgainUnix, until) - w.now)
+		if step.DueUnix > w.now {
+			w.pass(min(step.DueUnix, until) - w.now)
 		} else if step.Kind == drain.Wait {
 			w.t.Fatalf("a step that waits does not say until when: %+v", step)
 		}

@@ -12,15 +12,15 @@ import (
 
 const (
 	maxObstacles = 10 // looked for in one pool
-	maxJudged    = 30 // pools looked into; of the others the first obstacle is told
+	maxEvaluated = 30 // pools looked into; of the others the first obstacle is told
 )
 
 // Fit is what a pod would get.
 type Fit struct {
-	Pool  string         `json:"nodePool,omitempty"`
-	Offer model.OfferKey `json:"offer,omitzero"` // the cheapest of a new node
-	Price model.MicroUSD `json:"price,omitempty"`
-	Node  string         `json:"node,omitempty"` // one that exists or is on its way
+	Pool     string            `json:"nodePool,omitempty"`
+	Offering model.OfferingKey `json:"offer,omitzero"` // the cheapest of a new node
+	Price    model.MicroUSD    `json:"price,omitempty"`
+	Node     string            `json:"node,omitempty"` // one that exists or is on its way
 }
 
 // String says it as part of a sentence.
@@ -28,10 +28,10 @@ func (f *Fit) String() string {
 	if f.Node != "" {
 		return "it would run on " + f.Node
 	}
-	if f.Offer.CapacityType == model.Reserved {
-		return fmt.Sprintf("NodePool %s would hold it on reserved %s in %s", f.Pool, f.Offer.InstanceType, f.Offer.Zone)
+	if f.Offering.CapacityType == model.Reserved {
+		return fmt.Sprintf("NodePool %s would hold it on reserved %s in %s", f.Pool, f.Offering.InstanceType, f.Offering.Zone)
 	}
-	return fmt.Sprintf("NodePool %s would hold it on %s %s in %s at $%.4f an hour", f.Pool, f.Offer.InstanceType, f.Offer.CapacityType, f.Offer.Zone, f.Price.USD())
+	return fmt.Sprintf("NodePool %s would hold it on %s %s in %s at $%.4f an hour", f.Pool, f.Offering.InstanceType, f.Offering.CapacityType, f.Offering.Zone, f.Price.USD())
 }
 
 // obstacles returns everything that keeps pod i off new nodes of a pool, each as the planner tells it once those before it are out
@@ -60,7 +60,7 @@ func fitOf(plan *model.Plan) *Fit {
 	switch {
 	case len(plan.Claims) > 0:
 		c := &plan.Claims[0]
-		return &Fit{Pool: c.Pool, Offer: c.Offer, Price: c.Price}
+		return &Fit{Pool: c.Pool, Offering: c.Offering, Price: c.Price}
 	case len(plan.Nominations) > 0:
 		return &Fit{Node: plan.Nominations[0].Node}
 	}
@@ -98,8 +98,8 @@ func (h *hypothesis) without(r model.Reason) bool {
 		if contradicts(h.pool) {
 			h.pool.Template.Requirements = nil
 		}
-	case pack.PoolHeld:
-		h.in.PoolsHeld = nil
+	case pack.PoolSuspended:
+		h.in.SuspendedPools = nil
 	case pack.PoolDeleting:
 		h.pool.DeletedUnix = 0
 	case pack.PoolStatic:
@@ -122,7 +122,7 @@ func (h *hypothesis) without(r model.Reason) bool {
 		s.HostPorts = nil
 	case pack.ResourcesTooLarge:
 		s.Requests = model.Resources{model.Pods: 1}
-	case pack.NoOffer:
+	case pack.NoOffering:
 		h.offerAll()
 	case pack.LimitReached:
 		h.pool.Limits = nil
@@ -189,14 +189,14 @@ func (h *hypothesis) offerAll() {
 	class := h.pool.Template.ClassName
 	types := slices.Clone(h.in.Catalogs[class])
 	for t := range types {
-		types[t].Offers = slices.Clone(types[t].Offers)
-		for o := range types[t].Offers {
-			types[t].Offers[o].Available = true
-			types[t].Offers[o].ReservationCapacity = max(1, types[t].Offers[o].ReservationCapacity)
+		types[t].Offerings = slices.Clone(types[t].Offerings)
+		for o := range types[t].Offerings {
+			types[t].Offerings[o].Available = true
+			types[t].Offerings[o].ReservationCapacity = max(1, types[t].Offerings[o].ReservationCapacity)
 		}
 	}
 	h.in.Catalogs = maps.Clone(h.in.Catalogs)
-	h.in.Catalogs[class], h.in.Marks = types, nil
+	h.in.Catalogs[class], h.in.UnavailableOfferings = types, nil
 }
 
 // text writes a taint as people do.

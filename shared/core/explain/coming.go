@@ -10,10 +10,10 @@ import (
 )
 
 // coming says what a machine on its way still waits for; role says what it is to the pod.
-func coming(scene *Scene, claim *model.Claim, role string) *Cause {
-	now := scene.now()
+func coming(cluster *Cluster, claim *model.Claim, role string) *Cause {
+	now := cluster.now()
 	out := &Cause{Claim: claim.Name, Node: claim.NodeName}
-	node := scene.nodeOf(claim)
+	node := cluster.nodeOf(claim)
 	switch {
 	case claim.State == model.Intended:
 		out.Code, out.Since = Launching, claim.CreatedUnix

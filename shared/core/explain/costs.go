@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -206,9 +206,9 @@ func (c *costing) fair(shape *model.PodShape, node *model.Node, life *Life) mode
 	best := model.MicroUSD(0)
 	for i, types := 0, c.types[c.classes[life.Pool]]; i < len(types); i++ {
 		t := &types[i]
-		o, sold := offer.Cheapest(*t, func(o model.Offer) bool { return o.CapacityType == life.CapacityType })
+		o, sold := offering.Cheapest(*t, func(o model.Offering) bool { return o.CapacityType == life.CapacityType })
 		has := t.Allocatable()
-		if !sold || !holds(has, shape.Requests) || !slices.Contains(t.Labels[model.LabelArch], node.Labels[model.LabelArch]) {
+		if !sold || !fits(has, shape.Requests) || !slices.Contains(t.Labels[model.LabelArch], node.Labels[model.LabelArch]) {
 			continue
 		}
 		if price := o.Price * model.MicroUSD(dominant(shape.Requests, has)) / model.MicroUSD(ppm); best == 0 || price < best {
@@ -218,7 +218,7 @@ func (c *costing) fair(shape *model.PodShape, node *model.Node, life *Life) mode
 	return best
 }
 
-func holds(has, requests model.Resources) bool {
+func fits(has, requests model.Resources) bool {
 	for name, amount := range requests {
 		if amount > has[name] {
 			return false
@@ -301,15 +301,15 @@ func (c *Cost) Block(plan *model.DisruptPlan) {
 	}
 }
 
-// dearPercent is from how many per cent of its fair cost on a workload is called dear.
-const dearPercent = 150
+// overpricedPercent is from how many per cent of its fair cost on a workload is called dear.
+const overpricedPercent = 150
 
-// Dear returns the workloads that cost far more than their requests would as parts of machines of their shape, what they cost too much
+// Overpriced returns the workloads that cost far more than their requests would as parts of machines of their shape, what they cost too much
 // descending.
-func Dear(c *Cost) []WorkloadCost {
+func Overpriced(c *Cost) []WorkloadCost {
 	var out []WorkloadCost
 	for _, w := range c.Workloads {
-		if w.Fair > 0 && w.Cost*100 >= w.Fair*dearPercent {
+		if w.Fair > 0 && w.Cost*100 >= w.Fair*overpricedPercent {
 			out = append(out, w)
 		}
 	}

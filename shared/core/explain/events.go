@@ -9,12 +9,12 @@ import (
 )
 
 // lately returns what was decided about a pod, the latest first.
-func lately(scene *Scene, is func(model.PodRef) bool) []Event {
-	if scene.Book == nil {
+func lately(cluster *Cluster, is func(model.PodRef) bool) []Event {
+	if cluster.Installation == nil {
 		return nil
 	}
 	var out []Event
-	decisions := scene.Book.Decisions
+	decisions := cluster.Installation.Decisions
 	for i := len(decisions) - 1; i >= 0 && len(out) < maxEvents; i-- {
 		out = append(out, decided(&decisions[i], is)...)
 	}
@@ -52,7 +52,7 @@ func decided(d *model.Decision, is func(model.PodRef) bool) []Event {
 		}
 		for i := range round.Plan.Claims {
 			if c := &round.Plan.Claims[i]; slices.ContainsFunc(c.Pods, is) {
-				say(c.Name, "A node of NodePool %s was planned for it (%s at $%.4f an hour) and not asked for in that run.", c.Pool, c.Offer.InstanceType, c.Price.USD())
+				say(c.Name, "A node of NodePool %s was planned for it (%s at $%.4f an hour) and not asked for in that run.", c.Pool, c.Offering.InstanceType, c.Price.USD())
 			}
 		}
 		for i := range round.Plan.Unschedulable {

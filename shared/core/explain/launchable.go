@@ -9,9 +9,9 @@ import (
 
 // launchable is of pods that a machine can be had for: why it was not asked for yet.
 func (c *podCase) launchable(planned *model.PlannedClaim) *Cause {
-	now := c.scene.now()
-	what := fmt.Sprintf("a node of NodePool %s (%s %s in %s at $%.4f an hour)", planned.Pool, planned.Offer.InstanceType, planned.Offer.CapacityType, planned.Offer.Zone, planned.Price.USD())
-	ledger := c.scene.ledger()
+	now := c.cluster.now()
+	what := fmt.Sprintf("a node of NodePool %s (%s %s in %s at $%.4f an hour)", planned.Pool, planned.Offering.InstanceType, planned.Offering.CapacityType, planned.Offering.Zone, planned.Price.USD())
+	ledger := c.cluster.ledger()
 	if ledger == nil {
 		return &Cause{Code: Planned, Since: c.pod.CreatedUnix, Message: "can have " + what + ", which Joiner launches for it",
 			Remedy: c.askInstallation()}
@@ -24,28 +24,28 @@ func (c *podCase) launchable(planned *model.PlannedClaim) *Cause {
 		return failed
 	}
 	age := now - c.pod.CreatedUnix
-	beat := ledger.Pointer
+	heartbeat := ledger.Manifest
 	switch {
 	case ledger.Allowance.ClosedUntilUnix > now:
 		return &Cause{Code: Throttled, Message: fmt.Sprintf("waits for %s: EC2 throttles the account, and nobody asks it before %s", what, stamp(ledger.Allowance.ClosedUntilUnix)),
 			Remedy: "wait; if it lasts, see what else in the account calls EC2"}
-	case beat == nil:
+	case heartbeat == nil:
 		return &Cause{Code: WatcherSilent, Message: fmt.Sprintf("waits for %s: no watcher has ever published the cluster, so that pods are found once a minute", what),
-			Remedy: "see whether the chart is installed and its watcher runs: joiner doctor " + c.scene.Book.Registration.Cluster}
-	case now-beat.HeartbeatAt > silentSeconds:
-		return &Cause{Code: WatcherSilent, Since: beat.HeartbeatAt, Message: fmt.Sprintf("waits for %s: the watcher has been silent for %s, so that pods are found once a minute", what, ago(beat.HeartbeatAt, now)),
-			Remedy: "see why the watcher does not run: joiner doctor " + c.scene.Book.Registration.Cluster}
+			Remedy: "see whether the chart is installed and its watcher runs: joiner doctor " + c.cluster.Installation.Registration.Cluster}
+	case now-heartbeat.HeartbeatAt > silentSeconds:
+		return &Cause{Code: WatcherSilent, Since: heartbeat.HeartbeatAt, Message: fmt.Sprintf("waits for %s: the watcher has been silent for %s, so that pods are found once a minute", what, ago(heartbeat.HeartbeatAt, now)),
+			Remedy: "see why the watcher does not run: joiner doctor " + c.cluster.Installation.Registration.Cluster}
 	case age <= batchSeconds:
 		return &Cause{Code: Batching, Since: c.pod.CreatedUnix, Message: fmt.Sprintf("waits for %s since %d s: more pods like it are waited for, for at most 5 s", what, age)}
 	case age > overdueSeconds:
 		return &Cause{Code: Overdue, Since: c.pod.CreatedUnix, Message: fmt.Sprintf("waits for %s for %s, longer than it should", what, ago(c.pod.CreatedUnix, now)),
-			Remedy: "see what the provision function says: joiner doctor " + c.scene.Book.Registration.Cluster + ", and its log"}
+			Remedy: "see what the provision function says: joiner doctor " + c.cluster.Installation.Registration.Cluster + ", and its log"}
 	}
 	return &Cause{Code: Planned, Since: c.pod.CreatedUnix, Message: "waits for " + what + ", which the next run of provisioning asks for"}
 }
 
 func (c *podCase) askInstallation() string {
-	if c.scene.Book != nil {
+	if c.cluster.Installation != nil {
 		return ""
 	}
 	return "wait; what became of it is in the installation: the same command without -f"
@@ -53,7 +53,7 @@ func (c *podCase) askInstallation() string {
 
 // barred is what keeps provisioning from launching although it could.
 func (c *podCase) barred(ledger *model.Ledger, pool string) *Cause {
-	now, notes := c.scene.now(), &ledger.Notes
+	now, notes := c.cluster.now(), &ledger.Notes
 	if notes.LostUnix != 0 && now-notes.LostUnix < lostSeconds {
 		return &Cause{Code: LedgerLost, Since: notes.LostUnix, Message: "waits until the NodeClaims that exist are taken into the ledger, which knew none of them",
 			Remedy: fmt.Sprintf("none: it goes on by itself, at %s at the latest", stamp(notes.LostUnix+lostSeconds))}
@@ -71,8 +71,8 @@ func (c *podCase) barred(ledger *model.Ledger, pool string) *Cause {
 
 // failed returns what the latest launch for the pod failed by, where that is recent and nothing was launched for it since.
 func (c *podCase) failed() *Cause {
-	decisions := c.scene.Book.Decisions
-	for i := len(decisions) - 1; i >= 0 && c.scene.now()-decisions[i].AtUnix <= recentSeconds; i-- {
+	decisions := c.cluster.Installation.Decisions
+	for i := len(decisions) - 1; i >= 0 && c.cluster.now()-decisions[i].AtUnix <= recentSeconds; i-- {
 		for r := len(decisions[i].Rounds) - 1; r >= 0; r-- {
 			for f := range decisions[i].Rounds[r].Failed {
 				claim := &decisions[i].Rounds[r].Failed[f]

@@ -8,12 +8,12 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 )
 
-// maxNear is how many names are proposed.
-const maxNear = 5
+// maxSimilar is how many names are proposed.
+const maxSimilar = 5
 
 // notThere says that there is no such pod, and which may be meant.
-func notThere(scene *Scene, namespace, name string) (Cause, []string) {
-	s := scene.Ask.Snapshot
+func notThere(cluster *Cluster, namespace, name string) (Cause, []string) {
+	s := cluster.Ask.Snapshot
 	var inNamespace, elsewhere, spaces []string
 	for i := range s.Pods {
 		pod := &s.Pods[i]
@@ -35,10 +35,10 @@ func notThere(scene *Scene, namespace, name string) (Cause, []string) {
 	}
 	if len(near) == 0 {
 		slices.Sort(elsewhere)
-		near = elsewhere[:min(maxNear, len(elsewhere))]
+		near = elsewhere[:min(maxSimilar, len(elsewhere))]
 	}
 	slices.Sort(spaces)
-	cause := Cause{Code: NotThere, Message: "is not there as of " + stamp(scene.now())}
+	cause := Cause{Code: NotThere, Message: "is not there as of " + stamp(cluster.now())}
 	switch {
 	case len(near) > 0:
 		cause.Remedy = "did you mean " + strings.Join(near, ", ") + "?"
@@ -60,7 +60,7 @@ func nearest(name string, among []string) []string {
 	among = slices.Compact(among)
 	var out []string
 	for _, other := range among {
-		if strings.HasPrefix(other, name+"-") && len(out) < maxNear {
+		if strings.HasPrefix(other, name+"-") && len(out) < maxSimilar {
 			out = append(out, other)
 		}
 	}

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Codes of answers about nodes, beside those of core/reclaim for why a node stays and the Ended… codes for why it ends.
+// Codes of answers about nodes, beside those of core/disruption for why a node stays and the Ended… codes for why it ends.
 const (
 	Stays     = "Stays"     // nothing is known that speaks for giving it back, or of what keeps it
 	InCommand = "InCommand" // a command that is on its way gives it back
@@ -38,29 +38,29 @@ func (f *Found) life() Life {
 
 // NodeFacts are what is looked up once it is known which node is meant. Each may be absent.
 type NodeFacts struct {
-	Birth  *model.Decision      // that launched it
+	Launch *model.Decision      // that launched it
 	Market []model.InstanceType // what its class could buy then
-	Judged *model.DisruptPlan   // what the judge says of the cluster
+	Plan   *model.DisruptPlan   // what the judge says of the cluster
 	Moved  *model.Disrupted     // the decision to give it back
 }
 
 // NodeAnswer says why a node is there, why it stays, or who took it away.
 type NodeAnswer struct {
-	Asked     string             `json:"asked"`
+	Name      string             `json:"asked"`
 	AtUnix    int64              `json:"at"`
 	Cause     Cause              `json:"cause"`
 	NodeClaim string             `json:"nodeClaim,omitempty"`
 	Node      string             `json:"node,omitempty"`
-	Machine   *Life              `json:"machine,omitempty"`
-	Birth     *Birth             `json:"birth,omitempty"`
+	Instance  *Life              `json:"machine,omitempty"`
+	Launch    *Launch            `json:"birth,omitempty"`
 	Stays     []model.KeptReason `json:"stays,omitempty"` // why it is not given back
 	Removal   *model.Removal     `json:"removal,omitempty"`
 	Move      *Move              `json:"move,omitempty"` // the command that gives or gave it back
-	Near      []string           `json:"near,omitempty"`
+	Similar   []string           `json:"near,omitempty"`
 }
 
-// Birth is why a machine was launched, and what else it might have been.
-type Birth struct {
+// Launch is why a machine was launched, and what else it might have been.
+type Launch struct {
 	Decision      string         `json:"decision"`
 	AtUnix        int64          `json:"at"`
 	Trigger       string         `json:"trigger"`
@@ -86,42 +86,42 @@ type Alternative struct {
 
 // Refused is an offer that gave nothing.
 type Refused struct {
-	Offer  string `json:"offer"`
-	Reason string `json:"reason"` // EC2's code
+	Offering string `json:"offer"`
+	Reason   string `json:"reason"` // EC2's code
 }
 
 // Line is the answer in a sentence, or two.
 func (a *NodeAnswer) Line() string {
-	return line("node "+cmp.Or(a.Node, a.NodeClaim, a.Asked), &a.Cause)
+	return line("node "+cmp.Or(a.Node, a.NodeClaim, a.Name), &a.Cause)
 }
 
 // Find looks a node up by the name of its NodeClaim or its node, or by its instance id. What is there counts before what is gone, and
 // the latest of those that are.
-func Find(scene *Scene, asked string) Found {
+func Find(cluster *Cluster, asked string) Found {
 	var out Found
-	for i := range scene.Ask.Snapshot.Nodes {
-		if node := &scene.Ask.Snapshot.Nodes[i]; node.Name == asked || instanceOf(node.ProviderID) == asked {
-			out.Node, out.Claim = node, scene.claimOn(node)
+	for i := range cluster.Ask.Snapshot.Nodes {
+		if node := &cluster.Ask.Snapshot.Nodes[i]; node.Name == asked || instanceOf(node.ProviderID) == asked {
+			out.Node, out.Claim = node, cluster.claimOn(node)
 			break
 		}
 	}
 	is := func(c *model.Claim) bool {
 		return c.Name == asked || c.NodeName == asked || c.InstanceID != "" && c.InstanceID == asked
 	}
-	claims := scene.claims()
+	claims := cluster.claims()
 	for i := range claims {
 		if c := &claims[i]; out.Claim == nil && is(c) && c.Live() {
 			out.Claim = c
 		}
 	}
 	if out.Claim != nil && out.Node == nil {
-		out.Node = scene.nodeOf(out.Claim)
+		out.Node = cluster.nodeOf(out.Claim)
 	}
-	if out.Claim != nil || out.Node != nil || scene.Book == nil {
+	if out.Claim != nil || out.Node != nil || cluster.Installation == nil {
 		return out
 	}
-	for i := range scene.Book.Removals {
-		if r := &scene.Book.Removals[i]; is(&r.Claim) || r.Node == asked {
+	for i := range cluster.Installation.Removals {
+		if r := &cluster.Installation.Removals[i]; is(&r.Claim) || r.Node == asked {
 			out.Removal, out.Claim = r, &r.Claim
 		}
 	}
@@ -130,10 +130,10 @@ func Find(scene *Scene, asked string) Found {
 			out.Claim = c
 		}
 	}
-	for i := range scene.Book.Decisions {
-		for r := range scene.Book.Decisions[i].Rounds {
-			for k := range scene.Book.Decisions[i].Rounds[r].Launched {
-				if c := &scene.Book.Decisions[i].Rounds[r].Launched[k]; out.Claim == nil && is(c) {
+	for i := range cluster.Installation.Decisions {
+		for r := range cluster.Installation.Decisions[i].Rounds {
+			for k := range cluster.Installation.Decisions[i].Rounds[r].Launched {
+				if c := &cluster.Installation.Decisions[i].Rounds[r].Launched[k]; out.Claim == nil && is(c) {
 					out.Claim = c
 				}
 			}
@@ -148,49 +148,49 @@ func instanceOf(providerID string) string {
 }
 
 // Node says why a node is there, why it stays, or who took it away.
-func Node(scene *Scene, asked string, found Found, facts NodeFacts) *NodeAnswer {
-	a := &NodeAnswer{Asked: asked, AtUnix: scene.now()}
+func Node(cluster *Cluster, asked string, found Found, facts NodeFacts) *NodeAnswer {
+	a := &NodeAnswer{Name: asked, AtUnix: cluster.now()}
 	if found.Claim == nil && found.Node == nil {
-		a.Cause, a.Near = noNode(scene, asked)
+		a.Cause, a.Similar = noNode(cluster, asked)
 		return a
 	}
 	if found.Claim != nil {
 		life := found.life()
-		a.NodeClaim, a.Node, a.Machine = found.Claim.Name, found.Claim.NodeName, &life
-		a.Birth = birth(found.Claim, facts)
+		a.NodeClaim, a.Node, a.Instance = found.Claim.Name, found.Claim.NodeName, &life
+		a.Launch = launchOf(found.Claim, facts)
 	}
 	if found.Node != nil {
 		a.Node = found.Node.Name
 	}
 	a.Removal = found.Removal
-	a.Move = moveOf(scene, found, facts.Moved)
+	a.Move = moveOf(cluster, found, facts.Moved)
 	switch {
 	case found.Claim == nil:
-		a.Cause = unclaimed(scene, found.Node)
+		a.Cause = unclaimed(cluster, found.Node)
 	case !found.Claim.Live() || found.Removal != nil:
 		a.Cause = gone(found, a.Move)
 	case found.Claim.Ending():
-		a.Cause = ending(scene, found.Claim)
+		a.Cause = ending(cluster, found.Claim)
 	case found.Claim.State == model.Initialized || found.Node != nil && found.Node.Initialized():
-		a.Stays = keptOf(facts.Judged, a.Node)
+		a.Stays = keptOf(facts.Plan, a.Node)
 		a.Cause = stays(a, found.Claim)
 	default:
-		a.Cause = *coming(scene, found.Claim, "is its own")
+		a.Cause = *coming(cluster, found.Claim, "is its own")
 		a.Cause.Message = "is on its way: it " + a.Cause.Message
 	}
-	if a.Birth != nil && found.Claim.Live() && found.Removal == nil && a.Cause.Remedy == "" {
-		a.Cause.Message += fmt.Sprintf("; it was launched %s", a.Birth.For)
+	if a.Launch != nil && found.Claim.Live() && found.Removal == nil && a.Cause.Remedy == "" {
+		a.Cause.Message += fmt.Sprintf("; it was launched %s", a.Launch.For)
 	}
 	return a
 }
 
-// birth tells of the decision that launched a claim; nil where that is not known.
-func birth(claim *model.Claim, facts NodeFacts) *Birth {
-	d := facts.Birth
+// launchOf tells of the decision that launched a claim; nil where that is not known.
+func launchOf(claim *model.Claim, facts NodeFacts) *Launch {
+	d := facts.Launch
 	if d == nil {
 		return nil
 	}
-	b := &Birth{Decision: d.ID, AtUnix: d.AtUnix, Trigger: d.Trigger, For: "for " + d.Trigger, Rounds: len(d.Rounds)}
+	b := &Launch{Decision: d.ID, AtUnix: d.AtUnix, Trigger: d.Trigger, For: "for " + d.Trigger, Rounds: len(d.Rounds)}
 	for r := range d.Rounds {
 		round := &d.Rounds[r]
 		b.refusals(round)
@@ -204,12 +204,12 @@ func birth(claim *model.Claim, facts NodeFacts) *Birth {
 			break
 		}
 	}
-	b.For = birthText(claim, d, b)
+	b.For = launchText(claim, d, b)
 	return b
 }
 
-// birthText says what a claim was launched for, as part of a sentence.
-func birthText(claim *model.Claim, d *model.Decision, b *Birth) string {
+// launchText says what a claim was launched for, as part of a sentence.
+func launchText(claim *model.Claim, d *model.Decision, b *Launch) string {
 	switch {
 	case d.Trigger == "replace":
 		return "in place of nodes that a command gives back"
@@ -224,15 +224,15 @@ func birthText(claim *model.Claim, d *model.Decision, b *Birth) string {
 }
 
 // refusals notes what EC2 refused in a round.
-func (b *Birth) refusals(round *model.Round) {
-	for _, mark := range round.Marks {
+func (b *Launch) refusals(round *model.Round) {
+	for _, unavailable := range round.UnavailableOfferings {
 		var parts []string
-		for _, part := range []string{mark.InstanceType, mark.CapacityType, mark.Zone, mark.Group, mark.SubnetID, mark.Reservation} {
+		for _, part := range []string{unavailable.InstanceType, unavailable.CapacityType, unavailable.Zone, unavailable.Group, unavailable.SubnetID, unavailable.Reservation} {
 			if part != "" {
 				parts = append(parts, part)
 			}
 		}
-		refused := Refused{Offer: strings.Join(parts, " "), Reason: mark.Reason}
+		refused := Refused{Offering: strings.Join(parts, " "), Reason: unavailable.Reason}
 		if !slices.Contains(b.Refused, refused) {
 			b.Refused = append(b.Refused, refused)
 		}
@@ -245,7 +245,7 @@ func alternatives(p *model.PlannedClaim, claim *model.Claim, market []model.Inst
 	for _, name := range p.InstanceTypes[:min(len(p.InstanceTypes), maxAlternatives)] {
 		alternative := Alternative{InstanceType: name, Chosen: name == claim.InstanceType}
 		if i := slices.IndexFunc(market, func(t model.InstanceType) bool { return t.Name == name }); i >= 0 {
-			o, found := offer.Cheapest(market[i], func(o model.Offer) bool {
+			o, found := offering.Cheapest(market[i], func(o model.Offering) bool {
 				return (len(p.Zones) == 0 || slices.Contains(p.Zones, o.Zone)) && (len(p.CapacityTypes) == 0 || slices.Contains(p.CapacityTypes, o.CapacityType))
 			})
 			if found {
@@ -300,7 +300,7 @@ func stays(a *NodeAnswer, claim *model.Claim) Cause {
 }
 
 // ending is of a node whose end has begun.
-func ending(scene *Scene, claim *model.Claim) Cause {
+func ending(cluster *Cluster, claim *model.Claim) Cause {
 	out := Cause{Code: cmp.Or(claim.FailureCode, Stays), Claim: claim.Name, Node: claim.NodeName, Command: claim.Command, Message: "is on its way out"}
 	if claim.FailureCode != "" {
 		out.Message += " (" + claim.FailureCode
@@ -315,7 +315,7 @@ func ending(scene *Scene, claim *model.Claim) Cause {
 	}
 	out.Since = drain.SinceUnix
 	if drain.SinceUnix != 0 {
-		out.Message += fmt.Sprintf(" for %s", ago(drain.SinceUnix, scene.now()))
+		out.Message += fmt.Sprintf(" for %s", ago(drain.SinceUnix, cluster.now()))
 	}
 	if len(drain.Waits) > 0 {
 		out.Message += " and waits: " + drain.Waits[0]
@@ -374,7 +374,7 @@ func gone(found Found, move *Move) Cause {
 }
 
 // moveOf tells of the command that a claim is, or was, given back by; nil where there is none or nothing is known of it.
-func moveOf(scene *Scene, found Found, decided *model.Disrupted) *Move {
+func moveOf(cluster *Cluster, found Found, decided *model.Disrupted) *Move {
 	if found.Claim == nil {
 		return nil
 	}
@@ -387,10 +387,10 @@ func moveOf(scene *Scene, found Found, decided *model.Disrupted) *Move {
 	if decided != nil {
 		disruptions = []model.Disrupted{*decided}
 	}
-	if scene.Book != nil {
-		commands = scene.Book.Ledger.Commands
+	if cluster.Installation != nil {
+		commands = cluster.Installation.Ledger.Commands
 	}
-	list := moves(disruptions, commands, 0, scene.now()+1)
+	list := moves(disruptions, commands, 0, cluster.now()+1)
 	for i := range list {
 		if list[i].Command == life.Command {
 			list[i].settle([]Life{life}, commands)
@@ -401,30 +401,30 @@ func moveOf(scene *Scene, found Found, decided *model.Disrupted) *Move {
 }
 
 // unclaimed is of a node that no claim is of.
-func unclaimed(scene *Scene, node *model.Node) Cause {
+func unclaimed(cluster *Cluster, node *model.Node) Cause {
 	if node.Pool() == "" {
 		return Cause{Code: NotOurs, Node: node.Name, Since: node.CreatedUnix, Message: "is of no NodePool: Joiner neither launched it nor ends it"}
 	}
 	out := Cause{Code: "NoClaim", Node: node.Name, Since: node.CreatedUnix, Message: fmt.Sprintf("is of NodePool %s, and no claim is of it", node.Pool()),
 		Remedy: "within two minutes it is taken into the ledger, where its machine carries the tags of the cluster"}
-	if scene.Book != nil {
-		out.Remedy += "; else: joiner adopt " + scene.Book.Registration.Cluster
+	if cluster.Installation != nil {
+		out.Remedy += "; else: joiner adopt " + cluster.Installation.Registration.Cluster
 	}
 	return out
 }
 
 // noNode says that there is no such node, and which may be meant.
-func noNode(scene *Scene, asked string) (Cause, []string) {
+func noNode(cluster *Cluster, asked string) (Cause, []string) {
 	var names []string
-	for i := range scene.Ask.Snapshot.Nodes {
-		node := &scene.Ask.Snapshot.Nodes[i]
+	for i := range cluster.Ask.Snapshot.Nodes {
+		node := &cluster.Ask.Snapshot.Nodes[i]
 		names = append(names, node.Name, instanceOf(node.ProviderID))
 	}
-	claims := scene.claims()
+	claims := cluster.claims()
 	for i := range claims {
 		names = append(names, claims[i].Name)
 	}
-	cause := Cause{Code: NotThere, Message: "is neither a node, nor a NodeClaim, nor an instance that is known as of " + stamp(scene.now())}
+	cause := Cause{Code: NotThere, Message: "is neither a node, nor a NodeClaim, nor an instance that is known as of " + stamp(cluster.now())}
 	if near := requirement.Near(asked, names); near != "" {
 		cause.Remedy = "did you mean " + near + "?"
 		return cause, []string{near}

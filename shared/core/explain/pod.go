@@ -12,33 +12,33 @@ import (
 
 // Codes of causes that are not the planner's own.
 const (
-	NotThere       = "NotThere"       // no such pod, node, claim or machine is known
-	Ended          = "Ended"          // the pod has run to its end
-	BeingDeleted   = "BeingDeleted"   // it is on its way out
-	Bound          = "Bound"          // it has its node
-	Moving         = "Moving"         // it has a node that is being emptied, and will be made anew elsewhere
-	OfItsNode      = "OfItsNode"      // it belongs to one node: a DaemonSet's, or a static pod
-	Gated          = "Gated"          // it has scheduling gates left
-	Preempting     = "Preempting"     // kube-scheduler makes room for it on a node
-	OtherScheduler = "OtherScheduler" // it is another scheduler's, which has not looked at it
-	NotLookedAt    = "NotLookedAt"    // kube-scheduler has not found it unschedulable
-	Paused         = "Paused"         // people want nothing to be launched in the cluster
-	SwitchedOff    = "SwitchedOff"    // people want nothing to be launched in the region
-	LedgerLost     = "LedgerLost"     // what there is has to be taken into the ledger first
-	Quarantined    = "Quarantined"    // planning panicked over it, or over its NodePool
-	Launching      = "Launching"      // a machine for it was asked for
-	Joining        = "Joining"        // its machine runs and no node of it has joined
-	NodeNotReady   = "NodeNotReady"   // its node has joined and is not ready for pods
-	StartupTaint   = "StartupTaint"   // its node waits for somebody to take a startup taint off
-	DeviceMissing  = "DeviceMissing"  // its node does not offer a resource yet that it was launched for
-	FitsThere      = "FitsThere"      // there is room for it on a node
-	LaunchFailed   = "LaunchFailed"   // a machine was asked for and did not come
-	Throttled      = "Throttled"      // EC2 asked for less
-	WatcherSilent  = "WatcherSilent"  // nobody tells of new pods, so that they are found once a minute
-	Batching       = "Batching"       // more like it are waited for, for seconds
-	Planned        = "Planned"        // a machine is planned for it
-	Overdue        = "Overdue"        // one has been, for too long
-	PlannedNext    = "PlannedNext"    // more pods wait than one plan takes
+	NotThere        = "NotThere"       // no such pod, node, claim or machine is known
+	Ended           = "Ended"          // the pod has run to its end
+	BeingDeleted    = "BeingDeleted"   // it is on its way out
+	Bound           = "Bound"          // it has its node
+	Moving          = "Moving"         // it has a node that is being emptied, and will be made anew elsewhere
+	OfItsNode       = "OfItsNode"      // it belongs to one node: a DaemonSet's, or a static pod
+	Gated           = "Gated"          // it has scheduling gates left
+	Preempting      = "Preempting"     // kube-scheduler makes room for it on a node
+	OtherScheduler  = "OtherScheduler" // it is another scheduler's, which has not looked at it
+	NotScheduledYet = "NotLookedAt"    // kube-scheduler has not found it unschedulable
+	Paused          = "Paused"         // people want nothing to be launched in the cluster
+	SwitchedOff     = "SwitchedOff"    // people want nothing to be launched in the region
+	LedgerLost      = "LedgerLost"     // what there is has to be taken into the ledger first
+	Quarantined     = "Quarantined"    // planning panicked over it, or over its NodePool
+	Launching       = "Launching"      // a machine for it was asked for
+	Joining         = "Joining"        // its machine runs and no node of it has joined
+	NodeNotReady    = "NodeNotReady"   // its node has joined and is not ready for pods
+	StartupTaint    = "StartupTaint"   // its node waits for somebody to take a startup taint off
+	DeviceMissing   = "DeviceMissing"  // its node does not offer a resource yet that it was launched for
+	FitsThere       = "FitsThere"      // there is room for it on a node
+	LaunchFailed    = "LaunchFailed"   // a machine was asked for and did not come
+	Throttled       = "Throttled"      // EC2 asked for less
+	WatcherSilent   = "WatcherSilent"  // nobody tells of new pods, so that they are found once a minute
+	Batching        = "Batching"       // more like it are waited for, for seconds
+	Planned         = "Planned"        // a machine is planned for it
+	Overdue         = "Overdue"        // one has been, for too long
+	PlannedNext     = "PlannedNext"    // more pods wait than one plan takes
 )
 
 // What is waited for, in seconds.
@@ -58,15 +58,15 @@ const maxEvents = 8
 
 // PodAnswer says why a pod waits, or where it is.
 type PodAnswer struct {
-	Pod    string    `json:"pod"` // namespace/name
-	UID    string    `json:"uid,omitempty"`
-	AtUnix int64     `json:"at"`
-	Waits  bool      `json:"waits"` // it has no node and is to have one
-	Cause  Cause     `json:"cause"`
-	Then   *Fit      `json:"then,omitempty"`  // what it would get once the nearest NodePool's obstacles are gone, or gets
-	Pools  []PoolWhy `json:"pools,omitempty"` // the nearest first; empty where NodePools have nothing to do with it
-	Near   []string  `json:"near,omitempty"`  // of a pod that is not there: those that may be meant
-	Events []Event   `json:"events,omitempty"`
+	Pod     string    `json:"pod"` // namespace/name
+	UID     string    `json:"uid,omitempty"`
+	AtUnix  int64     `json:"at"`
+	Waits   bool      `json:"waits"` // it has no node and is to have one
+	Cause   Cause     `json:"cause"`
+	Then    *Fit      `json:"then,omitempty"`  // what it would get once the nearest NodePool's obstacles are gone, or gets
+	Pools   []PoolWhy `json:"pools,omitempty"` // the nearest first; empty where NodePools have nothing to do with it
+	Similar []string  `json:"near,omitempty"`  // of a pod that is not there: those that may be meant
+	Events  []Event   `json:"events,omitempty"`
 }
 
 // PoolWhy is what keeps a pod off the new nodes of NodePools that say the same.
@@ -96,16 +96,16 @@ func sentence(text string) string {
 }
 
 // Pod says why the pod of a namespace and name waits, or where it is.
-func Pod(scene *Scene, namespace, name string) *PodAnswer {
-	answer := &PodAnswer{Pod: namespace + "/" + name, AtUnix: scene.now()}
-	pods := scene.Ask.Snapshot.Pods
+func Pod(cluster *Cluster, namespace, name string) *PodAnswer {
+	answer := &PodAnswer{Pod: namespace + "/" + name, AtUnix: cluster.now()}
+	pods := cluster.Ask.Snapshot.Pods
 	i := slices.IndexFunc(pods, func(p model.Pod) bool { return p.Namespace == namespace && p.Name == name && p.Buffer == "" })
 	if i < 0 {
-		answer.Cause, answer.Near = notThere(scene, namespace, name)
-		answer.Events = lately(scene, func(p model.PodRef) bool { return p.Namespace == namespace && p.Name == name })
+		answer.Cause, answer.Similar = notThere(cluster, namespace, name)
+		answer.Events = lately(cluster, func(p model.PodRef) bool { return p.Namespace == namespace && p.Name == name })
 		return answer
 	}
-	c := &podCase{scene: scene, at: i, pod: &pods[i], answer: answer}
+	c := &podCase{cluster: cluster, at: i, pod: &pods[i], answer: answer}
 	answer.UID = c.pod.UID
 	answer.Waits = c.pod.NodeName == "" && !c.pod.Terminal() && c.pod.DeletedUnix == 0
 	for _, cause := range podCauses {
@@ -114,7 +114,7 @@ func Pod(scene *Scene, namespace, name string) *PodAnswer {
 			break
 		}
 	}
-	answer.Events = lately(scene, func(p model.PodRef) bool {
+	answer.Events = lately(cluster, func(p model.PodRef) bool {
 		return p.UID == c.pod.UID && p.UID != "" || p.UID == "" && p.Namespace == namespace && p.Name == name
 	})
 	return answer
@@ -128,14 +128,14 @@ var podCauses = []func(*podCase) *Cause{
 
 // podCase is one pod that is being explained.
 type podCase struct {
-	scene  *Scene
-	at     int // index of the pod
-	pod    *model.Pod
-	answer *PodAnswer
+	cluster *Cluster
+	at      int // index of the pod
+	pod     *model.Pod
+	answer  *PodAnswer
 }
 
 func (c *podCase) shape() *model.PodShape {
-	shapes := c.scene.Ask.Snapshot.Shapes
+	shapes := c.cluster.Ask.Snapshot.Shapes
 	if c.pod.Shape < 0 || c.pod.Shape >= len(shapes) {
 		return &model.PodShape{}
 	}
@@ -165,7 +165,7 @@ func (c *podCase) bound() *Cause {
 	if pod.NodeName == "" {
 		return nil
 	}
-	node := c.scene.node(pod.NodeName)
+	node := c.cluster.node(pod.NodeName)
 	since := cmp.Or(pod.StartedUnix, pod.CreatedUnix)
 	from := ""
 	if since != 0 {
@@ -177,13 +177,13 @@ func (c *podCase) bound() *Cause {
 		out.Remedy = "its controller makes it anew once the pod is deleted: kubectl -n " + pod.Namespace + " delete pod " + pod.Name
 		return out
 	}
-	if claim := c.scene.claimOn(node); claim != nil {
+	if claim := c.cluster.claimOn(node); claim != nil {
 		out.Claim = claim.Name
-		if claim.Ending() && pack.Displaced(c.scene.Ask.Snapshot, c.at) {
+		if claim.Ending() && pack.Displaced(c.cluster.Ask.Snapshot, c.at) {
 			return c.moving(node, claim)
 		}
 	}
-	if what := machineText(node); what != "" {
+	if what := instanceText(node); what != "" {
 		out.Message = fmt.Sprintf("does not wait: it is on node %s (%s)%s", pod.NodeName, what, from)
 	}
 	if !pod.Ready {
@@ -197,7 +197,7 @@ func (c *podCase) bound() *Cause {
 func (c *podCase) moving(node *model.Node, claim *model.Claim) *Cause {
 	out := &Cause{Code: Moving, Node: node.Name, Claim: claim.Name, Command: claim.Command, Message: fmt.Sprintf("is on node %s, which is being emptied (%s)", node.Name, cmp.Or(claim.FailureCode, "it is to end"))}
 	if next := c.promised(); next != nil {
-		out.Message += "; its next place is " + next.Name + ", " + stateText(next, c.scene.now())
+		out.Message += "; its next place is " + next.Name + ", " + stateText(next, c.cluster.now())
 	}
 	if claim.Drain != nil && len(claim.Drain.Waits) > 0 {
 		out.Message += "; the drain waits: " + claim.Drain.Waits[0]
@@ -247,7 +247,7 @@ func (c *podCase) gated() *Cause {
 }
 
 func (c *podCase) preempting() *Cause {
-	if c.pod.NominatedNode == "" || !pack.Preempting(c.scene.Ask.Snapshot, c.at) {
+	if c.pod.NominatedNode == "" || !pack.Preempting(c.cluster.Ask.Snapshot, c.at) {
 		return nil
 	}
 	return &Cause{Code: Preempting, Node: c.pod.NominatedNode,
@@ -260,29 +260,29 @@ func (c *podCase) unseen() *Cause {
 	if c.pod.Unschedulable {
 		return nil
 	}
-	age := ago(c.pod.CreatedUnix, c.scene.now())
+	age := ago(c.pod.CreatedUnix, c.cluster.now())
 	if name := c.shape().SchedulerName; name != "" && name != "default-scheduler" {
 		return &Cause{Code: OtherScheduler, Since: c.pod.CreatedUnix,
 			Message: fmt.Sprintf("is for the scheduler %s (spec.schedulerName), which has not looked at it for %s", name, age),
 			Remedy:  fmt.Sprintf("start the scheduler %s, or correct spec.schedulerName", name)}
 	}
-	return &Cause{Code: NotLookedAt, Since: c.pod.CreatedUnix, Message: fmt.Sprintf("has not been found unschedulable: kube-scheduler has not tried it since it was made %s ago, or is about to bind it", age),
+	return &Cause{Code: NotScheduledYet, Since: c.pod.CreatedUnix, Message: fmt.Sprintf("has not been found unschedulable: kube-scheduler has not tried it since it was made %s ago, or is about to bind it", age),
 		Remedy: "wait; after a minute see whether kube-scheduler runs, and whether the pod waits in its back-off"}
 }
 
 // halted is of clusters in which people want nothing to be launched.
 func (c *podCase) halted() *Cause {
-	book := c.scene.Book
-	if book == nil || book.Past {
+	installation := c.cluster.Installation
+	if installation == nil || installation.Past {
 		return nil
 	}
-	reg := &book.Registration
+	reg := &installation.Registration
 	switch {
 	case reg.WasPaused != nil:
 		return &Cause{Code: Paused, Message: fmt.Sprintf("gets no node, because cluster %s is being detached", reg.Cluster), Remedy: "joiner attach " + reg.Cluster + " takes it back"}
 	case reg.Paused:
 		return &Cause{Code: Paused, Message: fmt.Sprintf("gets no node, because cluster %s is paused", reg.Cluster), Remedy: "joiner attach " + reg.Cluster + " --paused=false"}
-	case book.Switch == "everything":
+	case installation.Switch == "everything":
 		return &Cause{Code: SwitchedOff, Message: "gets no node, because the stop switch of the region says everything", Remedy: "set the SSM parameter of the stop switch to go"}
 	}
 	return nil
@@ -290,7 +290,7 @@ func (c *podCase) halted() *Cause {
 
 // promised returns the claim that is recorded as made for the pod and has yet to take it; nil where there is none.
 func (c *podCase) promised() *model.Claim {
-	claims := c.scene.claims()
+	claims := c.cluster.claims()
 	for i := range claims {
 		claim := &claims[i]
 		if !claim.Live() || claim.Ending() || c.pod.UID == "" {
@@ -306,16 +306,16 @@ func (c *podCase) promised() *model.Claim {
 // coming is of pods that a machine was launched for.
 func (c *podCase) coming() *Cause {
 	if claim := c.promised(); claim != nil && claim.State != model.Initialized {
-		return coming(c.scene, claim, "is for it")
+		return coming(c.cluster, claim, "is for it")
 	}
 	return nil
 }
 
 // planned asks the planner.
 func (c *podCase) planned() *Cause {
-	plan := c.scene.Plan
+	plan := c.cluster.Plan
 	if plan == nil {
-		made := pack.Plan(c.scene.Ask)
+		made := pack.Plan(c.cluster.Ask)
 		plan = &made
 	}
 	is := func(p model.PodRef) bool {
@@ -333,18 +333,18 @@ func (c *podCase) planned() *Cause {
 	}
 	for i := range plan.Claims {
 		if claim := &plan.Claims[i]; slices.ContainsFunc(claim.Pods, is) {
-			c.answer.Then = &Fit{Pool: claim.Pool, Offer: claim.Offer, Price: claim.Price}
+			c.answer.Then = &Fit{Pool: claim.Pool, Offering: claim.Offering, Price: claim.Price}
 			return c.launchable(claim)
 		}
 	}
-	for _, i := range c.scene.Ask.Later {
-		if pod := &c.scene.Ask.Snapshot.Pods[i]; is(pod.Ref()) {
+	for _, i := range c.cluster.Ask.Later {
+		if pod := &c.cluster.Ask.Snapshot.Pods[i]; is(pod.Ref()) {
 			return &Cause{Code: PlannedNext, Since: c.pod.CreatedUnix, Message: fmt.Sprintf("is planned next: %d pods wait, and one plan takes %d of them, by priority and then in turns by namespace",
-				len(c.scene.Ask.Pending)+len(c.scene.Ask.Later), len(c.scene.Ask.Pending)),
+				len(c.cluster.Ask.Pending)+len(c.cluster.Ask.Later), len(c.cluster.Ask.Pending)),
 				Remedy: "it is planned within the next runs; a higher PriorityClass is planned before others"}
 		}
 	}
-	return &Cause{Code: NotLookedAt, Message: "asks for no capacity"}
+	return &Cause{Code: NotScheduledYet, Message: "asks for no capacity"}
 }
 
 // unschedulable says which NodePool comes nearest to holding the pod, and what is in the way there.
@@ -385,10 +385,10 @@ func (c *podCase) poolsOf(reasons []model.Reason) []PoolWhy {
 	var out []PoolWhy
 	for n, first := range reasons {
 		why := PoolWhy{Obstacles: []model.Reason{first}}
-		pool := c.scene.pool(first.Pool)
+		pool := c.cluster.pool(first.Pool)
 		if pool != nil {
 			why.Pools = []string{pool.Name}
-			if all, then := obstacles(&c.scene.Ask, c.at, *pool); n < maxJudged && len(all) > 0 {
+			if all, then := obstacles(&c.cluster.Ask, c.at, *pool); n < maxEvaluated && len(all) > 0 {
 				why.Obstacles, why.Then = all, then
 				if first.Code != all[0].Code { // the plan knows of other pods, too
 					why.Obstacles = append([]model.Reason{first}, all...)
@@ -422,7 +422,7 @@ func distance(w *PoolWhy) int {
 // NodePool first, then what takes a look into the class, then what takes another pod.
 func severity(w *PoolWhy) int {
 	order := []string{
-		pack.NoOffer, pack.LimitReached, pack.MinValues, pack.PoolHeld, pack.ClassNotReady, pack.PoolInvalid, pack.NoInstanceTypes, pack.TopologySpread, pack.PodAntiAffinity,
+		pack.NoOffering, pack.LimitReached, pack.MinValues, pack.PoolSuspended, pack.ClassNotReady, pack.PoolInvalid, pack.NoInstanceTypes, pack.TopologySpread, pack.PodAntiAffinity,
 		pack.PodAffinity, pack.HostPortTaken, pack.VolumeConflict, pack.VolumeLimit, pack.RequirementConflict, pack.ResourcesTooLarge,
 		pack.TaintNotTolerated, pack.PoolStatic, pack.PoolDeleting,
 	}
@@ -449,13 +449,13 @@ func foldPools(list []PoolWhy) []PoolWhy {
 // nominated is of pods that fit what is there or on its way.
 func (c *podCase) nominated(name string) *Cause {
 	c.answer.Then = &Fit{Node: name}
-	if claim := c.scene.claim(name); claim != nil && c.scene.nodeOf(claim) == nil {
-		return coming(c.scene, claim, "has room for it")
+	if claim := c.cluster.claim(name); claim != nil && c.cluster.nodeOf(claim) == nil {
+		return coming(c.cluster, claim, "has room for it")
 	}
-	node := c.scene.node(name)
+	node := c.cluster.node(name)
 	if node != nil {
-		if claim := c.scene.claimOn(node); claim != nil && !node.Initialized() {
-			return coming(c.scene, claim, "has room for it")
+		if claim := c.cluster.claimOn(node); claim != nil && !node.Initialized() {
+			return coming(c.cluster, claim, "has room for it")
 		}
 	}
 	return &Cause{Code: FitsThere, Node: name, Message: fmt.Sprintf("fits node %s, which is there: kube-scheduler binds it with its next try, within seconds", name),
@@ -471,8 +471,8 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// machineText says what a node is: its type, capacity type, zone and pool.
-func machineText(node *model.Node) string {
+// instanceText says what a node is: its type, capacity type, zone and pool.
+func instanceText(node *model.Node) string {
 	var parts []string
 	for _, key := range []string{model.LabelInstanceType, model.LabelCapacityType, model.LabelZone} {
 		if value := node.Labels[key]; value != "" {

@@ -9,21 +9,21 @@ import (
 
 const hour = 3600
 
-// machine is a claim with a machine that cost a dollar an hour and was launched then.
-func machine(name string, launchedUnix int64, price model.MicroUSD) model.Claim {
+// instance is a claim with a machine that cost a dollar an hour and was launched then.
+func instance(name string, launchedUnix int64, price model.MicroUSD) model.Claim {
 	return model.Claim{Name: name, Pool: "default", InstanceID: "i-" + name, ProviderID: "aws:///a/i-" + name, InstanceType: "m7.large", CapacityType: model.OnDemand,
 		State: model.Initialized, Price: price, LaunchedUnix: launchedUnix}
 }
 
 // aMove is the record of a command that gave node old (10 dollars an hour) back for new (4).
 func aMove() ([]model.Decision, []model.Disrupted, []model.Removal, model.Ledger) {
-	bought := machine("new", 1000, 4_000_000)
+	bought := instance("new", 1000, 4_000_000)
 	decisions := []model.Decision{{ID: "01P", AtUnix: 990, Trigger: "replace", Rounds: []model.Round{{Launched: []model.Claim{bought}}}}}
 	disruptions := []model.Disrupted{{ID: "01J", AtUnix: 950, Committed: []string{"01J-0"}, Plan: model.DisruptPlan{Commands: []model.PlannedCommand{
 		{Reason: model.ReasonUnderutilized, Nodes: []string{"n-old"}, Replacements: []model.PlannedClaim{{Name: "new"}}, PodsMoved: 7, Savings: 6_000_000, Workloads: []string{"shop/ReplicaSet/web-5d4f"}},
 		{Reason: model.ReasonEmpty, Nodes: []string{"n-refused"}},
 	}}}}
-	removals := []model.Removal{{Claim: machine("old", 10, 10_000_000), Reason: model.EndedUnderutilized, By: model.ByJoiner, Command: "01J-0", Decision: "01J", PricePerHour: 10_000_000, GoneUnix: 1600}}
+	removals := []model.Removal{{Claim: instance("old", 10, 10_000_000), Reason: model.EndedUnderutilized, By: model.ByJoiner, Command: "01J-0", Decision: "01J", PricePerHour: 10_000_000, GoneUnix: 1600}}
 	return decisions, disruptions, removals, model.Ledger{Claims: []model.Claim{bought}}
 }
 
@@ -54,7 +54,7 @@ func TestAMoveUndoneWithinTheHourIsARegret(t *testing.T) {
 		regrets int
 	}{{"within the hour", 1600 + hour - 1, "web-5d4f-x", 1}, {"after the hour", 1600 + hour + 1, "web-5d4f-x", 0}, {"for somebody else", 1600 + 60, "api-77-x", 0}} {
 		decisions, disruptions, removals, ledger := aMove()
-		again := machine("again", test.at, 10_000_000)
+		again := instance("again", test.at, 10_000_000)
 		again.Pods = []model.PodRef{{Namespace: "shop", Name: test.pod}}
 		decisions = append(decisions, model.Decision{ID: "01Q", AtUnix: test.at, Rounds: []model.Round{{Launched: []model.Claim{again}}}})
 		s := Savings(decisions, disruptions, removals, &ledger, 0, 1000+10*hour)
@@ -72,7 +72,7 @@ func TestAMoveUndoneWithinTheHourIsARegret(t *testing.T) {
 // A replacement that is given back by the next command within the hour was bought in vain.
 func TestAReplacementGivenBackIsARegret(t *testing.T) {
 	decisions, disruptions, removals, _ := aMove()
-	gone := machine("new", 1000, 4_000_000)
+	gone := instance("new", 1000, 4_000_000)
 	removals = append(removals, model.Removal{Claim: gone, Reason: model.EndedEmpty, Command: "01K-0", GoneUnix: 2000, PricePerHour: 4_000_000})
 	s := Savings(decisions, disruptions, removals, &model.Ledger{}, 0, 5000)
 	if s.Regrets != 1 || s.Moves[0].RegretUnix != 2000 {
@@ -128,7 +128,7 @@ func TestCostsAreSharedByTheLargestPart(t *testing.T) {
 }
 
 // Machines are counted for as long as they ran; where no sample shows their node what they cost is told apart.
-func TestCostsCountMachinesToTheSecond(t *testing.T) {
+func TestCostsCountInstancesToTheSecond(t *testing.T) {
 	lives := []Life{{Claim: "a", Pool: "p", ProviderID: "x", Price: 3_600_000, LaunchedUnix: 1500, EndUnix: 1800}, {Claim: "b", Pool: "p", ProviderID: "y", Price: 3_600_000, LaunchedUnix: 2900}}
 	cost := Costs(lives, []Sample{{FromUnix: 1000, Seconds: 1000, Snapshot: &model.Snapshot{}}, {FromUnix: 2000, Seconds: 1000, Snapshot: &model.Snapshot{}}}, nil)
 	if cost.Total != 400_000 || cost.Unseen != 400_000 || cost.Pools[0].NodeSeconds != 400 {
@@ -137,24 +137,24 @@ func TestCostsCountMachinesToTheSecond(t *testing.T) {
 }
 
 // Of a node it is told what launched it, among which alternatives, and what EC2 refused on the way.
-func TestWhyNodeTellsOfItsBirth(t *testing.T) {
-	scene := aScene()
-	claim := machine("default-x1", testNow-500, 110_000)
+func TestWhyNodeNamesTheDecisionThatLaunchedIt(t *testing.T) {
+	cluster := aClusterState()
+	claim := instance("default-x1", testNow-500, 110_000)
 	claim.NodeName, claim.Decision = "n1", "01B"
-	scene.Book.Ledger.Claims = []model.Claim{claim}
-	scene.Ask.Snapshot.Nodes = []model.Node{{Name: "n1", ProviderID: claim.ProviderID, Labels: map[string]string{model.LabelNodePool: "default"}}}
+	cluster.Installation.Ledger.Claims = []model.Claim{claim}
+	cluster.Ask.Snapshot.Nodes = []model.Node{{Name: "n1", ProviderID: claim.ProviderID, Labels: map[string]string{model.LabelNodePool: "default"}}}
 	born := &model.Decision{ID: "01B", AtUnix: testNow - 510, Trigger: "batch", Rounds: []model.Round{
-		{Marks: []model.Mark{{OfferKey: model.OfferKey{InstanceType: "m7.large", Zone: "a", CapacityType: model.OnDemand}, Reason: "InsufficientInstanceCapacity"}}},
+		{UnavailableOfferings: []model.UnavailableOffering{{OfferingKey: model.OfferingKey{InstanceType: "m7.large", Zone: "a", CapacityType: model.OnDemand}, Reason: "InsufficientInstanceCapacity"}}},
 		{Plan: model.Plan{Claims: []model.PlannedClaim{{Name: "default-x1", InstanceTypes: []string{"m7.large", "m7.huge"}, Zones: []string{"b"}, Price: 110_000, Pods: []model.PodRef{{Namespace: "shop", Name: "web"}}}}}, Launched: []model.Claim{claim}},
 	}}
 	for _, asked := range []string{"default-x1", "n1", "i-default-x1"} {
-		found := Find(scene, asked)
+		found := Find(cluster, asked)
 		if found.Claim == nil || found.Node == nil {
 			t.Fatalf("%s is not found", asked)
 		}
-		a := Node(scene, asked, found, NodeFacts{Birth: born, Market: scene.Ask.Catalogs["default"], Judged: &model.DisruptPlan{Kept: []model.KeptNode{{Node: "n1", Reasons: []model.KeptReason{{Code: "DisruptionBudget", Message: "PodDisruptionBudget shop/web lets pod shop/web not go now"}}}}}})
-		b := a.Birth
-		if a.Cause.Code != "DisruptionBudget" || b == nil || b.For != "for pod shop/web" || b.Acceptable != 2 || len(b.Refused) != 1 || b.Refused[0].Offer != "m7.large on-demand a" {
+		a := Node(cluster, asked, found, NodeFacts{Launch: born, Market: cluster.Ask.Catalogs["default"], Plan: &model.DisruptPlan{Kept: []model.KeptNode{{Node: "n1", Reasons: []model.KeptReason{{Code: "DisruptionBudget", Message: "PodDisruptionBudget shop/web lets pod shop/web not go now"}}}}}})
+		b := a.Launch
+		if a.Cause.Code != "DisruptionBudget" || b == nil || b.For != "for pod shop/web" || b.Acceptable != 2 || len(b.Refused) != 1 || b.Refused[0].Offering != "m7.large on-demand a" {
 			t.Fatalf("%s: %s: %+v", asked, a.Line(), b)
 		}
 		if got := b.Alternatives[0]; got.Price != 110_000 || got.Zone != "b" || !got.Chosen || b.Alternatives[1].Chosen {
@@ -168,17 +168,17 @@ func TestWhyNodeTellsWhoRemovedIt(t *testing.T) {
 	_, disruptions, removals, _ := aMove()
 	removals[0].Claim.NodeName, removals[0].Node, removals[0].Claim.Command = "n-old", "n-old", "01J-0"
 	removals[0].Replacements = []string{"new"}
-	scene := &Scene{Ask: pack.Input{Snapshot: &model.Snapshot{}, NowUnix: 9000}, Book: &Book{Removals: removals}}
-	a := Node(scene, "n-old", Find(scene, "n-old"), NodeFacts{Moved: &disruptions[0]})
+	cluster := &Cluster{Ask: pack.Input{Snapshot: &model.Snapshot{}, NowUnix: 9000}, Installation: &Installation{Removals: removals}}
+	a := Node(cluster, "n-old", Find(cluster, "n-old"), NodeFacts{Moved: &disruptions[0]})
 	want := "node n-old is gone since 1970-01-01T00:26:40Z: Joiner gave it back (Underutilized); command 01J-0 was to save $6.0000 an hour and move 7 pods; in its place came new."
 	if a.Line() != want {
 		t.Errorf("got  %s\nwant %s", a.Line(), want)
 	}
 	removals[0].By, removals[0].Reason, removals[0].Command, removals[0].Claim.Command, removals[0].Replacements = model.ByAWS, model.EndedSpotInterrupted, "", "", nil
-	if a := Node(scene, "i-old", Find(scene, "i-old"), NodeFacts{}); a.Line() != "node n-old is gone since 1970-01-01T00:26:40Z: AWS ended it (SpotInterrupted)." {
+	if a := Node(cluster, "i-old", Find(cluster, "i-old"), NodeFacts{}); a.Line() != "node n-old is gone since 1970-01-01T00:26:40Z: AWS ended it (SpotInterrupted)." {
 		t.Error(a.Line())
 	}
-	if a := Node(scene, "n-odl", Find(scene, "n-odl"), NodeFacts{}); a.Cause.Code != NotThere {
+	if a := Node(cluster, "n-odl", Find(cluster, "n-odl"), NodeFacts{}); a.Cause.Code != NotThere {
 		t.Error(a.Line())
 	}
 }

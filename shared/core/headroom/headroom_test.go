@@ -73,7 +73,7 @@ func TestF090PlacesKeepTheirNames(t *testing.T) {
 
 func TestF091AllBuffersTogetherHaveALimit(t *testing.T) {
 	s := &model.Snapshot{Buffers: []model.Buffer{buffer("a", 10_000), buffer("b", 9_999), buffer("c", 2), buffer("d", 1)}}
-	if out := Join(s); len(out.Pods) != MaxPlaces {
+	if out := Join(s); len(out.Pods) != MaxPods {
 		t.Errorf("%d places", len(out.Pods))
 	}
 	out := Buffers(s)

@@ -8,17 +8,17 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// MaxPlaces is for how many pods the buffers of a cluster keep room together: planning takes a place for a pod, and its time and
+// MaxPods is for how many pods the buffers of a cluster keep room together: planning takes a place for a pod, and its time and
 // memory have their limits.
-const MaxPlaces = 20_000
+const MaxPods = 20_000
 
-// Buffers returns the snapshot's buffers with the problem that is nobody's own: those that pass MaxPlaces, by namespace and name,
+// Buffers returns the snapshot's buffers with the problem that is nobody's own: those that pass MaxPods, by namespace and name,
 // keep no room. It is the snapshot's own list where none does.
 func Buffers(snapshot *model.Snapshot) []model.Buffer {
 	out, places := snapshot.Buffers, 0
 	for i := range out {
 		n := int(out[i].Replicas)
-		if places+n <= MaxPlaces {
+		if places+n <= MaxPods {
 			places += n
 			continue
 		}
@@ -26,7 +26,7 @@ func Buffers(snapshot *model.Snapshot) []model.Buffer {
 			out = slices.Clone(out)
 		}
 		out[i].Reason = model.ResolutionFailed
-		out[i].Problem = fmt.Sprintf("spec: comes to room for %d pods, and all buffers of the cluster before it, by namespace and name, to %d of at most %d; ask for less", n, places, MaxPlaces)
+		out[i].Problem = fmt.Sprintf("spec: comes to room for %d pods, and all buffers of the cluster before it, by namespace and name, to %d of at most %d; ask for less", n, places, MaxPods)
 		out[i].Replicas, out[i].Shape = 0, -1
 	}
 	return out

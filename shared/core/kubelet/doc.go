@@ -2,7 +2,7 @@
 // amounts reserved, where they are written as expressions (CEL) over the machine.
 //
 // It evaluates and rounds. Which fields there are and what they may hold is said where the class is read; what the result
-// means for a node's room is core/offer's.
+// means for a node's room is core/offering's.
 //
 //	programs, problems := kubelet.Compile(class.Kubelet)
 //	pods, err := programs.MaxPods(machine, 58)

@@ -20,8 +20,8 @@ const (
 	costLimit = 10_000
 )
 
-// Machine is what expressions may speak of.
-type Machine struct {
+// Instance is what expressions may speak of.
+type Instance struct {
 	InstanceType          string // variable instance_type
 	VCPUs                 int64  // vcpus
 	MemoryMiB             int64  // memory_mib, of the data sheet
@@ -30,14 +30,14 @@ type Machine struct {
 }
 
 // On returns a machine type as expressions see it.
-func On(m *model.MachineType) Machine {
-	return Machine{
+func On(m *model.InstanceTypeInfo) Instance {
+	return Instance{
 		InstanceType: m.Name, VCPUs: m.VCPUs, MemoryMiB: m.MemoryMiB, Interfaces: m.Interfaces, AddressesPerInterface: m.IPv4PerInterface,
 	}
 }
 
 // variables returns the values of all variables; max_pods is what the expression is given.
-func (m Machine) variables(maxPods int64) map[string]any {
+func (m Instance) variables(maxPods int64) map[string]any {
 	return map[string]any{
 		"instance_type": m.InstanceType, "vcpus": m.VCPUs, "memory_mib": m.MemoryMiB, "default_enis": m.Interfaces,
 		"ips_per_eni": m.AddressesPerInterface, "max_pods": maxPods,

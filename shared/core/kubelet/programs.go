@@ -125,7 +125,7 @@ func notAnExpression(field, text string, err error) model.ClassProblem {
 
 // MaxPods returns how many pods the class says a machine takes; standard where it says nothing. The expression sees standard
 // as max_pods. An Invalid error where it gives no such number.
-func (p *Programs) MaxPods(m Machine, standard int64) (int64, error) {
+func (p *Programs) MaxPods(m Instance, standard int64) (int64, error) {
 	switch {
 	case p.maxPods != nil:
 		count, err := evaluate(p.maxPods, m.variables(standard), math.MaxInt32)
@@ -142,16 +142,16 @@ func (p *Programs) MaxPods(m Machine, standard int64) (int64, error) {
 // KubeReserved returns what the class says is reserved for the kubelet on a machine that takes maxPods pods; nil where it says
 // nothing. What an expression gives is in milli-CPU rounded up to 10, MiB rounded up to 16, GiB of storage, or process ids.
 // With an Invalid error, of an expression that gives no such number, come the other amounts.
-func (p *Programs) KubeReserved(m Machine, maxPods int64) (model.Resources, error) {
+func (p *Programs) KubeReserved(m Instance, maxPods int64) (model.Resources, error) {
 	return p.kube.of(m, maxPods)
 }
 
 // SystemReserved is KubeReserved for what is reserved for the system.
-func (p *Programs) SystemReserved(m Machine, maxPods int64) (model.Resources, error) {
+func (p *Programs) SystemReserved(m Instance, maxPods int64) (model.Resources, error) {
 	return p.system.of(m, maxPods)
 }
 
-func (a *amounts) of(m Machine, maxPods int64) (model.Resources, error) {
+func (a *amounts) of(m Instance, maxPods int64) (model.Resources, error) {
 	if len(a.programs) == 0 {
 		return a.fixed, nil
 	}
@@ -173,7 +173,7 @@ func (a *amounts) of(m Machine, maxPods int64) (model.Resources, error) {
 	return out, failed
 }
 
-func on(m Machine, field string, err error) error {
+func on(m Instance, field string, err error) error {
 	return fault.New(fault.Invalid, "", "%s: on %s: %v", field, m.InstanceType, err)
 }
 

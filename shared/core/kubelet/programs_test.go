@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-var large = Machine{InstanceType: "m5.large", VCPUs: 2, MemoryMiB: 8192, Interfaces: 3, AddressesPerInterface: 10}
+var large = Instance{InstanceType: "m5.large", VCPUs: 2, MemoryMiB: 8192, Interfaces: 3, AddressesPerInterface: 10}
 
 func compiled(t *testing.T, k model.Kubelet) *Programs {
 	t.Helper()
@@ -19,7 +19,7 @@ func compiled(t *testing.T, k model.Kubelet) *Programs {
 	return p
 }
 
-func TestNC18MaxPodsIsWorkedOutForEachMachine(t *testing.T) {
+func TestNC18MaxPodsIsWorkedOutForEachInstance(t *testing.T) {
 	tests := []struct {
 		text string
 		want int64
@@ -84,7 +84,7 @@ func TestNC18ExpressionsThatAreNone(t *testing.T) {
 	}
 }
 
-func TestNC18ExpressionsThatFailOnAMachine(t *testing.T) {
+func TestNC18ExpressionsThatFailOnAnInstance(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"below zero", "max_pods - 1000", "it gives -971"},
 		{"too large", "2147483648", "it gives 2147483648"},

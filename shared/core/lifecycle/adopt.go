@@ -52,11 +52,11 @@ func Adopt(orphan *Finding, names func(name string) bool, nowUnix int64) model.C
 	if len(orphan.Nodes) > 0 {
 		takeNode(&claim, &orphan.Nodes[0], object, nowUnix)
 	}
-	claim.Held = maps.Clone(claim.Capacity)
-	if claim.Held == nil {
-		claim.Held = model.Resources{}
+	claim.Reserved = maps.Clone(claim.Capacity)
+	if claim.Reserved == nil {
+		claim.Reserved = model.Resources{}
 	}
-	claim.Held[model.Nodes] = 1
+	claim.Reserved[model.Nodes] = 1
 	return claim
 }
 

@@ -10,16 +10,16 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Verdict says what becomes of a NodeClaim when a cluster that Karpenter ran becomes ours.
-type Verdict string
+// AdoptionVerdict says what becomes of a NodeClaim when a cluster that Karpenter ran becomes ours.
+type AdoptionVerdict string
 
 // The verdicts.
 const (
-	Take   Verdict = "adopt"  // it gets a claim in the ledger, and its machine our tag
-	Mend   Verdict = "mend"   // it is in the ledger, and something is missing elsewhere: an earlier run was cut short
-	Ours   Verdict = "ours"   // nothing is left to do
-	Await  Verdict = "wait"   // it has no machine yet
-	Refuse Verdict = "refuse" // it is left alone, for a reason that somebody has to look at
+	Take   AdoptionVerdict = "adopt"  // it gets a claim in the ledger, and its machine our tag
+	Resume AdoptionVerdict = "mend"   // it is in the ledger, and something is missing elsewhere: an earlier run was cut short
+	Ours   AdoptionVerdict = "ours"   // nothing is left to do
+	Await  AdoptionVerdict = "wait"   // it has no machine yet
+	Refuse AdoptionVerdict = "refuse" // it is left alone, for a reason that somebody has to look at
 )
 
 // AdoptedIntent begins the intents of machines that were adopted from Karpenter.
@@ -32,17 +32,17 @@ type Handover struct {
 	CA      []byte // of its API server
 	// Instances are those that carry the cluster's tag and a NodePool tag, and those of NodeClaims that were asked for by id
 	// because they were not among them.
-	Instances []model.Instance
-	Survey    model.Survey
-	Sight     model.Sight
-	Config    model.Configuration
-	Machines  []model.MachineType // of the region, with prices; none where no catalogue is at hand
-	Intent    string              // that those are adopted under which have none
+	Instances     []model.Instance
+	Records       model.ClusterRecords
+	Live          model.LiveState
+	Config        model.Configuration
+	InstanceTypes []model.InstanceTypeInfo // of the region, with prices; none where no catalogue is at hand
+	Intent        string                   // that those are adopted under which have none
 }
 
 // Adoption is what becomes of one NodeClaim. The fields below Remedy say what there is to do, in this order.
 type Adoption struct {
-	Verdict Verdict
+	Verdict AdoptionVerdict
 	Name    string      // of the NodeClaim
 	Claim   model.Claim // as it is, or is to be, in the ledger; of others as far as the object shows it
 	Code    string      // of Await and Refuse: why, for programs
@@ -63,17 +63,17 @@ type Unclaimed struct {
 
 // Adoptions says of every NodeClaim what becomes of it, by name, and which machines no NodeClaim shows, by id.
 func Adoptions(h *Handover) ([]Adoption, []Unclaimed) {
-	d := deskOf(h)
+	d := newTakeover(h)
 	var out []Adoption
-	for i := range h.Sight.Objects {
-		out = append(out, d.adoption(&h.Sight.Objects[i]))
+	for i := range h.Live.Objects {
+		out = append(out, d.adoption(&h.Live.Objects[i]))
 	}
 	slices.SortStableFunc(out, func(a, b Adoption) int { return strings.Compare(a.Name, b.Name) })
 	return out, d.unclaimed()
 }
 
-// desk is a handover with what is looked up in it.
-type desk struct {
+// takeover is a handover with what is looked up in it.
+type takeover struct {
 	*Handover
 	instances map[string]*model.Instance
 	nodes     map[string][]*model.Node // by instance id
@@ -84,26 +84,26 @@ type desk struct {
 	classes   map[string]*model.Class
 }
 
-func deskOf(h *Handover) *desk {
-	d := &desk{
+func newTakeover(h *Handover) *takeover {
+	d := &takeover{
 		Handover: h, instances: map[string]*model.Instance{}, nodes: map[string][]*model.Node{}, shown: map[string][]string{},
 		claims: map[string]*model.Claim{}, live: map[string]*model.Claim{}, pools: map[string]*model.Pool{}, classes: map[string]*model.Class{},
 	}
 	for i := range h.Instances {
 		d.instances[h.Instances[i].ID] = &h.Instances[i]
 	}
-	for i := range h.Sight.Nodes {
-		if id := InstanceID(h.Sight.Nodes[i].ProviderID); id != "" {
-			d.nodes[id] = append(d.nodes[id], &h.Sight.Nodes[i])
+	for i := range h.Live.Nodes {
+		if id := InstanceID(h.Live.Nodes[i].ProviderID); id != "" {
+			d.nodes[id] = append(d.nodes[id], &h.Live.Nodes[i])
 		}
 	}
-	for i := range h.Sight.Objects {
-		if claim := &h.Sight.Objects[i].Claim; InstanceID(claim.ProviderID) != "" {
+	for i := range h.Live.Objects {
+		if claim := &h.Live.Objects[i].Claim; InstanceID(claim.ProviderID) != "" {
 			d.shown[InstanceID(claim.ProviderID)] = append(d.shown[InstanceID(claim.ProviderID)], claim.Name)
 		}
 	}
-	for i := range h.Survey.Claims {
-		claim := &h.Survey.Claims[i]
+	for i := range h.Records.Claims {
+		claim := &h.Records.Claims[i]
 		d.claims[claim.Name] = claim
 		if claim.Live() && claim.InstanceID != "" {
 			d.live[claim.InstanceID] = claim
@@ -119,7 +119,7 @@ func deskOf(h *Handover) *desk {
 }
 
 // adoption judges one NodeClaim.
-func (d *desk) adoption(object *model.ClaimObject) Adoption {
+func (d *takeover) adoption(object *model.ClaimObject) Adoption {
 	id := InstanceID(object.Claim.ProviderID)
 	recorded, other := d.claims[object.Claim.Name], d.live[id]
 	switch {
@@ -162,7 +162,7 @@ func unlaunched(object *model.ClaimObject) Adoption {
 }
 
 // objection says why a NodeClaim with a machine is left alone; code is empty where it is not.
-func (d *desk) objection(object *model.ClaimObject, id string) (code, message, remedy string) {
+func (d *takeover) objection(object *model.ClaimObject, id string) (code, message, remedy string) {
 	claim, instance, nodes := &object.Claim, d.instances[id], d.nodes[id]
 	deleted := object.DeletedUnix != 0
 	switch {
@@ -198,7 +198,7 @@ func (d *desk) objection(object *model.ClaimObject, id string) (code, message, r
 }
 
 // foreign says why a machine is not the cluster's by its tags.
-func (d *desk) foreign(claim *model.Claim, instance *model.Instance) (code, message, remedy string) {
+func (d *takeover) foreign(claim *model.Claim, instance *model.Instance) (code, message, remedy string) {
 	add := func(key, value string) string {
 		return fmt.Sprintf("make sure that the machine is this cluster's, then: aws ec2 create-tags --resources %s --tags 'Key=%s,Value=%s'", instance.ID, key, value)
 	}
@@ -231,7 +231,7 @@ func joined(object *model.ClaimObject) bool {
 }
 
 // take is a NodeClaim that becomes ours.
-func (d *desk) take(object *model.ClaimObject, id string) Adoption {
+func (d *takeover) take(object *model.ClaimObject, id string) Adoption {
 	instance := d.instances[id]
 	var node *model.Node
 	if nodes := d.nodes[id]; len(nodes) == 1 {
@@ -258,10 +258,10 @@ func (d *desk) take(object *model.ClaimObject, id string) Adoption {
 }
 
 // claim is the record a NodeClaim becomes.
-func (d *desk) claim(object *model.ClaimObject, id string, node *model.Node) model.Claim {
+func (d *takeover) claim(object *model.ClaimObject, id string, node *model.Node) model.Claim {
 	claim := object.Claim
 	claim.InstanceID, claim.Intent, claim.State = id, d.Intent, model.Launched
-	now := d.Survey.NowUnix
+	now := d.Records.NowUnix
 	if instance := d.instances[id]; instance != nil {
 		claim.Intent = cmp.Or(instance.Tags[tagIntent], d.Intent)
 		bought := claim.CapacityType // of a reservation that ended it is told by comparing
@@ -288,7 +288,7 @@ func (d *desk) claim(object *model.ClaimObject, id string, node *model.Node) mod
 		claim.NodeName, claim.NodeUID, claim.RegisteredUnix, claim.InitializedUnix = "", "", 0, 0
 	}
 	claim.Price = d.price(&claim)
-	claim.Held = held(&claim)
+	claim.Reserved = reserved(&claim)
 	claim.Annotations, _ = Rehashed(claim, d.pools[claim.Pool], d.classes[claim.Class], d.CA)
 	if object.DeletedUnix != 0 {
 		ending(&claim, object, node, now)
@@ -308,8 +308,8 @@ func ending(claim *model.Claim, object *model.ClaimObject, node *model.Node, now
 	claim.State, _ = Next(claim.State, AsksEnd(claim, nodes))
 }
 
-// held is what a claim holds of its pool's limits: what its machine has, and costs.
-func held(claim *model.Claim) model.Resources {
+// reserved is what a claim holds of its pool's limits: what its machine has, and costs.
+func reserved(claim *model.Claim) model.Resources {
 	out := model.Resources{model.Nodes: 1}
 	maps.Copy(out, claim.Capacity)
 	out[model.Nodes] = 1
@@ -320,12 +320,12 @@ func held(claim *model.Claim) model.Resources {
 }
 
 // price is what a claim's machine costs per hour as far as the catalogue says. One in a reservation costs nothing more.
-func (d *desk) price(claim *model.Claim) model.MicroUSD {
-	for i := range d.Machines {
-		if d.Machines[i].Name != claim.InstanceType {
+func (d *takeover) price(claim *model.Claim) model.MicroUSD {
+	for i := range d.InstanceTypes {
+		if d.InstanceTypes[i].Name != claim.InstanceType {
 			continue
 		}
-		for _, o := range d.Machines[i].Offers {
+		for _, o := range d.InstanceTypes[i].Offerings {
 			if o.Zone == claim.Zone && o.CapacityType == claim.CapacityType {
 				return o.Price
 			}
@@ -335,7 +335,7 @@ func (d *desk) price(claim *model.Claim) model.MicroUSD {
 }
 
 // ours is a NodeClaim whose machine the ledger has a claim of.
-func (d *desk) ours(object *model.ClaimObject, recorded *model.Claim) Adoption {
+func (d *takeover) ours(object *model.ClaimObject, recorded *model.Claim) Adoption {
 	a := Adoption{Verdict: Ours, Name: object.Claim.Name, Claim: *recorded}
 	instance := d.instances[recorded.InstanceID]
 	if instance != nil && instance.Tags[tagIntent] == "" && !over(instance) && recorded.Intent != "" {
@@ -352,13 +352,13 @@ func (d *desk) ours(object *model.ClaimObject, recorded *model.Claim) Adoption {
 		d.complete(&a, object, node)
 	}
 	if a.Tag || a.Stamp || a.Untaint {
-		a.Verdict = Mend
+		a.Verdict = Resume
 	}
 	return a
 }
 
 // complete says what is missing on the object and the node of a claim. Of one that is to end neither matters any more.
-func (d *desk) complete(a *Adoption, object *model.ClaimObject, node *model.Node) {
+func (d *takeover) complete(a *Adoption, object *model.ClaimObject, node *model.Node) {
 	if object.DeletedUnix != 0 || a.Claim.State == model.Draining || a.Claim.State == model.Terminating {
 		return
 	}
@@ -375,7 +375,7 @@ func (d *desk) complete(a *Adoption, object *model.ClaimObject, node *model.Node
 }
 
 // unclaimed are the machines that no NodeClaim shows, no claim has, and no tag makes ours.
-func (d *desk) unclaimed() []Unclaimed {
+func (d *takeover) unclaimed() []Unclaimed {
 	var out []Unclaimed
 	for id, instance := range d.instances {
 		managed := instance.Tags[tagCluster+d.Cluster] == "owned" && instance.Tags[model.LabelNodePool] != "" && instance.Tags[tagIntent] == ""

@@ -33,8 +33,8 @@ func karpenters(change func(*lifecycle.Handover)) *lifecycle.Handover {
 				model.LabelNodeClass: "default", "karpenter.sh/nodeclaim": "default-x7k2p", "Name": "ip-10-0-0-1",
 			},
 		}},
-		Survey: model.Survey{NowUnix: now},
-		Sight: model.Sight{
+		Records: model.ClusterRecords{NowUnix: now},
+		Live: model.LiveState{
 			Nodes: []model.Node{{
 				Name: "ip-10-0-0-1", UID: "n1", ProviderID: provider, Ready: true, Capacity: model.Resources{model.CPU: 2000, model.Memory: 7 << 30},
 				Labels: map[string]string{model.LabelRegistered: "true", model.LabelInitialized: "true", model.LabelNodePool: "default"},
@@ -45,7 +45,7 @@ func karpenters(change func(*lifecycle.Handover)) *lifecycle.Handover {
 			Pools:   []model.Pool{{Name: "default", Hash: "11"}},
 			Classes: []model.ClassObject{{Class: model.Class{Name: "default", Hash: "77"}}},
 		},
-		Machines: []model.MachineType{{Name: "m5.large", Offers: []model.Offer{
+		InstanceTypes: []model.InstanceTypeInfo{{Name: "m5.large", Offerings: []model.Offering{
 			{Zone: "us-west-2a", CapacityType: model.OnDemand, Price: 96_000}, {Zone: "us-west-2a", CapacityType: model.Spot, Price: 35_000},
 		}}},
 	}
@@ -77,15 +77,15 @@ func TestR18_F136_NodeClaimOfKarpenterBecomesAClaim(t *testing.T) {
 		c.NodeName != "ip-10-0-0-1" || c.NodeUID != "n1" || c.RegisteredUnix != now-8900 || c.InitializedUnix != now-8890 || c.CreatedUnix != now-9000 || c.SubnetID != "subnet-1" {
 		t.Errorf("%+v", c)
 	}
-	if want := (model.Resources{model.CPU: 2000, model.Memory: 7 << 30, model.Nodes: 1, model.Dollars: 35_000}); !reflect.DeepEqual(c.Held, want) || c.Price != 35_000 {
-		t.Errorf("holds %v at %d, want %v", c.Held, c.Price, want)
+	if want := (model.Resources{model.CPU: 2000, model.Memory: 7 << 30, model.Nodes: 1, model.Dollars: 35_000}); !reflect.DeepEqual(c.Reserved, want) || c.Price != 35_000 {
+		t.Errorf("holds %v at %d, want %v", c.Reserved, c.Price, want)
 	}
 	class := h.Config.Classes[0].Class
 	drift, err := lifecycle.Drifted(lifecycle.DriftView{Claim: c, Pool: &h.Config.Pools[0], Class: &class, CA: h.CA})
 	if drift.Reason != "" || err == nil { // the image of a class without status is not known, which is after the hashes
 		t.Errorf("%+v %v", drift, err)
 	}
-	if h.Sight.Objects[0].Claim.Annotations[model.AnnotationPoolHashVersion] != "v3" {
+	if h.Live.Objects[0].Claim.Annotations[model.AnnotationPoolHashVersion] != "v3" {
 		t.Error("the object that was read was written to")
 	}
 }
@@ -94,16 +94,16 @@ func TestR18_F136_NodeClaimOfKarpenterBecomesAClaim(t *testing.T) {
 func TestAdoptionIsIdempotent(t *testing.T) {
 	first := adoptionOf(t, karpenters(nil)).Claim
 	first.Version = 1
-	recorded := func(h *lifecycle.Handover) { h.Survey.Claims = []model.Claim{first} }
+	recorded := func(h *lifecycle.Handover) { h.Records.Claims = []model.Claim{first} }
 	tag := func(h *lifecycle.Handover) { h.Instances[0].Tags["joiner.sh/intent"] = first.Intent }
-	stamp := func(h *lifecycle.Handover) { h.Sight.Objects[0].Claim.Annotations = first.Annotations }
+	stamp := func(h *lifecycle.Handover) { h.Live.Objects[0].Claim.Annotations = first.Annotations }
 	for name, test := range map[string]struct {
 		done       []func(*lifecycle.Handover)
-		verdict    lifecycle.Verdict
+		verdict    lifecycle.AdoptionVerdict
 		tag, stamp bool
 	}{
-		"recorded":           {[]func(*lifecycle.Handover){recorded}, lifecycle.Mend, true, true},
-		"recorded, tagged":   {[]func(*lifecycle.Handover){recorded, tag}, lifecycle.Mend, false, true},
+		"recorded":           {[]func(*lifecycle.Handover){recorded}, lifecycle.Resume, true, true},
+		"recorded, tagged":   {[]func(*lifecycle.Handover){recorded, tag}, lifecycle.Resume, false, true},
 		"all":                {[]func(*lifecycle.Handover){recorded, tag, stamp}, lifecycle.Ours, false, false},
 		"tagged, not stored": {[]func(*lifecycle.Handover){tag}, lifecycle.Take, false, true},
 	} {
@@ -121,9 +121,9 @@ func TestAdoptionIsIdempotent(t *testing.T) {
 	native := first
 	native.Intent = "01J"
 	a := adoptionOf(t, karpenters(func(h *lifecycle.Handover) {
-		h.Survey.Claims = []model.Claim{native}
+		h.Records.Claims = []model.Claim{native}
 		h.Instances[0].Tags["joiner.sh/intent"] = "01J"
-		h.Sight.Nodes[0].Taints = []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}
+		h.Live.Nodes[0].Taints = []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}
 	}))
 	if a.Verdict != lifecycle.Ours {
 		t.Errorf("a claim launched here: %+v", a)
@@ -132,10 +132,10 @@ func TestAdoptionIsIdempotent(t *testing.T) {
 
 func TestAdoptionVerdicts(t *testing.T) {
 	seconds := func(n int64) *int64 { return &n }
-	object := func(h *lifecycle.Handover) *model.ClaimObject { return &h.Sight.Objects[0] }
+	object := func(h *lifecycle.Handover) *model.ClaimObject { return &h.Live.Objects[0] }
 	deleted := func(h *lifecycle.Handover) {
 		object(h).Claim.State, object(h).DeletedUnix = model.Gone, now-100 // as a look shows it
-		h.Sight.Nodes[0].DeletedUnix = now - 99
+		h.Live.Nodes[0].DeletedUnix = now - 99
 	}
 	for name, test := range map[string]struct {
 		change func(*lifecycle.Handover)
@@ -146,11 +146,11 @@ func TestAdoptionVerdicts(t *testing.T) {
 		}, "adopt Registered"},
 		"launched, no node": {func(h *lifecycle.Handover) {
 			c := &object(h).Claim
-			c.State, c.NodeName, c.RegisteredUnix, c.InitializedUnix, h.Sight.Nodes = model.Launched, "", 0, 0, nil
+			c.State, c.NodeName, c.RegisteredUnix, c.InitializedUnix, h.Live.Nodes = model.Launched, "", 0, 0, nil
 		}, "adopt Launched"},
 		"launched, node not registered": {func(h *lifecycle.Handover) {
 			c := &object(h).Claim
-			c.State, c.NodeName, c.RegisteredUnix, c.InitializedUnix, h.Sight.Nodes[0].Labels = model.Launched, "", 0, 0, nil
+			c.State, c.NodeName, c.RegisteredUnix, c.InitializedUnix, h.Live.Nodes[0].Labels = model.Launched, "", 0, 0, nil
 		}, "adopt Launched"},
 		"half drained": {deleted, "adopt Draining"},
 		"deleted, class unsupported": {func(h *lifecycle.Handover) {
@@ -160,7 +160,7 @@ func TestAdoptionVerdicts(t *testing.T) {
 		"deleted, never joined": {func(h *lifecycle.Handover) {
 			deleted(h)
 			c := &object(h).Claim
-			c.NodeName, c.RegisteredUnix, c.InitializedUnix, h.Sight.Nodes = "", 0, 0, nil
+			c.NodeName, c.RegisteredUnix, c.InitializedUnix, h.Live.Nodes = "", 0, 0, nil
 		}, "adopt Terminating"},
 		"deleted, its machine not shown any more": {func(h *lifecycle.Handover) { deleted(h); h.Instances = nil }, "adopt Draining"},
 		"its machine has ended":                   {func(h *lifecycle.Handover) { h.Instances[0].State = "terminated" }, "adopt Initialized"},
@@ -185,23 +185,23 @@ func TestAdoptionVerdicts(t *testing.T) {
 			h.Instances[0].Tags["karpenter.sh/nodeclaim"] = "default-other"
 		}, "refuse OtherClaim"},
 		"stopped":       {func(h *lifecycle.Handover) { h.Instances[0].State = "stopped" }, "refuse InstanceStopped"},
-		"node gone":     {func(h *lifecycle.Handover) { h.Sight.Nodes = nil }, "refuse NodeMissing"},
-		"two nodes":     {func(h *lifecycle.Handover) { h.Sight.Nodes = append(h.Sight.Nodes, h.Sight.Nodes[0]) }, "refuse MultipleNodesFound"},
+		"node gone":     {func(h *lifecycle.Handover) { h.Live.Nodes = nil }, "refuse NodeMissing"},
+		"two nodes":     {func(h *lifecycle.Handover) { h.Live.Nodes = append(h.Live.Nodes, h.Live.Nodes[0]) }, "refuse MultipleNodesFound"},
 		"class refused": {func(h *lifecycle.Handover) { h.Config.Classes[0].Class.Unsupported = []string{"spec.x: no"} }, "refuse ClassUnsupported"},
 		"ledger, another machine": {func(h *lifecycle.Handover) {
-			h.Survey.Claims = []model.Claim{{Name: "default-x7k2p", State: model.Launched, InstanceID: "i-2"}}
+			h.Records.Claims = []model.Claim{{Name: "default-x7k2p", State: model.Launched, InstanceID: "i-2"}}
 		}, "refuse ClaimExists"},
 		"ledger, ended": {func(h *lifecycle.Handover) {
-			h.Survey.Claims = []model.Claim{{Name: "default-x7k2p", State: model.Gone, InstanceID: "i-1"}}
+			h.Records.Claims = []model.Claim{{Name: "default-x7k2p", State: model.Gone, InstanceID: "i-1"}}
 		}, "refuse ClaimEnded"},
 		"adopted by a sweep under another name": {func(h *lifecycle.Handover) {
 			h.Instances[0].Tags["joiner.sh/intent"] = "adopted-1"
-			h.Survey.Claims = []model.Claim{{Name: "default-1", State: model.Launched, InstanceID: "i-1", Intent: "adopted-1"}}
+			h.Records.Claims = []model.Claim{{Name: "default-1", State: model.Launched, InstanceID: "i-1", Intent: "adopted-1"}}
 		}, "ours Launched"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := karpenters(test.change)
-			h.Sight.Objects[0].Claim.GraceSeconds = seconds(600)
+			h.Live.Objects[0].Claim.GraceSeconds = seconds(600)
 			a := adoptionOf(t, h)
 			got := fmt.Sprintf("%s %s", a.Verdict, a.Code)
 			if a.Code == "" {
@@ -226,7 +226,7 @@ func TestAdoptionVerdicts(t *testing.T) {
 // The deadline people know from the object is the one that counts.
 func TestAdoptionKeepsTheDeadlineOfADrain(t *testing.T) {
 	a := adoptionOf(t, karpenters(func(h *lifecycle.Handover) {
-		o := &h.Sight.Objects[0]
+		o := &h.Live.Objects[0]
 		o.Claim.State, o.DeletedUnix, o.DeadlineUnix = model.Gone, now-100, now+300
 	}))
 	if a.Claim.Drain == nil || a.Claim.Drain.DeadlineUnix != now+300 || !a.Tag {
@@ -236,14 +236,14 @@ func TestAdoptionKeepsTheDeadlineOfADrain(t *testing.T) {
 
 func TestAdoptionTakesOffATaintKarpenterLeft(t *testing.T) {
 	tainted := func(h *lifecycle.Handover) {
-		h.Sight.Nodes[0].Taints = []model.Taint{{Key: "team", Value: "a", Effect: model.NoSchedule}, {Key: model.TaintDisrupted, Effect: model.NoSchedule}}
+		h.Live.Nodes[0].Taints = []model.Taint{{Key: "team", Value: "a", Effect: model.NoSchedule}, {Key: model.TaintDisrupted, Effect: model.NoSchedule}}
 	}
 	if a := adoptionOf(t, karpenters(tainted)); !a.Untaint || a.Verdict != lifecycle.Take {
 		t.Errorf("%+v", a)
 	}
 	a := adoptionOf(t, karpenters(func(h *lifecycle.Handover) {
 		tainted(h)
-		h.Sight.Objects[0].Claim.State, h.Sight.Objects[0].DeletedUnix = model.Gone, now
+		h.Live.Objects[0].Claim.State, h.Live.Objects[0].DeletedUnix = model.Gone, now
 	}))
 	if a.Untaint {
 		t.Error("it is being drained")
@@ -252,7 +252,7 @@ func TestAdoptionTakesOffATaintKarpenterLeft(t *testing.T) {
 
 // F136: what had drifted stays so.
 func TestF136_AdoptionKeepsDrift(t *testing.T) {
-	h := karpenters(func(h *lifecycle.Handover) { h.Sight.Objects[0].Claim.Drift = lifecycle.ClassDrifted })
+	h := karpenters(func(h *lifecycle.Handover) { h.Live.Objects[0].Claim.Drift = lifecycle.ClassDrifted })
 	a := adoptionOf(t, h)
 	class := h.Config.Classes[0].Class
 	drift, _ := lifecycle.Drifted(lifecycle.DriftView{Claim: a.Claim, Pool: &h.Config.Pools[0], Class: &class, CA: h.CA})
@@ -264,15 +264,15 @@ func TestF136_AdoptionKeepsDrift(t *testing.T) {
 // A reservation that ended is told by comparing what was bought with what is: the claim must say what was bought.
 func TestAdoptionKeepsWhatWasBought(t *testing.T) {
 	a := adoptionOf(t, karpenters(func(h *lifecycle.Handover) {
-		h.Sight.Objects[0].Claim.CapacityType = model.Reserved
+		h.Live.Objects[0].Claim.CapacityType = model.Reserved
 		h.Instances[0].CapacityType = model.OnDemand
 	}))
-	if _, fell := lifecycle.FellBack(a.Claim, model.Instance{ID: "i-1", State: "running"}); !fell || a.Claim.Price != 0 {
+	if _, fell := lifecycle.FellBackToOnDemand(a.Claim, model.Instance{ID: "i-1", State: "running"}); !fell || a.Claim.Price != 0 {
 		t.Errorf("%+v", a.Claim)
 	}
 }
 
-func TestUnclaimedAreMachinesOfKarpenterWithoutANodeClaim(t *testing.T) {
+func TestUnclaimedAreInstancesOfKarpenterWithoutANodeClaim(t *testing.T) {
 	h := karpenters(func(h *lifecycle.Handover) {
 		add := func(id string, change func(*model.Instance)) {
 			i := h.Instances[0]
@@ -285,7 +285,7 @@ func TestUnclaimedAreMachinesOfKarpenterWithoutANodeClaim(t *testing.T) {
 		add("i-4", func(i *model.Instance) { i.State = "terminated" })
 		add("i-5", func(i *model.Instance) { i.Tags["joiner.sh/intent"] = "01J" })
 		add("i-6", func(i *model.Instance) { delete(i.Tags, model.LabelNodePool) })
-		h.Sight.Nodes = append(h.Sight.Nodes, model.Node{Name: "n3", ProviderID: "aws:///us-west-2a/i-3"})
+		h.Live.Nodes = append(h.Live.Nodes, model.Node{Name: "n3", ProviderID: "aws:///us-west-2a/i-3"})
 	})
 	_, got := lifecycle.Adoptions(h)
 	if len(got) != 2 || got[0].Instance.ID != "i-2" || got[1].Instance.ID != "i-3" || got[1].Node != "n3" {

@@ -2,7 +2,7 @@
 // NodeClaim objects the API server has, and what an instance that belongs to nobody becomes. It only looks: how long
 // something must have looked wrong before anybody acts is part of what it finds.
 //
-//	findings := lifecycle.Judge(view, lifecycle.Settings{})
+//	findings := lifecycle.Diagnose(view, lifecycle.Settings{})
 //
 // A machine is known by its instance id and by nothing else, neither host name nor place in a list. Something without an
 // id matches nothing.
@@ -11,12 +11,12 @@
 // ends:
 //
 //	observation           Intent    Launched     Registered   Initialized  Draining     Terminating
-//	MachineLaunched       Launched
+//	InstanceLaunched       Launched
 //	LaunchFailed          Gone
 //	NodeRegistered                  Registered
 //	NodeInitialized                              Initialized
-//	EndAsked                        Draining     Draining     Draining
-//	EndAskedUnregistered            Terminating
+//	EndRequested                        Draining     Draining     Draining
+//	EndRequestedUnregistered            Terminating
 //	NodeEmpty                                                              Terminating
 //	InstanceEnded                   Gone         Gone         Gone         Gone         Gone
 //	InstanceMissing                 Gone         Gone         Gone         Gone         Gone

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -62,8 +62,8 @@ func Drifted(v DriftView) (Drift, error) {
 	if !resolved {
 		return Drift{}, unknown("EC2NodeClass %s is not resolved at generation %d", v.Class.Name, v.Class.Generation)
 	}
-	for _, judge := range []func(DriftView) (Drift, error){imageDrift, groupsDrift, subnetDrift, reservationDrift, placementDrift} {
-		if d, err := judge(v); err != nil || d.Reason != "" {
+	for _, evaluate := range []func(DriftView) (Drift, error){imageDrift, groupsDrift, subnetDrift, reservationDrift, placementDrift} {
+		if d, err := evaluate(v); err != nil || d.Reason != "" {
 			return d, err
 		}
 	}
@@ -121,7 +121,7 @@ func imageDrift(v DriftView) (Drift, error) {
 	case v.Type == nil:
 		return Drift{}, unknown("instance type %s is not on offer", v.Claim.InstanceType)
 	}
-	image, fits := offer.ImageFor(*v.Class, *v.Type)
+	image, fits := offering.ImageFor(*v.Class, *v.Type)
 	if !fits {
 		return Drift{}, unknown("no image of EC2NodeClass %s fits instance type %s", v.Class.Name, v.Type.Name)
 	}
@@ -252,9 +252,9 @@ func mayDiffer(reason, key string) bool {
 	return true
 }
 
-// FellBack returns the claim as an on-demand one, and true, where it was launched into a capacity reservation that its
+// FellBackToOnDemand returns the claim as an on-demand one, and true, where it was launched into a capacity reservation that its
 // instance is in no more: the reservation ended, and EC2 goes on with the machine at the on-demand price.
-func FellBack(claim model.Claim, instance model.Instance) (model.Claim, bool) {
+func FellBackToOnDemand(claim model.Claim, instance model.Instance) (model.Claim, bool) {
 	if claim.CapacityType != model.Reserved || instance.Reservation != "" || over(&instance) || instance.ID != claim.InstanceID {
 		return claim, false
 	}

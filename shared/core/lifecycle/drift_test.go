@@ -42,8 +42,8 @@ func like(change func(*lifecycle.DriftView)) lifecycle.DriftView {
 	return view
 }
 
-// judged expects a drift that names what is different; "?" is an error, that is no conclusion.
-func judged(t *testing.T, cases map[string]struct {
+// evaluated expects a drift that names what is different; "?" is an error, that is no conclusion.
+func evaluated(t *testing.T, cases map[string]struct {
 	change func(*lifecycle.DriftView)
 	want   string
 }) {
@@ -71,7 +71,7 @@ type driftCases = map[string]struct {
 }
 
 func TestWhatIsAsItWouldBeLaunchedHasNotDrifted(t *testing.T) {
-	judged(t, driftCases{
+	evaluated(t, driftCases{
 		"nothing":             {nil, ""},
 		"order of groups":     {func(v *lifecycle.DriftView) { v.Instance.SecurityGroups = []string{"sg-2", "sg-1"} }, ""},
 		"no pool":             {func(v *lifecycle.DriftView) { v.Pool, v.Claim.ImageID = nil, "ami-old" }, ""},
@@ -85,7 +85,7 @@ func TestNC32HashesDrift(t *testing.T) {
 	note := func(key, value string) func(*lifecycle.DriftView) {
 		return func(v *lifecycle.DriftView) { v.Claim.Annotations[key] = value }
 	}
-	judged(t, driftCases{
+	evaluated(t, driftCases{
 		"the class changed":                    {func(v *lifecycle.DriftView) { v.Class.Hash = "78" }, "NodeClassDrift"},
 		"the certificate authority changed":    {func(v *lifecycle.DriftView) { v.CA = []byte("rotated") }, "NodeClassDrift"},
 		"the pool's template changed":          {func(v *lifecycle.DriftView) { v.Pool.Hash = "12" }, "NodePoolDrifted"},
@@ -98,7 +98,7 @@ func TestNC32HashesDrift(t *testing.T) {
 }
 
 func TestNC28AMIDriftIsAboutTheTypesOwnImage(t *testing.T) {
-	judged(t, driftCases{
+	evaluated(t, driftCases{
 		"another image for the type": {func(v *lifecycle.DriftView) { v.Class.Status.Images[1].ID = "ami-new" }, "AMIDrift"},
 		"another image for others":   {func(v *lifecycle.DriftView) { v.Class.Status.Images[0].ID = "ami-new" }, ""},
 		"a newer one for the type": {func(v *lifecycle.DriftView) {
@@ -113,7 +113,7 @@ func TestNC28AMIDriftIsAboutTheTypesOwnImage(t *testing.T) {
 }
 
 func TestNC29SecurityGroupsAndSubnetDrift(t *testing.T) {
-	judged(t, driftCases{
+	evaluated(t, driftCases{
 		"an extra group":           {func(v *lifecycle.DriftView) { v.Instance.SecurityGroups = []string{"sg-1", "sg-2", "sg-3"} }, "SecurityGroupDrift"},
 		"a missing group":          {func(v *lifecycle.DriftView) { v.Instance.SecurityGroups = []string{"sg-1"} }, "SecurityGroupDrift"},
 		"a subnet not selected":    {func(v *lifecycle.DriftView) { v.Instance.SubnetID = "subnet-c" }, "SubnetDrift"},
@@ -126,7 +126,7 @@ func TestNC29SecurityGroupsAndSubnetDrift(t *testing.T) {
 }
 
 func TestNC31CapacityReservationDrift(t *testing.T) {
-	judged(t, driftCases{
+	evaluated(t, driftCases{
 		"a reservation not selected any more": {func(v *lifecycle.DriftView) { v.Class.Status.Reservations = nil }, "CapacityReservationDrift"},
 		"it fell back to on-demand":           {func(v *lifecycle.DriftView) { v.Class.Status.Reservations, v.Instance.Reservation = nil, "" }, ""},
 		"an on-demand machine that EC2 put into an open one": {func(v *lifecycle.DriftView) {
@@ -140,7 +140,7 @@ func TestNC31CapacityReservationDrift(t *testing.T) {
 }
 
 func TestNC32PlacementGroupDrift(t *testing.T) {
-	judged(t, driftCases{
+	evaluated(t, driftCases{
 		"removed": {func(v *lifecycle.DriftView) { v.Class.Status.PlacementGroup = nil }, "PlacementGroupDrift"},
 		"added":   {func(v *lifecycle.DriftView) { v.Instance.PlacementGroup = "" }, "PlacementGroupDrift"},
 		"changed": {func(v *lifecycle.DriftView) { v.Class.Status.PlacementGroup.ID = "pg-2" }, "PlacementGroupDrift"},
@@ -237,22 +237,22 @@ func TestCT05FellBack(t *testing.T) {
 			model.LabelReservationID: "cr-1", model.LabelReservationType: "default", model.LabelInterruptible: "false", model.LabelCapacityType: model.Reserved, "team": "a",
 		}
 	})
-	if _, fell := lifecycle.FellBack(view.Claim, *view.Instance); fell {
+	if _, fell := lifecycle.FellBackToOnDemand(view.Claim, *view.Instance); fell {
 		t.Error("it is in its reservation")
 	}
 	view.Instance.Reservation = ""
-	got, fell := lifecycle.FellBack(view.Claim, *view.Instance)
+	got, fell := lifecycle.FellBackToOnDemand(view.Claim, *view.Instance)
 	if !fell || got.CapacityType != model.OnDemand || got.Reservation != "" || len(got.Labels) != 2 || got.Labels[model.LabelCapacityType] != model.OnDemand {
 		t.Errorf("%v %+v", fell, got)
 	}
 	if len(view.Claim.Labels) != 5 {
 		t.Error("the claim's own labels were written to")
 	}
-	if _, again := lifecycle.FellBack(got, *view.Instance); again {
+	if _, again := lifecycle.FellBackToOnDemand(got, *view.Instance); again {
 		t.Error("an on-demand claim never becomes anything else")
 	}
 	view.Instance.State = "shutting-down"
-	if _, fell := lifecycle.FellBack(view.Claim, *view.Instance); fell {
+	if _, fell := lifecycle.FellBackToOnDemand(view.Claim, *view.Instance); fell {
 		t.Error("an instance that ends has left its reservation")
 	}
 }

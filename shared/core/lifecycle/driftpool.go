@@ -96,11 +96,11 @@ func typeDrift(v DriftView) Drift {
 	if v.Type == nil {
 		return Drift{TypeDrifted, fmt.Sprintf("instance type %s is not sold any more in the region", claim.InstanceType)}
 	}
-	alike := func(o model.Offer) bool {
+	alike := func(o model.Offering) bool {
 		return o.Zone == claim.Zone &&
 			(o.CapacityType == claim.CapacityType || claim.CapacityType == model.Reserved && o.CapacityType == model.OnDemand)
 	}
-	if slices.ContainsFunc(v.Type.Offers, alike) {
+	if slices.ContainsFunc(v.Type.Offerings, alike) {
 		return Drift{}
 	}
 	return Drift{TypeDrifted, fmt.Sprintf("instance type %s is not sold any more in %s as %s", claim.InstanceType, claim.Zone, claim.CapacityType)}

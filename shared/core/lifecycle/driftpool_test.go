@@ -22,8 +22,8 @@ func is(key string, operator model.Operator, values ...string) model.Requirement
 	return model.Requirement{Key: key, Operator: operator, Values: values}
 }
 
-// labelled gives the claim the labels of a machine that was launched for a pool with custom labels.
-func labelled(v *view) {
+// labeled gives the claim the labels of a machine that was launched for a pool with custom labels.
+func labeled(v *view) {
 	v.Claim.Zone, v.Claim.Pool, v.Claim.Class = "us-west-2a", "pool", "default"
 	v.Claim.Labels = map[string]string{
 		model.LabelInstanceType: "m5.large", model.LabelZone: "us-west-2a", model.LabelCapacityType: model.Reserved, model.LabelArch: "amd64",
@@ -33,10 +33,10 @@ func labelled(v *view) {
 
 // F132: whatever is hashed of a pool's template drifts its claims, and comes before every other reason.
 func TestF132DriftByTemplateChange(t *testing.T) {
-	judged(t, driftCases{
+	evaluated(t, driftCases{
 		"the template changed": {func(v *view) { v.Pool.Hash = "12" }, "NodePoolDrifted"},
 		"and requirements too": {func(v *view) {
-			labelled(v)
+			labeled(v)
 			asks(in(model.LabelArch, "arm64"))(v)
 			v.Pool.Hash = "12"
 		}, "NodePoolDrifted"},
@@ -53,7 +53,7 @@ func TestF133DriftByRequirements(t *testing.T) {
 	const cpu, gpu = "karpenter.k8s.aws/instance-cpu", "karpenter.k8s.aws/instance-gpu-count"
 	with := func(list ...model.Requirement) func(*view) {
 		return func(v *view) {
-			labelled(v)
+			labeled(v)
 			asks(list...)(v)
 		}
 	}
@@ -94,7 +94,7 @@ func TestF133DriftByRequirements(t *testing.T) {
 			v.Claim.Labels[model.LabelPartition] = ""
 		}, ""},
 	}
-	judged(t, cases)
+	evaluated(t, cases)
 	drift, _ := lifecycle.Drifted(like(with(in(model.LabelArch, "arm64"))))
 	for _, want := range []string{"NodePool pool", "kubernetes.io/arch In [arm64]", `"amd64"`} {
 		if !strings.Contains(drift.Message, want) {
@@ -111,26 +111,26 @@ func TestF133DriftByRequirements(t *testing.T) {
 
 // F134: a type that nobody could launch any more as it was, after an hour, and another image.
 func TestF134DriftByMissingType(t *testing.T) {
-	sold := func(age int64, offers []model.Offer, change func(*view)) func(*view) {
+	sold := func(age int64, offerings []model.Offering, change func(*view)) func(*view) {
 		return func(v *view) {
-			labelled(v)
+			labeled(v)
 			v.Claim.CapacityType, v.Claim.Reservation, v.Instance.Reservation = model.OnDemand, "", ""
 			v.Claim.CreatedUnix, v.NowUnix, v.Sold = 1_000, 1_000+age, true
-			v.Type.Offers = offers
+			v.Type.Offerings = offerings
 			if change != nil {
 				change(v)
 			}
 		}
 	}
-	here := []model.Offer{{Zone: "us-west-2a", CapacityType: model.OnDemand, Available: false}, {Zone: "us-west-2a", CapacityType: model.Spot}}
+	here := []model.Offering{{Zone: "us-west-2a", CapacityType: model.OnDemand, Available: false}, {Zone: "us-west-2a", CapacityType: model.Spot}}
 	gone := func(v *view) { v.Type = nil }
-	judged(t, driftCases{
+	evaluated(t, driftCases{
 		"sold, though nothing is left":      {sold(7200, here, nil), ""},
 		"not listed":                        {sold(3600, here, gone), "InstanceTypeNotFound"},
 		"not listed, and a young machine":   {sold(3599, here, gone), "?"},
 		"no offer":                          {sold(7200, nil, nil), "InstanceTypeNotFound"},
 		"no offer, and a young machine":     {sold(3599, nil, nil), ""},
-		"not in the zone":                   {sold(7200, []model.Offer{{Zone: "us-west-2b", CapacityType: model.OnDemand}}, nil), "InstanceTypeNotFound"},
+		"not in the zone":                   {sold(7200, []model.Offering{{Zone: "us-west-2b", CapacityType: model.OnDemand}}, nil), "InstanceTypeNotFound"},
 		"not that way":                      {sold(7200, here[1:], nil), "InstanceTypeNotFound"},
 		"the catalogue is not known":        {sold(7200, nil, func(v *view) { v.Sold = false }), ""},
 		"unlisted in a catalogue not known": {sold(7200, nil, func(v *view) { v.Sold, v.Type = false, nil }), "?"},
@@ -141,7 +141,7 @@ func TestF134DriftByMissingType(t *testing.T) {
 			v.Claim.CapacityType = model.Reserved
 			v.Claim.Labels[model.LabelReservationID] = "cr-gone"
 		}), ""},
-		"a reserved one is sold reserved": {sold(7200, []model.Offer{{Zone: "us-west-2a", CapacityType: model.Reserved, ReservationID: "cr-other"}}, func(v *view) {
+		"a reserved one is sold reserved": {sold(7200, []model.Offering{{Zone: "us-west-2a", CapacityType: model.Reserved, ReservationID: "cr-other"}}, func(v *view) {
 			v.Claim.CapacityType = model.Reserved
 		}), ""},
 		"a reserved one is sold as spot": {sold(7200, here[1:], func(v *view) { v.Claim.CapacityType = model.Reserved }), "InstanceTypeNotFound"},
@@ -150,9 +150,9 @@ func TestF134DriftByMissingType(t *testing.T) {
 }
 
 // F135: what says how nodes behave or how many there are drifts none of them.
-func TestF135BehaviouralFieldsDoNotDrift(t *testing.T) {
+func TestF135BehavioralFieldsDoNotDrift(t *testing.T) {
 	never, replicas := int64(5), int64(3)
-	judged(t, driftCases{
+	evaluated(t, driftCases{
 		"weight":     {func(v *view) { v.Pool.Weight = 50 }, ""},
 		"limits":     {func(v *view) { v.Pool.Limits = model.Resources{model.CPU: 1} }, ""},
 		"replicas":   {func(v *view) { v.Pool.Replicas = &replicas }, ""},
@@ -172,9 +172,9 @@ func TestS31_R45_HashRulesChangedOnUpgradeIsNoDrift(t *testing.T) {
 			v.Claim.Annotations[model.AnnotationPoolHash], v.Claim.Annotations[model.AnnotationPoolHashVersion] = "1", "joiner-v0"
 			v.Claim.Annotations[model.AnnotationClassHash], v.Claim.Annotations[model.AnnotationClassHashVersion] = "2", "joiner-v0"
 		})
-		for look := range 2 {
+		for check := range 2 {
 			if d, err := lifecycle.Drifted(v); err != nil || d.Reason != "" {
-				t.Fatalf("look %d: %+v %v", look, d, err)
+				t.Fatalf("look %d: %+v %v", check, d, err)
 			}
 			v.Claim.Annotations, _ = lifecycle.Rehashed(v.Claim, v.Pool, v.Class, v.CA)
 		}
@@ -189,7 +189,7 @@ func TestS31_R45_HashRulesChangedOnUpgradeIsNoDrift(t *testing.T) {
 // any other, whatever the rules were.
 func TestS31RequirementsAreTakenBackAfterAChangeOfRules(t *testing.T) {
 	v := like(func(v *view) {
-		labelled(v)
+		labeled(v)
 		asks(in(model.LabelArch, "arm64"))(v)
 		v.Claim.Drift = lifecycle.RequirementsDrifted
 		v.Claim.Annotations[model.AnnotationPoolHash], v.Claim.Annotations[model.AnnotationPoolHashVersion] = "1", "joiner-v0"

@@ -20,7 +20,7 @@ const (
 // found returns the findings, each as kind, subject, code, wait, whether the brake counts it, and deadline from now (- = none).
 func found(v lifecycle.View) string {
 	var out []string
-	for _, f := range lifecycle.Judge(v, lifecycle.Settings{}) {
+	for _, f := range lifecycle.Diagnose(v, lifecycle.Settings{}) {
 		deadline := "-"
 		if f.DeadlineUnix != 0 {
 			deadline = fmt.Sprint(f.DeadlineUnix - now)
@@ -34,7 +34,7 @@ func seconds(n int64) *int64 { return &n }
 
 // Each case has one claim that must end, and says as what it is found.
 func TestWhatEndsAClaim(t *testing.T) {
-	claim := func(v *lifecycle.View, i int) *model.Claim { return &v.Survey.Claims[i] }
+	claim := func(v *lifecycle.View, i int) *model.Claim { return &v.Records.Claims[i] }
 	drains := func(v *lifecycle.View, deadline int64) {
 		claim(v, old).State, claim(v, old).Drain = model.Draining, &model.Drain{SinceUnix: now - 60, DeadlineUnix: deadline}
 	}
@@ -42,7 +42,7 @@ func TestWhatEndsAClaim(t *testing.T) {
 		return []model.Impairment{{InstanceID: "i-" + id, Kind: kind, SinceUnix: since, Code: "instance-retirement", Message: "reachability"}}
 	}
 	bad := func(v *lifecycle.View, kind, status string, since int64) {
-		v.Sight.Nodes[0].Conditions = []model.NodeCondition{{Type: kind, Status: status, SinceUnix: since}}
+		v.Live.Nodes[0].Conditions = []model.NodeCondition{{Type: kind, Status: status, SinceUnix: since}}
 	}
 	for name, c := range map[string]struct {
 		change func(v *lifecycle.View)
@@ -54,29 +54,29 @@ func TestWhatEndsAClaim(t *testing.T) {
 		"stopping":               {func(v *lifecycle.View) { v.Instances[old].State = "stopping" }, "Stopping default-old InstanceStopping 0 false -"},
 		"stopped":                {func(v *lifecycle.View) { v.Instances[old].State = "stopped" }, "Stopping default-old InstanceStopping 0 false 0"},
 		"shutting down":          {func(v *lifecycle.View) { v.Instances[old].State = "shutting-down" }, "Stopping default-old InstanceStopping 0 false -"},
-		"object deleted":         {func(v *lifecycle.View) { v.Sight.Objects[old].DeletedUnix = now }, "ObjectDeleted default-old NodeClaimDeleted 0 false -"},
+		"object deleted":         {func(v *lifecycle.View) { v.Live.Objects[old].DeletedUnix = now }, "ObjectDeleted default-old NodeClaimDeleted 0 false -"},
 		"object deleted, with grace": {func(v *lifecycle.View) {
-			v.Sight.Objects[old].DeletedUnix = now
+			v.Live.Objects[old].DeletedUnix = now
 			claim(v, old).GraceSeconds = seconds(600)
 		}, "ObjectDeleted default-old NodeClaimDeleted 0 false 600"},
 		"object deleted, its annotation": {func(v *lifecycle.View) {
-			v.Sight.Objects[old].DeletedUnix, v.Sight.Objects[old].DeadlineUnix = now, now+90
+			v.Live.Objects[old].DeletedUnix, v.Live.Objects[old].DeadlineUnix = now, now+90
 			claim(v, old).GraceSeconds = seconds(600)
 		}, "ObjectDeleted default-old NodeClaimDeleted 0 false 90"},
 		"node deleted before its claim was adopted": {func(v *lifecycle.View) {
-			v.Sight.Nodes[0].DeletedUnix = now
-			c := &v.Survey.Claims[old]
+			v.Live.Nodes[0].DeletedUnix = now
+			c := &v.Records.Claims[old]
 			c.State, c.NodeName, c.NodeUID, c.RegisteredUnix, c.InitializedUnix = model.Launched, "", "", 0, 0
 		}, "NodeDeleted default-old NodeDeleted 0 false -"},
-		"node deleted": {func(v *lifecycle.View) { v.Sight.Nodes[0].DeletedUnix = now }, "NodeDeleted default-old NodeDeleted 0 false -"},
-		"a node deleted that was made anew and registered since": {func(v *lifecycle.View) { v.Sight.Nodes[0].DeletedUnix = now; v.Sight.Nodes[0].UID = "n-new" }, "NodeDeleted default-old NodeDeleted 0 false -"},
+		"node deleted": {func(v *lifecycle.View) { v.Live.Nodes[0].DeletedUnix = now }, "NodeDeleted default-old NodeDeleted 0 false -"},
+		"a node deleted that was made anew and registered since": {func(v *lifecycle.View) { v.Live.Nodes[0].DeletedUnix = now; v.Live.Nodes[0].UID = "n-new" }, "NodeDeleted default-old NodeDeleted 0 false -"},
 		"a node deleted that was made anew and not registered": {func(v *lifecycle.View) {
-			n := &v.Sight.Nodes[0]
+			n := &v.Live.Nodes[0]
 			n.DeletedUnix, n.UID, n.Labels = now, "n-new", maps.Clone(n.Labels)
 			delete(n.Labels, model.LabelRegistered)
 		}, ""},
 		"a node deleted that had our finalizer and waited for its registration": {func(v *lifecycle.View) {
-			n, c := &v.Sight.Nodes[0], claim(v, old)
+			n, c := &v.Live.Nodes[0], claim(v, old)
 			n.DeletedUnix, n.Finalizer, n.Labels = now, true, maps.Clone(n.Labels)
 			delete(n.Labels, model.LabelRegistered)
 			c.State, c.NodeName, c.NodeUID, c.RegisteredUnix, c.InitializedUnix = model.Launched, "", "", 0, 0
@@ -96,9 +96,9 @@ func TestWhatEndsAClaim(t *testing.T) {
 		"impaired of nobody's":         {func(v *lifecycle.View) { v.Impaired = impaired("else", model.ImpairedSystem, now-500) }, ""},
 		"NotReady for long":            {func(v *lifecycle.View) { bad(v, "Ready", "False", now-1800) }, "Unhealthy default-old Unhealthy 30 true 0"},
 		"not NotReady for long":        {func(v *lifecycle.View) { bad(v, "Ready", "Unknown", now-1799) }, ""},
-		"NotReady, says Ready alone":   {func(v *lifecycle.View) { v.Sight.Nodes[0].Ready, v.Sight.Nodes[0].ReadyUnix = false, now-1800 }, "Unhealthy default-old Unhealthy 30 true 0"},
-		"NotReady, since nobody knows": {func(v *lifecycle.View) { v.Sight.Nodes[0].Ready = false }, ""},
-		"bad since before the node":    {func(v *lifecycle.View) { bad(v, "Ready", "False", 7); v.Sight.Nodes[0].CreatedUnix = now - 1799 }, ""},
+		"NotReady, says Ready alone":   {func(v *lifecycle.View) { v.Live.Nodes[0].Ready, v.Live.Nodes[0].ReadyUnix = false, now-1800 }, "Unhealthy default-old Unhealthy 30 true 0"},
+		"NotReady, since nobody knows": {func(v *lifecycle.View) { v.Live.Nodes[0].Ready = false }, ""},
+		"bad since before the node":    {func(v *lifecycle.View) { bad(v, "Ready", "False", 7); v.Live.Nodes[0].CreatedUnix = now - 1799 }, ""},
 		"bad since before it joined":   {func(v *lifecycle.View) { bad(v, "Ready", "False", 7); claim(v, old).RegisteredUnix = now - 1799 }, ""},
 		"expired":                      {func(v *lifecycle.View) { claim(v, old).ExpireSeconds = seconds(86_400) }, "Expired default-old Expired 0 false -"},
 		"expires in a second":          {func(v *lifecycle.View) { claim(v, old).ExpireSeconds = seconds(86_401) }, ""},
@@ -117,12 +117,12 @@ func TestWhatEndsAClaim(t *testing.T) {
 		// A claim that is draining goes on draining; only what must be faster is found.
 		"draining, object and node deleted": {func(v *lifecycle.View) {
 			drains(v, 0)
-			v.Sight.Objects[old].DeletedUnix, v.Sight.Nodes[0].DeletedUnix = now, now
+			v.Live.Objects[old].DeletedUnix, v.Live.Nodes[0].DeletedUnix = now, now
 			claim(v, old).GraceSeconds = seconds(600)
 		}, ""},
 		"draining, objects gone": {func(v *lifecycle.View) {
 			drains(v, 0)
-			v.Sight.Nodes, v.Sight.Objects = v.Sight.Nodes[1:], v.Sight.Objects[1:]
+			v.Live.Nodes, v.Live.Objects = v.Live.Nodes[1:], v.Live.Objects[1:]
 		}, ""},
 		"draining, expired":          {func(v *lifecycle.View) { drains(v, 0); claim(v, old).ExpireSeconds = seconds(1) }, ""},
 		"draining, then interrupted": {func(v *lifecycle.View) { drains(v, 0); v.Interrupted = []string{"i-old"} }, "Interrupted default-old SpotInterrupted 0 false 85"},
@@ -134,7 +134,7 @@ func TestWhatEndsAClaim(t *testing.T) {
 		}, ""},
 		"draining, warned and asked to be sooner": {func(v *lifecycle.View) {
 			drains(v, now+115)
-			claim(v, old).FailureCode, v.Interrupted, v.Sight.Objects[old].DeadlineUnix = model.EndedSpotInterrupted, []string{"i-old"}, now+60
+			claim(v, old).FailureCode, v.Interrupted, v.Live.Objects[old].DeadlineUnix = model.EndedSpotInterrupted, []string{"i-old"}, now+60
 		}, "ObjectDeleted default-old NodeClaimDeleted 0 false 60"},
 		"draining, warned and stopped": {func(v *lifecycle.View) {
 			drains(v, now+115)
@@ -147,16 +147,16 @@ func TestWhatEndsAClaim(t *testing.T) {
 		"draining, stopped":             {func(v *lifecycle.View) { drains(v, 0); v.Instances[old].State = "stopped" }, "Stopping default-old InstanceStopping 0 false 0"},
 		"draining, stopping":            {func(v *lifecycle.View) { drains(v, 0); v.Instances[old].State = "stopping" }, ""},
 		"draining, event scheduled":     {func(v *lifecycle.View) { drains(v, 0); v.Impaired = impaired("old", model.ImpairedEvent, 0) }, ""},
-		"draining, annotation moved":    {func(v *lifecycle.View) { drains(v, now+600); v.Sight.Objects[old].DeadlineUnix = now + 60 }, "ObjectDeleted default-old NodeClaimDeleted 0 false 60"},
-		"draining, annotation as it is": {func(v *lifecycle.View) { drains(v, now+600); v.Sight.Objects[old].DeadlineUnix = now + 600 }, ""},
+		"draining, annotation moved":    {func(v *lifecycle.View) { drains(v, now+600); v.Live.Objects[old].DeadlineUnix = now + 60 }, "ObjectDeleted default-old NodeClaimDeleted 0 false 60"},
+		"draining, annotation as it is": {func(v *lifecycle.View) { drains(v, now+600); v.Live.Objects[old].DeadlineUnix = now + 600 }, ""},
 		"draining, unhealthy":           {func(v *lifecycle.View) { drains(v, 0); bad(v, "Ready", "False", now-9999) }, ""},
 		"draining, ended":               {func(v *lifecycle.View) { drains(v, 0); v.Instances[old].State = "terminated" }, "Ended default-old InstanceEnded 0 false -"},
 		"draining, missing": {func(v *lifecycle.View) {
 			drains(v, 0)
-			v.Instances, v.Sight.Nodes[0].Ready = v.Instances[1:], false
+			v.Instances, v.Live.Nodes[0].Ready = v.Instances[1:], false
 		}, "Missing default-old InstanceMissing 30 false -"},
 		"terminating, missing": {func(v *lifecycle.View) {
-			claim(v, old).State, v.Instances, v.Sight.Nodes = model.Terminating, v.Instances[1:], v.Sight.Nodes[1:]
+			claim(v, old).State, v.Instances, v.Live.Nodes = model.Terminating, v.Instances[1:], v.Live.Nodes[1:]
 		}, "Missing default-old InstanceMissing 30 false -"},
 		"terminating, shutting down": {func(v *lifecycle.View) {
 			claim(v, old).State = model.Terminating
@@ -164,10 +164,10 @@ func TestWhatEndsAClaim(t *testing.T) {
 		}, ""},
 		"terminating, runs": {func(v *lifecycle.View) {
 			claim(v, old).State, claim(v, old).FailureCode = model.Terminating, model.EndedExpired
-			v.Interrupted, v.Sight.Nodes[0].DeletedUnix = []string{"i-old"}, now
+			v.Interrupted, v.Live.Nodes[0].DeletedUnix = []string{"i-old"}, now
 		}, "Retired default-old Expired 0 false -"},
 		"terminating, its node Ready and EC2 silent": {func(v *lifecycle.View) { claim(v, old).State, v.Instances = model.Terminating, v.Instances[1:] }, ""},
-		"not shown, and its node deleted":            {func(v *lifecycle.View) { v.Instances, v.Sight.Nodes[0].DeletedUnix = v.Instances[1:], now }, "NodeDeleted default-old NodeDeleted 0 false -"},
+		"not shown, and its node deleted":            {func(v *lifecycle.View) { v.Instances, v.Live.Nodes[0].DeletedUnix = v.Instances[1:], now }, "NodeDeleted default-old NodeDeleted 0 false -"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			view := healthy()
@@ -175,14 +175,14 @@ func TestWhatEndsAClaim(t *testing.T) {
 			if got := found(view); got != c.want {
 				t.Errorf("found %q, want %q", got, c.want)
 			}
-			for i := range view.Survey.Claims { // whatever must end does so though a command has it
-				view.Survey.Claims[i].Command = "c1"
+			for i := range view.Records.Claims { // whatever must end does so though a command has it
+				view.Records.Claims[i].Command = "c1"
 			}
-			view.Survey.Commands = []model.Command{{ID: "c1", State: model.CommandReplacing}}
+			view.Records.Commands = []model.Command{{ID: "c1", State: model.CommandReplacing}}
 			if got := found(view); got != c.want {
 				t.Errorf("of an open command: found %q, want %q", got, c.want)
 			}
-			for _, f := range lifecycle.Judge(view, lifecycle.Settings{}) {
+			for _, f := range lifecycle.Diagnose(view, lifecycle.Settings{}) {
 				if why := f.Why(); why == "" || why == string(f.Kind) && f.Kind != lifecycle.Retired {
 					t.Errorf("%s does not say why: %q", f.Kind, why)
 				}
@@ -194,7 +194,7 @@ func TestWhatEndsAClaim(t *testing.T) {
 // F108, R22: whoever deletes a NodeClaim or a Node ends the claim at the next look; also one that EC2 does not show yet.
 func TestF108DeletingObjectsEndsTheClaim(t *testing.T) {
 	view := healthy()
-	view.Sight.Objects[old].DeletedUnix, view.Sight.Nodes[1].DeletedUnix = now-1, now-1
+	view.Live.Objects[old].DeletedUnix, view.Live.Nodes[1].DeletedUnix = now-1, now-1
 	if got := found(view); got != "ObjectDeleted default-old NodeClaimDeleted 0 false -, NodeDeleted default-joined NodeDeleted 0 false -" {
 		t.Error(got)
 	}
@@ -203,17 +203,17 @@ func TestF108DeletingObjectsEndsTheClaim(t *testing.T) {
 func TestR22AClaimDeletedWhileItLaunchesNeedNotShow(t *testing.T) {
 	view := healthy()
 	view.Instances = slices.Delete(view.Instances, young, young+1)
-	view.Sight.Objects[young].DeletedUnix = now
+	view.Live.Objects[young].DeletedUnix = now
 	if got := found(view); got != "ObjectDeleted default-young NodeClaimDeleted 0 false -" {
 		t.Error(got)
 	}
 }
 
 // F118: a node that is not Ready and whose machine is missing is closed, never drained.
-func TestF118AMissingMachineIsClosedNotDrained(t *testing.T) {
+func TestF118AMissingInstanceIsClosedNotDrained(t *testing.T) {
 	view := healthy()
 	view.Instances = view.Instances[1:]
-	view.Sight.Nodes[0].Ready, view.Sight.Nodes[0].DeletedUnix = false, now
+	view.Live.Nodes[0].Ready, view.Live.Nodes[0].DeletedUnix = false, now
 	if got := found(view); got != "Missing default-old InstanceMissing 30 true -" {
 		t.Error(got)
 	}
@@ -222,9 +222,9 @@ func TestF118AMissingMachineIsClosedNotDrained(t *testing.T) {
 // CT-05, F148: machines of a capacity block are given back 40 minutes before it ends, and emptied before EC2 ends them.
 func TestCT05F148CapacityBlocksAreGivenBackInTime(t *testing.T) {
 	view := healthy()
-	claim := &view.Survey.Claims[joined]
+	claim := &view.Records.Claims[joined]
 	claim.BlockEndsUnix, claim.GraceSeconds = now+2400, seconds(7200)
-	f := lifecycle.Judge(view, lifecycle.Settings{})
+	f := lifecycle.Diagnose(view, lifecycle.Settings{})
 	if len(f) != 1 || f[0].Kind != lifecycle.BlockEnds || f[0].DeadlineUnix != now+600-5 || !strings.Contains(f[0].Why(), "i-joined runs in ends at 20") {
 		t.Errorf("%+v", f)
 	}
@@ -233,29 +233,29 @@ func TestCT05F148CapacityBlocksAreGivenBackInTime(t *testing.T) {
 // F106: a claim ends at its age limit, whoever owns it; static pools' too, which look no different here.
 func TestF106ExpiredClaimsEnd(t *testing.T) {
 	view := healthy()
-	view.Survey.Claims[old].ExpireSeconds = seconds(86_400)
-	f := lifecycle.Judge(view, lifecycle.Settings{})
+	view.Records.Claims[old].ExpireSeconds = seconds(86_400)
+	f := lifecycle.Diagnose(view, lifecycle.Settings{})
 	if len(f) != 1 || f[0].Kind != lifecycle.Expired || !strings.Contains(f[0].Why(), "expires after 24h0m0s (expireAfter)") {
 		t.Errorf("%+v", f)
 	}
-	view.Survey.NowUnix--
-	if f := lifecycle.Judge(view, lifecycle.Settings{}); len(f) > 0 {
+	view.Records.NowUnix--
+	if f := lifecycle.Diagnose(view, lifecycle.Settings{}); len(f) > 0 {
 		t.Errorf("a second earlier: %+v", f)
 	}
 }
 
 // aged is a view of n claims of one pool that are all older than their expireAfter, the last the oldest.
 func aged(n int) lifecycle.View {
-	view := lifecycle.View{Cluster: "web", Survey: model.Survey{NowUnix: now}}
+	view := lifecycle.View{Cluster: "web", Records: model.ClusterRecords{NowUnix: now}}
 	for i := range n {
 		id := fmt.Sprintf("%03d", i)
 		made := now - 1000 - int64(i)
 		view.Instances = append(view.Instances, instance(id, made))
-		view.Survey.Claims = append(view.Survey.Claims, model.Claim{
+		view.Records.Claims = append(view.Records.Claims, model.Claim{
 			Name: "default-" + id, Pool: "default", Class: "default", State: model.Initialized, InstanceID: "i-" + id, ProviderID: "aws:///a/i-" + id,
 			NodeName: "node-" + id, NodeUID: "n-" + id, CreatedUnix: made, LaunchedUnix: made, ExpireSeconds: seconds(900),
 		})
-		view.Sight.Nodes = append(view.Sight.Nodes, model.Node{
+		view.Live.Nodes = append(view.Live.Nodes, model.Node{
 			Name: "node-" + id, UID: "n-" + id, ProviderID: "aws:///a/i-" + id, Ready: true,
 			Labels: map[string]string{model.LabelRegistered: "true", model.LabelNodePool: "default"},
 		})
@@ -273,33 +273,35 @@ func TestS32ExpiryOfAllAtOnce(t *testing.T) {
 	if got := found(aged(3)); got != "Expired default-002 Expired 0 false -, Held default Expired 0 false -" {
 		t.Error(got)
 	}
-	for name, change := range map[string]func(s *model.Survey){
-		"not ready": func(s *model.Survey) {
+	for name, change := range map[string]func(s *model.ClusterRecords){
+		"not ready": func(s *model.ClusterRecords) {
 			s.Classes = []model.ClassRecord{{Name: "other"}, {Name: "default", Status: model.ClassStatus{Problems: []model.ClassProblem{{Condition: "AMIsReady", Message: "no image"}}}}}
 		},
-		"refused": func(s *model.Survey) {
+		"refused": func(s *model.ClusterRecords) {
 			s.Notes.Refusals = []model.ClassRefusal{{Class: "default", Reason: "Unauthorized", Message: "no right", UntilUnix: now + 1}}
 		},
-		"does not join": func(s *model.Survey) { s.Notes.Holds = []model.ClassHold{{Class: "default", UntilUnix: now + 1}} },
+		"does not join": func(s *model.ClusterRecords) {
+			s.Notes.ClassSuspensions = []model.ClassSuspension{{Class: "default", UntilUnix: now + 1}}
+		},
 	} {
 		view := aged(25)
-		change(&view.Survey)
-		f := lifecycle.Judge(view, lifecycle.Settings{})
-		if len(f) != 1 || f[0].Kind != lifecycle.Held || !strings.Contains(f[0].Why(), "nothing could take their place") || !strings.Contains(f[0].Why(), "claim default-000, and 24 more") {
+		change(&view.Records)
+		f := lifecycle.Diagnose(view, lifecycle.Settings{})
+		if len(f) != 1 || f[0].Kind != lifecycle.Deferred || !strings.Contains(f[0].Why(), "nothing could take their place") || !strings.Contains(f[0].Why(), "claim default-000, and 24 more") {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
-	for name, change := range map[string]func(s *model.Survey){
-		"another class is not ready": func(s *model.Survey) {
+	for name, change := range map[string]func(s *model.ClusterRecords){
+		"another class is not ready": func(s *model.ClusterRecords) {
 			s.Classes = []model.ClassRecord{{Name: "other", Status: model.ClassStatus{Problems: []model.ClassProblem{{}}}}, {Name: "default"}}
 		},
-		"refused before": func(s *model.Survey) {
+		"refused before": func(s *model.ClusterRecords) {
 			s.Notes.Refusals = []model.ClassRefusal{{Class: "default", UntilUnix: now}, {Class: "other", UntilUnix: now + 9}}
-			s.Notes.Holds = []model.ClassHold{{Class: "default", UntilUnix: now}, {Class: "other", UntilUnix: now + 9}}
+			s.Notes.ClassSuspensions = []model.ClassSuspension{{Class: "default", UntilUnix: now}, {Class: "other", UntilUnix: now + 9}}
 		},
 	} {
 		view := aged(1)
-		change(&view.Survey)
+		change(&view.Records)
 		if got := found(view); got != "Expired default-000 Expired 0 false -" {
 			t.Errorf("%s: %s", name, got)
 		}
@@ -309,13 +311,13 @@ func TestS32ExpiryOfAllAtOnce(t *testing.T) {
 // S32: nodes that are found to end for anything else in the same look are none of those that a tenth is taken of: of 20 nodes two may end
 // for their age, of 19 one.
 func TestS32NodesThatEndForAnythingElseAreNotCounted(t *testing.T) {
-	if got := len(lifecycle.Judge(aged(20), lifecycle.Settings{})); got != 3 { // two, and one that says that others are put off
+	if got := len(lifecycle.Diagnose(aged(20), lifecycle.Settings{})); got != 3 { // two, and one that says that others are put off
 		t.Fatalf("%d findings of 20 nodes", got)
 	}
 	view := aged(20)
-	view.Sight.Nodes[0].DeletedUnix = now - 1
+	view.Live.Nodes[0].DeletedUnix = now - 1
 	expired := 0
-	for _, f := range lifecycle.Judge(view, lifecycle.Settings{}) {
+	for _, f := range lifecycle.Diagnose(view, lifecycle.Settings{}) {
 		if f.Kind == lifecycle.Expired {
 			expired++
 		}
@@ -327,24 +329,24 @@ func TestS32NodesThatEndForAnythingElseAreNotCounted(t *testing.T) {
 
 // A pool that wants its expiry within budgets is left to whoever keeps them; the others are not. Where nobody can tell which those
 // are nothing of any pool is ended for its age, people are told, and what else must end does.
-func TestF106ExpiryWithinBudgetsIsNotThisJudges(t *testing.T) {
+func TestF106ExpiryWithinBudgetsIsNotDiagnosed(t *testing.T) {
 	view := aged(3)
-	view.Sight.Gentle = []string{"default", "other"}
+	view.Live.Gentle = []string{"default", "other"}
 	if got := found(view); got != "" {
 		t.Error(got)
 	}
-	view.Sight.Gentle = []string{"other"}
+	view.Live.Gentle = []string{"other"}
 	if got := found(view); got != "Expired default-002 Expired 0 false -, Held default Expired 0 false -" {
 		t.Error(got)
 	}
-	view.Sight.Gentle, view.Sight.PoolsUnread = nil, "nodepools is forbidden"
+	view.Live.Gentle, view.Live.PoolsUnread = nil, "nodepools is forbidden"
 	view.Interrupted = []string{"i-001"}
-	f := lifecycle.Judge(view, lifecycle.Settings{})
-	if len(f) != 2 || f[0].Kind != lifecycle.Interrupted || f[1].Kind != lifecycle.Held || !strings.Contains(f[1].Why(), "is not known: nodepools is forbidden (claim default-000, and one more)") {
+	f := lifecycle.Diagnose(view, lifecycle.Settings{})
+	if len(f) != 2 || f[0].Kind != lifecycle.Interrupted || f[1].Kind != lifecycle.Deferred || !strings.Contains(f[1].Why(), "is not known: nodepools is forbidden (claim default-000, and one more)") {
 		t.Errorf("%+v", f)
 	}
 	view = aged(1) // one that people made by hand is of no pool
-	view.Survey.Claims[0].Pool, view.Sight.PoolsUnread = "", "nodepools is forbidden"
+	view.Records.Claims[0].Pool, view.Live.PoolsUnread = "", "nodepools is forbidden"
 	if got := found(view); got != "Expired default-000 Expired 0 false -" {
 		t.Error(got)
 	}
@@ -353,7 +355,7 @@ func TestF106ExpiryWithinBudgetsIsNotThisJudges(t *testing.T) {
 // What a command has moves on as everything does: from the states its claims may be in to the end.
 func TestClaimsOfCommandsMayEnd(t *testing.T) {
 	for _, state := range []model.ClaimState{model.Registered, model.Initialized} {
-		if next, moves := lifecycle.Next(state, lifecycle.EndAsked); !moves || next != model.Draining {
+		if next, moves := lifecycle.Next(state, lifecycle.EndRequested); !moves || next != model.Draining {
 			t.Errorf("%s becomes %s", state, next)
 		}
 	}
@@ -364,7 +366,7 @@ func TestClaimsOfCommandsMayEnd(t *testing.T) {
 func TestR30OneExpiringNodeAtATime(t *testing.T) {
 	view := aged(5)
 	drain := func(i int, code string, since int64) {
-		c := &view.Survey.Claims[i]
+		c := &view.Records.Claims[i]
 		c.State, c.FailureCode, c.Drain = model.Draining, code, &model.Drain{SinceUnix: since}
 	}
 	drain(4, model.EndedExpired, now-1799)
@@ -385,10 +387,10 @@ func TestR30OneExpiringNodeAtATime(t *testing.T) {
 func sick(n, bad int, pool string) lifecycle.View {
 	view := aged(n)
 	for i := range n {
-		view.Survey.Claims[i].ExpireSeconds = nil
-		view.Sight.Nodes[i].Labels[model.LabelNodePool] = pool
+		view.Records.Claims[i].ExpireSeconds = nil
+		view.Live.Nodes[i].Labels[model.LabelNodePool] = pool
 		if i < bad {
-			view.Sight.Nodes[i].Conditions = []model.NodeCondition{{Type: "Ready", Status: "Unknown", SinceUnix: now - 1800}}
+			view.Live.Nodes[i].Conditions = []model.NodeCondition{{Type: "Ready", Status: "Unknown", SinceUnix: now - 1800}}
 		}
 	}
 	return view
@@ -401,11 +403,11 @@ func TestCT08RepairGuard(t *testing.T) {
 	}{{1, 1, 1}, {5, 1, 1}, {5, 2, 0}, {6, 2, 2}, {10, 2, 2}, {10, 3, 0}, {11, 3, 3}, {100, 20, 20}, {100, 21, 0}} {
 		view := sick(c.nodes, c.bad, "default")
 		repaired, held := 0, 0
-		for _, f := range lifecycle.Judge(view, lifecycle.Settings{}) {
+		for _, f := range lifecycle.Diagnose(view, lifecycle.Settings{}) {
 			switch f.Kind {
 			case lifecycle.Unhealthy:
 				repaired++
-			case lifecycle.Held:
+			case lifecycle.Deferred:
 				held++
 			default:
 				t.Errorf("%+v", f)
@@ -417,21 +419,21 @@ func TestCT08RepairGuard(t *testing.T) {
 	}
 	// Those that are bad for a moment only count among the unhealthy.
 	view := sick(5, 1, "default")
-	view.Sight.Nodes[4].Conditions = []model.NodeCondition{{Type: "KernelReady", Status: "False", SinceUnix: now - 1}}
-	f := lifecycle.Judge(view, lifecycle.Settings{})
-	if len(f) != 1 || f[0].Kind != lifecycle.Held || f[0].Subject != "default" || !strings.Contains(f[0].Why(), "2 of 5 nodes are unhealthy; while that is more than 1 none is repaired") {
+	view.Live.Nodes[4].Conditions = []model.NodeCondition{{Type: "KernelReady", Status: "False", SinceUnix: now - 1}}
+	f := lifecycle.Diagnose(view, lifecycle.Settings{})
+	if len(f) != 1 || f[0].Kind != lifecycle.Deferred || f[0].Subject != "default" || !strings.Contains(f[0].Why(), "2 of 5 nodes are unhealthy; while that is more than 1 none is repaired") {
 		t.Errorf("%+v", f)
 	}
 	// Another pool's trouble is its own; nodes without a pool are judged by the whole cluster.
 	view = sick(5, 1, "default")
 	for i := range 5 {
-		view.Sight.Nodes = append(view.Sight.Nodes, model.Node{Name: fmt.Sprint("x", i), Labels: map[string]string{model.LabelNodePool: "x"}, Conditions: []model.NodeCondition{{Type: "Ready", Status: "False", SinceUnix: now - 9}}})
+		view.Live.Nodes = append(view.Live.Nodes, model.Node{Name: fmt.Sprint("x", i), Labels: map[string]string{model.LabelNodePool: "x"}, Conditions: []model.NodeCondition{{Type: "Ready", Status: "False", SinceUnix: now - 9}}})
 	}
 	if got := found(view); got != "Unhealthy default-000 Unhealthy 30 true 0" {
 		t.Error(got)
 	}
 	for i := range 5 {
-		delete(view.Sight.Nodes[i].Labels, model.LabelNodePool)
+		delete(view.Live.Nodes[i].Labels, model.LabelNodePool)
 	}
 	if got := found(view); got != "Held  Unhealthy 0 false -" {
 		t.Error(got)
@@ -442,12 +444,12 @@ func TestCT08RepairGuard(t *testing.T) {
 func TestCT08RepairAfterATimeOfPeoplesChoice(t *testing.T) {
 	for condition, since := range map[string]int64{"Ready": 120, "AcceleratedHardwareReady": 120, "KernelReady": 119} {
 		view := sick(5, 0, "default")
-		view.Sight.Nodes[0].Conditions = []model.NodeCondition{{Type: condition, Status: "False", SinceUnix: now - since}}
-		repaired := slices.ContainsFunc(lifecycle.Judge(view, lifecycle.Settings{RepairAfter: 120}), func(f lifecycle.Finding) bool { return f.Kind == lifecycle.Unhealthy })
+		view.Live.Nodes[0].Conditions = []model.NodeCondition{{Type: condition, Status: "False", SinceUnix: now - since}}
+		repaired := slices.ContainsFunc(lifecycle.Diagnose(view, lifecycle.Settings{RepairAfter: 120}), func(f lifecycle.Finding) bool { return f.Kind == lifecycle.Unhealthy })
 		if repaired != (since >= 120) {
 			t.Errorf("%s bad for %d s: repaired %v", condition, since, repaired)
 		}
-		if got := lifecycle.Judge(view, lifecycle.Settings{}); len(got) != 0 {
+		if got := lifecycle.Diagnose(view, lifecycle.Settings{}); len(got) != 0 {
 			t.Errorf("%s bad for %d s, by default: %+v", condition, since, got)
 		}
 	}
@@ -461,15 +463,15 @@ func TestCT08RepairPolicies(t *testing.T) {
 	} {
 		kind, status, _ := strings.Cut(condition, "/")
 		view := healthy()
-		view.Sight.Nodes[0].Conditions = []model.NodeCondition{{Type: kind, Status: status, SinceUnix: now - tolerated}}
+		view.Live.Nodes[0].Conditions = []model.NodeCondition{{Type: kind, Status: status, SinceUnix: now - tolerated}}
 		want := "Unhealthy default-old Unhealthy 30 true 0"
 		if tolerated == 0 {
-			want, view.Sight.Nodes[0].Conditions[0].SinceUnix = "", now-99_999
+			want, view.Live.Nodes[0].Conditions[0].SinceUnix = "", now-99_999
 		}
 		if got := found(view); got != want {
 			t.Errorf("%s: %q", condition, got)
 		}
-		if view.Sight.Nodes[0].Conditions[0].SinceUnix++; tolerated > 0 && found(view) != "" {
+		if view.Live.Nodes[0].Conditions[0].SinceUnix++; tolerated > 0 && found(view) != "" {
 			t.Errorf("%s, a second earlier: %q", condition, found(view))
 		}
 	}
@@ -478,11 +480,11 @@ func TestCT08RepairPolicies(t *testing.T) {
 // F146: the condition that is due first decides, and a node is repaired by force at once: its deadline is now.
 func TestF146TheFirstConditionThatIsDueDecides(t *testing.T) {
 	view := healthy()
-	view.Survey.Claims[old].GraceSeconds = seconds(3600)
-	view.Sight.Nodes[0].Conditions = []model.NodeCondition{
+	view.Records.Claims[old].GraceSeconds = seconds(3600)
+	view.Live.Nodes[0].Conditions = []model.NodeCondition{
 		{Type: "AcceleratedHardwareReady", Status: "False", SinceUnix: now - 601}, {Type: "Ready", Status: "False", SinceUnix: now - 1700}, {Type: "StorageReady", Status: "False"},
 	}
-	f := lifecycle.Judge(view, lifecycle.Settings{})
+	f := lifecycle.Diagnose(view, lifecycle.Settings{})
 	if len(f) != 1 || f[0].DeadlineUnix != now || !strings.Contains(f[0].Why(), "condition AcceleratedHardwareReady of node node-old has been False since") {
 		t.Errorf("%+v", f)
 	}
@@ -491,19 +493,19 @@ func TestF146TheFirstConditionThatIsDueDecides(t *testing.T) {
 // R32: an unreachable node is ended within the time that is tolerated, not coaxed for hours.
 func TestR32AnUnreachableNodeIsFound(t *testing.T) {
 	view := healthy()
-	view.Sight.Nodes[0].Ready, view.Sight.Nodes[0].ReadyUnix = false, now-1801
-	view.Sight.Nodes[0].Conditions = []model.NodeCondition{{Type: "Ready", Status: "Unknown", SinceUnix: now - 1801}}
+	view.Live.Nodes[0].Ready, view.Live.Nodes[0].ReadyUnix = false, now-1801
+	view.Live.Nodes[0].Conditions = []model.NodeCondition{{Type: "Ready", Status: "Unknown", SinceUnix: now - 1801}}
 	if got := found(view); got != "Unhealthy default-old Unhealthy 30 true 0" {
 		t.Error(got)
 	}
 }
 
 // R62: a machine whose status checks fail is ended, by now, and does not have its pods asked.
-func TestR62AnImpairedMachineIsEndedNotCoaxed(t *testing.T) {
+func TestR62AnImpairedInstanceIsEndedNotCoaxed(t *testing.T) {
 	view := healthy()
-	view.Survey.Claims[old].GraceSeconds = seconds(3600)
+	view.Records.Claims[old].GraceSeconds = seconds(3600)
 	view.Impaired = []model.Impairment{{InstanceID: "i-old", Kind: model.ImpairedSystem, SinceUnix: now - 120, Message: "loss of power"}}
-	f := lifecycle.Judge(view, lifecycle.Settings{})
+	f := lifecycle.Diagnose(view, lifecycle.Settings{})
 	if len(f) != 1 || f[0].DeadlineUnix != now || f[0].Code != model.EndedStatusFailed || f[0].Why() != "EC2's check system_status fails: loss of power" {
 		t.Errorf("%+v", f)
 	}
@@ -512,8 +514,8 @@ func TestR62AnImpairedMachineIsEndedNotCoaxed(t *testing.T) {
 // S5, R20: what has no id matches nothing, whatever is asked of it.
 func TestS5BlankIdsMatchNothing(t *testing.T) {
 	view := healthy()
-	view.Survey.Claims = append(view.Survey.Claims, model.Claim{Name: "blank", State: model.Registered, ExpireSeconds: seconds(1), BlockEndsUnix: 1})
-	view.Sight.Nodes = append(view.Sight.Nodes, model.Node{Name: "blank", DeletedUnix: now, Conditions: []model.NodeCondition{{Type: "Ready", Status: "False", SinceUnix: 1}}})
+	view.Records.Claims = append(view.Records.Claims, model.Claim{Name: "blank", State: model.Registered, ExpireSeconds: seconds(1), BlockEndsUnix: 1})
+	view.Live.Nodes = append(view.Live.Nodes, model.Node{Name: "blank", DeletedUnix: now, Conditions: []model.NodeCondition{{Type: "Ready", Status: "False", SinceUnix: 1}}})
 	view.Interrupted, view.Impaired = []string{""}, []model.Impairment{{Kind: model.ImpairedSystem, SinceUnix: 1}}
 	if got := found(view); got != "" {
 		t.Error(got)
@@ -524,17 +526,17 @@ func TestS5BlankIdsMatchNothing(t *testing.T) {
 func TestEndsDoNotDependOnOrder(t *testing.T) {
 	view := sick(12, 4, "default")
 	for i := range 12 {
-		view.Survey.Claims[i].ExpireSeconds = seconds(10)
+		view.Records.Claims[i].ExpireSeconds = seconds(10)
 	}
 	text := func() (out string) {
-		for _, f := range lifecycle.Judge(view, lifecycle.Settings{}) {
+		for _, f := range lifecycle.Diagnose(view, lifecycle.Settings{}) {
 			out += fmt.Sprintf("%s %s %s\n", f.Kind, f.Subject, f.Why())
 		}
 		return out
 	}
 	want := text()
-	slices.Reverse(view.Survey.Claims)
-	slices.Reverse(view.Sight.Nodes)
+	slices.Reverse(view.Records.Claims)
+	slices.Reverse(view.Live.Nodes)
 	slices.Reverse(view.Instances)
 	if got := text(); got != want {
 		t.Errorf("%s\nthen\n%s", want, got)

@@ -9,10 +9,10 @@ import (
 
 // Recount is a pool whose usage is not what its claims hold.
 type Recount struct {
-	Pool    string          `json:"pool"`
-	Counted model.Resources `json:"counted"` // what its usage says, without what is 0
-	Held    model.Resources `json:"held"`    // what its live claims hold together, without what is 0
-	Version int64           `json:"version"` // of the usage; 0 = there is none
+	Pool     string          `json:"pool"`
+	Counted  model.Resources `json:"counted"` // what its usage says, without what is 0
+	Reserved model.Resources `json:"held"`    // what its live claims hold together, without what is 0
+	Version  int64           `json:"version"` // of the usage; 0 = there is none
 }
 
 // Recounts returns the pools whose usage, as one read found it, is not what the claims of another read hold together, by pool. It is exact
@@ -35,7 +35,7 @@ func Recounts(usage []model.Usage, ledger *model.Ledger) []Recount {
 		if held[claim.Pool] == nil {
 			held[claim.Pool] = model.Resources{}
 		}
-		for name, amount := range claim.Held {
+		for name, amount := range claim.Reserved {
 			held[claim.Pool][name] += amount
 		}
 	}
@@ -57,9 +57,9 @@ func Recounts(usage []model.Usage, ledger *model.Ledger) []Recount {
 	}
 	var out []Recount
 	for _, pool := range slices.Sorted(maps.Keys(held)) {
-		was, is := nonzero(counted[pool].Held), nonzero(held[pool])
+		was, is := nonzero(counted[pool].Reserved), nonzero(held[pool])
 		if !unsure[pool] && !maps.Equal(was, is) {
-			out = append(out, Recount{Pool: pool, Counted: was, Held: is, Version: counted[pool].Version})
+			out = append(out, Recount{Pool: pool, Counted: was, Reserved: is, Version: counted[pool].Version})
 		}
 	}
 	return out

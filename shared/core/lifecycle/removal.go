@@ -21,7 +21,7 @@ func Removal(cluster string, claim model.Claim, commands []model.Command, reason
 		out.By = WantedBy(claim.FailureCode, reason)
 	}
 	if claim.Drain != nil {
-		out.BeganUnix, out.Pods = claim.Drain.SinceUnix, claim.Drain.Asked
+		out.BeganUnix, out.Pods = claim.Drain.SinceUnix, claim.Drain.Evicted
 	}
 	for i := range commands {
 		if c := &commands[i]; claim.Command != "" && c.ID == claim.Command && c.Reason == claim.FailureCode {
@@ -73,12 +73,12 @@ func Unknown(view View) (out []model.Instance) {
 
 // UnknownRemoval returns the record of the end of one of the machines that Unknown returns, under the machine's id. sight is where its
 // node is looked for.
-func UnknownRemoval(cluster string, i model.Instance, sight model.Sight, nowUnix int64) model.Removal {
+func UnknownRemoval(cluster string, i model.Instance, live model.LiveState, nowUnix int64) model.Removal {
 	claim := claimOf(&i, nowUnix)
 	claim.FailureCode = model.EndedInstance
 	claim.FailureMessage = fmt.Sprintf("EC2 says that instance %s has ended (%s). No claim in the ledger is or was its own: it ended before anybody knew of it, or its claim was deleted by hand.",
 		i.ID, cmp.Or(i.StateReason, "no reason is given"))
-	for _, n := range sight.Nodes {
+	for _, n := range live.Nodes {
 		if InstanceID(n.ProviderID) == i.ID {
 			claim.NodeName, claim.NodeUID = n.Name, n.UID
 		}

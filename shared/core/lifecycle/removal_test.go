@@ -7,7 +7,7 @@ import (
 )
 
 // D5: who removed a node is known from why it ended, and else from what EC2 says of its machine.
-func TestD5WhoWantedAMachineToEnd(t *testing.T) {
+func TestD5WhoWantedAnInstanceToEnd(t *testing.T) {
 	for _, c := range []struct{ code, reason, want string }{
 		{model.EndedEmpty, "Client.UserInitiatedShutdown", model.ByJoiner}, // our own call
 		{model.EndedExpired, "", model.ByJoiner},
@@ -29,7 +29,7 @@ func TestD5ARemovalNamesItsCommand(t *testing.T) {
 	commands := []model.Command{{ID: "01J-0", Reason: model.ReasonDrifted, Decision: "01J", Replacements: []model.PlannedClaim{{Name: "new"}}}}
 	claim := model.Claim{
 		Name: "old", NodeName: "n", InstanceID: "i-1", Command: "01J-0", FailureCode: model.EndedDrifted, FailureMessage: "AMIDrift", Price: 7,
-		Drain: &model.Drain{SinceUnix: 5, Asked: 3},
+		Drain: &model.Drain{SinceUnix: 5, Evicted: 3},
 	}
 	r := Removal("prod", claim, commands, "", 9)
 	if r.Command != "01J-0" || r.Decision != "01J" || len(r.Replacements) != 1 || r.Replacements[0] != "new" || r.By != model.ByJoiner ||
@@ -44,7 +44,7 @@ func TestD5ARemovalNamesItsCommand(t *testing.T) {
 
 // D5: machines that ended and that no claim has or had are those of launches that are over and nobody heard of, and those whose claim was
 // deleted by hand.
-func TestD5MachinesThatEndedUnknown(t *testing.T) {
+func TestD5InstancesThatEndedUnknown(t *testing.T) {
 	instance := func(change func(*model.Instance)) model.Instance {
 		i := model.Instance{ID: "i-1", State: "terminated", StateReason: "Server.SpotInstanceTermination", Tags: map[string]string{
 			"kubernetes.io/cluster/prod": "owned", model.LabelNodePool: "web", "joiner.sh/intent": "01J",
@@ -59,26 +59,26 @@ func TestD5MachinesThatEndedUnknown(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		instance model.Instance
-		survey   model.Survey
+		records  model.ClusterRecords
 		want     int
 	}{
-		"nobody knows it":         {instance(nil), model.Survey{}, 1},
-		"its launch is over":      {instance(nil), model.Survey{Intents: []model.Intent{{ID: "01J", State: model.IntentDone}}, Claims: claim(model.Gone, "")}, 1},
-		"its launch is open":      {instance(nil), model.Survey{Intents: []model.Intent{{ID: "01J", State: model.IntentCalling}}}, 0},
-		"a claim waits for it":    {instance(nil), model.Survey{Claims: claim(model.Intended, "")}, 0},
-		"a claim has it":          {instance(nil), model.Survey{Claims: claim(model.Initialized, "i-1")}, 0},
-		"a claim had it":          {instance(nil), model.Survey{Claims: claim(model.Gone, "i-1")}, 0},
-		"a claim cannot be read":  {instance(nil), model.Survey{Unread: model.UnreadItems{{Kind: model.UnreadClaim, Name: "d"}}}, 0},
-		"it is yet to end":        {instance(func(i *model.Instance) { i.State = "shutting-down" }), model.Survey{}, 0},
-		"it is another cluster's": {instance(func(i *model.Instance) { delete(i.Tags, "kubernetes.io/cluster/prod") }), model.Survey{}, 0},
-		"others made it for us":   {instance(func(i *model.Instance) { delete(i.Tags, "joiner.sh/intent") }), model.Survey{}, 0},
+		"nobody knows it":         {instance(nil), model.ClusterRecords{}, 1},
+		"its launch is over":      {instance(nil), model.ClusterRecords{Intents: []model.Intent{{ID: "01J", State: model.IntentDone}}, Claims: claim(model.Gone, "")}, 1},
+		"its launch is open":      {instance(nil), model.ClusterRecords{Intents: []model.Intent{{ID: "01J", State: model.IntentCalling}}}, 0},
+		"a claim waits for it":    {instance(nil), model.ClusterRecords{Claims: claim(model.Intended, "")}, 0},
+		"a claim has it":          {instance(nil), model.ClusterRecords{Claims: claim(model.Initialized, "i-1")}, 0},
+		"a claim had it":          {instance(nil), model.ClusterRecords{Claims: claim(model.Gone, "i-1")}, 0},
+		"a claim cannot be read":  {instance(nil), model.ClusterRecords{Unread: model.UnreadItems{{Kind: model.UnreadClaim, Name: "d"}}}, 0},
+		"it is yet to end":        {instance(func(i *model.Instance) { i.State = "shutting-down" }), model.ClusterRecords{}, 0},
+		"it is another cluster's": {instance(func(i *model.Instance) { delete(i.Tags, "kubernetes.io/cluster/prod") }), model.ClusterRecords{}, 0},
+		"others made it for us":   {instance(func(i *model.Instance) { delete(i.Tags, "joiner.sh/intent") }), model.ClusterRecords{}, 0},
 	} {
-		if got := Unknown(View{Cluster: "prod", Instances: []model.Instance{c.instance}, Survey: c.survey}); len(got) != c.want {
+		if got := Unknown(View{Cluster: "prod", Instances: []model.Instance{c.instance}, Records: c.records}); len(got) != c.want {
 			t.Errorf("%s: %d, want %d", name, len(got), c.want)
 		}
 	}
-	sight := model.Sight{Nodes: []model.Node{{Name: "n", UID: "u", ProviderID: "aws:///a/i-1"}}}
-	got := UnknownRemoval("prod", instance(nil), sight, 9)
+	live := model.LiveState{Nodes: []model.Node{{Name: "n", UID: "u", ProviderID: "aws:///a/i-1"}}}
+	got := UnknownRemoval("prod", instance(nil), live, 9)
 	if got.By != model.ByAWS || got.Node != "n" || got.Reason != model.EndedInstance || got.Claim.Intent != "01J" || got.Claim.Pool != "web" || got.GoneUnix != 9 {
 		t.Errorf("%+v", got)
 	}

@@ -25,12 +25,12 @@ var Repairs = []Repair{
 	{"StorageReady", "False", 30 * 60},
 }
 
-// ward is how many nodes there are, and how many of them have a condition that is bad, for however short a time.
-type ward struct{ nodes, sick int64 }
+// nodeHealth is how many nodes there are, and how many of them have a condition that is bad, for however short a time.
+type nodeHealth struct{ nodes, sick int64 }
 
-// wards counts the nodes of each pool, and under "" all there are.
-func wards(nodes []model.Node) map[string]ward {
-	out := map[string]ward{}
+// nodeHealthByPool counts the nodes of each pool, and under "" all there are.
+func nodeHealthByPool(nodes []model.Node) map[string]nodeHealth {
+	out := map[string]nodeHealth{}
 	for i := range nodes {
 		node := &nodes[i]
 		sick := int64(0)
@@ -43,7 +43,7 @@ func wards(nodes []model.Node) map[string]ward {
 		}
 		for _, pool := range pools {
 			w := out[pool]
-			out[pool] = ward{w.nodes + 1, w.sick + sick}
+			out[pool] = nodeHealth{w.nodes + 1, w.sick + sick}
 		}
 	}
 	return out
@@ -87,8 +87,8 @@ func hasReady(conditions []model.NodeCondition) bool {
 
 // unhealthy fills in a finding of a node that has to be repaired, which is to end its machine now. It reports whether it does:
 // where more of the pool's nodes are unhealthy than a few, the fault is not the machines', and none is.
-func (j *judge) unhealthy(f *Finding) bool {
-	now := j.view.Survey.NowUnix
+func (j *diagnosis) unhealthy(f *Finding) bool {
+	now := j.view.Records.NowUnix
 	for i := range f.Nodes {
 		node := &f.Nodes[i]
 		condition, due, bad := worst(node, f.Claim.RegisteredUnix, j.settings.RepairAfter)
@@ -97,9 +97,9 @@ func (j *judge) unhealthy(f *Finding) bool {
 		}
 		why := fmt.Sprintf("condition %s of node %s has been %s since %s", condition.Type, node.Name, condition.Status, clock(condition.SinceUnix))
 		pool := node.Pool()
-		w := j.wards[pool]
+		w := j.nodeHealth[pool]
 		if most := (w.nodes*j.settings.RepairPercent + 99) / 100; w.sick > most {
-			j.hold(pool, model.EndedUnhealthy, why, fmt.Sprintf("%d of %d nodes are unhealthy; while that is more than %d none is repaired", w.sick, w.nodes, most))
+			j.deferEnd(pool, model.EndedUnhealthy, why, fmt.Sprintf("%d of %d nodes are unhealthy; while that is more than %d none is repaired", w.sick, w.nodes, most))
 			continue
 		}
 		f.Kind, f.Detail, f.Wait, f.Removes, f.DeadlineUnix = Unhealthy, why, j.settings.Confirm, true, now
@@ -115,20 +115,20 @@ type putOff struct {
 	until  string
 }
 
-// hold notes that the end of a claim is put off.
-func (j *judge) hold(pool, code, why, until string) {
+// deferEnd notes that the end of a claim is put off.
+func (j *diagnosis) deferEnd(pool, code, why, until string) {
 	key := [2]string{pool, code}
-	if j.held[key] == nil {
-		j.held[key] = &putOff{why: why, until: until}
+	if j.deferred[key] == nil {
+		j.deferred[key] = &putOff{why: why, until: until}
 	}
-	h := j.held[key]
+	h := j.deferred[key]
 	h.claims, h.why, h.until = h.claims+1, min(h.why, why), min(h.until, until)
 }
 
-// tellHeld finds what is put off, one finding for each pool and code.
-func (j *judge) tellHeld() {
-	for key, h := range j.held {
-		j.find(Finding{Kind: Held, Subject: key[0], Code: key[1], Detail: fmt.Sprintf("%s: %s (%s)", cmp.Or(map[string]string{
+// reportDeferred finds what is put off, one finding for each pool and code.
+func (j *diagnosis) reportDeferred() {
+	for key, h := range j.deferred {
+		j.find(Finding{Kind: Deferred, Subject: key[0], Code: key[1], Detail: fmt.Sprintf("%s: %s (%s)", cmp.Or(map[string]string{
 			model.EndedUnhealthy: "repair is put off", model.EndedExpired: "expiry is put off",
 		}[key[1]], "an end is put off"), h.until, andOthers(h.why, h.claims-1))})
 	}

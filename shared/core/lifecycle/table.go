@@ -7,20 +7,20 @@ type Observation string
 
 // The observations that move a claim on.
 const (
-	MachineLaunched      Observation = "MachineLaunched"      // CreateFleet gave it a machine
-	LaunchFailed         Observation = "LaunchFailed"         // CreateFleet gave it none, or its launch is lost
-	NodeRegistered       Observation = "NodeRegistered"       // its node joined and carries our labels
-	NodeInitialized      Observation = "NodeInitialized"      // its node is ready for pods
-	EndAsked             Observation = "EndAsked"             // it is to end, and its node may carry pods
-	EndAskedUnregistered Observation = "EndAskedUnregistered" // it is to end, and no node of it ever took part in the cluster
-	NodeEmpty            Observation = "NodeEmpty"            // nothing is left on its node that has to be waited for
-	InstanceEnded        Observation = "InstanceEnded"        // EC2 says that its machine was terminated
-	InstanceMissing      Observation = "InstanceMissing"      // EC2 has not shown its machine for several looks, and no Ready node speaks for it
+	InstanceLaunched         Observation = "MachineLaunched"      // CreateFleet gave it a machine
+	LaunchFailed             Observation = "LaunchFailed"         // CreateFleet gave it none, or its launch is lost
+	NodeRegistered           Observation = "NodeRegistered"       // its node joined and carries our labels
+	NodeInitialized          Observation = "NodeInitialized"      // its node is ready for pods
+	EndRequested             Observation = "EndAsked"             // it is to end, and its node may carry pods
+	EndRequestedUnregistered Observation = "EndAskedUnregistered" // it is to end, and no node of it ever took part in the cluster
+	NodeEmpty                Observation = "NodeEmpty"            // nothing is left on its node that has to be waited for
+	InstanceEnded            Observation = "InstanceEnded"        // EC2 says that its machine was terminated
+	InstanceMissing          Observation = "InstanceMissing"      // EC2 has not shown its machine for several looks, and no Ready node speaks for it
 )
 
 // Observations lists them.
 var Observations = []Observation{
-	MachineLaunched, LaunchFailed, NodeRegistered, NodeInitialized, EndAsked, EndAskedUnregistered, NodeEmpty, InstanceEnded, InstanceMissing,
+	InstanceLaunched, LaunchFailed, NodeRegistered, NodeInitialized, EndRequested, EndRequestedUnregistered, NodeEmpty, InstanceEnded, InstanceMissing,
 }
 
 // States lists the states of a claim in the order they follow each other.
@@ -30,17 +30,17 @@ var States = []model.ClaimState{
 
 // table says what follows from an observation in a state. What is not in it changes nothing.
 var table = map[Observation]map[model.ClaimState]model.ClaimState{
-	MachineLaunched: {model.Intended: model.Launched},
-	LaunchFailed:    {model.Intended: model.Gone},
-	NodeRegistered:  {model.Launched: model.Registered},
-	NodeInitialized: {model.Registered: model.Initialized},
-	EndAsked: {
+	InstanceLaunched: {model.Intended: model.Launched},
+	LaunchFailed:     {model.Intended: model.Gone},
+	NodeRegistered:   {model.Launched: model.Registered},
+	NodeInitialized:  {model.Registered: model.Initialized},
+	EndRequested: {
 		model.Launched: model.Draining, model.Registered: model.Draining, model.Initialized: model.Draining,
 	},
-	EndAskedUnregistered: {model.Launched: model.Terminating},
-	NodeEmpty:            {model.Draining: model.Terminating},
-	InstanceEnded:        ended,
-	InstanceMissing:      ended,
+	EndRequestedUnregistered: {model.Launched: model.Terminating},
+	NodeEmpty:                {model.Draining: model.Terminating},
+	InstanceEnded:            ended,
+	InstanceMissing:          ended,
 }
 
 // ended is what the end of a machine does to each state of a claim that has one.
@@ -67,7 +67,7 @@ func Ending(state model.ClaimState) bool {
 // have not registered yet may, where it was adopted.
 func AsksEnd(claim *model.Claim, nodes []model.Node) Observation {
 	if claim.State == model.Launched && len(nodes) == 0 {
-		return EndAskedUnregistered
+		return EndRequestedUnregistered
 	}
-	return EndAsked
+	return EndRequested
 }

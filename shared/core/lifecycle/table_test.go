@@ -21,15 +21,15 @@ func TestTableOfStates(t *testing.T) {
 	)
 	want := map[lifecycle.Observation][]model.ClaimState{
 		//                               Intent Launched Registered Initialized Draining Terminating Gone
-		lifecycle.MachineLaunched:      {l, stay, stay, stay, stay, stay, stay},
-		lifecycle.LaunchFailed:         {g, stay, stay, stay, stay, stay, stay},
-		lifecycle.NodeRegistered:       {stay, r, stay, stay, stay, stay, stay},
-		lifecycle.NodeInitialized:      {stay, stay, i, stay, stay, stay, stay},
-		lifecycle.EndAsked:             {stay, d, d, d, stay, stay, stay},
-		lifecycle.EndAskedUnregistered: {stay, x, stay, stay, stay, stay, stay},
-		lifecycle.NodeEmpty:            {stay, stay, stay, stay, x, stay, stay},
-		lifecycle.InstanceEnded:        {stay, g, g, g, g, g, stay},
-		lifecycle.InstanceMissing:      {stay, g, g, g, g, g, stay},
+		lifecycle.InstanceLaunched:         {l, stay, stay, stay, stay, stay, stay},
+		lifecycle.LaunchFailed:             {g, stay, stay, stay, stay, stay, stay},
+		lifecycle.NodeRegistered:           {stay, r, stay, stay, stay, stay, stay},
+		lifecycle.NodeInitialized:          {stay, stay, i, stay, stay, stay, stay},
+		lifecycle.EndRequested:             {stay, d, d, d, stay, stay, stay},
+		lifecycle.EndRequestedUnregistered: {stay, x, stay, stay, stay, stay, stay},
+		lifecycle.NodeEmpty:                {stay, stay, stay, stay, x, stay, stay},
+		lifecycle.InstanceEnded:            {stay, g, g, g, g, g, stay},
+		lifecycle.InstanceMissing:          {stay, g, g, g, g, g, stay},
 	}
 	if len(want) != len(lifecycle.Observations) {
 		t.Fatalf("%d observations are written out of %d", len(want), len(lifecycle.Observations))
@@ -77,9 +77,9 @@ func TestEveryClaimEnds(t *testing.T) {
 func TestAsksEnd(t *testing.T) {
 	node := []model.Node{{Name: "n"}}
 	for state, want := range map[model.ClaimState][2]lifecycle.Observation{
-		model.Launched:    {lifecycle.EndAskedUnregistered, lifecycle.EndAsked},
-		model.Registered:  {lifecycle.EndAsked, lifecycle.EndAsked},
-		model.Initialized: {lifecycle.EndAsked, lifecycle.EndAsked},
+		model.Launched:    {lifecycle.EndRequestedUnregistered, lifecycle.EndRequested},
+		model.Registered:  {lifecycle.EndRequested, lifecycle.EndRequested},
+		model.Initialized: {lifecycle.EndRequested, lifecycle.EndRequested},
 	} {
 		claim := model.Claim{State: state}
 		if got := [2]lifecycle.Observation{lifecycle.AsksEnd(&claim, nil), lifecycle.AsksEnd(&claim, node)}; got != want {

@@ -27,15 +27,15 @@ func TestK6ASystemFailureBesideAScheduledEventEndsByForce(t *testing.T) {
 func TestK11ANodeClaimOfAnotherControllerKeepsItsFinalizer(t *testing.T) {
 	v := healthy()
 	before := found(v)
-	v.Sight.Objects = append(v.Sight.Objects,
+	v.Live.Objects = append(v.Live.Objects,
 		model.ClaimObject{Claim: model.Claim{Name: "theirs", ObjectUID: "o-theirs"}, DeletedUnix: now, Finalizer: true, ClassKind: "NodeClass.eks.amazonaws.com"},
 		model.ClaimObject{Claim: model.Claim{Name: "theirs-2", ObjectUID: "o-theirs-2", ProviderID: "aws:///a/i-theirs"}, DeletedUnix: now, Finalizer: true, ClassKind: "NodeClass.eks.amazonaws.com"})
-	v.Sight.Nodes = append(v.Sight.Nodes, model.Node{Name: "theirs", UID: "n-theirs", ProviderID: "aws:///a/i-theirs", DeletedUnix: now, Finalizer: true})
+	v.Live.Nodes = append(v.Live.Nodes, model.Node{Name: "theirs", UID: "n-theirs", ProviderID: "aws:///a/i-theirs", DeletedUnix: now, Finalizer: true})
 	if got := found(v); got != before {
 		t.Errorf("got %q, want %q", got, before)
 	}
-	v.Sight.Objects[len(v.Sight.Objects)-2].ClassKind = "" // one of ours in that place is let go of
-	if !slices.ContainsFunc(lifecycle.Judge(v, lifecycle.Settings{}), func(f lifecycle.Finding) bool { return f.Kind == lifecycle.LeftObject && f.Subject == "theirs" }) {
+	v.Live.Objects[len(v.Live.Objects)-2].ClassKind = "" // one of ours in that place is let go of
+	if !slices.ContainsFunc(lifecycle.Diagnose(v, lifecycle.Settings{}), func(f lifecycle.Finding) bool { return f.Kind == lifecycle.OrphanedNodeClaim && f.Subject == "theirs" }) {
 		t.Error("the test shows nothing")
 	}
 }

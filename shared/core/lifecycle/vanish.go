@@ -16,22 +16,22 @@ func Obeys(view View, findings []Finding) bool {
 		return true
 	}
 	held := map[string]bool{}
-	for i := range view.Sight.Objects {
-		if o := &view.Sight.Objects[i]; o.DeletedUnix != 0 && o.Finalizer {
+	for i := range view.Live.Objects {
+		if o := &view.Live.Objects[i]; o.DeletedUnix != 0 && o.Finalizer {
 			held[o.Claim.Name] = true
 		}
 	}
-	return slices.ContainsFunc(view.Survey.Claims, func(c model.Claim) bool {
-		return held[c.Name] && c.State == model.Draining && c.Drain != nil && view.Survey.NowUnix-c.Drain.SinceUnix >= holdsLong
+	return slices.ContainsFunc(view.Records.Claims, func(c model.Claim) bool {
+		return held[c.Name] && c.State == model.Draining && c.Drain != nil && view.Records.NowUnix-c.Drain.SinceUnix >= longDrainSeconds
 	})
 }
 
-// holdsLong is from which age, in seconds, of a drain the definition of its NodeClaim is looked at: most are over before.
-const holdsLong = 120
+// longDrainSeconds is from which age, in seconds, of a drain the definition of its NodeClaim is looked at: most are over before.
+const longDrainSeconds = 120
 
 // letGo finds the NodeClaim of a claim that drains, which goes with its definition and holds that: the drain goes on without it.
-func (j *judge) letGo(f Finding) {
-	if d := j.view.Definitions; d != nil && !d.Claims.Stands && f.Object != nil && f.Object.DeletedUnix != 0 && f.Object.Finalizer {
+func (j *diagnosis) letGo(f Finding) {
+	if d := j.view.Definitions; d != nil && !d.Claims.Established && f.Object != nil && f.Object.DeletedUnix != 0 && f.Object.Finalizer {
 		f.Kind, f.Code, f.DeadlineUnix = Vanished, "", 0
 		f.Detail = fmt.Sprintf("NodeClaim %s goes with its definition (%s), which would wait for it; the end of instance %s, which began before, goes on",
 			f.Claim.Name, d.Missing(), f.Claim.InstanceID)
@@ -51,21 +51,21 @@ func (f *Finding) obeys() bool {
 // vanishes reports whether a NodeClaim that is being deleted goes because a definition does: its own, or that of the NodePool that
 // owns it. One that is older than the definition of NodePools was owned by a NodePool of an earlier one, which went with that. Of a claim that
 // Vanished it is so until the definitions are read: the NodeClaim may have been made anew since, and be deleted by people.
-func (j *judge) vanishes(f *Finding) bool {
+func (j *diagnosis) vanishes(f *Finding) bool {
 	d := j.view.Definitions
 	created := f.Object.CreatedUnix
 	switch {
 	case d == nil:
 		return f.Claim.Vanished
-	case !d.Claims.Stands, created != 0 && created < d.Claims.CreatedUnix:
+	case !d.Claims.Established, created != 0 && created < d.Claims.CreatedUnix:
 		return true
 	}
-	return f.Claim.Pool != "" && (!d.Pools.Stands || created != 0 && created < d.Pools.CreatedUnix)
+	return f.Claim.Pool != "" && (!d.Pools.Established || created != 0 && created < d.Pools.CreatedUnix)
 }
 
 // outlived makes the finding of a NodeClaim that no claim has and that is being deleted one that another claim has the machine of, which was
 // adopted while its NodeClaim could not be seen. Until the definitions are read it is one that is to be looked into.
-func (j *judge) outlived(f *Finding, other *model.Claim) bool {
+func (j *diagnosis) outlived(f *Finding, other *model.Claim) bool {
 	if other == nil || f.Object.DeletedUnix == 0 || !f.Object.Finalizer {
 		return false
 	}
@@ -75,19 +75,19 @@ func (j *judge) outlived(f *Finding, other *model.Claim) bool {
 
 // vanished reports whether a NodeClaim that is gone went with its definition: the one there is now was made after the machine was
 // launched. Whoever takes such a NodeClaim away with its finalizer, without deleting it first, gets it back.
-func (j *judge) vanished(f *Finding) bool {
+func (j *diagnosis) vanished(f *Finding) bool {
 	d := j.view.Definitions
-	return d != nil && (!d.Claims.Stands || f.Claim.LaunchedUnix != 0 && f.Claim.LaunchedUnix < d.Claims.CreatedUnix)
+	return d != nil && (!d.Claims.Established || f.Claim.LaunchedUnix != 0 && f.Claim.LaunchedUnix < d.Claims.CreatedUnix)
 }
 
 // definesClaims reports whether NodeClaims are defined, as far as is known. While they are not, that a Node is deleted is what
 // the garbage collector does to those whose NodeClaim is gone.
-func (j *judge) definesClaims() bool {
+func (j *diagnosis) definesClaims() bool {
 	d := j.view.Definitions
-	return !j.view.Sight.Undefined && (d == nil || d.Claims.Stands)
+	return !j.view.Live.Undefined && (d == nil || d.Claims.Established)
 }
 
-func (j *judge) whyVanished(f *Finding) string {
+func (j *diagnosis) whyVanished(f *Finding) string {
 	missing := "a definition was made anew"
 	if d := j.view.Definitions; d != nil && d.Missing() != "" {
 		missing = d.Missing()

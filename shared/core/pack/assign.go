@@ -17,24 +17,24 @@ import (
 // maxCells bounds into how many combinations of domains a class's place is divided.
 const maxCells = 1024
 
-// stand is a pool that can make nodes for a class, and in which ways.
-type stand struct {
-	pool    int
-	grounds []ground
+// candidatePool is a pool that can make nodes for a class, and in which ways.
+type candidatePool struct {
+	pool     int
+	variants []variant
 }
 
-// cell is a combination of domains new nodes can be made in for a class.
-type cell struct {
-	values []string // by class.keys
-	stands []stand  // in the order they are asked
-	cost   int64    // of a unit there at best, in nano-USD per hour
-	pods   []int    // assigned to it
+// domainCell is a combination of domains new nodes can be made in for a class.
+type domainCell struct {
+	values []string        // by podGroup.keys
+	pools  []candidatePool // in the order they are asked
+	cost   int64           // of a unit there at best, in nano-USD per hour
+	pods   []int           // assigned to it
 }
 
-// group is the open sites a class cannot tell apart.
-type group struct {
+// nodeSet is the open sites a class cannot tell apart.
+type nodeSet struct {
 	sign    int
-	values  []string   // by class.keys; empty where the label is not there
+	values  []string   // by podGroup.keys; empty where the label is not there
 	open    [][]string // of a claim on its way: what a label that is not there yet may be
 	vague   bool       // the class is counted by a label that may still be anything
 	soft    bool       // a PreferNoSchedule taint speaks against it
@@ -47,44 +47,44 @@ type group struct {
 // assigner gives every class its place: a site that exists, or the domains of new nodes. After it no rule between pods of
 // different nodes is left open, so that packing need not know of them.
 type assigner struct {
-	planner *planner
-	places  *places
-	book    *rulebook
-	anew    bool            // new nodes may be asked for
-	wide    map[*class]bool // classes that count domains no node is in yet; nil = all
-	strict  bool            // every pod keeps the balance others ask for, wherever that costs more
+	planner  *planner
+	existing *existingNodes
+	rules    *podRules
+	mayOpen  bool               // new nodes may be asked for
+	wide     map[*podGroup]bool // classes that count domains no node is in yet; nil = all
+	strict   bool               // every pod keeps the balance others ask for, wherever that costs more
 }
 
-// party is pods of one class that are to be packed together onto new nodes.
-type party struct {
-	class  *class
-	pods   []int
-	values []string // by class.keys: the domain
-	stands []stand
-	next   int // of stands
+// podBatch is pods of one class that are to be packed together onto new nodes.
+type podBatch struct {
+	podGroup *podGroup
+	pods     []int
+	values   []string // by podGroup.keys: the domain
+	pools    []candidatePool
+	next     int // of stands
 }
 
 // place puts as many units of the class as possible and returns the parties that need new nodes.
-func (a *assigner) place(c *class) []*party {
+func (a *assigner) place(c *podGroup) []*podBatch {
 	if c.units() == 0 {
 		return nil
 	}
 	if c.plain() {
 		a.placePlain(c)
-		if !a.anew || c.units() == 0 {
+		if !a.mayOpen || c.units() == 0 {
 			return nil
 		}
-		return []*party{{class: c, pods: c.takeUnits(c.units()), stands: a.planner.stands(c)}}
+		return []*podBatch{{podGroup: c, pods: c.takeUnits(c.units()), pools: a.planner.candidatePools(c)}}
 	}
-	l := a.newLedger(c)
+	l := a.newPlacement(c)
 	l.start = l.roomiest()
 	for c.units() > 0 && l.placeUnit() {
 		l.start = nil
 	}
-	var out []*party
+	var out []*podBatch
 	for i := range l.cells {
 		if cell := &l.cells[i]; len(cell.pods) > 0 {
-			out = append(out, &party{class: c, pods: cell.pods, values: cell.values, stands: cell.stands})
+			out = append(out, &podBatch{podGroup: c, pods: cell.pods, values: cell.values, pools: cell.pools})
 		}
 	}
 	return out
@@ -92,21 +92,21 @@ func (a *assigner) place(c *class) []*party {
 
 // placePlain puts units of a class no rule is about on the first sites that hold them, those with a taint it would
 // rather avoid last.
-func (a *assigner) placePlain(c *class) {
-	p := a.places
+func (a *assigner) placePlain(c *podGroup) {
+	p := a.existing
 	if p.total == 0 {
 		return
 	}
-	groups := a.groupsMade(c)
-	for i := range groups {
-		groups[i].cursor = p.like(groups[i].sign, c.request)
-		groups[i].wrapped = groups[i].cursor == 0
+	nodeSets := a.builtNodeSets(c)
+	for i := range nodeSets {
+		nodeSets[i].cursor = p.like(nodeSets[i].sign, c.request)
+		nodeSets[i].wrapped = nodeSets[i].cursor == 0
 	}
 	for _, soft := range []bool{false, true} {
 		for c.units() > 0 {
 			best, bestGroup := -1, -1
-			for i := range groups {
-				g := &groups[i]
+			for i := range nodeSets {
+				g := &nodeSets[i]
 				if g.settled || g.soft != soft {
 					continue
 				}
@@ -125,24 +125,24 @@ func (a *assigner) placePlain(c *class) {
 				}
 			}
 			if best < 0 && p.more() {
-				groups = a.grown(c, groups)
+				nodeSets = a.grown(c, nodeSets)
 				continue
 			}
 			if best < 0 {
 				break
 			}
-			s := p.sites[best]
+			s := p.nodes[best]
 			n := c.request.copies(s.free, c.units())
 			p.take(best, c.request, n)
 			s.pods = append(s.pods, c.takeUnits(n)...)
-			groups[bestGroup].cursor++
+			nodeSets[bestGroup].cursor++
 		}
 	}
 }
 
 // take removes n copies of request from the site's free room.
-func (p *places) take(n int, request vector, copies int) {
-	s := p.sites[n]
+func (p *existingNodes) take(n int, request vector, copies int) {
+	s := p.nodes[n]
 	s.free.take(request, copies)
 	if !s.closed && !s.blind {
 		p.finders[s.signature].update(s.slot, s.free)
@@ -150,92 +150,94 @@ func (p *places) take(n int, request vector, copies int) {
 }
 
 // grown returns the class's groups once more sites are made. Where one was searched before, the search goes on.
-func (a *assigner) grown(c *class, before []group) []group {
+func (a *assigner) grown(c *podGroup, before []nodeSet) []nodeSet {
 	cursors := make(map[int]int, len(before))
 	for i := range before {
 		cursors[before[i].sign] = before[i].cursor
 	}
-	groups := a.groupsMade(c)
-	for i := range groups {
-		groups[i].cursor, groups[i].wrapped = cursors[groups[i].sign], true
+	nodeSets := a.builtNodeSets(c)
+	for i := range nodeSets {
+		nodeSets[i].cursor, nodeSets[i].wrapped = cursors[nodeSets[i].sign], true
 	}
-	return groups
+	return nodeSets
 }
 
-// groups returns the sites that may hold the class as far as labels and taints go.
-func (a *assigner) groups(c *class) []group {
-	a.places.all()
-	return a.groupsMade(c)
+// nodeSets returns the sites that may hold the class as far as labels and taints go.
+func (a *assigner) nodeSets(c *podGroup) []nodeSet {
+	a.existing.all()
+	return a.builtNodeSets(c)
 }
 
-// groupsMade is groups of the sites that are made.
-func (a *assigner) groupsMade(c *class) []group {
-	p := a.places
-	var out []group
+// builtNodeSets is groups of the sites that are made.
+func (a *assigner) builtNodeSets(c *podGroup) []nodeSet {
+	p := a.existing
+	var out []nodeSet
 	for sign, list := range p.bySign {
 		if len(list) == 0 {
 			continue
 		}
-		s := p.sites[list[0]]
-		verdict := judge(c, s)
+		s := p.nodes[list[0]]
+		verdict := evaluate(c, s)
 		if verdict == refused {
 			continue
 		}
-		g := group{sign: sign, soft: verdict == reluctant, coming: !s.initialized, values: s.values(c.keys)}
+		g := nodeSet{sign: sign, soft: verdict == reluctant, coming: !s.initialized, values: s.values(c.keys)}
 		if s.market != nil {
 			g.open = s.possibles(c.keys)
-			g.vague = slices.ContainsFunc(c.adds, func(add add) bool { return len(s.possible(a.book.tallies[add.tally].key)) > 0 })
+			g.vague = slices.ContainsFunc(c.contributions, func(contribution contribution) bool {
+				return len(s.possible(a.rules.topologyGroups[contribution.topologyGroup].key)) > 0
+			})
 		}
 		out = append(out, g)
 	}
 	return out
 }
 
-// ledger is one class on its way to its places.
-type ledger struct {
+// placement is one class on its way to its places.
+type placement struct {
 	*assigner
-	class    *class
-	groups   []group
-	cells    []cell
-	universe [][]string // by use: the domains a spread constraint counts; nil for other uses
-	exact    []bool     // by use: of a spread by host that counts the sites there are
-	softs    [][]string
-	spreads  bool       // over domains
-	nearHost bool       // needs a pod on the same node, which no new node has
-	start    [][]string // of a class whose first pod decides where the others go: the domains in which most fit what exists; nil = any
+	podGroup     *podGroup
+	nodeSets     []nodeSet
+	cells        []domainCell
+	universe     [][]string // by use: the domains a spread constraint counts; nil for other uses
+	exact        []bool     // by use: of a spread by host that counts the sites there are
+	softs        [][]string
+	spreads      bool       // over domains
+	hostAffinity bool       // needs a pod on the same node, which no new node has
+	start        [][]string // of a class whose first pod decides where the others go: the domains in which most fit what exists; nil = any
 }
 
-func (a *assigner) newLedger(c *class) *ledger { return a.ledgerOn(c, a.groups(c)) }
+func (a *assigner) newPlacement(c *podGroup) *placement { return a.placementOn(c, a.nodeSets(c)) }
 
-// ledgerOn is newLedger where the sites to search are known; none where it is only asked about single sites.
-func (a *assigner) ledgerOn(c *class, groups []group) *ledger {
-	l := &ledger{assigner: a, class: c, groups: groups}
-	for _, u := range c.uses {
-		l.nearHost = l.nearHost || u.kind == near && u.byHost
+// placementOn is newPlacement where the sites to search are known; none where it is only asked about single sites.
+func (a *assigner) placementOn(c *podGroup, nodeSets []nodeSet) *placement {
+	l := &placement{assigner: a, podGroup: c, nodeSets: nodeSets}
+	for _, u := range c.constraints {
+		l.hostAffinity = l.hostAffinity || u.kind == affinity && u.byHost
 		l.spreads = l.spreads || u.kind == spread && !u.byHost
 	}
-	if a.anew && !l.nearHost {
+	if a.mayOpen && !l.hostAffinity {
 		l.cells = a.planner.cells(c)
 		if len(c.shut) > 0 {
-			l.cells = slices.DeleteFunc(l.cells, func(x cell) bool {
+			l.cells = slices.DeleteFunc(l.cells, func(x domainCell) bool {
 				return slices.ContainsFunc(c.shut, func(values []string) bool { return slices.Equal(values, x.values) })
 			})
 		}
 	}
-	wide := c.settled || a.anew && (a.wide == nil || a.wide[c])
-	l.universe, l.softs = l.universes(c.uses, wide), l.universes(c.soft, wide)
-	l.exact = make([]bool, len(c.uses))
-	for u := range c.uses {
-		l.exact[u] = c.uses[u].byHost && c.uses[u].kind == spread && !wide
+	wide := c.settled || a.mayOpen && (a.wide == nil || a.wide[c])
+	l.universe, l.softs = l.universes(c.constraints, wide), l.universes(c.soft, wide)
+	l.exact = make([]bool, len(c.constraints))
+	for u := range c.constraints {
+		l.exact[u] = c.constraints[u].byHost && c.constraints[u].kind == spread && !wide
 	}
 	return l
 }
 
 // universes returns, for each spread, the domains it counts: those of nodes that exist and, where wide, of new ones.
-func (l *ledger) universes(uses []use, wide bool) [][]string {
-	out := make([][]string, len(uses))
-	for i, u := range uses {
-		t := &l.book.tallies[u.tally]
+func (l *placement) universes(constraints []constraint, wide bool) [][]string {
+	out := make([][]string, len(constraints))
+	for i, u := range constraints {
+		t := &l.rules.topologyGroups[u.topologyGroup]
 		if u.kind != spread || t.host {
 			continue
 		}
@@ -243,7 +245,7 @@ func (l *ledger) universes(uses []use, wide bool) [][]string {
 		for value := range t.nodes {
 			seen[value] = true
 		}
-		k := slices.Index(l.class.keys, t.key)
+		k := slices.Index(l.podGroup.keys, t.key)
 		if wide {
 			for c := range l.cells {
 				if value := l.cells[c].values[k]; value != "" {
@@ -251,8 +253,8 @@ func (l *ledger) universes(uses []use, wide bool) [][]string {
 				}
 			}
 		}
-		if l.class.settled && u.weight == 0 {
-			for _, value := range l.planner.offered(l.class, k) {
+		if l.podGroup.settled && u.weight == 0 {
+			for _, value := range l.planner.offered(l.podGroup, k) {
 				seen[value] = true
 			}
 		}
@@ -263,12 +265,12 @@ func (l *ledger) universes(uses []use, wide bool) [][]string {
 
 // hostLow returns the count of the emptiest node a spread by host looks at: none, where new ones may come, and for site n where
 // that is on its way: until it is there another one may be.
-func (l *ledger) hostLow(i, n int) int32 {
-	if n >= 0 && l.places.sites[n].number < 0 {
+func (l *placement) hostLow(i, n int) int32 {
+	if n >= 0 && l.existing.nodes[n].number < 0 {
 		return 0
 	}
-	u := &l.class.uses[i]
-	t := &l.book.tallies[u.tally]
+	u := &l.podGroup.constraints[i]
+	t := &l.rules.topologyGroups[u.topologyGroup]
 	if !l.exact[i] || len(t.eligible) == 0 || len(t.eligible) < int(u.minDomains) {
 		return 0
 	}
@@ -277,15 +279,15 @@ func (l *ledger) hostLow(i, n int) int32 {
 
 // hostLows sums up the emptiest nodes of all spreads by host that the class keeps, or that pods it is counted by keep. They
 // only grow.
-func (l *ledger) hostLows() int32 {
+func (l *placement) hostLows() int32 {
 	sum := int32(0)
 	for i := range l.exact {
 		if l.exact[i] {
 			sum += l.hostLow(i, -1)
 		}
 	}
-	for _, a := range l.class.adds {
-		if t := &l.book.tallies[a.tally]; len(t.beyond) > 0 {
+	for _, a := range l.podGroup.contributions {
+		if t := &l.rules.topologyGroups[a.topologyGroup]; len(t.beyond) > 0 {
 			sum += t.least
 		}
 	}
@@ -294,29 +296,29 @@ func (l *ledger) hostLows() int32 {
 
 // roomiest returns the domains in which what exists has room for most units of a class whose pods must all be in one
 // domain, which the first of them decides; nil where that is decided, or makes no difference.
-func (l *ledger) roomiest() [][]string {
-	c := l.class
-	if c.units() < 2 || l.nearHost || len(l.groups) < 2 || !slices.ContainsFunc(c.uses, func(u use) bool { return u.kind == near && l.mayStart(&u) }) {
+func (l *placement) roomiest() [][]string {
+	c := l.podGroup
+	if c.units() < 2 || l.hostAffinity || len(l.nodeSets) < 2 || !slices.ContainsFunc(c.constraints, func(u constraint) bool { return u.kind == affinity && l.mayStart(&u) }) {
 		return nil
 	}
 	room := make(map[string]int)
 	most := 0
-	for g := range l.groups {
-		group := &l.groups[g]
-		if group.vague || l.refuses(group.values, group.open) != nil {
+	for g := range l.nodeSets {
+		nodeSet := &l.nodeSets[g]
+		if nodeSet.vague || l.refuses(nodeSet.values, nodeSet.open) != nil {
 			continue
 		}
-		key := fmt.Sprintf("%q", group.values)
-		for slot := l.places.firstWith(group.sign, c.request, 0); slot >= 0 && room[key] < c.units(); slot = l.places.firstWith(group.sign, c.request, slot+1) {
-			if n := l.places.bySign[group.sign][slot]; l.hostRefuses(n) == "" {
-				room[key] += c.request.copies(l.places.sites[n].free, c.units())
+		key := fmt.Sprintf("%q", nodeSet.values)
+		for slot := l.existing.firstWith(nodeSet.sign, c.request, 0); slot >= 0 && room[key] < c.units(); slot = l.existing.firstWith(nodeSet.sign, c.request, slot+1) {
+			if n := l.existing.bySign[nodeSet.sign][slot]; l.hostRefuses(n) == "" {
+				room[key] += c.request.copies(l.existing.nodes[n].free, c.units())
 			}
 		}
 		most = max(most, min(room[key], c.units()))
 	}
 	var out [][]string
-	for g := range l.groups {
-		if values := l.groups[g].values; most > 0 && room[fmt.Sprintf("%q", values)] >= most {
+	for g := range l.nodeSets {
+		if values := l.nodeSets[g].values; most > 0 && room[fmt.Sprintf("%q", values)] >= most {
 			out = append(out, values)
 		}
 	}
@@ -326,28 +328,28 @@ func (l *ledger) roomiest() [][]string {
 // placeUnit puts one unit on a site, or else in a cell; false where no place is left that keeps every rule. What is on its
 // way comes after what is there, as it did when it was asked for: so a plan that is made again while it is on its way says
 // the same.
-func (l *ledger) placeUnit() bool {
-	for _, tier := range []group{{}, {soft: true}, {coming: true}, {soft: true, coming: true}} {
-		best, site := -1, -1
+func (l *placement) placeUnit() bool {
+	for _, tier := range []nodeSet{{}, {soft: true}, {coming: true}, {soft: true, coming: true}} {
+		best, node := -1, -1
 		var penalty int64
-		for g := range l.groups {
-			if l.start != nil && !slices.ContainsFunc(l.start, func(values []string) bool { return slices.Equal(values, l.groups[g].values) }) {
+		for g := range l.nodeSets {
+			if l.start != nil && !slices.ContainsFunc(l.start, func(values []string) bool { return slices.Equal(values, l.nodeSets[g].values) }) {
 				continue
 			}
-			if l.groups[g].soft != tier.soft || l.groups[g].coming != tier.coming || l.groups[g].settled || l.groups[g].vague || l.refuses(l.groups[g].values, l.groups[g].open) != nil {
+			if l.nodeSets[g].soft != tier.soft || l.nodeSets[g].coming != tier.coming || l.nodeSets[g].settled || l.nodeSets[g].vague || l.refuses(l.nodeSets[g].values, l.nodeSets[g].open) != nil {
 				continue
 			}
-			n := l.siteIn(&l.groups[g])
+			n := l.nodeIn(&l.nodeSets[g])
 			if n < 0 {
 				continue
 			}
-			p := l.penalty(l.groups[g].values) + 1000*l.unbalance(l.groups[g].values, true)
-			if site < 0 || p < penalty || p == penalty && n < site {
-				best, site, penalty = g, n, p
+			p := l.penalty(l.nodeSets[g].values) + 1000*l.unbalance(l.nodeSets[g].values, true)
+			if node < 0 || p < penalty || p == penalty && n < node {
+				best, node, penalty = g, n, p
 			}
 		}
 		if best >= 0 {
-			l.settleOn(site)
+			l.settleOn(node)
 			return true
 		}
 	}
@@ -361,21 +363,21 @@ func (l *ledger) placeUnit() bool {
 
 // refuses returns the rule that keeps the class out of the domain, hosts aside; nil where none does. open says what labels
 // of a claim on its way may still become.
-func (l *ledger) refuses(values []string, open [][]string) *use {
-	for i := range l.class.uses {
-		u := &l.class.uses[i]
-		t := &l.book.tallies[u.tally]
+func (l *placement) refuses(values []string, open [][]string) *constraint {
+	for i := range l.podGroup.constraints {
+		u := &l.podGroup.constraints[i]
+		t := &l.rules.topologyGroups[u.topologyGroup]
 		if t.host {
 			continue
 		}
-		k := slices.Index(l.class.keys, t.key)
+		k := slices.Index(l.podGroup.keys, t.key)
 		there := values[k] != ""
 		switch u.kind {
-		case near:
+		case affinity:
 			if !there || t.count[values[k]] == 0 && !l.mayStart(u) {
 				return u
 			}
-		case far:
+		case antiAffinity:
 			if there && t.count[values[k]]+t.maybe[values[k]] > 0 {
 				return u
 			}
@@ -392,7 +394,7 @@ func (l *ledger) refuses(values []string, open [][]string) *use {
 }
 
 // lowest returns the count of the emptiest domain: none, where there are fewer domains than are asked for.
-func (l *ledger) lowest(t *tally, universe []string, minDomains int32) int32 {
+func (l *placement) lowest(t *topologyGroup, universe []string, minDomains int32) int32 {
 	if len(universe) == 0 || len(universe) < int(minDomains) {
 		return 0
 	}
@@ -404,28 +406,28 @@ func (l *ledger) lowest(t *tally, universe []string, minDomains int32) int32 {
 }
 
 // mayStart reports whether the class may be the first of the pods the rule looks for.
-func (l *ledger) mayStart(u *use) bool {
+func (l *placement) mayStart(u *constraint) bool {
 	if u.claim {
-		return l.book.tallies[u.tally].total == 0
+		return l.rules.topologyGroups[u.topologyGroup].total == 0
 	}
 	return l.bootstraps()
 }
 
 // bootstraps reports whether the class may be the first of the pods its affinity looks for.
-func (l *ledger) bootstraps() bool {
-	for _, u := range l.class.uses {
-		if u.kind == near && !u.claim && (u.self == 0 || l.book.tallies[u.tally].total > 0) {
+func (l *placement) bootstraps() bool {
+	for _, u := range l.podGroup.constraints {
+		if u.kind == affinity && !u.claim && (u.self == 0 || l.rules.topologyGroups[u.topologyGroup].total > 0) {
 			return false
 		}
 	}
 	return true
 }
 
-// siteIn returns the first site of the group that holds a unit, −1 where none does.
-func (l *ledger) siteIn(g *group) int {
-	p := l.places
+// nodeIn returns the first site of the group that holds a unit, −1 where none does.
+func (l *placement) nodeIn(g *nodeSet) int {
+	p := l.existing
 	for {
-		slot := p.firstWith(g.sign, l.class.request, g.cursor)
+		slot := p.firstWith(g.sign, l.podGroup.request, g.cursor)
 		if slot < 0 {
 			g.settled = true
 			return -1
@@ -439,51 +441,51 @@ func (l *ledger) siteIn(g *group) int {
 }
 
 // hostRefuses returns the code of the rule that keeps a unit off site n, domains aside; empty where none does.
-func (l *ledger) hostRefuses(n int) string {
-	s := l.places.sites[n]
-	for i := range l.class.uses {
-		u := &l.class.uses[i]
-		t := &l.book.tallies[u.tally]
+func (l *placement) hostRefuses(n int) string {
+	s := l.existing.nodes[n]
+	for i := range l.podGroup.constraints {
+		u := &l.podGroup.constraints[i]
+		t := &l.rules.topologyGroups[u.topologyGroup]
 		if !t.host {
 			continue
 		}
-		count := t.sites[n]
+		count := t.byNode[n]
 		switch {
-		case u.kind == near && count == 0 && !l.bootstraps():
+		case u.kind == affinity && count == 0 && !l.bootstraps():
 			return PodAffinity
-		case u.kind == far && count > 0:
+		case u.kind == antiAffinity && count > 0:
 			return PodAntiAffinity
 		case u.kind == spread && count+u.self-l.hostLow(i, n) > u.maxSkew:
 			return TopologySpread
 		}
 	}
-	for _, add := range l.class.adds {
-		t := &l.book.tallies[add.tally]
-		if most, bound := t.limit[n]; bound && t.sites[n]+add.weight > most {
+	for _, contribution := range l.podGroup.contributions {
+		t := &l.rules.topologyGroups[contribution.topologyGroup]
+		if most, bound := t.limit[n]; bound && t.byNode[n]+contribution.weight > most {
 			return TopologySpread
 		}
-		if most, bound := t.beyond[n]; bound && t.sites[n]+add.weight-t.least > most {
+		if most, bound := t.beyond[n]; bound && t.byNode[n]+contribution.weight-t.least > most {
 			return TopologySpread
 		}
 	}
-	if _, clash := topology.PortsClash(l.class.ports, s.ports); clash {
+	if _, clash := topology.PortsClash(l.podGroup.ports, s.ports); clash {
 		return HostPortTaken
 	}
-	if l.class.attaches && !l.places.attachable(s, l.class.pods[:l.class.stride]) {
+	if l.podGroup.attaches && !l.existing.attachable(s, l.podGroup.pods[:l.podGroup.stride]) {
 		return VolumeLimit
 	}
 	return ""
 }
 
 // attachable reports whether the site can attach the volumes of the pods.
-func (p *places) attachable(s *site, pods []int) bool {
+func (p *existingNodes) attachable(s *existingNode, pods []int) bool {
 	if len(s.attach) == 0 {
 		return true
 	}
 	more := make(map[string]int64)
 	for _, i := range pods {
 		pod := &p.in.Snapshot.Pods[i]
-		for _, a := range p.census.volumes.Attachments(pod, p.in.Snapshot.ShapeOf(pod)) {
+		for _, a := range p.classifier.volumes.Attachments(pod, p.in.Snapshot.ShapeOf(pod)) {
 			if !s.attached[a.Driver][a.Handle] {
 				more[a.Driver]++
 			}
@@ -498,25 +500,25 @@ func (p *places) attachable(s *site, pods []int) bool {
 }
 
 // settleOn puts the next unit on site n.
-func (l *ledger) settleOn(n int) {
-	c, p := l.class, l.places
-	s := p.sites[n]
+func (l *placement) settleOn(n int) {
+	c, p := l.podGroup, l.existing
+	s := p.nodes[n]
 	p.take(n, c.request, 1)
 	before := l.hostLows()
-	for _, add := range c.adds {
-		p.count(add.tally, n, add.weight)
+	for _, contribution := range c.contributions {
+		p.count(contribution.topologyGroup, n, contribution.weight)
 	}
 	if before != l.hostLows() { // what was too full may not be any more
-		for g := range l.groups {
-			l.groups[g].cursor, l.groups[g].settled = 0, false
+		for g := range l.nodeSets {
+			l.nodeSets[g].cursor, l.nodeSets[g].settled = 0, false
 		}
 	}
-	for i, u := range c.uses {
-		t := &l.book.tallies[u.tally]
+	for i, u := range c.constraints {
+		t := &l.rules.topologyGroups[u.topologyGroup]
 		if !t.host || u.kind != spread {
 			continue
 		}
-		if l.exact[i] && p.sites[n].number >= 0 {
+		if l.exact[i] && p.nodes[n].number >= 0 {
 			if most, bound := t.beyond[n]; !bound || u.maxSkew < most {
 				t.beyond[n] = u.maxSkew
 			}
@@ -529,22 +531,22 @@ func (l *ledger) settleOn(n int) {
 	if c.attaches {
 		for _, i := range pods {
 			pod := &p.in.Snapshot.Pods[i]
-			s.attachAll(p.census.volumes.Attachments(pod, p.in.Snapshot.ShapeOf(pod)))
+			s.attachAll(p.classifier.volumes.Attachments(pod, p.in.Snapshot.ShapeOf(pod)))
 		}
 	}
 	s.pods = append(s.pods, pods...)
 }
 
 // settleIn puts the next unit into the cell.
-func (l *ledger) settleIn(i int) {
-	c, cell := l.class, &l.cells[i]
-	for _, add := range c.adds {
-		t := &l.book.tallies[add.tally]
+func (l *placement) settleIn(i int) {
+	c, cell := l.podGroup, &l.cells[i]
+	for _, contribution := range c.contributions {
+		t := &l.rules.topologyGroups[contribution.topologyGroup]
 		if t.host {
-			t.total += add.weight
-		} else if value := cell.values[slices.Index(c.keys, t.key)]; value != "" && l.planner.countsNew(t, cell.stands) {
-			t.count[value] += add.weight
-			t.total += add.weight
+			t.total += contribution.weight
+		} else if value := cell.values[slices.Index(c.keys, t.key)]; value != "" && l.planner.countsNew(t, cell.pools) {
+			t.count[value] += contribution.weight
+			t.total += contribution.weight
 		}
 	}
 	cell.pods = append(cell.pods, c.takeUnits(1)...)
@@ -552,7 +554,7 @@ func (l *ledger) settleIn(i int) {
 
 // bestCell returns the cell for the next unit: of those that keep every rule, and where possible the balance other pods
 // ask for, the one its preferences favour, then the cheapest; −1 where there is none.
-func (l *ledger) bestCell() int {
+func (l *placement) bestCell() int {
 	best := -1
 	var bestKey [3]int64
 	type candidate struct {
@@ -582,21 +584,21 @@ const strayed = 1_000_000
 // unbalance returns by how much a unit in the domain would break the balance pods that spread ask of those they count.
 // Where nodes of the domain exist, the domains of all that exist count too, and pods that could make up for it are not
 // relied on.
-func (l *ledger) unbalance(values []string, exists bool) int64 {
+func (l *placement) unbalance(values []string, exists bool) int64 {
 	sum := int64(0)
-	for _, add := range l.class.adds {
-		t := &l.book.tallies[add.tally]
+	for _, contribution := range l.podGroup.contributions {
+		t := &l.rules.topologyGroups[contribution.topologyGroup]
 		if t.host {
 			continue
 		}
-		k := slices.Index(l.class.keys, t.key)
+		k := slices.Index(l.podGroup.keys, t.key)
 		if values[k] == "" {
 			continue
 		}
-		if t.followed && t.total > 0 && t.count[values[k]] == 0 && !l.class.follows(add.tally) {
+		if t.followed && t.total > 0 && t.count[values[k]] == 0 && !l.podGroup.follows(contribution.topologyGroup) {
 			sum += strayed
 		}
-		if !t.wanted || !exists && l.anew && !l.spreads && l.adapts(add.tally) {
+		if !t.wanted || !exists && l.mayOpen && !l.spreads && l.adapts(contribution.topologyGroup) {
 			continue
 		}
 		low := int32(math.MaxInt32)
@@ -608,15 +610,15 @@ func (l *ledger) unbalance(values []string, exists bool) int64 {
 		for c := range l.cells {
 			low = min(low, t.count[l.cells[c].values[k]])
 		}
-		sum += int64(max(0, t.count[values[k]]+add.weight-low-t.tightest))
+		sum += int64(max(0, t.count[values[k]]+contribution.weight-low-t.tightest))
 	}
 	return sum
 }
 
 // adapts reports whether every pod that is spread by the tally may go wherever any of them may, so that they can make up
 // for others that go where it is cheapest.
-func (l *ledger) adapts(tally int) bool {
-	t := &l.book.tallies[tally]
+func (l *placement) adapts(topologyGroup int) bool {
+	t := &l.rules.topologyGroups[topologyGroup]
 	if l.strict {
 		return false
 	}
@@ -624,7 +626,7 @@ func (l *ledger) adapts(tally int) bool {
 		t.adapts = 1
 		all := make(map[string]bool)
 		var domains []map[string]bool
-		for _, c := range l.planner.owners[tally] {
+		for _, c := range l.planner.owners[topologyGroup] {
 			k, own := slices.Index(c.keys, t.key), make(map[string]bool)
 			for _, cell := range l.planner.cells(c) {
 				own[cell.values[k]], all[cell.values[k]] = true, true
@@ -642,22 +644,22 @@ func (l *ledger) adapts(tally int) bool {
 }
 
 // penalty returns how much the class's preferences between pods speak against the domain.
-func (l *ledger) penalty(values []string) int64 {
+func (l *placement) penalty(values []string) int64 {
 	sum := int64(0)
-	for i := range l.class.soft {
-		u := &l.class.soft[i]
-		t := &l.book.tallies[u.tally]
+	for i := range l.podGroup.soft {
+		u := &l.podGroup.soft[i]
+		t := &l.rules.topologyGroups[u.topologyGroup]
 		if t.host {
 			continue
 		}
-		k := slices.Index(l.class.keys, t.key)
+		k := slices.Index(l.podGroup.keys, t.key)
 		count := int64(t.count[values[k]]) // none where the label is not there
 		switch u.kind {
-		case near:
+		case affinity:
 			if count == 0 && t.total > 0 {
 				sum += int64(u.weight)
 			}
-		case far:
+		case antiAffinity:
 			sum += int64(u.weight) * count
 		case spread:
 			sum += int64(u.weight) * max(0, count+int64(u.self)-int64(l.lowest(t, l.softs[i], 0))-int64(u.maxSkew))
@@ -667,26 +669,26 @@ func (l *ledger) penalty(values []string) int64 {
 }
 
 // explain notes which rule kept the class off the place that would suit it best.
-func (l *ledger) explain() {
-	c := l.class
+func (l *placement) explain() {
+	c := l.podGroup
 	if len(c.shut) > 0 {
 		return // but for limits of pools there was a place
 	}
 	for i := range l.cells {
 		if u := l.refuses(l.cells[i].values, nil); u != nil {
-			c.blocked = l.book.reason(u, c.keys, l.cells[i].values)
+			c.blocked = l.rules.reason(u, c.keys, l.cells[i].values)
 			return
 		}
 	}
-	for i := range l.groups {
-		if u := l.refuses(l.groups[i].values, l.groups[i].open); u != nil {
-			c.blocked = l.book.reason(u, c.keys, l.groups[i].values)
+	for i := range l.nodeSets {
+		if u := l.refuses(l.nodeSets[i].values, l.nodeSets[i].open); u != nil {
+			c.blocked = l.rules.reason(u, c.keys, l.nodeSets[i].values)
 			return
 		}
 	}
-	for i := range c.uses {
-		if t := &l.book.tallies[c.uses[i].tally]; len(l.cells) == 0 || t.host && c.uses[i].kind == near {
-			c.blocked = l.book.reason(&c.uses[i], nil, nil)
+	for i := range c.constraints {
+		if t := &l.rules.topologyGroups[c.constraints[i].topologyGroup]; len(l.cells) == 0 || t.host && c.constraints[i].kind == affinity {
+			c.blocked = l.rules.reason(&c.constraints[i], nil, nil)
 			return
 		}
 	}
@@ -694,7 +696,7 @@ func (l *ledger) explain() {
 
 // divided returns the combinations of domains in which a new node can hold a unit of the class's venue, in order of their
 // values and without their costs.
-func (p *planner) divided(c *class) []cell {
+func (p *planner) divided(c *podGroup) []domainCell {
 	key := c.venue
 	for _, k := range c.keys {
 		key += "\x00" + k
@@ -708,29 +710,29 @@ func (p *planner) divided(c *class) []cell {
 }
 
 // cells returns the combinations of domains in which a new node can hold a unit of the class, in order of their values.
-func (p *planner) cells(c *class) []cell {
+func (p *planner) cells(c *podGroup) []domainCell {
 	known := p.divided(c)
 	cap := c.most()
 	n := max(1, int64(c.units()))
-	for _, u := range c.uses {
+	for _, u := range c.constraints {
 		if u.kind == spread && !u.byHost && int64(u.maxSkew) < n {
 			n = max(1, (n+int64(len(known))-1)/int64(max(1, len(known))))
 			break
 		}
 	}
-	var out []cell
+	var out []domainCell
 	for i := range known {
 		division := &known[i]
 		cost := int64(math.MaxInt64)
-		for _, s := range division.stands {
-			options := p.pools()[s.pool].options(s.grounds, c.request, cap)
+		for _, s := range division.pools {
+			options := p.pools()[s.pool].options(s.variants, c.request, cap)
 			cost = p.costAmong(s.pool, c, options, len(known) > 1 && cap == 0, n)
 			if cost < math.MaxInt64 {
 				break // pools are asked in order
 			}
 		}
 		if cost < math.MaxInt64 {
-			out = append(out, cell{values: division.values, stands: division.stands, cost: cost})
+			out = append(out, domainCell{values: division.values, pools: division.pools, cost: cost})
 		}
 	}
 	return out
@@ -738,12 +740,12 @@ func (p *planner) cells(c *class) []cell {
 
 // offered returns the values of the class's k-th label that a new node for it can have now, sorted, whatever limits leave. Pools are
 // looked at for it even where no node is to be opened.
-func (p *planner) offered(c *class, k int) []string {
+func (p *planner) offered(c *podGroup, k int) []string {
 	if p.in.tries < 0 && p.surveyor == nil {
 		in := *p.in
 		in.tries = 0
-		p.surveyor = &planner{in: &in, dims: p.dims, book: p.book, markets: p.markets, daemons: p.daemons,
-			standsOf: make(map[string][]stand), divisions: make(map[string][]cell)}
+		p.surveyor = &planner{in: &in, dims: p.dims, rules: p.rules, markets: p.markets, daemons: p.daemons,
+			poolsOf: make(map[string][]candidatePool), divisions: make(map[string][]domainCell)}
 	}
 	if p.surveyor != nil {
 		return p.surveyor.offered(c, k)
@@ -754,32 +756,32 @@ func (p *planner) offered(c *class, k int) []string {
 		c = &needs
 	}
 	key := c.venue + "\x00" + c.keys[k] + "\x00" + fmt.Sprint(c.request)
-	known, asked := p.offers[key]
+	known, asked := p.offerings[key]
 	if asked {
 		return known
 	}
 	for _, division := range p.divided(c) {
-		if value := division.values[k]; value != "" && !slices.Contains(known, value) && slices.ContainsFunc(division.stands, func(s stand) bool {
-			return len(p.pools()[s.pool].options(s.grounds, c.request, 0)) > 0
+		if value := division.values[k]; value != "" && !slices.Contains(known, value) && slices.ContainsFunc(division.pools, func(s candidatePool) bool {
+			return len(p.pools()[s.pool].options(s.variants, c.request, 0)) > 0
 		}) {
 			known = append(known, value)
 		}
 	}
 	slices.Sort(known)
-	if p.offers == nil {
-		p.offers = make(map[string][]string)
+	if p.offerings == nil {
+		p.offerings = make(map[string][]string)
 	}
-	p.offers[key] = known
+	p.offerings[key] = known
 	return known
 }
 
 // costAmong returns what a unit of the class, one of n, costs at best by the options, in nano-USD per hour, by the rates
 // of all that waits where they are to be asked; the largest number where there is no option.
-func (p *planner) costAmong(pool int, c *class, options []*option, rated bool, n int64) int64 {
+func (p *planner) costAmong(pool int, c *podGroup, options []*option, rated bool, n int64) int64 {
 	if rated && len(options) > 0 {
 		if rates := p.ratesOn(pool); rates != nil {
-			if worth := rates.worth(c, options); worth > 0 {
-				return worth
+			if value := rates.value(c, options); value > 0 {
+				return value
 			}
 		}
 	}
@@ -797,17 +799,17 @@ const fewUnits = 64
 // where that is little.
 func (p *planner) ratesOn(pool int) *pricing {
 	if p.pricings == nil {
-		asks, units := make([][]ask, len(p.pools())), make([]int, len(p.pools()))
+		requests, units := make([][]podRequest, len(p.pools())), make([]int, len(p.pools()))
 		for _, w := range p.expected {
-			if first, options := p.anywhere(w.class); len(options) > 0 {
-				asks[first] = append(asks[first], ask{w.class, options, w.units})
+			if first, options := p.anywhere(w.podGroup); len(options) > 0 {
+				requests[first] = append(requests[first], podRequest{w.podGroup, options, w.units})
 				units[first] += w.units
 			}
 		}
 		p.pricings = make([]*pricing, len(p.pools()))
 		for i, pool := range p.pools() {
 			if units[i] > fewUnits {
-				p.pricings[i] = newPricing(p, pool, pool.open, asks[i])
+				p.pricings[i] = newPricing(p, pool, pool.open, requests[i])
 			}
 		}
 	}
@@ -815,10 +817,10 @@ func (p *planner) ratesOn(pool int) *pricing {
 }
 
 // anywhere returns the first pool that can hold a unit of the class, and its options there in every domain.
-func (p *planner) anywhere(c *class) (pool int, options []*option) {
+func (p *planner) anywhere(c *podGroup) (pool int, options []*option) {
 	for _, division := range p.divided(c) {
-		for _, s := range division.stands {
-			list := p.pools()[s.pool].options(s.grounds, c.request, c.most())
+		for _, s := range division.pools {
+			list := p.pools()[s.pool].options(s.variants, c.request, c.most())
 			if len(list) > 0 && (len(options) == 0 || s.pool == pool) {
 				pool, options = s.pool, append(options, list...)
 				break
@@ -831,7 +833,7 @@ func (p *planner) anywhere(c *class) (pool int, options []*option) {
 // costOf returns what one of n units costs at best on nodes of their own, in nano-USD per hour.
 func (p *pool) costOf(o *option, request vector, n, cap int64) int64 {
 	if n > fewUnits {
-		return o.worth
+		return o.value
 	}
 	if known, ok := o.costs[n]; ok {
 		return known
@@ -840,11 +842,11 @@ func (p *pool) costOf(o *option, request vector, n, cap int64) int64 {
 		o.costs = make(map[int64]int64)
 	}
 	best := int64(math.MaxInt64)
-	for _, c := range o.offers {
+	for _, c := range o.offerings {
 		if p.market.columns[c].price*1000/n >= best {
 			break // even if one node held all of them; nor will any that is dearer do
 		}
-		copies := int64(request.copies(p.room[p.market.columns[c].instance], int(n)))
+		copies := int64(request.copies(p.free[p.market.columns[c].instance], int(n)))
 		if cap > 0 {
 			copies = min(copies, cap)
 		}
@@ -855,16 +857,16 @@ func (p *pool) costOf(o *option, request vector, n, cap int64) int64 {
 }
 
 // divide lists the domains the class's pools can make nodes in.
-func (p *planner) divide(c *class) []cell {
-	stands := p.stands(c)
+func (p *planner) divide(c *podGroup) []domainCell {
+	pools := p.candidatePools(c)
 	if len(c.keys) == 0 {
-		return []cell{{stands: stands}}
+		return []domainCell{{pools: pools}}
 	}
 	index := make(map[string]int)
-	var out []cell
-	for _, s := range stands {
+	var out []domainCell
+	for _, s := range pools {
 		pool := p.pools()[s.pool]
-		for _, g := range s.grounds {
+		for _, g := range s.variants {
 			for _, values := range pool.combinations(g, c.keys) {
 				name := ""
 				pins := make(requirement.Requirements)
@@ -874,7 +876,7 @@ func (p *planner) divide(c *class) []cell {
 						pins = pins.With(c.keys[k], requirement.Values(value))
 					}
 				}
-				pinned := pool.pin([]ground{g}, pins)
+				pinned := pool.pin([]variant{g}, pins)
 				if len(pinned) == 0 {
 					continue
 				}
@@ -885,27 +887,27 @@ func (p *planner) divide(c *class) []cell {
 					}
 					i = len(out)
 					index[name] = i
-					out = append(out, cell{values: values})
+					out = append(out, domainCell{values: values})
 				}
-				if n := len(out[i].stands); n > 0 && out[i].stands[n-1].pool == s.pool {
-					out[i].stands[n-1].grounds = append(out[i].stands[n-1].grounds, pinned...)
+				if n := len(out[i].pools); n > 0 && out[i].pools[n-1].pool == s.pool {
+					out[i].pools[n-1].variants = append(out[i].pools[n-1].variants, pinned...)
 				} else {
-					out[i].stands = append(out[i].stands, stand{s.pool, pinned})
+					out[i].pools = append(out[i].pools, candidatePool{s.pool, pinned})
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b cell) int { return slices.Compare(a.values, b.values) })
+	slices.SortStableFunc(out, func(a, b domainCell) int { return slices.Compare(a.values, b.values) })
 	return out
 }
 
 // combinations returns every combination of values of the labels that nodes of the ground can have now.
-func (p *pool) combinations(g ground, keys []string) [][]string {
+func (p *pool) combinations(g variant, keys []string) [][]string {
 	out := [][]string{nil}
 	for _, key := range keys {
 		var values []string
 		if decided(key) {
-			values = p.openValues(g.area, key)
+			values = p.openValues(g.offeringSet, key)
 		} else if set := p.flags.sets[g.flag].Get(key); p.flags.sets[g.flag].Has(key) {
 			var listed bool
 			if values, listed = set.Listed(); !listed { // any value will do: the one the node gets
@@ -929,13 +931,13 @@ func (p *pool) combinations(g ground, keys []string) [][]string {
 	return out
 }
 
-// stands returns the pools that can make a node for the class, in the order they are asked: first those without a taint
+// candidatePools returns the pools that can make a node for the class, in the order they are asked: first those without a taint
 // it would rather avoid.
-func (p *planner) stands(c *class) []stand {
-	if known, ok := p.standsOf[c.venue]; ok {
+func (p *planner) candidatePools(c *podGroup) []candidatePool {
+	if known, ok := p.poolsOf[c.venue]; ok {
 		return known
 	}
-	var first, second []stand
+	var first, second []candidatePool
 	for i, pool := range p.pools() {
 		if pool.skip != nil {
 			continue
@@ -944,24 +946,24 @@ func (p *planner) stands(c *class) []stand {
 		if hard != nil {
 			continue
 		}
-		grounds := pool.without(pool.grounds(c.terms, c.ports), c.foes)
+		variants := pool.without(pool.variants(c.terms, c.ports), c.conflicts)
 		switch {
-		case len(grounds) == 0:
+		case len(variants) == 0:
 		case soft:
-			second = append(second, stand{i, grounds})
+			second = append(second, candidatePool{i, variants})
 		default:
-			first = append(first, stand{i, grounds})
+			first = append(first, candidatePool{i, variants})
 		}
 	}
 	out := append(first, second...)
-	p.standsOf[c.venue] = out
+	p.poolsOf[c.venue] = out
 	return out
 }
 
 // most returns how many units of the class a new node takes at most; 0 = as many as fit.
-func (c *class) most() int64 {
+func (c *podGroup) most() int64 {
 	most := int64(0)
-	for _, u := range c.uses {
+	for _, u := range c.constraints {
 		if u.self == 0 || !u.byHost {
 			continue
 		}
@@ -969,7 +971,7 @@ func (c *class) most() int64 {
 		if u.kind == spread {
 			bound = max(1, int64(u.maxSkew/u.self))
 		}
-		if u.kind != near && (most == 0 || bound < most) {
+		if u.kind != affinity && (most == 0 || bound < most) {
 			most = bound
 		}
 	}
@@ -983,7 +985,7 @@ func (c *class) most() int64 {
 }
 
 // narrow adds to what new nodes for the class must be as many of its preferences as some pool can meet, heaviest first.
-func (p *planner) narrow(c *class) {
+func (p *planner) narrow(c *podGroup) {
 	for i, term := range c.preferred {
 		terms := crossTerms(c.terms, []requirement.Requirements{term})
 		if len(terms) == 0 {
@@ -991,8 +993,8 @@ func (p *planner) narrow(c *class) {
 		}
 		trial := *c
 		trial.terms, trial.venue = terms, c.venue+"\x00preferred"+strconv.Itoa(i)
-		for _, s := range p.stands(&trial) {
-			if len(p.pools()[s.pool].options(s.grounds, c.request, 0)) > 0 {
+		for _, s := range p.candidatePools(&trial) {
+			if len(p.pools()[s.pool].options(s.variants, c.request, 0)) > 0 {
 				if c.wider == "" {
 					c.wider = c.venue
 				}
@@ -1004,7 +1006,7 @@ func (p *planner) narrow(c *class) {
 }
 
 // widen takes the preferences out of what new nodes for the class must be; false where there are none in it.
-func (c *class) widen() bool {
+func (c *podGroup) widen() bool {
 	if c.wider == "" {
 		return false
 	}
@@ -1014,45 +1016,45 @@ func (c *class) widen() bool {
 
 // inOrder sorts classes for placing: what matters more first, then those other pods' places depend on, then those that
 // depend on others, those that keep a balance last of them, then those no rule is about; each larger ones first.
-func inOrder(classes []*class) []*class {
+func inOrder(podGroups []*podGroup) []*podGroup {
 	type place struct {
-		class       *class
+		podGroup    *podGroup
 		given, rank int
 		cpu, memory int64
 	}
-	list := make([]place, len(classes))
-	for i, c := range classes {
+	list := make([]place, len(podGroups))
+	for i, c := range podGroups {
 		list[i] = place{c, i, c.rank(), c.resources[model.CPU], c.resources[model.Memory]}
 	}
 	slices.SortFunc(list, func(a, b place) int {
 		switch {
-		case a.class.priority != b.class.priority:
-			return cmp.Compare(b.class.priority, a.class.priority)
+		case a.podGroup.priority != b.podGroup.priority:
+			return cmp.Compare(b.podGroup.priority, a.podGroup.priority)
 		case a.rank != b.rank:
 			return cmp.Compare(a.rank, b.rank)
 		case a.cpu != b.cpu:
 			return cmp.Compare(b.cpu, a.cpu)
 		case a.memory != b.memory:
 			return cmp.Compare(b.memory, a.memory)
-		case a.class.order != b.class.order:
-			return cmp.Compare(a.class.order, b.class.order)
+		case a.podGroup.order != b.podGroup.order:
+			return cmp.Compare(a.podGroup.order, b.podGroup.order)
 		}
 		return cmp.Compare(a.given, b.given)
 	})
-	out := make([]*class, len(list))
+	out := make([]*podGroup, len(list))
 	for i := range list {
-		out[i] = list[i].class
+		out[i] = list[i].podGroup
 	}
 	return out
 }
 
 // rank says how early the class is placed; see inOrder.
-func (c *class) rank() int {
+func (c *podGroup) rank() int {
 	if c.plain() {
 		return 3
 	}
 	rank := 0
-	for _, u := range c.uses {
+	for _, u := range c.constraints {
 		switch {
 		case u.byHost:
 		case u.kind == spread:
@@ -1073,10 +1075,10 @@ const (
 	welcome
 )
 
-func judge(c *class, s *site) verdict {
+func evaluate(c *podGroup, s *existingNode) verdict {
 	hard, soft := c.untolerated(s.taints)
 	switch {
-	case hard != nil || c.settled && s.restless || !s.meets(c) || slices.ContainsFunc(c.foes, func(set int) bool { return slices.Contains(s.coming, set) }):
+	case hard != nil || c.settled && s.churning || !s.meets(c) || slices.ContainsFunc(c.conflicts, func(set int) bool { return slices.Contains(s.coming, set) }):
 		return refused
 	case soft:
 		return reluctant
@@ -1086,7 +1088,7 @@ func judge(c *class, s *site) verdict {
 }
 
 // populated names the domains that have pods of the set, at most three of them; "" where none has, or it is hosts.
-func (t *tally) populated() string {
+func (t *topologyGroup) populated() string {
 	if t.host {
 		return ""
 	}
@@ -1109,8 +1111,8 @@ func (t *tally) populated() string {
 }
 
 // reason says which rule between pods keeps a pod out.
-func (b *rulebook) reason(u *use, keys, values []string) *model.Reason {
-	t := &b.tallies[u.tally]
+func (b *podRules) reason(u *constraint, keys, values []string) *model.Reason {
+	t := &b.topologyGroups[u.topologyGroup]
 	where := ""
 	if k := slices.Index(keys, t.key); k >= 0 && values[k] != "" {
 		where = " in " + t.key + " " + values[k]
@@ -1120,16 +1122,16 @@ func (b *rulebook) reason(u *use, keys, values []string) *model.Reason {
 	case u.claim && there != "":
 		return &model.Reason{Code: VolumeConflict, Message: u.field + ": " + u.text + " must be in one zone, and are in " + there + ", where there is no other node for it",
 			Remedy: "let pools make nodes there that hold it, or use a volume that can be had in all zones"}
-	case u.kind == near && there != "":
+	case u.kind == affinity && there != "":
 		return &model.Reason{Code: PodAffinity, Message: u.field + ": " + u.text + " run only in " + there + ", where there is no other node for it",
 			Remedy: "let pools make nodes there that hold it, start such a pod elsewhere, or make the rule a preference"}
 	case u.claim:
 		return &model.Reason{Code: VolumeConflict, Message: u.field + ": " + u.text + " must be in one zone, and it cannot be where the others are",
 			Remedy: "let all of them run in one zone, or use a volume that can be had in all of them"}
-	case u.kind == near:
+	case u.kind == affinity:
 		return &model.Reason{Code: PodAffinity, Message: u.field + ": no domain of " + t.key + " it may use has all it looks for (" + u.text + ")",
 			Remedy: "start such a pod, or make the rule a preference"}
-	case u.kind == far:
+	case u.kind == antiAffinity:
 		return &model.Reason{Code: PodAntiAffinity, Message: u.field + ": " + u.text + " run already" + where + " and in every other domain of " + t.key + " it may use",
 			Remedy: "allow more domains of " + t.key + ", run fewer such pods, or make the rule a preference"}
 	default:

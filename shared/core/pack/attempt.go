@@ -11,18 +11,18 @@ const (
 	timeForEach = 6000 // units, packed in one order only, up to which there is time to spend on each
 )
 
-// diligence is how many nodes are opened with everything compared: the first of them, a third of that where lots are many, and
+// searchDepth is how many nodes are opened with everything compared: the first of them, a third of that where lots are many, and
 // after them every so many.
-type diligence struct{ first, every int }
+type searchDepth struct{ first, every int }
 
 var (
-	withFew  = diligence{first: 1000, every: 4}
-	withMany = diligence{first: 128, every: 24}
-	inHaste  = diligence{first: 0, every: 8}
+	withFew  = searchDepth{first: 1000, every: 4}
+	withMany = searchDepth{first: 128, every: 24}
+	inHaste  = searchDepth{first: 0, every: 8}
 )
 
-// effort is how many offers are compared for a node, and by how many lots.
-type effort struct {
+// searchBudget is how many offers are compared for a node, and by how many lots.
+type searchBudget struct {
 	sample  int // lots looked at
 	own     int // offers that suit the seed best, were there endless units of it
 	mix     int // offers that suit all there is best
@@ -32,23 +32,23 @@ type effort struct {
 }
 
 var (
-	thorough = effort{sample: 400, own: 32, mix: 32, fit: 16, low: 4}
-	quick    = effort{sample: 160, own: 6, mix: 12, fit: 4, low: 1, winners: 8}
-	priced   = effort{sample: 110, own: 3, mix: 3, fit: 3, low: 1, winners: 6} // quick, where rates tell what belongs together
+	thorough = searchBudget{sample: 400, own: 32, mix: 32, fit: 16, low: 4}
+	quick    = searchBudget{sample: 160, own: 6, mix: 12, fit: 4, low: 1, winners: 8}
+	priced   = searchBudget{sample: 110, own: 3, mix: 3, fit: 3, low: 1, winners: 6} // quick, where rates tell what belongs together
 )
 
 // attempt is one offer to open a node with, and what of value it would carry.
 type attempt struct {
 	option int
 	column int
-	worth  int64
+	value  int64
 	even   bool // filled evenly
 }
 
 // attempts compares the offers the seed can be opened with, best value for money first.
-func (r *run) attempts(seed int) []attempt {
+func (r *packing) attempts(seed int) []attempt {
 	e := r.usual()
-	if r.opened < r.diligence.first && len(r.lots) <= someLots || r.opened < r.diligence.first/3 || r.opened%r.diligence.every == 0 {
+	if r.opened < r.searchDepth.first && len(r.batches) <= someBatches || r.opened < r.searchDepth.first/3 || r.opened%r.searchDepth.every == 0 {
 		e = &thorough
 	}
 	r.opened++
@@ -56,30 +56,30 @@ func (r *run) attempts(seed int) []attempt {
 	r.times = r.stepOf(e.sample)
 	defer func() { r.times = 1 }()
 	var out []attempt
-	for o, option := range r.lots[seed].options {
+	for o, option := range r.batches[seed].options {
 		for _, c := range r.shortlist(option, seed, e) {
 			if !r.open.has(c) || !within(r.pool.taken[c], r.left) {
 				continue
 			}
 			whole := attempt{option: o, column: c}
 			if e == &thorough || len(r.order) <= len(sample) {
-				whole.worth = r.fill(seed, o, c, sample)
+				whole.value = r.fill(seed, o, c, sample)
 			}
-			if even := r.fillEvenly(seed, o, c, sample); even > whole.worth {
-				whole.worth, whole.even = even, true
+			if even := r.fillEvenly(seed, o, c, sample); even > whole.value {
+				whole.value, whole.even = even, true
 			}
 			out = append(out, whole)
 		}
 	}
 	slices.SortFunc(out, func(a, b attempt) int { // no two are alike: each option has an offer once
-		return cmp.Or(compareRatios(r.pool.market.columns[a.column].price, a.worth, r.pool.market.columns[b.column].price, b.worth),
+		return cmp.Or(compareRatios(r.pool.market.columns[a.column].price, a.value, r.pool.market.columns[b.column].price, b.value),
 			cmp.Compare(a.column, b.column), cmp.Compare(a.option, b.option))
 	})
 	return out
 }
 
 // usual returns the effort for most nodes.
-func (r *run) usual() *effort {
+func (r *packing) usual() *searchBudget {
 	if r.rated {
 		return &priced
 	}
@@ -87,7 +87,7 @@ func (r *run) usual() *effort {
 }
 
 // samples returns at most about n of the lots, evenly taken from the order.
-func (r *run) samples(n int) []int {
+func (r *packing) samples(n int) []int {
 	if list, known := r.sampled[n]; known {
 		return list
 	}
@@ -101,24 +101,24 @@ func (r *run) samples(n int) []int {
 }
 
 // stepOf returns for how many lots each of about n samples stands.
-func (r *run) stepOf(n int) int { return max(1, len(r.order)/n) }
+func (r *packing) stepOf(n int) int { return max(1, len(r.order)/n) }
 
 // shortlist returns the option's offers worth comparing.
-func (r *run) shortlist(o *option, seed int, e *effort) []int {
+func (r *packing) shortlist(o *option, seed int, e *searchBudget) []int {
 	if len(r.left) > 0 { // limits may leave the best of them too little
 		return r.allowed(o)
 	}
-	if len(o.offers) <= e.own+e.mix {
-		return o.offers
+	if len(o.offerings) <= e.own+e.mix {
+		return o.offerings
 	}
-	request := r.lots[seed].class.request
-	holds := func(c int) bool { return request.fits(r.pool.room[r.pool.market.columns[c].instance]) }
-	mix, known := r.mixes[o.area.id]
+	request := r.batches[seed].podGroup.request
+	holds := func(c int) bool { return request.fits(r.pool.free[r.pool.market.columns[c].instance]) }
+	mix, known := r.mixes[o.offeringSet.id]
 	if !known {
-		mix = r.rankByMix(o.area)
-		r.mixes[o.area.id] = mix
+		mix = r.rankByMix(o.offeringSet)
+		r.mixes[o.offeringSet.id] = mix
 	}
-	out := append(r.short[:0], o.offers[:min(len(o.offers), e.low)]...)
+	out := append(r.short[:0], o.offerings[:min(len(o.offerings), e.low)]...)
 	if o.endless == nil {
 		o.endless = r.fewest(nil, o, request, 1<<30, thorough.own)
 	}
@@ -136,7 +136,7 @@ func (r *run) shortlist(o *option, seed int, e *effort) []int {
 		}
 	}
 	if e.winners > 0 {
-		for _, c := range r.winners[o.area.id] {
+		for _, c := range r.winners[o.offeringSet.id] {
 			if holds(c) {
 				out = append(out, c)
 			}
@@ -148,7 +148,7 @@ func (r *run) shortlist(o *option, seed int, e *effort) []int {
 }
 
 // won notes the offer a node was opened with.
-func (r *run) won(a *area, column int) {
+func (r *packing) won(a *offeringSet, column int) {
 	list := r.winners[a.id]
 	if i := slices.Index(list, column); i >= 0 {
 		list = slices.Delete(list, i, i+1)
@@ -159,16 +159,16 @@ func (r *run) won(a *area, column int) {
 }
 
 // fewest adds the offers that carry the units there are, and no more, for the lowest price.
-func (r *run) fewest(out []int, o *option, request vector, count, most int) []int {
+func (r *packing) fewest(out []int, o *option, request vector, count, most int) []int {
 	var space [32]ratio
 	top := space[:min(most, len(space))]
 	n := 0
-	for _, c := range o.offers {
+	for _, c := range o.offerings {
 		price := r.pool.market.columns[c].price
 		if n == len(top) && compareRatios(price, int64(count), top[n-1].price, top[n-1].carried) >= 0 {
 			break // even if it carried all of them; nor will any that is dearer do
 		}
-		x := ratio{c, price, int64(request.copies(r.pool.room[r.pool.market.columns[c].instance], count))}
+		x := ratio{c, price, int64(request.copies(r.pool.free[r.pool.market.columns[c].instance], count))}
 		if n == len(top) && compareRatios(x.price, x.carried, top[n-1].price, top[n-1].carried) >= 0 {
 			continue
 		}
@@ -188,9 +188,9 @@ func (r *run) fewest(out []int, o *option, request vector, count, most int) []in
 }
 
 // allowed returns the option's offers the limits leave room for, at most as many as are compared, large and small.
-func (r *run) allowed(o *option) []int {
+func (r *packing) allowed(o *option) []int {
 	var out []int
-	for _, c := range o.offers {
+	for _, c := range o.offerings {
 		if r.open.has(c) && within(r.pool.taken[c], r.left) {
 			out = append(out, c)
 		}
@@ -268,19 +268,19 @@ func (k *ranking) sink(i int) {
 }
 
 // rankByMix ranks an area's offers by what they charge for their part of all that is left to place there.
-func (r *run) rankByMix(a *area) *ranking {
+func (r *packing) rankByMix(a *offeringSet) *ranking {
 	total := make([]float64, r.dims)
 	for _, l := range r.samples(thorough.sample) {
-		lot := &r.lots[l]
-		if slices.ContainsFunc(lot.options, func(o *option) bool { return o.area == a || o.area.mask.meets(a.mask) }) {
-			for d, amount := range lot.class.request {
+		batch := &r.batches[l]
+		if slices.ContainsFunc(batch.options, func(o *option) bool { return o.offeringSet == a || o.offeringSet.mask.meets(a.mask) }) {
+			for d, amount := range batch.podGroup.request {
 				total[d] += float64(amount) * float64(r.counts[l])
 			}
 		}
 	}
 	const scale = 1 << 40
 	carried := func(c int) int64 {
-		room := r.pool.room[r.pool.market.columns[c].instance]
+		room := r.pool.free[r.pool.market.columns[c].instance]
 		most := 0.0
 		for d, amount := range total {
 			if amount > 0 {
@@ -302,7 +302,7 @@ func (r *run) rankByMix(a *area) *ranking {
 	return newRanking(list)
 }
 
-func (a *area) plainOrAll() int {
+func (a *offeringSet) plainOrAll() int {
 	if a.plain > 0 {
 		return a.plain
 	}
@@ -311,10 +311,10 @@ func (a *area) plainOrAll() int {
 
 // fill works out what goes onto a node bought by the column: as many units of the seed as fit, then of each lot of the
 // list that accepts the offer. It leaves the filling in r.items and r.free and returns what it is worth.
-func (r *run) fill(seed, seedOption, column int, list []int) int64 {
+func (r *packing) fill(seed, seedOption, column int, list []int) int64 {
 	r.begin(seed, column)
-	flag := r.lots[seed].options[seedOption].flag
-	worth := r.add(seed, seedOption, r.stock(seed))
+	flag := r.batches[seed].options[seedOption].flag
+	value := r.add(seed, seedOption, r.stock(seed))
 	free, dims := r.free, r.dims
 lots:
 	for _, l := range list {
@@ -324,40 +324,40 @@ lots:
 				continue lots
 			}
 		}
-		lot := &r.lots[l]
+		batch := &r.batches[l]
 		if r.counts[l] == 0 || l == seed {
 			continue
 		}
-		for o, option := range lot.options {
-			if !option.area.mask.has(column) {
+		for o, option := range batch.options {
+			if !option.offeringSet.mask.has(column) {
 				continue
 			}
 			if joined, ok := r.pool.flags.join(flag, option.flag); ok {
 				if added := r.add(l, o, r.stock(l)); added > 0 {
-					worth, flag = worth+added, joined
+					value, flag = value+added, joined
 					if !r.smallest.fits(free) {
-						return worth
+						return value
 					}
 					break
 				}
 			}
 		}
 	}
-	return worth
+	return value
 }
 
 // fillEvenly is fill, but for taking turns between lots that ask for more CPU and lots that ask for more memory than the
 // node has of them, so that both are used up together.
-func (r *run) fillEvenly(seed, seedOption, column int, list []int) int64 {
-	room := r.pool.room[r.pool.market.columns[column].instance]
+func (r *packing) fillEvenly(seed, seedOption, column int, list []int) int64 {
+	room := r.pool.free[r.pool.market.columns[column].instance]
 	cpu, memory := r.cpu, r.memory
 	if room[cpu] <= 0 || room[memory] <= 0 {
 		return 0
 	}
 	r.begin(seed, column)
-	flag := r.lots[seed].options[seedOption].flag
+	flag := r.batches[seed].options[seedOption].flag
 	perCPU, perMemory := 1/float64(room[cpu]), 1/float64(room[memory])
-	worth := r.add(seed, seedOption, 1)
+	value := r.add(seed, seedOption, 1)
 	free, requests, dims := r.free, r.requests, r.dims
 	balance := float64(room[cpu]) / float64(room[memory])
 	side := func(l int) int {
@@ -395,7 +395,7 @@ func (r *run) fillEvenly(seed, seedOption, column int, list []int) int64 {
 			turn, gap = 1-turn, 0
 		}
 		if l < 0 {
-			return worth
+			return value
 		}
 		want := 1
 		if r.stock(l) > 1 {
@@ -404,20 +404,20 @@ func (r *run) fillEvenly(seed, seedOption, column int, list []int) int64 {
 			}
 		}
 		added := int64(0)
-		for o, option := range r.lots[l].options {
-			if !option.area.mask.has(column) || l == seed && o != seedOption {
+		for o, option := range r.batches[l].options {
+			if !option.offeringSet.mask.has(column) || l == seed && o != seedOption {
 				continue
 			}
 			if joined, ok := r.pool.flags.join(flag, option.flag); ok {
 				if added = r.add(l, o, want); added > 0 {
-					worth, flag = worth+added, joined
+					value, flag = value+added, joined
 					break
 				}
 			}
 		}
 		switch {
 		case added > 0 && !r.smallest.fits(free):
-			return worth
+			return value
 		case added > 0:
 		case l == seed:
 			first[turn] = -1
@@ -428,7 +428,7 @@ func (r *run) fillEvenly(seed, seedOption, column int, list []int) int64 {
 }
 
 // stock returns how many units of the lot there are, those it stands for included.
-func (r *run) stock(l int) int {
+func (r *packing) stock(l int) int {
 	if l == r.seed {
 		return r.counts[l]
 	}
@@ -436,51 +436,51 @@ func (r *run) stock(l int) int {
 }
 
 // begin empties the filling and takes the room of a node bought by the column.
-func (r *run) begin(seed, column int) {
+func (r *packing) begin(seed, column int) {
 	for _, it := range r.items {
-		r.inside[it.lot] = 0
+		r.inside[it.batch] = 0
 	}
-	copy(r.free, r.pool.room[r.pool.market.columns[column].instance])
+	copy(r.free, r.pool.free[r.pool.market.columns[column].instance])
 	r.items, r.seed = r.items[:0], seed
-	r.beside.reset()
+	r.nodeRules.reset()
 }
 
 // add puts at most want more units of the lot into r.free and returns their worth.
-func (r *run) add(l, o, want int) int64 {
-	lot := &r.lots[l]
-	n := lot.class.request.copies(r.free, min(want, r.stock(l)-int(r.inside[l])))
-	if lot.class.hosts && n > 0 {
-		n = r.beside.room(lot.class, n)
+func (r *packing) add(l, o, want int) int64 {
+	batch := &r.batches[l]
+	n := batch.podGroup.request.copies(r.free, min(want, r.stock(l)-int(r.inside[l])))
+	if batch.podGroup.hosts && n > 0 {
+		n = r.nodeRules.fits(batch.podGroup, n)
 	}
-	if lot.class.softMost > 0 {
-		n = min(n, int(lot.class.softMost)-int(r.inside[l]))
+	if batch.podGroup.softMost > 0 {
+		n = min(n, int(batch.podGroup.softMost)-int(r.inside[l]))
 	}
 	if n <= 0 {
 		return 0
 	}
-	r.free.take(lot.class.request, n)
-	if lot.class.hosts {
-		r.beside.put(lot.class, n)
+	r.free.take(batch.podGroup.request, n)
+	if batch.podGroup.hosts {
+		r.nodeRules.put(batch.podGroup, n)
 	}
 	if r.inside[l] > 0 && r.items[r.entry[l]].option == o {
 		r.items[r.entry[l]].count += n
 	} else {
 		r.entry[l] = int32(len(r.items))
-		r.items = append(r.items, item{lot: l, option: o, count: n})
+		r.items = append(r.items, item{batch: l, option: o, count: n})
 	}
 	r.inside[l] += int32(n)
-	return int64(n) * lot.options[o].worth
+	return int64(n) * batch.options[o].value
 }
 
 // compareRatios compares price/worth of two offers without rounding; worth ≥ 0, and what is worth nothing comes last.
-func compareRatios(priceA, worthA, priceB, worthB int64) int {
-	highA, lowA := bits.Mul64(uint64(priceA), uint64(worthB))
-	highB, lowB := bits.Mul64(uint64(priceB), uint64(worthA))
+func compareRatios(priceA, valueA, priceB, valueB int64) int {
+	highA, lowA := bits.Mul64(uint64(priceA), uint64(valueB))
+	highB, lowB := bits.Mul64(uint64(priceB), uint64(valueA))
 	switch {
 	case highA != highB:
 		return cmp.Compare(highA, highB)
 	case lowA != lowB:
 		return cmp.Compare(lowA, lowB)
 	}
-	return cmp.Compare(worthB, worthA)
+	return cmp.Compare(valueB, valueA)
 }

@@ -5,9 +5,9 @@ import "slices"
 // bindingCost is up to how many pods, times places they are in, binding is gone through pod by pod.
 const bindingCost = 500_000
 
-// holds reports whether every rule between pods holds, in the end and, where that is not too much to go through, on the
+// satisfied reports whether every rule between pods holds, in the end and, where that is not too much to go through, on the
 // way there. Where one does not, planned nodes keep the offers they had.
-func (b *board) holds() bool {
+func (b *solver) satisfied() bool {
 	var had []node
 	for _, r := range b.planner.runs {
 		had = append(had, r.nodes...)
@@ -17,7 +17,7 @@ func (b *board) holds() bool {
 	}
 	for _, r := range b.planner.runs {
 		for i := range r.nodes {
-			r.nodes[i].area, r.nodes[i].mask = had[i].area, had[i].mask
+			r.nodes[i].offeringSet, r.nodes[i].mask = had[i].offeringSet, had[i].mask
 		}
 		had = had[len(r.nodes):]
 	}
@@ -26,20 +26,20 @@ func (b *board) holds() bool {
 
 // entangled reports whether pods may wait for each other: one that spreads for another that has to fill the emptiest domain,
 // which in turn spreads by something else, or needs others near.
-func (b *board) entangled() bool {
+func (b *solver) entangled() bool {
 	spreads, follows := 0, false
-	for i := range b.book.tallies {
-		if b.book.tallies[i].wanted {
+	for i := range b.rules.topologyGroups {
+		if b.rules.topologyGroups[i].wanted {
 			spreads++
 		}
-		follows = follows || b.book.tallies[i].followed
+		follows = follows || b.rules.topologyGroups[i].followed
 	}
 	return spreads > 1 || spreads > 0 && follows
 }
 
 // surveyable reports whether binding can be gone through pod by pod.
-func (b *board) surveyable() bool {
-	places := b.places.total
+func (b *solver) surveyable() bool {
+	places := b.existing.total
 	for _, r := range b.planner.runs {
 		places += len(r.nodes)
 	}
@@ -52,7 +52,7 @@ type arrival struct{ spot, pod int }
 // binds goes through binding in a few orders and reports whether every pod is bound in all of them. A plan that holds once
 // all are bound may yet have two pods wait for each other, such as two that must not get ahead of one another in zones and
 // on nodes.
-func (b *board) binds() bool {
+func (b *solver) binds() bool {
 	var all []arrival
 	o := b.vacated()
 	for i := range o.spots {
@@ -118,12 +118,12 @@ func (o *outcome) admit(a arrival) bool {
 		o.note(a.spot, a.pod, -1)
 		return false
 	}
-	c := o.classOf[a.pod]
+	c := o.podGroupOf[a.pod]
 	if s := (start{a.spot, c}); c.waits() && !o.started[s] {
 		o.started[s] = true
-		for _, x := range c.adds {
-			if value, counts := o.domain(x.tally, a.spot); counts {
-				o.free[x.tally][placeName(value, x.byHost, a.spot)] += x.weight
+		for _, x := range c.contributions {
+			if value, counts := o.domain(x.topologyGroup, a.spot); counts {
+				o.free[x.topologyGroup][placeName(value, x.byHost, a.spot)] += x.weight
 			}
 		}
 	}

@@ -11,84 +11,84 @@ import (
 const (
 	// fewPart says which part of the nodes' number the waiting pods' number is at most where they are few.
 	fewPart = 16
-	// firstSites is how many sites are made at first where they are made in turn; then there are twice as many each time.
-	firstSites = 64
+	// firstNodes is how many sites are made at first where they are made in turn; then there are twice as many each time.
+	firstNodes = 64
 )
 
 // build makes the sites and counts the pods on them. Where few pods wait and no rule is between pods, it makes none yet:
 // more does, in the order in which pods look for room.
-func (p *places) build(waiting int, moving map[int]bool, keys []string) {
+func (p *existingNodes) build(waiting int, moving map[int]bool, keys []string) {
 	nodes := p.in.Snapshot.Nodes
 	p.moving, p.keys, p.signs = moving, keys, make(map[string]int)
-	p.few = waiting*fewPart <= len(nodes) && !p.asIs && !p.needFoes && !p.in.Homed
+	p.few = waiting*fewPart <= len(nodes) && !p.asIs && !p.needConflicts && !p.in.Homed
 	p.cache = p.cacheFor()
-	if p.few && p.book.empty() && p.ascending() {
-		p.inTurn = true
+	if p.few && p.rules.empty() && p.ascending() {
+		p.lazily = true
 		p.total = len(nodes) + len(p.coming())
 		return
 	}
 	numbers := make(map[string]int32, len(nodes)) // of duplicates the first counts
-	p.sites = make([]*site, 0, len(nodes))
+	p.nodes = make([]*existingNode, 0, len(nodes))
 	if p.cache == nil {
 		p.noted = make([]byte, 0, 16*len(keys)*len(nodes))
 	}
 	backing, room := p.space(len(nodes))
 	for i := range nodes {
 		if _, twice := numbers[nodes[i].Name]; !twice {
-			numbers[nodes[i].Name] = int32(len(p.sites))
+			numbers[nodes[i].Name] = int32(len(p.nodes))
 			s := &backing[i]
 			s.free = room[i*len(p.dims) : (i+1)*len(p.dims) : (i+1)*len(p.dims)]
-			p.describe(s, &nodes[i], len(p.sites))
-			p.sites = append(p.sites, s)
+			p.describe(s, &nodes[i], len(p.nodes))
+			p.nodes = append(p.nodes, s)
 		}
 	}
 	if !p.few && p.cache == nil { // else sites are told apart before pods are looked at, while what they are is at hand
 		p.locate(numbers)
 		p.readAll()
 	}
-	drafts := p.claimSites()
+	drafts := p.inFlightNodes()
 	p.settleIn(drafts)
-	p.sites = append(p.sites, drafts...)
-	p.total = len(p.sites)
-	if !slices.IsSortedFunc(p.sites, inLine) {
-		slices.SortStableFunc(p.sites, inLine)
+	p.nodes = append(p.nodes, drafts...)
+	p.total = len(p.nodes)
+	if !slices.IsSortedFunc(p.nodes, inLine) {
+		slices.SortStableFunc(p.nodes, inLine)
 	}
 	p.sign(0)
 	for n := range p.bySign {
 		if !p.few {
 			p.lineUp(p.bySign[n])
 		}
-		p.finders[n] = newFinder(len(p.dims), p.bySign[n], p.sites)
+		p.finders[n] = newFinder(len(p.dims), p.bySign[n], p.nodes)
 	}
 	if p.few && p.cache == nil {
 		p.locate(numbers)
 	}
-	p.tallyUp()
+	p.countPods()
 }
 
 // space returns memory for so many sites and what is free on them, which at a desk a board of the plan before had.
-func (p *places) space(count int) ([]site, vector) {
-	d := p.in.desk
+func (p *existingNodes) space(count int) ([]existingNode, vector) {
+	d := p.in.simulator
 	if d == nil {
-		return make([]site, count), make(vector, count*len(p.dims))
+		return make([]existingNode, count), make(vector, count*len(p.dims))
 	}
-	if d.boards++; d.boards > len(d.spaces) {
-		d.spaces = append(d.spaces, siteSpace{})
+	if d.solvers++; d.solvers > len(d.spaces) {
+		d.spaces = append(d.spaces, nodeSpace{})
 	}
-	s := &d.spaces[d.boards-1]
-	s.sites, s.free = slices.Grow(s.sites[:0], count)[:count], slices.Grow(s.free[:0], count*len(p.dims))[:count*len(p.dims)]
-	clear(s.sites)
+	s := &d.spaces[d.solvers-1]
+	s.nodes, s.free = slices.Grow(s.nodes[:0], count)[:count], slices.Grow(s.free[:0], count*len(p.dims))[:count*len(p.dims)]
+	clear(s.nodes)
 	clear(s.free)
-	return s.sites, s.free
+	return s.nodes, s.free
 }
 
 // inLine compares sites by their place among all: initialised ones first, then by name.
-func inLine(a, b *site) int {
+func inLine(a, b *existingNode) int {
 	return cmp.Or(compareBools(b.initialized, a.initialized), cmp.Compare(a.name, b.name))
 }
 
 // ascending reports whether the nodes are sorted by name, each there once, as a snapshot's are.
-func (p *places) ascending() bool {
+func (p *existingNodes) ascending() bool {
 	nodes := p.in.Snapshot.Nodes
 	for i := 1; i < len(nodes); i++ {
 		if nodes[i-1].Name >= nodes[i].Name {
@@ -99,7 +99,7 @@ func (p *places) ascending() bool {
 }
 
 // describe makes the site of a node, whose pods are not looked at yet. s.free may be given to write to.
-func (p *places) describe(s *site, node *model.Node, number int) {
+func (p *existingNodes) describe(s *existingNode, node *model.Node, number int) {
 	claim := p.claimAt(number)
 	if p.cache != nil {
 		p.cache.copyTo(s, p, number)
@@ -108,16 +108,16 @@ func (p *places) describe(s *site, node *model.Node, number int) {
 		p.fromNode(s, node, claim)
 		p.note(s, p.keys)
 	}
-	s.restless = p.in.Restless[node.Name]
+	s.churning = p.in.Churning[node.Name]
 	s.closed = !p.asIs && (node.DeletedUnix != 0 || draining(node) || claim != nil && !claim.Live())
 }
 
 // settleIn takes off the claims' sites what pods hold that are bound to them.
-func (p *places) settleIn(drafts []*site) {
+func (p *existingNodes) settleIn(drafts []*existingNode) {
 	if !p.in.Homed {
 		return
 	}
-	named := make(map[string]*site, len(drafts))
+	named := make(map[string]*existingNode, len(drafts))
 	for _, s := range drafts {
 		named[s.name] = s
 	}
@@ -125,7 +125,7 @@ func (p *places) settleIn(drafts []*site) {
 	for i := range p.in.Snapshot.Pods {
 		if onNode(p.in.Snapshot, i, p.moving) {
 			if s := named[p.in.Snapshot.Pods[i].NodeName]; s != nil {
-				p.hold(s, i, running)
+				p.occupy(s, i, running)
 				s.homed = append(s.homed, i)
 			}
 		}
@@ -133,7 +133,7 @@ func (p *places) settleIn(drafts []*site) {
 }
 
 // coming returns the claims whose node is not in the snapshot yet.
-func (p *places) coming() []*model.Claim {
+func (p *existingNodes) coming() []*model.Claim {
 	var out []*model.Claim
 	for i := range p.in.Claims {
 		if claim := &p.in.Claims[i]; claim.Live() && !p.claims.joined[i] && !p.asIs {
@@ -143,12 +143,12 @@ func (p *places) coming() []*model.Claim {
 	return out
 }
 
-// claimSites makes the sites of claims on their way.
-func (p *places) claimSites() []*site {
-	var out []*site
+// inFlightNodes makes the sites of claims on their way.
+func (p *existingNodes) inFlightNodes() []*existingNode {
+	var out []*existingNode
 	for _, claim := range p.coming() {
 		s := p.fromClaim(claim)
-		s.restless = p.in.Restless[claim.Name]
+		s.churning = p.in.Churning[claim.Name]
 		p.note(s, p.keys)
 		out = append(out, s)
 	}
@@ -157,54 +157,54 @@ func (p *places) claimSites() []*site {
 
 // more makes the next sites in line where they are made in turn; false where there are no more to make. Nodes that are not
 // initialised come after all that are, together with claims on their way.
-func (p *places) more() bool {
-	nodes, from := p.in.Snapshot.Nodes, len(p.sites)
-	if !p.inTurn {
+func (p *existingNodes) more() bool {
+	nodes, from := p.in.Snapshot.Nodes, len(p.nodes)
+	if !p.lazily {
 		return false
 	}
 	if p.next < len(nodes) {
-		count := min(max(firstSites, p.next), len(nodes)-p.next)
-		backing, room := make([]site, count), make(vector, count*len(p.dims))
+		count := min(max(firstNodes, p.next), len(nodes)-p.next)
+		backing, room := make([]existingNode, count), make(vector, count*len(p.dims))
 		for i := range backing {
 			s := &backing[i]
 			s.free = room[i*len(p.dims) : (i+1)*len(p.dims) : (i+1)*len(p.dims)]
 			p.describe(s, &nodes[p.next], p.next)
 			if p.next++; s.initialized {
-				p.sites = append(p.sites, s)
+				p.nodes = append(p.nodes, s)
 			} else {
 				p.late = append(p.late, s)
 			}
 		}
 	} else {
-		p.inTurn = false
-		p.late = append(p.late, p.claimSites()...)
+		p.lazily = false
+		p.late = append(p.late, p.inFlightNodes()...)
 		slices.SortStableFunc(p.late, inLine)
-		p.sites, p.late = append(p.sites, p.late...), nil
+		p.nodes, p.late = append(p.nodes, p.late...), nil
 	}
 	for _, n := range p.sign(from) {
-		p.finders[n] = newFinder(len(p.dims), p.bySign[n], p.sites)
+		p.finders[n] = newFinder(len(p.dims), p.bySign[n], p.nodes)
 	}
 	return true
 }
 
 // all makes every site that is not made yet. Whoever looks at them in another order than their own calls it first.
-func (p *places) all() {
+func (p *existingNodes) all() {
 	for p.more() {
 	}
 }
 
 // sign numbers what of each site from the given one on the classes can see, so that like sites are judged once. It returns
 // the numbers that sites were added to.
-func (p *places) sign(from int) []int {
+func (p *existingNodes) sign(from int) []int {
 	var grown []int
 	b := make([]byte, 0, 256)
-	for i := from; i < len(p.sites); i++ {
-		s, n := p.sites[i], 0
+	for i := from; i < len(p.nodes); i++ {
+		s, n := p.nodes[i], 0
 		if s.cache >= 0 {
 			n = p.knownSign(s)
 		} else {
 			b = p.appendSign(b[:0], s)
-			n = p.signOf(b, s.restless)
+			n = p.signOf(b, s.churning)
 		}
 		s.signature = n
 		if s.closed || s.blind {
@@ -220,7 +220,7 @@ func (p *places) sign(from int) []int {
 }
 
 // appendSign writes down what of the site the classes can see, but for whether it is restless.
-func (p *places) appendSign(b []byte, s *site) []byte {
+func (p *existingNodes) appendSign(b []byte, s *existingNode) []byte {
 	b = append(b, s.noted...)
 	for _, t := range s.taints {
 		b = append(append(append(append(append(append(b, end...), t.Key...), end...), t.Value...), end...), t.Effect...)
@@ -238,8 +238,8 @@ func (p *places) appendSign(b []byte, s *site) []byte {
 }
 
 // signOf numbers a text and whether the site is restless.
-func (p *places) signOf(text []byte, restless bool) int {
-	if restless {
+func (p *existingNodes) signOf(text []byte, churning bool) int {
+	if churning {
 		text = append(append(text, end...), "restless"+end...)
 	}
 	n, known := p.signs[string(text)]
@@ -252,7 +252,7 @@ func (p *places) signOf(text []byte, restless bool) int {
 }
 
 // knownSign is signOf what the cache knows of the site.
-func (p *places) knownSign(s *site) int {
+func (p *existingNodes) knownSign(s *existingNode) int {
 	if p.known == nil {
 		p.known = p.cache.signsOf(p.keys)
 	}
@@ -261,17 +261,17 @@ func (p *places) knownSign(s *site) int {
 		p.byText = append(p.byText, [2]int{-1, -1})
 	}
 	n := &p.byText[text][0]
-	if s.restless {
+	if s.churning {
 		n = &p.byText[text][1]
 	}
 	if *n < 0 {
-		*n = p.signOf([]byte(p.known.texts[text]), s.restless)
+		*n = p.signOf([]byte(p.known.texts[text]), s.churning)
 	}
 	return *n
 }
 
 // locate notes which node each pod holds something of. numbers are the nodes' by name; nil where they are as the nodes lie.
-func (p *places) locate(numbers map[string]int32) {
+func (p *existingNodes) locate(numbers map[string]int32) {
 	snapshot := p.in.Snapshot
 	if numbers == nil {
 		numbers = make(map[string]int32, len(snapshot.Nodes))
@@ -294,7 +294,7 @@ func (p *places) locate(numbers map[string]int32) {
 }
 
 // podsOf returns the pods that hold something of the node of the number, where few pods wait.
-func (p *places) podsOf(number int) []int32 {
+func (p *existingNodes) podsOf(number int) []int32 {
 	if p.nodeOf == nil {
 		p.locate(nil)
 	}

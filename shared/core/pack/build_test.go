@@ -18,26 +18,26 @@ func TestSitesMadeInTurnChangeNoPlan(t *testing.T) {
 	inTurn, late, used := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawSparse(t)
-		b := newBoard(&w.in, noWishes)
-		if b.places.inTurn != b.book.empty() {
-			t.Fatalf("in turn: %v, no rule: %v", b.places.inTurn, b.book.empty())
+		b := newSolver(&w.in, noPreferences)
+		if b.existing.lazily != b.rules.empty() {
+			t.Fatalf("in turn: %v, no rule: %v", b.existing.lazily, b.rules.empty())
 		}
 		got := Plan(w.in)
 		snapshot := *w.in.Snapshot
 		snapshot.Nodes = slices.Clone(snapshot.Nodes)
 		slices.Reverse(snapshot.Nodes)
 		w.in.Snapshot = &snapshot
-		if newBoard(&w.in, noWishes).places.inTurn {
+		if newSolver(&w.in, noPreferences).existing.lazily {
 			t.Fatal("nodes in disorder have sites made in turn")
 		}
 		want := Plan(w.in)
 		if got, want := encoded(t, got), encoded(t, want); got != want {
 			t.Fatalf("in turn\n%s\nwant\n%s", got, want)
 		}
-		if b.places.inTurn {
+		if b.existing.lazily {
 			inTurn++
 			used += len(got.Nominations)
-			if b.arrange(nil, false, false); b.places.inTurn { // where the end of the line is not reached, that is the gain
+			if b.arrange(nil, false, false); b.existing.lazily { // where the end of the line is not reached, that is the gain
 				late++
 			}
 		}
@@ -79,9 +79,9 @@ func drawSparse(t *rapid.T) *world {
 	}
 	slices.SortFunc(s.Nodes, func(a, b model.Node) int { return strings.Compare(a.Name, b.Name) })
 	if oneIn(t, 3, "settled") {
-		w.in.Restless = make(map[string]bool)
+		w.in.Churning = make(map[string]bool)
 		for i := range s.Nodes {
-			w.in.Restless[s.Nodes[i].Name] = s.Nodes[i].DeletedUnix == 0 && rapid.Bool().Draw(t, "restless")
+			w.in.Churning[s.Nodes[i].Name] = s.Nodes[i].DeletedUnix == 0 && rapid.Bool().Draw(t, "restless")
 		}
 		for i := range s.Pods {
 			if rapid.Bool().Draw(t, "settled pod") {
@@ -112,7 +112,7 @@ func TestPromiseIsKeptThoughSitesAreMadeInTurn(t *testing.T) {
 	}
 	w.in.Claims = []model.Claim{{Name: "c", Pool: "p", Class: "default", State: model.Registered, NodeName: "node-00250",
 		Pods: []model.PodRef{{Namespace: "default", Name: "web-00000", UID: "uid-web-00000"}}}}
-	if b := newBoard(&w.in, noWishes); !b.places.inTurn {
+	if b := newSolver(&w.in, noPreferences); !b.existing.lazily {
 		t.Fatal("sites are not made in turn")
 	}
 	if got := nodeOf(w.plan(), "web-00000"); got != "node-00250" {

@@ -11,11 +11,11 @@ import (
 
 // bundled replaces pods that must share a node with pods nothing holds yet by units of both, which are placed like one
 // large pod. What is near pods that run already goes onto their nodes first.
-func (b *board) bundled(order []*class, a *assigner) []*class {
-	var out, units []*class
+func (b *solver) bundled(order []*podGroup, a *assigner) []*podGroup {
+	var out, units []*podGroup
 	there := func() *assigner { // for what exists alone
 		existing := *a
-		existing.anew = false
+		existing.mayOpen = false
 		return &existing
 	}
 	for round, made := 0, -1; made < len(units); round++ { // a unit may be what a class before it waits for: chains come together link by link
@@ -38,48 +38,48 @@ func (b *board) bundled(order []*class, a *assigner) []*class {
 	}
 	for _, c := range order {
 		if c.units() > 0 && b.needsHost(c) {
-			there().newLedger(c).explain()
+			there().newPlacement(c).explain()
 		}
 	}
-	units = slices.DeleteFunc(units, func(c *class) bool { return len(c.pods) == 0 }) // taken into another
+	units = slices.DeleteFunc(units, func(c *podGroup) bool { return len(c.pods) == 0 }) // taken into another
 	for _, c := range order {
 		if c.units() > 0 && !b.needsHost(c) {
 			out = append(out, c)
 		}
 	}
-	b.classes = append(b.classes, units...)
+	b.podGroups = append(b.podGroups, units...)
 	return inOrder(append(out, units...))
 }
 
 // starts reports whether pods of the class may be the first of those they need beside them.
-func (b *board) starts(c *class) bool {
-	return !slices.ContainsFunc(c.uses, func(u use) bool {
-		return u.kind == near && !u.claim && (u.self == 0 || b.book.tallies[u.tally].total > 0)
+func (b *solver) starts(c *podGroup) bool {
+	return !slices.ContainsFunc(c.constraints, func(u constraint) bool {
+		return u.kind == affinity && !u.claim && (u.self == 0 || b.rules.topologyGroups[u.topologyGroup].total > 0)
 	})
 }
 
 // needsHost reports whether the class needs some pod on its own node.
-func (b *board) needsHost(c *class) bool {
-	return slices.ContainsFunc(c.uses, func(u use) bool { return u.kind == near && u.byHost })
+func (b *solver) needsHost(c *podGroup) bool {
+	return slices.ContainsFunc(c.constraints, func(u constraint) bool { return u.kind == affinity && u.byHost })
 }
 
 // bundle takes pods of the class, and of another class they need beside them, for one unit; nil where there is none to be
 // made. units are those made before.
-func (b *board) bundle(c *class, order, units []*class) *class {
+func (b *solver) bundle(c *podGroup, order, units []*podGroup) *podGroup {
 	if unit := b.pair(c, order); unit != nil {
 		return unit
 	}
 	if unit := b.pair(c, units); unit != nil {
 		return unit
 	}
-	for _, u := range c.uses {
-		if u.kind == near && u.byHost && (u.self == 0 || b.book.tallies[u.tally].total > 0) {
+	for _, u := range c.constraints {
+		if u.kind == affinity && u.byHost && (u.self == 0 || b.rules.topologyGroups[u.topologyGroup].total > 0) {
 			return nil // kube-scheduler wants the node of a pod that is there already
 		}
 	}
 	for _, unit := range units { // the first of its kind has its node
-		for _, u := range c.uses {
-			if u.kind == near && u.byHost && weightIn(unit.adds, u.tally) > 0 {
+		for _, u := range c.constraints {
+			if u.kind == affinity && u.byHost && weightIn(unit.contributions, u.topologyGroup) > 0 {
 				return nil
 			}
 		}
@@ -88,15 +88,15 @@ func (b *board) bundle(c *class, order, units []*class) *class {
 }
 
 // pair makes a unit of one pod of a class that is wanted and of as many that want it as one node holds.
-func (b *board) pair(c *class, order []*class) *class {
+func (b *solver) pair(c *podGroup, order []*podGroup) *podGroup {
 	for _, other := range order {
 		if other == c || len(other.pods) == 0 || b.needsHost(other) {
 			continue
 		}
 		wanted := true
-		for _, u := range c.uses {
-			if u.kind == near && u.byHost {
-				wanted = wanted && weightIn(other.adds, u.tally) > 0
+		for _, u := range c.constraints {
+			if u.kind == affinity && u.byHost {
+				wanted = wanted && weightIn(other.contributions, u.topologyGroup) > 0
 			}
 		}
 		if !wanted {
@@ -110,7 +110,7 @@ func (b *board) pair(c *class, order []*class) *class {
 }
 
 // union makes a unit of a pod of other, where there is one, and as many units of c as fit beside it; nil where none does.
-func (b *board) union(c, other *class) *class {
+func (b *solver) union(c, other *podGroup) *podGroup {
 	most := c.units()
 	if bound := c.most(); bound > 0 {
 		most = min(most, int(bound))
@@ -138,17 +138,17 @@ func shrink(n int) int {
 }
 
 // merge describes a unit of n of c beside one of other; nil where they contradict each other.
-func (b *board) merge(c, other *class, n int) *class {
+func (b *solver) merge(c, other *podGroup, n int) *podGroup {
 	unit := *c
 	unit.pods = nil
 	unit.stride = n * c.stride
 	unit.resources = scaled(c.resources, int64(n))
-	unit.uses, unit.adds = nil, nil
-	for _, a := range c.adds {
+	unit.constraints, unit.contributions = nil, nil
+	for _, a := range c.contributions {
 		a.weight *= int32(n)
-		unit.adds = append(unit.adds, a)
+		unit.contributions = append(unit.contributions, a)
 	}
-	members := []*class{c}
+	members := []*podGroup{c}
 	if other != nil {
 		members = append(members, other)
 		unit.stride += other.stride
@@ -163,15 +163,15 @@ func (b *board) merge(c, other *class, n int) *class {
 		unit.ports = slices.Concat(c.ports, other.ports)
 		unit.attaches = c.attaches || other.attaches
 		unit.settled = c.settled || other.settled
-		unit.foes = slices.Concat(c.foes, other.foes)
+		unit.conflicts = slices.Concat(c.conflicts, other.conflicts)
 		unit.priority = max(c.priority, other.priority)
 		unit.order = min(c.order, other.order)
 		unit.soft = append(slices.Clone(c.soft), other.soft...)
-		for _, a := range other.adds {
-			if i := slices.IndexFunc(unit.adds, func(x add) bool { return x.tally == a.tally }); i >= 0 {
-				unit.adds[i].weight += a.weight
+		for _, a := range other.contributions {
+			if i := slices.IndexFunc(unit.contributions, func(x contribution) bool { return x.topologyGroup == a.topologyGroup }); i >= 0 {
+				unit.contributions[i].weight += a.weight
 			} else {
-				unit.adds = append(unit.adds, a)
+				unit.contributions = append(unit.contributions, a)
 			}
 		}
 		for _, key := range other.keys {
@@ -199,22 +199,24 @@ func (b *board) merge(c, other *class, n int) *class {
 
 // mergeUses gives the unit the rules of its members; false where they contradict each other on one node. What they need
 // on their own node is there.
-func (b *board) mergeUses(unit *class, members []*class, n int) bool {
+func (b *solver) mergeUses(unit *podGroup, members []*podGroup, n int) bool {
 	for _, m := range members {
-		for _, u := range m.uses {
-			if u.kind == near && u.byHost {
+		for _, u := range m.constraints {
+			if u.kind == affinity && u.byHost {
 				continue
 			}
-			inside := weightIn(unit.adds, u.tally) // of the whole unit
-			if u.byHost && (u.kind == far && inside > u.self || u.kind == far && m == members[0] && n > 1 && u.self > 0 || u.kind == spread && inside > u.maxSkew) {
+			inside := weightIn(unit.contributions, u.topologyGroup) // of the whole unit
+			if u.byHost && (u.kind == antiAffinity && inside > u.self || u.kind == antiAffinity && m == members[0] && n > 1 && u.self > 0 || u.kind == spread && inside > u.maxSkew) {
 				return false
 			}
-			if !u.byHost && u.kind == far && (inside > u.self || m == members[0] && n > 1 && u.self > 0) {
+			if !u.byHost && u.kind == antiAffinity && (inside > u.self || m == members[0] && n > 1 && u.self > 0) {
 				return false
 			}
 			u.self = inside
-			if !slices.ContainsFunc(unit.uses, func(v use) bool { return v.kind == u.kind && v.tally == u.tally && v.maxSkew == u.maxSkew }) {
-				unit.uses = append(unit.uses, u)
+			if !slices.ContainsFunc(unit.constraints, func(v constraint) bool {
+				return v.kind == u.kind && v.topologyGroup == u.topologyGroup && v.maxSkew == u.maxSkew
+			}) {
+				unit.constraints = append(unit.constraints, u)
 			}
 		}
 	}
@@ -222,18 +224,18 @@ func (b *board) mergeUses(unit *class, members []*class, n int) bool {
 }
 
 // fitsSomewhere reports whether a new node or one that exists could hold the unit.
-func (b *board) fitsSomewhere(unit *class) bool {
+func (b *solver) fitsSomewhere(unit *podGroup) bool {
 	if unit.venue == "" {
 		unit.venue = strconv.Itoa(unit.order)
 	}
-	for _, s := range b.planner.stands(unit) {
-		if len(b.planner.pools()[s.pool].options(s.grounds, unit.request, 0)) > 0 {
+	for _, s := range b.planner.candidatePools(unit) {
+		if len(b.planner.pools()[s.pool].options(s.variants, unit.request, 0)) > 0 {
 			return true
 		}
 	}
-	b.places.all()
-	for n, s := range b.places.sites {
-		if !s.closed && !s.blind && unit.request.fits(s.free) && judge(unit, s) != refused && unit.request.fits(b.places.site(n).free) {
+	b.existing.all()
+	for n, s := range b.existing.nodes {
+		if !s.closed && !s.blind && unit.request.fits(s.free) && evaluate(unit, s) != refused && unit.request.fits(b.existing.node(n).free) {
 			return true
 		}
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// siteCache keeps the sites of nodes from one plan of a desk to the next, with what runs on them taken off: only those whose pods
+// nodeCache keeps the sites of nodes from one plan of a desk to the next, with what runs on them taken off: only those whose pods
 // have changed are made anew. Nodes of one name are the same in all plans of a desk, and so are their claims, but for their pods.
-type siteCache struct {
+type nodeCache struct {
 	index map[string]int32 // sites, by node name
-	sites []cachedSite
+	nodes []cachedNode
 	pods  []cachedPod             // by index into the snapshot's pods, as they were last
 	signs map[string]*cachedSigns // by the keys of labels they are of
 
@@ -21,27 +21,27 @@ type siteCache struct {
 	nodeOf []int32 // by pod: of which of the snapshot's nodes it holds something; −1 = none
 	cached []int32 // by node of the snapshot: its site
 	moving []bool  // scratch: by pod
-	looked int     // the desk's plan that the above is of
+	plan   int     // the desk's plan that the above is of
 	unique bool    // no two of its nodes have one name
 }
 
 // cacheKey says what sites are made for: of what nobody asks for they say nothing.
-type cacheKey struct{ ports, foes, disks bool }
+type cacheKey struct{ ports, conflicts, disks bool }
 
-// cachedSite is a site on which nothing is planned.
-type cachedSite struct {
-	site
+// cachedNode is a site on which nothing is planned.
+type cachedNode struct {
+	existingNode
 	made    bool // and what runs there is what ran there then
 	claimed bool // its node has a claim
 }
 
 // cachedPod is a pod as it was last. Pods of one index need not be one pod.
 type cachedPod struct {
-	key   string // its UID; its namespace and name where it has none
-	node  string
-	shape int32
-	on    int32 // the site of its node; −1 = there is none
-	holds int32 // the site it holds something of; −1 = none
+	key      string // its UID; its namespace and name where it has none
+	node     string
+	shape    int32
+	on       int32 // the site of its node; −1 = there is none
+	occupies int32 // the site it holds something of; −1 = none
 }
 
 // is reports whether it was that pod, on the same node.
@@ -58,20 +58,20 @@ type cachedSigns struct {
 
 // cacheFor returns what is known of the sites there are; nil where there is no cache, or it is of no use: where two nodes have one name,
 // and where pods name the node they are to be on.
-func (p *places) cacheFor() *siteCache {
-	if p.in.desk == nil || p.asIs || len(p.census.names) > 0 {
+func (p *existingNodes) cacheFor() *nodeCache {
+	if p.in.simulator == nil || p.asIs || len(p.classifier.names) > 0 {
 		return nil
 	}
-	key := cacheKey{p.needPorts, p.needFoes, p.needDisks}
-	c := p.in.desk.caches[key]
+	key := cacheKey{p.needPorts, p.needConflicts, p.needDisks}
+	c := p.in.simulator.caches[key]
 	if c == nil {
-		c = &siteCache{index: make(map[string]int32), signs: make(map[string]*cachedSigns)}
-		p.in.desk.caches[key] = c
+		c = &nodeCache{index: make(map[string]int32), signs: make(map[string]*cachedSigns)}
+		p.in.simulator.caches[key] = c
 	}
-	if c.looked != p.in.desk.plans { // else it was another board of the same plan
-		if c.looked, c.unique = p.in.desk.plans, c.lookAtNodes(p); c.unique {
-			c.lookAtPods(p)
-			c.makeSites(p)
+	if c.plan != p.in.simulator.plans { // else it was another board of the same plan
+		if c.plan, c.unique = p.in.simulator.plans, c.findNodes(p); c.unique {
+			c.findPods(p)
+			c.makeNodes(p)
 		}
 	}
 	if !c.unique {
@@ -81,9 +81,9 @@ func (p *places) cacheFor() *siteCache {
 	return c
 }
 
-// lookAtNodes finds the sites of the nodes there are; false where one is there twice.
-func (c *siteCache) lookAtNodes(p *places) bool {
-	nodes, known := p.in.Snapshot.Nodes, len(c.sites)
+// findNodes finds the sites of the nodes there are; false where one is there twice.
+func (c *nodeCache) findNodes(p *existingNodes) bool {
+	nodes, known := p.in.Snapshot.Nodes, len(c.nodes)
 	for n := range c.at {
 		c.at[n] = -1
 	}
@@ -91,41 +91,41 @@ func (c *siteCache) lookAtNodes(p *places) bool {
 	for i := range nodes {
 		n, is := c.index[nodes[i].Name]
 		if !is {
-			n = int32(len(c.sites))
+			n = int32(len(c.nodes))
 			c.index[nodes[i].Name] = n
-			c.sites, c.at = append(c.sites, cachedSite{}), append(c.at, -1)
+			c.nodes, c.at = append(c.nodes, cachedNode{}), append(c.at, -1)
 		}
 		if c.at[n] >= 0 {
 			return false
 		}
 		c.at[n], c.cached[i] = int32(i), n
 	}
-	if len(c.sites) > known { // there may be pods on the new ones
+	if len(c.nodes) > known { // there may be pods on the new ones
 		for i := range c.pods {
 			if pod := &c.pods[i]; pod.on < 0 && pod.node != "" {
-				pod.on = c.siteOf(pod.node)
+				pod.on = c.cachedNodeOf(pod.node)
 			}
 		}
 	}
 	return true
 }
 
-// siteOf returns the site of a node, −1 where none is known.
-func (c *siteCache) siteOf(node string) int32 {
+// cachedNodeOf returns the site of a node, −1 where none is known.
+func (c *nodeCache) cachedNodeOf(node string) int32 {
 	if n, is := c.index[node]; is {
 		return n
 	}
 	return -1
 }
 
-// lookAtPods notes of which node each pod holds something, and which sites it makes others than they were.
-func (c *siteCache) lookAtPods(p *places) {
+// findPods notes of which node each pod holds something, and which sites it makes others than they were.
+func (c *nodeCache) findPods(p *existingNodes) {
 	pods := p.in.Snapshot.Pods
 	for len(c.pods) < len(pods) {
-		c.pods, c.moving = append(c.pods, cachedPod{on: -1, holds: -1}), append(c.moving, false)
+		c.pods, c.moving = append(c.pods, cachedPod{on: -1, occupies: -1}), append(c.moving, false)
 	}
 	for i := len(pods); i < len(c.pods); i++ {
-		c.hold(&c.pods[i], -1)
+		c.noteNode(&c.pods[i], -1)
 	}
 	for i := range p.moving { // each on its own: the order does not matter
 		c.moving[i] = true
@@ -134,14 +134,14 @@ func (c *siteCache) lookAtPods(p *places) {
 	for i := range pods {
 		pod, known := &pods[i], &c.pods[i]
 		if !known.is(pod) {
-			c.hold(known, -1)
-			*known = cachedPod{key: cmp.Or(pod.UID, pod.Key()), node: pod.NodeName, shape: int32(pod.Shape), on: c.siteOf(pod.NodeName), holds: -1}
+			c.noteNode(known, -1)
+			*known = cachedPod{key: cmp.Or(pod.UID, pod.Key()), node: pod.NodeName, shape: int32(pod.Shape), on: c.cachedNodeOf(pod.NodeName), occupies: -1}
 		}
 		holds := int32(-1)
 		if known.on >= 0 && !c.moving[i] && onNode(p.in.Snapshot, i, nil) {
 			holds = known.on
 		}
-		if c.hold(known, holds); holds >= 0 {
+		if c.noteNode(known, holds); holds >= 0 {
 			c.nodeOf[i] = c.at[holds]
 		} else {
 			c.nodeOf[i] = -1
@@ -152,30 +152,30 @@ func (c *siteCache) lookAtPods(p *places) {
 	}
 }
 
-// hold notes that a pod holds something of a site, and of none it held something of before.
-func (c *siteCache) hold(pod *cachedPod, site int32) {
-	if pod.holds == site {
+// noteNode notes that a pod holds something of a site, and of none it held something of before.
+func (c *nodeCache) noteNode(pod *cachedPod, node int32) {
+	if pod.occupies == node {
 		return
 	}
-	for _, n := range []int32{pod.holds, site} {
+	for _, n := range []int32{pod.occupies, node} {
 		if n >= 0 {
-			c.sites[n].made = false
+			c.nodes[n].made = false
 		}
 	}
-	pod.holds = site
+	pod.occupies = node
 }
 
-// makeSites makes those of the sites there are that are not what they were.
-func (c *siteCache) makeSites(p *places) {
+// makeNodes makes those of the sites there are that are not what they were.
+func (c *nodeCache) makeNodes(p *existingNodes) {
 	nodes := p.in.Snapshot.Nodes
 	var list []int32 // nodes
 	for i := range nodes {
-		claim, known := p.claimAt(i), &c.sites[c.cached[i]]
+		claim, known := p.claimAt(i), &c.nodes[c.cached[i]]
 		if known.made && (known.claimed == (claim != nil) || nodes[i].Initialized()) {
 			continue
 		}
-		*known = cachedSite{made: true, claimed: claim != nil}
-		p.fromNode(&known.site, &nodes[i], claim)
+		*known = cachedNode{made: true, claimed: claim != nil}
+		p.fromNode(&known.existingNode, &nodes[i], claim)
 		known.cache = c.cached[i]
 		known.unread, list = true, append(list, int32(i))
 	}
@@ -187,20 +187,20 @@ func (c *siteCache) makeSites(p *places) {
 		place[i] = int32(n)
 	}
 	for i, n := range c.nodeOf {
-		if n >= 0 && c.sites[c.cached[n]].unread {
-			p.hold(&c.sites[c.cached[n]].site, i, running[int(place[n])*len(p.daemons):][:len(p.daemons)])
+		if n >= 0 && c.nodes[c.cached[n]].unread {
+			p.occupy(&c.nodes[c.cached[n]].existingNode, i, running[int(place[n])*len(p.daemons):][:len(p.daemons)])
 		}
 	}
 	for n, i := range list {
-		s := &c.sites[c.cached[i]].site
+		s := &c.nodes[c.cached[i]].existingNode
 		p.reserveDaemons(s, running[n*len(p.daemons):][:len(p.daemons)])
 		s.unread = false
 	}
 }
 
 // copyTo makes s the site of a node, to plan on. What it has for its room it keeps.
-func (c *siteCache) copyTo(s *site, p *places, number int) {
-	known, room := &c.sites[p.cached[number]].site, s.free
+func (c *nodeCache) copyTo(s *existingNode, p *existingNodes, number int) {
+	known, room := &c.nodes[p.cached[number]].existingNode, s.free
 	*s = *known
 	copy(room, known.free)
 	s.free, s.number, s.ports, s.coming, s.promised = room, number, slices.Clip(s.ports), slices.Clip(s.coming), nil
@@ -216,21 +216,21 @@ func (c *siteCache) copyTo(s *site, p *places, number int) {
 }
 
 // signsOf returns what is known of what classes can see of sites, if these are the keys of labels they ask about.
-func (c *siteCache) signsOf(keys []string) *cachedSigns {
+func (c *nodeCache) signsOf(keys []string) *cachedSigns {
 	text := strings.Join(keys, end)
 	known := c.signs[text]
 	if known == nil {
 		known = &cachedSigns{numbers: make(map[string]int32)}
 		c.signs[text] = known
 	}
-	for len(known.of) < len(c.sites) {
+	for len(known.of) < len(c.nodes) {
 		known.of = append(known.of, -1)
 	}
 	return known
 }
 
 // text returns the number of what classes can see of the site.
-func (k *cachedSigns) text(p *places, s *site) int32 {
+func (k *cachedSigns) text(p *existingNodes, s *existingNode) int32 {
 	n := k.of[s.cache]
 	if n >= 0 {
 		return n

@@ -10,7 +10,7 @@ import (
 
 // obstacles are the codes of a pool's "no", in the order a pod meets them. Those from besides on depend on other pods or
 // on what is used already.
-var obstacles = []string{TaintNotTolerated, RequirementConflict, ResourcesTooLarge, NoOffer, MinValues, LimitReached,
+var obstacles = []string{TaintNotTolerated, RequirementConflict, ResourcesTooLarge, NoOffering, MinValues, LimitReached,
 	HostPortTaken, VolumeConflict, VolumeLimit, TopologySpread, PodAffinity, PodAntiAffinity}
 
 const besides = 4 // of MinValues, which limits can cause
@@ -20,7 +20,7 @@ const besides = 4 // of MinValues, which limits can cause
 func reasonProblems(in Input, plan model.Plan, most int) []string {
 	var found []string
 	failf := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
-	judged := make(map[string]bool)
+	evaluated := make(map[string]bool)
 	for _, u := range plan.Unschedulable {
 		i := slices.IndexFunc(in.Snapshot.Pods, func(p model.Pod) bool { return p.UID == u.Pod.UID })
 		if pools := completeness(in, u.Reasons); pools != "" {
@@ -29,10 +29,10 @@ func reasonProblems(in Input, plan model.Plan, most int) []string {
 		}
 		for _, r := range u.Reasons {
 			key := fmt.Sprint(in.Snapshot.Pods[i].Shape, r.Pool, r.Code)
-			if r.Pool == "" || judged[key] || len(judged) >= most {
+			if r.Pool == "" || evaluated[key] || len(evaluated) >= most {
 				continue
 			}
-			judged[key] = true
+			evaluated[key] = true
 			rank := slices.Index(obstacles, r.Code)
 			if rank < 0 {
 				if got := Plan(onItsOwn(in, i, r.Pool, len(obstacles))); len(got.Claims) != 0 {
@@ -127,9 +127,9 @@ func everythingAvailable(catalogs map[string][]model.InstanceType) map[string][]
 	for class, types := range catalogs {
 		types = slices.Clone(types)
 		for i := range types {
-			types[i].Offers = slices.Clone(types[i].Offers)
-			for j := range types[i].Offers {
-				o := &types[i].Offers[j]
+			types[i].Offerings = slices.Clone(types[i].Offerings)
+			for j := range types[i].Offerings {
+				o := &types[i].Offerings[j]
 				o.Available, o.ReservationCapacity = true, max(o.ReservationCapacity, 1)
 			}
 		}

@@ -67,14 +67,14 @@ func (c *checker) hosts(plan model.Plan, more ...string) []*finalNode {
 			continue
 		}
 		add(&finalNode{name: claim.Name, claim: true, taints: claim.Taints,
-			variants: c.variants(claim.Name, claim.Class, claim.Labels, claim.InstanceTypes, keys, func(t *model.InstanceType, o model.Offer) bool {
+			variants: c.variants(claim.Name, claim.Class, claim.Labels, claim.InstanceTypes, keys, func(t *model.InstanceType, o model.Offering) bool {
 				return claim.InstanceType == "" || claim.InstanceType == t.Name && claim.Zone == o.Zone && claim.CapacityType == o.CapacityType
 			}, claim.Requirements)})
 	}
 	for i := range plan.Claims {
 		claim := &plan.Claims[i]
 		add(&finalNode{name: claim.Name, claim: true, taints: claim.Taints,
-			variants: c.variants(claim.Name, claim.Class, claim.Labels, claim.InstanceTypes, keys, func(_ *model.InstanceType, o model.Offer) bool {
+			variants: c.variants(claim.Name, claim.Class, claim.Labels, claim.InstanceTypes, keys, func(_ *model.InstanceType, o model.Offering) bool {
 				return slices.Contains(claim.Zones, o.Zone) && slices.Contains(claim.CapacityTypes, o.CapacityType)
 			}, claim.Requirements)})
 	}
@@ -176,7 +176,7 @@ func (c *checker) seenKeys() []string {
 }
 
 // variants returns the different nodes a claim may become, told apart by keys.
-func (c *checker) variants(name, class string, labels map[string]string, types, keys []string, may func(*model.InstanceType, model.Offer) bool, required []model.Requirement) []map[string]string {
+func (c *checker) variants(name, class string, labels map[string]string, types, keys []string, may func(*model.InstanceType, model.Offering) bool, required []model.Requirement) []map[string]string {
 	var out []map[string]string
 	seen := make(map[string]bool)
 	for _, typeName := range types {
@@ -184,7 +184,7 @@ func (c *checker) variants(name, class string, labels map[string]string, types, 
 		if t == nil {
 			continue
 		}
-		for _, o := range t.Offers {
+		for _, o := range t.Offerings {
 			if !may(t, o) {
 				continue
 			}

@@ -124,7 +124,7 @@ func (c *checker) claim(claim *model.PlannedClaim) {
 	for _, name := range claim.InstanceTypes {
 		t := typeNamed(c.in.Catalogs[claim.Class], name)
 		best := model.MicroUSD(-1)
-		for _, o := range t.Offers {
+		for _, o := range t.Offerings {
 			if !slices.Contains(claim.Zones, o.Zone) || !slices.Contains(claim.CapacityTypes, o.CapacityType) {
 				continue
 			}
@@ -147,14 +147,14 @@ func (c *checker) claim(claim *model.PlannedClaim) {
 		}
 		previous = best
 	}
-	if claim.Price != cheapest || claim.Offer.InstanceType != claim.InstanceTypes[0] {
-		c.failf("claim %s costs %d by %v, but %s is %d", claim.Name, claim.Price, claim.Offer, claim.InstanceTypes[0], cheapest)
+	if claim.Price != cheapest || claim.Offering.InstanceType != claim.InstanceTypes[0] {
+		c.failf("claim %s costs %d by %v, but %s is %d", claim.Name, claim.Price, claim.Offering, claim.InstanceTypes[0], cheapest)
 	}
 	c.minValues(claim, pool)
 }
 
 // node checks one node the claim may become: its pods and daemons fit it, and pool and pods accept its labels.
-func (c *checker) node(claim *model.PlannedClaim, pool *model.Pool, t *model.InstanceType, o model.Offer) {
+func (c *checker) node(claim *model.PlannedClaim, pool *model.Pool, t *model.InstanceType, o model.Offering) {
 	labels := nodeLabels(claim.Name, claim.Labels, t, o)
 	where := fmt.Sprintf("claim %s as %s/%s/%s", claim.Name, t.Name, o.Zone, o.CapacityType)
 	if !meetsAll(pool.Template.Requirements, labels, "") {
@@ -182,7 +182,7 @@ func (c *checker) node(claim *model.PlannedClaim, pool *model.Pool, t *model.Ins
 }
 
 // nodeLabels returns the labels of the node a claim becomes when it is bought by the offer.
-func nodeLabels(name string, claimLabels map[string]string, t *model.InstanceType, o model.Offer) map[string]string {
+func nodeLabels(name string, claimLabels map[string]string, t *model.InstanceType, o model.Offering) map[string]string {
 	labels := map[string]string{model.LabelHostname: name, model.LabelRegistered: "true", model.LabelInitialized: "true"}
 	for key, values := range t.Labels {
 		if len(values) == 1 {
@@ -237,15 +237,15 @@ func (c *checker) limits(plan model.Plan) {
 				continue
 			}
 			claims++
-			held = resource.Add(held, claim.Hold)
-			if most := claim.Hold[model.Dollars]; model.MicroUSD(most) < claim.Price {
+			held = resource.Add(held, claim.Reserve)
+			if most := claim.Reserve[model.Dollars]; model.MicroUSD(most) < claim.Price {
 				c.failf("claim %s holds %d micro-USD and costs %d", claim.Name, most, claim.Price)
 			}
 			for _, name := range claim.InstanceTypes {
 				capacity := resource.Add(typeNamed(c.in.Catalogs[claim.Class], name).Capacity, model.Resources{model.Nodes: 1})
 				for limited := range pool.Limits {
-					if capacity[limited] > claim.Hold[limited] {
-						c.failf("claim %s holds %d %s, and %s would take %d", claim.Name, claim.Hold[limited], limited, name, capacity[limited])
+					if capacity[limited] > claim.Reserve[limited] {
+						c.failf("claim %s holds %d %s, and %s would take %d", claim.Name, claim.Reserve[limited], limited, name, capacity[limited])
 					}
 				}
 			}

@@ -44,9 +44,9 @@ func compareChoices(a, b choice) int {
 }
 
 // choices returns what a launch of the type may choose, as far as it is told apart; at least one, which may be zero.
-func choices(t *model.InstanceType, told map[string]bool) []choice {
+func choices(t *model.InstanceType, reported map[string]bool) []choice {
 	values := func(key string) []string {
-		if all := t.Labels[key]; told[key] && len(all) > 1 {
+		if all := t.Labels[key]; reported[key] && len(all) > 1 {
 			return all
 		}
 		return []string{""}
@@ -60,64 +60,64 @@ func choices(t *model.InstanceType, told map[string]bool) []choice {
 	return out
 }
 
-// toldApart returns the labels of choices that any pool, pod or claim speaks of. For the others a column for each value would
+// distinguished returns the labels of choices that any pool, pod or claim speaks of. For the others a column for each value would
 // be work for nothing.
-func toldApart(in *Input) map[string]bool {
-	told := make(map[string]bool, len(chosenKeys))
-	tell := func(key string) {
+func distinguished(in *Input) map[string]bool {
+	reported := make(map[string]bool, len(chosenKeys))
+	report := func(key string) {
 		if slices.Contains(chosenKeys, key) {
-			told[key] = true
+			reported[key] = true
 		}
 	}
 	for i := range in.Snapshot.Pools {
 		template := &in.Snapshot.Pools[i].Template
 		for _, key := range chosenKeys {
 			if _, has := template.Labels[key]; has {
-				tell(key)
+				report(key)
 			}
 		}
-		tellOf(template.Requirements, tell)
+		labelsOf(template.Requirements, report)
 	}
 	for i := range in.Claims {
-		tellOf(in.Claims[i].Requirements, tell)
+		labelsOf(in.Claims[i].Requirements, report)
 	}
 	for i := range in.Snapshot.Shapes { // there may be as many as pods
-		if len(told) == len(chosenKeys) {
+		if len(reported) == len(chosenKeys) {
 			break
 		}
-		tellOfShape(&in.Snapshot.Shapes[i], tell)
+		labelsOfShape(&in.Snapshot.Shapes[i], report)
 	}
-	return told
+	return reported
 }
 
-func tellOf(list []model.Requirement, tell func(key string)) {
+func labelsOf(list []model.Requirement, report func(key string)) {
 	for i := range list {
-		tell(list[i].Key)
+		report(list[i].Key)
 	}
 }
 
-// tellOfShape tells every label a shape speaks of.
-func tellOfShape(s *model.PodShape, tell func(key string)) {
+// labelsOfShape tells every label a shape speaks of.
+func labelsOfShape(s *model.PodShape, report func(key string)) {
 	for key := range s.NodeSelector { // into a set
-		tell(key)
+		report(key)
 	}
 	for i := range s.RequiredNodeAffinity {
-		tellOf(s.RequiredNodeAffinity[i].Requirements, tell)
+		labelsOf(s.RequiredNodeAffinity[i].Requirements, report)
 	}
 	for i := range s.PreferredNodeAffinity {
-		tellOf(s.PreferredNodeAffinity[i].Term.Requirements, tell)
+		labelsOf(s.PreferredNodeAffinity[i].Term.Requirements, report)
 	}
 	for i := range s.Spread {
-		tell(s.Spread[i].TopologyKey)
+		report(s.Spread[i].TopologyKey)
 	}
 	for _, terms := range [][]model.PodTerm{s.PodAffinity, s.PodAntiAffinity} {
 		for i := range terms {
-			tell(terms[i].TopologyKey)
+			report(terms[i].TopologyKey)
 		}
 	}
 	for _, terms := range [][]model.WeightedPodTerm{s.PreferredPodAffinity, s.PreferredPodAntiAffinity} {
 		for i := range terms {
-			tell(terms[i].Term.TopologyKey)
+			report(terms[i].Term.TopologyKey)
 		}
 	}
 }

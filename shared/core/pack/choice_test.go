@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -16,12 +16,12 @@ func partitioned(n int64, reservations ...model.Reservation) *world {
 	class := testClass()
 	class.Status.PlacementGroup = &model.PlacementGroup{ID: "pg-1", Strategy: "partition", Partitions: n}
 	class.Status.Reservations = reservations
-	facts := machines(16)
+	facts := instances(16)
 	for i := range facts {
 		facts[i].Strategies = []string{"partition"}
 	}
 	w := newWorld(1)
-	w.in.Catalogs["default"] = offer.Catalog(facts, class, offer.Settings{Region: "here"})
+	w.in.Catalogs["default"] = offering.Catalog(facts, class, offering.Settings{Region: "here"})
 	return w.pool("pool", nil)
 }
 
@@ -184,8 +184,8 @@ func TestIT11PodsAskForKindsOfReservations(t *testing.T) {
 			if got := fmt.Sprint(asksFor(plan.Claims[0], model.LabelReservationID)); test.expect != "" && got != "["+test.expect+"]" {
 				t.Errorf("reservation = %s, want %s", got, test.expect)
 			}
-			if reserved := plan.Claims[0].Offer.CapacityType == model.Reserved; reserved != (test.expect != "") {
-				t.Errorf("bought as %s", plan.Claims[0].Offer.CapacityType)
+			if reserved := plan.Claims[0].Offering.CapacityType == model.Reserved; reserved != (test.expect != "") {
+				t.Errorf("bought as %s", plan.Claims[0].Offering.CapacityType)
 			}
 		})
 	}

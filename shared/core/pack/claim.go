@@ -38,29 +38,29 @@ func (p *planner) claims() ([]model.PlannedClaim, model.MicroUSD) {
 }
 
 // claim writes down one node. Listing types that take more of the limits than the node's own uses up spare.
-func (p *planner) claim(r *run, n *node, spare []int64) model.PlannedClaim {
+func (p *planner) claim(r *packing, n *node, spare []int64) model.PlannedClaim {
 	pool := r.pool
-	b := pool.boxOf(n, r)
+	b := pool.optionSetOf(n, r)
 	usable := b.mask.and(r.openFor(n))
 	types, ceiling := pool.list(n, b, usable, spare)
-	offer := pool.market.columns[n.column].offer
+	offering := pool.market.columns[n.column].offering
 	source := pool.source
 	claim := model.PlannedClaim{
 		Pool:          source.Name,
 		Class:         source.Template.ClassName,
-		Offer:         model.OfferKey{InstanceType: pool.market.types[pool.market.columns[n.column].instance].Name, Zone: offer.Zone, CapacityType: offer.CapacityType},
-		Price:         offer.Price,
+		Offering:      model.OfferingKey{InstanceType: pool.market.types[pool.market.columns[n.column].instance].Name, Zone: offering.Zone, CapacityType: offering.CapacityType},
+		Price:         offering.Price,
 		Annotations:   maps.Clone(source.Template.Annotations),
 		Taints:        slices.Clone(source.Template.Taints),
 		StartupTaints: slices.Clone(source.Template.StartupTaints),
-		Hold:          pool.hold(types, usable, ceiling),
+		Reserve:       pool.limitUse(types, usable, ceiling),
 		Pods:          refs(p.in.Snapshot, n.pods),
 	}
 	claim.InstanceTypes = make([]string, 0, len(types))
 	for _, t := range types {
 		claim.InstanceTypes = append(claim.InstanceTypes, pool.market.types[t].Name)
 	}
-	claim.Zones, claim.CapacityTypes = pool.places(types, usable, ceiling)
+	claim.Zones, claim.CapacityTypes = pool.zonesAndCapacity(types, usable, ceiling)
 	claim.Requirements, claim.Labels = pool.identity(n, r, b, types, &claim)
 	claim.Requests = p.dims.resources(n.load)
 	for name, amount := range p.dims.resources(pool.smallestDaemons(types)) {
@@ -77,20 +77,20 @@ func (p *planner) claim(r *run, n *node, spare []int64) model.PlannedClaim {
 
 // list returns the types the claim may be bought as, cheapest first, at most MaxInstanceTypes and enough for minValues,
 // and the most it may cost per hour. What they take of the limits beyond what the node holds already comes out of spare.
-func (p *pool) list(n *node, b box, usable bitset, spare []int64) (types []int, ceiling int64) {
-	if len(spare) == 0 && !p.minimums && !p.reserving && n.area != nil && n.area.whole != nil && slices.Equal(b.mask, n.area.whole.mask) {
+func (p *pool) list(n *node, b optionSet, usable bitset, spare []int64) (types []int, ceiling int64) {
+	if len(spare) == 0 && !p.minimums && !p.reserving && n.offeringSet != nil && n.offeringSet.whole != nil && slices.Equal(b.mask, n.offeringSet.whole.mask) {
 		return p.cheapestTypes(n), priceCeiling
 	}
 	all := p.holders(usable, p.open, n.load)
 	first := p.market.columns[n.column].instance
 	needed := map[int]bool{first: true}
 	if p.minimums {
-		chosen, _ := p.withMinValues(slices.DeleteFunc(slices.Clone(all), func(t int) bool { return !within(p.least(t, usable), n.hold) }))
+		chosen, _ := p.withMinValues(slices.DeleteFunc(slices.Clone(all), func(t int) bool { return !within(p.least(t, usable), n.limitUse) }))
 		for _, t := range chosen {
 			needed[t] = true
 		}
 	}
-	hold := slices.Clone(n.hold)
+	hold := slices.Clone(n.limitUse)
 	optional := MaxInstanceTypes - len(needed)
 	for _, t := range all {
 		switch more := exceed(p.least(t, usable), hold); {
@@ -111,17 +111,17 @@ func (p *pool) list(n *node, b box, usable bitset, spare []int64) (types []int, 
 // cheapestTypes returns the first types that hold the node, by price, where nothing else decides.
 func (p *pool) cheapestTypes(n *node) []int {
 	out := make([]int, 0, MaxInstanceTypes)
-	for _, e := range n.area.types {
-		if len(out) < MaxInstanceTypes && n.load.fits(p.room[e.instance]) {
+	for _, e := range n.offeringSet.types {
+		if len(out) < MaxInstanceTypes && n.load.fits(p.free[e.instance]) {
 			out = append(out, e.instance)
 		}
 	}
 	return out
 }
 
-// hold returns the most any of the types takes at offers up to the ceiling, of limits there are and of limits there may
+// limitUse returns the most any of the types takes at offers up to the ceiling, of limits there are and of limits there may
 // be later.
-func (p *pool) hold(types []int, usable bitset, ceiling int64) model.Resources {
+func (p *pool) limitUse(types []int, usable bitset, ceiling int64) model.Resources {
 	m := p.market
 	most := slices.Clone(m.capacity[types[0]])
 	for _, t := range types[1:] {
@@ -155,9 +155,9 @@ func exceed(amounts, bound []int64) []int64 {
 	return out
 }
 
-// places returns the zones and capacity types the listed types can be bought in now, among usable columns up to the
+// zonesAndCapacity returns the zones and capacity types the listed types can be bought in now, among usable columns up to the
 // ceiling.
-func (p *pool) places(types []int, usable bitset, ceiling int64) (zones, capacityTypes []string) {
+func (p *pool) zonesAndCapacity(types []int, usable bitset, ceiling int64) (zones, capacityTypes []string) {
 	var inZones, inKinds uint64
 	for _, t := range types {
 		for _, c := range p.market.columnsOf[t] {
@@ -185,8 +185,8 @@ func preference(capacityType string) int {
 	return slices.Index([]string{model.OnDemand, model.Spot, model.Reserved}, capacityType) * -1
 }
 
-// nature is what a node is before types, zones and capacity types are listed, and its labels.
-type nature struct {
+// nodeTemplate is what a node is before types, zones and capacity types are listed, and its labels.
+type nodeTemplate struct {
 	what   requirement.Requirements
 	labels map[string]string
 	rest   []model.Requirement // of what, by key: all but what a claim lists itself
@@ -196,18 +196,18 @@ type nature struct {
 var listed = []string{model.LabelCapacityType, model.LabelInstanceType, model.LabelZone}
 
 // identity returns what the claim's node must be, and the labels that says which are known before it is launched.
-func (p *pool) identity(n *node, r *run, b box, types []int, claim *model.PlannedClaim) ([]model.Requirement, map[string]string) {
+func (p *pool) identity(n *node, r *packing, b optionSet, types []int, claim *model.PlannedClaim) ([]model.Requirement, map[string]string) {
 	venues := make([]string, 0, len(n.items))
 	for _, it := range n.items {
-		venues = append(venues, r.lots[it.lot].class.venue)
+		venues = append(venues, r.batches[it.batch].podGroup.venue)
 	}
 	slices.Sort(venues)
 	key := strconv.Itoa(n.flag) + strings.Join(slices.Compact(venues), "\x01")
 	known, ok := p.natures[key]
 	if !ok {
-		known = p.natureOf(n, r)
+		known = p.templateOf(n, r)
 		if p.natures == nil {
-			p.natures = make(map[string]nature)
+			p.natures = make(map[string]nodeTemplate)
 		}
 		p.natures[key] = known
 	}
@@ -233,7 +233,7 @@ func (p *pool) identity(n *node, r *run, b box, types []int, claim *model.Planne
 }
 
 // list writes down what a node is, each label of listed narrowed to its values, which are sorted and the list's from then on.
-func (k *nature) list(of ...[]string) []model.Requirement {
+func (k *nodeTemplate) list(of ...[]string) []model.Requirement {
 	out := make([]model.Requirement, 0, len(k.rest)+len(listed))
 	rest := k.rest
 	for i, key := range listed {
@@ -259,10 +259,10 @@ func copied(item model.Requirement) model.Requirement {
 	return item
 }
 
-func (p *pool) natureOf(n *node, r *run) nature {
-	what := p.base
+func (p *pool) templateOf(n *node, r *packing) nodeTemplate {
+	what := p.requirements
 	for _, it := range n.items {
-		if terms := r.lots[it.lot].class.terms; len(terms) == 1 { // of alternatives a claim can say nothing
+		if terms := r.batches[it.batch].podGroup.terms; len(terms) == 1 { // of alternatives a claim can say nothing
 			for key, set := range terms[0] { // each key on its own: the order does not matter
 				if decided(key) {
 					what = what.With(key, set)
@@ -289,7 +289,7 @@ func (p *pool) natureOf(n *node, r *run) nature {
 	for _, key := range listed {
 		rest = rest.Without(key)
 	}
-	return nature{what, labels, rest.List()}
+	return nodeTemplate{what, labels, rest.List()}
 }
 
 // relax lowers minValues to what the listed types have.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -17,7 +17,7 @@ func TestSpotClaimsKeepTypesToFallBackOn(t *testing.T) {
 			t.Fatalf("%d placed", placed(plan))
 		}
 		for _, claim := range plan.Claims {
-			if claim.Offer.CapacityType == model.Spot && len(claim.InstanceTypes) < minSpotTypes {
+			if claim.Offering.CapacityType == model.Spot && len(claim.InstanceTypes) < minSpotTypes {
 				t.Errorf("pods of %dm: a claim of %d pods lists %d types", request, len(claim.Pods), len(claim.InstanceTypes))
 			}
 		}
@@ -37,8 +37,8 @@ func TestFlexibleClaimsKeepBothCapacityTypes(t *testing.T) {
 	if err != nil || !slices.Equal(claim.CapacityTypes, []string{model.Spot, model.OnDemand}) || !slices.Equal(claim.Zones, testZones) {
 		t.Errorf("capacity types = %v, zones = %v, %v", claim.CapacityTypes, claim.Zones, err)
 	}
-	if claim.Offer.CapacityType != model.Spot {
-		t.Errorf("cheapest offer = %v", claim.Offer)
+	if claim.Offering.CapacityType != model.Spot {
+		t.Errorf("cheapest offer = %v", claim.Offering)
 	}
 }
 
@@ -46,7 +46,7 @@ func TestReservationsAreNeverOverdrawn(t *testing.T) {
 	w := newWorld(96)
 	types := w.in.Catalogs["default"]
 	i := slices.IndexFunc(types, func(t model.InstanceType) bool { return t.Name == "m5.2xlarge" })
-	types[i].Offers = append(types[i].Offers, model.Offer{Zone: "b", CapacityType: model.Reserved, Price: 1, Available: true, ReservationID: "cr-1", ReservationCapacity: 2})
+	types[i].Offerings = append(types[i].Offerings, model.Offering{Zone: "b", CapacityType: model.Reserved, Price: 1, Available: true, ReservationID: "cr-1", ReservationCapacity: 2})
 	w.pool("first", func(p *model.Pool) { p.Limits = model.Resources{model.Nodes: 1} })
 	w.pool("second", nil)
 	w.pods("web", 40, cpu(1500))
@@ -91,16 +91,16 @@ func TestNamesDependOnContentAndSalt(t *testing.T) {
 	}
 }
 
-func TestMarksSayUntilWhen(t *testing.T) {
+func TestUnavailableOfferingsSayUntilWhen(t *testing.T) {
 	w := newWorld(16).pool("general", nil).pods("web", 1, nil)
-	w.in.Marks = []model.Mark{
-		{OfferKey: model.OfferKey{CapacityType: model.Spot}, UntilUnix: testNow + 600, Reason: "MaxSpotInstanceCountExceeded"},
-		{OfferKey: model.OfferKey{CapacityType: model.OnDemand}, UntilUnix: testNow + 180, Reason: "VcpuLimitExceeded"},
-		{OfferKey: model.OfferKey{CapacityType: model.OnDemand}, UntilUnix: testNow - 1, Reason: "Old"},
+	w.in.UnavailableOfferings = []model.UnavailableOffering{
+		{OfferingKey: model.OfferingKey{CapacityType: model.Spot}, UntilUnix: testNow + 600, Reason: "MaxSpotInstanceCountExceeded"},
+		{OfferingKey: model.OfferingKey{CapacityType: model.OnDemand}, UntilUnix: testNow + 180, Reason: "VcpuLimitExceeded"},
+		{OfferingKey: model.OfferingKey{CapacityType: model.OnDemand}, UntilUnix: testNow - 1, Reason: "Old"},
 	}
-	w.in.Catalogs["default"] = offer.Mask(w.in.Catalogs["default"], testClass().Status.Subnets, w.in.Marks, testNow)
+	w.in.Catalogs["default"] = offering.Mask(w.in.Catalogs["default"], testClass().Status.Subnets, w.in.UnavailableOfferings, testNow)
 	plan := w.plan()
-	if got := codes(plan, "web-00000"); len(got) != 1 || got[0] != NoOffer {
+	if got := codes(plan, "web-00000"); len(got) != 1 || got[0] != NoOffering {
 		t.Fatalf("codes = %v", got)
 	}
 	want := "all 96 offers that could hold it are unavailable (MaxSpotInstanceCountExceeded, VcpuLimitExceeded); the first is tried again at 2026-05-28T20:29:40Z"
@@ -120,7 +120,7 @@ func TestClassProblemsAreTold(t *testing.T) {
 
 func TestHugePagesCutIntoMemory(t *testing.T) {
 	w := newWorld(0).pool("general", nil)
-	w.in.Catalogs["default"] = []model.InstanceType{{Name: "t", Labels: map[string][]string{}, Offers: []model.Offer{{Zone: "a", CapacityType: model.OnDemand, Price: 1, Available: true}},
+	w.in.Catalogs["default"] = []model.InstanceType{{Name: "t", Labels: map[string][]string{}, Offerings: []model.Offering{{Zone: "a", CapacityType: model.OnDemand, Price: 1, Available: true}},
 		Capacity: model.Resources{model.CPU: 4000, model.Memory: 8 << 30, "hugepages-2Mi": 4 << 30, model.Pods: 10}}}
 	w.pods("small", 1, func(s *model.PodShape) { s.Requests = model.Resources{model.Memory: 4 << 30, "hugepages-2Mi": 4 << 30} })
 	w.pods("large", 1, func(s *model.PodShape) { s.Requests = model.Resources{model.Memory: 5 << 30} })

@@ -3,7 +3,7 @@
 // judges a single pod on a single node that exists, by the same rules.
 //
 // It is a pure function: same input, byte-identical plan, whatever the order of the lists it is given. It does not
-// record, launch or report; the flow does. Instance types and their offers come from core/offer, which pods a rule speaks
+// record, launch or report; the flow does. Instance types and their offers come from core/offering, which pods a rule speaks
 // of from core/topology, where volumes may be from core/volume.
 //
 // Planned for are resources, node selectors and affinity, taints, pod affinity and anti-affinity with its symmetry,

@@ -18,7 +18,7 @@ func TestDollarsAnHourAreReachedAndNotPassed(t *testing.T) {
 	refusedWith(t, plan, plan.Unschedulable[0].Pod.Name, LimitReached)
 	var held int64
 	for _, claim := range plan.Claims {
-		held += claim.Hold[model.Dollars]
+		held += claim.Reserve[model.Dollars]
 	}
 	if cheapest := cheapestFor(w.in.Catalogs["default"], 1000); held > limit || int64(plan.Price)+int64(cheapest) <= limit {
 		t.Errorf("claims hold %d of %d and cost %d; another for %d would have fitted", held, limit, plan.Price, cheapest)
@@ -29,7 +29,7 @@ func TestDollarsAnHourAreReachedAndNotPassed(t *testing.T) {
 func cheapestFor(types []model.InstanceType, cpuMilli int64) model.MicroUSD {
 	best := model.MicroUSD(priceCeiling)
 	for i := range types {
-		for _, o := range types[i].Offers {
+		for _, o := range types[i].Offerings {
 			if o.Available && types[i].Allocatable()[model.CPU] >= cpuMilli {
 				best = min(best, o.Price)
 			}
@@ -50,12 +50,12 @@ func TestAClaimIsHeldToWhatIsLeftOfTheDollars(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if claim.Price != open.Price || claim.Hold[model.Dollars] > int64(open.Price)+5_000 || len(claim.InstanceTypes) >= len(open.InstanceTypes) {
-		t.Errorf("%d types at up to %d micro-USD, of %d without a limit", len(claim.InstanceTypes), claim.Hold[model.Dollars], len(open.InstanceTypes))
+	if claim.Price != open.Price || claim.Reserve[model.Dollars] > int64(open.Price)+5_000 || len(claim.InstanceTypes) >= len(open.InstanceTypes) {
+		t.Errorf("%d types at up to %d micro-USD, of %d without a limit", len(claim.InstanceTypes), claim.Reserve[model.Dollars], len(open.InstanceTypes))
 	}
 	for _, capacityType := range claim.CapacityTypes {
 		if capacityType == model.OnDemand {
-			t.Errorf("on-demand is acceptable at up to %d micro-USD", claim.Hold[model.Dollars])
+			t.Errorf("on-demand is acceptable at up to %d micro-USD", claim.Reserve[model.Dollars])
 		}
 	}
 }

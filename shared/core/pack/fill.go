@@ -9,9 +9,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Fill returns up to n claims of a pool of fixed size: machines for no pod in particular, each the cheapest the pool may
+// StaticClaims returns up to n claims of a pool of fixed size: machines for no pod in particular, each the cheapest the pool may
 // be bought as. There are fewer where its limits leave no room for more, and none where it cannot be used at all.
-func Fill(in Input, name string, n int) []model.PlannedClaim {
+func StaticClaims(in Input, name string, n int) []model.PlannedClaim {
 	snapshot := *in.Snapshot
 	snapshot.Pools = nil
 	for i := range in.Snapshot.Pools {
@@ -27,7 +27,7 @@ func Fill(in Input, name string, n int) []model.PlannedClaim {
 
 // fill returns up to n claims of the input's one pool with room for load beside their daemons, and why there can be none at all.
 func fill(in *Input, n int, load model.Resources) ([]model.PlannedClaim, *model.Reason) {
-	p := newBoard(in, noWishes).planner
+	p := newSolver(in, noPreferences).planner
 	pools := p.pools()
 	if len(pools) == 0 {
 		return nil, nil
@@ -35,14 +35,14 @@ func fill(in *Input, n int, load model.Resources) ([]model.PlannedClaim, *model.
 	if pools[0].skip != nil {
 		return nil, pools[0].skip
 	}
-	r := newRun(p, pools[0], nil, nil)
+	r := newPacking(p, pools[0], nil, nil)
 	for range n {
-		made := node{area: r.pool.area(r.pool.allowed), load: p.dims.vector(load)}
-		made.mask = made.area.mask
+		made := node{offeringSet: r.pool.offeringSet(r.pool.allowed), load: p.dims.vector(load)}
+		made.mask = made.offeringSet.mask
 		if !r.settle(&made) {
 			break
 		}
-		for i, amount := range made.hold {
+		for i, amount := range made.limitUse {
 			r.left[i] -= amount
 		}
 		if made.reservation != "" {
@@ -52,15 +52,15 @@ func fill(in *Input, n int, load model.Resources) ([]model.PlannedClaim, *model.
 		r.nodes = append(r.nodes, made)
 	}
 	r.pool.left = slices.Clone(r.left)
-	p.runs = []*run{r}
+	p.runs = []*packing{r}
 	claims, _ := p.claims()
 	return claims, nil
 }
 
-// One returns the claim of no pool that somebody asks for in so many words: its template is like a pool's, and the machine's
+// StandaloneClaim returns the claim of no pool that somebody asks for in so many words: its template is like a pool's, and the machine's
 // allocatable amounts are at least requests, what its daemons take included. It is the cheapest there is. Where there is none it
-// returns why; NoOffer says that there is one at other times. The claim's name is made up.
-func One(in Input, template model.Template, requests model.Resources) (*model.PlannedClaim, *model.Reason) {
+// returns why; NoOffering says that there is one at other times. The claim's name is made up.
+func StandaloneClaim(in Input, template model.Template, requests model.Resources) (*model.PlannedClaim, *model.Reason) {
 	snapshot := *in.Snapshot
 	snapshot.Pools = []model.Pool{{Template: template}}
 	in.Snapshot, in.Pending = &snapshot, []int{}
@@ -78,7 +78,7 @@ func One(in Input, template model.Template, requests model.Resources) (*model.Pl
 	case reason != nil:
 		return nil, ofClaim(*reason)
 	case len(claims) == 0:
-		return nil, &model.Reason{Code: NoOffer, Message: "no instance type, zone and capacity type that suits it has capacity at this moment",
+		return nil, &model.Reason{Code: NoOffering, Message: "no instance type, zone and capacity type that suits it has capacity at this moment",
 			Remedy: "it is asked for again; more instance types, zones or capacity types in spec.requirements make this rare"}
 	}
 	claims[0].Requests = requests

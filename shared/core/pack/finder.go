@@ -9,7 +9,7 @@ type finder struct {
 	most  []int64
 }
 
-func newFinder(dims int, list []int, sites []*site) finder {
+func newFinder(dims int, list []int, nodes []*existingNode) finder {
 	size := 1
 	for size < len(list) {
 		size *= 2
@@ -19,7 +19,7 @@ func newFinder(dims int, list []int, sites []*site) finder {
 		f.most[i] = -1 << 62
 	}
 	for i, n := range list {
-		copy(f.most[(size+i)*dims:], sites[n].free)
+		copy(f.most[(size+i)*dims:], nodes[n].free)
 	}
 	for node := size - 1; node >= 1; node-- {
 		f.pull(node)

@@ -7,61 +7,61 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Fit judges single pods against single nodes that exist, by the rules Plan places pods by, as kube-scheduler would now:
+// FitChecker judges single pods against single nodes that exist, by the rules Plan places pods by, as kube-scheduler would now:
 // nothing is kept free for daemons to come, and no taint is taken for passing.
-type Fit struct {
-	board   *board
-	numbers map[string]int // sites by name
-	classOf map[int]*class // by pod
-	ledgers map[*class]*ledger
+type FitChecker struct {
+	solver     *solver
+	numbers    map[string]int    // sites by name
+	podGroupOf map[int]*podGroup // by pod
+	placements map[*podGroup]*placement
 }
 
-// NewFit prepares the input's nodes. Pending pods take nothing of any node.
-func NewFit(in Input) *Fit {
+// NewFitChecker prepares the input's nodes. Pending pods take nothing of any node.
+func NewFitChecker(in Input) *FitChecker {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
 	in.Claims = nil
-	b := prepare(&in, noWishes, true)
-	f := &Fit{board: b, numbers: make(map[string]int), classOf: make(map[int]*class), ledgers: make(map[*class]*ledger)}
-	for n, s := range b.places.sites {
+	b := prepare(&in, noPreferences, true)
+	f := &FitChecker{solver: b, numbers: make(map[string]int), podGroupOf: make(map[int]*podGroup), placements: make(map[*podGroup]*placement)}
+	for n, s := range b.existing.nodes {
 		f.numbers[s.name] = n
 	}
-	for _, c := range b.classes {
+	for _, c := range b.podGroups {
 		for _, i := range c.pods {
-			f.classOf[i] = c
+			f.podGroupOf[i] = c
 		}
 	}
 	return f
 }
 
 // Refusal returns why the pod can be placed nowhere at all; nil where it can be.
-func (f *Fit) Refusal(pod int) *model.Reason { return f.board.refused[pod] }
+func (f *FitChecker) Refusal(pod int) *model.Reason { return f.solver.refused[pod] }
 
 // Check returns the code of every rule that keeps pod i of the snapshot off the named node, sorted; empty where it fits.
-func (f *Fit) Check(pod int, node string) []string {
-	c := f.classOf[pod]
+func (f *FitChecker) Check(pod int, node string) []string {
+	c := f.podGroupOf[pod]
 	n, known := f.numbers[node]
 	switch {
-	case c == nil && f.board.refused[pod] != nil:
-		return []string{f.board.refused[pod].Code}
+	case c == nil && f.solver.refused[pod] != nil:
+		return []string{f.solver.refused[pod].Code}
 	case c == nil:
 		return []string{Invalid}
 	case !known:
 		return []string{RequirementConflict}
 	}
-	l := f.ledgers[c]
+	l := f.placements[c]
 	if l == nil {
-		a := assigner{planner: f.board.planner, places: f.board.places, book: f.board.book}
-		l = a.newLedger(c)
-		f.ledgers[c] = l
+		a := assigner{planner: f.solver.planner, existing: f.solver.existing, rules: f.solver.rules}
+		l = a.newPlacement(c)
+		f.placements[c] = l
 	}
 	return l.codes(pod, n)
 }
 
 // codes returns the code of every rule that keeps the pod of the class off site n, sorted.
-func (l *ledger) codes(pod, n int) []string {
-	s, c := l.places.sites[n], l.class
+func (l *placement) codes(pod, n int) []string {
+	s, c := l.existing.nodes[n], l.podGroup
 	var out []string
 	if hard, _ := c.untolerated(s.taints); hard != nil {
 		out = append(out, TaintNotTolerated)
@@ -79,10 +79,10 @@ func (l *ledger) codes(pod, n int) []string {
 		out = append(out, HostPortTaken)
 	}
 	c.pods = []int{pod}
-	if c.attaches && !l.places.attachable(s, c.pods) {
+	if c.attaches && !l.existing.attachable(s, c.pods) {
 		out = append(out, VolumeLimit)
 	}
-	for i := range c.uses {
+	for i := range c.constraints {
 		if code := l.useRefuses(i, n); code != "" {
 			out = append(out, code)
 		}
@@ -92,23 +92,23 @@ func (l *ledger) codes(pod, n int) []string {
 }
 
 // useRefuses returns the code of the class's i-th rule where it keeps a pod off site n; empty where it does not.
-func (l *ledger) useRefuses(i, n int) string {
-	u, s := &l.class.uses[i], l.places.sites[n]
-	t := &l.book.tallies[u.tally]
+func (l *placement) useRefuses(i, n int) string {
+	u, s := &l.podGroup.constraints[i], l.existing.nodes[n]
+	t := &l.rules.topologyGroups[u.topologyGroup]
 	value, there := s.label(t.key)
 	count := t.count[value]
 	if t.host {
-		count = t.sites[n]
+		count = t.byNode[n]
 	}
 	switch u.kind {
-	case near:
+	case affinity:
 		if u.claim { // there is no volume yet, and where it will be is not decided
 			return ""
 		}
 		if !there || count == 0 && !l.bootstraps() {
 			return PodAffinity
 		}
-	case far:
+	case antiAffinity:
 		if there && count > 0 {
 			return PodAntiAffinity
 		}

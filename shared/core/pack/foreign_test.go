@@ -28,7 +28,7 @@ func TestNoPlannedClaimIsForeignToItsPool(t *testing.T) {
 		for _, w := range []*world{drawWorld(t), drawRules(t)} {
 			none(t, w, w.plan().Claims)
 			for i := range w.in.Snapshot.Pools {
-				none(t, w, Fill(w.in, w.in.Snapshot.Pools[i].Name, 2))
+				none(t, w, StaticClaims(w.in, w.in.Snapshot.Pools[i].Name, 2))
 			}
 		}
 	})

@@ -18,7 +18,7 @@ func (p *pool) cheapest(mask, open bitset, load vector, left []int64) (int, bool
 		word := bitset{mask[w] & open[w]}
 		for b := word.next(0); b >= 0; b = word.next(b + 1) {
 			c := w<<6 + b
-			if load.fits(p.room[columns[c].instance]) && within(p.taken[c], left) {
+			if load.fits(p.free[columns[c].instance]) && within(p.taken[c], left) {
 				return c, true
 			}
 		}
@@ -34,7 +34,7 @@ func (p *pool) holders(mask, open bitset, load vector) []int {
 	for c := usable.next(0); c >= 0; c = usable.next(c + 1) {
 		if t := p.market.columns[c].instance; !seen[t] {
 			seen[t] = true
-			if load.fits(p.room[t]) {
+			if load.fits(p.free[t]) {
 				types = append(types, t)
 			}
 		}
@@ -46,8 +46,8 @@ func (p *pool) holders(mask, open bitset, load vector) []int {
 func (p *pool) spotTypes(n *node, open bitset, enough int) int {
 	count := 0
 	if !p.reserving {
-		for _, t := range n.area.spot {
-			if count < enough && n.load.fits(p.room[t]) {
+		for _, t := range n.offeringSet.spot {
+			if count < enough && n.load.fits(p.free[t]) {
 				count++
 			}
 		}
@@ -57,7 +57,7 @@ func (p *pool) spotTypes(n *node, open bitset, enough int) int {
 	usable := n.mask.and(open)
 	for c := usable.next(0); c >= 0 && count < enough; c = usable.next(c + 1) {
 		col := &p.market.columns[c]
-		if col.offer.CapacityType == model.Spot && !seen[col.instance] && n.load.fits(p.room[col.instance]) {
+		if col.offering.CapacityType == model.Spot && !seen[col.instance] && n.load.fits(p.free[col.instance]) {
 			seen[col.instance] = true
 			count++
 		}
@@ -69,7 +69,7 @@ func (p *pool) spotTypes(n *node, open bitset, enough int) int {
 func (p *pool) onlyReservation(mask bitset, id string) bitset {
 	out := slices.Clone(mask)
 	for c := out.next(0); c >= 0; c = out.next(c + 1) {
-		if o := p.market.columns[c].offer; o.CapacityType != model.Reserved || o.ReservationID != id {
+		if o := p.market.columns[c].offering; o.CapacityType != model.Reserved || o.ReservationID != id {
 			out.clear(c)
 		}
 	}
@@ -80,7 +80,7 @@ func (p *pool) onlyReservation(mask bitset, id string) bitset {
 func (p *pool) withoutReserved(mask bitset) bitset {
 	out := slices.Clone(mask)
 	for c := out.next(0); c >= 0; c = out.next(c + 1) {
-		if p.market.columns[c].offer.CapacityType == model.Reserved {
+		if p.market.columns[c].offering.CapacityType == model.Reserved {
 			out.clear(c)
 		}
 	}
@@ -91,8 +91,8 @@ func (p *pool) withoutReserved(mask bitset) bitset {
 func (p *pool) withMinValues(types []int) ([]int, bool) {
 	missing := make(map[string]int)
 	seen := make(map[string]map[string]bool)
-	for _, key := range p.base.Keys() {
-		if minimum := p.base[key].MinValues(); minimum > 0 {
+	for _, key := range p.requirements.Keys() {
+		if minimum := p.requirements[key].MinValues(); minimum > 0 {
 			missing[key], seen[key] = minimum, make(map[string]bool)
 		}
 	}
@@ -132,11 +132,11 @@ func (p *pool) countValues(t int, missing map[string]int, seen map[string]map[st
 func (p *pool) valuesOf(t int, key string) []string {
 	values := p.market.types[t].Labels[key]
 	if !decided(key) {
-		if listed, ok := p.base.Get(key).Listed(); ok {
+		if listed, ok := p.requirements.Get(key).Listed(); ok {
 			values = listed
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !p.base.Get(key).Has(v) })
+	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !p.requirements.Get(key).Has(v) })
 }
 
 // values returns a set of exactly these, for writing into a claim's requirements.

@@ -14,11 +14,11 @@ type draftKey struct {
 }
 
 // fromClaim describes a claim whose node has not joined.
-func (p *places) fromClaim(claim *model.Claim) *site {
+func (p *existingNodes) fromClaim(claim *model.Claim) *existingNode {
 	if p.drafts == nil {
 		return p.draft(claim)
 	}
-	key := draftKey{claim.Name, p.needPorts, p.needFoes}
+	key := draftKey{claim.Name, p.needPorts, p.needConflicts}
 	known := p.drafts[key]
 	if known == nil {
 		known = p.draft(claim)
@@ -31,8 +31,8 @@ func (p *places) fromClaim(claim *model.Claim) *site {
 }
 
 // draft describes a claim whose node has not joined, whatever was made before.
-func (p *places) draft(claim *model.Claim) *site {
-	s := &site{name: claim.Name, labels: p.claimLabels(claim), taints: claim.Taints, promised: claim.Pods, number: -1, cache: -1}
+func (p *existingNodes) draft(claim *model.Claim) *existingNode {
+	s := &existingNode{name: claim.Name, labels: p.claimLabels(claim), taints: claim.Taints, promised: claim.Pods, number: -1, cache: -1}
 	s.labels[model.LabelHostname] = newHostname
 	m := p.markets.of(claim.Class)
 	if claim.InstanceType == "" {
@@ -52,7 +52,7 @@ func (p *places) draft(claim *model.Claim) *site {
 }
 
 // anyOf makes the site as small as the smallest machine the claim may become, beside that machine's daemons.
-func (p *places) anyOf(s *site, claim *model.Claim, m *market) {
+func (p *existingNodes) anyOf(s *existingNode, claim *model.Claim, m *market) {
 	read, err := requirement.From(claim.Requirements)
 	if m == nil || err != nil {
 		s.blind, s.free = true, make(vector, len(p.dims))
@@ -92,7 +92,7 @@ func (p *places) anyOf(s *site, claim *model.Claim, m *market) {
 }
 
 // settleLabels gives the site the labels every offer it may become agrees on.
-func (s *site) settleLabels() {
+func (s *existingNode) settleLabels() {
 	for _, key := range []string{model.LabelZone, model.LabelZoneID, model.LabelCapacityType, model.LabelArch, model.LabelOS, model.LabelTenancy, model.LabelPartition} {
 		values := s.market.valuesIn(s.mask, key)
 		if len(values) == 1 && s.labels[key] == "" {
@@ -103,7 +103,7 @@ func (s *site) settleLabels() {
 
 // daemonsOn sums up the daemons that may run on a machine of the type, should the claim become one. runs are the columns each
 // daemon accepts; see daemonColumns.
-func (p *places) daemonsOn(s *site, t int, runs [][]bitset) vector {
+func (p *existingNodes) daemonsOn(s *existingNode, t int, runs [][]bitset) vector {
 	sum := make(vector, len(p.dims))
 	for i := range p.daemons {
 		d := &p.daemons[i]
@@ -113,7 +113,7 @@ func (p *places) daemonsOn(s *site, t int, runs [][]bitset) vector {
 			continue
 		}
 		sum.addSaturating(d.request)
-		if p.needFoes && !slices.Contains(s.coming, d.set) {
+		if p.needConflicts && !slices.Contains(s.coming, d.set) {
 			s.coming = append(s.coming, d.set)
 		}
 	}
@@ -121,7 +121,7 @@ func (p *places) daemonsOn(s *site, t int, runs [][]bitset) vector {
 }
 
 // daemonColumns returns by daemon, for each of its terms that the claim meets in all else, the columns that meet the rest.
-func (p *places) daemonColumns(s *site) [][]bitset {
+func (p *existingNodes) daemonColumns(s *existingNode) [][]bitset {
 	read, known := p.daemonTerms[s.market]
 	if !known {
 		for i := range p.daemons {
@@ -142,12 +142,12 @@ func (p *places) daemonColumns(s *site) [][]bitset {
 }
 
 // claimLabels returns the labels a claim's node is sure to have.
-func (p *places) claimLabels(claim *model.Claim) map[string]string {
+func (p *existingNodes) claimLabels(claim *model.Claim) map[string]string {
 	labels := make(map[string]string)
 	if m := p.markets.of(claim.Class); m != nil && claim.InstanceType != "" {
 		if t, known := m.index[claim.InstanceType]; known {
 			for key, values := range m.types[t].Labels { // each key on its own: the order does not matter
-				if len(values) == 1 && !byOffer(key) {
+				if len(values) == 1 && !byOffering(key) {
 					labels[key] = values[0]
 				}
 			}

@@ -12,12 +12,12 @@ import (
 func asLedger(planned model.PlannedClaim) model.Claim {
 	return model.Claim{Name: planned.Name, Pool: planned.Pool, Class: planned.Class, State: model.Intended, Requirements: planned.Requirements,
 		Requests: planned.Requests, InstanceTypes: planned.InstanceTypes, Labels: planned.Labels, Taints: planned.Taints,
-		StartupTaints: planned.StartupTaints, Pods: planned.Pods, Held: planned.Hold}
+		StartupTaints: planned.StartupTaints, Pods: planned.Pods, Reserved: planned.Reserve}
 }
 
 // launched says what the claim became.
-func launched(c model.Claim, offer model.OfferKey) model.Claim {
-	c.State, c.InstanceType, c.Zone, c.CapacityType, c.ProviderID = model.Launched, offer.InstanceType, offer.Zone, offer.CapacityType, "aws:///"+c.Name
+func launched(c model.Claim, offering model.OfferingKey) model.Claim {
+	c.State, c.InstanceType, c.Zone, c.CapacityType, c.ProviderID = model.Launched, offering.InstanceType, offering.Zone, offering.CapacityType, "aws:///"+c.Name
 	return c
 }
 
@@ -59,12 +59,12 @@ func TestPlanningAgainWhileClaimsAreOnTheirWayAsksForNothing(t *testing.T) {
 		},
 		"launched": func(w *world, plan model.Plan) {
 			for _, planned := range plan.Claims {
-				w.in.Claims = append(w.in.Claims, launched(asLedger(planned), planned.Offer))
+				w.in.Claims = append(w.in.Claims, launched(asLedger(planned), planned.Offering))
 			}
 		},
 		"joined, not registered": func(w *world, plan model.Plan) {
 			for _, planned := range plan.Claims {
-				claim := launched(asLedger(planned), planned.Offer)
+				claim := launched(asLedger(planned), planned.Offering)
 				t := typeNamed(w.in.Catalogs["default"], claim.InstanceType)
 				w.in.Claims = append(w.in.Claims, claim)
 				w.node("node-of-"+claim.Name, func(n *model.Node) {
@@ -75,7 +75,7 @@ func TestPlanningAgainWhileClaimsAreOnTheirWayAsksForNothing(t *testing.T) {
 		},
 		"registered, not initialised": func(w *world, plan model.Plan) {
 			for _, planned := range plan.Claims {
-				claim := launched(asLedger(planned), planned.Offer)
+				claim := launched(asLedger(planned), planned.Offering)
 				t := typeNamed(w.in.Catalogs["default"], claim.InstanceType)
 				claim.State, claim.Allocatable = model.Registered, t.Allocatable()
 				w.in.Claims = append(w.in.Claims, claim)
@@ -106,7 +106,7 @@ func TestPlanningAgainWhileClaimsAreOnTheirWayAsksForNothing(t *testing.T) {
 func TestClaimsThatAreGoneHoldNothing(t *testing.T) {
 	w, plan := inFlight()
 	for _, planned := range plan.Claims {
-		claim := launched(asLedger(planned), planned.Offer)
+		claim := launched(asLedger(planned), planned.Offering)
 		claim.State = model.Gone
 		w.in.Claims = append(w.in.Claims, claim)
 		w.node("node-of-"+claim.Name, func(n *model.Node) { n.ProviderID = claim.ProviderID })
@@ -133,7 +133,7 @@ func TestSpareRoomOfClaimsOnTheirWayIsUsed(t *testing.T) {
 			s.NodeSelector = map[string]string{model.LabelZone: zone}
 		}
 	}
-	became := launched(asLedger(claim), claim.Offer)
+	became := launched(asLedger(claim), claim.Offering)
 	tests := []struct {
 		name   string
 		change func(*model.PodShape)
@@ -142,8 +142,8 @@ func TestSpareRoomOfClaimsOnTheirWayIsUsed(t *testing.T) {
 	}{
 		{"fits whatever it becomes", cpu(500), asLedger(claim), 0},
 		{"fits only some of what it may become", cpu(20_000), asLedger(claim), 1},
-		{"may become a node of another zone", inZone(claim.Offer.Zone), asLedger(claim), 1},
-		{"became a node of the zone", inZone(claim.Offer.Zone), became, 0},
+		{"may become a node of another zone", inZone(claim.Offering.Zone), asLedger(claim), 1},
+		{"became a node of the zone", inZone(claim.Offering.Zone), became, 0},
 		{"became a node of another zone", inZone("c"), became, 1},
 	}
 	for _, test := range tests {
@@ -212,7 +212,7 @@ func TestPlanningAgainPutsPodsWhereTheyWereBefore(t *testing.T) {
 	}))
 	plan := w.complete(t)
 	for _, planned := range plan.Claims {
-		w.in.Claims = append(w.in.Claims, launched(asLedger(planned), planned.Offer))
+		w.in.Claims = append(w.in.Claims, launched(asLedger(planned), planned.Offering))
 	}
 	again := w.complete(t)
 	if len(plan.Claims) != 1 || len(again.Claims) != 0 {
@@ -222,7 +222,7 @@ func TestPlanningAgainPutsPodsWhereTheyWereBefore(t *testing.T) {
 
 // Pods that would rather be apart are placed after those that do not care, which may let more of them in: that is tried
 // for existing nodes alone, too.
-func TestMorePodsAreBetterThanNoWishes(t *testing.T) {
+func TestMorePodsAreBetterThanNoPreferences(t *testing.T) {
 	w := newWorld(64)
 	w.node("n", func(n *model.Node) { n.Allocatable["example.com/fpga"] = 2 })
 	fpga := func(amount int64) func(*model.PodShape) {
@@ -241,9 +241,9 @@ func TestPodsThatCameLaterGiveWayToPromises(t *testing.T) {
 	w.pods("cache", 1, asPod(appPod("cache"), selecting(model.LabelZone, "a"), nearApp(model.LabelHostname, "cache")))
 	w.pods("web", 1, asPod(appPod("web"), selecting(model.LabelZone, "b")))
 	for _, planned := range w.complete(t).Claims {
-		w.in.Claims = append(w.in.Claims, launched(asLedger(planned), planned.Offer))
+		w.in.Claims = append(w.in.Claims, launched(asLedger(planned), planned.Offering))
 	}
-	w.pods("late", 1, asPod(appPod("cache"), cpu(10), labelled("app", "cache"), nearApp(model.LabelHostname, "web")))
+	w.pods("late", 1, asPod(appPod("cache"), cpu(10), labeled("app", "cache"), nearApp(model.LabelHostname, "web")))
 	again := w.sound(t)
 	if len(again.Claims) != 0 || codes(again, "late-00000") == nil || codes(again, "cache-00000") != nil {
 		t.Errorf("%d claims, left out %+v, nominations %+v", len(again.Claims), again.Unschedulable, again.Nominations)
@@ -283,7 +283,7 @@ func TestK3HostsOnTheirWayTakeNoMoreThanMaxSkew(t *testing.T) {
 		if len(first.Claims) != 2 {
 			t.Fatalf("%d machines to begin with", len(first.Claims))
 		}
-		for _, stage := range []func(model.PlannedClaim) model.Claim{asLedger, func(p model.PlannedClaim) model.Claim { return launched(asLedger(p), p.Offer) }} {
+		for _, stage := range []func(model.PlannedClaim) model.Claim{asLedger, func(p model.PlannedClaim) model.Claim { return launched(asLedger(p), p.Offering) }} {
 			w := newWorld(96).pool("general", nil).pods("web", 2, spread).pods("web-late", 2, spread)
 			for _, planned := range first.Claims {
 				w.in.Claims = append(w.in.Claims, stage(planned))

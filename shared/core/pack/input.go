@@ -20,16 +20,16 @@ type Input struct {
 	// ClassProblems says why a class cannot be used now, by class name. Such a class's pools are not used even where
 	// Catalogs has it.
 	ClassProblems map[string]string
-	// PoolsHeld says why no machine is bought for a pool now, by pool name.
-	PoolsHeld map[string]string
+	// SuspendedPools says why no machine is bought for a pool now, by pool name.
+	SuspendedPools map[string]string
 	// Claims are the ledger's. Live ones are capacity on its way until their node is in the snapshot.
 	Claims []model.Claim
 	// Usage is what is held against each pool's limits, by pool name, with nodes.
 	Usage map[string]model.Resources
 	// Taken is, by capacity reservation, how many machines are spoken for of those that Catalogs say are left.
 	Taken map[string]int64
-	// Marks only serve reasons: until when an unavailable offer is left alone. Catalogs already show their effect.
-	Marks []model.Mark
+	// UnavailableOfferings only serve reasons: until when an unavailable offer is left alone. Catalogs already show their effect.
+	UnavailableOfferings []model.UnavailableOffering
 	// Pending are the pods to place, as indexes into Snapshot.Pods; nil means what Pending returns. A pod listed here
 	// takes nothing of the node it is bound to. Indexes out of range and repeated ones are ignored.
 	Pending []int
@@ -41,7 +41,7 @@ type Input struct {
 	// leave by choice. Nodes and claims of Restless, by name, take none of them. Their spread constraints count every domain their
 	// pools can make a node in now, whether one is there or not, and 0 as the emptiest host.
 	Settled  []int
-	Restless map[string]bool
+	Churning map[string]bool
 	// Expected are pods that are not yet on the nodes they are bound to in the snapshot, as indexes into Snapshot.Pods, with the
 	// names of those they are on until then; empty = none. They hold their room, and settled pods that have to be near them go
 	// only where they are before and after, those that have to be far from them nowhere of both. Pods that are to be placed may be
@@ -59,8 +59,8 @@ type Input struct {
 	// Salt goes into the claims' names, so that planning the same pods again after a failed launch gives new names.
 	Salt string
 
-	desk  *Desk // what is known already; nil = nothing
-	tries int   // in how many ways nodes are opened at most; 0 = in as many as Plan finds worth it, below 0 = none is opened
+	simulator *Simulator // what is known already; nil = nothing
+	tries     int        // in how many ways nodes are opened at most; 0 = in as many as Plan finds worth it, below 0 = none is opened
 }
 
 // Provisionable reports whether pod i of the snapshot asks for capacity; where it does not, why says so in a sentence.
@@ -267,8 +267,8 @@ func keeps(pod *model.Pod, shape *model.PodShape, nowUnix int64) bool {
 	return nowUnix != 0 && nowUnix+aheadSeconds < shield.UntilUnix
 }
 
-// Shield is what a pod's annotation karpenter.sh/do-not-disrupt says.
-type Shield struct {
+// DoNotDisrupt is what a pod's annotation karpenter.sh/do-not-disrupt says.
+type DoNotDisrupt struct {
 	Says      bool  // it shields the pod, or did
 	Always    bool  // for good
 	UntilUnix int64 // when it ends, by the clock of the pod's start; 0 = it does not, or the pod has not started
@@ -276,27 +276,27 @@ type Shield struct {
 }
 
 // Active reports whether the pod is shielded at nowUnix.
-func (s Shield) Active(nowUnix int64) bool {
+func (s DoNotDisrupt) Active(nowUnix int64) bool {
 	return s.Says && (s.UntilUnix == 0 || nowUnix < s.UntilUnix)
 }
 
 // Shielded reads the annotation of a pod that started then (0 = it has not): "true" shields it for good, a positive duration for
 // as long after its start, and as long as it has not started.
-func Shielded(annotation string, startedUnix int64) Shield {
+func Shielded(annotation string, startedUnix int64) DoNotDisrupt {
 	switch annotation {
 	case "":
-		return Shield{}
+		return DoNotDisrupt{}
 	case "true":
-		return Shield{Says: true, Always: true}
+		return DoNotDisrupt{Says: true, Always: true}
 	}
 	d, err := time.ParseDuration(annotation)
 	switch {
 	case err != nil || d <= 0:
-		return Shield{Invalid: true}
+		return DoNotDisrupt{Invalid: true}
 	case startedUnix <= 0:
-		return Shield{Says: true}
+		return DoNotDisrupt{Says: true}
 	}
-	return Shield{Says: true, UntilUnix: startedUnix + int64((d+time.Second-1)/time.Second)}
+	return DoNotDisrupt{Says: true, UntilUnix: startedUnix + int64((d+time.Second-1)/time.Second)}
 }
 
 // blocks reports whether the budget never lets a pod of the shape be evicted.

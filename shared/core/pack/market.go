@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -18,7 +18,7 @@ type market struct {
 	index     map[string]int        // into types, by name
 	columns   []column              // by price, worth, type name, zone, capacity type, reservation, choice
 	available bitset                // columns that can be bought now
-	plain     bitset                // columns of types that are not exotic (see offer.Exotic)
+	plain     bitset                // columns of types that are not exotic (see offering.Exotic)
 	whole     []vector              // by type: what pods and daemons together can have
 	masks     map[string]bitset     // columnsMeeting, by termKey
 	choosing  bool                  // columns are told apart by what a launch may choose
@@ -32,11 +32,11 @@ type market struct {
 
 // markets is what each class can buy, made ready when it is first asked for.
 type markets struct {
-	in       *Input
-	catalogs map[string][]model.InstanceType
-	dims     dimensions
-	told     map[string]bool    // see toldApart; nil until a market is made
-	ready    map[string]*market // by class name
+	in            *Input
+	catalogs      map[string][]model.InstanceType
+	dims          dimensions
+	distinguished map[string]bool    // see distinguished; nil until a market is made
+	ready         map[string]*market // by class name
 }
 
 func newMarkets(in *Input, dims dimensions) *markets {
@@ -47,10 +47,10 @@ func newMarkets(in *Input, dims dimensions) *markets {
 func (m *markets) of(class string) *market {
 	known := m.ready[class]
 	if types, is := m.catalogs[class]; known == nil && is {
-		if m.told == nil {
-			m.told = toldApart(m.in)
+		if m.distinguished == nil {
+			m.distinguished = distinguished(m.in)
 		}
-		known = newMarket(types, m.dims, m.told)
+		known = newMarket(types, m.dims, m.distinguished)
 		m.ready[class] = known
 	}
 	return known
@@ -61,11 +61,11 @@ func (m *markets) reservations(taken map[string]int64) map[string]int64 {
 	left := make(map[string]int64)
 	for class := range m.catalogs { // a minimum does not depend on the order
 		for _, c := range m.of(class).columns {
-			if c.offer.CapacityType != model.Reserved {
+			if c.offering.CapacityType != model.Reserved {
 				continue
 			}
-			if n, seen := left[c.offer.ReservationID]; !seen || c.offer.ReservationCapacity < n {
-				left[c.offer.ReservationID] = c.offer.ReservationCapacity
+			if n, seen := left[c.offering.ReservationID]; !seen || c.offering.ReservationCapacity < n {
+				left[c.offering.ReservationID] = c.offering.ReservationCapacity
 			}
 		}
 	}
@@ -80,14 +80,14 @@ func (m *markets) reservations(taken map[string]int64) map[string]int64 {
 // column is one offer of one type, and of what a launch may choose one value each where that matters to anybody.
 type column struct {
 	instance int // into market.types
-	offer    *model.Offer
+	offering *model.Offering
 	price    int64  // micro-USD per hour, ≥ 0
 	zone     uint8  // into market.zones
 	kind     uint8  // into market.kinds
 	chosen   choice // zero where columns are not told apart by it
 }
 
-func newMarket(types []model.InstanceType, dims dimensions, told map[string]bool) *market {
+func newMarket(types []model.InstanceType, dims dimensions, reported map[string]bool) *market {
 	m := &market{index: make(map[string]int, len(types)), masks: make(map[string]bitset)}
 	for i := range types {
 		m.types = append(m.types, &types[i])
@@ -97,10 +97,10 @@ func newMarket(types []model.InstanceType, dims dimensions, told map[string]bool
 	for i, t := range m.types {
 		m.index[t.Name] = i
 		m.whole = append(m.whole, dims.vector(allocatable(t.Allocatable())))
-		for _, chosen := range choices(t, told) {
+		for _, chosen := range choices(t, reported) {
 			m.choosing = m.choosing || chosen != choice{}
-			for j := range t.Offers {
-				m.columns = append(m.columns, column{instance: i, offer: &t.Offers[j], price: min(max(0, int64(t.Offers[j].Price)), priceCeiling), chosen: chosen})
+			for j := range t.Offerings {
+				m.columns = append(m.columns, column{instance: i, offering: &t.Offerings[j], price: min(max(0, int64(t.Offerings[j].Price)), priceCeiling), chosen: chosen})
 			}
 		}
 	}
@@ -109,10 +109,10 @@ func newMarket(types []model.InstanceType, dims dimensions, told map[string]bool
 	m.number()
 	m.available, m.plain = newBitset(len(m.columns)), newBitset(len(m.columns))
 	for i, c := range m.columns {
-		if !offer.Exotic(m.types[c.instance]) {
+		if !offering.Exotic(m.types[c.instance]) {
 			m.plain.set(i)
 		}
-		if c.offer.Available && (c.offer.CapacityType != model.Reserved || c.offer.ReservationCapacity > 0) {
+		if c.offering.Available && (c.offering.CapacityType != model.Reserved || c.offering.ReservationCapacity > 0) {
 			m.available.set(i)
 		}
 	}
@@ -136,7 +136,7 @@ func (m *market) number() {
 		}
 	}
 	for _, c := range m.columns {
-		m.zones, m.kinds = append(m.zones, c.offer.Zone), append(m.kinds, c.offer.CapacityType)
+		m.zones, m.kinds = append(m.zones, c.offering.Zone), append(m.kinds, c.offering.CapacityType)
 	}
 	slices.Sort(m.zones)
 	m.zones = slices.Compact(m.zones)
@@ -146,7 +146,7 @@ func (m *market) number() {
 	m.kinds = slices.Compact(m.kinds)
 	for i := range m.columns {
 		c := &m.columns[i]
-		c.zone, c.kind = uint8(min(63, slices.Index(m.zones, c.offer.Zone))), uint8(min(63, slices.Index(m.kinds, c.offer.CapacityType)))
+		c.zone, c.kind = uint8(min(63, slices.Index(m.zones, c.offering.Zone))), uint8(min(63, slices.Index(m.kinds, c.offering.CapacityType)))
 		m.columnsOf[c.instance] = append(m.columnsOf[c.instance], i)
 	}
 }
@@ -160,7 +160,7 @@ func (m *market) dropRepeated() {
 	}
 	seen := make(map[name]bool, len(m.columns))
 	m.columns = slices.DeleteFunc(m.columns, func(c column) bool {
-		n := name{c.instance, c.offer.Zone, c.offer.CapacityType, c.offer.ReservationID, c.chosen}
+		n := name{c.instance, c.offering.Zone, c.offering.CapacityType, c.offering.ReservationID, c.chosen}
 		repeated := seen[n]
 		seen[n] = true
 		return repeated
@@ -171,11 +171,11 @@ func (m *market) dropRepeated() {
 func compareColumns(a, b column) int {
 	return cmp.Or(
 		cmp.Compare(a.price, b.price),
-		cmp.Compare(a.offer.ListPrice, b.offer.ListPrice), // of reserved capacity what is worth least
+		cmp.Compare(a.offering.ListPrice, b.offering.ListPrice), // of reserved capacity what is worth least
 		cmp.Compare(a.instance, b.instance),
-		strings.Compare(a.offer.Zone, b.offer.Zone),
-		strings.Compare(a.offer.CapacityType, b.offer.CapacityType),
-		strings.Compare(a.offer.ReservationID, b.offer.ReservationID),
+		strings.Compare(a.offering.Zone, b.offering.Zone),
+		strings.Compare(a.offering.CapacityType, b.offering.CapacityType),
+		strings.Compare(a.offering.ReservationID, b.offering.ReservationID),
 		compareChoices(a.chosen, b.chosen),
 	)
 }
@@ -183,7 +183,7 @@ func compareColumns(a, b column) int {
 // decided reports whether a label's value follows from the offer, so that the market's columns answer for it. Every
 // other label is the pool's.
 func decided(key string) bool {
-	return offer.ByMachine(key)
+	return offering.ByInstance(key)
 }
 
 // columnsMeeting returns the columns whose nodes meet term in every label that is decided by the offer.
@@ -199,7 +199,7 @@ func (m *market) columnsMeeting(term requirement.Requirements) bitset {
 		fitting[i] = typeMeets(t, term, keys)
 	}
 	for i, c := range m.columns {
-		if fitting[c.instance] && offerMeets(c.offer, term, keys) && c.chosen.meets(term) {
+		if fitting[c.instance] && offeringMeets(c.offering, term, keys) && c.chosen.meets(term) {
 			mask.set(i)
 		}
 	}
@@ -210,7 +210,7 @@ func (m *market) columnsMeeting(term requirement.Requirements) bitset {
 // typeMeets reports whether the labels the type itself decides meet term.
 func typeMeets(t *model.InstanceType, term requirement.Requirements, keys []string) bool {
 	for _, key := range keys {
-		if !byOffer(key) && !anyMeets(t.Labels[key], term[key]) {
+		if !byOffering(key) && !anyMeets(t.Labels[key], term[key]) {
 			return false
 		}
 	}
@@ -225,15 +225,15 @@ func anyMeets(values []string, set requirement.Set) bool {
 	return slices.ContainsFunc(values, set.Has)
 }
 
-// byOffer reports whether the label differs between offers of one type.
-func byOffer(key string) bool { return offer.DecidedByOffer(key) }
+// byOffering reports whether the label differs between offers of one type.
+func byOffering(key string) bool { return offering.DecidedByOffering(key) }
 
-func offerMeets(o *model.Offer, term requirement.Requirements, keys []string) bool {
+func offeringMeets(o *model.Offering, term requirement.Requirements, keys []string) bool {
 	for _, key := range keys {
-		if !byOffer(key) {
+		if !byOffering(key) {
 			continue
 		}
-		value, ok := offer.ValueOf(o, key), false
+		value, ok := offering.ValueOf(o, key), false
 		if value == "" {
 			ok = term[key].AllowsAbsent()
 		} else {
@@ -250,7 +250,7 @@ func offerMeets(o *model.Offer, term requirement.Requirements, keys []string) bo
 func (m *market) valuesIn(mask bitset, key string) []string {
 	var out []string
 	seen := make(map[string]bool)
-	types, offered := make([]bool, len(m.types)), byOffer(key)
+	types, offered := make([]bool, len(m.types)), byOffering(key)
 	note := func(values ...string) {
 		for _, value := range values {
 			if value != "" && !seen[value] {
@@ -263,7 +263,7 @@ func (m *market) valuesIn(mask bitset, key string) []string {
 		col := &m.columns[c]
 		switch chosen := col.chosen.value(key); {
 		case offered:
-			note(offer.ValueOf(col.offer, key))
+			note(offering.ValueOf(col.offering, key))
 		case chosen != "":
 			note(chosen)
 		case !types[col.instance]:

@@ -72,7 +72,7 @@ func nameAtOnce(claims []model.PlannedClaim, in *Input) bool {
 // digestible writes down what tells the claim from every other of a plan: its pods and how it is bought.
 func digestible(claim *model.PlannedClaim) []byte {
 	out := make([]byte, 0, 64+64*len(claim.Pods))
-	for _, text := range []string{claim.Pool, claim.Offer.InstanceType, claim.Offer.Zone, claim.Offer.CapacityType} {
+	for _, text := range []string{claim.Pool, claim.Offering.InstanceType, claim.Offering.Zone, claim.Offering.CapacityType} {
 		out = append(append(out, text...), 0)
 	}
 	for i := range claim.Pods {

@@ -59,7 +59,7 @@ func (d *demand) noteNames(term requirement.Requirements) {
 }
 
 // noteNames remembers which nodes pods name.
-func (c *census) noteNames(d *demand) {
+func (c *classifier) noteNames(d *demand) {
 	if len(d.names) > 0 && c.names == nil {
 		c.names = make(map[string]bool)
 	}

@@ -8,27 +8,27 @@ import (
 )
 
 // keepPromises gives pods the place they were planned for, where it still holds them.
-func (b *board) keepPromises() {
+func (b *solver) keepPromises() {
 	if len(b.in.Claims) == 0 {
 		return
 	}
 	const nowhere = -1
-	owed, promised := make(map[string]int, len(b.pending)), false
+	pending, promised := make(map[string]int, len(b.pending)), false
 	for _, i := range b.pending {
-		owed[b.in.Snapshot.Pods[i].UID] = nowhere
+		pending[b.in.Snapshot.Pods[i].UID] = nowhere
 	}
-	delete(owed, "")
-	if !owesAny(b.in.Claims, owed) {
+	delete(pending, "")
+	if !owesAny(b.in.Claims, pending) {
 		return
 	}
-	b.places.all()
-	for n, s := range b.places.sites {
+	b.existing.all()
+	for n, s := range b.existing.nodes {
 		if s.closed {
 			continue
 		}
 		for _, pod := range s.promised {
-			if other, waits := owed[pod.UID]; waits && (other == nowhere || s.name < b.places.sites[other].name) {
-				owed[pod.UID], promised = n, true
+			if other, waits := pending[pod.UID]; waits && (other == nowhere || s.name < b.existing.nodes[other].name) {
+				pending[pod.UID], promised = n, true
 			}
 		}
 	}
@@ -36,11 +36,11 @@ func (b *board) keepPromises() {
 		return
 	}
 	place := func(i int) (n int, is bool) {
-		n, is = owed[b.in.Snapshot.Pods[i].UID]
+		n, is = pending[b.in.Snapshot.Pods[i].UID]
 		return n, is && n != nowhere
 	}
-	a := assigner{planner: b.planner, places: b.places, book: b.book}
-	order := inOrder(b.classes)
+	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules}
+	order := inOrder(b.podGroups)
 	for progress := true; progress; { // one that is there may be what another needs beside it
 		progress = false
 		for _, c := range order {
@@ -49,7 +49,7 @@ func (b *board) keepPromises() {
 			}
 			pods := c.pods
 			var others []int
-			l := a.ledgerOn(c, nil) // each pod is asked about one site
+			l := a.placementOn(c, nil) // each pod is asked about one site
 			for _, i := range pods {
 				n, is := place(i)
 				c.pods = []int{i}
@@ -77,19 +77,19 @@ func owesAny(claims []model.Claim, pods map[string]int) bool {
 
 // keeps places the class's next unit on the site it was promised; false where that does not hold it any more. Of a site
 // nothing is known of, the promise is all there is.
-func (l *ledger) keeps(n int) bool {
-	s := l.places.site(n)
-	if l.class.settled && s.restless {
+func (l *placement) keeps(n int) bool {
+	s := l.existing.node(n)
+	if l.podGroup.settled && s.churning {
 		return false
 	}
 	if s.blind {
-		s.pods = append(s.pods, l.class.takeUnits(1)...)
+		s.pods = append(s.pods, l.podGroup.takeUnits(1)...)
 		return true
 	}
-	if !l.class.request.fits(s.free) || judge(l.class, s) == refused || l.hostRefuses(n) != "" {
+	if !l.podGroup.request.fits(s.free) || evaluate(l.podGroup, s) == refused || l.hostRefuses(n) != "" {
 		return false
 	}
-	if u := l.refuses(s.values(l.class.keys), s.possibles(l.class.keys)); u != nil && u.kind == far { // for the other kinds pods may count that are placed later
+	if u := l.refuses(s.values(l.podGroup.keys), s.possibles(l.podGroup.keys)); u != nil && u.kind == antiAffinity { // for the other kinds pods may count that are placed later
 		return false
 	}
 	l.settleOn(n)
@@ -97,7 +97,7 @@ func (l *ledger) keeps(n int) bool {
 }
 
 // values returns the site's values of the labels, empty where it has none.
-func (s *site) values(keys []string) []string {
+func (s *existingNode) values(keys []string) []string {
 	values := make([]string, len(keys))
 	for k, key := range keys {
 		values[k], _ = s.label(key)
@@ -106,7 +106,7 @@ func (s *site) values(keys []string) []string {
 }
 
 // possibles returns, for each label, the values it may take where it is not there yet; nil where all are known.
-func (s *site) possibles(keys []string) [][]string {
+func (s *existingNode) possibles(keys []string) [][]string {
 	if s.market == nil {
 		return nil
 	}
@@ -118,9 +118,9 @@ func (s *site) possibles(keys []string) [][]string {
 }
 
 // nominations returns what the sites took, by node name.
-func nominations(snapshot *model.Snapshot, sites []*site) []model.Nomination {
+func nominations(snapshot *model.Snapshot, nodes []*existingNode) []model.Nomination {
 	out := []model.Nomination{}
-	for _, s := range sites {
+	for _, s := range nodes {
 		if len(s.pods) > 0 {
 			out = append(out, model.Nomination{Node: s.name, Pods: refs(snapshot, s.pods)})
 		}

@@ -42,11 +42,11 @@ func TestF107OneIsTheCheapestThatHoldsRequestsAndDaemons(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(60).pool("general", nil).pods("web", 3, nil)
 			c.change(w)
-			claim, reason := One(w.in, template, c.requests)
+			claim, reason := StandaloneClaim(w.in, template, c.requests)
 			if reason != nil {
 				t.Fatal(reason.Message)
 			}
-			if claim.InstanceTypes[0] != c.want || claim.Offer.Zone != "b" || claim.Pool != "" || len(claim.Pods) != 0 || claim.Labels["team"] != "blue" || len(claim.Taints) != 1 {
+			if claim.InstanceTypes[0] != c.want || claim.Offering.Zone != "b" || claim.Pool != "" || len(claim.Pods) != 0 || claim.Labels["team"] != "blue" || len(claim.Taints) != 1 {
 				t.Errorf("%+v, want %s", claim, c.want)
 			}
 			if _, pooled := claim.Labels[model.LabelNodePool]; pooled || slices.ContainsFunc(claim.Requirements, func(r model.Requirement) bool { return r.Key == model.LabelNodePool }) {
@@ -76,17 +76,17 @@ func TestF107OneSaysWhyThereIsNone(t *testing.T) {
 		`capacity at this moment`: {func(_ *model.Template, w *world) {
 			types := w.in.Catalogs["default"]
 			for i := range types {
-				types[i].Offers = slices.Clone(types[i].Offers)
-				for j := range types[i].Offers {
-					types[i].Offers[j].Available = false
+				types[i].Offerings = slices.Clone(types[i].Offerings)
+				for j := range types[i].Offerings {
+					types[i].Offerings[j].Available = false
 				}
 			}
-		}, nil, NoOffer},
+		}, nil, NoOffering},
 	} {
 		t.Run(want, func(t *testing.T) {
 			w, template := newWorld(60), model.Template{ClassName: "default"}
 			c.change(&template, w)
-			claim, reason := One(w.in, template, c.requests)
+			claim, reason := StandaloneClaim(w.in, template, c.requests)
 			if claim != nil || reason == nil || reason.Code != c.code || !strings.Contains(reason.Message, want) || reason.Remedy == "" || strings.Contains(reason.Remedy, "NodePool") {
 				t.Errorf("%+v, %+v", claim, reason)
 			}

@@ -81,7 +81,7 @@ func TestF066CirclesThatNobodyCanStartAreRefused(t *testing.T) {
 // A pod counts only where it matches every term, and each term has its own domain.
 func TestF066TwoTermsHoldTogether(t *testing.T) {
 	w := newWorld(64).pool("general", nil).zoned(600, "a", "b")
-	w.running("half", "node-a", appPod("db")).running("whole", "node-b", asPod(appPod("db"), labelled("tier", "x")))
+	w.running("half", "node-a", appPod("db")).running("whole", "node-b", asPod(appPod("db"), labeled("tier", "x")))
 	tier := func(term *model.PodTerm) {
 		term.Selector = &model.Selector{MatchLabels: map[string]string{"tier": "x"}}
 	}
@@ -254,7 +254,7 @@ func TestF069MatchLabelKeysOfTerms(t *testing.T) {
 					s.Labels["rev"] = test.rev
 				}
 			})
-			w.pods("web", 1, asPod(appPod("web"), labelled("rev", "1"), apartFrom(model.LabelHostname, "web", test.change)))
+			w.pods("web", 1, asPod(appPod("web"), labeled("rev", "1"), apartFrom(model.LabelHostname, "web", test.change)))
 			if plan := w.complete(t); (nodeOf(plan, "web-00000") == "") != test.apart {
 				t.Errorf("nominations = %+v, want apart = %v", plan.Nominations, test.apart)
 			}
@@ -275,16 +275,16 @@ func preferredNear(key, app string) func(*model.PodShape) {
 }
 
 func TestF070PreferencesThatAreIgnoredChangeNothing(t *testing.T) {
-	wishes := map[string]func(*model.PodShape){
+	preferences := map[string]func(*model.PodShape){
 		"anti-affinity":     preferredApart(model.LabelHostname, "web"),
 		"affinity":          preferredNear(model.LabelZone, "db"),
 		"spread":            spreadBy(model.LabelZone, 1, ifItCan),
 		"node affinity":     preferring(50, oneOf(model.LabelZone, "c")),
 		"spread over hosts": spreadBy(model.LabelHostname, 1, ifItCan),
 	}
-	for name, wish := range wishes {
+	for name, preference := range preferences {
 		t.Run(name, func(t *testing.T) {
-			with := newWorld(64).pool("general", nil).node("n", nil).pods("web", 10, asPod(appPod("web"), wish))
+			with := newWorld(64).pool("general", nil).node("n", nil).pods("web", 10, asPod(appPod("web"), preference))
 			with.in.IgnorePreferences = true
 			without := newWorld(64).pool("general", nil).node("n", nil).pods("web", 10, appPod("web"))
 			if a, b := with.complete(t), without.complete(t); a.Price != b.Price || len(a.Claims) != len(b.Claims) {
@@ -306,15 +306,15 @@ func TestF066SelfAffinityThatNoNodeCanHoldLeavesPodsOut(t *testing.T) {
 }
 
 // The peer opens a node for each pod of a preferred anti-affinity, and so costs many times as much.
-func TestF070WishesBetweenPodsAreNotPaidForWithNodes(t *testing.T) {
-	for name, wish := range map[string]func(*model.PodShape){
+func TestF070PreferencesBetweenPodsAreNotPaidForWithNodes(t *testing.T) {
+	for name, preference := range map[string]func(*model.PodShape){
 		"apart on hosts": preferredApart(model.LabelHostname, "web"),
 		"apart in zones": preferredApart(model.LabelZone, "web"),
 		"near":           preferredNear(model.LabelHostname, "web"),
 		"near nobody":    preferredNear(model.LabelZone, "no-such-app"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			with := newWorld(64).pool("general", nil).pods("web", 20, asPod(appPod("web"), wish)).complete(t)
+			with := newWorld(64).pool("general", nil).pods("web", 20, asPod(appPod("web"), preference)).complete(t)
 			without := newWorld(64).pool("general", nil).pods("web", 20, appPod("web")).complete(t)
 			if float64(with.Price) > 1.05*float64(without.Price) {
 				t.Errorf("price %d with the wish, %d without", with.Price, without.Price)

@@ -30,7 +30,7 @@ func ofApp(name string) *model.Selector {
 	return &model.Selector{MatchLabels: map[string]string{"app": name}}
 }
 
-func labelled(key, value string) func(*model.PodShape) {
+func labeled(key, value string) func(*model.PodShape) {
 	return func(s *model.PodShape) { s.Labels[key] = value }
 }
 
@@ -270,11 +270,11 @@ func (w *world) carriedOut(plan model.Plan) *world {
 	}
 	for i := range plan.Claims {
 		claim := &plan.Claims[i]
-		t := typeNamed(w.in.Catalogs[claim.Class], claim.Offer.InstanceType)
-		k := slices.IndexFunc(t.Offers, func(o model.Offer) bool {
-			return o.Zone == claim.Offer.Zone && o.CapacityType == claim.Offer.CapacityType
+		t := typeNamed(w.in.Catalogs[claim.Class], claim.Offering.InstanceType)
+		k := slices.IndexFunc(t.Offerings, func(o model.Offering) bool {
+			return o.Zone == claim.Offering.Zone && o.CapacityType == claim.Offering.CapacityType
 		})
-		node := model.Node{Name: claim.Name, UID: "uid-" + claim.Name, Ready: true, Labels: nodeLabels(claim.Name, claim.Labels, t, t.Offers[k]),
+		node := model.Node{Name: claim.Name, UID: "uid-" + claim.Name, Ready: true, Labels: nodeLabels(claim.Name, claim.Labels, t, t.Offerings[k]),
 			Taints: claim.Taints, Allocatable: t.Allocatable(), Capacity: t.Capacity}
 		node.Labels[model.LabelNodePool] = claim.Pool
 		s.Nodes = append(s.Nodes, node)

@@ -114,7 +114,7 @@ func TestF082NodeLimit(t *testing.T) {
 func reservedOnly(w *world, n int64) {
 	types := w.in.Catalogs["default"]
 	i := slices.IndexFunc(types, func(t model.InstanceType) bool { return t.Name == "m5.large" })
-	types[i].Offers = append(types[i].Offers, model.Offer{Zone: "b", ZoneID: "az2", CapacityType: model.Reserved, Price: 1, Available: true, ReservationID: "cr-1", ReservationCapacity: n})
+	types[i].Offerings = append(types[i].Offerings, model.Offering{Zone: "b", ZoneID: "az2", CapacityType: model.Reserved, Price: 1, Available: true, ReservationID: "cr-1", ReservationCapacity: n})
 }
 
 func TestF083ReservationsAreNeverOvercommitted(t *testing.T) {

@@ -179,7 +179,7 @@ func TestF050DaemonsOfOneArchitectureCountOnlyThere(t *testing.T) {
 }
 
 // A claim both architectures can serve leaves, on each type, the room its own daemons need.
-func TestF050OverheadIsJudgedPerType(t *testing.T) {
+func TestF050OverheadIsCountedPerType(t *testing.T) {
 	w := newWorld(64).pool("general", nil).daemon("armd", asPod(cpu(3000), needing(oneOf(model.LabelArch, "arm64"))))
 	claim, err := onlyClaim(w.pods("web", 1, cpu(1500)).complete(t)) // the checker sums up per type
 	small := slices.ContainsFunc(claim.InstanceTypes, func(name string) bool { return name == "c5.large" })

@@ -283,28 +283,28 @@ func TestF037CapacityTypesAreListedInTheOrderTheyArePreferred(t *testing.T) {
 		t.Errorf("capacity types = %v, %v", claim.CapacityTypes, err)
 	}
 	types := w.in.Catalogs["default"]
-	types[3].Offers = append(types[3].Offers, model.Offer{Zone: "b", ZoneID: "az2", CapacityType: model.Reserved, Price: 1, Available: true, ReservationID: "cr-1", ReservationCapacity: 1})
+	types[3].Offerings = append(types[3].Offerings, model.Offering{Zone: "b", ZoneID: "az2", CapacityType: model.Reserved, Price: 1, Available: true, ReservationID: "cr-1", ReservationCapacity: 1})
 	claim, err = onlyClaim(w.complete(t))
-	if err != nil || claim.Offer.CapacityType != model.Reserved || claim.CapacityTypes[0] != model.Reserved {
-		t.Errorf("offer = %v of %v, %v; want the reservation first", claim.Offer, claim.CapacityTypes, err)
+	if err != nil || claim.Offering.CapacityType != model.Reserved || claim.CapacityTypes[0] != model.Reserved {
+		t.Errorf("offer = %v of %v, %v; want the reservation first", claim.Offering, claim.CapacityTypes, err)
 	}
 }
 
-func TestF038UnavailableOffersAreLeftAlone(t *testing.T) {
+func TestF038UnavailableOfferingsAreLeftAlone(t *testing.T) {
 	w := newWorld(64).pool("general", nil).pods("web", 1, nil)
 	first, err := onlyClaim(w.complete(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.gone(first.Offer.InstanceType + "/*/" + first.Offer.CapacityType)
+	w.gone(first.Offering.InstanceType + "/*/" + first.Offering.CapacityType)
 	second, err := onlyClaim(w.complete(t))
-	if err != nil || second.Offer.InstanceType == first.Offer.InstanceType && second.Offer.CapacityType == first.Offer.CapacityType {
-		t.Errorf("offer = %v again, %v", second.Offer, err)
+	if err != nil || second.Offering.InstanceType == first.Offering.InstanceType && second.Offering.CapacityType == first.Offering.CapacityType {
+		t.Errorf("offer = %v again, %v", second.Offering, err)
 	}
 	w.gone("*/*/" + model.Spot)
 	third, err := onlyClaim(w.complete(t))
-	if err != nil || third.Offer.CapacityType != model.OnDemand {
-		t.Errorf("offer = %v, %v, want on-demand where no spot is left", third.Offer, err)
+	if err != nil || third.Offering.CapacityType != model.OnDemand {
+		t.Errorf("offer = %v, %v, want on-demand where no spot is left", third.Offering, err)
 	}
 }
 

@@ -184,9 +184,9 @@ func TestF062MatchLabelKeysSpreadEachRevisionOnItsOwn(t *testing.T) {
 	byRevision := func(s *model.Spread) { s.MatchLabelKeys = []string{"rev", "not-on-the-pod"} }
 	w := newWorld(64).pool("general", nil).zoned(1600, "a", "b", "c")
 	for _, name := range []string{"web-old1", "web-old2", "web-old3"} {
-		w.running(name, "node-a", asPod(appPod("web"), labelled("rev", "1")))
+		w.running(name, "node-a", asPod(appPod("web"), labeled("rev", "1")))
 	}
-	w.pods("new", 3, asPod(appPod("web"), labelled("rev", "2"), spreadBy(model.LabelZone, 1, byRevision)))
+	w.pods("new", 3, asPod(appPod("web"), labeled("rev", "2"), spreadBy(model.LabelZone, 1, byRevision)))
 	if got := w.perDomain(w.complete(t), model.LabelZone, "new"); countsOf(got) != "1 1 1" {
 		t.Errorf("pods of the new revision by zone: %v", got)
 	}
@@ -196,8 +196,8 @@ func TestF062MatchLabelKeysSpreadEachRevisionOnItsOwn(t *testing.T) {
 func TestF063_R53_NodeAffinityPolicy(t *testing.T) {
 	ignore := func(s *model.Spread) { s.IgnoreNodeAffinity = true }
 	twoZones := needing(oneOf(model.LabelZone, "a", "b"))
-	honoured := newWorld(64).pool("general", nil).zoned(0, "c").pods("web", 4, asPod(appPod("web"), twoZones, spreadBy(model.LabelZone, 1)))
-	if got := honoured.perDomain(honoured.complete(t), model.LabelZone, "web"); countsOf(got) != "2 2" {
+	honored := newWorld(64).pool("general", nil).zoned(0, "c").pods("web", 4, asPod(appPod("web"), twoZones, spreadBy(model.LabelZone, 1)))
+	if got := honored.perDomain(honored.complete(t), model.LabelZone, "web"); countsOf(got) != "2 2" {
 		t.Errorf("Honor: pods by zone: %v", got)
 	}
 	ignored := newWorld(64).pool("general", nil).zoned(0, "c").pods("web", 4, asPod(appPod("web"), twoZones, spreadBy(model.LabelZone, 1, ignore)))
@@ -207,7 +207,7 @@ func TestF063_R53_NodeAffinityPolicy(t *testing.T) {
 }
 
 func TestF063NodeTaintsPolicy(t *testing.T) {
-	honour := func(s *model.Spread) { s.HonorNodeTaints = true }
+	honor := func(s *model.Spread) { s.HonorNodeTaints = true }
 	build := func(changes ...func(*model.Spread)) *world {
 		w := newWorld(64).pool("general", nil).zoned(8000, "c")
 		w.in.Snapshot.Nodes[0].Taints = []model.Taint{{Key: "gpu", Effect: model.NoSchedule}}
@@ -218,8 +218,8 @@ func TestF063NodeTaintsPolicy(t *testing.T) {
 	if plan := ignored.sound(t); placed(plan) != 2 {
 		t.Errorf("Ignore: %d placed, want 2: the tainted node's zone counts", placed(plan))
 	}
-	honoured := build(honour)
-	if got := honoured.perDomain(honoured.complete(t), model.LabelZone, "web"); countsOf(got) != "2 2" {
+	honored := build(honor)
+	if got := honored.perDomain(honored.complete(t), model.LabelZone, "web"); countsOf(got) != "2 2" {
 		t.Errorf("Honor: pods by zone: %v", got)
 	}
 }
@@ -279,13 +279,13 @@ func newWorldComplete(t *testing.T, w *world) {
 }
 
 // Where several nodes are needed anyway, the wish is free.
-func TestF064ScheduleAnywayIsHonouredWhereItIsFree(t *testing.T) {
+func TestF064ScheduleAnywayIsHonoredWhereItIsFree(t *testing.T) {
 	full := func(s *model.PodShape) { s.NodeSelector = map[string]string{model.LabelInstanceType: "m5.large"} }
 	w := newWorld(64).pool("general", nil)
 	types := w.in.Catalogs["default"]
 	for i := range types {
-		for j := range types[i].Offers {
-			types[i].Offers[j].Price = 100_000 // every zone costs the same
+		for j := range types[i].Offerings {
+			types[i].Offerings[j].Price = 100_000 // every zone costs the same
 		}
 	}
 	w.pods("web", 3, asPod(appPod("web"), func(s *model.PodShape) { s.Requests[model.CPU] = 1500 }, full, spreadBy(model.LabelZone, 1, ifItCan)))
@@ -299,9 +299,9 @@ func TestF064ScheduleAnywayIsHonouredWhereItIsFree(t *testing.T) {
 func TestF064ScheduleAnywayIsNotPaidForWithANodePerPod(t *testing.T) {
 	for _, key := range []string{model.LabelHostname, model.LabelZone} {
 		plain := newWorld(64).pool("general", nil).pods("web", 20, appPod("web")).complete(t)
-		wish := newWorld(64).pool("general", nil).pods("web", 20, asPod(appPod("web"), spreadBy(key, 1, ifItCan))).complete(t)
-		if float64(wish.Price) > 1.05*float64(plain.Price) {
-			t.Errorf("%s: price %d with the wish, %d without", key, wish.Price, plain.Price)
+		preference := newWorld(64).pool("general", nil).pods("web", 20, asPod(appPod("web"), spreadBy(key, 1, ifItCan))).complete(t)
+		if float64(preference.Price) > 1.05*float64(plain.Price) {
+			t.Errorf("%s: price %d with the wish, %d without", key, preference.Price, plain.Price)
 		}
 	}
 }

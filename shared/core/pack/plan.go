@@ -17,45 +17,45 @@ import (
 // one of the first pool, by weight and then name, that can make one; on that pool the plan with the lowest price wins.
 //
 // Preferences for nodes are kept where some pool can meet them. Preferences between pods are kept where the whole plan
-// costs at most wishPremium more for it. Where pods only go to nodes that exist kube-scheduler weighs them, but for pods that are moved by
+// costs at most preferencePremium more for it. Where pods only go to nodes that exist kube-scheduler weighs them, but for pods that are moved by
 // choice: those go where they are kept if there is such a place.
 func Plan(in Input) model.Plan {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
-	best, has := plan(&in, noWishes)
+	best, has := plan(&in, noPreferences)
 	if in.IgnorePreferences || len(best.Claims)+len(best.Unschedulable)+len(in.Settled) == 0 {
 		return best
 	}
-	for _, wishes := range has {
-		other, _ := plan(&in, wishes)
-		if len(other.Unschedulable) <= len(best.Unschedulable) && other.Price/100 <= best.Price/10000*(100+wishPremium) {
+	for _, preferences := range has {
+		other, _ := plan(&in, preferences)
+		if len(other.Unschedulable) <= len(best.Unschedulable) && other.Price/100 <= best.Price/10000*(100+preferencePremium) {
 			return other
 		}
 	}
 	return best
 }
 
-// wishPremium is how much more, in percent, a plan may cost that keeps preferences between pods.
-const wishPremium = 5
+// preferencePremium is how much more, in percent, a plan may cost that keeps preferences between pods.
+const preferencePremium = 5
 
-// wishes says which preferences between pods are kept.
-type wishes uint8
+// preferences says which preferences between pods are kept.
+type preferences uint8
 
 const (
-	noWishes     wishes = iota
-	domainWishes        // those about zones and the like
-	allWishes           // those about hosts too
+	noPreferences     preferences = iota
+	domainPreferences             // those about zones and the like
+	allPreferences                // those about hosts too
 )
 
 // plan makes a plan that keeps the preferences, and says which more of them there are, most first.
-func plan(in *Input, wishes wishes) (model.Plan, []wishes) {
-	b := solve(in, wishes)
-	return b.write(), b.moreWishes()
+func plan(in *Input, preferences preferences) (model.Plan, []preferences) {
+	b := solve(in, preferences)
+	return b.write(), b.morePreferences()
 }
 
-func solve(in *Input, wishes wishes) *board {
-	b := placeAll(in, wishes)
+func solve(in *Input, preferences preferences) *solver {
+	b := placeAll(in, preferences)
 	b.retry()
 	if b.reuse() {
 		b.retry() // there is more left of limits now
@@ -64,39 +64,39 @@ func solve(in *Input, wishes wishes) *board {
 }
 
 // placeAll places what it can so that every rule holds in the end.
-func placeAll(in *Input, wishes wishes) *board {
+func placeAll(in *Input, preferences preferences) *solver {
 	// What exists may be enough. kube-scheduler counts the domains of nodes that are there, so that is what counts now.
-	first := newBoard(in, wishes)
-	if first.places.total > 0 && first.spreads() {
+	first := newSolver(in, preferences)
+	if first.existing.total > 0 && first.spreads() {
 		first.nominate()
-		first.makeRoom()
+		first.makeSpace()
 		if first.left() == 0 && !first.verify(false) {
 			return first
 		}
 		// What was placed wholly is placed now and need not care for nodes to come; what was not counts their domains too.
 		if wide := first.unplaced(); len(wide) > 0 {
-			second := arranged(newBoard(in, wishes), wishes, func(c *class) bool { return wide[c.order] }, false)
+			second := arranged(newSolver(in, preferences), preferences, func(c *podGroup) bool { return wide[c.order] }, false)
 			if !second.verify(false) {
 				return second
 			}
 		}
-		first = newBoard(in, wishes)
+		first = newSolver(in, preferences)
 	}
-	if first = arranged(first, wishes, nil, false); !first.verify(false) {
+	if first = arranged(first, preferences, nil, false); !first.verify(false) {
 		return first
 	}
-	last := arranged(newBoard(in, wishes), wishes, nil, true)
+	last := arranged(newSolver(in, preferences), preferences, nil, true)
 	last.verify(true)
 	return last
 }
 
 // arranged returns the fresh board arranged, or another in its place where what exists turned out not to be enough and some
 // classes have nothing else: they go first then.
-func arranged(b *board, wishes wishes, wide func(*class) bool, strict bool) *board {
+func arranged(b *solver, preferences preferences, wide func(*podGroup) bool, strict bool) *solver {
 	if b.arrange(wide, strict, len(b.pending) > tryMost) {
 		return b
 	}
-	again := newBoard(b.in, wishes)
+	again := newSolver(b.in, preferences)
 	again.arrange(wide, strict, true)
 	return again
 }
@@ -104,10 +104,10 @@ func arranged(b *board, wishes wishes, wide func(*class) bool, strict bool) *boa
 // tryMost is for how many pods it is tried whether what exists is enough before anybody looks at the pools.
 const tryMost = 500
 
-// moreWishes returns the ways in which preferences between pods can be kept that are worth trying, most first.
-func (b *board) moreWishes() []wishes {
+// morePreferences returns the ways in which preferences between pods can be kept that are worth trying, most first.
+func (b *solver) morePreferences() []preferences {
 	domains, hosts := false, false
-	for _, index := range b.census.met {
+	for _, index := range b.classifier.met {
 		shape := &b.in.Snapshot.Shapes[index]
 		for _, s := range shape.Spread {
 			if s.Anyway {
@@ -122,81 +122,81 @@ func (b *board) moreWishes() []wishes {
 	}
 	switch {
 	case hosts && domains:
-		return []wishes{allWishes, domainWishes}
+		return []preferences{allPreferences, domainPreferences}
 	case hosts:
-		return []wishes{allWishes}
+		return []preferences{allPreferences}
 	case domains:
-		return []wishes{domainWishes}
+		return []preferences{domainPreferences}
 	}
 	return nil
 }
 
-// board is one attempt at a plan: what is asked for, what there is, and what came of it.
-type board struct {
-	in      *Input
-	pending []int
-	dims    dimensions
-	book    *rulebook
-	census  *census
-	classes []*class
-	refused map[int]*model.Reason
-	places  *places
-	planner *planner
-	classOf []*class // by pod; only where there are rules between pods, or nodes
-	daemons []*class // of the DaemonSets any rule counts: what their pods add
+// solver is one attempt at a plan: what is asked for, what there is, and what came of it.
+type solver struct {
+	in         *Input
+	pending    []int
+	dims       dimensions
+	rules      *podRules
+	classifier *classifier
+	podGroups  []*podGroup
+	refused    map[int]*model.Reason
+	existing   *existingNodes
+	planner    *planner
+	podGroupOf []*podGroup // by pod; only where there are rules between pods, or nodes
+	daemons    []*podGroup // of the DaemonSets any rule counts: what their pods add
 }
 
-func newBoard(in *Input, wishes wishes) *board { return prepare(in, wishes, false) }
+func newSolver(in *Input, preferences preferences) *solver { return prepare(in, preferences, false) }
 
 // prepare reads the input. asIs leaves nodes as they are now, with no room kept for daemons to come.
-func prepare(in *Input, wishes wishes, asIs bool) *board {
+func prepare(in *Input, preferences preferences, asIs bool) *solver {
 	pending, moving := pendingPods(in)
-	b := &board{in: in, pending: sortedPods(in.Snapshot, pending), book: newRulebook(in, wishes)}
-	var known *lore
-	if in.desk != nil {
-		known = in.desk.lore
+	b := &solver{in: in, pending: sortedPods(in.Snapshot, pending), rules: newRulebook(in, preferences)}
+	var known *shapeFacts
+	if in.simulator != nil {
+		known = in.simulator.facts
 	} else {
-		known = newLore(in.Snapshot.Shapes, in.IgnorePreferences)
+		known = newShapeFacts(in.Snapshot.Shapes, in.IgnorePreferences)
 	}
-	b.census = &census{snapshot: in.Snapshot, lore: known, book: b.book, volumes: volume.New(in.Snapshot), onceHeld: holders(in.Snapshot, moving)}
-	if len(in.Settled) > 0 && (len(in.Restless)+len(in.Expected) > 0 || known.spreads()) {
-		b.census.settle(in.Settled, pending, len(in.Expected) > 0)
+	b.classifier = &classifier{snapshot: in.Snapshot, facts: known, rules: b.rules, volumes: volume.New(in.Snapshot), onceUsed: holders(in.Snapshot, moving)}
+	if len(in.Settled) > 0 && (len(in.Churning)+len(in.Expected) > 0 || known.spreads()) {
+		b.classifier.settle(in.Settled, pending, len(in.Expected) > 0)
 	}
-	b.classes, b.refused = b.census.classesOf(b.pending, guardShapes(in.Snapshot, known, moving))
-	if in.desk != nil {
-		b.dims = in.desk.dims
+	b.podGroups, b.refused = b.classifier.podGroupsOf(b.pending, guardShapes(in.Snapshot, known, moving))
+	if in.simulator != nil {
+		b.dims = in.simulator.dims
 	} else {
-		b.dims = dimensionsOf(in.Snapshot, b.classes)
-		for _, c := range b.classes {
+		b.dims = dimensionsOf(in.Snapshot, b.podGroups)
+		for _, c := range b.podGroups {
 			c.request = b.dims.vector(c.resources)
 		}
 	}
 	var markets *markets
 	var daemons []daemon
-	if in.desk != nil {
-		markets, daemons = in.desk.markets, in.desk.daemons
+	if in.simulator != nil {
+		markets, daemons = in.simulator.markets, in.simulator.daemons
 	} else {
 		markets, daemons = newMarkets(in, b.dims), daemonsOf(in.Snapshot, b.dims)
 	}
-	b.planner = &planner{in: in, dims: b.dims, book: b.book, markets: markets, daemons: daemons,
-		standsOf: make(map[string][]stand), divisions: make(map[string][]cell)}
-	b.places = newPlaces(in, b.dims, markets, daemons, asIs)
-	b.places.book, b.places.census = b.book, b.census
-	for _, c := range b.classes {
-		b.places.needPorts = b.places.needPorts || len(c.ports) > 0
-		b.places.needDisks = b.places.needDisks || c.attaches
-		b.places.needFoes = b.places.needFoes || len(c.foes) > 0
+	b.planner = &planner{in: in, dims: b.dims, rules: b.rules, markets: markets, daemons: daemons,
+		poolsOf: make(map[string][]candidatePool), divisions: make(map[string][]domainCell)}
+	b.existing = newExistingNodes(in, b.dims, markets, daemons, asIs)
+	b.existing.rules, b.existing.classifier = b.rules, b.classifier
+	for _, c := range b.podGroups {
+		b.existing.needPorts = b.existing.needPorts || len(c.ports) > 0
+		b.existing.needDisks = b.existing.needDisks || c.attaches
+		b.existing.needConflicts = b.existing.needConflicts || len(c.conflicts) > 0
 	}
-	b.places.build(len(b.pending), moving, b.labelKeys())
-	if !b.book.empty() {
-		b.book.baseline()
+	b.existing.build(len(b.pending), moving, b.labelKeys())
+	if !b.rules.empty() {
+		b.rules.baseline()
 		b.daemons = b.countedDaemons()
 	}
-	if !b.book.empty() || b.places.total > 0 {
-		b.classOf = make([]*class, len(in.Snapshot.Pods))
-		for _, c := range b.classes {
+	if !b.rules.empty() || b.existing.total > 0 {
+		b.podGroupOf = make([]*podGroup, len(in.Snapshot.Pods))
+		for _, c := range b.podGroups {
 			for _, i := range c.pods {
-				b.classOf[i] = c
+				b.podGroupOf[i] = c
 			}
 		}
 	}
@@ -204,23 +204,23 @@ func prepare(in *Input, wishes wishes, asIs bool) *board {
 }
 
 // spreads reports whether any pending pod has a hard spread constraint, for which it matters which domains are counted.
-func (b *board) spreads() bool {
-	return slices.ContainsFunc(b.book.tallies, func(t tally) bool { return t.wanted })
+func (b *solver) spreads() bool {
+	return slices.ContainsFunc(b.rules.topologyGroups, func(t topologyGroup) bool { return t.wanted })
 }
 
 // left returns how many pods have no place.
-func (b *board) left() int {
+func (b *solver) left() int {
 	n := 0
-	for _, c := range b.classes {
+	for _, c := range b.podGroups {
 		n += len(c.pods)
 	}
 	return n
 }
 
 // unplaced returns the classes that have pods left, by order.
-func (b *board) unplaced() map[int]bool {
+func (b *solver) unplaced() map[int]bool {
 	out := make(map[int]bool)
-	for _, c := range b.classes {
+	for _, c := range b.podGroups {
 		if len(c.pods) > 0 {
 			out[c.order] = true
 		}
@@ -229,10 +229,10 @@ func (b *board) unplaced() map[int]bool {
 }
 
 // nominate places pods on what exists or is on its way, and asks for nothing new.
-func (b *board) nominate() {
+func (b *solver) nominate() {
 	b.keepPromises()
-	a := assigner{planner: b.planner, places: b.places, book: b.book}
-	for _, c := range b.bundled(inOrder(b.classes), &a) {
+	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules}
+	for _, c := range b.bundled(inOrder(b.podGroups), &a) {
 		a.place(c)
 	}
 }
@@ -240,28 +240,28 @@ func (b *board) nominate() {
 // arrange gives every pod a place on what exists or on new nodes. wide says which classes count domains without nodes;
 // nil = all. strict has every pod keep the balance others ask for. boundFirst has classes go first that only what exists can
 // hold; without it the pools are not looked at before they are needed, and false says that this order was the wrong one.
-func (b *board) arrange(wide func(*class) bool, strict, boundFirst bool) bool {
+func (b *solver) arrange(wide func(*podGroup) bool, strict, boundFirst bool) bool {
 	b.keepPromises()
-	a := assigner{planner: b.planner, places: b.places, book: b.book, anew: true, strict: strict}
+	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules, mayOpen: true, strict: strict}
 	if wide != nil {
-		a.wide = make(map[*class]bool)
-		for _, c := range b.classes {
+		a.wide = make(map[*podGroup]bool)
+		for _, c := range b.podGroups {
 			a.wide[c] = wide(c)
 		}
 	}
-	b.planner.owners = make(map[int][]*class)
-	for _, c := range b.classes {
+	b.planner.owners = make(map[int][]*podGroup)
+	for _, c := range b.podGroups {
 		b.planner.narrow(c)
-		for _, u := range c.uses {
+		for _, u := range c.constraints {
 			if u.kind == spread && !u.byHost {
-				b.planner.owners[u.tally] = append(b.planner.owners[u.tally], c)
+				b.planner.owners[u.topologyGroup] = append(b.planner.owners[u.topologyGroup], c)
 			}
 		}
 	}
-	order := inOrder(b.classes)
-	var parties []*party
+	order := inOrder(b.podGroups)
+	var podBatches []*podBatch
 	if wide != nil { // what needs nothing new goes first
-		slices.SortStableFunc(order, func(x, y *class) int {
+		slices.SortStableFunc(order, func(x, y *podGroup) int {
 			return cmp.Or(cmp.Compare(y.priority, x.priority), compareBools(a.wide[x], a.wide[y]))
 		})
 	}
@@ -274,9 +274,9 @@ func (b *board) arrange(wide func(*class) bool, strict, boundFirst bool) bool {
 		progress = false
 		for _, c := range order {
 			if before := c.units(); before > 0 {
-				parties = append(parties, a.place(c)...)
-				progress = progress || c.units() < before && len(c.uses) > 0
-				if !boundFirst && len(parties)+c.units() > 0 { // what exists is not enough for all
+				podBatches = append(podBatches, a.place(c)...)
+				progress = progress || c.units() < before && len(c.constraints) > 0
+				if !boundFirst && len(podBatches)+c.units() > 0 { // what exists is not enough for all
 					if boundFirst = true; !slices.Equal(order, b.boundFirst(order)) {
 						return false
 					}
@@ -285,11 +285,11 @@ func (b *board) arrange(wide func(*class) bool, strict, boundFirst bool) bool {
 		}
 	}
 	if wide == nil && !strict {
-		b.makeRoomFor(parties)
+		b.makeSpaceFor(podBatches)
 	}
-	b.pack(parties)
+	b.pack(podBatches)
 	for range maxRounds { // what found no node looks elsewhere
-		var again []*party
+		var again []*podBatch
 		for _, c := range order {
 			if c.units() > 0 && (c.widen() || len(c.shut) > 0) {
 				again = append(again, a.place(c)...)
@@ -308,18 +308,18 @@ func (b *board) arrange(wide func(*class) bool, strict, boundFirst bool) bool {
 
 // boundFirst returns the order with classes moved that no new node could hold before others of their priority and rank: what exists is all
 // they have.
-func (b *board) boundFirst(order []*class) []*class {
-	if b.places.total == 0 {
+func (b *solver) boundFirst(order []*podGroup) []*podGroup {
+	if b.existing.total == 0 {
 		return order
 	}
-	bound := make(map[*class]bool)
+	bound := make(map[*podGroup]bool)
 	for _, c := range order {
-		bound[c] = !slices.ContainsFunc(b.planner.stands(c), func(s stand) bool {
-			return len(b.planner.pools()[s.pool].options(s.grounds, c.request, 0)) > 0
+		bound[c] = !slices.ContainsFunc(b.planner.candidatePools(c), func(s candidatePool) bool {
+			return len(b.planner.pools()[s.pool].options(s.variants, c.request, 0)) > 0
 		})
 	}
 	order = slices.Clone(order)
-	slices.SortStableFunc(order, func(x, y *class) int {
+	slices.SortStableFunc(order, func(x, y *podGroup) int {
 		return cmp.Or(cmp.Compare(y.priority, x.priority), cmp.Compare(x.rank(), y.rank()), compareBools(bound[y], bound[x]))
 	})
 	return order
@@ -330,34 +330,34 @@ const maxRounds = 32
 
 // pack packs the parties. What found no node goes back to its class, to which the domain is shut then: limits of pools
 // leave nothing for it there.
-func (b *board) pack(parties []*party) {
-	b.planner.pack(parties)
-	for _, party := range parties {
-		if len(party.pods) == 0 {
+func (b *solver) pack(podBatches []*podBatch) {
+	b.planner.pack(podBatches)
+	for _, podBatch := range podBatches {
+		if len(podBatch.pods) == 0 {
 			continue
 		}
-		party.class.pods = append(party.class.pods, party.pods...)
-		if len(party.values) > 0 {
-			party.class.shut = append(party.class.shut, party.values)
+		podBatch.podGroup.pods = append(podBatch.podGroup.pods, podBatch.pods...)
+		if len(podBatch.values) > 0 {
+			podBatch.podGroup.shut = append(podBatch.podGroup.shut, podBatch.values)
 		}
-		b.forget(party)
+		b.forget(podBatch)
 	}
 }
 
 // forget takes pods that found no node out of the tallies.
-func (b *board) forget(party *party) {
-	b.forgetUnits(party, int32(len(party.pods)/party.class.stride))
+func (b *solver) forget(podBatch *podBatch) {
+	b.forgetUnits(podBatch, int32(len(podBatch.pods)/podBatch.podGroup.stride))
 }
 
-func (b *board) forgetUnits(party *party, units int32) {
+func (b *solver) forgetUnits(podBatch *podBatch, units int32) {
 	if units == 0 {
 		return
 	}
-	for _, a := range party.class.adds {
-		t := &b.book.tallies[a.tally]
+	for _, a := range podBatch.podGroup.contributions {
+		t := &b.rules.topologyGroups[a.topologyGroup]
 		if t.host {
 			t.total -= units * a.weight
-		} else if value := party.values[slices.Index(party.class.keys, t.key)]; value != "" && b.planner.countsNew(t, party.stands) {
+		} else if value := podBatch.values[slices.Index(podBatch.podGroup.keys, t.key)]; value != "" && b.planner.countsNew(t, podBatch.pools) {
 			t.count[value] -= units * a.weight
 			t.total -= units * a.weight
 		}
@@ -376,11 +376,11 @@ func compareBools(a, b bool) int {
 }
 
 // write makes the plan of what came of it.
-func (b *board) write() model.Plan {
+func (b *solver) write() model.Plan {
 	claims, price := b.planner.claims()
 	return model.Plan{
 		Claims:        claims,
-		Nominations:   nominations(b.in.Snapshot, b.places.sites),
+		Nominations:   nominations(b.in.Snapshot, b.existing.nodes),
 		Unschedulable: b.unschedulable(),
 		Price:         price,
 		Later:         len(b.in.Later),
@@ -388,9 +388,9 @@ func (b *board) write() model.Plan {
 }
 
 // labelKeys returns the keys of labels that any class, or any rule between pods, asks about, sorted.
-func (b *board) labelKeys() []string {
+func (b *solver) labelKeys() []string {
 	seen := make(map[string]bool)
-	for _, c := range b.classes {
+	for _, c := range b.podGroups {
 		for _, list := range [][]requirement.Requirements{c.own, c.there} {
 			for _, term := range list {
 				for key := range term { // sorted below
@@ -402,11 +402,11 @@ func (b *board) labelKeys() []string {
 			seen[key] = true
 		}
 	}
-	for i := range b.book.filters {
-		for _, key := range b.book.filters[i].keys {
+	for i := range b.rules.filters {
+		for _, key := range b.rules.filters[i].keys {
 			seen[key] = true
 		}
-		for _, term := range b.book.filters[i].terms {
+		for _, term := range b.rules.filters[i].terms {
 			for key := range term { // sorted below
 				seen[key] = true
 			}
@@ -417,7 +417,7 @@ func (b *board) labelKeys() []string {
 
 // guardShapes returns the shapes with required anti-affinity that some pod on a node has, in the order of those pods' keys,
 // so that the order of lists in the snapshot never shows.
-func guardShapes(snapshot *model.Snapshot, known *lore, moving map[int]bool) []int {
+func guardShapes(snapshot *model.Snapshot, known *shapeFacts, moving map[int]bool) []int {
 	if !known.guards() {
 		return nil
 	}
@@ -464,9 +464,9 @@ func holders(snapshot *model.Snapshot, moving map[int]bool) map[string]int {
 }
 
 // dimensionsOf returns the resources that any class or daemon asks for.
-func dimensionsOf(snapshot *model.Snapshot, classes []*class) dimensions {
+func dimensionsOf(snapshot *model.Snapshot, podGroups []*podGroup) dimensions {
 	all := map[string]bool{model.CPU: true, model.Memory: true, model.Pods: true}
-	for _, c := range classes {
+	for _, c := range podGroups {
 		for name := range c.resources { // sorted below
 			all[name] = true
 		}
@@ -485,31 +485,31 @@ func dimensionsOf(snapshot *model.Snapshot, classes []*class) dimensions {
 type planner struct {
 	in        *Input
 	dims      dimensions
-	book      *rulebook
+	rules     *podRules
 	markets   *markets
 	daemons   []daemon
 	ready     []*pool          // pools, once any is looked at; nil before
 	reserved  map[string]int64 // instances left of each reservation, from then on
-	standsOf  map[string][]stand
-	divisions map[string][]cell
+	poolsOf   map[string][]candidatePool
+	divisions map[string][]domainCell
 	surveyor  *planner            // looks at the pools where this one does not; nil until asked for
-	offers    map[string][]string // by venue, request and label: the domains new nodes for a class can be in now
+	offerings map[string][]string // by venue, request and label: the domains new nodes for a class can be in now
 	pricings  []*pricing          // by pool, of what waits wherever it may be; nil until asked for
 	expected  []waiting           // what it is of
-	owners    map[int][]*class    // by tally: classes that are spread by it, hosts aside
-	runs      []*run              // the chosen ones, in the order they were packed
+	owners    map[int][]*podGroup // by tally: classes that are spread by it, hosts aside
+	runs      []*packing          // the chosen ones, in the order they were packed
 }
 
 // waiting is units of a class before any is placed.
 type waiting struct {
-	class *class
-	units int
+	podGroup *podGroup
+	units    int
 }
 
 // expect notes what there is to place, which rates are found for when they are asked for.
-func (p *planner) expect(classes []*class) {
-	p.pricings, p.expected = nil, make([]waiting, len(classes))
-	for i, c := range classes {
+func (p *planner) expect(podGroups []*podGroup) {
+	p.pricings, p.expected = nil, make([]waiting, len(podGroups))
+	for i, c := range podGroups {
 		p.expected[i] = waiting{c, c.units()}
 	}
 }
@@ -520,8 +520,8 @@ func (p *planner) pools() []*pool {
 	case p.ready != nil:
 	case p.in.tries < 0:
 		p.ready = []*pool{}
-	case p.in.desk != nil:
-		p.ready, p.reserved = p.in.desk.poolsFor(p.in), p.markets.reservations(p.in.Taken)
+	case p.in.simulator != nil:
+		p.ready, p.reserved = p.in.simulator.poolsFor(p.in), p.markets.reservations(p.in.Taken)
 	default:
 		p.ready, p.reserved = newPools(p.in, p.dims, p.markets, p.daemons), p.markets.reservations(p.in.Taken)
 	}
@@ -529,19 +529,19 @@ func (p *planner) pools() []*pool {
 }
 
 // pack packs the parties pool by pool. What a pool's limits leave over goes on to the next pool that can hold it.
-func (p *planner) pack(parties []*party) {
-	for asking := len(parties) > 0; asking; {
+func (p *planner) pack(podBatches []*podBatch) {
+	for asking := len(podBatches) > 0; asking; {
 		asking = false
 		for i, pool := range p.pools() {
-			var here []lot
-			for _, party := range parties {
-				options, mine := p.asks(party, i)
+			var here []remainingBatch
+			for _, podBatch := range podBatches {
+				options, mine := p.requests(podBatch, i)
 				if !mine {
 					continue
 				}
 				asking = true
 				if len(options) > 0 {
-					here = append(here, newLot(party, options))
+					here = append(here, newRemainingBatch(podBatch, options))
 				}
 			}
 			if len(here) > 0 {
@@ -551,15 +551,15 @@ func (p *planner) pack(parties []*party) {
 	}
 }
 
-// asks reports whether the party asks the pool next, and with which options. It goes on to its next pool after that.
-func (p *planner) asks(party *party, pool int) ([]*option, bool) {
-	for len(party.pods) > 0 && party.next < len(party.stands) {
-		s := &party.stands[party.next]
-		options := p.pools()[s.pool].options(s.grounds, party.class.request, party.class.most())
+// requests reports whether the party asks the pool next, and with which options. It goes on to its next pool after that.
+func (p *planner) requests(podBatch *podBatch, pool int) ([]*option, bool) {
+	for len(podBatch.pods) > 0 && podBatch.next < len(podBatch.pools) {
+		s := &podBatch.pools[podBatch.next]
+		options := p.pools()[s.pool].options(s.variants, podBatch.podGroup.request, podBatch.podGroup.most())
 		if len(options) > 0 && s.pool != pool {
 			return nil, false
 		}
-		party.next++
+		podBatch.next++
 		if len(options) > 0 {
 			return options, true
 		}
@@ -569,17 +569,17 @@ func (p *planner) asks(party *party, pool int) ([]*option, bool) {
 
 // packOn packs lots onto new nodes of the pool, by every strategy, and keeps the result that places most pods, then the
 // cheapest, then the first.
-func (p *planner) packOn(pool *pool, lots []lot) {
-	var best *run
-	ways, again := strategies(lots, len(pool.limited) > 0), reprices(len(lots))
+func (p *planner) packOn(pool *pool, batches []remainingBatch) {
+	var best *packing
+	ways, again := strategies(batches, len(pool.limited) > 0), reprices(len(batches))
 	if tries := p.in.tries; tries > 0 {
 		ways = ways[:min(len(ways), max(1, tries/2))]
 		again = min(again, tries-len(ways))
 	}
 	for _, s := range ways {
-		r := newRun(p, pool, lots, s.order)
+		r := newPacking(p, pool, batches, s.order)
 		if s.priced {
-			r.given.priced = true
+			r.input.priced = true
 			r.price()
 		}
 		r.pack()
@@ -590,7 +590,7 @@ func (p *planner) packOn(pool *pool, lots []lot) {
 	last := best
 	for range again {
 		charged := last.repriced()
-		last = newRun(p, pool, charged, strategies(charged, len(pool.limited) > 0)[0].order)
+		last = newPacking(p, pool, charged, strategies(charged, len(pool.limited) > 0)[0].order)
 		last.pack()
 		if cmp.Or(last.compareUnplaced(best), cmp.Compare(last.total(), best.total())) < 0 {
 			best = last
@@ -602,10 +602,10 @@ func (p *planner) packOn(pool *pool, lots []lot) {
 	p.runs = append(p.runs, best)
 }
 
-// someLots is up to how many lots are packed in every order, manyLots up to how many in more than one.
+// someBatches is up to how many lots are packed in every order, manyBatches up to how many in more than one.
 const (
-	someLots = 400
-	manyLots = 2000
+	someBatches = 400
+	manyBatches = 2000
 )
 
 // strategy is the order in which nodes are opened for lots, and whether lots are worth what the rates of all of them say or
@@ -619,35 +619,35 @@ type strategy struct {
 // each of their units opens one whatever else there is, then for the dearest; for those first that have the fewest offers,
 // so that flexible pods fill up what picky ones need anyway; and for the dearest by what they would cost alone. Where
 // limits may not let every pod in, what matters more goes first in all of them.
-func strategies(lots []lot, limited bool) []strategy {
-	given := make([]int, len(lots))
+func strategies(batches []remainingBatch, limited bool) []strategy {
+	given := make([]int, len(batches))
 	for i := range given {
 		given[i] = i
 	}
-	choices, worth := make([]int, len(lots)), make([]int64, len(lots))
-	for i := range lots {
-		for _, o := range lots[i].options {
-			choices[i] += len(o.offers)
-			worth[i] = max(worth[i], o.worth)
+	choices, value := make([]int, len(batches)), make([]int64, len(batches))
+	for i := range batches {
+		for _, o := range batches[i].options {
+			choices[i] += len(o.offerings)
+			value[i] = max(value[i], o.value)
 		}
 	}
 	sorted := func(compare func(a, b int) int) []int {
 		out := slices.Clone(given)
 		slices.SortStableFunc(out, func(a, b int) int {
 			if limited {
-				return cmp.Or(cmp.Compare(lots[b].class.priority, lots[a].class.priority), compare(a, b))
+				return cmp.Or(cmp.Compare(batches[b].podGroup.priority, batches[a].podGroup.priority), compare(a, b))
 			}
 			return compare(a, b)
 		})
 		return out
 	}
-	compareWorth := func(a, b int) int { return cmp.Compare(worth[b], worth[a]) }
+	compareValue := func(a, b int) int { return cmp.Compare(value[b], value[a]) }
 	exclusive := sorted(func(a, b int) int {
-		return cmp.Or(compareBools(lots[b].class.exclusive(), lots[a].class.exclusive()), compareWorth(a, b))
+		return cmp.Or(compareBools(batches[b].podGroup.exclusive(), batches[a].podGroup.exclusive()), compareValue(a, b))
 	})
-	if len(lots) > manyLots {
+	if len(batches) > manyBatches {
 		return []strategy{{exclusive, true}}
 	}
-	picky := sorted(func(a, b int) int { return cmp.Or(cmp.Compare(choices[a], choices[b]), compareWorth(a, b)) })
-	return []strategy{{exclusive, true}, {picky, true}, {sorted(compareWorth), false}}
+	picky := sorted(func(a, b int) int { return cmp.Or(cmp.Compare(choices[a], choices[b]), compareValue(a, b)) })
+	return []strategy{{exclusive, true}, {picky, true}, {sorted(compareValue), false}}
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -20,26 +20,26 @@ type pool struct {
 	source *model.Pool
 	skip   *model.Reason // why no node can be made of it, whatever the pod
 
-	market  *market
-	base    requirement.Requirements // what every node of it is
-	custom  requirement.Requirements // the part of base that offers do not decide
-	allowed bitset                   // columns its requirements admit
-	open    bitset                   // of those, the ones that can be bought now
-	daemons []vector                 // by type: what daemons take
-	room    []vector                 // by type: what is left for pods; all −1 where daemons alone are too much
-	flags   flags                    // which custom requirements were met with so far
+	market       *market
+	requirements requirement.Requirements // what every node of it is
+	custom       requirement.Requirements // the part of base that offers do not decide
+	allowed      bitset                   // columns its requirements admit
+	open         bitset                   // of those, the ones that can be bought now
+	daemons      []vector                 // by type: what daemons take
+	free         []vector                 // by type: what is left for pods; all −1 where daemons alone are too much
+	flags        flags                    // which custom requirements were met with so far
 
-	minimums    bool              // it asks for minValues
-	reserving   bool              // reserved capacity may be had
-	exotic      []bool            // by type: bought only where no other will do
-	areas       map[string]*area  // sets of offers met with so far
-	natures     map[string]nature // what nodes are, by their custom labels and the venues of their pods
-	portDaemons []daemon          // daemons of the pool that take host ports
-	tolerated   []daemon          // daemons that tolerate the pool's taints
-	key, chosen []byte            // scratch
-	wanted      []int             // scratch
-	amounts     []float64         // scratch
-	lists       offerLists
+	minimums    bool                    // it asks for minValues
+	reserving   bool                    // reserved capacity may be had
+	exotic      []bool                  // by type: bought only where no other will do
+	areas       map[string]*offeringSet // sets of offers met with so far
+	natures     map[string]nodeTemplate // what nodes are, by their custom labels and the venues of their pods
+	portDaemons []daemon                // daemons of the pool that take host ports
+	tolerated   []daemon                // daemons that tolerate the pool's taints
+	key, chosen []byte                  // scratch
+	wanted      []int                   // scratch
+	amounts     []float64               // scratch
+	lists       offeringLists
 	rooms       []int64   // by type and dimension: room
 	inverse     []float64 // by type and dimension: 1/room
 
@@ -78,8 +78,8 @@ func unusable(source *model.Pool, in *Input, markets *markets) *model.Reason {
 	case source.Replicas != nil:
 		return &model.Reason{Pool: source.Name, Code: PoolStatic, Message: fmt.Sprintf("spec.replicas is %d: the pool has a fixed size", *source.Replicas),
 			Remedy: "raise spec.replicas or use a NodePool without it"}
-	case in.PoolsHeld[source.Name] != "":
-		return &model.Reason{Pool: source.Name, Code: PoolHeld, Message: in.PoolsHeld[source.Name],
+	case in.SuspendedPools[source.Name] != "":
+		return &model.Reason{Pool: source.Name, Code: PoolSuspended, Message: in.SuspendedPools[source.Name],
 			Remedy: "declare the taint in the NodePool, or mend what is wrong with its nodes"}
 	case in.ClassProblems[class] != "":
 		return &model.Reason{Pool: source.Name, Code: ClassNotReady, Message: fmt.Sprintf("EC2NodeClass %q: %s", class, in.ClassProblems[class]),
@@ -119,8 +119,8 @@ func (p *pool) empty() *model.Reason {
 	for i, t := range p.market.types {
 		types[i] = *t
 	}
-	asked := offer.Asked(&p.source.Template)
-	if e, found := offer.Excludes(types, asked); found {
+	asked := offering.Requirements(&p.source.Template)
+	if e, found := offering.Excludes(types, asked); found {
 		message += ": " + e.Why(asked)
 	}
 	return &model.Reason{Pool: p.source.Name, Code: NoInstanceTypes, Message: message, Remedy: "widen the requirements"}
@@ -128,9 +128,9 @@ func (p *pool) empty() *model.Reason {
 
 func (p *pool) prepare(m *market, daemons []daemon) {
 	p.market = m
-	p.base = template(p.source)
-	p.custom = p.base.Intersect(nil)
-	for _, key := range p.base.Keys() {
+	p.requirements = template(p.source)
+	p.custom = p.requirements.Intersect(nil)
+	for _, key := range p.requirements.Keys() {
 		if decided(key) {
 			p.custom = p.custom.Without(key)
 		}
@@ -139,16 +139,16 @@ func (p *pool) prepare(m *market, daemons []daemon) {
 		With(model.LabelRegistered, requirement.Values("true")).
 		With(model.LabelInitialized, requirement.Values("true"))
 	p.flags = newFlags(p.custom)
-	p.minimums = p.base.MinValues()
-	p.areas, p.lists = make(map[string]*area), make(offerLists)
+	p.minimums = p.requirements.MinValues()
+	p.areas, p.lists = make(map[string]*offeringSet), make(offeringLists)
 	p.exotic = make([]bool, len(m.types))
 	for t := range m.types {
-		p.exotic[t] = offer.Exotic(m.types[t])
+		p.exotic[t] = offering.Exotic(m.types[t])
 	}
-	p.allowed = m.columnsMeeting(p.base)
+	p.allowed = m.columnsMeeting(p.requirements)
 	p.open = p.allowed.and(m.available)
 	for c := p.open.next(0); c >= 0; c = p.open.next(c + 1) {
-		p.reserving = p.reserving || m.columns[c].offer.CapacityType == model.Reserved
+		p.reserving = p.reserving || m.columns[c].offering.CapacityType == model.Reserved
 	}
 	p.placeDaemons(daemons)
 }
@@ -173,7 +173,7 @@ func template(source *model.Pool) requirement.Requirements {
 func (p *pool) placeDaemons(daemons []daemon) {
 	m := p.market
 	p.daemons = make([]vector, len(m.types))
-	p.room = make([]vector, len(m.types))
+	p.free = make([]vector, len(m.types))
 	for t := range m.types {
 		p.daemons[t] = make(vector, len(m.whole[t]))
 	}
@@ -192,12 +192,12 @@ func (p *pool) placeDaemons(daemons []daemon) {
 		}
 	}
 	for t := range m.types {
-		p.room[t] = m.whole[t].minus(p.daemons[t])
-		if slices.Min(p.room[t]) < 0 { // it would be over its capacity with no pod on it
-			p.room[t] = full(len(p.room[t]))
+		p.free[t] = m.whole[t].minus(p.daemons[t])
+		if slices.Min(p.free[t]) < 0 { // it would be over its capacity with no pod on it
+			p.free[t] = full(len(p.free[t]))
 		}
-		p.rooms = append(p.rooms, p.room[t]...)
-		for _, amount := range p.room[t] {
+		p.rooms = append(p.rooms, p.free[t]...)
+		for _, amount := range p.free[t] {
 			p.inverse = append(p.inverse, 1/float64(max(1, amount)))
 		}
 	}

@@ -24,10 +24,10 @@ const (
 	firstRounds   = 30  // of adjustment
 	outlook       = 6   // rounds after which offers far dearer than others are given up
 	hopeless      = 1.4 // how far that is, as a factor
-	fewOffers     = 8   // of which none is
+	fewOfferings  = 8   // of which none is
 	laterRounds   = 6   // once some of the units are placed
 	mostCrowds    = 300 // of units that are alike, where telling fewer sizes apart can do it
-	offersEach    = 48  // compared for an area
+	offeringsEach = 48  // compared for an area
 	nearly        = 0.1 // how much dearer, as a part, an offer may be to get some of the units; at first
 	step          = 0.5 // how far rates move; at first
 	atLast        = 0.1 // of both
@@ -42,10 +42,10 @@ type pricing struct {
 	open        bitset
 	resources   int
 	cpu, memory int
-	slots       map[slot]int
+	slots       map[unitLimit]int
 	caps        []float64 // by slot
-	crowds      []crowd
-	crowdOf     []int       // by ask
+	crowds      []cohort
+	cohortOf    []int       // by ask
 	columns     []int       // of the offers compared
 	rooms       [][]float64 // by offer and dimension, which are resources and then slots
 	shares      [][]float64 // by offer and dimension: parts of its price, 1 together
@@ -57,92 +57,92 @@ type pricing struct {
 	request     []float64   // scratch
 }
 
-// ask is units of a class that are to be placed.
-type ask struct {
-	class   *class
-	options []*option
-	count   int
+// podRequest is units of a class that are to be placed.
+type podRequest struct {
+	podGroup *podGroup
+	options  []*option
+	count    int
 }
 
-// slot is a bound on how many units of some classes a node takes, which is a resource like others.
-type slot struct {
-	tally int // that bounds them; below 0, the class that bounds itself
-	most  int64
+// unitLimit is a bound on how many units of some classes a node takes, which is a resource like others.
+type unitLimit struct {
+	topologyGroup int // that bounds them; below 0, the class that bounds itself
+	most          int64
 }
 
-// crowd is units that may be on the same offers and ask for about the same.
-type crowd struct {
-	areas   []*area
-	request []float64 // their mean, by resource
-	slots   []int     // they take one of each
-	count   float64   // units
-	offers  []int32   // that admit and hold the mean
-	cost    float64   // of one, by the rates found
-	trend   float64   // of it, as a factor, since the rates before
+// cohort is units that may be on the same offers and ask for about the same.
+type cohort struct {
+	areas     []*offeringSet
+	request   []float64 // their mean, by resource
+	slots     []int     // they take one of each
+	count     float64   // units
+	offerings []int32   // that admit and hold the mean
+	cost      float64   // of one, by the rates found
+	trend     float64   // of it, as a factor, since the rates before
 }
 
 // newPricing finds rates for what is asked of the pool.
-func newPricing(p *planner, pool *pool, open bitset, asks []ask) *pricing {
-	out := &pricing{pool: pool, open: open, resources: len(p.dims), slots: make(map[slot]int)}
+func newPricing(p *planner, pool *pool, open bitset, requests []podRequest) *pricing {
+	out := &pricing{pool: pool, open: open, resources: len(p.dims), slots: make(map[unitLimit]int)}
 	out.cpu, out.memory = slices.Index(p.dims, model.CPU), slices.Index(p.dims, model.Memory)
-	out.gather(asks)
+	out.gather(requests)
 	out.list()
 	out.adjust(firstRounds, 1)
 	return out
 }
 
-// again adjusts the rates to the units that are left, by ask.
-func (p *pricing) again(left []int) {
+// reprice adjusts the rates to the units that are left, by ask.
+func (p *pricing) reprice(left []int) {
 	for i := range p.crowds {
 		p.crowds[i].count = 0
 	}
 	for i, n := range left {
-		p.crowds[p.crowdOf[i]].count += float64(n)
+		p.crowds[p.cohortOf[i]].count += float64(n)
 	}
 	p.adjust(laterRounds, 0.3)
 }
 
 // gather puts what is asked for into crowds, telling sizes apart as finely as there is room for.
-func (p *pricing) gather(asks []ask) {
-	slots := make([][]int, len(asks))
-	for i := range asks {
-		slots[i] = p.slotsOf(asks[i].class)
+func (p *pricing) gather(requests []podRequest) {
+	slots := make([][]int, len(requests))
+	for i := range requests {
+		slots[i] = p.slotsOf(requests[i].podGroup)
 	}
 	for fine := uint(2); ; fine-- {
-		p.crowds, p.crowdOf = p.crowds[:0], p.crowdOf[:0]
+		p.crowds, p.cohortOf = p.crowds[:0], p.cohortOf[:0]
 		index := make(map[string]int)
 		var key []byte
-		for i := range asks {
+		for i := range requests {
 			if len(p.crowds) > mostCrowds && fine > 0 {
 				break
 			}
-			a := &asks[i]
+			a := &requests[i]
 			key = key[:0]
 			for _, o := range a.options {
-				key = binary.AppendVarint(key, int64(o.area.id))
+				key = binary.AppendVarint(key, int64(o.offeringSet.id))
 			}
 			key = binary.AppendVarint(key, -1)
 			for _, s := range slots[i] {
 				key = binary.AppendVarint(key, int64(s))
 			}
 			key = binary.AppendVarint(key, -1)
-			for _, amount := range a.class.request {
+			for _, amount := range a.podGroup.request {
 				key = binary.AppendVarint(key, magnitude(amount, fine))
 			}
 			n, known := index[string(key)]
 			if !known {
 				n = len(p.crowds)
 				index[string(key)] = n
-				c := crowd{request: make([]float64, p.resources), slots: slots[i]}
+				c := cohort{request: make([]float64, p.resources), slots: slots[i]}
 				for _, o := range a.options {
-					c.areas = append(c.areas, o.area)
+					c.areas = append(c.areas, o.offeringSet)
 				}
 				p.crowds = append(p.crowds, c)
 			}
-			p.crowdOf = append(p.crowdOf, n)
+			p.cohortOf = append(p.cohortOf, n)
 			c := &p.crowds[n]
 			c.count += float64(a.count)
-			for d, amount := range a.class.request {
+			for d, amount := range a.podGroup.request {
 				c.request[d] += float64(float64(amount) * float64(a.count))
 			}
 		}
@@ -171,9 +171,9 @@ func magnitude(amount int64, fine uint) int64 {
 
 // slotsOf returns the slots a unit of the class takes one of. Pods that keep every other of their kind off their node take
 // none: which nodes they open decides the plan, and they are better worth the whole node than the part the dual says.
-func (p *pricing) slotsOf(c *class) []int {
+func (p *pricing) slotsOf(c *podGroup) []int {
 	var out []int
-	enter := func(s slot) {
+	enter := func(s unitLimit) {
 		n, known := p.slots[s]
 		if !known {
 			n = len(p.caps)
@@ -182,18 +182,18 @@ func (p *pricing) slotsOf(c *class) []int {
 		}
 		out = append(out, n)
 	}
-	for _, u := range c.uses {
+	for _, u := range c.constraints {
 		if u.byHost && u.self > 0 && u.kind == spread {
-			enter(slot{u.tally, max(1, int64(u.maxSkew/u.self))})
+			enter(unitLimit{u.topologyGroup, max(1, int64(u.maxSkew/u.self))})
 		}
 	}
 	if c.softMost > 0 {
-		enter(slot{-1 - c.order, c.softMost})
+		enter(unitLimit{-1 - c.order, c.softMost})
 	}
 	return out
 }
 
-// list lists the offers worth comparing: of each area those that no cheaper one is as large as, at most offersEach.
+// list lists the offers worth comparing: of each area those that no cheaper one is as large as, at most offeringsEach.
 func (p *pricing) list() {
 	listed := newBitset(len(p.pool.market.columns))
 	seen := make(map[int]bool)
@@ -205,7 +205,7 @@ func (p *pricing) list() {
 			seen[a.id] = true
 			front := p.front(a)
 			for n, c := range front {
-				if len(front) <= offersEach || n == 0 || n*offersEach/len(front) > (n-1)*offersEach/len(front) {
+				if len(front) <= offeringsEach || n == 0 || n*offeringsEach/len(front) > (n-1)*offeringsEach/len(front) {
 					listed.set(c)
 				}
 			}
@@ -217,19 +217,19 @@ func (p *pricing) list() {
 	for i := range p.crowds {
 		c := &p.crowds[i]
 		for o, column := range p.columns {
-			if slices.ContainsFunc(c.areas, func(a *area) bool { return a.mask.has(column) }) && p.holds(o, c.request) {
-				c.offers = append(c.offers, int32(o))
+			if slices.ContainsFunc(c.areas, func(a *offeringSet) bool { return a.mask.has(column) }) && p.fits(o, c.request) {
+				c.offerings = append(c.offerings, int32(o))
 			}
 		}
 	}
 }
 
 // front returns the area's offers that no cheaper one of it is as large as, by price.
-func (p *pricing) front(a *area) []int {
+func (p *pricing) front(a *offeringSet) []int {
 	var columns, types []int
 	for _, e := range a.types[:a.plainOrAll()] {
-		room := p.pool.room[e.instance]
-		if !p.open.has(e.column) || slices.Min(room) < 0 || slices.ContainsFunc(types, func(t int) bool { return p.pool.room[t].covers(room) }) {
+		room := p.pool.free[e.instance]
+		if !p.open.has(e.column) || slices.Min(room) < 0 || slices.ContainsFunc(types, func(t int) bool { return p.pool.free[t].covers(room) }) {
 			continue
 		}
 		columns, types = append(columns, e.column), append(types, e.instance)
@@ -240,7 +240,7 @@ func (p *pricing) front(a *area) []int {
 // enter lists an offer.
 func (p *pricing) enter(column int) {
 	room := make([]float64, p.resources, p.resources+len(p.caps))
-	for d, amount := range p.pool.room[p.pool.market.columns[column].instance] {
+	for d, amount := range p.pool.free[p.pool.market.columns[column].instance] {
 		room[d] = float64(amount)
 	}
 	room = append(room, p.caps...)
@@ -256,8 +256,8 @@ func (p *pricing) enter(column int) {
 	p.charge(o)
 }
 
-// holds reports whether the offer has room for the request.
-func (p *pricing) holds(o int, request []float64) bool {
+// fits reports whether the offer has room for the request.
+func (p *pricing) fits(o int, request []float64) bool {
 	for d, amount := range request {
 		if amount > p.rooms[o][d] {
 			return false
@@ -311,7 +311,7 @@ func (p *pricing) adjust(rounds int, from float64) {
 		}
 		total := 0.0
 		for i := range p.crowds {
-			if c := &p.crowds[i]; c.count > 0 && len(c.offers) > 0 {
+			if c := &p.crowds[i]; c.count > 0 && len(c.offerings) > 0 {
 				total += float64(c.count * p.spread(c, float64(nearly*scale)))
 			}
 		}
@@ -333,7 +333,7 @@ func (p *pricing) adjust(rounds int, from float64) {
 	for i := range p.crowds {
 		c := &p.crowds[i]
 		cost := 0.0
-		for n, o := range c.offers {
+		for n, o := range c.offerings {
 			if by := p.cost(c.request, c.slots, p.best[o]); n == 0 || by < cost {
 				cost = by
 			}
@@ -350,26 +350,26 @@ func (p *pricing) adjust(rounds int, from float64) {
 func (p *pricing) narrow() {
 	for i := range p.crowds {
 		c := &p.crowds[i]
-		if len(c.offers) <= fewOffers {
+		if len(c.offerings) <= fewOfferings {
 			continue
 		}
 		costs := p.costsOf(c)
 		limit := float64(slices.Min(costs) * hopeless)
 		kept := 0
-		for n, o := range c.offers {
+		for n, o := range c.offerings {
 			if costs[n] < limit {
-				c.offers[kept] = o
+				c.offerings[kept] = o
 				kept++
 			}
 		}
-		c.offers = c.offers[:kept]
+		c.offerings = c.offerings[:kept]
 	}
 }
 
 // costsOf returns what one of the crowd costs on each of its offers, until it is called again.
-func (p *pricing) costsOf(c *crowd) []float64 {
+func (p *pricing) costsOf(c *cohort) []float64 {
 	p.costs = p.costs[:0]
-	for _, o := range c.offers {
+	for _, o := range c.offerings {
 		p.costs = append(p.costs, p.cost(c.request, c.slots, p.rates[o]))
 	}
 	return p.costs
@@ -377,7 +377,7 @@ func (p *pricing) costsOf(c *crowd) []float64 {
 
 // spread divides the crowd among the offers that are nearly the cheapest, the cheaper the more, and returns the least one
 // of it costs.
-func (p *pricing) spread(c *crowd, nearly float64) float64 {
+func (p *pricing) spread(c *cohort, nearly float64) float64 {
 	costs := p.costsOf(c)
 	least := slices.Min(costs)
 	limit := float64(least * (1 + nearly))
@@ -392,7 +392,7 @@ func (p *pricing) spread(c *crowd, nearly float64) float64 {
 			continue
 		}
 		units := float64((limit-cost)*(limit-cost)) / sum * c.count
-		load := p.load[c.offers[n]]
+		load := p.load[c.offerings[n]]
 		for d, amount := range c.request {
 			load[d] += float64(amount * units)
 		}
@@ -423,8 +423,8 @@ func (p *pricing) move(o int, step float64) bool {
 	return true
 }
 
-// worth returns what a unit of the class costs at best by the rates, in nano-USD per hour; 0 where no offer listed holds it.
-func (p *pricing) worth(c *class, options []*option) int64 {
+// value returns what a unit of the class costs at best by the rates, in nano-USD per hour; 0 where no offer listed holds it.
+func (p *pricing) value(c *podGroup, options []*option) int64 {
 	p.request = p.request[:0]
 	for _, amount := range c.request {
 		p.request = append(p.request, float64(amount))
@@ -440,10 +440,10 @@ func (p *pricing) worth(c *class, options []*option) int64 {
 }
 
 // least returns the least p.request costs on any of the offers; false where none admits and holds it.
-func (p *pricing) least(slots []int, options []*option, offers []int32) (least float64, found bool) {
-	for _, o := range offers {
+func (p *pricing) least(slots []int, options []*option, offerings []int32) (least float64, found bool) {
+	for _, o := range offerings {
 		column := p.columns[o]
-		if !slices.ContainsFunc(options, func(x *option) bool { return x.area.mask.has(column) }) || !p.holds(int(o), p.request) {
+		if !slices.ContainsFunc(options, func(x *option) bool { return x.offeringSet.mask.has(column) }) || !p.fits(int(o), p.request) {
 			continue
 		}
 		if cost := p.cost(p.request, slots, p.best[o]); !found || cost < least {
@@ -455,18 +455,18 @@ func (p *pricing) least(slots []int, options []*option, offers []int32) (least f
 
 // price has the run's lots worth what the rates say, now and as they are placed. Reserved capacity has no price to speak
 // of, and one lot has nothing to be compared with.
-func (r *run) price() {
-	if r.pool.reserving || len(r.lots) < 2 {
+func (r *packing) price() {
+	if r.pool.reserving || len(r.batches) < 2 {
 		return
 	}
-	asks := make([]ask, len(r.lots))
-	for i := range r.lots {
-		lot := &r.lots[i]
-		asks[i] = ask{lot.class, lot.options, lot.count}
-		lot.options = slices.Clone(lot.options)
-		for j, o := range lot.options {
+	requests := make([]podRequest, len(r.batches))
+	for i := range r.batches {
+		batch := &r.batches[i]
+		requests[i] = podRequest{batch.podGroup, batch.options, batch.count}
+		batch.options = slices.Clone(batch.options)
+		for j, o := range batch.options {
 			changed := *o
-			lot.options[j] = &changed
+			batch.options[j] = &changed
 		}
 	}
 	if r.pricing = r.planner.known(r.pool); r.pricing != nil {
@@ -474,7 +474,7 @@ func (r *run) price() {
 		r.pricing, r.rated = nil, true // it is of more than what is left here
 		return
 	}
-	r.pricing = newPricing(r.planner, r.pool, r.open, asks)
+	r.pricing = newPricing(r.planner, r.pool, r.open, requests)
 	r.rated = true
 	r.appraise()
 }
@@ -482,20 +482,20 @@ func (r *run) price() {
 // known returns rates that a plan in haste takes over as they are, of everything that is to be placed sooner or later; nil where
 // there are none, or rules between pods make them others.
 func (p *planner) known(pool *pool) *pricing {
-	if p.in.tries != 1 || p.in.desk == nil || p.in.desk.rates == nil || !p.book.empty() {
+	if p.in.tries != 1 || p.in.simulator == nil || p.in.simulator.rates == nil || !p.rules.empty() {
 		return nil
 	}
-	return p.in.desk.rates.byPool[pool.source.Name]
+	return p.in.simulator.rates.byPool[pool.source.Name]
 }
 
 // appraise sets what the lots are worth by the rates.
-func (r *run) appraise() {
-	for i := range r.lots {
-		lot := &r.lots[i]
-		if worth := r.pricing.worth(lot.class, lot.options); worth > 0 {
-			for _, o := range lot.options {
-				if o.worth = worth; lot.class.exclusive() {
-					o.worth = max(worth, o.alone)
+func (r *packing) appraise() {
+	for i := range r.batches {
+		batch := &r.batches[i]
+		if value := r.pricing.value(batch.podGroup, batch.options); value > 0 {
+			for _, o := range batch.options {
+				if o.value = value; batch.podGroup.exclusive() {
+					o.value = max(value, o.alone)
 				}
 			}
 		}
@@ -504,16 +504,16 @@ func (r *run) appraise() {
 }
 
 // follow changes what the lots with units left are worth as the cost of their crowds changed.
-func (r *run) follow() {
+func (r *packing) follow() {
 	for _, l := range r.order {
-		lot := &r.lots[l]
-		trend := r.pricing.crowds[r.pricing.crowdOf[l]].trend
+		batch := &r.batches[l]
+		trend := r.pricing.crowds[r.pricing.cohortOf[l]].trend
 		if r.counts[l] == 0 || trend == 1 {
 			continue
 		}
-		for _, o := range lot.options {
-			if o.worth = max(1, int64(float64(o.worth)*trend)); lot.class.exclusive() {
-				o.worth = max(o.worth, o.alone)
+		for _, o := range batch.options {
+			if o.value = max(1, int64(float64(o.value)*trend)); batch.podGroup.exclusive() {
+				o.value = max(o.value, o.alone)
 			}
 		}
 	}
@@ -521,26 +521,26 @@ func (r *run) follow() {
 }
 
 // sumUp notes what all that is left is worth.
-func (r *run) sumUp() {
-	r.worthLeft = 0
-	for i := range r.lots {
-		r.worthLeft += float64(float64(r.counts[i]) * float64(r.lots[i].options[0].worth))
+func (r *packing) sumUp() {
+	r.valueLeft = 0
+	for i := range r.batches {
+		r.valueLeft += float64(float64(r.counts[i]) * float64(r.batches[i].options[0].value))
 	}
-	r.worthThen = r.worthLeft
+	r.valueThen = r.valueLeft
 }
 
 // placed notes that units of the lot were placed.
-func (r *run) placed(l, units int) {
+func (r *packing) placed(l, units int) {
 	if r.counts[l] -= units; r.counts[l] == 0 {
 		r.spent++
 	}
-	r.worthLeft -= float64(float64(units) * float64(r.lots[l].options[0].worth))
+	r.valueLeft -= float64(float64(units) * float64(r.batches[l].options[0].value))
 }
 
 // keepPriced adjusts what lots are worth once much of them is placed.
-func (r *run) keepPriced() {
-	if r.pricing != nil && r.worthLeft > 0 && r.worthLeft < float64(repricedBelow*r.worthThen) && r.spent < len(r.order) {
-		r.pricing.again(r.counts)
+func (r *packing) keepPriced() {
+	if r.pricing != nil && r.valueLeft > 0 && r.valueLeft < float64(repricedBelow*r.valueThen) && r.spent < len(r.order) {
+		r.pricing.reprice(r.counts)
 		r.follow()
 	}
 }

@@ -12,15 +12,15 @@ import (
 // mostly, the other for memory.
 func pricingWorld(cpuPods, memoryPods int) *world {
 	w := newWorld(0).pool("general", nil)
-	machine := func(name string, cores, gib int64, price model.MicroUSD) model.InstanceType {
+	instance := func(name string, cores, gib int64, price model.MicroUSD) model.InstanceType {
 		return model.InstanceType{
-			Name:     name,
-			Capacity: model.Resources{model.CPU: cores * 1000, model.Memory: gib << 30, model.Pods: 200},
-			Labels:   map[string][]string{model.LabelInstanceType: {name}, model.LabelArch: {"amd64"}, model.LabelOS: {"linux"}, model.LabelZone: {"a"}, model.LabelCapacityType: {model.OnDemand}},
-			Offers:   []model.Offer{{Zone: "a", ZoneID: "id-a", CapacityType: model.OnDemand, Price: price, Available: true}},
+			Name:      name,
+			Capacity:  model.Resources{model.CPU: cores * 1000, model.Memory: gib << 30, model.Pods: 200},
+			Labels:    map[string][]string{model.LabelInstanceType: {name}, model.LabelArch: {"amd64"}, model.LabelOS: {"linux"}, model.LabelZone: {"a"}, model.LabelCapacityType: {model.OnDemand}},
+			Offerings: []model.Offering{{Zone: "a", ZoneID: "id-a", CapacityType: model.OnDemand, Price: price, Available: true}},
 		}
 	}
-	w.in.Catalogs["default"] = []model.InstanceType{machine("balanced", 16, 64, 1_000_000), machine("dear", 16, 64, 2_000_000), machine("lean", 16, 16, 800_000)}
+	w.in.Catalogs["default"] = []model.InstanceType{instance("balanced", 16, 64, 1_000_000), instance("dear", 16, 64, 2_000_000), instance("lean", 16, 16, 800_000)}
 	sized := func(cpuMilli, gib int64) func(*model.PodShape) {
 		return func(s *model.PodShape) {
 			s.Requests = model.Resources{model.CPU: cpuMilli, model.Memory: gib << 30, model.Pods: 1}
@@ -30,19 +30,19 @@ func pricingWorld(cpuPods, memoryPods int) *world {
 }
 
 // pricingOf returns the rates of everything that waits in the world, and its two classes: of CPU, of memory.
-func pricingOf(t *testing.T, w *world) (*pricing, []ask) {
+func pricingOf(t *testing.T, w *world) (*pricing, []podRequest) {
 	t.Helper()
-	b := newBoard(&w.in, noWishes)
-	var asks []ask
-	for _, c := range inOrder(b.classes) {
+	b := newSolver(&w.in, noPreferences)
+	var requests []podRequest
+	for _, c := range inOrder(b.podGroups) {
 		_, options := b.planner.anywhere(c)
-		asks = append(asks, ask{c, options, c.units()})
+		requests = append(requests, podRequest{c, options, c.units()})
 	}
-	if len(asks) == 2 && asks[0].class.resources[model.CPU] < asks[1].class.resources[model.CPU] {
-		asks[0], asks[1] = asks[1], asks[0]
+	if len(requests) == 2 && requests[0].podGroup.resources[model.CPU] < requests[1].podGroup.resources[model.CPU] {
+		requests[0], requests[1] = requests[1], requests[0]
 	}
 	pool := b.planner.pools()[0]
-	return newPricing(b.planner, pool, pool.open, asks), asks
+	return newPricing(b.planner, pool, pool.open, requests), requests
 }
 
 // TestWorthIsNearTheDual guards that together all pods are worth what parts of machines for them cost at least, and not
@@ -50,10 +50,10 @@ func pricingOf(t *testing.T, w *world) (*pricing, []ask) {
 func TestWorthIsNearTheDual(t *testing.T) {
 	for _, x := range []struct{ cores, memory int }{{1000, 10}, {10, 1000}, {600, 600}} {
 		t.Run(fmt.Sprintf("%d of CPU, %d of memory", x.cores, x.memory), func(t *testing.T) {
-			p, asks := pricingOf(t, pricingWorld(x.cores, x.memory))
+			p, requests := pricingOf(t, pricingWorld(x.cores, x.memory))
 			got := 0.0
-			for i := range asks {
-				got += float64(asks[i].count) * float64(p.worth(asks[i].class, asks[i].options)) / 1e9
+			for i := range requests {
+				got += float64(requests[i].count) * float64(p.value(requests[i].podGroup, requests[i].options)) / 1e9
 			}
 			if want := cheapestDivisible(float64(x.cores), float64(x.memory)); got > want*1.001 || got < want*0.98 {
 				t.Errorf("everything is worth $%.3f, want $%.3f and no more", got, want)
@@ -78,7 +78,7 @@ func cheapestDivisible(cores, memory float64) float64 {
 	return least
 }
 
-func TestRatesChargeEveryOfferItsPrice(t *testing.T) {
+func TestRatesChargeEveryOfferingItsPrice(t *testing.T) {
 	p, _ := pricingOf(t, pricingWorld(300, 200))
 	for o, column := range p.columns {
 		sum, price := 0.0, float64(p.pool.market.columns[column].price)

@@ -40,14 +40,14 @@ func drawCatalog(t *rapid.T) []model.InstanceType {
 	first := rapid.IntRange(0, 60).Draw(t, "first type")
 	types := slices.Clone(smallCatalog[first : first+rapid.IntRange(1, 30).Draw(t, "types")])
 	if rapid.Bool().Draw(t, "reserved") {
-		types[0].Offers = append(slices.Clone(types[0].Offers), model.Offer{Zone: "a", ZoneID: "az1", CapacityType: model.Reserved, Price: 1,
+		types[0].Offerings = append(slices.Clone(types[0].Offerings), model.Offering{Zone: "a", ZoneID: "az1", CapacityType: model.Reserved, Price: 1,
 			Available: true, ReservationID: "cr-1", ReservationCapacity: rapid.Int64Range(0, 3).Draw(t, "reservation")})
 	}
 	seed := rapid.IntRange(0, 9).Draw(t, "unavailable")
 	for i := range types {
-		types[i].Offers = slices.Clone(types[i].Offers)
-		for j := range types[i].Offers {
-			types[i].Offers[j].Available = seed == 0 || (i*5+j*3)%10 >= seed
+		types[i].Offerings = slices.Clone(types[i].Offerings)
+		for j := range types[i].Offerings {
+			types[i].Offerings[j].Available = seed == 0 || (i*5+j*3)%10 >= seed
 		}
 	}
 	return types
@@ -221,8 +221,8 @@ func TestMoreCapacityNeverPlacesFewerPods(t *testing.T) {
 		case 2:
 			types := w.in.Catalogs["default"]
 			for i := range types {
-				for j := range types[i].Offers {
-					types[i].Offers[j].Available = true
+				for j := range types[i].Offerings {
+					types[i].Offerings[j].Available = true
 				}
 			}
 		}

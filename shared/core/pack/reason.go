@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -16,17 +16,17 @@ import (
 const suspiciousCPUMilli = 1_000_000_000
 
 // unschedulable returns the pods nothing can hold, by key, each with the reasons of its class.
-func (b *board) unschedulable() []model.Unschedulable {
+func (b *solver) unschedulable() []model.Unschedulable {
 	reasons := make(map[int][]model.Reason)
-	for _, c := range b.classes {
+	for _, c := range b.podGroups {
 		if len(c.pods) == 0 {
 			continue
 		}
-		why := make(map[*class][]model.Reason)
+		why := make(map[*podGroup][]model.Reason)
 		for _, i := range c.pods {
 			own := c
-			if b.classOf != nil && b.classOf[i] != nil { // what the pod asks for, not those it was put beside
-				own = b.classOf[i]
+			if b.podGroupOf != nil && b.podGroupOf[i] != nil { // what the pod asks for, not those it was put beside
+				own = b.podGroupOf[i]
 			}
 			if why[own] == nil {
 				if own.blocked == nil {
@@ -55,7 +55,7 @@ func (b *board) unschedulable() []model.Unschedulable {
 }
 
 // reasons says, pool by pool, why the class is left over.
-func (p *planner) reasons(c *class) []model.Reason {
+func (p *planner) reasons(c *podGroup) []model.Reason {
 	if len(p.pools()) == 0 {
 		return []model.Reason{{Code: NoPools, Message: "the cluster has no NodePool", Remedy: "create a NodePool"}}
 	}
@@ -73,39 +73,39 @@ func (p *planner) reasons(c *class) []model.Reason {
 }
 
 // why finds the first thing that keeps the class off new nodes of the pool.
-func (p *planner) why(c *class, pool *pool) model.Reason {
+func (p *planner) why(c *podGroup, pool *pool) model.Reason {
 	if hard, _ := c.untolerated(pool.source.Template.Taints); hard != nil {
 		return model.Reason{Code: TaintNotTolerated,
 			Message: fmt.Sprintf("spec.tolerations do not cover the pool's taint %s", TaintText(*hard)),
 			Remedy:  "add a toleration to the pod, or use a pool without the taint", About: TaintText(*hard)}
 	}
-	if c.stuck != nil {
-		return *c.stuck
+	if c.unplaceable != nil {
+		return *c.unplaceable
 	}
-	grounds := pool.grounds(c.needs, nil)
-	if len(grounds) == 0 && len(pool.grounds(c.own, nil)) > 0 {
-		return model.Reason{Code: VolumeConflict, Message: "its volumes are where the pool makes no nodes: " + c.placesText(),
+	variants := pool.variants(c.needs, nil)
+	if len(variants) == 0 && len(pool.variants(c.own, nil)) > 0 {
+		return model.Reason{Code: VolumeConflict, Message: "its volumes are where the pool makes no nodes: " + c.domainsText(),
 			Remedy: "let a pool make nodes there, or move the volume"}
 	}
-	if len(grounds) == 0 {
+	if len(variants) == 0 {
 		return pool.conflict(c)
 	}
-	accepted := union(grounds)
-	if portable := pool.grounds(c.needs, c.ports); len(portable) == 0 {
+	accepted := union(variants)
+	if portable := pool.variants(c.needs, c.ports); len(portable) == 0 {
 		return model.Reason{Code: HostPortTaken, Message: "spec.containers[].ports[].hostPort: a daemon of every node it may use takes the port",
 			Remedy: "use another host port, or keep the daemon off some nodes"}
 	}
-	if len(c.foes) > 0 && len(pool.without(grounds, c.foes)) == 0 {
+	if len(c.conflicts) > 0 && len(pool.without(variants, c.conflicts)) == 0 {
 		return p.kept(c)
 	}
 	roomy := pool.holding(accepted, c.request)
 	if roomy.and(pool.open).empty() {
-		why := p.noOffer(pool, roomy)
+		why := p.noOffering(pool, roomy)
 		if roomy.empty() {
 			why = p.tooLarge(c, pool, accepted)
 		}
-		if wide := pool.grounds(c.own, nil); len(wide) > 0 && !pool.holding(union(wide), c.request).and(pool.open).empty() {
-			why.Message = "its volumes keep it to " + c.placesText() + ": " + why.Message
+		if wide := pool.variants(c.own, nil); len(wide) > 0 && !pool.holding(union(wide), c.request).and(pool.open).empty() {
+			why.Message = "its volumes keep it to " + c.domainsText() + ": " + why.Message
 		}
 		return why
 	}
@@ -115,8 +115,8 @@ func (p *planner) why(c *class, pool *pool) model.Reason {
 	return p.limit(pool, roomy.and(pool.open))
 }
 
-// placesText says where the class's node must be.
-func (c *class) placesText() string {
+// domainsText says where the class's node must be.
+func (c *podGroup) domainsText() string {
 	var parts []string
 	for _, term := range c.needs[:min(len(c.needs), 3)] {
 		parts = append(parts, term.String())
@@ -124,10 +124,10 @@ func (c *class) placesText() string {
 	return strings.Join(parts, " or ")
 }
 
-func union(grounds []ground) bitset {
-	out := grounds[0].area.mask
-	for _, g := range grounds[1:] {
-		out = out.or(g.area.mask)
+func union(variants []variant) bitset {
+	out := variants[0].offeringSet.mask
+	for _, g := range variants[1:] {
+		out = out.or(g.offeringSet.mask)
 	}
 	return out
 }
@@ -136,7 +136,7 @@ func union(grounds []ground) bitset {
 func (p *pool) holding(mask bitset, request vector) bitset {
 	out := newBitset(len(p.market.columns))
 	for c := mask.next(0); c >= 0; c = mask.next(c + 1) {
-		if request.fits(p.room[p.market.columns[c].instance]) {
+		if request.fits(p.free[p.market.columns[c].instance]) {
 			out.set(c)
 		}
 	}
@@ -144,10 +144,10 @@ func (p *pool) holding(mask bitset, request vector) bitset {
 }
 
 // conflict says which requirement of the class's first alternative the pool cannot meet.
-func (p *pool) conflict(c *class) model.Reason {
+func (p *pool) conflict(c *podGroup) model.Reason {
 	term := c.own[0]
 	remedy := "change the pod's node selection, or let a pool allow it"
-	combined := p.custom.Intersect(p.base)
+	combined := p.custom.Intersect(p.requirements)
 	for _, key := range term.Keys() {
 		if key == model.LabelHostname && !term[key].Meets(combined.Get(key)) {
 			return model.Reason{Code: RequirementConflict, Message: c.field(key) + " asks for " + term[key].Text(key) + ", which no new node has",
@@ -161,7 +161,7 @@ func (p *pool) conflict(c *class) model.Reason {
 			known := p.values(key)
 			message := fmt.Sprintf("%s asks for %s, which none of the %d instance types the pool allows has", c.field(key), term[key].Text(key), p.countTypes(p.allowed))
 			if len(known) > 0 {
-				message += "; they have " + offer.Some(known)
+				message += "; they have " + offering.Some(known)
 			}
 			return model.Reason{Code: RequirementConflict, Message: message + meant(term[key], known), Remedy: remedy, About: key}
 		}
@@ -198,23 +198,23 @@ func meant(wanted requirement.Set, known []string) string {
 func (p *pool) values(key string) []string {
 	var types []model.InstanceType
 	for t, columns := range p.market.columnsOf {
-		var offers []model.Offer
+		var offerings []model.Offering
 		for _, c := range columns {
 			if p.allowed.has(c) {
-				offers = append(offers, *p.market.columns[c].offer)
+				offerings = append(offerings, *p.market.columns[c].offering)
 			}
 		}
-		if len(offers) > 0 {
+		if len(offerings) > 0 {
 			typ := *p.market.types[t]
-			typ.Offers = offers
+			typ.Offerings = offerings
 			types = append(types, typ)
 		}
 	}
-	return offer.Values(types, key)
+	return offering.Values(types, key)
 }
 
 // field names where the pod asks for the label.
-func (c *class) field(key string) string {
+func (c *podGroup) field(key string) string {
 	for written := range c.selector { // whether any matches does not depend on the order
 		if requirement.Normalize(written) == key {
 			return "spec.nodeSelector"
@@ -239,10 +239,10 @@ func (p *pool) countTypes(mask bitset) int {
 }
 
 // tooLarge says which resources exceed what the largest type the class may use leaves beside its daemons.
-func (p *planner) tooLarge(c *class, pool *pool, accepted bitset) model.Reason {
+func (p *planner) tooLarge(c *podGroup, pool *pool, accepted bitset) model.Reason {
 	most := make(vector, len(p.dims))
 	for col := accepted.next(0); col >= 0; col = accepted.next(col + 1) {
-		for d, amount := range pool.room[pool.market.columns[col].instance] {
+		for d, amount := range pool.free[pool.market.columns[col].instance] {
 			most[d] = max(most[d], amount)
 		}
 	}
@@ -264,19 +264,19 @@ func (p *planner) tooLarge(c *class, pool *pool, accepted bitset) model.Reason {
 	return model.Reason{Code: ResourcesTooLarge, Message: message, Remedy: "lower the requests, or let the pool use larger instance types"}
 }
 
-// noOffer says that everything that could hold the class is unavailable, and until when as far as marks tell.
-func (p *planner) noOffer(pool *pool, roomy bitset) model.Reason {
+// noOffering says that everything that could hold the class is unavailable, and until when as far as marks tell.
+func (p *planner) noOffering(pool *pool, roomy bitset) model.Reason {
 	until, reserved := int64(0), true
 	var codes []string
 	for c := roomy.next(0); c >= 0; c = roomy.next(c + 1) {
 		col := &pool.market.columns[c]
-		reserved = reserved && col.offer.CapacityType == model.Reserved
-		key := model.OfferKey{InstanceType: pool.market.types[col.instance].Name, Zone: col.offer.Zone, CapacityType: col.offer.CapacityType}
-		for _, mark := range p.in.Marks {
-			if mark.UntilUnix > p.in.NowUnix && offer.Covers(mark, key) {
-				codes = append(codes, mark.Reason)
-				if until == 0 || mark.UntilUnix < until {
-					until = mark.UntilUnix
+		reserved = reserved && col.offering.CapacityType == model.Reserved
+		key := model.OfferingKey{InstanceType: pool.market.types[col.instance].Name, Zone: col.offering.Zone, CapacityType: col.offering.CapacityType}
+		for _, unavailable := range p.in.UnavailableOfferings {
+			if unavailable.UntilUnix > p.in.NowUnix && offering.Covers(unavailable, key) {
+				codes = append(codes, unavailable.Reason)
+				if until == 0 || unavailable.UntilUnix < until {
+					until = unavailable.UntilUnix
 				}
 			}
 		}
@@ -295,7 +295,7 @@ func (p *planner) noOffer(pool *pool, roomy bitset) model.Reason {
 		message += ": the capacity reservations it may use are full, or at their end"
 		remedy = "enlarge the reservation, or let the pool use on-demand or spot capacity too"
 	}
-	return model.Reason{Code: NoOffer, Message: message, Remedy: remedy}
+	return model.Reason{Code: NoOffering, Message: message, Remedy: remedy}
 }
 
 // quota reports whether an error of EC2's says that a quota of the account is used up. Source: the error codes of the EC2 API reference.
@@ -335,9 +335,9 @@ func (p *planner) limit(pool *pool, usable bitset) model.Reason {
 // limits.
 func (p *planner) minValues(pool *pool) model.Reason {
 	var parts []string
-	for _, key := range pool.base.Keys() {
-		if pool.base[key].MinValues() > 0 {
-			parts = append(parts, pool.base[key].Text(key))
+	for _, key := range pool.requirements.Keys() {
+		if pool.requirements[key].MinValues() > 0 {
+			parts = append(parts, pool.requirements[key].Text(key))
 		}
 	}
 	if len(parts) == 0 {

@@ -14,17 +14,17 @@ func (w *world) smallIn(zone string, cpuMilli int64, sold bool) *world {
 			if types[i].Capacity[model.CPU] < cpuMilli {
 				continue
 			}
-			var offers []model.Offer
-			for _, o := range types[i].Offers {
+			var offerings []model.Offering
+			for _, o := range types[i].Offerings {
 				if o.Zone == zone {
 					if !sold {
 						continue
 					}
 					o.Available = false
 				}
-				offers = append(offers, o)
+				offerings = append(offerings, o)
 			}
-			types[i].Offers = offers
+			types[i].Offerings = offerings
 		}
 		w.in.Catalogs[class] = types
 	}
@@ -39,7 +39,7 @@ func TestReasonsNameTheDomainAPodIsKeptTo(t *testing.T) {
 		code string
 	}{
 		{"a volume, too small", false, ResourcesTooLarge},
-		{"a volume, sold out", true, NoOffer},
+		{"a volume, sold out", true, NoOffering},
 		{"a pod, too small", false, PodAffinity},
 		{"a pod, sold out", true, PodAffinity},
 	} {

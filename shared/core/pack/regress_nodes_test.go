@@ -15,7 +15,7 @@ func (w *world) usedBy(plan model.Plan) {
 		if w.in.Usage == nil {
 			w.in.Usage = make(map[string]model.Resources)
 		}
-		w.in.Usage[claim.Pool] = resource.Add(w.in.Usage[claim.Pool], claim.Hold)
+		w.in.Usage[claim.Pool] = resource.Add(w.in.Usage[claim.Pool], claim.Reserve)
 	}
 }
 
@@ -133,21 +133,21 @@ func TestR56DaemonTermsAreAlternatives(t *testing.T) {
 	}
 }
 
-func TestS29TheCheapestOffersSurviveTheCut(t *testing.T) {
+func TestS29TheCheapestOfferingsSurviveTheCut(t *testing.T) {
 	w := newWorld(0).pool("general", nil).pods("web", 1, cpu(1000))
 	var types []model.InstanceType
 	for i, name := range typeNames(300) { // dearest first, by name
 		types = append(types, model.InstanceType{Name: name, Labels: map[string][]string{model.LabelInstanceType: {name}, model.LabelArch: {"amd64"}},
 			Capacity: model.Resources{model.CPU: 4000, model.Memory: 8 << 30, model.Pods: 50},
-			Offers: []model.Offer{
+			Offerings: []model.Offering{
 				{Zone: "a", CapacityType: model.OnDemand, Price: model.MicroUSD(100_000 - 100*i), Available: true},
 				{Zone: "b", CapacityType: model.Spot, Price: model.MicroUSD(50_000 - 50*i), Available: true},
 			}})
 	}
 	w.in.Catalogs["default"] = types
 	claim, err := onlyClaim(w.complete(t))
-	if err != nil || claim.Offer.InstanceType != types[299].Name || claim.Price != 50_000-50*299 {
-		t.Fatalf("offer = %+v at %d, %v; want the cheapest", claim.Offer, claim.Price, err)
+	if err != nil || claim.Offering.InstanceType != types[299].Name || claim.Price != 50_000-50*299 {
+		t.Fatalf("offer = %+v at %d, %v; want the cheapest", claim.Offering, claim.Price, err)
 	}
 	for i := range 10 {
 		if name := types[299-i].Name; claim.InstanceTypes[i] != name {

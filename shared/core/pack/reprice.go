@@ -6,42 +6,42 @@ package pack
 // packed with more care.
 
 // reprices returns how often so many lots are repriced: often where a run is short.
-func reprices(lots int) int {
+func reprices(batches int) int {
 	switch {
-	case lots <= someLots:
+	case batches <= someBatches:
 		return 8
-	case lots <= manyLots:
+	case batches <= manyBatches:
 		return 1
 	}
 	return 0
 }
 
 // repriced returns the run's lots as they were given to it, worth what they were charged.
-func (r *run) repriced() []lot {
-	charged, units := make([]float64, len(r.lots)), make([]float64, len(r.lots))
+func (r *packing) repriced() []remainingBatch {
+	charged, units := make([]float64, len(r.batches)), make([]float64, len(r.batches))
 	for i := range r.nodes {
 		n := &r.nodes[i]
 		total := 0.0
 		for _, it := range n.items {
-			total += float64(it.count) * float64(r.lots[it.lot].options[it.option].worth)
+			total += float64(it.count) * float64(r.batches[it.batch].options[it.option].value)
 		}
 		for _, it := range n.items {
-			part := float64(it.count) * float64(r.lots[it.lot].options[it.option].worth)
-			charged[it.lot] += float64(n.price) * 1000 * part / total
-			units[it.lot] += float64(it.count)
+			part := float64(it.count) * float64(r.batches[it.batch].options[it.option].value)
+			charged[it.batch] += float64(n.price) * 1000 * part / total
+			units[it.batch] += float64(it.count)
 		}
 	}
-	out := make([]lot, len(r.lots))
-	for i := range r.lots {
-		out[i] = r.lots[i]
+	out := make([]remainingBatch, len(r.batches))
+	for i := range r.batches {
+		out[i] = r.batches[i]
 		if units[i] == 0 {
 			continue
 		}
 		paid := charged[i] / units[i]
-		out[i].options = make([]*option, len(r.lots[i].options))
-		for j, o := range r.lots[i].options {
+		out[i].options = make([]*option, len(r.batches[i].options))
+		for j, o := range r.batches[i].options {
 			changed := *o
-			changed.worth = max(1, int64((float64(o.worth)+paid)/2))
+			changed.value = max(1, int64((float64(o.value)+paid)/2))
 			out[i].options[j] = &changed
 		}
 	}

@@ -9,24 +9,24 @@ import (
 const (
 	// retryCost bounds how many pods are looked at again to find room for those that rules between pods left over.
 	retryCost = 400_000
-	// retryCells bounds how many domains of new nodes are tried for one unit, and retrySites how many nodes of a kind.
+	// retryCells bounds how many domains of new nodes are tried for one unit, and retryNodes how many nodes of a kind.
 	retryCells = 12
-	retrySites = 4
+	retryNodes = 4
 )
 
 // retry looks for places for pods that a rule between pods left over: what kept them out while pods were placed need not
 // keep them out of the plan that came of it. Each place is tried and kept where the whole plan still holds.
-func (b *board) retry() {
+func (b *solver) retry() {
 	if b.left() == 0 {
 		return
 	}
 	b.dissolve()
 	budget := b.retries()
-	order := inOrder(b.classes)
+	order := inOrder(b.podGroups)
 	for progress := true; progress; { // one that found a place may make room for another
 		progress = false
 		for _, c := range order {
-			for c.units() > 0 && budget > 0 && (b.retryOnSites(c, &budget) || c.blocked != nil && b.retryOnNewNode(c, &budget) || b.shift(c, &budget)) {
+			for c.units() > 0 && budget > 0 && (b.retryOnExisting(c, &budget) || c.blocked != nil && b.retryOnNewNode(c, &budget) || b.shift(c, &budget)) {
 				progress = true
 			}
 		}
@@ -34,17 +34,17 @@ func (b *board) retry() {
 }
 
 // retries returns how many places may be tried.
-func (b *board) retries() int { return retryCost / max(1, len(b.pending)+b.places.total) }
+func (b *solver) retries() int { return retryCost / max(1, len(b.pending)+b.existing.total) }
 
 // dissolve gives pods of units that found no place back to their own classes: what keeps one of them out need not keep
 // out the others.
-func (b *board) dissolve() {
-	for _, unit := range b.classes {
-		if len(unit.pods) == 0 || b.classOf == nil || b.classOf[unit.pods[0]] == unit {
+func (b *solver) dissolve() {
+	for _, unit := range b.podGroups {
+		if len(unit.pods) == 0 || b.podGroupOf == nil || b.podGroupOf[unit.pods[0]] == unit {
 			continue
 		}
 		for _, i := range unit.pods {
-			c := b.classOf[i]
+			c := b.podGroupOf[i]
 			c.pods = sortedPods(b.in.Snapshot, append(c.pods, i))
 			if c.blocked == nil {
 				c.blocked = unit.blocked
@@ -54,18 +54,18 @@ func (b *board) dissolve() {
 	}
 }
 
-// retryOnSites tries what exists, one node of each kind.
-func (b *board) retryOnSites(c *class, budget *int) bool {
-	a := assigner{planner: b.planner, places: b.places, book: b.book}
-	groups := a.groups(c)
-	slices.SortStableFunc(groups, func(x, y group) int { return compareBools(x.soft, y.soft) })
-	for i := range groups {
-		sites := b.roomIn(c, &groups[i])
-		for _, n := range sites {
+// retryOnExisting tries what exists, one node of each kind.
+func (b *solver) retryOnExisting(c *podGroup, budget *int) bool {
+	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules}
+	nodeSets := a.nodeSets(c)
+	slices.SortStableFunc(nodeSets, func(x, y nodeSet) int { return compareBools(x.soft, y.soft) })
+	for i := range nodeSets {
+		nodes := b.nodesWithSpace(c, &nodeSets[i])
+		for _, n := range nodes {
 			if *budget--; *budget < 0 {
 				return false
 			}
-			if b.trySite(c, n) {
+			if b.tryExisting(c, n) {
 				return true
 			}
 		}
@@ -73,35 +73,35 @@ func (b *board) retryOnSites(c *class, budget *int) bool {
 	return false
 }
 
-// trySite puts a unit on the site if every rule still holds then.
-func (b *board) trySite(c *class, n int) bool {
-	s, attached, ports := b.places.sites[n], b.places.sites[n].attached, len(b.places.sites[n].ports)
-	if c.attaches && !b.places.attachable(s, c.pods[:c.stride]) {
+// tryExisting puts a unit on the site if every rule still holds then.
+func (b *solver) tryExisting(c *podGroup, n int) bool {
+	s, attached, ports := b.existing.nodes[n], b.existing.nodes[n].attached, len(b.existing.nodes[n].ports)
+	if c.attaches && !b.existing.attachable(s, c.pods[:c.stride]) {
 		return false
 	}
 	unit := c.takeUnits(1)
 	if c.attaches {
 		b.attach(s, unit)
 	}
-	b.places.take(n, c.request, 1)
+	b.existing.take(n, c.request, 1)
 	s.ports, s.pods = append(s.ports, c.ports...), append(s.pods, unit...)
-	if b.holds() {
-		for _, a := range c.adds {
-			b.places.count(a.tally, n, a.weight)
+	if b.satisfied() {
+		for _, a := range c.contributions {
+			b.existing.count(a.topologyGroup, n, a.weight)
 		}
 		return true
 	}
 	s.ports, s.pods, s.attached = s.ports[:ports], s.pods[:len(s.pods)-len(unit)], attached
-	b.places.take(n, c.request, -1)
+	b.existing.take(n, c.request, -1)
 	c.pods = append(slices.Clone(unit), c.pods...)
 	return false
 }
 
-// roomIn returns the first sites of the group with room for a unit, rules between pods aside.
-func (b *board) roomIn(c *class, g *group) []int {
+// nodesWithSpace returns the first sites of the group with room for a unit, rules between pods aside.
+func (b *solver) nodesWithSpace(c *podGroup, g *nodeSet) []int {
 	var out []int
-	p := b.places
-	for slot := p.firstWith(g.sign, c.request, 0); slot >= 0 && len(out) < retrySites; slot = p.firstWith(g.sign, c.request, slot+1) {
+	p := b.existing
+	for slot := p.firstWith(g.sign, c.request, 0); slot >= 0 && len(out) < retryNodes; slot = p.firstWith(g.sign, c.request, slot+1) {
 		if n := p.bySign[g.sign][slot]; b.admits(c, n) {
 			out = append(out, n)
 		}
@@ -110,14 +110,14 @@ func (b *board) roomIn(c *class, g *group) []int {
 }
 
 // retryOnNewNode tries a node of the unit's own in one domain after the other, cheap ones first.
-func (b *board) retryOnNewNode(c *class, budget *int) bool {
+func (b *solver) retryOnNewNode(c *podGroup, budget *int) bool {
 	first := b.first(c)
 	if first == nil {
 		return false
 	}
 	p := b.planner
 	cells := p.cells(c)
-	slices.SortStableFunc(cells, func(x, y cell) int { return cmp.Compare(x.cost, y.cost) })
+	slices.SortStableFunc(cells, func(x, y domainCell) int { return cmp.Compare(x.cost, y.cost) })
 	for i := range cells[:min(len(cells), retryCells)] {
 		if *budget <= 0 {
 			return false
@@ -125,9 +125,9 @@ func (b *board) retryOnNewNode(c *class, budget *int) bool {
 		*budget--
 		unit := slices.Clone(c.takeUnits(1))
 		runs, restore := len(p.runs), p.saved()
-		tried := &party{class: first, pods: unit, values: cells[i].values, stands: cells[i].stands}
-		p.pack([]*party{tried})
-		if len(tried.pods) == 0 && b.holds() {
+		tried := &podBatch{podGroup: first, pods: unit, values: cells[i].values, pools: cells[i].pools}
+		p.pack([]*podBatch{tried})
+		if len(tried.pods) == 0 && b.satisfied() {
 			b.share(runs, budget)
 			return true
 		}
@@ -154,7 +154,7 @@ func (p *planner) saved() (restore func()) {
 
 // share packs the pods of nodes that were opened for units left over, those of the runs from the n-th, together with those of another new
 // node of their pool, and keeps what comes of it where that is cheaper and the whole plan still holds.
-func (b *board) share(from int, budget *int) {
+func (b *solver) share(from int, budget *int) {
 	for _, fresh := range b.planner.runs[from:] {
 		for i := range fresh.nodes {
 			b.shareNode(fresh, &fresh.nodes[i], b.planner.runs[:from], budget)
@@ -162,7 +162,7 @@ func (b *board) share(from int, budget *int) {
 	}
 }
 
-func (b *board) shareNode(fresh *run, n *node, others []*run, budget *int) {
+func (b *solver) shareNode(fresh *packing, n *node, others []*packing, budget *int) {
 	for _, r := range others {
 		for i := range r.nodes {
 			m := &r.nodes[i]
@@ -177,20 +177,20 @@ func (b *board) shareNode(fresh *run, n *node, others []*run, budget *int) {
 }
 
 // packTogether packs the pods of two new nodes anew. It reports whether that is cheaper and the whole plan holds; else all is as it was.
-func (b *board) packTogether(r *run, n *node, s *run, m *node) bool {
+func (b *solver) packTogether(r *packing, n *node, s *packing, m *node) bool {
 	p, pool := b.planner, r.pool
 	runs, had, restore := len(p.runs), [2][]int{n.pods, m.pods}, p.saved()
-	parties := append(r.partiesOf(n), s.partiesOf(m)...)
+	podBatches := append(r.podBatchesOf(n), s.podBatchesOf(m)...)
 	n.pods, m.pods, pool.left, p.reserved = nil, nil, slices.Clone(pool.left), maps.Clone(p.reserved)
 	p.release(pool, n)
 	p.release(pool, m)
-	p.pack(parties)
+	p.pack(podBatches)
 	price := int64(0)
 	for _, made := range p.runs[runs:] {
 		price += made.total()
 	}
-	whole := !slices.ContainsFunc(parties, func(party *party) bool { return len(party.pods) > 0 })
-	if whole && price < n.price+m.price && b.holds() {
+	whole := !slices.ContainsFunc(podBatches, func(podBatch *podBatch) bool { return len(podBatch.pods) > 0 })
+	if whole && price < n.price+m.price && b.satisfied() {
 		return true
 	}
 	restore()
@@ -199,29 +199,29 @@ func (b *board) packTogether(r *run, n *node, s *run, m *node) bool {
 }
 
 // filled reports whether a new node has all the pods it was opened for.
-func (r *run) filled(n *node) bool {
+func (r *packing) filled(n *node) bool {
 	return len(n.pods) > 0 && len(n.pods) == r.podsOf(n)
 }
 
-// partiesOf returns the pods of a filled node as they were before it was opened for them.
-func (r *run) partiesOf(n *node) []*party {
-	var out []*party
+// podBatchesOf returns the pods of a filled node as they were before it was opened for them.
+func (r *packing) podBatchesOf(n *node) []*podBatch {
+	var out []*podBatch
 	at := 0
 	for _, it := range n.items {
-		of := r.lots[it.lot].party
-		end := at + it.count*of.class.stride
-		out = append(out, &party{class: of.class, pods: slices.Clone(n.pods[at:end]), values: of.values, stands: of.stands})
+		of := r.batches[it.batch].podBatch
+		end := at + it.count*of.podGroup.stride
+		out = append(out, &podBatch{podGroup: of.podGroup, pods: slices.Clone(n.pods[at:end]), values: of.values, pools: of.pools})
 		at = end
 	}
 	return out
 }
 
 // first returns the class as it is on a node of its own, where nothing else is near; nil where it has to be beside others.
-func (b *board) first(c *class) *class {
+func (b *solver) first(c *podGroup) *podGroup {
 	if !b.needsHost(c) {
 		return c
 	}
-	if slices.ContainsFunc(c.uses, func(u use) bool { return u.kind == near && u.byHost && u.self == 0 }) {
+	if slices.ContainsFunc(c.constraints, func(u constraint) bool { return u.kind == affinity && u.byHost && u.self == 0 }) {
 		return nil
 	}
 	return b.merge(c, nil, 1)

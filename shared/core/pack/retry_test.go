@@ -59,9 +59,9 @@ func TestBindingIsGoneThroughPodByPod(t *testing.T) {
 		w.node(name, func(n *model.Node) { n.Labels[model.LabelZone] = map[bool]string{true: "a", false: "b"}[name == "n1"] })
 	}
 	w.pods("x", 7, asPod(appPod("x"), spreadBy(model.LabelZone, 1), spreadBy(model.LabelHostname, 2)))
-	b := newBoard(&w.in, noWishes)
+	b := newSolver(&w.in, noPreferences)
 	pod := 0
-	for _, s := range b.places.sites {
+	for _, s := range b.existing.nodes {
 		for range on[s.name] {
 			s.pods = append(s.pods, pod)
 			pod++
@@ -73,8 +73,8 @@ func TestBindingIsGoneThroughPodByPod(t *testing.T) {
 	if b.binds() {
 		t.Error("every order binds all")
 	}
-	b.places.sites[0].pods = b.places.sites[0].pods[:2]
-	b.places.sites[1].pods = b.places.sites[1].pods[:1]
+	b.existing.nodes[0].pods = b.existing.nodes[0].pods[:2]
+	b.existing.nodes[1].pods = b.existing.nodes[1].pods[:1]
 	if !b.binds() {
 		t.Error("two pods in one zone, three in the other: some order does not bind all")
 	}
@@ -86,7 +86,7 @@ func TestPodsTakenOffAPromiseShareANewNode(t *testing.T) {
 	w := newWorld(64).pool("general", nil)
 	w.pods("kept", 4, asPod(appPod("web"), selecting(model.LabelZone, "c"), spreadBy(model.LabelZone, 9)))
 	for _, planned := range w.complete(t).Claims {
-		w.in.Claims = append(w.in.Claims, launched(asLedger(planned), planned.Offer))
+		w.in.Claims = append(w.in.Claims, launched(asLedger(planned), planned.Offering))
 	}
 	spread := asPod(appPod("web"), spreadBy(model.LabelZone, 1))
 	for i := range w.in.Snapshot.Shapes {

@@ -16,42 +16,42 @@ import (
 type kind uint8
 
 const (
-	near   kind = iota // some pod of the set is in the domain: required pod affinity
-	far                // no pod of the set is in the domain: anti-affinity, own or another pod's
-	spread             // the domain has at most maxSkew more than the emptiest: topology spread
+	affinity     kind = iota // some pod of the set is in the domain: required pod affinity
+	antiAffinity             // no pod of the set is in the domain: anti-affinity, own or another pod's
+	spread                   // the domain has at most maxSkew more than the emptiest: topology spread
 )
 
-// use is a rule of one class: what the tally must say of a domain for a pod of the class to go there.
-type use struct {
-	kind       kind
-	tally      int
-	self       int32 // how much a pod of the class adds to the tally
-	maxSkew    int32
-	minDomains int32
-	weight     int32 // of a preference; 0 = must hold
-	foreign    bool  // the rule is another pod's
-	claim      bool  // of near: the pods share a claim, and whichever of them is first decides
-	byHost     bool  // the tally is by host
-	slot       int   // of the tally among those by host
-	field      string
-	text       string // what it looks for, for people
+// constraint is a rule of one class: what the tally must say of a domain for a pod of the class to go there.
+type constraint struct {
+	kind          kind
+	topologyGroup int
+	self          int32 // how much a pod of the class adds to the tally
+	maxSkew       int32
+	minDomains    int32
+	weight        int32 // of a preference; 0 = must hold
+	foreign       bool  // the rule is another pod's
+	claim         bool  // of near: the pods share a claim, and whichever of them is first decides
+	byHost        bool  // the tally is by host
+	slot          int   // of the tally among those by host
+	field         string
+	text          string // what it looks for, for people
 }
 
-// add is how much a pod of a class adds to a tally when it is placed.
-type add struct {
-	tally  int
-	weight int32
-	byHost bool // the tally is by host
-	slot   int  // of the tally among those by host
+// contribution is how much a pod of a class adds to a tally when it is placed.
+type contribution struct {
+	topologyGroup int
+	weight        int32
+	byHost        bool // the tally is by host
+	slot          int  // of the tally among those by host
 }
 
 // podSet is a set of pods that rules count: those every one of peers matches, or the owners of an anti-affinity term.
 type podSet struct {
-	peers   []topology.Peers // empty for owners
-	living  bool             // pods being deleted do not count
-	arrived bool             // pods of Input.Expected count where they are before and after alone
-	lingers bool             // pods of Input.Expected count where they are before, too
-	tallies []int
+	peers          []topology.Peers // empty for owners
+	living         bool             // pods being deleted do not count
+	arrived        bool             // pods of Input.Expected count where they are before and after alone
+	lingers        bool             // pods of Input.Expected count where they are before, too
+	topologyGroups []int
 }
 
 // filter says which nodes a spread constraint looks at.
@@ -64,13 +64,13 @@ type filter struct {
 	pools       map[*pool]bool
 }
 
-// tally counts the pods of a set by the value of one node label, on the nodes that pass the filter.
-type tally struct {
+// topologyGroup counts the pods of a set by the value of one node label, on the nodes that pass the filter.
+type topologyGroup struct {
 	set    int
 	key    string
 	host   bool // the label is the hostname: counted by site
 	slot   int  // of those by host: its number
-	filter int  // into rulebook.filters, −1 = every node that has the label
+	filter int  // into podRules.filters, −1 = every node that has the label
 
 	count map[string]int32 // by domain: pods of the set there
 	nodes map[string]int32 // by domain: nodes that exist and pass the filter
@@ -78,7 +78,7 @@ type tally struct {
 
 	maybe map[string]int32 // by domain: pods on claims on their way that may come up there or elsewhere; in total too
 
-	sites    map[int]int32 // of a host tally: by site
+	byNode   map[int]int32 // of a host tally: by site
 	limit    map[int]int32 // of a host tally: the most any planned pod of the site allows
 	beyond   map[int]int32 // of a host tally: the most any planned pod of the site allows beyond the emptiest site
 	eligible []int         // of a host tally with a filter: sites that pass
@@ -90,36 +90,36 @@ type tally struct {
 	tightest int32         // the smallest skew any of those allows
 	domains  int32         // the most domains any of those asks for
 
-	before      map[string]int32 // count, maybe, sites and total before anything was placed
-	beforeMaybe map[string]int32
-	beforeSites map[int]int32
-	beforeTotal int32
+	before       map[string]int32 // count, maybe, sites and total before anything was placed
+	beforeMaybe  map[string]int32
+	beforeByNode map[int]int32
+	beforeTotal  int32
 }
 
-// tallyName is what tells a tally from every other.
-type tallyName struct {
+// topologyGroupName is what tells a tally from every other.
+type topologyGroupName struct {
 	set    int
 	key    string
 	filter int
 }
 
-// rulebook is every rule between pods that a plan has to keep, and the counts they look at.
-type rulebook struct {
-	namespaces topology.Namespaces
-	ignoreSoft bool // preferences are left to kube-scheduler
-	hostWishes bool // preferences by host are kept like rules
-	sets       []podSet
-	setIndex   map[string]int
-	tallies    []tally
-	tallyIndex map[tallyName]int
-	filters    []filter
-	filterOf   map[string]int
-	guards     []guard
-	guardIndex map[string]int
-	known      map[[4]string]topology.Peers // by what asks, namespace and label
-	ofSets     labelIndex                   // of sets that peers tell, by the first of those
-	ofGuards   labelIndex                   // of guards
-	hosts      []int                        // tallies by host
+// podRules is every rule between pods that a plan has to keep, and the counts they look at.
+type podRules struct {
+	namespaces         topology.Namespaces
+	ignoreSoft         bool // preferences are left to kube-scheduler
+	hostPreferences    bool // preferences by host are kept like rules
+	sets               []podSet
+	setIndex           map[string]int
+	topologyGroups     []topologyGroup
+	topologyGroupIndex map[topologyGroupName]int
+	filters            []filter
+	filterOf           map[string]int
+	guards             []guard
+	guardIndex         map[string]int
+	known              map[[4]string]topology.Peers // by what asks, namespace and label
+	ofSets             labelIndex                   // of sets that peers tell, by the first of those
+	ofGuards           labelIndex                   // of guards
+	hosts              []int                        // tallies by host
 }
 
 // guard is a required anti-affinity term of some pod: whom it keeps away from its owners, and where.
@@ -164,17 +164,17 @@ func (x *labelIndex) about(labels map[string]string) []int {
 	return out
 }
 
-func newRulebook(in *Input, wishes wishes) *rulebook {
-	return &rulebook{
-		ignoreSoft: wishes == noWishes, hostWishes: wishes == allWishes,
+func newRulebook(in *Input, preferences preferences) *podRules {
+	return &podRules{
+		ignoreSoft: preferences == noPreferences, hostPreferences: preferences == allPreferences,
 		namespaces: topology.NamespacesOf(in.Snapshot.Namespaces),
-		setIndex:   make(map[string]int), tallyIndex: make(map[tallyName]int), filterOf: make(map[string]int), guardIndex: make(map[string]int), known: make(map[[4]string]topology.Peers),
+		setIndex:   make(map[string]int), topologyGroupIndex: make(map[topologyGroupName]int), filterOf: make(map[string]int), guardIndex: make(map[string]int), known: make(map[[4]string]topology.Peers),
 	}
 }
 
-func (b *rulebook) empty() bool { return len(b.tallies) == 0 }
+func (b *podRules) empty() bool { return len(b.topologyGroups) == 0 }
 
-func (b *rulebook) set(key string, of podSet) int {
+func (b *podRules) set(key string, of podSet) int {
 	i, known := b.setIndex[key]
 	if !known {
 		i = len(b.sets)
@@ -188,7 +188,7 @@ func (b *rulebook) set(key string, of podSet) int {
 }
 
 // peersSet is the set of pods that all peers of it match.
-func (b *rulebook) peersSet(of podSet) int {
+func (b *podRules) peersSet(of podSet) int {
 	keys := make([]string, len(of.peers))
 	for i := range of.peers {
 		keys[i] = of.peers[i].Key()
@@ -207,27 +207,27 @@ func (b *rulebook) peersSet(of podSet) int {
 	return b.set(key, of)
 }
 
-func (b *rulebook) tally(set int, key string, filter int) int {
+func (b *podRules) topologyGroup(set int, key string, filter int) int {
 	key = requirement.Normalize(key)
-	name := tallyName{set, key, filter}
-	i, known := b.tallyIndex[name]
+	name := topologyGroupName{set, key, filter}
+	i, known := b.topologyGroupIndex[name]
 	if !known {
-		i = len(b.tallies)
-		t := tally{set: set, key: key, host: key == model.LabelHostname, filter: filter, count: make(map[string]int32), nodes: make(map[string]int32), maybe: make(map[string]int32)}
+		i = len(b.topologyGroups)
+		t := topologyGroup{set: set, key: key, host: key == model.LabelHostname, filter: filter, count: make(map[string]int32), nodes: make(map[string]int32), maybe: make(map[string]int32)}
 		if t.host {
-			t.sites, t.limit, t.beyond = make(map[int]int32), make(map[int]int32), make(map[int]int32)
+			t.byNode, t.limit, t.beyond = make(map[int]int32), make(map[int]int32), make(map[int]int32)
 			t.slot = len(b.hosts)
 			b.hosts = append(b.hosts, i)
 		}
-		b.tallies = append(b.tallies, t)
-		b.tallyIndex[name] = i
-		b.sets[set].tallies = append(b.sets[set].tallies, i)
+		b.topologyGroups = append(b.topologyGroups, t)
+		b.topologyGroupIndex[name] = i
+		b.sets[set].topologyGroups = append(b.sets[set].topologyGroups, i)
 	}
 	return i
 }
 
 // guardOf returns the number of the guard that keeps peers away from pods with the term.
-func (b *rulebook) guardOf(peers topology.Peers, key string) int {
+func (b *podRules) guardOf(peers topology.Peers, key string) int {
 	key = requirement.Normalize(key)
 	name := peers.Key() + "\x00" + key
 	i, known := b.guardIndex[name]
@@ -241,7 +241,7 @@ func (b *rulebook) guardOf(peers topology.Peers, key string) int {
 }
 
 // ownersOf returns the set of a guard's owners, with lingers those that are yet to leave included where they are.
-func (b *rulebook) ownersOf(n int, lingers bool) int {
+func (b *podRules) ownersOf(n int, lingers bool) int {
 	g := &b.guards[n]
 	if !lingers {
 		return g.owners
@@ -254,7 +254,7 @@ func (b *rulebook) ownersOf(n int, lingers bool) int {
 
 // readGuards notes the required anti-affinity terms of a shape and returns the guards they are. A term that cannot be
 // read guards nothing.
-func (b *rulebook) readGuards(shape *model.PodShape) []int {
+func (b *podRules) readGuards(shape *model.PodShape) []int {
 	var out []int
 	for i := range shape.PodAntiAffinity {
 		term := &shape.PodAntiAffinity[i]
@@ -271,7 +271,7 @@ func (b *rulebook) readGuards(shape *model.PodShape) []int {
 }
 
 // ofTerm returns the pods an affinity term speaks of. Most terms are one label, and many pods have the same.
-func (b *rulebook) ofTerm(term *model.PodTerm, shape *model.PodShape) (topology.Peers, error) {
+func (b *podRules) ofTerm(term *model.PodTerm, shape *model.PodShape) (topology.Peers, error) {
 	if !oneLabel(term.Selector) || len(term.Namespaces)+len(term.MatchLabelKeys)+len(term.MismatchLabelKeys) > 0 || term.NamespaceSelector != nil {
 		return topology.OfTerm(term, shape, b.namespaces)
 	}
@@ -279,7 +279,7 @@ func (b *rulebook) ofTerm(term *model.PodTerm, shape *model.PodShape) (topology.
 }
 
 // ofSpread returns the pods a spread constraint counts.
-func (b *rulebook) ofSpread(s *model.Spread, shape *model.PodShape) (topology.Peers, error) {
+func (b *podRules) ofSpread(s *model.Spread, shape *model.PodShape) (topology.Peers, error) {
 	if !oneLabel(s.Selector) || len(s.MatchLabelKeys) > 0 {
 		return topology.OfSpread(s, shape)
 	}
@@ -290,7 +290,7 @@ func oneLabel(s *model.Selector) bool {
 	return s != nil && len(s.MatchLabels) == 1 && len(s.Expressions) == 0
 }
 
-func (b *rulebook) remember(what, namespace string, selector *model.Selector, read func() (topology.Peers, error)) (topology.Peers, error) {
+func (b *podRules) remember(what, namespace string, selector *model.Selector, read func() (topology.Peers, error)) (topology.Peers, error) {
 	key := [4]string{what, namespace}
 	for name, value := range selector.MatchLabels { // one
 		key[2], key[3] = name, value
@@ -307,7 +307,7 @@ func (b *rulebook) remember(what, namespace string, selector *model.Selector, re
 
 // readUses returns the shape's own rules; an error names the field that cannot be read. With arrived those it has to be near must
 // be there already, and those it has to be far from have left when they are gone and not when that is planned.
-func (b *rulebook) readUses(shape *model.PodShape, own []requirement.Requirements, arrived bool) (hard, soft []use, no *model.Reason) {
+func (b *podRules) readUses(shape *model.PodShape, own []requirement.Requirements, arrived bool) (hard, soft []constraint, no *model.Reason) {
 	if hard, no = b.readAffinity(shape, arrived); no != nil {
 		return nil, nil, no
 	}
@@ -328,7 +328,7 @@ func (b *rulebook) readUses(shape *model.PodShape, own []requirement.Requirement
 }
 
 // readAffinity reads the required affinity terms. kube-scheduler counts a pod for any of them only where it matches all.
-func (b *rulebook) readAffinity(shape *model.PodShape, arrived bool) ([]use, *model.Reason) {
+func (b *podRules) readAffinity(shape *model.PodShape, arrived bool) ([]constraint, *model.Reason) {
 	if len(shape.PodAffinity) == 0 {
 		return nil, nil
 	}
@@ -345,21 +345,21 @@ func (b *rulebook) readAffinity(shape *model.PodShape, arrived bool) ([]use, *mo
 		all = append(all, peers)
 	}
 	set := b.peersSet(podSet{peers: all, arrived: arrived})
-	var out []use
+	var out []constraint
 	for i := range shape.PodAffinity {
-		u := use{kind: near, tally: b.tally(set, shape.PodAffinity[i].TopologyKey, -1), field: indexed(field, i),
+		u := constraint{kind: affinity, topologyGroup: b.topologyGroup(set, shape.PodAffinity[i].TopologyKey, -1), field: indexed(field, i),
 			text: selectorText(shape.PodAffinity[i].Selector)}
-		b.tallies[u.tally].followed = true
-		if !slices.ContainsFunc(out, func(v use) bool { return v.tally == u.tally }) {
+		b.topologyGroups[u.topologyGroup].followed = true
+		if !slices.ContainsFunc(out, func(v constraint) bool { return v.topologyGroup == u.topologyGroup }) {
 			out = append(out, u)
 		}
 	}
 	return out, nil
 }
 
-func (b *rulebook) readAnti(shape *model.PodShape, lingers bool) ([]use, *model.Reason) {
+func (b *podRules) readAnti(shape *model.PodShape, lingers bool) ([]constraint, *model.Reason) {
 	const field = "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
-	var out []use
+	var out []constraint
 	for i := range shape.PodAntiAffinity {
 		peers, err := b.ofTerm(&shape.PodAntiAffinity[i], shape)
 		switch {
@@ -369,13 +369,13 @@ func (b *rulebook) readAnti(shape *model.PodShape, lingers bool) ([]use, *model.
 			return nil, invalid(indexed(field, i)+".topologyKey", "it is empty", "name a node label, such as "+model.LabelHostname)
 		}
 		set := b.peersSet(podSet{peers: []topology.Peers{peers}, lingers: lingers})
-		out = append(out, use{kind: far, tally: b.tally(set, shape.PodAntiAffinity[i].TopologyKey, -1), field: indexed(field, i),
+		out = append(out, constraint{kind: antiAffinity, topologyGroup: b.topologyGroup(set, shape.PodAntiAffinity[i].TopologyKey, -1), field: indexed(field, i),
 			text: selectorText(shape.PodAntiAffinity[i].Selector)})
 	}
 	return out, nil
 }
 
-func (b *rulebook) readSpreads(shape *model.PodShape, own []requirement.Requirements) (hard, soft []use, no *model.Reason) {
+func (b *podRules) readSpreads(shape *model.PodShape, own []requirement.Requirements) (hard, soft []constraint, no *model.Reason) {
 	var keys []string
 	for i := range shape.Spread {
 		if !shape.Spread[i].Anyway {
@@ -401,14 +401,14 @@ func (b *rulebook) readSpreads(shape *model.PodShape, own []requirement.Requirem
 		case s.MaxSkew < 1 && !s.Anyway:
 			return nil, nil, invalid(field+".maxSkew", fmt.Sprintf("%d is less than 1", s.MaxSkew), "give 1 or more")
 		}
-		u := use{kind: spread, maxSkew: max(1, s.MaxSkew), minDomains: s.MinDomains, field: field, text: selectorText(s.Selector)}
-		u.tally = b.tally(b.peersSet(podSet{peers: []topology.Peers{peers}, living: true}), s.TopologyKey, b.filter(s, shape, own, keys))
+		u := constraint{kind: spread, maxSkew: max(1, s.MaxSkew), minDomains: s.MinDomains, field: field, text: selectorText(s.Selector)}
+		u.topologyGroup = b.topologyGroup(b.peersSet(podSet{peers: []topology.Peers{peers}, living: true}), s.TopologyKey, b.filter(s, shape, own, keys))
 		if s.Anyway {
 			u.weight = 100
 			soft = append(soft, u)
 			continue
 		}
-		t := &b.tallies[u.tally]
+		t := &b.topologyGroups[u.topologyGroup]
 		if !t.wanted || u.maxSkew < t.tightest {
 			t.wanted, t.tightest = true, u.maxSkew
 		}
@@ -419,7 +419,7 @@ func (b *rulebook) readSpreads(shape *model.PodShape, own []requirement.Requirem
 }
 
 // filter interns which nodes the constraint looks at.
-func (b *rulebook) filter(s *model.Spread, shape *model.PodShape, own []requirement.Requirements, keys []string) int {
+func (b *podRules) filter(s *model.Spread, shape *model.PodShape, own []requirement.Requirements, keys []string) int {
 	f := filter{taints: s.HonorNodeTaints, keys: keys, passed: make(map[int]bool), pools: make(map[*pool]bool)}
 	var name strings.Builder
 	if !s.IgnoreNodeAffinity {
@@ -446,8 +446,8 @@ func (b *rulebook) filter(s *model.Spread, shape *model.PodShape, own []requirem
 	return i
 }
 
-func (b *rulebook) readPreferred(shape *model.PodShape) []use {
-	var out []use
+func (b *podRules) readPreferred(shape *model.PodShape) []constraint {
+	var out []constraint
 	read := func(terms []model.WeightedPodTerm, kind kind) {
 		for i := range terms {
 			peers, err := topology.OfTerm(&terms[i].Term, shape, b.namespaces)
@@ -455,11 +455,11 @@ func (b *rulebook) readPreferred(shape *model.PodShape) []use {
 				continue
 			}
 			set := b.peersSet(podSet{peers: []topology.Peers{peers}})
-			out = append(out, use{kind: kind, tally: b.tally(set, terms[i].Term.TopologyKey, -1), weight: min(100, terms[i].Weight)})
+			out = append(out, constraint{kind: kind, topologyGroup: b.topologyGroup(set, terms[i].Term.TopologyKey, -1), weight: min(100, terms[i].Weight)})
 		}
 	}
-	read(shape.PreferredPodAffinity, near)
-	read(shape.PreferredPodAntiAffinity, far)
+	read(shape.PreferredPodAffinity, affinity)
+	read(shape.PreferredPodAntiAffinity, antiAffinity)
 	return out
 }
 
@@ -481,8 +481,8 @@ func (f *filter) passes(label func(key string) (value string, has bool), taints 
 	return true
 }
 
-// passesSite reports whether the site is sure to count, whatever it may become.
-func (f *filter) passesSite(s *site) bool {
+// passesNode reports whether the site is sure to count, whatever it may become.
+func (f *filter) passesNode(s *existingNode) bool {
 	if s.market == nil {
 		return f.passes(s.label, s.taints)
 	}
@@ -515,13 +515,13 @@ func (f *filter) passesPool(p *pool) bool {
 }
 
 // countsNew reports whether the tally looks at the new nodes of a cell's stands, the first of which is asked first.
-func (p *planner) countsNew(t *tally, stands []stand) bool {
-	return t.filter < 0 || len(stands) == 0 || p.book.filters[t.filter].passesPool(p.pools()[stands[0].pool])
+func (p *planner) countsNew(t *topologyGroup, pools []candidatePool) bool {
+	return t.filter < 0 || len(pools) == 0 || p.rules.filters[t.filter].passesPool(p.pools()[pools[0].pool])
 }
 
 // memberships returns what a pod of the shape adds to each tally, given the guards it owns.
-func (b *rulebook) memberships(shape *model.PodShape, guards []int) []add {
-	var out []add
+func (b *podRules) memberships(shape *model.PodShape, guards []int) []contribution {
+	var out []contribution
 	may := b.ofSets.about(shape.Labels)
 	for _, g := range guards {
 		if may = append(may, b.guards[g].owners); b.guards[g].lingers > 0 {
@@ -530,16 +530,16 @@ func (b *rulebook) memberships(shape *model.PodShape, guards []int) []add {
 	}
 	slices.Sort(may)
 	for _, i := range slices.Compact(may) {
-		if len(b.sets[i].tallies) > 0 && b.member(i, shape, guards) {
-			for _, t := range b.sets[i].tallies {
-				out = append(out, add{tally: t, weight: 1, byHost: b.tallies[t].host, slot: b.tallies[t].slot})
+		if len(b.sets[i].topologyGroups) > 0 && b.isMember(i, shape, guards) {
+			for _, t := range b.sets[i].topologyGroups {
+				out = append(out, contribution{topologyGroup: t, weight: 1, byHost: b.topologyGroups[t].host, slot: b.topologyGroups[t].slot})
 			}
 		}
 	}
 	return out
 }
 
-func (b *rulebook) member(set int, shape *model.PodShape, guards []int) bool {
+func (b *podRules) isMember(set int, shape *model.PodShape, guards []int) bool {
 	s := &b.sets[set]
 	if len(s.peers) == 0 {
 		return slices.ContainsFunc(guards, func(g int) bool {
@@ -554,9 +554,9 @@ func (b *rulebook) member(set int, shape *model.PodShape, guards []int) bool {
 	return true
 }
 
-func weightIn(adds []add, tally int) int32 {
-	for _, a := range adds {
-		if a.tally == tally {
+func weightIn(contributions []contribution, topologyGroup int) int32 {
+	for _, a := range contributions {
+		if a.topologyGroup == topologyGroup {
 			return a.weight
 		}
 	}

@@ -138,8 +138,8 @@ func (w *world) gone(name string) {
 	part := strings.Split(name, "/")
 	types := w.in.Catalogs["default"]
 	for i := range types {
-		for j := range types[i].Offers {
-			o := &types[i].Offers[j]
+		for j := range types[i].Offerings {
+			o := &types[i].Offerings[j]
 			if glob(part[0], types[i].Name) && glob(part[1], o.Zone) && glob(part[2], o.CapacityType) {
 				o.Available = false
 			}
@@ -251,9 +251,9 @@ func require(text string) model.Requirement {
 func render(plan model.Plan) string {
 	var b strings.Builder
 	for _, claim := range plan.Claims {
-		fmt.Fprintf(&b, "claim of %s: %s/%s/%s at $%.4f, one of %d types, %v %v\n", claim.Pool, claim.Offer.InstanceType, claim.Offer.Zone,
-			claim.Offer.CapacityType, claim.Price.USD(), len(claim.InstanceTypes), claim.Zones, claim.CapacityTypes)
-		fmt.Fprintf(&b, "  for %s: %s\n  holds %s\n", pods(claim.Pods), resource.String(claim.Requests), resource.String(claim.Hold))
+		fmt.Fprintf(&b, "claim of %s: %s/%s/%s at $%.4f, one of %d types, %v %v\n", claim.Pool, claim.Offering.InstanceType, claim.Offering.Zone,
+			claim.Offering.CapacityType, claim.Price.USD(), len(claim.InstanceTypes), claim.Zones, claim.CapacityTypes)
+		fmt.Fprintf(&b, "  for %s: %s\n  holds %s\n", pods(claim.Pods), resource.String(claim.Requests), resource.String(claim.Reserve))
 		for _, key := range resource.Names(labelNames(claim.Labels)) {
 			fmt.Fprintf(&b, "  label %s=%s\n", key, claim.Labels[key])
 		}

@@ -15,8 +15,8 @@ type part struct {
 
 // kindOfNode names nodes of one pool and of the same custom labels, for a tally.
 type kindOfNode struct {
-	pool        *pool
-	flag, tally int
+	pool                *pool
+	flag, topologyGroup int
 }
 
 // settle narrows a planned node to offers that are in the domain of its cheapest, wherever it matters: where its pods are
@@ -26,17 +26,17 @@ func (o *outcome) settle(i int) {
 	s := &o.spots[i]
 	about := make(map[int]bool) // tallies that count its pods or that those go by
 	for _, it := range s.node.items {
-		c := s.run.lots[it.lot].class
-		for _, a := range c.adds {
-			about[a.tally] = about[a.tally] || a.weight > 0
+		c := s.run.batches[it.batch].podGroup
+		for _, a := range c.contributions {
+			about[a.topologyGroup] = about[a.topologyGroup] || a.weight > 0
 		}
-		for n := range c.uses {
-			about[c.uses[n].tally] = true
+		for n := range c.constraints {
+			about[c.constraints[n].topologyGroup] = true
 		}
 	}
-	for t := range o.board.book.tallies {
-		tally := &o.board.book.tallies[t]
-		if !tally.wanted && !slices.ContainsFunc(o.daemons, func(c *class) bool { return weightIn(c.adds, t) > 0 }) {
+	for t := range o.solver.rules.topologyGroups {
+		topologyGroup := &o.solver.rules.topologyGroups[t]
+		if !topologyGroup.wanted && !slices.ContainsFunc(o.daemons, func(c *podGroup) bool { return weightIn(c.contributions, t) > 0 }) {
 			continue
 		}
 		parts := o.partsOf(kindOfNode{s.run.pool, s.node.flag, t})
@@ -45,8 +45,8 @@ func (o *outcome) settle(i int) {
 		}
 		mine := slices.IndexFunc(parts, func(p part) bool { return p.mask.has(s.node.column) })
 		if mine >= 0 && o.matters(i, t, parts, mine, about[t]) {
-			s.node.area = s.run.pool.area(s.node.mask.and(parts[mine].mask))
-			s.node.mask = s.node.area.mask
+			s.node.offeringSet = s.run.pool.offeringSet(s.node.mask.and(parts[mine].mask))
+			s.node.mask = s.node.offeringSet.mask
 		}
 	}
 }
@@ -54,19 +54,19 @@ func (o *outcome) settle(i int) {
 // matters reports whether it makes a difference to the tally in which of the parts the node comes up. counted says that it is about
 // pods of the node.
 func (o *outcome) matters(i, t int, parts []part, mine int, counted bool) bool {
-	s, tally := &o.spots[i], &o.board.book.tallies[t]
+	s, topologyGroup := &o.spots[i], &o.solver.rules.topologyGroups[t]
 	for n := range parts {
 		other := &parts[n]
 		if n == mine || !meet(s.node.mask, s.run.pool.open, other.mask) {
 			continue
 		}
 		switch {
-		case counted, (tally.wanted || !tally.host) && parts[mine].daemons+other.daemons != "":
+		case counted, (topologyGroup.wanted || !topologyGroup.host) && parts[mine].daemons+other.daemons != "":
 			return true
-		case !tally.wanted:
-		case tally.host:
+		case !topologyGroup.wanted:
+		case topologyGroup.host:
 			o.vacant[t] = o.vacant[t] || other.counts
-		case other.counts && o.nodes[t][other.value] == 0, parts[mine].counts && tally.domains > 1:
+		case other.counts && o.nodes[t][other.value] == 0, parts[mine].counts && topologyGroup.domains > 1:
 			return true
 		}
 	}
@@ -78,11 +78,11 @@ func (o *outcome) partsOf(kind kindOfNode) []part {
 	if known, seen := o.splits[kind]; seen {
 		return known
 	}
-	tally := &o.board.book.tallies[kind.tally]
-	keys := o.board.book.offerKeys(tally)
+	topologyGroup := &o.solver.rules.topologyGroups[kind.topologyGroup]
+	keys := o.solver.rules.offeringKeys(topologyGroup)
 	var daemons []bitset
 	for _, c := range o.daemons {
-		if weightIn(c.adds, kind.tally) > 0 {
+		if weightIn(c.contributions, kind.topologyGroup) > 0 {
 			daemons = append(daemons, o.runsOn(kind.pool, c))
 		}
 	}
@@ -114,8 +114,8 @@ func (o *outcome) split(kind kindOfNode, keys []string, daemons []bitset) []part
 		text = append(text, there...)
 		n, seen := known[string(text)]
 		if !seen {
-			probe := spot{node: &node{flag: kind.flag, column: c}, run: &run{pool: kind.pool}, taints: kind.pool.source.Template.Taints}
-			value, counts := o.seenAs(kind.tally, &probe)
+			probe := spot{node: &node{flag: kind.flag, column: c}, run: &packing{pool: kind.pool}, taints: kind.pool.source.Template.Taints}
+			value, counts := o.seenAs(kind.topologyGroup, &probe)
 			if n = slices.IndexFunc(out, func(p part) bool { return p.counts == counts && p.value == value && p.daemons == there }); n < 0 {
 				n = len(out)
 				out = append(out, part{value: value, counts: counts, daemons: there, mask: newBitset(len(m.columns))})
@@ -129,19 +129,19 @@ func (o *outcome) split(kind kindOfNode, keys []string, daemons []bitset) []part
 
 // seenAs returns the domain a new node is in, and whether it counts.
 func (o *outcome) seenAs(t int, s *spot) (string, bool) {
-	tally := &o.board.book.tallies[t]
-	if tally.filter >= 0 && !o.board.book.filters[tally.filter].passes(o.labelsOf(s), s.taints) {
+	topologyGroup := &o.solver.rules.topologyGroups[t]
+	if topologyGroup.filter >= 0 && !o.solver.rules.filters[topologyGroup.filter].passes(o.labelsOf(s), s.taints) {
 		return "", false
 	}
-	if tally.host {
+	if topologyGroup.host {
 		return newHostname, true
 	}
-	value := o.board.planner.labelOf(s.run.pool, s.node, tally.key)
+	value := o.solver.planner.labelOf(s.run.pool, s.node, topologyGroup.key)
 	return value, value != ""
 }
 
-// offerKeys returns the labels decided by the offer that the tally looks at, sorted.
-func (b *rulebook) offerKeys(t *tally) []string {
+// offeringKeys returns the labels decided by the offer that the tally looks at, sorted.
+func (b *podRules) offeringKeys(t *topologyGroup) []string {
 	var keys []string
 	note := func(key string) {
 		if decided(key) {

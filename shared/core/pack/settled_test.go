@@ -8,7 +8,7 @@ import (
 
 // F128: a pod that runs well where it is does not go to a node that pods have just come to or gone from, nor to a claim on its
 // way; one that waits does.
-func TestF128RestlessNodesTakeNoSettledPods(t *testing.T) {
+func TestF128ChurningNodesTakeNoSettledPods(t *testing.T) {
 	build := func() *world {
 		w := newWorld(60).pool("general", nil).node("calm", nil).node("restless", nil).running("web", "old", cpu(1000)).pods("new", 1, cpu(1000))
 		w.in.Pending = []int{0, 1}
@@ -30,12 +30,12 @@ func TestF128RestlessNodesTakeNoSettledPods(t *testing.T) {
 	if plan := w.plan(); on(plan, "web") != "restless" || on(plan, "new-00000") != "restless" {
 		t.Fatalf("where nothing is said: %+v", plan)
 	}
-	w.in.Settled, w.in.Restless = []int{0}, map[string]bool{"restless": true}
+	w.in.Settled, w.in.Churning = []int{0}, map[string]bool{"restless": true}
 	if plan := w.plan(); on(plan, "web") != "" || on(plan, "new-00000") != "restless" || len(plan.Claims) != 1 {
 		t.Errorf("a restless node: %+v", plan)
 	}
 	w = build()
-	w.in.Settled, w.in.Restless = []int{0}, map[string]bool{"restless": true}
+	w.in.Settled, w.in.Churning = []int{0}, map[string]bool{"restless": true}
 	if plan := w.plan(); on(plan, "web") != "calm" || len(plan.Claims) != 0 {
 		t.Errorf("a calm node beside it: %+v", plan)
 	}
@@ -46,7 +46,7 @@ func TestF128RestlessNodesTakeNoSettledPods(t *testing.T) {
 	if plan := w.plan(); on(plan, "web") != "coming" {
 		t.Fatalf("a claim on its way: %+v", plan)
 	}
-	w.in.Settled, w.in.Restless = []int{0}, map[string]bool{"coming": true}
+	w.in.Settled, w.in.Churning = []int{0}, map[string]bool{"coming": true}
 	if plan := w.plan(); on(plan, "web") != "" || on(plan, "new-00000") != "coming" || len(plan.Claims) != 1 {
 		t.Errorf("a restless claim: %+v", plan)
 	}
@@ -54,7 +54,7 @@ func TestF128RestlessNodesTakeNoSettledPods(t *testing.T) {
 
 // F143: do-not-disrupt is true, or a positive duration from the pod's start on; anything else says nothing.
 func TestF143ShieldedReadsTheAnnotation(t *testing.T) {
-	for annotation, want := range map[string]Shield{
+	for annotation, want := range map[string]DoNotDisrupt{
 		"": {}, "true": {Says: true, Always: true}, "30m": {Says: true, UntilUnix: 1000 + 1800}, "1.5s": {Says: true, UntilUnix: 1002},
 		"false": {Invalid: true}, "-5m": {Invalid: true}, "0s": {Invalid: true}, "30": {Invalid: true}, "TRUE": {Invalid: true},
 	} {

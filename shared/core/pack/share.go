@@ -7,7 +7,7 @@ import (
 )
 
 // findShared counts the waiting pods of each claim whose volume is yet to be made.
-func (c *census) findShared(pending []int) {
+func (c *classifier) findShared(pending []int) {
 	for _, i := range pending {
 		pod := &c.snapshot.Pods[i]
 		if len(pod.Claims) == 0 || c.of(pod).no != nil {
@@ -23,7 +23,7 @@ func (c *census) findShared(pending []int) {
 }
 
 // sharedBy returns the pod's claims that other waiting pods use too and whose volume is yet to be made.
-func (c *census) sharedBy(pod *model.Pod, shape *model.PodShape) []string {
+func (c *classifier) sharedBy(pod *model.Pod, shape *model.PodShape) []string {
 	if len(c.shared) == 0 {
 		return nil
 	}
@@ -32,15 +32,15 @@ func (c *census) sharedBy(pod *model.Pod, shape *model.PodShape) []string {
 
 // share keeps the class in one zone with all pods that use one of the claims: where the first of them goes, the volume is
 // made.
-func (c *class) share(book *rulebook, claims []string) {
+func (c *podGroup) share(rules *podRules, claims []string) {
 	if len(claims) == 0 {
 		return
 	}
-	c.uses, c.adds = slices.Clone(c.uses), slices.Clone(c.adds)
+	c.constraints, c.contributions = slices.Clone(c.constraints), slices.Clone(c.contributions)
 	for _, claim := range claims {
-		t := book.tally(book.set("claim\x00"+claim, podSet{}), model.LabelZone, -1)
-		c.uses = append(c.uses, use{kind: near, tally: t, self: 1, claim: true, field: "spec.volumes", text: "the pods that share the claim " + claim})
-		c.adds = append(c.adds, add{tally: t, weight: 1})
+		t := rules.topologyGroup(rules.set("claim\x00"+claim, podSet{}), model.LabelZone, -1)
+		c.constraints = append(c.constraints, constraint{kind: affinity, topologyGroup: t, self: 1, claim: true, field: "spec.volumes", text: "the pods that share the claim " + claim})
+		c.contributions = append(c.contributions, contribution{topologyGroup: t, weight: 1})
 	}
 	if !slices.Contains(c.keys, model.LabelZone) {
 		c.keys = append(slices.Clone(c.keys), model.LabelZone)

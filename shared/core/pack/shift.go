@@ -16,9 +16,9 @@ const (
 	shiftPods = 3
 )
 
-// makeRoom puts pods that are left over, or for which a rule does not hold where they are, onto what exists: beside what is
+// makeSpace puts pods that are left over, or for which a rule does not hold where they are, onto what exists: beside what is
 // there, or where one that was placed there goes elsewhere for it.
-func (b *board) makeRoom() {
+func (b *solver) makeSpace() {
 	if b.left() > shiftFew {
 		return
 	}
@@ -27,46 +27,46 @@ func (b *board) makeRoom() {
 		return
 	}
 	budget := b.retries()
-	order := inOrder(b.classes)
+	order := inOrder(b.podGroups)
 	for progress := true; progress; {
 		progress = false
 		for _, c := range order {
-			for c.units() > 0 && budget > 0 && (b.retryOnSites(c, &budget) || b.shift(c, &budget)) {
+			for c.units() > 0 && budget > 0 && (b.retryOnExisting(c, &budget) || b.shift(c, &budget)) {
 				progress = true
 			}
 		}
 	}
 }
 
-// makeRoomFor does the same for pods that are about to get new nodes.
-func (b *board) makeRoomFor(parties []*party) {
+// makeSpaceFor does the same for pods that are about to get new nodes.
+func (b *solver) makeSpaceFor(podBatches []*podBatch) {
 	left := 0
-	for _, party := range parties {
-		left += len(party.pods)
+	for _, podBatch := range podBatches {
+		left += len(podBatch.pods)
 	}
 	if left > shiftFew {
 		return
 	}
 	budget := b.retries()
-	for _, party := range parties {
-		c, rest := party.class, party.class.pods
-		c.pods = party.pods
-		for c.units() > 0 && budget > 0 && (b.retryOnSites(c, &budget) || b.shift(c, &budget)) {
-			b.forgetUnits(party, 1)
+	for _, podBatch := range podBatches {
+		c, rest := podBatch.podGroup, podBatch.podGroup.pods
+		c.pods = podBatch.pods
+		for c.units() > 0 && budget > 0 && (b.retryOnExisting(c, &budget) || b.shift(c, &budget)) {
+			b.forgetUnits(podBatch, 1)
 		}
-		party.pods, c.pods = c.pods, rest
+		podBatch.pods, c.pods = c.pods, rest
 	}
 }
 
 // shift puts a unit of the class onto a site from which pods of another class, placed by this plan, move to other sites.
-func (b *board) shift(c *class, budget *int) bool {
-	a := assigner{planner: b.planner, places: b.places, book: b.book}
-	for from, s := range b.places.sites {
-		if len(s.pods) == 0 || s.closed || s.blind || judge(c, s) == refused {
+func (b *solver) shift(c *podGroup, budget *int) bool {
+	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules}
+	for from, s := range b.existing.nodes {
+		if len(s.pods) == 0 || s.closed || s.blind || evaluate(c, s) == refused {
 			continue
 		}
 		for _, d := range b.movable(s, c) {
-			if !roomWithout(c, d, s, shiftPods) {
+			if !fitsWithout(c, d, s, shiftPods) {
 				continue
 			}
 			if *budget--; *budget < 0 {
@@ -74,7 +74,7 @@ func (b *board) shift(c *class, budget *int) bool {
 			}
 			targets := b.targets(&a, d, from)
 			for count := 1; count <= shiftPods && len(targets) > 0; count++ {
-				if !roomWithout(c, d, s, count) {
+				if !fitsWithout(c, d, s, count) {
 					continue
 				}
 				for t := range targets {
@@ -91,15 +91,15 @@ func (b *board) shift(c *class, budget *int) bool {
 			}
 		}
 	}
-	return c.blocked != nil && b.shiftBeside(c, budget)
+	return c.blocked != nil && b.shiftPeer(c, budget)
 }
 
-// shiftBeside puts a unit of the class onto a site once a pod that its rules count has moved from one site to another.
-func (b *board) shiftBeside(c *class, budget *int) bool {
-	a := assigner{planner: b.planner, places: b.places, book: b.book}
-	for from, s := range b.places.sites {
+// shiftPeer puts a unit of the class onto a site once a pod that its rules count has moved from one site to another.
+func (b *solver) shiftPeer(c *podGroup, budget *int) bool {
+	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules}
+	for from, s := range b.existing.nodes {
 		for _, d := range b.movable(s, c) {
-			if !slices.ContainsFunc(c.uses, func(u use) bool { return weightIn(d.adds, u.tally) > 0 }) {
+			if !slices.ContainsFunc(c.constraints, func(u constraint) bool { return weightIn(d.contributions, u.topologyGroup) > 0 }) {
 				continue
 			}
 			if *budget--; *budget < 0 {
@@ -110,7 +110,7 @@ func (b *board) shiftBeside(c *class, budget *int) bool {
 					return false
 				}
 				if undo, moved := b.moveSome(d, from, []int{to}, 1); moved {
-					if b.retryOnSites(c, budget) {
+					if b.retryOnExisting(c, budget) {
 						return true
 					}
 					undo()
@@ -122,19 +122,19 @@ func (b *board) shiftBeside(c *class, budget *int) bool {
 }
 
 // movable returns the classes other than c whose pods this plan put on the site and may as well put elsewhere.
-func (b *board) movable(s *site, c *class) []*class {
-	var out []*class
+func (b *solver) movable(s *existingNode, c *podGroup) []*podGroup {
+	var out []*podGroup
 	for _, i := range s.pods {
 		promised := slices.ContainsFunc(s.promised, func(pod model.PodRef) bool { return pod.UID == b.in.Snapshot.Pods[i].UID })
-		if d := b.classOf[i]; d != c && !promised && !slices.Contains(out, d) {
+		if d := b.podGroupOf[i]; d != c && !promised && !slices.Contains(out, d) {
 			out = append(out, d)
 		}
 	}
 	return out
 }
 
-// roomWithout reports whether the site has room for a unit of c once so many pods of d are gone.
-func roomWithout(c, d *class, s *site, count int) bool {
+// fitsWithout reports whether the site has room for a unit of c once so many pods of d are gone.
+func fitsWithout(c, d *podGroup, s *existingNode, count int) bool {
 	free := slices.Clone(s.free)
 	for range count {
 		free.addSaturating(d.request)
@@ -143,10 +143,10 @@ func roomWithout(c, d *class, s *site, count int) bool {
 }
 
 // targets returns sites with room for a pod of d, other than the one it is on, a few of each kind.
-func (b *board) targets(a *assigner, d *class, from int) []int {
+func (b *solver) targets(a *assigner, d *podGroup, from int) []int {
 	var out []int
-	for _, g := range a.groups(d) {
-		for _, n := range b.roomIn(d, &g) {
+	for _, g := range a.nodeSets(d) {
+		for _, n := range b.nodesWithSpace(d, &g) {
 			if n != from {
 				out = append(out, n)
 			}
@@ -158,9 +158,9 @@ func (b *board) targets(a *assigner, d *class, from int) []int {
 
 // shiftTo moves pods of d from one site to the first of others that have room and puts a unit of c in their place; false,
 // and nothing is changed, where there is no room or a rule would not hold.
-func (b *board) shiftTo(c, d *class, from int, targets []int, count int) bool {
+func (b *solver) shiftTo(c, d *podGroup, from int, targets []int, count int) bool {
 	undo, moved := b.moveSome(d, from, targets, count)
-	if moved && c.request.fits(b.places.sites[from].free) && b.admits(c, from) && b.trySite(c, from) {
+	if moved && c.request.fits(b.existing.nodes[from].free) && b.admits(c, from) && b.tryExisting(c, from) {
 		return true
 	}
 	if moved {
@@ -179,29 +179,29 @@ type shifted struct {
 
 // moveSome moves so many pods of d from one site to the first of others that have room; false, and nothing is changed, where
 // not all fit there. undo moves them back to where they were in every list.
-func (b *board) moveSome(d *class, from int, targets []int, count int) (undo func(), ok bool) {
-	source := b.places.sites[from]
+func (b *solver) moveSome(d *podGroup, from int, targets []int, count int) (undo func(), ok bool) {
+	source := b.existing.nodes[from]
 	var moved []shifted
 	undo = func() {
 		for _, m := range slices.Backward(moved) {
-			target := b.places.sites[m.to]
+			target := b.existing.nodes[m.to]
 			b.move(d, m.pod, m.to, m.from)
 			source.pods, target.pods, source.ports, target.ports = m.pods[0], m.pods[1], m.ports[0], m.ports[1]
 			source.attached, target.attached = m.attached[0], m.attached[1]
 		}
 	}
 	for _, i := range source.pods {
-		if len(moved) == count || b.classOf[i] != d {
+		if len(moved) == count || b.podGroupOf[i] != d {
 			continue
 		}
 		at := slices.IndexFunc(targets, func(n int) bool {
-			s := b.places.sites[n]
-			return b.admits(d, n) && d.request.fits(s.free) && (!d.attaches || b.places.attachable(s, []int{i}))
+			s := b.existing.nodes[n]
+			return b.admits(d, n) && d.request.fits(s.free) && (!d.attaches || b.existing.attachable(s, []int{i}))
 		})
 		if at < 0 {
 			break
 		}
-		target := b.places.sites[targets[at]]
+		target := b.existing.nodes[targets[at]]
 		moved = append(moved, shifted{i, from, targets[at], [2][]int{source.pods, target.pods}, [2][]model.HostPort{source.ports, target.ports},
 			[2]map[string]map[string]bool{source.attached, target.attached}})
 		b.move(d, i, from, targets[at])
@@ -218,7 +218,7 @@ func (b *board) moveSome(d *class, from int, targets []int, count int) (undo fun
 }
 
 // attach notes the volumes of pods on the site, in a list of its own.
-func (b *board) attach(s *site, pods []int) {
+func (b *solver) attach(s *existingNode, pods []int) {
 	attached := make(map[string]map[string]bool, len(s.attached))
 	for driver, handles := range s.attached { // each driver on its own: the order does not matter
 		attached[driver] = maps.Clone(handles)
@@ -226,17 +226,17 @@ func (b *board) attach(s *site, pods []int) {
 	s.attached = attached
 	for _, i := range pods {
 		pod := &b.in.Snapshot.Pods[i]
-		s.attachAll(b.census.volumes.Attachments(pod, b.in.Snapshot.ShapeOf(pod)))
+		s.attachAll(b.classifier.volumes.Attachments(pod, b.in.Snapshot.ShapeOf(pod)))
 	}
 }
 
 // attachedOn returns the volumes of all pods of the site, those of the plan included.
-func (b *board) attachedOn(s *site) map[string]map[string]bool {
+func (b *solver) attachedOn(s *existingNode) map[string]map[string]bool {
 	was := s.attached
 	defer func() { s.attached = was }()
 	s.attached = nil
 	pods := slices.Clone(s.pods)
-	for i, number := range b.places.nodeOf {
+	for i, number := range b.existing.nodeOf {
 		if number >= 0 && int(number) == s.number {
 			pods = append(pods, i)
 		}
@@ -246,19 +246,19 @@ func (b *board) attachedOn(s *site) map[string]map[string]bool {
 }
 
 // admits reports whether no port of the class is taken on the site.
-func (b *board) admits(c *class, n int) bool {
-	_, clash := topology.PortsClash(c.ports, b.places.sites[n].ports)
+func (b *solver) admits(c *podGroup, n int) bool {
+	_, clash := topology.PortsClash(c.ports, b.existing.nodes[n].ports)
 	return !clash
 }
 
 // move takes pod i of class d from one site to another, in what is free and in what rules count.
-func (b *board) move(d *class, i, from, to int) {
-	source, target := b.places.sites[from], b.places.sites[to]
-	b.places.take(from, d.request, -1)
-	b.places.take(to, d.request, 1)
-	for _, a := range d.adds {
-		b.places.count(a.tally, from, -a.weight)
-		b.places.count(a.tally, to, a.weight)
+func (b *solver) move(d *podGroup, i, from, to int) {
+	source, target := b.existing.nodes[from], b.existing.nodes[to]
+	b.existing.take(from, d.request, -1)
+	b.existing.take(to, d.request, 1)
+	for _, a := range d.contributions {
+		b.existing.count(a.topologyGroup, from, -a.weight)
+		b.existing.count(a.topologyGroup, to, a.weight)
 	}
 	source.pods = slices.DeleteFunc(slices.Clone(source.pods), func(other int) bool { return other == i })
 	source.ports = slices.Clone(source.ports)

@@ -9,9 +9,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// TestSitesReadWhenLookedAtChangeNoPlan plans each world twice: as it is, and beside so many nodes being deleted that its
+// TestNodesReadWhenSearchedChangeNoPlan plans each world twice: as it is, and beside so many nodes being deleted that its
 // pods are few and sites are read one by one.
-func TestSitesReadWhenLookedAtChangeNoPlan(t *testing.T) {
+func TestNodesReadWhenSearchedChangeNoPlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		want := Plan(w.in)
@@ -21,7 +21,7 @@ func TestSitesReadWhenLookedAtChangeNoPlan(t *testing.T) {
 			snapshot.Nodes = append(snapshot.Nodes[:len(snapshot.Nodes):len(snapshot.Nodes)], model.Node{Name: name, UID: name, DeletedUnix: testNow})
 		}
 		w.in.Snapshot = &snapshot
-		if b := newBoard(&w.in, noWishes); !b.places.few {
+		if b := newSolver(&w.in, noPreferences); !b.existing.few {
 			t.Fatalf("%d pods are not few beside %d nodes", len(b.pending), len(snapshot.Nodes))
 		}
 		if got, want := encoded(t, Plan(w.in)), encoded(t, want); got != want {
@@ -30,21 +30,21 @@ func TestSitesReadWhenLookedAtChangeNoPlan(t *testing.T) {
 	})
 }
 
-// TestSitesReadWhenLookedAtHaveTheRoomTheyHave guards that whoever looks at a site gets all that runs on it taken off.
-func TestSitesReadWhenLookedAtHaveTheRoomTheyHave(t *testing.T) {
+// TestNodesReadWhenSearchedHaveTheCapacityTheyHave guards that whoever looks at a site gets all that runs on it taken off.
+func TestNodesReadWhenSearchedHaveTheCapacityTheyHave(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawRules(t)
-		read := func(waiting int) *places {
-			b := newBoard(&w.in, noWishes)
-			p := newPlaces(&w.in, b.dims, b.planner.markets, b.planner.daemons, false)
-			p.book, p.census, p.needPorts, p.needDisks = newRulebook(&w.in, noWishes), b.census, true, true
+		read := func(waiting int) *existingNodes {
+			b := newSolver(&w.in, noPreferences)
+			p := newExistingNodes(&w.in, b.dims, b.planner.markets, b.planner.daemons, false)
+			p.rules, p.classifier, p.needPorts, p.needDisks = newRulebook(&w.in, noPreferences), b.classifier, true, true
 			p.build(waiting, nil, nil)
 			return p
 		}
 		all, few := read(1<<40), read(0)
 		few.all()
-		for n, want := range all.sites {
-			got := few.site(n)
+		for n, want := range all.nodes {
+			got := few.node(n)
 			if got.name != want.name || fmt.Sprint(got.free, got.ports, got.attached) != fmt.Sprint(want.free, want.ports, want.attached) {
 				t.Fatalf("%s has %v free, ports %v and volumes %v, want %v, %v and %v", want.name, got.free, got.ports, got.attached, want.free, want.ports, want.attached)
 			}

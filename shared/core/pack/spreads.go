@@ -11,8 +11,8 @@ import (
 // one goroutine.
 type Spreads struct {
 	snapshot *model.Snapshot
-	lore     *lore
-	book     *rulebook
+	facts    *shapeFacts
+	rules    *podRules
 	byShape  map[int][]*Spread
 	known    map[spreadName]*Spread
 }
@@ -25,23 +25,23 @@ func HasSpreads(shapes []model.PodShape) bool {
 }
 
 type spreadName struct {
-	tally               int
+	topologyGroup       int
 	maxSkew, minDomains int32
 }
 
 // Spread is a constraint. Those that count the same pods on the same nodes and allow the same are one.
 type Spread struct {
-	Key        string // of the node label, by today's name
-	MaxSkew    int32
-	MinDomains int32 // 0 = not said
-	of         *Spreads
-	tally      int
-	counts     map[int]bool // by shape
+	Key           string // of the node label, by today's name
+	MaxSkew       int32
+	MinDomains    int32 // 0 = not said
+	of            *Spreads
+	topologyGroup int
+	counts        map[int]bool // by shape
 }
 
 // NewSpreads returns the constraints of the snapshot's pods.
 func NewSpreads(snapshot *model.Snapshot) *Spreads {
-	return &Spreads{snapshot: snapshot, lore: newLore(snapshot.Shapes, true), book: newRulebook(&Input{Snapshot: snapshot}, noWishes),
+	return &Spreads{snapshot: snapshot, facts: newShapeFacts(snapshot.Shapes, true), rules: newRulebook(&Input{Snapshot: snapshot}, noPreferences),
 		byShape: make(map[int][]*Spread), known: make(map[spreadName]*Spread)}
 }
 
@@ -51,12 +51,12 @@ func (s *Spreads) Of(shape int) []*Spread {
 		return out
 	}
 	var out []*Spread
-	if facts := s.lore.of(shape); facts.no == nil && facts.demand != nil && len(s.snapshot.Shapes[shape].Spread) > 0 {
-		uses, _, _ := s.book.readSpreads(&s.snapshot.Shapes[shape], facts.demand.there)
-		for _, u := range uses {
-			name := spreadName{u.tally, u.maxSkew, u.minDomains}
+	if facts := s.facts.of(shape); facts.no == nil && facts.demand != nil && len(s.snapshot.Shapes[shape].Spread) > 0 {
+		constraints, _, _ := s.rules.readSpreads(&s.snapshot.Shapes[shape], facts.demand.there)
+		for _, u := range constraints {
+			name := spreadName{u.topologyGroup, u.maxSkew, u.minDomains}
 			if s.known[name] == nil {
-				s.known[name] = &Spread{Key: s.book.tallies[u.tally].key, MaxSkew: u.maxSkew, MinDomains: u.minDomains, of: s, tally: u.tally, counts: make(map[int]bool)}
+				s.known[name] = &Spread{Key: s.rules.topologyGroups[u.topologyGroup].key, MaxSkew: u.maxSkew, MinDomains: u.minDomains, of: s, topologyGroup: u.topologyGroup, counts: make(map[int]bool)}
 			}
 			out = append(out, s.known[name])
 		}
@@ -70,7 +70,7 @@ func (s *Spread) Counts(shape int) bool {
 	counts, known := s.counts[shape]
 	if !known && shape >= 0 && shape < len(s.of.snapshot.Shapes) {
 		pod := &s.of.snapshot.Shapes[shape]
-		counts = s.of.book.member(s.of.book.tallies[s.tally].set, pod, nil)
+		counts = s.of.rules.isMember(s.of.rules.topologyGroups[s.topologyGroup].set, pod, nil)
 		s.counts[shape] = counts
 	}
 	return counts
@@ -78,7 +78,7 @@ func (s *Spread) Counts(shape int) bool {
 
 // Domain returns the domain of a node, and whether the constraint looks at the node at all, as if it were not being given back.
 func (s *Spread) Domain(node *model.Node) (value string, counts bool) {
-	t := &s.of.book.tallies[s.tally]
+	t := &s.of.rules.topologyGroups[s.topologyGroup]
 	label := func(key string) (string, bool) {
 		value, has := requirement.Label(node.Labels, key)
 		if !has && key == model.LabelHostname {
@@ -87,5 +87,5 @@ func (s *Spread) Domain(node *model.Node) (value string, counts bool) {
 		return value, has
 	}
 	value, has := label(t.key)
-	return value, has && value != "" && s.of.book.filters[t.filter].passes(label, BeforeDisruption(node.Taints))
+	return value, has && value != "" && s.of.rules.filters[t.filter].passes(label, WithoutDisruptionTaint(node.Taints))
 }

@@ -64,8 +64,8 @@ func untolerated(tolerations []model.Toleration, taints []model.Taint) (hard *mo
 	return hard, soft
 }
 
-// BeforeDisruption returns a node's taints without the one of nodes that are being given back.
-func BeforeDisruption(taints []model.Taint) []model.Taint {
+// WithoutDisruptionTaint returns a node's taints without the one of nodes that are being given back.
+func WithoutDisruptionTaint(taints []model.Taint) []model.Taint {
 	return slices.DeleteFunc(slices.Clone(taints), func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
 }
 

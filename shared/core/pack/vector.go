@@ -103,8 +103,8 @@ func (free vector) take(request vector, n int) {
 	}
 }
 
-// give adds n copies of request; the sum must fit in what was once free.
-func (free vector) give(request vector, n int) {
+// release adds n copies of request; the sum must fit in what was once free.
+func (free vector) release(request vector, n int) {
 	for i, amount := range request {
 		free[i] += amount * int64(n)
 	}

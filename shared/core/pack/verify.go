@@ -6,36 +6,36 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // outcome is the cluster as the plan leaves it: every tally counted anew, from what was there and what is placed.
 type outcome struct {
-	board   *board
-	classOf []*class           // by pod
-	count   []map[string]int32 // by tally and domain
-	hosts   []map[int]int32    // by host tally and place: sites, then nodes
-	free    []map[string]int32 // by tally and domain (hosts by number): pods that are there whatever the others do
-	nodes   []map[string]int32 // by tally: domains that count
-	maybe   []map[string]int32 // by tally and domain: pods that may be there or elsewhere
-	lows    []int32            // by tally: the count of the emptiest domain; −1 = not known
-	vacant  []bool             // by host tally: a planned node without any of the pods may count
-	total   []int32
-	splits  map[kindOfNode][]part
-	started map[start]bool    // of pods that wait for others
-	daemons []*class          // of those that any tally counts: what they add
-	runs    map[string]bitset // by pool and daemon: the types it runs on
-	spots   []spot
-	memo    map[seen]verdict
+	solver     *solver
+	podGroupOf []*podGroup        // by pod
+	count      []map[string]int32 // by tally and domain
+	hosts      []map[int]int32    // by host tally and place: sites, then nodes
+	free       []map[string]int32 // by tally and domain (hosts by number): pods that are there whatever the others do
+	nodes      []map[string]int32 // by tally: domains that count
+	maybe      []map[string]int32 // by tally and domain: pods that may be there or elsewhere
+	lows       []int32            // by tally: the count of the emptiest domain; −1 = not known
+	vacant     []bool             // by host tally: a planned node without any of the pods may count
+	total      []int32
+	splits     map[kindOfNode][]part
+	started    map[start]bool    // of pods that wait for others
+	daemons    []*podGroup       // of those that any tally counts: what they add
+	runs       map[string]bitset // by pool and daemon: the types it runs on
+	spots      []spot
+	memo       map[seen]verdict
 }
 
 // spot is where some pods were placed.
 type spot struct {
-	site   *site
-	node   *node
-	run    *run
-	taints []model.Taint
+	existing *existingNode
+	node     *node
+	run      *packing
+	taints   []model.Taint
 }
 
 // seen names the nodes of a kind for a filter.
@@ -46,17 +46,17 @@ type seen struct {
 }
 
 // baseline remembers the tallies as they were before anything was placed.
-func (b *rulebook) baseline() {
-	for i := range b.tallies {
-		t := &b.tallies[i]
-		t.before, t.beforeMaybe, t.beforeSites, t.beforeTotal = maps.Clone(t.count), maps.Clone(t.maybe), maps.Clone(t.sites), t.total
+func (b *podRules) baseline() {
+	for i := range b.topologyGroups {
+		t := &b.topologyGroups[i]
+		t.before, t.beforeMaybe, t.beforeByNode, t.beforeTotal = maps.Clone(t.count), maps.Clone(t.maybe), maps.Clone(t.byNode), t.total
 	}
 }
 
 // verify looks at the plan as kube-scheduler will, once every planned node is there, and reports whether some pod's rules
 // between pods do not hold. With mend it takes such pods off their nodes: a rule that cannot be kept is never broken.
-func (b *board) verify(mend bool) bool {
-	if b.book.empty() {
+func (b *solver) verify(mend bool) bool {
+	if b.rules.empty() {
 		return false
 	}
 	broken := false
@@ -72,7 +72,7 @@ func (b *board) verify(mend bool) bool {
 	return broken
 }
 
-func (b *board) outcome() *outcome {
+func (b *solver) outcome() *outcome {
 	o := b.vacated()
 	for i := range o.spots {
 		for _, pod := range o.pods(i) {
@@ -84,23 +84,23 @@ func (b *board) outcome() *outcome {
 }
 
 // vacated returns the cluster with the planned nodes and their daemons, and none of the planned pods.
-func (b *board) vacated() *outcome {
-	o := &outcome{board: b, classOf: b.classOf, memo: make(map[seen]verdict), splits: make(map[kindOfNode][]part),
-		vacant: make([]bool, len(b.book.tallies)), lows: slices.Repeat([]int32{-1}, len(b.book.tallies))}
-	for i := range b.book.tallies {
-		t := &b.book.tallies[i]
-		o.count, o.hosts = append(o.count, maps.Clone(t.before)), append(o.hosts, maps.Clone(t.beforeSites))
+func (b *solver) vacated() *outcome {
+	o := &outcome{solver: b, podGroupOf: b.podGroupOf, memo: make(map[seen]verdict), splits: make(map[kindOfNode][]part),
+		vacant: make([]bool, len(b.rules.topologyGroups)), lows: slices.Repeat([]int32{-1}, len(b.rules.topologyGroups))}
+	for i := range b.rules.topologyGroups {
+		t := &b.rules.topologyGroups[i]
+		o.count, o.hosts = append(o.count, maps.Clone(t.before)), append(o.hosts, maps.Clone(t.beforeByNode))
 		free := maps.Clone(t.before)
-		for n, count := range t.beforeSites { // each site on its own: the order does not matter
+		for n, count := range t.beforeByNode { // each site on its own: the order does not matter
 			free[strconv.Itoa(n)] = count
 		}
 		o.free = append(o.free, free)
 		o.maybe = append(o.maybe, maps.Clone(t.beforeMaybe))
 		o.nodes, o.total = append(o.nodes, maps.Clone(t.nodes)), append(o.total, t.beforeTotal)
 	}
-	b.places.all()
-	for _, s := range b.places.sites {
-		o.spots = append(o.spots, spot{site: s, taints: s.taints})
+	b.existing.all()
+	for _, s := range b.existing.nodes {
+		o.spots = append(o.spots, spot{existing: s, taints: s.taints})
 	}
 	for _, r := range b.planner.runs {
 		for i := range r.nodes {
@@ -121,7 +121,7 @@ func (b *board) vacated() *outcome {
 }
 
 func (o *outcome) pods(i int) []int {
-	if s := o.spots[i].site; s != nil {
+	if s := o.spots[i].existing; s != nil {
 		return s.pods
 	}
 	return o.spots[i].node.pods
@@ -143,8 +143,8 @@ func (o *outcome) announce() {
 			first = append(first, i)
 		}
 	}
-	for t := range o.board.book.tallies {
-		if tally := &o.board.book.tallies[t]; tally.filter >= 0 {
+	for t := range o.solver.rules.topologyGroups {
+		if topologyGroup := &o.solver.rules.topologyGroups[t]; topologyGroup.filter >= 0 {
 			for _, i := range first {
 				if value, counts := o.domain(t, i); counts {
 					o.nodes[t][value] += count[of(i)]
@@ -156,15 +156,15 @@ func (o *outcome) announce() {
 
 // domain returns the value of the tally's label at the spot, and whether the spot counts.
 func (o *outcome) domain(t, i int) (string, bool) {
-	tally, s := &o.board.book.tallies[t], &o.spots[i]
-	if s.site != nil {
-		return o.board.places.domain(tally, s.site)
+	topologyGroup, s := &o.solver.rules.topologyGroups[t], &o.spots[i]
+	if s.existing != nil {
+		return o.solver.existing.domain(topologyGroup, s.existing)
 	}
-	if tally.filter >= 0 {
-		key := seen{s.run.pool, s.node.column, s.node.flag, tally.filter}
+	if topologyGroup.filter >= 0 {
+		key := seen{s.run.pool, s.node.column, s.node.flag, topologyGroup.filter}
 		if o.memo[key] == 0 {
 			o.memo[key] = refused
-			if o.board.book.filters[tally.filter].passes(o.labelsOf(s), s.taints) {
+			if o.solver.rules.filters[topologyGroup.filter].passes(o.labelsOf(s), s.taints) {
 				o.memo[key] = welcome
 			}
 		}
@@ -172,10 +172,10 @@ func (o *outcome) domain(t, i int) (string, bool) {
 			return "", false
 		}
 	}
-	if tally.host {
+	if topologyGroup.host {
 		return newHostname, true
 	}
-	value := o.board.planner.labelOf(s.run.pool, s.node, tally.key)
+	value := o.solver.planner.labelOf(s.run.pool, s.node, topologyGroup.key)
 	return value, value != ""
 }
 
@@ -185,7 +185,7 @@ func (o *outcome) labelsOf(s *spot) func(key string) (value string, has bool) {
 		if key == model.LabelHostname {
 			return newHostname, true
 		}
-		value := o.board.planner.labelOf(s.run.pool, s.node, key)
+		value := o.solver.planner.labelOf(s.run.pool, s.node, key)
 		return value, value != ""
 	}
 }
@@ -206,8 +206,8 @@ func (p *planner) labelOf(pool *pool, n *node, key string) string {
 // label returns a label of nodes bought by the column; empty where they have none, or any of several.
 func (m *market) label(column int, key string) string {
 	c := &m.columns[column]
-	if byOffer(key) {
-		return offer.ValueOf(c.offer, key)
+	if byOffering(key) {
+		return offering.ValueOf(c.offering, key)
 	}
 	if value := c.chosen.value(key); value != "" {
 		return value
@@ -220,38 +220,38 @@ func (m *market) label(column int, key string) string {
 
 // note counts a pod at a spot; times is −1 to take it off.
 func (o *outcome) note(i, pod int, times int32) {
-	o.noteAdds(i, o.classOf[pod], times)
+	o.noteAdds(i, o.podGroupOf[pod], times)
 }
 
-func (o *outcome) noteAdds(i int, c *class, times int32) {
-	for _, a := range c.adds {
-		value, counts := o.domain(a.tally, i)
-		o.lows[a.tally] = -1
+func (o *outcome) noteAdds(i int, c *podGroup, times int32) {
+	for _, a := range c.contributions {
+		value, counts := o.domain(a.topologyGroup, i)
+		o.lows[a.topologyGroup] = -1
 		if !counts {
 			o.noteMaybe(i, a, times)
 			continue
 		}
 		if !c.waits() || o.started[start{i, c}] {
-			o.free[a.tally][placeName(value, a.byHost, i)] += times * a.weight
+			o.free[a.topologyGroup][placeName(value, a.byHost, i)] += times * a.weight
 		}
-		o.total[a.tally] += times * a.weight
+		o.total[a.topologyGroup] += times * a.weight
 		if a.byHost {
-			o.hosts[a.tally][i] += times * a.weight
+			o.hosts[a.topologyGroup][i] += times * a.weight
 		} else {
-			o.count[a.tally][value] += times * a.weight
+			o.count[a.topologyGroup][value] += times * a.weight
 		}
 	}
 }
 
 // start names the pods of a class at one spot.
 type start struct {
-	spot  int
-	class *class
+	spot     int
+	podGroup *podGroup
 }
 
 // waits reports whether pods of the class can only start beside others.
-func (c *class) waits() bool {
-	return slices.ContainsFunc(c.uses, func(u use) bool { return u.kind == near && !u.claim })
+func (c *podGroup) waits() bool {
+	return slices.ContainsFunc(c.constraints, func(u constraint) bool { return u.kind == affinity && !u.claim })
 }
 
 // startWaiting lets pods that wait for others start where those are, until no more do: two that wait for each other never
@@ -261,7 +261,7 @@ func (o *outcome) startWaiting() {
 	var waiting []start
 	for i := range o.spots {
 		for _, pod := range o.pods(i) {
-			if c := o.classOf[pod]; c.waits() {
+			if c := o.podGroupOf[pod]; c.waits() {
 				if pods[start{i, c}]++; pods[start{i, c}] == 1 {
 					waiting = append(waiting, start{i, c})
 				}
@@ -272,13 +272,13 @@ func (o *outcome) startWaiting() {
 	for before := -1; len(waiting) != before; {
 		before = len(waiting)
 		waiting = slices.DeleteFunc(waiting, func(s start) bool {
-			if o.lonely(s.spot, s.class) != nil {
+			if o.lonely(s.spot, s.podGroup) != nil {
 				return false
 			}
 			o.started[s] = true
-			for _, a := range s.class.adds {
-				if value, counts := o.domain(a.tally, s.spot); counts {
-					o.free[a.tally][placeName(value, a.byHost, s.spot)] += pods[s] * a.weight
+			for _, a := range s.podGroup.contributions {
+				if value, counts := o.domain(a.topologyGroup, s.spot); counts {
+					o.free[a.topologyGroup][placeName(value, a.byHost, s.spot)] += pods[s] * a.weight
 				}
 			}
 			return true
@@ -289,26 +289,26 @@ func (o *outcome) startWaiting() {
 // lonely returns a rule of the class by which a pod at the spot finds nobody it looks for; nil where there is none, or the
 // pod may be the first: where only pods that wait are, one of them has to start. kube-scheduler lets it only while no pod
 // that it looks for is in any domain of any of its rules, which is sure where all there will be are in its own domains.
-func (o *outcome) lonely(i int, c *class) *use {
-	var out *use
+func (o *outcome) lonely(i int, c *podGroup) *constraint {
+	var out *constraint
 	first, among := true, int32(-1)
-	for n := range c.uses {
-		u := &c.uses[n]
-		if u.kind != near || u.claim {
+	for n := range c.constraints {
+		u := &c.constraints[n]
+		if u.kind != affinity || u.claim {
 			continue
 		}
-		value, counts := o.domain(u.tally, i)
+		value, counts := o.domain(u.topologyGroup, i)
 		if !counts {
 			return u
 		}
-		count := o.count[u.tally][value]
+		count := o.count[u.topologyGroup][value]
 		if u.byHost {
-			count = o.hosts[u.tally][i]
+			count = o.hosts[u.topologyGroup][i]
 		}
-		if out == nil && o.free[u.tally][placeName(value, u.byHost, i)] <= 0 {
+		if out == nil && o.free[u.topologyGroup][placeName(value, u.byHost, i)] <= 0 {
 			out = u
 		}
-		first = first && u.self > 0 && o.total[u.tally] <= count && (among < 0 || among == count)
+		first = first && u.self > 0 && o.total[u.topologyGroup] <= count && (among < 0 || among == count)
 		among = count
 	}
 	if first {
@@ -318,12 +318,12 @@ func (o *outcome) lonely(i int, c *class) *use {
 }
 
 // countedDaemons returns what pods of daemons add to tallies, those that add nothing left out.
-func (b *board) countedDaemons() []*class {
-	var out []*class
-	for _, d := range b.places.daemons {
+func (b *solver) countedDaemons() []*podGroup {
+	var out []*podGroup
+	for _, d := range b.existing.daemons {
 		shape := &b.in.Snapshot.Shapes[b.in.Snapshot.DaemonSets[d.set].Shape]
-		if adds := b.book.memberships(shape, b.book.readGuards(shape)); len(adds) > 0 {
-			out = append(out, &class{order: d.set, adds: adds})
+		if contributions := b.rules.memberships(shape, b.rules.readGuards(shape)); len(contributions) > 0 {
+			out = append(out, &podGroup{order: d.set, contributions: contributions})
 		}
 	}
 	return out
@@ -340,7 +340,7 @@ func (o *outcome) noteDaemons(i int) {
 }
 
 // runsOn returns the offers of the pool on which the daemon runs.
-func (o *outcome) runsOn(pool *pool, c *class) bitset {
+func (o *outcome) runsOn(pool *pool, c *podGroup) bitset {
 	key := pool.source.Name + "\x00" + strconv.Itoa(c.order)
 	runs, known := o.runs[key]
 	if !known {
@@ -356,21 +356,21 @@ func (o *outcome) runsOn(pool *pool, c *class) bitset {
 }
 
 // noteMaybe counts a pod on a claim on its way wherever that may come up.
-func (o *outcome) noteMaybe(i int, a add, times int32) {
-	if s := o.spots[i].site; s != nil && !a.byHost {
-		possible := s.possible(o.board.book.tallies[a.tally].key)
+func (o *outcome) noteMaybe(i int, a contribution, times int32) {
+	if s := o.spots[i].existing; s != nil && !a.byHost {
+		possible := s.possible(o.solver.rules.topologyGroups[a.topologyGroup].key)
 		for _, value := range possible {
-			o.maybe[a.tally][value] += times * a.weight
+			o.maybe[a.topologyGroup][value] += times * a.weight
 		}
 		if len(possible) > 0 {
-			o.total[a.tally] += times * a.weight
+			o.total[a.topologyGroup] += times * a.weight
 		}
 	}
 }
 
 // follows reports whether pods of the class wait for those the tally counts.
-func (c *class) follows(tally int) bool {
-	return slices.ContainsFunc(c.uses, func(u use) bool { return u.kind == near && u.tally == tally })
+func (c *podGroup) follows(topologyGroup int) bool {
+	return slices.ContainsFunc(c.constraints, func(u constraint) bool { return u.kind == affinity && u.topologyGroup == topologyGroup })
 }
 
 func placeName(value string, byHost bool, spot int) string {
@@ -393,7 +393,7 @@ func (o *outcome) mendSpot(i int, mend bool) bool {
 			return true
 		}
 		broken = true
-		if o.board.promisedTo(o.spots[i].site, pod) {
+		if o.solver.promisedTo(o.spots[i].existing, pod) {
 			for u != nil {
 				at, other := o.intruder(i, u)
 				if at < 0 {
@@ -411,23 +411,23 @@ func (o *outcome) mendSpot(i int, mend bool) bool {
 }
 
 // promisedTo reports whether the pod was planned onto the site before.
-func (b *board) promisedTo(s *site, pod int) bool {
+func (b *solver) promisedTo(s *existingNode, pod int) bool {
 	return s != nil && slices.ContainsFunc(s.promised, func(ref model.PodRef) bool { return ref.UID == b.in.Snapshot.Pods[pod].UID })
 }
 
 // intruder returns the last pod that the rule counts against a pod of spot i and that was not promised its place, and its
 // spot; −1 where there is none.
-func (o *outcome) intruder(i int, u *use) (spot, pod int) {
-	here, _ := o.domain(u.tally, i)
+func (o *outcome) intruder(i int, u *constraint) (spot, pod int) {
+	here, _ := o.domain(u.topologyGroup, i)
 	for at := len(o.spots) - 1; at >= 0; at-- {
-		value, counts := o.domain(u.tally, at)
+		value, counts := o.domain(u.topologyGroup, at)
 		same := counts && value == here && (!u.byHost || at == i)
-		if !counts || same == (u.kind == near) { // who is elsewhere already keeps one from being the first
+		if !counts || same == (u.kind == affinity) { // who is elsewhere already keeps one from being the first
 			continue
 		}
 		pods := o.pods(at)
 		for n := len(pods) - 1; n >= 0; n-- {
-			if weightIn(o.classOf[pods[n]].adds, u.tally) > 0 && !o.board.promisedTo(o.spots[at].site, pods[n]) {
+			if weightIn(o.podGroupOf[pods[n]].contributions, u.topologyGroup) > 0 && !o.solver.promisedTo(o.spots[at].existing, pods[n]) {
 				return at, pods[n]
 			}
 		}
@@ -436,32 +436,32 @@ func (o *outcome) intruder(i int, u *use) (spot, pod int) {
 }
 
 // takeOff gives the pod back to its class, with the rule that was broken.
-func (o *outcome) takeOff(i, pod int, u *use) {
+func (o *outcome) takeOff(i, pod int, u *constraint) {
 	o.note(i, pod, -1)
-	c := o.classOf[pod]
+	c := o.podGroupOf[pod]
 	c.pods = append(c.pods, pod)
-	c.blocked = o.board.book.reason(u, nil, nil)
+	c.blocked = o.solver.rules.reason(u, nil, nil)
 	kept := slices.DeleteFunc(slices.Clone(o.pods(i)), func(other int) bool { return other == pod })
 	s := &o.spots[i]
-	if s.site != nil {
-		s.site.pods = kept
-		o.board.places.free(i, c)
+	if s.existing != nil {
+		s.existing.pods = kept
+		o.solver.existing.free(i, c)
 		return
 	}
 	s.node.pods, s.node.load = kept, s.node.load.minus(c.request)
 	s.run.cheapen(s.node)
 	if len(kept) == 0 {
-		o.board.planner.release(s.run.pool, s.node)
+		o.solver.planner.release(s.run.pool, s.node)
 	}
 }
 
 // free gives back the room and the host ports that a pod of the class took of site n, and no longer counts it.
-func (p *places) free(n int, c *class) {
+func (p *existingNodes) free(n int, c *podGroup) {
 	p.take(n, c.request, -1)
-	for _, a := range c.adds {
-		p.count(a.tally, n, -a.weight)
+	for _, a := range c.contributions {
+		p.count(a.topologyGroup, n, -a.weight)
 	}
-	s := p.sites[n]
+	s := p.nodes[n]
 	for _, port := range c.ports {
 		if at := slices.Index(s.ports, port); at >= 0 {
 			s.ports = slices.Delete(s.ports, at, at+1)
@@ -470,7 +470,7 @@ func (p *places) free(n int, c *class) {
 }
 
 // cheapen buys the node by the cheapest offer of its zone and capacity type that still holds it, once pods were taken off.
-func (r *run) cheapen(n *node) {
+func (r *packing) cheapen(n *node) {
 	if n.reservation != "" || len(n.pods) == 0 {
 		return
 	}
@@ -478,8 +478,8 @@ func (r *run) cheapen(n *node) {
 	usable := n.mask.and(r.open)
 	for c := usable.next(0); c >= 0; c = usable.next(c + 1) {
 		col := &r.pool.market.columns[c]
-		if col.offer.Zone == was.offer.Zone && col.offer.CapacityType == was.offer.CapacityType && n.load.fits(r.pool.room[col.instance]) &&
-			within(r.pool.taken[c], n.hold) {
+		if col.offering.Zone == was.offering.Zone && col.offering.CapacityType == was.offering.CapacityType && n.load.fits(r.pool.free[col.instance]) &&
+			within(r.pool.taken[c], n.limitUse) {
 			n.column, n.price = c, col.price
 			return
 		}
@@ -487,23 +487,23 @@ func (r *run) cheapen(n *node) {
 }
 
 // brokenBy returns the rule that does not hold for the pod where it is; nil where all do.
-func (o *outcome) brokenBy(i, pod int) *use {
-	c := o.classOf[pod]
-	for n := range c.uses {
-		u := &c.uses[n]
-		value, counts := o.domain(u.tally, i)
+func (o *outcome) brokenBy(i, pod int) *constraint {
+	c := o.podGroupOf[pod]
+	for n := range c.constraints {
+		u := &c.constraints[n]
+		value, counts := o.domain(u.topologyGroup, i)
 		count := int32(0)
 		if counts {
-			count = o.count[u.tally][value]
+			count = o.count[u.topologyGroup][value]
 			if u.byHost {
-				count = o.hosts[u.tally][i]
+				count = o.hosts[u.topologyGroup][i]
 			}
-			count += o.maybe[u.tally][value]
+			count += o.maybe[u.topologyGroup][value]
 		}
 		switch u.kind {
-		case near:
+		case affinity:
 			if u.claim {
-				if !counts || o.total[u.tally] > count {
+				if !counts || o.total[u.topologyGroup] > count {
 					return u
 				}
 				continue
@@ -511,7 +511,7 @@ func (o *outcome) brokenBy(i, pod int) *use {
 			if o.lonely(i, c) == u {
 				return u
 			}
-		case far:
+		case antiAffinity:
 			if count-u.self > 0 || !counts && o.clashes(i, u) {
 				return u
 			}
@@ -525,18 +525,18 @@ func (o *outcome) brokenBy(i, pod int) *use {
 }
 
 // clashes reports whether a claim on its way may come up where pods are that the class keeps away from.
-func (o *outcome) clashes(i int, u *use) bool {
-	s := o.spots[i].site
-	return s != nil && !u.byHost && slices.ContainsFunc(s.possible(o.board.book.tallies[u.tally].key), func(value string) bool {
-		return o.count[u.tally][value]+o.maybe[u.tally][value]-u.self > 0
+func (o *outcome) clashes(i int, u *constraint) bool {
+	s := o.spots[i].existing
+	return s != nil && !u.byHost && slices.ContainsFunc(s.possible(o.solver.rules.topologyGroups[u.topologyGroup].key), func(value string) bool {
+		return o.count[u.topologyGroup][value]+o.maybe[u.topologyGroup][value]-u.self > 0
 	})
 }
 
 // lowestFor returns the count of the emptiest domain the spread counts for a pod of the class at the spot: of one that is moved
 // by choice, also of domains that only its pools can make, and none by host; nor on a node that is on its way.
-func (o *outcome) lowestFor(i int, c *class, u *use) int32 {
+func (o *outcome) lowestFor(i int, c *podGroup, u *constraint) int32 {
 	if u.byHost {
-		if s := o.spots[i].site; c.settled || s != nil && s.number < 0 {
+		if s := o.spots[i].existing; c.settled || s != nil && s.number < 0 {
 			return 0
 		}
 		return o.lowest(u)
@@ -544,20 +544,20 @@ func (o *outcome) lowestFor(i int, c *class, u *use) int32 {
 	if !c.settled {
 		return o.lowest(u)
 	}
-	low, domains := int32(math.MaxInt32), len(o.nodes[u.tally])
-	for _, value := range o.board.planner.offered(c, slices.Index(c.keys, o.board.book.tallies[u.tally].key)) {
-		if o.nodes[u.tally][value] == 0 {
-			domains, low = domains+1, min(low, o.count[u.tally][value])
+	low, domains := int32(math.MaxInt32), len(o.nodes[u.topologyGroup])
+	for _, value := range o.solver.planner.offered(c, slices.Index(c.keys, o.solver.rules.topologyGroups[u.topologyGroup].key)) {
+		if o.nodes[u.topologyGroup][value] == 0 {
+			domains, low = domains+1, min(low, o.count[u.topologyGroup][value])
 		}
 	}
 	if domains < int(u.minDomains) {
 		return 0
 	}
-	if len(o.nodes[u.tally]) > 0 {
-		if o.lows[u.tally] < 0 {
-			o.lows[u.tally] = o.emptiest(u.tally)
+	if len(o.nodes[u.topologyGroup]) > 0 {
+		if o.lows[u.topologyGroup] < 0 {
+			o.lows[u.topologyGroup] = o.emptiest(u.topologyGroup)
 		}
-		low = min(low, o.lows[u.tally])
+		low = min(low, o.lows[u.topologyGroup])
 	}
 	if domains == 0 {
 		return 0
@@ -566,26 +566,26 @@ func (o *outcome) lowestFor(i int, c *class, u *use) int32 {
 }
 
 // lowest returns the count of the emptiest domain the spread counts.
-func (o *outcome) lowest(u *use) int32 {
-	t := &o.board.book.tallies[u.tally]
-	domains := len(o.nodes[u.tally])
+func (o *outcome) lowest(u *constraint) int32 {
+	t := &o.solver.rules.topologyGroups[u.topologyGroup]
+	domains := len(o.nodes[u.topologyGroup])
 	if u.byHost {
-		domains = len(t.eligible) + int(o.nodes[u.tally][newHostname])
+		domains = len(t.eligible) + int(o.nodes[u.topologyGroup][newHostname])
 	}
 	if domains == 0 || domains < int(u.minDomains) {
 		return 0
 	}
-	if o.lows[u.tally] < 0 {
-		o.lows[u.tally] = o.emptiest(u.tally)
+	if o.lows[u.topologyGroup] < 0 {
+		o.lows[u.topologyGroup] = o.emptiest(u.topologyGroup)
 	}
-	return o.lows[u.tally]
+	return o.lows[u.topologyGroup]
 }
 
 // emptiest returns the least any domain of the tally has.
 func (o *outcome) emptiest(t int) int32 {
-	tally := &o.board.book.tallies[t]
+	topologyGroup := &o.solver.rules.topologyGroups[t]
 	low := int32(math.MaxInt32)
-	if !tally.host {
+	if !topologyGroup.host {
 		for value := range o.nodes[t] { // a minimum does not depend on the order
 			low = min(low, o.count[t][value])
 		}
@@ -594,10 +594,10 @@ func (o *outcome) emptiest(t int) int32 {
 	if o.vacant[t] {
 		return 0
 	}
-	for _, n := range tally.eligible {
+	for _, n := range topologyGroup.eligible {
 		low = min(low, o.hosts[t][n])
 	}
-	for i := len(o.board.places.sites); i < len(o.spots); i++ {
+	for i := len(o.solver.existing.nodes); i < len(o.spots); i++ {
 		if _, counts := o.domain(t, i); counts {
 			low = min(low, o.hosts[t][i])
 		}

@@ -19,7 +19,7 @@ type whole struct {
 
 // forAll returns a node for all units that are left, and whether one of the attempts makes one; of these the one with the most promise is built. It keeps as
 // many types to fall back on as any other.
-func (r *run) forAll(seed int, attempts []attempt) (n node, is bool) {
+func (r *packing) forAll(seed int, attempts []attempt) (n node, is bool) {
 	if r.opened > wholeOpened {
 		return node{}, false
 	}
@@ -31,7 +31,7 @@ func (r *run) forAll(seed int, attempts []attempt) (n node, is bool) {
 	}
 	var most *attempt
 	for i := range attempts {
-		if most == nil || attempts[i].worth > most.worth {
+		if most == nil || attempts[i].value > most.value {
 			most = &attempts[i]
 		}
 	}
@@ -48,7 +48,7 @@ func (r *run) forAll(seed int, attempts []attempt) (n node, is bool) {
 }
 
 // spentMore returns the node for all that was left which would have saved most against what was opened instead; false where none would have.
-func (r *run) spentMore() (best whole, is bool) {
+func (r *packing) spentMore() (best whole, is bool) {
 	after, last, saved := int64(0), len(r.nodes), int64(0)
 	for i := len(r.wholes) - 1; i >= 0; i-- { // those with fewest nodes after them first
 		w := r.wholes[i]
@@ -63,13 +63,13 @@ func (r *run) spentMore() (best whole, is bool) {
 }
 
 // withWhole returns the run made once more with one node for all that is left at some point, where that is cheaper; else the run.
-func (r *run) withWhole() *run {
+func (r *packing) withWhole() *packing {
 	w, is := r.spentMore()
 	if !is || r.opened > wholeOpened {
 		return r
 	}
-	again := newRun(r.planner, r.pool, r.given.lots, r.given.order)
-	if r.given.priced {
+	again := newPacking(r.planner, r.pool, r.input.batches, r.input.order)
+	if r.input.priced {
 		again.price()
 	}
 	again.takeAll = w.opened

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -16,16 +16,16 @@ func TestOneNodeForAllIsTakenWhereItIsCheaper(t *testing.T) {
 		cores int64
 		price model.MicroUSD
 	}{{"small.large", 2, 207_374}, {"small.xlarge", 4, 507_374}, {"small.2xlarge", 8, 907_374}} {
-		m := model.MachineType{Name: size.name, Arch: "amd64", VCPUs: size.cores, MemoryMiB: size.cores * 4096, Hypervisor: "nitro", CPUManufacturer: "intel",
-			Interfaces: 4, IPv4PerInterface: 10, UsageClasses: []string{model.OnDemand}, Offers: []model.Offer{{Zone: "a", CapacityType: model.OnDemand, Price: size.price, Available: true}}}
-		w.in.Catalogs["default"] = append(w.in.Catalogs["default"], offer.Catalog([]model.MachineType{m}, testClass(), offer.Settings{Region: "here"})...)
+		m := model.InstanceTypeInfo{Name: size.name, Arch: "amd64", VCPUs: size.cores, MemoryMiB: size.cores * 4096, Hypervisor: "nitro", CPUManufacturer: "intel",
+			Interfaces: 4, IPv4PerInterface: 10, UsageClasses: []string{model.OnDemand}, Offerings: []model.Offering{{Zone: "a", CapacityType: model.OnDemand, Price: size.price, Available: true}}}
+		w.in.Catalogs["default"] = append(w.in.Catalogs["default"], offering.Catalog([]model.InstanceTypeInfo{m}, testClass(), offering.Settings{Region: "here"})...)
 	}
 	plan := w.pool("general", nil).pods("web", 5, cpu(1000)).plan()
-	if len(plan.Claims) != 1 || plan.Claims[0].Offer.InstanceType != "small.2xlarge" {
+	if len(plan.Claims) != 1 || plan.Claims[0].Offering.InstanceType != "small.2xlarge" {
 		t.Errorf("%+v", plan.Claims)
 	}
 	plan = w.pods("api", 4, cpu(500)).plan()
-	if len(plan.Claims) != 1 || plan.Claims[0].Offer.InstanceType != "small.2xlarge" {
+	if len(plan.Claims) != 1 || plan.Claims[0].Offering.InstanceType != "small.2xlarge" {
 		t.Errorf("with others: %+v", plan.Claims)
 	}
 }
@@ -34,13 +34,13 @@ func TestOneNodeForAllIsTakenWhereItIsCheaper(t *testing.T) {
 func TestNoPlanCostsMoreThanOneNodeForAll(t *testing.T) {
 	for seed := range int64(12) {
 		w := newWorld(0)
-		list := machines(48)
+		list := instances(48)
 		for i := range list {
-			for o := range list[i].Offers { // within a third of what its size says
-				list[i].Offers[o].Price = list[i].Offers[o].Price * model.MicroUSD(67+(int64(i)*7919+int64(o)*104_729+seed*1299_709)%66) / 100
+			for o := range list[i].Offerings { // within a third of what its size says
+				list[i].Offerings[o].Price = list[i].Offerings[o].Price * model.MicroUSD(67+(int64(i)*7919+int64(o)*104_729+seed*1299_709)%66) / 100
 			}
 		}
-		w.in.Catalogs["default"] = offer.Catalog(list, testClass(), offer.Settings{Region: "here"})
+		w.in.Catalogs["default"] = offering.Catalog(list, testClass(), offering.Settings{Region: "here"})
 		w.pool("general", func(p *model.Pool) {
 			p.Template.Requirements = []model.Requirement{{Key: model.LabelCapacityType, Operator: model.In, Values: []string{model.OnDemand}}}
 		})
@@ -59,7 +59,7 @@ func TestNoPlanCostsMoreThanOneNodeForAll(t *testing.T) {
 			if room[model.CPU] < load[model.CPU] || room[model.Memory] < load[model.Memory] || room[model.Pods] < load[model.Pods] || kind.Capacity["nvidia.com/gpu"] > 0 {
 				continue
 			}
-			for _, o := range kind.Offers {
+			for _, o := range kind.Offerings {
 				if o.CapacityType == model.OnDemand && (one < 0 || o.Price < one) {
 					one = o.Price
 				}

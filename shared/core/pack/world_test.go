@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -13,9 +13,9 @@ const testNow = 1_780_000_000
 
 var testZones = []string{"a", "b", "c"}
 
-// machines returns n made-up machine types: families that differ in memory per core, architecture and price, each in a
+// instances returns n made-up machine types: families that differ in memory per core, architecture and price, each in a
 // ladder of sizes, sold in three zones on demand and as spot.
-func machines(n int) []model.MachineType {
+func instances(n int) []model.InstanceTypeInfo {
 	sizes := []struct {
 		name  string
 		cores int64
@@ -27,7 +27,7 @@ func machines(n int) []model.MachineType {
 		microPerGiB   int64
 		gpus, gpuCost int64
 	}{{"c", 2, 30_000, 3_300, 0, 0}, {"m", 4, 30_000, 3_300, 0, 0}, {"r", 8, 30_000, 3_300, 0, 0}, {"g", 4, 30_000, 3_300, 1, 350_000}}
-	var out []model.MachineType
+	var out []model.InstanceTypeInfo
 	for generation := 5; len(out) < n; generation++ {
 		for _, kind := range kinds {
 			for _, arch := range []string{"amd64", "arm64"} {
@@ -44,7 +44,7 @@ func machines(n int) []model.MachineType {
 						price = price * 8 / 10
 					}
 					price -= price * int64(generation-5) / 100
-					m := model.MachineType{
+					m := model.InstanceTypeInfo{
 						Name: family + "." + size.name, Arch: arch, VCPUs: size.cores, MemoryMiB: size.cores * kind.gibPerCore * 1024,
 						Hypervisor: "nitro", CPUManufacturer: "intel", Interfaces: min(15, size.cores+1), IPv4PerInterface: min(50, size.cores*5),
 						UsageClasses: []string{model.OnDemand, model.Spot},
@@ -55,9 +55,9 @@ func machines(n int) []model.MachineType {
 					}
 					for z, zone := range testZones {
 						spot := price * (300 + int64(len(out)*7+z*31)%250) / 1000
-						m.Offers = append(m.Offers,
-							model.Offer{Zone: zone, CapacityType: model.OnDemand, Price: model.MicroUSD(price), Available: true},
-							model.Offer{Zone: zone, CapacityType: model.Spot, Price: model.MicroUSD(spot), Available: true})
+						m.Offerings = append(m.Offerings,
+							model.Offering{Zone: zone, CapacityType: model.OnDemand, Price: model.MicroUSD(price), Available: true},
+							model.Offering{Zone: zone, CapacityType: model.Spot, Price: model.MicroUSD(spot), Available: true})
 					}
 					out = append(out, m)
 				}
@@ -76,7 +76,7 @@ func testClass() model.Class {
 }
 
 func testCatalog(n int) []model.InstanceType {
-	return offer.Catalog(machines(n), testClass(), offer.Settings{Region: "here"})
+	return offering.Catalog(instances(n), testClass(), offering.Settings{Region: "here"})
 }
 
 // world builds an Input a piece at a time.

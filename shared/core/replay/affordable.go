@@ -6,16 +6,16 @@ import (
 	"sort"
 	"time"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// TooDearForNow is the reason of a pod that waits because everything of a fair price gave no capacity a moment ago.
-const TooDearForNow = "TooDearForNow"
+// TooExpensiveForNow is the reason of a pod that waits because everything of a fair price gave no capacity a moment ago.
+const TooExpensiveForNow = "TooDearForNow"
 
 // Affordable takes claims out of the plan that would become a far larger machine than their pods need, only because what
 // suits them gave no capacity a moment ago, and returns how many. Their pods wait for it, with that for a reason, until one of them has
-// waited for DearWaitSeconds: then the machine there is has to do. A claim that is dear because only another capacity type is
+// waited for PriceCapWaitSeconds: then the machine there is has to do. A claim that is dear because only another capacity type is
 // left is none of these: that is what accepting both is for.
 func (p *Provision) Affordable(plan model.Plan) (model.Plan, int) {
 	if p.whole == nil {
@@ -36,11 +36,11 @@ func (p *Provision) Affordable(plan model.Plan) (model.Plan, int) {
 		plan.Price -= claim.Price
 		for _, pod := range claim.Pods {
 			plan.Unschedulable = append(plan.Unschedulable, model.Unschedulable{Pod: pod, Reasons: []model.Reason{{
-				Pool: claim.Pool, Code: TooDearForNow,
+				Pool: claim.Pool, Code: TooExpensiveForNow,
 				Message: fmt.Sprintf("%s (%s, $%.4f per hour) would hold it and has no capacity at this moment; the cheapest machine that has is a %s for $%.4f",
-					name, claim.Offer.CapacityType, usual.USD(), claim.Offer.InstanceType, claim.Price.USD()),
+					name, claim.Offering.CapacityType, usual.USD(), claim.Offering.InstanceType, claim.Price.USD()),
 				Remedy: fmt.Sprintf("it is launched once the pod has waited for %s; more instance types, zones or capacity types in the pool make this rare",
-					time.Duration(p.question.DearWaitSeconds)*time.Second),
+					time.Duration(p.input.PriceCapWaitSeconds)*time.Second),
 			}}})
 		}
 	}
@@ -54,15 +54,15 @@ func (p *Provision) Affordable(plan model.Plan) (model.Plan, int) {
 
 // usual is the lowest price of a machine of the claim's capacity type that its pool allows and that holds its pods, and what
 // machine that is, were everything for sale to be had. A planned claim's own instance types are what is to be had; those the
-// pool names are asked for. 0 where the claim costs no more than DearTimes that, and where pods choose among types
+// pool names are asked for. 0 where the claim costs no more than PriceCapFactor that, and where pods choose among types
 // themselves.
 func (p *Provision) usual(claim model.PlannedClaim, ofPool []model.Requirement) (model.MicroUSD, string) {
 	if slices.ContainsFunc(claim.Pods, p.namesTypes) {
 		return 0, ""
 	}
 	asked := slices.DeleteFunc(slices.Clone(claim.Requirements), func(n model.Requirement) bool { return n.Key == model.LabelInstanceType })
-	below := (claim.Price-1)/model.MicroUSD(p.question.DearTimes) + 1 // times DearTimes, what is below is less than the claim's price
-	return offer.Usual(p.whole[claim.Class], append(asked, ofPool...), claim.Requests, claim.Offer.CapacityType, below)
+	below := (claim.Price-1)/model.MicroUSD(p.input.PriceCapFactor) + 1 // times PriceCapFactor, what is below is less than the claim's price
+	return offering.Usual(p.whole[claim.Class], append(asked, ofPool...), claim.Requests, claim.Offering.CapacityType, below)
 }
 
 // namesTypes reports whether the pod speaks of instance types by name.
@@ -84,7 +84,7 @@ func (p *Provision) namesTypes(ref model.PodRef) bool {
 func (p *Provision) Waited(pods []model.PodRef) bool {
 	return slices.ContainsFunc(pods, func(ref model.PodRef) bool {
 		pod := p.pod(ref)
-		return pod == nil || p.question.NowUnix-pod.CreatedUnix >= p.question.DearWaitSeconds
+		return pod == nil || p.input.NowUnix-pod.CreatedUnix >= p.input.PriceCapWaitSeconds
 	})
 }
 

@@ -45,7 +45,7 @@ func Differ(was, is *model.Plan) model.Difference {
 			differClaim(&out, nil, &is.Claims[j])
 		}
 	}
-	differPods(&out, placesOf(was), placesOf(is), names)
+	differPods(&out, nodeNames(was), nodeNames(is), names)
 	return out
 }
 
@@ -67,10 +67,10 @@ func bought(c *model.PlannedClaim) *model.Bought {
 	if c == nil {
 		return nil
 	}
-	return &model.Bought{Name: c.Name, Pool: c.Pool, Offer: c.Offer, Price: c.Price, Types: len(c.InstanceTypes), Pods: len(c.Pods)}
+	return &model.Bought{Name: c.Name, Pool: c.Pool, Offering: c.Offering, Price: c.Price, Types: len(c.InstanceTypes), Pods: len(c.Pods)}
 }
 
-func placesOf(plan *model.Plan) map[string]string {
+func nodeNames(plan *model.Plan) map[string]string {
 	out := map[string]string{}
 	for i := range plan.Claims {
 		for _, pod := range plan.Claims[i].Pods {
@@ -117,22 +117,22 @@ func DifferDisrupt(was, is *model.DisruptPlan) model.Difference {
 		b := now[nodes(a)]
 		before[nodes(a)] = true
 		if b == nil || !Identical(a, b) {
-			out.Commands = append(out.Commands, model.CommandChange{Nodes: a.Nodes, Was: given(a), Is: given(b)})
+			out.Commands = append(out.Commands, model.CommandChange{Nodes: a.Nodes, Was: disruptedNodes(a), Is: disruptedNodes(b)})
 		}
 	}
 	for i := range is.Commands {
 		if b := &is.Commands[i]; !before[nodes(b)] {
-			out.Commands = append(out.Commands, model.CommandChange{Nodes: b.Nodes, Is: given(b)})
+			out.Commands = append(out.Commands, model.CommandChange{Nodes: b.Nodes, Is: disruptedNodes(b)})
 		}
 	}
 	return out
 }
 
-func given(c *model.PlannedCommand) *model.Given {
+func disruptedNodes(c *model.PlannedCommand) *model.DisruptedNodes {
 	if c == nil {
 		return nil
 	}
-	out := &model.Given{Reason: c.Reason, PodsMoved: c.PodsMoved, Savings: c.Savings}
+	out := &model.DisruptedNodes{Reason: c.Reason, PodsMoved: c.PodsMoved, Savings: c.Savings}
 	for i := range c.Replacements {
 		out.Replacements = append(out.Replacements, *bought(&c.Replacements[i]))
 	}

@@ -10,25 +10,25 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Beside is what completing a plan found out beside its claims.
-type Beside struct {
-	Unfit  map[string]string       // those of them that waiting alone does not help, with why, by name
-	Waits  map[string]int          // replacements that cannot be launched now, by why
-	Denied map[string]model.Reason // NodeClaims made by hand that cannot be launched now, by name
-	Guilty []Guilty                // what planning panicked over
+// CompletionIssues is what completing a plan found out beside its claims.
+type CompletionIssues struct {
+	Unfit    map[string]string       // those of them that waiting alone does not help, with why, by name
+	Waits    map[string]int          // replacements that cannot be launched now, by why
+	Denied   map[string]model.Reason // NodeClaims made by hand that cannot be launched now, by name
+	Culprits []Culprit               // what planning panicked over
 }
 
-// Guilty is something that planning panicked over.
-type Guilty struct{ What, Panic string }
+// Culprit is something that planning panicked over.
+type Culprit struct{ What, Panic string }
 
 // Complete adds to a plan for pods what else is to be launched: machines that static pools lack, replacements that commands wait for,
 // and what people ask for by hand, each of its own name. Pods have what is left of limits first.
-func (p *Provision) Complete(plan model.Plan) (model.Plan, Beside) {
-	beside := Beside{Unfit: map[string]string{}, Waits: map[string]int{}, Denied: map[string]model.Reason{}}
-	for _, fill := range p.question.Fill {
+func (p *Provision) Complete(plan model.Plan) (model.Plan, CompletionIssues) {
+	beside := CompletionIssues{Unfit: map[string]string{}, Waits: map[string]int{}, Denied: map[string]model.Reason{}}
+	for _, fill := range p.input.Fill {
 		claims, panicked := p.fill(fill)
 		if panicked != "" {
-			beside.Guilty = append(beside.Guilty, Guilty{poolPrefix + fill.Pool, panicked})
+			beside.Culprits = append(beside.Culprits, Culprit{poolPrefix + fill.Pool, panicked})
 		}
 		plan.Claims = append(plan.Claims, claims...)
 	}
@@ -37,18 +37,18 @@ func (p *Provision) Complete(plan model.Plan) (model.Plan, Beside) {
 	return plan, beside
 }
 
-// fill is pack.Fill; a pool it panics over is left out.
+// fill is pack.StaticClaims; a pool it panics over is left out.
 func (p *Provision) fill(fill model.Filling) (claims []model.PlannedClaim, panicked string) {
 	defer func() {
 		if thrown := recover(); thrown != nil {
 			claims, panicked = nil, fmt.Sprint(thrown)
 		}
 	}()
-	return pack.Fill(p.Input, fill.Pool, fill.Count), ""
+	return pack.StaticClaims(p.Input, fill.Pool, fill.Count), ""
 }
 
 // replace returns those of the owed replacements that limits and pools leave room for beside claims.
-func (p *Provision) replace(claims []model.PlannedClaim, beside *Beside) []model.PlannedClaim {
+func (p *Provision) replace(claims []model.PlannedClaim, beside *CompletionIssues) []model.PlannedClaim {
 	var out []model.PlannedClaim
 	takes := map[string]model.Resources{}
 	take := func(planned *model.PlannedClaim) {
@@ -56,7 +56,7 @@ func (p *Provision) replace(claims []model.PlannedClaim, beside *Beside) []model
 		if sum == nil {
 			sum = model.Resources{}
 		}
-		for name, amount := range planned.Hold {
+		for name, amount := range planned.Reserve {
 			sum[name] += amount
 		}
 		takes[planned.Pool] = sum
@@ -64,10 +64,10 @@ func (p *Provision) replace(claims []model.PlannedClaim, beside *Beside) []model
 	for i := range claims {
 		take(&claims[i])
 	}
-	for _, planned := range p.question.Owed {
+	for _, planned := range p.input.PendingReplacements {
 		if why := p.unreplaceable(&planned, takes[planned.Pool]); why != "" {
 			beside.Waits[why]++
-			if !slices.Contains(p.question.Aside, planned.Pool) {
+			if !slices.Contains(p.input.ExcludedPools, planned.Pool) {
 				beside.Unfit[planned.Name] = why
 			}
 			continue
@@ -90,8 +90,8 @@ func (p *Provision) unreplaceable(planned *model.PlannedClaim, takes model.Resou
 		return fmt.Sprintf("nodepool %s is being deleted", pool.Name)
 	case len(pool.Invalid) > 0:
 		return fmt.Sprintf("nodepool %s: %s", pool.Name, strings.Join(pool.Invalid, "; "))
-	case p.Input.PoolsHeld[pool.Name] != "":
-		return fmt.Sprintf("nodepool %s: %s", pool.Name, p.Input.PoolsHeld[pool.Name])
+	case p.Input.SuspendedPools[pool.Name] != "":
+		return fmt.Sprintf("nodepool %s: %s", pool.Name, p.Input.SuspendedPools[pool.Name])
 	case pool.Template.ClassName != planned.Class:
 		return fmt.Sprintf("nodepool %s uses class %s now, not %s", pool.Name, pool.Template.ClassName, planned.Class)
 	case pack.Foreign(planned, &pool.Template) != "":
@@ -101,9 +101,9 @@ func (p *Provision) unreplaceable(planned *model.PlannedClaim, takes model.Resou
 	case p.Input.Catalogs[planned.Class] == nil:
 		return fmt.Sprintf("class %s is not known", planned.Class)
 	}
-	for _, name := range slices.Sorted(maps.Keys(planned.Hold)) {
+	for _, name := range slices.Sorted(maps.Keys(planned.Reserve)) {
 		limit, limited := pool.Limits[name]
-		if amount := planned.Hold[name]; limited && amount > 0 && p.Input.Usage[pool.Name][name]+takes[name]+amount > limit {
+		if amount := planned.Reserve[name]; limited && amount > 0 && p.Input.Usage[pool.Name][name]+takes[name]+amount > limit {
 			return fmt.Sprintf("nodepool %s has no room within spec.limits[%s] for what takes the place of its nodes; raise it", pool.Name, name)
 		}
 	}
@@ -111,13 +111,13 @@ func (p *Provision) unreplaceable(planned *model.PlannedClaim, takes model.Resou
 }
 
 // grant plans claims for what people ask for by hand.
-func (p *Provision) grant(beside *Beside) []model.PlannedClaim {
+func (p *Provision) grant(beside *CompletionIssues) []model.PlannedClaim {
 	var claims []model.PlannedClaim
-	for i := range p.question.Wishes {
-		w := &p.question.Wishes[i]
+	for i := range p.input.StandaloneClaims {
+		w := &p.input.StandaloneClaims[i]
 		planned, reason, panicked := p.plannedFor(w)
 		if panicked != "" {
-			beside.Guilty = append(beside.Guilty, Guilty{"NodeClaim/" + w.Name, panicked})
+			beside.Culprits = append(beside.Culprits, Culprit{"NodeClaim/" + w.Name, panicked})
 		}
 		if reason != nil {
 			beside.Denied[w.Name] = *reason
@@ -129,14 +129,14 @@ func (p *Provision) grant(beside *Beside) []model.PlannedClaim {
 	return claims
 }
 
-// plannedFor is pack.One; what it panics over is left out.
-func (p *Provision) plannedFor(w *model.Wish) (planned *model.PlannedClaim, reason *model.Reason, panicked string) {
+// plannedFor is pack.StandaloneClaim; what it panics over is left out.
+func (p *Provision) plannedFor(w *model.StandaloneClaim) (planned *model.PlannedClaim, reason *model.Reason, panicked string) {
 	defer func() {
 		if thrown := recover(); thrown != nil {
 			panicked = fmt.Sprint(thrown)
 			planned, reason = nil, &model.Reason{Code: "Panic", Message: "planning it failed, which is a defect of this program: " + panicked}
 		}
 	}()
-	planned, reason = pack.One(p.Input, w.Template, w.Requests)
+	planned, reason = pack.StandaloneClaim(p.Input, w.Template, w.Requests)
 	return planned, reason, ""
 }

@@ -7,8 +7,8 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/fairshare"
 	"github.com/joiner-sh/joiner/shared/core/pack"
-	"github.com/joiner-sh/joiner/shared/core/turn"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -19,7 +19,7 @@ import (
 // A namespace's pods beyond its turns wait, with LimitReached for a reason. Where that helps none of those they wait for, the plan stays as
 // it is.
 func (p *Provision) Evened(plan model.Plan, input pack.Input, try func(pack.Input) (model.Plan, string)) model.Plan {
-	if p.question.Most == nil { // asked before namespaces took turns
+	if p.input.Most == nil { // asked before namespaces took turns
 		return plan
 	}
 	e := p.shares(&plan)
@@ -60,7 +60,7 @@ type standing struct {
 	refused []int         // its pods that limits leave nothing for
 }
 
-func (s *standing) machines() int64 {
+func (s *standing) instances() int64 {
 	sum := int64(0)
 	for _, part := range s.won { // a sum does not depend on the order
 		sum += part
@@ -68,7 +68,7 @@ func (s *standing) machines() int64 {
 	return sum
 }
 
-const machine = int64(1_000_000)
+const wholeInstance = int64(1_000_000)
 
 // shares deals the machines of a plan that limits cut short out to the namespaces that want them. nil where no namespace has more of
 // them than its turns while another has fewer.
@@ -104,7 +104,7 @@ func (p *Provision) shares(plan *model.Plan) *evening {
 		if claim := &plan.Claims[i]; scarce[claim.Pool] {
 			for _, ref := range claim.Pods {
 				if at := p.index(ref); at >= 0 {
-					of(at).won[at] = machine / int64(len(claim.Pods))
+					of(at).won[at] = wholeInstance / int64(len(claim.Pods))
 				}
 			}
 		}
@@ -127,36 +127,36 @@ func (p *Provision) shares(plan *model.Plan) *evening {
 func (p *Provision) deal(level map[string]*standing, reasons map[int]model.Reason, e *evening) {
 	total, wants := int64(0), map[string]int{}
 	for name, s := range level { // each by itself
-		won := s.machines()
+		won := s.instances()
 		total += won
-		each := machine // of its pods that are refused: as its others, or one each
+		each := wholeInstance // of its pods that are refused: as its others, or one each
 		if len(s.won) > 0 {
 			each = max(1, won/int64(len(s.won)))
 		}
-		wants[name] = int((won + each*int64(len(s.refused)) + machine - 1) / machine)
+		wants[name] = int((won + each*int64(len(s.refused)) + wholeInstance - 1) / wholeInstance)
 	}
 	if len(level) < 2 || total == 0 {
 		return
 	}
-	machines := int((total + machine - 1) / machine)
-	share := turn.Shares(machines, wants, p.question.Served)
+	instances := int((total + wholeInstance - 1) / wholeInstance)
+	share := fairshare.Shares(instances, wants, p.input.Served)
 	over := false
 	for name, s := range level {
-		over = over || s.machines() > int64(share[name])*machine
+		over = over || s.instances() > int64(share[name])*wholeInstance
 	}
 	if !over {
 		return
 	}
 	for name, s := range level { // what is noted is sorted where it is used
-		won := s.machines()
-		if won <= int64(share[name])*machine {
+		won := s.instances()
+		if won <= int64(share[name])*wholeInstance {
 			for _, i := range s.refused {
 				e.refused[p.Input.Snapshot.Pods[i].UID] = true
 			}
 			continue
 		}
-		mine := turn.ByAge(p.Input.Snapshot, slices.Concat(slices.Collect(maps.Keys(s.won)), s.refused))
-		keep := int(int64(len(s.won)) * int64(share[name]) * machine / won)
+		mine := fairshare.ByAge(p.Input.Snapshot, slices.Concat(slices.Collect(maps.Keys(s.won)), s.refused))
+		keep := int(int64(len(s.won)) * int64(share[name]) * wholeInstance / won)
 		if share[name] > 0 {
 			keep = max(keep, 1)
 		}
@@ -165,7 +165,7 @@ func (p *Provision) deal(level map[string]*standing, reasons map[int]model.Reaso
 			if !known {
 				why = anyOf(reasons)
 			}
-			why.Message = fmt.Sprintf("%s; limits leave %d machines for what waits, of which %s has %d in turn with other namespaces", strings.TrimSuffix(why.Message, "."), machines, name, share[name])
+			why.Message = fmt.Sprintf("%s; limits leave %d machines for what waits, of which %s has %d in turn with other namespaces", strings.TrimSuffix(why.Message, "."), instances, name, share[name])
 			e.withheld[i] = why
 		}
 	}

@@ -9,10 +9,10 @@ import (
 
 const poolPrefix = "NodePool/"
 
-// Asked is the round's input without what the question leaves out, which planning panicked over.
-func (p *Provision) Asked() pack.Input {
+// PlannerInput is the round's input without what the question leaves out, which planning panicked over.
+func (p *Provision) PlannerInput() pack.Input {
 	input := p.Input
-	for _, what := range p.question.LeftOut {
+	for _, what := range p.input.LeftOut {
 		input = LeaveOut(input, what)
 	}
 	return input
@@ -65,9 +65,9 @@ func OwnerOf(snapshot *model.Snapshot, i int) string {
 	return "Pods/" + pod.Namespace + "/Pod/" + pod.Name
 }
 
-// Told returns a plan of Asked with the reason of the pods that were left out.
-func (p *Provision) Told(plan model.Plan) model.Plan {
-	asked := p.Asked()
+// WithReasons returns a plan of Asked with the reason of the pods that were left out.
+func (p *Provision) WithReasons(plan model.Plan) model.Plan {
+	asked := p.PlannerInput()
 	if len(asked.Pending) == len(p.Input.Pending) {
 		return plan
 	}

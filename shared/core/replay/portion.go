@@ -5,19 +5,19 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/joiner-sh/joiner/shared/core/turn"
+	"github.com/joiner-sh/joiner/shared/core/fairshare"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // portion leaves in the input what one plan takes of the pods that wait. Where that is not all of them, pods that a claim on its way was
 // launched for are on it, as if they were bound: nothing is planned twice, and what they hold counts.
 func (p *Provision) portion(waits []int) {
-	q := p.question
-	p.taken = turn.Take(p.Input.Snapshot, waits, q.Most, q.Served, q.PlannedTo)
+	q := p.input
+	p.taken = fairshare.Take(p.Input.Snapshot, waits, q.Most, q.Served, q.PlannedTo)
 	if len(p.taken.Later) > 0 {
 		p.Input.Snapshot, waits = Homed(p.Input.Snapshot, waits, q.Claims)
 		p.Input.Homed = true
-		p.taken = turn.Take(p.Input.Snapshot, waits, q.Most, q.Served, q.PlannedTo)
+		p.taken = fairshare.Take(p.Input.Snapshot, waits, q.Most, q.Served, q.PlannedTo)
 	}
 	p.Input.Pending, p.Input.Later = p.taken.Pods, p.taken.Later
 }
@@ -32,7 +32,7 @@ func (p *Provision) Priority(ref model.PodRef) (priority int32, asks bool) {
 }
 
 // Taken says what the question's bound left in the input of the pods that wait.
-func (p *Provision) Taken() turn.Taken { return p.taken }
+func (p *Provision) Taken() fairshare.Taken { return p.taken }
 
 // Served returns the namespaces with pods that wait that something was launched for lately, the one that waits longest first, as a question
 // says them; nil where pods of one namespace wait alone.

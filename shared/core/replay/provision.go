@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/fairshare"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/core/pack"
-	"github.com/joiner-sh/joiner/shared/core/turn"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -15,11 +15,11 @@ type Provision struct {
 	Input  pack.Input
 	Usable map[string]model.Class // classes that may be launched from, by name, with the question's status
 
-	question *model.Question
-	whole    map[string][]offer.Priced // what a class could buy but for offers that came back dry, by class; nil while nothing is marked
-	podAt    map[string]int            // where the snapshot has pods that ask for capacity, by UID; nil = not looked up
-	taken    turn.Taken                // what of the pods that wait is planned
-	asking   []int                     // they themselves, those that wait no more included
+	input  *model.PlannerInput
+	whole  map[string][]offering.Priced // what a class could buy but for offers that came back dry, by class; nil while nothing is marked
+	podAt  map[string]int               // where the snapshot has pods that ask for capacity, by UID; nil = not looked up
+	taken  fairshare.Taken              // what of the pods that wait is planned
+	asking []int                        // they themselves, those that wait no more included
 }
 
 // Seen returns the snapshot with the taint of nodes that leave on each that is known to, as the question's Leaving says; the snapshot
@@ -51,30 +51,30 @@ func Disrupted(node *model.Node) bool {
 
 // New joins a question with the snapshot as Seen returns it, the pods that ask for capacity in it (pack.PendingAt, by the question's
 // Leaving and SeenUnix), and the region's machine types. It reads them and writes to none.
-func New(q *model.Question, seen *model.Snapshot, asking []int, types []model.MachineType) *Provision {
+func New(q *model.PlannerInput, seen *model.Snapshot, asking []int, types []model.InstanceTypeInfo) *Provision {
 	seen = q.Applied.In(seen)
-	p := &Provision{question: q, asking: asking, Usable: make(map[string]model.Class, len(q.Classes))}
+	p := &Provision{input: q, asking: asking, Usable: make(map[string]model.Class, len(q.Classes))}
 	p.Input = pack.Input{
-		Snapshot: without(seen, q.Aside), Catalogs: map[string][]model.InstanceType{}, ClassProblems: map[string]string{}, PoolsHeld: held(q.Held),
-		Claims: q.Claims, Usage: make(map[string]model.Resources, len(q.Usage)), Marks: q.Marks,
+		Snapshot: without(seen, q.ExcludedPools), Catalogs: map[string][]model.InstanceType{}, ClassProblems: map[string]string{}, SuspendedPools: suspended(q.SuspendedPools),
+		Claims: q.Claims, Usage: make(map[string]model.Resources, len(q.Usage)), UnavailableOfferings: q.UnavailableOfferings,
 		NowUnix: q.NowUnix, Salt: q.Salt, IgnorePreferences: q.IgnorePreferences, BestEffortMinValues: q.BestEffortMinValues,
 	}
 	p.portion(waiting(seen, asking, q.Bound))
-	if len(q.Marks) > 0 {
-		p.whole = map[string][]offer.Priced{}
+	if len(q.UnavailableOfferings) > 0 {
+		p.whole = map[string][]offering.Priced{}
 	}
 	for i := range q.Classes {
 		p.buys(&q.Classes[i], seen, types)
 	}
 	for _, usage := range q.Usage {
-		p.Input.Usage[usage.Pool] = usage.Held
+		p.Input.Usage[usage.Pool] = usage.Reserved
 	}
-	p.keepRoom()
+	p.reserveCapacity()
 	return p
 }
 
-// held returns why nothing is bought for pools, by their names.
-func held(pools []model.HeldPool) map[string]string {
+// suspended returns why nothing is bought for pools, by their names.
+func suspended(pools []model.SuspendedPool) map[string]string {
 	out := make(map[string]string, len(pools))
 	for _, pool := range pools {
 		out[pool.Pool] = pool.Why
@@ -111,29 +111,29 @@ func waiting(snapshot *model.Snapshot, asking []int, bound []string) []int {
 }
 
 // buys works out what a class can buy, or why nothing.
-func (p *Provision) buys(asked *model.ClassAsked, snapshot *model.Snapshot, types []model.MachineType) {
-	q := p.question
+func (p *Provision) buys(asked *model.PlannerClass, snapshot *model.Snapshot, types []model.InstanceTypeInfo) {
+	q := p.input
 	class, there := classOf(asked, snapshot)
 	if !there {
 		return
 	}
-	if why := problem(&class, asked, types, q.Offers); why != "" {
+	if why := problem(&class, asked, types, q.Offerings); why != "" {
 		p.Input.ClassProblems[class.Name] = why
 		return
 	}
 	p.Usable[class.Name] = class
-	all := offer.Catalog(types, class, q.Offers)
-	masked := func(marks []model.Mark) []model.InstanceType {
-		return offer.Mask(all, class.Status.Subnets, offer.ForClass(marks, &class.Status), q.NowUnix)
+	all := offering.Catalog(types, class, q.Offerings)
+	masked := func(unavailableOfferings []model.UnavailableOffering) []model.InstanceType {
+		return offering.Mask(all, class.Status.Subnets, offering.ForClass(unavailableOfferings, &class.Status), q.NowUnix)
 	}
 	if p.whole != nil {
-		p.whole[class.Name] = offer.PriceList(masked(lasting(q.Marks)))
+		p.whole[class.Name] = offering.PriceList(masked(lasting(q.UnavailableOfferings)))
 	}
-	p.Input.Catalogs[class.Name] = masked(q.Marks)
+	p.Input.Catalogs[class.Name] = masked(q.UnavailableOfferings)
 }
 
 // classOf returns the snapshot's class with the status that is asked by.
-func classOf(asked *model.ClassAsked, snapshot *model.Snapshot) (model.Class, bool) {
+func classOf(asked *model.PlannerClass, snapshot *model.Snapshot) (model.Class, bool) {
 	at := slices.IndexFunc(snapshot.Classes, func(c model.Class) bool { return c.Name == asked.Name })
 	if at < 0 {
 		return model.Class{}, false
@@ -144,14 +144,14 @@ func classOf(asked *model.ClassAsked, snapshot *model.Snapshot) (model.Class, bo
 }
 
 // problem says why a class cannot be used; empty where it can.
-func problem(class *model.Class, asked *model.ClassAsked, types []model.MachineType, settings model.OfferSettings) string {
-	if why := offer.ClassProblem(*class); why != "" {
+func problem(class *model.Class, asked *model.PlannerClass, types []model.InstanceTypeInfo, settings model.OfferingSettings) string {
+	if why := offering.ClassProblem(*class); why != "" {
 		return why
 	}
 	if asked.Barred != "" {
 		return asked.Barred
 	}
-	if problems := offer.ClassProblems(types, *class, settings); len(problems) > 0 {
+	if problems := offering.ClassProblems(types, *class, settings); len(problems) > 0 {
 		return problems[0].Condition + ": " + problems[0].Message
 	}
 	return ""
@@ -159,35 +159,35 @@ func problem(class *model.Class, asked *model.ClassAsked, types []model.MachineT
 
 // lasting are the marks that speak of more than one offer without capacity: a quota, a subnet, a whole capacity type. Nothing is gained
 // by waiting for those.
-func lasting(marks []model.Mark) []model.Mark {
-	return slices.DeleteFunc(slices.Clone(marks), func(m model.Mark) bool {
+func lasting(unavailableOfferings []model.UnavailableOffering) []model.UnavailableOffering {
+	return slices.DeleteFunc(slices.Clone(unavailableOfferings), func(m model.UnavailableOffering) bool {
 		return m.Group == "" && m.SubnetID == "" && m.InstanceType != ""
 	})
 }
 
-// keepRoom takes off machines that replace others what is promised of their room.
-func (p *Provision) keepRoom() {
-	if len(p.question.Promised) == 0 {
+// reserveCapacity takes off machines that replace others what is promised of their room.
+func (p *Provision) reserveCapacity() {
+	if len(p.input.Promised) == 0 {
 		return
 	}
-	taken := make(map[string]model.Resources, len(p.question.Promised))
-	for _, promise := range p.question.Promised {
+	taken := make(map[string]model.Resources, len(p.input.Promised))
+	for _, promise := range p.input.Promised {
 		taken[promise.Claim] = promise.Takes
 	}
 	p.Input.Claims = slices.Clone(p.Input.Claims)
-	machines := map[string]model.Resources{} // the same by provider id
+	instances := map[string]model.Resources{} // the same by provider id
 	for i := range p.Input.Claims {
 		claim := &p.Input.Claims[i]
 		if takes := taken[claim.Name]; takes != nil {
 			claim.Allocatable = Less(claim.Allocatable, takes)
 			if claim.ProviderID != "" {
-				machines[claim.ProviderID] = takes
+				instances[claim.ProviderID] = takes
 			}
 		}
 	}
 	snapshot, cloned := p.Input.Snapshot, false
 	for i := range snapshot.Nodes {
-		takes := machines[snapshot.Nodes[i].ProviderID]
+		takes := instances[snapshot.Nodes[i].ProviderID]
 		if takes == nil {
 			continue
 		}
@@ -216,7 +216,7 @@ func Less(amounts, taken model.Resources) model.Resources {
 }
 
 // Round answers a question on the snapshot as it was published, places of CapacityBuffers among its pods.
-func Round(q *model.Question, shown *model.Snapshot, types []model.MachineType) model.Plan {
+func Round(q *model.PlannerInput, shown *model.Snapshot, types []model.InstanceTypeInfo) model.Plan {
 	seen := Seen(shown, q.Leaving)
 	p := New(q, seen, pack.PendingAt(seen, q.Leaving, q.SeenUnix), types)
 	plan, _ := p.Affordable(p.Plan())
@@ -227,12 +227,12 @@ func Round(q *model.Question, shown *model.Snapshot, types []model.MachineType) 
 // Plan answers the question for the pods that wait, with the reason of those that were left out.
 func (p *Provision) Plan() model.Plan {
 	try := func(input pack.Input) (model.Plan, string) { return Try(pack.Plan, input) }
-	input := p.Asked()
+	input := p.PlannerInput()
 	plan, panicked := try(input)
 	if panicked != "" {
 		return plan
 	}
-	return p.Told(p.Evened(plan, input, try))
+	return p.WithReasons(p.Evened(plan, input, try))
 }
 
 // Try plans, and returns what planning panicked with, "" where it did not.

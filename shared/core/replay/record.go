@@ -13,18 +13,18 @@ import (
 // Facts are what a recorded decision went by beside its question.
 type Facts struct {
 	Snapshot *model.Snapshot // places of CapacityBuffers among its pods
-	Types    []model.MachineType
+	Types    []model.InstanceTypeInfo
 }
 
-// Shelves are where recorded facts lie. Either returns NotFound where it has been forgotten.
-type Shelves struct {
-	Snapshot func(pointer model.Pointer) (*model.Snapshot, error)
-	Catalog  func(account, region, version string) (*model.MachineCatalog, error)
+// Catalogs are where recorded facts lie. Either returns NotFound where it has been forgotten.
+type Catalogs struct {
+	Snapshot func(manifest model.Manifest) (*model.Snapshot, error)
+	Catalog  func(account, region, version string) (*model.InstanceCatalog, error)
 }
 
 // Find returns what a decision went by: what its record holds itself, and else what lies on the shelves. NotFound where the record does not
 // say, or it is not there any more.
-func (s Shelves) Find(input *model.DecisionInput, machines model.CatalogUse) (Facts, error) {
+func (s Catalogs) Find(input *model.DecisionInput, instances model.CatalogUse) (Facts, error) {
 	if input == nil {
 		return Facts{}, fault.New(fault.NotFound, "NoInput", "the record does not say what was asked: it was written by a version that did not keep it, or that could not be kept")
 	}
@@ -32,16 +32,16 @@ func (s Shelves) Find(input *model.DecisionInput, machines model.CatalogUse) (Fa
 	if err != nil {
 		return Facts{}, err
 	}
-	catalog, err := s.catalog(input, machines.Version)
+	catalog, err := s.catalog(input, instances.Version)
 	if err != nil {
 		return Facts{}, err
 	}
 	return Facts{headroom.Join(snapshot), catalog.Types}, nil
 }
 
-func (s Shelves) snapshot(input *model.DecisionInput) (*model.Snapshot, error) {
+func (s Catalogs) snapshot(input *model.DecisionInput) (*model.Snapshot, error) {
 	if input.Snapshot == nil {
-		return wire.DecodeBase(input.Listed)
+		return wire.DecodeSnapshot(input.Listed)
 	}
 	snapshot, err := s.Snapshot(*input.Snapshot)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s Shelves) snapshot(input *model.DecisionInput) (*model.Snapshot, error) {
 	return snapshot, nil
 }
 
-func (s Shelves) catalog(input *model.DecisionInput, version string) (*model.MachineCatalog, error) {
+func (s Catalogs) catalog(input *model.DecisionInput, version string) (*model.InstanceCatalog, error) {
 	if input.Catalog != nil {
 		return wire.DecodeCatalog(input.Catalog)
 	}
@@ -65,14 +65,14 @@ func (s Shelves) catalog(input *model.DecisionInput, version string) (*model.Mac
 func Provisioned(d *model.Decision, facts Facts) []model.Plan {
 	plans := make([]model.Plan, 0, len(d.Rounds))
 	for i := range d.Rounds {
-		plans = append(plans, Round(d.Rounds[i].Asked, facts.Snapshot, facts.Types))
+		plans = append(plans, Round(d.Rounds[i].Input, facts.Snapshot, facts.Types))
 	}
 	return plans
 }
 
-// Judged makes a decision's plan about giving back once more.
-func Judged(d *model.Disrupted, facts Facts) model.DisruptPlan {
-	return Disruption(d.Asked, facts.Snapshot, facts.Types, d.Named)
+// ReplayDisruption makes a decision's plan about giving back once more.
+func ReplayDisruption(d *model.Disrupted, facts Facts) model.DisruptPlan {
+	return Disruption(d.Input, facts.Snapshot, facts.Types, d.Named)
 }
 
 // Compared makes a decision's plans once more and says how each differs.

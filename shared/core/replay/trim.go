@@ -8,7 +8,7 @@ import (
 
 // Trim returns the question as it is kept: with what planning reads of claims and no more. Of a claim whose node is there and complete
 // that is little, and of the pods planned onto claims only those that ask for capacity, as the indexes into the snapshot's pods say.
-func Trim(q *model.Question, seen *model.Snapshot, asking []int) *model.Question {
+func Trim(q *model.PlannerInput, seen *model.Snapshot, asking []int) *model.PlannerInput {
 	waits := make(map[string]bool, len(asking))
 	for _, i := range asking {
 		waits[seen.Pods[i].UID] = true
@@ -18,15 +18,15 @@ func Trim(q *model.Question, seen *model.Snapshot, asking []int) *model.Question
 	complete := completed(q.Claims, seen)
 	for i := range q.Claims {
 		claim := asPlanned(&q.Claims[i], complete[q.Claims[i].Name])
-		claim.Pods = those(q.Claims[i].Pods, func(ref model.PodRef) bool { return waits[ref.UID] })
+		claim.Pods = selectRefs(q.Claims[i].Pods, func(ref model.PodRef) bool { return waits[ref.UID] })
 		out.Claims = append(out.Claims, claim)
 	}
 	return &out
 }
 
-// TrimJudge is Trim for the judge's question. Pods that run elsewhere than they were planned stay: where they are moved again they have
+// TrimDisruption is Trim for the judge's question. Pods that run elsewhere than they were planned stay: where they are moved again they have
 // their place there.
-func TrimJudge(q *model.JudgeQuestion, shown *model.Snapshot) *model.JudgeQuestion {
+func TrimDisruption(q *model.DisruptionInput, shown *model.Snapshot) *model.DisruptionInput {
 	out := *q
 	out.Claims = make([]model.Claim, 0, len(q.Claims))
 	on := nodesOf(shown, q.Claims)
@@ -42,7 +42,7 @@ func TrimJudge(q *model.JudgeQuestion, shown *model.Snapshot) *model.JudgeQuesti
 		if c.Drain != nil {
 			claim.Drain = &model.Drain{SinceUnix: c.Drain.SinceUnix, DeadlineUnix: c.Drain.DeadlineUnix}
 		}
-		claim.Pods = those(c.Pods, func(ref model.PodRef) bool {
+		claim.Pods = selectRefs(c.Pods, func(ref model.PodRef) bool {
 			node, there := on[ref.UID]
 			return there && (node == "" || node != c.NodeName)
 		})
@@ -108,7 +108,7 @@ func nodesOf(snapshot *model.Snapshot, claims []model.Claim) map[string]string {
 	return out
 }
 
-func those(refs []model.PodRef, wanted func(model.PodRef) bool) []model.PodRef {
+func selectRefs(refs []model.PodRef, wanted func(model.PodRef) bool) []model.PodRef {
 	var out []model.PodRef
 	for _, ref := range refs {
 		if wanted(ref) {

@@ -18,8 +18,8 @@ func uid(n int) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// town is a cluster of nodes that all joined, each with 20 pods where they were planned.
-func town(nodes int) (*model.Snapshot, []model.Claim) {
+// testCluster is a cluster of nodes that all joined, each with 20 pods where they were planned.
+func testCluster(nodes int) (*model.Snapshot, []model.Claim) {
 	snapshot := &model.Snapshot{Shapes: []model.PodShape{{Namespace: "shop"}}}
 	var types []string
 	for i := range 60 {
@@ -63,29 +63,29 @@ func packed(t *testing.T, v any) int {
 func TestQuestionsAreSmall(t *testing.T) {
 	const mostPerNode = 100 // bytes
 	for _, nodes := range []int{10, 100, 1000, 5000} {
-		snapshot, claims := town(nodes)
-		question := packed(t, Trim(&model.Question{Claims: claims}, snapshot, nil))
-		judges := packed(t, TrimJudge(&model.JudgeQuestion{Claims: claims}, snapshot))
+		snapshot, claims := testCluster(nodes)
+		input := packed(t, Trim(&model.PlannerInput{Claims: claims}, snapshot, nil))
+		disruptInputs := packed(t, TrimDisruption(&model.DisruptionInput{Claims: claims}, snapshot))
 		whole := packed(t, claims)
-		t.Logf("%5d nodes: %7d bytes to provision, %7d to judge; %7d untrimmed", nodes, question, judges, whole)
-		if question > 1000+mostPerNode*nodes || judges > 1000+mostPerNode*nodes {
-			t.Errorf("of %d nodes %d and %d bytes are kept, more than %d for each", nodes, question, judges, mostPerNode)
+		t.Logf("%5d nodes: %7d bytes to provision, %7d to judge; %7d untrimmed", nodes, input, disruptInputs, whole)
+		if input > 1000+mostPerNode*nodes || disruptInputs > 1000+mostPerNode*nodes {
+			t.Errorf("of %d nodes %d and %d bytes are kept, more than %d for each", nodes, input, disruptInputs, mostPerNode)
 		}
 	}
 }
 
 // Pods that have yet to come to a claim stay in what is kept.
 func TestTrimKeepsPromises(t *testing.T) {
-	snapshot, claims := town(2)
+	snapshot, claims := testCluster(2)
 	claims[0].Pods = append(claims[0].Pods, model.PodRef{Namespace: "shop", Name: "late", UID: "late"}, model.PodRef{Namespace: "shop", Name: "gone", UID: "gone"})
 	snapshot.Pods = append(snapshot.Pods, model.Pod{Namespace: "shop", Name: "late", UID: "late"})
-	kept := Trim(&model.Question{Claims: claims}, snapshot, []int{len(snapshot.Pods) - 1}).Claims
+	kept := Trim(&model.PlannerInput{Claims: claims}, snapshot, []int{len(snapshot.Pods) - 1}).Claims
 	if len(kept[0].Pods) != 1 || kept[0].Pods[0].UID != "late" || len(kept[1].Pods) != 0 || len(claims[0].Pods) != 22 {
 		t.Errorf("%+v", kept)
 	}
 	snapshot.Pods[0].NodeName = claims[1].NodeName // it runs elsewhere than it was planned
-	judged := TrimJudge(&model.JudgeQuestion{Claims: claims}, snapshot).Claims
-	if len(judged[0].Pods) != 2 || judged[0].Pods[0].UID != snapshot.Pods[0].UID {
-		t.Errorf("%+v", judged[0].Pods)
+	evaluated := TrimDisruption(&model.DisruptionInput{Claims: claims}, snapshot).Claims
+	if len(evaluated[0].Pods) != 2 || evaluated[0].Pods[0].UID != snapshot.Pods[0].UID {
+		t.Errorf("%+v", evaluated[0].Pods)
 	}
 }

@@ -3,7 +3,7 @@
 //
 // Every operation returns a new value, treats a missing name as zero and stops at the ends of int64 instead of wrapping
 // round, so that no input, however hostile, turns a huge request into a small one. What the amounts mean to a node is
-// core/offer's and core/pack's.
+// core/offering's and core/pack's.
 //
 //	left := resource.Sub(node.Allocatable, used)
 //	if short := resource.Short(pod.Requests, left); len(short) > 0 {

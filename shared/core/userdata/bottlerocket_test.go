@@ -70,29 +70,29 @@ func TestUD04SettingsAreMerged(t *testing.T) {
 
 // UD-04: releases that know what belongs onto the array are left to it, others are told.
 func TestUD04ArrayIsBoundAsTheReleaseNeeds(t *testing.T) {
-	const told, left = " --dirs /var/lib/containerd /var/lib/kubelet /var/log/pods", ""
+	const reported, left = " --dirs /var/lib/containerd /var/lib/kubelet /var/log/pods", ""
 	name := func(version string) string { return "bottlerocket-aws-k8s-1.36-x86_64-v" + version + "-abcdef01" }
 	term := func(t model.SelectorTerm) []model.SelectorTerm { return []model.SelectorTerm{t} }
 	cases := map[string]struct {
 		edit func(*Input)
 		want string
 	}{
-		"nothing known":              {nil, told},
+		"nothing known":              {nil, reported},
 		"latest":                     {func(in *Input) { in.Class.Images = term(model.SelectorTerm{Alias: "bottlerocket@latest"}) }, left},
-		"alias 1.45.0":               {func(in *Input) { in.Class.Images = term(model.SelectorTerm{Alias: "bottlerocket@1.45.0"}) }, told},
+		"alias 1.45.0":               {func(in *Input) { in.Class.Images = term(model.SelectorTerm{Alias: "bottlerocket@1.45.0"}) }, reported},
 		"alias v1.46.0":              {func(in *Input) { in.Class.Images = term(model.SelectorTerm{Alias: "bottlerocket@v1.46.0"}) }, left},
 		"alias 1.46.0":               {func(in *Input) { in.Class.Images = term(model.SelectorTerm{Alias: "bottlerocket@1.46.0"}) }, left},
 		"alias 1.100.0":              {func(in *Input) { in.Class.Images = term(model.SelectorTerm{Alias: "bottlerocket@1.100.0"}) }, left},
 		"alias 2.0.0":                {func(in *Input) { in.Class.Images = term(model.SelectorTerm{Alias: "bottlerocket@2.0.0"}) }, left},
-		"name of a term, old":        {func(in *Input) { in.Class.Images = term(model.SelectorTerm{Name: name("1.45.9")}) }, told},
+		"name of a term, old":        {func(in *Input) { in.Class.Images = term(model.SelectorTerm{Name: name("1.45.9")}) }, reported},
 		"name of a term, new":        {func(in *Input) { in.Class.Images = term(model.SelectorTerm{Name: name("1.50.0")}) }, left},
-		"name of a term, no version": {func(in *Input) { in.Class.Images = term(model.SelectorTerm{Name: "bottlerocket-aws-k8s-1.36-*"}) }, told},
-		"the image that boots, old":  {func(in *Input) { in.ImageName = name("1.45.0") }, told},
+		"name of a term, no version": {func(in *Input) { in.Class.Images = term(model.SelectorTerm{Name: "bottlerocket-aws-k8s-1.36-*"}) }, reported},
+		"the image that boots, old":  {func(in *Input) { in.ImageName = name("1.45.0") }, reported},
 		"the image that boots, new":  {func(in *Input) { in.ImageName = name("1.46.0") }, left},
 		"the image before the alias": {func(in *Input) {
 			in.ImageName, in.Class.Images = name("1.40.0"), term(model.SelectorTerm{Alias: "bottlerocket@latest"})
-		}, told},
-		"an image's name that is not": {func(in *Input) { in.ImageName = "golden-v1.46" }, told},
+		}, reported},
+		"an image's name that is not": {func(in *Input) { in.ImageName = "golden-v1.46" }, reported},
 		"image by id": {func(in *Input) {
 			in.Class.Images = term(model.SelectorTerm{ID: "ami-2"})
 			in.Class.Status.Images = []model.Image{{ID: "ami-1", Name: name("1.30.0")}, {ID: "ami-2", Name: name("1.46.0")}}
@@ -100,7 +100,7 @@ func TestUD04ArrayIsBoundAsTheReleaseNeeds(t *testing.T) {
 		"any image, the oldest counts": {func(in *Input) {
 			in.Class.Images = term(model.SelectorTerm{Tags: map[string]string{"a": "b"}})
 			in.Class.Status.Images = []model.Image{{ID: "ami-1", Name: name("1.50.0")}, {ID: "ami-2", Name: name("1.30.0")}}
-		}, told},
+		}, reported},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -131,20 +131,20 @@ func write(b *strings.Builder, alternative requirement.Requirements) {
 	}
 }
 
-// maxTold bounds how many alternatives a message tells of.
-const maxTold = 3
+// maxListed bounds how many alternatives a message tells of.
+const maxListed = 3
 
 // text renders alternatives for people.
 func text(alternatives []requirement.Requirements) string {
 	var list []string
-	for _, alternative := range alternatives[:min(len(alternatives), maxTold)] {
+	for _, alternative := range alternatives[:min(len(alternatives), maxListed)] {
 		var parts []string
 		for _, key := range alternative.Keys() {
 			parts = append(parts, alternative[key].Text(key))
 		}
 		list = append(list, strings.Join(parts, " and "))
 	}
-	if len(alternatives) > maxTold {
+	if len(alternatives) > maxListed {
 		list = append(list, "…")
 	}
 	return strings.Join(list, ", or ")

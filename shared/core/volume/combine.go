@@ -88,7 +88,7 @@ func product(parts []part) ([]requirement.Requirements, *Problem) {
 func tooMany(parts []part) *Problem {
 	return &Problem{
 		Claim:   first(parts).name.String(),
-		Message: "the pod's volumes can be used in more combinations of places than are looked at: " + wishes(parts),
+		Message: "the pod's volumes can be used in more combinations of places than are looked at: " + preferences(parts),
 		Remedy:  "use fewer volumes, or storage classes with fewer topologies",
 	}
 }
@@ -96,7 +96,7 @@ func tooMany(parts []part) *Problem {
 func contradiction(parts []part) *Problem {
 	return &Problem{
 		Claim:   first(parts).name.String(),
-		Message: "no node can use all of the pod's volumes: " + wishes(parts),
+		Message: "no node can use all of the pod's volumes: " + preferences(parts),
 		Remedy:  "make the claims anew so that their volumes are in one zone",
 	}
 }
@@ -106,18 +106,18 @@ func first(parts []part) *claim {
 	return slices.MinFunc(parts, func(a, b part) int { return strings.Compare(a.claim.name.name, b.claim.name.name) }).claim
 }
 
-// maxWishes bounds how many claims a message tells of.
-const maxWishes = 4
+// maxPreferences bounds how many claims a message tells of.
+const maxPreferences = 4
 
-// wishes says what each claim asks for, claims by name.
-func wishes(parts []part) string {
+// preferences says what each claim asks for, claims by name.
+func preferences(parts []part) string {
 	parts = slices.Clone(parts)
 	slices.SortFunc(parts, func(a, b part) int { return strings.Compare(a.claim.name.name, b.claim.name.name) })
 	var list []string
-	for i := range parts[:min(len(parts), maxWishes)] {
+	for i := range parts[:min(len(parts), maxPreferences)] {
 		list = append(list, parts[i].claim.name.String()+" asks for "+text(parts[i].any))
 	}
-	if len(parts) > maxWishes {
+	if len(parts) > maxPreferences {
 		list = append(list, "…")
 	}
 	return strings.Join(list, "; ")

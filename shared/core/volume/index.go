@@ -17,7 +17,7 @@ type Index struct {
 	nodes        []model.Node
 	hosts        map[string]bool // host names of nodes; nil until the first is looked for
 
-	places   map[string]*place                     // of bound volumes, by what their terms say
+	terms    map[string]*place                     // of bound volumes, by what their terms say
 	products map[string][]requirement.Requirements // by the keys of the places that were combined
 	scratch  []byte
 }
@@ -44,7 +44,7 @@ func New(s *model.Snapshot) *Index {
 		classes:  make(map[string]*class, len(s.Storage)),
 		limits:   make(map[string]map[string]int64, len(s.CSINodes)),
 		nodes:    s.Nodes,
-		places:   make(map[string]*place),
+		terms:    make(map[string]*place),
 		products: make(map[string][]requirement.Requirements),
 	}
 	for i := range s.Storage {
@@ -67,8 +67,8 @@ func (x *Index) hostExists(name string) bool {
 	if x.hosts == nil {
 		x.hosts = make(map[string]bool, len(x.nodes))
 		for i := range x.nodes {
-			host, labelled := x.nodes[i].Labels[model.LabelHostname]
-			if !labelled {
+			host, labeled := x.nodes[i].Labels[model.LabelHostname]
+			if !labeled {
 				host = x.nodes[i].Name
 			}
 			x.hosts[host] = true

@@ -25,7 +25,7 @@ const maxTerms = 64
 // terms that cannot be read or ask for nothing, and does not look at their fields, which name nodes.
 func (x *Index) affinity(terms []model.NodeTerm) *place {
 	x.scratch = sign(x.scratch[:0], terms)
-	if known := x.places[string(x.scratch)]; known != nil {
+	if known := x.terms[string(x.scratch)]; known != nil {
 		return known
 	}
 	out := placeOf(terms, func(term *model.NodeTerm) bool {
@@ -33,7 +33,7 @@ func (x *Index) affinity(terms []model.NodeTerm) *place {
 			return len(f.Values) != 1 || f.Operator != model.In && f.Operator != model.NotIn
 		}) || slices.ContainsFunc(term.Requirements, func(r model.Requirement) bool { return !nodeOperator(r) })
 	})
-	x.places[string(x.scratch)] = out
+	x.terms[string(x.scratch)] = out
 	return out
 }
 
@@ -188,12 +188,12 @@ func (x *Index) stranded(c *claim, hosts requirement.Set) bool {
 
 // withoutHosts returns where without the host names that judge tells to drop, and without the alternatives it tells to be
 // impossible.
-func withoutHosts(where *place, judge func(hosts requirement.Set) (dropped, impossible bool)) *place {
+func withoutHosts(where *place, evaluate func(hosts requirement.Set) (dropped, impossible bool)) *place {
 	var list []requirement.Requirements
 	changed := false
 	for _, alternative := range where.any {
 		if alternative.Has(model.LabelHostname) {
-			dropped, impossible := judge(alternative.Get(model.LabelHostname))
+			dropped, impossible := evaluate(alternative.Get(model.LabelHostname))
 			changed = changed || dropped || impossible
 			if impossible {
 				continue

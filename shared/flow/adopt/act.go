@@ -13,10 +13,10 @@ import (
 
 // adopt does what is to be done, some NodeClaims at a time: each is recorded, then their machines are tagged, then objects and
 // nodes are written to. An error means that the lease was lost: what was not come to is left for another run.
-func (r *run) adopt(ctx context.Context) error {
+func (r *pass) adopt(ctx context.Context) error {
 	var due []*Item
 	for i := range r.out.Items {
-		if v := r.out.Items[i].Verdict; v == lifecycle.Take || v == lifecycle.Mend {
+		if v := r.out.Items[i].Verdict; v == lifecycle.Take || v == lifecycle.Resume {
 			due = append(due, &r.out.Items[i])
 		}
 	}
@@ -41,7 +41,7 @@ func (r *run) adopt(ctx context.Context) error {
 }
 
 // do carries out an effect for one item, unless something went wrong with it before.
-func (r *run) do(ctx context.Context, item *Item, effect string, act func() error) {
+func (r *pass) do(ctx context.Context, item *Item, effect string, act func() error) {
 	if item.Problem != "" {
 		return
 	}
@@ -53,7 +53,7 @@ func (r *run) do(ctx context.Context, item *Item, effect string, act func() erro
 }
 
 // tag gives the machines of items their claims' intents, those of one intent in one call.
-func (r *run) tag(ctx context.Context, items []*Item) {
+func (r *pass) tag(ctx context.Context, items []*Item) {
 	byIntent := map[string][]*Item{}
 	for _, item := range items {
 		if item.Tag && item.Problem == "" {
@@ -67,7 +67,7 @@ func (r *run) tag(ctx context.Context, items []*Item) {
 		}
 		var taken []string
 		err := r.effect(ctx, EffectTag, func() (err error) {
-			taken, err = r.site.Fleet.Take(ctx, r.reg.Cluster, intent, ids)
+			taken, err = r.clients.Fleet.Take(ctx, r.reg.Cluster, intent, ids)
 			return err
 		})
 		for _, item := range byIntent[intent] {
@@ -84,11 +84,11 @@ func (r *run) tag(ctx context.Context, items []*Item) {
 }
 
 // finish writes the claim's hashes to its object, and takes off its node what Karpenter left there.
-func (r *run) finish(ctx context.Context, item *Item) {
+func (r *pass) finish(ctx context.Context, item *Item) {
 	claim := item.Claim
 	if item.Stamp {
 		r.do(ctx, item, EffectStamp, func() error {
-			_, err := r.site.Objects.PutClaim(ctx, claim)
+			_, err := r.clients.Objects.PutClaim(ctx, claim)
 			if fault.Is(err, fault.NotFound) { // somebody deleted it; the claim is in the ledger, and ends
 				return nil
 			}
@@ -100,6 +100,6 @@ func (r *run) finish(ctx context.Context, item *Item) {
 		for _, effect := range []string{model.NoSchedule, model.NoExecute, model.PreferNoSchedule} {
 			patch.RemoveTaints = append(patch.RemoveTaints, model.Taint{Key: model.TaintDisrupted, Effect: effect})
 		}
-		r.do(ctx, item, EffectUntaint, func() error { return r.site.Objects.PatchNode(ctx, patch) })
+		r.do(ctx, item, EffectUntaint, func() error { return r.clients.Objects.PatchNode(ctx, patch) })
 	}
 }

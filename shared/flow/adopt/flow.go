@@ -17,7 +17,7 @@ type Flow struct {
 	Registry  Registry
 	Leases    Leases
 	Ledger    Ledger
-	Catalogue Catalogue // nil = prices are not at hand
+	Catalogs  Catalogs // nil = prices are not at hand
 	Connector Connector
 
 	// Now is this process's own clock. It measures how long things take; what time it is comes from the ledger.
@@ -46,7 +46,7 @@ func (s Settings) withDefaults() Settings {
 // A Karpenter that stops is looked at so often, and for so long: its pods have 30 s to end, and its lease counts for a minute after that. While it
 // runs, Karpenter renews the lease every two seconds.
 const (
-	stopsLook   = 5 * time.Second
+	stopsBefore = 5 * time.Second
 	stopsWithin = 2 * time.Minute
 )
 
@@ -91,11 +91,11 @@ func (o *Outcome) Problems() int {
 // Run looks at a cluster and, where it is asked to, adopts what can be adopted. An error means that it could not look, or may
 // not begin: then nothing was written. What went wrong with one NodeClaim is in its item, and stops no other.
 func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
-	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request}
+	r := &pass{Flow: f, settings: f.Settings.withDefaults(), request: request}
 	if err := r.open(ctx); err != nil {
 		return r.out, err
 	}
-	if err := r.look(ctx); err != nil {
+	if err := r.readState(ctx); err != nil {
 		return r.out, err
 	}
 	if !request.Apply {
@@ -107,35 +107,35 @@ func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
 	if len(r.out.Karpenter) > 0 && !request.DespiteKarpenter {
 		return r.out, fault.New(fault.Conflict, "KarpenterRuns", "karpenter must not run while its nodes are taken over: %s", strings.Join(r.out.Karpenter, "; "))
 	}
-	if err := r.hold(ctx); err != nil {
+	if err := r.acquireLease(ctx); err != nil {
 		return r.out, err
 	}
 	defer r.release(ctx)
-	if err := r.look(ctx); err != nil { // what was seen before may have changed while the lease was waited for
+	if err := r.readState(ctx); err != nil { // what was seen before may have changed while the lease was waited for
 		return r.out, err
 	}
 	return r.out, r.adopt(ctx)
 }
 
-// run is one run at work.
-type run struct {
+// pass is one run at work.
+type pass struct {
 	*Flow
 	settings Settings
 	request  Request
 	out      Outcome
 
-	reg   model.Registration
-	site  Site
-	fence model.Fence
-	read  time.Time // by this process's clock, when the ledger said what time it is: out.AtUnix
-	until time.Time // by this process's clock, when the lease ends
+	reg     model.Registration
+	clients Clients
+	fence   model.Fence
+	read    time.Time // by this process's clock, when the ledger said what time it is: out.AtUnix
+	until   time.Time // by this process's clock, when the lease ends
 
 	stops   bool  // Karpenter was told to stop, and may not have yet
 	pods    int64 // of Karpenter's Deployments that are left
 	renewed int64 // when Karpenter's lease was renewed; 0 = there is none
 }
 
-func (r *run) open(ctx context.Context) (err error) {
+func (r *pass) open(ctx context.Context) (err error) {
 	r.out.Cluster = r.request.Cluster
 	r.reg, err = r.Registry.Cluster(ctx, r.request.Cluster)
 	if fault.Is(err, fault.NotFound) {
@@ -144,33 +144,33 @@ func (r *run) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if r.site, err = r.Connector.Connect(ctx, r.reg); err != nil {
+	if r.clients, err = r.Connector.Connect(ctx, r.reg); err != nil {
 		return fmt.Errorf("connect to cluster %s: %w", r.reg.Cluster, err)
 	}
 	return nil
 }
 
-// look reads EC2 first, then the ledger, then the API server, so that whatever came into being in between is known to the
+// readState reads EC2 first, then the ledger, then the API server, so that whatever came into being in between is known to the
 // later source, and says what becomes of each NodeClaim.
-func (r *run) look(ctx context.Context) (err error) {
+func (r *pass) readState(ctx context.Context) (err error) {
 	h := lifecycle.Handover{Cluster: r.reg.Cluster, CA: r.reg.CA}
 	r.out = Outcome{Cluster: r.reg.Cluster}
-	if h.Instances, err = r.site.Fleet.Managed(ctx, r.reg.Cluster); err != nil {
+	if h.Instances, err = r.clients.Fleet.Managed(ctx, r.reg.Cluster); err != nil {
 		return fmt.Errorf("list the instances of cluster %s: %w", r.reg.Cluster, err)
 	}
-	if h.Survey, err = r.Ledger.Survey(ctx, r.reg); err != nil {
+	if h.Records, err = r.Ledger.Records(ctx, r.reg); err != nil {
 		return fmt.Errorf("survey the ledger of cluster %s: %w", r.reg.Cluster, err)
 	}
-	if unread := h.Survey.Unread; unread.Any(model.UnreadClaim, model.UnreadIntent) {
+	if unread := h.Records.Unread; unread.Any(model.UnreadClaim, model.UnreadIntent) {
 		return fault.New(fault.Conflict, "Unread", "the ledger of cluster %s has items that cannot be read, so that nobody can tell what is taken over already: %s; joiner doctor says what to do about them",
 			r.reg.Cluster, strings.Join(unread.Texts(), "; "))
 	}
-	r.read, r.out.AtUnix = r.Now(), h.Survey.NowUnix
-	h.Intent = lifecycle.AdoptedIntent + time.Unix(h.Survey.NowUnix, 0).UTC().Format("20060102T150405Z")
-	if h.Config, err = r.site.Cluster.Configuration(ctx); err != nil {
+	r.read, r.out.AtUnix = r.Now(), h.Records.NowUnix
+	h.Intent = lifecycle.AdoptedIntent + time.Unix(h.Records.NowUnix, 0).UTC().Format("20060102T150405Z")
+	if h.Config, err = r.clients.Cluster.Configuration(ctx); err != nil {
 		return fmt.Errorf("read the NodePools and EC2NodeClasses of cluster %s: %w", r.reg.Cluster, err)
 	}
-	if h.Sight, err = r.site.Cluster.Look(ctx); err != nil {
+	if h.Live, err = r.clients.Cluster.ReadLive(ctx); err != nil {
 		return fmt.Errorf("look at cluster %s: %w", r.reg.Cluster, err)
 	}
 	if err := r.unlisted(ctx, &h); err != nil {
@@ -183,8 +183,8 @@ func (r *run) look(ctx context.Context) (err error) {
 		r.out.Items = append(r.out.Items, Item{Adoption: adoption})
 	}
 	r.out.Unclaimed = unclaimed
-	for i := range h.Sight.Nodes {
-		if h.Sight.Nodes[i].Pool() == "" {
+	for i := range h.Live.Nodes {
+		if h.Live.Nodes[i].Pool() == "" {
 			r.out.Others++
 		}
 	}
@@ -192,21 +192,21 @@ func (r *run) look(ctx context.Context) (err error) {
 }
 
 // unlisted asks for the machines of NodeClaims that were not among those with the cluster's tags, by their ids.
-func (r *run) unlisted(ctx context.Context, h *lifecycle.Handover) error {
+func (r *pass) unlisted(ctx context.Context, h *lifecycle.Handover) error {
 	listed := map[string]bool{}
 	for i := range h.Instances {
 		listed[h.Instances[i].ID] = true
 	}
 	var ids []string
-	for i := range h.Sight.Objects {
-		if id := lifecycle.InstanceID(h.Sight.Objects[i].Claim.ProviderID); id != "" && !listed[id] {
+	for i := range h.Live.Objects {
+		if id := lifecycle.InstanceID(h.Live.Objects[i].Claim.ProviderID); id != "" && !listed[id] {
 			ids = append(ids, id)
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	found, err := r.site.Fleet.Describe(ctx, ids)
+	found, err := r.clients.Fleet.Describe(ctx, ids)
 	if err != nil {
 		return fmt.Errorf("describe %d instances of cluster %s: %w", len(ids), r.reg.Cluster, err)
 	}
@@ -215,9 +215,9 @@ func (r *run) unlisted(ctx context.Context, h *lifecycle.Handover) error {
 }
 
 // karpenter finds out whether Karpenter runs. Where nobody can tell, it is taken to.
-func (r *run) karpenter(ctx context.Context) {
+func (r *pass) karpenter(ctx context.Context) {
 	r.stops, r.renewed = false, 0
-	seen, err := r.site.Karpenter.Karpenter(ctx)
+	seen, err := r.clients.Karpenter.Karpenter(ctx)
 	if err != nil {
 		r.out.Karpenter = []string{fmt.Sprintf("it cannot be told whether it does: %v", err)}
 		return
@@ -234,16 +234,16 @@ func (r *run) karpenter(ctx context.Context) {
 
 // lapse waits until a Karpenter that was just stopped is gone: its pods, and then its lease, which it keeps when it ends. Where the lease is renewed
 // without them, or anything else says that Karpenter runs, nothing is waited for.
-func (r *run) lapse(ctx context.Context) error {
-	for waited := time.Duration(0); r.stops && !r.request.DespiteKarpenter && waited < stopsWithin; waited += stopsLook {
+func (r *pass) lapse(ctx context.Context) error {
+	for waited := time.Duration(0); r.stops && !r.request.DespiteKarpenter && waited < stopsWithin; waited += stopsBefore {
 		pods, renewed := r.pods, r.renewed
 		if waited == 0 && r.Progress != nil {
 			r.Progress("waiting until Karpenter has stopped: " + strings.Join(r.out.Karpenter, "; "))
 		}
-		if err := r.Pause(ctx, stopsLook); err != nil {
+		if err := r.Pause(ctx, stopsBefore); err != nil {
 			return err
 		}
-		if err := r.look(ctx); err != nil {
+		if err := r.readState(ctx); err != nil {
 			return err
 		}
 		if pods == 0 && r.renewed > renewed {
@@ -254,20 +254,20 @@ func (r *run) lapse(ctx context.Context) error {
 }
 
 // prices gets what machines cost; without a catalogue claims are recorded without a price.
-func (r *run) prices(ctx context.Context, h *lifecycle.Handover) {
-	if r.Catalogue == nil {
+func (r *pass) prices(ctx context.Context, h *lifecycle.Handover) {
+	if r.Catalogs == nil {
 		return
 	}
-	catalogue, err := r.Catalogue.Machines(ctx, r.reg)
+	catalog, err := r.Catalogs.RegionCatalog(ctx, r.reg)
 	if err != nil {
 		r.out.Warnings = append(r.out.Warnings, fmt.Sprintf("without prices, which are not known here: %v", err))
 		return
 	}
-	h.Machines = catalogue.Types
+	h.InstanceTypes = catalog.Types
 }
 
-// hold takes the collector's lease, waiting for whoever has it. Its times are by the ledger's clock.
-func (r *run) hold(ctx context.Context) error {
+// acquireLease takes the collector's lease, waiting for whoever has it. Its times are by the ledger's clock.
+func (r *pass) acquireLease(ctx context.Context) error {
 	began := r.Now()
 	for {
 		err := r.renew(ctx)
@@ -281,13 +281,13 @@ func (r *run) hold(ctx context.Context) error {
 }
 
 // renew takes the lease, or takes it again, unless most of it is left.
-func (r *run) renew(ctx context.Context) error {
+func (r *pass) renew(ctx context.Context) error {
 	now := r.Now()
 	if r.until.Sub(now) > r.settings.LeaseFor/2 {
 		return nil
 	}
 	nowUnix := r.out.AtUnix + int64(now.Sub(r.read).Seconds())
-	fence, err := r.Leases.Hold(ctx, r.reg.Cluster, model.LeaseCollector, r.request.Owner, nowUnix, nowUnix+int64(r.settings.LeaseFor.Seconds()))
+	fence, err := r.Leases.AcquireLease(ctx, r.reg.Cluster, model.LeaseCollector, r.request.Owner, nowUnix, nowUnix+int64(r.settings.LeaseFor.Seconds()))
 	if err != nil {
 		return fmt.Errorf("take the lease of whoever ends machines of cluster %s: %w", r.reg.Cluster, err)
 	}
@@ -301,7 +301,7 @@ func (r *run) renew(ctx context.Context) error {
 
 // still reads the registration again once the lease is held: nobody bounds how long this run takes, and whoever detaches a cluster
 // keeps its leases for a while only.
-func (r *run) still(ctx context.Context) error {
+func (r *pass) still(ctx context.Context) error {
 	reg, err := r.Registry.Cluster(ctx, r.request.Cluster)
 	switch {
 	case fault.Is(err, fault.NotFound):
@@ -315,7 +315,7 @@ func (r *run) still(ctx context.Context) error {
 }
 
 // release gives the lease back even when the run's own context is over.
-func (r *run) release(ctx context.Context) {
+func (r *pass) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if err := r.Leases.Release(ctx, r.fence); err != nil {

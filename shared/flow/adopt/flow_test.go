@@ -30,7 +30,7 @@ func TestWithoutApplyNothingIsWritten(t *testing.T) {
 // R18: what is in no ledger is adopted by its tags and its objects; a second run finds nothing to do.
 func TestR18_EveryNodeClaimIsAdoptedOnce(t *testing.T) {
 	s := karpenters(3)
-	s.sight.Nodes[2].Taints = []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}
+	s.live.Nodes[2].Taints = []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}
 	s.unlisted["i-c"] = true // a listing may miss some
 	out := s.run(t, true)
 	if out.Problems() != 0 {
@@ -89,7 +89,7 @@ func TestR18_KilledAnywhereNothingEndsAndTheNextRunFinishes(t *testing.T) {
 		over := false
 		for _, after := range []bool{false, true} {
 			s := karpenters(3)
-			s.sight.Nodes[1].Taints = []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}
+			s.live.Nodes[1].Taints = []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}
 			flow := s.flow()
 			k := &killed{n: n, after: after}
 			flow.Effects = k
@@ -106,7 +106,7 @@ func TestR18_KilledAnywhereNothingEndsAndTheNextRunFinishes(t *testing.T) {
 				t.Fatalf("killed at %d (after: %v), then: %+v", n, after, out)
 			}
 			last := s.run(t, false)
-			if verdicts(last)[lifecycle.Ours] != 3 || s.usage["default"][model.Nodes] != 3 || len(s.sight.Nodes[1].Taints) > 0 {
+			if verdicts(last)[lifecycle.Ours] != 3 || s.usage["default"][model.Nodes] != 3 || len(s.live.Nodes[1].Taints) > 0 {
 				t.Errorf("killed at %d (after: %v), in the end: %v, %v", n, after, verdicts(last), s.usage)
 			}
 		}
@@ -211,7 +211,7 @@ func TestWhileKarpenterRunsNothingIsTaken(t *testing.T) {
 }
 
 // The sweep may be at work: it is waited for, and what it did meanwhile is seen.
-func TestTheSweepIsWaitedFor(t *testing.T) {
+func TestTheResyncIsWaitedFor(t *testing.T) {
 	s := karpenters(2)
 	s.held = model.Fence{Owner: "sweep", Lease: model.LeaseCollector, Token: 7, UntilUnix: s.now + 20}
 	flow := s.flow()
@@ -352,10 +352,10 @@ func TestWhatCannotBeReadStopsTheRun(t *testing.T) {
 // A half drained node goes on being drained, and neither its object nor its node is written to.
 func TestHalfDrainedIsAdoptedAsDraining(t *testing.T) {
 	s := karpenters(1)
-	o := &s.sight.Objects[0]
+	o := &s.live.Objects[0]
 	o.Claim.State, o.DeletedUnix, o.DeadlineUnix = model.Gone, start-60, start+600
-	s.sight.Nodes[1].DeletedUnix = start - 60
-	s.sight.Nodes[1].Taints = []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}
+	s.live.Nodes[1].DeletedUnix = start - 60
+	s.live.Nodes[1].Taints = []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}
 	s.run(t, true)
 	claim := s.claims["default-a"]
 	if claim.State != model.Draining || claim.Drain == nil || claim.Drain.DeadlineUnix != start+600 || !reflect.DeepEqual(s.writes, []string{"record default-a", "tag i-a"}) {
@@ -368,11 +368,11 @@ func TestHalfDrainedIsAdoptedAsDraining(t *testing.T) {
 
 func TestWhatCannotBeAdoptedIsTold(t *testing.T) {
 	s := karpenters(3)
-	s.sight.Objects[0].Claim.ProviderID, s.sight.Objects[0].Claim.State = "", model.Intended
+	s.live.Objects[0].Claim.ProviderID, s.live.Objects[0].Claim.State = "", model.Intended
 	delete(s.instances[1].Tags, "kubernetes.io/cluster/web")
 	out := s.run(t, true)
 	got := fmt.Sprint(verdicts(out))
-	if want := fmt.Sprint(map[lifecycle.Verdict]int{lifecycle.Await: 1, lifecycle.Refuse: 1, lifecycle.Take: 1}); got != want || len(s.claims) != 1 {
+	if want := fmt.Sprint(map[lifecycle.AdoptionVerdict]int{lifecycle.Await: 1, lifecycle.Refuse: 1, lifecycle.Take: 1}); got != want || len(s.claims) != 1 {
 		t.Errorf("%s, %d claims", got, len(s.claims))
 	}
 	if len(out.Unclaimed) != 1 || out.Unclaimed[0].Instance.ID != "i-a" || out.Unclaimed[0].Node != "node-a" {

@@ -14,18 +14,18 @@ type Registry interface {
 
 // Leases keeps the sweep, which ends what nobody owns, away for as long as this takes.
 type Leases interface {
-	// Hold takes one of the cluster's leases (model.LeaseCollector) for owner until untilUnix and returns a fence whose token
+	// AcquireLease takes one of the cluster's leases (model.LeaseCollector) for owner until untilUnix and returns a fence whose token
 	// is greater than any before. Conflict where another owner holds it at nowUnix. Taking it again as the same owner
 	// renews it.
-	Hold(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error)
+	AcquireLease(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error)
 	// Release gives it back early. A fence that is not the newest any more is left alone; that is no error.
 	Release(ctx context.Context, fence model.Fence) error
 }
 
 // Ledger is read, and gets claims.
 type Ledger interface {
-	// Survey reads claims and open intents, consistently, with the ledger's own time.
-	Survey(ctx context.Context, reg model.Registration) (model.Survey, error)
+	// Records reads claims and open intents, consistently, with the ledger's own time.
+	Records(ctx context.Context, reg model.Registration) (model.ClusterRecords, error)
 	// Adopt writes a claim nobody recorded, with State, instance and Held set, and adds what it holds to its pool's usage,
 	// whatever the limits are, while the fence is the newest of its lease. Adopting a claim of the same name and instance
 	// again changes nothing and is no error; Conflict where a claim of that name has another instance or is Gone, or where
@@ -33,19 +33,19 @@ type Ledger interface {
 	Adopt(ctx context.Context, fence model.Fence, claim model.Claim) error
 }
 
-// Catalogue knows what machines cost.
-type Catalogue interface {
-	// Machines returns the catalogue of the registration's account and region; NotFound where nobody has stored one.
-	Machines(ctx context.Context, reg model.Registration) (model.MachineCatalog, error)
+// Catalogs knows what machines cost.
+type Catalogs interface {
+	// RegionCatalog returns the catalogue of the registration's account and region; NotFound where nobody has stored one.
+	RegionCatalog(ctx context.Context, reg model.Registration) (model.InstanceCatalog, error)
 }
 
 // Connector opens a cluster: its API server and its machines.
 type Connector interface {
-	Connect(ctx context.Context, reg model.Registration) (Site, error)
+	Connect(ctx context.Context, reg model.Registration) (Clients, error)
 }
 
-// Site is an open cluster.
-type Site struct {
+// Clients is an open cluster.
+type Clients struct {
 	Cluster   Cluster
 	Karpenter Karpenter
 	Objects   Objects
@@ -54,9 +54,9 @@ type Site struct {
 
 // Cluster is the API server, as far as it is read.
 type Cluster interface {
-	// Look reads nodes and NodeClaim objects live. An error where any of it cannot be read, also where NodeClaims are not
+	// ReadLive reads nodes and NodeClaim objects live. An error where any of it cannot be read, also where NodeClaims are not
 	// defined: an empty list means that there is none.
-	Look(ctx context.Context) (model.Sight, error)
+	ReadLive(ctx context.Context) (model.LiveState, error)
 	// Configuration reads every NodePool and EC2NodeClass as they are now.
 	Configuration(ctx context.Context) (model.Configuration, error)
 }

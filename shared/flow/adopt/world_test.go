@@ -23,10 +23,10 @@ type site struct {
 	held      model.Fence // the collector's lease as it is held now
 	instances []model.Instance
 	unlisted  map[string]bool // instances that lists miss
-	sight     model.Sight
+	live      model.LiveState
 	config    model.Configuration
 	karpenter model.Karpenter
-	types     []model.MachineType
+	types     []model.InstanceTypeInfo
 	detached  int64  // when the registration goes; 0 = never
 	arn       string // the registration's
 
@@ -41,9 +41,9 @@ func karpenters(n int) *site {
 		Pools:   []model.Pool{{Name: "default", Hash: "11"}},
 		Classes: []model.ClassObject{{Class: model.Class{Name: "default", Hash: "77"}}},
 	}
-	s.types = []model.MachineType{{Name: "m5.large", Offers: []model.Offer{{Zone: "a", CapacityType: model.OnDemand, Price: 96_000}}}}
+	s.types = []model.InstanceTypeInfo{{Name: "m5.large", Offerings: []model.Offering{{Zone: "a", CapacityType: model.OnDemand, Price: 96_000}}}}
 	s.karpenter = model.Karpenter{Deployments: []model.Controller{{Namespace: "kube-system", Name: "karpenter"}}}
-	s.sight = model.Sight{Version: 100, Nodes: []model.Node{{Name: "group", UID: "g", ProviderID: "aws:///a/i-group", Ready: true}}}
+	s.live = model.LiveState{Version: 100, Nodes: []model.Node{{Name: "group", UID: "g", ProviderID: "aws:///a/i-group", Ready: true}}}
 	for i := range n {
 		id := string(rune('a' + i))
 		s.add(id)
@@ -58,11 +58,11 @@ func (s *site) add(id string) {
 			"kubernetes.io/cluster/web": "owned", model.LabelNodePool: "default", model.LabelNodeClass: "default", "karpenter.sh/nodeclaim": "default-" + id,
 		},
 	})
-	s.sight.Nodes = append(s.sight.Nodes, model.Node{
+	s.live.Nodes = append(s.live.Nodes, model.Node{
 		Name: "node-" + id, UID: "n-" + id, ProviderID: provider, Ready: true, Capacity: model.Resources{model.CPU: 2000},
 		Labels: map[string]string{model.LabelRegistered: "true", model.LabelInitialized: "true", model.LabelNodePool: "default"},
 	})
-	s.sight.Objects = append(s.sight.Objects, model.ClaimObject{Finalizer: true, Claim: model.Claim{
+	s.live.Objects = append(s.live.Objects, model.ClaimObject{Finalizer: true, Claim: model.Claim{
 		Name: "default-" + id, Pool: "default", Class: "default", State: model.Initialized, ProviderID: provider, ObjectUID: "o-" + id,
 		NodeName: "node-" + id, CreatedUnix: start - 9000, RegisteredUnix: start - 8900, InitializedUnix: start - 8890,
 		Annotations: map[string]string{
@@ -74,7 +74,7 @@ func (s *site) add(id string) {
 
 func (s *site) flow() *adopt.Flow {
 	return &adopt.Flow{
-		Registry: s, Leases: s, Ledger: s, Catalogue: s, Connector: s,
+		Registry: s, Leases: s, Ledger: s, Catalogs: s, Connector: s,
 		Now:   func() time.Time { return time.Unix(s.now+500, 0) }, // half a minute and more from the ledger's
 		Pause: func(_ context.Context, d time.Duration) error { s.now += int64(d.Seconds()); return nil },
 	}
@@ -91,8 +91,8 @@ func (s *site) run(t *testing.T, apply bool) adopt.Outcome {
 }
 
 // verdicts counts them.
-func verdicts(out adopt.Outcome) map[lifecycle.Verdict]int {
-	counts := map[lifecycle.Verdict]int{}
+func verdicts(out adopt.Outcome) map[lifecycle.AdoptionVerdict]int {
+	counts := map[lifecycle.AdoptionVerdict]int{}
 	for _, item := range out.Items {
 		counts[item.Verdict]++
 	}
@@ -101,22 +101,22 @@ func verdicts(out adopt.Outcome) map[lifecycle.Verdict]int {
 
 // swept is what the collector's sweep would find wrong now.
 func (s *site) swept() []lifecycle.Finding {
-	view := lifecycle.View{Cluster: "web", Survey: s.survey(), Sight: s.sight}
+	view := lifecycle.View{Cluster: "web", Records: s.records(), Live: s.live}
 	for _, i := range s.instances {
 		_, known := s.claims["default-"+i.ID[len("i-"):]]
 		if lifecycle.Owned(i, "web") || known {
 			view.Instances = append(view.Instances, i)
 		}
 	}
-	return lifecycle.Judge(view, lifecycle.Settings{})
+	return lifecycle.Diagnose(view, lifecycle.Settings{})
 }
 
-func (s *site) survey() model.Survey {
-	survey := model.Survey{NowUnix: s.now}
+func (s *site) records() model.ClusterRecords {
+	records := model.ClusterRecords{NowUnix: s.now}
 	for _, name := range slices.Sorted(maps.Keys(s.claims)) {
-		survey.Claims = append(survey.Claims, s.claims[name])
+		records.Claims = append(records.Claims, s.claims[name])
 	}
-	return survey
+	return records
 }
 
 func (s *site) wrote(what string) { s.writes = append(s.writes, what) }
@@ -128,7 +128,7 @@ func (s *site) Cluster(_ context.Context, name string) (model.Registration, erro
 	return model.Registration{Cluster: name, ARN: s.arn, CA: []byte("ca")}, s.fails["Cluster"]
 }
 
-func (s *site) Hold(_ context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
+func (s *site) AcquireLease(_ context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
 	if lease != model.LeaseCollector || nowUnix < s.now || nowUnix > s.now+1 || untilUnix != nowUnix+60 {
 		return model.Fence{}, fault.New(fault.Internal, "", "lease %s from %d until %d, and it is %d", lease, nowUnix, untilUnix, s.now)
 	}
@@ -146,8 +146,8 @@ func (s *site) Release(_ context.Context, fence model.Fence) error {
 	return s.fails["Release"]
 }
 
-func (s *site) Survey(context.Context, model.Registration) (model.Survey, error) {
-	return s.survey(), s.fails["Survey"]
+func (s *site) Records(context.Context, model.Registration) (model.ClusterRecords, error) {
+	return s.records(), s.fails["Survey"]
 }
 
 func (s *site) Adopt(_ context.Context, fence model.Fence, claim model.Claim) error {
@@ -169,7 +169,7 @@ func (s *site) Adopt(_ context.Context, fence model.Fence, claim model.Claim) er
 	if used == nil {
 		used = model.Resources{}
 	}
-	for name, amount := range claim.Held {
+	for name, amount := range claim.Reserved {
 		used[name] += amount
 	}
 	s.usage[claim.Pool] = used
@@ -177,15 +177,15 @@ func (s *site) Adopt(_ context.Context, fence model.Fence, claim model.Claim) er
 	return nil
 }
 
-func (s *site) Machines(context.Context, model.Registration) (model.MachineCatalog, error) {
-	return model.MachineCatalog{Types: s.types}, s.fails["Machines"]
+func (s *site) RegionCatalog(context.Context, model.Registration) (model.InstanceCatalog, error) {
+	return model.InstanceCatalog{Types: s.types}, s.fails["Machines"]
 }
 
-func (s *site) Connect(context.Context, model.Registration) (adopt.Site, error) {
-	return adopt.Site{Cluster: s, Karpenter: s, Objects: s, Fleet: s}, s.fails["Connect"]
+func (s *site) Connect(context.Context, model.Registration) (adopt.Clients, error) {
+	return adopt.Clients{Cluster: s, Karpenter: s, Objects: s, Fleet: s}, s.fails["Connect"]
 }
 
-func (s *site) Look(context.Context) (model.Sight, error) { return s.sight, s.fails["Look"] }
+func (s *site) ReadLive(context.Context) (model.LiveState, error) { return s.live, s.fails["Look"] }
 
 func (s *site) Configuration(context.Context) (model.Configuration, error) {
 	return s.config, s.fails["Configuration"]
@@ -199,8 +199,8 @@ func (s *site) PutClaim(_ context.Context, claim model.Claim) (string, error) {
 	if err := s.fails["PutClaim "+claim.Name]; err != nil {
 		return "", err
 	}
-	for i := range s.sight.Objects {
-		if o := &s.sight.Objects[i]; o.Claim.Name == claim.Name && o.Claim.ObjectUID == claim.ObjectUID {
+	for i := range s.live.Objects {
+		if o := &s.live.Objects[i]; o.Claim.Name == claim.Name && o.Claim.ObjectUID == claim.ObjectUID {
 			o.Claim.Annotations = claim.Annotations
 			s.wrote("stamp " + claim.Name)
 			return claim.ObjectUID, nil
@@ -210,8 +210,8 @@ func (s *site) PutClaim(_ context.Context, claim model.Claim) (string, error) {
 }
 
 func (s *site) PatchNode(_ context.Context, patch model.NodePatch) error {
-	for i := range s.sight.Nodes {
-		if n := &s.sight.Nodes[i]; n.Name == patch.Name && n.UID == patch.UID {
+	for i := range s.live.Nodes {
+		if n := &s.live.Nodes[i]; n.Name == patch.Name && n.UID == patch.UID {
 			n.Taints = slices.DeleteFunc(slices.Clone(n.Taints), func(taint model.Taint) bool {
 				return slices.ContainsFunc(patch.RemoveTaints, func(r model.Taint) bool { return r.Key == taint.Key && r.Effect == taint.Effect })
 			})

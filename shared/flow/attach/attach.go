@@ -15,8 +15,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Wish is what somebody wants a registration to be.
-type Wish struct {
+// Desired is what somebody wants a registration to be.
+type Desired struct {
 	// Registration names the cluster, its region, its roles and settings. What EKS knows of it (ARN, account, endpoint, …) is
 	// empty or as EKS says. Its Paused is not looked at.
 	model.Registration
@@ -40,37 +40,37 @@ type Attached struct {
 
 // Attach registers a cluster, or brings its registration up to date. Invalid where the wish cannot be granted, naming the field;
 // Conflict where another cluster is attached by that name; NotFound where EKS has none.
-func (f *Flow) Attach(ctx context.Context, wish Wish) (Attached, error) {
+func (f *Flow) Attach(ctx context.Context, desired Desired) (Attached, error) {
 	var out Attached
-	if err := f.checkWish(wish.Registration); err != nil {
+	if err := f.checkDesired(desired.Registration); err != nil {
 		return out, err
 	}
-	before, err := f.Registry.Cluster(ctx, wish.Cluster)
+	before, err := f.Registry.Cluster(ctx, desired.Cluster)
 	out.New = fault.Is(err, fault.NotFound)
-	if spoilt := fault.CodeOf(err) == model.CodeUnreadCluster; err != nil && !out.New && !(spoilt && wish.TakeOver) {
+	if spoilt := fault.CodeOf(err) == model.CodeUnreadCluster; err != nil && !out.New && !(spoilt && desired.TakeOver) {
 		return out, err // whose a registration is that cannot be read, only people can say
 	}
-	if out.Plane, err = f.describe(ctx, wish.Registration); err != nil {
-		return out, explain(err, wish.Registration)
+	if out.Plane, err = f.describe(ctx, desired.Registration); err != nil {
+		return out, explain(err, desired.Registration)
 	}
 	if !out.New && another(before, out.Plane.ARN) {
 		return out, fault.New(fault.Conflict, "AnotherCluster",
 			"a cluster named %s is attached already, and it is %s, not %s; names are of the ledger: detach that one first (joiner detach %s), or attach this one to an installation of its own",
-			wish.Cluster, cmp.Or(before.ARN, "in account "+before.Account+" and region "+before.Region), out.Plane.ARN, wish.Cluster)
+			desired.Cluster, cmp.Or(before.ARN, "in account "+before.Account+" and region "+before.Region), out.Plane.ARN, desired.Cluster)
 	}
-	reg, err := granted(wish, out.Plane)
+	reg, err := granted(desired, out.Plane)
 	if err != nil {
 		return out, err
 	}
 	switch {
-	case wish.Stack != "" && before.Stack != "" && wish.Stack != before.Stack && !wish.fromTenant(before.Stack):
+	case desired.Stack != "" && before.Stack != "" && desired.Stack != before.Stack && !desired.fromTenant(before.Stack):
 		return out, fault.New(fault.Conflict, "AnotherStack",
 			"cluster %s is attached by stack %s, and only that one changes it, not %s; delete that stack, or, where it is gone, take the cluster over with joiner attach %s --take-over and deploy this one again",
-			wish.Cluster, before.Stack, wish.Stack, wish.Cluster)
-	case wish.Stack == "" && !wish.TakeOver:
+			desired.Cluster, before.Stack, desired.Stack, desired.Cluster)
+	case desired.Stack == "" && !desired.TakeOver:
 		reg.Stack = before.Stack
 	}
-	reg.Paused, reg.RegisteredUnix = pausedNow(wish.Paused, before), f.Now().Unix()
+	reg.Paused, reg.RegisteredUnix = pausedNow(desired.Paused, before), f.Now().Unix()
 	if !out.New && before.RegisteredUnix != 0 {
 		reg.RegisteredUnix = before.RegisteredUnix
 	}
@@ -85,7 +85,7 @@ func (f *Flow) Attach(ctx context.Context, wish Wish) (Attached, error) {
 }
 
 // fromTenant reports whether a stack is of another account than the hub's, which the wish's stack is in.
-func (w *Wish) fromTenant(stack string) bool {
+func (w *Desired) fromTenant(stack string) bool {
 	_, its := ofARN(w.Stack)
 	_, other := ofARN(stack)
 	return w.Hub != "" && its == w.Hub && other != w.Hub
@@ -113,10 +113,10 @@ func (f *Flow) describe(ctx context.Context, reg model.Registration) (model.Cont
 }
 
 // pausedNow is what was wished, else what was before: before somebody began to detach it, where they did.
-func pausedNow(wish *bool, before model.Registration) bool {
+func pausedNow(standalone *bool, before model.Registration) bool {
 	switch {
-	case wish != nil:
-		return *wish
+	case standalone != nil:
+		return *standalone
 	case before.WasPaused != nil:
 		return *before.WasPaused
 	}
@@ -144,8 +144,8 @@ func invalid(field, value, format string, args ...any) error {
 }
 
 // granted is the registration of a wish for the cluster that EKS describes.
-func granted(wish Wish, plane model.ControlPlane) (model.Registration, error) {
-	reg := wish.Registration
+func granted(desired Desired, plane model.ControlPlane) (model.Registration, error) {
+	reg := desired.Registration
 	reg.WasPaused = nil
 	region, account := ofARN(plane.ARN)
 	for _, f := range []struct {
@@ -282,8 +282,8 @@ func rolesOf(r model.Roles) []namedRole {
 	return []namedRole{{"provision", r.Provision}, {"interruption", r.Interruption}, {"catalog", r.Catalog}, {"disrupt", r.Disrupt}, {"adopt", r.Adopt}}
 }
 
-// checkWish refuses what can be told to be wrong without asking anybody.
-func (f *Flow) checkWish(reg model.Registration) error {
+// checkDesired refuses what can be told to be wrong without asking anybody.
+func (f *Flow) checkDesired(reg model.Registration) error {
 	if !clusterName(reg.Cluster) {
 		return invalid("cluster", reg.Cluster, "is no name of an EKS cluster: up to 100 letters, digits, - and _, the first a letter or digit")
 	}

@@ -53,23 +53,23 @@ func (f *Flow) Detach(ctx context.Context, d Departure) (Departed, error) {
 	if err := r.open(ctx); err != nil {
 		return r.out, err
 	}
-	if err := r.look(ctx); err != nil || d.DryRun {
+	if err := r.readState(ctx); err != nil || d.DryRun {
 		return r.out, err
 	}
 	if err := r.pause(ctx); err != nil {
 		return r.out, err
 	}
 	defer r.release(ctx)
-	if err := r.hold(ctx); err != nil {
+	if err := r.acquireLeases(ctx); err != nil {
 		return r.out, r.undo(ctx, err)
 	}
-	if err := r.look(ctx); err != nil { // what was seen before may have changed while leases were waited for
+	if err := r.readState(ctx); err != nil { // what was seen before may have changed while leases were waited for
 		return r.out, r.undo(ctx, err)
 	}
 	if err := r.free(ctx); err != nil {
 		return r.out, err
 	}
-	return r.out, r.leave(ctx)
+	return r.out, r.deleteRecords(ctx)
 }
 
 // departure is one run at work.
@@ -80,7 +80,7 @@ type departure struct {
 	out      Departed
 
 	objects Objects
-	sight   model.Sight
+	live    model.LiveState
 	now     int64     // by the ledger's clock, when it was read
 	read    time.Time // the same by this process's
 	fences  []model.Fence
@@ -107,42 +107,42 @@ func (r *departure) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// look reads the ledger, then the API server where machines are handed over, and refuses what must not be done.
-func (r *departure) look(ctx context.Context) error {
-	survey, err := r.Ledger.Survey(ctx, r.out.Registration)
+// readState reads the ledger, then the API server where machines are handed over, and refuses what must not be done.
+func (r *departure) readState(ctx context.Context) error {
+	records, err := r.Ledger.Records(ctx, r.out.Registration)
 	if err != nil {
 		return fmt.Errorf("survey the ledger of cluster %s: %w", r.Cluster, err)
 	}
-	if unread := survey.Unread; unread.Any(model.UnreadClaim, model.UnreadIntent, model.UnreadCommand) {
+	if unread := records.Unread; unread.Any(model.UnreadClaim, model.UnreadIntent, model.UnreadCommand) {
 		return fault.New(fault.Conflict, "Unread", "the ledger of cluster %s has items that cannot be read, which may be machines of it: %s; joiner doctor says what to do about them",
 			r.Cluster, strings.Join(unread.Texts(), "; "))
 	}
-	r.now, r.read, r.out.Living, r.out.Warnings = survey.NowUnix, r.Now(), nil, nil
-	for i := range survey.Claims {
-		if survey.Claims[i].Live() {
-			r.out.Living = append(r.out.Living, survey.Claims[i])
+	r.now, r.read, r.out.Living, r.out.Warnings = records.NowUnix, r.Now(), nil, nil
+	for i := range records.Claims {
+		if records.Claims[i].Live() {
+			r.out.Living = append(r.out.Living, records.Claims[i])
 		}
 	}
-	for i := range survey.Classes {
-		if name := survey.Classes[i].Name; name != "" {
+	for i := range records.Classes {
+		if name := records.Classes[i].Name; name != "" {
 			r.out.Warnings = append(r.out.Warnings, fmt.Sprintf("EC2NodeClass %s stays, with its finalizer and what was made for it", name))
 		}
 	}
 	if r.HandOver == "" {
-		return r.empty(&survey)
+		return r.empty(&records)
 	}
-	if err := r.quiet(&survey); err != nil {
+	if err := r.quiet(&records); err != nil {
 		return err
 	}
-	if r.sight, err = r.objects.Look(ctx); err != nil {
+	if r.live, err = r.objects.ReadLive(ctx); err != nil {
 		return fmt.Errorf("look at nodes and NodeClaims of cluster %s: %w", r.Cluster, err)
 	}
 	return r.shown()
 }
 
 // empty refuses to forget machines.
-func (r *departure) empty(survey *model.Survey) error {
-	open := opened(survey)
+func (r *departure) empty(records *model.ClusterRecords) error {
+	open := openIntents(records)
 	if len(r.out.Living)+open == 0 {
 		return nil
 	}
@@ -158,10 +158,10 @@ func (r *departure) empty(survey *model.Survey) error {
 			"or leave them to others: joiner detach %s --hand-over", r.Cluster, what, r.Cluster)
 }
 
-func opened(survey *model.Survey) int {
+func openIntents(records *model.ClusterRecords) int {
 	n := 0
-	for i := range survey.Intents {
-		if survey.Intents[i].State != model.IntentDone {
+	for i := range records.Intents {
+		if records.Intents[i].State != model.IntentDone {
 			n++
 		}
 	}
@@ -169,9 +169,9 @@ func opened(survey *model.Survey) int {
 }
 
 // quiet refuses to hand over what is being changed: half of a launch, or of an end, would be nobody's.
-func (r *departure) quiet(survey *model.Survey) error {
+func (r *departure) quiet(records *model.ClusterRecords) error {
 	var parts []string
-	if open := opened(survey); open > 0 {
+	if open := openIntents(records); open > 0 {
 		parts = append(parts, plural(open, "launch")+" under way")
 	}
 	ending := 0
@@ -184,8 +184,8 @@ func (r *departure) quiet(survey *model.Survey) error {
 		parts = append(parts, plural(ending, "machine")+" that end")
 	}
 	commands := 0
-	for i := range survey.Commands {
-		if survey.Commands[i].State.Open() {
+	for i := range records.Commands {
+		if records.Commands[i].State.Open() {
 			commands++
 		}
 	}
@@ -203,8 +203,8 @@ func (r *departure) quiet(survey *model.Survey) error {
 // shown refuses to hand machines over that no NodeClaim shows: Karpenter ends what it does not find there.
 func (r *departure) shown() error {
 	objects := map[string]*model.ClaimObject{}
-	for i := range r.sight.Objects {
-		objects[r.sight.Objects[i].Claim.Name] = &r.sight.Objects[i]
+	for i := range r.live.Objects {
+		objects[r.live.Objects[i].Claim.Name] = &r.live.Objects[i]
 	}
 	var hidden, deleted []string
 	for i := range r.out.Living {
@@ -254,8 +254,8 @@ func (r *departure) undo(ctx context.Context, why error) error {
 	return why
 }
 
-// hold takes every lease, or takes it again, waiting for whoever has it.
-func (r *departure) hold(ctx context.Context) error {
+// acquireLeases takes every lease, or takes it again, waiting for whoever has it.
+func (r *departure) acquireLeases(ctx context.Context) error {
 	r.fences = r.fences[:0]
 	began := r.Now()
 	for _, lease := range leases {
@@ -264,7 +264,7 @@ func (r *departure) hold(ctx context.Context) error {
 			nowUnix := r.now + int64(now.Sub(r.read).Seconds())
 			var fence model.Fence
 			err := r.effect(ctx, EffectLease, func() (err error) {
-				fence, err = r.Leases.Hold(ctx, r.Cluster, lease, r.Owner, nowUnix, nowUnix+int64(r.settings.LeaseFor.Seconds()))
+				fence, err = r.Leases.AcquireLease(ctx, r.Cluster, lease, r.Owner, nowUnix, nowUnix+int64(r.settings.LeaseFor.Seconds()))
 				return err
 			})
 			if err == nil {
@@ -314,13 +314,13 @@ func (r *departure) free(ctx context.Context) error {
 		ours[r.out.Living[i].Name], provider[r.out.Living[i].ProviderID] = true, true
 	}
 	var claims, nodes []freed
-	for i := range r.sight.Objects {
-		if o := &r.sight.Objects[i]; o.Finalizer && ours[o.Claim.Name] {
+	for i := range r.live.Objects {
+		if o := &r.live.Objects[i]; o.Finalizer && ours[o.Claim.Name] {
 			claims = append(claims, freed{"NodeClaim", model.Object{Name: o.Claim.Name, UID: o.Claim.ObjectUID}})
 		}
 	}
-	for i := range r.sight.Nodes {
-		if n := &r.sight.Nodes[i]; n.Finalizer && provider[n.ProviderID] {
+	for i := range r.live.Nodes {
+		if n := &r.live.Nodes[i]; n.Finalizer && provider[n.ProviderID] {
 			nodes = append(nodes, freed{"Node", model.Object{Name: n.Name, UID: n.UID}})
 		}
 	}
@@ -335,7 +335,7 @@ func (r *departure) free(ctx context.Context) error {
 func (r *departure) freeAll(ctx context.Context, objects []freed) error {
 	failures := make([]error, len(objects))
 	var mutex sync.Mutex
-	work.Abreast(len(objects), r.settings.AtOnce, func(i int) {
+	work.Parallel(len(objects), r.settings.AtOnce, func(i int) {
 		err := r.effect(ctx, EffectFree, func() error { return r.objects.Free(ctx, objects[i].kind, objects[i].object) })
 		if fault.Is(err, fault.NotFound) {
 			err = nil
@@ -349,9 +349,9 @@ func (r *departure) freeAll(ctx context.Context, objects []freed) error {
 	return errors.Join(failures...)
 }
 
-// leave deletes what is kept of the cluster and last its registration. The leases are held on until nobody is left who read that.
-func (r *departure) leave(ctx context.Context) error {
-	if err := r.hold(ctx); err != nil {
+// deleteRecords deletes what is kept of the cluster and last its registration. The leases are held on until nobody is left who read that.
+func (r *departure) deleteRecords(ctx context.Context) error {
+	if err := r.acquireLeases(ctx); err != nil {
 		return err
 	}
 	nowUnix := r.now + int64(r.Now().Sub(r.read).Seconds())

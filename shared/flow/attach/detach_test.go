@@ -18,8 +18,8 @@ func leaving(handOver string) attach.Departure {
 
 func TestDetachLeavesNothingAndKeepsEverybodyOut(t *testing.T) {
 	w := attached(t)
-	w.survey.Claims = []model.Claim{{Name: "was", State: model.Gone}}
-	w.survey.Classes = []model.ClassRecord{{Name: "default"}}
+	w.records.Claims = []model.Claim{{Name: "was", State: model.Gone}}
+	w.records.Classes = []model.ClassRecord{{Name: "default"}}
 	out, err := w.flow().Detach(t.Context(), leaving(""))
 	if err != nil || !out.Gone || len(w.registered) != 0 || !slices.Equal(w.forgotten, []string{"web"}) {
 		t.Fatalf("%+v %v, registered %v", out, err, w.registered)
@@ -27,7 +27,7 @@ func TestDetachLeavesNothingAndKeepsEverybodyOut(t *testing.T) {
 	if len(out.Warnings) != 1 || !strings.Contains(out.Warnings[0], "EC2NodeClass default") {
 		t.Errorf("warned %v", out.Warnings)
 	}
-	for _, lease := range []string{model.LeasePlanner, model.LeaseJudge, model.LeaseCollector, model.LeaseDrainer, model.LeaseCatalog} {
+	for _, lease := range []string{model.LeasePlanner, model.LeaseDisrupt, model.LeaseCollector, model.LeaseDrainer, model.LeaseCatalog} {
 		if w.held[lease] != "me" || w.kept[lease] < start+90 {
 			t.Errorf("the %s's lease is held by %q until %d", lease, w.held[lease], w.kept[lease]-start)
 		}
@@ -41,11 +41,11 @@ func TestDetachLeavesNothingAndKeepsEverybodyOut(t *testing.T) {
 }
 
 // Nobody forgets machines: how many there are, whose, and what to do is said, and nothing has changed.
-func TestDetachRefusesWhileMachinesLive(t *testing.T) {
+func TestDetachRefusesWhileInstancesLive(t *testing.T) {
 	w := attached(t)
-	w.machines("a", "b", "c")
-	w.survey.Claims[2].Pool = "gpu"
-	w.survey.Intents = []model.Intent{{State: model.IntentCalling}, {State: model.IntentDone}}
+	w.instances("a", "b", "c")
+	w.records.Claims[2].Pool = "gpu"
+	w.records.Intents = []model.Intent{{State: model.IntentCalling}, {State: model.IntentDone}}
 	before := w.registered["web"]
 	_, err := w.flow().Detach(t.Context(), leaving(""))
 	for _, want := range []string{"3 machines (default: 2, gpu: 1)", "1 launch under way", "kubectl delete nodepools", "joiner detach web --hand-over"} {
@@ -63,7 +63,7 @@ func TestF3DetachRefusesWhileTheLedgerCannotBeRead(t *testing.T) {
 	for _, kind := range []string{model.UnreadClaim, model.UnreadIntent, model.UnreadCommand} {
 		w := newWorld()
 		w.registered["web"] = model.Registration{Cluster: "web"}
-		w.survey.Unread = model.UnreadItems{{Kind: kind, Name: "bad", Key: "C#web#N#0 CLAIM#bad", Why: "unexpected end of JSON input"}}
+		w.records.Unread = model.UnreadItems{{Kind: kind, Name: "bad", Key: "C#web#N#0 CLAIM#bad", Why: "unexpected end of JSON input"}}
 		_, err := w.flow().Detach(t.Context(), attach.Departure{Cluster: "web"})
 		if !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "C#web#N#0 CLAIM#bad") || len(w.forgotten) > 0 || len(w.registered) != 1 {
 			t.Errorf("%s: %v, forgotten %v", kind, err, w.forgotten)
@@ -75,11 +75,11 @@ func TestF3DetachRefusesWhileTheLedgerCannotBeRead(t *testing.T) {
 func TestDetachLooksAgainUnderItsLeases(t *testing.T) {
 	w := attached(t)
 	w.before = func(effect string) {
-		if effect == attach.EffectLease && len(w.survey.Claims) == 0 {
+		if effect == attach.EffectLease && len(w.records.Claims) == 0 {
 			if !w.registered["web"].Paused {
 				t.Error("the cluster is not paused")
 			}
-			w.machines("late")
+			w.instances("late")
 		}
 	}
 	before := w.registered["web"]
@@ -91,12 +91,12 @@ func TestDetachLooksAgainUnderItsLeases(t *testing.T) {
 
 func TestDetachWaitsForWhoIsAtWork(t *testing.T) {
 	w := attached(t)
-	w.held[model.LeaseJudge], w.kept[model.LeaseJudge] = "somebody", start+40
+	w.held[model.LeaseDisrupt], w.kept[model.LeaseDisrupt] = "somebody", start+40
 	if out, err := w.flow().Detach(t.Context(), leaving("")); err != nil || !out.Gone || w.now < start+40 {
 		t.Fatalf("%+v %v after %d s", out, err, w.now-start)
 	}
 	w = attached(t)
-	w.held[model.LeaseJudge], w.kept[model.LeaseJudge] = "somebody", start+4000
+	w.held[model.LeaseDisrupt], w.kept[model.LeaseDisrupt] = "somebody", start+4000
 	if _, err := w.flow().Detach(t.Context(), leaving("")); !fault.Is(err, fault.Conflict) || w.registered["web"].Paused || w.registered["web"].WasPaused != nil {
 		t.Errorf("%v; registered %+v", err, w.registered["web"])
 	}
@@ -107,7 +107,7 @@ func TestDetachCanBeRunAgainWhereverItStopped(t *testing.T) {
 	for _, was := range []bool{false, true} {
 		for n := 0; ; n++ {
 			w := attached(t)
-			w.machines("a", "b")
+			w.instances("a", "b")
 			reg := w.registered["web"]
 			reg.Paused = was
 			w.registered["web"] = reg
@@ -128,7 +128,7 @@ func TestDetachCanBeRunAgainWhereverItStopped(t *testing.T) {
 			}
 			w.before, w.fails, w.now = nil, map[string]error{}, w.now+1000
 			left := w.registered["web"]
-			if _, err := w.flow().Attach(t.Context(), wish()); err != nil || w.registered["web"].Paused != was || w.registered["web"].WasPaused != nil {
+			if _, err := w.flow().Attach(t.Context(), standalone()); err != nil || w.registered["web"].Paused != was || w.registered["web"].WasPaused != nil {
 				t.Fatalf("stopped before effect %d, attached again as %+v %v", n, w.registered["web"], err)
 			}
 			w.registered["web"] = left
@@ -144,9 +144,9 @@ func TestDetachCanBeRunAgainWhereverItStopped(t *testing.T) {
 
 func TestHandOverToPeopleFreesOurObjectsAndNoOther(t *testing.T) {
 	w := attached(t)
-	w.machines("a")
-	w.sight.Nodes = append(w.sight.Nodes, model.Node{Name: "group", UID: "g", ProviderID: "aws:///us-west-2a/i-g", Finalizer: true})
-	w.sight.Objects = append(w.sight.Objects, model.ClaimObject{Finalizer: true, Claim: model.Claim{Name: "theirs", ObjectUID: "t"}})
+	w.instances("a")
+	w.live.Nodes = append(w.live.Nodes, model.Node{Name: "group", UID: "g", ProviderID: "aws:///us-west-2a/i-g", Finalizer: true})
+	w.live.Objects = append(w.live.Objects, model.ClaimObject{Finalizer: true, Claim: model.Claim{Name: "theirs", ObjectUID: "t"}})
 	out, err := w.flow().Detach(t.Context(), leaving(attach.ToPeople))
 	if err != nil || !out.Gone || out.Freed != 2 || !slices.Equal(w.freed, []string{"NodeClaim a o-a", "Node node-a n-a"}) {
 		t.Errorf("%+v %v, freed %v", out, err, w.freed)
@@ -156,13 +156,13 @@ func TestHandOverToPeopleFreesOurObjectsAndNoOther(t *testing.T) {
 // Karpenter goes by the same finalizer, and ends what no NodeClaim shows.
 func TestHandOverToKarpenterLeavesObjectsAsTheyAre(t *testing.T) {
 	w := attached(t)
-	w.machines("a", "b")
+	w.instances("a", "b")
 	if out, err := w.flow().Detach(t.Context(), leaving(attach.ToKarpenter)); err != nil || !out.Gone || len(out.Living) != 2 || len(w.freed) != 0 {
 		t.Errorf("%+v %v, freed %v", out, err, w.freed)
 	}
 	w = attached(t)
-	w.machines("a", "b")
-	w.sight.Objects[1].Claim.ProviderID = ""
+	w.instances("a", "b")
+	w.live.Objects[1].Claim.ProviderID = ""
 	_, err := w.flow().Detach(t.Context(), leaving(attach.ToKarpenter))
 	if !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "b (i-b)") || strings.Contains(err.Error(), "i-a") {
 		t.Errorf("%v", err)
@@ -174,15 +174,15 @@ func TestHandOverRefusesWhatIsHalfDone(t *testing.T) {
 		change func(*world)
 		want   string
 	}{
-		"a launch":                   {func(w *world) { w.survey.Intents = []model.Intent{{State: model.IntentCalling}} }, "1 launch under way"},
-		"an end":                     {func(w *world) { w.survey.Claims[0].State = model.Draining }, "1 machine that end"},
-		"a command":                  {func(w *world) { w.survey.Commands = []model.Command{{State: model.CommandCommitted}} }, "1 command that give"},
-		"a NodeClaim deleted":        {func(w *world) { w.sight.Objects[0].DeletedUnix = 5 }, "NodeClaims a of cluster web are being deleted"},
+		"a launch":                   {func(w *world) { w.records.Intents = []model.Intent{{State: model.IntentCalling}} }, "1 launch under way"},
+		"an end":                     {func(w *world) { w.records.Claims[0].State = model.Draining }, "1 machine that end"},
+		"a command":                  {func(w *world) { w.records.Commands = []model.Command{{State: model.CommandCommitted}} }, "1 command that give"},
+		"a NodeClaim deleted":        {func(w *world) { w.live.Objects[0].DeletedUnix = 5 }, "NodeClaims a of cluster web are being deleted"},
 		"an API server nobody reads": {func(w *world) { w.fails["Look"] = errors.New("no route") }, "no route"},
 	}
 	for name, tt := range tests {
 		w := attached(t)
-		w.machines("a")
+		w.instances("a")
 		tt.change(w)
 		if _, err := w.flow().Detach(t.Context(), leaving(attach.ToPeople)); err == nil || !strings.Contains(err.Error(), tt.want) || len(w.log) != 0 {
 			t.Errorf("%s: %v, want %q; %v", name, err, tt.want, w.log)

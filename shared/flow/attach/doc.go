@@ -13,6 +13,6 @@
 // are taken off, since nobody would any more when they delete a node.
 //
 //	flow := attach.Flow{Registry: ledger, Clusters: eks, Leases: ledger, Ledger: ledger, Now: time.Now, Pause: pause}
-//	outcome, err := flow.Attach(ctx, attach.Wish{Registration: model.Registration{Cluster: "web", Region: "us-west-2"}})
+//	outcome, err := flow.Attach(ctx, attach.Desired{Registration: model.Registration{Cluster: "web", Region: "us-west-2"}})
 //	left, err := flow.Detach(ctx, attach.Departure{Cluster: "web", Owner: "detach-7f"})
 package attach

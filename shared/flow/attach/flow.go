@@ -56,7 +56,7 @@ const (
 var AllEffects = []string{EffectRegister, EffectPause, EffectLease, EffectFree, EffectForget, EffectUnregister}
 
 // leases are all a cluster has, in the order they are taken: who launches first.
-var leases = []string{model.LeasePlanner, model.LeaseJudge, model.LeaseCollector, model.LeaseDrainer, model.LeaseCatalog}
+var leases = []string{model.LeasePlanner, model.LeaseDisrupt, model.LeaseCollector, model.LeaseDrainer, model.LeaseCatalog}
 
 // effect carries out one effect under the eyes of Effects.
 func (f *Flow) effect(ctx context.Context, name string, do func() error) error {

@@ -26,17 +26,17 @@ type Clusters interface {
 
 // Leases keeps everybody else away from a cluster.
 type Leases interface {
-	// Hold takes one of the cluster's leases for owner until untilUnix. Conflict where another owner holds it at nowUnix. Taking
+	// AcquireLease takes one of the cluster's leases for owner until untilUnix. Conflict where another owner holds it at nowUnix. Taking
 	// it again as the same owner renews it.
-	Hold(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error)
+	AcquireLease(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error)
 	// Release gives it back early. A fence that is not the newest any more is left alone; that is no error.
 	Release(ctx context.Context, fence model.Fence) error
 }
 
 // Ledger is what is kept of a cluster.
 type Ledger interface {
-	// Survey reads claims, open intents and commands, consistently, with the ledger's own time.
-	Survey(ctx context.Context, reg model.Registration) (model.Survey, error)
+	// Records reads claims, open intents and commands, consistently, with the ledger's own time.
+	Records(ctx context.Context, reg model.Registration) (model.ClusterRecords, error)
 	// Forget deletes all of it; leases stay as they are held. It may be repeated.
 	Forget(ctx context.Context, cluster string, nowUnix int64) error
 }
@@ -48,8 +48,8 @@ type Connector interface {
 
 // Objects is an API server, as far as a hand-over goes.
 type Objects interface {
-	// Look reads nodes and NodeClaim objects live. An error where any of it cannot be read.
-	Look(ctx context.Context) (model.Sight, error)
+	// ReadLive reads nodes and NodeClaim objects live. An error where any of it cannot be read.
+	ReadLive(ctx context.Context) (model.LiveState, error)
 	// Free takes our finalizer, and no other, off a Node or NodeClaim, on condition of its UID. NotFound where it is gone;
 	// Conflict where another has its name.
 	Free(ctx context.Context, kind string, object model.Object) error

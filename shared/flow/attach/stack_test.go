@@ -15,8 +15,8 @@ const (
 	stackB = "arn:aws:cloudformation:us-west-2:222222222222:stack/joiner-cluster-web/b"
 )
 
-func ofStack(stack string) attach.Wish {
-	w := wish()
+func ofStack(stack string) attach.Desired {
+	w := standalone()
 	w.Stack = stack
 	return w
 }
@@ -69,10 +69,10 @@ func TestW2PeopleTakeARegistrationFromAStackThatIsGone(t *testing.T) {
 	if _, err := w.flow().Attach(t.Context(), ofStack(stackA)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.flow().Attach(t.Context(), wish()); err != nil || w.registered["web"].Stack != stackA {
+	if _, err := w.flow().Attach(t.Context(), standalone()); err != nil || w.registered["web"].Stack != stackA {
 		t.Errorf("registered %+v %v", w.registered["web"], err)
 	}
-	taken := wish()
+	taken := standalone()
 	taken.TakeOver = true
 	if _, err := w.flow().Attach(t.Context(), taken); err != nil || w.registered["web"].Stack != "" {
 		t.Errorf("registered %+v %v", w.registered["web"], err)
@@ -90,19 +90,19 @@ func TestW2TheHubsStackTakesOverWhatATenantsStackRegistered(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, hub := range map[string]string{"nobody knows whose account it is": "", "the stack is of another account": "333333333333"} {
-		wish := ofStack(stackA)
-		wish.Hub = hub
-		if _, err := w.flow().Attach(t.Context(), wish); !fault.Is(err, fault.Conflict) {
+		desired := ofStack(stackA)
+		desired.Hub = hub
+		if _, err := w.flow().Attach(t.Context(), desired); !fault.Is(err, fault.Conflict) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	wish := ofStack(stackA)
-	wish.Hub, wish.ExternalID = "111122223333", "c0ffee00-0000-4000-8000-000000000000"
-	if _, err := w.flow().Attach(t.Context(), wish); err != nil || w.registered["web"].Stack != stackA || w.registered["web"].ExternalID != wish.ExternalID {
+	desired := ofStack(stackA)
+	desired.Hub, desired.ExternalID = "111122223333", "c0ffee00-0000-4000-8000-000000000000"
+	if _, err := w.flow().Attach(t.Context(), desired); err != nil || w.registered["web"].Stack != stackA || w.registered["web"].ExternalID != desired.ExternalID {
 		t.Errorf("the hub's: %v, registered %+v", err, w.registered["web"])
 	}
 	other := ofStack("arn:aws:cloudformation:us-west-2:111122223333:stack/joiner-cluster-web/c")
-	other.Hub = wish.Hub
+	other.Hub = desired.Hub
 	if _, err := w.flow().Attach(t.Context(), other); !fault.Is(err, fault.Conflict) {
 		t.Errorf("another stack of the hub's account: %v", err)
 	}
@@ -116,10 +116,10 @@ func TestF3ARegistrationThatCannotBeReadIsWrittenAnewByPeopleAlone(t *testing.T)
 	if _, err := w.flow().Attach(t.Context(), ofStack(stackB)); fault.CodeOf(err) != model.CodeUnreadCluster || len(w.registered) != 0 {
 		t.Errorf("by a stack: %v, %+v", err, w.registered)
 	}
-	if _, err := w.flow().Attach(t.Context(), wish()); fault.CodeOf(err) != model.CodeUnreadCluster || len(w.registered) != 0 {
+	if _, err := w.flow().Attach(t.Context(), standalone()); fault.CodeOf(err) != model.CodeUnreadCluster || len(w.registered) != 0 {
 		t.Errorf("without take-over: %v, %+v", err, w.registered)
 	}
-	take := wish()
+	take := standalone()
 	take.TakeOver = true
 	out, err := w.flow().Attach(t.Context(), take)
 	if err != nil || w.registered["web"].Cluster != "web" || !strings.Contains(strings.Join(out.Warnings, " "), "cannot be read") {

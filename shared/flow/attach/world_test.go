@@ -21,11 +21,11 @@ type world struct {
 	registered map[string]model.Registration
 	planes     map[string]model.ControlPlane
 	denied     int // describes that are refused before one is let through
-	survey     model.Survey
+	records    model.ClusterRecords
 	forgotten  []string
 	held       map[string]string // owner by lease
 	kept       map[string]int64  // until when
-	sight      model.Sight
+	live       model.LiveState
 	freed      []string
 	log        []string
 	fails      map[string]error
@@ -118,7 +118,7 @@ func (w *world) Describe(_ context.Context, reg model.Registration) (model.Contr
 	return p, w.fails["Describe"]
 }
 
-func (w *world) Hold(_ context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
+func (w *world) AcquireLease(_ context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
 	if by := w.held[lease]; by != "" && by != owner && w.kept[lease] >= nowUnix {
 		return model.Fence{}, fault.New(fault.Conflict, "LeaseHeld", "the %s lease is held by %s", lease, by)
 	}
@@ -133,8 +133,8 @@ func (w *world) Release(_ context.Context, fence model.Fence) error {
 	return nil
 }
 
-func (w *world) Survey(context.Context, model.Registration) (model.Survey, error) {
-	out := w.survey
+func (w *world) Records(context.Context, model.Registration) (model.ClusterRecords, error) {
+	out := w.records
 	out.NowUnix = w.now
 	return out, w.fails["Survey"]
 }
@@ -148,7 +148,7 @@ func (w *world) Connect(context.Context, model.Registration) (attach.Objects, er
 	return w, w.fails["Connect"]
 }
 
-func (w *world) Look(context.Context) (model.Sight, error) { return w.sight, w.fails["Look"] }
+func (w *world) ReadLive(context.Context) (model.LiveState, error) { return w.live, w.fails["Look"] }
 
 func (w *world) Free(_ context.Context, kind string, object model.Object) error {
 	w.mu.Lock()
@@ -160,13 +160,13 @@ func (w *world) Free(_ context.Context, kind string, object model.Object) error 
 	return nil
 }
 
-// machines gives the cluster nodes a, b, … as the ledger and the API server have them.
-func (w *world) machines(names ...string) {
+// instances gives the cluster nodes a, b, … as the ledger and the API server have them.
+func (w *world) instances(names ...string) {
 	for _, name := range names {
 		provider := "aws:///us-west-2a/i-" + name
-		w.survey.Claims = append(w.survey.Claims, model.Claim{Name: name, Pool: "default", State: model.Initialized, InstanceID: "i-" + name, ProviderID: provider})
-		w.sight.Objects = append(w.sight.Objects, model.ClaimObject{Finalizer: true, Claim: model.Claim{Name: name, ProviderID: provider, ObjectUID: "o-" + name}})
-		w.sight.Nodes = append(w.sight.Nodes, model.Node{Name: "node-" + name, UID: "n-" + name, ProviderID: provider, Finalizer: true})
+		w.records.Claims = append(w.records.Claims, model.Claim{Name: name, Pool: "default", State: model.Initialized, InstanceID: "i-" + name, ProviderID: provider})
+		w.live.Objects = append(w.live.Objects, model.ClaimObject{Finalizer: true, Claim: model.Claim{Name: name, ProviderID: provider, ObjectUID: "o-" + name}})
+		w.live.Nodes = append(w.live.Nodes, model.Node{Name: "node-" + name, UID: "n-" + name, ProviderID: provider, Finalizer: true})
 	}
 }
 
@@ -174,16 +174,16 @@ func (w *world) machines(names ...string) {
 func attached(t *testing.T) *world {
 	t.Helper()
 	w := newWorld()
-	if _, err := w.flow().Attach(t.Context(), wish()); err != nil {
+	if _, err := w.flow().Attach(t.Context(), standalone()); err != nil {
 		t.Fatal(err)
 	}
 	w.log = nil
 	return w
 }
 
-func wish() attach.Wish {
+func standalone() attach.Desired {
 	role := func(name string) string { return "arn:aws:iam::111122223333:role/joiner-web-us-west-2-" + name }
-	return attach.Wish{Registration: model.Registration{
+	return attach.Desired{Registration: model.Registration{
 		Cluster: "web", Region: "us-west-2", ExternalID: "9b1c",
 		Roles: model.Roles{Provision: role("provision"), Interruption: role("interruption"), Catalog: role("catalog"), Disrupt: role("disrupt"), Adopt: role("adopt")},
 	}}

@@ -8,8 +8,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// purse is what a pass may take of EC2's API, which all clusters of an account and region share.
-type purse struct {
+// callQuota is what a pass may take of EC2's API, which all clusters of an account and region share.
+type callQuota struct {
 	port  Allowances
 	rates allowance.Rates // with defaults
 	reg   model.Registration
@@ -17,19 +17,19 @@ type purse struct {
 	spend func(ctx context.Context, do func() error) error // do, as an effect; nil = just do
 }
 
-// look takes n calls that only read, or none; more than the bucket holds is as much as it holds. It reports whether it got
+// takeReads takes n calls that only read, or none; more than the bucket holds is as much as it holds. It reports whether it got
 // them.
-func (p purse) look(ctx context.Context, n int) (bool, error) {
+func (p callQuota) takeReads(ctx context.Context, n int) (bool, error) {
 	granted := false
 	err := p.change(ctx, func(a *model.Allowance) bool {
-		granted = allowance.Look(a, p.now(), min(n, p.rates.ReadBurst))
+		granted = allowance.TakeReads(a, p.now(), min(n, p.rates.ReadBurst))
 		return granted
 	})
 	return granted && err == nil, err
 }
 
 // take takes n other calls, or none, and leaves some for those who launch: a class can wait for the next tick, pods cannot.
-func (p purse) take(ctx context.Context, n int) (bool, error) {
+func (p callQuota) take(ctx context.Context, n int) (bool, error) {
 	const left = 15
 	granted := false
 	err := p.change(ctx, func(a *model.Allowance) bool {
@@ -40,7 +40,7 @@ func (p purse) take(ctx context.Context, n int) (bool, error) {
 }
 
 // settle notes how EC2 answered: whether it asked for fewer calls.
-func (p purse) settle(ctx context.Context, throttled bool) error {
+func (p callQuota) settle(ctx context.Context, throttled bool) error {
 	return p.change(ctx, func(a *model.Allowance) bool {
 		if throttled {
 			allowance.Throttled(a, p.now())
@@ -54,7 +54,7 @@ func (p purse) settle(ctx context.Context, throttled bool) error {
 
 // change brings the allowance up to date, changes it and writes it, again where somebody else was faster. Where what
 // returns false nothing is written.
-func (p purse) change(ctx context.Context, what func(*model.Allowance) bool) error {
+func (p callQuota) change(ctx context.Context, what func(*model.Allowance) bool) error {
 	const tries = 25 // fifty clusters that take at once are in each other's way
 	var err error
 	for range tries {

@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/image"
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // class brings one class up to date where that is due.
-func (r *run) class(ctx context.Context, object model.ClassObject) {
+func (r *pass) class(ctx context.Context, object model.ClassObject) {
 	class := object.Class
 	if class.DeletedUnix != 0 {
 		r.terminate(ctx, object)
@@ -28,13 +28,13 @@ func (r *run) class(ctx context.Context, object model.ClassObject) {
 	if record.UID != class.UID { // the first of this object; what was there was another's
 		record = model.ClassRecord{Name: class.Name, UID: class.UID, Version: record.Version}
 	}
-	asked := digest(asked(class), strangers(object.Annotations))
+	asked := digest(unresolved(class), strangers(object.Annotations))
 	if !r.due(class, record, asked) {
 		r.notReady(class, record.Status)
 		r.correct(class, record.Status)
 		return
 	}
-	if !r.mark(ctx, object) {
+	if !r.patchClass(ctx, object) {
 		return
 	}
 	was := record.Status
@@ -44,10 +44,10 @@ func (r *run) class(ctx context.Context, object model.ClassObject) {
 	}
 	r.out.Resolved++
 	class.Status = status
-	r.judge(ctx, &class, &record, asked)
+	r.validate(ctx, &class, &record, asked)
 	record.Status = class.Status
 	r.keep(ctx, record)
-	r.judged = append(r.judged, class)
+	r.resolved = append(r.resolved, class)
 	r.notReady(class, class.Status)
 	r.reportClass(class, class.Status)
 	if ready(class.Status) && (!ready(was) || was.ObservedGeneration != class.Generation) {
@@ -57,19 +57,19 @@ func (r *run) class(ctx context.Context, object model.ClassObject) {
 
 // correct reports a class that is not due, and whose object says that it is ready where it is not, or the other way about: who provisions
 // says on the object that EC2 refused it, and not that this is over.
-func (r *run) correct(class model.Class, known model.ClassStatus) {
-	said, is := class.Status, offer.Refused(known, r.refusal(class))
+func (r *pass) correct(class model.Class, known model.ClassStatus) {
+	said, is := class.Status, offering.Refused(known, r.refusal(class))
 	if stopped(said) != stopped(is) {
 		r.reportClass(class, known)
 	}
 }
 
-func (r *run) reportClass(class model.Class, status model.ClassStatus) {
-	r.report.Classes = append(r.report.Classes, model.ClassReport{Class: class.Name, UID: class.UID, Status: offer.Refused(status, r.refusal(class))})
+func (r *pass) reportClass(class model.Class, status model.ClassStatus) {
+	r.report.Classes = append(r.report.Classes, model.ClassReport{Class: class.Name, UID: class.UID, Status: offering.Refused(status, r.refusal(class))})
 }
 
-func (r *run) refusal(class model.Class) *model.ClassRefusal {
-	return offer.Refusal(class, r.ledger.Notes.Refusals, r.now())
+func (r *pass) refusal(class model.Class) *model.ClassRefusal {
+	return offering.Refusal(class, r.ledger.Notes.Refusals, r.now())
 }
 
 func stopped(status model.ClassStatus) bool {
@@ -80,7 +80,7 @@ func ready(status model.ClassStatus) bool {
 	return status.ResolvedUnix != 0 && !stopped(status)
 }
 
-func (r *run) notReady(class model.Class, status model.ClassStatus) {
+func (r *pass) notReady(class model.Class, status model.ClassStatus) {
 	if !ready(status) {
 		r.out.NotReady = append(r.out.NotReady, class.Name)
 	}
@@ -89,7 +89,7 @@ func (r *run) notReady(class model.Class, status model.ClassStatus) {
 // due reports whether a class must be looked up: it was never, it or its annotations have changed, it is not ready, or what
 // is known of it has become too old for what it is used for. An idle cluster's classes are left alone for an hour: whoever
 // launches for the first time after that looks them up by itself.
-func (r *run) due(class model.Class, record model.ClassRecord, asked string) bool {
+func (r *pass) due(class model.Class, record model.ClassRecord, asked string) bool {
 	status, age := record.Status, r.now()-record.Status.ResolvedUnix
 	older := func(d time.Duration) bool { return age >= int64(d.Seconds()) }
 	before, _, _ := strings.Cut(record.Inputs, "/")
@@ -97,7 +97,7 @@ func (r *run) due(class model.Class, record model.ClassRecord, asked string) boo
 	case record.Version == 0, status.ResolvedUnix == 0, status.ObservedGeneration != class.Generation, before != asked, age < 0:
 		return true
 	case r.request.Config:
-		return older(r.settings.AgainAfter)
+		return older(r.settings.RepeatAfter)
 	case len(status.Problems) > 0:
 		return older(r.settings.RetryAfter)
 	case len(r.users[class.Name]) > 0:
@@ -106,8 +106,8 @@ func (r *run) due(class model.Class, record model.ClassRecord, asked string) boo
 	return older(r.settings.IdleEvery)
 }
 
-// asked is a class without what was found out about it.
-func asked(class model.Class) model.Class {
+// unresolved is a class without what was found out about it.
+func unresolved(class model.Class) model.Class {
 	class.Status, class.Annotations = model.ClassStatus{}, nil
 	return class
 }
@@ -130,11 +130,11 @@ func digest(values ...any) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// mark puts finalizer and hashes on the object before anything is made for it, so that its end finds what was. It reports
+// patchClass puts finalizer and hashes on the object before anything is made for it, so that its end finds what was. It reports
 // whether the object is still there.
-func (r *run) mark(ctx context.Context, object model.ClassObject) bool {
+func (r *pass) patchClass(ctx context.Context, object model.ClassObject) bool {
 	class := object.Class
-	mark := model.ClassMark{Name: class.Name, UID: class.UID, Finalized: true, Annotations: map[string]string{}}
+	mark := model.ClassPatch{Name: class.Name, UID: class.UID, Finalized: true, Annotations: map[string]string{}}
 	if hash := class.HashFor(r.reg.CA); hash != "" {
 		mark.Annotations[model.AnnotationClassHash], mark.Annotations[model.AnnotationClassHashVersion] = hash, model.ClassHashVersion
 	}
@@ -145,7 +145,7 @@ func (r *run) mark(ctx context.Context, object model.ClassObject) bool {
 	if same {
 		return true
 	}
-	err := r.effect(ctx, EffectMark, func() error { return r.site.Cluster.MarkClass(ctx, mark) })
+	err := r.effect(ctx, EffectPatchClass, func() error { return r.clients.Cluster.PatchClass(ctx, mark) })
 	if err != nil {
 		r.problem("mark class %s: %v", class.Name, err)
 	}
@@ -157,23 +157,23 @@ const callsPerClass = 3
 
 // examine looks up what the class means now. What cannot be found out stays as it was for the same generation, and is
 // Unknown where nothing was known. False where nothing could be asked at all.
-func (r *run) examine(ctx context.Context, class model.Class, record *model.ClassRecord) (model.ClassStatus, bool) {
+func (r *pass) examine(ctx context.Context, class model.Class, record *model.ClassRecord) (model.ClassStatus, bool) {
 	calls := callsPerClass + len(class.Reservations)
 	if class.PlacementGroup != nil {
 		calls++
 	}
-	if !r.granted(ctx, r.purse().look, calls) {
+	if !r.granted(ctx, r.callQuota().takeReads, calls) {
 		r.problem("class %s waits: EC2's API is used up for now, by all clusters of the region together", class.Name)
 		return model.ClassStatus{}, false
 	}
 	queries, wrong := image.Queries(class, r.reg.Version)
 	profile, problem := r.profile(ctx, class, record)
-	looked := class
-	looked.InstanceProfile = profile // so that nobody else's is looked for
+	checked := class
+	checked.InstanceProfile = profile // so that nobody else's is looked for
 	if profile == "" {
-		looked.InstanceProfile = "none"
+		checked.InstanceProfile = "none"
 	}
-	status, err := r.site.Catalog.Examine(ctx, looked, queries)
+	status, err := r.clients.Catalog.Examine(ctx, checked, queries)
 	r.answered(ctx, err)
 	if err != nil {
 		r.problem("look up class %s: %v", class.Name, err)
@@ -235,7 +235,7 @@ func stay(status *model.ClassStatus, before *model.ClassStatus) {
 }
 
 // keep writes the record. Where another pass was faster its record is as good.
-func (r *run) keep(ctx context.Context, record model.ClassRecord) {
+func (r *pass) keep(ctx context.Context, record model.ClassRecord) {
 	err := r.effect(ctx, EffectRecord, func() (err error) {
 		record, err = r.Records.PutClass(ctx, r.reg.Cluster, record)
 		return err
@@ -248,7 +248,7 @@ func (r *run) keep(ctx context.Context, record model.ClassRecord) {
 }
 
 // forget drops records of classes that are no more.
-func (r *run) forget(ctx context.Context) {
+func (r *pass) forget(ctx context.Context) {
 	there := map[string]bool{}
 	for _, object := range r.config.Classes {
 		there[object.Class.Name] = true
@@ -260,7 +260,7 @@ func (r *run) forget(ctx context.Context) {
 	}
 }
 
-func (r *run) drop(ctx context.Context, class string) bool {
+func (r *pass) drop(ctx context.Context, class string) bool {
 	record, known := r.records[class]
 	if !known {
 		return true
@@ -275,23 +275,23 @@ func (r *run) drop(ctx context.Context, class string) bool {
 }
 
 // hintReady tells who launches that a class can be launched from: pods may be waiting for it.
-func (r *run) hintReady(ctx context.Context, class model.Class, record model.ClassRecord) {
+func (r *pass) hintReady(ctx context.Context, class model.Class, record model.ClassRecord) {
 	key := fmt.Sprintf("ready/%.12s/%d", class.UID, record.Version)
 	if err := r.effect(ctx, EffectHint, func() error { return r.Hints.Ready(ctx, r.reg.Cluster, key) }); err != nil {
 		r.problem("tell that class %s is ready; the next tick finds it: %v", class.Name, err)
 	}
 }
 
-// purse is what the pass may take of EC2's API.
-func (r *run) purse() purse {
-	return purse{port: r.Allowances, rates: r.settings.Rates, reg: r.reg, now: r.now, spend: func(ctx context.Context, do func() error) error {
+// callQuota is what the pass may take of EC2's API.
+func (r *pass) callQuota() callQuota {
+	return callQuota{port: r.Allowances, rates: r.settings.Rates, reg: r.reg, now: r.now, spend: func(ctx context.Context, do func() error) error {
 		return r.effect(ctx, EffectSpend, do)
 	}}
 }
 
 // granted takes calls of EC2's API. False where there are not as many: the next tick comes back. Where the allowance itself
 // cannot be read or written the calls are made: they are few, and a class is waited for.
-func (r *run) granted(ctx context.Context, take func(context.Context, int) (bool, error), calls int) bool {
+func (r *pass) granted(ctx context.Context, take func(context.Context, int) (bool, error), calls int) bool {
 	granted, err := take(ctx, calls)
 	if err != nil {
 		r.problem("take calls of EC2's API: %v", err)
@@ -300,11 +300,11 @@ func (r *run) granted(ctx context.Context, take func(context.Context, int) (bool
 }
 
 // answered notes where EC2 asked for fewer calls.
-func (r *run) answered(ctx context.Context, err error) {
+func (r *pass) answered(ctx context.Context, err error) {
 	if !fault.Is(err, fault.Throttled) {
 		return
 	}
-	if err := r.purse().settle(ctx, true); err != nil {
+	if err := r.callQuota().settle(ctx, true); err != nil {
 		r.problem("settle calls of EC2's API: %v", err)
 	}
 }

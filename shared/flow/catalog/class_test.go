@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -41,7 +41,7 @@ func TestIdleClassesAreLeftAloneForAnHour(t *testing.T) {
 	w := newWorld(t)
 	w.pass(0, nil)
 	for range 58 {
-		if w.pass(time.Minute, nil); len(w.aws) != 0 || len(w.told.Classes) != 0 {
+		if w.pass(time.Minute, nil); len(w.aws) != 0 || len(w.reported.Classes) != 0 {
 			t.Fatalf("at %d s: %v", w.now-began, w.aws)
 		}
 	}
@@ -234,8 +234,8 @@ func TestOneBadClassStopsNoOther(t *testing.T) {
 		return nil
 	}
 	out := w.pass(0, nil)
-	if len(w.told.Classes) != 1 || w.told.Classes[0].Class != "default" || len(out.Problems) != 1 {
-		t.Errorf("%+v, %+v", w.told.Classes, out)
+	if len(w.reported.Classes) != 1 || w.reported.Classes[0].Class != "default" || len(out.Problems) != 1 {
+		t.Errorf("%+v, %+v", w.reported.Classes, out)
 	}
 }
 
@@ -261,7 +261,7 @@ func TestTrialThatIsPutOffKeepsNobodyFromLaunching(t *testing.T) {
 	}
 	class := w.config.Classes[0].Class
 	class.Status = w.ledger.Classes[0].Status
-	if why := offer.ClassProblem(class); why != "" {
+	if why := offering.ClassProblem(class); why != "" {
 		t.Errorf("nothing is launched from the class: %s", why)
 	}
 	if !slices.ContainsFunc(w.hints, func(h string) bool { return strings.HasPrefix(h, "ready ") }) {
@@ -276,7 +276,7 @@ func TestTrialThatIsPutOffKeepsNobodyFromLaunching(t *testing.T) {
 func TestRefusalThatIsOverIsTakenOffItsClass(t *testing.T) {
 	w := newWorld(t)
 	w.pass(0, nil)
-	refusal := model.ClassRefusal{Class: "default", Inputs: offer.Inputs(w.config.Classes[0].Class), Reason: "LaunchTemplateNotFound", Message: "nodepool pool: it does not exist", Failures: 1, UntilUnix: w.now + 90}
+	refusal := model.ClassRefusal{Class: "default", Inputs: offering.Inputs(w.config.Classes[0].Class), Reason: "LaunchTemplateNotFound", Message: "nodepool pool: it does not exist", Failures: 1, UntilUnix: w.now + 90}
 	w.ledger.Notes.Refusals = []model.ClassRefusal{refusal}
 	for _, c := range []struct {
 		name  string
@@ -292,9 +292,9 @@ func TestRefusalThatIsOverIsTakenOffItsClass(t *testing.T) {
 		w.class().Status.Problems = c.said
 		w.pass(c.after, nil)
 		got := "-"
-		if len(w.told.Classes) > 0 {
+		if len(w.reported.Classes) > 0 {
 			got = ""
-			for _, p := range w.told.Classes[0].Status.Problems {
+			for _, p := range w.reported.Classes[0].Status.Problems {
 				got = p.Reason
 			}
 		}

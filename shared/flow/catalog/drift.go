@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/joiner-sh/joiner/shared/core/lifecycle"
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -15,12 +15,12 @@ import (
 // drift judges the claims of the classes that were looked up in this pass, by one look at their instances. Of the other classes
 // those claims are looked at, too, that a changed NodePool speaks of: an edit shows within seconds. What cannot be judged stays
 // as it was.
-func (r *run) drift(ctx context.Context) {
+func (r *pass) drift(ctx context.Context) {
 	claims, ids := r.drifters()
 	if len(claims) == 0 {
 		return
 	}
-	found, err := r.site.Machines.Describe(ctx, ids)
+	found, err := r.clients.InstanceTypes.Describe(ctx, ids)
 	if err != nil {
 		r.answered(ctx, err)
 		r.problem("describe %d instances to judge their drift: %v", len(ids), err)
@@ -40,20 +40,20 @@ func (r *run) drift(ctx context.Context) {
 		}
 	}
 	if fresh > 0 {
-		r.hintJudge(ctx)
+		r.hintDisruption(ctx)
 	}
 }
 
 // drifters are the claims to judge, with a machine that is not ending.
-func (r *run) drifters() (claims []model.Claim, ids []string) {
-	looked := map[string]bool{}
-	for i := range r.judged {
-		looked[r.judged[i].Name] = true
+func (r *pass) drifters() (claims []model.Claim, ids []string) {
+	checked := map[string]bool{}
+	for i := range r.resolved {
+		checked[r.resolved[i].Name] = true
 	}
 	for _, claim := range r.ledger.Claims {
 		switch claim.State {
 		case model.Launched, model.Registered, model.Initialized:
-			if claim.InstanceID != "" && (looked[claim.Class] || r.moved(claim)) {
+			if claim.InstanceID != "" && (checked[claim.Class] || r.moved(claim)) {
 				claims, ids = append(claims, claim), append(ids, claim.InstanceID)
 			}
 		}
@@ -62,7 +62,7 @@ func (r *run) drifters() (claims []model.Claim, ids []string) {
 }
 
 // moved reports whether its NodePool says something else of a claim than is recorded.
-func (r *run) moved(claim model.Claim) bool {
+func (r *pass) moved(claim model.Claim) bool {
 	view := r.view(claim)
 	if view.Class == nil {
 		return false
@@ -73,16 +73,16 @@ func (r *run) moved(claim model.Claim) bool {
 
 // view is what is known of a claim without a look at the machine and at what is sold: its pool as it is now, and its class with
 // what was found out last.
-func (r *run) view(claim model.Claim) lifecycle.DriftView {
+func (r *pass) view(claim model.Claim) lifecycle.DriftView {
 	view := lifecycle.DriftView{Claim: claim, CA: r.reg.CA, NowUnix: r.now()}
 	for i := range r.config.Pools {
 		if r.config.Pools[i].Name == claim.Pool {
 			view.Pool = &r.config.Pools[i]
 		}
 	}
-	for i := range r.judged {
-		if r.judged[i].Name == claim.Class {
-			view.Class = &r.judged[i]
+	for i := range r.resolved {
+		if r.resolved[i].Name == claim.Class {
+			view.Class = &r.resolved[i]
 			return view
 		}
 	}
@@ -101,9 +101,9 @@ type typeOf struct{ class, name string }
 
 // typesOf returns the claims' instance types as their classes see them, and whether what is sold is known: without a catalogue
 // there are none, and images are not judged.
-func (r *run) typesOf(ctx context.Context, claims []model.Claim) (map[typeOf]*model.InstanceType, bool) {
+func (r *pass) typesOf(ctx context.Context, claims []model.Claim) (map[typeOf]*model.InstanceType, bool) {
 	out := map[typeOf]*model.InstanceType{}
-	machines, err := r.types(ctx)
+	catalog, err := r.types(ctx)
 	if err != nil {
 		r.problem("judge no image for want of a catalogue: %v", err)
 		return out, false
@@ -117,23 +117,23 @@ func (r *run) typesOf(ctx context.Context, claims []model.Claim) (map[typeOf]*mo
 		if class == nil {
 			continue
 		}
-		var facts []model.MachineType
-		for _, m := range machines.Types {
+		var facts []model.InstanceTypeInfo
+		for _, m := range catalog.Types {
 			if slices.ContainsFunc(users, func(c model.Claim) bool { return c.InstanceType == m.Name }) {
 				facts = append(facts, m)
 			}
 		}
-		types := offer.Catalog(facts, *class, r.offers())
+		types := offering.Catalog(facts, *class, r.offeringSettings())
 		for i := range types {
 			out[typeOf{class.Name, types[i].Name}] = &types[i]
 		}
 	}
-	return out, len(machines.Types) > 0
+	return out, len(catalog.Types) > 0
 }
 
 // driftOf judges one claim, and brings its hashes and what a reservation left behind up to date on the way. It reports whether
 // that it has drifted, for this reason, is news.
-func (r *run) driftOf(ctx context.Context, view lifecycle.DriftView) (news bool) {
+func (r *pass) driftOf(ctx context.Context, view lifecycle.DriftView) (news bool) {
 	was := view.Claim
 	claim := was
 	rehashed := false
@@ -142,7 +142,7 @@ func (r *run) driftOf(ctx context.Context, view lifecycle.DriftView) (news bool)
 	}
 	fell := false
 	if view.Instance != nil && claim.State != model.Launched { // EC2 may not show all of a young one
-		claim, fell = lifecycle.FellBack(claim, *view.Instance)
+		claim, fell = lifecycle.FellBackToOnDemand(claim, *view.Instance)
 	}
 	view.Claim = claim
 	drift, err := lifecycle.Drifted(view)
@@ -169,19 +169,19 @@ func (r *run) driftOf(ctx context.Context, view lifecycle.DriftView) (news bool)
 	return news
 }
 
-// hintJudge asks for a look at what to give back. Where it is lost the judge's own tick finds the record.
-func (r *run) hintJudge(ctx context.Context) {
-	if r.Judges == nil {
+// hintDisruption asks for a look at what to give back. Where it is lost the judge's own tick finds the record.
+func (r *pass) hintDisruption(ctx context.Context) {
+	if r.Disruptions == nil {
 		return
 	}
 	key := fmt.Sprintf("drift/%d", r.now())
-	if err := r.effect(ctx, EffectHint, func() error { return r.Judges.Judge(ctx, r.reg.Cluster, key) }); err != nil {
+	if err := r.effect(ctx, EffectHint, func() error { return r.Disruptions.RequestDisruption(ctx, r.reg.Cluster, key) }); err != nil {
 		r.problem("ask for a look at what has drifted; the next tick makes it: %v", err)
 	}
 }
 
 // write records a claim and shows it. Where somebody else wrote the claim in between it is judged again in the next pass.
-func (r *run) write(ctx context.Context, claim model.Claim, fell bool) {
+func (r *pass) write(ctx context.Context, claim model.Claim, fell bool) {
 	err := r.effect(ctx, EffectAdvance, func() (err error) {
 		claim, err = r.Records.Advance(ctx, r.reg.Cluster, claim)
 		return err
@@ -197,7 +197,7 @@ func (r *run) write(ctx context.Context, claim model.Claim, fell bool) {
 		patch := model.NodePatch{
 			Name: claim.NodeName, UID: claim.NodeUID, Labels: map[string]string{model.LabelCapacityType: claim.CapacityType}, RemoveLabels: lifecycle.ReservationLabels,
 		}
-		err = r.effect(ctx, EffectNode, func() error { return r.site.Claims.PatchNode(ctx, patch) })
+		err = r.effect(ctx, EffectNode, func() error { return r.clients.Claims.PatchNode(ctx, patch) })
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			r.problem("relabel node %s: %v", claim.NodeName, err)
 		}
@@ -205,12 +205,12 @@ func (r *run) write(ctx context.Context, claim model.Claim, fell bool) {
 }
 
 // show brings the claim's object up to date; without one there is nothing to show it on yet.
-func (r *run) show(ctx context.Context, claim model.Claim) {
+func (r *pass) show(ctx context.Context, claim model.Claim) {
 	if claim.ObjectUID == "" {
 		return
 	}
 	err := r.effect(ctx, EffectShow, func() error {
-		_, err := r.site.Claims.PutClaim(ctx, claim)
+		_, err := r.clients.Claims.PutClaim(ctx, claim)
 		return err
 	})
 	if err != nil && !fault.Is(err, fault.NotFound) {

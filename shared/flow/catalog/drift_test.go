@@ -53,7 +53,7 @@ func TestNC28AMIDriftIsRecordedShownAndTakenBack(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeJudgedStaysAsItWas(t *testing.T) {
+func TestWhatCannotBeValidatedStaysAsItWas(t *testing.T) {
 	w := newWorld(t)
 	w.launched()
 	w.fail["Describe"] = fault.New(fault.Internal, "", "down")
@@ -109,10 +109,10 @@ func TestNC27HashesOfOtherRulesAreWrittenAnew(t *testing.T) {
 	}
 }
 
-// told records who was asked to give nodes back.
-type told struct{ keys []string }
+// reported records who was asked to give nodes back.
+type reported struct{ keys []string }
 
-func (j *told) Judge(_ context.Context, cluster, key string) error {
+func (j *reported) RequestDisruption(_ context.Context, cluster, key string) error {
 	j.keys = append(j.keys, cluster+" "+key)
 	return nil
 }
@@ -122,20 +122,20 @@ func (j *told) Judge(_ context.Context, cluster, key string) error {
 func TestF132AChangedNodePoolIsNoticedAtOnce(t *testing.T) {
 	w := newWorld(t)
 	w.launched()
-	judge := &told{}
-	config := func(f *Flow, r *Request) { r.Config, f.Judges = true, judge }
+	evaluate := &reported{}
+	config := func(f *Flow, r *Request) { r.Config, f.Disruptions = true, evaluate }
 	w.pass(5*time.Minute, config)
-	if w.drifted() != "" || len(judge.keys) != 0 {
-		t.Fatalf("%q, told %v", w.drifted(), judge.keys)
+	if w.drifted() != "" || len(evaluate.keys) != 0 {
+		t.Fatalf("%q, told %v", w.drifted(), evaluate.keys)
 	}
 	w.config.Pools[0].Hash = "12"
 	out := w.pass(time.Second, config)
-	if w.drifted() != "NodePoolDrifted" || out.Resolved != 0 || out.Drifted["NodePoolDrifted"] != 1 || len(w.shown) != 1 || len(judge.keys) != 1 {
-		t.Errorf("%q: %+v, shown %d, told %v", w.drifted(), out, len(w.shown), judge.keys)
+	if w.drifted() != "NodePoolDrifted" || out.Resolved != 0 || out.Drifted["NodePoolDrifted"] != 1 || len(w.shown) != 1 || len(evaluate.keys) != 1 {
+		t.Errorf("%q: %+v, shown %d, told %v", w.drifted(), out, len(w.shown), evaluate.keys)
 	}
 	w.pass(time.Second, config)
-	if len(judge.keys) != 1 || w.asked("Describe") != 0 || len(w.shown) != 0 {
-		t.Errorf("no news, and told %v, asked %v", judge.keys, w.aws)
+	if len(evaluate.keys) != 1 || w.asked("Describe") != 0 || len(w.shown) != 0 {
+		t.Errorf("no news, and told %v, asked %v", evaluate.keys, w.aws)
 	}
 	w.config.Pools[0].Hash = "11" // taken back
 	if w.pass(time.Second, config); w.drifted() != "" || w.asked("Describe 1") != 1 {
@@ -188,17 +188,17 @@ func TestF134DriftByMissingType(t *testing.T) {
 	w.launched()
 	claim := &w.ledger.Claims[0]
 	claim.CreatedUnix, claim.Zone = w.now, "us-west-2a"
-	all := w.machines
-	w.machines = slices.DeleteFunc(slices.Clone(all), func(m model.MachineType) bool { return m.Name == "m5.large" })
+	all := w.instanceTypes
+	w.instanceTypes = slices.DeleteFunc(slices.Clone(all), func(m model.InstanceTypeInfo) bool { return m.Name == "m5.large" })
 	if w.pass(50*time.Minute, nil); w.drifted() != "" {
 		t.Fatalf("a young machine: %q", w.drifted())
 	}
-	without := w.machines
-	w.machines = nil
+	without := w.instanceTypes
+	w.instanceTypes = nil
 	if w.pass(20*time.Minute, nil); w.drifted() != "" {
 		t.Fatalf("an empty catalogue: %q", w.drifted())
 	}
-	w.machines = without
+	w.instanceTypes = without
 	w.fail["Types"] = fault.New(fault.Internal, "", "down")
 	if w.pass(5*time.Minute, nil); w.drifted() != "" {
 		t.Fatalf("no catalogue: %q", w.drifted())
@@ -207,14 +207,14 @@ func TestF134DriftByMissingType(t *testing.T) {
 	if w.pass(5*time.Minute, nil); w.drifted() != "InstanceTypeNotFound" {
 		t.Errorf("%q", w.drifted())
 	}
-	w.machines = all
+	w.instanceTypes = all
 	if w.pass(5*time.Minute, nil); w.drifted() != "" {
 		t.Errorf("sold again: %q", w.drifted())
 	}
 }
 
 // F135: what says how nodes behave is no drift.
-func TestF135BehaviouralFieldsLeaveClaimsAlone(t *testing.T) {
+func TestF135BehavioralFieldsLeaveClaimsAlone(t *testing.T) {
 	w := newWorld(t)
 	w.launched()
 	w.pass(5*time.Minute, nil)
@@ -265,10 +265,10 @@ func TestS31_R45_F136UpgradeWithOldHashesIsReportedAndNoDrift(t *testing.T) {
 		w.ledger.Claims = append(w.ledger.Claims, claim)
 		w.instances = append(w.instances, model.Instance{ID: claim.InstanceID, State: "running", SubnetID: "subnet-a", SecurityGroups: []string{"sg-1"}})
 	}
-	judge := &told{}
-	out := w.pass(5*time.Minute, func(f *Flow, _ *Request) { f.Judges = judge })
-	if len(out.Drifted) != 0 || out.Rehashed != 50 || len(judge.keys) != 0 {
-		t.Errorf("%+v, told %v", out, judge.keys)
+	evaluate := &reported{}
+	out := w.pass(5*time.Minute, func(f *Flow, _ *Request) { f.Disruptions = evaluate })
+	if len(out.Drifted) != 0 || out.Rehashed != 50 || len(evaluate.keys) != 0 {
+		t.Errorf("%+v, told %v", out, evaluate.keys)
 	}
 	if out := w.pass(5*time.Minute, nil); len(out.Drifted) != 0 || out.Rehashed != 0 {
 		t.Errorf("at the next look: %+v", out)

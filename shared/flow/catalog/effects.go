@@ -11,17 +11,17 @@ type Effects = work.Effects
 
 // Names of the effects of a pass over a cluster; no other function has one of the same name.
 const (
-	EffectSpend   = "class-spend"   // calls of EC2's API taken from, or given back to, what all clusters share
-	EffectMark    = "class-mark"    // finalizer and hashes on an EC2NodeClass
-	EffectProfile = "class-profile" // instance profile made
-	EffectTrial   = "class-trial"   // launch template made, for dry runs
-	EffectRecord  = "class-record"  // class record written or dropped
-	EffectAdvance = "class-advance" // claim written, with its drift
-	EffectShow    = "class-show"    // NodeClaim object brought up to date
-	EffectNode    = "class-node"    // node relabelled
-	EffectTidy    = "class-tidy"    // instance profile or launch templates deleted
-	EffectTell    = "class-tell"    // events and status
-	EffectHint    = "class-hint"    // who launches told that a class is ready
+	EffectSpend      = "class-spend"   // calls of EC2's API taken from, or given back to, what all clusters share
+	EffectPatchClass = "class-mark"    // finalizer and hashes on an EC2NodeClass
+	EffectProfile    = "class-profile" // instance profile made
+	EffectTrial      = "class-trial"   // launch template made, for dry runs
+	EffectRecord     = "class-record"  // class record written or dropped
+	EffectAdvance    = "class-advance" // claim written, with its drift
+	EffectShow       = "class-show"    // NodeClaim object brought up to date
+	EffectNode       = "class-node"    // node relabelled
+	EffectTidy       = "class-tidy"    // instance profile or launch templates deleted
+	EffectReport     = "class-tell"    // events and status
+	EffectHint       = "class-hint"    // who launches told that a class is ready
 )
 
 // effect carries out one effect under the eyes of Effects.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/allowance"
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/work"
@@ -16,15 +16,15 @@ import (
 
 // Flow is both passes with their ports and their clock. It keeps nothing between runs.
 type Flow struct {
-	Registry   Registry
-	Leases     Leases
-	Records    Records
-	Allowances Allowances
-	Hints      Hints
-	Glances    work.Glances // nil = clusters are swept each minute
-	Connector  Connector
-	Shelf      Shelf  // where the region pass keeps the machine catalogue; nil = each pass reads EC2 itself
-	Judges     Judges // told of claims that have newly drifted; nil = nobody is
+	Registry    Registry
+	Leases      Leases
+	Records     Records
+	Allowances  Allowances
+	Hints       Hints
+	Peeks       work.Peeks // nil = clusters are swept each minute
+	Connector   Connector
+	Catalogs    Catalogs     // where the region pass keeps the machine catalogue; nil = each pass reads EC2 itself
+	Disruptions DisruptHints // told of claims that have newly drifted; nil = nobody is
 
 	Now      func() time.Time
 	Settings Settings
@@ -37,24 +37,24 @@ type Settings struct {
 	StopBefore  time.Duration // what must be left of the invocation to begin with another class: 5 s
 
 	// How old what a class resolves to may become before it is looked up again.
-	BusyEvery  time.Duration // while claims use it: 110 s, so that every other tick of a minute does; less than who launches accepts
-	IdleEvery  time.Duration // while none do: 1 h
-	RetryAfter time.Duration // while it is not ready: 50 s, so that each tick of a minute does
-	AgainAfter time.Duration // where a NodePool or EC2NodeClass was changed: 10 s
+	BusyEvery   time.Duration // while claims use it: 110 s, so that every other tick of a minute does; less than who launches accepts
+	IdleEvery   time.Duration // while none do: 1 h
+	RetryAfter  time.Duration // while it is not ready: 50 s, so that each tick of a minute does
+	RepeatAfter time.Duration // where a NodePool or EC2NodeClass was changed: 10 s
 
 	// How long a verdict is good while what it depends on stays the same. What a bad one is about is mostly mended elsewhere,
 	// such as rights, and people wait for it.
 	VerdictFor time.Duration // a good one: 30 min
 	NoFor      time.Duration // a bad one: 110 s, so that every other tick of a minute tries again
 
-	KeepProfile time.Duration // how long an instance profile is kept that a class does not use any more: 1 h
-	SweepEvery  time.Duration // between looks for instance profiles left over: 30 min
-	EndAfter    time.Duration // how long a deletion must have been asked for, so that no launch that has not heard of it is under way: 30 s
+	KeepProfile   time.Duration // how long an instance profile is kept that a class does not use any more: 1 h
+	ProfilesEvery time.Duration // between looks for instance profiles left over: 30 min
+	EndAfter      time.Duration // how long a deletion must have been asked for, so that no launch that has not heard of it is under way: 30 s
 
-	IsolatedVPC bool            // IAM cannot be reached: nothing is asked of it
-	NoDryRun    bool            // classes are not tried on EC2
-	Offers      offer.Settings  // what machine types hold; Region is the cluster's
-	Rates       allowance.Rates // of what all clusters share of EC2's API
+	IsolatedVPC bool              // IAM cannot be reached: nothing is asked of it
+	NoDryRun    bool              // classes are not tried on EC2
+	Offerings   offering.Settings // what machine types hold; Region is the cluster's
+	Rates       allowance.Rates   // of what all clusters share of EC2's API
 }
 
 func (s Settings) withDefaults() Settings {
@@ -63,11 +63,11 @@ func (s Settings) withDefaults() Settings {
 	s.BusyEvery = cmp.Or(s.BusyEvery, 110*time.Second)
 	s.IdleEvery = cmp.Or(s.IdleEvery, time.Hour)
 	s.RetryAfter = cmp.Or(s.RetryAfter, 50*time.Second)
-	s.AgainAfter = cmp.Or(s.AgainAfter, 10*time.Second)
+	s.RepeatAfter = cmp.Or(s.RepeatAfter, 10*time.Second)
 	s.VerdictFor = cmp.Or(s.VerdictFor, 30*time.Minute)
 	s.NoFor = cmp.Or(s.NoFor, 110*time.Second)
 	s.KeepProfile = cmp.Or(s.KeepProfile, time.Hour)
-	s.SweepEvery = cmp.Or(s.SweepEvery, 30*time.Minute)
+	s.ProfilesEvery = cmp.Or(s.ProfilesEvery, 30*time.Minute)
 	s.EndAfter = cmp.Or(s.EndAfter, 30*time.Second)
 	s.Rates = s.Rates.Defaults()
 	return s
@@ -100,36 +100,36 @@ type Outcome struct {
 
 // Run makes the pass over one cluster. An error means that it could not be made.
 func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
-	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now()}
+	r := &pass{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now()}
 	r.out = Outcome{Cluster: request.Cluster, Millis: map[string]int64{}, Drifted: map[string]int{}}
 	err := r.do(ctx)
 	r.reached("done")
 	return r.out, err
 }
 
-// run is one invocation at work on one cluster.
-type run struct {
+// pass is one invocation at work on one cluster.
+type pass struct {
 	*Flow
 	settings Settings
 	request  Request
 	started  time.Time
 	out      Outcome
 
-	reg     model.Registration
-	fence   model.Fence
-	site    Site
-	ahead   int64 // seconds the ledger's clock is ahead of this process's
-	ledger  model.Ledger
-	config  model.Configuration
-	records map[string]model.ClassRecord // by class
-	users   map[string][]string          // names of live claims, by class
-	judged  []model.Class                // looked up in this pass
-	report  model.Report
+	reg         model.Registration
+	fence       model.Fence
+	clients     Clients
+	clockOffset int64 // seconds the ledger's clock is ahead of this process's
+	ledger      model.Ledger
+	config      model.Configuration
+	records     map[string]model.ClassRecord // by class
+	users       map[string][]string          // names of live claims, by class
+	resolved    []model.Class                // looked up in this pass
+	report      model.Report
 
-	machines *model.MachineCatalog // nil = not read yet
+	catalog *model.InstanceCatalog // nil = not read yet
 }
 
-func (r *run) do(ctx context.Context) error {
+func (r *pass) do(ctx context.Context) error {
 	reg, err := r.Registry.Cluster(ctx, r.request.Cluster)
 	if fault.Is(err, fault.NotFound) {
 		r.out.Skipped = "the cluster is not attached"
@@ -144,7 +144,7 @@ func (r *run) do(ctx context.Context) error {
 		return nil
 	}
 	until := r.request.Deadline.Add(r.settings.LeaseMargin)
-	r.fence, err = r.Leases.Hold(ctx, reg.Cluster, model.LeaseCatalog, r.request.Owner, r.Now().Unix(), until.Unix()+1)
+	r.fence, err = r.Leases.AcquireLease(ctx, reg.Cluster, model.LeaseCatalog, r.request.Owner, r.Now().Unix(), until.Unix()+1)
 	if fault.Is(err, fault.Conflict) {
 		r.out.Skipped = "another pass is at work"
 		return nil
@@ -174,23 +174,23 @@ func (r *run) do(ctx context.Context) error {
 	}
 	r.forget(ctx)
 	r.reached("classes")
-	r.sweepProfiles(ctx)
+	r.deleteUnusedProfiles(ctx)
 	r.drift(ctx)
 	r.reached("drift")
-	r.tell(ctx)
+	r.publishReports(ctx)
 	return nil
 }
 
 // read reads the ledger, and then what people have asked for.
-func (r *run) read(ctx context.Context) (err error) {
+func (r *pass) read(ctx context.Context) (err error) {
 	if r.ledger, err = r.Records.Load(ctx, r.reg); err != nil {
 		return fmt.Errorf("load the ledger of cluster %s: %w", r.reg.Cluster, err)
 	}
-	r.ahead = r.ledger.NowUnix - r.Now().Unix()
-	if r.site, err = r.Connector.Connect(ctx, r.reg); err != nil {
+	r.clockOffset = r.ledger.NowUnix - r.Now().Unix()
+	if r.clients, err = r.Connector.Connect(ctx, r.reg); err != nil {
 		return fmt.Errorf("connect to cluster %s: %w", r.reg.Cluster, err)
 	}
-	if r.config, err = r.site.Cluster.Configuration(ctx); err != nil {
+	if r.config, err = r.clients.Cluster.Configuration(ctx); err != nil {
 		return fmt.Errorf("read the configuration of cluster %s: %w", r.reg.Cluster, err)
 	}
 	for _, text := range r.ledger.Unread.Texts() {
@@ -209,7 +209,7 @@ func (r *run) read(ctx context.Context) (err error) {
 }
 
 // guarded keeps a panic over one class from stopping the others.
-func (r *run) guarded(class string, do func()) {
+func (r *pass) guarded(class string, do func()) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.problem("class %s: panic: %v", class, p)
@@ -219,20 +219,20 @@ func (r *run) guarded(class string, do func()) {
 }
 
 // now is the time by the ledger's clock: what is written down with a time is compared with times others wrote.
-func (r *run) now() int64 { return r.Now().Unix() + r.ahead }
+func (r *pass) now() int64 { return r.Now().Unix() + r.clockOffset }
 
-// tell publishes what people want to know.
-func (r *run) tell(ctx context.Context) {
+// publishReports publishes what people want to know.
+func (r *pass) publishReports(ctx context.Context) {
 	if len(r.report.Events)+len(r.report.Classes) == 0 {
 		return
 	}
-	if err := r.effect(ctx, EffectTell, func() error { return r.site.Reporter.Report(ctx, r.report) }); err != nil {
+	if err := r.effect(ctx, EffectReport, func() error { return r.clients.Reporter.Report(ctx, r.report) }); err != nil {
 		r.problem("report to people: %v", err)
 	}
 }
 
 // release gives the lease back even when the invocation's own context is over.
-func (r *run) release(ctx context.Context) {
+func (r *pass) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if err := r.Leases.Release(ctx, r.fence); err != nil {
@@ -242,15 +242,15 @@ func (r *run) release(ctx context.Context) {
 
 // FanOut turns the tick of each minute into one hint per cluster that is awake, as work.FanOut says.
 func (f *Flow) FanOut(ctx context.Context, tick string) (int, error) {
-	return work.FanOut(ctx, f.Registry, "pass", work.Asleep(ctx, f.Glances, tick), func(cluster string) error {
-		return f.Hints.Look(ctx, cluster, tick)
+	return work.FanOut(ctx, f.Registry, "pass", work.Asleep(ctx, f.Peeks, tick), func(cluster string) error {
+		return f.Hints.RequestPass(ctx, cluster, tick)
 	})
 }
 
-func (r *run) reached(what string) { r.out.Millis[what] = r.Now().Sub(r.started).Milliseconds() }
+func (r *pass) reached(what string) { r.out.Millis[what] = r.Now().Sub(r.started).Milliseconds() }
 
 // problem notes something that went wrong and stops nothing else.
-func (r *run) problem(format string, args ...any) {
+func (r *pass) problem(format string, args ...any) {
 	const most = 20
 	if len(r.out.Problems) < most {
 		r.out.Problems = append(r.out.Problems, fmt.Sprintf(format, args...))

@@ -8,8 +8,8 @@ import (
 )
 
 // NC-18: expressions are judged against every machine type there is before anything is asked of EC2.
-func TestNC18ExpressionsAreJudgedBeforeATrial(t *testing.T) {
-	cel := func(f *Flow, _ *Request) { f.Settings.Offers.NodeClassCEL = true }
+func TestNC18ExpressionsAreValidatedBeforeATrial(t *testing.T) {
+	cel := func(f *Flow, _ *Request) { f.Settings.Offerings.NodeClassCEL = true }
 	tests := []struct {
 		name, text string
 		settings   func(*Flow, *Request)

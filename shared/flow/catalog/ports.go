@@ -16,9 +16,9 @@ type Registry interface {
 
 // Leases makes one pass over a cluster at a time likely, and a second one harmless.
 type Leases interface {
-	// Hold takes one of the cluster's leases (model.LeaseCatalog) for owner until untilUnix. Conflict where another owner
+	// AcquireLease takes one of the cluster's leases (model.LeaseCatalog) for owner until untilUnix. Conflict where another owner
 	// holds it at nowUnix.
-	Hold(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error)
+	AcquireLease(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error)
 	// Release gives it back early. A fence that is not the newest any more is left alone; that is no error.
 	Release(ctx context.Context, fence model.Fence) error
 }
@@ -40,16 +40,16 @@ type Records interface {
 
 // Hints asks for a look at a cluster.
 type Hints interface {
-	// Look asks this function for a pass over a cluster. The same key for the same cluster may be one hint.
-	Look(ctx context.Context, cluster, key string) error
+	// RequestPass asks this function for a pass over a cluster. The same key for the same cluster may be one hint.
+	RequestPass(ctx context.Context, cluster, key string) error
 	// Ready tells who launches that a class of the cluster can be launched from now. The same key is one hint.
 	Ready(ctx context.Context, cluster, key string) error
 }
 
-// Judges asks who gives nodes back.
-type Judges interface {
-	// Judge asks for a look at the cluster. The same key for the same cluster may be one hint; a hint may be lost.
-	Judge(ctx context.Context, cluster, key string) error
+// DisruptHints asks who gives nodes back.
+type DisruptHints interface {
+	// RequestDisruption asks for a look at the cluster. The same key for the same cluster may be one hint; a hint may be lost.
+	RequestDisruption(ctx context.Context, cluster, key string) error
 }
 
 // Allowances keeps what all clusters of an account and region share of EC2's API.
@@ -63,29 +63,29 @@ type Allowances interface {
 
 // Connector opens a cluster with the cluster's own rights: what is tried there is judged as whoever launches would be.
 type Connector interface {
-	Connect(ctx context.Context, reg model.Registration) (Site, error)
+	Connect(ctx context.Context, reg model.Registration) (Clients, error)
 }
 
-// Site is an open cluster. Nothing of it can launch or terminate.
-type Site struct {
-	Cluster  Cluster
-	Claims   ClaimObjects
-	Reporter Reporter
-	Catalog  Catalog
-	Profiles Profiles
-	Trials   Trials
-	Machines Machines
+// Clients is an open cluster. Nothing of it can launch or terminate.
+type Clients struct {
+	Cluster       Cluster
+	Claims        ClaimObjects
+	Reporter      Reporter
+	Catalog       Catalog
+	Profiles      Profiles
+	Trials        Trials
+	InstanceTypes InstanceTypes
 }
 
 // Cluster is the API server, as far as classes are concerned.
 type Cluster interface {
 	// Configuration reads every NodePool and EC2NodeClass as they are now.
 	Configuration(ctx context.Context) (model.Configuration, error)
-	// MarkClass puts our finalizer on an EC2NodeClass or takes it off, and sets annotations. NotFound where the object is
+	// PatchClass puts our finalizer on an EC2NodeClass or takes it off, and sets annotations. NotFound where the object is
 	// gone or another.
-	MarkClass(ctx context.Context, mark model.ClassMark) error
-	// Look reads nodes and NodeClaim objects live. An error where any of it cannot be read.
-	Look(ctx context.Context) (model.Sight, error)
+	PatchClass(ctx context.Context, mark model.ClassPatch) error
+	// ReadLive reads nodes and NodeClaim objects live. An error where any of it cannot be read.
+	ReadLive(ctx context.Context) (model.LiveState, error)
 	// Definitions reads the definitions of NodePools, NodeClaims and EC2NodeClasses live. One that is not there is no error.
 	Definitions(ctx context.Context) (model.Definitions, error)
 }
@@ -108,8 +108,8 @@ type Reporter interface {
 
 // Catalog says what can be bought and what a class resolves to.
 type Catalog interface {
-	// Types returns every machine type of the region with its offers and prices, by name.
-	Types(ctx context.Context) (model.MachineCatalog, error)
+	// InstanceTypes returns every machine type of the region with its offers and prices, by name.
+	InstanceTypes(ctx context.Context) (model.InstanceCatalog, error)
 	// Examine returns what the class's selectors mean now, with every image the queries find (none chosen yet). A selector
 	// that finds nothing is a problem of its condition. A part that could not be asked about is an Unknown problem and
 	// empty; the others stand, and the error joins what went wrong.
@@ -139,8 +139,8 @@ type Trials interface {
 	DryRun(ctx context.Context, launch model.Launch, request []byte, subnet string) error
 }
 
-// Machines is EC2, as far as claims and classes are compared with it and tidied up after.
-type Machines interface {
+// InstanceTypes is EC2, as far as claims and classes are compared with it and tidied up after.
+type InstanceTypes interface {
 	// Describe returns those of the instances that EC2 shows, in whatever state, by id, each once.
 	Describe(ctx context.Context, ids []string) ([]model.Instance, error)
 	// DeleteTemplates deletes every launch template of the cluster's class. It may be repeated.

@@ -14,14 +14,14 @@ import (
 // were launched with. Its name is a digest of what it is for, so that making it again after a crash makes no second one.
 
 // profile returns the name of the instance profile machines of a class get, made where it is not there.
-func (r *run) profile(ctx context.Context, class model.Class, record *model.ClassRecord) (string, *model.ClassProblem) {
+func (r *pass) profile(ctx context.Context, class model.Class, record *model.ClassRecord) (string, *model.ClassProblem) {
 	before := record.Status.InstanceProfile
 	problem := func(reason, format string, args ...any) (string, *model.ClassProblem) {
 		return "", &model.ClassProblem{Condition: model.ProfileReady, Reason: reason, Message: fmt.Sprintf(format, args...)}
 	}
 	r.outlived(record)
 	if class.InstanceProfile != "" {
-		r.leave(record, before, class.InstanceProfile)
+		r.retireProfile(record, before, class.InstanceProfile)
 		return class.InstanceProfile, nil
 	}
 	wanted := r.profileFor(class)
@@ -33,23 +33,23 @@ func (r *run) profile(ctx context.Context, class model.Class, record *model.Clas
 	case before == wanted.Name && ready(record.Status) && r.now()-record.Checked < int64(r.settings.VerdictFor.Seconds()):
 		return before, nil // it was there when the class was last tried
 	}
-	err := r.effect(ctx, EffectProfile, func() error { return r.site.Profiles.MakeProfile(ctx, wanted) })
+	err := r.effect(ctx, EffectProfile, func() error { return r.clients.Profiles.MakeProfile(ctx, wanted) })
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return problem("RoleNotFound", "spec.role %q does not exist in this account; create it or correct the name", class.Role)
 	case err != nil:
 		r.problem("make the instance profile of class %s: %v", class.Name, err)
-		name, told := problem("InstanceProfileFailed", "the instance profile of spec.role %q could not be made: %v", class.Role, err)
-		told.Unknown = !fault.Is(err, fault.Denied) && !fault.Is(err, fault.Invalid)
-		return name, told
+		name, reported := problem("InstanceProfileFailed", "the instance profile of spec.role %q could not be made: %v", class.Role, err)
+		reported.Unknown = !fault.Is(err, fault.Denied) && !fault.Is(err, fault.Invalid)
+		return name, reported
 	}
-	r.leave(record, before, wanted.Name)
+	r.retireProfile(record, before, wanted.Name)
 	return wanted.Name, nil
 }
 
 // profileFor is the instance profile of a class with a role. A role may be written with its path, which is no part of its
 // name.
-func (r *run) profileFor(class model.Class) model.InstanceProfile {
+func (r *pass) profileFor(class model.Class) model.InstanceProfile {
 	role := class.Role[strings.LastIndexByte(class.Role, '/')+1:]
 	const longest = 128 - 1 - 24 // of a name, less the digest
 	cluster := r.reg.Cluster
@@ -63,7 +63,7 @@ func (r *run) profileFor(class model.Class) model.InstanceProfile {
 }
 
 // profilePath is where the cluster's instance profiles are; each class has a folder of its own.
-func (r *run) profilePath() string { return "/karpenter/" + r.reg.Region + "/" + r.reg.Cluster + "/" }
+func (r *pass) profilePath() string { return "/karpenter/" + r.reg.Region + "/" + r.reg.Cluster + "/" }
 
 func profileTags(reg model.Registration, class model.Class) map[string]string {
 	tags := map[string]string{}
@@ -77,8 +77,8 @@ func profileTags(reg model.Registration, class model.Class) map[string]string {
 	return tags
 }
 
-// leave notes that a class uses another profile than before. One that it comes back to is not left any more.
-func (r *run) leave(record *model.ClassRecord, before, now string) {
+// retireProfile notes that a class uses another profile than before. One that it comes back to is not left any more.
+func (r *pass) retireProfile(record *model.ClassRecord, before, now string) {
 	record.Profiles = slices.DeleteFunc(slices.Clone(record.Profiles), func(p model.LeftProfile) bool { return p.Name == now || p.Name == before })
 	if before != "" && before != now {
 		record.Profiles = append(record.Profiles, model.LeftProfile{Name: before, SinceUnix: r.now()})
@@ -87,28 +87,28 @@ func (r *run) leave(record *model.ClassRecord, before, now string) {
 }
 
 // outlived forgets profiles that were left long ago.
-func (r *run) outlived(record *model.ClassRecord) {
+func (r *pass) outlived(record *model.ClassRecord) {
 	record.Profiles = slices.DeleteFunc(slices.Clone(record.Profiles), func(p model.LeftProfile) bool { return !r.protected(p) })
 }
 
-func (r *run) protected(p model.LeftProfile) bool {
+func (r *pass) protected(p model.LeftProfile) bool {
 	return r.now()-p.SinceUnix < int64(r.settings.KeepProfile.Seconds())
 }
 
-// sweepProfiles deletes the cluster's instance profiles that no class uses or has used a short time ago, that no claim was
+// deleteUnusedProfiles deletes the cluster's instance profiles that no class uses or has used a short time ago, that no claim was
 // launched with, and that are not young, once all that may name them can be read. It looks only in a pass that looked up a class, and then not more often than every
 // half hour.
-func (r *run) sweepProfiles(ctx context.Context) {
-	if len(r.judged) == 0 || r.settings.IsolatedVPC || !r.anyRole() {
+func (r *pass) deleteUnusedProfiles(ctx context.Context) {
+	if len(r.resolved) == 0 || r.settings.IsolatedVPC || !r.anyRole() {
 		return
 	}
-	first := r.records[r.judged[0].Name]
+	first := r.records[r.resolved[0].Name]
 	for _, record := range r.records {
-		if r.now()-record.Swept < int64(r.settings.SweepEvery.Seconds()) {
+		if r.now()-record.Swept < int64(r.settings.ProfilesEvery.Seconds()) {
 			return
 		}
 	}
-	found, err := r.site.Profiles.Profiles(ctx, r.profilePath())
+	found, err := r.clients.Profiles.Profiles(ctx, r.profilePath())
 	if err != nil {
 		r.problem("look for instance profiles left over: %v", err)
 		return
@@ -125,7 +125,7 @@ func (r *run) sweepProfiles(ctx context.Context) {
 		if used[profile.Name] || r.now()-profile.CreatedUnix < int64(r.settings.KeepProfile.Seconds()) {
 			continue
 		}
-		if err := r.effect(ctx, EffectTidy, func() error { return r.site.Profiles.DeleteProfile(ctx, profile) }); err != nil {
+		if err := r.effect(ctx, EffectTidy, func() error { return r.clients.Profiles.DeleteProfile(ctx, profile) }); err != nil {
 			r.problem("delete instance profile %s: %v", profile.Name, err)
 			continue
 		}
@@ -135,7 +135,7 @@ func (r *run) sweepProfiles(ctx context.Context) {
 	r.keep(ctx, first)
 }
 
-func (r *run) anyRole() bool {
+func (r *pass) anyRole() bool {
 	return slices.ContainsFunc(r.config.Classes, func(o model.ClassObject) bool { return o.Class.Role != "" }) ||
 		slices.ContainsFunc(r.ledger.Classes, func(c model.ClassRecord) bool { return len(c.Profiles) > 0 })
 }
@@ -143,20 +143,20 @@ func (r *run) anyRole() bool {
 // shownProfiles adds the profiles of NodeClaims that the ledger has no live claim of: of a cluster that Karpenter ran and that
 // was not taken over yet, or of a ledger that was lost. Their machines run, and would lose their rights with the profile. It
 // reports false where one of them does not say which profile it has: then any may be it.
-func (r *run) shownProfiles(ctx context.Context, used map[string]bool) (bool, error) {
+func (r *pass) shownProfiles(ctx context.Context, used map[string]bool) (bool, error) {
 	recorded := map[string]bool{}
 	for i := range r.ledger.Claims {
 		if claim := &r.ledger.Claims[i]; claim.Live() {
 			recorded[claim.Name] = true
 		}
 	}
-	sight, err := r.site.Cluster.Look(ctx)
+	live, err := r.clients.Cluster.ReadLive(ctx)
 	if err != nil {
 		return false, err
 	}
-	for i := range sight.Objects {
-		claim := &sight.Objects[i].Claim
-		if recorded[claim.Name] || sight.Objects[i].ClassKind != "" {
+	for i := range live.Objects {
+		claim := &live.Objects[i].Claim
+		if recorded[claim.Name] || live.Objects[i].ClassKind != "" {
 			continue
 		}
 		profile := claim.Annotations[model.AnnotationInstanceProfile]
@@ -169,7 +169,7 @@ func (r *run) shownProfiles(ctx context.Context, used map[string]bool) (bool, er
 }
 
 // usedProfiles are the names of the instance profiles that must stay.
-func (r *run) usedProfiles() map[string]bool {
+func (r *pass) usedProfiles() map[string]bool {
 	used := map[string]bool{}
 	for _, object := range r.config.Classes {
 		used[object.Class.Status.InstanceProfile] = true

@@ -57,7 +57,7 @@ func TestCT03RoleChangeMakesANewProfileAndTheOldOneGoesWhenNothingNeedsIt(t *tes
 
 // A cluster that Karpenter ran, or a ledger that was lost: machines run with profiles that no claim of the ledger names, under
 // the very path that ours are under.
-func TestCT03ProfilesOfMachinesTheLedgerDoesNotKnowStay(t *testing.T) {
+func TestCT03ProfilesOfInstancesTheLedgerDoesNotKnowStay(t *testing.T) {
 	w := newWorld(t)
 	w.pass(0, nil)
 	karpenters := model.InstanceProfile{Name: "web_4067990795380418201", Path: "/karpenter/us-west-2/web/c1/", Role: "nodes", CreatedUnix: w.now - 86_400}
@@ -72,20 +72,20 @@ func TestCT03ProfilesOfMachinesTheLedgerDoesNotKnowStay(t *testing.T) {
 	object := model.ClaimObject{Claim: model.Claim{
 		Name: "default-x7k2p", Class: "default", ProviderID: "aws:///a/i-1", Annotations: map[string]string{model.AnnotationInstanceProfile: karpenters.Name},
 	}}
-	w.sight.Objects = []model.ClaimObject{object}
+	w.live.Objects = []model.ClaimObject{object}
 	stays("a NodeClaim names it", true)
 	object.Claim.Annotations = nil
-	w.sight.Objects = []model.ClaimObject{object}
+	w.live.Objects = []model.ClaimObject{object}
 	stays("a NodeClaim does not say which it has", true)
 	w.fail["Sight"] = fault.New(fault.Internal, "", "down")
-	w.sight.Objects = nil
+	w.live.Objects = nil
 	stays("nobody can see", true)
 	delete(w.fail, "Sight")
 	object.Claim.Annotations = map[string]string{model.AnnotationInstanceProfile: karpenters.Name}
-	w.sight.Objects = []model.ClaimObject{object}
+	w.live.Objects = []model.ClaimObject{object}
 	w.ledger.Claims = []model.Claim{{Name: "default-x7k2p", Class: "default", State: model.Initialized, InstanceID: "i-1", Annotations: object.Claim.Annotations}}
 	stays("it was taken over", true)
-	w.ledger.Claims, w.sight.Objects = nil, nil
+	w.ledger.Claims, w.live.Objects = nil, nil
 	stays("nothing has it", false)
 }
 
@@ -148,16 +148,16 @@ func TestCT04DeletedClassWaitsForItsClaimsAndThenTakesWhatWasMadeForItAlong(t *t
 	w.ledger.Claims = []model.Claim{{Name: "pool-1", Class: "default", State: model.Terminating}}
 	w.class().DeletedUnix = w.now
 	w.pass(time.Minute, nil)
-	if len(w.told.Events) != 1 || w.told.Events[0].Reason != "WaitingOnNodeClaimTermination" || !strings.Contains(w.told.Classes[0].Waiting, "pool-1") || len(w.aws) != 0 {
-		t.Errorf("%+v %v", w.told, w.aws)
+	if len(w.reported.Events) != 1 || w.reported.Events[0].Reason != "WaitingOnNodeClaimTermination" || !strings.Contains(w.reported.Classes[0].Waiting, "pool-1") || len(w.aws) != 0 {
+		t.Errorf("%+v %v", w.reported, w.aws)
 	}
 	// Nor does a ledger that was lost let it go.
 	w.ledger.Claims = nil
-	w.sight.Objects = []model.ClaimObject{{Claim: model.Claim{Name: "pool-2", Class: "default"}}}
-	if w.pass(time.Minute, nil); len(w.config.Classes) != 1 || !strings.Contains(w.told.Classes[0].Waiting, "pool-2") {
-		t.Errorf("%+v", w.told)
+	w.live.Objects = []model.ClaimObject{{Claim: model.Claim{Name: "pool-2", Class: "default"}}}
+	if w.pass(time.Minute, nil); len(w.config.Classes) != 1 || !strings.Contains(w.reported.Classes[0].Waiting, "pool-2") {
+		t.Errorf("%+v", w.reported)
 	}
-	w.sight.Objects = nil
+	w.live.Objects = nil
 	w.fail["Sight"] = fault.New(fault.Internal, "", "down")
 	if w.pass(time.Minute, nil); len(w.config.Classes) != 1 || len(w.profiles) != 1 {
 		t.Error("what cannot be seen is no evidence")

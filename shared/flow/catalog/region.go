@@ -22,10 +22,10 @@ import (
 // not stored.
 type Region struct {
 	Registry   Registry
-	Books      Books
+	Ledgers    Ledgers
 	Snapshots  Snapshots
 	Losses     work.Losses // nil = the watcher finds by itself what of its snapshot is gone
-	Shelf      Shelf
+	Catalogs   Catalogs
 	Markets    Markets
 	Learnings  Learnings
 	Allowances Allowances
@@ -67,8 +67,8 @@ type RegionOutcome struct {
 	Problems  []string `json:"problems,omitempty"`
 }
 
-// effectMachines is what a test may see or stop.
-const effectMachines = "machines"
+// effectInstanceTypes is what a test may see or stop.
+const effectInstanceTypes = "machines"
 
 // rightsTried is with how many clusters' rights a region is read at most, one after the other.
 const rightsTried = 3
@@ -91,7 +91,7 @@ func (f *Region) Run(ctx context.Context) ([]RegionOutcome, error) {
 	for _, scope := range slices.SortedFunc(maps.Keys(scopes), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
 		p := &regionPass{Region: f, settings: f.Settings.withDefaults(), clusters: scopes[scope], reg: scopes[scope][0]}
 		p.out = RegionOutcome{Account: scope[0], Region: scope[1]}
-		p.purse = purse{port: f.Allowances, rates: p.settings.Rates, reg: p.reg, now: p.now}
+		p.callQuota = callQuota{port: f.Allowances, rates: p.settings.Rates, reg: p.reg, now: p.now}
 		started := f.Now()
 		if err := p.guarded(ctx); err != nil {
 			failures = append(failures, fmt.Errorf("refresh the machine catalogue of %s in %s: %w", scope[0], scope[1], err))
@@ -105,11 +105,11 @@ func (f *Region) Run(ctx context.Context) ([]RegionOutcome, error) {
 // regionPass is the pass over one account and region.
 type regionPass struct {
 	*Region
-	settings RegionSettings
-	clusters []model.Registration // of the account and region, by name; not empty
-	reg      model.Registration   // the first of them, which stands for all
-	purse    purse
-	out      RegionOutcome
+	settings  RegionSettings
+	clusters  []model.Registration // of the account and region, by name; not empty
+	reg       model.Registration   // the first of them, which stands for all
+	callQuota callQuota
+	out       RegionOutcome
 }
 
 func (p *regionPass) now() int64 { return p.Now().Unix() }
@@ -126,10 +126,10 @@ func (p *regionPass) guarded(ctx context.Context) (err error) {
 
 func (p *regionPass) do(ctx context.Context) error {
 	// 1. What is there, and what of it is too old.
-	known, revision, err := p.Shelf.Read(ctx, p.reg)
+	known, revision, err := p.Catalogs.Read(ctx, p.reg)
 	if fault.Is(err, fault.Invalid) {
 		p.problem("what is stored is replaced: %v", err)
-		known = model.MachineCatalog{}
+		known = model.InstanceCatalog{}
 	} else if err != nil && !fault.Is(err, fault.NotFound) {
 		return err
 	}
@@ -145,13 +145,13 @@ func (p *regionPass) do(ctx context.Context) error {
 	}
 
 	// 2. It is read again, within what the region's clusters may take of EC2's API together.
-	if granted, err := p.purse.look(ctx, parts.Calls()); err != nil || !granted {
+	if granted, err := p.callQuota.takeReads(ctx, parts.Calls()); err != nil || !granted {
 		p.out.Skipped = "EC2's API is used up for now, by all clusters of the region together"
 		p.describe(known)
 		return err
 	}
 	next, failure := p.refresh(ctx, markets, known, parts)
-	if err := p.purse.settle(ctx, fault.Is(failure, fault.Throttled)); err != nil {
+	if err := p.callQuota.settle(ctx, fault.Is(failure, fault.Throttled)); err != nil {
 		p.problem("settle calls of EC2's API: %v", err)
 	}
 	if len(next.Types) == 0 {
@@ -169,7 +169,7 @@ func (p *regionPass) do(ctx context.Context) error {
 	}
 
 	// 4. All functions see it.
-	err = p.effect(ctx, func() error { return p.Shelf.Write(ctx, p.reg, next, revision) })
+	err = p.effect(ctx, func() error { return p.Catalogs.Write(ctx, p.reg, next, revision) })
 	if fault.Is(err, fault.Conflict) {
 		p.out.Skipped, p.out.Refreshed = "another pass was faster", nil
 		return nil
@@ -181,7 +181,7 @@ func (p *regionPass) do(ctx context.Context) error {
 // effect carries out the one effect under the eyes of Effects.
 func (p *regionPass) effect(ctx context.Context, do func() error) error {
 	flow := Flow{Effects: p.Effects}
-	return flow.effect(ctx, effectMachines, do)
+	return flow.effect(ctx, effectInstanceTypes, do)
 }
 
 // markets opens the region with the rights of some of its clusters, in their order; an error where that goes for none.
@@ -203,7 +203,7 @@ func (p *regionPass) markets(ctx context.Context) ([]Market, error) {
 }
 
 // refresh reads the parts with the first rights that may: a cluster whose role was broken does not blind the others.
-func (p *regionPass) refresh(ctx context.Context, markets []Market, known model.MachineCatalog, parts model.CatalogParts) (model.MachineCatalog, error) {
+func (p *regionPass) refresh(ctx context.Context, markets []Market, known model.InstanceCatalog, parts model.CatalogParts) (model.InstanceCatalog, error) {
 	next := known
 	var err error
 	for _, market := range markets {
@@ -224,7 +224,7 @@ func (p *regionPass) refresh(ctx context.Context, markets []Market, known model.
 }
 
 // due returns the parts that are to be read now. Spot prices are read often only while somebody may buy by them.
-func (p *regionPass) due(ctx context.Context, known model.MachineCatalog, priceList bool) model.CatalogParts {
+func (p *regionPass) due(ctx context.Context, known model.InstanceCatalog, priceList bool) model.CatalogParts {
 	age := func(unix int64) time.Duration { return p.Now().Sub(time.Unix(unix, 0)) }
 	if known.TriedUnix != 0 && age(known.TriedUnix) < p.settings.RetryAfter {
 		return model.CatalogParts{}
@@ -247,7 +247,7 @@ func (p *regionPass) asks(spotAge time.Duration) bool {
 // busy: fresh prices hurt nobody.
 func (p *regionPass) busy(ctx context.Context) bool {
 	for _, reg := range p.clusters {
-		ledger, err := p.Books.Load(ctx, reg)
+		ledger, err := p.Ledgers.Load(ctx, reg)
 		if err != nil {
 			p.problem("cluster %s counts as busy: %v", reg.Cluster, err)
 			return true
@@ -255,16 +255,16 @@ func (p *regionPass) busy(ctx context.Context) bool {
 		if len(ledger.Claims)+len(ledger.Intents)+len(ledger.Unread) > 0 {
 			return true
 		}
-		if ledger.PointerFault != "" {
-			p.problem("cluster %s counts as busy: %s", reg.Cluster, ledger.PointerFault)
+		if ledger.ManifestFault != "" {
+			p.problem("cluster %s counts as busy: %s", reg.Cluster, ledger.ManifestFault)
 			return true
 		}
-		if ledger.Pointer == nil {
+		if ledger.Manifest == nil {
 			continue
 		}
-		snapshot, err := p.Snapshots.At(ctx, *ledger.Pointer)
+		snapshot, err := p.Snapshots.At(ctx, *ledger.Manifest)
 		if err != nil {
-			if err := work.SayLost(ctx, p.Losses, p.Effects, *ledger.Pointer, err); err != nil {
+			if err := work.SayLost(ctx, p.Losses, p.Effects, *ledger.Manifest, err); err != nil {
 				p.problem("%v", err)
 			}
 			p.problem("cluster %s counts as busy: %v", reg.Cluster, err)
@@ -278,7 +278,7 @@ func (p *regionPass) busy(ctx context.Context) bool {
 }
 
 // fold puts what was learned of types into the catalogue, which has nothing of it afterwards that is not in the ledger.
-func (p *regionPass) fold(ctx context.Context, market Market, catalog model.MachineCatalog) (model.MachineCatalog, error) {
+func (p *regionPass) fold(ctx context.Context, market Market, catalog model.InstanceCatalog) (model.InstanceCatalog, error) {
 	all, err := p.Learnings.Learned(ctx, p.reg, p.now())
 	if err != nil {
 		return catalog, err
@@ -302,14 +302,14 @@ func (p *regionPass) fold(ctx context.Context, market Market, catalog model.Mach
 }
 
 // describe says in the outcome what the catalogue is now.
-func (p *regionPass) describe(catalog model.MachineCatalog) {
+func (p *regionPass) describe(catalog model.InstanceCatalog) {
 	p.out.Types, p.out.Version = len(catalog.Types), catalog.Version
 	for i := range catalog.Types {
 		m := &catalog.Types[i]
 		if len(m.LearnedMiB) > 0 {
 			p.out.Learned++
 		}
-		if len(m.Offers) > 0 && !slices.ContainsFunc(m.Offers, func(o model.Offer) bool { return o.Available }) {
+		if len(m.Offerings) > 0 && !slices.ContainsFunc(m.Offerings, func(o model.Offering) bool { return o.Available }) {
 			p.out.Unpriced++
 		}
 	}
@@ -327,20 +327,20 @@ func (p *regionPass) problem(format string, args ...any) {
 const sharedFor = 25 * time.Hour
 
 // sharedTypes returns the catalogue the region pass keeps; NotFound where there is none that is young enough.
-func (r *run) sharedTypes(ctx context.Context) (model.MachineCatalog, error) {
+func (r *pass) sharedTypes(ctx context.Context) (model.InstanceCatalog, error) {
 	none := fault.New(fault.NotFound, "NoSharedCatalogue", "the machine catalogue of %s is not kept, or too old", r.reg.Region)
-	if r.Shelf == nil {
-		return model.MachineCatalog{}, none
+	if r.Catalogs == nil {
+		return model.InstanceCatalog{}, none
 	}
-	machines, _, err := r.Shelf.Read(ctx, r.reg)
+	catalog, _, err := r.Catalogs.Read(ctx, r.reg)
 	if err != nil {
 		if !fault.Is(err, fault.NotFound) {
 			r.problem("read the machine catalogue all clusters of %s share: %v", r.reg.Region, err)
 		}
-		return machines, err
+		return catalog, err
 	}
-	if r.Now().Sub(time.Unix(machines.ReadUnix, 0)) > sharedFor {
-		return machines, none
+	if r.Now().Sub(time.Unix(catalog.ReadUnix, 0)) > sharedFor {
+		return catalog, none
 	}
-	return machines, nil
+	return catalog, nil
 }

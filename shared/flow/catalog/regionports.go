@@ -6,15 +6,15 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Shelf keeps the machine catalogue of each account and region, where every function finds it.
-type Shelf interface {
+// Catalogs keeps the machine catalogue of each account and region, where every function finds it.
+type Catalogs interface {
 	// Read returns the catalogue of the registration's account and region, and the revision Write conditions on. It is shared
 	// and must not be written to. NotFound where there is none yet; Invalid, with its revision, where what is stored cannot be
 	// read.
-	Read(ctx context.Context, reg model.Registration) (model.MachineCatalog, string, error)
+	Read(ctx context.Context, reg model.Registration) (model.InstanceCatalog, string, error)
 	// Write replaces it on condition of the revision, "" meaning that there is none. Conflict where that is not so, and nothing
 	// was written.
-	Write(ctx context.Context, reg model.Registration, catalog model.MachineCatalog, revision string) error
+	Write(ctx context.Context, reg model.Registration, catalog model.InstanceCatalog, revision string) error
 }
 
 // Market is what can be bought in a region, seen with one cluster's rights.
@@ -23,7 +23,7 @@ type Market interface {
 	// own time, and the error says what that is: the catalogue returned is good in either case, unless it has no types at all.
 	// Prices are merged over those known. Asked for no part it only brings prices that stand in for others, and the version, up
 	// to date. Known is left alone. Safe to repeat; it may take many calls, see model.CatalogParts.
-	Refresh(ctx context.Context, known model.MachineCatalog, parts model.CatalogParts) (model.MachineCatalog, error)
+	Refresh(ctx context.Context, known model.InstanceCatalog, parts model.CatalogParts) (model.InstanceCatalog, error)
 	// HasPriceList reports whether on-demand prices can be read at all; where not, those of a built-in table stand in.
 	HasPriceList() bool
 }
@@ -39,8 +39,8 @@ type Learnings interface {
 	Learned(ctx context.Context, reg model.Registration, nowUnix int64) ([]model.LearnedOf, error)
 }
 
-// Books reads the ledger of a cluster.
-type Books interface {
+// Ledgers reads the ledger of a cluster.
+type Ledgers interface {
 	// Load reads everything the ledger knows of the cluster, consistently, with the ledger's own time.
 	Load(ctx context.Context, reg model.Registration) (model.Ledger, error)
 }
@@ -48,5 +48,5 @@ type Books interface {
 // Snapshots reads what the watcher publishes.
 type Snapshots interface {
 	// At returns the cluster's snapshot at the pointer; it is shared and must not be written to.
-	At(ctx context.Context, pointer model.Pointer) (*model.Snapshot, error)
+	At(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error)
 }

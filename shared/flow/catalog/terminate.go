@@ -12,18 +12,18 @@ import (
 
 // terminate finishes the deletion of a class once nothing uses it: what was made for it is deleted, then its record, and
 // at last the finalizer is taken off. Each step may be repeated.
-func (r *run) terminate(ctx context.Context, object model.ClassObject) {
+func (r *pass) terminate(ctx context.Context, object model.ClassObject) {
 	class := object.Class
 	if !object.Finalized { // nothing of ours keeps it
 		r.drop(ctx, class.Name)
 		return
 	}
-	definitions, err := r.site.Cluster.Definitions(ctx)
+	definitions, err := r.clients.Cluster.Definitions(ctx)
 	if err != nil {
 		r.problem("read the definitions, without which the deletion of class %s is not obeyed: %v", class.Name, err)
 		return
 	}
-	if !definitions.Classes.Stands { // it goes with its definition, and its machines need what was made for it
+	if !definitions.Classes.Established { // it goes with its definition, and its machines need what was made for it
 		r.letGo(ctx, class, definitions)
 		return
 	}
@@ -53,19 +53,19 @@ func (r *run) terminate(ctx context.Context, object model.ClassObject) {
 
 // finishDeletions sees to the classes that are being deleted and to no other: the definition of EC2NodeClasses goes only once
 // nothing holds one of them, also where that of NodePools is gone already.
-func (r *run) finishDeletions(ctx context.Context) {
+func (r *pass) finishDeletions(ctx context.Context) {
 	for _, object := range r.config.Classes {
 		if object.Class.DeletedUnix != 0 && object.Finalized {
 			r.guarded(object.Class.Name, func() { r.terminate(ctx, object) })
 		}
 	}
-	r.tell(ctx)
+	r.publishReports(ctx)
 }
 
 // unhold takes the finalizer off a class, and reports whether it is off.
-func (r *run) unhold(ctx context.Context, class model.Class) bool {
-	mark := model.ClassMark{Name: class.Name, UID: class.UID, Finalized: false}
-	err := r.effect(ctx, EffectMark, func() error { return r.site.Cluster.MarkClass(ctx, mark) })
+func (r *pass) unhold(ctx context.Context, class model.Class) bool {
+	mark := model.ClassPatch{Name: class.Name, UID: class.UID, Finalized: false}
+	err := r.effect(ctx, EffectPatchClass, func() error { return r.clients.Cluster.PatchClass(ctx, mark) })
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		r.problem("let class %s go: %v", class.Name, err)
 		return false
@@ -74,7 +74,7 @@ func (r *run) unhold(ctx context.Context, class model.Class) bool {
 }
 
 // letGo takes the finalizer off a class whose definition is going: nothing that was made for it is deleted.
-func (r *run) letGo(ctx context.Context, class model.Class, definitions model.Definitions) {
+func (r *pass) letGo(ctx context.Context, class model.Class, definitions model.Definitions) {
 	r.problem("class %s goes with its definition (%s): nothing of its machines ends; apply the definition and the class again", class.Name, definitions.Missing())
 	if r.unhold(ctx, class) {
 		r.out.Vanished = append(r.out.Vanished, class.Name)
@@ -83,7 +83,7 @@ func (r *run) letGo(ctx context.Context, class model.Class, definitions model.De
 
 // usersOf names the claims of a class, those of the ledger and those the API server shows: a ledger that was lost is no
 // evidence that nothing runs.
-func (r *run) usersOf(ctx context.Context, class string) ([]string, error) {
+func (r *pass) usersOf(ctx context.Context, class string) ([]string, error) {
 	users := slices.Clone(r.users[class])
 	if len(users) > 0 {
 		return users, nil
@@ -91,19 +91,19 @@ func (r *run) usersOf(ctx context.Context, class string) ([]string, error) {
 	if n := r.ledger.Unread.Claims(); n > 0 {
 		return nil, fault.New(fault.Internal, "UnreadClaims", "%d claims of the ledger cannot be read, and any may be of it", n)
 	}
-	sight, err := r.site.Cluster.Look(ctx)
+	live, err := r.clients.Cluster.ReadLive(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for i := range sight.Objects {
-		if claim := &sight.Objects[i].Claim; claim.Class == class {
+	for i := range live.Objects {
+		if claim := &live.Objects[i].Claim; claim.Class == class {
 			users = append(users, claim.Name)
 		}
 	}
 	return users, nil
 }
 
-func (r *run) wait(class model.Class, users []string) {
+func (r *pass) wait(class model.Class, users []string) {
 	const most = 5
 	slices.Sort(users)
 	named := strings.Join(users[:min(most, len(users))], ", ")
@@ -118,18 +118,18 @@ func (r *run) wait(class model.Class, users []string) {
 }
 
 // tidy deletes the class's instance profiles and launch templates.
-func (r *run) tidy(ctx context.Context, class model.Class) error {
+func (r *pass) tidy(ctx context.Context, class model.Class) error {
 	if !r.settings.IsolatedVPC && (class.Role != "" || len(r.records[class.Name].Profiles) > 0) {
-		found, err := r.site.Profiles.Profiles(ctx, r.profilePath()+class.UID+"/")
+		found, err := r.clients.Profiles.Profiles(ctx, r.profilePath()+class.UID+"/")
 		if err != nil {
 			return err
 		}
 		for _, profile := range found {
-			if err := r.effect(ctx, EffectTidy, func() error { return r.site.Profiles.DeleteProfile(ctx, profile) }); err != nil {
+			if err := r.effect(ctx, EffectTidy, func() error { return r.clients.Profiles.DeleteProfile(ctx, profile) }); err != nil {
 				return err
 			}
 			r.out.Tidied++
 		}
 	}
-	return r.effect(ctx, EffectTidy, func() error { return r.site.Machines.DeleteTemplates(ctx, r.reg.Cluster, class.Name) })
+	return r.effect(ctx, EffectTidy, func() error { return r.clients.InstanceTypes.DeleteTemplates(ctx, r.reg.Cluster, class.Name) })
 }

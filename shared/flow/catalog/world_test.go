@@ -19,19 +19,19 @@ type world struct {
 	t   *testing.T
 	now int64
 
-	reg       model.Registration
-	ledger    model.Ledger
-	allowance model.Allowance
-	config    model.Configuration
-	sight     model.Sight
-	going     bool // the definition of EC2NodeClasses is being deleted
-	machines  []model.MachineType
-	instances []model.Instance
-	profiles  map[string]model.InstanceProfile
-	roles     map[string]bool
+	reg           model.Registration
+	ledger        model.Ledger
+	allowance     model.Allowance
+	config        model.Configuration
+	live          model.LiveState
+	going         bool // the definition of EC2NodeClasses is being deleted
+	instanceTypes []model.InstanceTypeInfo
+	instances     []model.Instance
+	profiles      map[string]model.InstanceProfile
+	roles         map[string]bool
 
 	aws       []string // calls of EC2 and IAM, in order
-	told      model.Report
+	reported  model.Report
 	hints     []string
 	shown     []model.Claim
 	patched   []model.NodePatch
@@ -53,17 +53,17 @@ func newWorld(t *testing.T) *world {
 		price      model.MicroUSD
 		gpus       int64
 	}{{"g5.xlarge", "amd64", 50, 1}, {"m5.large", "amd64", 100, 0}, {"m6g.large", "arm64", 90, 0}} {
-		machine := model.MachineType{
+		info := model.InstanceTypeInfo{
 			Name: m.name, Arch: m.arch, VCPUs: 2, MemoryMiB: 8192, Hypervisor: "nitro", Interfaces: 3, IPv4PerInterface: 10, ENA: true,
 			GPUCount: m.gpus, UsageClasses: []string{model.OnDemand},
 		}
 		if m.gpus > 0 {
-			machine.GPUName, machine.GPUManufacturer = "a10g", "nvidia"
+			info.GPUName, info.GPUManufacturer = "a10g", "nvidia"
 		}
 		for _, zone := range []string{"us-west-2a", "us-west-2b"} {
-			machine.Offers = append(machine.Offers, model.Offer{Zone: zone, CapacityType: model.OnDemand, Price: m.price, Available: true})
+			info.Offerings = append(info.Offerings, model.Offering{Zone: zone, CapacityType: model.OnDemand, Price: m.price, Available: true})
 		}
-		w.machines = append(w.machines, machine)
+		w.instanceTypes = append(w.instanceTypes, info)
 	}
 	w.config.Classes = []model.ClassObject{object(nil)}
 	w.config.Pools = []model.Pool{{Name: "pool", UID: "p1", Hash: "11", Template: model.Template{ClassName: "default"}}}
@@ -93,7 +93,7 @@ func (w *world) flow() *Flow {
 func (w *world) pass(after time.Duration, change func(*Flow, *Request)) Outcome {
 	w.t.Helper()
 	w.now += int64(after.Seconds())
-	w.aws, w.told, w.hints, w.shown, w.launches = nil, model.Report{}, nil, nil, nil
+	w.aws, w.reported, w.hints, w.shown, w.launches = nil, model.Report{}, nil, nil, nil
 	flow, request := w.flow(), Request{Cluster: "web", Owner: "o", Deadline: time.Unix(w.now+30, 0)}
 	if change != nil {
 		change(flow, &request)
@@ -110,10 +110,10 @@ func (w *world) class() *model.Class { return &w.config.Classes[0].Class }
 // status is what the last pass told of the class.
 func (w *world) status() model.ClassStatus {
 	w.t.Helper()
-	if len(w.told.Classes) != 1 {
-		w.t.Fatalf("told of %d classes", len(w.told.Classes))
+	if len(w.reported.Classes) != 1 {
+		w.t.Fatalf("told of %d classes", len(w.reported.Classes))
 	}
-	return w.told.Classes[0].Status
+	return w.reported.Classes[0].Status
 }
 
 // problem is what the last pass told of a condition, "" where it holds.
@@ -154,7 +154,7 @@ func (w *world) Clusters(context.Context) ([]model.Registration, error) {
 	return []model.Registration{w.reg}, nil
 }
 func (w *world) Cluster(context.Context, string) (model.Registration, error) { return w.reg, nil }
-func (w *world) Hold(_ context.Context, cluster, lease, owner string, _, until int64) (model.Fence, error) {
+func (w *world) AcquireLease(_ context.Context, cluster, lease, owner string, _, until int64) (model.Fence, error) {
 	return model.Fence{Cluster: cluster, Lease: lease, Owner: owner, UntilUnix: until}, w.fail["Hold"]
 }
 func (w *world) Release(context.Context, model.Fence) error { return nil }
@@ -203,7 +203,7 @@ func (w *world) Spend(_ context.Context, _ model.Registration, a model.Allowance
 	w.allowance = a
 	return nil
 }
-func (w *world) Look(_ context.Context, cluster, key string) error {
+func (w *world) RequestPass(_ context.Context, cluster, key string) error {
 	w.hints = append(w.hints, "look "+cluster+" "+key)
 	return nil
 }
@@ -211,9 +211,9 @@ func (w *world) Ready(_ context.Context, cluster, key string) error {
 	w.hints = append(w.hints, "ready "+cluster+" "+key)
 	return nil
 }
-func (w *world) Connect(context.Context, model.Registration) (Site, error) {
+func (w *world) Connect(context.Context, model.Registration) (Clients, error) {
 	s := site{w}
-	return Site{Cluster: s, Claims: s, Reporter: s, Catalog: s, Profiles: s, Trials: s, Machines: s}, nil
+	return Clients{Cluster: s, Claims: s, Reporter: s, Catalog: s, Profiles: s, Trials: s, InstanceTypes: s}, nil
 }
 
 // site is the cluster and its account.
@@ -221,7 +221,7 @@ type site struct{ *world }
 
 func (w site) Configuration(context.Context) (model.Configuration, error) { return w.config, nil }
 
-func (w site) MarkClass(_ context.Context, mark model.ClassMark) error {
+func (w site) PatchClass(_ context.Context, mark model.ClassPatch) error {
 	for i := range w.config.Classes {
 		if o := &w.config.Classes[i]; o.Class.UID == mark.UID {
 			if o.Finalized = mark.Finalized; !mark.Finalized && o.Class.DeletedUnix != 0 {
@@ -238,7 +238,7 @@ func (w site) MarkClass(_ context.Context, mark model.ClassMark) error {
 }
 
 func (w site) Definitions(context.Context) (model.Definitions, error) {
-	stands := model.Definition{Stands: true}
+	stands := model.Definition{Established: true}
 	d := model.Definitions{Pools: stands, Claims: stands, Classes: stands}
 	if w.going {
 		d.Classes = model.Definition{Name: "ec2nodeclasses.karpenter.k8s.aws", Going: true}
@@ -246,7 +246,7 @@ func (w site) Definitions(context.Context) (model.Definitions, error) {
 	return d, w.fail["Definitions"]
 }
 
-func (w site) Look(context.Context) (model.Sight, error) { return w.sight, w.fail["Sight"] }
+func (w site) ReadLive(context.Context) (model.LiveState, error) { return w.live, w.fail["Sight"] }
 func (w site) PutClaim(_ context.Context, claim model.Claim) (string, error) {
 	w.shown = append(w.shown, claim)
 	return claim.ObjectUID, nil
@@ -256,7 +256,7 @@ func (w site) PatchNode(_ context.Context, patch model.NodePatch) error {
 	return nil
 }
 func (w site) Report(_ context.Context, report model.Report) error {
-	w.told = report
+	w.reported = report
 	for _, r := range report.Classes {
 		for i := range w.config.Classes {
 			if w.config.Classes[i].Class.UID == r.UID && r.Waiting == "" {
@@ -267,8 +267,8 @@ func (w site) Report(_ context.Context, report model.Report) error {
 	return nil
 }
 
-func (w site) Types(context.Context) (model.MachineCatalog, error) {
-	return model.MachineCatalog{Types: w.machines}, w.fail["Types"]
+func (w site) InstanceTypes(context.Context) (model.InstanceCatalog, error) {
+	return model.InstanceCatalog{Types: w.instanceTypes}, w.fail["Types"]
 }
 
 func (w site) Examine(_ context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/disruption"
 	"github.com/joiner-sh/joiner/shared/core/lifecycle"
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Codes of why a command is undone, beside those of core/reclaim and model.ReplacementFailed.
+// Codes of why a command is undone, beside those of core/disruption and model.ReplacementFailed.
 const (
 	codePaused   = "Paused"       // the cluster was paused
 	codeEnded    = "TargetsEnded" // all of its nodes have ended by themselves, or are about to
@@ -33,7 +33,7 @@ const (
 //
 // Done is one write with the claims, which are Draining from then on: emptying and ending them is the interruption function's.
 type step struct {
-	*run
+	*pass
 	command model.Command
 	targets []target // whose claims are live, not to end, and the command's
 }
@@ -48,28 +48,28 @@ type target struct {
 }
 
 // advance moves commands on, side by side.
-func (r *run) advance(ctx context.Context, steps []*step) {
-	var input *reclaim.Input
+func (r *pass) advance(ctx context.Context, steps []*step) {
+	var input *disruption.Input
 	var budgets []model.PDB
 	var unread error
 	if slices.ContainsFunc(steps, func(s *step) bool { return s.command.State == model.CommandCommitted }) {
-		budgets, unread = r.site.Objects.Budgets(ctx)
+		budgets, unread = r.clients.Objects.Budgets(ctx)
 	}
 	for _, s := range steps {
-		if input == nil && s.judges() && r.snapshot != nil {
+		if input == nil && s.revalidates() && r.snapshot != nil {
 			in, _, err := r.inputNow(ctx)
 			if err != nil {
 				r.problem("commands cannot be looked at again: %v", err)
-				r.soon(tryAgain)
+				r.soon(retryAfter)
 				break
 			}
 			input = &in
 		}
 	}
-	r.abreast(len(steps), func(i int) {
+	r.parallel(len(steps), func(i int) {
 		s := steps[i]
 		defer r.contain("command " + s.command.ID + ": ")
-		if !r.may() {
+		if !r.hasTime() {
 			r.soon(1)
 			return
 		}
@@ -93,8 +93,8 @@ func (r *run) advance(ctx context.Context, steps []*step) {
 	})
 }
 
-// judges reports whether the command is due to be judged by the snapshot once more.
-func (s *step) judges() bool {
+// revalidates reports whether the command is due to be judged by the snapshot once more.
+func (s *step) revalidates() bool {
 	return s.command.State == model.CommandCommitted && s.command.Reason == model.ReasonUnderutilized && s.now() >= s.dueUnix()
 }
 
@@ -127,7 +127,7 @@ func (s *step) alone() bool {
 }
 
 // validate taints the command's nodes, looks at them again, and lets it go on if nothing speaks against it.
-func (s *step) validate(ctx context.Context, input *reclaim.Input, budgets []model.PDB) {
+func (s *step) validate(ctx context.Context, input *disruption.Input, budgets []model.PDB) {
 	c := &s.command
 	if s.unwanted(ctx) {
 		return
@@ -140,7 +140,7 @@ func (s *step) validate(ctx context.Context, input *reclaim.Input, budgets []mod
 		s.later(s.dueUnix())
 		return
 	}
-	if !s.sight(ctx) {
+	if !s.readNodes(ctx) {
 		return
 	}
 	leave, stay := s.weigh(budgets)
@@ -149,7 +149,7 @@ func (s *step) validate(ctx context.Context, input *reclaim.Input, budgets []mod
 		s.fail(ctx, why.Code, why.Message)
 		return
 	}
-	if c.Reason == model.ReasonUnderutilized && !s.holdsStill(ctx, input) {
+	if c.Reason == model.ReasonUnderutilized && !s.stillHolds(ctx, input) {
 		return
 	}
 	c.TaintedUnix = s.now()
@@ -172,7 +172,7 @@ func (s *step) unwanted(ctx context.Context) bool {
 	case s.reg.Paused:
 		s.fail(ctx, codePaused, "the cluster is paused")
 	case stop != nil:
-		s.fail(ctx, reclaim.Stopped, "disruption was stopped: "+stop.What(s.reg))
+		s.fail(ctx, disruption.Stopped, "disruption was stopped: "+stop.What(s.reg))
 	case len(s.targets) == 0:
 		s.fail(ctx, codeEnded, "all of its nodes end by themselves")
 	default:
@@ -197,30 +197,30 @@ func (s *step) stop() *model.Stop {
 	return nil
 }
 
-// sight reads the command's nodes as they are after they were tainted. It reports whether all could be read; one that is gone
+// readNodes reads the command's nodes as they are after they were tainted. It reports whether all could be read; one that is gone
 // has been read.
-func (s *step) sight(ctx context.Context) bool {
+func (s *step) readNodes(ctx context.Context) bool {
 	errs := make([]error, len(s.targets))
-	s.abreast(len(s.targets), func(i int) { errs[i] = s.sightOne(ctx, &s.targets[i]) })
+	s.parallel(len(s.targets), func(i int) { errs[i] = s.readNode(ctx, &s.targets[i]) })
 	for i, err := range errs {
 		if err != nil {
 			s.waits("taint and read node "+s.targets[i].Node, err)
 			return false
 		}
 		if t := &s.targets[i]; t.node == nil && !t.gone { // it panicked
-			s.soon(tryAgain)
+			s.soon(retryAfter)
 			return false
 		}
 	}
 	return true
 }
 
-// sightOne taints a node that does not carry the taint, and reads it after that.
-func (s *step) sightOne(ctx context.Context, t *target) error {
+// readNode taints a node that does not carry the taint, and reads it after that.
+func (s *step) readNode(ctx context.Context, t *target) error {
 	taint := s.command.TaintedUnix == 0
 	for range 2 {
 		if taint {
-			err := s.effect(ctx, EffectTaint, func() error { return s.site.Objects.PatchNode(ctx, cordon(t.Target)) })
+			err := s.effect(ctx, EffectTaint, func() error { return s.clients.Objects.PatchNode(ctx, cordon(t.Target)) })
 			if absent(err) {
 				t.gone = true
 				return nil
@@ -229,7 +229,7 @@ func (s *step) sightOne(ctx context.Context, t *target) error {
 				return err
 			}
 		}
-		node, err := s.site.Objects.Occupied(ctx, model.Object{Name: t.Node, UID: t.NodeUID})
+		node, err := s.clients.Objects.Occupied(ctx, model.Object{Name: t.Node, UID: t.NodeUID})
 		if absent(err) {
 			t.gone = true
 			return nil
@@ -263,7 +263,7 @@ func (s *step) weigh(budgets []model.PDB) (leave, stay []*target) {
 	for i := range s.targets {
 		t := &s.targets[i]
 		if !t.gone {
-			t.why = reclaim.Live(reclaim.Sighting{Reason: s.command.Reason, Target: t.Target, Claim: t.claim, Node: t.node, Budgets: budgets})
+			t.why = disruption.Live(disruption.Sighting{Reason: s.command.Reason, Target: t.Target, Claim: t.claim, Node: t.node, Budgets: budgets})
 		}
 		if t.gone || len(t.why) > 0 {
 			stay = append(stay, t)
@@ -282,15 +282,15 @@ func (t *target) reason() model.KeptReason {
 	return t.why[0]
 }
 
-// holdsStill judges a command to save money once more, on a snapshot that was taken after it was committed: one that shows the
+// stillHolds judges a command to save money once more, on a snapshot that was taken after it was committed: one that shows the
 // taint on all of its nodes. Before its time has come, and without such a snapshot, it waits.
-func (s *step) holdsStill(ctx context.Context, input *reclaim.Input) bool {
+func (s *step) stillHolds(ctx context.Context, input *disruption.Input) bool {
 	c := &s.command
 	if s.now() < s.dueUnix() || input == nil || !s.shown() {
 		if s.now() < s.dueUnix() {
 			s.later(s.dueUnix())
 		} else {
-			s.soon(missedBeat)
+			s.soon(missedHeartbeat)
 		}
 		if c.TaintedUnix == 0 {
 			next := *c
@@ -299,21 +299,21 @@ func (s *step) holdsStill(ctx context.Context, input *reclaim.Input) bool {
 		}
 		return false
 	}
-	if why := s.judged(*input, c); len(why) > 0 {
+	if why := s.revalidate(*input, c); len(why) > 0 {
 		s.fail(ctx, why[0].Code, why[0].Message)
 		return false
 	}
 	return true
 }
 
-// judged is reclaim.Holds, or whatever takes its place in a test, for one command at a time: each looks at the whole cluster.
-func (r *run) judged(input reclaim.Input, command *model.Command) []model.KeptReason {
-	r.judging.Lock()
-	defer r.judging.Unlock()
-	if r.Holds != nil {
-		return r.Holds(input, command)
+// revalidate is disruption.Revalidate, or whatever takes its place in a test, for one command at a time: each looks at the whole cluster.
+func (r *pass) revalidate(input disruption.Input, command *model.Command) []model.KeptReason {
+	r.revalidating.Lock()
+	defer r.revalidating.Unlock()
+	if r.Revalidate != nil {
+		return r.Revalidate(input, command)
 	}
-	return reclaim.Holds(input, command)
+	return disruption.Revalidate(input, command)
 }
 
 // shown reports whether the snapshot shows the taint on every node of the command.
@@ -361,11 +361,11 @@ func (s *step) await(ctx context.Context) {
 		if missing > 0 {
 			s.awaits()
 		}
-		s.tellWaiting(ctx, waiting)
-		s.soon(seconds(s.settings.RemindAfter))
+		s.reportWaiting(ctx, waiting)
+		s.soon(seconds(s.settings.RecheckAfter))
 		return
 	}
-	if !s.sight(ctx) {
+	if !s.readNodes(ctx) {
 		return
 	}
 	leave, stay := s.weigh(nil)
@@ -400,7 +400,7 @@ func failure(claim *model.Claim) string {
 
 // awaits notes that provision has yet to launch for the command.
 func (s *step) awaits() {
-	s.soon(seconds(s.settings.RemindAfter))
+	s.soon(seconds(s.settings.RecheckAfter))
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.replace = append(s.replace, s.command.ID)
@@ -409,7 +409,7 @@ func (s *step) awaits() {
 // finish ends the command: from this write on the claims of what leaves are Draining, and nothing brings them back. What has
 // to stay is let go by the same write.
 func (s *step) finish(ctx context.Context, leave, stay []*target) {
-	if !s.may() {
+	if !s.hasTime() {
 		s.soon(1)
 		return
 	}
@@ -417,7 +417,7 @@ func (s *step) finish(ctx context.Context, leave, stay []*target) {
 	var claims []model.Claim
 	for _, t := range leave {
 		claim := *t.claim
-		claim.State, _ = lifecycle.Next(claim.State, lifecycle.EndAsked)
+		claim.State, _ = lifecycle.Next(claim.State, lifecycle.EndRequested)
 		claim.FailureCode, claim.FailureMessage = s.command.Reason, s.why()
 		claim.Drain = &model.Drain{SinceUnix: now, DeadlineUnix: claim.Deadline(now)}
 		claims = append(claims, claim)
@@ -437,12 +437,12 @@ func (s *step) finish(ctx context.Context, leave, stay []*target) {
 	s.out.Drained += len(leave)
 	s.drained = append(s.drained, s.command.ID)
 	s.mutex.Unlock()
-	s.tellTerminating(leave)
+	s.reportTerminating(leave)
 	for _, t := range stay { // a taint that is left is a stray, and is taken off as such
 		if t.gone {
 			continue
 		}
-		s.tellBlocked(t)
+		s.reportBlocked(t)
 		if err := s.free(ctx, tainted{t.Node, t.NodeUID, t.claim}); err != nil {
 			s.waits("take the taint off node "+t.Node, err)
 		}
@@ -454,13 +454,13 @@ func (s *step) fail(ctx context.Context, code, message string) {
 	next := s.command
 	next.State, next.FailureCode, next.FailureMessage = model.CommandUndoing, code, message
 	if code == model.ReplacementFailed {
-		next.Dry = reclaim.DryOf(&next, s.ledger.Marks, s.ledger.Commands, s.ledger.Claims, s.now())
+		next.FailedOfferings = disruption.FailedOf(&next, s.ledger.UnavailableOfferings, s.ledger.Commands, s.ledger.Claims, s.now())
 	}
 	if !s.record(ctx, next) {
 		return
 	}
 	s.count(&s.out.Undoing)
-	s.tellRejected()
+	s.reportRejected()
 	s.undo(ctx)
 }
 
@@ -468,7 +468,7 @@ func (s *step) fail(ctx context.Context, code, message string) {
 // them any more.
 func (s *step) undo(ctx context.Context) {
 	errs := make([]error, len(s.targets))
-	s.abreast(len(s.targets), func(i int) {
+	s.parallel(len(s.targets), func(i int) {
 		t := &s.targets[i]
 		errs[i] = fault.New(fault.Internal, "Panic", "it could not be tried")
 		errs[i] = s.free(ctx, tainted{t.Node, t.NodeUID, t.claim})
@@ -550,12 +550,12 @@ func (s *step) late(what string, err error) {
 // waits notes that something does not answer, so that the command stays where it is.
 func (s *step) waits(what string, err error) {
 	s.problem("command %s: %s: %v", s.command.ID, what, err)
-	s.soon(tryAgain)
+	s.soon(retryAfter)
 }
 
 // why says for people why the command's nodes end.
 func (s *step) why() string {
-	text := model.GivenBack(s.command.ID, len(s.command.Targets), len(s.command.Replacements)) + ": "
+	text := model.DisruptedBy(s.command.ID, len(s.command.Targets), len(s.command.Replacements)) + ": "
 	switch s.command.Reason {
 	case model.ReasonEmpty:
 		return text + "no pods of weight run there"

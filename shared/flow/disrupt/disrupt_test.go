@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/core/disruption"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/disrupt"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -48,7 +48,7 @@ func TestR43EmptyNodesAreCommittedTaintedReadAndThenDrained(t *testing.T) {
 	h.nodes["n0"].Pods, h.nodes["n1"].Pods = nil, nil
 	h.publish()
 	h.wants(planned(model.ReasonEmpty, 0, "n0", "n1"))
-	out := h.look()
+	out := h.check()
 	if out.Done != 1 || out.Drained != 2 || len(h.drains) != 1 || len(h.replaces) != 1 || len(h.decisions) != 1 || out.Open != 0 {
 		t.Errorf("%+v; drains %v, provision %v, decisions %d", out, h.drains, h.replaces, len(h.decisions))
 	}
@@ -71,7 +71,7 @@ func TestR43EmptyNodesAreCommittedTaintedReadAndThenDrained(t *testing.T) {
 	if got, want := h.reasons(), []string{"Node/n0 DisruptionTerminating", "Node/n1 DisruptionTerminating", "NodeClaim/c-n0 DisruptionTerminating", "NodeClaim/c-n1 DisruptionTerminating"}; !slices.Equal(got, want) {
 		t.Errorf("told %q, want %q", got, want)
 	}
-	if d := h.decisions[0]; len(d.Committed) != 1 || d.Committed[0] != h.command().ID || d.Seq != h.published.Seq || d.Machines.Version != "1" {
+	if d := h.decisions[0]; len(d.Committed) != 1 || d.Committed[0] != h.command().ID || d.Seq != h.published.Seq || d.Catalog.Version != "1" {
 		t.Errorf("%+v", d)
 	}
 }
@@ -80,7 +80,7 @@ func TestR43EmptyNodesAreCommittedTaintedReadAndThenDrained(t *testing.T) {
 func TestF139ReplacementsComeFirst(t *testing.T) {
 	h := newHouse(t, 3)
 	h.wants(planned(model.ReasonDrifted, 2, "n0"))
-	h.look()
+	h.check()
 	if c := h.command(); c.State != model.CommandReplacing || len(c.Replacements) != 2 || len(h.replaces) != 1 || !tainted(&h.nodes["n0"].Node) || h.objects["c-n0"].reason != model.ReasonDrifted {
 		t.Fatalf("%+v, asked %q", c, h.replaces)
 	}
@@ -113,18 +113,18 @@ func TestB4FailedReplacementGivesNodesBackWithinAMinute(t *testing.T) {
 	r := &command.Replacements[0]
 	r.InstanceTypes, r.Zones, r.CapacityTypes = []string{"m5.large"}, []string{"a"}, []string{model.Spot}
 	h.wants(command)
-	h.look()
+	h.check()
 	h.pass(1) // provision loses the machine, and tells nobody
 	at := h.now
-	dry := []model.Mark{{OfferKey: model.OfferKey{InstanceType: "m5.large", Zone: "a", CapacityType: model.Spot}}}
-	must(t, h.ledger.Mark(t.Context(), h.reg(), []model.Mark{{OfferKey: dry[0].OfferKey, AtUnix: at, UntilUnix: at + 180, Failures: 1}}))
+	failed := []model.UnavailableOffering{{OfferingKey: model.OfferingKey{InstanceType: "m5.large", Zone: "a", CapacityType: model.Spot}}}
+	must(t, h.ledger.MarkUnavailable(t.Context(), h.reg(), []model.UnavailableOffering{{OfferingKey: failed[0].OfferingKey, AtUnix: at, UntilUnix: at + 180, Failures: 1}}))
 	for h.command().State.Open() && h.now < at+300 {
 		h.pass(1)
 	}
 	if h.now-at > 60 {
 		t.Errorf("undone after %d s", h.now-at)
 	}
-	if c := h.command(); c.State != model.CommandUndone || c.FailureCode != model.ReplacementFailed || !strings.Contains(c.FailureMessage, "there is none") || !slices.Equal(c.Dry, dry) {
+	if c := h.command(); c.State != model.CommandUndone || c.FailureCode != model.ReplacementFailed || !strings.Contains(c.FailureMessage, "there is none") || !slices.Equal(c.FailedOfferings, failed) {
 		t.Errorf("%+v", c)
 	}
 	drained(t, h)
@@ -136,7 +136,7 @@ func TestB4FailedReplacementGivesNodesBackWithinAMinute(t *testing.T) {
 func TestF7ReplacementThatCannotBeLaunchedGivesNodesBackAtOnce(t *testing.T) {
 	h := newHouse(t, 3)
 	h.wants(planned(model.ReasonDrifted, 1, "n0"))
-	h.look()
+	h.check()
 	command := h.command()
 	say := func(at int64) {
 		fence, err := h.ledger.Acquire(t.Context(), h.reg().Cluster, "provision", h.now, h.now+60)
@@ -145,13 +145,13 @@ func TestF7ReplacementThatCannotBeLaunchedGivesNodesBackAtOnce(t *testing.T) {
 		must(t, h.ledger.Release(t.Context(), fence))
 	}
 	say(command.ReplacingUnix - 1)
-	h.look()
+	h.check()
 	if c := h.command(); !c.State.Open() || c.FailureCode != "" {
 		t.Fatalf("%+v", c)
 	}
 	say(h.now)
-	h.look()
-	if c := h.command(); c.State != model.CommandUndone || c.FailureCode != model.ReplacementBarred || !strings.Contains(c.FailureMessage, "spec.limits[nodes]") || len(c.Dry) != 0 {
+	h.check()
+	if c := h.command(); c.State != model.CommandUndone || c.FailureCode != model.ReplacementBarred || !strings.Contains(c.FailureMessage, "spec.limits[nodes]") || len(c.FailedOfferings) != 0 {
 		t.Errorf("%+v", c)
 	}
 	drained(t, h)
@@ -163,7 +163,7 @@ func TestR36ReplacementThatNeverJoinsCostsNoNode(t *testing.T) {
 	h := newHouse(t, 3)
 	h.boots = 24 * 3600
 	h.wants(planned(model.ReasonDrifted, 1, "n0"), planned(model.ReasonDrifted, 1, "n1"))
-	h.look()
+	h.check()
 	h.pass(19 * 60)
 	drained(t, h)
 	h.pass(3 * 60)
@@ -184,7 +184,7 @@ func TestB4ReplacementThatEndsAgainIsAFailure(t *testing.T) {
 	h := newHouse(t, 2)
 	h.boots = 40
 	h.wants(planned(model.ReasonDrifted, 2, "n0"))
-	h.look()
+	h.check()
 	h.pass(1)
 	first := h.command().Replacements[0].Name
 	h.change(first, func(c *model.Claim) { c.State = model.Initialized })
@@ -199,11 +199,11 @@ func TestB4ReplacementThatEndsAgainIsAFailure(t *testing.T) {
 }
 
 // F131: a command to save money waits 15 s, on tainted nodes, and goes on where it still holds on a snapshot that shows the taint.
-func TestF131SavingsAreJudgedAgainAfterFifteenSeconds(t *testing.T) {
+func TestF131SavingsAreRevalidatedAfterFifteenSeconds(t *testing.T) {
 	h := newHouse(t, 3)
-	judged := 0
-	h.holds = func(in reclaim.Input, c *model.Command) []model.KeptReason {
-		judged++
+	evaluated := 0
+	h.holds = func(in disruption.Input, c *model.Command) []model.KeptReason {
+		evaluated++
 		if h.now < c.SinceUnix+15 {
 			t.Errorf("judged again after %d s", h.now-c.SinceUnix)
 		}
@@ -218,14 +218,14 @@ func TestF131SavingsAreJudgedAgainAfterFifteenSeconds(t *testing.T) {
 		return nil
 	}
 	h.wants(planned(model.ReasonUnderutilized, 0, "n0"))
-	h.look()
+	h.check()
 	h.pass(14)
-	if judged != 0 || h.command().TaintedUnix == 0 {
-		t.Fatalf("judged %d times, %+v", judged, h.command())
+	if evaluated != 0 || h.command().TaintedUnix == 0 {
+		t.Fatalf("judged %d times, %+v", evaluated, h.command())
 	}
 	h.pass(5)
-	if judged != 1 {
-		t.Errorf("judged %d times", judged)
+	if evaluated != 1 {
+		t.Errorf("judged %d times", evaluated)
 	}
 	drained(t, h, "c-n0")
 }
@@ -236,30 +236,30 @@ func TestF131WhatChangesInFifteenSecondsAborts(t *testing.T) {
 		change func(h *house)
 		code   string
 	}{
-		"a pod is bound":                          {func(h *house) { h.addPod("n0", "late") }, reclaim.PodsArrived},
-		"a pod must not be disrupted":             {func(h *house) { h.nodes["n0"].Pods[0].DoNotDisrupt = "true" }, reclaim.PodDoNotDisrupt},
-		"a pod must not be disrupted for a while": {func(h *house) { h.nodes["n0"].Pods[0].DoNotDisrupt = "1h" }, reclaim.PodDoNotDisrupt},
+		"a pod is bound":                          {func(h *house) { h.addPod("n0", "late") }, disruption.PodsArrived},
+		"a pod must not be disrupted":             {func(h *house) { h.nodes["n0"].Pods[0].DoNotDisrupt = "true" }, disruption.PodDoNotDisrupt},
+		"a pod must not be disrupted for a while": {func(h *house) { h.nodes["n0"].Pods[0].DoNotDisrupt = "1h" }, disruption.PodDoNotDisrupt},
 		"the node must not be disrupted": {func(h *house) {
 			h.nodes["n0"].Node.Annotations = map[string]string{model.AnnotationNotDisrupt: "true"}
-		}, reclaim.NodeDoNotDisrupt},
+		}, disruption.NodeDoNotDisrupt},
 		"a budget is used up": {func(h *house) {
 			h.budgets = []model.PDB{{Namespace: "default", Name: "web", Selector: &model.Selector{MatchLabels: map[string]string{"app": "web"}}}}
-		}, reclaim.DisruptionBudget},
+		}, disruption.DisruptionBudget},
 		"another budget": {func(h *house) {
 			all := &model.Selector{}
 			h.budgets = []model.PDB{{Namespace: "default", Name: "a", Selector: all, DisruptionsAllowed: 1}, {Namespace: "default", Name: "b", Selector: all, DisruptionsAllowed: 1}}
-		}, reclaim.TooManyBudgets},
-		"the node is being deleted": {func(h *house) { h.nodes["n0"].Node.DeletedUnix = h.now }, reclaim.Ending},
+		}, disruption.TooManyBudgets},
+		"the node is being deleted": {func(h *house) { h.nodes["n0"].Node.DeletedUnix = h.now }, disruption.Ending},
 		"it holds no more": {func(h *house) {
-			h.holds = func(reclaim.Input, *model.Command) []model.KeptReason {
-				return []model.KeptReason{{Code: reclaim.Unplaceable, Message: "no place"}}
+			h.holds = func(disruption.Input, *model.Command) []model.KeptReason {
+				return []model.KeptReason{{Code: disruption.Unplaceable, Message: "no place"}}
 			}
-		}, reclaim.Unplaceable},
+		}, disruption.Unplaceable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHouse(t, 3)
 			h.wants(planned(model.ReasonUnderutilized, 1, "n0", "n1"))
-			h.look()
+			h.check()
 			test.change(h)
 			h.pass(30)
 			if c := h.command(); c.State != model.CommandUndone || c.FailureCode != test.code || c.FailureMessage == "" {
@@ -267,8 +267,8 @@ func TestF131WhatChangesInFifteenSecondsAborts(t *testing.T) {
 			}
 			drained(t, h)
 			untouched(t, h)
-			if told := h.reasons(); !slices.Contains(told, "Node/n1 ConsolidationRejected") || !slices.Contains(told, "NodeClaim/c-n0 ConsolidationRejected") || !slices.Contains(told, "Node/n0 ConsolidationCandidate") {
-				t.Errorf("told %q", told)
+			if reported := h.reasons(); !slices.Contains(reported, "Node/n1 ConsolidationRejected") || !slices.Contains(reported, "NodeClaim/c-n0 ConsolidationRejected") || !slices.Contains(reported, "Node/n0 ConsolidationCandidate") {
+				t.Errorf("told %q", reported)
 			}
 		})
 	}
@@ -278,7 +278,7 @@ func TestF131WhatChangesInFifteenSecondsAborts(t *testing.T) {
 func TestWhatDoesNotSpeakAgainstACommandAbortsNone(t *testing.T) {
 	h := newHouse(t, 2)
 	h.wants(planned(model.ReasonUnderutilized, 0, "n0"))
-	h.look()
+	h.check()
 	h.addPod("n0", "daemon").OwnerKind = "DaemonSet"
 	h.addPod("n0", "ended").Phase = model.Succeeded
 	going := h.addPod("n0", "going")
@@ -302,7 +302,7 @@ func TestB2PodThatLandsBetweenDecisionAndTaintKeepsItsNode(t *testing.T) {
 				}
 			}
 			h.wants(planned(reason, 0, "n0"))
-			h.look()
+			h.check()
 			h.pass(60)
 			drained(t, h)
 			untouched(t, h)
@@ -317,11 +317,11 @@ func TestB2PodThatLandsBetweenDecisionAndTaintKeepsItsNode(t *testing.T) {
 func TestB2AnnotationThatComesWhileReplacementsStart(t *testing.T) {
 	h := newHouse(t, 2)
 	h.wants(planned(model.ReasonDrifted, 1, "n0"))
-	h.look()
+	h.check()
 	h.pass(10)
 	h.nodes["n0"].Pods[0].DoNotDisrupt = "true"
 	h.pass(60)
-	if c := h.command(); c.State != model.CommandUndone || c.FailureCode != reclaim.PodDoNotDisrupt {
+	if c := h.command(); c.State != model.CommandUndone || c.FailureCode != disruption.PodDoNotDisrupt {
 		t.Errorf("%+v", c)
 	}
 	drained(t, h)
@@ -335,7 +335,7 @@ func TestDriftedNodeWithAGracePeriodGoesWhateverItsPodsSay(t *testing.T) {
 	h.change("c-n0", func(c *model.Claim) { c.GraceSeconds = &grace })
 	h.nodes["n0"].Pods[0].DoNotDisrupt = "1h" // by the hour, so that the house's own check of B2 is not meant
 	h.wants(planned(model.ReasonDrifted, 0, "n0"))
-	h.look()
+	h.check()
 	drained(t, h, "c-n0")
 }
 
@@ -348,7 +348,7 @@ func TestOfEmptyNodesThoseThatGotPodsStay(t *testing.T) {
 	h.publish()
 	h.addPod("n1", "late")
 	h.wants(planned(model.ReasonEmpty, 0, "n0", "n1", "n2"))
-	h.look()
+	h.check()
 	drained(t, h, "c-n0", "c-n2")
 	untouched(t, h)
 	if c := h.command(); c.State != model.CommandDone || h.claim("c-n1").Command != "" {
@@ -368,7 +368,7 @@ func TestB6RecreatedNodeIsNeverTouched(t *testing.T) {
 		}
 	}
 	h.wants(planned(model.ReasonDrifted, 0, "n0"))
-	h.look()
+	h.check()
 	if tainted(&h.nodes["n0"].Node) {
 		t.Error("the other node is tainted")
 	}
@@ -378,7 +378,7 @@ func TestB6RecreatedNodeIsNeverTouched(t *testing.T) {
 	}
 	h = newHouse(t, 2) // and when it was tainted already
 	h.wants(planned(model.ReasonDrifted, 1, "n0"))
-	h.look()
+	h.check()
 	h.nodes["n0"].Node.UID, h.nodes["n0"].Node.Taints = "u-other", nil
 	h.pass(90)
 	drained(t, h)
@@ -391,7 +391,7 @@ func TestB6RecreatedNodeIsNeverTouched(t *testing.T) {
 func TestTargetsThatEndByThemselvesAreNoFailure(t *testing.T) {
 	h := newHouse(t, 3)
 	h.wants(planned(model.ReasonUnderutilized, 1, "n0", "n1"))
-	h.look()
+	h.check()
 	end := func(name string) {
 		h.change(name, func(c *model.Claim) {
 			c.State, c.FailureCode, c.Drain = model.Draining, model.EndedSpotInterrupted, &model.Drain{SinceUnix: h.now, DeadlineUnix: h.now + 120}
@@ -406,7 +406,7 @@ func TestTargetsThatEndByThemselvesAreNoFailure(t *testing.T) {
 
 	h = newHouse(t, 2) // all of them
 	h.wants(planned(model.ReasonUnderutilized, 1, "n0"))
-	h.look()
+	h.check()
 	end("c-n0")
 	h.pass(30)
 	if c := h.command(); c.State != model.CommandUndone || c.FailureCode != "TargetsEnded" || !tainted(&h.nodes["n0"].Node) {
@@ -433,7 +433,7 @@ func TestStopsUndoWhatIsOpen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHouse(t, 3)
 			h.wants(planned(model.ReasonUnderutilized, 0, "n0"), planned(model.ReasonDrifted, 1, "n1"))
-			h.look()
+			h.check()
 			stop(h)
 			h.pass(61)
 			drained(t, h)
@@ -448,7 +448,7 @@ func TestStopsUndoWhatIsOpen(t *testing.T) {
 	h := newHouse(t, 2)
 	must(t, h.ledger.Stop(t.Context(), h.reg(), model.Stop{Scope: model.StopPool, Pool: "other"}))
 	h.wants(planned(model.ReasonDrifted, 0, "n0"))
-	h.look()
+	h.check()
 	drained(t, h, "c-n0")
 }
 
@@ -456,12 +456,12 @@ func TestStopsUndoWhatIsOpen(t *testing.T) {
 // same; a cluster without nodes leaves nothing.
 func TestD7ALookThatGivesNothingBackIsKeptEachHour(t *testing.T) {
 	h := newHouse(t, 2)
-	h.plan = func(reclaim.Input) model.DisruptPlan {
-		return model.DisruptPlan{Kept: []model.KeptNode{{Node: "n0", Reasons: []model.KeptReason{{Code: reclaim.NothingToGain}}}}}
+	h.plan = func(disruption.Input) model.DisruptPlan {
+		return model.DisruptPlan{Kept: []model.KeptNode{{Node: "n0", Reasons: []model.KeptReason{{Code: disruption.NoSavings}}}}}
 	}
 	kept := func(want int, when string) {
 		t.Helper()
-		if out := h.look(); out.Decision != "" || len(h.decisions) != want {
+		if out := h.check(); out.Decision != "" || len(h.decisions) != want {
 			t.Fatalf("%s: %d looks are kept, want %d: %+v", when, len(h.decisions), want, out)
 		}
 	}
@@ -474,7 +474,7 @@ func TestD7ALookThatGivesNothingBackIsKeptEachHour(t *testing.T) {
 		t.Errorf("it was planned %d times, want 3: the test shows nothing", h.plans)
 	}
 	for _, d := range h.decisions {
-		if d.ID == "" || d.Asked == nil || d.Input == nil || len(d.Committed) > 0 || len(d.Plan.Kept) != 1 {
+		if d.ID == "" || d.Input == nil || d.Recorded == nil || len(d.Committed) > 0 || len(d.Plan.Kept) != 1 {
 			t.Errorf("%+v", d)
 		}
 	}
@@ -487,12 +487,12 @@ func TestD7ALookThatGivesNothingBackIsKeptEachHour(t *testing.T) {
 func TestQuietNodesAreShown(t *testing.T) {
 	h := newHouse(t, 3)
 	quiet := []string{"c-n0", "c-n2"}
-	h.plan = func(reclaim.Input) model.DisruptPlan {
-		return model.DisruptPlan{Quiet: quiet, Kept: []model.KeptNode{{Node: "n0", Reasons: []model.KeptReason{{Code: reclaim.NothingToGain}}}}}
+	h.plan = func(disruption.Input) model.DisruptPlan {
+		return model.DisruptPlan{Quiet: quiet, Kept: []model.KeptNode{{Node: "n0", Reasons: []model.KeptReason{{Code: disruption.NoSavings}}}}}
 	}
 	shown := func(when string, said int, want string) {
 		t.Helper()
-		h.look()
+		h.check()
 		got := ""
 		for _, name := range []string{"c-n0", "c-n1", "c-n2"} {
 			if h.objects[name].quiet == "True" {
@@ -521,7 +521,7 @@ func TestPausedClusterIsLeftAlone(t *testing.T) {
 	reg.Paused = true
 	must(t, h.ledger.Register(t.Context(), reg))
 	h.wants(planned(model.ReasonEmpty, 0, "n0"))
-	if out := h.look(); out.Undecided == "" || h.plans != 0 || len(h.load().Commands) != 0 {
+	if out := h.check(); out.Undecided == "" || h.plans != 0 || len(h.load().Commands) != 0 {
 		t.Errorf("%+v, planned %d times", out, h.plans)
 	}
 }
@@ -533,21 +533,21 @@ func TestB9NothingIsDecidedByAnOldSnapshot(t *testing.T) {
 	h.wants(planned(model.ReasonEmpty, 0, "n0"))
 	h.blind = true
 	h.now += 11
-	if out := h.look(); !strings.Contains(out.Undecided, "11 s old") || h.plans != 0 || len(h.hints) != 1 {
+	if out := h.check(); !strings.Contains(out.Undecided, "11 s old") || h.plans != 0 || len(h.hints) != 1 {
 		t.Errorf("%+v, %d hints", out, len(h.hints))
 	}
 	h.now += 60
-	if out := h.look(); out.Undecided == "" || h.plans != 0 {
+	if out := h.check(); out.Undecided == "" || h.plans != 0 {
 		t.Errorf("%+v", out)
 	}
 	h.now -= 100
-	if out := h.look(); !strings.Contains(out.Undecided, "ahead") || h.plans != 0 {
+	if out := h.check(); !strings.Contains(out.Undecided, "ahead") || h.plans != 0 {
 		t.Errorf("%+v", out)
 	}
 
 	h = newHouse(t, 3)
 	h.wants(planned(model.ReasonUnderutilized, 0, "n0"))
-	h.look()
+	h.check()
 	h.publish()
 	h.blind = true
 	h.pass(120)
@@ -562,14 +562,14 @@ func TestB9NothingIsDecidedByAnOldSnapshot(t *testing.T) {
 	h.wants(planned(model.ReasonDrifted, 1, "n0"))
 	h.published.Seq = 40
 	h.publish()
-	h.look()
+	h.check()
 	old := *h.published
 	old.Seq = 7
 	old.Epoch = 1
 	h.published = &old
 	h.blind = true
 	plans := h.plans
-	if out := h.lookAt(1, 7); !strings.Contains(out.Undecided, "older than one already decided by") || h.plans != plans {
+	if out := h.checkAt(1, 7); !strings.Contains(out.Undecided, "older than one already decided by") || h.plans != plans {
 		t.Errorf("%+v", out)
 	}
 }
@@ -578,8 +578,8 @@ func TestB9NothingIsDecidedByAnOldSnapshot(t *testing.T) {
 // watcher that was set right, and one that leads after it, is believed.
 func TestB9ASignOfLifeByAClockThatWasAheadDoesNotBecomeFresh(t *testing.T) {
 	for name, later := range map[string]struct {
-		epoch, beat, after int64 // what the pointer says, and how long after the first look
-		believed           bool
+		epoch, heartbeat, after int64 // what the pointer says, and how long after the first look
+		believed                bool
 	}{
 		"it stops":                            {1, 60, 65, false},
 		"it stops a beat later":               {1, 70, 75, false},
@@ -593,15 +593,15 @@ func TestB9ASignOfLifeByAClockThatWasAheadDoesNotBecomeFresh(t *testing.T) {
 			h.wants(planned(model.ReasonEmpty, 0, "n0"))
 			h.blind = true
 			begin, epoch, seq := h.now, h.published.Epoch, h.published.Seq
-			says := func(epoch, beat int64) string {
-				h.rewound = &model.Pointer{Cluster: cluster, Epoch: epoch, HeadSeq: seq, HeartbeatAt: begin + beat}
-				return h.look().Undecided
+			says := func(epoch, heartbeat int64) string {
+				h.rewound = &model.Manifest{Cluster: cluster, Epoch: epoch, HeadSeq: seq, HeartbeatAt: begin + heartbeat}
+				return h.check().Undecided
 			}
 			if why := says(epoch, 60); !strings.Contains(why, "60 s ahead") {
 				t.Fatalf("%q", why)
 			}
 			h.now = begin + later.after
-			if why := says(epoch+later.epoch-1, later.beat); (why == "") != later.believed {
+			if why := says(epoch+later.epoch-1, later.heartbeat); (why == "") != later.believed {
 				t.Errorf("%q", why)
 			}
 			if later.believed {
@@ -618,10 +618,10 @@ func TestB9ASignOfLifeByAClockThatWasAheadDoesNotBecomeFresh(t *testing.T) {
 	}
 }
 
-// lookAt runs with the pointer put back, as after the restore of a table.
-func (h *house) lookAt(epoch, seq int64) disrupt.Outcome {
+// checkAt runs with the pointer put back, as after the restore of a table.
+func (h *house) checkAt(epoch, seq int64) disrupt.Outcome {
 	h.t.Helper()
-	h.rewound = &model.Pointer{Cluster: cluster, Epoch: epoch, HeadSeq: seq, HeartbeatAt: h.now}
+	h.rewound = &model.Manifest{Cluster: cluster, Epoch: epoch, HeadSeq: seq, HeartbeatAt: h.now}
 	defer func() { h.rewound = nil }()
 	if err := h.run(nil, true); err != nil {
 		h.t.Fatal(err)
@@ -634,11 +634,11 @@ func TestAnOlderHeartbeatIsEnoughWhereNothingCanBeGivenBack(t *testing.T) {
 	for nodes, undecided := range map[int]bool{0: false, 1: true} {
 		h := newHouse(t, nodes)
 		h.now += 30
-		if out := h.look(); strings.Contains(out.Undecided, "last sign of life is 30 s old") != undecided || undecided != (out.Undecided != "") {
+		if out := h.check(); strings.Contains(out.Undecided, "last sign of life is 30 s old") != undecided || undecided != (out.Undecided != "") {
 			t.Errorf("%d nodes, a heartbeat of 30 s ago: undecided %q", nodes, out.Undecided)
 		}
 		h.now += 16
-		if out := h.look(); out.Undecided == "" {
+		if out := h.check(); out.Undecided == "" {
 			t.Errorf("%d nodes, a heartbeat of 46 s ago is believed", nodes)
 		}
 	}
@@ -649,21 +649,21 @@ func TestAnOlderHeartbeatIsEnoughWhereNothingCanBeGivenBack(t *testing.T) {
 func TestR44AnEmptyClusterIsLookedAtBeforeItIsTakenToBeAwake(t *testing.T) {
 	h := newHouse(t, 0)
 	h.pass(60)
-	first := h.load().Judge
+	first := h.load().Disrupt
 	if h.plans == 0 || !first.Empty {
 		t.Fatalf("%d plans, %+v", h.plans, first)
 	}
-	looks := map[int64]bool{}
+	checks := map[int64]bool{}
 	for range 20 {
 		h.pass(60)
 		ledger := h.load()
-		looks[ledger.Judge.AtUnix] = true
-		if ledger.Judge.SweepDue(ledger.Pointer, h.now, "2026-03-01T12:01:00Z") {
-			t.Fatalf("%d s after the last look it is taken to be awake", h.now-ledger.Judge.AtUnix)
+		checks[ledger.Disrupt.AtUnix] = true
+		if ledger.Disrupt.ResyncDue(ledger.Manifest, h.now, "2026-03-01T12:01:00Z") {
+			t.Fatalf("%d s after the last look it is taken to be awake", h.now-ledger.Disrupt.AtUnix)
 		}
 	}
-	if len(looks) != 3 {
-		t.Errorf("%d looks in 21 minutes, want 3", len(looks))
+	if len(checks) != 3 {
+		t.Errorf("%d looks in 21 minutes, want 3", len(checks))
 	}
 }
 
@@ -671,11 +671,11 @@ func TestR44AnEmptyClusterIsLookedAtBeforeItIsTakenToBeAwake(t *testing.T) {
 // is looked at again as soon as the next window opens.
 func TestR44NothingToDoIsRememberedNoLongerThanItIsTrue(t *testing.T) {
 	h := newHouse(t, 3)
-	h.plan = func(in reclaim.Input) model.DisruptPlan {
+	h.plan = func(in disruption.Input) model.DisruptPlan {
 		if in.NowUnix < began+200 {
-			return model.DisruptPlan{Constrained: true, AgainUnix: began + 200}
+			return model.DisruptPlan{Constrained: true, ReplanUnix: began + 200}
 		}
-		return model.DisruptPlan{Constrained: true, AgainUnix: began + 2000}
+		return model.DisruptPlan{Constrained: true, ReplanUnix: began + 2000}
 	}
 	h.pass(190)
 	if h.plans != 1 {
@@ -690,10 +690,10 @@ func TestR44NothingToDoIsRememberedNoLongerThanItIsTrue(t *testing.T) {
 // R44: what frees a budget may show in the ledger alone, such as a claim whose node was gone before.
 func TestR44BudgetThatTheLedgerFreesIsSeenWithTheNextTick(t *testing.T) {
 	h := newHouse(t, 3)
-	h.plan = func(in reclaim.Input) model.DisruptPlan {
+	h.plan = func(in disruption.Input) model.DisruptPlan {
 		for _, claim := range in.Claims {
 			if claim.Name == "c-n1" {
-				return model.DisruptPlan{Constrained: true, AgainUnix: began + 5000}
+				return model.DisruptPlan{Constrained: true, ReplanUnix: began + 5000}
 			}
 		}
 		return model.DisruptPlan{Commands: []model.PlannedCommand{planned(model.ReasonDrifted, 0, "n0")}}
@@ -709,8 +709,8 @@ func TestR44BudgetThatTheLedgerFreesIsSeenWithTheNextTick(t *testing.T) {
 // R44: an offering that is not unavailable any more may have nodes replaced by it.
 func TestR44OfferingThatIsAvailableAgainIsSeenWithTheNextTick(t *testing.T) {
 	h := newHouse(t, 3)
-	must(t, h.ledger.Mark(t.Context(), h.reg(), []model.Mark{{OfferKey: model.OfferKey{InstanceType: "m5.large", Zone: "a", CapacityType: model.Spot}, AtUnix: h.now, UntilUnix: h.now + 30, ForgetUnix: h.now + 100, Failures: 1}}))
-	h.plan = func(reclaim.Input) model.DisruptPlan { return model.DisruptPlan{AgainUnix: began + 2000} }
+	must(t, h.ledger.MarkUnavailable(t.Context(), h.reg(), []model.UnavailableOffering{{OfferingKey: model.OfferingKey{InstanceType: "m5.large", Zone: "a", CapacityType: model.Spot}, AtUnix: h.now, UntilUnix: h.now + 30, ForgetUnix: h.now + 100, Failures: 1}}))
+	h.plan = func(disruption.Input) model.DisruptPlan { return model.DisruptPlan{ReplanUnix: began + 2000} }
 	h.pass(90)
 	if h.plans != 1 {
 		t.Fatalf("planned %d times", h.plans)
@@ -726,9 +726,9 @@ func TestR44WindowThatOpensIsLookedAtThen(t *testing.T) {
 	opens := began + 400
 	h.nodes["n0"].Pods = nil
 	h.publish()
-	h.plan = func(in reclaim.Input) model.DisruptPlan {
+	h.plan = func(in disruption.Input) model.DisruptPlan {
 		if in.NowUnix < opens {
-			return model.DisruptPlan{Constrained: true, AgainUnix: opens}
+			return model.DisruptPlan{Constrained: true, ReplanUnix: opens}
 		}
 		return model.DisruptPlan{Commands: []model.PlannedCommand{planned(model.ReasonEmpty, 0, "n0")}}
 	}
@@ -743,7 +743,7 @@ func TestR44WindowThatOpensIsLookedAtThen(t *testing.T) {
 // R44: what budgets constrain without an end in sight is looked at each minute.
 func TestR44ConstrainedWithoutAnEndInSightIsNotRemembered(t *testing.T) {
 	h := newHouse(t, 3)
-	h.plan = func(reclaim.Input) model.DisruptPlan { return model.DisruptPlan{Constrained: true} }
+	h.plan = func(disruption.Input) model.DisruptPlan { return model.DisruptPlan{Constrained: true} }
 	h.pass(300)
 	if h.plans != 5 {
 		t.Errorf("planned %d times in 5 minutes", h.plans)
@@ -806,14 +806,14 @@ func TestLookNotesWhetherAClusterIsEmpty(t *testing.T) {
 	for nodes, want := range map[int]bool{0: true, 1: false} {
 		h := newHouse(t, nodes)
 		h.pass(60)
-		if _, notes, _, err := h.ledger.Glance(t.Context(), cluster); err != nil || notes.Ledger == "" || notes.Empty != want {
+		if _, notes, _, err := h.ledger.Peek(t.Context(), cluster); err != nil || notes.Ledger == "" || notes.Empty != want {
 			t.Errorf("%d nodes: %+v, %v", nodes, notes, err)
 		}
 	}
 }
 
 // B3, S30: of two judges that went by the same turn of a pool one is refused, and looks again.
-func TestB3S30SecondJudgeOfTheSameTurnIsRefused(t *testing.T) {
+func TestB3S30SecondCommitOfTheSameBudgetVersionIsRefused(t *testing.T) {
 	h := newHouse(t, 4)
 	h.wants(planned(model.ReasonEmpty, 0, "n0"), planned(model.ReasonEmpty, 0, "n1"))
 	for _, node := range []string{"n0", "n1", "n2"} {
@@ -824,21 +824,21 @@ func TestB3S30SecondJudgeOfTheSameTurnIsRefused(t *testing.T) {
 	h.before = func(op, _ string) {
 		if op == "commit" && !once { // another took the turn, and committed what this one knows nothing of
 			once = true
-			fence, err := h.ledger.Hold(t.Context(), cluster, "other", "other", h.now, h.now+1)
+			fence, err := h.ledger.AcquireLease(t.Context(), cluster, "other", "other", h.now, h.now+1)
 			must(t, err)
 			claim := h.claim("c-n2")
 			command := model.Command{ID: "X", Version: 1, State: model.CommandCommitted, Reason: model.ReasonEmpty, SinceUnix: h.now, Targets: []model.Target{{Claim: "c-n2", Pool: "web", Node: "n2", NodeUID: "u-n2"}}}
-			must(t, h.ledger.Commit(t.Context(), fence, command, []model.Claim{claim}, []model.Turn{{Pool: "web"}}))
+			must(t, h.ledger.Commit(t.Context(), fence, command, []model.Claim{claim}, []model.BudgetVersion{{Pool: "web"}}))
 		}
 	}
-	out := h.look()
+	out := h.check()
 	if out.Conflicts != 1 || len(out.Committed) != 0 || len(h.load().Commands) != 1 {
 		t.Errorf("%+v", out)
 	}
 	h.pass(10)
 	drained(t, h, "c-n0", "c-n1", "c-n2")
-	if turns := h.load().Turns; len(turns) != 1 || turns[0].Version != 3 {
-		t.Errorf("turns %+v", turns)
+	if budgetVersions := h.load().BudgetVersions; len(budgetVersions) != 1 || budgetVersions[0].Version != 3 {
+		t.Errorf("turns %+v", budgetVersions)
 	}
 }
 
@@ -849,7 +849,7 @@ func TestC5CommitWhoseAnswerIsLostHappensOnce(t *testing.T) {
 	h.publish()
 	h.wants(planned(model.ReasonEmpty, 0, "n0"), planned(model.ReasonDrifted, 1, "n1"))
 	h.lost = "commit"
-	h.look()
+	h.check()
 	h.pass(90)
 	drained(t, h, "c-n0", "c-n1")
 	if n := len(h.load().Commands); n != 2 {
@@ -891,7 +891,7 @@ func TestUndoingGoesOnAfterAnOutage(t *testing.T) {
 	h := newHouse(t, 3)
 	h.barren = true
 	h.wants(planned(model.ReasonDrifted, 1, "n0"))
-	h.look()
+	h.check()
 	h.errs["untaint"] = errors.New("no answer")
 	h.pass(120)
 	if c := h.command(); c.State != model.CommandUndoing || !tainted(&h.nodes["n0"].Node) {
@@ -906,14 +906,14 @@ func TestUndoingGoesOnAfterAnOutage(t *testing.T) {
 }
 
 // S12, B9: a watcher that lives and shows what was some time ago is not enough: the snapshot must show the taint.
-func TestS12FrozenWatcherJudgesNoCommand(t *testing.T) {
+func TestS12FrozenWatcherRevalidatesNoCommand(t *testing.T) {
 	h := newHouse(t, 3)
-	h.holds = func(reclaim.Input, *model.Command) []model.KeptReason {
+	h.holds = func(disruption.Input, *model.Command) []model.KeptReason {
 		t.Error("judged by a snapshot from before the command")
 		return nil
 	}
 	h.wants(planned(model.ReasonUnderutilized, 0, "n0"))
-	h.look()
+	h.check()
 	h.frozen = true
 	h.pass(400)
 	h.frozen = false
@@ -930,7 +930,7 @@ func TestTaintThatWasTakenOffIsPutOnAgainBeforeTheNodeIsDrained(t *testing.T) {
 	for _, reason := range []string{model.ReasonDrifted, model.ReasonUnderutilized} {
 		h := newHouse(t, 3)
 		h.wants(planned(reason, 1, "n0"))
-		h.look()
+		h.check()
 		h.pass(5)
 		h.nodes["n0"].Node.Taints = nil
 		h.pass(90)
@@ -942,12 +942,12 @@ func TestTaintThatWasTakenOffIsPutOnAgainBeforeTheNodeIsDrained(t *testing.T) {
 func TestClaimOfAnotherCommandIsLeftAlone(t *testing.T) {
 	h := newHouse(t, 3)
 	h.wants(planned(model.ReasonDrifted, 1, "n0"))
-	h.look()
-	fence, err := h.ledger.Hold(t.Context(), cluster, "other", "other", h.now, h.now+1)
+	h.check()
+	fence, err := h.ledger.AcquireLease(t.Context(), cluster, "other", "other", h.now, h.now+1)
 	must(t, err)
 	command := model.Command{ID: "Y", Version: 1, State: model.CommandCommitted, Reason: model.ReasonDrifted, SinceUnix: h.now, Targets: []model.Target{{Claim: "c-n1", Pool: "web", Node: "n1", NodeUID: "u-n1"}},
 		Replacements: []model.PlannedClaim{{Name: "web-other", Pool: "web"}}}
-	must(t, h.ledger.Commit(t.Context(), fence, command, []model.Claim{h.claim("c-n1")}, h.load().Turns))
+	must(t, h.ledger.Commit(t.Context(), fence, command, []model.Claim{h.claim("c-n1")}, h.load().BudgetVersions))
 	h.change("c-n0", func(c *model.Claim) { c.Command = "Y" })
 	h.pass(25)
 	for _, c := range h.load().Commands {
@@ -961,10 +961,10 @@ func TestClaimOfAnotherCommandIsLeftAlone(t *testing.T) {
 }
 
 // A command that cannot be found to hold does not keep its nodes for ever.
-func TestCommandThatCannotBeJudgedIsUndone(t *testing.T) {
+func TestCommandThatCannotBeRevalidatedIsUndone(t *testing.T) {
 	h := newHouse(t, 3)
 	h.wants(planned(model.ReasonUnderutilized, 0, "n0"))
-	h.look()
+	h.check()
 	h.errs["machines"] = errors.New("no answer")
 	h.pass(6 * 60)
 	if c := h.command(); c.State != model.CommandUndone || c.FailureCode != "TooLate" {
@@ -988,7 +988,7 @@ func TestF150StrayTaintsAreTakenOff(t *testing.T) {
 	h.nodes["n3"].Node.Taints = []model.Taint{{Key: "mine", Effect: model.NoSchedule}}
 	h.nodes["n2"].Node.DeletedUnix = h.now
 	h.publish()
-	out := h.look()
+	out := h.check()
 	if out.Strays != 1 || tainted(&h.nodes["n0"].Node) || !tainted(&h.nodes["n1"].Node) || !tainted(&h.nodes["n2"].Node) || h.objects["c-n0"].reason != "" || h.objects["c-n1"].reason == "" {
 		t.Errorf("%+v\n%s", out, h.state())
 	}
@@ -1008,7 +1008,7 @@ func TestF150StrayTaintsAreTakenOff(t *testing.T) {
 			}
 		}
 	}
-	if out := h.look(); out.Strays != 0 || !tainted(&h.nodes["n0"].Node) {
+	if out := h.check(); out.Strays != 0 || !tainted(&h.nodes["n0"].Node) {
 		t.Errorf("%+v", out)
 	}
 }
@@ -1029,10 +1029,10 @@ func TestF150StrayTaintThatCouldNotBeTakenOffIsTriedAgain(t *testing.T) {
 func TestUndoneCommandLeavesNoStrays(t *testing.T) {
 	h := newHouse(t, 2)
 	h.wants(planned(model.ReasonDrifted, 1, "n0"))
-	h.look()
+	h.check()
 	h.publish()
 	must(t, h.ledger.Stop(t.Context(), h.reg(), model.Stop{Scope: model.StopCluster}))
-	if out := h.look(); out.Undone != 1 || out.Strays != 0 {
+	if out := h.check(); out.Undone != 1 || out.Strays != 0 {
 		t.Errorf("%+v", out)
 	}
 	untouched(t, h)
@@ -1130,7 +1130,7 @@ func TestF150CommandIsLookedAfterThoughNothingWasToDoBefore(t *testing.T) {
 	h := newHouse(t, 3)
 	h.nodes["n0"].Pods = nil
 	h.publish()
-	h.look()
+	h.check()
 	h.wants(planned(model.ReasonEmpty, 0, "n0"))
 	m := &mortal{h: h, at: 2, after: true}
 	h.change("c-n1", func(c *model.Claim) { c.DriftMessage = "x" }) // no snapshot shows that
@@ -1147,17 +1147,17 @@ func TestF150CommandIsLookedAfterThoughNothingWasToDoBefore(t *testing.T) {
 func TestPanicOfOneCommandStopsNoOther(t *testing.T) {
 	h := newHouse(t, 4)
 	h.wants(planned(model.ReasonUnderutilized, 0, "n0"), planned(model.ReasonUnderutilized, 0, "n1"))
-	h.holds = func(_ reclaim.Input, c *model.Command) []model.KeptReason {
+	h.holds = func(_ disruption.Input, c *model.Command) []model.KeptReason {
 		if c.Targets[0].Node == "n0" {
 			panic("n0")
 		}
 		return nil
 	}
-	h.look()
+	h.check()
 	h.pass(20)
 	drained(t, h, "c-n1")
 	h.holds = nil
-	h.plan = func(reclaim.Input) model.DisruptPlan { panic("planning") }
+	h.plan = func(disruption.Input) model.DisruptPlan { panic("planning") }
 	h.pass(65)
 	drained(t, h, "c-n0", "c-n1")
 	if !slices.ContainsFunc(h.outcome.Problems, func(p string) bool { return strings.Contains(p, "planning: panic") }) {
@@ -1168,7 +1168,7 @@ func TestPanicOfOneCommandStopsNoOther(t *testing.T) {
 // Many commands of many nodes go side by side on goroutines.
 func TestCommandsGoSideBySide(t *testing.T) {
 	h := newHouse(t, 60)
-	h.abreast = func(n int, do func(int)) { work.Abreast(n, 8, do) }
+	h.parallel = func(n int, do func(int)) { work.Parallel(n, 8, do) }
 	var commands []model.PlannedCommand
 	for i := range 20 {
 		n := func(k int) string { return fmt.Sprintf("n%d", 3*i+k) }
@@ -1177,7 +1177,7 @@ func TestCommandsGoSideBySide(t *testing.T) {
 	}
 	h.publish()
 	h.wants(commands...)
-	if out := h.look(); out.Done != 20 || out.Replacing != 20 || len(out.Committed) != 40 {
+	if out := h.check(); out.Done != 20 || out.Replacing != 20 || len(out.Committed) != 40 {
 		t.Errorf("%+v", out)
 	}
 	h.pass(60)
@@ -1188,9 +1188,9 @@ func TestCommandsGoSideBySide(t *testing.T) {
 
 // Another judge at work is no error; what somebody has seen change is looked at once it is done. A tick comes back, too, but later:
 // the other may have died with the lease.
-func TestHintThatMeetsAJudgeAtWorkComesBack(t *testing.T) {
+func TestHintThatMeetsAnotherRunComesBack(t *testing.T) {
 	h := newHouse(t, 2)
-	fence, err := h.ledger.Hold(t.Context(), cluster, model.LeaseJudge, "other", h.now, h.now+60)
+	fence, err := h.ledger.AcquireLease(t.Context(), cluster, model.LeaseDisrupt, "other", h.now, h.now+60)
 	must(t, err)
 	if err := h.run(nil, true); err != nil || h.outcome.Skipped == "" || len(h.hints) != 1 {
 		t.Errorf("%v %+v, %d hints", err, h.outcome, len(h.hints))
@@ -1204,11 +1204,11 @@ func TestHintThatMeetsAJudgeAtWorkComesBack(t *testing.T) {
 
 // What somebody has seen change comes back for as long as a lease lasts and no longer: hints that meet each other each time would breed.
 // One that comes for the first time beside one that has come back often is heard as such.
-func TestHintThatMeetsAJudgeAtWorkComesBackAsLongAsALeaseLasts(t *testing.T) {
+func TestHintThatMeetsAnotherRunComesBackAsLongAsALeaseLasts(t *testing.T) {
 	h := newHouse(t, 2)
-	_, err := h.ledger.Hold(t.Context(), cluster, model.LeaseJudge, "dead", h.now, h.now+1000)
+	_, err := h.ledger.AcquireLease(t.Context(), cluster, model.LeaseDisrupt, "dead", h.now, h.now+1000)
 	must(t, err)
-	request, began := disrupt.Request{Told: true}, h.now
+	request, began := disrupt.Request{Changed: true}, h.now
 	for {
 		must(t, h.asked(nil, request))
 		if len(h.hints) == 0 {
@@ -1225,15 +1225,15 @@ func TestHintThatMeetsAJudgeAtWorkComesBackAsLongAsALeaseLasts(t *testing.T) {
 	for _, key := range []string{"due/busy/2/5", "again/7/1772366400", "drifted/1", "again/3/1772366400", "due/1772366400"} {
 		r.Take(wire.Hint{Tick: key})
 	}
-	if want := (disrupt.Request{Told: true}); r != want {
+	if want := (disrupt.Request{Changed: true}); r != want {
 		t.Errorf("%+v, want %+v", r, want)
 	}
 }
 
 // B4: a tick that meets the lease of a judge that died comes back until that is over, and not only with the next tick.
-func TestB4TickThatMeetsADeadJudgesLeaseComesBack(t *testing.T) {
+func TestB4TickThatMeetsTheLeaseOfADeadRunComesBack(t *testing.T) {
 	h := newHouse(t, 2)
-	_, err := h.ledger.Hold(t.Context(), cluster, model.LeaseJudge, "dead", h.now, h.now+33)
+	_, err := h.ledger.AcquireLease(t.Context(), cluster, model.LeaseDisrupt, "dead", h.now, h.now+33)
 	must(t, err)
 	if err := h.run(nil, false); err != nil || h.outcome.Skipped == "" || len(h.hints) != 1 {
 		t.Errorf("%v %+v, %d hints", err, h.outcome, len(h.hints))
@@ -1254,9 +1254,9 @@ func TestHintsOfWaitingCommandsDoNotMultiply(t *testing.T) {
 	h := newHouse(t, 3)
 	h.boots = 900
 	h.wants(planned(model.ReasonDrifted, 1, "n0"))
-	h.look()
+	h.check()
 	for range 10 {
-		h.look()
+		h.check()
 	}
 	runs := h.runs
 	h.pass(600)
@@ -1269,14 +1269,14 @@ func TestHintsOfWaitingCommandsDoNotMultiply(t *testing.T) {
 // none of their own. Each second somebody sees something change that turns out to change nothing here.
 func TestR44LooksInBetweenSendNoHintsOfTheirOwn(t *testing.T) {
 	h := newHouse(t, 3)
-	h.plan = func(in reclaim.Input) model.DisruptPlan { // some pod becomes quiet every few seconds
-		return model.DisruptPlan{AgainUnix: in.NowUnix + 7}
+	h.plan = func(in disruption.Input) model.DisruptPlan { // some pod becomes quiet every few seconds
+		return model.DisruptPlan{ReplanUnix: in.NowUnix + 7}
 	}
-	h.look()
+	h.check()
 	sent, most := 0, 0
 	for range 60 {
 		before := len(h.hints)
-		h.look()
+		h.check()
 		sent += max(0, len(h.hints)-before)
 		most = max(most, len(h.hints))
 		h.pass(1)
@@ -1294,10 +1294,10 @@ func TestC1_WhyNodesStayIsToldAfterARush(t *testing.T) {
 		h.change(fmt.Sprintf("c-n%d", i), func(c *model.Claim) { c.State, c.Drain = model.Draining, &model.Drain{SinceUnix: h.now} })
 	}
 	stays := fmt.Sprintf("n%d", drains)
-	h.plan = func(reclaim.Input) model.DisruptPlan {
-		return model.DisruptPlan{Constrained: true, Kept: []model.KeptNode{{Node: stays, Reasons: []model.KeptReason{{Code: reclaim.NothingToGain, Message: "it is good"}}}}}
+	h.plan = func(disruption.Input) model.DisruptPlan {
+		return model.DisruptPlan{Constrained: true, Kept: []model.KeptNode{{Node: stays, Reasons: []model.KeptReason{{Code: disruption.NoSavings, Message: "it is good"}}}}}
 	}
-	h.look()
+	h.check()
 	if len(h.events) > 0 {
 		t.Errorf("in the rush people are told %q", h.reasons())
 	}
@@ -1310,13 +1310,13 @@ func TestC1_WhyNodesStayIsToldAfterARush(t *testing.T) {
 // F149: people are told why a node stays, once in a quarter of an hour, and again when the reason changes.
 func TestF149PeopleAreToldWhyNodesStay(t *testing.T) {
 	h := newHouse(t, 4)
-	code := reclaim.NothingToGain
-	h.plan = func(reclaim.Input) model.DisruptPlan {
+	code := disruption.NoSavings
+	h.plan = func(disruption.Input) model.DisruptPlan {
 		kept := func(node, code, message string) model.KeptNode {
 			return model.KeptNode{Node: node, Reasons: []model.KeptReason{{Code: code, Message: message}}}
 		}
 		return model.DisruptPlan{Constrained: true, Kept: []model.KeptNode{
-			kept("n0", code, "it is good"), kept("n1", reclaim.PodDoNotDisrupt, "pod p"), kept("n2", reclaim.NotQuiet, "q"), kept("n3", reclaim.NodeBudget, "no room"),
+			kept("n0", code, "it is good"), kept("n1", disruption.PodDoNotDisrupt, "pod p"), kept("n2", disruption.NotQuiet, "q"), kept("n3", disruption.NodeBudget, "no room"),
 		}}
 	}
 	want := []string{"Node/n0 Unconsolidatable", "Node/n1 DisruptionBlocked", "NodeClaim/c-n0 Unconsolidatable", "NodeClaim/c-n1 DisruptionBlocked", "NodePool/web DisruptionBlocked"}
@@ -1328,7 +1328,7 @@ func TestF149PeopleAreToldWhyNodesStay(t *testing.T) {
 	if len(h.events) != len(want) {
 		t.Errorf("told %d times", len(h.events))
 	}
-	code = reclaim.Unplaceable
+	code = disruption.Unplaceable
 	h.pass(60)
 	if len(h.events) != len(want)+2 {
 		t.Errorf("told %d times once the reason had changed", len(h.events))
@@ -1357,13 +1357,13 @@ func TestF18NothingIsCommittedByASnapshotThatGrewOld(t *testing.T) {
 		h := newHouse(t, 2)
 		h.wants(planned(model.ReasonEmpty, 0, "n0"))
 		plan := h.plan
-		h.plan = func(in reclaim.Input) model.DisruptPlan {
+		h.plan = func(in disruption.Input) model.DisruptPlan {
 			h.now += late
 			return plan(in)
 		}
 		must(t, h.run(nil, true))
-		told := slices.ContainsFunc(h.outcome.Problems, func(p string) bool { return strings.Contains(p, "grew too old") })
-		if n := len(h.load().Commands); n != want || told != (want == 0) {
+		reported := slices.ContainsFunc(h.outcome.Problems, func(p string) bool { return strings.Contains(p, "grew too old") })
+		if n := len(h.load().Commands); n != want || reported != (want == 0) {
 			t.Errorf("planning took %d s: %d commands, want %d: %q", late, n, want, h.outcome.Problems)
 		}
 	}

@@ -23,13 +23,13 @@ const (
 	EffectUntaint  = "untaint"  // taint taken off
 	EffectHint     = "hint"     // another look asked for
 	EffectNote     = "note"     // judge's notes written
-	EffectTell     = "tell"     // events
+	EffectReport   = "tell"     // events
 )
 
 // AllEffects lists them.
 var AllEffects = []string{
 	EffectForget, EffectCommit, EffectDecision, EffectTaint, EffectShow, EffectStep, EffectReplace, EffectEnd, EffectDrain, EffectUntaint,
-	EffectHint, EffectNote, EffectTell,
+	EffectHint, EffectNote, EffectReport,
 }
 
 // effect carries out one effect under the eyes of Effects.

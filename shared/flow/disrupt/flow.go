@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/core/disruption"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/work"
@@ -18,11 +18,11 @@ import (
 type Flow struct {
 	Registry  Registry
 	Leases    Leases
-	Book      Book
+	Ledger    Ledger
 	Commands  Commands
 	Snapshots Snapshots
 	Losses    work.Losses // nil = the watcher finds by itself what of its snapshot is gone
-	Machines  Machines
+	Catalogs  Catalogs
 	Plans     Plans
 	Drains    Drains
 	Hints     Hints
@@ -34,13 +34,13 @@ type Flow struct {
 	Now   func() time.Time
 	NewID func() string // unique and sorted by time, such as a ULID
 
-	// Nil = those of core/reclaim; a test may put something else in their place.
-	Plan  func(reclaim.Input) model.DisruptPlan
-	Holds func(reclaim.Input, *model.Command) []model.KeptReason
+	// Nil = those of core/disruption; a test may put something else in their place.
+	Plan       func(disruption.Input) model.DisruptPlan
+	Revalidate func(disruption.Input, *model.Command) []model.KeptReason
 
-	// Abreast calls do(0) … do(n-1) side by side and returns when all have; nil = on goroutines, at most Settings.Parallel
+	// Parallel calls do(0) … do(n-1) side by side and returns when all have; nil = on goroutines, at most Settings.Parallel
 	// at once. Tests replace it to have one order.
-	Abreast  func(n int, do func(i int))
+	Parallel func(n int, do func(i int))
 	Settings Settings
 	Effects  Effects // nil but where a test wants to see or stop effects
 }
@@ -55,18 +55,18 @@ type Settings struct {
 	ValidateAfter  time.Duration // between a command to save money and its second look: 15 s
 	ValidateWithin time.Duration // for a command to be found to hold: 5 min
 	ReplaceWithin  time.Duration // for its replacements to be initialised: 20 min
-	RemindAfter    time.Duration // between two looks at a command that waits for replacements: 20 s
-	LookEvery      time.Duration // at least, between two looks this flow asks itself for because time has passed: 10 s
+	RecheckAfter   time.Duration // between two looks at a command that waits for replacements: 20 s
+	PassEvery      time.Duration // at least, between two looks this flow asks itself for because time has passed: 10 s
 	MemoFor        time.Duration // how long a look that found nothing is good for, whatever else: 5 min
 	CatalogAfter   time.Duration // age of the region's machine catalogue from which nothing is decided by it: 25 h
 	ClassAfter     time.Duration // age of what a class resolves to from which nothing is launched by it: 15 min
-	TellAfter      time.Duration // between two times people are told why a node stays: 15 min
-	MaxTold        int           // nodes of which it is remembered what people were told: 500
+	ReportAfter    time.Duration // between two times people are told why a node stays: 15 min
+	MaxReported    int           // nodes of which it is remembered what people were told: 500
 	MaxEvents      int           // about nodes that stay, in one run: 100
 	Parallel       int           // commands, and nodes of each, at work at once: 20
 
-	Reclaim reclaim.Settings // what people choose
-	Offers  offer.Settings   // what machine types hold; Region is the cluster's, the time the run's
+	Disruption disruption.Settings // what people choose
+	Offerings  offering.Settings   // what machine types hold; Region is the cluster's, the time the run's
 }
 
 func (s Settings) withDefaults() Settings {
@@ -77,13 +77,13 @@ func (s Settings) withDefaults() Settings {
 	s.ValidateAfter = cmp.Or(s.ValidateAfter, 15*time.Second)
 	s.ValidateWithin = cmp.Or(s.ValidateWithin, 5*time.Minute)
 	s.ReplaceWithin = cmp.Or(s.ReplaceWithin, 20*time.Minute)
-	s.RemindAfter = cmp.Or(s.RemindAfter, 20*time.Second)
-	s.LookEvery = cmp.Or(s.LookEvery, 10*time.Second)
+	s.RecheckAfter = cmp.Or(s.RecheckAfter, 20*time.Second)
+	s.PassEvery = cmp.Or(s.PassEvery, 10*time.Second)
 	s.MemoFor = cmp.Or(s.MemoFor, 5*time.Minute)
 	s.CatalogAfter = cmp.Or(s.CatalogAfter, 25*time.Hour)
 	s.ClassAfter = cmp.Or(s.ClassAfter, 15*time.Minute)
-	s.TellAfter = cmp.Or(s.TellAfter, 15*time.Minute)
-	s.MaxTold = cmp.Or(s.MaxTold, 500)
+	s.ReportAfter = cmp.Or(s.ReportAfter, 15*time.Minute)
+	s.MaxReported = cmp.Or(s.MaxReported, 500)
 	s.MaxEvents = cmp.Or(s.MaxEvents, 100)
 	s.Parallel = cmp.Or(s.Parallel, 20)
 	return s
@@ -91,11 +91,11 @@ func (s Settings) withDefaults() Settings {
 
 // Request is one hint to look at one cluster.
 type Request struct {
-	Cluster  string
-	Owner    string    // of the lease: unique to the invocation
-	Deadline time.Time // when the invocation is killed
-	Told     bool      // somebody has seen something change, so that it is looked even where the snapshot is the same
-	Returns  int       // how often the hint has come back because another judge was at work
+	Cluster      string
+	Owner        string    // of the lease: unique to the invocation
+	Deadline     time.Time // when the invocation is killed
+	Changed      bool      // somebody has seen something change, so that it is looked even where the snapshot is the same
+	Redeliveries int       // how often the hint has come back because another judge was at work
 }
 
 // Outcome is what one run did, for one log line.
@@ -121,8 +121,8 @@ type Outcome struct {
 	PriceBefore float64           `json:"priceBefore,omitempty"` // per hour, USD
 	PriceAfter  float64           `json:"priceAfter,omitempty"`  // once the plan is carried out
 	Decision    string            `json:"decision,omitempty"`    // id of the record
-	AgainUnix   int64             `json:"again,omitempty"`       // when the next look is due, by the ledger's clock; 0 = when something changes
-	Machines    *model.CatalogUse `json:"machines,omitempty"`    // what catalogue was decided by
+	DueUnix     int64             `json:"again,omitempty"`       // when the next look is due, by the ledger's clock; 0 = when something changes
+	Catalog     *model.CatalogUse `json:"machines,omitempty"`    // what catalogue was decided by
 	Millis      map[string]int64  `json:"millis,omitempty"`      // since the start of the run, by what was reached
 	Problems    []string          `json:"problems,omitempty"`
 }
@@ -137,53 +137,53 @@ type Decided struct {
 // Run looks at one cluster: it moves open commands on, takes off taints nobody answers for, and decides what to give back. An
 // error means that it could not look: nothing was changed then.
 func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
-	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now()}
+	r := &pass{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now()}
 	r.out = Outcome{Cluster: request.Cluster, Millis: map[string]int64{}}
 	err := r.do(ctx)
 	r.reached("done")
-	r.out.AgainUnix = r.next
+	r.out.DueUnix = r.next
 	return r.out, err
 }
 
-// run is one invocation at work on one cluster.
-type run struct {
+// pass is one invocation at work on one cluster.
+type pass struct {
 	*Flow
 	settings Settings
 	request  Request
 	started  time.Time
 	out      Outcome
 
-	reg      model.Registration
-	fence    model.Fence
-	site     Site
-	ledger   model.Ledger
-	ahead    int64 // of this process's clock is the ledger's, in seconds
-	notes    model.JudgeNotes
-	renoted  bool                    // notes are not as they are stored
-	claims   map[string]*model.Claim // the ledger's, by name, as this run has written them; gone ones too
-	snapshot *model.Snapshot         // shared, never written to; nil = there is none that may be decided by
-	beatUnix int64                   // when the watcher last confirmed it
-	unseen   string                  // why there is no snapshot
-	machines *model.MachineCatalog   // nil = not read yet
-	pointer  model.Pointer           // to it
-	question model.JudgeQuestion     // without what changes during the run
-	input    *reclaim.Input          // what it comes to; nil = not made yet
-	asked    *model.JudgeQuestion    // what plan answers
-	named    map[string]string       // names that replacements have got, by those they were planned with
-	plan     *model.DisruptPlan      // nil = nothing was planned
-	record   string                  // id under which it is kept; empty = it is not
-	fresh    []*step                 // commands this run committed
+	reg           model.Registration
+	fence         model.Fence
+	clients       Clients
+	ledger        model.Ledger
+	clockOffset   int64 // of this process's clock is the ledger's, in seconds
+	notes         model.DisruptNotes
+	renoted       bool                    // notes are not as they are stored
+	claims        map[string]*model.Claim // the ledger's, by name, as this run has written them; gone ones too
+	snapshot      *model.Snapshot         // shared, never written to; nil = there is none that may be decided by
+	heartbeatUnix int64                   // when the watcher last confirmed it
+	unseen        string                  // why there is no snapshot
+	catalog       *model.InstanceCatalog  // nil = not read yet
+	manifest      model.Manifest          // to it
+	plannerInput  model.DisruptionInput   // without what changes during the run
+	input         *disruption.Input       // what it comes to; nil = not made yet
+	plannedInput  *model.DisruptionInput  // what plan answers
+	named         map[string]string       // names that replacements have got, by those they were planned with
+	plan          *model.DisruptPlan      // nil = nothing was planned
+	record        string                  // id under which it is kept; empty = it is not
+	fresh         []*step                 // commands this run committed
 
-	judging sync.Mutex // held while a command is judged once more
-	mutex   sync.Mutex // guards what steps side by side write: out, claims, next, events and what follows
-	next    int64      // when the next look is due; 0 = nobody asks
-	events  []model.Event
-	replace []string        // ids of commands provision has yet to launch for
-	drained []string        // ids of commands that were Done
-	freed   map[string]bool // UIDs of nodes whose taints this run took off
+	revalidating sync.Mutex // held while a command is judged once more
+	mutex        sync.Mutex // guards what steps side by side write: out, claims, next, events and what follows
+	next         int64      // when the next look is due; 0 = nobody asks
+	events       []model.Event
+	replace      []string        // ids of commands provision has yet to launch for
+	drained      []string        // ids of commands that were Done
+	freed        map[string]bool // UIDs of nodes whose taints this run took off
 }
 
-func (r *run) do(ctx context.Context) error {
+func (r *pass) do(ctx context.Context) error {
 	// 1. Who is asked about, and has anything changed. An idle cluster costs what this reads.
 	reg, err := r.Registry.Cluster(ctx, r.request.Cluster)
 	if fault.Is(err, fault.NotFound) {
@@ -194,25 +194,25 @@ func (r *run) do(ctx context.Context) error {
 		return fmt.Errorf("read registration of cluster %s: %w", r.request.Cluster, err)
 	}
 	r.reg = reg
-	pointer, notes, nowUnix, err := r.Book.Glance(ctx, reg.Cluster)
+	manifest, notes, nowUnix, err := r.Ledger.Peek(ctx, reg.Cluster)
 	if err != nil {
 		return fmt.Errorf("glance at the ledger of cluster %s: %w", reg.Cluster, err)
 	}
-	r.notes, r.ahead = notes, nowUnix-r.Now().Unix()
-	settled := r.settled(pointer)
+	r.notes, r.clockOffset = notes, nowUnix-r.Now().Unix()
+	settled := r.settled(manifest)
 	if settled {
 		r.out.Skipped = "nothing has changed since a look that found nothing to do"
-		if r.later(notes.AgainUnix); !r.hintMissing() {
+		if r.later(notes.DueUnix); !r.hintMissing() {
 			return nil
 		}
 	}
 
 	// 2. One judge at a time.
 	until := r.request.Deadline.Add(r.settings.LeaseMargin)
-	r.fence, err = r.Leases.Hold(ctx, reg.Cluster, model.LeaseJudge, r.request.Owner, r.Now().Unix(), until.Unix()+1)
+	r.fence, err = r.Leases.AcquireLease(ctx, reg.Cluster, model.LeaseDisrupt, r.request.Owner, r.Now().Unix(), until.Unix()+1)
 	if fault.Is(err, fault.Conflict) {
 		r.out.Skipped = "another judge is at work"
-		return r.comeBack(ctx)
+		return r.requestAnother(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("take the judge's lease of cluster %s: %w", reg.Cluster, err)
@@ -234,13 +234,13 @@ func (r *run) do(ctx context.Context) error {
 	if err := r.load(ctx); err != nil {
 		return err
 	}
-	if r.site, err = r.Connector.Connect(ctx, reg); err != nil {
+	if r.clients, err = r.Connector.Connect(ctx, reg); err != nil {
 		return fmt.Errorf("connect to cluster %s: %w", reg.Cluster, err)
 	}
 	for _, text := range r.ledger.Unread.Texts() {
 		r.problem("%s", text)
 	}
-	r.see(ctx)
+	r.readSnapshot(ctx)
 	r.reached("seen")
 
 	// 4. What is on its way goes first: it has waited longest, and what it gives back is not to be judged again.
@@ -256,17 +256,17 @@ func (r *run) do(ctx context.Context) error {
 	// 6. Whoever has to do something about it is told, and what was found is remembered.
 	r.announce(ctx)
 	r.keepDecision(ctx)
-	r.tellKept()
+	r.reportKept()
 	r.remember(ctx)
 
 	// 7. Tell people. Nobody waits for that, so that the next run need not either.
 	release()
-	r.tell(ctx)
+	r.publishEvents(ctx)
 	return nil
 }
 
 // release gives the lease back even when the invocation's own context is over.
-func (r *run) release(ctx context.Context) {
+func (r *pass) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if err := r.Leases.Release(ctx, r.fence); err != nil {
@@ -274,20 +274,20 @@ func (r *run) release(ctx context.Context) {
 	}
 }
 
-// comeBack asks for another look, since another judge is at work: soon where somebody has seen something change that the other
+// requestAnother asks for another look, since another judge is at work: soon where somebody has seen something change that the other
 // may not have seen, else later: it may have died with the lease, and the next tick would be a minute away. Either comes back as often as it
 // takes for that lease to be over, and no more often, so that hints that meet each other do not breed.
-func (r *run) comeBack(ctx context.Context) error {
+func (r *pass) requestAnother(ctx context.Context) error {
 	const often, seldom = 8, 2
-	key, after, most := againKey, 5*time.Second, often
-	if !r.request.Told {
+	key, after, most := delayedKey, 5*time.Second, often
+	if !r.request.Changed {
 		key, after, most = busyKey, 17*time.Second, seldom
 	}
-	if r.request.Returns >= most {
+	if r.request.Redeliveries >= most {
 		return nil
 	}
-	key = fmt.Sprintf("%s%d/%d", key, r.request.Returns+1, r.now())
-	err := r.effect(ctx, EffectHint, func() error { return r.Hints.Judge(ctx, r.reg.Cluster, key, after) })
+	key = fmt.Sprintf("%s%d/%d", key, r.request.Redeliveries+1, r.now())
+	err := r.effect(ctx, EffectHint, func() error { return r.Hints.RequestDisruption(ctx, r.reg.Cluster, key, after) })
 	if err != nil {
 		return fmt.Errorf("ask for another look at cluster %s: %w", r.reg.Cluster, err)
 	}
@@ -295,17 +295,17 @@ func (r *run) comeBack(ctx context.Context) error {
 }
 
 // load reads the ledger, and what time it is there.
-func (r *run) load(ctx context.Context) error {
-	ledger, err := r.Book.Load(ctx, r.reg)
+func (r *pass) load(ctx context.Context) error {
+	ledger, err := r.Ledger.Load(ctx, r.reg)
 	if err != nil {
 		return fmt.Errorf("load the ledger of cluster %s: %w", r.reg.Cluster, err)
 	}
-	r.ledger, r.ahead = ledger, ledger.NowUnix-r.Now().Unix()
+	r.ledger, r.clockOffset = ledger, ledger.NowUnix-r.Now().Unix()
 	if !r.renoted {
-		r.notes = ledger.Judge
+		r.notes = ledger.Disrupt
 	}
 	r.claims = make(map[string]*model.Claim, len(ledger.Claims)+len(ledger.Ended))
-	for _, list := range [][]model.Claim{ledger.Former, ledger.Ended, ledger.Spent, ledger.Claims} {
+	for _, list := range [][]model.Claim{ledger.FormerClaims, ledger.Ended, ledger.Spent, ledger.Claims} {
 		for i := range list {
 			r.claims[list[i].Name] = &list[i]
 		}
@@ -314,26 +314,26 @@ func (r *run) load(ctx context.Context) error {
 }
 
 // openCommands returns the ledger's open commands, to be moved on.
-func (r *run) openCommands() []*step {
+func (r *pass) openCommands() []*step {
 	var open []*step
 	for _, command := range r.ledger.Commands {
 		if command.State.Open() {
-			open = append(open, &step{run: r, command: command})
+			open = append(open, &step{pass: r, command: command})
 		}
 	}
 	r.out.Open = len(open)
 	return open
 }
 
-// may reports whether there is time to begin something else.
-func (r *run) may() bool { return r.request.Deadline.Sub(r.Now()) > r.settings.StopBefore }
+// hasTime reports whether there is time to begin something else.
+func (r *pass) hasTime() bool { return r.request.Deadline.Sub(r.Now()) > r.settings.StopBefore }
 
 // now is the time by the ledger's clock: whatever is written down with a time is compared with times others wrote, and their
 // clocks may be minutes off.
-func (r *run) now() int64 { return r.Now().Unix() + r.ahead }
+func (r *pass) now() int64 { return r.Now().Unix() + r.clockOffset }
 
 // later asks for another look at a time; 0 asks for none.
-func (r *run) later(unix int64) {
+func (r *pass) later(unix int64) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if unix != 0 && (r.next == 0 || unix < r.next) {
@@ -342,12 +342,12 @@ func (r *run) later(unix int64) {
 }
 
 // soon asks for another look after some seconds.
-func (r *run) soon(seconds int64) { r.later(r.now() + seconds) }
+func (r *pass) soon(seconds int64) { r.later(r.now() + seconds) }
 
-func (r *run) reached(what string) { r.out.Millis[what] = r.Now().Sub(r.started).Milliseconds() }
+func (r *pass) reached(what string) { r.out.Millis[what] = r.Now().Sub(r.started).Milliseconds() }
 
 // problem notes something that went wrong and stops nothing else.
-func (r *run) problem(format string, args ...any) {
+func (r *pass) problem(format string, args ...any) {
 	const most = 20
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -357,7 +357,7 @@ func (r *run) problem(format string, args ...any) {
 }
 
 // count adds one to a number of the outcome.
-func (r *run) count(n *int) {
+func (r *pass) count(n *int) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	*n++

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/core/disruption"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/disrupt"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -45,8 +45,8 @@ type house struct {
 	replaces   []string
 	events     []model.Event
 	decisions  []model.Disrupted
-	plan       func(reclaim.Input) model.DisruptPlan
-	holds      func(reclaim.Input, *model.Command) []model.KeptReason
+	plan       func(disruption.Input) model.DisruptPlan
+	holds      func(disruption.Input, *model.Command) []model.KeptReason
 	plans      int // how often it was planned
 	quieted    int // how often it was said whether a node is quiet
 	barren     bool
@@ -54,9 +54,9 @@ type house struct {
 	settings   disrupt.Settings
 	ids, runs  int
 	log        []string
-	lost       string         // the operation whose first answer is lost
-	rewound    *model.Pointer // what the ledger says of the pointer instead; nil = what is so
-	abreast    func(n int, do func(i int))
+	lost       string          // the operation whose first answer is lost
+	rewound    *model.Manifest // what the ledger says of the pointer instead; nil = what is so
+	parallel   func(n int, do func(i int))
 	outcome    disrupt.Outcome
 	dueReplace bool
 	mutex      sync.Mutex // held by operations that steps ask for side by side
@@ -121,7 +121,7 @@ func (h *house) addPod(node, name string) *model.Occupant {
 // adopt writes a live claim into the ledger.
 func (h *house) adopt(claim model.Claim) {
 	h.t.Helper()
-	fence, err := h.ledger.Hold(h.t.Context(), cluster, model.LeaseCollector, "collector", h.now, h.now+1)
+	fence, err := h.ledger.AcquireLease(h.t.Context(), cluster, model.LeaseCollector, "collector", h.now, h.now+1)
 	must(h.t, err)
 	must(h.t, h.ledger.Adopt(h.t.Context(), fence, claim))
 	h.objects[claim.Name] = &condition{uid: claim.ObjectUID}
@@ -203,7 +203,7 @@ func (h *house) publish() {
 		next.AtUnix = h.now
 		h.published = next
 	}
-	_, err := h.ledger.AdvancePointer(h.t.Context(), model.Pointer{Cluster: cluster, Epoch: 1, HeadSeq: h.published.Seq, BaseKey: "k", WrittenUnix: h.published.AtUnix, HeartbeatAt: h.now})
+	_, err := h.ledger.AdvanceManifest(h.t.Context(), model.Manifest{Cluster: cluster, Epoch: 1, HeadSeq: h.published.Seq, SnapshotKey: "k", WrittenUnix: h.published.AtUnix, HeartbeatAt: h.now})
 	must(h.t, err)
 }
 
@@ -227,8 +227,8 @@ func (h *house) Cluster(ctx context.Context, name string) (model.Registration, e
 	return h.ledger.Cluster(ctx, name)
 }
 
-func (h *house) Hold(ctx context.Context, name, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
-	return h.ledger.Hold(ctx, name, lease, owner, nowUnix, untilUnix)
+func (h *house) AcquireLease(ctx context.Context, name, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
+	return h.ledger.AcquireLease(ctx, name, lease, owner, nowUnix, untilUnix)
 }
 
 func (h *house) Release(ctx context.Context, fence model.Fence) error {
@@ -238,11 +238,11 @@ func (h *house) Release(ctx context.Context, fence model.Fence) error {
 	return h.ledger.Release(ctx, fence)
 }
 
-func (h *house) Glance(ctx context.Context, name string) (*model.Pointer, model.JudgeNotes, int64, error) {
+func (h *house) Peek(ctx context.Context, name string) (*model.Manifest, model.DisruptNotes, int64, error) {
 	if err := h.did("glance", ""); err != nil {
-		return nil, model.JudgeNotes{}, 0, err
+		return nil, model.DisruptNotes{}, 0, err
 	}
-	return h.ledger.Glance(ctx, name)
+	return h.ledger.Peek(ctx, name)
 }
 
 func (h *house) Load(ctx context.Context, reg model.Registration) (model.Ledger, error) {
@@ -251,23 +251,23 @@ func (h *house) Load(ctx context.Context, reg model.Registration) (model.Ledger,
 	}
 	ledger, err := h.ledger.Load(ctx, reg)
 	if h.rewound != nil {
-		ledger.Pointer = h.rewound
+		ledger.Manifest = h.rewound
 	}
 	return ledger, err
 }
 
-func (h *house) Recall(ctx context.Context, fence model.Fence, notes model.JudgeNotes) (model.JudgeNotes, error) {
+func (h *house) Recall(ctx context.Context, fence model.Fence, notes model.DisruptNotes) (model.DisruptNotes, error) {
 	if err := h.did("recall", ""); err != nil {
 		return notes, err
 	}
 	return h.ledger.Recall(ctx, fence, notes)
 }
 
-func (h *house) Commit(ctx context.Context, fence model.Fence, command model.Command, claims []model.Claim, turns []model.Turn) error {
+func (h *house) Commit(ctx context.Context, fence model.Fence, command model.Command, claims []model.Claim, budgetVersions []model.BudgetVersion) error {
 	if err := h.did("commit", command.Reason); err != nil {
 		return err
 	}
-	err := h.ledger.Commit(ctx, fence, command, claims, turns)
+	err := h.ledger.Commit(ctx, fence, command, claims, budgetVersions)
 	if h.lost == "commit" {
 		h.lost = ""
 		return errors.New("the answer is lost")
@@ -319,29 +319,29 @@ func tainted(node *model.Node) bool {
 	return slices.ContainsFunc(node.Taints, func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
 }
 
-func (h *house) At(_ context.Context, pointer model.Pointer) (*model.Snapshot, error) {
+func (h *house) At(_ context.Context, manifest model.Manifest) (*model.Snapshot, error) {
 	if err := h.did("snapshot", ""); err != nil {
 		return nil, err
 	}
-	if h.published.Seq != pointer.HeadSeq {
-		return nil, fault.New(fault.NotFound, "", "no snapshot %d", pointer.HeadSeq)
+	if h.published.Seq != manifest.HeadSeq {
+		return nil, fault.New(fault.NotFound, "", "no snapshot %d", manifest.HeadSeq)
 	}
 	return h.published, nil
 }
 
-func (h *house) Lost(ctx context.Context, pointer model.Pointer) error {
-	if err := h.did("lost", fmt.Sprint(pointer.HeadSeq)); err != nil {
+func (h *house) Lost(ctx context.Context, manifest model.Manifest) error {
+	if err := h.did("lost", fmt.Sprint(manifest.HeadSeq)); err != nil {
 		return err
 	}
-	return world.Losses{Ledger: h.ledger}.Lost(ctx, pointer)
+	return world.Losses{Ledger: h.ledger}.Lost(ctx, manifest)
 }
 
-func (h *house) Machines(context.Context, model.Registration) (model.MachineCatalog, error) {
-	return model.MachineCatalog{Version: "1", ReadUnix: began}, h.did("machines", "")
+func (h *house) RegionCatalog(context.Context, model.Registration) (model.InstanceCatalog, error) {
+	return model.InstanceCatalog{Version: "1", ReadUnix: began}, h.did("machines", "")
 }
 
-func (h *house) Connect(context.Context, model.Registration) (disrupt.Site, error) {
-	return disrupt.Site{Objects: h, Reporter: h}, h.did("connect", "")
+func (h *house) Connect(context.Context, model.Registration) (disrupt.Clients, error) {
+	return disrupt.Clients{Objects: h, Reporter: h}, h.did("connect", "")
 }
 
 func (h *house) Occupied(_ context.Context, object model.Object) (model.Occupied, error) {
@@ -428,8 +428,8 @@ func (h *house) Drain(_ context.Context, _, key string, _ time.Duration) error {
 	return nil
 }
 
-func (h *house) Judge(_ context.Context, name, key string, after time.Duration) error {
-	if _, err := wire.EncodeHint(wire.Hint{Cluster: name, Reason: wire.ReasonJudge, Tick: key}); err != nil {
+func (h *house) RequestDisruption(_ context.Context, name, key string, after time.Duration) error {
+	if _, err := wire.EncodeHint(wire.Hint{Cluster: name, Reason: wire.ReasonDisrupt, Tick: key}); err != nil {
 		h.t.Errorf("hint %q: %v", key, err)
 	}
 	if err := h.did("hint", ""); err != nil {
@@ -453,35 +453,35 @@ func (h *house) PutDisruption(_ context.Context, decision model.Disrupted) error
 // flow is the one under test, in a process of its own that may be stopped at its effects.
 func (h *house) flow(effects disrupt.Effects) *disrupt.Flow {
 	flow := &disrupt.Flow{
-		Registry: h, Leases: h, Book: h, Commands: h, Snapshots: h, Losses: h, Machines: h, Plans: h, Drains: h, Hints: h, Decisions: h, Connector: h,
+		Registry: h, Leases: h, Ledger: h, Commands: h, Snapshots: h, Losses: h, Catalogs: h, Plans: h, Drains: h, Hints: h, Decisions: h, Connector: h,
 		Now:   func() time.Time { return time.Unix(h.now, 0) },
 		NewID: func() string { h.ids++; return fmt.Sprintf("D%03d", h.ids) },
-		Plan: func(in reclaim.Input) model.DisruptPlan {
+		Plan: func(in disruption.Input) model.DisruptPlan {
 			h.plans++
 			if h.plan == nil {
 				return model.DisruptPlan{}
 			}
 			return h.plan(in)
 		},
-		Holds: func(in reclaim.Input, c *model.Command) []model.KeptReason {
+		Revalidate: func(in disruption.Input, c *model.Command) []model.KeptReason {
 			if h.holds == nil {
 				return nil
 			}
 			return h.holds(in, c)
 		},
-		Abreast:  h.abreast,
+		Parallel: h.parallel,
 		Settings: h.settings, Effects: effects,
 	}
-	if flow.Abreast == nil {
-		flow.Abreast = work.InTurn
+	if flow.Parallel == nil {
+		flow.Parallel = work.Sequential
 	}
 	return flow
 }
 
 // run looks once.
-func (h *house) run(effects disrupt.Effects, told bool) error {
+func (h *house) run(effects disrupt.Effects, reported bool) error {
 	h.t.Helper()
-	return h.asked(effects, disrupt.Request{Told: told})
+	return h.asked(effects, disrupt.Request{Changed: reported})
 }
 
 // asked looks once as a request asks for, by an owner of its own.
@@ -495,8 +495,8 @@ func (h *house) asked(effects disrupt.Effects, request disrupt.Request) error {
 	return err
 }
 
-// look runs once and fails the test on an error or a problem.
-func (h *house) look() disrupt.Outcome {
+// check runs once and fails the test on an error or a problem.
+func (h *house) check() disrupt.Outcome {
 	h.t.Helper()
 	if err := h.run(nil, true); err != nil || len(h.outcome.Problems) > 0 {
 		h.t.Fatalf("%v; %q", err, h.outcome.Problems)
@@ -564,7 +564,7 @@ func (h *house) provision() {
 // lose closes a claim.
 func (h *house) lose(name string) {
 	h.t.Helper()
-	fence, err := h.ledger.Hold(h.t.Context(), cluster, model.LeaseCollector, "collector", h.now, h.now+1)
+	fence, err := h.ledger.AcquireLease(h.t.Context(), cluster, model.LeaseCollector, "collector", h.now, h.now+1)
 	must(h.t, err)
 	claim := h.claim(name)
 	claim.FailureCode, claim.FailureMessage = "InsufficientInstanceCapacity", "there is none"
@@ -573,7 +573,7 @@ func (h *house) lose(name string) {
 
 // wants makes the plan ask for commands, each for as long as its nodes are in none and are there untainted.
 func (h *house) wants(commands ...model.PlannedCommand) {
-	h.plan = func(in reclaim.Input) model.DisruptPlan {
+	h.plan = func(in disruption.Input) model.DisruptPlan {
 		plan := model.DisruptPlan{Commands: []model.PlannedCommand{}, Kept: []model.KeptNode{}}
 		free := map[string]bool{}
 		open := map[string]bool{}

@@ -79,21 +79,21 @@ func TestF4WhatCouldNotBeSaidIsSaidAgain(t *testing.T) {
 }
 
 // lied is a book whose watcher wrote a pointer that is not to be believed.
-type lied struct{ disrupt.Book }
+type lied struct{ disrupt.Ledger }
 
 func (l lied) Load(ctx context.Context, reg model.Registration) (model.Ledger, error) {
-	ledger, err := l.Book.Load(ctx, reg)
-	ledger.Pointer, ledger.PointerFault = nil, "the snapshot pointer names the cluster victim"
+	ledger, err := l.Ledger.Load(ctx, reg)
+	ledger.Manifest, ledger.ManifestFault = nil, "the snapshot pointer names the cluster victim"
 	return ledger, err
 }
 
 // W4: where the watcher's manifest is not believed no node is disrupted, and the outcome says why.
-func TestW4NothingIsDecidedByAPointerThatIsNotBelieved(t *testing.T) {
+func TestW4NothingIsDecidedByAManifestThatIsNotBelieved(t *testing.T) {
 	h := newHouse(t, 3)
 	h.wants(planned(model.ReasonEmpty, 0, "n0"))
 	flow := h.flow(nil)
-	flow.Book = lied{flow.Book}
-	outcome, err := flow.Run(t.Context(), disrupt.Request{Cluster: cluster, Owner: "a", Told: true, Deadline: flow.Now().Add(time.Minute)})
+	flow.Ledger = lied{flow.Ledger}
+	outcome, err := flow.Run(t.Context(), disrupt.Request{Cluster: cluster, Owner: "a", Changed: true, Deadline: flow.Now().Add(time.Minute)})
 	if err != nil || outcome.Planned != 0 || h.plans != 0 || !strings.Contains(outcome.Undecided, "names the cluster victim") || len(outcome.Problems) != 1 {
 		t.Errorf("%+v, %v; planned %d times", outcome, err, h.plans)
 	}

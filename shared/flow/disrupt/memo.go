@@ -22,14 +22,14 @@ import (
 const farthest = 15 * time.Minute
 
 // settled reports whether nothing can have changed since a look that found nothing to do, as far as pointer and clock tell.
-func (r *run) settled(pointer *model.Pointer) bool {
+func (r *pass) settled(manifest *model.Manifest) bool {
 	n := &r.notes
-	return !r.request.Told && pointer != nil && n.Ledger != "" && !n.Constrained && n.Epoch == pointer.Epoch && n.Seq == pointer.HeadSeq &&
-		n.Ahead.Of(*pointer, r.now()) <= aheadAtMost && r.now()-n.AtUnix < r.memoFor() && (n.AgainUnix == 0 || r.now() < n.AgainUnix)
+	return !r.request.Changed && manifest != nil && n.Ledger != "" && !n.Constrained && n.Epoch == manifest.Epoch && n.Seq == manifest.HeadSeq &&
+		n.WatcherAhead.Of(*manifest, r.now()) <= maxClockOffset && r.now()-n.AtUnix < r.memoFor() && (n.DueUnix == 0 || r.now() < n.DueUnix)
 }
 
 // memoFor is for how many seconds a look that found nothing is good.
-func (r *run) memoFor() int64 {
+func (r *pass) memoFor() int64 {
 	if r.notes.Empty {
 		return max(model.EmptyForSeconds, seconds(r.settings.MemoFor))
 	}
@@ -37,36 +37,36 @@ func (r *run) memoFor() int64 {
 }
 
 // unchanged reports whether the last look that found nothing depended on the very same.
-func (r *run) unchanged(catalog string) bool {
+func (r *pass) unchanged(catalog string) bool {
 	n := &r.notes
 	return n.Ledger != "" && n.Ledger == r.digest() && n.Catalog == catalog && n.Epoch == r.snapshot.Epoch && n.Seq == r.snapshot.Seq &&
-		r.now() < n.AgainUnix
+		r.now() < n.DueUnix
 }
 
-// planAgain is after how many seconds it is planned again although nothing seems to have changed.
-const planAgain = 1800
+// replanAfter is after how many seconds it is planned again although nothing seems to have changed.
+const replanAfter = 1800
 
 // found remembers a look that found nothing to do before againUnix (0 = whenever), or before this run has asked for another.
-func (r *run) found(catalog string, againUnix int64, constrained bool) {
+func (r *pass) found(catalog string, againUnix int64, constrained bool) {
 	if r.next != 0 && (againUnix == 0 || r.next < againUnix) {
 		againUnix = r.next
 	}
-	for _, mark := range r.marks() {
-		if until := mark.UntilUnix; until >= r.now() && (againUnix == 0 || until < againUnix) {
+	for _, unavailable := range r.unavailableOfferings() {
+		if until := unavailable.UntilUnix; until >= r.now() && (againUnix == 0 || until < againUnix) {
 			againUnix = until + 1 // there is an offering more to replace nodes with
 		}
 	}
-	if latest := r.now() + planAgain; againUnix == 0 || againUnix > latest {
+	if latest := r.now() + replanAfter; againUnix == 0 || againUnix > latest {
 		againUnix = latest
 	}
 	r.notes.AtUnix, r.notes.Epoch, r.notes.Seq = r.now(), r.snapshot.Epoch, r.snapshot.Seq
-	r.notes.Ledger, r.notes.Catalog, r.notes.AgainUnix, r.notes.Constrained = r.digest(), catalog, againUnix, constrained
+	r.notes.Ledger, r.notes.Catalog, r.notes.DueUnix, r.notes.Constrained = r.digest(), catalog, againUnix, constrained
 	r.notes.Empty = r.empty()
 	r.renoted = true
 }
 
 // empty reports whether there is nothing of ours in the cluster and nobody asks for anything, so that sweeps may come less often.
-func (r *run) empty() bool {
+func (r *pass) empty() bool {
 	s, l := r.snapshot, &r.ledger
 	if len(l.Claims)+len(l.Ended)+len(l.Intents)+len(l.Unread)+len(s.Claims)+len(s.Buffers) > 0 || len(l.Classes) != len(s.Classes) || len(r.openIDs()) > 0 {
 		return false
@@ -79,14 +79,14 @@ func (r *run) empty() bool {
 
 // forget takes a look's memory back. It is written before the first command of a run, so that none is left alone for the sake
 // of what was found before it.
-func (r *run) forget(ctx context.Context) error {
+func (r *pass) forget(ctx context.Context) error {
 	if r.notes.Ledger == "" {
 		return nil
 	}
 	next := r.notes
-	next.Ledger, next.Catalog, next.AgainUnix, next.Constrained, next.Empty = "", "", 0, false, false
+	next.Ledger, next.Catalog, next.DueUnix, next.Constrained, next.Empty = "", "", 0, false, false
 	err := r.effect(ctx, EffectForget, func() (err error) {
-		next, err = r.Book.Recall(ctx, r.fence, next)
+		next, err = r.Ledger.Recall(ctx, r.fence, next)
 		return err
 	})
 	if err == nil {
@@ -96,10 +96,10 @@ func (r *run) forget(ctx context.Context) error {
 }
 
 // digest stands for what the ledger says beyond the snapshot.
-func (r *run) digest() string {
+func (r *pass) digest() string {
 	h := sha256.New()
 	l := &r.ledger
-	fmt.Fprint(h, r.settings.Build, r.settings.Reclaim, l.Stops, l.Marks, l.Usage, l.Turns, l.Notes.Holds, l.Notes.Refusals)
+	fmt.Fprint(h, r.settings.Build, r.settings.Disruption, l.Stops, l.UnavailableOfferings, l.Usage, l.BudgetVersions, l.Notes.ClassSuspensions, l.Notes.Refusals)
 	for i := range l.Claims {
 		fmt.Fprintln(h, l.Claims[i].Name, l.Claims[i].Version)
 	}
@@ -116,7 +116,7 @@ func (r *run) digest() string {
 }
 
 // hintMissing reports whether the next look is worth a hint and none is underway that comes by then.
-func (r *run) hintMissing() bool {
+func (r *pass) hintMissing() bool {
 	now := r.now()
 	if r.next == 0 || r.next-now > seconds(farthest) {
 		return false
@@ -126,12 +126,12 @@ func (r *run) hintMissing() bool {
 }
 
 // remember asks for the next look, unless a hint for it is underway, and writes the notes where they have changed.
-func (r *run) remember(ctx context.Context) {
+func (r *pass) remember(ctx context.Context) {
 	if r.hintMissing() {
 		due := max(r.next, r.now()+1)
 		after := time.Duration(due-r.now()+1) * time.Second // late rather than early: an early one would find nothing due
 		err := r.effect(ctx, EffectHint, func() error {
-			return r.Hints.Judge(ctx, r.reg.Cluster, fmt.Sprintf("%s%d", ownKey, due), min(after, farthest))
+			return r.Hints.RequestDisruption(ctx, r.reg.Cluster, fmt.Sprintf("%s%d", ownKey, due), min(after, farthest))
 		})
 		if err != nil {
 			r.problem("ask for another look in %s; the next tick looks anyway: %v", after, err)
@@ -143,7 +143,7 @@ func (r *run) remember(ctx context.Context) {
 		return
 	}
 	err := r.effect(ctx, EffectNote, func() (err error) {
-		_, err = r.Book.Recall(ctx, r.fence, r.notes)
+		_, err = r.Ledger.Recall(ctx, r.fence, r.notes)
 		return err
 	})
 	if err != nil && !fault.Is(err, fault.Conflict) {

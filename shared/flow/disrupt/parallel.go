@@ -7,22 +7,22 @@ import (
 	"github.com/joiner-sh/joiner/shared/work"
 )
 
-// abreast calls do(0) … do(n-1), Parallel of them side by side, and returns when all have. Each call writes only to its own
+// parallel calls do(0) … do(n-1), Parallel of them side by side, and returns when all have. Each call writes only to its own
 // index, so that results stand in order whatever the timing. One that panics stops no other; problem is told of it.
-func (r *run) abreast(n int, do func(i int)) {
+func (r *pass) parallel(n int, do func(i int)) {
 	contained := func(i int) {
 		defer r.contain("")
 		do(i)
 	}
-	if r.Abreast != nil {
-		r.Abreast(n, contained)
+	if r.Parallel != nil {
+		r.Parallel(n, contained)
 		return
 	}
-	work.Abreast(n, r.settings.Parallel, contained)
+	work.Parallel(n, r.settings.Parallel, contained)
 }
 
 // contain turns a panic of whoever defers it into a problem.
-func (r *run) contain(what string) {
+func (r *pass) contain(what string) {
 	if p := recover(); p != nil {
 		r.problem("%spanic: %v\n%s", what, p, clip(string(debug.Stack())))
 	}

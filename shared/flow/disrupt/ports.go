@@ -17,25 +17,25 @@ type Registry interface {
 
 // Leases makes one judge at a time likely, and a second one harmless.
 type Leases interface {
-	// Hold takes one of the cluster's leases (model.LeaseJudge) for owner until untilUnix and returns a fence whose token is
+	// AcquireLease takes one of the cluster's leases (model.LeaseDisrupt) for owner until untilUnix and returns a fence whose token is
 	// greater than any before of that lease. Conflict where another owner holds it at nowUnix, unless it was taken
 	// after untilUnix: then its clock was ahead. Taking it again as the same owner renews it.
-	Hold(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error)
+	AcquireLease(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error)
 	// Release gives it back early. A fence that is not the newest any more is left alone; that is no error.
 	Release(ctx context.Context, fence model.Fence) error
 }
 
-// Book is the ledger, as far as the judge reads it.
-type Book interface {
+// Ledger is the ledger, as far as the judge reads it.
+type Ledger interface {
 	// Load reads everything there is to know of a cluster, consistently item by item, commands, turns, stops and the failed
 	// replacements of open commands (Spent) included.
 	Load(ctx context.Context, reg model.Registration) (model.Ledger, error)
-	// Glance reads the watcher's pointer (nil = no watcher was ever here) and the judge's notes, consistently, and the ledger's
+	// Peek reads the watcher's pointer (nil = no watcher was ever here) and the judge's notes, consistently, and the ledger's
 	// own time: what it takes to know that there is nothing to do.
-	Glance(ctx context.Context, cluster string) (pointer *model.Pointer, notes model.JudgeNotes, nowUnix int64, err error)
+	Peek(ctx context.Context, cluster string) (manifest *model.Manifest, notes model.DisruptNotes, nowUnix int64, err error)
 	// Recall replaces the judge's notes, on condition that the fence is the newest of its lease and that the stored ones have the
 	// Version given, and returns them with the next one. Conflict otherwise, and nothing was written.
-	Recall(ctx context.Context, fence model.Fence, notes model.JudgeNotes) (model.JudgeNotes, error)
+	Recall(ctx context.Context, fence model.Fence, notes model.DisruptNotes) (model.DisruptNotes, error)
 }
 
 // Commands moves commands on. Every write carries a fence and commits only while that is the newest of its lease: otherwise
@@ -47,7 +47,7 @@ type Commands interface {
 	// MaxCommandNodes claims. Conflict otherwise: with code ClaimBusy where a claim is given that is not free, ClaimChanged,
 	// TurnTaken, CommandExists, FenceLost. Invalid where claims or turns are not those of its targets. Committing the very same
 	// command again changes nothing and is no error.
-	Commit(ctx context.Context, fence model.Fence, command model.Command, claims []model.Claim, turns []model.Turn) error
+	Commit(ctx context.Context, fence model.Fence, command model.Command, claims []model.Claim, budgetVersions []model.BudgetVersion) error
 	// Step writes an open command on condition of its Version and returns it with the next. Conflict where it is not the stored
 	// one, Invalid where it is not open.
 	Step(ctx context.Context, fence model.Fence, command model.Command) (model.Command, error)
@@ -62,14 +62,14 @@ type Commands interface {
 type Snapshots interface {
 	// At returns the cluster's snapshot at the pointer. It may be kept between calls and shared. NotFound where an object the
 	// pointer names is missing.
-	At(ctx context.Context, pointer model.Pointer) (*model.Snapshot, error)
+	At(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error)
 }
 
-// Machines reads the machine catalogue that the catalogue function keeps for every cluster of an account and region.
-type Machines interface {
-	// Machines returns it with the ages of its parts; it may be old, may be kept between calls, and is shared. NotFound where
+// Catalogs reads the machine catalogue that the catalogue function keeps for every cluster of an account and region.
+type Catalogs interface {
+	// RegionCatalog returns it with the ages of its parts; it may be old, may be kept between calls, and is shared. NotFound where
 	// there is none.
-	Machines(ctx context.Context, reg model.Registration) (model.MachineCatalog, error)
+	RegionCatalog(ctx context.Context, reg model.Registration) (model.InstanceCatalog, error)
 }
 
 // Plans asks provision for a command's replacements, and for the pods of what is drained.
@@ -87,8 +87,8 @@ type Drains interface {
 
 // Hints asks for another look by this flow.
 type Hints interface {
-	// Judge asks for one after some time. The same key for the same cluster may be one hint, however often sent.
-	Judge(ctx context.Context, cluster, key string, after time.Duration) error
+	// RequestDisruption asks for one after some time. The same key for the same cluster may be one hint, however often sent.
+	RequestDisruption(ctx context.Context, cluster, key string, after time.Duration) error
 }
 
 // Decisions keeps decision records.
@@ -99,11 +99,11 @@ type Decisions interface {
 
 // Connector opens a cluster: its API server, with the cluster's own rights. No EC2 is written.
 type Connector interface {
-	Connect(ctx context.Context, reg model.Registration) (Site, error)
+	Connect(ctx context.Context, reg model.Registration) (Clients, error)
 }
 
-// Site is an open cluster.
-type Site struct {
+// Clients is an open cluster.
+type Clients struct {
 	Objects  Objects
 	Reporter Reporter
 }

@@ -8,14 +8,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/core/disruption"
 	"github.com/joiner-sh/joiner/shared/core/replay"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // propose decides what else to give back, and commits it.
-func (r *run) propose(ctx context.Context) {
+func (r *pass) propose(ctx context.Context) {
 	switch {
 	case r.reg.Paused:
 		r.out.Undecided = "the cluster is paused"
@@ -23,22 +23,22 @@ func (r *run) propose(ctx context.Context) {
 		r.out.Undecided = r.unseen
 	case r.ledger.Unread.Any(model.UnreadCommand):
 		r.out.Undecided = "a command of the ledger cannot be read, and nobody knows what it gives back"
-	case !r.may():
+	case !r.hasTime():
 		r.out.Undecided = "there was no time left"
 		r.soon(1)
 	}
 	if r.out.Undecided != "" {
 		return
 	}
-	if err := r.readMachines(ctx); err != nil {
+	if err := r.readCatalog(ctx); err != nil {
 		r.undecided(err)
 		return
 	}
 	idle := len(r.openIDs()) == 0
-	if idle && r.unchanged(r.machines.Version) {
+	if idle && r.unchanged(r.catalog.Version) {
 		r.out.Undecided = "nothing has changed since a look that found nothing to do"
-		r.found(r.machines.Version, r.notes.AgainUnix, r.notes.Constrained)
-		r.later(r.notes.AgainUnix)
+		r.found(r.catalog.Version, r.notes.DueUnix, r.notes.Constrained)
+		r.later(r.notes.DueUnix)
 		return
 	}
 	input, question, err := r.inputNow(ctx)
@@ -48,7 +48,7 @@ func (r *run) propose(ctx context.Context) {
 	}
 	id := r.NewID()
 	input.Salt, question.Salt = id, id
-	r.asked, r.named = &question, map[string]string{}
+	r.plannedInput, r.named = &question, map[string]string{}
 	plan, ok := r.planned(input)
 	if !ok {
 		return
@@ -57,9 +57,9 @@ func (r *run) propose(ctx context.Context) {
 	r.reached("planned")
 	r.measure(&plan)
 	// Sooner than it may come a look is neither asked for nor due.
-	again := plan.AgainUnix
+	again := plan.ReplanUnix
 	if again != 0 {
-		again = max(again, r.now()+seconds(r.settings.LookEvery))
+		again = max(again, r.now()+seconds(r.settings.PassEvery))
 		r.later(again)
 	}
 	if len(plan.Commands) > 0 {
@@ -71,28 +71,28 @@ func (r *run) propose(ctx context.Context) {
 		r.record, r.notes.KeptUnix, r.renoted = id, r.now(), true
 	}
 	if idle && (!plan.Constrained || again != 0) {
-		r.found(r.machines.Version, again, plan.Constrained)
+		r.found(r.catalog.Version, again, plan.Constrained)
 	}
 }
 
-func (r *run) undecided(err error) {
+func (r *pass) undecided(err error) {
 	r.out.Undecided = err.Error()
 	if !fault.Is(err, fault.NotFound) { // then the catalogue function has to come first, and the tick is soon enough
-		r.soon(tryAgain)
+		r.soon(retryAfter)
 	}
 }
 
-// planned is reclaim.Plan, or whatever takes its place in a test; false where it panics.
-func (r *run) planned(input reclaim.Input) (plan model.DisruptPlan, ok bool) {
+// planned is disruption.Plan, or whatever takes its place in a test; false where it panics.
+func (r *pass) planned(input disruption.Input) (plan model.DisruptPlan, ok bool) {
 	defer r.contain("planning: ")
 	if r.Plan != nil {
 		return r.Plan(input), true
 	}
-	return reclaim.Plan(input), true
+	return disruption.Plan(input), true
 }
 
 // measure notes what the plan says.
-func (r *run) measure(plan *model.DisruptPlan) {
+func (r *pass) measure(plan *model.DisruptPlan) {
 	r.out.Planned, r.out.Constrained = len(plan.Commands), plan.Constrained
 	r.out.PriceBefore, r.out.PriceAfter = plan.PriceBefore.USD(), plan.PriceAfter.USD()
 	r.out.Kept = map[string]int{}
@@ -109,10 +109,10 @@ func (r *run) measure(plan *model.DisruptPlan) {
 
 // commit records the plan's commands one after another: each takes the next turn of its pools, so that of two judges that went
 // by the same budget one is refused. It stops at the first that is refused, since what the rest goes by is not so any more.
-func (r *run) commit(ctx context.Context, id string, plan *model.DisruptPlan) {
+func (r *pass) commit(ctx context.Context, id string, plan *model.DisruptPlan) {
 	if err := r.forget(ctx); err != nil {
 		r.problem("take back what an earlier look found: %v", err)
-		r.soon(tryAgain)
+		r.soon(retryAfter)
 		return
 	}
 	names := r.namesTaken()
@@ -123,17 +123,17 @@ func (r *run) commit(ctx context.Context, id string, plan *model.DisruptPlan) {
 	pods := map[string][]string{} // marks by node
 	for i := range r.snapshot.Pods {
 		if pod := &r.snapshot.Pods[i]; nodes[pod.NodeName] != nil && !pod.Terminal() {
-			pods[pod.NodeName] = append(pods[pod.NodeName], model.PodMark(pod.UID))
+			pods[pod.NodeName] = append(pods[pod.NodeName], model.PodDigest(pod.UID))
 		}
 	}
 	for i := range plan.Commands {
-		if !r.may() {
+		if !r.hasTime() {
 			r.soon(1)
 			return
 		}
 		if !r.isFresh() {
 			r.problem("the snapshot grew too old while it was decided by it; %d of %d commands are left", len(plan.Commands)-i, len(plan.Commands))
-			r.soon(missedBeat)
+			r.soon(missedHeartbeat)
 			return
 		}
 		command, claims, err := r.draft(fmt.Sprintf("%s-%d", id, i), &plan.Commands[i], nodes, pods, names)
@@ -153,15 +153,15 @@ func (r *run) commit(ctx context.Context, id string, plan *model.DisruptPlan) {
 }
 
 // commitOne records one command. Where nobody knows whether it was, it is said once more, which changes nothing if it was.
-func (r *run) commitOne(ctx context.Context, command model.Command, claims []*model.Claim) bool {
+func (r *pass) commitOne(ctx context.Context, command model.Command, claims []*model.Claim) bool {
 	given := make([]model.Claim, len(claims))
 	for i, claim := range claims {
 		given[i] = *claim
 		given[i].Command = "" // of a command that is not open
 	}
-	turns := r.turnsOf(&command)
+	budgetVersions := r.budgetVersionsOf(&command)
 	try := func() error {
-		return r.effect(ctx, EffectCommit, func() error { return r.Commands.Commit(ctx, r.fence, command, given, turns) })
+		return r.effect(ctx, EffectCommit, func() error { return r.Commands.Commit(ctx, r.fence, command, given, budgetVersions) })
 	}
 	err := try()
 	if err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.Invalid) {
@@ -174,7 +174,7 @@ func (r *run) commitOne(ctx context.Context, command model.Command, claims []*mo
 			return false
 		}
 		r.problem("commit command %s: %v", command.ID, err)
-		r.soon(tryAgain)
+		r.soon(retryAfter)
 		return false
 	}
 	for i, claim := range claims {
@@ -182,18 +182,18 @@ func (r *run) commitOne(ctx context.Context, command model.Command, claims []*mo
 		claim.Command = command.ID
 		claim.Version++
 	}
-	for _, turn := range turns {
-		r.nextTurn(turn)
+	for _, budgetVersion := range budgetVersions {
+		r.nextBudgetVersion(budgetVersion)
 	}
 	r.ledger.Commands = append(r.ledger.Commands, command)
 	r.out.Committed = append(r.out.Committed, command.ID)
 	r.countDecided(&command)
-	r.fresh = append(r.fresh, &step{run: r, command: command})
+	r.fresh = append(r.fresh, &step{pass: r, command: command})
 	return true
 }
 
 // countDecided adds one to the commands of its reason that do what it does.
-func (r *run) countDecided(command *model.Command) {
+func (r *pass) countDecided(command *model.Command) {
 	kind := Decided{Reason: command.Reason, Replaces: len(command.Replacements) > 0}
 	i := slices.IndexFunc(r.out.Decided, func(d Decided) bool { return d.Reason == kind.Reason && d.Replaces == kind.Replaces })
 	if i < 0 {
@@ -203,7 +203,7 @@ func (r *run) countDecided(command *model.Command) {
 }
 
 // draft makes a command of what was planned, with the claims of its nodes. Each is named as it was judged.
-func (r *run) draft(id string, planned *model.PlannedCommand, nodes map[string]*model.Node, pods map[string][]string, names map[string]bool) (model.Command, []*model.Claim, error) {
+func (r *pass) draft(id string, planned *model.PlannedCommand, nodes map[string]*model.Node, pods map[string][]string, names map[string]bool) (model.Command, []*model.Claim, error) {
 	c := model.Command{
 		ID: id, Version: 1, State: model.CommandCommitted, Reason: planned.Reason, Decision: r.out.Decision,
 		PodsMoved: planned.PodsMoved, Savings: planned.Savings, Epoch: r.snapshot.Epoch, Seq: r.snapshot.Seq,
@@ -223,11 +223,11 @@ func (r *run) draft(id string, planned *model.PlannedCommand, nodes map[string]*
 		}
 		claim := byNode[node.ProviderID]
 		claims = append(claims, claim)
-		marks := slices.Clone(pods[name])
-		slices.Sort(marks)
+		unavailable := slices.Clone(pods[name])
+		slices.Sort(unavailable)
 		c.Targets = append(c.Targets, model.Target{
 			Claim: claim.Name, Pool: claim.Pool, Class: claim.Class, Node: name, NodeUID: node.UID, Price: claim.Price,
-			InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: claim.CapacityType, Pods: marks,
+			InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: claim.CapacityType, Pods: unavailable,
 		})
 	}
 	slices.SortFunc(c.Targets, func(a, b model.Target) int { return strings.Compare(a.Claim, b.Claim) })
@@ -240,7 +240,7 @@ func (r *run) draft(id string, planned *model.PlannedCommand, nodes map[string]*
 }
 
 // namesTaken are the names of claims, nodes and replacements there are.
-func (r *run) namesTaken() map[string]bool {
+func (r *pass) namesTaken() map[string]bool {
 	names := map[string]bool{}
 	for name := range r.claims {
 		names[name] = true
@@ -274,39 +274,39 @@ func nameOf(pool, command string, number int, taken map[string]bool) string {
 	}
 }
 
-// turnsOf returns the turns of the command's pools, by pool.
-func (r *run) turnsOf(command *model.Command) []model.Turn {
+// budgetVersionsOf returns the turns of the command's pools, by pool.
+func (r *pass) budgetVersionsOf(command *model.Command) []model.BudgetVersion {
 	versions := map[string]int64{}
-	for _, turn := range r.ledger.Turns {
-		versions[turn.Pool] = turn.Version
+	for _, budgetVersion := range r.ledger.BudgetVersions {
+		versions[budgetVersion.Pool] = budgetVersion.Version
 	}
 	seen := map[string]bool{}
-	var turns []model.Turn
+	var budgetVersions []model.BudgetVersion
 	for i := range command.Targets {
 		if pool := command.Targets[i].Pool; !seen[pool] {
 			seen[pool] = true
-			turns = append(turns, model.Turn{Pool: pool, Version: versions[pool]})
+			budgetVersions = append(budgetVersions, model.BudgetVersion{Pool: pool, Version: versions[pool]})
 		}
 	}
-	slices.SortFunc(turns, func(a, b model.Turn) int { return strings.Compare(a.Pool, b.Pool) })
-	return turns
+	slices.SortFunc(budgetVersions, func(a, b model.BudgetVersion) int { return strings.Compare(a.Pool, b.Pool) })
+	return budgetVersions
 }
 
-// nextTurn notes that a turn was taken.
-func (r *run) nextTurn(turn model.Turn) {
-	turn.Version++
-	for i := range r.ledger.Turns {
-		if r.ledger.Turns[i].Pool == turn.Pool {
-			r.ledger.Turns[i] = turn
+// nextBudgetVersion notes that a turn was taken.
+func (r *pass) nextBudgetVersion(budgetVersion model.BudgetVersion) {
+	budgetVersion.Version++
+	for i := range r.ledger.BudgetVersions {
+		if r.ledger.BudgetVersions[i].Pool == budgetVersion.Pool {
+			r.ledger.BudgetVersions[i] = budgetVersion
 			return
 		}
 	}
-	r.ledger.Turns = append(r.ledger.Turns, turn)
+	r.ledger.BudgetVersions = append(r.ledger.BudgetVersions, budgetVersion)
 }
 
 // announce asks provision for replacements and for places of pods that leave, and for the first step of drains. Each may be
 // lost: the tick of the function that is asked does it too.
-func (r *run) announce(ctx context.Context) {
+func (r *pass) announce(ctx context.Context) {
 	slices.Sort(r.replace)
 	slices.Sort(r.drained)
 	if len(r.drained) > 0 {
@@ -334,7 +334,7 @@ func digestOf(ids []string) string {
 const quietEvery = 3600
 
 // keepDecision keeps the record of a decision that led to anything, and each hour of one that did not.
-func (r *run) keepDecision(ctx context.Context) {
+func (r *pass) keepDecision(ctx context.Context) {
 	if r.record == "" {
 		return
 	}
@@ -344,9 +344,9 @@ func (r *run) keepDecision(ctx context.Context) {
 	}
 	decision := model.Disrupted{
 		ID: r.record, Cluster: r.reg.Cluster, AtUnix: r.now(), Epoch: r.snapshot.Epoch, Seq: r.snapshot.Seq, Build: r.settings.Build,
-		Plan: *r.plan, Committed: committed, Machines: *r.out.Machines, Named: r.named,
-		Input: &model.DecisionInput{Account: r.reg.Account, Region: r.reg.Region, Snapshot: &r.pointer},
-		Asked: replay.TrimJudge(r.asked, r.snapshot),
+		Plan: *r.plan, Committed: committed, Catalog: *r.out.Catalog, Named: r.named,
+		Recorded: &model.DecisionInput{Account: r.reg.Account, Region: r.reg.Region, Snapshot: &r.manifest},
+		Input:    replay.TrimDisruption(r.plannedInput, r.snapshot),
 	}
 	if err := r.effect(ctx, EffectDecision, func() error { return r.Decisions.PutDisruption(ctx, decision) }); err != nil {
 		r.problem("keep the record of decision %s: %v", decision.ID, err)

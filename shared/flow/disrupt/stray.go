@@ -10,24 +10,24 @@ import (
 // strays takes off taints nobody answers for: of nodes whose claim is live, is not to end, and is in no open command. A process
 // died after its command had been undone, or tainted late. The ledger is read again first: whoever had the node tainted wrote
 // that down before, and the snapshot that shows the taint is older than this read.
-func (r *run) strays(ctx context.Context) {
+func (r *pass) strays(ctx context.Context) {
 	if r.snapshot == nil || len(r.strayNodes()) == 0 {
 		return
 	}
 	if err := r.load(ctx); err != nil {
 		r.problem("read the ledger again before taints are taken off: %v", err)
-		r.soon(tryAgain)
+		r.soon(retryAfter)
 		return
 	}
 	strays := r.strayNodes()
-	r.abreast(len(strays), func(i int) {
-		if !r.may() {
+	r.parallel(len(strays), func(i int) {
+		if !r.hasTime() {
 			r.soon(1)
 			return
 		}
 		if err := r.free(ctx, strays[i]); err != nil {
 			r.problem("take a taint nobody answers for off node %s: %v", strays[i].node, err)
-			r.soon(tryAgain)
+			r.soon(retryAfter)
 			return
 		}
 		r.count(&r.out.Strays)
@@ -41,7 +41,7 @@ type tainted struct {
 }
 
 // strayNodes returns nodes with a taint nobody answers for, by name.
-func (r *run) strayNodes() []tainted {
+func (r *pass) strayNodes() []tainted {
 	byProvider := map[string]*model.Claim{}
 	for i := range r.ledger.Claims {
 		if claim := &r.ledger.Claims[i]; claim.Live() && claim.ProviderID != "" {
@@ -66,7 +66,7 @@ func (r *run) strayNodes() []tainted {
 }
 
 // openIDs are the ids of open commands, and of those that cannot be read.
-func (r *run) openIDs() map[string]bool {
+func (r *pass) openIDs() map[string]bool {
 	open := map[string]bool{}
 	for _, u := range r.ledger.Unread.Of(model.UnreadCommand) {
 		open[u.Name] = true
@@ -91,12 +91,12 @@ func disrupted(node *model.Node) bool {
 
 // free takes off a node what says that it is given back: why, then the taint. A node that is gone, or another of its name, has
 // nothing to be freed of.
-func (r *run) free(ctx context.Context, t tainted) error {
+func (r *pass) free(ctx context.Context, t tainted) error {
 	if err := r.show(ctx, t.claim, "", ""); err != nil {
 		return err
 	}
 	err := r.effect(ctx, EffectUntaint, func() error {
-		return r.site.Objects.PatchNode(ctx, model.NodePatch{Name: t.node, UID: t.uid, RemoveTaints: []model.Taint{{Key: model.TaintDisrupted}}})
+		return r.clients.Objects.PatchNode(ctx, model.NodePatch{Name: t.node, UID: t.uid, RemoveTaints: []model.Taint{{Key: model.TaintDisrupted}}})
 	})
 	if err != nil && !absent(err) {
 		return err
@@ -111,7 +111,7 @@ func (r *run) free(ctx context.Context, t tainted) error {
 }
 
 // show says on a claim's NodeClaim why its node is given back; "" = it is not.
-func (r *run) show(ctx context.Context, claim *model.Claim, reason, message string) error {
+func (r *pass) show(ctx context.Context, claim *model.Claim, reason, message string) error {
 	if claim.ObjectUID == "" {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (r *run) show(ctx context.Context, claim *model.Claim, reason, message stri
 		condition.Status = "True"
 	}
 	return r.effect(ctx, EffectShow, func() error {
-		return r.site.Reporter.Report(ctx, model.Report{Claims: []model.Condition{condition}})
+		return r.clients.Reporter.Report(ctx, model.Report{Claims: []model.Condition{condition}})
 	})
 }
 

@@ -15,14 +15,14 @@ import (
 func TestF3NodesOfACommandThatCannotBeReadStayAsTheyAre(t *testing.T) {
 	h := newHouse(t, 4)
 	h.nodes["n0"].Node.Taints = []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}
-	fence, err := h.ledger.Hold(t.Context(), cluster, model.LeaseJudge, "earlier", h.now, h.now+1)
+	fence, err := h.ledger.AcquireLease(t.Context(), cluster, model.LeaseDisrupt, "earlier", h.now, h.now+1)
 	must(t, err)
 	claim := h.claim("c-n0")
 	command := model.Command{
 		ID: "spoilt", Version: 1, State: model.CommandCommitted, Reason: model.ReasonEmpty, SinceUnix: h.now, Epoch: 1, Seq: 1,
 		Targets: []model.Target{{Claim: claim.Name, Pool: claim.Pool, Class: claim.Class, Node: claim.NodeName, NodeUID: claim.NodeUID, Price: claim.Price}},
 	}
-	must(t, h.ledger.Commit(t.Context(), fence, command, []model.Claim{claim}, []model.Turn{{Pool: claim.Pool}}))
+	must(t, h.ledger.Commit(t.Context(), fence, command, []model.Claim{claim}, []model.BudgetVersion{{Pool: claim.Pool}}))
 	must(t, h.ledger.Release(t.Context(), fence))
 	world.SpoilItem(h.ledger, cluster, model.UnreadCommand, "spoilt")
 	h.publish()
@@ -33,7 +33,7 @@ func TestF3NodesOfACommandThatCannotBeReadStayAsTheyAre(t *testing.T) {
 		t.Errorf("%+v\n%s", out, h.state())
 	}
 	world.MendItems(h.ledger, cluster)
-	if out := h.look(); strings.Contains(out.Undecided, "cannot be read") || out.Open != 1 {
+	if out := h.check(); strings.Contains(out.Undecided, "cannot be read") || out.Open != 1 {
 		t.Errorf("mended: %+v", out)
 	}
 }
@@ -43,7 +43,7 @@ func TestF3ACommandWaitsWhileAClaimOfItCannotBeRead(t *testing.T) {
 	h := newHouse(t, 4)
 	h.wants(planned(model.ReasonDrifted, 1, "n0"))
 	h.boots = 10_000
-	h.look()
+	h.check()
 	h.pass(30)
 	if !tainted(&h.nodes["n0"].Node) {
 		t.Fatalf("%s", h.state())

@@ -6,32 +6,32 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/disruption"
 	"github.com/joiner-sh/joiner/shared/core/explain"
 	"github.com/joiner-sh/joiner/shared/core/headroom"
-	"github.com/joiner-sh/joiner/shared/core/offer"
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // Node says why a node is there, why it stays, or who took it away. asked is the name of a NodeClaim or a node, or an instance id.
-func (f *Flow) Node(ctx context.Context, scene *explain.Scene, asked string) (*explain.NodeAnswer, error) {
-	found := explain.Find(scene, asked)
+func (f *Flow) Node(ctx context.Context, clusterState *explain.Cluster, asked string) (*explain.NodeAnswer, error) {
+	found := explain.Find(clusterState, asked)
 	var facts explain.NodeFacts
-	reg := scene.Book.Registration
+	reg := clusterState.Installation.Registration
 	if claim := found.Claim; claim != nil && claim.Decision != "" {
-		birth, err := f.Records.FindDecision(ctx, reg.Cluster, claim.Decision)
+		registration, err := f.Records.FindDecision(ctx, reg.Cluster, claim.Decision)
 		switch {
 		case err == nil:
-			facts.Birth = &birth
-			if facts.Market, err = f.market(ctx, reg, &birth, claim); err != nil {
+			facts.Launch = &registration
+			if facts.Market, err = f.market(ctx, reg, &registration, claim); err != nil {
 				return nil, err
 			}
 		case !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.Invalid):
 			return nil, fmt.Errorf("read decision %s: %w", claim.Decision, err)
 		}
 	}
-	if id := judgedBy(scene, found); id != "" {
+	if id := disruptedBy(clusterState, found); id != "" {
 		moved, err := f.Moves.FindDisruption(ctx, reg.Cluster, id)
 		switch {
 		case err == nil:
@@ -40,14 +40,14 @@ func (f *Flow) Node(ctx context.Context, scene *explain.Scene, asked string) (*e
 			return nil, fmt.Errorf("read decision %s: %w", id, err)
 		}
 	}
-	if found.Node != nil && found.Claim != nil && !scene.Book.Past {
-		facts.Judged = Judge(scene)
+	if found.Node != nil && found.Claim != nil && !clusterState.Installation.Past {
+		facts.Plan = Replan(clusterState)
 	}
-	return explain.Node(scene, asked, found, facts), nil
+	return explain.Node(clusterState, asked, found, facts), nil
 }
 
-// judgedBy returns the id of the decision to give a node back, "" where there is none. A command's id is its decision's and a number.
-func judgedBy(scene *explain.Scene, found explain.Found) string {
+// disruptedBy returns the id of the decision to give a node back, "" where there is none. A command's id is its decision's and a number.
+func disruptedBy(clusterState *explain.Cluster, found explain.Found) string {
 	if found.Removal != nil && found.Removal.Command != "" && found.Removal.Decision != "" {
 		return found.Removal.Decision
 	}
@@ -59,12 +59,12 @@ func judgedBy(scene *explain.Scene, found explain.Found) string {
 }
 
 // market returns what a claim's class could buy when it was launched, at the prices that are known now; nil where that is not known.
-func (f *Flow) market(ctx context.Context, reg model.Registration, birth *model.Decision, claim *model.Claim) ([]model.InstanceType, error) {
-	var q *model.Question
-	for r := range birth.Rounds {
-		round := &birth.Rounds[r]
+func (f *Flow) market(ctx context.Context, reg model.Registration, registration *model.Decision, claim *model.Claim) ([]model.InstanceType, error) {
+	var q *model.PlannerInput
+	for r := range registration.Rounds {
+		round := &registration.Rounds[r]
 		if slices.ContainsFunc(round.Plan.Claims, func(c model.PlannedClaim) bool { return c.Name == claim.Name }) {
-			q = round.Asked
+			q = round.Input
 		}
 		if slices.ContainsFunc(round.Launched, func(c model.Claim) bool { return c.Name == claim.Name }) {
 			break
@@ -73,11 +73,11 @@ func (f *Flow) market(ctx context.Context, reg model.Registration, birth *model.
 	if q == nil {
 		return nil, nil
 	}
-	i := slices.IndexFunc(q.Classes, func(c model.ClassAsked) bool { return c.Name == claim.Class })
+	i := slices.IndexFunc(q.Classes, func(c model.PlannerClass) bool { return c.Name == claim.Class })
 	if i < 0 {
 		return nil, nil
 	}
-	catalog, err := f.Markets.Machines(ctx, reg)
+	catalog, err := f.Markets.RegionCatalog(ctx, reg)
 	if fault.Is(err, fault.NotFound) {
 		return nil, nil
 	}
@@ -85,26 +85,26 @@ func (f *Flow) market(ctx context.Context, reg model.Registration, birth *model.
 		return nil, err
 	}
 	class := model.Class{Name: claim.Class, Status: q.Classes[i].Status}
-	return offer.Mask(offer.Catalog(catalog.Types, class, q.Offers), class.Status.Subnets, offer.ForClass(q.Marks, &class.Status), q.NowUnix), nil
+	return offering.Mask(offering.Catalog(catalog.Types, class, q.Offerings), class.Status.Subnets, offering.ForClass(q.UnavailableOfferings, &class.Status), q.NowUnix), nil
 }
 
-// Judge asks what would be given back of the cluster now. Live claims are the ledger's.
-func Judge(scene *explain.Scene) *model.DisruptPlan {
-	ask := &scene.Ask
-	in := reclaim.Input{
-		Snapshot: ask.Snapshot, Catalogs: ask.Catalogs, ClassProblems: ask.ClassProblems, Claims: ask.Claims, Usage: ask.Usage, Marks: ask.Marks, NowUnix: ask.NowUnix, Salt: "why",
-		Settings: reclaim.Settings{IgnorePreferences: ask.IgnorePreferences, BestEffortMinValues: ask.BestEffortMinValues},
+// Replan asks what would be given back of the cluster now. Live claims are the ledger's.
+func Replan(clusterState *explain.Cluster) *model.DisruptPlan {
+	ask := &clusterState.Ask
+	in := disruption.Input{
+		Snapshot: ask.Snapshot, Catalogs: ask.Catalogs, ClassProblems: ask.ClassProblems, Claims: ask.Claims, Usage: ask.Usage, UnavailableOfferings: ask.UnavailableOfferings, NowUnix: ask.NowUnix, Salt: "why",
+		Settings: disruption.Settings{IgnorePreferences: ask.IgnorePreferences, BestEffortMinValues: ask.BestEffortMinValues},
 	}
-	if scene.Book != nil {
+	if clusterState.Installation != nil {
 		in.Claims = nil
-		for _, claim := range scene.Book.Ledger.Claims {
+		for _, claim := range clusterState.Installation.Ledger.Claims {
 			if claim.Live() {
 				in.Claims = append(in.Claims, claim)
 			}
 		}
-		in.Commands, in.Stops = scene.Book.Ledger.Commands, scene.Book.Ledger.Stops
+		in.Commands, in.Stops = clusterState.Installation.Ledger.Commands, clusterState.Installation.Ledger.Stops
 	}
-	plan := reclaim.Plan(in)
+	plan := disruption.Plan(in)
 	return &plan
 }
 
@@ -182,13 +182,13 @@ func (f *Flow) Costs(ctx context.Context, reg model.Registration, fromUnix, step
 	if err != nil {
 		return nil, err
 	}
-	scene, err := f.Scene(ctx, reg, Query{LookBack: 1})
+	clusterState, err := f.ReadCluster(ctx, reg, Query{Window: 1})
 	if err != nil {
 		return nil, err
 	}
-	samples[len(samples)-1].Snapshot = scene.Ask.Snapshot
-	cost := explain.Costs(explain.Lives(decisions, removals, ledger.Claims), samples, scene.Ask.Catalogs)
-	cost.Block(Judge(scene))
+	samples[len(samples)-1].Snapshot = clusterState.Ask.Snapshot
+	cost := explain.Costs(explain.Lives(decisions, removals, ledger.Claims), samples, clusterState.Ask.Catalogs)
+	cost.Block(Replan(clusterState))
 	return cost, nil
 }
 
@@ -211,14 +211,14 @@ func (f *Flow) samples(ctx context.Context, reg model.Registration, fromUnix, no
 
 // asOf returns the cluster's snapshot at a past time, an empty one where none of then is kept.
 func (f *Flow) asOf(ctx context.Context, reg model.Registration, atUnix int64) (*model.Snapshot, error) {
-	pointer, err := f.Snapshots.AsOf(ctx, reg.Cluster, atUnix)
+	manifest, err := f.Snapshots.AsOf(ctx, reg.Cluster, atUnix)
 	if fault.Is(err, fault.NotFound) {
 		return &model.Snapshot{}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	snapshot, err := f.Snapshots.At(ctx, pointer)
+	snapshot, err := f.Snapshots.At(ctx, manifest)
 	if fault.Is(err, fault.NotFound) {
 		return &model.Snapshot{}, nil
 	}

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/explain"
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/fairshare"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/core/replay"
-	"github.com/joiner-sh/joiner/shared/core/turn"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -20,47 +20,47 @@ const joinSeconds = 900
 
 // From what multiple of its usual price on a machine is waited for, and for how long: as provisioning does where nobody says otherwise.
 const (
-	dearTimes   = 5
-	dearSeconds = 180
+	priceCapFactor  = 5
+	priceCapSeconds = 180
 )
 
-// asked is what the last decision before a time was asked.
-type asked struct {
-	*model.Question
+// lastInput is what the last decision before a time was asked.
+type lastInput struct {
+	*model.PlannerInput
 	input *model.DecisionInput
 }
 
-// question returns what a planner would be asked at the scene's time, beside the snapshot: of now what the ledger says, of a past time
+// plannerInput returns what a planner would be asked at the scene's time, beside the snapshot: of now what the ledger says, of a past time
 // what the last decision before it was asked. Settings of the installation are those of the last decision; where there is none they
 // are the defaults.
-func question(reg model.Registration, book *explain.Book, last *asked, snapshot *model.Snapshot, at int64) *model.Question {
-	q := &model.Question{NowUnix: at, SeenUnix: at, Salt: "why", DearTimes: dearTimes, DearWaitSeconds: dearSeconds}
-	if last != nil && last.DearTimes > 0 {
-		q.DearTimes, q.DearWaitSeconds = last.DearTimes, last.DearWaitSeconds
+func plannerInput(reg model.Registration, book *explain.Installation, last *lastInput, snapshot *model.Snapshot, at int64) *model.PlannerInput {
+	q := &model.PlannerInput{NowUnix: at, SeenUnix: at, Salt: "why", PriceCapFactor: priceCapFactor, PriceCapWaitSeconds: priceCapSeconds}
+	if last != nil && last.PriceCapFactor > 0 {
+		q.PriceCapFactor, q.PriceCapWaitSeconds = last.PriceCapFactor, last.PriceCapWaitSeconds
 	}
 	if last != nil {
-		q.Offers, q.IgnorePreferences, q.BestEffortMinValues = last.Offers, last.IgnorePreferences, last.BestEffortMinValues
+		q.Offerings, q.IgnorePreferences, q.BestEffortMinValues = last.Offerings, last.IgnorePreferences, last.BestEffortMinValues
 	}
-	q.Offers.NowUnix = at
-	if q.Offers.Region == "" {
-		q.Offers.Region = reg.Region
+	q.Offerings.NowUnix = at
+	if q.Offerings.Region == "" {
+		q.Offerings.Region = reg.Region
 	}
-	most := turn.Most()
+	most := fairshare.Most()
 	q.Most = &most
 	if book.Past {
 		if last != nil {
 			q.Most, q.Served, q.PlannedTo = last.Most, last.Served, last.PlannedTo
-			q.Classes, q.Claims, q.Usage, q.Marks, q.Held, q.Leaving = last.Classes, last.Claims, last.Usage, last.Marks, last.Held, last.Leaving
+			q.Classes, q.Claims, q.Usage, q.UnavailableOfferings, q.SuspendedPools, q.Leaving = last.Classes, last.Claims, last.Usage, last.UnavailableOfferings, last.SuspendedPools, last.Leaving
 			return q
 		}
 		for _, class := range snapshot.Classes {
-			q.Classes = append(q.Classes, model.ClassAsked{Name: class.Name, Status: class.Status})
+			q.Classes = append(q.Classes, model.PlannerClass{Name: class.Name, Status: class.Status})
 		}
 		return q
 	}
 	ledger := &book.Ledger
 	q.Served, q.PlannedTo = replay.Served(snapshot, pack.Pending(snapshot), ledger.Claims), ledger.Notes.PlannedTo
-	q.Usage, q.Marks, q.Leaving = ledger.Usage, ledger.Marks, leaving(ledger, snapshot, at)
+	q.Usage, q.UnavailableOfferings, q.Leaving = ledger.Usage, ledger.UnavailableOfferings, leaving(ledger, snapshot, at)
 	joined := map[string]bool{}
 	for i := range snapshot.Nodes {
 		if id := snapshot.Nodes[i].ProviderID; id != "" {
@@ -72,22 +72,22 @@ func question(reg model.Registration, book *explain.Book, last *asked, snapshot 
 			q.Claims = append(q.Claims, claim)
 		}
 	}
-	for _, hold := range ledger.Notes.PoolHolds {
-		if hold.Machines > 0 && hold.UntilUnix > at {
-			q.Held = append(q.Held, model.HeldPool{Pool: hold.Pool, Why: hold.Text()})
+	for _, suspension := range ledger.Notes.PoolSuspensions {
+		if suspension.Instances > 0 && suspension.UntilUnix > at {
+			q.SuspendedPools = append(q.SuspendedPools, model.SuspendedPool{Pool: suspension.Pool, Why: suspension.Text()})
 		}
 	}
 	for _, class := range snapshot.Classes {
-		status := offer.Latest(class, ledger.Classes)
-		q.Classes = append(q.Classes, model.ClassAsked{
-			Name: class.Name, Status: offer.Less(status, offer.Taken(&status, ledger.Claims), ledger.Marks, at), Barred: barred(&ledger.Notes, class.Name, at),
+		status := offering.Latest(class, ledger.Classes)
+		q.Classes = append(q.Classes, model.PlannerClass{
+			Name: class.Name, Status: offering.Less(status, offering.Taken(&status, ledger.Claims), ledger.UnavailableOfferings, at), Barred: barred(&ledger.Notes, class.Name, at),
 		})
 	}
 	return q
 }
 
-// lastAsked returns what the last recorded decision was asked; nil where none says.
-func (f *Flow) lastAsked(ctx context.Context, reg model.Registration, book *explain.Book) (*asked, error) {
+// lastInput returns what the last recorded decision was asked; nil where none says.
+func (f *Flow) lastInput(ctx context.Context, reg model.Registration, book *explain.Installation) (*lastInput, error) {
 	for _, d := range slices.Backward(book.Decisions) {
 		whole, err := f.Records.FindDecision(ctx, reg.Cluster, d.ID)
 		if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Invalid) {
@@ -97,8 +97,8 @@ func (f *Flow) lastAsked(ctx context.Context, reg model.Registration, book *expl
 			return nil, fmt.Errorf("read decision %s: %w", d.ID, err)
 		}
 		for r := len(whole.Rounds) - 1; r >= 0; r-- {
-			if whole.Rounds[r].Asked != nil {
-				return &asked{whole.Rounds[r].Asked, whole.Input}, nil
+			if whole.Rounds[r].Input != nil {
+				return &lastInput{whole.Rounds[r].Input, whole.Input}, nil
 			}
 		}
 		return nil, nil // of a version that did not keep it
@@ -140,7 +140,7 @@ func leaving(ledger *model.Ledger, snapshot *model.Snapshot, now int64) map[stri
 		switch claim := claims[node.ProviderID]; {
 		case claim == nil:
 		case claim.Ending():
-			out[node.Name] = claim.LeftUnix(now)
+			out[node.Name] = claim.DrainDeadlineUnix(now)
 		case held[claim.Name], replay.Disrupted(node):
 			out[node.Name] = pack.Stays
 		}
@@ -151,9 +151,9 @@ func leaving(ledger *model.Ledger, snapshot *model.Snapshot, now int64) map[stri
 // barred says why nothing is launched from a class for a reason that the planner remembers; "" where something may be.
 func barred(notes *model.Notes, class string, now int64) string {
 	stamp := func(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }
-	for _, hold := range notes.Holds {
-		if hold.Class == class && hold.UntilUnix > now {
-			return fmt.Sprintf("machines launched at %s did not join, time %d in a row; one is tried from %s on: look at its user data, role and network", stamp(hold.LastUnix), hold.Failures, stamp(hold.UntilUnix))
+	for _, suspension := range notes.ClassSuspensions {
+		if suspension.Class == class && suspension.UntilUnix > now {
+			return fmt.Sprintf("machines launched at %s did not join, time %d in a row; one is tried from %s on: look at its user data, role and network", stamp(suspension.LastUnix), suspension.Failures, stamp(suspension.UntilUnix))
 		}
 	}
 	for _, refusal := range notes.Refusals {
@@ -165,17 +165,17 @@ func barred(notes *model.Notes, class string, now int64) string {
 }
 
 // ask puts the question to a planner, on a snapshot with the places of CapacityBuffers among its pods and the region's machines.
-func ask(q *model.Question, shown *model.Snapshot, machines []model.MachineType) (pack.Input, model.Plan) {
+func ask(q *model.PlannerInput, shown *model.Snapshot, instanceTypes []model.InstanceTypeInfo) (pack.Input, model.Plan) {
 	seen := replay.Seen(shown, q.Leaving)
 	asking := pack.PendingAt(seen, q.Leaving, q.SeenUnix)
 	if asking == nil {
 		asking = []int{} // nobody asks
 	}
-	asked := replay.New(q, seen, asking, machines)
-	if len(machines) == 0 {
+	asked := replay.New(q, seen, asking, instanceTypes)
+	if len(instanceTypes) == 0 {
 		for _, class := range q.Classes {
 			if asked.Input.ClassProblems[class.Name] == "" {
-				asked.Input.ClassProblems[class.Name] = "what EC2 sells in " + q.Offers.Region + " is not known: the catalogue function has not stored it yet"
+				asked.Input.ClassProblems[class.Name] = "what EC2 sells in " + q.Offerings.Region + " is not known: the catalogue function has not stored it yet"
 			}
 		}
 	}

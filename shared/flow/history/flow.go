@@ -28,9 +28,9 @@ type Ledger interface {
 // Snapshots are what watchers wrote. What is returned is shared and must not be written to.
 type Snapshots interface {
 	// At returns the snapshot at a pointer, or a later one of the same base. NotFound where an object it names is missing.
-	At(ctx context.Context, pointer model.Pointer) (*model.Snapshot, error)
+	At(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error)
 	// AsOf returns where the newest snapshot of a past time is. NotFound where none of then is kept.
-	AsOf(ctx context.Context, cluster string, atUnix int64) (model.Pointer, error)
+	AsOf(ctx context.Context, cluster string, atUnix int64) (model.Manifest, error)
 }
 
 // Records are of decisions and of machines' ends. Spans are from fromUnix up to and without toUnix; lists are by time.
@@ -50,8 +50,8 @@ type Moves interface {
 
 // Markets is what regions sell.
 type Markets interface {
-	// Machines returns the catalogue of the registration's account and region. NotFound where nobody has stored one.
-	Machines(ctx context.Context, reg model.Registration) (model.MachineCatalog, error)
+	// RegionCatalog returns the catalogue of the registration's account and region. NotFound where nobody has stored one.
+	RegionCatalog(ctx context.Context, reg model.Registration) (model.InstanceCatalog, error)
 }
 
 // Flow is the reading of history with its ports and its clock. It keeps nothing between calls.
@@ -71,15 +71,15 @@ type Flow struct {
 // Query is what is asked about.
 type Query struct {
 	AtUnix int64 // 0 = now
-	// LookBack is how far back decisions are read, in seconds: 3 h; removals as far: see Removals.
-	LookBack int64
+	// Window is how far back decisions are read, in seconds: 3 h; removals as far: see Removals.
+	Window int64
 	// Removals is how far back removals are read, in seconds; 0 = none are.
 	Removals int64
 }
 
 const (
-	lookBackSeconds = 3 * 3600
-	pastSeconds     = 60 // a time that is longer ago than this is past
+	windowSeconds = 3 * 3600
+	pastSeconds   = 60 // a time that is longer ago than this is past
 )
 
 // Cluster returns the registration of a cluster; of the only one there is where the name is empty. NotFound, with the names there are,
@@ -106,8 +106,8 @@ func (f *Flow) Cluster(ctx context.Context, name string) (model.Registration, er
 	return model.Registration{}, fault.New(fault.NotFound, "NoCluster", "cluster %q is not attached; there is %s", name, strings.Join(names, ", "))
 }
 
-// Scene reads the cluster as it is, or as it was.
-func (f *Flow) Scene(ctx context.Context, reg model.Registration, query Query) (*explain.Scene, error) {
+// ReadCluster reads the cluster as it is, or as it was.
+func (f *Flow) ReadCluster(ctx context.Context, reg model.Registration, query Query) (*explain.Cluster, error) {
 	ledger, err := f.Ledger.Load(ctx, reg)
 	if err != nil {
 		return nil, fmt.Errorf("read the ledger of cluster %s: %w", reg.Cluster, err)
@@ -116,7 +116,7 @@ func (f *Flow) Scene(ctx context.Context, reg model.Registration, query Query) (
 	if now == 0 {
 		now = f.Now().Unix()
 	}
-	book := &explain.Book{Registration: reg, Ledger: ledger}
+	book := &explain.Installation{Registration: reg, Ledger: ledger}
 	at := now
 	if query.AtUnix != 0 && query.AtUnix < now-pastSeconds {
 		at, book.Past = query.AtUnix, true
@@ -129,40 +129,40 @@ func (f *Flow) Scene(ctx context.Context, reg model.Registration, query Query) (
 			return nil, fmt.Errorf("read the stop switch: %w", err)
 		}
 	}
-	pointer := ledger.Pointer
+	manifest := ledger.Manifest
 	if book.Past {
 		was, err := f.Snapshots.AsOf(ctx, reg.Cluster, at)
 		if err != nil {
 			return nil, err
 		}
-		pointer = &was
+		manifest = &was
 	}
-	if pointer == nil && ledger.PointerFault != "" {
-		return nil, fault.New(fault.Invalid, "PointerRefused", "the snapshot of cluster %s is not read: %s", reg.Cluster, ledger.PointerFault)
+	if manifest == nil && ledger.ManifestFault != "" {
+		return nil, fault.New(fault.Invalid, "PointerRefused", "the snapshot of cluster %s is not read: %s", reg.Cluster, ledger.ManifestFault)
 	}
-	if pointer == nil || pointer.BaseKey == "" {
+	if manifest == nil || manifest.SnapshotKey == "" {
 		return nil, fault.New(fault.NotFound, "NoSnapshot", "no watcher has published cluster %s yet: its snapshot is what answers are made of; see joiner doctor %s", reg.Cluster, reg.Cluster)
 	}
-	snapshot, err := f.Snapshots.At(ctx, *pointer)
+	snapshot, err := f.Snapshots.At(ctx, *manifest)
 	if err != nil {
 		return nil, err
 	}
-	last, err := f.lastAsked(ctx, reg, book)
+	last, err := f.lastInput(ctx, reg, book)
 	if err != nil {
 		return nil, err
 	}
-	machines, err := f.machines(ctx, reg, last)
+	instanceTypes, err := f.instanceTypes(ctx, reg, last)
 	if err != nil {
 		return nil, err
 	}
-	input, plan := ask(question(reg, book, last, snapshot, at), headroom.Join(snapshot), machines)
-	return &explain.Scene{Ask: input, Plan: &plan, Book: book}, nil
+	input, plan := ask(plannerInput(reg, book, last, snapshot, at), headroom.Join(snapshot), instanceTypes)
+	return &explain.Cluster{Ask: input, Plan: &plan, Installation: book}, nil
 }
 
-// machines returns what the region sells: what the catalogue function stored, or else what the last decision's planner read by itself;
+// instanceTypes returns what the region sells: what the catalogue function stored, or else what the last decision's planner read by itself;
 // nil where neither is known.
-func (f *Flow) machines(ctx context.Context, reg model.Registration, last *asked) ([]model.MachineType, error) {
-	catalog, err := f.Markets.Machines(ctx, reg)
+func (f *Flow) instanceTypes(ctx context.Context, reg model.Registration, last *lastInput) ([]model.InstanceTypeInfo, error) {
+	catalog, err := f.Markets.RegionCatalog(ctx, reg)
 	switch {
 	case err == nil:
 		return catalog.Types, nil
@@ -179,10 +179,10 @@ func (f *Flow) machines(ctx context.Context, reg model.Registration, last *asked
 }
 
 // records reads what is recorded of the time before.
-func (f *Flow) records(ctx context.Context, reg model.Registration, query Query, at, now int64, book *explain.Book) error {
-	back := query.LookBack
+func (f *Flow) records(ctx context.Context, reg model.Registration, query Query, at, now int64, book *explain.Installation) error {
+	back := query.Window
 	if back == 0 {
-		back = lookBackSeconds
+		back = windowSeconds
 	}
 	var err error
 	if book.Decisions, err = f.Records.Decisions(ctx, reg.Cluster, at-back, at+1); err != nil {

@@ -19,24 +19,24 @@ const now = int64(1_780_000_000)
 // archive is an installation with one cluster or more. Its store keeps the last snapshot it read and, as the real one may, answers with that
 // one where it is asked for an earlier one.
 type archive struct {
-	clusters  []model.Registration
-	ledger    model.Ledger
-	snapshots map[int64]*model.Snapshot // by time
-	decisions []model.Decision
-	removals  []model.Removal
-	machines  []model.MachineType
-	read      int64 // time of the latest snapshot that was read
+	clusters      []model.Registration
+	ledger        model.Ledger
+	snapshots     map[int64]*model.Snapshot // by time
+	decisions     []model.Decision
+	removals      []model.Removal
+	instanceTypes []model.InstanceTypeInfo
+	read          int64 // time of the latest snapshot that was read
 }
 
 func (a *archive) Clusters(context.Context) ([]model.Registration, error) { return a.clusters, nil }
 func (a *archive) Load(context.Context, model.Registration) (model.Ledger, error) {
 	return a.ledger, nil
 }
-func (a *archive) At(_ context.Context, p model.Pointer) (*model.Snapshot, error) {
+func (a *archive) At(_ context.Context, p model.Manifest) (*model.Snapshot, error) {
 	a.read = max(a.read, p.HeadSeq)
 	return a.snapshots[a.read], nil
 }
-func (a *archive) AsOf(_ context.Context, cluster string, atUnix int64) (model.Pointer, error) {
+func (a *archive) AsOf(_ context.Context, cluster string, atUnix int64) (model.Manifest, error) {
 	best := int64(0)
 	for at := range a.snapshots {
 		if at <= atUnix {
@@ -44,9 +44,9 @@ func (a *archive) AsOf(_ context.Context, cluster string, atUnix int64) (model.P
 		}
 	}
 	if best == 0 {
-		return model.Pointer{}, fault.New(fault.NotFound, "NoSnapshot", "none of cluster %s", cluster)
+		return model.Manifest{}, fault.New(fault.NotFound, "NoSnapshot", "none of cluster %s", cluster)
 	}
-	return model.Pointer{Cluster: cluster, BaseKey: "base", HeadSeq: best}, nil
+	return model.Manifest{Cluster: cluster, SnapshotKey: "base", HeadSeq: best}, nil
 }
 func (a *archive) Decisions(_ context.Context, _ string, from, to int64) (out []model.Decision, err error) {
 	for _, d := range a.decisions {
@@ -54,7 +54,7 @@ func (a *archive) Decisions(_ context.Context, _ string, from, to int64) (out []
 			d.Input = nil
 			d.Rounds = append([]model.Round{}, d.Rounds...)
 			for i := range d.Rounds {
-				d.Rounds[i].Asked = nil // as the store leaves it out of lists
+				d.Rounds[i].Input = nil // as the store leaves it out of lists
 			}
 			out = append(out, d)
 		}
@@ -83,11 +83,11 @@ func (a *archive) FindDecision(_ context.Context, _, id string) (model.Decision,
 func (a *archive) FindDisruption(_ context.Context, _, id string) (model.Disrupted, error) {
 	return model.Disrupted{}, fault.New(fault.NotFound, "", "no decision %s", id)
 }
-func (a *archive) Machines(context.Context, model.Registration) (model.MachineCatalog, error) {
-	if a.machines == nil {
-		return model.MachineCatalog{}, fault.New(fault.NotFound, "NoSuchKey", "no catalogue")
+func (a *archive) RegionCatalog(context.Context, model.Registration) (model.InstanceCatalog, error) {
+	if a.instanceTypes == nil {
+		return model.InstanceCatalog{}, fault.New(fault.NotFound, "NoSuchKey", "no catalogue")
 	}
-	return model.MachineCatalog{Types: a.machines}, nil
+	return model.InstanceCatalog{Types: a.instanceTypes}, nil
 }
 
 func (a *archive) flow() *history.Flow {
@@ -111,20 +111,20 @@ func shop() *archive {
 	claim := model.Claim{Name: "default-1", Pool: "default", Class: "default", State: model.Initialized, InstanceID: "i-1", ProviderID: "aws:///a/i-1", NodeName: "n1", Price: 1_000_000, LaunchedUnix: now - 7200}
 	return &archive{
 		clusters:  []model.Registration{{Cluster: "shop", Region: "here"}},
-		ledger:    model.Ledger{NowUnix: now, Claims: []model.Claim{claim}, Pointer: &model.Pointer{Cluster: "shop", BaseKey: "base", HeadSeq: now - 1, HeartbeatAt: now - 1}},
+		ledger:    model.Ledger{NowUnix: now, Claims: []model.Claim{claim}, Manifest: &model.Manifest{Cluster: "shop", SnapshotKey: "base", HeadSeq: now - 1, HeartbeatAt: now - 1}},
 		snapshots: map[int64]*model.Snapshot{now - 7000: snapshot(now - 7000), now - 4000: snapshot(now - 4000), now - 1: snapshot(now - 1)},
-		machines: []model.MachineType{{Name: "m7.large", Arch: "amd64", VCPUs: 2, MemoryMiB: 8192, Hypervisor: "nitro", Interfaces: 3, IPv4PerInterface: 10,
-			UsageClasses: []string{model.OnDemand}, Offers: []model.Offer{{Zone: "a", CapacityType: model.OnDemand, Price: 100_000, Available: true}}}},
+		instanceTypes: []model.InstanceTypeInfo{{Name: "m7.large", Arch: "amd64", VCPUs: 2, MemoryMiB: 8192, Hypervisor: "nitro", Interfaces: 3, IPv4PerInterface: 10,
+			UsageClasses: []string{model.OnDemand}, Offerings: []model.Offering{{Zone: "a", CapacityType: model.OnDemand, Price: 100_000, Available: true}}}},
 	}
 }
 
 func ask(t *testing.T, a *archive, query history.Query) *explain.PodAnswer {
 	t.Helper()
-	scene, err := a.flow().Scene(t.Context(), a.clusters[0], query)
+	clusterState, err := a.flow().ReadCluster(t.Context(), a.clusters[0], query)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return explain.Pod(scene, "shop", "web")
+	return explain.Pod(clusterState, "shop", "web")
 }
 
 func TestTheOnlyClusterNeedsNoName(t *testing.T) {
@@ -151,7 +151,7 @@ func TestOfNowTheLedgerCounts(t *testing.T) {
 	if got := ask(t, a, history.Query{}); got.Cause.Code != pack.TaintNotTolerated {
 		t.Error(got.Line())
 	}
-	a.ledger.Notes.Holds = []model.ClassHold{{Class: "default", Failures: 2, LastUnix: now - 900, UntilUnix: now + 300}}
+	a.ledger.Notes.ClassSuspensions = []model.ClassSuspension{{Class: "default", Failures: 2, LastUnix: now - 900, UntilUnix: now + 300}}
 	if got := ask(t, a, history.Query{}); got.Cause.Code != pack.ClassNotReady || !strings.Contains(got.Line(), "did not join, time 2 in a row") {
 		t.Error(got.Line())
 	}
@@ -165,8 +165,8 @@ func TestOfNowTheLedgerCounts(t *testing.T) {
 func TestOfThePastTheLastQuestionCounts(t *testing.T) {
 	a := shop()
 	a.clusters[0].Paused = true
-	asked := &model.Question{NowUnix: now - 6950, Classes: []model.ClassAsked{{Name: "default", Barred: "held as it was then"}}}
-	a.decisions = []model.Decision{{ID: "01A", AtUnix: now - 6950, Rounds: []model.Round{{Asked: asked}}}, {ID: "01B", AtUnix: now - 10, Rounds: []model.Round{{Asked: &model.Question{}}}}}
+	asked := &model.PlannerInput{NowUnix: now - 6950, Classes: []model.PlannerClass{{Name: "default", Barred: "held as it was then"}}}
+	a.decisions = []model.Decision{{ID: "01A", AtUnix: now - 6950, Rounds: []model.Round{{Input: asked}}}, {ID: "01B", AtUnix: now - 10, Rounds: []model.Round{{Input: &model.PlannerInput{}}}}}
 	got := ask(t, a, history.Query{AtUnix: now - 6900})
 	if got.Cause.Code != pack.ClassNotReady || !strings.Contains(got.Line(), "held as it was then") || got.AtUnix != now-6900 {
 		t.Error(got.Line())
@@ -174,14 +174,14 @@ func TestOfThePastTheLastQuestionCounts(t *testing.T) {
 	if got := ask(t, a, history.Query{}); got.Cause.Code != explain.Paused {
 		t.Error(got.Line())
 	}
-	if _, err := a.flow().Scene(t.Context(), a.clusters[0], history.Query{AtUnix: now - 90_000}); !fault.Is(err, fault.NotFound) {
+	if _, err := a.flow().ReadCluster(t.Context(), a.clusters[0], history.Query{AtUnix: now - 90_000}); !fault.Is(err, fault.NotFound) {
 		t.Error(err)
 	}
 }
 
-func TestARegionWithoutACatalogueIsSaidToBeUnknown(t *testing.T) {
+func TestARegionWithoutACatalogIsSaidToBeUnknown(t *testing.T) {
 	a := shop()
-	a.machines = nil
+	a.instanceTypes = nil
 	if got := ask(t, a, history.Query{}); got.Cause.Code != pack.ClassNotReady || !strings.Contains(got.Line(), "what EC2 sells in here is not known") {
 		t.Error(got.Line())
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // act does what a finding asks for. What is terminated is only written down here: see terminate.
-func (r *run) act(ctx context.Context, f *lifecycle.Finding) {
+func (r *pass) act(ctx context.Context, f *lifecycle.Finding) {
 	var err error
 	switch f.Kind {
 	case lifecycle.Ended, lifecycle.Missing, lifecycle.Stranded:
@@ -24,11 +24,11 @@ func (r *run) act(ctx context.Context, f *lifecycle.Finding) {
 		err = r.vanish(ctx, f)
 	case lifecycle.Outlived:
 		err = r.letObjectGo(ctx, f)
-	case lifecycle.Held:
-		r.tellHeld(f)
+	case lifecycle.Deferred:
+		r.reportDeferred(f)
 	case lifecycle.Orphan:
 		err = r.orphan(ctx, f)
-	case lifecycle.LeftObject, lifecycle.LeftNode:
+	case lifecycle.OrphanedNodeClaim, lifecycle.OrphanedNode:
 		err = r.letGo(ctx, f)
 	}
 	if err != nil && !fault.Is(err, fault.Conflict) { // somebody else moved it on, and the next look sees how far
@@ -38,13 +38,13 @@ func (r *run) act(ctx context.Context, f *lifecycle.Finding) {
 }
 
 // end begins a claim's end: its node is drained by the drain run, and a machine no node joined of is one to terminate.
-func (r *run) end(ctx context.Context, f *lifecycle.Finding) error {
-	why := Cause{Code: f.Code, Message: f.Why(), DeadlineUnix: f.DeadlineUnix, NowUnix: r.survey.NowUnix}
+func (r *pass) end(ctx context.Context, f *lifecycle.Finding) error {
+	why := Cause{Code: f.Code, Message: f.Why(), DeadlineUnix: f.DeadlineUnix, NowUnix: r.records.NowUnix}
 	claim := *f.Claim
 	if len(f.Nodes) > 0 && claim.NodeUID == "" || len(f.Nodes) == 1 { // it joined, or was deleted and joined again, and nobody has registered it
 		claim.NodeName, claim.NodeUID = f.Nodes[0].Name, f.Nodes[0].UID
 	}
-	claim, tainted, err := r.begin(ctx, r.site, r.reg, claim, why)
+	claim, tainted, err := r.begin(ctx, r.clients, r.reg, claim, why)
 	if err != nil {
 		return err
 	}
@@ -54,14 +54,14 @@ func (r *run) end(ctx context.Context, f *lifecycle.Finding) error {
 		r.out.Hastened++
 	case claim.State == model.Draining:
 		r.out.Drained++
-		r.tellEnd(&claim, f)
+		r.reportEnd(&claim, f)
 	case claim.State == model.Terminating:
 		r.out.Retired++
-		r.tellEnd(&claim, f)
+		r.reportEnd(&claim, f)
 		r.doomed = append(r.doomed, claim.InstanceID)
 	}
 	if f.Kind == lifecycle.Interrupted {
-		r.markTaken(&claim)
+		r.markUnavailable(&claim)
 	}
 	if !tainted {
 		r.problem("%s %s: node %s could not be tainted; the drain run tries again", f.Kind, f.Subject, claim.NodeName)
@@ -70,7 +70,7 @@ func (r *run) end(ctx context.Context, f *lifecycle.Finding) error {
 }
 
 // close makes a claim Gone and lets its objects go. A claim that was to end keeps the reason why.
-func (r *run) close(ctx context.Context, f *lifecycle.Finding) error {
+func (r *pass) close(ctx context.Context, f *lifecycle.Finding) error {
 	claim := *f.Claim
 	if claim.FailureCode == "" {
 		claim.FailureCode, claim.FailureMessage = f.Code, f.Why()
@@ -79,15 +79,15 @@ func (r *run) close(ctx context.Context, f *lifecycle.Finding) error {
 	if f.Instance != nil {
 		reason = f.Instance.StateReason
 	}
-	claim = r.recordEnd(ctx, r.reg, claim, r.survey.Commands, reason, r.survey.NowUnix, r.problem)
-	if err := r.effect(ctx, EffectClose, func() error { return r.Claims.Close(ctx, r.fence, claim, r.survey.NowUnix) }); err != nil {
+	claim = r.recordEnd(ctx, r.reg, claim, r.records.Commands, reason, r.records.NowUnix, r.problem)
+	if err := r.effect(ctx, EffectClose, func() error { return r.Claims.Close(ctx, r.fence, claim, r.records.NowUnix) }); err != nil {
 		return fmt.Errorf("close it: %w", err)
 	}
 	r.out.Closed++
 	if claim.Command != "" {
 		r.freed = append(r.freed, claim.Name)
 	}
-	if ended, had := endedOf(&claim, r.survey.NowUnix); had {
+	if ended, had := endedOf(&claim, r.records.NowUnix); had {
 		r.out.Ended = append(r.out.Ended, ended)
 	}
 	if claim.Drain != nil && claim.Drain.Notice != "" { // no drain run came to tell
@@ -98,7 +98,7 @@ func (r *run) close(ctx context.Context, f *lifecycle.Finding) error {
 
 // letGo deletes a finding's NodeClaim and Node objects and takes our finalizer off them, each on condition of the UID that
 // was judged. Nobody drains them: their machine has ended.
-func (r *run) letGo(ctx context.Context, f *lifecycle.Finding) error {
+func (r *pass) letGo(ctx context.Context, f *lifecycle.Finding) error {
 	var first error
 	try := func(effect, what, kind string, object model.Object, do func(ctx context.Context, kind string, object model.Object) error) bool {
 		err := r.effect(ctx, effect, func() error { return do(ctx, kind, object) })
@@ -113,12 +113,12 @@ func (r *run) letGo(ctx context.Context, f *lifecycle.Finding) error {
 			return
 		}
 		if !deleted {
-			if !try(EffectRemove, "delete", kind, object, r.site.Cluster.Remove) {
+			if !try(EffectRemove, "delete", kind, object, r.clients.Cluster.Remove) {
 				return
 			}
 			r.out.Removed++
 		}
-		if held && try(EffectFree, "take the finalizer off", kind, object, r.site.Objects.Free) {
+		if held && try(EffectFree, "take the finalizer off", kind, object, r.clients.Objects.Free) {
 			r.out.Freed++
 		}
 	}
@@ -133,7 +133,7 @@ func (r *run) letGo(ctx context.Context, f *lifecycle.Finding) error {
 }
 
 // orphan adopts an instance that takes part in the cluster, and has the others terminated.
-func (r *run) orphan(ctx context.Context, f *lifecycle.Finding) error {
+func (r *pass) orphan(ctx context.Context, f *lifecycle.Finding) error {
 	adopt := lifecycle.Adoptable(f)
 	if !adopt && !lifecycle.Condemned(f) {
 		adopt = r.carries(ctx, f)
@@ -143,7 +143,7 @@ func (r *run) orphan(ctx context.Context, f *lifecycle.Finding) error {
 		r.recordOrphan(ctx, f)
 		return nil
 	}
-	claim := lifecycle.Adopt(f, func(name string) bool { return r.claims[name] }, r.survey.NowUnix)
+	claim := lifecycle.Adopt(f, func(name string) bool { return r.claims[name] }, r.records.NowUnix)
 	if err := r.effect(ctx, EffectAdopt, func() error { return r.Claims.Adopt(ctx, r.fence, claim) }); err != nil {
 		return fmt.Errorf("adopt it as claim %s: %w", claim.Name, err)
 	}
@@ -153,10 +153,10 @@ func (r *run) orphan(ctx context.Context, f *lifecycle.Finding) error {
 }
 
 // terminate ends the instances of this run's acts. Claims that are Terminating are found again; so are orphans.
-func (r *run) terminate(ctx context.Context) {
+func (r *pass) terminate(ctx context.Context) {
 	may := func() bool { return !r.stopped && r.request.Deadline.Sub(r.Now()) > r.settings.StopBefore }
 	var throttled bool
-	r.out.Terminated, throttled = r.Flow.terminate(ctx, r.site.Fleet, r.reg.Cluster, r.doomed, may, r.problem)
+	r.out.Terminated, throttled = r.Flow.terminate(ctx, r.clients.Fleet, r.reg.Cluster, r.doomed, may, r.problem)
 	r.stopped = r.stopped || throttled
 }
 
@@ -168,8 +168,8 @@ func (f *Flow) terminate(ctx context.Context, fleet Fleet, cluster string, ids [
 		some := ids[:min(most, len(ids))]
 		ids = ids[len(some):]
 		err := f.effect(ctx, EffectTerminate, func() error {
-			told, err := fleet.Terminate(ctx, cluster, some)
-			ended = append(ended, told...)
+			reported, err := fleet.Terminate(ctx, cluster, some)
+			ended = append(ended, reported...)
 			return err
 		})
 		if err != nil {

@@ -29,7 +29,7 @@ type Cause struct {
 // The claim is returned as it is stored. Conflict where the ledger has it at another version, or it has no machine yet: read
 // it again. That its node could not be tainted is no error, as the drain run taints it too; say so with tainted.
 // Whoever begins ends of a cluster's claims announces them afterwards, once.
-func (f *Flow) begin(ctx context.Context, site Site, reg model.Registration, claim model.Claim, why Cause) (begun model.Claim, tainted bool, err error) {
+func (f *Flow) begin(ctx context.Context, site Clients, reg model.Registration, claim model.Claim, why Cause) (begun model.Claim, tainted bool, err error) {
 	next := claim
 	switch claim.State {
 	case model.Gone, model.Terminating:
@@ -43,11 +43,11 @@ func (f *Flow) begin(ctx context.Context, site Site, reg model.Registration, cla
 		if sooner == drain.DeadlineUnix {
 			return claim, true, nil
 		}
-		drain.DeadlineUnix, drain.AgainUnix = sooner, 0
+		drain.DeadlineUnix, drain.DueUnix = sooner, 0
 		next.Drain = &drain
 	default:
 		var moves bool
-		if next.State, moves = lifecycle.Next(claim.State, asked(&claim)); !moves {
+		if next.State, moves = lifecycle.Next(claim.State, requested(&claim)); !moves {
 			return claim, false, fault.New(fault.Conflict, "NotLaunched", "claim %s is %s and has no machine that could end", claim.Name, claim.State)
 		}
 		next.Drain = &model.Drain{SinceUnix: why.NowUnix, DeadlineUnix: claim.Deadline(why.NowUnix, why.DeadlineUnix), Notice: why.Notice}
@@ -69,13 +69,13 @@ func (f *Flow) begin(ctx context.Context, site Site, reg model.Registration, cla
 	return begun, err == nil || absent(err), nil
 }
 
-// asked is what it means for a claim that it is to end. One whose node nobody has registered has none that is known, unless
+// requested is what it means for a claim that it is to end. One whose node nobody has registered has none that is known, unless
 // whoever asks has seen it and named it in the claim.
-func asked(claim *model.Claim) lifecycle.Observation {
+func requested(claim *model.Claim) lifecycle.Observation {
 	if claim.State == model.Launched && claim.NodeUID == "" {
-		return lifecycle.EndAskedUnregistered
+		return lifecycle.EndRequestedUnregistered
 	}
-	return lifecycle.EndAsked
+	return lifecycle.EndRequested
 }
 
 // announce asks provision where the pods of so many claims that were begun are to go, and for the first step of their drains.

@@ -11,8 +11,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// desk is the ports begin needs: it writes down what is asked of it, and fails where it is told to.
-type desk struct {
+// fakeHints is the ports begin needs: it writes down what is asked of it, and fails where it is told to.
+type fakeHints struct {
 	Objects
 	stored  model.Claim
 	patches []model.NodePatch
@@ -22,7 +22,7 @@ type desk struct {
 	hint    error
 }
 
-func (d *desk) Advance(_ context.Context, _ string, claim model.Claim) (model.Claim, error) {
+func (d *fakeHints) Advance(_ context.Context, _ string, claim model.Claim) (model.Claim, error) {
 	if d.advance != nil {
 		return claim, d.advance
 	}
@@ -31,25 +31,25 @@ func (d *desk) Advance(_ context.Context, _ string, claim model.Claim) (model.Cl
 	return claim, nil
 }
 
-func (d *desk) PatchNode(_ context.Context, patch model.NodePatch) error {
+func (d *fakeHints) PatchNode(_ context.Context, patch model.NodePatch) error {
 	d.patches = append(d.patches, patch)
 	return d.patch
 }
 
-func (d *desk) Plan(_ context.Context, cluster, key string) error {
+func (d *fakeHints) Plan(_ context.Context, cluster, key string) error {
 	d.hints = append(d.hints, "plan "+cluster+" "+key)
 	return d.hint
 }
 
-func (d *desk) Drain(_ context.Context, cluster, key string, after time.Duration) error {
+func (d *fakeHints) Drain(_ context.Context, cluster, key string, after time.Duration) error {
 	d.hints = append(d.hints, "drain "+cluster+" "+key+" "+after.String())
 	return d.hint
 }
 
-func (d *desk) begin(t *testing.T, claim model.Claim, why Cause) (model.Claim, bool, error) {
+func (d *fakeHints) begin(t *testing.T, claim model.Claim, why Cause) (model.Claim, bool, error) {
 	t.Helper()
 	flow := &Flow{Steps: d, Plans: d, Drains: d}
-	return flow.begin(t.Context(), Site{Objects: d}, model.Registration{Cluster: "shop"}, claim, why)
+	return flow.begin(t.Context(), Clients{Objects: d}, model.Registration{Cluster: "shop"}, claim, why)
 }
 
 func seconds(n int64) *int64 { return &n }
@@ -71,7 +71,7 @@ func TestBeginRecordsTheEndAndTaintsTheNode(t *testing.T) {
 		"of a machine that never came": {with(joined, func(c *model.Claim) { c.State, c.NodeName, c.NodeUID = model.Launched, "", "" }), Cause{NowUnix: 1000}, model.Terminating, 0, 0},
 	}
 	for name, c := range cases {
-		d := &desk{}
+		d := &fakeHints{}
 		begun, tainted, err := d.begin(t, c.claim, c.why)
 		if err != nil || !tainted || begun.State != c.state || begun.Version != 5 || begun.Drain == nil || begun.Drain.DeadlineUnix != c.deadline || begun.Drain.SinceUnix != 1000 {
 			t.Errorf("%s: %+v %v %v", name, begun, tainted, err)
@@ -97,11 +97,11 @@ func with(claim model.Claim, change func(*model.Claim)) model.Claim {
 func TestBeginOfWhatHasBegunOnlyHastensIt(t *testing.T) {
 	draining := model.Claim{
 		Name: "web-1", State: model.Draining, Version: 7, NodeName: "n1", NodeUID: "u1", FailureCode: model.EndedExpired,
-		Drain: &model.Drain{SinceUnix: 900, DeadlineUnix: 2000, AgainUnix: 1030},
+		Drain: &model.Drain{SinceUnix: 900, DeadlineUnix: 2000, DueUnix: 1030},
 	}
-	d := &desk{}
+	d := &fakeHints{}
 	begun, _, err := d.begin(t, draining, Cause{Code: model.EndedSpotInterrupted, DeadlineUnix: 1115, NowUnix: 1000})
-	if err != nil || begun.Version != 8 || begun.Drain.DeadlineUnix != 1115 || begun.Drain.AgainUnix != 0 || begun.Drain.SinceUnix != 900 || begun.FailureCode != model.EndedExpired {
+	if err != nil || begun.Version != 8 || begun.Drain.DeadlineUnix != 1115 || begun.Drain.DueUnix != 0 || begun.Drain.SinceUnix != 900 || begun.FailureCode != model.EndedExpired {
 		t.Errorf("%+v %+v %v", begun, begun.Drain, err)
 	}
 	if draining.Drain.DeadlineUnix != 2000 {
@@ -112,7 +112,7 @@ func TestBeginOfWhatHasBegunOnlyHastensIt(t *testing.T) {
 		"terminating": with(draining, func(c *model.Claim) { c.State = model.Terminating }),
 		"gone":        with(draining, func(c *model.Claim) { c.State = model.Gone }),
 	} {
-		d := &desk{advance: fault.New(fault.Internal, "", "must not be called")}
+		d := &fakeHints{advance: fault.New(fault.Internal, "", "must not be called")}
 		why := Cause{Code: model.EndedSpotInterrupted, DeadlineUnix: 1115, NowUnix: 1000}
 		if name == "later" {
 			why.DeadlineUnix = 3000
@@ -125,25 +125,25 @@ func TestBeginOfWhatHasBegunOnlyHastensIt(t *testing.T) {
 
 func TestBeginFails(t *testing.T) {
 	joined := model.Claim{Name: "web-1", State: model.Registered, NodeName: "n1", NodeUID: "u1"}
-	if _, _, err := (&desk{}).begin(t, model.Claim{Name: "web-1", State: model.Intended}, Cause{}); !fault.Is(err, fault.Conflict) {
+	if _, _, err := (&fakeHints{}).begin(t, model.Claim{Name: "web-1", State: model.Intended}, Cause{}); !fault.Is(err, fault.Conflict) {
 		t.Errorf("without a machine: %v", err)
 	}
-	d := &desk{advance: fault.New(fault.Conflict, "ClaimChanged", "")}
+	d := &fakeHints{advance: fault.New(fault.Conflict, "ClaimChanged", "")}
 	if _, _, err := d.begin(t, joined, Cause{}); !fault.Is(err, fault.Conflict) || len(d.patches) > 0 {
 		t.Errorf("another version: %v, %d patches", err, len(d.patches))
 	}
-	d = &desk{patch: fault.New(fault.Internal, "", "i/o timeout")}
+	d = &fakeHints{patch: fault.New(fault.Internal, "", "i/o timeout")}
 	if begun, tainted, err := d.begin(t, joined, Cause{}); err != nil || tainted || begun.State != model.Draining {
 		t.Errorf("not tainted: %+v %v %v", begun, tainted, err)
 	}
-	d = &desk{patch: fault.New(fault.NotFound, "", "gone")}
+	d = &fakeHints{patch: fault.New(fault.NotFound, "", "gone")}
 	if _, tainted, err := d.begin(t, joined, Cause{}); err != nil || !tainted {
 		t.Errorf("the node is gone: %v %v", tainted, err)
 	}
 }
 
 func TestAnnounceAsksBothWhateverBecomesOfOne(t *testing.T) {
-	d := &desk{}
+	d := &fakeHints{}
 	flow := &Flow{Plans: d, Drains: d, Now: func() time.Time { return time.Unix(1000, 0) }}
 	if err := flow.announce(t.Context(), "shop", "k", 3); err != nil || !reflect.DeepEqual(d.hints, []string{"plan shop k", "drain shop k@1000 0s"}) {
 		t.Errorf("%v %v", d.hints, err)
@@ -156,7 +156,7 @@ func TestAnnounceAsksBothWhateverBecomesOfOne(t *testing.T) {
 
 // C1: where many ends begin at once their drains begin when provision had a moment to ask for what the pods need.
 func TestC1_DrainsOfManyEndsAreAskedForAMomentLater(t *testing.T) {
-	d := &desk{}
+	d := &fakeHints{}
 	flow := &Flow{Plans: d, Drains: d, Now: func() time.Time { return time.Unix(1000, 0) }}
 	if err := flow.announce(t.Context(), "shop", "k", 4); err != nil || !reflect.DeepEqual(d.hints, []string{"plan shop k", "drain shop k@1000 2s"}) {
 		t.Errorf("%v %v", d.hints, err)
@@ -190,7 +190,7 @@ func TestR71_HintIsDoneWithWhereTheRunAtWorkKnows(t *testing.T) {
 		"the holder's clock is ahead":             {of("notice/1@4900"), 5002, false},
 		"a hint of another kind of run says none": {of("x@", "step/4990/0"), 4998, false},
 	} {
-		if got := c.request.caredFor(model.Fence{SinceUnix: c.since}, now); got != c.want {
+		if got := c.request.handled(model.Fence{SinceUnix: c.since}, now); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

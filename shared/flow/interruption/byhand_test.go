@@ -40,7 +40,7 @@ func TestF107ClaimMadeByHandThatIsDeletedDrains(t *testing.T) {
 	if counted, claimed := w.Ledger.Held(""); counted[model.Nodes] != 0 || claimed[model.Nodes] != 0 {
 		t.Errorf("%v is held, by claims %v", counted, claimed)
 	}
-	if n := len(w.Fleet.Machines()); n != 1 {
+	if n := len(w.Fleet.Instances()); n != 1 {
 		t.Errorf("%d machines: it was launched again", n)
 	}
 }
@@ -98,7 +98,7 @@ func TestF107ClaimMadeByHandIsAdoptedOfNoPool(t *testing.T) {
 				w.Cluster.DeleteClaim(claim.Name)
 			}
 			play(t, w, 6*time.Minute)
-			claims, left := load(t, w).Claims, len(machines(w))
+			claims, left := load(t, w).Claims, len(instances(w))
 			if object && (left != 1 || len(claims) != 1 || claims[0].Pool != "" || claims[0].InstanceID != claim.InstanceID || claims[0].State != model.Initialized || claims[0].Name != "mine") {
 				t.Errorf("%d machines: %+v", left, claims)
 			}
@@ -111,26 +111,26 @@ func TestF107ClaimMadeByHandIsAdoptedOfNoPool(t *testing.T) {
 
 // F107: one that got no machine stays until people delete it, and then goes although a finalizer of ours is on it: copied from
 // another, say.
-func TestF107ClaimMadeByHandWithoutAMachineStaysAndGoes(t *testing.T) {
+func TestF107ClaimMadeByHandWithoutAnInstanceStaysAndGoes(t *testing.T) {
 	w := world.New(world.Options{Types: []string{"m5.large"}})
 	w.Cluster.HoldClaims(true)
 	w.Cluster.AddClass(world.Class("default"))
 	for _, capacityType := range []string{model.Spot, model.OnDemand} {
 		for _, zone := range []string{"us-west-2a", "us-west-2b", "us-west-2c"} {
-			w.Fleet.SetCapacity(model.OfferKey{InstanceType: "m5.large", Zone: zone, CapacityType: capacityType}, 0)
+			w.Fleet.SetCapacity(model.OfferingKey{InstanceType: "m5.large", Zone: zone, CapacityType: capacityType}, 0)
 		}
 	}
 	w.Cluster.MakeClaim(model.Claim{Name: "mine", Class: "default"})
 	uid := w.Cluster.Claims()[0].UID
 	for range 60 {
-		_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep)
+		_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerResync)
 		if _, err := w.Process(world.Fault{}).Collect(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		w.Tick(20 * time.Second)
 	}
-	if objects := w.Cluster.Claims(); len(objects) != 1 || objects[0].UID != uid || objects[0].DeletedUnix != 0 || len(machines(w)) != 0 || w.Fleet.Calls() == 0 {
-		t.Fatalf("%+v, %d machines, %d calls", objects, len(machines(w)), w.Fleet.Calls())
+	if objects := w.Cluster.Claims(); len(objects) != 1 || objects[0].UID != uid || objects[0].DeletedUnix != 0 || len(instances(w)) != 0 || w.Fleet.Calls() == 0 {
+		t.Fatalf("%+v, %d machines, %d calls", objects, len(instances(w)), w.Fleet.Calls())
 	}
 	w.Cluster.Hold("mine")
 	w.Cluster.Delete(world.KindNodeClaim, "mine")

@@ -32,7 +32,7 @@ type DrainOutcome struct {
 	Terminated []string         `json:"terminated,omitempty"` // instance ids told to end
 	Closed     int              `json:"closed,omitempty"`     // claims made Gone
 	Ended      []Ended          `json:"ended,omitempty"`      // of those, the ones that had a machine, by claim
-	AgainUnix  int64            `json:"again,omitempty"`      // when the next step is due
+	DueUnix    int64            `json:"again,omitempty"`      // when the next step is due
 	Millis     map[string]int64 `json:"millis,omitempty"`     // since the start of the run, by what was reached
 	Problems   []string         `json:"problems,omitempty"`
 }
@@ -58,21 +58,21 @@ type drains struct {
 
 	reg       model.Registration
 	fence     model.Fence
-	site      Site
+	clients   Clients
 	ending    model.Ending
 	read      time.Time                     // by this process's clock, when the ledger had said what time it is
 	claims    []model.Claim                 // those that are to end, by name
-	again     []int64                       // of each, when its next step is due; 0 = at once, -1 = never: it is Gone
+	dueAt     []int64                       // of each, when its next step is due; 0 = at once, -1 = never: it is Gone
 	released  bool                          // the lease is given back
 	urgent    bool                          // so many drains have just begun that nothing is done yet that only shows
 	after     [][]func(ctx context.Context) // of each, what is done once every claim had its turn: pods go before what only shows
 	instances map[string]*model.Instance
-	crowd     map[string]model.Occupied // nodes that were read together in this round, by UID
+	occupied  map[string]model.Occupied // nodes that were read together in this round, by UID
 	crowded   time.Time                 // by this process's clock, before that
 	waited    int                       // claims that are not due before their pods' needs are asked for, in a rush
 	acted     bool                      // a round of this run has done something
 	tried     map[string]int64          // of the claims it did something for, by name, when their next step is due
-	left      []leftover
+	left      []deferred
 
 	mutex   sync.Mutex // of what follows
 	out     DrainOutcome
@@ -100,9 +100,9 @@ func (d *drains) do(ctx context.Context) error {
 
 	// 2. One drain run at a time. Whoever holds the lease may have looked before there was what we were sent for.
 	until := d.request.Deadline.Add(d.settings.LeaseMargin)
-	d.fence, err = d.Leases.Hold(ctx, reg.Cluster, model.LeaseDrainer, d.request.Owner, d.Now().Unix(), until.Unix()+1)
+	d.fence, err = d.Leases.AcquireLease(ctx, reg.Cluster, model.LeaseDrainer, d.request.Owner, d.Now().Unix(), until.Unix()+1)
 	if fault.Is(err, fault.Conflict) {
-		if d.request.caredFor(d.fence, d.Now().Unix()) {
+		if d.request.handled(d.fence, d.Now().Unix()) {
 			d.out.Skipped = "another drain run is at work, which knows"
 			return nil
 		}
@@ -121,7 +121,7 @@ func (d *drains) do(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !again || !d.may() {
+		if !again || !d.hasTime() {
 			break
 		}
 	}
@@ -129,13 +129,13 @@ func (d *drains) do(ctx context.Context) error {
 		return nil
 	}
 	d.follow(ctx)
-	if err := d.judge(ctx, d.reg.Cluster, d.freed); err != nil {
+	if err := d.requestDisruption(ctx, d.reg.Cluster, d.freed); err != nil {
 		d.problem("%v", err)
 	}
 
 	// 4. What only shows, once others may go on with what is due next.
 	d.release(ctx)
-	d.abreast(len(d.left), func(n int) { d.afterwards(ctx, d.left[n]) })
+	d.parallel(len(d.left), func(n int) { d.afterwards(ctx, d.left[n]) })
 	return nil
 }
 
@@ -146,7 +146,7 @@ const rounds = 4
 func (d *drains) round(ctx context.Context) (again bool, err error) {
 	// 1. What is to end, and of that what is due.
 	if d.ending, err = d.Notebook.Ending(ctx, d.reg); err != nil {
-		return false, d.stand(fmt.Errorf("read what is to end of the ledger of cluster %s: %w", d.reg.Cluster, err))
+		return false, d.result(fmt.Errorf("read what is to end of the ledger of cluster %s: %w", d.reg.Cluster, err))
 	}
 	d.read = d.Now()
 	for _, text := range d.ending.Unread.Texts() {
@@ -161,12 +161,12 @@ func (d *drains) round(ctx context.Context) (again bool, err error) {
 	}
 
 	// 2. Their machines. While EC2 does not answer no pod leaves its node: there may be no other for it.
-	if d.site, err = d.Connector.Connect(ctx, d.reg); err != nil {
-		return false, d.stand(fmt.Errorf("connect to cluster %s: %w", d.reg.Cluster, err))
+	if d.clients, err = d.Connector.Connect(ctx, d.reg); err != nil {
+		return false, d.result(fmt.Errorf("connect to cluster %s: %w", d.reg.Cluster, err))
 	}
 	if err = d.describe(ctx, due); err != nil {
 		if d.acted {
-			return false, d.stand(err)
+			return false, d.result(err)
 		}
 		d.problem("%v", err)
 		d.out.Skipped = "EC2 does not say how the machines are"
@@ -180,20 +180,20 @@ func (d *drains) round(ctx context.Context) (again bool, err error) {
 	work, stop := context.WithTimeout(ctx, max(0, d.request.Deadline.Sub(d.Now())-d.settings.StopBefore)/2)
 	defer stop()
 	d.after = make([][]func(ctx context.Context), len(d.claims))
-	d.lookAtAll(work, due)
-	d.abreast(len(due), func(n int) { d.claim(work, due[n]) })
+	d.readNodes(work, due)
+	d.parallel(len(due), func(n int) { d.claim(work, due[n]) })
 	d.reached("stepped")
 	d.terminate(ctx)
 	d.acted = true
 	for _, i := range due {
-		d.left = append(d.left, leftover{d.claims[i].Name, d.after[i]})
-		d.tried[d.claims[i].Name] = d.again[i]
+		d.left = append(d.left, deferred{d.claims[i].Name, d.after[i]})
+		d.tried[d.claims[i].Name] = d.dueAt[i]
 	}
 	return d.waited > 0, nil
 }
 
-// stand is the error of a round; nil where a round before it has done something, which stands.
-func (d *drains) stand(err error) error {
+// result is the error of a round; nil where a round before it has done something, which stands.
+func (d *drains) result(err error) error {
 	if !d.acted {
 		return err
 	}
@@ -201,8 +201,8 @@ func (d *drains) stand(err error) error {
 	return nil
 }
 
-// leftover is what a claim's steps left for later.
-type leftover struct {
+// deferred is what a claim's steps left for later.
+type deferred struct {
 	claim string
 	do    []func(ctx context.Context)
 }
@@ -211,7 +211,7 @@ type leftover struct {
 func (d *drains) due() []int {
 	var due []int
 	fresh := 0
-	d.claims, d.again, d.waited, d.out.Draining, d.out.Ending = nil, nil, 0, 0, 0
+	d.claims, d.dueAt, d.waited, d.out.Draining, d.out.Ending = nil, nil, 0, 0, 0
 	for _, claim := range d.ending.Claims {
 		switch claim.State {
 		case model.Draining:
@@ -224,17 +224,17 @@ func (d *drains) due() []int {
 		if claim.Drain == nil { // recorded before drains were
 			claim.Drain = &model.Drain{SinceUnix: d.ending.NowUnix}
 		}
-		if claim.State == model.Draining && claim.Drain.ToldUnix == 0 && d.ending.NowUnix-claim.Drain.SinceUnix < urgentSeconds {
+		if claim.State == model.Draining && claim.Drain.ReportedUnix == 0 && d.ending.NowUnix-claim.Drain.SinceUnix < urgentSeconds {
 			fresh++
 		}
 		again, tried := d.tried[claim.Name]
 		if !tried {
-			again = claim.Drain.AgainUnix
+			again = claim.Drain.DueUnix
 		}
 		if again >= 0 && again <= d.ending.NowUnix {
 			due = append(due, len(d.claims))
 		}
-		d.claims, d.again = append(d.claims, claim), append(d.again, again)
+		d.claims, d.dueAt = append(d.claims, claim), append(d.dueAt, again)
 	}
 	if d.urgent = fresh > manyDrains; d.urgent {
 		due = slices.DeleteFunc(due, d.waits)
@@ -251,13 +251,13 @@ func (d *drains) due() []int {
 func (d *drains) waits(i int) bool {
 	claim := &d.claims[i]
 	until := claim.Drain.SinceUnix + d.settings.Drain.WithDefaults().ReplaceSeconds
-	if claim.State != model.Draining || claim.Drain.ToldUnix != 0 || until <= d.ending.NowUnix || slices.Contains(d.ending.Notes.Replaced, claim.Name) {
+	if claim.State != model.Draining || claim.Drain.ReportedUnix != 0 || until <= d.ending.NowUnix || slices.Contains(d.ending.Notes.Replaced, claim.Name) {
 		return false
 	}
 	if at := claim.Drain.DeadlineUnix; at != 0 && at-d.ending.NowUnix < urgentSeconds {
 		return false
 	}
-	d.again[i], d.waited = until, d.waited+1
+	d.dueAt[i], d.waited = until, d.waited+1
 	return true
 }
 
@@ -282,7 +282,7 @@ func (d *drains) describe(ctx context.Context, due []int) error {
 		return nil
 	}
 	sort.Strings(ids)
-	instances, err := d.site.Fleet.Describe(ctx, slices.Compact(ids))
+	instances, err := d.clients.Fleet.Describe(ctx, slices.Compact(ids))
 	if err != nil {
 		return fmt.Errorf("describe %d instances of cluster %s: %w", len(ids), d.reg.Cluster, err)
 	}
@@ -292,10 +292,10 @@ func (d *drains) describe(ctx context.Context, due []int) error {
 	return nil
 }
 
-// lookAtAll reads the nodes of many claims together, live, for the first step of each in this round. What cannot be read so, or
+// readNodes reads the nodes of many claims together, live, for the first step of each in this round. What cannot be read so, or
 // not in a quarter of the time, each step reads for itself.
-func (d *drains) lookAtAll(ctx context.Context, due []int) {
-	d.crowd = nil
+func (d *drains) readNodes(ctx context.Context, due []int) {
+	d.occupied = nil
 	if len(due) <= manyDrains {
 		return
 	}
@@ -312,8 +312,8 @@ func (d *drains) lookAtAll(ctx context.Context, due []int) {
 	defer stop()
 	d.crowded = d.Now()
 	var err error
-	if d.crowd, err = d.site.Objects.OccupiedAll(ctx, nodes); err != nil {
-		d.crowd = nil
+	if d.occupied, err = d.clients.Objects.OccupiedAll(ctx, nodes); err != nil {
+		d.occupied = nil
 		d.problem("read %d nodes of cluster %s together: %v", len(nodes), d.reg.Cluster, err)
 	}
 	d.reached("seen")
@@ -326,13 +326,13 @@ func (d *drains) claim(ctx context.Context, i int) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			d.problem("the drain of claim %s panicked: %v\n%s", s.claim.Name, reason, debug.Stack())
-			s.again = d.now() + d.settings.RetrySeconds
+			s.nextDue = d.now() + d.settings.RetrySeconds
 		}
-		d.again[i] = s.again
+		d.dueAt[i] = s.nextDue
 	}()
 	for range most {
-		if !d.may() {
-			s.again = 0
+		if !d.hasTime() {
+			s.nextDue = 0
 			return
 		}
 		if !s.do(ctx) {
@@ -342,14 +342,14 @@ func (d *drains) claim(ctx context.Context, i int) {
 }
 
 // afterwards does what a claim's steps left for later, as far as there is time: the next run does what is not done by then.
-func (d *drains) afterwards(ctx context.Context, left leftover) {
+func (d *drains) afterwards(ctx context.Context, left deferred) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			d.problem("claim %s, after its step: panic: %v\n%s", left.claim, reason, debug.Stack())
 		}
 	}()
 	for _, do := range left.do {
-		if d.may() {
+		if d.hasTime() {
 			do(ctx)
 		}
 	}
@@ -360,14 +360,14 @@ func (d *drains) now() int64 {
 	return d.ending.NowUnix + max(0, int64(d.Now().Sub(d.read).Seconds()))
 }
 
-// may reports whether there is time for another act.
-func (d *drains) may() bool { return d.request.Deadline.Sub(d.Now()) > d.settings.StopBefore }
+// hasTime reports whether there is time for another act.
+func (d *drains) hasTime() bool { return d.request.Deadline.Sub(d.Now()) > d.settings.StopBefore }
 
 // move reports whether another pod may be made to leave in this run, and counts it.
 func (d *drains) move(read time.Time) bool {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
-	if d.stopped || d.moved >= d.settings.MaxMoves || !d.may() || d.Now().Sub(read) >= d.settings.ActWithin {
+	if d.stopped || d.moved >= d.settings.MaxMoves || !d.hasTime() || d.Now().Sub(read) >= d.settings.ActWithin {
 		return false
 	}
 	d.moved++
@@ -377,7 +377,7 @@ func (d *drains) move(read time.Time) bool {
 // terminate ends the machines whose claims came to that. Those that are left are of claims that are Terminating, and come again.
 func (d *drains) terminate(ctx context.Context) {
 	sort.Strings(d.doomed)
-	ended, _ := d.Flow.terminate(ctx, d.site.Fleet, d.reg.Cluster, d.doomed, d.may, d.problem)
+	ended, _ := d.Flow.terminate(ctx, d.clients.Fleet, d.reg.Cluster, d.doomed, d.hasTime, d.problem)
 	d.out.Terminated, d.doomed = append(d.out.Terminated, ended...), nil
 }
 
@@ -386,7 +386,7 @@ func (d *drains) terminate(ctx context.Context) {
 // A run that came a moment too early for the step it was sent for is one that must come again.
 func (d *drains) follow(ctx context.Context) {
 	var next int64 = -1
-	for _, again := range d.again {
+	for _, again := range d.dueAt {
 		if again >= 0 && (next < 0 || again < next) {
 			next = again
 		}
@@ -394,7 +394,7 @@ func (d *drains) follow(ctx context.Context) {
 	if next < 0 {
 		return
 	}
-	d.out.AgainUnix = next
+	d.out.DueUnix = next
 	if d.out.Due == 0 && d.waited == 0 && !slices.Contains(d.request.Dues, next) {
 		return
 	}
@@ -465,10 +465,10 @@ func (d *drains) count(number *int) {
 // step is one claim at work.
 type step struct {
 	*drains
-	claim  model.Claim // as it is stored
-	number int         // among the claims of the run
-	again  int64       // see drains.again
-	unseen bool        // its node was not looked at in this round yet
+	claim   model.Claim // as it is stored
+	number  int         // among the claims of the run
+	nextDue int64       // see drains.dueAt
+	unseen  bool        // its node was not looked at in this round yet
 
 	node *model.Occupied // as it was last read; nil = it is gone
 	read time.Time       // by this process's clock, before that
@@ -476,7 +476,7 @@ type step struct {
 
 // do reads how things are, and does the next step. It reports whether another may follow at once.
 func (s *step) do(ctx context.Context) bool {
-	s.again = s.now() + s.patience()
+	s.nextDue = s.now() + s.patience()
 	instance := s.instances[s.claim.InstanceID]
 	if instance != nil && !lifecycle.Owned(*instance, s.reg.Cluster) {
 		s.problem("claim %s: instance %s does not carry the tags that make it ours; it is left alone", s.claim.Name, instance.ID)
@@ -485,12 +485,12 @@ func (s *step) do(ctx context.Context) bool {
 	if instance != nil && instance.State == "terminated" {
 		return s.close(ctx)
 	}
-	if err := s.look(ctx); err != nil {
+	if err := s.readNode(ctx); err != nil {
 		s.problem("claim %s: see what is on node %s: %v", s.claim.Name, s.claim.NodeName, err)
 		return false
 	}
 	before := *s.claim.Drain
-	first := before.ToldUnix == 0
+	first := before.ReportedUnix == 0
 	next := drain.Next(drain.View{
 		Claim: s.claim, Node: s.node, Instance: instance, NowUnix: s.now(),
 		Replaced: slices.Contains(s.ending.Notes.Replaced, s.claim.Name),
@@ -498,7 +498,7 @@ func (s *step) do(ctx context.Context) bool {
 	if !s.record(ctx, next) {
 		return false
 	}
-	s.again = next.AgainUnix
+	s.nextDue = next.DueUnix
 	s.stepped(next.Kind)
 	switch next.Kind {
 	case drain.Cordon:
@@ -517,11 +517,11 @@ func (s *step) do(ctx context.Context) bool {
 	if !s.quiet(next) {
 		now := *s // the steps that follow at once are others
 		s.postpone(func(ctx context.Context) {
-			now.tell(ctx, before, next)
+			now.reportDrain(ctx, before, next)
 			now.delete(ctx, first)
 		})
 	}
-	return next.AgainUnix == 0
+	return next.DueUnix == 0
 }
 
 // postpone has something done once every claim had its turn.
@@ -532,7 +532,7 @@ func (s *step) postpone(do func(ctx context.Context)) {
 // quiet reports whether a step of a drain is one of which nothing but the taint shows yet: it waits for what its pods need to be
 // asked for, or very many drains have just begun. That is a matter of seconds.
 func (s *step) quiet(next drain.Step) bool {
-	if s.claim.State != model.Draining || s.claim.Drain.ToldUnix != 0 {
+	if s.claim.State != model.Draining || s.claim.Drain.ReportedUnix != 0 {
 		return false
 	}
 	return s.urgent || next.Kind == drain.Wait && slices.ContainsFunc(next.Obstacles, func(o drain.Obstacle) bool { return o.Code == drain.CodeNotReplaced })
@@ -563,21 +563,21 @@ func (s *step) patience() int64 {
 	return every - age%every
 }
 
-// look reads the claim's node live.
-func (s *step) look(ctx context.Context) error {
+// readNode reads the claim's node live.
+func (s *step) readNode(ctx context.Context) error {
 	s.node, s.read = nil, s.Now()
 	if s.claim.NodeName == "" || s.claim.NodeUID == "" {
 		return nil
 	}
 	unseen := s.unseen
 	s.unseen = false
-	if seen, ok := s.crowd[s.claim.NodeUID]; ok && unseen && s.read.Sub(s.crowded) < s.settings.ActWithin/2 {
+	if seen, ok := s.occupied[s.claim.NodeUID]; ok && unseen && s.read.Sub(s.crowded) < s.settings.ActWithin/2 {
 		s.node, s.read = &seen, s.crowded
 		return nil
 	}
-	occupied, err := s.site.Objects.Occupied(ctx, s.object(KindNode))
+	occupied, err := s.clients.Objects.Occupied(ctx, s.object(KindNode))
 	if fault.Is(err, fault.NotFound) {
-		return s.anew(ctx)
+		return s.readReplacedNode(ctx)
 	}
 	if err != nil {
 		return err
@@ -586,13 +586,13 @@ func (s *step) look(ctx context.Context) error {
 	return nil
 }
 
-// anew reads the node by its name alone: where somebody deleted it and its machine's kubelet has made it again, pods may run there that the
+// readReplacedNode reads the node by its name alone: where somebody deleted it and its machine's kubelet has made it again, pods may run there that the
 // claim's record knows nothing of. The claim is about that node from then on.
-func (s *step) anew(ctx context.Context) error {
+func (s *step) readReplacedNode(ctx context.Context) error {
 	if s.claim.State != model.Draining {
 		return nil // the machine is told to end
 	}
-	occupied, err := s.site.Objects.Occupied(ctx, model.Object{Name: s.claim.NodeName})
+	occupied, err := s.clients.Objects.Occupied(ctx, model.Object{Name: s.claim.NodeName})
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}
@@ -623,8 +623,8 @@ func (s *step) object(kind string) model.Object {
 // claim on, or the ledger does not answer.
 func (s *step) record(ctx context.Context, next drain.Step) bool {
 	claim, came := s.claim, next.Drain
-	came.AgainUnix, came.ToldUnix = next.AgainUnix, s.telling(next)
-	if came.ToldUnix != s.claim.Drain.ToldUnix {
+	came.DueUnix, came.ReportedUnix = next.DueUnix, s.telling(next)
+	if came.ReportedUnix != s.claim.Drain.ReportedUnix {
 		came.Notice = "" // told after this, see tell
 	}
 	claim.Drain = &came
@@ -648,7 +648,7 @@ func (s *step) advance(ctx context.Context, claim model.Claim) bool {
 		return true
 	}
 	if fault.Is(err, fault.Conflict) {
-		s.again = 0 // it is read anew
+		s.nextDue = 0 // it is read anew
 	} else {
 		s.problem("claim %s: record how far its drain has come: %v", claim.Name, err)
 	}
@@ -658,10 +658,10 @@ func (s *step) advance(ctx context.Context, claim model.Claim) bool {
 // cordon keeps new pods off the node.
 func (s *step) cordon(ctx context.Context) bool {
 	err := s.effect(ctx, EffectTaint, func() error {
-		return s.site.Objects.PatchNode(ctx, cordon(s.claim.NodeName, s.claim.NodeUID))
+		return s.clients.Objects.PatchNode(ctx, cordon(s.claim.NodeName, s.claim.NodeUID))
 	})
 	if err != nil && !absent(err) {
-		s.again = s.now() + 1
+		s.nextDue = s.now() + 1
 		s.problem("claim %s: taint node %s: %v", s.claim.Name, s.claim.NodeName, err)
 		return false
 	}
@@ -690,7 +690,7 @@ func (s *step) remove(ctx context.Context, kind string) bool {
 	if object.Name == "" || object.UID == "" {
 		return true
 	}
-	err := s.effect(ctx, EffectRemove, func() error { return s.site.Cluster.Remove(ctx, kind, object) })
+	err := s.effect(ctx, EffectRemove, func() error { return s.clients.Cluster.Remove(ctx, kind, object) })
 	if err != nil && !absent(err) {
 		s.problem("claim %s: delete %s %s: %v", s.claim.Name, kind, object.Name, err)
 		return false
@@ -704,7 +704,7 @@ func (s *step) free(ctx context.Context, kind string) bool {
 	if object.Name == "" || object.UID == "" {
 		return true
 	}
-	err := s.effect(ctx, EffectFree, func() error { return s.site.Objects.Free(ctx, kind, object) })
+	err := s.effect(ctx, EffectFree, func() error { return s.clients.Objects.Free(ctx, kind, object) })
 	if err != nil && !absent(err) {
 		s.problem("claim %s: take the finalizer off %s %s: %v", s.claim.Name, kind, object.Name, err)
 		return false
@@ -733,11 +733,11 @@ func (s *step) close(ctx context.Context) bool {
 	err := s.effect(ctx, EffectClose, func() error { return s.Claims.Close(ctx, s.fence, claim, s.now()) })
 	switch {
 	case err == nil:
-		s.again = -1
+		s.nextDue = -1
 		s.closed(claim)
 		s.ended(claim)
 	case fault.Is(err, fault.Conflict):
-		s.again = 0
+		s.nextDue = 0
 	default:
 		s.problem("close claim %s: %v", claim.Name, err)
 	}

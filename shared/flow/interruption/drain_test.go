@@ -64,7 +64,7 @@ func TestF109_TaintAndBalancerExclusionAreThereAtOnce(t *testing.T) {
 // F110, R26, R28: a budget that allows nothing stalls the drain; people are told which, and after ten minutes for how long. The
 // API server is asked ever more seldom. Once the budget allows it the drain goes on.
 func TestF110_R26_R28_BlockingBudgetStallsTheDrainWithEvents(t *testing.T) {
-	w := house(t, 2, world.Options{}, labelled)
+	w := house(t, 2, world.Options{}, labeled)
 	budget(w, "web-all", "0")
 	claim := load(t, w).Claims[0]
 	end(t, w, claim, model.EndedExpired, 0)
@@ -82,9 +82,9 @@ func TestF110_R26_R28_BlockingBudgetStallsTheDrainWithEvents(t *testing.T) {
 	if asked < 12 || asked > 60 {
 		t.Errorf("the Eviction API was asked %d times in 12 minutes", asked)
 	}
-	told := saying(w, "Node", claim.NodeName, "FailedDraining")
-	if !strings.Contains(told, "web-all") || !strings.Contains(told, "for 10 minutes") && !strings.Contains(told, "for 11 minutes") {
-		t.Errorf("people are told %q", told)
+	reported := saying(w, "Node", claim.NodeName, "FailedDraining")
+	if !strings.Contains(reported, "web-all") || !strings.Contains(reported, "for 10 minutes") && !strings.Contains(reported, "for 11 minutes") {
+		t.Errorf("people are told %q", reported)
 	}
 	if events := w.Cluster.Events("Node", claim.NodeName); len(events) > 12 {
 		t.Errorf("%d events in 12 minutes", len(events))
@@ -171,7 +171,7 @@ func TestF112_DoNotDisruptIsKeptUntilTheDeadline(t *testing.T) {
 
 // F113, R25, S15: by the deadline all pods are gone and the machine is told to end, whatever budget, annotation or grace says.
 func TestF113_R25_S15_ByTheDeadlineAllIsGone(t *testing.T) {
-	w := house(t, 2, world.Options{}, labelled)
+	w := house(t, 2, world.Options{}, labeled)
 	budget(w, "web-all", "0")
 	claim := load(t, w).Claims[0]
 	long := world.Shape(10, 1<<20)
@@ -195,7 +195,7 @@ func TestF113_R25_S15_ByTheDeadlineAllIsGone(t *testing.T) {
 // F114, F115, B1: a pod is deleted its own grace before the deadline and not sooner, and one with more grace than there is at
 // once, with what there is.
 func TestF114_F115_B1_PodsAreDeletedTheirGraceBeforeTheDeadline(t *testing.T) {
-	w := house(t, 1, world.Options{}, labelled)
+	w := house(t, 1, world.Options{}, labeled)
 	budget(w, "none", "0")
 	claim := load(t, w).Claims[0]
 	shape := world.Shape(10, 1<<20)
@@ -228,7 +228,7 @@ func TestF114_F115_B1_PodsAreDeletedTheirGraceBeforeTheDeadline(t *testing.T) {
 
 // F116, B13, S33, R31: the machine is not told to end while a volume of a drained pod is attached, unless the deadline is
 // over.
-func TestF116_B13_S33_R31_MachineOutlivesItsVolumes(t *testing.T) {
+func TestF116_B13_S33_R31_InstanceOutlivesItsVolumes(t *testing.T) {
 	for _, within := range []time.Duration{0, time.Minute} {
 		w := start(t, world.Options{})
 		w.Cluster.HoldClaims(true)
@@ -272,8 +272,8 @@ func TestF117_PodsNobodyWaitsForDelayNothing(t *testing.T) {
 }
 
 // F118: a NotReady node whose machine EC2 does not show any more loses its finalizer without a drain.
-func TestF118_NodeWithoutAMachineIsLetGoWithoutADrain(t *testing.T) {
-	w := house(t, 2, world.Options{}, labelled)
+func TestF118_NodeWithoutAnInstanceIsLetGoWithoutADrain(t *testing.T) {
+	w := house(t, 2, world.Options{}, labeled)
 	budget(w, "web-all", "0")
 	claim := load(t, w).Claims[0]
 	w.Tick(11 * time.Minute)
@@ -293,7 +293,7 @@ func TestF118_NodeWithoutAMachineIsLetGoWithoutADrain(t *testing.T) {
 func TestC11_NodeThatWasMadeAnewIsDrained(t *testing.T) {
 	for name, began := range map[string]bool{"before its end began": false, "while it was drained": true} {
 		t.Run(name, func(t *testing.T) {
-			w := house(t, 2, world.Options{}, labelled)
+			w := house(t, 2, world.Options{}, labeled)
 			budget(w, "web-all", "0")
 			claim := load(t, w).Claims[0]
 			if began {
@@ -326,8 +326,8 @@ func TestC11_NodeThatWasMadeAnewIsDrained(t *testing.T) {
 }
 
 // F118: the same of a node that was being drained when its machine was gone.
-func TestF118_DrainOfAMachineThatEndsMeanwhileIsOver(t *testing.T) {
-	w := house(t, 2, world.Options{Kubelets: world.KubeletOptions{NodeGoneMin: time.Hour, NodeGoneMax: time.Hour}}, labelled)
+func TestF118_DrainOfAnInstanceThatEndsMeanwhileIsOver(t *testing.T) {
+	w := house(t, 2, world.Options{Kubelets: world.KubeletOptions{NodeGoneMin: time.Hour, NodeGoneMax: time.Hour}}, labeled)
 	budget(w, "web-all", "0")
 	claim := load(t, w).Claims[0]
 	end(t, w, claim, model.EndedExpired, 0)
@@ -341,14 +341,14 @@ func TestF118_DrainOfAMachineThatEndsMeanwhileIsOver(t *testing.T) {
 }
 
 // F119: Node and NodeClaim stay until EC2 says that the machine was terminated, however long that takes.
-func TestF119_ObjectsStayUntilTheMachineHasEnded(t *testing.T) {
+func TestF119_ObjectsStayUntilTheInstanceHasEnded(t *testing.T) {
 	slow := world.Options{Fleet: world.FleetOptions{ShuttingDown: world.Span{Min: 4 * time.Minute, Max: 4 * time.Minute}}, Kubelets: world.KubeletOptions{NodeGoneMin: time.Hour, NodeGoneMax: time.Hour}}
 	w := house(t, 1, slow, nil)
 	claim := load(t, w).Claims[0]
 	end(t, w, claim, model.EndedExpired, 0)
 	for range 60 {
 		play(t, w, 5*time.Second)
-		m, _ := w.Fleet.Machine(claim.InstanceID)
+		m, _ := w.Fleet.Instance(claim.InstanceID)
 		if m.State == "terminated" {
 			break
 		}
@@ -435,7 +435,7 @@ func TestR35_PodBoundAfterTheVerdictLeavesWithItsGrace(t *testing.T) {
 // S11, S12: what decides is read from the API server when it is decided, whatever the snapshot shows: a pod annotated after the
 // listing, on a cluster whose watch has been silent for long, stays.
 func TestS11_S12_DrainsReadPodsLive(t *testing.T) {
-	w := house(t, 1, world.Options{}, labelled)
+	w := house(t, 1, world.Options{}, labeled)
 	w.Cluster.AddBudget(model.PDB{Namespace: "default", Name: "all", MaxUnavailable: "0", Selector: &model.Selector{MatchLabels: map[string]string{"app": "web"}}})
 	claim := load(t, w).Claims[0]
 	end(t, w, claim, model.EndedExpired, 0)
@@ -461,7 +461,7 @@ type successor struct {
 	replace func(pod model.PodRef)
 }
 
-func (s successor) Connect(ctx context.Context, reg model.Registration) (interruption.Site, error) {
+func (s successor) Connect(ctx context.Context, reg model.Registration) (interruption.Clients, error) {
 	site, err := s.Connector.Connect(ctx, reg)
 	site.Pods = successorPods{site.Pods, s.replace}
 	return site, err
@@ -517,7 +517,7 @@ func TestB6_S13_R29_SuccessorOfTheSameNameIsNeverHit(t *testing.T) {
 
 // S14, R33: a deadline an hour ago leaves a second of grace, never less.
 func TestS14_R33_DeadlineLongAgoLeavesASecond(t *testing.T) {
-	w := house(t, 1, world.Options{}, labelled)
+	w := house(t, 1, world.Options{}, labeled)
 	budget(w, "none", "0")
 	claim := load(t, w).Claims[0]
 	end(t, w, claim, model.EndedUnhealthy, -time.Hour)
@@ -552,7 +552,7 @@ func TestS26_R37_ClaimsDeletedAtOnceWedgeNothing(t *testing.T) {
 
 // S34, R27: two budgets on one pod make every eviction fail: few are tried, people are told of both, and the deadline ends it.
 func TestS34_R27_TwoBudgetsAreToldAndEndAtTheDeadline(t *testing.T) {
-	w := house(t, 1, world.Options{}, labelled)
+	w := house(t, 1, world.Options{}, labeled)
 	budget(w, "one", "1")
 	budget(w, "two", "1")
 	claim := load(t, w).Claims[0]
@@ -568,8 +568,8 @@ func TestS34_R27_TwoBudgetsAreToldAndEndAtTheDeadline(t *testing.T) {
 	if asked < 10 || asked > 100 || len(podsOn(w, claim)) != 1 {
 		t.Errorf("asked %d times, left are %v", asked, podsOn(w, claim))
 	}
-	if told := saying(w, "Node", claim.NodeName, "FailedDraining"); !strings.Contains(told, "PodDisruptionBudget") {
-		t.Errorf("people are told %q", told)
+	if reported := saying(w, "Node", claim.NodeName, "FailedDraining"); !strings.Contains(reported, "PodDisruptionBudget") {
+		t.Errorf("people are told %q", reported)
 	}
 	w.Cluster.Refuse(nil)
 	play(t, w, 7*time.Minute)
@@ -577,7 +577,7 @@ func TestS34_R27_TwoBudgetsAreToldAndEndAtTheDeadline(t *testing.T) {
 }
 
 // S39: only named machines end, and telling EC2 again ends nobody else.
-func TestS39_OnlyNamedMachinesEnd(t *testing.T) {
+func TestS39_OnlyNamedInstancesEnd(t *testing.T) {
 	w := house(t, 5, world.Options{}, nil)
 	claim := load(t, w).Claims[2]
 	end(t, w, claim, model.EndedExpired, 0)
@@ -588,14 +588,14 @@ func TestS39_OnlyNamedMachinesEnd(t *testing.T) {
 			t.Errorf("%v were told to end", called.IDs)
 		}
 	}
-	if n := len(machines(w)); n != 5 {
+	if n := len(instances(w)); n != 5 {
 		t.Errorf("%d machines", n)
 	}
 }
 
 // R32: a node whose kubelet is silent is ended within the time a repair takes, though nothing on it ever goes.
 func TestR32_NodeThatIsSilentIsEndedByForce(t *testing.T) {
-	w := house(t, 1, world.Options{Kubelets: world.KubeletOptions{EvictAfter: 24 * time.Hour}}, labelled)
+	w := house(t, 1, world.Options{Kubelets: world.KubeletOptions{EvictAfter: 24 * time.Hour}}, labeled)
 	budget(w, "none", "0")
 	claim := load(t, w).Claims[0]
 	w.Kubelets.Silence(claim.InstanceID)
@@ -607,7 +607,7 @@ func TestR32_NodeThatIsSilentIsEndedByForce(t *testing.T) {
 }
 
 // B7: a machine whose tags were taken off is not ours any more: neither it nor what runs on it is touched.
-func TestB7_MachineThatLostItsTagsIsLeftAlone(t *testing.T) {
+func TestB7_InstanceThatLostItsTagsIsLeftAlone(t *testing.T) {
 	w := house(t, 2, world.Options{}, nil)
 	claim := load(t, w).Claims[0]
 	end(t, w, claim, model.EndedExpired, 0)
@@ -645,7 +645,7 @@ type panicking struct {
 	node string
 }
 
-func (p panicking) Connect(ctx context.Context, reg model.Registration) (interruption.Site, error) {
+func (p panicking) Connect(ctx context.Context, reg model.Registration) (interruption.Clients, error) {
 	site, err := p.Connector.Connect(ctx, reg)
 	site.Objects = panickingObjects{site.Objects, p.node}
 	return site, err
@@ -674,11 +674,11 @@ func TestS35_R61_ClaimWhoseNodeCannotBeReadInTimeDelaysNoOther(t *testing.T) {
 	w.Tick(6 * time.Second)
 	flow := w.Ports(w.Process(world.Fault{}), "drainer").Interruption(w.Clock.Now, interruption.Settings{})
 	flow.Connector = hanging{flow.Connector, claims[0].NodeName}
-	before := w.Looks.Len()
+	before := w.Passes.Len()
 	request := interruption.Request{Cluster: world.Name, Owner: "one", Deadline: w.Clock.Now().Add(3*time.Second + 400*time.Millisecond)}
 	outcome, err := flow.Drain(t.Context(), request)
-	if err != nil || outcome.Evicted != 1 || len(podsOn(w, claims[0])) != 1 || w.Looks.Len() != before+1 {
-		t.Errorf("%+v %v, %d messages", outcome, err, w.Looks.Len()-before)
+	if err != nil || outcome.Evicted != 1 || len(podsOn(w, claims[0])) != 1 || w.Passes.Len() != before+1 {
+		t.Errorf("%+v %v, %d messages", outcome, err, w.Passes.Len()-before)
 	}
 }
 
@@ -687,7 +687,7 @@ type hanging struct {
 	node string
 }
 
-func (h hanging) Connect(ctx context.Context, reg model.Registration) (interruption.Site, error) {
+func (h hanging) Connect(ctx context.Context, reg model.Registration) (interruption.Clients, error) {
 	site, err := h.Connector.Connect(ctx, reg)
 	site.Objects = hangingObjects{site.Objects, h.node}
 	return site, err
@@ -708,39 +708,39 @@ func (h hangingObjects) Occupied(ctx context.Context, node model.Object) (model.
 
 // C5: drain runs nobody needs change nothing, whenever they come.
 func TestC5_DrainRunsNobodyNeedsChangeNothing(t *testing.T) {
-	w := house(t, 2, world.Options{}, labelled)
+	w := house(t, 2, world.Options{}, labeled)
 	budget(w, "web-all", "0")
 	claim := load(t, w).Claims[0]
-	if outcome, err := drainOnce(t, w, w.Process(world.Fault{})); err != nil || outcome.Due != 0 || w.Looks.Len() != 0 {
+	if outcome, err := drainOnce(t, w, w.Process(world.Fault{})); err != nil || outcome.Due != 0 || w.Passes.Len() != 0 {
 		t.Errorf("nothing drains: %+v %v", outcome, err)
 	}
 	end(t, w, claim, model.EndedExpired, 0)
 	play(t, w, 2*time.Minute)
-	before, waiting := claimOf(t, w, claim.Name), w.Looks.Len()
+	before, waiting := claimOf(t, w, claim.Name), w.Passes.Len()
 	for range 10 {
 		if outcome, err := drainOnce(t, w, w.Process(world.Fault{})); err != nil || outcome.Refused > 1 {
 			t.Errorf("%+v %v", outcome, err)
 		}
 	}
-	if after := claimOf(t, w, claim.Name); after.Version > before.Version+3 || w.Looks.Len() > waiting+1 {
-		t.Errorf("version %d became %d, %d messages became %d", before.Version, after.Version, waiting, w.Looks.Len())
+	if after := claimOf(t, w, claim.Name); after.Version > before.Version+3 || w.Passes.Len() > waiting+1 {
+		t.Errorf("version %d became %d, %d messages became %d", before.Version, after.Version, waiting, w.Passes.Len())
 	}
 }
 
 // However many runs are asked for at once, one message is left of them: the next step's.
 func TestHintsOfDrainsDoNotMultiply(t *testing.T) {
-	w := house(t, 3, world.Options{}, labelled)
+	w := house(t, 3, world.Options{}, labeled)
 	budget(w, "web-all", "0")
 	for _, claim := range load(t, w).Claims {
 		end(t, w, claim, model.EndedExpired, 0)
 	}
 	for i := range 50 {
-		if err := w.Looks.Drain(t.Context(), world.Name, fmt.Sprintf("storm/%d", i), time.Duration(i%7)*time.Second); err != nil {
+		if err := w.Passes.Drain(t.Context(), world.Name, fmt.Sprintf("storm/%d", i), time.Duration(i%7)*time.Second); err != nil {
 			t.Fatal(err)
 		}
 	}
 	play(t, w, 10*time.Minute)
-	if n := w.Looks.Len(); n > 2 {
+	if n := w.Passes.Len(); n > 2 {
 		t.Errorf("%d messages", n)
 	}
 	sum := play(t, w, 10*time.Minute)
@@ -753,15 +753,15 @@ func TestHintsOfDrainsDoNotMultiply(t *testing.T) {
 func TestR71_SecondDrainRunAsksAgainAFewTimes(t *testing.T) {
 	w := house(t, 1, world.Options{}, nil)
 	end(t, w, load(t, w).Claims[0], model.EndedExpired, 0)
-	messages, err := w.Looks.Receive(t.Context(), 10)
+	messages, err := w.Passes.Receive(t.Context(), 10)
 	if err != nil || len(messages) != 1 {
 		t.Fatal(messages, err)
 	}
-	if err := w.Looks.Delete(t.Context(), messages[0].Receipt); err != nil {
+	if err := w.Passes.Delete(t.Context(), messages[0].Receipt); err != nil {
 		t.Fatal(err)
 	}
 	hold := func() {
-		_, err := w.Ledger.Hold(t.Context(), world.Name, model.LeaseDrainer, "first", w.Clock.Now().Unix(), w.Clock.Now().Add(30*time.Second).Unix())
+		_, err := w.Ledger.AcquireLease(t.Context(), world.Name, model.LeaseDrainer, "first", w.Clock.Now().Unix(), w.Clock.Now().Add(30*time.Second).Unix())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -779,8 +779,8 @@ func TestR71_SecondDrainRunAsksAgainAFewTimes(t *testing.T) {
 		w.Tick(time.Second)
 		hold()
 	}
-	if runs < 5 || runs > 8 || sum.Evicted > 0 || w.Looks.Len() > 0 {
-		t.Errorf("%d runs, %d messages: %+v", runs, w.Looks.Len(), sum)
+	if runs < 5 || runs > 8 || sum.Evicted > 0 || w.Passes.Len() > 0 {
+		t.Errorf("%d runs, %d messages: %+v", runs, w.Passes.Len(), sum)
 	}
 }
 
@@ -834,7 +834,7 @@ func TestC11_S35_S40_NothingLeavesWhileAnythingIsDown(t *testing.T) {
 			}
 			w.Tick(time.Second)
 			sum := passWith(t, w, long-2*time.Second, alter)
-			if len(leaves(w)) > 0 || len(machines(w)) != 3 || len(w.Cluster.Nodes()) != 3 || len(w.Cluster.Claims()) != 3 || sum.Closed > 0 {
+			if len(leaves(w)) > 0 || len(instances(w)) != 3 || len(w.Cluster.Nodes()) != 3 || len(w.Cluster.Claims()) != 3 || sum.Closed > 0 {
 				t.Errorf("in the outage: %+v, %+v", leaves(w), sum)
 			}
 			if runs := sum.drains + sum.runs; runs > 3*60*12 {
@@ -851,12 +851,12 @@ func TestC11_S35_S40_NothingLeavesWhileAnythingIsDown(t *testing.T) {
 }
 
 type noBook struct {
-	interruption.Notebook
+	interruption.CollectorStore
 	err error
 }
 
-func (n noBook) Survey(context.Context, model.Registration) (model.Survey, error) {
-	return model.Survey{}, n.err
+func (n noBook) Records(context.Context, model.Registration) (model.ClusterRecords, error) {
+	return model.ClusterRecords{}, n.err
 }
 
 func (n noBook) Ending(context.Context, model.Registration) (model.Ending, error) {
@@ -865,7 +865,7 @@ func (n noBook) Ending(context.Context, model.Registration) (model.Ending, error
 
 type noLeases struct{ err error }
 
-func (n noLeases) Hold(context.Context, string, string, string, int64, int64) (model.Fence, error) {
+func (n noLeases) AcquireLease(context.Context, string, string, string, int64, int64) (model.Fence, error) {
 	return model.Fence{}, n.err
 }
 
@@ -879,27 +879,27 @@ func (n noSteps) Advance(_ context.Context, _ string, claim model.Claim) (model.
 
 // B3: the judge hears of it as soon as a node that a command gave back has ended, since budgets have room again; of what ended for
 // other reasons its tick is soon enough.
-func TestJudgeIsToldWhenNodesOfCommandsHaveEnded(t *testing.T) {
+func TestDisruptionIsRequestedWhenNodesOfCommandsHaveEnded(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		command string
 		want    int
 	}{{"of a command", "c-1", 1}, {"of none", "", 0}} {
 		t.Run(c.name, func(t *testing.T) {
-			w := house(t, 2, world.Options{}, labelled)
+			w := house(t, 2, world.Options{}, labeled)
 			claim := load(t, w).Claims[0]
 			claim.Command = c.command
 			end(t, w, claim, model.EndedExpired, 0)
-			before := w.Judges.Len()
+			before := w.DisruptHints.Len()
 			for range 60 {
 				if play(t, w, 5*time.Second).Closed > 0 {
 					break
 				}
-				if n := w.Judges.Len() - before; n != 0 {
+				if n := w.DisruptHints.Len() - before; n != 0 {
 					t.Fatalf("%d hints while the node is being drained", n)
 				}
 			}
-			if n := w.Judges.Len() - before; n != c.want {
+			if n := w.DisruptHints.Len() - before; n != c.want {
 				t.Errorf("%d hints once it has ended, want %d", n, c.want)
 			}
 			if n := len(load(t, w).Claims); n == 0 {

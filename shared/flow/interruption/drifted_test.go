@@ -10,7 +10,7 @@ import (
 
 // R36: a bad image, of which no machine joins: every old node has drifted, new machines never join, and none of the old ones is
 // given up for that. Drift alone ends nothing; what replaces drifted nodes will have to see new ones join first.
-func TestR36_DriftedNodesStayWhileNewMachinesDoNotJoin(t *testing.T) {
+func TestR36_DriftedNodesStayWhileNewInstancesDoNotJoin(t *testing.T) {
 	w := settled(t, 4, world.Options{})
 	for _, claim := range load(t, w).Claims {
 		claim.Drift, claim.DriftMessage, claim.DriftUnix = "AMIDrift", "the machine booted ami-old", w.Clock.Now().Unix()

@@ -11,33 +11,33 @@ type Effects = work.Effects
 
 // Names of the flow's effects.
 const (
-	EffectNote      = "casebook"  // casebook written
-	EffectTerminate = "terminate" // TerminateInstances
-	EffectRemoval   = "removal"   // record of a machine's end kept
-	EffectClose     = "close"     // claim Gone in the ledger
-	EffectAdopt     = "adopt"     // claim of a machine nobody recorded written to the ledger
-	EffectRemove    = "remove"    // Node or NodeClaim object deleted
-	EffectHint      = "hint"      // another look asked for
-	EffectBegin     = "begin"     // claim Draining or Terminating in the ledger
-	EffectTaint     = "taint"     // node tainted and taken out of load balancers
-	EffectPlan      = "plan"      // provision asked for the pods' next place
-	EffectDrain     = "drain"     // a drain run asked for
-	EffectStep      = "step"      // how far a drain has come, in the ledger
-	EffectEvict     = "evict"     // pod asked to leave
-	EffectDelete    = "delete"    // pod made to leave
-	EffectShow      = "show"      // NodeClaim object's conditions
-	EffectFree      = "free"      // finalizer taken off
-	EffectTell      = "tell"      // events
-	EffectJudge     = "judge"     // the judge told that a command's node has ended
-	EffectVanish    = "vanish"    // that a NodeClaim object is to be made anew, in the ledger
-	EffectMark      = "mark"      // offers marked that EC2 takes machines back of
+	EffectNote        = "casebook"  // casebook written
+	EffectTerminate   = "terminate" // TerminateInstances
+	EffectRemoval     = "removal"   // record of a machine's end kept
+	EffectClose       = "close"     // claim Gone in the ledger
+	EffectAdopt       = "adopt"     // claim of a machine nobody recorded written to the ledger
+	EffectRemove      = "remove"    // Node or NodeClaim object deleted
+	EffectHint        = "hint"      // another look asked for
+	EffectBegin       = "begin"     // claim Draining or Terminating in the ledger
+	EffectTaint       = "taint"     // node tainted and taken out of load balancers
+	EffectPlan        = "plan"      // provision asked for the pods' next place
+	EffectDrain       = "drain"     // a drain run asked for
+	EffectStep        = "step"      // how far a drain has come, in the ledger
+	EffectEvict       = "evict"     // pod asked to leave
+	EffectDelete      = "delete"    // pod made to leave
+	EffectShow        = "show"      // NodeClaim object's conditions
+	EffectFree        = "free"      // finalizer taken off
+	EffectReport      = "tell"      // events
+	EffectDisrupt     = "judge"     // the judge told that a command's node has ended
+	EffectVanish      = "vanish"    // that a NodeClaim object is to be made anew, in the ledger
+	EffectUnavailable = "mark"      // offers marked that EC2 takes machines back of
 )
 
 // AllEffects lists them.
 var AllEffects = []string{
 	EffectNote, EffectTerminate, EffectRemoval, EffectClose, EffectAdopt, EffectRemove, EffectHint,
 	EffectBegin, EffectTaint, EffectPlan, EffectDrain,
-	EffectStep, EffectEvict, EffectDelete, EffectShow, EffectFree, EffectTell, EffectJudge, EffectMark, EffectVanish,
+	EffectStep, EffectEvict, EffectDelete, EffectShow, EffectFree, EffectReport, EffectDisrupt, EffectUnavailable, EffectVanish,
 }
 
 // effect carries out one effect under the eyes of Effects.

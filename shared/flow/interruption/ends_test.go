@@ -59,7 +59,7 @@ func TestF106_ClaimsOfAgeAreDrained(t *testing.T) {
 		t.Errorf("%+v", left)
 	}
 
-	w = aging(t, 1, lasting(20*time.Minute), lasting(10*time.Minute), labelled)
+	w = aging(t, 1, lasting(20*time.Minute), lasting(10*time.Minute), labeled)
 	budget(w, "none", "0")
 	claim = load(t, w).Claims[0]
 	play(t, w, 34*time.Minute)
@@ -69,7 +69,7 @@ func TestF106_ClaimsOfAgeAreDrained(t *testing.T) {
 // R32, F146: a node that has been NotReady for half an hour is repaired: its pods are deleted with a second of grace, whatever
 // forbids it.
 func TestR32_UnhealthyNodeIsRepairedByForce(t *testing.T) {
-	w := aging(t, 6, nil, lasting(24*time.Hour), labelled)
+	w := aging(t, 6, nil, lasting(24*time.Hour), labeled)
 	budget(w, "none", "0")
 	claim := load(t, w).Claims[0]
 	w.Kubelets.Silence(claim.InstanceID)
@@ -86,15 +86,15 @@ func TestR32_UnhealthyNodeIsRepairedByForce(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 	}
-	if len(machines(w)) < 6 {
-		t.Errorf("%d machines: it was not replaced", len(machines(w)))
+	if len(instances(w)) < 6 {
+		t.Errorf("%d machines: it was not replaced", len(instances(w)))
 	}
 }
 
 // R62, S35: a machine whose status checks have failed for two minutes is ended, not coaxed: within a few minutes more it has
 // gone, whatever forbids its pods to leave.
-func TestR62_ImpairedMachineIsEndedNotCoaxed(t *testing.T) {
-	w := aging(t, 3, nil, lasting(24*time.Hour), labelled)
+func TestR62_ImpairedInstanceIsEndedNotCoaxed(t *testing.T) {
+	w := aging(t, 3, nil, lasting(24*time.Hour), labeled)
 	budget(w, "none", "0")
 	claim := load(t, w).Claims[0]
 	w.Fleet.Impair(claim.InstanceID, model.ImpairedSystem, "")
@@ -112,7 +112,7 @@ func TestR62_ImpairedMachineIsEndedNotCoaxed(t *testing.T) {
 }
 
 // B8: however many nodes are unhealthy at once, the guard of the pool and the brake let few of them go.
-func TestB8_RepairIsBraked(t *testing.T) {
+func TestB8_RepairIsLimited(t *testing.T) {
 	w := aging(t, 20, nil, nil, nil)
 	for _, claim := range load(t, w).Claims[:10] {
 		w.Kubelets.Silence(claim.InstanceID)
@@ -146,7 +146,7 @@ func TestR67_DeletedClaimOfAnUnregisteredNodeIsDrained(t *testing.T) {
 // CT01: a machine that nobody owns ends with its node; young and owned ones stay.
 func TestCT01_OrphanEndsWithItsNode(t *testing.T) {
 	w := house(t, 1, world.Options{}, nil)
-	id := w.Fleet.AddMachine(orphanOf("default"))
+	id := w.Fleet.AddInstance(orphanOf("default"))
 	w.Tick(2 * time.Minute) // it joins, and nobody registers its node
 	joined := func() bool {
 		for _, node := range w.Cluster.Nodes() {
@@ -158,17 +158,17 @@ func TestCT01_OrphanEndsWithItsNode(t *testing.T) {
 	}
 	nothing(t, w, pass(t, w, 29*time.Second))
 	pass(t, w, 3*time.Minute)
-	if m, _ := w.Fleet.Machine(id); m.State != "terminated" || joined() {
+	if m, _ := w.Fleet.Instance(id); m.State != "terminated" || joined() {
 		t.Errorf("machine %s is %s, its node is there: %v", id, m.State, joined())
 	}
-	if len(machines(w)) != 1 {
-		t.Errorf("%d machines", len(machines(w)))
+	if len(instances(w)) != 1 {
+		t.Errorf("%d machines", len(instances(w)))
 	}
 }
 
 // The annotation of a deadline that people put on a NodeClaim brings the deadline of its drain forward.
 func TestF113_AnnotationBringsTheDeadlineForward(t *testing.T) {
-	w := house(t, 1, world.Options{}, labelled)
+	w := house(t, 1, world.Options{}, labeled)
 	budget(w, "none", "0")
 	claim := load(t, w).Claims[0]
 	end(t, w, claim, model.EndedExpired, 0)
@@ -183,7 +183,7 @@ func TestF113_AnnotationBringsTheDeadlineForward(t *testing.T) {
 
 // A spot machine that is taken back while its node is being drained, slowly, is drained within the warning.
 func TestC1_InterruptionHastensADrain(t *testing.T) {
-	w := house(t, 1, world.Options{}, labelled)
+	w := house(t, 1, world.Options{}, labeled)
 	budget(w, "none", "0")
 	claim := load(t, w).Claims[0]
 	begun := end(t, w, claim, model.EndedExpired, 0)
@@ -205,25 +205,25 @@ func TestC1_InterruptionHastensADrain(t *testing.T) {
 
 // R63: a lost hint costs a minute: the look finds the drain that is overdue.
 func TestR63_LostHintOfADrainCostsAMinute(t *testing.T) {
-	w := house(t, 2, world.Options{}, labelled)
+	w := house(t, 2, world.Options{}, labeled)
 	budget(w, "all", "0")
 	claim := load(t, w).Claims[0]
 	end(t, w, claim, model.EndedExpired, 0)
 	for range 3 {
 		play(t, w, 90*time.Second)
 		w.Tick(31 * time.Second) // the next hint has arrived
-		messages, err := w.Looks.Receive(t.Context(), 10)
+		messages, err := w.Passes.Receive(t.Context(), 10)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range messages { // lost
-			if err := w.Looks.Delete(t.Context(), m.Receipt); err != nil {
+			if err := w.Passes.Delete(t.Context(), m.Receipt); err != nil {
 				t.Fatal(err)
 			}
 		}
-		before := claimOf(t, w, claim.Name).Drain.AgainUnix
+		before := claimOf(t, w, claim.Name).Drain.DueUnix
 		sum := play(t, w, 65*time.Second)
-		if after := claimOf(t, w, claim.Name).Drain.AgainUnix; after == before || sum.drains == 0 {
+		if after := claimOf(t, w, claim.Name).Drain.DueUnix; after == before || sum.drains == 0 {
 			t.Errorf("it stands still: %+v", sum)
 		}
 	}

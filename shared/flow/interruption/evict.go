@@ -20,7 +20,7 @@ func (s *step) evict(ctx context.Context, evictions []drain.Eviction) {
 	for i, e := range evictions {
 		switch err := answers[i]; {
 		case !asked[i]:
-			s.again = 0
+			s.nextDue = 0
 		case err == nil:
 			left = append(left, e)
 		case !absent(err):
@@ -31,27 +31,27 @@ func (s *step) evict(ctx context.Context, evictions []drain.Eviction) {
 			}
 		}
 	}
-	s.postpone(func(ctx context.Context) { s.tellLeft(ctx, left) })
-	came.AgainUnix = s.again
-	came.Asked += len(left)
+	s.postpone(func(ctx context.Context) { s.reportEvicted(ctx, left) })
+	came.DueUnix = s.nextDue
+	came.Evicted += len(left)
 	claim := s.claim
 	claim.Drain = &came
-	again := s.again
+	again := s.nextDue
 	if !s.advance(ctx, claim) {
-		s.again = again // the refusals are forgotten; the pods are asked again
+		s.nextDue = again // the refusals are forgotten; the pods are asked again
 	}
 }
 
 // expel makes one pod leave.
 func (s *step) expel(ctx context.Context, e drain.Eviction) error {
 	if e.Force {
-		err := s.effect(ctx, EffectDelete, func() error { return s.site.Pods.Delete(ctx, e.Pod, max(1, e.GraceSeconds)) })
+		err := s.effect(ctx, EffectDelete, func() error { return s.clients.Pods.Delete(ctx, e.Pod, max(1, e.GraceSeconds)) })
 		if err == nil {
 			s.count(&s.out.Deleted)
 		}
 		return err
 	}
-	err := s.effect(ctx, EffectEvict, func() error { return s.site.Pods.Evict(ctx, e.Pod) })
+	err := s.effect(ctx, EffectEvict, func() error { return s.clients.Pods.Evict(ctx, e.Pod) })
 	if err == nil {
 		s.count(&s.out.Evicted)
 	}

@@ -17,26 +17,26 @@ import (
 type Flow struct {
 	Registry  Registry
 	Leases    Leases
-	Notebook  Notebook
+	Notebook  CollectorStore
 	Claims    Claims
 	Removals  Removals
 	Hints     Hints
-	Glances   work.Glances // nil = clusters are looked at each minute
+	Peeks     work.Peeks // nil = clusters are looked at each minute
 	Connector Connector
 
-	Finder Finder
-	Steps  Steps
-	Plans  Plans
-	Drains Drains
-	Offers Offers
-	Judges Judges // told that budgets have room again; nil = its own tick finds it
+	Finder      Finder
+	Steps       Steps
+	Plans       Plans
+	Drains      Drains
+	Unavailable UnavailableOfferings
+	Disruptions DisruptHints // told that budgets have room again; nil = its own tick finds it
 
 	// Now is this process's own clock. It dates the lease and measures how long things take; how old anything is comes from
 	// the ledger's clock.
 	Now func() time.Time
-	// Abreast calls do(0) … do(n-1) side by side and returns when all have; nil = on goroutines, at most Settings.Parallel
+	// Parallel calls do(0) … do(n-1) side by side and returns when all have; nil = on goroutines, at most Settings.Parallel
 	// at once. Tests replace it to have one order.
-	Abreast  func(n int, do func(i int))
+	Parallel func(n int, do func(i int))
 	Settings Settings
 	Effects  Effects // nil but where a test wants to see or stop effects
 }
@@ -57,16 +57,16 @@ type Settings struct {
 	ParallelPods int           // pods of each that are asked to leave at once: 10
 
 	// Of drain runs.
-	Drain        drain.Settings
-	MaxMoves     int   // pods that are made to leave in one run: 2,000
-	RetrySeconds int64 // until a claim whose drain panicked is looked at again, and at most until one that could not be read or written is: 30
-	TellSeconds  int64 // between two times people are told what a drain waits for: 120
+	Drain         drain.Settings
+	MaxMoves      int   // pods that are made to leave in one run: 2,000
+	RetrySeconds  int64 // until a claim whose drain panicked is looked at again, and at most until one that could not be read or written is: 30
+	ReportSeconds int64 // between two times people are told what a drain waits for: 120
 
-	// The brake: in BrakeWindow at most max(BrakeNodes, BrakePercent of the cluster's nodes) are removed that EC2 does not
+	// The brake: in RemovalWindow at most max(RemovalNodes, RemovalPercent of the cluster's nodes) are removed that EC2 does not
 	// say have ended. The window is longer than the five minutes promised, because what was counted is done a little later.
-	BrakeWindow  time.Duration // 6 min
-	BrakeNodes   int           // 5
-	BrakePercent int           // 10
+	RemovalWindow  time.Duration // 6 min
+	RemovalNodes   int           // 5
+	RemovalPercent int           // 10
 }
 
 func (s Settings) withDefaults() Settings {
@@ -77,7 +77,7 @@ func (s Settings) withDefaults() Settings {
 	s.ActWithin = cmp.Or(s.ActWithin, 8*time.Second)
 	s.Continuous = cmp.Or(s.Continuous, 10*time.Minute)
 	s.BelieveOld = cmp.Or(s.BelieveOld, 30*time.Minute)
-	s.BrakeWindow = cmp.Or(s.BrakeWindow, 6*time.Minute)
+	s.RemovalWindow = cmp.Or(s.RemovalWindow, 6*time.Minute)
 	s.MaxSuspects = cmp.Or(s.MaxSuspects, 2000)
 	s.MaxActs = cmp.Or(s.MaxActs, 200)
 	s.Parallel = cmp.Or(s.Parallel, 50)
@@ -87,9 +87,9 @@ func (s Settings) withDefaults() Settings {
 	s.Drain.ReplaceSeconds = cmp.Or(s.Drain.ReplaceSeconds, 4)
 	s.MaxMoves = cmp.Or(s.MaxMoves, 2000)
 	s.RetrySeconds = cmp.Or(s.RetrySeconds, 30)
-	s.TellSeconds = cmp.Or(s.TellSeconds, 120)
-	s.BrakeNodes = cmp.Or(s.BrakeNodes, 5)
-	s.BrakePercent = cmp.Or(s.BrakePercent, 10)
+	s.ReportSeconds = cmp.Or(s.ReportSeconds, 120)
+	s.RemovalNodes = cmp.Or(s.RemovalNodes, 5)
+	s.RemovalPercent = cmp.Or(s.RemovalPercent, 10)
 	return s
 }
 
@@ -117,7 +117,7 @@ type Outcome struct {
 	Nodes      int              `json:"nodes"`               // live claims with one
 	Findings   map[string]int   `json:"findings,omitempty"`
 	Waiting    int              `json:"waiting,omitempty"`    // findings that must be seen again first
-	Braked     int              `json:"braked,omitempty"`     // findings put off because enough nodes were removed lately
+	Limited    int              `json:"braked,omitempty"`     // findings put off because enough nodes were removed lately
 	Adopted    int              `json:"adopted,omitempty"`    // instances that got a claim
 	Terminated []string         `json:"terminated,omitempty"` // instance ids told to end
 	Drained    int              `json:"drained,omitempty"`    // claims made Draining
@@ -156,40 +156,40 @@ func endedOf(claim *model.Claim, atUnix int64) (ended Ended, had bool) {
 // Run looks at one cluster and does what is to be done there. An error means that it could not look, or not write down
 // what it saw; nothing was removed then.
 func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
-	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now()}
+	r := &pass{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now()}
 	r.out = Outcome{Cluster: request.Cluster, Findings: map[string]int{}, Millis: map[string]int64{}}
 	err := r.do(ctx)
 	r.reached("done")
 	return r.out, err
 }
 
-// run is one invocation at work on one cluster.
-type run struct {
+// pass is one invocation at work on one cluster.
+type pass struct {
 	*Flow
 	settings Settings
 	request  Request
 	started  time.Time
 	out      Outcome
 
-	reg     model.Registration
-	fence   model.Fence
-	site    Site
-	spent   time.Duration // from the start of the first read of EC2 until the ledger had said what time it is
-	looked  time.Time     // by this process's clock, before the API server was read
-	survey  model.Survey
-	sight   model.Sight
-	claims  map[string]bool // names the ledger knows, live and gone
-	doomed  []string        // instances to terminate
-	begun   int             // claims whose end began, or was brought forward
-	marks   []model.Mark    // of offers that EC2 takes machines back of
-	events  []model.Event   // for people
-	stopped bool            // no more acts in this run
-	freed   []string        // claims of commands that it closed
+	reg                  model.Registration
+	fence                model.Fence
+	clients              Clients
+	spent                time.Duration // from the start of the first read of EC2 until the ledger had said what time it is
+	readAt               time.Time     // by this process's clock, before the API server was read
+	records              model.ClusterRecords
+	live                 model.LiveState
+	claims               map[string]bool             // names the ledger knows, live and gone
+	doomed               []string                    // instances to terminate
+	begun                int                         // claims whose end began, or was brought forward
+	unavailableOfferings []model.UnavailableOffering // of offers that EC2 takes machines back of
+	events               []model.Event               // for people
+	stopped              bool                        // no more acts in this run
+	freed                []string                    // claims of commands that it closed
 
 	polled polled // what EC2 said of machines that are about to end
 }
 
-func (r *run) do(ctx context.Context) error {
+func (r *pass) do(ctx context.Context) error {
 	// 1. Who is asked about, and may we.
 	reg, err := r.Registry.Cluster(ctx, r.request.Cluster)
 	if fault.Is(err, fault.NotFound) {
@@ -207,7 +207,7 @@ func (r *run) do(ctx context.Context) error {
 
 	// 2. One collector at a time. Whoever holds the lease looks at everything, so there is nothing left for us.
 	until := r.request.Deadline.Add(r.settings.LeaseMargin)
-	r.fence, err = r.Leases.Hold(ctx, reg.Cluster, model.LeaseCollector, r.request.Owner, r.Now().Unix(), until.Unix()+1)
+	r.fence, err = r.Leases.AcquireLease(ctx, reg.Cluster, model.LeaseCollector, r.request.Owner, r.Now().Unix(), until.Unix()+1)
 	if fault.Is(err, fault.Conflict) {
 		r.out.Skipped = "another collector is at work"
 		return nil
@@ -218,7 +218,7 @@ func (r *run) do(ctx context.Context) error {
 	defer r.release(ctx)
 
 	// 3. What is, as EC2, the ledger and the API server say, in this order.
-	view, err := r.look(ctx)
+	view, err := r.readState(ctx)
 	if err != nil {
 		return err
 	}
@@ -232,16 +232,16 @@ func (r *run) do(ctx context.Context) error {
 	for i := range findings {
 		r.out.Findings[string(findings[i].Kind)]++
 	}
-	due, cases, again := r.suspect(findings)
-	again = r.notePoll(&cases, again)
-	due = r.brake(due, &cases)
-	r.recordLate(ctx, &cases)
-	r.recordUnknown(ctx, view, &cases)
+	due, collector, again := r.confirm(findings)
+	again = r.notePoll(&collector, again)
+	due = r.limitRemovals(due, &collector)
+	r.recordLate(ctx, &collector)
+	r.recordUnknown(ctx, view, &collector)
 
 	// 5. Written down before anything is done, and before it is forgotten.
-	if !r.idle(findings, cases) {
+	if !r.idle(findings, collector) {
 		err = r.effect(ctx, EffectNote, func() (err error) {
-			_, err = r.Notebook.Note(ctx, r.fence, cases)
+			_, err = r.Notebook.Note(ctx, r.fence, collector)
 			return err
 		})
 		if err != nil {
@@ -252,7 +252,7 @@ func (r *run) do(ctx context.Context) error {
 
 	// 6. Done, one thing after another; what fails stops nothing else.
 	for i := range due {
-		if !r.may(i) {
+		if !r.hasTime(i) {
 			again = time.Second
 			break
 		}
@@ -260,17 +260,17 @@ func (r *run) do(ctx context.Context) error {
 	}
 	r.terminate(ctx)
 	r.announceEnds(ctx)
-	if err := r.judge(ctx, r.reg.Cluster, r.freed); err != nil {
+	if err := r.requestDisruption(ctx, r.reg.Cluster, r.freed); err != nil {
 		r.problem("%v", err)
 	}
-	r.tell(ctx)
-	r.lookAgain(ctx, again)
+	r.publishEvents(ctx)
+	r.requestAnother(ctx, again)
 	return nil
 }
 
 // announceEnds asks for what follows where the end of a claim began, and for a drain run where one is overdue: the message
 // that asked for it was lost.
-func (r *run) announceEnds(ctx context.Context) {
+func (r *pass) announceEnds(ctx context.Context) {
 	const late = 5 // seconds after which a step is overdue
 	key := fmt.Sprintf("look/%d", r.fence.Token)
 	if r.begun > 0 {
@@ -279,16 +279,16 @@ func (r *run) announceEnds(ctx context.Context) {
 		}
 		return
 	}
-	for i := range r.survey.Claims {
-		claim := &r.survey.Claims[i]
+	for i := range r.records.Claims {
+		claim := &r.records.Claims[i]
 		if claim.State != model.Draining && claim.State != model.Terminating {
 			continue
 		}
 		var due int64
 		if claim.Drain != nil {
-			due = max(claim.Drain.SinceUnix, claim.Drain.AgainUnix)
+			due = max(claim.Drain.SinceUnix, claim.Drain.DueUnix)
 		}
-		if due+late > r.survey.NowUnix {
+		if due+late > r.records.NowUnix {
 			continue
 		}
 		err := r.effect(ctx, EffectDrain, func() error { return r.Drains.Drain(ctx, r.reg.Cluster, key, 0) })
@@ -300,7 +300,7 @@ func (r *run) announceEnds(ctx context.Context) {
 }
 
 // release gives the lease back even when the invocation's own context is over.
-func (r *run) release(ctx context.Context) {
+func (r *pass) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if err := r.Leases.Release(ctx, r.fence); err != nil {
@@ -308,33 +308,33 @@ func (r *run) release(ctx context.Context) {
 	}
 }
 
-// look reads EC2 first, so that an instance it shows was recorded, if it ever was, before the ledger is read (S2), and
+// readState reads EC2 first, so that an instance it shows was recorded, if it ever was, before the ledger is read (S2), and
 // the API server last. Instances of claims that were not among ours are asked for by id: a listing may miss some.
-func (r *run) look(ctx context.Context) (view lifecycle.View, err error) {
-	if r.site, err = r.Connector.Connect(ctx, r.reg); err != nil {
+func (r *pass) readState(ctx context.Context) (view lifecycle.View, err error) {
+	if r.clients, err = r.Connector.Connect(ctx, r.reg); err != nil {
 		return view, fmt.Errorf("connect to cluster %s: %w", r.reg.Cluster, err)
 	}
 	began := r.Now()
-	instances, err := r.site.Fleet.Owned(ctx, r.reg.Cluster)
+	instances, err := r.clients.Fleet.Owned(ctx, r.reg.Cluster)
 	if err != nil {
 		return view, fmt.Errorf("list the instances of cluster %s: %w", r.reg.Cluster, err)
 	}
-	if r.survey, err = r.Notebook.Survey(ctx, r.reg); err != nil {
+	if r.records, err = r.Notebook.Records(ctx, r.reg); err != nil {
 		return view, fmt.Errorf("survey the ledger of cluster %s: %w", r.reg.Cluster, err)
 	}
-	r.looked = r.Now()
-	r.spent = r.looked.Sub(began)
-	r.sight, err = r.site.Cluster.Look(ctx)
-	if r.sight.Undefined && fault.Is(err, fault.NotFound) && fault.CodeOf(err) == model.CodeUndefined {
+	r.readAt = r.Now()
+	r.spent = r.readAt.Sub(began)
+	r.live, err = r.clients.Cluster.ReadLive(ctx)
+	if r.live.Undefined && fault.Is(err, fault.NotFound) && fault.CodeOf(err) == model.CodeUndefined {
 		r.out.Undefined = "NodeClaims are not defined in the cluster, so that only what EC2 and the ledger say is acted upon; joiner doctor says how to restore"
 	} else if err != nil {
 		return view, fmt.Errorf("look at cluster %s: %w", r.reg.Cluster, err)
 	}
 	r.claims = map[string]bool{}
-	for _, u := range r.survey.Unread.Of(model.UnreadClaim) {
+	for _, u := range r.records.Unread.Of(model.UnreadClaim) {
 		r.claims[u.Name] = true
 	}
-	for _, text := range r.survey.Unread.Texts() {
+	for _, text := range r.records.Unread.Texts() {
 		r.problem("%s", text)
 	}
 	shown := map[string]bool{}
@@ -343,7 +343,7 @@ func (r *run) look(ctx context.Context) (view lifecycle.View, err error) {
 	}
 	r.out.Instances = len(shown)
 	var unseen []string
-	for _, claim := range r.survey.Claims {
+	for _, claim := range r.records.Claims {
 		r.claims[claim.Name] = true
 		if !claim.Live() {
 			continue
@@ -357,50 +357,50 @@ func (r *run) look(ctx context.Context) (view lifecycle.View, err error) {
 		}
 	}
 	if len(unseen) > 0 {
-		found, err := r.site.Fleet.Describe(ctx, unseen)
+		found, err := r.clients.Fleet.Describe(ctx, unseen)
 		if err != nil {
 			return view, fmt.Errorf("describe %d instances of cluster %s: %w", len(unseen), r.reg.Cluster, err)
 		}
 		instances = append(instances, found...)
 	}
-	view = lifecycle.View{Cluster: r.reg.Cluster, Instances: instances, Survey: r.survey, Sight: r.sight}
+	view = lifecycle.View{Cluster: r.reg.Cluster, Instances: instances, Records: r.records, Live: r.live}
 	r.poll(ctx, &view)
 	return view, nil
 }
 
 // believable reports whether the API server shows no older state than one that was seen before. After a failover it may,
 // for a while; when it goes on doing so it was restored from a backup, and that is how things are now.
-func (r *run) believable() bool {
-	seen := r.survey.Cases
-	if r.sight.Version == 0 || r.sight.Version >= seen.SeenVersion || r.survey.NowUnix-seen.SeenUnix >= int64(r.settings.BelieveOld.Seconds()) {
+func (r *pass) believable() bool {
+	seen := r.records.Collector
+	if r.live.Version == 0 || r.live.Version >= seen.SeenVersion || r.records.NowUnix-seen.SeenUnix >= int64(r.settings.BelieveOld.Seconds()) {
 		return true
 	}
 	r.out.Skipped = "the API server shows an older state than one already seen"
-	r.problem("the API server is at version %d and was at %d; nothing is concluded from what it does not show", r.sight.Version, seen.SeenVersion)
+	r.problem("the API server is at version %d and was at %d; nothing is concluded from what it does not show", r.live.Version, seen.SeenVersion)
 	return false
 }
 
-// may reports whether there is time for the n-th act: the invocation's, and that the look is fresh enough to act upon.
-func (r *run) may(n int) bool {
+// hasTime reports whether there is time for the n-th act: the invocation's, and that the look is fresh enough to act upon.
+func (r *pass) hasTime(n int) bool {
 	now := r.Now()
-	return !r.stopped && n < r.settings.MaxActs && r.request.Deadline.Sub(now) > r.settings.StopBefore && now.Sub(r.looked) < r.settings.ActWithin
+	return !r.stopped && n < r.settings.MaxActs && r.request.Deadline.Sub(now) > r.settings.StopBefore && now.Sub(r.readAt) < r.settings.ActWithin
 }
 
-// lookAgain asks for another look where one sooner than the next tick is worth it.
-func (r *run) lookAgain(ctx context.Context, after time.Duration) {
+// requestAnother asks for another look where one sooner than the next tick is worth it.
+func (r *pass) requestAnother(ctx context.Context, after time.Duration) {
 	if after <= 0 || after >= time.Minute {
 		return
 	}
 	key := fmt.Sprintf("after/%d", r.fence.Token)
-	if err := r.effect(ctx, EffectHint, func() error { return r.Hints.Look(ctx, r.reg.Cluster, key, after) }); err != nil {
+	if err := r.effect(ctx, EffectHint, func() error { return r.Hints.RequestPass(ctx, r.reg.Cluster, key, after) }); err != nil {
 		r.problem("ask for another look in %s; the next tick looks anyway: %v", after, err)
 	}
 }
 
-func (r *run) reached(what string) { r.out.Millis[what] = r.Now().Sub(r.started).Milliseconds() }
+func (r *pass) reached(what string) { r.out.Millis[what] = r.Now().Sub(r.started).Milliseconds() }
 
 // problem notes something that went wrong and stops nothing else.
-func (r *run) problem(format string, args ...any) {
+func (r *pass) problem(format string, args ...any) {
 	const most = 20
 	if len(r.out.Problems) < most {
 		r.out.Problems = append(r.out.Problems, fmt.Sprintf(format, args...))

@@ -13,7 +13,7 @@ import (
 
 // A4, R23: a claim whose machine EC2 says was terminated is closed within 120 s: gone from the ledger with what it held,
 // its Node and NodeClaim objects deleted.
-func TestA4_R23_ClaimOfAnEndedMachineIsClosedWithin120Seconds(t *testing.T) {
+func TestA4_R23_ClaimOfAnEndedInstanceIsClosedWithin120Seconds(t *testing.T) {
 	w := settled(t, 3, world.Options{Kubelets: world.KubeletOptions{NodeGoneMin: time.Hour, NodeGoneMax: time.Hour}})
 	claim := load(t, w).Claims[1]
 	w.Fleet.EndByHand(claim.InstanceID)
@@ -27,8 +27,8 @@ func TestA4_R23_ClaimOfAnEndedMachineIsClosedWithin120Seconds(t *testing.T) {
 			t.Errorf("node %s is there", node.Name)
 		}
 	}
-	for _, stored := range survey(t, w).Claims {
-		if stored.Name == claim.Name && (stored.State != model.Gone || stored.FailureCode != model.EndedInstance || len(stored.Held) > 0) {
+	for _, stored := range records(t, w).Claims {
+		if stored.Name == claim.Name && (stored.State != model.Gone || stored.FailureCode != model.EndedInstance || len(stored.Reserved) > 0) {
 			t.Errorf("stored %+v", stored)
 		}
 	}
@@ -37,7 +37,7 @@ func TestA4_R23_ClaimOfAnEndedMachineIsClosedWithin120Seconds(t *testing.T) {
 }
 
 // A4: a claim whose machine EC2 shows no more is closed after two reads, and not before its node stopped being Ready.
-func TestF104_A4_ClaimOfAMissingMachineIsClosedOnceItsNodeIsNotReady(t *testing.T) {
+func TestF104_A4_ClaimOfAMissingInstanceIsClosedOnceItsNodeIsNotReady(t *testing.T) {
 	w := settled(t, 2, world.Options{})
 	claim := load(t, w).Claims[0]
 	w.Tick(11 * time.Minute) // none of the claims is young any more
@@ -64,7 +64,7 @@ type hiding struct {
 	hidden map[string]bool
 }
 
-func (h hiding) Connect(ctx context.Context, reg model.Registration) (interruption.Site, error) {
+func (h hiding) Connect(ctx context.Context, reg model.Registration) (interruption.Clients, error) {
 	site, err := h.Connector.Connect(ctx, reg)
 	site.Fleet = hidingFleet{site.Fleet, h.hidden}
 	return site, err
@@ -94,7 +94,7 @@ func (h hidingFleet) Describe(ctx context.Context, ids []string) ([]model.Instan
 }
 
 // Scenario 5: describing calls hide new machines for four minutes while the sweep runs.
-func TestScenario5_MachinesHiddenForFourMinutes(t *testing.T) {
+func TestScenario5_InstancesHiddenForFourMinutes(t *testing.T) {
 	w := start(t, world.Options{Visibility: 4 * time.Minute, Boot: 6 * time.Minute})
 	w.Cluster.AddPods("web", 3, big())
 	w.Tick(time.Second)
@@ -104,8 +104,8 @@ func TestScenario5_MachinesHiddenForFourMinutes(t *testing.T) {
 	nothing(t, w, pass(t, w, 7*time.Minute))
 	settle(t, w)
 	sound(t, w)
-	if len(machines(w)) != 3 {
-		t.Errorf("%d machines for three pods", len(machines(w)))
+	if len(instances(w)) != 3 {
+		t.Errorf("%d machines for three pods", len(instances(w)))
 	}
 }
 
@@ -122,9 +122,9 @@ func TestScenario6_ListingLosesHalfItsPages(t *testing.T) {
 }
 
 // R21, S4: machines a listing names twice are looked at once.
-func TestR21_S4_MachinesListedTwice(t *testing.T) {
+func TestR21_S4_InstancesListedTwice(t *testing.T) {
 	w := settled(t, 4, world.Options{})
-	w.Fleet.AddMachine(orphanOf("default"))
+	w.Fleet.AddInstance(orphanOf("default"))
 	w.Fleet.DoubleNext(100)
 	sum := pass(t, w, 2*time.Minute)
 	if len(sum.Terminated) != 1 {
@@ -148,7 +148,7 @@ func TestR20_S5_BlankIdsMatchNothing(t *testing.T) {
 }
 
 // R17: a machine whose node left the cluster is ended within one sweep after it was seen twice.
-func TestR17_MachineWithoutItsNodeEnds(t *testing.T) {
+func TestR17_InstanceWithoutItsNodeEnds(t *testing.T) {
 	w := settled(t, 3, world.Options{})
 	claim := load(t, w).Claims[0]
 	w.Cluster.DeleteNode(claim.NodeName)
@@ -160,7 +160,7 @@ func TestR17_MachineWithoutItsNodeEnds(t *testing.T) {
 }
 
 // A node that is deleted and made anew by its kubelet is no reason to end anything.
-func TestR17_NodeThatComesBackKeepsItsMachine(t *testing.T) {
+func TestR17_NodeThatComesBackKeepsItsInstance(t *testing.T) {
 	w := settled(t, 2, world.Options{Kubelets: world.KubeletOptions{Rejoins: true}})
 	w.Cluster.DeleteNode(load(t, w).Claims[0].NodeName)
 	w.Tick(time.Second)
@@ -173,7 +173,7 @@ func TestR17_NodeThatComesBackKeepsItsMachine(t *testing.T) {
 
 // R18: a new machine has the private name of a node that is still there. Each is known by its id: the old one's node is
 // removed, the new one's claim lives.
-func TestR18_NewMachineWithTheNameOfAnOldNode(t *testing.T) {
+func TestR18_NewInstanceWithTheNameOfAnOldNode(t *testing.T) {
 	w := settled(t, 1, world.Options{Kubelets: world.KubeletOptions{HostNames: 1, NodeGoneMin: time.Hour, NodeGoneMax: time.Hour}})
 	old := load(t, w).Claims[0]
 	w.Fleet.EndByHand(old.InstanceID)
@@ -183,7 +183,7 @@ func TestR18_NewMachineWithTheNameOfAnOldNode(t *testing.T) {
 	w.Cluster.AddPods("more", 1, big())
 	w.Tick(time.Second)
 	for range 10 {
-		_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep)
+		_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerResync)
 		collect(t, w)
 		w.Tick(35 * time.Second)
 	}
@@ -196,7 +196,7 @@ func TestR18_NewMachineWithTheNameOfAnOldNode(t *testing.T) {
 }
 
 // R24, S7: a machine that never joins is ended after 15 minutes and its claim closed with the reason.
-func TestF102_R24_S7_MachineThatNeverJoinsEnds(t *testing.T) {
+func TestF102_R24_S7_InstanceThatNeverJoinsEnds(t *testing.T) {
 	w := start(t, world.Options{Boot: 10 * time.Hour})
 	w.Cluster.AddPods("web", 1, big())
 	w.Tick(time.Second)
@@ -208,7 +208,7 @@ func TestF102_R24_S7_MachineThatNeverJoinsEnds(t *testing.T) {
 	if len(sum.Terminated) == 0 || sum.Retired != 1 || sum.Closed != 1 {
 		t.Errorf("%+v\n%s", sum.Outcome, claimsText(t, w))
 	}
-	if claims := survey(t, w).Claims; len(claims) != 1 || claims[0].FailureCode != model.EndedNeverRegistered || claims[0].State != model.Gone {
+	if claims := records(t, w).Claims; len(claims) != 1 || claims[0].FailureCode != model.EndedNeverRegistered || claims[0].State != model.Gone {
 		t.Errorf("%+v", claims)
 	}
 	sound(t, w)
@@ -230,7 +230,7 @@ func TestR22_DeletedDuringEveryPhaseOfTheLaunch(t *testing.T) {
 			w.Cluster.DeletePod("default", "web-0") // nobody needs it any more
 			w.Tick(after)
 			if !deaf {
-				_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep)
+				_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerResync)
 			}
 			claim := load(t, w).Claims[0]
 			w.Cluster.DeleteClaim(claim.Name)
@@ -250,7 +250,7 @@ func TestR22_DeletedDuringEveryPhaseOfTheLaunch(t *testing.T) {
 			t.Errorf("%+v\n%s", sum, claimsText(t, w))
 		}
 		sound(t, w)
-		if live := load(t, w).Claims; len(live) > 0 || len(machines(w)) > 0 {
+		if live := load(t, w).Claims; len(live) > 0 || len(instances(w)) > 0 {
 			t.Errorf("%s", claimsText(t, w))
 		}
 	})
@@ -258,7 +258,7 @@ func TestR22_DeletedDuringEveryPhaseOfTheLaunch(t *testing.T) {
 
 // B8: however many machines lose their nodes at once, no more than the brake allows end in any five minutes; those that
 // EC2 says have ended are closed all the same.
-func TestB8_Brake(t *testing.T) {
+func TestB8_RemovalLimit(t *testing.T) {
 	for nodes, most := range map[int]int{20: 5, 80: 8} {
 		w := settled(t, nodes, world.Options{})
 		claims := load(t, w).Claims
@@ -279,7 +279,7 @@ func TestB8_Brake(t *testing.T) {
 		}
 		var ended []time.Time
 		first := pass(t, w, 2*time.Minute)
-		if first.Closed < 2 || first.Braked == 0 {
+		if first.Closed < 2 || first.Limited == 0 {
 			t.Errorf("%d nodes: %+v", nodes, first.Outcome)
 		}
 		pass(t, w, 20*time.Minute)
@@ -308,7 +308,7 @@ func TestB8_Brake(t *testing.T) {
 // Scenario 14, B9: an API server that shows an older state than was seen already is not believed.
 func TestScenario14_OldStateOfTheAPIServer(t *testing.T) {
 	w := settled(t, 2, world.Options{})
-	old, err := w.Cluster.Look(t.Context()) // with two nodes
+	old, err := w.Cluster.ReadLive(t.Context()) // with two nodes
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,10 +329,10 @@ func TestScenario14_OldStateOfTheAPIServer(t *testing.T) {
 
 type fallenBehind struct {
 	interruption.Connector
-	old model.Sight
+	old model.LiveState
 }
 
-func (b fallenBehind) Connect(ctx context.Context, reg model.Registration) (interruption.Site, error) {
+func (b fallenBehind) Connect(ctx context.Context, reg model.Registration) (interruption.Clients, error) {
 	site, err := b.Connector.Connect(ctx, reg)
 	site.Cluster = oldCluster{site.Cluster, b.old}
 	return site, err
@@ -340,15 +340,15 @@ func (b fallenBehind) Connect(ctx context.Context, reg model.Registration) (inte
 
 type oldCluster struct {
 	interruption.Cluster
-	old model.Sight
+	old model.LiveState
 }
 
-func (c oldCluster) Look(context.Context) (model.Sight, error) { return c.old, nil }
+func (c oldCluster) ReadLive(context.Context) (model.LiveState, error) { return c.old, nil }
 
 // C12: whatever the clocks of the processes say, nothing is done before its time, and all of it in time.
 func TestC12_WrongClocks(t *testing.T) {
 	w := settled(t, 2, world.Options{})
-	w.Fleet.AddMachine(orphanOf("default"))
+	w.Fleet.AddInstance(orphanOf("default"))
 	w.Cluster.DeleteNode(load(t, w).Claims[0].NodeName)
 	skews := []time.Duration{-5 * time.Minute, 5 * time.Minute, 0}
 	run := 0
@@ -370,14 +370,14 @@ func TestC12_WrongClocks(t *testing.T) {
 }
 
 // A collector that another has deposed writes nothing more.
-func TestDeposedCollectorChangesNothing(t *testing.T) {
+func TestCollectorThatLostItsLeaseChangesNothing(t *testing.T) {
 	w := settled(t, 2, world.Options{})
 	claim := load(t, w).Claims[0]
 	w.Fleet.EndByHand(claim.InstanceID)
 	w.Tick(5 * time.Second)
 	flow := w.Ports(w.Process(world.Fault{}), "first").Interruption(w.Clock.Now, interruption.Settings{})
 	flow.Effects = onEffect{interruption.EffectClose, func() {
-		if _, err := w.Ledger.Hold(t.Context(), world.Name, model.LeaseCollector, "second", w.Clock.Now().Add(time.Hour).Unix(), w.Clock.Now().Add(2*time.Hour).Unix()); err != nil {
+		if _, err := w.Ledger.AcquireLease(t.Context(), world.Name, model.LeaseCollector, "second", w.Clock.Now().Add(time.Hour).Unix(), w.Clock.Now().Add(2*time.Hour).Unix()); err != nil {
 			t.Error(err)
 		}
 	}}
@@ -407,7 +407,7 @@ func (o onEffect) After(context.Context, string) {}
 // Two collectors at once: the second has nothing to do.
 func TestSecondCollectorIsSkipped(t *testing.T) {
 	w := settled(t, 1, world.Options{})
-	if _, err := w.Ledger.Hold(t.Context(), world.Name, model.LeaseCollector, "first", w.Clock.Now().Unix(), w.Clock.Now().Unix()+30); err != nil {
+	if _, err := w.Ledger.AcquireLease(t.Context(), world.Name, model.LeaseCollector, "first", w.Clock.Now().Unix(), w.Clock.Now().Unix()+30); err != nil {
 		t.Fatal(err)
 	}
 	if outcome := collect(t, w); outcome.Skipped == "" {
@@ -420,7 +420,7 @@ func TestSecondCollectorIsSkipped(t *testing.T) {
 func messy(t *testing.T) *world.World {
 	w := settled(t, 4, world.Options{})
 	claims := load(t, w).Claims
-	w.Fleet.AddMachine(orphanOf("default"))
+	w.Fleet.AddInstance(orphanOf("default"))
 	w.Fleet.EndByHand(claims[0].InstanceID)
 	w.Cluster.DeleteNode(claims[1].NodeName)
 	w.Ledger.Forget(world.Name, claims[2].Name)
@@ -448,8 +448,8 @@ func TestEveryEffectMayGoWrong(t *testing.T) {
 			w.Tick(35 * time.Second)
 		}
 		sound(t, w)
-		if live := load(t, w).Claims; len(live) != 2 || len(machines(w)) != 2 {
-			t.Errorf("%d live claims and %d machines, want 2 and 2\n%s", len(live), len(machines(w)), claimsText(t, w))
+		if live := load(t, w).Claims; len(live) != 2 || len(instances(w)) != 2 {
+			t.Errorf("%d live claims and %d machines, want 2 and 2\n%s", len(live), len(instances(w)), claimsText(t, w))
 		}
 	}
 	calm := messy(t)
@@ -492,13 +492,13 @@ func TestEveryEffectMayGoWrong(t *testing.T) {
 // The casebook of a cluster without machines is written every few minutes, and at once where something is to be remembered.
 func TestIdleClusterIsNotedEveryFewMinutes(t *testing.T) {
 	w := start(t, world.Options{})
-	cases := func() model.Casebook {
+	cases := func() model.CollectorState {
 		t.Helper()
-		survey, err := w.Ledger.Survey(t.Context(), world.Registration())
+		records, err := w.Ledger.Records(t.Context(), world.Registration())
 		if err != nil {
 			t.Fatal(err)
 		}
-		return survey.Cases
+		return records.Collector
 	}
 	pass(t, w, time.Minute)
 	before := cases().Version
@@ -532,8 +532,8 @@ func TestTickFansOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	flow := w.Ports(w.Process(world.Fault{}), "tick").Interruption(w.Clock.Now, interruption.Settings{})
-	if sent, err := flow.FanOut(t.Context(), "2026-03-01T12:00:00Z"); sent != 1 || err != nil || w.Looks.Len() != 1 {
-		t.Errorf("%d sent, %v; %d in the queue", sent, err, w.Looks.Len())
+	if sent, err := flow.FanOut(t.Context(), "2026-03-01T12:00:00Z"); sent != 1 || err != nil || w.Passes.Len() != 1 {
+		t.Errorf("%d sent, %v; %d in the queue", sent, err, w.Passes.Len())
 	}
 	outcome, err := flow.Run(t.Context(), interruption.Request{Cluster: "asleep", Owner: "a", Deadline: w.Clock.Now().Add(30 * time.Second)})
 	if err != nil || outcome.Skipped == "" {
@@ -546,7 +546,7 @@ func TestTickFansOut(t *testing.T) {
 }
 
 // X13: the end of a machine is recorded, with who wanted it.
-func TestX13TheEndOfAMachineIsRecorded(t *testing.T) {
+func TestX13TheEndOfAnInstanceIsRecorded(t *testing.T) {
 	w := house(t, 2, world.Options{}, nil)
 	claim := load(t, w).Claims[0]
 	w.Cluster.Delete(world.KindNodeClaim, claim.Name)

@@ -30,24 +30,24 @@ func (r *Request) Take(hint wire.Hint) {
 	r.Undated = r.Undated || due == 0
 }
 
-// caredFor reports whether whoever holds the drainer's lease has looked at all this request is about, or is about to: it took the
+// handled reports whether whoever holds the drainer's lease has looked at all this request is about, or is about to: it took the
 // lease after that, and so short a time ago that it is at work still. Should it die its own hint comes again. Clocks
 // may differ by a second.
-func (r *Request) caredFor(holder model.Fence, nowUnix int64) bool {
+func (r *Request) handled(holder model.Fence, nowUnix int64) bool {
 	const skew, fresh = 1, 5
 	return !r.Undated && r.AsOfUnix != 0 && holder.SinceUnix > r.AsOfUnix+skew && holder.SinceUnix <= nowUnix+skew && nowUnix-holder.SinceUnix <= fresh
 }
 
-// judge tells who gives nodes back that claims of commands have ended: what budgets kept back may have room now, and a roll need not
+// requestDisruption tells who gives nodes back that claims of commands have ended: what budgets kept back may have room now, and a roll need not
 // wait for the tick of each minute between two nodes. One hint tells of all of them.
-func (f *Flow) judge(ctx context.Context, cluster string, freed []string) error {
-	if f.Judges == nil || len(freed) == 0 {
+func (f *Flow) requestDisruption(ctx context.Context, cluster string, freed []string) error {
+	if f.Disruptions == nil || len(freed) == 0 {
 		return nil
 	}
 	slices.Sort(freed)
 	sum := sha256.Sum256([]byte(strings.Join(freed, " ")))
 	key := "freed/" + hex.EncodeToString(sum[:12])
-	if err := f.effect(ctx, EffectJudge, func() error { return f.Judges.Judge(ctx, cluster, key) }); err != nil {
+	if err := f.effect(ctx, EffectDisrupt, func() error { return f.Disruptions.RequestDisruption(ctx, cluster, key) }); err != nil {
 		return fmt.Errorf("tell that %d nodes of commands have ended; the judge's next tick finds it: %w", len(freed), err)
 	}
 	return nil

@@ -29,7 +29,7 @@ func house(t *testing.T, pods int, options world.Options, change func(shape *mod
 	return w
 }
 
-func labelled(shape *model.PodShape) { shape.Labels = map[string]string{"app": "web"} }
+func labeled(shape *model.PodShape) { shape.Labels = map[string]string{"app": "web"} }
 
 // budget forbids that more than so many pods of the Deployment are away.
 func budget(w *world.World, name, mostAway string) {
@@ -56,7 +56,7 @@ func end(t *testing.T, w *world.World, claim model.Claim, code string, within ti
 	if err != nil || !tainted {
 		t.Fatalf("begin the end of %s: tainted %v, %v", claim.Name, tainted, err)
 	}
-	if err := w.Looks.Drain(t.Context(), world.Name, "end/"+claim.Name, 0); err != nil {
+	if err := w.Passes.Drain(t.Context(), world.Name, "end/"+claim.Name, 0); err != nil {
 		t.Fatal(err)
 	}
 	return begun
@@ -78,7 +78,7 @@ func playWith(t *testing.T, w *world.World, d time.Duration, alter change) total
 			sum.run(t, w, alter)
 		}
 		if second%5 == 0 {
-			_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep) // what it could not do the next does
+			_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerResync) // what it could not do the next does
 		}
 		w.Tick(time.Second)
 	}
@@ -130,7 +130,7 @@ func terminated(w *world.World, id string) time.Time {
 // claimOf returns a claim as it is recorded.
 func claimOf(t *testing.T, w *world.World, name string) model.Claim {
 	t.Helper()
-	for _, claim := range survey(t, w).Claims {
+	for _, claim := range records(t, w).Claims {
 		if claim.Name == name {
 			return claim
 		}
@@ -176,7 +176,7 @@ func ended(t *testing.T, w *world.World, claim model.Claim) {
 	if now := claimOf(t, w, claim.Name); now.State != model.Gone {
 		t.Errorf("claim %s is %s: %+v", claim.Name, now.State, now.Drain)
 	}
-	if m, ok := w.Fleet.Machine(claim.InstanceID); ok && m.State != "terminated" {
+	if m, ok := w.Fleet.Instance(claim.InstanceID); ok && m.State != "terminated" {
 		t.Errorf("machine %s is %s", claim.InstanceID, m.State)
 	}
 	if nodeOf(w, claim) != nil || objectOf(w, claim) != nil {

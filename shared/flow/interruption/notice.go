@@ -35,7 +35,7 @@ type NoticesOutcome struct {
 	Hastened  int              `json:"hastened,omitempty"`  // claims that were to end already, and end sooner
 	Already   int              `json:"already,omitempty"`   // claims that were to end already, or are Gone
 	Marked    int              `json:"marked,omitempty"`    // offers that are left alone for a while
-	Looks     int              `json:"looks,omitempty"`     // looks that were asked for
+	Passes    int              `json:"looks,omitempty"`     // looks that were asked for
 	Failed    int              `json:"failed,omitempty"`    // messages that are to come again
 	Millis    map[string]int64 `json:"millis,omitempty"`    // since the start, by what was reached
 	Problems  []string         `json:"problems,omitempty"`
@@ -88,16 +88,16 @@ type notices struct {
 	failed map[string]bool // ids of messages
 }
 
-// said is one message's notice.
-type said struct {
+// clusterNotice is one message's notice.
+type clusterNotice struct {
 	message string
 	model.Notice
 }
 
-// affected is a claim and what was said of its machine, the most urgent first.
-type affected struct {
-	claim model.Claim
-	said  []said
+// affectedClaim is a claim and what was said of its machine, the most urgent first.
+type affectedClaim struct {
+	claim   model.Claim
+	notices []clusterNotice
 }
 
 func (n *notices) do(ctx context.Context, batch []Received) {
@@ -115,12 +115,12 @@ func (n *notices) do(ctx context.Context, batch []Received) {
 		return
 	}
 	n.nowUnix = nowUnix
-	clusters, homes := n.home(heard, found)
+	clusters, homes := n.groupByCluster(heard, found)
 	n.reached("found")
 
 	// 3. Cluster by cluster side by side; what is wrong with one delays no other.
-	n.abreast(len(clusters), func(i int) {
-		h := &home{notices: n, name: clusters[i], affected: homes[clusters[i]]}
+	n.parallel(len(clusters), func(i int) {
+		h := &clusterBatch{notices: n, name: clusters[i], claims: homes[clusters[i]]}
 		defer func() {
 			if reason := recover(); reason != nil {
 				n.problem("notices of cluster %s: panic: %v\n%s", h.name, reason, debug.Stack())
@@ -132,7 +132,7 @@ func (n *notices) do(ctx context.Context, batch []Received) {
 }
 
 // read decodes the messages. It returns those that ask for something, and the instances they name.
-func (n *notices) read(batch []Received) (heard []said, ids []string) {
+func (n *notices) read(batch []Received) (heard []clusterNotice, ids []string) {
 	for _, received := range batch {
 		notice, err := wire.DecodeEvent(received.Body)
 		if err != nil {
@@ -144,16 +144,16 @@ func (n *notices) read(batch []Received) (heard []said, ids []string) {
 		if notice.Kind == model.NoticeNothing {
 			continue
 		}
-		heard = append(heard, said{received.Message, notice})
+		heard = append(heard, clusterNotice{received.Message, notice})
 		ids = append(ids, notice.Instances...)
 	}
 	slices.Sort(ids)
 	return heard, slices.Compact(ids)
 }
 
-// home brings together what was said of each claim, by cluster, and drops what was said of nobody's machines.
-func (n *notices) home(heard []said, found []model.FoundClaim) (clusters []string, homes map[string][]affected) {
-	of := map[string][]said{} // by instance id
+// groupByCluster brings together what was said of each claim, by cluster, and drops what was said of nobody's machines.
+func (n *notices) groupByCluster(heard []clusterNotice, found []model.FoundClaim) (clusters []string, homes map[string][]affectedClaim) {
+	of := map[string][]clusterNotice{} // by instance id
 	known := map[string]bool{}
 	for _, claim := range found {
 		known[claim.Claim.InstanceID] = true
@@ -168,7 +168,7 @@ func (n *notices) home(heard []said, found []model.FoundClaim) (clusters []strin
 			n.out.Foreign++
 		}
 	}
-	homes = map[string][]affected{}
+	homes = map[string][]affectedClaim{}
 	for _, claim := range found {
 		about := slices.Clone(of[claim.Claim.InstanceID])
 		if len(about) == 0 {
@@ -178,14 +178,14 @@ func (n *notices) home(heard []said, found []model.FoundClaim) (clusters []strin
 		if homes[claim.Cluster] == nil {
 			clusters = append(clusters, claim.Cluster)
 		}
-		homes[claim.Cluster] = append(homes[claim.Cluster], affected{claim.Claim, about})
+		homes[claim.Cluster] = append(homes[claim.Cluster], affectedClaim{claim.Claim, about})
 	}
 	slices.Sort(clusters)
 	return clusters, homes
 }
 
 // fail has messages come again.
-func (n *notices) fail(heard ...said) {
+func (n *notices) fail(heard ...clusterNotice) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	for _, s := range heard {
@@ -211,37 +211,37 @@ func (n *notices) problem(format string, args ...any) {
 	}
 }
 
-// home is what was said of one cluster's machines.
-type home struct {
+// clusterBatch is what was said of one cluster's machines.
+type clusterBatch struct {
 	*notices
-	name     string
-	affected []affected
+	name   string
+	claims []affectedClaim
 
-	reg  model.Registration
-	site Site
+	reg     model.Registration
+	clients Clients
 
 	// Under the mutex of the notices.
-	begun  []said        // messages that stand for ends that are to be announced
-	ends   int           // of those, claims
-	looks  []said        // messages that ask for a look
-	events []model.Event // to be told, one claim's after another's
+	begun  []clusterNotice // messages that stand for ends that are to be announced
+	ends   int             // of those, claims
+	passes []clusterNotice // messages that ask for a look
+	events []model.Event   // to be told, one claim's after another's
 }
 
 // all returns every message about the cluster.
-func (h *home) all() []said {
-	var all []said
-	for i := range h.affected {
-		all = append(all, h.affected[i].said...)
+func (h *clusterBatch) all() []clusterNotice {
+	var all []clusterNotice
+	for i := range h.claims {
+		all = append(all, h.claims[i].notices...)
 	}
 	return all
 }
 
-func (h *home) do(ctx context.Context) {
+func (h *clusterBatch) do(ctx context.Context) {
 	// 1. Whether the cluster is ours to care for, and the machines are where AWS speaks of.
 	reg, err := h.Registry.Cluster(ctx, h.name)
 	switch {
 	case fault.Is(err, fault.NotFound), err == nil && reg.Paused:
-		h.count(&h.out.Idle, len(h.affected))
+		h.count(&h.out.Idle, len(h.claims))
 		return
 	case err != nil:
 		h.problem("read registration of cluster %s: %v", h.name, err)
@@ -249,10 +249,10 @@ func (h *home) do(ctx context.Context) {
 		return
 	}
 	h.reg = reg
-	if h.here(); len(h.affected) == 0 {
+	if h.dropForeign(); len(h.claims) == 0 {
 		return
 	}
-	if h.site, err = h.Connector.Connect(ctx, reg); err != nil {
+	if h.clients, err = h.Connector.Connect(ctx, reg); err != nil {
 		h.problem("connect to cluster %s: %v", h.name, err)
 		h.fail(h.all()...)
 		return
@@ -263,27 +263,27 @@ func (h *home) do(ctx context.Context) {
 	work, stop := context.WithTimeout(ctx, max(0, h.last.Sub(h.Now())/2))
 	defer stop()
 	urgent, rest := h.split()
-	h.abreast(len(urgent)+1, func(i int) {
+	h.parallel(len(urgent)+1, func(i int) {
 		if i == len(urgent) {
-			h.mark(work)
+			h.markUnavailable(work)
 			return
 		}
 		h.claim(work, urgent[i])
 	})
-	h.abreast(len(rest), func(i int) { h.claim(work, rest[i]) })
+	h.parallel(len(rest), func(i int) { h.claim(work, rest[i]) })
 
 	// 3. Told to those who go on from here, once for all of it.
 	h.announce(ctx)
-	h.look(ctx)
-	h.tell(ctx)
+	h.requestPass(ctx)
+	h.publishEvents(ctx)
 }
 
-// here drops what was said by another account or region than the cluster's: ids are unique in neither.
-func (h *home) here() {
-	var left []affected
-	for _, a := range h.affected {
-		var about []said
-		for _, s := range a.said {
+// dropForeign drops what was said by another account or region than the cluster's: ids are unique in neither.
+func (h *clusterBatch) dropForeign() {
+	var left []affectedClaim
+	for _, a := range h.claims {
+		var about []clusterNotice
+		for _, s := range a.notices {
 			if h.reg.Account != "" && s.Account != h.reg.Account || s.Region != h.reg.Region {
 				h.count(&h.out.Elsewhere, 1)
 				h.problem("drop message %s about instance %s of cluster %s, account %q, region %s: it comes from account %.20q, region %.30q",
@@ -293,19 +293,19 @@ func (h *home) here() {
 			about = append(about, s)
 		}
 		if len(about) > 0 {
-			left = append(left, affected{a.claim, about})
+			left = append(left, affectedClaim{a.claim, about})
 		}
 	}
-	h.affected = left
+	h.claims = left
 }
 
 // split parts claims with a warning of minutes from the others, each the most urgent first.
-func (h *home) split() (urgent, rest []affected) {
-	sort.SliceStable(h.affected, func(i, j int) bool {
-		return noticeRank[h.affected[i].said[0].Kind] < noticeRank[h.affected[j].said[0].Kind]
+func (h *clusterBatch) split() (urgent, rest []affectedClaim) {
+	sort.SliceStable(h.claims, func(i, j int) bool {
+		return noticeRank[h.claims[i].notices[0].Kind] < noticeRank[h.claims[j].notices[0].Kind]
 	})
-	for _, a := range h.affected {
-		if noticeRank[a.said[0].Kind] <= noticeRank[model.NoticeReservationInterrupted] {
+	for _, a := range h.claims {
+		if noticeRank[a.notices[0].Kind] <= noticeRank[model.NoticeReservationInterrupted] {
 			urgent = append(urgent, a)
 		} else {
 			rest = append(rest, a)
@@ -315,16 +315,16 @@ func (h *home) split() (urgent, rest []affected) {
 }
 
 // claim does what the notices about one claim ask for. Where it fails, or panics, all of them come again.
-func (h *home) claim(ctx context.Context, a affected) {
+func (h *clusterBatch) claim(ctx context.Context, a affectedClaim) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			h.problem("notices of claim %s: panic: %v\n%s", a.claim.Name, reason, debug.Stack())
-			h.fail(a.said...)
+			h.fail(a.notices...)
 		}
 	}()
 	if !h.Now().Before(h.last) {
 		h.problem("no time is left for claim %s", a.claim.Name)
-		h.fail(a.said...)
+		h.fail(a.notices...)
 		return
 	}
 	cause, kind, ends := h.cause(a)
@@ -344,8 +344,8 @@ func (h *home) claim(ctx context.Context, a affected) {
 // cause is why the claim is to end, as its notices say, and which kind of them says so. False where none does: machines that
 // stop or have ended are looked at, recommendations are for people, and a warning that is past, or that does not fit how the machine was
 // bought, is for a look to confirm.
-func (h *home) cause(a affected) (cause Cause, kind model.NoticeKind, ends bool) {
-	for _, s := range a.said {
+func (h *clusterBatch) cause(a affectedClaim) (cause Cause, kind model.NoticeKind, ends bool) {
+	for _, s := range a.notices {
 		code, message := endOf(s.Notice)
 		if code == "" || h.stale(s.Notice) || !fits(&a.claim, s.Kind) {
 			continue
@@ -411,11 +411,11 @@ func fits(claim *model.Claim, kind model.NoticeKind) bool {
 }
 
 // end begins the end of a claim, or brings it forward. What an earlier try left undone is done again.
-func (h *home) end(ctx context.Context, a affected, cause Cause, kind model.NoticeKind) {
+func (h *clusterBatch) end(ctx context.Context, a affectedClaim, cause Cause, kind model.NoticeKind) {
 	before, begun, tainted, err := h.record(ctx, a.claim, cause)
 	if err != nil {
 		h.problem("claim %s: %v", a.claim.Name, err)
-		h.fail(a.said...)
+		h.fail(a.notices...)
 		return
 	}
 	changed := begun.Version != before.Version
@@ -424,12 +424,12 @@ func (h *home) end(ctx context.Context, a affected, cause Cause, kind model.Noti
 	}
 	if !tainted {
 		h.problem("claim %s: its node %s is not tainted yet", begun.Name, begun.NodeName)
-		h.fail(a.said...)
+		h.fail(a.notices...)
 	}
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	if changed || unheard(begun) {
-		h.begun = append(h.begun, a.said...)
+		h.begun = append(h.begun, a.notices...)
 		h.ends++
 	}
 	switch {
@@ -439,7 +439,7 @@ func (h *home) end(ctx context.Context, a affected, cause Cause, kind model.Noti
 		h.out.Begun[string(kind)]++
 		// Of what it ends for the drain run tells, once pods were asked to leave: of hundreds of warnings at once the events alone
 		// would keep the API server from tainting nodes for seconds.
-		h.events = append(h.events, eventsOf(begun, slices.DeleteFunc(slices.Clone(a.said), func(s said) bool { return s.Kind == kind }))...)
+		h.events = append(h.events, eventsOf(begun, slices.DeleteFunc(slices.Clone(a.notices), func(s clusterNotice) bool { return s.Kind == kind }))...)
 	default:
 		h.out.Hastened++
 	}
@@ -447,10 +447,10 @@ func (h *home) end(ctx context.Context, a affected, cause Cause, kind model.Noti
 
 // record begins the end of a claim, and again where somebody else wrote it meanwhile, three times at most. It returns the
 // claim as it was just before, too.
-func (h *home) record(ctx context.Context, claim model.Claim, cause Cause) (before, begun model.Claim, tainted bool, err error) {
+func (h *clusterBatch) record(ctx context.Context, claim model.Claim, cause Cause) (before, begun model.Claim, tainted bool, err error) {
 	const most = 3
 	for try := 1; ; try++ {
-		begun, tainted, err = h.begin(ctx, h.site, h.reg, claim, cause)
+		begun, tainted, err = h.begin(ctx, h.clients, h.reg, claim, cause)
 		if !fault.Is(err, fault.Conflict) || try == most {
 			return claim, begun, tainted, err
 		}
@@ -478,35 +478,35 @@ func unheard(claim model.Claim) bool {
 }
 
 // taint does again what beginning could not: the claim's node is tainted, or is not there.
-func (h *home) taint(ctx context.Context, claim model.Claim) bool {
+func (h *clusterBatch) taint(ctx context.Context, claim model.Claim) bool {
 	if claim.NodeName == "" || claim.NodeUID == "" {
 		return true
 	}
-	err := h.effect(ctx, EffectTaint, func() error { return h.site.Objects.PatchNode(ctx, cordon(claim.NodeName, claim.NodeUID)) })
+	err := h.effect(ctx, EffectTaint, func() error { return h.clients.Objects.PatchNode(ctx, cordon(claim.NodeName, claim.NodeUID)) })
 	return err == nil || absent(err)
 }
 
 // inform notes what is said of a claim that does not end for it.
-func (h *home) inform(a affected) {
+func (h *clusterBatch) inform(a affectedClaim) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	h.events = append(h.events, eventsOf(a.claim, a.said)...)
-	for _, s := range a.said {
+	h.events = append(h.events, eventsOf(a.claim, a.notices)...)
+	for _, s := range a.notices {
 		switch code, _ := endOf(s.Notice); {
 		case code != "" && !fits(&a.claim, s.Kind):
 			h.out.Unfit++
-			h.looks = append(h.looks, s)
+			h.passes = append(h.passes, s)
 		case code != "":
 			h.out.Stale++
-			h.looks = append(h.looks, s)
+			h.passes = append(h.passes, s)
 		case s.Kind == model.NoticeStopped || s.Kind == model.NoticeTerminated:
-			h.looks = append(h.looks, s)
+			h.passes = append(h.passes, s)
 		}
 	}
 }
 
 // announce asks for places for the pods of what was begun, and for the first step of the drains.
-func (h *home) announce(ctx context.Context) {
+func (h *clusterBatch) announce(ctx context.Context) {
 	if len(h.begun) == 0 {
 		return
 	}
@@ -516,88 +516,88 @@ func (h *home) announce(ctx context.Context) {
 	}
 }
 
-// look asks for a look at what EC2 says.
-func (h *home) look(ctx context.Context) {
-	if len(h.looks) == 0 {
+// requestPass asks for a look at what EC2 says.
+func (h *clusterBatch) requestPass(ctx context.Context) {
+	if len(h.passes) == 0 {
 		return
 	}
-	if err := h.effect(ctx, EffectHint, func() error { return h.Hints.Look(ctx, h.name, keyOf(h.looks), 0) }); err != nil {
+	if err := h.effect(ctx, EffectHint, func() error { return h.Hints.RequestPass(ctx, h.name, keyOf(h.passes), 0) }); err != nil {
 		h.problem("ask for a look at cluster %s: %v", h.name, err)
-		h.fail(h.looks...)
+		h.fail(h.passes...)
 		return
 	}
-	h.count(&h.out.Looks, 1)
+	h.count(&h.out.Passes, 1)
 }
 
-// tell publishes the events. They are for people: what cannot be told is not worth another try.
-func (h *home) tell(ctx context.Context) {
+// publishEvents publishes the events. They are for people: what cannot be told is not worth another try.
+func (h *clusterBatch) publishEvents(ctx context.Context) {
 	if len(h.events) == 0 {
 		return
 	}
 	report := model.Report{Events: h.events}
-	if err := h.effect(ctx, EffectTell, func() error { return h.site.Reporter.Report(ctx, report) }); err != nil {
+	if err := h.effect(ctx, EffectReport, func() error { return h.clients.Reporter.Report(ctx, report) }); err != nil {
 		h.problem("publish %d events of cluster %s: %v", len(h.events), h.name, err)
 	}
 }
 
-// mark has offers left alone that EC2 takes machines back of, and reservations that are, as if they had just failed to give
+// markUnavailable has offers left alone that EC2 takes machines back of, and reservations that are, as if they had just failed to give
 // any. It is dated by the warning, so that one which comes again changes nothing.
-func (h *home) mark(ctx context.Context) {
-	var marks []model.Mark
-	var about []said
-	for _, a := range h.affected {
-		for _, s := range a.said {
-			mark, ok := h.markOf(a.claim, s.Notice)
+func (h *clusterBatch) markUnavailable(ctx context.Context) {
+	var unavailableOfferings []model.UnavailableOffering
+	var about []clusterNotice
+	for _, a := range h.claims {
+		for _, s := range a.notices {
+			unavailable, ok := h.unavailableOf(a.claim, s.Notice)
 			if !ok {
 				continue
 			}
 			about = append(about, s)
-			i := slices.IndexFunc(marks, func(m model.Mark) bool { return m.About() == mark.About() })
+			i := slices.IndexFunc(unavailableOfferings, func(m model.UnavailableOffering) bool { return m.About() == unavailable.About() })
 			switch {
 			case i < 0:
-				marks = append(marks, mark)
-			case marks[i].UntilUnix < mark.UntilUnix:
-				marks[i] = mark
+				unavailableOfferings = append(unavailableOfferings, unavailable)
+			case unavailableOfferings[i].UntilUnix < unavailable.UntilUnix:
+				unavailableOfferings[i] = unavailable
 			}
 		}
 	}
-	if len(marks) == 0 {
+	if len(unavailableOfferings) == 0 {
 		return
 	}
-	if err := h.effect(ctx, EffectMark, func() error { return h.Offers.Mark(ctx, h.reg, marks) }); err != nil {
-		h.problem("mark %d offers of cluster %s: %v", len(marks), h.name, err)
+	if err := h.effect(ctx, EffectUnavailable, func() error { return h.Unavailable.MarkUnavailable(ctx, h.reg, unavailableOfferings) }); err != nil {
+		h.problem("mark %d offers of cluster %s: %v", len(unavailableOfferings), h.name, err)
 		h.fail(about...)
 		return
 	}
-	h.count(&h.out.Marked, len(marks))
+	h.count(&h.out.Marked, len(unavailableOfferings))
 }
 
-// markOf is what a warning says about what can be bought; false where that is nothing, or not any more.
-func (h *home) markOf(claim model.Claim, notice model.Notice) (model.Mark, bool) {
+// unavailableOf is what a warning says about what can be bought; false where that is nothing, or not any more.
+func (h *clusterBatch) unavailableOf(claim model.Claim, notice model.Notice) (model.UnavailableOffering, bool) {
 	return taken(&claim, notice.Kind, h.at(notice), h.nowUnix)
 }
 
 // taken is the mark of what a claim's machine was bought as and EC2 took back at a time; false where it is none that can be
 // marked, or that was too long ago.
-func taken(claim *model.Claim, kind model.NoticeKind, atUnix, nowUnix int64) (model.Mark, bool) {
+func taken(claim *model.Claim, kind model.NoticeKind, atUnix, nowUnix int64) (model.UnavailableOffering, bool) {
 	const backOff, forgetAfter = 3 * 60, 20 * 3 * 60 // seconds, as for a launch that gave nothing
-	mark := model.Mark{Reason: string(kind), Failures: 1, AtUnix: atUnix}
+	unavailable := model.UnavailableOffering{Reason: string(kind), Failures: 1, AtUnix: atUnix}
 	switch {
 	case kind == model.NoticeSpotInterrupted && claim.CapacityType == model.Spot:
-		mark.Reason = model.EndedSpotInterrupted
-		mark.OfferKey = model.OfferKey{InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: model.Spot}
+		unavailable.Reason = model.EndedSpotInterrupted
+		unavailable.OfferingKey = model.OfferingKey{InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: model.Spot}
 	case kind == model.NoticeReservationInterrupted && claim.Reservation != "":
-		mark.Reason, mark.Reservation = model.EndedReservationInterrupted, claim.Reservation
+		unavailable.Reason, unavailable.Reservation = model.EndedReservationInterrupted, claim.Reservation
 	default:
-		return mark, false
+		return unavailable, false
 	}
-	mark.UntilUnix = mark.AtUnix + backOff
-	mark.ForgetUnix = mark.UntilUnix + forgetAfter
-	return mark, mark.UntilUnix > nowUnix && (mark.Reservation != "" || mark.InstanceType != "" && mark.Zone != "")
+	unavailable.UntilUnix = unavailable.AtUnix + backOff
+	unavailable.ForgetUnix = unavailable.UntilUnix + forgetAfter
+	return unavailable, unavailable.UntilUnix > nowUnix && (unavailable.Reservation != "" || unavailable.InstanceType != "" && unavailable.Zone != "")
 }
 
 // keyOf is a key for what a batch asks for: the same for the same messages, and short enough for a hint.
-func keyOf(heard []said) string {
+func keyOf(heard []clusterNotice) string {
 	hash := fnv.New64a()
 	for _, s := range heard {
 		fmt.Fprintf(hash, "%s\n", s.message)

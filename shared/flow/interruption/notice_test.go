@@ -34,29 +34,29 @@ func TestS28WarningWinsOverACommand(t *testing.T) {
 func TestIN01EachKindOfNoticeHasItsActionItsEventsAndIsDeleted(t *testing.T) {
 	const ends = "TerminatingOnInterruption"
 	for _, c := range []struct {
-		name     string
-		notice   model.Notice
-		state    model.ClaimState
-		code     string
-		deadline int64 // after the notice, which is a second old; 0 = none
-		events   []string
-		mark     model.Mark // what it speaks of
-		look     bool
+		name        string
+		notice      model.Notice
+		state       model.ClaimState
+		code        string
+		deadline    int64 // after the notice, which is a second old; 0 = none
+		events      []string
+		unavailable model.UnavailableOffering // what it speaks of
+		check       bool
 	}{
 		{"spot", about(model.NoticeSpotInterrupted, "terminate", "i-spot"), model.Draining, model.EndedSpotInterrupted, 115, []string{"SpotInterrupted", ends},
-			model.Mark{OfferKey: model.OfferKey{InstanceType: "m5.large", Zone: "eu-central-1a", CapacityType: model.Spot}}, false},
+			model.UnavailableOffering{OfferingKey: model.OfferingKey{InstanceType: "m5.large", Zone: "eu-central-1a", CapacityType: model.Spot}}, false},
 		{"spot of a machine that has not joined", about(model.NoticeSpotInterrupted, "terminate", "i-young"), model.Terminating, model.EndedSpotInterrupted, 115,
-			[]string{"SpotInterrupted", ends}, model.Mark{OfferKey: model.OfferKey{InstanceType: "m5.large", Zone: "eu-central-1a", CapacityType: model.Spot}}, false},
+			[]string{"SpotInterrupted", ends}, model.UnavailableOffering{OfferingKey: model.OfferingKey{InstanceType: "m5.large", Zone: "eu-central-1a", CapacityType: model.Spot}}, false},
 		{"reservation", about(model.NoticeReservationInterrupted, "terminate", "i-reserved"), model.Draining, model.EndedReservationInterrupted, 115,
-			[]string{"CapacityReservationInstanceInterrupted", ends}, model.Mark{Reservation: "cr-1"}, false},
+			[]string{"CapacityReservationInstanceInterrupted", ends}, model.UnavailableOffering{Reservation: "cr-1"}, false},
 		{"scheduled change", about(model.NoticeScheduledChange, "AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED", "i-demand"), model.Draining, model.EndedScheduledChange, 0,
-			[]string{"InstanceUnhealthy", ends}, model.Mark{}, false},
-		{"rebalance", about(model.NoticeRebalance, "", "i-spot"), model.Initialized, "", 0, []string{"SpotRebalanceRecommendation (normal)"}, model.Mark{}, false},
-		{"stopping", about(model.NoticeStopped, "stopping", "i-demand"), model.Initialized, "", 0, []string{"InstanceStopping"}, model.Mark{}, true},
-		{"stopped", about(model.NoticeStopped, "stopped", "i-demand"), model.Initialized, "", 0, []string{"InstanceStopping"}, model.Mark{}, true},
-		{"shutting down", about(model.NoticeTerminated, "shutting-down", "i-demand"), model.Initialized, "", 0, []string{"InstanceTerminating"}, model.Mark{}, true},
-		{"terminated", about(model.NoticeTerminated, "terminated", "i-demand"), model.Initialized, "", 0, []string{"InstanceTerminating"}, model.Mark{}, true},
-		{"nothing", about(model.NoticeNothing, ""), model.Initialized, "", 0, nil, model.Mark{}, false},
+			[]string{"InstanceUnhealthy", ends}, model.UnavailableOffering{}, false},
+		{"rebalance", about(model.NoticeRebalance, "", "i-spot"), model.Initialized, "", 0, []string{"SpotRebalanceRecommendation (normal)"}, model.UnavailableOffering{}, false},
+		{"stopping", about(model.NoticeStopped, "stopping", "i-demand"), model.Initialized, "", 0, []string{"InstanceStopping"}, model.UnavailableOffering{}, true},
+		{"stopped", about(model.NoticeStopped, "stopped", "i-demand"), model.Initialized, "", 0, []string{"InstanceStopping"}, model.UnavailableOffering{}, true},
+		{"shutting down", about(model.NoticeTerminated, "shutting-down", "i-demand"), model.Initialized, "", 0, []string{"InstanceTerminating"}, model.UnavailableOffering{}, true},
+		{"terminated", about(model.NoticeTerminated, "terminated", "i-demand"), model.Initialized, "", 0, []string{"InstanceTerminating"}, model.UnavailableOffering{}, true},
+		{"nothing", about(model.NoticeNothing, ""), model.Initialized, "", 0, nil, model.UnavailableOffering{}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := newOffice()
@@ -79,12 +79,12 @@ func TestIN01EachKindOfNoticeHasItsActionItsEventsAndIsDeleted(t *testing.T) {
 				t.Errorf("begun: %v", out.Begun)
 			}
 			if ended { // people are told by the drain run, of what the claim says
-				if claims, nodes := o.told(); len(claims)+len(nodes) > 0 || claim.Drain.Notice != c.notice.Kind {
+				if claims, nodes := o.reported(); len(claims)+len(nodes) > 0 || claim.Drain.Notice != c.notice.Kind {
 					t.Errorf("told at once: %q %q; left to be told: %q", claims, nodes, claim.Drain.Notice)
 				}
 				o.events = append(o.events, endEvents(claim, claim.Drain.Notice)...)
 			}
-			claims, nodes := o.told()
+			claims, nodes := o.reported()
 			if slices.Sort(c.events); !slices.Equal(claims, c.events) || kind != "young" && !slices.Equal(nodes, c.events) || kind == "young" && len(nodes) != 0 {
 				t.Errorf("told of the claim %q and of the node %q, want %q", claims, nodes, c.events)
 			}
@@ -95,7 +95,7 @@ func TestIN01EachKindOfNoticeHasItsActionItsEventsAndIsDeleted(t *testing.T) {
 			if ended && kind != "young" {
 				want["taint"] = 1
 			}
-			if c.look {
+			if c.check {
 				want["look"] = 1
 			}
 			for _, op := range []string{"plan", "drain", "taint", "look"} {
@@ -103,12 +103,12 @@ func TestIN01EachKindOfNoticeHasItsActionItsEventsAndIsDeleted(t *testing.T) {
 					t.Errorf("%s: %d times, want %d", op, o.times(op), want[op])
 				}
 			}
-			if c.mark == (model.Mark{}) != (len(o.marks) == 0) || len(o.marks) > 0 && o.marks[0].About() != c.mark.About() {
-				t.Errorf("marked %+v, want %+v", o.marks, c.mark)
+			if c.unavailable == (model.UnavailableOffering{}) != (len(o.unavailableOfferings) == 0) || len(o.unavailableOfferings) > 0 && o.unavailableOfferings[0].About() != c.unavailable.About() {
+				t.Errorf("marked %+v, want %+v", o.unavailableOfferings, c.unavailable)
 			}
-			for _, mark := range o.marks {
-				if mark.AtUnix != officeNow-1 || mark.UntilUnix != officeNow-1+180 || mark.ForgetUnix != mark.UntilUnix+3600 || mark.Failures != 1 || mark.Reason != c.code {
-					t.Errorf("mark %+v", mark)
+			for _, unavailable := range o.unavailableOfferings {
+				if unavailable.AtUnix != officeNow-1 || unavailable.UntilUnix != officeNow-1+180 || unavailable.ForgetUnix != unavailable.UntilUnix+3600 || unavailable.Failures != 1 || unavailable.Reason != c.code {
+					t.Errorf("mark %+v", unavailable)
 				}
 			}
 		})
@@ -225,7 +225,7 @@ func TestIN03WhatFailsComesAgainAndNothingElse(t *testing.T) {
 					t.Errorf("%s is %s", kind, o.claim(kind).State)
 				}
 			}
-			if len(o.marks) == 0 || o.times("plan") == 0 || o.times("drain") == 0 || o.times("look") == 0 {
+			if len(o.unavailableOfferings) == 0 || o.times("plan") == 0 || o.times("drain") == 0 || o.times("look") == 0 {
 				t.Errorf("did %q", o.diary)
 			}
 		})
@@ -302,8 +302,8 @@ func TestR63UnfinishedMessagesComeAgain(t *testing.T) {
 		}
 	}
 	flow := &Flow{
-		Registry: o, Finder: o, Steps: o, Plans: o, Drains: o, Offers: o, Hints: o, Connector: o, Now: func() time.Time { return at },
-		Abreast: work.InTurn,
+		Registry: o, Finder: o, Steps: o, Plans: o, Drains: o, Unavailable: o, Hints: o, Connector: o, Now: func() time.Time { return at },
+		Parallel: work.Sequential,
 	}
 	failed, out = flow.Notices(t.Context(), []Received{message("spot"), message("demand")}, at.Add(20*time.Second))
 	if !slices.Equal(failed, []string{"spot"}) || out.Begun["spot_interrupted"] != 1 || o.claim("spot").State != model.Initialized {
@@ -321,7 +321,7 @@ func TestR64ThrottledCallsLoseNoNotice(t *testing.T) {
 			t.Errorf("%s: %v, asked for %d times", op, failed, o.times(op))
 		}
 		delete(o.errs, op)
-		if failed, _ := o.handle(message); len(failed) != 0 || o.claim("spot").State != model.Draining || len(o.marks) == 0 {
+		if failed, _ := o.handle(message); len(failed) != 0 || o.claim("spot").State != model.Draining || len(o.unavailableOfferings) == 0 {
 			t.Errorf("%s again: %v", op, failed)
 		}
 	}
@@ -356,21 +356,21 @@ func TestNoticesThatComeAgainChangeNothing(t *testing.T) {
 		claim.Drain = &drain
 		o.put("shop", claim)
 	}
-	claims, marks := maps.Clone(o.claims), slices.Clone(o.marks)
+	claims, unavailableOfferings := maps.Clone(o.claims), slices.Clone(o.unavailableOfferings)
 	o.diary, o.events = nil, nil
 	for _, late := range []int64{1, 60, 100} {
-		o.nowUnix, o.marks = officeNow+late, nil
+		o.nowUnix, o.unavailableOfferings = officeNow+late, nil
 		failed, out := o.handle(append(batch, batch...)...)
 		if len(failed) != 0 || out.Already != 3 || o.times("advance")+o.times("taint")+o.times("plan")+o.times("drain")+len(o.events) != 0 {
 			t.Errorf("%d s late: %v %+v, did %q", late, failed, out, o.diary)
 		}
-		if !reflect.DeepEqual(o.marks, marks) || !reflect.DeepEqual(o.claims, claims) {
-			t.Errorf("%d s late: marks %+v, were %+v; claims %+v, were %+v", late, o.marks, marks, o.claims, claims)
+		if !reflect.DeepEqual(o.unavailableOfferings, unavailableOfferings) || !reflect.DeepEqual(o.claims, claims) {
+			t.Errorf("%d s late: marks %+v, were %+v; claims %+v, were %+v", late, o.unavailableOfferings, unavailableOfferings, o.claims, claims)
 		}
 	}
-	o.nowUnix, o.marks = officeNow+200, nil
-	if o.handle(batch...); len(o.marks) != 0 {
-		t.Errorf("marks that are over: %+v", o.marks)
+	o.nowUnix, o.unavailableOfferings = officeNow+200, nil
+	if o.handle(batch...); len(o.unavailableOfferings) != 0 {
+		t.Errorf("marks that are over: %+v", o.unavailableOfferings)
 	}
 }
 
@@ -404,7 +404,7 @@ func TestNoticeBringsAnEndForward(t *testing.T) {
 }
 
 // W1: a warning whose time has come has come true or has not: EC2 is asked, and nothing is drained on its word.
-func TestStaleWarningAsksForALookAndHarmsNothing(t *testing.T) {
+func TestStaleWarningRequestsAPassAndHarmsNothing(t *testing.T) {
 	for late, want := range map[int64]model.ClaimState{100: model.Draining, 119: model.Draining, 120: model.Initialized, 500: model.Initialized, 4 * 24 * 3600: model.Initialized} {
 		o := newOffice()
 		notice := about(model.NoticeSpotInterrupted, "terminate", "i-spot")
@@ -414,8 +414,8 @@ func TestStaleWarningAsksForALookAndHarmsNothing(t *testing.T) {
 		if len(failed) != 0 || o.claim("spot").State != want || (out.Stale == 1) != stale || (o.times("look") == 1) != stale || (o.times("taint") == 0) != stale {
 			t.Errorf("%d s late: %v %+v, %s, did %q", late, failed, out, o.claim("spot").State, o.diary)
 		}
-		if late > 180 && len(o.marks) != 0 {
-			t.Errorf("%d s late: %+v", late, o.marks)
+		if late > 180 && len(o.unavailableOfferings) != 0 {
+			t.Errorf("%d s late: %+v", late, o.unavailableOfferings)
 		}
 	}
 	// Nor on the word of one that names an end which is past, however young it says it is.
@@ -440,17 +440,17 @@ func TestStaleWarningAsksForALookAndHarmsNothing(t *testing.T) {
 
 // W1: EC2 takes back spot instances and those in capacity reservations. Of any other machine such a warning asks for a look alone, and no
 // offer is left alone for it.
-func TestW1WarningThatDoesNotFitTheMachineAsksForALook(t *testing.T) {
-	for machine, kinds := range map[string][]model.NoticeKind{
+func TestW1WarningThatDoesNotFitTheInstanceRequestsAPass(t *testing.T) {
+	for instance, kinds := range map[string][]model.NoticeKind{
 		"demand":   {model.NoticeSpotInterrupted, model.NoticeReservationInterrupted},
 		"spot":     {model.NoticeReservationInterrupted},
 		"reserved": {model.NoticeSpotInterrupted},
 	} {
 		for _, kind := range kinds {
 			o := newOffice()
-			failed, out := o.handle(saidOf(t, "1", about(kind, "terminate", "i-"+machine)))
-			if len(failed) != 0 || o.claim(machine).State != model.Initialized || out.Unfit != 1 || o.times("look") != 1 || o.times("taint") != 0 || len(o.marks) != 0 {
-				t.Errorf("%s of a machine bought as %s: %v %+v, %s, did %q", kind, machine, failed, out, o.claim(machine).State, o.diary)
+			failed, out := o.handle(saidOf(t, "1", about(kind, "terminate", "i-"+instance)))
+			if len(failed) != 0 || o.claim(instance).State != model.Initialized || out.Unfit != 1 || o.times("look") != 1 || o.times("taint") != 0 || len(o.unavailableOfferings) != 0 {
+				t.Errorf("%s of a machine bought as %s: %v %+v, %s, did %q", kind, instance, failed, out, o.claim(instance).State, o.diary)
 			}
 		}
 	}
@@ -480,7 +480,7 @@ func TestDeadlineOfAWarning(t *testing.T) {
 }
 
 // Several notices of one machine begin one end: the most urgent says why, and the earliest deadline holds.
-func TestNoticesOfOneMachineBeginOneEnd(t *testing.T) {
+func TestNoticesOfOneInstanceBeginOneEnd(t *testing.T) {
 	o := newOffice()
 	later := about(model.NoticeSpotInterrupted, "terminate", "i-spot")
 	later.AtUnix = officeNow
@@ -491,8 +491,8 @@ func TestNoticesOfOneMachineBeginOneEnd(t *testing.T) {
 	if len(failed) != 0 || claim.FailureCode != model.EndedSpotInterrupted || claim.Drain.DeadlineUnix != officeNow+114 || claim.Version != 4 {
 		t.Errorf("%v %+v %+v", failed, claim, claim.Drain)
 	}
-	if o.claim("demand").State != model.Draining || out.Foreign != 0 || o.times("plan") != 1 || o.times("drain") != 1 || len(o.marks) != 1 || o.marks[0].AtUnix != officeNow {
-		t.Errorf("%+v, marks %+v, did %q", out, o.marks, o.diary)
+	if o.claim("demand").State != model.Draining || out.Foreign != 0 || o.times("plan") != 1 || o.times("drain") != 1 || len(o.unavailableOfferings) != 1 || o.unavailableOfferings[0].AtUnix != officeNow {
+		t.Errorf("%+v, marks %+v, did %q", out, o.unavailableOfferings, o.diary)
 	}
 }
 
@@ -563,7 +563,7 @@ func TestR61_S35_CallThatHangsEndsBeforeTheInvocation(t *testing.T) {
 func oneCallHangs(t *testing.T) {
 	o := newOffice()
 	o.hangs = "node-spot"
-	flow := &Flow{Registry: o, Finder: o, Steps: o, Plans: o, Drains: o, Offers: o, Hints: o, Connector: o, Now: time.Now, Settings: Settings{StopBefore: time.Minute}}
+	flow := &Flow{Registry: o, Finder: o, Steps: o, Plans: o, Drains: o, Unavailable: o, Hints: o, Connector: o, Now: time.Now, Settings: Settings{StopBefore: time.Minute}}
 	deadline := time.Now().Add(time.Minute + 200*time.Millisecond)
 	failed, out := flow.Notices(t.Context(), []Received{
 		saidOf(t, "1", about(model.NoticeSpotInterrupted, "terminate", "i-spot")), saidOf(t, "2", about(model.NoticeReservationInterrupted, "terminate", "i-reserved")),

@@ -22,31 +22,31 @@ var noticedAs = map[lifecycle.Kind]model.NoticeKind{
 
 // eventsOf returns what people are told of a claim's machine, each kind once: on the NodeClaim object and on the node, as far as
 // there are such.
-func eventsOf(claim model.Claim, about []said) []model.Event {
-	var told []model.Event
+func eventsOf(claim model.Claim, about []clusterNotice) []model.Event {
+	var reported []model.Event
 	seen := map[string]bool{}
 	for _, s := range about {
 		event := noticeEvents[s.Kind]
 		if event.Reason != "" && !seen[event.Reason] {
 			seen[event.Reason] = true
-			told = append(told, event)
+			reported = append(reported, event)
 		}
 	}
-	return onBoth(claim, told)
+	return onBoth(claim, reported)
 }
 
 // endEvents returns what people are told of a claim that ends for what AWS said of its machine: that, and that its node is
 // drained for it.
 func endEvents(claim model.Claim, kind model.NoticeKind) []model.Event {
-	return append(eventsOf(claim, []said{{Notice: model.Notice{Kind: kind}}}), onBoth(claim, []model.Event{{
+	return append(eventsOf(claim, []clusterNotice{{Notice: model.Notice{Kind: kind}}}), onBoth(claim, []model.Event{{
 		Warning: true, Reason: reasonInterrupted, Message: "the node is drained and its instance terminated, because of what AWS said of it",
 	}})...)
 }
 
 // onBoth says each event on a claim's NodeClaim object and on its node, as far as there are such.
-func onBoth(claim model.Claim, told []model.Event) []model.Event {
+func onBoth(claim model.Claim, reported []model.Event) []model.Event {
 	var events []model.Event
-	for _, event := range told {
+	for _, event := range reported {
 		if claim.ObjectUID != "" {
 			event.Kind, event.Name, event.UID = KindNodeClaim, claim.Name, claim.ObjectUID
 			events = append(events, event)

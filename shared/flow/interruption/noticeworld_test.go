@@ -35,7 +35,7 @@ func hear(t testing.TB, w *world.World) (sum interruption.NoticesOutcome, messag
 		for kind, n := range out.Begun {
 			sum.Begun[kind] += n
 		}
-		sum.Foreign, sum.Already, sum.Looks, sum.Failed = sum.Foreign+out.Foreign, sum.Already+out.Already, sum.Looks+out.Looks, sum.Failed+out.Failed
+		sum.Foreign, sum.Already, sum.Passes, sum.Failed = sum.Foreign+out.Foreign, sum.Already+out.Already, sum.Passes+out.Passes, sum.Failed+out.Failed
 		sum.Problems = append(sum.Problems, out.Problems...)
 		messages += len(batch)
 		for _, m := range batch {
@@ -150,12 +150,12 @@ func TestIN05_StatusChecksThatFailForTwoMinutesEndANode(t *testing.T) {
 	if len(deadlines) != 1 || counted != 1 {
 		t.Errorf("deadlines %v, want one; counted %d times, want once", deadlines, counted)
 	}
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, event := range w.Cluster.Events(interruption.KindNodeClaim, claim.Name) {
-		told[event.Reason] = event.Warning
+		reported[event.Reason] = event.Warning
 	}
-	if !told["InstanceUnhealthy"] || !told["TerminatingOnInterruption"] {
-		t.Errorf("told %v", told)
+	if !reported["InstanceUnhealthy"] || !reported["TerminatingOnInterruption"] {
+		t.Errorf("told %v", reported)
 	}
 	for at := range deadlines {
 		if left := at - since.Unix(); left < 120 || left > 200 {
@@ -174,7 +174,7 @@ func mixed(t testing.TB, n int) *world.World {
 	w := world.New(world.Options{})
 	ctx := context.Background()
 	reg := world.Registration()
-	fence, err := w.Ledger.Hold(ctx, world.Name, model.LeaseCollector, "a", w.Clock.Now().Unix(), w.Clock.Now().Unix()+30)
+	fence, err := w.Ledger.AcquireLease(ctx, world.Name, model.LeaseCollector, "a", w.Clock.Now().Unix(), w.Clock.Now().Unix()+30)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func mixed(t testing.TB, n int) *world.World {
 		w.Cluster.PutNode(model.Node{Name: "node-" + name, UID: "u-" + name, ProviderID: "aws:///us-west-2a/i-" + name, Ready: true})
 		claim := model.Claim{
 			Name: name, Pool: "web", State: model.Initialized, InstanceID: "i-" + name, InstanceType: "m5.large", Zone: "us-west-2a", CapacityType: model.Spot,
-			NodeName: "node-" + name, NodeUID: "u-" + name, Held: model.Resources{model.Nodes: 1},
+			NodeName: "node-" + name, NodeUID: "u-" + name, Reserved: model.Resources{model.Nodes: 1},
 		}
 		if err := w.Ledger.Adopt(ctx, fence, claim); err != nil {
 			t.Fatal(err)
@@ -218,7 +218,7 @@ func TestIN06_FifteenThousandMixedNoticesAreDrained(t *testing.T) {
 	began := time.Now()
 	sum, messages := hear(t, w)
 	t.Logf("%d messages in %s: %.0f messages/s", messages, time.Since(began), float64(messages)/time.Since(began).Seconds())
-	if messages != n || w.Notices.Len() != 0 || sum.Failed+sum.Foreign > 0 || sum.Begun["spot_interrupted"] != n/3 || sum.Begun["scheduled_change"] != n/3 || sum.Looks != n/10 {
+	if messages != n || w.Notices.Len() != 0 || sum.Failed+sum.Foreign > 0 || sum.Begun["spot_interrupted"] != n/3 || sum.Begun["scheduled_change"] != n/3 || sum.Passes != n/10 {
 		t.Errorf("%d messages, %d left: %+v", messages, w.Notices.Len(), sum)
 	}
 	draining, tainted := 0, 0
@@ -253,7 +253,7 @@ func BenchmarkNotices(b *testing.B) {
 // pod is asked to leave.
 func TestF147_WarningDeletesTheClaimAndItsReplacementStartsInParallel(t *testing.T) {
 	w := house(t, 3, world.Options{}, nil)
-	claim, before := of(t, w, model.Spot)[0], len(w.Fleet.Machines())
+	claim, before := of(t, w, model.Spot)[0], len(w.Fleet.Instances())
 	w.Fleet.Interrupt(claim.InstanceID, 2*time.Minute)
 	w.Tick(2 * time.Second)
 	hear(t, w)
@@ -262,14 +262,14 @@ func TestF147_WarningDeletesTheClaimAndItsReplacementStartsInParallel(t *testing
 			break
 		}
 	}
-	if m, _ := w.Fleet.Machine(claim.InstanceID); m.State != "running" {
+	if m, _ := w.Fleet.Instance(claim.InstanceID); m.State != "running" {
 		t.Errorf("the old machine is %s while the new one starts", m.State)
 	}
 	play(t, w, 2*time.Second)
 	if object := objectOf(w, claim); object == nil || object.DeletedUnix == 0 {
 		t.Errorf("the NodeClaim is not being deleted: %+v", object)
 	}
-	fleet, left := w.Fleet.Machines(), leaves(w)
+	fleet, left := w.Fleet.Instances(), leaves(w)
 	if len(fleet) != before+1 || len(left) != 1 {
 		t.Fatalf("%d machines, want one more than %d; %+v", len(fleet), before, left)
 	}

@@ -28,16 +28,16 @@ const (
 type office struct {
 	Objects
 	Pods
-	mutex   sync.Mutex
-	regs    map[string]model.Registration
-	claims  map[string]model.FoundClaim // by instance id
-	nowUnix int64
-	errs    map[string]error
-	before  func(op string) // called before each operation; nil = nothing happens
-	hangs   string          // a node whose API server never answers
-	diary   []string
-	marks   []model.Mark
-	events  []model.Event
+	mutex                sync.Mutex
+	regs                 map[string]model.Registration
+	claims               map[string]model.FoundClaim // by instance id
+	nowUnix              int64
+	errs                 map[string]error
+	before               func(op string) // called before each operation; nil = nothing happens
+	hangs                string          // a node whose API server never answers
+	diary                []string
+	unavailableOfferings []model.UnavailableOffering
+	events               []model.Event
 }
 
 // newOffice returns one of cluster shop with a node of each kind: i-spot, i-demand, i-reserved, and i-young, a machine whose
@@ -135,11 +135,11 @@ func (o *office) Advance(_ context.Context, cluster string, claim model.Claim) (
 	return claim, nil
 }
 
-func (o *office) Mark(_ context.Context, reg model.Registration, marks []model.Mark) error {
+func (o *office) MarkUnavailable(_ context.Context, reg model.Registration, unavailableOfferings []model.UnavailableOffering) error {
 	if err := o.did("mark", reg.Cluster); err != nil {
 		return err
 	}
-	o.marks = append(o.marks, marks...)
+	o.unavailableOfferings = append(o.unavailableOfferings, unavailableOfferings...)
 	return nil
 }
 
@@ -154,12 +154,12 @@ func (o *office) Drain(ctx context.Context, cluster, key string, after time.Dura
 	return cmp.Or(ctx.Err(), o.did("drain", cluster))
 }
 
-func (o *office) Look(_ context.Context, cluster, _ string, _ time.Duration) error {
+func (o *office) RequestPass(_ context.Context, cluster, _ string, _ time.Duration) error {
 	return o.did("look", cluster)
 }
 
-func (o *office) Connect(_ context.Context, reg model.Registration) (Site, error) {
-	return Site{Objects: o, Pods: o, Reporter: o}, o.did("connect", reg.Cluster)
+func (o *office) Connect(_ context.Context, reg model.Registration) (Clients, error) {
+	return Clients{Objects: o, Pods: o, Reporter: o}, o.did("connect", reg.Cluster)
 }
 
 func (o *office) PatchNode(ctx context.Context, patch model.NodePatch) error {
@@ -199,14 +199,14 @@ func about(kind model.NoticeKind, detail string, ids ...string) model.Notice {
 func (o *office) handle(batch ...Received) ([]string, NoticesOutcome) {
 	at := time.Unix(officeNow, 0)
 	flow := &Flow{
-		Registry: o, Finder: o, Steps: o, Plans: o, Drains: o, Offers: o, Hints: o, Connector: o, Now: func() time.Time { return at },
-		Abreast: work.InTurn,
+		Registry: o, Finder: o, Steps: o, Plans: o, Drains: o, Unavailable: o, Hints: o, Connector: o, Now: func() time.Time { return at },
+		Parallel: work.Sequential,
 	}
 	return flow.Notices(context.Background(), batch, at.Add(20*time.Second))
 }
 
-// told returns reasons of events by kind of object, sorted.
-func (o *office) told() (claims, nodes []string) {
+// reported returns reasons of events by kind of object, sorted.
+func (o *office) reported() (claims, nodes []string) {
 	for _, event := range o.events {
 		reason := event.Reason
 		if !event.Warning {

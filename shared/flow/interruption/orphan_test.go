@@ -14,7 +14,7 @@ import (
 )
 
 // A3, S1, R16: machines beyond an intent's claims are terminated within 120 s of becoming visible, and no others.
-func TestA3_S1_R16_MachinesNobodyOwnsEndWithin120Seconds(t *testing.T) {
+func TestA3_S1_R16_InstancesNobodyOwnsEndWithin120Seconds(t *testing.T) {
 	w := start(t, world.Options{Visibility: 5 * time.Second})
 	w.Fleet.GiveMore(2)
 	w.Cluster.AddPods("web", 2, big())
@@ -23,13 +23,13 @@ func TestA3_S1_R16_MachinesNobodyOwnsEndWithin120Seconds(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Fleet.GiveMore(0)
-	before := len(machines(w))
+	before := len(instances(w))
 	if before != 4 {
 		t.Fatalf("%d machines for two claims, want 4", before)
 	}
 	w.Tick(5 * time.Second)
 	sum := pass(t, w, 120*time.Second)
-	if got := len(machines(w)); got != 2 || len(sum.Terminated) != 2 {
+	if got := len(instances(w)); got != 2 || len(sum.Terminated) != 2 {
 		t.Errorf("%d machines run after 120 s, %d were terminated: %+v", got, len(sum.Terminated), sum.Outcome)
 	}
 	settle(t, w)
@@ -38,7 +38,7 @@ func TestA3_S1_R16_MachinesNobodyOwnsEndWithin120Seconds(t *testing.T) {
 }
 
 // R22, S2: a machine of an open launch is nobody's orphan, however long its recovery takes.
-func TestS2_MachinesOfAnOpenLaunchAreLeftAlone(t *testing.T) {
+func TestS2_InstancesOfAnOpenLaunchAreLeftAlone(t *testing.T) {
 	w := start(t, world.Options{})
 	w.Cluster.AddPods("web", 3, big())
 	w.Tick(time.Second)
@@ -51,7 +51,7 @@ func TestS2_MachinesOfAnOpenLaunchAreLeftAlone(t *testing.T) {
 }
 
 // S2, R19: however the reads of a look interleave with a launch, no fresh machine is taken for an orphan.
-func TestS2_R19_LaunchBetweenTheReadsOfALook(t *testing.T) {
+func TestS2_R19_LaunchBetweenTheReadsOfAPass(t *testing.T) {
 	for _, at := range []string{"before EC2", "after EC2", "after the ledger", "after the API server"} {
 		w := start(t, world.Options{})
 		w.Cluster.AddPods("web", 2, big())
@@ -101,9 +101,9 @@ type hookedConnector struct {
 	*between
 }
 
-func (c hookedConnector) Connect(ctx context.Context, reg model.Registration) (interruption.Site, error) {
+func (c hookedConnector) Connect(ctx context.Context, reg model.Registration) (interruption.Clients, error) {
 	site, err := c.Connector.Connect(ctx, reg)
-	return interruption.Site{Cluster: hookedCluster{site.Cluster, c.between}, Fleet: hookedFleet{site.Fleet, c.between}, Health: site.Health}, err
+	return interruption.Clients{Cluster: hookedCluster{site.Cluster, c.between}, Fleet: hookedFleet{site.Fleet, c.between}, Health: site.Health}, err
 }
 
 type hookedFleet struct {
@@ -121,23 +121,23 @@ type hookedCluster struct {
 	*between
 }
 
-func (c hookedCluster) Look(ctx context.Context) (model.Sight, error) {
+func (c hookedCluster) ReadLive(ctx context.Context) (model.LiveState, error) {
 	defer c.after("the API server")
-	return c.Cluster.Look(ctx)
+	return c.Cluster.ReadLive(ctx)
 }
 
 type hookedBook struct {
-	interruption.Notebook
+	interruption.CollectorStore
 	*between
 }
 
-func (b hookedBook) Survey(ctx context.Context, reg model.Registration) (model.Survey, error) {
+func (b hookedBook) Records(ctx context.Context, reg model.Registration) (model.ClusterRecords, error) {
 	defer b.after("the ledger")
-	return b.Notebook.Survey(ctx, reg)
+	return b.CollectorStore.Records(ctx, reg)
 }
 
 // S3, R19, B7: machines that lack any of our three tags, or carry another cluster's, are never touched.
-func TestS3_R19_ForeignMachinesAreNeverTouched(t *testing.T) {
+func TestS3_R19_ForeignInstancesAreNeverTouched(t *testing.T) {
 	w := settled(t, 1, world.Options{})
 	all := map[string]string{
 		"kubernetes.io/cluster/world": "owned", "eks:eks-cluster-name": "world", model.LabelNodePool: "default", "joiner.sh/intent": "01NOBODY",
@@ -157,14 +157,14 @@ func TestS3_R19_ForeignMachinesAreNeverTouched(t *testing.T) {
 	shared["kubernetes.io/cluster/world"] = "shared"
 	foreign := map[string]bool{}
 	for _, tags := range []map[string]string{nil, other, shared, without("kubernetes.io/cluster/world"), without(model.LabelNodePool), without("joiner.sh/intent")} {
-		foreign[w.Fleet.AddMachine(model.Instance{Type: "m5.large", Zone: "us-west-2a", CapacityType: model.OnDemand, Tags: tags})] = true
+		foreign[w.Fleet.AddInstance(model.Instance{Type: "m5.large", Zone: "us-west-2a", CapacityType: model.OnDemand, Tags: tags})] = true
 	}
-	ours := w.Fleet.AddMachine(model.Instance{Type: "m5.large", Zone: "us-west-2a", CapacityType: model.OnDemand, Tags: all})
+	ours := w.Fleet.AddInstance(model.Instance{Type: "m5.large", Zone: "us-west-2a", CapacityType: model.OnDemand, Tags: all})
 	sum := pass(t, w, 10*time.Minute)
 	if len(sum.Terminated) != 1 || sum.Terminated[0] != ours {
 		t.Errorf("terminated %v, want only %s", sum.Terminated, ours)
 	}
-	for _, m := range machines(w) {
+	for _, m := range instances(w) {
 		delete(foreign, m.ID)
 	}
 	if len(foreign) > 0 {
@@ -175,7 +175,7 @@ func TestS3_R19_ForeignMachinesAreNeverTouched(t *testing.T) {
 // R66: that an orphan is not shown once, or its termination is refused, ends nothing: it is found again and ended.
 func TestR66_OrphanIsEndedThoughCallsFail(t *testing.T) {
 	w := settled(t, 1, world.Options{})
-	id := w.Fleet.AddMachine(orphanOf("default"))
+	id := w.Fleet.AddInstance(orphanOf("default"))
 	collect(t, w)
 	w.Tick(35 * time.Second)
 	failing := w.Process(world.Fault{At: 1, Effect: "terminate", Mode: world.Fails})
@@ -183,7 +183,7 @@ func TestR66_OrphanIsEndedThoughCallsFail(t *testing.T) {
 		t.Fatalf("%+v %v", outcome, err)
 	}
 	sum := pass(t, w, 2*time.Minute)
-	if m, _ := w.Fleet.Machine(id); m.State != "terminated" && m.State != "shutting-down" {
+	if m, _ := w.Fleet.Instance(id); m.State != "terminated" && m.State != "shutting-down" {
 		t.Errorf("the orphan is %s: %+v", m.State, sum.Outcome)
 	}
 	sound(t, w)
@@ -197,7 +197,7 @@ func orphanOf(pool string) model.Instance {
 
 // The ledger is lost: every machine whose NodeClaim or node is there is adopted, none is ended, no pod moves, and what
 // they take counts even where that is above the limit.
-func TestLedgerLost_MachinesAreAdopted(t *testing.T) {
+func TestLedgerLost_InstancesAreAdopted(t *testing.T) {
 	for name, without := range map[string]func(w *world.World){
 		"objects and nodes": func(*world.World) {},
 		"nodes only": func(w *world.World) {
@@ -211,14 +211,14 @@ func TestLedgerLost_MachinesAreAdopted(t *testing.T) {
 			pool := world.Pool("default", "default")
 			pool.Limits = model.Resources{model.Nodes: 3}
 			w.Cluster.AddPool(pool)
-			before := machines(w)
+			before := instances(w)
 			w.Ledger.Lose(world.Name)
 			without(w)
 			sum := pass(t, w, 5*time.Minute)
 			if sum.Adopted != 6 || len(sum.Terminated) > 0 || sum.Closed > 0 {
 				t.Errorf("%+v", sum.Outcome)
 			}
-			if after := machines(w); len(after) != len(before) {
+			if after := instances(w); len(after) != len(before) {
 				t.Errorf("%d machines, were %d", len(after), len(before))
 			}
 			settle(t, w)
@@ -227,15 +227,15 @@ func TestLedgerLost_MachinesAreAdopted(t *testing.T) {
 			if held, _ := w.Ledger.Held("default"); held[model.Nodes] != 6 || held[model.CPU] < 6*1900 {
 				t.Errorf("the pool holds %v, want 6 nodes and their CPU", held)
 			}
-			if len(machines(w)) != 6 {
-				t.Errorf("%d machines", len(machines(w)))
+			if len(instances(w)) != 6 {
+				t.Errorf("%d machines", len(instances(w)))
 			}
 		})
 	}
 }
 
 // Machines that were on their way when the ledger was lost are adopted by their NodeClaim objects.
-func TestLedgerLost_MachinesThatHaveNotJoinedAreAdopted(t *testing.T) {
+func TestLedgerLost_InstancesThatHaveNotJoinedAreAdopted(t *testing.T) {
 	w := start(t, world.Options{Boot: 4 * time.Minute})
 	w.Cluster.AddPods("web", 2, big())
 	w.Tick(time.Second)
@@ -250,16 +250,16 @@ func TestLedgerLost_MachinesThatHaveNotJoinedAreAdopted(t *testing.T) {
 	w.Tick(2 * time.Minute)
 	settle(t, w)
 	sound(t, w)
-	if len(machines(w)) != 2 {
-		t.Errorf("%d machines for two pods", len(machines(w)))
+	if len(instances(w)) != 2 {
+		t.Errorf("%d machines for two pods", len(instances(w)))
 	}
 }
 
 // R67: a machine nobody recorded whose node carries pods is adopted, even where nothing else speaks for it.
-func TestR67_MachineWithPodsIsNeverEnded(t *testing.T) {
+func TestR67_InstanceWithPodsIsNeverEnded(t *testing.T) {
 	w := settled(t, 2, world.Options{})
 	ledger := load(t, w)
-	fence, err := w.Ledger.Hold(t.Context(), world.Name, model.LeaseCollector, "somebody", w.Clock.Now().Unix(), w.Clock.Now().Unix())
+	fence, err := w.Ledger.AcquireLease(t.Context(), world.Name, model.LeaseCollector, "somebody", w.Clock.Now().Unix(), w.Clock.Now().Unix())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,15 +276,15 @@ func TestR67_MachineWithPodsIsNeverEnded(t *testing.T) {
 	settle(t, w)
 	nothing(t, w, pass(t, w, 5*time.Minute))
 	sound(t, w)
-	if len(w.Cluster.Waiting()) > 0 || len(machines(w)) != 2 {
-		t.Errorf("waiting %v, %d machines", w.Cluster.Waiting(), len(machines(w)))
+	if len(w.Cluster.Waiting()) > 0 || len(instances(w)) != 2 {
+		t.Errorf("waiting %v, %d machines", w.Cluster.Waiting(), len(instances(w)))
 	}
 }
 
 // An orphan whose claim we ended on purpose is ended, pods or not: the ledger names it.
-func TestR67_MachineTheLedgerCondemnedIsEnded(t *testing.T) {
+func TestR67_InstanceTheLedgerCondemnedIsEnded(t *testing.T) {
 	w := settled(t, 1, world.Options{})
-	fence, err := w.Ledger.Hold(t.Context(), world.Name, model.LeaseCollector, "somebody", w.Clock.Now().Unix(), w.Clock.Now().Unix())
+	fence, err := w.Ledger.AcquireLease(t.Context(), world.Name, model.LeaseCollector, "somebody", w.Clock.Now().Unix(), w.Clock.Now().Unix())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +309,7 @@ func TestC11_NothingIsRemovedWhileAnythingIsUnreachable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := settled(t, 3, world.Options{})
-			w.Fleet.AddMachine(orphanOf("default"))
+			w.Fleet.AddInstance(orphanOf("default"))
 			w.Cluster.DeleteNode(w.Cluster.Nodes()[0].Name)
 			w.Tick(time.Second)
 			cut(w)
@@ -323,12 +323,12 @@ func TestC11_NothingIsRemovedWhileAnythingIsUnreachable(t *testing.T) {
 }
 
 // F3: while a claim cannot be read its machine is nobody's orphan, and neither is any other; drains and ends of claims that can be read go on.
-func TestF3NoMachineEndsForAClaimThatCannotBeRead(t *testing.T) {
+func TestF3NoInstanceEndsForAClaimThatCannotBeRead(t *testing.T) {
 	w := settled(t, 3, world.Options{})
 	claims := load(t, w).Claims
 	world.SpoilItem(w.Ledger, world.Name, model.UnreadClaim, claims[0].Name)
 	sum := pass(t, w, 10*time.Minute)
-	if len(sum.Terminated) != 0 || sum.Adopted != 0 || sum.Removed != 0 || len(machines(w)) != 3 {
+	if len(sum.Terminated) != 0 || sum.Adopted != 0 || sum.Removed != 0 || len(instances(w)) != 3 {
 		t.Errorf("%+v", sum.Outcome)
 	}
 	if len(sum.Problems) == 0 || !strings.Contains(sum.Problems[0], "CLAIM#"+claims[0].Name) {

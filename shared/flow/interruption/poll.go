@@ -20,11 +20,11 @@ const (
 
 // poll asks EC2 which of the cluster's spot machines it takes back and what is wrong with its machines, where the cluster
 // has such. What cannot be asked is told and left out: no answer is not a word against any machine.
-func (r *run) poll(ctx context.Context, view *lifecycle.View) {
-	var machines, spot int
+func (r *pass) poll(ctx context.Context, view *lifecycle.View) {
+	var instances, spot int
 	ours := map[string]bool{}
-	for i := range r.survey.Claims {
-		claim := &r.survey.Claims[i]
+	for i := range r.records.Claims {
+		claim := &r.records.Claims[i]
 		if !claim.Live() || claim.InstanceID == "" {
 			continue
 		}
@@ -32,18 +32,18 @@ func (r *run) poll(ctx context.Context, view *lifecycle.View) {
 		if claim.State == model.Terminating {
 			continue
 		}
-		machines++
+		instances++
 		if claim.CapacityType == model.Spot {
 			spot++
 		}
 	}
-	before, now := r.survey.Cases, r.survey.NowUnix
+	before, now := r.records.Collector, r.records.NowUnix
 	r.polled = polled{next: 0, checked: before.CheckedUnix, impaired: before.Impaired}
 	if spot > 0 {
 		r.polled.next, r.polled.hint = pollNext(before.PollUnix, now)
 		r.interrupted(ctx, view, ours)
 	}
-	if machines == 0 {
+	if instances == 0 {
 		r.polled.impaired = nil
 		return
 	}
@@ -70,8 +70,8 @@ func pollNext(due, now int64) (next int64, hint bool) {
 }
 
 // interrupted asks which spot machines EC2 takes back.
-func (r *run) interrupted(ctx context.Context, view *lifecycle.View, ours map[string]bool) {
-	ids, err := r.site.Health.Interrupted(ctx, r.reg.Cluster)
+func (r *pass) interrupted(ctx context.Context, view *lifecycle.View, ours map[string]bool) {
+	ids, err := r.clients.Health.Interrupted(ctx, r.reg.Cluster)
 	if err != nil {
 		r.unasked("which spot instances are taken back", "ec2:DescribeSpotInstanceRequests", err)
 		return
@@ -86,17 +86,17 @@ func (r *run) interrupted(ctx context.Context, view *lifecycle.View, ours map[st
 
 // impaired asks what is wrong with machines. What began since the last answer is counted, so that each time a machine
 // suffers it is counted once, however long that lasts.
-func (r *run) impaired(ctx context.Context, view *lifecycle.View, ours map[string]bool) {
-	found, err := r.site.Health.Impaired(ctx)
+func (r *pass) impaired(ctx context.Context, view *lifecycle.View, ours map[string]bool) {
+	found, err := r.clients.Health.Impaired(ctx)
 	if err != nil {
 		r.unasked("what its status checks say", "ec2:DescribeInstanceStatus", err)
 		return
 	}
 	known := map[[2]string]int64{}
-	for _, s := range r.survey.Cases.Impaired {
+	for _, s := range r.records.Collector.Impaired {
 		known[[2]string{s.Kind, s.Subject}] = s.SinceUnix
 	}
-	now := r.survey.NowUnix
+	now := r.records.NowUnix
 	r.polled.checked, r.polled.impaired = now, nil
 	seen := map[[2]string]bool{}
 	for _, impairment := range found {
@@ -132,7 +132,7 @@ func (r *run) impaired(ctx context.Context, view *lifecycle.View, ours map[strin
 }
 
 // unasked tells, once a run, that EC2 could not be asked something.
-func (r *run) unasked(what, right string, err error) {
+func (r *pass) unasked(what, right string, err error) {
 	if fault.Is(err, fault.Denied) {
 		r.problem("EC2 may not be asked %s: allow %s, or only what EventBridge delivers is known of that: %v", what, right, err)
 		return
@@ -142,15 +142,15 @@ func (r *run) unasked(what, right string, err error) {
 
 // notePoll puts what asking came to into the casebook, and returns after how long to look again: for that, or for what is
 // to be looked at again anyway, whichever is sooner; 0 = not before the next tick.
-func (r *run) notePoll(cases *model.Casebook, again time.Duration) time.Duration {
-	cases.PollUnix, cases.CheckedUnix, cases.Impaired = r.polled.next, r.polled.checked, r.polled.impaired
+func (r *pass) notePoll(collector *model.CollectorState, again time.Duration) time.Duration {
+	collector.PollUnix, collector.CheckedUnix, collector.Impaired = r.polled.next, r.polled.checked, r.polled.impaired
 	if !r.polled.hint {
 		return again
 	}
 	after := time.Duration(pollEvery) * time.Second
 	if again > 0 && again < after {
 		// That look is another; the one for this comes when it is due.
-		cases.PollUnix = r.survey.NowUnix + int64(again.Seconds())
+		collector.PollUnix = r.records.NowUnix + int64(again.Seconds())
 		return again
 	}
 	return after

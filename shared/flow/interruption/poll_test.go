@@ -32,17 +32,17 @@ func (h *health) Impaired(context.Context) ([]model.Impairment, error) {
 }
 
 // ask polls once as of a time, and returns what is seen and the casebook that is written.
-func ask(h *health, nowUnix int64, before model.Casebook, claims ...model.Claim) (lifecycle.View, Outcome, model.Casebook, time.Duration) {
-	r := &run{Flow: &Flow{}, settings: Settings{}.withDefaults(), reg: model.Registration{Cluster: "shop"}, site: Site{Health: h}}
-	r.survey = model.Survey{Claims: claims, Cases: before, NowUnix: nowUnix}
+func ask(h *health, nowUnix int64, before model.CollectorState, claims ...model.Claim) (lifecycle.View, Outcome, model.CollectorState, time.Duration) {
+	r := &pass{Flow: &Flow{}, settings: Settings{}.withDefaults(), reg: model.Registration{Cluster: "shop"}, clients: Clients{Health: h}}
+	r.records = model.ClusterRecords{Claims: claims, Collector: before, NowUnix: nowUnix}
 	var view lifecycle.View
 	r.poll(context.Background(), &view)
-	var after model.Casebook
+	var after model.CollectorState
 	again := r.notePoll(&after, 0)
 	return view, r.out, after, again
 }
 
-func machine(id, capacityType string, state model.ClaimState) model.Claim {
+func instance(id, capacityType string, state model.ClaimState) model.Claim {
 	return model.Claim{Name: "web-" + id, State: state, InstanceID: id, CapacityType: capacityType}
 }
 
@@ -54,22 +54,22 @@ func TestPollAsksOnlyAboutWhatThereIs(t *testing.T) {
 		again  time.Duration
 	}{
 		"nothing":        {nil, [2]int{}, 0},
-		"gone":           {[]model.Claim{machine("i-1", model.Spot, model.Gone)}, [2]int{}, 0},
-		"no machine yet": {[]model.Claim{machine("", model.Spot, model.Intended)}, [2]int{}, 0},
-		"ending anyway":  {[]model.Claim{machine("i-1", model.Spot, model.Terminating)}, [2]int{}, 0},
-		"on demand":      {[]model.Claim{machine("i-1", model.OnDemand, model.Initialized)}, [2]int{0, 1}, 0},
-		"spot":           {[]model.Claim{machine("i-1", model.Spot, model.Launched)}, [2]int{1, 1}, 25 * time.Second},
-		"draining spot":  {[]model.Claim{machine("i-1", model.Spot, model.Draining)}, [2]int{1, 1}, 25 * time.Second},
+		"gone":           {[]model.Claim{instance("i-1", model.Spot, model.Gone)}, [2]int{}, 0},
+		"no machine yet": {[]model.Claim{instance("", model.Spot, model.Intended)}, [2]int{}, 0},
+		"ending anyway":  {[]model.Claim{instance("i-1", model.Spot, model.Terminating)}, [2]int{}, 0},
+		"on demand":      {[]model.Claim{instance("i-1", model.OnDemand, model.Initialized)}, [2]int{0, 1}, 0},
+		"spot":           {[]model.Claim{instance("i-1", model.Spot, model.Launched)}, [2]int{1, 1}, 25 * time.Second},
+		"draining spot":  {[]model.Claim{instance("i-1", model.Spot, model.Draining)}, [2]int{1, 1}, 25 * time.Second},
 	} {
 		h := &health{}
-		_, _, _, again := ask(h, 1000, model.Casebook{}, c.claims...)
+		_, _, _, again := ask(h, 1000, model.CollectorState{}, c.claims...)
 		if h.asked != c.asked || again != c.again {
 			t.Errorf("%s: asked %v and again in %s, want %v and %s", name, h.asked, again, c.asked, c.again)
 		}
 	}
 }
 
-func TestPollSeesItsOwnMachinesOnly(t *testing.T) {
+func TestPollSeesItsOwnInstancesOnly(t *testing.T) {
 	h := &health{
 		interrupted: []string{"i-1", "i-of-others"},
 		impaired: []model.Impairment{
@@ -77,7 +77,7 @@ func TestPollSeesItsOwnMachinesOnly(t *testing.T) {
 			{InstanceID: "i-2", Kind: model.ImpairedEvent, Code: "instance-retirement"}, {InstanceID: "i-2", Kind: model.ImpairedEvent, Code: "instance-stop"},
 		},
 	}
-	view, out, _, _ := ask(h, 1000, model.Casebook{}, machine("i-1", model.Spot, model.Initialized), machine("i-2", model.OnDemand, model.Initialized))
+	view, out, _, _ := ask(h, 1000, model.CollectorState{}, instance("i-1", model.Spot, model.Initialized), instance("i-2", model.OnDemand, model.Initialized))
 	if !reflect.DeepEqual(view.Interrupted, []string{"i-1"}) || len(view.Impaired) != 3 || out.Interrupted != 1 {
 		t.Errorf("%+v %+v", view, out)
 	}
@@ -89,8 +89,8 @@ func TestPollSeesItsOwnMachinesOnly(t *testing.T) {
 // IN-05: a machine is counted once for as long as it suffers from one thing, and again when that comes back.
 func TestIN05EachEpisodeIsCountedOnce(t *testing.T) {
 	ill := []model.Impairment{{InstanceID: "i-1", Kind: model.ImpairedInstance, SinceUnix: 900}}
-	claims := []model.Claim{machine("i-1", model.OnDemand, model.Initialized)}
-	h, cases := &health{}, model.Casebook{}
+	claims := []model.Claim{instance("i-1", model.OnDemand, model.Initialized)}
+	h, collector := &health{}, model.CollectorState{}
 	for minute, c := range []struct {
 		ill     bool
 		err     error
@@ -100,22 +100,22 @@ func TestIN05EachEpisodeIsCountedOnce(t *testing.T) {
 		if c.ill && c.err == nil {
 			h.impaired = ill
 		}
-		_, out, after, _ := ask(h, 1000+int64(60*minute), cases, claims...)
+		_, out, after, _ := ask(h, 1000+int64(60*minute), collector, claims...)
 		if out.Impaired[model.ImpairedInstance] != c.counted {
 			t.Errorf("minute %d: counted %v, want %d", minute, out.Impaired, c.counted)
 		}
 		if c.ill && (len(after.Impaired) != 1 || after.Impaired[0].Subject != "i-1") || !c.ill && len(after.Impaired) != 0 {
 			t.Errorf("minute %d: noted %+v", minute, after.Impaired)
 		}
-		cases = after
+		collector = after
 	}
 }
 
 // IN-05: status checks are asked for each minute, however often somebody looks.
 func TestIN05StatusChecksAreAskedForEachMinute(t *testing.T) {
-	h, cases := &health{}, model.Casebook{}
+	h, collector := &health{}, model.CollectorState{}
 	for now := int64(1000); now < 1000+600; now += 10 {
-		_, _, cases, _ = ask(h, now, cases, machine("i-1", model.OnDemand, model.Initialized))
+		_, _, collector, _ = ask(h, now, collector, instance("i-1", model.OnDemand, model.Initialized))
 	}
 	if h.asked[1] != 10 {
 		t.Errorf("asked %d times in ten minutes", h.asked[1])
@@ -124,34 +124,34 @@ func TestIN05StatusChecksAreAskedForEachMinute(t *testing.T) {
 
 // C2: spot machines are asked about often enough for half a minute, and however many looks there are, one hint is underway.
 func TestC2OneHintAsksForTheNextPoll(t *testing.T) {
-	h, cases := &health{}, model.Casebook{}
+	h, collector := &health{}, model.CollectorState{}
 	hints := map[int64]int{1000: 2} // the tick, twice
 	for minute := range 10 {
 		hints[1000+int64(60*minute)]++
 	}
-	looks, last, longest := 0, int64(1000), int64(0)
+	checks, last, longest := 0, int64(1000), int64(0)
 	for now := int64(1000); now < 1600; now++ {
 		for range hints[now] {
 			var again time.Duration
-			_, _, cases, again = ask(h, now, cases, machine("i-1", model.Spot, model.Initialized))
+			_, _, collector, again = ask(h, now, collector, instance("i-1", model.Spot, model.Initialized))
 			if again > 0 {
 				hints[now+int64(again.Seconds())+1]++ // a second late
 			}
-			looks++
+			checks++
 			longest, last = max(longest, now-last), now
 		}
 	}
-	if longest > 27 || looks > 10+10*60/25+5 {
-		t.Errorf("%d looks in ten minutes, %d s apart at most", looks, longest)
+	if longest > 27 || checks > 10+10*60/25+5 {
+		t.Errorf("%d looks in ten minutes, %d s apart at most", checks, longest)
 	}
 	// A hint that is lost costs no more than a tick.
-	cases.PollUnix = 1590
-	if _, _, _, again := ask(h, 1660, cases, machine("i-1", model.Spot, model.Initialized)); again == 0 {
+	collector.PollUnix = 1590
+	if _, _, _, again := ask(h, 1660, collector, instance("i-1", model.Spot, model.Initialized)); again == 0 {
 		t.Error("nobody asks again")
 	}
 	// Nor does a time that nothing explains.
-	cases.PollUnix = 9999
-	if _, _, _, again := ask(h, 1660, cases, machine("i-1", model.Spot, model.Initialized)); again == 0 {
+	collector.PollUnix = 9999
+	if _, _, _, again := ask(h, 1660, collector, instance("i-1", model.Spot, model.Initialized)); again == 0 {
 		t.Error("nobody asks before a time that is far away")
 	}
 }
@@ -160,8 +160,8 @@ func TestC2OneHintAsksForTheNextPoll(t *testing.T) {
 func TestS35PollThatIsDeniedIsToldAndStopsNothing(t *testing.T) {
 	h := &health{interrupted: []string{"i-1"}}
 	h.errs = [2]error{fault.New(fault.Denied, "UnauthorizedOperation", "no"), fault.New(fault.Denied, "UnauthorizedOperation", "no")}
-	view, out, after, _ := ask(h, 1000, model.Casebook{CheckedUnix: 700, Impaired: []model.Suspect{{Kind: model.ImpairedSystem, Subject: "i-1", SinceUnix: 700}}},
-		machine("i-1", model.Spot, model.Initialized))
+	view, out, after, _ := ask(h, 1000, model.CollectorState{CheckedUnix: 700, Impaired: []model.Suspect{{Kind: model.ImpairedSystem, Subject: "i-1", SinceUnix: 700}}},
+		instance("i-1", model.Spot, model.Initialized))
 	if len(view.Interrupted)+len(view.Impaired) != 0 || after.CheckedUnix != 700 || len(after.Impaired) != 1 {
 		t.Errorf("%+v %+v", view, after)
 	}
@@ -170,7 +170,7 @@ func TestS35PollThatIsDeniedIsToldAndStopsNothing(t *testing.T) {
 		t.Errorf("told: %s", text)
 	}
 	h.errs = [2]error{nil, errors.New("no answer")}
-	if view, out, _, _ := ask(h, 1000, model.Casebook{}, machine("i-1", model.Spot, model.Initialized)); len(view.Interrupted) != 1 || len(out.Problems) != 1 {
+	if view, out, _, _ := ask(h, 1000, model.CollectorState{}, instance("i-1", model.Spot, model.Initialized)); len(view.Interrupted) != 1 || len(out.Problems) != 1 {
 		t.Errorf("%+v %v", view, out.Problems)
 	}
 }

@@ -17,25 +17,25 @@ type Registry interface {
 
 // Leases makes one collector at a time likely, and a second one harmless.
 type Leases interface {
-	// Hold takes one of the cluster's leases (model.LeaseCollector) for owner until untilUnix and returns a fence whose
+	// AcquireLease takes one of the cluster's leases (model.LeaseCollector) for owner until untilUnix and returns a fence whose
 	// token is greater than any before of that lease. Conflict where another owner holds it at nowUnix, unless it was
 	// taken after untilUnix: then its clock was ahead; with Conflict comes what is known of the holder's fence.
 	// Taking it again as the same owner renews it.
-	Hold(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error)
+	AcquireLease(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error)
 	// Release gives it back early. A fence that is not the newest any more is left alone; that is no error.
 	Release(ctx context.Context, fence model.Fence) error
 }
 
-// Notebook reads the ledger and keeps what the collector remembers.
-type Notebook interface {
-	// Survey reads claims, open intents and the collector's casebook, consistently, with the ledger's own time. Claims of pools that are gone
+// CollectorStore reads the ledger and keeps what the collector remembers.
+type CollectorStore interface {
+	// Records reads claims, open intents and the collector's casebook, consistently, with the ledger's own time. Claims of pools that are gone
 	// and never had a machine are left out: nothing is left of them.
-	Survey(ctx context.Context, reg model.Registration) (model.Survey, error)
+	Records(ctx context.Context, reg model.Registration) (model.ClusterRecords, error)
 	// Ending reads the claims that are to end, the commands and the planner's notes, as Survey does.
 	Ending(ctx context.Context, reg model.Registration) (model.Ending, error)
 	// Note replaces the casebook, on condition that the fence is the newest of its lease and that the stored one has the
 	// Version given, and returns it with the next one. Conflict otherwise, and nothing was written.
-	Note(ctx context.Context, fence model.Fence, cases model.Casebook) (model.Casebook, error)
+	Note(ctx context.Context, fence model.Fence, collector model.CollectorState) (model.CollectorState, error)
 }
 
 // Claims ends claims and begins those of machines that are adopted. Every write carries a fence and commits only while
@@ -80,16 +80,16 @@ type Plans interface {
 	Plan(ctx context.Context, cluster, key string) error
 }
 
-// Judges asks who gives nodes back by choice.
-type Judges interface {
-	// Judge asks for a look at what to give back, now. The same key for the same cluster may be one hint, however often sent.
-	Judge(ctx context.Context, cluster, key string) error
+// DisruptHints asks who gives nodes back by choice.
+type DisruptHints interface {
+	// RequestDisruption asks for a look at what to give back, now. The same key for the same cluster may be one hint, however often sent.
+	RequestDisruption(ctx context.Context, cluster, key string) error
 }
 
-// Offers remembers which offers gave no capacity, for every cluster of the same account and region.
-type Offers interface {
-	// Mark adds marks. Of two about the same, the one with more failures stays, then the one that lasts longer.
-	Mark(ctx context.Context, reg model.Registration, marks []model.Mark) error
+// UnavailableOfferings remembers which offers gave no capacity, for every cluster of the same account and region.
+type UnavailableOfferings interface {
+	// MarkUnavailable adds marks. Of two about the same, the one with more failures stays, then the one that lasts longer.
+	MarkUnavailable(ctx context.Context, reg model.Registration, unavailableOfferings []model.UnavailableOffering) error
 }
 
 // Drains asks for a drain step, as Hints asks for a look.
@@ -100,17 +100,17 @@ type Drains interface {
 
 // Hints asks for a look at a cluster.
 type Hints interface {
-	// Look asks for one after some time. The same key for the same cluster may be one hint, however often sent.
-	Look(ctx context.Context, cluster, key string, after time.Duration) error
+	// RequestPass asks for one after some time. The same key for the same cluster may be one hint, however often sent.
+	RequestPass(ctx context.Context, cluster, key string, after time.Duration) error
 }
 
 // Connector opens a cluster: its API server and its machines, with the cluster's own rights.
 type Connector interface {
-	Connect(ctx context.Context, reg model.Registration) (Site, error)
+	Connect(ctx context.Context, reg model.Registration) (Clients, error)
 }
 
-// Site is an open cluster.
-type Site struct {
+// Clients is an open cluster.
+type Clients struct {
 	Cluster  Cluster
 	Objects  Objects
 	Pods     Pods
@@ -168,10 +168,10 @@ type Health interface {
 
 // Cluster is the API server, as far as collecting reads and writes it.
 type Cluster interface {
-	// Look reads nodes and NodeClaim objects live. An error where any of it cannot be read; where NodeClaims are not defined that
+	// ReadLive reads nodes and NodeClaim objects live. An error where any of it cannot be read; where NodeClaims are not defined that
 	// is NotFound with the code model.CodeUndefined, as an empty list means that there is none, and beside that error it returns what
 	// else it has read, with Undefined set.
-	Look(ctx context.Context) (model.Sight, error)
+	ReadLive(ctx context.Context) (model.LiveState, error)
 	// Definitions reads the definitions of NodePools, NodeClaims and EC2NodeClasses live. One that is not there is no error.
 	Definitions(ctx context.Context) (model.Definitions, error)
 	// Runs reports whether a node carries pods that have not ended, other than those of DaemonSets and static ones.

@@ -31,40 +31,40 @@ func (f *Flow) keep(ctx context.Context, removal model.Removal) error {
 }
 
 // recordLate keeps the records of claims that were closed without.
-func (r *run) recordLate(ctx context.Context, cases *model.Casebook) {
-	for i := range r.survey.Claims {
-		claim := &r.survey.Claims[i]
+func (r *pass) recordLate(ctx context.Context, collector *model.CollectorState) {
+	for i := range r.records.Claims {
+		claim := &r.records.Claims[i]
 		if claim.Live() || !claim.Unrecorded {
 			continue
 		}
-		if !slices.Contains(r.survey.Cases.Recorded, claim.Name) {
-			if err := r.keep(ctx, lifecycle.Removal(r.reg.Cluster, *claim, r.survey.Commands, "", claim.GoneUnix)); err != nil {
+		if !slices.Contains(r.records.Collector.Recorded, claim.Name) {
+			if err := r.keep(ctx, lifecycle.Removal(r.reg.Cluster, *claim, r.records.Commands, "", claim.GoneUnix)); err != nil {
 				r.problem("keep the record of claim %s, which a later look does: %v", claim.Name, err)
 				continue
 			}
 		}
-		cases.Recorded = append(cases.Recorded, claim.Name)
+		collector.Recorded = append(collector.Recorded, claim.Name)
 	}
 }
 
 // recordOrphan keeps the record of the end of a machine that no claim had.
-func (r *run) recordOrphan(ctx context.Context, f *lifecycle.Finding) {
-	if err := r.keep(ctx, lifecycle.OrphanRemoval(r.reg.Cluster, f, r.survey.NowUnix)); err != nil {
+func (r *pass) recordOrphan(ctx context.Context, f *lifecycle.Finding) {
+	if err := r.keep(ctx, lifecycle.OrphanRemoval(r.reg.Cluster, f, r.records.NowUnix)); err != nil {
 		r.problem("keep the record of instance %s, which no claim has: %v", f.Instance.ID, err)
 	}
 }
 
 // recordUnknown keeps the records of machines that ended and that no claim has or had. Each is kept once while EC2 shows the machine, and
 // not in place of the record of one that was ended because no claim had it.
-func (r *run) recordUnknown(ctx context.Context, view lifecycle.View, cases *model.Casebook) {
+func (r *pass) recordUnknown(ctx context.Context, view lifecycle.View, collector *model.CollectorState) {
 	for _, i := range lifecycle.Unknown(view) {
-		if !slices.Contains(r.survey.Cases.Recorded, i.ID) {
-			removal := lifecycle.UnknownRemoval(r.reg.Cluster, i, r.sight, r.survey.NowUnix)
+		if !slices.Contains(r.records.Collector.Recorded, i.ID) {
+			removal := lifecycle.UnknownRemoval(r.reg.Cluster, i, r.live, r.records.NowUnix)
 			if err := r.effect(ctx, EffectRemoval, func() error { return r.Removals.AddRemoval(ctx, removal) }); err != nil {
 				r.problem("keep the record of instance %s, which ended without a claim; a later look does: %v", i.ID, err)
 				continue
 			}
 		}
-		cases.Recorded = append(cases.Recorded, i.ID)
+		collector.Recorded = append(collector.Recorded, i.ID)
 	}
 }

@@ -14,13 +14,13 @@ import (
 
 // asking is a notebook in which, read by read, more of the claims have what their pods need asked of EC2.
 type asking struct {
-	interruption.Notebook
+	interruption.CollectorStore
 	each  int // claims more with each read
 	reads int
 }
 
 func (a *asking) Ending(ctx context.Context, reg model.Registration) (model.Ending, error) {
-	ending, err := a.Notebook.Ending(ctx, reg)
+	ending, err := a.CollectorStore.Ending(ctx, reg)
 	a.reads++
 	ending.Notes.Replaced = nil
 	for i := range min(len(ending.Claims), a.each*(a.reads-1)) {
@@ -36,13 +36,13 @@ func rush(t *testing.T, claims int) *world.World {
 	for _, claim := range load(t, w).Claims {
 		end(t, w, claim, model.EndedSpotInterrupted, 0)
 	}
-	for w.Looks.Len() > 0 {
-		messages, err := w.Looks.Receive(t.Context(), 10)
+	for w.Passes.Len() > 0 {
+		messages, err := w.Passes.Receive(t.Context(), 10)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range messages {
-			if err := w.Looks.Delete(t.Context(), m.Receipt); err != nil {
+			if err := w.Passes.Delete(t.Context(), m.Receipt); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -58,14 +58,14 @@ func TestC1_ARunComesBackToDrainsThatWaited(t *testing.T) {
 	book := &asking{each: 8}
 	var sum totals
 	err := sum.drain(t, w, interruption.Request{}, func(_ context.Context, _ *world.Process, flow *interruption.Flow) {
-		book.Notebook, flow.Notebook = flow.Notebook, book
+		book.CollectorStore, flow.Notebook = flow.Notebook, book
 		book.reads = 1 // as if provision had noted the first
 	})
 	if err != nil || sum.Evicted != claims {
 		t.Errorf("%d pods of %d were asked to leave after %d reads of the ledger: %v %v", sum.Evicted, claims, book.reads-1, err, sum.errs)
 	}
-	if w.Looks.Len() != 1 {
-		t.Errorf("%d messages, want one for the next step", w.Looks.Len())
+	if w.Passes.Len() != 1 {
+		t.Errorf("%d messages, want one for the next step", w.Passes.Len())
 	}
 }
 
@@ -75,7 +75,7 @@ func TestC1_DrainsThatWaitAreNotForgotten(t *testing.T) {
 	w := rush(t, claims)
 	var sum totals
 	nobody := func(_ context.Context, _ *world.Process, flow *interruption.Flow) {
-		flow.Notebook = &asking{Notebook: flow.Notebook}
+		flow.Notebook = &asking{CollectorStore: flow.Notebook}
 	}
 	if err := sum.drain(t, w, interruption.Request{}, nobody); err != nil || sum.Evicted != 0 {
 		t.Fatalf("%d pods were asked to leave before anything was asked of EC2: %v", sum.Evicted, err)
@@ -103,7 +103,7 @@ type reads struct {
 	err      error          // of reading together
 }
 
-func (c counting) Connect(ctx context.Context, reg model.Registration) (interruption.Site, error) {
+func (c counting) Connect(ctx context.Context, reg model.Registration) (interruption.Clients, error) {
 	site, err := c.Connector.Connect(ctx, reg)
 	site.Objects = countingObjects{site.Objects, c.counts}
 	return site, err

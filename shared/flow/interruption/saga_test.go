@@ -17,7 +17,7 @@ import (
 // daemon, and one that only the deadline moves.
 func burdened(t *testing.T) (*world.World, model.Claim) {
 	t.Helper()
-	w := house(t, 2, world.Options{Fleet: world.FleetOptions{ShuttingDown: world.Span{Min: 12 * time.Second, Max: 12 * time.Second}}}, labelled)
+	w := house(t, 2, world.Options{Fleet: world.FleetOptions{ShuttingDown: world.Span{Min: 12 * time.Second, Max: 12 * time.Second}}}, labeled)
 	budget(w, "web", "1")
 	claim := load(t, w).Claims[0]
 	daemon := world.Shape(10, 1<<20)
@@ -112,7 +112,7 @@ func TestR72_EveryEffectOfADrainMayGoWrong(t *testing.T) {
 // R72: a drain that a budget holds up for six hours lives through a thousand kills at random effects, and ends within a minute
 // or two of being let.
 func TestR72_SixHourDrainSurvivesAThousandKills(t *testing.T) {
-	w := house(t, 2, world.Options{}, labelled)
+	w := house(t, 2, world.Options{}, labeled)
 	budget(w, "web-all", "0")
 	claim := load(t, w).Claims[0]
 	end(t, w, claim, model.EndedExpired, 0)
@@ -152,7 +152,7 @@ func TestC6_TwoDrainRunsAtOnce(t *testing.T) {
 		var inside bool
 		playWith(t, w, 4*time.Minute, func(_ context.Context, _ *world.Process, flow *interruption.Flow) {
 			// One call after another: the model's calls take no time, and the clock must not be moved in the middle of one.
-			flow.Abreast = work.InTurn
+			flow.Parallel = work.Sequential
 			flow.Effects = everyEffect{func() {
 				if n++; n != at+3 || inside {
 					return

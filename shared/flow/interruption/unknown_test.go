@@ -20,7 +20,7 @@ func endsOf(w *world.World, id string) (out []model.Removal) {
 }
 
 // D5, F5: a machine that ends right after its claim was deleted by hand has a record, with its node.
-func TestD5MachineThatEndsAfterItsClaimWasDeletedHasARecord(t *testing.T) {
+func TestD5InstanceThatEndsAfterItsClaimWasDeletedHasARecord(t *testing.T) {
 	w := settled(t, 2, world.Options{})
 	claim := load(t, w).Claims[0]
 	world.Skew(w.Ledger, world.Name, claim.Name)

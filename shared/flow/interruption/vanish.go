@@ -11,29 +11,29 @@ import (
 
 // findings are what looks wrong. Where any of it is that an object was deleted the definitions are read first: the deletion of a
 // definition deletes its objects, and nobody asked for the end of their machines. Where they cannot be read such findings wait.
-func (r *run) findings(ctx context.Context, view lifecycle.View) []lifecycle.Finding {
+func (r *pass) findings(ctx context.Context, view lifecycle.View) []lifecycle.Finding {
 	settings := lifecycle.Settings{
 		Confirm: int64(r.settings.Confirm.Seconds()), JoinWithin: int64(r.settings.JoinWithin.Seconds()),
 		RepairAfter: int64(r.settings.RepairAfter.Seconds()),
 	}
-	findings := lifecycle.Judge(view, settings)
+	findings := lifecycle.Diagnose(view, settings)
 	if !lifecycle.Obeys(view, findings) {
 		return findings
 	}
-	definitions, err := r.site.Cluster.Definitions(ctx)
+	definitions, err := r.clients.Cluster.Definitions(ctx)
 	if err != nil {
 		r.problem("read the definitions of NodePools, NodeClaims and EC2NodeClasses, without which no deletion of a NodeClaim or Node is obeyed "+
 			"(it takes the right to get customresourcedefinitions, which this version's chart gives): %v", err)
 		return lifecycle.Unheard(findings)
 	}
 	view.Definitions = &definitions
-	return lifecycle.Judge(view, settings)
+	return lifecycle.Diagnose(view, settings)
 }
 
 // vanish lets a NodeClaim go that goes with a definition: the ledger keeps its claim, which provisioning shows anew once it can.
 // Before the finalizer comes off its node is another's no longer, or the garbage collector would delete that next. Each step may
 // be repeated.
-func (r *run) vanish(ctx context.Context, f *lifecycle.Finding) error {
+func (r *pass) vanish(ctx context.Context, f *lifecycle.Finding) error {
 	claim := *f.Claim
 	if claim.ObjectUID != "" || !claim.Vanished {
 		claim.ObjectUID, claim.Vanished = "", true
@@ -52,12 +52,12 @@ func (r *run) vanish(ctx context.Context, f *lifecycle.Finding) error {
 }
 
 // letObjectGo takes a finding's NodeClaim off the owners of its nodes and then our finalizer off it.
-func (r *run) letObjectGo(ctx context.Context, f *lifecycle.Finding) error {
+func (r *pass) letObjectGo(ctx context.Context, f *lifecycle.Finding) error {
 	uid := f.Object.Claim.ObjectUID
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
 		patch := model.NodePatch{Name: n.Name, UID: n.UID, Disown: uid}
-		if err := r.effect(ctx, EffectTaint, func() error { return r.site.Objects.PatchNode(ctx, patch) }); err != nil && !absent(err) {
+		if err := r.effect(ctx, EffectTaint, func() error { return r.clients.Objects.PatchNode(ctx, patch) }); err != nil && !absent(err) {
 			return fmt.Errorf("take its NodeClaim off the owners of node %s: %w", n.Name, err)
 		}
 		r.events = append(r.events, model.Event{
@@ -68,7 +68,7 @@ func (r *run) letObjectGo(ctx context.Context, f *lifecycle.Finding) error {
 		return nil
 	}
 	object := model.Object{Name: f.Object.Claim.Name, UID: uid}
-	err := r.effect(ctx, EffectFree, func() error { return r.site.Objects.Free(ctx, KindNodeClaim, object) })
+	err := r.effect(ctx, EffectFree, func() error { return r.clients.Objects.Free(ctx, KindNodeClaim, object) })
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return fmt.Errorf("take the finalizer off NodeClaim %s: %w", object.Name, err)
 	}

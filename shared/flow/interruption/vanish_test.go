@@ -39,7 +39,7 @@ func whole(t *testing.T, w *world.World, claim model.Claim) {
 func TestDefinitionsThatVanishEndNothingAndNodeClaimsComeBack(t *testing.T) {
 	w := house(t, 3, world.Options{}, nil)
 	before := load(t, w).Claims
-	machines := len(w.Fleet.Machines())
+	instances := len(w.Fleet.Instances())
 	w.Cluster.DeleteDefinitions()
 	play(t, w, 20*time.Minute)
 	for _, claim := range before {
@@ -64,8 +64,8 @@ func TestDefinitionsThatVanishEndNothingAndNodeClaimsComeBack(t *testing.T) {
 			t.Errorf("%+v", now)
 		}
 	}
-	if n := len(w.Fleet.Machines()); n != machines {
-		t.Errorf("%d machines, were %d", n, machines)
+	if n := len(w.Fleet.Instances()); n != instances {
+		t.Errorf("%d machines, were %d", n, instances)
 	}
 	w.Cluster.Delete(world.KindPool, "default")
 	play(t, w, 5*time.Minute)
@@ -76,7 +76,7 @@ func TestDefinitionsThatVanishEndNothingAndNodeClaimsComeBack(t *testing.T) {
 
 // A drain that a budget blocks goes on without its NodeClaim, or the definition could not be applied anew before it is over.
 func TestDefinitionsDoNotWaitForDrains(t *testing.T) {
-	w := house(t, 2, world.Options{}, labelled)
+	w := house(t, 2, world.Options{}, labeled)
 	claim := load(t, w).Claims[0]
 	budget(w, "none", "0")
 	w.Cluster.Delete(world.KindNodeClaim, claim.Name)
@@ -99,16 +99,16 @@ func TestM28EndsGoOnWhileNodeClaimsAreNotDefined(t *testing.T) {
 	before := load(t, w).Claims
 	w.Cluster.DeleteDefinitions()
 	play(t, w, 2*time.Minute) // all of them are let go of
-	if _, err := w.Cluster.Look(t.Context()); fault.CodeOf(err) != model.CodeUndefined {
+	if _, err := w.Cluster.ReadLive(t.Context()); fault.CodeOf(err) != model.CodeUndefined {
 		t.Fatalf("NodeClaims are still there: %v", err)
 	}
 	end(t, w, claimOf(t, w, before[0].Name), model.EndedSpotInterrupted, time.Minute)
-	messages, err := w.Looks.Receive(t.Context(), 10) // what was asked for is lost
+	messages, err := w.Passes.Receive(t.Context(), 10) // what was asked for is lost
 	if err != nil || len(messages) == 0 {
 		t.Fatalf("%d messages: %v", len(messages), err)
 	}
 	for _, m := range messages {
-		if err := w.Looks.Delete(t.Context(), m.Receipt); err != nil {
+		if err := w.Passes.Delete(t.Context(), m.Receipt); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -47,7 +47,7 @@ func settle(t *testing.T, w *world.World) {
 	t.Helper()
 	var last error
 	for range 60 {
-		_, last = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep)
+		_, last = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerResync)
 		w.Tick(5 * time.Second)
 		if len(w.Cluster.Waiting()) == 0 && initialized(t, w) {
 			return
@@ -75,18 +75,18 @@ func load(t *testing.T, w *world.World) model.Ledger {
 	return ledger
 }
 
-func survey(t *testing.T, w *world.World) model.Survey {
+func records(t *testing.T, w *world.World) model.ClusterRecords {
 	t.Helper()
-	survey, err := w.Ledger.Survey(t.Context(), world.Registration())
+	records, err := w.Ledger.Records(t.Context(), world.Registration())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return survey
+	return records
 }
 
 func claimsText(t *testing.T, w *world.World) string {
 	var lines []string
-	for _, claim := range survey(t, w).Claims {
+	for _, claim := range records(t, w).Claims {
 		lines = append(lines, fmt.Sprintf("%s %s %s %s node %q %s", claim.Name, claim.State, claim.InstanceID, claim.InstanceType, claim.NodeName, claim.FailureCode))
 	}
 	return strings.Join(lines, "\n        ")
@@ -148,7 +148,7 @@ func (sum *totals) run(t *testing.T, w *world.World, alter change) {
 	sum.Retired += o.Retired
 	sum.Closed += o.Closed
 	sum.Removed += o.Removed
-	sum.Braked += o.Braked
+	sum.Limited += o.Limited
 	for kind, n := range o.Impaired {
 		if sum.Impaired == nil {
 			sum.Impaired = map[string]int{}
@@ -175,12 +175,12 @@ func passWith(t *testing.T, w *world.World, d time.Duration, alter change) total
 // receive does what the messages that have arrived ask for, as the function does: drains before looks.
 func (sum *totals) receive(t *testing.T, w *world.World, alter change) {
 	t.Helper()
-	messages, err := w.Looks.Receive(t.Context(), 10)
+	messages, err := w.Passes.Receive(t.Context(), 10)
 	if err != nil || len(messages) == 0 {
 		return
 	}
 	var drains interruption.Request
-	drain, look := false, false
+	drain, check := false, false
 	for _, m := range messages {
 		hint, err := wire.DecodeHint([]byte(m.Body))
 		if err != nil {
@@ -190,21 +190,21 @@ func (sum *totals) receive(t *testing.T, w *world.World, alter change) {
 			drain = true
 			drains.Take(hint)
 		} else {
-			look = true
+			check = true
 		}
 	}
 	failed := false
 	if drain {
 		failed = sum.drain(t, w, drains, alter) != nil
 	}
-	if look {
+	if check {
 		sum.run(t, w, alter)
 	}
 	for _, m := range messages {
 		if failed {
 			continue // it comes again
 		}
-		if err := w.Looks.Delete(t.Context(), m.Receipt); err != nil {
+		if err := w.Passes.Delete(t.Context(), m.Receipt); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -248,10 +248,10 @@ func (sum *totals) problems(list []string) {
 	sum.Problems = append(sum.Problems, list[:min(len(list), max(0, most-len(sum.Problems)))]...)
 }
 
-// machines returns the instances that have not ended, in order of launch.
-func machines(w *world.World) []world.Machine {
-	var out []world.Machine
-	for _, m := range w.Fleet.Machines() {
+// instances returns the instances that have not ended, in order of launch.
+func instances(w *world.World) []world.Instance {
+	var out []world.Instance
+	for _, m := range w.Fleet.Instances() {
 		if m.State == "pending" || m.State == "running" {
 			out = append(out, m)
 		}
@@ -279,7 +279,7 @@ func sound(t *testing.T, w *world.World) {
 		}
 		owner[claim.InstanceID] = claim.Name
 	}
-	for _, m := range machines(w) {
+	for _, m := range instances(w) {
 		if m.Cluster == world.Name && owner[m.ID] == "" {
 			t.Errorf("machine %s belongs to no claim", m.ID)
 		}

@@ -30,16 +30,16 @@ func count(effects []string, what string) (n int) {
 	return n
 }
 
-func TestCT02MachinesAreTaggedOnceTheyHaveJoined(t *testing.T) {
+func TestCT02InstancesAreTaggedOnceTheyHaveJoined(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	pending(w, "web", 2, world.Shape(1900, gib))
-	run(t, w, provision.TriggerBatch)
-	for _, m := range w.Fleet.Machines() {
+	pass(t, w, provision.TriggerBatch)
+	for _, m := range w.Fleet.Instances() {
 		if m.Tags["Name"] != "" || m.Tags["karpenter.sh/nodeclaim"] != "" {
 			t.Errorf("tags at launch %v", m.Tags)
 		}
 	}
-	w.Fleet.Retag(w.Fleet.Machines()[0].ID, withTag(w.Fleet.Machines()[0].Tags, "Name", "by hand"))
+	w.Fleet.Retag(w.Fleet.Instances()[0].ID, withTag(w.Fleet.Instances()[0].Tags, "Name", "by hand"))
 	settle(t, w)
 	claims := map[string]model.Claim{}
 	for _, claim := range load(t, w).Claims {
@@ -48,7 +48,7 @@ func TestCT02MachinesAreTaggedOnceTheyHaveJoined(t *testing.T) {
 			t.Errorf("claim %s is annotated %v", claim.Name, claim.Annotations)
 		}
 	}
-	for i, m := range w.Fleet.Machines() {
+	for i, m := range w.Fleet.Instances() {
 		name := claims[m.ID].NodeName
 		if i == 0 {
 			name = "by hand"
@@ -63,7 +63,7 @@ func TestCT02MachinesAreTaggedOnceTheyHaveJoined(t *testing.T) {
 		}
 	}
 	w.Tick(time.Minute)
-	if effects := effectsOf(t, w, provision.TriggerSweep); count(effects, "tag") != 0 {
+	if effects := effectsOf(t, w, provision.TriggerResync); count(effects, "tag") != 0 {
 		t.Errorf("tagged again: %v", effects)
 	}
 }
@@ -82,7 +82,7 @@ func TestCT02TagsWaitAndHoldNothingUp(t *testing.T) {
 	most := 0
 	for range 12 {
 		w.Tick(5 * time.Second)
-		most = max(most, count(effectsOf(t, w, provision.TriggerSweep), "tag"))
+		most = max(most, count(effectsOf(t, w, provision.TriggerResync), "tag"))
 	}
 	tagged := 0
 	for _, claim := range load(t, w).Claims {
@@ -99,9 +99,9 @@ func TestCT02TagsWaitAndHoldNothingUp(t *testing.T) {
 	w.Fleet.Throttle("CreateTags", 0, 0)
 	for range 12 {
 		w.Tick(10 * time.Second)
-		run(t, w, provision.TriggerSweep)
+		pass(t, w, provision.TriggerResync)
 	}
-	for _, m := range w.Fleet.Machines() {
+	for _, m := range w.Fleet.Instances() {
 		if m.Tags["karpenter.sh/nodeclaim"] == "" {
 			t.Errorf("machine %s was never tagged", m.ID)
 		}
@@ -114,7 +114,7 @@ func TestCT09NodeOfAPartitionGroupWaitsUntilItsPartitionIsKnown(t *testing.T) {
 		s.PlacementGroup = &model.PlacementGroup{ID: "pg-1", Strategy: "partition", Partitions: 3}
 	})
 	pending(w, "web", 1, world.Shape(900, gib))
-	run(t, w, provision.TriggerBatch)
+	pass(t, w, provision.TriggerBatch)
 	claim := load(t, w).Claims[0]
 	if partition, asked := claim.Labels[model.LabelPartition]; !asked || claim.Labels[model.LabelPlacementGroup] != "pg-1" {
 		t.Fatalf("labels %v, partition %q", claim.Labels, partition)
@@ -127,7 +127,7 @@ func TestCT09NodeOfAPartitionGroupWaitsUntilItsPartitionIsKnown(t *testing.T) {
 	w.Fleet.Throttle("DescribeInstances", 0, 0.5)
 	for range 6 {
 		w.Tick(10 * time.Second)
-		if _, err := w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep); err != nil {
+		if _, err := w.Process(world.Fault{}).Run(t.Context(), provision.TriggerResync); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -145,7 +145,7 @@ func TestCT09NodeOfAPartitionGroupWaitsUntilItsPartitionIsKnown(t *testing.T) {
 	w.Fleet.Throttle("DescribeInstances", 0, 0)
 	settle(t, w)
 	claim = load(t, w).Claims[0]
-	want := fmt.Sprint(w.Fleet.Machines()[0].Partition)
+	want := fmt.Sprint(w.Fleet.Instances()[0].Partition)
 	if claim.Labels[model.LabelPartition] != want || w.Cluster.Nodes()[0].Labels[model.LabelPartition] != want || want == "0" {
 		t.Errorf("claim %v, node %v, want partition %s", claim.Labels, w.Cluster.Nodes()[0].Labels, want)
 	}
@@ -158,7 +158,7 @@ func TestLA09TemplateNobodyUsesGoesAndOneInUseStays(t *testing.T) {
 	shape := world.Shape(1900, gib)
 	shape.NodeSelector = map[string]string{model.LabelNodePool: "old"}
 	pending(w, "old", 1, shape)
-	run(t, w, provision.TriggerBatch)
+	pass(t, w, provision.TriggerBatch)
 	unused := w.Fleet.Templates()
 	if len(unused) != 1 {
 		t.Fatalf("templates %v", unused)
@@ -166,28 +166,28 @@ func TestLA09TemplateNobodyUsesGoesAndOneInUseStays(t *testing.T) {
 	used := func(n int) {
 		shape.NodeSelector = map[string]string{model.LabelNodePool: "default"}
 		pending(w, fmt.Sprint("web", n), 1, shape)
-		run(t, w, provision.TriggerBatch)
+		pass(t, w, provision.TriggerBatch)
 	}
 	for i := range 8 { // another template is used every quarter of an hour
 		used(i)
 		w.Tick(15 * time.Minute)
-		run(t, w, provision.TriggerSweep)
+		pass(t, w, provision.TriggerResync)
 	}
 	left := w.Fleet.Templates()
 	if len(left) != 1 || slices.Equal(left, unused) {
 		t.Errorf("templates %v, %v was unused", left, unused)
 	}
 	w.Tick(2 * time.Hour)
-	run(t, w, provision.TriggerSweep)
+	pass(t, w, provision.TriggerResync)
 	if left := w.Fleet.Templates(); len(left) != 0 || len(load(t, w).Notes.Templates) != 0 {
 		t.Errorf("templates %v, notes %+v", left, load(t, w).Notes.Templates)
 	}
 	w.Tick(time.Hour)
-	if effects := effectsOf(t, w, provision.TriggerSweep); count(effects, "collect") != 0 {
+	if effects := effectsOf(t, w, provision.TriggerResync); count(effects, "collect") != 0 {
 		t.Errorf("an idle cluster asks EC2: %v", effects)
 	}
 	used(100)
-	if len(w.Fleet.Templates()) != 1 || len(w.Fleet.Machines()) != 10 {
-		t.Errorf("templates %v, %d machines", w.Fleet.Templates(), len(w.Fleet.Machines()))
+	if len(w.Fleet.Templates()) != 1 || len(w.Fleet.Instances()) != 10 {
+		t.Errorf("templates %v, %d machines", w.Fleet.Templates(), len(w.Fleet.Instances()))
 	}
 }

@@ -19,7 +19,7 @@ func TestLaunchesThatWaitForCallsAreLookedAtAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := w.Plan.Len()
-	if out := run(t, w, provision.TriggerBatch); out.Claims != 0 {
+	if out := pass(t, w, provision.TriggerBatch); out.Claims != 0 {
 		t.Fatalf("launched without a call: %+v", out)
 	}
 	asked := w.Plan.Peek()[before:]
@@ -27,7 +27,7 @@ func TestLaunchesThatWaitForCallsAreLookedAtAgain(t *testing.T) {
 		t.Fatalf("%d hints: %+v", len(asked), asked)
 	}
 	w.Clock.Advance(time.Second)
-	if out := run(t, w, provision.TriggerSweep); out.Claims != 1 {
+	if out := pass(t, w, provision.TriggerResync); out.Claims != 1 {
 		t.Errorf("a second later %+v", out)
 	}
 	if n := w.Plan.Len(); n != before+1 {

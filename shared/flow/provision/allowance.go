@@ -14,22 +14,22 @@ import (
 // capacity: in a stock-out they are all there is, and a few a minute are enough to find out that it is over.
 //
 // A cluster few of whose launches came back dry lately does not ask the third bucket beforehand; what did come back dry is taken of it
-// afterwards. From dryFree on each launch takes of it first and gives back what was not dry, so that no more come back dry than
+// afterwards. From insufficientFree on each launch takes of it first and gives back what was not dry, so that no more come back dry than
 // it allows. How much is left of it does not matter to the others: a cluster that asks on and on for what is not to be had would
 // have them all wait in line behind it.
 
 const (
-	calmAfter = int64(600)           // seconds without a dry launch of its own after which a cluster's launches of a pool go side by side from the first
-	dryFree   = 8 * allowance.Milli  // dry launches of its own lately from which on a cluster asks the third bucket first
-	dryMost   = 20 * allowance.Milli // of which so many are remembered at most, and
-	dryForget = int64(2)             // so many forgotten a minute: all of them after ten minutes
-	dryKept   = 4                    // dry launches a first choice leaves for pools that may have capacity
-	milli     = allowance.Milli
+	calmAfter          = int64(600)           // seconds without a dry launch of its own after which a cluster's launches of a pool go side by side from the first
+	insufficientFree   = 8 * allowance.Milli  // dry launches of its own lately from which on a cluster asks the third bucket first
+	insufficientMost   = 20 * allowance.Milli // of which so many are remembered at most, and
+	insufficientForget = int64(2)             // so many forgotten a minute: all of them after ten minutes
+	insufficientKept   = 4                    // dry launches a first choice leaves for pools that may have capacity
+	milli              = allowance.Milli
 )
 
 // rates are what the region shares.
 func (s Settings) rates() allowance.Rates {
-	return allowance.Rates{CallBurst: s.CallBurst, CallsPerSecond: s.CallsPerSecond, ReadBurst: s.ReadBurst, ReadsPerSecond: s.ReadsPerSecond, DryBurst: s.DryBurst, DryPerMinute: s.DryPerMinute}
+	return allowance.Rates{CallBurst: s.CallBurst, CallsPerSecond: s.CallsPerSecond, ReadBurst: s.ReadBurst, ReadsPerSecond: s.ReadsPerSecond, InsufficientBurst: s.InsufficientBurst, InsufficientPerMinute: s.InsufficientPerMinute}
 }
 
 // granted is what was taken for some calls.
@@ -41,20 +41,20 @@ type granted struct {
 // take takes up to n calls from the allowance, fewer where this cluster's launches took many lately. Launches leave keep dry ones
 // for others; other calls take none. Calls that
 // are not granted are not made: the next sweep comes back to what they were for.
-func (r *run) take(ctx context.Context, n int, launches bool, keep int) granted {
+func (r *pass) take(ctx context.Context, n int, launches bool, keep int) granted {
 	var got granted
 	err := r.change(ctx, func(a *model.Allowance) bool {
-		got = granted{kept: launches && r.dries() >= dryFree}
+		got = granted{kept: launches && r.dries() >= insufficientFree}
 		most := n
 		if launches {
 			most = min(n, r.settings.rates().Share(*a, r.callsLately()))
 		}
 		if got.kept {
-			most = min(most, int(a.DryMilli/milli)-keep)
+			most = min(most, int(a.InsufficientMilli/milli)-keep)
 		}
 		got.calls = allowance.Take(a, r.now(), most)
 		if got.kept {
-			a.DryMilli -= int64(got.calls) * milli
+			a.InsufficientMilli -= int64(got.calls) * milli
 		}
 		return got.calls > 0
 	})
@@ -68,8 +68,8 @@ func (r *run) take(ctx context.Context, n int, launches bool, keep int) granted 
 	return got
 }
 
-// spare takes up to n calls for what can wait: it leaves some to all clusters' launches.
-func (r *run) spare(ctx context.Context, n int) granted {
+// takeSpare takes up to n calls for what can wait: it leaves some to all clusters' launches.
+func (r *pass) takeSpare(ctx context.Context, n int) granted {
 	var got granted
 	err := r.change(ctx, func(a *model.Allowance) bool {
 		got.calls = allowance.Take(a, r.now(), min(n, r.settings.rates().Spare(*a)))
@@ -83,16 +83,16 @@ func (r *run) spare(ctx context.Context, n int) granted {
 }
 
 // callsLately returns how many thousandths of calls this cluster's launches took lately.
-func (r *run) callsLately() int64 {
+func (r *pass) callsLately() int64 {
 	return allowance.Lately(r.ledger.Notes.CallsMilli, r.ledger.Notes.CallsUnix, r.now(), 60)
 }
 
-// look takes n calls that only read, or none, and reports whether it got them. More than there ever are at once is as many
+// takeReads takes n calls that only read, or none, and reports whether it got them. More than there ever are at once is as many
 // as there are.
-func (r *run) look(ctx context.Context, n int) bool {
+func (r *pass) takeReads(ctx context.Context, n int) bool {
 	granted := false
 	err := r.change(ctx, func(a *model.Allowance) bool {
-		granted = allowance.Look(a, r.now(), min(n, r.settings.ReadBurst))
+		granted = allowance.TakeReads(a, r.now(), min(n, r.settings.ReadBurst))
 		return granted
 	})
 	if err != nil {
@@ -102,27 +102,27 @@ func (r *run) look(ctx context.Context, n int) bool {
 }
 
 // dries returns how many thousandths of launches of this cluster came back dry lately.
-func (r *run) dries() int64 {
-	return allowance.Lately(r.ledger.Notes.DryMilli, r.ledger.Notes.DryUnix, r.now(), dryForget)
+func (r *pass) dries() int64 {
+	return allowance.Lately(r.ledger.Notes.InsufficientMilli, r.ledger.Notes.InsufficientUnix, r.now(), insufficientForget)
 }
 
-// dryLately reports whether launches of this cluster came back dry a short time ago.
-func (r *run) dryLately() bool {
-	return r.ledger.Notes.DryUnix != 0 && r.now()-r.ledger.Notes.DryUnix <= calmAfter
+// insufficientLately reports whether launches of this cluster came back dry a short time ago.
+func (r *pass) insufficientLately() bool {
+	return r.ledger.Notes.InsufficientUnix != 0 && r.now()-r.ledger.Notes.InsufficientUnix <= calmAfter
 }
 
-// giveBack settles what became of the calls taken: how many came back dry, and whether EC2 asked for fewer calls.
-func (r *run) giveBack(ctx context.Context, got granted, dry int, throttled bool) {
-	if dry > 0 {
-		r.ledger.Notes.DryMilli = min(r.dries()+int64(dry)*milli, dryMost)
-		r.ledger.Notes.DryUnix, r.noted = r.now(), true
+// settleCalls settles what became of the calls taken: how many came back dry, and whether EC2 asked for fewer calls.
+func (r *pass) settleCalls(ctx context.Context, got granted, insufficient int, throttled bool) {
+	if insufficient > 0 {
+		r.ledger.Notes.InsufficientMilli = min(r.dries()+int64(insufficient)*milli, insufficientMost)
+		r.ledger.Notes.InsufficientUnix, r.noted = r.now(), true
 	}
 	err := r.change(ctx, func(a *model.Allowance) bool {
 		before := *a
 		if got.kept {
-			a.DryMilli = min(int64(r.settings.DryBurst)*milli, a.DryMilli+int64(got.calls-dry)*milli)
+			a.InsufficientMilli = min(int64(r.settings.InsufficientBurst)*milli, a.InsufficientMilli+int64(got.calls-insufficient)*milli)
 		} else {
-			a.DryMilli = max(0, a.DryMilli-int64(dry)*milli)
+			a.InsufficientMilli = max(0, a.InsufficientMilli-int64(insufficient)*milli)
 		}
 		if throttled {
 			allowance.Throttled(a, r.now())
@@ -136,22 +136,22 @@ func (r *run) giveBack(ctx context.Context, got granted, dry int, throttled bool
 	}
 }
 
-// again asks for another look at the cluster where something was put off because EC2's API was used up for now, or where pods are planned
+// requeue asks for another look at the cluster where something was put off because EC2's API was used up for now, or where pods are planned
 // next and this run got on: calls come back each second, and the next sweep is up to a minute away. The hint is behind this run in its group, and one a second is taken at most, so
 // that however long that goes on a cluster costs a run a second.
-func (r *run) again(ctx context.Context) {
+func (r *pass) requeue(ctx context.Context) {
 	if !r.putOffCalls && (r.out.Later == 0 || r.out.Claims == 0) {
 		return
 	}
 	key := fmt.Sprintf("again/%d", r.now())
-	if err := r.effect(ctx, EffectAgain, func() error { return r.Hints.Sweep(ctx, r.reg.Cluster, key) }); err != nil {
+	if err := r.effect(ctx, EffectRequeue, func() error { return r.Hints.Resync(ctx, r.reg.Cluster, key) }); err != nil {
 		r.problem("ask for another look; the next sweep goes on: %v", err)
 	}
 }
 
 // change brings the allowance up to date, changes it and writes it, again where somebody else was faster. Where what
 // returns false nothing is written.
-func (r *run) change(ctx context.Context, what func(*model.Allowance) bool) error {
+func (r *pass) change(ctx context.Context, what func(*model.Allowance) bool) error {
 	const tries = 25 // fifty clusters that take at once are in each other's way
 	var err error
 	for range tries {

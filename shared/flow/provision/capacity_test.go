@@ -15,104 +15,104 @@ import (
 )
 
 // spotByPrice returns the spot offers of the world's catalogue, cheapest first.
-func spotByPrice(t *testing.T, w *world.World) []model.OfferKey {
+func spotByPrice(t *testing.T, w *world.World) []model.OfferingKey {
 	t.Helper()
-	machines, err := w.Catalog.Types(t.Context())
+	catalog, err := w.Catalog.InstanceTypes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	type priced struct {
-		key   model.OfferKey
+		key   model.OfferingKey
 		price model.MicroUSD
 	}
 	var all []priced
-	for _, m := range machines.Types {
-		for _, o := range m.Offers {
+	for _, m := range catalog.Types {
+		for _, o := range m.Offerings {
 			if o.CapacityType == model.Spot {
-				all = append(all, priced{model.OfferKey{InstanceType: m.Name, Zone: o.Zone, CapacityType: o.CapacityType}, o.Price})
+				all = append(all, priced{model.OfferingKey{InstanceType: m.Name, Zone: o.Zone, CapacityType: o.CapacityType}, o.Price})
 			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b priced) int { return int(a.price - b.price) })
-	keys := make([]model.OfferKey, len(all))
+	keys := make([]model.OfferingKey, len(all))
 	for i := range all {
 		keys[i] = all[i].key
 	}
 	return keys
 }
 
-func marked(ledger model.Ledger, key model.OfferKey) bool {
-	return slices.ContainsFunc(ledger.Marks, func(m model.Mark) bool { return m.OfferKey == key })
+func marked(ledger model.Ledger, key model.OfferingKey) bool {
+	return slices.ContainsFunc(ledger.UnavailableOfferings, func(m model.UnavailableOffering) bool { return m.OfferingKey == key })
 }
 
-func TestDryOffersAreMarkedAndTheNextIsBoughtInTheSameRun(t *testing.T) {
+func TestOfferingsWithoutCapacityAreUnavailableAndTheNextIsBoughtInTheSameRun(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large", "m6g.large", "c5.large"}})
-	offers := spotByPrice(t, w)
-	for _, dry := range offers[:3] {
-		w.Fleet.SetCapacity(dry, 0)
+	offerings := spotByPrice(t, w)
+	for _, insufficient := range offerings[:3] {
+		w.Fleet.SetCapacity(insufficient, 0)
 	}
 	pending(w, "web", 1, world.Shape(900, gib))
-	outcome := run(t, w, provision.TriggerBatch)
-	machines := w.Fleet.Machines()
-	if outcome.Claims != 1 || len(machines) != 1 {
+	outcome := pass(t, w, provision.TriggerBatch)
+	instances := w.Fleet.Instances()
+	if outcome.Claims != 1 || len(instances) != 1 {
 		t.Fatalf("%+v", outcome)
 	}
-	if got := (model.OfferKey{InstanceType: machines[0].Type, Zone: machines[0].Zone, CapacityType: machines[0].CapacityType}); got != offers[3] {
-		t.Errorf("bought %v, want the fourth cheapest, %v", got, offers[3])
+	if got := (model.OfferingKey{InstanceType: instances[0].Type, Zone: instances[0].Zone, CapacityType: instances[0].CapacityType}); got != offerings[3] {
+		t.Errorf("bought %v, want the fourth cheapest, %v", got, offerings[3])
 	}
-	for _, dry := range offers[:3] {
-		if !marked(load(t, w), dry) {
-			t.Errorf("%v is not marked", dry)
+	for _, insufficient := range offerings[:3] {
+		if !marked(load(t, w), insufficient) {
+			t.Errorf("%v is not marked", insufficient)
 		}
 	}
 	w.Tick(2 * time.Minute)
-	if n := len(load(t, w).Marks); n != 3 {
+	if n := len(load(t, w).UnavailableOfferings); n != 3 {
 		t.Errorf("after two minutes %d marks are left, want 3", n)
 	}
 	w.Tick(time.Minute + time.Second)
-	for _, mark := range load(t, w).Marks {
-		if !mark.HalfOpen(w.Clock.Now().Unix()) {
-			t.Errorf("after three minutes %+v may not be probed", mark)
+	for _, unavailable := range load(t, w).UnavailableOfferings {
+		if !unavailable.HalfOpen(w.Clock.Now().Unix()) {
+			t.Errorf("after three minutes %+v may not be probed", unavailable)
 		}
 	}
 	w.Tick(time.Hour + time.Second)
-	if n := len(load(t, w).Marks); n != 0 {
+	if n := len(load(t, w).UnavailableOfferings); n != 0 {
 		t.Errorf("an hour later %d marks are left, want none", n)
 	}
 }
 
 // Every pool of capacity the first request named is dry: the second round of the same run finds what the first could not
 // ask for, because one request buys one capacity type.
-func TestRunPlansAgainWhereAllOfARequestIsDry(t *testing.T) {
+func TestRunPlansAgainWhereNothingOfARequestHasCapacity(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large", "c5.large"}})
 	for _, spot := range spotByPrice(t, w) {
 		w.Fleet.SetCapacity(spot, 0)
 	}
 	pending(w, "web", 2, world.Shape(900, gib))
-	outcome := run(t, w, provision.TriggerBatch)
+	outcome := pass(t, w, provision.TriggerBatch)
 	if outcome.Rounds != 2 || outcome.Claims == 0 || outcome.Failed == 0 {
 		t.Fatalf("%+v", outcome)
 	}
-	for _, machine := range w.Fleet.Machines() {
-		if machine.CapacityType != model.OnDemand {
-			t.Errorf("machine %s is %s", machine.ID, machine.CapacityType)
+	for _, instance := range w.Fleet.Instances() {
+		if instance.CapacityType != model.OnDemand {
+			t.Errorf("machine %s is %s", instance.ID, instance.CapacityType)
 		}
 	}
 	settle(t, w)
 	sound(t, w)
 }
 
-func TestMarkedOfferIsNotAskedForAgainUntilItsTime(t *testing.T) {
+func TestMarkedOfferingIsNotAskedForAgainUntilItsTime(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	for _, capacityType := range []string{model.Spot, model.OnDemand} {
-		w.Fleet.Break(model.OfferKey{CapacityType: capacityType}, "InsufficientInstanceCapacity")
+		w.Fleet.Break(model.OfferingKey{CapacityType: capacityType}, "InsufficientInstanceCapacity")
 	}
 	pending(w, "web", 1, world.Shape(900, gib))
-	run(t, w, provision.TriggerBatch)
+	pass(t, w, provision.TriggerBatch)
 	calls := w.Fleet.Calls()
 	for range 5 {
 		w.Tick(20 * time.Second)
-		run(t, w, provision.TriggerSweep)
+		pass(t, w, provision.TriggerResync)
 	}
 	if got := w.Fleet.Calls(); got != calls || calls > 2 {
 		t.Errorf("%d calls in the first run and %d more while every offer is marked, want at most 2 and none", calls, got-calls)
@@ -121,8 +121,8 @@ func TestMarkedOfferIsNotAskedForAgainUntilItsTime(t *testing.T) {
 	if !slices.ContainsFunc(events, func(e model.Event) bool { return e.Reason == "FailedScheduling" && e.Warning }) {
 		t.Errorf("the pod is told %+v", events)
 	}
-	w.Fleet.Break(model.OfferKey{CapacityType: model.Spot}, "")
-	w.Fleet.Break(model.OfferKey{CapacityType: model.OnDemand}, "")
+	w.Fleet.Break(model.OfferingKey{CapacityType: model.Spot}, "")
+	w.Fleet.Break(model.OfferingKey{CapacityType: model.OnDemand}, "")
 	w.Tick(2 * time.Minute)
 	settle(t, w)
 	sound(t, w)
@@ -132,13 +132,13 @@ func TestPartOfAFleetIsKeptAndTheRestPlannedAgain(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	zones := []string{"us-west-2a", "us-west-2b", "us-west-2c"}
 	for _, zone := range zones {
-		w.Fleet.SetCapacity(model.OfferKey{InstanceType: "m5.large", Zone: zone, CapacityType: model.Spot}, 1)
+		w.Fleet.SetCapacity(model.OfferingKey{InstanceType: "m5.large", Zone: zone, CapacityType: model.Spot}, 1)
 	}
 	pending(w, "web", 5, world.Shape(1500, gib))
-	outcome := run(t, w, provision.TriggerBatch)
+	outcome := pass(t, w, provision.TriggerBatch)
 	spot := 0
-	for _, machine := range w.Fleet.Machines() {
-		if machine.CapacityType == model.Spot {
+	for _, instance := range w.Fleet.Instances() {
+		if instance.CapacityType == model.Spot {
 			spot++
 		}
 	}
@@ -149,14 +149,14 @@ func TestPartOfAFleetIsKeptAndTheRestPlannedAgain(t *testing.T) {
 	sound(t, w)
 }
 
-func TestThrottledLaunchMarksNothingAndIsTriedBySweep(t *testing.T) {
+func TestThrottledLaunchMakesNothingUnavailableAndIsRetriedByResync(t *testing.T) {
 	w := start(t, world.Options{})
 	w.Fleet.RefuseNext(fault.New(fault.Throttled, "RequestLimitExceeded", "request limit exceeded"))
 	pending(w, "web", 2, world.Shape(900, gib))
-	outcome := run(t, w, provision.TriggerBatch)
+	outcome := pass(t, w, provision.TriggerBatch)
 	ledger := load(t, w)
-	if outcome.Claims != 0 || outcome.Rounds != 1 || len(ledger.Marks) != 0 || len(ledger.Intents) != 0 || w.Fleet.Calls() != 1 {
-		t.Fatalf("%+v\nmarks %v, %d calls", outcome, ledger.Marks, w.Fleet.Calls())
+	if outcome.Claims != 0 || outcome.Rounds != 1 || len(ledger.UnavailableOfferings) != 0 || len(ledger.Intents) != 0 || w.Fleet.Calls() != 1 {
+		t.Fatalf("%+v\nmarks %v, %d calls", outcome, ledger.UnavailableOfferings, w.Fleet.Calls())
 	}
 	settle(t, w)
 	sound(t, w)
@@ -165,13 +165,13 @@ func TestThrottledLaunchMarksNothingAndIsTriedBySweep(t *testing.T) {
 // A code of throttling among the errors of an answer is no matter of the class either.
 func TestThrottledPoolsOfAFleetBlameNobody(t *testing.T) {
 	w := start(t, world.Options{})
-	w.Fleet.Break(model.OfferKey{}, "RequestLimitExceeded")
+	w.Fleet.Break(model.OfferingKey{}, "RequestLimitExceeded")
 	pending(w, "web", 1, world.Shape(900, gib))
-	outcome := run(t, w, provision.TriggerBatch)
-	if outcome.Rounds != 1 || len(load(t, w).Marks) != 0 || len(w.Cluster.Events("EC2NodeClass", "default")) != 0 {
+	outcome := pass(t, w, provision.TriggerBatch)
+	if outcome.Rounds != 1 || len(load(t, w).UnavailableOfferings) != 0 || len(w.Cluster.Events("EC2NodeClass", "default")) != 0 {
 		t.Fatalf("%+v, class events %v", outcome, w.Cluster.Events("EC2NodeClass", "default"))
 	}
-	w.Fleet.Break(model.OfferKey{}, "")
+	w.Fleet.Break(model.OfferingKey{}, "")
 	settle(t, w)
 	sound(t, w)
 }
@@ -180,13 +180,13 @@ func TestAccountLimitOfSpotLeavesOnDemand(t *testing.T) {
 	w := start(t, world.Options{})
 	w.Fleet.RefuseNext(fault.New(fault.NoCapacity, "MaxSpotInstanceCountExceeded", "max spot instance count exceeded"))
 	pending(w, "web", 1, world.Shape(900, gib))
-	outcome := run(t, w, provision.TriggerBatch)
-	machines := w.Fleet.Machines()
-	if outcome.Rounds != 2 || len(machines) != 1 || machines[0].CapacityType != model.OnDemand {
-		t.Fatalf("%+v, machines %+v", outcome, machines)
+	outcome := pass(t, w, provision.TriggerBatch)
+	instances := w.Fleet.Instances()
+	if outcome.Rounds != 2 || len(instances) != 1 || instances[0].CapacityType != model.OnDemand {
+		t.Fatalf("%+v, machines %+v", outcome, instances)
 	}
-	if marks := load(t, w).Marks; len(marks) != 1 || marks[0].OfferKey != (model.OfferKey{CapacityType: model.Spot}) {
-		t.Errorf("marks %+v, want all of spot", marks)
+	if unavailableOfferings := load(t, w).UnavailableOfferings; len(unavailableOfferings) != 1 || unavailableOfferings[0].OfferingKey != (model.OfferingKey{CapacityType: model.Spot}) {
+		t.Errorf("marks %+v, want all of spot", unavailableOfferings)
 	}
 }
 
@@ -194,25 +194,25 @@ func TestSpotThatMayNotBeUsedIsNoMatterOfTheClass(t *testing.T) {
 	w := start(t, world.Options{})
 	w.Fleet.RefuseNext(fault.New(fault.Denied, "AuthFailure.ServiceLinkedRoleCreationNotPermitted", "no service-linked role"))
 	pending(w, "web", 1, world.Shape(900, gib))
-	run(t, w, provision.TriggerBatch)
-	if machines := w.Fleet.Machines(); len(machines) != 1 || machines[0].CapacityType != model.OnDemand {
-		t.Fatalf("machines %+v", machines)
+	pass(t, w, provision.TriggerBatch)
+	if instances := w.Fleet.Instances(); len(instances) != 1 || instances[0].CapacityType != model.OnDemand {
+		t.Fatalf("machines %+v", instances)
 	}
 }
 
 func TestIC02SubnetWithoutAddressesIsMarkedAndNotItsTypes(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
-	w.Fleet.Break(model.OfferKey{Zone: "us-west-2a"}, "InsufficientFreeAddressesInSubnet")
-	w.Fleet.Break(model.OfferKey{Zone: "us-west-2b"}, "InsufficientFreeAddressesInSubnet")
+	w.Fleet.Break(model.OfferingKey{Zone: "us-west-2a"}, "InsufficientFreeAddressesInSubnet")
+	w.Fleet.Break(model.OfferingKey{Zone: "us-west-2b"}, "InsufficientFreeAddressesInSubnet")
 	pending(w, "web", 1, world.Shape(900, gib))
-	run(t, w, provision.TriggerBatch)
-	machines := w.Fleet.Machines()
-	if len(machines) != 1 || machines[0].Zone != "us-west-2c" {
-		t.Fatalf("machines %+v", machines)
+	pass(t, w, provision.TriggerBatch)
+	instances := w.Fleet.Instances()
+	if len(instances) != 1 || instances[0].Zone != "us-west-2c" {
+		t.Fatalf("machines %+v", instances)
 	}
-	for _, mark := range load(t, w).Marks {
-		if mark.SubnetID == "" || mark.InstanceType != "" {
-			t.Errorf("mark %+v, want a subnet's", mark)
+	for _, unavailable := range load(t, w).UnavailableOfferings {
+		if unavailable.SubnetID == "" || unavailable.InstanceType != "" {
+			t.Errorf("mark %+v, want a subnet's", unavailable)
 		}
 	}
 }
@@ -229,7 +229,7 @@ func TestLA10_A57_DeletedLaunchTemplateIsMadeAgain(t *testing.T) {
 		w := start(t, world.Options{Fleet: world.FleetOptions{Readings: c.reads}})
 		w.Fleet.ForgetBeforeNext()
 		pending(w, "web", 1, world.Shape(900, gib))
-		outcome := run(t, w, provision.TriggerBatch)
+		outcome := pass(t, w, provision.TriggerBatch)
 		if outcome.Claims != 1 || outcome.Rounds != c.rounds || w.Fleet.Calls() != c.calls || len(w.Cluster.Events("EC2NodeClass", "default")) != 0 {
 			t.Fatalf("%q: %+v, %d calls", c.reads, outcome, w.Fleet.Calls())
 		}
@@ -238,11 +238,11 @@ func TestLA10_A57_DeletedLaunchTemplateIsMadeAgain(t *testing.T) {
 	}
 }
 
-func TestMoreMachinesThanAskedForAreToldOf(t *testing.T) {
+func TestMoreInstancesThanAskedForAreToldOf(t *testing.T) {
 	w := start(t, world.Options{})
 	w.Fleet.GiveMore(1)
 	pending(w, "web", 1, world.Shape(900, gib))
-	outcome := run(t, w, provision.TriggerBatch)
+	outcome := pass(t, w, provision.TriggerBatch)
 	if outcome.Claims != 1 || !strings.Contains(strings.Join(outcome.Problems, "\n"), "2 machines for 1 claims") {
 		t.Errorf("%+v", outcome)
 	}
@@ -251,7 +251,7 @@ func TestMoreMachinesThanAskedForAreToldOf(t *testing.T) {
 // A run that is nearly over does not begin another round: what it launches then would be nobody's.
 func TestNoFurtherRoundBeginsWithoutTimeForIt(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
-	w.Fleet.Break(model.OfferKey{CapacityType: model.Spot}, "InsufficientInstanceCapacity")
+	w.Fleet.Break(model.OfferingKey{CapacityType: model.Spot}, "InsufficientInstanceCapacity")
 	pending(w, "web", 1, world.Shape(900, gib))
 	flow := w.Process(world.Fault{}).Flow()
 	outcome, err := flow.Run(t.Context(), provision.Request{
@@ -260,7 +260,7 @@ func TestNoFurtherRoundBeginsWithoutTimeForIt(t *testing.T) {
 	if err != nil || outcome.Rounds != 1 || outcome.Claims != 0 {
 		t.Fatalf("%+v, %v", outcome, err)
 	}
-	if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 1 {
+	if outcome := pass(t, w, provision.TriggerResync); outcome.Claims != 1 {
 		t.Errorf("the next run: %+v", outcome)
 	}
 }

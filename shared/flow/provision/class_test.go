@@ -30,8 +30,8 @@ func two(t *testing.T) *world.World {
 // types returns the types of the machines launched, sorted.
 func types(w *world.World) []string {
 	var out []string
-	for _, machine := range w.Fleet.Machines() {
-		out = append(out, machine.Type)
+	for _, instance := range w.Fleet.Instances() {
+		out = append(out, instance.Type)
 	}
 	slices.Sort(out)
 	return out
@@ -55,7 +55,7 @@ func TestClassThatIsRefusedStopsOnlyItself(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := two(t)
 			w.Fleet.RefuseNext(refusal) // of the first launch in plan order
-			outcome := run(t, w, provision.TriggerBatch)
+			outcome := pass(t, w, provision.TriggerBatch)
 			if outcome.Claims != 1 || outcome.Unschedulable != 1 {
 				t.Fatalf("%+v", outcome)
 			}
@@ -67,8 +67,8 @@ func TestClassThatIsRefusedStopsOnlyItself(t *testing.T) {
 			if !event.Warning || !strings.Contains(event.Message, fault.CodeOf(refusal)) {
 				t.Errorf("the class is told %+v", event)
 			}
-			if told := w.Cluster.Events("EC2NodeClass", served); len(told) != 0 {
-				t.Errorf("the other class is told %+v", told)
+			if reported := w.Cluster.Events("EC2NodeClass", served); len(reported) != 0 {
+				t.Errorf("the other class is told %+v", reported)
 			}
 			why := eventOf(w.Cluster.Events("Pod", refused+"-0"), "FailedScheduling")
 			if !strings.Contains(why.Message, fault.CodeOf(refusal)) {
@@ -83,8 +83,8 @@ func TestClassThatIsRefusedStopsOnlyItself(t *testing.T) {
 // The same refusal among the errors of an answer.
 func TestClassThatEveryPoolRefusesStopsOnlyItself(t *testing.T) {
 	w := two(t)
-	w.Fleet.Break(model.OfferKey{InstanceType: "m5.large"}, "InvalidParameterValue")
-	outcome := run(t, w, provision.TriggerBatch)
+	w.Fleet.Break(model.OfferingKey{InstanceType: "m5.large"}, "InvalidParameterValue")
+	outcome := pass(t, w, provision.TriggerBatch)
 	if outcome.Claims != 1 || !slices.Equal(types(w), []string{"m6g.large"}) || w.Fleet.Calls() != 2 {
 		t.Fatalf("%+v, %v, %d calls", outcome, types(w), w.Fleet.Calls())
 	}
@@ -92,7 +92,7 @@ func TestClassThatEveryPoolRefusesStopsOnlyItself(t *testing.T) {
 	if len(events) != 1 || !strings.Contains(events[0].Message, "InvalidParameterValue") {
 		t.Errorf("the class is told %+v, want it once", events)
 	}
-	if len(load(t, w).Marks) != 0 {
+	if len(load(t, w).UnavailableOfferings) != 0 {
 		t.Error("a wrong request marked offers")
 	}
 }
@@ -102,7 +102,7 @@ func TestClassWithoutSubnetTellsItsPoolAndOthersGoOn(t *testing.T) {
 	lost := world.Class("other")
 	lost.Subnets = []model.SelectorTerm{{Tags: map[string]string{"karpenter.sh/discovery": "nowhere"}}}
 	w.Cluster.AddClass(lost)
-	outcome := run(t, w, provision.TriggerBatch)
+	outcome := pass(t, w, provision.TriggerBatch)
 	if outcome.Claims != 1 || outcome.Unschedulable != 1 || !slices.Equal(types(w), []string{"m5.large"}) {
 		t.Fatalf("%+v", outcome)
 	}
@@ -132,7 +132,7 @@ func TestPoolThatIsInvalidIsToldAndOthersGoOn(t *testing.T) {
 	broken := world.Pool("other", "other")
 	broken.Invalid = []string{"spec.template.spec.requirements[0].operator \"Sometimes\" is no operator; use In, NotIn, Exists or DoesNotExist"}
 	w.Cluster.AddPool(broken)
-	outcome := run(t, w, provision.TriggerBatch)
+	outcome := pass(t, w, provision.TriggerBatch)
 	if outcome.Claims != 1 || outcome.Unschedulable != 1 {
 		t.Fatalf("%+v", outcome)
 	}
@@ -152,7 +152,7 @@ func TestPoolWhoseClassIsMissingIsToldItsName(t *testing.T) {
 	w := start(t, world.Options{})
 	w.Cluster.AddPool(world.Pool("stray", "typo"))
 	pending(w, "web", 1, world.Shape(900, gib))
-	if outcome := run(t, w, provision.TriggerBatch); outcome.Claims != 1 {
+	if outcome := pass(t, w, provision.TriggerBatch); outcome.Claims != 1 {
 		t.Fatalf("%+v", outcome)
 	}
 	if c := w.Cluster.PoolCondition("stray", "NodeClassReady"); c.Status != "False" || c.Reason != "NodeClassNotFound" || !strings.Contains(c.Message, "typo") {
@@ -163,13 +163,13 @@ func TestPoolWhoseClassIsMissingIsToldItsName(t *testing.T) {
 // A class's answer of before stays good while nothing can be found out, and a class nothing is known of is Unknown.
 func TestClassThatCannotBeResolvedKeepsWhatWasKnown(t *testing.T) {
 	w := start(t, world.Options{})
-	run(t, w, provision.TriggerConfig)
+	pass(t, w, provision.TriggerConfig)
 	before := w.Cluster.Class("default").Status
 	w.Cluster.AddClass(world.Class("fresh"))
 	w.Cluster.AddPool(world.Pool("fresh", "fresh"))
 	w.Tick(10 * time.Minute)
 	w.Catalog.Fail(fault.New(fault.Throttled, "RequestLimitExceeded", "slow down"))
-	run(t, w, provision.TriggerConfig)
+	pass(t, w, provision.TriggerConfig)
 	if now := w.Cluster.Class("default").Status; len(now.Problems) != 0 || now.ResolvedUnix != before.ResolvedUnix || len(now.Subnets) != 3 {
 		t.Errorf("the class shows %+v", now)
 	}
@@ -179,10 +179,10 @@ func TestClassThatCannotBeResolvedKeepsWhatWasKnown(t *testing.T) {
 }
 
 // A catalogue that cannot be read keeps pods waiting, and nothing else.
-func TestNodesAreRegisteredWhileTheCatalogueCannotBeRead(t *testing.T) {
+func TestNodesAreRegisteredWhileTheCatalogCannotBeRead(t *testing.T) {
 	w := start(t, world.Options{})
 	pending(w, "web", 1, world.Shape(900, gib))
-	run(t, w, provision.TriggerBatch)
+	pass(t, w, provision.TriggerBatch)
 	w.Tick(40 * time.Second)
 	pending(w, "late", 1, world.Shape(60_000, gib))
 	w.Catalog.Fail(fault.New(fault.Internal, "Unavailable", "no answer"))

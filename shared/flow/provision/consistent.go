@@ -15,9 +15,9 @@ const compareEvery = 10
 // shortPercent is how much of what was launched a node must have for the difference to be none.
 const shortPercent = 90
 
-// compare tells where an initialised node has much less than was launched, of anything its pods asked for. It changes nothing
+// checkConsistency tells where an initialised node has much less than was launched, of anything its pods asked for. It changes nothing
 // about the node.
-func (r *run) compare(ctx context.Context) {
+func (r *pass) checkConsistency(ctx context.Context) {
 	nodes := r.nodesByProvider()
 	var due []model.Claim
 	var found []string

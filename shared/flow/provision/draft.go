@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/core/userdata"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -32,8 +32,8 @@ type grouping struct {
 
 // attemptFor returns the launch a planned claim goes into, with room for it: one for claims planned alike, as long as its
 // subnets and reservations last; then they are chosen anew, so that launches that follow each other take turns.
-func (r *run) attemptFor(g *grouping, planned model.PlannedClaim, pool model.Pool, class model.Class, types []model.InstanceType) (*attempt, error) {
-	like := likeKey(planned, r.dearest(planned))
+func (r *pass) attemptFor(g *grouping, planned model.PlannedClaim, pool model.Pool, class model.Class, types []model.InstanceType) (*attempt, error) {
+	like := likeKey(planned, r.highest(planned))
 	a := g.alike[like]
 	if a == nil || len(a.claims) >= r.settings.ClaimsPerCall || !g.lasts(a, class) {
 		next, err := r.attempt(planned, pool, withLess(class, g.gone), types)
@@ -41,7 +41,7 @@ func (r *run) attemptFor(g *grouping, planned model.PlannedClaim, pool model.Poo
 			return nil, err
 		}
 		key := groupKey(next.launch, planned)
-		if a = g.byKey[key]; a == nil || len(a.claims) >= r.settings.ClaimsPerCall || !g.holds(a, class) {
+		if a = g.byKey[key]; a == nil || len(a.claims) >= r.settings.ClaimsPerCall || !g.reservationFits(a, class) {
 			a = next
 			g.byKey[key], g.order = a, append(g.order, a)
 		}
@@ -58,12 +58,12 @@ func (g *grouping) lasts(a *attempt, class model.Class) bool {
 			return false
 		}
 	}
-	return g.holds(a, class)
+	return g.reservationFits(a, class)
 }
 
-// holds reports whether the reservations of a launch have room for another machine.
-func (g *grouping) holds(a *attempt, class model.Class) bool {
-	return a.reservations == nil || offer.Room(withLess(class, g.gone).Status.Reservations, a.reservations) > 0
+// reservationFits reports whether the reservations of a launch have room for another machine.
+func (g *grouping) reservationFits(a *attempt, class model.Class) bool {
+	return a.reservations == nil || offering.ReservationsLeft(withLess(class, g.gone).Status.Reservations, a.reservations) > 0
 }
 
 // charge counts one more machine of a launch: its addresses in every subnet it may go to, since nobody knows which it will
@@ -74,7 +74,7 @@ func (g *grouping) charge(a *attempt, class model.Class) {
 	}
 	reservations := withLess(class, g.gone).Status.Reservations
 	for _, id := range a.reservations {
-		if offer.Room(reservations, []string{id}) > 0 {
+		if offering.ReservationsLeft(reservations, []string{id}) > 0 {
 			g.gone[id]++
 			return
 		}
@@ -82,14 +82,14 @@ func (g *grouping) charge(a *attempt, class model.Class) {
 }
 
 func withLess(class model.Class, gone map[string]int64) model.Class {
-	class.Status = offer.Less(class.Status, gone, nil, 0)
+	class.Status = offering.Less(class.Status, gone, nil, 0)
 	return class
 }
 
 // likeKey is equal for planned claims, of so much an hour at most, that are bought alike while nothing else changes.
-func likeKey(planned model.PlannedClaim, dearest model.MicroUSD) string {
+func likeKey(planned model.PlannedClaim, highest model.MicroUSD) string {
 	key, err := json.Marshal([]any{
-		laneOf(&planned), planned.Class, planned.InstanceTypes, planned.Requirements, planned.Requests, dearest,
+		laneOf(&planned), planned.Class, planned.InstanceTypes, planned.Requirements, planned.Requests, highest,
 		planned.Labels, planned.Annotations, planned.Taints, planned.StartupTaints,
 	})
 	if err != nil {
@@ -99,7 +99,7 @@ func likeKey(planned model.PlannedClaim, dearest model.MicroUSD) string {
 }
 
 // attempt says how a planned claim would be bought. A pool it panics over is left out.
-func (r *run) attempt(planned model.PlannedClaim, pool model.Pool, class model.Class, types []model.InstanceType) (a *attempt, err error) {
+func (r *pass) attempt(planned model.PlannedClaim, pool model.Pool, class model.Class, types []model.InstanceType) (a *attempt, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.accuse("NodePool/"+planned.Pool, fmt.Sprint(p))
@@ -107,9 +107,9 @@ func (r *run) attempt(planned model.PlannedClaim, pool model.Pool, class model.C
 		}
 	}()
 	relaxed := planned.Annotations[model.AnnotationMinValuesRelaxed] == "true"
-	choice, err := offer.LaunchChoice(offer.LaunchInput{
+	choice, err := offering.LaunchChoice(offering.LaunchInput{
 		Class: class, Types: types, InstanceTypes: planned.InstanceTypes, Requirements: planned.Requirements,
-		Marks: offer.ForClass(r.marksNow(), &class.Status), NowUnix: r.now(), MaxPrice: r.dearest(planned), BestEffort: relaxed,
+		UnavailableOfferings: offering.ForClass(r.unavailableNow(), &class.Status), NowUnix: r.now(), MaxPrice: r.highest(planned), BestEffort: relaxed,
 	})
 	if err != nil {
 		return nil, err
@@ -132,13 +132,15 @@ func (r *run) attempt(planned model.PlannedClaim, pool model.Pool, class model.C
 }
 
 // fallsBack reports whether machines are bought on demand that the pool would have as spot, were there any.
-func (r *run) fallsBack(pool model.Pool, choice offer.Choice) bool {
-	if choice.CapacityType != model.OnDemand || !offer.Accepts(pool.Template.Requirements, model.LabelCapacityType, model.Spot) {
+func (r *pass) fallsBack(pool model.Pool, choice offering.Choice) bool {
+	if choice.CapacityType != model.OnDemand || !offering.Accepts(pool.Template.Requirements, model.LabelCapacityType, model.Spot) {
 		return false
 	}
 	for _, o := range choice.Overrides {
-		spot := model.OfferKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: model.Spot}
-		if slices.ContainsFunc(r.ledger.Marks, func(m model.Mark) bool { return m.SubnetID == "" && m.UntilUnix > r.now() && offer.Covers(m, spot) }) {
+		spot := model.OfferingKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: model.Spot}
+		if slices.ContainsFunc(r.ledger.UnavailableOfferings, func(m model.UnavailableOffering) bool {
+			return m.SubnetID == "" && m.UntilUnix > r.now() && offering.Covers(m, spot)
+		}) {
 			return true
 		}
 	}
@@ -146,7 +148,7 @@ func (r *run) fallsBack(pool model.Pool, choice offer.Choice) bool {
 }
 
 // addressesOf returns by subnet what a machine takes at the least: an address for each pod it can hold.
-func addressesOf(choice offer.Choice, byName map[string]*model.InstanceType) map[string]int64 {
+func addressesOf(choice offering.Choice, byName map[string]*model.InstanceType) map[string]int64 {
 	addresses := map[string]int64{}
 	for _, o := range choice.Overrides {
 		need := max(1, byName[o.InstanceType].Capacity[model.Pods])
@@ -175,18 +177,18 @@ type boot struct {
 }
 
 // templates sorts the overrides of a choice by what their machines boot, in the order of the first of each.
-func (r *run) templates(planned model.PlannedClaim, launch model.Launch, choice offer.Choice, byName map[string]*model.InstanceType) ([]model.LaunchTemplate, error) {
+func (r *pass) templates(planned model.PlannedClaim, launch model.Launch, choice offering.Choice, byName map[string]*model.InstanceType) ([]model.LaunchTemplate, error) {
 	class := launch.Class
 	partitions := int64(0)
 	if group := class.Status.PlacementGroup; group != nil && group.Strategy == strategyPartition {
 		partitions = group.Partitions
 	}
-	forced := offer.ForcedBy(planned.Requirements, planned.Requests, partitions)
+	forced := offering.ForcedBy(planned.Requirements, planned.Requests, partitions)
 	var templates []model.LaunchTemplate
 	index := map[boot]int{}
 	for i, override := range choice.Overrides {
 		t := byName[override.InstanceType]
-		image, ok := offer.ImageFor(class, *t)
+		image, ok := offering.ImageFor(class, *t)
 		if !ok {
 			continue
 		}
@@ -234,7 +236,7 @@ func reservedText(t *model.InstanceType) string {
 	return strings.Join(parts, " ")
 }
 
-func (r *run) userData(planned model.PlannedClaim, class model.Class, capacityType, imageName string, t *model.InstanceType) ([]byte, error) {
+func (r *pass) userData(planned model.PlannedClaim, class model.Class, capacityType, imageName string, t *model.InstanceType) ([]byte, error) {
 	labels := map[string]string{}
 	maps.Copy(labels, planned.Labels)
 	labels[model.LabelCapacityType] = capacityType

@@ -19,7 +19,7 @@ const efa = "vpc.amazonaws.com/efa"
 // recorded writes what a class resolves to into the ledger, with changes, as the catalogue function does.
 func recorded(t *testing.T, w *world.World, class string, change func(*model.ClassStatus)) {
 	t.Helper()
-	run(t, w, provision.TriggerConfig)
+	pass(t, w, provision.TriggerConfig)
 	snapshot, err := w.Cluster.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ type watched struct {
 	launches *[]model.Launch
 }
 
-func (c watched) Connect(ctx context.Context, reg model.Registration) (provision.Site, error) {
+func (c watched) Connect(ctx context.Context, reg model.Registration) (provision.Clients, error) {
 	site, err := c.Connector.Connect(ctx, reg)
 	site.Fleet = watchedFleet{site.Fleet, c.launches}
 	return site, err
@@ -79,7 +79,7 @@ func launched(t *testing.T, w *world.World, change func(*provision.Settings)) ([
 }
 
 // The catalogue function's record is what is launched by; without a fresh one of this generation the class is resolved here.
-func TestRecordOfTheCatalogueFunctionIsUsedWhileItIsFresh(t *testing.T) {
+func TestRecordOfTheCatalogFunctionIsUsedWhileItIsFresh(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	recorded(t, w, "default", func(s *model.ClassStatus) {
 		s.Subnets = []model.Subnet{{ID: "subnet-recorded", Zone: "us-west-2b", FreeAddresses: 500}}
@@ -104,7 +104,7 @@ func TestRecordWithAProblemStopsItsClass(t *testing.T) {
 		s.Problems = []model.ClassProblem{{Condition: "ValidationSucceeded", Reason: "CreateFleetAuthCheckFailed", Message: "not permitted"}}
 	})
 	pending(w, "web", 1, world.Shape(900, gib))
-	outcome := run(t, w, provision.TriggerBatch)
+	outcome := pass(t, w, provision.TriggerBatch)
 	if outcome.Claims != 0 || outcome.Unschedulable != 1 {
 		t.Errorf("%+v", outcome)
 	}
@@ -173,9 +173,9 @@ func TestLA11LikeClaimsAreOneLaunch(t *testing.T) {
 func TestLA11PartOfALaunchIsDealtOutAndTheRestToldWhy(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	w.Cluster.AddPool(world.Pool("default", "default", world.Need(model.LabelZone, "us-west-2a"), world.Need(model.LabelCapacityType, model.OnDemand)))
-	w.Fleet.SetCapacity(model.OfferKey{InstanceType: "m5.large", Zone: "us-west-2a", CapacityType: model.OnDemand}, 3)
+	w.Fleet.SetCapacity(model.OfferingKey{InstanceType: "m5.large", Zone: "us-west-2a", CapacityType: model.OnDemand}, 3)
 	pending(w, "web", 5, world.Shape(1900, gib))
-	outcome := run(t, w, provision.TriggerBatch)
+	outcome := pass(t, w, provision.TriggerBatch)
 	if outcome.Claims != 3 || outcome.Failed != 2 {
 		t.Errorf("%+v", outcome)
 	}
@@ -210,17 +210,17 @@ func TestLA14FallBackFromSpotToFewTypesIsToldAndGoesOn(t *testing.T) {
 		if onlyOnDemand {
 			w.Cluster.AddPool(world.Pool("default", "default", world.Need(model.LabelCapacityType, model.OnDemand)))
 		}
-		w.Fleet.Break(model.OfferKey{CapacityType: model.Spot}, "InsufficientInstanceCapacity")
+		w.Fleet.Break(model.OfferingKey{CapacityType: model.Spot}, "InsufficientInstanceCapacity")
 		pending(w, "web", 1, world.Shape(900, gib))
-		outcome := run(t, w, provision.TriggerBatch)
-		told := 0
+		outcome := pass(t, w, provision.TriggerBatch)
+		reported := 0
 		for _, problem := range outcome.Problems {
 			if strings.Contains(problem, "fall back from spot to on-demand with 1 instance types") {
-				told++
+				reported++
 			}
 		}
-		if outcome.Claims != 1 || told != map[bool]int{false: 1, true: 0}[onlyOnDemand] {
-			t.Errorf("only on demand %v: %d claims, told %d times: %v", onlyOnDemand, outcome.Claims, told, outcome.Problems)
+		if outcome.Claims != 1 || reported != map[bool]int{false: 1, true: 0}[onlyOnDemand] {
+			t.Errorf("only on demand %v: %d claims, told %d times: %v", onlyOnDemand, outcome.Claims, reported, outcome.Problems)
 		}
 	}
 }
@@ -265,21 +265,21 @@ func TestLA16ContextIsDroppedWhereMinValuesWereLowered(t *testing.T) {
 	}
 }
 
-func TestIC01FailureHidesOneOfferForThreeMinutes(t *testing.T) {
+func TestIC01FailureHidesOneOfferingForThreeMinutes(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
-	dry := model.OfferKey{InstanceType: "m5.large", Zone: "us-west-2a", CapacityType: model.Spot}
-	w.Fleet.Break(dry, "InsufficientInstanceCapacity")
+	insufficient := model.OfferingKey{InstanceType: "m5.large", Zone: "us-west-2a", CapacityType: model.Spot}
+	w.Fleet.Break(insufficient, "InsufficientInstanceCapacity")
 	w.Cluster.AddPool(world.Pool("default", "default", world.Need(model.LabelCapacityType, model.Spot)))
 	pending(w, "web", 1, world.Shape(900, gib))
-	for !slices.ContainsFunc(load(t, w).Marks, func(m model.Mark) bool { return m.OfferKey == dry }) {
+	for !slices.ContainsFunc(load(t, w).UnavailableOfferings, func(m model.UnavailableOffering) bool { return m.OfferingKey == insufficient }) {
 		pending(w, fmt.Sprint("web", w.Clock.Now().Unix()), 1, world.Shape(1900, gib))
-		if outcome := run(t, w, provision.TriggerBatch); outcome.Claims == 0 {
+		if outcome := pass(t, w, provision.TriggerBatch); outcome.Claims == 0 {
 			t.Fatalf("%+v", outcome)
 		}
 	}
-	marks := load(t, w).Marks
-	if len(marks) != 1 || marks[0].UntilUnix-w.Clock.Now().Unix() != 180 {
-		t.Fatalf("%+v", marks)
+	unavailableOfferings := load(t, w).UnavailableOfferings
+	if len(unavailableOfferings) != 1 || unavailableOfferings[0].UntilUnix-w.Clock.Now().Unix() != 180 {
+		t.Fatalf("%+v", unavailableOfferings)
 	}
 	zones := func() map[string]bool {
 		zones := map[string]bool{}
@@ -293,7 +293,7 @@ func TestIC01FailureHidesOneOfferForThreeMinutes(t *testing.T) {
 	if asked := zones(); asked["us-west-2a"] || !asked["us-west-2b"] {
 		t.Errorf("asked in %v", asked)
 	}
-	w.Fleet.Break(dry, "")
+	w.Fleet.Break(insufficient, "")
 	w.Tick(3 * time.Minute)
 	if asked := zones(); !asked["us-west-2a"] {
 		t.Errorf("after three minutes asked in %v", asked)
@@ -304,14 +304,14 @@ func TestIC03WithoutServiceLinkedRoleSpotIsLeftAloneAndPeopleAreTold(t *testing.
 	w := start(t, world.Options{Types: []string{"m5.large", "c5.large"}})
 	w.Fleet.RefuseNextWith("AuthFailure.ServiceLinkedRoleCreationNotPermitted")
 	pending(w, "web", 1, world.Shape(900, gib))
-	outcome := run(t, w, provision.TriggerBatch)
-	machines := w.Fleet.Machines()
-	if outcome.Claims != 1 || len(machines) != 1 || machines[0].CapacityType != model.OnDemand {
-		t.Fatalf("%+v %+v", outcome, machines)
+	outcome := pass(t, w, provision.TriggerBatch)
+	instances := w.Fleet.Instances()
+	if outcome.Claims != 1 || len(instances) != 1 || instances[0].CapacityType != model.OnDemand {
+		t.Fatalf("%+v %+v", outcome, instances)
 	}
-	marks := load(t, w).Marks
-	if len(marks) != 1 || marks[0].OfferKey != (model.OfferKey{CapacityType: model.Spot}) || marks[0].UntilUnix-w.Clock.Now().Unix() != 180 {
-		t.Errorf("%+v", marks)
+	unavailableOfferings := load(t, w).UnavailableOfferings
+	if len(unavailableOfferings) != 1 || unavailableOfferings[0].OfferingKey != (model.OfferingKey{CapacityType: model.Spot}) || unavailableOfferings[0].UntilUnix-w.Clock.Now().Unix() != 180 {
+		t.Errorf("%+v", unavailableOfferings)
 	}
 	event := eventOf(w.Cluster.Events("EC2NodeClass", "default"), "SpotSLRCreationFailed")
 	if !event.Warning || !strings.Contains(event.Message, "create-service-linked-role") {
@@ -333,9 +333,9 @@ func TestIC04SpreadLimitHidesTheZoneForTheGroupOnly(t *testing.T) {
 	others.NodeSelector = map[string]string{model.LabelNodePool: "other"}
 	w.Cluster.AddPods("mine", 9, mine)
 	pending(w, "others", 9, others)
-	outcome := run(t, w, provision.TriggerBatch)
+	outcome := pass(t, w, provision.TriggerBatch)
 	count := map[string]int{}
-	for _, m := range w.Fleet.Machines() {
+	for _, m := range w.Fleet.Instances() {
 		count[m.Tags[model.LabelNodePool]]++
 		if (m.PlacementGroup == "pg-1") != (m.Tags[model.LabelNodePool] == "default") {
 			t.Errorf("machine of pool %s is in group %q", m.Tags[model.LabelNodePool], m.PlacementGroup)
@@ -344,23 +344,23 @@ func TestIC04SpreadLimitHidesTheZoneForTheGroupOnly(t *testing.T) {
 	if count["default"] != 7 || count["other"] != 9 {
 		t.Errorf("%v of %+v", count, outcome)
 	}
-	for _, mark := range load(t, w).Marks {
-		if mark.PlacementGroup != "pg-1" || mark.Zone == "" || mark.InstanceType != "" || mark.CapacityType != "" {
-			t.Errorf("marked %+v", mark)
+	for _, unavailable := range load(t, w).UnavailableOfferings {
+		if unavailable.PlacementGroup != "pg-1" || unavailable.Zone == "" || unavailable.InstanceType != "" || unavailable.CapacityType != "" {
+			t.Errorf("marked %+v", unavailable)
 		}
 	}
 	calls := w.Fleet.Calls()
-	if w.Tick(time.Minute); run(t, w, provision.TriggerSweep).Claims != 0 || w.Fleet.Calls() != calls {
+	if w.Tick(time.Minute); pass(t, w, provision.TriggerResync).Claims != 0 || w.Fleet.Calls() != calls {
 		t.Error("the full group was asked again")
 	}
 }
 
-func TestIC05ThrottledReservationMarksNothing(t *testing.T) {
+func TestIC05ThrottledReservationMakesNothingUnavailable(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	w.Fleet.RefuseNextWith("RequestLimitExceeded")
 	pending(w, "web", 1, world.Shape(900, gib))
-	if outcome := run(t, w, provision.TriggerBatch); outcome.Claims != 0 || len(load(t, w).Marks) != 0 {
-		t.Errorf("%+v, marks %+v", outcome, load(t, w).Marks)
+	if outcome := pass(t, w, provision.TriggerBatch); outcome.Claims != 0 || len(load(t, w).UnavailableOfferings) != 0 {
+		t.Errorf("%+v, marks %+v", outcome, load(t, w).UnavailableOfferings)
 	}
 }
 
@@ -372,7 +372,7 @@ func TestRefusedClassIsHeldSaysSoAndIsTriedAgain(t *testing.T) {
 		w.Fleet.RefuseNext(fault.New(fault.Denied, "UnauthorizedOperation", "You are not authorized to perform: ec2:CreateFleet"))
 	}
 	pending(w, "web", 1, world.Shape(900, gib))
-	run(t, w, provision.TriggerBatch)
+	pass(t, w, provision.TriggerBatch)
 	calls := w.Fleet.Calls()
 	refusals := load(t, w).Notes.Refusals
 	if calls != 1 || len(refusals) != 1 || refusals[0].Reason != "Unauthorized" || refusals[0].Failures != 1 {
@@ -385,7 +385,7 @@ func TestRefusedClassIsHeldSaysSoAndIsTriedAgain(t *testing.T) {
 		t.Errorf("the class shows %+v, %v", snapshot.Classes[0].Status.Problems, err)
 	}
 	w.Tick(30 * time.Second)
-	outcome := run(t, w, provision.TriggerSweep)
+	outcome := pass(t, w, provision.TriggerResync)
 	if w.Fleet.Calls() != calls || outcome.Unschedulable != 1 {
 		t.Errorf("asked again within a minute: %+v", outcome)
 	}
@@ -393,13 +393,13 @@ func TestRefusedClassIsHeldSaysSoAndIsTriedAgain(t *testing.T) {
 		t.Errorf("the pool shows %+v", c)
 	}
 	w.Tick(40 * time.Second)
-	if run(t, w, provision.TriggerSweep); w.Fleet.Calls() != calls+1 || load(t, w).Notes.Refusals[0].Failures != 2 {
+	if pass(t, w, provision.TriggerResync); w.Fleet.Calls() != calls+1 || load(t, w).Notes.Refusals[0].Failures != 2 {
 		t.Errorf("%d calls, %+v", w.Fleet.Calls(), load(t, w).Notes.Refusals)
 	}
 	class := world.Class("default")
 	class.Annotations = map[string]string{"retry": "now"}
 	w.Cluster.AddClass(class)
-	if outcome := run(t, w, provision.TriggerConfig); outcome.Claims != 1 || len(load(t, w).Notes.Refusals) != 0 {
+	if outcome := pass(t, w, provision.TriggerConfig); outcome.Claims != 1 || len(load(t, w).Notes.Refusals) != 0 {
 		t.Errorf("the class is another: %+v, %+v", outcome, load(t, w).Notes.Refusals)
 	}
 }
@@ -413,7 +413,7 @@ func TestRefusalsLongAgoAreNotInARow(t *testing.T) {
 		t.Helper()
 		w.Tick(after)
 		w.Fleet.RefuseNextWith("UnauthorizedOperation")
-		run(t, w, provision.TriggerSweep)
+		pass(t, w, provision.TriggerResync)
 		is := load(t, w).Notes.Refusals
 		if len(is) != 1 || is[0].Failures != failures || is[0].UntilUnix != w.Clock.Now().Unix()+wait {
 			t.Fatalf("after %s: %+v, want %d in a row and %d s to wait", after, is, failures, wait)
@@ -432,14 +432,14 @@ func TestA57TemplateThatIsNotThereYetHoldsItsClassForAMinute(t *testing.T) {
 	pending(w, "web", 1, world.Shape(900, gib))
 	for n := range 4 {
 		w.Fleet.ForgetBeforeNext()
-		run(t, w, provision.TriggerSweep)
+		pass(t, w, provision.TriggerResync)
 		is := load(t, w).Notes.Refusals
 		if len(is) != 1 || is[0].Reason != "LaunchTemplateNotFound" || is[0].UntilUnix != w.Clock.Now().Unix()+60 {
 			t.Fatalf("time %d: %+v, want 60 s to wait", n, is)
 		}
 		w.Tick(70 * time.Second)
 	}
-	if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 1 {
+	if outcome := pass(t, w, provision.TriggerResync); outcome.Claims != 1 {
 		t.Errorf("the template is there: %+v", outcome)
 	}
 }
@@ -504,10 +504,10 @@ func TestIC05UsedUpReservationIsLeftAloneUntilTheNextLook(t *testing.T) {
 	free := func(s *model.ClassStatus) { s.Reservations = []model.Reservation{reservation("cr-1", 5)} }
 	recorded(t, w, "default", free)
 	pending(w, "web", 2, world.Shape(1500, gib))
-	outcome := run(t, w, provision.TriggerBatch)
-	marks := load(t, w).Marks
-	if outcome.Claims != 2 || len(marks) != 1 || marks[0].Reservation != "cr-1" || marks[0].InstanceType != "" {
-		t.Fatalf("%+v, marks %+v", outcome, marks)
+	outcome := pass(t, w, provision.TriggerBatch)
+	unavailableOfferings := load(t, w).UnavailableOfferings
+	if outcome.Claims != 2 || len(unavailableOfferings) != 1 || unavailableOfferings[0].Reservation != "cr-1" || unavailableOfferings[0].InstanceType != "" {
+		t.Fatalf("%+v, marks %+v", outcome, unavailableOfferings)
 	}
 	reserved := func(prefix string) bool {
 		pending(w, prefix, 1, world.Shape(1900, gib))
@@ -537,7 +537,7 @@ func TestCT05ClaimOfACapacityBlockSaysWhenItEnds(t *testing.T) {
 		})
 		w.Fleet.SetReservation("cr-1", 1)
 		pending(w, "web", 1, world.Shape(1500, gib))
-		run(t, w, provision.TriggerBatch)
+		pass(t, w, provision.TriggerBatch)
 		claim := onlyClaim(t, w)
 		if want := map[bool]int64{true: ends}[block]; claim.Reservation != "cr-1" || claim.BlockEndsUnix != want {
 			t.Errorf("block %v: claim in %q ends %d, want %d", block, claim.Reservation, claim.BlockEndsUnix, want)

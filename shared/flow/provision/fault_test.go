@@ -33,7 +33,7 @@ func mixed(t *testing.T) *world.World {
 	w.Cluster.AddPods("arm", 3, arm)
 	w.Cluster.AddPods("gpu", 1, gpu)
 	pending(w, "heavy", 2, heavy)
-	cheapest := model.OfferKey{InstanceType: "m6g.large", Zone: "us-west-2a", CapacityType: model.Spot}
+	cheapest := model.OfferingKey{InstanceType: "m6g.large", Zone: "us-west-2a", CapacityType: model.Spot}
 	for _, zone := range []string{"us-west-2a", "us-west-2b", "us-west-2c"} {
 		cheapest.Zone = zone
 		w.Fleet.SetCapacity(cheapest, 0)
@@ -56,7 +56,7 @@ func TestEveryEffectMayGoWrong(t *testing.T) {
 	calm := mixed(t)
 	effects := untilDone(t, calm, world.Fault{}).Effects()
 	sound(t, calm)
-	want := len(calm.Fleet.Machines())
+	want := len(calm.Fleet.Instances())
 	if want < 3 || len(effects) < 12 {
 		t.Fatalf("the calm run launches %d machines with the effects %v; too few to show anything", want, effects)
 	}
@@ -69,7 +69,7 @@ func TestEveryEffectMayGoWrong(t *testing.T) {
 				w := mixed(t)
 				untilDone(t, w, world.Fault{At: i + 1, Mode: mode})
 				sound(t, w)
-				if got := len(w.Fleet.Machines()); got != want {
+				if got := len(w.Fleet.Instances()); got != want {
 					t.Errorf("%d machines were launched, want %d\n%s", got, want, claimsText(t, w))
 				}
 			})
@@ -82,17 +82,17 @@ func TestEveryEffectMayGoWrong(t *testing.T) {
 	}
 }
 
-// TestEveryEffectOfABirthMayGoWrong does the same to the run that registers and initialises the nodes.
-func TestEveryEffectOfABirthMayGoWrong(t *testing.T) {
+// TestEveryEffectOfARegistrationMayGoWrong does the same to the run that registers and initialises the nodes.
+func TestEveryEffectOfARegistrationMayGoWrong(t *testing.T) {
 	joined := func(t *testing.T) *world.World {
 		w := mixed(t)
-		run(t, w, provision.TriggerBatch)
+		pass(t, w, provision.TriggerBatch)
 		w.Tick(40 * time.Second)
 		return w
 	}
 	calm := joined(t)
 	effects := untilDone(t, calm, world.Fault{}).Effects()
-	want := len(calm.Fleet.Machines())
+	want := len(calm.Fleet.Instances())
 	registered := 0
 	for i, effect := range effects {
 		if effect == "node" {
@@ -104,7 +104,7 @@ func TestEveryEffectOfABirthMayGoWrong(t *testing.T) {
 				w := joined(t)
 				untilDone(t, w, world.Fault{At: i + 1, Mode: mode})
 				sound(t, w)
-				if got := len(w.Fleet.Machines()); got != want {
+				if got := len(w.Fleet.Instances()); got != want {
 					t.Errorf("%d machines were launched, want %d", got, want)
 				}
 			})
@@ -120,18 +120,18 @@ func TestEveryEffectOfAProbeMayGoWrong(t *testing.T) {
 	for name, back := range map[string]bool{"capacity is back": true, "still dry": false} {
 		lapsed := func(t *testing.T) *world.World {
 			w := start(t, world.Options{Types: []string{"m5.large"}, Visibility: 3 * time.Second})
-			w.Fleet.Break(model.OfferKey{}, "InsufficientInstanceCapacity")
+			w.Fleet.Break(model.OfferingKey{}, "InsufficientInstanceCapacity")
 			pending(w, "web", 2, world.Shape(1500, gib))
-			run(t, w, provision.TriggerBatch)
+			pass(t, w, provision.TriggerBatch)
 			w.Tick(4 * time.Minute)
 			if back {
-				w.Fleet.Break(model.OfferKey{}, "")
+				w.Fleet.Break(model.OfferingKey{}, "")
 			}
 			return w
 		}
 		calm := lapsed(t)
 		process := calm.Process(world.Fault{})
-		if _, err := process.Run(t.Context(), provision.TriggerSweep); err != nil {
+		if _, err := process.Run(t.Context(), provision.TriggerResync); err != nil {
 			t.Fatal(err)
 		}
 		seen := map[string]bool{}
@@ -141,14 +141,14 @@ func TestEveryEffectOfAProbeMayGoWrong(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, %02d %s %s", name, i+1, effect, mode), func(t *testing.T) {
 					t.Parallel()
 					w := lapsed(t)
-					_, _ = w.Process(world.Fault{At: i + 1, Mode: mode}).Run(t.Context(), provision.TriggerSweep)
+					_, _ = w.Process(world.Fault{At: i + 1, Mode: mode}).Run(t.Context(), provision.TriggerResync)
 					if !back {
-						w.Fleet.Break(model.OfferKey{}, "")
+						w.Fleet.Break(model.OfferingKey{}, "")
 						w.Tick(10 * time.Minute)
 					}
 					settle(t, w)
 					sound(t, w)
-					if got := len(w.Fleet.Machines()); got != 2 {
+					if got := len(w.Fleet.Instances()); got != 2 {
 						t.Errorf("%d machines were launched, want 2", got)
 					}
 				})
@@ -162,8 +162,8 @@ func TestEveryEffectOfAProbeMayGoWrong(t *testing.T) {
 
 func TestTwoRunsAtOnceLaunchOnce(t *testing.T) {
 	calm := mixed(t)
-	run(t, calm, provision.TriggerBatch)
-	want := len(calm.Fleet.Machines())
+	pass(t, calm, provision.TriggerBatch)
+	want := len(calm.Fleet.Instances())
 
 	w := mixed(t)
 	var group sync.WaitGroup
@@ -177,16 +177,16 @@ func TestTwoRunsAtOnceLaunchOnce(t *testing.T) {
 			t.Errorf("run %d: %v", i, err)
 		}
 	}
-	if got := len(w.Fleet.Machines()); got != want {
+	if got := len(w.Fleet.Instances()); got != want {
 		t.Errorf("%d machines were launched, want %d", got, want)
 	}
 	settle(t, w)
 	sound(t, w)
 }
 
-// TestDeposedRunWritesNothing lets the same invocation be delivered twice: the second takes the lease over in the middle
+// TestRunThatLostItsLeaseWritesNothing lets the same invocation be delivered twice: the second takes the lease over in the middle
 // of the first.
-func TestDeposedRunWritesNothing(t *testing.T) {
+func TestRunThatLostItsLeaseWritesNothing(t *testing.T) {
 	w := mixed(t)
 	first := w.Process(world.Fault{})
 	flow := first.Flow()
@@ -201,7 +201,7 @@ func TestDeposedRunWritesNothing(t *testing.T) {
 	if _, err := flow.Run(t.Context(), request); !fault.Is(err, fault.Conflict) {
 		t.Errorf("the first delivery got %v, want Conflict", err)
 	}
-	if got := len(w.Fleet.Machines()); got != second.Claims {
+	if got := len(w.Fleet.Instances()); got != second.Claims {
 		t.Errorf("%d machines were launched, the second delivery recorded %d", got, second.Claims)
 	}
 	settle(t, w)
@@ -228,22 +228,22 @@ func (o onEffect) After(context.Context, string) {}
 func TestLaunchesSideBySideComeToTheSameEnd(t *testing.T) {
 	calm := mixed(t)
 	untilDone(t, calm, world.Fault{})
-	want := len(calm.Fleet.Machines())
+	want := len(calm.Fleet.Instances())
 	for _, mode := range []world.Mode{"", world.DiesBefore, world.DiesAfter} {
 		w := mixed(t)
-		abreast := func(f world.Fault) {
+		parallel := func(f world.Fault) {
 			flow := w.Process(f).Flow()
 			flow.Settings.Parallel = 8
 			_, _ = flow.Run(t.Context(), provision.Request{
 				Cluster: world.Name, Trigger: provision.TriggerBatch, Owner: string(mode) + w.Clock.Now().String(), Deadline: w.Clock.Now().Add(world.InvocationTimeout),
 			})
 		}
-		abreast(world.Fault{At: 1, Effect: "launch", Mode: mode})
+		parallel(world.Fault{At: 1, Effect: "launch", Mode: mode})
 		w.Tick(due)
-		abreast(world.Fault{})
+		parallel(world.Fault{})
 		settle(t, w)
 		sound(t, w)
-		if got := len(w.Fleet.Machines()); got != want {
+		if got := len(w.Fleet.Instances()); got != want {
 			t.Errorf("%q: %d machines, want %d", mode, got, want)
 		}
 	}

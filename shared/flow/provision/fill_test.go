@@ -18,7 +18,7 @@ type oldSnapshot struct {
 	snapshot *model.Snapshot
 }
 
-func (o oldSnapshot) Connect(ctx context.Context, reg model.Registration) (provision.Site, error) {
+func (o oldSnapshot) Connect(ctx context.Context, reg model.Registration) (provision.Clients, error) {
 	site, err := o.Connector.Connect(ctx, reg)
 	site.Cluster = listsOld{site.Cluster, o.snapshot}
 	return site, err
@@ -43,7 +43,7 @@ func static(t *testing.T, n int64) *world.World {
 
 func TestStaticPoolIsFilledAndKept(t *testing.T) {
 	w := static(t, 5)
-	if outcome := run(t, w, provision.TriggerConfig); outcome.Claims != 5 {
+	if outcome := pass(t, w, provision.TriggerConfig); outcome.Claims != 5 {
 		t.Fatalf("%+v", outcome)
 	}
 	settle(t, w)
@@ -64,7 +64,7 @@ func TestStaticPoolIsFilledAndKept(t *testing.T) {
 func TestR4S8StaticPoolKilledWhileItFillsEqualsReplicas(t *testing.T) {
 	calm := static(t, 4)
 	process := calm.Process(world.Fault{})
-	if _, err := process.Run(t.Context(), provision.TriggerSweep); err != nil {
+	if _, err := process.Run(t.Context(), provision.TriggerResync); err != nil {
 		t.Fatal(err)
 	}
 	for i, effect := range process.Effects() {
@@ -72,10 +72,10 @@ func TestR4S8StaticPoolKilledWhileItFillsEqualsReplicas(t *testing.T) {
 			t.Run(fmt.Sprintf("%02d %s %s", i+1, effect, mode), func(t *testing.T) {
 				t.Parallel()
 				w := static(t, 4)
-				_, _ = w.Process(world.Fault{At: i + 1, Mode: mode}).Run(t.Context(), provision.TriggerSweep)
+				_, _ = w.Process(world.Fault{At: i + 1, Mode: mode}).Run(t.Context(), provision.TriggerResync)
 				for range 30 {
 					w.Tick(5 * time.Second)
-					_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep)
+					_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerResync)
 					if n, _ := running(t, w); n > 4 {
 						t.Fatalf("%d machines run", n)
 					}
@@ -108,7 +108,7 @@ func TestR5StaticPoolFilledByTwoWorkersEqualsReplicas(t *testing.T) {
 
 // R24, S7: machines that never join. Their class is held longer and longer, one machine at a time is tried, people are told
 // once for each failure, and the limit holds all the time.
-func TestR24S7BrokenBootstrapIsHeldAndTriedByOneMachine(t *testing.T) {
+func TestR24S7BrokenBootstrapIsHeldAndTriedByOneInstance(t *testing.T) {
 	w := world.New(world.Options{Types: []string{"m5.large"}, Boot: 1000 * time.Hour})
 	w.Cluster.AddClass(world.Class("default"))
 	pool := world.Pool("default", "default")
@@ -123,7 +123,7 @@ func TestR24S7BrokenBootstrapIsHeldAndTriedByOneMachine(t *testing.T) {
 			w.Cluster.AddPods(fmt.Sprintf("churn-%d", minute), 1, world.Shape(1500, gib))
 			w.Tick(time.Second)
 		}
-		run(t, w, provision.TriggerSweep)
+		pass(t, w, provision.TriggerResync)
 		if n, _ := running(t, w); n > most {
 			most = n
 		}
@@ -136,12 +136,12 @@ func TestR24S7BrokenBootstrapIsHeldAndTriedByOneMachine(t *testing.T) {
 			}
 		}
 	}
-	holds := load(t, w).Notes.Holds
-	if len(holds) != 1 || holds[0].Failures < 3 || most > 8 {
-		t.Errorf("holds %+v, %d machines", holds, most)
+	suspensions := load(t, w).Notes.ClassSuspensions
+	if len(suspensions) != 1 || suspensions[0].Failures < 3 || most > 8 {
+		t.Errorf("holds %+v, %d machines", suspensions, most)
 	}
-	if told := w.Cluster.Events("EC2NodeClass", "default"); len(told) != holds[0].Failures {
-		t.Errorf("told %d times of %d failures: %+v", len(told), holds[0].Failures, told)
+	if reported := w.Cluster.Events("EC2NodeClass", "default"); len(reported) != suspensions[0].Failures {
+		t.Errorf("told %d times of %d failures: %+v", len(reported), suspensions[0].Failures, reported)
 	}
 }
 
@@ -152,18 +152,18 @@ func TestLaunchesRampUpAfterAnOutage(t *testing.T) {
 	pending(w, "web", 200, world.Shape(1500, gib))
 	var starts []int
 	for range 8 {
-		before := len(w.Fleet.Machines())
+		before := len(w.Fleet.Instances())
 		for range 6 {
 			flow := w.Process(world.Fault{}).Flow()
 			flow.Settings.LaunchFloor = 5
 			if _, err := flow.Run(t.Context(), provision.Request{
-				Cluster: world.Name, Trigger: provision.TriggerSweep, Owner: w.Clock.Now().String(), Deadline: w.Clock.Now().Add(world.InvocationTimeout),
+				Cluster: world.Name, Trigger: provision.TriggerResync, Owner: w.Clock.Now().String(), Deadline: w.Clock.Now().Add(world.InvocationTimeout),
 			}); err != nil {
 				t.Fatal(err)
 			}
 			w.Tick(10 * time.Second)
 		}
-		starts = append(starts, len(w.Fleet.Machines())-before)
+		starts = append(starts, len(w.Fleet.Instances())-before)
 	}
 	total := 0
 	for i, n := range starts {
@@ -180,12 +180,12 @@ func TestLaunchesRampUpAfterAnOutage(t *testing.T) {
 // Nothing that failed counts as a launch: a stock-out is no run-up.
 func TestFailedLaunchesAreNoRunUp(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
-	w.Fleet.Break(model.OfferKey{}, "InsufficientInstanceCapacity")
+	w.Fleet.Break(model.OfferingKey{}, "InsufficientInstanceCapacity")
 	pending(w, "web", 50, world.Shape(1500, gib))
-	run(t, w, provision.TriggerBatch)
-	for _, pace := range load(t, w).Notes.Paces {
-		if pace.Starts != 0 {
-			t.Errorf("%+v", pace)
+	pass(t, w, provision.TriggerBatch)
+	for _, rate := range load(t, w).Notes.Paces {
+		if rate.Starts != 0 {
+			t.Errorf("%+v", rate)
 		}
 	}
 }
@@ -195,7 +195,7 @@ func TestFailedLaunchesAreNoRunUp(t *testing.T) {
 func TestLostLedgerLaunchesNothingTwice(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	pending(w, "web", 4, world.Shape(1500, gib))
-	run(t, w, provision.TriggerBatch)
+	pass(t, w, provision.TriggerBatch)
 	before := load(t, w).Claims
 	w.Ledger = world.NewLedger(w.Clock.Now)
 	if err := w.Ledger.Register(t.Context(), world.Registration()); err != nil {
@@ -204,7 +204,7 @@ func TestLostLedgerLaunchesNothingTwice(t *testing.T) {
 	pending(w, "more", 1, world.Shape(1500, gib)) // fits none of those machines
 	for range 17 {
 		w.Tick(10 * time.Second)
-		run(t, w, provision.TriggerSweep)
+		pass(t, w, provision.TriggerResync)
 	}
 	if n, _ := running(t, w); n != len(before) {
 		t.Errorf("%d machines, want the %d there were", n, len(before))
@@ -212,7 +212,7 @@ func TestLostLedgerLaunchesNothingTwice(t *testing.T) {
 	// A ledger that stays empty does not stop pods for ever.
 	for range 3 {
 		w.Tick(10 * time.Second)
-		run(t, w, provision.TriggerSweep)
+		pass(t, w, provision.TriggerResync)
 	}
 	if n, _ := running(t, w); n != len(before)+1 {
 		t.Errorf("%d machines three minutes after the ledger was lost and nobody took them into it", n)

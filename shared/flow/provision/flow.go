@@ -8,12 +8,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/core/fairshare"
 	"github.com/joiner-sh/joiner/shared/core/headroom"
 	"github.com/joiner-sh/joiner/shared/core/lifecycle"
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/core/replay"
-	"github.com/joiner-sh/joiner/shared/core/turn"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/work"
@@ -21,23 +21,23 @@ import (
 
 // Flow is provisioning with its ports and its clock. It keeps nothing between runs.
 type Flow struct {
-	Registry   Registry
-	Leases     Leases
-	Claims     Claims
-	Births     Births
-	Offers     Offers
-	Allowances Allowances
-	Memory     Memory
-	Decisions  Decisions
-	Snapshots  Snapshots
-	Losses     work.Losses // nil = the watcher finds by itself what of its snapshot is gone
-	Machines   Machines
-	Memories   Memories
-	Tallies    Tallies // nil = usage is not corrected
-	Connector  Connector
-	Hints      Hints
-	Glances    work.Glances // nil = clusters are swept each minute
-	Judges     Judges       // nil = the judge's own tick finds what became of replacements
+	Registry      Registry
+	Leases        Leases
+	Claims        Claims
+	ClaimStates   ClaimStates
+	Unavailable   UnavailableOfferings
+	Allowances    Allowances
+	Memory        Memory
+	Decisions     Decisions
+	Snapshots     Snapshots
+	Losses        work.Losses // nil = the watcher finds by itself what of its snapshot is gone
+	Catalogs      Catalogs
+	Memories      Memories
+	UsageRecounts UsageRecounts // nil = usage is not corrected
+	Connector     Connector
+	Hints         Hints
+	Peeks         work.Peeks   // nil = clusters are swept each minute
+	Disruptions   DisruptHints // nil = the judge's own tick finds what became of replacements
 
 	Now      func() time.Time
 	NewID    func() string // unique and sorted by time, such as a ULID
@@ -45,47 +45,47 @@ type Flow struct {
 	Plan     func(pack.Input) model.Plan // nil = pack.Plan; a test may put something defective in its place
 	Effects  Effects                     // nil but where a test wants to see or stop effects
 
-	// Abreast calls do(0) … do(n-1) side by side and returns when all have; nil = on goroutines, at most Settings.Parallel
+	// Parallel calls do(0) … do(n-1) side by side and returns when all have; nil = on goroutines, at most Settings.Parallel
 	// at once. A simulator that lets one thing happen at a time has its own.
-	Abreast func(n int, do func(i int))
+	Parallel func(n int, do func(i int))
 }
 
 // Settings are the flow's numbers. The zero value of a field means the default named with it.
 type Settings struct {
-	Build         string        // version of the binary, for decision records
-	LeaseMargin   time.Duration // how long the lease outlives the invocation's deadline: 2 s
-	StopBefore    time.Duration // what must be left of the invocation for another round of planning: 3 s
-	RecoverAfter  time.Duration // after the lease's end, before an unfinished launch is looked into: 30 s, EC2's visibility lag
-	GiveUpAfter   time.Duration // age of an unfinished launch that nothing was found of: 15 min
-	SilentAfter   time.Duration // age of the watcher's heartbeat from which the flow lists by itself: 45 s
-	JoinWithin    time.Duration // age from which a machine that has not joined is no capacity any more: 15 min
-	OfferBackOff  time.Duration // how long an offer is left alone after its first failure: 3 min; doubles, twentyfold at most
-	HoldFor       time.Duration // how long a class is held whose machines did not join twice: 5 min; doubles, 2 h at most
-	FreshFor      time.Duration // age of a snapshot up to which its pods are launched for without asking again: 5 s
-	ResolveAfter  time.Duration // age of a class's status from which it is resolved again: 5 min
-	CatalogAfter  time.Duration // age of the catalogue all clusters share from which EC2 is asked instead: 25 h
-	MaxRounds     int           // plans within one invocation: 8
-	Parallel      int           // independent port calls at once: 8
-	ClaimsPerCall int           // claims in one intent: 25
-	MaxEvents     int           // pod events of one invocation: 500
+	Build           string        // version of the binary, for decision records
+	LeaseMargin     time.Duration // how long the lease outlives the invocation's deadline: 2 s
+	StopBefore      time.Duration // what must be left of the invocation for another round of planning: 3 s
+	RecoverAfter    time.Duration // after the lease's end, before an unfinished launch is looked into: 30 s, EC2's visibility lag
+	GiveUpAfter     time.Duration // age of an unfinished launch that nothing was found of: 15 min
+	SilentAfter     time.Duration // age of the watcher's heartbeat from which the flow lists by itself: 45 s
+	JoinWithin      time.Duration // age from which a machine that has not joined is no capacity any more: 15 min
+	OfferingBackOff time.Duration // how long an offer is left alone after its first failure: 3 min; doubles, twentyfold at most
+	SuspendFor      time.Duration // how long a class is held whose machines did not join twice: 5 min; doubles, 2 h at most
+	FreshFor        time.Duration // age of a snapshot up to which its pods are launched for without asking again: 5 s
+	ResolveAfter    time.Duration // age of a class's status from which it is resolved again: 5 min
+	CatalogAfter    time.Duration // age of the catalogue all clusters share from which EC2 is asked instead: 25 h
+	MaxRounds       int           // plans within one invocation: 8
+	Parallel        int           // independent port calls at once: 8
+	ClaimsPerCall   int           // claims in one intent: 25
+	MaxEvents       int           // pod events of one invocation: 500
 
-	Most model.PlanBound // what one plan takes of the pods that wait: turn.Most
+	Most model.PlanBound // what one plan takes of the pods that wait: fairshare.Most
 
 	IgnorePreferences   bool // preferred terms of pods are left to kube-scheduler
 	BestEffortMinValues bool // a pool's minValues are lowered where they cannot be met, rather than the pods refused
 
-	Offers offer.Settings // what machine types hold; Region is the cluster's, the time the run's
+	Offerings offering.Settings // what machine types hold; Region is the cluster's, the time the run's
 
 	// Of the account and region, shared by all clusters.
-	CallBurst      int // calls of EC2's API at once: 50
-	CallsPerSecond int // calls of EC2's API in the long run: 5
-	ReadBurst      int // calls that only read at once: 80
-	ReadsPerSecond int // calls that only read in the long run: 15
-	DryBurst       int // launches at once that may come back without capacity: 10
-	DryPerMinute   int // launches that may come back without capacity in the long run: 8
+	CallBurst             int // calls of EC2's API at once: 50
+	CallsPerSecond        int // calls of EC2's API in the long run: 5
+	ReadBurst             int // calls that only read at once: 80
+	ReadsPerSecond        int // calls that only read in the long run: 15
+	InsufficientBurst     int // launches at once that may come back without capacity: 10
+	InsufficientPerMinute int // launches that may come back without capacity in the long run: 8
 
-	DearTimes int           // price of a claim, as a multiple of what it usually costs, above which its pods wait for capacity: 5
-	DearWait  time.Duration // how long they wait at most: 3 min
+	PriceCapFactor int           // price of a claim, as a multiple of what it usually costs, above which its pods wait for capacity: 5
+	PriceCapWait   time.Duration // how long they wait at most: 3 min
 
 	LaunchFloor int // claims of a pool in a minute that need no run-up; above, at most twice those of the minute before: 300
 }
@@ -97,8 +97,8 @@ func (s Settings) withDefaults() Settings {
 	s.GiveUpAfter = cmp.Or(s.GiveUpAfter, 15*time.Minute)
 	s.SilentAfter = cmp.Or(s.SilentAfter, 45*time.Second)
 	s.JoinWithin = cmp.Or(s.JoinWithin, 15*time.Minute)
-	s.OfferBackOff = cmp.Or(s.OfferBackOff, 3*time.Minute)
-	s.HoldFor = cmp.Or(s.HoldFor, 5*time.Minute)
+	s.OfferingBackOff = cmp.Or(s.OfferingBackOff, 3*time.Minute)
+	s.SuspendFor = cmp.Or(s.SuspendFor, 5*time.Minute)
 	s.FreshFor = cmp.Or(s.FreshFor, 5*time.Second)
 	s.ResolveAfter = cmp.Or(s.ResolveAfter, 5*time.Minute)
 	s.CatalogAfter = cmp.Or(s.CatalogAfter, 25*time.Hour)
@@ -110,24 +110,24 @@ func (s Settings) withDefaults() Settings {
 	s.CallsPerSecond = cmp.Or(s.CallsPerSecond, 5)
 	s.ReadBurst = cmp.Or(s.ReadBurst, 80)
 	s.ReadsPerSecond = cmp.Or(s.ReadsPerSecond, 15)
-	s.DryBurst = cmp.Or(s.DryBurst, 10)
-	s.DryPerMinute = cmp.Or(s.DryPerMinute, 8)
-	s.DearTimes = cmp.Or(s.DearTimes, 5)
-	s.DearWait = cmp.Or(s.DearWait, 3*time.Minute)
+	s.InsufficientBurst = cmp.Or(s.InsufficientBurst, 10)
+	s.InsufficientPerMinute = cmp.Or(s.InsufficientPerMinute, 8)
+	s.PriceCapFactor = cmp.Or(s.PriceCapFactor, 5)
+	s.PriceCapWait = cmp.Or(s.PriceCapWait, 3*time.Minute)
 	s.LaunchFloor = cmp.Or(s.LaunchFloor, 300)
-	s.Most = cmp.Or(s.Most, turn.Most())
+	s.Most = cmp.Or(s.Most, fairshare.Most())
 	return s
 }
 
 // Triggers of a run.
 const (
-	TriggerBatch   = "batch"    // the watcher saw pods nothing can hold
-	TriggerDrain   = "drain"    // a claim is to end: its pods need a place elsewhere
-	TriggerNode    = "node"     // a node joined or became ready
-	TriggerReplace = "replace"  // a command waits for its replacements to be launched
-	TriggerConfig  = "config"   // a NodePool or EC2NodeClass was made or changed
-	TriggerRoom    = "headroom" // a CapacityBuffer changed, or pods came to where there may be its room
-	TriggerSweep   = "sweep"    // the full pass of each minute
+	TriggerBatch    = "batch"    // the watcher saw pods nothing can hold
+	TriggerDrain    = "drain"    // a claim is to end: its pods need a place elsewhere
+	TriggerNode     = "node"     // a node joined or became ready
+	TriggerReplace  = "replace"  // a command waits for its replacements to be launched
+	TriggerConfig   = "config"   // a NodePool or EC2NodeClass was made or changed
+	TriggerHeadroom = "headroom" // a CapacityBuffer changed, or pods came to where there may be its room
+	TriggerResync   = "sweep"    // the full pass of each minute
 )
 
 // Request is one hint to look at one cluster.
@@ -167,7 +167,7 @@ type Outcome struct {
 	PricePerHour  float64             `json:"pricePerHour,omitempty"` // of what was launched, USD
 	Corrected     []string            `json:"corrected,omitempty"`    // NodePools and EC2NodeClasses that the API server has otherwise than the snapshot, with what; it was gone by the API server's
 	Withheld      int                 `json:"withheld,omitempty"`     // planned claims that were not launched because those could not be read
-	Machines      *model.CatalogUse   `json:"machines,omitempty"`     // what catalogue was decided by
+	Catalog       *model.CatalogUse   `json:"machines,omitempty"`     // what catalogue was decided by
 	Millis        map[string]int64    `json:"millis,omitempty"`       // since the start of the run, by what was reached
 	Problems      []string            `json:"problems,omitempty"`
 }
@@ -183,7 +183,7 @@ type Bought struct {
 // should come back later. Any other error means the run could not be carried through; what it recorded is recovered by
 // the next.
 func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
-	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now(), remade: map[string]bool{}, probes: map[model.Mark]probe{}, dryRounds: map[string]int{}, accused: map[string]bool{}, recordedNow: map[string]bool{}, changed: map[string]bool{}, putOff: map[string]string{}, nameUsed: map[string]bool{}, awaited: map[string]bool{}}
+	r := &pass{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now(), remade: map[string]bool{}, probes: map[model.UnavailableOffering]probe{}, insufficientRounds: map[string]int{}, accused: map[string]bool{}, recordedNow: map[string]bool{}, changed: map[string]bool{}, putOff: map[string]string{}, nameUsed: map[string]bool{}, awaited: map[string]bool{}}
 	r.out = Outcome{Cluster: request.Cluster, Trigger: request.Trigger, Failures: map[string]int{}, Joined: map[string]int{}, Millis: map[string]int64{}}
 	err := r.guarded(ctx)
 	r.reached("done")
@@ -191,7 +191,7 @@ func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
 }
 
 // guarded is do, with a panic turned into an error: the hint comes back, and other clusters' hints are handled.
-func (r *run) guarded(ctx context.Context) (err error) {
+func (r *pass) guarded(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fault.New(fault.Internal, "Panic", "provisioning of cluster %s panicked: %v\n%s", r.request.Cluster, p, debug.Stack())
@@ -200,67 +200,67 @@ func (r *run) guarded(ctx context.Context) (err error) {
 	return r.do(ctx)
 }
 
-// run is one invocation at work on one cluster.
-type run struct {
+// pass is one invocation at work on one cluster.
+type pass struct {
 	*Flow
 	settings Settings
 	request  Request
 	started  time.Time
 	out      Outcome
 
-	reg         model.Registration
-	site        Site
-	fence       model.Fence
-	ledger      model.Ledger
-	ahead       int64                  // of this process's clock is the ledger's, in seconds
-	shown       *model.Snapshot        // the cluster as it shows itself; shared, never written to
-	pointer     *model.Pointer         // to the same as it was published; nil = it was listed
-	listed      *model.Snapshot        // the same as it was listed; nil = it was published
-	snapshot    *model.Snapshot        // what is planned by: the same, less what is known to be leaving
-	leaving     pack.Leaving           // nodes of claims that are to end; nil = none
-	waits       []int                  // pods that ask for capacity, as indexes; nil = not looked up
-	recordedNow map[string]bool        // names of claims whose launches this run recorded
-	cared       []string               // Draining claims whose pods were planned for in this run; nil = nothing was planned
-	catalog     *model.MachineCatalog  // nil until it was asked for in this run
-	classes     map[string]model.Class // by name, with the status resolved in this run
-	question    *model.Question        // of this round; nil = nothing was planned yet
-	round       *replay.Provision      // the same, joined with what it is asked of
-	posed       []posed                // in all rounds
-	seenUnix    int64                  // when it was last looked at which nodes leave
-	remade      map[string]bool        // classes whose launch templates this run made again, by name
-	decision    model.Decision
+	reg           model.Registration
+	clients       Clients
+	fence         model.Fence
+	ledger        model.Ledger
+	clockOffset   int64                  // of this process's clock is the ledger's, in seconds
+	shown         *model.Snapshot        // the cluster as it shows itself; shared, never written to
+	manifest      *model.Manifest        // to the same as it was published; nil = it was listed
+	listed        *model.Snapshot        // the same as it was listed; nil = it was published
+	snapshot      *model.Snapshot        // what is planned by: the same, less what is known to be leaving
+	leaving       pack.Leaving           // nodes of claims that are to end; nil = none
+	waits         []int                  // pods that ask for capacity, as indexes; nil = not looked up
+	recordedNow   map[string]bool        // names of claims whose launches this run recorded
+	plannedClaims []string               // Draining claims whose pods were planned for in this run; nil = nothing was planned
+	catalog       *model.InstanceCatalog // nil until it was asked for in this run
+	classes       map[string]model.Class // by name, with the status resolved in this run
+	plannerInput  *model.PlannerInput    // of this round; nil = nothing was planned yet
+	round         *replay.Provision      // the same, joined with what it is asked of
+	inputs        []recordedInput        // in all rounds
+	seenUnix      int64                  // when it was last looked at which nodes leave
+	remade        map[string]bool        // classes whose launch templates this run made again, by name
+	decision      model.Decision
 
-	probes        map[model.Mark]probe // of half-open marks, by what they are about
-	probeFailed   bool                 // one of this run's came back without capacity
-	pressed       bool                 // pods are left over: offers are probed before their back-off is over
-	suspects      map[string]string    // pools whose first node comes up and refuses its pods, with why, by name
-	noted         bool                 // the ledger's notes are not written yet
-	aside         map[string]bool      // pools left out of this round because they came back dry
-	dryRounds     map[string]int       // rounds of this run in which a pool came back dry, by pool
-	fellBack      bool                 // pods that other pools can take have been taken care of
-	accused       map[string]bool      // what planning panicked over in this run
-	settled       map[string]bool      // UIDs of pods that ask for nothing any more, though the snapshot says so
-	questioned    map[string]bool      // by node: it was asked which pods are on it; "" = which wait
-	putOff        map[string]string    // why launches of a pool were put off, by pool
-	changed       map[string]bool      // pools whose health is to be told, by name
-	planKept      bool                 // the decision's record was stored before a launch of this run
-	newlyUnplaced bool                 // the last plan leaves other pods without a place than the last that was kept, or for other reasons
-	starved       bool                 // launches were not made so that others may
-	spent         model.PlanBound      // what this run's plans took in all
-	tight         map[string]int       // claims of this round's plan by pools whose limits leave pods waiting
-	putOffCalls   bool                 // something was put off because EC2's API was used up for now
-	wishes        []*wish              // NodeClaims made by hand that are due
-	nameUsed      map[string]bool      // names of replacements that turned out to be in use
-	live          applying             // NodePools and EC2NodeClasses as people have applied them
-	podAt         map[string]int       // where the snapshot has pods that ask for capacity, by UID; nil = not looked up
+	probes             map[model.UnavailableOffering]probe // of half-open marks, by what they are about
+	probeFailed        bool                                // one of this run's came back without capacity
+	probeEarly         bool                                // pods are left over: offers are probed before their back-off is over
+	suspects           map[string]string                   // pools whose first node comes up and refuses its pods, with why, by name
+	noted              bool                                // the ledger's notes are not written yet
+	excludedPools      map[string]bool                     // pools left out of this round because they came back dry
+	insufficientRounds map[string]int                      // rounds of this run in which a pool came back dry, by pool
+	triedFallback      bool                                // pods that other pools can take have been taken care of
+	accused            map[string]bool                     // what planning panicked over in this run
+	settled            map[string]bool                     // UIDs of pods that ask for nothing any more, though the snapshot says so
+	questioned         map[string]bool                     // by node: it was asked which pods are on it; "" = which wait
+	putOff             map[string]string                   // why launches of a pool were put off, by pool
+	changed            map[string]bool                     // pools whose health is to be told, by name
+	planKept           bool                                // the decision's record was stored before a launch of this run
+	newlyUnplaced      bool                                // the last plan leaves other pods without a place than the last that was kept, or for other reasons
+	yieldedCalls       bool                                // launches were not made so that others may
+	spent              model.PlanBound                     // what this run's plans took in all
+	tight              map[string]int                      // claims of this round's plan by pools whose limits leave pods waiting
+	putOffCalls        bool                                // something was put off because EC2's API was used up for now
+	standalone         []*standaloneClaim                  // NodeClaims made by hand that are due
+	nameUsed           map[string]bool                     // names of replacements that turned out to be in use
+	live               applying                            // NodePools and EC2NodeClasses as people have applied them
+	podAt              map[string]int                      // where the snapshot has pods that ask for capacity, by UID; nil = not looked up
 
-	mutex    sync.Mutex // guards what parallel calls write: out.Problems, report and awaited
-	report   model.Report
-	heldBack bool            // replacements wait for others of their command: see owed
-	awaited  map[string]bool // replacements of commands that were initialised, or failed, in this run, by name
+	mutex            sync.Mutex // guards what parallel calls write: out.Problems, report and awaited
+	report           model.Report
+	replacementsWait bool            // replacements wait for others of their command: see owed
+	awaited          map[string]bool // replacements of commands that were initialised, or failed, in this run, by name
 }
 
-func (r *run) do(ctx context.Context) error {
+func (r *pass) do(ctx context.Context) error {
 	// 1. Who is asked about, and may we.
 	reg, err := r.Registry.Cluster(ctx, r.request.Cluster)
 	if fault.Is(err, fault.NotFound) {
@@ -288,21 +288,21 @@ func (r *run) do(ctx context.Context) error {
 	if r.ledger, err = r.load(ctx); err != nil {
 		return err
 	}
-	r.site, err = r.Connector.Connect(ctx, reg)
+	r.clients, err = r.Connector.Connect(ctx, reg)
 	if err != nil {
 		return fmt.Errorf("connect to cluster %s: %w", reg.Cluster, err)
 	}
 	if err := r.readSnapshot(ctx); err != nil {
 		return err
 	}
-	r.leave()
+	r.excludeLeavingNodes()
 	for _, text := range r.ledger.Unread.Texts() {
 		r.problem("%s", text)
 	}
 	r.reached("snapshot")
 
 	// 4. What an earlier run left half done comes first: its claims are capacity or they are not.
-	r.holds()
+	r.suspendClasses()
 	r.untaken()
 	r.health()
 	failure := r.recover(ctx)
@@ -322,9 +322,9 @@ func (r *run) do(ctx context.Context) error {
 	// catalogue that cannot be read must not keep a node from being registered.
 	r.showClaims(ctx)
 	r.restore(ctx)
-	r.births(ctx)
+	r.registerNodes(ctx)
 	r.hydrateObjects(ctx)
-	r.compare(ctx)
+	r.checkConsistency(ctx)
 	r.untaken()
 	r.health()
 	r.tidy(ctx)
@@ -332,24 +332,24 @@ func (r *run) do(ctx context.Context) error {
 	if err := r.remember(ctx); err != nil {
 		r.problem("%v", err)
 	}
-	r.judged(ctx)
+	r.notifyDisruption(ctx)
 
 	// 7. Tell people. It is last, because nobody's pod waits for it.
 	r.keepDecision(ctx)
-	r.tell(ctx)
+	r.publishReports(ctx)
 
 	// 8. Have the catalogue at hand for the next batch: reading it takes longer than planning. Also before there is any
 	// pool, since the first pods follow the first pool closely and would wait behind this.
-	if _, err := r.machines(ctx); err != nil {
+	if _, err := r.readCatalog(ctx); err != nil {
 		r.problem("read the catalogue of %s ahead of need: %v", r.reg.Region, err)
 	}
 	r.learn(ctx)
-	r.again(ctx)
+	r.requeue(ctx)
 	return failure
 }
 
 // release gives the lease back even when the invocation's own context is over.
-func (r *run) release(ctx context.Context) {
+func (r *pass) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if err := r.Leases.Release(ctx, r.fence); err != nil {
@@ -359,23 +359,23 @@ func (r *run) release(ctx context.Context) {
 
 // readSnapshot takes the watcher's snapshot, and lists the cluster where there is no watcher to be heard or its snapshot
 // is older than the hint.
-func (r *run) readSnapshot(ctx context.Context) error {
-	if r.ledger.PointerFault != "" {
-		r.problem("listing instead of reading a snapshot: %s", r.ledger.PointerFault)
+func (r *pass) readSnapshot(ctx context.Context) error {
+	if r.ledger.ManifestFault != "" {
+		r.problem("listing instead of reading a snapshot: %s", r.ledger.ManifestFault)
 	}
-	if pointer := r.ledger.Pointer; pointer != nil && r.alive(*pointer) && r.reaches(*pointer) {
-		snapshot, err := r.Snapshots.At(ctx, *pointer)
+	if manifest := r.ledger.Manifest; manifest != nil && r.alive(*manifest) && r.reaches(*manifest) {
+		snapshot, err := r.Snapshots.At(ctx, *manifest)
 		if err == nil {
 			r.shown, r.out.Source = headroom.Join(snapshot), sourceSnapshot
-			r.pointer = read(*pointer, snapshot)
+			r.manifest = read(*manifest, snapshot)
 			return nil
 		}
-		r.problem("read snapshot %d/%d, listing instead: %v", pointer.Epoch, pointer.HeadSeq, err)
-		if err := work.SayLost(ctx, r.Losses, r.Effects, *pointer, err); err != nil {
+		r.problem("read snapshot %d/%d, listing instead: %v", manifest.Epoch, manifest.HeadSeq, err)
+		if err := work.SayLost(ctx, r.Losses, r.Effects, *manifest, err); err != nil {
 			r.problem("%v", err)
 		}
 	}
-	snapshot, err := r.site.Cluster.List(ctx)
+	snapshot, err := r.clients.Cluster.List(ctx)
 	if err != nil {
 		return fmt.Errorf("list cluster %s: %w", r.reg.Cluster, err)
 	}
@@ -384,25 +384,25 @@ func (r *run) readSnapshot(ctx context.Context) error {
 }
 
 // read returns the pointer to exactly what was read by it, which may be newer.
-func read(pointer model.Pointer, snapshot *model.Snapshot) *model.Pointer {
-	pointer.HeadSeq = snapshot.Seq
-	return &pointer
+func read(manifest model.Manifest, snapshot *model.Snapshot) *model.Manifest {
+	manifest.HeadSeq = snapshot.Seq
+	return &manifest
 }
 
-func (r *run) alive(pointer model.Pointer) bool {
-	return r.now()-pointer.HeartbeatAt <= int64(r.settings.SilentAfter.Seconds())
+func (r *pass) alive(manifest model.Manifest) bool {
+	return r.now()-manifest.HeartbeatAt <= int64(r.settings.SilentAfter.Seconds())
 }
 
 // reaches reports whether the pointer's snapshot is at least as new as the one the hint speaks of.
-func (r *run) reaches(pointer model.Pointer) bool {
-	if pointer.Epoch != r.request.Epoch {
-		return pointer.Epoch > r.request.Epoch
+func (r *pass) reaches(manifest model.Manifest) bool {
+	if manifest.Epoch != r.request.Epoch {
+		return manifest.Epoch > r.request.Epoch
 	}
-	return pointer.HeadSeq >= r.request.Seq
+	return manifest.HeadSeq >= r.request.Seq
 }
 
 // reload reads the ledger again after this run changed it.
-func (r *run) reload(ctx context.Context) error {
+func (r *pass) reload(ctx context.Context) error {
 	ledger, err := r.load(ctx)
 	if err != nil {
 		return err
@@ -411,17 +411,17 @@ func (r *run) reload(ctx context.Context) error {
 		ledger.Notes = r.ledger.Notes
 	}
 	r.ledger = ledger
-	r.leave()
+	r.excludeLeavingNodes()
 	return nil
 }
 
 // load reads the ledger, and what time it is there.
-func (r *run) load(ctx context.Context) (model.Ledger, error) {
+func (r *pass) load(ctx context.Context) (model.Ledger, error) {
 	ledger, err := r.Claims.Load(ctx, r.reg)
 	if err != nil {
 		return ledger, fmt.Errorf("load the ledger of cluster %s: %w", r.reg.Cluster, err)
 	}
-	r.ahead = ledger.NowUnix - r.Now().Unix()
+	r.clockOffset = ledger.NowUnix - r.Now().Unix()
 	return ledger, nil
 }
 
@@ -429,18 +429,18 @@ func (r *run) load(ctx context.Context) (model.Ledger, error) {
 // others wrote, and their clocks may be minutes off. What concerns this invocation alone, its lease and its deadline,
 // goes by its own.
 // offers are the settings machine types are worked out by.
-func (r *run) offers() offer.Settings {
-	settings := r.settings.Offers
+func (r *pass) offeringSettings() offering.Settings {
+	settings := r.settings.Offerings
 	settings.Region, settings.NowUnix = r.reg.Region, r.now()
 	return settings
 }
 
-func (r *run) now() int64 { return r.Now().Unix() + r.ahead }
+func (r *pass) now() int64 { return r.Now().Unix() + r.clockOffset }
 
-func (r *run) reached(what string) { r.out.Millis[what] = r.Now().Sub(r.started).Milliseconds() }
+func (r *pass) reached(what string) { r.out.Millis[what] = r.Now().Sub(r.started).Milliseconds() }
 
 // problem notes something that went wrong and stops nothing else.
-func (r *run) problem(format string, args ...any) {
+func (r *pass) problem(format string, args ...any) {
 	const most = 20
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

@@ -11,15 +11,15 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-func TestPendingPodsGetMachinesAndRun(t *testing.T) {
+func TestPendingPodsGetInstancesAndRun(t *testing.T) {
 	w := start(t, world.Options{})
 	pending(w, "web", 10, world.Shape(900, 2*gib))
-	outcome := run(t, w, provision.TriggerBatch)
+	outcome := pass(t, w, provision.TriggerBatch)
 	if outcome.Pending != 10 || outcome.Claims == 0 || outcome.Failed != 0 || outcome.Unschedulable != 0 || outcome.PricePerHour <= 0 {
 		t.Fatalf("%+v", outcome)
 	}
-	if machines := w.Fleet.Machines(); len(machines) != outcome.Claims {
-		t.Fatalf("%d machines for %d claims", len(machines), outcome.Claims)
+	if instances := w.Fleet.Instances(); len(instances) != outcome.Claims {
+		t.Fatalf("%d machines for %d claims", len(instances), outcome.Claims)
 	}
 	settle(t, w)
 	sound(t, w)
@@ -41,7 +41,7 @@ func TestPendingPodsGetMachinesAndRun(t *testing.T) {
 func TestDecisionNamesWhatWasLaunched(t *testing.T) {
 	w := start(t, world.Options{})
 	pending(w, "web", 3, world.Shape(900, 2*gib))
-	outcome := run(t, w, provision.TriggerBatch)
+	outcome := pass(t, w, provision.TriggerBatch)
 	decision, kept := w.Store.Decision(outcome.Decision)
 	if !kept || decision.Pending != 3 || len(decision.Rounds) != 1 || len(decision.Launched) != outcome.Claims {
 		t.Fatalf("%+v", decision)
@@ -69,18 +69,18 @@ func TestDecisionNamesWhatWasLaunched(t *testing.T) {
 func TestSameHintFiveTimesLaunchesOnce(t *testing.T) {
 	w := start(t, world.Options{})
 	pending(w, "web", 4, world.Shape(900, 2*gib))
-	first := run(t, w, provision.TriggerBatch)
+	first := pass(t, w, provision.TriggerBatch)
 	for range 4 {
-		if again := run(t, w, provision.TriggerBatch); again.Claims != 0 || again.Nominated != 4 {
+		if again := pass(t, w, provision.TriggerBatch); again.Claims != 0 || again.Nominated != 4 {
 			t.Errorf("a repeated hint: %+v", again)
 		}
 	}
-	if n := len(w.Fleet.Machines()); n != first.Claims {
+	if n := len(w.Fleet.Instances()); n != first.Claims {
 		t.Errorf("%d machines, want %d", n, first.Claims)
 	}
 	settle(t, w)
-	run(t, w, provision.TriggerBatch) // late
-	if n := len(w.Fleet.Machines()); n != first.Claims {
+	pass(t, w, provision.TriggerBatch) // late
+	if n := len(w.Fleet.Instances()); n != first.Claims {
 		t.Errorf("a late hint launched: %d machines, want %d", n, first.Claims)
 	}
 	sound(t, w)
@@ -94,8 +94,8 @@ func TestClusterThatIsPausedIsOnlyLookedAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	pending(w, "web", 1, world.Shape(900, 2*gib))
-	outcome := run(t, w, provision.TriggerBatch)
-	if outcome.Skipped == "" || len(w.Fleet.Machines()) != 0 || len(w.Cluster.Events("Pod", "web-0")) != 0 {
+	outcome := pass(t, w, provision.TriggerBatch)
+	if outcome.Skipped == "" || len(w.Fleet.Instances()) != 0 || len(w.Cluster.Events("Pod", "web-0")) != 0 {
 		t.Errorf("%+v", outcome)
 	}
 	sent, err := w.Process(world.Fault{}).Flow().FanOut(t.Context(), "tick")
@@ -128,7 +128,7 @@ func TestLimitIsReachedAndNotPassed(t *testing.T) {
 	w.Cluster.AddPool(pool)
 	pending(w, "big", 30, world.Shape(1900, 4*gib))
 	for range 3 {
-		run(t, w, provision.TriggerBatch)
+		pass(t, w, provision.TriggerBatch)
 		w.Tick(time.Minute)
 	}
 	var cpu int64

@@ -15,7 +15,7 @@ import (
 // that the plan is to be made again.
 //
 // Which pods there are is the snapshot's to say where that answer cannot be had.
-func (r *run) outdated(ctx context.Context, plan model.Plan) bool {
+func (r *pass) outdated(ctx context.Context, plan model.Plan) bool {
 	if len(plan.Claims) == 0 {
 		return false
 	}
@@ -26,7 +26,7 @@ func (r *run) outdated(ctx context.Context, plan model.Plan) bool {
 			r.live.read(ctx, r)
 			return
 		}
-		pods, err := r.site.Cluster.Present(ctx, nodes[i])
+		pods, err := r.clients.Cluster.Present(ctx, nodes[i])
 		if err != nil {
 			r.problem("ask which pods are on node %q, going by the snapshot instead: %v", nodes[i], err)
 			return
@@ -52,16 +52,16 @@ func (r *run) outdated(ctx context.Context, plan model.Plan) bool {
 }
 
 // asks reports whether a pod that was pending still is, by what is where it was. One of a StatefulSet comes back under its name.
-func (r *run) asks(pod *model.Pod, present map[string]bool) bool {
+func (r *pass) asks(pod *model.Pod, present map[string]bool) bool {
 	ends, there := present[pod.UID]
 	return there && (!ends || pod.NodeName != "" && r.snapshot.ShapeOf(pod).OwnerKind == "StatefulSet")
 }
 
-// mostAsked is of how many nodes it is asked at once what is on them. Where more are leaving there is no time for that.
-const mostAsked = 10
+// mostChecked is of how many nodes it is asked at once what is on them. Where more are leaving there is no time for that.
+const mostChecked = 10
 
 // toAsk returns the nodes of which it is to be asked which of the plan's pods are on them, each once in a run; "" is none of them.
-func (r *run) toAsk(plan model.Plan) []string {
+func (r *pass) toAsk(plan model.Plan) []string {
 	if r.questioned == nil {
 		r.questioned, r.settled = make(map[string]bool), make(map[string]bool)
 	}
@@ -85,7 +85,7 @@ func (r *run) toAsk(plan model.Plan) []string {
 			nodes = append(nodes, pod.NodeName)
 		}
 	}
-	if len(nodes)-fresh > mostAsked {
+	if len(nodes)-fresh > mostChecked {
 		nodes = nodes[:fresh]
 	}
 	return nodes

@@ -15,18 +15,18 @@ import (
 func TestB5PodsThatEndedAreNotGivenAnotherNode(t *testing.T) {
 	for _, kind := range []string{world.Deployment, world.StatefulSet} {
 		for _, c := range []struct {
-			name     string
-			replicas int // that are left
-			down     bool
-			machines int
+			name      string
+			replicas  int // that are left
+			down      bool
+			instances int
 		}{
-			{name: "all ended"}, {name: "some are left", replicas: 1, machines: 1}, {name: "nobody answers", down: true, machines: 1},
+			{name: "all ended"}, {name: "some are left", replicas: 1, instances: 1}, {name: "nobody answers", down: true, instances: 1},
 		} {
 			t.Run(kind+", "+c.name, func(t *testing.T) {
 				w := start(t, world.Options{Types: []string{"m5.large"}})
 				w.Workloads.Add(world.Workload{Kind: kind, Name: "web", Shape: world.Shape(800, gib), Replicas: 2})
 				for range 60 { // a StatefulSet's come one after the other
-					run(t, w, provision.TriggerBatch)
+					pass(t, w, provision.TriggerBatch)
 					settle(t, w)
 					w.Tick(5 * time.Second)
 				}
@@ -57,8 +57,8 @@ func TestB5PodsThatEndedAreNotGivenAnotherNode(t *testing.T) {
 					})
 				}
 				outcome, err := w.Process(world.Fault{}).Run(t.Context(), provision.TriggerDrain)
-				if err != nil || outcome.Source != "snapshot" || outcome.Claims != c.machines {
-					t.Errorf("%d machines, want %d; %v, %+v", outcome.Claims, c.machines, err, outcome)
+				if err != nil || outcome.Source != "snapshot" || outcome.Claims != c.instances {
+					t.Errorf("%d machines, want %d; %v, %+v", outcome.Claims, c.instances, err, outcome)
 				}
 				if replaced := load(t, w).Notes.Replaced; !slices.Equal(replaced, []string{old.Name}) {
 					t.Errorf("replaced %v", replaced)

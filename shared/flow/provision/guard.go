@@ -11,20 +11,20 @@ import (
 )
 
 // Planning is meant to bear any input. Should it panic all the same, the pool or the pods it panics over are looked for,
-// left out, and the rest is planned in the same run. What was found guilty guiltyTimes is left out from the start for
+// left out, and the rest is planned in the same run. What was found guilty culpritTries is left out from the start for
 // quarantineFor seconds, and people are told once.
 
 const (
-	guiltyTimes   = 3
-	guiltyAtOnce  = 4 // found in one run at most
-	quarantineFor = int64(600)
+	culpritTries   = 3
+	culpritsAtOnce = 4 // found in one run at most
+	quarantineFor  = int64(600)
 )
 
 // quarantined returns what is left out from the start.
-func (r *run) quarantined() []string {
+func (r *pass) quarantined() []string {
 	var out []string
 	for _, q := range r.ledger.Notes.Quarantine {
-		if q.Count >= guiltyTimes && q.UntilUnix > r.now() {
+		if q.Count >= culpritTries && q.UntilUnix > r.now() {
 			out = append(out, q.What)
 		}
 	}
@@ -32,24 +32,24 @@ func (r *run) quarantined() []string {
 }
 
 // planned is pack.Plan, or whatever takes its place in a test, with what makes it panic left out of this round's question.
-func (r *run) planned() model.Plan {
-	input := r.round.Asked()
+func (r *pass) planned() model.Plan {
+	input := r.round.PlannerInput()
 	plan, panicked := r.try(input)
-	for range guiltyAtOnce {
+	for range culpritsAtOnce {
 		if panicked == "" || r.request.Deadline.Sub(r.Now()) < r.settings.StopBefore {
 			break
 		}
-		without, what := r.guilty(input)
+		without, what := r.withoutCulprit(input)
 		if what == "" {
 			break
 		}
 		r.accuse(what, panicked)
-		r.question.LeftOut = append(r.question.LeftOut, what)
+		r.plannerInput.LeftOut = append(r.plannerInput.LeftOut, what)
 		input = without
 		plan, panicked = r.try(input)
 	}
 	if panicked == "" {
-		return r.round.Told(r.round.Evened(plan, input, func(fair pack.Input) (model.Plan, string) {
+		return r.round.WithReasons(r.round.Evened(plan, input, func(fair pack.Input) (model.Plan, string) {
 			r.spend()
 			return r.try(fair)
 		}))
@@ -59,29 +59,29 @@ func (r *run) planned() model.Plan {
 }
 
 // try plans and returns what planning panicked with, "" where it did not.
-func (r *run) try(input pack.Input) (plan model.Plan, panicked string) {
+func (r *pass) try(input pack.Input) (plan model.Plan, panicked string) {
 	if r.Plan != nil {
 		return replay.Try(r.Plan, input)
 	}
 	return replay.Try(pack.Plan, input)
 }
 
-// guilty returns the input without what planning panics over, and its name; "" where nothing is found. A pool that
+// withoutCulprit returns the input without what planning panics over, and its name; "" where nothing is found. A pool that
 // planning panics over without any pod is guilty, and so are pods it panics over without any pool. Otherwise it takes both,
 // and what leaves more pods planned is left out.
-func (r *run) guilty(input pack.Input) (pack.Input, string) {
+func (r *pass) withoutCulprit(input pack.Input) (pack.Input, string) {
 	without := input
 	without.Pending = []int{}
 	if _, panicked := r.try(without); panicked != "" {
-		what := r.guiltyPool(without)
+		what := r.culpritPool(without)
 		return replay.LeaveOut(input, what), what
 	}
-	if what := r.guiltyPods(replay.WithPools(input, nil)); what != "" {
+	if what := r.culpritPods(replay.WithPools(input, nil)); what != "" {
 		return replay.LeaveOut(input, what), what
 	}
 	var best pack.Input
 	name, fewest := "", 0
-	for _, what := range []string{r.guiltyPods(input), r.guiltyPool(input)} {
+	for _, what := range []string{r.culpritPods(input), r.culpritPool(input)} {
 		without := replay.LeaveOut(input, what)
 		plan, panicked := r.try(without)
 		if left := len(replay.Pending(input)) - placedIn(plan); panicked == "" && (name == "" || left < fewest) {
@@ -89,14 +89,14 @@ func (r *run) guilty(input pack.Input) (pack.Input, string) {
 		}
 	}
 	if name == "" { // several are guilty: begin with the pods
-		name = r.guiltyPods(input)
+		name = r.culpritPods(input)
 		best = replay.LeaveOut(input, name)
 	}
 	return best, name
 }
 
-// guiltyPods returns the owner of the last of the fewest first pods that planning panics over, and "" where it does not.
-func (r *run) guiltyPods(input pack.Input) string {
+// culpritPods returns the owner of the last of the fewest first pods that planning panics over, and "" where it does not.
+func (r *pass) culpritPods(input pack.Input) string {
 	pods := replay.Pending(input)
 	n := fewest(len(pods), func(n int) bool {
 		some := input
@@ -110,8 +110,8 @@ func (r *run) guiltyPods(input pack.Input) string {
 	return replay.OwnerOf(input.Snapshot, pods[n-1])
 }
 
-// guiltyPool returns the last of the fewest first pools that planning panics over, and "" where it does not.
-func (r *run) guiltyPool(input pack.Input) string {
+// culpritPool returns the last of the fewest first pools that planning panics over, and "" where it does not.
+func (r *pass) culpritPool(input pack.Input) string {
 	pools := input.Snapshot.Pools
 	n := fewest(len(pools), func(n int) bool {
 		_, panicked := r.try(replay.WithPools(input, pools[:n]))
@@ -145,7 +145,7 @@ func placedIn(plan model.Plan) int {
 }
 
 // accuse notes what planning panicked over.
-func (r *run) accuse(what, panicked string) {
+func (r *pass) accuse(what, panicked string) {
 	r.problem("planning panicked over %s, which is left out: %s", what, panicked)
 	var list []model.Quarantine
 	entry := model.Quarantine{What: what}
@@ -163,9 +163,9 @@ func (r *run) accuse(what, panicked string) {
 		r.accused[what] = true
 	}
 	entry.UntilUnix = r.now() + quarantineFor
-	if entry.Count >= guiltyTimes && !entry.Told {
-		entry.Told = true
-		r.quarantineTold(what, panicked)
+	if entry.Count >= culpritTries && !entry.Reported {
+		entry.Reported = true
+		r.reportQuarantine(what, panicked)
 	}
 	list = append(list, entry)
 	sort.Slice(list, func(i, j int) bool { return list[i].What < list[j].What })
@@ -173,8 +173,8 @@ func (r *run) accuse(what, panicked string) {
 	r.ledger.Notes.Quarantine, r.noted = list[:min(len(list), most)], true
 }
 
-func (r *run) quarantineTold(what, panicked string) {
-	message := fmt.Sprintf("planning failed over %s %d times; it is left out for %d minutes: %s", what, guiltyTimes, quarantineFor/60, panicked)
+func (r *pass) reportQuarantine(what, panicked string) {
+	message := fmt.Sprintf("planning failed over %s %d times; it is left out for %d minutes: %s", what, culpritTries, quarantineFor/60, panicked)
 	if name, isPool := strings.CutPrefix(what, "NodePool/"); isPool {
 		for _, pool := range r.snapshot.Pools {
 			if pool.Name == name {
@@ -186,7 +186,7 @@ func (r *run) quarantineTold(what, panicked string) {
 	for _, i := range r.pending() {
 		if pod := &r.snapshot.Pods[i]; replay.OwnerOf(r.snapshot, i) == what {
 			if pod.Buffer != "" {
-				r.report.Events = append(r.report.Events, r.roomEvents(map[string]int{pod.Buffer: 1}, true, "Quarantined", "%s", message)...)
+				r.report.Events = append(r.report.Events, r.headroomEvents(map[string]int{pod.Buffer: 1}, true, "Quarantined", "%s", message)...)
 				return
 			}
 			r.event(model.Event{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Warning: true, Reason: "Quarantined", Message: message})

@@ -35,7 +35,7 @@ func defective(pool, owner string, plans *int) func(pack.Input) model.Plan {
 // Scenario 17, C7, R58, S25: a pool and pods that planning panics over are left out in the same run, and remembered from
 // the third time on; people are told once.
 func TestScenario17R58S25WhatPlanningPanicsOverIsLeftOutAndTheRestPlanned(t *testing.T) {
-	for name, guilty := range map[string]struct{ pool, owner, what string }{
+	for name, culprit := range map[string]struct{ pool, owner, what string }{
 		"a pool":          {"bad", "", "NodePool/bad"},
 		"pods":            {"", "poison", "Pods/default/ReplicaSet/poison"},
 		"a pool and pods": {"bad", "poison", "NodePool/bad"},
@@ -54,7 +54,7 @@ func TestScenario17R58S25WhatPlanningPanicsOverIsLeftOutAndTheRestPlanned(t *tes
 			plans := 0
 			again := func() provision.Outcome {
 				flow := w.Process(world.Fault{}).Flow()
-				flow.Plan = defective(guilty.pool, guilty.owner, &plans)
+				flow.Plan = defective(culprit.pool, culprit.owner, &plans)
 				outcome, err := flow.Run(t.Context(), provision.Request{
 					Cluster: world.Name, Trigger: provision.TriggerBatch, Owner: w.Clock.Now().String(), Deadline: w.Clock.Now().Add(world.InvocationTimeout),
 				})
@@ -79,26 +79,26 @@ func TestScenario17R58S25WhatPlanningPanicsOverIsLeftOutAndTheRestPlanned(t *tes
 					t.Errorf("pod %s waits: %+v", pod, last)
 				}
 			}
-			listed := slices.ContainsFunc(load(t, w).Notes.Quarantine, func(q model.Quarantine) bool { return q.What == guilty.what && q.Count >= 3 })
-			if guilty.owner != "" && !listed { // only what comes back each time is found three times
+			listed := slices.ContainsFunc(load(t, w).Notes.Quarantine, func(q model.Quarantine) bool { return q.What == culprit.what && q.Count >= 3 })
+			if culprit.owner != "" && !listed { // only what comes back each time is found three times
 				t.Errorf("notes %+v", load(t, w).Notes.Quarantine)
 			}
-			if guilty.owner != "" {
+			if culprit.owner != "" {
 				before := plans
 				w.Tick(time.Minute)
 				again()
 				if plans-before > 2 {
 					t.Errorf("%d plans although it is known", plans-before)
 				}
-				told := append(w.Cluster.Events("NodePool", "bad"), w.Cluster.Events("Pod", "a-poison-0")...)
+				reported := append(w.Cluster.Events("NodePool", "bad"), w.Cluster.Events("Pod", "a-poison-0")...)
 				n := 0
-				for _, event := range told {
+				for _, event := range reported {
 					if event.Reason == "Quarantined" {
 						n++
 					}
 				}
 				if n == 0 || n > 2 {
-					t.Errorf("people are told %+v", told)
+					t.Errorf("people are told %+v", reported)
 				}
 			}
 		})
@@ -117,13 +117,13 @@ func TestPanicOfARunIsItsError(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no ids") {
 		t.Fatalf("%v", err)
 	}
-	if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 1 {
+	if outcome := pass(t, w, provision.TriggerResync); outcome.Claims != 1 {
 		t.Errorf("%+v", outcome)
 	}
 }
 
 // R65: a pod that was bound or is gone since the snapshot was taken gets no machine.
-func TestR65PodIsLookedAtAgainBeforeItsMachineIsLaunched(t *testing.T) {
+func TestR65PodIsLookedAtAgainBeforeItsInstanceIsLaunched(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	pending(w, "web", 3, world.Shape(1500, gib))
 	old, err := w.Cluster.List(t.Context())

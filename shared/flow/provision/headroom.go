@@ -18,8 +18,8 @@ import (
 // headroomFor is how long a look that found all room there is good for, in seconds.
 const headroomFor = 300
 
-// places counts the pending pods that are room of CapacityBuffers.
-func (r *run) places() int {
+// headroomPods counts the pending pods that are room of CapacityBuffers.
+func (r *pass) headroomPods() int {
 	n := 0
 	for _, i := range r.pending() {
 		if r.snapshot.Pods[i].Buffer != "" {
@@ -29,15 +29,15 @@ func (r *run) places() int {
 	return n
 }
 
-// roomKept reports whether nothing can have changed since a look that found all room there.
-func (r *run) roomKept() bool {
+// headroomKept reports whether nothing can have changed since a look that found all room there.
+func (r *pass) headroomKept() bool {
 	note := r.ledger.Notes.Headroom
 	return note != nil && r.shown.Epoch != 0 && note.Epoch == r.shown.Epoch && note.Seq == r.shown.Seq &&
 		r.now()-note.AtUnix < headroomFor && note.AtUnix <= r.now() && note.Ledger == r.capacityDigest()
 }
 
 // capacityDigest stands for what the ledger says of capacity beyond the snapshot.
-func (r *run) capacityDigest() string {
+func (r *pass) capacityDigest() string {
 	h := sha256.New()
 	for i := range r.ledger.Claims {
 		fmt.Fprintln(h, "claim", r.ledger.Claims[i].Name, r.ledger.Claims[i].Version)
@@ -53,10 +53,10 @@ func (r *run) capacityDigest() string {
 
 // headroom looks at where the room of buffers is by the last plan of this run, notes whether all of it is there, and has each
 // buffer say so. Without a plan buffers go on saying what they said, but for what they come to.
-func (r *run) headroom() {
+func (r *pass) headroom() {
 	buffers := headroom.Buffers(r.shown)
 	if len(buffers) == 0 {
-		r.noteRoom(false)
+		r.noteHeadroom(false)
 		return
 	}
 	var counts map[string]*headroom.Counts
@@ -67,7 +67,7 @@ func (r *run) headroom() {
 			asked[last.Launched[i].Name] = true
 		}
 		counts = headroom.Count(r.snapshot, &last.Plan, asked)
-		r.noteRoom(!slices.ContainsFunc(buffers, func(b model.Buffer) bool {
+		r.noteHeadroom(!slices.ContainsFunc(buffers, func(b model.Buffer) bool {
 			return b.Replicas > 0 && (counts[b.Key()] == nil || counts[b.Key()].There < int(b.Replicas))
 		}))
 	}
@@ -82,8 +82,8 @@ func (r *run) headroom() {
 	}
 }
 
-// noteRoom notes whether all room is there.
-func (r *run) noteRoom(there bool) {
+// noteHeadroom notes whether all room is there.
+func (r *pass) noteHeadroom(there bool) {
 	switch {
 	case there && r.shown.Epoch != 0:
 		r.ledger.Notes.Headroom = &model.HeadroomNote{AtUnix: r.now(), Epoch: r.shown.Epoch, Seq: r.shown.Seq, Ledger: r.capacityDigest()}
@@ -96,7 +96,7 @@ func (r *run) noteRoom(there bool) {
 }
 
 // bufferOf returns namespace/name of the buffer whose room a pending pod is; empty for pods.
-func (r *run) bufferOf(ref model.PodRef) string {
+func (r *pass) bufferOf(ref model.PodRef) string {
 	if pod := r.pod(ref); pod != nil {
 		return pod.Buffer
 	}
@@ -104,7 +104,7 @@ func (r *run) bufferOf(ref model.PodRef) string {
 }
 
 // forPeople splits what a claim is for into pods, and for how many pods it is room of each buffer.
-func (r *run) forPeople(refs []model.PodRef) (pods []model.PodRef, room map[string]int) {
+func (r *pass) forPeople(refs []model.PodRef) (pods []model.PodRef, room map[string]int) {
 	for _, ref := range refs {
 		buffer := r.bufferOf(ref)
 		if buffer == "" {
@@ -119,8 +119,8 @@ func (r *run) forPeople(refs []model.PodRef) (pods []model.PodRef, room map[stri
 	return pods, room
 }
 
-// roomEvents tells buffers which machine brings room of theirs, or why it does not.
-func (r *run) roomEvents(room map[string]int, warning bool, reason, format string, args ...any) []model.Event {
+// headroomEvents tells buffers which machine brings room of theirs, or why it does not.
+func (r *pass) headroomEvents(room map[string]int, warning bool, reason, format string, args ...any) []model.Event {
 	var events []model.Event
 	for _, key := range slices.Sorted(maps.Keys(room)) {
 		at, known := slices.BinarySearchFunc(r.shown.Buffers, key, func(b model.Buffer, key string) int { return cmp.Compare(b.Key(), key) })

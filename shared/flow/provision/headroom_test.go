@@ -12,15 +12,15 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// sweepFor runs the sweep for some minutes and returns how many machines that launched.
-func sweepFor(t *testing.T, w *world.World, minutes int) int {
+// resyncFor runs the sweep for some minutes and returns how many machines that launched.
+func resyncFor(t *testing.T, w *world.World, minutes int) int {
 	t.Helper()
 	launched := 0
 	for range minutes {
 		for range 6 {
 			w.Tick(10 * time.Second)
 		}
-		launched += run(t, w, provision.TriggerSweep).Claims
+		launched += pass(t, w, provision.TriggerResync).Claims
 	}
 	return launched
 }
@@ -41,14 +41,14 @@ func TestF090HeadroomIsLaunchedOnceTakenAndMadeUpFor(t *testing.T) {
 	w := start(t, world.Options{})
 	shape := world.Shape(500, 256<<20)
 	w.Cluster.AddBuffer("spare", 5, shape)
-	out := run(t, w, provision.TriggerSweep)
+	out := pass(t, w, provision.TriggerResync)
 	if out.Claims == 0 || out.Pending != 0 || out.Headroom != 5 {
 		t.Fatalf("%+v", out)
 	}
 	if c := provisioning(t, w, "spare"); c.Reason != headroom.RequiresNewCapacity || !strings.Contains(c.Message, "0 of 5 places are on nodes, 5 on machines") {
 		t.Errorf("%+v", c)
 	}
-	if n := sweepFor(t, w, 10); n != 0 || !allInitialized(t, w) {
+	if n := resyncFor(t, w, 10); n != 0 || !allInitialized(t, w) {
 		t.Fatalf("%d machines more for the same room\n%s", n, claimsText(t, w))
 	}
 	if c := provisioning(t, w, "spare"); c.Status != "True" || c.Reason != headroom.FitsExistingCapacity {
@@ -60,10 +60,10 @@ func TestF090HeadroomIsLaunchedOnceTakenAndMadeUpFor(t *testing.T) {
 	if waiting := w.Cluster.Waiting(); len(waiting) != 0 {
 		t.Fatalf("%v wait though there was room for them", waiting)
 	}
-	if out := run(t, w, provision.TriggerRoom); out.Claims == 0 {
+	if out := pass(t, w, provision.TriggerHeadroom); out.Claims == 0 {
 		t.Errorf("the room was taken and not made up for: %+v", out)
 	}
-	if n := sweepFor(t, w, 5); n != 0 {
+	if n := resyncFor(t, w, 5); n != 0 {
 		t.Errorf("%d machines more once it was", n)
 	}
 	for i := range 5 {
@@ -85,8 +85,8 @@ func TestF090LimitsLeaveRoomOutBeforePods(t *testing.T) {
 	w.Cluster.AddPool(pool)
 	w.Cluster.AddBuffer("spare", 2, world.Shape(1500, 256<<20)) // one on each machine
 	pending(w, "web", 1, world.Shape(1500, 256<<20))
-	run(t, w, provision.TriggerBatch)
-	if n := sweepFor(t, w, 4); n != 0 || len(w.Cluster.Waiting()) != 0 || len(load(t, w).Claims) != 2 {
+	pass(t, w, provision.TriggerBatch)
+	if n := resyncFor(t, w, 4); n != 0 || len(w.Cluster.Waiting()) != 0 || len(load(t, w).Claims) != 2 {
 		t.Fatalf("%d more, %v wait\n%s", n, w.Cluster.Waiting(), claimsText(t, w))
 	}
 	c := provisioning(t, w, "spare")
@@ -100,7 +100,7 @@ func TestF090LimitsLeaveRoomOutBeforePods(t *testing.T) {
 func TestF090ABufferOfNothingSaysSo(t *testing.T) {
 	w := start(t, world.Options{})
 	w.Cluster.AddBuffer("spare", 0, world.Shape(100, 1<<20))
-	if out := run(t, w, provision.TriggerSweep); out.Claims != 0 {
+	if out := pass(t, w, provision.TriggerResync); out.Claims != 0 {
 		t.Errorf("%+v", out)
 	}
 	status := w.Cluster.Buffers()[0].Status
@@ -113,8 +113,8 @@ func TestF090ABufferOfNothingSaysSo(t *testing.T) {
 func TestF090RoomThatIsThereIsNotPlannedForEachMinute(t *testing.T) {
 	w := start(t, world.Options{})
 	w.Cluster.AddBuffer("spare", 3, world.Shape(500, 256<<20))
-	run(t, w, provision.TriggerSweep)
-	sweepFor(t, w, 3)
+	pass(t, w, provision.TriggerResync)
+	resyncFor(t, w, 3)
 	publish := func(seq int64) {
 		t.Helper()
 		if err := w.Publish(t.Context(), 1, seq); err != nil {
@@ -122,7 +122,7 @@ func TestF090RoomThatIsThereIsNotPlannedForEachMinute(t *testing.T) {
 		}
 	}
 	publish(1)
-	if out := run(t, w, provision.TriggerSweep); out.Rounds == 0 || out.Source != "snapshot" {
+	if out := pass(t, w, provision.TriggerResync); out.Rounds == 0 || out.Source != "snapshot" {
 		t.Fatalf("%+v", out)
 	}
 	planned := 0
@@ -131,7 +131,7 @@ func TestF090RoomThatIsThereIsNotPlannedForEachMinute(t *testing.T) {
 		if _, err := w.Ledger.Heartbeat(t.Context(), world.Name, 1, w.Clock.Now().Unix()); err != nil {
 			t.Fatal(err)
 		}
-		out := run(t, w, provision.TriggerSweep)
+		out := pass(t, w, provision.TriggerResync)
 		if out.Source != "snapshot" || out.Headroom != 3 {
 			t.Fatalf("%+v", out)
 		}
@@ -143,7 +143,7 @@ func TestF090RoomThatIsThereIsNotPlannedForEachMinute(t *testing.T) {
 	w.Cluster.AddPods("web", 3, world.Shape(500, 256<<20))
 	w.Tick(time.Second)
 	publish(2)
-	if out := run(t, w, provision.TriggerSweep); out.Rounds == 0 {
+	if out := pass(t, w, provision.TriggerResync); out.Rounds == 0 {
 		t.Errorf("not planned for although pods came: %+v", out)
 	}
 }

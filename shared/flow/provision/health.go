@@ -21,12 +21,12 @@ const neverLaunched = "NeverLaunched"
 // health brings the record of which pools' machines join up to what the ledger knows now. An outcome is told from its
 // claim's name, so that it counts once however often it is seen. Another pool, or another spec of it or of its class, begins
 // anew: what failed may be mended.
-func (r *run) health() {
+func (r *pass) health() {
 	before := map[string]model.PoolHealth{}
 	for _, health := range r.ledger.Notes.Health {
 		before[health.Pool] = health
 	}
-	outcomes := r.birthOutcomes()
+	outcomes := r.registrationOutcomes()
 	var list []model.PoolHealth
 	for i := range r.snapshot.Pools {
 		pool := &r.snapshot.Pools[i]
@@ -62,18 +62,18 @@ func (r *run) health() {
 
 // seenOutcome is an outcome with the time its claim was recorded at.
 type seenOutcome struct {
-	model.BirthOutcome
+	model.RegistrationOutcome
 	recordedUnix int64
 }
 
-// birthOutcomes returns whose machines joined and whose did not in time, by pool UID. Refusals and capacity that is not there
+// registrationOutcomes returns whose machines joined and whose did not in time, by pool UID. Refusals and capacity that is not there
 // say nothing about machines.
-func (r *run) birthOutcomes() map[string][]seenOutcome {
+func (r *pass) registrationOutcomes() map[string][]seenOutcome {
 	out := map[string][]seenOutcome{}
 	for _, claims := range [][]model.Claim{r.ledger.Ended, r.ledger.Claims} {
 		for i := range claims {
 			claim := &claims[i]
-			outcome := seenOutcome{model.BirthOutcome{Claim: claim.Name}, claim.CreatedUnix}
+			outcome := seenOutcome{model.RegistrationOutcome{Claim: claim.Name}, claim.CreatedUnix}
 			switch {
 			case claim.PoolUID == "":
 				continue
@@ -94,21 +94,21 @@ func (r *run) birthOutcomes() map[string][]seenOutcome {
 
 // latestOutcomes joins what is remembered with what is seen of machines that were asked for since. One that joined after all
 // did join.
-func latestOutcomes(health model.PoolHealth, seen []seenOutcome) []model.BirthOutcome {
-	byClaim := map[string]model.BirthOutcome{}
+func latestOutcomes(health model.PoolHealth, seen []seenOutcome) []model.RegistrationOutcome {
+	byClaim := map[string]model.RegistrationOutcome{}
 	for _, outcome := range health.Outcomes {
 		byClaim[outcome.Claim] = outcome
 	}
 	for _, outcome := range seen {
 		if outcome.recordedUnix > health.SinceUnix {
-			byClaim[outcome.Claim] = outcome.BirthOutcome
+			byClaim[outcome.Claim] = outcome.RegistrationOutcome
 		}
 	}
-	list := make([]model.BirthOutcome, 0, len(byClaim))
+	list := make([]model.RegistrationOutcome, 0, len(byClaim))
 	for _, outcome := range byClaim {
 		list = append(list, outcome)
 	}
-	slices.SortFunc(list, func(a, b model.BirthOutcome) int {
+	slices.SortFunc(list, func(a, b model.RegistrationOutcome) int {
 		return cmp.Or(cmp.Compare(a.AtUnix, b.AtUnix), cmp.Compare(a.Claim, b.Claim))
 	})
 	return list[max(0, len(list)-healthOutcomes):]
@@ -126,7 +126,7 @@ func sameHealth(a, b model.PoolHealth) bool {
 }
 
 // specOf stands for a pool and its class as people wrote them.
-func (r *run) specOf(pool *model.Pool) string {
+func (r *pass) specOf(pool *model.Pool) string {
 	class := "none"
 	for i := range r.snapshot.Classes {
 		if c := &r.snapshot.Classes[i]; c.Name == pool.Template.ClassName {
@@ -136,8 +136,8 @@ func (r *run) specOf(pool *model.Pool) string {
 	return fmt.Sprintf("%d %s", pool.Generation, class)
 }
 
-// healthTold shows on pools whether their machines join, where that may have changed.
-func (r *run) healthTold() {
+// reportHealth shows on pools whether their machines join, where that may have changed.
+func (r *pass) reportHealth() {
 	byPool := map[string]*model.PoolHealth{}
 	for i := range r.ledger.Notes.Health {
 		byPool[r.ledger.Notes.Health[i].Pool] = &r.ledger.Notes.Health[i]

@@ -15,7 +15,7 @@ const healthy = "NodeRegistrationHealthy"
 
 // F103: two of the latest four machines that did not join make a pool unhealthy, machines that join make it healthy again,
 // and another spec of pool or class begins anew. Each outcome counts once, whoever dies in between.
-func TestF103PoolWhoseMachinesDoNotJoinSaysSo(t *testing.T) {
+func TestF103PoolWhoseInstancesDoNotJoinSaysSo(t *testing.T) {
 	w := world.New(world.Options{Types: []string{"m5.large"}, Boot: 24 * time.Hour})
 	w.Cluster.AddClass(world.Class("default"))
 	w.Cluster.AddPool(world.Pool("default", "default"))
@@ -26,7 +26,7 @@ func TestF103PoolWhoseMachinesDoNotJoinSaysSo(t *testing.T) {
 			t.Fatalf("the pool says %+v, want %s", got, want)
 		}
 	}
-	run(t, w, provision.TriggerConfig)
+	pass(t, w, provision.TriggerConfig)
 	status("Unknown")
 	shape := world.Shape(900, gib)
 	shape.NodeSelector = map[string]string{model.LabelNodePool: "default"}
@@ -34,8 +34,8 @@ func TestF103PoolWhoseMachinesDoNotJoinSaysSo(t *testing.T) {
 	var last model.Condition
 	failed := 0
 	for range 80 {
-		_, _ = w.Process(world.Fault{At: failed, Effect: "remember", Mode: world.LosesReply}).Run(t.Context(), provision.TriggerSweep)
-		run(t, w, provision.TriggerSweep)
+		_, _ = w.Process(world.Fault{At: failed, Effect: "remember", Mode: world.LosesReply}).Run(t.Context(), provision.TriggerResync)
+		pass(t, w, provision.TriggerResync)
 		w.Tick(30 * time.Second)
 		if health := load(t, w).Notes.Health; len(health) > 0 {
 			failed = len(health[0].Outcomes)
@@ -53,36 +53,36 @@ func TestF103PoolWhoseMachinesDoNotJoinSaysSo(t *testing.T) {
 	}
 	// Its author mends the class: what was is forgotten, and machines of before do not count any more.
 	w.Cluster.AddClass(world.Class("default"))
-	run(t, w, provision.TriggerConfig)
+	pass(t, w, provision.TriggerConfig)
 	status("Unknown")
 	for range 40 {
 		w.Tick(time.Minute)
-		run(t, w, provision.TriggerSweep)
+		pass(t, w, provision.TriggerResync)
 		if health := load(t, w).Notes.Health; len(health) > 0 && len(health[0].Outcomes) > 1 {
 			break
 		}
 	}
 	w.Cluster.AddPool(world.Pool("default", "default"))
-	run(t, w, provision.TriggerConfig)
+	pass(t, w, provision.TriggerConfig)
 	status("Unknown")
 }
 
 // F103: only the latest four count.
-func TestF103MachinesThatJoinMakeAPoolHealthyAgain(t *testing.T) {
+func TestF103InstancesThatJoinMakeAPoolHealthyAgain(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
-	run(t, w, provision.TriggerConfig)
+	pass(t, w, provision.TriggerConfig)
 	condition := func() string { return w.Cluster.PoolCondition("default", healthy).Status }
 	for i := range 2 { // two machines that never joined, and were ended
 		failedClaim(t, w, fmt.Sprintf("failed-%d", i), int64(i))
 	}
-	run(t, w, provision.TriggerSweep)
+	pass(t, w, provision.TriggerResync)
 	if got := condition(); got != "False" {
 		t.Fatalf("after two failures %s", got)
 	}
 	w.Tick(time.Hour)
 	for i := range 4 {
 		pending(w, fmt.Sprintf("web%d", i), 1, world.Shape(1500, gib))
-		run(t, w, provision.TriggerBatch)
+		pass(t, w, provision.TriggerBatch)
 		settle(t, w)
 		want := "False"
 		if i >= 2 { // of the latest four one failed, or none
@@ -105,7 +105,7 @@ func failedClaim(t *testing.T, w *world.World, name string, second int64) {
 		t.Fatal(err)
 	}
 	now := w.Clock.Now().Unix()
-	fence, err := w.Ledger.Hold(t.Context(), world.Name, model.LeaseCollector, "a", now, now+30)
+	fence, err := w.Ledger.AcquireLease(t.Context(), world.Name, model.LeaseCollector, "a", now, now+30)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,14 +130,14 @@ func failedClaim(t *testing.T, w *world.World, name string, second int64) {
 func TestF105NodeThatFallsShortIsTold(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	pending(w, "web", 1, world.Shape(900, gib))
-	run(t, w, provision.TriggerBatch)
+	pass(t, w, provision.TriggerBatch)
 	settle(t, w)
 	round := func() (events int) {
 		t.Helper()
 		for range 10 {
 			w.Tick(time.Minute)
 			before := w.Cluster.EventCount("NodeClaim", onlyClaim(t, w).Name, "FailedConsistencyCheck")
-			run(t, w, provision.TriggerSweep)
+			pass(t, w, provision.TriggerResync)
 			events += w.Cluster.EventCount("NodeClaim", onlyClaim(t, w).Name, "FailedConsistencyCheck") - before
 		}
 		return events

@@ -22,10 +22,10 @@ func (r *Request) Take(hint wire.Hint) {
 	if hint.Epoch > r.Epoch || hint.Epoch == r.Epoch && hint.Seq > r.Seq {
 		r.Epoch, r.Seq = hint.Epoch, hint.Seq
 	}
-	rank := map[string]int{TriggerSweep: 1, TriggerNode: 2, TriggerRoom: 2, TriggerBatch: 3, TriggerDrain: 3, TriggerReplace: 3, TriggerConfig: 4}
+	rank := map[string]int{TriggerResync: 1, TriggerNode: 2, TriggerHeadroom: 2, TriggerBatch: 3, TriggerDrain: 3, TriggerReplace: 3, TriggerConfig: 4}
 	trigger := string(hint.Reason)
 	if rank[trigger] == 0 {
-		trigger = TriggerSweep
+		trigger = TriggerResync
 	}
 	if rank[trigger] > rank[r.Trigger] {
 		r.Trigger = trigger

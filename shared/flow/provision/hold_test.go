@@ -17,44 +17,44 @@ func deaf(t *testing.T, n int) *world.World {
 	for i := range n {
 		w.Cluster.AddPods(fmt.Sprintf("web-%d", i), 1, world.Shape(1500, gib))
 		w.Tick(time.Second)
-		run(t, w, provision.TriggerBatch)
+		pass(t, w, provision.TriggerBatch)
 		w.Tick(2 * time.Second)
 	}
-	if got := len(w.Fleet.Machines()); got != n {
+	if got := len(w.Fleet.Instances()); got != n {
 		t.Fatalf("%d machines, want %d", got, n)
 	}
 	return w
 }
 
-func TestF1MachinesOfOneIncidentAreOneFailure(t *testing.T) {
+func TestF1InstancesOfOneIncidentAreOneFailure(t *testing.T) {
 	for _, n := range []int{1, 2, 4, 8} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			w := deaf(t, n)
 			w.Tick(16 * time.Minute)
-			run(t, w, provision.TriggerSweep)
-			holds := load(t, w).Notes.Holds
-			if len(holds) != 1 || holds[0].Failures != 1 || holds[0].UntilUnix > w.Clock.Now().Unix() {
-				t.Errorf("%d machines of one moment make holds %+v", n, holds)
+			pass(t, w, provision.TriggerResync)
+			suspensions := load(t, w).Notes.ClassSuspensions
+			if len(suspensions) != 1 || suspensions[0].Failures != 1 || suspensions[0].UntilUnix > w.Clock.Now().Unix() {
+				t.Errorf("%d machines of one moment make holds %+v", n, suspensions)
 			}
-			if told := w.Cluster.Events("EC2NodeClass", "default"); len(told) != 1 {
-				t.Errorf("told %d times: %+v", len(told), told)
+			if reported := w.Cluster.Events("EC2NodeClass", "default"); len(reported) != 1 {
+				t.Errorf("told %d times: %+v", len(reported), reported)
 			}
 		})
 	}
 }
 
 // Machines launched while the first of them had time left to join are of its incident, also where they are given up one by one.
-func TestF1MachinesOfOneIncidentAreOneFailureHoweverLateTheyAreLookedAt(t *testing.T) {
+func TestF1InstancesOfOneIncidentAreOneFailureHoweverLateTheyAreLookedAt(t *testing.T) {
 	w := deaf(t, 1)
 	w.Tick(10 * time.Minute)
 	pending(w, "later", 1, world.Shape(1500, gib))
-	run(t, w, provision.TriggerBatch)
+	pass(t, w, provision.TriggerBatch)
 	for range 16 {
 		w.Tick(time.Minute)
-		run(t, w, provision.TriggerSweep)
+		pass(t, w, provision.TriggerResync)
 	}
-	if holds := load(t, w).Notes.Holds; len(holds) != 1 || holds[0].Failures != 1 {
-		t.Errorf("holds %+v", holds)
+	if suspensions := load(t, w).Notes.ClassSuspensions; len(suspensions) != 1 || suspensions[0].Failures != 1 {
+		t.Errorf("holds %+v", suspensions)
 	}
 }
 
@@ -74,9 +74,9 @@ func TestF1WhatPeopleOrAWSEndedIsNoFailure(t *testing.T) {
 				}
 			}
 			w.Tick(17 * time.Minute)
-			run(t, w, provision.TriggerSweep)
-			if holds := load(t, w).Notes.Holds; len(holds) != 0 {
-				t.Errorf("%s, %s: holds %+v", code, state, holds)
+			pass(t, w, provision.TriggerResync)
+			if suspensions := load(t, w).Notes.ClassSuspensions; len(suspensions) != 0 {
+				t.Errorf("%s, %s: holds %+v", code, state, suspensions)
 			}
 		}
 	}
@@ -93,25 +93,25 @@ func correctedClass(t *testing.T, pods int) {
 	w := deaf(t, pods)
 	for minute := 0; minute < 60; minute++ {
 		w.Tick(time.Minute)
-		run(t, w, provision.TriggerSweep)
-		if holds := load(t, w).Notes.Holds; len(holds) == 1 && holds[0].Failures == 2 {
+		pass(t, w, provision.TriggerResync)
+		if suspensions := load(t, w).Notes.ClassSuspensions; len(suspensions) == 1 && suspensions[0].Failures == 2 {
 			break
 		}
 	}
-	holds := load(t, w).Notes.Holds
-	if len(holds) != 1 || holds[0].Failures != 2 || holds[0].UntilUnix < w.Clock.Now().Unix()+60 {
-		t.Fatalf("holds %+v", holds)
+	suspensions := load(t, w).Notes.ClassSuspensions
+	if len(suspensions) != 1 || suspensions[0].Failures != 2 || suspensions[0].UntilUnix < w.Clock.Now().Unix()+60 {
+		t.Fatalf("holds %+v", suspensions)
 	}
-	before := len(w.Fleet.Machines())
+	before := len(w.Fleet.Instances())
 	corrected := w.Cluster.Class("default")
 	corrected.Annotations = map[string]string{"role": "corrected"}
 	w.Cluster.AddClass(corrected)
 	w.Tick(time.Second)
-	run(t, w, provision.TriggerConfig)
-	if got := len(w.Fleet.Machines()); got != before+pods {
+	pass(t, w, provision.TriggerConfig)
+	if got := len(w.Fleet.Instances()); got != before+pods {
 		t.Errorf("%d machines after the correction, want %d more than %d", got, pods, before)
 	}
-	if holds := load(t, w).Notes.Holds; len(holds) != 1 || holds[0].Failures != 0 || holds[0].UntilUnix != 0 {
-		t.Errorf("holds %+v", holds)
+	if suspensions := load(t, w).Notes.ClassSuspensions; len(suspensions) != 1 || suspensions[0].Failures != 0 || suspensions[0].UntilUnix != 0 {
+		t.Errorf("holds %+v", suspensions)
 	}
 }

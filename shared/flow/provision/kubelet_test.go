@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/world"
@@ -37,7 +37,7 @@ func TestNC14NC18KubeletConfigurationStopsItsClassOnly(t *testing.T) {
 			w.Tick(time.Second)
 			process := w.Process(world.Fault{})
 			flow := process.Flow()
-			flow.Settings.Offers = offer.Settings{NodeClassCEL: test.enabled}
+			flow.Settings.Offerings = offering.Settings{NodeClassCEL: test.enabled}
 			outcome, err := flow.Run(t.Context(), provision.Request{
 				Trigger: provision.TriggerBatch, Cluster: world.Name, Owner: "p", Deadline: w.Clock.Now().Add(world.InvocationTimeout),
 			})

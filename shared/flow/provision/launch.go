@@ -15,23 +15,23 @@ import (
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/lifecycle"
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // attempt is one launch under way: what is asked for and what came of it.
 type attempt struct {
-	launch  model.Launch
-	claims  []model.Claim // by name
-	intent  model.Intent
-	limits  model.Resources
-	result  model.LaunchResult
-	err     error
-	marks   []model.Mark
-	failed  []model.Claim
-	settled []model.Claim
-	probes  int // half-open marks it tries
+	launch      model.Launch
+	claims      []model.Claim // by name
+	intent      model.Intent
+	limits      model.Resources
+	result      model.LaunchResult
+	err         error
+	unavailable []model.UnavailableOffering
+	failed      []model.Claim
+	settled     []model.Claim
+	probes      int // half-open marks it tries
 
 	reservations []string         // it goes into; nil unless reserved capacity is bought
 	addresses    map[string]int64 // by subnet: what one machine of it takes at the least
@@ -42,14 +42,14 @@ const waveSize = 8
 
 // launch records and carries out a plan. again says that something failed in a way another plan may get round. An error
 // means that the ledger could not be written; what was recorded before is carried out all the same.
-func (r *run) launch(ctx context.Context, catalogs map[string][]model.InstanceType, round *model.Round, blocked map[string]string) (again bool, err error) {
+func (r *pass) launch(ctx context.Context, catalogs map[string][]model.InstanceType, round *model.Round, blocked map[string]string) (again bool, err error) {
 	refusedBefore := len(blocked)
 	attempts, again := r.group(ctx, round.Plan, catalogs, blocked)
 	again = again || len(blocked) > refusedBefore
 	for _, a := range attempts {
 		r.start(a.launch.Pool, len(a.claims))
 	}
-	dry, gave := map[string]bool{}, map[string]bool{} // pools one of whose launches came back without a machine, and with one
+	insufficient, gave := map[string]bool{}, map[string]bool{} // pools one of whose launches came back without a machine, and with one
 	for first := true; len(attempts) > 0 && err == nil; first = false {
 		if !first && r.request.Deadline.Sub(r.Now()) < r.settings.StopBefore {
 			r.problem("%d launches wait for want of time; the next sweep goes on", len(attempts))
@@ -58,7 +58,7 @@ func (r *run) launch(ctx context.Context, catalogs map[string][]model.InstanceTy
 		if err = r.remember(ctx); err != nil {
 			break
 		}
-		wave := r.wave(&attempts, dry, gave)
+		wave := r.wave(&attempts, insufficient, gave)
 		if len(wave) == 0 {
 			again = true
 			break
@@ -66,12 +66,12 @@ func (r *run) launch(ctx context.Context, catalogs map[string][]model.InstanceTy
 		got := r.takeFor(ctx, wave, first, round.Plan)
 		if got.calls == 0 {
 			r.problem("%d launches wait: EC2's API is used up for now, by all clusters of the region together", len(wave)+len(attempts))
-			r.starved, r.putOffCalls = got.kept, r.putOffCalls || !got.kept
+			r.yieldedCalls, r.putOffCalls = got.kept, r.putOffCalls || !got.kept
 			attempts = append(wave, attempts...)
 			break
 		}
 		attempts = append(wave[got.calls:], attempts...)
-		retry, waveErr := r.carryOut(ctx, wave[:got.calls], got, catalogs, round, blocked, dry)
+		retry, waveErr := r.launchAll(ctx, wave[:got.calls], got, catalogs, round, blocked, insufficient)
 		again, err = again || retry, waveErr
 		for _, claim := range round.Launched {
 			gave[claim.Pool] = true
@@ -80,14 +80,14 @@ func (r *run) launch(ctx context.Context, catalogs map[string][]model.InstanceTy
 	for _, a := range attempts {
 		r.start(a.launch.Pool, -len(a.claims))
 	}
-	for pool := range dry {
-		r.dryRounds[pool]++
+	for pool := range insufficient {
+		r.insufficientRounds[pool]++
 	}
 	return again, err
 }
 
 // takeFor takes the calls of a wave of launches, and beside that has the plan kept that the first of them are of.
-func (r *run) takeFor(ctx context.Context, wave []*attempt, first bool, plan model.Plan) (got granted) {
+func (r *pass) takeFor(ctx context.Context, wave []*attempt, first bool, plan model.Plan) (got granted) {
 	if !first {
 		return r.take(ctx, len(wave), true, r.keep())
 	}
@@ -103,18 +103,18 @@ func (r *run) takeFor(ctx context.Context, wave []*attempt, first bool, plan mod
 
 // wave takes the next launches off the list, without those of pools that came back dry in this round. Where launches of this cluster
 // came back dry lately, a pool's first launch goes alone: what it meets the others would meet too.
-func (r *run) wave(attempts *[]*attempt, dry, gave map[string]bool) []*attempt {
+func (r *pass) wave(attempts *[]*attempt, insufficient, gave map[string]bool) []*attempt {
 	var wave, later []*attempt
 	alone := map[string]bool{}
 	for _, a := range *attempts {
 		pool := a.launch.Pool
 		switch {
-		case dry[pool]:
+		case insufficient[pool]:
 			r.start(pool, -len(a.claims))
 		case len(wave) == waveSize, alone[pool]:
 			later = append(later, a)
 		default:
-			alone[pool] = !gave[pool] && r.dryLately()
+			alone[pool] = !gave[pool] && r.insufficientLately()
 			wave = append(wave, a)
 		}
 	}
@@ -123,16 +123,16 @@ func (r *run) wave(attempts *[]*attempt, dry, gave map[string]bool) []*attempt {
 }
 
 // keep is how many dry launches this round leaves for pools that may have capacity.
-func (r *run) keep() int {
-	if len(r.aside) > 0 {
+func (r *pass) keep() int {
+	if len(r.excludedPools) > 0 {
 		return 0
 	}
-	return dryKept
+	return insufficientKept
 }
 
-// carryOut records launches, calls EC2 for those that are recorded, and settles what came of it.
-func (r *run) carryOut(ctx context.Context, wave []*attempt, got granted, catalogs map[string][]model.InstanceType, round *model.Round,
-	blocked map[string]string, dry map[string]bool) (again bool, err error) {
+// launchAll records launches, calls EC2 for those that are recorded, and settles what came of it.
+func (r *pass) launchAll(ctx context.Context, wave []*attempt, got granted, catalogs map[string][]model.InstanceType, round *model.Round,
+	blocked map[string]string, insufficient map[string]bool) (again bool, err error) {
 	// 1. The exact bytes, then the record of them; only what is recorded is called.
 	var recorded []*attempt
 	for i, a := range wave {
@@ -158,21 +158,21 @@ func (r *run) carryOut(ctx context.Context, wave []*attempt, got granted, catalo
 	r.reached("fleet")
 
 	// 3. Outcomes, in plan order.
-	cameDry, throttled := 0, false
+	cameInsufficient, throttled := 0, false
 	for _, a := range recorded {
 		retry, settleErr := r.conclude(ctx, a, catalogs[a.launch.Class.Name], blocked)
 		again = again || retry
 		err = errors.Join(err, settleErr)
 		round.Launched = append(round.Launched, a.settled...)
 		round.Failed = append(round.Failed, a.failed...)
-		round.Marks = append(round.Marks, a.marks...)
+		round.UnavailableOfferings = append(round.UnavailableOfferings, a.unavailable...)
 		r.start(a.launch.Pool, -len(a.failed))
-		if len(a.result.Instances) == 0 && len(a.marks) > 0 {
-			cameDry, dry[a.launch.Pool] = cameDry+1, true
+		if len(a.result.Instances) == 0 && len(a.unavailable) > 0 {
+			cameInsufficient, insufficient[a.launch.Pool] = cameInsufficient+1, true
 		}
 		throttled = throttled || a.throttled()
 	}
-	r.giveBack(ctx, got, cameDry, throttled)
+	r.settleCalls(ctx, got, cameInsufficient, throttled)
 	return again, err
 }
 
@@ -192,7 +192,7 @@ func (a *attempt) throttled() bool {
 // group puts like claims into one launch: same pool, class, capacity type, machines and user data. It leaves out what the
 // pace of a pool, the trial of a class or the probe of an offer does not allow now; again says that another plan may do
 // better.
-func (r *run) group(ctx context.Context, plan model.Plan, catalogs map[string][]model.InstanceType, blocked map[string]string) (list []*attempt, again bool) {
+func (r *pass) group(ctx context.Context, plan model.Plan, catalogs map[string][]model.InstanceType, blocked map[string]string) (list []*attempt, again bool) {
 	pools := map[string]model.Pool{}
 	for _, pool := range r.snapshot.Pools {
 		pools[pool.Name] = pool
@@ -204,16 +204,16 @@ func (r *run) group(ctx context.Context, plan model.Plan, catalogs map[string][]
 	late := func(planned *model.PlannedClaim) bool {
 		return len(planned.Pods) > 0 && !slices.ContainsFunc(planned.Pods, func(pod model.PodRef) bool { return launched[[2]string{planned.Pool, pod.Namespace}] })
 	}
-	for _, planned := range r.inTurn(plan.Claims) {
-		if n := taken[planned.Pool]; n >= r.room(planned.Pool) && !(late(&planned) && n < r.roomOfLate(planned.Pool)) {
+	for _, planned := range r.fairOrder(plan.Claims) {
+		if n := taken[planned.Pool]; n >= r.launchesLeft(planned.Pool) && !(late(&planned) && n < r.launchesLeftLate(planned.Pool)) {
 			waiting++
 			continue
 		}
-		if r.holdOf(planned.Class) != nil && taken["class "+planned.Class] > 0 {
+		if r.suspensionOf(planned.Class) != nil && taken["class "+planned.Class] > 0 {
 			waiting++ // one machine shows whether they join
 			continue
 		}
-		if r.poolHold(planned.Pool) != nil && taken[planned.Pool] > 0 {
+		if r.poolSuspension(planned.Pool) != nil && taken[planned.Pool] > 0 {
 			waiting++ // one machine shows whether its node takes its pods
 			continue
 		}
@@ -224,7 +224,7 @@ func (r *run) group(ctx context.Context, plan model.Plan, catalogs map[string][]
 			again = true // what this round's other launches leave is known to the next
 			continue
 		}
-		if w := r.wishNamed(planned.Name); err != nil && planned.Pool == "" && w != nil { // what one person asks for says nothing about the class
+		if w := r.standaloneNamed(planned.Name); err != nil && planned.Pool == "" && w != nil { // what one person asks for says nothing about the class
 			w.deny(codeOr(err, "LaunchFailed"), err.Error())
 			continue
 		}
@@ -232,7 +232,7 @@ func (r *run) group(ctx context.Context, plan model.Plan, catalogs map[string][]
 			r.refused(class, planned.Pool, fmt.Errorf("prepare claim %s: %w", planned.Name, err), blocked)
 			continue
 		}
-		a.claims = append(a.claims, r.asked(r.claimOf(planned, a.launch, pool, class)))
+		a.claims = append(a.claims, r.asStandalone(r.claimOf(planned, a.launch, pool, class)))
 		taken[planned.Pool]++
 		taken["class "+planned.Class]++
 	}
@@ -263,21 +263,21 @@ func groupKey(launch model.Launch, planned model.PlannedClaim) string {
 }
 
 // claimOf is the ledger's claim for a planned one. Of the pool's dollars it holds no more than the launch can cost.
-func (r *run) claimOf(planned model.PlannedClaim, launch model.Launch, pool model.Pool, class model.Class) model.Claim {
-	held := maps.Clone(planned.Hold)
-	dearest := model.MicroUSD(0)
+func (r *pass) claimOf(planned model.PlannedClaim, launch model.Launch, pool model.Pool, class model.Class) model.Claim {
+	held := maps.Clone(planned.Reserve)
+	highest := model.MicroUSD(0)
 	for _, template := range launch.Templates {
 		for _, o := range template.Overrides {
-			dearest = max(dearest, o.Price)
+			highest = max(highest, o.Price)
 		}
 	}
-	held[model.Dollars] = min(held[model.Dollars], int64(dearest))
+	held[model.Dollars] = min(held[model.Dollars], int64(highest))
 	return model.Claim{
 		Name: planned.Name, Pool: pool.Name, PoolUID: pool.UID, Class: planned.Class, State: model.Intended, Version: 1,
 		Requirements: planned.Requirements, Requests: planned.Requests, InstanceTypes: planned.InstanceTypes,
 		Labels: planned.Labels, Annotations: annotations(planned, pool, class, r.reg.CA), Taints: planned.Taints, StartupTaints: planned.StartupTaints,
 		GraceSeconds: pool.Template.GraceSeconds, ExpireSeconds: pool.Template.ExpireAfterSeconds,
-		Pods: planned.Pods, Held: held, Decision: r.decision.ID, CreatedUnix: r.now(),
+		Pods: planned.Pods, Reserved: held, Decision: r.decision.ID, CreatedUnix: r.now(),
 	}
 }
 
@@ -304,7 +304,7 @@ func annotations(planned model.PlannedClaim, pool model.Pool, class model.Class,
 }
 
 // seal fixes the names, the identity and the client token of an attempt.
-func (r *run) seal(a *attempt) {
+func (r *pass) seal(a *attempt) {
 	sort.Slice(a.claims, func(i, j int) bool { return a.claims[i].Name < a.claims[j].Name })
 	id := r.NewID()
 	a.launch.Intent, a.launch.Claims = id, nil
@@ -332,17 +332,17 @@ func token(cluster string, launch model.Launch) string {
 }
 
 // due is when a launch recorded now may be looked into by another run: this one is dead by then, and EC2 shows what it did.
-func (r *run) due() int64 {
-	return r.fence.UntilUnix + r.ahead + int64(r.settings.RecoverAfter.Seconds())
+func (r *pass) due() int64 {
+	return r.fence.UntilUnix + r.clockOffset + int64(r.settings.RecoverAfter.Seconds())
 }
 
 // record writes down what is about to be asked of EC2. ok says that it may be asked; again that another plan may get
 // round what was in the way; an error that the ledger could not be written.
-func (r *run) record(ctx context.Context, a *attempt, blocked map[string]string) (ok, again bool, err error) {
+func (r *pass) record(ctx context.Context, a *attempt, blocked map[string]string) (ok, again bool, err error) {
 	if _, refused := blocked[a.launch.Class.Name]; refused {
 		return false, true, nil
 	}
-	request, err := r.site.Fleet.Request(ctx, a.launch)
+	request, err := r.clients.Fleet.Request(ctx, a.launch)
 	if err != nil {
 		return false, r.refused(a.launch.Class, a.launch.Pool, fmt.Errorf("prepare launch: %w", err), blocked), nil
 	}
@@ -364,7 +364,7 @@ func (r *run) record(ctx context.Context, a *attempt, blocked map[string]string)
 	}
 	for i := range a.claims {
 		r.recordedNow[a.claims[i].Name] = true
-		if w := r.wishNamed(a.claims[i].Name); w != nil {
+		if w := r.standaloneNamed(a.claims[i].Name); w != nil {
 			w.tries++
 		}
 	}
@@ -373,37 +373,37 @@ func (r *run) record(ctx context.Context, a *attempt, blocked map[string]string)
 
 // call asks EC2 for the machines. A launch template that has been deleted is made again, once: its name is a digest of
 // its content, so the recorded bytes stay what they are.
-func (r *run) call(ctx context.Context, a *attempt) {
+func (r *pass) call(ctx context.Context, a *attempt) {
 	a.result, a.err = r.callFleet(ctx, a.intent)
 	if a.err == nil || !templateGone(fault.CodeOf(a.err)) {
 		return
 	}
-	request, err := r.site.Fleet.Request(ctx, a.launch)
+	request, err := r.clients.Fleet.Request(ctx, a.launch)
 	if err != nil || !bytes.Equal(request, a.intent.Request) {
 		return
 	}
 	a.result, a.err = r.callFleet(ctx, a.intent)
 }
 
-func (r *run) callFleet(ctx context.Context, intent model.Intent) (result model.LaunchResult, err error) {
+func (r *pass) callFleet(ctx context.Context, intent model.Intent) (result model.LaunchResult, err error) {
 	if r.Now().Unix() >= r.fence.UntilUnix {
 		// Another planner may hold the lease by now and look into this launch.
 		return result, fault.New(fault.Internal, "LeaseOver", "the planner lease ended before EC2 was called")
 	}
 	err = r.effect(ctx, EffectLaunch, func() (err error) {
-		result, err = r.site.Fleet.Launch(ctx, intent.Request)
+		result, err = r.clients.Fleet.Launch(ctx, intent.Request)
 		return err
 	})
 	return result, err
 }
 
 // conclude turns the answer of one call into an outcome. again says that another plan may do better.
-func (r *run) conclude(ctx context.Context, a *attempt, types []model.InstanceType, blocked map[string]string) (again bool, err error) {
+func (r *pass) conclude(ctx context.Context, a *attempt, types []model.InstanceType, blocked map[string]string) (again bool, err error) {
 	if a.err == nil {
 		again = r.weigh(a, blocked)
 	} else if code := fault.CodeOf(a.err); capacityCode(code) {
-		a.result.Errors = []model.LaunchError{{Code: code, Message: a.err.Error(), Offer: model.OfferKey{CapacityType: a.launch.CapacityType}}}
-		a.marks = r.counted(marksOf(a.launch, everyPool(a.launch, code, a.err.Error())))
+		a.result.Errors = []model.LaunchError{{Code: code, Message: a.err.Error(), Offering: model.OfferingKey{CapacityType: a.launch.CapacityType}}}
+		a.unavailable = r.counted(unavailableOf(a.launch, everyPool(a.launch, code, a.err.Error())))
 	} else if class := a.launch.Class.Name; templateGone(fault.CodeOf(a.err)) && !r.remade[class] {
 		// Made again by now; only the token of this launch may be used up. It says nothing of the class.
 		a.result.Errors = []model.LaunchError{{Code: fault.CodeOf(a.err), Message: a.err.Error()}}
@@ -413,14 +413,14 @@ func (r *run) conclude(ctx context.Context, a *attempt, types []model.InstanceTy
 		again = r.refused(a.launch.Class, a.launch.Pool, a.err, blocked)
 	} else {
 		// Nobody knows whether EC2 did it. The intent stays open and is looked into when it is due.
-		r.vain(a.launch.Pool, len(a.claims))
+		r.discountUnknown(a.launch.Pool, len(a.claims))
 		r.problem("launch %s of pool %s, outcome unknown: %v", a.intent.ID, a.launch.Pool, a.err)
 		return false, nil
 	}
 	r.accountLimits(a)
 	missing := len(a.result.Instances) < len(a.claims)
 	r.probed(ctx, a)
-	if r.mark(ctx, a.marks) && missing {
+	if r.markUnavailable(ctx, a.unavailable) && missing {
 		again = true
 	}
 	outcome := r.outcome(a.intent, a.claims, a.result, a.launch.Class, types)
@@ -436,34 +436,34 @@ func (r *run) conclude(ctx context.Context, a *attempt, types []model.InstanceTy
 
 // accountLimits tells the class that the account may have no more of something, or no spot at all, which only people can
 // change.
-func (r *run) accountLimits(a *attempt) {
-	for _, mark := range a.marks {
-		if scopes[mark.Reason] == scopeSpot {
+func (r *pass) accountLimits(a *attempt) {
+	for _, unavailable := range a.unavailable {
+		if scopes[unavailable.Reason] == scopeSpot {
 			r.event(model.Event{
-				Kind: "EC2NodeClass", Name: a.launch.Class.Name, UID: a.launch.Class.UID, Warning: true, Reason: reasonOf(mark.Reason, ""),
+				Kind: "EC2NodeClass", Name: a.launch.Class.Name, UID: a.launch.Class.UID, Warning: true, Reason: reasonOf(unavailable.Reason, ""),
 				Message: "the account has no service-linked role for EC2 Spot and may not make it, so no spot machine can be launched; " +
 					"make it once: aws iam create-service-linked-role --aws-service-name spot.amazonaws.com",
 			})
 		}
-		if !accountLimit(mark.Reason) {
+		if !accountLimit(unavailable.Reason) {
 			continue
 		}
-		what := mark.CapacityType + " machines"
-		if mark.Group != "" {
-			what += " of quota group " + mark.Group
+		what := unavailable.CapacityType + " machines"
+		if unavailable.Group != "" {
+			what += " of quota group " + unavailable.Group
 		}
 		class := a.launch.Class
 		r.event(model.Event{
 			Kind: "EC2NodeClass", Name: class.Name, UID: class.UID, Warning: true, Reason: "AccountLimit",
-			Message: fmt.Sprintf("the account may have no more %s: %s; raise its limit", what, mark.Reason),
+			Message: fmt.Sprintf("the account may have no more %s: %s; raise its limit", what, unavailable.Reason),
 		})
 	}
 }
 
 // weigh looks at the errors that came with an answer: pools of capacity that gave nothing are marked, and a request that
 // is wrong concerns its class, but only where it cost a machine.
-func (r *run) weigh(a *attempt, blocked map[string]string) (again bool) {
-	a.marks = r.counted(marksOf(a.launch, a.result.Errors))
+func (r *pass) weigh(a *attempt, blocked map[string]string) (again bool) {
+	a.unavailable = r.counted(unavailableOf(a.launch, a.result.Errors))
 	if len(a.result.Instances) >= len(a.claims) {
 		return false
 	}
@@ -482,22 +482,22 @@ func (r *run) weigh(a *attempt, blocked map[string]string) (again bool) {
 	return again
 }
 
-// mark writes down offers without capacity and reports whether there are any now that another plan will avoid. A mark
+// markUnavailable writes down offers without capacity and reports whether there are any now that another plan will avoid. A mark
 // that cannot be written stops nothing: it is advice.
-func (r *run) mark(ctx context.Context, marks []model.Mark) bool {
-	if len(marks) == 0 {
+func (r *pass) markUnavailable(ctx context.Context, unavailableOfferings []model.UnavailableOffering) bool {
+	if len(unavailableOfferings) == 0 {
 		return false
 	}
-	err := r.effect(ctx, EffectMark, func() error { return r.Offers.Mark(ctx, r.reg, marks) })
+	err := r.effect(ctx, EffectUnavailable, func() error { return r.Unavailable.MarkUnavailable(ctx, r.reg, unavailableOfferings) })
 	if err != nil {
-		r.problem("mark %d offers without capacity: %v", len(marks), err)
+		r.problem("mark %d offers without capacity: %v", len(unavailableOfferings), err)
 	}
 	return err == nil
 }
 
 // settle records an outcome found out by recovery.
-func (r *run) settle(ctx context.Context, intent model.Intent, claims []model.Claim, result model.LaunchResult) error {
-	r.mark(ctx, r.counted(marksOf(model.Launch{}, result.Errors)))
+func (r *pass) settle(ctx context.Context, intent model.Intent, claims []model.Claim, result model.LaunchResult) error {
+	r.markUnavailable(ctx, r.counted(unavailableOf(model.Launch{}, result.Errors)))
 	var class model.Class
 	var types []model.InstanceType
 	if len(result.Instances) > 0 && len(claims) > 0 {
@@ -509,7 +509,7 @@ func (r *run) settle(ctx context.Context, intent model.Intent, claims []model.Cl
 	return r.writeOutcome(ctx, r.outcome(intent, claims, result, class, types))
 }
 
-func (r *run) writeOutcome(ctx context.Context, outcome model.Settlement) error {
+func (r *pass) writeOutcome(ctx context.Context, outcome model.Settlement) error {
 	err := r.effect(ctx, EffectSettle, func() error { return r.Claims.Settle(ctx, r.fence, outcome) })
 	if err != nil {
 		return fmt.Errorf("record outcome of launch %s: %w", outcome.Intent.ID, err)
@@ -521,22 +521,22 @@ func (r *run) writeOutcome(ctx context.Context, outcome model.Settlement) error 
 }
 
 // typesOf returns a class as it stands now and its instance types, for a claim launched earlier.
-func (r *run) typesOf(ctx context.Context, className string) (model.Class, []model.InstanceType, error) {
-	machines, err := r.machines(ctx)
+func (r *pass) typesOf(ctx context.Context, className string) (model.Class, []model.InstanceType, error) {
+	catalog, err := r.readCatalog(ctx)
 	if err != nil {
 		return model.Class{}, nil, err
 	}
 	for _, class := range r.snapshot.Classes {
 		if class.Name == className {
 			class.Status = r.latest(class)
-			return class, offer.Catalog(machines.Types, class, r.offers()), nil
+			return class, offering.Catalog(catalog.Types, class, r.offeringSettings()), nil
 		}
 	}
 	return model.Class{}, nil, nil
 }
 
 // outcome deals machines to claims: the i-th id in order is the i-th claim's by name, so every retry deals alike.
-func (r *run) outcome(intent model.Intent, claims []model.Claim, result model.LaunchResult, class model.Class, types []model.InstanceType) model.Settlement {
+func (r *pass) outcome(intent model.Intent, claims []model.Claim, result model.LaunchResult, class model.Class, types []model.InstanceType) model.Settlement {
 	instances := distinct(result.Instances)
 	claims = append([]model.Claim{}, claims...)
 	sort.Slice(claims, func(i, j int) bool { return claims[i].Name < claims[j].Name })
@@ -570,8 +570,8 @@ func failure(errors []model.LaunchError) (code, message string) {
 }
 
 // launched fills in a claim from its machine.
-func (r *run) launched(claim model.Claim, instance model.Instance, class model.Class, types []model.InstanceType) model.Claim {
-	claim.State, _ = lifecycle.Next(claim.State, lifecycle.MachineLaunched)
+func (r *pass) launched(claim model.Claim, instance model.Instance, class model.Class, types []model.InstanceType) model.Claim {
+	claim.State, _ = lifecycle.Next(claim.State, lifecycle.InstanceLaunched)
 	claim.LaunchedUnix = r.now()
 	claim.InstanceID, claim.ProviderID = instance.ID, instance.ProviderID()
 	claim.InstanceType, claim.Zone, claim.CapacityType = instance.Type, instance.Zone, instance.CapacityType
@@ -593,7 +593,7 @@ func (r *run) launched(claim model.Claim, instance model.Instance, class model.C
 				labels[key] = values[0]
 			}
 		}
-		for _, o := range t.Offers {
+		for _, o := range t.Offerings {
 			if o.Zone == instance.Zone && o.CapacityType == instance.CapacityType && o.ReservationID == claim.Reservation {
 				claim.Price, claim.ZoneID = o.Price, o.ZoneID
 			}
@@ -627,7 +627,7 @@ func shownOf(amounts model.Resources, claim *model.Claim, class model.Class) mod
 }
 
 // boughtLabels are what the purchase decided about a machine.
-func (r *run) boughtLabels(claim *model.Claim, instance model.Instance, class model.Class) map[string]string {
+func (r *pass) boughtLabels(claim *model.Claim, instance model.Instance, class model.Class) map[string]string {
 	labels := map[string]string{
 		model.LabelInstanceType: instance.Type, model.LabelZone: instance.Zone, model.LabelCapacityType: instance.CapacityType,
 		model.LabelRegion: r.reg.Region, model.LabelTenancy: "default",
@@ -640,7 +640,7 @@ func (r *run) boughtLabels(claim *model.Claim, instance model.Instance, class mo
 	if group != nil {
 		labels[model.LabelPlacementGroup], partitions = group.ID, group.Partitions
 	}
-	forced := offer.ForcedBy(claim.Requirements, claim.Requests, partitions)
+	forced := offering.ForcedBy(claim.Requirements, claim.Requests, partitions)
 	if forced.Dedicated {
 		labels[model.LabelTenancy] = "dedicated"
 	}
@@ -652,7 +652,7 @@ func (r *run) boughtLabels(claim *model.Claim, instance model.Instance, class mo
 	}
 	for _, reservation := range class.Status.Reservations {
 		if reservation.ID == claim.Reservation {
-			labels[model.LabelReservationType] = offer.ReservationType(reservation.Block)
+			labels[model.LabelReservationType] = offering.ReservationType(reservation.Block)
 			labels[model.LabelInterruptible] = strconv.FormatBool(reservation.Interruptible)
 		}
 	}

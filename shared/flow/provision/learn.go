@@ -5,22 +5,22 @@ import (
 	"context"
 	"slices"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 const (
-	mib         = int64(1) << 20
-	learnAtOnce = 10               // writes in one run; the next sweep goes on
-	showsAgain  = int64(24 * 3600) // seconds after which it is noted again that nodes still show what is known
+	mib          = int64(1) << 20
+	learnAtOnce  = 10               // writes in one run; the next sweep goes on
+	relearnAfter = int64(24 * 3600) // seconds after which it is noted again that nodes still show what is known
 )
 
 // learn notes how much memory the nodes of claims really have where that is less than the catalogue knows of, or nothing is
 // known yet, for every cluster of the account and region. A node counts while its image is the one that a node of its type
 // and class would get now. It looks at every node that has joined, not only at those that just have, so that nothing is lost
 // with a run; without the shared catalogue it rests, because that is what brings back what was noted.
-func (r *run) learn(ctx context.Context) {
-	if r.catalog == nil || r.out.Machines.Source != sourceShared {
+func (r *pass) learn(ctx context.Context) {
+	if r.catalog == nil || r.out.Catalog.Source != sourceShared {
 		return
 	}
 	nodes := r.nodesByProvider()
@@ -34,20 +34,20 @@ func (r *run) learn(ctx context.Context) {
 			continue
 		}
 		class, known := r.resolvedClass(claim.Class)
-		machine := r.machine(claim.InstanceType)
-		if !known || machine == nil {
+		info := r.instanceType(claim.InstanceType)
+		if !known || info == nil {
 			continue
 		}
 		about := [2]string{claim.InstanceType, class.Status.ImagesKey()}
 		of := [2]string{claim.Class, claim.InstanceType}
 		if _, asked := images[of]; !asked {
-			images[of] = r.imageFor(class, machine)
+			images[of] = r.imageFor(class, info)
 		}
 		seen := model.Learned{Images: about[1], MiB: joined[0].Capacity[model.Memory] / mib, SeenUnix: r.now()}
-		if images[of] != claim.ImageID || claim.ImageID == "" || !news(machine.LearnedMiB, seen) {
+		if images[of] != claim.ImageID || claim.ImageID == "" || !news(info.LearnedMiB, seen) {
 			continue
 		}
-		if floor := offer.LeastMiB(machine); seen.MiB < floor {
+		if floor := offering.LeastMiB(info); seen.MiB < floor {
 			if !doubted[about] {
 				r.problem("node %s of type %s says it has %d MiB of memory, and less than %d MiB is not believed of that type: what it says is not learned from; look at its kubelet and kernel settings",
 					joined[0].Name, claim.InstanceType, seen.MiB, floor)
@@ -63,7 +63,7 @@ func (r *run) learn(ctx context.Context) {
 }
 
 // note writes what is new, by type and images, so much at once.
-func (r *run) note(ctx context.Context, least map[[2]string]model.LearnedOf) {
+func (r *pass) note(ctx context.Context, least map[[2]string]model.LearnedOf) {
 	var all []model.LearnedOf
 	for _, learned := range least {
 		all = append(all, learned)
@@ -84,15 +84,15 @@ func (r *run) note(ctx context.Context, least map[[2]string]model.LearnedOf) {
 func news(known []model.Learned, seen model.Learned) bool {
 	for _, learned := range known {
 		if learned.Images == seen.Images && !learned.Forgotten(seen.SeenUnix) {
-			return seen.MiB < learned.MiB || seen.MiB == learned.MiB && seen.SeenUnix-learned.SeenUnix >= showsAgain
+			return seen.MiB < learned.MiB || seen.MiB == learned.MiB && seen.SeenUnix-learned.SeenUnix >= relearnAfter
 		}
 	}
 	return seen.Images != ""
 }
 
-// machine returns a type of the catalogue; nil where it is not among them any more.
-func (r *run) machine(name string) *model.MachineType {
-	at, found := slices.BinarySearchFunc(r.catalog.Types, name, func(m model.MachineType, name string) int { return cmp.Compare(m.Name, name) })
+// instanceType returns a type of the catalogue; nil where it is not among them any more.
+func (r *pass) instanceType(name string) *model.InstanceTypeInfo {
+	at, found := slices.BinarySearchFunc(r.catalog.Types, name, func(m model.InstanceTypeInfo, name string) int { return cmp.Compare(m.Name, name) })
 	if !found {
 		return nil
 	}
@@ -100,18 +100,18 @@ func (r *run) machine(name string) *model.MachineType {
 }
 
 // imageFor returns the id of the image that a node of class and type would get now; "" where there is none.
-func (r *run) imageFor(class model.Class, machine *model.MachineType) string {
-	types := offer.Catalog([]model.MachineType{*machine}, class, r.offers())
+func (r *pass) imageFor(class model.Class, info *model.InstanceTypeInfo) string {
+	types := offering.Catalog([]model.InstanceTypeInfo{*info}, class, r.offeringSettings())
 	if len(types) != 1 {
 		return ""
 	}
-	image, _ := offer.ImageFor(class, types[0])
+	image, _ := offering.ImageFor(class, types[0])
 	return image.ID
 }
 
 // resolvedClass returns a class with what its selectors mean: as this run resolved it, else as the ledger or the object has it
 // for the same generation.
-func (r *run) resolvedClass(name string) (model.Class, bool) {
+func (r *pass) resolvedClass(name string) (model.Class, bool) {
 	if class, resolved := r.classes[name]; resolved {
 		return class, true
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/world"
@@ -22,7 +22,7 @@ func learner(t *testing.T) (*world.World, *world.Market) {
 	market := &world.Market{Catalog: w.Catalog}
 	shelve(t, w, market)
 	pending(w, "web", 1, onePod)
-	run(t, w, provision.TriggerBatch)
+	pass(t, w, provision.TriggerBatch)
 	settle(t, w)
 	return w, market
 }
@@ -48,7 +48,7 @@ func learned(t *testing.T, w *world.World) []model.LearnedOf {
 // memory is what a node of m5.large is thought to have by the shared catalogue, for the class as it resolves now.
 func memory(t *testing.T, w *world.World, change func(*model.Class), ppm int64) int64 {
 	t.Helper()
-	catalog, err := w.Shelf.Machines(t.Context(), world.Registration())
+	catalog, err := w.RegionCatalogs.RegionCatalog(t.Context(), world.Registration())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,8 +56,8 @@ func memory(t *testing.T, w *world.World, change func(*model.Class), ppm int64) 
 	if change != nil {
 		change(&class)
 	}
-	settings := offer.Settings{Region: world.Registration().Region, MemoryOverheadPPM: ppm, NowUnix: w.Clock.Now().Unix()}
-	for _, it := range offer.Catalog(catalog.Types, class, settings) {
+	settings := offering.Settings{Region: world.Registration().Region, MemoryOverheadPPM: ppm, NowUnix: w.Clock.Now().Unix()}
+	for _, it := range offering.Catalog(catalog.Types, class, settings) {
 		if it.Name == "m5.large" {
 			return it.Capacity[model.Memory] / mebi
 		}
@@ -75,7 +75,7 @@ func TestIT03IT04WhatANodeShowsIsWhatTheNextPlanGoesBy(t *testing.T) {
 	refresh := func(mib int64) {
 		t.Helper()
 		shows(t, w, mib)
-		run(t, w, provision.TriggerSweep)
+		pass(t, w, provision.TriggerResync)
 		w.Clock.Advance(10 * time.Minute)
 		shelve(t, w, market)
 	}
@@ -119,20 +119,20 @@ func TestIT04NodeOfAnOldImageTeachesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	shows(t, w, 6_600)
-	run(t, w, provision.TriggerSweep)
+	pass(t, w, provision.TriggerResync)
 	if after := learned(t, w); !slices.Equal(before, after) {
 		t.Errorf("learned %+v, before %+v", after, before)
 	}
 }
 
 // Without the shared catalogue nothing comes back of what is noted, so nothing is.
-func TestNothingIsLearnedWithoutTheSharedCatalogue(t *testing.T) {
+func TestNothingIsLearnedWithoutTheSharedCatalog(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	pending(w, "web", 1, onePod)
-	run(t, w, provision.TriggerBatch)
+	pass(t, w, provision.TriggerBatch)
 	settle(t, w)
 	shows(t, w, 6_600)
-	run(t, w, provision.TriggerSweep)
+	pass(t, w, provision.TriggerResync)
 	if all := learned(t, w); len(all) != 0 {
 		t.Errorf("learned %+v", all)
 	}
@@ -145,7 +145,7 @@ func TestIT04KnownMemoryIsNotedAgainOnceADay(t *testing.T) {
 	noted := func() bool {
 		t.Helper()
 		p := w.Process(world.Fault{})
-		if _, err := p.Run(t.Context(), provision.TriggerSweep); err != nil {
+		if _, err := p.Run(t.Context(), provision.TriggerResync); err != nil {
 			t.Fatal(err)
 		}
 		return slices.Contains(p.Effects(), provision.EffectLearn)
@@ -166,18 +166,18 @@ func TestIT04KnownMemoryIsNotedAgainOnceADay(t *testing.T) {
 }
 
 // A process that dies before the note is written loses nothing: the next sweep sees the same node.
-func TestNoteThatWasLostIsMadeByTheNextSweep(t *testing.T) {
+func TestNoteThatWasLostIsMadeByTheNextResync(t *testing.T) {
 	w, _ := learner(t)
 	shows(t, w, 6_700)
-	_, _ = w.Process(world.Fault{At: 1, Effect: provision.EffectLearn, Mode: world.DiesBefore}).Run(t.Context(), provision.TriggerSweep)
+	_, _ = w.Process(world.Fault{At: 1, Effect: provision.EffectLearn, Mode: world.DiesBefore}).Run(t.Context(), provision.TriggerResync)
 	w.Clock.Advance(time.Minute) // the dead one's lease
 	if all := learned(t, w); slices.ContainsFunc(all, func(l model.LearnedOf) bool { return l.MiB == 6_700 }) {
 		t.Fatalf("learned %+v", all)
 	}
-	if _, err := w.Process(world.Fault{At: 1, Effect: provision.EffectLearn, Mode: world.Fails}).Run(t.Context(), provision.TriggerSweep); err != nil {
+	if _, err := w.Process(world.Fault{At: 1, Effect: provision.EffectLearn, Mode: world.Fails}).Run(t.Context(), provision.TriggerResync); err != nil {
 		t.Fatalf("a note that cannot be written fails the run: %v", err)
 	}
-	run(t, w, provision.TriggerSweep)
+	pass(t, w, provision.TriggerResync)
 	if all := learned(t, w); len(all) != 1 || all[0].MiB != 6_700 {
 		t.Errorf("learned %+v", all)
 	}
@@ -188,7 +188,7 @@ func TestW5MemoryBelowTheFloorIsNotLearned(t *testing.T) {
 	w, market := learner(t)
 	before, planned := learned(t, w), memory(t, w, nil, 75_000)
 	shows(t, w, 2)
-	out := run(t, w, provision.TriggerSweep)
+	out := pass(t, w, provision.TriggerResync)
 	if after := learned(t, w); !slices.Equal(before, after) {
 		t.Errorf("learned %+v, before %+v", after, before)
 	}

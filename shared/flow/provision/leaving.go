@@ -9,12 +9,12 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// leave makes what is planned by show which nodes are leaving, as far as the ledger knows more than they show. Nodes of claims that
+// excludeLeavingNodes makes what is planned by show which nodes are leaving, as far as the ledger knows more than they show. Nodes of claims that
 // are to end: their taint is put on after that was recorded, and seen later still; meanwhile nothing must be planned onto them, and
 // their pods need a place elsewhere. Nodes of claims that an open command has: nothing is planned onto them, and their pods stay until
 // it ends, tainted or not; so do those of a node that only bears the taint still, or again. Otherwise capacity would be bought for
 // the same pods twice, by two (B5). The snapshot itself, which others share, stays as it is.
-func (r *run) leave() {
+func (r *pass) excludeLeavingNodes() {
 	r.snapshot, r.leaving, r.podAt, r.waits, r.seenUnix = r.shown, nil, nil, nil, r.now()
 	claims := map[string]*model.Claim{} // by provider id
 	for i := range r.ledger.Claims {
@@ -22,7 +22,7 @@ func (r *run) leave() {
 			claims[claim.ProviderID] = claim
 		}
 	}
-	held := heldBy(r.ledger.Commands)
+	held := replacedBy(r.ledger.Commands)
 	leaving := pack.Leaving{}
 	for i := range r.shown.Nodes {
 		node := &r.shown.Nodes[i]
@@ -31,7 +31,7 @@ func (r *run) leave() {
 		case claim == nil || node.ProviderID == "":
 			continue
 		case claim.Ending():
-			leaving[node.Name] = claim.LeftUnix(r.seenUnix)
+			leaving[node.Name] = claim.DrainDeadlineUnix(r.seenUnix)
 		case held[claim.Name], r.ledger.Unread.Has(model.UnreadCommand, claim.Command), replay.Disrupted(node):
 			leaving[node.Name] = pack.Stays
 		}
@@ -42,9 +42,9 @@ func (r *run) leave() {
 	r.snapshot = replay.Seen(r.shown, leaving)
 }
 
-// heldBy returns the names of the claims whose nodes commands are about to give back: those of open commands that are not being
+// replacedBy returns the names of the claims whose nodes commands are about to give back: those of open commands that are not being
 // undone. Once one is, its nodes are capacity again as soon as their taints are off.
-func heldBy(commands []model.Command) map[string]bool {
+func replacedBy(commands []model.Command) map[string]bool {
 	held := map[string]bool{}
 	for i := range commands {
 		if command := &commands[i]; command.State.Going() {
@@ -57,7 +57,7 @@ func heldBy(commands []model.Command) map[string]bool {
 }
 
 // pending returns the pods that ask for capacity, as indexes into the snapshot's pods.
-func (r *run) pending() []int {
+func (r *pass) pending() []int {
 	if r.waits == nil {
 		r.waits = pack.PendingAt(r.snapshot, r.leaving, r.seenUnix)
 		if r.waits == nil {
@@ -68,7 +68,7 @@ func (r *run) pending() []int {
 }
 
 // draining returns the names of the claims whose nodes are being emptied, sorted; never nil.
-func (r *run) draining() []string {
+func (r *pass) draining() []string {
 	names := []string{}
 	for i := range r.ledger.Claims {
 		if r.ledger.Claims[i].State == model.Draining {
@@ -81,8 +81,8 @@ func (r *run) draining() []string {
 
 // more reports whether nodes are being emptied that were not yet when there were those named. A run that has probed an offer leaves
 // them to the next: it would ask for that offer once more.
-func (r *run) more(drains []string) bool {
-	return !r.pressed && len(r.probes) == 0 && slices.ContainsFunc(r.draining(), func(name string) bool {
+func (r *pass) more(drains []string) bool {
+	return !r.probeEarly && len(r.probes) == 0 && slices.ContainsFunc(r.draining(), func(name string) bool {
 		_, known := slices.BinarySearch(drains, name)
 		return !known
 	})
@@ -93,11 +93,11 @@ func (r *run) more(drains []string) bool {
 const unshowSeconds = 15
 
 // rush reports whether very many drains have just begun.
-func (r *run) rush() bool { return r.ledger.Rush(r.now()) }
+func (r *pass) rush() bool { return r.ledger.Rush(r.now()) }
 
-// askedFor returns those of the draining claims all of whose pods have a place by the plan, or had one asked of EC2, or can
+// plannedFor returns those of the draining claims all of whose pods have a place by the plan, or had one asked of EC2, or can
 // have none: not those with pods whose launches were put off.
-func (r *run) askedFor(drains []string, plan model.Plan) []string {
+func (r *pass) plannedFor(drains []string, plan model.Plan) []string {
 	if len(drains) == 0 {
 		return drains
 	}
@@ -130,11 +130,11 @@ func (r *run) askedFor(drains []string, plan model.Plan) []string {
 
 // replaced notes the claims whose nodes are being emptied and whose pods were planned for: their drains need wait no longer.
 // It is written at once, before what else this run does.
-func (r *run) replaced(ctx context.Context) {
-	if r.cared == nil || slices.Equal(r.cared, r.ledger.Notes.Replaced) {
+func (r *pass) replaced(ctx context.Context) {
+	if r.plannedClaims == nil || slices.Equal(r.plannedClaims, r.ledger.Notes.Replaced) {
 		return
 	}
-	r.ledger.Notes.Replaced, r.noted = r.cared, true
+	r.ledger.Notes.Replaced, r.noted = r.plannedClaims, true
 	if err := r.remember(ctx); err != nil {
 		r.problem("note that drains need not wait: %v", err)
 	}

@@ -18,7 +18,7 @@ func occupied(t *testing.T, replicas int, shape model.PodShape) *world.World {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	w.Workloads.Add(world.Workload{Kind: world.Deployment, Name: "web", Shape: shape, Replicas: replicas})
 	w.Tick(5 * time.Second)
-	run(t, w, provision.TriggerBatch)
+	pass(t, w, provision.TriggerBatch)
 	settle(t, w)
 	if claim := onlyClaim(t, w); claim.State != model.Initialized || len(w.Cluster.Nodes()) != 1 {
 		t.Fatalf("claim %s is %s", claim.Name, claim.State)
@@ -58,7 +58,7 @@ func TestB5S9PodsOfADrainingNodeAreCountedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if outcome := run(t, w, provision.TriggerDrain); outcome.Claims != 1 || outcome.Pending != 2 || outcome.Decision == "" {
+	if outcome := pass(t, w, provision.TriggerDrain); outcome.Claims != 1 || outcome.Pending != 2 || outcome.Decision == "" {
 		t.Fatalf("%+v, want one machine for both pods", outcome)
 	}
 	if replaced := load(t, w).Notes.Replaced; !slices.Equal(replaced, []string{old.Name}) {
@@ -69,7 +69,7 @@ func TestB5S9PodsOfADrainingNodeAreCountedOnce(t *testing.T) {
 	}
 	for range 4 {
 		w.Tick(20 * time.Second)
-		if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 0 || outcome.Nominated != 2 {
+		if outcome := pass(t, w, provision.TriggerResync); outcome.Claims != 0 || outcome.Nominated != 2 {
 			t.Fatalf("planned again: %+v", outcome)
 		}
 	}
@@ -82,29 +82,29 @@ func TestB5S9PodsOfADrainingNodeAreCountedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.Tick(2 * time.Second)
-		if outcome := run(t, w, provision.TriggerBatch); outcome.Claims != 0 {
+		if outcome := pass(t, w, provision.TriggerBatch); outcome.Claims != 0 {
 			t.Fatalf("capacity bought twice: %+v", outcome)
 		}
 	}
 	w.Tick(time.Minute)
-	run(t, w, provision.TriggerSweep)
+	pass(t, w, provision.TriggerResync)
 	for _, pod := range pods(t, w) {
 		if pod.NodeName == "" || pod.NodeName == old.NodeName && pod.DeletedUnix == 0 {
 			t.Errorf("pod %s is on %q", pod.Name, pod.NodeName)
 		}
 	}
-	if n := len(w.Fleet.Machines()); n != 2 {
+	if n := len(w.Fleet.Instances()); n != 2 {
 		t.Errorf("%d machines, want the old and the new one", n)
 	}
 	// The note goes with the drain.
-	fence, err := w.Ledger.Hold(t.Context(), world.Name, model.LeaseCollector, "a", w.Clock.Now().Unix(), w.Clock.Now().Unix()+30)
+	fence, err := w.Ledger.AcquireLease(t.Context(), world.Name, model.LeaseCollector, "a", w.Clock.Now().Unix(), w.Clock.Now().Unix()+30)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Ledger.Close(t.Context(), fence, old, w.Clock.Now().Unix()); err != nil {
 		t.Fatal(err)
 	}
-	run(t, w, provision.TriggerSweep)
+	pass(t, w, provision.TriggerResync)
 	if replaced := load(t, w).Notes.Replaced; len(replaced) != 0 {
 		t.Errorf("replaced %v after the end", replaced)
 	}
@@ -137,10 +137,10 @@ func TestR43ReplacementIsThereBeforeItIsNoted(t *testing.T) {
 			}
 			for range 8 { // whatever it left, the next ones finish
 				w.Tick(30 * time.Second)
-				_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep)
+				_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerResync)
 			}
-			if !slices.Contains(load(t, w).Notes.Replaced, old.Name) || len(claimNames(t, w)) != 2 || len(w.Fleet.Machines()) != 2 {
-				t.Fatalf("%s at effect %d: claims %v, %d machines, note %v", mode, at, claimNames(t, w), len(w.Fleet.Machines()), load(t, w).Notes.Replaced)
+			if !slices.Contains(load(t, w).Notes.Replaced, old.Name) || len(claimNames(t, w)) != 2 || len(w.Fleet.Instances()) != 2 {
+				t.Fatalf("%s at effect %d: claims %v, %d machines, note %v", mode, at, claimNames(t, w), len(w.Fleet.Instances()), load(t, w).Notes.Replaced)
 			}
 		}
 	}
@@ -160,7 +160,7 @@ func TestR30UndrainablePodsGetOneReplacementAndOnlyBeforeTheDeadline(t *testing.
 			claim := end(t, w, onlyClaim(t, w), 0)
 			for range 30 {
 				w.Tick(time.Minute)
-				if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 0 || outcome.Pending != 0 {
+				if outcome := pass(t, w, provision.TriggerResync); outcome.Claims != 0 || outcome.Pending != 0 {
 					t.Fatalf("without a deadline: %+v", outcome)
 				}
 			}
@@ -176,7 +176,7 @@ func TestR30UndrainablePodsGetOneReplacementAndOnlyBeforeTheDeadline(t *testing.
 			launched, at := 0, time.Duration(0)
 			for w.Clock.Now().Before(deadline) {
 				w.Tick(time.Minute)
-				if outcome := run(t, w, provision.TriggerSweep); outcome.Claims > 0 {
+				if outcome := pass(t, w, provision.TriggerResync); outcome.Claims > 0 {
 					launched, at = launched+outcome.Claims, deadline.Sub(w.Clock.Now())
 				}
 			}
@@ -188,12 +188,12 @@ func TestR30UndrainablePodsGetOneReplacementAndOnlyBeforeTheDeadline(t *testing.
 }
 
 // R6: what goes with its node, or has ended, asks for nothing.
-func TestR6DaemonsAndEndedPodsOfALeavingNodeAddNoMachine(t *testing.T) {
+func TestR6DaemonsAndEndedPodsOfALeavingNodeAddNoInstance(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	w.Cluster.AddDaemonSet("agent", world.Shape(50, gib/8))
 	w.Workloads.Add(world.Workload{Kind: world.Job, Name: "once", Shape: world.Shape(800, gib), Replicas: 1, Runs: 30 * time.Second})
 	w.Tick(5 * time.Second)
-	run(t, w, provision.TriggerBatch)
+	pass(t, w, provision.TriggerBatch)
 	settle(t, w)
 	w.Tick(2 * time.Minute)
 	ended := 0
@@ -206,7 +206,7 @@ func TestR6DaemonsAndEndedPodsOfALeavingNodeAddNoMachine(t *testing.T) {
 		t.Fatalf("%d of %d pods have ended", ended, len(pods(t, w)))
 	}
 	end(t, w, onlyClaim(t, w), w.Clock.Now().Unix()+1)
-	if outcome := run(t, w, provision.TriggerDrain); outcome.Claims != 0 || outcome.Pending != 0 {
+	if outcome := pass(t, w, provision.TriggerDrain); outcome.Claims != 0 || outcome.Pending != 0 {
 		t.Errorf("%+v", outcome)
 	}
 }
@@ -228,36 +228,36 @@ func TestNothingIsPlannedOntoADrainingNode(t *testing.T) {
 			t.Fatal("bound already")
 		}
 	}
-	if outcome := run(t, w, provision.TriggerDrain); outcome.Claims != 1 {
+	if outcome := pass(t, w, provision.TriggerDrain); outcome.Claims != 1 {
 		t.Fatalf("%+v", outcome)
 	}
-	if n := len(w.Fleet.Machines()); n != 2 {
+	if n := len(w.Fleet.Instances()); n != 2 {
 		t.Errorf("%d machines", n)
 	}
 }
 
 // A static pool has its number of machines beside those that are to end, within its limits.
-func TestStaticPoolReplacesADrainingMachine(t *testing.T) {
+func TestStaticPoolReplacesADrainingInstance(t *testing.T) {
 	w := world.New(world.Options{Types: []string{"m5.large"}})
 	w.Cluster.AddClass(world.Class("default"))
 	pool := world.Pool("fixed", "default")
 	two := int64(2)
 	pool.Replicas = &two
 	w.Cluster.AddPool(pool)
-	run(t, w, provision.TriggerConfig)
+	pass(t, w, provision.TriggerConfig)
 	settle(t, w)
 	end(t, w, load(t, w).Claims[0], 0)
-	if outcome := run(t, w, provision.TriggerDrain); outcome.Claims != 1 {
+	if outcome := pass(t, w, provision.TriggerDrain); outcome.Claims != 1 {
 		t.Fatalf("%+v", outcome)
 	}
-	if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 0 {
+	if outcome := pass(t, w, provision.TriggerResync); outcome.Claims != 0 {
 		t.Errorf("once more: %+v", outcome)
 	}
 }
 
 func TestDrainHintAsksForARun(t *testing.T) {
 	var request provision.Request
-	request.Take(wire.Hint{Cluster: "c", Reason: wire.ReasonSweep})
+	request.Take(wire.Hint{Cluster: "c", Reason: wire.ReasonResync})
 	request.Take(wire.Hint{Cluster: "c", Reason: wire.ReasonDrain})
 	if request.Trigger != provision.TriggerDrain {
 		t.Errorf("a drain hint makes a run of %q", request.Trigger)
@@ -270,7 +270,7 @@ func TestC1_EndsThatBeginDuringALaunchArePlannedForBeforeAnythingIsShown(t *test
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	w.Workloads.Add(world.Workload{Kind: world.Deployment, Name: "web", Shape: world.Shape(1500, gib), Replicas: 2})
 	w.Tick(5 * time.Second)
-	run(t, w, provision.TriggerBatch)
+	pass(t, w, provision.TriggerBatch)
 	settle(t, w)
 	claims := load(t, w).Claims
 	end(t, w, claims[0], 0)
@@ -299,7 +299,7 @@ func TestC1_EndsThatBeginDuringALaunchArePlannedForBeforeAnythingIsShown(t *test
 	if !slices.Equal(spent, []string{claims[0].Name}) || !slices.Equal(shown, both) {
 		t.Errorf("noted before the second launch %v, want %s; before anything is shown %v, want %v", spent, claims[0].Name, shown, both)
 	}
-	if n := len(w.Fleet.Machines()); n != 4 {
+	if n := len(w.Fleet.Instances()); n != 4 {
 		t.Errorf("%d machines, want one more for each of two", n)
 	}
 }
@@ -326,7 +326,7 @@ func TestC1_ShowingMakesRoomForManyEvictions(t *testing.T) {
 			w := start(t, world.Options{Types: []string{"m5.large"}})
 			w.Workloads.Add(world.Workload{Kind: world.Deployment, Name: "web", Shape: world.Shape(1500, gib), Replicas: c.nodes})
 			w.Tick(5 * time.Second)
-			run(t, w, provision.TriggerBatch)
+			pass(t, w, provision.TriggerBatch)
 			settle(t, w)
 			for _, claim := range load(t, w).Claims {
 				end(t, w, claim, 0)
@@ -371,7 +371,7 @@ func TestC1_InARushPodsThatAreToLeaveAreNotNominated(t *testing.T) {
 		w := start(t, world.Options{Types: []string{"m5.large"}})
 		w.Workloads.Add(world.Workload{Kind: world.Deployment, Name: "web", Shape: world.Shape(1500, gib), Replicas: nodes})
 		w.Tick(5 * time.Second)
-		run(t, w, provision.TriggerBatch)
+		pass(t, w, provision.TriggerBatch)
 		settle(t, w)
 		for _, claim := range load(t, w).Claims {
 			end(t, w, claim, 0)
@@ -388,7 +388,7 @@ func TestC1_InARushPodsThatAreToLeaveAreNotNominated(t *testing.T) {
 			return n
 		}
 		before := nominated()
-		if outcome := run(t, w, provision.TriggerDrain); outcome.Claims != nodes {
+		if outcome := pass(t, w, provision.TriggerDrain); outcome.Claims != nodes {
 			t.Fatalf("%d machines were launched for the pods of %d nodes", outcome.Claims, nodes)
 		}
 		if n := nominated() - before; n != want {

@@ -15,20 +15,20 @@ import (
 // running returns how many machines of a world run now and what they cost per hour.
 func running(t *testing.T, w *world.World) (n int, price model.MicroUSD) {
 	t.Helper()
-	machines, err := w.Catalog.Types(t.Context())
+	catalog, err := w.Catalog.InstanceTypes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	prices := map[model.OfferKey]model.MicroUSD{}
-	for _, m := range machines.Types {
-		for _, o := range m.Offers {
-			prices[model.OfferKey{InstanceType: m.Name, Zone: o.Zone, CapacityType: o.CapacityType}] = o.Price
+	prices := map[model.OfferingKey]model.MicroUSD{}
+	for _, m := range catalog.Types {
+		for _, o := range m.Offerings {
+			prices[model.OfferingKey{InstanceType: m.Name, Zone: o.Zone, CapacityType: o.CapacityType}] = o.Price
 		}
 	}
-	for _, m := range w.Fleet.Machines() {
+	for _, m := range w.Fleet.Instances() {
 		if !m.Terminated {
 			n++
-			price += prices[model.OfferKey{InstanceType: m.Type, Zone: m.Zone, CapacityType: m.CapacityType}]
+			price += prices[model.OfferingKey{InstanceType: m.Type, Zone: m.Zone, CapacityType: m.CapacityType}]
 		}
 	}
 	return n, price
@@ -36,7 +36,7 @@ func running(t *testing.T, w *world.World) (n int, price model.MicroUSD) {
 
 // Limit of ten nodes or of a dollar an hour, eight planners at once, fifty machines wanted, processes killed at random: the
 // limit is not passed at any instant and reached exactly.
-func TestR14LimitOfTenMachinesIsNeverPassedAndReachedExactly(t *testing.T) {
+func TestR14LimitOfTenInstancesIsNeverPassedAndReachedExactly(t *testing.T) {
 	const onDemand = model.MicroUSD(96_000) // m5.large
 	for name, limits := range map[string]struct {
 		limits model.Resources
@@ -80,7 +80,7 @@ func TestR14LimitOfTenMachinesIsNeverPassedAndReachedExactly(t *testing.T) {
 					}
 				}
 				for range 4 {
-					run(t, w, provision.TriggerSweep)
+					pass(t, w, provision.TriggerResync)
 					w.Tick(time.Minute)
 					check()
 				}
@@ -105,7 +105,7 @@ func TestS6NodeLimitOfThreeWithFivePodsThatNeedANodeEach(t *testing.T) {
 		}
 		pending(w, "web", 5, world.Shape(1500, gib))
 		for range batches {
-			run(t, w, provision.TriggerBatch)
+			pass(t, w, provision.TriggerBatch)
 		}
 		if n, _ := running(t, w); n != 3 {
 			t.Errorf("%d batches: %d machines, want 3", batches, n)
@@ -121,12 +121,12 @@ func TestDollarsAreSettledAndRefundedOnce(t *testing.T) {
 	w.Cluster.AddPool(pool)
 	w.Fleet.RefuseNext(fault.New(fault.Throttled, "RequestLimitExceeded", "slow down"))
 	pending(w, "web", 2, world.Shape(1500, gib))
-	run(t, w, provision.TriggerBatch)
+	pass(t, w, provision.TriggerBatch)
 	if held, _ := w.Ledger.Held("default"); len(held) != 0 {
 		t.Fatalf("after a launch that failed %v is held", held)
 	}
 	w.Tick(time.Minute)
-	run(t, w, provision.TriggerSweep)
+	pass(t, w, provision.TriggerResync)
 	held, _ := w.Ledger.Held("default")
 	if n, price := running(t, w); n == 0 || held[model.Dollars] != int64(price) {
 		t.Errorf("%d machines cost %d, %d held", n, price, held[model.Dollars])
@@ -138,15 +138,15 @@ func TestDollarsAreSettledAndRefundedOnce(t *testing.T) {
 }
 
 // Machines that are in the ledger count whoever launched them, above the limit too.
-func TestMachinesAboveTheLimitLetNoMoreIn(t *testing.T) {
+func TestInstancesAboveTheLimitLetNoMoreIn(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	pending(w, "web", 3, world.Shape(1500, gib))
-	run(t, w, provision.TriggerBatch)
+	pass(t, w, provision.TriggerBatch)
 	pool := world.Pool("default", "default")
 	pool.Limits = model.Resources{model.Nodes: 2}
 	w.Cluster.AddPool(pool)
 	pending(w, "more", 3, world.Shape(1500, gib))
-	run(t, w, provision.TriggerBatch)
+	pass(t, w, provision.TriggerBatch)
 	if n, _ := running(t, w); n != 3 {
 		t.Errorf("%d machines run, want the three there were", n)
 	}

@@ -19,19 +19,19 @@ import (
 
 // applying is what a run finds out of what people have applied.
 type applying struct {
-	asked    bool           // the API server was asked
+	wasRead  bool           // the API server was asked
 	compared bool           // the answer was compared with the snapshot
 	is       *model.Applied // the answer; once compared nil where the snapshot says the same
 	unread   error          // why there is none
 }
 
 // read reads NodePools and EC2NodeClasses from the API server, once in a run. What was listed is live as it is.
-func (a *applying) read(ctx context.Context, r *run) {
-	if a.asked || r.out.Source == sourceList {
+func (a *applying) read(ctx context.Context, r *pass) {
+	if a.wasRead || r.out.Source == sourceList {
 		return
 	}
-	a.asked = true
-	config, err := r.site.Configurations.Configuration(ctx)
+	a.wasRead = true
+	config, err := r.clients.Configurations.Configuration(ctx)
 	if err == nil && len(config.Undefined) > 0 {
 		err = fault.New(fault.NotFound, model.CodeUndefined, "%s: not defined in the cluster, though snapshot %d/%d has some", strings.Join(config.Undefined, ", "), r.shown.Epoch, r.shown.Seq)
 	}
@@ -66,7 +66,7 @@ const (
 )
 
 // correct puts what was read in the place of what the snapshot says, and reports whether that is something else. It is done once.
-func (a *applying) correct(ctx context.Context, r *run) bool {
+func (a *applying) correct(ctx context.Context, r *pass) bool {
 	if a.is == nil || a.compared {
 		return false
 	}
@@ -84,7 +84,7 @@ func (a *applying) correct(ctx context.Context, r *run) bool {
 
 // differing names the NodePools and EC2NodeClasses of which the snapshot does not say what the API server does, with what is the matter, and
 // forgets what was found out about such classes.
-func (a *applying) differing(r *run) []string {
+func (a *applying) differing(r *pass) []string {
 	var out []string
 	note := func(kind, name, what string) { out = append(out, fmt.Sprintf("%s %s %s", kind, name, what)) }
 	pools, classes := byName(r.shown.Pools, poolName), byName(r.shown.Classes, className)
@@ -124,7 +124,7 @@ func (a *applying) differing(r *run) []string {
 }
 
 // withhold returns why nothing of a plan may be launched; nil where it may, or there is nothing.
-func (a *applying) withhold(r *run, plan model.Plan) error {
+func (a *applying) withhold(r *pass, plan model.Plan) error {
 	if a.unread == nil || len(plan.Claims) == 0 {
 		return nil
 	}

@@ -45,7 +45,7 @@ func bought(t *testing.T, w *world.World) (string, provision.Outcome) {
 		claims[i] = model.Claim{
 			Pool: claims[i].Pool, PoolUID: claims[i].PoolUID, Class: claims[i].Class, Requirements: claims[i].Requirements, InstanceType: claims[i].InstanceType,
 			Labels: claims[i].Labels, Annotations: claims[i].Annotations, Taints: claims[i].Taints, StartupTaints: claims[i].StartupTaints,
-			GraceSeconds: claims[i].GraceSeconds, ExpireSeconds: claims[i].ExpireSeconds, Held: claims[i].Held,
+			GraceSeconds: claims[i].GraceSeconds, ExpireSeconds: claims[i].ExpireSeconds, Reserved: claims[i].Reserved,
 		}
 	}
 	text, err := json.MarshalIndent([]any{launches, claims}, "", " ")
@@ -164,7 +164,7 @@ func TestW6WhatIsLaunchedIsWhatPeopleHaveApplied(t *testing.T) {
 				t.Errorf("the outcome says %q, want %q", said, lie.says)
 			}
 			d, _ := w.Store.Decision(out.Decision)
-			facts, err := w.Shelves().Find(d.Input, d.Machines)
+			facts, err := w.Catalogs().Find(d.Input, d.Catalog)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -205,8 +205,8 @@ func TestW6NothingIsLaunchedFromWhatIsBeingDeleted(t *testing.T) {
 				t.Fatal(err)
 			}
 			change(w)
-			out := run(t, w, provision.TriggerBatch)
-			if out.Source != "snapshot" || out.Claims != 0 || out.Unschedulable != 1 || len(out.Corrected) == 0 || len(w.Fleet.Machines()) != 0 {
+			out := pass(t, w, provision.TriggerBatch)
+			if out.Source != "snapshot" || out.Claims != 0 || out.Unschedulable != 1 || len(out.Corrected) == 0 || len(w.Fleet.Instances()) != 0 {
 				t.Errorf("%+v", out)
 			}
 		})
@@ -242,7 +242,7 @@ func TestW6NothingIsLaunchedWhileTheAPIServerDoesNotAnswer(t *testing.T) {
 	if fault.KindOf(err) != fault.Internal || !strings.Contains(err.Error(), "nothing is launched") || !strings.Contains(err.Error(), "nobody is there") {
 		t.Errorf("the run ends with %v", err)
 	}
-	if out.Source != "snapshot" || out.Claims != 0 || out.Withheld != 2 || len(w.Fleet.Machines()) != 0 || asked["list configuration"] != 1 {
+	if out.Source != "snapshot" || out.Claims != 0 || out.Withheld != 2 || len(w.Fleet.Instances()) != 0 || asked["list configuration"] != 1 {
 		t.Errorf("asked %v: %+v", asked, out)
 	}
 	if n := w.Cluster.EventCount("Pod", "web-0", "FailedScheduling"); n != 1 {
@@ -252,7 +252,7 @@ func TestW6NothingIsLaunchedWhileTheAPIServerDoesNotAnswer(t *testing.T) {
 		t.Errorf("recorded: %+v", intents)
 	}
 	w.Cluster.Refuse(nil)
-	if out := run(t, w, provision.TriggerBatch); out.Claims != 2 || out.Withheld != 0 {
+	if out := pass(t, w, provision.TriggerBatch); out.Claims != 2 || out.Withheld != 0 {
 		t.Errorf("once it answers: %+v", out)
 	}
 }
@@ -266,7 +266,7 @@ func TestW6NothingIsLaunchedWhileNodePoolsAreNotDefined(t *testing.T) {
 	}
 	w.Cluster.DeleteDefinitions()
 	out, err := w.Process(world.Fault{}).Run(t.Context(), provision.TriggerBatch)
-	if fault.CodeOf(err) != model.CodeUndefined || out.Withheld != 1 || len(w.Fleet.Machines()) != 0 {
+	if fault.CodeOf(err) != model.CodeUndefined || out.Withheld != 1 || len(w.Fleet.Instances()) != 0 {
 		t.Errorf("%v, %+v", err, out)
 	}
 }
@@ -283,26 +283,26 @@ func TestW6PoolsAndClassesAreReadOnceAndOnlyToLaunch(t *testing.T) {
 	}
 	publish(1)
 	asked := reads(w, none)
-	if out := run(t, w, provision.TriggerSweep); out.Source != "snapshot" || asked["list configuration"] != 0 {
+	if out := pass(t, w, provision.TriggerResync); out.Source != "snapshot" || asked["list configuration"] != 0 {
 		t.Fatalf("nobody waits: asked %v, %+v", asked, out)
 	}
 	pending(w, "huge", 1, world.Shape(1<<30, gib))
 	publish(2)
 	asked = reads(w, none)
-	if out := run(t, w, provision.TriggerBatch); out.Unschedulable != 1 || asked["list configuration"] != 0 {
+	if out := pass(t, w, provision.TriggerBatch); out.Unschedulable != 1 || asked["list configuration"] != 0 {
 		t.Fatalf("nothing can be bought: asked %v, %+v", asked, out)
 	}
-	w.Fleet.Break(model.OfferKey{CapacityType: model.Spot}, "InsufficientInstanceCapacity")
+	w.Fleet.Break(model.OfferingKey{CapacityType: model.Spot}, "InsufficientInstanceCapacity")
 	pending(w, "web", 40, world.Shape(1500, gib))
 	publish(3)
 	asked = reads(w, none)
-	if out := run(t, w, provision.TriggerBatch); out.Rounds < 2 || out.Claims != 40 || len(out.Intents) < 2 || asked["list configuration"] != 1 {
+	if out := pass(t, w, provision.TriggerBatch); out.Rounds < 2 || out.Claims != 40 || len(out.Intents) < 2 || asked["list configuration"] != 1 {
 		t.Fatalf("asked %v, %+v", asked, out)
 	}
 	pending(w, "more", 1, world.Shape(1500, gib))
 	w.Clock.Advance(time.Hour) // nobody publishes any more
 	asked = reads(w, none)
-	if out := run(t, w, provision.TriggerBatch); out.Source != "list" || out.Claims == 0 || asked["list configuration"] != 0 {
+	if out := pass(t, w, provision.TriggerBatch); out.Source != "list" || out.Claims == 0 || asked["list configuration"] != 0 {
 		t.Errorf("listed: asked %v, %+v", asked, out)
 	}
 }
@@ -326,7 +326,7 @@ func TestW6EverythingThatLaunchesGoesByWhatPeopleHaveApplied(t *testing.T) {
 		trigger string
 		claims  int
 	}{
-		"a static pool": {func(t *testing.T) *world.World { return static(t, 2) }, provision.TriggerSweep, 2},
+		"a static pool": {func(t *testing.T) *world.World { return static(t, 2) }, provision.TriggerResync, 2},
 		"room of a CapacityBuffer": {func(t *testing.T) *world.World {
 			w := start(t, world.Options{Types: []string{"m5.large"}})
 			p := world.Pool("default", "default")
@@ -334,7 +334,7 @@ func TestW6EverythingThatLaunchesGoesByWhatPeopleHaveApplied(t *testing.T) {
 			w.Cluster.AddPool(p)
 			w.Cluster.AddBuffer("spare", 5, world.Shape(1500, gib))
 			return w
-		}, provision.TriggerRoom, 1},
+		}, provision.TriggerHeadroom, 1},
 		"a NodeClaim made by hand": {func(t *testing.T) *world.World {
 			w, _ := made(byHand("mine"), world.Options{Types: []string{"m5.xlarge"}})
 			return w
@@ -395,13 +395,13 @@ func TestW6ReplacementsAreLaunchedOnlyAsTheirPoolWouldHaveThem(t *testing.T) {
 			w.Cluster.AddPool(p)
 			w.Workloads.Add(world.Workload{Kind: world.Deployment, Name: "web", Shape: world.Shape(1500, gib), Replicas: 1})
 			w.Tick(5 * time.Second)
-			first := run(t, w, provision.TriggerBatch)
+			first := pass(t, w, provision.TriggerBatch)
 			settle(t, w)
 			d, _ := w.Store.Decision(first.Decision)
 			planned := d.Rounds[0].Plan.Claims[0]
 			planned.Name = "default-replacement"
 			test.spoil(&planned)
-			command := judge(t, w).commit(model.CommandReplacing, onlyClaim(t, w), planned)
+			command := evaluate(t, w).commit(model.CommandReplacing, onlyClaim(t, w), planned)
 			if err := w.Pretend(t.Context(), 1, 1, func(s *model.Snapshot) { // a pool that would have all of it
 				s.Pools[0].Name, s.Pools[0].Template = planned.Pool, model.Template{
 					ClassGroup: "karpenter.k8s.aws", ClassKind: "EC2NodeClass", ClassName: planned.Class, Taints: planned.Taints, StartupTaints: planned.StartupTaints, Labels: planned.Labels, Annotations: planned.Annotations,
@@ -410,7 +410,7 @@ func TestW6ReplacementsAreLaunchedOnlyAsTheirPoolWouldHaveThem(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			out := run(t, w, provision.TriggerReplace)
+			out := pass(t, w, provision.TriggerReplace)
 			notes := load(t, w).Notes.Unfit
 			if test.want == "" {
 				if out.Claims != 1 || len(notes) != 0 {

@@ -12,16 +12,16 @@ import (
 // mostNominated is for how many pods one run keeps room on nodes. It bounds calls; the next run goes on.
 const mostNominated = 200
 
-// heldForNominees is for how long after a node has joined, in seconds, its registration waits until it is ready where room is kept on it.
+// nomineesWait is for how long after a node has joined, in seconds, its registration waits until it is ready where room is kept on it.
 // kube-scheduler forgets whom a node is kept for when it tries that pod and the node takes none yet; so the room is kept in the moment
 // in which the node opens. What makes a node ready may need its registration, so that this is not long.
-const heldForNominees = 20
+const nomineesWait = 20
 
 // nominees says, of the claims whose nodes are to be registered, which of their pods kube-scheduler would not bind there by itself:
 // those that were planned ahead of pods of the same priority and of other namespaces that are as old and have no machine on its way.
 // kube-scheduler tries such pods first, and they would take the room. By claim; nil where nobody was planned ahead of anybody, which
 // is the usual case.
-func (r *run) nominees(due []model.Claim) map[string][]model.PodRef {
+func (r *pass) nominees(due []model.Claim) map[string][]model.PodRef {
 	if !slices.ContainsFunc(due, func(claim model.Claim) bool { return claim.State == model.Launched && len(claim.Pods) > 0 }) {
 		return nil
 	}
@@ -87,10 +87,10 @@ func (r *run) nominees(due []model.Claim) map[string][]model.PodRef {
 }
 
 // nominate keeps the room of a node for the pods it was made for, before the node takes any.
-func (r *run) nominate(ctx context.Context, pods []model.PodRef, node string) {
+func (r *pass) nominate(ctx context.Context, pods []model.PodRef, node string) {
 	for _, pod := range pods {
 		err := r.effect(ctx, EffectNominate, func() error {
-			if err := r.site.Nominator.Nominate(ctx, pod, node); err != nil {
+			if err := r.clients.Nominator.Nominate(ctx, pod, node); err != nil {
 				return fmt.Errorf("nominate pod %s to node %s: %w", pod.Key(), node, err)
 			}
 			return nil

@@ -34,7 +34,7 @@ func TestF133WhatWasJustLaunchedHasNotDrifted(t *testing.T) {
 			pool.Template.Requirements = requirements
 			w.Cluster.AddPool(pool)
 			pending(w, "web", 4, world.Shape(900, 2*gib))
-			if outcome := run(t, w, provision.TriggerBatch); outcome.Claims == 0 {
+			if outcome := pass(t, w, provision.TriggerBatch); outcome.Claims == 0 {
 				t.Fatalf("%+v", outcome)
 			}
 			settle(t, w)

@@ -18,7 +18,7 @@ func TestC11LaunchesRampUpAfterThreeHoursWithoutEC2(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := start(t, world.Options{Types: []string{"m5.large"}})
 			pending(w, "old", 1, world.Shape(1500, gib))
-			run(t, w, provision.TriggerBatch)
+			pass(t, w, provision.TriggerBatch)
 			settle(t, w)
 			old := onlyClaim(t, w)
 			const floor = 5
@@ -26,7 +26,7 @@ func TestC11LaunchesRampUpAfterThreeHoursWithoutEC2(t *testing.T) {
 				flow := w.Process(world.Fault{}).Flow()
 				flow.Settings.LaunchFloor = floor
 				_, _ = flow.Run(t.Context(), provision.Request{
-					Cluster: world.Name, Trigger: provision.TriggerSweep, Owner: w.Clock.Now().String(), Deadline: w.Clock.Now().Add(world.InvocationTimeout),
+					Cluster: world.Name, Trigger: provision.TriggerResync, Owner: w.Clock.Now().String(), Deadline: w.Clock.Now().Add(world.InvocationTimeout),
 				})
 			}
 			if name != "ten minutes, of launches" {
@@ -41,7 +41,7 @@ func TestC11LaunchesRampUpAfterThreeHoursWithoutEC2(t *testing.T) {
 				pass()
 				w.Tick(20 * time.Second)
 			}
-			if n := len(w.Fleet.Machines()); n != 1 || load(t, w).Claims[0].Name == "" {
+			if n := len(w.Fleet.Instances()); n != 1 || load(t, w).Claims[0].Name == "" {
 				t.Fatalf("%d machines during the outage", n)
 			}
 			for _, claim := range load(t, w).Claims {
@@ -52,13 +52,13 @@ func TestC11LaunchesRampUpAfterThreeHoursWithoutEC2(t *testing.T) {
 			w.Fleet.Heal()
 			var starts []int
 			for range 12 {
-				before := len(w.Fleet.Machines())
+				before := len(w.Fleet.Instances())
 				minute := w.Clock.Now().Unix() / 60
 				for w.Clock.Now().Unix()/60 == minute {
 					pass()
 					w.Tick(10 * time.Second)
 				}
-				starts = append(starts, len(w.Fleet.Machines())-before)
+				starts = append(starts, len(w.Fleet.Instances())-before)
 			}
 			total := 0
 			for i, n := range starts {
@@ -80,12 +80,12 @@ func TestC11LaunchesRampUpAfterThreeHoursWithoutEC2(t *testing.T) {
 func TestF101NothingWaitsForALaunchWithoutAReason(t *testing.T) {
 	none := world.Fault{}
 	cases := map[string]struct {
-		trouble func(w *world.World)
-		told    [3]string // kind, name and reason of an event that says why
-		fault   world.Fault
+		trouble  func(w *world.World)
+		reported [3]string // kind, name and reason of an event that says why
+		fault    world.Fault
 	}{
 		"refused":         {func(w *world.World) { w.Fleet.RefuseNext(fault.New(fault.Denied, "UnauthorizedOperation", "no")) }, [3]string{"EC2NodeClass", "default", "LaunchFailed"}, none},
-		"no capacity":     {func(w *world.World) { w.Fleet.Break(model.OfferKey{}, "InsufficientInstanceCapacity") }, [3]string{"Pod", "web-0", "FailedScheduling"}, none},
+		"no capacity":     {func(w *world.World) { w.Fleet.Break(model.OfferingKey{}, "InsufficientInstanceCapacity") }, [3]string{"Pod", "web-0", "FailedScheduling"}, none},
 		"throttled":       {func(w *world.World) { w.Fleet.RefuseNext(fault.New(fault.Throttled, "RequestLimitExceeded", "slow")) }, [3]string{}, none},
 		"answer lost":     {func(w *world.World) { w.Fleet.LoseNextReply() }, [3]string{}, none},
 		"EC2 unreachable": {func(w *world.World) { w.Fleet.Unreachable(w.Clock.Now().Add(8 * time.Minute)) }, [3]string{"Pod", "web-0", "FailedScheduling"}, none},
@@ -94,31 +94,31 @@ func TestF101NothingWaitsForALaunchWithoutAReason(t *testing.T) {
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := start(t, world.Options{Types: []string{"m5.large"}})
-			run(t, w, provision.TriggerConfig)
+			pass(t, w, provision.TriggerConfig)
 			pending(w, "web", 1, world.Shape(1500, gib))
 			test.trouble(w)
 			began := w.Clock.Now()
 			for w.Clock.Now().Sub(began) < 5*time.Minute {
-				_, _ = w.Process(test.fault).Run(t.Context(), provision.TriggerSweep)
+				_, _ = w.Process(test.fault).Run(t.Context(), provision.TriggerResync)
 				w.Tick(20 * time.Second)
 			}
-			told := test.told[0] != "" && len(w.Cluster.Events(test.told[0], test.told[1])) > 0
-			if test.told[2] != "" && w.Cluster.EventCount(test.told[0], test.told[1], test.told[2]) == 0 {
-				t.Errorf("nobody is told %s: %+v", test.told[2], w.Cluster.Events(test.told[0], test.told[1]))
+			reported := test.reported[0] != "" && len(w.Cluster.Events(test.reported[0], test.reported[1])) > 0
+			if test.reported[2] != "" && w.Cluster.EventCount(test.reported[0], test.reported[1], test.reported[2]) == 0 {
+				t.Errorf("nobody is told %s: %+v", test.reported[2], w.Cluster.Events(test.reported[0], test.reported[1]))
 			}
 			for _, claim := range load(t, w).Claims {
-				if claim.State == model.Intended && w.Clock.Now().Unix()-claim.CreatedUnix >= 300 && !told {
+				if claim.State == model.Intended && w.Clock.Now().Unix()-claim.CreatedUnix >= 300 && !reported {
 					t.Errorf("claim %s has waited for its launch for %d s, and nobody is told", claim.Name, w.Clock.Now().Unix()-claim.CreatedUnix)
 				}
 			}
-			if len(w.Cluster.Waiting()) > 0 && !told {
+			if len(w.Cluster.Waiting()) > 0 && !reported {
 				t.Errorf("pods wait and nobody is told: %v", w.Cluster.Waiting())
 			}
 			w.Fleet.Heal()
 			w.Tick(5 * time.Minute)
 			for range 30 {
 				w.Tick(time.Minute)
-				_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep)
+				_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerResync)
 			}
 			if n, _ := running(t, w); n != 1 || len(w.Cluster.Waiting()) != 0 {
 				t.Errorf("in the end %d machines, waiting %v", n, w.Cluster.Waiting())
@@ -130,11 +130,11 @@ func TestF101NothingWaitsForALaunchWithoutAReason(t *testing.T) {
 // R60: while EC2 cannot be reached pods are told that, and nothing of limits or capacity.
 func TestR60AnOutageIsNotToldAsALimit(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
-	run(t, w, provision.TriggerConfig)
+	pass(t, w, provision.TriggerConfig)
 	pending(w, "web", 1, world.Shape(1500, gib))
 	w.Fleet.Unreachable(w.Clock.Now().Add(8 * time.Minute))
 	for range 10 {
-		_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep)
+		_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerResync)
 		w.Tick(20 * time.Second)
 	}
 	events := w.Cluster.Events("Pod", "web-0")

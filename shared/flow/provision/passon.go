@@ -7,42 +7,42 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// Delayed is a queue of hints that may be told to come later.
-type Delayed interface {
+// DelayedHints is a queue of hints that may be told to come later.
+type DelayedHints interface {
 	Send(ctx context.Context, hint wire.Hint, after time.Duration) error
 }
 
 // Dues remembers when what was told last for a cluster arrives.
 type Dues interface {
-	// Tell returns after what time a hint is to arrive that asks for the same as the last one, so that the two are apart; false where
+	// SpaceHints returns after what time a hint is to arrive that asks for the same as the last one, so that the two are apart; false where
 	// the last one has not arrived yet and says the same.
-	Tell(ctx context.Context, cluster, what string, nowMillis, apartMillis int64) (after time.Duration, due bool, err error)
+	SpaceHints(ctx context.Context, cluster, what string, nowMillis, apartMillis int64) (after time.Duration, due bool, err error)
 }
 
 // apartMillis is how far apart hints of one cluster and reason are passed on.
 const apartMillis = 2000
 
-// Teller passes on what a watcher tells functions other than this one, in the name of the cluster whose queue it came through: at
+// Forwarder passes on what a watcher tells functions other than this one, in the name of the cluster whose queue it came through: at
 // most one hint for a cluster and reason is on its way at a time. Those functions look at everything whatever a hint says, so that nothing is
 // lost, and a flood of hints reaches the queues that clusters share every two seconds.
-type Teller struct {
-	Book   Dues
-	Queues map[wire.HintReason]Delayed // by what is told; none = nobody is told
+type Forwarder struct {
+	Dues   Dues
+	Queues map[wire.HintReason]DelayedHints // by what is told; none = nobody is told
 	Now    func() time.Time
 }
 
-// Tells reports whether a hint of that reason is passed on.
-func Tells(reason wire.HintReason) bool {
-	return reason == wire.ReasonConfig || reason == wire.ReasonEnd || reason == wire.ReasonJudge
+// Forwards reports whether a hint of that reason is passed on.
+func Forwards(reason wire.HintReason) bool {
+	return reason == wire.ReasonConfig || reason == wire.ReasonEnd || reason == wire.ReasonDisrupt
 }
 
-// Tell passes a hint on.
-func (t *Teller) Tell(ctx context.Context, hint wire.Hint) error {
+// Forward passes a hint on.
+func (t *Forwarder) Forward(ctx context.Context, hint wire.Hint) error {
 	queue := t.Queues[hint.Reason]
 	if queue == nil {
 		return nil
 	}
-	after, due, err := t.Book.Tell(ctx, hint.Cluster, string(hint.Reason), t.Now().UnixMilli(), apartMillis)
+	after, due, err := t.Dues.SpaceHints(ctx, hint.Cluster, string(hint.Reason), t.Now().UnixMilli(), apartMillis)
 	if err != nil || !due {
 		return err
 	}

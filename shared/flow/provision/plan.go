@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/image"
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/core/replay"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -18,16 +18,16 @@ import (
 
 // provision plans and launches until every pending pod has a home or a reason. A capacity error marks the offer and
 // plans again, in this same run; the number of rounds is bounded.
-func (r *run) provision(ctx context.Context) error {
-	pending, places := len(r.pending()), r.places()
+func (r *pass) provision(ctx context.Context) error {
+	pending, places := len(r.pending()), r.headroomPods()
 	r.out.Pending, r.out.Headroom = pending-places, places
-	r.readWishes(ctx)
-	short := r.short() || len(r.wishes) > 0 || len(r.owed()) > 0 || r.heldBack
-	if pending == places && !short && r.roomKept() {
+	r.readStandalone(ctx)
+	short := r.short() || len(r.standalone) > 0 || len(r.pendingReplacements()) > 0 || r.replacementsWait
+	if pending == places && !short && r.headroomKept() {
 		pending = 0
 	}
 	if pending == 0 && !short {
-		r.cared = r.draining()
+		r.plannedClaims = r.draining()
 	}
 	if pending == 0 && !short && !r.configDue() {
 		return nil
@@ -36,7 +36,7 @@ func (r *run) provision(ctx context.Context) error {
 	if pending == 0 && !short || r.lost() {
 		return nil
 	}
-	machines, err := r.machines(ctx)
+	catalog, err := r.readCatalog(ctx)
 	if err != nil {
 		return err
 	}
@@ -44,14 +44,14 @@ func (r *run) provision(ctx context.Context) error {
 	r.openDecision(pending)
 	blocked := map[string]string{} // classes that refused a launch in this run, with why
 	draw := func() model.Plan {    // for pods, and for what else is to be launched
-		r.ask(machines, blocked)
+		r.ask(catalog, blocked)
 		plan := r.affordable(r.planned())
 		if r.outdated(ctx, plan) {
-			r.ask(machines, blocked)
+			r.ask(catalog, blocked)
 			plan = r.affordable(r.planned())
 		}
 		if !r.spentUp() && r.pressing(plan) {
-			r.ask(machines, blocked)
+			r.ask(catalog, blocked)
 			plan = r.affordable(r.planned())
 		}
 		r.portioned(plan)
@@ -67,7 +67,7 @@ func (r *run) provision(ctx context.Context) error {
 			return nil
 		}
 		r.out.Rounds++
-		r.starved = false
+		r.yieldedCalls = false
 		plan := draw()
 		if len(plan.Claims) > 0 {
 			if r.live.read(ctx, r); r.live.correct(ctx, r) {
@@ -77,7 +77,7 @@ func (r *run) provision(ctx context.Context) error {
 		r.reached(fmt.Sprintf("plan%d", r.out.Rounds))
 		round := model.Round{Plan: plan}
 		drains := r.draining()
-		r.posed = append(r.posed, posed{r.question, r.snapshot, r.pending()})
+		r.inputs = append(r.inputs, recordedInput{r.plannerInput, r.snapshot, r.pending()})
 		var again bool
 		if err = r.live.withhold(r, plan); err == nil {
 			again, err = r.launch(ctx, r.round.Input.Catalogs, &round, blocked)
@@ -90,8 +90,8 @@ func (r *run) provision(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.cared = r.askedFor(slices.Clone(drains), plan)
-		if next := r.next(again, round); !next && !r.more(drains) && !(r.heldBack && len(round.Launched) > 0) {
+		r.plannedClaims = r.plannedFor(slices.Clone(drains), plan)
+		if next := r.next(again, round); !next && !r.more(drains) && !(r.replacementsWait && len(round.Launched) > 0) {
 			return nil
 		}
 		// Ends that began meanwhile are planned for before anything is shown; those that were need not wait for that.
@@ -104,44 +104,44 @@ func (r *run) provision(ctx context.Context) error {
 // next reports whether another plan may do better than the round. A pool that came back dry twice, or that others' dry
 // launches leave nothing for, is set aside, so that pods another pool can take run there; once those have their machines it
 // is tried again.
-func (r *run) next(again bool, round model.Round) bool {
-	if len(r.aside) > 0 && !again {
-		r.aside, r.fellBack = nil, true
+func (r *pass) next(again bool, round model.Round) bool {
+	if len(r.excludedPools) > 0 && !again {
+		r.excludedPools, r.triedFallback = nil, true
 		return true
 	}
-	if r.fellBack || !again && !r.starved {
+	if r.triedFallback || !again && !r.yieldedCalls {
 		return again
 	}
-	if r.starved {
+	if r.yieldedCalls {
 		for _, claim := range round.Plan.Claims {
-			r.dryRounds[claim.Pool] = dryTwice
+			r.insufficientRounds[claim.Pool] = insufficientTwice
 		}
 	}
-	aside, others := map[string]bool{}, false
+	excluded, others := map[string]bool{}, false
 	for i := range r.snapshot.Pools {
 		name := r.snapshot.Pools[i].Name
-		if r.dryRounds[name] >= dryTwice {
-			aside[name] = true
+		if r.insufficientRounds[name] >= insufficientTwice {
+			excluded[name] = true
 		} else {
 			others = true
 		}
 	}
-	if len(aside) > 0 && others {
-		r.aside = aside
+	if len(excluded) > 0 && others {
+		r.excludedPools = excluded
 		return true
 	}
 	return again
 }
 
-// dryTwice is after how many dry rounds a pool is set aside.
-const dryTwice = 2
+// insufficientTwice is after how many dry rounds a pool is set aside.
+const insufficientTwice = 2
 
 // lostFor is how long nothing is launched, in seconds, while NodeClaim objects exist and the ledger knows of no claim at all:
 // it was lost, and what is there will be taken into it again.
 const lostFor = 180
 
 // lost reports whether the ledger seems to have been lost a moment ago.
-func (r *run) lost() bool {
+func (r *pass) lost() bool {
 	strangers := 0
 	if len(r.ledger.Claims)+len(r.ledger.Intents)+len(r.ledger.Unread) == 0 {
 		known := map[string]bool{}
@@ -169,19 +169,19 @@ func (r *run) lost() bool {
 }
 
 // ask puts this round's question: what the ledger knows beyond the snapshot, and what people set.
-func (r *run) ask(machines model.MachineCatalog, blocked map[string]string) {
-	q := &model.Question{
-		NowUnix: r.now(), Salt: fmt.Sprintf("%s/%d", r.decision.ID, r.out.Rounds), Offers: r.offers(),
-		Claims: r.inFlight(), Usage: r.ledger.Usage, Marks: slices.Clone(r.marksNow()), Aside: slices.Sorted(maps.Keys(r.aside)), Held: r.heldPools(), LeftOut: r.quarantined(),
+func (r *pass) ask(catalog model.InstanceCatalog, blocked map[string]string) {
+	q := &model.PlannerInput{
+		NowUnix: r.now(), Salt: fmt.Sprintf("%s/%d", r.decision.ID, r.out.Rounds), Offerings: r.offeringSettings(),
+		Claims: r.inFlight(), Usage: r.ledger.Usage, UnavailableOfferings: slices.Clone(r.unavailableNow()), ExcludedPools: slices.Sorted(maps.Keys(r.excludedPools)), SuspendedPools: r.suspendedPools(), LeftOut: r.quarantined(),
 		Leaving: r.leaving, SeenUnix: r.seenUnix, Bound: slices.Sorted(maps.Keys(r.settled)),
 		IgnorePreferences: r.settings.IgnorePreferences, BestEffortMinValues: r.settings.BestEffortMinValues,
-		DearTimes: r.settings.DearTimes, DearWaitSeconds: int64(r.settings.DearWait.Seconds()),
+		PriceCapFactor: r.settings.PriceCapFactor, PriceCapWaitSeconds: int64(r.settings.PriceCapWait.Seconds()),
 	}
-	q.Offers.NowUnix = q.NowUnix
+	q.Offerings.NowUnix = q.NowUnix
 	for _, name := range sortedClasses(r.classes) {
 		class := r.classes[name]
-		q.Classes = append(q.Classes, model.ClassAsked{
-			Name: name, Status: offer.Less(class.Status, offer.Taken(&class.Status, r.ledger.Claims), r.ledger.Marks, q.NowUnix),
+		q.Classes = append(q.Classes, model.PlannerClass{
+			Name: name, Status: offering.Less(class.Status, offering.Taken(&class.Status, r.ledger.Claims), r.ledger.UnavailableOfferings, q.NowUnix),
 			Barred: r.barred(class, blocked),
 		})
 	}
@@ -189,26 +189,26 @@ func (r *run) ask(machines model.MachineCatalog, blocked map[string]string) {
 	q.Applied = r.live.is
 	most := r.settings.Most
 	q.Most, q.Served, q.PlannedTo = &most, replay.Served(r.snapshot, r.pending(), r.ledger.Claims), r.ledger.Notes.PlannedTo
-	r.question, r.round = q, replay.New(q, r.snapshot, r.pending(), machines.Types)
+	r.plannerInput, r.round = q, replay.New(q, r.snapshot, r.pending(), catalog.Types)
 	q.Fill = r.fill()
 	r.spend()
 }
 
 // spend counts a plan of what the round takes.
-func (r *run) spend() {
+func (r *pass) spend() {
 	taken := r.round.Taken()
 	r.spent.Pods, r.spent.Sets = r.spent.Pods+len(taken.Pods), r.spent.Sets+taken.Sets
 }
 
 // spentUp reports whether another plan like the last would have this run plan more than twice what one plan takes. It is a count, so that
 // how far an invocation gets depends on no clock; for small plans MaxRounds is less.
-func (r *run) spentUp() bool {
+func (r *pass) spentUp() bool {
 	taken := r.round.Taken()
 	return r.spent.Pods+len(taken.Pods) > 2*r.settings.Most.Pods || r.spent.Sets+taken.Sets > 2*r.settings.Most.Sets
 }
 
 // portioned tells what of the pods that wait the plan did not take, and notes where the next goes on.
-func (r *run) portioned(plan model.Plan) {
+func (r *pass) portioned(plan model.Plan) {
 	r.out.Later = plan.Later
 	if next := r.round.Taken().Next; next != r.ledger.Notes.PlannedTo {
 		r.ledger.Notes.PlannedTo, r.noted = next, true
@@ -219,31 +219,31 @@ func (r *run) portioned(plan model.Plan) {
 }
 
 // barred says why nothing may be launched from a class now for a reason that is not its own; empty = something may.
-func (r *run) barred(class model.Class, blocked map[string]string) string {
-	return cmp.Or(r.heldClass(class.Name), blocked[class.Name], r.refusedClass(class))
+func (r *pass) barred(class model.Class, blocked map[string]string) string {
+	return cmp.Or(r.classSuspended(class.Name), blocked[class.Name], r.refusedClass(class))
 }
 
 // affordable has claims wait that would be far too large; see replay.Provision.
-func (r *run) affordable(plan model.Plan) model.Plan {
+func (r *pass) affordable(plan model.Plan) model.Plan {
 	plan, waits := r.round.Affordable(plan)
 	if waits > 0 {
-		r.problem("%d claims wait: only machines of more than %d times the usual price have capacity for them", waits, r.settings.DearTimes)
+		r.problem("%d claims wait: only machines of more than %d times the usual price have capacity for them", waits, r.settings.PriceCapFactor)
 	}
 	return plan
 }
 
 // complete adds to a plan for pods what else is to be launched.
-func (r *run) complete(plan model.Plan) model.Plan {
-	r.question.Owed, r.question.Wishes = r.replacements(), r.asking()
+func (r *pass) complete(plan model.Plan) model.Plan {
+	r.plannerInput.PendingReplacements, r.plannerInput.StandaloneClaims = r.replacements(), r.asking()
 	plan, beside := r.round.Complete(plan)
 	for _, why := range slices.Sorted(maps.Keys(beside.Waits)) {
 		r.problem("%d replacements wait: %s", beside.Waits[why], why)
 	}
-	for _, guilty := range beside.Guilty {
-		if strings.HasPrefix(guilty.What, "NodePool/") {
-			r.accuse(guilty.What, guilty.Panic)
+	for _, culprit := range beside.Culprits {
+		if strings.HasPrefix(culprit.What, "NodePool/") {
+			r.accuse(culprit.What, culprit.Panic)
 		} else {
-			r.problem("%s: planning panicked: %s", guilty.What, guilty.Panic)
+			r.problem("%s: planning panicked: %s", culprit.What, culprit.Panic)
 		}
 	}
 	r.unfit(beside.Unfit)
@@ -254,7 +254,7 @@ func (r *run) complete(plan model.Plan) model.Plan {
 // inFlight returns the claims that are, or will be, capacity. A machine that has not joined in time is none any more, nor
 // is one whose node was there and has gone, nor one that is to end. Where that still has its node, the claim is handed on as
 // gone, so that nothing is planned onto the node.
-func (r *run) inFlight() []model.Claim {
+func (r *pass) inFlight() []model.Claim {
 	nodes := r.nodesByProvider()
 	var claims []model.Claim
 	for _, claim := range r.ledger.Claims {
@@ -276,7 +276,7 @@ func (r *run) inFlight() []model.Claim {
 	return claims
 }
 
-func (r *run) countRound(plan model.Plan, round model.Round) {
+func (r *pass) countRound(plan model.Plan, round model.Round) {
 	r.out.Failed += len(round.Failed)
 	r.out.Claims += len(round.Launched)
 	for _, claim := range round.Launched {
@@ -297,7 +297,7 @@ func (r *run) countRound(plan model.Plan, round model.Round) {
 }
 
 // countBought adds one to what was launched for the claim's pool as its capacity type, and notes its intent.
-func (r *run) countBought(claim model.Claim) {
+func (r *pass) countBought(claim model.Claim) {
 	compare := func(b Bought, c model.Claim) int {
 		return cmp.Or(strings.Compare(b.Pool, c.Pool), strings.Compare(b.CapacityType, c.CapacityType))
 	}
@@ -313,12 +313,12 @@ func (r *run) countBought(claim model.Claim) {
 
 // resolveClasses brings the status of every class a pool uses up to date, unless it was resolved a moment ago. Looking
 // at the configuration, it does so for every class there is.
-func (r *run) resolveClasses(ctx context.Context) {
+func (r *pass) resolveClasses(ctx context.Context) {
 	used := map[string]bool{}
 	for _, pool := range r.snapshot.Pools {
 		used[pool.Template.ClassName] = true
 	}
-	for _, w := range r.wishes {
+	for _, w := range r.standalone {
 		used[w.Template.ClassName] = true
 	}
 	if r.classes == nil {
@@ -345,19 +345,19 @@ func (r *run) resolveClasses(ctx context.Context) {
 }
 
 // latest returns the newest that is known of what a class resolves to.
-func (r *run) latest(class model.Class) model.ClassStatus {
-	return offer.Latest(class, r.ledger.Classes)
+func (r *pass) latest(class model.Class) model.ClassStatus {
+	return offering.Latest(class, r.ledger.Classes)
 }
 
 // recorded returns the catalogue function's record of a class as it is now, nil where there is none of this generation.
-func (r *run) recorded(class model.Class) *model.ClassRecord {
-	return offer.Recorded(class, r.ledger.Classes)
+func (r *pass) recorded(class model.Class) *model.ClassRecord {
+	return offering.Recorded(class, r.ledger.Classes)
 }
 
 // resolve returns what the class means now. Where that cannot be found out, what was known of the same generation stays
 // good: absence of an answer is no evidence that anything changed.
-func (r *run) resolve(ctx context.Context, class model.Class) model.ClassStatus {
-	status, err := r.lookUp(ctx, class)
+func (r *pass) resolve(ctx context.Context, class model.Class) model.ClassStatus {
+	status, err := r.resolveClass(ctx, class)
 	if err == nil {
 		return status
 	}
@@ -372,7 +372,7 @@ func (r *run) resolve(ctx context.Context, class model.Class) model.ClassStatus 
 	return model.ClassStatus{ObservedGeneration: class.Generation, ResolvedUnix: r.now(), Problems: []model.ClassProblem{problem}}
 }
 
-func (r *run) lookUp(ctx context.Context, class model.Class) (model.ClassStatus, error) {
+func (r *pass) resolveClass(ctx context.Context, class model.Class) (model.ClassStatus, error) {
 	queries, err := image.Queries(class, r.reg.Version)
 	if err != nil {
 		return model.ClassStatus{}, err
@@ -381,13 +381,13 @@ func (r *run) lookUp(ctx context.Context, class model.Class) (model.ClassStatus,
 	if class.PlacementGroup != nil {
 		calls++
 	}
-	if !r.look(ctx, calls) {
+	if !r.takeReads(ctx, calls) {
 		r.putOffCalls = true
 		return model.ClassStatus{}, fault.New(fault.Throttled, "", "EC2's API is used up for now, by all clusters of the region together")
 	}
-	status, err := r.site.Catalog.Resolve(ctx, class, queries)
+	status, err := r.clients.Catalog.Resolve(ctx, class, queries)
 	if fault.Is(err, fault.Throttled) {
-		r.giveBack(ctx, granted{}, 0, true)
+		r.settleCalls(ctx, granted{}, 0, true)
 	}
 	if err != nil {
 		return model.ClassStatus{}, err
@@ -401,7 +401,7 @@ func (r *run) lookUp(ctx context.Context, class model.Class) (model.ClassStatus,
 const callsPerClass = 3
 
 // stale reports whether a class must be resolved before it is used.
-func (r *run) stale(class model.Class) bool {
+func (r *pass) stale(class model.Class) bool {
 	status := class.Status
 	old := r.now()-status.ResolvedUnix > int64(r.settings.ResolveAfter.Seconds())
 	if r.recorded(class) != nil && !old {
@@ -411,7 +411,7 @@ func (r *run) stale(class model.Class) bool {
 }
 
 // configDue reports whether pools and classes must be looked at although no pod is pending.
-func (r *run) configDue() bool {
+func (r *pass) configDue() bool {
 	if r.request.Trigger == TriggerConfig || r.out.Source == sourceList {
 		return true
 	}

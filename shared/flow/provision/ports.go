@@ -46,31 +46,31 @@ type Claims interface {
 	Settle(ctx context.Context, fence model.Fence, outcome model.Settlement) error
 }
 
-// Tallies corrects what limits are judged by.
-type Tallies interface {
+// UsageRecounts corrects what limits are judged by.
+type UsageRecounts interface {
 	// Recount writes what a pool's claims hold as its usage, under the next version, on condition that its Version is still the stored one
 	// (0 = there is none) and that the fence is the newest of its cluster: Conflict, and nothing written, where either is not.
 	Recount(ctx context.Context, fence model.Fence, usage model.Usage) error
 }
 
-// Births moves launched claims on. Unlike Claims it needs no fence: the claim's version is condition enough.
-type Births interface {
+// ClaimStates moves launched claims on. Unlike Claims it needs no fence: the claim's version is condition enough.
+type ClaimStates interface {
 	// Advance writes claim (state Launched, Registered or Initialized, names, times, ObjectUID) on condition that its
 	// Version is still the stored one, and returns it with the next Version. Conflict where it is not.
 	Advance(ctx context.Context, cluster string, claim model.Claim) (model.Claim, error)
 }
 
-// Offers remembers which offers gave no capacity, for every cluster of the same account and region.
-type Offers interface {
-	// Mark adds marks. Of two marks about the same, the one with more failures stays, then the one that lasts longer; one
+// UnavailableOfferings remembers which offers gave no capacity, for every cluster of the same account and region.
+type UnavailableOfferings interface {
+	// MarkUnavailable adds marks. Of two marks about the same, the one with more failures stays, then the one that lasts longer; one
 	// that is forgotten at the new one's AtUnix does not count.
-	Mark(ctx context.Context, reg model.Registration, marks []model.Mark) error
-	// Probe takes the probe of a half-open mark: the stored mark's time is moved to untilUnix, on condition that it still is
+	MarkUnavailable(ctx context.Context, reg model.Registration, unavailableOfferings []model.UnavailableOffering) error
+	// TakeProbe takes the probe of a half-open mark: the stored mark's time is moved to untilUnix, on condition that it still is
 	// the given one's. It returns the mark as stored then, and Conflict where somebody else was first.
-	Probe(ctx context.Context, reg model.Registration, mark model.Mark, untilUnix int64) (model.Mark, error)
+	TakeProbe(ctx context.Context, reg model.Registration, unavailable model.UnavailableOffering, untilUnix int64) (model.UnavailableOffering, error)
 	// Clear removes a mark whose offer gave capacity, on condition that it is stored as given; otherwise it stays, which is
 	// no error.
-	Clear(ctx context.Context, reg model.Registration, mark model.Mark) error
+	Clear(ctx context.Context, reg model.Registration, unavailable model.UnavailableOffering) error
 }
 
 // Allowances keeps what all clusters of an account and region share of EC2's API.
@@ -88,10 +88,10 @@ type Memory interface {
 	Remember(ctx context.Context, fence model.Fence, notes model.Notes) error
 }
 
-// Judges asks who gives nodes back by choice.
-type Judges interface {
-	// Judge asks for a look at the cluster. The same key for the same cluster may be one hint; a hint may be lost.
-	Judge(ctx context.Context, cluster, key string) error
+// DisruptHints asks who gives nodes back by choice.
+type DisruptHints interface {
+	// RequestDisruption asks for a look at the cluster. The same key for the same cluster may be one hint; a hint may be lost.
+	RequestDisruption(ctx context.Context, cluster, key string) error
 }
 
 // Decisions keeps decision records.
@@ -104,14 +104,14 @@ type Decisions interface {
 type Snapshots interface {
 	// At returns the cluster's snapshot at the pointer. It may be kept between calls and shared. NotFound where an object the
 	// pointer names is missing.
-	At(ctx context.Context, pointer model.Pointer) (*model.Snapshot, error)
+	At(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error)
 }
 
-// Machines reads the machine catalogue that the catalogue function keeps for every cluster of an account and region.
-type Machines interface {
-	// Machines returns it with the ages of its parts; it may be old, may be kept between calls, and is shared. NotFound where
+// Catalogs reads the machine catalogue that the catalogue function keeps for every cluster of an account and region.
+type Catalogs interface {
+	// RegionCatalog returns it with the ages of its parts; it may be old, may be kept between calls, and is shared. NotFound where
 	// there is none.
-	Machines(ctx context.Context, reg model.Registration) (model.MachineCatalog, error)
+	RegionCatalog(ctx context.Context, reg model.Registration) (model.InstanceCatalog, error)
 }
 
 // Memories notes what is learned of machine types, for every cluster of an account and region.
@@ -123,22 +123,22 @@ type Memories interface {
 
 // Connector opens a cluster: its API server, its fleet and its catalogue, with the cluster's own rights.
 type Connector interface {
-	Connect(ctx context.Context, reg model.Registration) (Site, error)
+	Connect(ctx context.Context, reg model.Registration) (Clients, error)
 }
 
-// Site is an open cluster.
-type Site struct {
+// Clients is an open cluster.
+type Clients struct {
 	Cluster Cluster
 
 	Configurations Configurations
 
-	Nominator Nominator
-	Wishes    Wishes
-	Reporter  Reporter
-	Fleet     Fleet
-	Templates Templates
-	Tagger    Tagger
-	Catalog   Catalog
+	Nominator  Nominator
+	Standalone StandaloneClaims
+	Reporter   Reporter
+	Fleet      Fleet
+	Templates  Templates
+	Tagger     Tagger
+	Catalog    Catalog
 }
 
 // Cluster is the API server, as far as provisioning writes and reads it.
@@ -174,11 +174,11 @@ type Nominator interface {
 	Nominate(ctx context.Context, pod model.PodRef, node string) error
 }
 
-// Wishes reads NodeClaims that people made by hand.
-type Wishes interface {
-	// Wish returns what the NodeClaim asks for, as the API server has it now. NotFound where it is gone, another, being
+// StandaloneClaims reads NodeClaims that people made by hand.
+type StandaloneClaims interface {
+	// StandaloneClaim returns what the NodeClaim asks for, as the API server has it now. NotFound where it is gone, another, being
 	// deleted, or has a machine. One that says it is of a pool is Invalid.
-	Wish(ctx context.Context, object model.Object) (model.Wish, error)
+	StandaloneClaim(ctx context.Context, object model.Object) (model.StandaloneClaim, error)
 }
 
 // Reporter tells people: events on objects, conditions on pools and classes.
@@ -198,8 +198,8 @@ type Fleet interface {
 	// the call itself (Throttled, Denied, Invalid, Internal, …) means nothing is known of its effect unless its kind
 	// is Throttled, Denied or Invalid, which mean nothing happened.
 	Launch(ctx context.Context, request []byte) (model.LaunchResult, error)
-	// Find returns the instances that carry the intent's tag and are not terminated, by id. It may miss young ones.
-	Find(ctx context.Context, intent string) ([]model.Instance, error)
+	// FindInstances returns the instances that carry the intent's tag and are not terminated, by id. It may miss young ones.
+	FindInstances(ctx context.Context, intent string) ([]model.Instance, error)
 }
 
 // Templates keeps the launch templates that Fleet makes from piling up.
@@ -220,9 +220,9 @@ type Tagger interface {
 
 // Catalog says what can be bought and what a class resolves to.
 type Catalog interface {
-	// Types returns every machine type of the region with its offers and prices, by name. It may be kept and shared, and
+	// InstanceTypes returns every machine type of the region with its offers and prices, by name. It may be kept and shared, and
 	// carries its own age.
-	Types(ctx context.Context) (model.MachineCatalog, error)
+	InstanceTypes(ctx context.Context) (model.InstanceCatalog, error)
 	// Due returns about how many calls of EC2's API the next Types makes; 0 where it has what it returns. It calls nobody.
 	Due() int
 	// Resolve returns what the class's selectors mean now, with every image the queries find (none chosen yet), each with its

@@ -16,9 +16,9 @@ import (
 func TestR1SamePodInTwoBatchesGetsOneClaim(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	pending(w, "web", 1, world.Shape(1500, gib))
-	run(t, w, provision.TriggerBatch)
+	pass(t, w, provision.TriggerBatch)
 	w.Clock.Advance(100 * time.Millisecond)
-	if outcome := run(t, w, provision.TriggerBatch); outcome.Claims != 0 || outcome.Nominated != 1 {
+	if outcome := pass(t, w, provision.TriggerBatch); outcome.Claims != 0 || outcome.Nominated != 1 {
 		t.Errorf("the second batch: %+v", outcome)
 	}
 	if n, _ := running(t, w); n != 1 {
@@ -28,7 +28,7 @@ func TestR1SamePodInTwoBatchesGetsOneClaim(t *testing.T) {
 
 // R2, scenario 1: killed after CreateFleet returned; scenario 2: CreateFleet's answer is lost, and the same launch is looked
 // into ten minutes later by another process, after the token lapsed too.
-func TestR2LA19MachineIsAdoptedAndNeverLaunchedTwice(t *testing.T) {
+func TestR2LA19InstanceIsAdoptedAndNeverLaunchedTwice(t *testing.T) {
 	for _, mode := range []world.Mode{world.DiesAfter, world.LosesReply} {
 		for _, lapsed := range []bool{false, true} {
 			w := start(t, world.Options{Types: []string{"m5.large"}, Visibility: 20 * time.Second})
@@ -54,7 +54,7 @@ func TestR3PartOfAFleetIsDealtOutTheSameWayByWhomeverFindsIt(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}, Visibility: 5 * time.Second})
 	pool := world.Pool("default", "default", world.Need(model.LabelCapacityType, model.OnDemand), world.Need(model.LabelZone, "us-west-2a"))
 	w.Cluster.AddPool(pool)
-	only := model.OfferKey{InstanceType: "m5.large", Zone: "us-west-2a", CapacityType: model.OnDemand}
+	only := model.OfferingKey{InstanceType: "m5.large", Zone: "us-west-2a", CapacityType: model.OnDemand}
 	w.Fleet.SetCapacity(only, given)
 	pending(w, "web", wanted, world.Shape(1500, gib))
 	_, _ = w.Process(world.Fault{At: 1, Effect: "settle", Mode: world.DiesBefore}).Run(t.Context(), provision.TriggerBatch)
@@ -63,7 +63,7 @@ func TestR3PartOfAFleetIsDealtOutTheSameWayByWhomeverFindsIt(t *testing.T) {
 	}
 	w.Fleet.SetCapacity(only, 1000)
 	w.Tick(due)
-	run(t, w, provision.TriggerSweep)
+	pass(t, w, provision.TriggerResync)
 	byIntent := map[string][]model.Claim{}
 	for _, claim := range load(t, w).Claims {
 		byIntent[claim.Intent] = append(byIntent[claim.Intent], claim)
@@ -88,20 +88,20 @@ func TestR20S5BlankProviderIDsNeverMatch(t *testing.T) {
 	w := unfinished(t, 1, world.DiesBefore)
 	w.Cluster.PutNode(model.Node{Name: "stranger", Labels: map[string]string{model.LabelNodePool: "default"}, Ready: true})
 	w.Tick(40 * time.Second) // the lease is over, the launch not due yet
-	outcome := run(t, w, provision.TriggerNode)
+	outcome := pass(t, w, provision.TriggerNode)
 	if claim := load(t, w).Claims[0]; outcome.Registered != 0 || claim.NodeName != "" || claim.State != model.Intended {
 		t.Errorf("%+v, claim %+v", outcome, claim)
 	}
 }
 
 // R21, S4: a description that has one machine twice is one machine.
-func TestR21S4MachineDescribedTwiceIsOne(t *testing.T) {
+func TestR21S4InstanceDescribedTwiceIsOne(t *testing.T) {
 	w := unfinished(t, 2, world.DiesAfter)
 	w.Tick(due)
 	flow := w.Process(world.Fault{}).Flow()
 	flow.Connector = stutters{flow.Connector}
 	outcome, err := flow.Run(t.Context(), provision.Request{
-		Cluster: world.Name, Trigger: provision.TriggerSweep, Owner: "reader", Deadline: w.Clock.Now().Add(world.InvocationTimeout),
+		Cluster: world.Name, Trigger: provision.TriggerResync, Owner: "reader", Deadline: w.Clock.Now().Add(world.InvocationTimeout),
 	})
 	if err != nil || outcome.Recovered != 1 {
 		t.Fatalf("%+v %v", outcome, err)
@@ -113,7 +113,7 @@ func TestR21S4MachineDescribedTwiceIsOne(t *testing.T) {
 // stutters finds every machine twice.
 type stutters struct{ provision.Connector }
 
-func (s stutters) Connect(ctx context.Context, reg model.Registration) (provision.Site, error) {
+func (s stutters) Connect(ctx context.Context, reg model.Registration) (provision.Clients, error) {
 	site, err := s.Connector.Connect(ctx, reg)
 	site.Fleet = findsTwice{site.Fleet}
 	return site, err
@@ -121,8 +121,8 @@ func (s stutters) Connect(ctx context.Context, reg model.Registration) (provisio
 
 type findsTwice struct{ provision.Fleet }
 
-func (f findsTwice) Find(ctx context.Context, intent string) ([]model.Instance, error) {
-	found, err := f.Fleet.Find(ctx, intent)
+func (f findsTwice) FindInstances(ctx context.Context, intent string) ([]model.Instance, error) {
+	found, err := f.Fleet.FindInstances(ctx, intent)
 	return append(append([]model.Instance{}, found...), found...), err
 }
 
@@ -138,7 +138,7 @@ func TestScenario4ThreeAtOnceWithRoomForOne(t *testing.T) {
 		group.Go(func() { _, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerBatch) })
 	}
 	group.Wait()
-	run(t, w, provision.TriggerSweep)
+	pass(t, w, provision.TriggerResync)
 	if n, _ := running(t, w); n != 1 {
 		t.Errorf("%d machines, want 1", n)
 	}
@@ -165,7 +165,7 @@ func TestR64ThrottledLaunchIsNotSkipped(t *testing.T) {
 		w.Fleet.RefuseNext(fault.New(fault.Throttled, "RequestLimitExceeded", "request limit exceeded"))
 	}
 	pending(w, "web", 60, world.Shape(1500, gib))
-	run(t, w, provision.TriggerBatch)
+	pass(t, w, provision.TriggerBatch)
 	settle(t, w)
 	sound(t, w)
 	if n, _ := running(t, w); n != 60 {
@@ -196,7 +196,7 @@ func TestS26ObjectsDeletedAtOnceWedgeNothing(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	for i := range 20 {
 		pending(w, "web", 1+i, world.Shape(1500, gib))
-		run(t, w, provision.TriggerBatch)
+		pass(t, w, provision.TriggerBatch)
 		for _, object := range w.Cluster.Claims() {
 			w.Cluster.DeleteClaim(object.Claim.Name)
 		}
@@ -204,7 +204,7 @@ func TestS26ObjectsDeletedAtOnceWedgeNothing(t *testing.T) {
 	}
 	for range 12 {
 		w.Tick(5 * time.Second)
-		run(t, w, provision.TriggerSweep)
+		pass(t, w, provision.TriggerResync)
 	}
 	if waiting := w.Cluster.Waiting(); len(waiting) != 0 {
 		t.Errorf("pods wait: %v", waiting)

@@ -49,9 +49,9 @@ func TestLA18FirstMatchClassifiesAnError(t *testing.T) {
 }
 
 // What an error says is marked where it is true, and nowhere else.
-func TestIC01IC02IC04IC05ErrorsMarkWhatTheySpeakOf(t *testing.T) {
-	pool := model.OfferKey{InstanceType: "m5.large", Zone: "a", CapacityType: model.Spot}
-	reserved := model.OfferKey{InstanceType: "m5.large", Zone: "a", CapacityType: model.Reserved}
+func TestIC01IC02IC04IC05ErrorsMakeWhatTheyNameUnavailable(t *testing.T) {
+	pool := model.OfferingKey{InstanceType: "m5.large", Zone: "a", CapacityType: model.Spot}
+	reserved := model.OfferingKey{InstanceType: "m5.large", Zone: "a", CapacityType: model.Reserved}
 	plain := model.Launch{CapacityType: model.Spot}
 	into := model.Launch{CapacityType: model.Reserved, Templates: []model.LaunchTemplate{
 		{Reservation: "cr-1", Overrides: []model.Override{{InstanceType: "m5.large", Zone: "a"}}},
@@ -66,30 +66,30 @@ func TestIC01IC02IC04IC05ErrorsMarkWhatTheySpeakOf(t *testing.T) {
 		name   string
 		launch model.Launch
 		error  model.LaunchError
-		want   []model.Mark
+		want   []model.UnavailableOffering
 	}{
-		{"no capacity", plain, model.LaunchError{Code: "InsufficientInstanceCapacity", Offer: pool}, []model.Mark{{OfferKey: pool}}},
-		{"no addresses", plain, model.LaunchError{Code: "InsufficientFreeAddressesInSubnet", Offer: pool, SubnetID: "s-1"}, []model.Mark{{SubnetID: "s-1"}}},
-		{"no role for spot", plain, model.LaunchError{Code: "AuthFailure.ServiceLinkedRoleCreationNotPermitted", Offer: pool}, []model.Mark{{OfferKey: model.OfferKey{CapacityType: model.Spot}}}},
-		{"throttled", plain, model.LaunchError{Code: "RequestLimitExceeded", Offer: pool}, nil},
-		{"wrong", plain, model.LaunchError{Code: "InvalidParameterValue", Offer: pool}, nil},
-		{"no capacity in a cluster group", grouped(plain, "cluster"), model.LaunchError{Code: "InsufficientInstanceCapacity", Offer: pool}, []model.Mark{{OfferKey: pool, PlacementGroup: "pg-1"}}},
-		{"no capacity in a spread group", grouped(plain, "spread"), model.LaunchError{Code: "InsufficientInstanceCapacity", Offer: pool}, []model.Mark{{OfferKey: pool, PlacementGroup: "pg-1"}}},
-		{"a spread group is full", grouped(plain, "spread"), model.LaunchError{Code: "InsufficientInstanceCapacity", Message: limit, Offer: pool},
-			[]model.Mark{{OfferKey: model.OfferKey{Zone: "a"}, PlacementGroup: "pg-1"}}},
-		{"no addresses in a group", grouped(plain, "cluster"), model.LaunchError{Code: "InsufficientFreeAddressesInSubnet", Offer: pool, SubnetID: "s-1"}, []model.Mark{{SubnetID: "s-1"}}},
-		{"the account's limit in a group", grouped(plain, "cluster"), model.LaunchError{Code: "VcpuLimitExceeded", Offer: pool},
-			[]model.Mark{{OfferKey: model.OfferKey{CapacityType: model.Spot}, Group: "standard"}}},
-		{"the reservation is full", into, model.LaunchError{Code: "ReservationCapacityExceeded", Offer: reserved}, []model.Mark{{Reservation: "cr-1"}}},
-		{"no capacity for a reservation", into, model.LaunchError{Code: "InsufficientInstanceCapacity", Offer: reserved}, []model.Mark{{Reservation: "cr-1"}}},
-		{"reserved, no addresses", into, model.LaunchError{Code: "InsufficientFreeAddressesInSubnet", Offer: reserved, SubnetID: "s-1"}, []model.Mark{{SubnetID: "s-1"}}},
-		{"reserved, throttled", into, model.LaunchError{Code: "RequestLimitExceeded", Offer: reserved}, nil},
-		{"reserved, a spread group is full", grouped(into, "spread"), model.LaunchError{Code: "InsufficientInstanceCapacity", Message: limit, Offer: reserved}, nil},
-		{"reserved, in a launch nobody knows any more", model.Launch{}, model.LaunchError{Code: "ReservationCapacityExceeded", Offer: reserved}, []model.Mark{{OfferKey: reserved}}},
+		{"no capacity", plain, model.LaunchError{Code: "InsufficientInstanceCapacity", Offering: pool}, []model.UnavailableOffering{{OfferingKey: pool}}},
+		{"no addresses", plain, model.LaunchError{Code: "InsufficientFreeAddressesInSubnet", Offering: pool, SubnetID: "s-1"}, []model.UnavailableOffering{{SubnetID: "s-1"}}},
+		{"no role for spot", plain, model.LaunchError{Code: "AuthFailure.ServiceLinkedRoleCreationNotPermitted", Offering: pool}, []model.UnavailableOffering{{OfferingKey: model.OfferingKey{CapacityType: model.Spot}}}},
+		{"throttled", plain, model.LaunchError{Code: "RequestLimitExceeded", Offering: pool}, nil},
+		{"wrong", plain, model.LaunchError{Code: "InvalidParameterValue", Offering: pool}, nil},
+		{"no capacity in a cluster group", grouped(plain, "cluster"), model.LaunchError{Code: "InsufficientInstanceCapacity", Offering: pool}, []model.UnavailableOffering{{OfferingKey: pool, PlacementGroup: "pg-1"}}},
+		{"no capacity in a spread group", grouped(plain, "spread"), model.LaunchError{Code: "InsufficientInstanceCapacity", Offering: pool}, []model.UnavailableOffering{{OfferingKey: pool, PlacementGroup: "pg-1"}}},
+		{"a spread group is full", grouped(plain, "spread"), model.LaunchError{Code: "InsufficientInstanceCapacity", Message: limit, Offering: pool},
+			[]model.UnavailableOffering{{OfferingKey: model.OfferingKey{Zone: "a"}, PlacementGroup: "pg-1"}}},
+		{"no addresses in a group", grouped(plain, "cluster"), model.LaunchError{Code: "InsufficientFreeAddressesInSubnet", Offering: pool, SubnetID: "s-1"}, []model.UnavailableOffering{{SubnetID: "s-1"}}},
+		{"the account's limit in a group", grouped(plain, "cluster"), model.LaunchError{Code: "VcpuLimitExceeded", Offering: pool},
+			[]model.UnavailableOffering{{OfferingKey: model.OfferingKey{CapacityType: model.Spot}, Group: "standard"}}},
+		{"the reservation is full", into, model.LaunchError{Code: "ReservationCapacityExceeded", Offering: reserved}, []model.UnavailableOffering{{Reservation: "cr-1"}}},
+		{"no capacity for a reservation", into, model.LaunchError{Code: "InsufficientInstanceCapacity", Offering: reserved}, []model.UnavailableOffering{{Reservation: "cr-1"}}},
+		{"reserved, no addresses", into, model.LaunchError{Code: "InsufficientFreeAddressesInSubnet", Offering: reserved, SubnetID: "s-1"}, []model.UnavailableOffering{{SubnetID: "s-1"}}},
+		{"reserved, throttled", into, model.LaunchError{Code: "RequestLimitExceeded", Offering: reserved}, nil},
+		{"reserved, a spread group is full", grouped(into, "spread"), model.LaunchError{Code: "InsufficientInstanceCapacity", Message: limit, Offering: reserved}, nil},
+		{"reserved, in a launch nobody knows any more", model.Launch{}, model.LaunchError{Code: "ReservationCapacityExceeded", Offering: reserved}, []model.UnavailableOffering{{OfferingKey: reserved}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := marksOf(test.launch, []model.LaunchError{test.error, test.error})
+			got := unavailableOf(test.launch, []model.LaunchError{test.error, test.error})
 			for i := range got {
 				if got[i].Reason != test.error.Code {
 					t.Errorf("reason %s", got[i].Reason)

@@ -13,9 +13,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// posed is what a round of planning was asked, and of what snapshot.
-type posed struct {
-	question *model.Question
+// recordedInput is what a round of planning was asked, and of what snapshot.
+type recordedInput struct {
+	input    *model.PlannerInput
 	snapshot *model.Snapshot
 	pending  []int
 }
@@ -28,7 +28,7 @@ const planWithin = time.Second
 
 // keepPlan stores the record before anything of a plan is launched, so that machines of a run that dies later have one. What comes of the
 // plan is not in it; keepDecision replaces it. Where it cannot be kept the launches are made all the same.
-func (r *run) keepPlan(ctx context.Context, plan model.Plan) {
+func (r *pass) keepPlan(ctx context.Context, plan model.Plan) {
 	r.planKept = true
 	decision := r.decision
 	decision.Open = true
@@ -43,8 +43,8 @@ func (r *run) keepPlan(ctx context.Context, plan model.Plan) {
 
 // keepDecision stores the record with what was asked, so that it can be made once more. A decision that launched nothing and leaves
 // the same pods for the same reasons as before is not worth keeping each minute.
-func (r *run) keepDecision(ctx context.Context) {
-	if r.decision.ID == "" || !r.worth() {
+func (r *pass) keepDecision(ctx context.Context) {
+	if r.decision.ID == "" || !r.worthRecording() {
 		r.out.Decision = ""
 		return
 	}
@@ -56,7 +56,7 @@ func (r *run) keepDecision(ctx context.Context) {
 }
 
 // withInput adds to a record what was asked.
-func (r *run) withInput(decision *model.Decision) {
+func (r *pass) withInput(decision *model.Decision) {
 	input, err := r.input()
 	if err != nil {
 		r.problem("keep what decision %s was asked: %v", decision.ID, err)
@@ -64,34 +64,34 @@ func (r *run) withInput(decision *model.Decision) {
 	}
 	decision.Input = input
 	for i := range decision.Rounds {
-		a := &r.posed[i]
-		decision.Rounds[i].Asked = replay.Trim(a.question, a.snapshot, a.pending)
+		a := &r.inputs[i]
+		decision.Rounds[i].Input = replay.Trim(a.input, a.snapshot, a.pending)
 	}
 }
 
 // input says where what was decided by is found again, and holds what is kept nowhere else.
-func (r *run) input() (*model.DecisionInput, error) {
-	input := &model.DecisionInput{Account: r.reg.Account, Region: r.reg.Region, Snapshot: r.pointer}
+func (r *pass) input() (*model.DecisionInput, error) {
+	input := &model.DecisionInput{Account: r.reg.Account, Region: r.reg.Region, Snapshot: r.manifest}
 	var err error
-	if r.pointer == nil {
-		if input.Listed, err = wire.EncodeBase(r.listed); err != nil {
+	if r.manifest == nil {
+		if input.Listed, err = wire.EncodeSnapshot(r.listed); err != nil {
 			return nil, err
 		}
 	}
-	if r.out.Machines.Source != sourceShared {
+	if r.out.Catalog.Source != sourceShared {
 		input.Catalog, err = wire.EncodeCatalog(r.catalog)
 	}
 	return input, err
 }
 
-// worth reports whether the decision is to be kept.
-func (r *run) worth() bool {
-	routine := r.request.Trigger == TriggerSweep || r.request.Trigger == TriggerRoom
+// worthRecording reports whether the decision is to be kept.
+func (r *pass) worthRecording() bool {
+	routine := r.request.Trigger == TriggerResync || r.request.Trigger == TriggerHeadroom
 	return !routine || len(r.decision.Launched) > 0 || r.newlyUnplaced || r.planKept
 }
 
 // unplaced notes which pods the last plan leaves without a place, and whether that is news.
-func (r *run) unplaced() {
+func (r *pass) unplaced() {
 	digest := ""
 	if rounds := r.decision.Rounds; len(rounds) > 0 {
 		digest = r.unplacedDigest(rounds[len(rounds)-1].Plan.Unschedulable)
@@ -110,7 +110,7 @@ func (r *run) unplaced() {
 
 // unplacedDigest stands for pods and the codes of why they have no place; empty where there are none. Places of CapacityBuffers do not
 // count: their status says it.
-func (r *run) unplacedDigest(list []model.Unschedulable) string {
+func (r *pass) unplacedDigest(list []model.Unschedulable) string {
 	h, any := sha256.New(), false
 	for i := range list {
 		if r.bufferOf(list[i].Pod) != "" {

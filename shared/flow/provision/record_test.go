@@ -17,21 +17,21 @@ func TestD3WhatLeavesPodsWithoutAPlaceIsKeptOnce(t *testing.T) {
 	w := start(t, world.Options{})
 	pending(w, "huge", 1, model.PodShape{Namespace: "shop", Requests: model.Resources{model.CPU: 1 << 30}})
 	kept := func() int { return len(w.Store.Decisions()) }
-	run(t, w, provision.TriggerSweep)
+	pass(t, w, provision.TriggerResync)
 	if kept() != 1 {
 		t.Fatalf("%d decisions are kept of the first look, want 1", kept())
 	}
 	w.Tick(time.Minute)
-	run(t, w, provision.TriggerSweep)
+	pass(t, w, provision.TriggerResync)
 	if kept() != 1 {
 		t.Errorf("%d decisions are kept after a look that found the same, want 1", kept())
 	}
 	pending(w, "large", 1, model.PodShape{Namespace: "shop", Requests: model.Resources{model.CPU: 1 << 31}})
-	if run(t, w, provision.TriggerSweep); kept() != 2 {
+	if pass(t, w, provision.TriggerResync); kept() != 2 {
 		t.Errorf("%d decisions are kept once there is another pod, want 2", kept())
 	}
 	w.Tick(time.Hour)
-	if run(t, w, provision.TriggerSweep); kept() != 3 {
+	if pass(t, w, provision.TriggerResync); kept() != 3 {
 		t.Errorf("%d decisions are kept an hour later, want 3", kept())
 	}
 }
@@ -48,13 +48,13 @@ func TestD6ADecisionIsMadeOnceMoreFromItsRecord(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			id := run(t, w, provision.TriggerBatch).Decision
+			id := pass(t, w, provision.TriggerBatch).Decision
 			settle(t, w)
 			d, known := w.Store.Decision(id)
 			if !known || len(d.Launched) == 0 || d.Input == nil || (d.Input.Snapshot != nil) != published {
 				t.Fatalf("the record: %+v", d)
 			}
-			facts, err := w.Shelves().Find(d.Input, d.Machines)
+			facts, err := w.Catalogs().Find(d.Input, d.Catalog)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestD4ThePlanIsKeptBeforeItsLaunches(t *testing.T) {
 			flow.Decisions = &first{w.Store, stuck, func(d model.Decision) {
 				planned = len(d.Rounds[0].Plan.Claims)
 				ledger, err := w.Ledger.Load(t.Context(), model.Registration{Cluster: world.Name})
-				if err != nil || len(ledger.Claims) > 0 || d.Input == nil || d.Rounds[0].Asked == nil || len(d.Rounds[0].Launched) > 0 {
+				if err != nil || len(ledger.Claims) > 0 || d.Input == nil || d.Rounds[0].Input == nil || len(d.Rounds[0].Launched) > 0 {
 					t.Errorf("%d claims are recorded before their plan %+v is, %v", len(ledger.Claims), d, err)
 				}
 			}}

@@ -20,9 +20,9 @@ const recountEvery = 60
 
 // recount corrects the usage of pools whose claims hold something else. The ledger is not read at one instant, so a difference alone says
 // nothing: its claims are read once more after the usage was, and the usage is written on condition that it is still the one that was read.
-func recount(ctx context.Context, r *run) error {
+func recount(ctx context.Context, r *pass) error {
 	notes := &r.ledger.Notes
-	if r.Tallies == nil || len(lifecycle.Recounts(r.ledger.Usage, &r.ledger)) == 0 || r.now()-notes.RecountUnix < recountEvery && notes.RecountUnix <= r.now() {
+	if r.UsageRecounts == nil || len(lifecycle.Recounts(r.ledger.Usage, &r.ledger)) == 0 || r.now()-notes.RecountUnix < recountEvery && notes.RecountUnix <= r.now() {
 		return nil
 	}
 	notes.RecountUnix, r.noted = r.now(), true
@@ -32,8 +32,8 @@ func recount(ctx context.Context, r *run) error {
 	}
 	corrected := false
 	for _, off := range lifecycle.Recounts(usage, &r.ledger) {
-		next := model.Usage{Pool: off.Pool, Held: off.Held, Version: off.Version}
-		err := r.effect(ctx, EffectRecount, func() error { return r.Tallies.Recount(ctx, r.fence, next) })
+		next := model.Usage{Pool: off.Pool, Reserved: off.Reserved, Version: off.Version}
+		err := r.effect(ctx, EffectRecount, func() error { return r.UsageRecounts.Recount(ctx, r.fence, next) })
 		switch {
 		case fault.Is(err, fault.Conflict): // something was launched or ended meanwhile, and may be all there is to it
 			continue
@@ -43,7 +43,7 @@ func recount(ctx context.Context, r *run) error {
 		}
 		corrected = true
 		r.out.Recounted = append(r.out.Recounted, off)
-		r.problem("usage of nodepool %s is counted anew: limits were judged by %s, and its claims hold %s", off.Pool, amounts(off.Counted), amounts(off.Held))
+		r.problem("usage of nodepool %s is counted anew: limits were judged by %s, and its claims hold %s", off.Pool, amounts(off.Counted), amounts(off.Reserved))
 	}
 	if corrected {
 		return r.reload(ctx)

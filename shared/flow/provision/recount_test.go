@@ -10,8 +10,8 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// machinesOf has three pods of a machine each run in a world whose pool may have four nodes.
-func machinesOf(t *testing.T) *world.World {
+// instancesOf has three pods of a machine each run in a world whose pool may have four nodes.
+func instancesOf(t *testing.T) *world.World {
 	t.Helper()
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	pool := world.Pool("default", "default", world.Need(model.LabelCapacityType, model.OnDemand))
@@ -37,60 +37,60 @@ func saysOf(out provision.Outcome, parts ...string) bool {
 
 // F5: two claims are deleted by hand. What they held is taken off usage by the next run, once, so that the limit can be reached again.
 func TestF5UsageOfClaimsDeletedByHandIsCountedAnew(t *testing.T) {
-	w := machinesOf(t)
+	w := instancesOf(t)
 	for _, claim := range load(t, w).Claims[:2] {
 		world.Skew(w.Ledger, world.Name, claim.Name)
 	}
-	out := run(t, w, provision.TriggerSweep)
-	if len(out.Recounted) != 1 || out.Recounted[0].Counted[model.Nodes] != 3 || out.Recounted[0].Held[model.Nodes] != 1 || !saysOf(out, "nodepool default", "nodes 3", "nodes 1") {
+	out := pass(t, w, provision.TriggerResync)
+	if len(out.Recounted) != 1 || out.Recounted[0].Counted[model.Nodes] != 3 || out.Recounted[0].Reserved[model.Nodes] != 1 || !saysOf(out, "nodepool default", "nodes 3", "nodes 1") {
 		t.Errorf("recounted %+v, problems %v", out.Recounted, out.Problems)
 	}
 	if counted, claimed := w.Ledger.Held("default"); counted[model.Nodes] != 1 || claimed[model.Nodes] != 1 || counted[model.CPU] != claimed[model.CPU] {
 		t.Errorf("counted %v, claims hold %v", counted, claimed)
 	}
-	if out := run(t, w, provision.TriggerSweep); len(out.Recounted) != 0 {
+	if out := pass(t, w, provision.TriggerResync); len(out.Recounted) != 0 {
 		t.Errorf("again: %+v", out.Recounted)
 	}
 	// At most once a minute.
 	world.Skew(w.Ledger, world.Name, load(t, w).Claims[0].Name)
-	if out := run(t, w, provision.TriggerSweep); len(out.Recounted) != 0 {
+	if out := pass(t, w, provision.TriggerResync); len(out.Recounted) != 0 {
 		t.Errorf("within the minute: %+v", out.Recounted)
 	}
 	w.Tick(time.Minute)
-	if out := run(t, w, provision.TriggerSweep); len(out.Recounted) != 1 {
+	if out := pass(t, w, provision.TriggerResync); len(out.Recounted) != 1 {
 		t.Errorf("after a minute: %+v", out.Recounted)
 	}
 }
 
 // F5, F3: while an item cannot be read usage stays as it is.
 func TestF5NothingIsCountedAnewWhileAClaimCannotBeRead(t *testing.T) {
-	w := machinesOf(t)
+	w := instancesOf(t)
 	claims := load(t, w).Claims
 	world.Skew(w.Ledger, world.Name, claims[0].Name)
 	world.SpoilItem(w.Ledger, world.Name, model.UnreadClaim, claims[1].Name)
-	if out := run(t, w, provision.TriggerSweep); len(out.Recounted) != 0 || !saysOf(out, "CLAIM#"+claims[1].Name, "it is spoilt") {
+	if out := pass(t, w, provision.TriggerResync); len(out.Recounted) != 0 || !saysOf(out, "CLAIM#"+claims[1].Name, "it is spoilt") {
 		t.Errorf("recounted %+v, problems %v", out.Recounted, out.Problems)
 	}
 	if counted, _ := w.Ledger.Held("default"); counted[model.Nodes] != 3 {
 		t.Errorf("counted %v", counted)
 	}
 	world.MendItems(w.Ledger, world.Name)
-	if out := run(t, w, provision.TriggerSweep); len(out.Recounted) != 1 {
+	if out := pass(t, w, provision.TriggerResync); len(out.Recounted) != 1 {
 		t.Errorf("once it can be read: %+v, %v", out.Recounted, out.Problems)
 	}
 }
 
 // F3: nothing is launched for a pool whose usage cannot be read, everything for another, and the run says why.
 func TestF3NothingIsLaunchedForAPoolWhoseUsageCannotBeRead(t *testing.T) {
-	w := machinesOf(t)
+	w := instancesOf(t)
 	world.SpoilItem(w.Ledger, world.Name, model.UnreadUsage, "default")
 	pending(w, "more", 1, world.Shape(1500, gib))
-	out := run(t, w, provision.TriggerBatch)
+	out := pass(t, w, provision.TriggerBatch)
 	if out.Claims != 0 || len(load(t, w).Claims) != 3 || out.Unschedulable != 1 || !saysOf(out, "USAGE#default", "nothing is launched for nodepool default") {
 		t.Errorf("%d launched, %d cannot be placed, problems %v", out.Claims, out.Unschedulable, out.Problems)
 	}
 	w.Cluster.AddPool(world.Pool("other", "default", world.Need(model.LabelCapacityType, model.OnDemand)))
-	if out = run(t, w, provision.TriggerSweep); out.Claims != 1 || len(out.Bought) != 1 || out.Bought[0].Pool != "other" {
+	if out = pass(t, w, provision.TriggerResync); out.Claims != 1 || len(out.Bought) != 1 || out.Bought[0].Pool != "other" {
 		t.Errorf("bought %+v, problems %v", out.Bought, out.Problems)
 	}
 	world.MendItems(w.Ledger, world.Name)
@@ -113,7 +113,7 @@ func TestF3ALaunchThatCannotBeReadIsWaitedFor(t *testing.T) {
 	world.SpoilItem(w.Ledger, world.Name, model.UnreadIntent, intents[0].ID)
 	for range 5 {
 		w.Tick(time.Minute)
-		if out := run(t, w, provision.TriggerSweep); out.Claims != 0 || !saysOf(out, "INTENT#"+intents[0].ID) {
+		if out := pass(t, w, provision.TriggerResync); out.Claims != 0 || !saysOf(out, "INTENT#"+intents[0].ID) {
 			t.Errorf("%d launched, problems %v", out.Claims, out.Problems)
 		}
 	}
@@ -132,13 +132,13 @@ func TestF3AClaimThatCannotBeReadCountsForStaticPools(t *testing.T) {
 	two := int64(2)
 	pool.Replicas = &two
 	w.Cluster.AddPool(pool)
-	run(t, w, provision.TriggerSweep)
+	pass(t, w, provision.TriggerResync)
 	claims := load(t, w).Claims
 	if len(claims) != 2 {
 		t.Fatalf("%d claims", len(claims))
 	}
 	world.SpoilItem(w.Ledger, world.Name, model.UnreadClaim, claims[0].Name)
-	if out := run(t, w, provision.TriggerSweep); out.Claims != 0 {
+	if out := pass(t, w, provision.TriggerResync); out.Claims != 0 {
 		t.Errorf("%d more launched", out.Claims)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // The planner lease outlives its holder's hard timeout and an intent is due only some time after that, so whoever
 // recorded it cannot be calling EC2 any more. Machines are looked for by the intent's tag first. Only where there is none
 // the very same bytes are sent again: EC2 answers a repeated client token with the first outcome.
-func (r *run) recover(ctx context.Context) error {
+func (r *pass) recover(ctx context.Context) error {
 	var due []model.Intent
 	for _, intent := range r.ledger.Intents {
 		if intent.State == model.IntentDone || intent.DueUnix > r.now() {
@@ -52,12 +52,12 @@ func (r *run) recover(ctx context.Context) error {
 		case again[i] && !asked[i]:
 			r.start(due[i].Pool, -n)
 		case asked[i] && found[i] == nil:
-			r.vain(due[i].Pool, n)
+			r.discountUnknown(due[i].Pool, n)
 		}
-		r.openTold(&due[i], found[i] == nil)
+		r.reportOpenLaunch(&due[i], found[i] == nil)
 	}
 	if slices.ContainsFunc(failures, func(err error) bool { return fault.Is(err, fault.Throttled) }) {
-		r.giveBack(ctx, got, 0, true)
+		r.settleCalls(ctx, got, 0, true)
 	}
 	for i, result := range found {
 		if result == nil {
@@ -73,12 +73,12 @@ func (r *run) recover(ctx context.Context) error {
 }
 
 // mayRepeat says of each launch whether EC2 may be asked for its machines again now, and counts those as started.
-func (r *run) mayRepeat(due []model.Intent) []bool {
+func (r *pass) mayRepeat(due []model.Intent) []bool {
 	may := make([]bool, len(due))
 	begun := map[string]bool{} // pools
 	for i := range due {
 		pool, n := due[i].Pool, len(due[i].Claims)
-		room := r.room(pool)
+		room := r.launchesLeft(pool)
 		if n <= room || !begun[pool] && room > 0 { // one that is larger than any minute's room must not wait for ever
 			may[i], begun[pool] = true, true
 			r.start(pool, n)
@@ -87,18 +87,18 @@ func (r *run) mayRepeat(due []model.Intent) []bool {
 	return may
 }
 
-// tellAfter is the age, in seconds, from which people are told of a launch whose outcome nobody knows.
-const tellAfter = 240
+// reportAfter is the age, in seconds, from which people are told of a launch whose outcome nobody knows.
+const reportAfter = 240
 
 // refusedAfter is the age, in seconds, from which a launch is over whose repeated call is denied or found invalid, and of which no look has
 // shown a machine: whatever an earlier call launched can be seen by then, and its pods are not to wait longer. Repeated calls come at ticks, 63 s
 // apart at least, so that the second comes 180 s after the launch was recorded or later.
 const refusedAfter = 180
 
-// openTold tells a pool of a launch that has been without a known outcome for minutes: its pods wait for it.
-func (r *run) openTold(intent *model.Intent, open bool) {
+// reportOpenLaunch tells a pool of a launch that has been without a known outcome for minutes: its pods wait for it.
+func (r *pass) reportOpenLaunch(intent *model.Intent, open bool) {
 	age := r.now() - intent.CreatedUnix
-	if !open || age < tellAfter {
+	if !open || age < reportAfter {
 		return
 	}
 	event := model.Event{
@@ -123,8 +123,8 @@ func (r *run) openTold(intent *model.Intent, open bool) {
 
 // findOut returns what became of a launch, and nil where that is still not known; asked says whether EC2 was asked for its
 // machines again, which it is only where that may be done now. Another call is noted in the ledger before it is made.
-func (r *run) findOut(ctx context.Context, intent *model.Intent, again bool) (result *model.LaunchResult, asked bool, err error) {
-	found, err := r.site.Fleet.Find(ctx, intent.ID)
+func (r *pass) findOut(ctx context.Context, intent *model.Intent, again bool) (result *model.LaunchResult, asked bool, err error) {
+	found, err := r.clients.Fleet.FindInstances(ctx, intent.ID)
 	if err != nil {
 		return nil, false, fmt.Errorf("find its machines: %w", err)
 	}
@@ -168,13 +168,13 @@ func (r *run) findOut(ctx context.Context, intent *model.Intent, again bool) (re
 }
 
 // distinct returns the machines by id, each once and none without an id.
-func distinct(machines []model.Instance) []model.Instance {
-	sorted := append([]model.Instance{}, machines...)
+func distinct(instances []model.Instance) []model.Instance {
+	sorted := append([]model.Instance{}, instances...)
 	sort.SliceStable(sorted, func(i, j int) bool { return sorted[i].ID < sorted[j].ID })
 	var out []model.Instance
-	for _, machine := range sorted {
-		if machine.ID != "" && (len(out) == 0 || out[len(out)-1].ID != machine.ID) {
-			out = append(out, machine)
+	for _, instance := range sorted {
+		if instance.ID != "" && (len(out) == 0 || out[len(out)-1].ID != instance.ID) {
+			out = append(out, instance)
 		}
 	}
 	return out
@@ -182,7 +182,7 @@ func distinct(machines []model.Instance) []model.Instance {
 
 // claimsOf returns the intent's claims in the intent's order, as the ledger has them: those that wait for a machine. The
 // ledger is not read at one instant, so it may show an intent open and its claims settled already.
-func (r *run) claimsOf(intent model.Intent) []model.Claim {
+func (r *pass) claimsOf(intent model.Intent) []model.Claim {
 	byName := make(map[string]model.Claim, len(r.ledger.Claims))
 	for _, claim := range r.ledger.Claims {
 		if claim.State == model.Intended {

@@ -32,7 +32,7 @@ const due = world.InvocationTimeout + 2*time.Second + 30*time.Second + 2*time.Se
 func TestUnfinishedLaunchWaitsUntilItsProcessIsSurelyDead(t *testing.T) {
 	w := unfinished(t, 2, world.DiesBefore)
 	w.Tick(due - 10*time.Second)
-	outcome := run(t, w, provision.TriggerSweep)
+	outcome := pass(t, w, provision.TriggerResync)
 	if outcome.Recovered != 0 || outcome.Claims != 0 || w.Fleet.Calls() != 0 {
 		t.Errorf("%+v, %d calls", outcome, w.Fleet.Calls())
 	}
@@ -45,9 +45,9 @@ func TestUnfinishedLaunchThatIsFoundIsTakenOver(t *testing.T) {
 	w := unfinished(t, 2, world.DiesAfter)
 	w.Fleet.ForgetTokens() // whoever asks again gets other machines
 	w.Tick(due)
-	outcome := run(t, w, provision.TriggerSweep)
-	if outcome.Recovered != 1 || outcome.Claims != 0 || len(w.Fleet.Machines()) != 2 {
-		t.Fatalf("%+v, %d machines", outcome, len(w.Fleet.Machines()))
+	outcome := pass(t, w, provision.TriggerResync)
+	if outcome.Recovered != 1 || outcome.Claims != 0 || len(w.Fleet.Instances()) != 2 {
+		t.Fatalf("%+v, %d machines", outcome, len(w.Fleet.Instances()))
 	}
 	for _, claim := range load(t, w).Claims {
 		if claim.InstanceType != "m5.large" || claim.Capacity[model.CPU] != 2000 || claim.Price == 0 || claim.Labels[model.LabelZone] != claim.Zone {
@@ -62,13 +62,13 @@ func TestUnfinishedLaunchThatIsNotFoundIsRepeatedWithTheSameBytes(t *testing.T) 
 	w := unfinished(t, 2, world.DiesBefore)
 	before := load(t, w).Intents[0]
 	w.Tick(due)
-	outcome := run(t, w, provision.TriggerSweep)
-	if outcome.Recovered != 1 || len(w.Fleet.Machines()) != 2 || w.Fleet.Calls() != 1 {
-		t.Fatalf("%+v, %d machines", outcome, len(w.Fleet.Machines()))
+	outcome := pass(t, w, provision.TriggerResync)
+	if outcome.Recovered != 1 || len(w.Fleet.Instances()) != 2 || w.Fleet.Calls() != 1 {
+		t.Fatalf("%+v, %d machines", outcome, len(w.Fleet.Instances()))
 	}
-	for _, machine := range w.Fleet.Machines() {
-		if machine.Tags["joiner.sh/intent"] != before.ID {
-			t.Errorf("machine %s is of intent %s, want %s", machine.ID, machine.Tags["joiner.sh/intent"], before.ID)
+	for _, instance := range w.Fleet.Instances() {
+		if instance.Tags["joiner.sh/intent"] != before.ID {
+			t.Errorf("machine %s is of intent %s, want %s", instance.ID, instance.Tags["joiner.sh/intent"], before.ID)
 		}
 	}
 	settle(t, w)
@@ -80,13 +80,13 @@ func TestUnfinishedLaunchThatIsNotShownYetIsNotDoubled(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}, Visibility: 10 * time.Minute})
 	pending(w, "web", 2, world.Shape(1500, gib))
 	w.Fleet.LoseNextReply()
-	outcome := run(t, w, provision.TriggerBatch)
-	if outcome.Claims != 0 || len(w.Fleet.Machines()) != 2 || len(load(t, w).Intents) != 1 {
+	outcome := pass(t, w, provision.TriggerBatch)
+	if outcome.Claims != 0 || len(w.Fleet.Instances()) != 2 || len(load(t, w).Intents) != 1 {
 		t.Fatalf("%+v", outcome)
 	}
 	w.Tick(due)
-	if outcome := run(t, w, provision.TriggerSweep); outcome.Recovered != 1 || len(w.Fleet.Machines()) != 2 {
-		t.Fatalf("%+v, %d machines", outcome, len(w.Fleet.Machines()))
+	if outcome := pass(t, w, provision.TriggerResync); outcome.Recovered != 1 || len(w.Fleet.Instances()) != 2 {
+		t.Fatalf("%+v, %d machines", outcome, len(w.Fleet.Instances()))
 	}
 	settle(t, w)
 	sound(t, w)
@@ -101,11 +101,11 @@ func TestUnfinishedLaunchOfWhichOnlyPartIsShownIsNotDoubled(t *testing.T) {
 	_, _ = w.Process(world.Fault{At: 1, Effect: "launch", Mode: world.DiesAfter}).Run(t.Context(), provision.TriggerBatch)
 	w.Tick(due)
 	intent := load(t, w).Intents[0]
-	if shown, err := w.Fleet.Find(t.Context(), intent.ID); err != nil || len(shown) == 0 || len(shown) == len(intent.Claims) {
+	if shown, err := w.Fleet.FindInstances(t.Context(), intent.ID); err != nil || len(shown) == 0 || len(shown) == len(intent.Claims) {
 		t.Fatalf("%d of %d machines are shown: %v", len(shown), len(intent.Claims), err)
 	}
-	if outcome := run(t, w, provision.TriggerSweep); outcome.Recovered != 1 || len(w.Fleet.Machines()) != 6 {
-		t.Fatalf("%+v, %d machines", outcome, len(w.Fleet.Machines()))
+	if outcome := pass(t, w, provision.TriggerResync); outcome.Recovered != 1 || len(w.Fleet.Instances()) != 6 {
+		t.Fatalf("%+v, %d machines", outcome, len(w.Fleet.Instances()))
 	}
 	settle(t, w)
 	sound(t, w)
@@ -117,13 +117,13 @@ func TestF3UnfinishedLaunchWaitsWhileAClaimOfItCannotBeRead(t *testing.T) {
 	w := unfinished(t, 2, world.DiesAfter)
 	w.Tick(due)
 	world.SpoilItem(w.Ledger, world.Name, model.UnreadClaim, load(t, w).Claims[0].Name)
-	outcome := run(t, w, provision.TriggerSweep)
+	outcome := pass(t, w, provision.TriggerResync)
 	if outcome.Recovered != 0 || !slices.ContainsFunc(outcome.Problems, func(p string) bool { return strings.Contains(p, "cannot be read, and which of its machines") }) {
 		t.Errorf("while it cannot be read: %+v", outcome)
 	}
 	world.MendItems(w.Ledger, world.Name)
-	if outcome := run(t, w, provision.TriggerSweep); outcome.Recovered != 1 || len(w.Fleet.Machines()) != 2 {
-		t.Errorf("mended: %+v, %d machines", outcome, len(w.Fleet.Machines()))
+	if outcome := pass(t, w, provision.TriggerResync); outcome.Recovered != 1 || len(w.Fleet.Instances()) != 2 {
+		t.Errorf("mended: %+v, %d machines", outcome, len(w.Fleet.Instances()))
 	}
 	settle(t, w)
 	sound(t, w)
@@ -134,16 +134,16 @@ func TestUnfinishedLaunchThatWasPartlyFulfilledIsPlannedAgain(t *testing.T) {
 	pending(w, "web", 3, world.Shape(1500, gib))
 	stock := func(n int) {
 		for _, zone := range []string{"us-west-2a", "us-west-2b", "us-west-2c"} {
-			w.Fleet.SetCapacity(model.OfferKey{InstanceType: "m5.large", Zone: zone, CapacityType: model.Spot}, n)
+			w.Fleet.SetCapacity(model.OfferingKey{InstanceType: "m5.large", Zone: zone, CapacityType: model.Spot}, n)
 			n = min(n, 0)
 		}
 	}
 	stock(2)
 	_, _ = w.Process(world.Fault{At: 1, Effect: "launch", Mode: world.DiesAfter}).Run(t.Context(), provision.TriggerBatch)
 	w.Tick(due)
-	outcome := run(t, w, provision.TriggerSweep)
-	if outcome.Recovered != 1 || outcome.Claims != 1 || len(w.Fleet.Machines()) != 3 {
-		t.Fatalf("%+v, %d machines", outcome, len(w.Fleet.Machines()))
+	outcome := pass(t, w, provision.TriggerResync)
+	if outcome.Recovered != 1 || outcome.Claims != 1 || len(w.Fleet.Instances()) != 3 {
+		t.Fatalf("%+v, %d machines", outcome, len(w.Fleet.Instances()))
 	}
 	settle(t, w)
 	sound(t, w)
@@ -153,12 +153,12 @@ func TestUnfinishedLaunchThatIsTooOldIsGivenUp(t *testing.T) {
 	w := unfinished(t, 2, world.DiesBefore)
 	old := load(t, w).Intents[0].ID
 	w.Tick(16 * time.Minute)
-	outcome := run(t, w, provision.TriggerSweep)
+	outcome := pass(t, w, provision.TriggerResync)
 	if outcome.Recovered != 1 || outcome.Claims != 2 {
 		t.Fatalf("%+v", outcome)
 	}
-	for _, machine := range w.Fleet.Machines() {
-		if machine.Tags["joiner.sh/intent"] == old {
+	for _, instance := range w.Fleet.Instances() {
+		if instance.Tags["joiner.sh/intent"] == old {
 			t.Errorf("the old bytes were sent after %s", 16*time.Minute)
 		}
 	}
@@ -175,14 +175,14 @@ func TestF6ARefusedRepeatSaysNothingOfTheCallBefore(t *testing.T) {
 		w := start(t, world.Options{Types: []string{"m5.large"}, Visibility: 3 * time.Minute})
 		pending(w, "web", 2, world.Shape(1500, gib))
 		w.Fleet.LoseNextReply()
-		run(t, w, provision.TriggerBatch)
+		pass(t, w, provision.TriggerBatch)
 		w.Fleet.RefuseNext(refusal)
 		w.Tick(due)
-		if outcome := run(t, w, provision.TriggerSweep); outcome.Recovered != 0 || outcome.Claims != 0 || len(load(t, w).Intents) != 1 {
+		if outcome := pass(t, w, provision.TriggerResync); outcome.Recovered != 0 || outcome.Claims != 0 || len(load(t, w).Intents) != 1 {
 			t.Errorf("after %v: %+v", refusal, outcome)
 		}
 		w.Tick(3 * time.Minute)
-		if outcome := run(t, w, provision.TriggerSweep); outcome.Recovered != 1 || outcome.Claims != 0 || len(w.Fleet.Machines()) != 2 {
+		if outcome := pass(t, w, provision.TriggerResync); outcome.Recovered != 1 || outcome.Claims != 0 || len(w.Fleet.Instances()) != 2 {
 			t.Errorf("after %v, once its machines are shown: %+v", refusal, outcome)
 		}
 		settle(t, w)
@@ -200,7 +200,7 @@ func TestUnfinishedLaunchIsGivenUpAtItsSecondRefusal(t *testing.T) {
 	}{{due, 0}, {3*time.Minute + time.Second - due, 1}} {
 		w.Fleet.RefuseNext(fault.New(fault.Invalid, "InvalidLaunchTemplateName.NotFoundException", "the template is gone"))
 		w.Tick(c.after)
-		if outcome := run(t, w, provision.TriggerSweep); outcome.Recovered != c.recovered || outcome.Claims != 2*c.recovered {
+		if outcome := pass(t, w, provision.TriggerResync); outcome.Recovered != c.recovered || outcome.Claims != 2*c.recovered {
 			t.Fatalf("%s later: %+v", c.after, outcome)
 		}
 	}
@@ -213,12 +213,12 @@ func TestUnfinishedLaunchThatIsRefusedGivesItsPodsBack(t *testing.T) {
 	w := unfinished(t, 2, world.DiesBefore)
 	w.Fleet.RefuseNext(fault.New(fault.Invalid, "InvalidAMIID.NotFound", "the image is gone"))
 	w.Tick(due)
-	if outcome := run(t, w, provision.TriggerSweep); outcome.Recovered != 0 || outcome.Claims != 0 {
+	if outcome := pass(t, w, provision.TriggerResync); outcome.Recovered != 0 || outcome.Claims != 0 {
 		t.Fatalf("%+v", outcome)
 	}
 	w.Fleet.RefuseNext(fault.New(fault.Invalid, "InvalidAMIID.NotFound", "the image is gone"))
 	w.Tick(4 * time.Minute)
-	if outcome := run(t, w, provision.TriggerSweep); outcome.Recovered != 1 || outcome.Claims != 2 {
+	if outcome := pass(t, w, provision.TriggerResync); outcome.Recovered != 1 || outcome.Claims != 2 {
 		t.Fatalf("%+v", outcome)
 	}
 	settle(t, w)
@@ -229,7 +229,7 @@ func TestTokenOfAnotherRequestIsToldAndLeftToTheTag(t *testing.T) {
 	w := unfinished(t, 1, world.DiesBefore)
 	w.Fleet.RefuseNext(fault.New(fault.Conflict, "IdempotentParameterMismatch", "the token was used for another request"))
 	w.Tick(due)
-	outcome := run(t, w, provision.TriggerSweep)
+	outcome := pass(t, w, provision.TriggerResync)
 	if outcome.Recovered != 0 || !strings.Contains(strings.Join(outcome.Problems, "\n"), "IdempotentParameterMismatch") {
 		t.Errorf("%+v", outcome)
 	}
@@ -243,13 +243,13 @@ func TestRecoveryMeetsClaimsThatAreSettled(t *testing.T) {
 	w := unfinished(t, 2, world.DiesAfter)
 	seen := load(t, w)
 	w.Tick(due)
-	run(t, w, provision.TriggerSweep)
+	pass(t, w, provision.TriggerResync)
 	process := w.Process(world.Fault{})
 	flow := process.Flow()
 	for name, claims := range map[string][]model.Claim{"settled": load(t, w).Claims, "gone": nil} {
 		flow.Claims = staleIntents{flow.Claims, model.Ledger{Claims: claims, Intents: seen.Intents, Usage: seen.Usage}}
 		_, err := flow.Run(t.Context(), provision.Request{
-			Cluster: world.Name, Trigger: provision.TriggerSweep, Owner: "reader of " + name, Deadline: w.Clock.Now().Add(world.InvocationTimeout),
+			Cluster: world.Name, Trigger: provision.TriggerResync, Owner: "reader of " + name, Deadline: w.Clock.Now().Add(world.InvocationTimeout),
 		})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -264,7 +264,7 @@ func TestF16ARepeatedCallIsRecordedBeforeItIsMade(t *testing.T) {
 	w := unfinished(t, 1, world.DiesBefore)
 	before := load(t, w).Intents[0]
 	w.Tick(due)
-	_, _ = w.Process(world.Fault{At: 1, Effect: "launch", Mode: world.DiesBefore}).Run(t.Context(), provision.TriggerSweep) // nobody hears what it returns
+	_, _ = w.Process(world.Fault{At: 1, Effect: "launch", Mode: world.DiesBefore}).Run(t.Context(), provision.TriggerResync) // nobody hears what it returns
 	intents := load(t, w).Intents
 	if len(intents) != 1 || intents[0].Attempt != before.Attempt+1 || intents[0].DueUnix <= w.Clock.Now().Unix() || w.Fleet.Calls() != 0 {
 		t.Errorf("%+v, %d calls", intents, w.Fleet.Calls())

@@ -6,7 +6,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -63,7 +63,7 @@ func reasonOf(code, message string) string {
 
 // refused notes that nothing can be launched from a class, or not now, and tells the class. It reports whether another
 // plan, without the class, may do better.
-func (r *run) refused(class model.Class, pool string, err error, blocked map[string]string) bool {
+func (r *pass) refused(class model.Class, pool string, err error, blocked map[string]string) bool {
 	switch fault.KindOf(err) {
 	case fault.Denied, fault.Invalid, fault.NotFound:
 	default:
@@ -83,8 +83,8 @@ func (r *run) refused(class model.Class, pool string, err error, blocked map[str
 // refuse leaves a class alone for a while, the longer the more often in a row, and says so on the class. A refusal that has been over for
 // refusedAtMost is not in a row with this one. A launch template is made again with each request: where EC2 does not know it yet, that says
 // nothing of the class, which is tried again after refusedFor however often it was so.
-func (r *run) refuse(class model.Class, reason, message string) {
-	refusal := model.ClassRefusal{Class: class.Name, Inputs: offer.Inputs(class), Reason: reason, Message: message, Failures: 1}
+func (r *pass) refuse(class model.Class, reason, message string) {
+	refusal := model.ClassRefusal{Class: class.Name, Inputs: offering.Inputs(class), Reason: reason, Message: message, Failures: 1}
 	var others []model.ClassRefusal
 	for _, before := range r.ledger.Notes.Refusals {
 		if before.Class != class.Name {
@@ -116,7 +116,7 @@ func (r *run) refuse(class model.Class, reason, message string) {
 }
 
 // accepted forgets that a class was refused, since EC2 has launched from it.
-func (r *run) accepted(class string) {
+func (r *pass) accepted(class string) {
 	for i, refusal := range r.ledger.Notes.Refusals {
 		if refusal.Class == class {
 			r.ledger.Notes.Refusals, r.noted = append(r.ledger.Notes.Refusals[:i:i], r.ledger.Notes.Refusals[i+1:]...), true
@@ -126,12 +126,12 @@ func (r *run) accepted(class string) {
 }
 
 // refusalOf returns the refusal that holds a class now, nil where none does.
-func (r *run) refusalOf(class model.Class) *model.ClassRefusal {
-	return offer.Refusal(class, r.ledger.Notes.Refusals, r.now())
+func (r *pass) refusalOf(class model.Class) *model.ClassRefusal {
+	return offering.Refusal(class, r.ledger.Notes.Refusals, r.now())
 }
 
 // refusedClass says why a class is left alone after EC2 refused it, "" where it is not.
-func (r *run) refusedClass(class model.Class) string {
+func (r *pass) refusedClass(class model.Class) string {
 	if refusal := r.refusalOf(class); refusal != nil {
 		return fmt.Sprintf("%s: %s", refusal.Reason, refusal.Message)
 	}
@@ -139,14 +139,14 @@ func (r *run) refusedClass(class model.Class) string {
 }
 
 // withRefusals adds to what is reported of classes that EC2 refuses them.
-func (r *run) withRefusals() {
+func (r *pass) withRefusals() {
 	for i := range r.report.Classes {
 		report := &r.report.Classes[i]
 		for _, class := range r.snapshot.Classes {
 			if class.Name != report.Class {
 				continue
 			}
-			report.Status = offer.Refused(report.Status, r.refusalOf(class))
+			report.Status = offering.Refused(report.Status, r.refusalOf(class))
 		}
 	}
 }

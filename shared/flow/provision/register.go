@@ -23,7 +23,7 @@ const (
 
 // register fills in what a node gets when it joins: the claim's labels, annotations and taints, its owner and our finalizer,
 // and last, in the same write, no unregistered taint any more.
-func (r *run) register(node *model.Node, claim *model.Claim, patch *model.NodePatch) {
+func (r *pass) register(node *model.Node, claim *model.Claim, patch *model.NodePatch) {
 	claim.NodeName, claim.NodeUID = node.Name, node.UID
 	complete(node, claim, patch)
 	patch.Labels[model.LabelRegistered] = "true"
@@ -47,16 +47,16 @@ func complete(node *model.Node, claim *model.Claim, patch *model.NodePatch) {
 	if node.Labels[model.LabelDoNotSync] != "true" {
 		patch.AddTaints = slices.Concat(claim.Taints, claim.StartupTaints)
 	}
-	patch.Owner, patch.Finalizer = &model.Object{Name: claim.Name, UID: claim.ObjectUID}, holdNodes
+	patch.Owner, patch.Finalizer = &model.Object{Name: claim.Name, UID: claim.ObjectUID}, nodeFinalizers
 }
 
-// holdNodes says whether nodes get our finalizer, which whoever ends machines takes off again.
-const holdNodes = true
+// nodeFinalizers says whether nodes get our finalizer, which whoever ends machines takes off again.
+const nodeFinalizers = true
 
 // bare reports whether a node lacks our finalizer or says another class than its claim's: it joined before there was one, or
 // somebody took it off.
 func bare(node *model.Node, claim *model.Claim) bool {
-	return node.DeletedUnix == 0 && (holdNodes && !node.Finalizer || claim.Class != "" && node.Labels[model.LabelNodeClass] != claim.Class)
+	return node.DeletedUnix == 0 && (nodeFinalizers && !node.Finalizer || claim.Class != "" && node.Labels[model.LabelNodeClass] != claim.Class)
 }
 
 // hydrate fills in what a registered node lacks.
@@ -64,14 +64,14 @@ func hydrate(node *model.Node, claim *model.Claim, patch *model.NodePatch) {
 	if !bare(node, claim) {
 		return
 	}
-	patch.Finalizer = holdNodes
+	patch.Finalizer = nodeFinalizers
 	if claim.Class != "" {
 		patch.Labels[model.LabelNodeClass] = claim.Class
 	}
 }
 
 // hydrateObjects gives NodeClaim objects of living claims the finalizer and the label of their class where they lack them.
-func (r *run) hydrateObjects(ctx context.Context) {
+func (r *pass) hydrateObjects(ctx context.Context) {
 	lacking := map[string]bool{} // by UID
 	for i := range r.snapshot.Claims {
 		if object := &r.snapshot.Claims[i]; object.Bare && object.DeletedUnix == 0 {
@@ -99,12 +99,12 @@ func (r *run) hydrateObjects(ctx context.Context) {
 type hook struct {
 	name string // as people read it
 	// done reports whether it is so, and may complete the claim. calls says whether EC2 may be asked.
-	done func(r *run, ctx context.Context, claim *model.Claim, calls bool) (bool, error)
+	done func(r *pass, ctx context.Context, claim *model.Claim, calls bool) (bool, error)
 }
 
 // hooks are all there are. Each is asked about, whatever became of the others.
 var hooks = []hook{
-	{"placement-group-partition", func(r *run, ctx context.Context, claim *model.Claim, calls bool) (bool, error) {
+	{"placement-group-partition", func(r *pass, ctx context.Context, claim *model.Claim, calls bool) (bool, error) {
 		if partition, asked := claim.Labels[model.LabelPartition]; !asked || partition != "" {
 			return true, nil
 		}
@@ -116,7 +116,7 @@ var hooks = []hook{
 }
 
 // hooked returns the names of the hooks that hold a claim's registration up, and the first thing that went wrong.
-func (r *run) hooked(ctx context.Context, claim *model.Claim, calls bool) (pending []string, err error) {
+func (r *pass) hooked(ctx context.Context, claim *model.Claim, calls bool) (pending []string, err error) {
 	for _, h := range hooks {
 		done, failure := h.done(r, ctx, claim, calls)
 		if !done {
@@ -129,13 +129,13 @@ func (r *run) hooked(ctx context.Context, claim *model.Claim, calls bool) (pendi
 	return pending, err
 }
 
-// held is what is done for a node whose registration must wait: it gets all but the end of its registration, and people are
+// deferRegistration is what is done for a node whose registration must wait: it gets all but the end of its registration, and people are
 // told for what.
-func (r *run) held(ctx context.Context, claim model.Claim, node *model.Node, pending []string, why error) (model.Claim, error) {
+func (r *pass) deferRegistration(ctx context.Context, claim model.Claim, node *model.Node, pending []string, why error) (model.Claim, error) {
 	if bare(node, &claim) {
 		patch := model.NodePatch{Name: node.Name, UID: node.UID, Labels: map[string]string{}}
 		complete(node, &claim, &patch)
-		if err := r.effect(ctx, EffectNode, func() error { return r.site.Cluster.PatchNode(ctx, patch) }); err != nil {
+		if err := r.effect(ctx, EffectNode, func() error { return r.clients.Cluster.PatchNode(ctx, patch) }); err != nil {
 			return claim, fmt.Errorf("patch node %s: %w", node.Name, err)
 		}
 	}
@@ -150,7 +150,7 @@ func (r *run) held(ctx context.Context, claim model.Claim, node *model.Node, pen
 }
 
 // ambiguous tells people that several nodes carry the claim's provider id. Neither is touched.
-func (r *run) ambiguous(ctx context.Context, claim model.Claim, nodes []*model.Node) (model.Claim, error) {
+func (r *pass) ambiguous(ctx context.Context, claim model.Claim, nodes []*model.Node) (model.Claim, error) {
 	names := make([]string, len(nodes))
 	for i := range nodes {
 		names[i] = nodes[i].Name
@@ -170,7 +170,7 @@ func (r *run) ambiguous(ctx context.Context, claim model.Claim, nodes []*model.N
 }
 
 // waitsFor shows on a claim's object, and notes, what it waits for, where that is something else than before.
-func (r *run) waitsFor(ctx context.Context, claim model.Claim, reason, message string) (model.Claim, error) {
+func (r *pass) waitsFor(ctx context.Context, claim model.Claim, reason, message string) (model.Claim, error) {
 	next := claim
 	next.WaitReason, next.WaitMessage = reason, message
 	if sameWait(&next, &claim) {

@@ -24,7 +24,7 @@ func shown(t *testing.T, w *world.World) string {
 }
 
 // F096: a claim comes on step by step, and its object says at each what it waits for: nothing else than the ledger says.
-func TestF096EachStepOfABirthShowsWhatItWaitsFor(t *testing.T) {
+func TestF096EachStepOfARegistrationShowsWhatItWaitsFor(t *testing.T) {
 	pool := world.Pool("default", "default")
 	pool.Template.StartupTaints = []model.Taint{{Key: "agent", Effect: model.NoExecute}}
 	shape := world.Shape(900, gib)
@@ -32,14 +32,14 @@ func TestF096EachStepOfABirthShowsWhatItWaitsFor(t *testing.T) {
 	w := joined(t, pool, shape, false)
 	step := func(want string) {
 		t.Helper()
-		run(t, w, provision.TriggerNode)
+		pass(t, w, provision.TriggerNode)
 		claim := onlyClaim(t, w)
 		if got := shown(t, w); got != want || strings.TrimSpace(string(claim.State)+" "+claim.WaitReason) != want {
 			t.Fatalf("the object shows %q, the ledger %s %s, want %q", got, claim.State, claim.WaitReason, want)
 		}
-		run(t, w, provision.TriggerSweep) // tags the machine, once
+		pass(t, w, provision.TriggerResync) // tags the machine, once
 		version := onlyClaim(t, w).Version
-		run(t, w, provision.TriggerSweep)
+		pass(t, w, provision.TriggerResync)
 		if again := onlyClaim(t, w); again.Version != version {
 			t.Fatalf("%q is written again and again", want)
 		}
@@ -88,11 +88,11 @@ func TestF097UnregisteredTaintGoesAndItsAbsenceIsTold(t *testing.T) {
 		} else if !hasKey(onlyNode(t, w).Taints, model.TaintUnregistered) {
 			t.Fatal("the node joined without the taint")
 		}
-		run(t, w, provision.TriggerNode)
+		pass(t, w, provision.TriggerNode)
 		node, claim := onlyNode(t, w), onlyClaim(t, w)
-		told := eventOf(w.Cluster.Events("NodeClaim", claim.Name), "UnregisteredTaintMissing")
-		if hasKey(node.Taints, model.TaintUnregistered) || !node.Registered() || told.Warning != missing {
-			t.Errorf("missing %v: node %v %v, told %+v", missing, node.Labels, node.Taints, told)
+		reported := eventOf(w.Cluster.Events("NodeClaim", claim.Name), "UnregisteredTaintMissing")
+		if hasKey(node.Taints, model.TaintUnregistered) || !node.Registered() || reported.Warning != missing {
+			t.Errorf("missing %v: node %v %v, told %+v", missing, node.Labels, node.Taints, reported)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func TestF098NodeGetsAllOfItsClaim(t *testing.T) {
 	delete(node.Labels, model.LabelDoNotSync) // as with user data of one's own, which puts no taints on
 	node.Taints = []model.Taint{{Key: model.TaintUnregistered, Effect: model.NoExecute}, {Key: "dedicated", Value: "b", Effect: model.NoSchedule}, {Key: "theirs", Effect: model.NoSchedule}}
 	w.Cluster.PutNode(node)
-	run(t, w, provision.TriggerNode)
+	pass(t, w, provision.TriggerNode)
 	node, claim := onlyNode(t, w), onlyClaim(t, w)
 	for key, want := range map[string]string{"team": "a", "theirs": "stays", model.LabelNodePool: "default", model.LabelNodeClass: "default", model.LabelRegistered: "true"} {
 		if node.Labels[key] != want {
@@ -142,7 +142,7 @@ func TestF098NodeGetsAllOfItsClaim(t *testing.T) {
 func TestF098WhatALivingClaimLacksIsCompleted(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	pending(w, "web", 2, world.Shape(1500, gib))
-	run(t, w, provision.TriggerBatch)
+	pass(t, w, provision.TriggerBatch)
 	settle(t, w)
 	nodes := w.Cluster.Nodes()
 	for i, node := range nodes {
@@ -160,7 +160,7 @@ func TestF098WhatALivingClaimLacksIsCompleted(t *testing.T) {
 			t.Fatal("the object has the finalizer already")
 		}
 	}
-	run(t, w, provision.TriggerSweep)
+	pass(t, w, provision.TriggerResync)
 	for _, node := range w.Cluster.Nodes() {
 		want := node.Name == nodes[0].Name
 		if node.Finalizer != want || (node.Labels[model.LabelNodeClass] == "default") != want {
@@ -172,14 +172,14 @@ func TestF098WhatALivingClaimLacksIsCompleted(t *testing.T) {
 			t.Errorf("object %s lacks the finalizer", object.Claim.Name)
 		}
 	}
-	before := effectsOf(t, w, provision.TriggerSweep)
+	before := effectsOf(t, w, provision.TriggerResync)
 	if count(before, "node") != 0 || count(before, "show") != 0 {
 		t.Errorf("once more: %v", before)
 	}
 }
 
 // F099: whoever boots the node has its taints in hand.
-func TestF099LabelledNodeKeepsItsOwnTaints(t *testing.T) {
+func TestF099LabeledNodeKeepsItsOwnTaints(t *testing.T) {
 	pool := world.Pool("default", "default")
 	pool.Template.StartupTaints = []model.Taint{{Key: "agent", Effect: model.NoExecute}}
 	w := joined(t, pool, world.Shape(900, gib), true)
@@ -187,7 +187,7 @@ func TestF099LabelledNodeKeepsItsOwnTaints(t *testing.T) {
 	node.Labels = withTag(node.Labels, model.LabelDoNotSync, "true")
 	node.Taints = []model.Taint{{Key: model.TaintUnregistered, Effect: model.NoExecute}, {Key: "own", Effect: model.NoSchedule}}
 	w.Cluster.PutNode(node)
-	outcome := run(t, w, provision.TriggerNode)
+	outcome := pass(t, w, provision.TriggerNode)
 	node = onlyNode(t, w)
 	if !node.Registered() || hasKey(node.Taints, "agent") || !hasKey(node.Taints, "own") || hasKey(node.Taints, model.TaintUnregistered) {
 		t.Errorf("node %v %v", node.Labels, node.Taints)
@@ -204,7 +204,7 @@ func TestF100_CT09PendingHookHoldsRegistrationAndIsNamed(t *testing.T) {
 		s.PlacementGroup = &model.PlacementGroup{ID: "pg-1", Strategy: "partition", Partitions: 3}
 	})
 	pending(w, "web", 1, world.Shape(900, gib))
-	run(t, w, provision.TriggerBatch)
+	pass(t, w, provision.TriggerBatch)
 	claim := load(t, w).Claims[0]
 	claim.Labels = withTag(claim.Labels, model.LabelPartition, "")
 	if _, err := w.Ledger.Advance(t.Context(), world.Name, claim); err != nil {
@@ -213,7 +213,7 @@ func TestF100_CT09PendingHookHoldsRegistrationAndIsNamed(t *testing.T) {
 	w.Fleet.Throttle("DescribeInstances", 0, 0.5)
 	for range 6 {
 		w.Tick(10 * time.Second)
-		_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep)
+		_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerResync)
 	}
 	node := onlyNode(t, w)
 	if node.Registered() || !hasKey(node.Taints, model.TaintUnregistered) {
@@ -233,19 +233,19 @@ func TestF100_CT09PendingHookHoldsRegistrationAndIsNamed(t *testing.T) {
 }
 
 // F096: two nodes of one provider id are shown, and told, and come right when one goes.
-func TestF096TwoNodesOfOneMachineAreShownAndComeRight(t *testing.T) {
+func TestF096TwoNodesOfOneInstanceAreShownAndComeRight(t *testing.T) {
 	w := joined(t, world.Pool("default", "default"), world.Shape(900, gib), true)
 	twin := onlyNode(t, w)
 	twin.Name, twin.UID = "twin", ""
 	w.Cluster.PutNode(twin)
 	for range 2 {
-		run(t, w, provision.TriggerNode)
+		pass(t, w, provision.TriggerNode)
 	}
 	if got := shown(t, w); got != "Launched MultipleNodesFound" || !strings.Contains(onlyClaim(t, w).WaitMessage, "twin") {
 		t.Errorf("the object shows %q, %q", got, onlyClaim(t, w).WaitMessage)
 	}
 	w.Cluster.DeleteNode("twin")
-	run(t, w, provision.TriggerNode)
+	pass(t, w, provision.TriggerNode)
 	if got := shown(t, w); got != "Initialized" {
 		t.Errorf("in the end %q", got)
 	}

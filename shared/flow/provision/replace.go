@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -16,13 +16,13 @@ import (
 // each: one whose name the ledger knows, in whatever state, is not asked for again, since a replacement that failed is the judge's
 // to decide about.
 
-// owed returns the replacements that commands wait for, nobody launched yet and may be launched now, with their commands: by command,
+// pendingReplacements returns the replacements that commands wait for, nobody launched yet and may be launched now, with their commands: by command,
 // in the order of the command. Of a command one of whose replacements failed nothing more is bought: it will be undone. And what was not
 // to be had for an earlier command goes before the rest of its own, so that nothing is bought for a try that comes to nothing.
-func (r *run) owed() []owing {
-	var out []owing
+func (r *pass) pendingReplacements() []pendingReplacement {
+	var out []pendingReplacement
 	known, got := map[string]bool{}, map[string]bool{}
-	for _, claims := range [][]model.Claim{r.ledger.Claims, r.ledger.Spent, r.ledger.Ended, r.ledger.Former} {
+	for _, claims := range [][]model.Claim{r.ledger.Claims, r.ledger.Spent, r.ledger.Ended, r.ledger.FormerClaims} {
 		for i := range claims {
 			known[claims[i].Name] = true
 			got[claims[i].Name] = got[claims[i].Name] || claims[i].Live() && claims[i].InstanceID != ""
@@ -31,21 +31,21 @@ func (r *run) owed() []owing {
 	for _, u := range r.ledger.Unread.Of(model.UnreadClaim) {
 		known[u.Name] = true
 	}
-	r.heldBack = false
-	dry := r.notHad()
+	r.replacementsWait = false
+	failed := r.notHad()
 	for i := range r.ledger.Commands {
 		command := &r.ledger.Commands[i]
 		if command.State != model.CommandReplacing || r.lacks(command) {
 			continue
 		}
-		doubts := slices.ContainsFunc(command.Replacements, func(p model.PlannedClaim) bool { return !got[p.Name] && doubtful(&p, dry) })
+		doubts := slices.ContainsFunc(command.Replacements, func(p model.PlannedClaim) bool { return !got[p.Name] && doubtful(&p, failed) })
 		for _, planned := range command.Replacements {
 			switch {
 			case known[planned.Name] || r.nameUsed[planned.Name]:
-			case doubts && !doubtful(&planned, dry):
-				r.heldBack = true
+			case doubts && !doubtful(&planned, failed):
+				r.replacementsWait = true
 			default:
-				out = append(out, owing{command, planned})
+				out = append(out, pendingReplacement{command, planned})
 			}
 		}
 	}
@@ -53,7 +53,7 @@ func (r *run) owed() []owing {
 }
 
 // lacks reports whether a replacement of the command has failed.
-func (r *run) lacks(command *model.Command) bool {
+func (r *pass) lacks(command *model.Command) bool {
 	return slices.ContainsFunc(r.ledger.Spent, func(c model.Claim) bool {
 		return slices.ContainsFunc(command.Replacements, func(p model.PlannedClaim) bool { return p.Name == c.Name })
 	})
@@ -61,24 +61,24 @@ func (r *run) lacks(command *model.Command) bool {
 
 // notHad returns what commands did not get within the last day, and what all of that has in common: where a zone is dry, or all of spot,
 // what was never asked for there is as doubtful as what was.
-func (r *run) notHad() []model.Mark {
-	var dry []model.Mark
+func (r *pass) notHad() []model.UnavailableOffering {
+	var failed []model.UnavailableOffering
 	for i := range r.ledger.Commands {
-		dry = append(dry, r.ledger.Commands[i].Dry...)
+		failed = append(failed, r.ledger.Commands[i].FailedOfferings...)
 	}
-	if common, ok := offer.Common(dry); ok {
-		dry = append(dry, common)
+	if common, ok := offering.Common(failed); ok {
+		failed = append(failed, common)
 	}
-	return dry
+	return failed
 }
 
 // doubtful reports whether the replacement may be bought as something that was not to be had.
-func doubtful(planned *model.PlannedClaim, dry []model.Mark) bool {
-	for _, mark := range dry {
+func doubtful(planned *model.PlannedClaim, failed []model.UnavailableOffering) bool {
+	for _, unavailable := range failed {
 		for _, name := range planned.InstanceTypes {
 			for _, zone := range planned.Zones {
 				for _, kind := range planned.CapacityTypes {
-					if offer.Covers(mark, model.OfferKey{InstanceType: name, Zone: zone, CapacityType: kind}) {
+					if offering.Covers(unavailable, model.OfferingKey{InstanceType: name, Zone: zone, CapacityType: kind}) {
 						return true
 					}
 				}
@@ -88,17 +88,17 @@ func doubtful(planned *model.PlannedClaim, dry []model.Mark) bool {
 	return false
 }
 
-// owing is a replacement that is to be launched.
-type owing struct {
+// pendingReplacement is a replacement that is to be launched.
+type pendingReplacement struct {
 	command *model.Command
 	planned model.PlannedClaim
 }
 
 // replacements returns the claims that commands wait for, unless somebody has stopped that.
-func (r *run) replacements() []model.PlannedClaim {
+func (r *pass) replacements() []model.PlannedClaim {
 	var claims []model.PlannedClaim
 	waits := map[string]int{}
-	for _, o := range r.owed() {
+	for _, o := range r.pendingReplacements() {
 		if why := r.stopped(&o); why != "" {
 			waits[why]++
 			continue
@@ -112,7 +112,7 @@ func (r *run) replacements() []model.PlannedClaim {
 }
 
 // stopped says where disruption is stopped that a replacement is for; empty = nowhere.
-func (r *run) stopped(o *owing) string {
+func (r *pass) stopped(o *pendingReplacement) string {
 	for i := range r.ledger.Stops {
 		stop := &r.ledger.Stops[i]
 		if stop.Scope != model.StopPool || slices.ContainsFunc(o.command.Targets, func(t model.Target) bool { return t.Pool == stop.Pool }) {
@@ -123,7 +123,7 @@ func (r *run) stopped(o *owing) string {
 }
 
 // replaces returns the open command that a claim of that name is a replacement of; nil where there is none.
-func (r *run) replaces(name string) *model.Command {
+func (r *pass) replaces(name string) *model.Command {
 	for i := range r.ledger.Commands {
 		command := &r.ledger.Commands[i]
 		if command.State.Open() && slices.ContainsFunc(command.Replacements, func(p model.PlannedClaim) bool { return p.Name == name }) {
@@ -133,9 +133,9 @@ func (r *run) replaces(name string) *model.Command {
 	return nil
 }
 
-// worth is the most a replacement may cost per hour so that its command saves anything, 0 where it was made for another reason: its
+// maxPrice is the most a replacement may cost per hour so that its command saves anything, 0 where it was made for another reason: its
 // own price, and its share of what would be saved, less the smallest amount there is.
-func worth(command *model.Command, planned *model.PlannedClaim) model.MicroUSD {
+func maxPrice(command *model.Command, planned *model.PlannedClaim) model.MicroUSD {
 	if command.Reason != model.ReasonUnderutilized || command.Savings <= 0 || planned.Price <= 0 {
 		return 0
 	}
@@ -144,7 +144,7 @@ func worth(command *model.Command, planned *model.PlannedClaim) model.MicroUSD {
 
 // promised returns what of the claims' room is for pods that run on machines they replace still: those are not pending, and
 // will need that room once the command ends. Pods that came in between are planned elsewhere.
-func (r *run) promised(claims []model.Claim) []model.Promise {
+func (r *pass) promised(claims []model.Claim) []model.ReservedCapacity {
 	promised := map[string]string{} // names of claims by the UIDs of pods
 	for i := range r.ledger.Commands {
 		if command := &r.ledger.Commands[i]; command.State == model.CommandReplacing {
@@ -176,15 +176,15 @@ func (r *run) promised(claims []model.Claim) []model.Promise {
 			taken[name][resource] += amount
 		}
 	}
-	var out []model.Promise
+	var out []model.ReservedCapacity
 	for _, name := range slices.Sorted(maps.Keys(taken)) {
-		out = append(out, model.Promise{Claim: name, Takes: taken[name]})
+		out = append(out, model.ReservedCapacity{Claim: name, Takes: taken[name]})
 	}
 	return out
 }
 
 // moved notes that a replacement has become what its command waits for, or has failed.
-func (r *run) moved(name string) {
+func (r *pass) moved(name string) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.awaited[name] = true
@@ -196,21 +196,21 @@ func replacedKey(command, name string) string {
 	return "replaced/" + hex.EncodeToString(sum[:12])
 }
 
-// judged asks for another look by who gives nodes back, once for each command whose replacements came on or failed in this run.
+// notifyDisruption asks for another look by who gives nodes back, once for each command whose replacements came on or failed in this run.
 // Where it is lost the judge's own tick finds what the ledger says.
-func (r *run) judged(ctx context.Context) {
-	if r.Judges == nil || len(r.awaited) == 0 {
+func (r *pass) notifyDisruption(ctx context.Context) {
+	if r.Disruptions == nil || len(r.awaited) == 0 {
 		return
 	}
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(r.awaited)) {
 		command := r.replaces(name)
-		if command == nil || told[command.ID] {
+		if command == nil || reported[command.ID] {
 			continue
 		}
-		told[command.ID] = true
+		reported[command.ID] = true
 		key := replacedKey(command.ID, name)
-		if err := r.effect(ctx, EffectJudge, func() error { return r.Judges.Judge(ctx, r.reg.Cluster, key) }); err != nil {
+		if err := r.effect(ctx, EffectDisrupt, func() error { return r.Disruptions.RequestDisruption(ctx, r.reg.Cluster, key) }); err != nil {
 			r.problem("tell of replacement %s; the next tick finds it: %v", name, err)
 		}
 	}

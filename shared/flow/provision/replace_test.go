@@ -16,44 +16,44 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// judging is who gives nodes back, as far as its commands go.
-type judging struct {
+// evaluating is who gives nodes back, as far as its commands go.
+type evaluating struct {
 	t     *testing.T
 	w     *world.World
 	fence model.Fence
 	ids   int
 }
 
-func judge(t *testing.T, w *world.World) *judging {
+func evaluate(t *testing.T, w *world.World) *evaluating {
 	t.Helper()
-	fence, err := w.Ledger.Hold(t.Context(), world.Name, model.LeaseJudge, "judge", w.Clock.Now().Unix(), w.Clock.Now().Add(time.Hour).Unix())
+	fence, err := w.Ledger.AcquireLease(t.Context(), world.Name, model.LeaseDisrupt, "judge", w.Clock.Now().Unix(), w.Clock.Now().Add(time.Hour).Unix())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &judging{t: t, w: w, fence: fence}
+	return &evaluating{t: t, w: w, fence: fence}
 }
 
 // commit gives a claim's node back, with replacements, and brings the command to a state.
-func (j *judging) commit(state model.CommandState, claim model.Claim, replacements ...model.PlannedClaim) model.Command {
+func (j *evaluating) commit(state model.CommandState, claim model.Claim, replacements ...model.PlannedClaim) model.Command {
 	j.t.Helper()
 	j.ids++
 	command := model.Command{
 		ID: fmt.Sprintf("command-%d", j.ids), Version: 1, State: model.CommandCommitted, Reason: model.ReasonDrifted, Replacements: replacements, SinceUnix: j.w.Clock.Now().Unix(),
 		Targets: []model.Target{{Claim: claim.Name, Pool: claim.Pool, Class: claim.Class, Node: claim.NodeName, NodeUID: claim.NodeUID, Price: claim.Price}},
 	}
-	turn := model.Turn{Pool: claim.Pool}
-	for _, known := range load(j.t, j.w).Turns {
+	budgetVersion := model.BudgetVersion{Pool: claim.Pool}
+	for _, known := range load(j.t, j.w).BudgetVersions {
 		if known.Pool == claim.Pool {
-			turn = known
+			budgetVersion = known
 		}
 	}
-	if err := j.w.Ledger.Commit(j.t.Context(), j.fence, command, []model.Claim{claim}, []model.Turn{turn}); err != nil {
+	if err := j.w.Ledger.Commit(j.t.Context(), j.fence, command, []model.Claim{claim}, []model.BudgetVersion{budgetVersion}); err != nil {
 		j.t.Fatal(err)
 	}
 	return j.step(command, state)
 }
 
-func (j *judging) step(command model.Command, state model.CommandState) model.Command {
+func (j *evaluating) step(command model.Command, state model.CommandState) model.Command {
 	j.t.Helper()
 	if command.State == state {
 		return command
@@ -67,7 +67,7 @@ func (j *judging) step(command model.Command, state model.CommandState) model.Co
 }
 
 // end ends a command: its claim is to end, or goes on.
-func (j *judging) end(command model.Command, state model.CommandState) model.Claim {
+func (j *evaluating) end(command model.Command, state model.CommandState) model.Claim {
 	j.t.Helper()
 	claim := named(j.t, j.w, command.Targets[0].Claim)
 	if state == model.CommandDone {
@@ -115,7 +115,7 @@ func deployed(t *testing.T, replicas int, shape model.PodShape, types ...string)
 	w := start(t, world.Options{Types: append([]string{"m5.large"}, types...)})
 	w.Workloads.Add(world.Workload{Kind: world.Deployment, Name: "web", Shape: shape, Replicas: replicas})
 	w.Tick(5 * time.Second)
-	outcome := run(t, w, provision.TriggerBatch)
+	outcome := pass(t, w, provision.TriggerBatch)
 	settle(t, w)
 	decision, kept := w.Store.Decision(outcome.Decision)
 	if !kept || len(decision.Rounds) != 1 || len(decision.Rounds[0].Plan.Claims) != 1 {
@@ -140,7 +140,7 @@ func TestB5PodsOfACommandsNodeAskForNothing(t *testing.T) {
 	for _, tainted := range []bool{false, true} {
 		for _, state := range []model.CommandState{model.CommandCommitted, model.CommandReplacing, model.CommandUndoing, model.CommandUndone} {
 			w, claim, _ := deployed(t, 2, world.Shape(800, gib))
-			j := judge(t, w)
+			j := evaluate(t, w)
 			if state == model.CommandUndone {
 				j.end(j.commit(model.CommandUndoing, claim), state)
 			} else {
@@ -148,7 +148,7 @@ func TestB5PodsOfACommandsNodeAskForNothing(t *testing.T) {
 			}
 			taint(t, w, claim, tainted)
 			for range 3 {
-				if outcome := run(t, w, provision.TriggerSweep); outcome.Pending != 0 || outcome.Claims != 0 {
+				if outcome := pass(t, w, provision.TriggerResync); outcome.Pending != 0 || outcome.Claims != 0 {
 					t.Errorf("tainted %v, command %s: %+v", tainted, state, outcome)
 				}
 				w.Tick(20 * time.Second)
@@ -165,7 +165,7 @@ func TestB5PodsOfACommandsNodeAskForNothing(t *testing.T) {
 func TestB5CommandsNodeTakesNoPodsAndIsCapacityAgainOnceUndone(t *testing.T) {
 	for _, state := range []model.CommandState{model.CommandCommitted, model.CommandReplacing, model.CommandUndoing, model.CommandUndone} {
 		w, claim, _ := deployed(t, 1, world.Shape(500, gib))
-		j := judge(t, w)
+		j := evaluate(t, w)
 		if state == model.CommandUndone {
 			j.end(j.commit(model.CommandUndoing, claim), state)
 		} else {
@@ -179,7 +179,7 @@ func TestB5CommandsNodeTakesNoPodsAndIsCapacityAgainOnceUndone(t *testing.T) {
 		for i := range snapshot.Pods { // kube-scheduler looked before the room was there
 			snapshot.Pods[i].Unschedulable = snapshot.Pods[i].NodeName == ""
 		}
-		look := func() provision.Outcome {
+		check := func() provision.Outcome {
 			flow := w.Process(world.Fault{}).Flow()
 			flow.Connector = oldSnapshot{flow.Connector, snapshot}
 			outcome, err := flow.Run(t.Context(), provision.Request{Cluster: world.Name, Owner: "a", Trigger: provision.TriggerBatch, Deadline: w.Clock.Now().Add(30 * time.Second)})
@@ -189,16 +189,16 @@ func TestB5CommandsNodeTakesNoPodsAndIsCapacityAgainOnceUndone(t *testing.T) {
 			return outcome
 		}
 		if state == model.CommandUndoing || state == model.CommandUndone {
-			if outcome := look(); outcome.Claims != 0 || outcome.Nominated != 1 {
+			if outcome := check(); outcome.Claims != 0 || outcome.Nominated != 1 {
 				t.Errorf("%s: %+v, want the new pod beside the other", state, outcome)
 			}
 			continue
 		}
-		if outcome := look(); outcome.Claims != 1 || outcome.Nominated != 0 {
+		if outcome := check(); outcome.Claims != 1 || outcome.Nominated != 0 {
 			t.Errorf("%s: %+v, want a machine for the new pod", state, outcome)
 		}
 		snapshot.Nodes[0].Taints = []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}
-		if outcome := look(); outcome.Claims != 0 || outcome.Nominated != 1 {
+		if outcome := check(); outcome.Claims != 0 || outcome.Nominated != 1 {
 			t.Errorf("%s, tainted: %+v, want the new pod on the machine that is on its way", state, outcome)
 		}
 	}
@@ -208,19 +208,19 @@ func TestB5CommandsNodeTakesNoPodsAndIsCapacityAgainOnceUndone(t *testing.T) {
 // it; what it replaces stays as it is.
 func TestR43ReplacementIsLaunchedOnceUnderItsName(t *testing.T) {
 	w, old, planned := deployed(t, 2, world.Shape(800, gib))
-	j := judge(t, w)
+	j := evaluate(t, w)
 	command := j.commit(model.CommandCommitted, old, called(planned, "default-replacement"))
-	if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 0 {
+	if outcome := pass(t, w, provision.TriggerResync); outcome.Claims != 0 {
 		t.Fatalf("before the command was looked at again: %+v", outcome)
 	}
 	command = j.step(command, model.CommandReplacing)
 	taint(t, w, old, true)
-	if outcome := run(t, w, provision.TriggerReplace); outcome.Claims != 1 || outcome.Pending != 0 || outcome.Decision == "" {
+	if outcome := pass(t, w, provision.TriggerReplace); outcome.Claims != 1 || outcome.Pending != 0 || outcome.Decision == "" {
 		t.Fatalf("%+v, want the replacement", outcome)
 	}
 	for range 6 {
 		w.Tick(20 * time.Second)
-		if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 0 {
+		if outcome := pass(t, w, provision.TriggerResync); outcome.Claims != 0 {
 			t.Fatalf("once more: %+v", outcome)
 		}
 	}
@@ -247,7 +247,7 @@ func TestR43ReplacementKilledAtEveryEffectIsLaunchedOnce(t *testing.T) {
 	for _, mode := range world.Modes {
 		for at := 1; ; at++ {
 			w, old, planned := deployed(t, 1, world.Shape(1500, gib))
-			judge(t, w).commit(model.CommandReplacing, old, called(planned, "default-replacement"))
+			evaluate(t, w).commit(model.CommandReplacing, old, called(planned, "default-replacement"))
 			process := w.Process(world.Fault{At: at, Mode: mode})
 			_, _ = process.Run(t.Context(), provision.TriggerReplace)
 			if len(process.Effects()) < at {
@@ -255,13 +255,13 @@ func TestR43ReplacementKilledAtEveryEffectIsLaunchedOnce(t *testing.T) {
 			}
 			for range 10 {
 				w.Tick(30 * time.Second)
-				_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep)
-				if n := len(w.Fleet.Machines()); n > 2 {
+				_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerResync)
+				if n := len(w.Fleet.Instances()); n > 2 {
 					t.Fatalf("%s at effect %d (%v): %d machines", mode, at, process.Effects(), n)
 				}
 			}
-			if claim := named(t, w, "default-replacement"); claim.State != model.Initialized || len(w.Fleet.Machines()) != 2 {
-				t.Errorf("%s at effect %d (%v): it is %s, and there are %d machines", mode, at, process.Effects(), claim.State, len(w.Fleet.Machines()))
+			if claim := named(t, w, "default-replacement"); claim.State != model.Initialized || len(w.Fleet.Instances()) != 2 {
+				t.Errorf("%s at effect %d (%v): it is %s, and there are %d machines", mode, at, process.Effects(), claim.State, len(w.Fleet.Instances()))
 			}
 			sound(t, w)
 		}
@@ -270,28 +270,28 @@ func TestR43ReplacementKilledAtEveryEffectIsLaunchedOnce(t *testing.T) {
 
 // F7: a replacement that limits taken by others leave no room for is noted, with why, and the judge is asked to look; the note goes with
 // what was in the way.
-func TestF7ReplacementBeyondLimitsIsSaidToTheJudge(t *testing.T) {
+func TestF7ReplacementBeyondLimitsIsHintedToDisruption(t *testing.T) {
 	w, old, planned := deployed(t, 1, world.Shape(1500, gib))
-	judge(t, w).commit(model.CommandReplacing, old, called(planned, "default-replacement"))
+	evaluate(t, w).commit(model.CommandReplacing, old, called(planned, "default-replacement"))
 	pool := world.Pool("default", "default")
 	pool.Limits = model.Resources{model.Nodes: 1} // after the plan, and before the launch
 	w.Cluster.AddPool(pool)
 	w.Tick(time.Second)
-	before := w.Judges.Len()
-	run(t, w, provision.TriggerReplace)
+	before := w.DisruptHints.Len()
+	pass(t, w, provision.TriggerReplace)
 	unfit := load(t, w).Notes.Unfit
 	if len(unfit) != 1 || unfit[0].Name != "default-replacement" || !strings.Contains(unfit[0].Why, "spec.limits[nodes]") {
 		t.Errorf("noted %+v", unfit)
 	}
-	if w.Judges.Len() == before {
+	if w.DisruptHints.Len() == before {
 		t.Error("the judge was not asked to look")
 	}
 	pool.Limits = nil
 	w.Cluster.AddPool(pool)
 	w.Tick(time.Second)
-	run(t, w, provision.TriggerReplace)
-	if unfit := load(t, w).Notes.Unfit; len(unfit) != 0 || len(w.Fleet.Machines()) != 2 {
-		t.Errorf("noted still %+v; %d machines", unfit, len(w.Fleet.Machines()))
+	pass(t, w, provision.TriggerReplace)
+	if unfit := load(t, w).Notes.Unfit; len(unfit) != 0 || len(w.Fleet.Instances()) != 2 {
+		t.Errorf("noted still %+v; %d machines", unfit, len(w.Fleet.Instances()))
 	}
 }
 
@@ -306,7 +306,7 @@ func TestD14ReplacementsNeverPassLimits(t *testing.T) {
 	for i := range 6 {
 		replacements = append(replacements, called(planned, fmt.Sprintf("default-r%d", i)))
 	}
-	judge(t, w).commit(model.CommandReplacing, old, replacements...)
+	evaluate(t, w).commit(model.CommandReplacing, old, replacements...)
 	pending(w, "more", 3, world.Shape(1500, gib))
 	for range 5 {
 		var group sync.WaitGroup
@@ -327,17 +327,17 @@ func TestD14ReplacementsNeverPassLimits(t *testing.T) {
 
 // R43: a replacement that gave no machine has failed: it is not asked for again under its name, the judge is told at once, and the
 // ledger shows it as long as the command is open.
-func TestR43FailedReplacementIsNotAskedForAgainAndTheJudgeIsTold(t *testing.T) {
+func TestR43FailedReplacementIsNotRequestedAgainAndDisruptionIsHinted(t *testing.T) {
 	w, old, planned := deployed(t, 1, world.Shape(1500, gib))
-	j := judge(t, w)
+	j := evaluate(t, w)
 	command := j.commit(model.CommandReplacing, old, called(planned, "default-replacement"))
-	w.Fleet.Break(model.OfferKey{}, "InsufficientInstanceCapacity")
-	told := &judges{}
+	w.Fleet.Break(model.OfferingKey{}, "InsufficientInstanceCapacity")
+	reported := &disruptHints{}
 	for range 4 {
 		flow := w.Process(world.Fault{}).Flow()
-		flow.Judges = told
+		flow.Disruptions = reported
 		outcome, err := flow.Run(t.Context(), provision.Request{
-			Cluster: world.Name, Owner: fmt.Sprintf("a%d", len(told.keys)), Trigger: provision.TriggerReplace, Deadline: w.Clock.Now().Add(30 * time.Second),
+			Cluster: world.Name, Owner: fmt.Sprintf("a%d", len(reported.keys)), Trigger: provision.TriggerReplace, Deadline: w.Clock.Now().Add(30 * time.Second),
 		})
 		if err != nil || outcome.Claims != 0 {
 			t.Fatalf("%+v %v", outcome, err)
@@ -348,8 +348,8 @@ func TestR43FailedReplacementIsNotAskedForAgainAndTheJudgeIsTold(t *testing.T) {
 	if len(ledger.Spent) != 1 || ledger.Spent[0].Name != "default-replacement" || ledger.Spent[0].FailureCode == "" || len(ledger.Claims) != 1 {
 		t.Errorf("spent %+v, live %s", ledger.Spent, claimsText(t, w))
 	}
-	if len(told.keys) != 1 {
-		t.Errorf("the judge was told %v of command %s, want once", told.keys, command.ID)
+	if len(reported.keys) != 1 {
+		t.Errorf("the judge was told %v of command %s, want once", reported.keys, command.ID)
 	}
 }
 
@@ -357,23 +357,25 @@ func TestR43FailedReplacementIsNotAskedForAgainAndTheJudgeIsTold(t *testing.T) {
 // has in common itself. Nothing else is bought for the command where it is not to be had this time either; where it is, the rest follows
 // in the same run.
 func TestR39WhatWasNotToBeHadIsAskedForFirst(t *testing.T) {
-	xlarge := model.OfferKey{InstanceType: "m5.xlarge", CapacityType: model.OnDemand}
-	spot := func(name string) model.OfferKey { return model.OfferKey{InstanceType: name, CapacityType: model.Spot} }
+	xlarge := model.OfferingKey{InstanceType: "m5.xlarge", CapacityType: model.OnDemand}
+	spot := func(name string) model.OfferingKey {
+		return model.OfferingKey{InstanceType: name, CapacityType: model.Spot}
+	}
 	for name, c := range map[string]struct {
-		dry      []model.OfferKey // that an earlier command did not get
-		doubtful model.OfferKey
-		broken   model.OfferKey
+		insufficient []model.OfferingKey // that an earlier command did not get
+		doubtful     model.OfferingKey
+		broken       model.OfferingKey
 	}{
-		"what was tried":       {[]model.OfferKey{{InstanceType: "m5.xlarge"}}, xlarge, model.OfferKey{InstanceType: "m5.xlarge"}},
-		"of what is all dry":   {[]model.OfferKey{spot("c5.large"), spot("c5.xlarge")}, spot("m5.xlarge"), model.OfferKey{CapacityType: model.Spot}},
-		"of a zone that is so": {[]model.OfferKey{{InstanceType: "c5.large", Zone: "us-west-2b"}, {InstanceType: "c5.xlarge", Zone: "us-west-2b"}}, model.OfferKey{InstanceType: "m5.xlarge", Zone: "us-west-2b", CapacityType: model.OnDemand}, model.OfferKey{Zone: "us-west-2b"}},
+		"what was tried":       {[]model.OfferingKey{{InstanceType: "m5.xlarge"}}, xlarge, model.OfferingKey{InstanceType: "m5.xlarge"}},
+		"of what is all dry":   {[]model.OfferingKey{spot("c5.large"), spot("c5.xlarge")}, spot("m5.xlarge"), model.OfferingKey{CapacityType: model.Spot}},
+		"of a zone that is so": {[]model.OfferingKey{{InstanceType: "c5.large", Zone: "us-west-2b"}, {InstanceType: "c5.xlarge", Zone: "us-west-2b"}}, model.OfferingKey{InstanceType: "m5.xlarge", Zone: "us-west-2b", CapacityType: model.OnDemand}, model.OfferingKey{Zone: "us-west-2b"}},
 	} {
-		for _, dry := range []bool{true, false} {
+		for _, insufficient := range []bool{true, false} {
 			w, old, planned := deployed(t, 2, world.Shape(800, gib), "m5.xlarge")
-			of := func(name string, key model.OfferKey) model.PlannedClaim {
+			of := func(name string, key model.OfferingKey) model.PlannedClaim {
 				key.Zone = cmp.Or(key.Zone, "us-west-2a")
 				p := called(planned, name)
-				p.InstanceTypes, p.Zones, p.CapacityTypes, p.Offer = []string{key.InstanceType}, []string{key.Zone}, []string{key.CapacityType}, key
+				p.InstanceTypes, p.Zones, p.CapacityTypes, p.Offering = []string{key.InstanceType}, []string{key.Zone}, []string{key.CapacityType}, key
 				p.Price, p.Requirements = 200_000, slices.Clone(p.Requirements)
 				for i := range p.Requirements {
 					switch p.Requirements[i].Key {
@@ -387,35 +389,35 @@ func TestR39WhatWasNotToBeHadIsAskedForFirst(t *testing.T) {
 				}
 				return p
 			}
-			j := judge(t, w)
+			j := evaluate(t, w)
 			undone := j.commit(model.CommandUndoing, old)
 			undone.FailureCode = model.ReplacementFailed
-			for _, key := range c.dry {
-				undone.Dry = append(undone.Dry, model.Mark{OfferKey: key})
+			for _, key := range c.insufficient {
+				undone.FailedOfferings = append(undone.FailedOfferings, model.UnavailableOffering{OfferingKey: key})
 			}
 			old = j.end(undone, model.CommandUndone)
-			if dry {
+			if insufficient {
 				w.Fleet.Break(c.broken, "InsufficientInstanceCapacity")
 			}
-			j.commit(model.CommandReplacing, old, of("default-sure", model.OfferKey{InstanceType: "m5.large", CapacityType: model.OnDemand}), of("default-doubtful", c.doubtful))
+			j.commit(model.CommandReplacing, old, of("default-sure", model.OfferingKey{InstanceType: "m5.large", CapacityType: model.OnDemand}), of("default-doubtful", c.doubtful))
 			bought := 0
 			for range 3 {
-				bought += run(t, w, provision.TriggerReplace).Claims
+				bought += pass(t, w, provision.TriggerReplace).Claims
 				w.Tick(time.Minute)
 			}
-			if want := map[bool]int{true: 0, false: 2}[dry]; bought != want {
-				t.Errorf("%s, not to be had %v: %d machines, want %d", name, dry, bought, want)
+			if want := map[bool]int{true: 0, false: 2}[insufficient]; bought != want {
+				t.Errorf("%s, not to be had %v: %d machines, want %d", name, insufficient, bought, want)
 			}
 			sound(t, w)
 		}
 	}
 }
 
-// judges notes what the judge is told, if that is a hint at all.
-type judges struct{ keys []string }
+// disruptHints notes what the judge is told, if that is a hint at all.
+type disruptHints struct{ keys []string }
 
-func (j *judges) Judge(_ context.Context, cluster, key string) error {
-	if _, err := wire.EncodeHint(wire.Hint{Cluster: cluster, Reason: wire.ReasonJudge, Tick: key}); err != nil {
+func (j *disruptHints) RequestDisruption(_ context.Context, cluster, key string) error {
+	if _, err := wire.EncodeHint(wire.Hint{Cluster: cluster, Reason: wire.ReasonDisrupt, Tick: key}); err != nil {
 		return err
 	}
 	j.keys = append(j.keys, key)
@@ -423,28 +425,28 @@ func (j *judges) Judge(_ context.Context, cluster, key string) error {
 }
 
 // B4: the judge is told when a replacement is ready, once, and of nobody else's machines.
-func TestB4JudgeIsToldThatAReplacementIsReady(t *testing.T) {
+func TestB4DisruptionIsHintedWhenAReplacementIsReady(t *testing.T) {
 	w, old, planned := deployed(t, 1, world.Shape(1500, gib))
-	command := judge(t, w).commit(model.CommandReplacing, old, called(planned, "default-replacement"))
+	command := evaluate(t, w).commit(model.CommandReplacing, old, called(planned, "default-replacement"))
 	pending(w, "more", 1, world.Shape(1500, gib))
-	told := &judges{}
+	reported := &disruptHints{}
 	ready := false
 	for i := range 12 {
 		flow := w.Process(world.Fault{}).Flow()
-		flow.Judges = told
-		before := len(told.keys)
-		if _, err := flow.Run(t.Context(), provision.Request{Cluster: world.Name, Owner: fmt.Sprintf("a%d", i), Trigger: provision.TriggerSweep, Deadline: w.Clock.Now().Add(30 * time.Second)}); err != nil {
+		flow.Disruptions = reported
+		before := len(reported.keys)
+		if _, err := flow.Run(t.Context(), provision.Request{Cluster: world.Name, Owner: fmt.Sprintf("a%d", i), Trigger: provision.TriggerResync, Deadline: w.Clock.Now().Add(30 * time.Second)}); err != nil {
 			t.Fatal(err)
 		}
 		was := ready
 		ready = named(t, w, "default-replacement").State == model.Initialized
-		if n := len(told.keys) - before; (ready && !was) != (n == 1) || n > 1 {
-			t.Errorf("run %d: ready %v, before %v, and told %v", i, ready, was, told.keys)
+		if n := len(reported.keys) - before; (ready && !was) != (n == 1) || n > 1 {
+			t.Errorf("run %d: ready %v, before %v, and told %v", i, ready, was, reported.keys)
 		}
 		w.Tick(15 * time.Second)
 	}
-	if !allInitialized(t, w) || len(told.keys) != 1 {
-		t.Errorf("told %v of command %s\n%s", told.keys, command.ID, claimsText(t, w))
+	if !allInitialized(t, w) || len(reported.keys) != 1 {
+		t.Errorf("told %v of command %s\n%s", reported.keys, command.ID, claimsText(t, w))
 	}
 }
 
@@ -452,15 +454,15 @@ func TestB4JudgeIsToldThatAReplacementIsReady(t *testing.T) {
 // that was launched for them, though others came in between and would have fit there.
 func TestS28WhatACommandRemovesIsNotBoughtAgain(t *testing.T) {
 	w, old, planned := deployed(t, 2, world.Shape(800, gib))
-	j := judge(t, w)
+	j := evaluate(t, w)
 	command := j.commit(model.CommandReplacing, old, called(planned, "default-replacement"))
 	taint(t, w, old, true)
-	run(t, w, provision.TriggerReplace)
+	pass(t, w, provision.TriggerReplace)
 	tight := world.Shape(600, gib)
 	tight.Labels = map[string]string{"app": "late"}
 	w.Cluster.AddPods("late", 1, tight)
 	w.Tick(time.Second)
-	if outcome := run(t, w, provision.TriggerBatch); outcome.Claims != 1 || outcome.Nominated != 0 {
+	if outcome := pass(t, w, provision.TriggerBatch); outcome.Claims != 1 || outcome.Nominated != 0 {
 		t.Fatalf("a pod that came in between: %+v, want a machine of its own", outcome)
 	}
 	settle(t, w)
@@ -472,7 +474,7 @@ func TestS28WhatACommandRemovesIsNotBoughtAgain(t *testing.T) {
 		if pod.NodeName != old.NodeName {
 			continue
 		}
-		if outcome := run(t, w, provision.TriggerDrain); outcome.Claims != 0 {
+		if outcome := pass(t, w, provision.TriggerDrain); outcome.Claims != 0 {
 			t.Fatalf("bought again: %+v", outcome)
 		}
 		if err := w.Cluster.Evict(t.Context(), model.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, nil); err != nil {
@@ -481,7 +483,7 @@ func TestS28WhatACommandRemovesIsNotBoughtAgain(t *testing.T) {
 		w.Tick(5 * time.Second)
 	}
 	for range 5 {
-		if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 0 {
+		if outcome := pass(t, w, provision.TriggerResync); outcome.Claims != 0 {
 			t.Fatalf("bought again: %+v", outcome)
 		}
 		w.Tick(time.Minute)
@@ -514,8 +516,8 @@ func TestReplacementWaitsWithAReason(t *testing.T) {
 		w, old, planned := deployed(t, 1, world.Shape(1500, gib))
 		planned.Name = "default-replacement"
 		test.change(w, &planned)
-		judge(t, w).commit(model.CommandReplacing, old, planned)
-		outcome := run(t, w, provision.TriggerReplace)
+		evaluate(t, w).commit(model.CommandReplacing, old, planned)
+		outcome := pass(t, w, provision.TriggerReplace)
 		said := strings.Contains(strings.Join(outcome.Problems, "\n"), test.want)
 		if launched := outcome.Claims == 1; launched != (test.want == "") || !said {
 			t.Errorf("%s: %+v, want it to wait because %q", name, outcome, test.want)
@@ -538,8 +540,8 @@ func TestS31ReplacementCarriesTheHashItWasPlannedBy(t *testing.T) {
 	pool := world.Pool("default", "default")
 	pool.Hash = "after"
 	w.Cluster.AddPool(pool)
-	judge(t, w).commit(model.CommandReplacing, old, planned)
-	run(t, w, provision.TriggerReplace)
+	evaluate(t, w).commit(model.CommandReplacing, old, planned)
+	pass(t, w, provision.TriggerReplace)
 	if hash := named(t, w, "default-replacement").Annotations[model.AnnotationPoolHash]; hash != "before" {
 		t.Errorf("hash %q", hash)
 	}
@@ -549,22 +551,22 @@ func TestS31ReplacementCarriesTheHashItWasPlannedBy(t *testing.T) {
 func TestReplacementCostsLessThanWhatItReplaces(t *testing.T) {
 	for _, saves := range []bool{true, false} {
 		w, old, planned := deployed(t, 1, world.Shape(1500, gib), "m5.xlarge")
-		w.Fleet.Break(model.OfferKey{InstanceType: "m5.large"}, "InsufficientInstanceCapacity")
+		w.Fleet.Break(model.OfferingKey{InstanceType: "m5.large"}, "InsufficientInstanceCapacity")
 		planned.Name = "default-replacement"
 		planned.InstanceTypes = []string{"m5.large", "m5.xlarge"}
-		planned.Hold = model.Resources{model.Nodes: 1}
+		planned.Reserve = model.Resources{model.Nodes: 1}
 		for i := range planned.Requirements {
 			if planned.Requirements[i].Key == model.LabelInstanceType {
 				planned.Requirements[i].Values = planned.InstanceTypes
 			}
 		}
-		j := judge(t, w)
+		j := evaluate(t, w)
 		command := j.commit(model.CommandCommitted, old, planned)
 		if saves {
 			command.Reason, command.Savings = model.ReasonUnderutilized, planned.Price/2
 		}
 		j.step(command, model.CommandReplacing)
-		if outcome := run(t, w, provision.TriggerReplace); outcome.Claims != 0 == saves {
+		if outcome := pass(t, w, provision.TriggerReplace); outcome.Claims != 0 == saves {
 			t.Errorf("to save: %v, %+v", saves, outcome)
 		}
 	}
@@ -572,7 +574,7 @@ func TestReplacementCostsLessThanWhatItReplaces(t *testing.T) {
 
 func TestReplaceHintAsksForARun(t *testing.T) {
 	var request provision.Request
-	request.Take(wire.Hint{Cluster: "c", Reason: wire.ReasonSweep})
+	request.Take(wire.Hint{Cluster: "c", Reason: wire.ReasonResync})
 	request.Take(wire.Hint{Cluster: "c", Reason: wire.ReasonReplace})
 	if request.Trigger != provision.TriggerReplace {
 		t.Errorf("a replace hint makes a run of %q", request.Trigger)
@@ -583,14 +585,14 @@ func TestReplaceHintAsksForARun(t *testing.T) {
 // left short.
 func TestStaticPoolWithACommandIsNotFilledTwice(t *testing.T) {
 	w := static(t, 2)
-	outcome := run(t, w, provision.TriggerConfig)
+	outcome := pass(t, w, provision.TriggerConfig)
 	settle(t, w)
 	decision, _ := w.Store.Decision(outcome.Decision)
 	planned := decision.Rounds[0].Plan.Claims[0]
-	j := judge(t, w)
+	j := evaluate(t, w)
 	command := j.commit(model.CommandReplacing, load(t, w).Claims[0], called(planned, "fixed-replacement"))
 	for range 8 {
-		run(t, w, provision.TriggerSweep)
+		pass(t, w, provision.TriggerResync)
 		if n, _ := running(t, w); n > 3 {
 			t.Fatalf("%d machines", n)
 		}
@@ -600,7 +602,7 @@ func TestStaticPoolWithACommandIsNotFilledTwice(t *testing.T) {
 		t.Fatalf("the replacement is not ready:\n%s", claimsText(t, w))
 	}
 	j.end(command, model.CommandDone)
-	if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 0 {
+	if outcome := pass(t, w, provision.TriggerResync); outcome.Claims != 0 {
 		t.Errorf("filled again: %+v", outcome)
 	}
 }
@@ -618,10 +620,10 @@ func (h hidden) Load(ctx context.Context, reg model.Registration) (model.Ledger,
 // asked for in the same run is launched.
 func TestReplacementWhoseNameIsInUseIsLeft(t *testing.T) {
 	w, old, planned := deployed(t, 1, world.Shape(1500, gib))
-	judge(t, w).commit(model.CommandReplacing, old, called(planned, "default-replacement"))
-	w.Fleet.Break(model.OfferKey{}, "InsufficientInstanceCapacity")
-	run(t, w, provision.TriggerReplace)
-	w.Fleet.Break(model.OfferKey{}, "")
+	evaluate(t, w).commit(model.CommandReplacing, old, called(planned, "default-replacement"))
+	w.Fleet.Break(model.OfferingKey{}, "InsufficientInstanceCapacity")
+	pass(t, w, provision.TriggerReplace)
+	w.Fleet.Break(model.OfferingKey{}, "")
 	w.Tick(time.Hour)
 	pending(w, "more", 1, world.Shape(1500, gib))
 	flow := w.Process(world.Fault{}).Flow()
@@ -636,18 +638,18 @@ func TestReplacementWhoseNameIsInUseIsLeft(t *testing.T) {
 func TestF17NothingMoreIsBoughtForACommandThatLacksAReplacement(t *testing.T) {
 	for _, failed := range []bool{true, false} {
 		w, old, planned := deployed(t, 1, world.Shape(1500, gib))
-		j := judge(t, w)
+		j := evaluate(t, w)
 		first := "default-first"
 		if failed {
 			command := j.commit(model.CommandReplacing, old, called(planned, first))
-			w.Fleet.Break(model.OfferKey{}, "InsufficientInstanceCapacity")
-			run(t, w, provision.TriggerReplace)
-			w.Fleet.Break(model.OfferKey{}, "")
+			w.Fleet.Break(model.OfferingKey{}, "InsufficientInstanceCapacity")
+			pass(t, w, provision.TriggerReplace)
+			w.Fleet.Break(model.OfferingKey{}, "")
 			w.Tick(2 * time.Hour) // what was not to be had is forgotten
 			old = j.end(j.step(command, model.CommandUndoing), model.CommandUndone)
 		}
 		j.commit(model.CommandReplacing, old, called(planned, first), called(planned, "default-second"))
-		bought := run(t, w, provision.TriggerReplace).Claims
+		bought := pass(t, w, provision.TriggerReplace).Claims
 		if want := map[bool]int{true: 0, false: 2}[failed]; bought != want {
 			t.Errorf("the first had failed %v: %d machines, want %d", failed, bought, want)
 		}

@@ -9,31 +9,31 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // openDecision starts the record of this run's decision.
-func (r *run) openDecision(pending int) {
+func (r *pass) openDecision(pending int) {
 	r.decision = model.Decision{
 		ID: r.NewID(), Cluster: r.reg.Cluster, AtUnix: r.now(), Trigger: r.request.Trigger,
-		Epoch: r.snapshot.Epoch, Seq: r.snapshot.Seq, Build: r.settings.Build, Pending: pending, Machines: *r.out.Machines,
+		Epoch: r.snapshot.Epoch, Seq: r.snapshot.Seq, Build: r.settings.Build, Pending: pending, Catalog: *r.out.Catalog,
 	}
 	r.out.Decision = r.decision.ID
 }
 
-// tell publishes what people want to know: where pods will go or why they cannot, and how pools and classes stand.
-func (r *run) tell(ctx context.Context) {
+// publishReports publishes what people want to know: where pods will go or why they cannot, and how pools and classes stand.
+func (r *pass) publishReports(ctx context.Context) {
 	r.podEvents()
-	r.wishesTold()
+	r.reportStandalone()
 	r.conditions()
-	r.holdsTold()
+	r.reportSuspensions()
 	r.withRefusals()
 	shown := r.poolStatus()
 	if len(r.report.Events)+len(r.report.Pools)+len(r.report.Claims)+len(r.report.Classes)+len(r.report.PoolStatus)+len(r.report.Buffers) == 0 {
 		return
 	}
-	err := r.effect(ctx, EffectTell, func() error { return r.site.Reporter.Report(ctx, r.report) })
+	err := r.effect(ctx, EffectReport, func() error { return r.clients.Reporter.Report(ctx, r.report) })
 	if err != nil {
 		r.problem("report to people: %v", err)
 		return
@@ -41,14 +41,14 @@ func (r *run) tell(ctx context.Context) {
 	r.noteShown(ctx, shown)
 }
 
-func (r *run) event(event model.Event) {
+func (r *pass) event(event model.Event) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.report.Events = append(r.report.Events, event)
 }
 
 // podEvents says of each pod of the last plan where it goes, or why nowhere.
-func (r *run) podEvents() {
+func (r *pass) podEvents() {
 	if len(r.decision.Rounds) == 0 {
 		return
 	}
@@ -65,7 +65,7 @@ func (r *run) podEvents() {
 				}
 				events = append(events, podEvent(pod, false, "Nominated", "Pod should schedule on: "+where))
 			}
-			events = append(events, r.roomEvents(room, false, "Nominated", "should come with %s", where)...)
+			events = append(events, r.headroomEvents(room, false, "Nominated", "should come with %s", where)...)
 		}
 	}
 	last := r.decision.Rounds[len(r.decision.Rounds)-1]
@@ -75,7 +75,7 @@ func (r *run) podEvents() {
 		for _, pod := range pods {
 			events = append(events, podEvent(pod, true, "FailedScheduling", why))
 		}
-		events = append(events, r.roomEvents(room, true, "FailedScheduling", "%s", why)...)
+		events = append(events, r.headroomEvents(room, true, "FailedScheduling", "%s", why)...)
 	}
 	for _, u := range last.Plan.Unschedulable {
 		if r.bufferOf(u.Pod) != "" {
@@ -92,24 +92,24 @@ func (r *run) podEvents() {
 }
 
 // runs reports whether a pod that asks for capacity is still on a node, which it is to leave.
-func (r *run) runs(ref model.PodRef) bool {
+func (r *pass) runs(ref model.PodRef) bool {
 	pod := r.pod(ref)
 	return pod != nil && pod.NodeName != ""
 }
 
 // waitingPods are the pods that wait for a claim: none for a replacement, whose pods run where they are.
-func (r *run) waitingPods(claim *model.Claim) []model.PodRef {
+func (r *pass) waitingPods(claim *model.Claim) []model.PodRef {
 	if r.replaces(claim.Name) != nil {
 		return nil
 	}
 	return claim.Pods
 }
 
-// toldAfter is the age, in seconds, from which a pod is told that its launch was put off: most are made a moment later.
-const toldAfter = 60
+// reportDelayAfter is the age, in seconds, from which a pod is told that its launch was put off: most are made a moment later.
+const reportDelayAfter = 60
 
 // putOffEvents tells pods for which a machine is planned, and was not asked for in this run, why they wait.
-func (r *run) putOffEvents(plan model.Plan) []model.Event {
+func (r *pass) putOffEvents(plan model.Plan) []model.Event {
 	var events []model.Event
 	for _, claim := range plan.Claims {
 		if r.recordedNow[claim.Name] {
@@ -120,7 +120,7 @@ func (r *run) putOffEvents(plan model.Plan) []model.Event {
 			why = "other launches go first"
 		}
 		for _, ref := range claim.Pods {
-			if pod := r.pod(ref); pod != nil && pod.NodeName == "" && pod.Buffer == "" && r.now()-pod.CreatedUnix >= toldAfter {
+			if pod := r.pod(ref); pod != nil && pod.NodeName == "" && pod.Buffer == "" && r.now()-pod.CreatedUnix >= reportDelayAfter {
 				events = append(events, podEvent(ref, true, "FailedScheduling", fmt.Sprintf(
 					"nodepool %s: a machine is planned and could not be asked for yet: %s", claim.Pool, why)))
 			}
@@ -165,9 +165,9 @@ func reasonText(reasons []model.Reason) string {
 
 // conditions says of every pool whether it may be used, and how much it has. Pools nothing was found out about in this
 // run are left alone.
-func (r *run) conditions() {
+func (r *pass) conditions() {
 	if r.classes == nil {
-		r.healthTold()
+		r.reportHealth()
 		return
 	}
 	for _, pool := range r.snapshot.Pools {
@@ -185,13 +185,13 @@ func (r *run) conditions() {
 	}
 	for _, name := range sortedClasses(r.classes) {
 		class := r.classes[name]
-		if why := offer.ClassProblem(class); why != "" {
+		if why := offering.ClassProblem(class); why != "" {
 			r.report.Events = append(r.report.Events, model.Event{
 				Kind: "EC2NodeClass", Name: name, UID: class.UID, Warning: true, Reason: "NotReady", Message: why,
 			})
 		}
 	}
-	r.healthTold()
+	r.reportHealth()
 }
 
 func sortedClasses(classes map[string]model.Class) []string {
@@ -203,7 +203,7 @@ func sortedClasses(classes map[string]model.Class) []string {
 	return names
 }
 
-func (r *run) validation(pool model.Pool) model.Condition {
+func (r *pass) validation(pool model.Pool) model.Condition {
 	condition := model.Condition{Object: pool.Name, UID: pool.UID, Type: "ValidationSucceeded", Status: "True", Reason: "ValidationSucceeded"}
 	if len(pool.Invalid) > 0 {
 		condition.Status, condition.Reason, condition.Message = "False", "NodePoolValidationFailed", strings.Join(pool.Invalid, "; ")
@@ -211,7 +211,7 @@ func (r *run) validation(pool model.Pool) model.Condition {
 	return condition
 }
 
-func (r *run) classReady(pool model.Pool) model.Condition {
+func (r *pass) classReady(pool model.Pool) model.Condition {
 	condition := model.Condition{Object: pool.Name, UID: pool.UID, Type: "NodeClassReady", Status: "True", Reason: "NodeClassReady"}
 	name := pool.Template.ClassName
 	class, known := r.classes[name]
@@ -239,7 +239,7 @@ func (r *run) classReady(pool model.Pool) model.Condition {
 	return condition
 }
 
-func (r *run) terminating(name string) bool {
+func (r *pass) terminating(name string) bool {
 	for _, class := range r.snapshot.Classes {
 		if class.Name == name && class.DeletedUnix != 0 {
 			return true
@@ -250,7 +250,7 @@ func (r *run) terminating(name string) bool {
 
 // poolStatus shows each pool's machines, where this run looked at everything, or they are others than were shown last, whoever
 // changed that. It returns what is shown then, by pool.
-func (r *run) poolStatus() []model.PoolShown {
+func (r *pass) poolStatus() []model.PoolShown {
 	shown := make([]model.PoolShown, 0, len(r.snapshot.Pools))
 	for _, pool := range r.snapshot.Pools {
 		status := r.statusOf(&pool)
@@ -265,7 +265,7 @@ func (r *run) poolStatus() []model.PoolShown {
 }
 
 // statusOf returns what machines a pool has.
-func (r *run) statusOf(pool *model.Pool) model.PoolStatus {
+func (r *pass) statusOf(pool *model.Pool) model.PoolStatus {
 	status := model.PoolStatus{Pool: pool.Name, UID: pool.UID, Resources: model.Resources{
 		model.CPU: 0, model.Memory: 0, model.Pods: 0, model.EphemeralStorage: 0,
 	}}
@@ -293,7 +293,7 @@ func digestOf(status model.PoolStatus) string {
 }
 
 // noteShown notes what pools show, after they do: should this run die in between they are shown it once more.
-func (r *run) noteShown(ctx context.Context, shown []model.PoolShown) {
+func (r *pass) noteShown(ctx context.Context, shown []model.PoolShown) {
 	if slices.Equal(shown, r.ledger.Notes.Shown) {
 		return
 	}

@@ -20,38 +20,38 @@ func TestPoolShowsWithinATickWhatHasEnded(t *testing.T) {
 	}
 	w.Workloads.Scale("web", 0)
 	w.Tick(time.Minute)
-	run(t, w, provision.TriggerSweep)
+	pass(t, w, provision.TriggerResync)
 	if err := w.Publish(t.Context(), 1, 1); err != nil { // and nothing is published after that
 		t.Fatal(err)
 	}
-	fence, err := w.Ledger.Hold(t.Context(), world.Name, model.LeaseCollector, "a", w.Clock.Now().Unix(), w.Clock.Now().Unix()+30)
+	fence, err := w.Ledger.AcquireLease(t.Context(), world.Name, model.LeaseCollector, "a", w.Clock.Now().Unix(), w.Clock.Now().Unix()+30)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Ledger.Close(t.Context(), fence, claim, w.Clock.Now().Unix()); err != nil {
 		t.Fatal(err)
 	}
-	sweep := func() []string {
+	resync := func() []string {
 		t.Helper()
 		w.Tick(time.Minute)
 		if _, err := w.Ledger.Heartbeat(t.Context(), world.Name, 1, w.Clock.Now().Unix()); err != nil {
 			t.Fatal(err)
 		}
 		process := w.Process(world.Fault{})
-		if outcome, err := process.Run(t.Context(), provision.TriggerSweep); err != nil || outcome.Source != "snapshot" {
+		if outcome, err := process.Run(t.Context(), provision.TriggerResync); err != nil || outcome.Source != "snapshot" {
 			t.Fatal(err, outcome.Source)
 		}
 		return process.Effects()
 	}
-	told := sweep()
+	reported := resync()
 	if status := w.Cluster.PoolStatus("default"); status.Nodes != 0 || status.Resources[model.CPU] != 0 {
 		t.Errorf("a tick after its only machine ended the pool shows %+v", status)
 	}
-	if !slices.Contains(told, "tell") {
-		t.Errorf("effects %v", told)
+	if !slices.Contains(reported, "tell") {
+		t.Errorf("effects %v", reported)
 	}
 	for range 3 {
-		if effects := sweep(); slices.Contains(effects, "tell") || slices.Contains(effects, "remember") {
+		if effects := resync(); slices.Contains(effects, "tell") || slices.Contains(effects, "remember") {
 			t.Errorf("nothing has changed, and effects are %v", effects)
 		}
 	}

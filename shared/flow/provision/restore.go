@@ -11,7 +11,7 @@ import (
 // restore makes the NodeClaim objects anew of claims whose objects went with a definition, once their NodePool is there again: the
 // NodePool as it is now owns the object, and the object the node, as before. Of a claim whose NodePool has not come back there is
 // no object, and its machine runs on.
-func (r *run) restore(ctx context.Context) {
+func (r *pass) restore(ctx context.Context) {
 	there := map[string]bool{"": true} // pools, as the snapshot shows them: none of the others is asked for
 	for i := range r.snapshot.Pools {
 		there[r.snapshot.Pools[i].Name] = r.snapshot.Pools[i].DeletedUnix == 0
@@ -35,7 +35,7 @@ func (r *run) restore(ctx context.Context) {
 		uid, asked := uids[due[i].Pool]
 		if !asked {
 			var err error
-			if uid, err = r.site.Cluster.PoolUID(ctx, due[i].Pool); err != nil {
+			if uid, err = r.clients.Cluster.PoolUID(ctx, due[i].Pool); err != nil {
 				r.problem("make the NodeClaims of NodePool %s anew: %v", due[i].Pool, err)
 			}
 			uids[due[i].Pool] = uid
@@ -68,14 +68,14 @@ func (r *run) restore(ctx context.Context) {
 }
 
 // restoreClaim makes one object, has it own the claim's node, and notes it. Each step may be repeated.
-func (r *run) restoreClaim(ctx context.Context, claim model.Claim) (model.Claim, error) {
+func (r *pass) restoreClaim(ctx context.Context, claim model.Claim) (model.Claim, error) {
 	uid, err := r.putClaim(ctx, claim)
 	if err != nil {
 		return claim, err
 	}
 	if claim.NodeName != "" && claim.NodeUID != "" {
-		patch := model.NodePatch{Name: claim.NodeName, UID: claim.NodeUID, Owner: &model.Object{Name: claim.Name, UID: uid}, Finalizer: holdNodes}
-		err := r.effect(ctx, EffectNode, func() error { return r.site.Cluster.PatchNode(ctx, patch) })
+		patch := model.NodePatch{Name: claim.NodeName, UID: claim.NodeUID, Owner: &model.Object{Name: claim.Name, UID: uid}, Finalizer: nodeFinalizers}
+		err := r.effect(ctx, EffectNode, func() error { return r.clients.Cluster.PatchNode(ctx, patch) })
 		if err != nil && !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.Conflict) {
 			return claim, fmt.Errorf("have it own node %s: %w", claim.NodeName, err)
 		}

@@ -28,8 +28,8 @@ func waitingIn(w *world.World, namespace string) int {
 	return n
 }
 
-// machinesFor returns for how many pods of a namespace machines were launched that have joined by now.
-func machinesFor(t *testing.T, w *world.World, namespace string) int {
+// instancesFor returns for how many pods of a namespace machines were launched that have joined by now.
+func instancesFor(t *testing.T, w *world.World, namespace string) int {
 	t.Helper()
 	n := 0
 	for _, claim := range load(t, w).Claims {
@@ -64,21 +64,21 @@ func TestM2AnotherNamespacesThreePodsAreBoundWithinAMinute(t *testing.T) {
 			w.Tick(test.begins)
 			pending(w, "many", 1500, in("hostile", world.Shape(1500, gib)))
 			pass := func() {
-				_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep)
+				_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerResync)
 				w.Tick(10 * time.Second)
 			}
 			for range 6 {
 				pass()
 			}
 			pending(w, "few", 3, in("normal", world.Shape(1500, gib)))
-			if machines := len(w.Fleet.Machines()); test.limits != nil && machines >= 300 {
-				t.Errorf("hostile has %d machines after a minute: the limit leaves nothing to deal", machines)
+			if instances := len(w.Fleet.Instances()); test.limits != nil && instances >= 300 {
+				t.Errorf("hostile has %d machines after a minute: the limit leaves nothing to deal", instances)
 			}
 			for range 6 {
 				pass()
 			}
-			if n := machinesFor(t, w, "normal"); n != 3 {
-				t.Errorf("machines for %d of normal's three pods have joined after a minute, of %d", n, len(w.Fleet.Machines()))
+			if n := instancesFor(t, w, "normal"); n != 3 {
+				t.Errorf("machines for %d of normal's three pods have joined after a minute, of %d", n, len(w.Fleet.Instances()))
 			}
 			if n := waitingIn(w, "normal"); n != 0 {
 				t.Errorf("%d of normal's three pods wait after a minute", n)
@@ -89,19 +89,19 @@ func TestM2AnotherNamespacesThreePodsAreBoundWithinAMinute(t *testing.T) {
 
 // What a pool may launch in a minute is dealt in turns: of 300 machines 120 are for the 120 pods of a namespace beside one that asks
 // for 900, and not the tenth that those who come late have.
-func TestM2TheMachinesOfAMinuteAreDealtInTurns(t *testing.T) {
+func TestM2TheInstancesOfAMinuteAreDealtInTurns(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	w.Cluster.AddPods("many", 900, in("hostile", world.Shape(1500, gib)))
 	pending(w, "some", 120, in("normal", world.Shape(1500, gib)))
-	run(t, w, provision.TriggerSweep)
-	machines := map[string]int{}
+	pass(t, w, provision.TriggerResync)
+	instances := map[string]int{}
 	for _, claim := range load(t, w).Claims {
 		for _, pod := range claim.Pods {
-			machines[pod.Namespace]++
+			instances[pod.Namespace]++
 		}
 	}
-	if machines["normal"] != 120 || machines["hostile"] != 180 {
-		t.Errorf("machines by namespace: %v, want 180 of hostile and 120 of normal", machines)
+	if instances["normal"] != 120 || instances["hostile"] != 180 {
+		t.Errorf("machines by namespace: %v, want 180 of hostile and 120 of normal", instances)
 	}
 }
 
@@ -110,10 +110,10 @@ func TestM2TheMachinesOfAMinuteAreDealtInTurns(t *testing.T) {
 func TestM2NoPodIsNominatedToANodeThatTakesNoneYet(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	pending(w, "many", 450, in("hostile", world.Shape(1500, gib)))
-	run(t, w, provision.TriggerSweep)
+	pass(t, w, provision.TriggerResync)
 	pending(w, "few", 3, in("normal", world.Shape(1500, gib)))
 	for range 100 {
-		_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep)
+		_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerResync)
 		w.Tick(time.Second)
 	}
 	ready, nominated := map[string]bool{}, 0
@@ -145,20 +145,20 @@ func TestM2RoomWithinALimitIsDealtInTurns(t *testing.T) {
 	pending(w, "many", 40, in("hostile", world.Shape(1500, gib)))
 	pass := func() {
 		for range 12 {
-			_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep)
+			_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerResync)
 			w.Tick(10 * time.Second)
 		}
 	}
 	pass()
 	pending(w, "few", 3, in("normal", world.Shape(1500, gib)))
 	pass()
-	if h, n := machinesFor(t, w, "hostile"), machinesFor(t, w, "normal"); h != 4 || n != 0 {
+	if h, n := instancesFor(t, w, "hostile"), instancesFor(t, w, "normal"); h != 4 || n != 0 {
 		t.Fatalf("at the limit machines for %d of hostile and %d of normal are there", h, n)
 	}
 	for i, want := range [][2]int{{4, 1}, {5, 1}, {5, 2}, {6, 2}} {
 		limit(5 + int64(i))
 		pass()
-		if h, n := machinesFor(t, w, "hostile"), machinesFor(t, w, "normal"); h != want[0] || n != want[1] {
+		if h, n := instancesFor(t, w, "hostile"), instancesFor(t, w, "normal"); h != want[0] || n != want[1] {
 			t.Errorf("with room for %d more, machines for %d of hostile and %d of normal are there, want %v", i+1, h, n, want)
 		}
 	}
@@ -175,7 +175,7 @@ func TestM2PriorityComesBeforeTurns(t *testing.T) {
 	w.Cluster.AddPods("a", 3, low)
 	pending(w, "b", 3, high)
 	for range 12 {
-		_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep)
+		_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerResync)
 		w.Tick(10 * time.Second)
 	}
 	if l, h := waitingIn(w, "low"), waitingIn(w, "high"); l != 3 || h != 0 {
@@ -189,7 +189,7 @@ func bounded(t *testing.T, w *world.World, most model.PlanBound) provision.Outco
 	flow := w.Process(world.Fault{}).Flow()
 	flow.Settings.Most, flow.Settings.LaunchFloor, flow.Settings.CallBurst = most, 10_000, 10_000
 	outcome, err := flow.Run(t.Context(), provision.Request{
-		Cluster: world.Name, Trigger: provision.TriggerSweep, Owner: w.Clock.Now().String(), Deadline: w.Clock.Now().Add(world.InvocationTimeout),
+		Cluster: world.Name, Trigger: provision.TriggerResync, Owner: w.Clock.Now().String(), Deadline: w.Clock.Now().Add(world.InvocationTimeout),
 	})
 	if err != nil {
 		t.Fatalf("%v\n%+v", err, outcome)
@@ -225,8 +225,8 @@ func TestF088ABacklogIsPlannedInPortionsAndNothingTwice(t *testing.T) {
 		if outcome.Later != later {
 			t.Errorf("run %d leaves %d pods for the next, want %d: %+v", i+1, outcome.Later, later, outcome)
 		}
-		if told := strings.Contains(strings.Join(outcome.Problems, "\n"), "planned next"); told != (later > 0) {
-			t.Errorf("run %d tells of pods planned next: %v: %v", i+1, told, outcome.Problems)
+		if reported := strings.Contains(strings.Join(outcome.Problems, "\n"), "planned next"); reported != (later > 0) {
+			t.Errorf("run %d tells of pods planned next: %v: %v", i+1, reported, outcome.Problems)
 		}
 		if outcome.Unschedulable > 0 {
 			t.Errorf("run %d finds no place for %d pods", i+1, outcome.Unschedulable)
@@ -244,7 +244,7 @@ func TestF088ABacklogIsPlannedInPortionsAndNothingTwice(t *testing.T) {
 	if len(homes) != 100 {
 		t.Errorf("%d of 100 pods have a machine that is for them", len(homes))
 	}
-	if portions, once := len(w.Fleet.Machines()), len(whole.Fleet.Machines()); portions > once {
+	if portions, once := len(w.Fleet.Instances()), len(whole.Fleet.Instances()); portions > once {
 		t.Errorf("%d machines were launched for the portions, and %d for all at once", portions, once)
 	}
 	settle(t, w)
@@ -279,14 +279,14 @@ func TestF088PortionsAndTurnsAreMadeOnceMoreFromTheirRecords(t *testing.T) {
 	pool.Limits = model.Resources{model.Nodes: 40}
 	w.Cluster.AddPool(pool)
 	pending(w, "few", 3, in("normal", world.Shape(1500, gib)))
-	told, dealt := false, false
+	reported, dealt := false, false
 	for range 4 {
 		outcome := bounded(t, w, model.PlanBound{Pods: 1000, Sets: 8, Rules: 20})
 		d, known := w.Store.Decision(outcome.Decision)
 		if !known {
 			continue // nothing was launched, and nothing is new
 		}
-		facts, err := w.Shelves().Find(d.Input, d.Machines)
+		facts, err := w.Catalogs().Find(d.Input, d.Catalog)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -294,11 +294,11 @@ func TestF088PortionsAndTurnsAreMadeOnceMoreFromTheirRecords(t *testing.T) {
 			if !replay.Identical(plan, d.Rounds[i].Plan) {
 				t.Errorf("round %d of %s came out otherwise:\nwas %+v\nis  %+v", i, d.ID, d.Rounds[i].Plan, plan)
 			}
-			told, dealt = told || d.Rounds[i].Plan.Later > 0, dealt || len(d.Rounds[i].Asked.Served) > 0
+			reported, dealt = reported || d.Rounds[i].Plan.Later > 0, dealt || len(d.Rounds[i].Input.Served) > 0
 		}
 		w.Tick(time.Second)
 	}
-	if !told || !dealt {
-		t.Errorf("a portion is on record: %v; namespaces that were served are: %v", told, dealt)
+	if !reported || !dealt {
+		t.Errorf("a portion is on record: %v; namespaces that were served are: %v", reported, dealt)
 	}
 }

@@ -53,7 +53,7 @@ func TestSnapshotIsReadWhileTheWatcherIsHeardAndListedOtherwise(t *testing.T) {
 func TestFirstNodeComesWithoutAWatcher(t *testing.T) {
 	w := start(t, world.Options{})
 	pending(w, "watcher", 1, world.Shape(100, gib/8))
-	outcome := run(t, w, provision.TriggerSweep)
+	outcome := pass(t, w, provision.TriggerResync)
 	if outcome.Source != "list" || outcome.Claims != 1 {
 		t.Fatalf("%+v", outcome)
 	}
@@ -68,17 +68,17 @@ func TestOldSnapshotDoesNotLaunchTwice(t *testing.T) {
 	if err := w.Publish(t.Context(), 1, 1); err != nil {
 		t.Fatal(err)
 	}
-	first := run(t, w, provision.TriggerBatch)
+	first := pass(t, w, provision.TriggerBatch)
 	for range 4 {
 		w.Tick(10 * time.Second)
 		if _, err := w.Ledger.Heartbeat(t.Context(), world.Name, 1, w.Clock.Now().Unix()); err != nil {
 			t.Fatal(err)
 		}
-		if again := run(t, w, provision.TriggerSweep); again.Source != "snapshot" || again.Claims != 0 {
+		if again := pass(t, w, provision.TriggerResync); again.Source != "snapshot" || again.Claims != 0 {
 			t.Fatalf("%+v", again)
 		}
 	}
-	if n := len(w.Fleet.Machines()); n != first.Claims {
+	if n := len(w.Fleet.Instances()); n != first.Claims {
 		t.Errorf("%d machines, want %d", n, first.Claims)
 	}
 }
@@ -94,12 +94,12 @@ func TestClusterThatIsNotAttachedIsSkipped(t *testing.T) {
 
 func TestNothingToDoIsNotDecidedAndNotTold(t *testing.T) {
 	w := start(t, world.Options{})
-	run(t, w, provision.TriggerConfig)
+	pass(t, w, provision.TriggerConfig)
 	if err := w.Publish(t.Context(), 1, 1); err != nil {
 		t.Fatal(err)
 	}
 	process := w.Process(world.Fault{})
-	outcome, err := process.Run(t.Context(), provision.TriggerSweep)
+	outcome, err := process.Run(t.Context(), provision.TriggerResync)
 	if err != nil || outcome.Decision != "" || outcome.Rounds != 0 {
 		t.Errorf("%+v, %v", outcome, err)
 	}
@@ -146,8 +146,8 @@ func TestEffectsSeesEveryEffectAndMayStopIt(t *testing.T) {
 	}
 	launches("")
 	for _, effect := range []string{
-		provision.EffectRecord, provision.EffectLaunch, provision.EffectMark, provision.EffectSettle, provision.EffectShow, provision.EffectNote,
-		provision.EffectDecision, provision.EffectTell,
+		provision.EffectRecord, provision.EffectLaunch, provision.EffectUnavailable, provision.EffectSettle, provision.EffectShow, provision.EffectNote,
+		provision.EffectDecision, provision.EffectReport,
 	} {
 		if !slices.Contains(seen.before, effect) || !slices.Contains(seen.after, effect) {
 			t.Errorf("%s was not seen: before %v, after %v", effect, seen.before, seen.after)
@@ -176,7 +176,7 @@ func TestF4WhoFindsASnapshotGoneSaysSoOnce(t *testing.T) {
 	}
 	said := func() (n int) {
 		process := w.Process(world.Fault{})
-		if outcome, err := process.Run(t.Context(), provision.TriggerSweep); err != nil || outcome.Source != "list" || len(outcome.Problems) != 1 {
+		if outcome, err := process.Run(t.Context(), provision.TriggerResync); err != nil || outcome.Source != "list" || len(outcome.Problems) != 1 {
 			t.Fatalf("%+v, %v", outcome, err)
 		}
 		for _, effect := range process.Effects() {
@@ -201,7 +201,7 @@ func TestF4WhoFindsASnapshotGoneSaysSoOnce(t *testing.T) {
 	if err := w.Publish(t.Context(), 3, 8); err != nil || heard() {
 		t.Errorf("of the new base: %v", err)
 	}
-	if outcome := run(t, w, provision.TriggerSweep); outcome.Source != "snapshot" {
+	if outcome := pass(t, w, provision.TriggerResync); outcome.Source != "snapshot" {
 		t.Errorf("%+v", outcome)
 	}
 }
@@ -211,13 +211,13 @@ type lied struct{ provision.Claims }
 
 func (l lied) Load(ctx context.Context, reg model.Registration) (model.Ledger, error) {
 	ledger, err := l.Claims.Load(ctx, reg)
-	ledger.Pointer, ledger.PointerFault = nil, "the snapshot pointer names the cluster victim"
+	ledger.Manifest, ledger.ManifestFault = nil, "the snapshot pointer names the cluster victim"
 	return ledger, err
 }
 
 // W4: where the watcher's pointer is not believed the cluster is listed, as where there is no watcher, and the outcome says why. What the manifest
 // names is not read.
-func TestW4AClusterWhosePointerIsNotBelievedIsListed(t *testing.T) {
+func TestW4AClusterWhoseManifestIsNotBelievedIsListed(t *testing.T) {
 	w := start(t, world.Options{})
 	if err := w.Publish(t.Context(), 3, 7); err != nil {
 		t.Fatal(err)
@@ -225,7 +225,7 @@ func TestW4AClusterWhosePointerIsNotBelievedIsListed(t *testing.T) {
 	pending(w, "web", 1, world.Shape(100, gib/8)) // after what the manifest names
 	flow := w.Process(world.Fault{}).Flow()
 	flow.Claims = lied{flow.Claims}
-	outcome, err := flow.Run(t.Context(), provision.Request{Cluster: world.Name, Owner: "a", Trigger: provision.TriggerSweep, Deadline: w.Clock.Now().Add(30 * time.Second)})
+	outcome, err := flow.Run(t.Context(), provision.Request{Cluster: world.Name, Owner: "a", Trigger: provision.TriggerResync, Deadline: w.Clock.Now().Add(30 * time.Second)})
 	if err != nil || outcome.Source != "list" || outcome.Pending != 1 || outcome.Claims != 1 || !strings.Contains(strings.Join(outcome.Problems, "; "), "names the cluster victim") {
 		t.Errorf("%+v, %v", outcome, err)
 	}

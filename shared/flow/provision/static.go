@@ -7,7 +7,7 @@ import (
 // missing returns how many machines a static pool lacks. Everything that is or may yet become one of its machines counts:
 // recorded launches, machines that have not joined, claims that cannot be read, and nodes the ledger does not know; but no machine
 // that is to end.
-func (r *run) missing(pool *model.Pool) int {
+func (r *pass) missing(pool *model.Pool) int {
 	if pool.Replicas == nil || pool.DeletedUnix != 0 || len(pool.Invalid) > 0 {
 		return 0
 	}
@@ -33,7 +33,7 @@ func (r *run) missing(pool *model.Pool) int {
 }
 
 // short reports whether any static pool lacks machines.
-func (r *run) short() bool {
+func (r *pass) short() bool {
 	for i := range r.snapshot.Pools {
 		if r.missing(&r.snapshot.Pools[i]) > 0 {
 			return true
@@ -43,11 +43,11 @@ func (r *run) short() bool {
 }
 
 // fill returns what static pools lack, no more of a pool than may be launched in this minute.
-func (r *run) fill() []model.Filling {
+func (r *pass) fill() []model.Filling {
 	var fill []model.Filling
 	pools := r.round.Input.Snapshot.Pools
 	for i := range pools {
-		if n := min(r.missing(&pools[i]), r.room(pools[i].Name)); n > 0 {
+		if n := min(r.missing(&pools[i]), r.launchesLeft(pools[i].Name)); n > 0 {
 			fill = append(fill, model.Filling{Pool: pools[i].Name, Count: n})
 		}
 	}

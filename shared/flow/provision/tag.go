@@ -18,12 +18,12 @@ func tagged(claim *model.Claim) bool {
 	return claim.InstanceID == "" || claim.Annotations[model.AnnotationTagged] == "true"
 }
 
-// tagMachine gives a machine that has joined the names of its node and its claim, where it has none, and notes it in the
+// tagInstance gives a machine that has joined the names of its node and its claim, where it has none, and notes it in the
 // claim's annotations. What goes wrong is tried again by a later run, and holds up nothing.
-func (r *run) tagMachine(ctx context.Context, claim *model.Claim) {
+func (r *pass) tagInstance(ctx context.Context, claim *model.Claim) {
 	tags := map[string]string{"Name": claim.NodeName, "karpenter.sh/nodeclaim": claim.Name, "eks:eks-cluster-name": r.reg.Cluster}
 	err := r.effect(ctx, EffectTag, func() error {
-		_, err := r.site.Tagger.Tag(ctx, claim.InstanceID, tags)
+		_, err := r.clients.Tagger.Tag(ctx, claim.InstanceID, tags)
 		return err
 	})
 	if err != nil {
@@ -40,11 +40,11 @@ func (r *run) tagMachine(ctx context.Context, claim *model.Claim) {
 
 // inPartition reports whether it is known which partition of its placement group a claim's machine is in, finding it out
 // where EC2 chose it. Until then its node stays unregistered: what is spread over partitions must not run there.
-func (r *run) inPartition(ctx context.Context, claim *model.Claim) (bool, error) {
+func (r *pass) inPartition(ctx context.Context, claim *model.Claim) (bool, error) {
 	if partition, asked := claim.Labels[model.LabelPartition]; !asked || partition != "" {
 		return true, nil
 	}
-	found, err := r.site.Fleet.Find(ctx, claim.Intent)
+	found, err := r.clients.Fleet.FindInstances(ctx, claim.Intent)
 	if err != nil {
 		return false, fmt.Errorf("find out the partition of instance %s: %w", claim.InstanceID, err)
 	}

@@ -14,12 +14,12 @@ func TestTerminatingClaimIsNoCapacity(t *testing.T) {
 	for name, after := range map[string]time.Duration{"on its way": 5 * time.Second, "joined": 22 * time.Second} {
 		w := start(t, world.Options{Types: []string{"m5.large"}, Ready: time.Minute})
 		pending(w, "web", 1, world.Shape(500, gib))
-		run(t, w, provision.TriggerBatch)
+		pass(t, w, provision.TriggerBatch)
 		w.Tick(after)
 		if joined := len(w.Cluster.Nodes()) == 1; joined != (name == "joined") {
 			t.Fatalf("%s: %d nodes", name, len(w.Cluster.Nodes()))
 		}
-		if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 0 || outcome.Nominated != 1 {
+		if outcome := pass(t, w, provision.TriggerResync); outcome.Claims != 0 || outcome.Nominated != 1 {
 			t.Fatalf("%s: %+v, want the pod nominated", name, outcome)
 		}
 		claim := load(t, w).Claims[0]
@@ -27,7 +27,7 @@ func TestTerminatingClaimIsNoCapacity(t *testing.T) {
 		if _, err := w.Ledger.Advance(t.Context(), world.Name, claim); err != nil {
 			t.Fatal(err)
 		}
-		if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 1 || outcome.Nominated != 0 {
+		if outcome := pass(t, w, provision.TriggerResync); outcome.Claims != 1 || outcome.Nominated != 0 {
 			t.Errorf("%s: %+v, want another machine for the pod", name, outcome)
 		}
 		if held, _ := w.Ledger.Held("default"); held[model.Nodes] != 2 {

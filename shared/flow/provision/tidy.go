@@ -22,8 +22,8 @@ const (
 )
 
 // uses notes the launch templates of a request as used now.
-func (r *run) uses(request []byte) {
-	names, err := r.site.Templates.Named(request)
+func (r *pass) uses(request []byte) {
+	names, err := r.clients.Templates.Named(request)
 	if err != nil {
 		r.problem("read the launch templates of a request: %v", err)
 		return
@@ -48,22 +48,22 @@ func (r *run) uses(request []byte) {
 
 // tidy deletes launch templates nobody uses any more: soon after one fell out of use, and else once a day, in case the
 // notes were lost. A cluster that never launched anything asks EC2 for nothing.
-func (r *run) tidy(ctx context.Context) {
-	if r.request.Trigger != TriggerSweep || !r.untidy() {
+func (r *pass) tidy(ctx context.Context) {
+	if r.request.Trigger != TriggerResync || !r.untidy() {
 		return
 	}
 	keep, complete := r.templatesInUse()
-	got := r.spare(ctx, 1+tidyAtOnce)
+	got := r.takeSpare(ctx, 1+tidyAtOnce)
 	if !complete || got.calls < 2 {
 		return
 	}
 	var left int
 	err := r.effect(ctx, EffectCollect, func() (err error) {
-		left, err = r.site.Templates.Collect(ctx, r.reg.Cluster, keep, r.now()-unusedAfter, got.calls-1)
+		left, err = r.clients.Templates.Collect(ctx, r.reg.Cluster, keep, r.now()-unusedAfter, got.calls-1)
 		return err
 	})
 	if fault.Is(err, fault.Throttled) {
-		r.giveBack(ctx, got, 0, true)
+		r.settleCalls(ctx, got, 0, true)
 	}
 	if err != nil {
 		r.problem("delete launch templates nobody uses: %v", err)
@@ -75,7 +75,7 @@ func (r *run) tidy(ctx context.Context) {
 }
 
 // untidy reports whether it is time to look for launch templates nobody uses.
-func (r *run) untidy() bool {
+func (r *pass) untidy() bool {
 	since := r.now() - r.ledger.Notes.TidyUnix
 	unused := slices.ContainsFunc(r.ledger.Notes.Templates, func(use model.TemplateUse) bool { return r.now()-use.UsedUnix > unusedAfter })
 	return r.ledger.Notes.TidyUnix != 0 && since >= tidyAtLeast || unused && since >= tidyAtMost
@@ -83,7 +83,7 @@ func (r *run) untidy() bool {
 
 // templatesInUse returns the names of launch templates used lately or named by open intents; false where one of those, or what it
 // asks for, cannot be read.
-func (r *run) templatesInUse() (names []string, complete bool) {
+func (r *pass) templatesInUse() (names []string, complete bool) {
 	for _, use := range r.ledger.Notes.Templates {
 		if r.now()-use.UsedUnix <= unusedAfter {
 			names = append(names, use.Name)
@@ -91,7 +91,7 @@ func (r *run) templatesInUse() (names []string, complete bool) {
 	}
 	complete = !r.ledger.Unread.Any(model.UnreadIntent)
 	for _, intent := range r.ledger.Intents {
-		named, err := r.site.Templates.Named(intent.Request)
+		named, err := r.clients.Templates.Named(intent.Request)
 		if err != nil {
 			r.problem("read the launch templates of intent %s: %v", intent.ID, err)
 			complete = false

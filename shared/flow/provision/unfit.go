@@ -9,7 +9,7 @@ import (
 
 // unfit notes which replacements cannot be launched for a reason that waiting does not mend, such as their pool's limits, and has the judge
 // look: it undoes their commands, whose nodes would stay tainted in vain. What was noted of commands that have ended is forgotten.
-func (r *run) unfit(why map[string]string) {
+func (r *pass) unfit(why map[string]string) {
 	notes := map[string]model.Unfit{}
 	for _, unfit := range r.ledger.Notes.Unfit {
 		if _, again := why[unfit.Name]; again && r.replaces(unfit.Name) != nil {

@@ -17,13 +17,13 @@ func TestK9AStaticPoolThatIsBeingDeletedIsNotFilled(t *testing.T) {
 	pool.Replicas, pool.DeletedUnix = &n, w.Clock.Now().Unix()
 	w.Cluster.AddPool(pool)
 	for range 3 {
-		if outcome := run(t, w, provision.TriggerConfig); outcome.Claims != 0 {
+		if outcome := pass(t, w, provision.TriggerConfig); outcome.Claims != 0 {
 			t.Fatalf("%+v", outcome)
 		}
 	}
 	pool.DeletedUnix = 0
 	w.Cluster.AddPool(pool)
-	if outcome := run(t, w, provision.TriggerConfig); outcome.Claims != 3 {
+	if outcome := pass(t, w, provision.TriggerConfig); outcome.Claims != 3 {
 		t.Errorf("the test shows nothing: %+v", outcome)
 	}
 }
@@ -39,7 +39,7 @@ func TestK10StatusNodesOfSeveralPools(t *testing.T) {
 	shape := world.Shape(1200, gib)
 	shape.NodeSelector = map[string]string{model.LabelNodePool: "default"}
 	w.Cluster.AddPods("web", 3, shape)
-	run(t, w, provision.TriggerConfig)
+	pass(t, w, provision.TriggerConfig)
 	settle(t, w)
 	for name, want := range map[string]int64{"default": 3, "fixed": 2, "empty": 0} {
 		if status := w.Cluster.PoolStatus(name); status.Nodes != want || status.Resources[model.Nodes] != want {
@@ -58,7 +58,7 @@ func TestK11NodesOfAnotherControllersPoolAreLeftAlone(t *testing.T) {
 	}
 	w.Cluster.PutNode(theirs)
 	w.Tick(time.Second)
-	if outcome := run(t, w, provision.TriggerNode); outcome.Registered+outcome.Initialized+outcome.Claims != 0 {
+	if outcome := pass(t, w, provision.TriggerNode); outcome.Registered+outcome.Initialized+outcome.Claims != 0 {
 		t.Errorf("%+v", outcome)
 	}
 	snapshot, err := w.Cluster.List(t.Context())

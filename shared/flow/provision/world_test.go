@@ -29,8 +29,8 @@ func pending(w *world.World, prefix string, n int, shape model.PodShape) {
 	w.Tick(time.Second)
 }
 
-// run runs the flow in a process of its own and fails the test on an error.
-func run(t *testing.T, w *world.World, trigger string) provision.Outcome {
+// pass runs the flow in a process of its own and fails the test on an error.
+func pass(t *testing.T, w *world.World, trigger string) provision.Outcome {
 	t.Helper()
 	outcome, err := w.Process(world.Fault{}).Run(t.Context(), trigger)
 	if err != nil {
@@ -46,7 +46,7 @@ func settle(t *testing.T, w *world.World) {
 	var last error
 	for range 60 {
 		w.Tick(5 * time.Second)
-		_, last = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep)
+		_, last = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerResync)
 		if len(w.Cluster.Waiting()) == 0 && allInitialized(t, w) {
 			return
 		}
@@ -93,11 +93,11 @@ func sound(t *testing.T, w *world.World) {
 		}
 		owner[claim.InstanceID] = claim.Name
 	}
-	for _, machine := range w.Fleet.Machines() {
-		if !machine.Terminated && owner[machine.ID] == "" {
-			t.Errorf("machine %s of intent %s belongs to no claim", machine.ID, machine.Tags["joiner.sh/intent"])
+	for _, instance := range w.Fleet.Instances() {
+		if !instance.Terminated && owner[instance.ID] == "" {
+			t.Errorf("machine %s of intent %s belongs to no claim", instance.ID, instance.Tags["joiner.sh/intent"])
 		}
-		delete(owner, machine.ID)
+		delete(owner, instance.ID)
 	}
 	if len(owner) > 0 {
 		t.Errorf("claims of machines that never were: %v", owner)

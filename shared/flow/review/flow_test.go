@@ -13,14 +13,14 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-type machines func(ctx context.Context) (model.MachineCatalog, error)
+type instances func(ctx context.Context) (model.InstanceCatalog, error)
 
-func (m machines) Machines(ctx context.Context, _ model.Registration) (model.MachineCatalog, error) {
+func (m instances) RegionCatalog(ctx context.Context, _ model.Registration) (model.InstanceCatalog, error) {
 	return m(ctx)
 }
 
-func one(context.Context) (model.MachineCatalog, error) {
-	return model.MachineCatalog{Types: []model.MachineType{{Name: "m5.large", Arch: "amd64", VCPUs: 2, MemoryMiB: 8192, Interfaces: 3, IPv4PerInterface: 10, Offers: []model.Offer{
+func one(context.Context) (model.InstanceCatalog, error) {
+	return model.InstanceCatalog{Types: []model.InstanceTypeInfo{{Name: "m5.large", Arch: "amd64", VCPUs: 2, MemoryMiB: 8192, Interfaces: 3, IPv4PerInterface: 10, Offerings: []model.Offering{
 		{Zone: "a", CapacityType: model.OnDemand, Price: 96_000, Available: true}}}}}, nil
 }
 
@@ -43,21 +43,21 @@ func text(v model.Verdict) string {
 func at() time.Time { return time.Unix(1_780_000_000, 0) }
 
 func TestNothingIsWaitedForLongerThanPatience(t *testing.T) {
-	for name, read := range map[string]machines{
-		"it hangs": func(ctx context.Context) (model.MachineCatalog, error) {
+	for name, read := range map[string]instances{
+		"it hangs": func(ctx context.Context) (model.InstanceCatalog, error) {
 			<-ctx.Done()
-			return model.MachineCatalog{}, ctx.Err()
+			return model.InstanceCatalog{}, ctx.Err()
 		},
-		"it fails": func(context.Context) (model.MachineCatalog, error) {
-			return model.MachineCatalog{}, errors.New("denied")
+		"it fails": func(context.Context) (model.InstanceCatalog, error) {
+			return model.InstanceCatalog{}, errors.New("denied")
 		},
 	} {
-		flow := &Flow{Machines: read, Patience: 20 * time.Millisecond, Now: at}
-		v, err := flow.Judge(t.Context(), model.Registration{Region: "eu-west-1"}, model.Admission{Operation: model.OperationCreate, Pool: pool(func(p *model.Pool) { p.Invalid = []string{"spec.x: wrong. Remedy: Mend it."} })})
+		flow := &Flow{Catalogs: read, Patience: 20 * time.Millisecond, Now: at}
+		v, err := flow.Admit(t.Context(), model.Registration{Region: "eu-west-1"}, model.Admission{Operation: model.OperationCreate, Pool: pool(func(p *model.Pool) { p.Invalid = []string{"spec.x: wrong. Remedy: Mend it."} })})
 		if err == nil || v.Allowed() {
 			t.Errorf("%s: %+v %v", name, v, err)
 		}
-		v, err = flow.Judge(t.Context(), model.Registration{Region: "eu-west-1"}, model.Admission{Operation: model.OperationCreate, Pool: pool(nil)})
+		v, err = flow.Admit(t.Context(), model.Registration{Region: "eu-west-1"}, model.Admission{Operation: model.OperationCreate, Pool: pool(nil)})
 		if err == nil || !v.Allowed() || strings.Contains(text(v), "instance types") || !strings.Contains(text(v), "spec.limits") {
 			t.Errorf("%s: %+v %v", name, v, err)
 		}
@@ -66,7 +66,7 @@ func TestNothingIsWaitedForLongerThanPatience(t *testing.T) {
 
 func TestTheClusterIsLookedAtOnceEverythingWasTold(t *testing.T) {
 	ready := false
-	shelf := NewShelf(func() bool { return ready })
+	cache := NewCache(func() bool { return ready })
 	for _, c := range []wire.Change{
 		{Class: &model.Class{Name: "default", Status: model.ClassStatus{Subnets: []model.Subnet{{ID: "s", Zone: "a"}}}}},
 		{Class: &model.Class{Name: "gone"}}, {Class: &model.Class{Name: "gone"}, Deleted: true},
@@ -75,36 +75,36 @@ func TestTheClusterIsLookedAtOnceEverythingWasTold(t *testing.T) {
 		{Node: &model.Node{Name: "n2"}, Deleted: true}, {Node: &model.Node{Name: "other"}},
 		{Budget: &model.PDB{Namespace: "shop", Name: "db", MaxUnavailable: "0"}}, {Pod: &model.Pod{Name: "p"}},
 	} {
-		shelf.Observe(c)
+		cache.Observe(c)
 	}
-	flow := &Flow{Machines: machines(one), Objects: shelf, Now: at}
-	judge := func(p *model.Pool) string {
-		v, err := flow.Judge(t.Context(), model.Registration{Region: "eu-west-1"}, model.Admission{Operation: model.OperationCreate, Pool: p})
+	flow := &Flow{Catalogs: instances(one), Objects: cache, Now: at}
+	evaluate := func(p *model.Pool) string {
+		v, err := flow.Admit(t.Context(), model.Registration{Region: "eu-west-1"}, model.Admission{Operation: model.OperationCreate, Pool: p})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return text(v)
 	}
 	missing := pool(func(p *model.Pool) { p.Template.ClassName = "gone" })
-	if said := judge(missing); strings.Contains(said, "there is no EC2NodeClass") || !strings.Contains(said, "1 of the 1 instance types that eu-west-1 has") {
+	if said := evaluate(missing); strings.Contains(said, "there is no EC2NodeClass") || !strings.Contains(said, "1 of the 1 instance types that eu-west-1 has") {
 		t.Errorf("before it is known: %s", said)
 	}
 	ready = true
-	if said := judge(missing); !strings.Contains(said, "there is no EC2NodeClass") || !strings.Contains(said, "shop/db") {
+	if said := evaluate(missing); !strings.Contains(said, "there is no EC2NodeClass") || !strings.Contains(said, "shop/db") {
 		t.Errorf("%s", said)
 	}
 	var known admit.Known
-	if !shelf.Look(&known) || len(known.Pools) != 2 || known.Pools[0].Name != "api" || len(known.Classes) != 1 || !reflect.DeepEqual(known.Nodes, map[string]int{"web": 1}) {
+	if !cache.Fill(&known) || len(known.Pools) != 2 || known.Pools[0].Name != "api" || len(known.Classes) != 1 || !reflect.DeepEqual(known.Nodes, map[string]int{"web": 1}) {
 		t.Errorf("%+v", known)
 	}
 }
 
-func TestDeletionsNeedNoCatalogue(t *testing.T) {
-	flow := &Flow{Machines: machines(func(context.Context) (model.MachineCatalog, error) {
+func TestDeletionsNeedNoCatalog(t *testing.T) {
+	flow := &Flow{Catalogs: instances(func(context.Context) (model.InstanceCatalog, error) {
 		t.Error("it was asked for")
-		return model.MachineCatalog{}, nil
+		return model.InstanceCatalog{}, nil
 	}), Now: at}
-	if v, err := flow.Judge(t.Context(), model.Registration{}, model.Admission{Operation: model.OperationDelete, Pool: pool(nil)}); err != nil || !v.Allowed() {
+	if v, err := flow.Admit(t.Context(), model.Registration{}, model.Admission{Operation: model.OperationDelete, Pool: pool(nil)}); err != nil || !v.Allowed() {
 		t.Errorf("%+v %v", v, err)
 	}
 }

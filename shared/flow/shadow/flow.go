@@ -33,8 +33,8 @@ type Findings interface {
 type Flow struct {
 	Records  Records
 	Findings Findings
-	Shelves  replay.Shelves // where what decisions went by lies
-	By       string         // the build at hand
+	Catalogs replay.Catalogs // where what decisions went by lies
+	By       string          // the build at hand
 }
 
 // Pass is what one pass over the records came to.
@@ -175,7 +175,7 @@ func (f *Flow) decide(ctx context.Context, cluster string, r model.Recorded, fro
 	}
 	out.Cluster, out.Kind, out.By = cluster, r.Kind, f.By
 	entry = &model.ShadowEntry{Decision: r.ID, Kind: r.Kind, AtUnix: out.AtUnix, Build: out.Build, Verdict: model.ShadowSame}
-	facts, err := f.Shelves.Find(asked.input, asked.machines)
+	facts, err := f.Catalogs.Find(asked.input, asked.catalog)
 	switch {
 	case fault.Is(err, fault.NotFound) || fault.Is(err, fault.Invalid):
 		entry.Verdict, entry.Why = model.ShadowUnanswered, err.Error()
@@ -200,24 +200,24 @@ func dayUnix(day string) int64 {
 	return at.Unix()
 }
 
-// asked is what a record says, whatever its kind.
-type asked struct {
-	is       model.Shadowed // its id, time and build
-	input    *model.DecisionInput
-	machines model.CatalogUse
-	answer   func(facts replay.Facts, out *model.Shadowed)
+// recordedInput is what a record says, whatever its kind.
+type recordedInput struct {
+	is      model.Shadowed // its id, time and build
+	input   *model.DecisionInput
+	catalog model.CatalogUse
+	answer  func(facts replay.Facts, out *model.Shadowed)
 }
 
-func (f *Flow) read(ctx context.Context, cluster string, r model.Recorded) (asked, error) {
+func (f *Flow) read(ctx context.Context, cluster string, r model.Recorded) (recordedInput, error) {
 	if r.Kind == model.KindDisrupt {
 		d, err := f.Records.Disruption(ctx, cluster, r.Day, r.ID)
-		return asked{model.Shadowed{Decision: r.ID, AtUnix: d.AtUnix, Build: d.Build}, d.Input, d.Machines, func(facts replay.Facts, out *model.Shadowed) {
-			plan := replay.Judged(&d, facts)
-			out.Judged, out.Rounds = &plan, []model.Difference{replay.DifferDisrupt(&d.Plan, &plan)}
+		return recordedInput{model.Shadowed{Decision: r.ID, AtUnix: d.AtUnix, Build: d.Build}, d.Recorded, d.Catalog, func(facts replay.Facts, out *model.Shadowed) {
+			plan := replay.ReplayDisruption(&d, facts)
+			out.Planned, out.Rounds = &plan, []model.Difference{replay.DifferDisrupt(&d.Plan, &plan)}
 		}}, err
 	}
 	d, err := f.Records.Decision(ctx, cluster, r.Day, r.ID)
-	return asked{model.Shadowed{Decision: r.ID, AtUnix: d.AtUnix, Build: d.Build}, d.Input, d.Machines, func(facts replay.Facts, out *model.Shadowed) {
+	return recordedInput{model.Shadowed{Decision: r.ID, AtUnix: d.AtUnix, Build: d.Build}, d.Input, d.Catalog, func(facts replay.Facts, out *model.Shadowed) {
 		out.Plans, out.Rounds = replay.Compared(&d, facts)
 	}}, err
 }

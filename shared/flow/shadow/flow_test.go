@@ -18,7 +18,7 @@ var noon = time.Date(2026, 5, 28, 12, 0, 0, 0, time.UTC).Unix()
 // bucket has decisions of one cluster, and findings about them.
 type bucket struct {
 	provisioned map[string]model.Decision
-	judged      map[string]model.Disrupted
+	evaluated   map[string]model.Disrupted
 	found       map[string]model.Shadowed
 	indexes     map[string]model.ShadowIndex
 	refuse      error // by whoever is asked for a snapshot
@@ -29,9 +29,9 @@ func newBucket() *bucket {
 }
 
 func (b *bucket) flow() *shadow.Flow {
-	return &shadow.Flow{Records: b, Findings: b, By: "new", Shelves: replay.Shelves{
-		Snapshot: func(p model.Pointer) (*model.Snapshot, error) { return &model.Snapshot{Seq: p.HeadSeq}, b.refuse },
-		Catalog:  func(string, string, string) (*model.MachineCatalog, error) { return &model.MachineCatalog{}, nil },
+	return &shadow.Flow{Records: b, Findings: b, By: "new", Catalogs: replay.Catalogs{
+		Snapshot: func(p model.Manifest) (*model.Snapshot, error) { return &model.Snapshot{Seq: p.HeadSeq}, b.refuse },
+		Catalog:  func(string, string, string) (*model.InstanceCatalog, error) { return &model.InstanceCatalog{}, nil },
 	}}
 }
 
@@ -45,7 +45,7 @@ func (b *bucket) Recorded(_ context.Context, _ string, from, to int64) ([]model.
 			out = append(out, model.Recorded{ID: id, Kind: model.KindProvision, Day: day(d.AtUnix)})
 		}
 	}
-	for id, d := range b.judged {
+	for id, d := range b.evaluated {
 		if slices.Contains(days, day(d.AtUnix)) {
 			out = append(out, model.Recorded{ID: id, Kind: model.KindDisrupt, Day: day(d.AtUnix)})
 		}
@@ -58,7 +58,7 @@ func (b *bucket) Decision(_ context.Context, _, _, id string) (model.Decision, e
 	return b.provisioned[id], nil
 }
 func (b *bucket) Disruption(_ context.Context, _, _, id string) (model.Disrupted, error) {
-	return b.judged[id], nil
+	return b.evaluated[id], nil
 }
 func (b *bucket) PutShadow(_ context.Context, day string, s model.Shadowed) error {
 	b.found[day+s.By+s.Decision] = s
@@ -86,15 +86,15 @@ func missing(there bool) error {
 
 // decided is a decision about nothing.
 func decided(at int64, price model.MicroUSD) model.Decision {
-	return model.Decision{AtUnix: at, Build: "live", Input: &model.DecisionInput{Snapshot: &model.Pointer{HeadSeq: 7}},
-		Rounds: []model.Round{{Asked: &model.Question{}, Plan: model.Plan{Price: price}}}}
+	return model.Decision{AtUnix: at, Build: "live", Input: &model.DecisionInput{Snapshot: &model.Manifest{HeadSeq: 7}},
+		Rounds: []model.Round{{Input: &model.PlannerInput{}, Plan: model.Plan{Price: price}}}}
 }
 
 // D7: decisions of the span are dealt with, over days, and none beside it; a price that differs is told, a plan after it for the same
 // pods is not added to it.
 func TestD7OnlyTheSpanIsComparedAndPricesCountOnce(t *testing.T) {
 	b := newBucket()
-	same := replay.Round(&model.Question{}, &model.Snapshot{}, nil)
+	same := replay.Round(&model.PlannerInput{}, &model.Snapshot{}, nil)
 	for id, at := range map[string]int64{"before": noon - 1, "first": noon, "next-day": noon + 24*3600 - 1, "after": noon + 24*3600} {
 		d := decided(at, 0)
 		d.Rounds[0].Plan = same
@@ -128,9 +128,9 @@ func TestD7OnlyTheSpanIsComparedAndPricesCountOnce(t *testing.T) {
 // D7: a version that panics over a question makes it otherwise, and goes on with the next.
 func TestD7APanicIsADifference(t *testing.T) {
 	b := newBucket()
-	b.judged["bad"] = model.Disrupted{AtUnix: noon, Input: &model.DecisionInput{Snapshot: &model.Pointer{HeadSeq: 7}}} // asks nothing
+	b.evaluated["bad"] = model.Disrupted{AtUnix: noon, Recorded: &model.DecisionInput{Snapshot: &model.Manifest{HeadSeq: 7}}} // asks nothing
 	good := decided(noon+1, 0)
-	good.Rounds[0].Plan = replay.Round(&model.Question{}, &model.Snapshot{}, nil)
+	good.Rounds[0].Plan = replay.Round(&model.PlannerInput{}, &model.Snapshot{}, nil)
 	b.provisioned["good"] = good
 	if pass, err := b.flow().Run(t.Context(), "shop", noon, noon+10, nil); err != nil || pass.Same != 1 || !slices.Equal(pass.Different, []string{"bad"}) {
 		t.Fatalf("%+v, %v", pass, err)

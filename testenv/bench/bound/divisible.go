@@ -16,8 +16,8 @@ func (r *relaxed) divisible(options Options) (worth []float64, total float64) {
 		most, found, _ := r.fillDivisible(groups, o, worth)
 		return most, found
 	})
-	units := make([][]float64, len(r.offers))
-	for o := range r.offers {
+	units := make([][]float64, len(r.offerings))
+	for o := range r.offerings {
 		_, _, prices := r.fillDivisible(groups, o, worth)
 		units[o] = r.feasible(o, prices)
 	}
@@ -33,7 +33,7 @@ func (r *relaxed) divisible(options Options) (worth []float64, total float64) {
 
 // feasible scales unit prices so that the offer's whole capacity is worth its price, whatever they were.
 func (r *relaxed) feasible(o int, prices []float64) []float64 {
-	x := &r.offers[o]
+	x := &r.offerings[o]
 	worth := dot(prices, x.capacity)
 	if worth <= 0 {
 		prices = make([]float64, len(x.capacity))
@@ -53,7 +53,7 @@ func (r *relaxed) feasible(o int, prices []float64) []float64 {
 // fillDivisible returns the most that pods on a node of the offer can be worth where they may be split, which they are,
 // and what a unit of each dimension is worth there.
 func (r *relaxed) fillDivisible(kinds []kind, o int, worth []float64) (float64, []float64, []float64) {
-	x := &r.offers[o]
+	x := &r.offerings[o]
 	var in []int
 	for i := range kinds {
 		if worth[i] > 0 && kinds[i].fits(x) {
@@ -83,7 +83,7 @@ func (r *relaxed) fillDivisible(kinds []kind, o int, worth []float64) (float64, 
 
 // proven returns how much the pods on a node of the offer can be worth by these unit prices: what its capacity is, and,
 // for each pod there may be, what the prices fall short of the worth of any.
-func (r *relaxed) proven(kinds []kind, in []int, x *offer, worth, prices []float64) float64 {
+func (r *relaxed) proven(kinds []kind, in []int, x *offering, worth, prices []float64) float64 {
 	short := 0.0
 	for _, i := range in {
 		short = max(short, worth[i]-dot(prices, kinds[i].request))

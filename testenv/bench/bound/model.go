@@ -18,15 +18,15 @@ import (
 
 // relaxed is what is kept of a problem.
 type relaxed struct {
-	names  []string  // of the dimensions: resources, then slots
-	units  []float64 // amounts are divided by, to be about 1
-	offers []offer
-	kinds  []kind
-	lost   int // pods that no offer can hold
+	names     []string  // of the dimensions: resources, then slots
+	units     []float64 // amounts are divided by, to be about 1
+	offerings []offering
+	kinds     []kind
+	lost      int // pods that no offer can hold
 }
 
-// offer is a way of buying a node that no other is at least as good as.
-type offer struct {
+// offering is a way of buying a node that no other is at least as good as.
+type offering struct {
 	price    float64
 	capacity []float64 // by dimension; of a slot, how many pods it has
 	admits   []bool    // by selection
@@ -40,7 +40,7 @@ type kind struct {
 }
 
 // fits reports whether one pod of the kind may be on a node of the offer.
-func (k *kind) fits(o *offer) bool {
+func (k *kind) fits(o *offering) bool {
 	if !o.admits[k.selection] {
 		return false
 	}
@@ -77,7 +77,7 @@ func relax(p *problem.Problem, emptyHost, everyZone bool) *relaxed {
 		zones = zonesOf(p, ways)
 	}
 	selections, samples := selectionsOf(p, zones)
-	r.readOffers(ways, samples, resources, slots)
+	r.readOfferings(ways, samples, resources, slots)
 	r.readPods(p, selections, resources, slots)
 	return r
 }
@@ -106,7 +106,7 @@ func (r *relaxed) readPods(p *problem.Problem, selections map[*corev1.Pod]int, r
 			}
 			continue
 		}
-		if !slices.ContainsFunc(r.offers, func(o offer) bool { return k.fits(&o) }) {
+		if !slices.ContainsFunc(r.offerings, func(o offering) bool { return k.fits(&o) }) {
 			index[key] = -1
 			r.lost++
 			continue
@@ -143,8 +143,8 @@ func selectionsOf(p *problem.Problem, zones map[*corev1.Pod]string) (map[*corev1
 	return byPod, samples
 }
 
-// readOffers lists what each pool can buy, without offers that another is at least as good as in every way.
-func (r *relaxed) readOffers(ways []check.Way, samples []sample, resources int, slots []slot) {
+// readOfferings lists what each pool can buy, without offers that another is at least as good as in every way.
+func (r *relaxed) readOfferings(ways []check.Way, samples []sample, resources int, slots []slot) {
 	slices.SortStableFunc(ways, func(a, b check.Way) int {
 		switch {
 		case a.Price < b.Price:
@@ -155,7 +155,7 @@ func (r *relaxed) readOffers(ways []check.Way, samples []sample, resources int, 
 		return strings.Compare(a.Type, b.Type)
 	})
 	for _, way := range ways {
-		o := offer{price: way.Price.USD()}
+		o := offering{price: way.Price.USD()}
 		for d, name := range r.names[:resources] {
 			o.capacity = append(o.capacity, max(0, float64(way.Room[name]))/r.units[d])
 		}
@@ -165,14 +165,14 @@ func (r *relaxed) readOffers(ways []check.Way, samples []sample, resources int, 
 		for _, sample := range samples {
 			o.admits = append(o.admits, (sample.zone == "" || sample.zone == way.Zone) && way.Admits(sample.pod))
 		}
-		if !slices.ContainsFunc(r.offers, func(other offer) bool { return other.covers(&o) }) {
-			r.offers = append(r.offers, o)
+		if !slices.ContainsFunc(r.offerings, func(other offering) bool { return other.covers(&o) }) {
+			r.offerings = append(r.offerings, o)
 		}
 	}
 }
 
 // covers reports whether whoever bought b may as well buy o, which is no dearer.
-func (o *offer) covers(b *offer) bool {
+func (o *offering) covers(b *offering) bool {
 	for d := range o.capacity {
 		if o.capacity[d] < b.capacity[d] {
 			return false
@@ -254,8 +254,8 @@ func slotsOf(p *problem.Problem, emptyHost bool) []slot {
 // least returns the lowest of f over the offers the kind may be on.
 func (r *relaxed) least(k *kind, f func(o int) float64) float64 {
 	best := math.Inf(1)
-	for o := range r.offers {
-		if k.fits(&r.offers[o]) {
+	for o := range r.offerings {
+		if k.fits(&r.offerings[o]) {
 			best = min(best, f(o))
 		}
 	}

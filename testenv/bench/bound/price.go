@@ -34,7 +34,7 @@ type Bound struct {
 	Whole     float64 // pods are whole; 0 where there were too many kinds to tell
 	Lost      int     // pods that nothing can hold and that are not in the bound
 	Kinds     int     // of pods
-	Offers    int     // undominated
+	Offerings int     // undominated
 }
 
 // Price bounds what new nodes for all waiting pods of the problem cost. Existing capacity is not modelled: for a problem
@@ -47,7 +47,7 @@ func Price(p *problem.Problem, options Options) Bound {
 		return Bound{}
 	}
 	r := relax(p, options.EmptyHost, options.EveryZone)
-	b := Bound{Lost: r.lost, Kinds: len(r.kinds), Offers: len(r.offers)}
+	b := Bound{Lost: r.lost, Kinds: len(r.kinds), Offerings: len(r.offerings)}
 	if len(r.kinds) == 0 {
 		return b
 	}
@@ -83,8 +83,8 @@ func (r *relaxed) withoutSpread() *relaxed {
 	for _, d := range dims {
 		out.names = append(out.names, r.names[d])
 	}
-	for _, o := range r.offers {
-		out.offers = append(out.offers, offer{o.price, project(o.capacity), o.admits})
+	for _, o := range r.offerings {
+		out.offerings = append(out.offerings, offering{o.price, project(o.capacity), o.admits})
 	}
 	for _, k := range r.kinds {
 		projected := kind{project(k.request), k.selection, k.count}
@@ -105,8 +105,8 @@ const patience = 40
 
 // filling is some of each kind of pod on one node of an offer.
 type filling struct {
-	offer int
-	count []float64 // by kind
+	offering int
+	count    []float64 // by kind
 }
 
 // oracle finds fillings of one offer by what each kind is worth: a bound on the worth of any filling, and, where there are
@@ -130,8 +130,8 @@ func (r *relaxed) grow(kinds []kind, rounds int, start []float64, find oracle) (
 	programme.solve(10 * len(kinds))
 	try := func(worth []float64) (found int) {
 		over := 1.0
-		for o := range r.offers {
-			price := r.offers[o].price
+		for o := range r.offerings {
+			price := r.offerings[o].price
 			most, filled := find(o, worth, price)
 			over = max(over, most/price)
 			if filled != nil && dot(filled, worth) > price*(1+1e-7) {
@@ -166,7 +166,7 @@ func (r *relaxed) grow(kinds []kind, rounds int, start []float64, find oracle) (
 		}
 		programme.restore(200 + 20*found)
 		if round%5 == 4 && len(programme.rows) > 3*len(kinds) {
-			programme.forget(0.1 * r.offers[len(r.offers)-1].price)
+			programme.forget(0.1 * r.offerings[len(r.offerings)-1].price)
 		}
 	}
 	return best, value
@@ -174,29 +174,29 @@ func (r *relaxed) grow(kinds []kind, rounds int, start []float64, find oracle) (
 
 // enter adds a filling to the programme, in units of its node's price.
 func (r *relaxed) enter(d *dictionary, f filling) {
-	d.add(scaled(f.count, 1/r.offers[f.offer].price), 1)
+	d.add(scaled(f.count, 1/r.offerings[f.offering].price), 1)
 }
 
 // alone returns the filling by one kind only that is cheapest by the pod.
 func (r *relaxed) alone(kinds []kind, i int) filling {
 	best, f := math.Inf(1), filling{count: make([]float64, len(kinds))}
-	for o := range r.offers {
-		if !kinds[i].fits(&r.offers[o]) {
+	for o := range r.offerings {
+		if !kinds[i].fits(&r.offerings[o]) {
 			continue
 		}
 		room := math.Inf(1)
 		for d, amount := range kinds[i].request {
 			if amount > 0 {
-				room = min(room, math.Floor(r.offers[o].capacity[d]/amount*(1+1e-12)))
+				room = min(room, math.Floor(r.offerings[o].capacity[d]/amount*(1+1e-12)))
 			}
 		}
 		room = min(room, kinds[i].count)
-		if p := r.offers[o].price / room; p < best {
-			best, f.offer, f.count[i] = p, o, room
+		if p := r.offerings[o].price / room; p < best {
+			best, f.offering, f.count[i] = p, o, room
 		}
 	}
 	if f.count[i] == 0 { // a mean of pods that each fit somewhere fits nowhere: bound its worth by the dearest node
-		f.offer, f.count[i] = len(r.offers)-1, 1
+		f.offering, f.count[i] = len(r.offerings)-1, 1
 	}
 	return f
 }

@@ -151,8 +151,8 @@ func TestLikePodsAreInEveryZoneWhereTheyAreSpread(t *testing.T) {
 	}
 	before := Price(p, Options{EveryZone: true})
 	for i := range p.Types {
-		for j := range p.Types[i].Offers {
-			if o := &p.Types[i].Offers[j]; o.Zone == "zone-c" {
+		for j := range p.Types[i].Offerings {
+			if o := &p.Types[i].Offerings[j]; o.Zone == "zone-c" {
 				o.Price *= 10
 			}
 		}

@@ -22,7 +22,7 @@ func (r *relaxed) whole(options Options, start []float64) float64 {
 		if most <= floor*(1+tolerated) || branches <= 0 {
 			return most, nil
 		}
-		s := search{kinds: r.kinds, offer: &r.offers[o], worth: worth, prices: prices, best: floor * (1 + tolerated), most: most, steps: branchesEach}
+		s := search{kinds: r.kinds, offering: &r.offerings[o], worth: worth, prices: prices, best: floor * (1 + tolerated), most: most, steps: branchesEach}
 		most, found := s.run()
 		branches -= branchesEach - s.steps
 		return most, found
@@ -32,18 +32,18 @@ func (r *relaxed) whole(options Options, start []float64) float64 {
 
 // search looks depth first for the worthiest filling of an offer with whole pods.
 type search struct {
-	kinds  []kind
-	offer  *offer
-	worth  []float64
-	prices []float64 // of a unit of each dimension: what is left of the node is worth no more than this
-	items  []item
-	left   []float64
-	chosen []float64
-	best   float64 // worth of found, or of what is not worth finding
-	found  []float64
-	steps  int     // that may still be taken
-	most   float64 // that any filling can be worth, from above
-	open   float64 // that fillings never looked at can be worth
+	kinds    []kind
+	offering *offering
+	worth    []float64
+	prices   []float64 // of a unit of each dimension: what is left of the node is worth no more than this
+	items    []item
+	left     []float64
+	chosen   []float64
+	best     float64 // worth of found, or of what is not worth finding
+	found    []float64
+	steps    int     // that may still be taken
+	most     float64 // that any filling can be worth, from above
+	open     float64 // that fillings never looked at can be worth
 }
 
 // item is a kind that may be on the node, with what the place it takes is worth.
@@ -55,7 +55,7 @@ type item struct {
 
 func (s *search) run() (most float64, found []float64) {
 	for i := range s.kinds {
-		if s.worth[i] > 0 && s.kinds[i].fits(s.offer) {
+		if s.worth[i] > 0 && s.kinds[i].fits(s.offering) {
 			s.items = append(s.items, item{i, s.worth[i], dot(s.prices, s.kinds[i].request)})
 		}
 	}
@@ -63,7 +63,7 @@ func (s *search) run() (most float64, found []float64) {
 	slices.SortFunc(s.items, func(a, b item) int {
 		return cmp.Or(cmp.Compare(b.worth*a.place, a.worth*b.place), cmp.Compare(b.place, a.place), cmp.Compare(a.kind, b.kind))
 	})
-	s.left = slices.Clone(s.offer.capacity)
+	s.left = slices.Clone(s.offering.capacity)
 	s.chosen = make([]float64, len(s.kinds))
 	s.descend(0, 0)
 	return min(s.most, max(s.best, s.open)), s.found

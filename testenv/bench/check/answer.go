@@ -18,14 +18,14 @@ type Claim struct {
 	Name          string   `json:"name"`
 	NodePool      string   `json:"nodePool"`
 	InstanceTypes []string `json:"instanceTypes"` // any of them will do; the cheapest first
-	Offer         Offer    `json:"offer"`         // the cheapest way of buying one
+	Offering      Offering `json:"offer"`         // the cheapest way of buying one
 	Zones         []string `json:"zones"`         // any of them will do
 	CapacityTypes []string `json:"capacityTypes"` // any of them will do
 	Pods          []string `json:"pods"`
 }
 
-// Offer is one way of buying an instance type.
-type Offer struct {
+// Offering is one way of buying an instance type.
+type Offering struct {
 	InstanceType string  `json:"instanceType"`
 	Zone         string  `json:"zone"`
 	CapacityType string  `json:"capacityType"`
@@ -69,7 +69,7 @@ func FromPlan(plan model.Plan) Answer {
 		c := &plan.Claims[i]
 		a.Claims = append(a.Claims, Claim{
 			Name: c.Name, NodePool: c.Pool, InstanceTypes: c.InstanceTypes, Zones: c.Zones, CapacityTypes: c.CapacityTypes, Pods: keys(c.Pods),
-			Offer: Offer{c.Offer.InstanceType, c.Offer.Zone, c.Offer.CapacityType, c.Price.USD()},
+			Offering: Offering{c.Offering.InstanceType, c.Offering.Zone, c.Offering.CapacityType, c.Price.USD()},
 		})
 	}
 	for _, n := range plan.Nominations {

@@ -62,7 +62,7 @@ func Plan(p *problem.Problem, a Answer) Report {
 	for _, n := range c.nodes {
 		c.capacity(n)
 	}
-	newTopology(c).judge()
+	newTopology(c).evaluate()
 	return c.report
 }
 
@@ -148,17 +148,17 @@ func (c *checker) place(n *node, pods []string) {
 
 // claim makes the node a claim leads to, and judges the claim's other choices.
 func (c *checker) claim(claim *Claim) {
-	t := c.types[claim.Offer.InstanceType]
+	t := c.types[claim.Offering.InstanceType]
 	if t == nil {
-		c.bad(Buying, "claim %s names instance type %q, which the catalogue has not", claim.Name, claim.Offer.InstanceType)
+		c.bad(Buying, "claim %s names instance type %q, which the catalogue has not", claim.Name, claim.Offering.InstanceType)
 		return
 	}
-	n := c.made(claim, t, claim.Offer.Zone, claim.Offer.CapacityType)
+	n := c.made(claim, t, claim.Offering.Zone, claim.Offering.CapacityType)
 	n.name = "claim " + claim.Name
 	c.nodes = append(c.nodes, n)
 	c.place(n, claim.Pods)
 	c.report.Claims++
-	c.report.Price += claim.Offer.PricePerHour
+	c.report.Price += claim.Offering.PricePerHour
 	c.pool(claim, n)
 	c.buying(claim)
 	c.otherTypes(claim)

@@ -111,17 +111,17 @@ func TestEveryRuleIsSeenToBeBroken(t *testing.T) {
 			p.Pools[0].Spec.Template.Spec.Requirements[1].Values = []string{"riscv64"}
 		}},
 		"a price nobody asks": {diverse, Buying, func(t *testing.T, p *problem.Problem, a *Answer) {
-			a.Claims[0].Offer.PricePerHour /= 2
+			a.Claims[0].Offering.PricePerHour /= 2
 		}},
 		"a dearer offer than need be": {diverse, Buying, func(t *testing.T, p *problem.Problem, a *Answer) {
-			a.Claims[0].Offer.InstanceType = a.Claims[0].InstanceTypes[len(a.Claims[0].InstanceTypes)-1]
-			a.Claims[0].Offer.PricePerHour = 1000
+			a.Claims[0].Offering.InstanceType = a.Claims[0].InstanceTypes[len(a.Claims[0].InstanceTypes)-1]
+			a.Claims[0].Offering.PricePerHour = 1000
 		}},
 		"an offer outside of the claim": {diverse, Buying, func(t *testing.T, p *problem.Problem, a *Answer) {
 			a.Claims[0].Zones = []string{"zone-z"}
 		}},
 		"a spot claim of one type": {bench, Flexibility, func(t *testing.T, p *problem.Problem, a *Answer) {
-			a.Claims[0].InstanceTypes = []string{a.Claims[0].Offer.InstanceType}
+			a.Claims[0].InstanceTypes = []string{a.Claims[0].Offering.InstanceType}
 		}},
 		"two on a host that must not be": {bench, AntiAffinity, func(t *testing.T, p *problem.Problem, a *Answer) {
 			first, pod := holding(t, a, 0, of(p, alone))
@@ -140,7 +140,7 @@ func TestEveryRuleIsSeenToBeBroken(t *testing.T) {
 		"far from its like": {bench, Affinity, func(t *testing.T, p *problem.Problem, a *Answer) {
 			from, pod := holding(t, a, 0, of(p, nearby))
 			for to := range a.Claims {
-				if a.Claims[to].Offer.Zone != a.Claims[from].Offer.Zone {
+				if a.Claims[to].Offering.Zone != a.Claims[from].Offering.Zone {
 					move(a, from, pod, to)
 					return
 				}
@@ -149,12 +149,12 @@ func TestEveryRuleIsSeenToBeBroken(t *testing.T) {
 		}},
 		"all in one zone": {problem.Spec{Family: "spread", Pods: 200}, Spread, func(t *testing.T, p *problem.Problem, a *Answer) {
 			for i := range a.Claims {
-				a.Claims[i].Zones, a.Claims[i].Offer.Zone = []string{"zone-a"}, "zone-a"
+				a.Claims[i].Zones, a.Claims[i].Offering.Zone = []string{"zone-a"}, "zone-a"
 			}
 		}},
 		"one host with more than its share": {problem.Spec{Family: "spread", Pods: 200}, Spread, func(t *testing.T, p *problem.Problem, a *Answer) {
 			for i := 1; i < len(a.Claims); i++ { // those of the same zone, so that zones stay as they were
-				for a.Claims[i].Offer.Zone == a.Claims[0].Offer.Zone && len(a.Claims[i].Pods) > 0 {
+				for a.Claims[i].Offering.Zone == a.Claims[0].Offering.Zone && len(a.Claims[i].Pods) > 0 {
 					move(a, i, 0, 0)
 				}
 			}
@@ -186,14 +186,14 @@ func TestRoomyMoveBreaksNothing(t *testing.T) {
 			big = p.Types[i]
 		}
 	}
-	var onDemand model.Offer
-	for _, o := range big.Offers {
+	var onDemand model.Offering
+	for _, o := range big.Offerings {
 		if o.CapacityType == model.OnDemand {
 			onDemand = o
 		}
 	}
 	a.Claims = append(slices.Clone(a.Claims), Claim{Name: "roomy", NodePool: "default", InstanceTypes: []string{big.Name}, Zones: []string{onDemand.Zone},
-		CapacityTypes: []string{model.OnDemand}, Offer: Offer{big.Name, onDemand.Zone, model.OnDemand, onDemand.Price.USD()}})
+		CapacityTypes: []string{model.OnDemand}, Offering: Offering{big.Name, onDemand.Zone, model.OnDemand, onDemand.Price.USD()}})
 	move(&a, 0, 0, len(a.Claims)-1)
 	if report := Plan(p, a); len(report.Violations) > 0 {
 		t.Error(report.Violations)

@@ -47,7 +47,7 @@ func unmet(pool *apiv1.NodePool, labels map[string]string) *apiv1.Requirement {
 // cheapest returns the lowest price at which the claim accepts the type, +Inf where it is not sold so.
 func cheapest(claim *Claim, t *model.InstanceType) float64 {
 	best := math.Inf(1)
-	for _, o := range t.Offers {
+	for _, o := range t.Offerings {
 		if o.Available && slices.Contains(claim.Zones, o.Zone) && slices.Contains(claim.CapacityTypes, o.CapacityType) {
 			best = min(best, o.Price.USD())
 		}
@@ -57,12 +57,12 @@ func cheapest(claim *Claim, t *model.InstanceType) float64 {
 
 // buying judges the offer named and whether the claim accepts a cheaper one.
 func (c *checker) buying(claim *Claim) {
-	o := claim.Offer
+	o := claim.Offering
 	if !slices.Contains(claim.InstanceTypes, o.InstanceType) || !slices.Contains(claim.Zones, o.Zone) || !slices.Contains(claim.CapacityTypes, o.CapacityType) {
 		c.bad(Buying, "claim %s names offer %s in %s as %s, which is not among those it accepts", claim.Name, o.InstanceType, o.Zone, o.CapacityType)
 		return
 	}
-	sold := slices.ContainsFunc(c.types[o.InstanceType].Offers, func(s model.Offer) bool {
+	sold := slices.ContainsFunc(c.types[o.InstanceType].Offerings, func(s model.Offering) bool {
 		return s.Available && s.Zone == o.Zone && s.CapacityType == o.CapacityType && samePrice(s.Price.USD(), o.PricePerHour)
 	})
 	if !sold {
@@ -84,7 +84,7 @@ func (c *checker) otherTypes(claim *Claim) {
 			c.bad(Buying, "claim %s lists instance type %q, which the catalogue has not", claim.Name, name)
 			continue
 		}
-		if name == claim.Offer.InstanceType {
+		if name == claim.Offering.InstanceType {
 			continue // judged as the node itself
 		}
 		if why := c.unfit(claim, t); why != "" {
@@ -97,7 +97,7 @@ func (c *checker) otherTypes(claim *Claim) {
 // type is sold in; "" where every such way does.
 func (c *checker) unfit(claim *Claim, t *model.InstanceType) string {
 	sold := false
-	for _, o := range t.Offers {
+	for _, o := range t.Offerings {
 		if !o.Available || !slices.Contains(claim.Zones, o.Zone) || !slices.Contains(claim.CapacityTypes, o.CapacityType) {
 			continue
 		}
@@ -112,7 +112,7 @@ func (c *checker) unfit(claim *Claim, t *model.InstanceType) string {
 	return ""
 }
 
-func (c *checker) unfitAs(claim *Claim, t *model.InstanceType, o model.Offer) string {
+func (c *checker) unfitAs(claim *Claim, t *model.InstanceType, o model.Offering) string {
 	m := c.mould(claim.NodePool, t, o.Zone, o.CapacityType)
 	if !m.allowed {
 		return "its pool may not make it"
@@ -156,7 +156,7 @@ func Ways(p *problem.Problem) []Way {
 	for _, pool := range p.Pools {
 		for i := range p.Types {
 			t := &p.Types[i]
-			for _, o := range t.Offers {
+			for _, o := range t.Offerings {
 				m := c.mould(pool.Name, t, o.Zone, o.CapacityType)
 				if o.Available && m.allowed {
 					out = append(out, Way{pool.Name, t.Name, o.Zone, o.CapacityType, o.Price, m.room, m})
@@ -169,7 +169,7 @@ func Ways(p *problem.Problem) []Way {
 
 // flexibility judges how many types a spot claim accepts: SpotChoice, or all that its pods fit in its zones.
 func (c *checker) flexibility(claim *Claim) {
-	if claim.Offer.CapacityType != model.Spot || len(claim.InstanceTypes) >= SpotChoice {
+	if claim.Offering.CapacityType != model.Spot || len(claim.InstanceTypes) >= SpotChoice {
 		return
 	}
 	spot := *claim

@@ -283,11 +283,11 @@ func (d *disruptions) guards(i int) {
 	if c.Reason != model.ReasonUnderutilized || len(c.Replacements) == 0 {
 		return
 	}
-	spot, offers, before := true, map[model.OfferKey]string{}, 0.0
+	spot, offerings, before := true, map[model.OfferingKey]string{}, 0.0
 	for _, name := range c.Nodes {
 		if n := d.byName[name]; n != nil {
-			o := model.OfferKey{InstanceType: n.labels[model.LabelInstanceType], Zone: n.labels[model.LabelZone], CapacityType: n.labels[model.LabelCapacityType]}
-			spot, offers[o], before = spot && o.CapacityType == model.Spot, name, before+d.price(name).USD()
+			o := model.OfferingKey{InstanceType: n.labels[model.LabelInstanceType], Zone: n.labels[model.LabelZone], CapacityType: n.labels[model.LabelCapacityType]}
+			spot, offerings[o], before = spot && o.CapacityType == model.Spot, name, before+d.price(name).USD()
 		}
 	}
 	worst := 0.0
@@ -296,8 +296,8 @@ func (d *disruptions) guards(i int) {
 		if spot && slices.Contains(r.CapacityTypes, model.Spot) {
 			d.bad(Guard, "%s gives back spot nodes only, and %s may be spot", command(i, c), r.Name)
 		}
-		if name, same := offers[r.Offer]; same {
-			d.bad(Guard, "%s buys %s as %s in %s, which node %s is", command(i, c), r.Name, r.Offer.InstanceType, r.Offer.Zone, name)
+		if name, same := offerings[r.Offering]; same {
+			d.bad(Guard, "%s buys %s as %s in %s, which node %s is", command(i, c), r.Name, r.Offering.InstanceType, r.Offering.Zone, name)
 		}
 		worst += d.worst(r)
 	}
@@ -316,14 +316,14 @@ func (d *disruptions) worst(r *model.PlannedClaim) float64 {
 			continue // said elsewhere
 		}
 		for _, capacityType := range []string{model.Reserved, model.Spot, model.OnDemand} {
-			dearest := 0.0
-			for _, o := range t.Offers {
+			highest := 0.0
+			for _, o := range t.Offerings {
 				if o.Available && o.CapacityType == capacityType && slices.Contains(r.CapacityTypes, capacityType) && slices.Contains(r.Zones, o.Zone) {
-					dearest = max(dearest, o.Price.USD())
+					highest = max(highest, o.Price.USD())
 				}
 			}
-			if dearest > 0 {
-				most = max(most, dearest)
+			if highest > 0 {
+				most = max(most, highest)
 				break
 			}
 		}
@@ -337,7 +337,7 @@ func (d *disruptions) price(name string) model.MicroUSD {
 	if n == nil || n.labels[model.LabelNodePool] == "" || d.types[n.labels[model.LabelInstanceType]] == nil {
 		return 0
 	}
-	for _, o := range d.types[n.labels[model.LabelInstanceType]].Offers {
+	for _, o := range d.types[n.labels[model.LabelInstanceType]].Offerings {
 		if o.Zone == n.labels[model.LabelZone] && o.CapacityType == n.labels[model.LabelCapacityType] {
 			return o.Price
 		}

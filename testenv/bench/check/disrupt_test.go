@@ -78,9 +78,9 @@ func TestEveryRuleOfGivingBackIsSeenToBeBroken(t *testing.T) {
 		"a sum that is wrong":   {check.Saving, func(_ *problem.Problem, c *model.PlannedCommand, _ *model.DisruptPlan) { c.Savings++ }},
 		"a price that is wrong": {check.Saving, func(_ *problem.Problem, _ *model.PlannedCommand, plan *model.DisruptPlan) { plan.PriceAfter-- }},
 		"a move that does not pay": {check.Saving, func(p *problem.Problem, c *model.PlannedCommand, _ *model.DisruptPlan) {
-			nodeOf(p, c.Nodes[0]).Labels[model.LabelInstanceType] = c.Replacements[0].Offer.InstanceType
-			nodeOf(p, c.Nodes[0]).Labels[model.LabelZone] = c.Replacements[0].Offer.Zone
-			nodeOf(p, c.Nodes[0]).Labels[model.LabelCapacityType] = c.Replacements[0].Offer.CapacityType
+			nodeOf(p, c.Nodes[0]).Labels[model.LabelInstanceType] = c.Replacements[0].Offering.InstanceType
+			nodeOf(p, c.Nodes[0]).Labels[model.LabelZone] = c.Replacements[0].Offering.Zone
+			nodeOf(p, c.Nodes[0]).Labels[model.LabelCapacityType] = c.Replacements[0].Offering.CapacityType
 		}},
 		"spot for spot": {check.Guard, func(p *problem.Problem, c *model.PlannedCommand, _ *model.DisruptPlan) {
 			nodeOf(p, c.Nodes[0]).Labels[model.LabelCapacityType] = model.Spot

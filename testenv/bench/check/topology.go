@@ -132,7 +132,7 @@ func (t *topology) pinned(n *node, pod *corev1.Pod, g *group) {
 	}
 }
 
-func (t *topology) judge() {
+func (t *topology) evaluate() {
 	for _, g := range t.groups {
 		for _, c := range g.carriers {
 			domain, has := c.node.labels[g.key]
@@ -206,7 +206,7 @@ func (t *topology) buyableZones(pod *corev1.Pod, set map[string]bool) {
 	for _, pool := range t.problem.Pools {
 		claim := &Claim{NodePool: pool.Name, Pods: []string{key(pod)}, CapacityTypes: []string{model.Reserved, model.Spot, model.OnDemand}}
 		for i := range t.problem.Types {
-			for _, o := range t.problem.Types[i].Offers {
+			for _, o := range t.problem.Types[i].Offerings {
 				if o.Available && !set[o.Zone] && t.unfitAs(claim, &t.problem.Types[i], o) == "" {
 					set[o.Zone] = true
 				}

@@ -106,7 +106,7 @@ func consolidation(c config, folder string, spec problem.Spec) (fine bool, err e
 	if err := write(cluster, p.WriteCluster); err != nil {
 		return false, err
 	}
-	if err := write(catalog, p.WriteCatalogue); err != nil {
+	if err := write(catalog, p.WriteCatalog); err != nil {
 		return false, err
 	}
 	theirs, err := converge.Output(exec.Command(c.peer, "-consolidate", "-f", cluster, "-catalog", catalog, "-timeout", c.timeout.String()))

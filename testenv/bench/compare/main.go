@@ -132,7 +132,7 @@ func compare(c config, folder string, spec problem.Spec) (*row, error) {
 	if err := write(cluster, p.WriteCluster); err != nil {
 		return nil, err
 	}
-	if err := write(catalog, p.WriteCatalogue); err != nil {
+	if err := write(catalog, p.WriteCatalog); err != nil {
 		return nil, err
 	}
 	theirs, err := median(c.runs, func() (check.Answer, error) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/core/disruption"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -14,7 +14,7 @@ const laterSeconds = 20
 // Committed returns the input as it is a little later, when all commands of the plan have been committed and their nodes
 // tainted, and nothing else has happened; and the commands, in the plan's order. Each of them should still hold, or nothing
 // would ever be given back.
-func Committed(in reclaim.Input, plan *model.DisruptPlan) (reclaim.Input, []model.Command) {
+func Committed(in disruption.Input, plan *model.DisruptPlan) (disruption.Input, []model.Command) {
 	snapshot := *in.Snapshot
 	snapshot.Seq++
 	snapshot.AtUnix += laterSeconds

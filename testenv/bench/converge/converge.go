@@ -5,15 +5,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/core/disruption"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/bench/check"
 	"github.com/joiner-sh/joiner/testenv/bench/measure"
 	"github.com/joiner-sh/joiner/testenv/bench/problem"
 )
 
-// Decide is what plans: reclaim.Plan.
-type Decide func(reclaim.Input) model.DisruptPlan
+// Decide is what plans: disruption.Plan.
+type Decide func(disruption.Input) model.DisruptPlan
 
 // Options say how far to go. The zero value is the usual.
 type Options struct {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/core/disruption"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/bench/bound"
 	"github.com/joiner-sh/joiner/testenv/bench/problem"
@@ -44,11 +44,11 @@ func TestPlainWayConvergesByTheRules(t *testing.T) {
 // TestDecisionsThatUndoEachOtherAreToldFromAnEnd guards that a loop is not taken for a convergence.
 func TestDecisionsThatUndoEachOtherAreToldFromAnEnd(t *testing.T) {
 	p := clusterOf(t, problem.Spec{Family: "underused", Nodes: 3, Types: 50})
-	again := func(in reclaim.Input) model.DisruptPlan { // each node for one like it
+	again := func(in disruption.Input) model.DisruptPlan { // each node for one like it
 		plan := OneByOne(in)
 		node := &in.Snapshot.Nodes[0]
 		claim := model.PlannedClaim{Name: "again-" + strings.TrimPrefix(node.Name, "again-"), Pool: node.Pool(), Class: "default", InstanceTypes: []string{node.Labels[model.LabelInstanceType]},
-			Offer: model.OfferKey{InstanceType: node.Labels[model.LabelInstanceType], Zone: node.Labels[model.LabelZone], CapacityType: node.Labels[model.LabelCapacityType]}}
+			Offering: model.OfferingKey{InstanceType: node.Labels[model.LabelInstanceType], Zone: node.Labels[model.LabelZone], CapacityType: node.Labels[model.LabelCapacityType]}}
 		claim.Name += "x"
 		for i := range in.Snapshot.Pods {
 			if pod := &in.Snapshot.Pods[i]; pod.NodeName == node.Name {
@@ -75,7 +75,7 @@ func TestPlansThatLosePodsAreErrors(t *testing.T) {
 		"pods without a place": {Nodes: []string{"node-00000"}},
 		"a type there is not":  {Nodes: []string{"node-00000"}, Replacements: []model.PlannedClaim{{Name: "new", Pool: "default"}}},
 	} {
-		lost := func(reclaim.Input) model.DisruptPlan {
+		lost := func(disruption.Input) model.DisruptPlan {
 			return model.DisruptPlan{Commands: []model.PlannedCommand{command}}
 		}
 		if _, err := Run(p, lost, Options{}); err == nil {

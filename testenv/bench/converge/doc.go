@@ -5,6 +5,6 @@
 // told what was decided before, so that nothing but prices makes it stop: two decisions that undo each other would go on for
 // ever, and Run stops at its limit and says that it did not finish.
 //
-//	result, err := converge.Run(p, reclaim.Plan, converge.Options{})
+//	result, err := converge.Run(p, disruption.Plan, converge.Options{})
 //	ratio := result.PriceLast / bound.Price(p.FromNothing(), bound.Options{}).PerHour
 package converge

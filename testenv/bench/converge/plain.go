@@ -4,15 +4,15 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/disruption"
 	"github.com/joiner-sh/joiner/shared/core/pack"
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // OneByOne is the plainest way of giving nodes back, to compare others with: the first node, the emptiest by CPU first,
 // whose pods have a place elsewhere, or on one cheaper new node. It knows prices and places, and nothing of policies,
 // budgets and what keeps pods.
-func OneByOne(in reclaim.Input) model.DisruptPlan {
+func OneByOne(in disruption.Input) model.DisruptPlan {
 	plan := model.DisruptPlan{Commands: []model.PlannedCommand{}}
 	price := map[string]model.MicroUSD{}
 	for i := range in.Claims {
@@ -54,7 +54,7 @@ func OneByOne(in reclaim.Input) model.DisruptPlan {
 }
 
 // without plans the pods of a node onto the others and at most one cheaper new one.
-func without(in *reclaim.Input, name string, pods []int, price model.MicroUSD) (model.PlannedCommand, bool) {
+func without(in *disruption.Input, name string, pods []int, price model.MicroUSD) (model.PlannedCommand, bool) {
 	fork := *in.Snapshot
 	fork.Nodes = slices.DeleteFunc(slices.Clone(in.Snapshot.Nodes), func(n model.Node) bool { return n.Name == name })
 	claims := slices.DeleteFunc(slices.Clone(in.Claims), func(c model.Claim) bool { return c.NodeName == name })
@@ -78,14 +78,14 @@ func without(in *reclaim.Input, name string, pods []int, price model.MicroUSD) (
 
 // cheaper leaves the replacement only what costs less than what it replaces, wherever it is bought, on demand where what it
 // replaces may be spot.
-func cheaper(r *model.PlannedClaim, in *reclaim.Input, price model.MicroUSD) bool {
-	r.CapacityTypes = []string{r.Offer.CapacityType}
+func cheaper(r *model.PlannedClaim, in *disruption.Input, price model.MicroUSD) bool {
+	r.CapacityTypes = []string{r.Offering.CapacityType}
 	r.InstanceTypes = slices.DeleteFunc(slices.Clone(r.InstanceTypes), func(name string) bool {
 		catalog := in.Catalogs[r.Class]
 		t := &catalog[slices.IndexFunc(catalog, func(t model.InstanceType) bool { return t.Name == name })]
 		sold := false
-		for _, o := range t.Offers {
-			if o.Available && o.CapacityType == r.Offer.CapacityType && slices.Contains(r.Zones, o.Zone) {
+		for _, o := range t.Offerings {
+			if o.Available && o.CapacityType == r.Offering.CapacityType && slices.Contains(r.Zones, o.Zone) {
 				if sold = true; o.Price >= price {
 					return true
 				}
@@ -93,5 +93,5 @@ func cheaper(r *model.PlannedClaim, in *reclaim.Input, price model.MicroUSD) boo
 		}
 		return !sold
 	})
-	return slices.Contains(r.InstanceTypes, r.Offer.InstanceType)
+	return slices.Contains(r.InstanceTypes, r.Offering.InstanceType)
 }

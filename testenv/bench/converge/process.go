@@ -8,7 +8,7 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/core/disruption"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/bench/measure"
 	"github.com/joiner-sh/joiner/testenv/bench/problem"
@@ -57,7 +57,7 @@ func serve(text string) error {
 		if err != nil {
 			return err
 		}
-		if result, err = Run(p, reclaim.Plan, a.Options); err != nil {
+		if result, err = Run(p, disruption.Plan, a.Options); err != nil {
 			return err
 		}
 	}
@@ -73,8 +73,8 @@ func drift(claims []model.Claim, count int) {
 }
 
 // once makes one decision.
-func once(in reclaim.Input) Result {
-	plan, stats := measure.Disrupt(in, reclaim.Plan)
+func once(in disruption.Input) Result {
+	plan, stats := measure.Disrupt(in, disruption.Plan)
 	out := Result{PriceFirst: plan.PriceBefore.USD(), NodesFirst: len(in.Snapshot.Nodes), NodesLast: len(in.Snapshot.Nodes), TotalSeconds: stats.PlanSeconds, CPUSeconds: stats.CPUSeconds,
 		AllocBytes: stats.AllocBytes, PeakBytes: stats.PeakBytes}
 	if len(plan.Commands) == 0 {

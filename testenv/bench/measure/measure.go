@@ -19,10 +19,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/core/disruption"
+	"github.com/joiner-sh/joiner/shared/core/fairshare"
 	"github.com/joiner-sh/joiner/shared/core/pack"
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
 	"github.com/joiner-sh/joiner/shared/core/replay"
-	"github.com/joiner-sh/joiner/shared/core/turn"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 	"github.com/joiner-sh/joiner/testenv/bench/check"
@@ -37,7 +37,7 @@ func Plan(in pack.Input) (plan model.Plan, stats check.Stats) {
 }
 
 // Disrupt has decided what to give back, and measures it as Plan does. Pods are not counted.
-func Disrupt(in reclaim.Input, decide func(reclaim.Input) model.DisruptPlan) (plan model.DisruptPlan, stats check.Stats) {
+func Disrupt(in disruption.Input, decide func(disruption.Input) model.DisruptPlan) (plan model.DisruptPlan, stats check.Stats) {
 	stats = measured(func() { plan = decide(in) })
 	return plan, stats
 }
@@ -129,7 +129,7 @@ func serve(text string) error {
 		return fmt.Errorf("%s: %w", spec, err)
 	}
 	if slices.Contains(problem.Backlogs, spec.Family) {
-		plan, plans, stats := Portions(in, turn.Most())
+		plan, plans, stats := Portions(in, fairshare.Most())
 		answer := check.FromPlan(plan)
 		answer.Stats, answer.Stats.Pods = stats, plans
 		return json.NewEncoder(os.Stdout).Encode(answer)
@@ -147,7 +147,7 @@ func Portions(in pack.Input, most model.PlanBound) (all model.Plan, plans int, s
 	seen, after := in.Snapshot, ""
 	launched := map[string]int{} // claims by name
 	for waits := pack.Pending(seen); len(waits) > 0; {
-		taken := turn.Take(in.Snapshot, waits, &most, nil, after)
+		taken := fairshare.Take(in.Snapshot, waits, &most, nil, after)
 		in.Pending, in.Later, in.Homed, in.Salt, after = taken.Pods, taken.Later, plans > 0, strconv.Itoa(plans), taken.Next
 		plan, took := Plan(in)
 		plans++
@@ -158,7 +158,7 @@ func Portions(in pack.Input, most model.PlanBound) (all model.Plan, plans int, s
 			launched[c.Name] = len(all.Claims)
 			all.Claims = append(all.Claims, c)
 			in.Claims = append(in.Claims, model.Claim{Name: c.Name, Pool: c.Pool, Class: c.Class, State: model.Launched, Requirements: c.Requirements, Requests: c.Requests,
-				InstanceTypes: c.InstanceTypes, InstanceType: c.Offer.InstanceType, Zone: c.Offer.Zone, CapacityType: c.Offer.CapacityType,
+				InstanceTypes: c.InstanceTypes, InstanceType: c.Offering.InstanceType, Zone: c.Offering.Zone, CapacityType: c.Offering.CapacityType,
 				Labels: c.Labels, Taints: c.Taints, Pods: c.Pods})
 		}
 		if len(taken.Later) == 0 { // the last plan says what fits beside what was asked for
@@ -166,7 +166,7 @@ func Portions(in pack.Input, most model.PlanBound) (all model.Plan, plans int, s
 				if i, made := launched[n.Node]; made { // what was launched is one machine, and no longer any of several
 					c := &all.Claims[i]
 					c.Pods = slices.Concat(c.Pods, n.Pods)
-					c.InstanceTypes, c.Zones, c.CapacityTypes = []string{c.Offer.InstanceType}, []string{c.Offer.Zone}, []string{c.Offer.CapacityType}
+					c.InstanceTypes, c.Zones, c.CapacityTypes = []string{c.Offering.InstanceType}, []string{c.Offering.Zone}, []string{c.Offering.CapacityType}
 				} else {
 					all.Nominations = append(all.Nominations, n)
 				}
@@ -185,11 +185,11 @@ func stored(snapshot *model.Snapshot) (*model.Snapshot, error) {
 	if len(snapshot.Shapes) > wire.MaxShapes || len(snapshot.Pods) > wire.MaxPods {
 		return snapshot, nil
 	}
-	data, err := wire.EncodeBase(snapshot)
+	data, err := wire.EncodeSnapshot(snapshot)
 	if err != nil {
 		return nil, err
 	}
-	return wire.DecodeBase(data)
+	return wire.DecodeSnapshot(data)
 }
 
 // Start plans the problem in a new process of this program, whose main calls Serve first.

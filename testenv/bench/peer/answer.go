@@ -31,13 +31,13 @@ type claim struct {
 	Name          string   `json:"name"`
 	NodePool      string   `json:"nodePool"`
 	InstanceTypes []string `json:"instanceTypes"`
-	Offer         offer    `json:"offer"`
+	Offering      offering `json:"offer"`
 	Zones         []string `json:"zones"`
 	CapacityTypes []string `json:"capacityTypes"`
 	Pods          []string `json:"pods"`
 }
 
-type offer struct {
+type offering struct {
 	InstanceType string  `json:"instanceType"`
 	Zone         string  `json:"zone"`
 	CapacityType string  `json:"capacityType"`
@@ -70,12 +70,12 @@ type stats struct {
 // answerOf writes the scheduler's results. A waiting pod that is neither placed nor refused was not reached in time.
 func answerOf(results scheduling.Results, waiting []*corev1.Pod) *answer {
 	a := &answer{}
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	names := func(pods []*corev1.Pod) []string {
 		var out []string
 		for _, pod := range pods {
 			name := pod.Namespace + "/" + pod.Name
-			told[name] = true
+			reported[name] = true
 			out = append(out, name)
 		}
 		return out
@@ -83,7 +83,7 @@ func answerOf(results scheduling.Results, waiting []*corev1.Pod) *answer {
 	for i, made := range results.NewNodeClaims {
 		c := claimOfResult(made)
 		c.Name, c.Pods = fmt.Sprintf("claim-%d", i), names(made.Pods)
-		a.PricePerHour += c.Offer.PricePerHour
+		a.PricePerHour += c.Offering.PricePerHour
 		a.Claims = append(a.Claims, c)
 	}
 	for _, node := range results.ExistingNodes {
@@ -96,7 +96,7 @@ func answerOf(results scheduling.Results, waiting []*corev1.Pod) *answer {
 		a.Unschedulable = append(a.Unschedulable, unscheduled{name, []reason{{"Refused", err.Error()}}})
 	}
 	for _, pod := range waiting {
-		if name := pod.Namespace + "/" + pod.Name; !told[name] {
+		if name := pod.Namespace + "/" + pod.Name; !reported[name] {
 			a.Unschedulable = append(a.Unschedulable, unscheduled{name, []reason{{"Timeout", "not reached before the timeout"}}})
 		}
 	}
@@ -106,7 +106,7 @@ func answerOf(results scheduling.Results, waiting []*corev1.Pod) *answer {
 
 // claimOfResult lists what a new node may become, cheapest first, and its cheapest offer.
 func claimOfResult(made *scheduling.NodeClaim) claim {
-	c := claim{NodePool: made.NodePoolName, Offer: offer{PricePerHour: math.Inf(1)}}
+	c := claim{NodePool: made.NodePoolName, Offering: offering{PricePerHour: math.Inf(1)}}
 	zones, capacityTypes := map[string]bool{}, map[string]bool{}
 	prices := map[string]float64{}
 	for _, t := range made.InstanceTypeOptions {
@@ -118,8 +118,8 @@ func claimOfResult(made *scheduling.NodeClaim) claim {
 			}
 			zones[o.Zone()], capacityTypes[o.CapacityType()] = true, true
 			prices[t.Name] = min(prices[t.Name], o.Price)
-			if o.Price < c.Offer.PricePerHour {
-				c.Offer = offer{t.Name, o.Zone(), o.CapacityType(), o.Price}
+			if o.Price < c.Offering.PricePerHour {
+				c.Offering = offering{t.Name, o.Zone(), o.CapacityType(), o.Price}
 			}
 		}
 	}

@@ -52,10 +52,10 @@ func (unhurried) Validate(_ context.Context, c disruption.Command, _ time.Durati
 // consolidate carries out one decision after the other until there is none, or the time is up. At least one is made.
 func consolidate(c *cluster, types []*cloudprovider.InstanceType, limit time.Duration) (*converged, error) {
 	out := &converged{PriceFirst: price(c.nodes, types), NodesFirst: len(c.nodes)}
-	var looks []float64
+	var checks []float64
 	start := time.Now()
 	for out.Finished = true; ; {
-		l, err := look(c, types)
+		l, err := check(c, types)
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +67,7 @@ func consolidate(c *cluster, types []*cloudprovider.InstanceType, limit time.Dur
 			out.LastSeconds = l.seconds
 			break
 		}
-		looks = append(looks, l.seconds)
+		checks = append(checks, l.seconds)
 		moved, err := c.carryOut(l.command)
 		if err != nil {
 			return nil, err
@@ -79,15 +79,15 @@ func consolidate(c *cluster, types []*cloudprovider.InstanceType, limit time.Dur
 			break
 		}
 	}
-	if slices.Sort(looks); len(looks) > 0 {
-		out.MedianSeconds, out.MaxSeconds = looks[len(looks)/2], looks[len(looks)-1]
+	if slices.Sort(checks); len(checks) > 0 {
+		out.MedianSeconds, out.MaxSeconds = checks[len(checks)/2], checks[len(checks)-1]
 	}
 	out.PriceLast, out.NodesLast = price(c.nodes, types), len(c.nodes)
 	return out, nil
 }
 
-// looked is one decision and what it took.
-type looked struct {
+// checked is one decision and what it took.
+type checked struct {
 	command    *disruption.Command // nil = there is nothing to do
 	seconds    float64
 	cpuSeconds float64
@@ -95,13 +95,13 @@ type looked struct {
 	peakBytes  uint64
 }
 
-// look asks what the disruption controller asks, one method after the other until one has a command: candidates and budgets
+// check asks what the disruption controller asks, one method after the other until one has a command: candidates and budgets
 // of each included. Reading the cluster's state in is not measured.
-func look(c *cluster, types []*cloudprovider.InstanceType) (looked, error) {
+func check(c *cluster, types []*cloudprovider.InstanceType) (checked, error) {
 	ctx := injection.WithControllerName(settings(), "disruption")
 	e, err := load(ctx, c, types)
 	if err != nil {
-		return looked{}, err
+		return checked{}, err
 	}
 	now, recorder := clock.RealClock{}, events.NewRecorder(&record.FakeRecorder{})
 	queue := disruption.NewQueue(e.kube, recorder, e.known, now, e.provisioner)
@@ -111,7 +111,7 @@ func look(c *cluster, types []*cloudprovider.InstanceType) (looked, error) {
 		disruption.NewMultiNodeConsolidation(shared, disruption.WithValidator(unhurried{})),
 		disruption.NewSingleNodeConsolidation(shared, disruption.WithValidator(unhurried{})),
 	}
-	var out looked
+	var out checked
 	var before, after runtime.MemStats
 	runtime.GC()
 	debug.FreeOSMemory()
@@ -121,18 +121,18 @@ func look(c *cluster, types []*cloudprovider.InstanceType) (looked, error) {
 	for _, m := range methods {
 		candidates, err := disruption.GetCandidates(ctx, e.known, e.kube, recorder, now, e.cloud, m.ShouldDisrupt, m.Class(), queue)
 		if err != nil {
-			return looked{}, fmt.Errorf("find candidates: %w", err)
+			return checked{}, fmt.Errorf("find candidates: %w", err)
 		}
 		if len(candidates) == 0 {
 			continue
 		}
 		budgets, err := disruption.BuildDisruptionBudgetMapping(ctx, e.known, now, e.kube, e.cloud, recorder, m.Reason())
 		if err != nil {
-			return looked{}, fmt.Errorf("count budgets: %w", err)
+			return checked{}, fmt.Errorf("count budgets: %w", err)
 		}
 		commands, err := m.ComputeCommands(ctx, budgets, candidates...)
 		if err != nil {
-			return looked{}, fmt.Errorf("decide: %w", err)
+			return checked{}, fmt.Errorf("decide: %w", err)
 		}
 		if at := slices.IndexFunc(commands, func(c disruption.Command) bool { return c.Decision() != disruption.NoOpDecision }); at >= 0 {
 			out.command = &commands[at]

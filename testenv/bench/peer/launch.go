@@ -17,12 +17,12 @@ import (
 // launched returns the node that a replacement becomes when it is bought as cheaply as it accepts.
 func launched(r *disruption.Replacement, name string) (*corev1.Node, error) {
 	var best *cloudprovider.InstanceType
-	var offer *cloudprovider.Offering
+	var offering *cloudprovider.Offering
 	lowest := math.Inf(1)
 	for _, t := range r.InstanceTypeOptions {
 		for _, o := range t.Offerings {
 			if o.Available && o.Price < lowest && r.Requirements.IsCompatible(o.Requirements, scheduling.AllowUndefinedWellKnownLabels) {
-				best, offer, lowest = t, o, o.Price
+				best, offering, lowest = t, o, o.Price
 			}
 		}
 	}
@@ -36,11 +36,11 @@ func launched(r *disruption.Replacement, name string) (*corev1.Node, error) {
 		}
 	}
 	labels[corev1.LabelHostname], labels[corev1.LabelInstanceTypeStable] = name, best.Name
-	labels[corev1.LabelTopologyZone], labels[karpv1.CapacityTypeLabelKey] = offer.Zone(), offer.CapacityType()
+	labels[corev1.LabelTopologyZone], labels[karpv1.CapacityTypeLabelKey] = offering.Zone(), offering.CapacityType()
 	labels[karpv1.NodePoolLabelKey], labels[karpv1.NodeRegisteredLabelKey], labels[karpv1.NodeInitializedLabelKey] = r.NodePoolName, "true", "true"
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), Labels: labels, CreationTimestamp: metav1.Now()},
-		Spec:       corev1.NodeSpec{ProviderID: "aws:///" + offer.Zone() + "/i-" + name},
+		Spec:       corev1.NodeSpec{ProviderID: "aws:///" + offering.Zone() + "/i-" + name},
 		Status: corev1.NodeStatus{Capacity: best.Capacity, Allocatable: best.Allocatable(),
 			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
 	}, nil
@@ -67,9 +67,9 @@ func isDaemon(pod *corev1.Pod) bool {
 }
 
 // price returns what the nodes cost, in dollars per hour.
-func price(nodes []*corev1.Node, catalogue []*cloudprovider.InstanceType) float64 {
+func price(nodes []*corev1.Node, catalog []*cloudprovider.InstanceType) float64 {
 	byName := map[string]*cloudprovider.InstanceType{}
-	for _, t := range catalogue {
+	for _, t := range catalog {
 		byName[t.Name] = t
 	}
 	sum := 0.0

@@ -25,7 +25,7 @@ func run(file, catalog string, timeout time.Duration, giveBack bool) error {
 	if err != nil {
 		return err
 	}
-	types, err := readCatalogue(catalog)
+	types, err := readCatalog(catalog)
 	if err != nil {
 		return err
 	}

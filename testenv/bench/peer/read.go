@@ -139,14 +139,14 @@ func claimOf(node *corev1.Node) *karpv1.NodeClaim {
 	return claim
 }
 
-// catalogue is the file's form.
-type catalogue struct {
+// catalog is the file's form.
+type catalog struct {
 	InstanceTypes []struct {
-		Name     string            `json:"name"`
-		Capacity map[string]string `json:"capacity"`
-		Overhead map[string]string `json:"overhead"`
-		Labels   map[string]string `json:"labels"`
-		Offers   []struct {
+		Name      string            `json:"name"`
+		Capacity  map[string]string `json:"capacity"`
+		Overhead  map[string]string `json:"overhead"`
+		Labels    map[string]string `json:"labels"`
+		Offerings []struct {
 			Zone         string  `json:"zone"`
 			CapacityType string  `json:"capacityType"`
 			PricePerHour float64 `json:"pricePerHour"`
@@ -155,14 +155,14 @@ type catalogue struct {
 	} `json:"instanceTypes"`
 }
 
-// readCatalogue returns the instance types of a catalogue file. Every label key in it becomes well known, as a provider's
+// readCatalog returns the instance types of a catalogue file. Every label key in it becomes well known, as a provider's
 // own are.
-func readCatalogue(path string) ([]*cloudprovider.InstanceType, error) {
+func readCatalog(path string) ([]*cloudprovider.InstanceType, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	var file catalogue
+	var file catalog
 	if err := json.Unmarshal(raw, &file); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -178,7 +178,7 @@ func readCatalogue(path string) ([]*cloudprovider.InstanceType, error) {
 		t := &file.InstanceTypes[i]
 		made := &cloudprovider.InstanceType{Name: t.Name}
 		zones, capacityTypes := sets.New[string](), sets.New[string]()
-		for _, o := range t.Offers {
+		for _, o := range t.Offerings {
 			made.Offerings = append(made.Offerings, &cloudprovider.Offering{Available: o.Available, Price: o.PricePerHour,
 				Requirements: scheduling.NewLabelRequirements(map[string]string{karpv1.CapacityTypeLabelKey: o.CapacityType, corev1.LabelTopologyZone: o.Zone})})
 			if o.Available {

@@ -75,18 +75,18 @@ func (p *Problem) CarryOut(commands []model.PlannedCommand) (after *Problem, mov
 
 // Launched returns the node that a claim becomes when it is bought as planned.
 func (p *Problem) Launched(claim *model.PlannedClaim) (*corev1.Node, error) {
-	i := slices.IndexFunc(p.Types, func(t model.InstanceType) bool { return t.Name == claim.Offer.InstanceType })
+	i := slices.IndexFunc(p.Types, func(t model.InstanceType) bool { return t.Name == claim.Offering.InstanceType })
 	if i < 0 {
-		return nil, fmt.Errorf("claim %s: there is no instance type %q", claim.Name, claim.Offer.InstanceType)
+		return nil, fmt.Errorf("claim %s: there is no instance type %q", claim.Name, claim.Offering.InstanceType)
 	}
 	t := &p.Types[i]
-	j := slices.IndexFunc(t.Offers, func(o model.Offer) bool {
-		return o.Available && o.Zone == claim.Offer.Zone && o.CapacityType == claim.Offer.CapacityType
+	j := slices.IndexFunc(t.Offerings, func(o model.Offering) bool {
+		return o.Available && o.Zone == claim.Offering.Zone && o.CapacityType == claim.Offering.CapacityType
 	})
 	if j < 0 {
-		return nil, fmt.Errorf("claim %s: %s cannot be bought in %s as %s", claim.Name, t.Name, claim.Offer.Zone, claim.Offer.CapacityType)
+		return nil, fmt.Errorf("claim %s: %s cannot be bought in %s as %s", claim.Name, t.Name, claim.Offering.Zone, claim.Offering.CapacityType)
 	}
-	node := nodeNamed(claim.Name, claim.Pool, t, t.Offers[j])
+	node := nodeNamed(claim.Name, claim.Pool, t, t.Offerings[j])
 	for key, value := range claim.Labels {
 		if node.Labels[key] == "" {
 			node.Labels[key] = value

@@ -22,7 +22,7 @@
 //	                then with what keeps a node: do-not-disrupt, budgets of pods, pods that just came
 //
 // A problem is Kubernetes objects and a catalogue: [Problem.Input] gives them to the planner, [Problem.WriteCluster] and
-// [Problem.WriteCatalogue] write them in the files that `joiner plan provision` reads. What a good answer is, packages
+// [Problem.WriteCatalog] write them in the files that `joiner plan provision` reads. What a good answer is, packages
 // check and bound say.
 //
 //	p, err := problem.New(problem.Spec{Family: "bench", Pods: 1000, Types: 400, Seed: 1})

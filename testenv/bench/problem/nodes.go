@@ -25,19 +25,19 @@ type filling struct {
 
 // nodes emits nodes of middling types and the pods on them.
 func (g *generator) nodes(f filling) {
-	catalogue := g.spec.Catalogue()
-	middling := slices.DeleteFunc(slices.Clone(catalogue), func(t model.InstanceType) bool {
+	catalog := g.spec.Catalog()
+	middling := slices.DeleteFunc(slices.Clone(catalog), func(t model.InstanceType) bool {
 		_, size, _ := strings.Cut(t.Name, ".")
 		return t.Capacity[gpuName] > 0 || t.Name[0] == 't' || !slices.Contains([]string{"xlarge", "2xlarge", "4xlarge", "8xlarge"}, size)
 	})
 	for made := 0; made < g.spec.Nodes; {
 		t := pick(g, middling)
 		capacityType := pick(g, f.capacityTypes)
-		offers := slices.DeleteFunc(slices.Clone(t.Offers), func(o model.Offer) bool { return !o.Available || o.CapacityType != capacityType })
-		if len(offers) == 0 {
+		offerings := slices.DeleteFunc(slices.Clone(t.Offerings), func(o model.Offering) bool { return !o.Available || o.CapacityType != capacityType })
+		if len(offerings) == 0 {
 			continue
 		}
-		node := nodeNamed(fmt.Sprintf("node-%05d", made), poolName, &t, pick(g, offers))
+		node := nodeNamed(fmt.Sprintf("node-%05d", made), poolName, &t, pick(g, offerings))
 		if g.spec.Family == "guarded" {
 			g.guardedNode(node)
 		}
@@ -52,7 +52,7 @@ func (g *generator) nodes(f filling) {
 }
 
 // nodeNamed returns a node of a pool, bought as an offer of a type.
-func nodeNamed(name, pool string, t *model.InstanceType, o model.Offer) *corev1.Node {
+func nodeNamed(name, pool string, t *model.InstanceType, o model.Offering) *corev1.Node {
 	labels := map[string]string{
 		model.LabelHostname: name, model.LabelZone: o.Zone, model.LabelCapacityType: o.CapacityType, model.LabelNodePool: pool,
 		model.LabelRegistered: "true", model.LabelInitialized: "true",

@@ -182,8 +182,8 @@ func (g *generator) backlog(n int) {
 		w.labels = map[string]string{"app": w.name}
 		w.cpuMilli, w.memoryBytes = g.coarse()
 		apart := &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{like(w.labels, model.LabelHostname)}}
-		wish := hardSpread(model.LabelZone, 1, w.labels)
-		wish.WhenUnsatisfiable = corev1.ScheduleAnyway
+		standalone := hardSpread(model.LabelZone, 1, w.labels)
+		standalone.WhenUnsatisfiable = corev1.ScheduleAnyway
 		switch (i / backlogReplicas) % 4 {
 		case 0:
 			w.spread = []corev1.TopologySpreadConstraint{hardSpread(model.LabelZone, 1, w.labels)}
@@ -193,7 +193,7 @@ func (g *generator) backlog(n int) {
 			w.spread = []corev1.TopologySpreadConstraint{hardSpread(model.LabelZone, 1, w.labels)}
 			w.affinity = &corev1.Affinity{PodAntiAffinity: apart}
 		case 3:
-			w.spread = []corev1.TopologySpreadConstraint{wish}
+			w.spread = []corev1.TopologySpreadConstraint{standalone}
 			w.affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
 				{Weight: 10, PodAffinityTerm: like(w.labels, model.LabelHostname)}}}}
 		}

@@ -22,7 +22,7 @@ func written(t *testing.T, spec Spec) string {
 	if err := p.WriteCluster(&out); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.WriteCatalogue(&out); err != nil {
+	if err := p.WriteCatalog(&out); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -145,24 +145,24 @@ func TestNodesAreAsFullAsTheFamilySaysAndNeverOver(t *testing.T) {
 	}
 }
 
-func TestCatalogueHasThePricesOfALargeCloud(t *testing.T) {
-	types := Spec{Family: "diverse", Types: 800}.Catalogue()
+func TestCatalogHasThePricesOfALargeCloud(t *testing.T) {
+	types := Spec{Family: "diverse", Types: 800}.Catalog()
 	if len(types) != 800 {
 		t.Fatalf("%d types", len(types))
 	}
-	offers, sold := 0, 0
+	offerings, sold := 0, 0
 	for _, x := range types {
 		onDemand := map[string]model.MicroUSD{}
-		for _, o := range x.Offers {
+		for _, o := range x.Offerings {
 			if o.CapacityType == model.OnDemand {
 				onDemand[o.Zone] = o.Price
 			}
 		}
-		for _, o := range x.Offers {
+		for _, o := range x.Offerings {
 			if o.CapacityType != model.Spot {
 				continue
 			}
-			offers++
+			offerings++
 			if o.Available {
 				sold++
 			}
@@ -171,21 +171,21 @@ func TestCatalogueHasThePricesOfALargeCloud(t *testing.T) {
 			}
 		}
 	}
-	if share := float64(sold) / float64(offers); share < 0.92 || share > 0.98 {
+	if share := float64(sold) / float64(offerings); share < 0.92 || share > 0.98 {
 		t.Errorf("%.3f of the spot offers have capacity, want about 0.95", share)
 	}
 }
 
-func TestCatalogueFileNamesNothingTheOfferDecides(t *testing.T) {
+func TestCatalogFileNamesNothingTheOfferingDecides(t *testing.T) {
 	p, err := New(Spec{Family: "gpu", Types: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := p.WriteCatalogue(&out); err != nil {
+	if err := p.WriteCatalog(&out); err != nil {
 		t.Fatal(err)
 	}
-	var file Catalogue
+	var file Catalog
 	if err := json.Unmarshal(out.Bytes(), &file); err != nil {
 		t.Fatal(err)
 	}

@@ -7,24 +7,24 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/joiner-sh/joiner/shared/core/disruption"
 	"github.com/joiner-sh/joiner/shared/core/pack"
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // Running gives the problem to the judge of what may be given back: every node is of the pool and has a claim that came up
 // long ago, nothing else is going on.
-func (p *Problem) Running() reclaim.Input { return settled(p.Input(), p.Types) }
+func (p *Problem) Running() disruption.Input { return settled(p.Input(), p.Types) }
 
 // Running is Problem.Running without the problem's objects ever being held together. The spec must be valid.
-func (s Spec) Running() reclaim.Input { return settled(s.Input(), s.Catalogue()) }
+func (s Spec) Running() disruption.Input { return settled(s.Input(), s.Catalog()) }
 
 // settled adds to a problem what the ledger knows of a cluster that has been as it is for long.
-func settled(in pack.Input, catalogue []model.InstanceType) reclaim.Input {
-	out := reclaim.Input{Snapshot: in.Snapshot, Catalogs: in.Catalogs, NowUnix: in.NowUnix, Usage: map[string]model.Resources{}}
-	types := make(map[string]*model.InstanceType, len(catalogue))
-	for i := range catalogue {
-		types[catalogue[i].Name] = &catalogue[i]
+func settled(in pack.Input, catalog []model.InstanceType) disruption.Input {
+	out := disruption.Input{Snapshot: in.Snapshot, Catalogs: in.Catalogs, NowUnix: in.NowUnix, Usage: map[string]model.Resources{}}
+	types := make(map[string]*model.InstanceType, len(catalog))
+	for i := range catalog {
+		types[catalog[i].Name] = &catalog[i]
 	}
 	for i := range out.Snapshot.Nodes {
 		node := &out.Snapshot.Nodes[i]
@@ -36,7 +36,7 @@ func settled(in pack.Input, catalogue []model.InstanceType) reclaim.Input {
 			used = model.Resources{}
 			out.Usage[claim.Pool] = used
 		}
-		for name, amount := range claim.Held {
+		for name, amount := range claim.Reserved {
 			used[name] += amount
 		}
 	}
@@ -56,14 +56,14 @@ func claimOf(node *model.Node, t *model.InstanceType) model.Claim {
 		CreatedUnix: node.CreatedUnix, LaunchedUnix: node.CreatedUnix, RegisteredUnix: node.CreatedUnix, InitializedUnix: node.CreatedUnix,
 		ObjectUID: "object-" + node.Name,
 	}
-	for i := range t.Offers {
-		if o := &t.Offers[i]; o.Zone == claim.Zone && o.CapacityType == claim.CapacityType {
+	for i := range t.Offerings {
+		if o := &t.Offerings[i]; o.Zone == claim.Zone && o.CapacityType == claim.CapacityType {
 			claim.Price = o.Price
 		}
 	}
-	claim.Held = model.Resources{model.Nodes: 1}
+	claim.Reserved = model.Resources{model.Nodes: 1}
 	for name, amount := range node.Capacity {
-		claim.Held[name] = amount
+		claim.Reserved[name] = amount
 	}
 	return claim
 }
@@ -79,15 +79,15 @@ func (p *Problem) PriceOfNodes() model.MicroUSD {
 
 // NodePrices returns what each node costs per hour, 0 where its offer is none of the problem's.
 func (p *Problem) NodePrices() []model.MicroUSD {
-	offers := map[model.OfferKey]model.MicroUSD{}
+	offerings := map[model.OfferingKey]model.MicroUSD{}
 	for i := range p.Types {
-		for _, o := range p.Types[i].Offers {
-			offers[model.OfferKey{InstanceType: p.Types[i].Name, Zone: o.Zone, CapacityType: o.CapacityType}] = o.Price
+		for _, o := range p.Types[i].Offerings {
+			offerings[model.OfferingKey{InstanceType: p.Types[i].Name, Zone: o.Zone, CapacityType: o.CapacityType}] = o.Price
 		}
 	}
 	out := make([]model.MicroUSD, len(p.Nodes))
 	for i, node := range p.Nodes {
-		out[i] = offers[model.OfferKey{InstanceType: node.Labels[model.LabelInstanceType], Zone: node.Labels[model.LabelZone], CapacityType: node.Labels[model.LabelCapacityType]}]
+		out[i] = offerings[model.OfferingKey{InstanceType: node.Labels[model.LabelInstanceType], Zone: node.Labels[model.LabelZone], CapacityType: node.Labels[model.LabelCapacityType]}]
 	}
 	return out
 }

@@ -27,7 +27,7 @@ type Spec struct {
 // Families that start from no node, in the order they are reported.
 var Families = []string{"bench", "benchfake", "diverse", "homogeneous", "spread", "gpu", "prefs"}
 
-// Backlogs are the families that start from no node and hold more than one plan takes; see core/turn.
+// Backlogs are the families that start from no node and hold more than one plan takes; see core/fairshare.
 var Backlogs = []string{"backlog"}
 
 // Existing are the families that start from nodes.
@@ -68,8 +68,8 @@ func (s Spec) Validate() error {
 		return fmt.Errorf("family %q is none of %s", s.Family, strings.Join(known, ", "))
 	case s.Pods < 0 || s.Nodes < 0:
 		return fmt.Errorf("%s: %d pods and %d nodes: neither may be below 0", s.Family, s.Pods, s.Nodes)
-	case s.Family != "benchfake" && s.Types > len(machineNames()):
-		return fmt.Errorf("%s: %d instance types wanted, the catalogue has %d", s.Family, s.Types, len(machineNames()))
+	case s.Family != "benchfake" && s.Types > len(instanceNames()):
+		return fmt.Errorf("%s: %d instance types wanted, the catalogue has %d", s.Family, s.Types, len(instanceNames()))
 	case s.Nodes > 0 && slices.Contains(slices.Concat(Families, Backlogs), s.Family):
 		return fmt.Errorf("%s starts from no node; one of %s does", s.Family, strings.Join(slices.Concat(Existing, Clusters), ", "))
 	case s.Pods > 0 && slices.Contains(Clusters, s.Family):
@@ -95,7 +95,7 @@ func New(spec Spec) (*Problem, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
 	}
-	p := &Problem{Spec: spec.withDefaults(), Types: spec.Catalogue()}
+	p := &Problem{Spec: spec.withDefaults(), Types: spec.Catalog()}
 	spec.Each(func(object any) {
 		switch o := object.(type) {
 		case *apiv1.NodePool:
@@ -149,11 +149,11 @@ func (s Spec) Each(emit func(object any)) {
 	g.pods()
 }
 
-// Catalogue returns the instance types of the spec, by name.
-func (s Spec) Catalogue() []model.InstanceType {
+// Catalog returns the instance types of the spec, by name.
+func (s Spec) Catalog() []model.InstanceType {
 	s = s.withDefaults()
 	if s.Family == "benchfake" {
 		return arithmetic(s.Types)
 	}
-	return machines(s.Types)
+	return instances(s.Types)
 }

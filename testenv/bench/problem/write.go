@@ -26,7 +26,7 @@ func (p *Problem) Input() pack.Input {
 func (s Spec) Input() pack.Input {
 	var b translate.Builder
 	s.Each(func(object any) { b.Add(object) })
-	return pack.Input{Snapshot: b.Snapshot(s.String(), nowUnix), Catalogs: map[string][]model.InstanceType{className: s.Catalogue()}, NowUnix: nowUnix}
+	return pack.Input{Snapshot: b.Snapshot(s.String(), nowUnix), Catalogs: map[string][]model.InstanceType{className: s.Catalog()}, NowUnix: nowUnix}
 }
 
 func (p *Problem) each(emit func(object any)) {
@@ -79,41 +79,41 @@ func (p *Problem) WriteCluster(w io.Writer) error {
 	return out.Flush()
 }
 
-// Catalogue is the file `joiner plan provision --catalog` reads.
-type Catalogue struct {
-	InstanceTypes []CatalogueType `json:"instanceTypes"`
+// Catalog is the file `joiner plan provision --catalog` reads.
+type Catalog struct {
+	InstanceTypes []CatalogType `json:"instanceTypes"`
 }
 
-// CatalogueType is an instance type of a Catalogue. Amounts are Kubernetes quantities.
-type CatalogueType struct {
-	Name     string            `json:"name"`
-	Capacity map[string]string `json:"capacity"`
-	Overhead map[string]string `json:"overhead,omitempty"`
-	Labels   map[string]string `json:"labels,omitempty"` // without those the offer decides
-	Offers   []CatalogueOffer  `json:"offers"`
+// CatalogType is an instance type of a Catalogue. Amounts are Kubernetes quantities.
+type CatalogType struct {
+	Name      string            `json:"name"`
+	Capacity  map[string]string `json:"capacity"`
+	Overhead  map[string]string `json:"overhead,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"` // without those the offer decides
+	Offerings []CatalogOffering `json:"offers"`
 }
 
-// CatalogueOffer is one way of buying a CatalogueType. A price is dollars.
-type CatalogueOffer struct {
+// CatalogOffering is one way of buying a CatalogType. A price is dollars.
+type CatalogOffering struct {
 	Zone         string  `json:"zone"`
 	CapacityType string  `json:"capacityType"`
 	PricePerHour float64 `json:"pricePerHour"`
 	Available    bool    `json:"available"`
 }
 
-// WriteCatalogue writes what can be bought as a Catalogue.
-func (p *Problem) WriteCatalogue(w io.Writer) error {
-	var file Catalogue
+// WriteCatalog writes what can be bought as a Catalogue.
+func (p *Problem) WriteCatalog(w io.Writer) error {
+	var file Catalog
 	for i := range p.Types {
 		t := &p.Types[i]
-		out := CatalogueType{Name: t.Name, Capacity: quantities(t.Capacity), Overhead: quantities(t.Overhead), Labels: map[string]string{}}
+		out := CatalogType{Name: t.Name, Capacity: quantities(t.Capacity), Overhead: quantities(t.Overhead), Labels: map[string]string{}}
 		for key, values := range t.Labels {
 			if len(values) == 1 && key != model.LabelZone && key != model.LabelZoneID && key != model.LabelCapacityType {
 				out.Labels[key] = values[0]
 			}
 		}
-		for _, o := range t.Offers {
-			out.Offers = append(out.Offers, CatalogueOffer{o.Zone, o.CapacityType, o.Price.USD(), o.Available})
+		for _, o := range t.Offerings {
+			out.Offerings = append(out.Offerings, CatalogOffering{o.Zone, o.CapacityType, o.Price.USD(), o.Available})
 		}
 		file.InstanceTypes = append(file.InstanceTypes, out)
 	}

@@ -145,12 +145,12 @@ func wantError(t testing.TB, err error, code, message string) {
 // wantReasons wants a cancelled transaction with these codes and returns the reasons.
 func wantReasons(t testing.TB, err error, codes ...string) []types.CancellationReason {
 	t.Helper()
-	var cancelled *types.TransactionCanceledException
-	if !errors.As(err, &cancelled) {
+	var canceled *types.TransactionCanceledException
+	if !errors.As(err, &canceled) {
 		t.Fatalf("got %v, want a cancelled transaction", err)
 	}
 	var got []string
-	for _, reason := range cancelled.CancellationReasons {
+	for _, reason := range canceled.CancellationReasons {
 		got = append(got, aws.ToString(reason.Code))
 	}
 	if len(got) != len(codes) {
@@ -161,7 +161,7 @@ func wantReasons(t testing.TB, err error, codes ...string) []types.CancellationR
 			t.Fatalf("reasons %v, want %v", got, codes)
 		}
 	}
-	return cancelled.CancellationReasons
+	return canceled.CancellationReasons
 }
 
 // within runs f on a goroutine and returns its result once it has gone to sleep on the clock and the clock

@@ -36,8 +36,8 @@ func (r reasons) invalid(i int, err error) bool {
 	return ok
 }
 
-// cancelled returns the error of a transaction that has a reason not to happen, nil if it has none.
-func (r reasons) cancelled() error {
+// canceled returns the error of a transaction that has a reason not to happen, nil if it has none.
+func (r reasons) canceled() error {
 	codes, found := make([]string, len(r)), false
 	for i, reason := range r {
 		codes[i] = reason.Code

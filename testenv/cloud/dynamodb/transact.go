@@ -147,7 +147,7 @@ func (m *Model) admit(writes []*write) error {
 		seen[w.hold] = true
 		refs[i] = w.ref
 	}
-	if err := reasons.cancelled(); err != nil {
+	if err := reasons.canceled(); err != nil {
 		return err
 	}
 	m.asked.transactions++
@@ -161,7 +161,7 @@ func (m *Model) admit(writes []*write) error {
 			reasons.conflict(i)
 		}
 	}
-	return reasons.cancelled()
+	return reasons.canceled()
 }
 
 // commitAll evaluates every action on the items as they are and, if all agree, makes every change.
@@ -183,7 +183,7 @@ func (m *Model) commitAll(now time.Time, writes []*write) (map[string]units, err
 		changes[i] = changed
 		sizeBytes += max(olds[i].SizeBytes(), changed.SizeBytes())
 	}
-	if err := reasons.cancelled(); err != nil {
+	if err := reasons.canceled(); err != nil {
 		return nil, err
 	}
 	if sizeBytes > maxTransactBytes {

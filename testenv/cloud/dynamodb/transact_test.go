@@ -155,7 +155,7 @@ func TestTokenMakesATransactionHappenOnceForTenMinutes(t *testing.T) {
 	}
 }
 
-func TestTokenOfACancelledTransactionIsFree(t *testing.T) {
+func TestTokenOfACanceledTransactionIsFree(t *testing.T) {
 	w := newWorld(t)
 	check := checkAction(key("p", "gate"), "attribute_exists(pk)")
 	wantReasons(t, w.transact(t.Context(), "token", check, addAction(key("p", "v"), "1")), "ConditionalCheckFailed", "None")

@@ -79,5 +79,5 @@ func (m *Model) admitGets(items []TransactGetItem, projections []*expression.Pro
 			reasons.conflict(i)
 		}
 	}
-	return tables, reasons.cancelled()
+	return tables, reasons.canceled()
 }

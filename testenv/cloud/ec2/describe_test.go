@@ -252,7 +252,7 @@ func TestThrottleRefusesBeyondTheBurstAndRefills(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotModelledIsRefused(t *testing.T) {
+func TestWhatIsNotModeledIsRefused(t *testing.T) {
 	b := newBench(t)
 	post := func(form url.Values) string {
 		resp, err := http.PostForm(b.url, form)

@@ -71,7 +71,7 @@ func (m *Model) statusFields() fields[*instance] {
 	event := func(get func(scheduledEvent) string) func(*instance) []string {
 		return func(i *instance) []string {
 			var out []string
-			for _, e := range m.told(i) {
+			for _, e := range m.reported(i) {
 				out = append(out, one(get(e))...)
 			}
 			return out
@@ -165,7 +165,7 @@ func (m *Model) viewStatus(i *instance) instanceStatusView {
 		InstanceID: i.facts.ID, AvailabilityZone: i.facts.Zone, AvailabilityZoneID: i.facts.ZoneID, State: viewState(i.facts.State),
 		SystemStatus: check(i, SystemCheck), InstanceStatus: check(i, InstanceCheck), EBSStatus: check(i, EBSCheck),
 	}
-	for _, e := range m.told(i) {
+	for _, e := range m.reported(i) {
 		v.Events.Items = append(v.Events.Items, statusEvent{e.ID, e.Code, e.Description, moment(e.NotAfter), moment(e.NotBefore), moment(e.Deadline)})
 	}
 	return v

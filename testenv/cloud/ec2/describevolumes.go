@@ -139,7 +139,7 @@ func (m *Model) describeVolumes(_ context.Context, in *describeVolumesInput) (*d
 			views = append(views, view)
 		}
 	}
-	for _, left := range m.loose {
+	for _, left := range m.detached {
 		views = append(views, m.viewDisk(left.volume, left.zone))
 	}
 	id := func(v diskVolume) string { return v.VolumeID }
@@ -167,8 +167,8 @@ func (m *Model) viewDisk(v volume, zone string) diskVolume {
 	}
 }
 
-// looseVolume is a volume that outlived its instance.
-type looseVolume struct {
+// detachedVolume is a volume that outlived its instance.
+type detachedVolume struct {
 	volume
 	zone string
 }
@@ -180,6 +180,6 @@ func (m *Model) leaveVolumes(i *instance) {
 			delete(m.tags, v.id)
 			continue
 		}
-		m.loose = append(m.loose, looseVolume{v, i.facts.Zone})
+		m.detached = append(m.detached, detachedVolume{v, i.facts.Zone})
 	}
 }

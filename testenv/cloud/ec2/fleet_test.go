@@ -138,7 +138,7 @@ func TestFleetFollowsItsAllocationStrategy(t *testing.T) {
 	}
 }
 
-func TestFleetPassesDryPoolsAndNamesThem(t *testing.T) {
+func TestFleetPassesPoolsWithoutCapacityAndNamesThem(t *testing.T) {
 	b := newBench(t)
 	b.template(t, "nodes")
 	b.SetCapacity(pool("c5.large", "a", ec2.OnDemand), 0)

@@ -116,8 +116,8 @@ func (m *Model) endEvent(id, event, how string) bool {
 	return true
 }
 
-// told returns the events of an instance that are described now.
-func (m *Model) told(i *instance) []scheduledEvent {
+// reported returns the events of an instance that are described now.
+func (m *Model) reported(i *instance) []scheduledEvent {
 	var out []scheduledEvent
 	for _, e := range i.events {
 		if e.ended.IsZero() || m.now().Before(e.ended.Add(eventKept)) {

@@ -85,7 +85,7 @@ func TestAnInstanceTerminatedWhileItBootsNeverRuns(t *testing.T) {
 	}
 }
 
-func TestTheMachineLearnsWhatItIs(t *testing.T) {
+func TestTheInstanceLearnsWhatItIs(t *testing.T) {
 	b := newBench(t)
 	b.AddInstanceProfile("nodes", "node-role")
 	var facts ec2.Instance

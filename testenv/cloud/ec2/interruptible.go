@@ -39,7 +39,7 @@ func (m *Model) lent(r *reservation) int {
 // settle cancels an interruptible reservation that has given everything back and is not to stay.
 func (m *Model) settle(r *reservation) {
 	if a := r.lends; a != nil && !a.retain && a.target == 0 && m.lent(r) == 0 {
-		a.to.cancelled = true
+		a.to.canceled = true
 		r.lends = nil
 	}
 }

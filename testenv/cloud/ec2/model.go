@@ -61,7 +61,7 @@ type Model struct {
 	fleets          []*fleet
 	tokens          map[string]token // of CreateFleet, RunInstances and CreateLaunchTemplate, by action and token
 	tags            tagStore
-	loose           []looseVolume        // volumes that outlived their instances
+	detached        []detachedVolume     // volumes that outlived their instances
 	profiles        map[string]Profile   // by name
 	removedProfiles map[string]int       // how many of a name
 	knowsProfiles   bool                 // there is or was one

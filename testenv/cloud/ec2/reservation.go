@@ -51,11 +51,11 @@ const blockEnds = 30 * time.Minute
 
 type reservation struct {
 	Reservation
-	created   time.Time
-	cancelled bool
-	arn       string
-	lends     *allocation  // what of it is an interruptible one's; nil: nothing
-	lentBy    *reservation // whose capacity an interruptible one has; nil when somebody else's
+	created  time.Time
+	canceled bool
+	arn      string
+	lends    *allocation  // what of it is an interruptible one's; nil: nothing
+	lentBy   *reservation // whose capacity an interruptible one has; nil when somebody else's
 }
 
 // AddReservation makes a capacity reservation and returns its id.
@@ -105,7 +105,7 @@ func (m *Model) CancelReservation(id string) bool {
 }
 
 func (m *Model) cancel(r *reservation) {
-	r.cancelled = true
+	r.canceled = true
 	m.leave(r)
 }
 
@@ -154,7 +154,7 @@ func (m *Model) free(r *reservation) int {
 
 func (r *reservation) state(now time.Time) string {
 	switch {
-	case r.cancelled:
+	case r.canceled:
 		return "cancelled"
 	case now.Before(r.Start):
 		return "scheduled"
@@ -190,29 +190,29 @@ func (m *Model) reservation(id string) *reservation {
 // resolveReservations finds the reservations a launch may use, in the order it uses them, and refuses what EC2 refuses
 // before it looks for room in them.
 func (m *Model) resolveReservations(spec *launchSpec) *wire.Error {
-	wish := value(spec.data.CapacityReservation)
+	standalone := value(spec.data.CapacityReservation)
 	target := ""
-	if wish.Target != nil {
-		if wish.Target.ResourceGroupARN != "" {
+	if standalone.Target != nil {
+		if standalone.Target.ResourceGroupARN != "" {
 			return wire.Errorf("UnsupportedOperation", "Groups of capacity reservations are not modelled")
 		}
-		target = wish.Target.ID
+		target = standalone.Target.ID
 	}
 	switch {
-	case wish.Preference != "" && !slices.Contains([]string{preferOpen, preferNone, preferOnly}, wish.Preference):
-		return wire.Errorf("InvalidParameterValue", "Invalid value '%s' for CapacityReservationPreference", wish.Preference)
-	case target != "" && wish.Preference != "" && wish.Preference != preferOnly:
+	case standalone.Preference != "" && !slices.Contains([]string{preferOpen, preferNone, preferOnly}, standalone.Preference):
+		return wire.Errorf("InvalidParameterValue", "Invalid value '%s' for CapacityReservationPreference", standalone.Preference)
+	case target != "" && standalone.Preference != "" && standalone.Preference != preferOnly:
 		return wire.Errorf("InvalidParameterCombination", "You can specify only one parameter (CapacityReservationPreference or CapacityReservationTarget) in a CapacityReservationSpecification")
-	case spec.pool.CapacityType == Spot && (target != "" || wish.Preference == preferOnly):
+	case spec.pool.CapacityType == Spot && (target != "" || standalone.Preference == preferOnly):
 		return wire.Errorf("InvalidParameterCombination", "You can't launch Spot Instances into a Capacity Reservation.")
 	case target != "":
 		return m.resolveTarget(spec, target)
 	case spec.market == marketBlock || spec.market == marketInterruptible:
 		return wire.Errorf("InvalidParameterCombination", "The market type '%s' needs the ID of a Capacity Reservation as target.", spec.market)
-	case spec.pool.CapacityType == Spot || wish.Preference == preferNone:
+	case spec.pool.CapacityType == Spot || standalone.Preference == preferNone:
 		return nil
 	}
-	spec.reservedOnly = wish.Preference == preferOnly
+	spec.reservedOnly = standalone.Preference == preferOnly
 	for _, r := range m.held {
 		if !r.Targeted && r.market() == OnDemand && r.fits(spec) {
 			spec.reservations = append(spec.reservations, r)

@@ -95,7 +95,7 @@ func TestOpenReservationTakesFittingLaunchesThatDoNotOptOut(t *testing.T) {
 	}
 }
 
-func TestReservedCapacityIsThereWhereThePoolIsDry(t *testing.T) {
+func TestReservedCapacityIsThereWhereThePoolHasNone(t *testing.T) {
 	b := newBench(t)
 	id := b.reserve(1)
 	b.template(t, "nodes")
@@ -304,7 +304,7 @@ func TestInstancesOutliveAReservationOnDemand(t *testing.T) {
 	}
 }
 
-func TestReservationsAreMadeFoundAndCancelledOverTheWire(t *testing.T) {
+func TestReservationsAreMadeFoundAndCanceledOverTheWire(t *testing.T) {
 	b := newBench(t)
 	ctx := t.Context()
 	made, err := b.sdk.CreateCapacityReservation(ctx, &sdk.CreateCapacityReservationInput{

@@ -87,7 +87,7 @@ func (m *Model) checkResource(id string) error {
 		code = "InvalidNetworkInterfaceID.NotFound"
 	case "volume":
 		_, known = m.tags[id]
-		known = known || slices.ContainsFunc(m.loose, func(v looseVolume) bool { return v.id == id })
+		known = known || slices.ContainsFunc(m.detached, func(v detachedVolume) bool { return v.id == id })
 		for _, i := range m.visible() {
 			known = known || slices.ContainsFunc(i.volumes, func(v volume) bool { return v.id == id })
 		}

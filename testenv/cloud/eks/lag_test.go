@@ -30,7 +30,7 @@ func TestClustersAndEntriesActAtOnceOrLater(t *testing.T) {
 		if err := m.AddAccessEntry(eks.AccessEntry{Cluster: "dev", PrincipalARN: role}); err != nil {
 			t.Fatal(err)
 		}
-		look := func() (status string, entered bool) {
+		check := func() (status string, entered bool) {
 			out, err := c.DescribeCluster(t.Context(), &sdk.DescribeClusterInput{Name: aws.String("dev")})
 			if err != nil {
 				t.Fatal(err)
@@ -39,11 +39,11 @@ func TestClustersAndEntriesActAtOnceOrLater(t *testing.T) {
 			return string(out.Cluster.Status), entered
 		}
 		want := map[bool]string{false: "ACTIVE", true: "CREATING"}[lags]
-		if status, entered := look(); status != want || entered == lags {
+		if status, entered := check(); status != want || entered == lags {
 			t.Errorf("lags %v: at first %s, entered %v", lags, status, entered)
 		}
 		fake.Advance(max(reading.ClusterDelay, reading.AccessEntryDelay))
-		if status, entered := look(); status != "ACTIVE" || !entered {
+		if status, entered := check(); status != "ACTIVE" || !entered {
 			t.Errorf("lags %v: then %s, entered %v", lags, status, entered)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/fis"
 )
 
-// machines are spot instances, of which each call is noted with the minute of the clock.
-type machines struct {
+// instances are spot instances, of which each call is noted with the minute of the clock.
+type instances struct {
 	clock *clock.Fake
 	known map[string]string // capacity type, by id
 	asked []string
@@ -24,17 +24,17 @@ type machines struct {
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func (m *machines) note(what, id string) bool {
+func (m *instances) note(what, id string) bool {
 	m.asked = append(m.asked, fmt.Sprintf("%v %s %s", m.clock.Now().Sub(start), what, id))
 	return true
 }
 
-func (m *machines) Lookup(id string) (ec2.Instance, bool) {
+func (m *instances) Lookup(id string) (ec2.Instance, bool) {
 	how, ok := m.known[id]
 	return ec2.Instance{ID: id, CapacityType: how}, ok
 }
-func (m *machines) Rebalance(id string) bool { return m.note("rebalance", id) }
-func (m *machines) Interrupt(id string) bool { return m.note("interrupt", id) }
+func (m *instances) Rebalance(id string) bool { return m.note("rebalance", id) }
+func (m *instances) Interrupt(id string) bool { return m.note("interrupt", id) }
 
 // call sends a request as the SDK does, and returns the document of the answer, or the code of the refusal.
 func call(t *testing.T, h http.Handler, method, path, body string) (doc map[string]any, code string) {
@@ -59,9 +59,9 @@ func templateOf(token, duration, kind string, ids ...string) string {
 
 const spot = "aws:ec2:spot-instance"
 
-func newBench() (*machines, http.Handler) {
-	m := &machines{clock: clock.NewFake(start), known: map[string]string{"i-1": ec2.Spot, "i-2": ec2.Spot, "i-3": ec2.OnDemand}}
-	return m, fis.NewHandler(fis.New(fis.Options{Clock: m.clock, Machines: m}))
+func newBench() (*instances, http.Handler) {
+	m := &instances{clock: clock.NewFake(start), known: map[string]string{"i-1": ec2.Spot, "i-2": ec2.Spot, "i-3": ec2.OnDemand}}
+	return m, fis.NewHandler(fis.New(fis.Options{Clock: m.clock, Instances: m}))
 }
 
 func TestAnExperimentTakesSpotInstancesBackAfterTheirNotice(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
-// Machines is what of EC2 experiments do: *ec2.Model.
-type Machines interface {
+// Instances is what of EC2 experiments do: *ec2.Model.
+type Instances interface {
 	Lookup(id string) (ec2.Instance, bool)
 	Rebalance(id string) bool // sends the recommendation
 	Interrupt(id string) bool // sends the notice, and ends the instance two minutes later
@@ -27,7 +27,7 @@ type Machines interface {
 // Options describe the account and region. All but Account and Region are required.
 type Options struct {
 	Clock           clock.Clock
-	Machines        Machines
+	Instances       Instances
 	Account, Region string // "" means those of ec2.DefaultAccount and us-west-2
 }
 
@@ -180,7 +180,7 @@ func (m *Model) start(e *experiment) error {
 		}
 		for _, arn := range e.template.targets[a.Targets[targetKey]].ResourceARNs {
 			id := arn[strings.LastIndexByte(arn, '/')+1:]
-			if i, known := m.options.Machines.Lookup(id); !known || i.CapacityType != ec2.Spot {
+			if i, known := m.options.Instances.Lookup(id); !known || i.CapacityType != ec2.Spot {
 				return invalid("target resolution returned empty set: %s is no spot instance", id)
 			}
 			steps = append(steps, step{id, before - noticeTime})
@@ -188,12 +188,12 @@ func (m *Model) start(e *experiment) error {
 	}
 	e.started, e.ended = m.options.Clock.Now(), m.options.Clock.Now()
 	for _, s := range steps {
-		m.options.Machines.Rebalance(s.id)
+		m.options.Instances.Rebalance(s.id)
 		if s.notice == 0 {
-			m.options.Machines.Interrupt(s.id)
+			m.options.Instances.Interrupt(s.id)
 			continue
 		}
-		m.options.Clock.AfterFunc(s.notice, func() { m.options.Machines.Interrupt(s.id) })
+		m.options.Clock.AfterFunc(s.notice, func() { m.options.Instances.Interrupt(s.id) })
 		if at := e.started.Add(s.notice); at.After(e.ended) {
 			e.ended = at
 		}

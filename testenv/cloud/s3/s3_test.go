@@ -230,7 +230,7 @@ func TestLifecycleExpiresAtTheMidnightAfterTheAge(t *testing.T) {
 	}
 }
 
-func TestLifecycleRefusesWhatIsNotModelled(t *testing.T) {
+func TestLifecycleRefusesWhatIsNotModeled(t *testing.T) {
 	m, _ := newModel(t)
 	c := newClient(t, httptest.NewServer(s3.NewHandler(m)), true)
 	rule := types.LifecycleRule{ID: aws.String("r"), Status: types.ExpirationStatusEnabled, Filter: &types.LifecycleRuleFilter{}}
@@ -260,7 +260,7 @@ func TestLifecycleRefusesWhatIsNotModelled(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotModelledIsNotImplemented(t *testing.T) {
+func TestWhatIsNotModeledIsNotImplemented(t *testing.T) {
 	m, _ := newModel(t)
 	c := newClient(t, httptest.NewServer(s3.NewHandler(m)), true)
 	put(t, c, "k", "v")

@@ -135,7 +135,7 @@ func (a *Account) RemoveReplaced(ctx context.Context, before *Stack, id, physica
 	if err != nil {
 		return err
 	}
-	_, err = a.tell(ctx, before, id, "Delete", physical, p, nil)
+	_, err = a.report(ctx, before, id, "Delete", physical, p, nil)
 	return err
 }
 

@@ -48,7 +48,7 @@ type customAnswer struct {
 
 // makeCustom makes a custom resource, by the function its ServiceToken names.
 func (a *Account) makeCustom(ctx context.Context, s *Stack, id string, properties map[string]any) error {
-	answer, err := a.tell(ctx, s, id, "Create", "", properties, nil)
+	answer, err := a.report(ctx, s, id, "Create", "", properties, nil)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (a *Account) makeCustom(ctx context.Context, s *Stack, id string, propertie
 
 // changeCustom has a custom resource updated from old properties.
 func (a *Account) changeCustom(ctx context.Context, s *Stack, id string, wanted, old properties) error {
-	answer, err := a.tell(ctx, s, id, "Update", s.values.custom[id].id, wanted, old)
+	answer, err := a.report(ctx, s, id, "Update", s.values.custom[id].id, wanted, old)
 	if err != nil {
 		return err
 	}
@@ -86,15 +86,15 @@ func (a *Account) Delete(ctx context.Context, s *Stack, id string) error {
 	if err != nil {
 		return err
 	}
-	if _, err = a.tell(ctx, s, id, "Delete", s.values.custom[id].id, properties, nil); err != nil {
+	if _, err = a.report(ctx, s, id, "Delete", s.values.custom[id].id, properties, nil); err != nil {
 		return fmt.Errorf("delete %s of stack %s: %w", id, s.Environment.StackName, err)
 	}
 	delete(s.values.custom, id)
 	return nil
 }
 
-// tell invokes the function of a custom resource and waits for what it puts at the response's URL.
-func (a *Account) tell(ctx context.Context, s *Stack, id, request, physical string, properties, old map[string]any) (customAnswer, error) {
+// report invokes the function of a custom resource and waits for what it puts at the response's URL.
+func (a *Account) report(ctx context.Context, s *Stack, id, request, physical string, properties, old map[string]any) (customAnswer, error) {
 	token, _ := properties["ServiceToken"].(string)
 	if token == "" {
 		return customAnswer{}, errors.New("ServiceToken is missing")

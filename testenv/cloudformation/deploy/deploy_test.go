@@ -72,11 +72,11 @@ func begin(t *testing.T) *Account {
 	if err != nil {
 		t.Fatal(err)
 	}
-	machines, parameters := ec2.New(ec2.Options{Clock: clock.System(), Account: c.Account()}), cloudssm.New(cloudssm.Options{})
+	instances, parameters := ec2.New(ec2.Options{Clock: clock.System(), Account: c.Account()}), cloudssm.New(cloudssm.Options{})
 	c.Register("dynamodb", clouddynamodb.NewHandler(clouddynamodb.NewModel(clouddynamodb.Options{Account: c.Account(), Region: c.Region()})))
 	c.Register("ssm", cloudssm.NewHandler(parameters))
 	a := NewAccount(Models{
-		Cloud: c, EC2: machines, EKS: eks.New(eks.Options{}), Parameters: parameters,
+		Cloud: c, EC2: instances, EKS: eks.New(eks.Options{}), Parameters: parameters,
 		Bus:       events.NewBus(events.Config{Account: c.Account(), Region: c.Region()}),
 		Schedules: schedule.New(schedule.Config{}),
 		Code:      func(string, string) (string, error) { return os.Args[0], nil },

@@ -171,17 +171,17 @@ func (s *stack) busy() bool {
 // set changes the status of a stack, with an event.
 func (m *Model) set(s *stack, status, reason string) {
 	s.status, s.reason = status, reason
-	m.tell(s, event{logical: s.name, physical: s.id, kind: "AWS::CloudFormation::Stack", status: status, reason: reason})
+	m.report(s, event{logical: s.name, physical: s.id, kind: "AWS::CloudFormation::Stack", status: status, reason: reason})
 }
 
 // note changes the status of a resource, with an event.
 func (m *Model) note(s *stack, id, status, reason string) {
 	r := s.resources[id]
 	r.status, r.reason, r.updated = status, reason, m.clock.Now()
-	m.tell(s, event{logical: id, physical: r.physical, kind: r.kind, status: status, reason: reason})
+	m.report(s, event{logical: id, physical: r.physical, kind: r.kind, status: status, reason: reason})
 }
 
-func (m *Model) tell(s *stack, e event) {
+func (m *Model) report(s *stack, e event) {
 	e.id, e.time, e.token = wire.NewRequestID(), m.clock.Now(), s.token
 	if n := len(s.events); n > 0 && !e.time.After(s.events[n-1].time) {
 		e.time = s.events[n-1].time.Add(time.Millisecond) // clients go by the order of times

@@ -44,7 +44,7 @@ func model(t *testing.T, protocol string) *Model {
 	return m
 }
 
-func TestEC2RequestsAndAnswersAreJudged(t *testing.T) {
+func TestEC2RequestsAndAnswersAreValidated(t *testing.T) {
 	const answer = "<MakeResponse><requestId>r</requestId>%s</MakeResponse>"
 	for name, tt := range map[string]struct {
 		request, answer string
@@ -66,7 +66,7 @@ func TestEC2RequestsAndAnswersAreJudged(t *testing.T) {
 		"element twice":         {"Name=a", "<kind>one</kind><kind>two</kind>", "answer.kind: is there twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := model(t, "ec2").Judge(wire.Exchange{Action: "Make", Request: tt.request, Status: 200, Response: fmt.Sprintf(answer, tt.answer)})
+			got := model(t, "ec2").Evaluate(wire.Exchange{Action: "Make", Request: tt.request, Status: 200, Response: fmt.Sprintf(answer, tt.answer)})
 			if tt.fault == "" && len(got) > 0 || tt.fault != "" && (len(got) != 1 || !strings.Contains(got[0], tt.fault)) {
 				t.Errorf("faults %q, want %q", got, tt.fault)
 			}
@@ -74,7 +74,7 @@ func TestEC2RequestsAndAnswersAreJudged(t *testing.T) {
 	}
 }
 
-func TestJSONRequestsAndAnswersAreJudged(t *testing.T) {
+func TestJSONRequestsAndAnswersAreValidated(t *testing.T) {
 	for name, tt := range map[string]struct{ request, answer, fault string }{
 		"all right":        {`{"Name":"a","count":2,"dry":true,"Id":["x"],"inner":{"kind":"one"}}`, `{"kind":"two","at":1.5}`, ""},
 		"unknown member":   {`{"Name":"a","Colour":1}`, `{}`, "request.Colour: is no member"},
@@ -84,7 +84,7 @@ func TestJSONRequestsAndAnswersAreJudged(t *testing.T) {
 		"value answered":   {`{"Name":"a"}`, `{"kind":"red"}`, "answer.kind"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := model(t, "json").Judge(wire.Exchange{Action: "Make", Request: tt.request, Status: 200, Response: tt.answer})
+			got := model(t, "json").Evaluate(wire.Exchange{Action: "Make", Request: tt.request, Status: 200, Response: tt.answer})
 			if tt.fault == "" && len(got) > 0 || tt.fault != "" && (len(got) != 1 || !strings.Contains(got[0], tt.fault)) {
 				t.Errorf("faults %q, want %q", got, tt.fault)
 			}
@@ -123,7 +123,7 @@ func TestA63ConstraintsAreAskedOfRequests(t *testing.T) {
 			answer = `{"idSet":["abcdefg","b","c"]}`
 		}
 		for request, want := range requests {
-			got := m.Judge(wire.Exchange{Action: "Make", Request: request, Status: 200, Response: answer})
+			got := m.Evaluate(wire.Exchange{Action: "Make", Request: request, Status: 200, Response: answer})
 			if want == "" && len(got) > 0 || want != "" && (len(got) != 1 || !strings.Contains(got[0], want)) {
 				t.Errorf("%s %s: faults %q, want %q", protocol, request, got, want)
 			}
@@ -136,11 +136,11 @@ func TestQueryListsStandUnderMember(t *testing.T) {
 	m.Shapes["L"].Member.LocationName = ""
 	for request, want := range map[string]int{"Name=a&Id.member.1=x": 0, "Name=a&Id.1=x": 1} {
 		e := wire.Exchange{Action: "Make", Request: request, Status: 200, Response: "<MakeResponse><MakeResult><idSet><member>i</member></idSet></MakeResult><ResponseMetadata/></MakeResponse>"}
-		if got := m.Judge(e); len(got) != want {
+		if got := m.Evaluate(e); len(got) != want {
 			t.Errorf("%s: faults %q, want %d", request, got, want)
 		}
 	}
-	if got := m.Judge(wire.Exchange{Action: "Break"}); len(got) != 1 {
+	if got := m.Evaluate(wire.Exchange{Action: "Break"}); len(got) != 1 {
 		t.Errorf("an operation there is not: %q", got)
 	}
 }
@@ -200,7 +200,7 @@ func TestRecordedExchangesHaveTheShapeOfTheirServices(t *testing.T) {
 			}
 		}
 		seen[e.Service+" "+e.Action]++
-		for _, f := range models[e.Service].Judge(e) {
+		for _, f := range models[e.Service].Evaluate(e) {
 			if os.Getenv(AnswersVariable) != "" && !strings.HasPrefix(f, "answer") {
 				continue
 			}

@@ -16,7 +16,7 @@ type element struct {
 }
 
 // answer judges the XML a Query service answers with.
-func (j *judge) answer(r *ref, e wire.Exchange) {
+func (j *evaluate) answer(r *ref, e wire.Exchange) {
 	var root element
 	if err := xml.Unmarshal([]byte(e.Response), &root); err != nil {
 		j.fault("answer", "is no XML: %v", err)
@@ -43,7 +43,7 @@ func (j *judge) answer(r *ref, e wire.Exchange) {
 	}
 }
 
-func (j *judge) element(path string, r *ref, e element) {
+func (j *evaluate) element(path string, r *ref, e element) {
 	s := j.shape(r)
 	switch s.Type {
 	case "structure":
@@ -72,7 +72,7 @@ func (j *judge) element(path string, r *ref, e element) {
 	}
 }
 
-func (j *judge) elementMembers(path string, s *shape, e element) {
+func (j *evaluate) elementMembers(path string, s *shape, e element) {
 	known := map[string]ref{}
 	for name, member := range s.Members {
 		if member.LocationName != "" {

@@ -85,7 +85,7 @@ func (m *maker) instanceType(name, arch string, cores, memoryBytes, pods, price 
 			if capacityType == model.Spot {
 				cost = price * int64(300+m.IntN(300)+10*z) / 1000
 			}
-			t.Offers = append(t.Offers, model.Offer{
+			t.Offerings = append(t.Offerings, model.Offering{
 				Zone: zone, ZoneID: zoneIDs[zone], CapacityType: capacityType, Price: model.MicroUSD(cost), Available: !m.chance(8),
 			})
 		}

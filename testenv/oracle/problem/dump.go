@@ -47,18 +47,18 @@ func (p *Problem) YAML() ([]byte, error) {
 
 // CatalogJSON returns what can be bought as a file that `joiner plan provision --catalog` reads.
 func (p *Problem) CatalogJSON() ([]byte, error) {
-	type offer struct {
+	type offering struct {
 		Zone         string  `json:"zone"`
 		CapacityType string  `json:"capacityType"`
 		PricePerHour float64 `json:"pricePerHour"`
 		Available    bool    `json:"available"`
 	}
 	type instanceType struct {
-		Name     string            `json:"name"`
-		Capacity map[string]string `json:"capacity"`
-		Overhead map[string]string `json:"overhead"`
-		Labels   map[string]string `json:"labels"`
-		Offers   []offer           `json:"offers"`
+		Name      string            `json:"name"`
+		Capacity  map[string]string `json:"capacity"`
+		Overhead  map[string]string `json:"overhead"`
+		Labels    map[string]string `json:"labels"`
+		Offerings []offering        `json:"offers"`
 	}
 	var file struct {
 		InstanceTypes []instanceType `json:"instanceTypes"`
@@ -71,8 +71,8 @@ func (p *Problem) CatalogJSON() ([]byte, error) {
 				out.Labels[key] = values[0]
 			}
 		}
-		for _, o := range t.Offers {
-			out.Offers = append(out.Offers, offer{o.Zone, o.CapacityType, o.Price.USD(), o.Available})
+		for _, o := range t.Offerings {
+			out.Offerings = append(out.Offerings, offering{o.Zone, o.CapacityType, o.Price.USD(), o.Available})
 		}
 		file.InstanceTypes = append(file.InstanceTypes, out)
 	}

@@ -27,7 +27,7 @@ type Asked struct {
 	GiveBack            bool // what to give back; otherwise what to ask for
 }
 
-// Posed returns the problem that objects pose, as an API server has them, with what can be bought. They are taken as they are, but for:
+// Recorded returns the problem that objects pose, as an API server has them, with what can be bought. They are taken as they are, but for:
 //
 //   - a node has the label of its host name, which every kubelet sets;
 //   - a pod that the planner moves because its node is leaving waits already, as it does once the node has gone;
@@ -37,7 +37,7 @@ type Asked struct {
 //   - a local volume whose node is gone may be on any host, since its owner is about to make a new claim (core/volume says why).
 //
 // Objects of kinds that are no part of a problem are left out, too.
-func Posed(seed uint64, objects []json.RawMessage, catalog []model.InstanceType, asked Asked) (*Problem, error) {
+func Recorded(seed uint64, objects []json.RawMessage, catalog []model.InstanceType, asked Asked) (*Problem, error) {
 	p := &Problem{Seed: seed, Catalog: catalog, Asked: asked}
 	for i, text := range objects {
 		if err := p.pose(text); err != nil {

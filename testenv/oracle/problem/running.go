@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/core/disruption"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -63,10 +63,10 @@ func (p *Problem) budget(pod *corev1.Pod, name string, allowed int32) {
 
 // Running returns the problem as the judge of what to give back takes it: nodes of pools have claims that came up long ago,
 // and in one problem of three some have drifted.
-func (p *Problem) Running() reclaim.Input {
+func (p *Problem) Running() disruption.Input {
 	in := p.Input()
 	d := die{rand.New(rand.NewPCG(p.Seed, 5))}
-	out := reclaim.Input{Snapshot: in.Snapshot, Catalogs: in.Catalogs, Usage: in.Usage, NowUnix: in.NowUnix}
+	out := disruption.Input{Snapshot: in.Snapshot, Catalogs: in.Catalogs, Usage: in.Usage, NowUnix: in.NowUnix}
 	drifted := 0
 	if p.Seed%3 == 0 {
 		drifted = 30
@@ -98,15 +98,15 @@ func (p *Problem) claim(node *model.Node) model.Claim {
 		claim.State, claim.InitializedUnix = model.Registered, 0
 	}
 	if t, err := p.Type(claim.InstanceType); err == nil {
-		for _, o := range t.Offers {
+		for _, o := range t.Offerings {
 			if o.Zone == claim.Zone && o.CapacityType == claim.CapacityType {
 				claim.Price = o.Price
 			}
 		}
 	}
-	claim.Held = model.Resources{model.Nodes: 1}
+	claim.Reserved = model.Resources{model.Nodes: 1}
 	for name, amount := range node.Capacity {
-		claim.Held[name] = amount
+		claim.Reserved[name] = amount
 	}
 	return claim
 }

@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/disruption"
 	"github.com/joiner-sh/joiner/shared/core/pack"
-	"github.com/joiner-sh/joiner/shared/core/reclaim"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/oracle"
 	"github.com/joiner-sh/joiner/testenv/oracle/problem"
@@ -61,7 +61,7 @@ func main() {
 		return
 	}
 	if *spec >= 0 {
-		if err := posed(uint64(*spec), c.Depth, like, *folder); err != nil {
+		if err := recorded(uint64(*spec), c.Depth, like, *folder); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -113,15 +113,15 @@ func main() {
 	}
 }
 
-// posed judges the problem of a case of Karpenter's specs.
-func posed(number uint64, depth oracle.Depth, like, folder string) error {
+// recorded judges the problem of a case of Karpenter's specs.
+func recorded(number uint64, depth oracle.Depth, like, folder string) error {
 	p, asks, err := oracle.SpecProblem(oracle.SpecCases, number)
 	if err != nil {
 		return err
 	}
 	fmt.Println(asks)
 	if !p.Asked.GiveBack {
-		return again(p, judgePlan, true, like, folder)
+		return again(p, evaluatePlan, true, like, folder)
 	}
 	if err := write(p, folder); err != nil {
 		return err
@@ -136,23 +136,23 @@ func posed(number uint64, depth oracle.Depth, like, folder string) error {
 
 // one judges the problem of a seed.
 func one(seed uint64, crowded bool, like, folder string) error {
-	size, judge := oracle.SizeOf(seed), judgePlan
+	size, evaluate := oracle.SizeOf(seed), evaluatePlan
 	if crowded {
-		size, judge = problem.Crowded, judgeFit
+		size, evaluate = problem.Crowded, evaluateFit
 	}
 	p := problem.New(seed, size)
-	return again(p, judge, !crowded, like, folder)
+	return again(p, evaluate, !crowded, like, folder)
 }
 
 // again judges a problem, writes it down, and prints the plan, where it is about one, and findings.
-func again(p *problem.Problem, judge func(*problem.Problem) ([]oracle.Finding, error), plans bool, like, folder string) error {
-	findings, err := judge(p)
+func again(p *problem.Problem, evaluate func(*problem.Problem) ([]oracle.Finding, error), plans bool, like, folder string) error {
+	findings, err := evaluate(p)
 	if err != nil {
 		return err
 	}
 	if at := slices.IndexFunc(findings, func(f oracle.Finding) bool { return string(f.Check) == like }); at >= 0 {
 		p = oracle.Shrink(p, oracle.Like(findings[at], oracle.Default))
-		if findings, err = judge(p); err != nil {
+		if findings, err = evaluate(p); err != nil {
 			return err
 		}
 	}
@@ -181,7 +181,7 @@ func giveBack(cluster func(uint64) (*problem.Problem, error), seed uint64, like,
 	if err := write(p, folder); err != nil {
 		return err
 	}
-	plan := reclaim.Plan(p.Running())
+	plan := disruption.Plan(p.Running())
 	for i, c := range plan.Commands {
 		fmt.Printf("command %d: %s: %v, saves $%v/h\n", i, c.Reason, c.Nodes, c.Savings.USD())
 		show(model.Plan{Nominations: c.Moves, Claims: c.Replacements})
@@ -189,7 +189,7 @@ func giveBack(cluster func(uint64) (*problem.Problem, error), seed uint64, like,
 	for _, k := range plan.Kept {
 		fmt.Printf("node %s stays: %s: %s\n", k.Node, k.Reasons[0].Code, k.Reasons[0].Message)
 	}
-	v, err := oracle.JudgeDisruptPlan(p, &plan, oracle.Default)
+	v, err := oracle.EvaluateDisruptPlan(p, &plan, oracle.Default)
 	if err != nil {
 		return err
 	}
@@ -200,13 +200,13 @@ func giveBack(cluster func(uint64) (*problem.Problem, error), seed uint64, like,
 	return nil
 }
 
-func judgePlan(p *problem.Problem) ([]oracle.Finding, error) {
-	v, err := oracle.Judge(p, oracle.Default)
+func evaluatePlan(p *problem.Problem) ([]oracle.Finding, error) {
+	v, err := oracle.Evaluate(p, oracle.Default)
 	return v.Findings, err
 }
 
-func judgeFit(p *problem.Problem) ([]oracle.Finding, error) {
-	v, err := oracle.JudgeFit(p)
+func evaluateFit(p *problem.Problem) ([]oracle.Finding, error) {
+	v, err := oracle.EvaluateFit(p)
 	return v.Findings, err
 }
 
@@ -218,7 +218,7 @@ func show(plan model.Plan) {
 		}
 	}
 	for _, c := range plan.Claims {
-		fmt.Printf("claim %s of %s: cheapest %v, %d types, %v, %v, labels %v\n", c.Name, c.Pool, c.Offer, len(c.InstanceTypes), c.Zones, c.CapacityTypes, c.Labels)
+		fmt.Printf("claim %s of %s: cheapest %v, %d types, %v, %v, labels %v\n", c.Name, c.Pool, c.Offering, len(c.InstanceTypes), c.Zones, c.CapacityTypes, c.Labels)
 		for _, pod := range c.Pods {
 			fmt.Printf("pod %s on claim %s\n", pod.Key(), c.Name)
 		}

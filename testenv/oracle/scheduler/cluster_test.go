@@ -70,18 +70,18 @@ func TestOfferBindsWhatFits(t *testing.T) {
 	}
 }
 
-// TestJudgeAsksEveryPlugin judges a pod that several plugins refuse.
-func TestJudgeAsksEveryPlugin(t *testing.T) {
+// TestEvaluateAsksEveryPlugin judges a pod that several plugins refuse.
+func TestEvaluateAsksEveryPlugin(t *testing.T) {
 	tainted := node("a", "z")
 	tainted.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}
 	c := newCluster(t, tainted)
 	p := pod("p", "3")
 	p.Spec.NodeSelector = map[string]string{"missing": "label"}
-	judged, err := c.Judge(p)
+	evaluated, err := c.Evaluate(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	refusals, err := judged.On("a")
+	refusals, err := evaluated.On("a")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@
 // over a cluster that is held in memory and changes only when told to.
 //
 // It decides nothing itself: whether a node takes a pod is for the plugins to say, all of them together ([Cluster.Offer],
-// [Cluster.Choose]) or each on its own ([Cluster.Judge]). What it adds are the parts of a cluster a scheduler counts on:
+// [Cluster.Choose]) or each on its own ([Cluster.Evaluate]). What it adds are the parts of a cluster a scheduler counts on:
 // it provisions the volumes of a pod that is bound, makes the claims of ephemeral volumes, and gives nodes their daemons.
 // It leaves preemption, gates, gangs and the queue out; the order in which pods are offered is the caller's.
 //

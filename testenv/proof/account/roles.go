@@ -120,11 +120,11 @@ func (r *roles) create(_ context.Context, in *createInput) (*roleOutput, error) 
 	r.made[made.name] = made
 	r.account.EC2.AddRole(ec2.Role{Name: made.name, Path: made.path, Trust: in.AssumeRolePolicyDocument})
 	r.account.Cloud.STS.AddRole(sts.Role{Name: made.name, Path: made.path})
-	return &roleOutput{r.view(made)}, r.tell(made)
+	return &roleOutput{r.view(made)}, r.report(made)
 }
 
-// tell has the account's policies know the role's. The lock is held.
-func (r *roles) tell(of *role) error {
+// report has the account's policies know the role's. The lock is held.
+func (r *roles) report(of *role) error {
 	identity, err := attached(of.policies)
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (r *roles) putPolicy(_ context.Context, in *policyInput) (*struct{}, error)
 		return nil, err
 	}
 	of.policies[in.PolicyName] = in.PolicyDocument
-	return &struct{}{}, r.tell(of)
+	return &struct{}{}, r.report(of)
 }
 
 func (r *roles) removePolicy(_ context.Context, in *policyInput) (*struct{}, error) {
@@ -202,7 +202,7 @@ func (r *roles) removePolicy(_ context.Context, in *policyInput) (*struct{}, err
 		return nil, wire.StatusErrorf(http.StatusNotFound, "NoSuchEntity", "The role policy with name %s cannot be found.", in.PolicyName)
 	}
 	delete(of.policies, in.PolicyName)
-	return &struct{}{}, r.tell(of)
+	return &struct{}{}, r.report(of)
 }
 
 type policiesOutput struct {

@@ -71,11 +71,11 @@ func (r *rules) put(_ context.Context, in *putInput) (*putOutput, error) {
 		made.tags[t.Key] = t.Value
 	}
 	r.made[in.Name] = made
-	return &putOutput{r.arn(in.Name)}, r.tell(made)
+	return &putOutput{r.arn(in.Name)}, r.report(made)
 }
 
-// tell has the bus know the rule. The lock is held.
-func (r *rules) tell(of *rule) error {
+// report has the bus know the rule. The lock is held.
+func (r *rules) report(of *rule) error {
 	pattern, err := events.ParsePattern([]byte(of.pattern))
 	if err != nil {
 		return wire.Errorf("InvalidEventPatternException", "%v", err)
@@ -151,7 +151,7 @@ func (r *rules) putTargets(_ context.Context, in *ruleInput) (*failedOutput, err
 	for _, t := range in.Targets {
 		of.targets[t.Id] = t.Arn
 	}
-	return &failedOutput{}, r.tell(of)
+	return &failedOutput{}, r.report(of)
 }
 
 func (r *rules) removeTargets(_ context.Context, in *ruleInput) (*failedOutput, error) {
@@ -164,7 +164,7 @@ func (r *rules) removeTargets(_ context.Context, in *ruleInput) (*failedOutput, 
 	for _, id := range in.Ids {
 		delete(of.targets, id)
 	}
-	return &failedOutput{}, r.tell(of)
+	return &failedOutput{}, r.report(of)
 }
 
 type targetsOutput struct{ Targets []target }

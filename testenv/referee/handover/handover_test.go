@@ -68,9 +68,9 @@ func TestA5KarpenterItselfHandsOverAndTakesBackTwice(t *testing.T) {
 	h.remember(t)
 	for round := range 2 {
 		replicas := 3 + 2*round
-		told := h.adopt(t, 0)
-		if n := len(told.NodeClaims); n != replicas || len(told.Karpenter) == 0 {
-			t.Errorf("adopt lists %d NodeClaims and of Karpenter %q, want %d, and that it runs", n, told.Karpenter, replicas)
+		reported := h.adopt(t, 0)
+		if n := len(reported.NodeClaims); n != replicas || len(reported.Karpenter) == 0 {
+			t.Errorf("adopt lists %d NodeClaims and of Karpenter %q, want %d, and that it runs", n, reported.Karpenter, replicas)
 		}
 		h.adopt(t, 2, "--yes") // while it runs
 		k.stop(t)

@@ -19,7 +19,7 @@ type story struct {
 	held    int64          // nodes of claims that twice finds there
 }
 
-func (s *story) tell(fact world.Fact) {
+func (s *story) report(fact world.Fact) {
 	s.entries = append(s.entries, world.Entry{Seq: int64(len(s.entries)) + 1, At: s.at, Fact: fact})
 }
 
@@ -29,30 +29,30 @@ var fence = model.Fence{Cluster: "world", Lease: "planner", Owner: "p", Token: 1
 
 const dearly = `{"capacityType":"spot","templates":[{"overrides":[{"InstanceType":"m5.large","Zone":"a"}]}]}`
 
-var spotOffer = model.OfferKey{InstanceType: "m5.large", Zone: "a", CapacityType: "spot"}
+var spotOffering = model.OfferingKey{InstanceType: "m5.large", Zone: "a", CapacityType: "spot"}
 
 // balanced pods keep a balance between zones.
 var balanced = model.PodShape{Spread: []model.Spread{{TopologyKey: model.LabelZone, MaxSkew: 1}}}
 
 // driedUp is the mark of an offering that EC2 had no capacity for.
-var driedUp = model.Mark{OfferKey: model.OfferKey{InstanceType: "m5.large", Zone: "b", CapacityType: "spot"}, Reason: "InsufficientInstanceCapacity", Failures: 1}
+var driedUp = model.UnavailableOffering{OfferingKey: model.OfferingKey{InstanceType: "m5.large", Zone: "b", CapacityType: "spot"}, Reason: "InsufficientInstanceCapacity", Failures: 1}
 
 func (s *story) pod(uid string) {
 	p := &model.Pod{Namespace: "default", Name: uid, UID: uid, Shape: s.index, Unschedulable: true}
-	s.tell(world.ObjectWritten{Cluster: "world", Kind: world.KindPod, Name: p.Key(), UID: uid, Verb: "create", Pod: p, Shape: &s.shape})
+	s.report(world.ObjectWritten{Cluster: "world", Kind: world.KindPod, Name: p.Key(), UID: uid, Verb: "create", Pod: p, Shape: &s.shape})
 }
 
 func (s *story) pool(limits model.Resources) {
-	s.tell(world.ObjectWritten{Cluster: "world", Kind: world.KindPool, Name: "web", Verb: "create", Pool: &model.Pool{Name: "web", Limits: limits}})
+	s.report(world.ObjectWritten{Cluster: "world", Kind: world.KindPool, Name: "web", Verb: "create", Pool: &model.Pool{Name: "web", Limits: limits}})
 }
 
-func claimOf(intent string, n int, state model.ClaimState, version int64, machine string) *model.Claim {
+func claimOf(intent string, n int, state model.ClaimState, version int64, instance string) *model.Claim {
 	c := &model.Claim{
-		Name: fmt.Sprintf("web-%s-%d", intent, n), Pool: "web", Intent: intent, State: state, Version: version, InstanceID: machine,
-		Held: model.Resources{model.Nodes: 1}, Pods: []model.PodRef{{Namespace: "default", Name: fmt.Sprintf("pod-%s-%d", intent, n), UID: fmt.Sprintf("pod-%s-%d", intent, n)}},
+		Name: fmt.Sprintf("web-%s-%d", intent, n), Pool: "web", Intent: intent, State: state, Version: version, InstanceID: instance,
+		Reserved: model.Resources{model.Nodes: 1}, Pods: []model.PodRef{{Namespace: "default", Name: fmt.Sprintf("pod-%s-%d", intent, n), UID: fmt.Sprintf("pod-%s-%d", intent, n)}},
 	}
 	if state == model.Gone {
-		c.Held = nil
+		c.Reserved = nil
 	}
 	if ends(state) || state == model.Gone {
 		c.FailureCode = "SomethingTrue"
@@ -65,7 +65,7 @@ func (s *story) record(intent string, n int, held int64) {
 	for i := range n {
 		s.pod(fmt.Sprintf("pod-%s-%d", intent, i))
 	}
-	fact := world.LedgerWritten{Cluster: "world", Op: "record", Fence: &fence, Usage: []model.Usage{{Pool: "web", Held: model.Resources{model.Nodes: held}}}}
+	fact := world.LedgerWritten{Cluster: "world", Op: "record", Fence: &fence, Usage: []model.Usage{{Pool: "web", Reserved: model.Resources{model.Nodes: held}}}}
 	var names []string
 	for i := range n {
 		c := claimOf(intent, i, model.Intended, 1, "")
@@ -73,11 +73,11 @@ func (s *story) record(intent string, n int, held int64) {
 		fact.Claims = append(fact.Claims, world.ClaimChange{After: c})
 	}
 	fact.Intents = []model.Intent{{ID: intent, Pool: "web", Claims: names, State: model.IntentCalling, Request: []byte(dearly), Token: "t-" + intent}}
-	s.tell(fact)
+	s.report(fact)
 }
 
 func (s *story) start(intent, id string) {
-	s.tell(world.InstanceStarted{
+	s.report(world.InstanceStarted{
 		Cluster: "world", VisibleAt: s.at, Instance: model.Instance{ID: id, Zone: "a", Type: "m5.large", Tags: map[string]string{
 			"kubernetes.io/cluster/world": "owned", tagIntent: intent, tagPool: "web",
 		}},
@@ -88,29 +88,29 @@ func (s *story) start(intent, id string) {
 func (s *story) unseen(after time.Duration) {
 	s.pool(nil)
 	s.record("1", 1, 1)
-	s.tell(world.InstanceStarted{Cluster: "world", VisibleAt: s.at.Add(after), Instance: model.Instance{ID: "i-1-0", Zone: "a", Type: "m5.large", Tags: map[string]string{
+	s.report(world.InstanceStarted{Cluster: "world", VisibleAt: s.at.Add(after), Instance: model.Instance{ID: "i-1-0", Zone: "a", Type: "m5.large", Tags: map[string]string{
 		"kubernetes.io/cluster/world": "owned", tagIntent: "1", tagPool: "web",
 	}}})
-	s.tell(world.FleetCalled{
-		Cluster: "world", Intent: "1", Token: "t-1", Request: []byte(dearly), Wanted: 1, CapacityType: "spot", Pools: []model.OfferKey{spotOffer}, Instances: []string{"i-1-0"},
+	s.report(world.FleetCalled{
+		Cluster: "world", Intent: "1", Token: "t-1", Request: []byte(dearly), Wanted: 1, CapacityType: "spot", Pools: []model.OfferingKey{spotOffering}, Instances: []string{"i-1-0"},
 	})
 	s.settle("1", 1, "i-1-0")
-	s.tell(world.InstanceEnding{ID: "i-1-0", Cause: "failure"})
-	s.tell(world.InstanceEnded{ID: "i-1-0", Cause: "failure"})
+	s.report(world.InstanceEnding{ID: "i-1-0", Cause: "failure"})
+	s.report(world.InstanceEnded{ID: "i-1-0", Cause: "failure"})
 }
 
 func (s *story) call(intent string, wanted int, ids ...string) {
 	for _, id := range ids {
 		s.start(intent, id)
 	}
-	s.tell(world.FleetCalled{
-		Cluster: "world", Intent: intent, Token: "t-" + intent, Request: []byte(dearly), Wanted: wanted, CapacityType: "spot", Pools: []model.OfferKey{spotOffer}, Instances: ids,
+	s.report(world.FleetCalled{
+		Cluster: "world", Intent: intent, Token: "t-" + intent, Request: []byte(dearly), Wanted: wanted, CapacityType: "spot", Pools: []model.OfferingKey{spotOffering}, Instances: ids,
 	})
 }
 
 // settle gives the claims of a launch their machines in order.
 func (s *story) settle(intent string, held int64, ids ...string) {
-	fact := world.LedgerWritten{Cluster: "world", Op: "settle", Fence: &fence, Usage: []model.Usage{{Pool: "web", Held: model.Resources{model.Nodes: held}}}}
+	fact := world.LedgerWritten{Cluster: "world", Op: "settle", Fence: &fence, Usage: []model.Usage{{Pool: "web", Reserved: model.Resources{model.Nodes: held}}}}
 	var names []string
 	for i, id := range ids {
 		after := claimOf(intent, i, model.Launched, 2, id)
@@ -118,15 +118,15 @@ func (s *story) settle(intent string, held int64, ids ...string) {
 		fact.Claims = append(fact.Claims, world.ClaimChange{Before: claimOf(intent, i, model.Intended, 1, ""), After: after})
 	}
 	fact.Intents = []model.Intent{{ID: intent, Pool: "web", Claims: names, State: model.IntentDone, Request: []byte(dearly), Token: "t-" + intent}}
-	s.tell(fact)
+	s.report(fact)
 }
 
 // advance moves a claim to a state under the next version.
-func (s *story) advance(intent string, n int, from, to model.ClaimState, version int64, machine string) {
+func (s *story) advance(intent string, n int, from, to model.ClaimState, version int64, instance string) {
 	fact := world.LedgerWritten{Cluster: "world", Op: "advance", Claims: []world.ClaimChange{{
-		Before: claimOf(intent, n, from, version, machine), After: claimOf(intent, n, to, version+1, machine),
+		Before: claimOf(intent, n, from, version, instance), After: claimOf(intent, n, to, version+1, instance),
 	}}}
-	s.tell(fact)
+	s.report(fact)
 }
 
 // launch is a launch of n machines that goes well.
@@ -145,44 +145,44 @@ func (s *story) launch(intent string, n int, held int64) {
 func (s *story) served() {
 	s.launch("1", 1, 1)
 	bound := &model.Pod{Namespace: "default", Name: "pod-1-0", UID: "pod-1-0", NodeName: "n-i-1-0", Phase: model.Running}
-	s.tell(world.ObjectWritten{Kind: world.KindPod, Name: bound.Key(), UID: bound.UID, Verb: "bind", Pod: bound, Shape: &model.PodShape{}})
+	s.report(world.ObjectWritten{Kind: world.KindPod, Name: bound.Key(), UID: bound.UID, Verb: "bind", Pod: bound, Shape: &model.PodShape{}})
 }
 
-func (s *story) readyNode(machine string) {
-	s.tell(world.ObjectWritten{Cluster: "world", Kind: world.KindNode, Name: "n-" + machine, UID: "n", Verb: "create", Node: &model.Node{
-		Name: "n-" + machine, UID: "n", ProviderID: "aws:///a/" + machine, Ready: true, Labels: map[string]string{model.LabelRegistered: "true"},
+func (s *story) readyNode(instance string) {
+	s.report(world.ObjectWritten{Cluster: "world", Kind: world.KindNode, Name: "n-" + instance, UID: "n", Verb: "create", Node: &model.Node{
+		Name: "n-" + instance, UID: "n", ProviderID: "aws:///a/" + instance, Ready: true, Labels: map[string]string{model.LabelRegistered: "true"},
 	}})
 }
 
 // bound records a claim for a pod that was bound minutes ago; stands = its node is still there.
 func (s *story) bound(stands bool) {
 	node := world.ObjectWritten{Cluster: "world", Kind: world.KindNode, Name: "n", UID: "n", Verb: "create", Node: &model.Node{Name: "n", UID: "n", ProviderID: "aws:///a/i-9", Ready: true}}
-	s.tell(node)
+	s.report(node)
 	s.pod("pod-1-0")
 	bound := &model.Pod{Namespace: "default", Name: "pod-1-0", UID: "pod-1-0", NodeName: "n"}
-	s.tell(world.ObjectWritten{Kind: world.KindPod, Name: bound.Key(), UID: bound.UID, Verb: "bind", Pod: bound, Shape: &model.PodShape{}})
+	s.report(world.ObjectWritten{Kind: world.KindPod, Name: bound.Key(), UID: bound.UID, Verb: "bind", Pod: bound, Shape: &model.PodShape{}})
 	s.wait(5 * time.Minute)
 	if !stands {
 		node.Verb = "gone"
-		s.tell(node)
+		s.report(node)
 	}
 	fact := world.LedgerWritten{Cluster: "world", Op: "record", Fence: &fence, Claims: []world.ClaimChange{{After: claimOf("1", 0, model.Intended, 1, "")}}}
 	fact.Intents = []model.Intent{{ID: "1", Pool: "web", Claims: []string{"web-1-0"}, State: model.IntentCalling}}
-	s.tell(fact)
+	s.report(fact)
 }
 
 // disowned has people delete the claim of an instance that ends, while things go wrong for so many minutes more.
 func (s *story) disowned(minutes int) {
 	s.pool(model.Resources{model.Nodes: 1})
 	s.launch("1", 1, 1)
-	s.tell(world.ObjectWritten{Cluster: "world", Kind: world.KindNode, Name: "n", UID: "n", Verb: "create", Node: &model.Node{
+	s.report(world.ObjectWritten{Cluster: "world", Kind: world.KindNode, Name: "n", UID: "n", Verb: "create", Node: &model.Node{
 		Name: "n", UID: "n", ProviderID: "aws:///a/i-1-0", Finalizer: true, DeletedUnix: s.at.Unix(), Labels: map[string]string{model.LabelRegistered: "true"},
 	}})
-	s.tell(world.InstanceEnded{ID: "i-1-0", Cause: "failure"})
-	s.tell(world.LedgerMeddled{Cluster: "world", Claim: claimOf("1", 0, model.Launched, 2, "i-1-0")})
+	s.report(world.InstanceEnded{ID: "i-1-0", Cause: "failure"})
+	s.report(world.LedgerMeddled{Cluster: "world", Claim: claimOf("1", 0, model.Launched, 2, "i-1-0")})
 	for range minutes {
 		s.wait(time.Minute)
-		s.tell(world.FaultInjected{What: "outage"})
+		s.report(world.FaultInjected{What: "outage"})
 	}
 }
 
@@ -194,21 +194,21 @@ func (s *story) twiceAfter(later time.Duration, between ...world.Fact) {
 	s.launch("1", 1, s.held+1)
 	s.wait(later)
 	for _, fact := range between {
-		s.tell(fact)
+		s.report(fact)
 	}
 	again := claimOf("3", 0, model.Intended, 1, "")
 	again.Pods = claimOf("1", 0, model.Intended, 1, "").Pods
-	s.tell(world.LedgerWritten{
+	s.report(world.LedgerWritten{
 		Cluster: "world", Op: "record", Fence: &fence, Claims: []world.ClaimChange{{After: again}},
-		Usage:   []model.Usage{{Pool: "web", Held: model.Resources{model.Nodes: s.held + 2}}},
+		Usage:   []model.Usage{{Pool: "web", Reserved: model.Resources{model.Nodes: s.held + 2}}},
 		Intents: []model.Intent{{ID: "3", Pool: "web", Claims: []string{again.Name}, State: model.IntentCalling}},
 	})
 }
 
 // loseNode has an actor delete the Node of a machine; empty = somebody else.
-func (s *story) loseNode(machine, actor string) {
-	s.tell(world.ObjectWritten{Cluster: "world", Kind: world.KindNode, Name: "n-" + machine, UID: "n", Verb: "gone", Node: &model.Node{
-		Name: "n-" + machine, UID: "n", ProviderID: "aws:///a/" + machine, Ready: true,
+func (s *story) loseNode(instance, actor string) {
+	s.report(world.ObjectWritten{Cluster: "world", Kind: world.KindNode, Name: "n-" + instance, UID: "n", Verb: "gone", Node: &model.Node{
+		Name: "n-" + instance, UID: "n", ProviderID: "aws:///a/" + instance, Ready: true,
 	}})
 	s.entries[len(s.entries)-1].Actor = actor
 }
@@ -216,9 +216,9 @@ func (s *story) loseNode(machine, actor string) {
 // TestEachRuleSeesWhatBreaksIt: every story but the first breaks exactly the rules named.
 func TestEachRuleSeesWhatBreaksIt(t *testing.T) {
 	for _, row := range []struct {
-		name string
-		want []string
-		tell func(s *story)
+		name   string
+		want   []string
+		report func(s *story)
 	}{
 		{"all is well", nil, func(s *story) {
 			s.pool(model.Resources{model.Nodes: 3})
@@ -255,44 +255,44 @@ func TestEachRuleSeesWhatBreaksIt(t *testing.T) {
 			s.launch("1", 1, 1)
 			s.record("2", 1, 2)
 			s.call("2", 1)
-			s.tell(world.LedgerWritten{Cluster: "world", Op: "advance", Claims: []world.ClaimChange{{
+			s.report(world.LedgerWritten{Cluster: "world", Op: "advance", Claims: []world.ClaimChange{{
 				Before: claimOf("2", 0, model.Intended, 1, ""), After: claimOf("2", 0, model.Launched, 2, "i-1-0"),
 			}}})
 		}},
 		{"a claim that changes its machine", []string{"A1"}, func(s *story) {
 			s.launch("1", 1, 1)
 			s.start("1", "i-other")
-			s.tell(world.LedgerWritten{Cluster: "world", Op: "advance", Claims: []world.ClaimChange{{
+			s.report(world.LedgerWritten{Cluster: "world", Op: "advance", Claims: []world.ClaimChange{{
 				Before: claimOf("1", 0, model.Launched, 2, "i-1-0"), After: claimOf("1", 0, model.Registered, 3, "i-other"),
 			}}})
 		}},
 		{"a call that was not recorded", []string{"A2"}, func(s *story) { s.call("1", 1) }},
 		{"a call with other bytes", []string{"A2"}, func(s *story) {
 			s.record("1", 1, 1)
-			s.tell(world.FleetCalled{Intent: "1", Token: "t-1", Request: []byte(`{"capacityType":"on-demand"}`), Wanted: 1})
+			s.report(world.FleetCalled{Intent: "1", Token: "t-1", Request: []byte(`{"capacityType":"on-demand"}`), Wanted: 1})
 		}},
 		{"a call with another token", []string{"A2"}, func(s *story) {
 			s.record("1", 1, 1)
-			s.tell(world.FleetCalled{Intent: "1", Token: "another", Request: []byte(dearly), Wanted: 1})
+			s.report(world.FleetCalled{Intent: "1", Token: "another", Request: []byte(dearly), Wanted: 1})
 		}},
 		{"an orphan", []string{"A3"}, func(s *story) {
 			s.launch("1", 1, 1)
-			s.tell(world.FleetCalled{Intent: "1", Token: "t-1", Request: []byte(dearly), Wanted: 1, Instances: []string{"i-1-0", "i-more"}})
+			s.report(world.FleetCalled{Intent: "1", Token: "t-1", Request: []byte(dearly), Wanted: 1, Instances: []string{"i-1-0", "i-more"}})
 			s.start("1", "i-more")
 			s.wait(3 * time.Minute)
 			s.pod("later")
 		}},
 		{"a ghost", []string{"A4"}, func(s *story) {
 			s.launch("1", 1, 1)
-			s.tell(world.InstanceEnded{ID: "i-1-0", Cause: "spot"})
+			s.report(world.InstanceEnded{ID: "i-1-0", Cause: "spot"})
 			s.wait(4 * time.Minute)
 			s.pod("later")
 		}},
 		{"a ghost in troubled times", nil, func(s *story) {
 			s.launch("1", 1, 1)
-			s.tell(world.InstanceEnded{ID: "i-1-0", Cause: "spot"})
+			s.report(world.InstanceEnded{ID: "i-1-0", Cause: "spot"})
 			s.wait(3 * time.Minute)
-			s.tell(world.FaultInjected{What: "outage"})
+			s.report(world.FaultInjected{What: "outage"})
 			s.wait(time.Minute)
 			s.pod("later")
 		}},
@@ -320,18 +320,18 @@ func TestEachRuleSeesWhatBreaksIt(t *testing.T) {
 			s.record("1", 1, 1)
 			for range 21 {
 				s.wait(2 * time.Second)
-				s.tell(world.FleetCalled{Intent: "1", Token: "t-1", Request: []byte(dearly), Wanted: 1, Errors: []model.LaunchError{{Code: "InsufficientInstanceCapacity", Offer: spotOffer}}})
+				s.report(world.FleetCalled{Intent: "1", Token: "t-1", Request: []byte(dearly), Wanted: 1, Errors: []model.LaunchError{{Code: "InsufficientInstanceCapacity", Offering: spotOffering}}})
 			}
 		}},
 		{"calls that find nothing, seldom enough", nil, func(s *story) {
 			s.record("1", 1, 1)
 			for range 100 {
 				s.wait(4 * time.Second)
-				s.tell(world.FleetCalled{Intent: "1", Token: "t-1", Request: []byte(dearly), Wanted: 1, Errors: []model.LaunchError{{Code: "InsufficientInstanceCapacity", Offer: spotOffer}}})
+				s.report(world.FleetCalled{Intent: "1", Token: "t-1", Request: []byte(dearly), Wanted: 1, Errors: []model.LaunchError{{Code: "InsufficientInstanceCapacity", Offering: spotOffering}}})
 			}
 		}},
 		{"a dry offer tried again and again", []string{"A8"}, func(s *story) {
-			s.tell(world.LedgerWritten{Cluster: "world", Op: "mark", Marks: []model.Mark{{OfferKey: spotOffer, UntilUnix: s.at.Unix() + 180, Reason: "InsufficientInstanceCapacity"}}})
+			s.report(world.LedgerWritten{Cluster: "world", Op: "mark", Unavailable: []model.UnavailableOffering{{OfferingKey: spotOffering, UntilUnix: s.at.Unix() + 180, Reason: "InsufficientInstanceCapacity"}}})
 			s.wait(time.Second)
 			s.record("1", 1, 1)
 			s.wait(30 * time.Second)
@@ -340,11 +340,11 @@ func TestEachRuleSeesWhatBreaksIt(t *testing.T) {
 		{"a dry offer asked for again and again, and nobody wrote it down", []string{"A8"}, func(s *story) {
 			for i, id := range []string{"1", "2", "3"} {
 				s.record(id, 1, int64(i)+1)
-				fact := world.FleetCalled{Intent: id, Token: "t-" + id, Request: []byte(dearly), Wanted: 1, CapacityType: "spot", Pools: []model.OfferKey{spotOffer}}
+				fact := world.FleetCalled{Intent: id, Token: "t-" + id, Request: []byte(dearly), Wanted: 1, CapacityType: "spot", Pools: []model.OfferingKey{spotOffering}}
 				if i == 0 {
-					fact.Errors = []model.LaunchError{{Code: "InsufficientInstanceCapacity", Offer: spotOffer}}
+					fact.Errors = []model.LaunchError{{Code: "InsufficientInstanceCapacity", Offering: spotOffering}}
 				}
-				s.tell(fact)
+				s.report(fact)
 				s.wait(30 * time.Second)
 			}
 		}},
@@ -355,7 +355,7 @@ func TestEachRuleSeesWhatBreaksIt(t *testing.T) {
 			s.settle("1", 2, "i-1")
 		}},
 		{"throttling taken for a dry offer", []string{"A8"}, func(s *story) {
-			s.tell(world.LedgerWritten{Cluster: "world", Op: "mark", Marks: []model.Mark{{OfferKey: spotOffer, UntilUnix: s.at.Unix() + 180, Reason: "RequestLimitExceeded"}}})
+			s.report(world.LedgerWritten{Cluster: "world", Op: "mark", Unavailable: []model.UnavailableOffering{{OfferingKey: spotOffering, UntilUnix: s.at.Unix() + 180, Reason: "RequestLimitExceeded"}}})
 			s.wait(10 * time.Minute)
 			s.record("1", 1, 1)
 		}},
@@ -378,38 +378,38 @@ func TestEachRuleSeesWhatBreaksIt(t *testing.T) {
 		}},
 		{"a pod of a balance that two claims under way are for, after the marks of the first one's launch", []string{"A9"}, func(s *story) {
 			s.shape = balanced
-			s.twiceAfter(2*time.Second, world.LedgerWritten{Cluster: "world", Op: "mark", Marks: []model.Mark{driedUp}})
+			s.twiceAfter(2*time.Second, world.LedgerWritten{Cluster: "world", Op: "mark", Unavailable: []model.UnavailableOffering{driedUp}})
 		}},
 		{"a pod of a balance that two claims under way are for, and an offering that was to be tried again in between", nil, func(s *story) {
 			s.shape = balanced
-			s.twiceAfter(2*time.Second, world.LedgerWritten{Cluster: "world", Op: "probe", Marks: []model.Mark{driedUp}})
+			s.twiceAfter(2*time.Second, world.LedgerWritten{Cluster: "world", Op: "probe", Unavailable: []model.UnavailableOffering{driedUp}})
 		}},
 		{"a launch of too many claims", []string{"C10"}, func(s *story) { s.record("1", 26, 26) }},
 		{"a stranger's machine is ended", []string{"B7"}, func(s *story) {
-			s.tell(world.InstanceStarted{VisibleAt: s.at, Instance: model.Instance{ID: "i-theirs", Tags: map[string]string{"Name": "db"}}})
-			s.tell(world.TerminateCalled{IDs: []string{"i-theirs"}})
+			s.report(world.InstanceStarted{VisibleAt: s.at, Instance: model.Instance{ID: "i-theirs", Tags: map[string]string{"Name": "db"}}})
+			s.report(world.TerminateCalled{IDs: []string{"i-theirs"}})
 		}},
 		{"a live claim's machine is ended", []string{"C11"}, func(s *story) {
 			s.launch("1", 1, 1)
-			s.tell(world.TerminateCalled{IDs: []string{"i-1-0"}})
+			s.report(world.TerminateCalled{IDs: []string{"i-1-0"}})
 		}},
 		{"a running node is ended", []string{"C11"}, func(s *story) {
 			s.launch("1", 1, 1)
 			s.readyNode("i-1-0")
 			bound := &model.Pod{Namespace: "default", Name: "x", UID: "x", NodeName: "n-i-1-0", Phase: model.Running}
-			s.tell(world.ObjectWritten{Kind: world.KindPod, Name: bound.Key(), UID: bound.UID, Verb: "bind", Pod: bound, Shape: &model.PodShape{}})
+			s.report(world.ObjectWritten{Kind: world.KindPod, Name: bound.Key(), UID: bound.UID, Verb: "bind", Pod: bound, Shape: &model.PodShape{}})
 			s.advance("1", 0, model.Launched, "Terminating", 2, "i-1-0")
-			s.tell(world.TerminateCalled{IDs: []string{"i-1-0"}})
+			s.report(world.TerminateCalled{IDs: []string{"i-1-0"}})
 		}},
 		{"a machine of an open launch is ended", []string{"C11"}, func(s *story) {
 			s.record("1", 1, 1)
 			s.call("1", 1, "i-1")
-			s.tell(world.TerminateCalled{IDs: []string{"i-1"}})
+			s.report(world.TerminateCalled{IDs: []string{"i-1"}})
 		}},
 		{"a claim closed while its machine runs", []string{"A4", "A6"}, func(s *story) {
 			s.launch("1", 1, 1)
-			s.tell(world.LedgerWritten{
-				Cluster: "world", Op: "close", Usage: []model.Usage{{Pool: "web", Held: model.Resources{model.Nodes: 1}}},
+			s.report(world.LedgerWritten{
+				Cluster: "world", Op: "close", Usage: []model.Usage{{Pool: "web", Reserved: model.Resources{model.Nodes: 1}}},
 				Claims: []world.ClaimChange{{Before: claimOf("1", 0, model.Launched, 2, "i-1-0"), After: claimOf("1", 0, model.Gone, 3, "i-1-0")}},
 			})
 		}},
@@ -424,20 +424,20 @@ func TestEachRuleSeesWhatBreaksIt(t *testing.T) {
 			s.advance("1", 0, model.Launched, model.Initialized, 2, "i-1-0")
 		}},
 		{"a deposed planner writes", []string{"C6"}, func(s *story) {
-			s.tell(world.LeaseTaken{Fence: fence})
+			s.report(world.LeaseTaken{Fence: fence})
 			newer := fence
 			newer.Token = 2
-			s.tell(world.LeaseTaken{Fence: newer})
+			s.report(world.LeaseTaken{Fence: newer})
 			s.record("1", 1, 1)
 		}},
 		{"a token given out twice", []string{"C6"}, func(s *story) {
-			s.tell(world.LeaseTaken{Fence: fence})
-			s.tell(world.LeaseTaken{Fence: fence})
+			s.report(world.LeaseTaken{Fence: fence})
+			s.report(world.LeaseTaken{Fence: fence})
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := &story{at: world.Start}
-			row.tell(s)
+			row.report(s)
 			a := New(DefaultRules)
 			var got []string
 			for first := 0; first < len(s.entries); { // what belongs to one moment comes at once, as in a run
@@ -461,12 +461,12 @@ func TestEachRuleSeesWhatBreaksIt(t *testing.T) {
 	}
 }
 
-// TestRestIsJudged: what may be under way at any instant must not be so at rest.
-func TestRestIsJudged(t *testing.T) {
+// TestRestIsEvaluated: what may be under way at any instant must not be so at rest.
+func TestRestIsEvaluated(t *testing.T) {
 	for _, row := range []struct {
-		name string
-		want []string
-		tell func(s *story)
+		name   string
+		want   []string
+		report func(s *story)
 	}{
 		{"all is well", nil, func(s *story) {
 			s.served()
@@ -506,7 +506,7 @@ func TestRestIsJudged(t *testing.T) {
 			s.pod("waits")
 		}},
 		{"a pod that waits, and a pool of a fixed size", nil, func(s *story) {
-			s.tell(world.ObjectWritten{Cluster: "world", Kind: world.KindPool, Name: "static", Verb: "create", Pool: &model.Pool{Name: "static", Replicas: new(int64(1))}})
+			s.report(world.ObjectWritten{Cluster: "world", Kind: world.KindPool, Name: "static", Verb: "create", Pool: &model.Pool{Name: "static", Replicas: new(int64(1))}})
 			s.pod("waits")
 		}},
 		{"a ready node that is not initialised", []string{"C4"}, func(s *story) {
@@ -522,37 +522,37 @@ func TestRestIsJudged(t *testing.T) {
 		}},
 		{"usage that people changed and nobody counted anew", []string{"A6"}, func(s *story) {
 			s.served()
-			s.tell(world.LedgerMeddled{Cluster: "world", Usage: &model.Usage{Pool: "web", Held: model.Resources{model.Nodes: 3}}})
+			s.report(world.LedgerMeddled{Cluster: "world", Usage: &model.Usage{Pool: "web", Reserved: model.Resources{model.Nodes: 3}}})
 		}},
 		{"usage that people changed, counted anew", nil, func(s *story) {
 			s.served()
-			s.tell(world.LedgerMeddled{Cluster: "world", Usage: &model.Usage{Pool: "web", Held: model.Resources{model.Nodes: 3}}})
+			s.report(world.LedgerMeddled{Cluster: "world", Usage: &model.Usage{Pool: "web", Reserved: model.Resources{model.Nodes: 3}}})
 			s.wait(time.Minute)
-			s.tell(world.LedgerWritten{Cluster: "world", Op: "recount", Fence: &fence, Usage: []model.Usage{{Pool: "web", Held: model.Resources{model.Nodes: 1}}}})
+			s.report(world.LedgerWritten{Cluster: "world", Op: "recount", Fence: &fence, Usage: []model.Usage{{Pool: "web", Reserved: model.Resources{model.Nodes: 1}}}})
 		}},
 		{"a claim that people deleted", []string{"A3", "A6"}, func(s *story) {
 			s.served()
-			s.tell(world.LedgerMeddled{Cluster: "world", Claim: claimOf("1", 0, model.Launched, 2, "i-1-0")})
+			s.report(world.LedgerMeddled{Cluster: "world", Claim: claimOf("1", 0, model.Launched, 2, "i-1-0")})
 		}},
 		{"a claim that people deleted, its machine adopted and usage counted anew", nil, func(s *story) {
 			s.served()
-			s.tell(world.LedgerMeddled{Cluster: "world", Claim: claimOf("1", 0, model.Launched, 2, "i-1-0")})
+			s.report(world.LedgerMeddled{Cluster: "world", Claim: claimOf("1", 0, model.Launched, 2, "i-1-0")})
 			s.wait(time.Minute)
 			adopted := claimOf("1", 7, model.Initialized, 1, "i-1-0")
-			s.tell(world.LedgerWritten{Cluster: "world", Op: "adopt", Claims: []world.ClaimChange{{After: adopted}}, Usage: []model.Usage{{Pool: "web", Held: model.Resources{model.Nodes: 2}}}})
-			s.tell(world.LedgerWritten{Cluster: "world", Op: "recount", Fence: &fence, Usage: []model.Usage{{Pool: "web", Held: model.Resources{model.Nodes: 1}}}})
+			s.report(world.LedgerWritten{Cluster: "world", Op: "adopt", Claims: []world.ClaimChange{{After: adopted}}, Usage: []model.Usage{{Pool: "web", Reserved: model.Resources{model.Nodes: 2}}}})
+			s.report(world.LedgerWritten{Cluster: "world", Op: "recount", Fence: &fence, Usage: []model.Usage{{Pool: "web", Reserved: model.Resources{model.Nodes: 1}}}})
 		}},
 		{"a Node held by our finalizer, of a machine that ended half an hour ago and whose claim people deleted", []string{"A4", "A6", "C3"}, func(s *story) { s.disowned(20) }},
 		{"a Node held by our finalizer, of a machine that EC2 shows no more and whose claim people deleted", []string{"A6", "C3"}, func(s *story) { s.disowned(60) }},
 		{"a queue nobody reads", []string{"C4"}, func(s *story) {
 			for i := range 20 {
-				s.tell(world.MessageMoved{Queue: "plan", ID: fmt.Sprint(i), Verb: "send"})
+				s.report(world.MessageMoved{Queue: "plan", ID: fmt.Sprint(i), Verb: "send"})
 			}
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := &story{at: world.Start}
-			row.tell(s)
+			row.report(s)
 			a := New(DefaultRules)
 			got := []string{}
 			for _, v := range append(a.Check(s.entries), a.Quiet(s.at.Add(10*time.Minute))...) {
@@ -574,10 +574,10 @@ func TestA3AnOrphanThatEC2DidNotListHasTimeAnew(t *testing.T) {
 	}{{time.Minute, false}, {3 * time.Minute, true}} {
 		s := &story{at: world.Start}
 		s.launch("1", 1, 1)
-		s.tell(world.FleetCalled{Intent: "1", Token: "t-1", Request: []byte(dearly), Wanted: 1, Instances: []string{"i-1-0", "i-more"}})
+		s.report(world.FleetCalled{Intent: "1", Token: "t-1", Request: []byte(dearly), Wanted: 1, Instances: []string{"i-1-0", "i-more"}})
 		s.start("1", "i-more")
 		s.wait(2 * time.Minute)
-		s.tell(world.ListFailed{Cluster: "world", Missing: 2})
+		s.report(world.ListFailed{Cluster: "world", Missing: 2})
 		s.wait(c.last)
 		s.pod("later")
 		found := false

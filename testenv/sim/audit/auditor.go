@@ -10,50 +10,50 @@ import (
 
 // Rules are the auditor's own numbers, from what is promised and not from anybody's settings.
 type Rules struct {
-	Orphan      time.Duration // A3: from when a machine can be seen until it is adopted or ended: 2 min
-	Ghost       time.Duration // A4: from a machine's end until its claim is closed: 2 min
-	Messages    int           // C4: that may be in a queue of a world at rest: 10, for each function at work on it at once
-	Listed      time.Duration // for how long EC2 shows an instance that has ended: 1 h
-	Bound       time.Duration // C3: from when a pod waits, with nothing wrong, until it is bound: 4 min
-	Grace       time.Duration // added to all of these for the seconds of a sweep and of EC2: 15 s
-	Patience    time.Duration // of A9: how old what a planner knows of a pod may be: 90 s
-	Settled     time.Duration // what is not disturbed for so long is judged by these times: 3 min
-	FailedCalls int           // A7, R46: launches without any capacity in a minute: fewer than 20
-	Calls       int           // A7: launches in a minute: 120
-	Warned      time.Duration // C1: from a warning that was sent until the node is tainted, at worst: 20 s
-	Found       time.Duration // C2: from one that got lost until then: 30 s, and a look
-	Evicted     time.Duration // C1: from a warning until pods are asked to leave, at worst
-	Stalled     time.Duration // C4: that nothing comes about in a drain that nothing is in the way of: 3 min
-	Brake       time.Duration // B8: in so long at most max(5, 10 %) of the nodes are given up for repair: 5 min
-	Detach      time.Duration // R31, B13: how long an empty node's volumes are waited for without a deadline: 10 min
-	Invocation  time.Duration // how long an invocation lives at most, and goes by what it read first: 35 s
-	Fresh       time.Duration // B9: how old the word of the watcher may be that is decided by: 10 s, and clocks
-	Untainted   time.Duration // B4: from a replacement's failure until its nodes are free of the taint: 60 s
-	Refusals    int           // R26: evictions of one pod that are refused in a minute: 24. Nine by the backoff; a clock that is ahead asks at each look, 12 times, and a message that is handled twice asks twice
-	ProbeEvery  time.Duration // A8: an offer without capacity is tried at most once in so long: 110 s
+	Orphan       time.Duration // A3: from when a machine can be seen until it is adopted or ended: 2 min
+	Ghost        time.Duration // A4: from a machine's end until its claim is closed: 2 min
+	Messages     int           // C4: that may be in a queue of a world at rest: 10, for each function at work on it at once
+	Listed       time.Duration // for how long EC2 shows an instance that has ended: 1 h
+	Bound        time.Duration // C3: from when a pod waits, with nothing wrong, until it is bound: 4 min
+	Grace        time.Duration // added to all of these for the seconds of a sweep and of EC2: 15 s
+	Patience     time.Duration // of A9: how old what a planner knows of a pod may be: 90 s
+	Settled      time.Duration // what is not disturbed for so long is judged by these times: 3 min
+	FailedCalls  int           // A7, R46: launches without any capacity in a minute: fewer than 20
+	Calls        int           // A7: launches in a minute: 120
+	Warned       time.Duration // C1: from a warning that was sent until the node is tainted, at worst: 20 s
+	Found        time.Duration // C2: from one that got lost until then: 30 s, and a look
+	Evicted      time.Duration // C1: from a warning until pods are asked to leave, at worst
+	Stalled      time.Duration // C4: that nothing comes about in a drain that nothing is in the way of: 3 min
+	RemovalLimit time.Duration // B8: in so long at most max(5, 10 %) of the nodes are given up for repair: 5 min
+	Detach       time.Duration // R31, B13: how long an empty node's volumes are waited for without a deadline: 10 min
+	Invocation   time.Duration // how long an invocation lives at most, and goes by what it read first: 35 s
+	Fresh        time.Duration // B9: how old the word of the watcher may be that is decided by: 10 s, and clocks
+	Untainted    time.Duration // B4: from a replacement's failure until its nodes are free of the taint: 60 s
+	Refusals     int           // R26: evictions of one pod that are refused in a minute: 24. Nine by the backoff; a clock that is ahead asks at each look, 12 times, and a message that is handled twice asks twice
+	ProbeEvery   time.Duration // A8: an offer without capacity is tried at most once in so long: 110 s
 }
 
 // DefaultRules are what is promised.
 var DefaultRules = Rules{
 	Orphan: 2 * time.Minute, Ghost: 2 * time.Minute, Messages: 10, Listed: time.Hour, Bound: 4 * time.Minute, Grace: 15 * time.Second, Patience: 90 * time.Second,
 	Settled: 3 * time.Minute, FailedCalls: 20, Calls: 120, ProbeEvery: 110 * time.Second,
-	Warned: 20 * time.Second, Found: 60 * time.Second, Evicted: 30 * time.Second, Stalled: 3 * time.Minute, Brake: 5 * time.Minute, Detach: 10 * time.Minute,
+	Warned: 20 * time.Second, Found: 60 * time.Second, Evicted: 30 * time.Second, Stalled: 3 * time.Minute, RemovalLimit: 5 * time.Minute, Detach: 10 * time.Minute,
 	Invocation: 35 * time.Second, Fresh: 16 * time.Second, Untainted: time.Minute, Refusals: 24,
 }
 
 // Auditor holds every rule over one set of books.
 type Auditor struct {
-	rules Rules
-	books *books
-	entry world.Entry // under judgement
-	found []Violation
+	rules    Rules
+	accounts *accounts
+	entry    world.Entry // under judgement
+	found    []Violation
 
-	calls  []time.Time // launches of the last minute
-	failed []time.Time // those that gave nothing for want of capacity
-	due    []deadline  // by time of entry
-	dried  map[model.OfferKey]tried
-	told   map[string]bool
-	vain   map[string]vain // by pool UID
+	calls    []time.Time // launches of the last minute
+	failed   []time.Time // those that gave nothing for want of capacity
+	due      []deadline  // by time of entry
+	dried    map[model.OfferingKey]tried
+	reported map[string]bool
+	wasted   map[string]wastedLaunches // by pool UID
 
 	repairs  []time.Time            // claims given up for repair lately
 	refusals map[string][]time.Time // evictions of a pod that were refused lately, by UID
@@ -71,7 +71,7 @@ type deadline struct {
 
 // New returns an auditor that has seen nothing.
 func New(rules Rules) *Auditor {
-	return &Auditor{rules: rules, books: newBooks(), told: map[string]bool{}, refusals: map[string][]time.Time{}, vain: map[string]vain{}, dried: map[model.OfferKey]tried{}, open: map[string]time.Time{}}
+	return &Auditor{rules: rules, accounts: newAccounts(), reported: map[string]bool{}, refusals: map[string][]time.Time{}, wasted: map[string]wastedLaunches{}, dried: map[model.OfferingKey]tried{}, open: map[string]time.Time{}}
 }
 
 // All returns a checker of each kind.
@@ -90,14 +90,14 @@ func (a *Auditor) Check(entries []world.Entry) []Violation {
 	for _, e := range entries {
 		a.entry = e
 		a.before(e)
-		a.books.enter(e)
+		a.accounts.enter(e)
 		a.after(e)
 	}
 	// A machine and the answer that tells of it are two facts of one moment: only now is it known what was asked for.
 	for _, e := range entries {
 		if fact, ok := e.Fact.(world.InstanceStarted); ok {
 			a.entry = e
-			a.oneMachine(fact.Instance.Tags[tagIntent])
+			a.oneInstance(fact.Instance.Tags[tagIntent])
 			a.actualNodes(fact.Instance.Tags[tagPool], fact.Instance.Tags[tagIntent])
 		}
 	}
@@ -131,7 +131,7 @@ func (a *Auditor) before(e world.Entry) {
 		for _, id := range fact.IDs {
 			a.mayTerminate(id)
 		}
-	case world.LeaveAsked:
+	case world.EvictionRequested:
 		a.mayLeave(fact)
 		a.asksSeldom(fact)
 	case world.ObjectWritten:
@@ -149,7 +149,7 @@ func (a *Auditor) after(e world.Entry) {
 		a.rate(fact)
 		a.triedAgain(fact)
 	case world.LedgerWritten:
-		a.inVain(fact)
+		a.useless(fact)
 		pools := map[string]bool{}
 		for _, change := range fact.Claims {
 			if change.After == nil {
@@ -194,8 +194,8 @@ func (a *Auditor) after(e world.Entry) {
 
 func (a *Auditor) broken(rule, object, format string, args ...any) {
 	v := Violation{Rule: rule, Seq: a.entry.Seq, At: a.entry.At, Object: object, Text: fmt.Sprintf(format, args...)}
-	if key := rule + "/" + object; !a.told[key] { // once is enough
-		a.told[key] = true
+	if key := rule + "/" + object; !a.reported[key] { // once is enough
+		a.reported[key] = true
 		a.found = append(a.found, v)
 	}
 }
@@ -210,18 +210,18 @@ func (a *Auditor) deadlines() {
 	kept := a.due[:0]
 	for _, d := range a.due {
 		since := d.since
-		if again := a.books.disturbed.Add(a.rules.Settled); again.After(since) {
+		if again := a.accounts.disturbed.Add(a.rules.Settled); again.After(since) {
 			since = again
 		}
-		if d.rule == "A3" && a.books.unlistedAt.After(since) { // two whole lists in a row come first
-			since = a.books.unlistedAt
+		if d.rule == "A3" && a.accounts.unlistedAt.After(since) { // two whole lists in a row come first
+			since = a.accounts.unlistedAt
 		}
-		if a.books.now.Sub(since) <= d.within+a.rules.Grace {
+		if a.accounts.now.Sub(since) <= d.within+a.rules.Grace {
 			kept = append(kept, d)
 			continue
 		}
 		if text, open := d.open(); open {
-			a.broken(d.rule, d.object, "%s, %s after it should have begun to end", text, a.books.now.Sub(since).Round(time.Second))
+			a.broken(d.rule, d.object, "%s, %s after it should have begun to end", text, a.accounts.now.Sub(since).Round(time.Second))
 		}
 	}
 	a.due = kept

@@ -10,8 +10,8 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// books are what an auditor knows of a world by its log: nobody else's state is looked at.
-type books struct {
+// accounts are what an auditor knows of a world by its log: nobody else's state is looked at.
+type accounts struct {
 	now         time.Time
 	disturbed   time.Time // when something was made to go wrong last
 	ranAt       time.Time // when the function that drains was invoked last
@@ -21,19 +21,19 @@ type books struct {
 	unlistedAt  time.Time // when EC2 failed to list the machines, or missed some, last
 	undefinedAt time.Time // when the definitions were deleted; zero = they stand
 
-	intents  map[string]*intent
-	claims   map[string]*claim
-	machines map[string]*machine
-	leases   map[string]model.Fence // newest, by cluster and lease
-	held     map[string]model.Resources
-	full     map[string]bool            // pools that are at their limits
-	freedAt  map[string]time.Time       // when a pool that was at its limits was below them again
-	usage    map[string]model.Resources // as the ledger says, by pool
-	pools    map[string]*model.Pool
-	marks    map[model.Mark]mark // by what they are about
-	marksAt  time.Time           // when one was stored or cleared last
-	marksBy  string              // the process that did
-	probedAt time.Time           // when one was changed last so that its offering is tried again
+	intents       map[string]*intent
+	claims        map[string]*claim
+	instances     map[string]*instance
+	leases        map[string]model.Fence // newest, by cluster and lease
+	held          map[string]model.Resources
+	full          map[string]bool            // pools that are at their limits
+	freedAt       map[string]time.Time       // when a pool that was at its limits was below them again
+	usage         map[string]model.Resources // as the ledger says, by pool
+	pools         map[string]*model.Pool
+	unavailable   map[model.UnavailableOffering]mark // by what they are about
+	unavailableAt time.Time                          // when one was stored or cleared last
+	unavailableBy string                             // the process that did
+	probedAt      time.Time                          // when one was changed last so that its offering is tried again
 
 	planningAt time.Time // when a planner began last, which reads marks a moment later
 
@@ -89,8 +89,8 @@ type claim struct {
 	createdBy string // process
 }
 
-// machine is an instance.
-type machine struct {
+// instance is an instance.
+type instance struct {
 	model.Instance
 	intent    string
 	pool      string
@@ -103,7 +103,7 @@ type machine struct {
 
 	warnedAt  time.Time // of a spot machine: that it will be taken away
 	due       time.Time // when it is
-	told      bool      // the warning was sent on its way, in time
+	reported  bool      // the warning was sent on its way, in time
 	announced bool      // AWS said that it will be changed
 	endingAt  time.Time // when it was told to end, by anybody
 	stoppedAt time.Time
@@ -127,12 +127,12 @@ type attachment struct {
 }
 
 // ours reports whether the machine's tags say that it is the cluster's, a pool's and a launch's.
-func (m *machine) ours() bool {
+func (m *instance) ours() bool {
 	return m.Tags["kubernetes.io/cluster/"+world.Name] == "owned" && m.pool != "" && m.intent != ""
 }
 
 // provider returns the machine's provider id.
-func (m *machine) provider() string { return "aws:///" + m.Zone + "/" + m.ID }
+func (m *instance) provider() string { return "aws:///" + m.Zone + "/" + m.ID }
 
 // node is a Node object.
 type node struct {
@@ -158,15 +158,15 @@ type pod struct {
 
 // mark is an offer without capacity as stored.
 type mark struct {
-	model.Mark
+	model.UnavailableOffering
 	at    time.Time // when it was stored, or its probe taken
 	tries int       // launches recorded since that may use the offer
 }
 
-func newBooks() *books {
-	return &books{
-		intents: map[string]*intent{}, claims: map[string]*claim{}, machines: map[string]*machine{}, leases: map[string]model.Fence{},
-		held: map[string]model.Resources{}, full: map[string]bool{}, freedAt: map[string]time.Time{}, usage: map[string]model.Resources{}, pools: map[string]*model.Pool{}, marks: map[model.Mark]mark{},
+func newAccounts() *accounts {
+	return &accounts{
+		intents: map[string]*intent{}, claims: map[string]*claim{}, instances: map[string]*instance{}, leases: map[string]model.Fence{},
+		held: map[string]model.Resources{}, full: map[string]bool{}, freedAt: map[string]time.Time{}, usage: map[string]model.Resources{}, pools: map[string]*model.Pool{}, unavailable: map[model.UnavailableOffering]mark{},
 		nodes: map[string]*node{}, objects: map[string]object{}, unwanted: map[string]bool{}, pods: map[string]*pod{}, room: map[string]*room{},
 		byShape: map[int]map[string]*pod{}, messages: map[string]int{}, processes: map[string]string{},
 		onNode: map[string]map[string]*pod{}, budgets: map[string]*model.PDB{}, attached: map[string]attachment{}, replaced: map[string]bool{},
@@ -176,7 +176,7 @@ func newBooks() *books {
 }
 
 // enter takes a fact into the books. Rules look at them before and after.
-func (b *books) enter(e world.Entry) {
+func (b *accounts) enter(e world.Entry) {
 	b.now = e.At
 	switch fact := e.Fact.(type) {
 	case world.FaultInjected:
@@ -184,7 +184,7 @@ func (b *books) enter(e world.Entry) {
 	case world.ListFailed:
 		b.unlistedAt = e.At
 	case world.DefinitionsWritten:
-		if b.undefinedAt = e.At; fact.Stand {
+		if b.undefinedAt = e.At; fact.Established {
 			b.undefinedAt = time.Time{}
 		}
 	case world.LeaseTaken:
@@ -203,7 +203,7 @@ func (b *books) enter(e world.Entry) {
 		}
 	case world.WatchFollowed:
 		b.follow(e, fact)
-	case world.PointerMoved:
+	case world.ManifestMoved:
 		b.published = append(b.published, heard{fact.Epoch, fact.Seq, e.At, e.Actor})
 		if len(b.published) > 200 {
 			b.published = slices.Clone(b.published[100:])
@@ -218,14 +218,14 @@ func (b *books) enter(e world.Entry) {
 			}
 		}
 	case world.InstanceStarted:
-		m := &machine{Instance: fact.Instance, price: fact.Price, startedAt: e.At, visibleAt: fact.VisibleAt, impaired: map[string]time.Time{}}
+		m := &instance{Instance: fact.Instance, price: fact.Price, startedAt: e.At, visibleAt: fact.VisibleAt, impaired: map[string]time.Time{}}
 		m.intent, m.pool = fact.Instance.Tags[tagIntent], fact.Instance.Tags[tagPool]
-		b.machines[fact.Instance.ID] = m
+		b.instances[fact.Instance.ID] = m
 		if i := b.intents[m.intent]; i != nil {
 			i.running++
 		}
 	case world.InstanceEnded:
-		if m := b.machines[fact.ID]; m != nil && m.endedAt.IsZero() {
+		if m := b.instances[fact.ID]; m != nil && m.endedAt.IsZero() {
 			m.endedAt, m.cause = e.At, fact.Cause
 			if i := b.intents[m.intent]; i != nil {
 				i.running--
@@ -233,7 +233,7 @@ func (b *books) enter(e world.Entry) {
 		}
 	case world.InstanceWarned, world.EventMoved, world.InstanceEnding, world.InstanceStopped, world.InstanceImpaired:
 		b.trouble(e)
-	case world.LeaveAsked:
+	case world.EvictionRequested:
 		if n := b.nodes[fact.Node]; n != nil {
 			n.movedAt = e.At
 		}
@@ -260,7 +260,7 @@ func (b *books) enter(e world.Entry) {
 
 // notRunUntil is until when the function that drains was not invoked for longer than a tick and a half, as far as is known now: ticks of
 // EventBridge, and messages, may be lost.
-func (b *books) notRunUntil(now time.Time) time.Time {
+func (b *accounts) notRunUntil(now time.Time) time.Time {
 	if !b.ranAt.IsZero() && now.Sub(b.ranAt) > 90*time.Second {
 		return now
 	}
@@ -269,49 +269,49 @@ func (b *books) notRunUntil(now time.Time) time.Time {
 
 // meddle takes in what people did to the ledger by hand. A claim that they deleted is nobody's: its machine is adopted or ended, and may run
 // beside what is bought in its place.
-func (b *books) meddle(e world.Entry, fact world.LedgerMeddled) {
+func (b *accounts) meddle(e world.Entry, fact world.LedgerMeddled) {
 	if c := fact.Claim; c != nil {
 		b.hold(c, -1)
 		delete(b.claims, c.Name)
 		delete(b.ending, c.Name)
-		if m := b.machines[c.InstanceID]; m != nil {
+		if m := b.instances[c.InstanceID]; m != nil {
 			m.claim, m.disowned = "", true
 		}
 		b.meddled[c.Pool] = e.At
 	}
 	if fact.Usage != nil {
-		b.usage[fact.Usage.Pool] = fact.Usage.Held
+		b.usage[fact.Usage.Pool] = fact.Usage.Reserved
 		b.meddled[fact.Usage.Pool] = e.At
 	}
 }
 
 // trouble takes in what AWS does with machines, and says of them.
-func (b *books) trouble(e world.Entry) {
-	of := func(id string, note func(m *machine)) {
-		if m := b.machines[id]; m != nil {
+func (b *accounts) trouble(e world.Entry) {
+	of := func(id string, note func(m *instance)) {
+		if m := b.instances[id]; m != nil {
 			note(m)
 		}
 	}
 	switch fact := e.Fact.(type) {
 	case world.InstanceWarned:
-		of(fact.ID, func(m *machine) { m.warnedAt, m.due = e.At, fact.Due })
+		of(fact.ID, func(m *instance) { m.warnedAt, m.due = e.At, fact.Due })
 	case world.EventMoved:
 		for _, id := range fact.IDs {
-			of(id, func(m *machine) {
+			of(id, func(m *instance) {
 				switch model.NoticeKind(fact.Kind) {
 				case model.NoticeSpotInterrupted:
-					m.told = fact.Verb == "send" || fact.Verb == "doubled"
+					m.reported = fact.Verb == "send" || fact.Verb == "doubled"
 				case model.NoticeScheduledChange:
 					m.announced = true
 				}
 			})
 		}
 	case world.InstanceEnding:
-		of(fact.ID, func(m *machine) { m.endingAt = e.At })
+		of(fact.ID, func(m *instance) { m.endingAt = e.At })
 	case world.InstanceStopped:
-		of(fact.ID, func(m *machine) { m.stoppedAt = e.At })
+		of(fact.ID, func(m *instance) { m.stoppedAt = e.At })
 	case world.InstanceImpaired:
-		of(fact.ID, func(m *machine) {
+		of(fact.ID, func(m *instance) {
 			if fact.Kind == "" {
 				m.mendedAt = e.At
 			} else if was, known := m.impaired[fact.Kind]; !known || m.mendedAt.After(was) {
@@ -327,7 +327,7 @@ const (
 	tagPool   = "karpenter.sh/nodepool"
 )
 
-func (b *books) written(e world.Entry, fact world.LedgerWritten) {
+func (b *accounts) written(e world.Entry, fact world.LedgerWritten) {
 	for _, stored := range fact.Intents {
 		i := b.intents[stored.ID]
 		if i == nil {
@@ -361,7 +361,7 @@ func (b *books) written(e world.Entry, fact world.LedgerWritten) {
 				b.claims[change.After.Name] = c
 			}
 			c.Claim, c.at = *change.After, e.At
-			if m := b.machines[c.InstanceID]; m != nil {
+			if m := b.instances[c.InstanceID]; m != nil {
 				m.claim = c.Name
 			}
 		}
@@ -371,36 +371,36 @@ func (b *books) written(e world.Entry, fact world.LedgerWritten) {
 	}
 	b.commanded(e.At, fact.Commands)
 	for _, usage := range fact.Usage {
-		if b.usage[usage.Pool] = usage.Held; fact.Op == "recount" {
+		if b.usage[usage.Pool] = usage.Reserved; fact.Op == "recount" {
 			delete(b.meddled, usage.Pool)
 		}
 	}
-	if len(fact.Marks)+len(fact.Cleared) > 0 {
-		b.marksAt, b.marksBy = e.At, e.Actor
+	if len(fact.Unavailable)+len(fact.Cleared) > 0 {
+		b.unavailableAt, b.unavailableBy = e.At, e.Actor
 		if fact.Op == "probe" {
 			b.probedAt = e.At
 		}
 	}
-	for _, stored := range fact.Marks {
-		b.marks[stored.About()] = mark{Mark: stored, at: e.At}
+	for _, stored := range fact.Unavailable {
+		b.unavailable[stored.About()] = mark{UnavailableOffering: stored, at: e.At}
 	}
 	for _, cleared := range fact.Cleared {
-		delete(b.marks, cleared.About())
+		delete(b.unavailable, cleared.About())
 	}
 }
 
 // hold counts what a claim holds of its pool's limits.
-func (b *books) hold(c *model.Claim, sign int64) {
+func (b *accounts) hold(c *model.Claim, sign int64) {
 	if b.held[c.Pool] == nil {
 		b.held[c.Pool] = model.Resources{}
 	}
-	for name, amount := range c.Held {
+	for name, amount := range c.Reserved {
 		b.held[c.Pool][name] += sign * amount
 	}
 }
 
 // freed notes when a pool that was at its limits is below them again.
-func (b *books) freed(at time.Time, pool string) {
+func (b *accounts) freed(at time.Time, pool string) {
 	if b.pools[pool] == nil {
 		return // deleted by people
 	}
@@ -413,7 +413,7 @@ func (b *books) freed(at time.Time, pool string) {
 
 // hasRoom reports whether a pool is clearly below each of its limits: what is left is more than any one machine takes. One of a
 // fixed size takes no machine more, whoever waits.
-func (b *books) hasRoom(pool string) bool {
+func (b *accounts) hasRoom(pool string) bool {
 	if b.pools[pool].Replicas != nil {
 		return false
 	}
@@ -426,7 +426,7 @@ func (b *books) hasRoom(pool string) bool {
 	return true
 }
 
-func (b *books) object(e world.Entry, fact world.ObjectWritten) {
+func (b *accounts) object(e world.Entry, fact world.ObjectWritten) {
 	gone := fact.Verb == "gone"
 	switch fact.Kind {
 	case world.KindPool:
@@ -475,13 +475,13 @@ func (b *books) object(e world.Entry, fact world.ObjectWritten) {
 	}
 }
 
-func (b *books) node(e world.Entry, fact world.ObjectWritten, gone bool) {
+func (b *accounts) node(e world.Entry, fact world.ObjectWritten, gone bool) {
 	before := b.nodes[fact.Name]
 	if delete(b.nodes, fact.Name); gone {
 		if pool := fact.Node.Labels[model.LabelNodePool]; fact.Node.Initialized() {
 			b.goneLately[pool] = append(b.goneLately[pool], e.At)
 		}
-		for _, m := range b.machines {
+		for _, m := range b.instances {
 			m.nodeTaken = m.nodeTaken || e.Actor == "" && m.provider() == fact.Node.ProviderID
 		}
 		return
@@ -522,7 +522,7 @@ func (b *books) node(e world.Entry, fact world.ObjectWritten, gone bool) {
 	b.nodes[fact.Name] = n
 }
 
-func (b *books) pod(e world.Entry, fact world.ObjectWritten, gone bool) {
+func (b *accounts) pod(e world.Entry, fact world.ObjectWritten, gone bool) {
 	p := b.pods[fact.UID]
 	if p == nil {
 		p = &pod{createdAt: e.At}
@@ -549,7 +549,7 @@ func (b *books) pod(e world.Entry, fact world.ObjectWritten, gone bool) {
 }
 
 // place keeps the index of pods by node.
-func (b *books) place(at time.Time, p *pod, before *model.Pod, gone bool) {
+func (b *accounts) place(at time.Time, p *pod, before *model.Pod, gone bool) {
 	move := func(name string, there bool) {
 		if n := b.nodes[name]; n != nil {
 			n.movedAt = at
@@ -572,7 +572,7 @@ func (b *books) place(at time.Time, p *pod, before *model.Pod, gone bool) {
 }
 
 // plannedThere reports whether the node a pod was bound to was made for it.
-func (b *books) plannedThere(p *pod) bool {
+func (b *accounts) plannedThere(p *pod) bool {
 	n := b.nodes[p.NodeName]
 	if n == nil {
 		return false
@@ -586,7 +586,7 @@ func (b *books) plannedThere(p *pod) bool {
 }
 
 // forget drops pods that have been gone for so long that nobody can be blamed for not knowing.
-func (b *books) forget(now time.Time) {
+func (b *accounts) forget(now time.Time) {
 	if len(b.pods) < 4096 {
 		return
 	}
@@ -603,16 +603,16 @@ func (p *pod) needs() bool {
 	return p.goneAt.IsZero() && p.NodeName == "" && p.DeletedUnix == 0 && !p.Terminal() && !p.shape.Gated && p.shape.OwnerKind != world.KindDaemons
 }
 
-// machineOf returns the claim's machine; nil where it has none.
-func (b *books) machineOf(c *claim) *machine {
+// instanceOf returns the claim's machine; nil where it has none.
+func (b *accounts) instanceOf(c *claim) *instance {
 	if c.InstanceID == "" {
 		return nil
 	}
-	return b.machines[c.InstanceID]
+	return b.instances[c.InstanceID]
 }
 
 // nodeOf returns the Node of a machine by its provider id; nil where there is none.
-func (b *books) nodeOf(m *machine) *node {
+func (b *accounts) nodeOf(m *instance) *node {
 	for _, n := range b.nodes {
 		if n.ProviderID == m.provider() {
 			return n
@@ -637,7 +637,7 @@ type limited struct {
 }
 
 // limitSince returns the highest limit a pool had at any time from then on; false where it had none at a time.
-func (b *books) limitSince(pool, name string, then time.Time) (int64, bool) {
+func (b *accounts) limitSince(pool, name string, then time.Time) (int64, bool) {
 	most, list := int64(-1), b.limits[pool]
 	for i := len(list) - 1; i >= 0; i-- {
 		limit, has := list[i].limits[name]

@@ -14,28 +14,28 @@ import (
 // budget allows. What commands hold counts to the moment, what the snapshot shows that was decided by counts, and what else ends
 // by itself counts once whoever decides could know.
 func (a *Auditor) withinBudget(k *model.Command, name string) {
-	pool := a.books.pools[name]
-	shown := a.books.shown(k.Epoch, k.Seq, a.decidesWithin())
+	pool := a.accounts.pools[name]
+	shown := a.accounts.shown(k.Epoch, k.Seq, a.decidesWithin())
 	if pool == nil || k.Reason == model.ReasonReplicas || !a.knowsPool(name, shown) {
 		return
 	}
 	known := a.entry.At.Add(-a.rules.Invocation - a.rules.Fresh)
 	total, busy := 0, 0
-	for _, n := range a.books.nodes {
-		c := a.books.claimOn(n)
+	for _, n := range a.accounts.nodes {
+		c := a.accounts.claimOn(n)
 		if n.Labels[model.LabelNodePool] != name || !n.Initialized() || c == nil {
 			continue
 		}
 		if c.State != model.Terminating && c.State != model.Gone || c.at.After(known) {
 			total++
 		}
-		chosen := a.books.commandOf(c) != nil
+		chosen := a.accounts.commandOf(c) != nil
 		left := ends(c.State) && (c.Command != "" || c.at.Before(known)) || n.DeletedUnix != 0 && n.deletedAs <= shown
 		if c.State != model.Gone && (chosen || left || !n.Ready && n.readyAs <= shown) { // where there is no machine any more nothing is disrupted
 			busy++
 		}
 	}
-	for _, at := range a.books.goneLately[name] {
+	for _, at := range a.accounts.goneLately[name] {
 		if at.After(known) {
 			total++
 		}
@@ -52,7 +52,7 @@ func (a *Auditor) withinBudget(k *model.Command, name string) {
 // knowsPool reports whether whoever decides by a snapshot that shows all up to a version knows a pool as it is: it was written long
 // enough before, and the watcher had heard of that.
 func (a *Auditor) knowsPool(name string, shown int64) bool {
-	return a.entry.At.Sub(a.books.poolAt[name]) >= a.rules.Invocation+a.rules.Fresh && a.books.poolAs[name] <= shown
+	return a.entry.At.Sub(a.accounts.poolAt[name]) >= a.rules.Invocation+a.rules.Fresh && a.accounts.poolAs[name] <= shown
 }
 
 // decidesWithin is how old a word may be that is decided by: that of the watcher, and where something is wrong as long again as an

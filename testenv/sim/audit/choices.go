@@ -37,7 +37,7 @@ type followed struct {
 }
 
 // follow takes in how far a replica of the watcher has come.
-func (b *books) follow(e world.Entry, fact world.WatchFollowed) {
+func (b *accounts) follow(e world.Entry, fact world.WatchFollowed) {
 	list := b.followed[e.Actor]
 	if n := len(list); n > 0 && list[n-1].version == fact.Version {
 		return
@@ -50,7 +50,7 @@ func (b *books) follow(e world.Entry, fact world.WatchFollowed) {
 
 // shown returns the version up to which a snapshot shows every change for certain: what whoever published or confirmed it had
 // been told so long before.
-func (b *books) shown(epoch, seq int64, before time.Duration) int64 {
+func (b *accounts) shown(epoch, seq int64, before time.Duration) int64 {
 	version := int64(0)
 	for _, h := range b.published {
 		if h.epoch != epoch || h.seq != seq {
@@ -66,7 +66,7 @@ func (b *books) shown(epoch, seq int64, before time.Duration) int64 {
 }
 
 // commands takes in what was written of commands.
-func (b *books) commanded(at time.Time, changes []world.CommandChange) {
+func (b *accounts) commanded(at time.Time, changes []world.CommandChange) {
 	for _, change := range changes {
 		c := b.commands[change.After.ID]
 		if c == nil {
@@ -89,7 +89,7 @@ func (b *books) commanded(at time.Time, changes []world.CommandChange) {
 }
 
 // commandOf returns the open command that gives a claim back; nil where there is none.
-func (b *books) commandOf(c *claim) *command {
+func (b *accounts) commandOf(c *claim) *command {
 	if c == nil {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (a *Auditor) committed(k *model.Command) {
 	for i := range k.Targets {
 		t := &k.Targets[i]
 		pools[t.Pool] = true
-		c := a.books.claims[t.Claim]
+		c := a.accounts.claims[t.Claim]
 		switch {
 		case c == nil || !c.Live():
 			a.broken("B6", k.ID, "it gives back claim %s, which is not live", t.Claim)
@@ -139,7 +139,7 @@ func (a *Auditor) committed(k *model.Command) {
 
 // mayChoose is D9: nothing new is decided where people have stopped it, a while after they did.
 func (a *Auditor) mayChoose(k *model.Command, pools map[string]bool) {
-	for about, since := range a.books.stops {
+	for about, since := range a.accounts.stops {
 		if a.entry.At.Sub(since) > a.rules.Invocation && (about.scope != model.StopPool || pools[about.pool]) {
 			a.broken("D9", k.ID, "disruption was stopped %s before (%s %s)", a.entry.At.Sub(since).Round(time.Second), about.scope, about.pool)
 		}
@@ -157,15 +157,15 @@ func (a *Auditor) notStopped(k *model.Command) {
 
 // freshly is B9: what is decided by was published or confirmed a moment ago, and none is older than one that was decided by.
 func (a *Auditor) freshly(k *model.Command) {
-	last := a.books.decided
+	last := a.accounts.decided
 	if k.Epoch < last.epoch || k.Epoch == last.epoch && k.Seq < last.seq {
 		a.broken("B9", k.ID, "it was decided by snapshot %d/%d after one was by %d/%d", k.Epoch, k.Seq, last.epoch, last.seq)
 		return
 	}
-	a.books.decided = heard{epoch: k.Epoch, seq: k.Seq}
+	a.accounts.decided = heard{epoch: k.Epoch, seq: k.Seq}
 	most := a.decidesWithin()
 	var confirmed time.Time
-	for _, h := range a.books.published {
+	for _, h := range a.accounts.published {
 		if h.epoch == k.Epoch && h.seq >= k.Seq && h.at.After(confirmed) {
 			confirmed = h.at
 		}
@@ -177,8 +177,8 @@ func (a *Auditor) freshly(k *model.Command) {
 
 // oldEnough is B12: to save money no node goes that is younger than consolidateAfter, or that is about to take pods that wait.
 func (a *Auditor) oldEnough(k *model.Command, c *claim) {
-	pool := a.books.pools[c.Pool]
-	if !slices.Contains(toSave, k.Reason) || pool == nil || !a.knowsPool(c.Pool, a.books.shown(k.Epoch, k.Seq, a.decidesWithin())) {
+	pool := a.accounts.pools[c.Pool]
+	if !slices.Contains(toSave, k.Reason) || pool == nil || !a.knowsPool(c.Pool, a.accounts.shown(k.Epoch, k.Seq, a.decidesWithin())) {
 		return
 	}
 	after := pool.Disruption.ConsolidateAfterSeconds
@@ -193,7 +193,7 @@ func (a *Auditor) oldEnough(k *model.Command, c *claim) {
 		return
 	}
 	for _, ref := range c.Pods {
-		if p := a.books.pods[ref.UID]; p != nil && p.needs() && a.entry.At.Sub(p.createdAt) > a.rules.Invocation+a.rules.Fresh {
+		if p := a.accounts.pods[ref.UID]; p != nil && p.needs() && a.entry.At.Sub(p.createdAt) > a.rules.Invocation+a.rules.Fresh {
 			a.broken("B12", c.Name, "it was made for pod %s, which waits, and was initialised %d s ago", ref.Key(), a.entry.At.Unix()-c.InitializedUnix)
 		}
 	}
@@ -202,15 +202,15 @@ func (a *Auditor) oldEnough(k *model.Command, c *claim) {
 // notTurnedRound is R38: what took a node's place is not given back to save money within half an hour, where nothing that is
 // decided by is another: no pool was written since, no offer marked or tried out, and nothing went wrong. Prices stay here.
 func (a *Auditor) notTurnedRound(k *model.Command, c *claim) {
-	before := a.books.commands[a.books.replacement[c.Name]]
+	before := a.accounts.commands[a.accounts.replacement[c.Name]]
 	if before == nil || k.Reason != model.ReasonUnderutilized || before.State != model.CommandDone {
 		return // where nothing was given back what was launched for it may go
 	}
-	if a.books.marksAt.After(before.since) || a.books.disturbed.After(before.since) || a.books.poolAt[c.Pool].After(before.since) {
+	if a.accounts.unavailableAt.After(before.since) || a.accounts.disturbed.After(before.since) || a.accounts.poolAt[c.Pool].After(before.since) {
 		return
 	}
 	for _, pool := range poolsOf(before) {
-		if a.books.poolAt[pool].After(before.since) {
+		if a.accounts.poolAt[pool].After(before.since) {
 			return
 		}
 	}
@@ -235,7 +235,7 @@ func poolsOf(k *command) []string {
 func (a *Auditor) saves(k *model.Command) {
 	was, will := model.MicroUSD(0), model.MicroUSD(0)
 	for i := range k.Targets {
-		m := a.books.machineOf(a.books.claims[k.Targets[i].Claim])
+		m := a.accounts.instanceOf(a.accounts.claims[k.Targets[i].Claim])
 		if m == nil {
 			return
 		}
@@ -281,10 +281,10 @@ func (a *Auditor) stepped(change world.CommandChange, claims []world.ClaimChange
 // heldFreshly is B9 for the second look at a command that saves money: it is found to hold by what the watcher said a moment ago.
 func (a *Auditor) heldFreshly(k, before *model.Command) {
 	holds := before.State == model.CommandCommitted && (k.State == model.CommandReplacing || k.State == model.CommandDone)
-	if !holds || k.Reason != model.ReasonUnderutilized || len(a.books.published) == 0 {
+	if !holds || k.Reason != model.ReasonUnderutilized || len(a.accounts.published) == 0 {
 		return
 	}
-	last := a.books.published[len(a.books.published)-1].at
+	last := a.accounts.published[len(a.accounts.published)-1].at
 	if age := a.entry.At.Sub(last); age > a.decidesWithin() {
 		a.broken("B9", k.ID, "it was found to hold %s after the watcher's last word", age.Round(time.Second))
 	}
@@ -292,7 +292,7 @@ func (a *Auditor) heldFreshly(k, before *model.Command) {
 
 // movesOn is C4 for commands: one that waits for nothing but another look goes on or is undone.
 func (a *Auditor) movesOn(id string) {
-	k := a.books.commands[id]
+	k := a.accounts.commands[id]
 	state, version := k.State, k.Version
 	if state != model.CommandCommitted && state != model.CommandUndoing {
 		return
@@ -308,17 +308,17 @@ func (a *Auditor) movesOn(id string) {
 func (a *Auditor) replaced(k *model.Command) {
 	was, is := model.MicroUSD(0), model.MicroUSD(0)
 	for i := range k.Targets {
-		if m := a.books.machineOf(a.books.claims[k.Targets[i].Claim]); m != nil {
+		if m := a.accounts.instanceOf(a.accounts.claims[k.Targets[i].Claim]); m != nil {
 			was += m.price
 		}
 	}
 	for i := range k.Replacements {
-		c := a.books.claims[k.Replacements[i].Name]
+		c := a.accounts.claims[k.Replacements[i].Name]
 		if c == nil || c.InitializedUnix == 0 {
 			a.broken("B4", k.ID, "its nodes are emptied and replacement %s is not initialised", k.Replacements[i].Name)
 			return
 		}
-		if m := a.books.machineOf(c); m != nil {
+		if m := a.accounts.instanceOf(c); m != nil {
 			is += m.price
 		}
 	}
@@ -332,11 +332,11 @@ func (a *Auditor) replaced(k *model.Command) {
 func (a *Auditor) undisturbed(k *model.Command, c *model.Claim) {
 	eventually := (k.Reason == model.ReasonDrifted || k.Reason == model.ReasonExpired) && c.GraceSeconds != nil
 	t := k.Targets[slices.IndexFunc(k.Targets, func(t model.Target) bool { return t.Claim == c.Name })]
-	n := a.books.nodes[t.Node]
+	n := a.accounts.nodes[t.Node]
 	switch {
 	case n == nil || n.UID != t.NodeUID:
 		return
-	case n.taintedAt.IsZero() && !a.calm() && !n.hadTaint.Before(a.books.commands[k.ID].since):
+	case n.taintedAt.IsZero() && !a.calm() && !n.hadTaint.Before(a.accounts.commands[k.ID].since):
 		return // a patch that came late, of a command before it, has taken the taint off between the look and this
 	case n.taintedAt.IsZero():
 		a.broken("B2", c.Name, "its node %s was never tainted", n.Name)
@@ -344,8 +344,8 @@ func (a *Auditor) undisturbed(k *model.Command, c *model.Claim) {
 	case eventually || k.Reason == model.ReasonReplicas:
 		return
 	}
-	for _, uid := range sorted(a.books.onNode[n.Name]) {
-		p := a.books.onNode[n.Name][uid]
+	for _, uid := range sorted(a.accounts.onNode[n.Name]) {
+		p := a.accounts.onNode[n.Name][uid]
 		late := p.changedAt.After(n.taintedAt) && a.entry.At.Sub(p.changedAt) < a.rules.Invocation
 		if p.DeletedUnix == 0 && !p.Terminal() && !late && p.StartedUnix != 0 && a.shielded(p) {
 			a.broken("B2", c.Name, "it is given back (%s) while pod %s runs there, which is not to be disrupted (%s)", k.Reason, p.Key(), p.shape.DoNotDisrupt)
@@ -353,12 +353,12 @@ func (a *Auditor) undisturbed(k *model.Command, c *model.Claim) {
 		if p.DeletedUnix != 0 || p.Terminal() || !a.leaves(p) || !p.changedAt.Before(n.taintedAt) {
 			continue
 		}
-		for _, b := range a.books.budgetsOf(p) {
-			if b.MaxUnavailable == "0" && a.books.budgetAt[b.Namespace+"/"+b.Name].Before(n.taintedAt) {
+		for _, b := range a.accounts.budgetsOf(p) {
+			if b.MaxUnavailable == "0" && a.accounts.budgetAt[b.Namespace+"/"+b.Name].Before(n.taintedAt) {
 				a.broken("B2", c.Name, "it is given back (%s) while pod %s runs there, which PodDisruptionBudget %s keeps", k.Reason, p.Key(), b.Name)
 			}
 		}
-		if slices.Contains(toSave, k.Reason) && p.shape.OwnerKind != world.KindDaemons && !slices.Contains(t.Pods, model.PodMark(p.UID)) {
+		if slices.Contains(toSave, k.Reason) && p.shape.OwnerKind != world.KindDaemons && !slices.Contains(t.Pods, model.PodDigest(p.UID)) {
 			a.broken("B2", c.Name, "it is given back (%s) while pod %s runs there, which came after that was judged", k.Reason, p.Key())
 		}
 	}
@@ -368,8 +368,8 @@ func (a *Auditor) undisturbed(k *model.Command, c *model.Claim) {
 func (a *Auditor) untainted(k *model.Command) {
 	for i := range k.Targets {
 		t := &k.Targets[i]
-		c := a.books.claims[t.Claim]
-		n := a.books.nodes[t.Node]
+		c := a.accounts.claims[t.Claim]
+		n := a.accounts.nodes[t.Node]
 		if n == nil || n.UID != t.NodeUID || c == nil || ends(c.State) || c.State == model.Gone || n.DeletedUnix != 0 {
 			continue
 		}
@@ -387,7 +387,7 @@ func (a *Auditor) failing(change world.ClaimChange) {
 	if c == nil || change.Before == nil || change.Before.State == c.State || !ends(c.State) && c.State != model.Gone || ends(change.Before.State) {
 		return
 	}
-	k := a.books.commands[a.books.replacement[c.Name]]
+	k := a.accounts.commands[a.accounts.replacement[c.Name]]
 	if k == nil || k.State != model.CommandReplacing {
 		return
 	}
@@ -405,11 +405,11 @@ func (a *Auditor) failing(change world.ClaimChange) {
 // stillTainted reports whether a node that a command has to let go is there, tainted, and neither to end nor in another open command,
 // which may be older than that: how long one may stay open is another rule.
 func (a *Auditor) stillTainted(t *model.Target, letGo string) (string, bool) {
-	n, c := a.books.nodes[t.Node], a.books.claims[t.Claim]
+	n, c := a.accounts.nodes[t.Node], a.accounts.claims[t.Claim]
 	if n == nil || n.UID != t.NodeUID || !tainted(n.Node) || n.DeletedUnix != 0 || c == nil || !c.Live() || ends(c.State) {
 		return "", false
 	}
-	if k := a.books.commandOf(c); k != nil && k.ID != letGo {
+	if k := a.accounts.commandOf(c); k != nil && k.ID != letGo {
 		return "", false // another command's
 	}
 	return "its node " + t.Node + " is tainted and is not given back", true
@@ -418,14 +418,14 @@ func (a *Auditor) stillTainted(t *model.Target, letGo string) (string, bool) {
 // mayTaint reports whether a command answers for a taint on the node of a claim: an open one, of that very node. What a process
 // that died had under way may come about a little later.
 func (a *Auditor) mayTaint(c *claim, n *node) bool {
-	if k := a.books.commandOf(c); k != nil {
+	if k := a.accounts.commandOf(c); k != nil {
 		t := k.target(c.Name)
 		return t != nil && t.NodeUID == n.UID
 	}
 	if a.calm() {
 		return false
 	}
-	for _, k := range a.books.commands {
+	for _, k := range a.accounts.commands {
 		if t := k.target(c.Name); t != nil && t.NodeUID == n.UID && a.entry.At.Sub(k.at) < 2*a.rules.Invocation {
 			return true
 		}
@@ -446,7 +446,7 @@ func (a *Auditor) choice(c *model.Claim, changes []world.CommandChange) string {
 // takesPlace reports whether a claim is recorded as the replacement of what a command gives back, which is for no pod that waits.
 // B4: it is asked for once the command was found to hold, and not after that has come to nothing.
 func (a *Auditor) takesPlace(c *model.Claim) bool {
-	k := a.books.commands[a.books.replacement[c.Name]]
+	k := a.accounts.commands[a.accounts.replacement[c.Name]]
 	if k == nil {
 		return false
 	}
@@ -454,7 +454,7 @@ func (a *Auditor) takesPlace(c *model.Claim) bool {
 		a.broken("B4", c.Name, "it is to take the place of what command %s gives back, which is %s", k.ID, k.State)
 	}
 	for i := range k.Replacements {
-		other := a.books.claims[k.Replacements[i].Name]
+		other := a.accounts.claims[k.Replacements[i].Name]
 		if other != nil && other.State == model.Gone && other.InitializedUnix == 0 && a.entry.At.Sub(other.at) > a.rules.Invocation {
 			a.broken("B4", c.Name, "it is to take the place of what command %s gives back, which lacks %s", k.ID, other.Name)
 		}

@@ -13,25 +13,25 @@ import (
 func chosenStory() *story {
 	after := int64(60)
 	s := &story{at: world.Start}
-	s.tell(world.ObjectWritten{Kind: world.KindPool, Name: "web", Verb: "create", Pool: &model.Pool{Name: "web", Disruption: model.Disruption{
+	s.report(world.ObjectWritten{Kind: world.KindPool, Name: "web", Verb: "create", Pool: &model.Pool{Name: "web", Disruption: model.Disruption{
 		ConsolidateAfterSeconds: &after, Budgets: []model.Budget{{Nodes: "1"}, {Nodes: "0", Schedule: "30 12 * * *", DurationSeconds: 600}},
 	}}})
 	for _, n := range []string{"1", "2"} {
-		s.tell(world.InstanceStarted{Cluster: world.Name, VisibleAt: s.at, Price: 100_000, Instance: model.Instance{ID: "i-" + n, Type: "m5.large", Zone: "a", Tags: map[string]string{
+		s.report(world.InstanceStarted{Cluster: world.Name, VisibleAt: s.at, Price: 100_000, Instance: model.Instance{ID: "i-" + n, Type: "m5.large", Zone: "a", Tags: map[string]string{
 			"kubernetes.io/cluster/" + world.Name: "owned", tagPool: "web", tagIntent: n,
 		}}})
 		c := s.chosenClaim(n)
-		s.tell(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{{After: c}}})
+		s.report(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{{After: c}}})
 		s.chosenNode(n, false)
 	}
 	s.wait(10 * time.Minute)
-	s.tell(world.PointerMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
+	s.report(world.ManifestMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
 	return s
 }
 
 func (s *story) chosenClaim(n string) *model.Claim {
 	c := claimOf(n, 0, model.Initialized, 1, "i-"+n)
-	c.InitializedUnix, c.Pods, c.Held = world.Start.Unix(), nil, nil
+	c.InitializedUnix, c.Pods, c.Reserved = world.Start.Unix(), nil, nil
 	return c
 }
 
@@ -42,7 +42,7 @@ func (s *story) chosenNode(n string, taint bool) {
 	if taint {
 		node.Taints = []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}
 	}
-	s.tell(world.ObjectWritten{Kind: world.KindNode, Name: node.Name, UID: node.UID, Verb: "update", Node: node})
+	s.report(world.ObjectWritten{Kind: world.KindNode, Name: node.Name, UID: node.UID, Verb: "update", Node: node})
 	s.entries[len(s.entries)-1].Actor = "disrupt-1"
 }
 
@@ -55,25 +55,25 @@ func (s *story) strays(n string, deleted bool, followed int64) {
 	if deleted {
 		node.DeletedUnix = s.at.Unix()
 	}
-	s.tell(world.ObjectWritten{Kind: world.KindNode, Name: node.Name, UID: node.UID, Verb: "status", Version: 7, Node: node})
+	s.report(world.ObjectWritten{Kind: world.KindNode, Name: node.Name, UID: node.UID, Verb: "status", Version: 7, Node: node})
 	s.watched(world.WatchFollowed{Cluster: world.Name, Version: followed})
 	s.wait(2 * time.Minute)
-	s.watched(world.PointerMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
+	s.watched(world.ManifestMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
 }
 
 // closes has people let no node of the pool go at version 7 of the API server, when the watcher has followed it to some version.
 func (s *story) closes(followed int64) {
 	after := int64(60)
-	s.tell(world.ObjectWritten{Kind: world.KindPool, Name: "web", Verb: "update", Version: 7, Pool: &model.Pool{Name: "web", Disruption: model.Disruption{
+	s.report(world.ObjectWritten{Kind: world.KindPool, Name: "web", Verb: "update", Version: 7, Pool: &model.Pool{Name: "web", Disruption: model.Disruption{
 		ConsolidateAfterSeconds: &after, Budgets: []model.Budget{{Nodes: "0"}}}}})
 	s.watched(world.WatchFollowed{Cluster: world.Name, Version: followed})
 	s.wait(2 * time.Minute)
-	s.watched(world.PointerMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
+	s.watched(world.ManifestMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
 }
 
 // watched is something the watcher does.
 func (s *story) watched(fact world.Fact) {
-	s.tell(fact)
+	s.report(fact)
 	s.entries[len(s.entries)-1].Actor = "watcher-1"
 }
 
@@ -88,7 +88,7 @@ func (s *story) commit(n string, change func(k *model.Command)) *model.Command {
 	}
 	before, after := s.chosenClaim(n), s.chosenClaim(n)
 	after.Version, after.Command = 2, k.ID
-	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "commit", Claims: []world.ClaimChange{{Before: before, After: after}}, Commands: []world.CommandChange{{After: k}}})
+	s.report(world.LedgerWritten{Cluster: world.Name, Op: "commit", Claims: []world.ClaimChange{{Before: before, After: after}}, Commands: []world.CommandChange{{After: k}}})
 	return k
 }
 
@@ -99,14 +99,14 @@ func (s *story) end(n string, k *model.Command, reason string) {
 	before, after := s.chosenClaim(n), s.chosenClaim(n)
 	before.Version, before.Command = 2, k.ID
 	after.Version, after.Command, after.State, after.FailureCode = 3, k.ID, model.Draining, reason
-	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "end", Claims: []world.ClaimChange{{Before: before, After: after}}, Commands: []world.CommandChange{{Before: k, After: &done}}})
+	s.report(world.LedgerWritten{Cluster: world.Name, Op: "end", Claims: []world.ClaimChange{{Before: before, After: after}}, Commands: []world.CommandChange{{Before: k, After: &done}}})
 }
 
 // step has a command go on to a state, its claims being as they are.
 func (s *story) step(k *model.Command, to model.CommandState) *model.Command {
 	next := *k
 	next.State, next.Version = to, k.Version+1
-	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "step", Commands: []world.CommandChange{{Before: k, After: &next}}})
+	s.report(world.LedgerWritten{Cluster: world.Name, Op: "step", Commands: []world.CommandChange{{Before: k, After: &next}}})
 	return &next
 }
 
@@ -117,7 +117,7 @@ func (s *story) undone(n string, k *model.Command) {
 	next.State, next.Version = model.CommandUndone, k.Version+1
 	before, after := s.chosenClaim(n), s.chosenClaim(n)
 	before.Version, before.Command, after.Version = 2, k.ID, 3
-	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "end", Claims: []world.ClaimChange{{Before: before, After: after}}, Commands: []world.CommandChange{{Before: k, After: &next}}})
+	s.report(world.LedgerWritten{Cluster: world.Name, Op: "end", Claims: []world.ClaimChange{{Before: before, After: after}}, Commands: []world.CommandChange{{Before: k, After: &next}}})
 }
 
 // handedOver has a replacement of the command of machine 1 fail, and that machine be of another command from then on, which is in a
@@ -133,22 +133,22 @@ func (s *story) handedOver(state model.CommandState) {
 		started, ok := e.Fact.(world.InstanceStarted)
 		return ok && started.Instance.ID == "i-2" // it never ran
 	})
-	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{{Before: failed, After: gone}}})
+	s.report(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{{Before: failed, After: gone}}})
 	s.undone("1", k)
 	other := *k
 	other.ID, other.Version, other.State, other.Reason, other.Replacements = "other", 1, model.CommandReplacing, model.ReasonDrifted, nil
 	before, after := s.chosenClaim("1"), s.chosenClaim("1")
 	before.Version, after.Version, after.Command = 3, 4, other.ID
-	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "commit", Claims: []world.ClaimChange{{Before: before, After: after}}, Commands: []world.CommandChange{{Before: &other, After: &other}}})
+	s.report(world.LedgerWritten{Cluster: world.Name, Op: "commit", Claims: []world.ClaimChange{{Before: before, After: after}}, Commands: []world.CommandChange{{Before: &other, After: &other}}})
 	s.chosenNode("1", true)
 	if state == model.CommandUndone {
 		undone := other
 		undone.Version, undone.State = 2, state
-		s.tell(world.LedgerWritten{Cluster: world.Name, Op: "end", Commands: []world.CommandChange{{Before: &undone, After: &undone}}})
+		s.report(world.LedgerWritten{Cluster: world.Name, Op: "end", Commands: []world.CommandChange{{Before: &undone, After: &undone}}})
 	}
 	for range 13 {
 		s.wait(10 * time.Second)
-		s.tell(world.PointerMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
+		s.report(world.ManifestMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
 	}
 }
 
@@ -159,22 +159,22 @@ func (s *story) turnRound(end model.CommandState) { s.turnRoundAfter(end, func()
 func (s *story) turnRoundAfter(end model.CommandState, meanwhile func()) {
 	first := &model.Command{ID: "first", Version: 1, State: model.CommandReplacing, Reason: model.ReasonUnderutilized, Epoch: 1, Seq: 5,
 		Replacements: []model.PlannedClaim{{Name: "web-2-0", Pool: "web", Price: 50_000}, {Name: "spare-1-0", Pool: "spare", Price: 50_000}}}
-	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "step", Commands: []world.CommandChange{{Before: first, After: first}}})
+	s.report(world.LedgerWritten{Cluster: world.Name, Op: "step", Commands: []world.CommandChange{{Before: first, After: first}}})
 	ended := *first
 	ended.State, ended.Version = end, 2
-	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "end", Commands: []world.CommandChange{{Before: &ended, After: &ended}}})
+	s.report(world.LedgerWritten{Cluster: world.Name, Op: "end", Commands: []world.CommandChange{{Before: &ended, After: &ended}}})
 	s.wait(time.Second)
 	meanwhile()
 	s.wait(10 * time.Minute)
-	s.tell(world.PointerMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
+	s.report(world.ManifestMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
 	s.commit("2", func(k *model.Command) { k.Reason = model.ReasonUnderutilized })
 }
 
 // Each rule about choices sees its breach, and nothing where all is well.
 func TestRulesOfChoices(t *testing.T) {
 	for name, c := range map[string]struct {
-		tell func(s *story)
-		want string
+		report func(s *story)
+		want   string
 	}{
 		"all is well": {func(s *story) {
 			k := s.commit("1", nil)
@@ -211,7 +211,7 @@ func TestRulesOfChoices(t *testing.T) {
 		}, ""},
 		"B3 in a closed window": {func(s *story) {
 			s.wait(21 * time.Minute)
-			s.tell(world.PointerMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
+			s.report(world.ManifestMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
 			s.commit("1", nil)
 		}, "B3"},
 		"B9 old": {func(s *story) {
@@ -230,10 +230,10 @@ func TestRulesOfChoices(t *testing.T) {
 		}, "B10"},
 		"B12 another size of consolidateAfter": {func(s *story) {
 			after := int64(3600)
-			s.tell(world.ObjectWritten{Kind: world.KindPool, Name: "web", Verb: "update", Pool: &model.Pool{Name: "web", Disruption: model.Disruption{
+			s.report(world.ObjectWritten{Kind: world.KindPool, Name: "web", Verb: "update", Pool: &model.Pool{Name: "web", Disruption: model.Disruption{
 				ConsolidateAfterSeconds: &after, Budgets: []model.Budget{{Nodes: "1"}}}}})
 			s.wait(2 * time.Minute)
-			s.tell(world.PointerMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
+			s.report(world.ManifestMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
 			s.commit("1", nil)
 		}, "B12"},
 		"B4 emptied before replacements": {func(s *story) {
@@ -247,7 +247,7 @@ func TestRulesOfChoices(t *testing.T) {
 		"tainted, and a patch that came late took that off": {func(s *story) {
 			k := s.commit("1", nil)
 			s.chosenNode("1", true)
-			s.tell(world.FaultInjected{Process: "disrupt-0", What: "happens later cluster.node"})
+			s.report(world.FaultInjected{Process: "disrupt-0", What: "happens later cluster.node"})
 			s.chosenNode("1", false)
 			s.end("1", k, model.ReasonEmpty)
 		}, ""},
@@ -259,7 +259,7 @@ func TestRulesOfChoices(t *testing.T) {
 		}, "B2"},
 		"B2 a protected pod runs there": {func(s *story) {
 			p := &model.Pod{Namespace: "default", Name: "p", UID: "p", NodeName: "n-1", Phase: model.Running, Ready: true, StartedUnix: world.Start.Unix()}
-			s.tell(world.ObjectWritten{Kind: world.KindPod, Name: p.Key(), UID: "p", Verb: "bind", Pod: p, Shape: &model.PodShape{DoNotDisrupt: "true"}})
+			s.report(world.ObjectWritten{Kind: world.KindPod, Name: p.Key(), UID: "p", Verb: "bind", Pod: p, Shape: &model.PodShape{DoNotDisrupt: "true"}})
 			k := s.commit("1", nil)
 			s.chosenNode("1", true)
 			s.end("1", k, model.ReasonEmpty)
@@ -280,7 +280,7 @@ func TestRulesOfChoices(t *testing.T) {
 		"C4 a command that stays where it is": {func(s *story) {
 			s.commit("1", nil)
 			s.wait(4 * time.Minute)
-			s.tell(world.PointerMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
+			s.report(world.ManifestMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
 		}, "C4"},
 		"B9 found to hold long after the watcher's last word": {func(s *story) {
 			k := s.commit("1", func(k *model.Command) {
@@ -294,13 +294,13 @@ func TestRulesOfChoices(t *testing.T) {
 		"what took the place of another is given back, and its pool was changed": {func(s *story) {
 			s.turnRoundAfter(model.CommandDone, func() {
 				after := int64(60)
-				s.tell(world.ObjectWritten{Kind: world.KindPool, Name: "web", Verb: "update", Pool: &model.Pool{Name: "web", Disruption: model.Disruption{
+				s.report(world.ObjectWritten{Kind: world.KindPool, Name: "web", Verb: "update", Pool: &model.Pool{Name: "web", Disruption: model.Disruption{
 					ConsolidateAfterSeconds: &after, Budgets: []model.Budget{{Nodes: "2"}}}}})
 			})
 		}, ""},
 		"what took the place of another is given back, and the pool of a second replacement was changed": {func(s *story) {
 			s.turnRoundAfter(model.CommandDone, func() {
-				s.tell(world.ObjectWritten{Kind: world.KindPool, Name: "spare", Verb: "update", Pool: &model.Pool{Name: "spare"}})
+				s.report(world.ObjectWritten{Kind: world.KindPool, Name: "spare", Verb: "update", Pool: &model.Pool{Name: "spare"}})
 			})
 		}, ""},
 		"what was to take the place of another, and did not, is given back": {func(s *story) { s.turnRound(model.CommandUndone) }, ""},
@@ -320,15 +320,15 @@ func TestRulesOfChoices(t *testing.T) {
 			s.chosenNode("1", true)
 		}, "C4"},
 		"D9 stopped": {func(s *story) {
-			s.tell(world.StopMoved{Cluster: world.Name, Stop: model.Stop{Scope: model.StopCluster}})
+			s.report(world.StopMoved{Cluster: world.Name, Stop: model.Stop{Scope: model.StopCluster}})
 			s.wait(time.Minute)
-			s.tell(world.PointerMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
+			s.report(world.ManifestMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
 			s.commit("1", nil)
 		}, "D9"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := chosenStory()
-			c.tell(s)
+			c.report(s)
 			var rules []string
 			for _, v := range New(DefaultRules).Check(s.entries) {
 				rules = append(rules, v.Rule)

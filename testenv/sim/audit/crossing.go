@@ -56,7 +56,7 @@ func (c *Crossing) Check(entries []world.Entry) []Violation {
 			touches("lease", fact.Fence.Cluster)
 		case world.LeaseReleased:
 			touches("lease", fact.Fence.Cluster)
-		case world.PointerMoved:
+		case world.ManifestMoved:
 			touches("pointer", fact.Cluster)
 		case world.WatchFollowed:
 			touches("watch", fact.Cluster)

@@ -21,7 +21,7 @@ func TestCrossingSeesEachWayToAnothersState(t *testing.T) {
 	for name, fact := range map[string]world.Fact{
 		"ledger read":         world.Touched{Cluster: "b", What: "ledger"},
 		"lease taken":         world.LeaseTaken{Fence: model.Fence{Cluster: "b"}},
-		"snapshot moved":      world.PointerMoved{Cluster: "b"},
+		"snapshot moved":      world.ManifestMoved{Cluster: "b"},
 		"message sent":        world.MessageMoved{Queue: "plan", Group: "b", Verb: "send"},
 		"object written":      world.ObjectWritten{Cluster: "b", Kind: "Node", Name: "n", UID: "n"},
 		"ledger written":      world.LedgerWritten{Cluster: "b", Op: "advance"},

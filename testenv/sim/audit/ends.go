@@ -16,22 +16,22 @@ import (
 func ends(state model.ClaimState) bool { return state == model.Draining || state == model.Terminating }
 
 // claimOn returns the claim whose machine a node is; nil where it is nobody's.
-func (b *books) claimOn(n *node) *claim {
-	if m := b.machineOn(n); m != nil {
+func (b *accounts) claimOn(n *node) *claim {
+	if m := b.instanceOn(n); m != nil {
 		return b.claims[m.claim]
 	}
 	return nil
 }
 
-func (b *books) machineOn(n *node) *machine {
+func (b *accounts) instanceOn(n *node) *instance {
 	if n == nil {
 		return nil
 	}
-	return b.machines[n.ProviderID[strings.LastIndexByte(n.ProviderID, '/')+1:]]
+	return b.instances[n.ProviderID[strings.LastIndexByte(n.ProviderID, '/')+1:]]
 }
 
 // displaced reports whether a pod is bound to a node that is being emptied, or that has gone: the pod goes, too, and its owner makes another.
-func (b *books) displaced(p *pod) bool {
+func (b *accounts) displaced(p *pod) bool {
 	if !p.goneAt.IsZero() || p.NodeName == "" || p.Terminal() {
 		return false
 	}
@@ -68,7 +68,7 @@ func (a *Auditor) leaves(p *pod) bool {
 	if !p.goneAt.IsZero() || p.Terminal() || p.shape.OwnerKind == world.KindNode {
 		return false
 	}
-	if p.DeletedUnix != 0 && a.books.now.Sub(time.Unix(p.DeletedUnix, 0)) > stuck {
+	if p.DeletedUnix != 0 && a.accounts.now.Sub(time.Unix(p.DeletedUnix, 0)) > stuck {
 		return false
 	}
 	return !slices.ContainsFunc(p.shape.Tolerations, func(t model.Toleration) bool {
@@ -80,7 +80,7 @@ func (a *Auditor) leaves(p *pod) bool {
 // waitedFor counts the pods on a node that a drain waits for.
 func (a *Auditor) waitedFor(n *node) int {
 	count := 0
-	for _, p := range a.books.onNode[n.Name] {
+	for _, p := range a.accounts.onNode[n.Name] {
 		if a.leaves(p) {
 			count++
 		}
@@ -97,7 +97,7 @@ func graceOf(p *pod) int64 {
 }
 
 // budgetsOf returns the budgets that speak of a pod.
-func (b *books) budgetsOf(p *pod) []*model.PDB {
+func (b *accounts) budgetsOf(p *pod) []*model.PDB {
 	var out []*model.PDB
 	for _, name := range sorted(b.budgets) {
 		if budget := b.budgets[name]; budget.Namespace == p.Namespace && selects(budget.Selector, p.shape.Labels) {
@@ -120,7 +120,7 @@ func selects(s *model.Selector, labels map[string]string) bool {
 }
 
 // allows counts how many more pods a budget lets go now, but for the pod that goes (nil: none). It is the auditor's own sum.
-func (b *books) allows(budget *model.PDB) int {
+func (b *accounts) allows(budget *model.PDB) int {
 	all, healthy := 0, 0
 	for _, p := range b.pods {
 		if !p.goneAt.IsZero() || p.Terminal() || p.Namespace != budget.Namespace || !selects(budget.Selector, p.shape.Labels) {
@@ -147,13 +147,13 @@ func (b *books) allows(budget *model.PDB) int {
 
 // mayLeave is B1, B6, B7 and B14: pods are asked to leave only from a node that ends, the pod that was judged, those of earlier
 // tiers before, by the Eviction API where their budgets allow it, and by force only for the deadline's sake.
-func (a *Auditor) mayLeave(fact world.LeaveAsked) {
-	p := a.books.pods[fact.UID]
+func (a *Auditor) mayLeave(fact world.EvictionRequested) {
+	p := a.accounts.pods[fact.UID]
 	if p == nil || fact.Refused != "" && fact.UID != fact.Pod.UID {
 		return // it is gone, or the API server said that it is another
 	}
-	n := a.books.nodes[p.NodeName]
-	c := a.books.claimOn(n)
+	n := a.accounts.nodes[p.NodeName]
+	c := a.accounts.claimOn(n)
 	who := fact.Pod.Key()
 	switch {
 	case fact.UID != fact.Pod.UID:
@@ -168,19 +168,19 @@ func (a *Auditor) mayLeave(fact world.LeaveAsked) {
 		a.broken("B6", who, "it was asked to leave node %s, whose claim %s is %s", n.Name, c.Name, c.State)
 		return
 	}
-	if m := a.books.machineOn(n); !m.warnedAt.IsZero() && m.told && a.calm() && !a.told["first/"+c.Name] && n.seen.Before(m.warnedAt) {
+	if m := a.accounts.instanceOn(n); !m.warnedAt.IsZero() && m.reported && a.calm() && !a.reported["first/"+c.Name] && n.seen.Before(m.warnedAt) {
 		late := a.entry.At.Sub(latestOf(m.warnedAt, shieldEnds(p)))
 		if late > a.rules.Evicted && c.FailureCode == model.EndedSpotInterrupted && p.changedAt.Before(m.warnedAt) && tierOf(p.shape) == 0 {
 			a.broken("C1", m.ID, "the first pod was asked to leave %s after the warning, and after it could be", late.Round(time.Millisecond))
 		}
 	}
 	a.replacedFirst(c, p, fact)
-	a.told["first/"+c.Name] = true
+	a.reported["first/"+c.Name] = true
 	if fact.Forced {
 		a.mayForce(c, p, fact)
 		return
 	}
-	for _, other := range a.books.onNode[n.Name] {
+	for _, other := range a.accounts.onNode[n.Name] {
 		if a.leaves(other) && tierOf(other.shape) < tierOf(p.shape) {
 			a.broken("B14", who, "it was asked to leave before %s, which is of an earlier tier", other.Key())
 			return
@@ -217,9 +217,9 @@ func latestOf(a, b time.Time) time.Time {
 }
 
 // replacedFirst is B4: before the first pod is evicted, what the pods need elsewhere was asked for, or that took too long.
-func (a *Auditor) replacedFirst(c *claim, p *pod, fact world.LeaveAsked) {
+func (a *Auditor) replacedFirst(c *claim, p *pod, fact world.EvictionRequested) {
 	const most = 4 // seconds
-	if a.told["first/"+c.Name] || fact.Forced || p.shape.OwnerKind == world.KindDaemons || c.Drain == nil || a.books.replaced[c.Name] {
+	if a.reported["first/"+c.Name] || fact.Forced || p.shape.OwnerKind == world.KindDaemons || c.Drain == nil || a.accounts.replaced[c.Name] {
 		return
 	}
 	if waited := a.entry.At.Unix() - c.Drain.SinceUnix; waited < most {
@@ -228,7 +228,7 @@ func (a *Auditor) replacedFirst(c *claim, p *pod, fact world.LeaveAsked) {
 }
 
 // mayForce is B1 for a pod that is deleted whatever forbids its eviction.
-func (a *Auditor) mayForce(c *claim, p *pod, fact world.LeaveAsked) {
+func (a *Auditor) mayForce(c *claim, p *pod, fact world.EvictionRequested) {
 	switch d := c.Drain; {
 	case fact.GraceSeconds < 1:
 		a.broken("B1", fact.Pod.Key(), "it was deleted with a grace of %d s", fact.GraceSeconds)
@@ -243,15 +243,15 @@ func (a *Auditor) mayForce(c *claim, p *pod, fact world.LeaveAsked) {
 
 // evicted is B1 for an eviction the API server granted: no budget forbade it. It is judged by the books as they were before.
 func (a *Auditor) evicted(fact world.ObjectWritten) {
-	p := a.books.pods[fact.UID]
+	p := a.accounts.pods[fact.UID]
 	if p == nil || p.NodeName == "" || p.Terminal() || p.DeletedUnix != 0 {
 		return
 	}
-	budgets := a.books.budgetsOf(p)
+	budgets := a.accounts.budgetsOf(p)
 	if len(budgets) > 1 {
 		a.broken("B1", p.Key(), "it was evicted though several budgets speak of it")
 	}
-	if len(budgets) == 1 && p.Ready && a.books.allows(budgets[0]) < 1 {
+	if len(budgets) == 1 && p.Ready && a.accounts.allows(budgets[0]) < 1 {
 		a.broken("B1", p.Key(), "it was evicted and budget %s allowed nothing", budgets[0].Name)
 	}
 }
@@ -265,10 +265,10 @@ func (a *Auditor) mayChange(fact world.ObjectWritten) {
 			a.evicted(fact)
 		}
 	case world.KindNodeClaim:
-		before, c := a.books.objects[fact.Name], a.books.claims[fact.Name]
+		before, c := a.accounts.objects[fact.Name], a.accounts.claims[fact.Name]
 		if before.uid == fact.UID && before.finalizer && (!fact.Finalizer || fact.Verb == "gone") && c != nil {
-			vanishes := c.Vanished && !a.books.undefinedAt.IsZero() // with its definition, as is recorded
-			if m := a.books.machineOf(c); m != nil && m.endedAt.IsZero() && !vanishes {
+			vanishes := c.Vanished && !a.accounts.undefinedAt.IsZero() // with its definition, as is recorded
+			if m := a.accounts.instanceOf(c); m != nil && m.endedAt.IsZero() && !vanishes {
 				a.broken("B7", fact.Name, "our finalizer was taken off its NodeClaim while machine %s runs", m.ID)
 			}
 		}
@@ -281,11 +281,11 @@ func (a *Auditor) mayChange(fact world.ObjectWritten) {
 }
 
 func (a *Auditor) mayChangeNode(fact world.ObjectWritten) {
-	before := a.books.nodes[fact.Name]
+	before := a.accounts.nodes[fact.Name]
 	if before == nil || before.UID != fact.UID {
 		return
 	}
-	m, c := a.books.machineOn(before), a.books.claimOn(before)
+	m, c := a.accounts.instanceOn(before), a.accounts.claimOn(before)
 	lives := m != nil && m.endedAt.IsZero()
 	gone := fact.Verb == "gone"
 	if before.Finalizer && (gone || !fact.Finalizer) && lives {
@@ -316,7 +316,7 @@ func (a *Auditor) mayChangeNode(fact world.ObjectWritten) {
 		return
 	}
 	limit, rule := a.rules.Warned, "C1"
-	if !m.told {
+	if !m.reported {
 		limit, rule = a.rules.Found, "C2"
 	}
 	if late := a.entry.At.Sub(m.warnedAt); late > limit && c.RegisteredUnix != 0 && c.RegisteredUnix < m.warnedAt.Unix() {
@@ -334,7 +334,7 @@ func (a *Auditor) mayEnd(change world.ClaimChange, commands []world.CommandChang
 	if after == nil || change.Before == nil || ends(change.Before.State) || !ends(after.State) && after.State != model.Gone {
 		return
 	}
-	m := a.books.machines[after.InstanceID]
+	m := a.accounts.instances[after.InstanceID]
 	if m == nil || !m.endedAt.IsZero() {
 		return
 	}
@@ -355,7 +355,7 @@ func (a *Auditor) mayEnd(change world.ClaimChange, commands []world.CommandChang
 	}
 	switch after.FailureCode {
 	case model.EndedUnhealthy, model.EndedStatusFailed, model.EndedNodeGone, model.EndedMissing:
-		a.brake(change.Before.State)
+		a.removalLimit(change.Before.State)
 	}
 	switch after.FailureCode {
 	case model.EndedUnhealthy:
@@ -372,7 +372,7 @@ func (a *Auditor) fewUnhealthy(c *model.Claim) {
 		known = 15 * time.Minute
 	}
 	nodes, sick := 0, 0
-	for _, n := range a.books.nodes {
+	for _, n := range a.accounts.nodes {
 		if n.Labels[model.LabelNodePool] != c.Pool {
 			continue
 		}
@@ -384,7 +384,7 @@ func (a *Auditor) fewUnhealthy(c *model.Claim) {
 			}
 		}
 	}
-	for _, at := range a.books.goneLately[c.Pool] {
+	for _, at := range a.accounts.goneLately[c.Pool] {
 		if a.entry.At.Sub(at) <= known {
 			nodes++
 		}
@@ -397,7 +397,7 @@ func (a *Auditor) fewUnhealthy(c *model.Claim) {
 // fewExpire is S32: of a pool's nodes a tenth, and one at least, ends for its age at a time, but for drains that have been stuck for long.
 func (a *Auditor) fewExpire(c *model.Claim) {
 	nodes, expire := 0, 0
-	for _, other := range a.books.claims {
+	for _, other := range a.accounts.claims {
 		if other.Pool != c.Pool || !other.Live() {
 			continue
 		}
@@ -418,7 +418,7 @@ func (a *Auditor) fewExpire(c *model.Claim) {
 }
 
 // asksSeldom is R26: a pod whose eviction is refused is asked again a while later each time.
-func (a *Auditor) asksSeldom(fact world.LeaveAsked) {
+func (a *Auditor) asksSeldom(fact world.EvictionRequested) {
 	if fact.Refused == "" || fact.Forced || fact.UID == "" || fact.UID != fact.Pod.UID {
 		return
 	}
@@ -428,23 +428,23 @@ func (a *Auditor) asksSeldom(fact world.LeaveAsked) {
 	}
 }
 
-// brake is B8: in five minutes at most max(5, 10 %) of the nodes are given up for repair.
-func (a *Auditor) brake(was model.ClaimState) {
+// removalLimit is B8: in five minutes at most max(5, 10 %) of the nodes are given up for repair.
+func (a *Auditor) removalLimit(was model.ClaimState) {
 	if was != model.Registered && was != model.Initialized {
 		return // it never was a node
 	}
 	a.repairs = append(a.repairs, a.entry.At)
-	for a.entry.At.Sub(a.repairs[0]) > a.rules.Brake {
+	for a.entry.At.Sub(a.repairs[0]) > a.rules.RemovalLimit {
 		a.repairs = a.repairs[1:]
 	}
 	nodes := len(a.repairs) // as many as there were, those that are given up included
-	for _, c := range a.books.claims {
+	for _, c := range a.accounts.claims {
 		if c.State == model.Registered || c.State == model.Initialized {
 			nodes++
 		}
 	}
 	if most := max(5, (nodes+9)/10); len(a.repairs) > most {
-		a.broken("B8", after5, "%d of %d nodes were given up for repair in %s", len(a.repairs), nodes, a.rules.Brake)
+		a.broken("B8", after5, "%d of %d nodes were given up for repair in %s", len(a.repairs), nodes, a.rules.RemovalLimit)
 	}
 }
 
@@ -452,9 +452,9 @@ const after5 = "the brake"
 
 // untrue says what speaks against a claim's reason to end; empty = nothing does. What was so a moment ago is taken for true:
 // whoever acts looked before.
-func (a *Auditor) untrue(c *model.Claim, m *machine) string {
+func (a *Auditor) untrue(c *model.Claim, m *instance) string {
 	at := a.entry.At
-	n := a.books.nodeOf(m)
+	n := a.accounts.nodeOf(m)
 	switch c.FailureCode {
 	case model.EndedSpotInterrupted:
 		if m.warnedAt.IsZero() {
@@ -478,10 +478,10 @@ func (a *Auditor) untrue(c *model.Claim, m *machine) string {
 			return "it runs"
 		}
 	case model.EndedObjectDeleted:
-		if !a.books.undefinedAt.IsZero() && at.Sub(a.books.undefinedAt) > 30*time.Second {
+		if !a.accounts.undefinedAt.IsZero() && at.Sub(a.accounts.undefinedAt) > 30*time.Second {
 			return "NodeClaims are deleted because their definition is"
 		}
-		if o, there := a.books.objects[c.Name]; there && !o.deleted && o.uid == c.ObjectUID {
+		if o, there := a.accounts.objects[c.Name]; there && !o.deleted && o.uid == c.ObjectUID {
 			return "its NodeClaim is there"
 		}
 	case model.EndedNodeDeleted:
@@ -528,12 +528,12 @@ func (a *Auditor) healthy(n *node) string {
 }
 
 // detached is B13: a machine is not ended while a volume of a pod that left is attached to it, unless its time is over.
-func (a *Auditor) detached(c *claim, m *machine, n *node) {
+func (a *Auditor) detached(c *claim, m *instance, n *node) {
 	if c == nil || c.Drain == nil || !m.stoppedAt.IsZero() || !m.endingAt.IsZero() || !n.Ready {
 		return
 	}
-	for _, name := range sorted(a.books.attached) {
-		v := a.books.attached[name]
+	for _, name := range sorted(a.accounts.attached) {
+		v := a.accounts.attached[name]
 		if v.Node != n.Name || v.DeletedUnix == 0 || a.entry.At.Sub(v.at) >= a.rules.Detach-a.rules.Grace {
 			continue
 		}
@@ -546,18 +546,18 @@ func (a *Auditor) detached(c *claim, m *machine, n *node) {
 
 // leftOver reports whether an object with our finalizer is there of a machine that ended. Where somebody deleted its claim from the ledger
 // EC2 alone can say that it was ours and has ended, and does so for an hour: an API server that is away for longer comes back too late.
-func (a *Auditor) leftOver(m *machine) (string, bool) {
-	if m.disowned && a.books.now.Sub(m.endedAt) >= a.rules.Listed {
+func (a *Auditor) leftOver(m *instance) (string, bool) {
+	if m.disowned && a.accounts.now.Sub(m.endedAt) >= a.rules.Listed {
 		return "", false
 	}
-	if n := a.books.nodeOf(m); n != nil && n.Finalizer {
+	if n := a.accounts.nodeOf(m); n != nil && n.Finalizer {
 		return "the machine has ended and its node " + n.Name + " is held by our finalizer", true
 	}
-	c := a.books.claims[m.claim]
+	c := a.accounts.claims[m.claim]
 	if c == nil || c.ObjectUID == "" || c.InstanceID != m.ID {
 		return "", false
 	}
-	if o := a.books.objects[c.Name]; o.uid == c.ObjectUID && o.finalizer {
+	if o := a.accounts.objects[c.Name]; o.uid == c.ObjectUID && o.finalizer {
 		return "the machine has ended and NodeClaim " + c.Name + " is held by our finalizer", true
 	}
 	return "", false
@@ -565,23 +565,23 @@ func (a *Auditor) leftOver(m *machine) (string, bool) {
 
 // drains is C4 for claims that end: where nothing is in the way, something comes about. They are looked at every so often.
 func (a *Auditor) drains(every time.Duration) {
-	now := a.books.now
+	now := a.accounts.now
 	if now.Sub(a.drainsAt) < every {
 		return
 	}
 	a.drainsAt = now
 	for name := range a.open {
-		if !a.books.ending[name] {
+		if !a.accounts.ending[name] {
 			delete(a.open, name)
 		}
 	}
-	for _, name := range sorted(a.books.ending) {
-		c := a.books.claims[name]
-		m := a.books.machineOf(c)
+	for _, name := range sorted(a.accounts.ending) {
+		c := a.accounts.claims[name]
+		m := a.accounts.instanceOf(c)
 		if m == nil {
 			continue
 		}
-		n := a.books.nodeOf(m)
+		n := a.accounts.nodeOf(m)
 		a.unreachable(c, m, n)
 		if a.inTheWay(c, n) {
 			delete(a.open, name)
@@ -592,7 +592,7 @@ func (a *Auditor) drains(every time.Duration) {
 			since = now
 			a.open[name] = now
 		}
-		for _, moved := range []time.Time{c.at, m.endingAt, m.endedAt, a.books.disturbed.Add(a.rules.Settled), a.books.notRunUntil(now)} {
+		for _, moved := range []time.Time{c.at, m.endingAt, m.endedAt, a.accounts.disturbed.Add(a.rules.Settled), a.accounts.notRunUntil(now)} {
 			if moved.After(since) {
 				since = moved
 			}
@@ -612,12 +612,12 @@ func (a *Auditor) hastened(fact world.EventMoved) {
 		return
 	}
 	for _, id := range fact.IDs {
-		m := a.books.machines[id]
-		if m == nil || !m.told || m.warnedAt.IsZero() {
+		m := a.accounts.instances[id]
+		if m == nil || !m.reported || m.warnedAt.IsZero() {
 			continue
 		}
 		a.within("C1", id, a.entry.At, a.rules.Found, func() (string, bool) {
-			c := a.books.claims[m.claim]
+			c := a.accounts.claims[m.claim]
 			open := c != nil && c.InstanceID == id && c.State == model.Draining && c.Drain != nil && m.endingAt.IsZero() && m.endedAt.IsZero() &&
 				(c.Drain.DeadlineUnix == 0 || c.Drain.DeadlineUnix > m.due.Unix())
 			return "AWS takes it away at " + m.due.Format("15:04:05") + ", and its drain has no deadline before that", open
@@ -626,12 +626,12 @@ func (a *Auditor) hastened(fact world.EventMoved) {
 }
 
 // unreachable is R32: a drain whose node has not been Ready for half an hour is over by then, whatever is left on it.
-func (a *Auditor) unreachable(c *claim, m *machine, n *node) {
+func (a *Auditor) unreachable(c *claim, m *instance, n *node) {
 	const most = 40 * time.Minute
 	if n == nil || n.Ready || c.State != model.Draining || c.Drain == nil || !m.endingAt.IsZero() || !m.endedAt.IsZero() {
 		return
 	}
-	if since := a.books.now.Sub(n.at); since > most && a.books.now.Sub(time.Unix(c.Drain.SinceUnix, 0)) > most-30*time.Minute && a.books.now.Sub(a.books.disturbed) > a.rules.Settled {
+	if since := a.accounts.now.Sub(n.at); since > most && a.accounts.now.Sub(time.Unix(c.Drain.SinceUnix, 0)) > most-30*time.Minute && a.accounts.now.Sub(a.accounts.disturbed) > a.rules.Settled {
 		a.broken("R32", c.Name, "it is emptied still, and its node %s has not been Ready for %s", n.Name, since.Round(time.Second))
 	}
 }
@@ -639,16 +639,16 @@ func (a *Auditor) unreachable(c *claim, m *machine, n *node) {
 // inTheWay reports whether something keeps a claim's node from being emptied now: pods that are ending, that may not be
 // disrupted, or whose budgets allow nothing, volumes that are still attached.
 func (a *Auditor) inTheWay(c *claim, n *node) bool {
-	if n == nil || c.State == model.Terminating || c.Drain != nil && c.Drain.DeadlineUnix != 0 && a.books.now.Unix() >= c.Drain.DeadlineUnix {
+	if n == nil || c.State == model.Terminating || c.Drain != nil && c.Drain.DeadlineUnix != 0 && a.accounts.now.Unix() >= c.Drain.DeadlineUnix {
 		return false
 	}
 	first, blocked := math.MaxInt, true
-	for _, p := range a.books.onNode[n.Name] {
+	for _, p := range a.accounts.onNode[n.Name] {
 		if a.leaves(p) {
 			first = min(first, tierOf(p.shape))
 		}
 	}
-	for _, p := range a.books.onNode[n.Name] {
+	for _, p := range a.accounts.onNode[n.Name] {
 		if a.leaves(p) && tierOf(p.shape) == first && !a.heldBack(p) {
 			blocked = false
 		}
@@ -656,7 +656,7 @@ func (a *Auditor) inTheWay(c *claim, n *node) bool {
 	if first != math.MaxInt {
 		return blocked
 	}
-	for _, v := range a.books.attached {
+	for _, v := range a.accounts.attached {
 		if v.Node == n.Name && v.Attached {
 			return true
 		}
@@ -669,9 +669,9 @@ func (a *Auditor) heldBack(p *pod) bool {
 	if p.DeletedUnix != 0 || p.shape.DoNotDisrupt == "true" {
 		return true
 	}
-	if d, err := time.ParseDuration(p.shape.DoNotDisrupt); err == nil && a.books.now.Before(time.Unix(p.StartedUnix, 0).Add(d)) {
+	if d, err := time.ParseDuration(p.shape.DoNotDisrupt); err == nil && a.accounts.now.Before(time.Unix(p.StartedUnix, 0).Add(d)) {
 		return true
 	}
-	budgets := a.books.budgetsOf(p)
-	return len(budgets) > 1 || len(budgets) == 1 && a.books.allows(budgets[0]) < 1
+	budgets := a.accounts.budgetsOf(p)
+	return len(budgets) > 1 || len(budgets) == 1 && a.accounts.allows(budgets[0]) < 1
 }

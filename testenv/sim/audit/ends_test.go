@@ -16,12 +16,12 @@ func occupied(state model.ClaimState, drain *model.Drain) *story {
 	instance := model.Instance{ID: "i-1", Type: "m5.large", Zone: "a", CapacityType: model.Spot, Tags: map[string]string{
 		"kubernetes.io/cluster/" + world.Name: "owned", tagPool: "web", tagIntent: "1",
 	}}
-	s.tell(world.InstanceStarted{Cluster: world.Name, Instance: instance, VisibleAt: s.at})
+	s.report(world.InstanceStarted{Cluster: world.Name, Instance: instance, VisibleAt: s.at})
 	s.claim(model.Initialized, 1, nil, "")
 	s.node(model.Node{Finalizer: true})
 	for uid, class := range map[string]string{"plain": "", "critical": "system-cluster-critical"} {
 		p := &model.Pod{Namespace: "default", Name: uid, UID: uid, NodeName: "n", Phase: model.Running, Ready: true}
-		s.tell(world.ObjectWritten{Kind: world.KindPod, Name: p.Key(), UID: uid, Verb: "bind", Pod: p, Shape: &model.PodShape{PriorityClass: class, GraceSeconds: 30}})
+		s.report(world.ObjectWritten{Kind: world.KindPod, Name: p.Key(), UID: uid, Verb: "bind", Pod: p, Shape: &model.PodShape{PriorityClass: class, GraceSeconds: 30}})
 	}
 	if state != model.Initialized {
 		s.claim(state, 2, drain, model.EndedObjectDeleted)
@@ -37,17 +37,17 @@ func (s *story) claim(state model.ClaimState, version int64, drain *model.Drain,
 	if version > 1 {
 		change.Before = claimOf("1", 0, model.Initialized, version-1, "i-1")
 	}
-	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{change}})
+	s.report(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{change}})
 }
 
 func (s *story) node(n model.Node) {
 	n.Name, n.UID, n.ProviderID, n.Ready = "n", "n-1", "aws:///a/i-1", true
-	s.tell(world.ObjectWritten{Kind: world.KindNode, Name: "n", UID: "n-1", Verb: "update", Node: &n, Finalizer: n.Finalizer})
+	s.report(world.ObjectWritten{Kind: world.KindNode, Name: "n", UID: "n-1", Verb: "update", Node: &n, Finalizer: n.Finalizer})
 	s.entries[len(s.entries)-1].Actor = "interruption-1"
 }
 
-func (s *story) leave(judged, uid string, forced bool, grace int64) {
-	s.tell(world.LeaveAsked{Pod: model.PodRef{Namespace: "default", Name: uid, UID: judged}, UID: uid, Node: "n", Forced: forced, GraceSeconds: grace})
+func (s *story) leave(evaluated, uid string, forced bool, grace int64) {
+	s.report(world.EvictionRequested{Pod: model.PodRef{Namespace: "default", Name: uid, UID: evaluated}, UID: uid, Node: "n", Forced: forced, GraceSeconds: grace})
 }
 
 // warned has the machine be warned, its drain be over by the time it is taken away, its node be tainted at once, and all that is to take
@@ -55,10 +55,10 @@ func (s *story) leave(judged, uid string, forced bool, grace int64) {
 func (s *story) warned(shield string) {
 	p := &model.Pod{Namespace: "default", Name: "guarded", UID: "guarded", NodeName: "n", Phase: model.Running, Ready: true, StartedUnix: world.Start.Unix()}
 	shape := &model.PodShape{DoNotDisrupt: shield, GraceSeconds: 30}
-	s.tell(world.ObjectWritten{Kind: world.KindPod, Name: p.Key(), UID: p.UID, Verb: "bind", Pod: p, Shape: shape})
+	s.report(world.ObjectWritten{Kind: world.KindPod, Name: p.Key(), UID: p.UID, Verb: "bind", Pod: p, Shape: shape})
 	s.wait(time.Second)
-	s.tell(world.InstanceWarned{ID: "i-1", Due: s.at.Add(10 * time.Minute)})
-	s.tell(world.EventMoved{Kind: "spot_interrupted", IDs: []string{"i-1"}, Verb: "send"})
+	s.report(world.InstanceWarned{ID: "i-1", Due: s.at.Add(10 * time.Minute)})
+	s.report(world.EventMoved{Kind: "spot_interrupted", IDs: []string{"i-1"}, Verb: "send"})
 	s.claim(model.Draining, 2, &model.Drain{SinceUnix: s.at.Unix(), DeadlineUnix: s.at.Add(10 * time.Minute).Unix()}, model.EndedSpotInterrupted)
 	s.node(model.Node{Finalizer: true, Taints: []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}})
 }
@@ -67,15 +67,15 @@ func (s *story) warned(shield string) {
 // zero = at no time.
 func (s *story) hastened(by time.Duration) {
 	due := s.at.Add(10 * time.Minute)
-	s.tell(world.InstanceWarned{ID: "i-1", Due: due})
-	s.tell(world.EventMoved{Kind: "spot_interrupted", IDs: []string{"i-1"}, Verb: "send"})
+	s.report(world.InstanceWarned{ID: "i-1", Due: due})
+	s.report(world.EventMoved{Kind: "spot_interrupted", IDs: []string{"i-1"}, Verb: "send"})
 	if by != 0 {
 		before, after := claimOf("1", 0, model.Draining, 2, "i-1"), claimOf("1", 0, model.Draining, 3, "i-1")
 		after.Drain, after.FailureCode = &model.Drain{SinceUnix: world.Start.Unix(), DeadlineUnix: s.at.Add(by).Unix()}, model.EndedObjectDeleted
-		s.tell(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{{Before: before, After: after}}})
+		s.report(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{{Before: before, After: after}}})
 	}
 	s.wait(DefaultRules.Found + DefaultRules.Grace + time.Second)
-	s.tell(world.MessageMoved{Queue: "plan", Verb: "send"}) // rules about time are looked at whenever something happens
+	s.report(world.MessageMoved{Queue: "plan", Verb: "send"}) // rules about time are looked at whenever something happens
 }
 
 // unhealthy has so many of a pool's five nodes be unhealthy for longer than is tolerated, and one of them be repaired.
@@ -88,7 +88,7 @@ func (s *story) unhealthy(n int) {
 		if i < n {
 			node.Conditions = []model.NodeCondition{{Type: "NetworkUnavailable", Status: "True"}}
 		}
-		s.tell(world.ObjectWritten{Kind: world.KindNode, Name: node.Name, UID: node.UID, Verb: "status", Node: node})
+		s.report(world.ObjectWritten{Kind: world.KindNode, Name: node.Name, UID: node.UID, Verb: "status", Node: node})
 	}
 	s.wait(31 * time.Minute)
 	s.claim(model.Draining, 2, &model.Drain{SinceUnix: s.at.Unix()}, model.EndedUnhealthy)
@@ -96,24 +96,24 @@ func (s *story) unhealthy(n int) {
 
 // expire has the i-th claim of the pool end for its age.
 func (s *story) expire(i int) {
-	age, machine := int64(1), fmt.Sprintf("i-%d", i+1)
-	before, after := claimOf("1", i, model.Initialized, 1, machine), claimOf("1", i, model.Draining, 2, machine)
+	age, instance := int64(1), fmt.Sprintf("i-%d", i+1)
+	before, after := claimOf("1", i, model.Initialized, 1, instance), claimOf("1", i, model.Draining, 2, instance)
 	if i > 0 {
-		s.tell(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{{After: before}}})
+		s.report(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{{After: before}}})
 	}
 	after.Drain, after.FailureCode, after.ExpireSeconds = &model.Drain{SinceUnix: s.at.Unix()}, model.EndedExpired, &age
-	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{{Before: before, After: after}}})
+	s.report(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{{Before: before, After: after}}})
 }
 
 // expiring has two of the 20 nodes of a pool end for something else, and two for their age so much later.
 func (s *story) expiring(later time.Duration) {
 	for i := range 18 {
 		c := claimOf("1", 10+i, model.Initialized, 1, fmt.Sprintf("i-%d", 10+i))
-		s.tell(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{{After: c}}})
+		s.report(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{{After: c}}})
 		if i < 2 {
 			going := claimOf("1", 10+i, model.Draining, 2, c.InstanceID)
 			going.Drain, going.FailureCode = &model.Drain{SinceUnix: s.at.Unix()}, model.EndedObjectDeleted
-			s.tell(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{{Before: c, After: going}}})
+			s.report(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{{Before: c, After: going}}})
 		}
 	}
 	s.wait(later)
@@ -123,9 +123,9 @@ func (s *story) expiring(later time.Duration) {
 
 // checks has status checks of the machine fail for so long, as they do now, and mends what failed before.
 func (s *story) checks(kind string, long time.Duration) {
-	s.tell(world.InstanceImpaired{ID: "i-1"})
+	s.report(world.InstanceImpaired{ID: "i-1"})
 	s.wait(time.Second)
-	s.tell(world.InstanceImpaired{ID: "i-1", Kind: kind})
+	s.report(world.InstanceImpaired{ID: "i-1", Kind: kind})
 	s.wait(long)
 }
 
@@ -133,13 +133,13 @@ func (s *story) checks(kind string, long time.Duration) {
 func (s *story) detaching(after time.Duration) {
 	for _, uid := range []string{"plain", "critical"} {
 		p := &model.Pod{Namespace: "default", Name: uid, UID: uid, NodeName: "n"}
-		s.tell(world.ObjectWritten{Kind: world.KindPod, Name: p.Key(), UID: uid, Verb: "gone", Pod: p})
+		s.report(world.ObjectWritten{Kind: world.KindPod, Name: p.Key(), UID: uid, Verb: "gone", Pod: p})
 	}
 	volume := &world.VolumeAttachment{Attachment: model.Attachment{Name: "csi-1", Volume: "pv-1", DeletedUnix: s.at.Unix()}, Node: "n"}
-	s.tell(world.ObjectWritten{Kind: world.KindVolume, Name: volume.Name, Verb: "delete", Volume: volume})
+	s.report(world.ObjectWritten{Kind: world.KindVolume, Name: volume.Name, Verb: "delete", Volume: volume})
 	s.wait(after)
 	s.claim(model.Terminating, 3, &model.Drain{SinceUnix: world.Start.Unix()}, model.EndedObjectDeleted)
-	s.tell(world.TerminateCalled{IDs: []string{"i-1"}})
+	s.report(world.TerminateCalled{IDs: []string{"i-1"}})
 }
 
 // Each rule about what ends sees its breach, and nothing where all is well.
@@ -148,9 +148,9 @@ func TestRulesOfEnds(t *testing.T) {
 	draining := &model.Drain{SinceUnix: since}
 	pressed := &model.Drain{SinceUnix: since, DeadlineUnix: since + 200}
 	for name, c := range map[string]struct {
-		tell func(s *story)
-		from *story
-		want string
+		report func(s *story)
+		from   *story
+		want   string
 	}{
 		"evicted in order":              {func(s *story) { s.leave("plain", "plain", false, 0) }, occupied(model.Draining, draining), ""},
 		"another pod than was meant":    {func(s *story) { s.leave("old", "plain", false, 0) }, occupied(model.Draining, draining), "B6"},
@@ -166,16 +166,16 @@ func TestRulesOfEnds(t *testing.T) {
 		"B13 ended while a volume detaches":           {func(s *story) { s.detaching(15 * time.Second) }, occupied(model.Draining, draining), "B13"},
 		"B13 ended when a volume has had ten minutes": {func(s *story) { s.detaching(10 * time.Minute) }, occupied(model.Draining, draining), ""},
 		"B13 decided before a volume detached, and written slowly": {func(s *story) {
-			s.tell(world.FaultInjected{Process: "interruption-1", What: "is slow ledger.advance"})
+			s.report(world.FaultInjected{Process: "interruption-1", What: "is slow ledger.advance"})
 			s.detaching(15 * time.Second)
 		}, occupied(model.Draining, draining), ""},
 		"B13 ended long after a volume began to detach, though something was slow": {func(s *story) {
-			s.tell(world.FaultInjected{Process: "interruption-1", What: "is slow ledger.advance"})
+			s.report(world.FaultInjected{Process: "interruption-1", What: "is slow ledger.advance"})
 			s.detaching(time.Minute)
 		}, occupied(model.Draining, draining), "B13"},
 		"finalizer off while the machine runs": {func(s *story) { s.node(model.Node{}) }, occupied(model.Draining, draining), "B7"},
 		"deleted because its definition was": {func(s *story) {
-			s.tell(world.DefinitionsWritten{})
+			s.report(world.DefinitionsWritten{})
 			s.wait(time.Minute)
 			s.claim(model.Draining, 2, draining, model.EndedObjectDeleted)
 		}, occupied(model.Initialized, nil), "C11"},
@@ -203,7 +203,7 @@ func TestRulesOfEnds(t *testing.T) {
 		"its eviction is refused again each second": {func(s *story) {
 			for range 25 {
 				s.wait(time.Second)
-				s.tell(world.LeaveAsked{Pod: model.PodRef{Namespace: "default", Name: "plain", UID: "plain"}, UID: "plain", Node: "n", Refused: "a budget"})
+				s.report(world.EvictionRequested{Pod: model.PodRef{Namespace: "default", Name: "plain", UID: "plain"}, UID: "plain", Node: "n", Refused: "a budget"})
 			}
 		}, occupied(model.Draining, draining), "R26"},
 		"repaired while it alone is unhealthy":                                       {func(s *story) { s.unhealthy(1) }, occupied(model.Initialized, nil), ""},
@@ -219,12 +219,12 @@ func TestRulesOfEnds(t *testing.T) {
 		"nothing comes about": {func(s *story) {
 			for range 50 {
 				s.wait(6 * time.Second)
-				s.tell(world.MessageMoved{Queue: "plan", Verb: "send"})
+				s.report(world.MessageMoved{Queue: "plan", Verb: "send"})
 			}
 		}, occupied(model.Draining, draining), "C4"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.tell(c.from)
+			c.report(c.from)
 			a := New(DefaultRules)
 			var found []string
 			for _, e := range c.from.entries {
@@ -279,10 +279,10 @@ func TestC4ADrainWaitsWhileItsFunctionIsNotInvoked(t *testing.T) {
 		for minute := range minutes {
 			s.wait(time.Minute)
 			if c.invoked(minute) {
-				s.tell(world.ProcessMoved{Process: fmt.Sprint(minute), Program: "interruption", Verb: "start"})
-				s.tell(world.ProcessMoved{Process: fmt.Sprint(minute), Program: "interruption", Verb: "end"})
+				s.report(world.ProcessMoved{Process: fmt.Sprint(minute), Program: "interruption", Verb: "start"})
+				s.report(world.ProcessMoved{Process: fmt.Sprint(minute), Program: "interruption", Verb: "end"})
 			}
-			s.tell(world.Touched{Cluster: world.Name, What: "ledger"})
+			s.report(world.Touched{Cluster: world.Name, What: "ledger"})
 			for _, v := range a.Check(s.entries[seen:]) {
 				broken = broken || v.Rule == "C4" && strings.Contains(v.Text, "nothing has come about")
 			}

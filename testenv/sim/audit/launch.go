@@ -12,10 +12,10 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// oneMachine is A1: a launch runs at most as many machines as it has claims. What EC2 gave beyond what it was asked for is
+// oneInstance is A1: a launch runs at most as many machines as it has claims. What EC2 gave beyond what it was asked for is
 // not the launch's doing.
-func (a *Auditor) oneMachine(id string) {
-	if i := a.books.intents[id]; i != nil && i.running > len(i.Claims)+i.surplus {
+func (a *Auditor) oneInstance(id string) {
+	if i := a.accounts.intents[id]; i != nil && i.running > len(i.Claims)+i.surplus {
 		a.broken("A1", id, "%d machines run for %d claims", i.running, len(i.Claims))
 	}
 }
@@ -25,14 +25,14 @@ func (a *Auditor) oneClaim(after *model.Claim) {
 	if after == nil || after.InstanceID == "" {
 		return
 	}
-	if m := a.books.machines[after.InstanceID]; m != nil && m.claim != "" && m.claim != after.Name {
+	if m := a.accounts.instances[after.InstanceID]; m != nil && m.claim != "" && m.claim != after.Name {
 		a.broken("A1", after.Name, "machine %s is claim %s's", after.InstanceID, m.claim)
 	}
 }
 
 // bytesStay is A2: what was recorded is never changed.
 func (a *Auditor) bytesStay(next model.Intent) {
-	if i := a.books.intents[next.ID]; i != nil && (!bytes.Equal(i.Request, next.Request) || i.Token != next.Token) {
+	if i := a.accounts.intents[next.ID]; i != nil && (!bytes.Equal(i.Request, next.Request) || i.Token != next.Token) {
 		a.broken("A2", next.ID, "the recorded request of a launch was changed")
 	}
 }
@@ -46,7 +46,7 @@ func (a *Auditor) bounded(i model.Intent) {
 
 // recordedFirst is A2: before EC2 is asked, the ledger has the very bytes.
 func (a *Auditor) recordedFirst(fact world.FleetCalled) {
-	i := a.books.intents[fact.Intent]
+	i := a.accounts.intents[fact.Intent]
 	if i != nil {
 		defer func() { i.callers[a.entry.Actor]++ }()
 	}
@@ -79,7 +79,7 @@ func (a *Auditor) dealtInOrder(fact world.LedgerWritten) {
 			if n > 0 && claims[n-1].InstanceID >= c.InstanceID {
 				a.broken("A5", id, "claim %s has machine %s and %s has %s", claims[n-1].Name, claims[n-1].InstanceID, c.Name, c.InstanceID)
 			}
-			if m := a.books.machines[c.InstanceID]; m == nil || m.intent != id {
+			if m := a.accounts.instances[c.InstanceID]; m == nil || m.intent != id {
 				a.broken("A5", id, "claim %s was given machine %s, which is not the launch's", c.Name, c.InstanceID)
 			}
 		}
@@ -88,14 +88,14 @@ func (a *Auditor) dealtInOrder(fact world.LedgerWritten) {
 
 // withinLimits is A6: whatever is recorded anew fits the pool's limits together with all its claims hold.
 func (a *Auditor) withinLimits(pool string) {
-	p := a.books.pools[pool]
+	p := a.accounts.pools[pool]
 	if p == nil {
 		return
 	}
 	for _, name := range sorted(p.Limits) {
-		limit, limited := a.books.limitSince(pool, name, a.entry.At.Add(-a.unaware()))
-		if limited && a.books.held[pool][name] > limit {
-			a.broken("A6", pool, "its claims hold %d of %s, the limit is %d", a.books.held[pool][name], name, limit)
+		limit, limited := a.accounts.limitSince(pool, name, a.entry.At.Add(-a.unaware()))
+		if limited && a.accounts.held[pool][name] > limit {
+			a.broken("A6", pool, "its claims hold %d of %s, the limit is %d", a.accounts.held[pool][name], name, limit)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func (a *Auditor) withinLimits(pool string) {
 // unaware is for how long a planner may not know what people have written: what it reads may be as old as the API server's and the
 // watcher's faults have it.
 func (a *Auditor) unaware() time.Duration {
-	if a.books.disturbed.IsZero() {
+	if a.accounts.disturbed.IsZero() {
 		return a.rules.Invocation + a.rules.Patience
 	}
 	return 15 * time.Minute
@@ -121,7 +121,7 @@ func (a *Auditor) meddledWith(fact world.LedgerMeddled) {
 	}
 	if c := fact.Claim; c != nil {
 		pool = c.Pool
-		if m := a.books.machines[c.InstanceID]; m != nil && m.ours() {
+		if m := a.accounts.instances[c.InstanceID]; m != nil && m.ours() {
 			a.within("A3", m.ID, a.entry.At, a.rules.Orphan, func() (string, bool) { return a.orphan(m.ID) })
 		}
 	}
@@ -130,7 +130,7 @@ func (a *Auditor) meddledWith(fact world.LedgerMeddled) {
 
 // counted is A6: what the ledger counts is what the claims hold, but for what people did by hand a moment ago.
 func (a *Auditor) counted(pool string) {
-	if _, wrong := a.books.meddled[pool]; wrong {
+	if _, wrong := a.accounts.meddled[pool]; wrong {
 		return
 	}
 	if text, wrong := a.miscounted(pool); wrong {
@@ -140,13 +140,13 @@ func (a *Auditor) counted(pool string) {
 
 // miscounted reports whether a pool's counter is not what its claims hold.
 func (a *Auditor) miscounted(pool string) (string, bool) {
-	usage, told := a.books.usage[pool]
-	if !told {
+	usage, reported := a.accounts.usage[pool]
+	if !reported {
 		return "", false
 	}
-	for _, name := range sorted(a.books.held[pool]) {
-		if usage[name] != a.books.held[pool][name] {
-			return fmt.Sprintf("its counter says %d of %s, its claims hold %d", usage[name], name, a.books.held[pool][name]), true
+	for _, name := range sorted(a.accounts.held[pool]) {
+		if usage[name] != a.accounts.held[pool][name] {
+			return fmt.Sprintf("its counter says %d of %s, its claims hold %d", usage[name], name, a.accounts.held[pool][name]), true
 		}
 	}
 	return "", false
@@ -155,21 +155,21 @@ func (a *Auditor) miscounted(pool string) (string, bool) {
 // actualNodes is A6 as people see it: the machines that run are no more than the limit was since the launch was recorded, but for those
 // EC2 gave unasked.
 func (a *Auditor) actualNodes(pool, launch string) {
-	p, i := a.books.pools[pool], a.books.intents[launch]
+	p, i := a.accounts.pools[pool], a.accounts.intents[launch]
 	if p == nil || pool == "" || i == nil {
 		return
 	}
-	limit, limited := a.books.limitSince(pool, model.Nodes, i.recordedAt.Add(-a.unaware()))
+	limit, limited := a.accounts.limitSince(pool, model.Nodes, i.recordedAt.Add(-a.unaware()))
 	if !limited {
 		return
 	}
 	running, surplus := int64(0), int64(0)
-	for _, m := range a.books.machines {
+	for _, m := range a.accounts.instances {
 		if m.pool == pool && m.endedAt.IsZero() && !m.disowned {
 			running++
 		}
 	}
-	for _, i := range a.books.intents {
+	for _, i := range a.accounts.intents {
 		if i.Pool == pool {
 			surplus += int64(i.surplus)
 		}
@@ -181,7 +181,7 @@ func (a *Auditor) actualNodes(pool, launch string) {
 
 // rate is A7: launches in any minute stay under what is promised, and those that give nothing under far less.
 func (a *Auditor) rate(fact world.FleetCalled) {
-	if fact.Refused != "" && !dry(fact.Refused) {
+	if fact.Refused != "" && !withoutCapacity(fact.Refused) {
 		return
 	}
 	minute := func(calls []time.Time) []time.Time {
@@ -195,7 +195,7 @@ func (a *Auditor) rate(fact world.FleetCalled) {
 	if len(a.calls) > a.rules.Calls {
 		a.broken("A7", "CreateFleet", "%d launches in a minute", len(a.calls))
 	}
-	if len(fact.Instances) > 0 || fact.Repeat || !slices.ContainsFunc(fact.Errors, func(e model.LaunchError) bool { return dry(e.Code) }) && !dry(fact.Refused) {
+	if len(fact.Instances) > 0 || fact.Repeat || !slices.ContainsFunc(fact.Errors, func(e model.LaunchError) bool { return withoutCapacity(e.Code) }) && !withoutCapacity(fact.Refused) {
 		return
 	}
 	if a.failed = minute(a.failed); len(a.failed) >= a.rules.FailedCalls {
@@ -211,7 +211,7 @@ func (a *Auditor) triedAgain(fact world.FleetCalled) {
 	}
 	for _, p := range fact.Pools {
 		d, was := a.dried[p]
-		if !was || a.entry.At.Sub(d.at) > a.rules.ProbeEvery || a.books.intents[fact.Intent] == nil || a.books.intents[fact.Intent].recordedAt.Sub(d.at) < unknowing {
+		if !was || a.entry.At.Sub(d.at) > a.rules.ProbeEvery || a.accounts.intents[fact.Intent] == nil || a.accounts.intents[fact.Intent].recordedAt.Sub(d.at) < unknowing {
 			continue
 		}
 		d.tries++
@@ -221,13 +221,13 @@ func (a *Auditor) triedAgain(fact world.FleetCalled) {
 		}
 	}
 	for _, e := range fact.Errors {
-		if dry(e.Code) && e.SubnetID == "" || e.Code == "InsufficientInstanceCapacity" {
-			a.dried[e.Offer] = tried{at: a.entry.At}
+		if withoutCapacity(e.Code) && e.SubnetID == "" || e.Code == "InsufficientInstanceCapacity" {
+			a.dried[e.Offering] = tried{at: a.entry.At}
 		}
 	}
 	for _, id := range fact.Instances {
-		if m := a.books.machines[id]; m != nil {
-			delete(a.dried, model.OfferKey{InstanceType: m.Type, Zone: m.Zone, CapacityType: m.CapacityType})
+		if m := a.accounts.instances[id]; m != nil {
+			delete(a.dried, model.OfferingKey{InstanceType: m.Type, Zone: m.Zone, CapacityType: m.CapacityType})
 		}
 	}
 }
@@ -241,9 +241,9 @@ type tried struct {
 // noneForgotten is A5: what a launch is said to have come to has every machine of it that could be seen and was not ending.
 func (a *Auditor) noneForgotten(fact world.LedgerWritten) {
 	for _, stored := range fact.Intents {
-		i := a.books.intents[stored.ID]
+		i := a.accounts.intents[stored.ID]
 		seen, dealt := 0, 0
-		for _, m := range a.books.machines {
+		for _, m := range a.accounts.instances {
 			if m.intent == stored.ID && m.endingAt.IsZero() && m.endedAt.IsZero() && a.entry.At.Sub(m.visibleAt) > 10*time.Second {
 				seen++
 			}
@@ -259,8 +259,8 @@ func (a *Auditor) noneForgotten(fact world.LedgerWritten) {
 	}
 }
 
-// dry reports whether a code says that there is no capacity.
-func dry(code string) bool {
+// withoutCapacity reports whether a code says that there is no capacity.
+func withoutCapacity(code string) bool {
 	switch code {
 	case "InsufficientInstanceCapacity", "UnfulfillableCapacity", "SpotMaxPriceTooLow", "ReservationCapacityExceeded", "MaxSpotInstanceCountExceeded",
 		"VcpuLimitExceeded", "InstanceLimitExceeded", "MaxFleetCountExceeded", "Unsupported", "InsufficientFreeAddressesInSubnet":
@@ -285,25 +285,25 @@ const unknowing = 10 * time.Second
 // probes is A8: what is marked as without capacity is tried at most once in a while, and being told to ask less often
 // marks nothing.
 func (a *Auditor) probes(id string) {
-	i := a.books.intents[id]
+	i := a.accounts.intents[id]
 	pools := requestPools(i.Request)
 	for _, p := range pools {
-		about := model.Mark{OfferKey: p}
-		m, marked := a.books.marks[about]
+		about := model.UnavailableOffering{OfferingKey: p}
+		m, marked := a.accounts.unavailable[about]
 		since := i.recordedAt.Sub(m.at)
-		if !marked || since > a.rules.ProbeEvery || (since < unknowing || !a.books.planningAt.IsZero() && !m.at.Before(a.books.planningAt)) && m.tries > 0 {
+		if !marked || since > a.rules.ProbeEvery || (since < unknowing || !a.accounts.planningAt.IsZero() && !m.at.Before(a.accounts.planningAt)) && m.tries > 0 {
 			continue
 		}
 		if i.recordedAt.Unix() >= m.ForgetUnix && m.ForgetUnix-m.AtUnix >= 600 {
 			continue // what was known of the offer is too old to say anything, and was tried out a moment before that
 		}
 		m.tries++
-		a.books.marks[about] = m
+		a.accounts.unavailable[about] = m
 		if m.tries > 1 {
 			a.broken("A8", p.InstanceType+"/"+p.Zone+"/"+p.CapacityType, "it was tried %d times within %s of giving no capacity", m.tries, i.recordedAt.Sub(m.at).Round(time.Second))
 		}
 	}
-	for _, m := range a.books.marks {
+	for _, m := range a.accounts.unavailable {
 		if throttled(m.Reason) {
 			a.broken("A8", m.InstanceType, "%s was taken for a lack of capacity", m.Reason)
 		}
@@ -319,9 +319,9 @@ func (a *Auditor) needed(fact world.LedgerWritten) {
 		}
 		useful := false
 		for _, ref := range change.After.Pods {
-			p := a.books.pods[ref.UID]
+			p := a.accounts.pods[ref.UID]
 			if at := strings.LastIndex(ref.UID, "-"); p == nil && at > 0 {
-				if room, known := a.books.room[ref.UID[:at]]; known {
+				if room, known := a.accounts.room[ref.UID[:at]]; known {
 					useful = useful || room.goneAt.IsZero() || a.entry.At.Sub(room.goneAt) <= a.rules.Patience
 					continue
 				}
@@ -331,7 +331,7 @@ func (a *Auditor) needed(fact world.LedgerWritten) {
 				continue
 			}
 			asked[p.Shape] = true
-			useful = useful || p.needs() || a.books.displaced(p) || a.entry.At.Sub(p.changedAt) <= a.rules.Patience
+			useful = useful || p.needs() || a.accounts.displaced(p) || a.entry.At.Sub(p.changedAt) <= a.rules.Patience
 			if p.shape.Gated || p.shape.OwnerKind == world.KindDaemons || p.shape.OwnerKind == "Node" {
 				a.broken("A9", change.After.Name, "it is for pod %s, which is gated or its owner's to place", ref.Key())
 			}
@@ -350,7 +350,7 @@ func (a *Auditor) needed(fact world.LedgerWritten) {
 
 // calm reports whether nothing has gone wrong for a while, so that everybody may be expected to know what is.
 func (a *Auditor) calm() bool {
-	return a.books.disturbed.IsZero() || a.entry.At.Sub(a.books.disturbed) > a.rules.Settled+a.rules.Patience
+	return a.accounts.disturbed.IsZero() || a.entry.At.Sub(a.accounts.disturbed) > a.rules.Settled+a.rules.Patience
 }
 
 // notTwice compares what claims without a finished node were made for with the pods there are for them: those that wait, those
@@ -360,56 +360,56 @@ func (a *Auditor) calm() bool {
 func (a *Auditor) notTwice(shape int) {
 	promised := 0
 	fresh := map[string]bool{} // nodes of unfinished claims
-	for _, c := range a.books.claims {
-		if c.State != model.Intended && c.State != model.Launched && c.State != model.Registered || a.books.replacement[c.Name] != "" {
+	for _, c := range a.accounts.claims {
+		if c.State != model.Intended && c.State != model.Launched && c.State != model.Registered || a.accounts.replacement[c.Name] != "" {
 			continue
 		}
-		if m := a.books.machineOf(c); m != nil && !m.endedAt.IsZero() || a.entry.At.Sub(c.createdAt) > 5*time.Minute {
+		if m := a.accounts.instanceOf(c); m != nil && !m.endedAt.IsZero() || a.entry.At.Sub(c.createdAt) > 5*time.Minute {
 			continue
 		}
-		if n := a.books.nodes[c.NodeName]; c.NodeUID != "" && (n == nil || n.UID != c.NodeUID || n.DeletedUnix != 0) {
+		if n := a.accounts.nodes[c.NodeName]; c.NodeUID != "" && (n == nil || n.UID != c.NodeUID || n.DeletedUnix != 0) {
 			continue // somebody has deleted its node: nothing runs there any more
 		}
-		if n := a.books.nodes[c.NodeName]; n != nil && a.books.spoilt(c, n) {
+		if n := a.accounts.nodes[c.NodeName]; n != nil && a.accounts.spoilt(c, n) {
 			continue // what it was made for cannot run there
 		}
-		if !a.books.elsewhere.Before(c.createdAt) || !a.books.roomAt.Before(c.createdAt) { // what was asked for since may be planned there
+		if !a.accounts.elsewhere.Before(c.createdAt) || !a.accounts.roomAt.Before(c.createdAt) { // what was asked for since may be planned there
 			return
 		}
-		if c.createdAt.Sub(a.books.daemonAt) < a.rules.Invocation+a.rules.Fresh { // its daemons may leave less of it than was reckoned with
+		if c.createdAt.Sub(a.accounts.daemonAt) < a.rules.Invocation+a.rules.Fresh { // its daemons may leave less of it than was reckoned with
 			return
 		}
-		if since := a.books.marksAt.Sub(c.createdAt); a.balances(shape) && (since > launching || since > 0 && a.books.marksBy != c.createdBy || a.books.probedAt.After(c.createdAt)) {
+		if since := a.accounts.unavailableAt.Sub(c.createdAt); a.balances(shape) && (since > launching || since > 0 && a.accounts.unavailableBy != c.createdBy || a.accounts.probedAt.After(c.createdAt)) {
 			return
 		}
 		if c.NodeName != "" {
 			fresh[c.NodeName] = true
 		}
 		for _, ref := range c.Pods {
-			if p := a.books.pods[ref.UID]; p != nil && p.Shape == shape {
+			if p := a.accounts.pods[ref.UID]; p != nil && p.Shape == shape {
 				promised++
 			}
 		}
 	}
 	there := 0
-	for _, p := range a.books.byShape[shape] {
+	for _, p := range a.accounts.byShape[shape] {
 		if p.needs() || fresh[p.NodeName] || a.entry.At.Sub(p.changedAt) <= a.rules.Patience {
 			there++
 		}
 	}
 	// A pod that is about to lose its node may take what was made for another, which needs one more then.
-	for _, p := range a.books.pods {
-		if a.books.displaced(p) || p.Shape != shape && !p.goneAt.IsZero() && a.entry.At.Sub(p.goneAt) <= a.rules.Patience {
+	for _, p := range a.accounts.pods {
+		if a.accounts.displaced(p) || p.Shape != shape && !p.goneAt.IsZero() && a.entry.At.Sub(p.goneAt) <= a.rules.Patience {
 			there++
 		}
 	}
 	// So may a pod whose claim ended before its node joined.
-	for _, c := range a.books.claims {
+	for _, c := range a.accounts.claims {
 		if !ends(c.State) && c.State != model.Gone || c.NodeName != "" || a.entry.At.Sub(c.createdAt) > 5*time.Minute {
 			continue
 		}
 		for _, ref := range c.Pods {
-			if p := a.books.pods[ref.UID]; p != nil && p.Shape != shape && p.needs() {
+			if p := a.accounts.pods[ref.UID]; p != nil && p.Shape != shape && p.needs() {
 				there++
 			}
 		}
@@ -425,15 +425,15 @@ const launching = 10 * time.Second
 // balances reports whether pods of the shape keep a balance between zones or the like. A zone that had no capacity when a claim was made and
 // may have some now counts among those: what the claim was for may have to go there.
 func (a *Auditor) balances(shape int) bool {
-	for _, p := range a.books.byShape[shape] {
+	for _, p := range a.accounts.byShape[shape] {
 		return slices.ContainsFunc(p.shape.Spread, func(s model.Spread) bool { return !s.Anyway && s.TopologyKey != model.LabelHostname })
 	}
 	return false
 }
 
 func (a *Auditor) anyOf(shape int) string {
-	for _, uid := range sorted(a.books.byShape[shape]) {
-		return a.books.byShape[shape][uid].Key()
+	for _, uid := range sorted(a.accounts.byShape[shape]) {
+		return a.accounts.byShape[shape][uid].Key()
 	}
 	return "nobody"
 }

@@ -22,7 +22,7 @@ func (a *Auditor) moves(change world.ClaimChange) {
 		return
 	}
 	after := change.After
-	known := a.books.claims[after.Name]
+	known := a.accounts.claims[after.Name]
 	switch {
 	case change.Before == nil && known != nil:
 		a.broken("C6", after.Name, "it was recorded twice")
@@ -48,7 +48,7 @@ func (a *Auditor) moves(change world.ClaimChange) {
 // leaseGrows is C6: tokens of a lease only grow.
 func (a *Auditor) leaseGrows(fact world.LeaseTaken) {
 	key := fact.Fence.Cluster + "/" + fact.Fence.Lease
-	if before, ok := a.books.leases[key]; ok && fact.Fence.Token <= before.Token {
+	if before, ok := a.accounts.leases[key]; ok && fact.Fence.Token <= before.Token {
 		a.broken("C6", key, "token %d was given out after %d", fact.Fence.Token, before.Token)
 	}
 }
@@ -59,7 +59,7 @@ func (a *Auditor) fenced(fact world.LedgerWritten) {
 		return
 	}
 	key := fact.Fence.Cluster + "/" + fact.Fence.Lease
-	if newest, ok := a.books.leases[key]; ok && newest.Token != fact.Fence.Token {
+	if newest, ok := a.accounts.leases[key]; ok && newest.Token != fact.Fence.Token {
 		a.broken("C6", key, "%s wrote with token %d, the newest is %d", fact.Op, fact.Fence.Token, newest.Token)
 	}
 }
@@ -67,7 +67,7 @@ func (a *Auditor) fenced(fact world.LedgerWritten) {
 // mayTerminate is C11 and B7: no machine is ended that is not ours, and none that has a claim nobody wants to end, or a ready
 // node with pods on it.
 func (a *Auditor) mayTerminate(id string) {
-	m := a.books.machines[id]
+	m := a.accounts.instances[id]
 	if m == nil || !m.endedAt.IsZero() {
 		return
 	}
@@ -75,20 +75,20 @@ func (a *Auditor) mayTerminate(id string) {
 		a.broken("B7", id, "a machine that is not ours was to be ended: tags %v", m.Tags)
 		return
 	}
-	c := a.books.claims[m.claim]
-	if i := a.books.intents[m.intent]; c == nil && i != nil && i.State != model.IntentDone && i.answered[id] {
+	c := a.accounts.claims[m.claim]
+	if i := a.accounts.intents[m.intent]; c == nil && i != nil && i.State != model.IntentDone && i.answered[id] {
 		a.broken("C11", id, "it was to be ended while launch %s, which asked for it, is open", m.intent)
 	}
 	if c != nil && c.InstanceID == id && c.State != "Terminating" && c.State != model.Gone {
 		a.broken("C11", id, "it was to be ended while claim %s is %s", c.Name, c.State)
 	}
-	n := a.books.nodeOf(m)
+	n := a.accounts.nodeOf(m)
 	if n == nil || a.overdue(c) || !m.due.IsZero() && !a.entry.At.Before(m.due) {
 		return
 	}
 	pods := a.waitedFor(n)
 	if c == nil { // a machine that no claim has is looked at for what others run there, and is not drained
-		for _, p := range a.books.onNode[n.Name] {
+		for _, p := range a.accounts.onNode[n.Name] {
 			if a.leaves(p) && p.shape.OwnerKind == world.KindDaemons {
 				pods--
 			}
@@ -106,13 +106,13 @@ func (a *Auditor) mayAdvance(change world.ClaimChange) {
 	if after == nil || change.Before == nil || change.Before.State == after.State {
 		return
 	}
-	m := a.books.machines[after.InstanceID]
+	m := a.accounts.instances[after.InstanceID]
 	if m == nil {
 		return
 	}
 	switch after.State {
 	case model.Initialized:
-		if n := a.books.nodeOf(m); n != nil && !n.Ready && a.calm() && a.entry.At.Sub(n.at) > a.rules.Patience {
+		if n := a.accounts.nodeOf(m); n != nil && !n.Ready && a.calm() && a.entry.At.Sub(n.at) > a.rules.Patience {
 			a.broken("C4", after.Name, "it is called initialised, and its node %s has not been ready for %s", n.Name, a.entry.At.Sub(n.at).Round(time.Second))
 		}
 	case model.Gone:
@@ -125,7 +125,7 @@ func (a *Auditor) mayAdvance(change world.ClaimChange) {
 // mustBeOwned is A3: a machine of ours gets a claim, or an end.
 func (a *Auditor) mustBeOwned(fact world.InstanceStarted) {
 	id := fact.Instance.ID
-	if !a.books.machines[id].ours() {
+	if !a.accounts.instances[id].ours() {
 		return
 	}
 	a.within("A3", id, fact.VisibleAt, a.rules.Orphan, func() (string, bool) { return a.orphan(id) })
@@ -133,14 +133,14 @@ func (a *Auditor) mustBeOwned(fact world.InstanceStarted) {
 
 // orphan reports whether a machine runs and neither a live claim nor an open launch is its own.
 func (a *Auditor) orphan(id string) (string, bool) {
-	m := a.books.machines[id]
+	m := a.accounts.instances[id]
 	if !m.endedAt.IsZero() {
 		return "", false
 	}
-	if c := a.books.claims[m.claim]; c != nil && c.Live() && c.InstanceID == id {
+	if c := a.accounts.claims[m.claim]; c != nil && c.Live() && c.InstanceID == id {
 		return "", false
 	}
-	if i := a.books.intents[m.intent]; i != nil && i.State != model.IntentDone {
+	if i := a.accounts.intents[m.intent]; i != nil && i.State != model.IntentDone {
 		return "", false
 	}
 	return fmt.Sprintf("%s of launch %s runs and no live claim has it", m.Type, m.intent), true
@@ -148,7 +148,7 @@ func (a *Auditor) orphan(id string) (string, bool) {
 
 // mustBeClosed is A4: the claim of a machine that ended is closed.
 func (a *Auditor) mustBeClosed(id string) {
-	m := a.books.machines[id]
+	m := a.accounts.instances[id]
 	if m == nil || m.claim == "" {
 		return
 	}
@@ -160,11 +160,11 @@ func (a *Auditor) mustBeClosed(id string) {
 
 // ghost reports whether a claim lives whose machine does not.
 func (a *Auditor) ghost(name string) (string, bool) {
-	c := a.books.claims[name]
+	c := a.accounts.claims[name]
 	if c == nil || !c.Live() || c.InstanceID == "" {
 		return "", false
 	}
-	m := a.books.machines[c.InstanceID]
+	m := a.accounts.instances[c.InstanceID]
 	if m == nil || m.endedAt.IsZero() {
 		return "", false
 	}
@@ -174,16 +174,16 @@ func (a *Auditor) ghost(name string) (string, bool) {
 // Quiet is C4: with nothing wrong for long enough everything is in order.
 func (a *Auditor) Quiet(now time.Time) []Violation {
 	a.found = nil
-	a.books.now = now
+	a.accounts.now = now
 	a.entry = world.Entry{Seq: a.entry.Seq, At: now}
-	b := a.books
+	b := a.accounts
 	for _, id := range sorted(b.intents) {
 		if i := b.intents[id]; i.State != model.IntentDone && now.Sub(i.recordedAt) > 2*time.Minute {
 			a.broken("C4", id, "its outcome is not known, %s after it was recorded", now.Sub(i.recordedAt).Round(time.Second))
 		}
 	}
-	for _, id := range sorted(b.machines) {
-		if m := b.machines[id]; m.ours() && now.Sub(m.visibleAt) > a.rules.Orphan+a.rules.Grace {
+	for _, id := range sorted(b.instances) {
+		if m := b.instances[id]; m.ours() && now.Sub(m.visibleAt) > a.rules.Orphan+a.rules.Grace {
 			if text, open := a.orphan(id); open {
 				a.broken("A3", id, "%s", text)
 			}
@@ -192,8 +192,8 @@ func (a *Auditor) Quiet(now time.Time) []Violation {
 	for _, name := range sorted(b.claims) {
 		a.atRest(b.claims[name])
 	}
-	for _, id := range sorted(b.machines) {
-		if m := b.machines[id]; !m.endedAt.IsZero() && now.Sub(m.endedAt) > time.Minute+a.rules.Ghost+a.rules.Grace {
+	for _, id := range sorted(b.instances) {
+		if m := b.instances[id]; !m.endedAt.IsZero() && now.Sub(m.endedAt) > time.Minute+a.rules.Ghost+a.rules.Grace {
 			if text, left := a.leftOver(m); left {
 				a.broken("A4", id, "%s", text)
 			}
@@ -219,7 +219,7 @@ func (a *Auditor) Quiet(now time.Time) []Violation {
 
 // underWay counts the live claims that end or are in a command: consolidation goes on in a world at rest, and each of its steps sends
 // a message.
-func (b *books) underWay() int {
+func (b *accounts) underWay() int {
 	n := 0
 	for _, c := range b.claims {
 		if c.Live() && (ends(c.State) || c.Command != "") {
@@ -237,27 +237,27 @@ func (a *Auditor) atRest(c *claim) {
 	if !c.Live() {
 		return
 	}
-	if m := a.books.machineOf(c); m != nil && !m.endedAt.IsZero() && a.books.now.Sub(m.endedAt) > time.Minute+a.rules.Ghost+a.rules.Grace {
+	if m := a.accounts.instanceOf(c); m != nil && !m.endedAt.IsZero() && a.accounts.now.Sub(m.endedAt) > time.Minute+a.rules.Ghost+a.rules.Grace {
 		text, _ := a.ghost(c.Name)
 		a.broken("A4", c.Name, "%s", text)
 		return
 	}
-	m := a.books.machineOf(c)
+	m := a.accounts.instanceOf(c)
 	if m == nil {
 		return
 	}
-	n := a.books.nodeOf(m)
-	if age := a.books.now.Sub(m.startedAt); n == nil && c.State == model.Launched && age > joins {
+	n := a.accounts.nodeOf(m)
+	if age := a.accounts.now.Sub(m.startedAt); n == nil && c.State == model.Launched && age > joins {
 		a.broken("C4", c.Name, "its machine %s was launched %s ago, has no node, and is kept", m.ID, age.Round(time.Second))
 	}
-	if n == nil || !n.Ready || a.books.now.Sub(n.at) < 2*time.Minute {
+	if n == nil || !n.Ready || a.accounts.now.Sub(n.at) < 2*time.Minute {
 		return
 	}
-	if c.Vanished && !a.books.undefinedAt.IsZero() { // without its NodePool nobody knows what its node is to bear
+	if c.Vanished && !a.accounts.undefinedAt.IsZero() { // without its NodePool nobody knows what its node is to bear
 		return
 	}
 	if c.State == model.Launched || c.State == model.Registered {
-		a.broken("C4", c.Name, "its node %s has been ready for %s and it is %s", n.Name, a.books.now.Sub(n.at).Round(time.Second), c.State)
+		a.broken("C4", c.Name, "its node %s has been ready for %s and it is %s", n.Name, a.accounts.now.Sub(n.at).Round(time.Second), c.State)
 	}
 	if ends(c.State) { // it stays tainted; a Node that the kubelet made anew while it drains is not registered any more
 		return
@@ -272,20 +272,20 @@ func (a *Auditor) atRest(c *claim) {
 // bound is C3: a pod that waits for longer than that waits only because of a limit, or for a machine to boot.
 func (a *Auditor) bound(p *pod) {
 	since := p.createdAt
-	if a.books.disturbed.After(since) {
-		since = a.books.disturbed
+	if a.accounts.disturbed.After(since) {
+		since = a.accounts.disturbed
 	}
-	if until := a.books.scarce(); until.After(since) {
+	if until := a.accounts.scarce(); until.After(since) {
 		since = until
 	}
-	if !p.needs() || a.books.now.Sub(since) <= a.rules.Bound {
+	if !p.needs() || a.accounts.now.Sub(since) <= a.rules.Bound {
 		return
 	}
-	if a.underWay(p) || a.books.now.Sub(a.books.unseen()) <= a.rules.Bound {
+	if a.underWay(p) || a.accounts.now.Sub(a.accounts.unseen()) <= a.rules.Bound {
 		return
 	}
-	for _, name := range sorted(a.books.pools) {
-		if a.books.hasRoom(name) && a.books.now.Sub(a.books.freedAt[name]) > a.rules.Bound {
+	for _, name := range sorted(a.accounts.pools) {
+		if a.accounts.hasRoom(name) && a.accounts.now.Sub(a.accounts.freedAt[name]) > a.rules.Bound {
 			a.broken("C3", p.Key(), "it has waited since %s though pool %s is not at its limits", since.Format("15:04:05"), name)
 			return
 		}
@@ -294,9 +294,9 @@ func (a *Auditor) bound(p *pod) {
 
 // scarce is until when the last of the offers is kept from launches that had no capacity while things went wrong. What is marked later is not
 // counted: there is capacity then.
-func (b *books) scarce() time.Time {
+func (b *accounts) scarce() time.Time {
 	var out time.Time
-	for _, m := range b.marks {
+	for _, m := range b.unavailable {
 		if until := time.Unix(m.UntilUnix, 0); !m.at.After(b.disturbed) && until.After(out) {
 			out = until
 		}
@@ -306,9 +306,9 @@ func (b *books) scarce() time.Time {
 
 // unseen is until when the last of our machines that began to end before EC2 showed it was not shown: until then it is capacity as far as
 // anybody can tell.
-func (b *books) unseen() time.Time {
+func (b *accounts) unseen() time.Time {
 	var out time.Time
-	for _, m := range b.machines {
+	for _, m := range b.instances {
 		if !m.endingAt.IsZero() && m.endingAt.Before(m.visibleAt) && m.visibleAt.After(out) && m.ours() {
 			out = m.visibleAt
 		}
@@ -319,8 +319,8 @@ func (b *books) unseen() time.Time {
 // underWay reports whether a machine made for the pod a moment ago is still booting, or has lost its Node to somebody else while it
 // was: how long that takes is not ours.
 func (a *Auditor) underWay(p *pod) bool {
-	for _, c := range a.books.claims {
-		if !c.Live() || a.books.now.Sub(c.createdAt) > 3*time.Minute && !a.robbed(c) {
+	for _, c := range a.accounts.claims {
+		if !c.Live() || a.accounts.now.Sub(c.createdAt) > 3*time.Minute && !a.robbed(c) {
 			continue
 		}
 		if slices.ContainsFunc(c.Pods, func(ref model.PodRef) bool { return ref.UID == p.UID }) || a.robbed(c) && a.mayHold(c, p) {
@@ -333,8 +333,8 @@ func (a *Auditor) underWay(p *pod) bool {
 // robbed reports whether somebody else deleted the Node of a claim's machine before it was registered, and the time in which the machine
 // has to join is not over: its kubelet may make the Node again.
 func (a *Auditor) robbed(c *claim) bool {
-	m := a.books.machineOf(c)
-	return m != nil && c.State == model.Launched && m.nodeTaken && m.endedAt.IsZero() && a.books.now.Sub(m.startedAt) <= joins
+	m := a.accounts.instanceOf(c)
+	return m != nil && c.State == model.Launched && m.nodeTaken && m.endedAt.IsZero() && a.accounts.now.Sub(m.startedAt) <= joins
 }
 
 // mayHold reports whether a claim's machine has room for a pod beside those it was made for that are yet to be bound: the pod may be
@@ -342,7 +342,7 @@ func (a *Auditor) robbed(c *claim) bool {
 func (a *Auditor) mayHold(c *claim, p *pod) bool {
 	left := maps.Clone(c.Allocatable)
 	for _, ref := range c.Pods {
-		if other := a.books.pods[ref.UID]; other != nil && other.needs() && ref.UID != p.UID {
+		if other := a.accounts.pods[ref.UID]; other != nil && other.needs() && ref.UID != p.UID {
 			for name, amount := range other.shape.Requests {
 				left[name] -= amount
 			}

@@ -48,7 +48,7 @@ func clusterOf(e world.Entry) string {
 		return fact.Cluster
 	case world.StopMoved:
 		return fact.Cluster
-	case world.PointerMoved:
+	case world.ManifestMoved:
 		return fact.Cluster
 	case world.WatchFollowed:
 		return fact.Cluster
@@ -57,7 +57,7 @@ func clusterOf(e world.Entry) string {
 	case world.MessageMoved:
 		_, cluster, _ := strings.Cut(fact.Queue, "plan of ")
 		return cluster
-	case world.TerminateCalled, world.LeaveAsked:
+	case world.TerminateCalled, world.EvictionRequested:
 		_, cluster, _ := strings.Cut(e.Actor, "@")
 		return cluster
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // requestPools returns the offers a recorded request of the world's fleet may use; nil where it is no such request.
-func requestPools(text []byte) []model.OfferKey {
+func requestPools(text []byte) []model.OfferingKey {
 	var request struct {
 		CapacityType string `json:"capacityType"`
 		Templates    []struct {
@@ -17,10 +17,10 @@ func requestPools(text []byte) []model.OfferKey {
 	if json.Unmarshal(text, &request) != nil {
 		return nil
 	}
-	var out []model.OfferKey
+	var out []model.OfferingKey
 	for _, t := range request.Templates {
 		for _, o := range t.Overrides {
-			out = append(out, model.OfferKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: request.CapacityType})
+			out = append(out, model.OfferingKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: request.CapacityType})
 		}
 	}
 	return out

@@ -38,7 +38,7 @@ func main() {
 	hours := flag.Float64("hours", 0, "begin no run after so many simulated hours")
 	runs := flag.Uint64("runs", 0, "make no more runs than this")
 	stop := flag.Int("stop", 1, "begin no run after so many failed ones")
-	town := flag.Int("town", 0, "deployments of twenty pods each, without faults, instead of a drawn world")
+	testCluster := flag.Int("town", 0, "deployments of twenty pods each, without faults, instead of a drawn world")
 	constant := flag.Float64("constant", 0, "so many hours of worlds in which nothing changes any more, instead of drawn ones")
 	room := flag.Bool("room", false, "keep room by CapacityBuffers besides")
 	readings := flag.Bool("readings", false, "AWS is read the other way, of half of what is read in two ways and reaches the flows")
@@ -68,8 +68,8 @@ func main() {
 	if *readings {
 		draw = sim.DrawReadings
 	}
-	if *town > 0 {
-		draw = func(seed uint64) sim.Config { return sim.Town(seed, *town, time.Hour) }
+	if *testCluster > 0 {
+		draw = func(seed uint64) sim.Config { return sim.TestCluster(seed, *testCluster, time.Hour) }
 	}
 	if *constant > 0 {
 		draw = func(seed uint64) sim.Config {
@@ -80,7 +80,7 @@ func main() {
 	if *seed >= 0 {
 		c := draw(uint64(*seed))
 		if *trace {
-			c.Tell = func(line string) { fmt.Println(line) }
+			c.Report = func(line string) { fmt.Println(line) }
 		}
 		result := sim.Run(c)
 		result.Report(os.Stdout)
@@ -128,7 +128,7 @@ func campaign(hours float64, cores int) int {
 	var progress sim.Progress
 	if err == nil {
 		file := filepath.Join(".cache", "sim-campaign", commit+".json")
-		progress, err = sim.LongCampaign{Commit: commit, First: first, Hours: hours, Cores: cores, File: file, Now: time.Now, Tell: os.Stdout}.Run()
+		progress, err = sim.LongCampaign{Commit: commit, First: first, Hours: hours, Cores: cores, File: file, Now: time.Now, Report: os.Stdout}.Run()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -32,11 +32,11 @@ type execution struct {
 	faults   int
 	pauses   int
 
-	judged bool // from here on states are told from each other
-	steps  int
-	ended  bool
-	found  []audit.Violation
-	trace  []string
+	evaluated bool // from here on states are told from each other
+	steps     int
+	ended     bool
+	found     []audit.Violation
+	trace     []string
 }
 
 // planner is one invocation of provision, parked at an operation.
@@ -62,7 +62,7 @@ type action struct {
 }
 
 func newExecution(s *search, b branch) *execution {
-	e := &execution{search: s, base: b.base, path: b.path, audit: audit.All(), state: newFingerprint(), judged: b.base == nil}
+	e := &execution{search: s, base: b.base, path: b.path, audit: audit.All(), state: newFingerprint(), evaluated: b.base == nil}
 	options := world.Options{Types: []string{"m5.large", "m6i.large"}, Visibility: 10 * time.Second}
 	e.world = world.New(options)
 	e.world.Cluster.AddClass(world.Class("default"))
@@ -75,10 +75,10 @@ func newExecution(s *search, b branch) *execution {
 	e.world.Tick(time.Second)
 	if s.bounds.Stock > 0 {
 		for _, zone := range []string{"us-west-2a", "us-west-2b", "us-west-2c"} {
-			e.world.Fleet.SetCapacity(model.OfferKey{InstanceType: "m5.large", Zone: zone, CapacityType: model.OnDemand}, s.bounds.Stock)
+			e.world.Fleet.SetCapacity(model.OfferingKey{InstanceType: "m5.large", Zone: zone, CapacityType: model.OnDemand}, s.bounds.Stock)
 		}
 	}
-	e.look()
+	e.check()
 	return e
 }
 
@@ -110,12 +110,12 @@ func (e *execution) run() {
 		e.steps++
 		e.trace = append(e.trace, actions[choice].name)
 		actions[choice].do()
-		e.look()
+		e.check()
 	}
 }
 
 // replayed reports whether the choices made so far but the last were only the way to a state that is known.
-func (e *execution) replayed() bool { return !e.judged }
+func (e *execution) replayed() bool { return !e.evaluated }
 
 // keep returns what tells this state from others.
 func (e *execution) keep() *base {
@@ -128,7 +128,7 @@ func (e *execution) keep() *base {
 
 // restore goes on from a state that was come to before.
 func (e *execution) restore() {
-	e.judged = true
+	e.evaluated = true
 	e.state = e.base.objects.clone()
 	for _, p := range e.planners {
 		p.heard = e.base.heard[p.name]
@@ -213,7 +213,7 @@ func (e *execution) invoke(name string) *planner {
 			return fmt.Sprintf("01%s%04d", p.name, p.ids)
 		}
 		_, _ = flow.Run(context.Background(), provision.Request{
-			Cluster: world.Name, Trigger: provision.TriggerSweep, Owner: p.name, Deadline: p.deadline,
+			Cluster: world.Name, Trigger: provision.TriggerResync, Owner: p.name, Deadline: p.deadline,
 		})
 	})
 	e.resume(p)
@@ -232,9 +232,9 @@ func (p *planner) Pass(_ context.Context, op world.Op, act func() error) error {
 
 // step answers a planner and lets it go on to its next operation.
 func (e *execution) step(p *planner, answer error) {
-	e.look()
+	e.check()
 	p.answer = answer
-	if e.judged {
+	if e.evaluated {
 		p.hear(answer)
 	}
 	e.resume(p)
@@ -288,12 +288,12 @@ func (e *execution) pause(d time.Duration, arrives bool) {
 			continue
 		}
 		e.world.Tick(max(0, p.deadline.Sub(e.world.Clock.Now())))
-		e.look()
+		e.check()
 		if arrives && p.op.Write {
 			_ = p.act()
 		}
 		e.kill(p)
-		e.look()
+		e.check()
 	}
 	e.world.Tick(max(0, end.Sub(e.world.Clock.Now())))
 }
@@ -306,18 +306,18 @@ func (e *execution) heal() {
 		for !p.over && len(e.found) == 0 {
 			e.step(p, p.act())
 		}
-		e.look()
+		e.check()
 	}
 	for _, checker := range e.audit {
 		e.found = append(e.found, checker.Quiet(e.world.Clock.Now())...)
 	}
 }
 
-// look passes what happened to the auditors and into the fingerprint.
-func (e *execution) look() {
+// check passes what happened to the auditors and into the fingerprint.
+func (e *execution) check() {
 	entries := e.world.Log.Since(e.seen)
 	e.seen += int64(len(entries))
-	if e.judged {
+	if e.evaluated {
 		for _, entry := range entries {
 			e.state.enter(entry.Fact)
 		}

@@ -50,15 +50,15 @@ func (f *fingerprint) enter(fact world.Fact) {
 			f.put("intent/"+i.ID, fmt.Sprintf("%s %d %d", i.State, i.Attempt, i.DueUnix))
 		}
 		for _, u := range fact.Usage {
-			f.put("usage/"+u.Pool, fmt.Sprint(u.Held))
+			f.put("usage/"+u.Pool, fmt.Sprint(u.Reserved))
 		}
-		for _, m := range fact.Marks {
+		for _, m := range fact.Unavailable {
 			f.put(fmt.Sprintf("mark/%v", m.About()), fmt.Sprintf("%+v", m))
 		}
 		for _, m := range fact.Cleared {
 			f.put(fmt.Sprintf("mark/%v", m.About()), "")
 		}
-		if len(fact.Claims)+len(fact.Intents)+len(fact.Usage)+len(fact.Marks)+len(fact.Cleared) == 0 {
+		if len(fact.Claims)+len(fact.Intents)+len(fact.Usage)+len(fact.Unavailable)+len(fact.Cleared) == 0 {
 			f.unkept("ledger/"+fact.Op, fmt.Sprint(fact.Fence))
 		}
 	case world.FleetCalled:

@@ -18,7 +18,7 @@ import (
 type Work struct {
 	Dir    string              // for programs, reports and logs
 	Listed map[string][]string // all specs, by suite
-	Tell   func(Outcome)       // each as it comes, from several goroutines; not nil
+	Report func(Outcome)       // each as it comes, from several goroutines; not nil
 
 	project      string            // the main module's folder
 	up           string            // the program of testenv/up
@@ -51,7 +51,7 @@ func Build(ctx context.Context, dir string, suites ...string) (*Work, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	w := &Work{Dir: dir, Tell: func(Outcome) {}, project: root, Listed: map[string][]string{}, programs: map[string]string{}, folders: map[string]string{}, descriptions: map[string]string{}, up: filepath.Join(dir, "up")}
+	w := &Work{Dir: dir, Report: func(Outcome) {}, project: root, Listed: map[string][]string{}, programs: map[string]string{}, folders: map[string]string{}, descriptions: map[string]string{}, up: filepath.Join(dir, "up")}
 	if _, err := output(ctx, root, "go", "build", "-o", w.up, "./testenv/up"); err != nil {
 		return nil, err
 	}
@@ -229,7 +229,7 @@ func (w *Work) runOn(ctx context.Context, shard string, rows []Row, until time.T
 		}
 		some, err := b.Run(ctx, stack.Place)
 		for _, o := range some {
-			w.Tell(o)
+			w.Report(o)
 		}
 		outcomes = append(outcomes, some...)
 		if err != nil {

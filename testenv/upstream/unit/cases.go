@@ -14,7 +14,7 @@ import (
 )
 
 // collect makes cases of the questions of specs that passed; a question that was put before is left out.
-func collect(version string, all []Outcome, questions map[string][]question) (*speccases.Cases, error) {
+func collect(version string, all []Outcome, questions map[string][]input) (*speccases.Cases, error) {
 	passed := map[string]bool{}
 	for _, o := range all {
 		key := o.Suite + "\n" + o.Place + "\n" + o.text

@@ -22,7 +22,7 @@ func Check(o Options, ran *Ran, write bool) error {
 		return err
 	}
 	var all []Outcome
-	questions := map[string][]question{}
+	questions := map[string][]input{}
 	for i := range ran.Suites {
 		of, asked, err := outcomes(&ran.Suites[i])
 		if err != nil {
@@ -30,7 +30,7 @@ func Check(o Options, ran *Ran, write bool) error {
 		}
 		all, questions[ran.Suites[i].Name] = append(all, of...), asked
 	}
-	j := judge(sorted(all), reasons)
+	j := evaluate(sorted(all), reasons)
 	j.count(o.Out)
 	table := j.table(ran)
 	path := filepath.Join(folder, "DIFFERENCES.md")
@@ -54,7 +54,7 @@ func Check(o Options, ran *Ran, write bool) error {
 	return nil
 }
 
-func (j *judged) count(out io.Writer) {
+func (j *evaluated) count(out io.Writer) {
 	n := map[Status]int{}
 	for _, o := range j.of {
 		n[o.Status]++

@@ -39,7 +39,7 @@ type Outcome struct {
 const nobodyAsks = "no plan is asked for in it: it looks at what is beside Karpenter's planner, or calls a part of it directly"
 
 // outcomes reads what a suite left, in the order of the report.
-func outcomes(s *Suite) ([]Outcome, []question, error) {
+func outcomes(s *Suite) ([]Outcome, []input, error) {
 	text, err := os.ReadFile(s.Report)
 	if err != nil {
 		return nil, nil, err
@@ -48,7 +48,7 @@ func outcomes(s *Suite) ([]Outcome, []question, error) {
 	if err := json.Unmarshal(text, &reports); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", s.Report, err)
 	}
-	var asked []question
+	var asked []input
 	for _, path := range s.Questions {
 		questions, err := readQuestions(path)
 		if err != nil {
@@ -114,8 +114,8 @@ func firstLines(text string, n int) string {
 	return strings.Join(lines[:min(n, len(lines))], " ")
 }
 
-// question is a line of what package seam writes, see there.
-type question struct {
+// input is a line of what package seam writes, see there.
+type input struct {
 	Spec    string            `json:"spec"`
 	Place   string            `json:"place"`
 	Call    int               `json:"call"`
@@ -126,13 +126,13 @@ type question struct {
 	Status  int               `json:"status"`
 }
 
-func readQuestions(path string) ([]question, error) {
+func readQuestions(path string) ([]input, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	var out []question
+	var out []input
 	reader := bufio.NewReader(file)
 	for {
 		line, err := reader.ReadBytes('\n')
@@ -142,7 +142,7 @@ func readQuestions(path string) ([]question, error) {
 		if err != nil {
 			return nil, err
 		}
-		var q question
+		var q input
 		if err := json.Unmarshal(line, &q); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}

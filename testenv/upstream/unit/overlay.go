@@ -110,8 +110,8 @@ func receiver(f *ast.FuncDecl) string {
 		return ""
 	}
 	of := f.Recv.List[0].Type
-	if pointer, ok := of.(*ast.StarExpr); ok {
-		of = pointer.X
+	if manifest, ok := of.(*ast.StarExpr); ok {
+		of = manifest.X
 	}
 	name, _ := of.(*ast.Ident)
 	if name == nil {

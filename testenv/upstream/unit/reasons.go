@@ -59,17 +59,17 @@ func fits(pattern, text string) bool {
 	return ok
 }
 
-// judged are outcomes with the reasons found for them.
-type judged struct {
+// evaluated are outcomes with the reasons found for them.
+type evaluated struct {
 	of       []Outcome
 	reasons  []Reason
 	reason   []int // of each outcome, the index of its reason; -1 = none
 	problems []string
 }
 
-// judge finds each outcome's reason. Problems are failures without one, reasons of specs that pass, and reasons of nothing.
-func judge(all []Outcome, reasons []Reason) *judged {
-	j := &judged{of: all, reasons: reasons}
+// evaluate finds each outcome's reason. Problems are failures without one, reasons of specs that pass, and reasons of nothing.
+func evaluate(all []Outcome, reasons []Reason) *evaluated {
+	j := &evaluated{of: all, reasons: reasons}
 	used := make([][]bool, len(reasons))
 	for i := range reasons {
 		used[i] = make([]bool, len(reasons[i].Specs))
@@ -109,7 +109,7 @@ func judge(all []Outcome, reasons []Reason) *judged {
 }
 
 // failures says how many failed for which kind of reason.
-func (j *judged) failures() string {
+func (j *evaluated) failures() string {
 	n := map[string]int{}
 	for i, o := range j.of {
 		switch {
@@ -125,7 +125,7 @@ func (j *judged) failures() string {
 }
 
 // table writes DIFFERENCES.md.
-func (j *judged) table(ran *Ran) []byte {
+func (j *evaluated) table(ran *Ran) []byte {
 	var out bytes.Buffer
 	out.WriteString("# Karpenter's unit specs, and Joiner\n\n")
 	fmt.Fprintf(&out, "Written by `make upstream-unit WRITE=1`; by hand is `reasons.yaml`. The specs are those of Karpenter %s, unchanged, with `joiner plan` in\nthe place of its planner; doc.go says how. A spec that fails without a reason fails the run, and so does a reason whose spec passes.\n\n", ran.Version)
@@ -194,7 +194,7 @@ func (j *judged) table(ran *Ran) []byte {
 	return out.Bytes()
 }
 
-func (j *judged) suites() []string {
+func (j *evaluated) suites() []string {
 	var out []string
 	for _, o := range j.of {
 		if !slices.Contains(out, o.Suite) {

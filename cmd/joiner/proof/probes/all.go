@@ -15,10 +15,10 @@ import (
 // All returns every probe, those that make nothing first, and machines last.
 func All() []proof.Probe {
 	var out []proof.Probe
-	for _, kind := range []proof.Kind{proof.Dry, proof.Small, proof.Machines} {
+	for _, kind := range []proof.Kind{proof.DryRuns, proof.Small, proof.Instances} {
 		for _, list := range [][]proof.Probe{
 			front(), identity(), policies(), queues(), fifo(), objects(), tables(), transactions(), describing(), dryRuns(), templates(), keys(),
-			refusals(), parameters(), limits(), clusters(), machines(), fleets(), reservations(), events(), // what ends the machine that others look at is last
+			refusals(), parameters(), limits(), clusters(), instances(), fleets(), reservations(), events(), // what ends the machine that others look at is last
 		} {
 			for _, p := range list {
 				if p.Kind == kind {
@@ -67,8 +67,8 @@ func yes(b bool) string {
 
 func count(n int) string { return strconv.Itoa(n) }
 
-// tally returns how many of some words there are, as "1 ok, 7 ConditionalCheckFailedException", sorted by word.
-func tally(words []string) string {
+// countWords returns how many of some words there are, as "1 ok, 7 ConditionalCheckFailedException", sorted by word.
+func countWords(words []string) string {
 	words = slices.Clone(words)
 	slices.Sort(words)
 	out := ""

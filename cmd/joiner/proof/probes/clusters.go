@@ -27,10 +27,10 @@ func clusters() []proof.Probe {
 		}
 	}
 	missing := of("eks-missing-cluster", "a cluster that is not there is ResourceNotFoundException", "DescribeCluster of nothing", []string{"eks:DescribeCluster"}, proof.Seen{"describe": "404 ResourceNotFoundException"}, missingCluster)
-	missing.Kind, missing.Needs = proof.Dry, proof.Needs{}
+	missing.Kind, missing.Needs = proof.DryRuns, proof.Needs{}
 	identities := of("eks-pod-identities-by-namespace", "ListPodIdentityAssociations filters by namespace and service account", "ListPodIdentityAssociations of a namespace that is not there",
 		[]string{"eks:ListPodIdentityAssociations"}, proof.Seen{"of no namespace": "0"}, podIdentities)
-	identities.Kind = proof.Dry
+	identities.Kind = proof.DryRuns
 	lag := of("eks-access-entry-lag", "how soon an access entry lets its principal in", "CreateAccessEntry for a role of the run's, SelfSubjectReview with its token until that is let through", entryRights, nil, entryLag)
 	lag.Readings = []proof.Reading{
 		{Name: "at once", Says: "an access entry lets its principal in at once", Want: proof.Seen{"within 3 s": "yes"}},

@@ -105,8 +105,8 @@ func putItem(ctx context.Context, e *proof.Env, table string, i item) error {
 	return err
 }
 
-// holds tells whether a condition holds of an item.
-func holds(ctx context.Context, e *proof.Env, table string, k item, condition string, values item) (bool, error) {
+// conditionHolds tells whether a condition holds of an item.
+func conditionHolds(ctx context.Context, e *proof.Env, table string, k item, condition string, values item) (bool, error) {
 	_, err := e.DynamoDB.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &table, Key: k, UpdateExpression: aws.String("SET seen = :seen"), ConditionExpression: &condition,
 		ExpressionAttributeValues: with(values, item{":seen": text("yes")}),
@@ -133,7 +133,7 @@ func leaseRace(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 		for _, err := range errs {
 			answers = append(answers, proof.Code(err))
 		}
-		return proof.Seen{"answers": tally(answers)}, proof.Answered(errs...)
+		return proof.Seen{"answers": countWords(answers)}, proof.Answered(errs...)
 	})
 }
 
@@ -172,7 +172,7 @@ func absentAttribute(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 		}
 		seen := proof.Seen{}
 		for _, operator := range []string{"=", "<>", "<", ">"} {
-			ok, err := holds(ctx, e, name, k, "lacking "+operator+" :v", item{":v": number("1")})
+			ok, err := conditionHolds(ctx, e, name, k, "lacking "+operator+" :v", item{":v": number("1")})
 			if err != nil {
 				return nil, err
 			}
@@ -189,7 +189,7 @@ func sizeOfText(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 			return nil, err
 		}
 		for n := range 4 {
-			ok, err := holds(ctx, e, name, k, "size(t) = :n", item{":n": number(count(n))})
+			ok, err := conditionHolds(ctx, e, name, k, "size(t) = :n", item{":n": number(count(n))})
 			if err != nil {
 				return nil, err
 			}

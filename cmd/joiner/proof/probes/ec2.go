@@ -24,26 +24,26 @@ func ofEC2(id, assumption, about string, kind proof.Kind, rights []string, want 
 }
 
 func describing() []proof.Probe {
-	look := func(id, assumption, about string, want proof.Seen, rights []string, run func(context.Context, *proof.Env) (proof.Seen, error)) proof.Probe {
-		return ofEC2(id, assumption, about, proof.Dry, rights, want, run)
+	check := func(id, assumption, about string, want proof.Seen, rights []string, run func(context.Context, *proof.Env) (proof.Seen, error)) proof.Probe {
+		return ofEC2(id, assumption, about, proof.DryRuns, rights, want, run)
 	}
 	return []proof.Probe{
-		look("ec2-unknown-filter", "an unknown filter is InvalidParameterValue", "DescribeInstances with a filter there is not", proof.Seen{"code": "InvalidParameterValue"}, []string{"ec2:DescribeInstances"}, unknownFilter),
-		look("ec2-made-up-token", "a token made up is InvalidNextToken", "DescribeInstances with a token made up", proof.Seen{"code": "InvalidNextToken | InvalidParameterValue"}, []string{"ec2:DescribeInstances"}, madeUpToken),
-		look("ec2-missing-instance", "an id of an instance that is not there is InvalidInstanceID.NotFound",
+		check("ec2-unknown-filter", "an unknown filter is InvalidParameterValue", "DescribeInstances with a filter there is not", proof.Seen{"code": "InvalidParameterValue"}, []string{"ec2:DescribeInstances"}, unknownFilter),
+		check("ec2-made-up-token", "a token made up is InvalidNextToken", "DescribeInstances with a token made up", proof.Seen{"code": "InvalidNextToken | InvalidParameterValue"}, []string{"ec2:DescribeInstances"}, madeUpToken),
+		check("ec2-missing-instance", "an id of an instance that is not there is InvalidInstanceID.NotFound",
 			"DescribeInstances of an id that is not there, and of a word that is no id", proof.Seen{"not there": "InvalidInstanceID.NotFound"}, []string{"ec2:DescribeInstances"}, missingInstance),
-		look("ec2-ids-or-pages", "DescribeInstances takes ids or a page size, not both", "DescribeInstances with an id and MaxResults", proof.Seen{"code": "InvalidParameterCombination"}, []string{"ec2:DescribeInstances"}, idsAndPages),
-		look("ec2-status-by-tag", "DescribeInstanceStatus has no filters by tag", "DescribeInstanceStatus with a filter by tag", proof.Seen{"code": "InvalidParameterValue"}, []string{"ec2:DescribeInstanceStatus"}, statusByTag),
-		look("ec2-type-shapes", "shapes of instance types are those of the built-in catalogue", "DescribeInstanceTypes of four types",
+		check("ec2-ids-or-pages", "DescribeInstances takes ids or a page size, not both", "DescribeInstances with an id and MaxResults", proof.Seen{"code": "InvalidParameterCombination"}, []string{"ec2:DescribeInstances"}, idsAndPages),
+		check("ec2-status-by-tag", "DescribeInstanceStatus has no filters by tag", "DescribeInstanceStatus with a filter by tag", proof.Seen{"code": "InvalidParameterValue"}, []string{"ec2:DescribeInstanceStatus"}, statusByTag),
+		check("ec2-type-shapes", "shapes of instance types are those of the built-in catalogue", "DescribeInstanceTypes of four types",
 			proof.Seen{
 				"c6g.large": "2 vCPU 4096 MiB 3x10", "m5.xlarge": "4 vCPU 16384 MiB 4x15", "t3.nano": "2 vCPU 512 MiB 2x2", "t4g.nano": "2 vCPU 512 MiB 2x2",
 			}, []string{"ec2:DescribeInstanceTypes"}, typeShapes),
-		look("ec2-zone-ids", "a zone has a name and an id that is the same in all accounts", "DescribeAvailabilityZones", proof.Seen{"have ids": "yes"}, []string{"ec2:DescribeAvailabilityZones"}, zoneIDs),
-		look("ec2-spot-history-of-now", "DescribeSpotPriceHistory from now on gives one price for each type and zone", "DescribeSpotPriceHistory of t3.nano, StartTime now",
+		check("ec2-zone-ids", "a zone has a name and an id that is the same in all accounts", "DescribeAvailabilityZones", proof.Seen{"have ids": "yes"}, []string{"ec2:DescribeAvailabilityZones"}, zoneIDs),
+		check("ec2-spot-history-of-now", "DescribeSpotPriceHistory from now on gives one price for each type and zone", "DescribeSpotPriceHistory of t3.nano, StartTime now",
 			proof.Seen{"prices": "some", "twice": "no"}, []string{"ec2:DescribeSpotPriceHistory"}, spotHistory),
-		look("ec2-templates-by-name-missing", "DescribeLaunchTemplates by a name that is not there is an error, by filter it is empty", "DescribeLaunchTemplates both ways",
+		check("ec2-templates-by-name-missing", "DescribeLaunchTemplates by a name that is not there is an error, by filter it is empty", "DescribeLaunchTemplates both ways",
 			proof.Seen{"by name": "InvalidLaunchTemplateName.NotFoundException", "by filter": "0"}, []string{"ec2:DescribeLaunchTemplates"}, missingTemplate),
-		look("ec2-image-owner-alias", "images of Amazon's have the owner alias amazon", "DescribeImages of the EKS image", proof.Seen{"alias": "amazon"}, []string{"ec2:DescribeImages", "ssm:GetParameter"}, imageOwner),
+		check("ec2-image-owner-alias", "images of Amazon's have the owner alias amazon", "DescribeImages of the EKS image", proof.Seen{"alias": "amazon"}, []string{"ec2:DescribeImages", "ssm:GetParameter"}, imageOwner),
 	}
 }
 
@@ -141,38 +141,38 @@ func imageOwner(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 // placeRights are what finding a subnet and an image takes.
 var placeRights = []string{"ec2:DescribeSubnets", "ec2:DescribeInstanceTypeOfferings", "ec2:DescribeSecurityGroups", "ssm:GetParameter"}
 
-var dryRights = append([]string{"ec2:RunInstances", "ec2:CreateTags"}, placeRights...)
+var dryRunRights = append([]string{"ec2:RunInstances", "ec2:CreateTags"}, placeRights...)
 
 func dryRuns() []proof.Probe {
 	dry := func(id, assumption, about string, want proof.Seen, run func(context.Context, *proof.Env) (proof.Seen, error)) proof.Probe {
-		return ofEC2(id, assumption, about, proof.Dry, dryRights, want, run)
+		return ofEC2(id, assumption, about, proof.DryRuns, dryRunRights, want, run)
 	}
 	group := dry("ec2-placement-group-unknown", "a placement group that does not exist is InvalidPlacementGroup.Unknown", "a dry run of RunInstances into a group that is not there",
-		proof.Seen{"code": "InvalidPlacementGroup.Unknown"}, dryWith(func(in *ec2.RunInstancesInput) {
+		proof.Seen{"code": "InvalidPlacementGroup.Unknown"}, dryRunWith(func(in *ec2.RunInstancesInput) {
 			in.Placement = &types.Placement{GroupName: aws.String("joiner-proof-nothing")}
 		}))
-	depth := dry("ec2-dry-run-depth", "whether a dry run looks for the type in the zone", "a dry run of RunInstances of a type that the subnet's zone does not sell", nil, dryDepth)
+	depth := dry("ec2-dry-run-depth", "whether a dry run looks for the type in the zone", "a dry run of RunInstances of a type that the subnet's zone does not sell", nil, dryRunDepth)
 	depth.Readings = []proof.Reading{
 		{Name: "refused", Says: "a dry run is refused where the zone has no such type", Want: proof.Seen{"code": "Unsupported"}},
 		{Name: "references", Says: "it looks no further than the request's references", Want: proof.Seen{"code": wouldHave}},
 	}
 	ofFleet := dry("ec2-dry-fleet-word", "a dry run of CreateFleet is DryRunOperation or finds that its launch template is not there", "a dry run of CreateFleet with a template made up",
-		proof.Seen{"code": "InvalidLaunchTemplateName.NotFoundException | " + wouldHave}, dryFleet)
-	ofFleet.Rights = append([]string{"ec2:CreateFleet"}, dryRights...)
+		proof.Seen{"code": "InvalidLaunchTemplateName.NotFoundException | " + wouldHave}, dryRunFleet)
+	ofFleet.Rights = append([]string{"ec2:CreateFleet"}, dryRunRights...)
 	return []proof.Probe{
-		dry("ec2-dry-run-word", "a dry run that would have succeeded is DryRunOperation, 412", "a dry run of RunInstances", proof.Seen{"run": "412 " + wouldHave}, dryWord),
+		dry("ec2-dry-run-word", "a dry run that would have succeeded is DryRunOperation, 412", "a dry run of RunInstances", proof.Seen{"run": "412 " + wouldHave}, dryRunWord),
 		dry("ec2-dry-run-image", "a dry run finds an image that is not there", "a dry run of RunInstances with an image made up", proof.Seen{"code": "InvalidAMIID.NotFound"},
-			dryWith(func(in *ec2.RunInstancesInput) { in.ImageId = aws.String("ami-0123456789abcdef0") })),
+			dryRunWith(func(in *ec2.RunInstancesInput) { in.ImageId = aws.String("ami-0123456789abcdef0") })),
 		dry("ec2-dry-run-group", "a dry run finds a security group that is not there", "a dry run of RunInstances with a group made up", proof.Seen{"code": "InvalidGroup.NotFound"},
-			dryWith(func(in *ec2.RunInstancesInput) { in.NetworkInterfaces[0].Groups = []string{"sg-0123456789abcdef0"} })),
+			dryRunWith(func(in *ec2.RunInstancesInput) { in.NetworkInterfaces[0].Groups = []string{"sg-0123456789abcdef0"} })),
 		dry("ec2-dry-run-subnet", "a dry run finds a subnet that is not there", "a dry run of RunInstances with a subnet made up", proof.Seen{"code": "InvalidSubnetID.NotFound"},
-			dryWith(func(in *ec2.RunInstancesInput) {
+			dryRunWith(func(in *ec2.RunInstancesInput) {
 				in.NetworkInterfaces[0].SubnetId = aws.String("subnet-0123456789abcdef0")
 			})),
 		dry("ec2-dry-run-profile", "a dry run finds an instance profile that is not there", "a dry run of RunInstances with a profile made up", proof.Seen{"code": "InvalidParameterValue"},
-			dryWith(func(in *ec2.RunInstancesInput) { in.IamInstanceProfile = profileOf("joiner-proof-nothing") })),
+			dryRunWith(func(in *ec2.RunInstancesInput) { in.IamInstanceProfile = profileOf("joiner-proof-nothing") })),
 		dry("ec2-dry-run-template", "a dry run finds a launch template that is not there", "a dry run of RunInstances with a template made up",
-			proof.Seen{"code": "InvalidLaunchTemplateName.NotFoundException"}, dryWith(func(in *ec2.RunInstancesInput) {
+			proof.Seen{"code": "InvalidLaunchTemplateName.NotFoundException"}, dryRunWith(func(in *ec2.RunInstancesInput) {
 				in.LaunchTemplate = &types.LaunchTemplateSpecification{LaunchTemplateName: aws.String("joiner-proof-nothing")}
 			})),
 		group, depth, ofFleet,
@@ -183,8 +183,8 @@ func profileOf(name string) *types.IamInstanceProfileSpecification {
 	return &types.IamInstanceProfileSpecification{Name: &name}
 }
 
-// dryInput is a dry run of one machine without a launch template.
-func dryInput(ctx context.Context, e *proof.Env) (*ec2.RunInstancesInput, error) {
+// dryRunInput is a dry run of one machine without a launch template.
+func dryRunInput(ctx context.Context, e *proof.Env) (*ec2.RunInstancesInput, error) {
 	place, err := proof.Where(ctx, e)
 	if err != nil {
 		return nil, err
@@ -194,17 +194,17 @@ func dryInput(ctx context.Context, e *proof.Env) (*ec2.RunInstancesInput, error)
 		return nil, err
 	}
 	return &ec2.RunInstancesInput{
-		DryRun: aws.Bool(true), MinCount: aws.Int32(1), MaxCount: aws.Int32(1), InstanceType: proof.MachineType, ImageId: &image,
+		DryRun: aws.Bool(true), MinCount: aws.Int32(1), MaxCount: aws.Int32(1), InstanceType: proof.InstanceType, ImageId: &image,
 		MetadataOptions:   &types.InstanceMetadataOptionsRequest{HttpTokens: types.HttpTokensStateRequired},
 		NetworkInterfaces: []types.InstanceNetworkInterfaceSpecification{{DeviceIndex: aws.Int32(0), SubnetId: &place.Subnet, Groups: []string{place.Group}}},
 		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeInstance, Tags: proof.EC2Tags(e, nil)}},
 	}, nil
 }
 
-// dryWith is a dry run with something changed.
-func dryWith(change func(*ec2.RunInstancesInput)) func(context.Context, *proof.Env) (proof.Seen, error) {
+// dryRunWith is a dry run with something changed.
+func dryRunWith(change func(*ec2.RunInstancesInput)) func(context.Context, *proof.Env) (proof.Seen, error) {
 	return func(ctx context.Context, e *proof.Env) (proof.Seen, error) {
-		in, err := dryInput(ctx, e)
+		in, err := dryRunInput(ctx, e)
 		if err != nil {
 			return nil, err
 		}
@@ -214,8 +214,8 @@ func dryWith(change func(*ec2.RunInstancesInput)) func(context.Context, *proof.E
 	}
 }
 
-func dryWord(ctx context.Context, e *proof.Env) (proof.Seen, error) {
-	in, err := dryInput(ctx, e)
+func dryRunWord(ctx context.Context, e *proof.Env) (proof.Seen, error) {
+	in, err := dryRunInput(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -226,8 +226,8 @@ func dryWord(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 // rare are types, of the architecture of the run's image, that many zones do not sell.
 var rare = []string{"a1.medium", "c7gn.medium", "c8g.medium", "i4g.large", "i8g.large", "im4gn.large", "is4gen.medium", "m8g.medium", "r8g.medium", "x2gd.medium", "x8g.medium"}
 
-func dryDepth(ctx context.Context, e *proof.Env) (proof.Seen, error) {
-	in, err := dryInput(ctx, e)
+func dryRunDepth(ctx context.Context, e *proof.Env) (proof.Seen, error) {
+	in, err := dryRunInput(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -260,9 +260,9 @@ func unsold(ctx context.Context, e *proof.Env, zone string) (string, error) {
 }
 
 // elsewhere returns the first type that other zones sell, and one does not; "" where there is none.
-func elsewhere(offers []types.InstanceTypeOffering, zone string) string {
+func elsewhere(offerings []types.InstanceTypeOffering, zone string) string {
 	here, anywhere := map[string]bool{}, []string{}
-	for _, o := range offers {
+	for _, o := range offerings {
 		anywhere = append(anywhere, string(o.InstanceType))
 		here[string(o.InstanceType)] = here[string(o.InstanceType)] || aws.ToString(o.Location) == zone
 	}
@@ -275,7 +275,7 @@ func elsewhere(offers []types.InstanceTypeOffering, zone string) string {
 	return ""
 }
 
-func dryFleet(ctx context.Context, e *proof.Env) (proof.Seen, error) {
+func dryRunFleet(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	in, err := proof.FleetInput(ctx, e, "joiner-proof-nothing", e.Token("dry"), types.DefaultTargetCapacityTypeOnDemand)
 	if err != nil {
 		return nil, err

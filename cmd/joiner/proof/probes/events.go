@@ -18,7 +18,7 @@ var ruleRights = append([]string{"events:PutRule", "events:TagResource", "events
 func events() []proof.Probe {
 	refused := proof.Probe{
 		ID: "events-source-of-aws", Service: "events", Assumption: "an event whose source begins with aws. is refused to everybody", About: "PutEvents with the source aws.ec2",
-		Kind: proof.Dry, Lasts: time.Second, Rights: []string{"events:PutEvents"}, Run: sourceOfAWS,
+		Kind: proof.DryRuns, Lasts: time.Second, Rights: []string{"events:PutEvents"}, Run: sourceOfAWS,
 		Readings: one("the entry fails with NotAuthorizedForSourceException", proof.Seen{"code": "NotAuthorizedForSourceException", "failed": "1"}),
 	}
 	reaches := proof.Probe{
@@ -28,8 +28,8 @@ func events() []proof.Probe {
 	}
 	states := proof.Probe{
 		ID: "events-state-changes", Service: "events", Assumption: "every change of an instance's state is an event, pending included, whose resource names region and account",
-		About: "a machine's life, by a rule into a queue", Kind: proof.Machines, Cost: proof.MachineCost, Lasts: 3 * time.Minute, Run: stateChanges,
-		Rights:   append(append([]string{"ec2:TerminateInstances"}, machineRights...), ruleRights...),
+		About: "a machine's life, by a rule into a queue", Kind: proof.Instances, Cost: proof.InstanceCost, Lasts: 3 * time.Minute, Run: stateChanges,
+		Rights:   append(append([]string{"ec2:TerminateInstances"}, instanceRights...), ruleRights...),
 		Readings: one("pending, running, shutting-down and terminated", proof.Seen{"pending": "yes", "running": "yes", "shutting-down": "yes", "terminated": "yes", "resource": "by region and account"}),
 	}
 	return []proof.Probe{refused, reaches, states}
@@ -86,8 +86,8 @@ type event struct {
 	}
 }
 
-// heardOn takes events from a queue until enough says so, or a limit has passed.
-func heardOn(ctx context.Context, e *proof.Env, url string, limit time.Duration, enough func(event) bool) error {
+// receiveFrom takes events from a queue until enough says so, or a limit has passed.
+func receiveFrom(ctx context.Context, e *proof.Env, url string, limit time.Duration, enough func(event) bool) error {
 	_, _, err := e.Until(ctx, limit, time.Second, func() (bool, error) {
 		got, err := receive(ctx, e, url, 10, 60)
 		done := false
@@ -120,7 +120,7 @@ func ruleToQueue(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 		}}}); err != nil {
 			return false, err
 		}
-		err := heardOn(ctx, e, url, 5*time.Second, func(x event) bool {
+		err := receiveFrom(ctx, e, url, 5*time.Second, func(x event) bool {
 			seen["source"], seen["detail"], seen["account"], seen["region"] = x.Source, x.Detail.What, own[x.Account == e.Account], own[x.Region == e.Region]
 			return true
 		})
@@ -130,7 +130,7 @@ func ruleToQueue(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 }
 
 func stateChanges(ctx context.Context, e *proof.Env) (proof.Seen, error) {
-	m, err := machine(ctx, e)
+	m, err := instance(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -145,13 +145,13 @@ func stateChanges(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 		}
 		return x.Detail.State
 	}
-	if err := heardOn(ctx, e, m.notices, 3*time.Minute, func(x event) bool { return note(x) == "running" }); err != nil {
+	if err := receiveFrom(ctx, e, m.notices, 3*time.Minute, func(x event) bool { return note(x) == "running" }); err != nil {
 		return nil, err
 	}
 	if err := proof.End(ctx, e, m.id); err != nil || seen["running"] == "no" {
 		return seen, err
 	}
-	if err := heardOn(ctx, e, m.notices, 5*time.Minute, func(x event) bool { return strings.HasPrefix(note(x), "terminated") }); err != nil {
+	if err := receiveFrom(ctx, e, m.notices, 5*time.Minute, func(x event) bool { return strings.HasPrefix(note(x), "terminated") }); err != nil {
 		return nil, err
 	}
 	return seen, nil

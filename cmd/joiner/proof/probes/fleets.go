@@ -45,7 +45,7 @@ func fleetOf(ctx context.Context, e *proof.Env, in *ec2.CreateFleetInput) (*flee
 	if err := known(ctx, e, in); err != nil {
 		return nil, err
 	}
-	if err := e.Spend("a machine of a fleet", proof.MachineCost); err != nil {
+	if err := e.Spend("a machine of a fleet", proof.InstanceCost); err != nil {
 		return nil, err
 	}
 	out, err := e.EC2.CreateFleet(ctx, in)
@@ -88,8 +88,8 @@ func spot(ctx context.Context, e *proof.Env) (*fleet, error) {
 
 func fleets() []proof.Probe {
 	of := func(id, assumption, about string, want proof.Seen, run func(context.Context, *proof.Env) (proof.Seen, error)) proof.Probe {
-		p := ofEC2(id, assumption, about, proof.Machines, fleetRights, want, run)
-		p.Cost, p.Lasts = proof.MachineCost, 20*time.Second
+		p := ofEC2(id, assumption, about, proof.Instances, fleetRights, want, run)
+		p.Cost, p.Lasts = proof.InstanceCost, 20*time.Second
 		return p
 	}
 	token := of("ec2-fleet-instance-token", "which client token instances of a fleet carry", "CreateFleet, DescribeInstances", nil, instanceToken)
@@ -159,7 +159,7 @@ func fleetTwice(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.Spend("a second machine, should it be launched", proof.MachineCost); err != nil {
+	if err := e.Spend("a second machine, should it be launched", proof.InstanceCost); err != nil {
 		return nil, err
 	}
 	again, err := e.EC2.CreateFleet(ctx, f.in)
@@ -182,7 +182,7 @@ func fleetMismatch(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.Spend("a second machine, should it be launched", 2*proof.MachineCost); err != nil {
+	if err := e.Spend("a second machine, should it be launched", 2*proof.InstanceCost); err != nil {
 		return nil, err
 	}
 	in := *f.in
@@ -254,7 +254,7 @@ func unfulfilledToken(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err := known(ctx, e, in); err != nil {
 		return nil, err
 	}
-	if err := e.Spend("a machine of a fleet", proof.MachineCost); err != nil {
+	if err := e.Spend("a machine of a fleet", proof.InstanceCost); err != nil {
 		return nil, err
 	}
 	first, err := e.EC2.CreateFleet(ctx, in)
@@ -286,7 +286,7 @@ func refusedToken(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.Spend("a machine of a fleet", proof.MachineCost); err != nil {
+	if err := e.Spend("a machine of a fleet", proof.InstanceCost); err != nil {
 		return nil, err
 	}
 	_, first := e.EC2.CreateFleet(ctx, in)

@@ -32,7 +32,7 @@ func identity() []proof.Probe {
 	codes := ofIAM("iam", "iam-no-such-entity", "what does not exist is NoSuchEntity", "GetRole and GetInstanceProfile of nothing", []string{"iam:GetRole", "iam:GetInstanceProfile"},
 		proof.Seen{"role": "404 NoSuchEntity", "profile": "404 NoSuchEntity"}, noSuchEntity)
 	for _, p := range []*proof.Probe{&missing, &codes} {
-		p.Kind = proof.Dry
+		p.Kind = proof.DryRuns
 	}
 	lag := ofIAM("iam", "iam-policy-lag", "how soon a role and its policy act", "CreateRole, PutRolePolicy, AssumeRole and a call of the session's until that is let through", roleRights, nil, policyLag)
 	lag.Readings = []proof.Reading{
@@ -79,8 +79,8 @@ func addRole(ctx context.Context, e *proof.Env, profile, role string) error {
 	return err
 }
 
-// held returns the names of the run's profile and of the role it holds.
-func held(ctx context.Context, e *proof.Env) ([2]string, error) {
+// profileAndRole returns the names of the run's profile and of the role it holds.
+func profileAndRole(ctx context.Context, e *proof.Env) ([2]string, error) {
 	return proof.Shared(ctx, e, "profile", func(ctx context.Context) ([2]string, error) {
 		name, err := profileWith(ctx, e, "profile", proof.Path)
 		if err != nil {
@@ -212,7 +212,7 @@ func identityOfAll(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 }
 
 func profileOneRole(ctx context.Context, e *proof.Env) (proof.Seen, error) {
-	names, err := held(ctx, e)
+	names, err := profileAndRole(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func profileOneRole(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 }
 
 func profileConflict(ctx context.Context, e *proof.Env) (proof.Seen, error) {
-	names, err := held(ctx, e)
+	names, err := profileAndRole(ctx, e)
 	if err != nil {
 		return nil, err
 	}

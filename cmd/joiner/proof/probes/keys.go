@@ -28,8 +28,8 @@ const (
 	control = "a key that is not there" // or what is denied in any case
 )
 
-// heard turns the answer to a dry run under unless into what it says of the key.
-func heard(err error) (string, error) {
+// keyAnswer turns the answer to a dry run under unless into what it says of the key.
+func keyAnswer(err error) (string, error) {
 	switch code := proof.Code(err); code {
 	case wouldHave:
 		return sent, nil
@@ -50,7 +50,7 @@ func keyProbe(id, assumption string, asked runKeys, want proof.Seen, template fu
 	}
 	return ofEC2(id, assumption, "dry runs of RunInstances by sessions that are denied it where a key is missing", proof.Small, append(append([]string{}, roleRights...), launchRights...), want,
 		func(ctx context.Context, e *proof.Env) (proof.Seen, error) {
-			in, err := dryFrom(ctx, e, id, template)
+			in, err := dryRunFrom(ctx, e, id, template)
 			if err != nil {
 				return nil, err
 			}
@@ -67,7 +67,7 @@ func keyProbe(id, assumption string, asked runKeys, want proof.Seen, template fu
 					return nil, err
 				}
 				_, err = c.EC2.RunInstances(ctx, in)
-				if seen[fact], err = heard(err); err != nil {
+				if seen[fact], err = keyAnswer(err); err != nil {
 					return nil, err
 				}
 			}
@@ -75,8 +75,8 @@ func keyProbe(id, assumption string, asked runKeys, want proof.Seen, template fu
 		})
 }
 
-// dryFrom is a dry run of RunInstances from the run's plain template, or one of its own with something changed, which EC2 knows.
-func dryFrom(ctx context.Context, e *proof.Env, what string, change func(*types.RequestLaunchTemplateData)) (*ec2.RunInstancesInput, error) {
+// dryRunFrom is a dry run of RunInstances from the run's plain template, or one of its own with something changed, which EC2 knows.
+func dryRunFrom(ctx context.Context, e *proof.Env, what string, change func(*types.RequestLaunchTemplateData)) (*ec2.RunInstancesInput, error) {
 	name, err := templateFor(ctx, e, what, change)
 	if err != nil {
 		return nil, err
@@ -232,8 +232,8 @@ func tagsOnlyBy(resource, action string) func(*proof.Env) []proof.Statement {
 
 func deniedFirst() proof.Probe {
 	return ofEC2("ec2-denied-before-looked-at", "a denied action is UnauthorizedOperation before anything else of the request is looked at", "a dry run of RunInstances with an image made up, by a session that is denied it",
-		proof.Small, append(append([]string{}, roleRights...), dryRights...), proof.Seen{"code": "UnauthorizedOperation"}, func(ctx context.Context, e *proof.Env) (proof.Seen, error) {
-			in, err := dryInput(ctx, e)
+		proof.Small, append(append([]string{}, roleRights...), dryRunRights...), proof.Seen{"code": "UnauthorizedOperation"}, func(ctx context.Context, e *proof.Env) (proof.Seen, error) {
+			in, err := dryRunInput(ctx, e)
 			if err != nil {
 				return nil, err
 			}
@@ -249,7 +249,7 @@ func deniedFirst() proof.Probe {
 func createAction() proof.Probe {
 	return ofEC2("ec2-run-create-action", "tags given at RunInstances ask for CreateTags with ec2:CreateAction RunInstances", "dry runs of RunInstances by sessions that may tag by one action alone",
 		proof.Small, append(append([]string{}, roleRights...), launchRights...), proof.Seen{"RunInstances": let, "CreateFleet": denied}, func(ctx context.Context, e *proof.Env) (proof.Seen, error) {
-			in, err := dryFrom(ctx, e, "", nil)
+			in, err := dryRunFrom(ctx, e, "", nil)
 			if err != nil {
 				return nil, err
 			}
@@ -260,7 +260,7 @@ func createAction() proof.Probe {
 					return nil, err
 				}
 				_, err = c.EC2.RunInstances(ctx, in)
-				if seen[action], err = heard(err); err != nil {
+				if seen[action], err = keyAnswer(err); err != nil {
 					return nil, err
 				}
 				seen[action] = map[string]string{sent: let, missing: denied}[seen[action]]

@@ -16,8 +16,8 @@ const (
 	denied = "denied"
 )
 
-// judged asks as a session with some statements whether GetQueueUrl is let through.
-func judged(ctx context.Context, e *proof.Env, statements ...proof.Statement) (string, error) {
+// evaluated asks as a session with some statements whether GetQueueUrl is let through.
+func evaluated(ctx context.Context, e *proof.Env, statements ...proof.Statement) (string, error) {
 	c, err := proof.Session(ctx, e, statements...)
 	if err != nil {
 		return "", err
@@ -38,7 +38,7 @@ func element(id, assumption string, want proof.Seen, cases map[string]func(e *pr
 	return ofIAM("iam", id, assumption, "GetQueueUrl by sessions with policies of their own", roleRights, want, func(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 		seen := proof.Seen{}
 		for _, fact := range sorted(cases) {
-			said, err := judged(ctx, e, cases[fact](e)...)
+			said, err := evaluated(ctx, e, cases[fact](e)...)
 			if err != nil {
 				return nil, err
 			}

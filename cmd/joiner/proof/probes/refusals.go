@@ -29,14 +29,14 @@ func refusals() []proof.Probe {
 	}
 	return []proof.Probe{
 		profile,
-		of("ec2-interface-refusals", "with which codes interfaces that a type cannot have are refused", "dry runs of RunInstances with a network card that is not there, and with EFA on a type without", proof.Dry, dryRights,
+		of("ec2-interface-refusals", "with which codes interfaces that a type cannot have are refused", "dry runs of RunInstances with a network card that is not there, and with EFA on a type without", proof.DryRuns, dryRunRights,
 			[]proof.Reading{
 				{Name: "reported", Says: "the codes that users report", Want: proof.Seen{"card": "InvalidNetworkCardIndex", "EFA": "AttachmentLimitExceeded"}},
 				{Name: "others", Says: "other codes", Want: proof.Seen{
 					"card": "InvalidParameterValue | Unsupported | InvalidNetworkInterface.NetworkCardIndex | AttachmentLimitExceeded | " + combination, "EFA": "Unsupported | UnsupportedOperation | InvalidParameterValue | " + combination,
 				}},
 			}, interfaceCodes),
-		of("ec2-enclave-refusals", "with which code enclaves and nested virtualization are refused on a type without", "dry runs of RunInstances with them on t4g.nano", proof.Dry, dryRights,
+		of("ec2-enclave-refusals", "with which code enclaves and nested virtualization are refused on a type without", "dry runs of RunInstances with them on t4g.nano", proof.DryRuns, dryRunRights,
 			[]proof.Reading{
 				{Name: "combination", Says: combination, Want: proof.Seen{"enclave": combination, "nested virtualization": combination}},
 				{Name: "another", Says: "another code, or nothing before the launch", Want: proof.Seen{"enclave": "Unsupported | UnsupportedOperation | InvalidParameterValue | " + wouldHave}},
@@ -73,11 +73,11 @@ func missingProfile(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	return seen, nil
 }
 
-// dryCodes says what dry runs of one machine are answered with, by fact, each with something changed.
-func dryCodes(ctx context.Context, e *proof.Env, changes map[string]func(*ec2.RunInstancesInput)) (proof.Seen, error) {
+// dryRunCodes says what dry runs of one machine are answered with, by fact, each with something changed.
+func dryRunCodes(ctx context.Context, e *proof.Env, changes map[string]func(*ec2.RunInstancesInput)) (proof.Seen, error) {
 	seen := proof.Seen{}
 	for _, fact := range sorted(changes) {
-		said, err := dryWith(changes[fact])(ctx, e)
+		said, err := dryRunWith(changes[fact])(ctx, e)
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +87,7 @@ func dryCodes(ctx context.Context, e *proof.Env, changes map[string]func(*ec2.Ru
 }
 
 func interfaceCodes(ctx context.Context, e *proof.Env) (proof.Seen, error) {
-	return dryCodes(ctx, e, map[string]func(*ec2.RunInstancesInput){
+	return dryRunCodes(ctx, e, map[string]func(*ec2.RunInstancesInput){
 		"card": func(in *ec2.RunInstancesInput) {
 			second := in.NetworkInterfaces[0]
 			second.DeviceIndex, second.NetworkCardIndex = aws.Int32(1), aws.Int32(1)
@@ -98,7 +98,7 @@ func interfaceCodes(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 }
 
 func enclaveCodes(ctx context.Context, e *proof.Env) (proof.Seen, error) {
-	return dryCodes(ctx, e, map[string]func(*ec2.RunInstancesInput){
+	return dryRunCodes(ctx, e, map[string]func(*ec2.RunInstancesInput){
 		"enclave": func(in *ec2.RunInstancesInput) {
 			in.EnclaveOptions = &types.EnclaveOptionsRequest{Enabled: aws.Bool(true)}
 		},

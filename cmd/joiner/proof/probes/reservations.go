@@ -14,14 +14,14 @@ import (
 
 func reservations() []proof.Probe {
 	codes := ofEC2("ec2-reservation-codes", "what a launch into a reservation that is full is told, and whether its instance outlives it",
-		"CreateCapacityReservation of one t4g.nano, RunInstances into it twice, CancelCapacityReservation", proof.Machines,
+		"CreateCapacityReservation of one t4g.nano, RunInstances into it twice, CancelCapacityReservation", proof.Instances,
 		append([]string{"ec2:CreateCapacityReservation", "ec2:CancelCapacityReservation", "ec2:DescribeCapacityReservations", "ec2:TerminateInstances"}, launchRights...), nil, reservationCodes)
 	codes.Readings = []proof.Reading{
 		{Name: "reservation", Says: "ReservationCapacityExceeded; the instance runs on", Want: proof.Seen{"second": "ReservationCapacityExceeded", "after the cancel": "runs on"}},
 		{Name: "capacity", Says: "InsufficientInstanceCapacity; the instance runs on", Want: proof.Seen{"second": "InsufficientInstanceCapacity", "after the cancel": "runs on"}},
 	}
-	codes.Cost, codes.Lasts = 3*proof.MachineCost, time.Minute
-	block := ofEC2("ec2-block-end", "what instances of a capacity block that ended say of it", "DescribeCapacityReservations and DescribeInstances, of a block that ended within the hour", proof.Dry,
+	codes.Cost, codes.Lasts = 3*proof.InstanceCost, time.Minute
+	block := ofEC2("ec2-block-end", "what instances of a capacity block that ended say of it", "DescribeCapacityReservations and DescribeInstances, of a block that ended within the hour", proof.DryRuns,
 		[]string{"ec2:DescribeCapacityReservations", "ec2:DescribeInstances"}, nil, blockEnd)
 	block.Readings = []proof.Reading{
 		{Name: "model", Says: "EC2 ended them: Server.CapacityBlockExpired or its like", Want: proof.Seen{"state": "terminated", "by": "Server"}},
@@ -40,11 +40,11 @@ func reservationCodes(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 		return nil, err
 	}
 	// The reservation costs what its machine would, whether that runs or not.
-	if err := e.Spend("a reservation and two machines", 3*proof.MachineCost); err != nil {
+	if err := e.Spend("a reservation and two machines", 3*proof.InstanceCost); err != nil {
 		return nil, err
 	}
 	made, err := e.EC2.CreateCapacityReservation(ctx, &ec2.CreateCapacityReservationInput{
-		ClientToken: aws.String(e.Token("reservation")), InstanceType: aws.String(string(proof.MachineType)), InstancePlatform: types.CapacityReservationInstancePlatformLinuxUnix,
+		ClientToken: aws.String(e.Token("reservation")), InstanceType: aws.String(string(proof.InstanceType)), InstancePlatform: types.CapacityReservationInstancePlatformLinuxUnix,
 		AvailabilityZone: &place.Zone, InstanceCount: aws.Int32(1), InstanceMatchCriteria: types.InstanceMatchCriteriaTargeted, EndDateType: types.EndDateTypeLimited, EndDate: aws.Time(e.Now().Add(time.Hour)),
 		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeCapacityReservation, Tags: proof.EC2Tags(e, nil)}},
 	})

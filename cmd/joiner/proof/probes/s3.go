@@ -248,7 +248,7 @@ func createRace(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 		}
 		words = append(words, status(err))
 	}
-	seen["won"], seen["answers"] = count(won), tally(words)
+	seen["won"], seen["answers"] = count(won), countWords(words)
 	return seen, proof.Answered(errs...)
 }
 

@@ -59,7 +59,7 @@ func queues() []proof.Probe {
 		queue("sqs-approximate-counts", "a queue counts what is visible and what is in flight within a minute", "send two, receive one, GetQueueAttributes",
 			proof.Seen{"visible": "1", "in flight": "1"}, queueCounts),
 	}
-	list[0].Kind, list[0].Rights = proof.Dry, []string{"sqs:GetQueueUrl"}
+	list[0].Kind, list[0].Rights = proof.DryRuns, []string{"sqs:GetQueueUrl"}
 	for i := range list {
 		switch list[i].ID {
 		case "sqs-name-pause":

@@ -22,8 +22,8 @@ func templates() []proof.Probe {
 	}
 	// One that launches nothing, unless an assumption is wrong.
 	fleet := func(id, assumption, about string, want proof.Seen, run func(context.Context, *proof.Env) (proof.Seen, error)) proof.Probe {
-		p := ofEC2(id, assumption, about, proof.Machines, append([]string{"ec2:TerminateInstances"}, launchRights...), want, run)
-		p.Cost = proof.MachineCost
+		p := ofEC2(id, assumption, about, proof.Instances, append([]string{"ec2:TerminateInstances"}, launchRights...), want, run)
+		p.Cost = proof.InstanceCost
 		return p
 	}
 	lag := made("ec2-template-lag", "how soon a launch template can be launched from", "CreateLaunchTemplate, dry runs of RunInstances from it at once", nil, templateLag)
@@ -85,8 +85,8 @@ func templateLag(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	return proof.Seen{"first try": first, "seconds": count(int(took.Seconds()))}, err
 }
 
-// dryTemplate says what a dry run of CreateLaunchTemplate with a name is answered with.
-func dryTemplate(ctx context.Context, e *proof.Env, c proof.Clients, name string, data *types.RequestLaunchTemplateData) (string, error) {
+// dryRunTemplate says what a dry run of CreateLaunchTemplate with a name is answered with.
+func dryRunTemplate(ctx context.Context, e *proof.Env, c proof.Clients, name string, data *types.RequestLaunchTemplateData) (string, error) {
 	in := proof.TemplateInput(e, name, data)
 	in.DryRun = aws.Bool(true)
 	_, err := c.EC2.CreateLaunchTemplate(ctx, in)
@@ -100,7 +100,7 @@ func templateNames(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	}
 	seen := proof.Seen{}
 	for _, n := range []int{2, 3, 128, 129} {
-		if seen[count(n)], err = dryTemplate(ctx, e, e.Clients, strings.Repeat("p", n), data); err != nil {
+		if seen[count(n)], err = dryRunTemplate(ctx, e, e.Clients, strings.Repeat("p", n), data); err != nil {
 			return nil, err
 		}
 	}
@@ -115,7 +115,7 @@ func templateCharacters(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	seen := proof.Seen{}
 	for _, fact := range []string{"a slash", "a colon"} {
 		name := map[string]string{"a slash": "joiner/proof/name", "a colon": "joiner:proof"}[fact]
-		if seen[fact], err = dryTemplate(ctx, e, e.Clients, name, data); err != nil {
+		if seen[fact], err = dryRunTemplate(ctx, e, e.Clients, name, data); err != nil {
 			return nil, err
 		}
 	}
@@ -147,7 +147,7 @@ func templateTwice(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 }
 
 func passRole(ctx context.Context, e *proof.Env) (proof.Seen, error) {
-	names, err := held(ctx, e)
+	names, err := profileAndRole(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func passRole(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 		return nil, err
 	}
 	seen := proof.Seen{}
-	if seen["template"], err = dryTemplate(ctx, e, without, e.Name("passes"), data); err != nil {
+	if seen["template"], err = dryRunTemplate(ctx, e, without, e.Name("passes"), data); err != nil {
 		return nil, err
 	}
 	_, err = without.EC2.RunInstances(ctx, in)
@@ -225,7 +225,7 @@ func known(ctx context.Context, e *proof.Env, in *ec2.CreateFleetInput) error {
 }
 
 func launchedNothingOf(ctx context.Context, e *proof.Env, in *ec2.CreateFleetInput) (proof.Seen, error) {
-	if err := e.Spend("a machine that should not be launched", proof.MachineCost); err != nil {
+	if err := e.Spend("a machine that should not be launched", proof.InstanceCost); err != nil {
 		return nil, err
 	}
 	out, err := e.EC2.CreateFleet(ctx, in)
@@ -327,7 +327,7 @@ func runWrongZone(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	}
 	in.InstanceType = types.InstanceType(kind)
 	in.ClientToken = aws.String(e.Token("wrong zone"))
-	if err := e.Spend("a machine that should not be launched", proof.MachineCost); err != nil {
+	if err := e.Spend("a machine that should not be launched", proof.InstanceCost); err != nil {
 		return nil, err
 	}
 	run, err := e.EC2.RunInstances(ctx, in)

@@ -139,14 +139,14 @@ func transactionReasons(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 		_, err := transact(ctx, e.DynamoDB, nil,
 			putPart(name, key("reasons", "a"), "attribute_not_exists(PK)"), putPart(name, key("reasons", "b"), "attribute_not_exists(PK)"), putPart(name, key("reasons", "c"), "attribute_not_exists(PK)"))
 		seen := proof.Seen{"code": proof.Code(err)}
-		if cancelled, ok := as[*types.TransactionCanceledException](err); ok {
+		if canceled, ok := as[*types.TransactionCanceledException](err); ok {
 			var reasons []string
-			for _, r := range cancelled.CancellationReasons {
+			for _, r := range canceled.CancellationReasons {
 				reasons = append(reasons, aws.ToString(r.Code))
 			}
 			seen["reasons"] = strings.Join(reasons, " ")
 			if len(reasons) == 3 {
-				seen["item"] = stringOf(cancelled.CancellationReasons[1].Item["v"])
+				seen["item"] = stringOf(canceled.CancellationReasons[1].Item["v"])
 			}
 		}
 		return seen, proof.Answered(err)

@@ -5,6 +5,6 @@
 // Objects nobody here looks at are allowed: other kinds, other providers' classes, subresources, NodeClaims that a controller
 // makes. A review that cannot be read is an error, and the API server goes on by the webhook's failure policy.
 //
-//	answer, err := admission.Review(ctx, body, func(ctx context.Context, a model.Admission) model.Verdict { … })
+//	answer, err := admission.Handle(ctx, body, func(ctx context.Context, a model.Admission) model.Verdict { … })
 //	http.Handle("POST /admit", admission.Handler(judge, tell))
 package admission

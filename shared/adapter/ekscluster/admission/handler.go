@@ -21,7 +21,7 @@ const (
 
 // Handler answers reviews that are posted to it; tell is told of those that could not be answered, and may be nil. Of too many at
 // once some are turned away.
-func Handler(judge Judge, tell func(error)) http.Handler {
+func Handler(evaluate Evaluate, report func(error)) http.Handler {
 	seats := make(chan struct{}, atOnce)
 	var reading atomic.Int64
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -49,10 +49,10 @@ func Handler(judge Judge, tell func(error)) http.Handler {
 		case <-r.Context().Done():
 			return
 		}
-		answer, err := Review(r.Context(), body, judge)
+		answer, err := Handle(r.Context(), body, evaluate)
 		if err != nil {
-			if tell != nil {
-				tell(err)
+			if report != nil {
+				report(err)
 			}
 			status := Status(err)
 			http.Error(w, http.StatusText(status), status)

@@ -81,8 +81,8 @@ func claimAdmission(a model.Admission, now *unstructured.Unstructured) (model.Ad
 	case !claim.Manual:
 		return a, false
 	}
-	wish := translate.WishOf(now)
-	a.Wish = &wish
+	standalone := translate.StandaloneOf(now)
+	a.StandaloneClaim = &standalone
 	return a, true
 }
 

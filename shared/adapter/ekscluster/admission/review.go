@@ -26,12 +26,12 @@ const (
 	maxMessage  = 4096 // of a refusal, bytes
 )
 
-// Judge says what is to be said to an admission.
-type Judge func(ctx context.Context, a model.Admission) model.Verdict
+// Evaluate says what is to be said to an admission.
+type Evaluate func(ctx context.Context, a model.Admission) model.Verdict
 
-// Review answers a review. Invalid where body is none; Internal where judging it panicked, which is a defect of ours and must not
+// Handle answers a review. Invalid where body is none; Internal where judging it panicked, which is a defect of ours and must not
 // end the program.
-func Review(ctx context.Context, body []byte, judge Judge) (answer []byte, err error) {
+func Handle(ctx context.Context, body []byte, evaluate Evaluate) (answer []byte, err error) {
 	defer func() {
 		if what := recover(); what != nil {
 			answer, err = nil, fault.New(fault.Internal, "Panic", "judge an admission: %v", what)
@@ -50,7 +50,7 @@ func Review(ctx context.Context, body []byte, judge Judge) (answer []byte, err e
 	}
 	var verdict model.Verdict
 	if a, ours := admissionOf(request); ours {
-		verdict = judge(ctx, a)
+		verdict = evaluate(ctx, a)
 	}
 	return json.Marshal(admissionv1.AdmissionReview{TypeMeta: review.TypeMeta, Response: response(request, verdict)})
 }

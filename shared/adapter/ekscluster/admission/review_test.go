@@ -37,7 +37,7 @@ func review(operation, group, kind, object, old string) []byte {
 func ask(t *testing.T, body []byte, verdict model.Verdict) (*model.Admission, *admissionv1.AdmissionResponse) {
 	t.Helper()
 	var asked *model.Admission
-	answer, err := Review(t.Context(), body, func(_ context.Context, a model.Admission) model.Verdict {
+	answer, err := Handle(t.Context(), body, func(_ context.Context, a model.Admission) model.Verdict {
 		asked = &a
 		return verdict
 	})
@@ -66,7 +66,7 @@ func TestWhatIsAskedIsTheObjectOldAndNew(t *testing.T) {
 	if a, _ := ask(t, review("CREATE", "karpenter.k8s.aws", "EC2NodeClass", classObject, "null"), model.Verdict{}); a == nil || a.Class == nil || a.Class.Images[0].Alias != "al2023@latest" || a.OldClass != nil {
 		t.Errorf("%+v", a)
 	}
-	if a, _ := ask(t, review("CREATE", "karpenter.sh", "NodeClaim", claimObject, "null"), model.Verdict{}); a == nil || a.Wish == nil || a.Wish.Template.ClassName != "default" {
+	if a, _ := ask(t, review("CREATE", "karpenter.sh", "NodeClaim", claimObject, "null"), model.Verdict{}); a == nil || a.StandaloneClaim == nil || a.StandaloneClaim.Template.ClassName != "default" {
 		t.Errorf("%+v", a)
 	}
 }
@@ -124,11 +124,11 @@ func TestWhatIsNoReviewIsAnError(t *testing.T) {
 		`{"apiVersion": "admission.k8s.io/v1beta1", "kind": "AdmissionReview", "request": {"uid": "1"}}`:                     http.StatusBadRequest,
 		`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": ` + strings.Repeat(" ", MaxBytes) + `}`: http.StatusRequestEntityTooLarge,
 	} {
-		var told error
+		var reported error
 		recorder := httptest.NewRecorder()
-		Handler(never, func(err error) { told = err }).ServeHTTP(recorder, httptest.NewRequest("POST", "/admit", strings.NewReader(body)))
-		if recorder.Code != status || status == http.StatusBadRequest && !fault.Is(told, fault.Invalid) {
-			t.Errorf("%.80s: %d, %v", body, recorder.Code, told)
+		Handler(never, func(err error) { reported = err }).ServeHTTP(recorder, httptest.NewRequest("POST", "/admit", strings.NewReader(body)))
+		if recorder.Code != status || status == http.StatusBadRequest && !fault.Is(reported, fault.Invalid) {
+			t.Errorf("%.80s: %d, %v", body, recorder.Code, reported)
 		}
 	}
 	recorder, panics := httptest.NewRecorder(), func(context.Context, model.Admission) model.Verdict { panic("x") }
@@ -183,7 +183,7 @@ func FuzzReview(f *testing.F) {
 		f.Add(body)
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		answer, err := Review(t.Context(), body, func(_ context.Context, a model.Admission) model.Verdict {
+		answer, err := Handle(t.Context(), body, func(_ context.Context, a model.Admission) model.Verdict {
 			if (a.Pool != nil) == (a.Class != nil) && a.Pool != nil {
 				t.Error("both a pool and a class")
 			}
@@ -195,8 +195,8 @@ func FuzzReview(f *testing.F) {
 			}
 			return
 		}
-		var asked, told admissionv1.AdmissionReview
-		if json.Unmarshal(body, &asked) != nil || json.Unmarshal(answer, &told) != nil || told.Response == nil || told.Response.UID != asked.Request.UID || !told.Response.Allowed {
+		var asked, reported admissionv1.AdmissionReview
+		if json.Unmarshal(body, &asked) != nil || json.Unmarshal(answer, &reported) != nil || reported.Response == nil || reported.Response.UID != asked.Request.UID || !reported.Response.Allowed {
 			t.Errorf("%q: %s", body, answer)
 		}
 	})

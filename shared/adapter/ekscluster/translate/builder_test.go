@@ -41,7 +41,7 @@ func build(t testing.TB, builder Builder, text string) *model.Snapshot {
 		}
 	}
 	s := builder.Snapshot("c", 1)
-	if _, err := wire.EncodeBase(s); err != nil {
+	if _, err := wire.EncodeSnapshot(s); err != nil {
 		t.Fatalf("no snapshot: %v", err)
 	}
 	return s

@@ -4,7 +4,7 @@
 // part, images, managed fields never get past it. What an object asks for that the model cannot express is said in
 // Unsupported (pods, classes) or Invalid (pools), one sentence with field and value each; no object makes it panic. It
 // leaves to others what the nouns mean for a decision: label aliases and operators to core/requirement, whether a pod
-// waits for capacity to core/pack and flow/forward.
+// waits for capacity to core/pack and flow/publish.
 //
 // Requests are those of Kubernetes' own arithmetic (init containers, sidecars, overhead, resources of the pod as a
 // whole, resizing in place), with one pod. They round up, to a milli-CPU or a whole unit, and so does what a node

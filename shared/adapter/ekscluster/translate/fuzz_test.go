@@ -128,14 +128,14 @@ func buildAny(t testing.TB, spread []model.Spread, list []map[string]any) (*mode
 		all = all && err == nil
 	}
 	s := builder.Snapshot("c", 1)
-	packed, err := wire.EncodeBase(s)
+	packed, err := wire.EncodeSnapshot(s)
 	if fault.Is(err, fault.Invalid) {
 		return s, false // names no API server would let through
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, err := wire.DecodeBase(packed)
+	read, err := wire.DecodeSnapshot(packed)
 	if err != nil {
 		t.Fatalf("what was written cannot be read: %v", err)
 	}

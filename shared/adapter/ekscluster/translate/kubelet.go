@@ -65,7 +65,7 @@ func kubelet(config *awsv1.KubeletConfiguration, family awsv1.AMIFamily) (model.
 	out.EvictionHard = nonEmpty(fields.EvictionHard)
 	out.KubeReserved, out.KubeReservedExpr = reserved("spec.kubelet.kubeReserved", fields.KubeReserved, &wrong)
 	out.SystemReserved, out.SystemReservedExpr = reserved("spec.kubelet.systemReserved", fields.SystemReserved, &wrong)
-	judge(fields, &wrong)
+	validate(fields, &wrong)
 	return out, append(wrong.list, beyondFamily(canonical, fields, family)...)
 }
 

@@ -136,8 +136,8 @@ func anyObjects(t *rapid.T) {
 			}
 		}
 	}
-	if packed, err := wire.EncodeBase(first); err == nil {
-		read, err := wire.DecodeBase(packed)
+	if packed, err := wire.EncodeSnapshot(first); err == nil {
+		read, err := wire.DecodeSnapshot(packed)
 		if err != nil || content(read) != content(first) {
 			t.Fatalf("read back (%v) it is\n%s\nand was\n%s", err, content(read), content(first))
 		}

@@ -120,7 +120,7 @@ func TestBuilderSortsJoinsAndKeepsTheLast(t *testing.T) {
 		t.Error("a secret is not held")
 	}
 	s := b.Snapshot("prod", 5)
-	if _, err := wire.EncodeBase(s); err != nil {
+	if _, err := wire.EncodeSnapshot(s); err != nil {
 		t.Fatalf("no snapshot: %v", err)
 	}
 	var keys []string

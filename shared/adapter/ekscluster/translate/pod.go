@@ -42,8 +42,8 @@ func Pod(pod *corev1.Pod) (model.Pod, model.PodShape) {
 	return out, shape(pod)
 }
 
-// looked reports whether a scheduler has said anything of the pod.
-func looked(pod *corev1.Pod) bool {
+// scheduled reports whether a scheduler has said anything of the pod.
+func scheduled(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled })
 }
 

@@ -149,10 +149,10 @@ func TestAPodWithoutConditionWaitsOnlyWhereTold(t *testing.T) {
 	}
 	for name, tt := range cases {
 		t.Run(name, func(t *testing.T) {
-			told, untold := Builder{AbsentConditionIsPending: true}, Builder{}
-			told.Add(parsePod(t, tt.pod))
+			reported, untold := Builder{AbsentConditionIsPending: true}, Builder{}
+			reported.Add(parsePod(t, tt.pod))
 			untold.Add(parsePod(t, tt.pod))
-			if got := told.Snapshot("c", 1).Pods[0].Unschedulable; got != tt.want {
+			if got := reported.Snapshot("c", 1).Pods[0].Unschedulable; got != tt.want {
 				t.Errorf("told: got %v, want %v", got, tt.want)
 			}
 			want := name == "unschedulable in any case"

@@ -63,7 +63,7 @@ func (b *Builder) Add(object any) bool {
 	switch o := object.(type) {
 	case *corev1.Pod:
 		pod, shape := Pod(o)
-		if b.AbsentConditionIsPending && o.Spec.NodeName == "" && !looked(o) && !(b.StoredAsSeen && o.UID != "" && !o.CreationTimestamp.IsZero()) {
+		if b.AbsentConditionIsPending && o.Spec.NodeName == "" && !scheduled(o) && !(b.StoredAsSeen && o.UID != "" && !o.CreationTimestamp.IsZero()) {
 			pod.Unschedulable = true
 		}
 		pod.Shape = b.drafts.add(b.draft(o, &shape))
@@ -98,7 +98,7 @@ func (b *Builder) Add(object any) bool {
 		known, err := b.AddUntyped(o)
 		return known && err == nil
 	default:
-		return b.addStorage(object) || b.addLookedUp(object)
+		return b.addStorage(object) || b.addReferenced(object)
 	}
 	return true
 }
@@ -126,8 +126,8 @@ func (b *Builder) addStorage(object any) bool {
 	return true
 }
 
-// addLookedUp takes the kinds that others refer to, and those that are known and say nothing to a decision.
-func (b *Builder) addLookedUp(object any) bool {
+// addReferenced takes the kinds that others refer to, and those that are known and say nothing to a decision.
+func (b *Builder) addReferenced(object any) bool {
 	scales := b.addScalable(object)
 	switch o := object.(type) {
 	case *schedulingv1.PriorityClass:

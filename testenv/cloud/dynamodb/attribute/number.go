@@ -47,11 +47,11 @@ func ParseNumber(text string) (Number, error) {
 			return notNumeric()
 		}
 	}
-	return normalise(negative, whole+fraction, len(whole)+exponent)
+	return normalize(negative, whole+fraction, len(whole)+exponent)
 }
 
-// normalise makes the Number ±0.digits × 10^exp from any run of digits and checks the limits.
-func normalise(negative bool, digits string, exp int) (Number, error) {
+// normalize makes the Number ±0.digits × 10^exp from any run of digits and checks the limits.
+func normalize(negative bool, digits string, exp int) (Number, error) {
 	significant := strings.TrimLeft(digits, "0")
 	exp -= len(digits) - len(significant)
 	significant = strings.TrimRight(significant, "0")
@@ -159,7 +159,7 @@ func (n Number) Add(o Number) (Number, error) {
 	sum := n.scaled(scale)
 	sum.Add(sum, o.scaled(scale))
 	digits := new(big.Int).Abs(sum).String()
-	return normalise(sum.Sign() < 0, digits, len(digits)+scale)
+	return normalize(sum.Sign() < 0, digits, len(digits)+scale)
 }
 
 // scaled returns n / 10^scale, which is an integer because scale ≤ n.exp-len(n.digits).

@@ -20,7 +20,7 @@ func reported(t *testing.T, dir, name, kind string, pods, begin, end int) {
 }
 
 func TestPhasesAreMeasuredAlike(t *testing.T) {
-	dir, w := t.TempDir(), tell()
+	dir, w := t.TempDir(), newRecordedTimeline()
 	reported(t, dir, "b_first", "scale-out", 2, 0, 10)
 	reported(t, dir, "a_second", "drift", 2, 20, 40)
 	reported(t, dir, "c_third", "consolidation", 1, 50, 60)

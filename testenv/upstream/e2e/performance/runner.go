@@ -22,13 +22,13 @@ const Suite = "core/performance"
 // behind it are not measured.
 var setup = e2e.Setups["performance"]
 
-// machineBoot is how long an instance of testenv boots. Its kubelet registers a second later: as late as the node of manifests/kwoknodeclass.yaml.
-const machineBoot = 4 * time.Second
+// instanceBoot is how long an instance of testenv boots. Its kubelet registers a second later: as late as the node of manifests/kwoknodeclass.yaml.
+const instanceBoot = 4 * time.Second
 
 // Runner has the programs of both sides.
 type Runner struct {
-	Each time.Duration // of a spec
-	Tell func(Run)     // each as it comes; not nil
+	Each   time.Duration // of a spec
+	Report func(Run)     // each as it comes; not nil
 
 	work            *e2e.Work
 	kwok, karpenter string   // programs
@@ -39,7 +39,7 @@ type Runner struct {
 
 // Build compiles what both sides are run by.
 func Build(ctx context.Context, w *e2e.Work) (*Runner, error) {
-	r := &Runner{Each: time.Hour, Tell: func(Run) {}, work: w}
+	r := &Runner{Each: time.Hour, Report: func(Run) {}, work: w}
 	var err error
 	if r.kwok, err = w.Compile(ctx, true, "kwok", "./testenv/kwok"); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (r *Runner) Pairs(ctx context.Context, specs []string, pairs int) (runs []R
 				if err != nil {
 					return runs, fmt.Errorf("%s by %s: %w", spec, side, err)
 				}
-				r.Tell(run)
+				r.Report(run)
 				runs = append(runs, run)
 			}
 		}
@@ -89,7 +89,7 @@ func (r *Runner) Pairs(ctx context.Context, specs []string, pairs int) (runs []R
 func (r *Runner) start(ctx context.Context, side Side) (*e2e.Stack, error) {
 	name := strings.ToLower(string(side))
 	if side == Joiner {
-		return r.work.Start(ctx, "stack-"+name, "-audit", "-boot", machineBoot.String())
+		return r.work.Start(ctx, "stack-"+name, "-audit", "-boot", instanceBoot.String())
 	}
 	args := []string{"-dir", filepath.Join(r.work.Dir, "stack-"+name), "-karpenter", r.karpenter}
 	for _, path := range r.definitions {

@@ -9,14 +9,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// told is a timeline that gets what happens, and the seconds at which it does.
-type told struct {
+// recordedTimeline is a timeline that gets what happens, and the seconds at which it does.
+type recordedTimeline struct {
 	*Timeline
 	clock time.Time
 }
 
-func tell() *told {
-	t := &told{clock: second(0)}
+func newRecordedTimeline() *recordedTimeline {
+	t := &recordedTimeline{clock: second(0)}
 	t.Timeline = newTimeline(func() time.Time { return t.clock })
 	return t
 }
@@ -25,18 +25,18 @@ func second(n int) time.Time {
 	return time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC).Add(time.Duration(n) * time.Second)
 }
 
-func (t *told) at(n int) *told { t.clock = second(n); return t }
+func (t *recordedTimeline) at(n int) *recordedTimeline { t.clock = second(n); return t }
 
-func (t *told) nodeIs(name, instanceType string, gone bool) {
+func (t *recordedTimeline) nodeIs(name, instanceType string, gone bool) {
 	t.node(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelInstanceTypeStable: instanceType}}}, gone)
 }
 
-func (t *told) podIs(name string, phase corev1.PodPhase, gone bool) {
+func (t *recordedTimeline) podIs(name string, phase corev1.PodPhase, gone bool) {
 	t.pod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{discovered: "unspecified"}}, Status: corev1.PodStatus{Phase: phase}}, gone)
 }
 
 func TestTimelineKnowsWhenPodsRan(t *testing.T) {
-	w := tell()
+	w := newRecordedTimeline()
 	w.at(1).podIs("a", corev1.PodPending, false)
 	w.at(2).podIs("a", corev1.PodRunning, false)
 	w.at(3).podIs("b", corev1.PodRunning, false)
@@ -59,7 +59,7 @@ func TestTimelineKnowsWhenPodsRan(t *testing.T) {
 }
 
 func TestTimelineKnowsWhatBecameOfNodes(t *testing.T) {
-	w := tell()
+	w := newRecordedTimeline()
 	w.at(1).nodeIs("went-before", "m5.large", false)
 	w.at(2).nodeIs("went-before", "m5.large", true)
 	w.at(3).nodeIs("goes", "m5.large", false)

@@ -85,7 +85,7 @@ func run(ctx context.Context, o options) (failed bool, err error) {
 		}
 		return r.Verdict == e2e.Passes || o.differences && r.Verdict == e2e.Differs
 	}
-	w.Tell = tell
+	w.Report = report
 	outcomes, err := w.Run(ctx, rows, chosen, o.shards, e2e.Limits{All: o.within, Spec: o.each})
 	if err != nil {
 		return false, err
@@ -102,7 +102,7 @@ func run(ctx context.Context, o options) (failed bool, err error) {
 		}
 		rows = matching(rows, focus)
 	}
-	j := e2e.Judge(rows, listed, chosen, outcomes)
+	j := e2e.Evaluate(rows, listed, chosen, outcomes)
 	for _, fault := range j.Faults {
 		fmt.Println("FAULT", fault)
 	}
@@ -116,7 +116,7 @@ func run(ctx context.Context, o options) (failed bool, err error) {
 	return len(j.Faults) > 0, nil
 }
 
-func tell(o e2e.Outcome) {
+func report(o e2e.Outcome) {
 	line := fmt.Sprintf("ok   %5.0f s  %s: %s", o.Seconds, o.Suite, o.Spec)
 	if !o.Passed {
 		line = fmt.Sprintf("FAIL %5.0f s  %s: %s\n     %s", o.Seconds, o.Suite, o.Spec, o.Failure)

@@ -42,7 +42,7 @@ func compare(ctx context.Context, o options, focus *regexp.Regexp, rows []e2e.Ro
 	}
 	fmt.Printf("built after %s\n", time.Since(began).Round(time.Second))
 	r.Each = o.each
-	r.Tell = func(run performance.Run) { fmt.Print(performance.Line(run)) }
+	r.Report = func(run performance.Run) { fmt.Print(performance.Line(run)) }
 	runs, failed := r.Pairs(ctx, specs, o.performance)
 	if len(runs) == 0 {
 		return failed

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 )
 
-// Question is one call of joiner, and what came back: a line of what JOINER_UPSTREAM_TRACE is given.
-type Question struct {
+// Input is one call of joiner, and what came back: a line of what JOINER_UPSTREAM_TRACE is given.
+type Input struct {
 	Spec    string            `json:"spec"`  // its full text
 	Place   string            `json:"place"` // file:line, below Karpenter's folder
 	Call    int               `json:"call"`  // of the spec, from 1
@@ -34,8 +34,8 @@ var (
 	asking sync.Mutex
 	calls  = map[string]int{}
 	last   struct {
-		question string
-		answer   json.RawMessage
+		input  string
+		answer json.RawMessage
 	}
 )
 
@@ -45,14 +45,14 @@ func (g *gathered) ask(ctx context.Context, now time.Time, command string, args 
 	defer asking.Unlock()
 	report := ginkgo.CurrentSpecReport()
 	set := options.FromContext(ctx)
-	q := Question{
+	q := Input{
 		Spec: report.FullText(), Place: place(report), Objects: g.objects, Catalog: g.catalog,
 		Args: append([]string{"plan", command, "--output", "json", "--now", now.UTC().Format(time.RFC3339),
 			"--preference-policy", string(set.PreferencePolicy), "--min-values-policy", string(set.MinValuesPolicy)}, args...),
 	}
 	same, err := json.Marshal(&q)
 	must(err)
-	if string(same) == last.question { // Karpenter's methods ask one after the other
+	if string(same) == last.input { // Karpenter's methods ask one after the other
 		return last.answer
 	}
 	calls[q.Spec+q.Place]++
@@ -79,7 +79,7 @@ func (g *gathered) ask(ctx context.Context, now time.Time, command string, args 
 	if err != nil {
 		ginkgo.Fail(fmt.Sprintf("joiner %s: %v\n%s", strings.Join(q.Args, " "), err, q.Said))
 	}
-	last.question, last.answer = string(same), q.Answer
+	last.input, last.answer = string(same), q.Answer
 	return q.Answer
 }
 
@@ -92,7 +92,7 @@ func place(report ginkgo.SpecReport) string {
 	return fmt.Sprintf("%s:%d", name, at.LineNumber)
 }
 
-func record(q *Question) {
+func record(q *Input) {
 	folder := os.Getenv("JOINER_UPSTREAM_TRACE")
 	if folder == "" {
 		return

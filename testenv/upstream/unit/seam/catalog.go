@@ -22,13 +22,13 @@ type (
 		InstanceTypes []instanceType `json:"instanceTypes"`
 	}
 	instanceType struct {
-		Name     string            `json:"name"`
-		Capacity map[string]string `json:"capacity"`
-		Overhead map[string]string `json:"overhead,omitempty"`
-		Labels   map[string]string `json:"labels,omitempty"`
-		Offers   []offer           `json:"offers"`
+		Name      string            `json:"name"`
+		Capacity  map[string]string `json:"capacity"`
+		Overhead  map[string]string `json:"overhead,omitempty"`
+		Labels    map[string]string `json:"labels,omitempty"`
+		Offerings []offering        `json:"offers"`
 	}
-	offer struct {
+	offering struct {
 		Zone                string  `json:"zone"`
 		CapacityType        string  `json:"capacityType"`
 		PricePerHour        float64 `json:"pricePerHour"`
@@ -108,7 +108,7 @@ func (g *gathered) restrict(pool string, types []string) {
 // typeOf writes a type as the catalogue does. Prices are rounded to what Joiner reckons in: the fake provider adds them up in the order of
 // a map, so that the same type costs more in its last digits the next time.
 func typeOf(t *cloudprovider.InstanceType) instanceType {
-	out := instanceType{Name: t.Name, Capacity: amounts(t.Capacity), Labels: map[string]string{}, Offers: []offer{}}
+	out := instanceType{Name: t.Name, Capacity: amounts(t.Capacity), Labels: map[string]string{}, Offerings: []offering{}}
 	if t.Overhead != nil {
 		out.Overhead = amounts(t.Overhead.Total())
 	}
@@ -127,7 +127,7 @@ func typeOf(t *cloudprovider.InstanceType) instanceType {
 		if len(o.CapacityOverride) > 0 || o.OverheadOverride != nil {
 			ginkgo.Skip("not runnable: an offering with a capacity or an overhead of its own, which Joiner's instance types do not have")
 		}
-		sold := offer{
+		sold := offering{
 			Zone: o.Zone(), CapacityType: o.CapacityType(), PricePerHour: math.Round(o.Price*1e6) / 1e6, Available: o.Available,
 		}
 		for key, r := range o.Requirements {
@@ -143,7 +143,7 @@ func typeOf(t *cloudprovider.InstanceType) instanceType {
 				}
 			}
 		}
-		out.Offers = append(out.Offers, sold)
+		out.Offerings = append(out.Offerings, sold)
 	}
 	delete(out.Labels, corev1.LabelTopologyZone) // offers say
 	delete(out.Labels, v1.CapacityTypeLabelKey)

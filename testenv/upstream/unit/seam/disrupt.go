@@ -96,7 +96,7 @@ func Disrupt(ctx context.Context, w World, wanted Wanted) (commands []Disruption
 		list = append(list, d)
 	}
 	eligible += p.keepToBudgets(known, wanted)
-	p.tell(w, known, wanted)
+	p.report(w, known, wanted)
 	switch {
 	case len(list) == 0, wanted.Static:
 		return list, eligible
@@ -145,24 +145,24 @@ func (p *disruptPlan) keepToBudgets(known map[string]*state.StateNode, wanted Wa
 	return held
 }
 
-// tell publishes events about nodes that stay, as far as Karpenter does while it looks for nodes to give back for the reason.
-func (p *disruptPlan) tell(w World, known map[string]*state.StateNode, wanted Wanted) {
+// report publishes events about nodes that stay, as far as Karpenter does while it looks for nodes to give back for the reason.
+func (p *disruptPlan) report(w World, known map[string]*state.StateNode, wanted Wanted) {
 	for _, k := range p.Kept {
 		n := known[k.Node]
 		if n == nil || n.Node == nil || n.NodeClaim == nil {
 			continue
 		}
 		for _, r := range k.Reasons {
-			if tells(r.Code, wanted.Reason) {
+			if reports(r.Code, wanted.Reason) {
 				w.Recorder.Publish(disruptionevents.Unconsolidatable(n.Node, n.NodeClaim, r.Code+": "+r.Message)...)
 			}
 		}
 	}
 }
 
-// tells reports whether people are told, of a node that stays for what a code says, that it cannot be consolidated, as far as Karpenter tells it
+// reports reports whether people are told, of a node that stays for what a code says, that it cannot be consolidated, as far as Karpenter tells it
 // while it looks for nodes to give back for a reason.
-func tells(code, reason string) bool {
+func reports(code, reason string) bool {
 	switch code {
 	case "NeverConsolidate":
 		return !strings.EqualFold(reason, string(v1.DisruptionReasonDrifted))

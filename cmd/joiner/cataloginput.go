@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/cmd/joiner/catalogfile"
+	"github.com/joiner-sh/joiner/shared/core/offering"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// catalogInput is what can be bought: of a catalogue file, the same for every class, or of the region built in.
+type catalogInput struct {
+	types    []model.InstanceType // of the file
+	region   *catalogfile.Region  // nil where there is a file
+	warnings []string
+}
+
+// readCatalogInput reads what can be bought for the clusters' classes; path is empty where no catalogue is given.
+func readCatalogInput(path string, snapshot *model.Snapshot, settings offering.Settings) (catalogInput, error) {
+	if path != "" {
+		types, err := catalogfile.File(path)
+		return catalogInput{types: types}, err
+	}
+	region, err := catalogfile.Sandbox()
+	if err != nil {
+		return catalogInput{}, err
+	}
+	region.Settings = settings
+	zones := zonesOf(snapshot)
+	moved := region.Moved(zones)
+	g := catalogInput{region: moved}
+	if moved != region {
+		g.warnings = append(g.warnings, fmt.Sprintf("without --catalog, %s is taken to sell what %s sells, at its prices", strings.Join(zones, ", "), region.Name))
+	}
+	for i := range snapshot.Classes {
+		class := &snapshot.Classes[i]
+		if class.PlacementGroup != nil || len(class.Reservations) > 0 {
+			g.warnings = append(g.warnings, fmt.Sprintf("without --catalog, nothing is known of the placement group and capacity reservations of EC2NodeClass %s: it is planned without them", class.Name))
+		}
+	}
+	return g, nil
+}
+
+// zonesOf returns the zones of the cluster's subnets, as far as they are resolved, and of its nodes, sorted.
+func zonesOf(snapshot *model.Snapshot) []string {
+	var zones []string
+	for i := range snapshot.Classes {
+		for _, subnet := range snapshot.Classes[i].Status.Subnets {
+			zones = append(zones, subnet.Zone)
+		}
+	}
+	for i := range snapshot.Nodes {
+		if zone := snapshot.Nodes[i].Labels[model.LabelZone]; zone != "" {
+			zones = append(zones, zone)
+		}
+	}
+	slices.Sort(zones)
+	return slices.Compact(zones)
+}
+
+// catalogs returns what each class can buy, and why one cannot be used, by class name. From a catalogue file every class
+// that anything speaks of can buy everything, whether or not it is there itself.
+func (g *catalogInput) catalogs(snapshot *model.Snapshot, claims []model.Claim) (map[string][]model.InstanceType, map[string]string) {
+	catalogs, problems := map[string][]model.InstanceType{}, map[string]string{}
+	if g.region == nil {
+		for i := range snapshot.Pools {
+			catalogs[snapshot.Pools[i].Template.ClassName] = g.types
+		}
+		for i := range claims {
+			catalogs[claims[i].Class] = g.types
+		}
+		return catalogs, problems
+	}
+	for i := range snapshot.Classes {
+		class := &snapshot.Classes[i]
+		if why := classProblem(class); why != "" {
+			problems[class.Name] = why
+			continue
+		}
+		if wrong := g.region.Problems(*class); len(wrong) > 0 {
+			problems[class.Name] = wrong[0].Condition + ": " + wrong[0].Message
+			continue
+		}
+		without := *class
+		without.PlacementGroup, without.Status.Reservations = nil, nil // see readCatalogInput
+		catalogs[class.Name] = g.region.Types(without)
+	}
+	return catalogs, problems
+}
+
+// classProblem says why nothing may be launched from a class, and "" where something may.
+func classProblem(class *model.Class) string {
+	why := slices.Clone(class.Unsupported)
+	for _, problem := range slices.Concat(class.Invalid, class.Status.Problems) {
+		if text := problem.Condition + ": " + problem.Message; !slices.Contains(why, text) { // the status may say the same
+			why = append(why, text)
+		}
+	}
+	if class.DeletedUnix != 0 {
+		why = append(why, "it is being deleted")
+	}
+	return strings.Join(why, "; ")
+}

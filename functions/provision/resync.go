@@ -1,0 +1,26 @@
+package main
+
+import (
+	"context"
+
+	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+// resyncs sends the hint of each minute through the plan queue of its cluster.
+type resyncs struct {
+	queue *sqsqueue.Plans
+}
+
+// Resync sends one; the queue takes the same tick of the same cluster once.
+func (s resyncs) Resync(ctx context.Context, cluster, tick string) error {
+	return s.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonResync, Tick: tick})
+}
+
+// disruptions asks who gives nodes back through a standard queue.
+type disruptions struct{ queue *sqsqueue.Delayed }
+
+// RequestDisruption sends a judge hint.
+func (j disruptions) RequestDisruption(ctx context.Context, cluster, key string) error {
+	return j.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDisrupt, Tick: key}, 0)
+}

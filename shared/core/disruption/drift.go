@@ -1,0 +1,135 @@
+package disruption
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// maxTries is how many nodes that drifted or are too old are looked at for one plan. Each takes a plan of its own for its pods.
+const maxTries = 100
+
+// renewal returns the reason for which a node is replaced by a like one.
+func renewal(node *poolNode) string {
+	if node.mayDisrupt(drifting) {
+		return model.ReasonDrifted
+	}
+	return model.ReasonExpired
+}
+
+// byAge orders nodes to renew: those without pods first, then those whose time came first.
+func byAge(a, b *poolNode) int {
+	since := func(node *poolNode) int64 {
+		if node.DriftUnix > 0 {
+			return node.DriftUnix
+		}
+		return cmp.Or(node.Claim.CreatedUnix, node.Claim.LaunchedUnix)
+	}
+	busy := func(node *poolNode) int { return min(1, len(node.Pods)) }
+	return cmp.Or(cmp.Compare(busy(a), busy(b)), cmp.Compare(since(a), since(b)), strings.Compare(a.name(), b.name()))
+}
+
+// queue is what is to be renewed of one pool.
+type queue struct {
+	pool      string
+	poolNodes []*poolNode
+}
+
+// renew replaces nodes that drifted or are too old. Pools take turns, so that one whose nodes cannot be replaced holds up no
+// other (R41), and so do the nodes of a pool, over several plans, where more of them cannot be than are looked at for one.
+func (v *planner) renew() {
+	queues := v.toRenew()
+	v.rotate(queues)
+	for tries := 0; len(queues) > 0; {
+		for i := range queues {
+			q := &queues[i]
+			node := q.poolNodes[0]
+			q.poolNodes = q.poolNodes[1:]
+			reason := renewal(node)
+			switch {
+			case !node.mayDisrupt(eventual): // a command before this one moves pods onto it
+			case !v.budgets.fits(reason, node):
+				v.constrain(node, reason)
+			case v.full(), tries >= maxTries:
+				v.cut(node)
+				v.replanAt(v.now + soonSeconds)
+			default:
+				if len(node.Pods) > 0 {
+					tries++
+				}
+				v.renewOne(node, reason)
+			}
+		}
+		queues = slices.DeleteFunc(queues, func(q queue) bool { return len(q.poolNodes) == 0 })
+	}
+}
+
+// toRenew returns what is to be renewed, by pool, each in its order.
+func (v *planner) toRenew() []queue {
+	var queues []queue
+	for _, node := range v.candidatesFor(eventual) {
+		if node.Pool.Replicas != nil {
+			continue
+		}
+		pool := node.Node.Pool()
+		i := slices.IndexFunc(queues, func(q queue) bool { return q.pool == pool })
+		if i < 0 {
+			i = len(queues)
+			queues = append(queues, queue{pool: pool})
+		}
+		queues[i].poolNodes = append(queues[i].poolNodes, node)
+	}
+	slices.SortFunc(queues, func(a, b queue) int { return strings.Compare(a.pool, b.pool) })
+	for _, q := range queues {
+		slices.SortStableFunc(q.poolNodes, byAge)
+	}
+	return queues
+}
+
+// rotate begins each long queue further on from minute to minute.
+func (v *planner) rotate(queues []queue) {
+	for i := range queues {
+		q := &queues[i]
+		if n := len(q.poolNodes); n > maxTries {
+			from := int(v.now/60%int64(n)) * maxTries % n
+			q.poolNodes = slices.Concat(q.poolNodes[from:], q.poolNodes[:from])
+		}
+	}
+}
+
+// renewOne replaces a node by what its pods need beside the room there is, if they all have a place then. They do not go to nodes
+// that are to be renewed themselves, from where they would have to move again, unless there is nothing else for them.
+func (v *planner) renewOne(node *poolNode, reason string) {
+	o := v.without([]*poolNode{node}, v.lasting())
+	if len(o.homeless) > 0 {
+		o = v.without([]*poolNode{node}, v.unready)
+	}
+	if len(o.homeless) > 0 {
+		node.keep(describe(o.homeless))
+		return
+	}
+	if len(o.claims) > 0 && !node.mayDisrupt(replacing) {
+		return
+	}
+	command := v.command(reason, []*poolNode{node}, o)
+	if no := v.unbalanced(&command, []*poolNode{node}); no != nil {
+		node.keep(*no)
+		v.awaitBalance(no)
+		return
+	}
+	v.choose(command, []*poolNode{node})
+}
+
+// lasting returns what takes no pods of nodes that are renewed: what is not ready, and what is to be renewed.
+func (v *planner) lasting() map[string]bool {
+	out := maps.Clone(v.unready)
+	for _, node := range v.poolNodes {
+		if node.eligible&eventual != 0 && !node.planned {
+			out[node.name()] = true
+		}
+	}
+	return out
+}

@@ -1,0 +1,261 @@
+package disruption
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/offering"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// What a command to save money asked for and did not get is known to the region for an hour or two, as marks, and then nobody knows it
+// any more. Each try taints nodes and may buy some of what it asks for, to be given back again. So the judge remembers for as
+// long as commands are kept: what came back dry is left alone for half an hour, then for twice as long each time; and where tries
+// fail one after another, of whatever, there are fewer and fewer of them, one at a time. One that succeeds ends that, and so does a
+// machine that anybody got. While tries fail, what nobody has got since is as doubtful, though it was never tried: where a whole zone or
+// all of spot is dry, each offer of it would else be found out by as many commands as there is room for. Only saving money waits for
+// that: what has to be renewed goes by the region's marks alone.
+const (
+	mostTried = 16 * 3600 // that an offer is left alone for
+	mostPause = 2 * 3600  // between tries, of whatever
+)
+
+// keepTried is after how long what a command did not get is noted once more by the next that fails, so that it is not forgotten with
+// its command while tries go on failing: for half of the day that commands are kept.
+const keepTried = 12 * 3600
+
+// FailedOf returns what gave no capacity since the command began to wait for its replacements, of what those may be bought as, and what
+// others of the commands did not get so long ago that it would be forgotten soon. What only some subnet or placement group did
+// not give says too little.
+func FailedOf(c *model.Command, unavailableOfferings []model.UnavailableOffering, commands []model.Command, claims []model.Claim, now int64) []model.UnavailableOffering {
+	var out []model.UnavailableOffering
+	for i := range unavailableOfferings {
+		if m := &unavailableOfferings[i]; m.AtUnix >= c.ReplacingUnix && m.SubnetID == "" && m.PlacementGroup == "" && slices.ContainsFunc(c.Replacements, func(p model.PlannedClaim) bool { return mayConcern(&p, m) }) {
+			out = append(out, m.About())
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	in := Input{Commands: commands, Claims: claims, NowUnix: now}
+	v := &planner{in: &in, now: now, set: withDefaults(in.Settings)}
+	for _, d := range v.triedLately().failedOfferings {
+		if d.until-d.pause+keepTried <= now && !slices.Contains(out, d.UnavailableOffering) {
+			out = append(out, d.UnavailableOffering)
+		}
+	}
+	slices.SortFunc(out, compareUnavailable)
+	return out[:min(len(out), model.MaxFailedOfferings)]
+}
+
+// compareUnavailable orders what marks are about.
+func compareUnavailable(a, b model.UnavailableOffering) int {
+	return cmp.Or(strings.Compare(a.InstanceType, b.InstanceType), strings.Compare(a.Zone, b.Zone), strings.Compare(a.CapacityType, b.CapacityType),
+		strings.Compare(a.Group, b.Group))
+}
+
+// mayConcern reports whether the mark speaks of something that the claim may be bought as.
+func mayConcern(p *model.PlannedClaim, m *model.UnavailableOffering) bool {
+	for _, name := range p.InstanceTypes {
+		for _, zone := range p.Zones {
+			for _, kind := range p.CapacityTypes {
+				if offering.Covers(*m, model.OfferingKey{InstanceType: name, Zone: zone, CapacityType: kind}) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// tried is what commands to save money did not get lately.
+type tried struct {
+	failedOfferings []failedOffering           // by what it is about
+	until           int64                      // nothing of it is tried before
+	under           bool                       // an open command tries some of it
+	failed          int                        // tries in a row
+	since           int64                      // when the first of these began
+	got             map[model.OfferingKey]bool // what machines were launched as since then
+}
+
+// failedOffering is something that came back dry, and until when it is left alone for that.
+type failedOffering struct {
+	model.UnavailableOffering
+	pause, until int64
+}
+
+// triedLately reads the commands that are kept, by when they ended: a later success of what they asked for ends what they say.
+func (v *planner) triedLately() tried {
+	var t tried
+	ended := slices.Clone(v.in.Commands)
+	slices.SortFunc(ended, func(a, b model.Command) int {
+		return cmp.Or(cmp.Compare(endOf(&a, v.now), endOf(&b, v.now)), strings.Compare(a.ID, b.ID))
+	})
+	for i := range ended {
+		c := &ended[i]
+		switch {
+		case failed(c) && len(c.FailedOfferings) > 0 && c.Reason == model.ReasonUnderutilized:
+			if t.failed++; t.failed == 1 {
+				t.since = c.SinceUnix
+			}
+			t.until = later(endOf(c, v.now), min(v.set.OppositeSeconds<<min(t.failed-1, 10), mostPause))
+			for _, unavailable := range c.FailedOfferings {
+				t.note(unavailable, endOf(c, v.now), v.set.OppositeSeconds)
+			}
+		case c.State == model.CommandDone && len(c.Replacements) > 0 && t.of(c.Replacements):
+			t.failed, t.until = 0, 0
+			t.forget(func(m *model.UnavailableOffering) bool {
+				return slices.ContainsFunc(c.Replacements, func(p model.PlannedClaim) bool { return offering.Covers(*m, p.Offering) })
+			})
+		}
+	}
+	t.got = make(map[model.OfferingKey]bool)
+	for _, claim := range v.in.Claims {
+		key := model.OfferingKey{InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: claim.CapacityType}
+		t.failedOfferings = slices.DeleteFunc(t.failedOfferings, func(d failedOffering) bool {
+			return claim.InstanceType != "" && claim.LaunchedUnix > d.until-d.pause && offering.Covers(d.UnavailableOffering, key)
+		})
+		if claim.LaunchedUnix > t.since {
+			t.got[key] = true
+		}
+	}
+	for i := range v.in.Commands {
+		c := &v.in.Commands[i]
+		t.under = t.under || c.State.Open() && c.Reason == model.ReasonUnderutilized && t.doubts(c.Replacements)
+	}
+	return t
+}
+
+// note notes that something came back dry at a time.
+func (t *tried) note(unavailable model.UnavailableOffering, at, first int64) {
+	n, known := slices.BinarySearchFunc(t.failedOfferings, unavailable, func(d failedOffering, m model.UnavailableOffering) int {
+		return compareUnavailable(d.UnavailableOffering, m)
+	})
+	if !known {
+		t.failedOfferings = slices.Insert(t.failedOfferings, n, failedOffering{UnavailableOffering: unavailable})
+	}
+	d := &t.failedOfferings[n]
+	d.pause = max(first, min(2*d.pause, mostTried))
+	d.until = later(at, d.pause)
+}
+
+// forget forgets what there is again.
+func (t *tried) forget(is func(*model.UnavailableOffering) bool) {
+	t.failedOfferings = slices.DeleteFunc(t.failedOfferings, func(d failedOffering) bool { return is(&d.UnavailableOffering) })
+}
+
+// of reports whether any of the claims may be bought as something that came back dry.
+func (t *tried) of(claims []model.PlannedClaim) bool {
+	return slices.ContainsFunc(claims, func(p model.PlannedClaim) bool {
+		if len(p.InstanceTypes) == 0 { // of a command that is over: what it was planned as
+			return slices.ContainsFunc(t.failedOfferings, func(d failedOffering) bool { return offering.Covers(d.UnavailableOffering, p.Offering) })
+		}
+		return slices.ContainsFunc(t.failedOfferings, func(d failedOffering) bool { return mayConcern(&p, &d.UnavailableOffering) })
+	})
+}
+
+// doubts reports whether asking for the claims is a try: some may be bought as something that came back dry, or, while tries fail,
+// as nothing that anybody got since the first of them.
+func (t *tried) doubts(claims []model.PlannedClaim) bool {
+	return t.of(claims) || t.failed > 0 && slices.ContainsFunc(claims, func(p model.PlannedClaim) bool { return !t.got[p.Offering] })
+}
+
+// closed returns marks of what is not to be tried now, and when the first of it may be again; 0 = nothing is closed.
+func (t *tried) closed(now int64) (unavailableOfferings []model.UnavailableOffering, again int64) {
+	for i := range t.failedOfferings {
+		d := &t.failedOfferings[i]
+		until := max(d.until, t.until)
+		if until <= now && !t.under {
+			continue
+		}
+		unavailable := d.UnavailableOffering
+		unavailable.UntilUnix = max(until, now+1)
+		unavailableOfferings = append(unavailableOfferings, unavailable)
+		if until > now && (again == 0 || until < again) {
+			again = until
+		}
+	}
+	return unavailableOfferings, again
+}
+
+// saving calls f with what was tried lately closed: it is as if it could not be had.
+func (v *planner) saving(f func()) {
+	unavailableOfferings, again := v.tried.closed(v.now)
+	if len(unavailableOfferings) > 0 {
+		v.replanAt(again)
+	}
+	v.shut(unavailableOfferings, f)
+}
+
+// shut calls f with what the marks are about closed.
+func (v *planner) shut(unavailableOfferings []model.UnavailableOffering, f func()) {
+	if len(unavailableOfferings) == 0 {
+		f()
+		return
+	}
+	in, simulator := v.in, v.simulator
+	defer func() { v.in, v.simulator = in, simulator }()
+	masked := *in
+	masked.Catalogs = make(map[string][]model.InstanceType, len(in.Catalogs))
+	for class, list := range in.Catalogs { // each on its own: the order does not matter
+		masked.Catalogs[class] = offering.Mask(list, nil, unavailableOfferings, v.now)
+	}
+	v.in, v.simulator = &masked, nil
+	f()
+}
+
+// fallbackCandidates looks once more, where nothing was found to save and all of spot seems dry (or all on demand): nodes whose replacements were not
+// to be had are replaced by machines of another capacity type meanwhile. Else the next try has them wait again, and they cost what they
+// cost for as long as spot is dry. It returns the nodes of what was accepted.
+func (v *planner) fallbackCandidates(candidates []Candidate) (away []*poolNode) {
+	unavailable, failed := v.tried.kind()
+	if !failed {
+		return nil
+	}
+	var spared []*poolNode
+	for i := range candidates {
+		if node := v.byName[candidates[i].Node.Name]; node.skipReplacement && node.eligible&replacing != 0 && node.blockersOf(replacing) == 1 {
+			node.permitted |= replacing
+			spared = append(spared, node)
+		}
+	}
+	if len(spared) == 0 {
+		return nil
+	}
+	unavailable.UntilUnix = v.now + 1
+	var commands []model.PlannedCommand
+	var why map[string]model.KeptReason
+	v.shut([]model.UnavailableOffering{unavailable}, func() { commands, why = consolidate(v, candidates, v.budgets.clone()) })
+	for _, node := range spared {
+		node.permitted &^= replacing
+	}
+	for i := range commands {
+		away = append(away, v.accept(commands[i], why)...)
+	}
+	return away
+}
+
+// kind returns a mark of the one capacity type that came back dry, of several instance types and zones; false where it is not so.
+func (t *tried) kind() (model.UnavailableOffering, bool) {
+	unavailableOfferings := make([]model.UnavailableOffering, 0, len(t.failedOfferings))
+	for i := range t.failedOfferings {
+		unavailableOfferings = append(unavailableOfferings, t.failedOfferings[i].UnavailableOffering)
+	}
+	common, ok := offering.Common(unavailableOfferings)
+	return common, ok && common.OfferingKey == model.OfferingKey{CapacityType: common.CapacityType}
+}
+
+// repeatsFailed returns why a command to save money would be a second try at what may not be there, beside one that is under way or another
+// of this plan; nil where it would not.
+func (v *planner) repeatsFailed(c *model.PlannedCommand) *model.KeptReason {
+	if !v.tried.doubts(c.Replacements) {
+		return nil
+	}
+	if v.tried.under || slices.ContainsFunc(v.chosen, func(other model.PlannedCommand) bool {
+		return other.Reason == model.ReasonUnderutilized && v.tried.doubts(other.Replacements)
+	}) {
+		return &model.KeptReason{Code: TriedLately, Message: "what would take its place may be without capacity, as what was tried lately is, and another command tries that first"}
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package offering
+
+import (
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Mask returns types with the offers that unexpired marks speak of made unavailable: an offer named, every offer a mark
+// with empty fields covers, and the offers of a zone all of whose subnets are marked. What it is given stays as it was;
+// types without a marked offer are shared.
+func Mask(types []model.InstanceType, subnets []model.Subnet, unavailableOfferings []model.UnavailableOffering, nowUnix int64) []model.InstanceType {
+	out := slices.Clone(types)
+	index := indexed(unavailableOfferings, nowUnix)
+	if index.empty() {
+		return out
+	}
+	for i := range out {
+		copied := false
+		for j, o := range out[i].Offerings {
+			key := model.OfferingKey{InstanceType: out[i].Name, Zone: o.Zone, CapacityType: o.CapacityType}
+			if !o.Available || !index.closed(key, subnets) {
+				continue
+			}
+			if !copied {
+				out[i].Offerings, copied = slices.Clone(out[i].Offerings), true
+			}
+			out[i].Offerings[j].Available = false
+		}
+	}
+	return out
+}
+
+// unavailableIndex is the marks that still count. In a stock-out there are thousands that name one offer each, and few others.
+type unavailableIndex struct {
+	offerings map[model.OfferingKey]bool  // of marks that name one offer
+	wide      []model.UnavailableOffering // of several offers each
+	subnets   []model.UnavailableOffering // of one subnet each
+}
+
+// indexed returns the marks that still count at nowUnix. One that names nothing at all is not taken to mean everything.
+func indexed(unavailableOfferings []model.UnavailableOffering, nowUnix int64) unavailableIndex {
+	index := unavailableIndex{offerings: make(map[model.OfferingKey]bool)}
+	for _, unavailable := range unavailableOfferings {
+		switch {
+		case unavailable.UntilUnix <= nowUnix:
+		case unavailable.SubnetID != "":
+			index.subnets = append(index.subnets, unavailable)
+		case unavailable.InstanceType != "" && unavailable.Zone != "" && unavailable.CapacityType != "" && unavailable.Group == "":
+			index.offerings[unavailable.OfferingKey] = true
+		case unavailable.OfferingKey != model.OfferingKey{} || unavailable.Group != "":
+			index.wide = append(index.wide, unavailable)
+		}
+	}
+	return index
+}
+
+func (m *unavailableIndex) empty() bool { return len(m.offerings)+len(m.wide)+len(m.subnets) == 0 }
+
+// closed reports whether marks leave no way to buy the offer.
+func (m *unavailableIndex) closed(key model.OfferingKey, subnets []model.Subnet) bool {
+	if m.offerings[key] {
+		return true
+	}
+	for i := range m.wide {
+		if Covers(m.wide[i], key) {
+			return true
+		}
+	}
+	if len(m.subnets) == 0 {
+		return false
+	}
+	inZone, closed := 0, 0
+	for _, subnet := range subnets {
+		if subnet.Zone != key.Zone {
+			continue
+		}
+		inZone++
+		if m.subnetClosed(subnet.ID, key) {
+			closed++
+		}
+	}
+	return inZone > 0 && closed == inZone
+}
+
+func (m *unavailableIndex) subnetClosed(subnetID string, key model.OfferingKey) bool {
+	for i := range m.subnets {
+		if m.subnets[i].SubnetID == subnetID && Covers(m.subnets[i], key) {
+			return true
+		}
+	}
+	return false
+}
+
+// Covers reports whether the mark speaks of the offer: a field the mark leaves empty matches every one.
+func Covers(unavailable model.UnavailableOffering, key model.OfferingKey) bool {
+	return unavailable.Reservation == "" && (unavailable.Group == "" || unavailable.Group == QuotaGroup(key.InstanceType)) &&
+		(unavailable.InstanceType == "" || unavailable.InstanceType == key.InstanceType) &&
+		(unavailable.Zone == "" || unavailable.Zone == key.Zone) &&
+		(unavailable.CapacityType == "" || unavailable.CapacityType == key.CapacityType)
+}
+
+// Common returns a mark of what all of the marks have in common, such as a zone or that it is spot; false where that is nothing. Reservations
+// and groups of quotas have to be the same.
+func Common(unavailableOfferings []model.UnavailableOffering) (common model.UnavailableOffering, ok bool) {
+	if len(unavailableOfferings) == 0 {
+		return model.UnavailableOffering{}, false
+	}
+	first := unavailableOfferings[0]
+	common = model.UnavailableOffering{OfferingKey: first.OfferingKey, Group: first.Group, Reservation: first.Reservation}
+	for _, unavailable := range unavailableOfferings[1:] {
+		if unavailable.Group != common.Group || unavailable.Reservation != common.Reservation {
+			return model.UnavailableOffering{}, false
+		}
+		common.InstanceType = same(common.InstanceType, unavailable.InstanceType)
+		common.Zone = same(common.Zone, unavailable.Zone)
+		common.CapacityType = same(common.CapacityType, unavailable.CapacityType)
+	}
+	return common, common.OfferingKey != model.OfferingKey{}
+}
+
+// same returns what both are; empty where they differ.
+func same(a, b string) string {
+	if a != b {
+		return ""
+	}
+	return a
+}

@@ -1,0 +1,84 @@
+package pack
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/core/topology"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// conflictsOf returns the DaemonSets, by index, whose pods cannot be on one node with a pod of the shape: required
+// anti-affinity of either is about the other, in a domain every node is in. Of daemons that run already the counts of
+// rules tell; this is for those of nodes to come.
+func (c *classifier) conflictsOf(shape *model.PodShape) []int {
+	var out []int
+	for i := range c.snapshot.DaemonSets {
+		set := &c.snapshot.DaemonSets[i]
+		if set.Shape < 0 || set.Shape >= len(c.snapshot.Shapes) {
+			continue
+		}
+		if daemon := &c.snapshot.Shapes[set.Shape]; c.shuns(shape, daemon) || c.shuns(daemon, shape) {
+			out = append(out, i)
+		}
+	}
+	slices.SortFunc(out, func(a, b int) int { // by name: the order in the snapshot never shows
+		x, y := &c.snapshot.DaemonSets[a], &c.snapshot.DaemonSets[b]
+		return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Name, y.Name))
+	})
+	return out
+}
+
+// shuns reports whether required anti-affinity of one is about the other, wherever both are on one node.
+func (c *classifier) shuns(one, other *model.PodShape) bool {
+	for i := range one.PodAntiAffinity {
+		term := &one.PodAntiAffinity[i]
+		key := requirement.Normalize(term.TopologyKey)
+		if key != model.LabelHostname && !decided(key) {
+			continue
+		}
+		if peers, err := topology.OfTerm(term, one, c.rules.namespaces); err == nil && peers.Match(other.Namespace, other.Labels) {
+			return true
+		}
+	}
+	return false
+}
+
+// without leaves out the offers on whose nodes any of the daemons runs.
+func (p *pool) without(list []variant, conflicts []int) []variant {
+	if len(conflicts) == 0 {
+		return list
+	}
+	taken := make([]bool, len(p.market.types))
+	for _, d := range p.tolerated {
+		if slices.Contains(conflicts, d.set) {
+			for t, runs := range p.attracts(d) {
+				taken[t] = taken[t] || runs
+			}
+		}
+	}
+	var out []variant
+	for _, g := range list {
+		mask := slices.Clone(g.offeringSet.mask)
+		for c := mask.next(0); c >= 0; c = mask.next(c + 1) {
+			if taken[p.market.columns[c].instance] {
+				mask.clear(c)
+			}
+		}
+		if !mask.empty() {
+			out = append(out, variant{g.flag, p.offeringSet(mask)})
+		}
+	}
+	return out
+}
+
+// kept says that daemons of every node it may use keep the class out, or it keeps them out.
+func (p *planner) kept(c *podGroup) model.Reason {
+	set := p.in.Snapshot.DaemonSets[c.conflicts[0]]
+	return model.Reason{Code: PodAntiAffinity,
+		Message: fmt.Sprintf("spec.affinity.podAntiAffinity of the pod or of the DaemonSet %s/%s keeps them apart, and every node it may use runs both", set.Namespace, set.Name),
+		Remedy:  "narrow the anti-affinity, or keep the DaemonSet off some nodes"}
+}

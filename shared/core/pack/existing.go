@@ -1,0 +1,835 @@
+package pack
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/core/resource"
+	"github.com/joiner-sh/joiner/shared/core/volume"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// existingNode is capacity that exists or is on its way: a node, or a claim whose node is not in the snapshot yet.
+type existingNode struct {
+	name        string
+	closed      bool // takes no pods: it is being deleted or drained, or its instance is gone. What runs there still counts.
+	initialized bool
+	churning    bool              // takes no settled pods
+	labels      map[string]string // as written: label reads them by today's names
+	host        string            // its host name where no label says it; empty = it has none then
+	taints      []model.Taint
+	free        vector
+	promised    []model.PodRef // pods that were planned onto it
+	homed       []int          // of a claim's: pods that are bound to it
+	number      int            // of its node in the order of the snapshot; −1 for a claim on its way
+	cache       int32          // the site of the cache it was copied from; −1 = none
+	unread      bool           // what runs on its node is not taken off free, ports and volumes yet
+
+	// A claim that has not launched may still become any of several machines: market and mask are set, and a pod fits
+	// only where it fits all of them.
+	market *market
+	mask   bitset
+	open   map[string][]string // by label: what it may be
+	// blind is set where nothing is known of what the claim will hold: it takes the pods it was planned for, and no other.
+	blind bool
+
+	coming   []int                      // DaemonSets whose pods are not there yet; noted where any class minds
+	ports    []model.HostPort           // taken
+	attached map[string]map[string]bool // by driver: volumes there
+	attach   map[string]int64           // by driver: the most it can attach
+
+	noted     []byte  // its labels any class or rule asks about
+	signature int     // equal for sites no class can tell apart by labels and taints
+	slot      int     // among the open sites of its signature
+	shape     float64 // CPU free per byte of memory, to begin with; 0 where sites are few
+	pods      []int   // placed by this plan
+}
+
+// existingNodes is everything there is to put pods on, and what is counted of it.
+type existingNodes struct {
+	in         *Input
+	dims       dimensions
+	markets    *markets
+	daemons    []daemon
+	rules      *podRules
+	classifier *classifier
+	asIs       bool // nodes as they are now, with no room kept for daemons to come
+	few        bool // so few pods wait that sites are read when they are looked at, and not lined up
+
+	moving map[int]bool // pods that hold nothing of the node they are on
+	nodeOf []int32      // by pod: the number of the node it holds something of; −1 = none
+	on     podsOn       // the same by node; only where few
+	sets   map[daemonName]int
+
+	cache  *nodeCache   // nil = none
+	cached []int32      // by node: its site in the cache
+	known  *cachedSigns // of the sites in the cache
+	byText [][2]int     // by text of known: its signature, and that of restless sites; −1 = not looked up
+
+	lazily bool            // not all sites are made yet: more makes the next ones
+	next   int             // of the nodes: the first without a site
+	late   []*existingNode // of nodes before it that are not initialised
+
+	keys          []string               // of labels any class or rule asks about
+	noted         []byte                 // of all sites
+	total         int                    // sites there are, made or not
+	nodes         []*existingNode        // initialised first, then by name
+	signs         map[string]int         // signatures
+	bySign        [][]int                // open sites by signature, ascending
+	finders       []finder               // by signature
+	addsOf        map[int][]contribution // by shape
+	needPorts     bool
+	needConflicts bool
+	needDisks     bool
+
+	daemonTerms map[*market][]*reading     // of daemons; filled when asked for
+	requests    []knownRequest             // by shape, as far as looked up
+	drafts      map[draftKey]*existingNode // of claims on their way, by what they depend on; nil where each is made once
+
+	claims *claimIndex
+}
+
+// newExistingNodes describes what exists or is on its way, initialised nodes first, then by name.
+func newExistingNodes(in *Input, dims dimensions, markets *markets, daemons []daemon, asIs bool) *existingNodes {
+	p := &existingNodes{in: in, dims: dims, markets: markets, daemons: daemons, asIs: asIs, sets: make(map[daemonName]int, len(daemons))}
+	for i := range daemons {
+		p.sets[daemonName{daemons[i].namespace, daemons[i].name}] = i
+	}
+	if in.simulator != nil {
+		p.requests, p.drafts, p.claims = in.simulator.requests, in.simulator.drafts, in.simulator.claims
+	} else {
+		p.requests, p.claims = make([]knownRequest, len(in.Snapshot.Shapes)), new(claimIndex)
+		p.claims.fill(in)
+	}
+	return p
+}
+
+// claimIndex joins claims and nodes, by provider ID or by name. All boards of one plan share it.
+type claimIndex struct {
+	byProvider, byNode map[string]int32 // claims
+	at                 []int32          // by node: its claim, −1 = none
+	joined             []bool           // by claim: its node is in the snapshot
+}
+
+// fill joins the claims and nodes of the input, in the memory of what was joined before.
+func (c *claimIndex) fill(in *Input) {
+	if c.byProvider == nil {
+		c.byProvider, c.byNode = make(map[string]int32, len(in.Claims)), make(map[string]int32, len(in.Claims))
+	}
+	clear(c.byProvider)
+	clear(c.byNode)
+	for i := range in.Claims {
+		claim := &in.Claims[i]
+		if claim.ProviderID != "" {
+			c.byProvider[claim.ProviderID] = int32(i)
+		}
+		if claim.NodeName != "" {
+			c.byNode[claim.NodeName] = int32(i)
+		}
+	}
+	c.joined = slices.Grow(c.joined[:0], len(in.Claims))[:len(in.Claims)]
+	clear(c.joined)
+	c.at = slices.Grow(c.at[:0], len(in.Snapshot.Nodes))[:len(in.Snapshot.Nodes)]
+	for i := range in.Snapshot.Nodes {
+		c.at[i] = c.of(&in.Snapshot.Nodes[i])
+		if n := c.at[i]; n >= 0 {
+			c.joined[n] = true
+		}
+	}
+}
+
+// of returns the node's claim, −1 where it has none.
+func (c *claimIndex) of(node *model.Node) int32 {
+	if node.ProviderID != "" {
+		if n, known := c.byProvider[node.ProviderID]; known {
+			return n
+		}
+	}
+	if n, known := c.byNode[node.Name]; known {
+		return n
+	}
+	return -1
+}
+
+// claimAt returns the claim of a node of the snapshot, nil where it has none.
+func (p *existingNodes) claimAt(number int) *model.Claim {
+	if n := p.claims.at[number]; n >= 0 {
+		return &p.in.Claims[n]
+	}
+	return nil
+}
+
+// onNode reports whether pod i holds something of the node it is on.
+func onNode(snapshot *model.Snapshot, i int, moving map[int]bool) bool {
+	pod := &snapshot.Pods[i]
+	return pod.NodeName != "" && !pod.Terminal() && pod.Shape >= 0 && pod.Shape < len(snapshot.Shapes) && (len(moving) == 0 || !moving[i])
+}
+
+// podsOn lists pods by the number of their node, in the order of the snapshot.
+type podsOn struct {
+	first []int32 // by node: where its pods begin in pods; one more than there are nodes
+	pods  []int32
+}
+
+func podsByNode(nodeOf []int32, nodes int) podsOn {
+	on := podsOn{first: make([]int32, nodes+1)}
+	for _, n := range nodeOf {
+		if n >= 0 {
+			on.first[n+1]++
+		}
+	}
+	for n := range nodes {
+		on.first[n+1] += on.first[n]
+	}
+	on.pods = make([]int32, on.first[nodes])
+	next := slices.Clone(on.first)
+	for i, n := range nodeOf {
+		if n >= 0 {
+			on.pods[next[n]] = int32(i)
+			next[n]++
+		}
+	}
+	return on
+}
+
+// of returns the pods of a node.
+func (on *podsOn) of(number int) []int32 { return on.pods[on.first[number]:on.first[number+1]] }
+
+// readAll reads every site.
+func (p *existingNodes) readAll() {
+	running := make([]bool, len(p.nodes)*len(p.daemons))
+	daemonsOf := func(number int) []bool { return running[number*len(p.daemons) : (number+1)*len(p.daemons)] }
+	for i, n := range p.nodeOf {
+		if n >= 0 {
+			p.occupy(p.nodes[n], i, daemonsOf(int(n)))
+		}
+	}
+	for _, s := range p.nodes {
+		p.reserveDaemons(s, daemonsOf(s.number))
+		s.unread = false
+	}
+}
+
+// node returns site n with what runs there, and what will, taken off its room.
+func (p *existingNodes) node(n int) *existingNode {
+	s := p.nodes[n]
+	if s.unread {
+		s.unread = false
+		running := make([]bool, len(p.daemons))
+		for _, i := range p.podsOf(s.number) {
+			p.occupy(s, int(i), running)
+		}
+		p.reserveDaemons(s, running)
+		if !s.closed {
+			p.finders[s.signature].update(s.slot, s.free)
+		}
+	}
+	return s
+}
+
+// firstWith returns the first slot at or after from of the signature's sites that has room for the request, −1 where there
+// is none.
+func (p *existingNodes) firstWith(sign int, request vector, from int) int {
+	for {
+		slot := p.finders[sign].first(request, from)
+		if slot < 0 || !p.nodes[p.bySign[sign][slot]].unread {
+			return slot
+		}
+		p.node(p.bySign[sign][slot]) // it may have less room than it seemed to have
+	}
+}
+
+type daemonName struct{ namespace, name string }
+
+// occupy takes what pod i holds of its node off the site's room, and notes which daemon it is, if any.
+func (p *existingNodes) occupy(s *existingNode, i int, running []bool) {
+	pod := &p.in.Snapshot.Pods[i]
+	asks := &p.requests[pod.Shape]
+	if asks.amounts == nil {
+		shape := &p.in.Snapshot.Shapes[pod.Shape]
+		*asks = knownRequest{p.dims.requests(shape.Requests), shape.OwnerKind == "DaemonSet"}
+	}
+	for d, amount := range asks.amounts {
+		s.free[d] = saturatingSub(s.free[d], amount)
+	}
+	if asks.daemon {
+		if d, known := p.sets[daemonName{pod.Namespace, p.in.Snapshot.Shapes[pod.Shape].OwnerName}]; known {
+			running[d] = true
+		}
+	}
+	if !p.needPorts && !p.needDisks {
+		return
+	}
+	shape := &p.in.Snapshot.Shapes[pod.Shape]
+	if p.needPorts {
+		s.ports = append(s.ports, shape.HostPorts...)
+	}
+	if p.needDisks && len(pod.Claims)+len(shape.Ephemeral) > 0 {
+		s.attachAll(p.classifier.volumes.Attachments(pod, shape))
+	}
+}
+
+// knownRequest is what pods of a shape ask of a node they are on.
+type knownRequest struct {
+	amounts vector // each ≥ 0; nil = not looked up yet
+	daemon  bool   // they are of a DaemonSet
+}
+
+// fromNode describes a node. Until it is initialised, what its claim says fills in what the node does not say yet, and
+// taints that go away by themselves do not count.
+func (p *existingNodes) fromNode(s *existingNode, node *model.Node, claim *model.Claim) {
+	s.name, s.labels, s.taints = node.Name, node.Labels, node.Taints
+	s.initialized = node.Initialized() || claim == nil && node.Pool() == ""
+	amounts := node.Allocatable
+	if !s.initialized && !p.asIs {
+		amounts = p.expected(node, claim)
+		s.taints = p.expectedTaints(node, claim, p.poolOf(node.Pool()))
+		if claim != nil {
+			s.labels = merged(p.claimLabels(claim), normalized(node.Labels), node.Registered())
+		}
+	}
+	if claim != nil && !p.asIs {
+		s.promised = claim.Pods
+	}
+	if !p.asIs {
+		s.host = node.Name
+	}
+	if p.classifier.names[node.Name] {
+		s.labels = merged(s.labels, map[string]string{nodeName: node.Name}, true)
+	}
+	if s.free == nil {
+		s.free = make(vector, len(p.dims))
+	}
+	for d, name := range p.dims {
+		s.free[d] = amounts[name]
+	}
+	if p.needDisks {
+		s.attach = p.classifier.volumes.Limits(node.Name)
+	}
+}
+
+// reserveDaemons keeps room for the daemons that fit the site and are not running there.
+func (p *existingNodes) reserveDaemons(s *existingNode, running []bool) {
+	if p.asIs {
+		return
+	}
+	for i := range p.daemons {
+		d := &p.daemons[i]
+		if running != nil && running[i] {
+			continue
+		}
+		hard, _ := untolerated(d.tolerations, s.taints)
+		if hard == nil && slices.ContainsFunc(d.terms, func(term requirement.Requirements) bool { return term.MatchesBy(s.label) }) {
+			for i, amount := range d.request {
+				s.free[i] = saturatingSub(s.free[i], amount)
+			}
+			if p.needConflicts {
+				s.coming = append(s.coming, d.set)
+			}
+			if p.needPorts {
+				s.ports = append(s.ports, d.ports...)
+			}
+		}
+	}
+}
+
+// meets reports whether a node of the site is sure to meet any one of the class's terms.
+func (s *existingNode) meets(c *podGroup) bool {
+	if s.market == nil {
+		return meetsAny(c.there, s)
+	}
+	return c.readings.of(c.there, s.market).sure(s)
+}
+
+// reading is what terms of a class or a daemon say, to be asked of many claims on their way.
+type reading struct {
+	market *market
+	custom []requirement.Requirements // by term: what offers do not decide
+	met    []bitset                   // by term: the columns that meet the rest of it
+}
+
+// readings are some terms as read for claims of markets; filled when asked for.
+type readings []*reading
+
+// of reads the terms, which are always the same, for claims of the market, once.
+func (list *readings) of(terms []requirement.Requirements, m *market) *reading {
+	for _, r := range *list {
+		if r.market == m {
+			return r
+		}
+	}
+	r := newReading(terms, m)
+	*list = append(*list, r)
+	return r
+}
+
+func newReading(terms []requirement.Requirements, m *market) *reading {
+	r := &reading{market: m}
+	for _, term := range terms {
+		r.custom, r.met = append(r.custom, customPart(term)), append(r.met, m.columnsMeeting(term))
+	}
+	return r
+}
+
+// columns returns those that meet what is left to offers of each term that the site meets in all else.
+func (r *reading) columns(s *existingNode, space []bitset) []bitset {
+	for i, custom := range r.custom {
+		if custom.MatchesBy(s.label) {
+			space = append(space, r.met[i])
+		}
+	}
+	return space
+}
+
+// sure reports whether a node of the site is sure to meet any one of the terms.
+func (r *reading) sure(s *existingNode) bool {
+	var space [8]bitset
+	met := r.columns(s, space[:0])
+	for w, open := range s.mask {
+		for _, mask := range met {
+			open &^= mask[w]
+		}
+		if open != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// meetsAny reports whether a node of the site is sure to meet any one of the terms.
+func meetsAny(terms []requirement.Requirements, s *existingNode) bool {
+	if s.market == nil {
+		return slices.ContainsFunc(terms, func(term requirement.Requirements) bool { return term.MatchesBy(s.label) })
+	}
+	open := slices.Clone(s.mask)
+	for _, term := range terms {
+		if customPart(term).MatchesBy(s.label) {
+			met := s.market.columnsMeeting(term)
+			for w := range open {
+				open[w] &^= met[w]
+			}
+		}
+	}
+	return open.empty()
+}
+
+// expected returns what an uninitialised node will have: what it says, and what its claim says where it says nothing.
+func (p *existingNodes) expected(node *model.Node, claim *model.Claim) model.Resources {
+	if claim == nil {
+		return node.Allocatable
+	}
+	out := resource.Add(node.Allocatable, nil)
+	for _, name := range resource.Names(claim.Allocatable) {
+		if out[name] == 0 {
+			out[name] = claim.Allocatable[name]
+		}
+	}
+	return out
+}
+
+// expectedTaints returns the taints an uninitialised node will keep.
+func (p *existingNodes) expectedTaints(node *model.Node, claim *model.Claim, pool *model.Pool) []model.Taint {
+	var startup []model.Taint
+	switch {
+	case claim != nil && !node.Registered():
+		return claim.Taints
+	case claim != nil:
+		startup = claim.StartupTaints
+	case pool != nil:
+		startup = pool.Template.StartupTaints
+	}
+	var kept []model.Taint
+	for _, taint := range node.Taints {
+		passing := slices.ContainsFunc(startup, func(s model.Taint) bool { return s.Key == taint.Key && s.Effect == taint.Effect })
+		if !passing && !model.EphemeralTaint(taint.Key, taint.Effect) {
+			kept = append(kept, taint)
+		}
+	}
+	return kept
+}
+
+func (p *existingNodes) poolOf(name string) *model.Pool {
+	for i := range p.in.Snapshot.Pools {
+		if name != "" && p.in.Snapshot.Pools[i].Name == name {
+			return &p.in.Snapshot.Pools[i]
+		}
+	}
+	return nil
+}
+
+func draining(node *model.Node) bool {
+	return slices.ContainsFunc(node.Taints, func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
+}
+
+// normalized returns labels under today's names; the present name counts where both are there.
+func normalized(labels map[string]string) map[string]string {
+	out := make(map[string]string, len(labels)+1)
+	for key := range labels { // each on its own: the order does not matter
+		current := requirement.Normalize(key)
+		out[current], _ = requirement.Label(labels, current)
+	}
+	return out
+}
+
+// label returns a label of the site by its name of today, and whether it has it.
+func (s *existingNode) label(key string) (string, bool) {
+	value, has := requirement.Label(s.labels, key)
+	if !has && s.host != "" && key == model.LabelHostname {
+		return s.host, true
+	}
+	return value, has
+}
+
+// merged returns both; where they differ, the node's word counts once it is registered, the claim's before.
+func merged(claim, node map[string]string, registered bool) map[string]string {
+	first, second := node, claim
+	if registered {
+		first, second = claim, node
+	}
+	out := make(map[string]string, len(first)+len(second))
+	for key, value := range first {
+		out[key] = value
+	}
+	for key, value := range second {
+		out[key] = value
+	}
+	return out
+}
+
+// end ends a text; it is in no label and no taint, but those of new nodes' names.
+const end = "\x00"
+
+// note writes down the site's labels of the keys.
+func (p *existingNodes) note(s *existingNode, keys []string) {
+	from := len(p.noted)
+	for _, key := range keys {
+		if value, has := s.label(key); has {
+			p.noted = append(append(p.noted, '='), value...)
+		}
+		p.noted = append(p.noted, end...)
+	}
+	s.noted = p.noted[from:]
+}
+
+// fewNodes is how many like sites are not worth lining up.
+const fewNodes = 64
+
+// lineUp orders like sites so that neighbours are free in like proportions: then the most that is free of each resource
+// in a part of the list is often free on one site, and the finder need not look far.
+func (p *existingNodes) lineUp(list []int) {
+	if len(list) <= fewNodes {
+		return
+	}
+	cpu, memory := slices.Index(p.dims, model.CPU), slices.Index(p.dims, model.Memory)
+	for _, n := range list {
+		p.nodes[n].shape = float64(p.nodes[n].free[cpu]) / float64(max(1, p.nodes[n].free[memory]))
+	}
+	slices.SortFunc(list, func(a, b int) int {
+		x, y := p.nodes[a], p.nodes[b]
+		if x.initialized != y.initialized {
+			return compareBools(y.initialized, x.initialized)
+		}
+		return cmp.Or(cmp.Compare(x.shape, y.shape), cmp.Compare(a, b))
+	})
+	for slot, n := range list {
+		p.nodes[n].slot = slot
+	}
+}
+
+// like returns the first slot of the signature's sites that is free in the proportion of the request, or leans more to CPU.
+func (p *existingNodes) like(sign int, request vector) int {
+	list := p.bySign[sign]
+	if len(list) <= fewNodes || p.few {
+		return 0
+	}
+	cpu, memory := slices.Index(p.dims, model.CPU), slices.Index(p.dims, model.Memory)
+	shape := float64(request[cpu]) / float64(max(1, request[memory]))
+	low, high := 0, len(list)
+	for low < high {
+		middle := (low + high) / 2
+		if s := p.nodes[list[middle]]; s.initialized && s.shape < shape {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	if low < len(list) && !p.nodes[list[low]].initialized {
+		return 0
+	}
+	return low
+}
+
+// countPods counts the pods there are in every tally.
+func (p *existingNodes) countPods() {
+	rules := p.rules
+	if rules.empty() {
+		return
+	}
+	p.countDomains()
+	p.countGoing()
+	for n, s := range p.nodes {
+		for _, i := range s.homed {
+			for _, a := range p.addsOfPod(i) {
+				p.count(a.topologyGroup, n, a.weight)
+			}
+		}
+	}
+	nodeOf, nodes := make([]int, len(p.nodes)), make(map[string]*existingNode) // by node
+	for i, s := range p.nodes {
+		if s.number >= 0 {
+			nodeOf[s.number] = i
+			if len(p.in.Expected) > 0 {
+				nodes[s.name] = s
+			}
+		}
+	}
+	snapshot := p.in.Snapshot
+	for i, number := range p.nodeOf {
+		if number < 0 {
+			continue
+		}
+		pod, n := &snapshot.Pods[i], nodeOf[number]
+		was, expected := p.in.Expected[i]
+		for _, a := range p.addsOfPod(i) {
+			switch set := &rules.sets[rules.topologyGroups[a.topologyGroup].set]; {
+			case set.living && pod.DeletedUnix != 0:
+			case set.arrived && expected:
+				p.await(a, pod, nodes[was], p.nodes[n])
+			default:
+				p.count(a.topologyGroup, n, a.weight)
+			}
+		}
+	}
+	p.linger()
+}
+
+// linger counts pods that are yet to leave where they are until then, for those that must be far from them: kube-scheduler lets these in
+// once they have left. It is about domains alone, since nodes that are left take no pods.
+func (p *existingNodes) linger() {
+	if len(p.in.Expected) == 0 || !slices.ContainsFunc(p.rules.sets, func(s podSet) bool { return s.lingers }) {
+		return
+	}
+	nodes := make(map[string]*model.Node)
+	for _, list := range [][]model.Node{p.in.Snapshot.Nodes, p.in.Going} {
+		for i := range list {
+			nodes[list[i].Name] = &list[i]
+		}
+	}
+	for i, was := range p.in.Expected { // sums: the order does not matter
+		node := nodes[was]
+		if node == nil || i < 0 || i >= len(p.in.Snapshot.Pods) || p.in.Snapshot.Pods[i].Buffer != "" {
+			continue
+		}
+		for _, a := range p.addsOfPod(i) {
+			if t := &p.rules.topologyGroups[a.topologyGroup]; !t.host && p.rules.sets[t.set].lingers {
+				if value, has := requirement.Label(node.Labels, t.key); has && value != "" {
+					t.count[value] += a.weight
+				}
+			}
+		}
+	}
+}
+
+// countDomains notes for each tally with a filter which domains there are, and on how many sites. Tallies that differ only in the pods
+// they count see the same.
+func (p *existingNodes) countDomains() {
+	type view struct {
+		key    string
+		host   bool
+		filter int
+	}
+	first, values := make(map[view]*topologyGroup), make(map[view][]string)
+	for t := range p.rules.topologyGroups {
+		topologyGroup := &p.rules.topologyGroups[t]
+		if topologyGroup.filter < 0 {
+			continue
+		}
+		name := view{topologyGroup.key, topologyGroup.host, topologyGroup.filter}
+		if like := first[name]; like != nil {
+			topologyGroup.nodes, topologyGroup.eligible, topologyGroup.having = maps.Clone(like.nodes), slices.Clip(like.eligible), slices.Clone(like.having)
+			continue
+		}
+		first[name] = topologyGroup
+		name.filter = -1
+		if values[name] == nil {
+			list := make([]string, len(p.nodes))
+			for i, s := range p.nodes {
+				value, has := p.valueOf(topologyGroup, s)
+				if list[i] = value; !has {
+					list[i] = end
+				}
+			}
+			values[name] = list
+		}
+		for i, s := range p.nodes {
+			if value := values[name][i]; value != end && p.passes(topologyGroup, s) && !s.blind {
+				if topologyGroup.host {
+					topologyGroup.eligible = append(topologyGroup.eligible, i)
+				} else {
+					topologyGroup.nodes[value]++
+				}
+			} else if !topologyGroup.host {
+				for _, possible := range s.possible(topologyGroup.key) {
+					topologyGroup.nodes[possible]++
+				}
+			}
+		}
+		if len(topologyGroup.eligible) > 0 {
+			topologyGroup.having = []int32{int32(len(topologyGroup.eligible))}
+		}
+	}
+}
+
+// countGoing has the nodes that are being given back count as domains, with the taints they had before.
+func (p *existingNodes) countGoing() {
+	for i := range p.in.Going {
+		node := &p.in.Going[i]
+		label := func(key string) (string, bool) { return requirement.Label(node.Labels, key) }
+		taints := WithoutDisruptionTaint(node.Taints)
+		for t := range p.rules.topologyGroups {
+			if topologyGroup := &p.rules.topologyGroups[t]; topologyGroup.filter >= 0 && !topologyGroup.host {
+				if value, has := label(topologyGroup.key); has && value != "" && p.rules.filters[topologyGroup.filter].passes(label, taints) {
+					topologyGroup.nodes[value]++
+				}
+			}
+		}
+	}
+}
+
+// addsOfPod returns what a pod that is on a site adds to tallies.
+func (p *existingNodes) addsOfPod(i int) []contribution {
+	if p.addsOf == nil {
+		p.addsOf = make(map[int][]contribution)
+	}
+	index := p.in.Snapshot.Pods[i].Shape
+	contributions, read := p.addsOf[index]
+	if !read {
+		shape := &p.in.Snapshot.Shapes[index]
+		contributions = p.rules.memberships(shape, p.rules.readGuards(shape))
+		p.addsOf[index] = contributions
+	}
+	return contributions
+}
+
+// await counts a pod that is yet to come from one site to another; from is nil where it is nowhere. Where it is in the same domain
+// before and after it counts in that; else all that is known is that it is somewhere, and not even that of headroom.
+func (p *existingNodes) await(a contribution, pod *model.Pod, from, to *existingNode) {
+	t := &p.rules.topologyGroups[a.topologyGroup]
+	if from != nil {
+		before, had := p.domain(t, from)
+		if after, has := p.domain(t, to); had && has && before == after {
+			t.count[after] += a.weight
+		}
+	}
+	if pod.Buffer == "" {
+		t.total += a.weight
+	}
+}
+
+// domain returns the value of the tally's label on the site, and whether the site counts at all.
+func (p *existingNodes) domain(t *topologyGroup, s *existingNode) (string, bool) {
+	value, has := p.valueOf(t, s)
+	if !has {
+		return "", false
+	}
+	return value, p.passes(t, s)
+}
+
+// valueOf returns the value of the tally's label on the site, and whether it has one that counts.
+func (p *existingNodes) valueOf(t *topologyGroup, s *existingNode) (string, bool) {
+	if t.host && !p.asIs {
+		return s.name, s.name != ""
+	}
+	value, has := s.label(t.key)
+	if !has || value == "" && !p.asIs {
+		return "", false
+	}
+	return value, true
+}
+
+// passes reports whether the tally's filter lets the site count.
+func (p *existingNodes) passes(t *topologyGroup, s *existingNode) bool {
+	if t.filter < 0 {
+		return true
+	}
+	f := &p.rules.filters[t.filter]
+	passed, known := f.passed[s.signature]
+	if !known {
+		passed = f.passesNode(s)
+		f.passed[s.signature] = passed
+	}
+	return passed
+}
+
+// count adds to the tally what is on site n.
+func (p *existingNodes) count(t, n int, weight int32) {
+	topologyGroup := &p.rules.topologyGroups[t]
+	value, counts := p.domain(topologyGroup, p.nodes[n])
+	if !counts {
+		if possible := p.nodes[n].possible(topologyGroup.key); len(possible) > 0 && !topologyGroup.host {
+			for _, value := range possible {
+				topologyGroup.maybe[value] += weight
+			}
+			topologyGroup.total += weight
+		}
+		return
+	}
+	if topologyGroup.host {
+		topologyGroup.byNode[n] += weight
+		topologyGroup.move(topologyGroup.byNode[n]-weight, topologyGroup.byNode[n])
+	} else {
+		topologyGroup.count[value] += weight
+	}
+	topologyGroup.total += weight
+}
+
+// move notes that a site with so many pods has another number of them now.
+func (t *topologyGroup) move(from, to int32) {
+	if t.filter < 0 {
+		return
+	}
+	for int(to) >= len(t.having) {
+		t.having = append(t.having, 0)
+	}
+	t.having[from]--
+	t.having[to]++
+	t.least = min(t.least, to)
+	for t.having[t.least] == 0 {
+		t.least++
+	}
+}
+
+// possible returns the values a label may take on a claim on its way that does not have it yet; none where it is known,
+// or will not be there.
+func (s *existingNode) possible(key string) []string {
+	if s.market == nil || s.blind || !decided(key) {
+		return nil
+	}
+	if value, _ := s.label(key); value != "" {
+		return nil
+	}
+	known, asked := s.open[key]
+	if !asked {
+		if s.open == nil {
+			s.open = make(map[string][]string)
+		}
+		known = s.market.valuesIn(s.mask, key)
+		s.open[key] = known
+	}
+	return known
+}
+
+// attachAll notes volumes that are attached.
+func (s *existingNode) attachAll(list []volume.Attachment) {
+	for _, a := range list {
+		if s.attached == nil {
+			s.attached = make(map[string]map[string]bool)
+		}
+		if s.attached[a.Driver] == nil {
+			s.attached[a.Driver] = make(map[string]bool)
+		}
+		s.attached[a.Driver][a.Handle] = true
+	}
+}

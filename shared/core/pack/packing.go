@@ -1,0 +1,516 @@
+package pack
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/topology"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// remainingBatch is the units of one party that are still to be placed on a pool.
+type remainingBatch struct {
+	podBatch *podBatch
+	podGroup *podGroup
+	options  []*option
+	count    int // units at first, ≥ 0
+}
+
+func newRemainingBatch(podBatch *podBatch, options []*option) remainingBatch {
+	return remainingBatch{podBatch: podBatch, podGroup: podBatch.podGroup, options: options, count: len(podBatch.pods) / podBatch.podGroup.stride}
+}
+
+// item is some units of one lot on a node.
+type item struct {
+	batch  int
+	option int
+	count  int // ≥ 1
+}
+
+// node is a claim in the making.
+type node struct {
+	items       []item
+	flag        int // custom labels
+	offeringSet *offeringSet
+	mask        bitset  // columns acceptable to every pod, available or not
+	load        vector  // of the pods, without daemons
+	column      int     // the cheapest offer that holds it
+	price       int64   // of column, micro-USD per hour
+	limitUse    []int64 // what it takes of the pool's limits
+	reservation string  // set where the node is bought of reserved capacity, and of nothing else
+	relaxed     bool    // the pool's minValues cannot all be met
+	pods        []int   // indexes into the snapshot's pods; set when the run is chosen
+}
+
+// packing packs lots onto new nodes of one pool, by one strategy.
+type packing struct {
+	planner  *planner
+	pool     *pool
+	batches  []remainingBatch
+	order    []int // lots, in the order nodes are opened for them and filled from; spent ones are dropped now and then
+	spent    int   // lots of order without units
+	open     bitset
+	left     []int64          // of the pool's limits
+	reserved map[string]int64 // instances left of each reservation
+	nodes    []node
+
+	pricing   *pricing // nil where lots keep the worth they came with
+	rated     bool     // lots are worth what rates say
+	valueLeft float64  // of all units still to be placed
+	valueThen float64  // valueLeft when rates were last adjusted
+
+	input struct { // what the run was made of
+		batches []remainingBatch
+		order   []int
+		priced  bool
+	}
+	wholes  []whole // in the order of opening
+	takeAll int     // of opened: when a node for all that is left is opened; −1 = never
+
+	dims        int
+	cpu         int       // its dimension
+	memory      int       // its dimension
+	requests    []int64   // of a unit, by lot
+	counts      []int     // units still to be placed, by lot
+	leaning     []float64 // CPU asked for per byte of memory, by lot
+	smallest    vector    // of each resource, the least any lot with units left asks for
+	opened      int       // nodes opened, or tried to
+	searchDepth searchDepth
+	sampled     map[int][]int    // by size: some lots of order, which offers are compared by
+	mixes       map[int]*ranking // by area: offers by what they charge for all that is left
+	winners     map[int][]int    // by area: offers nodes were opened with lately
+	times       int              // for how many lots each of the list stands that is filled from
+	seed        int              // of the filling
+	short       []int            // scratch
+	joined      map[[2]int]*offeringSet
+	free        vector    // scratch
+	items       []item    // scratch
+	nodeRules   nodeRules // scratch
+	inside      []int32   // scratch: units of each lot in the filling
+	entry       []int32   // scratch: where in items a lot's are
+}
+
+func newPacking(p *planner, pool *pool, batches []remainingBatch, order []int) *packing {
+	r := &packing{planner: p, pool: pool, batches: slices.Clone(batches), order: slices.Clone(order), left: slices.Clone(pool.left), reserved: maps.Clone(p.reserved),
+		dims: len(p.dims), mixes: make(map[int]*ranking), sampled: make(map[int][]int), winners: make(map[int][]int), joined: make(map[[2]int]*offeringSet)}
+	r.input.batches, r.input.order, r.takeAll = batches, order, -1
+	r.cpu, r.memory = slices.Index(p.dims, model.CPU), slices.Index(p.dims, model.Memory)
+	r.open = slices.Clone(pool.open)
+	if pool.reserving {
+		r.closeExhausted()
+	}
+	r.requests = make([]int64, 0, r.dims*len(batches))
+	units := 0
+	for i := range batches {
+		units += batches[i].count
+		request := batches[i].podGroup.request
+		r.requests = append(r.requests, request...)
+		r.counts = append(r.counts, batches[i].count)
+		r.leaning = append(r.leaning, float64(request[r.cpu])/float64(max(1, request[r.memory])))
+	}
+	if r.searchDepth = withMany; units <= timeForEach && len(batches) > manyBatches {
+		r.searchDepth = withFew
+	}
+	if p.in.tries == 1 {
+		r.searchDepth = inHaste
+	}
+	r.free = make(vector, r.dims)
+	r.times = 1
+	r.inside, r.entry = make([]int32, len(batches)), make([]int32, len(batches))
+	r.nodeRules = newNodeRules(p.rules)
+	return r
+}
+
+// pack opens nodes until every lot is placed or nothing more can be opened.
+func (r *packing) pack() {
+	seeds := slices.Clone(r.order)
+	r.compact()
+	for _, seed := range seeds {
+		for r.counts[seed] > 0 && r.openNode(seed) {
+		}
+	}
+}
+
+// compact drops spent lots from the order and looks again at what is left.
+func (r *packing) compact() {
+	r.order = slices.DeleteFunc(r.order, func(l int) bool { return r.counts[l] == 0 })
+	r.spent = 0
+	r.smallest = nil
+	for _, l := range r.order {
+		request := r.batches[l].podGroup.request
+		if r.smallest == nil {
+			r.smallest = slices.Clone(request)
+		}
+		for d, amount := range request {
+			r.smallest[d] = min(r.smallest[d], amount)
+		}
+	}
+	clear(r.sampled)
+	clear(r.mixes)
+}
+
+// compareUnplaced compares what two runs leave over: what matters more first.
+func (r *packing) compareUnplaced(other *packing) int {
+	a, b := make(map[int32]int), make(map[int32]int)
+	for i := range r.batches {
+		a[r.batches[i].podGroup.priority] += r.counts[i] * r.batches[i].podGroup.stride
+		b[other.batches[i].podGroup.priority] += other.counts[i] * other.batches[i].podGroup.stride
+	}
+	priorities := slices.Sorted(maps.Keys(a))
+	for _, priority := range slices.Backward(priorities) {
+		if c := cmp.Compare(a[priority], b[priority]); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+// total returns the sum of the nodes' prices.
+func (r *packing) total() int64 {
+	sum := int64(0)
+	for i := range r.nodes {
+		sum += r.nodes[i].price
+	}
+	return sum
+}
+
+// openNode opens the node that carries the seed lot at the best price for all that goes onto it, as often over as the
+// same filling can be repeated. False where no node can carry even one of its units.
+func (r *packing) openNode(seed int) bool {
+	if r.spent*2 > len(r.order) {
+		r.compact()
+	}
+	attempts := r.attempts(seed)
+	if n, is := r.forAll(seed, attempts); is {
+		if r.opened == r.takeAll {
+			r.commit(n)
+			return true
+		}
+		r.wholes = append(r.wholes, whole{r.opened, len(r.nodes), n.price})
+	}
+	for _, how := range []strictness{flexible, filled, alone} {
+		if n, a := r.bestOf(seed, attempts, how); a != nil {
+			r.won(r.batches[seed].options[a.option].offeringSet, a.column)
+			r.commit(n)
+			r.keepPriced()
+			return true
+		}
+	}
+	return false
+}
+
+// bestOf builds the attempts, best promise first, until what was built is worth more for its price than any other still
+// promises. A promise is made by a sample of the lots and may not be kept. Nil where no attempt makes a node.
+func (r *packing) bestOf(seed int, attempts []attempt, how strictness) (node, *attempt) {
+	var best node
+	var won *attempt
+	var value int64
+	built := 0
+	for i := range attempts {
+		a := &attempts[i]
+		if won != nil && (built >= maxBuilt || compareRatios(best.price, value, r.pool.market.columns[a.column].price, a.value) <= 0) {
+			break
+		}
+		n, ok := r.build(seed, *a, how)
+		if !ok {
+			continue
+		}
+		built++
+		sum := int64(0)
+		for _, it := range n.items {
+			sum += int64(it.count) * r.batches[it.batch].options[it.option].value
+		}
+		if won == nil || compareRatios(n.price, sum, best.price, value) < 0 {
+			best, won, value = n, a, sum
+		}
+	}
+	return best, won
+}
+
+// maxBuilt is how many nodes are built at most to open one.
+const maxBuilt = 6
+
+// strictness is how much is asked of a node before it is opened.
+type strictness uint8
+
+const (
+	flexible strictness = iota // a spot node keeps as many types to fall back on as its pods allow
+	filled                     // whatever fits is on it
+	alone                      // one unit only: with others it cannot be bought
+)
+
+// build makes a node of the attempt's filling; false where that is no node after all.
+func (r *packing) build(seed int, a attempt, how strictness) (node, bool) {
+	if how == alone {
+		r.begin(seed, a.column)
+		r.items = append(r.items, item{batch: seed, option: a.option, count: 1})
+	} else if a.even {
+		r.fillEvenly(seed, a.option, a.column, r.order)
+	} else {
+		r.fill(seed, a.option, a.column, r.order)
+	}
+	n := node{items: slices.Clone(r.items), load: make(vector, r.dims)}
+	need := minSpotTypes
+	for i, it := range n.items {
+		option := r.batches[it.batch].options[it.option]
+		n.load.release(r.batches[it.batch].podGroup.request, it.count)
+		need = min(need, option.spotTypes)
+		if i == 0 {
+			n.flag, n.offeringSet = option.flag, option.offeringSet
+			continue
+		}
+		n.flag, _ = r.pool.flags.join(n.flag, option.flag)
+		n.offeringSet = r.join(n.offeringSet, option.offeringSet)
+	}
+	n.mask = n.offeringSet.mask
+	if !r.settle(&n) {
+		return node{}, false
+	}
+	if how == flexible && r.pool.market.columns[n.column].offering.CapacityType == model.Spot && r.pool.spotTypes(&n, r.open, need) < need {
+		return node{}, false
+	}
+	return n, true
+}
+
+// join returns the offers of both areas.
+func (r *packing) join(a, b *offeringSet) *offeringSet {
+	if a == b {
+		return a
+	}
+	pair := [2]int{min(a.id, b.id), max(a.id, b.id)}
+	if known := r.joined[pair]; known != nil {
+		return known
+	}
+	both := r.pool.offeringSet(a.mask.and(b.mask))
+	r.joined[pair] = both
+	return both
+}
+
+// settle finds the cheapest offer for what is on the node and what it takes of the limits; false where no offer holds
+// it, minValues cannot be met or the limits leave too little. One reservation rarely meets minValues; then the node does
+// without. Exotic types are for nodes nothing else holds, as at launch.
+func (r *packing) settle(n *node) bool {
+	if !r.pool.reserving && !r.pool.minimums {
+		for i, e := range n.offeringSet.types {
+			if n.load.fits(r.pool.free[e.instance]) && within(r.pool.taken[e.column], r.left) {
+				n.column, n.price, n.limitUse = e.column, r.pool.market.columns[e.column].price, r.pool.taken[e.column]
+				if i < n.offeringSet.plain && n.offeringSet.plain < len(n.offeringSet.types) {
+					n.offeringSet = r.pool.offeringSet(n.mask.and(r.pool.market.plain))
+					n.mask = n.offeringSet.mask
+				}
+				return true
+			}
+		}
+		return false
+	}
+	if plain := n.mask.and(r.pool.market.plain); !r.pool.minimums {
+		if _, ok := r.pool.cheapest(plain, r.open, n.load, r.left); ok {
+			n.mask = plain
+		}
+	}
+	mask := n.mask
+	if r.settleAmong(n, r.open) {
+		return true
+	}
+	if n.reservation == "" {
+		return false
+	}
+	n.mask, n.reservation = mask, ""
+	return r.settleAmong(n, r.pool.withoutReserved(r.open))
+}
+
+func (r *packing) settleAmong(n *node, open bitset) bool {
+	column, ok := r.pool.cheapest(n.mask, open, n.load, r.left)
+	if !ok {
+		return false
+	}
+	n.column, n.price = column, r.pool.market.columns[column].price
+	n.limitUse = r.pool.taken[column]
+	offering := r.pool.market.columns[column].offering
+	if offering.CapacityType == model.Reserved {
+		n.reservation = offering.ReservationID
+		n.mask = r.pool.onlyReservation(n.mask, offering.ReservationID)
+	}
+	if !r.pool.minimums {
+		return true
+	}
+	// A claim lists types and not offers, so that only what its box holds counts.
+	usable := r.pool.optionSet(n, r).mask.and(r.openFor(n))
+	affordable := slices.DeleteFunc(r.pool.holders(usable, r.pool.open, n.load),
+		func(t int) bool { return !within(r.pool.least(t, usable), r.left) })
+	types, met := r.pool.withMinValues(affordable)
+	n.relaxed = !met && r.planner.in.BestEffortMinValues
+	for _, t := range types {
+		n.limitUse = largest(n.limitUse, r.pool.least(t, usable))
+	}
+	return (met || n.relaxed) && within(n.limitUse, r.left)
+}
+
+// commit adds the node as often as its filling can be repeated.
+func (r *packing) commit(n node) {
+	times := 1 << 30
+	for _, it := range n.items {
+		times = min(times, r.counts[it.batch]/it.count)
+	}
+	for i, amount := range n.limitUse {
+		if amount > 0 {
+			times = int(min(int64(times), r.left[i]/amount))
+		}
+	}
+	if n.reservation != "" {
+		times = int(min(int64(times), r.reserved[n.reservation]))
+	}
+	for _, it := range n.items {
+		r.placed(it.batch, it.count*times)
+	}
+	for i, amount := range n.limitUse {
+		r.left[i] -= amount * int64(times)
+	}
+	for range times {
+		r.nodes = append(r.nodes, n)
+	}
+	if n.reservation != "" {
+		r.reserved[n.reservation] -= int64(times)
+		r.closeExhausted()
+	}
+}
+
+// closeExhausted closes the offers of reservations nothing is left of.
+func (r *packing) closeExhausted() {
+	closed := false
+	for c, col := range r.pool.market.columns {
+		if col.offering.CapacityType == model.Reserved && r.open.has(c) && r.reserved[col.offering.ReservationID] <= 0 {
+			r.open.clear(c)
+			closed = true
+		}
+	}
+	if !closed {
+		return
+	}
+	for i := range r.batches {
+		batch := &r.batches[i]
+		batch.options = slices.Clone(batch.options)
+		for j, known := range batch.options {
+			o := *known
+			types, spot, plain := r.pool.typesAmong(o.offeringSet.mask.and(r.open))
+			r.pool.weigh(&o, batch.podGroup.request, batch.podGroup.most(), types, spot, plain)
+			batch.options[j] = &o
+		}
+	}
+}
+
+// openFor returns the columns the node may be bought by: those still open, or its own reservation's even if it took the
+// last of it.
+func (r *packing) openFor(n *node) bitset {
+	if n.reservation != "" {
+		return r.pool.open
+	}
+	return r.open
+}
+
+// podsOf returns how many pods a node is opened for.
+func (r *packing) podsOf(n *node) int {
+	total := 0
+	for _, it := range n.items {
+		total += it.count * r.batches[it.batch].podGroup.stride
+	}
+	return total
+}
+
+// assign gives each node its pods and takes them off their parties.
+func (r *packing) assign() {
+	for i := range r.nodes {
+		n := &r.nodes[i]
+		n.pods = make([]int, 0, r.podsOf(n))
+		for _, it := range n.items {
+			podBatch := r.batches[it.batch].podBatch
+			take := it.count * podBatch.podGroup.stride
+			n.pods = append(n.pods, podBatch.pods[:take]...)
+			podBatch.pods = podBatch.pods[take:]
+		}
+	}
+}
+
+// nodeRules is what rules between pods of one node say of the node being filled.
+type nodeRules struct {
+	count []int32
+	limit []int32 // −1 = none
+	used  []int   // slots to clear
+	ports []model.HostPort
+}
+
+func newNodeRules(rules *podRules) nodeRules {
+	b := nodeRules{count: make([]int32, len(rules.hosts)), limit: make([]int32, len(rules.hosts))}
+	for i := range b.limit {
+		b.limit[i] = -1
+	}
+	return b
+}
+
+func (b *nodeRules) reset() {
+	for _, s := range b.used {
+		b.count[s], b.limit[s] = 0, -1
+	}
+	b.used = b.used[:0]
+	b.ports = b.ports[:0]
+}
+
+// fits returns how many units of the class, at most n, the pods on the node let in.
+func (b *nodeRules) fits(c *podGroup, n int) int {
+	for i := range c.constraints {
+		u := &c.constraints[i]
+		if !u.byHost {
+			continue
+		}
+		count := b.count[u.slot]
+		switch u.kind {
+		case affinity:
+			return 0
+		case antiAffinity:
+			if count > 0 {
+				return 0
+			}
+			if u.self > 0 {
+				n = min(n, 1)
+			}
+		case spread:
+			if u.self > 0 {
+				n = min(n, int((u.maxSkew-count)/u.self))
+			} else if count > u.maxSkew {
+				return 0
+			}
+		}
+	}
+	for _, a := range c.contributions {
+		if a.byHost && b.limit[a.slot] >= 0 {
+			n = min(n, int((b.limit[a.slot]-b.count[a.slot])/a.weight))
+		}
+	}
+	if len(c.ports) > 0 {
+		n = min(n, 1)
+		if _, clash := topology.PortsClash(c.ports, b.ports); clash {
+			return 0
+		}
+	}
+	return max(0, n)
+}
+
+// put notes that n units of the class are on the node.
+func (b *nodeRules) put(c *podGroup, n int) {
+	for _, a := range c.contributions {
+		if a.byHost {
+			b.count[a.slot] += a.weight * int32(n)
+			b.used = append(b.used, a.slot)
+		}
+	}
+	for i := range c.constraints {
+		if u := &c.constraints[i]; u.byHost && u.kind == spread {
+			if b.limit[u.slot] < 0 || u.maxSkew < b.limit[u.slot] {
+				b.limit[u.slot] = u.maxSkew
+			}
+			b.used = append(b.used, u.slot)
+		}
+	}
+	b.ports = append(b.ports, c.ports...)
+}

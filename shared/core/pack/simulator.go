@@ -1,0 +1,179 @@
+package pack
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/volume"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Simulator makes many plans of one cluster one after another: what-ifs, which differ in the nodes there are, in where pods are bound,
+// in what is used of limits and in which pods are to be placed. Claims come and go, too; of one name they are the same but for their
+// pods. What the others of an Input say has to stay as it was. A Desk is for one goroutine.
+type Simulator struct {
+	dims     dimensions
+	facts    *shapeFacts
+	markets  *markets
+	daemons  []daemon
+	pools    []*pool
+	rates    *Rates                     // the last that were asked for
+	requests []knownRequest             // by shape, as far as looked up
+	drafts   map[draftKey]*existingNode // of claims on their way; nothing of them is written to
+	caches   map[cacheKey]*nodeCache
+	claims   *claimIndex // of the plan that is being made
+	plans    int         // begun so far
+	solvers  int         // of this plan, so far
+	spaces   []nodeSpace // by board of a plan
+}
+
+// nodeSpace is memory for sites, which are over when their plan is made.
+type nodeSpace struct {
+	nodes []existingNode
+	free  vector
+}
+
+// NewSimulator prepares for plans that differ from the input as said above.
+func NewSimulator(in Input) *Simulator {
+	if in.Snapshot == nil {
+		in.Snapshot = &model.Snapshot{}
+	}
+	d := &Simulator{dims: everyDimension(in.Snapshot), facts: newShapeFacts(in.Snapshot.Shapes, in.IgnorePreferences), requests: make([]knownRequest, len(in.Snapshot.Shapes)), drafts: make(map[draftKey]*existingNode), caches: make(map[cacheKey]*nodeCache), claims: new(claimIndex)}
+	d.facts.dims = d.dims
+	d.markets, d.daemons = newMarkets(&in, d.dims), daemonsOf(in.Snapshot, d.dims)
+	d.pools = newPools(&in, d.dims, d.markets, d.daemons)
+	return d
+}
+
+// everyDimension returns the resources that any pod asks for, whether it is to be placed or not.
+func everyDimension(snapshot *model.Snapshot) dimensions {
+	all := &podGroup{resources: make(model.Resources)}
+	for i := range snapshot.Shapes {
+		for name, amount := range snapshot.Shapes[i].Requests { // into a set
+			if amount != 0 {
+				all.resources[name] = 1
+			}
+		}
+	}
+	return dimensionsOf(snapshot, []*podGroup{all})
+}
+
+// Plan is the package's Plan, but for what it need not find out again. It opens nodes in so many ways at most, of which the
+// cheapest is kept; 0 = in as many as Plan does, −1 = none: what exists has to do.
+func (d *Simulator) Plan(in Input, tries int) model.Plan {
+	in.simulator, in.tries = d, tries
+	d.plans, d.solvers = d.plans+1, 0
+	if in.Snapshot == nil {
+		in.Snapshot = &model.Snapshot{}
+	}
+	d.claims.fill(&in)
+	return Plan(in)
+}
+
+// poolsFor returns the pools as the input has them.
+func (d *Simulator) poolsFor(in *Input) []*pool {
+	out := make([]*pool, len(d.pools))
+	for i, known := range d.pools {
+		p := *known
+		if p.skip == nil {
+			p.natures, p.flags, p.left = nil, newFlags(p.custom), p.leftOf(in.Usage[p.source.Name])
+		}
+		out[i] = &p
+	}
+	return out
+}
+
+// Rates say what pods and room on nodes are worth: what they would cost at best at what is sold now, were nodes sold by the part.
+// No set of nodes that can hold some pods costs less than they are worth together, but for what of it is held already.
+type Rates struct {
+	dims     dimensions
+	shapes   []model.PodShape
+	requests []vector      // by shape, what its pods ask for; nil = not looked up yet
+	values   map[int]int64 // by pod, nano-USD per hour
+	byPool   map[string]*pricing
+	order    []*pricing // of byPool, as pools are asked
+}
+
+// NewRates prices the pods in.Pending names; plans of the desk in one way only go by that from then on. Reserved capacity, whose price says nothing, is left out.
+func (d *Simulator) NewRates(in Input) *Rates {
+	pending, moving := pendingPods(&in)
+	rules := newRulebook(&in, noPreferences)
+	classifier := &classifier{snapshot: in.Snapshot, facts: d.facts, rules: rules, volumes: volume.New(in.Snapshot), onceUsed: holders(in.Snapshot, moving)}
+	podGroups, _ := classifier.podGroupsOf(sortedPods(in.Snapshot, pending), nil)
+	p := &planner{in: &in, dims: d.dims, rules: rules, markets: d.markets, daemons: d.daemons, poolsOf: make(map[string][]candidatePool), divisions: make(map[string][]domainCell)}
+	p.ready, p.reserved = d.poolsFor(&in), map[string]int64{}
+	requests := make([][]podRequest, len(p.ready))
+	for _, c := range podGroups {
+		for _, s := range p.candidatePools(c) {
+			if options := p.ready[s.pool].options(s.variants, c.request, c.most()); len(options) > 0 {
+				requests[s.pool] = append(requests[s.pool], podRequest{c, options, c.units()})
+				break
+			}
+		}
+	}
+	out := &Rates{dims: d.dims, shapes: in.Snapshot.Shapes, requests: make([]vector, len(in.Snapshot.Shapes)), values: make(map[int]int64, len(pending)), byPool: make(map[string]*pricing)}
+	d.rates = out
+	for n, list := range requests {
+		if len(list) == 0 {
+			continue
+		}
+		pool := p.ready[n]
+		priced := newPricing(p, pool, pool.withoutReserved(pool.open), list)
+		out.byPool[pool.source.Name], out.order = priced, append(out.order, priced)
+		for i := range list {
+			value := priced.value(list[i].podGroup, list[i].options)
+			if value == 0 {
+				value = slices.MinFunc(list[i].options, func(a, b *option) int { return cmp.Compare(a.alone, b.alone) }).alone
+			}
+			for _, pod := range list[i].podGroup.pods {
+				out.values[pod] = value
+			}
+		}
+	}
+	return out
+}
+
+// Pod returns what the pod is worth; false where no new node could hold it.
+func (r *Rates) Pod(i int) (model.MicroUSD, bool) {
+	value, known := r.values[i]
+	return model.MicroUSD((value + 999) / 1000), known
+}
+
+// FreeValue returns what the room that pods of these shapes leave of so much is worth at least to pods that take any offer; 0 where
+// nothing is sold.
+func (r *Rates) FreeValue(amounts model.Resources, shapes []int) model.MicroUSD {
+	free := r.dims.vector(amounts)
+	for _, s := range shapes {
+		for d, amount := range r.request(s) {
+			free[d] -= amount
+		}
+	}
+	room := make([]float64, len(free))
+	for d, amount := range free {
+		room[d] = float64(max(0, amount))
+	}
+	least := 0.0
+	for i, p := range r.order {
+		offerings := p.used
+		if len(offerings) == 0 {
+			offerings = p.every
+		}
+		for n, o := range offerings {
+			if value := p.cost(room, nil, p.best[o]); i+n == 0 || value < least {
+				least = value
+			}
+		}
+	}
+	return model.MicroUSD(least)
+}
+
+// request returns what pods of a shape ask for; nil where there is no such shape.
+func (r *Rates) request(shape int) vector {
+	if shape < 0 || shape >= len(r.shapes) {
+		return nil
+	}
+	if r.requests[shape] == nil {
+		r.requests[shape] = r.dims.vector(r.shapes[shape].Requests)
+	}
+	return r.requests[shape]
+}

@@ -1,0 +1,87 @@
+package replay
+
+import (
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/disruption"
+	"github.com/joiner-sh/joiner/shared/core/offering"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// DisruptionInput joins the judge's question with the snapshot and the region's machine types. It reads them and writes to none.
+func DisruptionInput(q *model.DisruptionInput, shown *model.Snapshot, types []model.InstanceTypeInfo) disruption.Input {
+	in := disruption.Input{
+		Snapshot: shown, Catalogs: make(map[string][]model.InstanceType, len(q.Classes)), ClassProblems: map[string]string{}, SuspendedPools: suspended(q.SuspendedPools),
+		Claims: q.Claims, Usage: make(map[string]model.Resources, len(q.Usage)), UnavailableOfferings: q.UnavailableOfferings, Commands: q.Commands, Stops: q.Stops,
+		NowUnix: q.NowUnix, Settings: q.Settings, Salt: q.Salt, Unclaimed: q.Unclaimed,
+	}
+	for i := range q.Classes {
+		asked := &q.Classes[i]
+		class, there := classOf(asked, shown)
+		if !there {
+			continue
+		}
+		if why := problem(&class, asked, types, q.Offerings); why != "" {
+			in.ClassProblems[class.Name] = why
+		}
+		buys := offering.Mask(offering.Catalog(types, class, q.Offerings), class.Status.Subnets, offering.ForClass(q.UnavailableOfferings, &class.Status), q.Offerings.NowUnix)
+		if asked.Suspended {
+			buys = unavailable(buys)
+		}
+		in.Catalogs[class.Name] = buys
+	}
+	for _, usage := range q.Usage {
+		in.Usage[usage.Pool] = usage.Reserved
+	}
+	return in
+}
+
+// unavailable returns the types with all offers closed.
+func unavailable(types []model.InstanceType) []model.InstanceType {
+	out := slices.Clone(types)
+	for i := range out {
+		out[i].Offerings = slices.Clone(out[i].Offerings)
+		for j := range out[i].Offerings {
+			out[i].Offerings[j].Available = false
+		}
+	}
+	return out
+}
+
+// Disruption answers the judge's question on the snapshot as it was published, places of CapacityBuffers among its pods. Replacements have
+// the names that named has for them, by those they were planned with.
+func Disruption(q *model.DisruptionInput, shown *model.Snapshot, types []model.InstanceTypeInfo, named map[string]string) model.DisruptPlan {
+	plan := disruption.Plan(DisruptionInput(q, shown, types))
+	for i := range plan.Commands {
+		Rename(&plan, i, named)
+	}
+	return plan
+}
+
+// Rename gives the replacements of a planned command other names, by those they were planned with, wherever this command and those after
+// it speak of them.
+func Rename(plan *model.DisruptPlan, of int, named map[string]string) {
+	if len(named) == 0 {
+		return
+	}
+	names := map[string]string{} // of this command's
+	replacements := slices.Clone(plan.Commands[of].Replacements)
+	for i := range replacements {
+		if name, known := named[replacements[i].Name]; known {
+			names[replacements[i].Name], replacements[i].Name = name, name
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	plan.Commands[of].Replacements = replacements
+	for i := of; i < len(plan.Commands); i++ {
+		moves := slices.Clone(plan.Commands[i].Moves)
+		for j := range moves {
+			if name, known := names[moves[j].Node]; known {
+				moves[j].Node = name
+			}
+		}
+		plan.Commands[i].Moves = moves
+	}
+}

@@ -1,0 +1,347 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/kubelet"
+	"github.com/joiner-sh/joiner/shared/core/offering"
+	"github.com/joiner-sh/joiner/shared/core/userdata"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// validate says whether the class, as it was resolved, is fit to launch from: first what shows without asking AWS, then what
+// a trial on EC2 shows. The trial's verdict is kept for a while as long as nothing it depends on changes, a bad one for less.
+func (r *pass) validate(ctx context.Context, class *model.Class, record *model.ClassRecord, asked string) {
+	if problem := r.wrong(class); problem != nil {
+		class.Status.Problems = append(class.Status.Problems, *problem)
+		record.Inputs, record.Checked = asked+"/", 0
+		return
+	}
+	inputs := asked + "/" + digest(depends(class.Status))
+	before, good := verdictOf(record.Status), r.settings.VerdictFor
+	if before != nil {
+		good = r.settings.NoFor
+	}
+	if record.Inputs == inputs && record.Checked != 0 && r.now()-record.Checked < int64(good.Seconds()) {
+		if before != nil {
+			class.Status.Problems = append(class.Status.Problems, *before)
+		}
+		return
+	}
+	problem, final := r.try(ctx, *class)
+	if !final && record.Inputs == inputs && record.Checked != 0 && problem != nil && problem.Unknown {
+		problem = before // nothing was found out: what was found out last stays
+	}
+	if problem != nil {
+		class.Status.Problems = append(class.Status.Problems, *problem)
+	}
+	switch {
+	case final:
+		record.Checked = r.now()
+	case record.Inputs != inputs:
+		record.Checked = 0 // what was found out last was about something else
+	}
+	record.Inputs = inputs
+}
+
+// depends is what of a status a verdict depends on.
+func depends(status model.ClassStatus) any {
+	var subnets, groups, images []string
+	for _, s := range status.Subnets {
+		subnets = append(subnets, s.ID)
+	}
+	for _, g := range status.SecurityGroups {
+		groups = append(groups, g.ID)
+	}
+	for _, i := range status.Images {
+		images = append(images, i.ID)
+	}
+	slices.Sort(subnets)
+	group := ""
+	if status.PlacementGroup != nil {
+		group = status.PlacementGroup.ID
+	}
+	return []any{subnets, groups, images, status.InstanceProfile, group}
+}
+
+func verdictOf(status model.ClassStatus) *model.ClassProblem {
+	i := slices.IndexFunc(status.Problems, func(p model.ClassProblem) bool { return p.Condition == model.Validated })
+	if i < 0 {
+		return nil
+	}
+	return &status.Problems[i]
+}
+
+// wrong is what is wrong with a class without a trial; nil where nothing is.
+func (r *pass) wrong(class *model.Class) *model.ClassProblem {
+	problem := func(reason, format string, args ...any) *model.ClassProblem {
+		return &model.ClassProblem{Condition: model.Validated, Reason: reason, Message: fmt.Sprintf(format, args...)}
+	}
+	for i := range class.Invalid {
+		if class.Invalid[i].Condition == model.Validated {
+			return &class.Invalid[i]
+		}
+	}
+	if problems := offering.ClassProblems(nil, *class, r.offeringSettings()); len(problems) > 0 {
+		return &problems[0]
+	}
+	if len(class.Unsupported) > 0 {
+		return problem("Unsupported", "%s", strings.Join(class.Unsupported, "; "))
+	}
+	if class.Family == "AL2023" && r.reg.ServiceCIDR == "" {
+		return problem("ClusterCIDRResolutionFailed", "the registration of cluster %s has no service address range, which amiFamily AL2023 needs; attach the cluster again", r.reg.Cluster)
+	}
+	if tags := restricted(class.Tags); len(tags) > 0 {
+		return problem("TagValidationFailed", "spec.tags has %s, which only we may set; remove it", strings.Join(tags, ", "))
+	}
+	return unready(class.Status.Problems)
+}
+
+// restricted are the keys among tags that people may not set, sorted.
+func restricted(tags map[string]string) []string {
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		switch {
+		case key == "", key == "eks:eks-cluster-name", key == model.LabelNodePool, key == "karpenter.sh/nodeclaim", key == model.LabelNodeClass,
+			strings.HasPrefix(key, "kubernetes.io/cluster"):
+			out = append(out, fmt.Sprintf("%q", key))
+		}
+	}
+	return out
+}
+
+// unready is the problem of a class that cannot be tried because of others it has.
+func unready(problems []model.ClassProblem) *model.ClassProblem {
+	var failed, unknown []string
+	for _, p := range problems {
+		if p.Unknown {
+			unknown = append(unknown, p.Condition)
+		} else {
+			failed = append(failed, p.Condition)
+		}
+	}
+	if len(failed)+len(unknown) == 0 {
+		return nil
+	}
+	return &model.ClassProblem{
+		Condition: model.Validated, Reason: "DependenciesNotReady", Unknown: len(failed) == 0,
+		Message: "waiting for " + strings.Join(append(failed, unknown...), ", "),
+	}
+}
+
+// Reasons a trial gives.
+const (
+	reasonTemplateDenied = "CreateLaunchTemplateAuthCheckFailed"
+	reasonFleetDenied    = "CreateFleetAuthCheckFailed"
+	reasonRunDenied      = "RunInstancesAuthCheckFailed"
+	reasonNoProfile      = "InstanceProfileNotFound"
+	reasonRefused        = "LaunchRefused"    // EC2 says that what the class asks for is wrong
+	reasonUntried        = "ValidationFailed" // the trial could not be made
+)
+
+// try makes the launch template of one machine of the class and asks EC2 whether it would launch it. final says that the
+// answer is a verdict that may be kept; otherwise it is asked again.
+func (r *pass) try(ctx context.Context, class model.Class) (problem *model.ClassProblem, final bool) {
+	if problem := r.expressions(ctx, class); problem != nil {
+		return problem, !problem.Unknown
+	}
+	if r.settings.NoDryRun {
+		return nil, true
+	}
+	say := func(reason string, unknown bool, err error) *model.ClassProblem {
+		return &model.ClassProblem{Condition: model.Validated, Reason: reason, Unknown: unknown, Message: err.Error()}
+	}
+	launch, err := r.trial(ctx, class)
+	if err != nil {
+		if fault.Is(err, fault.Invalid) {
+			return say(codeOr(err, reasonRefused), false, err), true
+		}
+		r.problem("try class %s: %v", class.Name, err)
+		return say(reasonUntried, true, err), false
+	}
+	if !r.granted(ctx, r.callQuota().take, 2+len(class.Status.Subnets)) {
+		return say(model.ReasonPostponed, true, fmt.Errorf("EC2's API is used up for now, by all clusters of the region together; the class is tried later and may be launched from")), false
+	}
+	r.out.Tried++
+	var request []byte
+	err = r.effect(ctx, EffectTrial, func() (err error) {
+		request, err = r.clients.Trials.Request(ctx, launch)
+		return err
+	})
+	if err != nil {
+		return r.verdict(ctx, class, err, reasonTemplateDenied)
+	}
+	if err := r.clients.Trials.DryFleet(ctx, request); err != nil && !fault.Is(err, fault.NoCapacity) {
+		return r.verdict(ctx, class, err, reasonFleetDenied)
+	}
+	if err := r.dryRuns(ctx, launch, request); err != nil {
+		return r.verdict(ctx, class, err, reasonRunDenied)
+	}
+	return nil, true
+}
+
+// expressions is what is wrong with a class's expressions on any machine there is; nil where nothing is.
+func (r *pass) expressions(ctx context.Context, class model.Class) *model.ClassProblem {
+	if !kubelet.Expressions(&class.Kubelet) {
+		return nil
+	}
+	catalog, err := r.types(ctx)
+	if err != nil {
+		return &model.ClassProblem{Condition: model.Validated, Reason: reasonUntried, Unknown: true, Message: err.Error()}
+	}
+	if problems := offering.ClassProblems(catalog.Types, class, r.offeringSettings()); len(problems) > 0 {
+		return &problems[0]
+	}
+	return nil
+}
+
+// dryRuns asks subnet by subnet until one would do. Otherwise the first one's error counts.
+func (r *pass) dryRuns(ctx context.Context, launch model.Launch, request []byte) error {
+	var first error
+	for _, subnet := range launch.Class.Status.Subnets {
+		err := r.clients.Trials.DryRun(ctx, launch, request, subnet.ID)
+		if err == nil || fault.Is(err, fault.NoCapacity) {
+			return nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// verdict reads what EC2 answered a trial. Missing rights are a verdict; what EC2 refuses for another reason is told and
+// tried again before long, since it may be about something that was only just made; what says nothing about the class
+// leaves it as it was.
+func (r *pass) verdict(ctx context.Context, class model.Class, err error, denied string) (*model.ClassProblem, bool) {
+	problem := &model.ClassProblem{Condition: model.Validated, Reason: denied, Message: err.Error()}
+	switch kind := fault.KindOf(err); {
+	case kind == fault.Denied:
+		problem.Message += ": " + denial(err.Error())
+		return problem, true
+	case fault.CodeOf(err) == "UserDataSizeLimitExceeded" || strings.Contains(err.Error(), "User data is limited to"):
+		problem.Reason = "UserDataSizeLimitExceeded"
+		problem.Message += "; shorten spec.userData"
+		return problem, true
+	case strings.Contains(strings.ToLower(err.Error()), "iaminstanceprofile.name") || strings.Contains(err.Error(), "Invalid IAM Instance Profile"):
+		problem.Reason = reasonNoProfile
+		problem.Message += fmt.Sprintf("; instance profile %q does not exist, or was made a moment ago", class.Status.InstanceProfile)
+		problem.Unknown = class.InstanceProfile == "" // we made it: EC2 will see it soon
+		return problem, false
+	case kind == fault.Invalid, kind == fault.NotFound:
+		problem.Reason = reasonRefused
+		return problem, false
+	}
+	r.answered(ctx, err)
+	r.problem("try class %s: %v", class.Name, err)
+	problem.Reason, problem.Unknown = reasonUntried, true
+	return problem, false
+}
+
+// denial says where a refusal comes from, as far as EC2's words tell. Source: IAM user guide, "Troubleshoot access denied
+// error messages".
+func denial(text string) string {
+	switch lower := strings.ToLower(text); {
+	case strings.Contains(lower, "permissions boundary"):
+		return "a permissions boundary denies it; widen the boundary of the cluster's role"
+	case strings.Contains(lower, "service control policy"):
+		return "a service control policy of the organization denies it; ask whoever keeps it"
+	case strings.Contains(lower, "not authorized for images"):
+		return "the account may not use the image; share the image with it, or select another in spec.amiSelectorTerms"
+	}
+	return "the policy of the cluster's role does not allow it; add the permission"
+}
+
+// trial drafts the launch of one machine of the class: a type its pools may launch, in every zone of the class.
+func (r *pass) trial(ctx context.Context, class model.Class) (model.Launch, error) {
+	catalog, err := r.types(ctx)
+	if err != nil {
+		return model.Launch{}, err
+	}
+	pools := r.poolsOf(class.Name)
+	picked, found := offering.Trial(class, offering.Catalog(catalog.Types, class, r.offeringSettings()), pools)
+	if !found {
+		return model.Launch{}, fault.New(fault.NotFound, "", "no instance type in the zones of EC2NodeClass %s boots one of its images", class.Name)
+	}
+	image, _ := offering.ImageFor(class, picked)
+	launch := model.Launch{
+		Intent: "trial", Token: "trial-" + digest(class.UID, r.now()), Cluster: r.reg.Cluster, Class: class, Claims: []string{"trial"}, CapacityType: model.OnDemand,
+	}
+	var template model.Template
+	if len(pools) > 0 {
+		launch.Pool, template = pools[0].Name, pools[0].Template
+	}
+	text, err := r.userData(class, picked, image.Name, launch.Pool, template)
+	if err != nil {
+		return model.Launch{}, err
+	}
+	launch.Templates = []model.LaunchTemplate{{ImageID: image.ID, UserData: text, Overrides: overrides(class, picked)}}
+	return launch, nil
+}
+
+func (r *pass) userData(class model.Class, picked model.InstanceType, imageName, pool string, template model.Template) ([]byte, error) {
+	labels := maps.Clone(template.Labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[model.LabelCapacityType], labels[model.LabelNodeClass] = model.OnDemand, class.Name
+	if pool != "" {
+		labels[model.LabelNodePool] = pool
+	}
+	return userdata.Render(userdata.Input{
+		Class: class, Cluster: r.reg.Cluster, Endpoint: r.reg.Endpoint, CA: r.reg.CA, ServiceCIDR: r.reg.ServiceCIDR, ClusterDNS: r.reg.ClusterDNS,
+		Labels: labels, Taints: slices.Concat(template.Taints, template.StartupTaints), ImageName: imageName,
+		MaxPods: picked.Capacity[model.Pods], KubeReserved: picked.KubeReserved, SystemReserved: picked.SystemReserved,
+	})
+}
+
+// overrides are the type in each zone of the class, once.
+func overrides(class model.Class, picked model.InstanceType) []model.Override {
+	seen := map[string]bool{}
+	var out []model.Override
+	for _, subnet := range class.Status.Subnets {
+		if !seen[subnet.Zone] {
+			seen[subnet.Zone] = true
+			out = append(out, model.Override{InstanceType: picked.Name, Zone: subnet.Zone, SubnetID: subnet.ID})
+		}
+	}
+	return out
+}
+
+// poolsOf are the pools that name a class and are not being deleted, by name.
+func (r *pass) poolsOf(class string) []model.Pool {
+	var out []model.Pool
+	for _, pool := range r.config.Pools {
+		if pool.DeletedUnix == 0 && pool.Template.ClassName == class {
+			out = append(out, pool)
+		}
+	}
+	return out
+}
+
+// types reads the machine catalogue, once in a pass.
+func (r *pass) types(ctx context.Context) (*model.InstanceCatalog, error) {
+	if r.catalog == nil {
+		catalog, err := r.sharedTypes(ctx)
+		if err != nil {
+			catalog, err = r.clients.Catalog.InstanceTypes(ctx)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the catalogue of %s: %w", r.reg.Region, err)
+		}
+		r.catalog = &catalog
+	}
+	return r.catalog, nil
+}
+
+func (r *pass) offeringSettings() offering.Settings {
+	settings := r.settings.Offerings
+	settings.Region, settings.NowUnix = cmp.Or(settings.Region, r.reg.Region), r.now()
+	return settings
+}

@@ -1,0 +1,294 @@
+package disrupt
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/disruption"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Reasons of events.
+const (
+	reasonLaunching      = "DisruptionLaunching"
+	reasonWaiting        = "DisruptionWaitingReadiness"
+	reasonTerminating    = "DisruptionTerminating"
+	reasonBlocked        = "DisruptionBlocked"
+	reasonCandidate      = "ConsolidationCandidate"
+	reasonRejected       = "ConsolidationRejected"
+	reasonUnconsolidable = "Unconsolidatable"
+
+	kindNode      = "Node"
+	kindNodeClaim = "NodeClaim"
+	kindPool      = "NodePool"
+)
+
+// reportSeconds is how often people are told what a command waits for.
+const reportSeconds = 120
+
+// blocking are the codes that say that somebody asks for a node to be left alone.
+var blocking = map[string]bool{
+	disruption.NodeDoNotDisrupt: true, disruption.PodDoNotDisrupt: true, disruption.DisruptionBudget: true, disruption.TooManyBudgets: true,
+	disruption.Stopped: true, disruption.Breaker: true, disruption.PodsExpected: true, disruption.PoolMissing: true, disruption.ClassNotReady: true,
+	disruption.NotInitialized: true, disruption.NoClaim: true,
+}
+
+// silent are the codes nobody has to be told of: they pass by themselves, or are meant to be so.
+var silent = map[string]bool{
+	disruption.InCommand: true, disruption.Ending: true, disruption.Static: true, disruption.Young: true, disruption.NotQuiet: true,
+	disruption.TooManyCommands: true, disruption.SpreadBusy: true,
+}
+
+// pools are the codes that are a NodePool's and not a node's.
+var ofPools = map[string]bool{disruption.NodeBudget: true, disruption.InvalidBudget: true}
+
+// say adds events about a node and its NodeClaim.
+func (r *pass) say(node, nodeUID string, claim *model.Claim, warning bool, reason, message string) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	event := model.Event{Warning: warning, Reason: reason, Message: message}
+	if nodeUID != "" {
+		event.Kind, event.Name, event.UID = kindNode, node, nodeUID
+		r.events = append(r.events, event)
+	}
+	if claim != nil && claim.ObjectUID != "" {
+		event.Kind, event.Name, event.UID = kindNodeClaim, claim.Name, claim.ObjectUID
+		r.events = append(r.events, event)
+	}
+}
+
+// reportWaiting says on replacements what they are waited for with, every so often.
+func (s *step) reportWaiting(ctx context.Context, waiting []*model.Claim) {
+	if len(waiting) == 0 || s.now()-s.command.ReportedUnix < reportSeconds {
+		return
+	}
+	next := s.command
+	next.ReportedUnix = s.now()
+	if !s.record(ctx, next) {
+		return
+	}
+	for _, claim := range waiting {
+		reason, message := reasonWaiting, fmt.Sprintf("Waiting for it to be ready, to go on with command %s (%s)", s.command.ID, s.command.Reason)
+		if claim.RegisteredUnix == 0 {
+			reason, message = reasonLaunching, fmt.Sprintf("It is launched to take the place of %s (%s)", s.names(), s.command.Reason)
+		}
+		s.say("", "", claim, false, reason, message)
+	}
+}
+
+// names are the command's nodes, the first few of them.
+func (s *step) names() string {
+	const most = 5
+	var names []string
+	for i := range s.command.Targets {
+		names = append(names, s.command.Targets[i].Node)
+	}
+	return several(names, most, ", ")
+}
+
+// reportTerminating says on nodes that they are drained now.
+func (s *step) reportTerminating(leave []*target) {
+	for _, t := range leave {
+		s.say(t.Node, t.NodeUID, t.claim, false, reasonTerminating, "The node is drained and its machine terminated: "+s.why())
+	}
+}
+
+// reportBlocked says on a node why it stays after all.
+func (s *step) reportBlocked(t *target) {
+	s.say(t.Node, t.NodeUID, t.claim, false, reasonBlocked, t.reason().Message)
+}
+
+// reportRejected says on the command's nodes why they stay after all.
+func (s *step) reportRejected() {
+	reason := reasonBlocked
+	if s.command.Reason == model.ReasonUnderutilized && s.command.FailureCode != model.ReplacementFailed {
+		reason = reasonRejected
+	}
+	for i := range s.targets {
+		t := &s.targets[i]
+		s.say(t.Node, t.NodeUID, t.claim, false, reason, fmt.Sprintf("%s: %s", s.command.FailureCode, s.command.FailureMessage))
+	}
+}
+
+// reportCandidates says on the nodes of commands that were just committed what is planned for them.
+func (r *pass) reportCandidates() {
+	for _, s := range r.fresh {
+		if s.command.Reason != model.ReasonUnderutilized {
+			continue
+		}
+		for i := range s.command.Targets {
+			t := &s.command.Targets[i]
+			r.say(t.Node, t.NodeUID, r.claims[t.Claim], false, reasonCandidate, fmt.Sprintf("Command %s gives back %d nodes for %d others and saves $%.4f an hour",
+				s.command.ID, len(s.command.Targets), len(s.command.Replacements), s.command.Savings.USD()))
+		}
+	}
+}
+
+// reportKept says on nodes and NodePools why they stay, where people were not told so lately. While very many drains have just begun
+// that is left to a later look: the API server has pods to evict.
+func (r *pass) reportKept() {
+	if r.plan == nil || r.ledger.Rush(r.now()) {
+		return
+	}
+	reported := map[string]model.ReportedNode{}
+	for _, t := range r.notes.Reported {
+		if r.now()-t.AtUnix < seconds(r.settings.ReportAfter) {
+			reported[t.Node] = t
+		}
+	}
+	k := eventWriter{pass: r, reported: reported, nodes: map[string]*model.Node{}, claims: map[string]*model.Claim{}, pools: map[string]*model.Pool{}}
+	k.index()
+	for i := range r.plan.Kept {
+		k.node(&r.plan.Kept[i])
+	}
+	list := make([]model.ReportedNode, 0, len(k.still))
+	for _, t := range k.still {
+		list = append(list, t)
+	}
+	slices.SortFunc(list, func(a, b model.ReportedNode) int { return strings.Compare(a.Node, b.Node) })
+	if !slices.Equal(list, r.notes.Reported) {
+		r.notes.Reported, r.renoted = list, true
+	}
+}
+
+// eventWriter says why nodes stay.
+type eventWriter struct {
+	*pass
+	reported map[string]model.ReportedNode // what people were told lately
+	still    map[string]model.ReportedNode // what of it, and of what they are told now, is to be remembered
+	written  int
+	nodes    map[string]*model.Node
+	claims   map[string]*model.Claim // by provider id
+	pools    map[string]*model.Pool
+}
+
+func (k *eventWriter) index() {
+	k.still = map[string]model.ReportedNode{}
+	for i := range k.snapshot.Nodes {
+		k.nodes[k.snapshot.Nodes[i].Name] = &k.snapshot.Nodes[i]
+	}
+	for i := range k.ledger.Claims {
+		k.claims[k.ledger.Claims[i].ProviderID] = &k.ledger.Claims[i]
+	}
+	for i := range k.snapshot.Pools {
+		k.pools[k.snapshot.Pools[i].Name] = &k.snapshot.Pools[i]
+	}
+}
+
+// node says on one why it stays: that it is blocked, or else why it is not consolidated.
+func (k *eventWriter) node(kept *model.KeptNode) {
+	node := k.nodes[kept.Node]
+	if node == nil {
+		return
+	}
+	var blocked, other []model.KeptReason
+	for _, reason := range kept.Reasons {
+		switch {
+		case ofPools[reason.Code]:
+			k.pool(k.pools[node.Pool()], reason)
+		case silent[reason.Code]:
+		case blocking[reason.Code]:
+			blocked = append(blocked, reason)
+		default:
+			other = append(other, reason)
+		}
+	}
+	reason, why := reasonBlocked, blocked
+	if len(blocked) == 0 {
+		reason, why = reasonUnconsolidable, other
+	}
+	if len(why) == 0 || !k.due(kept.Node, why[0].Code) {
+		return
+	}
+	var claim *model.Claim
+	if node.ProviderID != "" {
+		claim = k.claims[node.ProviderID]
+	}
+	k.say(node.Name, node.UID, claim, false, reason, sentences(why))
+}
+
+// pool says on a NodePool that nodes of it stay for its own sake.
+func (k *eventWriter) pool(pool *model.Pool, why model.KeptReason) {
+	if pool == nil || !k.due(kindPool+"/"+pool.Name, why.Code) {
+		return
+	}
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	k.events = append(k.events, model.Event{Kind: kindPool, Name: pool.Name, UID: pool.UID, Reason: reasonBlocked, Message: why.Message})
+}
+
+// due reports whether people are to be told now, and remembers that they are.
+func (k *eventWriter) due(name, code string) bool {
+	if before, known := k.reported[name]; known && before.Code == code {
+		k.still[name] = before
+		return false
+	}
+	if _, known := k.still[name]; known || k.written >= k.settings.MaxEvents || len(k.still) >= k.settings.MaxReported {
+		return false
+	}
+	k.written++
+	k.still[name] = model.ReportedNode{Node: name, Code: code, AtUnix: k.now()}
+	return true
+}
+
+// quiet says on NodeClaims whether their nodes have been left in peace for as long as their pools ask for, where they show something else.
+// Those beyond what one run may say are the next one's: that objects have changed has it look again.
+func (r *pass) quiet() (said []model.Condition) {
+	if r.plan == nil || r.ledger.Rush(r.now()) {
+		return nil
+	}
+	quiet := map[string]bool{}
+	for _, claim := range r.plan.Quiet {
+		quiet[claim] = true
+	}
+	for i := range r.snapshot.Claims {
+		object := &r.snapshot.Claims[i]
+		claim := r.claims[object.Name]
+		if claim == nil || claim.ObjectUID != object.UID || object.DeletedUnix != 0 || quiet[claim.Name] == object.Quiet {
+			continue
+		}
+		if len(said) == r.settings.MaxEvents {
+			break
+		}
+		c := model.Condition{Object: object.Name, UID: object.UID, Type: model.ConditionConsolidatable}
+		if quiet[claim.Name] {
+			c.Status, c.Reason = "True", model.ConditionConsolidatable
+		}
+		said = append(said, c)
+	}
+	return said
+}
+
+// publishEvents publishes what this run has to say.
+func (r *pass) publishEvents(ctx context.Context) {
+	r.reportCandidates()
+	quiet := r.quiet()
+	if len(r.events)+len(quiet) == 0 {
+		return
+	}
+	err := r.effect(ctx, EffectReport, func() error { return r.clients.Reporter.Report(ctx, model.Report{Events: r.events, Claims: quiet}) })
+	if err != nil {
+		r.problem("publish %d events and %d conditions: %v", len(r.events), len(quiet), err)
+	}
+}
+
+// sentences joins the messages of some reasons.
+func sentences(why []model.KeptReason) string {
+	const most = 5
+	var texts []string
+	for _, reason := range why {
+		texts = append(texts, reason.Message)
+	}
+	return several(texts, most, "; ")
+}
+
+// several is the first few of some texts.
+func several(texts []string, most int, between string) string {
+	out := strings.Join(texts[:min(most, len(texts))], between)
+	if more := len(texts) - most; more > 0 {
+		out += fmt.Sprintf(" and %d more", more)
+	}
+	return out
+}

@@ -1,0 +1,132 @@
+package interruption
+
+import (
+	"context"
+	"reflect"
+	"sort"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// reportDeferredEvery is how often people are told, in seconds, that ends are put off, as long as they are.
+const reportDeferredEvery = 15 * 60
+
+// confirm compares findings with what earlier looks saw. It returns those that have looked wrong for long enough, the
+// casebook to write, and after how long the next of the others is due (0 = none). A suspicion that this look does not
+// confirm is dropped.
+func (r *pass) confirm(findings []lifecycle.Finding) (due []lifecycle.Finding, collector model.CollectorState, again time.Duration) {
+	before, now := r.records.Collector, r.records.NowUnix
+	collector = model.CollectorState{Version: before.Version, AtUnix: now, SeenVersion: before.SeenVersion, SeenUnix: before.SeenUnix}
+	if r.live.Version != 0 {
+		collector.SeenVersion, collector.SeenUnix = r.live.Version, now
+	}
+	since := map[[2]string]int64{}
+	if now-before.AtUnix <= int64(r.settings.Continuous.Seconds()) {
+		for _, s := range before.Suspects {
+			since[[2]string{s.Kind, s.Subject}] = min(s.SinceUnix, now)
+		}
+	}
+	for _, finding := range findings {
+		first, known := since[[2]string{string(finding.Kind), finding.Subject}]
+		if !known {
+			first = now
+		}
+		if finding.Wait == 0 && finding.Kind != lifecycle.Deferred {
+			due = append(due, finding)
+			continue
+		}
+		collector.Suspects = append(collector.Suspects, model.Suspect{Kind: string(finding.Kind), Subject: finding.Subject, SinceUnix: first})
+		if finding.Kind == lifecycle.Deferred {
+			if !known || (now-first)/reportDeferredEvery != (before.AtUnix-first)/reportDeferredEvery {
+				due = append(due, finding)
+			}
+			continue
+		}
+		// EC2 was read a while before the ledger said what time it is: that much less lies between the two reads of EC2.
+		left := time.Duration(finding.Wait-(now-first))*time.Second + r.spent
+		if known && left <= 0 {
+			due = append(due, finding)
+			continue
+		}
+		r.out.Waiting++
+		if left += time.Second; again == 0 || left < again {
+			again = left
+		}
+	}
+	if len(collector.Suspects) > r.settings.MaxSuspects {
+		r.problem("%d suspicions, of which the oldest %d are remembered", len(collector.Suspects), r.settings.MaxSuspects)
+		sort.SliceStable(collector.Suspects, func(i, j int) bool { return collector.Suspects[i].SinceUnix < collector.Suspects[j].SinceUnix })
+		collector.Suspects = collector.Suspects[:r.settings.MaxSuspects]
+	}
+	sort.Slice(collector.Suspects, func(i, j int) bool {
+		a, b := collector.Suspects[i], collector.Suspects[j]
+		if a.Kind != b.Kind {
+			return a.Kind < b.Kind
+		}
+		return a.Subject < b.Subject
+	})
+	return due, collector, again
+}
+
+// idle reports whether a casebook need not be written: the cluster has no machines, nothing looks wrong, and all that is new is when
+// that was seen. It is written every few minutes all the same, or suspicions would begin anew.
+func (r *pass) idle(findings []lifecycle.Finding, collector model.CollectorState) bool {
+	before := r.records.Collector
+	if before.Version == 0 || len(findings) > 0 || r.out.Instances > 0 || r.out.Claims > 0 || len(r.records.Intents) > 0 ||
+		r.records.NowUnix-before.AtUnix >= int64(r.settings.Continuous.Seconds())/3 {
+		return false
+	}
+	collector.AtUnix, collector.SeenVersion, collector.SeenUnix, collector.CheckedUnix = before.AtUnix, before.SeenVersion, before.SeenUnix, before.CheckedUnix
+	return reflect.DeepEqual(collector, before)
+}
+
+// carries reports whether any node of a finding carries pods, and says so where nobody can tell.
+func (r *pass) carries(ctx context.Context, f *lifecycle.Finding) bool {
+	for i := range f.Nodes {
+		pods, err := r.clients.Cluster.Runs(ctx, f.Nodes[i].Name)
+		if err != nil {
+			r.problem("see what runs on node %s: %v", f.Nodes[i].Name, err)
+			return true
+		}
+		if pods {
+			r.problem("%s %s: %s; it is not ended while pods run on node %s", f.Kind, f.Subject, f.Why(), f.Nodes[i].Name)
+			return true
+		}
+	}
+	return false
+}
+
+// limitRemovals puts off removals beyond what a while allows, and counts the others as done.
+func (r *pass) limitRemovals(due []lifecycle.Finding, collector *model.CollectorState) []lifecycle.Finding {
+	now := r.records.NowUnix
+	room := max(r.settings.RemovalNodes, r.out.Nodes*r.settings.RemovalPercent/100)
+	for _, removal := range r.records.Collector.Removals {
+		if removal.AtUnix+int64(r.settings.RemovalWindow.Seconds()) > now {
+			room -= removal.Nodes
+			collector.Removals = append(collector.Removals, removal)
+		}
+	}
+	var out []lifecycle.Finding
+	removed := 0
+	for i := range due {
+		f := &due[i]
+		if f.Removes && !(f.Kind == lifecycle.Orphan && lifecycle.Adoptable(f)) {
+			if removed >= room {
+				r.out.Limited++
+				continue
+			}
+			removed++
+		}
+		out = append(out, *f)
+	}
+	if removed > 0 {
+		collector.Removals = append(collector.Removals, model.RemovalCount{AtUnix: now, Nodes: removed})
+	}
+	if r.out.Limited > 0 {
+		r.problem("%d removals are put off: %d nodes may be removed in %s unless EC2 says that they have ended",
+			r.out.Limited, max(r.settings.RemovalNodes, r.out.Nodes*r.settings.RemovalPercent/100), r.settings.RemovalWindow)
+	}
+	return out
+}

@@ -1,0 +1,95 @@
+package publish
+
+import (
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+// waiting is something that a hint was or will be sent for, until it waits no more.
+type waiting struct {
+	ref     model.PodRef // of a pod
+	retryAt time.Time    // when to send another hint for it; zero while it is in a batch or owed
+	pause   time.Duration
+}
+
+// needsCapacity reports whether nothing can hold the pod and a node could help: not one that waits for a preemption, or
+// whose owner places it. What the pod asks for is not looked at: also of a pod that cannot be helped people are told.
+func needsCapacity(pod *model.Pod, shape *model.PodShape) bool {
+	return pod.Unschedulable && pod.NodeName == "" && pod.NominatedNode == "" && !pod.Terminal() && pod.DeletedUnix == 0 &&
+		!shape.Gated && shape.OwnerKind != "DaemonSet" && shape.OwnerKind != "Node"
+}
+
+// starting reports whether the node is one of ours that has still to be registered or initialised.
+func starting(node *model.Node) bool {
+	if node.Initialized() || node.DeletedUnix != 0 {
+		return false
+	}
+	if node.Pool() != "" || node.Registered() { // of a NodeClaim made by hand it has no pool
+		return true
+	}
+	for _, t := range node.Taints {
+		if t.Key == model.TaintUnregistered {
+			return true
+		}
+	}
+	return false
+}
+
+// updateWaiting updates what waits by a change that made a difference, and opens a batch where something new does.
+func (f *Publisher) updateWaiting(c *wire.Change, before *version, now time.Time) {
+	switch {
+	case c.Pod != nil:
+		key := c.Pod.Key()
+		if c.Deleted || !needsCapacity(c.Pod, c.Shape) {
+			delete(f.pods, key)
+			return
+		}
+		if w := f.pods[key]; w != nil && w.ref.UID == c.Pod.UID {
+			return
+		}
+		f.pods[key] = &waiting{ref: c.Pod.Ref()}
+		f.batch.add(now, wire.ReasonBatch, key, "")
+	case c.Node != nil:
+		if c.Deleted || !starting(c.Node) {
+			delete(f.nodes, c.Node.Name)
+			return
+		}
+		f.nodes[c.Node.Name] = &waiting{}
+		f.batch.add(now, wire.ReasonNode, "", c.Node.Name)
+	case c.Pool != nil && before.differs(c.Deleted, c.Pool.UID, c.Pool.Generation, c.Pool.DeletedUnix),
+		c.Class != nil && before.differs(c.Deleted, c.Class.UID, c.Class.Generation, c.Class.DeletedUnix):
+		f.batch.add(now, wire.ReasonConfig, "", "")
+	case c.Claim != nil && !c.Deleted && c.Claim.Manual && c.Claim.DeletedUnix == 0:
+		f.batch.add(now, wire.ReasonConfig, "", "")
+	}
+}
+
+// version is what of a pool or class says that people changed it; a status that was written is no such change, else the
+// functions' own writes would wake them again.
+type version struct {
+	uid        string
+	generation int64
+	deleted    int64
+}
+
+func (v *version) differs(deleted bool, uid string, generation, deletedUnix int64) bool {
+	return v == nil || deleted || *v != version{uid, generation, deletedUnix}
+}
+
+// versionOf returns the version of the pool or class a change is about, as it was before; nil where there was none, or
+// for other kinds.
+func (s *state) versionOf(c *wire.Change) *version {
+	if c.Pool != nil {
+		if p, ok := s.pools.rows[c.Pool.Name]; ok {
+			return &version{p.UID, p.Generation, p.DeletedUnix}
+		}
+	}
+	if c.Class != nil {
+		if k, ok := s.classes.rows[c.Class.Name]; ok {
+			return &version{k.UID, k.Generation, k.DeletedUnix}
+		}
+	}
+	return nil
+}
