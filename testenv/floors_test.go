@@ -249,7 +249,7 @@ func TestFloorsRefuse(t *testing.T) {
 		"a decision with a context":          {"shared/core/pack/x.go", `package pack; import _ "context"`},
 		"a decision with a clock":            {"shared/core/pack/x.go", `package pack; import "time"; var _ = time.Now()`},
 		"a decision with a goroutine":        {"shared/core/pack/x.go", `package pack; func f() { go f() }`},
-		"a sum that calls a decision":        {"shared/core/offering/x.go", `package offer; import _ "github.com/joiner-sh/joiner/shared/core/pack"`},
+		"a sum that calls a decision":        {"shared/core/offering/x.go", `package offering; import _ "github.com/joiner-sh/joiner/shared/core/pack"`},
 		"a flow with an SDK":                 {"shared/flow/provision/x.go", `package provision; import _ "github.com/aws/aws-sdk-go-v2/aws"`},
 		"a flow that calls another":          {"shared/flow/provision/x.go", `package provision; import _ "github.com/joiner-sh/joiner/shared/flow/publish"`},
 		"an adapter that decides":            {"shared/adapter/ec2fleet/x.go", `package ec2fleet; import _ "github.com/joiner-sh/joiner/shared/core/pack"`},

@@ -318,7 +318,7 @@ func (a *installedAccount) role(name string) string {
 	return "arn:aws:iam::" + a.Account() + ":role/shop-" + name
 }
 
-// instance gives shop a machine in the ledger.
+// instance gives shop an instance in the ledger.
 func (a *installedAccount) instance(t *testing.T, name string) {
 	t.Helper()
 	now := time.Now().Unix()
@@ -373,7 +373,7 @@ func TestAttachClustersDetach(t *testing.T) {
 	if code, _, errs := joiner("", "detach", "shop", "--hand-over=cas"); code != 2 || !strings.Contains(errs, "must be karpenter or people") {
 		t.Errorf("exit status %d, %s", code, errs)
 	}
-	if err := a.ledger.Forget(t.Context(), "shop", time.Now().Unix()); err != nil { // as if its machine had ended
+	if err := a.ledger.Forget(t.Context(), "shop", time.Now().Unix()); err != nil { // as if its instance had ended
 		t.Fatal(err)
 	}
 	if code, out, errs := joiner("", "detach", "shop"); code != 0 || !strings.Contains(out, "can be detached") {

@@ -60,7 +60,7 @@ func TestF091PlanProvisionSaysWhichBuffersKeepNoRoom(t *testing.T) {
 	}
 }
 
-// A node that nothing but a buffer needs is not given back as empty; others are.
+// A node that nothing but a buffer needs is not disrupted as empty; others are.
 func TestF090PlanDisruptKeepsHeadroom(t *testing.T) {
 	text, err := os.ReadFile("testdata/night/cluster.yaml")
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// catalogInput is what can be bought: of a catalogue file, the same for every class, or of the region built in.
+// catalogInput is what can be bought: of a catalog file, the same for every class, or of the region built in.
 type catalogInput struct {
 	types    []model.InstanceType // of the file
 	region   *catalogfile.Region  // nil where there is a file
 	warnings []string
 }
 
-// readCatalogInput reads what can be bought for the clusters' classes; path is empty where no catalogue is given.
+// readCatalogInput reads what can be bought for the clusters' classes; path is empty where no catalog is given.
 func readCatalogInput(path string, snapshot *model.Snapshot, settings offering.Settings) (catalogInput, error) {
 	if path != "" {
 		types, err := catalogfile.File(path)
@@ -60,7 +60,7 @@ func zonesOf(snapshot *model.Snapshot) []string {
 	return slices.Compact(zones)
 }
 
-// catalogs returns what each class can buy, and why one cannot be used, by class name. From a catalogue file every class
+// catalogs returns what each class can buy, and why one cannot be used, by class name. From a catalog file every class
 // that anything speaks of can buy everything, whether or not it is there itself.
 func (g *catalogInput) catalogs(snapshot *model.Snapshot, claims []model.Claim) (map[string][]model.InstanceType, map[string]string) {
 	catalogs, problems := map[string][]model.InstanceType{}, map[string]string{}

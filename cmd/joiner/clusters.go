@@ -47,7 +47,7 @@ type clusterRow struct {
 	State     string         `json:"state"`            // active, paused, leaving
 	Relay     bool           `json:"relay,omitempty"`  // functions reach it through its watcher
 	Heartbeat int64          `json:"heartbeatSeconds"` // since the watcher's last; -1 = there was none
-	Claims    int            `json:"claims"`           // with a machine, or about to have one
+	Claims    int            `json:"claims"`           // with an instance, or about to have one
 	States    map[string]int `json:"states"`           // the same by state
 	Stops     int            `json:"stops"`
 	Problem   string         `json:"problem,omitempty"` // why it could not be read

@@ -130,7 +130,7 @@ func unclaimed(n int) []string {
 	return []string{fmt.Sprintf("%d nodes of NodePools have no NodeClaim in the input: they are made up from their labels, as launched from their NodePools as they are, and as initialised if they are Ready; give nodeclaims, too", n)}
 }
 
-// unpriced names the offers of nodes that the catalogue does not know, once: what is not known is not counted.
+// unpriced names the offerings of nodes that the catalog does not know, once: what is not known is not counted.
 func unpriced(claims []model.Claim, catalogs map[string][]model.InstanceType) []string {
 	nodes, offerings := 0, map[string]bool{}
 	for i := range claims {
@@ -157,7 +157,7 @@ func unpriced(claims []model.Claim, catalogs map[string][]model.InstanceType) []
 	return []string{fmt.Sprintf("%s nothing in prices: what can be bought has no %s", what, text)}
 }
 
-// sold reports whether the machine of a claim is among what can be bought, or was.
+// sold reports whether the instance of a claim is among what can be bought, or was.
 func sold(claim *model.Claim, types []model.InstanceType) bool {
 	i := slices.IndexFunc(types, func(t model.InstanceType) bool { return t.Name == claim.InstanceType })
 	return i >= 0 && slices.ContainsFunc(types[i].Offerings, func(o model.Offering) bool { return o.Zone == claim.Zone && o.CapacityType == claim.CapacityType })

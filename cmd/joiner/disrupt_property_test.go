@@ -20,7 +20,7 @@ import (
 
 type object = map[string]any
 
-// sampleCluster is a random cluster as objects, with its own small catalogue.
+// sampleCluster is a random cluster as objects, with its own small catalog.
 type sampleCluster struct {
 	random  *rand.Rand
 	objects []object
@@ -264,8 +264,8 @@ func TestD1SavingsAreTheDifferenceAfterCarryingOut(t *testing.T) {
 	}
 }
 
-// account is what the catalogue function needs to judge drift: a ledger, an API server with other pools and classes than the
-// claims were made from, and machines as the classes select them. What is not here is not to be asked for.
+// account is what the catalog function needs to judge drift: a ledger, an API server with other pools and classes than the
+// claims were made from, and instances as the classes select them. What is not here is not to be asked for.
 type account struct {
 	catalog.Registry
 	catalog.Hints
@@ -357,7 +357,7 @@ func (a *accountSite) Profiles(context.Context, string) ([]model.InstanceProfile
 	return nil, nil
 }
 
-// drifted runs the catalogue function's flow once and returns what has drifted, by node.
+// drifted runs the catalog function's flow once and returns what has drifted, by node.
 func (a *account) drifted(t *testing.T) map[string]string {
 	t.Helper()
 	flow := &catalog.Flow{
@@ -394,7 +394,7 @@ func configurationOf(cluster *read.Cluster) model.Configuration {
 	return config
 }
 
-// D2: what --with says would drift is what the catalogue function finds once it is applied: the same nodes for the same reasons, for
+// D2: what --with says would drift is what the catalog function finds once it is applied: the same nodes for the same reasons, for
 // edits that drift all nodes of a pool, some of them, or none.
 func TestD2WithSaysWhatWouldDrift(t *testing.T) {
 	requirement := func(key, operator string, values ...any) func(object) {

@@ -22,7 +22,7 @@ import (
 // tickRule is the rule of EventBridge by which the region's stack has each function invoked each minute.
 const tickRule = "joiner-tick"
 
-// noticeRules are the rules by which EventBridge tells the queue of notices what AWS says of machines, with what is lost without each.
+// noticeRules are the rules by which EventBridge tells the queue of notices what AWS says of instances, with what is lost without each.
 var noticeRules = map[string]string{
 	"joiner-spot":        "spot machines that AWS takes back in two minutes are known only when EC2 is asked next",
 	"joiner-rebalance":   "spot machines that are likely to be taken back are not replaced before",
@@ -48,7 +48,7 @@ func (p *target) tickRule(ctx context.Context) ([]doctor.Finding, error) {
 	return found, nil
 }
 
-// notices looks whether what AWS says of machines comes to the queue at url.
+// notices looks whether what AWS says of instances comes to the queue at url.
 func (p *target) notices(ctx context.Context, url string) ([]doctor.Finding, error) {
 	queue := ":" + url[strings.LastIndexByte(url, '/')+1:] // the end of its ARN
 	var all []doctor.Finding
@@ -102,7 +102,7 @@ func (p *target) rule(ctx context.Context, name, without string) (targets map[st
 	}
 }
 
-// classes says what the catalogue function found wrong with node classes: selectors that match nothing, roles, dry runs of launches.
+// classes says what the catalog function found wrong with node classes: selectors that match nothing, roles, dry runs of launches.
 func (p *target) classes(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
 	ledger, err := p.at.ledger.Load(ctx, reg)
 	if err != nil {

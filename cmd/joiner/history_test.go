@@ -17,8 +17,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// lived gives the account's cluster shop a past: a node n-old that a command gave back for n1 an hour ago, n1 with a pod on it and its
-// machine in the ledger, and a pod that waits for a minute. It returns the time of now.
+// lived gives the account's cluster shop a past: a node n-old that a command disrupted for n1 an hour ago, n1 with a pod on it and its
+// instance in the ledger, and a pod that waits for a minute. It returns the time of now.
 func (a *installedAccount) lived(t *testing.T) int64 {
 	t.Helper()
 	if code, _, errs := joiner("", "attach", "shop"); code != 0 {

@@ -6,14 +6,14 @@
 //	joiner why pod NAMESPACE/NAME                what a pod waits for, and what would help soonest
 //	joiner console                               the cluster in a browser
 //	joiner why node NODE|NODECLAIM|INSTANCE      why it is there, why it stays, or who took it away
-//	joiner savings                               what giving nodes back saved, against what it disturbed
+//	joiner savings                               what disrupting nodes saved, against what it disturbed
 //	joiner report                                what NodePools, namespaces and workloads cost, and what is wasted
 //	joiner replay DECISION                       a recorded decision made once more, and how it differs
 //	joiner shadow run|report                     another version decides beside the live one, and what it does otherwise
-//	joiner stop disruption --cluster CLUSTER     nothing is given back by choice, until joiner resume disruption
+//	joiner stop disruption --cluster CLUSTER     nothing is disrupted voluntarily, until joiner resume disruption
 //	joiner stops                                 where that is so
 //	joiner attach CLUSTER                        the cluster is the installation's from now on
-//	joiner detach CLUSTER                        it leaves; with --hand-over its machines stay
+//	joiner detach CLUSTER                        it leaves; with --hand-over its instances stay
 //	joiner clusters                              what is attached, and how it is
 //	joiner preflight CLUSTER                     what would make a deployment fail, before it is made
 //	joiner doctor [CLUSTER]                      what is not as it should be, and what to do about it

@@ -84,14 +84,14 @@ func (m *memory) Decisions(ctx context.Context, cluster string, fromUnix, toUnix
 	})
 }
 
-// Disruptions reads decisions about giving back.
+// Disruptions reads decisions about disruption.
 func (m *memory) Disruptions(ctx context.Context, cluster string, fromUnix, toUnix int64) ([]model.Disrupted, error) {
 	return m.disruptions.read(fromUnix, toUnix, func(d *model.Disrupted) (string, int64) { return d.ID, d.AtUnix }, func(from, to int64) ([]model.Disrupted, error) {
 		return m.Records.Disruptions(ctx, cluster, from, to)
 	})
 }
 
-// Removals reads machines' ends.
+// Removals reads instances' ends.
 func (m *memory) Removals(ctx context.Context, cluster string, fromUnix, toUnix int64) ([]model.Removal, error) {
 	return m.removals.read(fromUnix, toUnix, func(r *model.Removal) (string, int64) { return r.Claim.Name + " " + r.Claim.InstanceID, r.GoneUnix }, func(from, to int64) ([]model.Removal, error) {
 		return m.Records.Removals(ctx, cluster, from, to)

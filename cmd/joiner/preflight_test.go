@@ -557,7 +557,7 @@ func TestPreflightNamesItsRights(t *testing.T) {
 	if _, err := client.RunInstances(t.Context(), &ec2.RunInstancesInput{ImageId: images.Images[0].ImageId, InstanceType: "m5.large", MinCount: aws.Int32(1), MaxCount: aws.Int32(1)}); err != nil {
 		t.Fatal(err)
 	}
-	for seen := false; !seen; time.Sleep(50 * time.Millisecond) { // EC2 shows new machines a moment later
+	for seen := false; !seen; time.Sleep(50 * time.Millisecond) { // EC2 shows new instances a moment later
 		out, err := client.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{})
 		if err != nil {
 			t.Fatal(err)

@@ -41,7 +41,7 @@ type replayAnswer struct {
 	By        string             `json:"by"`              // that decided once more
 	With      []string           `json:"with,omitempty"`  // "NodePool default": what was changed
 	Identical bool               `json:"identical"`
-	Rounds    []model.Difference `json:"rounds"` // one for each plan; the judge makes one
+	Rounds    []model.Difference `json:"rounds"` // one for each plan; the disruption function makes one
 }
 
 type replayFlags struct {

@@ -60,7 +60,7 @@ func bucketOf(t *testing.T) string {
 	return dir
 }
 
-// D6: the same build says identical; another pool is a readable difference, by machines, pods and price.
+// D6: the same build says identical; another pool is a readable difference, by instances, pods and price.
 func TestD6Replay(t *testing.T) {
 	dir := bucketOf(t)
 	var out, errs bytes.Buffer

@@ -37,7 +37,7 @@ type liveRecords struct {
 	store       *s3snapshot.Store
 }
 
-// lives plays a cluster in which machines come and go, and stores its records as an installation does.
+// lives plays a cluster in which instances come and go, and stores its records as an installation does.
 func lives(t *testing.T, client *s3.Client, bucket string) *liveRecords {
 	t.Helper()
 	after := int64(30)
@@ -73,7 +73,7 @@ func lives(t *testing.T, client *s3.Client, bucket string) *liveRecords {
 	return out
 }
 
-// keep stores what a decision went by: the snapshot in the bucket, the catalogue in the record.
+// keep stores what a decision went by: the snapshot in the bucket, the catalog in the record.
 func (l *liveRecords) keep(t *testing.T, w *world.World, id string, input *model.DecisionInput, catalog model.CatalogUse) {
 	t.Helper()
 	facts, err := w.Catalogs().Find(input, catalog)

@@ -10,7 +10,7 @@ import (
 )
 
 // usage returns what nodes and claims hold against the limits of their pool, by pool name: what each has, what it
-// costs per hour as far as the catalogue knows, and one of "nodes". A claim whose node is there counts once. One that says nothing of what it has yet holds the most that any type
+// costs per hour as far as the catalog knows, and one of "nodes". A claim whose node is there counts once. One that says nothing of what it has yet holds the most that any type
 // it accepts would take.
 func usage(snapshot *model.Snapshot, claims []model.Claim, catalogs map[string][]model.InstanceType) map[string]model.Resources {
 	held := map[string]model.Resources{}
@@ -53,7 +53,7 @@ func usage(snapshot *model.Snapshot, claims []model.Claim, catalogs map[string][
 	return held
 }
 
-// costs returns what a claim's machine costs per hour, in micro-USD: the most that any offer it accepts does where it has
+// costs returns what a claim's instance costs per hour, in micro-USD: the most that any offer it accepts does where it has
 // none yet.
 func costs(claim *model.Claim, types []model.InstanceType) int64 {
 	if claim.Price > 0 {
@@ -69,7 +69,7 @@ func costs(claim *model.Claim, types []model.InstanceType) int64 {
 	return cost
 }
 
-// highest returns the highest price of an offer, in micro-USD per hour; empty fields match every one, and 0 is none.
+// highest returns the highest price of an offering, in micro-USD per hour; empty fields match every one, and 0 is none.
 func highest(types []model.InstanceType, wanted model.OfferingKey) int64 {
 	cost := model.MicroUSD(0)
 	for i := range types {

@@ -92,7 +92,7 @@ func noted(annotations, others map[string]string, key string) map[string]string 
 	return out
 }
 
-// drift fills in the drift of claims as the catalogue function would find it after what is changed was applied, and returns the
+// drift fills in the drift of claims as the catalog function would find it after what is changed was applied, and returns the
 // nodes that have drifted, by name. What the files do not say concludes nothing: a drift that is recorded stays, and none comes.
 func (w *whatIf) drift(claims []model.Claim, catalogs map[string][]model.InstanceType, nowUnix int64) []show.Drifted {
 	var out []show.Drifted
@@ -146,9 +146,9 @@ func (w *whatIf) resolved(claim *model.Claim, pool *model.Pool) bool {
 }
 
 // hashes returns a claim's annotations with hashes that can be compared with those of the classes and pools in files: where the
-// claim has none, or such of other rules, those of what is there now, by the rules of the catalogue function. The hash of a class
+// claim has none, or such of other rules, those of what is there now, by the rules of the catalog function. The hash of a class
 // in a cluster has the cluster's certificate authority in it, which files do not say: there the claim is compared with what the
-// catalogue function noted on the class.
+// catalog function noted on the class.
 func (w *whatIf) hashes(claim *model.Claim) map[string]string {
 	pool, class := w.before.pools[claim.Pool], w.before.classes[claim.Class]
 	out, _ := lifecycle.Rehashed(*claim, pool, class, nil)

@@ -149,7 +149,7 @@ spec:
 	{"36 it has ended", strings.Replace(podIs("", "nodeName: there", "reason: Done"), "phase: Pending", "phase: Succeeded", 1), explain.Ended, []string{"has succeeded"}, nil},
 }
 
-// claimOf is a NodeClaim of a machine that was launched then.
+// claimOf is a NodeClaim of an instance that was launched then.
 func claimOf(launched, spec string) string {
 	return fmt.Sprintf(`
 ---
@@ -169,7 +169,7 @@ status:
 `, spec, launched)
 }
 
-// joined is the node of that machine.
+// joined is the node of that instance.
 func joined(spec, ready string) string {
 	return fmt.Sprintf(`
 ---

@@ -23,10 +23,10 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// patience is how long the region's catalogue is waited for. API servers wait two seconds in all.
+// patience is how long the region's catalog is waited for. API servers wait two seconds in all.
 const patience = 1200 * time.Millisecond
 
-// evaluate answers admissions by what the watcher sees of the cluster and by the catalogue of its account and region.
+// evaluate answers admissions by what the watcher sees of the cluster and by the catalog of its account and region.
 func (s *settings) evaluate(config aws.Config, cache *review.Cache, logger *slog.Logger) admission.Evaluate {
 	flow := &review.Flow{
 		Catalogs: s3catalog.New(s3.NewFromConfig(config), s.Bucket, s3catalog.Settings{}), Objects: cache,

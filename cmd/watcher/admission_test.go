@@ -208,7 +208,7 @@ func (c *caller) create(manifest string) ([]string, error) {
 	return c.heard.take(), err
 }
 
-// catalogued puts a catalogue of three types where the watcher looks for it.
+// catalogued puts a catalog of three types where the watcher looks for it.
 func (p *place) catalogued(t *testing.T) {
 	t.Helper()
 	instance := func(name, arch string, vcpus int64, price model.MicroUSD) model.InstanceTypeInfo {
@@ -279,7 +279,7 @@ func (p *place) webhooked(t *testing.T, address string, ca []byte) {
 	}
 }
 
-// The whole way: kubectl's client, the API server, the watcher's binary with the rights it has in a cluster, the catalogue in S3.
+// The whole way: kubectl's client, the API server, the watcher's binary with the rights it has in a cluster, the catalog in S3.
 func TestAdmissionByTheWatcher(t *testing.T) {
 	p := newPlace(t)
 	p.catalogued(t)

@@ -20,7 +20,7 @@
 //	JOINER_WEBHOOK_CERT_DIR
 //	                       folder with tls.crt and tls.key: admission reviews are answered at /admit. None, then nothing is served
 //	JOINER_WEBHOOK_ADDRESS of that: :8443
-//	JOINER_ACCOUNT         whose machine catalogue admission goes by, that of the cluster: none, then it is the installation's own.
+//	JOINER_ACCOUNT         whose instance catalog admission goes by, that of the cluster: none, then it is the installation's own.
 //	                       JOINER_VM_MEMORY_OVERHEAD_PERCENT, JOINER_RESERVED_ENIS and JOINER_NODE_CLASS_CEL are as the functions have them
 //	JOINER_RELAY_QUEUE_URL of the queue of what functions ask this cluster's API server for: every replica carries that out. None, then
 //	                       functions ask it themselves

@@ -143,7 +143,7 @@ func TestFunctionsReachAnAPIServerThroughTheWatcher(t *testing.T) {
 	if err := evaluate.PatchNode(t.Context(), model.NodePatch{Name: node.Name, UID: "another", AddTaints: []model.Taint{taint}}); !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.NotFound) {
 		t.Errorf("of another UID: %v", err)
 	}
-	// The judge may not delete nodes: the API server says so, by the group, although the watcher serves others who may.
+	// The disruption function may not delete nodes: the API server says so, by the group, although the watcher serves others who may.
 	if err := evaluate.Remove(t.Context(), "Node", node); !fault.Is(err, fault.Denied) || fault.CodeOf(err) == relay.CodeRefused {
 		t.Errorf("the judge deletes: %v", err)
 	}

@@ -25,7 +25,7 @@ import (
 	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
 )
 
-// newAccount starts an account with the role of the catalogue's function, whose ARN it returns, and EKS with clusters of another account; "" =
+// newAccount starts an account with the role of the catalog's function, whose ARN it returns, and EKS with clusters of another account; "" =
 // of the same.
 func newAccount(t *testing.T, tenant string) (account *cloud.Cloud, planes *eks.Model, function string) {
 	t.Helper()
@@ -41,7 +41,7 @@ func newAccount(t *testing.T, tenant string) (account *cloud.Cloud, planes *eks.
 }
 
 // The function as it ships registers a cluster for CloudFormation with the rights of the cluster's role, refuses to take one
-// out whose machines live, and takes it out when they are gone.
+// out whose instances live, and takes it out when they are gone.
 func TestCustomResourceOfTheRealBinary(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and runs the function")

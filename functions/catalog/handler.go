@@ -21,7 +21,7 @@ type handler struct {
 	metrics *boot.Metrics
 }
 
-// handle takes a batch of the catalogue's queue, a tick, or what CloudFormation asks for.
+// handle takes a batch of the catalog's queue, a tick, or what CloudFormation asks for.
 func (h *handler) handle(ctx context.Context, event json.RawMessage) (any, error) {
 	of := *h
 	of.logger, h = boot.Invoked(ctx, h.logger), &of
@@ -42,7 +42,7 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (any, error
 	return h.batch(ctx, batch), nil
 }
 
-// regions keeps the machine catalogues of all regions fresh. What fails is tried again at the next tick.
+// regions keeps the instance catalogs of all regions fresh. What fails is tried again at the next tick.
 func (h *handler) regions(ctx context.Context) {
 	outcomes, err := h.region.Run(ctx)
 	for _, outcome := range outcomes {

@@ -13,7 +13,7 @@ type hints struct {
 	plan *sqsqueue.Plans
 }
 
-// RequestPass sends a sweep to the own queue.
+// RequestPass sends a resync to the own queue.
 func (h hints) RequestPass(ctx context.Context, cluster, key string) error {
 	return h.own.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonResync, Tick: key}, 0)
 }
@@ -23,7 +23,7 @@ func (h hints) Ready(ctx context.Context, cluster, key string) error {
 	return h.plan.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonConfig, Tick: key})
 }
 
-// disruptions asks who gives nodes back through a standard queue.
+// disruptions asks the disruption function through a standard queue.
 type disruptions struct{ queue *sqsqueue.Delayed }
 
 // RequestDisruption sends a judge hint.

@@ -29,7 +29,7 @@ type settings struct {
 	Bucket      string `env:"JOINER_BUCKET,required"`
 	QueueURL    string `env:"JOINER_CATALOG_QUEUE_URL,required"` // the function's own, standard
 	PlanURL     string `env:"JOINER_QUEUE_URL,required"`         // of plan queues, FIFO: a cluster's is beside it by its name
-	DisruptURL  string `env:"JOINER_DISRUPTION_QUEUE_URL"`       // of who gives nodes back, standard; empty = its own tick finds what has drifted
+	DisruptURL  string `env:"JOINER_DISRUPTION_QUEUE_URL"`       // of the disruption function, standard; empty = its own tick finds what has drifted
 	IsolatedVPC bool   `env:"JOINER_ISOLATED_VPC"`               // no call to IAM and to the price list
 	NoDryRun    bool   `env:"JOINER_DISABLE_DRY_RUN"`            // classes are not tried on EC2
 	CrashFile   string `env:"JOINER_CRASH_FILE"`                 // tests only: see boot.Crash

@@ -55,7 +55,7 @@ func (still) Peek(context.Context, string) (*model.Manifest, model.DisruptNotes,
 	return nil, model.DisruptNotes{}, 0, nil
 }
 
-// busy says that another judge is at work.
+// busy says that another run is at work.
 type busy struct{ disrupt.Leases }
 
 func (busy) AcquireLease(context.Context, string, string, string, int64, int64) (model.Fence, error) {

@@ -27,7 +27,7 @@ func (d drains) Drain(ctx context.Context, cluster, key string, after time.Durat
 // plans asks provision through the plan queue.
 type plans struct{ queue *sqsqueue.Plans }
 
-// Replace sends a hint that commands wait for machines; the plan queue takes the same key of the same cluster once.
+// Replace sends a hint that commands wait for instances; the plan queue takes the same key of the same cluster once.
 func (p plans) Replace(ctx context.Context, cluster, key string) error {
 	return p.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonReplace, Tick: key})
 }

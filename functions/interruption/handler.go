@@ -23,7 +23,7 @@ type handler struct {
 }
 
 // handle takes a batch of the interruption queue, one of the queue of notices, or a tick. What a message is depends on the queue it came
-// from and never on its body: what AWS says of machines is believed from the queue of notices alone, a hint from the other alone.
+// from and never on its body: what AWS says of instances is believed from the queue of notices alone, a hint from the other alone.
 func (h *handler) handle(ctx context.Context, event json.RawMessage) (any, error) {
 	of := *h
 	of.logger, h = boot.Invoked(ctx, h.logger), &of
@@ -46,7 +46,7 @@ type requestKey struct {
 	drain   bool
 }
 
-// batch handles what AWS says of machines, drains and looks at each cluster of the batch at most once, and reports the
+// batch handles what AWS says of instances, drains and looks at each cluster of the batch at most once, and reports the
 // records of what could not be carried through. What AWS says comes first, since it leaves least time; then the clusters side by
 // side, each with its drains first, which are shorter than looks, and which pods wait for.
 func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEventResponse {

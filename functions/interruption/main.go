@@ -1,6 +1,6 @@
-// Command interruption is the function that owns a claim's death: AWS tells it of machines that are about to end, each
+// Command interruption is the function that owns a claim's death: AWS tells it of instances that are about to end, each
 // minute, and when it asked itself for another look, it finds what else is to end, and step by step it empties the nodes of
-// that, ends their machines and closes their claims. What it does is flow/interruption; this wires it.
+// that, ends their instances and closes their claims. What it does is flow/interruption; this wires it.
 package main
 
 import (
@@ -26,7 +26,7 @@ type settings struct {
 	QueueURL    string        `env:"JOINER_INTERRUPTION_QUEUE_URL,required"` // the function's own, standard
 	NoticesARN  string        `env:"JOINER_NOTICES_QUEUE_ARN,required"`      // of the queue in which what AWS says is believed
 	PlanURL     string        `env:"JOINER_QUEUE_URL,required"`              // of plan queues, FIFO: a cluster's is beside it by its name
-	DisruptURL  string        `env:"JOINER_DISRUPTION_QUEUE_URL"`            // of who gives nodes back, standard; empty = its own tick finds what has ended
+	DisruptURL  string        `env:"JOINER_DISRUPTION_QUEUE_URL"`            // of the disruption function, standard; empty = its own tick finds what has ended
 	Confirm     time.Duration `env:"JOINER_CONFIRM_AFTER"`                   // 0 = the flow's default
 	JoinWithin  time.Duration `env:"JOINER_JOIN_WITHIN"`                     // 0 = the flow's default
 	RepairAfter time.Duration `env:"JOINER_REPAIR_AFTER"`                    // 0 = the flow's default

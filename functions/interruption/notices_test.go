@@ -16,7 +16,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// finder knows no machine, and cannot be asked about one.
+// finder knows no instance, and cannot be asked about one.
 type finder struct{ asked []string }
 
 func (f *finder) ByInstance(_ context.Context, ids []string) ([]model.FoundClaim, int64, error) {

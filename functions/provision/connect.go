@@ -20,7 +20,7 @@ import (
 )
 
 // connector opens clusters with their own rights and keeps what it opened for the next invocation: connections, and a
-// catalogue that knows its age.
+// catalog that knows its age.
 type connector struct {
 	config   aws.Config
 	relay    *relay.Relay

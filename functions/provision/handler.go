@@ -59,7 +59,7 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 	var reported []events.SQSMessage
 	tellings := map[wire.HintReason]wire.Hint{}
 	for _, record := range batch.Records {
-		// A hint carries no truth: the sweep finds what it would have said. Returning one would block its group. Most of a flood is dropped
+		// A hint carries no truth: the resync finds what it would have said. Returning one would block its group. Most of a flood is dropped
 		// for its group, before anything is read.
 		group, toReport := strings.CutSuffix(record.Attributes["MessageGroupId"], wire.ForwardGroup(""))
 		if wire.QueueName(record.EventSourceARN) != wire.PlanQueue(group) {

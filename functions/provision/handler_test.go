@@ -45,7 +45,7 @@ func (r *registry) Cluster(_ context.Context, name string) (model.Registration, 
 	return model.Registration{Cluster: name, Paused: true}, nil
 }
 
-// hints records the sweeps that were sent.
+// hints records the resyncs that were sent.
 type hints struct{ sent []string }
 
 func (h *hints) Resync(_ context.Context, cluster, tick string) error {
@@ -111,7 +111,7 @@ func TestR63R70BatchRunsEachClusterOnceAndReturnsOnlyWhatFailed(t *testing.T) {
 	}
 }
 
-// C7: what nobody can read is dropped, and its neighbours are handled.
+// C7: what nobody can read is dropped, and its neighbors are handled.
 func TestBatchDropsAHintNobodyCanRead(t *testing.T) {
 	h, r, _ := newHandler()
 	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{
@@ -213,7 +213,7 @@ func TestR69HintOfAnUnknownClusterIsDropped(t *testing.T) {
 	}
 }
 
-// A backlog of hours is worked off without looking at anything: the sweeps have seen what those hints would have said.
+// A backlog of hours is worked off without looking at anything: the resyncs have seen what those hints would have said.
 func TestBatchDropsHintsThatAreSpent(t *testing.T) {
 	h, r, _ := newHandler()
 	hint := wire.Hint{Cluster: "web", Reason: wire.ReasonBatch, Epoch: 1, Seq: 4, SentAtMillis: time.Now().Add(-time.Hour).UnixMilli()}

@@ -1,5 +1,5 @@
-// Command provision is the function that owns a claim's birth: it turns hints from the queue and the tick of each minute
-// into launched, registered and initialised nodes. What it does is flow/provision; this wires it.
+// Command provision is the function that owns a claim's registration: it turns hints from the queue and the tick of each minute
+// into launched, registered and initialized nodes. What it does is flow/provision; this wires it.
 package main
 
 import (
@@ -31,7 +31,7 @@ type settings struct {
 	QueueURL        string        `env:"JOINER_QUEUE_URL,required"`     // of plan queues, FIFO: a cluster's is beside it by its name
 	CatalogURL      string        `env:"JOINER_CATALOG_QUEUE_URL"`      // of who resolves classes, standard; empty = its own tick finds what has changed
 	EndsURL         string        `env:"JOINER_INTERRUPTION_QUEUE_URL"` // of who empties nodes, standard; the same
-	DisruptURL      string        `env:"JOINER_DISRUPTION_QUEUE_URL"`   // of who gives nodes back, standard; empty = its own tick finds what became of replacements
+	DisruptURL      string        `env:"JOINER_DISRUPTION_QUEUE_URL"`   // of the disruption function, standard; empty = its own tick finds what became of replacements
 	IsolatedVPC     bool          `env:"JOINER_ISOLATED_VPC"`           // no call to the price list and to IAM
 	RecoverAfter    time.Duration `env:"JOINER_RECOVER_AFTER"`          // 0 = the flow's default
 	OfferingBackOff time.Duration `env:"JOINER_OFFER_BACKOFF"`          // 0 = the flow's default

@@ -17,7 +17,7 @@ func (s resyncs) Resync(ctx context.Context, cluster, tick string) error {
 	return s.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonResync, Tick: tick})
 }
 
-// disruptions asks who gives nodes back through a standard queue.
+// disruptions asks the disruption function through a standard queue.
 type disruptions struct{ queue *sqsqueue.Delayed }
 
 // RequestDisruption sends a judge hint.

@@ -46,7 +46,7 @@ func (s *store) GetParameter(_ context.Context, input *ssm.GetParameterInput, _ 
 	return &ssm.GetParameterOutput{Parameter: &types.Parameter{Value: &s.value}}, nil
 }
 
-// catalogs are machine catalogues by account and region.
+// catalogs are instance catalogs by account and region.
 type catalogs map[string]model.InstanceCatalog
 
 func (c catalogs) RegionCatalog(_ context.Context, reg model.Registration) (model.InstanceCatalog, error) {

@@ -3,15 +3,15 @@
 // says is core/admit's; this wires it.
 //
 // An API server can prove to no outside webhook who it is, so that a secret in the path is all there is: the function may read the
-// region's machine catalogue and that secret, and nothing else, writes nothing and calls nothing. Whoever learns the secret can
+// region's instance catalog and that secret, and nothing else, writes nothing and calls nothing. Whoever learns the secret can
 // have manifests judged, at the installation's cost. Two secrets are good at a time, so that they can be changed.
 //
 // Settings come from the environment:
 //
-//	JOINER_BUCKET             with the catalogues; required
+//	JOINER_BUCKET             with the catalogs; required
 //	JOINER_WEBHOOK_PARAMETER  name of the SSM parameter (SecureString) with one secret or two, separated by a comma, each as it is or as
 //	                          sha256:DIGEST, which is of no use to who reads the parameter: /joiner/webhook
-//	JOINER_ACCOUNT            whose catalogue is read where the path names no account
+//	JOINER_ACCOUNT            whose catalog is read where the path names no account
 //
 // The URL is https://HOST/SECRET, or https://HOST/SECRET/ACCOUNT/REGION for a cluster of another account or region.
 package main
@@ -37,7 +37,7 @@ type settings struct {
 	boot.InstanceSettings
 }
 
-// patience is how long the catalogue is waited for. API servers wait two seconds in all.
+// patience is how long the catalog is waited for. API servers wait two seconds in all.
 const patience = 1200 * time.Millisecond
 
 func main() {

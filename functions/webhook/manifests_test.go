@@ -76,7 +76,7 @@ func TestKarpentersManifestsAreAllowed(t *testing.T) {
 	}
 }
 
-// Whatever is posted, nobody panics, in the judgement neither.
+// Whatever is posted, nobody panics, in the judgment neither.
 func FuzzAdmit(f *testing.F) {
 	for _, object := range manifests(f) {
 		f.Add(asked(f, object))

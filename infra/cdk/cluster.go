@@ -301,7 +301,7 @@ func (k *cluster) register() {
 	registration(k.stack, k.c, properties)
 }
 
-// registration enters a cluster into the ledger through the catalogue's function, and takes it out again when the stack is deleted, which is
+// registration enters a cluster into the ledger through the catalog's function, and takes it out again when the stack is deleted, which is
 // refused while machines of it live. The stack is in the account of the region's stack: nobody else may call that function. properties
 // and those that are put beside them are the fields of model.Registration.
 func registration(stack awscdk.Stack, c Cluster, properties map[string]any) {

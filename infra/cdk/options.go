@@ -35,7 +35,7 @@ type Options struct {
 	Batches             int               // batches: most batches of each queue at once, 2 for an account with a small quota of executions; 0 = as many as there are
 	Protect             bool              // protect: true = the region's stack and its table cannot be deleted before that is taken off; for when it runs
 	PlannerMemoryMB     int               // plannerMemory: of the functions that plan, 1769; 3008 is for more than 2,000 nodes in a cluster
-	AlarmTopicARN       string            // alarmTopicArn: SNS topic that alarms tell; "" = they only change colour
+	AlarmTopicARN       string            // alarmTopicArn: SNS topic that alarms tell; "" = they only change color
 	HubAccount          string            // hubAccount: where the region's stack is; "" = in the account of the cluster
 	Metrics             bool              // metrics: true = functions send all of docs/reference/metrics.md, and the boards show it
 	DryRun              bool              // dryRun: false = node classes are not tried on EC2

@@ -94,7 +94,7 @@ func (r *region) makeTable() {
 	keep(r.table)
 }
 
-// makeBucket makes the bucket of snapshots, decisions and catalogues. A watcher writes a new base long before its last one is
+// makeBucket makes the bucket of snapshots, decisions and catalogs. A watcher writes a new base long before its last one is
 // 30 days old; what decisions of 30 days went by is forgotten after they are.
 func (r *region) makeBucket() {
 	encryption := &awss3.CfnBucket_ServerSideEncryptionByDefaultProperty{SseAlgorithm: s("AES256")}

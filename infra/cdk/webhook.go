@@ -11,7 +11,7 @@ import (
 )
 
 // makeWebhook puts the function that answers API servers' questions behind an HTTP API. API servers can prove to nobody who they
-// are: the path is secret, calls are few, and the function may read a catalogue and nothing else.
+// are: the path is secret, calls are few, and the function may read a catalog and nothing else.
 func (r *region) makeWebhook(f function, made awslambda.CfnFunction) {
 	api := awsapigatewayv2.NewCfnApi(r.stack, s("WebhookApi"), &awsapigatewayv2.CfnApiProps{
 		Name: s("joiner-webhook"), ProtocolType: s("HTTP"), Description: s("Admission of node pools and node classes"),

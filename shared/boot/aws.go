@@ -13,7 +13,7 @@ import (
 )
 
 // AWS returns the configuration that a function's environment says: Lambda gives it region and keys there for as long as it lives.
-// The SDK's chain of profiles and of roles of pods and machines would bring the clients of four services that no function uses.
+// The SDK's chain of profiles and of roles of pods and instances would bring the clients of four services that no function uses.
 // It exits where there is no region.
 func AWS() aws.Config {
 	config := aws.Config{

@@ -24,7 +24,7 @@ const (
 // would have a run that makes 50 calls at a time connect anew, handshake and all, for most of them.
 const idleConnections = 64
 
-// launches are the calls that launch machines.
+// launches are the calls that launch instances.
 var launches = []string{"CreateFleet"}
 
 // withDeadline gives every call of a client a deadline before the one of the invocation.

@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// ReadEvent tells the two events of a function that sweeps apart: a tick {"sweep": "<scheduled time>"} of the schedule of
+// ReadEvent tells the two events of a function that resyncs apart: a tick {"resync": "<scheduled time>"} of the schedule of
 // each minute, whose time is returned, or a batch of the function's queue, which is named in the error where it is neither.
 func ReadEvent(event json.RawMessage, queue string) (resync string, batch events.SQSEvent, err error) {
 	var tick struct {

@@ -13,7 +13,7 @@ import (
 // What a stop switch may say.
 const (
 	Go         = "go"         // nothing is stopped
-	Disruption = "disruption" // no node is given back by choice, as by a stop of the whole region
+	Disruption = "disruption" // no node is given back voluntarily, as by a stop of the whole region
 	Everything = "everything" // nothing is launched either: every cluster is taken for paused
 )
 

@@ -14,7 +14,7 @@ const (
 	NotFound               // the thing is not there: already gone, or never was
 	Conflict               // somebody else changed it first: read again and plan again
 	Invalid                // the input is wrong: report it on its object, do not repeat it as it is
-	NoCapacity             // the offer has none now: mark it and use the next
+	NoCapacity             // the offering has none now: mark it and use the next
 	Throttled              // asked too often: back off, and mark no capacity as gone
 	Denied                 // not permitted: stop this object only, and alarm
 	Exhausted              // a limit of ours (pool limit, budget) leaves no room

@@ -58,8 +58,8 @@ type Claim struct {
 	FailureCode    string `json:"failureCode,omitempty"` // why it never came to be, or why it ends: one of the Ended… codes
 	FailureMessage string `json:"failureMessage,omitempty"`
 
-	// Command is the id of the command that gives it back by choice. While that is open its node is tainted, and nobody else
-	// gives it back by choice; whatever must end it does so all the same.
+	// Command is the id of the command that disrupts it voluntarily. While that is open its node is tainted, and nobody else
+	// disrupts it voluntarily; whatever must end it does so all the same.
 	Command string `json:"command,omitempty"`
 
 	// Drain is how far emptying its node has come. Nil until Draining.
@@ -71,7 +71,7 @@ type Claim struct {
 	InitializedUnix int64 `json:"initialized,omitempty"`
 	GoneUnix        int64 `json:"gone,omitempty"`
 
-	// Drift says why a machine launched now would differ; empty = it would not. Since DriftUnix.
+	// Drift says why an instance launched now would differ; empty = it would not. Since DriftUnix.
 	Drift        string `json:"drift,omitempty"` // NodeClassDrift, AMIDrift, …
 	DriftMessage string `json:"driftMessage,omitempty"`
 	DriftUnix    int64  `json:"drifted,omitempty"`
@@ -92,7 +92,7 @@ type Claim struct {
 	// ObjectUID is the NodeClaim object's UID once that exists. The object is written after the record.
 	ObjectUID string `json:"objectUID,omitempty"`
 
-	// Vanished says that the NodeClaim object went together with a definition, which is nobody's wish for the machine's end: it
+	// Vanished says that the NodeClaim object went together with a definition, which is nobody's wish for the instance's end: it
 	// is made anew once the definitions and its NodePool are there.
 	Vanished bool `json:"vanished,omitempty"`
 }
@@ -100,7 +100,7 @@ type Claim struct {
 // Live reports whether the claim has, or may yet have, an instance.
 func (c *Claim) Live() bool { return c.State != Gone }
 
-// DrainDeadlineUnix returns by when no pod is left on the node of a claim that is Ending; 0 where nobody says so. A machine that is being
+// DrainDeadlineUnix returns by when no pod is left on the node of a claim that is Ending; 0 where nobody says so. An instance that is being
 // terminated takes with it what still runs there.
 func (c *Claim) DrainDeadlineUnix(nowUnix int64) int64 {
 	switch {
@@ -112,7 +112,7 @@ func (c *Claim) DrainDeadlineUnix(nowUnix int64) int64 {
 	return c.Drain.DeadlineUnix
 }
 
-// Consumed returns what a claim with a machine takes of what it held against its pool's limits: the machine's own amounts where
+// Consumed returns what a claim with an instance takes of what it held against its pool's limits: the instance's own amounts where
 // they are known, and never more than was held.
 func (c *Claim) Consumed() Resources {
 	took := make(Resources, len(c.Reserved))
@@ -147,7 +147,7 @@ func (c *Claim) Deadline(nowUnix int64, others ...int64) int64 {
 	return out
 }
 
-// EndedLately reports whether the claim had a machine and has been Gone for less than an hour at nowUnix.
+// EndedLately reports whether the claim had an instance and has been Gone for less than an hour at nowUnix.
 func (c *Claim) EndedLately(nowUnix int64) bool {
 	return c.State == Gone && c.InstanceID != "" && nowUnix-c.GoneUnix < 3600
 }
@@ -175,7 +175,7 @@ type Intent struct {
 	DueUnix     int64       `json:"due"` // when recovery may look at it
 }
 
-// Instance is a machine EC2 says exists.
+// Instance is an instance EC2 says exists.
 type Instance struct {
 	ID           string            `json:"id"`
 	Type         string            `json:"type"`
@@ -195,6 +195,6 @@ type Instance struct {
 	Partition      int64    `json:"partition,omitempty"`      // 0 = none, or not known yet
 }
 
-// ProviderID is the id by which the machine's Node names it: aws:///<zone>/<instance id>. Source: the AWS cloud provider's
+// ProviderID is the id by which the instance's Node names it: aws:///<zone>/<instance id>. Source: the AWS cloud provider's
 // node addresses.
 func (i *Instance) ProviderID() string { return "aws:///" + i.Zone + "/" + i.ID }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Class is an EC2NodeClass: which image, network and disks a pool's machines get.
+// Class is an EC2NodeClass: which image, network and disks a pool's instances get.
 type Class struct {
 	Name        string            `json:"name"`
 	UID         string            `json:"uid"`
@@ -42,7 +42,7 @@ type Class struct {
 	Context              string              `json:"context,omitempty"`              // handed to CreateFleet as it is
 	NestedVirtualization string              `json:"nestedVirtualization,omitempty"` // enabled, disabled; "" = unset
 
-	// Unsupported names what cannot be honoured, each a sentence with field and remedy. A class with any launches nothing.
+	// Unsupported names what cannot be honored, each a sentence with field and remedy. A class with any launches nothing.
 	Unsupported []string `json:"unsupported,omitempty"`
 
 	// Invalid says what is wrong with what the class asks for, as far as that shows without asking AWS. Such a class launches
@@ -121,7 +121,7 @@ type Kubelet struct {
 	EvictionHard   map[string]string `json:"evictionHard,omitempty"` // signal → quantity or percentage
 	JSON           string            `json:"json,omitempty"`         // the user's whole kubelet map, canonical JSON; "" = none
 
-	// Expressions (CEL) that say an amount for each machine type. A resource is here or in the amounts above, never in both.
+	// Expressions (CEL) that say an amount for each instance type. A resource is here or in the amounts above, never in both.
 	MaxPodsExpr        string            `json:"maxPodsExpr,omitempty"`
 	KubeReservedExpr   map[string]string `json:"kubeReservedExpr,omitempty"`   // by resource
 	SystemReservedExpr map[string]string `json:"systemReservedExpr,omitempty"` // by resource
@@ -271,6 +271,6 @@ type Image struct {
 type ImageQuery struct {
 	Parameter    string        // name or ARN; "" = Term
 	Term         SelectorTerm  // with ID, Name, Owner or Tags
-	Requirements []Requirement // of the machines the found images are for, beside their architecture
+	Requirements []Requirement // of the instances the found images are for, beside their architecture
 	Source       string        // field of the class it comes from, for messages
 }

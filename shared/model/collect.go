@@ -8,18 +8,18 @@ const (
 	LeaseCollector = "collector" // who ends
 	LeaseCatalog   = "catalog"   // who resolves classes and makes instance profiles
 	LeaseDrainer   = "drainer"   // who empties nodes
-	LeaseDisrupt   = "judge"     // who decides what is given back by choice
+	LeaseDisrupt   = "judge"     // who decides what is disrupted voluntarily
 )
 
 // Why a claim ended, in FailureCode of claims that are Terminating or Gone.
 const (
-	EndedNeverRegistered = "NeverRegistered"  // its machine ran and no node of it joined in time
+	EndedNeverRegistered = "NeverRegistered"  // its instance ran and no node of it joined in time
 	EndedObjectDeleted   = "NodeClaimDeleted" // somebody deleted its NodeClaim object
-	EndedNodeGone        = "NodeGone"         // its node left the cluster and the machine ran on
-	EndedInstance        = "InstanceEnded"    // EC2 says the machine was terminated
-	EndedMissing         = "InstanceMissing"  // EC2 has not shown the machine for several reads
+	EndedNodeGone        = "NodeGone"         // its node left the cluster and the instance ran on
+	EndedInstance        = "InstanceEnded"    // EC2 says the instance was terminated
+	EndedMissing         = "InstanceMissing"  // EC2 has not shown the instance for several reads
 	EndedIntentLost      = "IntentLost"       // the launch it waits for is not in the ledger
-	EndedOrphan          = "Orphan"           // of a machine: no claim had it
+	EndedOrphan          = "Orphan"           // of an instance: no claim had it
 
 	EndedNodeDeleted = "NodeDeleted" // somebody deleted its Node object
 	EndedExpired     = "Expired"     // it is older than spec.expireAfter
@@ -32,7 +32,7 @@ const (
 	EndedDrifted       = ReasonDrifted
 	EndedReplicas      = ReasonReplicas
 
-	// What AWS said of its machine.
+	// What AWS said of its instance.
 	EndedSpotInterrupted        = "SpotInterrupted"
 	EndedScheduledChange        = "ScheduledChange" // of AWS Health, or an event EC2 has scheduled for the instance
 	EndedInstanceStopping       = "InstanceStopping"
@@ -40,7 +40,7 @@ const (
 	EndedStatusFailed           = "StatusCheckFailed"
 )
 
-// EndedByUs reports whether a FailureCode says that it was decided here that the machine should end, rather than found
+// EndedByUs reports whether a FailureCode says that it was decided here that the instance should end, rather than found
 // out that it had.
 func EndedByUs(code string) bool {
 	switch code {
@@ -54,11 +54,11 @@ func EndedByUs(code string) bool {
 // ClusterRecords is what the ledger knows of a cluster's claims, for whoever collects what is left over. It is read consistently
 // item by item, not at one instant.
 type ClusterRecords struct {
-	Claims    []Claim  // live ones and, of those gone in the last day, what had a machine or has no pool, by name
+	Claims    []Claim  // live ones and, of those gone in the last day, what had an instance or has no pool, by name
 	Intents   []Intent // open ones, by id
 	Collector CollectorState
 	Notes     Notes         // the planner's
-	Classes   []ClassRecord // what the catalogue function found out last, by name
+	Classes   []ClassRecord // what the catalog function found out last, by name
 	Commands  []Command     // open ones and those ended in the last day, by id
 	NowUnix   int64         // when it was read, by the clock of the ledger itself: the only one ages are measured by
 	Unread    UnreadItems   // items that are there and cannot be read, by key
@@ -80,7 +80,7 @@ type CollectorState struct {
 	Suspects []Suspect      `json:"suspects,omitempty"` // by kind and subject
 	Removals []RemovalCount `json:"removals,omitempty"` // of the last minutes, by time
 
-	// Recorded are the claims that were Unrecorded and are not any more, by name, and the machines that ended without one, by id, while
+	// Recorded are the claims that were Unrecorded and are not any more, by name, and the instances that ended without one, by id, while
 	// the survey and EC2 show them.
 	Recorded []string `json:"recorded,omitempty"`
 
@@ -88,9 +88,9 @@ type CollectorState struct {
 	SeenVersion int64 `json:"seenVersion,omitempty"`
 	SeenUnix    int64 `json:"seen,omitempty"`
 
-	// Of what EC2 itself says of machines that are about to end, beside what EventBridge delivers.
-	PollUnix    int64     `json:"poll,omitempty"`     // when it is asked next about spot machines, for which a hint was sent; 0 = none was
-	CheckedUnix int64     `json:"checked,omitempty"`  // when it last said what is wrong with machines
+	// Of what EC2 itself says of instances that are about to end, beside what EventBridge delivers.
+	PollUnix    int64     `json:"poll,omitempty"`     // when it is asked next about spot instances, for which a hint was sent; 0 = none was
+	CheckedUnix int64     `json:"checked,omitempty"`  // when it last said what is wrong with instances
 	Impaired    []Suspect `json:"impaired,omitempty"` // what was wrong with the cluster's then, by kind and instance id, each since it was first seen
 }
 
@@ -107,7 +107,7 @@ type RemovalCount struct {
 	Nodes  int   `json:"nodes"`
 }
 
-// LiveState is what an API server shows of machines, read live. Lists are by name.
+// LiveState is what an API server shows of instances, read live. Lists are by name.
 type LiveState struct {
 	Version int64         // resourceVersion of the oldest of its lists; 0 = not known
 	Nodes   []Node        // every node, ours or not
@@ -116,7 +116,7 @@ type LiveState struct {
 	Undefined bool // NodeClaims are not defined: that there are no Objects says nothing, and why a node left may be just that
 
 	// Gentle are the names of the NodePools whose nodes expire within budgets (AnnotationGentleExpiry), which whoever gives nodes
-	// back by choice sees to. Where NodePools could not be read PoolsUnread says why, and nobody knows which they are.
+	// back voluntarily sees to. Where NodePools could not be read PoolsUnread says why, and nobody knows which they are.
 	Gentle      []string
 	PoolsUnread string
 }
@@ -128,7 +128,7 @@ const CodeUndefined = "Undefined"
 // CodeUnreadCluster is the code of Invalid where a cluster's registration is there and cannot be read.
 const CodeUnreadCluster = "RegistrationUnread"
 
-// Definitions are the CustomResourceDefinitions of the kinds that machines are described by, as the API server has them now.
+// Definitions are the CustomResourceDefinitions of the kinds that instances are described by, as the API server has them now.
 type Definitions struct {
 	Pools, Claims, Classes Definition
 }

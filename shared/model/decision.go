@@ -5,12 +5,12 @@ type Decision struct {
 	ID       string     `json:"id"`
 	Cluster  string     `json:"cluster"`
 	AtUnix   int64      `json:"at"`
-	Trigger  string     `json:"trigger"` // batch, sweep, node, bootstrap
+	Trigger  string     `json:"trigger"` // batch, resync, node, bootstrap
 	Epoch    int64      `json:"epoch"`   // of the snapshot; 0 = listed
 	Seq      int64      `json:"seq"`
 	Build    string     `json:"build,omitempty"`
 	Rounds   []Round    `json:"rounds"`   // one, or more where a capacity error made it plan again
-	Catalog  CatalogUse `json:"machines"` // what prices and machine types it was decided by
+	Catalog  CatalogUse `json:"machines"` // what prices and instance types it was decided by
 	Pending  int        `json:"pending"`
 	Launched []string   `json:"launched"` // claim names
 	// Open says that the record was written before the last round's launches, and that whoever wrote it died before it could say what came
@@ -30,7 +30,7 @@ type Round struct {
 	Input *PlannerInput `json:"asked,omitempty"` // what Plan answers; nil where Decision.Input is
 }
 
-// Disrupted is the record of one decision about giving back, as Decision is of one to provision. Once an hour it is of one that gives
+// Disrupted is the record of one decision about disruption, as Decision is of one to provision. Once an hour it is of one that gives
 // nothing back.
 type Disrupted struct {
 	ID        string      `json:"id"`
@@ -41,7 +41,7 @@ type Disrupted struct {
 	Build     string      `json:"build,omitempty"`
 	Plan      DisruptPlan `json:"plan"`      // with the names replacements have got
 	Committed []string    `json:"committed"` // command ids
-	Catalog   CatalogUse  `json:"machines"`  // what prices and machine types it was decided by
+	Catalog   CatalogUse  `json:"machines"`  // what prices and instance types it was decided by
 
 	Recorded *DecisionInput   `json:"input,omitempty"` // as Decision's
 	Input    *DisruptionInput `json:"asked,omitempty"` // what Plan answers; nil where Input is
@@ -51,14 +51,14 @@ type Disrupted struct {
 
 // DecisionInput is where to find what a decision went by, or that itself where it is nowhere else.
 type DecisionInput struct {
-	Account string `json:"account,omitempty"` // whose catalogue; empty = not known
+	Account string `json:"account,omitempty"` // whose catalog; empty = not known
 	Region  string `json:"region"`
 	// Snapshot is what was read, HeadSeq exactly; nil = the cluster was listed, and Listed is what that gave, as package wire encodes a
 	// base.
 	Snapshot *Manifest `json:"snapshot,omitempty"`
 	Listed   []byte    `json:"listed,omitempty"`
-	// Catalog is the machine catalogue as package wire encodes it, where it was read by the planner itself; nil = it is kept under its
-	// version (Machines.Version).
+	// Catalog is the instance catalog as package wire encodes it, where it was read by the planner itself; nil = it is kept under its
+	// version (Instances.Version).
 	Catalog []byte `json:"catalog,omitempty"`
 }
 
@@ -69,11 +69,11 @@ type PlannerClass struct {
 	Status ClassStatus `json:"status"`
 	// Barred says why nothing may be launched from it now for a reason that lies neither in it nor in its status; empty = something may.
 	Barred string `json:"barred,omitempty"`
-	// Suspended says that its offers have prices and are not to be had.
+	// Suspended says that its offers have prices and are not available.
 	Suspended bool `json:"suspended,omitempty"`
 }
 
-// PlannerInput is what one round of provisioning asks of the planner, beside the snapshot and the machine catalogue.
+// PlannerInput is what one round of provisioning asks of the planner, beside the snapshot and the instance catalog.
 type PlannerInput struct {
 	NowUnix              int64                 `json:"now"`
 	Salt                 string                `json:"salt"`
@@ -83,7 +83,7 @@ type PlannerInput struct {
 	Promised             []ReservedCapacity    `json:"promised,omitempty"` // room of theirs that is others', by claim
 	Usage                []Usage               `json:"usage,omitempty"`    // by pool
 	UnavailableOfferings []UnavailableOffering `json:"marks,omitempty"`
-	ExcludedPools        []string              `json:"aside,omitempty"`   // pools that came back dry a moment ago and are left out of this round, sorted
+	ExcludedPools        []string              `json:"aside,omitempty"`   // pools that had no capacity a moment ago and are left out of this round, sorted
 	SuspendedPools       []SuspendedPool       `json:"held,omitempty"`    // pools that nothing is bought for now, by name
 	LeftOut              []string              `json:"leftOut,omitempty"` // what planning panicked over: see Quarantine
 
@@ -100,7 +100,7 @@ type PlannerInput struct {
 
 	Applied *Applied `json:"applied,omitempty"` // NodePools and EC2NodeClasses in the place of the snapshot's; nil = the snapshot's
 
-	Fill                []Filling         `json:"fill,omitempty"`   // machines that static pools lack, in the snapshot's order
+	Fill                []Filling         `json:"fill,omitempty"`   // instances that static pools lack, in the snapshot's order
 	PendingReplacements []PlannedClaim    `json:"owed,omitempty"`   // replacements that commands wait for and that may be launched now
 	StandaloneClaims    []StandaloneClaim `json:"wishes,omitempty"` // NodeClaims made by hand
 
@@ -145,13 +145,13 @@ type ReservedCapacity struct {
 	Takes Resources `json:"takes"`
 }
 
-// Filling is how many machines a static pool is to get in one round.
+// Filling is how many instances a static pool is to get in one round.
 type Filling struct {
 	Pool  string `json:"pool"`
 	Count int    `json:"count"`
 }
 
-// DisruptionInput is what the judge asks: what is to be given back. It is asked beside the snapshot and the machine catalogue.
+// DisruptionInput is what the disruption function asks: what is to be disrupted. It is asked beside the snapshot and the instance catalog.
 type DisruptionInput struct {
 	NowUnix              int64                 `json:"now"`
 	Salt                 string                `json:"salt"`
@@ -168,10 +168,10 @@ type DisruptionInput struct {
 	Unclaimed bool `json:"unclaimed,omitempty"` // claims cannot be read: nodes of pools without one are theirs, and may be ending
 }
 
-// OfferingSettings are what machine types are worked out by: the region's and the operator's own values.
+// OfferingSettings are what instance types are worked out by: the region's and the operator's own values.
 type OfferingSettings struct {
 	Region string `json:"region,omitempty"`
-	// MemoryOverheadPPM is the part of a machine's memory that hypervisor and firmware keep, in parts per million.
+	// MemoryOverheadPPM is the part of an instance's memory that hypervisor and firmware keep, in parts per million.
 	// 0 means the default of 75,000 (7.5 %), a negative value none.
 	MemoryOverheadPPM int64 `json:"memoryOverheadPPM,omitempty"`
 	// ReservedENIs are network interfaces no pod gets addresses from (custom networking, security groups for pods).
@@ -182,14 +182,14 @@ type OfferingSettings struct {
 	NowUnix int64 `json:"now,omitempty"`
 }
 
-// DisruptionSettings are what people choose for all pools about giving nodes back. The zero value of a number means the default named with
+// DisruptionSettings are what people choose for all pools about disrupting nodes. The zero value of a number means the default named with
 // it.
 type DisruptionSettings struct {
 	SpotToSpot          bool     `json:"spotToSpot,omitempty"` // spot nodes may be replaced by spot nodes, where enough types are cheaper
 	SpotTypes           int      `json:"spotTypes,omitempty"`  // that must be cheaper for a single spot node to be replaced: 15
 	IgnorePreferences   bool     `json:"ignorePreferences,omitempty"`
 	BestEffortMinValues bool     `json:"bestEffortMinValues,omitempty"`
-	MinSavingPercent    int64    `json:"minSavingPercent,omitempty"` // of the price of what is given back, that a command must save: 1
+	MinSavingPercent    int64    `json:"minSavingPercent,omitempty"` // of the price of what is disrupted, that a command must save: 1
 	MinSaving           MicroUSD `json:"minSaving,omitempty"`        // per hour, that a command must save: 1,000 ($0.001)
 	BalancedPercent     int64    `json:"balancedPercent,omitempty"`  // what a move of a Balanced pool must score: 50
 	OppositeSeconds     int64    `json:"oppositeSeconds,omitempty"`  // for how long a decision must not be turned round without a changed input: 1,800
@@ -199,7 +199,7 @@ type DisruptionSettings struct {
 	MaxCommands         int      `json:"maxCommands,omitempty"`      // in one plan: 100
 }
 
-// Removal is the record of one machine's end: why, by whose decision, and what it had cost by then.
+// Removal is the record of one instance's end: why, by whose decision, and what it had cost by then.
 type Removal struct {
 	Cluster string `json:"cluster"`
 	Claim   Claim  `json:"claim"` // as it was when it was closed, its decision and its reason included
@@ -207,7 +207,7 @@ type Removal struct {
 	Reason  string `json:"reason"`            // one of the Ended… codes; never empty
 	Message string `json:"message,omitempty"` // a sentence
 	By      string `json:"by"`                // who wanted it: one of the By… words
-	// Command and Decision are those that gave it back by choice; empty where nobody did.
+	// Command and Decision are those that gave it back voluntarily; empty where nobody did.
 	Command      string   `json:"command,omitempty"`
 	Decision     string   `json:"decision,omitempty"`
 	Replacements []string `json:"replacements,omitempty"` // names of the claims that took its place, where a command says
@@ -218,10 +218,10 @@ type Removal struct {
 	GoneUnix     int64    `json:"gone"`            // when it was closed
 }
 
-// Who wanted a machine to end.
+// Who wanted an instance to end.
 const (
-	ByJoiner  = "joiner"  // this program, by choice or by what its pool says
-	ByPeople  = "people"  // somebody deleted an object or terminated the machine
+	ByJoiner  = "joiner"  // this program, voluntarily or by what its pool says
+	ByPeople  = "people"  // somebody deleted an object or terminated the instance
 	ByAWS     = "aws"     // spot, capacity, health of the hardware
 	ByOutside = "outside" // people or AWS: EC2 does not say
 )

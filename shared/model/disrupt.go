@@ -5,23 +5,23 @@ import (
 	"encoding/hex"
 )
 
-// Why nodes are given back or replaced by choice. Budgets speak of the first three.
+// Why nodes are disrupted or replaced voluntarily. Budgets speak of the first three.
 const (
 	ReasonEmpty         = "Empty"
 	ReasonUnderutilized = "Underutilized"
 	ReasonDrifted       = "Drifted"
 	ReasonExpired       = "Expired"        // where the pool wants its expiry to obey budgets
-	ReasonReplicas      = "OverReplicated" // a static pool has more machines than spec.replicas
+	ReasonReplicas      = "OverReplicated" // a static pool has more instances than spec.replicas
 )
 
-// DisruptPlan is what a decision about giving back says to do. Same input, same plan, byte for byte.
+// DisruptPlan is what a decision about disruption says to do. Same input, same plan, byte for byte.
 type DisruptPlan struct {
 	Commands []PlannedCommand `json:"commands"` // in the order they are to be committed; may be empty, never nil
 	Kept     []KeptNode       `json:"kept"`     // nodes of pools that are in no command, by name
 	// Quiet are the claims whose nodes no pod has come to or left for as long as consolidateAfter of their NodePool asks for, by node. What
 	// follows from it is in Commands and Kept, so that it is not written down.
 	Quiet []string `json:"-"`
-	// Of all nodes of pools, per hour, now and once the commands are carried out. A node whose offer is not known counts nothing.
+	// Of all nodes of pools, per hour, now and once the commands are carried out. A node whose offering is not known counts nothing.
 	PriceBefore MicroUSD `json:"priceBefore"`
 	PriceAfter  MicroUSD `json:"priceAfter"`
 	// Constrained says that budgets alone kept something back, so that the next window is to be looked at again.
@@ -31,7 +31,7 @@ type DisruptPlan struct {
 	ReplanUnix int64 `json:"again,omitempty"`
 }
 
-// PlannedCommand gives back some nodes together, for one reason. Its replacements are ready before any of them is drained.
+// PlannedCommand disrupts some nodes together, for one reason. Its replacements are ready before any of them is drained.
 type PlannedCommand struct {
 	Reason       string         `json:"reason"`
 	Nodes        []string       `json:"nodes"`        // sorted; at most MaxCommandNodes
@@ -64,7 +64,7 @@ const ReplacementFailed = "ReplacementFailed"
 // limits, or its pool or class cannot be used any more. Nothing was asked of EC2, so that it says nothing about capacity.
 const ReplacementBarred = "ReplacementBarred"
 
-// MaxCommandNodes is how many nodes one command gives back at most: the ledger writes it in one transaction.
+// MaxCommandNodes is how many nodes one command disrupts at most: the ledger writes it in one transaction.
 const MaxCommandNodes = 40
 
 // KeptNode is a node that stays, with why.
@@ -96,7 +96,7 @@ func (s CommandState) Open() bool {
 	return s == CommandCommitted || s == CommandReplacing || s == CommandUndoing
 }
 
-// Going reports whether the command is to be carried out: what it gives back is as good as gone.
+// Going reports whether the command is to be carried out: what it disrupts is as good as gone.
 func (s CommandState) Going() bool { return s.Open() && s != CommandUndoing }
 
 // Command is a PlannedCommand on its way, as the ledger keeps it. Times are by the ledger's clock.
@@ -139,7 +139,7 @@ const MaxFailedOfferings = 200
 // MaxWorkloads is how many owners a command remembers.
 const MaxWorkloads = 100
 
-// Target is a node a command gives back, as it was judged.
+// Target is a node a command disrupts, as it was judged.
 type Target struct {
 	Claim        string   `json:"claim"`
 	Pool         string   `json:"pool"`
@@ -167,7 +167,7 @@ type BudgetVersion struct {
 	Version int64  `json:"version"` // 0 = there was none yet
 }
 
-// Stop says that nothing is disrupted by choice: in a pool, a cluster, or an account and region.
+// Stop says that nothing is disrupted voluntarily: in a pool, a cluster, or an account and region.
 type Stop struct {
 	Scope     StopScope `json:"scope"`
 	Pool      string    `json:"pool,omitempty"` // of StopPool
@@ -186,7 +186,7 @@ const (
 	StopRegion  StopScope = "region" // every cluster of the account in the region
 )
 
-// DisruptNotes are what the judge of a cluster remembers from one run to the next. Only the holder of its lease writes them.
+// DisruptNotes are what the disruption function of a cluster remembers from one run to the next. Only the holder of its lease writes them.
 type DisruptNotes struct {
 	Version int64 `json:"version"` // 0 = never written
 	AtUnix  int64 `json:"at"`
@@ -203,21 +203,21 @@ type DisruptNotes struct {
 	// is read each time.
 	Constrained bool `json:"constrained,omitempty"`
 
-	// Empty says that there was nothing of ours at that look, nor for an hour before: no machine, launch or command, no room to be kept, no
+	// Empty says that there was nothing of ours at that look, nor for an hour before: no instance, launch or command, no room to be kept, no
 	// pod that waits, no class that is not ready.
 	Empty bool `json:"empty,omitempty"`
 
 	KeptUnix int64 `json:"kept,omitempty"` // when a look that gave nothing back was last kept; 0 = never
 	HintUnix int64 `json:"hint,omitempty"` // for when the next look was asked for; 0 = for none
 
-	// WatcherAhead is the watcher's sign of life at the last look, where its clock was ahead; zero = it was not.
+	// WatcherAhead is the watcher's heartbeat at the last look, where its clock was ahead; zero = it was not.
 	WatcherAhead HeartbeatAhead `json:"ahead,omitzero"`
 
 	// Reported says of nodes why they stay, as people were last told, by node.
 	Reported []ReportedNode `json:"told,omitempty"`
 }
 
-// HeartbeatAhead is a watcher's sign of life, written by a clock that may be ahead of the ledger's.
+// HeartbeatAhead is a watcher's heartbeat, written by a clock that may be ahead of the ledger's.
 type HeartbeatAhead struct {
 	Epoch     int64 `json:"epoch"`
 	Heartbeat int64 `json:"beat"`    // Unix seconds by the watcher's clock
@@ -225,8 +225,8 @@ type HeartbeatAhead struct {
 	Seconds   int64 `json:"seconds"` // by which the clock may have been ahead
 }
 
-// Of returns by how many seconds the watcher's clock may have been ahead when it wrote the pointer's sign of life, as far as one knows who
-// looks now (Unix seconds by the ledger's clock) and has looked before. The same sign of life was not written since. Another one was, so
+// Of returns by how many seconds the watcher's clock may have been ahead when it wrote the manifest's heartbeat, as far as one knows who
+// looks now (Unix seconds by the ledger's clock) and has looked before. The same heartbeat was not written since. Another one was, so
 // that the clock was ahead no further than from that look to its time.
 func (a HeartbeatAhead) Of(manifest Manifest, nowUnix int64) int64 {
 	least := manifest.HeartbeatAt - nowUnix

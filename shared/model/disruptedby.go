@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// DisruptedBy says on a NodeClaim that its node is given back by a command: how many nodes the command has, and how many machines
+// DisruptedBy says on a NodeClaim that its node is disrupted by a command: how many nodes the command has, and how many instances
 // take their place.
 func DisruptedBy(command string, nodes, replacements int) string {
 	return fmt.Sprintf("the node is given back by command %s (%d for %d)", command, nodes, replacements)

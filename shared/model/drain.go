@@ -8,7 +8,7 @@ type Drain struct {
 	TaintedUnix  int64     `json:"tainted,omitempty"`  // when the node was first seen with the taint of a drain
 	EmptyUnix    int64     `json:"empty,omitempty"`    // when nothing was first left to evict, or to wait for
 	DetachedUnix int64     `json:"detached,omitempty"` // when no volume was attached any more, or nobody waited for that
-	EndUnix      int64     `json:"end,omitempty"`      // when EC2 was first told to terminate the machine
+	EndUnix      int64     `json:"end,omitempty"`      // when EC2 was first told to terminate the instance
 	DueUnix      int64     `json:"again,omitempty"`    // when its next step is due, for which a hint was sent; 0 = at once
 	ReportedUnix int64     `json:"told,omitempty"`     // when people were last told what it waits for
 	Evicted      int       `json:"asked,omitempty"`    // pods that were evicted or deleted
@@ -69,7 +69,7 @@ type Attachment struct {
 	DeletedUnix int64 // 0 = it is not being deleted
 }
 
-// Notice is what AWS said of one machine, or of many in one event.
+// Notice is what AWS said of one instance, or of many in one event.
 type Notice struct {
 	ID        string // of the event
 	Kind      NoticeKind
@@ -77,7 +77,7 @@ type Notice struct {
 	Region    string
 	Instances []string // ids, each once; empty for kinds that ask for nothing
 	AtUnix    int64    // when it happened, by AWS's clock; 0 = it does not say
-	EndUnix   int64    // when the machine ends, by AWS's clock; 0 = it does not say
+	EndUnix   int64    // when the instance ends, by AWS's clock; 0 = it does not say
 	Detail    string   // for people: state, event type code, action
 }
 
@@ -101,7 +101,7 @@ type FoundClaim struct {
 	Claim   Claim
 }
 
-// Impairment is something that is wrong with a machine, or about to be, as EC2's status checks say.
+// Impairment is something that is wrong with an instance, or about to be, as EC2's status checks say.
 type Impairment struct {
 	InstanceID string
 	Kind       string // ImpairedInstance, ImpairedSystem, ImpairedEvent

@@ -31,7 +31,7 @@ const (
 
 	AnnotationInstanceProfile = "karpenter.k8s.aws/instance-profile-name" // the profile a claim was launched with
 
-	// "true" once the machine carries the tags that are not known before it has joined.
+	// "true" once the instance carries the tags that are not known before it has joined.
 	AnnotationTagged        = "karpenter.k8s.aws/tagged"
 	AnnotationClusterTagged = "compatibility.karpenter.k8s.aws/cluster-name-tagged"
 
@@ -55,7 +55,7 @@ const (
 	// whatever budgets say.
 	AnnotationGentleExpiry = "joiner.sh/expire-within-budgets"
 
-	// "true" on a NodePool, or on pods (a workload's template): while a workload has pods in two zones or more, no node is given back by
+	// "true" on a NodePool, or on pods (a workload's template): while a workload has pods in two zones or more, no node is disrupted by
 	// choice where that would leave them in one.
 	AnnotationTwoZones = "joiner.sh/keep-two-zones"
 
@@ -63,11 +63,11 @@ const (
 	TaintDisrupted    = "karpenter.sh/disrupted"    // NoSchedule, on every node being drained
 )
 
-// NoPool is what the tag LabelNodePool says of a machine of no NodePool: of a NodeClaim that somebody made by hand. No NodePool
+// NoPool is what the tag LabelNodePool says of an instance of no NodePool: of a NodeClaim that somebody made by hand. No NodePool
 // can have this name.
 const NoPool = "-"
 
-// PoolTag returns the value of the tag LabelNodePool of a pool's machines, of none's for "".
+// PoolTag returns the value of the tag LabelNodePool of a pool's instances, of none's for "".
 func PoolTag(pool string) string {
 	if pool == "" {
 		return NoPool
@@ -75,7 +75,7 @@ func PoolTag(pool string) string {
 	return pool
 }
 
-// PoolOfTag returns the pool whose machines carry that value of the tag LabelNodePool, "" for none's and for no value.
+// PoolOfTag returns the pool whose instances carry that value of the tag LabelNodePool, "" for none's and for no value.
 func PoolOfTag(value string) string {
 	if value == NoPool {
 		return ""
@@ -87,7 +87,7 @@ func PoolOfTag(value string) string {
 // asks for.
 const ConditionConsolidatable = "Consolidatable"
 
-// ConditionDisruptionReason of a NodeClaim says why its node is being given back by choice.
+// ConditionDisruptionReason of a NodeClaim says why its node is being disrupted voluntarily.
 const ConditionDisruptionReason = "DisruptionReason"
 
 // Capacity types, in the order they are preferred at launch.

@@ -32,7 +32,7 @@ type Registration struct {
 	WasPaused *bool `json:"wasPaused,omitempty"`
 }
 
-// Roles are the ARNs of the cluster's roles, one for each program, with rights to this cluster's machines and objects alone.
+// Roles are the ARNs of the cluster's roles, one for each program, with rights to this cluster's instances and objects alone.
 // An empty one = the program's own rights.
 type Roles struct {
 	Provision    string `json:"provision,omitempty"`
@@ -64,11 +64,11 @@ type Fence struct {
 type Manifest struct {
 	Cluster      string `json:"cluster"`
 	Epoch        int64  `json:"epoch"`
-	SnapshotKey  string `json:"baseKey"` // of the base object
+	SnapshotKey  string `json:"baseKey"` // of the full snapshot's object
 	SnapshotSeq  int64  `json:"baseSeq"`
-	HeadSeq      int64  `json:"headSeq"`   // SnapshotSeq ≤ HeadSeq; segments SnapshotSeq+1..HeadSeq follow the base
+	HeadSeq      int64  `json:"headSeq"`   // SnapshotSeq ≤ HeadSeq; deltas SnapshotSeq+1..HeadSeq follow the base
 	WrittenUnix  int64  `json:"written"`   // last change
-	HeartbeatAt  int64  `json:"heartbeat"` // Unix seconds of the watcher's last sign of life
+	HeartbeatAt  int64  `json:"heartbeat"` // Unix seconds of the watcher's last heartbeat
 	WatcherOwner string `json:"owner,omitempty"`
 
 	Lost bool `json:"-"` // somebody has said that an object is gone which it names; only where the ledger is read
@@ -95,11 +95,11 @@ type Ledger struct {
 	ManifestFault string `json:"pointerFault,omitempty"` // why what the watcher wrote as its pointer is not believed; there is no Pointer then
 
 	FormerClaims []Claim   `json:"former,omitempty"`    // claims of no pool that have been Gone for less than a day, or whose item is there still, by name: it may be asked for again
-	Ended        []Claim   `json:"ended,omitempty"`     // claims that had a machine and have been Gone for less than an hour, by name
+	Ended        []Claim   `json:"ended,omitempty"`     // claims that had an instance and have been Gone for less than an hour, by name
 	Allowance    Allowance `json:"allowance,omitempty"` // of the cluster's account and region
 	Notes        Notes     `json:"notes,omitempty"`     // the planner's own
 
-	Classes []ClassRecord `json:"classes,omitempty"` // what the catalogue function found out last, by name
+	Classes []ClassRecord `json:"classes,omitempty"` // what the catalog function found out last, by name
 
 	// Spent are the Gone claims of the names of open commands' replacements, by name: those replacements have failed. One that is
 	// neither here nor among Claims was not launched yet.
@@ -108,7 +108,7 @@ type Ledger struct {
 	Commands       []Command       `json:"commands,omitempty"` // open ones and those ended in the last day, by id
 	BudgetVersions []BudgetVersion `json:"turns,omitempty"`    // by pool
 	Stops          []Stop          `json:"stops,omitempty"`    // of the cluster and of its account and region
-	Disrupt        DisruptNotes    `json:"judge,omitempty"`    // the judge's own
+	Disrupt        DisruptNotes    `json:"judge,omitempty"`    // the disruption function's own
 }
 
 // Rush reports whether very many drains have just begun, by the ledger's clock: then the API server has pods to evict, and what only
@@ -124,7 +124,7 @@ func (l *Ledger) Rush(nowUnix int64) bool {
 	return fresh > many
 }
 
-// ClassRecord is what the selectors of a class resolved to, and whether it was found fit to launch from, as the catalogue
+// ClassRecord is what the selectors of a class resolved to, and whether it was found fit to launch from, as the catalog
 // function last wrote it. Beside the object's status it has what people need not see: free addresses, free reservations.
 type ClassRecord struct {
 	Name    string      `json:"name"`
@@ -202,7 +202,7 @@ type HeadroomNote struct {
 	Ledger string `json:"ledger"` // digest of what the ledger says beyond it
 }
 
-// PoolShown says what a NodePool's status was last made to show of its machines.
+// PoolShown says what a NodePool's status was last made to show of its instances.
 type PoolShown struct {
 	Pool   string `json:"pool"`
 	Digest string `json:"digest"` // of the NodePool's UID and its PoolStatus
@@ -225,16 +225,16 @@ type TemplateUse struct {
 	UsedUnix int64  `json:"used"`
 }
 
-// PoolHealth is what became of a pool's latest machines: whether they joined.
+// PoolHealth is what became of a pool's latest instances: whether they joined.
 type PoolHealth struct {
 	Pool      string                `json:"pool"`
 	UID       string                `json:"uid"`
 	Spec      string                `json:"spec"`               // stands for pool and class as they were; with others it begins anew
-	SinceUnix int64                 `json:"since"`              // outcomes of machines asked for before do not count
+	SinceUnix int64                 `json:"since"`              // outcomes of instances asked for before do not count
 	Outcomes  []RegistrationOutcome `json:"outcomes,omitempty"` // by time and claim, at most 4
 }
 
-// RegistrationOutcome is whether a claim's machine joined.
+// RegistrationOutcome is whether a claim's instance joined.
 type RegistrationOutcome struct {
 	Claim  string `json:"claim"`
 	AtUnix int64  `json:"at"`
@@ -250,14 +250,14 @@ type LaunchRate struct {
 	Before         int64  `json:"before,omitempty"` // claims recorded in the minute before, without such
 }
 
-// ClassSuspension says that machines of a class do not join, and until when no more are launched to find that out again.
+// ClassSuspension says that instances of a class do not join, and until when no more are launched to find that out again.
 type ClassSuspension struct {
 	Class     string `json:"class"`
 	Inputs    string `json:"inputs,omitempty"` // digest of the class as it was: another one is tried at once; empty = not known
 	Failures  int    `json:"failures"`         // in a row; 0 = the class was changed after the last one
-	LastUnix  int64  `json:"last"`             // launch of the latest machine that counts among them
-	UntilUnix int64  `json:"until"`            // after it one machine at a time is tried, until one joins
-	NotedUnix int64  `json:"noted"`            // when the last failure was counted: machines launched before are of the same incident
+	LastUnix  int64  `json:"last"`             // launch of the latest instance that counts among them
+	UntilUnix int64  `json:"until"`            // after it one instance at a time is tried, until one joins
+	NotedUnix int64  `json:"noted"`            // when the last failure was counted: instances launched before are of the same incident
 }
 
 // Unfit is a replacement that a command waits for and that cannot be launched, for a reason that waiting does not mend.
@@ -279,7 +279,7 @@ type Quarantine struct {
 type Settlement struct {
 	Intent   Intent
 	Launched []Claim // with instance, capacity and price filled in
-	Failed   []Claim // with FailureCode and FailureMessage; their hold is given back
+	Failed   []Claim // with FailureCode and FailureMessage; their hold is disrupted
 	AtUnix   int64
 }
 
@@ -297,10 +297,10 @@ type Launch struct {
 	Templates    []LaunchTemplate
 }
 
-// LaunchTemplate is the part of a launch whose machines boot alike: one image, one user data.
+// LaunchTemplate is the part of a launch whose instances boot alike: one image, one user data.
 type LaunchTemplate struct {
 	ImageID   string
-	UserData  []byte // as the machine gets it, not encoded
+	UserData  []byte // as the instance gets it, not encoded
 	EFA       int64  // EFA interfaces, one for each network card; 0 = as the class says
 	Dedicated bool   // on hardware of one's own
 	Enclaves  bool   // Nitro enclaves are enabled
@@ -334,18 +334,18 @@ type LaunchError struct {
 	SubnetID string
 }
 
-// InstanceCatalog is the region's machine types with the time they were read. Each part has an age of its own, because each
+// InstanceCatalog is the region's instance types with the time they were read. Each part has an age of its own, because each
 // may fail to be read again while the others do not.
 type InstanceCatalog struct {
 	Types     []InstanceTypeInfo `json:"types"`               // by name
 	ReadUnix  int64              `json:"read"`                // when types, zones and what is offered where were read
 	PriceUnix int64              `json:"priceRead,omitempty"` // when on-demand prices were read; 0 = never: then those of a built-in table stand in for them
 	SpotUnix  int64              `json:"spotRead,omitempty"`  // when spot prices were read; 0 = never: then on-demand prices stand in for them
-	TriedUnix int64              `json:"tried,omitempty"`     // when a part of it was last read in vain; 0 = the last try brought all it was for
+	TriedUnix int64              `json:"tried,omitempty"`     // when a part of it was last read without effect; 0 = the last try brought all it was for
 	Version   string             `json:"version"`             // changes whenever the content does
 }
 
-// CatalogParts are the parts of a machine catalogue that are read apart.
+// CatalogParts are the parts of an instance catalog that are read apart.
 type CatalogParts struct{ Types, Prices, Spot bool }
 
 // Any reports whether there is any part among them.
@@ -364,7 +364,7 @@ func (p CatalogParts) Calls() int {
 	return calls
 }
 
-// CatalogUse says which catalogue was decided by, and how old it was.
+// CatalogUse says which catalog was decided by, and how old it was.
 type CatalogUse struct {
 	Source    string   `json:"source"`  // s3, ec2
 	Version   string   `json:"version"` //
@@ -396,7 +396,7 @@ type NodePatch struct {
 type Report struct {
 	Events     []Event
 	Pools      []Condition // on NodePools
-	Claims     []Condition // on NodeClaims without a machine; Consolidatable and DisruptionReason on others too
+	Claims     []Condition // on NodeClaims without an instance; Consolidatable and DisruptionReason on others too
 	Classes    []ClassReport
 	PoolStatus []PoolStatus
 	Buffers    []BufferReport

@@ -14,7 +14,7 @@ type InstanceTypeInfo struct {
 	IPv4PerInterface int64      `json:"ipv4PerInterface"` //
 	EFAInterfaces    int64      `json:"efaInterfaces,omitempty"`
 	NetworkMbps      int64      `json:"networkMbps,omitempty"` // baseline of all cards together; 0 = unknown
-	EBSMbps          int64      `json:"ebsMbps,omitempty"`     // maximum of EBS-optimised-by-default types
+	EBSMbps          int64      `json:"ebsMbps,omitempty"`     // maximum of EBS-optimized-by-default types
 	LocalNVMeGB      int64      `json:"localNVMeGB,omitempty"` // total, decimal GB
 	EncryptedTransit bool       `json:"encryptedTransit,omitempty"`
 	NitroEnclaves    bool       `json:"nitroEnclaves,omitempty"`
@@ -31,7 +31,7 @@ type InstanceTypeInfo struct {
 	ENA              bool       `json:"ena,omitempty"`             // enhanced networking is supported or required
 	Nested           bool       `json:"nested,omitempty"`          // can run virtual machines of its own
 	Strategies       []string   `json:"strategies,omitempty"`      // of placement groups it may be in: cluster, partition, spread
-	InstanceStoreGB  int64      `json:"instanceStoreGB,omitempty"` // all disks of the machine, NVMe or not; decimal GB
+	InstanceStoreGB  int64      `json:"instanceStoreGB,omitempty"` // all disks of the instance, NVMe or not; decimal GB
 	LearnedMiB       []Learned  `json:"learned,omitempty"`         // memory that nodes of the type really had
 	Offerings        []Offering `json:"offers"`                    // over every zone of the region, by zone then capacity type
 }
@@ -69,7 +69,7 @@ type LearnedOf struct {
 	Learned
 }
 
-// OfferingKey names an offer across instance types.
+// OfferingKey names an offering across instance types.
 type OfferingKey struct {
 	InstanceType string `json:"instanceType"`
 	Zone         string `json:"zone"`
@@ -81,7 +81,7 @@ type OfferingKey struct {
 type InstanceType struct {
 	Name string `json:"name"`
 	// Labels are the values a node of this type can carry, by label key, each list sorted. A key with more than one value
-	// is decided by the offer (zone, capacity type, …). A well-known key that is absent means the label does not exist.
+	// is decided by the offering (zone, capacity type, …). A well-known key that is absent means the label does not exist.
 	Labels    map[string][]string `json:"labels"`
 	Capacity  Resources           `json:"capacity"`
 	Overhead  Resources           `json:"overhead,omitempty"` // kube- and system-reserved plus eviction threshold
@@ -102,7 +102,7 @@ func (t *InstanceType) Allocatable() Resources {
 	return out
 }
 
-// UnavailableOffering says that an offer failed to give capacity. Until UntilUnix it is left alone by every cluster of the account and
+// UnavailableOffering says that an offering failed to give capacity. Until UntilUnix it is left alone by every cluster of the account and
 // region. After that it is half open: whoever takes its probe first may try it once, and the others go on leaving it alone
 // until that has shown whether there is capacity again. From ForgetUnix on it is as if it had never failed.
 //
@@ -111,9 +111,9 @@ func (t *InstanceType) Allocatable() Resources {
 type UnavailableOffering struct {
 	OfferingKey
 	Group          string `json:"group,omitempty"`          // set = every instance type that counts against this quota (see offering.QuotaGroup)
-	SubnetID       string `json:"subnetId,omitempty"`       // set = this subnet only, not the offer
+	SubnetID       string `json:"subnetId,omitempty"`       // set = this subnet only, not the offering
 	Reservation    string `json:"reservation,omitempty"`    // set = this capacity reservation only, until it is looked at again
-	PlacementGroup string `json:"placementGroup,omitempty"` // set = the offer as far as launches into this placement group go
+	PlacementGroup string `json:"placementGroup,omitempty"` // set = the offering as far as launches into this placement group go
 	UntilUnix      int64  `json:"until"`
 	Reason         string `json:"reason"`             // the EC2 error code
 	Failures       int    `json:"failures,omitempty"` // in a row, ≥ 1 where it is known

@@ -41,7 +41,7 @@ func (t *Template) UsesEC2NodeClass() bool {
 	return t.ClassGroup == "karpenter.k8s.aws" && t.ClassKind == "EC2NodeClass"
 }
 
-// Disruption says when and how fast nodes of a pool may be given back.
+// Disruption says when and how fast nodes of a pool may be disrupted.
 type Disruption struct {
 	Policy                  string   `json:"policy,omitempty"`                  // WhenEmpty, WhenEmptyOrUnderutilized, Balanced
 	ConsolidateAfterSeconds *int64   `json:"consolidateAfterSeconds,omitempty"` // nil = Never

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// PoolSuspension says that machines of a NodePool come up and cannot take the pods they were bought for, and until when no more are bought to
+// PoolSuspension says that instances of a NodePool come up and cannot take the pods they were bought for, and until when no more are bought to
 // find that out again.
 type PoolSuspension struct {
 	Pool      string `json:"pool"`
 	UID       string `json:"uid"`              // the pool's
 	Inputs    string `json:"inputs"`           // digest of the pool's template and class as they were; others are tried at once
-	Instances int    `json:"machines"`         // bought in vain, each after the one before was noted; 0 = what was wrong is mended
+	Instances int    `json:"machines"`         // bought without effect, each after the one before was noted; 0 = what was wrong is mended
 	Claim     string `json:"claim,omitempty"`  // of the latest of them
 	Node      string `json:"node,omitempty"`   // the same
 	Pod       string `json:"pod,omitempty"`    // that cannot run there, namespace/name
@@ -19,9 +19,9 @@ type PoolSuspension struct {
 	Taint     string `json:"taint,omitempty"`  // key of the taint that is in the way; empty where it is something else
 	Effect    string `json:"effect,omitempty"` // the same
 
-	LastUnix  int64 `json:"last,omitempty"`  // launch of the latest machine that counts
-	NotedUnix int64 `json:"noted"`           // when the last was counted: machines launched before are of the same incident
-	UntilUnix int64 `json:"until,omitempty"` // nothing is bought before; after it one machine at a time, until one takes its pods
+	LastUnix  int64 `json:"last,omitempty"`  // launch of the latest instance that counts
+	NotedUnix int64 `json:"noted"`           // when the last was counted: instances launched before are of the same incident
+	UntilUnix int64 `json:"until,omitempty"` // nothing is bought before; after it one instance at a time, until one takes its pods
 }
 
 // Text says for people what is wrong, and what becomes of it.

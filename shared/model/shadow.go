@@ -6,20 +6,20 @@ type Difference struct {
 	Claims    []ClaimChange   `json:"claims,omitempty"`
 	Commands  []CommandChange `json:"commands,omitempty"`
 	Pods      []PodChange     `json:"pods,omitempty"` // by key
-	PriceWas  MicroUSD        `json:"priceWas"`       // per hour: of all claims to be launched; of the judge, once the plan is carried out
+	PriceWas  MicroUSD        `json:"priceWas"`       // per hour: of all claims to be launched; of the disruption function, once the plan is carried out
 	PriceIs   MicroUSD        `json:"priceIs"`
 }
 
-// Shape reports whether machines, commands or places differ, and not reasons or order alone.
+// Shape reports whether instances, commands or places differ, and not reasons or order alone.
 func (d *Difference) Shape() bool { return len(d.Claims)+len(d.Commands)+len(d.Pods) > 0 }
 
-// ClaimChange is a machine that only one of the plans has, or both otherwise.
+// ClaimChange is an instance that only one of the plans has, or both otherwise.
 type ClaimChange struct {
 	Was *Bought `json:"was,omitempty"` // nil = added
 	Is  *Bought `json:"is,omitempty"`  // nil = removed
 }
 
-// Bought is a planned machine in short.
+// Bought is a planned instance in short.
 type Bought struct {
 	Name     string      `json:"name"`
 	Pool     string      `json:"pool,omitempty"`
@@ -54,7 +54,7 @@ type PodChange struct {
 // Kinds of recorded decisions.
 const (
 	KindProvision = "provision"
-	KindDisrupt   = "disrupt" // the judge's
+	KindDisrupt   = "disrupt" // the disruption function's
 )
 
 // Recorded names a decision that is recorded.
@@ -73,9 +73,9 @@ type Shadowed struct {
 	Build    string `json:"build,omitempty"` // that decided, and acted
 	By       string `json:"by"`              // that decided once more, and did not
 
-	Rounds  []Difference `json:"rounds,omitempty"` // one for each plan of the record; the judge makes one
+	Rounds  []Difference `json:"rounds,omitempty"` // one for each plan of the record; the disruption function makes one
 	Plans   []Plan       `json:"plans,omitempty"`  // of By, as many
-	Planned *DisruptPlan `json:"judged,omitempty"` // of By, where it is the judge's
+	Planned *DisruptPlan `json:"judged,omitempty"` // of By, where it is the disruption function's
 	Panic   string       `json:"panic,omitempty"`  // what By panicked with; then it came to no plan
 }
 

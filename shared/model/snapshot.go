@@ -43,7 +43,7 @@ type Object struct {
 
 	// Of NodeClaims.
 	Bare   bool `json:"bare,omitempty"`   // it lacks our finalizer or the label of its class
-	Manual bool `json:"manual,omitempty"` // without a machine, and of no NodePool or without our finalizer: somebody made it by hand to have one launched
+	Manual bool `json:"manual,omitempty"` // without an instance, and of no NodePool or without our finalizer: somebody made it by hand to have one launched
 	Quiet  bool `json:"quiet,omitempty"`  // it shows that no pod has come to its node or left it for as long as its NodePool asks for (Consolidatable)
 }
 
@@ -66,7 +66,7 @@ type StandaloneClaim struct {
 	UID         string    `json:"uid"`
 	CreatedUnix int64     `json:"created,omitempty"`
 	Template    Template  `json:"template"`           // its labels, annotations and spec, as if it were a pool's
-	Requests    Resources `json:"requests,omitempty"` // what its machine has to hold, daemons included
+	Requests    Resources `json:"requests,omitempty"` // what its instance has to hold, daemons included
 	// Invalid says why nothing can be launched for it, each a sentence naming field, value and remedy. Empty = something can.
 	Invalid []string `json:"invalid,omitempty"`
 }

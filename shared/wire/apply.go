@@ -9,7 +9,7 @@ import (
 
 // Apply returns the snapshot that the deltas, in order, make of s. It leaves s as it is and shares with it whatever did
 // not change. Conflict where a delta is of another cluster or epoch, or does not follow the one before it: the caller
-// then starts again from a base. Invalid where a list of the result is longer than one of a base may be.
+// then starts again from a full snapshot. Invalid where a list of the result is longer than one of a full snapshot may be.
 func Apply(s *model.Snapshot, deltas ...*Delta) (*model.Snapshot, error) {
 	next := *s
 	own := false // the array of shapes is not one that another successor may share

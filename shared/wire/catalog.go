@@ -9,10 +9,10 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// CatalogVersion is the version machine catalogues are written in, and the newest that is read.
+// CatalogVersion is the version instance catalogs are written in, and the newest that is read.
 const CatalogVersion = 1
 
-// Limits of a machine catalogue. A region has about 900 types in six zones.
+// Limits of an instance catalog. A region has about 900 types in six zones.
 const (
 	MaxCatalogBytes         = 4 << 20   // as stored
 	maxCatalogExpandedBytes = 32 << 20  // unpacked
@@ -24,7 +24,7 @@ const (
 
 var catalogForm = headForm(reflect.TypeFor[catalogHead](), map[string]int{"types": maxCatalogTypes, "zones": maxCatalogZones}, MaxObjects)
 
-// An unpacked catalogue is: magic, version (1 byte), length of the JSON head (uvarint), head, offers. The offers of each
+// An unpacked catalog is: magic, version (1 byte), length of the JSON head (uvarint), head, offers. The offerings of each
 // type are a count, then for each its way of being bought (1 byte), its zone (uvarint) and its price less that of the type's
 // offer before it that is bought the same way (varint).
 const catalogMagic = "JNC\x00"
@@ -35,7 +35,7 @@ const (
 	wayUnavailable = 1 << 1
 )
 
-// catalogHead is the catalogue without its offers.
+// catalogHead is the catalog without its offers.
 type catalogHead struct {
 	model.InstanceCatalog
 	Zones []catalogZone `json:"zones"` // in the order of first use
@@ -46,7 +46,7 @@ type catalogZone struct {
 	ID   string `json:"id,omitempty"`
 }
 
-// EncodeCatalog returns a machine catalogue. Same catalogue, same bytes. Invalid where types are not sorted by name, an
+// EncodeCatalog returns an instance catalog. Same catalog, same bytes. Invalid where types are not sorted by name, an
 // offer is of reserved capacity (which belongs to classes, not to the region) or costs less than nothing, or a limit is
 // passed.
 func EncodeCatalog(catalog *model.InstanceCatalog) ([]byte, error) {
@@ -138,7 +138,7 @@ func DecodeCatalog(data []byte) (*model.InstanceCatalog, error) {
 	return &head.InstanceCatalog, nil
 }
 
-// offeringBytes is the least an offer takes: way, zone, price.
+// offeringBytes is the least an offering takes: way, zone, price.
 const offeringBytes = 3
 
 func (r *reader) offerings(zones []catalogZone) []model.Offering {

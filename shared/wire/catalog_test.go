@@ -16,7 +16,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/bounds"
 )
 
-// drawCatalog makes a catalogue that uses every field of a type.
+// drawCatalog makes a catalog that uses every field of a type.
 func drawCatalog(t *rapid.T) *model.InstanceCatalog {
 	c := &model.InstanceCatalog{
 		ReadUnix: rapid.Int64().Draw(t, "read"), PriceUnix: rapid.Int64().Draw(t, "price"), SpotUnix: rapid.Int64().Draw(t, "spot"),
@@ -120,7 +120,7 @@ func FuzzDecodeCatalog(f *testing.F) {
 	})
 }
 
-// region is a catalogue of as many types, each sold in as many zones both ways.
+// region is a catalog of as many types, each sold in as many zones both ways.
 func region(types, zones int) *model.InstanceCatalog {
 	chance := rand.New(rand.NewPCG(1, 2)) // prices that are not alike, as a market's are
 	c := &model.InstanceCatalog{ReadUnix: 1772366400, PriceUnix: 1772366400, SpotUnix: 1772366400, Version: "0123456789abcdef"}

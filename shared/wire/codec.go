@@ -12,10 +12,10 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// SnapshotVersion is the version bases and segments are written in, and the newest that is read.
+// SnapshotVersion is the version full snapshots and deltas are written in, and the newest that is read.
 const SnapshotVersion = 1
 
-// Limits of bases and segments. What passes them is refused, by the writer as by the reader. 150,000 pods on 3,750 nodes take 4 MB,
+// Limits of full snapshots and deltas. What passes them is refused, by the writer as by the reader. 150,000 pods on 3,750 nodes take 4 MB,
 // 7 MB unpacked.
 const (
 	MaxSnapshotBytes = 16 << 20  // as stored
@@ -28,7 +28,7 @@ const (
 	MaxBufferPods    = 10_000  // for so many pods one CapacityBuffer keeps room
 )
 
-// listBounds are the limits of the lists of bases and segments; every other list may have MaxObjects.
+// listBounds are the limits of the lists of full snapshots and deltas; every other list may have MaxObjects.
 var listBounds = map[string]int{"shapes": MaxShapes, "nodes": MaxNodes, "csiNodes": MaxNodes, "gone.pods": MaxPods}
 
 var (

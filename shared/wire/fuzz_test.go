@@ -94,7 +94,7 @@ func FuzzDecodeBase(f *testing.F) {
 	})
 }
 
-// FuzzApply tries a snapshot and a segment that may or may not follow it.
+// FuzzApply tries a snapshot and a delta that may or may not follow it.
 func FuzzApply(f *testing.F) {
 	s := workload(3)
 	base, err := EncodeSnapshot(s)

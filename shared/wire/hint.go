@@ -35,7 +35,7 @@ type HintReason string
 // The reasons of a hint.
 const (
 	ReasonBatch     HintReason = "batch"     // pods wait for capacity
-	ReasonNode      HintReason = "node"      // a node joined, or a node that is not initialised changed
+	ReasonNode      HintReason = "node"      // a node joined, or a node that is not initialized changed
 	ReasonConfig    HintReason = "config"    // a NodePool or EC2NodeClass was made, changed or deleted, or somebody made a NodeClaim by hand
 	ReasonHeadroom  HintReason = "headroom"  // a CapacityBuffer changed, or pods came to where there may be its room
 	ReasonResync    HintReason = "sweep"     // the full pass of each minute
@@ -63,7 +63,7 @@ type Hint struct {
 	FirstSeenMillis int64 `json:"firstSeenMillis,omitempty"`
 	ClosedMillis    int64 `json:"closedMillis,omitempty"`
 
-	Tick string `json:"tick,omitempty"` // of a sweep: the time it was due; the same tick is one hint
+	Tick string `json:"tick,omitempty"` // of a resync: the time it was due; the same tick is one hint
 }
 
 // DedupID returns what tells this hint from every other of its cluster, at most 128 characters out of those a queue

@@ -51,7 +51,7 @@ func TestDeltaSurvivesARoundTrip(t *testing.T) {
 	})
 }
 
-// The plain meaning of a segment, without a thought to speed: last word per key.
+// The plain meaning of a delta, without a thought to speed: last word per key.
 func applyPlainly(s *model.Snapshot, d *Delta) *model.Snapshot {
 	next := *s
 	next.Seq, next.AtUnix = d.Seq, d.AtUnix

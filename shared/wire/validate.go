@@ -5,7 +5,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Bounded returns Invalid where a list of the snapshot has more elements than a base may have.
+// Bounded returns Invalid where a list of the snapshot has more elements than a full snapshot may have.
 func Bounded(s *model.Snapshot) error {
 	for _, list := range []struct {
 		name       string

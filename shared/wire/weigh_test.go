@@ -112,7 +112,7 @@ func TestW7TheWriterRefusesWhatTheReaderWould(t *testing.T) {
 	}
 }
 
-// TestW7DeltasDoNotAddUpBeyondTheBounds: each is small, and what they make of the base is not.
+// TestW7DeltasDoNotAddUpBeyondTheBounds: each is small, and what they make of the full snapshot is not.
 func TestW7DeltasDoNotAddUpBeyondTheBounds(t *testing.T) {
 	s := &model.Snapshot{Cluster: "prod"}
 	var deltas []*Delta
@@ -131,7 +131,7 @@ func TestW7DeltasDoNotAddUpBeyondTheBounds(t *testing.T) {
 	}
 }
 
-// heavies are unpacked bases, each within every count and small when packed, that make as much as they can of a few bytes.
+// heavies are unpacked full snapshots, each within every count and small when packed, that make as much as they can of a few bytes.
 func heavies() map[string][]byte {
 	shapes := func(inner string) []byte {
 		return plainOf(kindSnapshot, `{"cluster":"c","shapes":[{`+inner+`}]}`, "")

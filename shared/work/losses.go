@@ -9,7 +9,7 @@ import (
 
 // Losses tells the watcher that something of what it published is gone.
 type Losses interface {
-	// Lost flags the pointer as one that names an object which is not there; the watcher then publishes the state whole. A pointer that has
+	// Lost flags the manifest as one that names an object which is not there; the watcher then publishes the state whole. A pointer that has
 	// moved on, or is flagged already, is left alone, which is no error.
 	Lost(ctx context.Context, manifest model.Manifest) error
 }
@@ -17,7 +17,7 @@ type Losses interface {
 // EffectLost is the name of what SayLost does.
 const EffectLost = "lost"
 
-// SayLost tells the watcher, once for a pointer as it was read, where failure says that an object is gone which the pointer names. Whatever
+// SayLost tells the watcher, once for a pointer as it was read, where failure says that an object is gone which the manifest names. Whatever
 // else cannot be read would be the same in the next snapshot. Nobody is told where losses is nil.
 func SayLost(ctx context.Context, losses Losses, effects Effects, manifest model.Manifest, failure error) error {
 	if losses == nil || manifest.Lost || !fault.Is(failure, fault.NotFound) {

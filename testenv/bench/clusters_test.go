@@ -174,7 +174,7 @@ func converged(b *testing.B, spec problem.Spec) {
 	b.ReportMetric(max(r.PriceLast/least/mostOfBound, float64(r.Decisions)/mostDecisions, float64(r.PodsMoved)/(mostMoves*float64(fewest))), "of-goal")
 }
 
-// stays measures how soon it is known that a cluster stays as it is, of which nothing is to be had.
+// stays measures how soon it is known that a cluster stays as it is, of which nothing is available.
 func stays(b *testing.B, spec problem.Spec) {
 	var r converge.Result
 	for b.Loop() {

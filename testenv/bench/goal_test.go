@@ -27,7 +27,7 @@ func BenchmarkGoal(b *testing.B) {
 }
 
 // BenchmarkGoalBacklog measures what the bound of a plan comes to: 60,000 pods of 12,000 workloads with rules of their own, in as many
-// plans as it takes, on one processor. of-goal is the dearest plan's part of 60 % of provision's 30 s, of 60 % of its 1,769 MB, and the
+// plans as it takes, on one processor. of-goal is the most expensive plan's part of 60 % of provision's 30 s, of 60 % of its 1,769 MB, and the
 // number of plans of five.
 func BenchmarkGoalBacklog(b *testing.B) {
 	b.Setenv("GOMAXPROCS", "1")

@@ -1,5 +1,5 @@
 // Package cloud is the front door of our model of AWS: one loopback port that
-// speaks every modelled service to unmodified SDK clients and the AWS CLI. It
+// speaks every modeled service to unmodified SDK clients and the AWS CLI. It
 // decides who a request is from (the signature is verified), which service it
 // is for (the credential scope says), and what goes wrong on the way (faults,
 // latency); it keeps the log of what was called. What a service answers is the

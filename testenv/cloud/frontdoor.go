@@ -13,7 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/wire/sigv4"
 )
 
-// maxBodyBytes is more than any modelled service takes.
+// maxBodyBytes is more than any modeled service takes.
 const maxBodyBytes = 256 << 20
 
 // ActionNamer is a handler whose requests carry the name of their action

@@ -331,7 +331,7 @@ func TestRolesAreAssumedByTrustAndIdentityPolicies(t *testing.T) {
 	}
 }
 
-// launchPolicy lets its role launch machines of cluster a and nothing else.
+// launchPolicy lets its role launch instances of cluster a and nothing else.
 var launchPolicy = []string{
 	`{"Sid": "Own", "Effect": "Allow", "Action": ["ec2:CreateFleet", "ec2:RunInstances"], "Resource": ["arn:aws:ec2:*:*:instance/*", "arn:aws:ec2:*:*:fleet/*", "arn:aws:ec2:*:*:volume/*", "arn:aws:ec2:*:*:network-interface/*", "arn:aws:ec2:*:*:spot-instances-request/*"],
 	  "Condition": {"StringEquals": {"aws:RequestTag/kubernetes.io/cluster/a": "owned"}}}`,
@@ -386,7 +386,7 @@ func image() string {
 	panic("no image")
 }
 
-// fleet launches one machine and returns the code of the error, of the call or of its override.
+// fleet launches one instance and returns the code of the error, of the call or of its override.
 func (g guarded) fleet(t *testing.T, template, cluster string, spot bool) string {
 	t.Helper()
 	kinds := []ec2types.ResourceType{"fleet", "instance", "volume"}

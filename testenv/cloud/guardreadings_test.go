@@ -89,7 +89,7 @@ func TestCreateFleetIsAuthorizedOnAllOrOnTheFleet(t *testing.T) {
 	})
 }
 
-// Tags of a fleet's machines are made by CreateFleet and RunInstances, or by RunInstances alone.
+// Tags of a fleet's instances are made by CreateFleet and RunInstances, or by RunInstances alone.
 func TestTagsOfFleetsAreAskedForTwiceOrOnce(t *testing.T) {
 	policy := slices.DeleteFunc(slices.Clone(launchPolicy), func(s string) bool { return strings.Contains(s, `"Sid": "Tag"`) })
 	policy = append(policy,

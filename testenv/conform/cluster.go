@@ -87,7 +87,7 @@ func (b plane) show(claim model.Claim) string {
 	return uid
 }
 
-// launched is a claim with a machine.
+// launched is a claim with an instance.
 func (b plane) launched(base string) model.Claim {
 	name := b.Unique(base)
 	return model.Claim{

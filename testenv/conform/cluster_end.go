@@ -17,7 +17,7 @@ type ClusterEnderPort interface {
 	Ender() interruption.Cluster
 }
 
-// ClusterEnder is the contract of an API server towards the flow that ends machines; see Cluster.
+// ClusterEnder is the contract of an API server towards the flow that ends instances; see Cluster.
 func ClusterEnder(t *testing.T, start func(t *testing.T) ClusterEnderPort) {
 	for name, rule := range map[string]func(plane, interruption.Cluster){
 		"a look shows nodes and objects as they are":             clusterChecks,

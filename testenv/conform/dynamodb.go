@@ -161,7 +161,7 @@ func wantInvalid(t T, err error, message string) {
 	}
 }
 
-// wantReasons fails the case unless err is a cancelled transaction with these codes; it returns the reasons.
+// wantReasons fails the case unless err is a canceled transaction with these codes; it returns the reasons.
 func wantReasons(t T, err error, codes ...string) []types.CancellationReason {
 	t.Helper()
 	var canceled *types.TransactionCanceledException

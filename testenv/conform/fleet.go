@@ -23,21 +23,21 @@ type FleetPort interface {
 	Draft(intent, capacityType string, claims ...string) model.Launch
 	// Another returns the same fleet as another process sees it.
 	Another() FleetPort
-	// Stock lets an offer give n more machines.
+	// Stock lets an offering give n more instances.
 	Stock(offering model.OfferingKey, n int)
-	// Break lets every launch from an offer fail with a code; empty fields match any.
+	// Break lets every launch from an offering fail with a code; empty fields match any.
 	Break(offering model.OfferingKey, code string)
 	// Throttle lets an API take no call any more; empty = all of them take calls again.
 	Throttle(api string)
-	// Reserve makes a reservation of an offer's type and zone that n machines can go into.
+	// Reserve makes a reservation of an offering's type and zone that n instances can go into.
 	Reserve(id string, offering model.OfferingKey, n int)
 	// Group makes a placement group and returns its id.
 	Group(strategy string, partitions int64) string
 	// ForgetTemplates deletes every launch template.
 	ForgetTemplates()
-	// End tells a machine to end, as a person would.
+	// End tells an instance to end, as a person would.
 	End(id string)
-	// Foreign runs a machine that has nothing but these tags, and returns its id.
+	// Foreign runs an instance that has nothing but these tags, and returns its id.
 	Foreign(tags map[string]string) string
 	// Pass lets time pass.
 	Pass(d time.Duration)
@@ -45,18 +45,18 @@ type FleetPort interface {
 
 // What the fleets of the contract are made with.
 const (
-	FleetVisibility = 5 * time.Second  // before describing calls show a machine
+	FleetVisibility = 5 * time.Second  // before describing calls show an instance
 	FleetShutdown   = 10 * time.Second // from the order to end until terminated
-	FleetGone       = time.Hour        // while a terminated machine is described
+	FleetGone       = time.Hour        // while a terminated instance is described
 )
 
-// The offers of the contract's launches: FleetCheap is the cheaper one for both capacity types.
+// The offerings of the contract's launches: FleetCheap is the cheaper one for both capacity types.
 var (
 	FleetCheap     = model.OfferingKey{InstanceType: "c5.large", Zone: "us-west-2a"}
 	FleetExpensive = model.OfferingKey{InstanceType: "m5.large", Zone: "us-west-2a"}
 )
 
-// Fleet is the contract of a fleet. start returns one without machines for each case.
+// Fleet is the contract of a fleet. start returns one without instances for each case.
 func Fleet(t *testing.T, start func(t *testing.T) FleetPort) {
 	for name, rule := range map[string]func(yard){
 		"the same launch is the same bytes, in any process":           fleetRepeatsBytes,
@@ -232,7 +232,7 @@ func fleetGivesParts(b yard) {
 	}
 }
 
-// wantErrors checks that each of the offers, and no other, gave the code.
+// wantErrors checks that each of the offerings, and no other, gave the code.
 func (b yard) wantErrors(result model.LaunchResult, code string, offerings ...model.OfferingKey) {
 	b.t.Helper()
 	for _, e := range result.Errors {

@@ -17,7 +17,7 @@ type EnderPort interface {
 	Ender() interruption.Fleet
 }
 
-// Ender is the contract of a fleet that ends machines. start returns one without machines for each case.
+// Ender is the contract of a fleet that ends instances. start returns one without instances for each case.
 func Ender(t *testing.T, start func(t *testing.T) EnderPort) {
 	for name, rule := range map[string]func(yard, interruption.Fleet){
 		"owned are those with all three tags, in whatever state": fleetOwns,

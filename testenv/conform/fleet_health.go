@@ -16,18 +16,18 @@ type HealthPort interface {
 	FleetPort
 	// Health is the fleet as the ending flow sees it.
 	Health() interruption.Health
-	// Interrupt lets EC2 take a spot machine: it is warned, and ends FleetWarning later.
+	// Interrupt lets EC2 take a spot instance: it is warned, and ends FleetWarning later.
 	Interrupt(id string)
-	// Impair makes a status check of a machine fail as of now, or announces an event of a code: kind is one of model's.
+	// Impair makes a status check of an instance fail as of now, or announces an event of a code: kind is one of model's.
 	Impair(id, kind, code string)
-	// Mend lets every check of a machine pass again, and calls off what was announced.
+	// Mend lets every check of an instance pass again, and calls off what was announced.
 	Mend(id string)
 }
 
-// FleetWarning is from a warning to the beginning of the machine's end.
+// FleetWarning is from a warning to the beginning of the instance's end.
 const FleetWarning = 2 * time.Minute
 
-// Health is the contract of a fleet that tells which machines will not last. start returns one without machines for each case.
+// Health is the contract of a fleet that tells which instances will not last. start returns one without instances for each case.
 func Health(t *testing.T, start func(t *testing.T) HealthPort) {
 	for name, rule := range map[string]func(interruptionBench){
 		"interrupted are those EC2 takes, from the warning until after their end": benchInterrupted,
@@ -50,7 +50,7 @@ type interruptionBench struct {
 	yard yard
 }
 
-// spots launches spot machines of cluster web that are shown.
+// spots launches spot instances of cluster web that are shown.
 func (w interruptionBench) spots(intent string, claims ...string) []string {
 	w.yard.t.Helper()
 	ids := idsOf(w.yard.launch(w.Draft(intent, model.Spot, claims...)).Instances)

@@ -61,7 +61,7 @@ func TestFunctions(t *testing.T) {
 	})
 }
 
-// functionsResolve: a tick becomes a hint in the catalogue's queue, the hint a pass, the pass a ready class and a hint in
+// functionsResolve: a tick becomes a hint in the catalog's queue, the hint a pass, the pass a ready class and a hint in
 // the plan queue.
 func functionsResolve(a *account) {
 	a.addClass(nil)
@@ -271,7 +271,7 @@ func functionsCloseClaims(a *account) {
 func (a *account) launch(capacityType string) {
 	a.t.Helper()
 	a.cluster.AddPool(world.Pool("default", "default", world.Need(model.LabelCapacityType, capacityType), world.Need("node.kubernetes.io/instance-type", "m5.large", "c5.large")))
-	shape := world.Shape(1500, 1<<30) // one to a machine
+	shape := world.Shape(1500, 1<<30) // one to an instance
 	a.cluster.AddPods("web", 3, shape)
 	a.scheduler.Schedule()
 	out := a.provision()
@@ -313,7 +313,7 @@ func (a *account) launch(capacityType string) {
 	}
 }
 
-// checkTemplates checks that the cluster's launch templates say what machines need in order to join it.
+// checkTemplates checks that the cluster's launch templates say what instances need in order to join it.
 func (a *account) checkTemplates() {
 	a.t.Helper()
 	names := a.templates()
@@ -341,7 +341,7 @@ func (a *account) checkTemplates() {
 	}
 }
 
-// profile is the instance profile of the class, named by people or made by the catalogue function.
+// profile is the instance profile of the class, named by people or made by the catalog function.
 func (a *account) profile() string {
 	a.t.Helper()
 	config, err := a.cluster.Configuration(a.t.Context())
@@ -352,7 +352,7 @@ func (a *account) profile() string {
 	return a.load().Classes[0].Status.InstanceProfile
 }
 
-// runOrphan runs a machine with the tags of a launch that nobody recorded, and returns its id once EC2 shows it.
+// runOrphan runs an instance with the tags of a launch that nobody recorded, and returns its id once EC2 shows it.
 func (a *account) runOrphan() string {
 	a.t.Helper()
 	var tags []types.Tag

@@ -122,7 +122,7 @@ func (a *account) tagNetwork() {
 	a.image = aws.ToString(images.Images[0].ImageId)
 }
 
-// groupOf returns a security group machines do not get by themselves, made where there is none.
+// groupOf returns a security group instances do not get by themselves, made where there is none.
 func (a *account) groupOf(groups []types.SecurityGroup, vpc string) string {
 	a.t.Helper()
 	for _, g := range groups {
@@ -216,7 +216,7 @@ func (h checkHints) RequestPass(ctx context.Context, cluster, key string, after 
 	return h.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonResync, Tick: key}, after)
 }
 
-// resolve is a tick of the catalogue function: one pass over the cluster's classes, without a problem.
+// resolve is a tick of the catalog function: one pass over the cluster's classes, without a problem.
 func (a *account) resolve() catalog.Outcome {
 	a.t.Helper()
 	ledger, queues := a.ledger(), sqs.NewFromConfig(a.config)
@@ -238,7 +238,7 @@ func (a *account) resolve() catalog.Outcome {
 	return out
 }
 
-// keepInstances is what a tick of the catalogue function does for the region. It returns the catalogue as other functions
+// keepInstances is what a tick of the catalog function does for the region. It returns the catalog as other functions
 // read it.
 func (a *account) keepInstances() (model.InstanceCatalog, catalog.RegionOutcome) {
 	a.t.Helper()

@@ -12,7 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// InstancesPort is where machine catalogues are kept for every function.
+// InstancesPort is where instance catalogs are kept for every function.
 type InstancesPort interface {
 	catalog.Catalogs
 	provision.Catalogs
@@ -40,7 +40,7 @@ type rack struct {
 	t *testing.T
 }
 
-// cacheCatalog is a small catalogue that was read at a time.
+// cacheCatalog is a small catalog that was read at a time.
 func cacheCatalog(readUnix int64) model.InstanceCatalog {
 	return model.InstanceCatalog{ReadUnix: readUnix, PriceUnix: readUnix - 5, SpotUnix: readUnix + 5, TriedUnix: readUnix + 7, Version: "v", Types: []model.InstanceTypeInfo{{
 		Name: "m5.large", Arch: "amd64", VCPUs: 2, MemoryMiB: 8192, Cards: []int64{3, 3}, UsageClasses: []string{model.OnDemand, model.Spot},

@@ -268,7 +268,7 @@ func recordIsAtomic(t *testing.T, b book) {
 	}
 }
 
-// recordTakesNames has the name of a claim of no pool, which people chose, asked for again after it gave no machine.
+// recordTakesNames has the name of a claim of no pool, which people chose, asked for again after it gave no instance.
 func recordTakesNames(t *testing.T, b book) {
 	fence := b.acquire("a")
 	intent, claims := ledgerLaunch("1", 1)

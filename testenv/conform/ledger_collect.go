@@ -177,7 +177,7 @@ func recordsShowGone(t *testing.T, s cache) {
 	if len(records.Intents) != 1 || records.Intents[0].ID != "2" || len(records.Claims) != 4 {
 		t.Fatalf("%+v", records)
 	}
-	for i, want := range []model.Claim{ // the claim of a pool that never had a machine left nothing
+	for i, want := range []model.Claim{ // the claim of a pool that never had an instance left nothing
 		{Name: claims[0].Name, State: model.Launched}, {Name: ended.Name, State: model.Gone}, {Name: more[0].Name, State: model.Intended}, {Name: "mine", State: model.Gone},
 	} {
 		if got := records.Claims[i]; got.Name != want.Name || got.State != want.State {

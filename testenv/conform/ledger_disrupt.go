@@ -13,7 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// LedgerDisruptPort is what a ledger is asked for by whoever gives nodes back by choice, and by people who stop that.
+// LedgerDisruptPort is what a ledger is asked for by the disruption function, and by people who stop that.
 type LedgerDisruptPort interface {
 	LedgerCollectPort
 	disrupt.Ledger
@@ -23,7 +23,7 @@ type LedgerDisruptPort interface {
 	Stops(ctx context.Context, reg model.Registration) ([]model.Stop, error)
 }
 
-// LedgerDisrupt is the contract of a ledger towards the judge. start returns an empty one for each case.
+// LedgerDisrupt is the contract of a ledger towards the disruption function. start returns an empty one for each case.
 func LedgerDisrupt(t *testing.T, start func(t *testing.T) LedgerDisruptPort) {
 	for name, rule := range map[string]func(*testing.T, bench){
 		"commit writes the command, its claims and its pools' turns":         commitWritesAll,
@@ -54,13 +54,13 @@ func LedgerDisrupt(t *testing.T, start func(t *testing.T) LedgerDisruptPort) {
 	}
 }
 
-// bench is a ledger under test with the judge's ports.
+// bench is a ledger under test with the disruption function's ports.
 type bench struct {
 	cache
 	disrupt LedgerDisruptPort
 }
 
-// sit takes the judge's lease.
+// sit takes the disruption function's lease.
 func (b bench) sit(owner string) model.Fence {
 	b.t.Helper()
 	fence, err := b.disrupt.AcquireLease(b.ctx(), "web", model.LeaseDisrupt, owner, ledgerBegin, ledgerSoon)
@@ -70,7 +70,7 @@ func (b bench) sit(owner string) model.Fence {
 	return fence
 }
 
-// running adopts one initialised claim with a machine for each pool given and returns them as they are stored, by name.
+// running adopts one initialized claim with an instance for each pool given and returns them as they are stored, by name.
 func (b bench) running(pools ...string) []model.Claim {
 	b.t.Helper()
 	fence := b.hold("collector")
@@ -556,7 +556,7 @@ func endedCommandStays(t *testing.T, b bench) {
 	}
 }
 
-// loadShowsSpent has both replacements of a command launched, of which one gives no machine.
+// loadShowsSpent has both replacements of a command launched, of which one gives no instance.
 func loadShowsSpent(t *testing.T, b bench) {
 	claims := b.running("default", "default")
 	fence, planner := b.sit("a"), b.acquire("planner")
@@ -586,7 +586,7 @@ func loadShowsSpent(t *testing.T, b bench) {
 	}
 }
 
-// endsWinOverCommands has a machine end while it is an open command's.
+// endsWinOverCommands has an instance end while it is an open command's.
 func endsWinOverCommands(t *testing.T, b bench) {
 	claims := b.running("default", "default")
 	fence := b.sit("a")

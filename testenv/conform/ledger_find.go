@@ -13,14 +13,14 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// LedgerFindPort is what a ledger is asked for by whoever hears of machines from AWS.
+// LedgerFindPort is what a ledger is asked for by whoever hears of instances from AWS.
 type LedgerFindPort interface {
 	LedgerCollectPort
 	interruption.Finder
 	interruption.Steps
 }
 
-// LedgerFind is the contract of a ledger towards whoever hears of machines from AWS. start returns an empty one for each case.
+// LedgerFind is the contract of a ledger towards whoever hears of instances from AWS. start returns an empty one for each case.
 func LedgerFind(t *testing.T, start func(t *testing.T) LedgerFindPort) {
 	for name, rule := range map[string]func(*testing.T, finder){
 		"claims are found by their instances":        foundByInstance,

@@ -40,7 +40,7 @@ func (b bench) heard(what string, want, got bool, err error) {
 	}
 }
 
-// beats sends a sign of life and asserts what is heard.
+// beats sends a heartbeat and asserts what is heard.
 func (b bench) beats(what string, epoch int64, want bool) {
 	b.t.Helper()
 	got, err := b.Heartbeat(b.ctx(), "web", epoch, ledgerSoon)

@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// ledgerOutcome settles claims: the first n launched on machines of 600 milli-CPU, the others failed.
+// ledgerOutcome settles claims: the first n launched on instances of 600 milli-CPU, the others failed.
 func ledgerOutcome(intent model.Intent, claims []model.Claim, n int) model.Settlement {
 	out := model.Settlement{Intent: intent, AtUnix: ledgerBegin}
 	for i, claim := range claims {
@@ -74,7 +74,7 @@ func settleCountsDollars(t *testing.T, b book) {
 	}
 	b.must(b.Record(b.ctx(), fence, intent, claims, model.Resources{model.Dollars: 300_000}))
 	outcome := ledgerOutcome(intent, claims, 3)
-	for i, price := range []model.MicroUSD{40_000, 150_000, 0} { // cheaper, dearer by now, not known
+	for i, price := range []model.MicroUSD{40_000, 150_000, 0} { // cheaper, more expensive by now, not known
 		outcome.Launched[i].Price = price
 	}
 	b.must(b.Settle(b.ctx(), fence, outcome))

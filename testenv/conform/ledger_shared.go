@@ -11,7 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// ledgerOutOfCapacity is an offer that failed n times; its mark lasts until untilUnix and is remembered for an hour more.
+// ledgerOutOfCapacity is an offering that failed n times; its mark lasts until untilUnix and is remembered for an hour more.
 func ledgerOutOfCapacity(n int, untilUnix int64) model.UnavailableOffering {
 	return model.UnavailableOffering{
 		OfferingKey: model.OfferingKey{InstanceType: "m7g.large", Zone: "us-west-2a", CapacityType: model.Spot},
@@ -171,7 +171,7 @@ func endedAreApart(t *testing.T, b book) {
 	b.must(b.Record(b.ctx(), fence, intent, claims, nil))
 	outcome := ledgerOutcome(intent, claims, 1)
 	outcome.AtUnix = farUnix
-	for i, gone := range []int64{farUnix, 1} { // as claims that are closed after they had a machine
+	for i, gone := range []int64{farUnix, 1} { // as claims that are closed after they had an instance
 		outcome.Failed[i].InstanceID, outcome.Failed[i].GoneUnix = fmt.Sprintf("i-ended-%d", i), gone
 	}
 	b.must(b.Settle(b.ctx(), fence, outcome))

@@ -11,7 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// MarketUnderTest is a market of the sandbox catalogue whose world can be moved.
+// MarketUnderTest is a market of the sandbox catalog whose world can be moved.
 type MarketUnderTest struct {
 	catalog.Market
 	Now     func() time.Time

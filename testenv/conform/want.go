@@ -19,7 +19,7 @@ func wantCode(t T, err error, code string) {
 	}
 }
 
-// wantType fails the case unless err is the modelled error E.
+// wantType fails the case unless err is the modeled error E.
 func wantType[E error](t T, err error) {
 	t.Helper()
 	var want E

@@ -123,7 +123,7 @@ func (a *Account) create(ctx context.Context) error {
 
 func (a *Account) now() time.Time { return a.world.Clock.Now() }
 
-// inside carries requests to the modelled AWS without a network. Answers are dated by its clock, as AWS's are.
+// inside carries requests to the modeled AWS without a network. Answers are dated by its clock, as AWS's are.
 type inside struct {
 	cloud *cloud.Cloud
 	clock *clock.Fake
@@ -160,7 +160,7 @@ func (t inside) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// signer signs by the clock of the modelled AWS, which is not the system's.
+// signer signs by the clock of the modeled AWS, which is not the system's.
 type signer struct {
 	*v4.Signer
 	clock *clock.Fake

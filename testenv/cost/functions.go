@@ -229,7 +229,7 @@ func (a *Account) tickAll(ctx context.Context, tick time.Time) error {
 }
 
 // poll hands a batch of every queue that shows messages to its function, and reports whether there was any. What a poller asks for and
-// deletes is metered as one request each; what it asks in vain is not, see Deployment.
+// deletes is metered as one request each; what it asks without effect is not, see Deployment.
 func (a *Account) poll(ctx context.Context) (bool, error) {
 	any := false
 	for _, name := range []string{"Provision", "Interruption", "Catalog", "Disrupt"} {
@@ -306,21 +306,21 @@ func (s asks) Drain(ctx context.Context, cluster, key string, after time.Duratio
 	return s.delayed(interruptionQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDrain, Tick: key}, after)
 }
 
-// disruptions are looks the judge asks for itself.
+// disruptions are looks the disruption function asks for itself.
 type disruptions struct{ *Account }
 
 func (j disruptions) RequestDisruption(ctx context.Context, cluster, key string, after time.Duration) error {
 	return j.delayed(disruptionQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDisrupt, Tick: key}, after)
 }
 
-// news are looks of the judge that others ask for.
+// news are looks of the disruption function that others ask for.
 type news struct{ *Account }
 
 func (n news) RequestDisruption(ctx context.Context, cluster, key string) error {
 	return disruptions(n).RequestDisruption(ctx, cluster, key, 0)
 }
 
-// classHints are what the function of the catalogue sends.
+// classHints are what the function of the catalog sends.
 type classHints struct{ *Account }
 
 func (h classHints) RequestPass(ctx context.Context, cluster, key string) error {

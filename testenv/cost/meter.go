@@ -16,7 +16,7 @@ type Usage struct {
 	Stored    map[string]Stored   // what was put into the bucket, by the first part of its key
 
 	Ticks         float64 // events of the rule of each minute
-	Queued        float64 // requests to standard queues, by 64 KB, but what pollers ask in vain
+	Queued        float64 // requests to standard queues, by 64 KB, but what pollers ask without effect
 	QueuedInOrder float64 // the same to FIFO queues
 	ReadUnits     float64 // of DynamoDB
 	WriteUnits    float64
@@ -26,7 +26,7 @@ type Usage struct {
 	PutBytes      float64 // that were stored
 	LogBytes      float64 // that functions wrote
 
-	Failed float64 // invocations that were in vain; 0 where nothing goes wrong
+	Failed float64 // invocations that were without effect; 0 where nothing goes wrong
 }
 
 // Function is the work of one function.

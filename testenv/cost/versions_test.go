@@ -11,7 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// What docs/architecture/records.md says of versions of a region's machine catalogue: a new one each ten minutes, since spot prices are read again that often and
+// What docs/architecture/records.md says of versions of a region's machine catalog: a new one each ten minutes, since spot prices are read again that often and
 // hardly ever are all what they were.
 const (
 	versionsADay    = 24 * time.Hour / (10 * time.Minute)
@@ -23,7 +23,7 @@ const (
 	bytesOfMegabyte = 1e6
 )
 
-// The catalogue that is built in, as if its region had six zones, with spot prices of which each look finds a third changed by up to a tenth.
+// The catalog that is built in, as if its region had six zones, with spot prices of which each look finds a third changed by up to a tenth.
 func TestVersionsOfTheCatalogTakeWhatIsSaid(t *testing.T) {
 	region, err := catalogfile.Sandbox()
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package dayone runs the commands that docs/getting-started.md and the pages of docs/tasks print, with the real tools, from an account in which there is nothing but an EKS cluster:
-// cdk, the AWS CLI, helm, kubectl, make. AWS is our model over the wire; the cluster is a real control plane whose machines are modelled.
+// cdk, the AWS CLI, helm, kubectl, make. AWS is our model over the wire; the cluster is a real control plane whose machines are modeled.
 //
 // A page says what is run: its fenced blocks, section by section, command by command, in one shell that goes on from block to block as a reader's does. What a
 // reader fills in comes from a table (Table). A command that fails, fails the page.

@@ -42,7 +42,7 @@ const (
 func TestS31_F136_R18_AClusterOfKarpenterBecomesOurs(t *testing.T) {
 	t.Parallel()
 	c := start(t, stack.Options{Adopters: true, FunctionEnv: map[string]string{"JOINER_CONFIRM_AFTER": "2s"}})
-	// The hostname rule makes three machines of three pods.
+	// The hostname rule makes three instances of three pods.
 	apart := `affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}]}}`
 	c.apply(t, namespace("shop"), class("default"), pool("default", "default", general, nil, nil))
 	c.awaitReady(t, nodePools, "default")
@@ -101,7 +101,7 @@ func TestS31_F136_R18_AClusterOfKarpenterBecomesOurs(t *testing.T) {
 		t.Errorf("the second time: %v", n)
 	}
 
-	// Ours: the functions sweep, and find nothing wrong.
+	// Ours: the functions resync, and find nothing wrong.
 	k.giveUp(t)
 	time.Sleep(6 * time.Second) // the watcher publishes what nobody waits for every five seconds: the taint was Karpenter's
 	c.pause(t, false)
@@ -245,7 +245,7 @@ spec:
 	return k
 }
 
-// shownWith returns how many machines that run EC2 shows with a tag of that key. What was changed a moment ago it does not show yet.
+// shownWith returns how many instances that run EC2 shows with a tag of that key. What was changed a moment ago it does not show yet.
 func (c *cluster) shownWith(ctx context.Context, key string) (int, error) {
 	shown, err := ec2sdk.NewFromConfig(c.Cloud.Config()).DescribeInstances(ctx, &ec2sdk.DescribeInstancesInput{Filters: []ec2types.Filter{
 		{Name: awssdk.String("tag-key"), Values: []string{key}}, {Name: awssdk.String("instance-state-name"), Values: []string{"pending", "running"}},
@@ -312,7 +312,7 @@ func (k *karpenters) stop(t *testing.T) {
 	c.apply(t, leaderLease(time.Now().Add(-5*time.Minute)))
 }
 
-// giveUp deletes the NodeClaim that waits for a machine.
+// giveUp deletes the NodeClaim that waits for an instance.
 func (k *karpenters) giveUp(t *testing.T) {
 	t.Helper()
 	if err := k.c.dynamic.Resource(nodeClaims).Delete(t.Context(), k.waiting, metav1.DeleteOptions{}); err != nil {
@@ -468,7 +468,7 @@ func (c *cluster) joiner(t *testing.T, code int, into any, args ...string) {
 	}
 }
 
-// adopted holds ledger, machines and objects to what they must be after the adoption.
+// adopted holds ledger, instances and objects to what they must be after the adoption.
 func (c *cluster) adopted(t *testing.T, k *karpenters) {
 	t.Helper()
 	ledger := c.ledger(t)
@@ -570,7 +570,7 @@ spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}
 	c.adoptedIsGone(t, name)
 }
 
-// ended waits until nothing is left of a machine, and holds on the way to what must always be so.
+// ended waits until nothing is left of an instance, and holds on the way to what must always be so.
 func (c *cluster) ended(t *testing.T, name, instance, node string, always func(context.Context)) {
 	t.Helper()
 	await(t, 3*time.Minute, "its machine has ended and nothing is left of it", func(ctx context.Context) string {

@@ -24,7 +24,7 @@ func TestF088ABacklogOfManyWorkloadsIsLaunchedByAFewInvocations(t *testing.T) {
 	const perWorkload, most = 5, 5
 	pods, within, sizes := 600, 3*time.Minute, ""
 	if full() {
-		// Of the largest machines fewer than a hundred hold all pods: of more, those beyond the first hundred wait for the next minute, and of
+		// Of the largest instances fewer than a hundred hold all pods: of more, those beyond the first hundred wait for the next minute, and of
 		// those with six pods each ten thousand come up as a ramp.
 		pods, within, sizes = 60_000, 5*time.Minute, "{key: karpenter.k8s.aws/instance-size, operator: In, values: [48xlarge]}"
 	}
@@ -53,7 +53,7 @@ func TestF088ABacklogOfManyWorkloadsIsLaunchedByAFewInvocations(t *testing.T) {
 				planned[pod.UID]++
 			}
 		}
-		nominated := 0 // to room that machines on their way have, as a run said that left none for the next
+		nominated := 0 // to room that instances on their way have, as a run said that left none for the next
 		if runs := c.logs.runs(); len(runs) > 0 && runs[len(runs)-1].Later == 0 {
 			nominated = runs[len(runs)-1].Nominated
 		}

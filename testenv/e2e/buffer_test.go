@@ -60,7 +60,7 @@ func saysOfBuffer(t *testing.T, c *cluster, namespace, name string, replicas int
 }
 
 // TestF090_HeadroomIsThereIsTakenAtOnceAndGoes asks for room for five pods, scales a Deployment into it, which runs without a new
-// machine having to be waited for, and sees the room made up for. Once the buffer is deleted its machines are given back.
+// instance having to be waited for, and sees the room made up for. Once the buffer is deleted its instances are given back.
 func TestF090_HeadroomIsThereIsTakenAtOnceAndGoes(t *testing.T) {
 	t.Parallel()
 	const size = 5
@@ -69,7 +69,7 @@ func TestF090_HeadroomIsThereIsTakenAtOnceAndGoes(t *testing.T) {
 	c.apply(t, namespace("spare"), class("default"), pool("default", "default", twoSizes, nil, []string{giving(5*time.Second, "100%")}))
 	c.awaitReady(t, nodePools, "default")
 
-	// 1. Machines come for the room alone, and stay.
+	// 1. Instances come for the room alone, and stay.
 	began := time.Now()
 	c.apply(t, buffer("spare", "room", size, cpu))
 	saysOfBuffer(t, c, "spare", "room", size, "ReadyForProvisioning=True/Resolved", "Provisioning=True/FitsExistingCapacity")
@@ -80,7 +80,7 @@ func TestF090_HeadroomIsThereIsTakenAtOnceAndGoes(t *testing.T) {
 		t.Fatal("no machine")
 	}
 
-	// 2. Pods take it at once: each is on a machine that was there before it.
+	// 2. Pods take it at once: each is on an instance that was there before it.
 	homes := map[string]bool{}
 	for _, claim := range c.ledger(t).Claims {
 		homes[claim.NodeName] = true
@@ -110,7 +110,7 @@ func TestF090_HeadroomIsThereIsTakenAtOnceAndGoes(t *testing.T) {
 	}
 	saysOfBuffer(t, c, "spare", "room", size, "Provisioning=True/FitsExistingCapacity")
 
-	// 4. Without the buffer its machines go.
+	// 4. Without the buffer its instances go.
 	c.deleteBuffer(t, "spare", "room")
 	await(t, 2*time.Minute, "the machines of the room are given back", func(ctx context.Context) string {
 		if n := len(c.running()); n > len(first) {

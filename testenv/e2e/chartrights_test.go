@@ -82,7 +82,7 @@ func isSeldom(group, right string) bool {
 	return seldom[group][right] != "" || lists && strings.HasPrefix(right, "list ")
 }
 
-// TestRightsOfTheChartAreEnoughAndAllUsed is a day of a cluster with the chart's rights: pods get machines, one is taken back by
+// TestRightsOfTheChartAreEnoughAndAllUsed is a day of a cluster with the chart's rights: pods get instances, one is taken back by
 // AWS, some are given back. Nothing is forbidden, by a role or by a policy, and every right was used or is known to be for rarer days.
 func TestRightsOfTheChartAreEnoughAndAllUsed(t *testing.T) {
 	t.Parallel()

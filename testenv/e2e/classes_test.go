@@ -18,7 +18,7 @@ import (
 )
 
 // TestFourClassesRunTheirPods has a pool of each of four classes: AL2023 bought as spot and on demand, Bottlerocket on
-// arm64, Windows, and a GPU with a large disk. Each runs its own pods on machines of its own image, kubectl describe says
+// arm64, Windows, and a GPU with a large disk. Each runs its own pods on instances of its own image, kubectl describe says
 // what each class resolved to, and another image or another subnet shows as drift.
 func TestFourClassesRunTheirPods(t *testing.T) {
 	t.Parallel()
@@ -69,7 +69,7 @@ func classOf(name, alias string, spec ...string) string {
 	return text
 }
 
-// eachOnItsImage fails unless every machine runs an image its class resolved to, with the disks its class asks for.
+// eachOnItsImage fails unless every instance runs an image its class resolved to, with the disks its class asks for.
 func (c *cluster) eachOnItsImage(t *testing.T) {
 	t.Helper()
 	wants := map[string]string{"general": "amazon-eks-node-al2023-", "bottlerocket": "bottlerocket-aws-k8s-", "windows": "Windows_Server-2022-", "gpu": "amazon-eks-node-al2023-"}
@@ -200,7 +200,7 @@ func (c *cluster) driftsByImage(t *testing.T) {
 	c.awaitDrift(t, "general", "AMIDrift")
 }
 
-// driftsBySubnet takes the discovery tag off every subnet that machines of the Bottlerocket class are in.
+// driftsBySubnet takes the discovery tag off every subnet that instances of the Bottlerocket class are in.
 func (c *cluster) driftsBySubnet(t *testing.T) {
 	t.Helper()
 	used := map[string]bool{}

@@ -76,7 +76,7 @@ func start(t *testing.T, o stack.Options) *cluster {
 	return c
 }
 
-// quicken has the judge's tick come every five seconds instead of once in a minute until the test ends, in the short form: what
+// quicken has the disruption function's tick come every five seconds instead of once in a minute until the test ends, in the short form: what
 // only a tick finds (pods that have left a node that is not empty, room in a budget) is found sooner, and nothing else differs.
 func (c *cluster) quicken(t *testing.T) {
 	if full() {
@@ -171,7 +171,7 @@ func (c *cluster) awaitRunning(t *testing.T, namespace string, n int, within tim
 	return pods
 }
 
-// running returns the machines EC2 has not terminated.
+// running returns the instances EC2 has not terminated.
 func (c *cluster) running() []ec2.Instance {
 	var out []ec2.Instance
 	for _, i := range c.EC2.Instances() {
@@ -195,7 +195,7 @@ func (c *cluster) ledger(t *testing.T) model.Ledger {
 	return ledger
 }
 
-// oneEach fails unless machines, live claims and NodeClaim objects are the same set, one of each for one of the others,
+// oneEach fails unless instances, live claims and NodeClaim objects are the same set, one of each for one of the others,
 // and no launch is left open. A claim is closed before its objects are let go, so a NodeClaim that is being deleted has a moment left.
 func (c *cluster) oneEach(t *testing.T) {
 	t.Helper()

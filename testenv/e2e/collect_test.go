@@ -14,8 +14,8 @@ import (
 	"github.com/joiner-sh/joiner/testenv/stack"
 )
 
-// TestInstancesNobodyOwnsEnd puts a machine with the cluster's tags into the account that no launch of ours made, beside one
-// that lacks a tag, and deletes the NodeClaim of a machine that runs nothing any more: the first and the last end, the
+// TestInstancesNobodyOwnsEnd puts an instance with the cluster's tags into the account that no launch of ours made, beside one
+// that lacks a tag, and deletes the NodeClaim of an instance that runs nothing any more: the first and the last end, the
 // others stay.
 func TestInstancesNobodyOwnsEnd(t *testing.T) {
 	t.Parallel()
@@ -57,7 +57,7 @@ func TestInstancesNobodyOwnsEnd(t *testing.T) {
 }
 
 // abandon deletes a deployment of one pod and, once that is gone, the NodeClaim of the node it ran on. It returns the
-// node's machine.
+// node's instance.
 func (c *cluster) abandon(t *testing.T, namespace, name string) ec2.Instance {
 	t.Helper()
 	only := metav1.ListOptions{LabelSelector: "app=" + name}
@@ -108,7 +108,7 @@ func (c *cluster) head(t *testing.T) int64 {
 	return manifest.HeadSeq
 }
 
-// foreign runs a machine of the type and image of another that no launch of ours made.
+// foreign runs an instance of the type and image of another that no launch of ours made.
 func (c *cluster) foreign(t *testing.T, like ec2.Instance, tags map[string]string) string {
 	t.Helper()
 	spec := types.TagSpecification{ResourceType: types.ResourceTypeInstance}

@@ -13,7 +13,7 @@ import (
 )
 
 // TestKilledAtEveryEffectLaunchesOnce kills the function process with SIGKILL before and after each effect of the walk, in
-// turn, with pods waiting each time. After recovery machines and claims are the same set and every pod is bound.
+// turn, with pods waiting each time. After recovery instances and claims are the same set and every pod is bound.
 func TestKilledAtEveryEffectLaunchesOnce(t *testing.T) {
 	t.Parallel()
 	crash := filepath.Join(t.TempDir(), "crash")
@@ -24,7 +24,7 @@ func TestKilledAtEveryEffectLaunchesOnce(t *testing.T) {
 	})
 	c.apply(t, namespace("crash"), class("default"), pool("default", "default", general, nil, nil))
 	c.awaitReady(t, nodePools, "default")
-	points := []string{"after record", "after launch", "before settle"} // bytes recorded, machine bought, outcome known
+	points := []string{"after record", "after launch", "before settle"} // bytes recorded, instance bought, outcome known
 	if full() {
 		points = nil
 		for _, effect := range provision.AllEffects {

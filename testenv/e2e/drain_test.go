@@ -17,7 +17,7 @@ import (
 
 // TestF108_F110_F119_WhatPeopleDeleteDrains deletes a Node, a NodeClaim and a NodePool in the same moment, as kubectl does.
 // Each ends in a graceful drain: pods leave by evictions alone and in tiers, their budget is kept at every instant, they run
-// elsewhere, and of machines, objects, records and what they held against limits nothing is left.
+// elsewhere, and of instances, objects, records and what they held against limits nothing is left.
 func TestF108_F110_F119_WhatPeopleDeleteDrains(t *testing.T) {
 	t.Parallel()
 	pods, leaving := 5, 2
@@ -80,7 +80,7 @@ func TestF108_F110_F119_WhatPeopleDeleteDrains(t *testing.T) {
 	t.Logf("%d evictions granted, %d refused by the budget", len(granted), refused)
 }
 
-// byInstance are the machines that run, with the claims they are of.
+// byInstance are the instances that run, with the claims they are of.
 func (c *cluster) byInstance(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -92,7 +92,7 @@ func (c *cluster) byInstance(t *testing.T) map[string]string {
 	return out
 }
 
-// onlyTheseEnded fails the test unless of the machines there were before exactly those of the claims have ended.
+// onlyTheseEnded fails the test unless of the instances there were before exactly those of the claims have ended.
 func (c *cluster) onlyTheseEnded(t *testing.T, before map[string]string, claims []model.Claim) {
 	t.Helper()
 	ended := map[string]bool{}

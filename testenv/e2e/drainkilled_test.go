@@ -16,9 +16,9 @@ import (
 	"github.com/joiner-sh/joiner/testenv/stack"
 )
 
-// TestKilledAtEveryEffectOfADrainEndsOneInstance kills the function that ends machines with SIGKILL at effects of a drain, of
-// a spot machine that EC2 warned of or of a node whose NodeClaim somebody deleted. Each drain is finished by those that come
-// after: one machine ends, the pods' budget is kept at every instant, and they all run. The long form takes a quarter of an hour;
+// TestKilledAtEveryEffectOfADrainEndsOneInstance kills the function that ends instances with SIGKILL at effects of a drain, of
+// a spot instance that EC2 warned of or of a node whose NodeClaim somebody deleted. Each drain is finished by those that come
+// after: one instance ends, the pods' budget is kept at every instant, and they all run. The long form takes a quarter of an hour;
 // -run 'TestKilledAtEvery/^(begin|taint)$' is a part of it.
 func TestKilledAtEveryEffectOfADrainEndsOneInstance(t *testing.T) {
 	t.Parallel()
@@ -57,7 +57,7 @@ func TestKilledAtEveryEffectOfADrainEndsOneInstance(t *testing.T) {
 	byEviction(t, audit(t, c.Kube, began), "killed", time.Time{})
 }
 
-// ofADrain are the effects that a drain cannot do without; mark only of a spot machine. The others need somebody's doubt, a
+// ofADrain are the effects that a drain cannot do without; mark only of a spot instance. The others need somebody's doubt, a
 // deadline or something to tell; the world in memory kills there too.
 var ofADrain = []string{
 	interruption.EffectBegin, interruption.EffectTaint, interruption.EffectPlan, interruption.EffectDrain, interruption.EffectUnavailable, interruption.EffectStep,
@@ -66,7 +66,7 @@ var ofADrain = []string{
 
 const spotOnly = `{key: karpenter.sh/capacity-type, operator: In, values: [spot]}, {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}`
 
-// warn has EC2 warn of a claim's machine.
+// warn has EC2 warn of a claim's instance.
 func (c *cluster) warn(t *testing.T, claim model.Claim) {
 	t.Helper()
 	if !c.EC2.Interrupt(claim.InstanceID) {

@@ -193,7 +193,7 @@ func TestClusterWithoutNodeOrWatcherGetsItsFirstNode(t *testing.T) {
 		return ""
 	})
 	t.Logf("first launch after %s", time.Since(began).Round(time.Second))
-	// Without a watcher nobody says that the node has joined: sweeps see it in. Their minutes are shortened here.
+	// Without a watcher nobody says that the node has joined: resyncs see it in. Their minutes are shortened here.
 	await(t, 3*time.Minute, "its claim is initialised by sweeps alone", func(ctx context.Context) string {
 		if _, err := c.Resync(ctx); err != nil {
 			return err.Error()

@@ -265,7 +265,7 @@ spec:
 `, namespace, name, priorityClass)
 }
 
-// isGone says what is left of a claim: its machine, its objects, its record.
+// isGone says what is left of a claim: its instance, its objects, its record.
 func (c *cluster) isGone(ctx context.Context, t *testing.T, name, node, instance string) string {
 	if i, _ := c.EC2.Lookup(instance); i.State != "terminated" {
 		return instance + " is " + string(i.State)

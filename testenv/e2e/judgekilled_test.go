@@ -24,11 +24,11 @@ import (
 	"github.com/joiner-sh/joiner/testenv/stack"
 )
 
-// TestF150_KilledDisruptRunLeavesNoTaint kills functions with SIGKILL at effects of a command that gives a machine back, again and
-// again. Whoever comes after carries the command to the same end: one machine less, or a smaller one in its place, no node
+// TestF150_KilledDisruptRunLeavesNoTaint kills functions with SIGKILL at effects of a command that gives an instance back, again and
+// again. Whoever comes after carries the command to the same end: one instance less, or a smaller one in its place, no node
 // tainted, no command left open, no pod below its budget.
 //
-// The long form has a cluster for each effect of the judge, and for what the functions do that it asks.
+// The long form has a cluster for each effect of the disruption function, and for what the functions do that it asks.
 func TestF150_KilledDisruptRunLeavesNoTaint(t *testing.T) {
 	t.Parallel()
 	if !full() {
@@ -76,7 +76,7 @@ var ofACommand = []string{
 	disrupt.EffectDrain, disrupt.EffectHint, disrupt.EffectNote, disrupt.EffectReport,
 }
 
-// ofAReplacement are the deaths of commands with a replacement: of the judge from the commit on, of who launches the replacement
+// ofAReplacement are the deaths of commands with a replacement: of the disruption function from the commit on, of who launches the replacement
 // and sees it in, of who drains the node it replaces, and of all three in one command. Where whoever comes after need not do the
 // same again (somebody else has seen what was to be asked for, nothing is planned any more) the two deaths are of two commands.
 var ofAReplacement = []struct {
@@ -124,16 +124,16 @@ func (p points) String() string {
 	return strings.Join(out, "; ")
 }
 
-// clusterState is how a machine comes to be more than is needed.
+// clusterState is how an instance comes to be more than is needed.
 type clusterState struct {
 	says string
 	make func(k *killing, t *testing.T, app string, armed func()) // armed is called once the cluster is at rest
-	left int                                                      // pods of the app in the end, which one machine holds
-	kind string                                                   // of that machine
+	left int                                                      // pods of the app in the end, which one instance holds
+	kind string                                                   // of that instance
 }
 
 var (
-	// emptied makes an app of nine pods, which take a machine of four CPUs and one of two, and scales it down to six, which the
+	// emptied makes an app of nine pods, which take an instance of four CPUs and one of two, and scales it down to six, which the
 	// first holds.
 	emptied = clusterState{says: "one of two machines is given back", left: 6, kind: "m6i.xlarge", make: func(k *killing, t *testing.T, app string, armed func()) {
 		k.apply(t, guarded("judged", app, 9, 5, fmt.Sprintf("%dm", sixHundred)))
@@ -143,7 +143,7 @@ var (
 		k.house.hold(map[string]int{app: 5})
 		k.scale(t, "judged", app, 6)
 	}}
-	// replaced makes an app of two pods beside one that only a machine of four CPUs holds, and deletes that.
+	// replaced makes an app of two pods beside one that only an instance of four CPUs holds, and deletes that.
 	replaced = clusterState{says: "a machine is replaced by a smaller one", left: 2, kind: "m6i.large", make: func(k *killing, t *testing.T, app string, armed func()) {
 		k.apply(t, deployment("judged", "large", 1, fmt.Sprintf("%dm", 4*sixHundred)))
 		k.awaitRunning(t, "judged", 1, 2*time.Minute)
@@ -197,7 +197,7 @@ func (k *killing) died(t *testing.T) {
 	audit(t, k.Kube, time.Time{})
 }
 
-// rests waits until the cluster is at rest, and fails the test where it has not so many machines then.
+// rests waits until the cluster is at rest, and fails the test where it has not so many instances then.
 func (k *killing) rests(t *testing.T, instances int) {
 	t.Helper()
 	await(t, time.Minute, "the claims are initialised", k.settled(t))
@@ -213,7 +213,7 @@ func (k *killing) diesNext(t *testing.T, function, point string) {
 	}
 }
 
-// begins plays a scene up to where its machine may be given back, with each function's first death ahead.
+// begins plays a scene up to where its instance may be given back, with each function's first death ahead.
 func (k *killing) begins(t *testing.T, s clusterState, at points) (app string) {
 	t.Helper()
 	k.apps++
@@ -274,7 +274,7 @@ func (k *killing) tick(ctx context.Context) error {
 	return nil
 }
 
-// shrinks plays a scene with deaths. In the end one machine is left, and then none.
+// shrinks plays a scene with deaths. In the end one instance is left, and then none.
 func (k *killing) shrinks(t *testing.T, s clusterState, at points) {
 	t.Helper()
 	began := time.Now()
@@ -285,13 +285,13 @@ func (k *killing) shrinks(t *testing.T, s clusterState, at points) {
 	k.ends(t, app)
 }
 
-// awaitOne waits until the one machine of the scene is left, with the app on it and no trace of a command.
+// awaitOne waits until the one instance of the scene is left, with the app on it and no trace of a command.
 func (k *killing) awaitOne(t *testing.T, s clusterState, app string) {
 	t.Helper()
 	k.awaitInstances(t, s, app, "one machine is left", func(instances []ec2.Instance) bool { return len(instances) == 1 && instances[0].Type == s.kind })
 }
 
-// awaitInstances waits until the machines that run are what they should be, with the app on them and no trace of a command.
+// awaitInstances waits until the instances that run are what they should be, with the app on them and no trace of a command.
 func (k *killing) awaitInstances(t *testing.T, s clusterState, app, what string, right func(instances []ec2.Instance) bool) {
 	t.Helper()
 	await(t, 3*time.Minute, what, func(ctx context.Context) string {
@@ -313,7 +313,7 @@ func (k *killing) awaitInstances(t *testing.T, s clusterState, app, what string,
 	k.house.kept(t)
 }
 
-// ends deletes the app, and waits until its machine is gone.
+// ends deletes the app, and waits until its instance is gone.
 func (k *killing) ends(t *testing.T, app string) {
 	t.Helper()
 	k.house.hold(nil)
@@ -337,7 +337,7 @@ func (k *killing) ends(t *testing.T, app string) {
 	k.oneEach(t)
 }
 
-// stops has a command begin, and disruption be stopped in the cluster before it is carried out; the judge dies twice at undoing
+// stops has a command begin, and disruption be stopped in the cluster before it is carried out; the disruption function dies twice at undoing
 // it. Then disruption is resumed.
 func (k *killing) stops(t *testing.T, at ...string) {
 	t.Helper()
@@ -377,7 +377,7 @@ func (k *killing) stops(t *testing.T, at ...string) {
 	if err := k.Ledger.Resume(t.Context(), reg, stop); err != nil {
 		t.Fatal(err)
 	}
-	// Giving the smaller machine back and replacing the larger one by a smaller one save the same; which of the two it is depends on where the
+	// Giving the smaller instance back and replacing the larger one by a smaller one save the same; which of the two it is depends on where the
 	// pods are that are left.
 	k.awaitInstances(t, emptied, app, "one of two machines is given back, or the larger one is replaced", func(instances []ec2.Instance) bool {
 		types := typesOf(instances)

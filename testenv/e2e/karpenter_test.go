@@ -96,7 +96,7 @@ func TestF136_WhatKubectlShowsOfKarpentersClusterIsAdopted(t *testing.T) {
 	})
 }
 
-// karpentersInstances runs the machines of examples.Karpenter with the tags that Karpenter gives them, and returns the dump
+// karpentersInstances runs the instances of examples.Karpenter with the tags that Karpenter gives them, and returns the dump
 // with their ids and zone.
 func (c *cluster) karpentersInstances(t *testing.T) []byte {
 	t.Helper()

@@ -15,8 +15,8 @@ import (
 )
 
 // TestEightPlannersReachALimitExactlyAndNeverPassIt lets eight processes plan at once, again and again, while far more pods
-// wait than a limit of machines, and one of dollars an hour, let in. In the long form the limits are ten machines and a
-// dollar, and fifty machines are wanted of each pool.
+// wait than a limit of instances, and one of dollars an hour, let in. In the long form the limits are ten instances and a
+// dollar, and fifty instances are wanted of each pool.
 func TestEightPlannersReachALimitExactlyAndNeverPassIt(t *testing.T) {
 	t.Parallel()
 	const planners, onDemand = 8, 96_000 // micro-USD per hour of an m5.large
@@ -82,7 +82,7 @@ func TestEightPlannersReachALimitExactlyAndNeverPassIt(t *testing.T) {
 	c.oneEach(t)
 }
 
-// instancesByPool counts the machines that cost money.
+// instancesByPool counts the instances that cost money.
 func (c *cluster) instancesByPool() map[string]int {
 	out := map[string]int{}
 	for _, i := range c.running() {

@@ -11,7 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/kube"
 )
 
-// TestMain lets seven scenarios run at a time, unless told otherwise: each waits for clocks (boots, visibility, sweeps) most
+// TestMain lets seven scenarios run at a time, unless told otherwise: each waits for clocks (boots, visibility, resyncs) most
 // of its time.
 func TestMain(m *testing.M) {
 	flag.Parse()

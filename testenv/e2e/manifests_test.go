@@ -25,7 +25,7 @@ spec:
 }
 
 // pool is a NodePool of a class; spec is added to its template's spec, extra to its own, both as YAML lines. Nothing of it is
-// given back by choice unless extra says so.
+// given back voluntarily unless extra says so.
 func pool(name, className, requirements string, template, extra []string) string {
 	if !slices.ContainsFunc(extra, func(line string) bool { return strings.HasPrefix(line, "disruption:") }) {
 		extra = append([]string{"disruption: {consolidateAfter: Never, budgets: [{nodes: \"0\"}]}"}, extra...)

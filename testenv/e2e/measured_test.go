@@ -34,7 +34,7 @@ var rareSeries = map[string]string{
 // measuredFunctions are those that send metrics, by their logical ids.
 var measuredFunctions = []string{"Provision", "Interruption", "Disrupt", "Catalog"}
 
-// TestF151_ADayIsMeasured plays a day of a cluster: it comes up before its watcher, grows, loses a machine to AWS, has pods nothing
+// TestF151_ADayIsMeasured plays a day of a cluster: it comes up before its watcher, grows, loses an instance to AWS, has pods nothing
 // fits and a launch that fails, shrinks and rolls. Every metric that is documented was sent and the other way round, Karpenter's
 // board of capacity has an answer in every panel, each invocation said once what came of it, and no event is there twice.
 func TestF151_ADayIsMeasured(t *testing.T) {
@@ -50,7 +50,7 @@ func TestF151_ADayIsMeasured(t *testing.T) {
 		c.awaitReady(t, nodePools, name)
 	}
 
-	// Without a watcher the sweep lists the cluster.
+	// Without a watcher the resync lists the cluster.
 	c.apply(t, deployment("day", "first", 1, "600m", "nodeSelector: {karpenter.sh/nodepool: given}"))
 	await(t, 2*time.Minute, "a run has listed the cluster", func(ctx context.Context) string {
 		if _, err := c.Resync(ctx); err != nil {
@@ -76,7 +76,7 @@ func TestF151_ADayIsMeasured(t *testing.T) {
 	c.deleteDeployments(t, "day", "parched", "nowhere")
 	await(t, 2*time.Minute, "the claims are initialised", c.settled(t))
 
-	// AWS takes a machine back whose pod may not go at first.
+	// AWS takes an instance back whose pod may not go at first.
 	for _, claim := range c.ledger(t).Claims {
 		if claim.Pool == "taken" {
 			c.warn(t, claim)

@@ -66,7 +66,7 @@ func TestMixedPodsAreBoundToExactlyThePlannedNodes(t *testing.T) {
 	}
 }
 
-// asPlanned fails unless machines and the recorded decisions' claims are the same, each of a type its plan listed. The record of a run that
+// asPlanned fails unless instances and the recorded decisions' claims are the same, each of a type its plan listed. The record of a run that
 // was killed is open: it has the plan, and does not say which of its claims were launched.
 func (c *cluster) asPlanned(t *testing.T) {
 	t.Helper()

@@ -44,7 +44,7 @@ func (r *redteam) flood(t *testing.T, messages []types.SendMessageBatchRequestEn
 }
 
 // TestW3AHostilePlanQueueLeavesOthersAlone has a watcher send all it can to its own queue: hints that speak of the victim, in the victim's
-// groups and under the ids of the victim's next hints, and thousands of groups made up. The victim's sweeps run, its pods get nodes, and
+// groups and under the ids of the victim's next hints, and thousands of groups made up. The victim's resyncs run, its pods get nodes, and
 // nothing of it changes. No tick finds what a hint lost. The account has ten executions of functions at once, none of them reserved (A2).
 func TestW3AHostilePlanQueueLeavesOthersAlone(t *testing.T) {
 	t.Parallel()
@@ -58,7 +58,7 @@ func TestW3AHostilePlanQueueLeavesOthersAlone(t *testing.T) {
 	}
 	ticks := []string{"2026-11-23T10:00:00Z", "2026-11-23T10:01:00Z", "2026-11-23T10:02:00Z", "2026-11-23T10:03:00Z"}
 	var messages []types.SendMessageBatchRequestEntry
-	for _, tick := range ticks { // every second one: the ids are those that functions give the victim's sweeps
+	for _, tick := range ticks { // every second one: the ids are those that functions give the victim's resyncs
 		resync := wire.Hint{Cluster: v.Options.Cluster, Reason: wire.ReasonResync, Tick: tick}
 		id := sha256.Sum256([]byte(resync.Cluster + "\n" + resync.DedupID()))
 		messages = append(messages, message(t, resync, resync.Cluster, hex.EncodeToString(id[:])))

@@ -7,8 +7,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// decidedAlike has `joiner replay` make each decision of the cluster once more, of the records, snapshots and catalogues that the
-// functions left in the bucket: each comes out the same (D3). Every machine there is or was names a decision that is kept, and every
+// decidedAlike has `joiner replay` make each decision of the cluster once more, of the records, snapshots and catalogs that the
+// functions left in the bucket: each comes out the same (D3). Every instance there is or was names a decision that is kept, and every
 // end of one is recorded with its reason (D4).
 func (c *cluster) decidedAlike(t *testing.T) {
 	t.Helper()

@@ -45,11 +45,11 @@ type redteam struct {
 	keys     aws.Config        // of the attacker's watcher
 	queues   map[string]string // URLs of all queues of the installation, by name
 	open     []string          // names of those that the keys may send to
-	probes   int               // machines the victim asked for between attacks
+	probes   int               // instances the victim asked for between attacks
 }
 
 // TestRedteam has the keys of one cluster's watcher play what a hostile tenant would, by unmodified SDK clients and with the policies of
-// the templates in force. After each attack the other cluster's machines, pods, claims and registration are what they were.
+// the templates in force. After each attack the other cluster's instances, pods, claims and registration are what they were.
 func TestRedteam(t *testing.T) {
 	t.Parallel()
 	r := startRedteam(t)
@@ -75,7 +75,7 @@ func TestRedteam(t *testing.T) {
 	t.Run("what AWS says itself is still heard", func(t *testing.T) { playRealNotice(t, r) })
 }
 
-// startRedteam starts the victim with three machines that each run a pod, and the attacker's cluster, whose watcher is the test.
+// startRedteam starts the victim with three instances that each run a pod, and the attacker's cluster, whose watcher is the test.
 func startRedteam(t *testing.T) *redteam {
 	t.Helper()
 	return startRedteamWith(t, stack.Options{})
@@ -281,7 +281,7 @@ func playRights(t *testing.T, r *redteam) {
 	r.settle(t)
 }
 
-// playNotices announces the end of each of the victim's machines, to every queue that the keys may send to.
+// playNotices announces the end of each of the victim's instances, to every queue that the keys may send to.
 func playNotices(t *testing.T, r *redteam) {
 	c := r.victim
 	now := time.Now().Unix()
@@ -313,7 +313,7 @@ func playNotices(t *testing.T, r *redteam) {
 	r.settle(t)
 }
 
-// playRegistrations asks the catalogue's function for what a cluster's stack asks for, in the name of a stack of another account.
+// playRegistrations asks the catalog's function for what a cluster's stack asks for, in the name of a stack of another account.
 func playRegistrations(t *testing.T, r *redteam) {
 	c := r.victim
 	var asked atomic.Int64
@@ -519,7 +519,7 @@ func playMalformed(t *testing.T, r *redteam) {
 	t.Logf("%d bodies were taken by SQS", sent)
 }
 
-// playRealNotice has EC2 itself announce the end of one of the victim's machines.
+// playRealNotice has EC2 itself announce the end of one of the victim's instances.
 func playRealNotice(t *testing.T, r *redteam) {
 	claims := r.victim.ledger(t).Claims
 	r.victim.warn(t, claims[0])

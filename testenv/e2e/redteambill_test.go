@@ -16,15 +16,15 @@ import (
 	bill "github.com/joiner-sh/joiner/testenv/cost"
 )
 
-// What the victim may need for one more machine, by count: no clock says how long it waits, but nothing else than its own hints launches
+// What the victim may need for one more instance, by count: no clock says how long it waits, but nothing else than its own hints launches
 // while no tick comes. A calm moment takes one run and returns no hint.
 const (
-	probePool    = "probe" // machines of this pool alone are asked for between attacks, and are not compared
+	probePool    = "probe" // instances of this pool alone are asked for between attacks, and are not compared
 	mostProbing  = 4       // provision's runs for the victim until it has launched
 	asksOfProbes = 2 * time.Minute
 )
 
-// ask has a pod of the victim ask for a machine of its own, and returns what waits for the launch. Ticks are off until then, so that
+// ask has a pod of the victim ask for an instance of its own, and returns what waits for the launch. Ticks are off until then, so that
 // nothing but a hint of the victim's own watcher can launch it.
 func (r *redteam) ask(t *testing.T) (done func(t *testing.T, after string)) {
 	t.Helper()
@@ -130,7 +130,7 @@ func (r *redteam) spending() spent {
 	return s
 }
 
-// What an attack may cost the installation, beside what it would have cost anyway: ticks, sweeps and births of nodes of two clusters
+// What an attack may cost the installation, beside what it would have cost anyway: ticks, resyncs and registrations of nodes of two clusters
 // take up to perMinute invocations in a minute.
 const (
 	perMinute      = 60    // invocations
@@ -139,7 +139,7 @@ const (
 	mostAskedOfEC2 = 100
 )
 
-// asked are the machines that pods ask for while an attack is played, by its name.
+// asked are the instances that pods ask for while an attack is played, by its name.
 var asked = map[string]int{"W5 lies about memory": 1, "W7 bombs": len(bombs())}
 
 // bills fails where since an earlier reading more was spent than an attack may cost.

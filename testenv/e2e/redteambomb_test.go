@@ -79,7 +79,7 @@ func bombs() []bomb {
 }
 
 // playBombs publishes each with the attacker's keys and hints at it, with a hint of the victim beside. It is refused by the bound that it
-// passes, no function dies or needs more than the template gives it, the victim's pod gets its machine as in a calm moment, and prices go
+// passes, no function dies or needs more than the template gives it, the victim's pod gets its instance as in a calm moment, and prices go
 // on being read while a bomb lies there.
 func playBombs(t *testing.T, r *redteam) {
 	v, attacker := r.victim, r.attacker.Options.Cluster

@@ -193,7 +193,7 @@ func playForeignRoles(t *testing.T, r *redteam) {
 	}
 }
 
-// playForeignInstances names the victim's machines and cluster to EC2 and EKS, which know an account's own alone.
+// playForeignInstances names the victim's instances and cluster to EC2 and EKS, which know an account's own alone.
 func playForeignInstances(t *testing.T, r *redteam) {
 	client := awsec2.NewFromConfig(r.keys)
 	for _, claim := range r.victim.ledger(t).Claims {
@@ -212,9 +212,9 @@ func playForeignInstances(t *testing.T, r *redteam) {
 	}
 }
 
-// playForeignEvents puts events of the victim's machines on the hub's bus: in the name of AWS, which EventBridge lets nobody; in its own
+// playForeignEvents puts events of the victim's instances on the hub's bus: in the name of AWS, which EventBridge lets nobody; in its own
 // name, which the bus's policy does not let it; and, were EC2 itself of that account to tell of them, by its rules, of which the hub believes
-// what is said of machines of that account.
+// what is said of instances of that account.
 func playForeignEvents(t *testing.T, r *redteam, f *stack.Foreign, heard *atomic.Int64) {
 	c := r.victim
 	before, reported := heard.Load(), int64(0)

@@ -51,7 +51,7 @@ func playForgedPools(t *testing.T, r *redteam) {
 	})
 
 	// 1. What is published: the cluster as it is, but for a class with the liar's user data, a NodePool without limits that takes the pods,
-	// and another one of a huge machine.
+	// and another one of a huge instance.
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(r.keys), a.Table)
 	store := s3snapshot.New(s3.NewFromConfig(r.keys, func(o *s3.Options) { o.UsePathStyle = true }), a.Bucket)
 	epoch, err := ledger.NextEpoch(t.Context(), name, "redteam")

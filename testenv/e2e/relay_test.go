@@ -12,7 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/stack"
 )
 
-// TestRelayMode runs a cluster whose API server lets no function in: 20 pods get nodes, a spot machine is taken back, and the cluster
+// TestRelayMode runs a cluster whose API server lets no function in: 20 pods get nodes, a spot instance is taken back, and the cluster
 // shrinks. Whatever functions ask for travels by the cluster's queue and is carried out by two watchers. No call of AWS is denied, and none
 // of the API server.
 func TestRelayMode(t *testing.T) {

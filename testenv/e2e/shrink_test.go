@@ -27,11 +27,11 @@ import (
 	"github.com/joiner-sh/joiner/testenv/timed"
 )
 
-// sixHundred is what a pod of these tests asks for: three of them fill a machine of two CPUs and six one of four, whatever the
+// sixHundred is what a pod of these tests asks for: three of them fill an instance of two CPUs and six one of four, whatever the
 // kubelet keeps for itself.
 const sixHundred = 600
 
-// twoSizes admits machines of two and of four CPUs whose prices are as their sizes.
+// twoSizes admits instances of two and of four CPUs whose prices are as their sizes.
 const twoSizes = `{key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}, {key: node.kubernetes.io/instance-type, operator: In, values: [m6i.large, m6i.xlarge]}`
 
 // giving is the disruption section of a NodePool.
@@ -39,8 +39,8 @@ func giving(after time.Duration, nodes string) string {
 	return fmt.Sprintf("disruption: {consolidationPolicy: WhenEmptyOrUnderutilized, consolidateAfter: %s, budgets: [{nodes: %q}]}", after, nodes)
 }
 
-// leastPrice is a price per hour below which no cluster of twoSizes holds n pods: a machine holds no more of them than its CPUs
-// do, so that each costs at least its share of the machine on which that is least.
+// leastPrice is a price per hour below which no cluster of twoSizes holds n pods: an instance holds no more of them than its CPUs
+// do, so that each costs at least its share of the instance on which that is least.
 func leastPrice(t *testing.T, n int) model.MicroUSD {
 	t.Helper()
 	share := model.MicroUSD(0)
@@ -111,7 +111,7 @@ func startShrinking(t *testing.T, budget string, pods, leastReady int) (*cluster
 
 // TestF143_F145_NodesRollStayAndEnd edits a NodePool's template: every node is replaced, one at a time as the pool's budget says. A
 // pod that is not to be disrupted, and one whose PodDisruptionBudget lets none go, keep their nodes, which say so. In the end
-// everything is deleted, and no machine is left.
+// everything is deleted, and no instance is left.
 func TestF143_F145_NodesRollStayAndEnd(t *testing.T) {
 	t.Parallel()
 	pods := 12

@@ -13,7 +13,7 @@ import (
 )
 
 // TestM2ANamespacesPodIsBoundToItsInstanceBesideOlderPods has one namespace fill a limit, with more of its pods waiting, when another one's
-// pod comes. The next room of the limit is that one's, and kube-scheduler binds it to the machine although the others are older and of
+// pod comes. The next room of the limit is that one's, and kube-scheduler binds it to the instance although the others are older and of
 // its priority: provisioning has nominated it before the node took pods.
 func TestM2ANamespacesPodIsBoundToItsInstanceBesideOlderPods(t *testing.T) {
 	t.Parallel()

@@ -18,8 +18,8 @@ import (
 )
 
 // TestB7_WhatEndsInOneClusterTouchesNoOther runs two clusters of one account and region by the same functions, with the same
-// pools and pods by name. In one every machine is warned but one, whose NodeClaim is deleted. In the other nobody notices:
-// its interruption function writes nothing there, and machines, claims and pods stay what they were.
+// pools and pods by name. In one every instance is warned but one, whose NodeClaim is deleted. In the other nobody notices:
+// its interruption function writes nothing there, and instances, claims and pods stay what they were.
 func TestB7_WhatEndsInOneClusterTouchesNoOther(t *testing.T) {
 	t.Parallel()
 	pods := 3
@@ -107,7 +107,7 @@ func (c *cluster) beside(t *testing.T, name string) *cluster {
 	return c.around(t, twin, c.EC2)
 }
 
-// around has the helpers speak of another cluster of the stack, whose machines are in a model of EC2.
+// around has the helpers speak of another cluster of the stack, whose instances are in a model of EC2.
 func (c *cluster) around(t *testing.T, twin *stack.Cluster, instances *ec2.Model) *cluster {
 	t.Helper()
 	// What the helpers ask a stack for is of this cluster, and the rest of it is shared.

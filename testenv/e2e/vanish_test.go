@@ -24,8 +24,8 @@ var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Ver
 var owned = []string{"nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws"}
 
 // TestDefinitionsThatVanishEndNoNode deletes the definitions under running nodes, as the uninstallation of another release does that
-// owned them, and applies them anew: no node ends, every object is back, and no machine is another. A person who then deletes the
-// NodePools, with the definitions in place, still means it: every machine ends.
+// owned them, and applies them anew: no node ends, every object is back, and no instance is another. A person who then deletes the
+// NodePools, with the definitions in place, still means it: every instance ends.
 func TestDefinitionsThatVanishEndNoNode(t *testing.T) {
 	t.Parallel()
 	nodes := 4
@@ -135,7 +135,7 @@ func (c *cluster) runningIDs() []string {
 	return out
 }
 
-// nodeUIDs are the UIDs of the nodes that machines of ours are, by name.
+// nodeUIDs are the UIDs of the nodes that instances of ours are, by name.
 func (c *cluster) nodeUIDs(t *testing.T) map[string]string {
 	t.Helper()
 	list, err := c.kube.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{LabelSelector: model.LabelNodePool})
@@ -149,7 +149,7 @@ func (c *cluster) nodeUIDs(t *testing.T) map[string]string {
 	return out
 }
 
-// stays fails unless the machines are those there were, and their nodes are neither gone, nor being deleted, nor tainted.
+// stays fails unless the instances are those there were, and their nodes are neither gone, nor being deleted, nor tainted.
 func (c *cluster) stays(t *testing.T, instances []string, nodes map[string]string) {
 	t.Helper()
 	if now := c.runningIDs(); !slices.Equal(now, instances) {

@@ -24,11 +24,11 @@ import (
 	"github.com/joiner-sh/joiner/testenv/timed"
 )
 
-// TestC1_HalfAClusterOfSpotInstancesIsWarnedAtOnce warns every second spot machine of a cluster in the same moment, with
+// TestC1_HalfAClusterOfSpotInstancesIsWarnedAtOnce warns every second spot instance of a cluster in the same moment, with
 // PodDisruptionBudgets in force. Nodes are tainted within seconds, EC2 is asked
-// for other machines before the first pod leaves, no budget is broken at any instant, no pod is
+// for other instances before the first pod leaves, no budget is broken at any instant, no pod is
 // deleted before the deadline less its grace, and no pod is on a
-// machine when that ends. In the long form 200 of 400 machines are warned.
+// instance when that ends. In the long form 200 of 400 instances are warned.
 //
 // What it holds to seconds is measured while no other scenario runs.
 func TestC1_HalfAClusterOfSpotInstancesIsWarnedAtOnce(t *testing.T) {
@@ -38,7 +38,7 @@ func TestC1_HalfAClusterOfSpotInstancesIsWarnedAtOnce(t *testing.T) {
 		apps = 40
 	}
 	options := stack.Options{KubeOptions: kube.Options{AuditPolicy: kube.AuditEnds}}
-	if full() { // as long as a machine really takes: hundreds of nodes do not join in the seconds after a warning
+	if full() { // as long as an instance really takes: hundreds of nodes do not join in the seconds after a warning
 		options.EC2 = ec2.Timing{
 			Boot: ec2.Delay{Min: 20 * time.Second, Max: 35 * time.Second}, Shutdown: ec2.Delay{Min: time.Second, Max: 2 * time.Second},
 			Visibility: time.Second, Gone: time.Hour,
@@ -47,7 +47,7 @@ func TestC1_HalfAClusterOfSpotInstancesIsWarnedAtOnce(t *testing.T) {
 	c := start(t, options)
 	client := quick(t, c.Kube.Config())
 	house := watchPods(t, client, "warned")
-	// A pod fills a machine of four CPUs. Each pool may launch a hundred a minute.
+	// A pod fills an instance of four CPUs. Each pool may launch a hundred a minute.
 	manifests, floors := []string{namespace("warned"), class("default")}, map[string]int{}
 	pools := (apps + 7) / 8
 	for i := range pools {
@@ -82,7 +82,7 @@ func TestC1_HalfAClusterOfSpotInstancesIsWarnedAtOnce(t *testing.T) {
 	launched := len(c.EC2.Launches())
 	cost := watchCost(t)
 	began = time.Now()
-	// A machine ends two minutes after its warning, less a margin of 5 s; a pod has 20 s, and times are whole seconds.
+	// An instance ends two minutes after its warning, less a margin of 5 s; a pod has 20 s, and times are whole seconds.
 	byForce := began.Truncate(time.Second).Add((120 - 5 - 20) * time.Second)
 	house.mayDeleteFrom(byForce)
 	for _, claim := range half {
@@ -151,7 +151,7 @@ func latest(at map[string]time.Time) time.Time {
 }
 
 // inTime holds what happened after warnings to what was promised: 99 of 100 nodes tainted within 5 s and all within 20 s,
-// pods of 99 of 100 nodes asked to leave within 8 s, and EC2 asked for other machines before any is.
+// pods of 99 of 100 nodes asked to leave within 8 s, and EC2 asked for other instances before any is.
 func (c *cluster) inTime(t *testing.T, warned time.Time, claims []model.Claim, tainted, asked map[string]time.Time, launches []ec2.Launch) {
 	t.Helper()
 	after := func(what string, at map[string]time.Time) []time.Duration {
@@ -259,7 +259,7 @@ func watchTainted(t *testing.T, client kubernetes.Interface) *tainted {
 	return w
 }
 
-// deaths is what was on machines when they began to end.
+// deaths is what was on instances when they began to end.
 type deaths struct {
 	mutex sync.Mutex
 	lines []string
@@ -271,7 +271,7 @@ func (d *deaths) found() []string {
 	return slices.Clone(d.lines)
 }
 
-// watchDeaths notes every pod that is on the node of one of the claims when its machine begins to end.
+// watchDeaths notes every pod that is on the node of one of the claims when its instance begins to end.
 func (c *cluster) watchDeaths(house *house, claims []model.Claim) *deaths {
 	nodes, d := map[string]string{}, &deaths{}
 	for _, claim := range claims {

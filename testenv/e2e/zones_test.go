@@ -190,7 +190,7 @@ func spreadSoft(app, key string) string {
 	return fmt.Sprintf("topologySpreadConstraints: [{maxSkew: 1, topologyKey: %s, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: %s}}}]", key, app)
 }
 
-// TestK1ThreeReplicasStayInThreeZones has consolidation tempted, for an hour in the long form, by machines in three zones that other pods
+// TestK1ThreeReplicasStayInThreeZones has consolidation tempted, for an hour in the long form, by instances in three zones that other pods
 // leave nearly empty, again and again: at no moment two of the three replicas spread over zones are in one zone, nor two of those spread
 // over hosts on one host, nor all three that are to keep two zones in one.
 func TestK1ThreeReplicasStayInThreeZones(t *testing.T) {
@@ -206,7 +206,7 @@ func TestK1ThreeReplicasStayInThreeZones(t *testing.T) {
 	c.awaitReady(t, nodePools, "default")
 	var tides []string
 	request := fmt.Sprintf("%dm", sixHundred)
-	const tide = 6 // pods that come and go in each zone: what one of the larger machines holds
+	const tide = 6 // pods that come and go in each zone: what one of the larger instances holds
 	for _, zone := range catalog.Zones() {
 		app := "tide-" + zone.ID
 		tides = append(tides, app)
@@ -223,7 +223,7 @@ func TestK1ThreeReplicasStayInThreeZones(t *testing.T) {
 		t.Fatalf("to begin with %v", wrong)
 	}
 
-	// Which machines a wave leaves is kube-controller-manager's choice, so that a few may leave all replicas where they are.
+	// Which instances a wave leaves is kube-controller-manager's choice, so that a few may leave all replicas where they are.
 	began, most := time.Now(), len(c.running())
 	for n := 0; n == 0 || time.Since(began) < hour || !p.moved() && n < 8; n++ {
 		for i, app := range tides { // one pod is left of all, in another zone each time
@@ -310,7 +310,7 @@ func withTwoZones(manifest string) string {
 	return annotated(manifest, "{"+model.AnnotationTwoZones+`: "true"}`)
 }
 
-// givenBack returns how many machines EC2 has ended.
+// givenBack returns how many instances EC2 has ended.
 func (c *cluster) givenBack() int {
 	n := 0
 	for _, i := range c.EC2.Instances() {

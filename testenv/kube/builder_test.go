@@ -115,7 +115,7 @@ func TestFindStopsWaitingWhenItsContextEnds(t *testing.T) {
 	}
 	defer unlock()
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err = lockFile(ctx, path, cancel) // cancelled as soon as it waits
+	_, err = lockFile(ctx, path, cancel) // canceled as soon as it waits
 	if err != context.Canceled {
 		t.Errorf("got %v, want context canceled", err)
 	}

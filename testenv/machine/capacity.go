@@ -128,7 +128,7 @@ func VisibleMemory(bytes int64) int64 {
 }
 
 // storageBytes is the size of the file system that pods share: the volume
-// it is on, or the array of local disks where the machine is told to make one.
+// it is on, or the array of local disks where the instance is told to make one.
 func storageBytes(i Instance, c NodeConfig) int64 {
 	system := systemOf(i)
 	volume := cmp.Or(i.Volumes[system.volume], i.RootVolumeBytes, system.gib*gibibyte)

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// EventKind says what happened to a machine.
+// EventKind says what happened to an instance.
 type EventKind string
 
-// What can happen to a machine, in this order. A machine that is Refused never
+// What can happen to an instance, in this order. An instance that is Refused never
 // joins; what comes after Registered may be missing where the instance ends.
 const (
-	// Refused: the machine will not join. Err says why.
+	// Refused: the instance will not join. Err says why.
 	Refused EventKind = "refused"
 	// Retrying: the API server did not take a step; it is tried again. Err is its answer.
 	Retrying EventKind = "retrying"
 	// Registered: the Node exists and is not ready.
 	Registered EventKind = "registered"
-	// Initialized: the cloud controller manager has labelled the Node.
+	// Initialized: the cloud controller manager has labeled the Node.
 	Initialized EventKind = "initialised"
 	// Ready: the kubelet says it is ready.
 	Ready EventKind = "ready"
@@ -32,7 +32,7 @@ const (
 	KwokEnded EventKind = "kwok ended"
 )
 
-// Event is something that happened to a machine.
+// Event is something that happened to an instance.
 type Event struct {
 	Time       time.Time
 	Kind       EventKind

@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/machine"
 )
 
-// A machine of each family joins a real API server with the user data that is written for it: as a kubelet, with the
+// An instance of each family joins a real API server with the user data that is written for it: as a kubelet, with the
 // rights of one.
 func TestInstancesOfEveryFamilyJoin(t *testing.T) {
 	t.Parallel()

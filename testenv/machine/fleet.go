@@ -12,7 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/kube/child"
 )
 
-// Cluster is what a machine's user data must name for it to join.
+// Cluster is what an instance's user data must name for it to join.
 type Cluster struct {
 	Name                 string
 	Endpoint             string // https://host:port
@@ -20,7 +20,7 @@ type Cluster struct {
 	Version              string // of Kubernetes, which kubelets say they are of, such as v1.36.3
 }
 
-// Timing says how long the steps of a machine's life take. Zero means at once.
+// Timing says how long the steps of an instance's life take. Zero means at once.
 type Timing struct {
 	// Register passes between Booted and the Node.
 	Register time.Duration
@@ -34,7 +34,7 @@ type Timing struct {
 	Delete time.Duration
 }
 
-// BelievableTiming is about what a current Amazon Linux 2023 machine takes.
+// BelievableTiming is about what a current Amazon Linux 2023 instance takes.
 func BelievableTiming() Timing {
 	return Timing{
 		Register:   8 * time.Second,
@@ -45,7 +45,7 @@ func BelievableTiming() Timing {
 	}
 }
 
-// Options say which cluster the machines join and how they behave.
+// Options say which cluster the instances join and how they behave.
 type Options struct {
 	// Config is a client configuration that may do everything, impersonation
 	// included: each kubelet acts as its own user.
@@ -59,16 +59,16 @@ type Options struct {
 	// KeepNodes leaves the Node of a terminated instance where it is, as if the
 	// cloud controller manager were down.
 	KeepNodes bool
-	// MayJoin is asked before a machine registers, nil for yes: the place for
+	// MayJoin is asked before an instance registers, nil for yes: the place for
 	// what decides outside of user data, such as the access entries of the
-	// cluster for the machine's role. Its error is why not.
+	// cluster for the instance's role. Its error is why not.
 	MayJoin func(Instance) error
 	// OnEvent is told what happens, may be nil, and must not block. It is
 	// called from several goroutines.
 	OnEvent func(Event)
 }
 
-// Fleet is the machines of one cluster. Its methods may be called from any
+// Fleet is the instances of one cluster. Its methods may be called from any
 // goroutine and do not block, Stop excepted.
 type Fleet struct {
 	options Options
@@ -84,7 +84,7 @@ type Fleet struct {
 	instances map[string]*instance // by instance id; those that ended stay
 }
 
-// Start starts kwok and returns a fleet without machines. ctx bounds the start only.
+// Start starts kwok and returns a fleet without instances. ctx bounds the start only.
 func Start(ctx context.Context, o Options) (*Fleet, error) {
 	if o.OnEvent == nil {
 		o.OnEvent = func(Event) {}
@@ -140,9 +140,9 @@ func (f *Fleet) Terminated(id string) {
 	f.instances[id] = newInstance(f, Instance{ID: id})
 }
 
-// Hang makes a running machine fall silent without ending its instance: its
+// Hang makes a running instance fall silent without ending its instance: its
 // kubelet stops, the Node stays until somebody deletes it. It has no effect on
-// a machine that is not there.
+// an instance that is not there.
 func (f *Fleet) Hang(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -151,7 +151,7 @@ func (f *Fleet) Hang(id string) {
 	}
 }
 
-// Stop ends kwok and forgets every machine; Nodes stay as they are. It returns
+// Stop ends kwok and forgets every instance; Nodes stay as they are. It returns
 // when nothing runs any more, and may be called more than once.
 func (f *Fleet) Stop() {
 	f.mu.Lock()
@@ -165,7 +165,7 @@ func (f *Fleet) Stop() {
 // Process returns the kwok process.
 func (f *Fleet) Process() *child.Process { return f.kwok }
 
-// admit says why a machine may not join this cluster, nil if it may.
+// admit says why an instance may not join this cluster, nil if it may.
 func (f *Fleet) admit(i Instance, c NodeConfig) error {
 	want, got := f.options.Cluster, c.Spec.Cluster
 	switch {

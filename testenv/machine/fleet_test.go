@@ -301,7 +301,7 @@ func TestDeletedNodeOfRunningInstanceDoesNotComeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Terminated(i.ID)
-	f.Stop() // waits for the machine's last step
+	f.Stop() // waits for the instance's last step
 	if !nodeGone(t, i.PrivateDNSName) {
 		t.Error("the node came back")
 	}

@@ -18,7 +18,7 @@ import (
 // instanceIDNodeName is the feature gate that names Nodes after instances.
 const instanceIDNodeName = "InstanceIdNodeName"
 
-// kubelet is how the kubelet of a machine is set up.
+// kubelet is how the kubelet of an instance is set up.
 type kubelet struct {
 	nodeName string
 	labels   map[string]string // of --node-labels

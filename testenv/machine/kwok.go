@@ -50,7 +50,7 @@ type Kwok struct {
 
 // startKwok runs the kwok controller against the cluster.
 func startKwok(ctx context.Context, o Options) (*child.Process, error) {
-	// Leases are renewed by the machines: kwok would not touch a pod that is bound before it has seen the lease it made.
+	// Leases are renewed by the instances: kwok would not touch a pod that is bound before it has seen the lease it made.
 	return StartKwok(ctx, Kwok{Config: o.Config, Program: o.Kwok, Dir: o.Dir, Nodes: livingLabel + "=" + livingValue})
 }
 

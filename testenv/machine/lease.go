@@ -24,7 +24,7 @@ const (
 	renewInterval        = 10 * time.Second
 )
 
-// heartbeat renews the machine's lease until ctx ends, with the code that the
+// heartbeat renews the instance's lease until ctx ends, with the code that the
 // kubelet does it with. The lease is left behind, to run out.
 func (m *instance) heartbeat(ctx context.Context) {
 	owner := metav1.OwnerReference{
@@ -42,7 +42,7 @@ func (m *instance) heartbeat(ctx context.Context) {
 
 // userClient is a client that acts as one user. It has the two groups that
 // kubelets and the cloud controller manager use; any other panics. A whole
-// client would cost each of a thousand machines some sixty groups.
+// client would cost each of a thousand instances some sixty groups.
 type userClient struct {
 	kubernetes.Interface
 

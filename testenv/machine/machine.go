@@ -52,7 +52,7 @@ func closeOnce(c chan struct{}) {
 	}
 }
 
-// live runs the machine until ctx ends or its instance is gone.
+// live runs the instance until ctx ends or its instance is gone.
 func (m *instance) live(ctx context.Context) {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
@@ -77,14 +77,14 @@ func (m *instance) live(ctx context.Context) {
 	m.depart(ctx)
 }
 
-// step is something a machine does some time after it has registered.
+// step is something an instance does some time after it has registered.
 type step struct {
 	after time.Duration
 	kind  EventKind // reported once it is done
 	do    func(context.Context) error
 }
 
-// run takes the machine from its boot to all it will ever be.
+// run takes the instance from its boot to all it will ever be.
 func (m *instance) run(ctx context.Context) {
 	if err := m.configure(); err != nil {
 		m.report(Refused, err)
@@ -113,7 +113,7 @@ func (m *instance) run(ctx context.Context) {
 	}
 }
 
-// configure reads the user data. The error is why the machine never joins.
+// configure reads the user data. The error is why the instance never joins.
 func (m *instance) configure() error {
 	config, err := ReadUserDataOf(m.instance)
 	if err != nil {
@@ -135,7 +135,7 @@ func (m *instance) configure() error {
 
 // register creates the Node. Where one of that name is there already it is
 // another instance's, left over from before the address was given to this one;
-// the machine tries until it is gone.
+// the instance tries until it is gone.
 func (m *instance) register(ctx context.Context) bool {
 	refused := false
 	ok := m.insist(ctx, func(ctx context.Context) error {

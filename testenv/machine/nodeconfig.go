@@ -12,7 +12,7 @@ import (
 const nodeConfigAPIVersion = "node.eks.aws/v1alpha1"
 
 // NodeConfig is the part of a node.eks.aws/v1alpha1 NodeConfig that decides
-// whether and how a machine joins.
+// whether and how an instance joins.
 type NodeConfig struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
@@ -44,7 +44,7 @@ type KubeletOptions struct {
 	Flags []string `json:"flags"`
 }
 
-// InstanceOptions configure the machine itself.
+// InstanceOptions configure the instance itself.
 type InstanceOptions struct {
 	LocalStorage struct {
 		Strategy string `json:"strategy"` // RAID0, RAID10, Mount or ""
@@ -129,7 +129,7 @@ func isEmpty(value any) bool {
 	}
 }
 
-// validate says what keeps a machine from trying to join at all.
+// validate says what keeps an instance from trying to join at all.
 func (c NodeConfig) validate() error {
 	if err := c.validateCluster(); err != nil {
 		return err

@@ -54,7 +54,7 @@ func TestNodesOfferNoLessThanWasPlanned(t *testing.T) {
 	}
 }
 
-// nodeOf is what a machine of the type reports that boots the class's image with the class's user data.
+// nodeOf is what an instance of the type reports that boots the class's image with the class's user data.
 func nodeOf(t *testing.T, family string, class model.Class, facts model.InstanceTypeInfo, planned model.InstanceType) resources {
 	t.Helper()
 	i := rendered(t, family, func(in *userdata.Input) {

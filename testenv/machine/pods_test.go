@@ -107,7 +107,7 @@ func TestPodSaysHowItsContainersBehave(t *testing.T) {
 	})
 }
 
-// createPod makes a pod that only the machine's node can hold, and deletes it
+// createPod makes a pod that only the instance's node can hold, and deletes it
 // with the test.
 func createPod(t *testing.T, instanceID string, change func(*corev1.Pod)) *corev1.Pod {
 	t.Helper()

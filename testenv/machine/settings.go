@@ -36,7 +36,7 @@ var kubernetesSettings = strings.Fields(`
 
 // readSettings does what Bottlerocket does with its user data: TOML, checked as
 // a whole, laid over the image's settings. addressable is how many pods the
-// machine's network interfaces can address.
+// instance's network interfaces can address.
 func readSettings(data []byte, addressable int, release string) (NodeConfig, error) {
 	if len(data) > maxUserDataBytes {
 		return NodeConfig{}, fmt.Errorf("user data has %d bytes, EC2 allows %d", len(data), maxUserDataBytes)

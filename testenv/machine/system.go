@@ -48,8 +48,8 @@ func systemOf(i Instance) system {
 
 // ReadUserDataOf returns what an instance's user data amounts to, read as its
 // image reads it. Whatever the format, it comes back as a NodeConfig: what the
-// machine's kubelet is told, and whether its disks become an array. The error
-// says why the machine would not join.
+// instance's kubelet is told, and whether its disks become an array. The error
+// says why the instance would not join.
 func ReadUserDataOf(i Instance) (NodeConfig, error) {
 	s := systemOf(i)
 	if s == al2023 {

@@ -18,7 +18,7 @@ const (
 	// maxUserDataBytes is EC2's limit on user data before it is encoded.
 	maxUserDataBytes = 16 << 10
 	// maxUnpackedBytes bounds what compressed user data may become. It is ours:
-	// a real machine has its memory for a limit.
+	// a real instance has its memory for a limit.
 	maxUnpackedBytes = 1 << 20
 )
 
@@ -28,7 +28,7 @@ const (
 // whole and each part may be encoded in base64 and compressed with gzip. Other
 // parts are for cloud-init and are left out.
 //
-// The error says why the machine would not join: no NodeConfig, a document
+// The error says why the instance would not join: no NodeConfig, a document
 // that cannot be read, or cluster details that are missing.
 func ReadUserData(data []byte) (NodeConfig, error) {
 	if len(data) > maxUserDataBytes {

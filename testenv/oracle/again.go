@@ -7,8 +7,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// again plans once more while the machines of the plan are on their way. A pod that had a place must not get another new
-// node, one that a machine is coming for must not be given up on, and there must not be fewer with a place. On nodes that
+// again plans once more while the instances of the plan are on their way. A pod that had a place must not get another new
+// node, one that an instance is coming for must not be given up on, and there must not be fewer with a place. On nodes that
 // exist, where nothing is promised, one pod may take the place of another.
 func (w *world) again(v *Verdict) error {
 	broken := slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Check == Holds })
@@ -43,7 +43,7 @@ func (w *world) again(v *Verdict) error {
 	return nil
 }
 
-// onItsWay returns the claim as the ledger has it: only recorded, or launched as the machine.
+// onItsWay returns the claim as the ledger has it: only recorded, or launched as the instance.
 func onItsWay(planned *model.PlannedClaim, m instance, launched bool, nowUnix int64) model.Claim {
 	claim := model.Claim{
 		Name: planned.Name, Pool: planned.Pool, Class: planned.Class, State: model.Intended, Version: 1,

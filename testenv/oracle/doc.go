@@ -18,8 +18,8 @@
 //     another's rule is refused once that other is bound, and a pod that has to move for others breaks the changed plan.
 //   - GivenUp: no pod that was given up on could be on a new node of a pool that it and the pool's limits allow, all else
 //     as planned.
-//   - Again: planned once more while its machines are on their way, no pod that had a place gets another new node,
-//     and none that a machine is coming for is given up on.
+//   - Again: planned once more while its instances are on their way, no pod that had a place gets another new node,
+//     and none that an instance is coming for is given up on.
 //   - Moved: of a plan about giving nodes back, command by command: the command's nodes are gone and its replacements there,
 //     and then Holds and HoldsAnyOffering are asked of the pods that were on them. Stranded is what of those finds no node at all.
 //   - Doubted: of such commands that are all committed at once some still hold (disruption.Revalidate) when nothing else has happened,

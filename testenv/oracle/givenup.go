@@ -29,7 +29,7 @@ func (w *world) boundless(pool *apiv1.NodePool) bool {
 		if name == model.Dollars {
 			return false
 		}
-		most := int64(1) // of "nodes", and of what is no machine's to have
+		most := int64(1) // of "nodes", and of what is no instance's to have
 		for i := range w.problem.Catalog {
 			most = max(most, w.problem.Catalog[i].Capacity[name])
 		}
@@ -44,7 +44,7 @@ func (w *world) boundless(pool *apiv1.NodePool) bool {
 const fresh = "fresh"
 
 // givenUp looks for a pod that was given up on and could be on a new node, alone, all else as planned. Only pools without
-// limits are tried, and of each category the largest machine that can be had: it holds what any smaller one holds.
+// limits are tried, and of each category the largest instance that can be had: it holds what any smaller one holds.
 func (w *world) givenUp(v *Verdict) error {
 	tried := make(map[string]bool)
 	for _, u := range w.plan.Unschedulable {
@@ -176,7 +176,7 @@ func familyOf(t *model.InstanceType) string {
 	return t.Name
 }
 
-// offered reports whether machines say what the label is.
+// offered reports whether instances say what the label is.
 func offered(m instance, key string) bool {
 	_, says := problem.Labels(m.instanceType, m.offering.Zone, m.offering.CapacityType)[key]
 	return says || key == model.LabelHostname

@@ -21,7 +21,7 @@ type instance struct {
 	offering     model.Offering
 }
 
-// nodeOf returns the node a claim becomes when it is bought so, and its CSINode. A machine that has just come says of no
+// nodeOf returns the node a claim becomes when it is bought so, and its CSINode. An instance that has just come says of no
 // driver how many volumes it can attach.
 func nodeOf(claim *model.PlannedClaim, m instance) []runtime.Object {
 	labels := problem.Labels(m.instanceType, m.offering.Zone, m.offering.CapacityType)
@@ -43,7 +43,7 @@ func nodeOf(claim *model.PlannedClaim, m instance) []runtime.Object {
 	return []runtime.Object{node, attach}
 }
 
-// cheapest returns the machine the plan counts on.
+// cheapest returns the instance the plan counts on.
 func cheapest(p *problem.Problem, claim *model.PlannedClaim) (instance, error) {
 	t, err := p.Type(claim.Offering.InstanceType)
 	if err != nil {
@@ -57,7 +57,7 @@ func cheapest(p *problem.Problem, claim *model.PlannedClaim) (instance, error) {
 	return instance{}, fmt.Errorf("type %s has no %s offer in %s", t.Name, claim.Offering.CapacityType, claim.Offering.Zone)
 }
 
-// acceptable returns every machine that the claim may be bought as.
+// acceptable returns every instance that the claim may be bought as.
 func acceptable(p *problem.Problem, claim *model.PlannedClaim) ([]instance, error) {
 	term := corev1.NodeSelectorTerm{}
 	for _, r := range claim.Requirements {

@@ -97,7 +97,7 @@ func (w *world) cluster() (*scheduler.Cluster, error) {
 	return c, nil
 }
 
-// started returns the node as it is once its start is over: a plan counts on the machines that are on their way. What goes
+// started returns the node as it is once its start is over: a plan counts on the instances that are on their way. What goes
 // away by itself then are the taints of the start, of Kubernetes and of the node's pool.
 func started(p *problem.Problem, node *corev1.Node) *corev1.Node {
 	claim := p.ClaimOf(node)
@@ -151,7 +151,7 @@ func complete(node *corev1.Node, claim *apiv1.NodeClaim) {
 	}
 }
 
-// addDaemons puts the daemons that are not there yet on the nodes that take them, by the judgement of their controller.
+// addDaemons puts the daemons that are not there yet on the nodes that take them, by the judgment of their controller.
 func addDaemons(c *scheduler.Cluster, p *problem.Problem, nodes []*corev1.Node) error {
 	_, err := offerDaemons(c, p, nodes)
 	return err

@@ -45,7 +45,7 @@ func plain(t *testing.T, pods int, change func(i int, pod *corev1.Pod)) *problem
 // name returns a, b, c, …
 func name(i int) string { return strings.Repeat(string(rune('a'+i%26)), 1+i/26) }
 
-// claimFor returns a claim of the 2xlarge machine of the category m, in zone-a, for pods of the namespace of all.
+// claimFor returns a claim of the 2xlarge instance of the category m, in zone-a, for pods of the namespace of all.
 func claimFor(p *problem.Problem, name string, pods ...string) model.PlannedClaim {
 	claim := model.PlannedClaim{
 		Name: name, Pool: p.Pools[0].Name, Class: problem.Class, InstanceTypes: []string{"m1.2xlarge"},
@@ -160,7 +160,7 @@ func TestWrongPlansAreCaught(t *testing.T) {
 	}
 }
 
-// spreadOver returns a DoNotSchedule constraint of skew 1 over all pods that are labelled as web.
+// spreadOver returns a DoNotSchedule constraint of skew 1 over all pods that are labeled as web.
 func spreadOver(key string) corev1.TopologySpreadConstraint {
 	return corev1.TopologySpreadConstraint{MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: corev1.DoNotSchedule,
 		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}
@@ -191,7 +191,7 @@ func TestALuckyOrderIsNotAskedFor(t *testing.T) {
 	}
 }
 
-// TestPodsThatWaitForEachOther puts a on a spot machine in zone-a, b, spread by zone, on demand there, and c, spread by
+// TestPodsThatWaitForEachOther puts a on a spot instance in zone-a, b, spread by zone, on demand there, and c, spread by
 // capacity type, on spot in zone-b. Where a comes first b waits for c, and c for b. The scheduler gives them each other's
 // node, but for host ports of two more pods, d and e.
 func TestPodsThatWaitForEachOther(t *testing.T) {

@@ -1,3 +1,3 @@
-// Package proof tries `joiner proof` in a modelled account, under either reading of what AWS leaves open, and killed at every
+// Package proof tries `joiner proof` in a modeled account, under either reading of what AWS leaves open, and killed at every
 // moment.
 package proof

@@ -87,7 +87,7 @@ func (s *Site) types(t *testing.T) map[string]*model.InstanceType {
 	return out
 }
 
-// neverLaunched reports whether nothing is launched of a type: theirs has no operating system, ours nothing to be had.
+// neverLaunched reports whether nothing is launched of a type: theirs has no operating system, ours nothing available.
 func neverLaunched(theirs *corecloudprovider.InstanceType, ours *model.InstanceType) bool {
 	return theirs.Requirements.Get(corev1.LabelOSStable).Len() == 0 && !slices.ContainsFunc(ours.Offerings, func(o model.Offering) bool { return o.Available })
 }

@@ -34,7 +34,7 @@ func (s *Site) Catalog(program string) *ec2catalog.Catalog {
 	}, ec2catalog.Settings{Region: s.Region()})
 }
 
-// classes opens the cluster for the catalogue's flow: Kubernetes is the world's, AWS is the site's.
+// classes opens the cluster for the catalog's flow: Kubernetes is the world's, AWS is the site's.
 type classes struct {
 	catalog.Connector
 	site *Site
@@ -73,7 +73,7 @@ func (s *Site) Apply(scenario Scenario) {
 	s.World.Cluster.AddPool(pool)
 }
 
-// Try has our catalogue's flow look the classes up and try them on EC2.
+// Try has our catalog's flow look the classes up and try them on EC2.
 func (s *Site) Try() catalog.Outcome {
 	s.Helper()
 	w := s.World

@@ -7,7 +7,7 @@ import (
 )
 
 // managed are policies of AWS's that roles of the bootstrap stack of CDK hold, by name. Of ReadOnlyAccess, which has more than a thousand actions, it is what
-// the services modelled here are asked. Source: AWS managed policy reference guide.
+// the services modeled here are asked. Source: AWS managed policy reference guide.
 var managed = map[string]string{
 	"AdministratorAccess": `{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}`,
 	"AWSCloudFormationReadOnlyAccess": `{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Resource": "*", "Action": ["cloudformation:Describe*",

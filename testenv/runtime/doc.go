@@ -28,7 +28,7 @@
 // Where the service does two things depending on timing, this package does the harsher one: a process that dies after
 // it posted its response but before it asked for the next event fails the invocation.
 //
-// Not modelled: the CPU share that comes with a memory size, extensions that subscribe to events, response streaming to
+// Not modeled: the CPU share that comes with a memory size, extensions that subscribe to events, response streaming to
 // the caller (streamed responses are collected), provisioned concurrency, and the file system: the task root is writable, and
 // a function's private folder is TMPDIR, not /tmp. Memory is the
 // process's peak of resident memory, as Linux tells it: it is looked at ten times a second while an invocation is served and when it ends, and a

@@ -18,7 +18,7 @@ type handler struct{ runner *Runner }
 
 const invokePath, invokeEnd = "/2015-03-31/functions/", "/invocations"
 
-// ActionName names what a request asks for; "" when nothing that is modelled.
+// ActionName names what a request asks for; "" when nothing that is modeled.
 func (h handler) ActionName(r *http.Request) string {
 	if _, ok := invoked(r); ok {
 		return "Invoke"

@@ -13,7 +13,7 @@ const (
 	codeSizeLimit     = 75 << 30 // bytes of all functions' code
 )
 
-// checked returns the reading action that a request asks for, and the function it is about; "" when none that is modelled.
+// checked returns the reading action that a request asks for, and the function it is about; "" when none that is modeled.
 func checked(r *http.Request) (action, function string) {
 	if r.Method != http.MethodGet {
 		return "", ""

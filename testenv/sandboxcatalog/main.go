@@ -1,4 +1,4 @@
-// Command sandboxcatalog writes the machine types of the sandbox catalogue, with their prices, in the compact form the
+// Command sandboxcatalog writes the machine types of the sandbox catalog, with their prices, in the compact form the
 // command line carries with it. Programs may not import testenv, so they get the facts as a file; this makes it, and
 // `make generated` fails where it is not up to date.
 //
@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// sandbox returns the catalogue as JSON.
+// sandbox returns the catalog as JSON.
 func sandbox() ([]byte, error) {
 	instances, err := world.New(world.Options{}).Catalog.InstanceTypes(context.Background())
 	if err != nil {

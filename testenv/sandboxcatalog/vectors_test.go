@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// instances returns what the sandbox catalogue holds, by name, as the command line reads it.
+// instances returns what the sandbox catalog holds, by name, as the command line reads it.
 func instances(t *testing.T) map[string]model.InstanceTypeInfo {
 	t.Helper()
 	data, err := sandbox()

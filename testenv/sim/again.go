@@ -28,8 +28,8 @@ func (f *function) keep(batch []world.Message) {
 const evaluated = 6 * time.Minute
 
 // again is C5: where the world is at rest, handing every function batches it was given before changes nothing that anybody
-// could see: no machine is asked for or ended, and no claim or launch is written, until something else changes. Where items of the ledger
-// could not be read that may be otherwise: what was said of a machine whose claim was one of them is heard now.
+// could see: no instance is asked for or ended, and no claim or launch is written, until something else changes. Where items of the ledger
+// could not be read that may be otherwise: what was said of an instance whose claim was one of them is heard now.
 func (e *engine) again() {
 	if e.config.Scenario.Choices {
 		e.until(e.now().Add(evaluated))
@@ -68,7 +68,7 @@ func (e *engine) again() {
 	}
 }
 
-// resting reports whether nothing is under way: every pod has its node, every claim is initialised, has its machine tagged
+// resting reports whether nothing is under way: every pod has its node, every claim is initialized, has its instance tagged
 // and is not about to expire, no launch is open, and nothing will happen by itself in a while.
 func (e *engine) resting() bool {
 	if len(e.world.Cluster.Waiting()) > 0 || !untouched(e.world.Log.Since(0), e.now()) {
@@ -96,7 +96,7 @@ func (e *engine) resting() bool {
 	return true
 }
 
-// settled reports whether the judge has seen the cluster as it is, and found nothing to do now or soon.
+// settled reports whether the disruption function has seen the cluster as it is, and found nothing to do now or soon.
 func settled(ledger *model.Ledger, now int64) bool {
 	for i := range ledger.Commands {
 		if ledger.Commands[i].State.Open() {

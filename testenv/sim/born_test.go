@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// unborn returns the machines there ever were of which no record says why: which plan they are of, and what it was asked.
+// unborn returns the instances there ever were of which no record says why: which plan they are of, and what it was asked.
 func unborn(w *world.World) []string {
 	var out []string
 	for _, entry := range w.Log.Since(0) {
@@ -34,7 +34,7 @@ func unborn(w *world.World) []string {
 	return out
 }
 
-// D4: whatever effect of provisioning a process dies at, or does not hear the end of, each machine resolves to the record of the decision
+// D4: whatever effect of provisioning a process dies at, or does not hear the end of, each instance resolves to the record of the decision
 // that launched it.
 func TestD4InstancesOfRunsThatDiedResolveToTheirDecision(t *testing.T) {
 	t.Parallel()

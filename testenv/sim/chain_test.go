@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// F066: pods each of which must be on the host of the one before run together on one machine, whatever the order of their names, as
+// F066: pods each of which must be on the host of the one before run together on one instance, whatever the order of their names, as
 // Karpenter's spec of dependent affinities has it. Each order is one that a plan may see them in.
 func TestScenarioChainsOfOneHostRun(t *testing.T) {
 	for _, links := range [][]string{{"a", "b", "c", "d"}, {"d", "c", "b", "a"}, {"b", "d", "a", "c"}} {

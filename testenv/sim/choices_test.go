@@ -8,14 +8,14 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// thrifty is a pool whose nodes are given back so many seconds after pods came or went last.
+// thrifty is a pool whose nodes are disrupted so many seconds after pods came or went last.
 func thrifty(name string, after int64, needs ...model.Requirement) model.Pool {
 	pool := world.Pool(name, "default", needs...)
 	pool.Disruption = model.Disruption{Policy: "WhenEmptyOrUnderutilized", ConsolidateAfterSeconds: &after, Budgets: []model.Budget{{Nodes: "100%"}}}
 	return pool
 }
 
-// Half of the pods go, and with them half of the machines, or more.
+// Half of the pods go, and with them half of the instances, or more.
 func TestChoicesGiveBackWhatIsEmptyOrHalfEmpty(t *testing.T) {
 	c := small(12, 40*time.Minute)
 	c.Scenario.Types = []string{"m5.large", "m5.xlarge", "m5.2xlarge"}

@@ -11,7 +11,7 @@ import (
 
 // Constant is a run in which nothing changes any more from ConstantFrom on: pods, prices and capacity are what they are, some
 // offers without any for good. Pods have preferences that cannot all be met, and before that many of them went, so that there is
-// something to give back. Where something is given back and bought again for ever, it is seen here.
+// something to disrupt. Where something is disrupted and bought again for ever, it is seen here.
 func Constant(seed uint64, length time.Duration) Config {
 	d := newDraws(seed, "constant")
 	s := Scenario{Length: length, Versions: 1, Choices: true, Types: []string{

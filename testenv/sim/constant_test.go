@@ -60,7 +60,7 @@ func (d *diary) price(at time.Time) model.MicroUSD {
 	return sum
 }
 
-// comesToRest fails the test unless nothing is given back any more from some time on, and what runs costs no more for anything that
+// comesToRest fails the test unless nothing is disrupted any more from some time on, and what runs costs no more for anything that
 // was. Whether there is capacity again is tried now and then, by a command that comes to nothing.
 func (d *diary) comesToRest(t *testing.T, within time.Duration) {
 	t.Helper()
@@ -137,7 +137,7 @@ func steady(before, after int, shape model.PodShape, types ...string) sim.Config
 	return c
 }
 
-// R39: the type that would be cheapest is not to be had. What is tried in its place fails, once or twice, and then nothing changes
+// R39: the type that would be cheapest is not available. What is tried in its place fails, once or twice, and then nothing changes
 // any more, for the rest of the day.
 func TestR39APermanentStockOutComesToRest(t *testing.T) {
 	t.Parallel()
@@ -184,7 +184,7 @@ func TestS28PreferencesMoveNobodyToAndFro(t *testing.T) {
 	}
 }
 
-// R38: what was launched in the place of something is not given back within half an hour while nothing else has changed, and no
+// R38: what was launched in the place of something is not disrupted within half an hour while nothing else has changed, and no
 // command's workloads are moved again.
 func TestR38NoOppositeDecisionsWithinHalfAnHour(t *testing.T) {
 	t.Parallel()
@@ -207,7 +207,7 @@ func TestR38NoOppositeDecisionsWithinHalfAnHour(t *testing.T) {
 }
 
 // B3: eight judges at once, with clocks that are minutes off and a ledger that is slow, across the edges of a window in which
-// nothing may be given back: the auditor counts at each commit.
+// nothing may be disrupted: the auditor counts at each commit.
 func TestB3BudgetsAreExactUnderEightDisruptRunsAcrossAWindowsEdge(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(3)
@@ -239,7 +239,7 @@ func TestB3BudgetsAreExactUnderEightDisruptRunsAcrossAWindowsEdge(t *testing.T) 
 	}
 }
 
-// R38: what took the place of a machine is left alone for half an hour, though its pods go and a smaller one would do; then it is
+// R38: what took the place of an instance is left alone for half an hour, though its pods go and a smaller one would do; then it is
 // replaced.
 func TestR38ReplacementIsLeftAloneForHalfAnHour(t *testing.T) {
 	t.Parallel()

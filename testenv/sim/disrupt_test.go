@@ -11,7 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// B9: while no watcher runs nothing is given back, though its last snapshot shows machines that stand empty; once one runs again
+// B9: while no watcher runs nothing is disrupted, though its last snapshot shows instances that stand empty; once one runs again
 // they are.
 func TestB9NothingIsDecidedByWhatASilentWatcherSaidLast(t *testing.T) {
 	t.Parallel()
@@ -35,7 +35,7 @@ func TestB9NothingIsDecidedByWhatASilentWatcherSaidLast(t *testing.T) {
 	}
 }
 
-// commits returns the judge's effects that commit commands, and when these were recorded.
+// commits returns the disruption function's effects that commit commands, and when these were recorded.
 func commits(t *testing.T, c sim.Config) ([]sim.Exact, []time.Time) {
 	t.Helper()
 	d := &diary{}
@@ -90,7 +90,7 @@ func TestScenarioTaintIsPutOnlyOnTheNodeOfThatUID(t *testing.T) {
 	}
 }
 
-// replacementWithoutCapacity is a world in which a machine is to be replaced by a cheaper type, of which there is none when it is asked for.
+// replacementWithoutCapacity is a world in which an instance is to be replaced by a cheaper type, of which there is none when it is asked for.
 func replacementWithoutCapacity() sim.Config {
 	c := small(6, 22*time.Minute)
 	c.Scenario.Types, c.Scenario.Choices = []string{"m5.large", "m5.2xlarge"}, true
@@ -148,7 +148,7 @@ func marked(n *model.Node) bool {
 	return n != nil && slices.ContainsFunc(n.Taints, func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
 }
 
-// B4: where a replacement fails its nodes are free of the taint within a minute, also where the judge dies at any of its effects, and
+// B4: where a replacement fails its nodes are free of the taint within a minute, also where the disruption function dies at any of its effects, and
 // where each hint reaches two judges at once, so that the one that lives takes the hint away from the one that dies.
 func TestB4NodesAreFreeAMinuteAfterAReplacementFailedThoughDisruptDies(t *testing.T) {
 	t.Parallel()

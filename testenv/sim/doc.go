@@ -11,7 +11,7 @@
 // are another cluster on the same control plane. Nobody excuses that: all that is promised holds beside it.
 //
 // What AWS leaves open (package reading) is a choice of the world as far as it reaches the flows: whether a launch that came to nothing uses
-// up its token, how soon EC2 shows a machine and knows a launch template and an instance profile, how a warning names its machine. DrawReadings
+// up its token, how soon EC2 shows an instance and knows a launch template and an instance profile, how a warning names its instance. DrawReadings
 // draws it; else it is what the environment says. The other doubts are settled below the flows' ports, by adapters and by policies that no
 // world has.
 //

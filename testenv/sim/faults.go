@@ -48,7 +48,7 @@ const (
 
 	KindLateLease   = "late lease"       // an invocation comes to its lease seconds before its end, or its lease is written after that
 	KindRefused     = "lost and refused" // the answer of a launch is lost, and what is asked next is refused for being too much
-	KindUnpublished = "unpublished"      // what the watcher publishes is not stored, while its signs of life are
+	KindUnpublished = "unpublished"      // what the watcher publishes is not stored, while its heartbeats are
 	KindPlanning    = "long planning"    // what is read is ten seconds old and more when it is decided by
 )
 
@@ -138,7 +138,7 @@ func drawPlan(seed uint64, length time.Duration) []Source {
 			plan = append(plan, Source{Kind: kind, Rate: 0.1 + 0.7*d.Float64(), From: from, Until: min(length, from+d.between(length/10, length*3/4))})
 		}
 	}
-	// Nodes that come up otherwise than anybody could know, machines none of which joins, and definitions that vanish, for some minutes
+	// Nodes that come up otherwise than anybody could know, instances none of which joins, and definitions that vanish, for some minutes
 	// each.
 	for _, kind := range []string{KindSpoilt, KindBurst, KindDefinitions} {
 		if d := newDraws(seed, kind); d.IntN(8) == 0 {

@@ -145,7 +145,7 @@ func (e *engine) deploy() []*function {
 	})
 }
 
-// disrupt looks once at what may be given back.
+// disrupt looks once at what may be disrupted.
 func (e *engine) disrupt(ctx context.Context, p *process, flow *disrupt.Flow, cluster string, hints []wire.Hint) error {
 	request := disrupt.Request{Cluster: cluster, Owner: p.name, Deadline: p.now().Add(world.InvocationTimeout)}
 	for _, hint := range hints {
@@ -161,7 +161,7 @@ type unfinished struct{ messages []string }
 
 func (u *unfinished) Error() string { return fmt.Sprintf("messages %v are to come again", u.messages) }
 
-// errands carries out what hints to the function that ends machines ask for about a cluster: drains first, then a look. What
+// errands carries out what hints to the function that ends instances ask for about a cluster: drains first, then a look. What
 // could not be carried through is asked for again, with the cluster's other hints of the batch.
 func errands(ctx context.Context, p *process, flow *interruption.Flow, cluster string, hints []wire.Hint) error {
 	var failed error

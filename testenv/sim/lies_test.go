@@ -50,7 +50,7 @@ func lied(seed uint64) sim.Config {
 	return c
 }
 
-// W6: whatever a hostile watcher publishes of NodePools and EC2NodeClasses, no machine is launched by it, and what people have applied is
+// W6: whatever a hostile watcher publishes of NodePools and EC2NodeClasses, no instance is launched by it, and what people have applied is
 // launched as ever, within its limits, while operations fail.
 func TestScenarioWatcherLiesOfNodePools(t *testing.T) {
 	t.Parallel()

@@ -16,31 +16,31 @@ const (
 	KindShortage    = "shortage"     // EC2 has no capacity in some offers
 	KindLimit       = "rate limit"   // EC2 refuses calls for being too many
 	KindFleet       = "odd answers"  // EC2 fails, gives too few or too many, and lists half
-	KindVisibility  = "visibility"   // EC2 shows new machines minutes late
-	KindJoin        = "no join"      // machines join late, or never
+	KindVisibility  = "visibility"   // EC2 shows new instances minutes late
+	KindJoin        = "no join"      // instances join late, or never
 	KindSilence     = "silence"      // kubelets fall silent for minutes
-	KindSpot        = "spot"         // spot machines are taken away
-	KindFailure     = "failure"      // machines fail
+	KindSpot        = "spot"         // spot instances are taken away
+	KindFailure     = "failure"      // instances fail
 	KindStale       = "stale list"   // the API server lists what was minutes ago
 	KindLag         = "watch lag"    // changes reach the watcher late
 	KindMute        = "no watcher"   // no replica of the watcher runs
 	KindQueue       = "odd queue"    // messages come late, twice, few at a time or never
 	KindTicks       = "odd ticks"    // ticks come late, twice or never
 	KindTemplates   = "templates"    // somebody deletes launch templates
-	KindPeople      = "people"       // somebody deletes nodes, claims and machines by hand
+	KindPeople      = "people"       // somebody deletes nodes, claims and instances by hand
 	KindObjects     = "objects"      // published snapshots are deleted
 	KindDeltas      = "segments"     // a segment after the base that is published, or that base, is deleted
 	KindUnread      = "unread items" // an item of the ledger cannot be read for minutes
 	KindByHand      = "by hand"      // somebody deletes a claim from the ledger, or changes a pool's usage there
 	KindEvents      = "odd events"   // AWS's events come late, twice or never
-	KindChecks      = "checks"       // status checks of machines fail, and events are scheduled for them
+	KindChecks      = "checks"       // status checks of instances fail, and events are scheduled for them
 	KindLongHush    = "long hush"    // kubelets fall silent for longer than is tolerated
 	KindForce       = "force"        // somebody takes nodes and claims away with finalizers and all
 	KindPools       = "pools"        // somebody deletes a NodePool, and puts it back
 	KindSpoilt      = "spoilt"       // nodes come up with a taint nobody declared, without a label, or with little room
-	KindStorm       = "storm"        // half of the kubelets fall silent at once, or the status checks of half of the machines fail
+	KindStorm       = "storm"        // half of the kubelets fall silent at once, or the status checks of half of the instances fail
 	KindStuck       = "stuck pods"   // kubelets do not end pods for minutes
-	KindBurst       = "burst"        // no machine joins that is launched while it lasts: one incident
+	KindBurst       = "burst"        // no instance joins that is launched while it lasts: one incident
 	KindDefinitions = "definitions"  // the definitions of NodePools, NodeClaims and EC2NodeClasses vanish, and come back
 )
 
@@ -241,7 +241,7 @@ func (e *engine) hush(d draws, low, high time.Duration) {
 	})
 }
 
-// impair has the status checks of a machine fail for some minutes, or an event be scheduled for it.
+// impair has the status checks of an instance fail for some minutes, or an event be scheduled for it.
 func (e *engine) impair(d draws) {
 	alive := e.world.Kubelets.Alive()
 	if len(alive) == 0 {
@@ -382,7 +382,7 @@ func (e *engine) mendItems() {
 	e.unread = false
 }
 
-// tamper deletes the claim of a machine that is not to end, or adds to what a pool is counted to hold.
+// tamper deletes the claim of an instance that is not to end, or adds to what a pool is counted to hold.
 func (e *engine) tamper(d draws) {
 	ledger, err := e.world.Ledger.Load(context.Background(), model.Registration{Cluster: world.Name})
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 // them.
 const (
 	KindTaken    = "taken limits"    // a NodePool's limits become what it has, between a plan and the record of its launch
-	KindVisitors = "visitors"        // pods come to nodes while it is planned which to give back
+	KindVisitors = "visitors"        // pods come to nodes while it is planned which to disrupt
 	KindBudgets  = "taken evictions" // a PodDisruptionBudget forbids evictions between a plan and the record of its command
-	KindStops    = "stops"           // disruption by choice is stopped for minutes
+	KindStops    = "stops"           // disruption voluntarily is stopped for minutes
 	KindTenant   = "hostile tenant"  // a namespace asks for what it can, and has it taken away again
 	KindDaemons  = "daemons"         // a DaemonSet is applied while nodes run
 	KindHostile  = "hostile cluster" // another cluster attached to the control plane sends what it can, and changes its own nodes
@@ -86,7 +86,7 @@ func (e *people) begin(s Source, d draws) {
 	}
 }
 
-// storm has half of the kubelets fall silent for longer than is tolerated, or the status checks of half of the machines fail for minutes.
+// storm has half of the kubelets fall silent for longer than is tolerated, or the status checks of half of the instances fail for minutes.
 func (e *people) storm(d draws) {
 	alive := e.world.Kubelets.Alive()
 	d.Shuffle(len(alive), func(i, j int) { alive[i], alive[j] = alive[j], alive[i] })
@@ -233,7 +233,7 @@ func (e *people) leave(namespace, prefix string, n int, after time.Duration) {
 	})
 }
 
-// stop has people stop disruption by choice of the cluster or of a NodePool for some minutes.
+// stop has people stop disruption voluntarily of the cluster or of a NodePool for some minutes.
 func (e *people) stop(d draws) {
 	stop := model.Stop{Scope: model.StopCluster, Why: "a change is under way", By: "people", SinceUnix: e.now().Unix()}
 	if d.IntN(2) == 0 {

@@ -62,7 +62,7 @@ func (d *diary) called() []world.FleetCalled {
 	return out
 }
 
-// started returns the machines that EC2 began to run, and when.
+// started returns the instances that EC2 began to run, and when.
 func (d *diary) started() (out []world.InstanceStarted, at []time.Time) {
 	for _, e := range d.entries {
 		if start, ok := e.Fact.(world.InstanceStarted); ok {
@@ -72,7 +72,7 @@ func (d *diary) started() (out []world.InstanceStarted, at []time.Time) {
 	return out, at
 }
 
-// Each reading is seen in a world that takes it, and not in one that does not; pods get their machines, and no more, in both.
+// Each reading is seen in a world that takes it, and not in one that does not; pods get their instances, and no more, in both.
 func TestReadingsReachAWorld(t *testing.T) {
 	gone := func(call world.FleetCalled) bool {
 		return strings.HasPrefix(call.Refused, "InvalidLaunchTemplateName.NotFound")

@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// unrecorded is D5: of each machine we launched for the cluster that ended some minutes ago there is a record that says why. Of machines
+// unrecorded is D5: of each instance we launched for the cluster that ended some minutes ago there is a record that says why. Of instances
 // that others made for it there is none, and need be none of those whose claim somebody deleted from the ledger, as EC2 shows what ended
 // for an hour.
 func unrecorded(w *world.World) (found []audit.Violation) {

@@ -110,13 +110,13 @@ func TestD6DecisionsReplayByteIdentical(t *testing.T) {
 	t.Logf("%+v", n)
 }
 
-// removed counts machines' ends by why and by who wanted them.
+// removed counts instances' ends by why and by who wanted them.
 type removed struct {
 	ends        int
 	reasons, by map[string]int
 }
 
-// all holds every machine of a world that ended to one record that says why, and who wanted it. Where people, spot or failure ended one
+// all holds every instance of a world that ended to one record that says why, and who wanted it. Where people, spot or failure ended one
 // nobody had decided about, the record does not say that we did.
 func (n *removed) all(t *testing.T, seed uint64, w *world.World) {
 	records := map[string]model.Removal{}
@@ -155,7 +155,7 @@ func (n *removed) all(t *testing.T, seed uint64, w *world.World) {
 	}
 }
 
-// D5: of 1,000 machines that ended in simulated runs 1,000 have a record with a reason, outside causes too.
+// D5: of 1,000 instances that ended in simulated runs 1,000 have a record with a reason, outside causes too.
 func TestD5EveryInstancesEndIsRecorded(t *testing.T) {
 	t.Parallel()
 	want := 60

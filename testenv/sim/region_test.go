@@ -16,8 +16,8 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// scarce are types that are on sale in a neighbourhood and of which there is nothing to be had, cheap ones among them. A call finds
-// that out of one offer at a time.
+// scarce are types that are on sale in a neighborhood and of which there is nothing available, cheap ones among them. A call finds
+// that out of one offering at a time.
 var scarce = func() (names []string) {
 	for _, t := range catalog.Types() {
 		if strings.HasPrefix(t.Name, "r") && strings.HasSuffix(t.Name, "large") && len(names) < 20 {
@@ -57,7 +57,7 @@ func shortage(w *world.World, _ func(time.Duration, func())) {
 	}
 }
 
-// p95 plays a neighbourhood and returns how long the neighbours' pods waited from hint to launch, at the 95th percentile, and what
+// p95 plays a neighborhood and returns how long the neighbors' pods waited from hint to launch, at the 95th percentile, and what
 // happened besides. Nothing crosses from one cluster to another meanwhile.
 func p95(t *testing.T, c sim.Config) (time.Duration, *counts) {
 	waits, crossing, seen := sim.NewWaits(), audit.NewCrossing(), &counts{}
@@ -84,7 +84,7 @@ func p95(t *testing.T, c sim.Config) (time.Duration, *counts) {
 
 // counts counts what the first cluster did to others, as a checker without a rule.
 type counts struct {
-	Calls, NoCapacity int // of CreateFleet by the first cluster, and of these without a machine
+	Calls, NoCapacity int // of CreateFleet by the first cluster, and of these without an instance
 	Messages          int // sent for it
 	Invocations       int // in all
 }
@@ -155,7 +155,7 @@ func TestW3AFloodedPlanQueueDelaysNobodyElse(t *testing.T) {
 	}
 }
 
-// flooded holds that of so many clusters those do as well whose neighbour floods its queue as they do where it is calm. A receive from a
+// flooded holds that of so many clusters those do as well whose neighbor floods its queue as they do where it is calm. A receive from a
 // plan queue looks at so many messages.
 func flooded(t *testing.T, seed uint64, clusters, searched int) {
 	t.Helper()
@@ -217,7 +217,7 @@ func flood(c sim.Config, messages int) (sim.Config, *int) {
 	return c, most
 }
 
-// hostile makes the first cluster of a neighbourhood as bad a neighbour as one can be without rights to anything but itself, with
+// hostile makes the first cluster of a neighborhood as bad a neighbor as one can be without rights to anything but itself, with
 // bursts of so many pods: one right before all the others grow, and one before and after it.
 func hostile(c sim.Config, pods int) sim.Config {
 	length := c.Scenario.Length

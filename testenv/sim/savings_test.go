@@ -26,8 +26,8 @@ func (d *diary) savings(t *testing.T) (*explain.Saving, model.Ledger) {
 	return saving, clusterState.Installation.Ledger
 }
 
-// curve returns what the run's machines cost by now, and what they would have without the commands that were done: as if every machine
-// that one gave back had run on, and none that one bought had been bought. Of machines nothing but what the fleet itself says is used.
+// curve returns what the run's instances cost by now, and what they would have without the commands that were done: as if every instance
+// that one disrupted had run on, and none that one bought had been bought. Of instances nothing but what the fleet itself says is used.
 func (d *diary) curve(commands []model.Command) (cost, without float64) {
 	now := d.world.Clock.Now()
 	type run struct {
@@ -112,7 +112,7 @@ func TestD19SavingsSumToTheCostCurve(t *testing.T) {
 	}
 }
 
-// D19: where people want within the hour what was given back, the move is a regret.
+// D19: where people want within the hour what was disrupted, the move is a regret.
 func TestD19AMoveUndoneWithinTheHourIsARegret(t *testing.T) {
 	t.Parallel()
 	again := func(after time.Duration) *explain.Saving {

@@ -21,18 +21,18 @@ type Scenario struct {
 	Workloads   []world.Workload
 	Hasty       bool // the queue shows messages again while they may still be worked on
 	Versions    int  // of the functions that are deployed side by side
-	Ends        Ends // what has machines end though nothing goes wrong
-	Choices     bool // nodes are given back by choice, as pools say; people change their minds as Edits say
+	Ends        Ends // what has instances end though nothing goes wrong
+	Choices     bool // nodes are disrupted voluntarily, as pools say; people change their minds as Edits say
 	Edits       []Edit
 	Room        []Room     // that CapacityBuffers keep free
 	DisruptRuns int        // that are at work at once; 0 = one
 	Searched    int        // messages that a receive from a plan queue looks at; 0 = as many as in SQS
-	Boot        world.Span // from a machine's launch until its node joins; zero = 20 to 90 s
+	Boot        world.Span // from an instance's launch until its node joins; zero = 20 to 90 s
 
 	Readings *reading.Set // of what AWS leaves open, as far as it reaches the flows (Readings); nil = what the environment says
 
 	// Neighbors are so many clusters attached to the same control plane beside the first: with the same pools, and with the
-	// workloads Neighbour returns for the i-th, from 1 on, or with the first's where that is nil. Faults that hit no operation
+	// workloads Neighbor returns for the i-th, from 1 on, or with the first's where that is nil. Faults that hit no operation
 	// are the first's own.
 	Neighbors int
 	Neighbor  func(i int) []world.Workload
@@ -41,10 +41,10 @@ type Scenario struct {
 	Arrange func(w *world.World, at func(after time.Duration, do func()))
 }
 
-// Ends are what has machines end without anything going wrong, and what is in the way of it. Pools have expiry and deadlines
+// Ends are what has instances end without anything going wrong, and what is in the way of it. Pools have expiry and deadlines
 // besides, and workloads graces, volumes and do-not-disrupt.
 type Ends struct {
-	SpotLife time.Duration // mean time until a spot machine is taken away; 0 = never
+	SpotLife time.Duration // mean time until a spot instance is taken away; 0 = never
 	People   time.Duration // mean time between two deletions of a node or NodeClaim; 0 = never
 	Detach   world.Span    // from when a volume is used no more until it is detached
 	Budgets  []model.PDB
@@ -157,7 +157,7 @@ func drawBeside(d draws, s *Scenario) {
 	}
 }
 
-// drawEnds draws what has machines end: nothing in a third of the runs.
+// drawEnds draws what has instances end: nothing in a third of the runs.
 func drawEnds(d draws, s *Scenario) {
 	if d.IntN(3) == 0 {
 		return
@@ -216,7 +216,7 @@ func drawEnds(d draws, s *Scenario) {
 	}
 }
 
-// drawChoices draws what nodes are given back for by choice: nothing in half of the runs.
+// drawChoices draws what nodes are disrupted for voluntarily: nothing in half of the runs.
 func drawChoices(d draws, s *Scenario) {
 	if d.IntN(2) == 0 {
 		return
@@ -323,7 +323,7 @@ func drawWorkload(d draws, i int, length time.Duration) world.Workload {
 	return w
 }
 
-// TestCluster is a run of so many deployments of twenty pods each, on machines of about ten pods, that grow and shrink every few
+// TestCluster is a run of so many deployments of twenty pods each, on instances of about ten pods, that grow and shrink every few
 // minutes. Every instance type of the size is on sale.
 func TestCluster(seed uint64, deployments int, length time.Duration) Config {
 	d := newDraws(seed, "town")
@@ -399,7 +399,7 @@ func Neighbor(i int) string { return fmt.Sprintf("neighbour-%02d", i) }
 
 // sideBySide is how many clusters the functions handle at once: 10, or as many as are attached; 0 = no limit, where there is
 // only one. The template gives each function that many batches of its queue at once (twice as many to the one that ends
-// machines), and reserves a little more than that, so that a tick always finds room. Source: functions in infra/cdk.
+// instances), and reserves a little more than that, so that a tick always finds room. Source: functions in infra/cdk.
 func (s *Scenario) sideBySide() int {
 	if s.Neighbors == 0 {
 		return 0
@@ -474,7 +474,7 @@ func (e *engine) begin() {
 	}
 }
 
-// shelve puts the machine catalogue where every function finds it, as the pass over the region does each hour.
+// shelve puts the instance catalog where every function finds it, as the pass over the region does each hour.
 func (e *engine) shelve() {
 	ctx, reg := context.Background(), world.Registration()
 	known, revision, err := e.world.RegionCatalogs.Read(ctx, reg)

@@ -54,7 +54,7 @@ func play(t *testing.T, c sim.Config) *diary {
 	return d
 }
 
-// running counts the machines that have not ended.
+// running counts the instances that have not ended.
 func (d *diary) running() int {
 	n := 0
 	for _, e := range d.entries {
@@ -79,7 +79,7 @@ func (d *diary) calls(dry bool) []time.Time {
 	return out
 }
 
-// ended counts machines that were told to end, or that ended, between two times of the run.
+// ended counts instances that were told to end, or that ended, between two times of the run.
 func (d *diary) ended(from, until time.Duration) int {
 	n := 0
 	for _, e := range d.entries {
@@ -107,7 +107,7 @@ func mostInAMinute(times []time.Time) int {
 	return most
 }
 
-// small is a world of m5.large machines on demand, and pods of which one fills a machine.
+// small is a world of m5.large instances on demand, and pods of which one fills an instance.
 func small(pods int, length time.Duration) sim.Config {
 	pool := world.Pool("web", "default", world.Need(model.LabelCapacityType, model.OnDemand))
 	return sim.Config{Seed: 1, Scenario: sim.Scenario{
@@ -116,7 +116,7 @@ func small(pods int, length time.Duration) sim.Config {
 	}}
 }
 
-// alone fails the test unless exactly so many machines run and nobody waits.
+// alone fails the test unless exactly so many instances run and nobody waits.
 func (d *diary) alone(t *testing.T, instances int) {
 	t.Helper()
 	if waiting := d.world.Cluster.Waiting(); d.running() != instances || len(waiting) != 0 {
@@ -387,7 +387,7 @@ func TestScenarioInstancesThatNeverJoinEnd(t *testing.T) {
 }
 
 // TestScenarioInstancesStayWhenDefinitionsVanish: what the API server deletes because its definition was deleted ends nothing; all of
-// it is back once the definitions, the class and the pool are, and no machine is another.
+// it is back once the definitions, the class and the pool are, and no instance is another.
 func TestScenarioInstancesStayWhenDefinitionsVanish(t *testing.T) {
 	c := small(20, 60*time.Minute)
 	pools := c.Scenario.Pools
@@ -416,8 +416,8 @@ func TestScenarioInstancesStayWhenDefinitionsVanish(t *testing.T) {
 	d.alone(t, 20)
 }
 
-// standing puts n spot machines of a type into the world with their claims and nodes, as if they had been there for long, and
-// one pod of a deployment on each: machines without a birth, because there are many.
+// standing puts n spot instances of a type into the world with their claims and nodes, as if they had been there for long, and
+// one pod of a deployment on each: instances without a registration, because there are many.
 func standing(t *testing.T, w *world.World, n, deployments int) []string {
 	t.Helper()
 	ctx := t.Context()
@@ -477,7 +477,7 @@ func standing(t *testing.T, w *world.World, n, deployments int) []string {
 	return ids
 }
 
-// latencies are what the warnings of spot machines came to: from when each was in the queue until its node was tainted, and
+// latencies are what the warnings of spot instances came to: from when each was in the queue until its node was tainted, and
 // until its first pod was asked to leave; for those whose event was lost, from the warning itself.
 type latencies struct{ taint, leave, lost []time.Duration }
 
@@ -676,7 +676,7 @@ func TestScenario15OthersAreDownForThreeHours(t *testing.T) {
 	}
 }
 
-// TestScenario16Events: what AWS says of others' machines, of unknown ones, and of ours in another region or account, is nothing
+// TestScenario16Events: what AWS says of others' instances, of unknown ones, and of ours in another region or account, is nothing
 // to us.
 func TestScenario16EventsOfOthersAndForgedOnesDrainNobody(t *testing.T) {
 	c := small(5, 20*time.Minute)
@@ -733,7 +733,7 @@ func TestScenario19ZoneIsSilentAndComesBack(t *testing.T) {
 	}
 }
 
-// TestScenarioChecksOfManyFail: B8: what repairs has a brake.
+// TestScenarioChecksOfManyFail: B8: what repairs has a removal limit.
 func TestScenarioChecksOfManyInstancesFailAtOnce(t *testing.T) {
 	c := small(30, 40*time.Minute)
 	c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {

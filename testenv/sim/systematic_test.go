@@ -13,11 +13,11 @@ import (
 // long reports whether there is time for the long form of a test.
 func long() bool { return os.Getenv("JOINER_SIM") == "long" }
 
-// given returns how many claims of a run were given back by choice to save.
+// given returns how many claims of a run were disrupted voluntarily to save.
 func given(s *sim.Stats) int64 { return s.Ends[model.ReasonEmpty] + s.Ends[model.ReasonUnderutilized] }
 
-// everywhere runs a world with one more fault at each effect, in each mode, and expects as many machines as without, and as many
-// given back.
+// everywhere runs a world with one more fault at each effect, in each mode, and expects as many instances as without, and as many
+// disrupted.
 func everywhere(t *testing.T, base sim.Config, modes []world.Mode, programs ...string) {
 	t.Helper()
 	before := sim.Run(base)
@@ -50,7 +50,7 @@ func TestScenario1_EveryEffectMayGoWrong(t *testing.T) {
 	everywhere(t, sim.Tiny(pods), modes)
 }
 
-// Pairs: the launch of a single machine is killed somewhere, and whoever recovers it goes wrong as well.
+// Pairs: the launch of a single instance is killed somewhere, and whoever recovers it goes wrong as well.
 func TestScenario1_EveryRecoveryMayGoWrong(t *testing.T) {
 	t.Parallel()
 	if !long() {
@@ -72,7 +72,7 @@ func TestTinyWorldLaunchesWhatItNeeds(t *testing.T) {
 	}
 }
 
-// idling is a tiny world with choices, where pods go and machines with them: one is emptied, or the pods of two fit on one.
+// idling is a tiny world with choices, where pods go and instances with them: one is emptied, or the pods of two fit on one.
 func idling() sim.Config {
 	c := sim.Tiny(3)
 	pool := thrifty("tiny", 0, world.Need(model.LabelCapacityType, model.OnDemand))
@@ -84,7 +84,7 @@ func idling() sim.Config {
 	return c
 }
 
-// Every effect of the judge goes wrong in every way, once, while it gives back what is not needed any more: it is given back all
+// Every effect of the disruption function goes wrong in every way, once, while it disrupts what is not needed any more: it is disrupted all
 // the same, and nothing is bought for that.
 func TestScenario1_EveryEffectOfDisruptMayGoWrong(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ type asked struct {
 	shape model.PodShape
 }
 
-// uselessInstances are pods of many kinds: what is bought in vain for one of them is bought in vain for each.
+// uselessInstances are pods of many kinds: what is bought without effect for one of them is bought without effect for each.
 func uselessInstances() map[string][]asked {
 	shape := func(cpu int64, change func(s *model.PodShape)) model.PodShape {
 		s := world.Shape(cpu, 256<<20)
@@ -49,9 +49,9 @@ func uselessInstances() map[string][]asked {
 	}
 }
 
-// R12, B11: with a taint on every new node that nobody declared, and everything on, nodes that are given back once they stand empty
-// included, two machines are bought in the first hour, whatever the pods' shapes and whenever they come. People are told on the NodePool
-// and on each pod, and a minute after the taint is declared the pods run, where machines join within 35 s.
+// R12, B11: with a taint on every new node that nobody declared, and everything on, nodes that are disrupted once they stand empty
+// included, two instances are bought in the first hour, whatever the pods' shapes and whenever they come. People are told on the NodePool
+// and on each pod, and a minute after the taint is declared the pods run, where instances join within 35 s.
 func TestScenarioUselessInstancesAreBoughtOnceMore(t *testing.T) {
 	seeds := uint64(2)
 	if long() {
@@ -127,7 +127,7 @@ func boughtUseless(t *testing.T, seed uint64, pods []asked) {
 	}
 }
 
-// F1: machines launched while nothing can join are one failure of their class, which is not held for it.
+// F1: instances launched while nothing can join are one failure of their class, which is not held for it.
 func TestScenarioInstancesOfOneIncidentAreOneFailure(t *testing.T) {
 	t.Parallel()
 	c := small(2, 40*time.Minute)

@@ -72,7 +72,7 @@ func (a archive) FindDisruption(_ context.Context, _, id string) (model.Disrupte
 
 func (a archive) RegionCatalog(ctx context.Context, reg model.Registration) (model.InstanceCatalog, error) {
 	catalog, err := a.RegionCatalogs.RegionCatalog(ctx, reg)
-	if fault.Is(err, fault.NotFound) { // as once the catalogue function has run
+	if fault.Is(err, fault.NotFound) { // as once the catalog function has run
 		return a.Catalog.InstanceTypes(ctx)
 	}
 	return catalog, err
@@ -168,7 +168,7 @@ func TestD3WhyAPodWaitsInAPlayedWorld(t *testing.T) {
 	}
 }
 
-// D4: every machine that runs resolves to the decision that launched it, with what else would have done.
+// D4: every instance that runs resolves to the decision that launched it, with what else would have done.
 func TestD4EveryInstanceResolvesToItsDecision(t *testing.T) {
 	t.Parallel()
 	c := small(12, 12*time.Minute)

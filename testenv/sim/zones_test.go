@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// shrinking is an hour in which three replicas stand in three zones beside a workload that shrinks, so that nodes are given back.
+// shrinking is an hour in which three replicas stand in three zones beside a workload that shrinks, so that nodes are disrupted.
 func shrinking(change func(shape *model.PodShape)) sim.Config {
 	c := small(12, time.Hour)
 	c.Scenario.Types, c.Scenario.Choices = []string{"m5.large", "m5.xlarge", "m5.2xlarge"}, true

@@ -20,7 +20,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/sts"
 )
 
-// account is what exists in a modelled account before a cluster does.
+// account is what exists in a modeled account before a cluster does.
 type account struct {
 	ec2        *ec2.Model
 	eks        *eks.Model

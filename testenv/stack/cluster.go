@@ -57,7 +57,7 @@ func (s *Stack) enter(ctx context.Context, c *Cluster) error {
 	return nil
 }
 
-// startCluster starts a control plane and what makes machines join it.
+// startCluster starts a control plane and what makes instances join it.
 func (s *Stack) startCluster(ctx context.Context, in *account, name, dir string) (*Cluster, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err

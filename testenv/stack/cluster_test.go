@@ -18,7 +18,7 @@ import (
 )
 
 // Two clusters of one account and region hang on the same functions, each with an API server of its own where objects of
-// the same names are other objects; and what EC2 says of machines comes to the function that ends them, whoever owns them.
+// the same names are other objects; and what EC2 says of instances comes to the function that ends them, whoever owns them.
 func TestTwoClustersShareTheFunctionsAndEventsReachTheirQueue(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a whole stack, with two control planes")
@@ -74,7 +74,7 @@ func TestTwoClustersShareTheFunctionsAndEventsReachTheirQueue(t *testing.T) {
 	if err != nil || len(ids) != 5 {
 		t.Fatalf("%v %v", ids, err)
 	}
-	// Five warnings less the one that is lost, five machines that shut down and have ended, and a change of AWS Health.
+	// Five warnings less the one that is lost, five instances that shut down and have ended, and a change of AWS Health.
 	for _, id := range ids {
 		if !s.EC2.Interrupt(id) {
 			t.Errorf("%s is no spot instance", id)

@@ -1,14 +1,14 @@
-// Package stack puts a whole Joiner together on one machine: our model of AWS, a real Kubernetes control plane that takes
-// EKS bearer tokens, machines that join as nodes, a Lambda runtime with the real function binaries behind a FIFO queue and
+// Package stack puts a whole Joiner together on one instance: our model of AWS, a real Kubernetes control plane that takes
+// EKS bearer tokens, instances that join as nodes, a Lambda runtime with the real function binaries behind a FIFO queue and
 // a schedule, and the real watcher as a process of its own.
 //
 // Queues, table, bucket, functions, rules, schedules, roles and what they may do are deployed from the templates of infra/cdk, those
 // that ship: nothing is wired a second time here. Options change timings afterwards. What the policies do not allow is denied, and
 // Denied tells of it.
 //
-// What EC2 has to say of its machines goes through an event bus with the rules of the region's stack into a queue of notices,
+// What EC2 has to say of its instances goes through an event bus with the rules of the region's stack into a queue of notices,
 // which several batches of interruption take from at once. Further clusters can be added in the same account and region, and
-// machines that belong to nobody's.
+// instances that belong to nobody's.
 //
 // A second account can be added, with a cluster that is attached by the templates for such (AddForeign): its EC2, EKS, IAM, SSM and event
 // bus are apart, and what it may do in the first account the policies of both say.

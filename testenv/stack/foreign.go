@@ -32,7 +32,7 @@ const (
 	templatesExternal = "11111111-2222-3333-4444-555555555555"
 )
 
-// Foreign is another account of the modelled AWS, with EC2, ECR, EKS, IAM, SSM, stacks and an event bus of its own. Table, bucket and queues of Joiner's
+// Foreign is another account of the modeled AWS, with EC2, ECR, EKS, IAM, SSM, stacks and an event bus of its own. Table, bucket and queues of Joiner's
 // belong to the stack's account alone.
 type Foreign struct {
 	Account string

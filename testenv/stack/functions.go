@@ -72,12 +72,12 @@ func (s *Stack) Collect(ctx context.Context) (lambdaruntime.Result, error) {
 	return s.tick(ctx, "Interruption")
 }
 
-// Resolve sends the catalogue's tick of a minute now, without waiting for the schedule.
+// Resolve sends the catalog's tick of a minute now, without waiting for the schedule.
 func (s *Stack) Resolve(ctx context.Context) (lambdaruntime.Result, error) {
 	return s.tick(ctx, "Catalog")
 }
 
-// Disrupt sends the judge's tick of a minute now, without waiting for the schedule.
+// Disrupt sends the disruption function's tick of a minute now, without waiting for the schedule.
 func (s *Stack) Disrupt(ctx context.Context) (lambdaruntime.Result, error) {
 	return s.tick(ctx, "Disrupt")
 }
@@ -91,5 +91,5 @@ func (s *Stack) FunctionName(id string) string {
 	return name
 }
 
-// Mapping returns the event source that feeds the function that launches machines.
+// Mapping returns the event source that feeds the function that launches instances.
 func (s *Stack) Mapping() *eventsource.Mapping { return s.deployments.Mapping("ProvisionFromPlan") }

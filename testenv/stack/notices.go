@@ -41,7 +41,7 @@ func (s *Stack) lose(entry events.Entry) bool {
 }
 
 // ForeignBus returns a bus whose events come from an account and region, through rules as ours, into the queue of notices:
-// what a function may be told of machines that are none of its clusters', whatever their ids.
+// what a function may be told of instances that are none of its clusters', whatever their ids.
 func (s *Stack) ForeignBus(account, region string) (*events.Bus, error) {
 	bus := events.NewBus(events.Config{Account: account, Region: region})
 	for _, rule := range s.deployments.Rules() {
@@ -52,7 +52,7 @@ func (s *Stack) ForeignBus(account, region string) (*events.Bus, error) {
 	return bus, nil
 }
 
-// Health has AWS Health tell of a change that is scheduled for machines, e.g. AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED.
+// Health has AWS Health tell of a change that is scheduled for instances, e.g. AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED.
 func (s *Stack) Health(ctx context.Context, code string, instances ...string) error {
 	event := events.HealthEvent{
 		Code: code, Entities: instances, Account: s.Cloud.Account(), Region: s.Cloud.Region(), Start: time.Now().Add(72 * time.Hour),
@@ -61,7 +61,7 @@ func (s *Stack) Health(ctx context.Context, code string, instances ...string) er
 	return err
 }
 
-// RunForeign runs n spot machines with the tags of a cluster's pool, on themselves and their spot requests, that no launch of
+// RunForeign runs n spot instances with the tags of a cluster's pool, on themselves and their spot requests, that no launch of
 // ours made, and returns their ids. They never join, and need no such cluster.
 func (s *Stack) RunForeign(ctx context.Context, cluster string, n int) ([]string, error) {
 	image, err := s.image(ctx)
@@ -90,7 +90,7 @@ func (s *Stack) RunForeign(ctx context.Context, cluster string, n int) ([]string
 	return ids, nil
 }
 
-// image returns an image machines can be run from.
+// image returns an image instances can be run from.
 func (s *Stack) image(ctx context.Context) (string, error) {
 	filter := func(name, value string) types.Filter {
 		return types.Filter{Name: awssdk.String(name), Values: []string{value}}

@@ -40,11 +40,11 @@ type Options struct {
 	Watchers     int      // replicas of the watcher: 1; negative = none
 	WatcherEnv   []string // beside what a watcher needs
 	FunctionEnv  map[string]string
-	PlannerEnv   map[string]string // of the function that launches machines alone, beside FunctionEnv
-	EndsEnv      map[string]string // the same of the function that ends machines
+	PlannerEnv   map[string]string // of the function that launches instances alone, beside FunctionEnv
+	EndsEnv      map[string]string // the same of the function that ends instances
 	DisruptEnv   map[string]string // the same of the function that decides what to give back
-	Visibility   time.Duration     // of the queues but the catalogue's: as the template says
-	Timeout      time.Duration     // of the functions but the catalogue's: the same
+	Visibility   time.Duration     // of the queues but the catalog's: as the template says
+	Timeout      time.Duration     // of the functions but the catalog's: the same
 	MaxReceives  int               // before a hint goes to the dead-letter queue: the same
 	ResyncEvery  time.Duration     // the same
 	EC2          ec2.Timing        // zero: boots in 3 to 6 s, one second of visibility lag

@@ -91,7 +91,7 @@ func (s *Stack) deployRegion(ctx context.Context) error {
 	return nil
 }
 
-// attach makes a cluster's roles, lets them into it and has the catalogue's function register it, as deploying its stack does.
+// attach makes a cluster's roles, lets them into it and has the catalog's function register it, as deploying its stack does.
 func (s *Stack) attach(ctx context.Context, c *Cluster) error {
 	file := "cluster"
 	switch {

@@ -20,15 +20,15 @@ import (
 	"github.com/joiner-sh/joiner/testenv/timed"
 )
 
-// C1: two hundred spot machines are warned in the same moment. Every node is tainted within 20 s of it and 99 of 100 within
-// 5 s, and machines of a cluster nobody attached, warned among them, are left alone (B7).
+// C1: two hundred spot instances are warned in the same moment. Every node is tainted within 20 s of it and 99 of 100 within
+// 5 s, and instances of a cluster nobody attached, warned among them, are left alone (B7).
 func TestC1TwoHundredWarningsAtOnceTaintTheirNodes(t *testing.T) {
 	took := warnAtOnce(t, Options{}, 200, 20)
 	timed.Within(t, "99 of 100 nodes are tainted", took[len(took)*99/100-1], 5*time.Second)
 	timed.Within(t, "the last node is tainted", took[len(took)-1], 20*time.Second)
 }
 
-// A2: in an account with ten executions of functions at once each queue gets two batches, and all of thirty machines, more than such an
+// A2: in an account with ten executions of functions at once each queue gets two batches, and all of thirty instances, more than such an
 // account's quotas of EC2 allow, are heard of. A batch that Lambda has no room for comes again after 40 s.
 func TestA2WarningsAreHeardInAnAccountWithTenExecutions(t *testing.T) {
 	warnAtOnce(t, Options{Concurrency: 10}, 30, 5)
@@ -91,7 +91,7 @@ func warnAtOnce(t *testing.T, o Options, instances, strangers int) []time.Durati
 	return took
 }
 
-// settle records machines as claims whose nodes are there and ready.
+// settle records instances as claims whose nodes are there and ready.
 func (s *Stack) settle(t *testing.T, client kubernetes.Interface, ids []string) {
 	t.Helper()
 	var fence model.Fence

@@ -11,7 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// A cluster that the judge found empty, and of which nothing was published since, gets a sweep every fifth minute.
+// A cluster that the disruption function found empty, and of which nothing was published since, gets a resync every fifth minute.
 func TestResyncsOfClustersThatSleep(t *testing.T) {
 	w := world.New(world.Options{})
 	ctx, now := t.Context(), w.Clock.Now().Unix()

@@ -15,15 +15,15 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
 )
 
-// instances starts the kubelets of machines that EC2 began to run and ends those of machines that ended, as the log says: the
-// kubelets of the cluster whose tags a machine carries, and those of the first one where nobody's does.
+// instances starts the kubelets of instances that EC2 began to run and ends those of instances that ended, as the log says: the
+// kubelets of the cluster whose tags an instance carries, and those of the first one where nobody's does.
 type instances struct {
 	world *World
 	seen  int64             // entries of the log
-	homes map[string]*World // of machines that belong to other clusters than the first, by id
+	homes map[string]*World // of instances that belong to other clusters than the first, by id
 }
 
-// home returns whose kubelets a machine is one of.
+// home returns whose kubelets an instance is one of.
 func (m *instances) home(id string) *World {
 	if w := m.homes[id]; w != nil {
 		return w
@@ -63,7 +63,7 @@ func (m *instances) Run(now time.Time) {
 	}
 }
 
-// room is what a machine of the type has, and what of it is for pods: the estimate itself, so that every plan that is right is
+// room is what an instance of the type has, and what of it is for pods: the estimate itself, so that every plan that is right is
 // tight.
 func (w *World) room(name string) (capacity, allocatable model.Resources) {
 	for _, info := range w.Catalog.instanceTypes {
@@ -75,8 +75,8 @@ func (w *World) room(name string) (capacity, allocatable model.Resources) {
 	return nil, nil
 }
 
-// nodeConfig reads the labels and taints a machine's user data tells its kubelet to register with; nothing where it is
-// not the document of an AL2023 machine.
+// nodeConfig reads the labels and taints an instance's user data tells its kubelet to register with; nothing where it is
+// not the document of an AL2023 instance.
 func nodeConfig(userData []byte) (labels map[string]string, taints []model.Taint) {
 	message, err := mail.ReadMessage(bytes.NewReader(userData))
 	if err != nil {

@@ -2,7 +2,7 @@ package world
 
 import "github.com/joiner-sh/joiner/shared/model"
 
-// Class returns an EC2NodeClass of AL2023 machines in the world's network.
+// Class returns an EC2NodeClass of AL2023 instances in the world's network.
 func Class(name string) model.Class {
 	network := []model.SelectorTerm{{Tags: map[string]string{discovery: Name}}}
 	return model.Class{
@@ -11,7 +11,7 @@ func Class(name string) model.Class {
 	}
 }
 
-// Pool returns a NodePool that takes any machine of a class.
+// Pool returns a NodePool that takes any instance of a class.
 func Pool(name, class string, requirements ...model.Requirement) model.Pool {
 	return model.Pool{Name: name, Template: model.Template{
 		ClassGroup: "karpenter.k8s.aws", ClassKind: "EC2NodeClass", ClassName: class, Requirements: requirements,

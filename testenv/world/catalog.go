@@ -41,7 +41,7 @@ func newCatalog(now func() time.Time, names []string) *Catalog {
 	return c
 }
 
-// everyInstance returns the whole sandbox catalogue. It is made once and shared by all worlds.
+// everyInstance returns the whole sandbox catalog. It is made once and shared by all worlds.
 var everyInstance = sync.OnceValue(func() []model.InstanceTypeInfo {
 	types := catalog.Types()
 	instanceTypes := make([]model.InstanceTypeInfo, len(types))
@@ -51,14 +51,14 @@ var everyInstance = sync.OnceValue(func() []model.InstanceTypeInfo {
 	return instanceTypes
 })
 
-// Price returns what an offer costs now, 0 where it is not sold.
+// Price returns what an offering costs now, 0 where it is not sold.
 func (c *Catalog) Price(offering model.OfferingKey) model.MicroUSD {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.prices[offering]
 }
 
-// SetPrice moves the price of an offer that is sold.
+// SetPrice moves the price of an offering that is sold.
 func (c *Catalog) SetPrice(offering model.OfferingKey, price model.MicroUSD) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,7 +95,7 @@ func (c *Catalog) failure() error {
 	return c.broken
 }
 
-// InstanceTypes returns the machine types of the sandbox catalogue.
+// InstanceTypes returns the instance types of the sandbox catalog.
 func (c *Catalog) InstanceTypes(context.Context) (model.InstanceCatalog, error) {
 	if err := c.failure(); err != nil {
 		return model.InstanceCatalog{}, err
@@ -119,7 +119,7 @@ func networkMbps(t catalog.Type) int64 {
 	return int64(math.Round(gbps * 1000))
 }
 
-// instance is a type of the sandbox catalogue as the model has it.
+// instance is a type of the sandbox catalog as the model has it.
 func instance(t catalog.Type) model.InstanceTypeInfo {
 	m := model.InstanceTypeInfo{
 		Name: t.Name, Arch: goArch(t.Architecture), VCPUs: int64(t.VCPUs), MemoryMiB: t.MemoryMiB, Hypervisor: t.Hypervisor, BareMetal: t.BareMetal,

@@ -15,8 +15,8 @@ func resolve(t *testing.T, w *World) (drifted map[string]int) {
 	return out.Drifted
 }
 
-// What provisioning launches is what the catalogue's judgement would launch: nothing drifts by itself, and provisioning
-// uses what the catalogue found out.
+// What provisioning launches is what the catalog's judgment would launch: nothing drifts by itself, and provisioning
+// uses what the catalog found out.
 func TestCatalogAndProvisioningAgree(t *testing.T) {
 	w := New(Options{})
 	class := Class("default")

@@ -11,7 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// Cache is where machine catalogues lie for every function, one for each account and region.
+// Cache is where instance catalogs lie for every function, one for each account and region.
 type Cache struct {
 	now func() time.Time
 
@@ -33,7 +33,7 @@ func NewCache(now func() time.Time) *Cache {
 	return &Cache{now: now, items: map[string]*shelved{}, versions: map[string][]byte{}}
 }
 
-// RegionCatalog returns the catalogue of the registration's account and region. It is shared.
+// RegionCatalog returns the catalog of the registration's account and region. It is shared.
 func (s *Cache) RegionCatalog(_ context.Context, reg model.Registration) (model.InstanceCatalog, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +61,7 @@ func (s *Cache) item(reg model.Registration) (*shelved, error) {
 	return item, nil
 }
 
-// Read returns the catalogue of the registration's account and region, and its revision.
+// Read returns the catalog of the registration's account and region, and its revision.
 func (s *Cache) Read(_ context.Context, reg model.Registration) (model.InstanceCatalog, string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *Cache) Read(_ context.Context, reg model.Registration) (model.InstanceC
 	return *catalog, item.revision, nil
 }
 
-// Write replaces the catalogue on condition of its revision.
+// Write replaces the catalog on condition of its revision.
 func (s *Cache) Write(_ context.Context, reg model.Registration, catalog model.InstanceCatalog, revision string) error {
 	data, err := wire.EncodeCatalog(&catalog)
 	if err != nil {

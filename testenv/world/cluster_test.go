@@ -341,7 +341,7 @@ func TestSchedulerLeavesPodsThatAreBeingDeletedOutOfSpreads(t *testing.T) {
 	}
 }
 
-// TestSameSeedSameHistory: machines that boot at drawn times and workloads that shrink by chance leave the same log twice.
+// TestSameSeedSameHistory: instances that boot at drawn times and workloads that shrink by chance leave the same log twice.
 func TestSameSeedSameHistory(t *testing.T) {
 	history := func(seed uint64) []Entry {
 		w := New(Options{})

@@ -7,7 +7,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Note replaces the collector's casebook on condition of its version.
+// Note replaces the collector's state on condition of its version.
 func (l *Ledger) Note(_ context.Context, fence model.Fence, collector model.CollectorState) (model.CollectorState, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

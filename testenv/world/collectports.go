@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// Interruption returns the flow that ends machines with the world behind its ports. now is the process's own clock.
+// Interruption returns the flow that ends instances with the world behind its ports. now is the process's own clock.
 func (p *Ports) Interruption(now func() time.Time, settings interruption.Settings) *interruption.Flow {
 	ledger := ledgerPort{p}
 	return &interruption.Flow{
@@ -20,7 +20,7 @@ func (p *Ports) Interruption(now func() time.Time, settings interruption.Setting
 	}
 }
 
-// Collect runs the flow that ends machines once for the world's cluster.
+// Collect runs the flow that ends instances once for the world's cluster.
 func (p *Process) Collect(ctx context.Context) (interruption.Outcome, error) {
 	flow := p.world.Ports(p, p.owner).Interruption(p.world.Clock.Now, interruption.Settings{})
 	return flow.Run(ctx, interruption.Request{Cluster: Name, Owner: p.owner, Deadline: p.world.Clock.Now().Add(InvocationTimeout)})

@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// Disrupt returns the judge with the world behind its ports. now is the process's own clock.
+// Disrupt returns the disruption function with the world behind its ports. now is the process's own clock.
 func (p *Ports) Disrupt(now func() time.Time, settings disrupt.Settings) *disrupt.Flow {
 	ledger, store, port := ledgerPort{p}, storePort{p}, disruptPort{p}
 	return &disrupt.Flow{
@@ -30,7 +30,7 @@ func (q PassQueue) RequestDisruption(ctx context.Context, cluster, key string, a
 	return q.ask(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDisrupt, Tick: key}, after)
 }
 
-// disruptPort is what the judge reads and writes besides ledger and store.
+// disruptPort is what the disruption function reads and writes besides ledger and store.
 type disruptPort struct{ *Ports }
 
 func (p disruptPort) RequestDisruption(ctx context.Context, cluster, key string, after time.Duration) error {
@@ -64,7 +64,7 @@ func (p disruptPort) PatchNode(ctx context.Context, patch model.NodePatch) error
 	return do(ctx, p.Ports, "cluster.node", func() error { return p.world.Cluster.PatchNode(ctx, patch) })
 }
 
-// newsPort is through which others tell the judge that something has changed.
+// newsPort is through which others tell the disruption function that something has changed.
 type newsPort struct{ *Ports }
 
 func (p newsPort) RequestDisruption(ctx context.Context, cluster, key string) error {

@@ -2,7 +2,7 @@
 // what the flows are tested against when no wire needs to be crossed. It implements the ports of flow/provision.
 //
 // It is simple where that changes no rule, and strict where a rule is at stake: the ledger commits on the same conditions
-// as the real one, the fleet honours client tokens, runs dry and shows machines late, machines join with the taints and
+// as the real one, the fleet honors client tokens, runs dry and shows instances late, instances join with the taints and
 // labels their user data says, and the scheduler binds a pod only where Kubernetes would let it run. A Process is one
 // invocation; it can be told to die or to lose an answer at its n-th effect. Attach puts further clusters under the same control plane.
 //
@@ -12,5 +12,5 @@
 //	w.Cluster.AddPods("web", 3, world.Shape(1000, 2<<30))
 //	w.Tick(time.Second)                       // kube-scheduler finds no node
 //	outcome, err := w.Process(world.Fault{}).Run(ctx, provision.TriggerResync)
-//	w.Tick(time.Minute)                       // machines boot and join
+//	w.Tick(time.Minute)                       // instances boot and join
 package world

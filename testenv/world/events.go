@@ -13,7 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/eventqueue"
 )
 
-// Events is EventBridge with the rules that send what AWS says of machines to the queue of notices: at least once as a rule,
+// Events is EventBridge with the rules that send what AWS says of instances to the queue of notices: at least once as a rule,
 // within seconds, and sometimes late or never.
 type Events struct {
 	now     func() time.Time
@@ -92,7 +92,7 @@ type event struct {
 	Detail     any       `json:"detail"`
 }
 
-// emit sends an event of a kind about machines on its way.
+// emit sends an event of a kind about instances on its way.
 func (e *Events) emit(kind model.NoticeKind, source, detailType string, detail any, ids ...string) {
 	e.mu.Lock()
 	of := e.options
@@ -104,7 +104,7 @@ func (e *Events) emit(kind model.NoticeKind, source, detailType string, detail a
 	e.emitOf(kind, source, detailType, detail, ids, resources)
 }
 
-// emitOf is emit with the names the event has of the machines.
+// emitOf is emit with the names the event has of the instances.
 func (e *Events) emitOf(kind model.NoticeKind, source, detailType string, detail any, ids, resources []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -155,7 +155,7 @@ func (e *Events) by(chance float64) bool {
 	return chance > 0 && e.rand != nil && e.rand.Float64() < chance
 }
 
-// stateChanged tells of a machine that entered a state. The rule passes on only those that speak of an end.
+// stateChanged tells of an instance that entered a state. The rule passes on only those that speak of an end.
 func (e *Events) stateChanged(id, state string) {
 	kind := model.NoticeStopped
 	switch state {
@@ -168,7 +168,7 @@ func (e *Events) stateChanged(id, state string) {
 	e.emit(kind, "aws.ec2", "EC2 Instance State-change Notification", map[string]string{"instance-id": id, "state": state}, id)
 }
 
-// interrupted tells of a spot machine that will be taken away. Whether the event names it by its zone or by region and account is read in
+// interrupted tells of a spot instance that will be taken away. Whether the event names it by its zone or by region and account is read in
 // two ways.
 func (e *Events) interrupted(id, zone string) {
 	const what = "EC2 Spot Instance Interruption Warning"
@@ -180,12 +180,12 @@ func (e *Events) interrupted(id, zone string) {
 	e.emitOf(model.NoticeSpotInterrupted, "aws.ec2", what, detail, []string{id}, []string{fmt.Sprintf("arn:aws:ec2:%s:instance/%s", zone, id)})
 }
 
-// rebalance tells of a spot machine that may be taken away one day.
+// rebalance tells of a spot instance that may be taken away one day.
 func (e *Events) rebalance(id string) {
 	e.emit(model.NoticeRebalance, "aws.ec2", "EC2 Instance Rebalance Recommendation", map[string]string{"instance-id": id}, id)
 }
 
-// Health tells of a scheduled change of machines, as AWS Health does.
+// Health tells of a scheduled change of instances, as AWS Health does.
 func (e *Events) Health(code string, ids ...string) {
 	entities := make([]map[string]string, 0, len(ids))
 	for _, id := range ids {
@@ -196,7 +196,7 @@ func (e *Events) Health(code string, ids ...string) {
 	}, ids...)
 }
 
-// Foreign tells of a machine of another account or region, as a forged event, or a bus that is shared, would.
+// Foreign tells of an instance of another account or region, as a forged event, or a bus that is shared, would.
 func (e *Events) Foreign(account, region, id string) {
 	e.mu.Lock()
 	options := e.options

@@ -132,7 +132,7 @@ func TestClaimIsFoundByItsInstance(t *testing.T) {
 	}
 }
 
-// A spot warning names its machine by zone, or by region and account: the two readings of what EC2 sends.
+// A spot warning names its instance by zone, or by region and account: the two readings of what EC2 sends.
 func TestWarningNamesItsInstanceInTwoWays(t *testing.T) {
 	for text, reads := range map[string]*reading.Set{
 		"arn:aws:ec2:us-west-2a:instance/":             reading.Default(),

@@ -17,10 +17,10 @@ import (
 	"github.com/joiner-sh/joiner/testenv/eventqueue"
 )
 
-// Fleet is EC2 as far as it sells, shows and ends machines.
+// Fleet is EC2 as far as it sells, shows and ends instances.
 //
-// A call is refused as a whole or answered; an answer may hold machines and errors together. What goes wrong with it is
-// set beforehand, see Short, RefuseNext, Throttle, Unreachable and Chances. A machine is pending, running, shutting-down,
+// A call is refused as a whole or answered; an answer may hold instances and errors together. What goes wrong with it is
+// set beforehand, see Short, RefuseNext, Throttle, Unreachable and Chances. An instance is pending, running, shutting-down,
 // terminated, and then forgotten; describing calls begin to show it after a while of its own.
 type Fleet struct {
 	now     func() time.Time
@@ -41,22 +41,22 @@ type Fleet struct {
 	reserved   map[string]int            // what is left of reservations; absent = nothing
 	trouble
 	calls  int
-	events *Events // told of what happens to machines; nil = nobody is
+	events *Events // told of what happens to instances; nil = nobody is
 
-	profiles *Profiles // that machines are launched with; nil = every name is one
+	profiles *Profiles // that instances are launched with; nil = every name is one
 }
 
 // FleetOptions say how a fleet behaves. The zero value is one without delays and without chance.
 type FleetOptions struct {
 	Rand         *rand.Rand    // nil: every span lasts its least, and nothing happens by chance
-	Visibility   Span          // from launch until describing calls show a machine
+	Visibility   Span          // from launch until describing calls show an instance
 	Pending      Span          // from launch until running
 	ShuttingDown Span          // from the order to end until terminated
-	Listed       time.Duration // how long describing calls show a terminated machine: 0 = 1 h
+	Listed       time.Duration // how long describing calls show a terminated instance: 0 = 1 h
 	TokenLife    time.Duration // how long a client token is remembered: 0 = for ever
-	SpotLife     time.Duration // mean time until a spot machine is taken away; 0 = never
-	FailureLife  time.Duration // mean time until a machine fails; 0 = never
-	SpotNotice   time.Duration // between the warning and the end of a spot machine: 0 = 2 min
+	SpotLife     time.Duration // mean time until a spot instance is taken away; 0 = never
+	FailureLife  time.Duration // mean time until an instance fails; 0 = never
+	SpotNotice   time.Duration // between the warning and the end of a spot instance: 0 = 2 min
 	TemplateLag  time.Duration // for how long a launch template that was made does not exist for launches
 	ProfileLag   time.Duration // for how long EC2 does not know an instance profile that was made
 	Readings     *reading.Set  // of what EC2 leaves open about client tokens and events; nil = what the environment says
@@ -87,7 +87,7 @@ type Instance struct {
 	cost     meter
 }
 
-// InstanceChange is a machine that entered a state.
+// InstanceChange is an instance that entered a state.
 type InstanceChange struct{ ID, State string }
 
 // Instance states, as EC2 names them.
@@ -118,7 +118,7 @@ type requestTemplate struct {
 	Overrides []model.Override `json:"overrides"`
 }
 
-// fleetTemplate is a launch template: what its machines boot, and how they are bought and placed.
+// fleetTemplate is a launch template: what its instances boot, and how they are bought and placed.
 type fleetTemplate struct {
 	model.LaunchTemplate
 	cluster, class, profile, group, strategy string
@@ -127,7 +127,7 @@ type fleetTemplate struct {
 	made                                     time.Time
 }
 
-// NewFleet returns a fleet that sells what the catalogue has, at its prices. log may be nil.
+// NewFleet returns a fleet that sells what the catalog has, at its prices. log may be nil.
 func NewFleet(now func() time.Time, log *Log, catalog *Catalog, options FleetOptions) *Fleet {
 	if options.Listed == 0 {
 		options.Listed = time.Hour
@@ -224,7 +224,7 @@ func templateName(launch model.Launch, t model.LaunchTemplate) string {
 	return "joiner/" + launch.Cluster + "/" + hex.EncodeToString(digest.Sum(nil)[:16])
 }
 
-// tagsOf are the tags of a launch's machines: the class's, and over them ours.
+// tagsOf are the tags of a launch's instances: the class's, and over them ours.
 func tagsOf(launch model.Launch) map[string]string {
 	tags := union(launch.Class.Tags, map[string]string{
 		"kubernetes.io/cluster/" + launch.Cluster: "owned", "eks:eks-cluster-name": launch.Cluster,
@@ -333,7 +333,7 @@ func (f *Fleet) refuse(r request, text string, before answer, used bool) error {
 	return nil
 }
 
-// Instances returns every machine ever launched, in that order.
+// Instances returns every instance ever launched, in that order.
 func (f *Fleet) Instances() []Instance {
 	defer f.enter()()
 	out := make([]Instance, len(f.instances))
@@ -343,7 +343,7 @@ func (f *Fleet) Instances() []Instance {
 	return out
 }
 
-// Instance returns one machine; false where there never was one.
+// Instance returns one instance; false where there never was one.
 func (f *Fleet) Instance(id string) (Instance, bool) {
 	defer f.enter()()
 	m := f.byID[id]
@@ -353,7 +353,7 @@ func (f *Fleet) Instance(id string) (Instance, bool) {
 	return *m, true
 }
 
-// Changes returns the states machines entered after the n-th such change, in order, without copying them.
+// Changes returns the states instances entered after the n-th such change, in order, without copying them.
 func (f *Fleet) Changes(n int) []InstanceChange {
 	defer f.enter()()
 	return f.changes[n:len(f.changes):len(f.changes)]

@@ -353,7 +353,7 @@ func TestFleetThrottlesByTokenBucket(t *testing.T) {
 	}
 }
 
-// Every code of the fault catalogue has the kind that tells callers what to do.
+// Every code of the fault catalog has the kind that tells callers what to do.
 func TestFleetRefusesByCode(t *testing.T) {
 	for code, want := range map[string]fault.Kind{
 		"InsufficientInstanceCapacity": fault.NoCapacity, "UnfulfillableCapacity": fault.NoCapacity, "VcpuLimitExceeded": fault.NoCapacity,

@@ -74,7 +74,7 @@ func (f *Fleet) allocate(r request) (model.LaunchResult, []*Instance) {
 	return result, started
 }
 
-// wanted is how many machines a call sets out to give that is asked for n.
+// wanted is how many instances a call sets out to give that is asked for n.
 func (f *Fleet) wanted(n int) int {
 	switch {
 	case f.by(f.chances.Partial):
@@ -91,10 +91,10 @@ type shortage struct {
 	alone bool
 }
 
-// maxSpread is how many machines a placement group of strategy spread takes in a zone. Source: EC2 user guide.
+// maxSpread is how many instances a placement group of strategy spread takes in a zone. Source: EC2 user guide.
 const maxSpread = 7
 
-// grant takes up to n machines out of a pool, and says why where it gives fewer.
+// grant takes up to n instances out of a pool, and says why where it gives fewer.
 func (f *Fleet) grant(c choice, n int) (give int, failure *shortage) {
 	if !f.knows(c.template.profile) {
 		return 0, &shortage{LaunchError: model.LaunchError{Code: "InvalidParameterValue", Message: noProfile(c.template.profile), Offering: c.offering, SubnetID: c.subnet}}
@@ -126,7 +126,7 @@ func (f *Fleet) grant(c choice, n int) (give int, failure *shortage) {
 	return give, failure
 }
 
-// spreadRoom returns how many more machines the placement group of a pool takes in its zone.
+// spreadRoom returns how many more instances the placement group of a pool takes in its zone.
 func (f *Fleet) spreadRoom(c choice) int {
 	if c.template.strategy != "spread" {
 		return int(^uint(0) >> 1)
@@ -140,8 +140,8 @@ func (f *Fleet) spreadRoom(c choice) int {
 	return max(0, room)
 }
 
-// SetReservation says how many machines can still be launched into a reservation. One that was never set has none left; a
-// machine that ends does not go back.
+// SetReservation says how many instances can still be launched into a reservation. One that was never set has none left; a
+// instance that ends does not go back.
 func (f *Fleet) SetReservation(id string, n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -152,7 +152,7 @@ func launchError(c choice, code string) model.LaunchError {
 	return model.LaunchError{Code: code, Message: fmt.Sprintf("%s: %s %s in %s", code, c.offering.CapacityType, c.offering.InstanceType, c.offering.Zone), Offering: c.offering, SubnetID: c.subnet}
 }
 
-// start makes a machine.
+// start makes an instance.
 func (f *Fleet) start(r request, c choice) *Instance {
 	_, limited := f.stock[c.offering]
 	m := &Instance{
@@ -171,7 +171,7 @@ func (f *Fleet) start(r request, c choice) *Instance {
 	return m
 }
 
-// newInstanceID returns an id that says nothing of the order machines were launched in, as EC2's do.
+// newInstanceID returns an id that says nothing of the order instances were launched in, as EC2's do.
 func (f *Fleet) newInstanceID() string {
 	x := uint64(len(f.instances)+1) * 0x9e3779b97f4a7c15 // splitmix64
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -179,7 +179,7 @@ func (f *Fleet) newInstanceID() string {
 	return fmt.Sprintf("i-0%016x", x^x>>31)
 }
 
-// AddInstance puts a machine into the account that no launch of ours made. Its tags say whose it is; id and type are
+// AddInstance puts an instance into the account that no launch of ours made. Its tags say whose it is; id and type are
 // filled in where they are empty. It returns the id.
 func (f *Fleet) AddInstance(instance model.Instance) string {
 	defer f.enter()()
@@ -192,7 +192,7 @@ func (f *Fleet) AddInstance(instance model.Instance) string {
 	return m.ID
 }
 
-// Retag replaces a machine's tags, as a person may.
+// Retag replaces an instance's tags, as a person may.
 func (f *Fleet) Retag(id string, tags map[string]string) {
 	defer f.enter()()
 	if m := f.byID[id]; m != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// States of a machine that was stopped.
+// States of an instance that was stopped.
 const (
 	stateStopping = "stopping"
 	stateStopped  = "stopped"
 )
 
-// Interrupted returns the spot machines of a cluster that are marked for termination, or were ended by EC2, sorted.
+// Interrupted returns the spot instances of a cluster that are marked for termination, or were ended by EC2, sorted.
 func (f *Fleet) Interrupted(_ context.Context, cluster string) ([]string, error) {
 	defer f.enter()()
 	if err := f.reach("DescribeSpotInstanceRequests"); err != nil {
@@ -31,7 +31,7 @@ func (f *Fleet) Interrupted(_ context.Context, cluster string) ([]string, error)
 	return out, nil
 }
 
-// Impaired returns what is wrong with machines, whoever owns them, by id and kind.
+// Impaired returns what is wrong with instances, whoever owns them, by id and kind.
 func (f *Fleet) Impaired(context.Context) ([]model.Impairment, error) {
 	defer f.enter()()
 	if err := f.reach("DescribeInstanceStatus"); err != nil {
@@ -52,7 +52,7 @@ func (f *Fleet) Impaired(context.Context) ([]model.Impairment, error) {
 	return out, nil
 }
 
-// Impair has a check of a machine fail from now on, or an event be scheduled for it: kind is one of model's.
+// Impair has a check of an instance fail from now on, or an event be scheduled for it: kind is one of model's.
 func (f *Fleet) Impair(id, kind, code string) {
 	defer f.enter()()
 	m := f.byID[id]
@@ -65,7 +65,7 @@ func (f *Fleet) Impair(id, kind, code string) {
 	f.log.Note(InstanceImpaired{ID: id, Kind: kind})
 }
 
-// Mend has all be well with a machine again.
+// Mend has all be well with an instance again.
 func (f *Fleet) Mend(id string) {
 	defer f.enter()()
 	if m := f.byID[id]; m != nil && len(m.impaired) > 0 {
@@ -74,7 +74,7 @@ func (f *Fleet) Mend(id string) {
 	}
 }
 
-// Rebalance recommends to replace a spot machine, which means nothing yet.
+// Rebalance recommends to replace a spot instance, which means nothing yet.
 func (f *Fleet) Rebalance(id string) {
 	defer f.enter()()
 	if m := f.byID[id]; m != nil && living(m) && f.events != nil {
@@ -82,7 +82,7 @@ func (f *Fleet) Rebalance(id string) {
 	}
 }
 
-// Stop stops a machine, as a person in the console does: it is there and runs nothing.
+// Stop stops an instance, as a person in the console does: it is there and runs nothing.
 func (f *Fleet) Stop(id string) {
 	defer f.enter()()
 	m := f.byID[id]
@@ -101,7 +101,7 @@ func (f *Fleet) Stop(id string) {
 	})
 }
 
-// MendAll has all be well with every machine. Events that were scheduled stay.
+// MendAll has all be well with every instance. Events that were scheduled stay.
 func (f *Fleet) MendAll() {
 	defer f.enter()()
 	for _, m := range f.listed {

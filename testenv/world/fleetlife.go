@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Causes of a machine's end.
+// Causes of an instance's end.
 const (
 	byTerminate = "terminate"
 	bySpot      = "spot"
@@ -16,7 +16,7 @@ const (
 	byPerson    = "person"
 )
 
-// begin lets a machine's life begin now.
+// begin lets an instance's life begin now.
 func (f *Fleet) begin(m *Instance, price model.MicroUSD) {
 	now := f.now()
 	m.State, m.LaunchedUnix, m.LaunchedAt = statePending, now.Unix(), now
@@ -66,7 +66,7 @@ func (f *Fleet) noteStarted(instances []*Instance) {
 	}
 }
 
-// warn tells a spot machine that it will be taken away.
+// warn tells a spot instance that it will be taken away.
 func (f *Fleet) warn(m *Instance, notice time.Duration) {
 	if m.shutting || m.Terminated || m.marked {
 		return
@@ -80,12 +80,12 @@ func (f *Fleet) warn(m *Instance, notice time.Duration) {
 	f.eventQueue.Add(due, func() { f.end(m, bySpot) })
 }
 
-// stateReasons are the codes EC2 gives for why machines ended, by cause. Source: state reason codes of the EC2 API reference, Instance.
+// stateReasons are the codes EC2 gives for why instances ended, by cause. Source: state reason codes of the EC2 API reference, Instance.
 var stateReasons = map[string]string{
 	byTerminate: "Client.UserInitiatedShutdown", byPerson: "Client.UserInitiatedShutdown", bySpot: "Server.SpotInstanceTermination", byFailure: "Server.InternalError",
 }
 
-// end tells a machine to end; it is terminated a while later. One that is ending already goes on.
+// end tells an instance to end; it is terminated a while later. One that is ending already goes on.
 func (f *Fleet) end(m *Instance, cause string) {
 	if m.shutting || m.Terminated {
 		return
@@ -116,7 +116,7 @@ func (f *Fleet) terminated(m *Instance, cause string) {
 	})
 }
 
-// Interrupt warns a spot machine that it will be taken away after the notice, and takes it away then.
+// Interrupt warns a spot instance that it will be taken away after the notice, and takes it away then.
 func (f *Fleet) Interrupt(id string, notice time.Duration) {
 	defer f.enter()()
 	if m := f.byID[id]; m != nil {
@@ -124,10 +124,10 @@ func (f *Fleet) Interrupt(id string, notice time.Duration) {
 	}
 }
 
-// FailInstance ends a machine without a word, as a broken host does.
+// FailInstance ends an instance without a word, as a broken host does.
 func (f *Fleet) FailInstance(id string) { f.endBy(id, byFailure) }
 
-// EndByHand ends a machine as a person at the console would.
+// EndByHand ends an instance as a person at the console would.
 func (f *Fleet) EndByHand(id string) { f.endBy(id, byPerson) }
 
 func (f *Fleet) endBy(id, cause string) {
@@ -137,7 +137,7 @@ func (f *Fleet) endBy(id, cause string) {
 	}
 }
 
-// meter adds up what a machine costs: money per hour over time, in micro-USD seconds.
+// meter adds up what an instance costs: money per hour over time, in micro-USD seconds.
 type meter struct {
 	rate  model.MicroUSD // per hour
 	since time.Time      // zero once it runs no more
@@ -166,7 +166,7 @@ func (t *meter) total(now time.Time) int64 {
 	return t.sum + int64(t.rate)*int64(now.Sub(t.since)/time.Second)
 }
 
-// Cost returns what machines have cost by now, all of them where no id is given. A machine costs from its launch until it
+// Cost returns what instances have cost by now, all of them where no id is given. An instance costs from its launch until it
 // is told to end, at the price of the moment where it is spot.
 func (f *Fleet) Cost(ids ...string) model.MicroUSD {
 	defer f.enter()()
@@ -179,7 +179,7 @@ func (f *Fleet) Cost(ids ...string) model.MicroUSD {
 	return model.MicroUSD(sum / 3600)
 }
 
-// SetPrice moves the price of an offer, in the catalogue and for the spot machines that run.
+// SetPrice moves the price of an offering, in the catalog and for the spot instances that run.
 func (f *Fleet) SetPrice(offering model.OfferingKey, price model.MicroUSD) {
 	defer f.enter()()
 	f.catalog.SetPrice(offering, price)

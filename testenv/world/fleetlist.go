@@ -8,10 +8,10 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// pageSize is how many machines a page of a listing holds. It is small so that small worlds have pages to lose.
+// pageSize is how many instances a page of a listing holds. It is small so that small worlds have pages to lose.
 const pageSize = 5
 
-// FindInstances returns the visible machines of an intent that are not on their way out, by id.
+// FindInstances returns the visible instances of an intent that are not on their way out, by id.
 func (f *Fleet) FindInstances(_ context.Context, intent string) ([]model.Instance, error) {
 	defer f.enter()()
 	if err := f.reach("DescribeInstances"); err != nil {
@@ -27,7 +27,7 @@ func (f *Fleet) FindInstances(_ context.Context, intent string) ([]model.Instanc
 	return f.twice(byID(out)), nil
 }
 
-// Owned returns the visible machines that carry a cluster's tag, a NodePool tag and an intent tag, in whatever state, by
+// Owned returns the visible instances that carry a cluster's tag, a NodePool tag and an intent tag, in whatever state, by
 // id.
 func (f *Fleet) Owned(_ context.Context, cluster string) ([]model.Instance, error) {
 	defer f.enter()()
@@ -49,7 +49,7 @@ func (f *Fleet) Owned(_ context.Context, cluster string) ([]model.Instance, erro
 	return f.twice(listed), nil
 }
 
-// Describe returns those of the machines that are shown, in whatever state, by id, each once.
+// Describe returns those of the instances that are shown, in whatever state, by id, each once.
 func (f *Fleet) Describe(_ context.Context, ids []string) ([]model.Instance, error) {
 	defer f.enter()()
 	if err := f.reach("DescribeInstances"); err != nil {
@@ -63,7 +63,7 @@ func (f *Fleet) Describe(_ context.Context, ids []string) ([]model.Instance, err
 	return f.twice(byID(out)), nil
 }
 
-// Terminate tells those of the machines to end that are shown, carry a cluster's tags, and are not ending already, and
+// Terminate tells those of the instances to end that are shown, carry a cluster's tags, and are not ending already, and
 // returns their ids.
 func (f *Fleet) Terminate(_ context.Context, cluster string, ids []string) ([]string, error) {
 	defer f.enter()()
@@ -89,18 +89,18 @@ func (f *Fleet) Terminate(_ context.Context, cluster string, ids []string) ([]st
 	return ended, nil
 }
 
-// visible reports whether describing calls show a machine by now.
+// visible reports whether describing calls show an instance by now.
 func (f *Fleet) visible(m *Instance) bool { return !f.now().Before(m.VisibleAt) }
 
 func living(m *Instance) bool { return m.State == statePending || m.State == stateRunning }
 
-// OwnedBy reports whether the machine carries all tags of those that a controller launches for a cluster: the cluster's, a NodePool's, and
+// OwnedBy reports whether the instance carries all tags of those that a controller launches for a cluster: the cluster's, a NodePool's, and
 // the launch's.
 func (m *Instance) OwnedBy(cluster string) bool {
 	return m.Tags["kubernetes.io/cluster/"+cluster] == "owned" && m.Tags[model.LabelNodePool] != "" && m.Tags[tagIntent] != ""
 }
 
-// shown returns those of the machines that describing calls show, each once.
+// shown returns those of the instances that describing calls show, each once.
 func (f *Fleet) shown(ids []string) []*Instance {
 	var out []*Instance
 	for _, id := range ids {

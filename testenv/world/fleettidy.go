@@ -54,7 +54,7 @@ func (f *Fleet) Templates() []string {
 	return slices.Sorted(maps.Keys(f.templates))
 }
 
-// Tag adds the tags a machine lacks.
+// Tag adds the tags an instance lacks.
 func (f *Fleet) Tag(_ context.Context, id string, tags map[string]string) (bool, error) {
 	defer f.enter()()
 	if err := f.reach("CreateTags"); err != nil {

@@ -70,13 +70,13 @@ func (f *Fleet) short(c choice) *Shortage {
 	return nil
 }
 
-// Break makes every launch from an offer fail with a code; empty fields of the offer match any. The code "" mends it.
+// Break makes every launch from an offering fail with a code; empty fields of the offering match any. The code "" mends it.
 func (f *Fleet) Break(offering model.OfferingKey, code string) {
 	f.Short(Shortage{Offering: offering})
 	f.Short(Shortage{Offering: offering, Code: code})
 }
 
-// SetCapacity says how many more machines an offer can give. A machine that came out of a stock goes back when it ends;
+// SetCapacity says how many more instances an offering can give. An instance that came out of a stock goes back when it ends;
 // a stock below zero is plenty again.
 func (f *Fleet) SetCapacity(offering model.OfferingKey, n int) {
 	f.mu.Lock()
@@ -131,7 +131,7 @@ func (f *Fleet) ForgetTokens() {
 	f.tokens = map[string]answer{}
 }
 
-// GiveMore makes every launch give n machines more than it was asked for.
+// GiveMore makes every launch give n instances more than it was asked for.
 func (f *Fleet) GiveMore(n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -145,7 +145,7 @@ func (f *Fleet) HalveNext(n int) {
 	f.halves = n
 }
 
-// DoubleNext makes the next n listings name machines twice.
+// DoubleNext makes the next n listings name instances twice.
 func (f *Fleet) DoubleNext(n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -166,10 +166,10 @@ func (f *Fleet) unreachable() bool { return f.now().Before(f.outage) }
 type Chances struct {
 	ServerError float64 // a call fails with an internal error and nothing happened
 	LostReply   float64 // a launch is carried out and its answer lost
-	Partial     float64 // a launch gives one machine less than asked for, without a reason
-	Surplus     float64 // a launch gives one machine more than asked for
+	Partial     float64 // a launch gives one instance less than asked for, without a reason
+	Surplus     float64 // a launch gives one instance more than asked for
 	Half        float64 // Owned misses half of its pages
-	Double      float64 // a listing names machines twice
+	Double      float64 // a listing names instances twice
 }
 
 // SetChances replaces the chances.

@@ -137,7 +137,7 @@ func (l *Ledger) moveCommand(fence model.Fence, command model.Command, claims []
 	return command, nil
 }
 
-// Peek returns the watcher's pointer, the judge's notes and the time.
+// Peek returns the watcher's manifest, the disruption function's notes and the time.
 func (l *Ledger) Peek(_ context.Context, cluster string) (*model.Manifest, model.DisruptNotes, int64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -145,7 +145,7 @@ func (l *Ledger) Peek(_ context.Context, cluster string) (*model.Manifest, model
 	return b.manifest, b.disrupt, l.now().Unix(), nil
 }
 
-// Recall replaces the judge's notes on condition of their version.
+// Recall replaces the disruption function's notes on condition of their version.
 func (l *Ledger) Recall(_ context.Context, fence model.Fence, notes model.DisruptNotes) (model.DisruptNotes, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

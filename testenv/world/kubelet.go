@@ -11,21 +11,21 @@ import (
 	"github.com/joiner-sh/joiner/testenv/eventqueue"
 )
 
-// KubeletOptions say how machines become nodes and stop being some. The zero value of a time means the one named with
+// KubeletOptions say how instances become nodes and stop being some. The zero value of a time means the one named with
 // it; probabilities are 0 unless set.
 type KubeletOptions struct {
 	BootMin, BootMax time.Duration // from launch until the node joins: 20 s and 20 s
 	Ready            time.Duration // from then until it is ready: 5 s
-	NeverJoins       float64       // probability that a machine never joins
+	NeverJoins       float64       // probability that an instance never joins
 	JoinsLate        float64       // probability that it joins only after LateAfter
 	LateAfter        time.Duration // 16 min
 	NotReadyAfter    time.Duration // silence after which the node is NotReady: 40 s, node-monitor-grace-period
 	EvictAfter       time.Duration // from then until its pods are deleted: 300 s, the default toleration
-	NodeGoneMin      time.Duration // from a machine's end until the cloud controller removes its Node: 5 s
+	NodeGoneMin      time.Duration // from an instance's end until the cloud controller removes its Node: 5 s
 	NodeGoneMax      time.Duration // and at most: 40 s
 	PodGoneAfter     time.Duration // from a Node's end until pod garbage collection removes its pods: 20 s
-	Rejoins          bool          // a Node that is deleted while its machine lives is made anew
-	HostNames        int           // how many private host names there are to share; 0 = one for each machine
+	Rejoins          bool          // a Node that is deleted while its instance lives is made anew
+	HostNames        int           // how many private host names there are to share; 0 = one for each instance
 }
 
 func (o KubeletOptions) withDefaults() KubeletOptions {
@@ -46,7 +46,7 @@ func (o KubeletOptions) withDefaults() KubeletOptions {
 	return o
 }
 
-// Kubelets are the machines of a cluster as Kubernetes sees them: they boot, join, become ready, run and end pods, fall
+// Kubelets are the instances of a cluster as Kubernetes sees them: they boot, join, become ready, run and end pods, fall
 // silent and end; with the controllers that watch over nodes (node life cycle, cloud provider, pod garbage collection).
 type Kubelets struct {
 	cluster *Cluster
@@ -57,14 +57,14 @@ type Kubelets struct {
 	kubelets   map[string]*kubelet // by instance id
 	eventQueue eventqueue.Queue
 	spoil      Spoil // how nodes come up
-	deaf       bool  // no machine that is launched now ever joins
+	deaf       bool  // no instance that is launched now ever joins
 	hangs      float64
 	hang       Span  // how much longer than its grace a pod takes to end, with that probability
 	at         int64 // version of the cluster it has looked at
 	started    int
 }
 
-// kubelet is one machine.
+// kubelet is one instance.
 type kubelet struct {
 	instance model.Instance
 	userData []byte
@@ -77,7 +77,7 @@ type kubelet struct {
 	spoilt   *spoilt
 }
 
-// NewKubelets returns the kubelets of a cluster that has no machine yet. room tells what a type has, and what of it for pods.
+// NewKubelets returns the kubelets of a cluster that has no instance yet. room tells what a type has, and what of it for pods.
 func NewKubelets(
 	cluster *Cluster, options KubeletOptions, random *rand.Rand, room func(instanceType string) (capacity, allocatable model.Resources),
 ) *Kubelets {
@@ -93,7 +93,7 @@ func (k *Kubelets) between(low, high time.Duration) time.Duration {
 	return low + time.Duration(k.rand.Int64N(int64(high-low)))
 }
 
-// Start lets a machine boot that was launched at the given time.
+// Start lets an instance boot that was launched at the given time.
 func (k *Kubelets) Start(instance model.Instance, userData []byte, at time.Time) {
 	host := strings.Replace(instance.ID, "i-", "ip-", 1) + ".world.internal"
 	if k.options.HostNames > 0 {
@@ -114,7 +114,7 @@ func (k *Kubelets) Start(instance model.Instance, userData []byte, at time.Time)
 	k.eventQueue.Add(at.Add(boot), func() { k.join(one) })
 }
 
-// End takes a machine away at once: its kubelet says nothing any more, and the cloud controller removes its Node.
+// End takes an instance away at once: its kubelet says nothing any more, and the cloud controller removes its Node.
 func (k *Kubelets) End(id string) {
 	one := k.kubelets[id]
 	if one == nil || one.ended {
@@ -133,7 +133,7 @@ func (k *Kubelets) End(id string) {
 	k.hush(one)
 }
 
-// Silence lets a kubelet say nothing any more though its machine lives on.
+// Silence lets a kubelet say nothing any more though its instance lives on.
 func (k *Kubelets) Silence(id string) {
 	if one := k.kubelets[id]; one != nil && !one.silent {
 		k.hush(one)
@@ -164,7 +164,7 @@ func (k *Kubelets) Resume(id string) {
 	}
 }
 
-// Heal lets every machine that boots from now on join in time and every kubelet speak. It returns the machines, by id,
+// Heal lets every instance that boots from now on join in time and every kubelet speak. It returns the instances, by id,
 // that are still to join late or never.
 func (k *Kubelets) Heal() []string {
 	k.options.NeverJoins, k.options.JoinsLate = 0, 0
@@ -180,7 +180,7 @@ func (k *Kubelets) Heal() []string {
 	return stuck
 }
 
-// Alive returns the ids of machines whose kubelets have joined and speak, sorted.
+// Alive returns the ids of instances whose kubelets have joined and speak, sorted.
 func (k *Kubelets) Alive() []string {
 	var out []string
 	for id, one := range k.kubelets {
@@ -349,7 +349,7 @@ func (k *Kubelets) join(one *kubelet) {
 	k.spoilNode(one)
 }
 
-// Deafen has no machine join that is launched from now on, or every one again.
+// Deafen has no instance join that is launched from now on, or every one again.
 func (k *Kubelets) Deafen(deaf bool) { k.deaf = deaf }
 
 // Hang has pods that are deleted from now on take so much longer than their grace to end, with that probability.

@@ -44,7 +44,7 @@ type clusterItems struct {
 	epoch     int64
 	notes     model.Notes
 	collector model.CollectorState
-	seen      int64 // the newest version of the API server that a casebook has named
+	seen      int64 // the newest version of the API server that a collector state has named
 	classes   map[string]model.ClassRecord
 	index     map[string]indexed // of claims, by instance id
 
@@ -56,7 +56,7 @@ type clusterItems struct {
 	written LedgerWritten // by the transaction under way
 	undo    past          // what it changed
 	history []past        // of the last minutes, oldest first
-	fresh   bool          // the transaction wrote claims that have machines
+	fresh   bool          // the transaction wrote claims that have instances
 
 	spoilt map[spoiltItem]bool // items that cannot be read
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // A ledger is read partition by partition, each consistently and none at the same instant: a cluster's own one, which has
-// intents, usage, notes and pointer, and several with its claims.
+// intents, usage, notes and manifest, and several with its claims.
 
 // claimPartitions is how many partitions a cluster's claims are spread over.
 const claimPartitions = 8

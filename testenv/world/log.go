@@ -74,7 +74,7 @@ func (l *Log) Since(n int64) []Entry {
 // Touched is somebody who looks at or changes what is one cluster's.
 type Touched struct {
 	Cluster string
-	What    string // ledger, object, snapshot, decision, machine
+	What    string // ledger, object, snapshot, decision, instance
 }
 
 // FleetCalled is one call of CreateFleet that reached EC2, whether or not its answer reached the caller.
@@ -92,7 +92,7 @@ type FleetCalled struct {
 	Instances    []string            // ids of the answer
 }
 
-// InstanceStarted is a machine that EC2 began to run.
+// InstanceStarted is an instance that EC2 began to run.
 type InstanceStarted struct {
 	Cluster   string // whose tags it carries; empty = nobody's
 	Instance  model.Instance
@@ -101,13 +101,13 @@ type InstanceStarted struct {
 	VisibleAt time.Time      // when describing calls begin to show it
 }
 
-// InstanceWarned is a spot machine that will be taken away.
+// InstanceWarned is a spot instance that will be taken away.
 type InstanceWarned struct {
 	ID  string
 	Due time.Time
 }
 
-// InstanceEnded is a machine that stopped existing: from here on it runs nothing and costs nothing.
+// InstanceEnded is an instance that stopped existing: from here on it runs nothing and costs nothing.
 type InstanceEnded struct {
 	ID    string
 	Cause string // terminate, spot, failure, person
@@ -153,7 +153,7 @@ type ClaimChange struct{ Before, After *model.Claim }
 // CommandChange is a command before and after. Before is nil for a new one.
 type CommandChange struct{ Before, After *model.Command }
 
-// StopMoved is a stop of disruption by choice that somebody set or, Over, took back. Cluster is whose registration it was set for.
+// StopMoved is a stop of disruption voluntarily that somebody set or, Over, took back. Cluster is whose registration it was set for.
 type StopMoved struct {
 	Cluster string
 	Stop    model.Stop
@@ -205,16 +205,16 @@ type EvictionRequested struct {
 	Refused      string // why it was not; empty = it was
 }
 
-// InstanceEnding is a machine that was told to end: it is shutting down.
+// InstanceEnding is an instance that was told to end: it is shutting down.
 type InstanceEnding struct {
 	ID    string
 	Cause string // as of InstanceEnded
 }
 
-// InstanceStopped is a machine that was stopped: it runs nothing and costs nothing, and is there still.
+// InstanceStopped is an instance that was stopped: it runs nothing and costs nothing, and is there still.
 type InstanceStopped struct{ ID string }
 
-// InstanceImpaired is a machine of which EC2 says that something is wrong, or nothing any more where Kind is empty.
+// InstanceImpaired is an instance of which EC2 says that something is wrong, or nothing any more where Kind is empty.
 type InstanceImpaired struct{ ID, Kind string }
 
 // EventMoved is an event of AWS on its way to the queue of notices.
@@ -234,11 +234,11 @@ type MessageMoved struct {
 	Receives int    // how often it was received by now
 }
 
-// ListFailed is a list of a cluster's machines that failed, or from which machines were missing.
+// ListFailed is a list of a cluster's instances that failed, or from which instances were missing.
 type ListFailed struct {
 	Cluster string
 	Error   string // empty: it was answered
-	Missing int    // machines that can be seen and were not named
+	Missing int    // instances that can be seen and were not named
 }
 
 // ProcessMoved is an invocation or another program that starts or ends.

@@ -16,7 +16,7 @@ func (l *Ledger) NextEpoch(_ context.Context, cluster, _ string) (int64, error) 
 	return b.epoch, nil
 }
 
-// AdvanceManifest moves the snapshot pointer. Conflict where it is of a later epoch, or of the same and further on. It
+// AdvanceManifest moves the snapshot manifest. Conflict where it is of a later epoch, or of the same and further on. It
 // reports whether the one there was had been flagged, and leaves no flag.
 func (l *Ledger) AdvanceManifest(_ context.Context, manifest model.Manifest) (lost bool, err error) {
 	l.mu.Lock()
@@ -31,7 +31,7 @@ func (l *Ledger) AdvanceManifest(_ context.Context, manifest model.Manifest) (lo
 	return lost, nil
 }
 
-// Heartbeat says that the watcher of the epoch lived at unix, and reports whether the pointer is flagged.
+// Heartbeat says that the watcher of the epoch lived at unix, and reports whether the manifest is flagged.
 func (l *Ledger) Heartbeat(_ context.Context, cluster string, epoch, unix int64) (lost bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +52,7 @@ func (l *Ledger) Heartbeat(_ context.Context, cluster string, epoch, unix int64)
 // Losses is a ledger in memory as whoever reads snapshots sees it.
 type Losses struct{ Ledger *Ledger }
 
-// Lost flags the pointer as one that names an object which is gone, once, and where it has not moved on.
+// Lost flags the manifest as one that names an object which is gone, once, and where it has not moved on.
 func (o Losses) Lost(_ context.Context, manifest model.Manifest) error {
 	l := o.Ledger
 	l.mu.Lock()
@@ -73,7 +73,7 @@ func (p lossPort) Lost(ctx context.Context, manifest model.Manifest) error {
 	return do(ctx, p.Ports, "ledger.lost", func() error { return Losses{p.world.Ledger}.Lost(ctx, manifest) })
 }
 
-// Manifest returns the cluster's snapshot pointer; nil where nothing was published yet.
+// Manifest returns the cluster's snapshot manifest; nil where nothing was published yet.
 func (l *Ledger) Manifest(_ context.Context, cluster string) (*model.Manifest, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

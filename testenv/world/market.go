@@ -12,7 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Market is the world's catalogue as it is read anew, part by part. The zero value of Failing fails nothing.
+// Market is the world's catalog as it is read anew, part by part. The zero value of Failing fails nothing.
 type Market struct {
 	Catalog *Catalog
 	Failing model.CatalogParts // these cannot be read
@@ -27,7 +27,7 @@ func (m *Market) Market(context.Context, model.Registration) (catalog.Market, er
 // HasPriceList reports whether on-demand prices can be read.
 func (m *Market) HasPriceList() bool { return !m.NoList }
 
-// Refresh reads parts of the catalogue again.
+// Refresh reads parts of the catalog again.
 func (m *Market) Refresh(ctx context.Context, known model.InstanceCatalog, parts model.CatalogParts) (model.InstanceCatalog, error) {
 	m.Asked = append(m.Asked, parts)
 	if m.Denied {

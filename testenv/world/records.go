@@ -41,7 +41,7 @@ func (s *Store) Disruption(id string) (model.Disrupted, bool) {
 // Disruptions returns every decision about giving back that was kept, by id.
 func (s *Store) Disruptions() []model.Disrupted { return allRecords[model.Disrupted](s, s.disrupted) }
 
-// PutRemoval keeps the record of a machine's end, as it is written down.
+// PutRemoval keeps the record of an instance's end, as it is written down.
 func (s *Store) PutRemoval(_ context.Context, removal model.Removal) error {
 	return keepRecord(s, s.removals, removal.Claim.Name, removal)
 }
@@ -57,7 +57,7 @@ func (s *Store) AddRemoval(ctx context.Context, removal model.Removal) error {
 	return s.PutRemoval(ctx, removal)
 }
 
-// Removals returns the record of every machine's end that was kept, by claim.
+// Removals returns the record of every instance's end that was kept, by claim.
 func (s *Store) Removals() []model.Removal { return allRecords[model.Removal](s, s.removals) }
 
 func keepRecord(s *Store, records map[string][]byte, id string, record any) error {
@@ -106,7 +106,7 @@ func (w *World) Catalogs() replay.Catalogs {
 	return replay.Catalogs{Snapshot: w.Store.archived, Catalog: w.RegionCatalogs.Version}
 }
 
-// archived returns the snapshot a pointer names, whatever was forgotten since. NotFound where there never was one.
+// archived returns the snapshot a manifest names, whatever was forgotten since. NotFound where there never was one.
 func (s *Store) archived(manifest model.Manifest) (*model.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +140,7 @@ func (s *Store) archived(manifest model.Manifest) (*model.Snapshot, error) {
 	return wire.Apply(snapshot, deltas...)
 }
 
-// Version returns a version of a catalogue that once was on the shelf. NotFound where there was none.
+// Version returns a version of a catalog that once was on the shelf. NotFound where there was none.
 func (s *Cache) Version(account, region, version string) (*model.InstanceCatalog, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -53,7 +53,7 @@ func (r region) want(refreshed ...string) {
 	}
 }
 
-// claim is a machine of the world in the ledger.
+// claim is an instance of the world in the ledger.
 func (r region) claim() {
 	r.t.Helper()
 	ctx, reg := r.t.Context(), world.Registration()
@@ -207,7 +207,7 @@ func TestWhatNobodyCanReadIsReplaced(t *testing.T) {
 	r.kept()
 }
 
-// racing stores another catalogue while one is being read.
+// racing stores another catalog while one is being read.
 type racing struct {
 	catalog.Market
 	world *world.World
@@ -318,7 +318,7 @@ func TestAPanicOverOneRegionStopsNoOther(t *testing.T) {
 	}
 }
 
-// IT-04: what was learned comes into the catalogue with the next refresh, changes its version, and goes when it is forgotten.
+// IT-04: what was learned comes into the catalog with the next refresh, changes its version, and goes when it is forgotten.
 func TestIT04RegionFoldsWhatWasLearnedIntoTheCatalog(t *testing.T) {
 	r := newRegion(t)
 	r.want("types", "prices", "spot")

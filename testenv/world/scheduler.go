@@ -14,7 +14,7 @@ import (
 // resources, required affinity and anti-affinity between pods, and hard topology spread. It binds what fits, in order of
 // priority, creation and name, to the first such node by name, and says of the rest that it is unschedulable. A pod that is nominated to
 // a node is tried there first, and others of no higher priority find its room taken. It shares no code with what it is to judge.
-// Preemption is not modelled.
+// Preemption is not modeled.
 type Scheduler struct {
 	cluster *Cluster
 	delay   time.Duration // from a change to the look that sees it

@@ -88,7 +88,7 @@ func (s *Store) PutSnapshot(_ context.Context, cluster string, epoch, seq int64,
 	return key, s.put(key, data)
 }
 
-// PutDelta stores an encoded segment.
+// PutDelta stores an encoded delta.
 func (s *Store) PutDelta(_ context.Context, cluster string, epoch, seq int64, data []byte) error {
 	s.touch(cluster, "snapshot")
 	return s.put(deltaKey(cluster, epoch, seq), data)
@@ -119,7 +119,7 @@ func (s *Store) put(key string, data []byte) error {
 	return nil
 }
 
-// At returns the snapshot a pointer names, shared: nobody may write to it. NotFound where an object it needs is missing.
+// At returns the snapshot a manifest names, shared: nobody may write to it. NotFound where an object it needs is missing.
 func (s *Store) At(_ context.Context, manifest model.Manifest) (*model.Snapshot, error) {
 	unlock, err := s.enter()
 	defer unlock()
@@ -173,7 +173,7 @@ func (s *Store) Lose() {
 	s.objects = map[string][]byte{}
 }
 
-// LoseDelta deletes one segment, where it is there.
+// LoseDelta deletes one delta, where it is there.
 func (s *Store) LoseDelta(cluster string, epoch, seq int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,7 +220,7 @@ func (s *Store) Heal() {
 	s.outage, s.chances = time.Time{}, StoreChances{}
 }
 
-// Publish does what a watcher does: the cluster as it stands becomes the snapshot, and the pointer moves to it.
+// Publish does what a watcher does: the cluster as it stands becomes the snapshot, and the manifest moves to it.
 func (w *World) Publish(ctx context.Context, epoch, seq int64) error {
 	return w.Pretend(ctx, epoch, seq, func(*model.Snapshot) {})
 }

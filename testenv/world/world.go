@@ -20,7 +20,7 @@ const Name = "world"
 
 // Options say how a world differs from the default one.
 type Options struct {
-	Types      []string      // names of the instance types that can be bought; nil = every one of the sandbox catalogue
+	Types      []string      // names of the instance types that can be bought; nil = every one of the sandbox catalog
 	Visibility time.Duration // how far Find lags behind Launch
 	Boot       time.Duration // from launch until the node joins; 0 = 20 s
 	Ready      time.Duration // from then until it is ready; 0 = 5 s
@@ -32,7 +32,7 @@ type Options struct {
 	Kubelets  KubeletOptions // its boot and Ready are those above where they are zero
 	Scheduler time.Duration  // how long kube-scheduler takes to look after a change
 	Detach    Span           // from when a volume is used no more until it is detached
-	Events    Span           // from what happens to a machine until AWS's event is in the queue
+	Events    Span           // from what happens to an instance until AWS's event is in the queue
 
 	Finalizers bool // see Cluster.HoldClaims
 	Choices    bool // watches tell of nodes when pods came and went last, and budgets say what they let go: what choices are made by
@@ -54,7 +54,7 @@ type World struct {
 	Plan           HintQueue // of provision, the cluster's own
 	Dead           *Queue    // for what was received from it, and from those of other clusters, too often
 	Passes         PassQueue // of interruption: looks and drains
-	Notices        *Queue    // of interruption: what AWS says of machines
+	Notices        *Queue    // of interruption: what AWS says of instances
 	DisruptHints   PassQueue // of disrupt
 	Events         *Events   // on their way there
 	Configs        HintQueue // of catalog
@@ -202,7 +202,7 @@ func (w *World) Next() (time.Time, bool) {
 	return next, found
 }
 
-// Run does what is due by now: machines join and become ready, kube-scheduler binds what it can, and so on. What one model
+// Run does what is due by now: instances join and become ready, kube-scheduler binds what it can, and so on. What one model
 // does may make something due in another.
 func (w *World) Run() {
 	now := w.Clock.Now()

@@ -6,7 +6,7 @@
 // LOCK is the package-lock.json of the page that is built into a program; its packages are listed, too.
 //
 // licences fails for a licence that is not known to be compatible with ours (Apache-2.0), and with -check where the list is not
-// what is written there. A licence is recognised by the words that only it has; one that is not recognised fails.
+// what is written there. A licence is recognized by the words that only it has; one that is not recognized fails.
 package main
 
 import (

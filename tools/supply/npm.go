@@ -45,7 +45,7 @@ func pages(lock string) ([]page, error) {
 	return out, nil
 }
 
-// compatible reports whether a licence is one of those that texts are recognised as.
+// compatible reports whether a licence is one of those that texts are recognized as.
 func compatible(license string) bool {
 	for _, p := range phrases {
 		if p.name == license {

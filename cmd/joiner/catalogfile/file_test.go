@@ -124,7 +124,7 @@ func TestFileTellsOfAtMostTenMistakes(t *testing.T) {
 	}
 }
 
-// FuzzFile gives any text as a catalogue: it is refused, or every type of it is sound.
+// FuzzFile gives any text as a catalog: it is refused, or every type of it is sound.
 func FuzzFile(f *testing.F) {
 	f.Add([]byte(full))
 	f.Add([]byte(`{"instanceTypes":[{"name":"a","capacity":{"cpu":1e9999}}]}`))

@@ -18,16 +18,16 @@ import (
 //go:embed sandbox.json.gz
 var sandboxFile []byte
 
-// Region is the machine types that can be bought in one region.
+// Region is the instance types that can be bought in one region.
 type Region struct {
 	Name          string                   `json:"region"`
 	InstanceTypes []model.InstanceTypeInfo `json:"machines"` // by name
 
-	// Settings are the operator's words on what machines hold; the region in them is Name.
+	// Settings are the operator's words on what instances hold; the region in them is Name.
 	Settings offering.Settings `json:"-"`
 }
 
-// Sandbox returns the catalogue built in.
+// Sandbox returns the catalog built in.
 func Sandbox() (*Region, error) {
 	text, err := read.Uncompressed(bytes.NewReader(sandboxFile))
 	if err != nil {
@@ -98,7 +98,7 @@ func (r *Region) Types(class model.Class) []model.InstanceType {
 	return offering.Catalog(r.InstanceTypes, class, r.settings())
 }
 
-// Problems says why nothing can be bought for a class, as far as that is the machines' matter; empty where something can.
+// Problems says why nothing can be bought for a class, as far as that is the instances' matter; empty where something can.
 func (r *Region) Problems(class model.Class) []model.ClassProblem {
 	return offering.ClassProblems(r.InstanceTypes, class, r.settings())
 }

@@ -14,7 +14,7 @@ import (
 const (
 	KindProvision = "provision"
 	KindDisrupt   = "disrupt"
-	KindRemoval   = "removal" // of a machine that no command gave back
+	KindRemoval   = "removal" // of an instance that no command disrupted
 )
 
 // Entry is one decision in the timeline.
@@ -25,8 +25,8 @@ type Entry struct {
 	Title   string         `json:"title"` // "3 nodes for 41 pods"
 	Trigger string         `json:"trigger,omitempty"`
 	Pods    int            `json:"pods"`            // that waited, or would move
-	Nodes   int            `json:"nodes"`           // launched, or given back
-	Failed  int            `json:"failed"`          // launches without a machine
+	Nodes   int            `json:"nodes"`           // launched, or disrupted
+	Failed  int            `json:"failed"`          // launches without an instance
 	Left    int            `json:"left"`            // pods nothing could hold
 	Price   model.MicroUSD `json:"price"`           // per hour, what it added; below 0 what it saves
 	Pools   []string       `json:"pools,omitempty"` // sorted
@@ -61,7 +61,7 @@ func EntryOf(d *model.Decision) Entry {
 	return e
 }
 
-// EntryOfDisruption returns the entry of a decision about giving back.
+// EntryOfDisruption returns the entry of a decision about disruption.
 func EntryOfDisruption(d *model.Disrupted) Entry {
 	e := Entry{ID: d.ID, Kind: KindDisrupt, At: d.AtUnix}
 	reasons, comes := map[string]bool{}, 0
@@ -83,7 +83,7 @@ func EntryOfDisruption(d *model.Disrupted) Entry {
 	return e
 }
 
-// EntryOfRemoval returns the entry of a machine's end.
+// EntryOfRemoval returns the entry of an instance's end.
 func EntryOfRemoval(r *model.Removal) Entry {
 	e := Entry{
 		ID: removalID(r), Kind: KindRemoval, At: r.GoneUnix, Pods: r.Pods, Nodes: 1, Price: -r.PricePerHour, Trigger: strings.TrimSuffix(r.Reason+": "+r.Message, ": "),
@@ -103,12 +103,12 @@ type Detail struct {
 	Epoch    int64     `json:"epoch"` // of the snapshot it was decided by; 0 = listed
 	Seq      int64     `json:"seq"`
 	Build    string    `json:"build"`
-	Catalog  string    `json:"machines"` // which catalogue
-	Stale    []string  `json:"stale"`    // what of the catalogue was older than it should be
+	Catalog  string    `json:"machines"` // which catalog
+	Stale    []string  `json:"stale"`    // what of the catalog was older than it should be
 	Rounds   []Round   `json:"rounds"`
 	Commands []Command `json:"commands"`
 	Kept     int       `json:"kept"` // nodes that stayed
-	Says     []string  `json:"says"` // of a machine's end, what is known of it, a sentence each
+	Says     []string  `json:"says"` // of an instance's end, what is known of it, a sentence each
 }
 
 // Round is one plan and what came of it.
@@ -124,7 +124,7 @@ type Round struct {
 type NewNode struct {
 	Name       string         `json:"name"`
 	Pool       string         `json:"pool"`
-	Type       string         `json:"type"` // of the offer planned, or what it became
+	Type       string         `json:"type"` // of the offering planned, or what it became
 	Zone       string         `json:"zone"`
 	Capacity   string         `json:"capacity"`
 	Price      model.MicroUSD `json:"price"` // per hour
@@ -180,7 +180,7 @@ func RoundOf(r *model.Round) Round {
 	return out
 }
 
-// DetailOfDisruption returns a decision about giving back as it is opened.
+// DetailOfDisruption returns a decision about disruption as it is opened.
 func DetailOfDisruption(d *model.Disrupted, rows []Row) Detail {
 	byName := map[string]*Row{}
 	for i := range rows {
@@ -193,7 +193,7 @@ func DetailOfDisruption(d *model.Disrupted, rows []Row) Detail {
 	return out
 }
 
-// DetailOfRemoval returns a machine's end as it is opened.
+// DetailOfRemoval returns an instance's end as it is opened.
 func DetailOfRemoval(r *model.Removal) Detail {
 	c := &r.Claim
 	who := map[string]string{model.ByJoiner: "Joiner ended it", model.ByPeople: "People ended it", model.ByAWS: "AWS ended it"}[r.By]

@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// DryRun is what would be given back by choice now, and why the rest stays. Money is micro-dollars per hour.
+// DryRun is what would be disrupted voluntarily now, and why the rest stays. Money is micro-dollars per hour.
 type DryRun struct {
 	AtUnix   int64          `json:"at"`
 	Before   model.MicroUSD `json:"before"` // all nodes of NodePools
@@ -21,7 +21,7 @@ type DryRun struct {
 	Stopped  []string       `json:"stopped"`  // why nothing of it would be done now; never nil
 }
 
-// Command gives back some nodes together.
+// Command disrupts some nodes together.
 type Command struct {
 	Reason  string         `json:"reason"`
 	Goes    []CommandNode  `json:"goes"`
@@ -31,7 +31,7 @@ type Command struct {
 	Savings model.MicroUSD `json:"savings"`
 }
 
-// CommandNode is a node that a command gives back.
+// CommandNode is a node that a command disrupts.
 type CommandNode struct {
 	ID       string         `json:"id"` // of its row
 	Name     string         `json:"name"`
@@ -62,7 +62,7 @@ type KeptNode struct {
 	Reasons []model.KeptReason `json:"reasons"`
 }
 
-// NewDryRun tells a plan of what to give back by the rows of the cluster.
+// NewDryRun tells a plan of what to disrupt by the rows of the cluster.
 func NewDryRun(c *Cluster, rows []Row, plan model.DisruptPlan) DryRun {
 	byName := map[string]*Row{}
 	for i := range rows {
@@ -108,7 +108,7 @@ func commandOf(planned *model.PlannedCommand, byName map[string]*Row) Command {
 	return out
 }
 
-// stopped says why nothing would be given back although it could.
+// stopped says why nothing would be disrupted although it could.
 func stopped(c *Cluster) []string {
 	out := []string{}
 	book := c.State.Installation

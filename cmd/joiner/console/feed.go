@@ -74,7 +74,7 @@ type About struct {
 	From      string   `json:"from"`
 	Live      bool     `json:"live"`
 	AtUnix    int64    `json:"at"`        // of the snapshot
-	Heartbeat int64    `json:"heartbeat"` // Unix seconds of the watcher's last sign of life; 0 = none is known
+	Heartbeat int64    `json:"heartbeat"` // Unix seconds of the watcher's last heartbeat; 0 = none is known
 	Span      int64    `json:"span"`      // seconds that decisions and prices go back
 	Replays   bool     `json:"replays"`   // decisions can be made once more
 	Stopped   []string `json:"stopped"`
@@ -287,7 +287,7 @@ func (f *Feed) prices(c *Cluster, last *State, price model.MicroUSD) []Point {
 	return PriceCurve(c.now(), from, price, lived(f.lives(c)))
 }
 
-// lives returns the machines that records and the ledger speak of.
+// lives returns the instances that records and the ledger speak of.
 func (f *Feed) lives(c *Cluster) []explain.Life {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -618,7 +618,7 @@ func (f *Feed) PlanNow(ctx context.Context) (Detail, error) {
 	}, nil
 }
 
-// DryRun returns what would be given back now. Of one cluster it is worked out once.
+// DryRun returns what would be disrupted now. Of one cluster it is worked out once.
 func (f *Feed) DryRun(ctx context.Context) (DryRun, error) {
 	cluster, rows, err := f.seen(ctx)
 	if err != nil {

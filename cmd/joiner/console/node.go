@@ -18,7 +18,7 @@ type NodeDetail struct {
 	Instance   string             `json:"instance"`
 	Image      string             `json:"image"`
 	Decision   string             `json:"decision"` // that launched it
-	Command    string             `json:"command"`  // that gives it back
+	Command    string             `json:"command"`  // that disrupts it
 	Drift      string             `json:"drift"`
 	Taints     []string           `json:"taints"`
 	Conditions []string           `json:"conditions"` // that are not as on a healthy node
@@ -26,7 +26,7 @@ type NodeDetail struct {
 	Why        string             `json:"why"`        // it is there, stays, or goes: in a sentence
 	Launch     *explain.Launch    `json:"birth"`      // why it was launched; null = not known
 	Stays      []model.KeptReason `json:"stays"`      // what spoke against giving it back in the last dry run
-	Pods       []PodLine          `json:"pods"`       // dearest first
+	Pods       []PodLine          `json:"pods"`       // most expensive first
 }
 
 // Moment is when something happened.

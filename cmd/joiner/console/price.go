@@ -14,7 +14,7 @@ type Point struct {
 	Price  model.MicroUSD `json:"d"`
 }
 
-// change is a machine that came or went.
+// change is an instance that came or went.
 type change struct {
 	atUnix int64
 	price  model.MicroUSD // below 0 where it went
@@ -24,7 +24,7 @@ type change struct {
 const mostPoints = 4000
 
 // PriceCurve returns what nodes cost since fromUnix, by what is there now and the changes that are known: going back in time a
-// machine that came is taken off and one that went is put back. It is exact as far as the changes are complete.
+// instance that came is taken off and one that went is put back. It is exact as far as the changes are complete.
 func PriceCurve(nowUnix, fromUnix int64, now model.MicroUSD, changes []change) []Point {
 	changes = slices.DeleteFunc(slices.Clone(changes), func(c change) bool { return c.atUnix <= fromUnix || c.atUnix > nowUnix || c.price == 0 })
 	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(b.atUnix, a.atUnix) })
@@ -51,7 +51,7 @@ func came(rows []Row) []change {
 	return out
 }
 
-// lived returns the changes that machines made of which records or the ledger speak: each came, and those that ended went.
+// lived returns the changes that instances made of which records or the ledger speak: each came, and those that ended went.
 func lived(lives []explain.Life) []change {
 	var out []change
 	for i := range lives {

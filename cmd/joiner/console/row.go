@@ -10,12 +10,12 @@ import (
 
 // The states of a node as the page shows it, in the order of its life.
 const (
-	StateLaunching = "launching" // asked for, or a machine that has not joined
-	StateJoining   = "joining"   // its node is there and not initialised
+	StateLaunching = "launching" // asked for, or an instance that has not joined
+	StateJoining   = "joining"   // its node is there and not initialized
 	StateReady     = "ready"
-	StateUnready   = "unready"  // initialised, and not Ready now
-	StateTainted   = "tainted"  // about to be given back: no pod comes any more
-	StateDraining  = "draining" // its pods leave, or its machine ends
+	StateUnready   = "unready"  // initialized, and not Ready now
+	StateTainted   = "tainted"  // about to be disrupted: no pod comes any more
+	StateDraining  = "draining" // its pods leave, or its instance ends
 )
 
 // Row is a node, or one that is on its way. It is comparable: rows that are equal look the same.
@@ -27,7 +27,7 @@ type Row struct {
 	Type     string `json:"t"`
 	Capacity string `json:"c"` // spot, on-demand, reserved
 	State    string `json:"s"`
-	// Requests of its pods and what there is for pods, in milli-CPU and MiB. Of a node that is not initialised at least what is planned for it.
+	// Requests of its pods and what there is for pods, in milli-CPU and MiB. Of a node that is not initialized at least what is planned for it.
 	CPU       int64          `json:"u"`
 	CPUHas    int64          `json:"uh"`
 	Memory    int64          `json:"m"`
@@ -87,7 +87,7 @@ func compareRows(a, b Row) int {
 	return cmp.Or(strings.Compare(a.Pool, b.Pool), strings.Compare(a.Zone, b.Zone), cmp.Compare(a.Since, b.Since), strings.Compare(a.ID, b.ID))
 }
 
-// coming is the row of a claim whose node is not in the snapshot: it has not joined yet, or its machine outlives its node.
+// coming is the row of a claim whose node is not in the snapshot: it has not joined yet, or its instance outlives its node.
 func (c *Cluster) coming(claim *model.Claim) Row {
 	row := Row{
 		ID: claim.Name, Name: cmp.Or(claim.NodeName, claim.Name), Pool: claim.Pool, Zone: claim.Zone, Type: claim.InstanceType,
@@ -141,7 +141,7 @@ func (c *Cluster) joined(node *model.Node, claim *model.Claim, l load) Row {
 	return row
 }
 
-// price is what a claim's machine costs per hour; of one without a machine, its cheapest acceptable offer anywhere.
+// price is what a claim's instance costs per hour; of one without an instance, its cheapest acceptable offer anywhere.
 func (c *Cluster) price(claim *model.Claim) model.MicroUSD {
 	if claim.Price > 0 {
 		return claim.Price
@@ -159,7 +159,7 @@ type Totals struct {
 	CPUHas    int64          `json:"cpuHas"`
 	Memory    int64          `json:"memory"` // MiB
 	MemoryHas int64          `json:"memoryHas"`
-	Price     model.MicroUSD `json:"price"`    // per hour, of nodes of NodePools with a machine
+	Price     model.MicroUSD `json:"price"`    // per hour, of nodes of NodePools with an instance
 	Unpriced  int            `json:"unpriced"` // those of them nobody knows the price of
 }
 

@@ -17,8 +17,8 @@ type Cluster struct {
 	State    *explain.Cluster // what a planner would be asked now; its Book is nil where the cluster is files
 	Warnings []string         // what was left out or is not known, a sentence each
 
-	Prices      map[model.OfferingKey]model.MicroUSD // per hour, of every offer of any class
-	Allocatable map[string]model.Resources           // what a machine has for pods, by instance type
+	Prices      map[model.OfferingKey]model.MicroUSD // per hour, of every offering of any class
+	Allocatable map[string]model.Resources           // what an instance has for pods, by instance type
 }
 
 func (c *Cluster) snapshot() *model.Snapshot { return c.State.Ask.Snapshot }
@@ -58,7 +58,7 @@ func NewCluster(name, from string, clusterState *explain.Cluster) *Cluster {
 	return c
 }
 
-// Records are what was decided, and which machines ended, in a span of time, oldest first.
+// Records are what was decided, and which instances ended, in a span of time, oldest first.
 type Records struct {
 	Decisions   []model.Decision
 	Disruptions []model.Disrupted

@@ -8,10 +8,10 @@ import (
 	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
 )
 
-// karpenterNodeRole is the name that Karpenter's guide gives to the role of a cluster's nodes. The functions may give machines that one, too.
+// karpenterNodeRole is the name that Karpenter's guide gives to the role of a cluster's nodes. The functions may give instances that one, too.
 func (s *Site) karpenterNodeRole() string { return "KarpenterNodeRole-" + s.plan.Cluster }
 
-// nodeRole looks whether the role that machines get is there where people name their own, and whether nodes that have it may join.
+// nodeRole looks whether the role that instances get is there where people name their own, and whether nodes that have it may join.
 func (s *Site) nodeRole(ctx context.Context) ([]doctor.Finding, error) {
 	name, theirs := s.plan.NodeRole, s.plan.NodeRole != ""
 	if !theirs {

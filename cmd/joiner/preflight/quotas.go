@@ -40,10 +40,10 @@ func (r running) String() string {
 	return r.group + " on-demand"
 }
 
-// least is how many vCPUs of standard machines should be left before anything is deployed: a new account may have one or five.
+// least is how many vCPUs of standard instances should be left before anything is deployed: a new account may have one or five.
 const least = 16
 
-// quotas looks at what may be launched before anything is: beside what Quotas says, whether there is room for a few machines, and which
+// quotas looks at what may be launched before anything is: beside what Quotas says, whether there is room for a few instances, and which
 // families an account may not launch at all.
 func (s *Site) quotas(ctx context.Context) ([]doctor.Finding, error) {
 	limits, use, err := s.vcpus(ctx)
@@ -65,7 +65,7 @@ func (s *Site) quotas(ctx context.Context) ([]doctor.Finding, error) {
 	return found, nil
 }
 
-// Quotas compares the vCPUs that run in account and region with what may run. Standard machines are looked at even where none runs.
+// Quotas compares the vCPUs that run in account and region with what may run. Standard instances are looked at even where none runs.
 func (s *Site) Quotas(ctx context.Context) ([]doctor.Finding, error) {
 	limits, use, err := s.vcpus(ctx)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Site) vcpus(ctx context.Context) (map[string]float64, map[running]int64
 	return limits, use, err
 }
 
-// code is Service Quotas' of a group of machines; "" where it has none.
+// code is Service Quotas' of a group of instances; "" where it has none.
 func (r running) code() string {
 	if r.spot {
 		return vcpuQuotas[r.group].spot
@@ -92,7 +92,7 @@ func (r running) code() string {
 	return vcpuQuotas[r.group].onDemand
 }
 
-// checkQuotas judges what runs of each group, and of standard machines whether at least so many vCPUs are left.
+// checkQuotas judges what runs of each group, and of standard instances whether at least so many vCPUs are left.
 func checkQuotas(limits map[string]float64, use map[running]int64, left float64) []doctor.Finding {
 	var found []doctor.Finding
 	for _, group := range slices.Sorted(maps.Keys(vcpuQuotas)) {
@@ -147,10 +147,10 @@ func vcpuLimits(ctx context.Context, client *servicequotas.Client) (map[string]f
 	return out, nil
 }
 
-// vcpusRunning counts the vCPUs of the account's machines, whoever runs them. It asks for a page at a time, of the most that EC2 takes: a
+// vcpusRunning counts the vCPUs of the account's instances, whoever runs them. It asks for a page at a time, of the most that EC2 takes: a
 // list that is not asked for in pages may be throttled or time out (Amazon EC2 API reference, DescribeInstances).
 func vcpusRunning(ctx context.Context, client *ec2.Client) (map[running]int64, error) {
-	counts := map[running]map[string]int64{} // machines by type
+	counts := map[running]map[string]int64{} // instances by type
 	pages := ec2.NewDescribeInstancesPaginator(client, &ec2.DescribeInstancesInput{Filters: []ec2types.Filter{
 		{Name: aws.String("instance-state-name"), Values: []string{"pending", "running"}},
 	}, MaxResults: aws.Int32(1000)})

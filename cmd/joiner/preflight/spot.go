@@ -11,11 +11,11 @@ import (
 	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
 )
 
-// spotRole is the service-linked role without which EC2 launches no spot machine. Source: EC2 user guide, "Service-linked role for EC2
+// spotRole is the service-linked role without which EC2 launches no spot instance. Source: EC2 user guide, "Service-linked role for EC2
 // Spot".
 const spotRole = "AWSServiceRoleForEC2Spot"
 
-// SpotRole looks for the role that spot machines take.
+// SpotRole looks for the role that spot instances take.
 func (s *Site) SpotRole(ctx context.Context) ([]doctor.Finding, error) {
 	there, err := s.hasRole(ctx, spotRole)
 	if err != nil {

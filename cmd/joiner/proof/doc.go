@@ -8,5 +8,5 @@
 // request that makes it, so that Clean finds all that a run left behind that was killed, at whatever moment. Exchanges go
 // through a Recorder that takes out what is nobody's business, and Replay answers from such a record.
 //
-// References between files go one way: probe, judge, money, reduce, scrub, record, replay, clients, env, made, machines, clean, run, page.
+// References between files go one way: probe, judge, money, reduce, scrub, record, replay, clients, env, made, instances, clean, run, page.
 package proof

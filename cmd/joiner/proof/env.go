@@ -58,7 +58,7 @@ type Env struct {
 	Partition  string // "aws"
 	Region     string
 	Cluster    string // name of an EKS cluster; "" where none was given
-	SubnetID   string // where machines run; "" is a default subnet
+	SubnetID   string // where instances run; "" is a default subnet
 	ExternalID string // what the run's role asks for
 
 	clock    Clock
@@ -118,7 +118,7 @@ func (e *Env) ARN(service, resource string) string {
 	return arn.ARN{Partition: e.Partition, Service: service, Region: e.Region, AccountID: e.Account, Resource: resource}.String()
 }
 
-// Spend counts a cost that requests do not have, such as a machine's.
+// Spend counts a cost that requests do not have, such as an instance's.
 func (e *Env) Spend(what string, cost float64) error { return e.budget.Spend(what, cost) }
 
 // As returns the services as the holder of other keys reaches them. name tells the caller apart in the record.

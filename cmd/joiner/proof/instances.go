@@ -15,13 +15,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 )
 
-// InstanceType is the type of the machines that probes run: the smallest there is.
+// InstanceType is the type of the instances that probes run: the smallest there is.
 const InstanceType = types.InstanceTypeT4gNano
 
-// userData has a machine end itself after twenty minutes, whoever forgot it.
+// userData has an instance end itself after twenty minutes, whoever forgot it.
 const userData = "#!/bin/sh\nshutdown -h +20\n"
 
-// Place is where machines of the run are.
+// Place is where instances of the run are.
 type Place struct {
 	Subnet, Zone, VPC string
 	Group             string   // a security group of the VPC's
@@ -115,7 +115,7 @@ func EC2Tags(e *Env, more map[string]string) []types.Tag {
 	return out
 }
 
-// TemplateData returns what a machine of the run is launched from: no public address, metadata by token alone, tagged, and ended
+// TemplateData returns what an instance of the run is launched from: no public address, metadata by token alone, tagged, and ended
 // for good when it shuts itself down.
 func TemplateData(ctx context.Context, e *Env) (*types.RequestLaunchTemplateData, error) {
 	place, err := Where(ctx, e)
@@ -168,7 +168,7 @@ func Plain(ctx context.Context, e *Env) (string, error) {
 	})
 }
 
-// RunInput returns the request for one machine from a launch template, in the run's subnet.
+// RunInput returns the request for one instance from a launch template, in the run's subnet.
 func RunInput(ctx context.Context, e *Env, template string) (*ec2.RunInstancesInput, error) {
 	place, err := Where(ctx, e)
 	if err != nil {
@@ -186,7 +186,7 @@ func RunInput(ctx context.Context, e *Env, template string) (*ec2.RunInstancesIn
 	}, nil
 }
 
-// FleetInput returns the request for an instant fleet of one machine from a launch template, in the run's subnet.
+// FleetInput returns the request for an instant fleet of one instance from a launch template, in the run's subnet.
 func FleetInput(ctx context.Context, e *Env, template, token string, market types.DefaultTargetCapacityType) (*ec2.CreateFleetInput, error) {
 	place, err := Where(ctx, e)
 	if err != nil {
@@ -206,7 +206,7 @@ func FleetInput(ctx context.Context, e *Env, template, token string, market type
 	return in, nil
 }
 
-// End terminates machines, once EC2 knows of them.
+// End terminates instances, once EC2 knows of them.
 func End(ctx context.Context, e *Env, ids ...string) error {
 	if len(ids) == 0 {
 		return nil

@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// Prices, in US dollars, are what the dearest region of AWS's own partition asks, rounded up, of the smallest machines and of
+// Prices, in US dollars, are what the most expensive region of AWS's own partition asks, rounded up, of the smallest instances and of
 // requests. They bound the cost; the bill is lower.
 const (
 	instanceHour  = 0.0075 // t4g.nano or t3.nano on demand: 0.0042 in us-east-1
 	volumeHour    = 0.004  // 20 GiB of gp3: 0.0022 in us-east-1
-	instanceReach = 1.0    // hours that are charged for a machine, which ends itself after twenty minutes
+	instanceReach = 1.0    // hours that are charged for an instance, which ends itself after twenty minutes
 	queueRequest  = 6e-7   // SQS, of 64 KiB that were begun
 	bucketRequest = 7e-6   // S3: what a PUT or LIST costs; a GET costs a tenth
 	tableKilobyte = 3e-6   // DynamoDB on demand, of a KiB written in a transaction

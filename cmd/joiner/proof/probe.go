@@ -12,7 +12,7 @@ type Kind string
 const (
 	DryRuns   Kind = "dry"      // describes and dry runs: nothing is made
 	Small     Kind = "small"    // makes queues, tables, buckets, roles, templates of its own: free, or less than a cent
-	Instances Kind = "machines" // runs machines of the smallest type for some minutes
+	Instances Kind = "machines" // runs instances of the smallest type for some minutes
 )
 
 // Needs says what a probe cannot do without.

@@ -20,7 +20,7 @@ import (
 // Options say how a run differs from the default one.
 type Options struct {
 	Config   aws.Config
-	Clock    Clock   // nil: the machine's
+	Clock    Clock   // nil: the instance's
 	Run      string  // id; "": a new one
 	Owner    string  // value of TagOwner; "": the caller's ARN
 	Ceiling  float64 // US dollars; 0: DefaultCeiling

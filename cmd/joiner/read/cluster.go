@@ -35,7 +35,7 @@ type Options struct {
 
 // Cluster is what the files say.
 type Cluster struct {
-	Snapshot *model.Snapshot // nodes whose NodeClaim is being deleted bear the taint of nodes that are given back
+	Snapshot *model.Snapshot // nodes whose NodeClaim is being deleted bear the taint of nodes that are disrupted
 	Claims   []model.Claim   // of the NodeClaims, by name
 	Leaving  pack.Leaving    // nodes whose NodeClaim is being deleted, as package core/pack understands it
 	Warnings []string        // of what was left out, a sentence each

@@ -12,7 +12,7 @@ import (
 
 // Ledger returns the claims as a ledger of this cluster would have them, by name: those of the NodeClaims, joined with their nodes,
 // and one made up for each node of a NodePool that no NodeClaim speaks of, of what the node says. madeUp counts the latter; where such
-// a node is Ready and nothing says how far it has come, neither label nor taint, it gets the labels of one that is initialised. A
+// a node is Ready and nothing says how far it has come, neither label nor taint, it gets the labels of one that is initialized. A
 // NodeClaim that is being deleted is one whose end has begun. Prices are not in it.
 func (c *Cluster) Ledger() (claims []model.Claim, madeUp int) {
 	l := ledger{pools: map[string]*model.Pool{}, nodes: map[string]*model.Node{}}
@@ -118,7 +118,7 @@ func join(claim *model.Claim, node *model.Node) {
 	}
 }
 
-// presume labels a node as initialised where it is Ready and says nothing of how far it has come. A node that Joiner or Karpenter
+// presume labels a node as initialized where it is Ready and says nothing of how far it has come. A node that Joiner or Karpenter
 // launched says so; one that somebody wrote by hand, or a tool, need not.
 func presume(node *model.Node) {
 	_, registered := node.Labels[model.LabelRegistered]

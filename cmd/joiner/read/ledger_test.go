@@ -113,7 +113,7 @@ func TestLedgerMakesUpTheClaimsThatAreMissing(t *testing.T) {
 	}
 }
 
-// A node without a NodeClaim that says nothing of how far it has come is taken for initialised where it is Ready, and only there.
+// A node without a NodeClaim that says nothing of how far it has come is taken for initialized where it is Ready, and only there.
 func TestLedgerTakesReadyNodesThatSayNothingForInitialized(t *testing.T) {
 	const pool, labels = "karpenter.sh/nodepool: default, ", "karpenter.sh/registered: \"true\", karpenter.sh/initialized: \"true\", "
 	silent := strings.Replace(ledgerNode("a", ""), labels, "", 1)

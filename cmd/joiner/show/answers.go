@@ -80,7 +80,7 @@ func (t *table) launch(b *explain.Launch) {
 	t.grid(rows, "r...r")
 }
 
-// Savings writes for people what giving nodes back came to.
+// Savings writes for people what disrupting nodes came to.
 func Savings(out io.Writer, s *explain.Saving) error {
 	t := &table{}
 	t.line("Saved %s from %s to %s, in which machines cost %s; %s an hour now.", sum2(s.Saved), clock(s.FromUnix), clock(s.ToUnix), sum2(s.Spent), micro(s.PerHour))
@@ -118,7 +118,7 @@ func Savings(out io.Writer, s *explain.Saving) error {
 	return err
 }
 
-// Costs writes for people what machines cost and whom it is due to; hourly says that it is what an hour costs.
+// Costs writes for people what instances cost and whom it is due to; hourly says that it is what an hour costs.
 func Costs(out io.Writer, c *explain.Cost, by string, hourly bool) error {
 	t := &table{}
 	digits, span := 2, fmt.Sprintf("from %s to %s", clock(c.FromUnix), clock(c.ToUnix))

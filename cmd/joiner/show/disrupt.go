@@ -12,7 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Disruption is a plan of what to give back, and what is needed to tell of it.
+// Disruption is a plan of what to disrupt, and what is needed to tell of it.
 type Disruption struct {
 	Plan        model.DisruptPlan
 	Waiting     model.Plan // for the pods that wait, where any do
@@ -25,7 +25,7 @@ type Disruption struct {
 	Snapshot    *model.Snapshot
 }
 
-// Drifted is a node that a machine launched now would differ from.
+// Drifted is a node that an instance launched now would differ from.
 type Drifted struct {
 	Node    string `json:"node"`
 	Pool    string `json:"nodePool"`
@@ -57,7 +57,7 @@ type (
 	}
 )
 
-// DisruptJSON writes a plan of what to give back for programs: what JSON writes of the pods that wait, and the commands.
+// DisruptJSON writes a plan of what to disrupt for programs: what JSON writes of the pods that wait, and the commands.
 func DisruptJSON(out io.Writer, d *Disruption) error {
 	written := disruptJSON{
 		planJSON: planOf(&Result{Plan: d.Waiting, PlanSeconds: d.PlanSeconds, Headroom: d.Headroom}),
@@ -103,7 +103,7 @@ const (
 	mostKept     = 20 // reasons of nodes that stay
 )
 
-// Disrupt writes a plan of what to give back for people.
+// Disrupt writes a plan of what to disrupt for people.
 func Disrupt(out io.Writer, d *Disruption) error {
 	r := &reclaimed{table: table{r: &Result{Plan: d.Waiting, Headroom: d.Headroom}}, d: d, claims: map[string]*model.Claim{}, pools: map[string]string{}}
 	for i := range d.Claims {
@@ -242,7 +242,7 @@ func (r *reclaimed) poolsOf(nodes []string) string {
 	return strings.Join(slices.Compact(pools), ",")
 }
 
-// goes says what kinds of machines go: "3 m5.xlarge spot, 1 c5.large spot".
+// goes says what kinds of instances go: "3 m5.xlarge spot, 1 c5.large spot".
 func (r *reclaimed) goes(nodes []string) string {
 	count := map[string]int{}
 	for _, node := range nodes {

@@ -78,7 +78,7 @@ func (t *table) otherwise(list []shadow.Otherwise) {
 	}
 }
 
-// changes counts machines and commands that differ.
+// changes counts instances and commands that differ.
 type changes struct{ added, removed, changed, pods int }
 
 func changesOf(rounds []model.Difference) changes {
@@ -123,7 +123,7 @@ func more(amount model.MicroUSD) string {
 	return "the same"
 }
 
-// Difference says in lines which machines, commands and pods differ.
+// Difference says in lines which instances, commands and pods differ.
 func Difference(d *model.Difference) []string {
 	var out []string
 	for _, c := range d.Claims {

@@ -81,7 +81,7 @@ func added(to, more model.Resources) model.Resources {
 	return to
 }
 
-// ofInstance are the labels of nodes that tell what machine one is.
+// ofInstance are the labels of nodes that tell what instance one is.
 const ofInstance = "karpenter.k8s.aws/instance-"
 
 // nodeLabels are those of ofNodes.

@@ -22,7 +22,7 @@ func (p *page) family(f *Family) {
 	p.text = append(p.text, "# HELP "+f.Name+" "+f.Means+"\n# TYPE "+f.Name+" "+f.Type+"\n"...)
 }
 
-// sample writes one value, with labels as labelled wrote them.
+// sample writes one value, with labels as labeled wrote them.
 func (p *page) sample(f *Family, labels []byte, value float64) {
 	p.text = append(p.text, f.Name...)
 	if len(labels) > 0 {

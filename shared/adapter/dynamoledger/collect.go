@@ -21,8 +21,8 @@ import (
 // casesSK is the sort key of what the collector remembers of a cluster.
 const casesSK = "CASES"
 
-// Records reads the cluster's claims and intents, the collector's casebook, the planner's notes, the classes' records and the
-// commands, consistently; of the claims that are gone those of a day that had a machine, of which something may be left. Its time is DynamoDB's own, out of the answer's Date header, read before everything else: what it says
+// Records reads the cluster's claims and intents, the collector's state, the planner's notes, the classes' records and the
+// commands, consistently; of the claims that are gone those of a day that had an instance, of which something may be left. Its time is DynamoDB's own, out of the answer's Date header, read before everything else: what it says
 // is a moment when none of the rest was read yet.
 func (l *Ledger) Records(ctx context.Context, reg model.Registration) (model.ClusterRecords, error) {
 	records, err := l.cases(ctx, reg.Cluster)
@@ -64,7 +64,7 @@ func (l *Ledger) Records(ctx context.Context, reg model.Registration) (model.Clu
 	return records, nil
 }
 
-// cases reads the collector's casebook and the time.
+// cases reads the collector's state and the time.
 func (l *Ledger) cases(ctx context.Context, cluster string) (records model.ClusterRecords, err error) {
 	out, err := l.client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &l.table, Key: key(clusterPK(cluster), casesSK), ConsistentRead: aws.Bool(true),
@@ -189,7 +189,7 @@ func placeSurveyed(records *model.ClusterRecords, entry item) error {
 	return nil
 }
 
-// Note replaces the collector's casebook under the fence, on condition of its version.
+// Note replaces the collector's state under the fence, on condition of its version.
 func (l *Ledger) Note(ctx context.Context, fence model.Fence, collector model.CollectorState) (model.CollectorState, error) {
 	was := collector.Version
 	next := collector

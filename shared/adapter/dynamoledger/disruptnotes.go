@@ -9,10 +9,10 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// disruptNotesSK is the sort key of what the judge remembers of a cluster.
+// disruptNotesSK is the sort key of what the disruption function remembers of a cluster.
 const disruptNotesSK = "JUDGE"
 
-// Peek reads the watcher's pointer and the judge's notes in one consistent read of two items. The time is DynamoDB's own.
+// Peek reads the watcher's manifest and the disruption function's notes in one consistent read of two items. The time is DynamoDB's own.
 func (l *Ledger) Peek(ctx context.Context, cluster string) (*model.Manifest, model.DisruptNotes, int64, error) {
 	items, at, err := l.batchGet(ctx, []item{key(watchPK(cluster), manifestSK), key(clusterPK(cluster), disruptNotesSK)})
 	if err != nil {
@@ -31,7 +31,7 @@ func (l *Ledger) Peek(ctx context.Context, cluster string) (*model.Manifest, mod
 	return seen.Manifest, seen.Disrupt, at.Unix(), nil
 }
 
-// Recall replaces the judge's notes under the fence, on condition of their version.
+// Recall replaces the disruption function's notes under the fence, on condition of their version.
 func (l *Ledger) Recall(ctx context.Context, fence model.Fence, notes model.DisruptNotes) (model.DisruptNotes, error) {
 	next := notes
 	next.Version++

@@ -1,6 +1,6 @@
 // Package dynamoledger keeps the ledger in one DynamoDB table: registrations, leases, claims, intents, pool usage,
-// offers without capacity, what clusters share of EC2's API, the planner's and the judge's
-// notes, commands that give nodes back, what stops them, and the snapshot pointer. It stores and compares; what any of it means is
+// offers without capacity, what clusters share of EC2's API, the planner's and the disruption function's
+// notes, commands that give nodes back, what stops them, and the snapshot manifest. It stores and compares; what any of it means is
 // decided elsewhere.
 //
 //	item            PK                     SK                    attributes beside doc
@@ -8,13 +8,13 @@
 //	lease           C#<cluster>#           LEASE#<name>          owner, exp, tok, ttl once its cluster is detached
 //	pointer         C#<cluster>#W#         SNAP                  epoch, headSeq, heartbeat
 //	epoch counter   C#<cluster>#W#         EPOCH                 epoch, owner
-//	casebook        C#<cluster>#           CASES                 ver
+//	collector state        C#<cluster>#           CASES                 ver
 //	usage           C#<cluster>#           USE#<pool>            v, r:<resource> …
 //	open intent     C#<cluster>#           INTENT#<id>           state
 //	done intent     C#<cluster>#           ~INTENT#<id>          state, ttl
 //	live claim      C#<cluster>#N#<0-7>    CLAIM#<name>          state, ver, intent, instanceId; of no pool: standalone, ttl once gone
-//	ended machine   C#<cluster>#N#<0-7>    ENDED#<time>#<name>   the gone claim of a machine: as a claim's, ttl; later times sort first
-//	gone claim      C#<cluster>#N#<0-7>    ~CLAIM#<name>         as a claim's, ttl; of a machine: state, ver, ttl, at = its ENDED# key
+//	ended instance   C#<cluster>#N#<0-7>    ENDED#<time>#<name>   the gone claim of an instance: as a claim's, ttl; later times sort first
+//	gone claim      C#<cluster>#N#<0-7>    ~CLAIM#<name>         as a claim's, ttl; of an instance: state, ver, ttl, at = its ENDED# key
 //	planner's notes C#<cluster>#           NOTES
 //	command         C#<cluster>#           COMMAND#<id>          state, ver, ttl once ended
 //	pool's turn     C#<cluster>#           TURN#<pool>           ver
@@ -29,7 +29,7 @@
 // What is over stays for a day, behind everything that runs read: a partition is read up to a sort key, and the sort keys of done intents and gone
 // claims are above it. Versions before this order left done intents and gone claims in their places; they are read there until their time to live.
 //
-// The index byInstance holds the keys of claims by their attribute instanceId: what AWS says of a machine finds its claim by
+// The index byInstance holds the keys of claims by their attribute instanceId: what AWS says of an instance finds its claim by
 // it, whatever the cluster.
 //
 // doc is the value as JSON, of claims, intents and commands packed (gzip) as packed where that is worth while; the attributes beside it are what conditions compare. Every key of a cluster begins with

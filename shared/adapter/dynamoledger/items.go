@@ -21,11 +21,11 @@ type item = map[string]types.AttributeValue
 
 func clusterPK(cluster string) string { return "C#" + cluster + "#" }
 
-// watchPK is the partition of what the cluster's watcher writes: the snapshot pointer and the count of epochs. Its rights end there, so
+// watchPK is the partition of what the cluster's watcher writes: the snapshot manifest and the count of epochs. Its rights end there, so
 // that nothing else of it is read as part of the ledger.
 func watchPK(cluster string) string { return clusterPK(cluster) + "W#" }
 
-// manifestSK is the sort key of the snapshot pointer.
+// manifestSK is the sort key of the snapshot manifest.
 const manifestSK = "SNAP"
 
 func shardPK(cluster string, shard int) string {

@@ -12,7 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// learnedPK is a partition of its own: planners load the region's, and what was learned comes to them with the catalogue.
+// learnedPK is a partition of its own: planners load the region's, and what was learned comes to them with the catalog.
 func learnedPK(reg model.Registration) string { return regionPK(reg.Account, reg.Region) + "LEARNED" }
 
 // Learn notes how much memory a node of a type had. Of two about the same type and images the smaller stays, the later of

@@ -17,8 +17,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Load reads the cluster's partition, its claims, its watcher's pointer and what its account and region share side by side, consistently. Of
-// what is over it reads the machines that ended within the hour, and what open commands' replacements became that are not among these.
+// Load reads the cluster's partition, its claims, its watcher's manifest and what its account and region share side by side, consistently. Of
+// what is over it reads the instances that ended within the hour, and what open commands' replacements became that are not among these.
 func (l *Ledger) Load(ctx context.Context, reg model.Registration) (model.Ledger, error) {
 	partitions := [][2]string{{clusterPK(reg.Cluster), afterAll}, {regionPK(reg.Account, reg.Region), afterAll}} // with what their sort keys are below
 	lately := endedSince(l.now().Unix() - endedFor - clockSlack)

@@ -15,7 +15,7 @@ import (
 )
 
 // NextEpoch counts the cluster's epoch up by one for a new leading watcher and returns it. Whoever led before cannot
-// move the pointer once the new leader has.
+// move the manifest once the new leader has.
 func (l *Ledger) NextEpoch(ctx context.Context, cluster, owner string) (int64, error) {
 	out, err := l.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &l.table, Key: key(watchPK(cluster), "EPOCH"),
@@ -30,7 +30,7 @@ func (l *Ledger) NextEpoch(ctx context.Context, cluster, owner string) (int64, e
 	return numberOf(out.Attributes, "epoch"), nil
 }
 
-// AdvanceManifest moves the snapshot pointer. Conflict where it is of a later epoch, or of the same and further on. It reports whether the
+// AdvanceManifest moves the snapshot manifest. Conflict where it is of a later epoch, or of the same and further on. It reports whether the
 // pointer there was had been flagged by Losses.Lost, and leaves no flag.
 func (l *Ledger) AdvanceManifest(ctx context.Context, manifest model.Manifest) (lost bool, err error) {
 	doc, err := encode("pointer of cluster "+manifest.Cluster, manifest)
@@ -53,8 +53,8 @@ func (l *Ledger) AdvanceManifest(ctx context.Context, manifest model.Manifest) (
 	return flagged(out.Attributes), nil
 }
 
-// Heartbeat says that the watcher of the epoch lived at unix. Conflict where the pointer is of a later epoch; NotFound
-// where there is no pointer yet. It reports whether the pointer is flagged by Losses.Lost, and leaves the flag.
+// Heartbeat says that the watcher of the epoch lived at unix. Conflict where the manifest is of a later epoch; NotFound
+// where there is no pointer yet. It reports whether the manifest is flagged by Losses.Lost, and leaves the flag.
 func (l *Ledger) Heartbeat(ctx context.Context, cluster string, epoch, unix int64) (lost bool, err error) {
 	out, err := l.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &l.table, Key: key(watchPK(cluster), manifestSK),
@@ -76,7 +76,7 @@ func (l *Ledger) Heartbeat(ctx context.Context, cluster string, epoch, unix int6
 	return flagged(out.Attributes), nil
 }
 
-// flagged reports whether an item of a pointer says that an object is gone which the pointer names.
+// flagged reports whether an item of a pointer says that an object is gone which the manifest names.
 func flagged(entry item) bool {
 	_, is := entry["lost"]
 	return is
@@ -85,8 +85,8 @@ func flagged(entry item) bool {
 // Losses is the ledger as whoever reads snapshots sees it.
 type Losses struct{ Ledger *Ledger }
 
-// Lost flags the pointer as one that names an object which is gone. A pointer that has moved on, or is flagged, is left alone, which is no
-// error. The flag goes with the next write of the pointer.
+// Lost flags the manifest as one that names an object which is gone. A pointer that has moved on, or is flagged, is left alone, which is no
+// error. The flag goes with the next write of the manifest.
 func (l Losses) Lost(ctx context.Context, manifest model.Manifest) error {
 	_, err := l.Ledger.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &l.Ledger.table, Key: key(watchPK(manifest.Cluster), manifestSK),
@@ -126,7 +126,7 @@ func (l *Ledger) readManifest(ctx context.Context, cluster string) ([]item, time
 	})
 }
 
-// Manifest reads the cluster's snapshot pointer; nil where its watcher never published. It asks for no more than a watcher may read.
+// Manifest reads the cluster's snapshot manifest; nil where its watcher never published. It asks for no more than a watcher may read.
 func (l *Ledger) Manifest(ctx context.Context, cluster string) (*model.Manifest, error) {
 	items, _, err := l.batchGet(ctx, []item{key(watchPK(cluster), manifestSK)})
 	if err != nil {

@@ -37,7 +37,7 @@ func TestW4AManifestThatNamesAnotherClusterIsNone(t *testing.T) {
 	}
 }
 
-// W6: of what stands in the watcher's partition the pointer alone is part of the ledger, whatever it is called.
+// W6: of what stands in the watcher's partition the manifest alone is part of the ledger, whatever it is called.
 func TestW6NothingButTheManifestIsReadOfTheWatchersPartition(t *testing.T) {
 	ledger, client, reg, write := hostile(t)
 	for sk, doc := range map[string]string{

@@ -18,7 +18,7 @@ import (
 // What is over is kept for a day and read by nobody but who asks for it by name, so it is moved, in the transaction that ends it, behind
 // what every run reads of its partition. Reads end before it, and cost nothing for it.
 //
-// A claim's partition is in this order: CLAIM#, the claims that are live; ENDED#, those that had a machine and are gone, the latest first; ~CLAIM#,
+// A claim's partition is in this order: CLAIM#, the claims that are live; ENDED#, those that had an instance and are gone, the latest first; ~CLAIM#,
 // the name of every one that is gone. Queries read in the order of keys: a claim that is closed meanwhile is met live, or gone, or both, and
 // never missed. Claims of no pool stay where they are, since their names are asked for again on condition of the version they had.
 const (
@@ -30,13 +30,13 @@ const (
 	afterAll     = "~" // keys that begin with it are read by nobody who reads a partition
 	endedAt      = "at"
 	lastUnix     = 9_999_999_999
-	endedFor     = 3600 // seconds for which Load has the machines that ended
+	endedFor     = 3600 // seconds for which Load has the instances that ended
 	clockSlack   = 900  // seconds that a clock may be wrong by. AWS refuses requests signed by one that is further off: Signature Version 4, "Elements of an AWS API request signature".
 	goneParallel = 8
 	sortKeyBelow = "PK = :pk AND SK < :sk"
 )
 
-// endedKey is the sort key under which a claim is kept that had a machine and ended at a time.
+// endedKey is the sort key under which a claim is kept that had an instance and ended at a time.
 func endedKey(name string, goneUnix int64) string { return endedTime(goneUnix) + "#" + name }
 
 // endedTime begins the sort keys of what ended at a time; later times sort first.
@@ -184,5 +184,5 @@ func withoutEnded(live, ended []model.Claim) []model.Claim {
 	})
 }
 
-// Clock has a ledger tell by now which machines ended lately enough to be read; the system's clock does without it.
+// Clock has a ledger tell by now which instances ended lately enough to be read; the system's clock does without it.
 func Clock(now func() time.Time) func(*Ledger) { return func(l *Ledger) { l.now = now } }

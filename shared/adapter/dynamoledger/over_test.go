@@ -117,7 +117,7 @@ func TestF9ReadingRecordsReadsNothingOfLaunchesThatFailed(t *testing.T) {
 	})
 }
 
-// F9: machines that ended longer than an hour ago are not read by who plans, and those of the last hour are.
+// F9: instances that ended longer than an hour ago are not read by who plans, and those of the last hour are.
 func TestF9ALoadReadsOnlyTheInstancesThatEndedLately(t *testing.T) {
 	l, m, pages := metered(t)
 	now := time.Now().Unix()

@@ -160,12 +160,12 @@ func TestF3RecordsThatCannotBeReadAreWrittenAnew(t *testing.T) {
 	}
 	got, err := ledger.Load(ctx, reg)
 	must(err)
-	if len(got.Unread) != 8 || got.Unread.Any(model.UnreadClaim, model.UnreadUsage, model.UnreadCommand) { // all but the collector's casebook
+	if len(got.Unread) != 8 || got.Unread.Any(model.UnreadClaim, model.UnreadUsage, model.UnreadCommand) { // all but the collector's state
 		t.Errorf("unread %+v", got.Unread)
 	}
 	records, err := ledger.Records(ctx, reg)
 	must(err)
-	if len(records.Unread) != 3 || records.Collector.Version != 1 || records.Collector.AtUnix != 0 { // casebook, notes and the class
+	if len(records.Unread) != 3 || records.Collector.Version != 1 || records.Collector.AtUnix != 0 { // collector state, notes and the class
 		t.Errorf("unread %+v, %+v", records.Unread, records.Collector)
 	}
 	stops, err := ledger.Stops(ctx, reg)

@@ -26,7 +26,7 @@ type Clients struct {
 type Settings struct {
 	Region       string
 	Isolated     bool             // there is no way to the price list and to IAM, which have no endpoints within a network
-	TypesEvery   time.Duration    // machine types and where they are offered: 12 h
+	TypesEvery   time.Duration    // instance types and where they are offered: 12 h
 	PricesEvery  time.Duration    // on-demand prices: 12 h
 	SpotEvery    time.Duration    // spot prices: 10 min
 	ImagesEvery  time.Duration    // parameters that name images: 30 min
@@ -52,7 +52,7 @@ type failures struct{ types, prices, spot time.Time }
 
 type typeZone struct{ instanceType, zone string }
 
-// New returns a catalogue that has read nothing yet.
+// New returns a catalog that has read nothing yet.
 func New(clients Clients, settings Settings) *Catalog {
 	duration := func(d *time.Duration, value time.Duration) {
 		if *d == 0 {
@@ -71,7 +71,7 @@ func New(clients Clients, settings Settings) *Catalog {
 	return &Catalog{clients: clients, settings: settings, parameters: map[string]parameter{}, resolved: map[string]resolved{}}
 }
 
-// InstanceTypes returns every machine type of the region, by name. It reads what is too old first; where that fails, the older
+// InstanceTypes returns every instance type of the region, by name. It reads what is too old first; where that fails, the older
 // facts are returned with their own time, and an error only where there are none.
 func (c *Catalog) InstanceTypes(ctx context.Context) (model.InstanceCatalog, error) {
 	c.mutex.Lock()
@@ -100,7 +100,7 @@ func (c *Catalog) Due() int {
 	return c.due(c.settings.Now()).Calls()
 }
 
-// due returns the parts that are too old, less those that were tried in vain a moment ago.
+// due returns the parts that are too old, less those that were tried without effect a moment ago.
 func (c *Catalog) due(now time.Time) model.CatalogParts {
 	old := func(readUnix int64, every time.Duration, failed time.Time) bool {
 		return now.Sub(time.Unix(readUnix, 0)) >= every && now.Sub(failed) >= c.settings.RetryAfter

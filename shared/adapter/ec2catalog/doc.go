@@ -1,4 +1,4 @@
-// Package ec2catalog reads what can be bought in a region (machine types, offers, prices) and what the selectors of a
+// Package ec2catalog reads what can be bought in a region (instance types, offers, prices) and what the selectors of a
 // class mean now (subnets, security groups, images, instance profile).
 //
 // It reports facts and keeps them for a while; what a node of a type can hold, which image wins and what to buy is decided
@@ -6,6 +6,6 @@
 // is: absence of an answer is no evidence that anything is gone.
 //
 //	catalog := ec2catalog.New(ec2catalog.Clients{EC2: ec2.NewFromConfig(config), …}, ec2catalog.Settings{Region: "eu-west-1"})
-//	machines, err := catalog.Types(ctx)
+//	instances, err := catalog.Types(ctx)
 //	status, err := catalog.Resolve(ctx, class, queries)
 package ec2catalog

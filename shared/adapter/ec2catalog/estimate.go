@@ -56,7 +56,7 @@ var regionPercents = map[string]int64{
 
 // estimate is about what a type costs on demand per hour in a region whose price list was not read: right in order, and
 // within some percent where the family is listed. 0 where it is too different from what is known to be guessed, which
-// are machines with accelerators of a family that is not listed. It is in USD in every region.
+// are instances with accelerators of a family that is not listed. It is in USD in every region.
 func estimate(m *model.InstanceTypeInfo, region string) model.MicroUSD {
 	family, _, _ := strings.Cut(m.Name, ".")
 	perHour := rates()[family] * m.VCPUs

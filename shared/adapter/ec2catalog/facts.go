@@ -17,7 +17,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// readTypesAndZones reads types, where they are offered and zones side by side, and returns the machines by name, each with
+// readTypesAndZones reads types, where they are offered and zones side by side, and returns the instances by name, each with
 // its offers and no price on them yet. An answer without any of the three is an error.
 func (c *Catalog) readTypesAndZones(ctx context.Context) ([]model.InstanceTypeInfo, error) {
 	var instanceTypes []model.InstanceTypeInfo
@@ -201,7 +201,7 @@ func network(info *types.NetworkInfo, instance *model.InstanceTypeInfo) {
 	}
 }
 
-// performance reads what EC2 says of a machine's network as a whole: "25 Gigabit", "4x 100 Gigabit". What is only at times ("Up to 10
+// performance reads what EC2 says of an instance's network as a whole: "25 Gigabit", "4x 100 Gigabit". What is only at times ("Up to 10
 // Gigabit") and what is no number ("Moderate") says nothing of what there always is; then that of all cards together holds. The sum
 // of the cards is not it everywhere: several families (c6in, r6idn, g6e, hpc8a) say of each card what the whole machine has.
 // Source: DescribeInstanceTypes beside the network tables of the EC2 instance types guide.
@@ -220,7 +220,7 @@ func performance(text string) (gbps float64, known bool) {
 }
 
 // accelerators counts devices. Those of several kinds are all counted, as far as their maker is that of the first, and have
-// no name and no memory: what would be said of one kind is not true of the machine.
+// no name and no memory: what would be said of one kind is not true of the instance.
 func accelerators(info *types.InstanceTypeInfo, instance *model.InstanceTypeInfo) {
 	if g := info.GpuInfo; g != nil {
 		for i, gpu := range g.Gpus {

@@ -11,7 +11,7 @@ import (
 
 const recommended = "/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/standard/recommended/image_id"
 
-// standardImage is the image a class with the alias al2023@latest has for ordinary x86 machines.
+// standardImage is the image a class with the alias al2023@latest has for ordinary x86 instances.
 func standardImage(t *testing.T, status model.ClassStatus) model.Image {
 	t.Helper()
 	for _, i := range status.Images {

@@ -32,7 +32,7 @@ func PricingRegion(region string) string {
 	return "us-east-1"
 }
 
-// readOnDemand reads list prices of shared machines and of bare metal, which are two product families.
+// readOnDemand reads list prices of shared instances and of bare metal, which are two product families.
 func (c *Catalog) readOnDemand(ctx context.Context) (map[string]model.MicroUSD, error) {
 	families := []struct{ family, tenancy string }{{"Compute Instance", "Shared"}, {"Compute Instance (bare metal)", "Dedicated"}}
 	found := make([]map[string]model.MicroUSD, len(families))

@@ -14,9 +14,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Refresh reads parts of the region's catalogue again and returns known with them. What could not be read stays as it was,
+// Refresh reads parts of the region's catalog again and returns known with them. What could not be read stays as it was,
 // with its own time, and the error says what that is; prices are merged over those known and never disappear. So the
-// catalogue returned is good whether or not there is an error, unless it has no types at all. Known is left alone.
+// catalog returned is good whether or not there is an error, unless it has no types at all. Known is left alone.
 //
 // Where there is no price list to be read (Settings.Isolated, and partitions without one) asking for prices reads none and
 // is no error: a built-in table stands in for them.
@@ -80,7 +80,7 @@ func merge[K comparable](prices, newer map[K]model.MicroUSD) {
 	}
 }
 
-// knownPrices returns the prices of a catalogue that were really read: not those that stood in for them.
+// knownPrices returns the prices of a catalog that were really read: not those that stood in for them.
 func knownPrices(known model.InstanceCatalog) (onDemand map[string]model.MicroUSD, spot map[typeZone]model.MicroUSD) {
 	onDemand, spot = map[string]model.MicroUSD{}, map[typeZone]model.MicroUSD{}
 	for i := range known.Types {
@@ -98,7 +98,7 @@ func knownPrices(known model.InstanceCatalog) (onDemand map[string]model.MicroUS
 	return onDemand, spot
 }
 
-// price returns the machines with the price on each offer. One without a price is not available: nothing is bought blindly.
+// price returns the instances with the price on each offering. One without a price is not available: nothing is bought blindly.
 // Until spot prices were read they are the on-demand ones, so that a region whose price history cannot be read can still
 // launch; and until those were read they are estimates.
 func (c *Catalog) price(instanceTypes []model.InstanceTypeInfo, onDemand map[string]model.MicroUSD, spot map[typeZone]model.MicroUSD, ages model.InstanceCatalog) []model.InstanceTypeInfo {

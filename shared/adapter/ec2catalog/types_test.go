@@ -22,7 +22,7 @@ func read(t *testing.T, r *region) model.InstanceCatalog {
 	return catalog
 }
 
-// offering returns an offer of a machine type; the zero value where there is none.
+// offering returns an offering of an instance type; the zero value where there is none.
 func offering(catalog model.InstanceCatalog, name, zone, capacityType string) model.Offering {
 	for _, m := range catalog.Types {
 		for _, o := range m.Offerings {
@@ -34,7 +34,7 @@ func offering(catalog model.InstanceCatalog, name, zone, capacityType string) mo
 	return model.Offering{}
 }
 
-// Everything that crosses the wire arrives: the same types, offers and prices as the sandbox catalogue has as data.
+// Everything that crosses the wire arrives: the same types, offers and prices as the sandbox catalog has as data.
 func TestTypesAreThoseOfTheRegion(t *testing.T) {
 	r := start(t)
 	got := read(t, r)

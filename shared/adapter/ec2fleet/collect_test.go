@@ -12,7 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// launched launches n machines of an intent and waits until EC2 shows them.
+// launched launches n instances of an intent and waits until EC2 shows them.
 func (r *region) launched(t *testing.T, intent string, n int) []string {
 	t.Helper()
 	claims := []string{"a", "b", "c", "d"}[:n]

@@ -55,7 +55,7 @@ func withoutTimeout(client ec2.HTTPClient) ec2.HTTPClient {
 const TagIntent = "joiner.sh/intent"
 
 // CodeOutcomeUnknown is the code of a launch one of whose answers was lost: whatever EC2 said to the call that repeated it, the first
-// one may have launched machines.
+// one may have launched instances.
 const CodeOutcomeUnknown = "OutcomeUnknown"
 
 // Launch sends stored request bytes. Only a broken connection is tried again here, since the token in the bytes makes that
@@ -140,7 +140,7 @@ func instanceOf(described *types.Instance) model.Instance {
 	return instance
 }
 
-// capacityTypeOf tells how a machine was bought. One that happens to run in an open reservation was bought on demand:
+// capacityTypeOf tells how an instance was bought. One that happens to run in an open reservation was bought on demand:
 // reserved is what may run in its reservation only.
 func capacityTypeOf(described *types.Instance) string {
 	spec := described.CapacityReservationSpecification

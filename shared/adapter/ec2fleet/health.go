@@ -48,14 +48,14 @@ func (f *Fleet) Interrupted(ctx context.Context, cluster string) ([]string, erro
 	return distinct(ids), nil
 }
 
-// scheduled are the codes of events that make a machine leave. Source: EC2 API reference, DescribeInstanceStatus.
+// scheduled are the codes of events that make an instance leave. Source: EC2 API reference, DescribeInstanceStatus.
 var scheduled = []string{
 	string(types.EventCodeInstanceReboot), string(types.EventCodeSystemReboot), string(types.EventCodeSystemMaintenance),
 	string(types.EventCodeInstanceRetirement), string(types.EventCodeInstanceStop),
 }
 
-// Impaired returns what is wrong with the running machines of account and region, whoever owns them, by instance id, kind
-// and code: failed status checks with the time since when, and scheduled events that are neither completed nor cancelled.
+// Impaired returns what is wrong with the running instances of account and region, whoever owns them, by instance id, kind
+// and code: failed status checks with the time since when, and scheduled events that are neither completed nor canceled.
 // Checks of attached volumes are left out, and failed ones that do not say since when. Each is asked for by itself, because
 // EC2 joins filters by and.
 func (f *Fleet) Impaired(ctx context.Context) ([]model.Impairment, error) {

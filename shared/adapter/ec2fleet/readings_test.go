@@ -170,7 +170,7 @@ func TestA23TemplatesOfLongNamesAreWithinEC2sLimit(t *testing.T) {
 }
 
 // A launch template that EC2 does not know yet is waited for: a trial is not told that it is gone, and of the launches from it the first
-// alone is in vain.
+// alone is without effect.
 func TestTemplatesThatAreNotKnownYetAreWaitedFor(t *testing.T) {
 	m := ec2model.New(ec2model.Options{Clock: clock.System(), Readings: reading.Strict(reading.Delays()...).With(reading.TemplateLag).Without(reading.TokenRefused)})
 	m.AddInstanceProfile("nodes", "nodes")

@@ -29,7 +29,7 @@ type request struct {
 	Context      string            `json:"context,omitempty"` // handed to EC2 as it is
 }
 
-// Markets of reserved capacity. Machines of a plain reservation are bought on demand and target it.
+// Markets of reserved capacity. Instances of a plain reservation are bought on demand and target it.
 const (
 	marketBlock         = "capacity-block"
 	marketInterruptible = "interruptible"
@@ -38,7 +38,7 @@ const (
 type template struct {
 	Name        string     `json:"name"`
 	ImageID     string     `json:"image"`                 // what the launch template boots; the answer does not say
-	Reservation string     `json:"reservation,omitempty"` // what its machines run in; the answer does not say either
+	Reservation string     `json:"reservation,omitempty"` // what its instances run in; the answer does not say either
 	Overrides   []override `json:"overrides"`
 }
 
@@ -74,7 +74,7 @@ func (f *Fleet) Request(ctx context.Context, launch model.Launch) ([]byte, error
 		entry := template{Name: name, ImageID: t.ImageID, Reservation: t.Reservation}
 		for _, o := range t.Overrides {
 			if total == maxOverrides {
-				break // dearest ones last: they are the ones left out
+				break // most expensive ones last: they are the ones left out
 			}
 			entry.Overrides = append(entry.Overrides, override{o.InstanceType, o.Zone, o.SubnetID, o.Price})
 			total++

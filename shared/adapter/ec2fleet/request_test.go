@@ -137,7 +137,7 @@ func TestLA05WhatOneFleetCannotBuyIsRefused(t *testing.T) {
 	}
 }
 
-// The answer says neither what a machine boots nor which reservation it is in: both are the template's.
+// The answer says neither what an instance boots nor which reservation it is in: both are the template's.
 func TestAnswerNamesTheReservation(t *testing.T) {
 	r := request{CapacityType: model.Reserved, Templates: []template{
 		{ImageID: "ami-1", Reservation: "cr-1", Overrides: []override{{InstanceType: "m5.large", Zone: "a", SubnetID: "s-a"}}},

@@ -75,7 +75,7 @@ func templateTags(launch model.Launch) map[string]string {
 	return tags
 }
 
-// templateData is what every machine of the template has in common. Placement is there only where something is asked for.
+// templateData is what every instance of the template has in common. Placement is there only where something is asked for.
 func templateData(region string, launch model.Launch, t model.LaunchTemplate) (*types.RequestLaunchTemplateData, error) {
 	class := launch.Class
 	interfaces, err := networkInterfaces(launch, t)
@@ -131,7 +131,7 @@ func placement(class model.Class, t model.LaunchTemplate) *types.LaunchTemplateP
 	return out
 }
 
-// reservation says which capacity reservation a machine runs in. One that was not bought as reserved capacity takes none,
+// reservation says which capacity reservation an instance runs in. One that was not bought as reserved capacity takes none,
 // not even an open one that would match it: a reservation is used by those who select it.
 func reservation(t model.LaunchTemplate) *types.LaunchTemplateCapacityReservationSpecificationRequest {
 	if t.Reservation == "" {

@@ -15,7 +15,7 @@ import (
 )
 
 // claimObject returns the NodeClaim object that shows a claim, without its status. Our finalizer keeps it, however it is
-// deleted, until its machine has ended: see Free.
+// deleted, until its instance has ended: see Free.
 func claimObject(claim *model.Claim, region string) *apiv1.NodeClaim {
 	object := &apiv1.NodeClaim{
 		TypeMeta: metav1.TypeMeta{APIVersion: apiv1.GroupVersion.String(), Kind: apiv1.KindNodeClaim},
@@ -165,7 +165,7 @@ func showUnregistered(conditions *condition.Set, claim *model.Claim) {
 	}
 }
 
-// showConsistency says of an initialised claim whether its node has what was launched.
+// showConsistency says of an initialized claim whether its node has what was launched.
 func showConsistency(object *apiv1.NodeClaim, claim *model.Claim) {
 	if claim.Inconsistent != "" {
 		apiv1.NodeClaimConditions.On(object, time.Unix(claim.InconsistentUnix, 0)).

@@ -28,7 +28,7 @@ func TestClusterKeepsTheContractOfItsEnd(t *testing.T) {
 	conform.ClusterEnder(t, func(t *testing.T) conform.ClusterEnderPort { return underTest{connect(t), t} })
 }
 
-// Ender is the client of the function that ends machines.
+// Ender is the client of the function that ends instances.
 func (u underTest) Ender() interruption.Cluster { return connectAs(u.t, collectorRole) }
 
 func (u underTest) Unique(base string) string { return unique("contract-" + base) }

@@ -113,7 +113,7 @@ func (b *book) state() (model.Claim, bool) {
 }
 
 // The whole end of a node on a real API server, with the rights we ship: it is tainted at once, a budget that allows nothing
-// holds the drain up and people are told, its pods leave by the Eviction API alone, the machine outlives its volumes, which
+// holds the drain up and people are told, its pods leave by the Eviction API alone, the instance outlives its volumes, which
 // detach slowly, and node and NodeClaim stay until it has ended.
 func TestF109F110F116ANodeIsDrainedOnARealAPIServer(t *testing.T) {
 	c, name := connectAs(t, collectorRole), unique("whole")
@@ -210,7 +210,7 @@ func TestF109F110F116ANodeIsDrainedOnARealAPIServer(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// 4. The machine outlives the volume, which is asked to detach and takes its time.
+	// 4. The instance outlives the volume, which is asked to detach and takes its time.
 	until("the node is empty", func() error {
 		if now, _ := b.state(); now.Drain.EmptyUnix == 0 || time.Now().Unix()-now.Drain.EmptyUnix < 7 {
 			return fmt.Errorf("%+v", now.Drain)

@@ -227,7 +227,7 @@ func drained(node *corev1.Node) model.NodePatch {
 	}
 }
 
-// requestsOf is how often those who end machines have read a node since a time, and written to it.
+// requestsOf is how often those who end instances have read a node since a time, and written to it.
 func requestsOf(t *testing.T, since time.Time, node string) (reads, writes int) {
 	t.Helper()
 	audit, err := plane(t).Audit(since)

@@ -15,7 +15,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/kube"
 )
 
-// The role of those who end machines has every right that the port's methods use, and no other. The API server's own log
+// The role of those who end instances has every right that the port's methods use, and no other. The API server's own log
 // tells which they use.
 func TestInterruptionRoleHasTheRightsItUsesAndNoOther(t *testing.T) {
 	c, name := connectAs(t, collectorRole), unique("rights")
@@ -168,7 +168,7 @@ func TestS13S14TheAPIServerSeesUIDsAndGraces(t *testing.T) {
 	}
 }
 
-// Whoever deletes a pool deletes its claims: the garbage collector does, and our finalizer holds them until their machines
+// Whoever deletes a pool deletes its claims: the garbage collector does, and our finalizer holds them until their instances
 // have ended.
 func TestDeletingAPoolDeletesItsClaimsAndTheFinalizerHoldsThem(t *testing.T) {
 	c, name := connect(t), unique("cascade")

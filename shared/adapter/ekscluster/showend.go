@@ -78,7 +78,7 @@ func (c *Client) writeEnd(ctx context.Context, claim *model.Claim) (*apiv1.NodeC
 }
 
 // showEnd brings the conditions of a claim's end up to its Drain: why it ends, whether its node is empty, whether its volumes
-// are detached, whether its machine is ending. Times of transitions are the drain's own.
+// are detached, whether its instance is ending. Times of transitions are the drain's own.
 func showEnd(object *apiv1.NodeClaim, claim *model.Claim) {
 	drain := claim.Drain
 	if drain == nil {

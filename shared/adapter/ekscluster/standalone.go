@@ -12,7 +12,7 @@ import (
 )
 
 // StandaloneClaim returns what a NodeClaim asks for that people made by hand, as the API server has it now. NotFound where it is gone,
-// another, being deleted, or has a machine.
+// another, being deleted, or has an instance.
 func (c *Client) StandaloneClaim(ctx context.Context, wanted model.Object) (model.StandaloneClaim, error) {
 	untyped, err := c.custom.Resource(apiv1.NodeClaimResource).Get(ctx, wanted.Name, metav1.GetOptions{})
 	if err != nil {
@@ -25,7 +25,7 @@ func (c *Client) StandaloneClaim(ctx context.Context, wanted model.Object) (mode
 	return translate.StandaloneOf(untyped), nil
 }
 
-// reportClaim writes a condition of a NodeClaim that has no machine yet, or of any whether and why it is given back by choice.
+// reportClaim writes a condition of a NodeClaim that has no instance yet, or of any whether and why it is given back voluntarily.
 func (c *Client) reportClaim(ctx context.Context, said *model.Condition) error {
 	return c.writeStatus(ctx, &status[apiv1.NodeClaim]{
 		resource: apiv1.NodeClaimResource, name: said.Object, uid: said.UID,

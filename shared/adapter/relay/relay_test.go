@@ -382,7 +382,7 @@ func (k keeps) Done(_ context.Context, receipt string) error {
 	return errors.New("died")
 }
 
-// young says of every request that it was sent just now, however slow the machine is.
+// young says of every request that it was sent just now, however slow the instance is.
 type young struct{ execute.Inbox }
 
 func (y young) Receive(ctx context.Context, most int) ([]wire.RelayMessage, error) {

@@ -24,11 +24,11 @@ import (
 
 // Settings of a store. The zero value of a field means the default named with it.
 type Settings struct {
-	CheckEvery time.Duration    // how long Machines trusts what is in memory without asking S3 whether it changed: 30 s
+	CheckEvery time.Duration    // how long Instances trusts what is in memory without asking S3 whether it changed: 30 s
 	Now        func() time.Time // time.Now
 }
 
-// Store is one bucket. It may be used from many goroutines. Catalogues it returns are shared and must not be written to.
+// Store is one bucket. It may be used from many goroutines. Catalogs it returns are shared and must not be written to.
 type Store struct {
 	client   *s3.Client
 	bucket   string
@@ -59,7 +59,7 @@ func keyOf(reg model.Registration) string {
 	return fmt.Sprintf("catalog/%s/%s.jnc", cmp.Or(reg.Account, "own"), reg.Region)
 }
 
-// RegionCatalog returns the catalogue of the registration's account and region, which may be as old in memory as CheckEvery.
+// RegionCatalog returns the catalog of the registration's account and region, which may be as old in memory as CheckEvery.
 // Where S3 cannot be asked, what was read before is returned: it carries its age. NotFound where nobody has stored one.
 func (s *Store) RegionCatalog(ctx context.Context, reg model.Registration) (model.InstanceCatalog, error) {
 	known := s.recall(reg)
@@ -73,7 +73,7 @@ func (s *Store) RegionCatalog(ctx context.Context, reg model.Registration) (mode
 	return catalog, err
 }
 
-// Read returns the catalogue of the registration's account and region as it is stored now, and the revision that Write
+// Read returns the catalog of the registration's account and region as it is stored now, and the revision that Write
 // conditions on. NotFound where nobody has stored one; Invalid where what is stored cannot be read, together with its
 // revision, so that it can be replaced.
 func (s *Store) Read(ctx context.Context, reg model.Registration) (model.InstanceCatalog, string, error) {
@@ -108,7 +108,7 @@ func (s *Store) Read(ctx context.Context, reg model.Registration) (model.Instanc
 	return *catalog, revision, nil
 }
 
-// Write stores a catalogue on condition that revision is what is stored now, "" meaning nothing. Conflict where it is not,
+// Write stores a catalog on condition that revision is what is stored now, "" meaning nothing. Conflict where it is not,
 // and nothing was written.
 func (s *Store) Write(ctx context.Context, reg model.Registration, catalog model.InstanceCatalog, revision string) error {
 	key := keyOf(reg)
@@ -143,7 +143,7 @@ func (s *Store) Write(ctx context.Context, reg model.Registration, catalog model
 // putAgain is after how long a version that is written still is kept anew: the bucket forgets it after a month.
 const putAgain = 24 * time.Hour
 
-// keepVersion keeps a catalogue under its version, so that what was decided by it can be decided once more.
+// keepVersion keeps a catalog under its version, so that what was decided by it can be decided once more.
 func (s *Store) keepVersion(ctx context.Context, reg model.Registration, version string, data []byte) error {
 	key, now := versionKey(reg.Account, reg.Region, version), s.settings.Now()
 	s.mu.Lock()
@@ -169,7 +169,7 @@ func (s *Store) keepVersion(ctx context.Context, reg model.Registration, version
 	return nil
 }
 
-// Version returns a catalogue of an account ("" = not known) and region as it was under that version. NotFound where it is not kept.
+// Version returns a catalog of an account ("" = not known) and region as it was under that version. NotFound where it is not kept.
 func (s *Store) Version(ctx context.Context, account, region, version string) (*model.InstanceCatalog, error) {
 	key := versionKey(account, region, version)
 	out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &key})

@@ -153,7 +153,7 @@ func TestCatalogThatWasTakenAwayIsConflict(t *testing.T) {
 	}
 }
 
-// D6: what was decided by a catalogue can be decided once more when there is another.
+// D6: what was decided by a catalog can be decided once more when there is another.
 func TestD6VersionsAreKept(t *testing.T) {
 	p := start(t)
 	one := model.InstanceCatalog{Version: "a", ReadUnix: 1, Types: []model.InstanceTypeInfo{{Name: "m5.large"}}}

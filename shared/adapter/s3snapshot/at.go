@@ -12,20 +12,20 @@ import (
 
 const (
 	maxKnown  = 4      // snapshots kept in memory; a function serves few clusters at a time
-	maxDeltas = 10_000 // after one base; a watcher writes a new base long before
-	fetchers  = 8      // segments read at once
+	maxDeltas = 10_000 // after one full snapshot; a watcher writes a new full snapshot long before
+	fetchers  = 8      // deltas read at once
 )
 
-// known is a snapshot that was decoded before, and the base it grew from. Segments after another base may number pod
+// known is a snapshot that was decoded before, and the full snapshot it grew from. Segments after another full snapshot may number pod
 // shapes otherwise.
 type known struct {
 	snapshotKey string
 	snapshot    *model.Snapshot
 }
 
-// At returns the cluster's snapshot at the pointer, or a later one of the same base that was read before. It may be kept
-// and shared, and must not be written to. NotFound where an object that the pointer names is missing; Invalid for a pointer to anything
-// but a base of its own cluster, which a watcher could not read itself.
+// At returns the cluster's snapshot at the manifest, or a later one of the same full snapshot that was read before. It may be kept
+// and shared, and must not be written to. NotFound where an object that the manifest names is missing; Invalid for a manifest to anything
+// but a full snapshot of its own cluster, which a watcher could not read itself.
 func (s *Store) At(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error) {
 	if want := snapshotKey(manifest.Cluster, manifest.Epoch, manifest.SnapshotSeq); manifest.SnapshotKey != want {
 		return nil, fault.New(fault.Invalid, "ForeignBase", "snapshot pointer of cluster %s: its base %d/%d is %s, and it names %.200q",
@@ -48,7 +48,7 @@ func (s *Store) At(ctx context.Context, manifest model.Manifest) (*model.Snapsho
 	return s.advance(ctx, start, manifest)
 }
 
-// recall returns what is in memory of the pointer's base; nil where nothing is.
+// recall returns what is in memory of the manifest's full snapshot; nil where nothing is.
 func (s *Store) recall(manifest model.Manifest) *model.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +115,7 @@ func (s *Store) decode(ctx context.Context, key string, into func(data []byte) e
 	return into(data)
 }
 
-// advance brings start up to the pointer's head and remembers the result.
+// advance brings start up to the manifest's head and remembers the result.
 func (s *Store) advance(ctx context.Context, start *model.Snapshot, manifest model.Manifest) (*model.Snapshot, error) {
 	deltas, grown, err := s.deltas(ctx, manifest, start)
 	if err != nil {
@@ -133,8 +133,8 @@ func (s *Store) advance(ctx context.Context, start *model.Snapshot, manifest mod
 }
 
 // deltas reads those between start and the head, in order; none where start is past it. It also returns what the snapshot weighs that
-// they make of start, where nothing in them is in place of anything: together they may not weigh more than a base. Once one cannot be read
-// no other is: the pointer, and so how many there are, is whatever a watcher wrote.
+// they make of start, where nothing in them is in place of anything: together they may not weigh more than a full snapshot. Once one cannot be read
+// no other is: the manifest, and so how many there are, is whatever a watcher wrote.
 func (s *Store) deltas(ctx context.Context, manifest model.Manifest, start *model.Snapshot) ([]*wire.Delta, int64, error) {
 	weight, _ := s.memory.weightOf(start)
 	first := start.Seq + 1

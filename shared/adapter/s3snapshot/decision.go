@@ -41,7 +41,7 @@ func (s *Store) Disruption(ctx context.Context, cluster, day, id string) (model.
 	return record[model.Disrupted](ctx, s, disruptionKey(cluster, day, id))
 }
 
-// PutRemoval stores the record of a machine's end under its claim's name and the day it was closed. Putting it again replaces it.
+// PutRemoval stores the record of an instance's end under its claim's name and the day it was closed. Putting it again replaces it.
 func (s *Store) PutRemoval(ctx context.Context, removal model.Removal) error {
 	return s.putRecord(ctx, removalKey(removal.Cluster, Day(removal.GoneUnix), removal.Claim.Name), removal)
 }
@@ -55,7 +55,7 @@ func (s *Store) AddRemoval(ctx context.Context, removal model.Removal) error {
 	return err
 }
 
-// Removal reads the record of a machine's end of a day, as Day names it. NotFound where there is none.
+// Removal reads the record of an instance's end of a day, as Day names it. NotFound where there is none.
 func (s *Store) Removal(ctx context.Context, cluster, day, claim string) (model.Removal, error) {
 	return record[model.Removal](ctx, s, removalKey(cluster, day, claim))
 }

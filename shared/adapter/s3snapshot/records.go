@@ -52,7 +52,7 @@ func (s *Store) Disruptions(ctx context.Context, cluster string, fromUnix, toUni
 	})
 }
 
-// Removals reads the records of machines closed from fromUnix up to and without toUnix, by time, then by name.
+// Removals reads the records of instances closed from fromUnix up to and without toUnix, by time, then by name.
 func (s *Store) Removals(ctx context.Context, cluster string, fromUnix, toUnix int64) ([]model.Removal, error) {
 	keys, err := s.recordKeys(ctx, "removals/", cluster, fromUnix, toUnix, func(string) bool { return true })
 	if err != nil {
@@ -188,7 +188,7 @@ func (s *Store) epochs(ctx context.Context, cluster string) ([]int64, error) {
 	return epochs, nil
 }
 
-// lastSnapshot returns a pointer to the newest base of an epoch that was stored by a time; with no key where there is none.
+// lastSnapshot returns a manifest to the newest full snapshot of an epoch that was stored by a time; with no key where there is none.
 func (s *Store) lastSnapshot(ctx context.Context, cluster string, epoch int64, atUnix int64) (model.Manifest, error) {
 	var out model.Manifest
 	prefix := snapshotPrefix(cluster, epoch)
@@ -203,7 +203,7 @@ func (s *Store) lastSnapshot(ctx context.Context, cluster string, epoch int64, a
 	return out, err
 }
 
-// lastDelta moves the pointer's head on to the last of the segments without a gap after its base that were stored by a time.
+// lastDelta moves the manifest's head on to the last of the deltas without a gap after its full snapshot that were stored by a time.
 func (s *Store) lastDelta(ctx context.Context, manifest model.Manifest, atUnix int64) (model.Manifest, error) {
 	prefix, after := deltaPrefix(manifest.Cluster, manifest.Epoch), deltaKey(manifest.Cluster, manifest.Epoch, manifest.SnapshotSeq)
 	err := s.list(ctx, &s3.ListObjectsV2Input{Prefix: &prefix, StartAfter: &after}, func(o types.Object) bool {

@@ -163,7 +163,7 @@ func TestAsOfIsTheSnapshotOfThen(t *testing.T) {
 	if _, err := store.AsOf(t.Context(), "prod", begin.Unix()-1); !fault.Is(err, fault.NotFound) {
 		t.Errorf("before there was any: %v", err)
 	}
-	// A segment that is missing ends what is known: nobody can read beyond it.
+	// A delta that is missing ends what is known: nobody can read beyond it.
 	if _, err := store.client.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: aws.String(bucket), Key: aws.String(deltaKey("prod", 2, last.state.Seq))}); err != nil {
 		t.Fatal(err)
 	}

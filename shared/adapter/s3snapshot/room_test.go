@@ -86,7 +86,7 @@ func readSideBySide(endpoint string, clusters []string) {
 	fmt.Println(string(text))
 }
 
-// child runs a process with the memory of a function that reads the clusters' bases side by side, and then prod's.
+// child runs a process with the memory of a function that reads the clusters' full snapshots side by side, and then prod's.
 func child(t *testing.T, memoryMB int, bases map[string][]byte, clusters ...string) reported {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -110,7 +110,7 @@ func child(t *testing.T, memoryMB int, bases map[string][]byte, clusters ...stri
 	return out
 }
 
-// heavy returns bases that fill a room of so many bytes as well as a base can, each another way.
+// heavy returns full snapshots that fill a room of so many bytes as well as a full snapshot can, each another way.
 func heavy(t *testing.T, room int) map[string][]byte {
 	t.Helper()
 	text := func(i int) string { return fmt.Sprintf("%07d", i) }
@@ -151,7 +151,7 @@ func heavy(t *testing.T, room int) map[string][]byte {
 }
 
 // TestW7TheHeaviestSnapshotsLeaveAFunctionItsMemory measures a process that has as much memory as a function, by the kernel's word: it
-// reads the heaviest bases that are accepted, one and then all side by side, and another cluster's after them.
+// reads the heaviest full snapshots that are accepted, one and then all side by side, and another cluster's after them.
 func TestW7TheHeaviestSnapshotsLeaveAFunctionItsMemory(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the peak is read from /proc")
@@ -241,7 +241,7 @@ func TestW7DeltasTogetherWeighNoMoreThanASnapshot(t *testing.T) {
 	}
 }
 
-// TestW7DeltasAreReadUntilOneCannotBe: a pointer may say that there are 10,000. Each of these takes a while to unpack.
+// TestW7DeltasAreReadUntilOneCannotBe: a manifest may say that there are 10,000. Each of these takes a while to unpack.
 func TestW7DeltasAreReadUntilOneCannotBe(t *testing.T) {
 	full, err := wire.EncodeSnapshot(&model.Snapshot{Cluster: "prod", Epoch: 1, Seq: 1})
 	if err != nil {
@@ -278,7 +278,7 @@ func (s *Store) at(t *testing.T, key string, head int64) error {
 	return err
 }
 
-// bomb is a base with a head written by hand, so many elements in its list.
+// bomb is a full snapshot with a head written by hand, so many elements in its list.
 func bomb(t *testing.T, cluster, open, element string, n int) []byte {
 	t.Helper()
 	head := []byte(`{"cluster":"` + cluster + `","epoch":1,"seq":1,"at":0,` + open)

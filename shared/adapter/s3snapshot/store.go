@@ -48,14 +48,14 @@ func (s *Store) Within(memory int64) *Store {
 	return s
 }
 
-// PutSnapshot stores an encoded base and returns its key. Storing the same bytes again is no error; Conflict where other
+// PutSnapshot stores an encoded full snapshot and returns its key. Storing the same bytes again is no error; Conflict where other
 // bytes are there.
 func (s *Store) PutSnapshot(ctx context.Context, cluster string, epoch, seq int64, data []byte) (string, error) {
 	key := snapshotKey(cluster, epoch, seq)
 	return key, s.put(ctx, key, "application/gzip", data)
 }
 
-// PutDelta stores an encoded segment; otherwise as PutSnapshot.
+// PutDelta stores an encoded delta; otherwise as PutSnapshot.
 func (s *Store) PutDelta(ctx context.Context, cluster string, epoch, seq int64, data []byte) error {
 	return s.put(ctx, deltaKey(cluster, epoch, seq), "application/gzip", data)
 }
@@ -167,7 +167,7 @@ func (s *Store) open(ctx context.Context, key string, limit int64) (data []byte,
 	return nil, nil, err
 }
 
-// snapshotBytes is the most that is read of a base or segment.
+// snapshotBytes is the most that is read of a full snapshot or delta.
 const snapshotBytes = wire.MaxSnapshotBytes
 
 // translate turns an SDK error into a kind. Nil stays nil.

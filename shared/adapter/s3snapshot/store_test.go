@@ -132,7 +132,7 @@ func TestAtStartsAgainFromANewBase(t *testing.T) {
 	if _, err := store.At(t.Context(), h.manifest(first, 0)); err != nil {
 		t.Fatal(err)
 	}
-	// The new base numbers shapes otherwise, at the same sequence number.
+	// The new full snapshot numbers shapes otherwise, at the same sequence number.
 	h.state.Shapes = []model.PodShape{{Namespace: "other"}, {Namespace: "default", Requests: model.Resources{model.Pods: 1}}}
 	h.state.Pods[0].Shape = 1
 	second := h.full()
@@ -184,7 +184,7 @@ func TestAtSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// W4: a pointer leads to bases of its own cluster alone, also to those that are in memory.
+// W4: a manifest leads to full snapshots of its own cluster alone, also to those that are in memory.
 func TestW4AManifestOfAnotherClustersPrefixIsRefused(t *testing.T) {
 	_, store := start(t)
 	h := newHistory(t, store, 1)

@@ -13,7 +13,7 @@ import (
 // reasonInvalidKubelet is why a class's kubelet configuration is none: no kubelet would start with it.
 const reasonInvalidKubelet = "InvalidKubeletConfiguration"
 
-// classProblems returns what makes a class one that no machine could ever be launched from.
+// classProblems returns what makes a class one that no instance could ever be launched from.
 func classProblems(class *model.Class) []model.Finding {
 	var out []model.Finding
 	for _, p := range class.Invalid {

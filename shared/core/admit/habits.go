@@ -25,14 +25,14 @@ func habits(pool *model.Pool, t *template, matches []offering.Match, known *Know
 	return append(out, disruptionHabits(&pool.Disruption)...)
 }
 
-// chosen are the labels by which somebody says which kind of machine is meant, accelerators included.
+// chosen are the labels by which somebody says which kind of instance is meant, accelerators included.
 var chosen = []string{
 	model.LabelInstanceType, requirement.InstanceCategory, requirement.InstanceFamily, requirement.InstanceSize,
 	requirement.InstanceGPUName, requirement.InstanceGPUManufacturer, requirement.InstanceGPUCount, requirement.InstanceGPUMemory,
 	requirement.AcceleratorName, requirement.AcceleratorManufacturer, requirement.AcceleratorCount, requirement.InstanceHypervisor,
 }
 
-// instanceWarnings warns of machines that are allowed because nobody said otherwise.
+// instanceWarnings warns of instances that are allowed because nobody said otherwise.
 func instanceWarnings(t *template, matches []offering.Match) []model.Finding {
 	var out []model.Finding
 	var exotic []string

@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// classOf returns the class of that name as its machines are to be looked at, and what is to be said of it. Where it is not
+// classOf returns the class of that name as its instances are to be looked at, and what is to be said of it. Where it is not
 // there, or has found no subnets yet, it is taken to reach every zone.
 func (k *Known) classOf(field, name string) (model.Class, []model.Finding) {
 	bare := k.everywhere(model.Class{Name: name, Family: "AL2023"})
@@ -60,7 +60,7 @@ func (k *Known) region() []model.InstanceType {
 	return offering.Catalog(k.InstanceTypes, k.everywhere(model.Class{Family: "AL2023"}), k.Settings)
 }
 
-// buyable returns what the class can buy, types without an offer left out.
+// buyable returns what the class can buy, types without an offering left out.
 func (k *Known) buyable(class model.Class) []model.InstanceType {
 	types := offering.Catalog(k.InstanceTypes, class, k.Settings)
 	for i := range types {
@@ -120,7 +120,7 @@ func cheapest(matches []offering.Match) (name string, best *model.Offering) {
 	return name, best
 }
 
-// holding returns the matches whose machines have room for the requests.
+// holding returns the matches whose instances have room for the requests.
 func holding(matches []offering.Match, requests model.Resources) []offering.Match {
 	return slices.DeleteFunc(slices.Clone(matches), func(m offering.Match) bool {
 		room := m.Type.Allocatable()
@@ -133,7 +133,7 @@ func holding(matches []offering.Match, requests model.Resources) []offering.Matc
 	})
 }
 
-// typeOffering names an offer of a type whatever class buys it.
+// typeOffering names an offering of a type whatever class buys it.
 type typeOffering struct {
 	model.OfferingKey
 	reservation string

@@ -108,7 +108,7 @@ func limits(pool *model.Pool, matches []offering.Match) []model.Finding {
 	return out
 }
 
-// leastOf returns the least of a resource that a machine that matches has of those that have any, 0 where none has, and the names
+// leastOf returns the least of a resource that an instance that matches has of those that have any, 0 where none has, and the names
 // that limits may have.
 func leastOf(name string, matches []offering.Match) (least int64, among []string) {
 	if name == model.Dollars {

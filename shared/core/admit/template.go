@@ -35,7 +35,7 @@ func (t *template) field(i int) string {
 	return fmt.Sprintf("%s[%s]", t.labels, t.requested[i].Key)
 }
 
-// Bounds on what is looked at closely. The definitions let no more be asked, of which some 40 keys can be a machine's; who has more
+// Bounds on what is looked at closely. The definitions let no more be asked, of which some 40 keys can be an instance's; who has more
 // values in a list is generating it, and asks whoever answers for more work than an answer is worth.
 const (
 	maxRequested = 200
@@ -123,7 +123,7 @@ var unread = []string{
 }
 
 // unknownValues warns of values that nothing in the region has, with what was likely meant, and of keys that are nearly a
-// machine's.
+// instance's.
 func (t *template) unknownValues(region []model.InstanceType, name string) []model.Finding {
 	var out []model.Finding
 	for i, r := range t.requested {
@@ -189,7 +189,7 @@ func (t *template) strangers(i int, r model.Requirement, known []string, region 
 	return []model.Finding{f}
 }
 
-// strangeKey warns of a key in Kubernetes' or AWS's domains that machines do not have and that resembles one they have.
+// strangeKey warns of a key in Kubernetes' or AWS's domains that instances do not have and that resembles one they have.
 func (t *template) strangeKey(i int, key string) []model.Finding {
 	domain, _, found := strings.Cut(key, "/")
 	official := strings.HasSuffix(domain, "kubernetes.io") || strings.HasSuffix(domain, "k8s.io") || strings.HasSuffix(domain, "k8s.aws") || strings.HasSuffix(domain, "amazonaws.com")

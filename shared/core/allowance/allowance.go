@@ -19,7 +19,7 @@ const (
 type Rates struct {
 	CallBurst             int // calls of EC2's API at once: 50
 	CallsPerSecond        int // calls of EC2's API in the long run: 5
-	ReadBurst             int // calls that only read, such as the catalogue's, at once: 80
+	ReadBurst             int // calls that only read, such as the catalog's, at once: 80
 	ReadsPerSecond        int // the same in the long run: 15
 	InsufficientBurst     int // launches at once that may come back without capacity: 10
 	InsufficientPerMinute int // launches that may come back without capacity in the long run: 8

@@ -69,7 +69,7 @@ func TestPodsAreMovedWhereOnlyHeadroomIsToCome(t *testing.T) {
 	wantGiven(t, Plan(w.in), model.ReasonUnderutilized, "give")
 }
 
-// Pods that wait for a machine stay near pods that are yet to come: nothing moved takes their place or keeps nodes for them.
+// Pods that wait for an instance stay near pods that are yet to come: nothing moved takes their place or keeps nodes for them.
 func TestPodsThatWaitGoOnWaitingNearPodsToCome(t *testing.T) {
 	w := newWorld().pool("general").node("a", "general", sized("m5.2xlarge", model.OnDemand)).running("web", "a", 8).node("give", "general").running("plain", "give", 1)
 	w.node("ends", "general", endingIn("b")).running("cache", "ends", 1).pending("near", 1, cpu(12_000), near(model.LabelZone, "cache"))

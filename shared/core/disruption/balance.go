@@ -147,7 +147,7 @@ func (b *balance) alone() *model.KeptReason {
 	return nil
 }
 
-// renews reports whether the command gives a node back that is not to stay as it is, whatever that costs.
+// renews reports whether the command disrupts a node that is not to stay as it is, whatever that costs.
 func renews(command *model.PlannedCommand) bool {
 	return command.Reason == model.ReasonDrifted || command.Reason == model.ReasonExpired
 }

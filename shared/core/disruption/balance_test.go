@@ -82,7 +82,7 @@ func TestK1PodsOfOneCommandDoNotWaitForEachOther(t *testing.T) {
 	}
 }
 
-// stays keeps a node from being given back by choice.
+// stays keeps a node from being disrupted voluntarily.
 func stays(n *model.Node, _ *model.Claim) {
 	n.Annotations = map[string]string{model.AnnotationNotDisrupt: "true"}
 }

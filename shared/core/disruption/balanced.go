@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// approves returns why a Balanced pool of the members does not want them given back for the savings, per hour; nil where all do.
+// approves returns why a Balanced pool of the nodes does not want them disrupted for the savings, per hour; nil where all do.
 //
 // A pool's score is its share of the savings in what all its nodes cost, divided by the share of these nodes in what disturbing all
 // of them would cost. It has to be BalancedPercent of one. Savings are shared out by what the pools' nodes cost. Source: Karpenter's

@@ -53,7 +53,7 @@ func BenchmarkDrift100Of2000(b *testing.B) {
 	}
 }
 
-// A command of a cluster of 2,000 nodes judged once more.
+// A command of a cluster of 2,000 nodes revalidated.
 func BenchmarkHolds2000(b *testing.B) {
 	w := largeWorld(2000)
 	drifted(testNow-60)(nil, &w.in.Claims[0])

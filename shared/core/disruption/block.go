@@ -4,7 +4,7 @@ import "github.com/joiner-sh/joiner/shared/model"
 
 // Codes of why a node stays. Those of what the search for cheaper nodes found are with it.
 const (
-	InCommand        = "InCommand"        // a command that is on its way gives it back
+	InCommand        = "InCommand"        // a command that is on its way disrupts it
 	NoClaim          = "NoClaim"          // the ledger has no claim for it
 	NotInitialized   = "NotInitialized"   // it has not joined wholly yet
 	Ending           = "Ending"           // it is on its way out
@@ -20,28 +20,28 @@ const (
 	InvalidBudget    = "InvalidBudget"    // a budget of its NodePool cannot be read, so that the pool is left alone
 	NodeBudget       = "NodeBudget"       // the budgets of its NodePool leave no room now
 	Static           = "Static"           // its NodePool has a fixed size
-	NoReplacement    = "NoReplacement"    // no machine can be launched in its place
+	NoReplacement    = "NoReplacement"    // no instance can be launched in its place
 	NeverConsolidate = "NeverConsolidate" // consolidateAfter is Never
 	OnlyWhenEmpty    = "WhenEmpty"        // it is not empty, and its NodePool consolidates nothing else
-	Young            = "Young"            // it has not been initialised for consolidateAfter
+	Young            = "Young"            // it has not been initialized for consolidateAfter
 	NotQuiet         = "NotQuiet"         // pods came or went less than consolidateAfter ago
 	UnknownInstance  = "UnknownMachine"   // its type, zone, capacity type or price is not known
-	Changed          = "Changed"          // what it was to be given back for is so no more
+	Changed          = "Changed"          // what it was to be disrupted for is so no more
 	Unplaceable      = "Unplaceable"      // some of its pods would have no place
 	TriedLately      = "TriedLately"      // a command for it was undone lately
-	RevertsRecent    = "Opposite"         // it would turn round what was decided lately
+	RevertsRecent    = "Opposite"         // it would revert what was decided lately
 	SavingsTooSmall  = "NotWorthIt"       // Balanced: what it saves is little for what it disturbs
 	NoSavings        = "NothingToGain"    // it serves well where it is
 	TooManyCommands  = "TooManyCommands"  // a plan has only so many commands; the next has more
 )
 
-// method is a way of giving nodes back. Several of them may be joined.
+// method is a way of disrupting nodes. Several of them may be joined.
 type method uint8
 
 const (
 	emptying      method = 1 << iota // nodes without pods that matter
 	shrinking                        // nodes of a static pool beyond its size
-	drifting                         // nodes that a machine launched now would differ from
+	drifting                         // nodes that an instance launched now would differ from
 	expiring                         // nodes that are too old, within budgets
 	consolidating                    // nodes whose pods fit elsewhere for less
 	replacing                        // any of the three before with new nodes in their place; by itself no way

@@ -18,7 +18,7 @@ import (
 // unlimited is what a pool allows that no budget of speaks.
 const unlimited = math.MaxInt32
 
-// budgetsLeft is what the budgets of pools leave. It is shared by all commands of a plan: a node that is given back for one reason is
+// budgetsLeft is what the budgets of pools leave. It is shared by all commands of a plan: a node that is disrupted for one reason is
 // not there for any other.
 type budgetsLeft struct {
 	nodes   map[string]int            // by pool: those that percentages are of
@@ -31,8 +31,8 @@ type budgetsLeft struct {
 // budgetReasons are those that budgets speak of.
 var budgetReasons = []string{model.ReasonEmpty, model.ReasonDrifted, model.ReasonUnderutilized}
 
-// newBudgetsLeft counts the nodes of every pool and reads its budgets. Percentages are of the nodes that are initialised and whose
-// machines are not ending; busy are those, and the ones that end, that an open command gives back, that leave for whatever
+// newBudgetsLeft counts the nodes of every pool and reads its budgets. Percentages are of the nodes that are initialized and whose
+// instances are not ending; busy are those, and the ones that end, that an open command disrupts, that leave for whatever
 // cause, or that are not ready; where claims cannot be read, those without one too.
 func newBudgetsLeft(v *planner) *budgetsLeft {
 	r := &budgetsLeft{nodes: make(map[string]int), busy: make(map[string]int), counted: make(map[string]bool),
@@ -77,7 +77,7 @@ func (r *budgetsLeft) count(node *poolNode) {
 	}
 }
 
-// left returns how many more nodes of a pool may be given back for the reason now.
+// left returns how many more nodes of a pool may be disrupted for the reason now.
 func (r *budgetsLeft) left(pool, reason string) int {
 	if reason == model.ReasonExpired { // within budgets a node expires as it drifts
 		reason = model.ReasonDrifted
@@ -89,7 +89,7 @@ func (r *budgetsLeft) left(pool, reason string) int {
 	return max(0, limit-r.busy[pool])
 }
 
-// fits reports whether all of the nodes may be given back together for the reason. One that is busy already takes nothing.
+// fits reports whether all of the nodes may be disrupted together for the reason. One that is busy already takes nothing.
 func (r *budgetsLeft) fits(reason string, nodes ...*poolNode) bool {
 	need := make(map[string]int)
 	for _, node := range nodes {
@@ -106,7 +106,7 @@ func (r *budgetsLeft) fits(reason string, nodes ...*poolNode) bool {
 	return true
 }
 
-// take takes what giving back the nodes takes.
+// take takes what disruption the nodes takes.
 func (r *budgetsLeft) take(nodes ...*poolNode) {
 	for _, node := range nodes {
 		r.count(node)

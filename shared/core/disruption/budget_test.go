@@ -121,7 +121,7 @@ func TestF141BudgetWindows(t *testing.T) {
 	}
 }
 
-// S30: schedules are in UTC whatever the process's time zone, and a percentage is of the nodes that are initialised.
+// S30: schedules are in UTC whatever the process's time zone, and a percentage is of the nodes that are initialized.
 func TestS30SchedulesAreUTCAndPercentagesOfInitializedNodes(t *testing.T) {
 	here := time.Local
 	defer func() { time.Local = here }()
@@ -151,7 +151,7 @@ func TestS30SchedulesAreUTCAndPercentagesOfInitializedNodes(t *testing.T) {
 	wantGiven(t, Plan(w.in), model.ReasonEmpty, "n03") // a tenth of eight, rounded up
 }
 
-// R42: nodes that are not initialised count neither among those a percentage is of nor among those that are disrupted.
+// R42: nodes that are not initialized count neither among those a percentage is of nor among those that are disrupted.
 func TestR42NodesThatAreNotInitializedDoNotCount(t *testing.T) {
 	w := newWorld().pool("general", budgets(model.Budget{Nodes: "50%"}))
 	for i := range 6 {

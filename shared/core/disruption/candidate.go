@@ -11,26 +11,26 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Candidate is a node that may be given back by choice.
+// Candidate is a node that may be disrupted voluntarily.
 type Candidate struct {
 	Node  *model.Node
 	Claim *model.Claim
 	Pool  *model.Pool
 	Pods  []int          // that will be made anew elsewhere, headroom of CapacityBuffers included, as indexes into the snapshot's pods, by key
 	Price model.MicroUSD // per hour, of its offer; 0 = not known
-	// For are the reasons it may be given back for now, budgets aside, in the order they are tried; empty = none.
+	// For are the reasons it may be disrupted for now, budgets aside, in the order they are tried; empty = none.
 	For []string
 	// CostMilli is what disturbing its pods costs, in thousandths of an ordinary pod: one for the node, and for each pod what its
 	// priority and deletion cost make of one, none below 0.
 	CostMilli int64
 	Empty     bool   // no pod of it costs anything to disturb, and no CapacityBuffer has headroom there
 	Quiet     bool   // consolidateAfter has passed since its last pod event
-	Drift     string // why a machine launched now would differ; empty = it would not
+	Drift     string // why an instance launched now would differ; empty = it would not
 	DriftUnix int64
 	Expired   bool // older than expireAfter, of a pool whose expiry obeys budgets
 }
 
-// Candidates returns the nodes of pools that may be given back for some reason now, by name, and every other one with all that
+// Candidates returns the nodes of pools that may be disrupted for some reason now, by name, and every other one with all that
 // speaks against it. Budgets of the pools are not looked at: how many may go at a time is the plan's.
 func Candidates(in *Input) ([]Candidate, []model.KeptNode) {
 	v := newPlanner(in, nil)
@@ -48,7 +48,7 @@ func Candidates(in *Input) ([]Candidate, []model.KeptNode) {
 // promisedSeconds is for how long after its initialisation pods that wait are expected on the node they were planned onto.
 const promisedSeconds = 60
 
-// evaluate finds what there is reason to give the member back for, and everything that forbids it.
+// evaluate finds what there is reason to give the node back for, and everything that forbids it.
 func (v *planner) evaluate(node *poolNode) {
 	node.Quiet = v.quiet(node)
 	v.findReasons(node)
@@ -81,7 +81,7 @@ func (v *planner) allow(node *poolNode) {
 	}
 }
 
-// forbid notes why the member stays.
+// forbid notes why the node stays.
 func (node *poolNode) forbid(by method, code, format string, values ...any) {
 	node.blockers = append(node.blockers, blocker{model.KeptReason{Code: code, Message: fmt.Sprintf(format, values...)}, by})
 }
@@ -312,7 +312,7 @@ func (v *planner) quiet(node *poolNode) bool {
 	return v.unquiet(node) <= v.now
 }
 
-// lastEvent returns when a pod that is no daemon last came to the node or left it, or it was initialised.
+// lastEvent returns when a pod that is no daemon last came to the node or left it, or it was initialized.
 func (v *planner) lastEvent(node *poolNode) int64 {
 	last := max(node.Node.PodEventUnix, initializedUnix(node))
 	for _, i := range v.podsOf[node.name()] {
@@ -406,7 +406,7 @@ func some(what string, names []string) string {
 // clock writes a moment for people, in UTC.
 func clock(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }
 
-// explain returns why the member stays: all that forbids what there is reason for and what the plan found, or else all that is
+// explain returns why the node stays: all that forbids what there is reason for and what the plan found, or else all that is
 // known.
 func (v *planner) explain(node *poolNode) []model.KeptReason {
 	if out := append(reasonsOf(node.blockers, node.eligible), node.why...); len(out) > 0 {

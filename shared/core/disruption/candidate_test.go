@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// newTestCandidate returns what Candidates says of one node: the reasons it may be given back for, or the codes of why not.
+// newTestCandidate returns what Candidates says of one node: the reasons it may be disrupted for, or the codes of why not.
 func newTestCandidate(w *world, node string) (reasons, codes []string) {
 	candidates, kept := Candidates(&w.in)
 	for _, c := range candidates {
@@ -33,7 +33,7 @@ func wantKept(t *testing.T, w *world, node string, want ...string) {
 	}
 }
 
-// wantCandidate fails the test unless the node may be given back for exactly these reasons.
+// wantCandidate fails the test unless the node may be disrupted for exactly these reasons.
 func wantCandidate(t *testing.T, w *world, node string, want ...string) {
 	t.Helper()
 	reasons, codes := newTestCandidate(w, node)
@@ -293,7 +293,7 @@ func TestF143PodsThatMustNotBeDisrupted(t *testing.T) {
 	}
 }
 
-// F144: the node's own annotation, which it may have of its pool's template, keeps it from everything that is by choice; only
+// F144: the node's own annotation, which it may have of its pool's template, keeps it from everything that is voluntarily; only
 // "true" does.
 func TestF144NodesThatMustNotBeDisrupted(t *testing.T) {
 	for value, blocks := range map[string]bool{"true": true, "false": false, "2h": false} {

@@ -26,7 +26,7 @@ import (
 // Every group is planned by core/pack on the cluster without its nodes and with what was decided before; the duals only say where
 // to look. All bounds are counts.
 const (
-	worthwhilePercent = 5   // of what is given back, that packing pods anew must save, and that a dear node wastes even if it were full
+	worthwhilePercent = 5   // of what is disrupted, that packing pods anew must save, and that a expensive node wastes even if it were full
 	mayPayPercent     = 10  // of its price, that a node must cost beyond what its pods are worth: no plan meets the bound
 	mostGroups        = 200 // of nodes that are packed anew in one plan
 	mostTries         = 5   // for one group, each with fewer nodes than the one before
@@ -52,10 +52,10 @@ func (a *candidate) savings() model.MicroUSD { return a.Price - a.value }
 // savingsIfFilled is what packing its pods anew would save at best, were its free room filled by others.
 func (a *candidate) savingsIfFilled() model.MicroUSD { return a.Price - a.value - a.spareValue }
 
-// mayPay reports whether the asset costs so much beyond what its pods are worth that packing them anew may pay.
+// mayPay reports whether the candidate costs so much beyond what its pods are worth that packing them anew may pay.
 func (a *candidate) mayPay() bool { return a.savings() >= a.Price/100*mayPayPercent }
 
-// optimizer searches for nodes to give back for less.
+// optimizer searches for nodes to disrupt for less.
 type optimizer struct {
 	v          *planner
 	budgets    *budgetsLeft
@@ -90,7 +90,7 @@ func consolidate(v *planner, candidates []Candidate, budgets *budgetsLeft) (comm
 	o.simulation = newSimulation(v, o.simulator, o.candidates)
 	expensive := func(a *candidate) bool { return a.overpriced }
 	if !o.full() && slices.ContainsFunc(o.candidates, expensive) && !bound(v.snapshot.Shapes) {
-		// What is dear together with others, before its pods go to those. Not where rules between pods must hold: while nodes of several
+		// What is expensive together with others, before its pods go to those. Not where rules between pods must hold: while nodes of several
 		// commands drain at once, what moves may find no place that its spread constraint allows.
 		o.dropAll(o.candidatesWhere(func(*candidate) bool { return true }))
 	}
@@ -107,7 +107,7 @@ func consolidate(v *planner, candidates []Candidate, budgets *budgetsLeft) (comm
 	return o.commands, o.why
 }
 
-// candidatesWhere returns the assets in no command that a test holds of, by name.
+// candidatesWhere returns the candidates in no command that a test holds of, by name.
 func (o *optimizer) candidatesWhere(test func(*candidate) bool) []*candidate {
 	var out []*candidate
 	for _, a := range o.candidates {
@@ -118,7 +118,7 @@ func (o *optimizer) candidatesWhere(test func(*candidate) bool) []*candidate {
 	return out
 }
 
-// appraise works out what the assets are worth.
+// appraise works out what the candidates are worth.
 func (o *optimizer) appraise() {
 	var pods []int
 	for _, a := range o.candidates {
@@ -147,12 +147,12 @@ func (v *planner) shapesOn(node *poolNode) []int {
 	return out
 }
 
-// replaceable reports whether new nodes may take the asset's place.
+// replaceable reports whether new nodes may take the candidate's place.
 func (o *optimizer) replaceable(a *candidate) bool {
 	return !a.unplaceable && a.mayDisrupt(replacing) && a.Claim.CapacityType != model.Reserved && (a.Claim.CapacityType != model.Spot || o.v.set.SpotToSpot)
 }
 
-// byMerit orders assets: those first that save most, at best, for what it disturbs.
+// byMerit orders candidates: those first that save most, at best, for what it disturbs.
 func byMerit(list []*candidate, saving func(*candidate) model.MicroUSD) {
 	slices.SortStableFunc(list, func(a, b *candidate) int {
 		return cmp.Or(compareProducts(saving(b), a.CostMilli, saving(a), b.CostMilli), strings.Compare(a.name(), b.name()))
@@ -172,7 +172,7 @@ type allowance struct {
 
 func (o *optimizer) allowance() allowance { return allowance{o, make(map[string]int)} }
 
-// lets reports whether budgets let the asset go too, and notes it if they do not.
+// lets reports whether budgets let the candidate go too, and notes it if they do not.
 func (l allowance) lets(a *candidate) bool {
 	pool := a.Node.Pool()
 	n, asked := l.left[pool]
@@ -186,7 +186,7 @@ func (l allowance) lets(a *candidate) bool {
 	return n > 0
 }
 
-// budgetsLetAll reports whether budgets would let all assets go at once.
+// budgetsLetAll reports whether budgets would let all candidates go at once.
 func (o *optimizer) budgetsLetAll() bool {
 	count := make(map[string]int)
 	for _, a := range o.candidates {
@@ -200,7 +200,7 @@ func (o *optimizer) budgetsLetAll() bool {
 	return true
 }
 
-// note notes why an asset stays, if nothing is noted yet.
+// note notes why a candidate stays, if nothing is noted yet.
 func (o *optimizer) note(a *candidate, reason model.KeptReason) {
 	if _, known := o.why[a.name()]; !known {
 		o.why[a.name()] = reason
@@ -223,7 +223,7 @@ func (o *optimizer) share(groups int) int {
 	return max(1, (o.mostCommands()-len(o.commands))/max(1, groups))
 }
 
-// repack gives nodes back whose pods are packed anew, in groups.
+// repack disrupts nodes whose pods are packed anew, in groups.
 func (o *optimizer) repack(list []*candidate) {
 	byMerit(list, (*candidate).savings)
 	let := o.allowance()
@@ -246,7 +246,7 @@ func (o *optimizer) cut(group []*candidate) {
 	}
 }
 
-// grouped divides assets into groups of about equal size that one command holds, of one pool, zone and capacity type where there
+// grouped divides candidates into groups of about equal size that one command holds, of one pool, zone and capacity type where there
 // are enough: those share what their pods ask for. No group has spot nodes and others.
 func grouped(list []*candidate) [][]*candidate {
 	list = slices.Clone(list)
@@ -302,7 +302,7 @@ func (o *optimizer) keepers(group []*candidate, out *outcome) []*candidate {
 }
 
 // cheaper returns what becomes of the group's pods where new nodes are opened in so many ways, if that is cheaper and all of the
-// group is as well given back then.
+// group is as well disrupted then.
 func (o *optimizer) cheaper(group []*candidate, ways int, out outcome) outcome {
 	other := o.simulation.without(group, ways)
 	if len(other.homeless) > 0 || other.price >= out.price || slices.ContainsFunc(other.claims, func(claim model.PlannedClaim) bool {
@@ -393,7 +393,7 @@ func (o *optimizer) withoutRivals(group []*candidate, out *outcome) []*candidate
 	return group
 }
 
-// average is what a pod of the asset is worth on average.
+// average is what a pod of the candidate is worth on average.
 func (a *candidate) average() float64 {
 	if a == nil || len(a.Pods) == 0 {
 		return 0
@@ -401,7 +401,7 @@ func (a *candidate) average() float64 {
 	return float64(max(1, a.value)) / float64(len(a.Pods))
 }
 
-// dropAll gives nodes back whose pods fit the others, best first: as many at a time as fit together.
+// dropAll disrupts nodes whose pods fit the others, best first: as many at a time as fit together.
 func (o *optimizer) dropAll(list []*candidate) {
 	byMerit(list, func(a *candidate) model.MicroUSD { return a.Price })
 	for size := model.MaxCommandNodes; len(list) > 0 && o.drops < mostDrops; {

@@ -29,7 +29,7 @@ func (p *part) price() model.MicroUSD {
 
 // split divides a group into commands that do not depend on each other, so that what stops one stops no other: nodes whose pods share
 // a new node, or the room of one that exists, or have binding rules about each other, go together. Where that makes more than most,
-// neighbours are joined.
+// neighbors are joined.
 func (o *optimizer) split(group []*candidate, out *outcome, most int) []part {
 	number := make(map[*candidate]int, len(group))
 	root := make([]int, len(group))
@@ -75,7 +75,7 @@ func (o *optimizer) split(group []*candidate, out *outcome, most int) []part {
 			roots = append(roots, n)
 		}
 	}
-	for i := 1; i < len(roots) && len(roots) > most; i++ { // neighbours, so that at most so many are left
+	for i := 1; i < len(roots) && len(roots) > most; i++ { // neighbors, so that at most so many are left
 		if i*most/len(roots) == (i-1)*most/len(roots) {
 			join(roots[i-1], roots[i])
 		}
@@ -169,7 +169,7 @@ func (o *optimizer) add(parts []part) {
 	}
 }
 
-// addOne adds a command that gives back the first node of the part that can be given back by itself.
+// addOne adds a command that disrupts the first node of the part that can be disrupted by itself.
 func (o *optimizer) addOne(p *part) {
 	o.v.replanAt(o.v.now + soonSeconds)
 	ways := noWay // of opening nodes: none where none is to be opened for the part
@@ -255,7 +255,7 @@ func namesOf(group []*candidate) []string {
 	return names
 }
 
-// least returns what giving back the part's nodes must save, which cost so much.
+// least returns what disruption the part's nodes must save, which cost so much.
 func (o *optimizer) least(p *part, price model.MicroUSD) model.MicroUSD {
 	percent := o.v.set.MinSavingPercent
 	if len(p.claims) > 0 {

@@ -11,14 +11,14 @@ import (
 type guard struct {
 	v       *planner
 	types   map[string]*model.InstanceType // of the claim's class, by name
-	group   []*candidate                   // that are given back for it, among others
+	group   []*candidate                   // that are disrupted for it, among others
 	claim   model.PlannedClaim
 	ceiling model.MicroUSD // the most it may cost per hour
 	kept    []string       // types that nodes of the group could as well be kept as
 }
 
 // narrow leaves of the claim the capacity type of its cheapest offer, the zones where that is cheap enough and the types whose
-// dearest offer there is; else it says why nothing is left. Where what it replaces is spot, enough types must be left to fall
+// most expensive offer there is; else it says why nothing is left. Where what it replaces is spot, enough types must be left to fall
 // back on, and for a single node only the cheapest so many are, or as many more as minValues need.
 func (g *guard) narrow() (code, why string) {
 	kind := g.claim.Offering.CapacityType
@@ -59,18 +59,18 @@ func (g *guard) narrow() (code, why string) {
 	return g.write(kind, zones, names)
 }
 
-// ofSpot reports whether all that is given back is spot.
+// ofSpot reports whether all that is disrupted is spot.
 func (g *guard) ofSpot() bool {
 	return !slices.ContainsFunc(g.group, func(a *candidate) bool { return a.Claim.CapacityType != model.Spot })
 }
 
-// rivals reports whether the asset could as well be kept in place of a claim that was launched as the type: it is what the claim
-// may be, and no dearer than what that was planned as.
+// rivals reports whether the candidate could as well be kept in place of a claim that was launched as the type: it is what the claim
+// may be, and no more expensive than what that was planned as.
 func rivals(a *candidate, claim *model.PlannedClaim, instanceType string) bool {
 	return a.Claim.InstanceType == instanceType && a.Claim.CapacityType == claim.Offering.CapacityType && a.Price <= claim.Price && slices.Contains(claim.Zones, a.Claim.Zone)
 }
 
-// highest returns the price of the dearest offer of the type that can be had as the capacity type in one of the zones; −1 where
+// highest returns the price of the most expensive offer of the type that can be had as the capacity type in one of the zones; −1 where
 // there is none.
 func (g *guard) highest(t *model.InstanceType, kind string, zones []string) model.MicroUSD {
 	price := model.MicroUSD(-1)

@@ -22,13 +22,13 @@ type simulation struct {
 	at      []int32       // by pod of the view's snapshot: its index in pods, −1 = it is not there
 	fit     fitter        // of nodes that take moved pods
 	coming  []model.Claim // on their way; none where plain
-	going   []model.Node  // given back by what was decided, and there until their pods have moved; none where no pod is spread
+	going   []model.Node  // disrupted by what was decided, and there until their pods have moved; none where no pod is spread
 	waiting []int         // pods whose place is one of those, as indexes into the view's snapshot; none where plain
 	usage   map[string]model.Resources
 	taken   map[string]int64 // of capacity reservations
 }
 
-// newSimulation makes the scene for the assets; those that are dear take no pods.
+// newSimulation makes the simulation for the candidates; those that are expensive take no pods.
 func newSimulation(v *planner, simulator *pack.Simulator, candidates []*candidate) simulation {
 	s := simulation{v: v, simulator: simulator, shut: maps.Clone(v.churning), plain: !slices.ContainsFunc(v.snapshot.Shapes, ruled), usage: maps.Clone(v.usage()), taken: v.taken()}
 	for _, a := range candidates {
@@ -103,7 +103,7 @@ func (s *simulation) measure(candidates []*candidate) {
 	}
 }
 
-// without says what becomes of the pods of some nodes if those were given back too, new nodes being opened in so many ways:
+// without says what becomes of the pods of some nodes if those were disrupted too, new nodes being opened in so many ways:
 // see pack.Simulator.
 func (s *simulation) without(group []*candidate, ways int) outcome {
 	nodes, pods := poolNodesOf(group), []int(nil)
@@ -134,13 +134,13 @@ func (s *simulation) without(group []*candidate, ways int) outcome {
 	return s.v.read(plan, pods)
 }
 
-// includes reports whether the scene has nodes or claims of the group: where it is plain, only such as take moved pods.
+// includes reports whether the simulation has nodes or claims of the group: where it is plain, only such as take moved pods.
 func (s *simulation) includes(group []*candidate) bool {
 	return !s.plain || slices.ContainsFunc(group, func(a *candidate) bool { return !s.shut[a.name()] })
 }
 
-// expected returns the pods that are not yet where they have their place, as indexes into the scene's; it matters to rules alone,
-// and with those every pod of the snapshot is in the scene, in its order.
+// expected returns the pods that are not yet where they have their place, as indexes into the simulation's; it matters to rules alone,
+// and with those every pod of the snapshot is in the simulation, in its order.
 func (s *simulation) expected() map[int]string {
 	if s.plain {
 		return nil
@@ -148,7 +148,7 @@ func (s *simulation) expected() map[int]string {
 	return s.v.expected
 }
 
-// goingWith returns the nodes that are there until their pods have moved, with those of some members more.
+// goingWith returns the nodes that are there until their pods have moved, with those of some nodes more.
 func (s *simulation) goingWith(nodes []*poolNode) []model.Node {
 	if s.plain || !s.v.spreads {
 		return nil
@@ -168,7 +168,7 @@ func poolNodesOf(group []*candidate) []*poolNode {
 	return out
 }
 
-// open lets the asset take moved pods.
+// open lets the candidate take moved pods.
 func (s *simulation) open(a *candidate) {
 	if s.v.churning[a.name()] || !s.shut[a.name()] {
 		return
@@ -188,7 +188,7 @@ func (s *simulation) open(a *candidate) {
 	}
 }
 
-// apply makes the scene show a command as carried out.
+// apply makes the simulation show a command as carried out.
 func (s *simulation) apply(command *model.PlannedCommand, group []*candidate) {
 	nodes := poolNodesOf(group)
 	s.going = s.goingWith(nodes)

@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// sized makes a node another machine of the catalogue, on demand or spot.
+// sized makes a node another machine of the catalog, on demand or spot.
 func sized(instanceType, capacityType string) func(*model.Node, *model.Claim) {
 	return func(n *model.Node, c *model.Claim) {
 		for _, t := range testCatalog() {
@@ -21,7 +21,7 @@ func sized(instanceType, capacityType string) func(*model.Node, *model.Claim) {
 	}
 }
 
-// buying lets a pool have machines of the capacity types.
+// buying lets a pool have instances of the capacity types.
 func buying(capacityTypes ...string) func(*model.Pool) {
 	return func(p *model.Pool) { p.Template.Requirements[0].Values = capacityTypes }
 }
@@ -56,7 +56,7 @@ func TestF123SeveralNodesBecomeOne(t *testing.T) {
 	}
 }
 
-// F124: nothing is replaced by a machine of its own kind that is no cheaper: one of the nodes is kept for the pods.
+// F124: nothing is replaced by an instance of its own kind that is no cheaper: one of the nodes is kept for the pods.
 func TestF124ALikeInstanceIsKeptAndNotBought(t *testing.T) {
 	w := newWorld().pool("general")
 	for _, name := range []string{"a", "b"} {
@@ -169,7 +169,7 @@ func TestR40OnlyOfferingsThePodsCanUseCount(t *testing.T) {
 	}
 }
 
-// A node that pods move to is not given back by the same plan.
+// A node that pods move to is not disrupted by the same plan.
 func TestNodesThatTakePodsStay(t *testing.T) {
 	w := newWorld().pool("general")
 	for i := range 12 {
@@ -191,7 +191,7 @@ func TestNodesThatTakePodsStay(t *testing.T) {
 }
 
 // What does not depend on each other goes by commands of its own, so that one replacement that cannot be had undoes no other; where a
-// plan may have fewer commands neighbours share one. Nodes whose pods go to the same others share their room, and a command.
+// plan may have fewer commands neighbors share one. Nodes whose pods go to the same others share their room, and a command.
 func TestNodesThatDoNotDependOnEachOtherAreCommandsOfTheirOwn(t *testing.T) {
 	names := []string{"a", "b", "c", "d", "e"}
 	for most, want := range map[int]int{100: 5, 5: 5, 4: 4, 2: 2, 1: 1} {
@@ -222,7 +222,7 @@ func TestNodesThatDoNotDependOnEachOtherAreCommandsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// apart has the pods of each of the nodes fit no other machine with room for those of another: each node is of a pool of its own.
+// apart has the pods of each of the nodes fit no other instance with room for those of another: each node is of a pool of its own.
 func apart(w *world, names []string) *world {
 	pools := w.in.Snapshot.Pools
 	for i, name := range names {
@@ -278,7 +278,7 @@ func TestSpotMakesWayForReservedCapacity(t *testing.T) {
 		}
 	}
 	w := newWorld().pool("general", buying(model.Spot, model.OnDemand, model.Reserved)).reserve(1)
-	for _, name := range []string{"n1", "n2"} { // one machine holds the pods of one
+	for _, name := range []string{"n1", "n2"} { // one instance holds the pods of one
 		w.node(name, "general", sized("m5.xlarge", model.Spot)).running("web-"+name, name, 6)
 	}
 	plan := Plan(w.in)
@@ -287,7 +287,7 @@ func TestSpotMakesWayForReservedCapacity(t *testing.T) {
 	}
 }
 
-// Nodes that are dear whatever is on them and nodes that are half empty go together where their pods fit others: the pods of the former go to
+// Nodes that are expensive whatever is on them and nodes that are half empty go together where their pods fit others: the pods of the former go to
 // what is best kept, and not to what could go as well.
 func TestPodsOfOverpricedNodesGoToWhatIsBestKept(t *testing.T) {
 	w := newWorld().pool("general", buying(model.OnDemand, model.Spot)).

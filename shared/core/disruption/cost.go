@@ -20,7 +20,7 @@ func podCost(shape *model.PodShape) int64 {
 	return max(-mostMilli, min(milli, mostMilli))
 }
 
-// nodeCost returns what disturbing pods costs together with giving back their node, and whether none of them costs anything.
+// nodeCost returns what disturbing pods costs together with disruption their node, and whether none of them costs anything.
 func nodeCost(snapshot *model.Snapshot, pods []int) (milli int64, empty bool) {
 	milli, empty = ordinaryMilli, true
 	for _, i := range pods {

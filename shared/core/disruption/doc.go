@@ -1,5 +1,5 @@
-// Package disruption decides which nodes to give back: [Plan] takes one snapshot, what the ledger knows beyond it and what each
-// class can buy, and says which nodes are empty, drifted, expired within budgets, too many, or dearer than what their pods
+// Package disruption decides which nodes to disrupt: [Plan] takes one snapshot, what the ledger knows beyond it and what each
+// class can buy, and says which nodes are empty, drifted, expired within budgets, too many, or more expensive than what their pods
 // need, what takes their place, what that saves, and why every other node stays. [Holds] judges a command that is on its way
 // once more, on a later snapshot.
 //
@@ -8,7 +8,7 @@
 //
 // How it works, in the order of the files:
 //
-//  1. The cluster is looked up once (view.go): which node is whose, its pods, its price, whom it may be given back by.
+//  1. The cluster is looked up once (planner.go): which node is whose, its pods, its price, whom it may be disrupted by.
 //  2. A fork of it (fork.go) is as it will be once open commands are carried out: their nodes are gone, their replacements on
 //     their way, pods that wait where they have their place. Whatever is decided changes the fork, for what comes after.
 //  3. Of each node everything is collected that speaks for giving it back and everything that forbids it (candidate.go, block.go),

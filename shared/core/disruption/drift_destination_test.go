@@ -6,7 +6,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// TestDriftedNodesThatTakePodsOfTheSamePlanStay guards that a plan does not give back a node it has just moved pods to, be
+// TestDriftedNodesThatTakePodsOfTheSamePlanStay guards that a plan does not disrupt a node it has just moved pods to, be
 // it because that drifted too: those pods would be moved twice, and the second command does not know of them.
 func TestDriftedNodesThatTakePodsOfTheSamePlanStay(t *testing.T) {
 	drifted := func(_ *model.Node, c *model.Claim) { c.Drift, c.DriftUnix = "NodePoolDrift", testNow-600 }

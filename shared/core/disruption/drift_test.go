@@ -37,7 +37,7 @@ func TestDriftGoesByAgeWithinTheBudget(t *testing.T) {
 	}
 }
 
-// What one command moves pods onto is not free for the next, nor given back by it. Pods do not go to what is to be renewed itself,
+// What one command moves pods onto is not free for the next, nor disrupted by it. Pods do not go to what is to be renewed itself,
 // unless nothing else takes them.
 func TestCommandsOfOnePlanAreOfOneCluster(t *testing.T) {
 	build := func() *world {
@@ -79,7 +79,7 @@ func TestCommandsOfOnePlanAreOfOneCluster(t *testing.T) {
 	if moved := check(plan); moved != 5 {
 		t.Errorf("%d pods go to the new node", moved)
 	}
-	w := build() // no machine more may be launched
+	w := build() // no instance more may be launched
 	w.in.Snapshot.Pools[0].Limits = model.Resources{model.Nodes: 4}
 	w.in.Usage = map[string]model.Resources{"general": {model.Nodes: 4}}
 	plan = Plan(w.in)
@@ -88,7 +88,7 @@ func TestCommandsOfOnePlanAreOfOneCluster(t *testing.T) {
 	}
 }
 
-// A plan that drift has filled says of every node that might be consolidated that it has to wait, dear or not; of one that a budget keeps it
+// A plan that drift has filled says of every node that might be consolidated that it has to wait, expensive or not; of one that a budget keeps it
 // says that.
 func TestWhatDriftLeavesNoCommandForHasToWait(t *testing.T) {
 	build := func(options ...func(*model.Pool)) *world {

@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// empty gives back nodes without pods that matter, as many as budgets allow, those of a pool together. Nothing is planned for
+// empty disrupts nodes without pods that matter, as many as budgets allow, those of a pool together. Nothing is planned for
 // what pods there are: losing them costs less than nothing.
 func (v *planner) empty() {
 	pools := make(map[string][]*poolNode)
@@ -46,7 +46,7 @@ func (v *planner) empty() {
 	}
 }
 
-// bySavings orders members by how much is saved for what is disturbed, most first.
+// bySavings orders nodes by how much is saved for what is disturbed, most first.
 func bySavings(a, b *poolNode) int {
 	return cmp.Or(cmp.Compare(int64(b.Price)*a.CostMilli, int64(a.Price)*b.CostMilli), strings.Compare(a.name(), b.name()))
 }

@@ -25,7 +25,7 @@ func TestF120EmptyNodesGoTogetherWithinTheBudget(t *testing.T) {
 	}
 }
 
-// F120: a command gives back as many nodes as the ledger writes at once, and of one pool.
+// F120: a command disrupts as many nodes as the ledger writes at once, and of one pool.
 func TestF120ManyEmptyNodesAreSeveralCommands(t *testing.T) {
 	w := newWorld().pool("a").pool("b")
 	for i := range 2*model.MaxCommandNodes + 3 {

@@ -10,14 +10,14 @@ import (
 )
 
 // What a command to save money asked for and did not get is known to the region for an hour or two, as marks, and then nobody knows it
-// any more. Each try taints nodes and may buy some of what it asks for, to be given back again. So the judge remembers for as
-// long as commands are kept: what came back dry is left alone for half an hour, then for twice as long each time; and where tries
+// any more. Each try taints nodes and may buy some of what it asks for, to be disrupted again. So the disruption function remembers for as
+// long as commands are kept: what had no capacity is left alone for half an hour, then for twice as long each time; and where tries
 // fail one after another, of whatever, there are fewer and fewer of them, one at a time. One that succeeds ends that, and so does a
-// machine that anybody got. While tries fail, what nobody has got since is as doubtful, though it was never tried: where a whole zone or
-// all of spot is dry, each offer of it would else be found out by as many commands as there is room for. Only saving money waits for
+// instance that anybody got. While tries fail, what nobody has got since is as doubtful, though it was never tried: where a whole zone or
+// all of spot is dry, each offering of it would else be found out by as many commands as there is room for. Only saving money waits for
 // that: what has to be renewed goes by the region's marks alone.
 const (
-	mostTried = 16 * 3600 // that an offer is left alone for
+	mostTried = 16 * 3600 // that an offering is left alone for
 	mostPause = 2 * 3600  // between tries, of whatever
 )
 
@@ -76,10 +76,10 @@ type tried struct {
 	under           bool                       // an open command tries some of it
 	failed          int                        // tries in a row
 	since           int64                      // when the first of these began
-	got             map[model.OfferingKey]bool // what machines were launched as since then
+	got             map[model.OfferingKey]bool // what instances were launched as since then
 }
 
-// failedOffering is something that came back dry, and until when it is left alone for that.
+// failedOffering is something that had no capacity, and until when it is left alone for that.
 type failedOffering struct {
 	model.UnavailableOffering
 	pause, until int64
@@ -127,7 +127,7 @@ func (v *planner) triedLately() tried {
 	return t
 }
 
-// note notes that something came back dry at a time.
+// note notes that something had no capacity at a time.
 func (t *tried) note(unavailable model.UnavailableOffering, at, first int64) {
 	n, known := slices.BinarySearchFunc(t.failedOfferings, unavailable, func(d failedOffering, m model.UnavailableOffering) int {
 		return compareUnavailable(d.UnavailableOffering, m)
@@ -145,7 +145,7 @@ func (t *tried) forget(is func(*model.UnavailableOffering) bool) {
 	t.failedOfferings = slices.DeleteFunc(t.failedOfferings, func(d failedOffering) bool { return is(&d.UnavailableOffering) })
 }
 
-// of reports whether any of the claims may be bought as something that came back dry.
+// of reports whether any of the claims may be bought as something that had no capacity.
 func (t *tried) of(claims []model.PlannedClaim) bool {
 	return slices.ContainsFunc(claims, func(p model.PlannedClaim) bool {
 		if len(p.InstanceTypes) == 0 { // of a command that is over: what it was planned as
@@ -155,7 +155,7 @@ func (t *tried) of(claims []model.PlannedClaim) bool {
 	})
 }
 
-// doubts reports whether asking for the claims is a try: some may be bought as something that came back dry, or, while tries fail,
+// doubts reports whether asking for the claims is a try: some may be bought as something that had no capacity, or, while tries fail,
 // as nothing that anybody got since the first of them.
 func (t *tried) doubts(claims []model.PlannedClaim) bool {
 	return t.of(claims) || t.failed > 0 && slices.ContainsFunc(claims, func(p model.PlannedClaim) bool { return !t.got[p.Offering] })
@@ -206,7 +206,7 @@ func (v *planner) shut(unavailableOfferings []model.UnavailableOffering, f func(
 }
 
 // fallbackCandidates looks once more, where nothing was found to save and all of spot seems dry (or all on demand): nodes whose replacements were not
-// to be had are replaced by machines of another capacity type meanwhile. Else the next try has them wait again, and they cost what they
+// available are replaced by instances of another capacity type meanwhile. Else the next try has them wait again, and they cost what they
 // cost for as long as spot is dry. It returns the nodes of what was accepted.
 func (v *planner) fallbackCandidates(candidates []Candidate) (away []*poolNode) {
 	unavailable, failed := v.tried.kind()
@@ -236,7 +236,7 @@ func (v *planner) fallbackCandidates(candidates []Candidate) (away []*poolNode) 
 	return away
 }
 
-// kind returns a mark of the one capacity type that came back dry, of several instance types and zones; false where it is not so.
+// kind returns a mark of the one capacity type that had no capacity, of several instance types and zones; false where it is not so.
 func (t *tried) kind() (model.UnavailableOffering, bool) {
 	unavailableOfferings := make([]model.UnavailableOffering, 0, len(t.failedOfferings))
 	for i := range t.failedOfferings {

@@ -11,7 +11,7 @@ import (
 )
 
 // begin makes the fork as it is before this plan decides anything: nodes of open commands are gone and what replaces them is on
-// its way, and pods that wait are where they will be. Where a command is judged once more pods that wait get their places before
+// its way, and pods that wait are where they will be. Where a command is revalidated pods that wait get their places before
 // it is carried out, as they did when it was planned: what it launches is for its own.
 func (v *planner) begin() {
 	snapshot := *v.in.Snapshot
@@ -59,7 +59,7 @@ func (v *planner) removeLeaving() (leaving pack.Leaving, staying map[string]bool
 	return leaving, staying, moved
 }
 
-// disrupted reports whether a node carries the taint of nodes that are given back.
+// disrupted reports whether a node carries the taint of nodes that are disrupted.
 func disrupted(node *model.Node) bool {
 	return slices.ContainsFunc(node.Taints, func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
 }
@@ -93,7 +93,7 @@ func (v *planner) launch(command *model.Command) {
 	}
 }
 
-// applyRevalidated takes the nodes of the command that is judged once more away, and has its replacements on their way.
+// applyRevalidated takes the nodes of the command that is revalidated away, and has its replacements on their way.
 func (v *planner) applyRevalidated() {
 	if v.revalidated == nil {
 		return
@@ -126,7 +126,7 @@ func claimOf(p *model.PlannedClaim) model.Claim {
 }
 
 // calm finds where no pod is moved to that runs well where it is: nodes that are not ready or have not joined wholly, nodes that
-// pods came to or went from a moment ago, and machines that are yet to come.
+// pods came to or went from a moment ago, and instances that are yet to come.
 func (v *planner) calm() {
 	there := make(map[string]bool, len(v.poolNodes))
 	for i := range v.snapshot.Nodes {
@@ -165,13 +165,13 @@ func later(unix, seconds int64) int64 {
 }
 
 // place gives pods that wait their place: on what exists they are there from now on, so that nobody else is planned onto it.
-// Those that need a machine nobody has asked for yet are left to whoever asks for it. A node with the taint of those that are given
-// back and without a command takes what fits nowhere else, since the taint will be off before a machine is there; so does one of
+// Those that need an instance nobody has asked for yet are left to whoever asks for it. A node with the taint of those that are given
+// back and without a command takes what fits nowhere else, since the taint will be off before an instance is there; so does one of
 // a command that comes after the one that is judged, and last one of that: it is needed then.
 func (v *planner) place(leaving pack.Leaving, staying map[string]bool, moved []int) {
 	pending := slices.DeleteFunc(pack.PendingAt(v.snapshot, leaving, v.now), func(i int) bool { return staying[v.snapshot.Pods[i].NodeName] })
 	most := fairshare.Most()
-	pending = fairshare.Take(v.snapshot, pending, &most, nil, "").Pods // beyond what one plan takes, pods need machines nobody has asked for yet
+	pending = fairshare.Take(v.snapshot, pending, &most, nil, "").Pods // beyond what one plan takes, pods need instances nobody has asked for yet
 	v.reserve()
 	if len(pending)+len(moved) == 0 {
 		return
@@ -200,14 +200,14 @@ func (v *planner) await(pending []int) {
 			v.expected[i] = now
 		}
 	}
-	for _, i := range v.waiting { // for a machine that is on its way
+	for _, i := range v.waiting { // for an instance that is on its way
 		if now := v.in.Snapshot.Pods[i].NodeName; now != "" {
 			v.expected[i] = now
 		}
 	}
 }
 
-// claim notes pods that have their place on nodes of the command that is judged once more only. Headroom of CapacityBuffers moves
+// claim notes pods that have their place on nodes of the command that is revalidated only. Headroom of CapacityBuffers moves
 // with what runs there; of a command that moves nothing it asks as pods do.
 func (v *planner) claim(nominations []model.Nomination, pods []int) {
 	index := v.indexOf(pods)
@@ -271,7 +271,7 @@ func (v *planner) lacking(plan *model.Plan, pods []int) []int {
 	return slices.DeleteFunc(slices.Clone(pods), func(i int) bool { return placed[v.snapshot.Pods[i].Ref()] })
 }
 
-// untainted plans pods on the fork where some of the nodes do not show that they are given back.
+// untainted plans pods on the fork where some of the nodes do not show that they are disrupted.
 func (v *planner) untainted(pods []int, which func(name string) bool) model.Plan {
 	if len(pods) == 0 || !slices.ContainsFunc(v.snapshot.Nodes, func(n model.Node) bool { return which(n.Name) }) {
 		return model.Plan{}
@@ -338,7 +338,7 @@ func (v *planner) indexOf(pods []int) map[model.PodRef]int {
 	return index
 }
 
-// input returns what core/pack is asked: the fork without some nodes more, and the pods to place, some of them moved by choice. One
+// input returns what core/pack is asked: the fork without some nodes more, and the pods to place, some of them moved voluntarily. One
 // without nodes is good until the next such is asked for.
 func (v *planner) input(without []*poolNode, pods, settled []int) pack.Input {
 	snapshot := *v.snapshot
@@ -355,8 +355,8 @@ func (v *planner) input(without []*poolNode, pods, settled []int) pack.Input {
 	}
 }
 
-// going returns the nodes given back by choice that are still there while their pods move, as far as they make a difference: those
-// decided before, and those of some members more.
+// going returns the nodes disrupted voluntarily that are still there while their pods move, as far as they make a difference: those
+// decided before, and those of some nodes more.
 func (v *planner) going(more []*poolNode) []model.Node {
 	if !v.spreads {
 		return nil
@@ -370,7 +370,7 @@ func (v *planner) going(more []*poolNode) []model.Node {
 	return out
 }
 
-// usage returns what is held against the pools' limits: the nodes given back hold their share until they are gone, and what is
+// usage returns what is held against the pools' limits: the nodes disrupted hold their share until they are gone, and what is
 // not launched yet will hold its own.
 func (v *planner) usage() map[string]model.Resources {
 	var out map[string]model.Resources
@@ -400,7 +400,7 @@ func (v *planner) usage() map[string]model.Resources {
 	return out
 }
 
-// taken returns how many machines of each capacity reservation are spoken for by what is not launched yet.
+// taken returns how many instances of each capacity reservation are spoken for by what is not launched yet.
 func (v *planner) taken() map[string]int64 {
 	var out map[string]int64
 	for i := range v.coming {
@@ -411,7 +411,7 @@ func (v *planner) taken() map[string]int64 {
 	return out
 }
 
-// spokenFor counts a machine of the capacity reservation that requirements name, if they name one.
+// spokenFor counts an instance of the capacity reservation that requirements name, if they name one.
 func spokenFor(taken map[string]int64, requirements []model.Requirement) map[string]int64 {
 	i := slices.IndexFunc(requirements, func(r model.Requirement) bool {
 		return r.Key == model.LabelReservationID && r.Operator == model.In && len(r.Values) == 1
@@ -436,7 +436,7 @@ func saltOf(salt string, without []*poolNode) string {
 	return strings.Join(names, "/")
 }
 
-// withoutNodes returns the nodes that are none of the members'.
+// withoutNodes returns the nodes that are none of the nodes'.
 func withoutNodes(nodes []model.Node, without []*poolNode) []model.Node {
 	return appendNodes(make([]model.Node, 0, len(nodes)), nodes, without)
 }
@@ -475,7 +475,7 @@ func (n *names) add(name string) {
 	}
 }
 
-// nodesOf returns the names of the members' nodes.
+// nodesOf returns the names of the nodes' nodes.
 func nodesOf(nodes []*poolNode) names {
 	var out names
 	for _, node := range nodes {
@@ -484,7 +484,7 @@ func nodesOf(nodes []*poolNode) names {
 	return out
 }
 
-// claimsOf returns the names of the members' claims.
+// claimsOf returns the names of the nodes' claims.
 func claimsOf(nodes []*poolNode) names {
 	var out names
 	for _, node := range nodes {
@@ -495,7 +495,7 @@ func claimsOf(nodes []*poolNode) names {
 	return out
 }
 
-// withoutClaims returns the claims that are none of the members', with room for some more.
+// withoutClaims returns the claims that are none of the nodes', with room for some more.
 func withoutClaims(claims []model.Claim, without []*poolNode) []model.Claim {
 	return appendClaims(make([]model.Claim, 0, len(claims)+moreClaims), claims, without)
 }
@@ -513,7 +513,7 @@ func appendClaims(out, claims []model.Claim, without []*poolNode) []model.Claim 
 	return out
 }
 
-// outcome is what becomes of the pods of nodes that are given back.
+// outcome is what becomes of the pods of nodes that are disrupted.
 type outcome struct {
 	claims   []model.PlannedClaim  // to be launched for them
 	moves    []model.Nomination    // those that go to nodes that exist
@@ -521,7 +521,7 @@ type outcome struct {
 	price    model.MicroUSD        // of claims, per hour
 }
 
-// without says what becomes of the pods of some nodes if those were given back too. None of them goes to a node of restless.
+// without says what becomes of the pods of some nodes if those were disrupted too. None of them goes to a node of churning.
 func (v *planner) without(nodes []*poolNode, churning map[string]bool) outcome {
 	pods := podsOf(nodes)
 	if len(pods) == 0 {
@@ -532,7 +532,7 @@ func (v *planner) without(nodes []*poolNode, churning map[string]bool) outcome {
 	return v.read(v.plans().Plan(in, 0), pods)
 }
 
-// plans returns the desk that all what-ifs of this plan are planned at.
+// plans returns the simulator that all what-ifs of this plan are planned at.
 func (v *planner) plans() *pack.Simulator {
 	if v.simulator == nil {
 		v.simulator = pack.NewSimulator(v.input(nil, nil, nil))

@@ -116,7 +116,7 @@ func roughly(price model.MicroUSD) model.MicroUSD {
 	return price / unit * unit
 }
 
-// offered returns the lowest price of an offer, whatever the reservation, and whether it can be had now.
+// offered returns the lowest price of an offering, whatever the reservation, and whether it can be had now.
 func (v *planner) offered(key priceKey) (model.MicroUSD, bool) {
 	t := v.typeOf(key.class, key.InstanceType)
 	if t == nil {
@@ -149,7 +149,7 @@ func (v *planner) typeOf(class, name string) *model.InstanceType {
 	return v.types[class][name]
 }
 
-// blockByHistory holds nodes that giving back went wrong of lately, or would turn round what was decided lately.
+// blockByHistory holds nodes that disruption went wrong of lately, or would revert what was decided lately.
 func (v *planner) blockByHistory(node *poolNode) {
 	if node.Claim == nil || node.command != nil {
 		return
@@ -181,7 +181,7 @@ func (v *planner) blockByHistory(node *poolNode) {
 	}
 }
 
-// broken returns until when no node of a class is given back because replacements of it failed: once BreakerFailures of the
+// broken returns until when no node of a class is disrupted because replacements of it failed: once BreakerFailures of the
 // latest BreakerOutcomes commands with such did; 0 = it is not so.
 func (v *planner) broken(class string) int64 {
 	if known, read := v.breaks[class]; read {
@@ -259,7 +259,7 @@ func (v *planner) backoff(claim string, replaced bool) (int64, *model.Command) {
 	return later(endOf(last, v.now), pause), last
 }
 
-// undoneByClaim returns commands that were undone, by the names of the claims they were to give back.
+// undoneByClaim returns commands that were undone, by the names of the claims they were to disrupt.
 func (v *planner) undoneByClaim() map[string][]*model.Command {
 	out := make(map[string][]*model.Command)
 	for i := range v.in.Commands {
@@ -291,7 +291,7 @@ func (v *planner) recent(c *model.Command) bool {
 	return same
 }
 
-// cameOf reports whether the member was launched because of a command: as one of its replacements, or since, and all it carries
+// cameOf reports whether the node was launched because of a command: as one of its replacements, or since, and all it carries
 // are pods of workloads that the command moved.
 func (v *planner) cameOf(node *poolNode, c *model.Command) bool {
 	if slices.ContainsFunc(c.Replacements, func(p model.PlannedClaim) bool { return p.Name == node.Claim.Name }) {
@@ -303,7 +303,7 @@ func (v *planner) cameOf(node *poolNode, c *model.Command) bool {
 	return !slices.ContainsFunc(v.workloads([]*poolNode{node}), func(w string) bool { return !slices.Contains(c.Workloads, w) })
 }
 
-// revertsRecent returns why a command to consolidate would buy again what was just given back, for the same workloads; nil where it
+// revertsRecent returns why a command to consolidate would buy again what was just disrupted, for the same workloads; nil where it
 // would not. cameOf has seen to the other way round.
 func (v *planner) revertsRecent(command *model.PlannedCommand) *model.KeptReason {
 	if command.Reason != model.ReasonUnderutilized || len(command.Replacements) == 0 {

@@ -31,7 +31,7 @@ func replacedBy(name, instanceType string) func(*model.Command) {
 	}
 }
 
-// R38: for half an hour nothing that was launched because of a command is given back again to save, unless what that was decided by
+// R38: for half an hour nothing that was launched because of a command is disrupted again to save, unless what that was decided by
 // has changed: neither its replacements, nor what was bought since for the pods it moved.
 func TestR38WhatWasJustDecidedIsNotTurnedRound(t *testing.T) {
 	moved := func(c *model.Command) { c.Workloads = []string{"default/ReplicaSet/db", "default/ReplicaSet/web"} }
@@ -107,7 +107,7 @@ func TestR38WhatWasJustDecidedIsNotTurnedRound(t *testing.T) {
 	wantCandidate(t, w, "n", model.ReasonEmpty)
 }
 
-// B5: as long as a command is on its way its replacement is not given back, though nothing runs there yet, whatever has changed; one
+// B5: as long as a command is on its way its replacement is not disrupted, though nothing runs there yet, whatever has changed; one
 // that stays where the command is undone is.
 func TestB5ReplacementOfAnOpenCommandIsKept(t *testing.T) {
 	for state, kept := range map[model.CommandState]bool{model.CommandReplacing: true, model.CommandUndoing: false, model.CommandUndone: false} {
@@ -121,7 +121,7 @@ func TestB5ReplacementOfAnOpenCommandIsKept(t *testing.T) {
 	}
 }
 
-// S28: what was given back is not bought again for the pods that were moved away from it, while nothing has changed.
+// S28: what was disrupted is not bought again for the pods that were moved away from it, while nothing has changed.
 func TestS28NothingIsBoughtAgainThatWasJustGivenBack(t *testing.T) {
 	w := newWorld().pool("general")
 	past(w, "c", model.CommandDone, testNow-60, func(c *model.Command) { c.Workloads = []string{"default/ReplicaSet/web"} })
@@ -247,7 +247,7 @@ func TestR39NodesWhoseReplacementsFailedGoWithoutAny(t *testing.T) {
 	}
 }
 
-// D9: once the replacements of three of a class's latest five commands failed, nothing of it is given back for half an hour; other
+// D9: once the replacements of three of a class's latest five commands failed, nothing of it is disrupted for half an hour; other
 // classes' nodes are.
 func TestD9BreakerOfAClass(t *testing.T) {
 	outcomes := func(pattern string) *world { // latest last: x failed, . succeeded, o was undone for another reason, _ had no replacement, u is being undone

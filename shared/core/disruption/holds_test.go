@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// committed returns a cluster of which a half-empty node is given back, with the command for that: its pods go to the other node.
+// committed returns a cluster of which a half-empty node is disrupted, with the command for that: its pods go to the other node.
 func committed(t *testing.T, changes ...func(*model.Pool)) (*world, *model.Command) {
 	t.Helper()
 	w := newWorld().pool("general", changes...).node("to", "general").running("db", "to", 4).node("from", "general").running("web", "from", 2)
@@ -183,7 +183,7 @@ func commitAll(in *Input, plan model.DisruptPlan) []*model.Command {
 	return out
 }
 
-// Pods that wait for a machine nobody has asked for yet, such as those of a node that people delete, do not take the room of what
+// Pods that wait for an instance nobody has asked for yet, such as those of a node that people delete, do not take the room of what
 // a command launches from the pods it launches it for.
 func TestReplacementsAreForThePodsOfTheirCommand(t *testing.T) {
 	w := newWorld().pool("general").node("big", "general", func(n *model.Node, c *model.Claim) {
@@ -205,7 +205,7 @@ func TestReplacementsAreForThePodsOfTheirCommand(t *testing.T) {
 	}
 }
 
-// A node whose taint is left over from a command that ended is what pods that wait will have once it is off: it is not given back.
+// A node whose taint is left over from a command that ended is what pods that wait will have once it is off: it is not disrupted.
 func TestPodsThatWaitHaveNodesWhoseTaintIsLeftOver(t *testing.T) {
 	left := func(n *model.Node, _ *model.Claim) { n.Taints = []model.Taint{disruptedTaint} }
 	w := newWorld().pool("general").node("full", "general").running("db", "full", 7).node("left", "general", left).pending("late", 1, cpu(2000))
@@ -224,7 +224,7 @@ func TestPodsThatWaitHaveNodesWhoseTaintIsLeftOver(t *testing.T) {
 	}
 }
 
-// A pod that comes and goes, and fits nothing but nodes that are given back, undoes one command: the last that has a place for it.
+// A pod that comes and goes, and fits nothing but nodes that are disrupted, undoes one command: the last that has a place for it.
 func TestAPodThatWaitsUndoesOneCommand(t *testing.T) {
 	w := newWorld()
 	for i := range 4 {

@@ -9,7 +9,7 @@ type Input struct {
 	Catalogs map[string][]model.InstanceType
 	// ClassProblems says why a class cannot be used now, by class name.
 	ClassProblems map[string]string
-	// SuspendedPools says why no machine is bought for a pool now, by pool name.
+	// SuspendedPools says why no instance is bought for a pool now, by pool name.
 	SuspendedPools map[string]string
 	// Claims are the ledger's live ones. A node of a pool without one is kept.
 	Claims []model.Claim

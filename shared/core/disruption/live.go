@@ -22,7 +22,7 @@ type Sighting struct {
 	Budgets []model.PDB // every one of the cluster; nil = they are not to be looked at
 }
 
-// Live says what speaks against giving the node back now: that it is being deleted, that people ask for it to be left alone,
+// Live says what speaks against disrupting the node now: that it is being deleted, that people ask for it to be left alone,
 // that its pods may not be evicted, or, for reasons that depend on what runs there, that others have come. Empty = nothing does.
 // What drifted or has expired goes all the same where its terminationGracePeriod bounds how long pods can hold it, and so does
 // what a static pool has too many of.

@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Plan says which nodes to give back now, in which commands, and why each of the others stays. Empty nodes go first, then those a
+// Plan says which nodes to disrupt now, in which commands, and why each of the others stays. Empty nodes go first, then those a
 // static pool has beyond its size, those that drifted or are too old, and last those whose pods fit elsewhere for less. Each
 // command is planned on the cluster as it will be after those before it, and all share the budgets.
 func Plan(in Input) model.DisruptPlan {
@@ -54,7 +54,7 @@ func (v *planner) price() model.MicroUSD {
 	return sum
 }
 
-// candidatesFor returns the members that may be given back by the method now, by name.
+// candidatesFor returns the nodes that may be disrupted by the method now, by name.
 func (v *planner) candidatesFor(by method) []*poolNode {
 	var out []*poolNode
 	for _, node := range v.poolNodes {
@@ -77,7 +77,7 @@ func (v *planner) full() bool {
 // soonSeconds is how soon a plan that was cut short is made again.
 const soonSeconds = 30
 
-// command puts into words that nodes are given back together.
+// command puts into words that nodes are disrupted together.
 func (v *planner) command(reason string, nodes []*poolNode, o outcome) model.PlannedCommand {
 	out := model.PlannedCommand{
 		Reason: reason, Replacements: append([]model.PlannedClaim{}, o.claims...), Moves: append([]model.Nomination{}, o.moves...),
@@ -104,7 +104,7 @@ func (v *planner) choose(command model.PlannedCommand, nodes []*poolNode) {
 	v.chosen = append(v.chosen, command)
 }
 
-// keep notes why the plan does not choose a member.
+// keep notes why the plan does not choose a node.
 func (node *poolNode) keep(reasons ...model.KeptReason) {
 	for _, reason := range reasons {
 		if !slices.Contains(node.why, reason) {
@@ -113,13 +113,13 @@ func (node *poolNode) keep(reasons ...model.KeptReason) {
 	}
 }
 
-// constrain notes that budgets alone keep a member.
+// constrain notes that budgets alone keep a node.
 func (v *planner) constrain(node *poolNode, reason string) {
 	v.constrained = true
 	node.keep(v.budgets.full(node.Node.Pool(), reason))
 }
 
-// cut notes that a member stays because a plan has only so many commands.
+// cut notes that a node stays because a plan has only so many commands.
 func (v *planner) cut(node *poolNode) {
 	node.keep(model.KeptReason{Code: TooManyCommands, Message: "this plan has as many commands as one may have; the next has more"})
 }
@@ -154,7 +154,7 @@ func (v *planner) consolidate() {
 	}
 }
 
-// accept makes a command to consolidate part of the plan, unless Balanced pools do not approve of it, it would turn round what was
+// accept makes a command to consolidate part of the plan, unless Balanced pools do not approve of it, it would revert what was
 // decided lately, or the plan is full. Those after it hold without it too: there is only more room then. It returns the nodes of one that
 // was accepted: they are yet to be taken away.
 func (v *planner) accept(command model.PlannedCommand, why map[string]model.KeptReason) (away []*poolNode) {

@@ -11,14 +11,14 @@ import (
 )
 
 // planner is a cluster as one plan sees it: everything that deciding asks for, looked up once, and what the plan has decided so
-// far: nodes it gives back are gone, their pods are where they will be, and what replaces them is on its way.
+// far: nodes it disrupts are gone, their pods are where they will be, and what replaces them is on its way.
 type planner struct {
 	in          *Input
 	set         Settings // with defaults
 	now         int64
 	pools       map[string]*model.Pool
 	claims      map[string]*model.Claim   // live ones, by name
-	commands    map[string]*model.Command // open ones, by the names of the claims they give back
+	commands    map[string]*model.Command // open ones, by the names of the claims they disrupt
 	poolNodes   []*poolNode               // the nodes of pools, by name
 	byName      map[string]*poolNode      // the same
 	podsOf      map[string][]int          // pods that have not ended, by node name, by key
@@ -38,7 +38,7 @@ type planner struct {
 
 	types     map[string]map[string]*model.InstanceType // by class and name, as far as asked for
 	breaks    map[string]int64                          // by class; see broken
-	undone    map[string][]*model.Command               // by the names of the claims they were to give back; nil = not looked up
+	undone    map[string][]*model.Command               // by the names of the claims they were to disrupt; nil = not looked up
 	unchanged map[string]bool                           // by command: what it was decided by is as it was
 	tried     tried
 
@@ -60,39 +60,39 @@ type remainder struct {
 // fork is a cluster as it will be once every open command, and those of the plan so far, are carried out.
 type fork struct {
 	snapshot *model.Snapshot // nodes that are to end show it; pods that wait are on the nodes they have their place on
-	gone     map[string]bool // nodes given back, by name
+	gone     map[string]bool // nodes disrupted, by name
 	draining []model.Node    // the same where any pod is spread: they count as domains until their pods have moved
 	spreads  bool            // some pod has a spread constraint that must hold
 	coming   []model.Claim   // live claims, without those of nodes that are gone, and replacements that are not launched
 	waiting  []int           // pods whose place is a claim that is on its way, ascending
 	expected map[int]string  // pods that waited, or are on nodes that are to end, and are elsewhere here: where they are now, if anywhere
-	unready  map[string]bool // nodes and claims that are not sure to be there: they take no pods that are moved by choice, by name
+	unready  map[string]bool // nodes and claims that are not sure to be there: they take no pods that are moved voluntarily, by name
 	churning map[string]bool // the same, and nodes that pods came to or went from a moment ago: these take none that are moved to save
-	claimed  []string        // pods that wait and have a place on nodes of the command that is judged once more only, by key
+	claimed  []string        // pods that wait and have a place on nodes of the command that is revalidated only, by key
 	owned    bool            // snapshot.Pods is the fork's own and may be written to
 }
 
 // poolNode is a node of a pool with all that is known of it.
 type poolNode struct {
 	Candidate
-	command         *model.Command // that gives it back; nil = none
+	command         *model.Command // that disrupts it; nil = none
 	blockers        []blocker      // why it stays, each once
 	permitted       method         // what nothing forbids, of what there is reason for
 	eligible        method         // what there is reason for, whatever forbids it
 	expects         []string       // pods that have their place there soon, by key
 	headroom        []int          // headroom of CapacityBuffers that has its place there, as indexes into the snapshot's pods; it is in Pods, too
 	planned         bool           // by this plan: it is in a command
-	skipReplacement bool           // what was to take its place was not to be had, and nothing of that is tried for it now
+	skipReplacement bool           // what was to take its place was not available, and nothing of that is tried for it now
 
 	why []model.KeptReason // why the plan did not choose it
 }
 
 func (node *poolNode) name() string { return node.Node.Name }
 
-// mayDisrupt reports whether the member may be given back by a method now, budgets aside.
+// mayDisrupt reports whether the node may be disrupted by a method now, budgets aside.
 func (node *poolNode) mayDisrupt(by method) bool { return node.permitted&by != 0 && !node.planned }
 
-// newPlanner looks everything up. A command that is judged once more holds nothing: its nodes are judged as if it were not there, and
+// newPlanner looks everything up. A command that is revalidated holds nothing: its nodes are judged as if it were not there, and
 // the fork is without them and with its replacements. Nor do those that come after it.
 func newPlanner(in *Input, evaluated *model.Command) *planner {
 	v := &planner{in: in, catalogs: in.Catalogs, set: withDefaults(in.Settings), now: in.NowUnix, stops: in.Stops, revalidated: evaluated}
@@ -125,7 +125,7 @@ func (v *planner) indexPools() {
 	}
 }
 
-// indexClaims joins claims with the open commands that give them back.
+// indexClaims joins claims with the open commands that disrupt them.
 func (v *planner) indexClaims() {
 	v.claims = make(map[string]*model.Claim, len(v.in.Claims))
 	for i := range v.in.Claims {
@@ -147,12 +147,12 @@ func (v *planner) indexClaims() {
 	}
 }
 
-// isRevalidated reports whether the command is the one that is judged once more.
+// isRevalidated reports whether the command is the one that is revalidated.
 func (v *planner) isRevalidated(c *model.Command) bool {
 	return v.revalidated != nil && v.revalidated.ID == c.ID
 }
 
-// comesAfter reports whether the command was committed after the one that is judged once more, or has not been found to hold while
+// comesAfter reports whether the command was committed after the one that is revalidated, or has not been found to hold while
 // that has. Of two that do not hold together the former does: it is judged as if the latter were not there, and the latter as if
 // the former were carried out. So they were planned, too.
 func (v *planner) comesAfter(c *model.Command) bool {
@@ -165,12 +165,12 @@ func (v *planner) comesAfter(c *model.Command) bool {
 	return cmp.Or(cmp.Compare(c.SinceUnix, v.revalidated.SinceUnix), strings.Compare(c.ID, v.revalidated.ID)) > 0
 }
 
-// disrupts reports whether the command that is judged once more gives the member back.
+// disrupts reports whether the command that is revalidated gives the node back.
 func (v *planner) disrupts(node *poolNode) bool {
 	return v.revalidated != nil && node.Claim != nil && slices.ContainsFunc(v.revalidated.Targets, func(t model.Target) bool { return t.Claim == node.Claim.Name })
 }
 
-// replaces reports whether a claim is a replacement of the command that is judged once more.
+// replaces reports whether a claim is a replacement of the command that is revalidated.
 func (v *planner) replaces(claim string) bool {
 	return v.revalidated != nil && slices.ContainsFunc(v.revalidated.Replacements, func(p model.PlannedClaim) bool { return p.Name == claim })
 }
@@ -298,15 +298,15 @@ func (v *planner) indexPoolNodes() {
 	slices.SortFunc(v.poolNodes, func(a, b *poolNode) int { return strings.Compare(a.name(), b.name()) })
 }
 
-// priceKey is what the price of a machine depends on.
+// priceKey is what the price of an instance depends on.
 type priceKey struct {
 	class string
 	model.OfferingKey
 	reservation string
 }
 
-// priceOf returns what a claim's machine costs per hour today, whether or not its offer can be had; what it cost at launch where
-// the catalogue does not know the offer. 0 = not known.
+// priceOf returns what a claim's instance costs per hour today, whether or not its offer can be had; what it cost at launch where
+// the catalog does not know the offering. 0 = not known.
 func (v *planner) priceOf(claim *model.Claim) model.MicroUSD {
 	key := priceKey{claim.Class, model.OfferingKey{InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: claim.CapacityType}, claim.Reservation}
 	price, known := v.prices[key]
@@ -323,7 +323,7 @@ func (v *planner) priceOf(claim *model.Claim) model.MicroUSD {
 	return price
 }
 
-// priceAmong returns the price of the offer, −1 where it is not among them.
+// priceAmong returns the price of the offering, −1 where it is not among them.
 func priceAmong(offerings []model.Offering, key *priceKey) model.MicroUSD {
 	for i := range offerings {
 		o := &offerings[i]

@@ -8,9 +8,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Revalidate judges a command that was committed once more, on a later snapshot: its nodes may still be given back for its reason, its
+// Revalidate judges a command that was committed once more, on a later snapshot: its nodes may still be disrupted for its reason, its
 // own taint and record aside, budgets have room for it, no pod that waits needs its nodes, and with them gone and its replacements
-// there every one of their pods has a place without a machine more, for at least the saving a command must bring at today's prices.
+// there every one of their pods has a place without an instance more, for at least the saving a command must bring at today's prices.
 // It returns everything that speaks against it; none where it holds. Nodes that are ending by themselves are passed over.
 //
 // It is judged as it was planned: after the commands that were committed before it, as if those after it were not there. So the
@@ -65,7 +65,7 @@ func (v *planner) targets(command *model.Command) ([]*poolNode, []model.KeptReas
 	return nodes, out
 }
 
-// stillFor returns why some of the nodes may not be given back for the command's reason any more.
+// stillFor returns why some of the nodes may not be disrupted for the command's reason any more.
 func (v *planner) stillFor(command *model.Command, nodes []*poolNode) []model.KeptReason {
 	var out []model.KeptReason
 	by := methodOf(command.Reason)
@@ -138,7 +138,7 @@ func (v *planner) stillPlacedBut(churning map[string]bool, nodes []*poolNode) []
 	return out
 }
 
-// replan plans pods on the fork. Nodes and claims of restless take none of them.
+// replan plans pods on the fork. Nodes and claims of churning take none of them.
 func (v *planner) replan(pods []int, churning map[string]bool) outcome {
 	in := v.input(nil, append(slices.Clone(v.waiting), pods...), pods)
 	in.Churning = churning
@@ -180,12 +180,12 @@ func (v *planner) stillSaves(command *model.Command, nodes []*poolNode) []model.
 	return nil
 }
 
-// leastSaving returns what a command must save that gives back nodes of a price, per hour.
+// leastSaving returns what a command must save that disrupts nodes of a price, per hour.
 func (v *planner) leastSaving(price model.MicroUSD) model.MicroUSD {
 	return max(v.set.MinSaving, (price*model.MicroUSD(v.set.MinSavingPercent)+99)/100)
 }
 
-// priceNow returns what a replacement costs: its machine's price where it has one, or else the lowest of the offers that it may be
+// priceNow returns what a replacement costs: its instance's price where it has one, or else the lowest of the offerings that it may be
 // bought as and that can be had; false where there is none.
 func (v *planner) priceNow(p *model.PlannedClaim) (model.MicroUSD, bool) {
 	if claim := v.claims[p.Name]; claim != nil && claim.InstanceType != "" {

@@ -11,7 +11,7 @@ import (
 
 const rackLabel = "example.com/rack"
 
-// zoned is a world whose machines can be had in zones a, b and c.
+// zoned is a world whose instances can be had in zones a, b and c.
 func zoned() *world {
 	w := newWorld()
 	types := slices.Clone(w.in.Catalogs["default"])

@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// excess returns how many nodes a static pool has beyond its size. Machines on their way count, and are no nodes yet: of those it
+// excess returns how many nodes a static pool has beyond its size. Instances on their way count, and are no nodes yet: of those it
 // has too many of, it loses them once they have joined.
 func (v *planner) excess(pool *model.Pool) int {
 	if pool.Replicas == nil {
@@ -32,7 +32,7 @@ func (v *planner) excess(pool *model.Pool) int {
 	return v.surplus[pool.Name]
 }
 
-// shrink gives back what static pools have beyond their size, whatever budgets say, as it is what people asked for: nodes without
+// shrink disrupts what static pools have beyond their size, whatever budgets say, as it is what people asked for: nodes without
 // pods first, then those without a pod that must not be disturbed, each time those that cost least to lose.
 func (v *planner) shrink() {
 	for _, pool := range v.static() {

@@ -117,7 +117,7 @@ func TestR39TriesBecomeFewAndOneAtATime(t *testing.T) {
 	wantGiven(t, Plan(w.in), model.ReasonUnderutilized)
 }
 
-// R39: while tries fail, what nobody got since is tried by one command at a time too, though it was never asked for; once a machine
+// R39: while tries fail, what nobody got since is tried by one command at a time too, though it was never asked for; once an instance
 // of it was launched the others may go.
 func TestR39WhileTriesFailUntriedOfferingsAreTriedOneAtATime(t *testing.T) {
 	w := cohort()
@@ -176,12 +176,12 @@ func TestR39FailedIsWhatTheCommandRequested(t *testing.T) {
 	}
 }
 
-// R39: a node whose replacement was not to be had as spot is replaced by an on-demand one meanwhile, where that saves too: it does not wait
-// for hours until nobody tries spot for it any more. Where machines on demand came back dry as well it waits.
+// R39: a node whose replacement was not available as spot is replaced by an on-demand one meanwhile, where that saves too: it does not wait
+// for hours until nobody tries spot for it any more. Where instances on demand had no capacity as well it waits.
 func TestR39WhatIsNotToBeHadAsSpotIsReplacedOnDemand(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		failed []string // capacity types that came back dry ten minutes ago, of every type and zone
+		failed []string // capacity types that had no capacity ten minutes ago, of every type and zone
 		types  []string // of these only; nil = all
 		other  string   // why another command for the node was undone a moment ago; empty = none was
 		want   []string // capacity types of the replacement

@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// F3: where claims cannot be read, a node without one may be ending: it takes of the budget, and is never given back.
+// F3: where claims cannot be read, a node without one may be ending: it takes of the budget, and is never disrupted.
 func TestF3NodesOfClaimsThatCannotBeReadTakeOfTheBudget(t *testing.T) {
 	for unclaimed, left := range map[bool]int{false: 3, true: 2} {
 		w := newWorld().pool("general", budgets(model.Budget{Nodes: "3"})).node("z", "general")

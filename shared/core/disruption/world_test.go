@@ -17,7 +17,7 @@ type world struct {
 	in Input
 }
 
-// testSizes are the machines of the catalogue: 1 CPU and 4 GiB cost $0.05 per hour on demand, and 40 % of that as spot.
+// testSizes are the instances of the catalog: 1 CPU and 4 GiB cost $0.05 per hour on demand, and 40 % of that as spot.
 var testSizes = []struct {
 	name  string
 	cores int64
@@ -46,7 +46,7 @@ func newWorld() *world {
 	return &world{Input{Snapshot: &model.Snapshot{Cluster: "test"}, Catalogs: map[string][]model.InstanceType{"default": testCatalog()}, NowUnix: testNow}}
 }
 
-// pool adds a NodePool of machines bought on demand that consolidates whatever it can at once, without budgets.
+// pool adds a NodePool of instances bought on demand that consolidates whatever it can at once, without budgets.
 func (w *world) pool(name string, changes ...func(*model.Pool)) *world {
 	zero := int64(0)
 	p := model.Pool{Name: name, UID: "uid-" + name, Template: model.Template{ClassName: "default", Requirements: []model.Requirement{
@@ -118,7 +118,7 @@ func (w *world) pdb(name, app string, allowed int32, changes ...func(*model.PDB)
 	return w
 }
 
-// command adds a command that gives back the nodes' claims, and notes it in those.
+// command adds a command that disrupts the nodes' claims, and notes it in those.
 func (w *world) command(id, reason string, state model.CommandState, nodes []string, changes ...func(*model.Command)) *world {
 	c := model.Command{ID: id, Version: 1, State: state, Reason: reason, SinceUnix: testNow - 120}
 	for _, name := range nodes {
@@ -204,7 +204,7 @@ func given(plan model.DisruptPlan, reason string) []string {
 	return out
 }
 
-// wantGiven fails the test where the plan gives back other nodes for the reason.
+// wantGiven fails the test where the plan disrupts other nodes for the reason.
 func wantGiven(t *testing.T, plan model.DisruptPlan, reason string, want ...string) {
 	t.Helper()
 	if got := given(plan, reason); !slices.Equal(got, want) {

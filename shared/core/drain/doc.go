@@ -1,5 +1,5 @@
 // Package drain says what the next step of emptying a claim's node is: cordon it, evict these pods, wait until then, end
-// its machine, or nothing more. It remembers nothing: whatever was done shows in the claim's record, on the node, and in
+// its instance, or nothing more. It remembers nothing: whatever was done shows in the claim's record, on the node, and in
 // what EC2 says.
 //
 //	step := drain.Next(drain.View{Claim: claim, Node: &occupied, Replaced: true, NowUnix: now}, drain.Settings{})
@@ -11,7 +11,7 @@
 //	             pods that must leave and may not, or are leaving → Wait
 //	             empty for a moment, volumes still attached       → Wait
 //	             empty for a moment, volumes gone                 → Terminate
-//	Terminating  EC2 says that the machine is shutting down       → Wait
+//	Terminating  EC2 says that the instance is shutting down       → Wait
 //	             EC2 says that it was terminated                  → Done
 //	             anything else                                    → Terminate
 //
@@ -21,7 +21,7 @@
 //
 // With a deadline, a pod is deleted from the deadline less its own grace on, with what is left until the deadline and at
 // least a second, whatever tier it is in and whatever forbids its eviction: it has as much of its grace as there can be. At the
-// deadline the machine ends. A node that has not been Ready for half an hour has its deadline then.
+// deadline the instance ends. A node that has not been Ready for half an hour has its deadline then.
 //
 // Ages of pods, of conditions and of deletions are told by the API server's clock alone, everything else by the ledger's.
 package drain

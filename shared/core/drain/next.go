@@ -14,14 +14,14 @@ const (
 	Cordon    Kind = "Cordon"    // taint the node and take it out of load balancers
 	Evict     Kind = "Evict"     // ask for these pods to leave
 	Wait      Kind = "Wait"      // nothing can be done before DueUnix
-	Terminate Kind = "Terminate" // tell EC2 to end the machine
-	Done      Kind = "Done"      // the machine has ended: let its objects go
+	Terminate Kind = "Terminate" // tell EC2 to end the instance
+	Done      Kind = "Done"      // the instance has ended: let its objects go
 )
 
 // View is what one step is decided by.
 type View struct {
 	Claim    model.Claim     // Draining or Terminating, with its Drain
-	Node     *model.Occupied // of its machine; nil = there is none
+	Node     *model.Occupied // of its instance; nil = there is none
 	Instance *model.Instance // of a Terminating claim, as EC2 shows it; nil = EC2 does not, or was not asked
 	Replaced bool            // what its pods need has been asked of EC2
 	NowUnix  int64           // by the ledger's clock
@@ -30,14 +30,14 @@ type View struct {
 // Settings are the numbers of a drain. The zero value of a field means the default named with it.
 type Settings struct {
 	ReplaceSeconds int64 // the first eviction waits at most so long for replacements to be asked for: 5
-	SettleSeconds  int64 // a node stays empty for so long before its machine ends, for pods that were bound before the taint was seen: 5
+	SettleSeconds  int64 // a node stays empty for so long before its instance ends, for pods that were bound before the taint was seen: 5
 	StuckSeconds   int64 // a pod that ought to have gone so long ago is not waited for: 60
 	BackoffSeconds int64 // of a pod whose eviction was refused, doubling from 1 up to this: 10
 	LeaveSeconds   int64 // after pods were asked to leave it is looked how far they have come: 1
 	MaxEvictions   int   // in one step: 100
 
 	// DetachSeconds is how long an empty node's volumes are waited for where no deadline says when to stop: 600. Kubernetes
-	// itself detaches them by force after six minutes, so that beyond that an end of the machine delays nobody any more.
+	// itself detaches them by force after six minutes, so that beyond that an end of the instance delays nobody any more.
 	DetachSeconds int64
 	CordonSeconds int64 // with a deadline, a node that cannot be tainted is emptied all the same after: 10
 	UnreadyAfter  int64 // a node has to be Ready again within so many seconds, or its drain's deadline is now: 1800
@@ -74,7 +74,7 @@ type Eviction struct {
 	GraceSeconds int64
 }
 
-// Obstacle is what keeps a node from becoming empty, or its machine from ending, as data.
+// Obstacle is what keeps a node from becoming empty, or its instance from ending, as data.
 type Obstacle struct {
 	Pod       model.PodRef // zero where it is about no pod
 	Volume    string       // name of a VolumeAttachment
@@ -97,8 +97,8 @@ const (
 	CodeNotTainted   = "NotTainted"       // the taint of a drain does not show on the node yet
 	CodeSettling     = "Settling"         // the node has been empty for a moment only
 	CodeVolume       = "VolumeAttached"   // a volume is still attached to the node
-	CodeEnding       = "InstanceEnding"   // the machine does not show as terminated yet
-	CodeNotEnding    = "NotEnding"        // the claim is not one that ends, or has no machine
+	CodeEnding       = "InstanceEnding"   // the instance does not show as terminated yet
+	CodeNotEnding    = "NotEnding"        // the claim is not one that ends, or has no instance
 )
 
 // Step is what is to be done next.
@@ -201,7 +201,7 @@ func (d *drainer) empty() {
 	d.finishEmpty()
 }
 
-// ended reports whether EC2 says in so many words that the machine was terminated.
+// ended reports whether EC2 says in so many words that the instance was terminated.
 func (d *drainer) ended() bool { return d.instance != nil && d.instance.State == "terminated" }
 
 // cordon has the node tainted where the taint does not show. Evictions wait for it, so that evicted pods are not bound
@@ -243,7 +243,7 @@ func Cordoned(node *model.Node) bool {
 }
 
 // finishEmpty decides the step of a node that nothing is left on: it stays empty for a moment, then its volumes are waited for,
-// and then its machine ends. A deadline cuts both short.
+// and then its instance ends. A deadline cuts both short.
 func (d *drainer) finishEmpty() {
 	drain := &d.step.Drain
 	if drain.EmptyUnix == 0 {
@@ -286,8 +286,8 @@ func (d *drainer) only(code string) bool {
 	return !slices.ContainsFunc(d.step.Obstacles, func(o Obstacle) bool { return o.Code != code })
 }
 
-// end decides the step of a Terminating claim: EC2 is told again until it says that the machine was terminated. That it
-// does not show the machine says nothing.
+// end decides the step of a Terminating claim: EC2 is told again until it says that the instance was terminated. That it
+// does not show the instance says nothing.
 func (d *drainer) end() {
 	drain := &d.step.Drain
 	switch {

@@ -165,7 +165,7 @@ func TestF143DurationsOfDoNotDisrupt(t *testing.T) {
 	}
 }
 
-// F113, R25: at the deadline all pods are gone, whatever forbids it, and the machine ends.
+// F113, R25: at the deadline all pods are gone, whatever forbids it, and the instance ends.
 func TestF113AtTheDeadlineAllIsGone(t *testing.T) {
 	w := newWorld(t)
 	w.deadline(600)
@@ -349,7 +349,7 @@ func TestClocksThatDisagreeCutNoGraceShort(t *testing.T) {
 	}
 }
 
-// F116, S33, R31, B13: the machine outlives its volumes' detachment, but neither for ever nor beyond the deadline.
+// F116, S33, R31, B13: the instance outlives its volumes' detachment, but neither for ever nor beyond the deadline.
 func TestF116TheInstanceOutlivesItsVolumes(t *testing.T) {
 	w := newWorld(t)
 	w.detach = 120
@@ -602,7 +602,7 @@ func TestANodeThatIsGone(t *testing.T) {
 	w.want("5 terminate", "65 done")
 }
 
-// F119: nothing but EC2's word that the machine was terminated is the end.
+// F119: nothing but EC2's word that the instance was terminated is the end.
 func TestF119OnlyEC2SaysWhenItIsDone(t *testing.T) {
 	w := newWorld(t)
 	w.claim.State = model.Terminating
@@ -632,7 +632,7 @@ func TestF119OnlyEC2SaysWhenItIsDone(t *testing.T) {
 	}
 }
 
-// A claim that is not ending, or has no machine, is left alone.
+// A claim that is not ending, or has no instance, is left alone.
 func TestClaimsThatDoNotEndAreLeftAlone(t *testing.T) {
 	for _, state := range []model.ClaimState{model.Intended, model.Launched, model.Registered, model.Initialized, model.Gone, ""} {
 		w := newWorld(t)
@@ -692,7 +692,7 @@ func TestNobodyWaitsBehindAPodThatIsRefused(t *testing.T) {
 	}
 }
 
-// A deletion that fails is tried again, ever more seldom, until the deadline and a minute more; then the machine ends.
+// A deletion that fails is tried again, ever more seldom, until the deadline and a minute more; then the instance ends.
 func TestDeletionsThatFailDoNotSurviveTheDeadline(t *testing.T) {
 	w := newWorld(t)
 	w.mute = true

@@ -11,7 +11,7 @@ import (
 
 const start = int64(1_900_000_000)
 
-// world is a node with its pods, its API server and its machine, small enough to be judged at a glance.
+// world is a node with its pods, its API server and its instance, small enough to be judged at a check.
 type world struct {
 	t interface {
 		Helper()
@@ -30,7 +30,7 @@ type world struct {
 	mute     bool             // nothing can be deleted, whatever the grace
 	stubborn map[string]int64 // seconds beyond its grace that a pod takes
 	instance model.Instance
-	ending   int64 // when the machine was told to end
+	ending   int64 // when the instance was told to end
 	replaced bool
 	settings drain.Settings
 
@@ -167,7 +167,7 @@ func (w *world) evict(e drain.Eviction) {
 	}
 }
 
-// pass lets time go by: pods whose grace is over end, volumes detach, a machine told to end is terminated a minute later.
+// pass lets time go by: pods whose grace is over end, volumes detach, an instance told to end is terminated a minute later.
 func (w *world) pass(seconds int64) {
 	for range seconds {
 		w.now++

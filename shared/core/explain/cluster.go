@@ -14,7 +14,7 @@ import (
 type Cluster struct {
 	// Ask is what a planner would be asked then. Its Snapshot is the cluster, and its Claims are the live ones that are capacity.
 	Ask pack.Input
-	// Types are the machine types of every class, whatever may be bought now, by class name; nil = those of Ask.Catalogs.
+	// Types are the instance types of every class, whatever may be bought now, by class name; nil = those of Ask.Catalogs.
 	Types map[string][]model.InstanceType
 	// Plan is what it would answer; nil = core/pack is asked.
 	Plan *model.Plan
@@ -32,7 +32,7 @@ type Installation struct {
 	Past bool
 
 	Decisions   []model.Decision  // of the time before, by time
-	Disruptions []model.Disrupted // the same of giving back
+	Disruptions []model.Disrupted // the same of disruption
 	Removals    []model.Removal   // by time
 }
 
@@ -77,7 +77,7 @@ func (s *Cluster) node(name string) *model.Node {
 	return nil
 }
 
-// nodeOf returns the node of a claim's machine; nil where it has not joined.
+// nodeOf returns the node of a claim's instance; nil where it has not joined.
 func (s *Cluster) nodeOf(claim *model.Claim) *model.Node {
 	nodes := s.Ask.Snapshot.Nodes
 	for i := range nodes {
@@ -96,7 +96,7 @@ func (s *Cluster) claims() []model.Claim {
 	return s.Ask.Claims
 }
 
-// claimOn returns the live claim whose machine is the node; nil where there is none.
+// claimOn returns the live claim whose instance is the node; nil where there is none.
 func (s *Cluster) claimOn(node *model.Node) *model.Claim {
 	claims := s.claims()
 	for i := range claims {

@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// coming says what a machine on its way still waits for; role says what it is to the pod.
+// coming says what an instance on its way still waits for; role says what it is to the pod.
 func coming(cluster *Cluster, claim *model.Claim, role string) *Cause {
 	now := cluster.now()
 	out := &Cause{Claim: claim.Name, Node: claim.NodeName}
@@ -39,7 +39,7 @@ func coming(cluster *Cluster, claim *model.Claim, role string) *Cause {
 	return out
 }
 
-// unready says why a node that has joined is not initialised.
+// unready says why a node that has joined is not initialized.
 func unready(node *model.Node, claim *model.Claim, out *Cause) {
 	out.Node, out.Since = node.Name, cmp.Or(claim.RegisteredUnix, node.CreatedUnix)
 	var startup []string
@@ -78,7 +78,7 @@ func unready(node *model.Node, claim *model.Claim, out *Cause) {
 	}
 }
 
-// boughtText says what machine a claim got.
+// boughtText says what instance a claim got.
 func boughtText(claim *model.Claim) string {
 	if claim.InstanceType == "" {
 		return "its machine is not known"

@@ -16,13 +16,13 @@ type Sample struct {
 	Snapshot *model.Snapshot
 }
 
-// Cost is what machines cost in a span of time and whom it is due to, in millionths of a dollar, at the prices machines were launched at.
+// Cost is what instances cost in a span of time and whom it is due to, in millionths of a dollar, at the prices instances were launched at.
 //
-// A machine's price is shared out among its pods by their requests: a pod's share is the largest of its parts of what the node has for
+// An instance's price is shared out among its pods by their requests: a pod's share is the largest of its parts of what the node has for
 // pods, of CPU, of memory, and of each device (resources with a / in their name). That is the dominant share of Ghodsi and others
 // ("Dominant Resource Fairness", NSDI 2011). Where the shares of a node come to more than the whole they are scaled down to it; what
-// they leave is idle, and is told apart. Between samples requests are taken to stay as they are; when machines came and went is
-// exact. What a machine costs while no sample shows its node is Unseen: it was joining, or on its way out.
+// they leave is idle, and is told apart. Between samples requests are taken to stay as they are; when instances came and went is
+// exact. What an instance costs while no sample shows its node is Unseen: it was joining, or on its way out.
 type Cost struct {
 	FromUnix int64          `json:"from"`
 	ToUnix   int64          `json:"to"`
@@ -32,13 +32,13 @@ type Cost struct {
 	Unseen   model.MicroUSD `json:"unseen"`
 	Unpriced int            `json:"unpriced,omitempty"` // nodes of NodePools whose price is not known: they are not in it
 
-	Pools      []PoolCost      `json:"nodePools"` // the dearest first; never nil
+	Pools      []PoolCost      `json:"nodePools"` // the most expensive first; never nil
 	Namespaces []NamespaceCost `json:"namespaces"`
 	Workloads  []WorkloadCost  `json:"workloads"`
 	Nodes      []NodeCost      `json:"nodes"` // of the last sample, the one that wastes most first
 }
 
-// PoolCost is what a NodePool's machines cost.
+// PoolCost is what a NodePool's instances cost.
 type PoolCost struct {
 	Pool        string         `json:"nodePool"`
 	Cost        model.MicroUSD `json:"cost"`
@@ -61,8 +61,8 @@ type WorkloadCost struct {
 	Name       string         `json:"name"`
 	Cost       model.MicroUSD `json:"cost"`
 	PodSeconds int64          `json:"podSeconds"`
-	// Fair is what the same requests would cost as a part of the cheapest machine for them that the classes sell, bought as theirs was: a
-	// workload that costs far more is on machines of another shape than its own. 0 = not known.
+	// Fair is what the same requests would cost as a part of the cheapest instance for them that the classes sell, bought as theirs was: a
+	// workload that costs far more is on instances of another shape than its own. 0 = not known.
 	Fair model.MicroUSD `json:"fair,omitempty"`
 }
 
@@ -78,7 +78,7 @@ type NodeCost struct {
 // ppm is the whole of a share.
 const ppm = int64(1_000_000)
 
-// Costs shares out what machines cost. Samples are by time and do not overlap. Types is what each class can buy, by name; nil = nothing
+// Costs shares out what instances cost. Samples are by time and do not overlap. Types is what each class can buy, by name; nil = nothing
 // is said of what would be fair.
 func Costs(lives []Life, samples []Sample, types map[string][]model.InstanceType) *Cost {
 	c := &costing{
@@ -107,7 +107,7 @@ type costing struct {
 	works   map[WorkloadCost]*WorkloadCost // by namespace, kind and name
 }
 
-// sample adds what machines cost while the cluster was as the sample shows it.
+// sample adds what instances cost while the cluster was as the sample shows it.
 func (c *costing) sample(s *Sample, last bool) {
 	nodes := map[string]*model.Node{} // by provider id, and by name
 	for i := range s.Snapshot.Nodes {
@@ -200,7 +200,7 @@ func dominant(requests, has model.Resources) int64 {
 	return min(share, ppm)
 }
 
-// fair returns the price per hour of the part of a machine that the shape's requests take, of the machine of the node's class for which
+// fair returns the price per hour of the part of an instance that the shape's requests take, of the instance of the node's class for which
 // that is cheapest, bought as the node was. 0 where none is known.
 func (c *costing) fair(shape *model.PodShape, node *model.Node, life *Life) model.MicroUSD {
 	best := model.MicroUSD(0)
@@ -271,7 +271,7 @@ func workload(pod *model.Pod, shape *model.PodShape) (kind, name string) {
 	return shape.OwnerKind, shape.OwnerName
 }
 
-// sorted returns the sums, the dearest first, then by name.
+// sorted returns the sums, the most expensive first, then by name.
 func (c *costing) sorted() *Cost {
 	out := c.out
 	for _, p := range c.pools {
@@ -301,10 +301,10 @@ func (c *Cost) Block(plan *model.DisruptPlan) {
 	}
 }
 
-// overpricedPercent is from how many per cent of its fair cost on a workload is called dear.
+// overpricedPercent is from how many per cent of its fair cost on a workload is called expensive.
 const overpricedPercent = 150
 
-// Overpriced returns the workloads that cost far more than their requests would as parts of machines of their shape, what they cost too much
+// Overpriced returns the workloads that cost far more than their requests would as parts of instances of their shape, what they cost too much
 // descending.
 func Overpriced(c *Cost) []WorkloadCost {
 	var out []WorkloadCost

@@ -23,14 +23,14 @@ type Decided struct {
 	// Of a decision to provision.
 	Trigger       string `json:"trigger,omitempty"`
 	Pending       int    `json:"pending,omitempty"`       // pods that waited
-	Launched      int    `json:"launched,omitempty"`      // claims that got a machine
+	Launched      int    `json:"launched,omitempty"`      // claims that got an instance
 	Failed        int    `json:"failed,omitempty"`        // claims that got none
 	Unschedulable int    `json:"unschedulable,omitempty"` // pods nothing fits
 	Open          bool   `json:"open,omitempty"`          // whoever decided died before saying what came of it
 
-	// Of one about giving back.
+	// Of one about disruption.
 	Reasons   []string       `json:"reasons,omitempty"`   // of its commands, sorted
-	Nodes     int            `json:"nodes,omitempty"`     // given back
+	Nodes     int            `json:"nodes,omitempty"`     // disrupted
 	PodsMoved int            `json:"podsMoved,omitempty"` // by that
 	Savings   model.MicroUSD `json:"savings,omitempty"`   // an hour
 }

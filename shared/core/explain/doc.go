@@ -1,5 +1,5 @@
 // Package explain answers what people ask of a cluster: why a pod waits ([Pod]), why a node is there, stays or went ([Node]), what
-// giving nodes back saved against what it disturbed ([Savings]), and what pools, namespaces and workloads cost ([Costs]).
+// disrupting nodes saved against what it disturbed ([Savings]), and what pools, namespaces and workloads cost ([Costs]).
 //
 // It is pure: facts in, answers out. Facts are a [Scene], which has the cluster at one time together with what a planner would be asked
 // then, and, where an installation is read rather than files, a [Book] of what only the ledger and the records know. What a pod lacks is

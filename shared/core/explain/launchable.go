@@ -7,7 +7,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// launchable is of pods that a machine can be had for: why it was not asked for yet.
+// launchable is of pods that an instance can be had for: why it was not asked for yet.
 func (c *podCase) launchable(planned *model.PlannedClaim) *Cause {
 	now := c.cluster.now()
 	what := fmt.Sprintf("a node of NodePool %s (%s %s in %s at $%.4f an hour)", planned.Pool, planned.Offering.InstanceType, planned.Offering.CapacityType, planned.Offering.Zone, planned.Price.USD())

@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Life is one machine from its launch to its end.
+// Life is one instance from its launch to its end.
 type Life struct {
 	Claim        string         `json:"claim"`
 	Pool         string         `json:"nodePool,omitempty"`
@@ -26,13 +26,13 @@ type Life struct {
 	Reason       string         `json:"reason,omitempty"` // why it ended, one of the Ended… codes
 }
 
-// Lives returns the machines that records and the ledger speak of, by time of launch, then by claim. Of a machine that is spoken of more
+// Lives returns the instances that records and the ledger speak of, by time of launch, then by claim. Of an instance that is spoken of more
 // than once its removal counts before the ledger, and the ledger before the decision that launched it.
 func Lives(decisions []model.Decision, removals []model.Removal, claims []model.Claim) []Life {
 	known := map[string]Life{} // by claim and instance
 	put := func(c *model.Claim) {
 		if c.InstanceID == "" && c.ProviderID == "" || c.LaunchedUnix == 0 {
-			return // there was no machine
+			return // there was no instance
 		}
 		known[c.Name+" "+cmp.Or(c.InstanceID, c.ProviderID)] = lifeOf(c)
 	}
@@ -82,7 +82,7 @@ func lifeOf(c *model.Claim) Life {
 	return life
 }
 
-// seconds returns for how long the machine ran between two times.
+// seconds returns for how long the instance ran between two times.
 func (l *Life) seconds(fromUnix, toUnix int64) int64 {
 	end := toUnix
 	if l.EndUnix != 0 {
@@ -91,7 +91,7 @@ func (l *Life) seconds(fromUnix, toUnix int64) int64 {
 	return max(0, end-max(fromUnix, l.LaunchedUnix))
 }
 
-// cost returns what the machine cost between two times.
+// cost returns what the instance cost between two times.
 func (l *Life) cost(fromUnix, toUnix int64) model.MicroUSD {
 	return over(l.Price, l.seconds(fromUnix, toUnix))
 }

@@ -14,11 +14,11 @@ import (
 // Codes of answers about nodes, beside those of core/disruption for why a node stays and the Ended… codes for why it ends.
 const (
 	Stays     = "Stays"     // nothing is known that speaks for giving it back, or of what keeps it
-	InCommand = "InCommand" // a command that is on its way gives it back
+	InCommand = "InCommand" // a command that is on its way disrupts it
 	NotOurs   = "NotOurs"   // it is of no NodePool
 )
 
-// maxAlternatives is how many machine types a birth tells of.
+// maxAlternatives is how many instance types a registration tells of.
 const maxAlternatives = 12
 
 // Found is a node as it was asked for: by the name of its NodeClaim or its node, or by its instance id.
@@ -28,7 +28,7 @@ type Found struct {
 	Removal *model.Removal // nil = none is recorded
 }
 
-// life returns what is known of the machine, its end included.
+// life returns what is known of the instance, its end included.
 func (f *Found) life() Life {
 	if f.Removal == nil {
 		return lifeOf(f.Claim)
@@ -40,8 +40,8 @@ func (f *Found) life() Life {
 type NodeFacts struct {
 	Launch *model.Decision      // that launched it
 	Market []model.InstanceType // what its class could buy then
-	Plan   *model.DisruptPlan   // what the judge says of the cluster
-	Moved  *model.Disrupted     // the decision to give it back
+	Plan   *model.DisruptPlan   // what the disruption function says of the cluster
+	Moved  *model.Disrupted     // the decision to disrupt it
 }
 
 // NodeAnswer says why a node is there, why it stays, or who took it away.
@@ -53,13 +53,13 @@ type NodeAnswer struct {
 	Node      string             `json:"node,omitempty"`
 	Instance  *Life              `json:"machine,omitempty"`
 	Launch    *Launch            `json:"birth,omitempty"`
-	Stays     []model.KeptReason `json:"stays,omitempty"` // why it is not given back
+	Stays     []model.KeptReason `json:"stays,omitempty"` // why it is not disrupted
 	Removal   *model.Removal     `json:"removal,omitempty"`
 	Move      *Move              `json:"move,omitempty"` // the command that gives or gave it back
 	Similar   []string           `json:"near,omitempty"`
 }
 
-// Launch is why a machine was launched, and what else it might have been.
+// Launch is why an instance was launched, and what else it might have been.
 type Launch struct {
 	Decision      string         `json:"decision"`
 	AtUnix        int64          `json:"at"`
@@ -75,16 +75,16 @@ type Launch struct {
 	Rounds        int            `json:"rounds"`                 // plans it took
 }
 
-// Alternative is a machine type that would have done.
+// Alternative is an instance type that would have done.
 type Alternative struct {
 	InstanceType string         `json:"instanceType"`
 	Zone         string         `json:"zone,omitempty"`
 	CapacityType string         `json:"capacityType,omitempty"`
-	Price        model.MicroUSD `json:"pricePerHour,omitempty"` // of its cheapest acceptable offer; 0 = not known, or none was to be had
+	Price        model.MicroUSD `json:"pricePerHour,omitempty"` // of its cheapest acceptable offer; 0 = not known, or none was available
 	Chosen       bool           `json:"chosen,omitempty"`
 }
 
-// Refused is an offer that gave nothing.
+// Refused is an offering that gave nothing.
 type Refused struct {
 	Offering string `json:"offer"`
 	Reason   string `json:"reason"` // EC2's code
@@ -257,7 +257,7 @@ func alternatives(p *model.PlannedClaim, claim *model.Claim, market []model.Inst
 	return out
 }
 
-// keptOf returns what the judge says of a node.
+// keptOf returns what the disruption function says of a node.
 func keptOf(plan *model.DisruptPlan, node string) []model.KeptReason {
 	if plan == nil {
 		return nil
@@ -327,7 +327,7 @@ func ending(cluster *Cluster, claim *model.Claim) Cause {
 	return out
 }
 
-// byText says who wanted a machine to end.
+// byText says who wanted an instance to end.
 func byText(r *model.Removal) string {
 	switch r.By {
 	case model.ByPeople:
@@ -373,7 +373,7 @@ func gone(found Found, move *Move) Cause {
 	return out
 }
 
-// moveOf tells of the command that a claim is, or was, given back by; nil where there is none or nothing is known of it.
+// moveOf tells of the command that a claim is, or was, disrupted by; nil where there is none or nothing is known of it.
 func moveOf(cluster *Cluster, found Found, decided *model.Disrupted) *Move {
 	if found.Claim == nil {
 		return nil

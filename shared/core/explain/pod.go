@@ -12,7 +12,7 @@ import (
 
 // Codes of causes that are not the planner's own.
 const (
-	NotThere        = "NotThere"       // no such pod, node, claim or machine is known
+	NotThere        = "NotThere"       // no such pod, node, claim or instance is known
 	Ended           = "Ended"          // the pod has run to its end
 	BeingDeleted    = "BeingDeleted"   // it is on its way out
 	Bound           = "Bound"          // it has its node
@@ -26,17 +26,17 @@ const (
 	SwitchedOff     = "SwitchedOff"    // people want nothing to be launched in the region
 	LedgerLost      = "LedgerLost"     // what there is has to be taken into the ledger first
 	Quarantined     = "Quarantined"    // planning panicked over it, or over its NodePool
-	Launching       = "Launching"      // a machine for it was asked for
-	Joining         = "Joining"        // its machine runs and no node of it has joined
+	Launching       = "Launching"      // an instance for it was asked for
+	Joining         = "Joining"        // its instance runs and no node of it has joined
 	NodeNotReady    = "NodeNotReady"   // its node has joined and is not ready for pods
 	StartupTaint    = "StartupTaint"   // its node waits for somebody to take a startup taint off
 	DeviceMissing   = "DeviceMissing"  // its node does not offer a resource yet that it was launched for
 	FitsThere       = "FitsThere"      // there is room for it on a node
-	LaunchFailed    = "LaunchFailed"   // a machine was asked for and did not come
+	LaunchFailed    = "LaunchFailed"   // an instance was asked for and did not come
 	Throttled       = "Throttled"      // EC2 asked for less
 	WatcherSilent   = "WatcherSilent"  // nobody tells of new pods, so that they are found once a minute
 	Batching        = "Batching"       // more like it are waited for, for seconds
-	Planned         = "Planned"        // a machine is planned for it
+	Planned         = "Planned"        // an instance is planned for it
 	Overdue         = "Overdue"        // one has been, for too long
 	PlannedNext     = "PlannedNext"    // more pods wait than one plan takes
 )
@@ -44,10 +44,10 @@ const (
 // What is waited for, in seconds.
 const (
 	silentSeconds   = 45  // age of the watcher's heartbeat from which provisioning lists the cluster itself
-	joinSeconds     = 900 // age from which a machine that has not joined is given up
-	slowSeconds     = 180 // age from which a machine that has not joined is worth a look
+	joinSeconds     = 900 // age from which an instance that has not joined is given up
+	slowSeconds     = 180 // age from which an instance that has not joined is worth a look
 	batchSeconds    = 10  // a batch is closed after 5 s, and its decision takes less than as long
-	overdueSeconds  = 180 // two sweeps, and what they take
+	overdueSeconds  = 180 // two resyncs, and what they take
 	lostSeconds     = 180 // how long nothing is launched after the ledger was lost
 	recentSeconds   = 600 // how long a failed launch explains a wait
 	quarantineCount = 3   // accusations from which something is left out from the start
@@ -303,7 +303,7 @@ func (c *podCase) promised() *model.Claim {
 	return nil
 }
 
-// coming is of pods that a machine was launched for.
+// coming is of pods that an instance was launched for.
 func (c *podCase) coming() *Cause {
 	if claim := c.promised(); claim != nil && claim.State != model.Initialized {
 		return coming(c.cluster, claim, "is for it")

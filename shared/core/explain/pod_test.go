@@ -12,7 +12,7 @@ import (
 // testNow is the date every test is at: 2026-05-28T20:26:40Z.
 const testNow = 1_780_000_000
 
-// aClusterState is a cluster with one NodePool and one pod that waits for a minute, web of namespace shop; a machine can be had for it.
+// aClusterState is a cluster with one NodePool and one pod that waits for a minute, web of namespace shop; an instance can be had for it.
 func aClusterState() *Cluster {
 	offerings := []model.Offering{
 		{Zone: "a", CapacityType: model.OnDemand, Price: 100_000, Available: true}, {Zone: "b", CapacityType: model.OnDemand, Price: 110_000, Available: true},

@@ -20,16 +20,16 @@ const (
 	MoveUnknown = "unknown"   // no record says
 )
 
-// Saving is what giving nodes back came to in a span of time, at the prices machines were launched at. What is paid whether or not it is
+// Saving is what disrupting nodes came to in a span of time, at the prices instances were launched at. What is paid whether or not it is
 // used is not saved: reserved capacity counts nothing, and of Savings Plans and Reserved Instances nothing is known.
 //
-// A move saves what the nodes it gave back would have cost since, less what the machines it bought in their place have cost, the time
+// A move saves what the nodes it disrupted would have cost since, less what the instances it bought in their place have cost, the time
 // when both ran included, until the end of the span or until it was regretted. So what was spent and what was saved come together to
 // what the same span would have cost without the moves.
 type Saving struct {
 	FromUnix int64          `json:"from"`
 	ToUnix   int64          `json:"to"`
-	Spent    model.MicroUSD `json:"spent"` // by all machines in the span
+	Spent    model.MicroUSD `json:"spent"` // by all instances in the span
 	Saved    model.MicroUSD `json:"saved"` // by all moves in the span
 	PerHour  model.MicroUSD `json:"savedPerHour"`
 	Moves    []Move         `json:"moves"` // by time; never nil
@@ -48,9 +48,9 @@ type Move struct {
 	Replacements []string       `json:"replacements,omitempty"` // claims
 	PodsMoved    int            `json:"podsMoved"`
 	Planned      model.MicroUSD `json:"plannedPerHour"` // what it was to save
-	PerHour      model.MicroUSD `json:"savedPerHour"`   // what it saves, of machines as they were bought
+	PerHour      model.MicroUSD `json:"savedPerHour"`   // what it saves, of instances as they were bought
 	Saved        model.MicroUSD `json:"saved"`          // so far
-	// Committed is the list price per hour of what it gave back that is paid for anyway, as reserved capacity is. Not in the others.
+	// Committed is the list price per hour of what it disrupted that is paid for anyway, as reserved capacity is. Not in the others.
 	Committed  int    `json:"committedNodes,omitempty"`
 	Regret     string `json:"regret,omitempty"` // why it is regretted; empty = it is not
 	RegretUnix int64  `json:"regretAt,omitempty"`
@@ -90,7 +90,7 @@ func Savings(decisions []model.Decision, disruptions []model.Disrupted, removals
 	return out
 }
 
-// moves lists the commands that records of the judge or the ledger speak of, by time, then by id.
+// moves lists the commands that records of the disruption function or the ledger speak of, by time, then by id.
 func moves(disruptions []model.Disrupted, commands []model.Command, fromUnix, toUnix int64) []Move {
 	out, known := []Move{}, map[string]bool{}
 	for i := range disruptions {
@@ -158,7 +158,7 @@ func (m *Move) ended(lives []Life) int64 {
 }
 
 // regret finds out whether what it gave up was bought again within the hour: for the same workloads, or because what took its place was
-// given back in its turn.
+// disrupted in its turn.
 func (m *Move) regret(lives []Life, decisions []model.Decision, replacements map[string]bool) {
 	end := m.ended(lives)
 	if m.State != MoveDone || end == 0 {

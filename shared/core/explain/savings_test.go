@@ -9,7 +9,7 @@ import (
 
 const hour = 3600
 
-// instance is a claim with a machine that cost a dollar an hour and was launched then.
+// instance is a claim with an instance that cost a dollar an hour and was launched then.
 func instance(name string, launchedUnix int64, price model.MicroUSD) model.Claim {
 	return model.Claim{Name: name, Pool: "default", InstanceID: "i-" + name, ProviderID: "aws:///a/i-" + name, InstanceType: "m7.large", CapacityType: model.OnDemand,
 		State: model.Initialized, Price: price, LaunchedUnix: launchedUnix}
@@ -69,7 +69,7 @@ func TestAMoveUndoneWithinTheHourIsARegret(t *testing.T) {
 	}
 }
 
-// A replacement that is given back by the next command within the hour was bought in vain.
+// A replacement that is disrupted by the next command within the hour was bought without effect.
 func TestAReplacementGivenBackIsARegret(t *testing.T) {
 	decisions, disruptions, removals, _ := aMove()
 	gone := instance("new", 1000, 4_000_000)
@@ -100,7 +100,7 @@ func TestACommandThatIsUndoneCostsWhatItBought(t *testing.T) {
 	}
 }
 
-// A machine's cost goes to its pods by the largest share of what each asks for, and what is left is idle; nothing is lost on the way.
+// An instance's cost goes to its pods by the largest share of what each asks for, and what is left is idle; nothing is lost on the way.
 func TestCostsAreSharedByTheLargestPart(t *testing.T) {
 	node := model.Node{Name: "n1", ProviderID: "aws:///a/i-m", Labels: map[string]string{model.LabelNodePool: "default"}, Allocatable: model.Resources{model.CPU: 4000, model.Memory: 16 << 30, "nvidia.com/gpu": 1}}
 	shape := func(ns, owner string, cpu, memory, gpu int64) model.PodShape {
@@ -127,7 +127,7 @@ func TestCostsAreSharedByTheLargestPart(t *testing.T) {
 	}
 }
 
-// Machines are counted for as long as they ran; where no sample shows their node what they cost is told apart.
+// Instances are counted for as long as they ran; where no sample shows their node what they cost is told apart.
 func TestCostsCountInstancesToTheSecond(t *testing.T) {
 	lives := []Life{{Claim: "a", Pool: "p", ProviderID: "x", Price: 3_600_000, LaunchedUnix: 1500, EndUnix: 1800}, {Claim: "b", Pool: "p", ProviderID: "y", Price: 3_600_000, LaunchedUnix: 2900}}
 	cost := Costs(lives, []Sample{{FromUnix: 1000, Seconds: 1000, Snapshot: &model.Snapshot{}}, {FromUnix: 2000, Seconds: 1000, Snapshot: &model.Snapshot{}}}, nil)

@@ -60,7 +60,7 @@ func TestF090JoinAddsPlacesAndLeavesPodsAlone(t *testing.T) {
 	})
 }
 
-// Places have UIDs of their own that stay the same: a machine on its way for one is not asked for twice.
+// Places have UIDs of their own that stay the same: an instance on its way for one is not asked for twice.
 func TestF090PlacesKeepTheirNames(t *testing.T) {
 	small, large := Join(&model.Snapshot{Buffers: []model.Buffer{buffer("a", 2)}}), Join(&model.Snapshot{Buffers: []model.Buffer{buffer("a", 3)}})
 	if !reflect.DeepEqual(small.Pods, large.Pods[:2]) || small.Pods[1].UID != "uid-a-1" || small.Pods[1].Buffer != "shop/a" || small.Pods[1].CreatedUnix != 7 {

@@ -18,7 +18,7 @@ const (
 // Counts says where the places of a buffer are. What is neither there nor coming is to be launched, or cannot be.
 type Counts struct {
 	There  int // on nodes
-	Coming int // on machines that are on their way
+	Coming int // on instances that are on their way
 	Why    []model.Reason
 }
 

@@ -10,13 +10,13 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Labels that tell machines with an accelerator from those without.
+// Labels that tell instances with an accelerator from those without.
 const (
 	labelGPUCount         = "karpenter.k8s.aws/instance-gpu-count"
 	labelAcceleratorCount = "karpenter.k8s.aws/instance-accelerator-count"
 )
 
-// The machines an image variant is for.
+// The instances an image variant is for.
 var (
 	standard = []model.Requirement{{Key: labelAcceleratorCount, Operator: model.DoesNotExist}, {Key: labelGPUCount, Operator: model.DoesNotExist}}
 	nvidia   = []model.Requirement{{Key: labelGPUCount, Operator: model.Exists}}
@@ -37,7 +37,7 @@ type alias struct {
 	minor   int    // 36
 }
 
-// variant is one published image: the parameter that holds its id, and the machines it is for.
+// variant is one published image: the parameter that holds its id, and the instances it is for.
 type variant struct {
 	path         string
 	requirements []model.Requirement
@@ -190,7 +190,7 @@ func bottlerocket(a alias) []variant {
 	}
 }
 
-// windows returns the one image of a year, for machines that will run that build.
+// windows returns the one image of a year, for instances that will run that build.
 func windows(year, build string) func(alias) []variant {
 	requirements := []model.Requirement{
 		{Key: model.LabelOS, Operator: model.In, Values: []string{"windows"}},

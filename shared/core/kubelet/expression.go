@@ -29,7 +29,7 @@ type Instance struct {
 	AddressesPerInterface int64  // ips_per_eni
 }
 
-// On returns a machine type as expressions see it.
+// On returns an instance type as expressions see it.
 func On(m *model.InstanceTypeInfo) Instance {
 	return Instance{
 		InstanceType: m.Name, VCPUs: m.VCPUs, MemoryMiB: m.MemoryMiB, Interfaces: m.Interfaces, AddressesPerInterface: m.IPv4PerInterface,
@@ -44,7 +44,7 @@ func (m Instance) variables(maxPods int64) map[string]any {
 	}
 }
 
-// environment is the language: standard CEL, the variables of a Machine, and max and min of two numbers.
+// environment is the language: standard CEL, the variables of a Instance, and max and min of two numbers.
 func environment() (*cel.Env, error) {
 	return cel.NewEnv(
 		cel.Variable("instance_type", cel.StringType),

@@ -57,7 +57,7 @@ func first(k *model.Kubelet) (field, text string) {
 	return "", ""
 }
 
-// Failed returns the problem of an expression that failed on a machine type.
+// Failed returns the problem of an expression that failed on an instance type.
 func Failed(err error) model.ClassProblem {
 	return model.ClassProblem{Condition: condition, Reason: ReasonFailed,
 		Message: err.Error() + ". Remedy: Write an expression that gives a number on every instance type."}
@@ -123,7 +123,7 @@ func notAnExpression(field, text string, err error) model.ClassProblem {
 		"Write a CEL expression over vcpus, memory_mib, default_enis, ips_per_eni, max_pods and instance_type that gives a number.")
 }
 
-// MaxPods returns how many pods the class says a machine takes; standard where it says nothing. The expression sees standard
+// MaxPods returns how many pods the class says an instance takes; standard where it says nothing. The expression sees standard
 // as max_pods. An Invalid error where it gives no such number.
 func (p *Programs) MaxPods(m Instance, standard int64) (int64, error) {
 	switch {
@@ -139,7 +139,7 @@ func (p *Programs) MaxPods(m Instance, standard int64) (int64, error) {
 	return standard, nil
 }
 
-// KubeReserved returns what the class says is reserved for the kubelet on a machine that takes maxPods pods; nil where it says
+// KubeReserved returns what the class says is reserved for the kubelet on an instance that takes maxPods pods; nil where it says
 // nothing. What an expression gives is in milli-CPU rounded up to 10, MiB rounded up to 16, GiB of storage, or process ids.
 // With an Invalid error, of an expression that gives no such number, come the other amounts.
 func (p *Programs) KubeReserved(m Instance, maxPods int64) (model.Resources, error) {

@@ -60,7 +60,7 @@ func Adopt(orphan *Finding, names func(name string) bool, nowUnix int64) model.C
 	return claim
 }
 
-// ofInstance fills in what EC2 says of a claim's machine.
+// ofInstance fills in what EC2 says of a claim's instance.
 func ofInstance(claim *model.Claim, instance *model.Instance, nowUnix int64) {
 	claim.Pool = model.PoolOfTag(instance.Tags[model.LabelNodePool])
 	if class := instance.Tags[model.LabelNodeClass]; class != "" {

@@ -15,14 +15,14 @@ type AdoptionVerdict string
 
 // The verdicts.
 const (
-	Take   AdoptionVerdict = "adopt"  // it gets a claim in the ledger, and its machine our tag
+	Take   AdoptionVerdict = "adopt"  // it gets a claim in the ledger, and its instance our tag
 	Resume AdoptionVerdict = "mend"   // it is in the ledger, and something is missing elsewhere: an earlier run was cut short
 	Ours   AdoptionVerdict = "ours"   // nothing is left to do
-	Await  AdoptionVerdict = "wait"   // it has no machine yet
+	Await  AdoptionVerdict = "wait"   // it has no instance yet
 	Refuse AdoptionVerdict = "refuse" // it is left alone, for a reason that somebody has to look at
 )
 
-// AdoptedIntent begins the intents of machines that were adopted from Karpenter.
+// AdoptedIntent begins the intents of instances that were adopted from Karpenter.
 const AdoptedIntent = "adopted-"
 
 // Handover is everything that is looked at when a cluster that Karpenter ran becomes ours. EC2 must have been read before
@@ -36,7 +36,7 @@ type Handover struct {
 	Records       model.ClusterRecords
 	Live          model.LiveState
 	Config        model.Configuration
-	InstanceTypes []model.InstanceTypeInfo // of the region, with prices; none where no catalogue is at hand
+	InstanceTypes []model.InstanceTypeInfo // of the region, with prices; none where no catalog is at hand
 	Intent        string                   // that those are adopted under which have none
 }
 
@@ -50,18 +50,18 @@ type Adoption struct {
 	Remedy  string      // of Await and Refuse: what to do
 	Notes   []string    // what else people should know, sentences
 
-	Tag     bool // the machine is to get the claim's intent as a tag
+	Tag     bool // the instance is to get the claim's intent as a tag
 	Stamp   bool // annotations of the object are to be brought up to the claim's
 	Untaint bool // the node carries the taint of a disruption that Karpenter did not get to
 }
 
-// Unclaimed is a machine with the cluster's tag and a NodePool tag that no NodeClaim shows.
+// Unclaimed is an instance with the cluster's tag and a NodePool tag that no NodeClaim shows.
 type Unclaimed struct {
 	Instance model.Instance
 	Node     string // that it runs as; empty = none
 }
 
-// Adoptions says of every NodeClaim what becomes of it, by name, and which machines no NodeClaim shows, by id.
+// Adoptions says of every NodeClaim what becomes of it, by name, and which instances no NodeClaim shows, by id.
 func Adoptions(h *Handover) ([]Adoption, []Unclaimed) {
 	d := newTakeover(h)
 	var out []Adoption
@@ -149,7 +149,7 @@ func refusal(object *model.ClaimObject, code, message, remedy string) Adoption {
 	return Adoption{Verdict: Refuse, Name: object.Claim.Name, Claim: object.Claim, Code: code, Message: message, Remedy: remedy}
 }
 
-// unlaunched is about a NodeClaim that shows no machine.
+// unlaunched is about a NodeClaim that shows no instance.
 func unlaunched(object *model.ClaimObject) Adoption {
 	if object.DeletedUnix != 0 {
 		return refusal(object, "NothingToEnd", "it is being deleted and shows no machine, so there is nothing to end but the object",
@@ -161,7 +161,7 @@ func unlaunched(object *model.ClaimObject) Adoption {
 	return a
 }
 
-// objection says why a NodeClaim with a machine is left alone; code is empty where it is not.
+// objection says why a NodeClaim with an instance is left alone; code is empty where it is not.
 func (d *takeover) objection(object *model.ClaimObject, id string) (code, message, remedy string) {
 	claim, instance, nodes := &object.Claim, d.instances[id], d.nodes[id]
 	deleted := object.DeletedUnix != 0
@@ -197,7 +197,7 @@ func (d *takeover) objection(object *model.ClaimObject, id string) (code, messag
 	return "", "", ""
 }
 
-// foreign says why a machine is not the cluster's by its tags.
+// foreign says why an instance is not the cluster's by its tags.
 func (d *takeover) foreign(claim *model.Claim, instance *model.Instance) (code, message, remedy string) {
 	add := func(key, value string) string {
 		return fmt.Sprintf("make sure that the machine is this cluster's, then: aws ec2 create-tags --resources %s --tags 'Key=%s,Value=%s'", instance.ID, key, value)
@@ -217,10 +217,10 @@ func (d *takeover) foreign(claim *model.Claim, instance *model.Instance) (code, 
 	return "", "", ""
 }
 
-// tagNodeClaim names the NodeClaim of a machine, once it has joined.
+// tagNodeClaim names the NodeClaim of an instance, once it has joined.
 const tagNodeClaim = "karpenter.sh/nodeclaim"
 
-// joined reports whether the object shows that a node of its machine registered. Conditions of one that is being deleted
+// joined reports whether the object shows that a node of its instance registered. Conditions of one that is being deleted
 // are not told; the name of the node is written with the first of them.
 func joined(object *model.ClaimObject) bool {
 	switch object.Claim.State {
@@ -308,7 +308,7 @@ func ending(claim *model.Claim, object *model.ClaimObject, node *model.Node, now
 	claim.State, _ = Next(claim.State, AsksEnd(claim, nodes))
 }
 
-// reserved is what a claim holds of its pool's limits: what its machine has, and costs.
+// reserved is what a claim holds of its pool's limits: what its instance has, and costs.
 func reserved(claim *model.Claim) model.Resources {
 	out := model.Resources{model.Nodes: 1}
 	maps.Copy(out, claim.Capacity)
@@ -319,7 +319,7 @@ func reserved(claim *model.Claim) model.Resources {
 	return out
 }
 
-// price is what a claim's machine costs per hour as far as the catalogue says. One in a reservation costs nothing more.
+// price is what a claim's instance costs per hour as far as the catalog says. One in a reservation costs nothing more.
 func (d *takeover) price(claim *model.Claim) model.MicroUSD {
 	for i := range d.InstanceTypes {
 		if d.InstanceTypes[i].Name != claim.InstanceType {
@@ -334,7 +334,7 @@ func (d *takeover) price(claim *model.Claim) model.MicroUSD {
 	return 0
 }
 
-// ours is a NodeClaim whose machine the ledger has a claim of.
+// ours is a NodeClaim whose instance the ledger has a claim of.
 func (d *takeover) ours(object *model.ClaimObject, recorded *model.Claim) Adoption {
 	a := Adoption{Verdict: Ours, Name: object.Claim.Name, Claim: *recorded}
 	instance := d.instances[recorded.InstanceID]
@@ -374,7 +374,7 @@ func (d *takeover) complete(a *Adoption, object *model.ClaimObject, node *model.
 	}
 }
 
-// unclaimed are the machines that no NodeClaim shows, no claim has, and no tag makes ours.
+// unclaimed are the instances that no NodeClaim shows, no claim has, and no tag makes ours.
 func (d *takeover) unclaimed() []Unclaimed {
 	var out []Unclaimed
 	for id, instance := range d.instances {

@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// karpenters is one machine with node and NodeClaim as Karpenter leaves them, changed by change.
+// karpenters is one instance with node and NodeClaim as Karpenter leaves them, changed by change.
 func karpenters(change func(*lifecycle.Handover)) *lifecycle.Handover {
 	provider := "aws:///us-west-2a/i-1"
 	claim := model.Claim{
@@ -64,7 +64,7 @@ func adoptionOf(t *testing.T, h *lifecycle.Handover) lifecycle.Adoption {
 	return all[0]
 }
 
-// F136, S31, R45, R18: a NodeClaim of Karpenter becomes a claim that is as far as it was, holds what its machine has, and has
+// F136, S31, R45, R18: a NodeClaim of Karpenter becomes a claim that is as far as it was, holds what its instance has, and has
 // not drifted.
 func TestR18_F136_NodeClaimOfKarpenterBecomesAClaim(t *testing.T) {
 	h := karpenters(nil)
@@ -117,7 +117,7 @@ func TestAdoptionIsIdempotent(t *testing.T) {
 			t.Errorf("%s: %+v", name, a)
 		}
 	}
-	// What the ledger says of machines that are ours anyway is not touched: another's hashes, a node's taint.
+	// What the ledger says of instances that are ours anyway is not touched: another's hashes, a node's taint.
 	native := first
 	native.Intent = "01J"
 	a := adoptionOf(t, karpenters(func(h *lifecycle.Handover) {

@@ -22,8 +22,8 @@ const (
 	Interrupted       Kind = "Interrupted"   // EC2 takes a claim's spot instance back
 	Stopping          Kind = "Stopping"      // EC2 says that a claim's instance is stopping, stopped or shutting down
 	ObjectDeleted     Kind = "ObjectDeleted" // somebody deleted a claim's NodeClaim object
-	Vanished          Kind = "Vanished"      // a claim's NodeClaim object goes, or went, because a definition does or did: its machine stays
-	Outlived          Kind = "Outlived"      // a NodeClaim object goes because a definition does, and another claim has its machine: that stays
+	Vanished          Kind = "Vanished"      // a claim's NodeClaim object goes, or went, because a definition does or did: its instance stays
+	Outlived          Kind = "Outlived"      // a NodeClaim object goes because a definition does, and another claim has its instance: that stays
 	NodeDeleted       Kind = "NodeDeleted"   // somebody deleted a claim's Node object
 	BlockEnds         Kind = "BlockEnds"     // the capacity block a claim's instance runs in is about to end
 	Impaired          Kind = "Impaired"      // EC2's status checks of a claim's instance fail, or EC2 has scheduled an event for it
@@ -68,7 +68,7 @@ type Finding struct {
 	Nodes    []model.Node       // the instance's, by name; more than one where something is very wrong
 }
 
-// View is everything a judgement looks at. EC2 must have been read before the ledger, and the ledger before the API
+// View is everything a judgment looks at. EC2 must have been read before the ledger, and the ledger before the API
 // server.
 type View struct {
 	Cluster string
@@ -83,24 +83,24 @@ type View struct {
 	Definitions *model.Definitions
 
 	Interrupted []string           // ids of spot instances that EC2 takes back
-	Impaired    []model.Impairment // what EC2's status checks say of machines, whoever owns them
+	Impaired    []model.Impairment // what EC2's status checks say of instances, whoever owns them
 }
 
-// Settings are the numbers of a judgement, in seconds. The zero value of a field means the default named with it.
+// Settings are the numbers of a judgment, in seconds. The zero value of a field means the default named with it.
 type Settings struct {
 	Confirm    int64 // between the first look and the one that acts: 30
-	JoinWithin int64 // for a machine's node to join, after its launch by EC2's clock: 900
+	JoinWithin int64 // for an instance's node to join, after its launch by EC2's clock: 900
 	// EC2 may take minutes to show a new instance. A claim whose age by its own clock is OldAfter, or whose instance has
 	// been missing for YoungFor, is not new, however the clock that dated it was set: 600, and 300.
 	OldAfter int64
 	YoungFor int64
 
 	// What EC2 takes back ends two minutes after it said so. Who asks for it learns of it up to half a minute later, and five
-	// seconds are left for the machine itself: 85.
+	// seconds are left for the instance itself: 85.
 	SpotLeft    int64
 	FailedFor   int64 // how long status checks must have failed: 120
-	BlockNotice int64 // before the end of a capacity block its machines are emptied: 2400
-	BlockLeft   int64 // before the end of a capacity block EC2 ends its machines: 1800
+	BlockNotice int64 // before the end of a capacity block its instances are emptied: 2400
+	BlockLeft   int64 // before the end of a capacity block EC2 ends its instances: 1800
 
 	RepairAfter   int64 // for how long a condition of a node may be bad, whichever it is; 0 = each as long as Repairs says
 	RepairPercent int64 // of a pool's nodes, rounded up: where more are unhealthy, none is repaired: 20
@@ -154,8 +154,8 @@ func InstanceID(providerID string) string {
 }
 
 // Diagnose returns what looks wrong, by kind and then by subject: at most one finding for each claim, instance and object. Of a
-// claim that is Draining, beside the end of its machine, only what brings its deadline forward is found. While NodeClaims are not defined
-// only what EC2 and the ledger say is found: machines that ended, are taken back or never joined, and ends that began before. While
+// claim that is Draining, beside the end of its instance, only what brings its deadline forward is found. While NodeClaims are not defined
+// only what EC2 and the ledger say is found: instances that ended, are taken back or never joined, and ends that began before. While
 // claims or intents of the ledger cannot be read, nothing is found of what the ledger does not know.
 func Diagnose(view View, settings Settings) []Finding {
 	j := index(view, settings.WithDefaults())
@@ -320,7 +320,7 @@ func (j *diagnosis) claim(claim *model.Claim) {
 	}
 }
 
-// spokenFor reports whether something speaks for a machine that EC2 does not show: a Ready node, or, before a node of it has
+// spokenFor reports whether something speaks for an instance that EC2 does not show: a Ready node, or, before a node of it has
 // registered, somebody who wants it to end and need not wait until EC2 shows it.
 func (j *diagnosis) spokenFor(f *Finding) bool {
 	if f.Claim.State == model.Launched && f.Object != nil && f.Object.DeletedUnix != 0 {
@@ -364,7 +364,7 @@ func (j *diagnosis) hasten(f Finding) bool {
 	return false
 }
 
-// warned reports whether a claim drains because EC2 takes its machine back, with a deadline that says when: that EC2 goes on
+// warned reports whether a claim drains because EC2 takes its instance back, with a deadline that says when: that EC2 goes on
 // saying so is no news, and the moment it first did is known better than by a later look.
 func warned(claim *model.Claim) bool {
 	return claim.State == model.Draining && claim.FailureCode == model.EndedSpotInterrupted && claim.Drain != nil && claim.Drain.DeadlineUnix != 0
@@ -404,7 +404,7 @@ func (j *diagnosis) requested(f *Finding) bool {
 	return true
 }
 
-// impairment fills in a finding of the worst that EC2's status checks say of a machine: failed checks end it at once (R62), an
+// impairment fills in a finding of the worst that EC2's status checks say of an instance: failed checks end it at once (R62), an
 // event that EC2 has scheduled has it emptied before.
 func (j *diagnosis) impairment(f *Finding) bool {
 	now := j.view.Records.NowUnix
@@ -432,7 +432,7 @@ func (j *diagnosis) impairment(f *Finding) bool {
 	return f.Kind == Impaired
 }
 
-// failing fills in a finding of what shows that a machine or its node does not work, and reports whether anything does.
+// failing fills in a finding of what shows that an instance or its node does not work, and reports whether anything does.
 func (j *diagnosis) failing(f *Finding) bool {
 	joined := f.Claim.State != model.Launched
 	switch {
@@ -471,7 +471,7 @@ func (j *diagnosis) objectOf(claim *model.Claim) *model.ClaimObject {
 	return object
 }
 
-// overdue reports whether a machine's node should have joined by now. EC2's time of launch and the ledger's time are
+// overdue reports whether an instance's node should have joined by now. EC2's time of launch and the ledger's time are
 // both AWS's; the claim's own is only used, with a margin for a clock that is wrong, where EC2 says none.
 func (j *diagnosis) overdue(claim *model.Claim, instance *model.Instance) bool {
 	since := instance.LaunchedUnix
@@ -498,8 +498,8 @@ func (j *diagnosis) orphan(instance *model.Instance) {
 	j.find(f)
 }
 
-// object judges a NodeClaim object: whether what it shows is gone for good. One that never showed a machine and that the
-// ledger knows nothing of was made by somebody else; one that people made is asked for again where it got no machine. Either is
+// object judges a NodeClaim object: whether what it shows is gone for good. One that never showed an instance and that the
+// ledger knows nothing of was made by somebody else; one that people made is asked for again where it got no instance. Either is
 // let go of where it is being deleted.
 func (j *diagnosis) object(object *model.ClaimObject) {
 	claim, finding := j.claims[object.Claim.Name], Finding{Kind: OrphanedNodeClaim, Subject: object.Claim.Name, Object: object}
@@ -532,9 +532,9 @@ func (j *diagnosis) object(object *model.ClaimObject) {
 	j.find(finding)
 }
 
-// node judges a Node object whose claim is gone: it goes too, unless it is Ready and EC2 does not say that its machine
+// node judges a Node object whose claim is gone: it goes too, unless it is Ready and EC2 does not say that its instance
 // has ended. One that is being deleted already is left over while our finalizer holds it. So is one whose claim the ledger has
-// forgotten, where EC2 says that its machine was ours and has ended.
+// forgotten, where EC2 says that its instance was ours and has ended.
 func (j *diagnosis) node(node *model.Node) {
 	id := InstanceID(node.ProviderID)
 	claim, instance := j.gone[id], j.instances[id]

@@ -14,7 +14,7 @@ import (
 
 const now = int64(1_900_000_000)
 
-// healthy is a view of one machine of every kind of age, of which nothing is wrong with any.
+// healthy is a view of one instance of every kind of age, of which nothing is wrong with any.
 func healthy() lifecycle.View {
 	view := lifecycle.View{Cluster: "web", Records: model.ClusterRecords{NowUnix: now}}
 	add := func(id string, state model.ClaimState, age int64) {
@@ -205,12 +205,12 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
-// byHand is a NodeClaim that people made, which shows no machine.
+// byHand is a NodeClaim that people made, which shows no instance.
 func byHand(deletedUnix int64, finalizer bool) model.ClaimObject {
 	return model.ClaimObject{Claim: model.Claim{Name: "mine", Class: "default", ObjectUID: "o-mine"}, DeletedUnix: deletedUnix, Finalizer: finalizer}
 }
 
-// F107: the machine of a NodeClaim made by hand is ours by a tag that no NodePool can have, and adopted as of none.
+// F107: the instance of a NodeClaim made by hand is ours by a tag that no NodePool can have, and adopted as of none.
 func TestF107InstanceOfNoPoolIsOursAndAdoptedOfNone(t *testing.T) {
 	view := healthy()
 	view.Records.Claims, view.Live.Objects = nil, nil

@@ -15,14 +15,14 @@ import (
 // Reasons of a claim's drift, in the order they are looked for. The first that holds is the one that is told.
 const (
 	PoolDrifted            = "NodePoolDrifted"          // the NodePool's template changed
-	RequirementsDrifted    = "RequirementsDrifted"      // the machine's labels do not meet the NodePool's requirements any more
-	TypeDrifted            = "InstanceTypeNotFound"     // the machine's type is not sold any more where it runs, in the way it was bought
+	RequirementsDrifted    = "RequirementsDrifted"      // the instance's labels do not meet the NodePool's requirements any more
+	TypeDrifted            = "InstanceTypeNotFound"     // the instance's type is not sold any more where it runs, in the way it was bought
 	ClassDrifted           = "NodeClassDrift"           // the EC2NodeClass's own fields changed
-	ImageDrifted           = "AMIDrift"                 // a machine of this type would boot another image now
-	SecurityGroupsDrifted  = "SecurityGroupDrift"       // the machine has other security groups than the class
-	SubnetDrifted          = "SubnetDrift"              // the machine is in a subnet the class does not select
-	ReservationDrifted     = "CapacityReservationDrift" // the machine runs in a reservation the class does not select
-	PlacementGroupsDrifted = "PlacementGroupDrift"      // the machine is in another placement group than the class, or in none
+	ImageDrifted           = "AMIDrift"                 // an instance of this type would boot another image now
+	SecurityGroupsDrifted  = "SecurityGroupDrift"       // the instance has other security groups than the class
+	SubnetDrifted          = "SubnetDrift"              // the instance is in a subnet the class does not select
+	ReservationDrifted     = "CapacityReservationDrift" // the instance runs in a reservation the class does not select
+	PlacementGroupsDrifted = "PlacementGroupDrift"      // the instance is in another placement group than the class, or in none
 )
 
 // DriftView is what a claim's drift is judged by.
@@ -32,12 +32,12 @@ type DriftView struct {
 	Class    *model.Class        // the claim's, with its status resolved for its generation; nil = there is none of that name
 	CA       []byte              // of the cluster's API server
 	Type     *model.InstanceType // the claim's, as the class sees it; nil = it is not on offer, where Sold says so, else not known
-	Sold     bool                // the machine catalogue is known: a type that is not in it is not sold
+	Sold     bool                // the instance catalog is known: a type that is not in it is not sold
 	Instance *model.Instance     // as EC2 shows it now; nil = it does not
 	NowUnix  int64
 }
 
-// Drift says why a machine launched now would differ from a claim's. The zero value says that it would not.
+// Drift says why an instance launched now would differ from a claim's. The zero value says that it would not.
 type Drift struct {
 	Reason  string
 	Message string // for people: what is and what would be
@@ -70,7 +70,7 @@ func Drifted(v DriftView) (Drift, error) {
 	return Drift{}, nil
 }
 
-// DriftedByPool judges a claim by its NodePool alone, which takes no look at the machine: what comes first of what Drifted
+// DriftedByPool judges a claim by its NodePool alone, which takes no look at the instance: what comes first of what Drifted
 // finds. Without a pool it is the zero value.
 func DriftedByPool(v DriftView) Drift {
 	if v.Pool == nil {
@@ -164,7 +164,7 @@ func subnetDrift(v DriftView) (Drift, error) {
 		v.Instance.SubnetID, v.Class.Name)}, nil
 }
 
-// reservationDrift is about a machine that was launched into a reservation and is in one still: where it has fallen back
+// reservationDrift is about an instance that was launched into a reservation and is in one still: where it has fallen back
 // to on-demand it has not drifted.
 func reservationDrift(v DriftView) (Drift, error) {
 	in := v.Instance.Reservation
@@ -182,7 +182,7 @@ func reservationDrift(v DriftView) (Drift, error) {
 }
 
 // placementDrift compares the groups. One that is asked for and was not found is a problem of the class and no drift of
-// its machines.
+// its instances.
 func placementDrift(v DriftView) (Drift, error) {
 	if problem := problemOf(v.Class, "PlacementGroupReady"); problem != nil {
 		return Drift{}, unknown("the placement group of EC2NodeClass %s is not known: %s", v.Class.Name, problem.Message)
@@ -253,7 +253,7 @@ func mayDiffer(reason, key string) bool {
 }
 
 // FellBackToOnDemand returns the claim as an on-demand one, and true, where it was launched into a capacity reservation that its
-// instance is in no more: the reservation ended, and EC2 goes on with the machine at the on-demand price.
+// instance is in no more: the reservation ended, and EC2 goes on with the instance at the on-demand price.
 func FellBackToOnDemand(claim model.Claim, instance model.Instance) (model.Claim, bool) {
 	if claim.CapacityType != model.Reserved || instance.Reservation != "" || over(&instance) || instance.ID != claim.InstanceID {
 		return claim, false

@@ -147,7 +147,7 @@ func TestNC32PlacementGroupDrift(t *testing.T) {
 		"known by the label alone": {func(v *lifecycle.DriftView) {
 			v.Instance.PlacementGroup, v.Claim.Labels = "", map[string]string{model.LabelPlacementGroup: "pg-1"}
 		}, ""},
-		// §12.19: a group that was not found is a problem of the class and no drift of its machines.
+		// §12.19: a group that was not found is a problem of the class and no drift of its instances.
 		"not found": {func(v *lifecycle.DriftView) {
 			v.Class.Status.PlacementGroup = nil
 			v.Class.Status.Problems = []model.ClassProblem{{Condition: "PlacementGroupReady"}}
@@ -155,7 +155,7 @@ func TestNC32PlacementGroupDrift(t *testing.T) {
 	})
 }
 
-// S31: hashes made by rules of another version are brought up without a machine drifting, and one that had drifted stays so.
+// S31: hashes made by rules of another version are brought up without an instance drifting, and one that had drifted stays so.
 func TestNC27HashVersionMigration(t *testing.T) {
 	old := like(func(v *lifecycle.DriftView) {
 		v.Claim.Annotations = map[string]string{
@@ -197,7 +197,7 @@ func TestNC27HashVersionMigration(t *testing.T) {
 func TestF136_S31_R45_HashesOfKarpenterAreNoDrift(t *testing.T) {
 	for _, test := range []struct{ reason, after string }{
 		{"", ""}, {lifecycle.PoolDrifted, lifecycle.PoolDrifted}, {lifecycle.ClassDrifted, lifecycle.ClassDrifted},
-		// Nothing of these is in the view, so a look at the machine finds them gone.
+		// Nothing of these is in the view, so a look at the instance finds them gone.
 		{lifecycle.ImageDrifted, ""}, {lifecycle.SecurityGroupsDrifted, ""}, {lifecycle.SubnetDrifted, ""}, {lifecycle.PlacementGroupsDrifted, ""},
 		// Looked for after the pool's hash, which was equal, and before the class's, which may have been another.
 		{lifecycle.RequirementsDrifted, lifecycle.ClassDrifted}, {lifecycle.TypeDrifted, lifecycle.ClassDrifted}, {"SomethingElse", lifecycle.PoolDrifted},

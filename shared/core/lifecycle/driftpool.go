@@ -10,7 +10,7 @@ import (
 )
 
 // requirementsDrift compares a claim's labels with what its pool asks for now, strictly: a label that is asked for and is not
-// there does not meet. minValues are about what may be launched and say nothing of a machine. Requirements that cannot be read
+// there does not meet. minValues are about what may be launched and say nothing of an instance. Requirements that cannot be read
 // are a problem of the pool and no drift.
 func requirementsDrift(v DriftView) Drift {
 	wanted, err := requirement.From(v.Pool.Template.Requirements)
@@ -33,14 +33,14 @@ func requirementsDrift(v DriftView) Drift {
 	return Drift{}
 }
 
-// labelOf returns the label a machine has by its claim. known is false where that cannot be told: a label nodes have by what
+// labelOf returns the label an instance has by its claim. known is false where that cannot be told: a label nodes have by what
 // they are is absent only where the type is known not to have it.
 func labelOf(v *DriftView, key string) (value string, has, known bool) {
 	if value, has = requirement.Label(v.Claim.Labels, key); has && (value != "" || !requirement.WellKnown(key)) {
 		return value, true, true
 	}
 	if key == model.LabelHostname {
-		return "", false, false // every machine's own
+		return "", false, false // every instance's own
 	}
 	if !requirement.WellKnown(key) {
 		return "", false, true
@@ -81,11 +81,11 @@ func ownLabel(claim *model.Claim, key string) string {
 	return ""
 }
 
-// settleSeconds is for how long after its launch a machine's type is not asked about: catalogues differ while one is refreshed.
+// settleSeconds is for how long after its launch an instance's type is not asked about: catalogs differ while one is refreshed.
 const settleSeconds = 3600
 
-// typeDrift is about a machine whose type nobody could launch any more as it was: it is not listed, or not sold in its zone in the
-// way it was bought, be it that nothing of it is left now. A reserved machine is asked about as reserved or on-demand, of any
+// typeDrift is about an instance whose type nobody could launch any more as it was: it is not listed, or not sold in its zone in the
+// way it was bought, be it that nothing of it is left now. A reserved instance is asked about as reserved or on-demand, of any
 // reservation: where its reservation is gone it runs on as on-demand. What is not known concludes nothing.
 func typeDrift(v DriftView) Drift {
 	claim := &v.Claim

@@ -22,7 +22,7 @@ func is(key string, operator model.Operator, values ...string) model.Requirement
 	return model.Requirement{Key: key, Operator: operator, Values: values}
 }
 
-// labeled gives the claim the labels of a machine that was launched for a pool with custom labels.
+// labeled gives the claim the labels of an instance that was launched for a pool with custom labels.
 func labeled(v *view) {
 	v.Claim.Zone, v.Claim.Pool, v.Claim.Class = "us-west-2a", "pool", "default"
 	v.Claim.Labels = map[string]string{
@@ -185,7 +185,7 @@ func TestS31_R45_HashRulesChangedOnUpgradeIsNoDrift(t *testing.T) {
 	}
 }
 
-// S31: a claim whose machine drifted by requirements goes through a change of rules; when the requirements are widened again it is as
+// S31: a claim whose instance drifted by requirements goes through a change of rules; when the requirements are widened again it is as
 // any other, whatever the rules were.
 func TestS31RequirementsAreTakenBackAfterAChangeOfRules(t *testing.T) {
 	v := like(func(v *view) {

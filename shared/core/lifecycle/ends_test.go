@@ -209,7 +209,7 @@ func TestR22AClaimDeletedWhileItLaunchesNeedNotShow(t *testing.T) {
 	}
 }
 
-// F118: a node that is not Ready and whose machine is missing is closed, never drained.
+// F118: a node that is not Ready and whose instance is missing is closed, never drained.
 func TestF118AMissingInstanceIsClosedNotDrained(t *testing.T) {
 	view := healthy()
 	view.Instances = view.Instances[1:]
@@ -219,7 +219,7 @@ func TestF118AMissingInstanceIsClosedNotDrained(t *testing.T) {
 	}
 }
 
-// CT-05, F148: machines of a capacity block are given back 40 minutes before it ends, and emptied before EC2 ends them.
+// CT-05, F148: instances of a capacity block are disrupted 40 minutes before it ends, and emptied before EC2 ends them.
 func TestCT05F148CapacityBlocksAreGivenBackInTime(t *testing.T) {
 	view := healthy()
 	claim := &view.Records.Claims[joined]
@@ -264,7 +264,7 @@ func aged(n int) lifecycle.View {
 }
 
 // S32: all nodes of a pool expire in the same minute: a tenth of them at a time, the oldest first; while their class is not ready,
-// or EC2 refuses it, or its machines do not join, none: what runs goes on running, and people are told.
+// or EC2 refuses it, or its instances do not join, none: what runs goes on running, and people are told.
 func TestS32ExpiryOfAllAtOnce(t *testing.T) {
 	view := aged(25)
 	if got := found(view); got != "Expired default-023 Expired 0 false -, Expired default-024 Expired 0 false -, Held default Expired 0 false -" {
@@ -500,7 +500,7 @@ func TestR32AnUnreachableNodeIsFound(t *testing.T) {
 	}
 }
 
-// R62: a machine whose status checks fail is ended, by now, and does not have its pods asked.
+// R62: an instance whose status checks fail is ended, by now, and does not have its pods asked.
 func TestR62AnImpairedInstanceIsEndedNotCoaxed(t *testing.T) {
 	view := healthy()
 	view.Records.Claims[old].GraceSeconds = seconds(3600)

@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// old reports whether a claim with a node is older than its expireAfter. It was made before its machine was launched, by the
+// old reports whether a claim with a node is older than its expireAfter. It was made before its instance was launched, by the
 // clock of whichever process made it: where that is earlier than EC2's time of launch, EC2 is believed.
 func (j *diagnosis) old(f *Finding) bool {
 	if !f.serves() || f.Claim.ExpireSeconds == nil {
@@ -25,7 +25,7 @@ func (j *diagnosis) old(f *Finding) bool {
 	return true
 }
 
-// born returns since when a finding's claim has had its machine, 0 where nothing says so.
+// born returns since when a finding's claim has had its instance, 0 where nothing says so.
 func (f *Finding) born() int64 {
 	since := cmp.Or(f.Claim.CreatedUnix, f.Claim.LaunchedUnix)
 	if f.Instance != nil {
@@ -35,7 +35,7 @@ func (f *Finding) born() int64 {
 }
 
 // expire finds the claims that have expired, of each pool the oldest, as many as may be given up for their age at a time: people
-// want their nodes renewed, not all taken at once (R30), and none while it is known that no machine of the claim's class can take
+// want their nodes renewed, not all taken at once (R30), and none while it is known that no instance of the claim's class can take
 // its place (S32). Those of pools that expire within budgets are not this judge's.
 func (j *diagnosis) expire() {
 	slices.SortStableFunc(j.expiring, func(a, b Finding) int {
@@ -106,7 +106,7 @@ func (j *diagnosis) expiryAllowance() map[string]int64 {
 	return room
 }
 
-// unusable says why no machine can be launched from a class now, as far as the ledger knows; "" where it does not know any
+// unusable says why no instance can be launched from a class now, as far as the ledger knows; "" where it does not know any
 // reason. A class it knows nothing of is usable.
 func (j *diagnosis) unusable(class string) string {
 	records := &j.view.Records

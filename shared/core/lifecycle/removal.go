@@ -10,7 +10,7 @@ import (
 )
 
 // Removal returns the record of a claim's end at nowUnix. commands are those the ledger knows; reason is the code that EC2 gives for the
-// machine's state, empty where it gives none.
+// instance's state, empty where it gives none.
 func Removal(cluster string, claim model.Claim, commands []model.Command, reason string, nowUnix int64) model.Removal {
 	out := model.Removal{
 		Cluster: cluster, Claim: claim, Node: claim.NodeName, Reason: claim.FailureCode, Message: claim.FailureMessage, By: claim.EndedBy,
@@ -34,8 +34,8 @@ func Removal(cluster string, claim model.Claim, commands []model.Command, reason
 	return out
 }
 
-// WantedBy returns who wanted a machine to end that did for a reason, one of model's By… words. reason is the code EC2 gives for the
-// machine's state. Source: state reason codes of the EC2 API reference, Instance.
+// WantedBy returns who wanted an instance to end that did for a reason, one of model's By… words. reason is the code EC2 gives for the
+// instance's state. Source: state reason codes of the EC2 API reference, Instance.
 func WantedBy(code, reason string) string {
 	switch code {
 	case model.EndedObjectDeleted, model.EndedNodeDeleted, model.EndedInstanceStopping:
@@ -54,7 +54,7 @@ func WantedBy(code, reason string) string {
 	return model.ByJoiner
 }
 
-// Unknown returns the cluster's machines that have ended and that no claim has or had: the answer to their launch was lost and they ended
+// Unknown returns the cluster's instances that have ended and that no claim has or had: the answer to their launch was lost and they ended
 // before anybody looked for them, or somebody deleted their claim. None while claims or intents cannot be read. By id.
 func Unknown(view View) (out []model.Instance) {
 	ended := func(i *model.Instance) bool { return i.State == "terminated" && Owned(*i, view.Cluster) }
@@ -71,7 +71,7 @@ func Unknown(view View) (out []model.Instance) {
 	return out
 }
 
-// UnknownRemoval returns the record of the end of one of the machines that Unknown returns, under the machine's id. sight is where its
+// UnknownRemoval returns the record of the end of one of the instances that Unknown returns, under the instance's id. sight is where its
 // node is looked for.
 func UnknownRemoval(cluster string, i model.Instance, live model.LiveState, nowUnix int64) model.Removal {
 	claim := claimOf(&i, nowUnix)
@@ -97,7 +97,7 @@ func claimOf(i *model.Instance, nowUnix int64) model.Claim {
 	}
 }
 
-// OrphanRemoval returns the record of the end of a machine that no claim had, under the machine's id.
+// OrphanRemoval returns the record of the end of an instance that no claim had, under the instance's id.
 func OrphanRemoval(cluster string, f *Finding, nowUnix int64) model.Removal {
 	claim := claimOf(f.Instance, nowUnix)
 	claim.FailureCode, claim.FailureMessage = model.EndedOrphan, f.Why()

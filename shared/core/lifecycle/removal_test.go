@@ -6,7 +6,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// D5: who removed a node is known from why it ended, and else from what EC2 says of its machine.
+// D5: who removed a node is known from why it ended, and else from what EC2 says of its instance.
 func TestD5WhoWantedAnInstanceToEnd(t *testing.T) {
 	for _, c := range []struct{ code, reason, want string }{
 		{model.EndedEmpty, "Client.UserInitiatedShutdown", model.ByJoiner}, // our own call
@@ -24,7 +24,7 @@ func TestD5WhoWantedAnInstanceToEnd(t *testing.T) {
 	}
 }
 
-// D5: a record names the command that gave the machine back only where that is why it ended.
+// D5: a record names the command that gave the instance back only where that is why it ended.
 func TestD5ARemovalNamesItsCommand(t *testing.T) {
 	commands := []model.Command{{ID: "01J-0", Reason: model.ReasonDrifted, Decision: "01J", Replacements: []model.PlannedClaim{{Name: "new"}}}}
 	claim := model.Claim{
@@ -42,7 +42,7 @@ func TestD5ARemovalNamesItsCommand(t *testing.T) {
 	}
 }
 
-// D5: machines that ended and that no claim has or had are those of launches that are over and nobody heard of, and those whose claim was
+// D5: instances that ended and that no claim has or had are those of launches that are over and nobody heard of, and those whose claim was
 // deleted by hand.
 func TestD5InstancesThatEndedUnknown(t *testing.T) {
 	instance := func(change func(*model.Instance)) model.Instance {

@@ -85,8 +85,8 @@ func hasReady(conditions []model.NodeCondition) bool {
 	return false
 }
 
-// unhealthy fills in a finding of a node that has to be repaired, which is to end its machine now. It reports whether it does:
-// where more of the pool's nodes are unhealthy than a few, the fault is not the machines', and none is.
+// unhealthy fills in a finding of a node that has to be repaired, which is to end its instance now. It reports whether it does:
+// where more of the pool's nodes are unhealthy than a few, the fault is not the instances', and none is.
 func (j *diagnosis) unhealthy(f *Finding) bool {
 	now := j.view.Records.NowUnix
 	for i := range f.Nodes {

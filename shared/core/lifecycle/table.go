@@ -7,15 +7,15 @@ type Observation string
 
 // The observations that move a claim on.
 const (
-	InstanceLaunched         Observation = "MachineLaunched"      // CreateFleet gave it a machine
+	InstanceLaunched         Observation = "MachineLaunched"      // CreateFleet gave it an instance
 	LaunchFailed             Observation = "LaunchFailed"         // CreateFleet gave it none, or its launch is lost
 	NodeRegistered           Observation = "NodeRegistered"       // its node joined and carries our labels
 	NodeInitialized          Observation = "NodeInitialized"      // its node is ready for pods
 	EndRequested             Observation = "EndAsked"             // it is to end, and its node may carry pods
 	EndRequestedUnregistered Observation = "EndAskedUnregistered" // it is to end, and no node of it ever took part in the cluster
 	NodeEmpty                Observation = "NodeEmpty"            // nothing is left on its node that has to be waited for
-	InstanceEnded            Observation = "InstanceEnded"        // EC2 says that its machine was terminated
-	InstanceMissing          Observation = "InstanceMissing"      // EC2 has not shown its machine for several looks, and no Ready node speaks for it
+	InstanceEnded            Observation = "InstanceEnded"        // EC2 says that its instance was terminated
+	InstanceMissing          Observation = "InstanceMissing"      // EC2 has not shown its instance for several looks, and no Ready node speaks for it
 )
 
 // Observations lists them.
@@ -43,7 +43,7 @@ var table = map[Observation]map[model.ClaimState]model.ClaimState{
 	InstanceMissing:          ended,
 }
 
-// ended is what the end of a machine does to each state of a claim that has one.
+// ended is what the end of an instance does to each state of a claim that has one.
 var ended = map[model.ClaimState]model.ClaimState{
 	model.Launched: model.Gone, model.Registered: model.Gone, model.Initialized: model.Gone, model.Draining: model.Gone, model.Terminating: model.Gone,
 }

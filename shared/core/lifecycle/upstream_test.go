@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// K6: a machine whose system check fails and for which EC2 has scheduled an event ends by force, whichever is told first: its
+// K6: an instance whose system check fails and for which EC2 has scheduled an event ends by force, whichever is told first: its
 // deadline is now.
 func TestK6ASystemFailureBesideAScheduledEventEndsByForce(t *testing.T) {
 	failure := model.Impairment{InstanceID: "i-old", Kind: model.ImpairedSystem, SinceUnix: now - 300, Message: "reachability"}
@@ -23,7 +23,7 @@ func TestK6ASystemFailureBesideAScheduledEventEndsByForce(t *testing.T) {
 }
 
 // K11: a NodeClaim of another controller's NodeClass, which may bear a finalizer of the same name, is let go of by nobody but that
-// controller: neither while it has no machine, nor when it shows one that has ended.
+// controller: neither while it has no instance, nor when it shows one that has ended.
 func TestK11ANodeClaimOfAnotherControllerKeepsItsFinalizer(t *testing.T) {
 	v := healthy()
 	before := found(v)

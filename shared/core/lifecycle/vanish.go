@@ -7,9 +7,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Obeys reports whether any finding would end a machine because an object of its was deleted: then the definitions have to be
+// Obeys reports whether any finding would end an instance because an object of its was deleted: then the definitions have to be
 // read, and judged by, before it is acted upon. Whoever deletes a definition has the API server delete every object of it, and the
-// garbage collector what those own; none of that says that machines are to end. The same where a drain that has gone on for
+// garbage collector what those own; none of that says that instances are to end. The same where a drain that has gone on for
 // minutes holds a NodeClaim that is being deleted: its definition may wait for that.
 func Obeys(view View, findings []Finding) bool {
 	if slices.ContainsFunc(findings, func(f Finding) bool { return f.obeys() }) {
@@ -63,7 +63,7 @@ func (j *diagnosis) vanishes(f *Finding) bool {
 	return f.Claim.Pool != "" && (!d.Pools.Established || created != 0 && created < d.Pools.CreatedUnix)
 }
 
-// outlived makes the finding of a NodeClaim that no claim has and that is being deleted one that another claim has the machine of, which was
+// outlived makes the finding of a NodeClaim that no claim has and that is being deleted one that another claim has the instance of, which was
 // adopted while its NodeClaim could not be seen. Until the definitions are read it is one that is to be looked into.
 func (j *diagnosis) outlived(f *Finding, other *model.Claim) bool {
 	if other == nil || f.Object.DeletedUnix == 0 || !f.Object.Finalizer {
@@ -73,7 +73,7 @@ func (j *diagnosis) outlived(f *Finding, other *model.Claim) bool {
 	return j.view.Definitions == nil || j.vanishes(f)
 }
 
-// vanished reports whether a NodeClaim that is gone went with its definition: the one there is now was made after the machine was
+// vanished reports whether a NodeClaim that is gone went with its definition: the one there is now was made after the instance was
 // launched. Whoever takes such a NodeClaim away with its finalizer, without deleting it first, gets it back.
 func (j *diagnosis) vanished(f *Finding) bool {
 	d := j.view.Definitions

@@ -13,7 +13,7 @@ func TestDeletionsAreObeyedWhileTheDefinitionsStand(t *testing.T) {
 	object := func(v *lifecycle.View) {
 		v.Live.Objects[old].DeletedUnix, v.Live.Objects[old].CreatedUnix = now, now-5000
 	}
-	// Its claim was deleted by hand, and its machine adopted under another name while nobody could see the NodeClaim.
+	// Its claim was deleted by hand, and its instance adopted under another name while nobody could see the NodeClaim.
 	outlived := func(v *lifecycle.View) {
 		object(v)
 		v.Live.Objects[old].Finalizer, v.Records.Claims[old].Name, v.Records.Claims[old].ObjectUID = true, "static-old", ""

@@ -7,7 +7,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// A catalogue of 800 types, with expressions and without.
+// A catalog of 800 types, with expressions and without.
 func BenchmarkCatalog(b *testing.B) {
 	facts := make([]model.InstanceTypeInfo, 800)
 	for i := range facts {

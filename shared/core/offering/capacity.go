@@ -8,15 +8,15 @@ const (
 	mib = 1 << 20
 	gib = 1 << 30
 
-	// armFirmwareMiB is what ARM machines show less than their data sheet says.
+	// armFirmwareMiB is what ARM instances show less than their data sheet says.
 	armFirmwareMiB = 64
 	gb             = 1_000_000_000
 )
 
-// raid0 is the instance store policy that joins a machine's own disks to one.
+// raid0 is the instance store policy that joins an instance's own disks to one.
 const raid0 = "RAID0"
 
-// Names of the devices machines have beyond what Kubernetes names itself.
+// Names of the devices instances have beyond what Kubernetes names itself.
 const (
 	nvidiaGPU   = "nvidia.com/gpu"
 	amdGPU      = "amd.com/gpu"
@@ -91,16 +91,16 @@ func ownMiB(m *model.InstanceTypeInfo) int64 {
 }
 
 // LeastMiB is the least memory that is believed of a node of the type: 80% of what the data sheet says less firmware, and
-// leastLossMiB below that, for kernels keep some of the smallest machines too. A kubelet writes what its node has, so whoever is
+// leastLossMiB below that, for kernels keep some of the smallest instances too. A kubelet writes what its node has, so whoever is
 // root there may write anything, and what is learned holds for every cluster of account and region.
 func LeastMiB(m *model.InstanceTypeInfo) int64 {
 	return max(1, ownMiB(m)*80/100-leastLossMiB)
 }
 
-// leastLossMiB is what a kernel may keep of a machine however small.
+// leastLossMiB is what a kernel may keep of an instance however small.
 const leastLossMiB = 128
 
-// ephemeralBytes returns the size of the disk pods write to: the machine's own disks where they are joined to one, else the
+// ephemeralBytes returns the size of the disk pods write to: the instance's own disks where they are joined to one, else the
 // one flagged as root, else the family's device, each where its size is known.
 func (v *view) ephemeralBytes(m *model.InstanceTypeInfo) int64 {
 	devices := v.class.BlockDevices

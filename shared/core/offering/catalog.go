@@ -13,7 +13,7 @@ type Settings = model.OfferingSettings
 
 const defaultMemoryOverheadPPM = 75_000
 
-// Catalog returns the instance types that nodes of the class see, by name, with every offer of the region and every
+// Catalog returns the instance types that nodes of the class see, by name, with every offering of the region and every
 // reservation of the class: those the class cannot use now are unavailable, not absent. The class's status must be resolved:
 // without subnets nothing is available, and where it has images, a type that none of them boots is not.
 func Catalog(facts []model.InstanceTypeInfo, class model.Class, settings Settings) []model.InstanceType {
@@ -27,7 +27,7 @@ func Catalog(facts []model.InstanceTypeInfo, class model.Class, settings Setting
 }
 
 // ClassProblems returns what is wrong with the class's expressions: that they are not enabled, that one is none, or that one
-// fails on one of the machines. Empty where each gives a number on every machine.
+// fails on one of the instances. Empty where each gives a number on every instance.
 func ClassProblems(facts []model.InstanceTypeInfo, class model.Class, settings Settings) []model.ClassProblem {
 	if !kubelet.Expressions(&class.Kubelet) {
 		return nil
@@ -47,7 +47,7 @@ func ClassProblems(facts []model.InstanceTypeInfo, class model.Class, settings S
 	return nil
 }
 
-// view is a class as its machines are looked at through it.
+// view is a class as its instances are looked at through it.
 type view struct {
 	class    *model.Class
 	family   family
@@ -104,7 +104,7 @@ func (v *view) boots(t model.InstanceType) bool {
 	return found || len(v.class.Status.Images) == 0
 }
 
-// offerings returns the machine's offers and the class's reservations of it, those that cannot be used now unavailable.
+// offerings returns the instance's offers and the class's reservations of it, those that cannot be used now unavailable.
 func (v *view) offerings(m *model.InstanceTypeInfo) []model.Offering {
 	offerings := slices.Clone(m.Offerings)
 	offerings = append(offerings, v.reserved(m)...)
@@ -120,7 +120,7 @@ func (v *view) offerings(m *model.InstanceTypeInfo) []model.Offering {
 	return offerings
 }
 
-// sold reports whether the offer can be bought at all: at a known price, in a way the type is sold, and, where it is
+// sold reports whether the offering can be bought at all: at a known price, in a way the type is sold, and, where it is
 // reserved, with something left of the reservation.
 func sold(m *model.InstanceTypeInfo, o *model.Offering) bool {
 	if o.CapacityType == model.Reserved {

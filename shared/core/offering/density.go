@@ -12,14 +12,14 @@ const (
 	hostNetworkPods = 2
 )
 
-// density is what the class's kubelet configuration comes to on a machine.
+// density is what the class's kubelet configuration comes to on an instance.
 type density struct {
 	pods         int64           // a node takes
 	kube, system model.Resources // the class's own words; nil = it says nothing
 }
 
 // density works the configuration out: the class's word on pods, else as many as the interfaces have addresses for, and
-// never more than the class allows a core. With an Invalid error, of an expression that fails on the machine, comes what
+// never more than the class allows a core. With an Invalid error, of an expression that fails on the instance, comes what
 // follows from the others.
 func (v *view) density(m *model.InstanceTypeInfo) (density, error) {
 	instance := kubelet.On(m)

@@ -1,5 +1,5 @@
 // Package offering decides what can be bought: from hardware facts and a class to the instance types that class's nodes see
-// ([Catalog]), less the offers that lately gave no capacity ([Mask]), down to the image a type boots from ([ImageFor])
+// ([Catalog]), less the offerings that lately gave no capacity ([Mask]), down to the image a type boots from ([ImageFor])
 // and the list of capacity pools to ask a fleet for ([LaunchChoice]).
 //
 // It knows the arithmetic of EC2 and the kubelet (memory overhead, reservations, pod density, labels) and nothing of

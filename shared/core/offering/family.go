@@ -6,7 +6,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// family is what an image family changes about a machine's room.
+// family is what an image family changes about an instance's room.
 type family struct {
 	windows       bool
 	build         string // value of the Windows build label

@@ -27,7 +27,7 @@ func ClassProblem(class model.Class) string {
 	return strings.Join(why, "; ")
 }
 
-// Latest returns the newest that is known of what a class resolves to: the catalogue function's record, which also says what
+// Latest returns the newest that is known of what a class resolves to: the catalog function's record, which also says what
 // the object's status does not, or else the status itself.
 func Latest(class model.Class, records []model.ClassRecord) model.ClassStatus {
 	if record := Recorded(class, records); record != nil && record.Status.ResolvedUnix >= class.Status.ResolvedUnix {
@@ -36,7 +36,7 @@ func Latest(class model.Class, records []model.ClassRecord) model.ClassStatus {
 	return class.Status
 }
 
-// Recorded returns the catalogue function's record of a class as it is now, nil where there is none of this generation.
+// Recorded returns the catalog function's record of a class as it is now, nil where there is none of this generation.
 func Recorded(class model.Class, records []model.ClassRecord) *model.ClassRecord {
 	for i := range records {
 		record := &records[i]
@@ -47,14 +47,14 @@ func Recorded(class model.Class, records []model.ClassRecord) *model.ClassRecord
 	return nil
 }
 
-// Ages from which parts of a catalogue are called stale: what the catalogue function reads again after ten minutes or twelve
-// hours, and some patience. A stale catalogue is used, and everything that was decided by it says so.
+// Ages from which parts of a catalog are called stale: what the catalog function reads again after ten minutes or twelve
+// hours, and some patience. A stale catalog is used, and everything that was decided by it says so.
 const (
 	staleTypes = 13 * time.Hour
 	staleSpot  = 30 * time.Minute
 )
 
-// Use says which catalogue is decided by at nowUnix, and what of it is older than it should be, or stands in for what was
+// Use says which catalog is decided by at nowUnix, and what of it is older than it should be, or stands in for what was
 // never read.
 func Use(source string, catalog model.InstanceCatalog, nowUnix int64) model.CatalogUse {
 	use := model.CatalogUse{

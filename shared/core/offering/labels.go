@@ -102,7 +102,7 @@ func (v *view) addGroup(labels map[string][]string) {
 // numbers sort as texts do.
 const maxPartitions = 7
 
-// decided are the labels whose values follow from the offer.
+// decided are the labels whose values follow from the offering.
 var decided = []string{
 	model.LabelZone, model.LabelZoneID, model.LabelCapacityType, model.LabelReservationID, model.LabelReservationType, model.LabelInterruptible,
 }
@@ -124,7 +124,7 @@ func (v *view) addOfferings(labels map[string][]string, m *model.InstanceTypeInf
 	}
 }
 
-// ValueOf returns the value of a label that is decided by the offer (DecidedByOffering) on nodes bought by this one; "" where they
+// ValueOf returns the value of a label that is decided by the offering (DecidedByOffering) on nodes bought by this one; "" where they
 // do not have it.
 func ValueOf(o *model.Offering, key string) string {
 	switch key {

@@ -23,7 +23,7 @@ type LaunchInput struct {
 	Types                []model.InstanceType        // what the class can buy, marks already applied
 	InstanceTypes        []string                    // acceptable to the claim; empty = whatever its requirements allow
 	Requirements         []model.Requirement         // of the claim
-	MaxPrice             model.MicroUSD              // the most a machine may cost per hour; 0 = whatever it costs
+	MaxPrice             model.MicroUSD              // the most an instance may cost per hour; 0 = whatever it costs
 	UnavailableOfferings []model.UnavailableOffering // those of single subnets are left out
 	BestEffort           bool                        // too few values for minValues are borne
 	NowUnix              int64
@@ -39,7 +39,7 @@ type Choice struct {
 	Types        int              // distinct instance types among them, 1..MaxLaunchTypes
 }
 
-// candidate is one offer a claim could be bought by.
+// candidate is one offering a claim could be bought by.
 type candidate struct {
 	instance *model.InstanceType
 	offering model.Offering
@@ -47,8 +47,8 @@ type candidate struct {
 }
 
 // LaunchChoice says which capacity type to buy for a claim, and from which pools of capacity: reserved before spot
-// before on-demand, among what the claim accepts and is available, without machines nobody asked for and without spot
-// dearer than on-demand. A NoCapacity error means that nothing the claim accepts is available now.
+// before on-demand, among what the claim accepts and is available, without instances nobody asked for and without spot
+// more expensive than on-demand. A NoCapacity error means that nothing the claim accepts is available now.
 func LaunchChoice(in LaunchInput) (Choice, error) {
 	// 1. What the claim accepts, is available, boots and has an address.
 	candidates := acceptable(in)
@@ -60,7 +60,7 @@ func LaunchChoice(in LaunchInput) (Choice, error) {
 	candidates = withReserved(candidates)
 	flexible := asksMinValues(in.Requirements)
 	if !flexible {
-		// 3. A machine with devices nobody asked for, or bare metal, only where nothing else is left.
+		// 3. An instance with devices nobody asked for, or bare metal, only where nothing else is left.
 		candidates = unlessEmpty(candidates, func(c candidate) bool { return !Exotic(c.instance) })
 		// 4. Spot that costs more than on-demand is no bargain.
 		candidates = withoutExpensiveSpot(candidates)
@@ -68,7 +68,7 @@ func LaunchChoice(in LaunchInput) (Choice, error) {
 	// 5. One request buys one capacity type.
 	chosen := capacityType(candidates)
 	candidates = keep(candidates, func(c candidate) bool { return c.offering.CapacityType == chosen })
-	// 6. The cheapest types, one offer for each type and zone.
+	// 6. The cheapest types, one offering for each type and zone.
 	candidates = cheapestTypes(onePerZone(candidates))
 	if flexible && !in.BestEffort {
 		if short := shortOfMinValues(candidates, in.Requirements); short != "" {
@@ -124,7 +124,7 @@ func subnetFor(key model.OfferingKey, subnets []model.Subnet, unavailable *unava
 	return id, found
 }
 
-// leftOf returns how many machines could be launched into each reservation, by id.
+// leftOf returns how many instances could be launched into each reservation, by id.
 func leftOf(reservations []model.Reservation) map[string]int64 {
 	left := make(map[string]int64, len(reservations))
 	for i := range reservations {
@@ -161,7 +161,7 @@ func kindOf(o model.Offering) int {
 	return 0
 }
 
-// Exotic reports whether the type is bare metal or carries accelerators: dear, slow to start, and meant for pods that ask
+// Exotic reports whether the type is bare metal or carries accelerators: expensive, slow to start, and meant for pods that ask
 // for it. Such types are bought only where nothing else is left of what a claim accepts.
 func Exotic(t *model.InstanceType) bool {
 	_, size, _ := strings.Cut(t.Name, ".")
@@ -196,7 +196,7 @@ func capacityType(candidates []candidate) string {
 	return model.OnDemand
 }
 
-// onePerZone keeps one offer for each type and zone, because a fleet refuses two: the cheapest, or among reservations
+// onePerZone keeps one offering for each type and zone, because a fleet refuses two: the cheapest, or among reservations
 // the one with most left.
 func onePerZone(candidates []candidate) []candidate {
 	best := make(map[model.OfferingKey]int)
@@ -213,7 +213,7 @@ func onePerZone(candidates []candidate) []candidate {
 	return out
 }
 
-// cheapestTypes keeps the offers of the MaxLaunchTypes types that have the cheapest, and of those the MaxOverrides
+// cheapestTypes keeps the offerings of the MaxLaunchTypes types that have the cheapest, and of those the MaxOverrides
 // cheapest.
 func cheapestTypes(candidates []candidate) []candidate {
 	names := make(map[string]bool, MaxLaunchTypes)

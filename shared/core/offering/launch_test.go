@@ -186,7 +186,7 @@ func TestLaunchChoiceSaysWhenNothingIsLeft(t *testing.T) {
 	}
 }
 
-// reservations returns a machine that can be bought in every way, and into each of the given reservations.
+// reservations returns an instance that can be bought in every way, and into each of the given reservations.
 func reservations(name string, price model.MicroUSD, offerings ...model.Offering) model.InstanceTypeInfo {
 	return instance(name, price, func(m *model.InstanceTypeInfo) { m.Offerings = append(m.Offerings, offerings...) })
 }
@@ -232,7 +232,7 @@ func TestLA05OneKindOfReservationAndOneOverrideForEachTypeAndZone(t *testing.T) 
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			c, types := launchWorld(test.instanceTypes...)
-			for i, m := range test.instanceTypes { // the reservations as they are here, whatever the catalogue makes of the class's
+			for i, m := range test.instanceTypes { // the reservations as they are here, whatever the catalog makes of the class's
 				for j := range types {
 					if types[j].Name == m.Name {
 						types[j].Offerings = test.instanceTypes[i].Offerings

@@ -6,8 +6,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Mask returns types with the offers that unexpired marks speak of made unavailable: an offer named, every offer a mark
-// with empty fields covers, and the offers of a zone all of whose subnets are marked. What it is given stays as it was;
+// Mask returns types with the offerings that unexpired marks speak of made unavailable: an offering named, every offering a mark
+// with empty fields covers, and the offerings of a zone all of whose subnets are marked. What it is given stays as it was;
 // types without a marked offer are shared.
 func Mask(types []model.InstanceType, subnets []model.Subnet, unavailableOfferings []model.UnavailableOffering, nowUnix int64) []model.InstanceType {
 	out := slices.Clone(types)
@@ -31,9 +31,9 @@ func Mask(types []model.InstanceType, subnets []model.Subnet, unavailableOfferin
 	return out
 }
 
-// unavailableIndex is the marks that still count. In a stock-out there are thousands that name one offer each, and few others.
+// unavailableIndex is the marks that still count. In a stock-out there are thousands that name one offering each, and few others.
 type unavailableIndex struct {
-	offerings map[model.OfferingKey]bool  // of marks that name one offer
+	offerings map[model.OfferingKey]bool  // of marks that name one offering
 	wide      []model.UnavailableOffering // of several offers each
 	subnets   []model.UnavailableOffering // of one subnet each
 }
@@ -57,7 +57,7 @@ func indexed(unavailableOfferings []model.UnavailableOffering, nowUnix int64) un
 
 func (m *unavailableIndex) empty() bool { return len(m.offerings)+len(m.wide)+len(m.subnets) == 0 }
 
-// closed reports whether marks leave no way to buy the offer.
+// closed reports whether marks leave no way to buy the offering.
 func (m *unavailableIndex) closed(key model.OfferingKey, subnets []model.Subnet) bool {
 	if m.offerings[key] {
 		return true
@@ -92,7 +92,7 @@ func (m *unavailableIndex) subnetClosed(subnetID string, key model.OfferingKey) 
 	return false
 }
 
-// Covers reports whether the mark speaks of the offer: a field the mark leaves empty matches every one.
+// Covers reports whether the mark speaks of the offering: a field the mark leaves empty matches every one.
 func Covers(unavailable model.UnavailableOffering, key model.OfferingKey) bool {
 	return unavailable.Reservation == "" && (unavailable.Group == "" || unavailable.Group == QuotaGroup(key.InstanceType)) &&
 		(unavailable.InstanceType == "" || unavailable.InstanceType == key.InstanceType) &&

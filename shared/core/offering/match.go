@@ -56,10 +56,10 @@ func valuesMeeting(t *model.InstanceType, key string, requirements []model.Requi
 	return values
 }
 
-// DecidedByOffering reports whether a label's value comes from the offer and not from the type.
+// DecidedByOffering reports whether a label's value comes from the offering and not from the type.
 func DecidedByOffering(key string) bool { return slices.Contains(decided, key) }
 
-// ReservationType is the value of a reserved machine's reservation type label.
+// ReservationType is the value of a reserved instance's reservation type label.
 func ReservationType(block bool) string {
 	if block {
 		return "capacity-block"
@@ -67,7 +67,7 @@ func ReservationType(block bool) string {
 	return "default"
 }
 
-// offeringMeets reports whether a node bought by the offer meets every requirement on what the offer decides.
+// offeringMeets reports whether a node bought by the offering meets every requirement on what the offering decides.
 func offeringMeets(o *model.Offering, requirements []model.Requirement) bool {
 	for _, r := range requirements {
 		if !DecidedByOffering(r.Key) {

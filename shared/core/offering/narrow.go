@@ -10,13 +10,13 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Match is an instance type with the offers of it that meet some requirements.
+// Match is an instance type with the offerings of it that meet some requirements.
 type Match struct {
 	Type      *model.InstanceType
 	Offerings []*model.Offering // in the type's order, at least one
 }
 
-// Matches returns the types of which at least one offer meets the requirements, in the order given, available or not. Labels
+// Matches returns the types of which at least one offering meets the requirements, in the order given, available or not. Labels
 // that nodes do not get by what they are, and those of pool and class, are no concern here. It refers to what it is given.
 func Matches(types []model.InstanceType, wanted requirement.Requirements) []Match {
 	var keys, byOffering []string
@@ -49,7 +49,7 @@ func Matches(types []model.InstanceType, wanted requirement.Requirements) []Matc
 	return out
 }
 
-// ByInstance reports whether nodes get the label by the machine they are, rather than by pool or class.
+// ByInstance reports whether nodes get the label by the instance they are, rather than by pool or class.
 func ByInstance(key string) bool {
 	return requirement.WellKnown(key) && key != model.LabelNodePool && key != model.LabelNodeClass
 }

@@ -40,8 +40,8 @@ func PriceList(types []model.InstanceType) []Priced {
 	return list
 }
 
-// Usual returns the lowest price below the bound of one machine that meets the requirements, holds the requests and is bought
-// by the capacity type, and the machine's type: what would be paid if everything on the list could be had. 0 where there is
+// Usual returns the lowest price below the bound of one instance that meets the requirements, holds the requests and is bought
+// by the capacity type, and the instance's type: what would be paid if everything on the list could be had. 0 where there is
 // none.
 func Usual(list []Priced, requirements []model.Requirement, requests model.Resources, capacityType string, below model.MicroUSD) (model.MicroUSD, string) {
 	best, name := model.MicroUSD(0), ""

@@ -10,7 +10,7 @@ import (
 // and still ordered as what it is worth.
 const reservedDiscount = 10_000_000
 
-// reserved returns an offer for each of the class's reservations of the machine.
+// reserved returns an offering for each of the class's reservations of the instance.
 func (v *view) reserved(m *model.InstanceTypeInfo) []model.Offering {
 	var out []model.Offering
 	for i := range v.class.Status.Reservations {
@@ -28,12 +28,12 @@ func (v *view) reserved(m *model.InstanceTypeInfo) []model.Offering {
 	return out
 }
 
-// listed reports whether the machine's own offers have the reservation, as those of a written catalogue may.
+// listed reports whether the instance's own offers have the reservation, as those of a written catalog may.
 func listed(m *model.InstanceTypeInfo, reservation string) bool {
 	return slices.ContainsFunc(m.Offerings, func(o model.Offering) bool { return o.ReservationID == reservation })
 }
 
-// onDemandIn returns the machine's on-demand price, in the zone or else anywhere, 0 where it has none, and the zone's id as far
+// onDemandIn returns the instance's on-demand price, in the zone or else anywhere, 0 where it has none, and the zone's id as far
 // as offers there say it.
 func onDemandIn(m *model.InstanceTypeInfo, zone string) (price model.MicroUSD, zoneID string) {
 	for _, o := range m.Offerings {

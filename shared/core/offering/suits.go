@@ -10,7 +10,7 @@ import (
 // efaOnly is the type of network interfaces that carry no IP traffic.
 const efaOnly = "efa-only"
 
-// suits reports whether a machine can do what the class asks of every node.
+// suits reports whether an instance can do what the class asks of every node.
 func (v *view) suits(m *model.InstanceTypeInfo) bool {
 	c := v.class
 	switch {
@@ -26,7 +26,7 @@ func (v *view) suits(m *model.InstanceTypeInfo) bool {
 	return false
 }
 
-// fitsPlacementGroup reports whether the machine may be in the class's placement group. In one that is not there nothing may be.
+// fitsPlacementGroup reports whether the instance may be in the class's placement group. In one that is not there nothing may be.
 func (v *view) fitsPlacementGroup(m *model.InstanceTypeInfo) bool {
 	group := v.class.Status.PlacementGroup
 	if group == nil {
@@ -35,7 +35,7 @@ func (v *view) fitsPlacementGroup(m *model.InstanceTypeInfo) bool {
 	return slices.Contains(m.Strategies, group.Strategy)
 }
 
-// connects reports whether the machine takes the class's network interfaces.
+// connects reports whether the instance takes the class's network interfaces.
 func (v *view) connects(m *model.InstanceTypeInfo) bool {
 	if len(v.class.NetworkInterfaces) == 0 {
 		return true

@@ -6,8 +6,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Taken returns what claims launched since the status was resolved have taken of it: addresses by id of a subnet, machines
-// by id of a reservation. A machine is counted with an address for each pod it can hold, since they are given to it as its
+// Taken returns what claims launched since the status was resolved have taken of it: addresses by id of a subnet, instances
+// by id of a reservation. An instance is counted with an address for each pod it can hold, since they are given to it as its
 // pods come. Claims whose outcome is not known yet name no subnet and are not counted.
 func Taken(status *model.ClassStatus, claims []model.Claim) map[string]int64 {
 	taken := map[string]int64{}
@@ -65,7 +65,7 @@ func ForClass(unavailableOfferings []model.UnavailableOffering, status *model.Cl
 	return out
 }
 
-// Forced is what a machine must have besides its type because the claim accepts nothing else.
+// Forced is what an instance must have besides its type because the claim accepts nothing else.
 type Forced struct {
 	Dedicated bool  // hardware of one's own
 	Enclaves  bool  // Nitro enclaves
@@ -112,7 +112,7 @@ func asks(requirements []model.Requirement, key string) bool {
 	return slices.ContainsFunc(requirements, func(r model.Requirement) bool { return r.Key == key })
 }
 
-// ReservationsLeft returns how many machines could still go into the given reservations together.
+// ReservationsLeft returns how many instances could still go into the given reservations together.
 func ReservationsLeft(reservations []model.Reservation, ids []string) int64 {
 	left, total := leftOf(reservations), int64(0)
 	ids = slices.Clone(ids)

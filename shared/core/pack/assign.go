@@ -14,16 +14,16 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// maxCells bounds into how many combinations of domains a class's place is divided.
+// maxCells bounds into how many combinations of domains a pod group's place is divided.
 const maxCells = 1024
 
-// candidatePool is a pool that can make nodes for a class, and in which ways.
+// candidatePool is a pool that can make nodes for a pod group, and in which ways.
 type candidatePool struct {
 	pool     int
 	variants []variant
 }
 
-// domainCell is a combination of domains new nodes can be made in for a class.
+// domainCell is a combination of domains new nodes can be made in for a pod group.
 type domainCell struct {
 	values []string        // by podGroup.keys
 	pools  []candidatePool // in the order they are asked
@@ -31,31 +31,31 @@ type domainCell struct {
 	pods   []int           // assigned to it
 }
 
-// nodeSet is the open sites a class cannot tell apart.
+// nodeSet is the open existing nodes a pod group cannot tell apart.
 type nodeSet struct {
 	sign    int
 	values  []string   // by podGroup.keys; empty where the label is not there
 	open    [][]string // of a claim on its way: what a label that is not there yet may be
-	vague   bool       // the class is counted by a label that may still be anything
+	vague   bool       // the pod group is counted by a label that may still be anything
 	soft    bool       // a PreferNoSchedule taint speaks against it
 	coming  bool       // on its way: what is there goes first
-	cursor  int        // slots before it hold no more of the class
-	wrapped bool       // the sites before where the search began are looked at too
+	cursor  int        // slots before it hold no more of the pod group
+	wrapped bool       // the existing nodes before where the search began are looked at too
 	settled bool       // nothing more fits
 }
 
-// assigner gives every class its place: a site that exists, or the domains of new nodes. After it no rule between pods of
+// assigner gives every pod group its place: an existing node that exists, or the domains of new nodes. After it no rule between pods of
 // different nodes is left open, so that packing need not know of them.
 type assigner struct {
 	planner  *planner
 	existing *existingNodes
 	rules    *podRules
 	mayOpen  bool               // new nodes may be asked for
-	wide     map[*podGroup]bool // classes that count domains no node is in yet; nil = all
+	wide     map[*podGroup]bool // pod groups that count domains no node is in yet; nil = all
 	strict   bool               // every pod keeps the balance others ask for, wherever that costs more
 }
 
-// podBatch is pods of one class that are to be packed together onto new nodes.
+// podBatch is pods of one pod group that are to be packed together onto new nodes.
 type podBatch struct {
 	podGroup *podGroup
 	pods     []int
@@ -64,7 +64,7 @@ type podBatch struct {
 	next     int // of stands
 }
 
-// place puts as many units of the class as possible and returns the parties that need new nodes.
+// place puts as many units of the pod group as possible and returns the pod batches that need new nodes.
 func (a *assigner) place(c *podGroup) []*podBatch {
 	if c.units() == 0 {
 		return nil
@@ -90,7 +90,7 @@ func (a *assigner) place(c *podGroup) []*podBatch {
 	return out
 }
 
-// placePlain puts units of a class no rule is about on the first sites that hold them, those with a taint it would
+// placePlain puts units of a pod group no rule is about on the first existing nodes that hold them, those with a taint it would
 // rather avoid last.
 func (a *assigner) placePlain(c *podGroup) {
 	p := a.existing
@@ -111,7 +111,7 @@ func (a *assigner) placePlain(c *podGroup) {
 					continue
 				}
 				slot := p.firstWith(g.sign, c.request, g.cursor)
-				if slot < 0 && !g.wrapped { // round once, from where sites are free as the class asks
+				if slot < 0 && !g.wrapped { // round once, from where existing nodes are free as the pod group asks
 					g.wrapped, g.cursor = true, 0
 					slot = p.firstWith(g.sign, c.request, 0)
 				}
@@ -140,7 +140,7 @@ func (a *assigner) placePlain(c *podGroup) {
 	}
 }
 
-// take removes n copies of request from the site's free room.
+// take removes n copies of request from the existing node's free room.
 func (p *existingNodes) take(n int, request vector, copies int) {
 	s := p.nodes[n]
 	s.free.take(request, copies)
@@ -149,7 +149,7 @@ func (p *existingNodes) take(n int, request vector, copies int) {
 	}
 }
 
-// grown returns the class's groups once more sites are made. Where one was searched before, the search goes on.
+// grown returns the pod group's groups once more existing nodes are made. Where one was searched before, the search goes on.
 func (a *assigner) grown(c *podGroup, before []nodeSet) []nodeSet {
 	cursors := make(map[int]int, len(before))
 	for i := range before {
@@ -162,13 +162,13 @@ func (a *assigner) grown(c *podGroup, before []nodeSet) []nodeSet {
 	return nodeSets
 }
 
-// nodeSets returns the sites that may hold the class as far as labels and taints go.
+// nodeSets returns the existing nodes that may hold the pod group as far as labels and taints go.
 func (a *assigner) nodeSets(c *podGroup) []nodeSet {
 	a.existing.all()
 	return a.builtNodeSets(c)
 }
 
-// builtNodeSets is groups of the sites that are made.
+// builtNodeSets is groups of the existing nodes that are made.
 func (a *assigner) builtNodeSets(c *podGroup) []nodeSet {
 	p := a.existing
 	var out []nodeSet
@@ -193,23 +193,23 @@ func (a *assigner) builtNodeSets(c *podGroup) []nodeSet {
 	return out
 }
 
-// placement is one class on its way to its places.
+// placement is one pod group on its way to its places.
 type placement struct {
 	*assigner
 	podGroup     *podGroup
 	nodeSets     []nodeSet
 	cells        []domainCell
 	universe     [][]string // by use: the domains a spread constraint counts; nil for other uses
-	exact        []bool     // by use: of a spread by host that counts the sites there are
+	exact        []bool     // by use: of a spread by host that counts the existing nodes there are
 	softs        [][]string
 	spreads      bool       // over domains
 	hostAffinity bool       // needs a pod on the same node, which no new node has
-	start        [][]string // of a class whose first pod decides where the others go: the domains in which most fit what exists; nil = any
+	start        [][]string // of a pod group whose first pod decides where the others go: the domains in which most fit what exists; nil = any
 }
 
 func (a *assigner) newPlacement(c *podGroup) *placement { return a.placementOn(c, a.nodeSets(c)) }
 
-// placementOn is newPlacement where the sites to search are known; none where it is only asked about single sites.
+// placementOn is newPlacement where the existing nodes to search are known; none where it is only asked about single existing nodes.
 func (a *assigner) placementOn(c *podGroup, nodeSets []nodeSet) *placement {
 	l := &placement{assigner: a, podGroup: c, nodeSets: nodeSets}
 	for _, u := range c.constraints {
@@ -263,7 +263,7 @@ func (l *placement) universes(constraints []constraint, wide bool) [][]string {
 	return out
 }
 
-// hostLow returns the count of the emptiest node a spread by host looks at: none, where new ones may come, and for site n where
+// hostLow returns the count of the emptiest node a spread by host looks at: none, where new ones may come, and for existing node n where
 // that is on its way: until it is there another one may be.
 func (l *placement) hostLow(i, n int) int32 {
 	if n >= 0 && l.existing.nodes[n].number < 0 {
@@ -277,7 +277,7 @@ func (l *placement) hostLow(i, n int) int32 {
 	return t.least
 }
 
-// hostLows sums up the emptiest nodes of all spreads by host that the class keeps, or that pods it is counted by keep. They
+// hostLows sums up the emptiest nodes of all spreads by host that the pod group keeps, or that pods it is counted by keep. They
 // only grow.
 func (l *placement) hostLows() int32 {
 	sum := int32(0)
@@ -294,7 +294,7 @@ func (l *placement) hostLows() int32 {
 	return sum
 }
 
-// roomiest returns the domains in which what exists has room for most units of a class whose pods must all be in one
+// roomiest returns the domains in which what exists has room for most units of a pod group whose pods must all be in one
 // domain, which the first of them decides; nil where that is decided, or makes no difference.
 func (l *placement) roomiest() [][]string {
 	c := l.podGroup
@@ -325,7 +325,7 @@ func (l *placement) roomiest() [][]string {
 	return out
 }
 
-// placeUnit puts one unit on a site, or else in a cell; false where no place is left that keeps every rule. What is on its
+// placeUnit puts one unit on an existing node, or else in a cell; false where no place is left that keeps every rule. What is on its
 // way comes after what is there, as it did when it was asked for: so a plan that is made again while it is on its way says
 // the same.
 func (l *placement) placeUnit() bool {
@@ -361,7 +361,7 @@ func (l *placement) placeUnit() bool {
 	return false
 }
 
-// refuses returns the rule that keeps the class out of the domain, hosts aside; nil where none does. open says what labels
+// refuses returns the rule that keeps the pod group out of the domain, hosts aside; nil where none does. open says what labels
 // of a claim on its way may still become.
 func (l *placement) refuses(values []string, open [][]string) *constraint {
 	for i := range l.podGroup.constraints {
@@ -405,7 +405,7 @@ func (l *placement) lowest(t *topologyGroup, universe []string, minDomains int32
 	return low
 }
 
-// mayStart reports whether the class may be the first of the pods the rule looks for.
+// mayStart reports whether the pod group may be the first of the pods the rule looks for.
 func (l *placement) mayStart(u *constraint) bool {
 	if u.claim {
 		return l.rules.topologyGroups[u.topologyGroup].total == 0
@@ -413,7 +413,7 @@ func (l *placement) mayStart(u *constraint) bool {
 	return l.bootstraps()
 }
 
-// bootstraps reports whether the class may be the first of the pods its affinity looks for.
+// bootstraps reports whether the pod group may be the first of the pods its affinity looks for.
 func (l *placement) bootstraps() bool {
 	for _, u := range l.podGroup.constraints {
 		if u.kind == affinity && !u.claim && (u.self == 0 || l.rules.topologyGroups[u.topologyGroup].total > 0) {
@@ -423,7 +423,7 @@ func (l *placement) bootstraps() bool {
 	return true
 }
 
-// nodeIn returns the first site of the group that holds a unit, −1 where none does.
+// nodeIn returns the first existing node of the group that holds a unit, −1 where none does.
 func (l *placement) nodeIn(g *nodeSet) int {
 	p := l.existing
 	for {
@@ -440,7 +440,7 @@ func (l *placement) nodeIn(g *nodeSet) int {
 	}
 }
 
-// hostRefuses returns the code of the rule that keeps a unit off site n, domains aside; empty where none does.
+// hostRefuses returns the code of the rule that keeps a unit off existing node n, domains aside; empty where none does.
 func (l *placement) hostRefuses(n int) string {
 	s := l.existing.nodes[n]
 	for i := range l.podGroup.constraints {
@@ -477,7 +477,7 @@ func (l *placement) hostRefuses(n int) string {
 	return ""
 }
 
-// attachable reports whether the site can attach the volumes of the pods.
+// attachable reports whether the existing node can attach the volumes of the pods.
 func (p *existingNodes) attachable(s *existingNode, pods []int) bool {
 	if len(s.attach) == 0 {
 		return true
@@ -499,7 +499,7 @@ func (p *existingNodes) attachable(s *existingNode, pods []int) bool {
 	return true
 }
 
-// settleOn puts the next unit on site n.
+// settleOn puts the next unit on existing node n.
 func (l *placement) settleOn(n int) {
 	c, p := l.podGroup, l.existing
 	s := p.nodes[n]
@@ -553,7 +553,7 @@ func (l *placement) settleIn(i int) {
 }
 
 // bestCell returns the cell for the next unit: of those that keep every rule, and where possible the balance other pods
-// ask for, the one its preferences favour, then the cheapest; −1 where there is none.
+// ask for, the one its preferences favor, then the cheapest; −1 where there is none.
 func (l *placement) bestCell() int {
 	best := -1
 	var bestKey [3]int64
@@ -615,7 +615,7 @@ func (l *placement) unbalance(values []string, exists bool) int64 {
 	return sum
 }
 
-// adapts reports whether every pod that is spread by the tally may go wherever any of them may, so that they can make up
+// adapts reports whether every pod that is spread by the topology group may go wherever any of them may, so that they can make up
 // for others that go where it is cheapest.
 func (l *placement) adapts(topologyGroup int) bool {
 	t := &l.rules.topologyGroups[topologyGroup]
@@ -643,7 +643,7 @@ func (l *placement) adapts(topologyGroup int) bool {
 	return t.adapts > 0
 }
 
-// penalty returns how much the class's preferences between pods speak against the domain.
+// penalty returns how much the pod group's preferences between pods speak against the domain.
 func (l *placement) penalty(values []string) int64 {
 	sum := int64(0)
 	for i := range l.podGroup.soft {
@@ -668,7 +668,7 @@ func (l *placement) penalty(values []string) int64 {
 	return sum
 }
 
-// explain notes which rule kept the class off the place that would suit it best.
+// explain notes which rule kept the pod group off the place that would suit it best.
 func (l *placement) explain() {
 	c := l.podGroup
 	if len(c.shut) > 0 {
@@ -694,7 +694,7 @@ func (l *placement) explain() {
 	}
 }
 
-// divided returns the combinations of domains in which a new node can hold a unit of the class's venue, in order of their
+// divided returns the combinations of domains in which a new node can hold a unit of the pod group's venue, in order of their
 // values and without their costs.
 func (p *planner) divided(c *podGroup) []domainCell {
 	key := c.venue
@@ -709,7 +709,7 @@ func (p *planner) divided(c *podGroup) []domainCell {
 	return known
 }
 
-// cells returns the combinations of domains in which a new node can hold a unit of the class, in order of their values.
+// cells returns the combinations of domains in which a new node can hold a unit of the pod group, in order of their values.
 func (p *planner) cells(c *podGroup) []domainCell {
 	known := p.divided(c)
 	cap := c.most()
@@ -738,7 +738,7 @@ func (p *planner) cells(c *podGroup) []domainCell {
 	return out
 }
 
-// offered returns the values of the class's k-th label that a new node for it can have now, sorted, whatever limits leave. Pools are
+// offered returns the values of the pod group's k-th label that a new node for it can have now, sorted, whatever limits leave. Pools are
 // looked at for it even where no node is to be opened.
 func (p *planner) offered(c *podGroup, k int) []string {
 	if p.in.tries < 0 && p.surveyor == nil {
@@ -775,7 +775,7 @@ func (p *planner) offered(c *podGroup, k int) []string {
 	return known
 }
 
-// costAmong returns what a unit of the class, one of n, costs at best by the options, in nano-USD per hour, by the rates
+// costAmong returns what a unit of the pod group, one of n, costs at best by the options, in nano-USD per hour, by the rates
 // of all that waits where they are to be asked; the largest number where there is no option.
 func (p *planner) costAmong(pool int, c *podGroup, options []*option, rated bool, n int64) int64 {
 	if rated && len(options) > 0 {
@@ -816,7 +816,7 @@ func (p *planner) ratesOn(pool int) *pricing {
 	return p.pricings[pool]
 }
 
-// anywhere returns the first pool that can hold a unit of the class, and its options there in every domain.
+// anywhere returns the first pool that can hold a unit of the pod group, and its options there in every domain.
 func (p *planner) anywhere(c *podGroup) (pool int, options []*option) {
 	for _, division := range p.divided(c) {
 		for _, s := range division.pools {
@@ -844,7 +844,7 @@ func (p *pool) costOf(o *option, request vector, n, cap int64) int64 {
 	best := int64(math.MaxInt64)
 	for _, c := range o.offerings {
 		if p.market.columns[c].price*1000/n >= best {
-			break // even if one node held all of them; nor will any that is dearer do
+			break // even if one node held all of them; nor will any that is more expensive do
 		}
 		copies := int64(request.copies(p.free[p.market.columns[c].instance], int(n)))
 		if cap > 0 {
@@ -856,7 +856,7 @@ func (p *pool) costOf(o *option, request vector, n, cap int64) int64 {
 	return best
 }
 
-// divide lists the domains the class's pools can make nodes in.
+// divide lists the domains the pod group's pools can make nodes in.
 func (p *planner) divide(c *podGroup) []domainCell {
 	pools := p.candidatePools(c)
 	if len(c.keys) == 0 {
@@ -931,7 +931,7 @@ func (p *pool) combinations(g variant, keys []string) [][]string {
 	return out
 }
 
-// candidatePools returns the pools that can make a node for the class, in the order they are asked: first those without a taint
+// candidatePools returns the pools that can make a node for the pod group, in the order they are asked: first those without a taint
 // it would rather avoid.
 func (p *planner) candidatePools(c *podGroup) []candidatePool {
 	if known, ok := p.poolsOf[c.venue]; ok {
@@ -960,7 +960,7 @@ func (p *planner) candidatePools(c *podGroup) []candidatePool {
 	return out
 }
 
-// most returns how many units of the class a new node takes at most; 0 = as many as fit.
+// most returns how many units of the pod group a new node takes at most; 0 = as many as fit.
 func (c *podGroup) most() int64 {
 	most := int64(0)
 	for _, u := range c.constraints {
@@ -984,7 +984,7 @@ func (c *podGroup) most() int64 {
 	return most
 }
 
-// narrow adds to what new nodes for the class must be as many of its preferences as some pool can meet, heaviest first.
+// narrow adds to what new nodes for the pod group must be as many of its preferences as some pool can meet, heaviest first.
 func (p *planner) narrow(c *podGroup) {
 	for i, term := range c.preferred {
 		terms := crossTerms(c.terms, []requirement.Requirements{term})
@@ -1005,7 +1005,7 @@ func (p *planner) narrow(c *podGroup) {
 	}
 }
 
-// widen takes the preferences out of what new nodes for the class must be; false where there are none in it.
+// widen takes the preferences out of what new nodes for the pod group must be; false where there are none in it.
 func (c *podGroup) widen() bool {
 	if c.wider == "" {
 		return false
@@ -1014,7 +1014,7 @@ func (c *podGroup) widen() bool {
 	return true
 }
 
-// inOrder sorts classes for placing: what matters more first, then those other pods' places depend on, then those that
+// inOrder sorts pod groups for placing: what matters more first, then those other pods' places depend on, then those that
 // depend on others, those that keep a balance last of them, then those no rule is about; each larger ones first.
 func inOrder(podGroups []*podGroup) []*podGroup {
 	type place struct {
@@ -1048,7 +1048,7 @@ func inOrder(podGroups []*podGroup) []*podGroup {
 	return out
 }
 
-// rank says how early the class is placed; see inOrder.
+// rank says how early the pod group is placed; see inOrder.
 func (c *podGroup) rank() int {
 	if c.plain() {
 		return 3
@@ -1066,7 +1066,7 @@ func (c *podGroup) rank() int {
 	return rank
 }
 
-// verdict says whether a class may go onto a site, resources aside.
+// verdict says whether a pod group may go onto an existing node, resources aside.
 type verdict uint8
 
 const (

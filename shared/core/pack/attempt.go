@@ -11,7 +11,7 @@ const (
 	timeForEach = 6000 // units, packed in one order only, up to which there is time to spend on each
 )
 
-// searchDepth is how many nodes are opened with everything compared: the first of them, a third of that where lots are many, and
+// searchDepth is how many nodes are opened with everything compared: the first of them, a third of that where batches are many, and
 // after them every so many.
 type searchDepth struct{ first, every int }
 
@@ -21,9 +21,9 @@ var (
 	inHaste  = searchDepth{first: 0, every: 8}
 )
 
-// searchBudget is how many offers are compared for a node, and by how many lots.
+// searchBudget is how many offers are compared for a node, and by how many batches.
 type searchBudget struct {
-	sample  int // lots looked at
+	sample  int // batches looked at
 	own     int // offers that suit the seed best, were there endless units of it
 	mix     int // offers that suit all there is best
 	fit     int // offers that suit the units of the seed there are best
@@ -37,7 +37,7 @@ var (
 	priced   = searchBudget{sample: 110, own: 3, mix: 3, fit: 3, low: 1, winners: 6} // quick, where rates tell what belongs together
 )
 
-// attempt is one offer to open a node with, and what of value it would carry.
+// attempt is one offering to open a node with, and what of value it would carry.
 type attempt struct {
 	option int
 	column int
@@ -45,7 +45,7 @@ type attempt struct {
 	even   bool // filled evenly
 }
 
-// attempts compares the offers the seed can be opened with, best value for money first.
+// attempts compares the offerings the seed can be opened with, best value for money first.
 func (r *packing) attempts(seed int) []attempt {
 	e := r.usual()
 	if r.opened < r.searchDepth.first && len(r.batches) <= someBatches || r.opened < r.searchDepth.first/3 || r.opened%r.searchDepth.every == 0 {
@@ -71,7 +71,7 @@ func (r *packing) attempts(seed int) []attempt {
 			out = append(out, whole)
 		}
 	}
-	slices.SortFunc(out, func(a, b attempt) int { // no two are alike: each option has an offer once
+	slices.SortFunc(out, func(a, b attempt) int { // no two are alike: each option has an offering once
 		return cmp.Or(compareRatios(r.pool.market.columns[a.column].price, a.value, r.pool.market.columns[b.column].price, b.value),
 			cmp.Compare(a.column, b.column), cmp.Compare(a.option, b.option))
 	})
@@ -86,7 +86,7 @@ func (r *packing) usual() *searchBudget {
 	return &quick
 }
 
-// samples returns at most about n of the lots, evenly taken from the order.
+// samples returns at most about n of the batches, evenly taken from the order.
 func (r *packing) samples(n int) []int {
 	if list, known := r.sampled[n]; known {
 		return list
@@ -100,7 +100,7 @@ func (r *packing) samples(n int) []int {
 	return out
 }
 
-// stepOf returns for how many lots each of about n samples stands.
+// stepOf returns for how many batches each of about n samples stands.
 func (r *packing) stepOf(n int) int { return max(1, len(r.order)/n) }
 
 // shortlist returns the option's offers worth comparing.
@@ -147,7 +147,7 @@ func (r *packing) shortlist(o *option, seed int, e *searchBudget) []int {
 	return r.short
 }
 
-// won notes the offer a node was opened with.
+// won notes the offering a node was opened with.
 func (r *packing) won(a *offeringSet, column int) {
 	list := r.winners[a.id]
 	if i := slices.Index(list, column); i >= 0 {
@@ -158,7 +158,7 @@ func (r *packing) won(a *offeringSet, column int) {
 	r.winners[a.id] = slices.Insert(list, 0, column)
 }
 
-// fewest adds the offers that carry the units there are, and no more, for the lowest price.
+// fewest adds the offerings that carry the units there are, and no more, for the lowest price.
 func (r *packing) fewest(out []int, o *option, request vector, count, most int) []int {
 	var space [32]ratio
 	top := space[:min(most, len(space))]
@@ -166,7 +166,7 @@ func (r *packing) fewest(out []int, o *option, request vector, count, most int) 
 	for _, c := range o.offerings {
 		price := r.pool.market.columns[c].price
 		if n == len(top) && compareRatios(price, int64(count), top[n-1].price, top[n-1].carried) >= 0 {
-			break // even if it carried all of them; nor will any that is dearer do
+			break // even if it carried all of them; nor will any that is more expensive do
 		}
 		x := ratio{c, price, int64(request.copies(r.pool.free[r.pool.market.columns[c].instance], count))}
 		if n == len(top) && compareRatios(x.price, x.carried, top[n-1].price, top[n-1].carried) >= 0 {
@@ -309,8 +309,8 @@ func (a *offeringSet) plainOrAll() int {
 	return len(a.types)
 }
 
-// fill works out what goes onto a node bought by the column: as many units of the seed as fit, then of each lot of the
-// list that accepts the offer. It leaves the filling in r.items and r.free and returns what it is worth.
+// fill works out what goes onto a node bought by the column: as many units of the seed as fit, then of each batch of the
+// list that accepts the offering. It leaves the filling in r.items and r.free and returns what it is worth.
 func (r *packing) fill(seed, seedOption, column int, list []int) int64 {
 	r.begin(seed, column)
 	flag := r.batches[seed].options[seedOption].flag
@@ -346,7 +346,7 @@ lots:
 	return value
 }
 
-// fillEvenly is fill, but for taking turns between lots that ask for more CPU and lots that ask for more memory than the
+// fillEvenly is fill, but for taking turns between batches that ask for more CPU and batches that ask for more memory than the
 // node has of them, so that both are used up together.
 func (r *packing) fillEvenly(seed, seedOption, column int, list []int) int64 {
 	room := r.pool.free[r.pool.market.columns[column].instance]
@@ -366,7 +366,7 @@ func (r *packing) fillEvenly(seed, seedOption, column int, list []int) int64 {
 		}
 		return 0
 	}
-	var next [2]int // into list, of lots that lean to CPU and to memory
+	var next [2]int // into list, of batches that lean to CPU and to memory
 	first := [2]int{-1, -1}
 	first[side(seed)] = seed // the rest of the seed goes first
 	for {
@@ -427,7 +427,7 @@ func (r *packing) fillEvenly(seed, seedOption, column int, list []int) int64 {
 	}
 }
 
-// stock returns how many units of the lot there are, those it stands for included.
+// stock returns how many units of the batch there are, those it stands for included.
 func (r *packing) stock(l int) int {
 	if l == r.seed {
 		return r.counts[l]
@@ -445,7 +445,7 @@ func (r *packing) begin(seed, column int) {
 	r.nodeRules.reset()
 }
 
-// add puts at most want more units of the lot into r.free and returns their worth.
+// add puts at most want more units of the batch into r.free and returns their worth.
 func (r *packing) add(l, o, want int) int64 {
 	batch := &r.batches[l]
 	n := batch.podGroup.request.copies(r.free, min(want, r.stock(l)-int(r.inside[l])))

@@ -6,7 +6,7 @@ import "slices"
 const bindingCost = 500_000
 
 // satisfied reports whether every rule between pods holds, in the end and, where that is not too much to go through, on the
-// way there. Where one does not, planned nodes keep the offers they had.
+// way there. Where one does not, planned nodes keep the offerings they had.
 func (b *solver) satisfied() bool {
 	var had []node
 	for _, r := range b.planner.runs {
@@ -75,7 +75,7 @@ func (b *solver) binds() bool {
 }
 
 // strideOf returns a number with no divisor in common with n, about three fifths of it: steps of it meet everything once,
-// neighbours far apart.
+// neighbors far apart.
 func strideOf(n int) int {
 	step := max(1, n*3/5)
 	for divisor(step, n) > 1 {

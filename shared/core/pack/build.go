@@ -11,11 +11,11 @@ import (
 const (
 	// fewPart says which part of the nodes' number the waiting pods' number is at most where they are few.
 	fewPart = 16
-	// firstNodes is how many sites are made at first where they are made in turn; then there are twice as many each time.
+	// firstNodes is how many existing nodes are made at first where they are made in turn; then there are twice as many each time.
 	firstNodes = 64
 )
 
-// build makes the sites and counts the pods on them. Where few pods wait and no rule is between pods, it makes none yet:
+// build makes the existing nodes and counts the pods on them. Where few pods wait and no rule is between pods, it makes none yet:
 // more does, in the order in which pods look for room.
 func (p *existingNodes) build(waiting int, moving map[int]bool, keys []string) {
 	nodes := p.in.Snapshot.Nodes
@@ -42,7 +42,7 @@ func (p *existingNodes) build(waiting int, moving map[int]bool, keys []string) {
 			p.nodes = append(p.nodes, s)
 		}
 	}
-	if !p.few && p.cache == nil { // else sites are told apart before pods are looked at, while what they are is at hand
+	if !p.few && p.cache == nil { // else existing nodes are told apart before pods are looked at, while what they are is at hand
 		p.locate(numbers)
 		p.readAll()
 	}
@@ -66,7 +66,7 @@ func (p *existingNodes) build(waiting int, moving map[int]bool, keys []string) {
 	p.countPods()
 }
 
-// space returns memory for so many sites and what is free on them, which at a desk a board of the plan before had.
+// space returns memory for so many existing nodes and what is free on them, which at a simulator a solver of the plan before had.
 func (p *existingNodes) space(count int) ([]existingNode, vector) {
 	d := p.in.simulator
 	if d == nil {
@@ -82,7 +82,7 @@ func (p *existingNodes) space(count int) ([]existingNode, vector) {
 	return s.nodes, s.free
 }
 
-// inLine compares sites by their place among all: initialised ones first, then by name.
+// inLine compares existing nodes by their place among all: initialized ones first, then by name.
 func inLine(a, b *existingNode) int {
 	return cmp.Or(compareBools(b.initialized, a.initialized), cmp.Compare(a.name, b.name))
 }
@@ -98,7 +98,7 @@ func (p *existingNodes) ascending() bool {
 	return true
 }
 
-// describe makes the site of a node, whose pods are not looked at yet. s.free may be given to write to.
+// describe makes the existing node of a node, whose pods are not looked at yet. s.free may be given to write to.
 func (p *existingNodes) describe(s *existingNode, node *model.Node, number int) {
 	claim := p.claimAt(number)
 	if p.cache != nil {
@@ -112,7 +112,7 @@ func (p *existingNodes) describe(s *existingNode, node *model.Node, number int) 
 	s.closed = !p.asIs && (node.DeletedUnix != 0 || draining(node) || claim != nil && !claim.Live())
 }
 
-// settleIn takes off the claims' sites what pods hold that are bound to them.
+// settleIn takes off the claims' existing nodes what pods hold that are bound to them.
 func (p *existingNodes) settleIn(drafts []*existingNode) {
 	if !p.in.Homed {
 		return
@@ -143,7 +143,7 @@ func (p *existingNodes) coming() []*model.Claim {
 	return out
 }
 
-// inFlightNodes makes the sites of claims on their way.
+// inFlightNodes makes the existing nodes of claims on their way.
 func (p *existingNodes) inFlightNodes() []*existingNode {
 	var out []*existingNode
 	for _, claim := range p.coming() {
@@ -155,8 +155,8 @@ func (p *existingNodes) inFlightNodes() []*existingNode {
 	return out
 }
 
-// more makes the next sites in line where they are made in turn; false where there are no more to make. Nodes that are not
-// initialised come after all that are, together with claims on their way.
+// more makes the next existing nodes in line where they are made in turn; false where there are no more to make. Nodes that are not
+// initialized come after all that are, together with claims on their way.
 func (p *existingNodes) more() bool {
 	nodes, from := p.in.Snapshot.Nodes, len(p.nodes)
 	if !p.lazily {
@@ -187,14 +187,14 @@ func (p *existingNodes) more() bool {
 	return true
 }
 
-// all makes every site that is not made yet. Whoever looks at them in another order than their own calls it first.
+// all makes every existing node that is not made yet. Whoever looks at them in another order than their own calls it first.
 func (p *existingNodes) all() {
 	for p.more() {
 	}
 }
 
-// sign numbers what of each site from the given one on the classes can see, so that like sites are judged once. It returns
-// the numbers that sites were added to.
+// sign numbers what of each existing node from the given one on the classes can see, so that like existing nodes are judged once. It returns
+// the numbers that existing nodes were added to.
 func (p *existingNodes) sign(from int) []int {
 	var grown []int
 	b := make([]byte, 0, 256)
@@ -219,7 +219,7 @@ func (p *existingNodes) sign(from int) []int {
 	return grown
 }
 
-// appendSign writes down what of the site the classes can see, but for whether it is restless.
+// appendSign writes down what of the existing node the classes can see, but for whether it is churning.
 func (p *existingNodes) appendSign(b []byte, s *existingNode) []byte {
 	b = append(b, s.noted...)
 	for _, t := range s.taints {
@@ -237,7 +237,7 @@ func (p *existingNodes) appendSign(b []byte, s *existingNode) []byte {
 	return b
 }
 
-// signOf numbers a text and whether the site is restless.
+// signOf numbers a text and whether the existing node is churning.
 func (p *existingNodes) signOf(text []byte, churning bool) int {
 	if churning {
 		text = append(append(text, end...), "restless"+end...)
@@ -251,7 +251,7 @@ func (p *existingNodes) signOf(text []byte, churning bool) int {
 	return n
 }
 
-// knownSign is signOf what the cache knows of the site.
+// knownSign is signOf what the cache knows of the existing node.
 func (p *existingNodes) knownSign(s *existingNode) int {
 	if p.known == nil {
 		p.known = p.cache.signsOf(p.keys)

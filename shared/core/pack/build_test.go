@@ -11,7 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// TestSitesMadeInTurnChangeNoPlan plans each world twice: with its nodes as a snapshot has them, so that sites are made in
+// TestSitesMadeInTurnChangeNoPlan plans each world twice: with its nodes as a snapshot has them, so that existing nodes are made in
 // turn, and with the same nodes in disorder, so that they are made all at once. Nodes with room are scattered among many
 // without, so that pods find it early, late or not at all.
 func TestSitesMadeInTurnChangeNoPlan(t *testing.T) {
@@ -47,7 +47,7 @@ func TestSitesMadeInTurnChangeNoPlan(t *testing.T) {
 	}
 }
 
-// drawSparse draws a world of few pods and many nodes in order: most are leaving, some have room, some are not initialised
+// drawSparse draws a world of few pods and many nodes in order: most are leaving, some have room, some are not initialized
 // yet, and some claims are on their way, or promised, too.
 func drawSparse(t *rapid.T) *world {
 	w := drawWorld(t)

@@ -9,26 +9,26 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// nodeCache keeps the sites of nodes from one plan of a desk to the next, with what runs on them taken off: only those whose pods
-// have changed are made anew. Nodes of one name are the same in all plans of a desk, and so are their claims, but for their pods.
+// nodeCache keeps the existing nodes of nodes from one plan of a simulator to the next, with what runs on them taken off: only those whose pods
+// have changed are made anew. Nodes of one name are the same in all plans of a simulator, and so are their claims, but for their pods.
 type nodeCache struct {
-	index map[string]int32 // sites, by node name
+	index map[string]int32 // existing nodes, by node name
 	nodes []cachedNode
 	pods  []cachedPod             // by index into the snapshot's pods, as they were last
 	signs map[string]*cachedSigns // by the keys of labels they are of
 
-	at     []int32 // by site: which of the snapshot's nodes it is of; −1 = none
+	at     []int32 // by existing node: which of the snapshot's nodes it is of; −1 = none
 	nodeOf []int32 // by pod: of which of the snapshot's nodes it holds something; −1 = none
-	cached []int32 // by node of the snapshot: its site
+	cached []int32 // by node of the snapshot: its existing node
 	moving []bool  // scratch: by pod
-	plan   int     // the desk's plan that the above is of
+	plan   int     // the simulator's plan that the above is of
 	unique bool    // no two of its nodes have one name
 }
 
-// cacheKey says what sites are made for: of what nobody asks for they say nothing.
+// cacheKey says what existing nodes are made for: of what nobody asks for they say nothing.
 type cacheKey struct{ ports, conflicts, disks bool }
 
-// cachedNode is a site on which nothing is planned.
+// cachedNode is an existing node on which nothing is planned.
 type cachedNode struct {
 	existingNode
 	made    bool // and what runs there is what ran there then
@@ -40,8 +40,8 @@ type cachedPod struct {
 	key      string // its UID; its namespace and name where it has none
 	node     string
 	shape    int32
-	on       int32 // the site of its node; −1 = there is none
-	occupies int32 // the site it holds something of; −1 = none
+	on       int32 // the existing node of its node; −1 = there is none
+	occupies int32 // the existing node it holds something of; −1 = none
 }
 
 // is reports whether it was that pod, on the same node.
@@ -49,14 +49,14 @@ func (k *cachedPod) is(pod *model.Pod) bool {
 	return pod.NodeName == k.node && int(k.shape) == pod.Shape && (pod.UID != "" && pod.UID == k.key || pod.UID == "" && pod.Key() == k.key)
 }
 
-// cachedSigns are what classes can see of sites, but for whether they are restless, which each plan says anew.
+// cachedSigns are what classes can see of existing nodes, but for whether they are churning, which each plan says anew.
 type cachedSigns struct {
 	texts   []string
 	numbers map[string]int32 // of texts
-	of      []int32          // by site: its text; −1 = not looked up
+	of      []int32          // by existing node: its text; −1 = not looked up
 }
 
-// cacheFor returns what is known of the sites there are; nil where there is no cache, or it is of no use: where two nodes have one name,
+// cacheFor returns what is known of the existing nodes there are; nil where there is no cache, or it is of no use: where two nodes have one name,
 // and where pods name the node they are to be on.
 func (p *existingNodes) cacheFor() *nodeCache {
 	if p.in.simulator == nil || p.asIs || len(p.classifier.names) > 0 {
@@ -68,7 +68,7 @@ func (p *existingNodes) cacheFor() *nodeCache {
 		c = &nodeCache{index: make(map[string]int32), signs: make(map[string]*cachedSigns)}
 		p.in.simulator.caches[key] = c
 	}
-	if c.plan != p.in.simulator.plans { // else it was another board of the same plan
+	if c.plan != p.in.simulator.plans { // else it was another solver of the same plan
 		if c.plan, c.unique = p.in.simulator.plans, c.findNodes(p); c.unique {
 			c.findPods(p)
 			c.makeNodes(p)
@@ -81,7 +81,7 @@ func (p *existingNodes) cacheFor() *nodeCache {
 	return c
 }
 
-// findNodes finds the sites of the nodes there are; false where one is there twice.
+// findNodes finds the existing nodes of the nodes there are; false where one is there twice.
 func (c *nodeCache) findNodes(p *existingNodes) bool {
 	nodes, known := p.in.Snapshot.Nodes, len(c.nodes)
 	for n := range c.at {
@@ -110,7 +110,7 @@ func (c *nodeCache) findNodes(p *existingNodes) bool {
 	return true
 }
 
-// cachedNodeOf returns the site of a node, −1 where none is known.
+// cachedNodeOf returns the existing node of a node, −1 where none is known.
 func (c *nodeCache) cachedNodeOf(node string) int32 {
 	if n, is := c.index[node]; is {
 		return n
@@ -118,7 +118,7 @@ func (c *nodeCache) cachedNodeOf(node string) int32 {
 	return -1
 }
 
-// findPods notes of which node each pod holds something, and which sites it makes others than they were.
+// findPods notes of which node each pod holds something, and which existing nodes it makes others than they were.
 func (c *nodeCache) findPods(p *existingNodes) {
 	pods := p.in.Snapshot.Pods
 	for len(c.pods) < len(pods) {
@@ -152,7 +152,7 @@ func (c *nodeCache) findPods(p *existingNodes) {
 	}
 }
 
-// noteNode notes that a pod holds something of a site, and of none it held something of before.
+// noteNode notes that a pod holds something of an existing node, and of none it held something of before.
 func (c *nodeCache) noteNode(pod *cachedPod, node int32) {
 	if pod.occupies == node {
 		return
@@ -165,7 +165,7 @@ func (c *nodeCache) noteNode(pod *cachedPod, node int32) {
 	pod.occupies = node
 }
 
-// makeNodes makes those of the sites there are that are not what they were.
+// makeNodes makes those of the existing nodes there are that are not what they were.
 func (c *nodeCache) makeNodes(p *existingNodes) {
 	nodes := p.in.Snapshot.Nodes
 	var list []int32 // nodes
@@ -198,7 +198,7 @@ func (c *nodeCache) makeNodes(p *existingNodes) {
 	}
 }
 
-// copyTo makes s the site of a node, to plan on. What it has for its room it keeps.
+// copyTo makes s the existing node of a node, to plan on. What it has for its room it keeps.
 func (c *nodeCache) copyTo(s *existingNode, p *existingNodes, number int) {
 	known, room := &c.nodes[p.cached[number]].existingNode, s.free
 	*s = *known
@@ -215,7 +215,7 @@ func (c *nodeCache) copyTo(s *existingNode, p *existingNodes, number int) {
 	}
 }
 
-// signsOf returns what is known of what classes can see of sites, if these are the keys of labels they ask about.
+// signsOf returns what is known of what classes can see of existing nodes, if these are the keys of labels they ask about.
 func (c *nodeCache) signsOf(keys []string) *cachedSigns {
 	text := strings.Join(keys, end)
 	known := c.signs[text]
@@ -229,7 +229,7 @@ func (c *nodeCache) signsOf(keys []string) *cachedSigns {
 	return known
 }
 
-// text returns the number of what classes can see of the site.
+// text returns the number of what classes can see of the existing node.
 func (k *cachedSigns) text(p *existingNodes, s *existingNode) int32 {
 	n := k.of[s.cache]
 	if n >= 0 {

@@ -27,7 +27,7 @@ type finalPod struct {
 	pod     *model.Pod
 	planned bool
 	leaving bool // being deleted
-	unsure  bool // a daemon that not every machine the claim may become runs
+	unsure  bool // a daemon that not every instance the claim may become runs
 }
 
 // together judges the pods of the plan beside each other and those that run.
@@ -85,7 +85,7 @@ func (c *checker) hosts(plan model.Plan, more ...string) []*finalNode {
 	return hosts
 }
 
-// daemons adds the daemons of a node to come: they are neighbours as any pod is. On nodes that exist only those count that
+// daemons adds the daemons of a node to come: they are neighbors as any pod is. On nodes that exist only those count that
 // run already.
 func (c *checker) daemons(h *finalNode) {
 	if !h.claim {

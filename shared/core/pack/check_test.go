@@ -181,7 +181,7 @@ func (c *checker) node(claim *model.PlannedClaim, pool *model.Pool, t *model.Ins
 	}
 }
 
-// nodeLabels returns the labels of the node a claim becomes when it is bought by the offer.
+// nodeLabels returns the labels of the node a claim becomes when it is bought by the offering.
 func nodeLabels(name string, claimLabels map[string]string, t *model.InstanceType, o model.Offering) map[string]string {
 	labels := map[string]string{model.LabelHostname: name, model.LabelRegistered: "true", model.LabelInitialized: "true"}
 	for key, values := range t.Labels {

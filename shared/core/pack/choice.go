@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// choice is what a launch chooses beside the offer. Values are "" where it does not matter.
+// choice is what a launch chooses beside the offering. Values are "" where it does not matter.
 type choice struct {
 	tenancy, partition string
 }
@@ -122,7 +122,7 @@ func labelsOfShape(s *model.PodShape, report func(key string)) {
 	}
 }
 
-// chosenFor returns what a claim must say of choices so that its machine is one of mask: for each label the values there, and
+// chosenFor returns what a claim must say of choices so that its instance is one of mask: for each label the values there, and
 // nothing where every value is.
 func (m *market) chosenFor(mask bitset) requirement.Requirements {
 	out := requirement.Requirements{}

@@ -130,7 +130,7 @@ func TestHugePagesCutIntoMemory(t *testing.T) {
 	}
 }
 
-// Every label the catalogue gives a type is one pods may ask for without the pool naming it.
+// Every label the catalog gives a type is one pods may ask for without the pool naming it.
 func TestLabelsOfTypesAreWellKnown(t *testing.T) {
 	for _, instance := range testCatalog(64) {
 		for key := range instance.Labels {

@@ -11,7 +11,7 @@ const (
 	PoolInvalid   = "PoolInvalid"
 	PoolDeleting  = "PoolDeleting"
 	PoolStatic    = "PoolStatic"    // it has replicas, so that pods make no nodes of it
-	PoolSuspended = "PoolHeld"      // its latest machines came up and could not take the pods they were bought for
+	PoolSuspended = "PoolHeld"      // its latest instances came up and could not take the pods they were bought for
 	ClassNotReady = "ClassNotReady" // its EC2NodeClass is missing or has a problem
 
 	NoInstanceTypes = "NoInstanceTypes" // its requirements leave none of what its class can buy

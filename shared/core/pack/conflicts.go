@@ -47,7 +47,7 @@ func (c *classifier) shuns(one, other *model.PodShape) bool {
 	return false
 }
 
-// without leaves out the offers on whose nodes any of the daemons runs.
+// without leaves out the offerings on whose nodes any of the daemons runs.
 func (p *pool) without(list []variant, conflicts []int) []variant {
 	if len(conflicts) == 0 {
 		return list

@@ -14,18 +14,18 @@
 //
 // How it works, in the order of the files:
 //
-//  1. Pods that scheduling cannot tell apart are one class with a count (class.go, demand.go). Rules between pods become
-//     tallies: how many pods of a set are in each domain of a label (rules.go).
-//  2. What exists, or is on its way, becomes sites with free room, all at once or, for few pods, in turn until they are
-//     placed; an index finds the first with enough (site.go, build.go, finder.go). What-ifs of one cluster, planned at a
-//     desk, copy the sites of nodes whose pods are what they were (desk.go, cache.go).
-//  3. Every class gets its place: a site, or the domains of its new nodes (assign.go). A pod whose zone, capacity type or
+//  1. Pods that scheduling cannot tell apart are one pod group with a count (podgroup.go, demand.go). Rules between pods become
+//     topology groups: how many pods of a set are in each domain of a label (rules.go).
+//  2. What exists, or is on its way, becomes existing nodes with free capacity, all at once or, for few pods, in turn until they are
+//     placed; an index finds the first with enough (existing.go, build.go, finder.go). What-ifs of one cluster share a
+//     simulator, which copies the nodes whose pods are what they were (simulator.go, cache.go).
+//  3. Every pod group gets its place: an existing node, or the domains of its new nodes (assign.go). A pod whose zone, capacity type or
 //     custom label matters to a rule is pinned to the domain that was counted, so that packing need not know of rules
 //     between nodes. Pods that must share a host become one unit (bundle.go).
-//  4. What a class can buy is a market: offers numbered by price, so that a set of offers is a bitset and its cheapest
-//     the lowest bit (market.go, pool.go, ground.go). A node is opened where the price for what it carries is best, each
-//     pod counting what it would cost at its own best, so that pods that take anything are not drawn onto dear nodes of
-//     picky ones; filled so that CPU and memory run out together; and repeated as often as the filling can be (run.go,
+//  4. What a pod group can buy is a market: offers numbered by price, so that a set of offers is a bitset and its cheapest
+//     the lowest bit (market.go, pool.go, variant.go). A node is opened where the price for what it carries is best, each
+//     pod counting what it would cost at its own best, so that pods that take anything are not drawn onto expensive nodes of
+//     picky ones; filled so that CPU and memory run out together; and repeated as often as the filling can be (packing.go,
 //     attempt.go). What a pod costs at its best follows from what else there is to fill nodes with: it is the dual of the
 //     linear programme without whole pods and whole nodes (pricing.go), which also says what each zone costs where rules
 //     leave a choice. A few orders of opening are tried, and pods are priced again by what they were charged

@@ -25,7 +25,7 @@ func TestDollarsAnHourAreReachedAndNotPassed(t *testing.T) {
 	}
 }
 
-// cheapestFor returns the price of the cheapest offer whose machine has that much CPU for pods.
+// cheapestFor returns the price of the cheapest offer whose instance has that much CPU for pods.
 func cheapestFor(types []model.InstanceType, cpuMilli int64) model.MicroUSD {
 	best := model.MicroUSD(priceCeiling)
 	for i := range types {

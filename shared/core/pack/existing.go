@@ -24,10 +24,10 @@ type existingNode struct {
 	promised    []model.PodRef // pods that were planned onto it
 	homed       []int          // of a claim's: pods that are bound to it
 	number      int            // of its node in the order of the snapshot; −1 for a claim on its way
-	cache       int32          // the site of the cache it was copied from; −1 = none
+	cache       int32          // the existing node of the cache it was copied from; −1 = none
 	unread      bool           // what runs on its node is not taken off free, ports and volumes yet
 
-	// A claim that has not launched may still become any of several machines: market and mask are set, and a pod fits
+	// A claim that has not launched may still become any of several instances: market and mask are set, and a pod fits
 	// only where it fits all of them.
 	market *market
 	mask   bitset
@@ -35,15 +35,15 @@ type existingNode struct {
 	// blind is set where nothing is known of what the claim will hold: it takes the pods it was planned for, and no other.
 	blind bool
 
-	coming   []int                      // DaemonSets whose pods are not there yet; noted where any class minds
+	coming   []int                      // DaemonSets whose pods are not there yet; noted where any pod group minds
 	ports    []model.HostPort           // taken
 	attached map[string]map[string]bool // by driver: volumes there
 	attach   map[string]int64           // by driver: the most it can attach
 
-	noted     []byte  // its labels any class or rule asks about
-	signature int     // equal for sites no class can tell apart by labels and taints
-	slot      int     // among the open sites of its signature
-	shape     float64 // CPU free per byte of memory, to begin with; 0 where sites are few
+	noted     []byte  // its labels any pod group or rule asks about
+	signature int     // equal for existing nodes no pod group can tell apart by labels and taints
+	slot      int     // among the open existing nodes of its signature
+	shape     float64 // CPU free per byte of memory, to begin with; 0 where existing nodes are few
 	pods      []int   // placed by this plan
 }
 
@@ -56,7 +56,7 @@ type existingNodes struct {
 	rules      *podRules
 	classifier *classifier
 	asIs       bool // nodes as they are now, with no room kept for daemons to come
-	few        bool // so few pods wait that sites are read when they are looked at, and not lined up
+	few        bool // so few pods wait that existing nodes are read when they are looked at, and not lined up
 
 	moving map[int]bool // pods that hold nothing of the node they are on
 	nodeOf []int32      // by pod: the number of the node it holds something of; −1 = none
@@ -64,20 +64,20 @@ type existingNodes struct {
 	sets   map[daemonName]int
 
 	cache  *nodeCache   // nil = none
-	cached []int32      // by node: its site in the cache
-	known  *cachedSigns // of the sites in the cache
-	byText [][2]int     // by text of known: its signature, and that of restless sites; −1 = not looked up
+	cached []int32      // by node: its existing node in the cache
+	known  *cachedSigns // of the existing nodes in the cache
+	byText [][2]int     // by text of known: its signature, and that of churning existing nodes; −1 = not looked up
 
-	lazily bool            // not all sites are made yet: more makes the next ones
-	next   int             // of the nodes: the first without a site
-	late   []*existingNode // of nodes before it that are not initialised
+	lazily bool            // not all existing nodes are made yet: more makes the next ones
+	next   int             // of the nodes: the first without an existing node
+	late   []*existingNode // of nodes before it that are not initialized
 
-	keys          []string               // of labels any class or rule asks about
-	noted         []byte                 // of all sites
-	total         int                    // sites there are, made or not
-	nodes         []*existingNode        // initialised first, then by name
+	keys          []string               // of labels any pod group or rule asks about
+	noted         []byte                 // of all existing nodes
+	total         int                    // existing nodes there are, made or not
+	nodes         []*existingNode        // initialized first, then by name
 	signs         map[string]int         // signatures
-	bySign        [][]int                // open sites by signature, ascending
+	bySign        [][]int                // open existing nodes by signature, ascending
 	finders       []finder               // by signature
 	addsOf        map[int][]contribution // by shape
 	needPorts     bool
@@ -91,7 +91,7 @@ type existingNodes struct {
 	claims *claimIndex
 }
 
-// newExistingNodes describes what exists or is on its way, initialised nodes first, then by name.
+// newExistingNodes describes what exists or is on its way, initialized nodes first, then by name.
 func newExistingNodes(in *Input, dims dimensions, markets *markets, daemons []daemon, asIs bool) *existingNodes {
 	p := &existingNodes{in: in, dims: dims, markets: markets, daemons: daemons, asIs: asIs, sets: make(map[daemonName]int, len(daemons))}
 	for i := range daemons {
@@ -197,7 +197,7 @@ func podsByNode(nodeOf []int32, nodes int) podsOn {
 // of returns the pods of a node.
 func (on *podsOn) of(number int) []int32 { return on.pods[on.first[number]:on.first[number+1]] }
 
-// readAll reads every site.
+// readAll reads every existing node.
 func (p *existingNodes) readAll() {
 	running := make([]bool, len(p.nodes)*len(p.daemons))
 	daemonsOf := func(number int) []bool { return running[number*len(p.daemons) : (number+1)*len(p.daemons)] }
@@ -212,7 +212,7 @@ func (p *existingNodes) readAll() {
 	}
 }
 
-// node returns site n with what runs there, and what will, taken off its room.
+// node returns existing node n with what runs there, and what will, taken off its room.
 func (p *existingNodes) node(n int) *existingNode {
 	s := p.nodes[n]
 	if s.unread {
@@ -229,7 +229,7 @@ func (p *existingNodes) node(n int) *existingNode {
 	return s
 }
 
-// firstWith returns the first slot at or after from of the signature's sites that has room for the request, −1 where there
+// firstWith returns the first slot at or after from of the signature's existing nodes that has room for the request, −1 where there
 // is none.
 func (p *existingNodes) firstWith(sign int, request vector, from int) int {
 	for {
@@ -243,7 +243,7 @@ func (p *existingNodes) firstWith(sign int, request vector, from int) int {
 
 type daemonName struct{ namespace, name string }
 
-// occupy takes what pod i holds of its node off the site's room, and notes which daemon it is, if any.
+// occupy takes what pod i holds of its node off the existing node's room, and notes which daemon it is, if any.
 func (p *existingNodes) occupy(s *existingNode, i int, running []bool) {
 	pod := &p.in.Snapshot.Pods[i]
 	asks := &p.requests[pod.Shape]
@@ -277,7 +277,7 @@ type knownRequest struct {
 	daemon  bool   // they are of a DaemonSet
 }
 
-// fromNode describes a node. Until it is initialised, what its claim says fills in what the node does not say yet, and
+// fromNode describes a node. Until it is initialized, what its claim says fills in what the node does not say yet, and
 // taints that go away by themselves do not count.
 func (p *existingNodes) fromNode(s *existingNode, node *model.Node, claim *model.Claim) {
 	s.name, s.labels, s.taints = node.Name, node.Labels, node.Taints
@@ -310,7 +310,7 @@ func (p *existingNodes) fromNode(s *existingNode, node *model.Node, claim *model
 	}
 }
 
-// reserveDaemons keeps room for the daemons that fit the site and are not running there.
+// reserveDaemons keeps room for the daemons that fit the existing node and are not running there.
 func (p *existingNodes) reserveDaemons(s *existingNode, running []bool) {
 	if p.asIs {
 		return
@@ -335,7 +335,7 @@ func (p *existingNodes) reserveDaemons(s *existingNode, running []bool) {
 	}
 }
 
-// meets reports whether a node of the site is sure to meet any one of the class's terms.
+// meets reports whether a node of the existing node is sure to meet any one of the class's terms.
 func (s *existingNode) meets(c *podGroup) bool {
 	if s.market == nil {
 		return meetsAny(c.there, s)
@@ -373,7 +373,7 @@ func newReading(terms []requirement.Requirements, m *market) *reading {
 	return r
 }
 
-// columns returns those that meet what is left to offers of each term that the site meets in all else.
+// columns returns those that meet what is left to offers of each term that the existing node meets in all else.
 func (r *reading) columns(s *existingNode, space []bitset) []bitset {
 	for i, custom := range r.custom {
 		if custom.MatchesBy(s.label) {
@@ -383,7 +383,7 @@ func (r *reading) columns(s *existingNode, space []bitset) []bitset {
 	return space
 }
 
-// sure reports whether a node of the site is sure to meet any one of the terms.
+// sure reports whether a node of the existing node is sure to meet any one of the terms.
 func (r *reading) sure(s *existingNode) bool {
 	var space [8]bitset
 	met := r.columns(s, space[:0])
@@ -398,7 +398,7 @@ func (r *reading) sure(s *existingNode) bool {
 	return true
 }
 
-// meetsAny reports whether a node of the site is sure to meet any one of the terms.
+// meetsAny reports whether a node of the existing node is sure to meet any one of the terms.
 func meetsAny(terms []requirement.Requirements, s *existingNode) bool {
 	if s.market == nil {
 		return slices.ContainsFunc(terms, func(term requirement.Requirements) bool { return term.MatchesBy(s.label) })
@@ -473,7 +473,7 @@ func normalized(labels map[string]string) map[string]string {
 	return out
 }
 
-// label returns a label of the site by its name of today, and whether it has it.
+// label returns a label of the existing node by its name of today, and whether it has it.
 func (s *existingNode) label(key string) (string, bool) {
 	value, has := requirement.Label(s.labels, key)
 	if !has && s.host != "" && key == model.LabelHostname {
@@ -501,7 +501,7 @@ func merged(claim, node map[string]string, registered bool) map[string]string {
 // end ends a text; it is in no label and no taint, but those of new nodes' names.
 const end = "\x00"
 
-// note writes down the site's labels of the keys.
+// note writes down the existing node's labels of the keys.
 func (p *existingNodes) note(s *existingNode, keys []string) {
 	from := len(p.noted)
 	for _, key := range keys {
@@ -513,11 +513,11 @@ func (p *existingNodes) note(s *existingNode, keys []string) {
 	s.noted = p.noted[from:]
 }
 
-// fewNodes is how many like sites are not worth lining up.
+// fewNodes is how many like existing nodes are not worth lining up.
 const fewNodes = 64
 
-// lineUp orders like sites so that neighbours are free in like proportions: then the most that is free of each resource
-// in a part of the list is often free on one site, and the finder need not look far.
+// lineUp orders like existing nodes so that neighbors are free in like proportions: then the most that is free of each resource
+// in a part of the list is often free on one existing node, and the finder need not look far.
 func (p *existingNodes) lineUp(list []int) {
 	if len(list) <= fewNodes {
 		return
@@ -538,7 +538,7 @@ func (p *existingNodes) lineUp(list []int) {
 	}
 }
 
-// like returns the first slot of the signature's sites that is free in the proportion of the request, or leans more to CPU.
+// like returns the first slot of the signature's existing nodes that is free in the proportion of the request, or leans more to CPU.
 func (p *existingNodes) like(sign int, request vector) int {
 	list := p.bySign[sign]
 	if len(list) <= fewNodes || p.few {
@@ -561,7 +561,7 @@ func (p *existingNodes) like(sign int, request vector) int {
 	return low
 }
 
-// countPods counts the pods there are in every tally.
+// countPods counts the pods there are in every topology group.
 func (p *existingNodes) countPods() {
 	rules := p.rules
 	if rules.empty() {
@@ -632,7 +632,7 @@ func (p *existingNodes) linger() {
 	}
 }
 
-// countDomains notes for each tally with a filter which domains there are, and on how many sites. Tallies that differ only in the pods
+// countDomains notes for each topology group with a filter which domains there are, and on how many existing nodes. Tallies that differ only in the pods
 // they count see the same.
 func (p *existingNodes) countDomains() {
 	type view struct {
@@ -682,7 +682,7 @@ func (p *existingNodes) countDomains() {
 	}
 }
 
-// countGoing has the nodes that are being given back count as domains, with the taints they had before.
+// countGoing has the nodes that are being disrupted count as domains, with the taints they had before.
 func (p *existingNodes) countGoing() {
 	for i := range p.in.Going {
 		node := &p.in.Going[i]
@@ -698,7 +698,7 @@ func (p *existingNodes) countGoing() {
 	}
 }
 
-// addsOfPod returns what a pod that is on a site adds to tallies.
+// addsOfPod returns what a pod that is on an existing node adds to topology groups.
 func (p *existingNodes) addsOfPod(i int) []contribution {
 	if p.addsOf == nil {
 		p.addsOf = make(map[int][]contribution)
@@ -713,7 +713,7 @@ func (p *existingNodes) addsOfPod(i int) []contribution {
 	return contributions
 }
 
-// await counts a pod that is yet to come from one site to another; from is nil where it is nowhere. Where it is in the same domain
+// await counts a pod that is yet to come from one existing node to another; from is nil where it is nowhere. Where it is in the same domain
 // before and after it counts in that; else all that is known is that it is somewhere, and not even that of headroom.
 func (p *existingNodes) await(a contribution, pod *model.Pod, from, to *existingNode) {
 	t := &p.rules.topologyGroups[a.topologyGroup]
@@ -728,7 +728,7 @@ func (p *existingNodes) await(a contribution, pod *model.Pod, from, to *existing
 	}
 }
 
-// domain returns the value of the tally's label on the site, and whether the site counts at all.
+// domain returns the value of the topology group's label on the existing node, and whether the existing node counts at all.
 func (p *existingNodes) domain(t *topologyGroup, s *existingNode) (string, bool) {
 	value, has := p.valueOf(t, s)
 	if !has {
@@ -737,7 +737,7 @@ func (p *existingNodes) domain(t *topologyGroup, s *existingNode) (string, bool)
 	return value, p.passes(t, s)
 }
 
-// valueOf returns the value of the tally's label on the site, and whether it has one that counts.
+// valueOf returns the value of the topology group's label on the existing node, and whether it has one that counts.
 func (p *existingNodes) valueOf(t *topologyGroup, s *existingNode) (string, bool) {
 	if t.host && !p.asIs {
 		return s.name, s.name != ""
@@ -749,7 +749,7 @@ func (p *existingNodes) valueOf(t *topologyGroup, s *existingNode) (string, bool
 	return value, true
 }
 
-// passes reports whether the tally's filter lets the site count.
+// passes reports whether the topology group's filter lets the existing node count.
 func (p *existingNodes) passes(t *topologyGroup, s *existingNode) bool {
 	if t.filter < 0 {
 		return true
@@ -763,7 +763,7 @@ func (p *existingNodes) passes(t *topologyGroup, s *existingNode) bool {
 	return passed
 }
 
-// count adds to the tally what is on site n.
+// count adds to the topology group what is on existing node n.
 func (p *existingNodes) count(t, n int, weight int32) {
 	topologyGroup := &p.rules.topologyGroups[t]
 	value, counts := p.domain(topologyGroup, p.nodes[n])
@@ -785,7 +785,7 @@ func (p *existingNodes) count(t, n int, weight int32) {
 	topologyGroup.total += weight
 }
 
-// move notes that a site with so many pods has another number of them now.
+// move notes that an existing node with so many pods has another number of them now.
 func (t *topologyGroup) move(from, to int32) {
 	if t.filter < 0 {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// StaticClaims returns up to n claims of a pool of fixed size: machines for no pod in particular, each the cheapest the pool may
+// StaticClaims returns up to n claims of a pool of fixed size: instances for no pod in particular, each the cheapest the pool may
 // be bought as. There are fewer where its limits leave no room for more, and none where it cannot be used at all.
 func StaticClaims(in Input, name string, n int) []model.PlannedClaim {
 	snapshot := *in.Snapshot
@@ -57,7 +57,7 @@ func fill(in *Input, n int, load model.Resources) ([]model.PlannedClaim, *model.
 	return claims, nil
 }
 
-// StandaloneClaim returns the claim of no pool that somebody asks for in so many words: its template is like a pool's, and the machine's
+// StandaloneClaim returns the claim of no pool that somebody asks for in so many words: its template is like a pool's, and the instance's
 // allocatable amounts are at least requests, what its daemons take included. It is the cheapest there is. Where there is none it
 // returns why; NoOffering says that there is one at other times. The claim's name is made up.
 func StandaloneClaim(in Input, template model.Template, requests model.Resources) (*model.PlannedClaim, *model.Reason) {

@@ -1,11 +1,11 @@
 package pack
 
-// finder answers which is the first of a list of sites that has room for a request, by a tree of the most that is free
+// finder answers which is the first of a list of existing nodes that has room for a request, by a tree of the most that is free
 // in each part of the list.
 type finder struct {
 	dims  int
 	size  int // leaves, a power of two
-	count int // sites
+	count int // existing nodes
 	most  []int64
 }
 

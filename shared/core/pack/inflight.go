@@ -7,9 +7,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// draftKey is what the site of a claim on its way depends on.
+// draftKey is what the existing node of a claim on its way depends on.
 type draftKey struct {
-	claim               string // its name: of one name they are alike in all plans of a desk, but for the pods they are promised to
+	claim               string // its name: of one name they are alike in all plans of a simulator, but for the pods they are promised to
 	withPorts, withSets bool
 }
 
@@ -51,7 +51,7 @@ func (p *existingNodes) draft(claim *model.Claim) *existingNode {
 	return s
 }
 
-// anyOf makes the site as small as the smallest machine the claim may become, beside that machine's daemons.
+// anyOf makes the existing node as small as the smallest instance the claim may become, beside that instance's daemons.
 func (p *existingNodes) anyOf(s *existingNode, claim *model.Claim, m *market) {
 	read, err := requirement.From(claim.Requirements)
 	if m == nil || err != nil {
@@ -91,7 +91,7 @@ func (p *existingNodes) anyOf(s *existingNode, claim *model.Claim, m *market) {
 	}
 }
 
-// settleLabels gives the site the labels every offer it may become agrees on.
+// settleLabels gives the existing node the labels every offering it may become agrees on.
 func (s *existingNode) settleLabels() {
 	for _, key := range []string{model.LabelZone, model.LabelZoneID, model.LabelCapacityType, model.LabelArch, model.LabelOS, model.LabelTenancy, model.LabelPartition} {
 		values := s.market.valuesIn(s.mask, key)
@@ -101,7 +101,7 @@ func (s *existingNode) settleLabels() {
 	}
 }
 
-// daemonsOn sums up the daemons that may run on a machine of the type, should the claim become one. runs are the columns each
+// daemonsOn sums up the daemons that may run on an instance of the type, should the claim become one. runs are the columns each
 // daemon accepts; see daemonColumns.
 func (p *existingNodes) daemonsOn(s *existingNode, t int, runs [][]bitset) vector {
 	sum := make(vector, len(p.dims))

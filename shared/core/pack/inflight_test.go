@@ -177,8 +177,8 @@ func TestNodesOnTheirWayOutTakeNoPods(t *testing.T) {
 	}
 }
 
-// A claim of whose machine nothing is known takes the pods it was planned for; where they may not be together, the one that
-// is taken off it gives back room nobody counted.
+// A claim of whose instance nothing is known takes the pods it was planned for; where they may not be together, the one that
+// is taken off it disrupts room nobody counted.
 func TestPodsThatMayNotBeTogetherOnAClaimNothingIsKnownOf(t *testing.T) {
 	w := newWorld(32).pool("web", nil)
 	w.pods("app", 2, func(s *model.PodShape) {

@@ -20,13 +20,13 @@ type Input struct {
 	// ClassProblems says why a class cannot be used now, by class name. Such a class's pools are not used even where
 	// Catalogs has it.
 	ClassProblems map[string]string
-	// SuspendedPools says why no machine is bought for a pool now, by pool name.
+	// SuspendedPools says why no instance is bought for a pool now, by pool name.
 	SuspendedPools map[string]string
 	// Claims are the ledger's. Live ones are capacity on its way until their node is in the snapshot.
 	Claims []model.Claim
 	// Usage is what is held against each pool's limits, by pool name, with nodes.
 	Usage map[string]model.Resources
-	// Taken is, by capacity reservation, how many machines are spoken for of those that Catalogs say are left.
+	// Taken is, by capacity reservation, how many instances are spoken for of those that Catalogs say are left.
 	Taken map[string]int64
 	// UnavailableOfferings only serve reasons: until when an unavailable offer is left alone. Catalogs already show their effect.
 	UnavailableOfferings []model.UnavailableOffering
@@ -38,7 +38,7 @@ type Input struct {
 	// Homed says that some pods of the snapshot are bound to claims on their way, by the claims' names. They hold their room there.
 	Homed bool
 	// Settled are those of the pods to place, as indexes into Snapshot.Pods, that run well where they are and would be made to
-	// leave by choice. Nodes and claims of Restless, by name, take none of them. Their spread constraints count every domain their
+	// leave voluntarily. Nodes and claims of Restless, by name, take none of them. Their spread constraints count every domain their
 	// pools can make a node in now, whether one is there or not, and 0 as the emptiest host.
 	Settled  []int
 	Churning map[string]bool
@@ -47,7 +47,7 @@ type Input struct {
 	// only where they are before and after, those that have to be far from them nowhere of both. Pods that are to be placed may be
 	// listed with the node they are on.
 	Expected map[int]string
-	// Going are nodes that are being given back by choice. They take no pod and hold none, but count as domains of spread
+	// Going are nodes that are being disrupted voluntarily. They take no pod and hold none, but count as domains of spread
 	// constraints: until they are gone kube-scheduler counts them, and settled pods are not to give their domains up.
 	Going   []model.Node
 	NowUnix int64
@@ -184,7 +184,7 @@ type Leaving map[string]int64
 const Stays = int64(-1)
 
 // PendingAt is Pending at a time, where of some nodes more is known than they show. A pod that its budget or
-// do-not-disrupt keeps where it is asks for no capacity elsewhere, until it is about to be made to leave: a machine for it
+// do-not-disrupt keeps where it is asks for no capacity elsewhere, until it is about to be made to leave: an instance for it
 // would stand empty.
 func PendingAt(snapshot *model.Snapshot, leaving Leaving, nowUnix int64) []int {
 	deadlines := make(map[string]int64, len(leaving))
@@ -224,8 +224,8 @@ func PendingAt(snapshot *model.Snapshot, leaving Leaving, nowUnix int64) []int {
 	return out
 }
 
-// aheadSeconds is how long before a pod is made to leave its next place is planned: about what a machine takes to be ready,
-// and a minute's sweep.
+// aheadSeconds is how long before a pod is made to leave its next place is planned: about what an instance takes to be ready,
+// and a minute's resync.
 const aheadSeconds = 240
 
 // Displaced reports whether pod i of the snapshot will be made anew elsewhere once its node has gone away, whatever forbids that

@@ -41,7 +41,7 @@ func TestProvisionablePodsAreThoseKubeSchedulerGaveUpOn(t *testing.T) {
 	}
 }
 
-// A nomination is a preemption while somebody is to leave. Else it would keep a pod from a machine for ever where its node has no room
+// A nomination is a preemption while somebody is to leave. Else it would keep a pod from an instance for ever where its node has no room
 // for it, or is gone.
 func TestC8ANominationWithoutAPreemptionIsProvisionable(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// setLimits works out what the pool's limits leave and what a node of each offer would take of that.
+// setLimits works out what the pool's limits leave and what a node of each offering would take of that.
 func (p *pool) setLimits(used model.Resources) {
 	p.limited = resource.Names(p.source.Limits)
 	p.left = p.leftOf(used)

@@ -11,7 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// market is everything one class can buy, ready to be searched: instance types by name, and every offer of theirs as a
+// market is everything one class can buy, ready to be searched: instance types by name, and every offering of theirs as a
 // numbered column, cheapest first. A set of offers is then a bitset, and the cheapest of a set its lowest bit.
 type market struct {
 	types     []*model.InstanceType // by name
@@ -77,7 +77,7 @@ func (m *markets) reservations(taken map[string]int64) map[string]int64 {
 	return left
 }
 
-// column is one offer of one type, and of what a launch may choose one value each where that matters to anybody.
+// column is one offering of one type, and of what a launch may choose one value each where that matters to anybody.
 type column struct {
 	instance int // into market.types
 	offering *model.Offering
@@ -180,13 +180,13 @@ func compareColumns(a, b column) int {
 	)
 }
 
-// decided reports whether a label's value follows from the offer, so that the market's columns answer for it. Every
+// decided reports whether a label's value follows from the offering, so that the market's columns answer for it. Every
 // other label is the pool's.
 func decided(key string) bool {
 	return offering.ByInstance(key)
 }
 
-// columnsMeeting returns the columns whose nodes meet term in every label that is decided by the offer.
+// columnsMeeting returns the columns whose nodes meet term in every label that is decided by the offering.
 func (m *market) columnsMeeting(term requirement.Requirements) bitset {
 	key := termKey(term)
 	if mask, known := m.masks[key]; known {
@@ -246,7 +246,7 @@ func offeringMeets(o *model.Offering, term requirement.Requirements, keys []stri
 	return true
 }
 
-// valuesIn returns the values of a label decided by the offer among the columns of mask, sorted.
+// valuesIn returns the values of a label decided by the offering among the columns of mask, sorted.
 func (m *market) valuesIn(mask bitset, key string) []string {
 	var out []string
 	seen := make(map[string]bool)

@@ -49,7 +49,7 @@ func (b *solver) keepPromises() {
 			}
 			pods := c.pods
 			var others []int
-			l := a.placementOn(c, nil) // each pod is asked about one site
+			l := a.placementOn(c, nil) // each pod is asked about one existing node
 			for _, i := range pods {
 				n, is := place(i)
 				c.pods = []int{i}
@@ -75,7 +75,7 @@ func owesAny(claims []model.Claim, pods map[string]int) bool {
 	return false
 }
 
-// keeps places the class's next unit on the site it was promised; false where that does not hold it any more. Of a site
+// keeps places the class's next unit on the existing node it was promised; false where that does not hold it any more. Of an existing node
 // nothing is known of, the promise is all there is.
 func (l *placement) keeps(n int) bool {
 	s := l.existing.node(n)
@@ -96,7 +96,7 @@ func (l *placement) keeps(n int) bool {
 	return true
 }
 
-// values returns the site's values of the labels, empty where it has none.
+// values returns the existing node's values of the labels, empty where it has none.
 func (s *existingNode) values(keys []string) []string {
 	values := make([]string, len(keys))
 	for k, key := range keys {
@@ -117,7 +117,7 @@ func (s *existingNode) possibles(keys []string) [][]string {
 	return out
 }
 
-// nominations returns what the sites took, by node name.
+// nominations returns what the existing nodes took, by node name.
 func nominations(snapshot *model.Snapshot, nodes []*existingNode) []model.Nomination {
 	out := []model.Nomination{}
 	for _, s := range nodes {

@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// F107: a claim that somebody asks for by hand is the cheapest machine whose allocatable amounts are what it asks for, on which
+// F107: a claim that somebody asks for by hand is the cheapest instance whose allocatable amounts are what it asks for, on which
 // its daemons have room; it is of no pool.
 func TestF107OneIsTheCheapestThatHoldsRequestsAndDaemons(t *testing.T) {
 	template := model.Template{

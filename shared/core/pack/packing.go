@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// remainingBatch is the units of one party that are still to be placed on a pool.
+// remainingBatch is the units of one pod batch that are still to be placed on a pool.
 type remainingBatch struct {
 	podBatch *podBatch
 	podGroup *podGroup
@@ -21,7 +21,7 @@ func newRemainingBatch(podBatch *podBatch, options []*option) remainingBatch {
 	return remainingBatch{podBatch: podBatch, podGroup: podBatch.podGroup, options: options, count: len(podBatch.pods) / podBatch.podGroup.stride}
 }
 
-// item is some units of one lot on a node.
+// item is some units of one batch on a node.
 type item struct {
 	batch  int
 	option int
@@ -43,20 +43,20 @@ type node struct {
 	pods        []int   // indexes into the snapshot's pods; set when the run is chosen
 }
 
-// packing packs lots onto new nodes of one pool, by one strategy.
+// packing packs batches onto new nodes of one pool, by one strategy.
 type packing struct {
 	planner  *planner
 	pool     *pool
 	batches  []remainingBatch
-	order    []int // lots, in the order nodes are opened for them and filled from; spent ones are dropped now and then
-	spent    int   // lots of order without units
+	order    []int // batches, in the order nodes are opened for them and filled from; spent ones are dropped now and then
+	spent    int   // batches of order without units
 	open     bitset
 	left     []int64          // of the pool's limits
 	reserved map[string]int64 // instances left of each reservation
 	nodes    []node
 
-	pricing   *pricing // nil where lots keep the worth they came with
-	rated     bool     // lots are worth what rates say
+	pricing   *pricing // nil where batches keep the worth they came with
+	rated     bool     // batches are worth what rates say
 	valueLeft float64  // of all units still to be placed
 	valueThen float64  // valueLeft when rates were last adjusted
 
@@ -71,24 +71,24 @@ type packing struct {
 	dims        int
 	cpu         int       // its dimension
 	memory      int       // its dimension
-	requests    []int64   // of a unit, by lot
-	counts      []int     // units still to be placed, by lot
-	leaning     []float64 // CPU asked for per byte of memory, by lot
-	smallest    vector    // of each resource, the least any lot with units left asks for
+	requests    []int64   // of a unit, by batch
+	counts      []int     // units still to be placed, by batch
+	leaning     []float64 // CPU asked for per byte of memory, by batch
+	smallest    vector    // of each resource, the least any batch with units left asks for
 	opened      int       // nodes opened, or tried to
 	searchDepth searchDepth
-	sampled     map[int][]int    // by size: some lots of order, which offers are compared by
+	sampled     map[int][]int    // by size: some batches of order, which offerings are compared by
 	mixes       map[int]*ranking // by area: offers by what they charge for all that is left
 	winners     map[int][]int    // by area: offers nodes were opened with lately
-	times       int              // for how many lots each of the list stands that is filled from
+	times       int              // for how many batches each of the list stands that is filled from
 	seed        int              // of the filling
 	short       []int            // scratch
 	joined      map[[2]int]*offeringSet
 	free        vector    // scratch
 	items       []item    // scratch
 	nodeRules   nodeRules // scratch
-	inside      []int32   // scratch: units of each lot in the filling
-	entry       []int32   // scratch: where in items a lot's are
+	inside      []int32   // scratch: units of each batch in the filling
+	entry       []int32   // scratch: where in items a batch's are
 }
 
 func newPacking(p *planner, pool *pool, batches []remainingBatch, order []int) *packing {
@@ -122,7 +122,7 @@ func newPacking(p *planner, pool *pool, batches []remainingBatch, order []int) *
 	return r
 }
 
-// pack opens nodes until every lot is placed or nothing more can be opened.
+// pack opens nodes until every batch is placed or nothing more can be opened.
 func (r *packing) pack() {
 	seeds := slices.Clone(r.order)
 	r.compact()
@@ -132,7 +132,7 @@ func (r *packing) pack() {
 	}
 }
 
-// compact drops spent lots from the order and looks again at what is left.
+// compact drops spent batches from the order and looks again at what is left.
 func (r *packing) compact() {
 	r.order = slices.DeleteFunc(r.order, func(l int) bool { return r.counts[l] == 0 })
 	r.spent = 0
@@ -175,7 +175,7 @@ func (r *packing) total() int64 {
 	return sum
 }
 
-// openNode opens the node that carries the seed lot at the best price for all that goes onto it, as often over as the
+// openNode opens the node that carries the seed batch at the best price for all that goes onto it, as often over as the
 // same filling can be repeated. False where no node can carry even one of its units.
 func (r *packing) openNode(seed int) bool {
 	if r.spent*2 > len(r.order) {
@@ -201,7 +201,7 @@ func (r *packing) openNode(seed int) bool {
 }
 
 // bestOf builds the attempts, best promise first, until what was built is worth more for its price than any other still
-// promises. A promise is made by a sample of the lots and may not be kept. Nil where no attempt makes a node.
+// promises. A promise is made by a sample of the batches and may not be kept. Nil where no attempt makes a node.
 func (r *packing) bestOf(seed int, attempts []attempt, how strictness) (node, *attempt) {
 	var best node
 	var won *attempt
@@ -273,7 +273,7 @@ func (r *packing) build(seed int, a attempt, how strictness) (node, bool) {
 	return n, true
 }
 
-// join returns the offers of both areas.
+// join returns the offerings of both areas.
 func (r *packing) join(a, b *offeringSet) *offeringSet {
 	if a == b {
 		return a
@@ -287,7 +287,7 @@ func (r *packing) join(a, b *offeringSet) *offeringSet {
 	return both
 }
 
-// settle finds the cheapest offer for what is on the node and what it takes of the limits; false where no offer holds
+// settle finds the cheapest offer for what is on the node and what it takes of the limits; false where no offering holds
 // it, minValues cannot be met or the limits leave too little. One reservation rarely meets minValues; then the node does
 // without. Exotic types are for nodes nothing else holds, as at launch.
 func (r *packing) settle(n *node) bool {
@@ -376,7 +376,7 @@ func (r *packing) commit(n node) {
 	}
 }
 
-// closeExhausted closes the offers of reservations nothing is left of.
+// closeExhausted closes the offerings of reservations nothing is left of.
 func (r *packing) closeExhausted() {
 	closed := false
 	for c, col := range r.pool.market.columns {
@@ -418,7 +418,7 @@ func (r *packing) podsOf(n *node) int {
 	return total
 }
 
-// assign gives each node its pods and takes them off their parties.
+// assign gives each node its pods and takes them off their pod batches.
 func (r *packing) assign() {
 	for i := range r.nodes {
 		n := &r.nodes[i]
@@ -456,7 +456,7 @@ func (b *nodeRules) reset() {
 	b.ports = b.ports[:0]
 }
 
-// fits returns how many units of the class, at most n, the pods on the node let in.
+// fits returns how many units of the pod group, at most n, the pods on the node let in.
 func (b *nodeRules) fits(c *podGroup, n int) int {
 	for i := range c.constraints {
 		u := &c.constraints[i]
@@ -496,7 +496,7 @@ func (b *nodeRules) fits(c *podGroup, n int) int {
 	return max(0, n)
 }
 
-// put notes that n units of the class are on the node.
+// put notes that n units of the pod group are on the node.
 func (b *nodeRules) put(c *podGroup, n int) {
 	for _, a := range c.contributions {
 		if a.byHost {

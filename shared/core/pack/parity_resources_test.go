@@ -16,7 +16,7 @@ func families(minValues int) func(*model.Pool) {
 	}
 }
 
-// The catalogue has eight families.
+// The catalog has eight families.
 func TestF040StrictMinValuesRefuse(t *testing.T) {
 	refusedWith(t, newWorld(64).pool("general", families(20)).pods("web", 1, nil).sound(t), "web-00000", MinValues)
 	plan := newWorld(64).pool("general", families(4)).pods("web", 1, nil).complete(t)

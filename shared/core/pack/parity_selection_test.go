@@ -215,7 +215,7 @@ func TestF033AMisspeltLabelIsNamed(t *testing.T) {
 	}
 }
 
-// kube-scheduler honours matchFields, so a pod that names a node may have it, where the peer ignores the pod. No new
+// kube-scheduler honors matchFields, so a pod that names a node may have it, where the peer ignores the pod. No new
 // node can have the name.
 func TestF034MatchFieldsNeverMakeANode(t *testing.T) {
 	byName := func(s *model.PodShape) {

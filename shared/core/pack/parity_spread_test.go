@@ -192,7 +192,7 @@ func TestF062MatchLabelKeysSpreadEachRevisionOnItsOwn(t *testing.T) {
 	}
 }
 
-// The peer began to honour the policy and took it back.
+// The peer began to honor the policy and took it back.
 func TestF063_R53_NodeAffinityPolicy(t *testing.T) {
 	ignore := func(s *model.Spread) { s.IgnoreNodeAffinity = true }
 	twoZones := needing(oneOf(model.LabelZone, "a", "b"))

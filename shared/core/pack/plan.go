@@ -90,7 +90,7 @@ func placeAll(in *Input, preferences preferences) *solver {
 	return last
 }
 
-// arranged returns the fresh board arranged, or another in its place where what exists turned out not to be enough and some
+// arranged returns the fresh solver arranged, or another in its place where what exists turned out not to be enough and some
 // classes have nothing else: they go first then.
 func arranged(b *solver, preferences preferences, wide func(*podGroup) bool, strict bool) *solver {
 	if b.arrange(wide, strict, len(b.pending) > tryMost) {
@@ -328,7 +328,7 @@ func (b *solver) boundFirst(order []*podGroup) []*podGroup {
 // maxRounds is how often pods for which the limits of pools leave nothing in one domain look for another.
 const maxRounds = 32
 
-// pack packs the parties. What found no node goes back to its class, to which the domain is shut then: limits of pools
+// pack packs the pod batches. What found no node goes back to its class, to which the domain is shut then: limits of pools
 // leave nothing for it there.
 func (b *solver) pack(podBatches []*podBatch) {
 	b.planner.pack(podBatches)
@@ -344,7 +344,7 @@ func (b *solver) pack(podBatches []*podBatch) {
 	}
 }
 
-// forget takes pods that found no node out of the tallies.
+// forget takes pods that found no node out of the topology groups.
 func (b *solver) forget(podBatch *podBatch) {
 	b.forgetUnits(podBatch, int32(len(podBatch.pods)/podBatch.podGroup.stride))
 }
@@ -481,7 +481,7 @@ func dimensionsOf(snapshot *model.Snapshot, podGroups []*podGroup) dimensions {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// planner places parties on new nodes.
+// planner places pod batches on new nodes.
 type planner struct {
 	in        *Input
 	dims      dimensions
@@ -496,7 +496,7 @@ type planner struct {
 	offerings map[string][]string // by venue, request and label: the domains new nodes for a class can be in now
 	pricings  []*pricing          // by pool, of what waits wherever it may be; nil until asked for
 	expected  []waiting           // what it is of
-	owners    map[int][]*podGroup // by tally: classes that are spread by it, hosts aside
+	owners    map[int][]*podGroup // by topology group: classes that are spread by it, hosts aside
 	runs      []*packing          // the chosen ones, in the order they were packed
 }
 
@@ -528,7 +528,7 @@ func (p *planner) pools() []*pool {
 	return p.ready
 }
 
-// pack packs the parties pool by pool. What a pool's limits leave over goes on to the next pool that can hold it.
+// pack packs the pod batches pool by pool. What a pool's limits leave over goes on to the next pool that can hold it.
 func (p *planner) pack(podBatches []*podBatch) {
 	for asking := len(podBatches) > 0; asking; {
 		asking = false
@@ -551,7 +551,7 @@ func (p *planner) pack(podBatches []*podBatch) {
 	}
 }
 
-// requests reports whether the party asks the pool next, and with which options. It goes on to its next pool after that.
+// requests reports whether the pod batch asks the pool next, and with which options. It goes on to its next pool after that.
 func (p *planner) requests(podBatch *podBatch, pool int) ([]*option, bool) {
 	for len(podBatch.pods) > 0 && podBatch.next < len(podBatch.pools) {
 		s := &podBatch.pools[podBatch.next]
@@ -567,7 +567,7 @@ func (p *planner) requests(podBatch *podBatch, pool int) ([]*option, bool) {
 	return nil, false
 }
 
-// packOn packs lots onto new nodes of the pool, by every strategy, and keeps the result that places most pods, then the
+// packOn packs batches onto new nodes of the pool, by every strategy, and keeps the result that places most pods, then the
 // cheapest, then the first.
 func (p *planner) packOn(pool *pool, batches []remainingBatch) {
 	var best *packing
@@ -602,22 +602,22 @@ func (p *planner) packOn(pool *pool, batches []remainingBatch) {
 	p.runs = append(p.runs, best)
 }
 
-// someBatches is up to how many lots are packed in every order, manyBatches up to how many in more than one.
+// someBatches is up to how many batches are packed in every order, manyBatches up to how many in more than one.
 const (
 	someBatches = 400
 	manyBatches = 2000
 )
 
-// strategy is the order in which nodes are opened for lots, and whether lots are worth what the rates of all of them say or
+// strategy is the order in which nodes are opened for batches, and whether batches are worth what the rates of all of them say or
 // what they would cost alone.
 type strategy struct {
 	order  []int
 	priced bool
 }
 
-// strategies returns the ways in which nodes are opened: for lots first that will not share a node with their like, since
-// each of their units opens one whatever else there is, then for the dearest; for those first that have the fewest offers,
-// so that flexible pods fill up what picky ones need anyway; and for the dearest by what they would cost alone. Where
+// strategies returns the ways in which nodes are opened: for batches first that will not share a node with their like, since
+// each of their units opens one whatever else there is, then for the most expensive; for those first that have the fewest offers,
+// so that flexible pods fill up what picky ones need anyway; and for the most expensive by what they would cost alone. Where
 // limits may not let every pod in, what matters more goes first in all of them.
 func strategies(batches []remainingBatch, limited bool) []strategy {
 	given := make([]int, len(batches))

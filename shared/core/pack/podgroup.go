@@ -12,10 +12,10 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// podGroup is a set of pending pods that scheduling cannot tell apart. Work is done once per class and not per pod.
+// podGroup is a set of pending pods that scheduling cannot tell apart. Work is done once per pod group and not per pod.
 type podGroup struct {
 	order     int    // of its first pod among all
-	venue     string // says where its new nodes may be: classes of one venue share the search
+	venue     string // says where its new nodes may be: pod groups of one venue share the search
 	wider     string // venue without its preferences for nodes; empty where none is kept
 	resources model.Resources
 	request   vector
@@ -34,7 +34,7 @@ type podGroup struct {
 	ports       []model.HostPort
 	attaches    bool // has volumes with an attach limit: its pods are looked at one by one
 
-	settled       bool         // its pods run well where they are: restless sites take none of them
+	settled       bool         // its pods run well where they are: churning existing nodes take none of them
 	conflicts     []int        // DaemonSets whose pods cannot be beside it
 	constraints   []constraint // hard rules
 	soft          []constraint
@@ -60,17 +60,17 @@ func (c *podGroup) takeUnits(n int) []int {
 	return taken
 }
 
-// plain reports whether no rule between pods, port or volume is about the class.
+// plain reports whether no rule between pods, port or volume is about the pod group.
 func (c *podGroup) plain() bool {
 	return len(c.constraints) == 0 && len(c.contributions) == 0 && len(c.soft) == 0 && len(c.ports) == 0 && !c.attaches
 }
 
-// exclusive reports whether no two units of the class may share a node.
+// exclusive reports whether no two units of the pod group may share a node.
 func (c *podGroup) exclusive() bool {
 	return len(c.ports) > 0 || slices.ContainsFunc(c.constraints, func(u constraint) bool { return u.byHost && u.self > 0 && u.kind == antiAffinity })
 }
 
-// tolerates reports how the class takes the taints.
+// tolerates reports how the pod group takes the taints.
 func (c *podGroup) untolerated(taints []model.Taint) (hard *model.Taint, soft bool) {
 	if len(taints) == 0 {
 		return nil, false
@@ -85,7 +85,7 @@ func (c *podGroup) untolerated(taints []model.Taint) (hard *model.Taint, soft bo
 	return hard, soft
 }
 
-// classifier turns pending pods into classes.
+// classifier turns pending pods into pod groups.
 type classifier struct {
 	*scratch // while pods are grouped
 	snapshot *model.Snapshot
@@ -164,7 +164,7 @@ func (c *classifier) podGroupsOf(pending []int, existing []int) ([]*podGroup, ma
 // scratch is what is known of shapes while pods are grouped, by shape.
 type scratch struct {
 	shapes              []*shapeInfo // nil = no pending pod has it
-	plain, plainSettled []*podGroup  // by the first shape that is like theirs: classes of pods without rules or volumes
+	plain, plainSettled []*podGroup  // by the first shape that is like theirs: pod groups of pods without rules or volumes
 }
 
 // reset leaves the scratch as it was.
@@ -235,7 +235,7 @@ func (c *classifier) guardedFrom(index int, info *shapeInfo) {
 	}
 }
 
-// finish adds memberships, once every tally is known.
+// finish adds memberships, once every topology group is known.
 func (info *shapeInfo) finish(rules *podRules, shape *model.PodShape) {
 	if rules.empty() {
 		return
@@ -261,7 +261,7 @@ func (info *shapeInfo) finish(rules *podRules, shape *model.PodShape) {
 	slices.Sort(info.keys)
 }
 
-// addPod puts pod i, the n-th of all, into its class.
+// addPod puts pod i, the n-th of all, into its pod group.
 func (c *classifier) addPod(n, i int) {
 	pod := &c.snapshot.Pods[i]
 	info := c.of(pod)
@@ -322,7 +322,7 @@ func (c *classifier) addWithVolumes(n, i int, info *shapeInfo) {
 	c.addAs(c.podGroupFor(n, i, info, v), i)
 }
 
-// podGroupFor returns the class of pod i, the n-th of all; nil where there is nowhere its volumes and it both let it run.
+// podGroupFor returns the pod group of pod i, the n-th of all; nil where there is nowhere its volumes and it both let it run.
 func (c *classifier) podGroupFor(n, i int, info *shapeInfo, v bound) *podGroup {
 	key := info.key
 	if v.text != "" {
@@ -341,7 +341,7 @@ func (c *classifier) podGroupFor(n, i int, info *shapeInfo, v bound) *podGroup {
 	return c.podGroups[key]
 }
 
-// make makes a class of pod i, the n-th of all; nil where there is nowhere its volumes and it both let it run.
+// make makes a pod group of pod i, the n-th of all; nil where there is nowhere its volumes and it both let it run.
 func (c *classifier) make(n, i int, info *shapeInfo, v bound) *podGroup {
 	out := c.newPodGroup(info, c.snapshot.ShapeOf(&c.snapshot.Pods[i]), v)
 	if out == nil {

@@ -109,7 +109,7 @@ func contradiction(base requirement.Requirements) error {
 	return nil
 }
 
-// empty returns why no offer at all suits the pool; nil where any does.
+// empty returns why no offering at all suits the pool; nil where any does.
 func (p *pool) empty() *model.Reason {
 	if !p.allowed.empty() {
 		return nil
@@ -221,7 +221,7 @@ func (p *pool) attracts(d daemon) []bool {
 	return runs
 }
 
-// runsBy returns the offers on whose nodes the daemon runs.
+// runsBy returns the offerings on whose nodes the daemon runs.
 func (p *pool) runsBy(d daemon) bitset {
 	out := newBitset(len(p.market.columns))
 	for _, term := range d.terms {

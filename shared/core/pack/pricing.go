@@ -9,26 +9,26 @@ import (
 )
 
 // Pricing: what a unit costs depends on what shares its node. Were units divisible and nodes sold by the part, the cheapest
-// purchase would be a linear programme, and its dual says what each unit is answerable for of the price: every offer o has
-// rates λ ≥ 0 of its resources with λ·room(o) = price(o), a unit costs the least of λ(o)·request over the offers it
+// purchase would be a linear programme, and its dual says what each unit is answerable for of the price: every offering o has
+// rates λ ≥ 0 of its resources with λ·room(o) = price(o), a unit costs the least of λ(o)·request over the offerings it
 // accepts, and the rates sought are those at which all units together cost most. A node is then worth its price only where
 // it carries what the cheapest purchase would have it carry, so that a greedy search knows which units belong together and
-// which offers go with each other before anything is packed.
+// which offerings go with each other before anything is packed.
 //
-// Rates are found by adjustment: units go where they cost least, and in part to what is nearly as cheap; each offer then
+// Rates are found by adjustment: units go where they cost least, and in part to what is nearly as cheap; each offering then
 // charges more for the resources that ran short and less for the others, by smaller and smaller steps. However good they
 // are, rates only guide.
 
 // Bounds on the effort, and how it is spent.
 const (
 	firstRounds   = 30  // of adjustment
-	outlook       = 6   // rounds after which offers far dearer than others are given up
+	outlook       = 6   // rounds after which offerings far more expensive than others are given up
 	hopeless      = 1.4 // how far that is, as a factor
 	fewOfferings  = 8   // of which none is
 	laterRounds   = 6   // once some of the units are placed
 	mostCrowds    = 300 // of units that are alike, where telling fewer sizes apart can do it
 	offeringsEach = 48  // compared for an area
-	nearly        = 0.1 // how much dearer, as a part, an offer may be to get some of the units; at first
+	nearly        = 0.1 // how much more expensive, as a part, an offering may be to get some of the units; at first
 	step          = 0.5 // how far rates move; at first
 	atLast        = 0.1 // of both
 	leastShare    = 1e-4
@@ -46,7 +46,7 @@ type pricing struct {
 	caps        []float64 // by slot
 	crowds      []cohort
 	cohortOf    []int       // by ask
-	columns     []int       // of the offers compared
+	columns     []int       // of the offerings compared
 	rooms       [][]float64 // by offer and dimension, which are resources and then slots
 	shares      [][]float64 // by offer and dimension: parts of its price, 1 together
 	rates       [][]float64 // by offer and dimension: shares·price/room, in micro-USD per hour
@@ -193,7 +193,7 @@ func (p *pricing) slotsOf(c *podGroup) []int {
 	return out
 }
 
-// list lists the offers worth comparing: of each area those that no cheaper one is as large as, at most offeringsEach.
+// list lists the offerings worth comparing: of each area those that no cheaper one is as large as, at most offeringsEach.
 func (p *pricing) list() {
 	listed := newBitset(len(p.pool.market.columns))
 	seen := make(map[int]bool)
@@ -237,7 +237,7 @@ func (p *pricing) front(a *offeringSet) []int {
 	return columns
 }
 
-// enter lists an offer.
+// enter lists an offering.
 func (p *pricing) enter(column int) {
 	room := make([]float64, p.resources, p.resources+len(p.caps))
 	for d, amount := range p.pool.free[p.pool.market.columns[column].instance] {
@@ -256,7 +256,7 @@ func (p *pricing) enter(column int) {
 	p.charge(o)
 }
 
-// fits reports whether the offer has room for the request.
+// fits reports whether the offering has room for the request.
 func (p *pricing) fits(o int, request []float64) bool {
 	for d, amount := range request {
 		if amount > p.rooms[o][d] {
@@ -266,7 +266,7 @@ func (p *pricing) fits(o int, request []float64) bool {
 	return true
 }
 
-// charge makes the offer's shares sum to 1 and its rates follow.
+// charge makes the offering's shares sum to 1 and its rates follow.
 func (p *pricing) charge(o int) {
 	shares, room := p.shares[o], p.rooms[o]
 	sum := 0.0
@@ -284,7 +284,7 @@ func (p *pricing) charge(o int) {
 	}
 }
 
-// cost returns what a request and its slots cost by an offer's rates.
+// cost returns what a request and its slots cost by an offering's rates.
 func (p *pricing) cost(request []float64, slots []int, rates []float64) float64 {
 	sum := 0.0
 	for d, amount := range request {
@@ -375,7 +375,7 @@ func (p *pricing) costsOf(c *cohort) []float64 {
 	return p.costs
 }
 
-// spread divides the crowd among the offers that are nearly the cheapest, the cheaper the more, and returns the least one
+// spread divides the crowd among the offerings that are nearly the cheapest, the cheaper the more, and returns the least one
 // of it costs.
 func (p *pricing) spread(c *cohort, nearly float64) float64 {
 	costs := p.costsOf(c)
@@ -403,7 +403,7 @@ func (p *pricing) spread(c *cohort, nearly float64) float64 {
 	return least
 }
 
-// move shifts the offer's shares towards the resources that are short by what went to it; false where nothing did.
+// move shifts the offering's shares towards the resources that are short by what went to it; false where nothing did.
 func (p *pricing) move(o int, step float64) bool {
 	load, room, shares := p.load[o], p.rooms[o], p.shares[o]
 	mean := 0.0
@@ -423,7 +423,7 @@ func (p *pricing) move(o int, step float64) bool {
 	return true
 }
 
-// value returns what a unit of the class costs at best by the rates, in nano-USD per hour; 0 where no offer listed holds it.
+// value returns what a unit of the class costs at best by the rates, in nano-USD per hour; 0 where no offering listed holds it.
 func (p *pricing) value(c *podGroup, options []*option) int64 {
 	p.request = p.request[:0]
 	for _, amount := range c.request {
@@ -439,7 +439,7 @@ func (p *pricing) value(c *podGroup, options []*option) int64 {
 	return max(1, int64(least*1000))
 }
 
-// least returns the least p.request costs on any of the offers; false where none admits and holds it.
+// least returns the least p.request costs on any of the offerings; false where none admits and holds it.
 func (p *pricing) least(slots []int, options []*option, offerings []int32) (least float64, found bool) {
 	for _, o := range offerings {
 		column := p.columns[o]
@@ -453,8 +453,8 @@ func (p *pricing) least(slots []int, options []*option, offerings []int32) (leas
 	return least, found
 }
 
-// price has the run's lots worth what the rates say, now and as they are placed. Reserved capacity has no price to speak
-// of, and one lot has nothing to be compared with.
+// price has the run's batches worth what the rates say, now and as they are placed. Reserved capacity has no price to speak
+// of, and one batch has nothing to be compared with.
 func (r *packing) price() {
 	if r.pool.reserving || len(r.batches) < 2 {
 		return
@@ -488,7 +488,7 @@ func (p *planner) known(pool *pool) *pricing {
 	return p.in.simulator.rates.byPool[pool.source.Name]
 }
 
-// appraise sets what the lots are worth by the rates.
+// appraise sets what the batches are worth by the rates.
 func (r *packing) appraise() {
 	for i := range r.batches {
 		batch := &r.batches[i]
@@ -503,7 +503,7 @@ func (r *packing) appraise() {
 	r.sumUp()
 }
 
-// follow changes what the lots with units left are worth as the cost of their crowds changed.
+// follow changes what the batches with units left are worth as the cost of their crowds changed.
 func (r *packing) follow() {
 	for _, l := range r.order {
 		batch := &r.batches[l]
@@ -529,7 +529,7 @@ func (r *packing) sumUp() {
 	r.valueThen = r.valueLeft
 }
 
-// placed notes that units of the lot were placed.
+// placed notes that units of the batch were placed.
 func (r *packing) placed(l, units int) {
 	if r.counts[l] -= units; r.counts[l] == 0 {
 		r.spent++
@@ -537,7 +537,7 @@ func (r *packing) placed(l, units int) {
 	r.valueLeft -= float64(float64(units) * float64(r.batches[l].options[0].value))
 }
 
-// keepPriced adjusts what lots are worth once much of them is placed.
+// keepPriced adjusts what batches are worth once much of them is placed.
 func (r *packing) keepPriced() {
 	if r.pricing != nil && r.valueLeft > 0 && r.valueLeft < float64(repricedBelow*r.valueThen) && r.spent < len(r.order) {
 		r.pricing.reprice(r.counts)

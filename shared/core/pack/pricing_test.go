@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// pricingWorld is a pool that sells three kinds of machine in one zone, and waiting pods of two sizes: one asks for CPU
+// pricingWorld is a pool that sells three kinds of instance in one zone, and waiting pods of two sizes: one asks for CPU
 // mostly, the other for memory.
 func pricingWorld(cpuPods, memoryPods int) *world {
 	w := newWorld(0).pool("general", nil)
@@ -45,7 +45,7 @@ func pricingOf(t *testing.T, w *world) (*pricing, []podRequest) {
 	return newPricing(b.planner, pool, pool.open, requests), requests
 }
 
-// TestWorthIsNearTheDual guards that together all pods are worth what parts of machines for them cost at least, and not
+// TestWorthIsNearTheDual guards that together all pods are worth what parts of instances for them cost at least, and not
 // more: the dual of a linear programme is never above it.
 func TestWorthIsNearTheDual(t *testing.T) {
 	for _, x := range []struct{ cores, memory int }{{1000, 10}, {10, 1000}, {600, 600}} {
@@ -62,7 +62,7 @@ func TestWorthIsNearTheDual(t *testing.T) {
 	}
 }
 
-// cheapestDivisible returns the price of parts of lean and balanced machines for the pods, by trying every share of either
+// cheapestDivisible returns the price of parts of lean and balanced instances for the pods, by trying every share of either
 // pod on lean ones in steps of a hundredth.
 func cheapestDivisible(cores, memory float64) float64 {
 	least := math.Inf(1)

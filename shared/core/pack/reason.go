@@ -12,7 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// suspiciousCPUMilli is a request that more likely forgot its "m" than asks for a thousand machines.
+// suspiciousCPUMilli is a request that more likely forgot its "m" than asks for a thousand instances.
 const suspiciousCPUMilli = 1_000_000_000
 
 // unschedulable returns the pods nothing can hold, by key, each with the reasons of its class.

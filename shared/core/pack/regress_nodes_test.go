@@ -136,7 +136,7 @@ func TestR56DaemonTermsAreAlternatives(t *testing.T) {
 func TestS29TheCheapestOfferingsSurviveTheCut(t *testing.T) {
 	w := newWorld(0).pool("general", nil).pods("web", 1, cpu(1000))
 	var types []model.InstanceType
-	for i, name := range typeNames(300) { // dearest first, by name
+	for i, name := range typeNames(300) { // most expensive first, by name
 		types = append(types, model.InstanceType{Name: name, Labels: map[string][]string{model.LabelInstanceType: {name}, model.LabelArch: {"amd64"}},
 			Capacity: model.Resources{model.CPU: 4000, model.Memory: 8 << 30, model.Pods: 50},
 			Offerings: []model.Offering{

@@ -61,7 +61,7 @@ func (m *relocator) moveOff(r *packing, n *node) bool {
 	return false
 }
 
-// moveTo moves the node's pod at the index to a site of the signature; false where none takes it.
+// moveTo moves the node's pod at the index to an existing node of the signature; false where none takes it.
 func (m *relocator) moveTo(r *packing, n *node, at, sign int) bool {
 	pod := n.pods[at]
 	c, p := m.podGroupOf[pod], m.existing
@@ -74,7 +74,7 @@ func (m *relocator) moveTo(r *packing, n *node, at, sign int) bool {
 	return false
 }
 
-// promises reports whether the pod's own rules would hold on the site, as far as the plan as it is can tell.
+// promises reports whether the pod's own rules would hold on the existing node, as far as the plan as it is can tell.
 func (m *relocator) promises(n *node, pod, site int) bool {
 	if m.outcome == nil {
 		m.outcome, m.spots = m.solver.outcome(), make(map[*node]int)
@@ -116,7 +116,7 @@ func (m *relocator) try(r *packing, n *node, at, node int) bool {
 	return true
 }
 
-// release gives back what a node takes of limits and reservations.
+// release disrupts what a node takes of limits and reservations.
 func (p *planner) release(pool *pool, n *node) {
 	for i, amount := range n.limitUse {
 		pool.left[i] += amount

@@ -1,11 +1,11 @@
 package pack
 
-// Repricing: a lot is worth what it costs, and what it costs shows only when everything is packed. The first run takes
-// what a unit would cost at best; every later one moves that towards what units of the lot were charged in the run
+// Repricing: a batch is worth what it costs, and what it costs shows only when everything is packed. The first run takes
+// what a unit would cost at best; every later one moves that towards what units of the batch were charged in the run
 // before, each node's price being shared out by worth. Lots that are hard to place come to be worth more, and are then
 // packed with more care.
 
-// reprices returns how often so many lots are repriced: often where a run is short.
+// reprices returns how often so many batches are repriced: often where a run is short.
 func reprices(batches int) int {
 	switch {
 	case batches <= someBatches:
@@ -16,7 +16,7 @@ func reprices(batches int) int {
 	return 0
 }
 
-// repriced returns the run's lots as they were given to it, worth what they were charged.
+// repriced returns the run's batches as they were given to it, worth what they were charged.
 func (r *packing) repriced() []remainingBatch {
 	charged, units := make([]float64, len(r.batches)), make([]float64, len(r.batches))
 	for i := range r.nodes {

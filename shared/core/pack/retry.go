@@ -73,7 +73,7 @@ func (b *solver) retryOnExisting(c *podGroup, budget *int) bool {
 	return false
 }
 
-// tryExisting puts a unit on the site if every rule still holds then.
+// tryExisting puts a unit on the existing node if every rule still holds then.
 func (b *solver) tryExisting(c *podGroup, n int) bool {
 	s, attached, ports := b.existing.nodes[n], b.existing.nodes[n].attached, len(b.existing.nodes[n].ports)
 	if c.attaches && !b.existing.attachable(s, c.pods[:c.stride]) {
@@ -97,7 +97,7 @@ func (b *solver) tryExisting(c *podGroup, n int) bool {
 	return false
 }
 
-// nodesWithSpace returns the first sites of the group with room for a unit, rules between pods aside.
+// nodesWithSpace returns the first existing nodes of the group with room for a unit, rules between pods aside.
 func (b *solver) nodesWithSpace(c *podGroup, g *nodeSet) []int {
 	var out []int
 	p := b.existing
@@ -216,7 +216,7 @@ func (r *packing) podBatchesOf(n *node) []*podBatch {
 	return out
 }
 
-// first returns the class as it is on a node of its own, where nothing else is near; nil where it has to be beside others.
+// first returns the pod group as it is on a node of its own, where nothing else is near; nil where it has to be beside others.
 func (b *solver) first(c *podGroup) *podGroup {
 	if !b.needsHost(c) {
 		return c

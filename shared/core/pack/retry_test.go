@@ -37,7 +37,7 @@ func TestPodsOfADomainWithoutNodesGoToAnother(t *testing.T) {
 	}
 }
 
-// What kept a pod off a node while pods were placed need not keep it off the plan that came of it: no machine is bought for
+// What kept a pod off a node while pods were placed need not keep it off the plan that came of it: no instance is bought for
 // a pod that an existing one takes.
 func TestPodsOnNewNodesGoWhereTheyFitInTheEnd(t *testing.T) {
 	w := newWorld(64).pool("general", nil).storage("standard", nil).zoned(4000, "a")

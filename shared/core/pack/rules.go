@@ -21,28 +21,28 @@ const (
 	spread                   // the domain has at most maxSkew more than the emptiest: topology spread
 )
 
-// constraint is a rule of one class: what the tally must say of a domain for a pod of the class to go there.
+// constraint is a rule of one pod group: what the topology group must say of a domain for a pod of the pod group to go there.
 type constraint struct {
 	kind          kind
 	topologyGroup int
-	self          int32 // how much a pod of the class adds to the tally
+	self          int32 // how much a pod of the pod group adds to the topology group
 	maxSkew       int32
 	minDomains    int32
 	weight        int32 // of a preference; 0 = must hold
 	foreign       bool  // the rule is another pod's
 	claim         bool  // of near: the pods share a claim, and whichever of them is first decides
-	byHost        bool  // the tally is by host
-	slot          int   // of the tally among those by host
+	byHost        bool  // the topology group is by host
+	slot          int   // of the topology group among those by host
 	field         string
 	text          string // what it looks for, for people
 }
 
-// contribution is how much a pod of a class adds to a tally when it is placed.
+// contribution is how much a pod of a pod group adds to a topology group when it is placed.
 type contribution struct {
 	topologyGroup int
 	weight        int32
-	byHost        bool // the tally is by host
-	slot          int  // of the tally among those by host
+	byHost        bool // the topology group is by host
+	slot          int  // of the topology group among those by host
 }
 
 // podSet is a set of pods that rules count: those every one of peers matches, or the owners of an anti-affinity term.
@@ -60,7 +60,7 @@ type filter struct {
 	tolerations [][]model.Toleration
 	taints      bool         // only nodes whose taints are tolerated
 	keys        []string     // labels the node must have
-	passed      map[int]bool // by site signature
+	passed      map[int]bool // by existing node signature
 	pools       map[*pool]bool
 }
 
@@ -68,7 +68,7 @@ type filter struct {
 type topologyGroup struct {
 	set    int
 	key    string
-	host   bool // the label is the hostname: counted by site
+	host   bool // the label is the hostname: counted by existing node
 	slot   int  // of those by host: its number
 	filter int  // into podRules.filters, −1 = every node that has the label
 
@@ -78,25 +78,25 @@ type topologyGroup struct {
 
 	maybe map[string]int32 // by domain: pods on claims on their way that may come up there or elsewhere; in total too
 
-	byNode   map[int]int32 // of a host tally: by site
-	limit    map[int]int32 // of a host tally: the most any planned pod of the site allows
-	beyond   map[int]int32 // of a host tally: the most any planned pod of the site allows beyond the emptiest site
-	eligible []int         // of a host tally with a filter: sites that pass
-	having   []int32       // of a host tally with a filter: how many of those have 0, 1, … pods
+	byNode   map[int]int32 // of a host topology group: by existing node
+	limit    map[int]int32 // of a host topology group: the most any planned pod of the existing node allows
+	beyond   map[int]int32 // of a host topology group: the most any planned pod of the existing node allows beyond the emptiest existing node
+	eligible []int         // of a host topology group with a filter: existing nodes that pass
+	having   []int32       // of a host topology group with a filter: how many of those have 0, 1, … pods
 	least    int32         // the first of having that is not 0
-	wanted   bool          // a pending class spreads by it
+	wanted   bool          // a pending pod group spreads by it
 	adapts   int8          // whether those may go wherever any of them may: 1 yes, −1 no, 0 not looked at
-	followed bool          // a pending class waits for the pods it counts
+	followed bool          // a pending pod group waits for the pods it counts
 	tightest int32         // the smallest skew any of those allows
 	domains  int32         // the most domains any of those asks for
 
-	before       map[string]int32 // count, maybe, sites and total before anything was placed
+	before       map[string]int32 // count, maybe, existing nodes and total before anything was placed
 	beforeMaybe  map[string]int32
 	beforeByNode map[int]int32
 	beforeTotal  int32
 }
 
-// topologyGroupName is what tells a tally from every other.
+// topologyGroupName is what tells a topology group from every other.
 type topologyGroupName struct {
 	set    int
 	key    string
@@ -119,7 +119,7 @@ type podRules struct {
 	known              map[[4]string]topology.Peers // by what asks, namespace and label
 	ofSets             labelIndex                   // of sets that peers tell, by the first of those
 	ofGuards           labelIndex                   // of guards
-	hosts              []int                        // tallies by host
+	hosts              []int                        // topology groups by host
 }
 
 // guard is a required anti-affinity term of some pod: whom it keeps away from its owners, and where.
@@ -481,7 +481,7 @@ func (f *filter) passes(label func(key string) (value string, has bool), taints 
 	return true
 }
 
-// passesNode reports whether the site is sure to count, whatever it may become.
+// passesNode reports whether the existing node is sure to count, whatever it may become.
 func (f *filter) passesNode(s *existingNode) bool {
 	if s.market == nil {
 		return f.passes(s.label, s.taints)
@@ -514,12 +514,12 @@ func (f *filter) passesPool(p *pool) bool {
 	return passes
 }
 
-// countsNew reports whether the tally looks at the new nodes of a cell's stands, the first of which is asked first.
+// countsNew reports whether the topology group looks at the new nodes of a cell's stands, the first of which is asked first.
 func (p *planner) countsNew(t *topologyGroup, pools []candidatePool) bool {
 	return t.filter < 0 || len(pools) == 0 || p.rules.filters[t.filter].passesPool(p.pools()[pools[0].pool])
 }
 
-// memberships returns what a pod of the shape adds to each tally, given the guards it owns.
+// memberships returns what a pod of the shape adds to each topology group, given the guards it owns.
 func (b *podRules) memberships(shape *model.PodShape, guards []int) []contribution {
 	var out []contribution
 	may := b.ofSets.about(shape.Labels)

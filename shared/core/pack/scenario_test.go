@@ -125,7 +125,7 @@ func (w *world) add(kind, name string, settings []string) error {
 			n.Allocatable = model.Resources{model.Pods: 110}
 			each(func(k, v string) error { return nodeSetting(n, k, v) })
 		})
-	case "gone": // an offer: type, zone and capacity type, each perhaps *
+	case "gone": // an offering: type, zone and capacity type, each perhaps *
 		w.gone(name)
 	default:
 		return fmt.Errorf("unknown kind")

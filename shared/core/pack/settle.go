@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// part is the offers of a pool whose nodes a tally cannot tell apart.
+// part is the offerings of a pool whose nodes a topology group cannot tell apart.
 type part struct {
 	value   string // the domain
 	counts  bool   // whether such a node counts at all
@@ -13,7 +13,7 @@ type part struct {
 	mask    bitset
 }
 
-// kindOfNode names nodes of one pool and of the same custom labels, for a tally.
+// kindOfNode names nodes of one pool and of the same custom labels, for a topology group.
 type kindOfNode struct {
 	pool                *pool
 	flag, topologyGroup int
@@ -24,7 +24,7 @@ type kindOfNode struct {
 // spread over. A claim cannot be held to what it was not told.
 func (o *outcome) settle(i int) {
 	s := &o.spots[i]
-	about := make(map[int]bool) // tallies that count its pods or that those go by
+	about := make(map[int]bool) // topology groups that count its pods or that those go by
 	for _, it := range s.node.items {
 		c := s.run.batches[it.batch].podGroup
 		for _, a := range c.contributions {
@@ -51,7 +51,7 @@ func (o *outcome) settle(i int) {
 	}
 }
 
-// matters reports whether it makes a difference to the tally in which of the parts the node comes up. counted says that it is about
+// matters reports whether it makes a difference to the topology group in which of the parts the node comes up. counted says that it is about
 // pods of the node.
 func (o *outcome) matters(i, t int, parts []part, mine int, counted bool) bool {
 	s, topologyGroup := &o.spots[i], &o.solver.rules.topologyGroups[t]
@@ -73,7 +73,7 @@ func (o *outcome) matters(i, t int, parts []part, mine int, counted bool) bool {
 	return false
 }
 
-// partsOf divides the pool's offers by what the tally sees of a node of theirs.
+// partsOf divides the pool's offers by what the topology group sees of a node of theirs.
 func (o *outcome) partsOf(kind kindOfNode) []part {
 	if known, seen := o.splits[kind]; seen {
 		return known
@@ -94,7 +94,7 @@ func (o *outcome) partsOf(kind kindOfNode) []part {
 	return out
 }
 
-// split is partsOf by the labels given, which are all that offers decide, and by the offers on which daemons run.
+// split is partsOf by the labels given, which are all that offers decide, and by the offerings on which daemons run.
 func (o *outcome) split(kind kindOfNode, keys []string, daemons []bitset) []part {
 	var out []part
 	m := kind.pool.market
@@ -140,7 +140,7 @@ func (o *outcome) seenAs(t int, s *spot) (string, bool) {
 	return value, value != ""
 }
 
-// offeringKeys returns the labels decided by the offer that the tally looks at, sorted.
+// offeringKeys returns the labels decided by the offering that the topology group looks at, sorted.
 func (b *podRules) offeringKeys(t *topologyGroup) []string {
 	var keys []string
 	note := func(key string) {

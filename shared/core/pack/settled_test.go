@@ -26,7 +26,7 @@ func TestF128ChurningNodesTakeNoSettledPods(t *testing.T) {
 		return ""
 	}
 	w := build()
-	w.in.Snapshot.Nodes = w.in.Snapshot.Nodes[1:] // the restless one alone
+	w.in.Snapshot.Nodes = w.in.Snapshot.Nodes[1:] // the churning one alone
 	if plan := w.plan(); on(plan, "web") != "restless" || on(plan, "new-00000") != "restless" {
 		t.Fatalf("where nothing is said: %+v", plan)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// shapeFacts is what a snapshot's shapes ask for by themselves, whatever nodes and other pods there are: what all plans of a Desk have
+// shapeFacts is what a snapshot's shapes ask for by themselves, whatever nodes and other pods there are: what all plans of a simulator have
 // in common. It is read as far as it is asked for, and never forgotten.
 type shapeFacts struct {
 	shapes          []model.PodShape
@@ -32,7 +32,7 @@ type facts struct {
 	no        *model.Reason // why it can never be placed; then only demand is set
 	demand    *demand
 	resources model.Resources // with one of pods at least, and nothing that is 0
-	request   vector          // the same; nil where the lore has no dimensions
+	request   vector          // the same; nil where the shape facts has no dimensions
 	key       string          // equal for shapes that differ only in what rules between pods say of them
 	like      int             // the first shape of that key that was read
 	venue     string          // the venue of its classes, volumes and daemons it is apart from aside

@@ -12,7 +12,7 @@ const (
 	// shiftFew is how many pods may be left over for it to be worth making room for them on what exists: of more, some need
 	// new nodes whatever is done.
 	shiftFew = 16
-	// shiftPods is how many pods of one class are moved at most to make room for one unit.
+	// shiftPods is how many pods of one pod group are moved at most to make room for one unit.
 	shiftPods = 3
 )
 
@@ -58,7 +58,7 @@ func (b *solver) makeSpaceFor(podBatches []*podBatch) {
 	}
 }
 
-// shift puts a unit of the class onto a site from which pods of another class, placed by this plan, move to other sites.
+// shift puts a unit of the pod group onto an existing node from which pods of another pod group, placed by this plan, move to other existing nodes.
 func (b *solver) shift(c *podGroup, budget *int) bool {
 	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules}
 	for from, s := range b.existing.nodes {
@@ -94,7 +94,7 @@ func (b *solver) shift(c *podGroup, budget *int) bool {
 	return c.blocked != nil && b.shiftPeer(c, budget)
 }
 
-// shiftPeer puts a unit of the class onto a site once a pod that its rules count has moved from one site to another.
+// shiftPeer puts a unit of the pod group onto an existing node once a pod that its rules count has moved from one existing node to another.
 func (b *solver) shiftPeer(c *podGroup, budget *int) bool {
 	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules}
 	for from, s := range b.existing.nodes {
@@ -121,7 +121,7 @@ func (b *solver) shiftPeer(c *podGroup, budget *int) bool {
 	return false
 }
 
-// movable returns the classes other than c whose pods this plan put on the site and may as well put elsewhere.
+// movable returns the classes other than c whose pods this plan put on the existing node and may as well put elsewhere.
 func (b *solver) movable(s *existingNode, c *podGroup) []*podGroup {
 	var out []*podGroup
 	for _, i := range s.pods {
@@ -133,7 +133,7 @@ func (b *solver) movable(s *existingNode, c *podGroup) []*podGroup {
 	return out
 }
 
-// fitsWithout reports whether the site has room for a unit of c once so many pods of d are gone.
+// fitsWithout reports whether the existing node has room for a unit of c once so many pods of d are gone.
 func fitsWithout(c, d *podGroup, s *existingNode, count int) bool {
 	free := slices.Clone(s.free)
 	for range count {
@@ -142,7 +142,7 @@ func fitsWithout(c, d *podGroup, s *existingNode, count int) bool {
 	return c.request.fits(free)
 }
 
-// targets returns sites with room for a pod of d, other than the one it is on, a few of each kind.
+// targets returns existing nodes with room for a pod of d, other than the one it is on, a few of each kind.
 func (b *solver) targets(a *assigner, d *podGroup, from int) []int {
 	var out []int
 	for _, g := range a.nodeSets(d) {
@@ -156,7 +156,7 @@ func (b *solver) targets(a *assigner, d *podGroup, from int) []int {
 	return out
 }
 
-// shiftTo moves pods of d from one site to the first of others that have room and puts a unit of c in their place; false,
+// shiftTo moves pods of d from one existing node to the first of others that have room and puts a unit of c in their place; false,
 // and nothing is changed, where there is no room or a rule would not hold.
 func (b *solver) shiftTo(c, d *podGroup, from int, targets []int, count int) bool {
 	undo, moved := b.moveSome(d, from, targets, count)
@@ -169,7 +169,7 @@ func (b *solver) shiftTo(c, d *podGroup, from int, targets []int, count int) boo
 	return false
 }
 
-// shifted is a pod that was moved, and the lists of both sites as they were before.
+// shifted is a pod that was moved, and the lists of both existing nodes as they were before.
 type shifted struct {
 	pod, from, to int
 	pods          [2][]int
@@ -177,7 +177,7 @@ type shifted struct {
 	attached      [2]map[string]map[string]bool
 }
 
-// moveSome moves so many pods of d from one site to the first of others that have room; false, and nothing is changed, where
+// moveSome moves so many pods of d from one existing node to the first of others that have room; false, and nothing is changed, where
 // not all fit there. undo moves them back to where they were in every list.
 func (b *solver) moveSome(d *podGroup, from int, targets []int, count int) (undo func(), ok bool) {
 	source := b.existing.nodes[from]
@@ -217,7 +217,7 @@ func (b *solver) moveSome(d *podGroup, from int, targets []int, count int) (undo
 	return undo, true
 }
 
-// attach notes the volumes of pods on the site, in a list of its own.
+// attach notes the volumes of pods on the existing node, in a list of its own.
 func (b *solver) attach(s *existingNode, pods []int) {
 	attached := make(map[string]map[string]bool, len(s.attached))
 	for driver, handles := range s.attached { // each driver on its own: the order does not matter
@@ -230,7 +230,7 @@ func (b *solver) attach(s *existingNode, pods []int) {
 	}
 }
 
-// attachedOn returns the volumes of all pods of the site, those of the plan included.
+// attachedOn returns the volumes of all pods of the existing node, those of the plan included.
 func (b *solver) attachedOn(s *existingNode) map[string]map[string]bool {
 	was := s.attached
 	defer func() { s.attached = was }()
@@ -245,13 +245,13 @@ func (b *solver) attachedOn(s *existingNode) map[string]map[string]bool {
 	return s.attached
 }
 
-// admits reports whether no port of the class is taken on the site.
+// admits reports whether no port of the pod group is taken on the existing node.
 func (b *solver) admits(c *podGroup, n int) bool {
 	_, clash := topology.PortsClash(c.ports, b.existing.nodes[n].ports)
 	return !clash
 }
 
-// move takes pod i of class d from one site to another, in what is free and in what rules count.
+// move takes pod i of pod group d from one existing node to another, in what is free and in what rules count.
 func (b *solver) move(d *podGroup, i, from, to int) {
 	source, target := b.existing.nodes[from], b.existing.nodes[to]
 	b.existing.take(from, d.request, -1)

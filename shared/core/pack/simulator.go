@@ -10,7 +10,7 @@ import (
 
 // Simulator makes many plans of one cluster one after another: what-ifs, which differ in the nodes there are, in where pods are bound,
 // in what is used of limits and in which pods are to be placed. Claims come and go, too; of one name they are the same but for their
-// pods. What the others of an Input say has to stay as it was. A Desk is for one goroutine.
+// pods. What the others of an Input say has to stay as it was. A simulator is for one goroutine.
 type Simulator struct {
 	dims     dimensions
 	facts    *shapeFacts
@@ -24,10 +24,10 @@ type Simulator struct {
 	claims   *claimIndex // of the plan that is being made
 	plans    int         // begun so far
 	solvers  int         // of this plan, so far
-	spaces   []nodeSpace // by board of a plan
+	spaces   []nodeSpace // by solver of a plan
 }
 
-// nodeSpace is memory for sites, which are over when their plan is made.
+// nodeSpace is memory for existing nodes, which are over when their plan is made.
 type nodeSpace struct {
 	nodes []existingNode
 	free  vector
@@ -94,7 +94,7 @@ type Rates struct {
 	order    []*pricing // of byPool, as pools are asked
 }
 
-// NewRates prices the pods in.Pending names; plans of the desk in one way only go by that from then on. Reserved capacity, whose price says nothing, is left out.
+// NewRates prices the pods in.Pending names; plans of the simulator in one way only go by that from then on. Reserved capacity, whose price says nothing, is left out.
 func (d *Simulator) NewRates(in Input) *Rates {
 	pending, moving := pendingPods(&in)
 	rules := newRulebook(&in, noPreferences)

@@ -76,7 +76,7 @@ func (s *Spread) Counts(shape int) bool {
 	return counts
 }
 
-// Domain returns the domain of a node, and whether the constraint looks at the node at all, as if it were not being given back.
+// Domain returns the domain of a node, and whether the constraint looks at the node at all, as if it were not being disrupted.
 func (s *Spread) Domain(node *model.Node) (value string, counts bool) {
 	t := &s.of.rules.topologyGroups[s.topologyGroup]
 	label := func(key string) (string, bool) {

@@ -64,7 +64,7 @@ func untolerated(tolerations []model.Toleration, taints []model.Taint) (hard *mo
 	return hard, soft
 }
 
-// WithoutDisruptionTaint returns a node's taints without the one of nodes that are being given back.
+// WithoutDisruptionTaint returns a node's taints without the one of nodes that are being disrupted.
 func WithoutDisruptionTaint(taints []model.Taint) []model.Taint {
 	return slices.DeleteFunc(slices.Clone(taints), func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
 }

@@ -12,13 +12,13 @@ import (
 const (
 	// minSpotTypes is how many types a spot claim should be able to fall back on, where its pods allow as many.
 	minSpotTypes = 10
-	// priceCeiling bounds prices where they are weighed against each other, in micro-USD per hour: far above any machine,
+	// priceCeiling bounds prices where they are weighed against each other, in micro-USD per hour: far above any instance,
 	// and low enough that sums of products cannot overflow.
 	priceCeiling = 10_000_000_000
 )
 
 // variant is one way pods may be placed on a pool, whatever they ask for of resources: a combination of custom labels and
-// the offers that suit them then.
+// the offerings that suit them then.
 type variant struct {
 	flag        int
 	offeringSet *offeringSet
@@ -70,7 +70,7 @@ func (p *pool) offeringSet(mask bitset) *offeringSet {
 	return a
 }
 
-// openValues returns the values of a label decided by the offer that the area's nodes can have now, sorted.
+// openValues returns the values of a label decided by the offering that the area's nodes can have now, sorted.
 func (p *pool) openValues(a *offeringSet, key string) []string {
 	known, ok := a.values[key]
 	if !ok {
@@ -144,7 +144,7 @@ terms:
 	return out
 }
 
-// portable returns the offers on whose nodes no daemon takes one of the ports; nil where that is all of them.
+// portable returns the offerings on whose nodes no daemon takes one of the ports; nil where that is all of them.
 func (p *pool) portable(ports []model.HostPort) bitset {
 	if len(ports) == 0 {
 		return nil
@@ -286,7 +286,7 @@ type offeringList struct {
 	chosen string // a bit for each that is meant
 }
 
-// of returns the offers of the types a bit of chosen is set for; nil where there is none. Nobody writes to them.
+// of returns the offerings of the types a bit of chosen is set for; nil where there is none. Nobody writes to them.
 func (l offeringLists) of(chosen []byte, types []entry) []int {
 	if len(types) == 0 {
 		return nil

@@ -10,21 +10,21 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// outcome is the cluster as the plan leaves it: every tally counted anew, from what was there and what is placed.
+// outcome is the cluster as the plan leaves it: every topology group counted anew, from what was there and what is placed.
 type outcome struct {
 	solver     *solver
 	podGroupOf []*podGroup        // by pod
-	count      []map[string]int32 // by tally and domain
-	hosts      []map[int]int32    // by host tally and place: sites, then nodes
-	free       []map[string]int32 // by tally and domain (hosts by number): pods that are there whatever the others do
-	nodes      []map[string]int32 // by tally: domains that count
-	maybe      []map[string]int32 // by tally and domain: pods that may be there or elsewhere
-	lows       []int32            // by tally: the count of the emptiest domain; −1 = not known
-	vacant     []bool             // by host tally: a planned node without any of the pods may count
+	count      []map[string]int32 // by topology group and domain
+	hosts      []map[int]int32    // by host topology group and place: existing nodes, then nodes
+	free       []map[string]int32 // by topology group and domain (hosts by number): pods that are there whatever the others do
+	nodes      []map[string]int32 // by topology group: domains that count
+	maybe      []map[string]int32 // by topology group and domain: pods that may be there or elsewhere
+	lows       []int32            // by topology group: the count of the emptiest domain; −1 = not known
+	vacant     []bool             // by host topology group: a planned node without any of the pods may count
 	total      []int32
 	splits     map[kindOfNode][]part
 	started    map[start]bool    // of pods that wait for others
-	daemons    []*podGroup       // of those that any tally counts: what they add
+	daemons    []*podGroup       // of those that any topology group counts: what they add
 	runs       map[string]bitset // by pool and daemon: the types it runs on
 	spots      []spot
 	memo       map[seen]verdict
@@ -45,7 +45,7 @@ type seen struct {
 	filter       int
 }
 
-// baseline remembers the tallies as they were before anything was placed.
+// baseline remembers the topology groups as they were before anything was placed.
 func (b *podRules) baseline() {
 	for i := range b.topologyGroups {
 		t := &b.topologyGroups[i]
@@ -91,7 +91,7 @@ func (b *solver) vacated() *outcome {
 		t := &b.rules.topologyGroups[i]
 		o.count, o.hosts = append(o.count, maps.Clone(t.before)), append(o.hosts, maps.Clone(t.beforeByNode))
 		free := maps.Clone(t.before)
-		for n, count := range t.beforeByNode { // each site on its own: the order does not matter
+		for n, count := range t.beforeByNode { // each existing node on its own: the order does not matter
 			free[strconv.Itoa(n)] = count
 		}
 		o.free = append(o.free, free)
@@ -154,7 +154,7 @@ func (o *outcome) announce() {
 	}
 }
 
-// domain returns the value of the tally's label at the spot, and whether the spot counts.
+// domain returns the value of the topology group's label at the spot, and whether the spot counts.
 func (o *outcome) domain(t, i int) (string, bool) {
 	topologyGroup, s := &o.solver.rules.topologyGroups[t], &o.spots[i]
 	if s.existing != nil {
@@ -317,7 +317,7 @@ func (o *outcome) lonely(i int, c *podGroup) *constraint {
 	return out
 }
 
-// countedDaemons returns what pods of daemons add to tallies, those that add nothing left out.
+// countedDaemons returns what pods of daemons add to topology groups, those that add nothing left out.
 func (b *solver) countedDaemons() []*podGroup {
 	var out []*podGroup
 	for _, d := range b.existing.daemons {
@@ -339,7 +339,7 @@ func (o *outcome) noteDaemons(i int) {
 	}
 }
 
-// runsOn returns the offers of the pool on which the daemon runs.
+// runsOn returns the offerings of the pool on which the daemon runs.
 func (o *outcome) runsOn(pool *pool, c *podGroup) bitset {
 	key := pool.source.Name + "\x00" + strconv.Itoa(c.order)
 	runs, known := o.runs[key]
@@ -368,7 +368,7 @@ func (o *outcome) noteMaybe(i int, a contribution, times int32) {
 	}
 }
 
-// follows reports whether pods of the class wait for those the tally counts.
+// follows reports whether pods of the class wait for those the topology group counts.
 func (c *podGroup) follows(topologyGroup int) bool {
 	return slices.ContainsFunc(c.constraints, func(u constraint) bool { return u.kind == affinity && u.topologyGroup == topologyGroup })
 }
@@ -410,7 +410,7 @@ func (o *outcome) mendSpot(i int, mend bool) bool {
 	return broken
 }
 
-// promisedTo reports whether the pod was planned onto the site before.
+// promisedTo reports whether the pod was planned onto the existing node before.
 func (b *solver) promisedTo(s *existingNode, pod int) bool {
 	return s != nil && slices.ContainsFunc(s.promised, func(ref model.PodRef) bool { return ref.UID == b.in.Snapshot.Pods[pod].UID })
 }
@@ -455,7 +455,7 @@ func (o *outcome) takeOff(i, pod int, u *constraint) {
 	}
 }
 
-// free gives back the room and the host ports that a pod of the class took of site n, and no longer counts it.
+// free disrupts the room and the host ports that a pod of the class took of existing node n, and no longer counts it.
 func (p *existingNodes) free(n int, c *podGroup) {
 	p.take(n, c.request, -1)
 	for _, a := range c.contributions {
@@ -533,7 +533,7 @@ func (o *outcome) clashes(i int, u *constraint) bool {
 }
 
 // lowestFor returns the count of the emptiest domain the spread counts for a pod of the class at the spot: of one that is moved
-// by choice, also of domains that only its pools can make, and none by host; nor on a node that is on its way.
+// voluntarily, also of domains that only its pools can make, and none by host; nor on a node that is on its way.
 func (o *outcome) lowestFor(i int, c *podGroup, u *constraint) int32 {
 	if u.byHost {
 		if s := o.spots[i].existing; c.settled || s != nil && s.number < 0 {
@@ -581,7 +581,7 @@ func (o *outcome) lowest(u *constraint) int32 {
 	return o.lows[u.topologyGroup]
 }
 
-// emptiest returns the least any domain of the tally has.
+// emptiest returns the least any domain of the topology group has.
 func (o *outcome) emptiest(t int) int32 {
 	topologyGroup := &o.solver.rules.topologyGroups[t]
 	low := int32(math.MaxInt32)

@@ -1,6 +1,6 @@
 package pack
 
-// Nodes are opened one at a time, each for the best price for what goes onto it, whatever is left for the others. In the end that may be dear: the
+// Nodes are opened one at a time, each for the best price for what goes onto it, whatever is left for the others. In the end that may be expensive: the
 // last pods need a node of their own, and one node for them and those before would have cost less. So whenever little is left it is noted what one
 // node for all of it costs, and a run that spent more from there on is made once more with that node.
 

@@ -13,9 +13,9 @@ import (
 // TooExpensiveForNow is the reason of a pod that waits because everything of a fair price gave no capacity a moment ago.
 const TooExpensiveForNow = "TooDearForNow"
 
-// Affordable takes claims out of the plan that would become a far larger machine than their pods need, only because what
+// Affordable takes claims out of the plan that would become a far larger instance than their pods need, only because what
 // suits them gave no capacity a moment ago, and returns how many. Their pods wait for it, with that for a reason, until one of them has
-// waited for PriceCapWaitSeconds: then the machine there is has to do. A claim that is dear because only another capacity type is
+// waited for PriceCapWaitSeconds: then the instance there is has to do. A claim that is expensive because only another capacity type is
 // left is none of these: that is what accepting both is for.
 func (p *Provision) Affordable(plan model.Plan) (model.Plan, int) {
 	if p.whole == nil {
@@ -52,8 +52,8 @@ func (p *Provision) Affordable(plan model.Plan) (model.Plan, int) {
 	return plan, waits
 }
 
-// usual is the lowest price of a machine of the claim's capacity type that its pool allows and that holds its pods, and what
-// machine that is, were everything for sale to be had. A planned claim's own instance types are what is to be had; those the
+// usual is the lowest price of an instance of the claim's capacity type that its pool allows and that holds its pods, and what
+// instance that is, were everything for sale available. A planned claim's own instance types are what is available; those the
 // pool names are asked for. 0 where the claim costs no more than PriceCapFactor that, and where pods choose among types
 // themselves.
 func (p *Provision) usual(claim model.PlannedClaim, ofPool []model.Requirement) (model.MicroUSD, string) {
@@ -80,7 +80,7 @@ func (p *Provision) namesTypes(ref model.PodRef) bool {
 	})
 }
 
-// Waited reports whether any of the pods has waited long enough for any machine to be welcome.
+// Waited reports whether any of the pods has waited long enough for any instance to be welcome.
 func (p *Provision) Waited(pods []model.PodRef) bool {
 	return slices.ContainsFunc(pods, func(ref model.PodRef) bool {
 		pod := p.pod(ref)

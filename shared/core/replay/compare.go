@@ -100,7 +100,7 @@ func differPods(d *model.Difference, was, is map[string]string, names map[string
 	slices.SortFunc(d.Pods, func(a, b model.PodChange) int { return cmp.Compare(a.Pod, b.Pod) })
 }
 
-// DifferDisrupt compares two plans about giving back. Commands are the same where they give back the same nodes.
+// DifferDisrupt compares two plans about disruption. Commands are the same where they disrupt the same nodes.
 func DifferDisrupt(was, is *model.DisruptPlan) model.Difference {
 	out := model.Difference{Identical: Identical(was, is), PriceWas: was.PriceAfter, PriceIs: is.PriceAfter}
 	if out.Identical {

@@ -21,7 +21,7 @@ type CompletionIssues struct {
 // Culprit is something that planning panicked over.
 type Culprit struct{ What, Panic string }
 
-// Complete adds to a plan for pods what else is to be launched: machines that static pools lack, replacements that commands wait for,
+// Complete adds to a plan for pods what else is to be launched: instances that static pools lack, replacements that commands wait for,
 // and what people ask for by hand, each of its own name. Pods have what is left of limits first.
 func (p *Provision) Complete(plan model.Plan) (model.Plan, CompletionIssues) {
 	beside := CompletionIssues{Unfit: map[string]string{}, Waits: map[string]int{}, Denied: map[string]model.Reason{}}

@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// DisruptionInput joins the judge's question with the snapshot and the region's machine types. It reads them and writes to none.
+// DisruptionInput joins the disruption function's question with the snapshot and the region's instance types. It reads them and writes to none.
 func DisruptionInput(q *model.DisruptionInput, shown *model.Snapshot, types []model.InstanceTypeInfo) disruption.Input {
 	in := disruption.Input{
 		Snapshot: shown, Catalogs: make(map[string][]model.InstanceType, len(q.Classes)), ClassProblems: map[string]string{}, SuspendedPools: suspended(q.SuspendedPools),
@@ -48,7 +48,7 @@ func unavailable(types []model.InstanceType) []model.InstanceType {
 	return out
 }
 
-// Disruption answers the judge's question on the snapshot as it was published, places of CapacityBuffers among its pods. Replacements have
+// Disruption answers the disruption function's question on the snapshot as it was published, places of CapacityBuffers among its pods. Replacements have
 // the names that named has for them, by those they were planned with.
 func Disruption(q *model.DisruptionInput, shown *model.Snapshot, types []model.InstanceTypeInfo, named map[string]string) model.DisruptPlan {
 	plan := disruption.Plan(DisruptionInput(q, shown, types))

@@ -13,7 +13,7 @@ import (
 )
 
 // Evened returns the plan, or another in its place where limits of pools leave room for some pods and not for all: within a priority
-// namespaces take turns at that room, a machine each. try plans; the same way as the plan was made of the input. Machines that run are
+// namespaces take turns at that room, an instance each. try plans; the same way as the plan was made of the input. Instances that run are
 // nobody's to take away: where limits leave nothing, the next room is dealt.
 //
 // A namespace's pods beyond its turns wait, with LimitReached for a reason. Where that helps none of those they wait for, the plan stays as
@@ -56,7 +56,7 @@ type evening struct {
 
 // standing is how a namespace stands at limits within a priority.
 type standing struct {
-	won     map[int]int64 // its pods on new machines of pools that refuse others: millionths of a machine each, by index
+	won     map[int]int64 // its pods on new instances of pools that refuse others: millionths of an instance each, by index
 	refused []int         // its pods that limits leave nothing for
 }
 
@@ -70,7 +70,7 @@ func (s *standing) instances() int64 {
 
 const wholeInstance = int64(1_000_000)
 
-// shares deals the machines of a plan that limits cut short out to the namespaces that want them. nil where no namespace has more of
+// shares deals the instances of a plan that limits cut short out to the namespaces that want them. nil where no namespace has more of
 // them than its turns while another has fewer.
 func (p *Provision) shares(plan *model.Plan) *evening {
 	scarce, reasons := map[string]bool{}, map[int]model.Reason{}

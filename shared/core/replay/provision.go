@@ -16,7 +16,7 @@ type Provision struct {
 	Usable map[string]model.Class // classes that may be launched from, by name, with the question's status
 
 	input  *model.PlannerInput
-	whole  map[string][]offering.Priced // what a class could buy but for offers that came back dry, by class; nil while nothing is marked
+	whole  map[string][]offering.Priced // what a class could buy but for offers that had no capacity, by class; nil while nothing is marked
 	podAt  map[string]int               // where the snapshot has pods that ask for capacity, by UID; nil = not looked up
 	taken  fairshare.Taken              // what of the pods that wait is planned
 	asking []int                        // they themselves, those that wait no more included
@@ -44,13 +44,13 @@ func Seen(shown *model.Snapshot, leaving pack.Leaving) *model.Snapshot {
 	return out
 }
 
-// Disrupted reports whether a node carries the taint of nodes that are given back.
+// Disrupted reports whether a node carries the taint of nodes that are disrupted.
 func Disrupted(node *model.Node) bool {
 	return slices.ContainsFunc(node.Taints, func(t model.Taint) bool { return t.Key == model.TaintDisrupted && t.Effect == model.NoSchedule })
 }
 
 // New joins a question with the snapshot as Seen returns it, the pods that ask for capacity in it (pack.PendingAt, by the question's
-// Leaving and SeenUnix), and the region's machine types. It reads them and writes to none.
+// Leaving and SeenUnix), and the region's instance types. It reads them and writes to none.
 func New(q *model.PlannerInput, seen *model.Snapshot, asking []int, types []model.InstanceTypeInfo) *Provision {
 	seen = q.Applied.In(seen)
 	p := &Provision{input: q, asking: asking, Usable: make(map[string]model.Class, len(q.Classes))}
@@ -157,7 +157,7 @@ func problem(class *model.Class, asked *model.PlannerClass, types []model.Instan
 	return ""
 }
 
-// lasting are the marks that speak of more than one offer without capacity: a quota, a subnet, a whole capacity type. Nothing is gained
+// lasting are the marks that speak of more than one offering without capacity: a quota, a subnet, a whole capacity type. Nothing is gained
 // by waiting for those.
 func lasting(unavailableOfferings []model.UnavailableOffering) []model.UnavailableOffering {
 	return slices.DeleteFunc(slices.Clone(unavailableOfferings), func(m model.UnavailableOffering) bool {
@@ -165,7 +165,7 @@ func lasting(unavailableOfferings []model.UnavailableOffering) []model.Unavailab
 	})
 }
 
-// reserveCapacity takes off machines that replace others what is promised of their room.
+// reserveCapacity takes off instances that replace others what is promised of their room.
 func (p *Provision) reserveCapacity() {
 	if len(p.input.Promised) == 0 {
 		return

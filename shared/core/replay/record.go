@@ -70,7 +70,7 @@ func Provisioned(d *model.Decision, facts Facts) []model.Plan {
 	return plans
 }
 
-// ReplayDisruption makes a decision's plan about giving back once more.
+// ReplayDisruption makes a decision's plan about disruption once more.
 func ReplayDisruption(d *model.Disrupted, facts Facts) model.DisruptPlan {
 	return Disruption(d.Input, facts.Snapshot, facts.Types, d.Named)
 }

@@ -24,7 +24,7 @@ func Trim(q *model.PlannerInput, seen *model.Snapshot, asking []int) *model.Plan
 	return &out
 }
 
-// TrimDisruption is Trim for the judge's question. Pods that run elsewhere than they were planned stay: where they are moved again they have
+// TrimDisruption is Trim for the disruption function's question. Pods that run elsewhere than they were planned stay: where they are moved again they have
 // their place there.
 func TrimDisruption(q *model.DisruptionInput, shown *model.Snapshot) *model.DisruptionInput {
 	out := *q

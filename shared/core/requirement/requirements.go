@@ -8,11 +8,11 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Requirements are what a node's labels may be, by normalised key. A key that is missing may be anything. Nil is a valid
+// Requirements are what a node's labels may be, by normalized key. A key that is missing may be anything. Nil is a valid
 // empty value. Methods return new values and leave their receivers alone.
 type Requirements map[string]Set
 
-// From returns the meaning of a list: keys normalised, requirements on one key intersected. Invalid, naming the first
+// From returns the meaning of a list: keys normalized, requirements on one key intersected. Invalid, naming the first
 // requirement that is wrong, where any is; requirements that contradict each other are not wrong.
 func From(list []model.Requirement) (Requirements, error) {
 	out := make(Requirements, len(list))
@@ -114,7 +114,7 @@ func (r Requirements) MinValues() bool {
 // Equal reports whether both mean the same, key by key.
 func (r Requirements) Equal(other Requirements) bool { return maps.EqualFunc(r, other, Set.Equal) }
 
-// Matches reports whether a node with exactly these labels (normalised keys) meets r. Labels that r does not speak of do
+// Matches reports whether a node with exactly these labels (normalized keys) meets r. Labels that r does not speak of do
 // not matter.
 func (r Requirements) Matches(labels map[string]string) bool {
 	return r.MatchesBy(func(key string) (string, bool) { value, has := labels[key]; return value, has })

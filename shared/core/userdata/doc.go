@@ -1,4 +1,4 @@
-// Package userdata renders what a machine reads when it boots: how to join the cluster, with which labels and taints,
+// Package userdata renders what an instance reads when it boots: how to join the cluster, with which labels and taints,
 // and whatever the class's owner adds.
 //
 // It is text in, text out: who the cluster is and which pods fit is decided elsewhere. Each family reads its own format:

@@ -13,7 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 )
 
-// kubelet is the part of a kubelet configuration that can be said to machines of every family.
+// kubelet is the part of a kubelet configuration that can be said to instances of every family.
 type kubelet struct {
 	ClusterDNS                  []string          `json:"clusterDNS"`
 	PodsPerCore                 *int64            `json:"podsPerCore"`

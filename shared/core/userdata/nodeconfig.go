@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 )
 
-// userNodeConfig is as much of a user's NodeConfig as decides whether the machine can join with it.
+// userNodeConfig is as much of a user's NodeConfig as decides whether the instance can join with it.
 type userNodeConfig struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`

@@ -26,7 +26,7 @@ type Input struct {
 	Taints      []model.Taint // startup taints included; the unregistered taint is added here
 	MaxPods     int64         // 0 = the node's own default
 
-	// KubeReserved and SystemReserved are what the class reserves on the machine's type, by resource, expressions worked out:
+	// KubeReserved and SystemReserved are what the class reserves on the instance's type, by resource, expressions worked out:
 	// an InstanceType's. They take the place of spec.kubelet's amounts of the same name; a name that only spec.kubelet has
 	// must be a quantity there.
 	KubeReserved   map[string]string
@@ -35,8 +35,8 @@ type Input struct {
 	ImageName string // of the image that boots; "" = not known: the class's terms and status tell its version then
 }
 
-// Render returns the bytes the machine reads, not encoded. Invalid where the family is not known, something needed is
-// missing, something asked for cannot be said to machines of the family, or the result is larger than MaxBytes.
+// Render returns the bytes the instance reads, not encoded. Invalid where the family is not known, something needed is
+// missing, something asked for cannot be said to instances of the family, or the result is larger than MaxBytes.
 func Render(in Input) ([]byte, error) {
 	text, err := renderFamily(in)
 	if err != nil {
@@ -73,7 +73,7 @@ func renderFamily(in Input) ([]byte, error) {
 
 const raid0 = "RAID0"
 
-// storePolicy refuses an instance store policy that nothing on the machine would carry out: planning would count on an
+// storePolicy refuses an instance store policy that nothing on the instance would carry out: planning would count on an
 // array that nobody makes.
 func storePolicy(class model.Class) error {
 	switch {
@@ -90,7 +90,7 @@ func storePolicy(class model.Class) error {
 		class.Name, class.Family)
 }
 
-// needed refuses input without which a machine of the family cannot join.
+// needed refuses input without which an instance of the family cannot join.
 func (in Input) needed(cidr bool) error {
 	fields := []struct{ what, value string }{
 		{"cluster name", in.Cluster}, {"API server endpoint", in.Endpoint}, {"certificate authority", string(in.CA)},

@@ -62,7 +62,7 @@ func render(t *testing.T, in Input) string {
 	return string(text)
 }
 
-// document is what a machine makes of user data: MIME parts or the one text, and what it is told about joining.
+// document is what an instance makes of user data: MIME parts or the one text, and what it is told about joining.
 type document struct {
 	types, bodies []string
 	cluster       string
@@ -78,7 +78,7 @@ type document struct {
 	settings      map[string]any
 }
 
-// read takes user data apart with a real parser of its format, as a machine of the family would. It fails the test where
+// read takes user data apart with a real parser of its format, as an instance of the family would. It fails the test where
 // that cannot be done.
 func read(t testing.TB, family, text string) document {
 	t.Helper()
@@ -348,7 +348,7 @@ func TestRenderGolden(t *testing.T) {
 	}
 }
 
-// Whatever the family, a machine learns where its cluster is, how many pods it takes and what is reserved.
+// Whatever the family, an instance learns where its cluster is, how many pods it takes and what is reserved.
 func TestRenderTellsEveryFamilyHowToJoin(t *testing.T) {
 	for _, family := range families {
 		t.Run(family, func(t *testing.T) {

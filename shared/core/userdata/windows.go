@@ -37,7 +37,7 @@ func renderWindows(in Input) ([]byte, error) {
 }
 
 // checkPowerShell refuses user text that would end the block, and text that leaves a quotation or comment open, which
-// would swallow the call that makes the machine join.
+// would swallow the call that makes the instance join.
 func checkPowerShell(in Input) error {
 	text := in.Class.UserData
 	if tag := blockTag.FindString(text); tag != "" {

@@ -36,7 +36,7 @@ func TestUD06CustomIsVerbatim(t *testing.T) {
 	}
 }
 
-// A text that leaves something open would make the call part of it, and the machine would never join.
+// A text that leaves something open would make the call part of it, and the instance would never join.
 func TestPowerShellLeftOpenIsRefused(t *testing.T) {
 	cases := map[string]string{
 		"Write-Host 'a":        "a quotation begun in line 1",

@@ -59,7 +59,7 @@ func TestWhereVolumesLetAPodRun(t *testing.T) {
 	}
 }
 
-// Local volumes are on one machine. While its node exists, kube-scheduler takes no other; once it is gone the name of the
+// Local volumes are on one instance. While its node exists, kube-scheduler takes no other; once it is gone the name of the
 // host says nothing any more.
 func TestHostNames(t *testing.T) {
 	notOn := model.Requirement{Key: model.LabelHostname, Operator: model.NotIn, Values: []string{"n1"}}

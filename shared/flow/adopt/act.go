@@ -11,7 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// adopt does what is to be done, some NodeClaims at a time: each is recorded, then their machines are tagged, then objects and
+// adopt does what is to be done, some NodeClaims at a time: each is recorded, then their instances are tagged, then objects and
 // nodes are written to. An error means that the lease was lost: what was not come to is left for another run.
 func (r *pass) adopt(ctx context.Context) error {
 	var due []*Item
@@ -52,7 +52,7 @@ func (r *pass) do(ctx context.Context, item *Item, effect string, act func() err
 	item.Done = append(item.Done, effect)
 }
 
-// tag gives the machines of items their claims' intents, those of one intent in one call.
+// tag gives the instances of items their claims' intents, those of one intent in one call.
 func (r *pass) tag(ctx context.Context, items []*Item) {
 	byIntent := map[string][]*Item{}
 	for _, item := range items {

@@ -1,10 +1,10 @@
 // Package adopt is the flow by which a cluster that Karpenter ran becomes ours, or by which the ledger of one that is ours is
-// written anew: each NodeClaim with a machine gets a claim in the ledger, its machine the tag that makes it ours, and its
-// hashes are written by our rules. Pods, nodes and machines go on as they are.
+// written anew: each NodeClaim with an instance gets a claim in the ledger, its instance the tag that makes it ours, and its
+// hashes are written by our rules. Pods, nodes and instances go on as they are.
 //
 // It looks first and says what it would do; a second look, under the collector's lease, is what it acts on. What becomes of
-// each NodeClaim is core/lifecycle's to say. For each the order is ledger, tag, object: a machine with the tag that nobody
-// recorded would be an orphan, which the sweep adopts as well, and one that is recorded and not tagged is never ended. So it
+// each NodeClaim is core/lifecycle's to say. For each the order is ledger, tag, object: an instance with the tag that nobody
+// recorded would be an orphan, which the resync adopts as well, and one that is recorded and not tagged is never ended. So it
 // may be killed anywhere and run again.
 //
 // While Karpenter runs it refuses: two controllers would launch for the same pods, and end each other's nodes.

@@ -12,7 +12,7 @@ type Effects = work.Effects
 // Names of the flow's effects, in their order for each NodeClaim.
 const (
 	EffectRecord  = "record"  // claim written to the ledger
-	EffectTag     = "tag"     // machines tagged
+	EffectTag     = "tag"     // instances tagged
 	EffectStamp   = "stamp"   // NodeClaim object annotated
 	EffectUntaint = "untaint" // taint that Karpenter left taken off a node
 )

@@ -191,7 +191,7 @@ func (r *pass) readState(ctx context.Context) (err error) {
 	return nil
 }
 
-// unlisted asks for the machines of NodeClaims that were not among those with the cluster's tags, by their ids.
+// unlisted asks for the instances of NodeClaims that were not among those with the cluster's tags, by their ids.
 func (r *pass) unlisted(ctx context.Context, h *lifecycle.Handover) error {
 	listed := map[string]bool{}
 	for i := range h.Instances {
@@ -253,7 +253,7 @@ func (r *pass) lapse(ctx context.Context) error {
 	return nil
 }
 
-// prices gets what machines cost; without a catalogue claims are recorded without a price.
+// prices gets what instances cost; without a catalog claims are recorded without a price.
 func (r *pass) prices(ctx context.Context, h *lifecycle.Handover) {
 	if r.Catalogs == nil {
 		return

@@ -83,7 +83,7 @@ func (k *killed) Before(context.Context, string) error {
 
 func (k *killed) After(context.Context, string) { k.dead = k.dead || k.seen == k.n }
 
-// Wherever a run dies, the sweep ends nothing of it, and the next run finishes it.
+// Wherever a run dies, the resync ends nothing of it, and the next run finishes it.
 func TestR18_KilledAnywhereNothingEndsAndTheNextRunFinishes(t *testing.T) {
 	for n := 1; ; n++ {
 		over := false
@@ -210,7 +210,7 @@ func TestWhileKarpenterRunsNothingIsTaken(t *testing.T) {
 	}
 }
 
-// The sweep may be at work: it is waited for, and what it did meanwhile is seen.
+// The resync may be at work: it is waited for, and what it did meanwhile is seen.
 func TestTheResyncIsWaitedFor(t *testing.T) {
 	s := karpenters(2)
 	s.held = model.Fence{Owner: "sweep", Lease: model.LeaseCollector, Token: 7, UntilUnix: s.now + 20}

@@ -12,7 +12,7 @@ type Registry interface {
 	Cluster(ctx context.Context, name string) (model.Registration, error)
 }
 
-// Leases keeps the sweep, which ends what nobody owns, away for as long as this takes.
+// Leases keeps the resync, which ends what nobody owns, away for as long as this takes.
 type Leases interface {
 	// AcquireLease takes one of the cluster's leases (model.LeaseCollector) for owner until untilUnix and returns a fence whose token
 	// is greater than any before. Conflict where another owner holds it at nowUnix. Taking it again as the same owner
@@ -33,13 +33,13 @@ type Ledger interface {
 	Adopt(ctx context.Context, fence model.Fence, claim model.Claim) error
 }
 
-// Catalogs knows what machines cost.
+// Catalogs knows what instances cost.
 type Catalogs interface {
-	// RegionCatalog returns the catalogue of the registration's account and region; NotFound where nobody has stored one.
+	// RegionCatalog returns the catalog of the registration's account and region; NotFound where nobody has stored one.
 	RegionCatalog(ctx context.Context, reg model.Registration) (model.InstanceCatalog, error)
 }
 
-// Connector opens a cluster: its API server and its machines.
+// Connector opens a cluster: its API server and its instances.
 type Connector interface {
 	Connect(ctx context.Context, reg model.Registration) (Clients, error)
 }
@@ -76,7 +76,7 @@ type Objects interface {
 	PatchNode(ctx context.Context, patch model.NodePatch) error
 }
 
-// Fleet is EC2, as far as machines are found and tagged.
+// Fleet is EC2, as far as instances are found and tagged.
 type Fleet interface {
 	// Managed returns every instance that carries the cluster's tag and a NodePool tag, whether or not an intent's, in
 	// whatever state, by id, each once. It may miss young ones.

@@ -15,7 +15,7 @@ import (
 
 const start = int64(1_900_000_000)
 
-// site is a cluster, its machines and the ledger in memory: every port of the flow.
+// site is a cluster, its instances and the ledger in memory: every port of the flow.
 type site struct {
 	now       int64 // by every clock
 	claims    map[string]model.Claim
@@ -99,7 +99,7 @@ func verdicts(out adopt.Outcome) map[lifecycle.AdoptionVerdict]int {
 	return counts
 }
 
-// swept is what the collector's sweep would find wrong now.
+// swept is what the collector's resync would find wrong now.
 func (s *site) swept() []lifecycle.Finding {
 	view := lifecycle.View{Cluster: "web", Records: s.records(), Live: s.live}
 	for _, i := range s.instances {

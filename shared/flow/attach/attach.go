@@ -320,7 +320,7 @@ func (f *Flow) checkDesired(reg model.Registration) error {
 	return nil
 }
 
-// checkApart refuses one role for who launches and who ends machines.
+// checkApart refuses one role for who launches and who ends instances.
 func checkApart(r model.Roles) error {
 	if r.Provision != "" && r.Provision == r.Interruption {
 		return invalid("roles.interruption", r.Interruption, "is roles.provision too; who launches machines must not be able to end them: give each program a role of its own")

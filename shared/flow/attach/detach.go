@@ -14,7 +14,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/work"
 )
 
-// To whom machines are handed over.
+// To whom instances are handed over.
 const (
 	ToKarpenter = "karpenter" // which goes on with NodeClaims as they are
 	ToPeople    = "people"    // finalizers are taken off: nobody would any more
@@ -26,21 +26,21 @@ type Departure struct {
 	ARN      string // the cluster that is meant; "" = whichever has the name
 	Stack    string // the stack that asks; "" = people, who may detach what any stack registered
 	Owner    string // of the leases: unique to the run
-	HandOver string // to whom machines that live go; "" = to nobody: then none may live
+	HandOver string // to whom instances that live go; "" = to nobody: then none may live
 	DryRun   bool   // only says whether it could be done; nothing is written
 }
 
 // Departed is what came of a departure.
 type Departed struct {
 	Registration model.Registration
-	Living       []model.Claim // with machines, by name: handed over, or in the way
+	Living       []model.Claim // with instances, by name: handed over, or in the way
 	Freed        int           // objects whose finalizer was taken off
 	Gone         bool          // the cluster is not attached any more
 	Warnings     []string      // what is left behind, sentences
 }
 
 // Detach takes a cluster out of the ledger, with all that is kept of it. NotFound where it is not attached, or another of its
-// name or by another stack is. Conflict where machines of it live and are not handed over, or where something about them is under way: then nothing
+// name or by another stack is. Conflict where instances of it live and are not handed over, or where something about them is under way: then nothing
 // has changed. After another error the cluster may be left paused; it can be run again, and attaching it again undoes that.
 func (f *Flow) Detach(ctx context.Context, d Departure) (Departed, error) {
 	r := &departure{Flow: f, settings: f.Settings.withDefaults(), Departure: d}
@@ -107,7 +107,7 @@ func (r *departure) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// readState reads the ledger, then the API server where machines are handed over, and refuses what must not be done.
+// readState reads the ledger, then the API server where instances are handed over, and refuses what must not be done.
 func (r *departure) readState(ctx context.Context) error {
 	records, err := r.Ledger.Records(ctx, r.out.Registration)
 	if err != nil {
@@ -140,7 +140,7 @@ func (r *departure) readState(ctx context.Context) error {
 	return r.shown()
 }
 
-// empty refuses to forget machines.
+// empty refuses to forget instances.
 func (r *departure) empty(records *model.ClusterRecords) error {
 	open := openIntents(records)
 	if len(r.out.Living)+open == 0 {
@@ -200,7 +200,7 @@ func (r *departure) quiet(records *model.ClusterRecords) error {
 		r.Cluster, strings.Join(parts, ", "), r.Cluster)
 }
 
-// shown refuses to hand machines over that no NodeClaim shows: Karpenter ends what it does not find there.
+// shown refuses to hand instances over that no NodeClaim shows: Karpenter ends what it does not find there.
 func (r *departure) shown() error {
 	objects := map[string]*model.ClaimObject{}
 	for i := range r.live.Objects {

@@ -40,7 +40,7 @@ func TestDetachLeavesNothingAndKeepsEverybodyOut(t *testing.T) {
 	}
 }
 
-// Nobody forgets machines: how many there are, whose, and what to do is said, and nothing has changed.
+// Nobody forgets instances: how many there are, whose, and what to do is said, and nothing has changed.
 func TestDetachRefusesWhileInstancesLive(t *testing.T) {
 	w := attached(t)
 	w.instances("a", "b", "c")
@@ -58,7 +58,7 @@ func TestDetachRefusesWhileInstancesLive(t *testing.T) {
 	}
 }
 
-// F3: what cannot be read may be a machine, a launch or a command, so nothing is forgotten while there is any.
+// F3: what cannot be read may be an instance, a launch or a command, so nothing is forgotten while there is any.
 func TestF3DetachRefusesWhileTheLedgerCannotBeRead(t *testing.T) {
 	for _, kind := range []string{model.UnreadClaim, model.UnreadIntent, model.UnreadCommand} {
 		w := newWorld()
@@ -71,7 +71,7 @@ func TestF3DetachRefusesWhileTheLedgerCannotBeRead(t *testing.T) {
 	}
 }
 
-// A machine launched while leases were waited for is seen, and the cluster goes on as before.
+// An instance launched while leases were waited for is seen, and the cluster goes on as before.
 func TestDetachLooksAgainUnderItsLeases(t *testing.T) {
 	w := attached(t)
 	w.before = func(effect string) {

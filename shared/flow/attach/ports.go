@@ -20,7 +20,7 @@ type Registry interface {
 
 // Clusters is EKS.
 type Clusters interface {
-	// Describe returns the registration's cluster, asked for with its catalogue's role. NotFound where EKS has none of the name.
+	// Describe returns the registration's cluster, asked for with its catalog's role. NotFound where EKS has none of the name.
 	Describe(ctx context.Context, reg model.Registration) (model.ControlPlane, error)
 }
 

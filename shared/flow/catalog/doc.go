@@ -1,6 +1,6 @@
 // Package catalog finds out what there is to buy and what people's classes mean: for each cluster it resolves and judges
 // every EC2NodeClass, makes instance profiles, and says which claims have drifted; for the region it refreshes the
-// machine catalogue.
+// instance catalog.
 //
 // It can neither launch nor terminate. Every entry is level-triggered: it looks at everything, and does what is due. It
 // is the only writer of an EC2NodeClass's status; who launches reads what it wrote to the ledger, and resolves by itself

@@ -44,7 +44,7 @@ func (r *pass) drift(ctx context.Context) {
 	}
 }
 
-// drifters are the claims to judge, with a machine that is not ending.
+// drifters are the claims to judge, with an instance that is not ending.
 func (r *pass) drifters() (claims []model.Claim, ids []string) {
 	checked := map[string]bool{}
 	for i := range r.resolved {
@@ -71,7 +71,7 @@ func (r *pass) moved(claim model.Claim) bool {
 	return drift.Reason != "" && (drift.Reason != claim.Drift || drift.Message != claim.DriftMessage) || drift.Reason == "" && lifecycle.OfPool(claim.Drift)
 }
 
-// view is what is known of a claim without a look at the machine and at what is sold: its pool as it is now, and its class with
+// view is what is known of a claim without a look at the instance and at what is sold: its pool as it is now, and its class with
 // what was found out last.
 func (r *pass) view(claim model.Claim) lifecycle.DriftView {
 	view := lifecycle.DriftView{Claim: claim, CA: r.reg.CA, NowUnix: r.now()}
@@ -99,7 +99,7 @@ func (r *pass) view(claim model.Claim) lifecycle.DriftView {
 
 type typeOf struct{ class, name string }
 
-// typesOf returns the claims' instance types as their classes see them, and whether what is sold is known: without a catalogue
+// typesOf returns the claims' instance types as their classes see them, and whether what is sold is known: without a catalog
 // there are none, and images are not judged.
 func (r *pass) typesOf(ctx context.Context, claims []model.Claim) (map[typeOf]*model.InstanceType, bool) {
 	out := map[typeOf]*model.InstanceType{}
@@ -169,7 +169,7 @@ func (r *pass) driftOf(ctx context.Context, view lifecycle.DriftView) (news bool
 	return news
 }
 
-// hintDisruption asks for a look at what to give back. Where it is lost the judge's own tick finds the record.
+// hintDisruption asks for a look at what to give back. Where it is lost the disruption function's own tick finds the record.
 func (r *pass) hintDisruption(ctx context.Context) {
 	if r.Disruptions == nil {
 		return

@@ -166,7 +166,7 @@ func TestF133NarrowedRequirementsDriftIncompatibleClaimsOnly(t *testing.T) {
 	}
 }
 
-// What needs no look at the machine does not wait for EC2.
+// What needs no look at the instance does not wait for EC2.
 func TestF132ByTheNodePoolWhileEC2IsDown(t *testing.T) {
 	w := newWorld(t)
 	w.launched()
@@ -181,7 +181,7 @@ func TestF132ByTheNodePoolWhileEC2IsDown(t *testing.T) {
 	}
 }
 
-// F134: a type that is sold no more drifts its machines an hour after they were made; a catalogue that cannot be read, or has nothing
+// F134: a type that is sold no more drifts its instances an hour after they were made; a catalog that cannot be read, or has nothing
 // at all, drifts nobody.
 func TestF134DriftByMissingType(t *testing.T) {
 	w := newWorld(t)
@@ -226,8 +226,8 @@ func TestF135BehavioralFieldsLeaveClaimsAlone(t *testing.T) {
 	}
 }
 
-// S31: the template is edited while a machine of the older one is being launched. Its claim says what it was launched from, so that
-// the edit shows as soon as it has a machine, and the machines launched afterwards have not drifted.
+// S31: the template is edited while an instance of the older one is being launched. Its claim says what it was launched from, so that
+// the edit shows as soon as it has an instance, and the instances launched afterwards have not drifted.
 func TestS31AnEditDuringALaunchIsDrift(t *testing.T) {
 	w := newWorld(t)
 	w.launched()
@@ -250,7 +250,7 @@ func TestS31AnEditDuringALaunchIsDrift(t *testing.T) {
 	}
 }
 
-// S31, R45, F136: claims of a build with other rules: no drift, no word to who gives nodes back, and the log says how many there were.
+// S31, R45, F136: claims of a build with other rules: no drift, no word to the disruption function, and the log says how many there were.
 func TestS31_R45_F136UpgradeWithOldHashesIsReportedAndNoDrift(t *testing.T) {
 	w := newWorld(t)
 	w.launched()

@@ -23,7 +23,7 @@ type Flow struct {
 	Hints       Hints
 	Peeks       work.Peeks // nil = clusters are swept each minute
 	Connector   Connector
-	Catalogs    Catalogs     // where the region pass keeps the machine catalogue; nil = each pass reads EC2 itself
+	Catalogs    Catalogs     // where the region pass keeps the instance catalog; nil = each pass reads EC2 itself
 	Disruptions DisruptHints // told of claims that have newly drifted; nil = nobody is
 
 	Now      func() time.Time
@@ -53,7 +53,7 @@ type Settings struct {
 
 	IsolatedVPC bool              // IAM cannot be reached: nothing is asked of it
 	NoDryRun    bool              // classes are not tried on EC2
-	Offerings   offering.Settings // what machine types hold; Region is the cluster's
+	Offerings   offering.Settings // what instance types hold; Region is the cluster's
 	Rates       allowance.Rates   // of what all clusters share of EC2's API
 }
 

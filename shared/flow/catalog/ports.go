@@ -46,7 +46,7 @@ type Hints interface {
 	Ready(ctx context.Context, cluster, key string) error
 }
 
-// DisruptHints asks who gives nodes back.
+// DisruptHints asks the disruption function.
 type DisruptHints interface {
 	// RequestDisruption asks for a look at the cluster. The same key for the same cluster may be one hint; a hint may be lost.
 	RequestDisruption(ctx context.Context, cluster, key string) error
@@ -108,7 +108,7 @@ type Reporter interface {
 
 // Catalog says what can be bought and what a class resolves to.
 type Catalog interface {
-	// InstanceTypes returns every machine type of the region with its offers and prices, by name.
+	// InstanceTypes returns every instance type of the region with its offers and prices, by name.
 	InstanceTypes(ctx context.Context) (model.InstanceCatalog, error)
 	// Examine returns what the class's selectors mean now, with every image the queries find (none chosen yet). A selector
 	// that finds nothing is a problem of its condition. A part that could not be asked about is an Unknown problem and

@@ -47,7 +47,7 @@ func TestCT03RoleChangeMakesANewProfileAndTheOldOneGoesWhenNothingNeedsIt(t *tes
 	if _, there := w.profiles[second]; !there || w.profile() != second {
 		t.Error("the profile in use is gone")
 	}
-	// Switching to a profile of one's own leaves ours, and its machines, alone for an hour too.
+	// Switching to a profile of one's own leaves ours, and its instances, alone for an hour too.
 	w.class().Role, w.class().InstanceProfile, w.class().Generation = "", "mine", 3
 	w.pass(time.Minute, nil)
 	if _, there := w.profiles[second]; !there || w.profile() != "mine" {
@@ -55,7 +55,7 @@ func TestCT03RoleChangeMakesANewProfileAndTheOldOneGoesWhenNothingNeedsIt(t *tes
 	}
 }
 
-// A cluster that Karpenter ran, or a ledger that was lost: machines run with profiles that no claim of the ledger names, under
+// A cluster that Karpenter ran, or a ledger that was lost: instances run with profiles that no claim of the ledger names, under
 // the very path that ours are under.
 func TestCT03ProfilesOfInstancesTheLedgerDoesNotKnowStay(t *testing.T) {
 	w := newWorld(t)
@@ -174,7 +174,7 @@ func TestCT04DeletedClassWaitsForItsClaimsAndThenTakesWhatWasMadeForItAlong(t *t
 	}
 }
 
-// A class that is deleted because its definition is goes without what was made for it: its machines need that. While nobody can
+// A class that is deleted because its definition is goes without what was made for it: its instances need that. While nobody can
 // tell whether the definition goes nothing is done.
 func TestClassThatGoesWithItsDefinitionLeavesWhatWasMadeForIt(t *testing.T) {
 	w := newWorld(t)

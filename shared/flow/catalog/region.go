@@ -18,7 +18,7 @@ import (
 )
 
 // Region is the pass over each account and region with attached clusters, with its ports and its clock: it keeps their
-// machine catalogues fresh. It keeps nothing between runs, and takes no lease: of two at work at once one's catalogue is
+// instance catalogs fresh. It keeps nothing between runs, and takes no lease: of two at work at once one's catalog is
 // not stored.
 type Region struct {
 	Registry   Registry
@@ -37,7 +37,7 @@ type Region struct {
 
 // RegionSettings are the numbers of the pass. The zero value of a field means the default named with it.
 type RegionSettings struct {
-	TypesEvery  time.Duration   // machine types and where they are offered, and with them spot prices: 12 h
+	TypesEvery  time.Duration   // instance types and where they are offered, and with them spot prices: 12 h
 	PricesEvery time.Duration   // on-demand prices: 12 h
 	SpotEvery   time.Duration   // spot prices, while a cluster has claims or pods that wait: 10 min
 	RetryAfter  time.Duration   // after a part could not be read: 5 min
@@ -277,7 +277,7 @@ func (p *regionPass) busy(ctx context.Context) bool {
 	return false
 }
 
-// fold puts what was learned of types into the catalogue, which has nothing of it afterwards that is not in the ledger.
+// fold puts what was learned of types into the catalog, which has nothing of it afterwards that is not in the ledger.
 func (p *regionPass) fold(ctx context.Context, market Market, catalog model.InstanceCatalog) (model.InstanceCatalog, error) {
 	all, err := p.Learnings.Learned(ctx, p.reg, p.now())
 	if err != nil {
@@ -301,7 +301,7 @@ func (p *regionPass) fold(ctx context.Context, market Market, catalog model.Inst
 	return market.Refresh(ctx, catalog, model.CatalogParts{}) // the version is of the whole content
 }
 
-// describe says in the outcome what the catalogue is now.
+// describe says in the outcome what the catalog is now.
 func (p *regionPass) describe(catalog model.InstanceCatalog) {
 	p.out.Types, p.out.Version = len(catalog.Types), catalog.Version
 	for i := range catalog.Types {
@@ -323,10 +323,10 @@ func (p *regionPass) problem(format string, args ...any) {
 	}
 }
 
-// sharedFor is how old the machine types of the shared catalogue may be before a cluster's pass reads EC2 itself.
+// sharedFor is how old the instance types of the shared catalog may be before a cluster's pass reads EC2 itself.
 const sharedFor = 25 * time.Hour
 
-// sharedTypes returns the catalogue the region pass keeps; NotFound where there is none that is young enough.
+// sharedTypes returns the catalog the region pass keeps; NotFound where there is none that is young enough.
 func (r *pass) sharedTypes(ctx context.Context) (model.InstanceCatalog, error) {
 	none := fault.New(fault.NotFound, "NoSharedCatalogue", "the machine catalogue of %s is not kept, or too old", r.reg.Region)
 	if r.Catalogs == nil {

@@ -6,9 +6,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Catalogs keeps the machine catalogue of each account and region, where every function finds it.
+// Catalogs keeps the instance catalog of each account and region, where every function finds it.
 type Catalogs interface {
-	// Read returns the catalogue of the registration's account and region, and the revision Write conditions on. It is shared
+	// Read returns the catalog of the registration's account and region, and the revision Write conditions on. It is shared
 	// and must not be written to. NotFound where there is none yet; Invalid, with its revision, where what is stored cannot be
 	// read.
 	Read(ctx context.Context, reg model.Registration) (model.InstanceCatalog, string, error)
@@ -19,8 +19,8 @@ type Catalogs interface {
 
 // Market is what can be bought in a region, seen with one cluster's rights.
 type Market interface {
-	// Refresh reads parts of the catalogue again and returns known with them. What could not be read stays as it was, with its
-	// own time, and the error says what that is: the catalogue returned is good in either case, unless it has no types at all.
+	// Refresh reads parts of the catalog again and returns known with them. What could not be read stays as it was, with its
+	// own time, and the error says what that is: the catalog returned is good in either case, unless it has no types at all.
 	// Prices are merged over those known. Asked for no part it only brings prices that stand in for others, and the version, up
 	// to date. Known is left alone. Safe to repeat; it may take many calls, see model.CatalogParts.
 	Refresh(ctx context.Context, known model.InstanceCatalog, parts model.CatalogParts) (model.InstanceCatalog, error)
@@ -33,7 +33,7 @@ type Markets interface {
 	Market(ctx context.Context, reg model.Registration) (Market, error)
 }
 
-// Learnings is what was learned of machine types by all clusters of an account and region.
+// Learnings is what was learned of instance types by all clusters of an account and region.
 type Learnings interface {
 	// Learned returns what is not forgotten at nowUnix, by type, then images. It may be stale by seconds.
 	Learned(ctx context.Context, reg model.Registration, nowUnix int64) ([]model.LearnedOf, error)
@@ -47,6 +47,6 @@ type Ledgers interface {
 
 // Snapshots reads what the watcher publishes.
 type Snapshots interface {
-	// At returns the cluster's snapshot at the pointer; it is shared and must not be written to.
+	// At returns the cluster's snapshot at the manifest; it is shared and must not be written to.
 	At(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error)
 }

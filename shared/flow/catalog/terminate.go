@@ -23,7 +23,7 @@ func (r *pass) terminate(ctx context.Context, object model.ClassObject) {
 		r.problem("read the definitions, without which the deletion of class %s is not obeyed: %v", class.Name, err)
 		return
 	}
-	if !definitions.Classes.Established { // it goes with its definition, and its machines need what was made for it
+	if !definitions.Classes.Established { // it goes with its definition, and its instances need what was made for it
 		r.letGo(ctx, class, definitions)
 		return
 	}

@@ -145,7 +145,7 @@ const (
 	reasonUntried        = "ValidationFailed" // the trial could not be made
 )
 
-// try makes the launch template of one machine of the class and asks EC2 whether it would launch it. final says that the
+// try makes the launch template of one instance of the class and asks EC2 whether it would launch it. final says that the
 // answer is a verdict that may be kept; otherwise it is asked again.
 func (r *pass) try(ctx context.Context, class model.Class) (problem *model.ClassProblem, final bool) {
 	if problem := r.expressions(ctx, class); problem != nil {
@@ -186,7 +186,7 @@ func (r *pass) try(ctx context.Context, class model.Class) (problem *model.Class
 	return nil, true
 }
 
-// expressions is what is wrong with a class's expressions on any machine there is; nil where nothing is.
+// expressions is what is wrong with a class's expressions on any instance there is; nil where nothing is.
 func (r *pass) expressions(ctx context.Context, class model.Class) *model.ClassProblem {
 	if !kubelet.Expressions(&class.Kubelet) {
 		return nil
@@ -258,7 +258,7 @@ func denial(text string) string {
 	return "the policy of the cluster's role does not allow it; add the permission"
 }
 
-// trial drafts the launch of one machine of the class: a type its pools may launch, in every zone of the class.
+// trial drafts the launch of one instance of the class: a type its pools may launch, in every zone of the class.
 func (r *pass) trial(ctx context.Context, class model.Class) (model.Launch, error) {
 	catalog, err := r.types(ctx)
 	if err != nil {
@@ -325,7 +325,7 @@ func (r *pass) poolsOf(class string) []model.Pool {
 	return out
 }
 
-// types reads the machine catalogue, once in a pass.
+// types reads the instance catalog, once in a pass.
 func (r *pass) types(ctx context.Context) (*model.InstanceCatalog, error) {
 	if r.catalog == nil {
 		catalog, err := r.sharedTypes(ctx)

@@ -28,7 +28,7 @@ const (
 //	            replacements                              → Replacing, and provision is asked
 //	            none                                      → Done
 //	Replacing   a replacement failed, or is late          → Undoing
-//	            all of them are initialised               → Done
+//	            all of them are initialized               → Done
 //	Undoing     reasons and taints are taken off          → Undone
 //
 // Done is one write with the claims, which are Draining from then on: emptying and ending them is the interruption function's.
@@ -330,7 +330,7 @@ func (s *step) shown() bool {
 	return len(left) == 0
 }
 
-// await looks how far the command's replacements have come. No node of it is drained before every one of them is initialised.
+// await looks how far the command's replacements have come. No node of it is drained before every one of them is initialized.
 func (s *step) await(ctx context.Context) {
 	c := &s.command
 	if s.unwanted(ctx) {

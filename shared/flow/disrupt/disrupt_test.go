@@ -25,7 +25,7 @@ func drained(t *testing.T, h *house, names ...string) {
 	}
 }
 
-// untouched fails where any node is tainted, or any live claim is held by an open command or says that it is given back.
+// untouched fails where any node is tainted, or any live claim is held by an open command or says that it is disrupted.
 func untouched(t *testing.T, h *house) {
 	t.Helper()
 	for name, node := range h.nodes {
@@ -76,7 +76,7 @@ func TestR43EmptyNodesAreCommittedTaintedReadAndThenDrained(t *testing.T) {
 	}
 }
 
-// F139, R36: nodes stay, tainted and undrained, until all that takes their place is initialised.
+// F139, R36: nodes stay, tainted and undrained, until all that takes their place is initialized.
 func TestF139ReplacementsComeFirst(t *testing.T) {
 	h := newHouse(t, 3)
 	h.wants(planned(model.ReasonDrifted, 2, "n0"))
@@ -105,7 +105,7 @@ func TestF139ReplacementsComeFirst(t *testing.T) {
 	}
 }
 
-// B4, F139, R36: where a replacement fails its nodes are given back to the scheduler within a minute, and none is lost.
+// B4, F139, R36: where a replacement fails its nodes are disrupted to the scheduler within a minute, and none is lost.
 func TestB4FailedReplacementGivesNodesBackWithinAMinute(t *testing.T) {
 	h := newHouse(t, 3)
 	h.barren = true
@@ -114,7 +114,7 @@ func TestB4FailedReplacementGivesNodesBackWithinAMinute(t *testing.T) {
 	r.InstanceTypes, r.Zones, r.CapacityTypes = []string{"m5.large"}, []string{"a"}, []string{model.Spot}
 	h.wants(command)
 	h.check()
-	h.pass(1) // provision loses the machine, and tells nobody
+	h.pass(1) // provision loses the instance, and tells nobody
 	at := h.now
 	failed := []model.UnavailableOffering{{OfferingKey: model.OfferingKey{InstanceType: "m5.large", Zone: "a", CapacityType: model.Spot}}}
 	must(t, h.ledger.MarkUnavailable(t.Context(), h.reg(), []model.UnavailableOffering{{OfferingKey: failed[0].OfferingKey, AtUnix: at, UntilUnix: at + 180, Failures: 1}}))
@@ -574,11 +574,11 @@ func TestB9NothingIsDecidedByAnOldSnapshot(t *testing.T) {
 	}
 }
 
-// B9: a watcher whose clock is ahead stops. What it said last is as old as it is, also once the judge's clock has come to its time; a
+// B9: a watcher whose clock is ahead stops. What it said last is as old as it is, also once the disruption function's clock has come to its time; a
 // watcher that was set right, and one that leads after it, is believed.
 func TestB9ASignOfLifeByAClockThatWasAheadDoesNotBecomeFresh(t *testing.T) {
 	for name, later := range map[string]struct {
-		epoch, heartbeat, after int64 // what the pointer says, and how long after the first look
+		epoch, heartbeat, after int64 // what the manifest says, and how long after the first look
 		believed                bool
 	}{
 		"it stops":                            {1, 60, 65, false},
@@ -618,7 +618,7 @@ func TestB9ASignOfLifeByAClockThatWasAheadDoesNotBecomeFresh(t *testing.T) {
 	}
 }
 
-// checkAt runs with the pointer put back, as after the restore of a table.
+// checkAt runs with the manifest put back, as after the restore of a table.
 func (h *house) checkAt(epoch, seq int64) disrupt.Outcome {
 	h.t.Helper()
 	h.rewound = &model.Manifest{Cluster: cluster, Epoch: epoch, HeadSeq: seq, HeartbeatAt: h.now}
@@ -629,7 +629,7 @@ func (h *house) checkAt(epoch, seq int64) disrupt.Outcome {
 	return h.outcome
 }
 
-// A watcher with no machine of ours to watch says each half minute that it lives; that is enough where nothing can be given back.
+// A watcher with no instance of ours to watch says each half minute that it lives; that is enough where nothing can be disrupted.
 func TestAnOlderHeartbeatIsEnoughWhereNothingCanBeGivenBack(t *testing.T) {
 	for nodes, undecided := range map[int]bool{0: false, 1: true} {
 		h := newHouse(t, nodes)
@@ -644,7 +644,7 @@ func TestAnOlderHeartbeatIsEnoughWhereNothingCanBeGivenBack(t *testing.T) {
 	}
 }
 
-// R44: where there is nothing that could be given back a look that found nothing is good for as long as the cluster is taken to sleep,
+// R44: where there is nothing that could be disrupted a look that found nothing is good for as long as the cluster is taken to sleep,
 // less a minute, in which the next look says so anew.
 func TestR44AnEmptyClusterIsLookedAtBeforeItIsTakenToBeAwake(t *testing.T) {
 	h := newHouse(t, 0)
@@ -774,7 +774,7 @@ func TestIdleClusterCostsTwoReads(t *testing.T) {
 	}
 }
 
-// A tick is no hint for a cluster where a glance tells that a run would find nothing to do, and is one where it does not, or where
+// A tick is no hint for a cluster where a check tells that a run would find nothing to do, and is one where it does not, or where
 // nobody can tell.
 func TestTickLeavesIdleClustersAlone(t *testing.T) {
 	h := newHouse(t, 3)
@@ -886,7 +886,7 @@ func TestOutagesHoldEverythingWhereItIs(t *testing.T) {
 	}
 }
 
-// An outage that lasts while nodes are being given back to the scheduler ends with them given back.
+// An outage that lasts while nodes are being disrupted to the scheduler ends with them disrupted.
 func TestUndoingGoesOnAfterAnOutage(t *testing.T) {
 	h := newHouse(t, 3)
 	h.barren = true

@@ -15,7 +15,7 @@ const (
 	EffectCommit   = "commit"   // command, its claims and turns written
 	EffectDecision = "decision" // decision record kept
 	EffectTaint    = "taint"    // node tainted
-	EffectShow     = "show"     // why a node is given back shown on its NodeClaim, or that no more
+	EffectShow     = "show"     // why a node is disrupted shown on its NodeClaim, or that no more
 	EffectStep     = "step"     // how far a command has come, in the ledger
 	EffectReplace  = "replace"  // provision asked for replacements, or for the pods' next place
 	EffectEnd      = "end"      // command Done or Undone, with its claims

@@ -14,7 +14,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/work"
 )
 
-// Flow is the judge with its ports and its clock. It keeps nothing between runs: what it remembers is in the ledger.
+// Flow is the disruption function with its ports and its clock. It keeps nothing between runs: what it remembers is in the ledger.
 type Flow struct {
 	Registry  Registry
 	Leases    Leases
@@ -54,11 +54,11 @@ type Settings struct {
 	SilentAfter    time.Duration // age of the watcher's heartbeat from which nobody waits for the next: 45 s
 	ValidateAfter  time.Duration // between a command to save money and its second look: 15 s
 	ValidateWithin time.Duration // for a command to be found to hold: 5 min
-	ReplaceWithin  time.Duration // for its replacements to be initialised: 20 min
+	ReplaceWithin  time.Duration // for its replacements to be initialized: 20 min
 	RecheckAfter   time.Duration // between two looks at a command that waits for replacements: 20 s
 	PassEvery      time.Duration // at least, between two looks this flow asks itself for because time has passed: 10 s
 	MemoFor        time.Duration // how long a look that found nothing is good for, whatever else: 5 min
-	CatalogAfter   time.Duration // age of the region's machine catalogue from which nothing is decided by it: 25 h
+	CatalogAfter   time.Duration // age of the region's instance catalog from which nothing is decided by it: 25 h
 	ClassAfter     time.Duration // age of what a class resolves to from which nothing is launched by it: 15 min
 	ReportAfter    time.Duration // between two times people are told why a node stays: 15 min
 	MaxReported    int           // nodes of which it is remembered what people were told: 500
@@ -66,7 +66,7 @@ type Settings struct {
 	Parallel       int           // commands, and nodes of each, at work at once: 20
 
 	Disruption disruption.Settings // what people choose
-	Offerings  offering.Settings   // what machine types hold; Region is the cluster's, the time the run's
+	Offerings  offering.Settings   // what instance types hold; Region is the cluster's, the time the run's
 }
 
 func (s Settings) withDefaults() Settings {
@@ -95,7 +95,7 @@ type Request struct {
 	Owner        string    // of the lease: unique to the invocation
 	Deadline     time.Time // when the invocation is killed
 	Changed      bool      // somebody has seen something change, so that it is looked even where the snapshot is the same
-	Redeliveries int       // how often the hint has come back because another judge was at work
+	Redeliveries int       // how often the hint has come back because another run was at work
 }
 
 // Outcome is what one run did, for one log line.
@@ -122,7 +122,7 @@ type Outcome struct {
 	PriceAfter  float64           `json:"priceAfter,omitempty"`  // once the plan is carried out
 	Decision    string            `json:"decision,omitempty"`    // id of the record
 	DueUnix     int64             `json:"again,omitempty"`       // when the next look is due, by the ledger's clock; 0 = when something changes
-	Catalog     *model.CatalogUse `json:"machines,omitempty"`    // what catalogue was decided by
+	Catalog     *model.CatalogUse `json:"machines,omitempty"`    // what catalog was decided by
 	Millis      map[string]int64  `json:"millis,omitempty"`      // since the start of the run, by what was reached
 	Problems    []string          `json:"problems,omitempty"`
 }
@@ -130,11 +130,11 @@ type Outcome struct {
 // Decided is how many commands were committed for one reason that do the same.
 type Decided struct {
 	Reason   string `json:"reason"`             // model.ReasonEmpty and the like
-	Replaces bool   `json:"replaces,omitempty"` // machines are launched in the place of those given back
+	Replaces bool   `json:"replaces,omitempty"` // instances are launched in the place of those disrupted
 	Commands int    `json:"commands"`
 }
 
-// Run looks at one cluster: it moves open commands on, takes off taints nobody answers for, and decides what to give back. An
+// Run looks at one cluster: it moves open commands on, takes off taints nobody answers for, and decides what to disrupt. An
 // error means that it could not look: nothing was changed then.
 func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
 	r := &pass{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now()}
@@ -243,7 +243,7 @@ func (r *pass) do(ctx context.Context) error {
 	r.readSnapshot(ctx)
 	r.reached("seen")
 
-	// 4. What is on its way goes first: it has waited longest, and what it gives back is not to be judged again.
+	// 4. What is on its way goes first: it has waited longest, and what it disrupts is not to be judged again.
 	r.advance(ctx, r.openCommands())
 	r.reached("advanced")
 	r.strays(ctx)
@@ -274,7 +274,7 @@ func (r *pass) release(ctx context.Context) {
 	}
 }
 
-// requestAnother asks for another look, since another judge is at work: soon where somebody has seen something change that the other
+// requestAnother asks for another look, since another run is at work: soon where somebody has seen something change that the other
 // may not have seen, else later: it may have died with the lease, and the next tick would be a minute away. Either comes back as often as it
 // takes for that lease to be over, and no more often, so that hints that meet each other do not breed.
 func (r *pass) requestAnother(ctx context.Context) error {

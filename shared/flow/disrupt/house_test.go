@@ -26,7 +26,7 @@ const (
 	began   = int64(1_900_000_000)
 )
 
-// house is every port the judge needs: the ledger that is held to the same contract as the real one, an API server, a watcher,
+// house is every port the disruption function needs: the ledger that is held to the same contract as the real one, an API server, a watcher,
 // and a provision function that launches what commands ask for. Each operation fails as it is told to, by its name.
 type house struct {
 	t          *testing.T
@@ -37,7 +37,7 @@ type house struct {
 	budgets    []model.PDB
 	published  *model.Snapshot
 	frozen     bool // the watcher lives, and shows what was
-	blind      bool // the watcher publishes nothing and shows no sign of life
+	blind      bool // the watcher publishes nothing and shows no heartbeat
 	errs       map[string]error
 	before     func(op, about string)
 	hints      []hint
@@ -50,12 +50,12 @@ type house struct {
 	plans      int // how often it was planned
 	quieted    int // how often it was said whether a node is quiet
 	barren     bool
-	boots      int64 // seconds until a machine is initialised
+	boots      int64 // seconds until an instance is initialized
 	settings   disrupt.Settings
 	ids, runs  int
 	log        []string
 	lost       string          // the operation whose first answer is lost
-	rewound    *model.Manifest // what the ledger says of the pointer instead; nil = what is so
+	rewound    *model.Manifest // what the ledger says of the manifest instead; nil = what is so
 	parallel   func(n int, do func(i int))
 	outcome    disrupt.Outcome
 	dueReplace bool
@@ -71,7 +71,7 @@ type hint struct {
 	due int64
 }
 
-// newHouse returns a cluster of a pool web with as many initialised nodes: n0, n1, …
+// newHouse returns a cluster of a pool web with as many initialized nodes: n0, n1, …
 func newHouse(t *testing.T, nodes int) *house {
 	t.Helper()
 	h := &house{t: t, now: began, nodes: map[string]*model.Occupied{}, objects: map[string]*condition{}, errs: map[string]error{}, boots: 30}
@@ -91,7 +91,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// join adds a node with a pod, and its initialised claim: c-<node>.
+// join adds a node with a pod, and its initialized claim: c-<node>.
 func (h *house) join(name string) {
 	h.t.Helper()
 	claim := model.Claim{
@@ -527,7 +527,7 @@ func (h *house) pass(seconds int) {
 	}
 }
 
-// provision launches the replacements commands ask for, when it is asked or ticks, and initialises or loses machines in their time.
+// provision launches the replacements commands ask for, when it is asked or ticks, and initializes or loses instances in their time.
 func (h *house) provision() {
 	ledger := h.load()
 	byName := map[string]model.Claim{}

@@ -14,8 +14,8 @@ import (
 )
 
 // A look that found nothing to do is remembered with what it depended on, so that an idle cluster costs two reads a minute. It
-// is good for some minutes at most, since what the ledger and the catalogue say is not looked at meanwhile, somewhat longer where there is
-// nothing that could be given back, and never beyond the time at which the plan may be another. Where only budgets kept something back the ledger is read each time, since what
+// is good for some minutes at most, since what the ledger and the catalog say is not looked at meanwhile, somewhat longer where there is
+// nothing that could be disrupted, and never beyond the time at which the plan may be another. Where only budgets kept something back the ledger is read each time, since what
 // frees them may show there alone. While a command is open there is no such memory.
 
 // farthest is the longest a hint can be held back.
@@ -65,7 +65,7 @@ func (r *pass) found(catalog string, againUnix int64, constrained bool) {
 	r.renoted = true
 }
 
-// empty reports whether there is nothing of ours in the cluster and nobody asks for anything, so that sweeps may come less often.
+// empty reports whether there is nothing of ours in the cluster and nobody asks for anything, so that resyncs may come less often.
 func (r *pass) empty() bool {
 	s, l := r.snapshot, &r.ledger
 	if len(l.Claims)+len(l.Ended)+len(l.Intents)+len(l.Unread)+len(s.Claims)+len(s.Buffers) > 0 || len(l.Classes) != len(s.Classes) || len(r.openIDs()) > 0 {

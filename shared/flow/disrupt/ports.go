@@ -21,19 +21,19 @@ type Leases interface {
 	// greater than any before of that lease. Conflict where another owner holds it at nowUnix, unless it was taken
 	// after untilUnix: then its clock was ahead. Taking it again as the same owner renews it.
 	AcquireLease(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error)
-	// Release gives it back early. A fence that is not the newest any more is left alone; that is no error.
+	// Release disrupts it early. A fence that is not the newest any more is left alone; that is no error.
 	Release(ctx context.Context, fence model.Fence) error
 }
 
-// Ledger is the ledger, as far as the judge reads it.
+// Ledger is the ledger, as far as the disruption function reads it.
 type Ledger interface {
 	// Load reads everything there is to know of a cluster, consistently item by item, commands, turns, stops and the failed
 	// replacements of open commands (Spent) included.
 	Load(ctx context.Context, reg model.Registration) (model.Ledger, error)
-	// Peek reads the watcher's pointer (nil = no watcher was ever here) and the judge's notes, consistently, and the ledger's
+	// Peek reads the watcher's manifest (nil = no watcher was ever here) and the disruption function's notes, consistently, and the ledger's
 	// own time: what it takes to know that there is nothing to do.
 	Peek(ctx context.Context, cluster string) (manifest *model.Manifest, notes model.DisruptNotes, nowUnix int64, err error)
-	// Recall replaces the judge's notes, on condition that the fence is the newest of its lease and that the stored ones have the
+	// Recall replaces the disruption function's notes, on condition that the fence is the newest of its lease and that the stored ones have the
 	// Version given, and returns them with the next one. Conflict otherwise, and nothing was written.
 	Recall(ctx context.Context, fence model.Fence, notes model.DisruptNotes) (model.DisruptNotes, error)
 }
@@ -60,12 +60,12 @@ type Commands interface {
 
 // Snapshots reads what the watcher publishes.
 type Snapshots interface {
-	// At returns the cluster's snapshot at the pointer. It may be kept between calls and shared. NotFound where an object the
+	// At returns the cluster's snapshot at the manifest. It may be kept between calls and shared. NotFound where an object the
 	// pointer names is missing.
 	At(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error)
 }
 
-// Catalogs reads the machine catalogue that the catalogue function keeps for every cluster of an account and region.
+// Catalogs reads the instance catalog that the catalog function keeps for every cluster of an account and region.
 type Catalogs interface {
 	// RegionCatalog returns it with the ages of its parts; it may be old, may be kept between calls, and is shared. NotFound where
 	// there is none.
@@ -108,7 +108,7 @@ type Clients struct {
 	Reporter Reporter
 }
 
-// Objects is the API server, as far as the judge reads and writes it.
+// Objects is the API server, as far as the disruption function reads and writes it.
 type Objects interface {
 	// Occupied reads a node live, with every pod on it. NotFound where the node of that UID is gone.
 	Occupied(ctx context.Context, node model.Object) (model.Occupied, error)

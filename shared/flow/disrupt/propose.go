@@ -14,7 +14,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// propose decides what else to give back, and commits it.
+// propose decides what else to disrupt, and commits it.
 func (r *pass) propose(ctx context.Context) {
 	switch {
 	case r.reg.Paused:
@@ -77,7 +77,7 @@ func (r *pass) propose(ctx context.Context) {
 
 func (r *pass) undecided(err error) {
 	r.out.Undecided = err.Error()
-	if !fault.Is(err, fault.NotFound) { // then the catalogue function has to come first, and the tick is soon enough
+	if !fault.Is(err, fault.NotFound) { // then the catalog function has to come first, and the tick is soon enough
 		r.soon(retryAfter)
 	}
 }

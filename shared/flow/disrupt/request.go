@@ -36,7 +36,7 @@ func (f *Flow) rests(ctx context.Context, reg model.Registration) bool {
 // ownKey begins the keys of hints this flow sends because time has passed. Whoever else sends one has seen something change.
 const ownKey = "due/"
 
-// busyKey begins the keys of hints that come back because another judge was at work, and delayedKey those of hints that do so and that
+// busyKey begins the keys of hints that come back because another run was at work, and delayedKey those of hints that do so and that
 // somebody sent who had seen something change; how often they have follows.
 const (
 	busyKey    = ownKey + "busy/"

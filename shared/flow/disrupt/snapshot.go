@@ -65,7 +65,7 @@ func (r *pass) readSnapshot(ctx context.Context) {
 }
 
 // watcherAhead returns by how many seconds the watcher's clock may be ahead of the ledger's; 0 where that is little. It is remembered: where
-// such a watcher then stops, its last sign of life would look fresh once the ledger's clock has come to its time.
+// such a watcher then stops, its last heartbeat would look fresh once the ledger's clock has come to its time.
 func (r *pass) watcherAhead(manifest model.Manifest) int64 {
 	before, now := r.notes.WatcherAhead, r.now()
 	ahead := before.Of(manifest, now)
@@ -78,7 +78,7 @@ func (r *pass) watcherAhead(manifest model.Manifest) int64 {
 	return ahead
 }
 
-// freshFor is how old the watcher's heartbeat may be, in seconds. Where the ledger has no claim there is nothing to give back, and the watcher
+// freshFor is how old the watcher's heartbeat may be, in seconds. Where the ledger has no claim there is nothing to disrupt, and the watcher
 // says less often that it lives.
 func (r *pass) freshFor() int64 {
 	if len(r.ledger.Claims) == 0 && len(r.openIDs()) == 0 {
@@ -101,7 +101,7 @@ func (r *pass) isFresh() bool {
 	return r.now()-r.heartbeatUnix <= seconds(r.settings.FreshFor)
 }
 
-// readCatalog reads the region's machine catalogue once.
+// readCatalog reads the region's instance catalog once.
 func (r *pass) readCatalog(ctx context.Context) error {
 	if r.catalog != nil {
 		return nil
@@ -149,7 +149,7 @@ func (r *pass) inputNow(ctx context.Context) (disruption.Input, model.Disruption
 	return input, q, nil
 }
 
-// plannerClass says how a class stands. What EC2 refuses to launch, or whose machines do not join, buys nothing: its offers have
+// plannerClass says how a class stands. What EC2 refuses to launch, or whose instances do not join, buys nothing: its offers have
 // prices and are not available.
 func (r *pass) plannerClass(class model.Class) model.PlannerClass {
 	class.Status = offering.Latest(class, r.ledger.Classes)

@@ -79,7 +79,7 @@ func (r *pass) openIDs() map[string]bool {
 	return open
 }
 
-// disrupted reports whether a node carries the taint of a node that is given back.
+// disrupted reports whether a node carries the taint of a node that is disrupted.
 func disrupted(node *model.Node) bool {
 	for _, taint := range node.Taints {
 		if taint.Key == model.TaintDisrupted && taint.Effect == model.NoSchedule {
@@ -89,7 +89,7 @@ func disrupted(node *model.Node) bool {
 	return false
 }
 
-// free takes off a node what says that it is given back: why, then the taint. A node that is gone, or another of its name, has
+// free takes off a node what says that it is disrupted: why, then the taint. A node that is gone, or another of its name, has
 // nothing to be freed of.
 func (r *pass) free(ctx context.Context, t tainted) error {
 	if err := r.show(ctx, t.claim, "", ""); err != nil {
@@ -110,7 +110,7 @@ func (r *pass) free(ctx context.Context, t tainted) error {
 	return nil
 }
 
-// show says on a claim's NodeClaim why its node is given back; "" = it is not.
+// show says on a claim's NodeClaim why its node is disrupted; "" = it is not.
 func (r *pass) show(ctx context.Context, claim *model.Claim, reason, message string) error {
 	if claim.ObjectUID == "" {
 		return nil

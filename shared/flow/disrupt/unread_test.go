@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// F3: nodes of a command that cannot be read keep their taints, nothing else is given back meanwhile, and the look says why. Once it can be
+// F3: nodes of a command that cannot be read keep their taints, nothing else is disrupted meanwhile, and the look says why. Once it can be
 // read, or is gone, all goes on.
 func TestF3NodesOfACommandThatCannotBeReadStayAsTheyAre(t *testing.T) {
 	h := newHouse(t, 4)

@@ -159,7 +159,7 @@ func (f *Flow) nowOf(ledger *model.Ledger) int64 {
 // maxSamples is how many snapshots a report reads at most.
 const maxSamples = 2_000
 
-// Costs says what machines cost from fromUnix up to now and whom it is due to, by a snapshot each stepSeconds. What the last snapshot's
+// Costs says what instances cost from fromUnix up to now and whom it is due to, by a snapshot each stepSeconds. What the last snapshot's
 // nodes stay for is in it.
 func (f *Flow) Costs(ctx context.Context, reg model.Registration, fromUnix, stepSeconds int64) (*explain.Cost, error) {
 	ledger, err := f.Ledger.Load(ctx, reg)

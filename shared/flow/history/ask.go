@@ -15,10 +15,10 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// joinSeconds is the age from which a machine that has not joined is no capacity any more.
+// joinSeconds is the age from which an instance that has not joined is no capacity any more.
 const joinSeconds = 900
 
-// From what multiple of its usual price on a machine is waited for, and for how long: as provisioning does where nobody says otherwise.
+// From what multiple of its usual price on an instance is waited for, and for how long: as provisioning does where nobody says otherwise.
 const (
 	priceCapFactor  = 5
 	priceCapSeconds = 180
@@ -106,7 +106,7 @@ func (f *Flow) lastInput(ctx context.Context, reg model.Registration, book *expl
 	return nil, nil
 }
 
-// capacity returns the claim as a planner takes it, and whether it is one to plan with: a machine that has not joined in time is none, nor
+// capacity returns the claim as a planner takes it, and whether it is one to plan with: an instance that has not joined in time is none, nor
 // is one that is to end; where that still has its node it is handed on as gone.
 func capacity(claim model.Claim, joined bool, now int64) (model.Claim, bool) {
 	switch {
@@ -164,7 +164,7 @@ func barred(notes *model.Notes, class string, now int64) string {
 	return ""
 }
 
-// ask puts the question to a planner, on a snapshot with the places of CapacityBuffers among its pods and the region's machines.
+// ask puts the question to a planner, on a snapshot with the places of CapacityBuffers among its pods and the region's instances.
 func ask(q *model.PlannerInput, shown *model.Snapshot, instanceTypes []model.InstanceTypeInfo) (pack.Input, model.Plan) {
 	seen := replay.Seen(shown, q.Leaving)
 	asking := pack.PendingAt(seen, q.Leaving, q.SeenUnix)

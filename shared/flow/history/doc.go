@@ -1,5 +1,5 @@
 // Package history answers questions about a cluster from what an installation keeps: the ledger, the snapshots the watcher wrote, the
-// records of decisions and of machines' ends, and the region's catalogue of machines. It only reads.
+// records of decisions and of instances' ends, and the region's catalog of instances. It only reads.
 //
 // What it reads becomes a scene of core/explain, which has the answers. Of now that is the snapshot and the ledger as they are; of a
 // past time the snapshot of then and what the last decision before was asked, since the ledger keeps no past. Records are kept for

@@ -33,7 +33,7 @@ type Snapshots interface {
 	AsOf(ctx context.Context, cluster string, atUnix int64) (model.Manifest, error)
 }
 
-// Records are of decisions and of machines' ends. Spans are from fromUnix up to and without toUnix; lists are by time.
+// Records are of decisions and of instances' ends. Spans are from fromUnix up to and without toUnix; lists are by time.
 type Records interface {
 	Decisions(ctx context.Context, cluster string, fromUnix, toUnix int64) ([]model.Decision, error)
 	Disruptions(ctx context.Context, cluster string, fromUnix, toUnix int64) ([]model.Disrupted, error)
@@ -42,7 +42,7 @@ type Records interface {
 	FindDecision(ctx context.Context, cluster, id string) (model.Decision, error)
 }
 
-// Moves are the judge's records, one by one.
+// Moves are the disruption function's records, one by one.
 type Moves interface {
 	// FindDisruption reads one with what it was asked. NotFound where there is none.
 	FindDisruption(ctx context.Context, cluster, id string) (model.Disrupted, error)
@@ -50,7 +50,7 @@ type Moves interface {
 
 // Markets is what regions sell.
 type Markets interface {
-	// RegionCatalog returns the catalogue of the registration's account and region. NotFound where nobody has stored one.
+	// RegionCatalog returns the catalog of the registration's account and region. NotFound where nobody has stored one.
 	RegionCatalog(ctx context.Context, reg model.Registration) (model.InstanceCatalog, error)
 }
 
@@ -159,7 +159,7 @@ func (f *Flow) ReadCluster(ctx context.Context, reg model.Registration, query Qu
 	return &explain.Cluster{Ask: input, Plan: &plan, Installation: book}, nil
 }
 
-// instanceTypes returns what the region sells: what the catalogue function stored, or else what the last decision's planner read by itself;
+// instanceTypes returns what the region sells: what the catalog function stored, or else what the last decision's planner read by itself;
 // nil where neither is known.
 func (f *Flow) instanceTypes(ctx context.Context, reg model.Registration, last *lastInput) ([]model.InstanceTypeInfo, error) {
 	catalog, err := f.Markets.RegionCatalog(ctx, reg)

@@ -94,7 +94,7 @@ func (a *archive) flow() *history.Flow {
 	return &history.Flow{Registry: a, Ledger: a, Snapshots: a, Records: a, Moves: a, Markets: a, Now: func() time.Time { return time.Unix(now, 0) }}
 }
 
-// shop is a cluster of one pool whose pod web waits for as long as there is a snapshot, and of one machine.
+// shop is a cluster of one pool whose pod web waits for as long as there is a snapshot, and of one instance.
 func shop() *archive {
 	snapshot := func(at int64) *model.Snapshot {
 		return &model.Snapshot{

@@ -37,7 +37,7 @@ func (r *pass) act(ctx context.Context, f *lifecycle.Finding) {
 	r.stopped = r.stopped || fault.Is(err, fault.Throttled)
 }
 
-// end begins a claim's end: its node is drained by the drain run, and a machine no node joined of is one to terminate.
+// end begins a claim's end: its node is drained by the drain run, and an instance no node joined of is one to terminate.
 func (r *pass) end(ctx context.Context, f *lifecycle.Finding) error {
 	why := Cause{Code: f.Code, Message: f.Why(), DeadlineUnix: f.DeadlineUnix, NowUnix: r.records.NowUnix}
 	claim := *f.Claim
@@ -97,7 +97,7 @@ func (r *pass) close(ctx context.Context, f *lifecycle.Finding) error {
 }
 
 // letGo deletes a finding's NodeClaim and Node objects and takes our finalizer off them, each on condition of the UID that
-// was judged. Nobody drains them: their machine has ended.
+// was judged. Nobody drains them: their instance has ended.
 func (r *pass) letGo(ctx context.Context, f *lifecycle.Finding) error {
 	var first error
 	try := func(effect, what, kind string, object model.Object, do func(ctx context.Context, kind string, object model.Object) error) bool {

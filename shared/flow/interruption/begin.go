@@ -23,10 +23,10 @@ type Cause struct {
 }
 
 // begin writes down that a claim is to end and taints its node. From then on nothing brings it back: its node is emptied,
-// or, where it has none, its machine ends at once. A claim that is to end already is only given the cause's
+// or, where it has none, its instance ends at once. A claim that is to end already is only given the cause's
 // deadline where that is earlier; one that is Gone stays as it is.
 //
-// The claim is returned as it is stored. Conflict where the ledger has it at another version, or it has no machine yet: read
+// The claim is returned as it is stored. Conflict where the ledger has it at another version, or it has no instance yet: read
 // it again. That its node could not be tainted is no error, as the drain run taints it too; say so with tainted.
 // Whoever begins ends of a cluster's claims announces them afterwards, once.
 func (f *Flow) begin(ctx context.Context, site Clients, reg model.Registration, claim model.Claim, why Cause) (begun model.Claim, tainted bool, err error) {
@@ -100,7 +100,7 @@ func (f *Flow) announce(ctx context.Context, cluster, key string, begun int) err
 }
 
 // cordon is the patch that keeps new pods off a node and takes it out of load balancers, and has it stay in the cluster until
-// its machine has ended. Taints of the same key and another effect are replaced.
+// its instance has ended. Taints of the same key and another effect are replaced.
 func cordon(name, uid string) model.NodePatch {
 	return model.NodePatch{
 		Name: name, UID: uid, Finalizer: true,

@@ -109,7 +109,7 @@ func TestF107ClaimMadeByHandIsAdoptedOfNoPool(t *testing.T) {
 	}
 }
 
-// F107: one that got no machine stays until people delete it, and then goes although a finalizer of ours is on it: copied from
+// F107: one that got no instance stays until people delete it, and then goes although a finalizer of ours is on it: copied from
 // another, say.
 func TestF107ClaimMadeByHandWithoutAnInstanceStaysAndGoes(t *testing.T) {
 	w := world.New(world.Options{Types: []string{"m5.large"}})

@@ -14,7 +14,7 @@ import (
 const reportDeferredEvery = 15 * 60
 
 // confirm compares findings with what earlier looks saw. It returns those that have looked wrong for long enough, the
-// casebook to write, and after how long the next of the others is due (0 = none). A suspicion that this look does not
+// collector state to write, and after how long the next of the others is due (0 = none). A suspicion that this look does not
 // confirm is dropped.
 func (r *pass) confirm(findings []lifecycle.Finding) (due []lifecycle.Finding, collector model.CollectorState, again time.Duration) {
 	before, now := r.records.Collector, r.records.NowUnix
@@ -70,7 +70,7 @@ func (r *pass) confirm(findings []lifecycle.Finding) (due []lifecycle.Finding, c
 	return due, collector, again
 }
 
-// idle reports whether a casebook need not be written: the cluster has no machines, nothing looks wrong, and all that is new is when
+// idle reports whether a collector state need not be written: the cluster has no instances, nothing looks wrong, and all that is new is when
 // that was seen. It is written every few minutes all the same, or suspicions would begin anew.
 func (r *pass) idle(findings []lifecycle.Finding, collector model.CollectorState) bool {
 	before := r.records.Collector

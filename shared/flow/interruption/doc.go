@@ -1,6 +1,6 @@
 // Package interruption owns a claim's death. A look finds what is to end: what people deleted, what has come of age, what is
 // unhealthy, what never joined, what EC2 takes back or has ended. What AWS says by itself is heard as notices. A drain run
-// empties the nodes of whatever is to end, step by step, terminates their machines and closes their claims. Instances that
+// empties the nodes of whatever is to end, step by step, terminates their instances and closes their claims. Instances that
 // belong to nobody are adopted or terminated.
 //
 // It can terminate and cannot launch. Every entry is level-triggered, and none waits for anything. What is not said in so

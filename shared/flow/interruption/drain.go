@@ -23,7 +23,7 @@ type DrainOutcome struct {
 	Cluster    string           `json:"cluster"`
 	Skipped    string           `json:"skipped,omitempty"`    // why nothing was done
 	Draining   int              `json:"draining"`             // claims whose nodes are being emptied
-	Ending     int              `json:"ending"`               // claims whose machines are ending
+	Ending     int              `json:"ending"`               // claims whose instances are ending
 	Due        int              `json:"due"`                  // of both, those whose next step was due
 	Steps      map[string]int   `json:"steps,omitempty"`      // that were done, by kind
 	Evicted    int              `json:"evicted,omitempty"`    // pods that were asked to leave and will
@@ -31,13 +31,13 @@ type DrainOutcome struct {
 	Refused    int              `json:"refused,omitempty"`    // evictions that were not allowed, or failed
 	Terminated []string         `json:"terminated,omitempty"` // instance ids told to end
 	Closed     int              `json:"closed,omitempty"`     // claims made Gone
-	Ended      []Ended          `json:"ended,omitempty"`      // of those, the ones that had a machine, by claim
+	Ended      []Ended          `json:"ended,omitempty"`      // of those, the ones that had an instance, by claim
 	DueUnix    int64            `json:"again,omitempty"`      // when the next step is due
 	Millis     map[string]int64 `json:"millis,omitempty"`     // since the start of the run, by what was reached
 	Problems   []string         `json:"problems,omitempty"`
 }
 
-// Drain does what is due of every claim of a cluster that is to end: its node is emptied, its machine terminated, its
+// Drain does what is due of every claim of a cluster that is to end: its node is emptied, its instance terminated, its
 // objects let go, step by step. It waits for nothing: what is not done yet is done by a later run, for which it sends itself
 // a hint. An error means that it could not read what it needs, and nothing was done.
 func (f *Flow) Drain(ctx context.Context, request Request) (DrainOutcome, error) {
@@ -160,7 +160,7 @@ func (d *drains) round(ctx context.Context) (again bool, err error) {
 		return false, nil
 	}
 
-	// 2. Their machines. While EC2 does not answer no pod leaves its node: there may be no other for it.
+	// 2. Their instances. While EC2 does not answer no pod leaves its node: there may be no other for it.
 	if d.clients, err = d.Connector.Connect(ctx, d.reg); err != nil {
 		return false, d.result(fmt.Errorf("connect to cluster %s: %w", d.reg.Cluster, err))
 	}
@@ -269,7 +269,7 @@ const (
 	urgentLeaveSeconds = 6 // until a node whose pods were asked to leave is looked at again: others were not looked at once
 )
 
-// describe reads the machines of the claims from EC2.
+// describe reads the instances of the claims from EC2.
 func (d *drains) describe(ctx context.Context, due []int) error {
 	var ids []string
 	for _, i := range due {
@@ -374,7 +374,7 @@ func (d *drains) move(read time.Time) bool {
 	return true
 }
 
-// terminate ends the machines whose claims came to that. Those that are left are of claims that are Terminating, and come again.
+// terminate ends the instances whose claims came to that. Those that are left are of claims that are Terminating, and come again.
 func (d *drains) terminate(ctx context.Context) {
 	sort.Strings(d.doomed)
 	ended, _ := d.Flow.terminate(ctx, d.clients.Fleet, d.reg.Cluster, d.doomed, d.hasTime, d.problem)
@@ -586,11 +586,11 @@ func (s *step) readNode(ctx context.Context) error {
 	return nil
 }
 
-// readReplacedNode reads the node by its name alone: where somebody deleted it and its machine's kubelet has made it again, pods may run there that the
+// readReplacedNode reads the node by its name alone: where somebody deleted it and its instance's kubelet has made it again, pods may run there that the
 // claim's record knows nothing of. The claim is about that node from then on.
 func (s *step) readReplacedNode(ctx context.Context) error {
 	if s.claim.State != model.Draining {
-		return nil // the machine is told to end
+		return nil // the instance is told to end
 	}
 	occupied, err := s.clients.Objects.Occupied(ctx, model.Object{Name: s.claim.NodeName})
 	if fault.Is(err, fault.NotFound) {
@@ -668,7 +668,7 @@ func (s *step) cordon(ctx context.Context) bool {
 	return true
 }
 
-// delete deletes the claim's NodeClaim and Node, which our finalizer holds until the machine has ended. What was deleted
+// delete deletes the claim's NodeClaim and Node, which our finalizer holds until the instance has ended. What was deleted
 // already stays as it is.
 func (s *step) delete(ctx context.Context, first bool) {
 	stands := s.node != nil && s.node.Node.DeletedUnix == 0
@@ -712,7 +712,7 @@ func (s *step) free(ctx context.Context, kind string) bool {
 	return true
 }
 
-// close lets the objects of a machine that has ended go, and closes its claim. It reports that nothing may follow.
+// close lets the objects of an instance that has ended go, and closes its claim. It reports that nothing may follow.
 func (s *step) close(ctx context.Context) bool {
 	s.stepped(drain.Done)
 	s.report(ctx, s.noticed(*s.claim.Drain))

@@ -169,7 +169,7 @@ func TestF112_DoNotDisruptIsKeptUntilTheDeadline(t *testing.T) {
 	}
 }
 
-// F113, R25, S15: by the deadline all pods are gone and the machine is told to end, whatever budget, annotation or grace says.
+// F113, R25, S15: by the deadline all pods are gone and the instance is told to end, whatever budget, annotation or grace says.
 func TestF113_R25_S15_ByTheDeadlineAllIsGone(t *testing.T) {
 	w := house(t, 2, world.Options{}, labeled)
 	budget(w, "web-all", "0")
@@ -226,7 +226,7 @@ func TestF114_F115_B1_PodsAreDeletedTheirGraceBeforeTheDeadline(t *testing.T) {
 	}
 }
 
-// F116, B13, S33, R31: the machine is not told to end while a volume of a drained pod is attached, unless the deadline is
+// F116, B13, S33, R31: the instance is not told to end while a volume of a drained pod is attached, unless the deadline is
 // over.
 func TestF116_B13_S33_R31_InstanceOutlivesItsVolumes(t *testing.T) {
 	for _, within := range []time.Duration{0, time.Minute} {
@@ -271,7 +271,7 @@ func TestF117_PodsNobodyWaitsForDelayNothing(t *testing.T) {
 	}
 }
 
-// F118: a NotReady node whose machine EC2 does not show any more loses its finalizer without a drain.
+// F118: a NotReady node whose instance EC2 does not show any more loses its finalizer without a drain.
 func TestF118_NodeWithoutAnInstanceIsLetGoWithoutADrain(t *testing.T) {
 	w := house(t, 2, world.Options{}, labeled)
 	budget(w, "web-all", "0")
@@ -325,7 +325,7 @@ func TestC11_NodeThatWasMadeAnewIsDrained(t *testing.T) {
 	}
 }
 
-// F118: the same of a node that was being drained when its machine was gone.
+// F118: the same of a node that was being drained when its instance was gone.
 func TestF118_DrainOfAnInstanceThatEndsMeanwhileIsOver(t *testing.T) {
 	w := house(t, 2, world.Options{Kubelets: world.KubeletOptions{NodeGoneMin: time.Hour, NodeGoneMax: time.Hour}}, labeled)
 	budget(w, "web-all", "0")
@@ -340,7 +340,7 @@ func TestF118_DrainOfAnInstanceThatEndsMeanwhileIsOver(t *testing.T) {
 	}
 }
 
-// F119: Node and NodeClaim stay until EC2 says that the machine was terminated, however long that takes.
+// F119: Node and NodeClaim stay until EC2 says that the instance was terminated, however long that takes.
 func TestF119_ObjectsStayUntilTheInstanceHasEnded(t *testing.T) {
 	slow := world.Options{Fleet: world.FleetOptions{ShuttingDown: world.Span{Min: 4 * time.Minute, Max: 4 * time.Minute}}, Kubelets: world.KubeletOptions{NodeGoneMin: time.Hour, NodeGoneMax: time.Hour}}
 	w := house(t, 1, slow, nil)
@@ -398,7 +398,7 @@ func TestS10_PodThatMustStayBindsAtEachStep(t *testing.T) {
 		end(t, w, claim, model.EndedExpired, 0)
 		play(t, w, time.Duration(after)*time.Second)
 		if claimOf(t, w, claim.Name).State != model.Draining {
-			break // its machine is ending: too late for anybody
+			break // its instance is ending: too late for anybody
 		}
 		shape := world.Shape(10, 1<<20)
 		shape.DoNotDisrupt = "true"
@@ -576,7 +576,7 @@ func TestS34_R27_TwoBudgetsAreToldAndEndAtTheDeadline(t *testing.T) {
 	ended(t, w, claim)
 }
 
-// S39: only named machines end, and telling EC2 again ends nobody else.
+// S39: only named instances end, and telling EC2 again ends nobody else.
 func TestS39_OnlyNamedInstancesEnd(t *testing.T) {
 	w := house(t, 5, world.Options{}, nil)
 	claim := load(t, w).Claims[2]
@@ -606,7 +606,7 @@ func TestR32_NodeThatIsSilentIsEndedByForce(t *testing.T) {
 	}
 }
 
-// B7: a machine whose tags were taken off is not ours any more: neither it nor what runs on it is touched.
+// B7: an instance whose tags were taken off is not ours any more: neither it nor what runs on it is touched.
 func TestB7_InstanceThatLostItsTagsIsLeftAlone(t *testing.T) {
 	w := house(t, 2, world.Options{}, nil)
 	claim := load(t, w).Claims[0]
@@ -877,7 +877,7 @@ func (n noSteps) Advance(_ context.Context, _ string, claim model.Claim) (model.
 	return claim, n.err
 }
 
-// B3: the judge hears of it as soon as a node that a command gave back has ended, since budgets have room again; of what ended for
+// B3: the disruption function hears of it as soon as a node that a command gave back has ended, since budgets have room again; of what ended for
 // other reasons its tick is soon enough.
 func TestDisruptionIsRequestedWhenNodesOfCommandsHaveEnded(t *testing.T) {
 	for _, c := range []struct {

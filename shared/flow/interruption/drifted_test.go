@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// R36: a bad image, of which no machine joins: every old node has drifted, new machines never join, and none of the old ones is
+// R36: a bad image, of which no instance joins: every old node has drifted, new instances never join, and none of the old ones is
 // given up for that. Drift alone ends nothing; what replaces drifted nodes will have to see new ones join first.
 func TestR36_DriftedNodesStayWhileNewInstancesDoNotJoin(t *testing.T) {
 	w := settled(t, 4, world.Options{})

@@ -11,11 +11,11 @@ type Effects = work.Effects
 
 // Names of the flow's effects.
 const (
-	EffectNote        = "casebook"  // casebook written
+	EffectNote        = "casebook"  // collector state written
 	EffectTerminate   = "terminate" // TerminateInstances
-	EffectRemoval     = "removal"   // record of a machine's end kept
+	EffectRemoval     = "removal"   // record of an instance's end kept
 	EffectClose       = "close"     // claim Gone in the ledger
-	EffectAdopt       = "adopt"     // claim of a machine nobody recorded written to the ledger
+	EffectAdopt       = "adopt"     // claim of an instance nobody recorded written to the ledger
 	EffectRemove      = "remove"    // Node or NodeClaim object deleted
 	EffectHint        = "hint"      // another look asked for
 	EffectBegin       = "begin"     // claim Draining or Terminating in the ledger
@@ -28,9 +28,9 @@ const (
 	EffectShow        = "show"      // NodeClaim object's conditions
 	EffectFree        = "free"      // finalizer taken off
 	EffectReport      = "tell"      // events
-	EffectDisrupt     = "judge"     // the judge told that a command's node has ended
+	EffectDisrupt     = "judge"     // the disruption function told that a command's node has ended
 	EffectVanish      = "vanish"    // that a NodeClaim object is to be made anew, in the ledger
-	EffectUnavailable = "mark"      // offers marked that EC2 takes machines back of
+	EffectUnavailable = "mark"      // offers marked that EC2 takes instances back of
 )
 
 // AllEffects lists them.

@@ -91,7 +91,7 @@ func TestR32_UnhealthyNodeIsRepairedByForce(t *testing.T) {
 	}
 }
 
-// R62, S35: a machine whose status checks have failed for two minutes is ended, not coaxed: within a few minutes more it has
+// R62, S35: an instance whose status checks have failed for two minutes is ended, not coaxed: within a few minutes more it has
 // gone, whatever forbids its pods to leave.
 func TestR62_ImpairedInstanceIsEndedNotCoaxed(t *testing.T) {
 	w := aging(t, 3, nil, lasting(24*time.Hour), labeled)
@@ -111,7 +111,7 @@ func TestR62_ImpairedInstanceIsEndedNotCoaxed(t *testing.T) {
 	}
 }
 
-// B8: however many nodes are unhealthy at once, the guard of the pool and the brake let few of them go.
+// B8: however many nodes are unhealthy at once, the guard of the pool and the removal limit let few of them go.
 func TestB8_RepairIsLimited(t *testing.T) {
 	w := aging(t, 20, nil, nil, nil)
 	for _, claim := range load(t, w).Claims[:10] {
@@ -143,7 +143,7 @@ func TestR67_DeletedClaimOfAnUnregisteredNodeIsDrained(t *testing.T) {
 	ended(t, w, claim)
 }
 
-// CT01: a machine that nobody owns ends with its node; young and owned ones stay.
+// CT01: an instance that nobody owns ends with its node; young and owned ones stay.
 func TestCT01_OrphanEndsWithItsNode(t *testing.T) {
 	w := house(t, 1, world.Options{}, nil)
 	id := w.Fleet.AddInstance(orphanOf("default"))
@@ -181,7 +181,7 @@ func TestF113_AnnotationBringsTheDeadlineForward(t *testing.T) {
 	ended(t, w, claim)
 }
 
-// A spot machine that is taken back while its node is being drained, slowly, is drained within the warning.
+// A spot instance that is taken back while its node is being drained, slowly, is drained within the warning.
 func TestC1_InterruptionHastensADrain(t *testing.T) {
 	w := house(t, 1, world.Options{}, labeled)
 	budget(w, "none", "0")

@@ -45,7 +45,7 @@ func (r *pass) reportDeferred(f *lifecycle.Finding) {
 	r.events = append(r.events, event)
 }
 
-// markUnavailable has the offer left alone that EC2 takes a claim's machine back of: its warning was lost, or is on its way.
+// markUnavailable has the offering left alone that EC2 takes a claim's instance back of: its warning was lost, or is on its way.
 func (r *pass) markUnavailable(claim *model.Claim) {
 	if unavailable, ok := taken(claim, model.NoticeSpotInterrupted, r.records.NowUnix, r.records.NowUnix); ok {
 		r.unavailableOfferings = append(r.unavailableOfferings, unavailable)

@@ -13,7 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/work"
 )
 
-// Flow is the sweep with its ports and its clock. It keeps nothing between runs: what it remembers is in the ledger.
+// Flow is the resync with its ports and its clock. It keeps nothing between runs: what it remembers is in the ledger.
 type Flow struct {
 	Registry  Registry
 	Leases    Leases
@@ -44,7 +44,7 @@ type Flow struct {
 // Settings are the flow's numbers. The zero value of a field means the default named with it.
 type Settings struct {
 	Confirm      time.Duration // between the look that first sees something wrong and the one that acts: 30 s
-	JoinWithin   time.Duration // for a machine's node to join: 15 min
+	JoinWithin   time.Duration // for an instance's node to join: 15 min
 	RepairAfter  time.Duration // for how long a condition of a node may be bad, whichever: 10 min of accelerators, 30 min of the others
 	LeaseMargin  time.Duration // how long the lease outlives the invocation's deadline: 2 s
 	StopBefore   time.Duration // what must be left of the invocation to begin another act: 3 s
@@ -62,7 +62,7 @@ type Settings struct {
 	RetrySeconds  int64 // until a claim whose drain panicked is looked at again, and at most until one that could not be read or written is: 30
 	ReportSeconds int64 // between two times people are told what a drain waits for: 120
 
-	// The brake: in RemovalWindow at most max(RemovalNodes, RemovalPercent of the cluster's nodes) are removed that EC2 does not
+	// The removal limit: in RemovalWindow at most max(RemovalNodes, RemovalPercent of the cluster's nodes) are removed that EC2 does not
 	// say have ended. The window is longer than the five minutes promised, because what was counted is done a little later.
 	RemovalWindow  time.Duration // 6 min
 	RemovalNodes   int           // 5
@@ -82,7 +82,7 @@ func (s Settings) withDefaults() Settings {
 	s.MaxActs = cmp.Or(s.MaxActs, 200)
 	s.Parallel = cmp.Or(s.Parallel, 50)
 	s.ParallelPods = cmp.Or(s.ParallelPods, 10)
-	// Less than the drain's own: with what it takes to be told and to come round, the first pod of a machine that EC2 warned of
+	// Less than the drain's own: with what it takes to be told and to come round, the first pod of an instance that EC2 warned of
 	// is asked to leave within 8 seconds (C1).
 	s.Drain.ReplaceSeconds = cmp.Or(s.Drain.ReplaceSeconds, 4)
 	s.MaxMoves = cmp.Or(s.MaxMoves, 2000)
@@ -121,21 +121,21 @@ type Outcome struct {
 	Adopted    int              `json:"adopted,omitempty"`    // instances that got a claim
 	Terminated []string         `json:"terminated,omitempty"` // instance ids told to end
 	Drained    int              `json:"drained,omitempty"`    // claims made Draining
-	Vanished   int              `json:"vanished,omitempty"`   // claims whose NodeClaim object goes with a definition, and whose machine stays
+	Vanished   int              `json:"vanished,omitempty"`   // claims whose NodeClaim object goes with a definition, and whose instance stays
 	Hastened   int              `json:"hastened,omitempty"`   // drains whose deadline came forward
 	Retired    int              `json:"retired,omitempty"`    // claims made Terminating
 	Closed     int              `json:"closed,omitempty"`     // claims made Gone
-	Ended      []Ended          `json:"ended,omitempty"`      // of the closed ones, those that had a machine
+	Ended      []Ended          `json:"ended,omitempty"`      // of the closed ones, those that had an instance
 	Removed    int              `json:"removed,omitempty"`    // objects deleted
 	Freed      int              `json:"freed,omitempty"`      // objects our finalizer was taken off
 	Millis     map[string]int64 `json:"millis,omitempty"`     // since the start of the run, by what was reached
 	Problems   []string         `json:"problems,omitempty"`
 
-	Interrupted int            `json:"interrupted,omitempty"` // spot machines that EC2 says it takes back
-	Impaired    map[string]int `json:"impaired,omitempty"`    // machines that EC2's checks find ill and that were not at the last look, by kind
+	Interrupted int            `json:"interrupted,omitempty"` // spot instances that EC2 says it takes back
+	Impaired    map[string]int `json:"impaired,omitempty"`    // instances that EC2's checks find ill and that were not at the last look, by kind
 }
 
-// Ended is a claim whose machine has ended, and is told of once, by whoever closed it.
+// Ended is a claim whose instance has ended, and is told of once, by whoever closed it.
 type Ended struct {
 	Claim        string `json:"claim"`
 	Pool         string `json:"pool,omitempty"` // "" = of none
@@ -144,7 +144,7 @@ type Ended struct {
 	Seconds      int64  `json:"seconds,omitempty"` // since its end began; 0 = it was found to have ended
 }
 
-// endedOf returns what is told of a claim that was closed at a time, and whether it had a machine.
+// endedOf returns what is told of a claim that was closed at a time, and whether it had an instance.
 func endedOf(claim *model.Claim, atUnix int64) (ended Ended, had bool) {
 	ended = Ended{Claim: claim.Name, Pool: claim.Pool, CapacityType: claim.CapacityType, Reason: claim.FailureCode}
 	if claim.Drain != nil {
@@ -181,12 +181,12 @@ type pass struct {
 	claims               map[string]bool             // names the ledger knows, live and gone
 	doomed               []string                    // instances to terminate
 	begun                int                         // claims whose end began, or was brought forward
-	unavailableOfferings []model.UnavailableOffering // of offers that EC2 takes machines back of
+	unavailableOfferings []model.UnavailableOffering // of offers that EC2 takes instances back of
 	events               []model.Event               // for people
 	stopped              bool                        // no more acts in this run
 	freed                []string                    // claims of commands that it closed
 
-	polled polled // what EC2 said of machines that are about to end
+	polled polled // what EC2 said of instances that are about to end
 }
 
 func (r *pass) do(ctx context.Context) error {

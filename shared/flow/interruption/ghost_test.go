@@ -11,7 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// A4, R23: a claim whose machine EC2 says was terminated is closed within 120 s: gone from the ledger with what it held,
+// A4, R23: a claim whose instance EC2 says was terminated is closed within 120 s: gone from the ledger with what it held,
 // its Node and NodeClaim objects deleted.
 func TestA4_R23_ClaimOfAnEndedInstanceIsClosedWithin120Seconds(t *testing.T) {
 	w := settled(t, 3, world.Options{Kubelets: world.KubeletOptions{NodeGoneMin: time.Hour, NodeGoneMax: time.Hour}})
@@ -36,7 +36,7 @@ func TestA4_R23_ClaimOfAnEndedInstanceIsClosedWithin120Seconds(t *testing.T) {
 	nothing(t, w, pass(t, w, 5*time.Minute))
 }
 
-// A4: a claim whose machine EC2 shows no more is closed after two reads, and not before its node stopped being Ready.
+// A4: a claim whose instance EC2 shows no more is closed after two reads, and not before its node stopped being Ready.
 func TestF104_A4_ClaimOfAMissingInstanceIsClosedOnceItsNodeIsNotReady(t *testing.T) {
 	w := settled(t, 2, world.Options{})
 	claim := load(t, w).Claims[0]
@@ -51,7 +51,7 @@ func TestF104_A4_ClaimOfAMissingInstanceIsClosedOnceItsNodeIsNotReady(t *testing
 	}
 }
 
-// passHiding lets time pass with EC2 never showing some machines.
+// passHiding lets time pass with EC2 never showing some instances.
 func passHiding(t *testing.T, w *world.World, d time.Duration, hidden map[string]bool) totals {
 	t.Helper()
 	return passWith(t, w, d, func(ctx context.Context, p *world.Process, flow *interruption.Flow) {
@@ -93,7 +93,7 @@ func (h hidingFleet) Describe(ctx context.Context, ids []string) ([]model.Instan
 	return h.shown(h.Fleet.Describe(ctx, ids))
 }
 
-// Scenario 5: describing calls hide new machines for four minutes while the sweep runs.
+// Scenario 5: describing calls hide new instances for four minutes while the resync runs.
 func TestScenario5_InstancesHiddenForFourMinutes(t *testing.T) {
 	w := start(t, world.Options{Visibility: 4 * time.Minute, Boot: 6 * time.Minute})
 	w.Cluster.AddPods("web", 3, big())
@@ -121,7 +121,7 @@ func TestScenario6_ListingLosesHalfItsPages(t *testing.T) {
 	sound(t, w)
 }
 
-// R21, S4: machines a listing names twice are looked at once.
+// R21, S4: instances a listing names twice are looked at once.
 func TestR21_S4_InstancesListedTwice(t *testing.T) {
 	w := settled(t, 4, world.Options{})
 	w.Fleet.AddInstance(orphanOf("default"))
@@ -147,7 +147,7 @@ func TestR20_S5_BlankIdsMatchNothing(t *testing.T) {
 	}
 }
 
-// R17: a machine whose node left the cluster is ended within one sweep after it was seen twice.
+// R17: an instance whose node left the cluster is ended within one resync after it was seen twice.
 func TestR17_InstanceWithoutItsNodeEnds(t *testing.T) {
 	w := settled(t, 3, world.Options{})
 	claim := load(t, w).Claims[0]
@@ -171,7 +171,7 @@ func TestR17_NodeThatComesBackKeepsItsInstance(t *testing.T) {
 	sound(t, w)
 }
 
-// R18: a new machine has the private name of a node that is still there. Each is known by its id: the old one's node is
+// R18: a new instance has the private name of a node that is still there. Each is known by its id: the old one's node is
 // removed, the new one's claim lives.
 func TestR18_NewInstanceWithTheNameOfAnOldNode(t *testing.T) {
 	w := settled(t, 1, world.Options{Kubelets: world.KubeletOptions{HostNames: 1, NodeGoneMin: time.Hour, NodeGoneMax: time.Hour}})
@@ -195,7 +195,7 @@ func TestR18_NewInstanceWithTheNameOfAnOldNode(t *testing.T) {
 	sound(t, w)
 }
 
-// R24, S7: a machine that never joins is ended after 15 minutes and its claim closed with the reason.
+// R24, S7: an instance that never joins is ended after 15 minutes and its claim closed with the reason.
 func TestF102_R24_S7_InstanceThatNeverJoinsEnds(t *testing.T) {
 	w := start(t, world.Options{Boot: 10 * time.Hour})
 	w.Cluster.AddPods("web", 1, big())
@@ -217,7 +217,7 @@ func TestF102_R24_S7_InstanceThatNeverJoinsEnds(t *testing.T) {
 	}
 }
 
-// R22: a NodeClaim deleted in any phase of its launch ends its machine, pending or not; one whose node carries pods waits.
+// R22: a NodeClaim deleted in any phase of its launch ends its instance, pending or not; one whose node carries pods waits.
 func TestR22_DeletedDuringEveryPhaseOfTheLaunch(t *testing.T) {
 	for phase, after := range map[string]time.Duration{"pending": 5 * time.Second, "joined": 25 * time.Second, "ready": 45 * time.Second} {
 		for _, deaf := range []bool{true, false} { // provisioning does not run meanwhile, or does
@@ -256,7 +256,7 @@ func TestR22_DeletedDuringEveryPhaseOfTheLaunch(t *testing.T) {
 	})
 }
 
-// B8: however many machines lose their nodes at once, no more than the brake allows end in any five minutes; those that
+// B8: however many instances lose their nodes at once, no more than the removal limit allows end in any five minutes; those that
 // EC2 says have ended are closed all the same.
 func TestB8_RemovalLimit(t *testing.T) {
 	for nodes, most := range map[int]int{20: 5, 80: 8} {
@@ -415,7 +415,7 @@ func TestSecondCollectorIsSkipped(t *testing.T) {
 	}
 }
 
-// messy is a world with something of everything to collect: a machine nobody owns, one that ended, one without its node,
+// messy is a world with something of everything to collect: an instance nobody owns, one that ended, one without its node,
 // one whose NodeClaim was deleted before it joined, and one whose record is lost.
 func messy(t *testing.T) *world.World {
 	w := settled(t, 4, world.Options{})
@@ -489,7 +489,7 @@ func TestEveryEffectMayGoWrong(t *testing.T) {
 	}
 }
 
-// The casebook of a cluster without machines is written every few minutes, and at once where something is to be remembered.
+// The collector state of a cluster without instances is written every few minutes, and at once where something is to be remembered.
 func TestIdleClusterIsNotedEveryFewMinutes(t *testing.T) {
 	w := start(t, world.Options{})
 	cases := func() model.CollectorState {
@@ -545,7 +545,7 @@ func TestTickFansOut(t *testing.T) {
 	}
 }
 
-// X13: the end of a machine is recorded, with who wanted it.
+// X13: the end of an instance is recorded, with who wanted it.
 func TestX13TheEndOfAnInstanceIsRecorded(t *testing.T) {
 	w := house(t, 2, world.Options{}, nil)
 	claim := load(t, w).Claims[0]

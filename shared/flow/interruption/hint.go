@@ -38,7 +38,7 @@ func (r *Request) handled(holder model.Fence, nowUnix int64) bool {
 	return !r.Undated && r.AsOfUnix != 0 && holder.SinceUnix > r.AsOfUnix+skew && holder.SinceUnix <= nowUnix+skew && nowUnix-holder.SinceUnix <= fresh
 }
 
-// requestDisruption tells who gives nodes back that claims of commands have ended: what budgets kept back may have room now, and a roll need not
+// requestDisruption tells the disruption function that claims of commands have ended: what budgets kept back may have room now, and a roll need not
 // wait for the tick of each minute between two nodes. One hint tells of all of them.
 func (f *Flow) requestDisruption(ctx context.Context, cluster string, freed []string) error {
 	if f.Disruptions == nil || len(freed) == 0 {
@@ -66,7 +66,7 @@ func parseDatedKey(key string) int64 {
 	return at
 }
 
-// stepKey is the key of the hint for a step that is due at a time and was tried in vain so often.
+// stepKey is the key of the hint for a step that is due at a time and was tried without effect so often.
 func stepKey(dueUnix int64, tries int) string { return fmt.Sprintf("step/%d/%d", dueUnix, tries) }
 
 // parseStepKey is stepKey the other way round; false for any other text.

@@ -117,7 +117,7 @@ func gone(w *world.World, key string) time.Time {
 	return time.Time{}
 }
 
-// terminated returns when EC2 was first told to end a machine; the zero time where it was not.
+// terminated returns when EC2 was first told to end an instance; the zero time where it was not.
 func terminated(w *world.World, id string) time.Time {
 	for _, entry := range w.Log.Since(0) {
 		if called, ok := entry.Fact.(world.TerminateCalled); ok && slices.Contains(called.IDs, id) {
@@ -170,7 +170,7 @@ func podsOn(w *world.World, claim model.Claim) []string {
 	return out
 }
 
-// ended fails where a claim, its machine, or an object of it is left.
+// ended fails where a claim, its instance, or an object of it is left.
 func ended(t *testing.T, w *world.World, claim model.Claim) {
 	t.Helper()
 	if now := claimOf(t, w, claim.Name); now.State != model.Gone {

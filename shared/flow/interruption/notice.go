@@ -26,11 +26,11 @@ type NoticesOutcome struct {
 	Messages  int              `json:"messages"`
 	Kinds     map[string]int   `json:"kinds,omitempty"`     // messages by kind of notice
 	Malformed int              `json:"malformed,omitempty"` // messages that are no event; dropped
-	Foreign   int              `json:"foreign,omitempty"`   // messages about no machine of ours; dropped
-	Elsewhere int              `json:"elsewhere,omitempty"` // claims spoken of by another account or region than their machine's; dropped
+	Foreign   int              `json:"foreign,omitempty"`   // messages about no instance of ours; dropped
+	Elsewhere int              `json:"elsewhere,omitempty"` // claims spoken of by another account or region than their instance's; dropped
 	Idle      int              `json:"idle,omitempty"`      // claims of clusters that are detached or paused; nothing is done about them
 	Stale     int              `json:"stale,omitempty"`     // warnings whose time has come already: a look asks EC2 instead
-	Unfit     int              `json:"unfit,omitempty"`     // warnings that do not fit how the machine was bought: a look asks EC2 instead
+	Unfit     int              `json:"unfit,omitempty"`     // warnings that do not fit how the instance was bought: a look asks EC2 instead
 	Begun     map[string]int   `json:"begun,omitempty"`     // claims whose end began, by kind of notice
 	Hastened  int              `json:"hastened,omitempty"`  // claims that were to end already, and end sooner
 	Already   int              `json:"already,omitempty"`   // claims that were to end already, or are Gone
@@ -49,11 +49,11 @@ var noticeRank = map[model.NoticeKind]int{
 
 // What a warning leaves. Source: EC2 user guide, spot interruption notices and interruptible capacity reservations.
 const (
-	warningSeconds = 120 // from the warning until EC2 ends the machine
+	warningSeconds = 120 // from the warning until EC2 ends the instance
 	marginSeconds  = 5   // by which pods are out before
 )
 
-// Notices does what AWS said of machines in a batch of messages: claims of machines that are about to end begin to end, and
+// Notices does what AWS said of instances in a batch of messages: claims of instances that are about to end begin to end, and
 // their pods are planned elsewhere in the same moment. It returns the ids of the messages that must come again, because
 // something they ask for is not done for certain; every other message has had its effect, or has none. Handling one again is
 // harmless, and so is one that is late, doubled, or a stranger's.
@@ -94,14 +94,14 @@ type clusterNotice struct {
 	model.Notice
 }
 
-// affectedClaim is a claim and what was said of its machine, the most urgent first.
+// affectedClaim is a claim and what was said of its instance, the most urgent first.
 type affectedClaim struct {
 	claim   model.Claim
 	notices []clusterNotice
 }
 
 func (n *notices) do(ctx context.Context, batch []Received) {
-	// 1. What was said, and of which machines.
+	// 1. What was said, and of which instances.
 	heard, ids := n.read(batch)
 	if len(ids) == 0 {
 		return
@@ -151,7 +151,7 @@ func (n *notices) read(batch []Received) (heard []clusterNotice, ids []string) {
 	return heard, slices.Compact(ids)
 }
 
-// groupByCluster brings together what was said of each claim, by cluster, and drops what was said of nobody's machines.
+// groupByCluster brings together what was said of each claim, by cluster, and drops what was said of nobody's instances.
 func (n *notices) groupByCluster(heard []clusterNotice, found []model.FoundClaim) (clusters []string, homes map[string][]affectedClaim) {
 	of := map[string][]clusterNotice{} // by instance id
 	known := map[string]bool{}
@@ -211,7 +211,7 @@ func (n *notices) problem(format string, args ...any) {
 	}
 }
 
-// clusterBatch is what was said of one cluster's machines.
+// clusterBatch is what was said of one cluster's instances.
 type clusterBatch struct {
 	*notices
 	name   string
@@ -237,7 +237,7 @@ func (h *clusterBatch) all() []clusterNotice {
 }
 
 func (h *clusterBatch) do(ctx context.Context) {
-	// 1. Whether the cluster is ours to care for, and the machines are where AWS speaks of.
+	// 1. Whether the cluster is ours to care for, and the instances are where AWS speaks of.
 	reg, err := h.Registry.Cluster(ctx, h.name)
 	switch {
 	case fault.Is(err, fault.NotFound), err == nil && reg.Paused:
@@ -341,8 +341,8 @@ func (h *clusterBatch) claim(ctx context.Context, a affectedClaim) {
 	}
 }
 
-// cause is why the claim is to end, as its notices say, and which kind of them says so. False where none does: machines that
-// stop or have ended are looked at, recommendations are for people, and a warning that is past, or that does not fit how the machine was
+// cause is why the claim is to end, as its notices say, and which kind of them says so. False where none does: instances that
+// stop or have ended are looked at, recommendations are for people, and a warning that is past, or that does not fit how the instance was
 // bought, is for a look to confirm.
 func (h *clusterBatch) cause(a affectedClaim) (cause Cause, kind model.NoticeKind, ends bool) {
 	for _, s := range a.notices {
@@ -358,7 +358,7 @@ func (h *clusterBatch) cause(a affectedClaim) (cause Cause, kind model.NoticeKin
 	return cause, kind, ends
 }
 
-// endOf returns why a claim ends of whose machine this was said, "" where it does not for that.
+// endOf returns why a claim ends of whose instance this was said, "" where it does not for that.
 func endOf(notice model.Notice) (code, message string) {
 	switch notice.Kind {
 	case model.NoticeSpotInterrupted:
@@ -391,14 +391,14 @@ func (n *notices) leaves(notice model.Notice) int64 {
 	return 0
 }
 
-// stale reports whether the time that a warning names has come: the machine has ended, or will not. What EC2 itself says now is better,
+// stale reports whether the time that a warning names has come: the instance has ended, or will not. What EC2 itself says now is better,
 // and an end whose deadline is past would leave pods no time at all.
 func (n *notices) stale(notice model.Notice) bool {
 	left := n.leaves(notice)
 	return left != 0 && left+marginSeconds <= n.nowUnix || notice.EndUnix != 0 && notice.EndUnix <= n.nowUnix
 }
 
-// fits reports whether EC2 may say this of a machine that was bought as the claim's was: it takes back spot instances and those in
+// fits reports whether EC2 may say this of an instance that was bought as the claim's was: it takes back spot instances and those in
 // capacity reservations, and no others.
 func fits(claim *model.Claim, kind model.NoticeKind) bool {
 	switch kind {
@@ -540,7 +540,7 @@ func (h *clusterBatch) publishEvents(ctx context.Context) {
 	}
 }
 
-// markUnavailable has offers left alone that EC2 takes machines back of, and reservations that are, as if they had just failed to give
+// markUnavailable has offers left alone that EC2 takes instances back of, and reservations that are, as if they had just failed to give
 // any. It is dated by the warning, so that one which comes again changes nothing.
 func (h *clusterBatch) markUnavailable(ctx context.Context) {
 	var unavailableOfferings []model.UnavailableOffering
@@ -577,7 +577,7 @@ func (h *clusterBatch) unavailableOf(claim model.Claim, notice model.Notice) (mo
 	return taken(&claim, notice.Kind, h.at(notice), h.nowUnix)
 }
 
-// taken is the mark of what a claim's machine was bought as and EC2 took back at a time; false where it is none that can be
+// taken is the mark of what a claim's instance was bought as and EC2 took back at a time; false where it is none that can be
 // marked, or that was too long ago.
 func taken(claim *model.Claim, kind model.NoticeKind, atUnix, nowUnix int64) (model.UnavailableOffering, bool) {
 	const backOff, forgetAfter = 3 * 60, 20 * 3 * 60 // seconds, as for a launch that gave nothing

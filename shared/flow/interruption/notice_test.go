@@ -115,7 +115,7 @@ func TestIN01EachKindOfNoticeHasItsActionItsEventsAndIsDeleted(t *testing.T) {
 	}
 }
 
-// R69, S38: an event of a machine nobody here knows is done with in one step, and counted; it delays and fails nothing.
+// R69, S38: an event of an instance nobody here knows is done with in one step, and counted; it delays and fails nothing.
 func TestIN02ForeignInstancesAreDroppedAndCounted(t *testing.T) {
 	o := newOffice()
 	failed, out := o.handle(
@@ -438,7 +438,7 @@ func TestStaleWarningRequestsAPassAndHarmsNothing(t *testing.T) {
 	}
 }
 
-// W1: EC2 takes back spot instances and those in capacity reservations. Of any other machine such a warning asks for a look alone, and no
+// W1: EC2 takes back spot instances and those in capacity reservations. Of any other instance such a warning asks for a look alone, and no
 // offer is left alone for it.
 func TestW1WarningThatDoesNotFitTheInstanceRequestsAPass(t *testing.T) {
 	for instance, kinds := range map[string][]model.NoticeKind{
@@ -479,7 +479,7 @@ func TestDeadlineOfAWarning(t *testing.T) {
 	}
 }
 
-// Several notices of one machine begin one end: the most urgent says why, and the earliest deadline holds.
+// Several notices of one instance begin one end: the most urgent says why, and the earliest deadline holds.
 func TestNoticesOfOneInstanceBeginOneEnd(t *testing.T) {
 	o := newOffice()
 	later := about(model.NoticeSpotInterrupted, "terminate", "i-spot")

@@ -5,7 +5,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// noticeEvents are the events of what AWS says of machines, by kind of notice. They bear the reasons Karpenter's have.
+// noticeEvents are the events of what AWS says of instances, by kind of notice. They bear the reasons Karpenter's have.
 var noticeEvents = map[model.NoticeKind]model.Event{
 	model.NoticeSpotInterrupted:        {Warning: true, Reason: "SpotInterrupted", Message: "EC2 has warned that it takes this spot instance back within two minutes"},
 	model.NoticeReservationInterrupted: {Warning: true, Reason: "CapacityReservationInstanceInterrupted", Message: "EC2 has warned that the owner of the capacity reservation takes this instance back within two minutes"},
@@ -20,7 +20,7 @@ var noticedAs = map[lifecycle.Kind]model.NoticeKind{
 	lifecycle.Interrupted: model.NoticeSpotInterrupted, lifecycle.Impaired: model.NoticeScheduledChange, lifecycle.Stopping: model.NoticeStopped,
 }
 
-// eventsOf returns what people are told of a claim's machine, each kind once: on the NodeClaim object and on the node, as far as
+// eventsOf returns what people are told of a claim's instance, each kind once: on the NodeClaim object and on the node, as far as
 // there are such.
 func eventsOf(claim model.Claim, about []clusterNotice) []model.Event {
 	var reported []model.Event
@@ -35,7 +35,7 @@ func eventsOf(claim model.Claim, about []clusterNotice) []model.Event {
 	return onBoth(claim, reported)
 }
 
-// endEvents returns what people are told of a claim that ends for what AWS said of its machine: that, and that its node is
+// endEvents returns what people are told of a claim that ends for what AWS said of its instance: that, and that its node is
 // drained for it.
 func endEvents(claim model.Claim, kind model.NoticeKind) []model.Event {
 	return append(eventsOf(claim, []clusterNotice{{Notice: model.Notice{Kind: kind}}}), onBoth(claim, []model.Event{{

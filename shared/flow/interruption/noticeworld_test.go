@@ -167,7 +167,7 @@ func TestIN05_StatusChecksThatFailForTwoMinutesEndANode(t *testing.T) {
 	sound(t, w)
 }
 
-// mixed fills a world with machines, and the queue of notices with as many messages: a third each of scheduled changes, spot
+// mixed fills a world with instances, and the queue of notices with as many messages: a third each of scheduled changes, spot
 // interruptions and changes of state.
 func mixed(t testing.TB, n int) *world.World {
 	t.Helper()
@@ -249,7 +249,7 @@ func BenchmarkNotices(b *testing.B) {
 	b.ReportMetric(float64(messages)/b.Elapsed().Seconds(), "messages/s")
 }
 
-// F147: a warning deletes the NodeClaim, and the machine that takes its place starts while the old one still runs and before the
+// F147: a warning deletes the NodeClaim, and the instance that takes its place starts while the old one still runs and before the
 // pod is asked to leave.
 func TestF147_WarningDeletesTheClaimAndItsReplacementStartsInParallel(t *testing.T) {
 	w := house(t, 3, world.Options{}, nil)
@@ -282,12 +282,12 @@ func TestF147_WarningDeletesTheClaimAndItsReplacementStartsInParallel(t *testing
 }
 
 // IN-01, C1: people are told once of each warning, on the NodeClaim and on the node, however many there are at once; and of one
-// whose machine ended before any drain run came to it.
+// whose instance ended before any drain run came to it.
 func TestIN01PeopleAreToldOnceOfEachOfManyWarnings(t *testing.T) {
 	reasons := []string{"SpotInterrupted", "TerminatingOnInterruption"}
 	for name, c := range map[string]struct {
 		pods  int
-		early bool // the machines end before anybody drains
+		early bool // the instances end before anybody drains
 	}{"one": {1, false}, "many": {30, false}, "one that ends at once": {1, true}, "many that end at once": {30, true}} {
 		t.Run(name, func(t *testing.T) {
 			w := house(t, c.pods, world.Options{}, nil)

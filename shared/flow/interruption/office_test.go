@@ -40,7 +40,7 @@ type office struct {
 	events               []model.Event
 }
 
-// newOffice returns one of cluster shop with a node of each kind: i-spot, i-demand, i-reserved, and i-young, a machine whose
+// newOffice returns one of cluster shop with a node of each kind: i-spot, i-demand, i-reserved, and i-young, an instance whose
 // node has not joined.
 func newOffice() *office {
 	o := &office{

@@ -13,7 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// A3, S1, R16: machines beyond an intent's claims are terminated within 120 s of becoming visible, and no others.
+// A3, S1, R16: instances beyond an intent's claims are terminated within 120 s of becoming visible, and no others.
 func TestA3_S1_R16_InstancesNobodyOwnsEndWithin120Seconds(t *testing.T) {
 	w := start(t, world.Options{Visibility: 5 * time.Second})
 	w.Fleet.GiveMore(2)
@@ -37,7 +37,7 @@ func TestA3_S1_R16_InstancesNobodyOwnsEndWithin120Seconds(t *testing.T) {
 	sound(t, w)
 }
 
-// R22, S2: a machine of an open launch is nobody's orphan, however long its recovery takes.
+// R22, S2: an instance of an open launch is nobody's orphan, however long its recovery takes.
 func TestS2_InstancesOfAnOpenLaunchAreLeftAlone(t *testing.T) {
 	w := start(t, world.Options{})
 	w.Cluster.AddPods("web", 3, big())
@@ -50,7 +50,7 @@ func TestS2_InstancesOfAnOpenLaunchAreLeftAlone(t *testing.T) {
 	sound(t, w)
 }
 
-// S2, R19: however the reads of a look interleave with a launch, no fresh machine is taken for an orphan.
+// S2, R19: however the reads of a look interleave with a launch, no fresh instance is taken for an orphan.
 func TestS2_R19_LaunchBetweenTheReadsOfAPass(t *testing.T) {
 	for _, at := range []string{"before EC2", "after EC2", "after the ledger", "after the API server"} {
 		w := start(t, world.Options{})
@@ -136,7 +136,7 @@ func (b hookedBook) Records(ctx context.Context, reg model.Registration) (model.
 	return b.CollectorStore.Records(ctx, reg)
 }
 
-// S3, R19, B7: machines that lack any of our three tags, or carry another cluster's, are never touched.
+// S3, R19, B7: instances that lack any of our three tags, or carry another cluster's, are never touched.
 func TestS3_R19_ForeignInstancesAreNeverTouched(t *testing.T) {
 	w := settled(t, 1, world.Options{})
 	all := map[string]string{
@@ -195,7 +195,7 @@ func orphanOf(pool string) model.Instance {
 	}}
 }
 
-// The ledger is lost: every machine whose NodeClaim or node is there is adopted, none is ended, no pod moves, and what
+// The ledger is lost: every instance whose NodeClaim or node is there is adopted, none is ended, no pod moves, and what
 // they take counts even where that is above the limit.
 func TestLedgerLost_InstancesAreAdopted(t *testing.T) {
 	for name, without := range map[string]func(w *world.World){
@@ -234,7 +234,7 @@ func TestLedgerLost_InstancesAreAdopted(t *testing.T) {
 	}
 }
 
-// Machines that were on their way when the ledger was lost are adopted by their NodeClaim objects.
+// Instances that were on their way when the ledger was lost are adopted by their NodeClaim objects.
 func TestLedgerLost_InstancesThatHaveNotJoinedAreAdopted(t *testing.T) {
 	w := start(t, world.Options{Boot: 4 * time.Minute})
 	w.Cluster.AddPods("web", 2, big())
@@ -255,7 +255,7 @@ func TestLedgerLost_InstancesThatHaveNotJoinedAreAdopted(t *testing.T) {
 	}
 }
 
-// R67: a machine nobody recorded whose node carries pods is adopted, even where nothing else speaks for it.
+// R67: an instance nobody recorded whose node carries pods is adopted, even where nothing else speaks for it.
 func TestR67_InstanceWithPodsIsNeverEnded(t *testing.T) {
 	w := settled(t, 2, world.Options{})
 	ledger := load(t, w)
@@ -322,7 +322,7 @@ func TestC11_NothingIsRemovedWhileAnythingIsUnreachable(t *testing.T) {
 	}
 }
 
-// F3: while a claim cannot be read its machine is nobody's orphan, and neither is any other; drains and ends of claims that can be read go on.
+// F3: while a claim cannot be read its instance is nobody's orphan, and neither is any other; drains and ends of claims that can be read go on.
 func TestF3NoInstanceEndsForAClaimThatCannotBeRead(t *testing.T) {
 	w := settled(t, 3, world.Options{})
 	claims := load(t, w).Claims

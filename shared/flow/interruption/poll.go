@@ -10,16 +10,16 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// What EC2 is asked about machines that are about to end, beside what EventBridge says of them: a warning may be lost, and a
+// What EC2 is asked about instances that are about to end, beside what EventBridge says of them: a warning may be lost, and a
 // rule or its target taken away.
 const (
-	pollEvery   = 25 // seconds between two questions about spot machines: with the way of the hint and the look, half a minute
+	pollEvery   = 25 // seconds between two questions about spot instances: with the way of the hint and the look, half a minute
 	pollEarly   = 10 // seconds before it is due a look counts as the one that was asked for, as the hint may find it at work
 	checksEvery = 55 // seconds between two questions about status checks: each minute's look asks
 )
 
-// poll asks EC2 which of the cluster's spot machines it takes back and what is wrong with its machines, where the cluster
-// has such. What cannot be asked is told and left out: no answer is not a word against any machine.
+// poll asks EC2 which of the cluster's spot instances it takes back and what is wrong with its instances, where the cluster
+// has such. What cannot be asked is told and left out: no answer is not a word against any instance.
 func (r *pass) poll(ctx context.Context, view *lifecycle.View) {
 	var instances, spot int
 	ours := map[string]bool{}
@@ -52,15 +52,15 @@ func (r *pass) poll(ctx context.Context, view *lifecycle.View) {
 	}
 }
 
-// polled is what asking came to, for the casebook.
+// polled is what asking came to, for the collector state.
 type polled struct {
-	next     int64 // when spot machines are asked about next; 0 = not before there are any
+	next     int64 // when spot instances are asked about next; 0 = not before there are any
 	hint     bool  // nobody was asked for that yet
 	checked  int64
 	impaired []model.Suspect
 }
 
-// pollNext returns when spot machines are to be asked about next, and whether a hint for that is to be sent. Of many looks
+// pollNext returns when spot instances are to be asked about next, and whether a hint for that is to be sent. Of many looks
 // only the one that was due sends one, so that one hint is underway however often somebody looks.
 func pollNext(due, now int64) (next int64, hint bool) {
 	if due > now+pollEarly && due <= now+pollEvery {
@@ -69,7 +69,7 @@ func pollNext(due, now int64) (next int64, hint bool) {
 	return now + pollEvery, true
 }
 
-// interrupted asks which spot machines EC2 takes back.
+// interrupted asks which spot instances EC2 takes back.
 func (r *pass) interrupted(ctx context.Context, view *lifecycle.View, ours map[string]bool) {
 	ids, err := r.clients.Health.Interrupted(ctx, r.reg.Cluster)
 	if err != nil {
@@ -84,7 +84,7 @@ func (r *pass) interrupted(ctx context.Context, view *lifecycle.View, ours map[s
 	r.out.Interrupted = len(view.Interrupted)
 }
 
-// impaired asks what is wrong with machines. What began since the last answer is counted, so that each time a machine
+// impaired asks what is wrong with instances. What began since the last answer is counted, so that each time an instance
 // suffers it is counted once, however long that lasts.
 func (r *pass) impaired(ctx context.Context, view *lifecycle.View, ours map[string]bool) {
 	found, err := r.clients.Health.Impaired(ctx)
@@ -140,7 +140,7 @@ func (r *pass) unasked(what, right string, err error) {
 	r.problem("ask EC2 %s; the next look does: %v", what, err)
 }
 
-// notePoll puts what asking came to into the casebook, and returns after how long to look again: for that, or for what is
+// notePoll puts what asking came to into the collector state, and returns after how long to look again: for that, or for what is
 // to be looked at again anyway, whichever is sooner; 0 = not before the next tick.
 func (r *pass) notePoll(collector *model.CollectorState, again time.Duration) time.Duration {
 	collector.PollUnix, collector.CheckedUnix, collector.Impaired = r.polled.next, r.polled.checked, r.polled.impaired

@@ -13,7 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// health is EC2 as far as it tells what is about to happen to machines.
+// health is EC2 as far as it tells what is about to happen to instances.
 type health struct {
 	interrupted []string
 	impaired    []model.Impairment
@@ -31,7 +31,7 @@ func (h *health) Impaired(context.Context) ([]model.Impairment, error) {
 	return h.impaired, h.errs[1]
 }
 
-// ask polls once as of a time, and returns what is seen and the casebook that is written.
+// ask polls once as of a time, and returns what is seen and the collector state that is written.
 func ask(h *health, nowUnix int64, before model.CollectorState, claims ...model.Claim) (lifecycle.View, Outcome, model.CollectorState, time.Duration) {
 	r := &pass{Flow: &Flow{}, settings: Settings{}.withDefaults(), reg: model.Registration{Cluster: "shop"}, clients: Clients{Health: h}}
 	r.records = model.ClusterRecords{Claims: claims, Collector: before, NowUnix: nowUnix}
@@ -46,7 +46,7 @@ func instance(id, capacityType string, state model.ClaimState) model.Claim {
 	return model.Claim{Name: "web-" + id, State: state, InstanceID: id, CapacityType: capacityType}
 }
 
-// A cluster without claims asks EC2 nothing, one without spot machines nothing about those.
+// A cluster without claims asks EC2 nothing, one without spot instances nothing about those.
 func TestPollAsksOnlyAboutWhatThereIs(t *testing.T) {
 	for name, c := range map[string]struct {
 		claims []model.Claim
@@ -86,7 +86,7 @@ func TestPollSeesItsOwnInstancesOnly(t *testing.T) {
 	}
 }
 
-// IN-05: a machine is counted once for as long as it suffers from one thing, and again when that comes back.
+// IN-05: an instance is counted once for as long as it suffers from one thing, and again when that comes back.
 func TestIN05EachEpisodeIsCountedOnce(t *testing.T) {
 	ill := []model.Impairment{{InstanceID: "i-1", Kind: model.ImpairedInstance, SinceUnix: 900}}
 	claims := []model.Claim{instance("i-1", model.OnDemand, model.Initialized)}
@@ -122,7 +122,7 @@ func TestIN05StatusChecksAreAskedForEachMinute(t *testing.T) {
 	}
 }
 
-// C2: spot machines are asked about often enough for half a minute, and however many looks there are, one hint is underway.
+// C2: spot instances are asked about often enough for half a minute, and however many looks there are, one hint is underway.
 func TestC2OneHintAsksForTheNextPoll(t *testing.T) {
 	h, collector := &health{}, model.CollectorState{}
 	hints := map[int64]int{1000: 2} // the tick, twice

@@ -28,17 +28,17 @@ type Leases interface {
 
 // CollectorStore reads the ledger and keeps what the collector remembers.
 type CollectorStore interface {
-	// Records reads claims, open intents and the collector's casebook, consistently, with the ledger's own time. Claims of pools that are gone
-	// and never had a machine are left out: nothing is left of them.
+	// Records reads claims, open intents and the collector's state, consistently, with the ledger's own time. Claims of pools that are gone
+	// and never had an instance are left out: nothing is left of them.
 	Records(ctx context.Context, reg model.Registration) (model.ClusterRecords, error)
 	// Ending reads the claims that are to end, the commands and the planner's notes, as Survey does.
 	Ending(ctx context.Context, reg model.Registration) (model.Ending, error)
-	// Note replaces the casebook, on condition that the fence is the newest of its lease and that the stored one has the
+	// Note replaces the collector state, on condition that the fence is the newest of its lease and that the stored one has the
 	// Version given, and returns it with the next one. Conflict otherwise, and nothing was written.
 	Note(ctx context.Context, fence model.Fence, collector model.CollectorState) (model.CollectorState, error)
 }
 
-// Claims ends claims and begins those of machines that are adopted. Every write carries a fence and commits only while
+// Claims ends claims and begins those of instances that are adopted. Every write carries a fence and commits only while
 // that is the newest of its lease: otherwise Conflict, and nothing was written.
 type Claims interface {
 	// Close moves a claim to Gone as of atUnix, with FailureCode and FailureMessage as given, and gives back what it holds,
@@ -51,15 +51,15 @@ type Claims interface {
 	Adopt(ctx context.Context, fence model.Fence, claim model.Claim) error
 }
 
-// Removals keeps the records of machines' ends.
+// Removals keeps the records of instances' ends.
 type Removals interface {
-	// PutRemoval stores the record of a machine's end. Putting it again replaces it.
+	// PutRemoval stores the record of an instance's end. Putting it again replaces it.
 	PutRemoval(ctx context.Context, removal model.Removal) error
 	// AddRemoval is PutRemoval where there is no record of that claim and day, and else nothing.
 	AddRemoval(ctx context.Context, removal model.Removal) error
 }
 
-// Finder finds the claims of machines AWS speaks of.
+// Finder finds the claims of instances AWS speaks of.
 type Finder interface {
 	// ByInstance returns the claims, gone ones too, that have one of the instances, whatever their cluster, each read
 	// consistently, and the ledger's own time. An id no claim is found for is left out; a claim younger than some seconds may
@@ -80,13 +80,13 @@ type Plans interface {
 	Plan(ctx context.Context, cluster, key string) error
 }
 
-// DisruptHints asks who gives nodes back by choice.
+// DisruptHints asks the disruption function.
 type DisruptHints interface {
 	// RequestDisruption asks for a look at what to give back, now. The same key for the same cluster may be one hint, however often sent.
 	RequestDisruption(ctx context.Context, cluster, key string) error
 }
 
-// UnavailableOfferings remembers which offers gave no capacity, for every cluster of the same account and region.
+// UnavailableOfferings remembers which offerings gave no capacity, for every cluster of the same account and region.
 type UnavailableOfferings interface {
 	// MarkUnavailable adds marks. Of two about the same, the one with more failures stays, then the one that lasts longer.
 	MarkUnavailable(ctx context.Context, reg model.Registration, unavailableOfferings []model.UnavailableOffering) error
@@ -104,7 +104,7 @@ type Hints interface {
 	RequestPass(ctx context.Context, cluster, key string, after time.Duration) error
 }
 
-// Connector opens a cluster: its API server and its machines, with the cluster's own rights.
+// Connector opens a cluster: its API server and its instances, with the cluster's own rights.
 type Connector interface {
 	Connect(ctx context.Context, reg model.Registration) (Clients, error)
 }
@@ -156,13 +156,13 @@ type Reporter interface {
 	Report(ctx context.Context, report model.Report) error
 }
 
-// Health is EC2, as far as it tells what is about to happen to machines.
+// Health is EC2, as far as it tells what is about to happen to instances.
 type Health interface {
 	// Interrupted returns the ids of the cluster's spot instances that EC2 has marked for termination or has stopped or
 	// terminated for its own reasons.
 	Interrupted(ctx context.Context, cluster string) ([]string, error)
-	// Impaired returns what is wrong with machines of account and region, whoever owns them, by instance id and kind: failed
-	// status checks and scheduled events that are neither completed nor cancelled. Denied where that may not be asked.
+	// Impaired returns what is wrong with instances of account and region, whoever owns them, by instance id and kind: failed
+	// status checks and scheduled events that are neither completed nor canceled. Denied where that may not be asked.
 	Impaired(ctx context.Context) ([]model.Impairment, error)
 }
 

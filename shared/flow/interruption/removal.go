@@ -8,14 +8,14 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Every machine's end is recorded: why, and who wanted it. The record is kept before the claim is closed, since nobody looks at one that is.
+// Every instance's end is recorded: why, and who wanted it. The record is kept before the claim is closed, since nobody looks at one that is.
 // Where it cannot be kept the claim is closed all the same, and says so; a later look makes up for it.
 
 // recordEnd keeps the record of a claim's end that is about to be closed, and returns the claim as it is to be closed. reason is the code
-// EC2 gives for the machine's state.
+// EC2 gives for the instance's state.
 func (f *Flow) recordEnd(ctx context.Context, reg model.Registration, claim model.Claim, commands []model.Command, reason string, nowUnix int64, problem func(string, ...any)) model.Claim {
 	if claim.InstanceID == "" {
-		return claim // there was no machine
+		return claim // there was no instance
 	}
 	removal := lifecycle.Removal(reg.Cluster, claim, commands, reason, nowUnix)
 	claim.EndedBy = removal.By
@@ -47,14 +47,14 @@ func (r *pass) recordLate(ctx context.Context, collector *model.CollectorState) 
 	}
 }
 
-// recordOrphan keeps the record of the end of a machine that no claim had.
+// recordOrphan keeps the record of the end of an instance that no claim had.
 func (r *pass) recordOrphan(ctx context.Context, f *lifecycle.Finding) {
 	if err := r.keep(ctx, lifecycle.OrphanRemoval(r.reg.Cluster, f, r.records.NowUnix)); err != nil {
 		r.problem("keep the record of instance %s, which no claim has: %v", f.Instance.ID, err)
 	}
 }
 
-// recordUnknown keeps the records of machines that ended and that no claim has or had. Each is kept once while EC2 shows the machine, and
+// recordUnknown keeps the records of instances that ended and that no claim has or had. Each is kept once while EC2 shows the instance, and
 // not in place of the record of one that was ended because no claim had it.
 func (r *pass) recordUnknown(ctx context.Context, view lifecycle.View, collector *model.CollectorState) {
 	for _, i := range lifecycle.Unknown(view) {

@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// endsOf returns the records of the end of a machine.
+// endsOf returns the records of the end of an instance.
 func endsOf(w *world.World, id string) (out []model.Removal) {
 	for _, r := range w.Store.Removals() {
 		if r.Claim.InstanceID == id {
@@ -19,7 +19,7 @@ func endsOf(w *world.World, id string) (out []model.Removal) {
 	return out
 }
 
-// D5, F5: a machine that ends right after its claim was deleted by hand has a record, with its node.
+// D5, F5: an instance that ends right after its claim was deleted by hand has a record, with its node.
 func TestD5InstanceThatEndsAfterItsClaimWasDeletedHasARecord(t *testing.T) {
 	w := settled(t, 2, world.Options{})
 	claim := load(t, w).Claims[0]
@@ -38,7 +38,7 @@ func TestD5InstanceThatEndsAfterItsClaimWasDeletedHasARecord(t *testing.T) {
 	}
 }
 
-// D5, A3: that a machine was ended because no claim had it stays what its record says when it has ended.
+// D5, A3: that an instance was ended because no claim had it stays what its record says when it has ended.
 func TestD5RecordOfAnOrphanIsNotWrittenOver(t *testing.T) {
 	w := start(t, world.Options{})
 	w.Fleet.GiveMore(1)

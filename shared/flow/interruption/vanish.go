@@ -10,7 +10,7 @@ import (
 )
 
 // findings are what looks wrong. Where any of it is that an object was deleted the definitions are read first: the deletion of a
-// definition deletes its objects, and nobody asked for the end of their machines. Where they cannot be read such findings wait.
+// definition deletes its objects, and nobody asked for the end of their instances. Where they cannot be read such findings wait.
 func (r *pass) findings(ctx context.Context, view lifecycle.View) []lifecycle.Finding {
 	settings := lifecycle.Settings{
 		Confirm: int64(r.settings.Confirm.Seconds()), JoinWithin: int64(r.settings.JoinWithin.Seconds()),

@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// whole fails unless a claim's machine runs, its node is there, is not being deleted and bears no taint, and nobody asked EC2 to
+// whole fails unless a claim's instance runs, its node is there, is not being deleted and bears no taint, and nobody asked EC2 to
 // end it.
 func whole(t *testing.T, w *world.World, claim model.Claim) {
 	t.Helper()
@@ -34,7 +34,7 @@ func whole(t *testing.T, w *world.World, claim model.Claim) {
 	t.Errorf("node %s is gone", claim.NodeName)
 }
 
-// A definition that is deleted takes every object with it and nothing of the machines; once it and the NodePools are there again
+// A definition that is deleted takes every object with it and nothing of the instances; once it and the NodePools are there again
 // every NodeClaim is, too, and owns its node. What people delete after that ends.
 func TestDefinitionsThatVanishEndNothingAndNodeClaimsComeBack(t *testing.T) {
 	w := house(t, 3, world.Options{}, nil)
@@ -93,7 +93,7 @@ func TestDefinitionsDoNotWaitForDrains(t *testing.T) {
 }
 
 // What was to end before the definitions went ends all the same, and a look asks for the drain run that a lost message asked for; a
-// machine that EC2 ends is closed and its Node let go of. The others stay.
+// instance that EC2 ends is closed and its Node let go of. The others stay.
 func TestM28EndsGoOnWhileNodeClaimsAreNotDefined(t *testing.T) {
 	w := house(t, 3, world.Options{}, nil)
 	before := load(t, w).Claims
@@ -134,7 +134,7 @@ func TestDefinitionsThatAreBackAtOnceEndNothing(t *testing.T) {
 	}
 }
 
-// A NodeClaim that people delete ends its machine as ever; while the definitions cannot be read it waits.
+// A NodeClaim that people delete ends its instance as ever; while the definitions cannot be read it waits.
 func TestDeletionsWaitWhileDefinitionsCannotBeRead(t *testing.T) {
 	w := house(t, 2, world.Options{}, nil)
 	claim := load(t, w).Claims[0]

@@ -17,7 +17,7 @@ import (
 
 const gib = int64(1) << 30
 
-// start returns a world with one class and one pool of machines that hold one pod of big each.
+// start returns a world with one class and one pool of instances that hold one pod of big each.
 func start(t *testing.T, options world.Options) *world.World {
 	t.Helper()
 	if options.Types == nil {
@@ -42,7 +42,7 @@ func settled(t *testing.T, n int, options world.Options) *world.World {
 	return w
 }
 
-// settle runs provisioning, and nothing else, until every pod is bound and every claim initialised.
+// settle runs provisioning, and nothing else, until every pod is bound and every claim initialized.
 func settle(t *testing.T, w *world.World) {
 	t.Helper()
 	var last error
@@ -267,7 +267,7 @@ func nothing(t *testing.T, w *world.World, sum totals) {
 	}
 }
 
-// sound checks what must hold when a world has come to rest: machines and live claims are the same set, so are claims and
+// sound checks what must hold when a world has come to rest: instances and live claims are the same set, so are claims and
 // NodeClaim objects, and the pools' counters are true.
 func sound(t *testing.T, w *world.World) {
 	t.Helper()

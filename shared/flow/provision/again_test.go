@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// What waits for calls of EC2's API does not wait for the next sweep: calls come back each second.
+// What waits for calls of EC2's API does not wait for the next resync: calls come back each second.
 func TestLaunchesThatWaitForCallsAreLookedAtAgain(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	pending(w, "web", 1, world.Shape(1500, gib))

@@ -13,9 +13,9 @@ import (
 // one token bucket all clusters share, and those that only read from another. A third bucket counts launches that come back without
 // capacity: in a stock-out they are all there is, and a few a minute are enough to find out that it is over.
 //
-// A cluster few of whose launches came back dry lately does not ask the third bucket beforehand; what did come back dry is taken of it
-// afterwards. From insufficientFree on each launch takes of it first and gives back what was not dry, so that no more come back dry than
-// it allows. How much is left of it does not matter to the others: a cluster that asks on and on for what is not to be had would
+// A cluster few of whose launches had no capacity lately does not ask the third bucket beforehand; what did had no capacity is taken of it
+// afterwards. From insufficientFree on each launch takes of it first and gives back what was not dry, so that no more had no capacity than
+// it allows. How much is left of it does not matter to the others: a cluster that asks on and on for what is not available would
 // have them all wait in line behind it.
 
 const (
@@ -40,7 +40,7 @@ type granted struct {
 
 // take takes up to n calls from the allowance, fewer where this cluster's launches took many lately. Launches leave keep dry ones
 // for others; other calls take none. Calls that
-// are not granted are not made: the next sweep comes back to what they were for.
+// are not granted are not made: the next resync comes back to what they were for.
 func (r *pass) take(ctx context.Context, n int, launches bool, keep int) granted {
 	var got granted
 	err := r.change(ctx, func(a *model.Allowance) bool {
@@ -101,17 +101,17 @@ func (r *pass) takeReads(ctx context.Context, n int) bool {
 	return granted && err == nil
 }
 
-// dries returns how many thousandths of launches of this cluster came back dry lately.
+// dries returns how many thousandths of launches of this cluster had no capacity lately.
 func (r *pass) dries() int64 {
 	return allowance.Lately(r.ledger.Notes.InsufficientMilli, r.ledger.Notes.InsufficientUnix, r.now(), insufficientForget)
 }
 
-// insufficientLately reports whether launches of this cluster came back dry a short time ago.
+// insufficientLately reports whether launches of this cluster had no capacity a short time ago.
 func (r *pass) insufficientLately() bool {
 	return r.ledger.Notes.InsufficientUnix != 0 && r.now()-r.ledger.Notes.InsufficientUnix <= calmAfter
 }
 
-// settleCalls settles what became of the calls taken: how many came back dry, and whether EC2 asked for fewer calls.
+// settleCalls settles what became of the calls taken: how many had no capacity, and whether EC2 asked for fewer calls.
 func (r *pass) settleCalls(ctx context.Context, got granted, insufficient int, throttled bool) {
 	if insufficient > 0 {
 		r.ledger.Notes.InsufficientMilli = min(r.dries()+int64(insufficient)*milli, insufficientMost)
@@ -137,7 +137,7 @@ func (r *pass) settleCalls(ctx context.Context, got granted, insufficient int, t
 }
 
 // requeue asks for another look at the cluster where something was put off because EC2's API was used up for now, or where pods are planned
-// next and this run got on: calls come back each second, and the next sweep is up to a minute away. The hint is behind this run in its group, and one a second is taken at most, so
+// next and this run got on: calls come back each second, and the next resync is up to a minute away. The hint is behind this run in its group, and one a second is taken at most, so
 // that however long that goes on a cluster costs a run a second.
 func (r *pass) requeue(ctx context.Context) {
 	if !r.putOffCalls && (r.out.Later == 0 || r.out.Claims == 0) {

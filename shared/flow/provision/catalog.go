@@ -10,14 +10,14 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Sources of a machine catalogue.
+// Sources of an instance catalog.
 const (
-	sourceShared = "s3"  // the one the catalogue function keeps for every cluster of the region
+	sourceShared = "s3"  // the one the catalog function keeps for every cluster of the region
 	sourceOwn    = "ec2" // read by this function itself
 )
 
-// readCatalog returns the region's machine catalogue: the shared one, or what EC2 says where that is missing or too old, so
-// that a catalogue function that died stops nobody. Where EC2 cannot be asked either the shared one does, however old.
+// readCatalog returns the region's instance catalog: the shared one, or what EC2 says where that is missing or too old, so
+// that a catalog function that died stops nobody. Where EC2 cannot be asked either the shared one does, however old.
 func (r *pass) readCatalog(ctx context.Context) (model.InstanceCatalog, error) {
 	if r.catalog != nil {
 		return *r.catalog, nil
@@ -44,7 +44,7 @@ func (r *pass) readCatalog(ctx context.Context) (model.InstanceCatalog, error) {
 	return r.use(sourceOwn, own), nil
 }
 
-// catalogFromEC2 reads the catalogue from EC2, within what the region's clusters may take of its API together.
+// catalogFromEC2 reads the catalog from EC2, within what the region's clusters may take of its API together.
 func (r *pass) catalogFromEC2(ctx context.Context) (model.InstanceCatalog, error) {
 	if calls := r.clients.Catalog.Due(); calls > 0 {
 		if !r.takeReads(ctx, calls) {
@@ -58,7 +58,7 @@ func (r *pass) catalogFromEC2(ctx context.Context) (model.InstanceCatalog, error
 	return own, err
 }
 
-// use notes by which catalogue this run decides, and how old it is.
+// use notes by which catalog this run decides, and how old it is.
 func (r *pass) use(source string, catalog model.InstanceCatalog) model.InstanceCatalog {
 	r.catalog = &catalog
 	use := offering.Use(source, catalog, r.now())

@@ -14,7 +14,7 @@ import (
 
 var onePod = model.PodShape{Namespace: "default", Requests: model.Resources{model.CPU: 500, model.Memory: gib, model.Pods: 1}}
 
-// shelve has the region pass store the catalogue as it is now.
+// shelve has the region pass store the catalog as it is now.
 func shelve(t *testing.T, w *world.World, market *world.Market) {
 	t.Helper()
 	if outcomes, err := w.Region(market, w.Clock.Now).Run(t.Context()); err != nil || len(outcomes) != 1 || len(outcomes[0].Refreshed) == 0 {
@@ -22,7 +22,7 @@ func shelve(t *testing.T, w *world.World, market *world.Market) {
 	}
 }
 
-// IT-16: the shared catalogue is decided by, and the decision says which it was and how old its parts were.
+// IT-16: the shared catalog is decided by, and the decision says which it was and how old its parts were.
 func TestIT16DecisionSaysWhichCatalogItWentBy(t *testing.T) {
 	w := start(t, world.Options{})
 	began := w.Clock.Now()
@@ -38,7 +38,7 @@ func TestIT16DecisionSaysWhichCatalogItWentBy(t *testing.T) {
 	}
 }
 
-// A stale catalogue is used, and what was decided by it says how old it was.
+// A stale catalog is used, and what was decided by it says how old it was.
 func TestStaleCatalogIsUsedAndMarked(t *testing.T) {
 	cases := map[string]struct {
 		market func(*world.Market)
@@ -72,7 +72,7 @@ func TestStaleCatalogIsUsedAndMarked(t *testing.T) {
 	}
 }
 
-// However old the shared catalogue is, it does where EC2 cannot be asked; and where there is neither, nothing is launched and
+// However old the shared catalog is, it does where EC2 cannot be asked; and where there is neither, nothing is launched and
 // the run says why.
 func TestOldCatalogDoesWhereEC2CannotBeAsked(t *testing.T) {
 	w := start(t, world.Options{})

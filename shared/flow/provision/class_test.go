@@ -27,7 +27,7 @@ func two(t *testing.T) *world.World {
 	return w
 }
 
-// types returns the types of the machines launched, sorted.
+// types returns the types of the instances launched, sorted.
 func types(w *world.World) []string {
 	var out []string
 	for _, instance := range w.Fleet.Instances() {
@@ -178,7 +178,7 @@ func TestClassThatCannotBeResolvedKeepsWhatWasKnown(t *testing.T) {
 	}
 }
 
-// A catalogue that cannot be read keeps pods waiting, and nothing else.
+// A catalog that cannot be read keeps pods waiting, and nothing else.
 func TestNodesAreRegisteredWhileTheCatalogCannotBeRead(t *testing.T) {
 	w := start(t, world.Options{})
 	pending(w, "web", 1, world.Shape(900, gib))

@@ -15,7 +15,7 @@ const compareEvery = 10
 // shortPercent is how much of what was launched a node must have for the difference to be none.
 const shortPercent = 90
 
-// checkConsistency tells where an initialised node has much less than was launched, of anything its pods asked for. It changes nothing
+// checkConsistency tells where an initialized node has much less than was launched, of anything its pods asked for. It changes nothing
 // about the node.
 func (r *pass) checkConsistency(ctx context.Context) {
 	nodes := r.nodesByProvider()

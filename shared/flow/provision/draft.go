@@ -27,7 +27,7 @@ type grouping struct {
 	order []*attempt
 	byKey map[string]*attempt // open ones, by what is launched
 	alike map[string]*attempt // open ones, by what was planned
-	gone  map[string]int64    // addresses by id of a subnet, machines by id of a reservation
+	gone  map[string]int64    // addresses by id of a subnet, instances by id of a reservation
 }
 
 // attemptFor returns the launch a planned claim goes into, with room for it: one for claims planned alike, as long as its
@@ -66,7 +66,7 @@ func (g *grouping) reservationFits(a *attempt, class model.Class) bool {
 	return a.reservations == nil || offering.ReservationsLeft(withLess(class, g.gone).Status.Reservations, a.reservations) > 0
 }
 
-// charge counts one more machine of a launch: its addresses in every subnet it may go to, since nobody knows which it will
+// charge counts one more instance of a launch: its addresses in every subnet it may go to, since nobody knows which it will
 // be, and a place in the first of its reservations that has one.
 func (g *grouping) charge(a *attempt, class model.Class) {
 	for subnet, addresses := range a.addresses {
@@ -131,7 +131,7 @@ func (r *pass) attempt(planned model.PlannedClaim, pool model.Pool, class model.
 	return &attempt{launch: launch, limits: pool.Limits, reservations: choice.Reservations, addresses: addressesOf(choice, byName)}, nil
 }
 
-// fallsBack reports whether machines are bought on demand that the pool would have as spot, were there any.
+// fallsBack reports whether instances are bought on demand that the pool would have as spot, were there any.
 func (r *pass) fallsBack(pool model.Pool, choice offering.Choice) bool {
 	if choice.CapacityType != model.OnDemand || !offering.Accepts(pool.Template.Requirements, model.LabelCapacityType, model.Spot) {
 		return false
@@ -147,7 +147,7 @@ func (r *pass) fallsBack(pool model.Pool, choice offering.Choice) bool {
 	return false
 }
 
-// addressesOf returns by subnet what a machine takes at the least: an address for each pod it can hold.
+// addressesOf returns by subnet what an instance takes at the least: an address for each pod it can hold.
 func addressesOf(choice offering.Choice, byName map[string]*model.InstanceType) map[string]int64 {
 	addresses := map[string]int64{}
 	for _, o := range choice.Overrides {
@@ -167,7 +167,7 @@ func ipv6(reg model.Registration) bool {
 	return strings.Contains(reg.ServiceCIDR, ":")
 }
 
-// boot is what machines of one launch template have in common.
+// boot is what instances of one launch template have in common.
 type boot struct {
 	image       string
 	maxPods     int64
@@ -176,7 +176,7 @@ type boot struct {
 	reservation string
 }
 
-// templates sorts the overrides of a choice by what their machines boot, in the order of the first of each.
+// templates sorts the overrides of a choice by what their instances boot, in the order of the first of each.
 func (r *pass) templates(planned model.PlannedClaim, launch model.Launch, choice offering.Choice, byName map[string]*model.InstanceType) ([]model.LaunchTemplate, error) {
 	class := launch.Class
 	partitions := int64(0)

@@ -16,7 +16,7 @@ import (
 
 const efa = "vpc.amazonaws.com/efa"
 
-// recorded writes what a class resolves to into the ledger, with changes, as the catalogue function does.
+// recorded writes what a class resolves to into the ledger, with changes, as the catalog function does.
 func recorded(t *testing.T, w *world.World, class string, change func(*model.ClassStatus)) {
 	t.Helper()
 	pass(t, w, provision.TriggerConfig)
@@ -78,7 +78,7 @@ func launched(t *testing.T, w *world.World, change func(*provision.Settings)) ([
 	return launches, outcome
 }
 
-// The catalogue function's record is what is launched by; without a fresh one of this generation the class is resolved here.
+// The catalog function's record is what is launched by; without a fresh one of this generation the class is resolved here.
 func TestRecordOfTheCatalogFunctionIsUsedWhileItIsFresh(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	recorded(t, w, "default", func(s *model.ClassStatus) {
@@ -319,7 +319,7 @@ func TestIC03WithoutServiceLinkedRoleSpotIsLeftAloneAndPeopleAreTold(t *testing.
 	}
 }
 
-// Seven machines of a spread group fill its zone; the group's other zones and everybody else go on.
+// Seven instances of a spread group fill its zone; the group's other zones and everybody else go on.
 func TestIC04SpreadLimitHidesTheZoneForTheGroupOnly(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large", "c5.large"}})
 	w.Cluster.AddClass(world.Class("other"))
@@ -525,7 +525,7 @@ func TestIC05UsedUpReservationIsLeftAloneUntilTheNextLook(t *testing.T) {
 	}
 }
 
-// A machine bought into a capacity block says when that ends; one in another reservation does not.
+// An instance bought into a capacity block says when that ends; one in another reservation does not.
 func TestCT05ClaimOfACapacityBlockSaysWhenItEnds(t *testing.T) {
 	for _, block := range []bool{true, false} {
 		w := start(t, world.Options{Types: []string{"m5.large"}})

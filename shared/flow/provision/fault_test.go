@@ -51,7 +51,7 @@ func untilDone(t *testing.T, w *world.World, f world.Fault) *world.Process {
 }
 
 // TestEveryEffectMayGoWrong lets each effect of the first run go wrong in every way, once, and expects the very same end:
-// machines = claims = what a run without faults launches, and every pod bound.
+// instances = claims = what a run without faults launches, and every pod bound.
 func TestEveryEffectMayGoWrong(t *testing.T) {
 	calm := mixed(t)
 	effects := untilDone(t, calm, world.Fault{}).Effects()
@@ -82,7 +82,7 @@ func TestEveryEffectMayGoWrong(t *testing.T) {
 	}
 }
 
-// TestEveryEffectOfARegistrationMayGoWrong does the same to the run that registers and initialises the nodes.
+// TestEveryEffectOfARegistrationMayGoWrong does the same to the run that registers and initializes the nodes.
 func TestEveryEffectOfARegistrationMayGoWrong(t *testing.T) {
 	joined := func(t *testing.T) *world.World {
 		w := mixed(t)

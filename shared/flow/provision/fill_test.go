@@ -31,7 +31,7 @@ type listsOld struct {
 
 func (l listsOld) List(context.Context) (*model.Snapshot, error) { return l.snapshot, nil }
 
-// static is a world with a pool of n machines and no pods.
+// static is a world with a pool of n instances and no pods.
 func static(t *testing.T, n int64) *world.World {
 	t.Helper()
 	w := start(t, world.Options{Types: []string{"m5.large", "c5.large"}})
@@ -106,7 +106,7 @@ func TestR5StaticPoolFilledByTwoWorkersEqualsReplicas(t *testing.T) {
 	sound(t, w)
 }
 
-// R24, S7: machines that never join. Their class is held longer and longer, one machine at a time is tried, people are told
+// R24, S7: instances that never join. Their class is held longer and longer, one instance at a time is tried, people are told
 // once for each failure, and the limit holds all the time.
 func TestR24S7BrokenBootstrapIsHeldAndTriedByOneInstance(t *testing.T) {
 	w := world.New(world.Options{Types: []string{"m5.large"}, Boot: 1000 * time.Hour})
@@ -190,7 +190,7 @@ func TestFailedLaunchesAreNoRunUp(t *testing.T) {
 	}
 }
 
-// After the ledger was lost with everything in it, nothing is launched for pods whose machines are on their way, until those
+// After the ledger was lost with everything in it, nothing is launched for pods whose instances are on their way, until those
 // are in the ledger again.
 func TestLostLedgerLaunchesNothingTwice(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
@@ -201,7 +201,7 @@ func TestLostLedgerLaunchesNothingTwice(t *testing.T) {
 	if err := w.Ledger.Register(t.Context(), world.Registration()); err != nil {
 		t.Fatal(err)
 	}
-	pending(w, "more", 1, world.Shape(1500, gib)) // fits none of those machines
+	pending(w, "more", 1, world.Shape(1500, gib)) // fits none of those instances
 	for range 17 {
 		w.Tick(10 * time.Second)
 		pass(t, w, provision.TriggerResync)

@@ -37,7 +37,7 @@ type Flow struct {
 	Connector     Connector
 	Hints         Hints
 	Peeks         work.Peeks   // nil = clusters are swept each minute
-	Disruptions   DisruptHints // nil = the judge's own tick finds what became of replacements
+	Disruptions   DisruptHints // nil = the disruption function's own tick finds what became of replacements
 
 	Now      func() time.Time
 	NewID    func() string // unique and sorted by time, such as a ULID
@@ -58,12 +58,12 @@ type Settings struct {
 	RecoverAfter    time.Duration // after the lease's end, before an unfinished launch is looked into: 30 s, EC2's visibility lag
 	GiveUpAfter     time.Duration // age of an unfinished launch that nothing was found of: 15 min
 	SilentAfter     time.Duration // age of the watcher's heartbeat from which the flow lists by itself: 45 s
-	JoinWithin      time.Duration // age from which a machine that has not joined is no capacity any more: 15 min
-	OfferingBackOff time.Duration // how long an offer is left alone after its first failure: 3 min; doubles, twentyfold at most
-	SuspendFor      time.Duration // how long a class is held whose machines did not join twice: 5 min; doubles, 2 h at most
+	JoinWithin      time.Duration // age from which an instance that has not joined is no capacity any more: 15 min
+	OfferingBackOff time.Duration // how long an offering is left alone after its first failure: 3 min; doubles, twentyfold at most
+	SuspendFor      time.Duration // how long a class is held whose instances did not join twice: 5 min; doubles, 2 h at most
 	FreshFor        time.Duration // age of a snapshot up to which its pods are launched for without asking again: 5 s
 	ResolveAfter    time.Duration // age of a class's status from which it is resolved again: 5 min
-	CatalogAfter    time.Duration // age of the catalogue all clusters share from which EC2 is asked instead: 25 h
+	CatalogAfter    time.Duration // age of the catalog all clusters share from which EC2 is asked instead: 25 h
 	MaxRounds       int           // plans within one invocation: 8
 	Parallel        int           // independent port calls at once: 8
 	ClaimsPerCall   int           // claims in one intent: 25
@@ -74,7 +74,7 @@ type Settings struct {
 	IgnorePreferences   bool // preferred terms of pods are left to kube-scheduler
 	BestEffortMinValues bool // a pool's minValues are lowered where they cannot be met, rather than the pods refused
 
-	Offerings offering.Settings // what machine types hold; Region is the cluster's, the time the run's
+	Offerings offering.Settings // what instance types hold; Region is the cluster's, the time the run's
 
 	// Of the account and region, shared by all clusters.
 	CallBurst             int // calls of EC2's API at once: 50
@@ -167,12 +167,12 @@ type Outcome struct {
 	PricePerHour  float64             `json:"pricePerHour,omitempty"` // of what was launched, USD
 	Corrected     []string            `json:"corrected,omitempty"`    // NodePools and EC2NodeClasses that the API server has otherwise than the snapshot, with what; it was gone by the API server's
 	Withheld      int                 `json:"withheld,omitempty"`     // planned claims that were not launched because those could not be read
-	Catalog       *model.CatalogUse   `json:"machines,omitempty"`     // what catalogue was decided by
+	Catalog       *model.CatalogUse   `json:"machines,omitempty"`     // what catalog was decided by
 	Millis        map[string]int64    `json:"millis,omitempty"`       // since the start of the run, by what was reached
 	Problems      []string            `json:"problems,omitempty"`
 }
 
-// Bought is how many machines were launched for a pool as one capacity type.
+// Bought is how many instances were launched for a pool as one capacity type.
 type Bought struct {
 	Pool         string `json:"pool,omitempty"` // "" = for a NodeClaim made by hand
 	CapacityType string `json:"capacityType"`
@@ -235,8 +235,8 @@ type pass struct {
 	probeEarly         bool                                // pods are left over: offers are probed before their back-off is over
 	suspects           map[string]string                   // pools whose first node comes up and refuses its pods, with why, by name
 	noted              bool                                // the ledger's notes are not written yet
-	excludedPools      map[string]bool                     // pools left out of this round because they came back dry
-	insufficientRounds map[string]int                      // rounds of this run in which a pool came back dry, by pool
+	excludedPools      map[string]bool                     // pools left out of this round because they had no capacity
+	insufficientRounds map[string]int                      // rounds of this run in which a pool had no capacity, by pool
 	triedFallback      bool                                // pods that other pools can take have been taken care of
 	accused            map[string]bool                     // what planning panicked over in this run
 	settled            map[string]bool                     // UIDs of pods that ask for nothing any more, though the snapshot says so
@@ -257,7 +257,7 @@ type pass struct {
 	mutex            sync.Mutex // guards what parallel calls write: out.Problems, report and awaited
 	report           model.Report
 	replacementsWait bool            // replacements wait for others of their command: see owed
-	awaited          map[string]bool // replacements of commands that were initialised, or failed, in this run, by name
+	awaited          map[string]bool // replacements of commands that were initialized, or failed, in this run, by name
 }
 
 func (r *pass) do(ctx context.Context) error {
@@ -319,7 +319,7 @@ func (r *pass) do(ctx context.Context) error {
 	r.reached("launched")
 
 	// 6. Objects for claims that have none yet, and claims whose nodes have come on, whatever became of the pods: a
-	// catalogue that cannot be read must not keep a node from being registered.
+	// catalog that cannot be read must not keep a node from being registered.
 	r.showClaims(ctx)
 	r.restore(ctx)
 	r.registerNodes(ctx)
@@ -338,7 +338,7 @@ func (r *pass) do(ctx context.Context) error {
 	r.keepDecision(ctx)
 	r.publishReports(ctx)
 
-	// 8. Have the catalogue at hand for the next batch: reading it takes longer than planning. Also before there is any
+	// 8. Have the catalog at hand for the next batch: reading it takes longer than planning. Also before there is any
 	// pool, since the first pods follow the first pool closely and would wait behind this.
 	if _, err := r.readCatalog(ctx); err != nil {
 		r.problem("read the catalogue of %s ahead of need: %v", r.reg.Region, err)
@@ -383,7 +383,7 @@ func (r *pass) readSnapshot(ctx context.Context) error {
 	return nil
 }
 
-// read returns the pointer to exactly what was read by it, which may be newer.
+// read returns the manifest to exactly what was read by it, which may be newer.
 func read(manifest model.Manifest, snapshot *model.Snapshot) *model.Manifest {
 	manifest.HeadSeq = snapshot.Seq
 	return &manifest
@@ -393,7 +393,7 @@ func (r *pass) alive(manifest model.Manifest) bool {
 	return r.now()-manifest.HeartbeatAt <= int64(r.settings.SilentAfter.Seconds())
 }
 
-// reaches reports whether the pointer's snapshot is at least as new as the one the hint speaks of.
+// reaches reports whether the manifest's snapshot is at least as new as the one the hint speaks of.
 func (r *pass) reaches(manifest model.Manifest) bool {
 	if manifest.Epoch != r.request.Epoch {
 		return manifest.Epoch > r.request.Epoch
@@ -428,7 +428,7 @@ func (r *pass) load(ctx context.Context) (model.Ledger, error) {
 // now is the time by the ledger's clock once that was read: whatever is written down with a time is compared with times
 // others wrote, and their clocks may be minutes off. What concerns this invocation alone, its lease and its deadline,
 // goes by its own.
-// offers are the settings machine types are worked out by.
+// offers are the settings instance types are worked out by.
 func (r *pass) offeringSettings() offering.Settings {
 	settings := r.settings.Offerings
 	settings.Region, settings.NowUnix = r.reg.Region, r.now()

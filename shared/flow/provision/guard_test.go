@@ -122,7 +122,7 @@ func TestPanicOfARunIsItsError(t *testing.T) {
 	}
 }
 
-// R65: a pod that was bound or is gone since the snapshot was taken gets no machine.
+// R65: a pod that was bound or is gone since the snapshot was taken gets no instance.
 func TestR65PodIsLookedAtAgainBeforeItsInstanceIsLaunched(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	pending(w, "web", 3, world.Shape(1500, gib))

@@ -119,7 +119,7 @@ func (r *pass) forPeople(refs []model.PodRef) (pods []model.PodRef, room map[str
 	return pods, room
 }
 
-// headroomEvents tells buffers which machine brings room of theirs, or why it does not.
+// headroomEvents tells buffers which instance brings room of theirs, or why it does not.
 func (r *pass) headroomEvents(room map[string]int, warning bool, reason, format string, args ...any) []model.Event {
 	var events []model.Event
 	for _, key := range slices.Sorted(maps.Keys(room)) {

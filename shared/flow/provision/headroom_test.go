@@ -12,7 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// resyncFor runs the sweep for some minutes and returns how many machines that launched.
+// resyncFor runs the resync for some minutes and returns how many instances that launched.
 func resyncFor(t *testing.T, w *world.World, minutes int) int {
 	t.Helper()
 	launched := 0
@@ -83,7 +83,7 @@ func TestF090LimitsLeaveRoomOutBeforePods(t *testing.T) {
 	pool := world.Pool("default", "default")
 	pool.Limits = model.Resources{model.Nodes: 2}
 	w.Cluster.AddPool(pool)
-	w.Cluster.AddBuffer("spare", 2, world.Shape(1500, 256<<20)) // one on each machine
+	w.Cluster.AddBuffer("spare", 2, world.Shape(1500, 256<<20)) // one on each instance
 	pending(w, "web", 1, world.Shape(1500, 256<<20))
 	pass(t, w, provision.TriggerBatch)
 	if n := resyncFor(t, w, 4); n != 0 || len(w.Cluster.Waiting()) != 0 || len(load(t, w).Claims) != 2 {

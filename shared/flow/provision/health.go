@@ -10,7 +10,7 @@ import (
 
 // What a pool's health is judged by.
 const (
-	healthOutcomes = 4   // of its latest machines
+	healthOutcomes = 4   // of its latest instances
 	healthFailures = 2   // of them make it unhealthy
 	healthPools    = 500 // whose outcomes are remembered, those with the latest first
 )
@@ -18,7 +18,7 @@ const (
 // neverLaunched is the FailureCode of a claim nobody found out the fate of.
 const neverLaunched = "NeverLaunched"
 
-// health brings the record of which pools' machines join up to what the ledger knows now. An outcome is told from its
+// health brings the record of which pools' instances join up to what the ledger knows now. An outcome is told from its
 // claim's name, so that it counts once however often it is seen. Another pool, or another spec of it or of its class, begins
 // anew: what failed may be mended.
 func (r *pass) health() {
@@ -66,8 +66,8 @@ type seenOutcome struct {
 	recordedUnix int64
 }
 
-// registrationOutcomes returns whose machines joined and whose did not in time, by pool UID. Refusals and capacity that is not there
-// say nothing about machines.
+// registrationOutcomes returns whose instances joined and whose did not in time, by pool UID. Refusals and capacity that is not there
+// say nothing about instances.
 func (r *pass) registrationOutcomes() map[string][]seenOutcome {
 	out := map[string][]seenOutcome{}
 	for _, claims := range [][]model.Claim{r.ledger.Ended, r.ledger.Claims} {
@@ -92,7 +92,7 @@ func (r *pass) registrationOutcomes() map[string][]seenOutcome {
 	return out
 }
 
-// latestOutcomes joins what is remembered with what is seen of machines that were asked for since. One that joined after all
+// latestOutcomes joins what is remembered with what is seen of instances that were asked for since. One that joined after all
 // did join.
 func latestOutcomes(health model.PoolHealth, seen []seenOutcome) []model.RegistrationOutcome {
 	byClaim := map[string]model.RegistrationOutcome{}
@@ -136,7 +136,7 @@ func (r *pass) specOf(pool *model.Pool) string {
 	return fmt.Sprintf("%d %s", pool.Generation, class)
 }
 
-// reportHealth shows on pools whether their machines join, where that may have changed.
+// reportHealth shows on pools whether their instances join, where that may have changed.
 func (r *pass) reportHealth() {
 	byPool := map[string]*model.PoolHealth{}
 	for i := range r.ledger.Notes.Health {
@@ -150,7 +150,7 @@ func (r *pass) reportHealth() {
 	}
 }
 
-// healthCondition says whether a pool's machines join.
+// healthCondition says whether a pool's instances join.
 func healthCondition(pool *model.Pool, health *model.PoolHealth) model.Condition {
 	condition := model.Condition{Object: pool.Name, UID: pool.UID, Type: "NodeRegistrationHealthy", Status: "Unknown", Reason: "AwaitingReconciliation",
 		Message: "no machine has been launched since the pool or its class was changed"}

@@ -13,7 +13,7 @@ import (
 
 const healthy = "NodeRegistrationHealthy"
 
-// F103: two of the latest four machines that did not join make a pool unhealthy, machines that join make it healthy again,
+// F103: two of the latest four instances that did not join make a pool unhealthy, instances that join make it healthy again,
 // and another spec of pool or class begins anew. Each outcome counts once, whoever dies in between.
 func TestF103PoolWhoseInstancesDoNotJoinSaysSo(t *testing.T) {
 	w := world.New(world.Options{Types: []string{"m5.large"}, Boot: 24 * time.Hour})
@@ -51,7 +51,7 @@ func TestF103PoolWhoseInstancesDoNotJoinSaysSo(t *testing.T) {
 	if other := w.Cluster.PoolCondition("other", healthy); other.Status == "False" {
 		t.Errorf("another pool says %+v", other)
 	}
-	// Its author mends the class: what was is forgotten, and machines of before do not count any more.
+	// Its author mends the class: what was is forgotten, and instances of before do not count any more.
 	w.Cluster.AddClass(world.Class("default"))
 	pass(t, w, provision.TriggerConfig)
 	status("Unknown")
@@ -72,7 +72,7 @@ func TestF103InstancesThatJoinMakeAPoolHealthyAgain(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	pass(t, w, provision.TriggerConfig)
 	condition := func() string { return w.Cluster.PoolCondition("default", healthy).Status }
-	for i := range 2 { // two machines that never joined, and were ended
+	for i := range 2 { // two instances that never joined, and were ended
 		failedClaim(t, w, fmt.Sprintf("failed-%d", i), int64(i))
 	}
 	pass(t, w, provision.TriggerResync)
@@ -97,7 +97,7 @@ func TestF103InstancesThatJoinMakeAPoolHealthyAgain(t *testing.T) {
 	}
 }
 
-// failedClaim writes a claim whose machine never joined and is gone.
+// failedClaim writes a claim whose instance never joined and is gone.
 func failedClaim(t *testing.T, w *world.World, name string, second int64) {
 	t.Helper()
 	pools, err := w.Cluster.List(t.Context())

@@ -6,12 +6,12 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// spentAfter is the age at which a hint says nothing any more: sweeps have looked at its cluster several times since.
+// spentAfter is the age at which a hint says nothing any more: resyncs have looked at its cluster several times since.
 const spentAfter = 5 * time.Minute
 
 // Spent reports whether a hint is so old that nothing need be done about it, so that a backlog of hours is worked off in
 // the time it takes to read it. A hint that does not say when it was sent is not. Where the sender's clock is wrong a hint
-// may be taken for spent that is not; the next sweep finds what it would have said.
+// may be taken for spent that is not; the next resync finds what it would have said.
 func Spent(hint wire.Hint, now time.Time) bool {
 	return hint.SentAtMillis > 0 && now.Sub(time.UnixMilli(hint.SentAtMillis)) > spentAfter
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// deaf returns a world whose machines never join, with n pods of one machine each, launched three seconds apart.
+// deaf returns a world whose instances never join, with n pods of one instance each, launched three seconds apart.
 func deaf(t *testing.T, n int) *world.World {
 	t.Helper()
 	w := start(t, world.Options{Types: []string{"m5.large"}, Boot: 1000 * time.Hour})
@@ -43,7 +43,7 @@ func TestF1InstancesOfOneIncidentAreOneFailure(t *testing.T) {
 	}
 }
 
-// Machines launched while the first of them had time left to join are of its incident, also where they are given up one by one.
+// Instances launched while the first of them had time left to join are of its incident, also where they are given up one by one.
 func TestF1InstancesOfOneIncidentAreOneFailureHoweverLateTheyAreLookedAt(t *testing.T) {
 	w := deaf(t, 1)
 	w.Tick(10 * time.Minute)
@@ -82,13 +82,13 @@ func TestF1WhatPeopleOrAWSEndedIsNoFailure(t *testing.T) {
 	}
 }
 
-// Whoever corrects the class has its machines tried at once, and what was launched before does not count against it.
+// Whoever corrects the class has its instances tried at once, and what was launched before does not count against it.
 func TestF1AHoldEndsWhenTheClassIsCorrected(t *testing.T) {
 	t.Run("one pod", func(t *testing.T) { correctedClass(t, 1) })
 	t.Run("as many machines as pods ask for", func(t *testing.T) { correctedClass(t, 3) })
 }
 
-// correctedClass has machines of a class not join for some pods of a machine each until it is held, and corrects it then.
+// correctedClass has instances of a class not join for some pods of an instance each until it is held, and corrects it then.
 func correctedClass(t *testing.T, pods int) {
 	w := deaf(t, pods)
 	for minute := 0; minute < 60; minute++ {

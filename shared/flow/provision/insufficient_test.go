@@ -20,7 +20,7 @@ var someTypes = []string{
 	"m6g.large", "m6g.xlarge", "c6g.large", "c6g.xlarge", "r6g.large", "t3.large", "t3.xlarge", "g4dn.xlarge", "g4dn.2xlarge",
 }
 
-// R46, S22, A8: nothing to be had for an hour. Fewer than twenty launches a minute are tried, each offer less and less often,
+// R46, S22, A8: nothing available for an hour. Fewer than twenty launches a minute are tried, each offering less and less often,
 // and the first probe after it finds the capacity.
 func TestR46S22TotalStockOutIsProbedAndNotHammered(t *testing.T) {
 	w := start(t, world.Options{Types: someTypes})
@@ -93,7 +93,7 @@ func TestR47S23FallbackPoolServesWithinAMinute(t *testing.T) {
 	}
 }
 
-// R48: what is written is what is read: every offer that failed is avoided until its time, whatever it is.
+// R48: what is written is what is read: every offering that failed is avoided until its time, whatever it is.
 func TestR48WhatIsMarkedIsWhatIsAvoided(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large", "c5.large", "t3.large"}})
 	w.Fleet.Break(model.OfferingKey{}, "InsufficientInstanceCapacity")
@@ -230,7 +230,7 @@ func TestS24OfferingBacksOffDoublesAndIsProbedByOne(t *testing.T) {
 	}
 }
 
-// C3, R46: where pods can run nowhere else, an offer is probed every two or three minutes however often it failed, so that the end
+// C3, R46: where pods can run nowhere else, an offering is probed every two or three minutes however often it failed, so that the end
 // of a stock-out is found out soon.
 func TestOfferingThatPodsWaitForIsProbedEveryFewMinutes(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
@@ -256,7 +256,7 @@ func TestOfferingThatPodsWaitForIsProbedEveryFewMinutes(t *testing.T) {
 	}
 }
 
-// D17: of two clusters one takes the probe; the other leaves the offer alone until it is known how that went.
+// D17: of two clusters one takes the probe; the other leaves the offering alone until it is known how that went.
 func TestTwoClustersShareOneProbe(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	pool := world.Pool("default", "default", world.Need(model.LabelCapacityType, model.OnDemand), world.Need(model.LabelZone, "us-west-2a"))
@@ -288,7 +288,7 @@ func TestTwoClustersShareOneProbe(t *testing.T) {
 	}
 }
 
-// A process that took a probe and died leaves the offer alone for a minute, not for ever.
+// A process that took a probe and died leaves the offering alone for a minute, not for ever.
 func TestProbeOfADeadProcessLapses(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	pool := world.Pool("default", "default", world.Need(model.LabelCapacityType, model.OnDemand), world.Need(model.LabelZone, "us-west-2a"))
@@ -383,7 +383,7 @@ func TestClustersShareOneRateOfCalls(t *testing.T) {
 	}
 }
 
-// Scenario 7: each launch that meets a dry offer finds out about that one alone. Launches stay within the budget, no offer is
+// Scenario 7: each launch that meets a unavailable offering finds out about that one alone. Launches stay within the budget, no offering is
 // tried twice within its time but by launches that were under way together at the beginning, and once there is capacity again every pod runs.
 func TestScenario7RollingShortageOverAHundredOfferings(t *testing.T) {
 	w := start(t, world.Options{Types: someTypes})
@@ -421,7 +421,7 @@ func TestScenario7RollingShortageOverAHundredOfferings(t *testing.T) {
 	sound(t, w)
 }
 
-// insufficientBut has EC2 run out, in a way that each launch finds out of one offer alone, of all of someTypes but one.
+// insufficientBut has EC2 run out, in a way that each launch finds out of one offering alone, of all of someTypes but one.
 func insufficientBut(w *world.World, left string) {
 	for _, name := range someTypes {
 		if name != left {
@@ -430,14 +430,14 @@ func insufficientBut(w *world.World, left string) {
 	}
 }
 
-// asksFor is a pod that can run on machines of that type alone.
+// asksFor is a pod that can run on instances of that type alone.
 func asksFor(name string) model.PodShape {
 	shape := world.Shape(1500, gib)
 	shape.NodeSelector = map[string]string{model.LabelInstanceType: name}
 	return shape
 }
 
-// D8: one cluster asks for what is not to be had, in a pool and in its fallback, for ten minutes. Another, whose launches come back dry
+// D8: one cluster asks for what is not available, in a pool and in its fallback, for ten minutes. Another, whose launches had no capacity
 // now and then too, launches what there is at once, each time.
 func TestD8ClusterInAStockOutKeepsNobodyElseFromLaunching(t *testing.T) {
 	w := world.New(world.Options{Types: someTypes})
@@ -474,8 +474,8 @@ func TestD8ClusterInAStockOutKeepsNobodyElseFromLaunching(t *testing.T) {
 	}
 }
 
-// R46 of a region: twelve clusters want what is not to be had, and each launch finds out about one offer alone. Each has a few launches of
-// its own that may come back dry, and what is more all of them share.
+// R46 of a region: twelve clusters want what is not available, and each launch finds out about one offering alone. Each has a few launches of
+// its own that may had no capacity, and what is more all of them share.
 func TestR46StockOutIsProbedAndNotHammeredByManyClusters(t *testing.T) {
 	w := start(t, world.Options{Types: someTypes})
 	insufficientBut(w, "")

@@ -34,7 +34,7 @@ type attempt struct {
 	probes      int // half-open marks it tries
 
 	reservations []string         // it goes into; nil unless reserved capacity is bought
-	addresses    map[string]int64 // by subnet: what one machine of it takes at the least
+	addresses    map[string]int64 // by subnet: what one instance of it takes at the least
 }
 
 // waveSize is how many launches are under way at most before their outcomes are looked at.
@@ -49,7 +49,7 @@ func (r *pass) launch(ctx context.Context, catalogs map[string][]model.InstanceT
 	for _, a := range attempts {
 		r.start(a.launch.Pool, len(a.claims))
 	}
-	insufficient, gave := map[string]bool{}, map[string]bool{} // pools one of whose launches came back without a machine, and with one
+	insufficient, gave := map[string]bool{}, map[string]bool{} // pools one of whose launches came back without an instance, and with one
 	for first := true; len(attempts) > 0 && err == nil; first = false {
 		if !first && r.request.Deadline.Sub(r.Now()) < r.settings.StopBefore {
 			r.problem("%d launches wait for want of time; the next sweep goes on", len(attempts))
@@ -101,8 +101,8 @@ func (r *pass) takeFor(ctx context.Context, wave []*attempt, first bool, plan mo
 	return got
 }
 
-// wave takes the next launches off the list, without those of pools that came back dry in this round. Where launches of this cluster
-// came back dry lately, a pool's first launch goes alone: what it meets the others would meet too.
+// wave takes the next launches off the list, without those of pools that had no capacity in this round. Where launches of this cluster
+// had no capacity lately, a pool's first launch goes alone: what it meets the others would meet too.
 func (r *pass) wave(attempts *[]*attempt, insufficient, gave map[string]bool) []*attempt {
 	var wave, later []*attempt
 	alone := map[string]bool{}
@@ -189,8 +189,8 @@ func (a *attempt) throttled() bool {
 	return false
 }
 
-// group puts like claims into one launch: same pool, class, capacity type, machines and user data. It leaves out what the
-// pace of a pool, the trial of a class or the probe of an offer does not allow now; again says that another plan may do
+// group puts like claims into one launch: same pool, class, capacity type, instances and user data. It leaves out what the
+// pace of a pool, the trial of a class or the probe of an offering does not allow now; again says that another plan may do
 // better.
 func (r *pass) group(ctx context.Context, plan model.Plan, catalogs map[string][]model.InstanceType, blocked map[string]string) (list []*attempt, again bool) {
 	pools := map[string]model.Pool{}
@@ -210,11 +210,11 @@ func (r *pass) group(ctx context.Context, plan model.Plan, catalogs map[string][
 			continue
 		}
 		if r.suspensionOf(planned.Class) != nil && taken["class "+planned.Class] > 0 {
-			waiting++ // one machine shows whether they join
+			waiting++ // one instance shows whether they join
 			continue
 		}
 		if r.poolSuspension(planned.Pool) != nil && taken[planned.Pool] > 0 {
-			waiting++ // one machine shows whether its node takes its pods
+			waiting++ // one instance shows whether its node takes its pods
 			continue
 		}
 		pool, class := r.poolFor(&planned, pools), r.round.Usable[planned.Class]
@@ -250,7 +250,7 @@ func (r *pass) group(ctx context.Context, plan model.Plan, catalogs map[string][
 	return list, again
 }
 
-// groupKey is equal for claims whose machines may be dealt out among them.
+// groupKey is equal for claims whose instances may be dealt out among them.
 func groupKey(launch model.Launch, planned model.PlannedClaim) string {
 	key, err := json.Marshal([]any{
 		laneOf(&planned), launch.Class.Name, launch.CapacityType, launch.Templates,
@@ -371,7 +371,7 @@ func (r *pass) record(ctx context.Context, a *attempt, blocked map[string]string
 	return true, false, nil
 }
 
-// call asks EC2 for the machines. A launch template that has been deleted is made again, once: its name is a digest of
+// call asks EC2 for the instances. A launch template that has been deleted is made again, once: its name is a digest of
 // its content, so the recorded bytes stay what they are.
 func (r *pass) call(ctx context.Context, a *attempt) {
 	a.result, a.err = r.callFleet(ctx, a.intent)
@@ -461,7 +461,7 @@ func (r *pass) accountLimits(a *attempt) {
 }
 
 // weigh looks at the errors that came with an answer: pools of capacity that gave nothing are marked, and a request that
-// is wrong concerns its class, but only where it cost a machine.
+// is wrong concerns its class, but only where it cost an instance.
 func (r *pass) weigh(a *attempt, blocked map[string]string) (again bool) {
 	a.unavailable = r.counted(unavailableOf(a.launch, a.result.Errors))
 	if len(a.result.Instances) >= len(a.claims) {
@@ -535,7 +535,7 @@ func (r *pass) typesOf(ctx context.Context, className string) (model.Class, []mo
 	return model.Class{}, nil, nil
 }
 
-// outcome deals machines to claims: the i-th id in order is the i-th claim's by name, so every retry deals alike.
+// outcome deals instances to claims: the i-th id in order is the i-th claim's by name, so every retry deals alike.
 func (r *pass) outcome(intent model.Intent, claims []model.Claim, result model.LaunchResult, class model.Class, types []model.InstanceType) model.Settlement {
 	instances := distinct(result.Instances)
 	claims = append([]model.Claim{}, claims...)
@@ -557,7 +557,7 @@ func (r *pass) outcome(intent model.Intent, claims []model.Claim, result model.L
 	return settlement
 }
 
-// failure sums up why a claim got no machine: the first error, and how many more there were.
+// failure sums up why a claim got no instance: the first error, and how many more there were.
 func failure(errors []model.LaunchError) (code, message string) {
 	if len(errors) == 0 {
 		return "Unfulfilled", "EC2 launched fewer machines than asked for and gave no reason"
@@ -569,7 +569,7 @@ func failure(errors []model.LaunchError) (code, message string) {
 	return errors[0].Code, message
 }
 
-// launched fills in a claim from its machine.
+// launched fills in a claim from its instance.
 func (r *pass) launched(claim model.Claim, instance model.Instance, class model.Class, types []model.InstanceType) model.Claim {
 	claim.State, _ = lifecycle.Next(claim.State, lifecycle.InstanceLaunched)
 	claim.LaunchedUnix = r.now()
@@ -616,7 +616,7 @@ func blockEnds(class model.Class, id string) int64 {
 	return 0
 }
 
-// shownOf leaves EFA interfaces out of what a machine has where it was launched without any.
+// shownOf leaves EFA interfaces out of what an instance has where it was launched without any.
 func shownOf(amounts model.Resources, claim *model.Claim, class model.Class) model.Resources {
 	if claim.Requests[efa] > 0 || len(class.NetworkInterfaces) > 0 || amounts[efa] == 0 {
 		return amounts
@@ -626,7 +626,7 @@ func shownOf(amounts model.Resources, claim *model.Claim, class model.Class) mod
 	return amounts
 }
 
-// boughtLabels are what the purchase decided about a machine.
+// boughtLabels are what the purchase decided about an instance.
 func (r *pass) boughtLabels(claim *model.Claim, instance model.Instance, class model.Class) map[string]string {
 	labels := map[string]string{
 		model.LabelInstanceType: instance.Type, model.LabelZone: instance.Zone, model.LabelCapacityType: instance.CapacityType,
@@ -662,7 +662,7 @@ func (r *pass) boughtLabels(claim *model.Claim, instance model.Instance, class m
 	return labels
 }
 
-// dropForeign takes labels of a reservation off a machine that is in none.
+// dropForeign takes labels of a reservation off an instance that is in none.
 func dropForeign(labels map[string]string, claim *model.Claim) {
 	if claim.Reservation != "" {
 		return

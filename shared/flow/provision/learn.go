@@ -11,14 +11,14 @@ import (
 
 const (
 	mib          = int64(1) << 20
-	learnAtOnce  = 10               // writes in one run; the next sweep goes on
+	learnAtOnce  = 10               // writes in one run; the next resync goes on
 	relearnAfter = int64(24 * 3600) // seconds after which it is noted again that nodes still show what is known
 )
 
-// learn notes how much memory the nodes of claims really have where that is less than the catalogue knows of, or nothing is
+// learn notes how much memory the nodes of claims really have where that is less than the catalog knows of, or nothing is
 // known yet, for every cluster of the account and region. A node counts while its image is the one that a node of its type
 // and class would get now. It looks at every node that has joined, not only at those that just have, so that nothing is lost
-// with a run; without the shared catalogue it rests, because that is what brings back what was noted.
+// with a run; without the shared catalog it rests, because that is what brings back what was noted.
 func (r *pass) learn(ctx context.Context) {
 	if r.catalog == nil || r.out.Catalog.Source != sourceShared {
 		return
@@ -90,7 +90,7 @@ func news(known []model.Learned, seen model.Learned) bool {
 	return seen.Images != ""
 }
 
-// instanceType returns a type of the catalogue; nil where it is not among them any more.
+// instanceType returns a type of the catalog; nil where it is not among them any more.
 func (r *pass) instanceType(name string) *model.InstanceTypeInfo {
 	at, found := slices.BinarySearchFunc(r.catalog.Types, name, func(m model.InstanceTypeInfo, name string) int { return cmp.Compare(m.Name, name) })
 	if !found {

@@ -15,7 +15,7 @@ import (
 
 const mebi = int64(1) << 20
 
-// learner is a world with one machine that has joined, and the shared catalogue.
+// learner is a world with one instance that has joined, and the shared catalog.
 func learner(t *testing.T) (*world.World, *world.Market) {
 	t.Helper()
 	w := start(t, world.Options{Types: []string{"m5.large", "m5.xlarge"}})
@@ -45,7 +45,7 @@ func learned(t *testing.T, w *world.World) []model.LearnedOf {
 	return all
 }
 
-// memory is what a node of m5.large is thought to have by the shared catalogue, for the class as it resolves now.
+// memory is what a node of m5.large is thought to have by the shared catalog, for the class as it resolves now.
 func memory(t *testing.T, w *world.World, change func(*model.Class), ppm int64) int64 {
 	t.Helper()
 	catalog, err := w.RegionCatalogs.RegionCatalog(t.Context(), world.Registration())
@@ -66,7 +66,7 @@ func memory(t *testing.T, w *world.World, change func(*model.Class), ppm int64) 
 	return 0
 }
 
-// IT-03 and IT-04 from a node to the next plan: what a node shows is noted, folded into the catalogue and planned by. Less
+// IT-03 and IT-04 from a node to the next plan: what a node shows is noted, folded into the catalog and planned by. Less
 // replaces more, more does not replace less, another set of images starts anew, and the overhead that is a setting counts only
 // for what nobody has seen.
 func TestIT03IT04WhatANodeShowsIsWhatTheNextPlanGoesBy(t *testing.T) {
@@ -125,7 +125,7 @@ func TestIT04NodeOfAnOldImageTeachesNothing(t *testing.T) {
 	}
 }
 
-// Without the shared catalogue nothing comes back of what is noted, so nothing is.
+// Without the shared catalog nothing comes back of what is noted, so nothing is.
 func TestNothingIsLearnedWithoutTheSharedCatalog(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	pending(w, "web", 1, onePod)
@@ -165,7 +165,7 @@ func TestIT04KnownMemoryIsNotedAgainOnceADay(t *testing.T) {
 	}
 }
 
-// A process that dies before the note is written loses nothing: the next sweep sees the same node.
+// A process that dies before the note is written loses nothing: the next resync sees the same node.
 func TestNoteThatWasLostIsMadeByTheNextResync(t *testing.T) {
 	w, _ := learner(t)
 	shows(t, w, 6_700)
@@ -183,7 +183,7 @@ func TestNoteThatWasLostIsMadeByTheNextResync(t *testing.T) {
 	}
 }
 
-// Whoever is root on a node writes what its kubelet says of it. Memory that no machine of the type can lack so much of is not noted.
+// Whoever is root on a node writes what its kubelet says of it. Memory that no instance of the type can lack so much of is not noted.
 func TestW5MemoryBelowTheFloorIsNotLearned(t *testing.T) {
 	w, market := learner(t)
 	before, planned := learned(t, w), memory(t, w, nil, 75_000)

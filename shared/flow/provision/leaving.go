@@ -79,7 +79,7 @@ func (r *pass) draining() []string {
 	return names
 }
 
-// more reports whether nodes are being emptied that were not yet when there were those named. A run that has probed an offer leaves
+// more reports whether nodes are being emptied that were not yet when there were those named. A run that has probed an offering leaves
 // them to the next: it would ask for that offer once more.
 func (r *pass) more(drains []string) bool {
 	return !r.probeEarly && len(r.probes) == 0 && slices.ContainsFunc(r.draining(), func(name string) bool {
@@ -88,7 +88,7 @@ func (r *pass) more(drains []string) bool {
 	})
 }
 
-// unshowSeconds is how old NodeClaims of machines have to be that are shown in a rush: those that were launched a moment ago cannot
+// unshowSeconds is how old NodeClaims of instances have to be that are shown in a rush: those that were launched a moment ago cannot
 // have joined yet, and are left for a later run.
 const unshowSeconds = 15
 

@@ -12,7 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// occupied returns a world whose replicas of a Deployment run on one machine.
+// occupied returns a world whose replicas of a Deployment run on one instance.
 func occupied(t *testing.T, replicas int, shape model.PodShape) *world.World {
 	t.Helper()
 	w := start(t, world.Options{Types: []string{"m5.large"}})
@@ -120,7 +120,7 @@ func pods(t *testing.T, w *world.World) []model.Pod {
 }
 
 // R43, S9: the order is launched, then noted, then (by the drain, which reads the note) evicted. A process killed at any
-// effect never leaves a note without a machine on its way.
+// effect never leaves a note without an instance on its way.
 func TestR43ReplacementIsThereBeforeItIsNoted(t *testing.T) {
 	for _, mode := range world.Modes {
 		for at := 1; ; at++ {
@@ -146,7 +146,7 @@ func TestR43ReplacementIsThereBeforeItIsNoted(t *testing.T) {
 	}
 }
 
-// R6, R30: pods that cannot leave ask for no machine as long as nobody makes them, however often somebody looks; where there
+// R6, R30: pods that cannot leave ask for no instance as long as nobody makes them, however often somebody looks; where there
 // is a deadline they get theirs once, shortly before it.
 func TestR30UndrainablePodsGetOneReplacementAndOnlyBeforeTheDeadline(t *testing.T) {
 	keep := world.Shape(1500, gib)
@@ -211,7 +211,7 @@ func TestR6DaemonsAndEndedPodsOfALeavingNodeAddNoInstance(t *testing.T) {
 	}
 }
 
-// A machine that is being emptied is no capacity for others from the moment that is on record, taint or not.
+// An instance that is being emptied is no capacity for others from the moment that is on record, taint or not.
 func TestNothingIsPlannedOntoADrainingNode(t *testing.T) {
 	w := occupied(t, 1, world.Shape(500, gib))
 	claim := onlyClaim(t, w)
@@ -236,7 +236,7 @@ func TestNothingIsPlannedOntoADrainingNode(t *testing.T) {
 	}
 }
 
-// A static pool has its number of machines beside those that are to end, within its limits.
+// A static pool has its number of instances beside those that are to end, within its limits.
 func TestStaticPoolReplacesADrainingInstance(t *testing.T) {
 	w := world.New(world.Options{Types: []string{"m5.large"}})
 	w.Cluster.AddClass(world.Class("default"))
@@ -315,7 +315,7 @@ func (do beforeEffect) Before(_ context.Context, effect string) error {
 func (beforeEffect) After(context.Context, string) {}
 
 // C1: while very many pods are asked to leave the API server is not asked to show new NodeClaims; a later run does, before their
-// machines can have joined, however long the rush goes on.
+// instances can have joined, however long the rush goes on.
 func TestC1_ShowingMakesRoomForManyEvictions(t *testing.T) {
 	for name, c := range map[string]struct {
 		nodes       int

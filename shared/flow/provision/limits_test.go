@@ -12,7 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// running returns how many machines of a world run now and what they cost per hour.
+// running returns how many instances of a world run now and what they cost per hour.
 func running(t *testing.T, w *world.World) (n int, price model.MicroUSD) {
 	t.Helper()
 	catalog, err := w.Catalog.InstanceTypes(t.Context())
@@ -34,7 +34,7 @@ func running(t *testing.T, w *world.World) (n int, price model.MicroUSD) {
 	return n, price
 }
 
-// Limit of ten nodes or of a dollar an hour, eight planners at once, fifty machines wanted, processes killed at random: the
+// Limit of ten nodes or of a dollar an hour, eight planners at once, fifty instances wanted, processes killed at random: the
 // limit is not passed at any instant and reached exactly.
 func TestR14LimitOfTenInstancesIsNeverPassedAndReachedExactly(t *testing.T) {
 	const onDemand = model.MicroUSD(96_000) // m5.large
@@ -113,7 +113,7 @@ func TestS6NodeLimitOfThreeWithFivePodsThatNeedANodeEach(t *testing.T) {
 	}
 }
 
-// What a claim holds in dollars comes down to what its machine costs, and comes back whole where there is none.
+// What a claim holds in dollars comes down to what its instance costs, and comes back whole where there is none.
 func TestDollarsAreSettledAndRefundedOnce(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large", "m5.4xlarge"}})
 	pool := world.Pool("default", "default")
@@ -137,7 +137,7 @@ func TestDollarsAreSettledAndRefundedOnce(t *testing.T) {
 	sound(t, w)
 }
 
-// Machines that are in the ledger count whoever launched them, above the limit too.
+// Instances that are in the ledger count whoever launched them, above the limit too.
 func TestInstancesAboveTheLimitLetNoMoreIn(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	pending(w, "web", 3, world.Shape(1500, gib))

@@ -14,7 +14,7 @@ import (
 
 // A snapshot says which pods wait and what is there. What may be bought for them, how much of it, under which role and with which user data
 // is what NodePools and EC2NodeClasses say, and that is believed of the API server alone: whoever holds the watcher's identity publishes
-// snapshots, and is not to launch machines of a kind that nobody applied. So a run that is about to launch reads both live, once. Where the
+// snapshots, and is not to launch instances of a kind that nobody applied. So a run that is about to launch reads both live, once. Where the
 // snapshot says something else it plans again by what was read, and goes by that until its end. Without an answer nothing is launched.
 
 // applying is what a run finds out of what people have applied.

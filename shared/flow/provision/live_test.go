@@ -13,7 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// truth is a world with two pools and two classes that people have applied, whose pods take more than one pool may have. Machines of
+// truth is a world with two pools and two classes that people have applied, whose pods take more than one pool may have. Instances of
 // several sizes are sold, and the pool may buy one of them.
 func truth(t *testing.T) *world.World {
 	t.Helper()

@@ -114,8 +114,8 @@ func unborn(claim model.Claim, nodes []*model.Node) bool {
 	return false
 }
 
-// callsFor grants calls of EC2's API to births that need them, the first ones where there are not enough for all: to find
-// out partitions, and to tag. It says of each birth whether it has its calls.
+// callsFor grants calls of EC2's API to registrations that need them, the first ones where there are not enough for all: to find
+// out partitions, and to tag. It says of each registration whether it has its calls.
 func (r *pass) callsFor(ctx context.Context, due []model.Claim) []bool {
 	granted := make([]bool, len(due))
 	var needy []int

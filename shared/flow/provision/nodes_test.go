@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// joined returns a world whose one pod of shape has a machine that has just joined, and is not ready where ready is false.
+// joined returns a world whose one pod of shape has an instance that has just joined, and is not ready where ready is false.
 func joined(t *testing.T, pool model.Pool, shape model.PodShape, ready bool) *world.World {
 	t.Helper()
 	w := world.New(world.Options{Boot: 20 * time.Second, Ready: time.Minute})
@@ -123,7 +123,7 @@ func TestPoolTaintsStayAndStartupTaintsHoldInitialisationBack(t *testing.T) {
 	}
 }
 
-// A machine of a Custom class joins with what its own user data says: taints of the pool are put on at registration.
+// An instance of a Custom class joins with what its own user data says: taints of the pool are put on at registration.
 func TestTaintsAreSyncedToANodeThatDidNotBringThem(t *testing.T) {
 	w := world.New(world.Options{})
 	class := world.Class("default")
@@ -223,7 +223,7 @@ func TestNodeThatWasDeletedAndJoinedAgainIsRegisteredAgain(t *testing.T) {
 	sound(t, w)
 }
 
-// The same once the claim was initialised: nothing else would ever take the taint off the new node.
+// The same once the claim was initialized: nothing else would ever take the taint off the new node.
 func TestNodeOfAnInitializedClaimThatJoinedAgainIsRegisteredAgain(t *testing.T) {
 	w := joined(t, world.Pool("default", "default"), world.Shape(900, gib), false)
 	fresh := onlyNode(t, w)

@@ -18,7 +18,7 @@ const mostNominated = 200
 const nomineesWait = 20
 
 // nominees says, of the claims whose nodes are to be registered, which of their pods kube-scheduler would not bind there by itself:
-// those that were planned ahead of pods of the same priority and of other namespaces that are as old and have no machine on its way.
+// those that were planned ahead of pods of the same priority and of other namespaces that are as old and have no instance on its way.
 // kube-scheduler tries such pods first, and they would take the room. By claim; nil where nobody was planned ahead of anybody, which
 // is the usual case.
 func (r *pass) nominees(due []model.Claim) map[string][]model.PodRef {
@@ -29,9 +29,9 @@ func (r *pass) nominees(due []model.Claim) map[string][]model.PodRef {
 		priority  int32
 		namespace string
 	}
-	oldest := map[share]int64{} // creation of pods without a machine
+	oldest := map[share]int64{} // creation of pods without an instance
 	waiting := map[string]int{} // by UID
-	coming := map[string]bool{} // UIDs of pods whose machine is on its way
+	coming := map[string]bool{} // UIDs of pods whose instance is on its way
 	for i := range r.ledger.Claims {
 		if claim := &r.ledger.Claims[i]; claim.Live() && !claim.Ending() && claim.State != model.Initialized {
 			for _, pod := range claim.Pods {

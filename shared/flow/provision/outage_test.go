@@ -75,7 +75,7 @@ func TestC11LaunchesRampUpAfterThreeHoursWithoutEC2(t *testing.T) {
 	}
 }
 
-// F101: whatever a launch meets, after five minutes its pods have a machine, are planned for anew, or somebody has been told why
+// F101: whatever a launch meets, after five minutes its pods have an instance, are planned for anew, or somebody has been told why
 // they wait; and in the end they run.
 func TestF101NothingWaitsForALaunchWithoutAReason(t *testing.T) {
 	none := world.Fault{}

@@ -16,7 +16,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// provision plans and launches until every pending pod has a home or a reason. A capacity error marks the offer and
+// provision plans and launches until every pending pod has a home or a reason. A capacity error marks the offering and
 // plans again, in this same run; the number of rounds is bounded.
 func (r *pass) provision(ctx context.Context) error {
 	pending, places := len(r.pending()), r.headroomPods()
@@ -101,8 +101,8 @@ func (r *pass) provision(ctx context.Context) error {
 	return nil
 }
 
-// next reports whether another plan may do better than the round. A pool that came back dry twice, or that others' dry
-// launches leave nothing for, is set aside, so that pods another pool can take run there; once those have their machines it
+// next reports whether another plan may do better than the round. A pool that had no capacity twice, or that others' dry
+// launches leave nothing for, is set aside, so that pods another pool can take run there; once those have their instances it
 // is tried again.
 func (r *pass) next(again bool, round model.Round) bool {
 	if len(r.excludedPools) > 0 && !again {
@@ -149,7 +149,7 @@ func (r *pass) lost() bool {
 			known[r.ledger.Ended[i].Name] = true
 		}
 		for _, object := range r.snapshot.Claims {
-			if object.DeletedUnix == 0 && !object.Manual && !known[object.Name] { // one without a machine says nothing about the ledger
+			if object.DeletedUnix == 0 && !object.Manual && !known[object.Name] { // one without an instance says nothing about the ledger
 				strangers++
 			}
 		}
@@ -251,7 +251,7 @@ func (r *pass) complete(plan model.Plan) model.Plan {
 	return plan
 }
 
-// inFlight returns the claims that are, or will be, capacity. A machine that has not joined in time is none any more, nor
+// inFlight returns the claims that are, or will be, capacity. An instance that has not joined in time is none any more, nor
 // is one whose node was there and has gone, nor one that is to end. Where that still has its node, the claim is handed on as
 // gone, so that nothing is planned onto the node.
 func (r *pass) inFlight() []model.Claim {
@@ -334,7 +334,7 @@ func (r *pass) resolveClasses(ctx context.Context) {
 		class.Status = r.latest(class)
 		if r.stale(class) {
 			class.Status = r.resolve(ctx, class)
-			if len(r.ledger.Classes) == 0 { // nobody else tells people how classes stand: the catalogue function has never run
+			if len(r.ledger.Classes) == 0 { // nobody else tells people how classes stand: the catalog function has never run
 				r.report.Classes = slices.DeleteFunc(r.report.Classes, func(c model.ClassReport) bool { return c.Class == class.Name })
 				r.report.Classes = append(r.report.Classes, model.ClassReport{Class: class.Name, UID: class.UID, Status: class.Status})
 			}
@@ -349,7 +349,7 @@ func (r *pass) latest(class model.Class) model.ClassStatus {
 	return offering.Latest(class, r.ledger.Classes)
 }
 
-// recorded returns the catalogue function's record of a class as it is now, nil where there is none of this generation.
+// recorded returns the catalog function's record of a class as it is now, nil where there is none of this generation.
 func (r *pass) recorded(class model.Class) *model.ClassRecord {
 	return offering.Recorded(class, r.ledger.Classes)
 }
@@ -405,7 +405,7 @@ func (r *pass) stale(class model.Class) bool {
 	status := class.Status
 	old := r.now()-status.ResolvedUnix > int64(r.settings.ResolveAfter.Seconds())
 	if r.recorded(class) != nil && !old {
-		return false // the catalogue function looks at it again by itself, at what is wrong with it too
+		return false // the catalog function looks at it again by itself, at what is wrong with it too
 	}
 	return status.ObservedGeneration != class.Generation || len(status.Problems) > 0 || old
 }

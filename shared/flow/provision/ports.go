@@ -60,7 +60,7 @@ type ClaimStates interface {
 	Advance(ctx context.Context, cluster string, claim model.Claim) (model.Claim, error)
 }
 
-// UnavailableOfferings remembers which offers gave no capacity, for every cluster of the same account and region.
+// UnavailableOfferings remembers which offerings gave no capacity, for every cluster of the same account and region.
 type UnavailableOfferings interface {
 	// MarkUnavailable adds marks. Of two marks about the same, the one with more failures stays, then the one that lasts longer; one
 	// that is forgotten at the new one's AtUnix does not count.
@@ -68,7 +68,7 @@ type UnavailableOfferings interface {
 	// TakeProbe takes the probe of a half-open mark: the stored mark's time is moved to untilUnix, on condition that it still is
 	// the given one's. It returns the mark as stored then, and Conflict where somebody else was first.
 	TakeProbe(ctx context.Context, reg model.Registration, unavailable model.UnavailableOffering, untilUnix int64) (model.UnavailableOffering, error)
-	// Clear removes a mark whose offer gave capacity, on condition that it is stored as given; otherwise it stays, which is
+	// Clear removes a mark whose offering gave capacity, on condition that it is stored as given; otherwise it stays, which is
 	// no error.
 	Clear(ctx context.Context, reg model.Registration, unavailable model.UnavailableOffering) error
 }
@@ -88,7 +88,7 @@ type Memory interface {
 	Remember(ctx context.Context, fence model.Fence, notes model.Notes) error
 }
 
-// DisruptHints asks who gives nodes back by choice.
+// DisruptHints asks the disruption function.
 type DisruptHints interface {
 	// RequestDisruption asks for a look at the cluster. The same key for the same cluster may be one hint; a hint may be lost.
 	RequestDisruption(ctx context.Context, cluster, key string) error
@@ -102,26 +102,26 @@ type Decisions interface {
 
 // Snapshots reads what the watcher publishes.
 type Snapshots interface {
-	// At returns the cluster's snapshot at the pointer. It may be kept between calls and shared. NotFound where an object the
+	// At returns the cluster's snapshot at the manifest. It may be kept between calls and shared. NotFound where an object the
 	// pointer names is missing.
 	At(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error)
 }
 
-// Catalogs reads the machine catalogue that the catalogue function keeps for every cluster of an account and region.
+// Catalogs reads the instance catalog that the catalog function keeps for every cluster of an account and region.
 type Catalogs interface {
 	// RegionCatalog returns it with the ages of its parts; it may be old, may be kept between calls, and is shared. NotFound where
 	// there is none.
 	RegionCatalog(ctx context.Context, reg model.Registration) (model.InstanceCatalog, error)
 }
 
-// Memories notes what is learned of machine types, for every cluster of an account and region.
+// Memories notes what is learned of instance types, for every cluster of an account and region.
 type Memories interface {
 	// Learn notes how much memory a node of a type had. Of two about the same type and images the smaller stays, and the later
 	// of two equals; one that is forgotten at the new one's SeenUnix does not count.
 	Learn(ctx context.Context, reg model.Registration, learned model.LearnedOf) error
 }
 
-// Connector opens a cluster: its API server, its fleet and its catalogue, with the cluster's own rights.
+// Connector opens a cluster: its API server, its fleet and its catalog, with the cluster's own rights.
 type Connector interface {
 	Connect(ctx context.Context, reg model.Registration) (Clients, error)
 }
@@ -177,7 +177,7 @@ type Nominator interface {
 // StandaloneClaims reads NodeClaims that people made by hand.
 type StandaloneClaims interface {
 	// StandaloneClaim returns what the NodeClaim asks for, as the API server has it now. NotFound where it is gone, another, being
-	// deleted, or has a machine. One that says it is of a pool is Invalid.
+	// deleted, or has an instance. One that says it is of a pool is Invalid.
 	StandaloneClaim(ctx context.Context, object model.Object) (model.StandaloneClaim, error)
 }
 
@@ -189,7 +189,7 @@ type Reporter interface {
 	Report(ctx context.Context, report model.Report) error
 }
 
-// Fleet buys machines.
+// Fleet buys instances.
 type Fleet interface {
 	// Request returns the exact request bytes for a launch, making sure that the launch template it names exists. Same
 	// launch, same bytes.
@@ -211,7 +211,7 @@ type Templates interface {
 	Collect(ctx context.Context, cluster string, keep []string, beforeUnix int64, most int) (left int, err error)
 }
 
-// Tagger gives machines the tags that are known only once they have joined.
+// Tagger gives instances the tags that are known only once they have joined.
 type Tagger interface {
 	// Tag adds those of the tags whose keys the instance does not have, and reports whether any were missing. NotFound where
 	// EC2 does not show the instance.
@@ -220,7 +220,7 @@ type Tagger interface {
 
 // Catalog says what can be bought and what a class resolves to.
 type Catalog interface {
-	// InstanceTypes returns every machine type of the region with its offers and prices, by name. It may be kept and shared, and
+	// InstanceTypes returns every instance type of the region with its offers and prices, by name. It may be kept and shared, and
 	// carries its own age.
 	InstanceTypes(ctx context.Context) (model.InstanceCatalog, error)
 	// Due returns about how many calls of EC2's API the next Types makes; 0 where it has what it returns. It calls nobody.

@@ -6,7 +6,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// highest is the most a machine of the planned claim may cost per hour: what is left of the pool's dollars, and no more than
+// highest is the most an instance of the planned claim may cost per hour: what is left of the pool's dollars, and no more than
 // a few times the price it was planned at unless a pod has waited long enough. A fleet takes any of the types it is offered
 // when the others have no capacity, so that it is not offered those. 0 = whatever it costs.
 func (r *pass) highest(planned model.PlannedClaim) model.MicroUSD {

@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// R15: what suits the pods gives no capacity for a moment, and a machine twelve times as large does. The pods wait for
+// R15: what suits the pods gives no capacity for a moment, and an instance twelve times as large does. The pods wait for
 // what suits them; only when they have waited for minutes is the large one bought.
 func TestR15HugeInstanceIsNotBoughtForAMomentaryStockOut(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large", "m5.24xlarge"}})
@@ -42,7 +42,7 @@ func TestR15HugeInstanceIsNotBoughtForAMomentaryStockOut(t *testing.T) {
 	}
 }
 
-// The same moment, and the capacity comes back: the small machine it is.
+// The same moment, and the capacity comes back: the small instance it is.
 func TestR15CapacityThatComesBackIsWaitedFor(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large", "m5.24xlarge"}})
 	for _, capacity := range []string{model.Spot, model.OnDemand} {

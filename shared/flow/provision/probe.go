@@ -19,7 +19,7 @@ type probe struct {
 	unavailable model.UnavailableOffering // as stored since it was taken
 }
 
-// admit takes the probes of what a launch would try of half-open offers and drops the offers it may not try. again says
+// admit takes the probes of what a launch would try of half-open offers and drops the offerings it may not try. again says
 // that the launch is left with nothing, and that another plan knows more.
 func (r *pass) admit(ctx context.Context, a *attempt) (ok, again bool) {
 	var templates []model.LaunchTemplate
@@ -41,7 +41,7 @@ func (r *pass) admit(ctx context.Context, a *attempt) (ok, again bool) {
 	return len(templates) > 0, again
 }
 
-// mayProbe reports whether the launch may use an offer, taking the probes of every half-open mark that speaks of it.
+// mayProbe reports whether the launch may use an offering, taking the probes of every half-open mark that speaks of it.
 func (r *pass) mayProbe(ctx context.Context, a *attempt, o model.Override) bool {
 	key := model.OfferingKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: a.launch.CapacityType}
 	for _, unavailable := range r.halfOpen() {
@@ -149,14 +149,14 @@ func (r *pass) unavailableNow() []model.UnavailableOffering {
 	return unavailableOfferings
 }
 
-// opens reports whether an offer may be probed. Its back-off grows as long as pods can run elsewhere; those that cannot
+// opens reports whether an offering may be probed. Its back-off grows as long as pods can run elsewhere; those that cannot
 // are worth a probe every two thirds of the first back-off, or a stock-out that is over would keep them waiting for an
 // hour.
 func (r *pass) opens(unavailable *model.UnavailableOffering) bool {
 	return unavailable.HalfOpen(r.now()) || r.probeEarly && r.overdue(unavailable)
 }
 
-// overdue reports whether an offer has been left alone for most of a first back-off. One that opens within the time of a probe may be being
+// overdue reports whether an offering has been left alone for most of a first back-off. One that opens within the time of a probe may be being
 // probed right now.
 func (r *pass) overdue(unavailable *model.UnavailableOffering) bool {
 	first := int64(r.settings.OfferingBackOff.Seconds())
@@ -179,7 +179,7 @@ func (r *pass) pressing(plan model.Plan) bool {
 }
 
 // counted fills in how often the marks' offers failed in a row and for how long they are left alone: the back-off,
-// doubled with each failure, twentyfold at most. From the second failure on it is shorter by up to a half, each offer's by
+// doubled with each failure, twentyfold at most. From the second failure on it is shorter by up to a half, each offering's by
 // something else, so that offers that failed together are not all closed when there is capacity again. Limits of the
 // account begin at four times the back-off.
 func (r *pass) counted(unavailableOfferings []model.UnavailableOffering) []model.UnavailableOffering {

@@ -47,7 +47,7 @@ func TestR2LA19InstanceIsAdoptedAndNeverLaunchedTwice(t *testing.T) {
 	}
 }
 
-// R3, scenario 3: of fifty EC2 gives some and errors, and the process dies before it writes that down. The machines there
+// R3, scenario 3: of fifty EC2 gives some and errors, and the process dies before it writes that down. The instances there
 // are belong to claims, one each, by a map any process finds again, and what is missing is launched anew.
 func TestR3PartOfAFleetIsDealtOutTheSameWayByWhomeverFindsIt(t *testing.T) {
 	const wanted, given = 50, 37
@@ -68,7 +68,7 @@ func TestR3PartOfAFleetIsDealtOutTheSameWayByWhomeverFindsIt(t *testing.T) {
 	for _, claim := range load(t, w).Claims {
 		byIntent[claim.Intent] = append(byIntent[claim.Intent], claim)
 	}
-	for _, claims := range byIntent { // by name: their machines must be in order too
+	for _, claims := range byIntent { // by name: their instances must be in order too
 		for i := 1; i < len(claims); i++ {
 			if claims[i].InstanceID != "" && claims[i].InstanceID <= claims[i-1].InstanceID {
 				t.Errorf("claim %s has %s after %s", claims[i].Name, claims[i].InstanceID, claims[i-1].InstanceID)
@@ -83,7 +83,7 @@ func TestR3PartOfAFleetIsDealtOutTheSameWayByWhomeverFindsIt(t *testing.T) {
 	}
 }
 
-// R20, S5: no id is no identity. A claim that has no machine yet and a node without a provider id do not pair.
+// R20, S5: no id is no identity. A claim that has no instance yet and a node without a provider id do not pair.
 func TestR20S5BlankProviderIDsNeverMatch(t *testing.T) {
 	w := unfinished(t, 1, world.DiesBefore)
 	w.Cluster.PutNode(model.Node{Name: "stranger", Labels: map[string]string{model.LabelNodePool: "default"}, Ready: true})
@@ -94,7 +94,7 @@ func TestR20S5BlankProviderIDsNeverMatch(t *testing.T) {
 	}
 }
 
-// R21, S4: a description that has one machine twice is one machine.
+// R21, S4: a description that has one instance twice is one instance.
 func TestR21S4InstanceDescribedTwiceIsOne(t *testing.T) {
 	w := unfinished(t, 2, world.DiesAfter)
 	w.Tick(due)
@@ -110,7 +110,7 @@ func TestR21S4InstanceDescribedTwiceIsOne(t *testing.T) {
 	sound(t, w)
 }
 
-// stutters finds every machine twice.
+// stutters finds every instance twice.
 type stutters struct{ provision.Connector }
 
 func (s stutters) Connect(ctx context.Context, reg model.Registration) (provision.Clients, error) {
@@ -145,7 +145,7 @@ func TestScenario4ThreeAtOnceWithRoomForOne(t *testing.T) {
 	sound(t, w)
 }
 
-// R63: what a run could not do is its error, so that every message comes back, and the sweep finds the rest.
+// R63: what a run could not do is its error, so that every message comes back, and the resync finds the rest.
 func TestR63UnexpectedErrorIsNotSwallowed(t *testing.T) {
 	for _, effect := range []string{"acquire", "record"} {
 		w := start(t, world.Options{Types: []string{"m5.large"}})

@@ -26,7 +26,7 @@ const sameFor = 3600
 // planWithin is how long at most launches wait until their plan is kept.
 const planWithin = time.Second
 
-// keepPlan stores the record before anything of a plan is launched, so that machines of a run that dies later have one. What comes of the
+// keepPlan stores the record before anything of a plan is launched, so that instances of a run that dies later have one. What comes of the
 // plan is not in it; keepDecision replaces it. Where it cannot be kept the launches are made all the same.
 func (r *pass) keepPlan(ctx context.Context, plan model.Plan) {
 	r.planKept = true

@@ -12,7 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// D3: what leaves pods without a place is kept when that is news, and each hour, and not by each sweep.
+// D3: what leaves pods without a place is kept when that is news, and each hour, and not by each resync.
 func TestD3WhatLeavesPodsWithoutAPlaceIsKeptOnce(t *testing.T) {
 	w := start(t, world.Options{})
 	pending(w, "huge", 1, model.PodShape{Namespace: "shop", Requests: model.Resources{model.CPU: 1 << 30}})

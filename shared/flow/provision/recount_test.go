@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// instancesOf has three pods of a machine each run in a world whose pool may have four nodes.
+// instancesOf has three pods of an instance each run in a world whose pool may have four nodes.
 func instancesOf(t *testing.T) *world.World {
 	t.Helper()
 	w := start(t, world.Options{Types: []string{"m5.large"}})
@@ -98,7 +98,7 @@ func TestF3NothingIsLaunchedForAPoolWhoseUsageCannotBeRead(t *testing.T) {
 	sound(t, w)
 }
 
-// F3: a launch whose intent cannot be read is waited for: its pods get no other machine.
+// F3: a launch whose intent cannot be read is waited for: its pods get no other instance.
 func TestF3ALaunchThatCannotBeReadIsWaitedFor(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	pending(w, "web", 1, world.Shape(1500, gib))
@@ -125,7 +125,7 @@ func TestF3ALaunchThatCannotBeReadIsWaitedFor(t *testing.T) {
 	}
 }
 
-// F3: a static pool counts a claim that cannot be read as a machine.
+// F3: a static pool counts a claim that cannot be read as an instance.
 func TestF3AClaimThatCannotBeReadCountsForStaticPools(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	pool := world.Pool("default", "default", world.Need(model.LabelCapacityType, model.OnDemand))

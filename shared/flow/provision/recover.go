@@ -13,7 +13,7 @@ import (
 // recover settles the launches an earlier run recorded and did not finish.
 //
 // The planner lease outlives its holder's hard timeout and an intent is due only some time after that, so whoever
-// recorded it cannot be calling EC2 any more. Machines are looked for by the intent's tag first. Only where there is none
+// recorded it cannot be calling EC2 any more. Instances are looked for by the intent's tag first. Only where there is none
 // the very same bytes are sent again: EC2 answers a repeated client token with the first outcome.
 func (r *pass) recover(ctx context.Context) error {
 	var due []model.Intent
@@ -36,7 +36,7 @@ func (r *pass) recover(ctx context.Context) error {
 		r.problem("unfinished launches wait: EC2's API is used up for now, by all clusters of the region together")
 		return nil
 	}
-	// 1. What became of each, side by side; 2. the outcomes one after the other, because they share counters. Where machines
+	// 1. What became of each, side by side; 2. the outcomes one after the other, because they share counters. Where instances
 	// must be asked for again, no more are than the pace of their pool allows: an outage leaves many.
 	found, failures := make([]*model.LaunchResult, len(due)), make([]error, len(due))
 	again := r.mayRepeat(due)
@@ -72,7 +72,7 @@ func (r *pass) recover(ctx context.Context) error {
 	return r.reload(ctx)
 }
 
-// mayRepeat says of each launch whether EC2 may be asked for its machines again now, and counts those as started.
+// mayRepeat says of each launch whether EC2 may be asked for its instances again now, and counts those as started.
 func (r *pass) mayRepeat(due []model.Intent) []bool {
 	may := make([]bool, len(due))
 	begun := map[string]bool{} // pools
@@ -91,7 +91,7 @@ func (r *pass) mayRepeat(due []model.Intent) []bool {
 const reportAfter = 240
 
 // refusedAfter is the age, in seconds, from which a launch is over whose repeated call is denied or found invalid, and of which no look has
-// shown a machine: whatever an earlier call launched can be seen by then, and its pods are not to wait longer. Repeated calls come at ticks, 63 s
+// shown an instance: whatever an earlier call launched can be seen by then, and its pods are not to wait longer. Repeated calls come at ticks, 63 s
 // apart at least, so that the second comes 180 s after the launch was recorded or later.
 const refusedAfter = 180
 
@@ -122,7 +122,7 @@ func (r *pass) reportOpenLaunch(intent *model.Intent, open bool) {
 }
 
 // findOut returns what became of a launch, and nil where that is still not known; asked says whether EC2 was asked for its
-// machines again, which it is only where that may be done now. Another call is noted in the ledger before it is made.
+// instances again, which it is only where that may be done now. Another call is noted in the ledger before it is made.
 func (r *pass) findOut(ctx context.Context, intent *model.Intent, again bool) (result *model.LaunchResult, asked bool, err error) {
 	found, err := r.clients.Fleet.FindInstances(ctx, intent.ID)
 	if err != nil {
@@ -134,7 +134,7 @@ func (r *pass) findOut(ctx context.Context, intent *model.Intent, again bool) (r
 	if len(found) > 0 && (len(found) >= len(claims) || tooOld) {
 		return &model.LaunchResult{Instances: found}, false, nil
 	}
-	// Fewer than asked for may be a partial fleet, and may be all that EC2 shows yet of a whole one: a machine that was
+	// Fewer than asked for may be a partial fleet, and may be all that EC2 shows yet of a whole one: an instance that was
 	// written off for not being shown would run without a claim. Asked again with the same token, EC2 says which.
 	refused := func(code, message string) *model.LaunchResult {
 		return &model.LaunchResult{Errors: []model.LaunchError{{Code: code, Message: message}}}
@@ -163,11 +163,11 @@ func (r *pass) findOut(ctx context.Context, intent *model.Intent, again bool) (r
 		return refused(codeOr(err, "LaunchRefused"), err.Error()), true, nil
 	}
 	// It stays open and is looked into again when due. That a repeated call is denied or found invalid says nothing of an earlier one, whose
-	// machines EC2 may not show yet.
+	// instances EC2 may not show yet.
 	return nil, true, err
 }
 
-// distinct returns the machines by id, each once and none without an id.
+// distinct returns the instances by id, each once and none without an id.
 func distinct(instances []model.Instance) []model.Instance {
 	sorted := append([]model.Instance{}, instances...)
 	sort.SliceStable(sorted, func(i, j int) bool { return sorted[i].ID < sorted[j].ID })
@@ -180,7 +180,7 @@ func distinct(instances []model.Instance) []model.Instance {
 	return out
 }
 
-// claimsOf returns the intent's claims in the intent's order, as the ledger has them: those that wait for a machine. The
+// claimsOf returns the intent's claims in the intent's order, as the ledger has them: those that wait for an instance. The
 // ledger is not read at one instant, so it may show an intent open and its claims settled already.
 func (r *pass) claimsOf(intent model.Intent) []model.Claim {
 	byName := make(map[string]model.Claim, len(r.ledger.Claims))

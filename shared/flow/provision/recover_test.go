@@ -13,7 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// unfinished returns a world whose first run, for n pods that fill a machine each, was killed before or after CreateFleet.
+// unfinished returns a world whose first run, for n pods that fill an instance each, was killed before or after CreateFleet.
 func unfinished(t *testing.T, n int, mode world.Mode) *world.World {
 	t.Helper()
 	w := start(t, world.Options{Types: []string{"m5.large"}, Visibility: 3 * time.Second})
@@ -43,7 +43,7 @@ func TestUnfinishedLaunchWaitsUntilItsProcessIsSurelyDead(t *testing.T) {
 
 func TestUnfinishedLaunchThatIsFoundIsTakenOver(t *testing.T) {
 	w := unfinished(t, 2, world.DiesAfter)
-	w.Fleet.ForgetTokens() // whoever asks again gets other machines
+	w.Fleet.ForgetTokens() // whoever asks again gets other instances
 	w.Tick(due)
 	outcome := pass(t, w, provision.TriggerResync)
 	if outcome.Recovered != 1 || outcome.Claims != 0 || len(w.Fleet.Instances()) != 2 {
@@ -75,7 +75,7 @@ func TestUnfinishedLaunchThatIsNotFoundIsRepeatedWithTheSameBytes(t *testing.T) 
 	sound(t, w)
 }
 
-// Not shown yet, asked for again: the token answers with the first machines.
+// Not shown yet, asked for again: the token answers with the first instances.
 func TestUnfinishedLaunchThatIsNotShownYetIsNotDoubled(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}, Visibility: 10 * time.Minute})
 	pending(w, "web", 2, world.Shape(1500, gib))
@@ -92,7 +92,7 @@ func TestUnfinishedLaunchThatIsNotShownYetIsNotDoubled(t *testing.T) {
 	sound(t, w)
 }
 
-// A machine that is not shown yet is no machine that was not launched: written off, it would run without a claim.
+// An instance that is not shown yet is no instance that was not launched: written off, it would run without a claim.
 func TestUnfinishedLaunchOfWhichOnlyPartIsShownIsNotDoubled(t *testing.T) {
 	draws := func(string) *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 	fleet := world.FleetOptions{Visibility: world.Span{Min: time.Second, Max: 4 * time.Minute}}
@@ -111,7 +111,7 @@ func TestUnfinishedLaunchOfWhichOnlyPartIsShownIsNotDoubled(t *testing.T) {
 	sound(t, w)
 }
 
-// F3, A5: while a claim of an unfinished launch cannot be read nobody knows which of its machines are whose: its outcome waits, and has all of
+// F3, A5: while a claim of an unfinished launch cannot be read nobody knows which of its instances are whose: its outcome waits, and has all of
 // them afterwards.
 func TestF3UnfinishedLaunchWaitsWhileAClaimOfItCannotBeRead(t *testing.T) {
 	w := unfinished(t, 2, world.DiesAfter)
@@ -166,7 +166,7 @@ func TestUnfinishedLaunchThatIsTooOldIsGivenUp(t *testing.T) {
 	sound(t, w)
 }
 
-// That a repeated call is refused says nothing of the first one, whose answer was lost: its machines are taken over once EC2 shows them.
+// That a repeated call is refused says nothing of the first one, whose answer was lost: its instances are taken over once EC2 shows them.
 func TestF6ARefusedRepeatSaysNothingOfTheCallBefore(t *testing.T) {
 	for _, refusal := range []error{
 		fault.New(fault.Invalid, "InvalidAMIID.NotFound", "the image is gone"), fault.New(fault.Denied, "UnauthorizedOperation", "not authorized"),

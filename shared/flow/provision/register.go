@@ -50,7 +50,7 @@ func complete(node *model.Node, claim *model.Claim, patch *model.NodePatch) {
 	patch.Owner, patch.Finalizer = &model.Object{Name: claim.Name, UID: claim.ObjectUID}, nodeFinalizers
 }
 
-// nodeFinalizers says whether nodes get our finalizer, which whoever ends machines takes off again.
+// nodeFinalizers says whether nodes get our finalizer, which whoever ends instances takes off again.
 const nodeFinalizers = true
 
 // bare reports whether a node lacks our finalizer or says another class than its claim's: it joined before there was one, or
@@ -189,8 +189,8 @@ func sameWait(a, b *model.Claim) bool {
 	return a.WaitReason == b.WaitReason && a.WaitMessage == b.WaitMessage
 }
 
-// unready says why a node that is, or is about to be, registered is not initialised yet, as reason and message of that
-// condition. A node is initialised, and both are empty, once it is Ready, its startup taints and those that go by themselves
+// unready says why a node that is, or is about to be, registered is not initialized yet, as reason and message of that
+// condition. A node is initialized, and both are empty, once it is Ready, its startup taints and those that go by themselves
 // are gone, and it offers every resource the claim was launched for.
 func unready(node *model.Node, claim *model.Claim) (reason, message string) {
 	if !node.Ready {

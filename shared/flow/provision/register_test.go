@@ -37,7 +37,7 @@ func TestF096EachStepOfARegistrationShowsWhatItWaitsFor(t *testing.T) {
 		if got := shown(t, w); got != want || strings.TrimSpace(string(claim.State)+" "+claim.WaitReason) != want {
 			t.Fatalf("the object shows %q, the ledger %s %s, want %q", got, claim.State, claim.WaitReason, want)
 		}
-		pass(t, w, provision.TriggerResync) // tags the machine, once
+		pass(t, w, provision.TriggerResync) // tags the instance, once
 		version := onlyClaim(t, w).Version
 		pass(t, w, provision.TriggerResync)
 		if again := onlyClaim(t, w); again.Version != version {

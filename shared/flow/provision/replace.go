@@ -11,14 +11,14 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Nodes that are given back by choice are replaced first: the judge records a command with the claims that are to take their place,
+// Nodes that are given back voluntarily are replaced first: the disruption function records a command with the claims that are to take their place,
 // each by the name it is to have, and asks for a look. They are launched by the ordinary protocol, for no pod that waits, and once
-// each: one whose name the ledger knows, in whatever state, is not asked for again, since a replacement that failed is the judge's
+// each: one whose name the ledger knows, in whatever state, is not asked for again, since a replacement that failed is the disruption function's
 // to decide about.
 
 // pendingReplacements returns the replacements that commands wait for, nobody launched yet and may be launched now, with their commands: by command,
 // in the order of the command. Of a command one of whose replacements failed nothing more is bought: it will be undone. And what was not
-// to be had for an earlier command goes before the rest of its own, so that nothing is bought for a try that comes to nothing.
+// available for an earlier command goes before the rest of its own, so that nothing is bought for a try that comes to nothing.
 func (r *pass) pendingReplacements() []pendingReplacement {
 	var out []pendingReplacement
 	known, got := map[string]bool{}, map[string]bool{}
@@ -72,7 +72,7 @@ func (r *pass) notHad() []model.UnavailableOffering {
 	return failed
 }
 
-// doubtful reports whether the replacement may be bought as something that was not to be had.
+// doubtful reports whether the replacement may be bought as something that was not available.
 func doubtful(planned *model.PlannedClaim, failed []model.UnavailableOffering) bool {
 	for _, unavailable := range failed {
 		for _, name := range planned.InstanceTypes {
@@ -142,7 +142,7 @@ func maxPrice(command *model.Command, planned *model.PlannedClaim) model.MicroUS
 	return planned.Price + (command.Savings-1)/model.MicroUSD(len(command.Replacements))
 }
 
-// promised returns what of the claims' room is for pods that run on machines they replace still: those are not pending, and
+// promised returns what of the claims' room is for pods that run on instances they replace still: those are not pending, and
 // will need that room once the command ends. Pods that came in between are planned elsewhere.
 func (r *pass) promised(claims []model.Claim) []model.ReservedCapacity {
 	promised := map[string]string{} // names of claims by the UIDs of pods
@@ -196,8 +196,8 @@ func replacedKey(command, name string) string {
 	return "replaced/" + hex.EncodeToString(sum[:12])
 }
 
-// notifyDisruption asks for another look by who gives nodes back, once for each command whose replacements came on or failed in this run.
-// Where it is lost the judge's own tick finds what the ledger says.
+// notifyDisruption asks for another look by the disruption function, once for each command whose replacements came on or failed in this run.
+// Where it is lost the disruption function's own tick finds what the ledger says.
 func (r *pass) notifyDisruption(ctx context.Context) {
 	if r.Disruptions == nil || len(r.awaited) == 0 {
 		return

@@ -16,7 +16,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// evaluating is who gives nodes back, as far as its commands go.
+// evaluating is the disruption function, as far as its commands go.
 type evaluating struct {
 	t     *testing.T
 	w     *world.World
@@ -109,7 +109,7 @@ func taint(t *testing.T, w *world.World, claim model.Claim, on bool) {
 	}
 }
 
-// deployed is a world whose replicas run on one machine, with that machine's claim and the plan it was launched by.
+// deployed is a world whose replicas run on one instance, with that instance's claim and the plan it was launched by.
 func deployed(t *testing.T, replicas int, shape model.PodShape, types ...string) (*world.World, model.Claim, model.PlannedClaim) {
 	t.Helper()
 	w := start(t, world.Options{Types: append([]string{"m5.large"}, types...)})
@@ -241,7 +241,7 @@ func TestR43ReplacementIsLaunchedOnceUnderItsName(t *testing.T) {
 	sound(t, w)
 }
 
-// R43: whatever effect a process dies at, or fails at, in the end there is exactly one machine of that name, or the replacement has
+// R43: whatever effect a process dies at, or fails at, in the end there is exactly one instance of that name, or the replacement has
 // failed and is not asked for again; at no time are there two.
 func TestR43ReplacementKilledAtEveryEffectIsLaunchedOnce(t *testing.T) {
 	for _, mode := range world.Modes {
@@ -268,7 +268,7 @@ func TestR43ReplacementKilledAtEveryEffectIsLaunchedOnce(t *testing.T) {
 	}
 }
 
-// F7: a replacement that limits taken by others leave no room for is noted, with why, and the judge is asked to look; the note goes with
+// F7: a replacement that limits taken by others leave no room for is noted, with why, and the disruption function is asked to look; the note goes with
 // what was in the way.
 func TestF7ReplacementBeyondLimitsIsHintedToDisruption(t *testing.T) {
 	w, old, planned := deployed(t, 1, world.Shape(1500, gib))
@@ -325,7 +325,7 @@ func TestD14ReplacementsNeverPassLimits(t *testing.T) {
 	sound(t, w)
 }
 
-// R43: a replacement that gave no machine has failed: it is not asked for again under its name, the judge is told at once, and the
+// R43: a replacement that gave no instance has failed: it is not asked for again under its name, the disruption function is told at once, and the
 // ledger shows it as long as the command is open.
 func TestR43FailedReplacementIsNotRequestedAgainAndDisruptionIsHinted(t *testing.T) {
 	w, old, planned := deployed(t, 1, world.Shape(1500, gib))
@@ -354,7 +354,7 @@ func TestR43FailedReplacementIsNotRequestedAgainAndDisruptionIsHinted(t *testing
 }
 
 // R39: what an earlier command did not get is asked for first, and so is what was never tried but has in common with all of that what it
-// has in common itself. Nothing else is bought for the command where it is not to be had this time either; where it is, the rest follows
+// has in common itself. Nothing else is bought for the command where it is not available this time either; where it is, the rest follows
 // in the same run.
 func TestR39WhatWasNotToBeHadIsAskedForFirst(t *testing.T) {
 	xlarge := model.OfferingKey{InstanceType: "m5.xlarge", CapacityType: model.OnDemand}
@@ -413,7 +413,7 @@ func TestR39WhatWasNotToBeHadIsAskedForFirst(t *testing.T) {
 	}
 }
 
-// disruptHints notes what the judge is told, if that is a hint at all.
+// disruptHints notes what the disruption function is told, if that is a hint at all.
 type disruptHints struct{ keys []string }
 
 func (j *disruptHints) RequestDisruption(_ context.Context, cluster, key string) error {
@@ -424,7 +424,7 @@ func (j *disruptHints) RequestDisruption(_ context.Context, cluster, key string)
 	return nil
 }
 
-// B4: the judge is told when a replacement is ready, once, and of nobody else's machines.
+// B4: the disruption function is told when a replacement is ready, once, and of nobody else's instances.
 func TestB4DisruptionIsHintedWhenAReplacementIsReady(t *testing.T) {
 	w, old, planned := deployed(t, 1, world.Shape(1500, gib))
 	command := evaluate(t, w).commit(model.CommandReplacing, old, called(planned, "default-replacement"))
@@ -450,7 +450,7 @@ func TestB4DisruptionIsHintedWhenAReplacementIsReady(t *testing.T) {
 	}
 }
 
-// S28, B5, B11: from the command to the end of what it gives back, what it removes is not bought again: its pods find the machine
+// S28, B5, B11: from the command to the end of what it gives back, what it removes is not bought again: its pods find the instance
 // that was launched for them, though others came in between and would have fit there.
 func TestS28WhatACommandRemovesIsNotBoughtAgain(t *testing.T) {
 	w, old, planned := deployed(t, 2, world.Shape(800, gib))
@@ -532,7 +532,7 @@ func stop(t *testing.T, w *world.World, stop model.Stop) {
 	}
 }
 
-// S31: a pool that is changed after its replacement was planned: the machine is as it was planned, and carries the hash of that, so
+// S31: a pool that is changed after its replacement was planned: the instance is as it was planned, and carries the hash of that, so
 // that it drifts.
 func TestS31ReplacementCarriesTheHashItWasPlannedBy(t *testing.T) {
 	w, old, planned := deployed(t, 1, world.Shape(1500, gib))
@@ -581,7 +581,7 @@ func TestReplaceHintAsksForARun(t *testing.T) {
 	}
 }
 
-// A static pool's machine that is replaced counts until it ends, and so does what replaces it: the pool is neither filled twice nor
+// A static pool's instance that is replaced counts until it ends, and so does what replaces it: the pool is neither filled twice nor
 // left short.
 func TestStaticPoolWithACommandIsNotFilledTwice(t *testing.T) {
 	w := static(t, 2)
@@ -645,7 +645,7 @@ func TestF17NothingMoreIsBoughtForACommandThatLacksAReplacement(t *testing.T) {
 			w.Fleet.Break(model.OfferingKey{}, "InsufficientInstanceCapacity")
 			pass(t, w, provision.TriggerReplace)
 			w.Fleet.Break(model.OfferingKey{}, "")
-			w.Tick(2 * time.Hour) // what was not to be had is forgotten
+			w.Tick(2 * time.Hour) // what was not available is forgotten
 			old = j.end(j.step(command, model.CommandUndoing), model.CommandUndone)
 		}
 		j.commit(model.CommandReplacing, old, called(planned, first), called(planned, "default-second"))

@@ -108,7 +108,7 @@ func (r *pass) waitingPods(claim *model.Claim) []model.PodRef {
 // reportDelayAfter is the age, in seconds, from which a pod is told that its launch was put off: most are made a moment later.
 const reportDelayAfter = 60
 
-// putOffEvents tells pods for which a machine is planned, and was not asked for in this run, why they wait.
+// putOffEvents tells pods for which an instance is planned, and was not asked for in this run, why they wait.
 func (r *pass) putOffEvents(plan model.Plan) []model.Event {
 	var events []model.Event
 	for _, claim := range plan.Claims {
@@ -248,7 +248,7 @@ func (r *pass) terminating(name string) bool {
 	return false
 }
 
-// poolStatus shows each pool's machines, where this run looked at everything, or they are others than were shown last, whoever
+// poolStatus shows each pool's instances, where this run looked at everything, or they are others than were shown last, whoever
 // changed that. It returns what is shown then, by pool.
 func (r *pass) poolStatus() []model.PoolShown {
 	shown := make([]model.PoolShown, 0, len(r.snapshot.Pools))
@@ -264,7 +264,7 @@ func (r *pass) poolStatus() []model.PoolShown {
 	return shown
 }
 
-// statusOf returns what machines a pool has.
+// statusOf returns what instances a pool has.
 func (r *pass) statusOf(pool *model.Pool) model.PoolStatus {
 	status := model.PoolStatus{Pool: pool.Name, UID: pool.UID, Resources: model.Resources{
 		model.CPU: 0, model.Memory: 0, model.Pods: 0, model.EphemeralStorage: 0,

@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// A NodePool shows within one tick that a machine of it has ended, though nothing else is to be done; and a cluster in which nothing
+// A NodePool shows within one tick that an instance of it has ended, though nothing else is to be done; and a cluster in which nothing
 // changes is told nothing.
 func TestPoolShowsWithinATickWhatHasEnded(t *testing.T) {
 	w := occupied(t, 2, world.Shape(800, gib))

@@ -10,7 +10,7 @@ import (
 
 // restore makes the NodeClaim objects anew of claims whose objects went with a definition, once their NodePool is there again: the
 // NodePool as it is now owns the object, and the object the node, as before. Of a claim whose NodePool has not come back there is
-// no object, and its machine runs on.
+// no object, and its instance runs on.
 func (r *pass) restore(ctx context.Context) {
 	there := map[string]bool{"": true} // pools, as the snapshot shows them: none of the others is asked for
 	for i := range r.snapshot.Pools {

@@ -28,7 +28,7 @@ func waitingIn(w *world.World, namespace string) int {
 	return n
 }
 
-// instancesFor returns for how many pods of a namespace machines were launched that have joined by now.
+// instancesFor returns for how many pods of a namespace instances were launched that have joined by now.
 func instancesFor(t *testing.T, w *world.World, namespace string) int {
 	t.Helper()
 	n := 0
@@ -42,7 +42,7 @@ func instancesFor(t *testing.T, w *world.World, namespace string) int {
 	return n
 }
 
-// A namespace that asks for 1,500 machines delays another one's three by seconds, whenever in a minute it began, and also where limits
+// A namespace that asks for 1,500 instances delays another one's three by seconds, whenever in a minute it began, and also where limits
 // leave room for 300: its pods are bound within a minute, though kube-scheduler takes older pods of the same priority first.
 func TestM2AnotherNamespacesThreePodsAreBoundWithinAMinute(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -87,7 +87,7 @@ func TestM2AnotherNamespacesThreePodsAreBoundWithinAMinute(t *testing.T) {
 	}
 }
 
-// What a pool may launch in a minute is dealt in turns: of 300 machines 120 are for the 120 pods of a namespace beside one that asks
+// What a pool may launch in a minute is dealt in turns: of 300 instances 120 are for the 120 pods of a namespace beside one that asks
 // for 900, and not the tenth that those who come late have.
 func TestM2TheInstancesOfAMinuteAreDealtInTurns(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})

@@ -49,7 +49,7 @@ func TestSnapshotIsReadWhileTheWatcherIsHeardAndListedOtherwise(t *testing.T) {
 	}
 }
 
-// A cluster at zero nodes has no watcher: the sweep lists, and the first node comes.
+// A cluster at zero nodes has no watcher: the resync lists, and the first node comes.
 func TestFirstNodeComesWithoutAWatcher(t *testing.T) {
 	w := start(t, world.Options{})
 	pending(w, "watcher", 1, world.Shape(100, gib/8))
@@ -61,7 +61,7 @@ func TestFirstNodeComesWithoutAWatcher(t *testing.T) {
 	sound(t, w)
 }
 
-// An old snapshot still shows pods as pending that have machines by now: the ledger knows better.
+// An old snapshot still shows pods as pending that have instances by now: the ledger knows better.
 func TestOldSnapshotDoesNotLaunchTwice(t *testing.T) {
 	w := start(t, world.Options{})
 	pending(w, "web", 3, world.Shape(900, 2*gib))
@@ -161,7 +161,7 @@ func TestEffectsSeesEveryEffectAndMayStopIt(t *testing.T) {
 }
 
 // F4: a run that finds an object of the snapshot gone lists instead, and says so once for a pointer; the watcher hears it with its next
-// sign of life. What is there and cannot be read it does not say.
+// heartbeat. What is there and cannot be read it does not say.
 func TestF4WhoFindsASnapshotGoneSaysSoOnce(t *testing.T) {
 	w := start(t, world.Options{})
 	if err := w.Publish(t.Context(), 3, 7); err != nil {
@@ -215,7 +215,7 @@ func (l lied) Load(ctx context.Context, reg model.Registration) (model.Ledger, e
 	return ledger, err
 }
 
-// W4: where the watcher's pointer is not believed the cluster is listed, as where there is no watcher, and the outcome says why. What the manifest
+// W4: where the watcher's manifest is not believed the cluster is listed, as where there is no watcher, and the outcome says why. What the manifest
 // names is not read.
 func TestW4AClusterWhoseManifestIsNotBelievedIsListed(t *testing.T) {
 	w := start(t, world.Options{})

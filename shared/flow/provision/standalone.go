@@ -15,11 +15,11 @@ import (
 const (
 	standaloneAtOnce   = 50        // looked at in one run, others in the next minutes' runs
 	standaloneTries    = 3         // launches for one in one run: reserved, spot and on-demand capacity
-	standalonePause    = int64(60) // seconds after a run's launches for one gave no machine; doubles with every try
+	standalonePause    = int64(60) // seconds after a run's launches for one gave no instance; doubles with every try
 	standalonePauseMax = int64(1800)
 )
 
-// Reasons of the condition Launched of a NodeClaim made by hand that has no machine.
+// Reasons of the condition Launched of a NodeClaim made by hand that has no instance.
 const (
 	standaloneInvalid    = "ValidationFailed"
 	standaloneNoCapacity = "InsufficientCapacity"
@@ -31,11 +31,11 @@ const (
 type standaloneClaim struct {
 	model.StandaloneClaim
 	tries  int    // launches recorded for it in this run
-	reason string // why it has no machine, for its condition; empty = nothing is in the way as far as is known
+	reason string // why it has no instance, for its condition; empty = nothing is in the way as far as is known
 	why    string // the same as a sentence
 }
 
-// deny notes why there is no machine for it.
+// deny notes why there is no instance for it.
 func (w *standaloneClaim) deny(reason, why string) { w.reason, w.why = reason, why }
 
 // readStandalone reads live what people ask for by hand and is due. One that cannot be read stops no other.
@@ -72,7 +72,7 @@ func (r *pass) readStandalone(ctx context.Context) {
 }
 
 // standaloneDue reports whether a NodeClaim made by hand is to be launched now: nobody did, nor has any claim its name. One whose
-// machine has ended is not launched again: it is about to be let go of.
+// instance has ended is not launched again: it is about to be let go of.
 func (r *pass) standaloneDue(object model.Object) bool {
 	if r.claimNamed(object.Name) != nil {
 		return false
@@ -198,7 +198,7 @@ func launcher(pool string) string {
 	return "nodepool " + pool
 }
 
-// reportStandalone shows on NodeClaims made by hand why they have no machine.
+// reportStandalone shows on NodeClaims made by hand why they have no instance.
 func (r *pass) reportStandalone() {
 	for _, w := range r.standalone {
 		claim := r.claimNamed(w.Name)
@@ -221,7 +221,7 @@ func (r *pass) reportStandalone() {
 	}
 }
 
-// unshown reports whether a claim's NodeClaim object, which people made, may not show its machine yet.
+// unshown reports whether a claim's NodeClaim object, which people made, may not show its instance yet.
 func (r *pass) unshown(claim *model.Claim) bool {
 	if claim.Pool != "" || claim.State != model.Launched {
 		return false

@@ -31,7 +31,7 @@ func made(claim model.Claim, options world.Options) (*world.World, string) {
 	return w, w.Cluster.Claims()[0].UID
 }
 
-// living returns the machines that run.
+// living returns the instances that run.
 func living(w *world.World) (out []world.Instance) {
 	for _, instance := range w.Fleet.Instances() {
 		if !instance.Terminated {
@@ -41,7 +41,7 @@ func living(w *world.World) (out []world.Instance) {
 	return out
 }
 
-// resyncs lets minutes pass with the sweep running, whatever becomes of it.
+// resyncs lets minutes pass with the resync running, whatever becomes of it.
 func resyncs(t *testing.T, w *world.World, n int) {
 	for range n {
 		w.Tick(20 * time.Second)
@@ -100,7 +100,7 @@ func TestF107ClaimMadeByHandIsLaunchedAsItSays(t *testing.T) {
 	sound(t, w)
 }
 
-// F107, A1: the process is killed at every effect, in every way; there is never a second machine, and in the end there is one.
+// F107, A1: the process is killed at every effect, in every way; there is never a second instance, and in the end there is one.
 func TestF107ClaimMadeByHandKilledAnywhereIsOneInstance(t *testing.T) {
 	standalone := byHand("mine")
 	standalone.StartupTaints = nil
@@ -240,7 +240,7 @@ func TestF107BadClaimMadeByHandIsToldAndHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// F107: an object of a name that was in use a moment ago is launched; one whose machine has ended is not launched again.
+// F107: an object of a name that was in use a moment ago is launched; one whose instance has ended is not launched again.
 func TestF107NameOfAnEndedClaimMadeByHandMayBeUsedAgain(t *testing.T) {
 	standalone := byHand("mine")
 	standalone.StartupTaints = nil

@@ -4,8 +4,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// missing returns how many machines a static pool lacks. Everything that is or may yet become one of its machines counts:
-// recorded launches, machines that have not joined, claims that cannot be read, and nodes the ledger does not know; but no machine
+// missing returns how many instances a static pool lacks. Everything that is or may yet become one of its instances counts:
+// recorded launches, instances that have not joined, claims that cannot be read, and nodes the ledger does not know; but no instance
 // that is to end.
 func (r *pass) missing(pool *model.Pool) int {
 	if pool.Replicas == nil || pool.DeletedUnix != 0 || len(pool.Invalid) > 0 {
@@ -32,7 +32,7 @@ func (r *pass) missing(pool *model.Pool) int {
 	return int(max(0, *pool.Replicas-have))
 }
 
-// short reports whether any static pool lacks machines.
+// short reports whether any static pool lacks instances.
 func (r *pass) short() bool {
 	for i := range r.snapshot.Pools {
 		if r.missing(&r.snapshot.Pools[i]) > 0 {

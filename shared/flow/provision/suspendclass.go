@@ -12,13 +12,13 @@ import (
 // suspendAtMost is how long a class is held at the longest.
 const suspendAtMost = int64(2 * 60 * 60)
 
-// suspensionForgotten is how long, in seconds, it is remembered that a class was changed after its machines did not join: for longer than
-// the ledger shows those machines.
+// suspensionForgotten is how long, in seconds, it is remembered that a class was changed after its instances did not join: for longer than
+// the ledger shows those instances.
 const suspensionForgotten = int64(2 * 60 * 60)
 
-// suspendClasses counts machines that never joined against their classes. Machines that were launched before a failure was noted are of
-// the same incident, and count once. A machine that joined after the last failure was counted takes the hold away, and so does
-// another version of the class, for which none of the machines launched so far counts.
+// suspendClasses counts instances that never joined against their classes. Instances that were launched before a failure was noted are of
+// the same incident, and count once. An instance that joined after the last failure was counted takes the hold away, and so does
+// another version of the class, for which none of the instances launched so far counts.
 func (r *pass) suspendClasses() {
 	inputs := map[string]string{}
 	for i := range r.snapshot.Classes {
@@ -67,7 +67,7 @@ func (r *pass) suspendClasses() {
 		suspension.Failures++
 		suspension.LastUnix, suspension.NotedUnix = claim.LaunchedUnix, r.now()
 		suspension.UntilUnix = r.now()
-		if suspension.Failures > 1 { // one machine may be a bad one: the first time another is tried at once
+		if suspension.Failures > 1 { // one instance may be a bad one: the first time another is tried at once
 			suspension.UntilUnix += min(suspendAtMost, int64(r.settings.SuspendFor.Seconds())<<min(suspension.Failures-2, 10))
 		}
 		r.noted = true
@@ -82,7 +82,7 @@ func (r *pass) suspendClasses() {
 	})
 }
 
-// neverJoined reports whether a machine had its time to join and did not, as far as the ledger and the snapshot say. One that is
+// neverJoined reports whether an instance had its time to join and did not, as far as the ledger and the snapshot say. One that is
 // ending for another reason says nothing: people or AWS took it, or nobody looked while its time ran.
 func (r *pass) neverJoined(claim *model.Claim) bool {
 	switch {
@@ -124,7 +124,7 @@ func (r *pass) classSuspended(class string) string {
 	return ""
 }
 
-// suspensionOf returns the hold of a class; nil where its machines join, or it was changed since they did not.
+// suspensionOf returns the hold of a class; nil where its instances join, or it was changed since they did not.
 func (r *pass) suspensionOf(class string) *model.ClassSuspension {
 	for i := range r.ledger.Notes.ClassSuspensions {
 		if suspension := &r.ledger.Notes.ClassSuspensions[i]; suspension.Class == class && suspension.Failures > 0 {
@@ -134,7 +134,7 @@ func (r *pass) suspensionOf(class string) *model.ClassSuspension {
 	return nil
 }
 
-// tried reports whether a machine of the class is on its way.
+// tried reports whether an instance of the class is on its way.
 func (r *pass) tried(class string) bool {
 	for i := range r.ledger.Claims {
 		claim := &r.ledger.Claims[i]

@@ -16,16 +16,16 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// A machine is bought in vain where its node is initialized and none of the pods it was bought for can run there, for a reason that no
+// An instance is bought without effect where its node is initialized and none of the pods it was bought for can run there, for a reason that no
 // plan knew of: a taint that the NodePool does not declare, a label that did not come, or room that is taken by what every node runs.
-// The next machine would be like it. So one more is bought to find that out, and then none for a while.
+// The next instance would be like it. So one more is bought to find that out, and then none for a while.
 const (
-	suspendPoolFor    = int64(60 * 60)      // seconds nothing is bought after the second machine in vain; doubles
+	suspendPoolFor    = int64(60 * 60)      // seconds nothing is bought after the second instance without effect; doubles
 	suspendPoolAtMost = int64(24 * 60 * 60) // and at most
 )
 
-// untaken counts machines bought in vain against their pools. Machines launched before one was noted are of the same incident, and count
-// once. A machine of the pool that took one of its pods ends the hold, and so does a node that refuses them no more, and another
+// untaken counts instances bought without effect against their pools. Instances launched before one was noted are of the same incident, and count
+// once. An instance of the pool that took one of its pods ends the hold, and so does a node that refuses them no more, and another
 // template or class: what is launched from then on counts anew.
 func (r *pass) untaken() {
 	r.suspects = nil
@@ -101,7 +101,7 @@ func (r *pass) suspendPool(pool *model.Pool, before *model.PoolSuspension, refus
 	return suspension
 }
 
-// suspectPool has nothing bought for a pool none of whose machines has taken a pod so far, while a node of it comes up that refuses its pods.
+// suspectPool has nothing bought for a pool none of whose instances has taken a pod so far, while a node of it comes up that refuses its pods.
 func (r *pass) suspectPool(found *refusal, took int64) {
 	if took == 0 {
 		if r.suspects == nil {
@@ -111,7 +111,7 @@ func (r *pass) suspectPool(found *refusal, took int64) {
 	}
 }
 
-// mended reports whether the machine a hold speaks of last refuses its pods no more.
+// mended reports whether the instance a hold speaks of last refuses its pods no more.
 func (r *pass) mended(suspension *model.PoolSuspension, refusals []refusal) bool {
 	if slices.ContainsFunc(refusals, func(f refusal) bool { return f.claim.Name == suspension.Claim }) {
 		return false
@@ -131,7 +131,7 @@ func (r *pass) mended(suspension *model.PoolSuspension, refusals []refusal) bool
 	return false
 }
 
-// refusal is a machine that is bought in vain, or seems to be while its node comes up.
+// refusal is an instance that is bought without effect, or seems to be while its node comes up.
 type refusal struct {
 	claim *model.Claim
 	node  string
@@ -141,7 +141,7 @@ type refusal struct {
 	up    bool        // its node is as ready as it was to be
 }
 
-// refusals returns the machines whose nodes are there and refuse a pod that was planned onto them and waits, by launch and name. One that
+// refusals returns the instances whose nodes are there and refuse a pod that was planned onto them and waits, by launch and name. One that
 // somebody else ends says nothing, nor does one that took another of its pods.
 func (r *pass) refusals(waiting map[string]*model.Pod) []refusal {
 	var out []refusal
@@ -201,7 +201,7 @@ func (r *pass) tookOne(claim *model.Claim, node string) bool {
 	})
 }
 
-// took returns by pool UID when the latest of the machines was launched that runs a pod that was planned onto a machine of the pool.
+// took returns by pool UID when the latest of the instances was launched that runs a pod that was planned onto an instance of the pool.
 func (r *pass) took() map[string]int64 {
 	planned, at := map[string]string{}, map[string]*model.Claim{} // pools by UIDs of pods; claims by node
 	for _, claims := range [][]model.Claim{r.ledger.Ended, r.ledger.Claims} {
@@ -240,7 +240,7 @@ func (r *pass) refuses(node *model.Node, claim *model.Claim, shape *model.PodSha
 		return fmt.Sprintf("the node's labels do not meet what the pod asks of its node (%s), though the NodePool promises it", wants), taint
 	}
 	if node.Allocatable == nil || !resource.Fits(shape.Requests, node.Allocatable) {
-		return "", taint // what machines of the type have is learned, and the next plan knows it
+		return "", taint // what instances of the type have is learned, and the next plan knows it
 	}
 	left, by := maps.Clone(node.Allocatable), ""
 	for i := range r.snapshot.Pods {
@@ -281,7 +281,7 @@ func momentary(t model.Taint) bool {
 	return model.EphemeralTaint(t.Key, t.Effect)
 }
 
-// templateOf is a digest of what a pool's machines are made from: its template and its class.
+// templateOf is a digest of what a pool's instances are made from: its template and its class.
 func (r *pass) templateOf(pool *model.Pool) string {
 	text, err := json.Marshal(pool.Template)
 	if err != nil {
@@ -296,7 +296,7 @@ func (r *pass) templateOf(pool *model.Pool) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// poolSuspension returns the hold of a pool by name; nil where none of its machines was bought in vain lately.
+// poolSuspension returns the hold of a pool by name; nil where none of its instances was bought without effect lately.
 func (r *pass) poolSuspension(pool string) *model.PoolSuspension {
 	for i := range r.ledger.Notes.PoolSuspensions {
 		if suspension := &r.ledger.Notes.PoolSuspensions[i]; suspension.Pool == pool && suspension.Instances > 0 {
@@ -306,7 +306,7 @@ func (r *pass) poolSuspension(pool string) *model.PoolSuspension {
 	return nil
 }
 
-// suspendedPools returns the pools that nothing is bought for now, with why, by name: those that are held, and those one of whose machines
+// suspendedPools returns the pools that nothing is bought for now, with why, by name: those that are held, and those one of whose instances
 // is just being tried.
 func (r *pass) suspendedPools() []model.SuspendedPool {
 	var out []model.SuspendedPool
@@ -336,7 +336,7 @@ func (r *pass) suspendedPools() []model.SuspendedPool {
 	return out
 }
 
-// trying reports whether a machine of a held pool is on its way, or is up and its pods wait for it still.
+// trying reports whether an instance of a held pool is on its way, or is up and its pods wait for it still.
 func (r *pass) trying(suspension *model.PoolSuspension, waiting map[string]*model.Pod) bool {
 	for i := range r.ledger.Claims {
 		claim := &r.ledger.Claims[i]

@@ -28,7 +28,7 @@ func daemonShape() *model.PodShape {
 	return &shape
 }
 
-// spoil returns a world whose nodes come up spoilt a second after they joined, and n pods of one machine each.
+// spoil returns a world whose nodes come up spoilt a second after they joined, and n pods of one instance each.
 func spoil(t *testing.T, s world.Spoil, n int) *world.World {
 	t.Helper()
 	w := start(t, world.Options{Types: []string{"m5.large"}})
@@ -73,7 +73,7 @@ func TestR12AnInstanceThatTakesNoneOfItsPodsIsBoughtOnceMoreAndThenHeld(t *testi
 	}
 }
 
-// A burst of machines is one incident: one more shows that it lasts.
+// A burst of instances is one incident: one more shows that it lasts.
 func TestR12ABurstOfUselessInstancesIsOneIncident(t *testing.T) {
 	w := spoil(t, world.Spoil{Taint: &late}, 12)
 	resyncThrough(t, w, time.Hour)
@@ -139,7 +139,7 @@ func TestR12AHeldPoolIsInNobodyElsesWay(t *testing.T) {
 	}
 }
 
-// What happens to a node or its pods while it comes up is no machine bought in vain.
+// What happens to a node or its pods while it comes up is no instance bought without effect.
 func TestR12BenignRacesHoldNoPool(t *testing.T) {
 	races := map[string]func(w *world.World){
 		"its pod was deleted": func(w *world.World) { w.Cluster.DeletePod("default", "web-0") },

@@ -10,15 +10,15 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// tagAtOnce is how many machines one run tags at most: calls of EC2's API are all clusters' to share, and a tag can wait.
+// tagAtOnce is how many instances one run tags at most: calls of EC2's API are all clusters' to share, and a tag can wait.
 const tagAtOnce = 10
 
-// tagged reports whether nothing is to be tagged on a claim's machine.
+// tagged reports whether nothing is to be tagged on a claim's instance.
 func tagged(claim *model.Claim) bool {
 	return claim.InstanceID == "" || claim.Annotations[model.AnnotationTagged] == "true"
 }
 
-// tagInstance gives a machine that has joined the names of its node and its claim, where it has none, and notes it in the
+// tagInstance gives an instance that has joined the names of its node and its claim, where it has none, and notes it in the
 // claim's annotations. What goes wrong is tried again by a later run, and holds up nothing.
 func (r *pass) tagInstance(ctx context.Context, claim *model.Claim) {
 	tags := map[string]string{"Name": claim.NodeName, "karpenter.sh/nodeclaim": claim.Name, "eks:eks-cluster-name": r.reg.Cluster}
@@ -38,7 +38,7 @@ func (r *pass) tagInstance(ctx context.Context, claim *model.Claim) {
 	claim.Annotations = annotations
 }
 
-// inPartition reports whether it is known which partition of its placement group a claim's machine is in, finding it out
+// inPartition reports whether it is known which partition of its placement group a claim's instance is in, finding it out
 // where EC2 chose it. Until then its node stays unregistered: what is spread over partitions must not run there.
 func (r *pass) inPartition(ctx context.Context, claim *model.Claim) (bool, error) {
 	if partition, asked := claim.Labels[model.LabelPartition]; !asked || partition != "" {

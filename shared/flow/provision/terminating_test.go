@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// A machine that is to end is no capacity, whether its node is still there or not, and holds its share until it is gone.
+// An instance that is to end is no capacity, whether its node is still there or not, and holds its share until it is gone.
 func TestTerminatingClaimIsNoCapacity(t *testing.T) {
 	for name, after := range map[string]time.Duration{"on its way": 5 * time.Second, "joined": 22 * time.Second} {
 		w := start(t, world.Options{Types: []string{"m5.large"}, Ready: time.Minute})

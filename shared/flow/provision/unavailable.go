@@ -13,8 +13,8 @@ type scope uint8
 const (
 	scopeNone         scope = iota // nothing about capacity: throttling, rights, parameters
 	scopeOffering                  // this instance type in this zone
-	scopeGroup                     // every offer of the quota group and capacity type: an account limit
-	scopeCapacityType              // every offer of the capacity type: an account limit
+	scopeGroup                     // every offering of the quota group and capacity type: an account limit
+	scopeCapacityType              // every offering of the capacity type: an account limit
 	scopeSpot                      // every spot offer: the account may not use spot
 	scopeSubnet                    // the subnet, not the type
 )
@@ -145,7 +145,7 @@ func unavailableOfError(launch model.Launch, reservations map[model.OfferingKey]
 	return unavailable, unavailable.OfferingKey != model.OfferingKey{} || unavailable.SubnetID != "" || unavailable.Reservation != ""
 }
 
-// spreadLimit reports whether an error says that a group of strategy spread has as many machines in the zone as it takes:
+// spreadLimit reports whether an error says that a group of strategy spread has as many instances in the zone as it takes:
 // of no type any more. EC2 has no code of its own for it. Source: EC2 user guide, placement groups, seven running
 // instances for each zone.
 func spreadLimit(group *model.PlacementGroup, e model.LaunchError) bool {

@@ -7,8 +7,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// unfit notes which replacements cannot be launched for a reason that waiting does not mend, such as their pool's limits, and has the judge
-// look: it undoes their commands, whose nodes would stay tainted in vain. What was noted of commands that have ended is forgotten.
+// unfit notes which replacements cannot be launched for a reason that waiting does not mend, such as their pool's limits, and has the disruption function
+// look: it undoes their commands, whose nodes would stay tainted without effect. What was noted of commands that have ended is forgotten.
 func (r *pass) unfit(why map[string]string) {
 	notes := map[string]model.Unfit{}
 	for _, unfit := range r.ledger.Notes.Unfit {

@@ -39,7 +39,7 @@ func pass(t *testing.T, w *world.World, trigger string) provision.Outcome {
 	return outcome
 }
 
-// settle lets time pass and the sweep run, until every pod is bound and every claim initialised. It fails after the
+// settle lets time pass and the resync run, until every pod is bound and every claim initialized. It fails after the
 // minutes in which everything must have come right.
 func settle(t *testing.T, w *world.World) {
 	t.Helper()
@@ -81,8 +81,8 @@ func claimsText(t *testing.T, w *world.World) string {
 	return strings.Join(lines, "\n        ")
 }
 
-// sound checks what must hold whenever a world has come to rest: one machine for each claim and one claim for each
-// machine, one object for each, nothing open, and the pools' counters true.
+// sound checks what must hold whenever a world has come to rest: one instance for each claim and one claim for each
+// instance, one object for each, nothing open, and the pools' counters true.
 func sound(t *testing.T, w *world.World) {
 	t.Helper()
 	ledger := load(t, w)

@@ -11,8 +11,8 @@ type Settings struct {
 	MaxWindow      time.Duration // or when it has been open for so long: 5 s
 	IdleWindow     time.Duration // how long a change that nobody waits for may stay unpublished: 5 s
 	Heartbeat      time.Duration // at least so often while leading: 10 s
-	QuietHeartbeat time.Duration // the same while there is no machine of ours and nobody waits for one: 30 s
-	RenewEvery     time.Duration // between two bases because others found an object of the last one gone, at least: 1 min
+	QuietHeartbeat time.Duration // the same while there is no instance of ours and nobody waits for one: 30 s
+	RenewEvery     time.Duration // between two full snapshots because others found an object of the last one gone, at least: 1 min
 	EmptyEvery     time.Duration // between two hints that nodes have become empty, at least: 5 s
 	HeadroomEvery  time.Duration // between two hints that room of CapacityBuffers may have been taken, at least: 10 s
 	HintRetryFirst time.Duration // first reminder of what still waits: 10 s; each next one after twice the time
@@ -21,11 +21,11 @@ type Settings struct {
 	RetryMax       time.Duration // but never longer than: 30 s
 	CallTimeout    time.Duration // of one call of a port: 5 s
 
-	MaxDeltas     int // after which a new base is written, once nobody waits: 100
-	MaxDeltaBytes int // the same, of all segments together: 4 MiB
+	MaxDeltas     int // after which a new full snapshot is written, once nobody waits: 100
+	MaxDeltaBytes int // the same, of all deltas together: 4 MiB
 
-	// MaxAge is how old a base becomes before a new one is written: 24 h. What lies in the bucket is deleted after weeks, and a
-	// quiet cluster's base must not be.
+	// MaxAge is how old a full snapshot becomes before a new one is written: 24 h. What lies in the bucket is deleted after weeks, and a
+	// quiet cluster's full snapshot must not be.
 	MaxAge time.Duration
 }
 
@@ -66,7 +66,7 @@ type Config struct {
 	Manifests  Manifests
 	Queue      Queue
 	Ends       Queue    // told when Nodes and NodeClaims of ours are being deleted; nil = nobody, then they are found by looking
-	EmptyNodes Queue    // told when nodes of pools have become empty; nil = nobody, then the judge's tick finds them
+	EmptyNodes Queue    // told when nodes of pools have become empty; nil = nobody, then the disruption function's tick finds them
 	Previous   Previous // nil = what was published before is not looked at
 	Now        func() time.Time
 	// Wait is where Lead rests: it returns when ctx is done, when it has received from wake, or when d has passed,
@@ -78,10 +78,10 @@ type Config struct {
 
 // Note is one thing worth a line in the log.
 type Note struct {
-	What    string // leading, base, segment, hint, problem, deposed
+	What    string // leading, full snapshot, delta, hint, problem, deposed
 	Epoch   int64
 	Seq     int64
-	Bytes   int    // of a base or segment
+	Bytes   int    // of a full snapshot or delta
 	Reason  string // of a hint
 	Pods    int    // of a hint
 	Waiting int    // pods that nothing can hold

@@ -36,7 +36,7 @@ func (f *Publisher) step(ctx context.Context) (time.Duration, error) {
 	f.sendHint(ctx)
 	f.sendEnd(ctx)
 	f.sendEmpty(ctx)
-	// 4. And a sign of life, and that what was published is there.
+	// 4. And a heartbeat, and that what was published is there.
 	f.keep(ctx)
 	if err := f.keepAlive(ctx); err != nil {
 		return 0, f.stepDown(err)
@@ -130,7 +130,7 @@ func (f *Publisher) keepAlive(ctx context.Context) error {
 		return nil
 	}
 	err := f.heartbeat(ctx)
-	if fault.Is(err, fault.NotFound) { // somebody took the pointer away
+	if fault.Is(err, fault.NotFound) { // somebody took the manifest away
 		err = f.point(ctx, f.manifest, now)
 	}
 	if err == nil || lostLease(err) {
@@ -141,7 +141,7 @@ func (f *Publisher) keepAlive(ctx context.Context) error {
 	return nil
 }
 
-// nextHeartbeat is when the next sign of life is due.
+// nextHeartbeat is when the next heartbeat is due.
 func (f *Publisher) nextHeartbeat() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -126,13 +126,13 @@ func (f *Publisher) inherit(ctx context.Context) {
 	}
 }
 
-// emptiedNodes gathers nodes that have become empty, so that whoever gives nodes back is told soon, and not too often.
+// emptiedNodes gathers nodes that have become empty, so that the disruption function is told soon, and not too often.
 type emptiedNodes struct {
 	first  time.Time // since when somebody is to be told; zero = nobody
 	sentAt time.Time
 }
 
-// emptyDue returns when whoever gives nodes back is to be told next, zero where nobody is: once the state that shows it has been
+// emptyDue returns when the disruption function is to be told next, zero where nobody is: once the state that shows it has been
 // published, and a while after the hint before.
 func (f *Publisher) emptyDue() time.Time {
 	if f.emptied.first.IsZero() {
@@ -145,7 +145,7 @@ func (f *Publisher) emptyDue() time.Time {
 	return due
 }
 
-// sendEmpty tells that nodes have become empty. A hint that is lost is made up for by the judge's next tick.
+// sendEmpty tells that nodes have become empty. A hint that is lost is made up for by the disruption function's next tick.
 func (f *Publisher) sendEmpty(ctx context.Context) {
 	now := f.config.Now()
 	f.mu.Lock()

@@ -11,23 +11,23 @@ import (
 // SnapshotStore stores encoded snapshots. The flow never gives two different contents for one epoch and sequence number, and
 // repeats the same bytes until it succeeds.
 type SnapshotStore interface {
-	// PutSnapshot stores a base and returns its key. Repeating it with the same bytes is no error.
+	// PutSnapshot stores a full snapshot and returns its key. Repeating it with the same bytes is no error.
 	PutSnapshot(ctx context.Context, cluster string, epoch, seq int64, data []byte) (key string, err error)
-	// PutDelta stores a segment. Repeating it with the same bytes is no error.
+	// PutDelta stores a delta. Repeating it with the same bytes is no error.
 	PutDelta(ctx context.Context, cluster string, epoch, seq int64, data []byte) error
 	// Kept reports whether the object of that key is still there.
 	Kept(ctx context.Context, key string) (bool, error)
 }
 
-// Manifests is the ledger's record of the newest snapshot, and the watcher's sign of life.
+// Manifests is the ledger's record of the newest snapshot, and the watcher's heartbeat.
 type Manifests interface {
 	// NextEpoch returns an epoch greater than any before it.
 	NextEpoch(ctx context.Context, cluster, owner string) (int64, error)
-	// AdvanceManifest moves the pointer. Conflict where it is of a later epoch. Repeating it is no error. lost reports that somebody found an
-	// object gone which the pointer named until now; of the new one nobody has said so.
+	// AdvanceManifest moves the manifest. Conflict where it is of a later epoch. Repeating it is no error. lost reports that somebody found an
+	// object gone which the manifest named until now; of the new one nobody has said so.
 	AdvanceManifest(ctx context.Context, manifest model.Manifest) (lost bool, err error)
-	// Heartbeat says that the watcher of the epoch lives. Conflict where the pointer is of another epoch, NotFound where
-	// there is none. lost reports that somebody found an object gone which the pointer names, until the pointer moves.
+	// Heartbeat says that the watcher of the epoch lives. Conflict where the manifest is of another epoch, NotFound where
+	// there is none. lost reports that somebody found an object gone which the manifest names, until the manifest moves.
 	Heartbeat(ctx context.Context, cluster string, epoch, unix int64) (lost bool, err error)
 }
 
@@ -37,14 +37,14 @@ type Previous interface {
 	Previous(ctx context.Context, cluster string) (*model.Snapshot, error)
 }
 
-// Newest is a Former that reads the pointer in the ledger and the snapshot it points at. It keeps nothing of them.
+// Newest is a Former that reads the manifest in the ledger and the snapshot it points at. It keeps nothing of them.
 type Newest struct {
 	Ledger interface {
-		// Manifest returns the cluster's snapshot pointer; nil where nothing was published yet.
+		// Manifest returns the cluster's snapshot manifest; nil where nothing was published yet.
 		Manifest(ctx context.Context, cluster string) (*model.Manifest, error)
 	}
 	Snapshots interface {
-		// At returns the snapshot that a pointer points at.
+		// At returns the snapshot that a manifest points at.
 		At(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error)
 	}
 }

@@ -16,7 +16,7 @@ type publication struct {
 	data   []byte // nil until encoded
 	what   any    // *model.Snapshot or *wire.Delta
 	stored bool
-	key    string    // of a base
+	key    string    // of a full snapshot
 	began  time.Time // when the state was as it says
 }
 
@@ -33,10 +33,10 @@ func (f *Publisher) publishDue(now time.Time) bool {
 	return !f.dirtySince.IsZero() && !now.Before(f.dirtySince.Add(f.settings.IdleWindow))
 }
 
-// old reports whether the base has been there for long.
+// old reports whether the full snapshot has been there for long.
 func (f *Publisher) old(now time.Time) bool { return !now.Before(f.snapshotAt.Add(f.settings.MaxAge)) }
 
-// begin fixes what is published next: a base where there is none, or where segments are many or it is old and nobody waits.
+// begin fixes what is published next: a full snapshot where there is none, or where deltas are many or it is old and nobody waits.
 func (f *Publisher) begin(now time.Time) {
 	p := &publication{seq: f.head + 1, began: now}
 	many := f.deltas >= f.settings.MaxDeltas || f.deltaBytes >= f.settings.MaxDeltaBytes || f.old(now)
@@ -80,7 +80,7 @@ func (f *Publisher) publish(ctx context.Context) error {
 }
 
 // abandon takes back a publication that cannot be encoded. What it took of the changes is known to nobody any more, so the
-// next one is a base.
+// next one is a full snapshot.
 func (f *Publisher) abandon() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -113,7 +113,7 @@ func (f *Publisher) store(ctx context.Context, p *publication) (err error) {
 	return f.config.Publisher.PutDelta(ctx, f.config.Cluster, f.epoch, p.seq, p.data)
 }
 
-// point moves the pointer to a state that was so at a time, which is a heartbeat of that time: where storing it took minutes, whoever goes
+// point moves the manifest to a state that was so at a time, which is a heartbeat of that time: where storing it took minutes, whoever goes
 // by it must know that it is as old as that.
 func (f *Publisher) point(ctx context.Context, manifest model.Manifest, asOf time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, f.settings.CallTimeout)
@@ -124,7 +124,7 @@ func (f *Publisher) point(ctx context.Context, manifest model.Manifest, asOf tim
 	if err != nil {
 		return err
 	}
-	lost = lost && manifest.Epoch == f.manifest.Epoch && manifest.SnapshotSeq == f.manifest.SnapshotSeq // else it is of another base than this one
+	lost = lost && manifest.Epoch == f.manifest.Epoch && manifest.SnapshotSeq == f.manifest.SnapshotSeq // else it is of another full snapshot than this one
 	f.manifest, f.heartbeatAt = manifest, now
 	f.renew(lost)
 	return nil
@@ -144,7 +144,7 @@ func (f *Publisher) arrived(p *publication) {
 	f.log(note)
 }
 
-// keep publishes a base anew where the one that is published is gone: nobody could read the cluster's state until the next one is due, and
+// keep publishes a full snapshot anew where the one that is published is gone: nobody could read the cluster's state until the next one is due, and
 // nothing would be given back.
 func (f *Publisher) keep(ctx context.Context) {
 	if f.publishing != nil || f.manifest.SnapshotKey == "" || f.config.Now().Before(f.nextKeep()) {
@@ -165,14 +165,14 @@ func (f *Publisher) keep(ctx context.Context) {
 	}
 }
 
-// nextKeep is when the base is looked for next.
+// nextKeep is when the full snapshot is looked for next.
 func (f *Publisher) nextKeep() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.keptAt.Add(f.keepEvery())
 }
 
-// keepEvery is how often the base is looked for: each eighth heartbeat. It is called with the lock held.
+// keepEvery is how often the full snapshot is looked for: each eighth heartbeat. It is called with the lock held.
 func (f *Publisher) keepEvery() time.Duration { return 8 * f.heartbeatEvery() }
 
 // heartbeat says that the watcher lives. It is left out while publishing fails: a watcher whose state reaches nobody is as
@@ -191,7 +191,7 @@ func (f *Publisher) heartbeat(ctx context.Context) error {
 }
 
 // renew has the state published whole where somebody found that an object of what is published is gone: at most once in a while, whatever
-// is said. Who is not heard for that is heard with the next sign of life, or says so again of the next pointer.
+// is said. Who is not heard for that is heard with the next heartbeat, or says so again of the next manifest.
 func (f *Publisher) renew(lost bool) {
 	f.mu.Lock()
 	now := f.config.Now()

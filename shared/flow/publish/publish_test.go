@@ -50,7 +50,7 @@ func TestAnIdleClusterCausesOnlyHeartbeats(t *testing.T) {
 	}
 }
 
-// The judge goes by what was confirmed ten seconds ago: as soon as there is something to give back, or somebody waits, it is.
+// The disruption function goes by what was confirmed ten seconds ago: as soon as there is something to give back, or somebody waits, it is.
 func TestAClusterWithInstancesOfOursHasAHeartbeatEachTenSeconds(t *testing.T) {
 	for name, change := range map[string]wire.Change{
 		"a node of ours": nodeChange("mine", map[string]string{model.LabelNodePool: "default"}, true), "a pod that waits": podChange("waits", unschedulable),
@@ -284,7 +284,7 @@ func TestAWatcherWhoseStateReachesNobodyGivesNoSignOfLife(t *testing.T) {
 	}
 }
 
-// F15: a state that could not be stored for minutes says with its pointer how old it is: functions that give nodes back go by no older
+// F15: a state that could not be stored for minutes says with its manifest how old it is: functions that give nodes back go by no older
 // state than the last seconds', and what has changed since is not in it.
 func TestF15AStateThatTookMinutesToStoreIsAsOldAsItIs(t *testing.T) {
 	w := newWorld(t)
@@ -395,7 +395,7 @@ func TestWhatIsObservedDoesNotShortenThePauseAfterAFailure(t *testing.T) {
 	}
 }
 
-// lose deletes the objects whose keys hold a word, and has functions say so of the pointer.
+// lose deletes the objects whose keys hold a word, and has functions say so of the manifest.
 func (w *world) lose(word string) {
 	for key := range w.objects {
 		if strings.Contains(key, word) {
@@ -405,7 +405,7 @@ func (w *world) lose(word string) {
 	w.torn, w.lost = true, true
 }
 
-// F4: a segment is gone, and a function has said so: the state is published whole with the next sign of life, and costs no call but the two
+// F4: a delta is gone, and a function has said so: the state is published whole with the next heartbeat, and costs no call but the two
 // that publish it. Whoever says nothing causes nothing.
 func TestF4WhatAFunctionFindsGoneIsPublishedAnew(t *testing.T) {
 	w := newWorld(t)
@@ -437,7 +437,7 @@ func TestF4WhatAFunctionFindsGoneIsPublishedAnew(t *testing.T) {
 	}
 }
 
-// F4: in a cluster that always changes the watcher sends no heartbeat, and hears it with the pointer's next move.
+// F4: in a cluster that always changes the watcher sends no heartbeat, and hears it with the manifest's next move.
 func TestF4WhatIsGoneIsHeardWithTheManifestToo(t *testing.T) {
 	w := newWorld(t)
 	f := w.leader(Settings{})
@@ -464,7 +464,7 @@ func TestF4WhatIsGoneIsHeardWithTheManifestToo(t *testing.T) {
 	}
 }
 
-// F4: whoever says again and again that something is gone has at most one base a minute published.
+// F4: whoever says again and again that something is gone has at most one full snapshot a minute published.
 func TestF4BasesThatOthersAskForAreAMinuteApart(t *testing.T) {
 	w := newWorld(t)
 	f := w.leader(Settings{})

@@ -33,13 +33,13 @@ type Publisher struct {
 	head         int64 // sequence number published last
 	number       int64 // of the last hint
 	manifest     model.Manifest
-	snapshotAt   time.Time // when the base was published
+	snapshotAt   time.Time // when the full snapshot was published
 	deltas       int       // since then
 	deltaBytes   int
 	publishing   *publication
-	whole        bool      // the next publication must be a base: what was taken for the last one is known to nobody, or the base is gone
-	keptAt       time.Time // when the base was last seen to be there
-	renewedAt    time.Time // when a base was last called for because others found an object gone; zero = never
+	whole        bool      // the next publication must be a full snapshot: what was taken for the last one is known to nobody, or the full snapshot is gone
+	keptAt       time.Time // when the full snapshot was last seen to be there
+	renewedAt    time.Time // when a full snapshot was last called for because others found an object gone; zero = never
 	heartbeatAt  time.Time
 	publishPause pause
 	hintPause    pause

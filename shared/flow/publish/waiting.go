@@ -21,7 +21,7 @@ func needsCapacity(pod *model.Pod, shape *model.PodShape) bool {
 		!shape.Gated && shape.OwnerKind != "DaemonSet" && shape.OwnerKind != "Node"
 }
 
-// starting reports whether the node is one of ours that has still to be registered or initialised.
+// starting reports whether the node is one of ours that has still to be registered or initialized.
 func starting(node *model.Node) bool {
 	if node.Initialized() || node.DeletedUnix != 0 {
 		return false

@@ -20,7 +20,7 @@ type world struct {
 	epoch    int64
 	manifest *model.Manifest
 	beats    int
-	lost     bool // somebody found an object gone which the pointer names
+	lost     bool // somebody found an object gone which the manifest names
 	torn     bool // somebody deletes objects
 	hints    []wire.Hint
 	seen     map[string]bool // deduplication ids
@@ -84,7 +84,7 @@ func (w *world) AdvanceManifest(_ context.Context, p model.Manifest) (lost bool,
 		lost, w.lost = w.lost, false
 		w.manifest = &p
 		if !w.torn {
-			w.published() // whatever the pointer names must be there
+			w.published() // whatever the manifest names must be there
 		}
 		return nil
 	})

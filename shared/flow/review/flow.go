@@ -9,9 +9,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Catalogs has the region's machine catalogues.
+// Catalogs has the region's instance catalogs.
 type Catalogs interface {
-	// RegionCatalog returns the catalogue of the registration's account and region; it is shared, and nobody writes to it. NotFound
+	// RegionCatalog returns the catalog of the registration's account and region; it is shared, and nobody writes to it. NotFound
 	// where there is none.
 	RegionCatalog(ctx context.Context, reg model.Registration) (model.InstanceCatalog, error)
 }
@@ -28,7 +28,7 @@ type Flow struct {
 	Catalogs  Catalogs
 	Objects   Objects           // nil = nothing is known of the cluster
 	Offerings offering.Settings // as those who plan have them; the region is that of the registration
-	Patience  time.Duration     // how long the catalogue is waited for; 0 = as long as ctx lets
+	Patience  time.Duration     // how long the catalog is waited for; 0 = as long as ctx lets
 	Now       func() time.Time
 }
 

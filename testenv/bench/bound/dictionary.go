@@ -1,6 +1,6 @@
 package bound
 
-// dictionary is a linear programme, maximise c·x under A·x ≤ b and x ≥ 0, in the form where every basic variable is
+// dictionary is a linear programme, maximize c·x under A·x ≤ b and x ≥ 0, in the form where every basic variable is
 // written by the others:
 //
 //	basic[i] = bound[i] − Σ rows[i][j]·nonbasic[j]      value = objective·nonbasic + constant

@@ -31,7 +31,7 @@ func (r *relaxed) divisible(options Options) (worth []float64, total float64) {
 	return worth, total
 }
 
-// feasible scales unit prices so that the offer's whole capacity is worth its price, whatever they were.
+// feasible scales unit prices so that the offering's whole capacity is worth its price, whatever they were.
 func (r *relaxed) feasible(o int, prices []float64) []float64 {
 	x := &r.offerings[o]
 	worth := dot(prices, x.capacity)
@@ -50,7 +50,7 @@ func (r *relaxed) feasible(o int, prices []float64) []float64 {
 	return scaled(prices, x.price/worth*(1-1e-12))
 }
 
-// fillDivisible returns the most that pods on a node of the offer can be worth where they may be split, which they are,
+// fillDivisible returns the most that pods on a node of the offering can be worth where they may be split, which they are,
 // and what a unit of each dimension is worth there.
 func (r *relaxed) fillDivisible(kinds []kind, o int, worth []float64) (float64, []float64, []float64) {
 	x := &r.offerings[o]
@@ -81,7 +81,7 @@ func (r *relaxed) fillDivisible(kinds []kind, o int, worth []float64) (float64, 
 	return r.proven(kinds, in, x, worth, prices), filled, prices
 }
 
-// proven returns how much the pods on a node of the offer can be worth by these unit prices: what its capacity is, and,
+// proven returns how much the pods on a node of the offering can be worth by these unit prices: what its capacity is, and,
 // for each pod there may be, what the prices fall short of the worth of any.
 func (r *relaxed) proven(kinds []kind, in []int, x *offering, worth, prices []float64) float64 {
 	short := 0.0

@@ -1,14 +1,14 @@
 // Package bound computes a price no plan for a problem can be below, with a proof that does not depend on how well the
 // search for it went.
 //
-// What is kept of a problem: what each offer's node holds after daemons, which offers a pod's node selector and required
+// What is kept of a problem: what each offering's node holds after daemons, which offerings a pod's node selector and required
 // node affinity admit, that each pod fits the node it is on, and of pods that must not share a host, that a node has one
-// at most. Rules over zones are dropped but for one that [Options] may ask to keep; existing capacity is not modelled. Every plan is a solution of what is left, so
+// at most. Rules over zones are dropped but for one that [Options] may ask to keep; existing capacity is not modeled. Every plan is a solution of what is left, so
 // that its price is one the bound may not exceed.
 //
 // Two bounds are taken and the higher is returned.
 //
-// The divisible bound. For every offer o take prices λ ≥ 0 of a unit of each resource with λ·capacity(o) ≤ price(o). The
+// The divisible bound. For every offering o take prices λ ≥ 0 of a unit of each resource with λ·capacity(o) ≤ price(o). The
 // pods on a node of o are then worth no more than the node costs, so Σ over pods of min over offers of λ(o)·request is a
 // lower bound, whatever the λ. The sum is taken pod by pod.
 //

@@ -22,7 +22,7 @@ type relaxed struct {
 	units     []float64 // amounts are divided by, to be about 1
 	offerings []offering
 	kinds     []kind
-	lost      int // pods that no offer can hold
+	lost      int // pods that no offering can hold
 }
 
 // offering is a way of buying a node that no other is at least as good as.
@@ -39,7 +39,7 @@ type kind struct {
 	count     float64
 }
 
-// fits reports whether one pod of the kind may be on a node of the offer.
+// fits reports whether one pod of the kind may be on a node of the offering.
 func (k *kind) fits(o *offering) bool {
 	if !o.admits[k.selection] {
 		return false
@@ -82,7 +82,7 @@ func relax(p *problem.Problem, emptyHost, everyZone bool) *relaxed {
 	return r
 }
 
-// readPods groups the pods into kinds, and leaves out those that no offer can hold.
+// readPods groups the pods into kinds, and leaves out those that no offering can hold.
 func (r *relaxed) readPods(p *problem.Problem, selections map[*corev1.Pod]int, resources int, slots []slot) {
 	index := map[string]int{}
 	for i, pod := range p.Pods {
@@ -171,7 +171,7 @@ func (r *relaxed) readOfferings(ways []check.Way, samples []sample, resources in
 	}
 }
 
-// covers reports whether whoever bought b may as well buy o, which is no dearer.
+// covers reports whether whoever bought b may as well buy o, which is no more expensive.
 func (o *offering) covers(b *offering) bool {
 	for d := range o.capacity {
 		if o.capacity[d] < b.capacity[d] {
@@ -251,7 +251,7 @@ func slotsOf(p *problem.Problem, emptyHost bool) []slot {
 	return out
 }
 
-// least returns the lowest of f over the offers the kind may be on.
+// least returns the lowest of f over the offerings the kind may be on.
 func (r *relaxed) least(k *kind, f func(o int) float64) float64 {
 	best := math.Inf(1)
 	for o := range r.offerings {

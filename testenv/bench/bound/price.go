@@ -37,7 +37,7 @@ type Bound struct {
 	Offerings int     // undominated
 }
 
-// Price bounds what new nodes for all waiting pods of the problem cost. Existing capacity is not modelled: for a problem
+// Price bounds what new nodes for all waiting pods of the problem cost. Existing capacity is not modeled: for a problem
 // with nodes the bound is 0, which is valid and says nothing.
 func Price(p *problem.Problem, options Options) Bound {
 	options.Rounds = cmp.Or(options.Rounds, 400)
@@ -103,13 +103,13 @@ func (r *relaxed) withoutSpread() *relaxed {
 // patience is how many rounds may go by without proving more.
 const patience = 40
 
-// filling is some of each kind of pod on one node of an offer.
+// filling is some of each kind of pod on one node of an offering.
 type filling struct {
 	offering int
 	count    []float64 // by kind
 }
 
-// oracle finds fillings of one offer by what each kind is worth: a bound on the worth of any filling, and, where there are
+// oracle finds fillings of one offering by what each kind is worth: a bound on the worth of any filling, and, where there are
 // some worth more than floor, the best found; nil otherwise.
 type oracle func(o int, worth []float64, floor float64) (most float64, found []float64)
 
@@ -195,7 +195,7 @@ func (r *relaxed) alone(kinds []kind, i int) filling {
 			best, f.offering, f.count[i] = p, o, room
 		}
 	}
-	if f.count[i] == 0 { // a mean of pods that each fit somewhere fits nowhere: bound its worth by the dearest node
+	if f.count[i] == 0 { // a mean of pods that each fit somewhere fits nowhere: bound its worth by the most expensive node
 		f.offering, f.count[i] = len(r.offerings)-1, 1
 	}
 	return f

@@ -142,7 +142,7 @@ func TestWholePodsRaiseTheBoundWhereTheyLeaveGaps(t *testing.T) {
 	}
 }
 
-// TestLikePodsAreInEveryZoneWhereTheyAreSpread guards the share of each zone: with one zone made dear, spread pods cost
+// TestLikePodsAreInEveryZoneWhereTheyAreSpread guards the share of each zone: with one zone made expensive, spread pods cost
 // more, and a third of them at most are taken to be there.
 func TestLikePodsAreInEveryZoneWhereTheyAreSpread(t *testing.T) {
 	p, err := problem.New(problem.Spec{Family: "spread", Pods: 600, Types: 100})

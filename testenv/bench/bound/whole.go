@@ -30,7 +30,7 @@ func (r *relaxed) whole(options Options, start []float64) float64 {
 	return value
 }
 
-// search looks depth first for the worthiest filling of an offer with whole pods.
+// search looks depth first for the worthiest filling of an offering with whole pods.
 type search struct {
 	kinds    []kind
 	offering *offering

@@ -19,7 +19,7 @@ const (
 	Selection    = "selection"    // node selector and required node affinity
 	Taint        = "taint"        // untolerated
 	Pool         = "pool"         // the claim's node is one its pool may make
-	Buying       = "buying"       // the offer is sold, at that price, and no other the claim accepts is cheaper
+	Buying       = "buying"       // the offering is sold, at that price, and no other the claim accepts is cheaper
 	Flexibility  = "flexibility"  // a spot claim has the choice its pods allow
 	AntiAffinity = "antiAffinity" // required, either way round
 	Affinity     = "affinity"     // required
@@ -46,7 +46,7 @@ type Report struct {
 	Placed     int     // waiting pods on nodes
 	Left       int     // waiting pods on none
 	Claims     int     // new nodes
-	Price      float64 // dollars per hour, of the offers named
+	Price      float64 // dollars per hour, of the offerings named
 }
 
 // Plan judges an answer.

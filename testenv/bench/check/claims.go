@@ -55,7 +55,7 @@ func cheapest(claim *Claim, t *model.InstanceType) float64 {
 	return best
 }
 
-// buying judges the offer named and whether the claim accepts a cheaper one.
+// buying judges the offering named and whether the claim accepts a cheaper one.
 func (c *checker) buying(claim *Claim) {
 	o := claim.Offering
 	if !slices.Contains(claim.InstanceTypes, o.InstanceType) || !slices.Contains(claim.Zones, o.Zone) || !slices.Contains(claim.CapacityTypes, o.CapacityType) {
@@ -136,7 +136,7 @@ func (c *checker) unfitAs(claim *Claim, t *model.InstanceType, o model.Offering)
 	return ""
 }
 
-// Way is one way of making a new node: a pool, an instance type and an offer of it.
+// Way is one way of making a new node: a pool, an instance type and an offering of it.
 type Way struct {
 	Pool, Type, Zone, CapacityType string
 	Price                          model.MicroUSD

@@ -107,7 +107,7 @@ func (d *disruptions) displaced(name string) []*corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(d.podsOf[name]), problem.IsDaemon)
 }
 
-// blocked says what forbids giving the node back by choice, for the reason; "" where nothing does.
+// blocked says what forbids giving the node back voluntarily, for the reason; "" where nothing does.
 func (d *disruptions) blocked(name, reason string) string {
 	node := d.problem.Nodes[slices.IndexFunc(d.problem.Nodes, func(n *corev1.Node) bool { return n.Name == name })]
 	if node.Annotations[model.AnnotationNotDisrupt] == "true" {

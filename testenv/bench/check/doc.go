@@ -1,7 +1,7 @@
 // Package check judges an answer to a scheduling problem by the problem's own Kubernetes objects. It shares nothing with
 // any planner: label selectors are those of apimachinery, everything else is written here, plainly and slowly.
 //
-// [Plan] makes the cluster the answer leads to, each new node launched as the offer the answer names, and returns a
+// [Plan] makes the cluster the answer leads to, each new node launched as the offering the answer names, and returns a
 // [Report] of every rule that is broken there: a pod placed twice or not at all, a node too small for its pods and daemons,
 // a selector, taint or required affinity not met, a pod beside one it must not be with, a spread skewed, a claim whose other
 // listed types would not hold its pods or whose zone is left open where its pods need it settled, and a spot claim with

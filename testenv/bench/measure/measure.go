@@ -141,7 +141,7 @@ func serve(text string) error {
 }
 
 // Portions plans the input as invocations do of which each takes what one plan takes: what an earlier plan launched for is on its way,
-// and launched as the offer that costs least. It returns all of it as one plan, with the number of plans; stats are those of the plan that
+// and launched as the offering that costs least. It returns all of it as one plan, with the number of plans; stats are those of the plan that
 // took most.
 func Portions(in pack.Input, most model.PlanBound) (all model.Plan, plans int, stats check.Stats) {
 	seen, after := in.Snapshot, ""

@@ -125,7 +125,7 @@ func (c *cluster) add(item json.RawMessage) error {
 	return nil
 }
 
-// claimOf returns the NodeClaim a node of a pool has once it is initialised and its pods have been left alone for long.
+// claimOf returns the NodeClaim a node of a pool has once it is initialized and its pods have been left alone for long.
 func claimOf(node *corev1.Node) *karpv1.NodeClaim {
 	claim := &karpv1.NodeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: "claim-" + node.Name, UID: types.UID("claim-" + node.Name), Labels: node.Labels, CreationTimestamp: node.CreationTimestamp},
@@ -155,7 +155,7 @@ type catalog struct {
 	} `json:"instanceTypes"`
 }
 
-// readCatalog returns the instance types of a catalogue file. Every label key in it becomes well known, as a provider's
+// readCatalog returns the instance types of a catalog file. Every label key in it becomes well known, as a provider's
 // own are.
 func readCatalog(path string) ([]*cloudprovider.InstanceType, error) {
 	raw, err := os.ReadFile(path)

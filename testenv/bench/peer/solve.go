@@ -28,7 +28,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/state/virtualpods"
 )
 
-// provider sells a fixed catalogue and launches nothing.
+// provider sells a fixed catalog and launches nothing.
 type provider struct{ types []*cloudprovider.InstanceType }
 
 var errNothingIsLaunched = errors.New("nothing is launched here")

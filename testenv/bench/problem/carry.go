@@ -11,7 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// CarryOut returns the problem once the commands are carried out: their nodes gone, their replacements there as the offers
+// CarryOut returns the problem once the commands are carried out: their nodes gone, their replacements there as the offerings
 // planned, each displaced pod on the node planned for it; and how many pods moved. What the commands say is taken at its
 // word: an error is what cannot be carried out at all, a node or offer there is not, or a pod without a place.
 func (p *Problem) CarryOut(commands []model.PlannedCommand) (after *Problem, moved int, err error) {

@@ -48,7 +48,7 @@ var (
 	flexible = variant{suffix: "i-flex", arch: "amd64", pricePct: 95, smallOnly: true}
 )
 
-// generations are the lines of general machines (categories c, m and r), the newest first: a catalogue of fewer types
+// generations are the lines of general machines (categories c, m and r), the newest first: a catalog of fewer types
 // is one of newer machines.
 var generations = []struct {
 	number   int64
@@ -190,7 +190,7 @@ func (l line) instance(s size) model.InstanceTypeInfo {
 }
 
 // spot returns the spot offer of a type in a zone: a quarter to six tenths of the price on demand, mostly by the type and
-// partly by the zone, and one offer in twenty without capacity.
+// partly by the zone, and one offering in twenty without capacity.
 func spot(name, zone string, onDemandMicroUSD int64) model.Offering {
 	level := 0.7*chance(name, "level") + 0.3*chance(name, "level", zone)
 	return model.Offering{Zone: zone, CapacityType: model.Spot, Price: model.MicroUSD((0.25 + 0.35*level) * float64(onDemandMicroUSD)),
@@ -221,7 +221,7 @@ func addresses(cores int64, burst bool) (interfaces, perInterface int64) {
 	return 15, 50
 }
 
-// arithmetic returns the catalogue of the peer's own benchmark: the n-th type has n cores, 2n GiB and room for 10n pods,
+// arithmetic returns the catalog of the peer's own benchmark: the n-th type has n cores, 2n GiB and room for 10n pods,
 // at one price whether spot or on demand; spot is sold in two zones of the three.
 func arithmetic(count int) []model.InstanceType {
 	out := make([]model.InstanceType, 0, count)

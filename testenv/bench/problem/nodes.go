@@ -51,7 +51,7 @@ func (g *generator) nodes(f filling) {
 	}
 }
 
-// nodeNamed returns a node of a pool, bought as an offer of a type.
+// nodeNamed returns a node of a pool, bought as an offering of a type.
 func nodeNamed(name, pool string, t *model.InstanceType, o model.Offering) *corev1.Node {
 	labels := map[string]string{
 		model.LabelHostname: name, model.LabelZone: o.Zone, model.LabelCapacityType: o.CapacityType, model.LabelNodePool: pool,

@@ -12,7 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Running gives the problem to the judge of what may be given back: every node is of the pool and has a claim that came up
+// Running gives the problem to the disruption function of what may be given back: every node is of the pool and has a claim that came up
 // long ago, nothing else is going on.
 func (p *Problem) Running() disruption.Input { return settled(p.Input(), p.Types) }
 

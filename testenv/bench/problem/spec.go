@@ -78,7 +78,7 @@ func (s Spec) Validate() error {
 	return nil
 }
 
-// Problem is a cluster and its catalogue.
+// Problem is a cluster and its catalog.
 type Problem struct {
 	Spec       Spec
 	Types      []model.InstanceType // by name

@@ -84,12 +84,12 @@ type Catalog struct {
 	InstanceTypes []CatalogType `json:"instanceTypes"`
 }
 
-// CatalogType is an instance type of a Catalogue. Amounts are Kubernetes quantities.
+// CatalogType is an instance type of a Catalog. Amounts are Kubernetes quantities.
 type CatalogType struct {
 	Name      string            `json:"name"`
 	Capacity  map[string]string `json:"capacity"`
 	Overhead  map[string]string `json:"overhead,omitempty"`
-	Labels    map[string]string `json:"labels,omitempty"` // without those the offer decides
+	Labels    map[string]string `json:"labels,omitempty"` // without those the offering decides
 	Offerings []CatalogOffering `json:"offers"`
 }
 
@@ -101,7 +101,7 @@ type CatalogOffering struct {
 	Available    bool    `json:"available"`
 }
 
-// WriteCatalog writes what can be bought as a Catalogue.
+// WriteCatalog writes what can be bought as a Catalog.
 func (p *Problem) WriteCatalog(w io.Writer) error {
 	var file Catalog
 	for i := range p.Types {

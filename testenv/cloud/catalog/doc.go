@@ -1,6 +1,6 @@
 // Package catalog holds the public facts about EC2 that the models of
 // testenv/cloud serve: the instance types of one region with their shape,
-// zones and prices, and the machine images published for EKS.
+// zones and prices, and the instance images published for EKS.
 //
 // The facts are three plain text tables. families.txt has one line per regular
 // family (m6i, c7g, …), from which a type per size follows; ladders.txt holds

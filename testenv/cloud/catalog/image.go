@@ -21,7 +21,7 @@ const (
 	imageOwnerAmazon = "amazon"
 )
 
-// Image is a published machine image (AMI).
+// Image is a published instance image (AMI).
 type Image struct {
 	ID             string // "ami-" and 17 hexadecimal digits
 	Name           string

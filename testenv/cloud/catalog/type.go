@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// The region the catalogue describes.
+// The region the catalog describes.
 const Region = "us-west-2"
 
 // Zone is an availability zone: its name in this account and its id, which is
@@ -59,7 +59,7 @@ type Type struct {
 	NetworkBaselineGbps float64 // per network card
 	NetworkPeakGbps     float64 // per network card, ≥ NetworkBaselineGbps
 	// NetworkGbps is what the whole machine has, where that is not what its cards have together: EC2 says of each card of some types
-	// what the machine has. 0 otherwise.
+	// what the instance has. 0 otherwise.
 	NetworkGbps float64
 
 	EBSBaselineMbps int
@@ -151,7 +151,7 @@ func (t Type) SpotMicroUSDPerHour(name string) int64 {
 	return max(100, (price+50)/100*100)
 }
 
-// hash spreads s evenly over 32 bits, the same on every machine and day.
+// hash spreads s evenly over 32 bits, the same on every instance and day.
 func hash(s string) uint32 {
 	h := fnv.New32a()
 	h.Write([]byte(s))

@@ -223,7 +223,7 @@ type TransactWriteItemsOutput struct {
 	ConsumedCapacity []*ConsumedCapacity `json:",omitempty"`
 }
 
-// CancellationReason says what one action of a cancelled transaction had to do with it; Code is None, without
+// CancellationReason says what one action of a canceled transaction had to do with it; Code is None, without
 // message, for those that did nothing.
 type CancellationReason struct {
 	Code    string

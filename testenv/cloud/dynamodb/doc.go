@@ -5,7 +5,7 @@
 // transactions with their cancellation reasons, expiry, capacity, limits and the words of every refusal. The
 // expression language is in package expression, values in package attribute; signatures, request counts,
 // latency and dropped connections belong to the front door, package cloud. Backups, streams, PartiQL, import
-// and export are not modelled, and the parameters older than expressions are refused.
+// and export are not modeled, and the parameters older than expressions are refused.
 //
 //	m := dynamodb.NewModel(dynamodb.Options{Clock: clock.System()})
 //	http.Serve(listener, dynamodb.NewHandler(m))

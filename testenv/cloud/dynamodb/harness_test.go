@@ -142,7 +142,7 @@ func wantError(t testing.TB, err error, code, message string) {
 	}
 }
 
-// wantReasons wants a cancelled transaction with these codes and returns the reasons.
+// wantReasons wants a canceled transaction with these codes and returns the reasons.
 func wantReasons(t testing.TB, err error, codes ...string) []types.CancellationReason {
 	t.Helper()
 	var canceled *types.TransactionCanceledException

@@ -64,5 +64,5 @@ func (m *Model) held(k holdKey) bool { return m.holds[k] != nil }
 // sleep waits on the clock of the model. A client that goes away does not undo what it asked for, so the
 // wait does not end early.
 func (m *Model) sleep(ctx context.Context, d time.Duration) {
-	_ = clock.Sleep(context.WithoutCancel(ctx), m.clock, d) // cannot be cancelled
+	_ = clock.Sleep(context.WithoutCancel(ctx), m.clock, d) // cannot be canceled
 }

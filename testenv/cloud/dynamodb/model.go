@@ -38,7 +38,7 @@ type Lags struct {
 // Durations say how long operations stay in progress, so that they can meet. Each is ≥ 0.
 type Durations struct {
 	// Write is how long PutItem, UpdateItem and DeleteItem hold their item before they take effect. Two such
-	// writes to one item do not disturb each other; a transaction that meets one is cancelled.
+	// writes to one item do not disturb each other; a transaction that meets one is canceled.
 	Write time.Duration
 	// Transaction is how long TransactWriteItems holds its items before it takes effect. Every other write
 	// to one of them is refused meanwhile.

@@ -62,7 +62,7 @@ type CreateTableInput struct {
 // StreamSpecification asks for a change stream, which the model does not have.
 type StreamSpecification struct{ StreamEnabled bool }
 
-// UpdateTableInput asks UpdateTable. Streams and replicas are not modelled.
+// UpdateTableInput asks UpdateTable. Streams and replicas are not modeled.
 type UpdateTableInput struct {
 	TableName                   string
 	AttributeDefinitions        []AttributeDefinition

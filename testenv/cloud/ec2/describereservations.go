@@ -139,7 +139,7 @@ type capacityReservationOutput struct {
 	Reservation capacityReservationView `xml:"capacityReservation"`
 }
 
-// createCapacityReservation makes one on demand. Blocks are bought another way, which is not modelled: AddReservation.
+// createCapacityReservation makes one on demand. Blocks are bought another way, which is not modeled: AddReservation.
 func (m *Model) createCapacityReservation(_ context.Context, in *createCapacityReservationInput) (*capacityReservationOutput, error) {
 	m.lock()
 	defer m.unlock()

@@ -11,9 +11,9 @@
 // AWS CLI work; package iam serves the instance profiles it knows. It decides
 // what EC2 would answer. Who calls belongs to the front door (Deny says what they
 // may not do), what a
-// machine does once it runs to whoever registers OnRunning and OnTerminated.
+// instance does once it runs to whoever registers OnRunning and OnTerminated.
 //
-// What is not modelled is refused: a parameter the model does not know is an
+// What is not modeled is refused: a parameter the model does not know is an
 // UnknownParameter error, never silently ignored.
 //
 //	m := ec2.New(ec2.Options{Clock: clock.System()})

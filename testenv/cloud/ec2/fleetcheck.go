@@ -16,7 +16,7 @@ const (
 )
 
 // checkFleet refuses requests EC2 refuses as a whole, and those that ask for
-// what is not modelled.
+// what is not modeled.
 func checkFleet(in *createFleetInput) error {
 	if in.Type != fleetTypeInstant {
 		return wire.Errorf("UnsupportedOperation", "Only fleets of type instant are modelled, not '%s'", in.Type)

@@ -24,7 +24,7 @@ const (
 	InstanceStop       = "instance-stop"
 )
 
-// ScheduledEvent is something EC2 means to do to an instance. That it happens is not modelled: nothing is done when its
+// ScheduledEvent is something EC2 means to do to an instance. That it happens is not modeled: nothing is done when its
 // time has come.
 type ScheduledEvent struct {
 	ID          string // made up when empty

@@ -54,7 +54,7 @@ const (
 	Spot     = "spot"
 )
 
-// Instance are the facts of an instance, as a value: what a machine needs to
+// Instance are the facts of an instance, as a value: what an instance needs to
 // know about itself, and a test about a launch.
 type Instance struct {
 	ID           string // "i-…"
@@ -208,7 +208,7 @@ func (m *Model) OnRunning(f func(Instance)) {
 }
 
 // OnTerminated registers f to be called each time an instance is terminated:
-// its machine is off and its address free.
+// its instance is off and its address free.
 func (m *Model) OnTerminated(f func(Instance)) {
 	m.lock()
 	defer m.unlock()

@@ -16,7 +16,7 @@ const spotHistory = 90 * 24 * time.Hour
 type SpotMarketOptions struct {
 	// Every is how often a price may change; each type and zone changes at a moment of its own within it. 0: never.
 	Every time.Duration
-	// SwingPermille is how far a price strays from that of the catalogue at most, either way, in thousandths.
+	// SwingPermille is how far a price strays from that of the catalog at most, either way, in thousandths.
 	SwingPermille int64
 }
 

@@ -15,7 +15,7 @@ type stopInstancesInput struct {
 }
 
 // stopInstances begins to stop all the instances, or none when one of them cannot be. It may be repeated. Nothing starts
-// them again: StartInstances is not modelled.
+// them again: StartInstances is not modeled.
 func (m *Model) stopInstances(_ context.Context, in *stopInstancesInput) (*terminateInstancesOutput, error) {
 	return m.changeStates(in.InstanceIDs, func(i *instance) *wire.Error { return i.mayStop(in.Hibernate) }, m.stop)
 }

@@ -21,7 +21,7 @@ func NewHandler(m *Model) *Handler {
 	return h
 }
 
-// decode reads a request. A member that is not modelled is refused.
+// decode reads a request. A member that is not modeled is refused.
 func decode(r *http.Request, in any) error {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()

@@ -19,7 +19,7 @@ type rolePolicyInput struct {
 	PolicyArn string
 }
 
-// attachRolePolicy attaches a policy that AWS manages; policies of the account's own are not modelled. It may be repeated.
+// attachRolePolicy attaches a policy that AWS manages; policies of the account's own are not modeled. It may be repeated.
 func (s *service) attachRolePolicy(_ context.Context, in *rolePolicyInput) (*struct{}, error) {
 	r, err := s.changeable(in.RoleName)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// keys are the condition keys requests of the modelled services may have, in lower case. One that ends in / is followed by the key
+// keys are the condition keys requests of the modeled services may have, in lower case. One that ends in / is followed by the key
 // of a tag. Sources: user guide, "AWS global condition context keys"; service authorization reference, of each service "Condition
 // keys".
 var keys = strings.Fields(`

@@ -13,7 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
-// Options say what is priced. The zero value prices the whole catalogue.
+// Options say what is priced. The zero value prices the whole catalog.
 type Options struct {
 	Types []catalog.Type // nil means catalog.Types()
 }

@@ -59,7 +59,7 @@ func targetOf(r *http.Request) target {
 }
 
 // subresources are query parameters that make a request about something else
-// than the bucket or object itself. Those without an action are not modelled.
+// than the bucket or object itself. Those without an action are not modeled.
 var subresources = []string{
 	"accelerate", "acl", "analytics", "attributes", "cors", "delete", "encryption", "intelligent-tiering", "inventory",
 	"legal-hold", "lifecycle", "location", "logging", "metadataTable", "metrics", "notification", "object-lock",

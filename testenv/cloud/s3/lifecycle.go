@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
-// lifecycle is the configuration of a bucket: what of it is modelled. A
+// lifecycle is the configuration of a bucket: what of it is modeled. A
 // configuration with anything else in it is refused.
 type lifecycle struct {
 	Rules []rule `xml:"Rule"`
@@ -22,7 +22,7 @@ type rule struct {
 	Prefix     *string     `xml:",omitempty"` // of the older form without a filter
 	Filter     *filter     `xml:",omitempty"`
 	Expiration *expiration `xml:",omitempty"`
-	// Uploads are not modelled, so there never are any to abort.
+	// Uploads are not modeled, so there never are any to abort.
 	AbortIncompleteMultipartUpload *struct{ DaysAfterInitiation int } `xml:",omitempty"`
 	Other                          []unknown                          `xml:",any"`
 }

@@ -1,5 +1,5 @@
 // Package ssm is a model of the Parameter Store as far as node images need it:
-// the public parameters of the catalogue, and parameters an account puts there
+// the public parameters of the catalog, and parameters an account puts there
 // itself. It decides what Get, and listing by path, answer; which images exist
 // is decided in package catalog.
 //

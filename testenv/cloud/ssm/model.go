@@ -32,7 +32,7 @@ type version struct {
 	modified time.Time
 }
 
-// New returns a store with the public parameters of the catalogue.
+// New returns a store with the public parameters of the catalog.
 func New(o Options) *Model {
 	m := &Model{clock: o.Clock, account: o.Account, parameters: map[string][]version{}}
 	if m.clock == nil {

@@ -9,7 +9,7 @@ import (
 // Protocol is one of the ways AWS services are spoken to.
 type Protocol int
 
-// The protocols of the services modelled in testenv/cloud.
+// The protocols of the services modeled in testenv/cloud.
 const (
 	ProtocolJSON     Protocol = iota // AWS JSON 1.0 and 1.1
 	ProtocolQuery                    // STS, IAM

@@ -40,7 +40,7 @@ func (h *RESTJSON) Handle(name, pattern string, action func(*http.Request) (any,
 // ServeHTTP answers one request.
 func (h *RESTJSON) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
 
-// ActionName names what r asks for, as the API reference does; "" when nothing that is modelled.
+// ActionName names what r asks for, as the API reference does; "" when nothing that is modeled.
 func (h *RESTJSON) ActionName(r *http.Request) string {
 	_, pattern := h.mux.Handler(r)
 	return h.names[pattern]

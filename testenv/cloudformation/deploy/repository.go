@@ -26,7 +26,7 @@ func makeRepository(_ context.Context, r resource) error {
 	return r.account.ECR.Create(name)
 }
 
-// changeRepository changes nothing: what can be changed of a repository no model honours.
+// changeRepository changes nothing: what can be changed of a repository no model honors.
 func changeRepository(context.Context, resource, properties) error { return nil }
 
 // removeRepository deletes a repository, which ECR refuses while images are in it.

@@ -60,7 +60,7 @@ var ignoredTypes = map[string]string{
 // policyTypes say who may do what: package rights reads them, and their properties, before anything is made.
 var policyTypes = []string{"AWS::Events::EventBusPolicy", "AWS::IAM::Policy", "AWS::Lambda::Permission", "AWS::S3::BucketPolicy", "AWS::SQS::QueuePolicy"}
 
-// ignored are the properties that no model honours, by type, and why nothing is lost by that.
+// ignored are the properties that no model honors, by type, and why nothing is lost by that.
 var ignored = map[string]map[string]string{
 	"AWS::EKS::AccessEntry": {"Tags": "nobody reads them"},
 	"AWS::ECR::Repository": {
@@ -165,7 +165,7 @@ func (a *Account) resource(s *Stack, id string, p properties) resource {
 	return resource{a, s, id, p}
 }
 
-// decode reads the properties into a struct that has a field for each that is honoured: any other is an error.
+// decode reads the properties into a struct that has a field for each that is honored: any other is an error.
 func (r resource) decode(out any) error {
 	text, err := json.Marshal(r.properties)
 	if err != nil {

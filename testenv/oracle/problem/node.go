@@ -71,7 +71,7 @@ func (m *maker) node(name string) {
 	m.daemonsOn(node)
 }
 
-// adopt makes the node one of the pool's. Its machine need not be one the pool would buy today.
+// adopt makes the node one of the pool's. Its instance need not be one the pool would buy today.
 func (m *maker) adopt(node *corev1.Node, pool *apiv1.NodePool) {
 	node.Labels[model.LabelNodePool], node.Labels[model.LabelNodeClass] = pool.Name, Class
 	node.Labels[model.LabelRegistered], node.Labels[model.LabelInitialized] = "true", "true"
@@ -119,7 +119,7 @@ func (m *maker) csiNode(name string) {
 	})
 }
 
-// daemonsOn binds the daemons of the node, by the judgement of their controller. Some sets are new and have none yet.
+// daemonsOn binds the daemons of the node, by the judgment of their controller. Some sets are new and have none yet.
 func (m *maker) daemonsOn(node *corev1.Node) {
 	for _, set := range m.DaemonSets {
 		if run, _ := daemon.NodeShouldRunDaemonPod(klog.Background(), node, set); run && !m.chance(10) {

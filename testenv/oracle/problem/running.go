@@ -61,7 +61,7 @@ func (p *Problem) budget(pod *corev1.Pod, name string, allowed int32) {
 	p.Budgets = append(p.Budgets, b)
 }
 
-// Running returns the problem as the judge of what to give back takes it: nodes of pools have claims that came up long ago,
+// Running returns the problem as the disruption function of what to give back takes it: nodes of pools have claims that came up long ago,
 // and in one problem of three some have drifted.
 func (p *Problem) Running() disruption.Input {
 	in := p.Input()

@@ -29,7 +29,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/runtime/events"
 )
 
-// Account is a modelled account.
+// Account is a modeled account.
 type Account struct {
 	Cloud  *cloud.Cloud
 	EC2    *ec2.Model

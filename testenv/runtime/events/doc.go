@@ -18,5 +18,5 @@
 //	_, err = bus.PutEvents(ctx, events.Entry{Source: "aws.ec2", DetailType: "EC2 Spot Instance Interruption Warning", Detail: detail})
 //
 // Understood in patterns: exact values, prefix, suffix, equals-ignore-case, wildcard, anything-but (of values and of these),
-// numeric, exists, cidr and $or. Not modelled: archives, replays, input transformers and cross-account buses.
+// numeric, exists, cidr and $or. Not modeled: archives, replays, input transformers and cross-account buses.
 package events

@@ -16,7 +16,7 @@
 //	}
 //	defer mapping.Stop()
 //
-// Not modelled: provisioned pollers, on-failure destinations (SQS sources have none), and the ramp by which the service
+// Not modeled: provisioned pollers, on-failure destinations (SQS sources have none), and the ramp by which the service
 // raises the concurrency of a standard queue. A throttled batch is not retried by the poller: it comes back like a failed
 // one, its receive count raised.
 package eventsource

@@ -84,7 +84,7 @@ func (s *story) start(intent, id string) {
 	})
 }
 
-// unseen has a pod wait for a machine that ends at once, and that describing calls show after so long.
+// unseen has a pod wait for an instance that ends at once, and that describing calls show after so long.
 func (s *story) unseen(after time.Duration) {
 	s.pool(nil)
 	s.record("1", 1, 1)
@@ -108,7 +108,7 @@ func (s *story) call(intent string, wanted int, ids ...string) {
 	})
 }
 
-// settle gives the claims of a launch their machines in order.
+// settle gives the claims of a launch their instances in order.
 func (s *story) settle(intent string, held int64, ids ...string) {
 	fact := world.LedgerWritten{Cluster: "world", Op: "settle", Fence: &fence, Usage: []model.Usage{{Pool: "web", Reserved: model.Resources{model.Nodes: held}}}}
 	var names []string
@@ -129,7 +129,7 @@ func (s *story) advance(intent string, n int, from, to model.ClaimState, version
 	s.report(fact)
 }
 
-// launch is a launch of n machines that goes well.
+// launch is a launch of n instances that goes well.
 func (s *story) launch(intent string, n int, held int64) {
 	s.record(intent, n, held)
 	s.wait(time.Second)
@@ -141,7 +141,7 @@ func (s *story) launch(intent string, n int, held int64) {
 	s.settle(intent, held, ids...)
 }
 
-// served launches one machine, on which its pod runs.
+// served launches one instance, on which its pod runs.
 func (s *story) served() {
 	s.launch("1", 1, 1)
 	bound := &model.Pod{Namespace: "default", Name: "pod-1-0", UID: "pod-1-0", NodeName: "n-i-1-0", Phase: model.Running}
@@ -205,7 +205,7 @@ func (s *story) twiceAfter(later time.Duration, between ...world.Fact) {
 	})
 }
 
-// loseNode has an actor delete the Node of a machine; empty = somebody else.
+// loseNode has an actor delete the Node of an instance; empty = somebody else.
 func (s *story) loseNode(instance, actor string) {
 	s.report(world.ObjectWritten{Cluster: "world", Kind: world.KindNode, Name: "n-" + instance, UID: "n", Verb: "gone", Node: &model.Node{
 		Name: "n-" + instance, UID: "n", ProviderID: "aws:///a/" + instance, Ready: true,

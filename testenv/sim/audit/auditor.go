@@ -10,12 +10,12 @@ import (
 
 // Rules are the auditor's own numbers, from what is promised and not from anybody's settings.
 type Rules struct {
-	Orphan       time.Duration // A3: from when a machine can be seen until it is adopted or ended: 2 min
-	Ghost        time.Duration // A4: from a machine's end until its claim is closed: 2 min
+	Orphan       time.Duration // A3: from when an instance can be seen until it is adopted or ended: 2 min
+	Ghost        time.Duration // A4: from an instance's end until its claim is closed: 2 min
 	Messages     int           // C4: that may be in a queue of a world at rest: 10, for each function at work on it at once
 	Listed       time.Duration // for how long EC2 shows an instance that has ended: 1 h
 	Bound        time.Duration // C3: from when a pod waits, with nothing wrong, until it is bound: 4 min
-	Grace        time.Duration // added to all of these for the seconds of a sweep and of EC2: 15 s
+	Grace        time.Duration // added to all of these for the seconds of a resync and of EC2: 15 s
 	Patience     time.Duration // of A9: how old what a planner knows of a pod may be: 90 s
 	Settled      time.Duration // what is not disturbed for so long is judged by these times: 3 min
 	FailedCalls  int           // A7, R46: launches without any capacity in a minute: fewer than 20
@@ -30,7 +30,7 @@ type Rules struct {
 	Fresh        time.Duration // B9: how old the word of the watcher may be that is decided by: 10 s, and clocks
 	Untainted    time.Duration // B4: from a replacement's failure until its nodes are free of the taint: 60 s
 	Refusals     int           // R26: evictions of one pod that are refused in a minute: 24. Nine by the backoff; a clock that is ahead asks at each look, 12 times, and a message that is handled twice asks twice
-	ProbeEvery   time.Duration // A8: an offer without capacity is tried at most once in so long: 110 s
+	ProbeEvery   time.Duration // A8: an offering without capacity is tried at most once in so long: 110 s
 }
 
 // DefaultRules are what is promised.
@@ -45,7 +45,7 @@ var DefaultRules = Rules{
 type Auditor struct {
 	rules    Rules
 	accounts *accounts
-	entry    world.Entry // under judgement
+	entry    world.Entry // under judgment
 	found    []Violation
 
 	calls    []time.Time // launches of the last minute
@@ -93,7 +93,7 @@ func (a *Auditor) Check(entries []world.Entry) []Violation {
 		a.accounts.enter(e)
 		a.after(e)
 	}
-	// A machine and the answer that tells of it are two facts of one moment: only now is it known what was asked for.
+	// An instance and the answer that tells of it are two facts of one moment: only now is it known what was asked for.
 	for _, e := range entries {
 		if fact, ok := e.Fact.(world.InstanceStarted); ok {
 			a.entry = e

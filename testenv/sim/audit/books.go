@@ -18,7 +18,7 @@ type accounts struct {
 	idleUntil   time.Time // see notRunUntil
 	daemonAt    time.Time // when a DaemonSet came or changed last
 	roomAt      time.Time // when people asked for room by a CapacityBuffer, or for more, last
-	unlistedAt  time.Time // when EC2 failed to list the machines, or missed some, last
+	unlistedAt  time.Time // when EC2 failed to list the instances, or missed some, last
 	undefinedAt time.Time // when the definitions were deleted; zero = they stand
 
 	intents       map[string]*intent
@@ -52,7 +52,7 @@ type accounts struct {
 	commands    map[string]*command
 	replacement map[string]string      // the command that a claim takes the place of something of, by the claim's name
 	meddled     map[string]time.Time   // when people changed what a pool holds, or is counted to hold, and nobody has counted it anew since
-	stops       map[stop]time.Time     // since when disruption by choice is stopped
+	stops       map[stop]time.Time     // since when disruption voluntarily is stopped
 	published   []heard                // what the watcher published or confirmed lately
 	followed    map[string][]followed  // how far replicas of the watcher had come lately, by process
 	decided     heard                  // the newest that a command was decided by
@@ -60,7 +60,7 @@ type accounts struct {
 	poolAs      map[string]int64       // and as which version of the API server
 	limits      map[string][]limited   // of pools, from the first on
 	budgetAt    map[string]time.Time   // when PodDisruptionBudgets were written last
-	goneLately  map[string][]time.Time // when nodes that were initialised went, by pool
+	goneLately  map[string][]time.Time // when nodes that were initialized went, by pool
 	messages    map[string]int         // in queues, by queue
 	processes   map[string]string
 }
@@ -69,13 +69,13 @@ type accounts struct {
 type intent struct {
 	model.Intent
 	recordedAt time.Time
-	surplus    int             // machines EC2 gave beyond what it was asked for
-	running    int             // machines of it that have not ended
-	answered   map[string]bool // machines EC2 said it launched
+	surplus    int             // instances EC2 gave beyond what it was asked for
+	running    int             // instances of it that have not ended
+	answered   map[string]bool // instances EC2 said it launched
 	callers    map[string]int  // how often each process asked EC2
 }
 
-// stop is where disruption by choice is stopped.
+// stop is where disruption voluntarily is stopped.
 type stop struct {
 	scope model.StopScope
 	pool  string
@@ -101,7 +101,7 @@ type instance struct {
 	cause     string
 	claim     string // that was ever said to have it
 
-	warnedAt  time.Time // of a spot machine: that it will be taken away
+	warnedAt  time.Time // of a spot instance: that it will be taken away
 	due       time.Time // when it is
 	reported  bool      // the warning was sent on its way, in time
 	announced bool      // AWS said that it will be changed
@@ -126,12 +126,12 @@ type attachment struct {
 	at time.Time // of the last change
 }
 
-// ours reports whether the machine's tags say that it is the cluster's, a pool's and a launch's.
+// ours reports whether the instance's tags say that it is the cluster's, a pool's and a launch's.
 func (m *instance) ours() bool {
 	return m.Tags["kubernetes.io/cluster/"+world.Name] == "owned" && m.pool != "" && m.intent != ""
 }
 
-// provider returns the machine's provider id.
+// provider returns the instance's provider id.
 func (m *instance) provider() string { return "aws:///" + m.Zone + "/" + m.ID }
 
 // node is a Node object.
@@ -142,7 +142,7 @@ type node struct {
 	readyAs   int64                // the version it became ready with, or not
 	deletedAs int64                // the version it was deleted with; 0 = it is not being deleted
 	bad       map[string]time.Time // since when, by condition
-	taintedAt time.Time            // when the taint of what is given back was put on it; zero = it does not have it
+	taintedAt time.Time            // when the taint of what is disrupted was put on it; zero = it does not have it
 	hadTaint  time.Time            // when it was last seen to have it
 	movedAt   time.Time            // when a pod on it last went or was asked to, or anything else came about with it
 }
@@ -156,11 +156,11 @@ type pod struct {
 	goneAt    time.Time
 }
 
-// mark is an offer without capacity as stored.
+// mark is an offering without capacity as stored.
 type mark struct {
 	model.UnavailableOffering
 	at    time.Time // when it was stored, or its probe taken
-	tries int       // launches recorded since that may use the offer
+	tries int       // launches recorded since that may use the offering
 }
 
 func newAccounts() *accounts {
@@ -267,7 +267,7 @@ func (b *accounts) notRunUntil(now time.Time) time.Time {
 	return b.idleUntil
 }
 
-// meddle takes in what people did to the ledger by hand. A claim that they deleted is nobody's: its machine is adopted or ended, and may run
+// meddle takes in what people did to the ledger by hand. A claim that they deleted is nobody's: its instance is adopted or ended, and may run
 // beside what is bought in its place.
 func (b *accounts) meddle(e world.Entry, fact world.LedgerMeddled) {
 	if c := fact.Claim; c != nil {
@@ -285,7 +285,7 @@ func (b *accounts) meddle(e world.Entry, fact world.LedgerMeddled) {
 	}
 }
 
-// trouble takes in what AWS does with machines, and says of them.
+// trouble takes in what AWS does with instances, and says of them.
 func (b *accounts) trouble(e world.Entry) {
 	of := func(id string, note func(m *instance)) {
 		if m := b.instances[id]; m != nil {
@@ -321,7 +321,7 @@ func (b *accounts) trouble(e world.Entry) {
 	}
 }
 
-// The tags of a machine.
+// The tags of an instance.
 const (
 	tagIntent = "joiner.sh/intent"
 	tagPool   = "karpenter.sh/nodepool"
@@ -411,8 +411,8 @@ func (b *accounts) freed(at time.Time, pool string) {
 	b.full[pool] = full
 }
 
-// hasRoom reports whether a pool is clearly below each of its limits: what is left is more than any one machine takes. One of a
-// fixed size takes no machine more, whoever waits.
+// hasRoom reports whether a pool is clearly below each of its limits: what is left is more than any one instance takes. One of a
+// fixed size takes no instance more, whoever waits.
 func (b *accounts) hasRoom(pool string) bool {
 	if b.pools[pool].Replicas != nil {
 		return false
@@ -603,7 +603,7 @@ func (p *pod) needs() bool {
 	return p.goneAt.IsZero() && p.NodeName == "" && p.DeletedUnix == 0 && !p.Terminal() && !p.shape.Gated && p.shape.OwnerKind != world.KindDaemons
 }
 
-// instanceOf returns the claim's machine; nil where it has none.
+// instanceOf returns the claim's instance; nil where it has none.
 func (b *accounts) instanceOf(c *claim) *instance {
 	if c.InstanceID == "" {
 		return nil
@@ -611,7 +611,7 @@ func (b *accounts) instanceOf(c *claim) *instance {
 	return b.instances[c.InstanceID]
 }
 
-// nodeOf returns the Node of a machine by its provider id; nil where there is none.
+// nodeOf returns the Node of an instance by its provider id; nil where there is none.
 func (b *accounts) nodeOf(m *instance) *node {
 	for _, n := range b.nodes {
 		if n.ProviderID == m.provider() {

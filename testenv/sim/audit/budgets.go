@@ -31,7 +31,7 @@ func (a *Auditor) withinBudget(k *model.Command, name string) {
 		}
 		chosen := a.accounts.commandOf(c) != nil
 		left := ends(c.State) && (c.Command != "" || c.at.Before(known)) || n.DeletedUnix != 0 && n.deletedAs <= shown
-		if c.State != model.Gone && (chosen || left || !n.Ready && n.readyAs <= shown) { // where there is no machine any more nothing is disrupted
+		if c.State != model.Gone && (chosen || left || !n.Ready && n.readyAs <= shown) { // where there is no instance any more nothing is disrupted
 			busy++
 		}
 	}

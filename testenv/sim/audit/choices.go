@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// command is a decision to give nodes back, as recorded.
+// command is a decision to disrupt nodes, as recorded.
 type command struct {
 	model.Command
 	at      time.Time // of the last change
@@ -17,7 +17,7 @@ type command struct {
 	endedAt time.Time
 }
 
-// byChoice are the reasons for which nodes are given back by commands.
+// byChoice are the reasons for which nodes are disrupted by commands.
 var byChoice = []string{model.ReasonEmpty, model.ReasonUnderutilized, model.ReasonDrifted, model.ReasonExpired, model.ReasonReplicas}
 
 // toSave are those whose aim is money: they leave alone what is new or busy.
@@ -146,7 +146,7 @@ func (a *Auditor) mayChoose(k *model.Command, pools map[string]bool) {
 	}
 }
 
-// notStopped is D9 for what was decided before: where people have stopped it, nothing is given back a while after they did.
+// notStopped is D9 for what was decided before: where people have stopped it, nothing is disrupted a while after they did.
 func (a *Auditor) notStopped(k *model.Command) {
 	pools := map[string]bool{}
 	for i := range k.Targets {
@@ -199,12 +199,12 @@ func (a *Auditor) oldEnough(k *model.Command, c *claim) {
 	}
 }
 
-// notTurnedRound is R38: what took a node's place is not given back to save money within half an hour, where nothing that is
-// decided by is another: no pool was written since, no offer marked or tried out, and nothing went wrong. Prices stay here.
+// notTurnedRound is R38: what took a node's place is not disrupted to save money within half an hour, where nothing that is
+// decided by is another: no pool was written since, no offering marked or tried out, and nothing went wrong. Prices stay here.
 func (a *Auditor) notTurnedRound(k *model.Command, c *claim) {
 	before := a.accounts.commands[a.accounts.replacement[c.Name]]
 	if before == nil || k.Reason != model.ReasonUnderutilized || before.State != model.CommandDone {
-		return // where nothing was given back what was launched for it may go
+		return // where nothing was disrupted what was launched for it may go
 	}
 	if a.accounts.unavailableAt.After(before.since) || a.accounts.disturbed.After(before.since) || a.accounts.poolAt[c.Pool].After(before.since) {
 		return
@@ -219,7 +219,7 @@ func (a *Auditor) notTurnedRound(k *model.Command, c *claim) {
 	}
 }
 
-// poolsOf returns the names of the pools that a command was decided by: those of what it gives back and of what comes instead.
+// poolsOf returns the names of the pools that a command was decided by: those of what it disrupts and of what comes instead.
 func poolsOf(k *command) []string {
 	var names []string
 	for i := range k.Targets {
@@ -231,7 +231,7 @@ func poolsOf(k *command) []string {
 	return names
 }
 
-// saves is B10 as it is foretold: by prices of the machines that go, and what those that come may cost.
+// saves is B10 as it is foretold: by prices of the instances that go, and what those that come may cost.
 func (a *Auditor) saves(k *model.Command) {
 	was, will := model.MicroUSD(0), model.MicroUSD(0)
 	for i := range k.Targets {
@@ -303,7 +303,7 @@ func (a *Auditor) movesOn(id string) {
 	})
 }
 
-// replaced is B4 and what came of B10: before a node is emptied by choice all that takes its place is initialised, and where money
+// replaced is B4 and what came of B10: before a node is emptied voluntarily all that takes its place is initialized, and where money
 // was to be saved it was.
 func (a *Auditor) replaced(k *model.Command) {
 	was, is := model.MicroUSD(0), model.MicroUSD(0)
@@ -327,7 +327,7 @@ func (a *Auditor) replaced(k *model.Command) {
 	}
 }
 
-// undisturbed is B2: no node is given back by choice while a pod runs there that is not to be disturbed, as far as that was so
+// undisturbed is B2: no node is disrupted voluntarily while a pod runs there that is not to be disturbed, as far as that was so
 // when the node had been tainted and was read.
 func (a *Auditor) undisturbed(k *model.Command, c *model.Claim) {
 	eventually := (k.Reason == model.ReasonDrifted || k.Reason == model.ReasonExpired) && c.GraceSeconds != nil
@@ -364,7 +364,7 @@ func (a *Auditor) undisturbed(k *model.Command, c *model.Claim) {
 	}
 }
 
-// untainted is B4: what is not given back after all has no taint once that is said.
+// untainted is B4: what is not disrupted after all has no taint once that is said.
 func (a *Auditor) untainted(k *model.Command) {
 	for i := range k.Targets {
 		t := &k.Targets[i]
@@ -433,7 +433,7 @@ func (a *Auditor) mayTaint(c *claim, n *node) bool {
 	return false
 }
 
-// choice says what speaks against a claim's ending by choice: no command that is done says so; empty = nothing does.
+// choice says what speaks against a claim's ending voluntarily: no command that is done says so; empty = nothing does.
 func (a *Auditor) choice(c *model.Claim, changes []world.CommandChange) string {
 	for _, change := range changes {
 		if k := change.After; k.State == model.CommandDone && k.ID == c.Command && k.Reason == c.FailureCode {
@@ -443,7 +443,7 @@ func (a *Auditor) choice(c *model.Claim, changes []world.CommandChange) string {
 	return "no command says so"
 }
 
-// takesPlace reports whether a claim is recorded as the replacement of what a command gives back, which is for no pod that waits.
+// takesPlace reports whether a claim is recorded as the replacement of what a command disrupts, which is for no pod that waits.
 // B4: it is asked for once the command was found to hold, and not after that has come to nothing.
 func (a *Auditor) takesPlace(c *model.Claim) bool {
 	k := a.accounts.commands[a.accounts.replacement[c.Name]]

@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// chosenStory is a story of two initialised machines of a pool that lets one node go at a time, and of a watcher that was heard.
+// chosenStory is a story of two initialized instances of a pool that lets one node go at a time, and of a watcher that was heard.
 func chosenStory() *story {
 	after := int64(60)
 	s := &story{at: world.Start}
@@ -46,7 +46,7 @@ func (s *story) chosenNode(n string, taint bool) {
 	s.entries[len(s.entries)-1].Actor = "disrupt-1"
 }
 
-// strays has the node of a machine not be ready, or be deleted, at version 7 of the API server, when the watcher has followed it to
+// strays has the node of an instance not be ready, or be deleted, at version 7 of the API server, when the watcher has followed it to
 // some version.
 func (s *story) strays(n string, deleted bool, followed int64) {
 	node := &model.Node{Name: "n-" + n, UID: "u-" + n, ProviderID: "aws:///a/i-" + n, Ready: deleted, Labels: map[string]string{
@@ -77,7 +77,7 @@ func (s *story) watched(fact world.Fact) {
 	s.entries[len(s.entries)-1].Actor = "watcher-1"
 }
 
-// commit records a command that gives back the machine of that number.
+// commit records a command that disrupts the instance of that number.
 func (s *story) commit(n string, change func(k *model.Command)) *model.Command {
 	k := &model.Command{
 		ID: "command-" + n, Version: 1, State: model.CommandCommitted, Reason: model.ReasonEmpty, Epoch: 1, Seq: 5, SinceUnix: s.at.Unix(),
@@ -92,7 +92,7 @@ func (s *story) commit(n string, change func(k *model.Command)) *model.Command {
 	return k
 }
 
-// end ends the command of a machine, whose claim is Draining for a reason.
+// end ends the command of an instance, whose claim is Draining for a reason.
 func (s *story) end(n string, k *model.Command, reason string) {
 	done := *k
 	done.State, done.Version = model.CommandDone, k.Version+1
@@ -110,7 +110,7 @@ func (s *story) step(k *model.Command, to model.CommandState) *model.Command {
 	return &next
 }
 
-// undone has a machine's command come to nothing, and its claim be free again.
+// undone has an instance's command come to nothing, and its claim be free again.
 func (s *story) undone(n string, k *model.Command) {
 	k = s.step(k, model.CommandUndoing)
 	next := *k
@@ -120,7 +120,7 @@ func (s *story) undone(n string, k *model.Command) {
 	s.report(world.LedgerWritten{Cluster: world.Name, Op: "end", Claims: []world.ClaimChange{{Before: before, After: after}}, Commands: []world.CommandChange{{Before: k, After: &next}}})
 }
 
-// handedOver has a replacement of the command of machine 1 fail, and that machine be of another command from then on, which is in a
+// handedOver has a replacement of the command of instance 1 fail, and that instance be of another command from then on, which is in a
 // state for two minutes.
 func (s *story) handedOver(state model.CommandState) {
 	k := s.commit("1", func(k *model.Command) {
@@ -152,7 +152,7 @@ func (s *story) handedOver(state model.CommandState) {
 	}
 }
 
-// turnRound has machine 2 be the replacement of one that is gone, by a command that came to an end, and be given back to save.
+// turnRound has instance 2 be the replacement of one that is gone, by a command that came to an end, and be disrupted to save.
 func (s *story) turnRound(end model.CommandState) { s.turnRoundAfter(end, func() {}) }
 
 // turnRoundAfter is turnRound with something that happens in between.

@@ -9,10 +9,10 @@ import (
 )
 
 // Crossing holds that no cluster's state is ever read or written by another's run, where many share a control plane: rows of the
-// ledger, leases, published snapshots, decisions, messages, objects of the API server, launches and machines. Whose run it is says the
+// ledger, leases, published snapshots, decisions, messages, objects of the API server, launches and instances. Whose run it is says the
 // name of the actor, which ends in @ and the cluster; who acts for all, such as a tick, has no such name and is not held to it.
 //
-// Besides, whatever the ledger or the API server of a cluster says of a pod, an object or a machine is of that cluster. Objects have the
+// Besides, whatever the ledger or the API server of a cluster says of a pod, an object or an instance is of that cluster. Objects have the
 // same names everywhere, so it goes by UIDs and ids, which are given once.
 type Crossing struct {
 	owner map[string]string // cluster by UID, instance id or intent

@@ -12,10 +12,10 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// ends reports whether a claim in that state is on its way out, and its machine with it.
+// ends reports whether a claim in that state is on its way out, and its instance with it.
 func ends(state model.ClaimState) bool { return state == model.Draining || state == model.Terminating }
 
-// claimOn returns the claim whose machine a node is; nil where it is nobody's.
+// claimOn returns the claim whose instance a node is; nil where it is nobody's.
 func (b *accounts) claimOn(n *node) *claim {
 	if m := b.instanceOn(n); m != nil {
 		return b.claims[m.claim]
@@ -257,7 +257,7 @@ func (a *Auditor) evicted(fact world.ObjectWritten) {
 }
 
 // mayChange is what our programs may do to objects: taint nodes that end (C4), delete Nodes that end (B6), and take our
-// finalizer off what has no machine any more (B7).
+// finalizer off what has no instance any more (B7).
 func (a *Auditor) mayChange(fact world.ObjectWritten) {
 	switch fact.Kind {
 	case world.KindPod:
@@ -527,7 +527,7 @@ func (a *Auditor) healthy(n *node) string {
 	return "nothing of its node was wrong for that long"
 }
 
-// detached is B13: a machine is not ended while a volume of a pod that left is attached to it, unless its time is over.
+// detached is B13: an instance is not ended while a volume of a pod that left is attached to it, unless its time is over.
 func (a *Auditor) detached(c *claim, m *instance, n *node) {
 	if c == nil || c.Drain == nil || !m.stoppedAt.IsZero() || !m.endingAt.IsZero() || !n.Ready {
 		return
@@ -544,7 +544,7 @@ func (a *Auditor) detached(c *claim, m *instance, n *node) {
 	}
 }
 
-// leftOver reports whether an object with our finalizer is there of a machine that ended. Where somebody deleted its claim from the ledger
+// leftOver reports whether an object with our finalizer is there of an instance that ended. Where somebody deleted its claim from the ledger
 // EC2 alone can say that it was ours and has ended, and does so for an hour: an API server that is away for longer comes back too late.
 func (a *Auditor) leftOver(m *instance) (string, bool) {
 	if m.disowned && a.accounts.now.Sub(m.endedAt) >= a.rules.Listed {
@@ -606,7 +606,7 @@ func (a *Auditor) drains(every time.Duration) {
 	}
 }
 
-// hastened is C1 for a drain that was under way: once AWS has warned of a machine, it is over by the time the machine is taken away.
+// hastened is C1 for a drain that was under way: once AWS has warned of an instance, it is over by the time the instance is taken away.
 func (a *Auditor) hastened(fact world.EventMoved) {
 	if model.NoticeKind(fact.Kind) != model.NoticeSpotInterrupted {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// occupied is a story of a machine whose claim is in a state, with a node and two pods, one of them critical.
+// occupied is a story of an instance whose claim is in a state, with a node and two pods, one of them critical.
 func occupied(state model.ClaimState, drain *model.Drain) *story {
 	s := &story{at: world.Start}
 	instance := model.Instance{ID: "i-1", Type: "m5.large", Zone: "a", CapacityType: model.Spot, Tags: map[string]string{
@@ -50,7 +50,7 @@ func (s *story) leave(evaluated, uid string, forced bool, grace int64) {
 	s.report(world.EvictionRequested{Pod: model.PodRef{Namespace: "default", Name: uid, UID: evaluated}, UID: uid, Node: "n", Forced: forced, GraceSeconds: grace})
 }
 
-// warned has the machine be warned, its drain be over by the time it is taken away, its node be tainted at once, and all that is to take
+// warned has the instance be warned, its drain be over by the time it is taken away, its node be tainted at once, and all that is to take
 // its place be planned. One of its pods has been running since the story began, and says for how long it is not to be disrupted.
 func (s *story) warned(shield string) {
 	p := &model.Pod{Namespace: "default", Name: "guarded", UID: "guarded", NodeName: "n", Phase: model.Running, Ready: true, StartedUnix: world.Start.Unix()}
@@ -63,7 +63,7 @@ func (s *story) warned(shield string) {
 	s.node(model.Node{Finalizer: true, Taints: []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}})
 }
 
-// hastened has the machine of a drain that is under way be warned, and the drain be over, from then on, some time after the warning;
+// hastened has the instance of a drain that is under way be warned, and the drain be over, from then on, some time after the warning;
 // zero = at no time.
 func (s *story) hastened(by time.Duration) {
 	due := s.at.Add(10 * time.Minute)
@@ -121,7 +121,7 @@ func (s *story) expiring(later time.Duration) {
 	s.expire(0)
 }
 
-// checks has status checks of the machine fail for so long, as they do now, and mends what failed before.
+// checks has status checks of the instance fail for so long, as they do now, and mends what failed before.
 func (s *story) checks(kind string, long time.Duration) {
 	s.report(world.InstanceImpaired{ID: "i-1"})
 	s.wait(time.Second)
@@ -129,7 +129,7 @@ func (s *story) checks(kind string, long time.Duration) {
 	s.wait(long)
 }
 
-// detaching has the node's pods leave, a volume of theirs begin to detach, and the machine be ended so long after.
+// detaching has the node's pods leave, a volume of theirs begin to detach, and the instance be ended so long after.
 func (s *story) detaching(after time.Duration) {
 	for _, uid := range []string{"plain", "critical"} {
 		p := &model.Pod{Namespace: "default", Name: uid, UID: uid, NodeName: "n"}

@@ -12,7 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// oneInstance is A1: a launch runs at most as many machines as it has claims. What EC2 gave beyond what it was asked for is
+// oneInstance is A1: a launch runs at most as many instances as it has claims. What EC2 gave beyond what it was asked for is
 // not the launch's doing.
 func (a *Auditor) oneInstance(id string) {
 	if i := a.accounts.intents[id]; i != nil && i.running > len(i.Claims)+i.surplus {
@@ -20,7 +20,7 @@ func (a *Auditor) oneInstance(id string) {
 	}
 }
 
-// oneClaim is A1 from the ledger's side: a machine has one claim for life.
+// oneClaim is A1 from the ledger's side: an instance has one claim for life.
 func (a *Auditor) oneClaim(after *model.Claim) {
 	if after == nil || after.InstanceID == "" {
 		return
@@ -64,7 +64,7 @@ func (a *Auditor) recordedFirst(fact world.FleetCalled) {
 	}
 }
 
-// dealtInOrder is A5: which machine is which claim's follows from their names alone.
+// dealtInOrder is A5: which instance is which claim's follows from their names alone.
 func (a *Auditor) dealtInOrder(fact world.LedgerWritten) {
 	byIntent := map[string][]*model.Claim{}
 	for _, change := range fact.Claims {
@@ -112,7 +112,7 @@ func (a *Auditor) unaware() time.Duration {
 // recounts is how long it may take until usage is counted anew that people made wrong: a cluster that sleeps is swept each fifth minute.
 const recounts = 7 * time.Minute
 
-// meddledWith is A3 and A6 after people have changed the ledger by hand: a machine without a claim has one soon, or ends, and usage
+// meddledWith is A3 and A6 after people have changed the ledger by hand: an instance without a claim has one soon, or ends, and usage
 // becomes what claims hold.
 func (a *Auditor) meddledWith(fact world.LedgerMeddled) {
 	pool := ""
@@ -152,7 +152,7 @@ func (a *Auditor) miscounted(pool string) (string, bool) {
 	return "", false
 }
 
-// actualNodes is A6 as people see it: the machines that run are no more than the limit was since the launch was recorded, but for those
+// actualNodes is A6 as people see it: the instances that run are no more than the limit was since the launch was recorded, but for those
 // EC2 gave unasked.
 func (a *Auditor) actualNodes(pool, launch string) {
 	p, i := a.accounts.pools[pool], a.accounts.intents[launch]
@@ -203,7 +203,7 @@ func (a *Auditor) rate(fact world.FleetCalled) {
 	}
 }
 
-// triedAgain is A8 by the calls themselves, whether or not anybody wrote down what they found: once an offer gave nothing,
+// triedAgain is A8 by the calls themselves, whether or not anybody wrote down what they found: once an offering gave nothing,
 // and everybody could know, it is tried at most once in a while.
 func (a *Auditor) triedAgain(fact world.FleetCalled) {
 	if fact.Repeat || fact.Refused != "" {
@@ -232,13 +232,13 @@ func (a *Auditor) triedAgain(fact world.FleetCalled) {
 	}
 }
 
-// tried is an offer that gave nothing, and how often it was asked for since.
+// tried is an offering that gave nothing, and how often it was asked for since.
 type tried struct {
 	at    time.Time
 	tries int
 }
 
-// noneForgotten is A5: what a launch is said to have come to has every machine of it that could be seen and was not ending.
+// noneForgotten is A5: what a launch is said to have come to has every instance of it that could be seen and was not ending.
 func (a *Auditor) noneForgotten(fact world.LedgerWritten) {
 	for _, stored := range fact.Intents {
 		i := a.accounts.intents[stored.ID]
@@ -278,7 +278,7 @@ func throttled(code string) bool {
 	return false
 }
 
-// unknowing is how long after an offer came back dry a launch may be recorded whose run had read the ledger before: of one run there are
+// unknowing is how long after an offering had no capacity a launch may be recorded whose run had read the ledger before: of one run there are
 // several, which it planned at once. Of a run that takes longer it is known when it began.
 const unknowing = 10 * time.Second
 
@@ -295,7 +295,7 @@ func (a *Auditor) probes(id string) {
 			continue
 		}
 		if i.recordedAt.Unix() >= m.ForgetUnix && m.ForgetUnix-m.AtUnix >= 600 {
-			continue // what was known of the offer is too old to say anything, and was tried out a moment before that
+			continue // what was known of the offering is too old to say anything, and was tried out a moment before that
 		}
 		m.tries++
 		a.accounts.unavailable[about] = m
@@ -310,7 +310,7 @@ func (a *Auditor) probes(id string) {
 	}
 }
 
-// needed is A9: machines are asked for only for pods that need one, and not twice for the same.
+// needed is A9: instances are asked for only for pods that need one, and not twice for the same.
 func (a *Auditor) needed(fact world.LedgerWritten) {
 	asked := map[int]bool{}
 	for _, change := range fact.Claims {

@@ -16,7 +16,7 @@ var rank = map[model.ClaimState]int{
 	model.Gone: 7,
 }
 
-// moves is C6: each write of a claim follows the one before it, by version and by state, and a claim keeps its machine.
+// moves is C6: each write of a claim follows the one before it, by version and by state, and a claim keeps its instance.
 func (a *Auditor) moves(change world.ClaimChange) {
 	if change.After == nil {
 		return
@@ -64,7 +64,7 @@ func (a *Auditor) fenced(fact world.LedgerWritten) {
 	}
 }
 
-// mayTerminate is C11 and B7: no machine is ended that is not ours, and none that has a claim nobody wants to end, or a ready
+// mayTerminate is C11 and B7: no instance is ended that is not ours, and none that has a claim nobody wants to end, or a ready
 // node with pods on it.
 func (a *Auditor) mayTerminate(id string) {
 	m := a.accounts.instances[id]
@@ -87,7 +87,7 @@ func (a *Auditor) mayTerminate(id string) {
 		return
 	}
 	pods := a.waitedFor(n)
-	if c == nil { // a machine that no claim has is looked at for what others run there, and is not drained
+	if c == nil { // an instance that no claim has is looked at for what others run there, and is not drained
 		for _, p := range a.accounts.onNode[n.Name] {
 			if a.leaves(p) && p.shape.OwnerKind == world.KindDaemons {
 				pods--
@@ -100,7 +100,7 @@ func (a *Auditor) mayTerminate(id string) {
 	a.detached(c, m, n)
 }
 
-// mayAdvance is C4: a claim is called initialised only when its node is ready, and gone only when its machine is.
+// mayAdvance is C4: a claim is called initialized only when its node is ready, and gone only when its instance is.
 func (a *Auditor) mayAdvance(change world.ClaimChange) {
 	after := change.After
 	if after == nil || change.Before == nil || change.Before.State == after.State {
@@ -122,7 +122,7 @@ func (a *Auditor) mayAdvance(change world.ClaimChange) {
 	}
 }
 
-// mustBeOwned is A3: a machine of ours gets a claim, or an end.
+// mustBeOwned is A3: an instance of ours gets a claim, or an end.
 func (a *Auditor) mustBeOwned(fact world.InstanceStarted) {
 	id := fact.Instance.ID
 	if !a.accounts.instances[id].ours() {
@@ -131,7 +131,7 @@ func (a *Auditor) mustBeOwned(fact world.InstanceStarted) {
 	a.within("A3", id, fact.VisibleAt, a.rules.Orphan, func() (string, bool) { return a.orphan(id) })
 }
 
-// orphan reports whether a machine runs and neither a live claim nor an open launch is its own.
+// orphan reports whether an instance runs and neither a live claim nor an open launch is its own.
 func (a *Auditor) orphan(id string) (string, bool) {
 	m := a.accounts.instances[id]
 	if !m.endedAt.IsZero() {
@@ -146,7 +146,7 @@ func (a *Auditor) orphan(id string) (string, bool) {
 	return fmt.Sprintf("%s of launch %s runs and no live claim has it", m.Type, m.intent), true
 }
 
-// mustBeClosed is A4: the claim of a machine that ended is closed.
+// mustBeClosed is A4: the claim of an instance that ended is closed.
 func (a *Auditor) mustBeClosed(id string) {
 	m := a.accounts.instances[id]
 	if m == nil || m.claim == "" {
@@ -158,7 +158,7 @@ func (a *Auditor) mustBeClosed(id string) {
 	a.within("A4", name, a.entry.At.Add(time.Minute), a.rules.Ghost, func() (string, bool) { return a.ghost(name) })
 }
 
-// ghost reports whether a claim lives whose machine does not.
+// ghost reports whether a claim lives whose instance does not.
 func (a *Auditor) ghost(name string) (string, bool) {
 	c := a.accounts.claims[name]
 	if c == nil || !c.Live() || c.InstanceID == "" {
@@ -229,7 +229,7 @@ func (b *accounts) underWay() int {
 	return n
 }
 
-// joins is how long a machine may take to join, and to be given up where it does not.
+// joins is how long an instance may take to join, and to be given up where it does not.
 const joins = 20 * time.Minute
 
 // atRest is C4 for one claim.
@@ -269,7 +269,7 @@ func (a *Auditor) atRest(c *claim) {
 	}
 }
 
-// bound is C3: a pod that waits for longer than that waits only because of a limit, or for a machine to boot.
+// bound is C3: a pod that waits for longer than that waits only because of a limit, or for an instance to boot.
 func (a *Auditor) bound(p *pod) {
 	since := p.createdAt
 	if a.accounts.disturbed.After(since) {
@@ -292,7 +292,7 @@ func (a *Auditor) bound(p *pod) {
 	}
 }
 
-// scarce is until when the last of the offers is kept from launches that had no capacity while things went wrong. What is marked later is not
+// scarce is until when the last of the offerings is kept from launches that had no capacity while things went wrong. What is marked later is not
 // counted: there is capacity then.
 func (b *accounts) scarce() time.Time {
 	var out time.Time
@@ -304,7 +304,7 @@ func (b *accounts) scarce() time.Time {
 	return out
 }
 
-// unseen is until when the last of our machines that began to end before EC2 showed it was not shown: until then it is capacity as far as
+// unseen is until when the last of our instances that began to end before EC2 showed it was not shown: until then it is capacity as far as
 // anybody can tell.
 func (b *accounts) unseen() time.Time {
 	var out time.Time
@@ -316,7 +316,7 @@ func (b *accounts) unseen() time.Time {
 	return out
 }
 
-// underWay reports whether a machine made for the pod a moment ago is still booting, or has lost its Node to somebody else while it
+// underWay reports whether an instance made for the pod a moment ago is still booting, or has lost its Node to somebody else while it
 // was: how long that takes is not ours.
 func (a *Auditor) underWay(p *pod) bool {
 	for _, c := range a.accounts.claims {
@@ -330,14 +330,14 @@ func (a *Auditor) underWay(p *pod) bool {
 	return false
 }
 
-// robbed reports whether somebody else deleted the Node of a claim's machine before it was registered, and the time in which the machine
+// robbed reports whether somebody else deleted the Node of a claim's instance before it was registered, and the time in which the instance
 // has to join is not over: its kubelet may make the Node again.
 func (a *Auditor) robbed(c *claim) bool {
 	m := a.accounts.instanceOf(c)
 	return m != nil && c.State == model.Launched && m.nodeTaken && m.endedAt.IsZero() && a.accounts.now.Sub(m.startedAt) <= joins
 }
 
-// mayHold reports whether a claim's machine has room for a pod beside those it was made for that are yet to be bound: the pod may be
+// mayHold reports whether a claim's instance has room for a pod beside those it was made for that are yet to be bound: the pod may be
 // nominated to it, though it came later.
 func (a *Auditor) mayHold(c *claim, p *pod) bool {
 	left := maps.Clone(c.Allocatable)

@@ -14,7 +14,7 @@ type only struct {
 }
 
 // Only returns a checker that holds another's rules over one of several clusters: it hears what is that cluster's, and what is nobody's
-// own, such as a machine's end or a queue that all share.
+// own, such as an instance's end or a queue that all share.
 func Only(cluster string, of Checker) Checker { return only{cluster, of} }
 
 // Check passes on what is about the cluster.

@@ -6,7 +6,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// requestPools returns the offers a recorded request of the world's fleet may use; nil where it is no such request.
+// requestPools returns the offerings a recorded request of the world's fleet may use; nil where it is no such request.
 func requestPools(text []byte) []model.OfferingKey {
 	var request struct {
 		CapacityType string `json:"capacityType"`

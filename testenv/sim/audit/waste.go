@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// wastedLaunches is how many machines of a pool came up in vain one after the other since the pool was written last or one of its machines took a
+// wastedLaunches is how many instances of a pool came up without effect one after the other since the pool was written last or one of its instances took a
 // pod it was made for.
 type wastedLaunches struct {
 	first, last time.Time // when the latest of them was known to be, and when it was launched
@@ -32,7 +32,7 @@ const (
 	unreachable   = "node.kubernetes.io/unreachable"
 )
 
-// useless is R12: of a pool whose machines come up with a taint that nobody declared, so that the pods they were made for still wait, one
+// useless is R12: of a pool whose instances come up with a taint that nobody declared, so that the pods they were made for still wait, one
 // more is bought, and then none for an hour unless the pool is changed.
 func (a *Auditor) useless(fact world.LedgerWritten) {
 	for _, change := range fact.Claims {
@@ -66,7 +66,7 @@ func (a *Auditor) useless(fact world.LedgerWritten) {
 	}
 }
 
-// took reports whether a machine of the pool that was launched since then has a pod that was planned onto one of its machines.
+// took reports whether an instance of the pool that was launched since then has a pod that was planned onto one of its instances.
 func (a *Auditor) took(pool string, since time.Time) bool {
 	for _, c := range a.accounts.claims {
 		if c.PoolUID != pool || c.LaunchedUnix < since.Unix() {

@@ -298,7 +298,7 @@ func (e *execution) pause(d time.Duration, arrives bool) {
 	e.world.Tick(max(0, end.Sub(e.world.Clock.Now())))
 }
 
-// heal lets sweeps go on without faults until the world must be in order.
+// heal lets resyncs go on without faults until the world must be in order.
 func (e *execution) heal() {
 	for i := range 12 {
 		e.world.Tick(time.Minute)

@@ -11,9 +11,9 @@ import (
 
 // Bounds say how far to look.
 type Bounds struct {
-	Pods     int // that wait from the beginning, one to a machine: 3
+	Pods     int // that wait from the beginning, one to an instance: 3
 	Limit    int // of the pool's nodes; 0 = none
-	Stock    int // machines the cheapest offer has; the next has plenty. 0 = plenty everywhere
+	Stock    int // instances the cheapest offer has; the next has plenty. 0 = plenty everywhere
 	Runs     int // of the planner in all, faults aside: 3
 	Together int // of them at most at once: 2
 	Faults   int // in all: 2

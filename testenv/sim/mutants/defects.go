@@ -22,7 +22,7 @@ const (
 	disruption   = "shared/core/disruption/"
 )
 
-// chosen reports whether the defect can show only where nodes are given back by choice.
+// chosen reports whether the defect can show only where nodes are disrupted voluntarily.
 func (d defect) chosen() bool {
 	return strings.HasPrefix(d.file, disrupt) || strings.HasPrefix(d.file, disruption)
 }
@@ -54,7 +54,7 @@ type unit struct {
 	names  string // a regular expression
 }
 
-// units are for what the worlds seldom come to: loops that a brake holds, backlogs beyond what one plan takes, scarcity between namespaces,
+// units are for what the worlds seldom come to: loops that a removal limit holds, backlogs beyond what one plan takes, scarcity between namespaces,
 // hints that were made up.
 var units = map[string]unit{
 	"Nodes deleted before their registration left waiting":        {lifecycle, "TestWhatEndsAClaim$"},
@@ -100,13 +100,13 @@ var units = map[string]unit{
 	"pods of a command counted on to leave":                       {disruption, "TestK1"},
 	"one registration that cannot be read stops all":              {"shared/work/", "TestF3"},
 	"old states called fresh once they are stored":                {"shared/flow/publish/", "TestF15"},
-	"NodeClaims that were outlived held":                          {lifecycle, "TestDeletionsAreJudged"},
+	"NodeClaims that were outlived held":                          {lifecycle, "TestDeletionsAreObeyed"},
 	"machines that ended unknown not recorded":                    {interruption, "TestD5"},
 	"nodes about to end counted for a tenth":                      {lifecycle, "TestS32"},
 	"commands with claims that cannot be read go on":              {disrupt, "TestF3A"},
 	"nodes that were made anew taken for gone":                    {interruption, "TestC11_NodeThatWasMadeAnewIsDrained$"},
 	"launches recovered without claims that cannot be read":       {provision, "TestF3"},
-	"hints of a judge at work come back for ever":                 {disrupt, "TestHintThatMeetsAJudge"},
+	"hints of a judge at work come back for ever":                 {disrupt, "TestHintThatMeetsAnotherRun"},
 	"looks in between ask for looks":                              {disrupt, "TestR44LooksInBetween"},
 	"nodes whose pods would wait never given back":                {disruption, "TestK1"},
 	"pods about to leave taken for gone":                          {disruption, "TestK1"},
@@ -219,7 +219,7 @@ var defects = []defect{
 		"\t\tcounted := &counted{of: r.Body, all: &reading}\n",
 		"\t\tselect {\n\t\tcase seats <- struct{}{}:\n\t\t\tdefer func() { <-seats }()\n\t\tcase <-time.After(waitForSeat):\n\t\t\thttp.Error(w, \"too many\", http.StatusTooManyRequests)\n\t\t\treturn\n\t\t}\n\t\tcounted := &counted{of: r.Body, all: &reading}\n"},
 
-	// A node's birth.
+	// A node's registration.
 	{"node judged without its UID", provision + "nodes.go",
 		"patch := model.NodePatch{Name: node.Name, UID: node.UID,", "patch := model.NodePatch{Name: node.Name, UID: \"\","},
 	{"claims never shown", provision + "nodes.go",
@@ -264,7 +264,7 @@ var defects = []defect{
 		"if len(d.volumes) > 0 && d.now-drain.EmptyUnix < d.settings.DetachSeconds {", "if false {"},
 	{"finalizer off too early", interruption + "drain.go",
 		"\t\ts.doomed = append(s.doomed, s.claim.InstanceID)\n", "\t\ts.doomed = append(s.doomed, s.claim.InstanceID)\n\t\tdefer s.free(ctx, KindNode)\n"},
-	// The one that goes unnoticed: the sweep takes off what the drain left, within minutes.
+	// The one that goes unnoticed: the resync takes off what the drain left, within minutes.
 	{"finalizer never off", interruption + "drain.go",
 		"if !s.remove(ctx, kind) || !s.free(ctx, kind) {", "if !s.remove(ctx, kind) {"},
 	{"brake ignored for repair", interruption + "confirm.go",
@@ -308,7 +308,7 @@ var defects = []defect{
 	{"nodes about to end counted for a tenth", lifecycle + "expire.go",
 		"case going[claim.Name] && claim.State != model.Draining && claim.State != model.Terminating:", "case going[claim.Name] && false:"},
 
-	// What is given back by choice.
+	// What is disrupted voluntarily.
 	{"commands with claims that cannot be read go on", disrupt + "advance.go", "if claim := s.unread(); claim != \"\" {", "if claim := s.unread(); claim == s.command.ID {"},
 	{"launches recovered without claims that cannot be read", provision + "recover.go", "if claim := r.ledger.Unread.First(model.UnreadClaim, intent.Claims...); claim != \"\" {",
 		"if claim := r.ledger.Unread.First(model.UnreadClaim, intent.Claims...); claim == intent.ID {"},

@@ -12,13 +12,13 @@ import (
 	"github.com/joiner-sh/joiner/cmd/joiner/proof"
 )
 
-// All returns every probe, those that make nothing first, and machines last.
+// All returns every probe, those that make nothing first, and instances last.
 func All() []proof.Probe {
 	var out []proof.Probe
 	for _, kind := range []proof.Kind{proof.DryRuns, proof.Small, proof.Instances} {
 		for _, list := range [][]proof.Probe{
 			front(), identity(), policies(), queues(), fifo(), objects(), tables(), transactions(), describing(), dryRuns(), templates(), keys(),
-			refusals(), parameters(), limits(), clusters(), instances(), fleets(), reservations(), events(), // what ends the machine that others look at is last
+			refusals(), parameters(), limits(), clusters(), instances(), fleets(), reservations(), events(), // what ends the instance that others look at is last
 		} {
 			for _, p := range list {
 				if p.Kind == kind {

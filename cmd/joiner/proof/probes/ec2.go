@@ -183,7 +183,7 @@ func profileOf(name string) *types.IamInstanceProfileSpecification {
 	return &types.IamInstanceProfileSpecification{Name: &name}
 }
 
-// dryRunInput is a dry run of one machine without a launch template.
+// dryRunInput is a dry run of one instance without a launch template.
 func dryRunInput(ctx context.Context, e *proof.Env) (*ec2.RunInstancesInput, error) {
 	place, err := proof.Where(ctx, e)
 	if err != nil {

@@ -15,14 +15,14 @@ import (
 
 var fleetRights = append([]string{"ec2:TerminateInstances"}, launchRights...)
 
-// fleet is an instant fleet that several probes look at, and its machine.
+// fleet is an instant fleet that several probes look at, and its instance.
 type fleet struct {
 	in    *ec2.CreateFleetInput
 	out   *ec2.CreateFleetOutput
 	found types.Instance
 }
 
-// launched runs an instant fleet of one machine with an override that cannot be had beside one that can.
+// launched runs an instant fleet of one instance with an override that cannot be had beside one that can.
 func launched(ctx context.Context, e *proof.Env) (*fleet, error) {
 	return proof.Shared(ctx, e, "fleet", func(ctx context.Context) (*fleet, error) {
 		in, err := fleetFrom(ctx, e, "", "fleet")
@@ -64,7 +64,7 @@ func fleetOf(ctx context.Context, e *proof.Env, in *ec2.CreateFleetInput) (*flee
 	return &fleet{in, out, found}, err
 }
 
-// spot runs an instant fleet of one spot machine.
+// spot runs an instant fleet of one spot instance.
 func spot(ctx context.Context, e *proof.Env) (*fleet, error) {
 	return proof.Shared(ctx, e, "spot", func(ctx context.Context) (*fleet, error) {
 		data, err := proof.TemplateData(ctx, e)
@@ -72,7 +72,7 @@ func spot(ctx context.Context, e *proof.Env) (*fleet, error) {
 			return nil, err
 		}
 		data.TagSpecifications = append(data.TagSpecifications, types.LaunchTemplateTagSpecificationRequest{ResourceType: types.ResourceTypeSpotInstancesRequest, Tags: proof.EC2Tags(e, nil)})
-		data.InstanceInitiatedShutdownBehavior = "" // one-time spot machines end when they shut down
+		data.InstanceInitiatedShutdownBehavior = "" // one-time spot instances end when they shut down
 		template, err := proof.MakeTemplate(ctx, e, "spot", data)
 		if err != nil {
 			return nil, err

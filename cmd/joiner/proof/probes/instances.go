@@ -13,7 +13,7 @@ import (
 
 var instanceRights = append(append([]string{}, launchRights...), ruleRights...)
 
-// ran is the machine on demand that several probes look at.
+// ran is the instance on demand that several probes look at.
 type ran struct {
 	id      string
 	in      *ec2.RunInstancesInput // the request it came from
@@ -22,13 +22,13 @@ type ran struct {
 	notices string                 // URL of the queue that hears of its states
 }
 
-// tags of the machine that its launch template has, and those that its request has.
+// tags of the instance that its launch template has, and those that its request has.
 const tagOfTemplate, tagOfRequest = "joiner.sh/proof-template", "joiner.sh/proof-request"
 
 // hopsOfTemplate is a hop limit that no image and no account has by default.
 const hopsOfTemplate = 7
 
-// instance runs a machine on demand, of a launch template and a request that both have tags and metadata options.
+// instance runs an instance on demand, of a launch template and a request that both have tags and metadata options.
 func instance(ctx context.Context, e *proof.Env) (*ran, error) {
 	return proof.Shared(ctx, e, "machine", func(ctx context.Context) (*ran, error) {
 		m := &ran{}
@@ -70,7 +70,7 @@ func instance(ctx context.Context, e *proof.Env) (*ran, error) {
 	})
 }
 
-// shown waits until a machine is described by filters, and returns how long that took and what was described.
+// shown waits until an instance is described by filters, and returns how long that took and what was described.
 func shown(ctx context.Context, e *proof.Env, id string, filters ...types.Filter) (time.Duration, types.Instance, error) {
 	var found types.Instance
 	took, ok, err := e.Until(ctx, 3*time.Minute, time.Second, func() (bool, error) {

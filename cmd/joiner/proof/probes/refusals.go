@@ -73,7 +73,7 @@ func missingProfile(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	return seen, nil
 }
 
-// dryRunCodes says what dry runs of one machine are answered with, by fact, each with something changed.
+// dryRunCodes says what dry runs of one instance are answered with, by fact, each with something changed.
 func dryRunCodes(ctx context.Context, e *proof.Env, changes map[string]func(*ec2.RunInstancesInput)) (proof.Seen, error) {
 	seen := proof.Seen{}
 	for _, fact := range sorted(changes) {

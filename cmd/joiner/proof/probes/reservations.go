@@ -39,7 +39,7 @@ func reservationCodes(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The reservation costs what its machine would, whether that runs or not.
+	// The reservation costs what its instance would, whether that runs or not.
 	if err := e.Spend("a reservation and two machines", 3*proof.InstanceCost); err != nil {
 		return nil, err
 	}

@@ -191,7 +191,7 @@ func passRole(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	return seen, err
 }
 
-// fleetFrom is a fleet of one machine on demand from a template of the run's. It costs nothing where nothing is launched.
+// fleetFrom is a fleet of one instance on demand from a template of the run's. It costs nothing where nothing is launched.
 func fleetFrom(ctx context.Context, e *proof.Env, template, token string) (*ec2.CreateFleetInput, error) {
 	if template == "" {
 		var err error

@@ -47,7 +47,7 @@ func TestPreferencesThatCountForNothingAreLeftOut(t *testing.T) {
 	}
 }
 
-// Each of these is something other than its neighbour in the API, and stays so.
+// Each of these is something other than its neighbor in the API, and stays so.
 func TestAbsentAndEmptyStayApart(t *testing.T) {
 	affinity := func(term string) model.PodTerm {
 		_, shape := Pod(parsePod(t, `{spec: {containers: [], affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [`+term+`]}}}}`))

@@ -14,7 +14,7 @@ import (
 
 const bytesPerGiB = 1 << 30
 
-// Class returns an EC2NodeClass with the status last written to it. What cannot be honoured is in Unsupported, and what
+// Class returns an EC2NodeClass with the status last written to it. What cannot be honored is in Unsupported, and what
 // is wrong with its kubelet configuration in Invalid. The drift hash leaves the cluster's certificate authority out.
 func Class(class *awsv1.EC2NodeClass) model.Class {
 	spec := &class.Spec
@@ -67,7 +67,7 @@ func value[T any](p *T) T {
 	return *p
 }
 
-// storePolicy returns a sentence where the local disks are to become an array on machines that nothing makes one of:
+// storePolicy returns a sentence where the local disks are to become an array on instances that nothing makes one of:
 // planning would count on room that is not there.
 func storePolicy(class *awsv1.EC2NodeClass) []string {
 	switch policy := class.Spec.InstanceStorePolicy; class.AMIFamily() {

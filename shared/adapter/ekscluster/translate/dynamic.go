@@ -84,7 +84,7 @@ func conditionsTrue(object *unstructured.Unstructured) (out []map[string]any) {
 }
 
 // claimObject returns a NodeClaim as an object that is there: without our finalizer or the label of its class it is bare, and
-// without a machine and without a NodePool, or our finalizer, which those we make have from the start, somebody made it to have one
+// without an instance and without a NodePool, or our finalizer, which those we make have from the start, somebody made it to have one
 // launched.
 func claimObject(object metav1.Object, providerID string) model.Object {
 	out := Object(object)

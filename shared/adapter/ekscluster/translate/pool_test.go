@@ -154,7 +154,7 @@ func TestClass(t *testing.T) {
 	}
 }
 
-// Every field of a class reaches whoever honours it.
+// Every field of a class reaches whoever honors it.
 func TestFieldsOfAClassAreHandedOn(t *testing.T) {
 	got := Class(parse[awsv1.EC2NodeClass](t, `
 spec:

@@ -73,7 +73,7 @@ type Verifier struct {
 	Now  func() time.Time // decides when sessions end
 	// ClientNow is the time as clients have it, against which signatures are
 	// old or new. nil: Now. It differs where a model's clock is made to run
-	// away from the machine's, with which SDKs sign.
+	// away from the instance's, with which SDKs sign.
 	ClientNow func() time.Time
 }
 
@@ -130,7 +130,7 @@ func (s *signature) checkTime(now time.Time) (Reason, string) {
 	return 0, ""
 }
 
-// validity of a presigned URL. STS honours its URLs for a quarter of an hour
+// validity of a presigned URL. STS honors its URLs for a quarter of an hour
 // whatever they say; cluster authentication relies on it.
 func (s *signature) validity() time.Duration {
 	if s.Service == "sts" {

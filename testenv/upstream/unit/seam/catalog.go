@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 )
 
-// What `joiner plan provision --help` says a catalogue is.
+// What `joiner plan provision --help` says a catalog is.
 type (
 	catalog struct {
 		InstanceTypes []instanceType `json:"instanceTypes"`
@@ -38,7 +38,7 @@ type (
 	}
 )
 
-// sell writes what the provider sells to the NodePools as one catalogue. The command's catalogue is the same for every pool: a pool that
+// sell writes what the provider sells to the NodePools as one catalog. The command's catalog is the same for every pool: a pool that
 // cannot buy all of it gets a requirement that says so, and where one name means two things the spec cannot be put as a question.
 func (g *gathered) sell(ctx context.Context, w World) {
 	all := map[string][]byte{}
@@ -76,7 +76,7 @@ func (g *gathered) sell(ctx context.Context, w World) {
 			g.restrict(name, append(mine[name], "joiner-sells-nothing-of-this-name"))
 		}
 	}
-	if len(all) == 0 { // a catalogue has something in it
+	if len(all) == 0 { // a catalog has something in it
 		g.catalog = json.RawMessage(`{"instanceTypes":[{"name":"none","capacity":{"cpu":"1","memory":"1Gi","pods":"1"},"offers":[{"zone":"none","capacityType":"on-demand","pricePerHour":1,"available":false}]}]}`)
 	}
 }
@@ -105,7 +105,7 @@ func (g *gathered) restrict(pool string, types []string) {
 	}
 }
 
-// typeOf writes a type as the catalogue does. Prices are rounded to what Joiner reckons in: the fake provider adds them up in the order of
+// typeOf writes a type as the catalog does. Prices are rounded to what Joiner reckons in: the fake provider adds them up in the order of
 // a map, so that the same type costs more in its last digits the next time.
 func typeOf(t *cloudprovider.InstanceType) instanceType {
 	out := instanceType{Name: t.Name, Capacity: amounts(t.Capacity), Labels: map[string]string{}, Offerings: []offering{}}
