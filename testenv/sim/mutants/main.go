@@ -197,7 +197,7 @@ func byTests(ctx context.Context, root, overlay string, tests unit, unnoticed ou
 }
 
 // telling are the scenarios that show what drawn runs may not, and are quick: all of them together take seconds.
-const telling = "TestScenarioWatcher|TestScenarioThrottling|TestScenarioUnavailableOffering|TestScenarioInstances|TestScenarioUselessInstances|TestScenario07|TestScenario08|TestScenario09|TestScenario14|TestScenario16|TestTotalStockOut|TestB3|TestB4|TestB9|TestB10|TestChoices|TestR38|TestScenarioTaint|TestScenarioChecks|TestScenarioChains|TestScenarioNodes"
+const telling = "TestScenarioWatcher|TestScenarioThrottling|TestScenarioUnavailableOffering|TestScenarioInstances|TestScenarioUselessInstances|TestScenario07|TestScenario08|TestScenario09|TestScenario14|TestScenario16|TestTotalStockOut|TestB3|TestB4|TestB9|TestChoices|TestR38|TestScenarioTaint|TestScenarioChecks|TestScenarioChains|TestScenarioNodes"
 
 var scenario = regexp.MustCompile(`--- FAIL: (\w+)`)
 
