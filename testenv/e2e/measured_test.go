@@ -378,7 +378,7 @@ func (c *cluster) dashboardAnswers(t *testing.T, folder string) {
 	t.Helper()
 	dashboard := filepath.Join(t.TempDir(), "board")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", dashboard, ".")
-	build.Dir = filepath.Join("..", "board")
+	build.Dir = filepath.Join("..", "dashboard")
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the board: %v: %s", err, text)
 	}
