@@ -6,14 +6,11 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -131,27 +128,10 @@ func declared(file *ast.File, found func(name *ast.Ident, test bool)) {
 //
 // writes lower counts down.
 func TestV11RetiredNamesOnlyGetFewer(t *testing.T) {
-	names, allowed := retiredNames(t), map[string]int{}
-	for _, row := range readCSV(t, "retirednamecounts.csv", "where", "most") {
-		most, err := strconv.Atoi(row[1])
-		if err != nil || most < 1 {
-			t.Fatalf("retirednamecounts.csv: %v: %v", row, err)
-		}
-		allowed[row[0]] = most
-	}
+	names, allowed := retiredNames(t), readCounts(t, "retirednamecounts.csv")
 	places, seen, total := map[string][]string{}, map[[2]string]bool{}, 0
-	err := filepath.WalkDir("..", func(file string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name, short := entry.Name(), strings.TrimPrefix(filepath.ToSlash(file), "../")
-		if entry.IsDir() {
-			if name == "node_modules" || name == "testdata" || name == "cdk.out" || name != ".." && strings.HasPrefix(name, ".") || short == "dist" || short == "bin" {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if !strings.HasSuffix(name, ".go") {
+	ownFiles(t, func(file, short string) error {
+		if !strings.HasSuffix(short, ".go") {
 			return nil
 		}
 		text, err := os.ReadFile(file)
@@ -176,16 +156,13 @@ func TestV11RetiredNamesOnlyGetFewer(t *testing.T) {
 				}
 			}
 		}
-		note(short, strings.TrimSuffix(name, ".go"), false)
+		note(short, strings.TrimSuffix(path.Base(short), ".go"), false)
 		note(short, parsed.Name.Name, false)
 		declared(parsed, func(id *ast.Ident, test bool) {
 			note(fmt.Sprintf("%s:%d", short, set.Position(id.Pos()).Line), id.Name, test)
 		})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if total < 10_000 {
 		t.Fatalf("only %d names were read", total)
 	}
@@ -197,16 +174,7 @@ func TestV11RetiredNamesOnlyGetFewer(t *testing.T) {
 		}
 	}
 	if *lowerRetired {
-		var out strings.Builder
-		out.WriteString("# How many names with retired words (retirednames.csv) a folder may have at most. What is not here may have none.\nwhere,most\n")
-		for _, folder := range slices.Sorted(maps.Keys(allowed)) {
-			if most := min(allowed[folder], found[folder]); most > 0 {
-				fmt.Fprintf(&out, "%s,%d\n", folder, most)
-			}
-		}
-		if err := os.WriteFile("retirednamecounts.csv", []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		lower(t, "retirednamecounts.csv", "How many names with retired words (retirednames.csv) a folder", allowed, found)
 	}
 }
 
