@@ -79,7 +79,7 @@ func (e *engine) resting() bool {
 		return false
 	}
 	now := e.now()
-	if e.config.Scenario.Choices && (!settled(&ledger, now.Unix()) || moved(e.world.Log.Since(0), ledger.Disrupt.AtUnix)) {
+	if e.config.Scenario.Choices && !settled(&ledger, now.Unix()) {
 		return false
 	}
 	for _, claim := range ledger.Claims {
@@ -105,25 +105,6 @@ func settled(ledger *model.Ledger, now int64) bool {
 	}
 	seen := ledger.Manifest != nil && ledger.Disrupt.Epoch == ledger.Manifest.Epoch && ledger.Disrupt.Seq == ledger.Manifest.HeadSeq
 	return seen && ledger.Disrupt.Ledger != "" && !ledger.Disrupt.Constrained && ledger.Disrupt.DueUnix > now+90
-}
-
-// moved reports whether people have stopped or resumed disruption, or an EC2NodeClass has become ready, since atUnix. The disrupt function
-// sees either at its next evaluation.
-func moved(entries []world.Entry, atUnix int64) bool {
-	for _, entry := range slices.Backward(entries) {
-		if entry.At.Unix() < atUnix {
-			return false
-		}
-		switch fact := entry.Fact.(type) {
-		case world.StopMoved:
-			return true
-		case world.LedgerWritten:
-			if fact.Ready != "" {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // untouched reports whether people and kubelets have left the cluster alone for long enough that watchers have published all of it.

@@ -12,17 +12,12 @@ func (l *Ledger) PutClass(_ context.Context, cluster string, record model.ClassR
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.items(cluster)
-	stored := b.classes[record.Name]
-	if stored.Version != record.Version {
+	if stored := b.classes[record.Name]; stored.Version != record.Version {
 		return record, fault.New(fault.Conflict, "ClassChanged", "the record of class %s is at version %d, not %d", record.Name, stored.Version, record.Version)
 	}
 	record.Version++
 	b.classes[record.Name] = record
-	written := LedgerWritten{Cluster: cluster, Op: "class"}
-	if ready := len(record.Status.Problems) == 0; ready && (stored.Version == 0 || len(stored.Status.Problems) > 0) {
-		written.Ready = record.Name
-	}
-	l.note(written)
+	l.note(LedgerWritten{Cluster: cluster, Op: "class"})
 	return record, nil
 }
 

@@ -144,7 +144,6 @@ type LedgerWritten struct {
 	Turns    []model.BudgetVersion // as stored now
 
 	Replaced []string // of remember: the claims whose pods are planned for elsewhere
-	Ready    string   // of class: the EC2NodeClass that is ready now and was not; empty = none
 }
 
 // ClaimChange is a claim before and after. Before is nil for a new one, After for one that was removed.
