@@ -101,6 +101,12 @@ type FoundClaim struct {
 	Claim   Claim
 }
 
+// SpotInterruption is a spot instance that EC2 takes back, or has taken, for reasons of its own.
+type SpotInterruption struct {
+	InstanceID string
+	SinceUnix  int64 // when EC2 last changed the status of its request, seconds; 0 = it does not say
+}
+
 // Impairment is something that is wrong with an instance, or about to be, as EC2's status checks say.
 type Impairment struct {
 	InstanceID string

@@ -62,7 +62,11 @@ func (w interruptionBench) wantInterrupted(cluster string, want ...string) {
 	w.yard.t.Helper()
 	slices.Sort(want)
 	got, err := w.Health().Interrupted(w.yard.t.Context(), cluster)
-	if err != nil || !slices.Equal(got, want) {
+	var ids []string
+	for _, interruption := range got {
+		ids = append(ids, interruption.InstanceID)
+	}
+	if err != nil || !slices.Equal(ids, want) {
 		w.yard.t.Errorf("of %s %v are interrupted, %v; want %v", cluster, got, err, want)
 	}
 }
@@ -81,9 +85,19 @@ func benchInterrupted(w interruptionBench) {
 	w.wantInterrupted("web")
 	w.Interrupt(ids[0])
 	w.Interrupt(ids[1])
-	for _, after := range []time.Duration{0, FleetWarning - time.Second, time.Second, FleetShutdown} {
+	var first []model.SpotInterruption
+	for i, after := range []time.Duration{0, FleetWarning - time.Second, time.Second, FleetShutdown} {
 		w.Pass(after)
 		w.wantInterrupted("web", ids[0], ids[1])
+		found, err := w.Health().Interrupted(w.yard.t.Context(), "web")
+		switch {
+		case err != nil:
+			w.yard.t.Fatal(err)
+		case i == 0:
+			first = found
+		case i == 1 && (!slices.Equal(found, first) || found[0].SinceUnix == 0): // the time of a warning stays while it runs
+			w.yard.t.Errorf("interrupted since %v, and later since %v", first, found)
+		}
 	}
 	left, err := w.FindInstances(w.yard.t.Context(), "01A")
 	if err != nil || !slices.Equal(idsOf(left), ids[2:]) {

@@ -156,8 +156,8 @@ func (p collectPort) Report(ctx context.Context, report model.Report) error {
 	return do(ctx, p.Ports, "cluster.tell", func() error { return p.world.Cluster.Report(ctx, report) })
 }
 
-func (p collectPort) Interrupted(ctx context.Context, cluster string) ([]string, error) {
-	return read(ctx, p.Ports, "fleet.interrupted", func() ([]string, error) { return p.world.Fleet.Interrupted(ctx, cluster) })
+func (p collectPort) Interrupted(ctx context.Context, cluster string) ([]model.SpotInterruption, error) {
+	return read(ctx, p.Ports, "fleet.interrupted", func() ([]model.SpotInterruption, error) { return p.world.Fleet.Interrupted(ctx, cluster) })
 }
 
 func (p collectPort) Impaired(ctx context.Context) ([]model.Impairment, error) {

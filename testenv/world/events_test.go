@@ -43,10 +43,11 @@ func TestInterruptionIsToldMarkedAndCarriedOut(t *testing.T) {
 	id := spotInstance(w)
 	w.Tick(time.Minute)
 	w.Fleet.Interrupt(id, 2*time.Minute)
+	warned := []model.SpotInterruption{{InstanceID: id, SinceUnix: w.Clock.Now().Unix()}}
 	w.Fleet.Interrupt(id, 2*time.Minute) // once
 	w.Tick(time.Second)
-	if ids, err := w.Fleet.Interrupted(t.Context(), world.Name); err != nil || !slices.Equal(ids, []string{id}) {
-		t.Errorf("marked: %v, %v", ids, err)
+	if found, err := w.Fleet.Interrupted(t.Context(), world.Name); err != nil || !slices.Equal(found, warned) {
+		t.Errorf("marked: %v, %v; want %v", found, err, warned)
 	}
 	if ids, _ := w.Fleet.Interrupted(t.Context(), "other"); len(ids) != 0 {
 		t.Errorf("of another cluster: %v", ids)
@@ -63,8 +64,8 @@ func TestInterruptionIsToldMarkedAndCarriedOut(t *testing.T) {
 	if got := reported(t, w); !slices.Equal(got, want) {
 		t.Errorf("told %v", got)
 	}
-	if ids, _ := w.Fleet.Interrupted(t.Context(), world.Name); !slices.Equal(ids, []string{id}) {
-		t.Errorf("afterwards: %v", ids)
+	if found, _ := w.Fleet.Interrupted(t.Context(), world.Name); !slices.Equal(found, warned) {
+		t.Errorf("afterwards: %v", found)
 	}
 }
 

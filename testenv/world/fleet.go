@@ -80,8 +80,9 @@ type Instance struct {
 	EndedAt    time.Time // zero while it is not terminated
 	Terminated bool
 
-	shutting bool // told to end: Terminated follows
-	marked   bool // EC2 takes it away, or has done so: spot only
+	shutting bool      // told to end: Terminated follows
+	marked   bool      // EC2 takes it away, or has done so: spot only
+	markedAt time.Time // when it first said so
 	impaired []model.Impairment
 	limited  bool // came out of a stock that is counted
 	cost     meter

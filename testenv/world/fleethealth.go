@@ -1,9 +1,9 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
@@ -16,18 +16,18 @@ const (
 )
 
 // Interrupted returns the spot instances of a cluster that are marked for termination, or were ended by EC2, sorted.
-func (f *Fleet) Interrupted(_ context.Context, cluster string) ([]string, error) {
+func (f *Fleet) Interrupted(_ context.Context, cluster string) ([]model.SpotInterruption, error) {
 	defer f.enter()()
 	if err := f.reach("DescribeSpotInstanceRequests"); err != nil {
 		return nil, err
 	}
-	out := []string{}
+	out := []model.SpotInterruption{}
 	for _, m := range f.listed {
 		if m.marked && m.Tags["kubernetes.io/cluster/"+cluster] == "owned" {
-			out = append(out, m.ID)
+			out = append(out, model.SpotInterruption{InstanceID: m.ID, SinceUnix: m.markedAt.Unix()})
 		}
 	}
-	sort.Strings(out)
+	slices.SortFunc(out, func(a, b model.SpotInterruption) int { return cmp.Compare(a.InstanceID, b.InstanceID) })
 	return out, nil
 }
 

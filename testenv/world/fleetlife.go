@@ -72,7 +72,7 @@ func (f *Fleet) warn(m *Instance, notice time.Duration) {
 		return
 	}
 	due := f.now().Add(notice)
-	m.marked = true
+	m.marked, m.markedAt = true, f.now()
 	f.log.Note(InstanceWarned{ID: m.ID, Due: due})
 	if f.events != nil {
 		f.events.interrupted(m.ID, m.Zone)
@@ -90,7 +90,9 @@ func (f *Fleet) end(m *Instance, cause string) {
 	if m.shutting || m.Terminated {
 		return
 	}
-	m.marked = m.marked || cause == bySpot
+	if cause == bySpot && !m.marked {
+		m.marked, m.markedAt = true, f.now()
+	}
 	m.shutting, m.State, m.StateReason = true, stateShuttingDown, stateReasons[cause]
 	m.cost.stop(f.now())
 	f.log.Note(InstanceEnding{ID: m.ID, Cause: cause})

@@ -3,6 +3,7 @@ package ec2fleet
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -27,25 +28,33 @@ var interrupted = []string{
 	"instance-terminated-capacity-oversubscribed", "instance-terminated-launch-group-constraint", "instance-terminated-no-capacity",
 }
 
-// Interrupted returns the ids of the cluster's spot instances that EC2 has marked for termination or has stopped or
-// terminated for its own reasons, sorted. They are found by the tags of their requests, which launch templates set, ours
-// as Karpenter's. EC2 shows a request for some hours after its instance has ended.
-func (f *Fleet) Interrupted(ctx context.Context, cluster string) ([]string, error) {
+// Interrupted returns the cluster's spot instances that EC2 has marked for termination or has stopped or terminated for its
+// own reasons, by instance id, with the time its request's status was last changed. They are found by the tags of their
+// requests, which launch templates set, ours as Karpenter's. EC2 shows a request for some hours after its instance has ended.
+// Source: EC2 API reference, SpotInstanceStatus.
+func (f *Fleet) Interrupted(ctx context.Context, cluster string) ([]model.SpotInterruption, error) {
 	pages := ec2.NewDescribeSpotInstanceRequestsPaginator(f.client, &ec2.DescribeSpotInstanceRequestsInput{
 		MaxResults: aws.Int32(pageSize),
 		Filters:    append(ofCluster(cluster), types.Filter{Name: aws.String("status-code"), Values: interrupted}),
 	})
-	var ids []string
+	found := map[string]model.SpotInterruption{}
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, translate(err, "list the interrupted spot requests of cluster %s", cluster)
 		}
 		for _, request := range page.SpotInstanceRequests {
-			ids = append(ids, aws.ToString(request.InstanceId))
+			is := model.SpotInterruption{InstanceID: aws.ToString(request.InstanceId)}
+			if is.InstanceID == "" {
+				continue
+			}
+			if request.Status != nil && request.Status.UpdateTime != nil {
+				is.SinceUnix = request.Status.UpdateTime.Unix()
+			}
+			found[is.InstanceID] = is
 		}
 	}
-	return distinct(ids), nil
+	return slices.SortedFunc(maps.Values(found), func(a, b model.SpotInterruption) int { return cmp.Compare(a.InstanceID, b.InstanceID) }), nil
 }
 
 // scheduled are the codes of events that make an instance leave. Source: EC2 API reference, DescribeInstanceStatus.

@@ -52,7 +52,7 @@ func TestHealthIsReadPageByPage(t *testing.T) {
 	options := r.fleet.client.Options()
 	options.HTTPClient = pages
 	fleet := New(ec2.New(options))
-	if got, err := fleet.Interrupted(t.Context(), "web"); err != nil || !slices.Equal(got, all) || pages.requests != 3 {
+	if got, err := fleet.Interrupted(t.Context(), "web"); err != nil || !slices.Equal(instances(got), all) || pages.requests != 3 {
 		t.Errorf("%d requests found %v, %v; want three and %v", pages.requests, got, err, all)
 	}
 	got, err := fleet.Impaired(t.Context())
@@ -105,14 +105,29 @@ func TestInterruptedAreFoundInEitherWayEC2SaysSo(t *testing.T) {
 	}
 	r.clock.Advance(time.Minute)
 	all := ids(result)
+	since := r.clock.Now().Unix()
 	r.Interrupt(all[0])
 	r.Outbid(all[1])
-	for range 4 {
-		if got, err := r.fleet.Interrupted(t.Context(), "web"); err != nil || !slices.Equal(got, all[:2]) {
+	for minute := range 4 {
+		got, err := r.fleet.Interrupted(t.Context(), "web")
+		if err != nil || !slices.Equal(instances(got), all[:2]) {
 			t.Errorf("%v %v, want %v", got, err, all[:2])
+		}
+		for _, is := range got {
+			if minute < 2 && is.SinceUnix != since { // the warning takes two minutes
+				t.Errorf("after %d minutes %s is interrupted since %d, want %d", minute, is.InstanceID, is.SinceUnix, since)
+			}
 		}
 		r.clock.Advance(time.Minute)
 	}
+}
+
+func instances(of []model.SpotInterruption) []string {
+	var ids []string
+	for _, is := range of {
+		ids = append(ids, is.InstanceID)
+	}
+	return ids
 }
 
 // Law 7: what does not say since when, or fails no more, is no evidence.

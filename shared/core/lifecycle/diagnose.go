@@ -82,8 +82,8 @@ type View struct {
 	// are taken to stand.
 	Definitions *model.Definitions
 
-	Interrupted []string           // ids of spot instances that EC2 takes back
-	Impaired    []model.Impairment // what EC2's status checks say of instances, whoever owns them
+	Interrupted []model.SpotInterruption // spot instances that EC2 takes back
+	Impaired    []model.Impairment       // what EC2's status checks say of instances, whoever owns them
 }
 
 // Settings are the numbers of a judgment, in seconds. The zero value of a field means the default named with it.
@@ -95,8 +95,10 @@ type Settings struct {
 	OldAfter int64
 	YoungFor int64
 
-	// What EC2 takes back ends two minutes after it said so. Who asks for it learns of it up to half a minute later, and five
-	// seconds are left for the instance itself: 85.
+	// What EC2 takes back ends SpotWarning after it said so, and SpotMargin is left for the instance itself: 120, and 5. Where
+	// EC2 does not say when that was, who asks has learned of it up to half a minute later, and has SpotLeft: 85.
+	SpotWarning int64
+	SpotMargin  int64
 	SpotLeft    int64
 	FailedFor   int64 // how long status checks must have failed: 120
 	BlockNotice int64 // before the end of a capacity block its instances are emptied: 2400
@@ -121,6 +123,8 @@ func (s Settings) WithDefaults() Settings {
 	fill(&s.JoinWithin, 15*60)
 	fill(&s.OldAfter, 10*60)
 	fill(&s.YoungFor, 5*60)
+	fill(&s.SpotWarning, 120)
+	fill(&s.SpotMargin, 5)
 	fill(&s.SpotLeft, 85)
 	fill(&s.FailedFor, 120)
 	fill(&s.BlockNotice, 40*60)
@@ -197,7 +201,7 @@ type diagnosis struct {
 	findings  []Finding
 	unread    bool // claims or intents of the ledger cannot be read: what seems to be nobody's may be theirs
 
-	interrupted map[string]bool               // instance ids
+	interrupted map[string]int64              // by instance id, since when; 0 = EC2 does not say
 	impaired    map[string][]model.Impairment // by instance id
 	nodeHealth  map[string]nodeHealth         // by pool, and "" for the whole cluster
 	expiring    []Finding                     // claims that have expired
@@ -209,10 +213,10 @@ func index(view View, settings Settings) *diagnosis {
 		view: view, settings: settings, instances: map[string]*model.Instance{}, nodes: map[string][]model.Node{},
 		objects: map[string]*model.ClaimObject{}, shown: map[string]*model.ClaimObject{}, claims: map[string]*model.Claim{},
 		live: map[string]*model.Claim{}, gone: map[string]*model.Claim{}, waiting: map[string]bool{},
-		interrupted: map[string]bool{}, impaired: map[string][]model.Impairment{}, nodeHealth: nodeHealthByPool(view.Live.Nodes), deferred: map[[2]string]*putOff{},
+		interrupted: map[string]int64{}, impaired: map[string][]model.Impairment{}, nodeHealth: nodeHealthByPool(view.Live.Nodes), deferred: map[[2]string]*putOff{},
 	}
-	for _, id := range view.Interrupted {
-		j.interrupted[id] = true
+	for _, interruption := range view.Interrupted {
+		j.interrupted[interruption.InstanceID] = interruption.SinceUnix
 	}
 	for _, impairment := range view.Impaired {
 		j.impaired[impairment.InstanceID] = append(j.impaired[impairment.InstanceID], impairment)
@@ -370,18 +374,29 @@ func warned(claim *model.Claim) bool {
 	return claim.State == model.Draining && claim.FailureCode == model.EndedSpotInterrupted && claim.Drain != nil && claim.Drain.DeadlineUnix != 0
 }
 
+// spotEnds returns when no pod may be left on a spot instance that EC2 takes back since a time. A time that is not within the
+// warning says nothing: the instance would have ended, or the status has been changed since.
+func (j *diagnosis) spotEnds(since int64) int64 {
+	now := j.view.Records.NowUnix
+	if ends := since + j.settings.SpotWarning - j.settings.SpotMargin; since <= now && ends > now {
+		return ends
+	}
+	return now + j.settings.SpotLeft
+}
+
 // requested fills in a finding of what people, their objects or AWS ask for in so many words, and reports whether there is any.
 // Its deadline is what the asking itself says.
 func (j *diagnosis) requested(f *Finding) bool {
 	now := j.view.Records.NowUnix
+	since, interrupted := j.interrupted[f.Claim.InstanceID]
 	joined := f.Claim.State != model.Launched
 	state := ""
 	if f.Instance != nil {
 		state = f.Instance.State
 	}
 	switch {
-	case j.interrupted[f.Claim.InstanceID] && !warned(f.Claim):
-		f.Kind, f.DeadlineUnix = Interrupted, now+j.settings.SpotLeft
+	case interrupted && !warned(f.Claim):
+		f.Kind, f.DeadlineUnix = Interrupted, j.spotEnds(since)
 	case state == "stopped": // nothing runs there any more, and nobody says so of the pods
 		f.Kind, f.Detail, f.DeadlineUnix = Stopping, state, now
 	case state == "stopping", state == "shutting-down" && joined:

@@ -48,13 +48,17 @@ func TestWhatEndsAClaim(t *testing.T) {
 		change func(v *lifecycle.View)
 		want   string
 	}{
-		"spot, by polling":       {func(v *lifecycle.View) { v.Interrupted = []string{"i-old"} }, "Interrupted default-old SpotInterrupted 0 false 85"},
-		"spot, before it joined": {func(v *lifecycle.View) { v.Interrupted = []string{"i-young"} }, "Interrupted default-young SpotInterrupted 0 false 85"},
-		"spot, of nobody's":      {func(v *lifecycle.View) { v.Interrupted = []string{"i-else", ""} }, ""},
-		"stopping":               {func(v *lifecycle.View) { v.Instances[old].State = "stopping" }, "Stopping default-old InstanceStopping 0 false -"},
-		"stopped":                {func(v *lifecycle.View) { v.Instances[old].State = "stopped" }, "Stopping default-old InstanceStopping 0 false 0"},
-		"shutting down":          {func(v *lifecycle.View) { v.Instances[old].State = "shutting-down" }, "Stopping default-old InstanceStopping 0 false -"},
-		"object deleted":         {func(v *lifecycle.View) { v.Live.Objects[old].DeletedUnix = now }, "ObjectDeleted default-old NodeClaimDeleted 0 false -"},
+		"spot, by polling":           {func(v *lifecycle.View) { v.Interrupted = takenBack("i-old") }, "Interrupted default-old SpotInterrupted 0 false 85"},
+		"spot, before it joined":     {func(v *lifecycle.View) { v.Interrupted = takenBack("i-young") }, "Interrupted default-young SpotInterrupted 0 false 85"},
+		"spot, said a minute ago":    {func(v *lifecycle.View) { v.Interrupted = takenBackSince("i-old", now-60) }, "Interrupted default-old SpotInterrupted 0 false 55"},
+		"spot, said just now":        {func(v *lifecycle.View) { v.Interrupted = takenBackSince("i-old", now) }, "Interrupted default-old SpotInterrupted 0 false 115"},
+		"spot, said two minutes ago": {func(v *lifecycle.View) { v.Interrupted = takenBackSince("i-old", now-115) }, "Interrupted default-old SpotInterrupted 0 false 85"},
+		"spot, said by a fast clock": {func(v *lifecycle.View) { v.Interrupted = takenBackSince("i-old", now+1) }, "Interrupted default-old SpotInterrupted 0 false 85"},
+		"spot, of nobody's":          {func(v *lifecycle.View) { v.Interrupted = append(takenBack("i-else"), takenBack("")...) }, ""},
+		"stopping":                   {func(v *lifecycle.View) { v.Instances[old].State = "stopping" }, "Stopping default-old InstanceStopping 0 false -"},
+		"stopped":                    {func(v *lifecycle.View) { v.Instances[old].State = "stopped" }, "Stopping default-old InstanceStopping 0 false 0"},
+		"shutting down":              {func(v *lifecycle.View) { v.Instances[old].State = "shutting-down" }, "Stopping default-old InstanceStopping 0 false -"},
+		"object deleted":             {func(v *lifecycle.View) { v.Live.Objects[old].DeletedUnix = now }, "ObjectDeleted default-old NodeClaimDeleted 0 false -"},
 		"object deleted, with grace": {func(v *lifecycle.View) {
 			v.Live.Objects[old].DeletedUnix = now
 			claim(v, old).GraceSeconds = seconds(600)
@@ -125,20 +129,20 @@ func TestWhatEndsAClaim(t *testing.T) {
 			v.Live.Nodes, v.Live.Objects = v.Live.Nodes[1:], v.Live.Objects[1:]
 		}, ""},
 		"draining, expired":          {func(v *lifecycle.View) { drains(v, 0); claim(v, old).ExpireSeconds = seconds(1) }, ""},
-		"draining, then interrupted": {func(v *lifecycle.View) { drains(v, 0); v.Interrupted = []string{"i-old"} }, "Interrupted default-old SpotInterrupted 0 false 85"},
-		"draining, in time anyway":   {func(v *lifecycle.View) { drains(v, now+60); v.Interrupted = []string{"i-old"} }, ""},
+		"draining, then interrupted": {func(v *lifecycle.View) { drains(v, 0); v.Interrupted = takenBack("i-old") }, "Interrupted default-old SpotInterrupted 0 false 85"},
+		"draining, in time anyway":   {func(v *lifecycle.View) { drains(v, now+60); v.Interrupted = takenBack("i-old") }, ""},
 		"draining, warned already": {func(v *lifecycle.View) {
 			drains(v, now+115)
 			claim(v, old).FailureCode = model.EndedSpotInterrupted
-			v.Interrupted = []string{"i-old"}
+			v.Interrupted = takenBack("i-old")
 		}, ""},
 		"draining, warned and asked to be sooner": {func(v *lifecycle.View) {
 			drains(v, now+115)
-			claim(v, old).FailureCode, v.Interrupted, v.Live.Objects[old].DeadlineUnix = model.EndedSpotInterrupted, []string{"i-old"}, now+60
+			claim(v, old).FailureCode, v.Interrupted, v.Live.Objects[old].DeadlineUnix = model.EndedSpotInterrupted, takenBack("i-old"), now+60
 		}, "ObjectDeleted default-old NodeClaimDeleted 0 false 60"},
 		"draining, warned and stopped": {func(v *lifecycle.View) {
 			drains(v, now+115)
-			claim(v, old).FailureCode, v.Interrupted, v.Instances[old].State = model.EndedSpotInterrupted, []string{"i-old"}, "stopped"
+			claim(v, old).FailureCode, v.Interrupted, v.Instances[old].State = model.EndedSpotInterrupted, takenBack("i-old"), "stopped"
 		}, "Stopping default-old InstanceStopping 0 false 0"},
 		"draining, check failed": {func(v *lifecycle.View) {
 			drains(v, now+600)
@@ -164,7 +168,7 @@ func TestWhatEndsAClaim(t *testing.T) {
 		}, ""},
 		"terminating, runs": {func(v *lifecycle.View) {
 			claim(v, old).State, claim(v, old).FailureCode = model.Terminating, model.EndedExpired
-			v.Interrupted, v.Live.Nodes[0].DeletedUnix = []string{"i-old"}, now
+			v.Interrupted, v.Live.Nodes[0].DeletedUnix = takenBack("i-old"), now
 		}, "Retired default-old Expired 0 false -"},
 		"terminating, its node Ready and EC2 silent": {func(v *lifecycle.View) { claim(v, old).State, v.Instances = model.Terminating, v.Instances[1:] }, ""},
 		"not shown, and its node deleted":            {func(v *lifecycle.View) { v.Instances, v.Live.Nodes[0].DeletedUnix = v.Instances[1:], now }, "NodeDeleted default-old NodeDeleted 0 false -"},
@@ -340,7 +344,7 @@ func TestF106ExpiryWithinBudgetsIsNotDiagnosed(t *testing.T) {
 		t.Error(got)
 	}
 	view.Live.Gentle, view.Live.PoolsUnread = nil, "nodepools is forbidden"
-	view.Interrupted = []string{"i-001"}
+	view.Interrupted = takenBack("i-001")
 	f := lifecycle.Diagnose(view, lifecycle.Settings{})
 	if len(f) != 2 || f[0].Kind != lifecycle.Interrupted || f[1].Kind != lifecycle.Deferred || !strings.Contains(f[1].Why(), "is not known: nodepools is forbidden (claim default-000, and one more)") {
 		t.Errorf("%+v", f)
@@ -516,7 +520,7 @@ func TestS5BlankIdsMatchNothing(t *testing.T) {
 	view := healthy()
 	view.Records.Claims = append(view.Records.Claims, model.Claim{Name: "blank", State: model.Registered, ExpireSeconds: seconds(1), BlockEndsUnix: 1})
 	view.Live.Nodes = append(view.Live.Nodes, model.Node{Name: "blank", DeletedUnix: now, Conditions: []model.NodeCondition{{Type: "Ready", Status: "False", SinceUnix: 1}}})
-	view.Interrupted, view.Impaired = []string{""}, []model.Impairment{{Kind: model.ImpairedSystem, SinceUnix: 1}}
+	view.Interrupted, view.Impaired = takenBack(""), []model.Impairment{{Kind: model.ImpairedSystem, SinceUnix: 1}}
 	if got := found(view); got != "" {
 		t.Error(got)
 	}
@@ -541,4 +545,11 @@ func TestEndsDoNotDependOnOrder(t *testing.T) {
 	if got := text(); got != want {
 		t.Errorf("%s\nthen\n%s", want, got)
 	}
+}
+
+// takenBack is a spot instance that EC2 takes back, without saying since when.
+func takenBack(id string) []model.SpotInterruption { return takenBackSince(id, 0) }
+
+func takenBackSince(id string, sinceUnix int64) []model.SpotInterruption {
+	return []model.SpotInterruption{{InstanceID: id, SinceUnix: sinceUnix}}
 }

@@ -115,7 +115,7 @@ func TestM28WhatIsFoundWhileNodeClaimsAreNotDefined(t *testing.T) {
 		"its machine is to end":  {func(v *lifecycle.View) { ending(v, model.Terminating) }, "Retired default-old SpotInterrupted 0 false -"},
 		"its node is emptied":    {func(v *lifecycle.View) { ending(v, model.Draining) }, ""},
 		"its machine is stopped": {func(v *lifecycle.View) { v.Instances[old].State = "stopping" }, "Stopping default-old InstanceStopping 0 false -"},
-		"spot, taken back":       {func(v *lifecycle.View) { v.Interrupted = []string{v.Records.Claims[old].InstanceID} }, "Interrupted default-old SpotInterrupted 0 false 85"},
+		"spot, taken back":       {func(v *lifecycle.View) { v.Interrupted = takenBack(v.Records.Claims[old].InstanceID) }, "Interrupted default-old SpotInterrupted 0 false 85"},
 		"nobody's, without a node": {func(v *lifecycle.View) {
 			v.Records.Claims, v.Live.Nodes = v.Records.Claims[1:], v.Live.Nodes[1:]
 		}, ""},

@@ -71,14 +71,14 @@ func pollNext(due, now int64) (next int64, hint bool) {
 
 // interrupted asks which spot instances EC2 takes back.
 func (r *pass) interrupted(ctx context.Context, view *lifecycle.View, ours map[string]bool) {
-	ids, err := r.clients.Health.Interrupted(ctx, r.reg.Cluster)
+	found, err := r.clients.Health.Interrupted(ctx, r.reg.Cluster)
 	if err != nil {
 		r.unasked("which spot instances are taken back", "ec2:DescribeSpotInstanceRequests", err)
 		return
 	}
-	for _, id := range ids {
-		if ours[id] {
-			view.Interrupted = append(view.Interrupted, id)
+	for _, interruption := range found {
+		if ours[interruption.InstanceID] {
+			view.Interrupted = append(view.Interrupted, interruption)
 		}
 	}
 	r.out.Interrupted = len(view.Interrupted)

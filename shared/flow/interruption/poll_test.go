@@ -15,13 +15,13 @@ import (
 
 // health is EC2 as far as it tells what is about to happen to instances.
 type health struct {
-	interrupted []string
+	interrupted []model.SpotInterruption
 	impaired    []model.Impairment
 	errs        [2]error // of the two questions
 	asked       [2]int
 }
 
-func (h *health) Interrupted(context.Context, string) ([]string, error) {
+func (h *health) Interrupted(context.Context, string) ([]model.SpotInterruption, error) {
 	h.asked[0]++
 	return h.interrupted, h.errs[0]
 }
@@ -71,14 +71,14 @@ func TestPollAsksOnlyAboutWhatThereIs(t *testing.T) {
 
 func TestPollSeesItsOwnInstancesOnly(t *testing.T) {
 	h := &health{
-		interrupted: []string{"i-1", "i-of-others"},
+		interrupted: []model.SpotInterruption{{InstanceID: "i-1", SinceUnix: 990}, {InstanceID: "i-of-others"}},
 		impaired: []model.Impairment{
 			{InstanceID: "i-2", Kind: model.ImpairedSystem, SinceUnix: 900}, {InstanceID: "i-of-others", Kind: model.ImpairedSystem, SinceUnix: 900},
 			{InstanceID: "i-2", Kind: model.ImpairedEvent, Code: "instance-retirement"}, {InstanceID: "i-2", Kind: model.ImpairedEvent, Code: "instance-stop"},
 		},
 	}
 	view, out, _, _ := ask(h, 1000, model.CollectorState{}, instance("i-1", model.Spot, model.Initialized), instance("i-2", model.OnDemand, model.Initialized))
-	if !reflect.DeepEqual(view.Interrupted, []string{"i-1"}) || len(view.Impaired) != 3 || out.Interrupted != 1 {
+	if !reflect.DeepEqual(view.Interrupted, h.interrupted[:1]) || len(view.Impaired) != 3 || out.Interrupted != 1 {
 		t.Errorf("%+v %+v", view, out)
 	}
 	if want := map[string]int{model.ImpairedSystem: 1, model.ImpairedEvent: 1}; !reflect.DeepEqual(out.Impaired, want) {
@@ -158,7 +158,7 @@ func TestC2OneHintAsksForTheNextPoll(t *testing.T) {
 
 // S35: what may not be asked, or is not answered, is told once with what is missing, and stops nothing else.
 func TestS35PollThatIsDeniedIsToldAndStopsNothing(t *testing.T) {
-	h := &health{interrupted: []string{"i-1"}}
+	h := &health{interrupted: []model.SpotInterruption{{InstanceID: "i-1"}}}
 	h.errs = [2]error{fault.New(fault.Denied, "UnauthorizedOperation", "no"), fault.New(fault.Denied, "UnauthorizedOperation", "no")}
 	view, out, after, _ := ask(h, 1000, model.CollectorState{CheckedUnix: 700, Impaired: []model.Suspect{{Kind: model.ImpairedSystem, Subject: "i-1", SinceUnix: 700}}},
 		instance("i-1", model.Spot, model.Initialized))

@@ -158,9 +158,9 @@ type Reporter interface {
 
 // Health is EC2, as far as it tells what is about to happen to instances.
 type Health interface {
-	// Interrupted returns the ids of the cluster's spot instances that EC2 has marked for termination or has stopped or
-	// terminated for its own reasons.
-	Interrupted(ctx context.Context, cluster string) ([]string, error)
+	// Interrupted returns the cluster's spot instances that EC2 has marked for termination or has stopped or terminated for
+	// its own reasons, by instance id.
+	Interrupted(ctx context.Context, cluster string) ([]model.SpotInterruption, error)
 	// Impaired returns what is wrong with instances of account and region, whoever owns them, by instance id and kind: failed
 	// status checks and scheduled events that are neither completed nor canceled. Denied where that may not be asked.
 	Impaired(ctx context.Context) ([]model.Impairment, error)

@@ -58,6 +58,7 @@ type unit struct {
 // hints that were made up.
 var units = map[string]unit{
 	"Nodes deleted before their registration left waiting":        {lifecycle, "TestWhatEndsAClaim$"},
+	"spot interruptions dated by when they were seen":             {lifecycle, "TestWhatEndsAClaim$"},
 	"machines in vain bought without end":                         {provision, "TestR12"},
 	"pools with machines in vain not held":                        {provision, "TestR12"},
 	"every machine of an incident a failure of its own":           {provision, "TestF1[A-Z]"},
@@ -349,6 +350,7 @@ var defects = []defect{
 	{"spot for spot whatever minValues ask for", disruption + "consolidate_guard.go",
 		"if code, _ := g.write(kind, zones, names[:n]); code == \"\" {\n\t\t\t\t\treturn \"\", \"\"\n", "if code, why := g.write(kind, zones, names[:n]); n > 0 {\n\t\t\t\t\treturn code, why\n"},
 	{"pods left on a node for tolerating any taint", emptying + "pods.go", "t.Key != \"\" && t.Key != model.TaintDisrupted {", "t.Key == \"\" {"},
+	{"spot interruptions dated by when they were seen", lifecycle + "diagnose.go", "since <= now && ends > now {", "since < 0 {"},
 	{"scheduled events before failed checks", lifecycle + "diagnose.go",
 		"if f.Kind == \"\" {\n\t\t\t\tf.Kind, f.Code, f.Detail = Impaired, model.EndedScheduledChange", "if i.Code != \"\" {\n\t\t\t\tf.Kind, f.Code, f.Detail = Impaired, model.EndedScheduledChange"},
 	{"NodeClaims of other controllers let go of", lifecycle + "diagnose.go", "case object.ClassKind != \"\":", "case object.ClassKind == \"-\":"},
