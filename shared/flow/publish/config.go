@@ -14,6 +14,7 @@ type Settings struct {
 	QuietHeartbeat time.Duration // the same while there is no instance of ours and nobody waits for one: 30 s
 	RenewEvery     time.Duration // between two full snapshots because others found an object of the last one gone, at least: 1 min
 	EmptyEvery     time.Duration // between two hints that nodes have become empty, at least: 5 s
+	FreedEvery     time.Duration // between two hints of which the later says that pods have left, at least: 20 s
 	HeadroomEvery  time.Duration // between two hints that room of CapacityBuffers may have been taken, at least: 10 s
 	HintRetryFirst time.Duration // first reminder of what still waits: 10 s; each next one after twice the time
 	HintRetryMax   time.Duration // but never later than: 5 min
@@ -42,6 +43,7 @@ func (s Settings) withDefaults() Settings {
 	duration(&s.QuietHeartbeat, 30*time.Second)
 	duration(&s.RenewEvery, time.Minute)
 	duration(&s.EmptyEvery, 5*time.Second)
+	duration(&s.FreedEvery, 20*time.Second)
 	duration(&s.HeadroomEvery, 10*time.Second)
 	duration(&s.HintRetryFirst, 10*time.Second)
 	duration(&s.HintRetryMax, 5*time.Minute)
@@ -66,7 +68,7 @@ type Config struct {
 	Manifests  Manifests
 	Queue      Queue
 	Ends       Queue    // told when Nodes and NodeClaims of ours are being deleted; nil = nobody, then they are found by looking
-	EmptyNodes Queue    // told when nodes of pools have become empty; nil = nobody, then the disruption function's tick finds them
+	EmptyNodes Queue    // told when nodes of pools have become empty, or pods have left them; nil = nobody, then the disruption function's tick finds them
 	Previous   Previous // nil = what was published before is not looked at
 	Now        func() time.Time
 	// Wait is where Lead rests: it returns when ctx is done, when it has received from wake, or when d has passed,

@@ -178,7 +178,7 @@ func (f *Publisher) idle() time.Duration {
 		next = f.publishPause.until
 	}
 	next = earlier(next, f.endDue()) // which waits for nothing that is published
-	next = earlier(next, f.emptyDue())
+	next = earlier(next, f.disruptionDue())
 	return max(next.Sub(now), time.Millisecond)
 }
 

@@ -76,6 +76,7 @@ func (f *Publisher) notePods(c *wire.Change, before *model.Pod, now time.Time) {
 		after = &row
 	}
 	emptied := f.state.podEvents(before, after, !f.seen, now.Unix())
+	f.noteFreed(f.state.requestsOn(before), f.state.requestsOn(after), now)
 	if emptied != "" && f.config.EmptyNodes != nil && f.emptied.first.IsZero() {
 		f.emptied.first = now
 	}
@@ -132,8 +133,17 @@ type emptiedNodes struct {
 	sentAt time.Time
 }
 
-// emptyDue returns when the disruption function is to be told next, zero where nobody is: once the state that shows it has been
-// published, and a while after the hint before.
+// disruptionDue returns when the disruption function is to be told next, zero where nobody is.
+func (f *Publisher) disruptionDue() time.Time {
+	empty, freed := f.emptyDue(), f.freedDue()
+	if empty.IsZero() {
+		return freed
+	}
+	return earlier(empty, freed)
+}
+
+// emptyDue returns when the disruption function is to be told of nodes that have become empty, zero where there are none: once the state
+// that shows it has been published, and a while after the hint before.
 func (f *Publisher) emptyDue() time.Time {
 	if f.emptied.first.IsZero() {
 		return time.Time{}
@@ -145,17 +155,21 @@ func (f *Publisher) emptyDue() time.Time {
 	return due
 }
 
-// sendEmpty tells that nodes have become empty. A hint that is lost is made up for by the disruption function's next tick.
+// sendEmpty tells that nodes have become empty, or that pods have left so many that others may become so. A hint that is lost is made
+// up for by the disruption function's next tick.
 func (f *Publisher) sendEmpty(ctx context.Context) {
 	now := f.config.Now()
 	f.mu.Lock()
-	due := f.emptyDue()
+	due := f.disruptionDue()
 	if due.IsZero() || now.Before(due) {
 		f.mu.Unlock()
 		return
 	}
 	first := f.emptied.first
-	f.emptied = emptiedNodes{sentAt: now}
+	if first.IsZero() {
+		first = f.freed.first
+	}
+	f.emptied, f.freed = emptiedNodes{sentAt: now}, freedCapacity{}
 	f.number++
 	hint := wire.Hint{
 		Cluster: f.config.Cluster, Epoch: f.epoch, Seq: f.head, Number: f.number, Reason: wire.ReasonDisrupt, Tick: fmt.Sprintf("empty/%d-%d", f.epoch, f.number),
@@ -167,7 +181,7 @@ func (f *Publisher) sendEmpty(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, f.settings.CallTimeout)
 	defer cancel()
 	if err := f.config.EmptyNodes.Send(ctx, hint); err != nil {
-		f.problem("tell of nodes that have become empty; the next tick finds them", err)
+		f.problem("tell of nodes that have become empty, or have pods less; the next tick finds them", err)
 		return
 	}
 	f.log(Note{What: "hint", Epoch: f.epoch, Seq: hint.Seq, Reason: string(hint.Reason), Waiting: waiting})

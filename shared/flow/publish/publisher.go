@@ -25,6 +25,7 @@ type Publisher struct {
 	pending    *pendingHint // nil = none
 	ends       ends
 	emptied    emptiedNodes
+	freed      freedCapacity
 	headroom   headroom
 	seen       bool // what was there before anybody looked has all been observed
 
@@ -66,12 +67,12 @@ func (f *Publisher) Observe(c wire.Change) {
 	if f.dirtySince.IsZero() {
 		f.dirtySince = now
 	}
-	wasOpen, endsWereOpen, emptyDue, roomDue := f.batch.open(), f.ends.batch.open(), f.emptyDue(), f.headroom.due(&f.settings)
+	wasOpen, endsWereOpen, disruptionDue, roomDue := f.batch.open(), f.ends.batch.open(), f.disruptionDue(), f.headroom.due(&f.settings)
 	f.updateWaiting(&c, before, now)
 	f.noteEnds(&c, now)
 	f.notePods(&c, pod, now)
 	f.noteHeadroom(&c, pod, buffer, now)
-	check := !quiet || !wasOpen && f.batch.open() || !endsWereOpen && f.ends.batch.open() || emptyDue.IsZero() && !f.emptyDue().IsZero() || roomDue.IsZero() && !f.headroom.due(&f.settings).IsZero()
+	check := !quiet || !wasOpen && f.batch.open() || !endsWereOpen && f.ends.batch.open() || disruptionDue.IsZero() && !f.disruptionDue().IsZero() || roomDue.IsZero() && !f.headroom.due(&f.settings).IsZero()
 	f.mu.Unlock()
 	if check {
 		f.nudge()
@@ -122,7 +123,7 @@ func (f *Publisher) assume() {
 	f.deltas, f.deltaBytes, f.publishing, f.pending = 0, 0, nil, nil
 	f.heartbeatAt, f.publishPause, f.hintPause = time.Time{}, pause{}, pause{}
 	f.batch = batch{}
-	f.seen, f.emptied, f.headroom = true, emptiedNodes{}, headroom{}
+	f.seen, f.emptied, f.freed, f.headroom = true, emptiedNodes{}, freedCapacity{}, headroom{}
 	f.assumeEnds(now)
 	f.batch.add(now, wire.ReasonConfig, "", "")
 	for key, w := range f.pods {
