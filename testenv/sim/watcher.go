@@ -43,7 +43,7 @@ func (w *watchers) start() {
 	w.spawn("watcher", "", 0, func(ctx context.Context, p *process) error {
 		r.process = p
 		ports := w.world.Ports(p, w.actor(p, w.name))
-		r.publisher = ports.Forward(p.now, p.wait, publish.Settings{})
+		r.publisher = ports.Forward(p.now, p.wait, publish.Settings{}, w.config.Scenario.Choices)
 		r.watch = w.world.Cluster.Watch(p.draws.skewed(10*time.Millisecond, 2*time.Second))
 		p.wait(ctx, nil, forever)
 		return nil

@@ -10,13 +10,18 @@ import (
 )
 
 // Forward returns the watcher's flow with the world behind its ports. now is the process's own clock, wait where it rests.
+// Where disrupts is set there is a disruption function to be told of nodes that become empty.
 func (p *Ports) Forward(
-	now func() time.Time, wait func(ctx context.Context, wake <-chan struct{}, d time.Duration), settings publish.Settings,
+	now func() time.Time, wait func(ctx context.Context, wake <-chan struct{}, d time.Duration), settings publish.Settings, disrupts bool,
 ) *publish.Publisher {
 	port := publishPort{p}
-	return publish.New(publish.Config{
+	config := publish.Config{
 		Cluster: p.world.name, Owner: p.process, Publisher: port, Manifests: port, Queue: port, Ends: endPort{p}, Now: now, Wait: wait, Settings: settings,
-	})
+	}
+	if disrupts {
+		config.EmptyNodes = emptyPort{p}
+	}
+	return publish.New(config)
 }
 
 type publishPort struct{ *Ports }
@@ -63,4 +68,11 @@ type endPort struct{ *Ports }
 
 func (p endPort) Send(ctx context.Context, hint wire.Hint) error {
 	return do(ctx, p.Ports, "queue.end", func() error { return p.world.Passes.ask(ctx, hint, 0) })
+}
+
+// emptyPort is the queue of those who disrupt nodes voluntarily.
+type emptyPort struct{ *Ports }
+
+func (p emptyPort) Send(ctx context.Context, hint wire.Hint) error {
+	return do(ctx, p.Ports, "queue.empty", func() error { return p.world.DisruptHints.ask(ctx, hint, 0) })
 }
