@@ -275,7 +275,7 @@ var defects = []defect{
 	{"tainted before anything says that it ends", interruption + "begin.go",
 		"\terr = f.effect(ctx, EffectBegin, func() (err error) {",
 		"\tif claim.NodeName != \"\" && claim.State == model.Initialized {\n\t\t_ = site.Objects.PatchNode(ctx, cordon(claim.NodeName, claim.NodeUID))\n\t}\n\terr = f.effect(ctx, EffectBegin, func() (err error) {"},
-	{"lost warnings not looked for", lifecycle + "diagnose.go", "case j.interrupted[f.Claim.InstanceID] && !warned(f.Claim):", "case false:"},
+	{"lost warnings not looked for", lifecycle + "diagnose.go", "case interrupted && !warned(f.Claim):", "case interrupted && false:"},
 	{"drains whose message was lost forgotten", interruption + "flow.go",
 		"\t\tif due+late > r.records.NowUnix {", "\t\tif due > 0 || late > 0 {"},
 
