@@ -58,6 +58,7 @@ type unit struct {
 // hints that were made up.
 var units = map[string]unit{
 	"Nodes deleted before their registration left waiting":        {lifecycle, "TestWhatEndsAClaim$"},
+	"pods that leave not told of":                                 {"shared/flow/publish/", "TestPodsThat"},
 	"spot interruptions dated by when they were seen":             {lifecycle, "TestWhatEndsAClaim$"},
 	"machines in vain bought without end":                         {provision, "TestR12"},
 	"pools with machines in vain not held":                        {provision, "TestR12"},
@@ -350,6 +351,7 @@ var defects = []defect{
 	{"spot for spot whatever minValues ask for", disruption + "consolidate_guard.go",
 		"if code, _ := g.write(kind, zones, names[:n]); code == \"\" {\n\t\t\t\t\treturn \"\", \"\"\n", "if code, why := g.write(kind, zones, names[:n]); n > 0 {\n\t\t\t\t\treturn code, why\n"},
 	{"pods left on a node for tolerating any taint", emptying + "pods.go", "t.Key != \"\" && t.Key != model.TaintDisrupted {", "t.Key == \"\" {"},
+	{"pods that leave not told of", "shared/flow/publish/freed.go", "case f.freed.first.IsZero():", "case false:"},
 	{"spot interruptions dated by when they were seen", lifecycle + "diagnose.go", "since <= now && ends > now {", "since < 0 {"},
 	{"scheduled events before failed checks", lifecycle + "diagnose.go",
 		"if f.Kind == \"\" {\n\t\t\t\tf.Kind, f.Code, f.Detail = Impaired, model.EndedScheduledChange", "if i.Code != \"\" {\n\t\t\t\tf.Kind, f.Code, f.Detail = Impaired, model.EndedScheduledChange"},
