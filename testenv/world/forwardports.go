@@ -10,7 +10,7 @@ import (
 )
 
 // Forward returns the watcher's flow with the world behind its ports. now is the process's own clock, wait where it rests.
-// Where disrupts is set there is a disruption function to be told of nodes that become empty.
+// Where disrupts is set there is a disruption function, and it gets hints that nodes have become empty.
 func (p *Ports) Forward(
 	now func() time.Time, wait func(ctx context.Context, wake <-chan struct{}, d time.Duration), settings publish.Settings, disrupts bool,
 ) *publish.Publisher {

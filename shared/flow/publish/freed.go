@@ -7,7 +7,7 @@ import (
 )
 
 // freedCapacity is what pods that left nodes of pools requested, less what pods that came to such nodes request, since the
-// disruption function was told last. Pods of nodes that are being drained do not count: they need a place elsewhere.
+// last hint to the disruption function. Pods of nodes that are being drained do not count: they need a place elsewhere.
 type freedCapacity struct {
 	cpu, memory int64           // millicores and bytes, at least 0
 	first, last time.Time       // since enough is free; when a pod left last
@@ -87,8 +87,8 @@ func (c *freedCapacity) worth() bool {
 	return c.enough != nil && (c.cpu >= c.enough["cpu"] || c.memory >= c.enough["memory"])
 }
 
-// freedDue returns when the disruption function is to be told that pods have left, zero where too few have: once no pod has left for
-// a while, or pods have gone on leaving for long, and a while after the hint before.
+// freedDue returns when the hint is due that pods have left, zero where too few have: once no pod has left for a while, or pods have
+// gone on leaving for long, and a while after the hint before.
 func (f *Publisher) freedDue() time.Time {
 	c := &f.freed
 	if c.first.IsZero() {

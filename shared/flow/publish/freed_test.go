@@ -28,7 +28,7 @@ func drains(n *model.Node) {
 	n.Taints = []model.Taint{{Key: model.TaintDisrupted, Effect: "NoSchedule"}}
 }
 
-// The disruption function is told soon where as much has become free as a node has: it need not wait for its tick.
+// The disruption function gets a hint soon where as much has become free as a node has: it need not wait for its tick.
 func TestPodsThatLeaveAskForConsolidation(t *testing.T) {
 	seen := func(f *Publisher, pods ...int) {
 		for _, i := range pods {
@@ -90,8 +90,7 @@ func TestPodsThatLeaveAskForConsolidation(t *testing.T) {
 	}
 }
 
-// Pods that go on leaving are told of once they have stopped for a while, and at the latest when a node's worth is free again after
-// the time between two hints.
+// Where pods go on leaving the hint comes once they have stopped for a while, and at the latest after the time between two hints.
 func TestPodsThatGoOnLeaving(t *testing.T) {
 	w, q := newWorld(t), &endQueue{}
 	f := w.publisher(Settings{})

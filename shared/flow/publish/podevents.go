@@ -133,7 +133,7 @@ type emptiedNodes struct {
 	sentAt time.Time
 }
 
-// disruptionDue returns when the disruption function is to be told next, zero where nobody is.
+// disruptionDue returns when the next hint to the disruption function is due, zero where none is.
 func (f *Publisher) disruptionDue() time.Time {
 	empty, freed := f.emptyDue(), f.freedDue()
 	if empty.IsZero() {
@@ -142,8 +142,8 @@ func (f *Publisher) disruptionDue() time.Time {
 	return earlier(empty, freed)
 }
 
-// emptyDue returns when the disruption function is to be told of nodes that have become empty, zero where there are none: once the state
-// that shows it has been published, and a while after the hint before.
+// emptyDue returns when the hint is due that nodes have become empty, zero where there are none: once the state that shows it has been
+// published, and a while after the hint before.
 func (f *Publisher) emptyDue() time.Time {
 	if f.emptied.first.IsZero() {
 		return time.Time{}
@@ -155,7 +155,7 @@ func (f *Publisher) emptyDue() time.Time {
 	return due
 }
 
-// sendEmpty tells that nodes have become empty, or that pods have left so many that others may become so. A hint that is lost is made
+// sendEmpty sends the hint that nodes have become empty, or that so many pods have left that others may become so. A hint that is lost is made
 // up for by the disruption function's next tick.
 func (f *Publisher) sendEmpty(ctx context.Context) {
 	now := f.config.Now()
