@@ -25,6 +25,7 @@ const (
 	OnlyWhenEmpty    = "WhenEmpty"        // it is not empty, and its NodePool consolidates nothing else
 	Young            = "Young"            // it has not been initialized for consolidateAfter
 	NotQuiet         = "NotQuiet"         // pods came or went less than consolidateAfter ago
+	PoolNotQuiet     = "PoolNotQuiet"     // the same, of other nodes of its NodePool at about the same time
 	UnknownInstance  = "UnknownMachine"   // its type, zone, capacity type or price is not known
 	Changed          = "Changed"          // what it was to be disrupted for is so no more
 	Unplaceable      = "Unplaceable"      // some of its pods would have no place

@@ -346,7 +346,43 @@ func (v *planner) blockByTime(node *poolNode) {
 	case busy > v.now:
 		v.replanAt(busy)
 		node.forbid(graceful, NotQuiet, "a pod came or went less than %s ago (consolidateAfter)", time.Duration(min(after, 1<<33))*time.Second)
+	default:
+		if until := v.poolQuiet(node, busy); until > v.now {
+			v.replanAt(until)
+			node.forbid(consolidating, PoolNotQuiet, "pods came or went on other nodes of NodePool %s less than %s later: the nodes are evaluated together",
+				node.Pool.Name, time.Duration(min(after, togetherSeconds))*time.Second)
+		}
 	}
+}
+
+// togetherSeconds is within which time pod events of a NodePool are taken for one: a workload that is scaled in takes pods off one
+// node after another, and what replaces the first is less than what replaces all of them.
+const togetherSeconds = 30
+
+// poolQuiet returns until when a node waits for others of its NodePool whose consolidateAfter ends a little later than its own, at a
+// time: togetherSeconds at most, and no longer than consolidateAfter; 0 = for none.
+func (v *planner) poolQuiet(node *poolNode, own int64) (until int64) {
+	if v.busyUntil == nil {
+		v.busyUntil = map[string][]int64{}
+		for _, other := range v.poolNodes {
+			if at := v.unquiet(other); at > v.now && other.Claim != nil && other.Pool.Replicas == nil {
+				v.busyUntil[other.Pool.Name] = append(v.busyUntil[other.Pool.Name], at)
+			}
+		}
+		for _, times := range v.busyUntil {
+			slices.Sort(times)
+		}
+	}
+	times := v.busyUntil[node.Pool.Name]
+	last := later(own, min(*node.Pool.Disruption.ConsolidateAfterSeconds, togetherSeconds))
+	i, found := slices.BinarySearch(times, last)
+	switch {
+	case found:
+		return last
+	case i == 0:
+		return 0
+	}
+	return times[i-1]
 }
 
 // expect holds a node that pods have their place on soon: those that were planned onto it and still wait, for a minute after it

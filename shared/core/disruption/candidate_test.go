@@ -181,6 +181,54 @@ func TestF127PodEventsBeginConsolidateAfterAnew(t *testing.T) {
 	}
 }
 
+// Nodes of a pool that pods came to or left at about the same time are evaluated together: what replaces the first alone costs more, and is
+// replaced in turn. Empty nodes wait for no other.
+func TestNodesOfAPoolAreEvaluatedTogether(t *testing.T) {
+	for name, c := range map[string]struct {
+		first, second int64 // pod events, in seconds before now; consolidateAfter is 300
+		change        func(*world)
+		codes         []string
+		again         int64
+	}{
+		"the other a little later":        {310, 290, nil, []string{PoolNotQuiet}, testNow + 10},
+		"the other as late as counts":     {310, 280, nil, []string{PoolNotQuiet}, testNow + 20},
+		"the other later than that":       {310, 279, nil, nil, testNow + 21},
+		"a while ago, the other just now": {3000, 0, nil, nil, testNow + 300},
+		"both long ago":                   {3000, 2990, nil, nil, 0},
+		"the other is of another pool": {310, 290, func(w *world) {
+			w.in.Snapshot.Nodes[1].Labels[model.LabelNodePool], w.in.Claims[1].Pool = "other", "other"
+		}, nil, testNow + 10},
+		"of a short consolidateAfter": {12, 2, func(w *world) {
+			for i := range w.in.Snapshot.Pools {
+				after(5)(&w.in.Snapshot.Pools[i])
+			}
+		}, nil, testNow + 3},
+		"it is empty": {310, 290, func(w *world) { w.in.Snapshot.Pods = w.in.Snapshot.Pods[1:] }, nil, testNow + 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld().pool("general", after(300)).pool("other", after(300)).node("a", "general").node("b", "general").running("web", "a", 1).running("web", "b", 1)
+			w.in.Snapshot.Nodes[0].PodEventUnix, w.in.Snapshot.Nodes[1].PodEventUnix = testNow-c.first, testNow-c.second
+			if c.change != nil {
+				c.change(w)
+			}
+			candidates, kept := Candidates(&w.in)
+			if is := slices.ContainsFunc(candidates, func(c Candidate) bool { return c.Node.Name == "a" }); is != (c.codes == nil) {
+				t.Errorf("candidates %+v, kept %+v", candidates, kept)
+			}
+			if c.codes != nil {
+				wantKept(t, w, "a", c.codes...)
+			}
+			plan := Plan(w.in)
+			if len(plan.Commands) == 0 && plan.ReplanUnix != c.again {
+				t.Errorf("to be evaluated again at now+%d, want now+%d", plan.ReplanUnix-testNow, c.again-testNow)
+			}
+			if !slices.Contains(plan.Quiet, w.in.Claims[0].Name) {
+				t.Errorf("quiet are %q: the node itself is", plan.Quiet)
+			}
+		})
+	}
+}
+
 // Of nodes nobody asks consolidateAfter of, and of such as do not serve pods yet, none is quiet.
 func TestNodesThatNeverConsolidateAreNotQuiet(t *testing.T) {
 	for name, change := range map[string]func(*world){

@@ -150,6 +150,10 @@ func soOf(w *world, name, code string) bool {
 		return pool.Disruption.ConsolidateAfterSeconds == nil
 	case NotQuiet:
 		return pool.Disruption.ConsolidateAfterSeconds != nil && node.PodEventUnix+*pool.Disruption.ConsolidateAfterSeconds > in.NowUnix
+	case PoolNotQuiet:
+		return pool.Disruption.ConsolidateAfterSeconds != nil && slices.ContainsFunc(in.Snapshot.Nodes, func(n model.Node) bool {
+			return n.Name != node.Name && n.PodEventUnix+*pool.Disruption.ConsolidateAfterSeconds > in.NowUnix
+		})
 	case Young, NoClaim, PoolMissing, ClassNotReady, Stopped, UnknownInstance:
 		return false // none of these is drawn
 	case Static:

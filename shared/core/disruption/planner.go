@@ -21,6 +21,7 @@ type planner struct {
 	commands    map[string]*model.Command // open ones, by the names of the claims they disrupt
 	poolNodes   []*poolNode               // the nodes of pools, by name
 	byName      map[string]*poolNode      // the same
+	busyUntil   map[string][]int64        // by pool, until when consolidateAfter keeps its nodes as they are, sorted; nil = not looked up
 	podsOf      map[string][]int          // pods that have not ended, by node name, by key
 	prices      map[priceKey]model.MicroUSD
 	pdbs        []topology.Peers // by budget; whom it is about

@@ -37,7 +37,7 @@ var blocking = map[string]bool{
 
 // silent are the codes nobody has to be told of: they pass by themselves, or are meant to be so.
 var silent = map[string]bool{
-	disruption.InCommand: true, disruption.Ending: true, disruption.Static: true, disruption.Young: true, disruption.NotQuiet: true,
+	disruption.InCommand: true, disruption.Ending: true, disruption.Static: true, disruption.Young: true, disruption.NotQuiet: true, disruption.PoolNotQuiet: true,
 	disruption.TooManyCommands: true, disruption.SpreadBusy: true,
 }
 
