@@ -27,16 +27,24 @@ var scarce = func() (names []string) {
 	return names
 }()
 
+const (
+	begins     = 90 * time.Second
+	growsAgain = 4 * time.Minute // after that
+)
+
 // neighborhood is a run of so many clusters on one control plane, in each of which applications grow now and then, all of them at
-// the very same moment twice: at the beginning, and after four minutes.
+// the very same moment twice: once the catalog function has resolved their classes and EC2 knows the instance profiles, however it is read,
+// and four minutes later.
 func neighborhood(seed uint64, clusters int) sim.Config {
 	grown := func(cluster int) []world.Workload {
 		var out []world.Workload
 		for i := range 3 {
-			w := world.Workload{Kind: world.Deployment, Name: fmt.Sprintf("app-%d", i), Shape: world.Shape(900+int64(100*i), 2<<30), Replicas: 3}
+			w := world.Workload{Kind: world.Deployment, Name: fmt.Sprintf("app-%d", i), Shape: world.Shape(900+int64(100*i), 2<<30)}
 			w.Shape.Labels = map[string]string{"app": w.Name}
-			own := time.Duration(60+(cluster*7+i*53)%150) * time.Second
-			w.Steps = []world.Step{{At: world.Start.Add(own), Replicas: 7}, {At: world.Start.Add(4 * time.Minute), Replicas: 12}, {At: world.Start.Add(4*time.Minute + own), Replicas: 18}}
+			own, begin := time.Duration(60+(cluster*7+i*53)%150)*time.Second, world.Start.Add(begins)
+			w.Steps = []world.Step{
+				{At: begin, Replicas: 3}, {At: begin.Add(own), Replicas: 7}, {At: begin.Add(growsAgain), Replicas: 12}, {At: begin.Add(growsAgain + own), Replicas: 18},
+			}
 			out = append(out, w)
 		}
 		return out
@@ -44,7 +52,7 @@ func neighborhood(seed uint64, clusters int) sim.Config {
 	batch := world.Pool("batch", "default", world.Need(model.LabelCapacityType, model.OnDemand))
 	batch.Weight = 10
 	return sim.Config{Seed: seed, Scenario: sim.Scenario{
-		Length: 8 * time.Minute, Types: slices.Concat([]string{"m5.large", "m6g.large", "c5.xlarge", "m5.2xlarge"}, scarce), Versions: 1,
+		Length: begins + 8*time.Minute, Types: slices.Concat([]string{"m5.large", "m6g.large", "c5.xlarge", "m5.2xlarge"}, scarce), Versions: 1,
 		Pools: []model.Pool{world.Pool("web", "default"), batch}, Workloads: grown(0), Neighbors: clusters - 1, Neighbor: grown,
 		Arrange: shortage,
 	}}
@@ -212,7 +220,7 @@ func flood(c sim.Config, messages int) (sim.Config, *int) {
 		for second := 6 * time.Second; second < c.Scenario.Length; second += time.Second {
 			at(second, send(20))
 		}
-		at(4*time.Minute-3*time.Second, send(messages))
+		at(begins+growsAgain-3*time.Second, send(messages))
 	}
 	return c, most
 }

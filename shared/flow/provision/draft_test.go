@@ -444,6 +444,40 @@ func TestA57TemplateThatIsNotThereYetHoldsItsClassForAMinute(t *testing.T) {
 	}
 }
 
+// Where EC2 does not know the templates of a class yet, no launch of a round finds them: each of them is tried again in the next round.
+func TestTemplatesNotThereYetAreTriedAgainForAllLaunchesOfARound(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large"}})
+	for _, kind := range []string{model.Spot, model.OnDemand} {
+		shape := world.Shape(900, gib)
+		shape.NodeSelector = map[string]string{model.LabelCapacityType: kind}
+		pending(w, kind, 1, shape)
+	}
+	const gone = "InvalidLaunchTemplateName.NotFoundException"
+	w.Fleet.RefuseNextWith(gone, gone, gone, gone) // a launch makes its templates again and calls twice
+	outcome := pass(t, w, provision.TriggerResync)
+	if is := load(t, w).Notes.Refusals; outcome.Claims != 2 || len(is) != 0 {
+		t.Errorf("%+v, refused %+v", outcome, is)
+	}
+	if w.Fleet.Calls() != 6 {
+		t.Errorf("%d calls, want four that find nothing and two in the next round", w.Fleet.Calls())
+	}
+}
+
+// A profile that EC2 does not know may have been made a moment ago: the class is tried again soon, and less and less often where that goes on.
+func TestAProfileThatIsNotKnownYetIsTriedAgainSoon(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large"}})
+	pending(w, "web", 1, world.Shape(900, gib))
+	for n, wait := range []int64{10, 20, 40, 80, 160, 320, 600} {
+		w.Fleet.RefuseNext(fault.New(fault.Invalid, "InvalidParameterValue", "Value (nodes) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name"))
+		pass(t, w, provision.TriggerResync)
+		is := load(t, w).Notes.Refusals
+		if len(is) != 1 || is[0].Reason != "InstanceProfileNameInvalid" || is[0].UntilUnix != w.Clock.Now().Unix()+wait {
+			t.Fatalf("time %d: %+v, want %d s to wait", n, is, wait)
+		}
+		w.Tick(time.Duration(wait+1) * time.Second)
+	}
+}
+
 // reservation of m5.large in the first zone.
 func reservation(id string, free int64) model.Reservation {
 	return model.Reservation{ID: id, InstanceType: "m5.large", Zone: "us-west-2a", MatchCriteria: "targeted", Total: 10, Free: free}

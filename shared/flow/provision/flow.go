@@ -183,7 +183,7 @@ type Bought struct {
 // should come back later. Any other error means the run could not be carried through; what it recorded is recovered by
 // the next.
 func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
-	r := &pass{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now(), remade: map[string]bool{}, probes: map[model.UnavailableOffering]probe{}, insufficientRounds: map[string]int{}, accused: map[string]bool{}, recordedNow: map[string]bool{}, changed: map[string]bool{}, putOff: map[string]string{}, nameUsed: map[string]bool{}, awaited: map[string]bool{}}
+	r := &pass{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now(), remade: map[string]int{}, probes: map[model.UnavailableOffering]probe{}, insufficientRounds: map[string]int{}, accused: map[string]bool{}, recordedNow: map[string]bool{}, changed: map[string]bool{}, putOff: map[string]string{}, nameUsed: map[string]bool{}, awaited: map[string]bool{}}
 	r.out = Outcome{Cluster: request.Cluster, Trigger: request.Trigger, Failures: map[string]int{}, Joined: map[string]int{}, Millis: map[string]int64{}}
 	err := r.guarded(ctx)
 	r.reached("done")
@@ -227,7 +227,7 @@ type pass struct {
 	round         *replay.Provision      // the same, joined with what it is asked of
 	inputs        []recordedInput        // in all rounds
 	seenUnix      int64                  // when it was last looked at which nodes leave
-	remade        map[string]bool        // classes whose launch templates this run made again, by name
+	remade        map[string]int         // by class, the round after which its launch templates were made again; see madeAgain
 	decision      model.Decision
 
 	probes             map[model.UnavailableOffering]probe // of half-open marks, by what they are about

@@ -404,10 +404,10 @@ func (r *pass) conclude(ctx context.Context, a *attempt, types []model.InstanceT
 	} else if code := fault.CodeOf(a.err); capacityCode(code) {
 		a.result.Errors = []model.LaunchError{{Code: code, Message: a.err.Error(), Offering: model.OfferingKey{CapacityType: a.launch.CapacityType}}}
 		a.unavailable = r.counted(unavailableOf(a.launch, everyPool(a.launch, code, a.err.Error())))
-	} else if class := a.launch.Class.Name; templateGone(fault.CodeOf(a.err)) && !r.remade[class] {
+	} else if templateGone(fault.CodeOf(a.err)) && r.madeAgain(a.launch.Class.Name) {
 		// Made again by now; only the token of this launch may be used up. It says nothing of the class.
 		a.result.Errors = []model.LaunchError{{Code: fault.CodeOf(a.err), Message: a.err.Error()}}
-		r.remade[class], again = true, true
+		again = true
 	} else if kind := fault.KindOf(a.err); kind == fault.Throttled || kind == fault.Denied || kind == fault.Invalid || kind == fault.NoCapacity {
 		a.result.Errors = []model.LaunchError{{Code: codeOr(a.err, "LaunchRefused"), Message: a.err.Error()}}
 		again = r.refused(a.launch.Class, a.launch.Pool, a.err, blocked)
@@ -471,8 +471,8 @@ func (r *pass) weigh(a *attempt, blocked map[string]string) (again bool) {
 	for _, e := range a.result.Errors {
 		switch {
 		case capacityCode(e.Code):
-		case templateGone(e.Code) && !r.remade[class.Name]:
-			r.remade[class.Name], again = true, true // the adapter makes it again for the next request
+		case templateGone(e.Code) && r.madeAgain(class.Name):
+			again = true // the adapter makes it again for the next request
 		case refusalCode(e.Code):
 			again = r.refused(class, a.launch.Pool, fault.New(fault.Invalid, e.Code, "%s", e.Message), blocked)
 		default:
@@ -480,6 +480,16 @@ func (r *pass) weigh(a *attempt, blocked map[string]string) (again bool) {
 		}
 	}
 	return again
+}
+
+// madeAgain reports whether launch templates of a class that EC2 did not know were made again, so that the next round may find them: that
+// is once in a run, for all launches of one round.
+func (r *pass) madeAgain(class string) bool {
+	if after, before := r.remade[class]; before {
+		return after == len(r.decision.Rounds)
+	}
+	r.remade[class] = len(r.decision.Rounds)
+	return true
 }
 
 // markUnavailable writes down offers without capacity and reports whether there are any now that another plan will avoid. A mark

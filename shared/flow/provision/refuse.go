@@ -13,6 +13,7 @@ import (
 
 const (
 	refusedFor    = int64(60)  // seconds nothing is launched from a class that was refused for the first time; doubles
+	unknownFor    = int64(10)  // the same where EC2 may not know an instance profile yet, which was made a moment ago
 	refusedAtMost = int64(600) // since what is wrong may lie outside of the class
 )
 
@@ -26,7 +27,7 @@ var reasons = []struct {
 	{"AMIAuthorizationFailure", []string{denied, "not authorized for images"}},
 	{"Unauthorized", []string{denied}},
 	{"SecurityGroupSubnetVPCMismatch", []string{"InvalidParameter", "different networks"}},
-	{"InstanceProfileNameInvalid", []string{"iamInstanceProfile.name", "invalid"}},
+	{profileInvalid, []string{"iamInstanceProfile.name", "invalid"}},
 	{templateNotFound, []string{"InvalidLaunchTemplateId.NotFound|InvalidLaunchTemplateName.NotFound"}},
 	{"UserDataSizeLimitExceeded", []string{"UserDataSizeLimitExceeded|user data is limited to"}},
 	{"InvalidAMIID", []string{"InvalidAMIID.Malformed"}},
@@ -41,7 +42,10 @@ var reasons = []struct {
 	{"InsufficientFreeAddressesInSubnet", []string{"InsufficientFreeAddressesInSubnet"}},
 }
 
-const templateNotFound = "LaunchTemplateNotFound"
+const (
+	templateNotFound = "LaunchTemplateNotFound"
+	profileInvalid   = "InstanceProfileNameInvalid"
+)
 
 const denied = "UnauthorizedOperation|AccessDenied|AuthFailure"
 
@@ -94,8 +98,11 @@ func (r *pass) refuse(class model.Class, reason, message string) {
 		}
 	}
 	wait := min(refusedAtMost, refusedFor<<min(refusal.Failures-1, 10))
-	if reason == templateNotFound {
+	switch reason {
+	case templateNotFound:
 		wait = refusedFor
+	case profileInvalid: // IAM is eventually consistent. Source: IAM user guide, troubleshooting
+		wait = min(refusedAtMost, unknownFor<<min(refusal.Failures-1, 10))
 	}
 	refusal.UntilUnix = r.now() + wait
 	others = append(others, refusal)
