@@ -58,6 +58,8 @@ type unit struct {
 // hints that were made up.
 var units = map[string]unit{
 	"Nodes deleted before their registration left waiting":        {lifecycle, "TestWhatEndsAClaim$"},
+	"nodes of a pool evaluated one by one as they come to rest":   {disruption, "TestNodesOfAPoolAreEvaluatedTogether$"},
+	"templates not known yet held against a class":                {provision, "TestTemplatesNotThereYet"},
 	"pods that leave not told of":                                 {"shared/flow/publish/", "TestPodsThat"},
 	"spot interruptions dated by when they were seen":             {lifecycle, "TestWhatEndsAClaim$"},
 	"machines in vain bought without end":                         {provision, "TestR12"},
@@ -351,6 +353,8 @@ var defects = []defect{
 	{"spot for spot whatever minValues ask for", disruption + "consolidate_guard.go",
 		"if code, _ := g.write(kind, zones, names[:n]); code == \"\" {\n\t\t\t\t\treturn \"\", \"\"\n", "if code, why := g.write(kind, zones, names[:n]); n > 0 {\n\t\t\t\t\treturn code, why\n"},
 	{"pods left on a node for tolerating any taint", emptying + "pods.go", "t.Key != \"\" && t.Key != model.TaintDisrupted {", "t.Key == \"\" {"},
+	{"nodes of a pool evaluated one by one as they come to rest", disruption + "candidate.go", "if until := v.poolQuiet(node, busy); until > v.now {", "if until := v.poolQuiet(node, busy); until < 0 {"},
+	{"templates not known yet held against a class", provision + "launch.go", "return after == len(r.decision.Rounds)", "return after < 0"},
 	{"pods that leave not told of", "shared/flow/publish/freed.go", "case f.freed.first.IsZero():", "case false:"},
 	{"spot interruptions dated by when they were seen", lifecycle + "diagnose.go", "since <= now && ends > now {", "since < 0 {"},
 	{"scheduled events before failed checks", lifecycle + "diagnose.go",
