@@ -69,12 +69,12 @@ func (s *Switch) Says(ctx context.Context) string {
 	defer cancel()
 	switch said, err := s.read(ctx, s.Name); {
 	case err != nil:
-		s.logger.Warn("the stop switch cannot be read; what it said before holds", "parameter", s.Name, "holds", s.logged, "error", err.Error())
+		s.logger.Warn("the stop switch cannot be read; its earlier value holds", "parameter", s.Name, "holds", s.logged, "error", err.Error())
 	case said != Go && said != Disruption && said != Everything:
-		s.logger.Error("the stop switch says something unknown; set it to go, disruption or everything", "parameter", s.Name, "says", said, "holds", s.logged)
+		s.logger.Error("the stop switch has an unknown value; set it to go, disruption or everything", "parameter", s.Name, "says", said, "holds", s.logged)
 	default:
 		if said != s.logged {
-			s.logger.Warn("the stop switch was turned", "parameter", s.Name, "says", said, "said", s.logged)
+			s.logger.Warn("the stop switch was changed", "parameter", s.Name, "says", said, "said", s.logged)
 		}
 		s.logged = said
 	}

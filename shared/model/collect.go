@@ -118,6 +118,7 @@ type LiveState struct {
 	// Gentle are the names of the NodePools whose nodes expire within budgets (AnnotationGentleExpiry), which whoever gives nodes
 	// back voluntarily sees to. Where NodePools could not be read PoolsUnread says why, and nobody knows which they are.
 	Gentle      []string
+	Pools       []string // the names of all NodePools that are not being deleted; nil = not known
 	PoolsUnread string
 }
 

@@ -27,24 +27,24 @@ func (c *Command) CheckCommit(claims []Claim, budgetVersions []BudgetVersion) er
 	}
 	for _, claim := range claims {
 		if !targets[claim.Name] {
-			return fmt.Errorf("claim %q is given and is none of its targets, or is given twice", claim.Name)
+			return fmt.Errorf("claim %q is passed and is not one of its targets, or is passed twice", claim.Name)
 		}
 		delete(targets, claim.Name)
 	}
 	for _, target := range c.Targets {
 		if targets[target.Claim] {
-			return fmt.Errorf("target %q is given no claim", target.Claim)
+			return fmt.Errorf("target %q has no claim", target.Claim)
 		}
 	}
 	for _, budgetVersion := range budgetVersions {
 		if !pools[budgetVersion.Pool] {
-			return fmt.Errorf("the turn of nodepool %q is given and no target is of that pool, or it is given twice", budgetVersion.Pool)
+			return fmt.Errorf("the budget version of NodePool %q is passed and no target belongs to that pool, or it is passed twice", budgetVersion.Pool)
 		}
 		delete(pools, budgetVersion.Pool)
 	}
 	for _, target := range c.Targets {
 		if pools[target.Pool] {
-			return fmt.Errorf("no turn of nodepool %q is given, which target %q is of", target.Pool, target.Claim)
+			return fmt.Errorf("no budget version of NodePool %q is passed, to which target %q belongs", target.Pool, target.Claim)
 		}
 	}
 	return nil
@@ -64,14 +64,14 @@ func (c *Command) CheckEnd(claims []Claim) error {
 	}
 	for _, claim := range claims {
 		if !targets[claim.Name] {
-			return fmt.Errorf("claim %q is given and is none of its targets, or is given twice", claim.Name)
+			return fmt.Errorf("claim %q is passed and is not one of its targets, or is passed twice", claim.Name)
 		}
 		delete(targets, claim.Name)
 		if !claim.Live() {
-			return fmt.Errorf("claim %q is %s: claims are closed by whoever ends machines", claim.Name, claim.State)
+			return fmt.Errorf("claim %q is %s: only the collector and the drainer close claims", claim.Name, claim.State)
 		}
 		if claim.Command == c.ID && !claim.Ending() {
-			return fmt.Errorf("claim %q is %s and of the command still: it is to be let go, or to end", claim.Name, claim.State)
+			return fmt.Errorf("claim %q is %s and still belongs to the command: release it, or set it to draining", claim.Name, claim.State)
 		}
 	}
 	return nil

@@ -9,10 +9,10 @@ import (
 // DisruptedBy says on a NodeClaim that its node is disrupted by a command: how many nodes the command has, and how many instances
 // take their place.
 func DisruptedBy(command string, nodes, replacements int) string {
-	return fmt.Sprintf("the node is given back by command %s (%d for %d)", command, nodes, replacements)
+	return fmt.Sprintf("the node is disrupted by command %s (%d for %d)", command, nodes, replacements)
 }
 
-var disruptedBy = regexp.MustCompile(`^the node is given back by command (\S+) \((\d+) for (\d+)\)`)
+var disruptedBy = regexp.MustCompile(`^the node is (?:disrupted|given back) by command (\S+) \((\d+) for (\d+)\)`)
 
 // ParseDisruptedBy reads what begins with a text of DisruptedBy; not ok for any other.
 func ParseDisruptedBy(text string) (command string, nodes, replacements int, ok bool) {

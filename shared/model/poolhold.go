@@ -26,10 +26,10 @@ type PoolSuspension struct {
 
 // Text says for people what is wrong, and what becomes of it.
 func (h *PoolSuspension) Text() string {
-	text := fmt.Sprintf("node %s came up and cannot take pod %s, for which it was bought: %s; ", h.Node, h.Pod, h.Why)
+	text := fmt.Sprintf("node %s was initialized and cannot take pod %s, for which it was launched: %s; ", h.Node, h.Pod, h.Why)
 	if h.Instances == 1 {
-		return text + "one more machine of the NodePool is tried, and then none for an hour"
+		return text + "one more instance of the NodePool is launched, and then none for an hour"
 	}
-	return text + fmt.Sprintf("%d machines were bought in vain one after the other, and the next is tried at %s, or as soon as the NodePool's template or its EC2NodeClass is changed",
+	return text + fmt.Sprintf("%d instances in a row were launched without effect, and the next is launched at %s, or as soon as the NodePool's template or its EC2NodeClass is changed",
 		h.Instances, time.Unix(h.UntilUnix, 0).UTC().Format(time.RFC3339))
 }

@@ -96,15 +96,15 @@ func (u *Unread) Text() string {
 func (u *Unread) Means() string {
 	switch u.Kind {
 	case UnreadClaim:
-		return "no machine that the ledger does not know is ended or adopted, usage is not counted anew, and the claim counts as a machine of every static pool"
+		return "no instance without a claim is terminated or adopted, usage is not recounted, and the claim counts as an instance of every static NodePool"
 	case UnreadIntent:
-		return "what it launches is waited for, no machine that the ledger does not know is ended or adopted, and usage is not counted anew"
+		return "its launch is waited for, no instance without a claim is terminated or adopted, and usage is not recounted"
 	case UnreadUsage:
-		return fmt.Sprintf("nothing is launched for nodepool %s, whose limits are judged by it", u.Name)
+		return fmt.Sprintf("nothing is launched for NodePool %s, whose limits are checked against it", u.Name)
 	case UnreadCommand:
-		return "its nodes stay as they are, and nothing else is given back by choice"
+		return "its nodes stay as they are, and there is no voluntary disruption"
 	case UnreadBudgetVersion:
-		return fmt.Sprintf("nothing of nodepool %s is given back by choice", u.Name)
+		return fmt.Sprintf("no node of NodePool %s is disrupted voluntarily", u.Name)
 	case UnreadStop:
 		return "it counts as a stop"
 	}

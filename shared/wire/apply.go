@@ -47,11 +47,11 @@ func Apply(s *model.Snapshot, deltas ...*Delta) (*model.Snapshot, error) {
 func follows(s *model.Snapshot, d *Delta) error {
 	switch {
 	case d.Cluster != s.Cluster || d.Epoch != s.Epoch:
-		return fault.New(fault.Conflict, "OtherChain", "segment of cluster %s epoch %d does not belong to cluster %s epoch %d", d.Cluster, d.Epoch, s.Cluster, s.Epoch)
+		return fault.New(fault.Conflict, "OtherChain", "delta of cluster %s epoch %d does not belong to cluster %s epoch %d", d.Cluster, d.Epoch, s.Cluster, s.Epoch)
 	case d.Seq != s.Seq+1:
-		return fault.New(fault.Conflict, "Gap", "segment %d does not follow %d", d.Seq, s.Seq)
+		return fault.New(fault.Conflict, "Gap", "delta %d does not follow %d", d.Seq, s.Seq)
 	case d.FirstShape != len(s.Shapes):
-		return fault.New(fault.Conflict, "OtherShapes", "segment %d was written against %d shapes, there are %d", d.Seq, d.FirstShape, len(s.Shapes))
+		return fault.New(fault.Conflict, "OtherShapes", "delta %d was written against %d shapes, there are %d", d.Seq, d.FirstShape, len(s.Shapes))
 	}
 	return nil
 }

@@ -79,19 +79,19 @@ func EncodeCatalog(catalog *model.InstanceCatalog) ([]byte, error) {
 		head.Types[i] = m
 	}
 	if len(head.Zones) > maxCatalogZones {
-		return nil, fault.New(fault.Invalid, "TooLarge", "the catalogue has %d zones, at most %d are read", len(head.Zones), maxCatalogZones)
+		return nil, fault.New(fault.Invalid, "TooLarge", "the catalog has %d zones, at most %d are read", len(head.Zones), maxCatalogZones)
 	}
 	text, err := json.Marshal(head)
 	if err != nil {
-		return nil, fault.Wrap(fault.Invalid, "", err, "encode catalogue")
+		return nil, fault.Wrap(fault.Invalid, "", err, "encode catalog")
 	}
 	plain := append([]byte(catalogMagic), CatalogVersion)
 	plain = append(binary.AppendUvarint(plain, uint64(len(text))), text...)
 	plain = append(plain, offerings...)
 	if len(plain) > maxCatalogExpandedBytes {
-		return nil, fault.New(fault.Invalid, "TooLarge", "the catalogue has %d bytes, at most %d are read", len(plain), maxCatalogExpandedBytes)
+		return nil, fault.New(fault.Invalid, "TooLarge", "the catalog has %d bytes, at most %d are read", len(plain), maxCatalogExpandedBytes)
 	}
-	return squeeze("the catalogue", plain, MaxCatalogBytes)
+	return squeeze("the catalog", plain, MaxCatalogBytes)
 }
 
 func wayOf(capacityType string) byte {
@@ -103,34 +103,34 @@ func wayOf(capacityType string) byte {
 
 // DecodeCatalog reads what EncodeCatalog wrote. Invalid for anything else.
 func DecodeCatalog(data []byte) (*model.InstanceCatalog, error) {
-	plain, err := decompress("the catalogue", data, MaxCatalogBytes, maxCatalogExpandedBytes)
+	plain, err := decompress("the catalog", data, MaxCatalogBytes, maxCatalogExpandedBytes)
 	if err != nil {
 		return nil, err
 	}
 	r := &reader{rest: plain}
 	if string(r.take(len(catalogMagic))) != catalogMagic {
-		return nil, fault.New(fault.Invalid, "Malformed", "not a machine catalogue")
+		return nil, fault.New(fault.Invalid, "Malformed", "not a catalog of instance types")
 	}
 	version := r.take(1)
 	if version == nil || version[0] < 1 || version[0] > CatalogVersion {
-		return nil, fault.New(fault.Invalid, "UnknownVersion", "the catalogue has version %v, versions 1 to %d are read", version, CatalogVersion)
+		return nil, fault.New(fault.Invalid, "UnknownVersion", "the catalog has version %v, versions 1 to %d are read", version, CatalogVersion)
 	}
 	text := r.take(r.length())
 	if r.failed {
-		return nil, fault.New(fault.Invalid, "Malformed", "the catalogue ends early")
+		return nil, fault.New(fault.Invalid, "Malformed", "the catalog ends early")
 	}
-	if _, err := weigh("the catalogue", text, catalogForm, maxCatalogDecodedBytes); err != nil {
+	if _, err := weigh("the catalog", text, catalogForm, maxCatalogDecodedBytes); err != nil {
 		return nil, err
 	}
 	var head catalogHead
 	if err := json.Unmarshal(text, &head); err != nil {
-		return nil, fault.Wrap(fault.Invalid, "Malformed", err, "decode catalogue")
+		return nil, fault.Wrap(fault.Invalid, "Malformed", err, "decode catalog")
 	}
 	for i := range head.Types {
 		head.Types[i].Offerings = r.offerings(head.Zones)
 	}
 	if r.failed || len(r.rest) > 0 || len(head.Zones) > maxCatalogZones {
-		return nil, fault.New(fault.Invalid, "Malformed", "offers of the catalogue are damaged")
+		return nil, fault.New(fault.Invalid, "Malformed", "offerings of the catalog are damaged")
 	}
 	if err := validateCatalog(&head.InstanceCatalog); err != nil {
 		return nil, err
@@ -173,22 +173,22 @@ func (r *reader) offerings(zones []catalogZone) []model.Offering {
 
 func validateCatalog(catalog *model.InstanceCatalog) error {
 	if len(catalog.Types) > maxCatalogTypes {
-		return fault.New(fault.Invalid, "TooLarge", "the catalogue has %d types, at most %d are read", len(catalog.Types), maxCatalogTypes)
+		return fault.New(fault.Invalid, "TooLarge", "the catalog has %d types, at most %d are read", len(catalog.Types), maxCatalogTypes)
 	}
 	for i := range catalog.Types {
 		m := &catalog.Types[i]
 		if m.Name == "" || i > 0 && catalog.Types[i-1].Name >= m.Name {
-			return fault.New(fault.Invalid, "Malformed", "types[%d] %q of the catalogue is not sorted by name, or has none", i, m.Name)
+			return fault.New(fault.Invalid, "Malformed", "types[%d] %q of the catalog is not sorted by name, or has none", i, m.Name)
 		}
 		if len(m.Offerings) > maxCatalogOfferings {
-			return fault.New(fault.Invalid, "TooLarge", "type %s of the catalogue has %d offers, at most %d are read", m.Name, len(m.Offerings), maxCatalogOfferings)
+			return fault.New(fault.Invalid, "TooLarge", "type %s of the catalog has %d offerings, at most %d are read", m.Name, len(m.Offerings), maxCatalogOfferings)
 		}
 		for _, o := range m.Offerings {
 			if o.CapacityType != model.OnDemand && o.CapacityType != model.Spot || o.ReservationID != "" {
-				return fault.New(fault.Invalid, "Malformed", "type %s of the catalogue has an offer of capacity type %q; only on-demand and spot ones are the region's", m.Name, o.CapacityType)
+				return fault.New(fault.Invalid, "Malformed", "type %s of the catalog has an offering of capacity type %q; a region's catalog has only on-demand and spot ones", m.Name, o.CapacityType)
 			}
 			if o.Price < 0 {
-				return fault.New(fault.Invalid, "Malformed", "type %s of the catalogue costs %d in %s", m.Name, o.Price, o.Zone)
+				return fault.New(fault.Invalid, "Malformed", "type %s of the catalog costs %d in %s", m.Name, o.Price, o.Zone)
 			}
 		}
 	}

@@ -186,7 +186,7 @@ func TestW7ACatalogIsBounded(t *testing.T) {
 		"types":  {plain(`{"types":[` + numbered(maxCatalogTypes+1, `{}`) + `]}`), "has more than 10000 types"},
 		"zones":  {plain(`{"zones":[` + numbered(maxCatalogZones+1, `{}`) + `]}`), "has more than 100 zones"},
 		"weight": {plain(`{"types":[{"name":"a","learned":[` + numbered(3_000_000, `{}`) + `]}]}`), "128 MiB"},
-		"offers": {plain(`{"zones":[{"name":"a"}],"types":[{"name":"a"}]}`, many...), "offers of the catalogue are damaged"},
+		"offers": {plain(`{"zones":[{"name":"a"}],"types":[{"name":"a"}]}`, many...), "offerings of the catalog are damaged"},
 	} {
 		made := allocated(func() {
 			if _, err := DecodeCatalog(c.data); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), c.want) {

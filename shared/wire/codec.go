@@ -93,7 +93,7 @@ func EncodeDelta(d *Delta) ([]byte, error) {
 
 // DecodeDelta reads what EncodeDelta wrote. Invalid for anything else.
 func DecodeDelta(data []byte) (*Delta, error) {
-	d, _, err := DecodeDeltaWithin("segment", data, MaxDecodedBytes)
+	d, _, err := DecodeDeltaWithin("delta", data, MaxDecodedBytes)
 	return d, err
 }
 

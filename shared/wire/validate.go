@@ -57,10 +57,10 @@ func validateDelta(d *Delta) error {
 		return err
 	}
 	if d.FirstShape < 0 || d.FirstShape > MaxShapes {
-		return fault.New(fault.Invalid, "Malformed", "segment: first shape %d is out of range", d.FirstShape)
+		return fault.New(fault.Invalid, "Malformed", "delta: first shape %d is out of range", d.FirstShape)
 	}
 	if d.Seq < 1 {
-		return fault.New(fault.Invalid, "Malformed", "segment: seq %d must be at least 1", d.Seq)
+		return fault.New(fault.Invalid, "Malformed", "delta: seq %d must be at least 1", d.Seq)
 	}
 	shapes := d.FirstShape + len(d.Shapes)
 	if err := validateHead(d.Cluster, d.Epoch, d.Seq, shapes, len(d.Pods)); err != nil {

@@ -34,7 +34,7 @@ func FanOut(ctx context.Context, registry Registry, what string, rests func(mode
 			return nil
 		}
 		if err := hint(reg.Cluster); err != nil {
-			return fmt.Errorf("hint a %s of cluster %s: %w", what, reg.Cluster, err)
+			return fmt.Errorf("send the %s hint of cluster %s: %w", what, reg.Cluster, err)
 		}
 		sent++
 		return nil

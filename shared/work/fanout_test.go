@@ -20,7 +20,7 @@ func (r registry) Clusters(context.Context) ([]model.Registration, error) { retu
 func TestF3FanOutReachesEveryClusterThatCanBeRead(t *testing.T) {
 	unread := fault.New(fault.Invalid, model.CodeUnreadCluster, "b cannot be read")
 	var hinted []string
-	sent, err := FanOut(t.Context(), registry{[]model.Registration{{Cluster: "a"}, {Cluster: "c"}}, unread}, "sweep",
+	sent, err := FanOut(t.Context(), registry{[]model.Registration{{Cluster: "a"}, {Cluster: "c"}}, unread}, "resync",
 		func(model.Registration) bool { return false }, func(cluster string) error {
 			hinted = append(hinted, cluster)
 			return nil

@@ -236,7 +236,7 @@ func (m racing) Refresh(ctx context.Context, known model.InstanceCatalog, parts 
 func TestOfTwoPassesAtOnceOneIsStored(t *testing.T) {
 	r := newRegion(t)
 	r.flow.Markets = one{racing{r.market, r.World}}
-	if out := r.pass(); out.Skipped != "another pass was faster" || len(out.Refreshed) != 0 {
+	if out := r.pass(); out.Skipped != "another run was faster" || len(out.Refreshed) != 0 {
 		t.Errorf("%+v", out)
 	}
 	if c := r.kept(); c.Version != "faster" {

@@ -20,7 +20,7 @@ func (l *Ledger) Allowance(ctx context.Context, reg model.Registration) (model.A
 		TableName: &l.table, Key: key(regionPK(reg.Account, reg.Region), allowanceSK), ConsistentRead: aws.Bool(true),
 	})
 	if err != nil {
-		return allowance, translate(err, "read the allowance of %s in %s", reg.Account, reg.Region)
+		return allowance, translate(err, "read the EC2 call quota of %s in %s", reg.Account, reg.Region)
 	}
 	if out.Item == nil {
 		return allowance, nil
@@ -49,7 +49,7 @@ func (l *Ledger) Spend(ctx context.Context, reg model.Registration, allowance mo
 		put.ExpressionAttributeValues = item{":was": number(was)}
 	}
 	_, err = l.client.PutItem(ctx, put)
-	return translate(err, "spend of the allowance of %s in %s at version %d", reg.Account, reg.Region, was)
+	return translate(err, "spend the EC2 call quota of %s in %s at version %d", reg.Account, reg.Region, was)
 }
 
 // Remember replaces the planner's notes under the fence.
@@ -64,5 +64,5 @@ func (l *Ledger) Remember(ctx context.Context, fence model.Fence, notes model.No
 	if refused(canceled(err), 0) {
 		return lostLease(fence)
 	}
-	return translate(err, "remember notes of cluster %s", fence.Cluster)
+	return translate(err, "store notes of cluster %s", fence.Cluster)
 }

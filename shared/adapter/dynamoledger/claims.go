@@ -53,7 +53,7 @@ func (l *Ledger) Record(ctx context.Context, fence model.Fence, intent model.Int
 	case refused(reasons, intentAt), refused(reasons, doneAt):
 		return fault.New(fault.Conflict, "IntentExists", "intent %s is recorded already, and differs", intent.ID)
 	case refused(reasons, usageAt):
-		return fault.New(fault.Exhausted, "LimitReached", "nodepool %s has no room within spec.limits for %d more claims", intent.Pool, len(claims))
+		return fault.New(fault.Exhausted, "LimitReached", "spec.limits of NodePool %s leaves too little for %d more claims", intent.Pool, len(claims))
 	}
 	for i := range claims {
 		if refused(reasons, claimsAt+2*i) || refused(reasons, claimsAt+2*i+1) {
@@ -82,7 +82,7 @@ func (l *Ledger) Calling(ctx context.Context, fence model.Fence, intent model.In
 	if refused(canceled(err), 0) {
 		return lostLease(fence)
 	}
-	return translate(err, "note attempt %d of intent %s", intent.Attempt, intent.ID)
+	return translate(err, "record attempt %d of intent %s", intent.Attempt, intent.ID)
 }
 
 // Settle writes an outcome under the fence: claims launched or gone, what they hold brought down to what they took, the

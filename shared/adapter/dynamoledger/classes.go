@@ -17,7 +17,7 @@ const classSK = "CLASS#"
 func (l *Ledger) PutClass(ctx context.Context, cluster string, record model.ClassRecord) (model.ClassRecord, error) {
 	next := record
 	next.Version++
-	doc, err := encode("record of class "+record.Name, next)
+	doc, err := encode("record of EC2NodeClass "+record.Name, next)
 	if err != nil {
 		return record, err
 	}
@@ -29,7 +29,7 @@ func (l *Ledger) PutClass(ctx context.Context, cluster string, record model.Clas
 		put.ExpressionAttributeNames, put.ExpressionAttributeValues = versionNamed, item{":ver": number(record.Version)}
 	}
 	if _, err := l.client.PutItem(ctx, put); err != nil {
-		return record, translate(err, "write the record of class %s at version %d", record.Name, record.Version)
+		return record, translate(err, "write the record of EC2NodeClass %s at version %d", record.Name, record.Version)
 	}
 	return next, nil
 }
@@ -42,7 +42,7 @@ func (l *Ledger) DropClass(ctx context.Context, cluster string, record model.Cla
 		ConditionExpression:      aws.String("attribute_not_exists(PK) OR #ver = :ver"),
 		ExpressionAttributeNames: versionNamed, ExpressionAttributeValues: item{":ver": number(record.Version)},
 	})
-	return translate(err, "drop the record of class %s at version %d", record.Name, record.Version)
+	return translate(err, "delete the record of EC2NodeClass %s at version %d", record.Name, record.Version)
 }
 
 var versionNamed = map[string]string{"#ver": "ver"}

@@ -70,7 +70,7 @@ func (l *Ledger) cases(ctx context.Context, cluster string) (records model.Clust
 		TableName: &l.table, Key: key(clusterPK(cluster), casesSK), ConsistentRead: aws.Bool(true),
 	})
 	if err != nil {
-		return records, translate(err, "read the collector's casebook of cluster %s", cluster)
+		return records, translate(err, "read the collector state of cluster %s", cluster)
 	}
 	at, ok := awsmiddleware.GetServerTime(out.ResultMetadata)
 	if !ok {
@@ -194,7 +194,7 @@ func (l *Ledger) Note(ctx context.Context, fence model.Fence, collector model.Co
 	was := collector.Version
 	next := collector
 	next.Version++
-	doc, err := encode("the collector's casebook", next)
+	doc, err := encode("the collector state", next)
 	if err != nil {
 		return collector, err
 	}
@@ -213,7 +213,7 @@ func (l *Ledger) Note(ctx context.Context, fence model.Fence, collector model.Co
 		return collector, lostLease(fence)
 	}
 	if err != nil {
-		return collector, translate(err, "write the collector's casebook at version %d", was)
+		return collector, translate(err, "write the collector state at version %d", was)
 	}
 	return next, nil
 }
@@ -269,7 +269,7 @@ func (l *Ledger) Adopt(ctx context.Context, fence model.Fence, claim model.Claim
 		}
 		return fault.New(fault.Conflict, "ClaimExists", "claim %s is recorded already, and differs", claim.Name)
 	case refused(reasons, goneAt):
-		return fault.New(fault.Conflict, "ClaimExists", "claim %s is recorded already, and is gone", claim.Name)
+		return fault.New(fault.Conflict, "ClaimExists", "claim %s is recorded already, and is closed", claim.Name)
 	}
 	return translate(err, "adopt instance %s as claim %s", claim.InstanceID, claim.Name)
 }

@@ -60,7 +60,7 @@ func (l *Ledger) Commit(ctx context.Context, fence model.Fence, command model.Co
 	}
 	for i := range budgetVersions {
 		if refused(reasons, claimsAt+len(claims)+i) {
-			return fault.New(fault.Conflict, "TurnTaken", "another command of nodepool %s was committed since turn %d", budgetVersions[i].Pool, budgetVersions[i].Version)
+			return fault.New(fault.Conflict, "TurnTaken", "another command of NodePool %s was committed since budget version %d", budgetVersions[i].Pool, budgetVersions[i].Version)
 		}
 	}
 	return translate(err, "commit command %s", command.ID)
@@ -73,7 +73,7 @@ func committable(command model.Command, claims []model.Claim, budgetVersions []m
 	}
 	for i := range claims {
 		if !claims[i].Free() {
-			return fault.New(fault.Conflict, "ClaimBusy", "claim %s is %s and of command %q: none of it can be of command %s",
+			return fault.New(fault.Conflict, "ClaimBusy", "claim %s is %s and belongs to command %q, not to command %s",
 				claims[i].Name, claims[i].State, claims[i].Command, command.ID)
 		}
 	}
@@ -83,7 +83,7 @@ func committable(command model.Command, claims []model.Claim, budgetVersions []m
 // Step writes an open command on condition of its version under the fence.
 func (l *Ledger) Step(ctx context.Context, fence model.Fence, command model.Command) (model.Command, error) {
 	if !command.State.Open() {
-		return command, fault.New(fault.Invalid, "CommandEnds", "command %s is to be stepped on to state %s, which ends it: that is End's", command.ID, command.State)
+		return command, fault.New(fault.Invalid, "CommandEnds", "use End to move command %s to the terminal state %s", command.ID, command.State)
 	}
 	return l.moveCommand(ctx, fence, command, nil, 0)
 }
@@ -191,7 +191,7 @@ func placeCommand(commands *[]model.Command, entry item) error {
 		return err
 	}
 	if command.Version != numberOf(entry, "ver") {
-		return fmt.Errorf("item %s %s says version %d in doc and %d beside it", textOf(entry, "PK"), textOf(entry, "SK"), command.Version, numberOf(entry, "ver"))
+		return fmt.Errorf("item %s %s has version %d in its doc and %d beside it", textOf(entry, "PK"), textOf(entry, "SK"), command.Version, numberOf(entry, "ver"))
 	}
 	*commands = append(*commands, command)
 	return nil

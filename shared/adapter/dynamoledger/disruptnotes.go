@@ -35,7 +35,7 @@ func (l *Ledger) Peek(ctx context.Context, cluster string) (*model.Manifest, mod
 func (l *Ledger) Recall(ctx context.Context, fence model.Fence, notes model.DisruptNotes) (model.DisruptNotes, error) {
 	next := notes
 	next.Version++
-	doc, err := encode("the judge's notes", next)
+	doc, err := encode("the disruption notes", next)
 	if err != nil {
 		return notes, err
 	}
@@ -51,7 +51,7 @@ func (l *Ledger) Recall(ctx context.Context, fence model.Fence, notes model.Disr
 		return notes, lostLease(fence)
 	}
 	if err != nil {
-		return notes, translate(err, "write the judge's notes at version %d", notes.Version)
+		return notes, translate(err, "write the disruption notes at version %d", notes.Version)
 	}
 	return next, nil
 }

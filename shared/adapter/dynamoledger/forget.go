@@ -77,7 +77,7 @@ func (l *Ledger) expire(ctx context.Context, pk, sk string, ttlUnix int64) error
 	if errors.As(err, &gone) {
 		return nil
 	}
-	return translate(err, "let %s run out", sk)
+	return translate(err, "set the expiry of %s", sk)
 }
 
 // Unregister deletes a cluster's registration. NotFound where there is none; Conflict where it is of another ARN than the one
@@ -103,5 +103,5 @@ func (l *Ledger) Unregister(ctx context.Context, reg model.Registration) error {
 		ExpressionAttributeNames:  map[string]string{"#doc": "doc"},
 		ExpressionAttributeValues: item{":doc": out.Item["doc"]},
 	})
-	return translate(err, "take cluster %s out of the registry", reg.Cluster)
+	return translate(err, "delete the registration of cluster %s", reg.Cluster)
 }

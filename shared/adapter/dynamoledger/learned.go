@@ -18,7 +18,7 @@ func learnedPK(reg model.Registration) string { return regionPK(reg.Account, reg
 // Learn notes how much memory a node of a type had. Of two about the same type and images the smaller stays, the later of
 // two equals, and one that was forgotten by the new one's time does not count.
 func (l *Ledger) Learn(ctx context.Context, reg model.Registration, learned model.LearnedOf) error {
-	doc, err := encode("what was learned of "+learned.InstanceType, learned)
+	doc, err := encode("the learned memory of "+learned.InstanceType, learned)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (l *Ledger) Learn(ctx context.Context, reg model.Registration, learned mode
 	if errors.As(err, &stays) {
 		return nil
 	}
-	return translate(err, "note the memory of a %s in %s", learned.InstanceType, reg.Region)
+	return translate(err, "record the memory of %s in %s", learned.InstanceType, reg.Region)
 }
 
 // Learned returns what was learned of types in the registration's account and region and is not forgotten at nowUnix, by

@@ -45,7 +45,7 @@ func (l *Ledger) AcquireLease(ctx context.Context, cluster, lease, owner string,
 		return held, fault.New(fault.Conflict, "LeaseHeld", "the %s lease of cluster %s is held by %s for %d more seconds", lease, cluster, held.Owner, held.UntilUnix-nowUnix)
 	}
 	if err != nil {
-		return model.Fence{}, translate(err, "take the %s lease of cluster %s", lease, cluster)
+		return model.Fence{}, translate(err, "acquire the %s lease of cluster %s", lease, cluster)
 	}
 	return model.Fence{Cluster: cluster, Lease: lease, Owner: owner, Token: numberOf(out.Attributes, "tok"), UntilUnix: untilUnix, SinceUnix: nowUnix}, nil
 }

@@ -208,7 +208,7 @@ func (l *Ledger) queryPages(ctx context.Context, pk string, input *dynamodb.Quer
 const maxPages = 128
 
 // errNoServerTime is an answer of DynamoDB that does not say when it was given.
-var errNoServerTime = fault.New(fault.Internal, "NoServerTime", "DynamoDB's answer carries no Date, so no age can be told")
+var errNoServerTime = fault.New(fault.Internal, "NoServerTime", "DynamoDB's answer has no Date, so ages are unknown")
 
 // errPutOff is a read that DynamoDB put off again and again.
-var errPutOff = fault.New(fault.Throttled, "UnprocessedKeys", "DynamoDB has put the read of items off several times")
+var errPutOff = fault.New(fault.Throttled, "UnprocessedKeys", "DynamoDB did not process the read of items, several times")

@@ -25,7 +25,7 @@ func (l *Ledger) NextEpoch(ctx context.Context, cluster, owner string) (int64, e
 		ReturnValues:              types.ReturnValueUpdatedNew,
 	})
 	if err != nil {
-		return 0, translate(err, "count the epoch of cluster %s up", cluster)
+		return 0, translate(err, "increment the epoch of cluster %s", cluster)
 	}
 	return numberOf(out.Attributes, "epoch"), nil
 }
@@ -33,7 +33,7 @@ func (l *Ledger) NextEpoch(ctx context.Context, cluster, owner string) (int64, e
 // AdvanceManifest moves the snapshot manifest. Conflict where it is of a later epoch, or of the same and further on. It reports whether the
 // pointer there was had been flagged by Losses.Lost, and leaves no flag.
 func (l *Ledger) AdvanceManifest(ctx context.Context, manifest model.Manifest) (lost bool, err error) {
-	doc, err := encode("pointer of cluster "+manifest.Cluster, manifest)
+	doc, err := encode("manifest of cluster "+manifest.Cluster, manifest)
 	if err != nil {
 		return false, err
 	}
@@ -48,7 +48,7 @@ func (l *Ledger) AdvanceManifest(ctx context.Context, manifest model.Manifest) (
 		ReturnValues: types.ReturnValueAllOld,
 	})
 	if err != nil {
-		return false, translate(err, "move the snapshot pointer of cluster %s to %d/%d", manifest.Cluster, manifest.Epoch, manifest.HeadSeq)
+		return false, translate(err, "write the manifest of cluster %s at %d/%d", manifest.Cluster, manifest.Epoch, manifest.HeadSeq)
 	}
 	return flagged(out.Attributes), nil
 }
@@ -71,7 +71,7 @@ func (l *Ledger) Heartbeat(ctx context.Context, cluster string, epoch, unix int6
 		return false, fault.New(fault.NotFound, "", "cluster %s has no snapshot yet", cluster)
 	}
 	if err != nil {
-		return false, translate(err, "beat for epoch %d of cluster %s", epoch, cluster)
+		return false, translate(err, "write a heartbeat for epoch %d of cluster %s", epoch, cluster)
 	}
 	return flagged(out.Attributes), nil
 }
@@ -99,7 +99,7 @@ func (l Losses) Lost(ctx context.Context, manifest model.Manifest) error {
 	if errors.As(err, &condition) {
 		return nil
 	}
-	return translate(err, "say that what the snapshot pointer %d/%d of cluster %s names is gone", manifest.Epoch, manifest.HeadSeq, manifest.Cluster)
+	return translate(err, "record that an object of manifest %d/%d of cluster %s is missing", manifest.Epoch, manifest.HeadSeq, manifest.Cluster)
 }
 
 // setManifest puts what the cluster's watcher wrote as its pointer into the ledger. Where it is not to be believed the ledger says why.
@@ -110,7 +110,7 @@ func setManifest(ledger *model.Ledger, cluster string, entry item) {
 		return
 	}
 	if manifest.Cluster != cluster {
-		ledger.ManifestFault = fmt.Sprintf("the snapshot pointer of cluster %s names the cluster %.100q", cluster, manifest.Cluster)
+		ledger.ManifestFault = fmt.Sprintf("the manifest of cluster %s names the cluster %.100q", cluster, manifest.Cluster)
 		return
 	}
 	manifest.HeartbeatAt, manifest.Lost = numberOf(entry, "heartbeat"), flagged(entry)

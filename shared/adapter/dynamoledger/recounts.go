@@ -30,7 +30,7 @@ func (t UsageRecounts) Recount(ctx context.Context, fence model.Fence, usage mod
 	case refused(reasons, 0):
 		return lostLease(fence)
 	case refused(reasons, 1):
-		return fault.New(fault.Conflict, "UsageChanged", "the usage of nodepool %s is not at version %d any more", usage.Pool, usage.Version)
+		return fault.New(fault.Conflict, "UsageChanged", "the usage of NodePool %s is not at version %d any more", usage.Pool, usage.Version)
 	}
-	return translate(err, "count the usage of nodepool %s anew", usage.Pool)
+	return translate(err, "recount the usage of NodePool %s", usage.Pool)
 }

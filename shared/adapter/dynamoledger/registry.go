@@ -43,7 +43,7 @@ func (l *Ledger) Clusters(ctx context.Context) ([]model.Registration, error) {
 		registrations = append(registrations, reg)
 	}
 	if len(unread) > 0 {
-		err = fault.New(fault.Invalid, model.CodeUnreadCluster, "%d of %d registrations in table %s cannot be read, and nothing is done for their clusters (joiner attach CLUSTER --take-over writes one anew): %s",
+		err = fault.New(fault.Invalid, model.CodeUnreadCluster, "%d of %d registrations in table %s cannot be read, and nothing is done for their clusters (joiner attach CLUSTER --take-over writes one again): %s",
 			len(unread), len(items), l.table, strings.Join(unread, "; "))
 	}
 	return registrations, err
@@ -61,7 +61,7 @@ func (l *Ledger) Cluster(ctx context.Context, name string) (model.Registration, 
 		return reg, fault.New(fault.NotFound, "", "cluster %s is not attached", name)
 	}
 	if err := decode(out.Item, &reg); err != nil {
-		return model.Registration{}, fault.Wrap(fault.Invalid, model.CodeUnreadCluster, err, "read registration of cluster %s (joiner attach %s --take-over writes it anew)", name, name)
+		return model.Registration{}, fault.Wrap(fault.Invalid, model.CodeUnreadCluster, err, "read registration of cluster %s (joiner attach %s --take-over writes it again)", name, name)
 	}
 	return reg, nil
 }

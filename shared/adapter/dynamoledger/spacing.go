@@ -42,5 +42,5 @@ func (l *Ledger) arrive(ctx context.Context, cluster, what string, atMillis int6
 	if errors.As(err, &failed) {
 		return numberOf(failed.Item, "at"), false, nil
 	}
-	return 0, err == nil, translate(err, "note when the hint about %s of cluster %s arrives", what, cluster)
+	return 0, err == nil, translate(err, "record when the hint about %s of cluster %s arrives", what, cluster)
 }

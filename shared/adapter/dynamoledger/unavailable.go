@@ -26,7 +26,7 @@ func (l *Ledger) MarkUnavailable(ctx context.Context, reg model.Registration, un
 		_, err = l.client.PutItem(ctx, put)
 		var stays *types.ConditionalCheckFailedException
 		if err != nil && !errors.As(err, &stays) {
-			return translate(err, "mark %s", unavailableName(unavailable))
+			return translate(err, "record the unavailable offering %s", unavailableName(unavailable))
 		}
 	}
 	return nil
@@ -44,10 +44,10 @@ func (l *Ledger) TakeProbe(ctx context.Context, reg model.Registration, unavaila
 	_, err = l.client.PutItem(ctx, put)
 	var changed *types.ConditionalCheckFailedException
 	if errors.As(err, &changed) {
-		return unavailable, fault.New(fault.Conflict, "ProbeTaken", "the mark %s has changed", unavailableName(unavailable))
+		return unavailable, fault.New(fault.Conflict, "ProbeTaken", "the unavailable offering %s has changed", unavailableName(unavailable))
 	}
 	if err != nil {
-		return unavailable, translate(err, "take the probe of mark %s", unavailableName(unavailable))
+		return unavailable, translate(err, "reserve the probe of the unavailable offering %s", unavailableName(unavailable))
 	}
 	return next, nil
 }
@@ -61,7 +61,7 @@ func (l *Ledger) Clear(ctx context.Context, reg model.Registration, unavailable 
 	if errors.As(err, &changed) {
 		return nil
 	}
-	return translate(err, "clear mark %s", unavailableName(unavailable))
+	return translate(err, "delete the unavailable offering %s", unavailableName(unavailable))
 }
 
 // ifUnchanged is the condition that a mark is stored with the time and the failures given.

@@ -50,7 +50,7 @@ func salvage(ledger *model.Ledger, entry item) {
 	case "CLASS":
 		ledger.Classes = append(ledger.Classes, model.ClassRecord{Name: rest, Version: numberOf(entry, "ver")})
 	case stopSK:
-		stop := model.Stop{Scope: model.StopCluster, Why: "what is recorded of it cannot be read"}
+		stop := model.Stop{Scope: model.StopCluster, Why: "its record cannot be read"}
 		switch {
 		case strings.HasPrefix(textOf(entry, "PK"), "R#"):
 			stop.Scope = model.StopRegion
@@ -99,5 +99,5 @@ func amountOf(entry item, name string) (int64, error) {
 			return value, nil
 		}
 	}
-	return 0, fmt.Errorf("item %s %s: attribute %s is no integer", textOf(entry, "PK"), textOf(entry, "SK"), name)
+	return 0, fmt.Errorf("item %s %s: attribute %s is not an integer", textOf(entry, "PK"), textOf(entry, "SK"), name)
 }

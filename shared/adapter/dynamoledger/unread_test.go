@@ -112,7 +112,7 @@ func TestF3AnItemThatCannotBeReadStopsNobody(t *testing.T) {
 	if err != nil || len(got.Claims) != 1 || len(got.Unread) != 2 {
 		t.Fatalf("claims %+v, unread %+v, %v", got.Claims, got.Unread, err)
 	}
-	if u := got.Unread[0]; u.Kind != model.UnreadCommand || u.Name != "c" || !strings.Contains(u.Why, "version 2 in doc and 3 beside it") {
+	if u := got.Unread[0]; u.Kind != model.UnreadCommand || u.Name != "c" || !strings.Contains(u.Why, "version 2 in its doc and 3 beside it") {
 		t.Errorf("%+v", u)
 	}
 	u := got.Unread[1]

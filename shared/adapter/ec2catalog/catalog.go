@@ -88,7 +88,7 @@ func (c *Catalog) InstanceTypes(ctx context.Context) (model.InstanceCatalog, err
 	}
 	if len(c.kept.Types) == 0 {
 		c.kept = model.InstanceCatalog{}
-		return c.kept, fmt.Errorf("read machine types of %s: %w", c.settings.Region, err)
+		return c.kept, fmt.Errorf("read instance types of %s: %w", c.settings.Region, err)
 	}
 	return c.kept, nil
 }

@@ -19,7 +19,7 @@ var rates = sync.OnceValue(func() map[string]int64 {
 	number := func(text string) int64 {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			panic(fmt.Sprintf("rates.txt: %q is no rate", text)) // our own file, read by every test
+			panic(fmt.Sprintf("rates.txt: %q is not a rate", text)) // our own file, read by every test
 		}
 		return n
 	}

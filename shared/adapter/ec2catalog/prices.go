@@ -45,7 +45,7 @@ func (c *Catalog) readOnDemand(ctx context.Context) (map[string]model.MicroUSD, 
 	}
 	for i, f := range families {
 		if len(found[i]) == 0 {
-			return nil, fault.New(fault.Internal, "EmptyPriceList", "the price list of %s has nothing of family %q", c.settings.Region, f.family)
+			return nil, fault.New(fault.Internal, "EmptyPriceList", "the price list of %s has no products of family %q", c.settings.Region, f.family)
 		}
 	}
 	merge(found[0], found[1])

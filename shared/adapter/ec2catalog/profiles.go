@@ -72,7 +72,7 @@ func (c *Catalog) MakeProfile(ctx context.Context, profile model.InstanceProfile
 	})
 	made := model.InstanceProfile{Name: profile.Name}
 	if err != nil {
-		if err = translate(err, "make instance profile %s", profile.Name); fault.CodeOf(err) != "EntityAlreadyExists" {
+		if err = translate(err, "create instance profile %s", profile.Name); fault.CodeOf(err) != "EntityAlreadyExists" {
 			return err
 		}
 		if made, err = c.Profile(ctx, profile.Name); err != nil {
@@ -87,7 +87,7 @@ func (c *Catalog) MakeProfile(ctx context.Context, profile model.InstanceProfile
 		return fault.New(fault.Conflict, "", "instance profile %s holds role %s, not %s", profile.Name, made.Role, profile.Role)
 	}
 	_, err = c.clients.IAM.AddRoleToInstanceProfile(ctx, &iam.AddRoleToInstanceProfileInput{InstanceProfileName: &profile.Name, RoleName: &profile.Role})
-	return translate(err, "put role %s into instance profile %s", profile.Role, profile.Name)
+	return translate(err, "add role %s to instance profile %s", profile.Role, profile.Name)
 }
 
 // Profiles returns the instance profiles whose path begins with a prefix, by name.
@@ -113,7 +113,7 @@ func (c *Catalog) DeleteProfile(ctx context.Context, profile model.InstanceProfi
 		_, err := c.clients.IAM.RemoveRoleFromInstanceProfile(ctx, &iam.RemoveRoleFromInstanceProfileInput{
 			InstanceProfileName: &profile.Name, RoleName: &profile.Role,
 		})
-		if err = translate(err, "take role %s out of instance profile %s", profile.Role, profile.Name); err != nil && !fault.Is(err, fault.NotFound) {
+		if err = translate(err, "remove role %s from instance profile %s", profile.Role, profile.Name); err != nil && !fault.Is(err, fault.NotFound) {
 			return err
 		}
 	}

@@ -58,7 +58,7 @@ func (c *Catalog) Refresh(ctx context.Context, known model.InstanceCatalog, part
 	next.Version = versionOf(next.Types)
 	err := errors.Join(typesErr, pricesErr, spotErr)
 	if len(next.Types) == 0 && err == nil {
-		err = fmt.Errorf("the catalogue of %s has no machine types: read them first", c.settings.Region)
+		err = fmt.Errorf("the catalog of %s has no instance types: read them first", c.settings.Region)
 	}
 	return next, err
 }
@@ -136,7 +136,7 @@ func learned(instanceTypes, known []model.InstanceTypeInfo) {
 func versionOf(instanceTypes []model.InstanceTypeInfo) string {
 	text, err := json.Marshal(instanceTypes)
 	if err != nil {
-		panic(fmt.Sprintf("machine types cannot be encoded: %v", err)) // plain data always can
+		panic(fmt.Sprintf("instance types cannot be encoded: %v", err)) // plain data always can
 	}
 	digest := sha256.Sum256(text)
 	return hex.EncodeToString(digest[:8])

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -53,7 +54,7 @@ type resolved struct {
 func (c *Catalog) resolve(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {
 	status, err := c.Examine(ctx, class, images)
 	if err != nil {
-		return model.ClassStatus{}, fmt.Errorf("resolve class %s: %w", class.Name, err)
+		return model.ClassStatus{}, fmt.Errorf("resolve EC2NodeClass %s: %w", class.Name, err)
 	}
 	return status, nil
 }
@@ -135,7 +136,14 @@ func (c *Catalog) nothing(what, field string, terms []model.SelectorTerm) string
 	if len(parts) == 0 {
 		return fmt.Sprintf("%s is empty; add a term", field)
 	}
-	return fmt.Sprintf("no %s in %s matches %s; tag or name one so, or correct the selector", what, c.settings.Region, strings.Join(parts, " or "))
+	remedy := "correct the selector"
+	if slices.ContainsFunc(terms, func(term model.SelectorTerm) bool { return term.Name != "" || len(term.Tags) > 0 }) {
+		remedy = "give one that name or those tags, or correct the selector"
+	}
+	if slices.ContainsFunc(terms, func(term model.SelectorTerm) bool { return term.ID != "" }) {
+		remedy += "; an id that finds nothing does not exist in " + c.settings.Region + ", or is not shared with this account"
+	}
+	return fmt.Sprintf("no %s in %s matches %s; %s", what, c.settings.Region, strings.Join(parts, " or "), remedy)
 }
 
 // describe writes a term as a person would.

@@ -235,6 +235,8 @@ func TestProblemsNameFieldValueAndRemedy(t *testing.T) {
 	}{
 		"subnets": {func(c *model.Class) { c.Subnets = nowhere }, "SubnetsReady", "SubnetsNotFound",
 			[]string{"spec.subnetSelectorTerms[0]", "karpenter.sh/discovery=nowhere", "spec.subnetSelectorTerms[1]", "x-0000", "us-west-2", "correct the selector"}},
+		"an image that is not shared": {func(c *model.Class) { c.Images = []model.SelectorTerm{{ID: "ami-0000"}} }, "AMIsReady", "AMINotFound", // V129
+			[]string{"spec.amiSelectorTerms[0] (id ami-0000)", "does not exist in us-west-2, or is not shared with this account"}},
 		"no subnet terms": {func(c *model.Class) { c.Subnets = nil }, "SubnetsReady", "SubnetsNotFound", []string{"spec.subnetSelectorTerms is empty", "add a term"}},
 		"security groups": {func(c *model.Class) { c.SecurityGroups = nowhere }, "SecurityGroupsReady", "SecurityGroupsNotFound",
 			[]string{"spec.securityGroupSelectorTerms[0]", "nowhere", "correct the selector"}},

@@ -28,7 +28,7 @@ func (f *Fleet) Managed(ctx context.Context, cluster string) ([]model.Instance, 
 // are tagged one by one. It may be repeated.
 func (f *Fleet) Take(ctx context.Context, cluster, intent string, ids []string) ([]string, error) {
 	if intent == "" {
-		return nil, fault.New(fault.Invalid, "", "instances of cluster %s: they cannot be taken for an intent without a name", cluster)
+		return nil, fault.New(fault.Invalid, "", "instances of cluster %s: they cannot be adopted for an intent without a name", cluster)
 	}
 	var taken []string
 	for some := range slices.Chunk(distinct(ids), maxFilterValues) {

@@ -83,9 +83,9 @@ func (f *Fleet) dryRunResult(err error, stored *request, action string) error {
 	switch {
 	case templateGone(code(err)):
 		f.missing(stored)
-		return fault.New(fault.Internal, code(err), "%s: the launch template to try it with is gone", action)
+		return fault.New(fault.Internal, code(err), "%s: the launch template for the dry run does not exist any more", action)
 	case err == nil: // EC2 always answers a dry run with an error
-		return fault.New(fault.Internal, "", "a dry run of %s was answered as if it had been carried out", action)
+		return fault.New(fault.Internal, "", "the answer to a dry run of %s says that it was carried out", action)
 	case code(err) == "DryRunOperation":
 		return nil
 	case !errors.As(err, &api):

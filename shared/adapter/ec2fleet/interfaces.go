@@ -36,8 +36,8 @@ func networkInterfaces(launch model.Launch, t model.LaunchTemplate) ([]types.Lau
 	}
 	if aws.ToBool(class.AssociatePublicIPAddress) && len(out) > 1 {
 		return nil, fault.New(fault.Invalid, "PublicAddressOfSeveralInterfaces",
-			"EC2NodeClass %s: spec.associatePublicIPAddress: true goes with one network interface and the machine has %d; "+
-				"remove the field and let the subnet give public addresses, or use another class", class.Name, len(out))
+			"EC2NodeClass %s: spec.associatePublicIPAddress: true requires one network interface and the instance has %d; "+
+				"remove the field and let the subnet assign public addresses, or use another EC2NodeClass", class.Name, len(out))
 	}
 	return out, nil
 }

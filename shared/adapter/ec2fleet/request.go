@@ -84,7 +84,7 @@ func (f *Fleet) Request(ctx context.Context, launch model.Launch) ([]byte, error
 		}
 	}
 	if total == 0 || r.Count == 0 {
-		return nil, fault.New(fault.Invalid, "", "launch of pool %s has %d offers for %d claims; both must be at least one", launch.Pool, total, r.Count)
+		return nil, fault.New(fault.Invalid, "", "launch of NodePool %s has %d offerings for %d claims; both must be at least one", launch.Pool, total, r.Count)
 	}
 	if r.Context != "" || launch.CapacityType == model.Reserved {
 		r.Version = requestNewest
@@ -99,17 +99,17 @@ func checkTemplates(launch model.Launch) error {
 	type pool struct{ instanceType, zone string }
 	seen := map[pool]bool{}
 	wrong := func(format string, args ...any) error {
-		return fault.New(fault.Invalid, "", "launch "+launch.Intent+" of pool "+launch.Pool+": "+format, args...)
+		return fault.New(fault.Invalid, "", "launch "+launch.Intent+" of NodePool "+launch.Pool+": "+format, args...)
 	}
 	for i, t := range launch.Templates {
 		first := launch.Templates[0]
 		switch {
 		case (t.Reservation != "") != (launch.CapacityType == model.Reserved):
-			return wrong("template %d is for reservation %q and the launch buys %s", i, t.Reservation, launch.CapacityType)
+			return wrong("template %d is for reservation %q and the launch requests %s", i, t.Reservation, launch.CapacityType)
 		case t.Block != first.Block || t.Interruptible != first.Interruptible:
 			return wrong("its templates are for reservations of several kinds")
 		case t.Block && t.Reservation != first.Reservation:
-			return wrong("it names the capacity blocks %s and %s; one fleet takes one", first.Reservation, t.Reservation)
+			return wrong("it names the capacity blocks %s and %s; a fleet takes one", first.Reservation, t.Reservation)
 		}
 		for _, o := range t.Overrides {
 			if seen[pool{o.InstanceType, o.Zone}] {

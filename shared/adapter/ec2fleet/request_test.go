@@ -122,7 +122,7 @@ func TestLA05WhatOneFleetCannotBuyIsRefused(t *testing.T) {
 		{"reserved without reservation", model.Reserved, []model.LaunchTemplate{{ImageID: "ami-1", Overrides: override("us-west-2a")}}, "reservation \"\""},
 		{"reservation on demand", model.OnDemand, []model.LaunchTemplate{reserved("cr-1", "us-west-2a")}, "reservation \"cr-1\""},
 		{"two kinds", model.Reserved, []model.LaunchTemplate{reserved("cr-1", "us-west-2a"), kind(reserved("cr-2", "us-west-2b"), false, true)}, "several kinds"},
-		{"two blocks", model.Reserved, []model.LaunchTemplate{kind(reserved("cr-1", "us-west-2a"), true, false), kind(reserved("cr-2", "us-west-2b"), true, false)}, "one fleet takes one"},
+		{"two blocks", model.Reserved, []model.LaunchTemplate{kind(reserved("cr-1", "us-west-2a"), true, false), kind(reserved("cr-2", "us-west-2b"), true, false)}, "a fleet takes one"},
 		{"two plain ones", model.Reserved, []model.LaunchTemplate{reserved("cr-1", "us-west-2a"), reserved("cr-2", "us-west-2b")}, ""},
 	}
 	for _, test := range tests {

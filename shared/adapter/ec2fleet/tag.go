@@ -17,7 +17,7 @@ func (f *Fleet) Tag(ctx context.Context, id string, tags map[string]string) (boo
 		return false, translate(err, "describe instance %s to tag it", id)
 	}
 	if len(found) == 0 {
-		return false, fault.New(fault.NotFound, "", "instance %s is not shown by EC2", id)
+		return false, fault.New(fault.NotFound, "", "EC2 does not show instance %s", id)
 	}
 	missing := maps.Clone(tags)
 	maps.DeleteFunc(missing, func(key, _ string) bool { _, has := found[0].Tags[key]; return has })

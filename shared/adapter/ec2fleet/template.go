@@ -27,7 +27,7 @@ func (f *Fleet) ensureTemplate(ctx context.Context, launch model.Launch, t model
 	}
 	content, err := json.Marshal(data)
 	if err != nil {
-		return "", fault.Wrap(fault.Invalid, "", err, "encode launch template of class %s", launch.Class.Name)
+		return "", fault.Wrap(fault.Invalid, "", err, "encode launch template of EC2NodeClass %s", launch.Class.Name)
 	}
 	digest := sha256.Sum256(content)
 	name := templatePrefix(launch.Cluster) + hex.EncodeToString(digest[:16])
@@ -40,7 +40,7 @@ func (f *Fleet) ensureTemplate(ctx context.Context, launch model.Launch, t model
 		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeLaunchTemplate, Tags: sdkTags(tags)}},
 	})
 	if err != nil && !strings.HasPrefix(code(err), "InvalidLaunchTemplateName.AlreadyExists") {
-		return "", translate(err, "make launch template of class %s", launch.Class.Name)
+		return "", translate(err, "create launch template of EC2NodeClass %s", launch.Class.Name)
 	}
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

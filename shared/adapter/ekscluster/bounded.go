@@ -94,7 +94,7 @@ func (b bounded) weigh(what, contentType string, body []byte) error {
 		}
 	}
 	if len(body) > maxOddBytes {
-		return fault.New(fault.Invalid, "TooLarge", "%s has %d bytes of content type %.60q and no kind that is asked for; of such at most %d are read", what, len(body), contentType, maxOddBytes)
+		return fault.New(fault.Invalid, "TooLarge", "%s has %d bytes of content type %.60q and no requested kind; of such at most %d are read", what, len(body), contentType, maxOddBytes)
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func weighProtobuf(what string, body []byte) error {
 	}
 	t := typed.TypeOf(version, kind)
 	if t == nil {
-		return fault.New(fault.Invalid, "UnknownKind", "%s is of kind %.100q of %.100q, which was not asked for", what, kind, version)
+		return fault.New(fault.Invalid, "UnknownKind", "%s is of kind %.100q of %.100q, which was not requested", what, kind, version)
 	}
 	return p.message(object, t)
 }
@@ -160,7 +160,7 @@ func (p *scale) charge(bytes int) error {
 // fields calls do for each field of a message, with its bytes where it has a length, else with nil.
 func (p *scale) fields(message []byte, do func(number int, value []byte) error) error {
 	malformed := func() error {
-		return fault.New(fault.Invalid, "Malformed", "%s is no protobuf", p.what)
+		return fault.New(fault.Invalid, "Malformed", "%s is not protobuf", p.what)
 	}
 	for len(message) > 0 {
 		tag, n := binary.Uvarint(message)

@@ -69,7 +69,7 @@ func TestW7AnAPIServersAnswerIsBounded(t *testing.T) {
 		"containers":          {protobuf, enveloped("PodList", field(2, field(2, bytes.Repeat(field(2, nil), 10_000_000)))), pods, "takes more than 128 MiB"},
 		"labels":              {protobuf, enveloped("PodList", field(2, field(1, bytes.Repeat(field(11, nil), 10_000_000)))), pods, "takes more than 128 MiB"},
 		"another kind":        {protobuf, enveloped("Nonsense", nil), pods, `is of kind "Nonsense" of "v1"`},
-		"no protobuf":         {protobuf, []byte(protobufEnvelope + "\x0f\xff"), pods, "is no protobuf"},
+		"no protobuf":         {protobuf, []byte(protobufEnvelope + "\x0f\xff"), pods, "is not protobuf"},
 		"pods as JSON":        {"application/json", []byte(`{"kind":"PodList","apiVersion":"v1","items":[` + empty + `]}`), pods, "takes more than the 128 MiB"},
 		"claims":              {"application/json", []byte(`{"kind":"NodeClaimList","apiVersion":"karpenter.sh/v1","items":[` + empty + `]}`), claims, "nodeclaims takes more than the 128 MiB"},
 		"text without a kind": {"text/html", bytes.Repeat([]byte("<p>"), 1<<20), pods, "of such at most 1048576 are read"},

@@ -49,7 +49,7 @@ func (c *Executor) Do(ctx context.Context, group string, r wire.RelayRequest) (w
 	target.Path, target.RawQuery = strings.TrimSuffix(target.Path, "/")+r.Path, r.Query
 	request, err := http.NewRequestWithContext(ctx, r.Method, target.String(), bytes.NewReader(r.Body))
 	if err != nil {
-		return wire.RelayAnswer{}, fault.Wrap(fault.Invalid, "", err, "make a request of %s %s", r.Method, r.Path)
+		return wire.RelayAnswer{}, fault.Wrap(fault.Invalid, "", err, "build the request %s %s", r.Method, r.Path)
 	}
 	request.Header.Set(transport.ImpersonateUserHeader, RelayUser)
 	request.Header.Set(transport.ImpersonateGroupHeader, group)
@@ -60,7 +60,7 @@ func (c *Executor) Do(ctx context.Context, group string, r wire.RelayRequest) (w
 	}
 	response, err := c.client.Do(request)
 	if err != nil {
-		return wire.RelayAnswer{}, fault.Wrap(fault.Internal, "", err, "ask the API server: %s %s", r.Method, r.Path)
+		return wire.RelayAnswer{}, fault.Wrap(fault.Internal, "", err, "send to the API server: %s %s", r.Method, r.Path)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, wire.MaxRelayAnswerBytes+1))

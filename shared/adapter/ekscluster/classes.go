@@ -106,8 +106,8 @@ func (c *Client) patchClass(ctx context.Context, mark *model.ClassPatch) error {
 	meta["uid"], meta["resourceVersion"] = object.GetUID(), object.GetResourceVersion()
 	patch, err := json.Marshal(map[string]any{"metadata": meta})
 	if err != nil {
-		return fault.Wrap(fault.Internal, "", err, "mark EC2NodeClass %s", mark.Name)
+		return fault.Wrap(fault.Internal, "", err, "add the finalizer of EC2NodeClass %s", mark.Name)
 	}
 	_, err = classes.Patch(ctx, mark.Name, types.MergePatchType, patch, metav1.PatchOptions{})
-	return translateError(err, "mark EC2NodeClass %s", mark.Name)
+	return translateError(err, "add the finalizer of EC2NodeClass %s", mark.Name)
 }

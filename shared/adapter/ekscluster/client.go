@@ -46,12 +46,12 @@ type Relay interface {
 func Connect(config aws.Config, reg model.Registration, relay Relay) (*Client, error) {
 	if reg.RelayURL != "" {
 		if relay == nil {
-			return nil, fault.New(fault.Invalid, "", "cluster %s: its API server is asked through the queue %s, which only functions do; give a kubeconfig", reg.Cluster, reg.RelayURL)
+			return nil, fault.New(fault.Invalid, "", "cluster %s: its API server is reached through the queue %s, which only functions use; give a kubeconfig", reg.Cluster, reg.RelayURL)
 		}
 		return New(&rest.Config{Host: relayHost, Transport: relay.Through(config, reg)}, reg.Cluster, reg.Region)
 	}
 	if !strings.HasPrefix(reg.Endpoint, "https://") {
-		return nil, fault.New(fault.Invalid, "", "cluster %s: endpoint %q is no https URL", reg.Cluster, reg.Endpoint)
+		return nil, fault.New(fault.Invalid, "", "cluster %s: endpoint %q is not an https URL", reg.Cluster, reg.Endpoint)
 	}
 	base, err := newTransport(reg.CA)
 	if err != nil {

@@ -44,7 +44,7 @@ func (c *Client) definition(ctx context.Context, name string) (model.Definition,
 // undefined gives the answer to a list of a kind that is not defined its code.
 func undefined(err error, kind string) error {
 	if apierrors.IsNotFound(err) {
-		return fault.Wrap(fault.NotFound, model.CodeUndefined, err, "list %s, which are not defined in the cluster", kind)
+		return fault.Wrap(fault.NotFound, model.CodeUndefined, err, "list %s, whose CustomResourceDefinition is missing in the cluster", kind)
 	}
 	return err
 }

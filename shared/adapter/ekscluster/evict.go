@@ -28,7 +28,7 @@ const (
 // ended or is ending leaves whatever a budget says.
 func (c *Client) Evict(ctx context.Context, pod model.PodRef) error {
 	if pod.UID == "" {
-		return fault.New(fault.Invalid, "", "pod %s: it is not evicted without the UID that was judged", pod.Key())
+		return fault.New(fault.Invalid, "", "pod %s: it is not evicted without the UID that was evaluated", pod.Key())
 	}
 	id := uid(pod.UID)
 	// The API server asks for ten seconds of patience while it looks at a budget; the client would wait for so long in here,
@@ -137,13 +137,13 @@ func busy(err error) error {
 // another.
 func (c *Client) Delete(ctx context.Context, pod model.PodRef, graceSeconds int64) error {
 	if pod.UID == "" {
-		return fault.New(fault.Invalid, "", "pod %s: it is not deleted without the UID that was judged", pod.Key())
+		return fault.New(fault.Invalid, "", "pod %s: it is not deleted without the UID that was evaluated", pod.Key())
 	}
 	if graceSeconds < 1 { // 0 takes the pod off the record while its containers may run on
-		return fault.New(fault.Invalid, "", "pod %s: a grace of %d s is no grace; give it 1 s at least", pod.Key(), graceSeconds)
+		return fault.New(fault.Invalid, "", "pod %s: a grace period of %d s is too short; use at least 1 s", pod.Key(), graceSeconds)
 	}
 	id := uid(pod.UID)
 	err := c.core.CoreV1().RESTClient().Delete().MaxRetries(0).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
 		Body(&metav1.DeleteOptions{GracePeriodSeconds: &graceSeconds, Preconditions: &metav1.Preconditions{UID: &id}}).Do(ctx).Error()
-	return translateError(busy(err), "delete pod %s of UID %s with a grace of %d s", pod.Key(), pod.UID, graceSeconds)
+	return translateError(busy(err), "delete pod %s of UID %s with a grace period of %d s", pod.Key(), pod.UID, graceSeconds)
 }

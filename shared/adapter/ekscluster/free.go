@@ -20,7 +20,7 @@ import (
 // or others kept writing. One without our finalizer is left as it is.
 func (c *Client) Free(ctx context.Context, kind string, object model.Object) error {
 	if object.UID == "" {
-		return fault.New(fault.Invalid, "", "%s %s: its finalizer is not taken off without the UID that was judged", kind, object.Name)
+		return fault.New(fault.Invalid, "", "%s %s: its finalizer is not removed without the UID that was evaluated", kind, object.Name)
 	}
 	var resource schema.GroupVersionResource
 	switch kind {
@@ -29,7 +29,7 @@ func (c *Client) Free(ctx context.Context, kind string, object model.Object) err
 	case apiv1.KindNodeClaim:
 		resource = apiv1.NodeClaimResource
 	default:
-		return fault.New(fault.Invalid, "", "objects of kind %s have no finalizer of ours", kind)
+		return fault.New(fault.Invalid, "", "objects of kind %s have no finalizer of Joiner", kind)
 	}
 	var err error
 	for range attempts {
@@ -59,8 +59,8 @@ func (c *Client) free(ctx context.Context, resource schema.GroupVersionResource,
 		"uid": found.GetUID(), "resourceVersion": found.GetResourceVersion(), "finalizers": left,
 	}})
 	if err != nil {
-		return false, fault.Wrap(fault.Internal, "", err, "free %s %s", resource.Resource, object.Name)
+		return false, fault.Wrap(fault.Internal, "", err, "remove the finalizer of %s %s", resource.Resource, object.Name)
 	}
 	_, err = objects.Patch(ctx, object.Name, types.MergePatchType, patch, metav1.PatchOptions{})
-	return false, translateError(err, "free %s %s", resource.Resource, object.Name)
+	return false, translateError(err, "remove the finalizer of %s %s", resource.Resource, object.Name)
 }

@@ -48,22 +48,28 @@ func (c *Client) ReadLive(ctx context.Context) (model.LiveState, error) {
 		})
 	})
 	wg.Go(func() {
+		names := []string{}
 		err := listAll(ctx, pools, func(object any) {
-			if pool := object.(*unstructured.Unstructured); pool.GetAnnotations()[model.AnnotationGentleExpiry] == "true" {
+			pool := object.(*unstructured.Unstructured)
+			if pool.GetAnnotations()[model.AnnotationGentleExpiry] == "true" {
 				live.Gentle = append(live.Gentle, pool.GetName())
 			}
+			if pool.GetDeletionTimestamp() == nil {
+				names = append(names, pool.GetName())
+			}
 		})
-		if err != nil {
-			live.PoolsUnread = err.Error()
+		if live.Pools = names; err != nil {
+			live.Pools, live.PoolsUnread = nil, err.Error()
 		}
 	})
 	wg.Wait()
 	slices.Sort(live.Gentle)
+	slices.Sort(live.Pools)
 	if errs[0] != nil {
 		return model.LiveState{}, errs[0]
 	}
 	if err := errs[1]; fault.CodeOf(err) == model.CodeUndefined {
-		return model.LiveState{Version: versions[0], Nodes: live.Nodes, Undefined: true, Gentle: live.Gentle, PoolsUnread: live.PoolsUnread}, err
+		return model.LiveState{Version: versions[0], Nodes: live.Nodes, Undefined: true, Gentle: live.Gentle, Pools: live.Pools, PoolsUnread: live.PoolsUnread}, err
 	} else if err != nil {
 		return model.LiveState{}, err
 	}
@@ -132,7 +138,7 @@ func endsWithItsNode(pod *corev1.Pod) bool {
 // where another has its name.
 func (c *Client) Remove(ctx context.Context, kind string, object model.Object) error {
 	if object.UID == "" {
-		return fault.New(fault.Invalid, "", "%s %s: it is not deleted without the UID that was judged", kind, object.Name)
+		return fault.New(fault.Invalid, "", "%s %s: it is not deleted without the UID that was evaluated", kind, object.Name)
 	}
 	id := uid(object.UID)
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &id}}

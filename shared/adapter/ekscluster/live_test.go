@@ -142,6 +142,9 @@ func TestReadLiveShowsGentlePools(t *testing.T) {
 	if err != nil || live.PoolsUnread != "" || !slices.Contains(live.Gentle, gentle) || slices.Contains(live.Gentle, plain) {
 		t.Errorf("%v %q, %v", live.Gentle, live.PoolsUnread, err)
 	}
+	if !slices.Contains(live.Pools, gentle) || !slices.Contains(live.Pools, plain) { // V133
+		t.Errorf("%v has not all NodePools", live.Pools)
+	}
 }
 
 // What the collector's role may not do it is not given: it makes nothing that could run, and takes nothing of people's away.

@@ -15,7 +15,7 @@ import (
 // gone, another, or bound.
 func (c *Client) Nominate(ctx context.Context, pod model.PodRef, node string) error {
 	if pod.UID == "" || node == "" {
-		return fault.New(fault.Invalid, "", "pod %s: it is not nominated without the UID that was judged and a node", pod.Key())
+		return fault.New(fault.Invalid, "", "pod %s: it is not nominated without the UID that was evaluated and a node", pod.Key())
 	}
 	body, err := json.Marshal([]operation{{"test", "/metadata/uid", pod.UID}, {"add", "/status/nominatedNodeName", node}})
 	if err != nil {

@@ -58,7 +58,7 @@ func (c *Client) findOrCreate(ctx context.Context, claim *model.Claim) (*apiv1.N
 	if fault.Is(err, fault.Conflict) { // an earlier attempt came as far as this
 		object, err := c.claim(ctx, claim)
 		if err == nil && claim.Vanished && object.DeletionTimestamp != nil {
-			return nil, fault.New(fault.Conflict, "", "NodeClaim %s of UID %s, which goes with its definition, is still there", claim.Name, object.UID)
+			return nil, fault.New(fault.Conflict, "", "NodeClaim %s of UID %s, which is deleted with its CustomResourceDefinition, still exists", claim.Name, object.UID)
 		}
 		return object, err
 	}
@@ -82,7 +82,7 @@ func (c *Client) claim(ctx context.Context, claim *model.Claim) (*apiv1.NodeClai
 		return nil, fault.New(fault.NotFound, "", "NodeClaim %s of UID %s is gone; there is another of UID %s", claim.Name, claim.ObjectUID, object.UID)
 	}
 	if shown := object.Status.ProviderID; shown != "" && claim.ProviderID != "" && shown != claim.ProviderID {
-		return nil, fault.New(fault.Conflict, "", "NodeClaim %s shows instance %s, the claim has %s", claim.Name, shown, claim.ProviderID)
+		return nil, fault.New(fault.Conflict, "", "NodeClaim %s has instance %s, and its claim in the ledger has %s", claim.Name, shown, claim.ProviderID)
 	}
 	return object, nil
 }

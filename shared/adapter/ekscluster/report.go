@@ -104,7 +104,7 @@ func say(set *condition.Set, c *model.Condition) error {
 	case metav1.ConditionUnknown:
 		set.Unknown(c.Type, c.Reason, c.Message)
 	default:
-		return fault.New(fault.Invalid, "", "condition %s of %s: status %q is none of True, False, Unknown", c.Type, c.Object, c.Status)
+		return fault.New(fault.Invalid, "", "condition %s of %s: status %q is not True, False or Unknown", c.Type, c.Object, c.Status)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func (c *Client) StandaloneClaim(ctx context.Context, wanted model.Object) (mode
 	}
 	shown, managed := translate.ClaimOf(untyped)
 	if shown.UID != wanted.UID || !shown.Manual || !managed || shown.DeletedUnix != 0 {
-		return model.StandaloneClaim{}, fault.New(fault.NotFound, "", "NodeClaim %s of UID %s asks for nothing any more", wanted.Name, wanted.UID)
+		return model.StandaloneClaim{}, fault.New(fault.NotFound, "", "NodeClaim %s of UID %s is not to be launched any more", wanted.Name, wanted.UID)
 	}
 	return translate.StandaloneOf(untyped), nil
 }

@@ -176,7 +176,7 @@ spec:
 	}
 	pooled := objectNamed(t, c, name+"-pooled")
 	if standalone, err := c.StandaloneClaim(t.Context(), pooled); err != nil || len(standalone.Invalid) != 1 ||
-		!strings.HasPrefix(standalone.Invalid[0], `metadata.labels[karpenter.sh/nodepool]: "karpenter.sh/nodepool": `) || strings.Contains(standalone.Invalid[0], "pool's name") {
+		!strings.HasPrefix(standalone.Invalid[0], `metadata.labels[karpenter.sh/nodepool]: "karpenter.sh/nodepool": `) || strings.Contains(standalone.Invalid[0], "NodePool's name") {
 		t.Errorf("one of a pool: %+v, %v", standalone, err)
 	}
 	for _, o := range []model.Object{other, held, {Name: name + "-never", UID: "u"}} {

@@ -22,7 +22,7 @@ const (
 func newTransport(ca []byte) (*http.Transport, error) {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(ca) {
-		return nil, fault.New(fault.Invalid, "", "the certificate authority of the cluster is no PEM")
+		return nil, fault.New(fault.Invalid, "", "the certificate authority of the cluster is not PEM")
 	}
 	return &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,

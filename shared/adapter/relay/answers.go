@@ -63,7 +63,7 @@ func (a *Answers) Take(ctx context.Context, r wire.RelayRequest, digest string) 
 	_, err := a.table.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &a.name, Item: a.entry(&r, digest), ConditionExpression: aws.String("attribute_not_exists(PK)"),
 	})
-	return translate(err, "take request %s of cluster %s", r.ID, r.Cluster)
+	return translate(err, "claim request %s of cluster %s", r.ID, r.Cluster)
 }
 
 // Keep stores the answer, where none is stored and nobody but who has this digest took the request; else Conflict.
@@ -90,7 +90,7 @@ func (a *Answers) Keep(ctx context.Context, r wire.RelayRequest, digest string, 
 		ExpressionAttributeNames:  map[string]string{"#object": "object"},
 		ExpressionAttributeValues: item{":digest": text(digest)},
 	})
-	return translate(err, "keep the answer to request %s of cluster %s", r.ID, r.Cluster)
+	return translate(err, "store the answer to request %s of cluster %s", r.ID, r.Cluster)
 }
 
 func (a *Answers) upload(ctx context.Context, key string, data []byte) error {
@@ -118,7 +118,7 @@ func (a *Answers) read(ctx context.Context, cluster string, ids []string) (map[s
 		a.name: {Keys: keys, ConsistentRead: aws.Bool(true)},
 	}})
 	if err != nil {
-		return nil, translate(err, "look for answers of cluster %s", cluster)
+		return nil, translate(err, "read answers of cluster %s", cluster)
 	}
 	found := map[string]state{} // what was left out for size is asked for again with the next look
 	for _, entry := range out.Responses[a.name] {

@@ -118,7 +118,7 @@ func (t *transport) ask(ctx context.Context, r wire.RelayRequest) (wire.RelayAns
 	}
 	_, err = t.queue.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &t.url, MessageBody: aws.String(string(body))})
 	if err != nil {
-		return wire.RelayAnswer{}, translate(err, "ask cluster %s: send %s %s to %s", t.cluster, r.Method, r.Path, t.url)
+		return wire.RelayAnswer{}, translate(err, "request to cluster %s: send %s %s to %s", t.cluster, r.Method, r.Path, t.url)
 	}
 	known := t.poller.wait(ctx, r)
 	switch {
@@ -127,9 +127,9 @@ func (t *transport) ask(ctx context.Context, r wire.RelayRequest) (wire.RelayAns
 	case known.sealed != nil || known.object != "":
 		return t.open(ctx, known, &r)
 	case known.taken:
-		return wire.RelayAnswer{}, fault.New(fault.Internal, CodeUnanswered, "ask cluster %s: a watcher took %s %s and did not answer in time; whether it was carried out is not known", t.cluster, r.Method, r.Path)
+		return wire.RelayAnswer{}, fault.New(fault.Internal, CodeUnanswered, "request to cluster %s: a watcher received %s %s and did not answer in time; whether it was carried out is unknown", t.cluster, r.Method, r.Path)
 	}
-	return wire.RelayAnswer{}, fault.New(fault.Internal, CodeUntaken, "ask cluster %s: no watcher answered %s %s in time; is one running, with the chart's relay.enabled?", t.cluster, r.Method, r.Path)
+	return wire.RelayAnswer{}, fault.New(fault.Internal, CodeUntaken, "request to cluster %s: no watcher answered %s %s in time; is one running, with the chart's relay.enabled?", t.cluster, r.Method, r.Path)
 }
 
 // open reads the answer that was found.
@@ -137,13 +137,13 @@ func (t *transport) open(ctx context.Context, s state, r *wire.RelayRequest) (wi
 	answer, err := t.answers.open(ctx, s, r)
 	switch {
 	case fault.Is(err, fault.Invalid):
-		return answer, fault.Wrap(fault.Internal, CodeForged, err, "ask cluster %s: %s %s", t.cluster, r.Method, r.Path)
+		return answer, fault.Wrap(fault.Internal, CodeForged, err, "request to cluster %s: %s %s", t.cluster, r.Method, r.Path)
 	case err != nil:
 		return answer, err
 	case answer.Refused != "":
 		return answer, fault.New(fault.Denied, CodeRefused, "%s: %s", answer.Refused, answer.Message)
 	case answer.Broken != "":
-		return answer, fault.New(fault.Internal, CodeBroken, "ask cluster %s: the watcher got no answer to %s %s: %s", t.cluster, r.Method, r.Path, answer.Message)
+		return answer, fault.New(fault.Internal, CodeBroken, "request to cluster %s: the watcher got no answer to %s %s: %s", t.cluster, r.Method, r.Path, answer.Message)
 	}
 	return answer, nil
 }

@@ -28,11 +28,11 @@ type known struct {
 // but a full snapshot of its own cluster, which a watcher could not read itself.
 func (s *Store) At(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error) {
 	if want := snapshotKey(manifest.Cluster, manifest.Epoch, manifest.SnapshotSeq); manifest.SnapshotKey != want {
-		return nil, fault.New(fault.Invalid, "ForeignBase", "snapshot pointer of cluster %s: its base %d/%d is %s, and it names %.200q",
+		return nil, fault.New(fault.Invalid, "ForeignBase", "manifest of cluster %s: its full snapshot %d/%d is %s, and it names %.200q",
 			manifest.Cluster, manifest.Epoch, manifest.SnapshotSeq, want, manifest.SnapshotKey)
 	}
 	if n := manifest.HeadSeq - manifest.SnapshotSeq; n < 0 || n > maxDeltas {
-		return nil, fault.New(fault.Invalid, "Malformed", "snapshot pointer of cluster %s: head %d does not follow base %d by 0 to %d segments",
+		return nil, fault.New(fault.Invalid, "Malformed", "manifest of cluster %s: head %d does not follow full snapshot %d by 0 to %d deltas",
 			manifest.Cluster, manifest.HeadSeq, manifest.SnapshotSeq, maxDeltas)
 	}
 	if start := s.recall(manifest); start != nil {
@@ -86,7 +86,7 @@ func (s *Store) full(ctx context.Context, manifest model.Manifest) (*model.Snaps
 		return nil, err
 	}
 	if snapshot.Cluster != manifest.Cluster || snapshot.Epoch != manifest.Epoch || snapshot.Seq != manifest.SnapshotSeq {
-		return nil, fault.New(fault.Invalid, "Malformed", "%s is of cluster %s %d/%d, the pointer says %s %d/%d", manifest.SnapshotKey,
+		return nil, fault.New(fault.Invalid, "Malformed", "%s is of cluster %s %d/%d, the manifest says %s %d/%d", manifest.SnapshotKey,
 			snapshot.Cluster, snapshot.Epoch, snapshot.Seq, manifest.Cluster, manifest.Epoch, manifest.SnapshotSeq)
 	}
 	return snapshot, nil
@@ -152,7 +152,7 @@ func (s *Store) deltas(ctx context.Context, manifest model.Manifest, start *mode
 	for i := range deltas {
 		free <- struct{}{}
 		if ctx.Err() != nil {
-			failed.Do(func() { failure = translate(ctx.Err(), "read segments of cluster %s", manifest.Cluster) })
+			failed.Do(func() { failure = translate(ctx.Err(), "read deltas of cluster %s", manifest.Cluster) })
 			break
 		}
 		wg.Go(func() {

@@ -170,7 +170,7 @@ func (s *Store) AsOf(ctx context.Context, cluster string, atUnix int64) (model.M
 			return s.lastDelta(ctx, manifest, atUnix)
 		}
 	}
-	return model.Manifest{}, fault.New(fault.NotFound, "NoSnapshot", "no snapshot of cluster %s is kept of %s", cluster, time.Unix(atUnix, 0).UTC().Format(time.RFC3339))
+	return model.Manifest{}, fault.New(fault.NotFound, "NoSnapshot", "no snapshot of cluster %s is stored for %s", cluster, time.Unix(atUnix, 0).UTC().Format(time.RFC3339))
 }
 
 // epochs returns the epochs of a cluster of which anything is kept, ascending.

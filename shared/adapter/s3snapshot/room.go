@@ -110,14 +110,14 @@ func (r *memoryBudget) crowded(err error, cluster string, spare int64) error {
 	if fault.CodeOf(err) != "TooLarge" || spare >= r.one {
 		return err
 	}
-	return fault.Wrap(fault.Throttled, "NoRoom", err, "snapshot of cluster %s: those of other clusters take the rest of %d MiB for all", cluster, r.all>>20)
+	return fault.Wrap(fault.Throttled, "NoRoom", err, "snapshot of cluster %s: those of other clusters use the rest of the %d MiB for all", cluster, r.all>>20)
 }
 
 // fetch waits until so many bytes may be read and returns how to say that they are needed no more.
 func (r *memoryBudget) fetch(ctx context.Context, bytes int64) (done func(), err error) {
 	bytes = min(max(bytes, 1), r.most)
 	if err := r.packed.Acquire(ctx, bytes); err != nil {
-		return nil, fault.Wrap(fault.Throttled, "NoRoom", err, "wait for room to read %d bytes", bytes)
+		return nil, fault.Wrap(fault.Throttled, "NoRoom", err, "wait for memory to read %d bytes", bytes)
 	}
 	return func() { r.packed.Release(bytes) }, nil
 }

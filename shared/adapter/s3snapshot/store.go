@@ -64,7 +64,7 @@ func (s *Store) PutDelta(ctx context.Context, cluster string, epoch, seq int64, 
 // watcher. Source: Amazon S3 API reference, HeadObject, "Permissions".
 func (s *Store) Kept(ctx context.Context, key string) (bool, error) {
 	_, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.bucket, Key: &key})
-	err = translate(err, "look for s3://%s/%s", s.bucket, key)
+	err = translate(err, "check for s3://%s/%s", s.bucket, key)
 	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Denied) {
 		return false, nil
 	}
@@ -110,7 +110,7 @@ func (s *Store) put(ctx context.Context, key, contentType string, data []byte) e
 	if headErr != nil {
 		headErr = translate(headErr, "compare s3://%s/%s", s.bucket, key)
 		if fault.CodeOf(err) == codeConflict && (fault.Is(headErr, fault.NotFound) || fault.Is(headErr, fault.Denied)) {
-			return fault.Wrap(fault.Throttled, codeConflict, err, "write s3://%s/%s, which is not there yet", s.bucket, key)
+			return fault.Wrap(fault.Throttled, codeConflict, err, "write s3://%s/%s, which does not exist yet", s.bucket, key)
 		}
 		return headErr
 	}

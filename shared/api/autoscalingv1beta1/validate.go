@@ -16,7 +16,7 @@ func Validate(buffer *CapacityBuffer) []string {
 	case spec.PodTemplateRef != nil && spec.PodTemplateRef.Name == "":
 		complain("spec.podTemplateRef.name: not set; name a PodTemplate")
 	case spec.PodTemplateRef != nil && spec.Replicas == nil && spec.Limits == nil:
-		complain("spec.replicas, spec.limits: neither is set beside spec.podTemplateRef; say for how many pods, or how much")
+		complain("spec.replicas, spec.limits: neither is set beside spec.podTemplateRef; set the number of pods, or an amount")
 	case spec.ScalableRef != nil && (spec.ScalableRef.Kind == "" || spec.ScalableRef.Name == ""):
 		complain("spec.scalableRef: kind %q, name %q: set both", spec.ScalableRef.Kind, spec.ScalableRef.Name)
 	}

@@ -19,7 +19,7 @@ const EC2NodeClassHashVersion = "joiner-v1"
 func (c *EC2NodeClass) Hash(caBundle string) (string, error) {
 	kubelet, err := c.Spec.Kubelet.Canonical()
 	if err != nil {
-		return "", fmt.Errorf("hash class %s: %w", c.Name, err)
+		return "", fmt.Errorf("hash EC2NodeClass %s: %w", c.Name, err)
 	}
 	if string(kubelet) == "{}" {
 		kubelet = nil

@@ -40,8 +40,8 @@ func ValidateNodePool(pool *NodePool) []FieldError {
 	for i, r := range pool.Spec.Template.Spec.Requirements {
 		path := fmt.Sprintf("%s.spec.requirements[%d]", template, i)
 		if wellknown.Normalize(r.Key) == wellknown.LabelNodePool {
-			problems = append(problems, FieldError{path + ".key", r.Key, "a pool cannot require a pool",
-				"Remove the requirement: nodes of this pool carry the label anyway."})
+			problems = append(problems, FieldError{path + ".key", r.Key, "a NodePool cannot require a NodePool",
+				"Remove the requirement: nodes of this NodePool have the label anyway."})
 			continue
 		}
 		problems = append(problems, validateRequirement(path, r)...)
@@ -76,7 +76,7 @@ func validateLabels(path string, labels map[string]string) []FieldError {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		at := fmt.Sprintf("%s[%s]", path, key)
 		if key == wellknown.LabelNodePool {
-			problems = append(problems, FieldError{at, key, "label " + key + " is restricted", "Remove it: it is set from the pool's name."})
+			problems = append(problems, FieldError{at, key, "label " + key + " is restricted", "Remove it: it is set from the NodePool's name."})
 			continue
 		}
 		problems = append(problems, validateKey(at, key)...)

@@ -51,7 +51,7 @@ func TestValidateNodePool(t *testing.T) {
 			Requirement{Key: "example.com/team", Operator: notIn},
 			Requirement{Key: "example.com/tier", Operator: exists, MinValues: ptr(50)},
 		)},
-		{name: "requirement on the pool", pool: requiring(Requirement{Key: "karpenter.sh/nodepool", Operator: exists}), want: []string{requirements + "[0].key"}, message: "cannot require a pool"},
+		{name: "requirement on the pool", pool: requiring(Requirement{Key: "karpenter.sh/nodepool", Operator: exists}), want: []string{requirements + "[0].key"}, message: "cannot require a NodePool"},
 		{name: "requirement on hostname", pool: requiring(Requirement{Key: "kubernetes.io/hostname", Operator: exists}), want: []string{requirements + "[0].key"}, message: "restricted"},
 		{name: "requirement on the domain", pool: requiring(Requirement{Key: "karpenter.sh/initialized", Operator: exists}), want: []string{requirements + "[0].key"}, message: "restricted"},
 		{name: "requirement on a domain that ends alike", pool: requiring(Requirement{Key: "fookarpenter.sh/x", Operator: exists})},

@@ -43,18 +43,18 @@ func classWarnings(class, old *model.Class, known *Known) []model.Finding {
 		}
 	}
 	if class.Family == "Custom" && class.UserData == "" {
-		out = append(out, model.Finding{Field: "spec.userData", Message: "amiFamily Custom makes none of its own: nodes do not join unless the image does that by itself", Remedy: "Write it, or use another amiFamily."})
+		out = append(out, model.Finding{Field: "spec.userData", Message: "amiFamily Custom generates no user data: nodes join only if the image does so by itself", Remedy: "Write it, or use another amiFamily."})
 	}
 	if class.Metadata.HTTPTokens == "optional" {
-		out = append(out, model.Finding{Field: "spec.metadataOptions.httpTokens", Value: "optional", Message: "whoever makes a pod fetch a URL may get the node's credentials", Remedy: "Set required."})
+		out = append(out, model.Finding{Field: "spec.metadataOptions.httpTokens", Value: "optional", Message: "any pod that can be made to fetch a URL may get the node's credentials", Remedy: "Set required."})
 	}
 	if !known.Objects {
 		return out
 	}
 	pools, nodes := known.usersOf(class.Name)
 	if old != nil && old.Hash != class.Hash && nodes > 0 {
-		out = append(out, model.Finding{Message: fmt.Sprintf("%s of NodePool %s drift by this change and are replaced, as many at once as the pools' budgets let", count(nodes, "node"), offering.Some(pools)),
-			Remedy: "See joiner plan disrupt --with for what that comes to."})
+		out = append(out, model.Finding{Message: fmt.Sprintf("%s of NodePool %s drift by this change and are replaced, as many at once as the budgets of the pools allow", count(nodes, "node"), offering.Some(pools)),
+			Remedy: "See joiner plan disrupt --with for what is replaced."})
 	}
 	return out
 }
@@ -76,7 +76,7 @@ func classDeletion(class *model.Class, known *Known) []model.Finding {
 	if !known.Objects || len(pools) == 0 {
 		return nil
 	}
-	return []model.Finding{{Message: fmt.Sprintf("NodePool %s names the EC2NodeClass: nothing is launched for it any more, and the object stays until %s and their NodeClaims are gone", offering.Some(pools), count(nodes, "node")),
+	return []model.Finding{{Message: fmt.Sprintf("NodePool %s uses the EC2NodeClass: nothing is launched for it any more, and the object stays until %s and their NodeClaims are deleted", offering.Some(pools), count(nodes, "node")),
 		Remedy: "Let those pools name another class first."}}
 }
 
@@ -97,7 +97,7 @@ func standaloneWarnings(standalone *model.StandaloneClaim, known *Known) []model
 	matches := t.matches(types)
 	roomy := holding(matches, standalone.Requests)
 	if len(matches) > 0 && len(roomy) == 0 {
-		out = append(out, model.Finding{Field: "spec.resources.requests", Message: fmt.Sprintf("none of the %s that match has so much, no node can be made", count(len(matches), "instance type")),
+		out = append(out, model.Finding{Field: "spec.resources.requests", Message: fmt.Sprintf("none of the %s that match has that much: no node can be launched", count(len(matches), "instance type")),
 			Remedy: "Lower the requests, or allow larger instance types."})
 	} else {
 		out = append(out, t.found(types, roomy, known.regionName()))

@@ -14,8 +14,8 @@ func TestClasses(t *testing.T) {
 		parts   []string
 	}{
 		"a kubelet configuration that is none": {func(c *model.Class) {
-			c.Invalid = []model.ClassProblem{{Condition: "ValidationSucceeded", Reason: "InvalidKubeletConfiguration", Message: `spec.kubelet.clusterDNS: "x": is no IP address. Remedy: Write one.`}}
-		}, true, `spec.kubelet.clusterDNS: "x": is no IP address. Remedy: Write one.`, nil},
+			c.Invalid = []model.ClassProblem{{Condition: "ValidationSucceeded", Reason: "InvalidKubeletConfiguration", Message: `spec.kubelet.clusterDNS: "x": is not an IP address. Remedy: Write one.`}}
+		}, true, `spec.kubelet.clusterDNS: "x": is not an IP address. Remedy: Write one.`, nil},
 		"an expression that is none": {func(c *model.Class) { c.Kubelet.MaxPodsExpr = "1 +" }, true, `spec.kubelet.maxPods: "1 +"`, []string{"Remedy: "}},
 		"an expression, not enabled": {func(c *model.Class) { c.Kubelet.MaxPodsExpr = "10" }, false, `spec.kubelet.maxPods: "10": expressions are not enabled`, []string{"JOINER_NODE_CLASS_CEL"}},
 		"a field the family has no use for": {func(c *model.Class) {
@@ -71,8 +71,8 @@ func TestF107StandaloneClaimsAreRefusedWithFieldValueAndRemedy(t *testing.T) {
 	}
 	said(t, standalone(nil).Warnings, "spec.requirements: 4 of the 5 instance types")
 	said(t, standalone(func(w *model.StandaloneClaim) {
-		w.Invalid = []string{`metadata.labels[karpenter.sh/nodepool]: "karpenter.sh/nodepool": label karpenter.sh/nodepool is restricted. Remedy: Remove it: a NodeClaim made by hand is of no NodePool.`}
-	}).Refusals, `metadata.labels[karpenter.sh/nodepool]: "karpenter.sh/nodepool"`, "Remedy: Remove it: a NodeClaim")
+		w.Invalid = []string{`metadata.labels[karpenter.sh/nodepool]: "karpenter.sh/nodepool": label karpenter.sh/nodepool is restricted. Remedy: Remove it: a standalone NodeClaim belongs to no NodePool.`}
+	}).Refusals, `metadata.labels[karpenter.sh/nodepool]: "karpenter.sh/nodepool"`, "Remedy: Remove it: a standalone NodeClaim")
 	said(t, standalone(func(w *model.StandaloneClaim) {
 		w.Template.Requirements = []model.Requirement{in("team", "a"), in("team", "b")}
 	}).Refusals, "spec.requirements[1]", "spec.requirements[0], team In [a]")

@@ -18,7 +18,7 @@ const shortLife = time.Hour
 func habits(pool *model.Pool, t *template, matches []offering.Match, known *Known) []model.Finding {
 	out := instanceWarnings(t, matches)
 	if len(pool.Limits) == 0 && pool.Replicas == nil {
-		out = append(out, model.Finding{Field: "spec.limits", Message: "there are none: the pool grows as far as pods ask and the account's quotas let",
+		out = append(out, model.Finding{Field: "spec.limits", Message: "there are none: the pool grows as far as pods request and the account's quotas allow",
 			Remedy: "Limit cpu, memory, nodes or " + model.Dollars + "."})
 	}
 	out = append(out, lifeHabits(pool, known)...)
@@ -49,7 +49,7 @@ func instanceWarnings(t *template, matches []offering.Match) []model.Finding {
 		}
 	}
 	if spot && other && !t.names(model.LabelCapacityType) {
-		out = append(out, model.Finding{Field: t.requirements, Message: model.LabelCapacityType + " is not restricted: spot machines are bought first, which AWS takes back with two minutes' notice",
+		out = append(out, model.Finding{Field: t.requirements, Message: model.LabelCapacityType + " is not restricted: spot instances are launched first, which AWS interrupts with two minutes' notice",
 			Remedy: "Require on-demand, or name both to say that it is meant."})
 	}
 	if len(arches) > 1 && !t.names(model.LabelArch) {
@@ -57,7 +57,7 @@ func instanceWarnings(t *template, matches []offering.Match) []model.Finding {
 			Remedy: "Require one, or name both to say that it is meant."})
 	}
 	if len(exotic) > 0 && len(exotic) < len(matches) && !t.names(chosen...) {
-		out = append(out, model.Finding{Field: t.requirements, Message: fmt.Sprintf("%d of what matches are bare metal or have accelerators (%s), which are bought where nothing else is left",
+		out = append(out, model.Finding{Field: t.requirements, Message: fmt.Sprintf("%d of what matches are bare metal or have accelerators (%s), which are launched where nothing else is left",
 			len(exotic), offering.Some(exotic[:min(2, len(exotic))])), Remedy: "Require " + requirement.InstanceCategory + " In [c, m, r] or the like."})
 	}
 	return out
@@ -75,7 +75,7 @@ func lifeHabits(pool *model.Pool, known *Known) []model.Finding {
 	}
 	switch seconds := pool.Template.GraceSeconds; {
 	case seconds != nil && *seconds == 0:
-		out = append(out, model.Finding{Field: grace, Value: "0s", Message: "pods of a node that ends are given no time, and neither budgets nor do-not-disrupt are looked at", Remedy: "Set as long as the slowest pod needs to stop."})
+		out = append(out, model.Finding{Field: grace, Value: "0s", Message: "pods of a node that is terminated get no time to stop, and neither budgets nor do-not-disrupt are respected", Remedy: "Set as long as the slowest pod needs to stop."})
 	case seconds == nil && known.Objects:
 		out = append(out, blockedDrains(grace, known.Budgets)...)
 	}
@@ -94,7 +94,7 @@ func blockedDrains(field string, budgets []model.PDB) []model.Finding {
 		return nil
 	}
 	slices.Sort(names)
-	return []model.Finding{{Field: field, Message: "it is not set, and PodDisruptionBudget " + offering.Some(names[:min(3, len(names))]) + " lets no pod be evicted: a node with such a pod drains without an end",
+	return []model.Finding{{Field: field, Message: "it is not set, and PodDisruptionBudget " + offering.Some(names[:min(3, len(names))]) + " allows no eviction: a node with such a pod never finishes draining",
 		Remedy: "Set it, such as 24h, or let those budgets spare a pod."}}
 }
 
@@ -113,11 +113,11 @@ func disruptionHabits(d *model.Disruption) []model.Finding {
 			Remedy: "Set 5m or so, or consolidationPolicy: Balanced."})
 	}
 	if len(d.Budgets) == 0 {
-		out = append(out, model.Finding{Field: budgets, Message: "there are none: all nodes may be given back or replaced at once", Remedy: `Set nodes: "10%" or the like.`})
+		out = append(out, model.Finding{Field: budgets, Message: "there are none: all nodes may be disrupted at once", Remedy: `Set nodes: "10%" or the like.`})
 	}
 	for i, b := range d.Budgets {
 		if b.Schedule == "" && len(b.Reasons) == 0 && strings.TrimSuffix(b.Nodes, "%") == "0" {
-			out = append(out, model.Finding{Field: fmt.Sprintf("%s[%d].nodes", budgets, i), Value: b.Nodes, Message: "nothing is ever given back by choice, and nodes that have drifted are not replaced",
+			out = append(out, model.Finding{Field: fmt.Sprintf("%s[%d].nodes", budgets, i), Value: b.Nodes, Message: "there is no voluntary disruption at all, and nodes that have drifted are not replaced",
 				Remedy: "Give it a schedule and a duration, or reasons: [Underutilized]."})
 			break
 		}

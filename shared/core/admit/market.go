@@ -82,21 +82,21 @@ func (t *template) matches(types []model.InstanceType) []offering.Match {
 func (t *template) found(types []model.InstanceType, matches []offering.Match, region string) model.Finding {
 	if len(matches) > 0 {
 		name, best := cheapest(matches)
-		return model.Finding{Field: t.requirements, Message: fmt.Sprintf("%d of the %d instance types that %s has for this class match, from $%.4f an hour (%s, %s, %s)",
+		return model.Finding{Field: t.requirements, Message: fmt.Sprintf("%d of the %d instance types that %s has for this class match, from $%.4f per hour (%s, %s, %s)",
 			len(matches), len(types), region, best.Price.USD(), name, best.CapacityType, best.Zone)}
 	}
 	f := model.Finding{Field: t.requirements, Message: "nothing matches, no node can be made", Remedy: "Widen the requirements."}
 	if len(types) == 0 {
 		f.Field, f.Value = t.class, t.ClassName
-		f.Message = "the EC2NodeClass can buy no instance type in " + region + ", no node can be made"
-		f.Remedy = "See that its subnets are in zones of the region and that its images boot there."
+		f.Message = "the EC2NodeClass can launch no instance type in " + region + ", no node can be made"
+		f.Remedy = "Check that its subnets are in zones of the region and that its images boot there."
 		return f
 	}
 	e, found := offering.Excludes(types, t.requested)
 	if !found {
 		return f
 	}
-	f.Field, f.Message = t.field(e.Index), "nothing matches, no node can be made: "+e.Why(t.requested)
+	f.Field, f.Message = t.field(e.Index), "nothing matches, no node can be launched: "+e.Why(t.requested)
 	switch {
 	case len(e.Values) > 0:
 		f.Remedy = "Allow one of those here, or remove it."

@@ -28,7 +28,7 @@ func poolProblems(pool *model.Pool) []model.Finding {
 			value, remedy = b.Schedule, "Write the five fields of cron, in UTC, or @daily and the like, and a duration."
 		}
 		problems = append(problems, model.Finding{Field: fmt.Sprintf("spec.disruption.budgets[%d].%s", i, field), Value: value,
-			Message: "the budget can never take effect, and with it nothing of the pool is given back", Remedy: remedy})
+			Message: "the budget can never take effect, and with it no node of the pool is disrupted", Remedy: remedy})
 	}
 	return problems
 }
@@ -101,7 +101,7 @@ func limits(pool *model.Pool, matches []offering.Match) []model.Finding {
 			}
 			out = append(out, f)
 		case limit < least:
-			out = append(out, model.Finding{Field: field, Value: resource.Format(name, limit), Message: fmt.Sprintf("the least that an instance type that matches takes of it is %s: nothing can be launched", resource.Format(name, least)),
+			out = append(out, model.Finding{Field: field, Value: resource.Format(name, limit), Message: fmt.Sprintf("the smallest instance type that matches takes %s of it: nothing can be launched", resource.Format(name, least)),
 				Remedy: "Raise the limit, or allow smaller instance types."})
 		}
 	}
@@ -133,8 +133,8 @@ func drifting(pool, old *model.Pool, known *Known) []model.Finding {
 	if old == nil || nodes == 0 || old.Hash == pool.Hash {
 		return nil
 	}
-	return []model.Finding{{Field: "spec.template", Message: fmt.Sprintf("%s of the pool drift by this change and are replaced, as many at once as spec.disruption.budgets let", count(nodes, "node")),
-		Remedy: "See joiner plan disrupt --with for what that comes to."}}
+	return []model.Finding{{Field: "spec.template", Message: fmt.Sprintf("%s of the pool drift by this change and are replaced, as many at once as spec.disruption.budgets allow", count(nodes, "node")),
+		Remedy: "See joiner plan disrupt --with for what is replaced."}}
 }
 
 func poolDeletion(pool *model.Pool, known *Known) []model.Finding {
@@ -172,11 +172,11 @@ func hidden(pool *model.Pool, offerings map[typeOffering]bool, known *Known) []m
 	var out []model.Finding
 	if len(by) > 0 {
 		out = append(out, model.Finding{Field: "spec.weight", Value: fmt.Sprint(pool.Weight), Message: "the pool is never used: NodePool " + someOf(by) + " takes every pod it could, and has no limits",
-			Remedy: "Raise the weight, give that pool limits, or let the two differ in taints, labels or machines."})
+			Remedy: "Raise the weight, give that pool limits, or let the two differ in taints, labels or instances."})
 	}
 	if len(others) > 0 {
 		out = append(out, model.Finding{Field: "spec.weight", Value: fmt.Sprint(pool.Weight), Message: "this pool takes every pod that NodePool " + someOf(others) + " could, which is then never used",
-			Remedy: "Lower the weight, set spec.limits, or let the two differ in taints, labels or machines."})
+			Remedy: "Lower the weight, set spec.limits, or let the two differ in taints, labels or instances."})
 	}
 	return out
 }

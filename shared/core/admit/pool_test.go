@@ -19,7 +19,7 @@ func TestAPlainPoolIsOnlyToldWhatMatches(t *testing.T) {
 	if !v.Allowed() || len(v.Warnings) != 1 {
 		t.Fatalf("%+v", v)
 	}
-	said(t, v.Warnings, atRequirements+": 3 of the 5 instance types", "us-west-2", "from $0.0960 an hour (m5.large, on-demand, us-west-2a)")
+	said(t, v.Warnings, atRequirements+": 3 of the 5 instance types", "us-west-2", "from $0.0960 per hour (m5.large, on-demand, us-west-2a)")
 }
 
 func TestRefusals(t *testing.T) {
@@ -92,9 +92,9 @@ func TestWarnings(t *testing.T) {
 			[]string{"no instance type has node.kubernetes.io/instance-type In [m5.lrge]", "m5.4xlarge, m5.large", "Remedy: "}},
 		"what was meant":                  {always(in(model.LabelInstanceType, "m5.lrge")), atRequirements + `[2].values: "m5.lrge"`, []string{"us-west-2", "Correct it: m5.large may be meant"}},
 		"a zone there is none of":         {always(in(model.LabelZone, "us-west-2a", "us-west-2x", "eu-north-1c")), atRequirements + `[2].values: "us-west-2x, eu-north-1c"`, []string{"us-west-2a may be meant"}},
-		"a zone the class does not reach": {always(in(model.LabelZone, "us-west-2b")), atRequirements + "[2]: nothing matches", []string{"; us-west-2a can be had"}},
+		"a zone the class does not reach": {always(in(model.LabelZone, "us-west-2b")), atRequirements + "[2]: nothing matches", []string{"; us-west-2a is offered"}},
 		"two that exclude each other": {require(in(model.LabelArch, "arm64"), in(model.LabelCapacityType, model.Spot), in(fam, "m5")), atRequirements + "[2]: nothing matches",
-			[]string{"instance-family In [m5] and kubernetes.io/arch In [arm64] exclude each other", "; c6g can be had"}},
+			[]string{"instance-family In [m5] and kubernetes.io/arch In [arm64] exclude each other", "; c6g is offered"}},
 		"capitals":             {always(in(fam, "M5")), atRequirements + `[2].values: "M5"`, []string{"m5 may be meant"}},
 		"a label beside":       {func(p *model.Pool) { p.Template.Labels = map[string]string{model.LabelZone: "us-west-2z"} }, "spec.template.metadata.labels[topology.kubernetes.io/zone]: nothing matches", nil},
 		"a misspelt exclusion": {always(model.Requirement{Key: model.LabelInstanceType, Operator: model.NotIn, Values: []string{"p3.2xlrge", "t3.nano"}}, in(cat, "m")), atRequirements + `[2].values: "p3.2xlrge"`, []string{"p3.2xlarge may be meant"}},
@@ -105,7 +105,7 @@ func TestWarnings(t *testing.T) {
 		"a class that is not ready": {func(p *model.Pool) { p.Template.ClassName = "sick" }, `spec.template.spec.nodeClassRef.name: "sick": the EC2NodeClass is not ready`, []string{"SubnetsReady: none found"}},
 
 		"a limit on nothing":           {func(p *model.Pool) { p.Limits = model.Resources{"memry": 1 << 30} }, `spec.limits.memry: "1073741824": no instance type`, []string{"Write memory if that is meant"}},
-		"a limit below a machine":      {func(p *model.Pool) { p.Limits = model.Resources{model.CPU: 1000} }, `spec.limits.cpu: "1": the least`, []string{"is 2: nothing can be launched"}},
+		"a limit below a machine":      {func(p *model.Pool) { p.Limits = model.Resources{model.CPU: 1000} }, `spec.limits.cpu: "1": the least`, []string{"takes 2 of it: nothing can be launched"}},
 		"a price below a machine":      {func(p *model.Pool) { p.Limits = model.Resources{model.Dollars: 50_000} }, `spec.limits.joiner.sh/usd-per-hour`, []string{"nothing can be launched"}},
 		"more replicas than the limit": {func(p *model.Pool) { p.Replicas, p.Limits = ref(int64(5)), model.Resources{model.Nodes: 3} }, `spec.limits.nodes: "3": spec.replicas is 5`, []string{"Remedy: "}},
 		"no limits":                    {func(p *model.Pool) { p.Limits = nil }, "spec.limits: there are none", []string{"usd-per-hour"}},
@@ -122,7 +122,7 @@ func TestWarnings(t *testing.T) {
 		"never too old":       {func(p *model.Pool) { p.Template.ExpireAfterSeconds = nil }, `spec.template.spec.expireAfter: "Never"`, nil},
 		"too old at once":     {func(p *model.Pool) { p.Template.ExpireAfterSeconds = ref(int64(600)) }, `spec.template.spec.expireAfter: "10m0s"`, nil},
 		"no time to stop":     {func(p *model.Pool) { p.Template.GraceSeconds = ref(int64(0)) }, `spec.template.spec.terminationGracePeriod: "0s"`, nil},
-		"a drain without end": {func(*model.Pool) {}, "spec.template.spec.terminationGracePeriod: it is not set, and PodDisruptionBudget shop/db lets no pod be evicted", []string{"Remedy: "}},
+		"a drain without end": {func(*model.Pool) {}, "spec.template.spec.terminationGracePeriod: it is not set, and PodDisruptionBudget shop/db allows no eviction", []string{"Remedy: "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := known()

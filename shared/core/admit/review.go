@@ -132,7 +132,7 @@ func reference(ref string) []model.Finding {
 		return nil
 	}
 	return []model.Finding{{
-		Field: "nodeClassRef", Value: group + "/" + kind, Message: "this is no class that nodes are launched from here: the object is left alone",
+		Field: "nodeClassRef", Value: group + "/" + kind, Message: "Joiner does not launch nodes from this class: the object is ignored",
 		Remedy: fmt.Sprintf("Write group: %s and kind: %s, unless another provider is meant.", classGroup, classKind),
 	}}
 }

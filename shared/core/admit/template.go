@@ -200,7 +200,7 @@ func (t *template) strangeKey(i int, key string) []model.Finding {
 	if hint == "" {
 		return nil
 	}
-	return []model.Finding{{Field: t.field(i) + ".key", Value: key, Message: "machines have no such label: nodes get it as a label of your own, and nothing is chosen by it",
+	return []model.Finding{{Field: t.field(i) + ".key", Value: key, Message: "instances have no such label: nodes get it as a custom label, and no instance type is chosen by it",
 		Remedy: "Write " + hint + " if that is meant."}}
 }
 

@@ -83,7 +83,7 @@ func (v *planner) unbalanced(command *model.PlannedCommand, nodes []*poolNode) *
 	no := b.alone()
 	for _, g := range b.order {
 		if domain, broken := g.broken(); no == nil && broken {
-			no = &model.KeptReason{Code: SpreadBusy, Message: fmt.Sprintf("while other nodes are given back too, more of the pods that are spread over %s may be in %s than maxSkew %d allows",
+			no = &model.KeptReason{Code: SpreadBusy, Message: fmt.Sprintf("while other nodes are disrupted too, more of the pods that are spread over %s may be in %s than maxSkew %d allows",
 				g.spread.Key, domain, g.spread.MaxSkew)}
 		}
 	}
@@ -140,7 +140,7 @@ func (b *balance) forget() {
 func (b *balance) alone() *model.KeptReason {
 	for _, g := range b.order {
 		if domain, broken := g.alone(); broken {
-			return &model.KeptReason{Code: SpreadWaits, Message: fmt.Sprintf("before all its pods have moved, more of the pods that are spread over %s may be in %s than maxSkew %d allows, and one of them would wait",
+			return &model.KeptReason{Code: SpreadWaits, Message: fmt.Sprintf("before all its pods have moved, more of the pods that are spread over %s may be in %s than maxSkew %d allows, and one of them would stay pending",
 				g.spread.Key, domain, g.spread.MaxSkew)}
 		}
 	}

@@ -33,7 +33,7 @@ func (v *planner) approves(nodes []*poolNode, savings model.MicroUSD) *model.Kep
 		score := quotient(share, poolCost*100, int64(poolPrice)) // times the cost of the move it is hundredths
 		if score <= 0 || score < v.set.BalancedPercent*cost[name] {
 			return &model.KeptReason{Code: SavingsTooSmall, Message: fmt.Sprintf(
-				"NodePool %s is Balanced: what would be saved scores %d %% for what is disturbed, and %d %% are asked for", name, score/max(1, cost[name]), v.set.BalancedPercent)}
+				"NodePool %s is Balanced: the savings score %d %% for what is disrupted, and %d %% are required", name, score/max(1, cost[name]), v.set.BalancedPercent)}
 		}
 	}
 	return nil

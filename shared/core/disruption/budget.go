@@ -23,6 +23,7 @@ const unlimited = math.MaxInt32
 type budgetsLeft struct {
 	nodes   map[string]int            // by pool: those that percentages are of
 	busy    map[string]int            // by pool: those that are disrupted, or not ready
+	planned map[string]int            // by pool: those of the busy that commands of this plan disrupt
 	counted map[string]bool           // nodes that are among the busy, by name
 	limits  map[string]map[string]int // by pool and reason: the most that may be busy
 	invalid map[string]error          // by pool: why it is left alone
@@ -35,7 +36,7 @@ var budgetReasons = []string{model.ReasonEmpty, model.ReasonDrifted, model.Reaso
 // instances are not ending; busy are those, and the ones that end, that an open command disrupts, that leave for whatever
 // cause, or that are not ready; where claims cannot be read, those without one too.
 func newBudgetsLeft(v *planner) *budgetsLeft {
-	r := &budgetsLeft{nodes: make(map[string]int), busy: make(map[string]int), counted: make(map[string]bool),
+	r := &budgetsLeft{nodes: make(map[string]int), busy: make(map[string]int), planned: make(map[string]int), counted: make(map[string]bool),
 		limits: make(map[string]map[string]int), invalid: make(map[string]error)}
 	for _, node := range v.poolNodes {
 		if node.Claim == nil && v.in.Unclaimed {
@@ -109,6 +110,9 @@ func (r *budgetsLeft) fits(reason string, nodes ...*poolNode) bool {
 // take takes what disruption the nodes takes.
 func (r *budgetsLeft) take(nodes ...*poolNode) {
 	for _, node := range nodes {
+		if !r.counted[node.name()] {
+			r.planned[node.Node.Pool()]++
+		}
 		r.count(node)
 	}
 }
@@ -116,20 +120,24 @@ func (r *budgetsLeft) take(nodes ...*poolNode) {
 // clone returns a copy to try things out on.
 func (r *budgetsLeft) clone() *budgetsLeft {
 	out := *r
-	out.busy, out.counted = maps.Clone(r.busy), maps.Clone(r.counted)
+	out.busy, out.planned, out.counted = maps.Clone(r.busy), maps.Clone(r.planned), maps.Clone(r.counted)
 	return &out
 }
 
-// full words why a pool's budgets keep a node now.
-func (r *budgetsLeft) full(pool, reason string) model.KeptReason {
+// full words why a pool's budgets keep a node now, when so many other nodes that are not taken yet come first.
+func (r *budgetsLeft) full(pool, reason string, first int) model.KeptReason {
 	if err := r.invalid[pool]; err != nil {
 		return model.KeptReason{Code: InvalidBudget, Message: fmt.Sprintf("NodePool %s: %s", pool, err)}
 	}
 	if reason == model.ReasonExpired {
 		reason = model.ReasonDrifted
 	}
-	return model.KeptReason{Code: NodeBudget, Message: fmt.Sprintf(
-		"budgets of NodePool %s let %d of its %d nodes be disrupted at once (%s), and %d are, or are not ready", pool, r.limits[pool][reason], r.nodes[pool], reason, r.busy[pool])}
+	message := fmt.Sprintf("budgets of NodePool %s allow %d of its %d nodes to be disrupted at once (%s): %d are disrupted or not ready",
+		pool, r.limits[pool][reason], r.nodes[pool], reason, r.busy[pool]-r.planned[pool])
+	if first = min(first, r.left(pool, reason)) + r.planned[pool]; first > 0 {
+		message += fmt.Sprintf(", and %d others of this plan come first", first)
+	}
+	return model.KeptReason{Code: NodeBudget, Message: message}
 }
 
 // limitOf returns the most of a pool's nodes that its budgets let be disrupted at once for a reason: the smallest of those that

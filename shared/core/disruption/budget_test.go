@@ -42,6 +42,31 @@ func TestF140BudgetsPercentNumbersAndTheSmallest(t *testing.T) {
 	}
 }
 
+// V128: what budgets say counts nodes that are disrupted already apart from those of the same plan.
+func TestV128BudgetsSayWhatComesFirst(t *testing.T) {
+	w := newWorld().pool("general", budgets(model.Budget{Nodes: "3"}))
+	for i := range 5 {
+		w.node(fmt.Sprintf("n%d", i), "general")
+	}
+	message := func(of string) string {
+		for _, k := range Plan(w.in).Kept {
+			if k.Node == of {
+				return k.Reasons[0].Message
+			}
+		}
+		return ""
+	}
+	want := "budgets of NodePool general allow 3 of its 5 nodes to be disrupted at once (Empty): 0 are disrupted or not ready, and 3 others of this plan come first"
+	if got := message("n4"); got != want {
+		t.Errorf("%s", got)
+	}
+	w.in.Snapshot.Pools[0].Disruption.Budgets[0].Nodes = "0"
+	want = "budgets of NodePool general allow 0 of its 5 nodes to be disrupted at once (Empty): 0 are disrupted or not ready"
+	if got := message("n4"); got != want {
+		t.Errorf("%s", got)
+	}
+}
+
 // F140: a budget nobody can read leaves nothing of the pool to any reason, and says which field it is.
 func TestF140BudgetsThatCannotBeReadCloseThePool(t *testing.T) {
 	for _, c := range []struct {

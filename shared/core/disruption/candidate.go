@@ -136,7 +136,7 @@ func (v *planner) blockByState(node *poolNode) {
 	claim := node.Claim
 	switch {
 	case claim == nil:
-		node.forbid(everything, NoClaim, "the ledger has no claim for node %s, so that it is nobody's to give back", node.name())
+		node.forbid(everything, NoClaim, "the ledger has no claim for node %s, so it is not managed", node.name())
 	case claim.Pool != node.Node.Pool():
 		node.forbid(everything, NoClaim, "node %s says that it is of NodePool %s and its claim %s that it is of %q", node.name(), node.Node.Pool(), claim.Name, claim.Pool)
 	case claim.Ending():
@@ -146,7 +146,7 @@ func (v *planner) blockByState(node *poolNode) {
 	case v.deleted(claim):
 		node.forbid(everything, Ending, "NodeClaim %s is being deleted", claim.Name)
 	case node.command != nil:
-		node.forbid(everything, InCommand, "command %s (%s) gives it back", node.command.ID, node.command.Reason)
+		node.forbid(everything, InCommand, "command %s (%s) disrupts it", node.command.ID, node.command.Reason)
 	case claim.State != model.Initialized || !node.Node.Initialized():
 		node.forbid(everything, NotInitialized, "claim %s is not initialized", claim.Name)
 	}
@@ -218,13 +218,13 @@ func (v *planner) blockByPool(node *poolNode) {
 		node.forbid(graceful, NeverConsolidate, "spec.disruption.consolidateAfter of NodePool %s is Never", pool.Name)
 	}
 	if pool.Disruption.Policy == "WhenEmpty" && !node.Empty {
-		node.forbid(consolidating, OnlyWhenEmpty, "NodePool %s gives back empty nodes only (spec.disruption.consolidationPolicy)", pool.Name)
+		node.forbid(consolidating, OnlyWhenEmpty, "NodePool %s consolidates empty nodes only (spec.disruption.consolidationPolicy)", pool.Name)
 	}
 	if node.Claim == nil || node.Empty {
 		return
 	}
 	if node.Claim.InstanceType == "" || node.Claim.Zone == "" || node.Claim.CapacityType == "" || node.Price <= 0 {
-		node.forbid(consolidating, UnknownInstance, "what claim %s costs is not known: it is %q of type %q in zone %q", node.Claim.Name, node.Claim.CapacityType, node.Claim.InstanceType, node.Claim.Zone)
+		node.forbid(consolidating, UnknownInstance, "the price of claim %s is unknown: it is %q of type %q in zone %q", node.Claim.Name, node.Claim.CapacityType, node.Claim.InstanceType, node.Claim.Zone)
 	}
 }
 
@@ -261,9 +261,9 @@ func (v *planner) blockByPods(node *poolNode) {
 	}
 	for _, b := range blocked.byBudgets {
 		if len(b.budgets) > 1 {
-			node.forbid(forbids, TooManyBudgets, "PodDisruptionBudgets %s are all about %s, and the API evicts no pod of several", strings.Join(b.budgets, ", "), some("pod", b.pods))
+			node.forbid(forbids, TooManyBudgets, "PodDisruptionBudgets %s all select %s, and the Eviction API refuses a pod that several select", strings.Join(b.budgets, ", "), some("pod", b.pods))
 		} else {
-			node.forbid(forbids, DisruptionBudget, "PodDisruptionBudget %s allows no disruption now, and is about %s", b.budgets[0], some("pod", b.pods))
+			node.forbid(forbids, DisruptionBudget, "PodDisruptionBudget %s allows no disruption now, and selects %s", b.budgets[0], some("pod", b.pods))
 		}
 	}
 }
@@ -408,7 +408,7 @@ func (v *planner) expect(node *poolNode) {
 		i = len(node.blockers)
 		node.blockers = append(node.blockers, blocker{forbids: budgeted})
 	}
-	node.blockers[i].KeptReason = model.KeptReason{Code: PodsExpected, Message: "it is to take " + some("pod", node.expects)}
+	node.blockers[i].KeptReason = model.KeptReason{Code: PodsExpected, Message: "it is planned to take " + some("pod", node.expects)}
 	v.allow(node)
 }
 
@@ -451,5 +451,5 @@ func (v *planner) explain(node *poolNode) []model.KeptReason {
 	if out := reasonsOf(node.blockers, everything); len(out) > 0 {
 		return out
 	}
-	return []model.KeptReason{{Code: NoSavings, Message: "there is no reason to give it back"}}
+	return []model.KeptReason{{Code: NoSavings, Message: "there is no reason to disrupt it"}}
 }

@@ -393,7 +393,7 @@ func TestF145PodDisruptionBudgets(t *testing.T) {
 	}
 	w := newWorld().pool("general").node("n", "general").running("web", "n", 1).pdb("late", "web", 0).pdb("early", "web", 0)
 	_, list := Candidates(&w.in)
-	if message := list[0].Reasons[0].Message; !strings.Contains(message, "default/early, default/late are all about pod default/web-n-0") {
+	if message := list[0].Reasons[0].Message; !strings.Contains(message, "default/early, default/late all select pod default/web-n-0") {
 		t.Error(message)
 	}
 }

@@ -181,7 +181,7 @@ func (l allowance) lets(a *candidate) bool {
 	}
 	l.left[pool] = n - 1
 	if n <= 0 {
-		l.note(a, l.budgets.full(pool, model.ReasonUnderutilized))
+		l.note(a, l.budgets.full(pool, model.ReasonUnderutilized, l.budgets.left(pool, model.ReasonUnderutilized)))
 	}
 	return n > 0
 }
@@ -242,7 +242,7 @@ func (o *optimizer) repack(list []*candidate) {
 // cut notes that nodes stay because a plan has only so many commands.
 func (o *optimizer) cut(group []*candidate) {
 	for _, a := range group {
-		o.keep(a, TooManyCommands, "this plan has as many commands as one may have; the next has more")
+		o.keep(a, TooManyCommands, "this plan has the most commands a plan may have; the next plan has more")
 	}
 }
 
@@ -386,7 +386,7 @@ func (o *optimizer) withoutRivals(group []*candidate, out *outcome) []*candidate
 		if n < 0 {
 			continue
 		}
-		o.keep(group[n], NoSavings, "one like it would have to be bought")
+		o.keep(group[n], NoSavings, "one like it would have to be launched")
 		o.simulation.open(group[n])
 		group = slices.Delete(group, n, n+1)
 	}
@@ -455,7 +455,7 @@ func (o *optimizer) explainRest() {
 		case a.settled:
 			delete(o.why, a.name())
 		case a.host:
-			o.keep(a, NoSavings, "it takes pods of nodes that are given back")
+			o.keep(a, NoSavings, "it takes pods of nodes that are disrupted")
 		case a.unplaceable:
 			o.keep(a, Unplaceable, "its pods fit no other node, and no new node could hold all of them")
 		case !a.mayDisrupt(replacing): // what holds that back is known

@@ -213,7 +213,7 @@ func (o *optimizer) finish(p *part) *model.KeptReason {
 	}
 	most := price - o.least(p, price) // that replacements may cost together
 	if planned > most {
-		return &model.KeptReason{Code: NoSavings, Message: fmt.Sprintf("giving back %s would save $%.4f of $%.4f per hour, which is too little",
+		return &model.KeptReason{Code: NoSavings, Message: fmt.Sprintf("consolidating %s would save $%.4f of $%.4f per hour, which is too little",
 			some("node", namesOf(p.group)), (price - planned).USD(), price.USD())}
 	}
 	for i := range p.claims {

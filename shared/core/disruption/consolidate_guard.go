@@ -33,7 +33,7 @@ func (g *guard) narrow() (code, why string) {
 		}
 	}
 	if slices.Contains(g.kept, g.claim.Offering.InstanceType) {
-		return NoSavings, fmt.Sprintf("what would take its place is of type %s too and no cheaper", g.claim.Offering.InstanceType)
+		return NoSavings, fmt.Sprintf("its replacement would be of type %s too and no cheaper", g.claim.Offering.InstanceType)
 	}
 	var names []string
 	for _, name := range g.claim.InstanceTypes {
@@ -42,11 +42,11 @@ func (g *guard) narrow() (code, why string) {
 		}
 	}
 	if len(names) == 0 {
-		return NoSavings, fmt.Sprintf("at worst what takes its place would cost more than the $%.4f per hour that would save anything", g.ceiling.USD())
+		return NoSavings, fmt.Sprintf("at worst its replacement would cost more than $%.4f per hour, below which it saves something", g.ceiling.USD())
 	}
 	if g.ofSpot() && kind == model.Spot {
 		if len(names) < g.v.set.SpotTypes {
-			return SpotToSpot, fmt.Sprintf("only %d cheaper types could take its place as spot, and %d are asked for", len(names), g.v.set.SpotTypes)
+			return SpotToSpot, fmt.Sprintf("only %d cheaper instance types could replace it as spot, and %d are required", len(names), g.v.set.SpotTypes)
 		}
 		if len(g.group) == 1 { // the cheapest so many, or as many more as minValues asks for
 			for n := g.v.set.SpotTypes; n < len(names); n++ {
@@ -105,7 +105,7 @@ func (g *guard) write(kind string, zones, names []string) (code, why string) {
 			continue
 		}
 		if n := g.values(r.Key); n < r.MinValues {
-			return NoSavings, fmt.Sprintf("minValues of %s asks for %d values, and what is cheap enough has %d", r.Key, r.MinValues, n)
+			return NoSavings, fmt.Sprintf("minValues of %s requires %d values, and the cheaper instance types have %d", r.Key, r.MinValues, n)
 		}
 	}
 	return "", ""

@@ -32,7 +32,7 @@ func TestB11SavingIsMoreThanPodsLeftOverMayCost(t *testing.T) {
 	for price, replaced := range map[model.MicroUSD]bool{530_000: false, 620_000: true} {
 		plan := Plan(build(price).in)
 		if got := len(plan.Commands) == 1 && len(plan.Commands[0].Replacements) == 2; got != replaced {
-			t.Errorf("of $%.2f an hour: %+v, kept %+v", price.USD(), plan.Commands, plan.Kept)
+			t.Errorf("of $%.2f per hour: %+v, kept %+v", price.USD(), plan.Commands, plan.Kept)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func TestB11PodsForRoomThatExistsMayTakeThatOfOthers(t *testing.T) {
 	for price, replaced := range map[model.MicroUSD]bool{580_000: false, 620_000: true} {
 		plan := Plan(build(price).in)
 		if got := len(plan.Commands) == 1 && len(plan.Commands[0].Replacements) == 2; got != replaced {
-			t.Errorf("of $%.2f an hour: %+v, kept %+v", price.USD(), plan.Commands, plan.Kept)
+			t.Errorf("of $%.2f per hour: %+v, kept %+v", price.USD(), plan.Commands, plan.Kept)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func (v *planner) renew() {
 			switch {
 			case !node.mayDisrupt(eventual): // a command before this one moves pods onto it
 			case !v.budgets.fits(reason, node):
-				v.constrain(node, reason)
+				v.constrain(node, reason, 0)
 			case v.full(), tries >= maxTries:
 				v.cut(node)
 				v.replanAt(v.now + soonSeconds)

@@ -139,7 +139,7 @@ func TestR41OneFailingPoolStarvesNobody(t *testing.T) {
 			if r.Code != Unplaceable {
 				continue
 			}
-			if reported++; !strings.Contains(r.Message, "-"+k.Node+"-0 would have no place: ") {
+			if reported++; !strings.Contains(r.Message, "-"+k.Node+"-0 could not be scheduled: ") {
 				t.Errorf("%s: %s", k.Node, r.Message)
 			}
 		}

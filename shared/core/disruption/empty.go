@@ -31,7 +31,7 @@ func (v *planner) empty() {
 			case len(given) < room:
 				given = append(given, node)
 			default:
-				v.constrain(node, model.ReasonEmpty)
+				v.constrain(node, model.ReasonEmpty, len(given))
 			}
 		}
 		for chunk := range slices.Chunk(given, model.MaxCommandNodes) {

@@ -255,7 +255,7 @@ func (v *planner) repeatsFailed(c *model.PlannedCommand) *model.KeptReason {
 	if v.tried.under || slices.ContainsFunc(v.chosen, func(other model.PlannedCommand) bool {
 		return other.Reason == model.ReasonUnderutilized && v.tried.doubts(other.Replacements)
 	}) {
-		return &model.KeptReason{Code: TriedLately, Message: "what would take its place may be without capacity, as what was tried lately is, and another command tries that first"}
+		return &model.KeptReason{Code: TriedLately, Message: "its replacement had no capacity lately, and another command tries that capacity first"}
 	}
 	return nil
 }

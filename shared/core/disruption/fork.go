@@ -558,7 +558,7 @@ func (v *planner) read(plan model.Plan, pods []int) outcome {
 		for _, ref := range claim.Pods {
 			if _, is := moved[ref]; !is {
 				out.homeless = append(out.homeless, model.Unschedulable{Pod: ref, Reasons: []model.Reason{{
-					Code: PodsExpected, Message: "its place on a machine that is on its way would be taken",
+					Code: PodsExpected, Message: "its place on an in-flight node would be taken",
 				}}})
 			}
 		}

@@ -156,26 +156,26 @@ func (v *planner) blockByHistory(node *poolNode) {
 	}
 	for i := range v.in.Commands { // its pods are on others' nodes still, so that it seems unneeded
 		if c := &v.in.Commands[i]; c.State.Going() && slices.ContainsFunc(c.Replacements, func(p model.PlannedClaim) bool { return p.Name == node.Claim.Name }) {
-			node.forbid(everything, InCommand, "command %s (%s) has launched it to take the place of others", c.ID, c.Reason)
+			node.forbid(everything, InCommand, "command %s (%s) launched it as a replacement", c.ID, c.Reason)
 		}
 	}
 	if until := v.broken(node.Claim.Class); until > v.now {
 		v.replanAt(until)
-		node.forbid(everything, Breaker, "replacements of EC2NodeClass %s failed again and again; no node of it is given back before %s", node.Claim.Class, clock(until))
+		node.forbid(everything, Breaker, "replacements of EC2NodeClass %s failed repeatedly; none of its nodes is disrupted before %s", node.Claim.Class, clock(until))
 	}
 	if until, last := v.backoff(node.Claim.Name, false); until > v.now {
 		v.replanAt(until)
-		node.forbid(budgeted|replacing, TriedLately, "command %s, which was to give it back, was undone (%s); it is tried again at %s", last.ID, last.FailureCode, clock(until))
+		node.forbid(budgeted|replacing, TriedLately, "command %s, which was to disrupt it, was undone (%s); it is tried again at %s", last.ID, last.FailureCode, clock(until))
 	} else if until, last := v.backoff(node.Claim.Name, true); until > v.now {
 		v.replanAt(until)
 		node.skipReplacement = len(last.FailedOfferings) > 0
-		node.forbid(replacing, TriedLately, "command %s, which was to put new nodes in its place, was undone (%s); new ones are tried again at %s", last.ID, last.FailureCode, clock(until))
+		node.forbid(replacing, TriedLately, "command %s, which was to replace it, was undone (%s); a replacement is tried again at %s", last.ID, last.FailureCode, clock(until))
 	}
 	for i := range v.in.Commands {
 		if c := &v.in.Commands[i]; v.recent(c) && v.cameOf(node, c) {
 			until := later(endOf(c, v.now), v.set.OppositeSeconds)
 			v.replanAt(until)
-			node.forbid(consolidating, RevertsRecent, "it was launched because of command %s; nothing that was decided by has changed since, so that it is left alone until %s", c.ID, clock(until))
+			node.forbid(consolidating, RevertsRecent, "it was launched because of command %s; the inputs of that decision have not changed since, so it is left alone until %s", c.ID, clock(until))
 			return
 		}
 	}
@@ -319,8 +319,8 @@ func (v *planner) revertsRecent(command *model.PlannedCommand) *model.KeptReason
 			if slices.ContainsFunc(command.Replacements, func(p model.PlannedClaim) bool { return p.Offering == offering && p.Pool == t.Pool }) {
 				until := later(endOf(c, v.now), v.set.OppositeSeconds)
 				v.replanAt(until)
-				return &model.KeptReason{Code: RevertsRecent, Message: "it would buy again a " + t.InstanceType + " that command " + c.ID +
-					" has just given back, for the same pods; nothing that was decided by has changed, so that it is left alone until " + clock(until)}
+				return &model.KeptReason{Code: RevertsRecent, Message: "it would launch again a " + t.InstanceType + " that command " + c.ID +
+					" has just removed, for the same pods; the inputs of that decision have not changed, so it is left alone until " + clock(until)}
 			}
 		}
 	}

@@ -133,7 +133,7 @@ func TestACommandHoldsWithItsReplacements(t *testing.T) {
 	}
 	w.running("late", "big", 7, cpu(1000)) // more than it holds
 	got := Revalidate(w.in, command)
-	if !slices.Equal(codesOf(got), []string{Unplaceable}) || !strings.Contains(got[0].Message, "a machine more") {
+	if !slices.Equal(codesOf(got), []string{Unplaceable}) || !strings.Contains(got[0].Message, "one instance more") {
 		t.Errorf("more pods than it holds: %+v", got)
 	}
 }

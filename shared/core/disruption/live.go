@@ -70,7 +70,7 @@ func (l *live) arrived(pod *model.Occupant) {
 	if pod.Static || pod.OwnerKind == "Node" || pod.OwnerKind == "DaemonSet" || slices.Contains(l.Target.Pods, model.PodDigest(pod.UID)) {
 		return
 	}
-	l.say(PodsArrived, "pod %s came to node %s after that was judged", pod.Key(), l.Target.Node)
+	l.say(PodsArrived, "pod %s was bound to node %s after the node was evaluated", pod.Key(), l.Target.Node)
 }
 
 // shielded notes a pod whose annotation says that it is not to be disturbed now.
@@ -102,12 +102,12 @@ func (l *live) budgeted(pod *model.Occupant) {
 			names = append(names, b.Name)
 		}
 		slices.Sort(names)
-		l.say(TooManyBudgets, "PodDisruptionBudgets %s are all about pod %s, which therefore is never evicted", strings.Join(names, ", "), pod.Key())
+		l.say(TooManyBudgets, "PodDisruptionBudgets %s all select pod %s, so the Eviction API refuses it", strings.Join(names, ", "), pod.Key())
 		return
 	}
 	for _, b := range about {
 		if b.DisruptionsAllowed <= 0 && !(b.AlwaysEvictUnready && !pod.Ready) {
-			l.say(DisruptionBudget, "PodDisruptionBudget %s/%s lets pod %s not go now", b.Namespace, b.Name, pod.Key())
+			l.say(DisruptionBudget, "PodDisruptionBudget %s/%s does not allow pod %s to be evicted now", b.Namespace, b.Name, pod.Key())
 		}
 	}
 }

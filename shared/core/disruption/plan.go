@@ -113,15 +113,15 @@ func (node *poolNode) keep(reasons ...model.KeptReason) {
 	}
 }
 
-// constrain notes that budgets alone keep a node.
-func (v *planner) constrain(node *poolNode, reason string) {
+// constrain notes that budgets alone keep a node, when so many others that are not taken yet come first.
+func (v *planner) constrain(node *poolNode, reason string, first int) {
 	v.constrained = true
-	node.keep(v.budgets.full(node.Node.Pool(), reason))
+	node.keep(v.budgets.full(node.Node.Pool(), reason, first))
 }
 
 // cut notes that a node stays because a plan has only so many commands.
 func (v *planner) cut(node *poolNode) {
-	node.keep(model.KeptReason{Code: TooManyCommands, Message: "this plan has as many commands as one may have; the next has more"})
+	node.keep(model.KeptReason{Code: TooManyCommands, Message: "this plan has the most commands a plan may have; the next plan has more"})
 }
 
 // consolidate looks for nodes whose pods fit elsewhere for less.
@@ -181,7 +181,7 @@ func (v *planner) accept(command model.PlannedCommand, why map[string]model.Kept
 		}
 	case !v.budgets.fits(command.Reason, nodes...):
 		for _, node := range nodes {
-			v.constrain(node, command.Reason)
+			v.constrain(node, command.Reason, len(nodes)-1)
 		}
 	case v.full():
 		for _, node := range nodes {
@@ -216,7 +216,7 @@ func describe(pods []model.Unschedulable) model.KeptReason {
 	for i := range pods {
 		names = append(names, pods[i].Pod.Key())
 	}
-	out := model.KeptReason{Code: Unplaceable, Message: some("pod", names) + " would have no place"}
+	out := model.KeptReason{Code: Unplaceable, Message: some("pod", names) + " could not be scheduled"}
 	if len(pods) > 0 && len(pods[0].Reasons) > 0 {
 		var reasons []string
 		for _, r := range pods[0].Reasons[:min(2, len(pods[0].Reasons))] {

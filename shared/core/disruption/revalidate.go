@@ -29,7 +29,7 @@ func Revalidate(in Input, command *model.Command) []model.KeptReason {
 	if command.Reason != model.ReasonReplicas && !v.budgets.fits(command.Reason, nodes...) {
 		for _, node := range nodes {
 			if v.budgets.left(node.Node.Pool(), command.Reason) == 0 || len(nodes) > 1 {
-				out = append(out, v.budgets.full(node.Node.Pool(), command.Reason))
+				out = append(out, v.budgets.full(node.Node.Pool(), command.Reason, len(nodes)-1))
 				break
 			}
 		}
@@ -57,7 +57,7 @@ func (v *planner) targets(command *model.Command) ([]*poolNode, []model.KeptReas
 		}
 		node := v.byName[t.Node]
 		if node == nil || node.Claim == nil || node.Claim.Name != t.Claim || t.NodeUID != "" && node.Node.UID != t.NodeUID {
-			out = append(out, model.KeptReason{Code: Changed, Message: fmt.Sprintf("node %s of claim %s is not there any more, or is another", t.Node, t.Claim)})
+			out = append(out, model.KeptReason{Code: Changed, Message: fmt.Sprintf("node %s of claim %s does not exist any more, or is another node", t.Node, t.Claim)})
 			continue
 		}
 		nodes = append(nodes, node)
@@ -77,7 +77,7 @@ func (v *planner) stillFor(command *model.Command, nodes []*poolNode) []model.Ke
 		}
 		switch {
 		case node.eligible&of == 0:
-			out = append(out, model.KeptReason{Code: Changed, Message: "node " + node.name() + " is not to be given back as " + command.Reason + " any more"})
+			out = append(out, model.KeptReason{Code: Changed, Message: "node " + node.name() + " is no longer disrupted as " + command.Reason})
 		case node.permitted&of == 0:
 			for _, reason := range reasonsOf(node.blockers, of) {
 				reason.Message = "node " + node.name() + ": " + reason.Message
@@ -86,7 +86,7 @@ func (v *planner) stillFor(command *model.Command, nodes []*poolNode) []model.Ke
 		}
 		if pool := node.Node.Pool(); of == shrinking && node.Pool != nil {
 			if shrunk[pool]++; shrunk[pool] == v.excess(node.Pool)+1 {
-				out = append(out, model.KeptReason{Code: Changed, Message: "NodePool " + pool + " has no more nodes beyond spec.replicas than others that are given back"})
+				out = append(out, model.KeptReason{Code: Changed, Message: "NodePool " + pool + " has no more nodes beyond spec.replicas than those that other commands remove"})
 			}
 		}
 	}
@@ -98,7 +98,7 @@ func (v *planner) needed() []model.KeptReason {
 	if len(v.claimed) == 0 {
 		return nil
 	}
-	return []model.KeptReason{{Code: PodsExpected, Message: "without its nodes there is no place for " + some("pod", v.claimed)}}
+	return []model.KeptReason{{Code: PodsExpected, Message: "without its nodes there is no capacity for " + some("pod", v.claimed)}}
 }
 
 // stillPlaced returns which pods of the nodes would not have a place on what exists and on the command's replacements. What is
@@ -133,7 +133,7 @@ func (v *planner) stillPlacedBut(churning map[string]bool, nodes []*poolNode) []
 		for _, ref := range o.claims[i].Pods {
 			names = append(names, ref.Key())
 		}
-		out = append(out, model.KeptReason{Code: Unplaceable, Message: some("pod", names) + " would need a machine more than the command has"})
+		out = append(out, model.KeptReason{Code: Unplaceable, Message: some("pod", names) + " would need one instance more than the command has"})
 	}
 	return out
 }
@@ -167,7 +167,7 @@ func (v *planner) stillSaves(command *model.Command, nodes []*poolNode) []model.
 	for i := range command.Replacements {
 		price, has := v.priceNow(&command.Replacements[i])
 		if !has {
-			return []model.KeptReason{{Code: NoReplacement, Message: "nothing that replacement " + command.Replacements[i].Name + " may be bought as can be had now"}}
+			return []model.KeptReason{{Code: NoReplacement, Message: "nothing that replacement " + command.Replacements[i].Name + " may be launched as has capacity now"}}
 		}
 		savings -= price
 	}

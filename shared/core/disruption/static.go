@@ -130,7 +130,7 @@ func (v *planner) renewStatic() {
 			case !node.mayDisrupt(replacing):
 				continue
 			case !v.budgets.fits(reason, node):
-				v.constrain(node, reason)
+				v.constrain(node, reason, 0)
 				continue
 			case v.full():
 				v.cut(node)
@@ -138,7 +138,7 @@ func (v *planner) renewStatic() {
 			}
 			claims := pack.StaticClaims(v.input(nodes[i:i+1], nil, nil), pool.Name, 1)
 			if len(claims) == 0 {
-				node.keep(model.KeptReason{Code: NoReplacement, Message: "nothing can be launched in its place: the limits of NodePool " + pool.Name + ", or what its requirements leave, allow no machine more now"})
+				node.keep(model.KeptReason{Code: NoReplacement, Message: "no replacement can be launched: the limits of NodePool " + pool.Name + ", or its requirements, allow no more instances now"})
 				continue
 			}
 			v.choose(v.command(reason, nodes[i:i+1], outcome{claims: claims, price: claims[0].Price}), nodes[i:i+1])

@@ -192,7 +192,7 @@ func (d *drainer) empty() {
 		return
 	}
 	if d.claim.InstanceID == "" {
-		d.stay("claim " + d.claim.Name + " names no machine")
+		d.stay("claim " + d.claim.Name + " names no instance")
 		return
 	}
 	if d.cordon() || d.evict() {
@@ -218,7 +218,7 @@ func (d *drainer) cordon() bool {
 		return false
 	}
 	if _, set := d.deadline(); set && drain.CordonUnix != 0 && d.now-drain.CordonUnix >= d.settings.CordonSeconds {
-		d.obstacle(Obstacle{Code: CodeNotTainted, Message: "the taint " + model.TaintDisrupted + " does not show on node " + d.node.Name + "; it is emptied without it", SinceUnix: drain.CordonUnix})
+		d.obstacle(Obstacle{Code: CodeNotTainted, Message: "the taint " + model.TaintDisrupted + " does not show on node " + d.node.Name + "; it is drained without it", SinceUnix: drain.CordonUnix})
 		return false
 	}
 	d.step.Kind = Cordon
@@ -294,7 +294,7 @@ func (d *drainer) end() {
 	case d.ended():
 		d.step.Kind = Done
 	case d.claim.InstanceID == "":
-		d.stay("claim " + d.claim.Name + " names no machine")
+		d.stay("claim " + d.claim.Name + " names no instance")
 	case d.instance != nil && d.instance.State == "shutting-down":
 		drain.EndUnix = firstSet(drain.EndUnix, d.now)
 		d.obstacle(Obstacle{Code: CodeEnding, Message: "instance " + d.claim.InstanceID + " is shutting down", SinceUnix: drain.EndUnix})

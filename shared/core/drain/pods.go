@@ -160,7 +160,7 @@ func (d *drainer) evict() bool {
 		d.forceLater(p)
 		switch {
 		case p.UID == "":
-			d.obstacle(Obstacle{Pod: p.PodRef, Code: CodeRefused, Message: "pod " + p.Key() + " has no UID, without which it cannot be told from another of its name"})
+			d.obstacle(Obstacle{Pod: p.PodRef, Code: CodeRefused, Message: "pod " + p.Key() + " has no UID, without which it cannot be distinguished from another of its name"})
 			d.after(d.settings.PollSeconds)
 		case d.force(p):
 			if p.failing(d.now) {
@@ -170,7 +170,7 @@ func (d *drainer) evict() bool {
 			deadline, _ := d.deadline()
 			chosen = append(chosen, chosenPod{p, Eviction{Pod: p.PodRef, Force: true, GraceSeconds: max(1, min(deadline-d.now, p.grace))}})
 		case p.leaving():
-			d.obstacle(Obstacle{Pod: p.PodRef, Code: CodeLeaving, UntilUnix: p.goneBy, Message: "pod " + p.Key() + " is ending; its grace is over at " + clock(p.goneBy)})
+			d.obstacle(Obstacle{Pod: p.PodRef, Code: CodeLeaving, UntilUnix: p.goneBy, Message: "pod " + p.Key() + " is terminating; its grace period ends at " + clock(p.goneBy)})
 			d.after(d.growing(p.goneBy-p.grace, 1))
 			for _, moment := range []int64{p.goneBy, p.goneBy + d.settings.StuckSeconds + 1} {
 				if moment > d.now {
@@ -178,7 +178,7 @@ func (d *drainer) evict() bool {
 				}
 			}
 		case p.tier > first:
-			d.obstacle(Obstacle{Pod: p.PodRef, Code: CodeEarlierTier, Message: "pod " + p.Key() + " leaves after those of earlier tiers"})
+			d.obstacle(Obstacle{Pod: p.PodRef, Code: CodeEarlierTier, Message: "pod " + p.Key() + " is evicted after those of earlier tiers"})
 		case p.shield.Active:
 			d.shielded(p)
 		case p.refused != nil && p.refused.NextUnix > d.now:
@@ -210,7 +210,7 @@ func (d *drainer) replacedFirst(chosen []chosenPod) []chosenPod {
 		return chosen
 	}
 	d.obstacle(Obstacle{Code: CodeNotReplaced, SinceUnix: d.step.Drain.SinceUnix, UntilUnix: until,
-		Message: "what the pods of claim " + d.claim.Name + " need elsewhere has not been asked of EC2 yet"})
+		Message: "the replacement capacity for the pods of claim " + d.claim.Name + " has not been requested from EC2 yet"})
 	d.after(1)
 	return slices.DeleteFunc(chosen, func(c chosenPod) bool { return !c.eviction.Force })
 }

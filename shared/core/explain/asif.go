@@ -31,7 +31,7 @@ func (f *Fit) String() string {
 	if f.Offering.CapacityType == model.Reserved {
 		return fmt.Sprintf("NodePool %s would hold it on reserved %s in %s", f.Pool, f.Offering.InstanceType, f.Offering.Zone)
 	}
-	return fmt.Sprintf("NodePool %s would hold it on %s %s in %s at $%.4f an hour", f.Pool, f.Offering.InstanceType, f.Offering.CapacityType, f.Offering.Zone, f.Price.USD())
+	return fmt.Sprintf("NodePool %s would hold it on %s %s in %s at $%.4f per hour", f.Pool, f.Offering.InstanceType, f.Offering.CapacityType, f.Offering.Zone, f.Price.USD())
 }
 
 // obstacles returns everything that keeps pod i off new nodes of a pool, each as the planner tells it once those before it are out

@@ -17,19 +17,19 @@ func coming(cluster *Cluster, claim *model.Claim, role string) *Cause {
 	switch {
 	case claim.State == model.Intended:
 		out.Code, out.Since = Launching, claim.CreatedUnix
-		out.Message = fmt.Sprintf("waits for NodeClaim %s, which %s and was asked of EC2 %s ago; what EC2 answered is not recorded yet", claim.Name, role, ago(claim.CreatedUnix, now))
+		out.Message = fmt.Sprintf("waits for NodeClaim %s, which %s and was requested from EC2 %s ago; EC2's answer is not recorded yet", claim.Name, role, ago(claim.CreatedUnix, now))
 		if now-claim.CreatedUnix > slowSeconds {
-			out.Remedy = "none: the next sweep asks EC2 what became of it"
+			out.Remedy = "none: the next resync asks EC2 for the result"
 		}
 	case node == nil:
 		out.Code, out.Since = Joining, claim.LaunchedUnix
-		out.Message = fmt.Sprintf("waits for NodeClaim %s (%s), which %s: the machine was launched %s ago and its node has not joined", claim.Name, boughtText(claim), role, ago(claim.LaunchedUnix, now))
+		out.Message = fmt.Sprintf("waits for NodeClaim %s (%s), which %s: the instance was launched %s ago and its node has not joined", claim.Name, boughtText(claim), role, ago(claim.LaunchedUnix, now))
 		if claim.WaitMessage != "" {
 			out.Message += ": " + claim.WaitMessage
 		}
 		out.Remedy = "wait: most join within a minute or two"
 		if now-claim.LaunchedUnix > slowSeconds {
-			out.Remedy = fmt.Sprintf("look at what the machine says (aws ec2 get-console-output --latest --instance-id %s): image, user data, role, security groups and the way to the API server decide; it is given up at %s",
+			out.Remedy = fmt.Sprintf("check the instance's console output (aws ec2 get-console-output --latest --instance-id %s), its image, user data, role and security groups, and its route to the API server; it is terminated at %s",
 				cmp.Or(claim.InstanceID, "ID"), stamp(claim.LaunchedUnix+joinSeconds))
 		}
 	default:
@@ -58,7 +58,7 @@ func unready(node *model.Node, claim *model.Claim, out *Cause) {
 	switch {
 	case !node.Ready:
 		out.Code, out.Message = NodeNotReady, "it is not Ready yet"
-		out.Remedy = "wait; if it stays, look at its conditions and its network plugin: kubectl describe node " + node.Name
+		out.Remedy = "wait; if it stays so, check its conditions and its network plugin: kubectl describe node " + node.Name
 		for _, c := range node.Conditions {
 			if c.Type != "Ready" {
 				out.Message += fmt.Sprintf(" (%s is %s)", c.Type, c.Status)
@@ -67,21 +67,21 @@ func unready(node *model.Node, claim *model.Claim, out *Cause) {
 		}
 	case len(startup) > 0:
 		out.Code, out.Message = StartupTaint, "its startup taint "+strings.Join(startup, ", ")+" is still there"
-		out.Remedy = "whoever the taint is for takes it off: see whether its pod runs on the node"
+		out.Remedy = "the controller that the taint is for removes it: check that its pod runs on the node"
 	case len(missing) > 0:
-		out.Code, out.Message = DeviceMissing, "it offers no "+strings.Join(missing, ", ")+" yet"
-		out.Remedy = "see whether the device plugin runs on the node"
+		out.Code, out.Message = DeviceMissing, "its allocatable has no "+strings.Join(missing, ", ")+" yet"
+		out.Remedy = "check that the device plugin runs on the node"
 	case claim.WaitMessage != "":
 		out.Code, out.Message = cmp.Or(claim.WaitReason, NodeNotReady), claim.WaitMessage
 	default:
-		out.Code, out.Message = FitsThere, "kube-scheduler binds with its next try, within seconds"
+		out.Code, out.Message = FitsThere, "kube-scheduler binds the pod with its next try, within seconds"
 	}
 }
 
 // boughtText says what instance a claim got.
 func boughtText(claim *model.Claim) string {
 	if claim.InstanceType == "" {
-		return "its machine is not known"
+		return "its instance is unknown"
 	}
 	what := claim.InstanceType
 	for _, part := range []string{claim.CapacityType, claim.InstanceID} {
@@ -93,7 +93,7 @@ func boughtText(claim *model.Claim) string {
 		what += " in " + claim.Zone
 	}
 	if claim.Price > 0 {
-		what += fmt.Sprintf(", $%.4f an hour", claim.Price.USD())
+		what += fmt.Sprintf(", $%.4f per hour", claim.Price.USD())
 	}
 	return what
 }
@@ -102,13 +102,13 @@ func boughtText(claim *model.Claim) string {
 func stateText(claim *model.Claim, now int64) string {
 	switch claim.State {
 	case model.Intended:
-		return "which was asked of EC2 " + ago(claim.CreatedUnix, now) + " ago"
+		return "which was requested from EC2 " + ago(claim.CreatedUnix, now) + " ago"
 	case model.Launched:
-		return "which was launched " + ago(claim.LaunchedUnix, now) + " ago and has not joined"
+		return "which was launched " + ago(claim.LaunchedUnix, now) + " ago and has not registered"
 	case model.Registered:
-		return "which has joined and is not ready yet"
+		return "which has registered and is not ready yet"
 	case model.Initialized:
 		return "which is ready"
 	}
-	return "which is to end, too"
+	return "which is to be terminated, too"
 }

@@ -52,7 +52,7 @@ func decided(d *model.Decision, is func(model.PodRef) bool) []Event {
 		}
 		for i := range round.Plan.Claims {
 			if c := &round.Plan.Claims[i]; slices.ContainsFunc(c.Pods, is) {
-				say(c.Name, "A node of NodePool %s was planned for it (%s at $%.4f an hour) and not asked for in that run.", c.Pool, c.Offering.InstanceType, c.Price.USD())
+				say(c.Name, "A node of NodePool %s was planned for it (%s at $%.4f per hour) and not launched in that run.", c.Pool, c.Offering.InstanceType, c.Price.USD())
 			}
 		}
 		for i := range round.Plan.Unschedulable {
@@ -62,7 +62,7 @@ func decided(d *model.Decision, is func(model.PodRef) bool) []Event {
 				if first.Pool != "" {
 					where = "NodePool " + first.Pool + ": "
 				}
-				say("", "Nothing could hold it: %s%s.", where, strings.TrimSuffix(first.Message, "."))
+				say("", "No NodePool could hold it: %s%s.", where, strings.TrimSuffix(first.Message, "."))
 			}
 		}
 	}

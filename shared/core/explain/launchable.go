@@ -10,7 +10,7 @@ import (
 // launchable is of pods that an instance can be had for: why it was not asked for yet.
 func (c *podCase) launchable(planned *model.PlannedClaim) *Cause {
 	now := c.cluster.now()
-	what := fmt.Sprintf("a node of NodePool %s (%s %s in %s at $%.4f an hour)", planned.Pool, planned.Offering.InstanceType, planned.Offering.CapacityType, planned.Offering.Zone, planned.Price.USD())
+	what := fmt.Sprintf("a node of NodePool %s (%s %s in %s at $%.4f per hour)", planned.Pool, planned.Offering.InstanceType, planned.Offering.CapacityType, planned.Offering.Zone, planned.Price.USD())
 	ledger := c.cluster.ledger()
 	if ledger == nil {
 		return &Cause{Code: Planned, Since: c.pod.CreatedUnix, Message: "can have " + what + ", which Joiner launches for it",
@@ -27,28 +27,28 @@ func (c *podCase) launchable(planned *model.PlannedClaim) *Cause {
 	heartbeat := ledger.Manifest
 	switch {
 	case ledger.Allowance.ClosedUntilUnix > now:
-		return &Cause{Code: Throttled, Message: fmt.Sprintf("waits for %s: EC2 throttles the account, and nobody asks it before %s", what, stamp(ledger.Allowance.ClosedUntilUnix)),
-			Remedy: "wait; if it lasts, see what else in the account calls EC2"}
+		return &Cause{Code: Throttled, Message: fmt.Sprintf("waits for %s: EC2 throttles the account, and is not called before %s", what, stamp(ledger.Allowance.ClosedUntilUnix)),
+			Remedy: "wait; if it lasts, check what else in the account calls EC2"}
 	case heartbeat == nil:
-		return &Cause{Code: WatcherSilent, Message: fmt.Sprintf("waits for %s: no watcher has ever published the cluster, so that pods are found once a minute", what),
-			Remedy: "see whether the chart is installed and its watcher runs: joiner doctor " + c.cluster.Installation.Registration.Cluster}
+		return &Cause{Code: WatcherSilent, Message: fmt.Sprintf("waits for %s: no watcher has ever published the cluster, so pending pods are found once a minute", what),
+			Remedy: "check that the chart is installed and its watcher runs: joiner doctor " + c.cluster.Installation.Registration.Cluster}
 	case now-heartbeat.HeartbeatAt > silentSeconds:
-		return &Cause{Code: WatcherSilent, Since: heartbeat.HeartbeatAt, Message: fmt.Sprintf("waits for %s: the watcher has been silent for %s, so that pods are found once a minute", what, ago(heartbeat.HeartbeatAt, now)),
-			Remedy: "see why the watcher does not run: joiner doctor " + c.cluster.Installation.Registration.Cluster}
+		return &Cause{Code: WatcherSilent, Since: heartbeat.HeartbeatAt, Message: fmt.Sprintf("waits for %s: the watcher's last heartbeat was %s ago, so pending pods are found once a minute", what, ago(heartbeat.HeartbeatAt, now)),
+			Remedy: "check why the watcher does not run: joiner doctor " + c.cluster.Installation.Registration.Cluster}
 	case age <= batchSeconds:
-		return &Cause{Code: Batching, Since: c.pod.CreatedUnix, Message: fmt.Sprintf("waits for %s since %d s: more pods like it are waited for, for at most 5 s", what, age)}
+		return &Cause{Code: Batching, Since: c.pod.CreatedUnix, Message: fmt.Sprintf("waits for %s since %d s: the batch of pods stays open for at most 5 s", what, age)}
 	case age > overdueSeconds:
 		return &Cause{Code: Overdue, Since: c.pod.CreatedUnix, Message: fmt.Sprintf("waits for %s for %s, longer than it should", what, ago(c.pod.CreatedUnix, now)),
-			Remedy: "see what the provision function says: joiner doctor " + c.cluster.Installation.Registration.Cluster + ", and its log"}
+			Remedy: "check the provision function: joiner doctor " + c.cluster.Installation.Registration.Cluster + ", and its log"}
 	}
-	return &Cause{Code: Planned, Since: c.pod.CreatedUnix, Message: "waits for " + what + ", which the next run of provisioning asks for"}
+	return &Cause{Code: Planned, Since: c.pod.CreatedUnix, Message: "waits for " + what + ", which the next run of joiner-provision launches"}
 }
 
 func (c *podCase) askInstallation() string {
 	if c.cluster.Installation != nil {
 		return ""
 	}
-	return "wait; what became of it is in the installation: the same command without -f"
+	return "wait; the installation knows the result: the same command without -f"
 }
 
 // barred is what keeps provisioning from launching although it could.
@@ -56,7 +56,7 @@ func (c *podCase) barred(ledger *model.Ledger, pool string) *Cause {
 	now, notes := c.cluster.now(), &ledger.Notes
 	if notes.LostUnix != 0 && now-notes.LostUnix < lostSeconds {
 		return &Cause{Code: LedgerLost, Since: notes.LostUnix, Message: "waits until the NodeClaims that exist are taken into the ledger, which knew none of them",
-			Remedy: fmt.Sprintf("none: it goes on by itself, at %s at the latest", stamp(notes.LostUnix+lostSeconds))}
+			Remedy: fmt.Sprintf("none: it continues by itself, at %s at the latest", stamp(notes.LostUnix+lostSeconds))}
 	}
 	shape := c.shape()
 	names := []string{"NodePool/" + pool, fmt.Sprintf("Pods/%s/%s/%s", c.pod.Namespace, shape.OwnerKind, shape.OwnerName)}
@@ -79,7 +79,7 @@ func (c *podCase) failed() *Cause {
 				if slices.ContainsFunc(claim.Pods, func(p model.PodRef) bool { return p.UID == c.pod.UID }) {
 					return &Cause{Code: LaunchFailed, Since: decisions[i].AtUnix, Claim: claim.Name,
 						Message: fmt.Sprintf("the last try, at %s, failed: %s: %s", stamp(decisions[i].AtUnix), claim.FailureCode, claim.FailureMessage),
-						Remedy:  "none: it is tried again, with what gave nothing left alone; more instance types or zones make it likelier"}
+						Remedy:  "none: it is tried again without the unavailable offerings; more instance types or zones make it likelier"}
 				}
 			}
 		}

@@ -49,7 +49,7 @@ func notThere(cluster *Cluster, namespace, name string) (Cause, []string) {
 		}
 	}
 	if cause.Remedy == "" {
-		cause.Remedy = fmt.Sprintf("a pod that a ResourceQuota, an admission webhook or the end of its namespace keeps from being made does not exist: see the FailedCreate events of its ReplicaSet or Job (kubectl -n %s get events)", namespace)
+		cause.Remedy = fmt.Sprintf("a pod that a ResourceQuota, an admission webhook or the end of its namespace keeps from being created does not exist: see the FailedCreate events of its ReplicaSet or Job (kubectl -n %s get events)", namespace)
 	}
 	return cause, near
 }

@@ -212,9 +212,9 @@ func launchOf(claim *model.Claim, facts NodeFacts) *Launch {
 func launchText(claim *model.Claim, d *model.Decision, b *Launch) string {
 	switch {
 	case d.Trigger == "replace":
-		return "in place of nodes that a command gives back"
+		return "as a replacement for nodes that a command disrupts"
 	case claim.Pool == "":
-		return "as somebody asked for it by a NodeClaim"
+		return "for a standalone NodeClaim"
 	case len(b.Pods) == 1:
 		return "for pod " + b.Pods[0].Key()
 	case len(b.Pods) > 1:
@@ -269,7 +269,7 @@ func keptOf(plan *model.DisruptPlan, node string) []model.KeptReason {
 	}
 	for i := range plan.Commands {
 		if c := &plan.Commands[i]; slices.Contains(c.Nodes, node) {
-			return []model.KeptReason{{Code: InCommand, Message: fmt.Sprintf("it is to be given back next (%s), which saves $%.4f an hour with all of the command", c.Reason, c.Savings.USD())}}
+			return []model.KeptReason{{Code: InCommand, Message: fmt.Sprintf("it is disrupted next (%s), which saves $%.4f per hour with all of the command", c.Reason, c.Savings.USD())}}
 		}
 	}
 	return nil
@@ -282,11 +282,11 @@ func stays(a *NodeAnswer, claim *model.Claim) Cause {
 		out.Message += " since " + stamp(out.Since)
 	}
 	if claim.Price > 0 {
-		out.Message += fmt.Sprintf(" at $%.4f an hour", claim.Price.USD())
+		out.Message += fmt.Sprintf(" at $%.4f per hour", claim.Price.USD())
 	}
 	if claim.Command != "" {
 		out.Code, out.Command = InCommand, claim.Command
-		out.Message += fmt.Sprintf(" and is being given back by command %s", claim.Command)
+		out.Message += fmt.Sprintf(" and is disrupted by command %s", claim.Command)
 		return out
 	}
 	if len(a.Stays) > 0 {
@@ -301,7 +301,7 @@ func stays(a *NodeAnswer, claim *model.Claim) Cause {
 
 // ending is of a node whose end has begun.
 func ending(cluster *Cluster, claim *model.Claim) Cause {
-	out := Cause{Code: cmp.Or(claim.FailureCode, Stays), Claim: claim.Name, Node: claim.NodeName, Command: claim.Command, Message: "is on its way out"}
+	out := Cause{Code: cmp.Or(claim.FailureCode, Stays), Claim: claim.Name, Node: claim.NodeName, Command: claim.Command, Message: "is terminating"}
 	if claim.FailureCode != "" {
 		out.Message += " (" + claim.FailureCode
 		if claim.FailureMessage != "" {
@@ -319,9 +319,9 @@ func ending(cluster *Cluster, claim *model.Claim) Cause {
 	}
 	if len(drain.Waits) > 0 {
 		out.Message += " and waits: " + drain.Waits[0]
-		out.Remedy = "let what it waits for go"
+		out.Remedy = "remove what it waits for"
 		if drain.DeadlineUnix != 0 {
-			out.Remedy += fmt.Sprintf("; at %s it goes on without", stamp(drain.DeadlineUnix))
+			out.Remedy += fmt.Sprintf("; at %s it continues without", stamp(drain.DeadlineUnix))
 		}
 	}
 	return out
@@ -331,13 +331,13 @@ func ending(cluster *Cluster, claim *model.Claim) Cause {
 func byText(r *model.Removal) string {
 	switch r.By {
 	case model.ByPeople:
-		return "people ended it"
+		return "a user deleted it"
 	case model.ByAWS:
-		return "AWS ended it"
+		return "AWS terminated it"
 	case model.ByOutside:
-		return "people or AWS ended it: EC2 does not say"
+		return "a user or AWS terminated it: EC2 does not say which"
 	}
-	return "Joiner gave it back"
+	return "Joiner disrupted it"
 }
 
 // gone is of a node that is not there any more.
@@ -346,7 +346,7 @@ func gone(found Found, move *Move) Cause {
 	out := Cause{Code: claim.FailureCode, Claim: claim.Name, Node: claim.NodeName, Since: claim.GoneUnix, Message: "is gone"}
 	if r == nil {
 		if claim.InstanceID == "" {
-			out.Message = "never came to be"
+			out.Message = "was never launched"
 		}
 		if claim.GoneUnix != 0 {
 			out.Message += " since " + stamp(claim.GoneUnix)
@@ -365,10 +365,10 @@ func gone(found Found, move *Move) Cause {
 		out.Message += ": " + strings.TrimSuffix(r.Message, ".")
 	}
 	if move != nil {
-		out.Message += fmt.Sprintf("; command %s was to save $%.4f an hour and move %s", move.Command, move.Planned.USD(), many(move.PodsMoved, "pod"))
+		out.Message += fmt.Sprintf("; command %s was to save $%.4f per hour and move %s", move.Command, move.Planned.USD(), many(move.PodsMoved, "pod"))
 	}
 	if len(r.Replacements) > 0 {
-		out.Message += "; in its place came " + few(r.Replacements)
+		out.Message += "; its replacements are " + few(r.Replacements)
 	}
 	return out
 }
@@ -403,10 +403,10 @@ func moveOf(cluster *Cluster, found Found, decided *model.Disrupted) *Move {
 // unclaimed is of a node that no claim is of.
 func unclaimed(cluster *Cluster, node *model.Node) Cause {
 	if node.Pool() == "" {
-		return Cause{Code: NotOurs, Node: node.Name, Since: node.CreatedUnix, Message: "is of no NodePool: Joiner neither launched it nor ends it"}
+		return Cause{Code: NotOurs, Node: node.Name, Since: node.CreatedUnix, Message: "belongs to no NodePool: Joiner did not launch it and does not terminate it"}
 	}
-	out := Cause{Code: "NoClaim", Node: node.Name, Since: node.CreatedUnix, Message: fmt.Sprintf("is of NodePool %s, and no claim is of it", node.Pool()),
-		Remedy: "within two minutes it is taken into the ledger, where its machine carries the tags of the cluster"}
+	out := Cause{Code: "NoClaim", Node: node.Name, Since: node.CreatedUnix, Message: fmt.Sprintf("belongs to NodePool %s, and has no claim", node.Pool()),
+		Remedy: "if its instance has the tags of the cluster, it is adopted within two minutes"}
 	if cluster.Installation != nil {
 		out.Remedy += "; else: joiner adopt " + cluster.Installation.Registration.Cluster
 	}
@@ -429,6 +429,6 @@ func noNode(cluster *Cluster, asked string) (Cause, []string) {
 		cause.Remedy = "did you mean " + near + "?"
 		return cause, []string{near}
 	}
-	cause.Remedy = "ask about another time (--at); records of machines' ends are kept for 30 days"
+	cause.Remedy = "ask about another time (--at); records of instances' ends are kept for 30 days"
 	return cause, nil
 }

@@ -171,10 +171,10 @@ func (c *podCase) bound() *Cause {
 	if since != 0 {
 		from = " since " + stamp(since)
 	}
-	out := &Cause{Code: Bound, Since: since, Node: pod.NodeName, Message: "does not wait: it is on node " + pod.NodeName + from}
+	out := &Cause{Code: Bound, Since: since, Node: pod.NodeName, Message: "is not pending: it is bound to node " + pod.NodeName + from}
 	if node == nil {
-		out.Message = fmt.Sprintf("is bound to node %s, which is not there", pod.NodeName)
-		out.Remedy = "its controller makes it anew once the pod is deleted: kubectl -n " + pod.Namespace + " delete pod " + pod.Name
+		out.Message = fmt.Sprintf("is bound to node %s, which does not exist", pod.NodeName)
+		out.Remedy = "its controller creates it again once the pod is deleted: kubectl -n " + pod.Namespace + " delete pod " + pod.Name
 		return out
 	}
 	if claim := c.cluster.claimOn(node); claim != nil {
@@ -184,10 +184,10 @@ func (c *podCase) bound() *Cause {
 		}
 	}
 	if what := instanceText(node); what != "" {
-		out.Message = fmt.Sprintf("does not wait: it is on node %s (%s)%s", pod.NodeName, what, from)
+		out.Message = fmt.Sprintf("is not pending: it is bound to node %s (%s)%s", pod.NodeName, what, from)
 	}
 	if !pod.Ready {
-		out.Message += ", and not ready yet; that is between the kubelet and its containers"
+		out.Message += ", and not ready yet; the kubelet waits for its containers"
 		out.Remedy = "kubectl -n " + pod.Namespace + " describe pod " + pod.Name
 	}
 	return out
@@ -195,15 +195,15 @@ func (c *podCase) bound() *Cause {
 
 // moving is of a pod whose node is being emptied.
 func (c *podCase) moving(node *model.Node, claim *model.Claim) *Cause {
-	out := &Cause{Code: Moving, Node: node.Name, Claim: claim.Name, Command: claim.Command, Message: fmt.Sprintf("is on node %s, which is being emptied (%s)", node.Name, cmp.Or(claim.FailureCode, "it is to end"))}
+	out := &Cause{Code: Moving, Node: node.Name, Claim: claim.Name, Command: claim.Command, Message: fmt.Sprintf("is on node %s, which is being drained (%s)", node.Name, cmp.Or(claim.FailureCode, "it is to be terminated"))}
 	if next := c.promised(); next != nil {
-		out.Message += "; its next place is " + next.Name + ", " + stateText(next, c.cluster.now())
+		out.Message += "; it is planned onto " + next.Name + ", " + stateText(next, c.cluster.now())
 	}
 	if claim.Drain != nil && len(claim.Drain.Waits) > 0 {
 		out.Message += "; the drain waits: " + claim.Drain.Waits[0]
-		out.Remedy = "what the drain waits for"
+		out.Remedy = "remove what the drain waits for"
 		if claim.Drain.DeadlineUnix != 0 {
-			out.Remedy += fmt.Sprintf("; at %s it goes on without", stamp(claim.Drain.DeadlineUnix))
+			out.Remedy += fmt.Sprintf("; at %s it continues without", stamp(claim.Drain.DeadlineUnix))
 		}
 	}
 	return out
@@ -219,7 +219,7 @@ func (c *podCase) ofItsNode() *Cause {
 			where = "node " + name
 		}
 		return &Cause{Code: OfItsNode, Message: fmt.Sprintf("is for %s alone, as a pod of DaemonSet %s: no other node is launched for it", where, shape.OwnerName),
-			Remedy: "make room there, or give it the priority class system-node-critical; nodes launched from now on have room for it"}
+			Remedy: "free capacity there, or give it the priority class system-node-critical; nodes launched from now on have capacity for it"}
 	case "Node":
 		return &Cause{Code: OfItsNode, Message: "is a static pod of its node, which no other node is launched for"}
 	}
@@ -242,8 +242,8 @@ func (c *podCase) gated() *Cause {
 	if !c.shape().Gated {
 		return nil
 	}
-	return &Cause{Code: Gated, Since: c.pod.CreatedUnix, Message: "has scheduling gates left (spec.schedulingGates), so that no scheduler looks at it",
-		Remedy: "whoever set the gates has to take them off"}
+	return &Cause{Code: Gated, Since: c.pod.CreatedUnix, Message: "has scheduling gates left (spec.schedulingGates), so no scheduler considers it",
+		Remedy: "the controller that set the gates has to remove them"}
 }
 
 func (c *podCase) preempting() *Cause {
@@ -263,11 +263,11 @@ func (c *podCase) unseen() *Cause {
 	age := ago(c.pod.CreatedUnix, c.cluster.now())
 	if name := c.shape().SchedulerName; name != "" && name != "default-scheduler" {
 		return &Cause{Code: OtherScheduler, Since: c.pod.CreatedUnix,
-			Message: fmt.Sprintf("is for the scheduler %s (spec.schedulerName), which has not looked at it for %s", name, age),
+			Message: fmt.Sprintf("is for the scheduler %s (spec.schedulerName), which has not tried it for %s", name, age),
 			Remedy:  fmt.Sprintf("start the scheduler %s, or correct spec.schedulerName", name)}
 	}
-	return &Cause{Code: NotScheduledYet, Since: c.pod.CreatedUnix, Message: fmt.Sprintf("has not been found unschedulable: kube-scheduler has not tried it since it was made %s ago, or is about to bind it", age),
-		Remedy: "wait; after a minute see whether kube-scheduler runs, and whether the pod waits in its back-off"}
+	return &Cause{Code: NotScheduledYet, Since: c.pod.CreatedUnix, Message: fmt.Sprintf("is not marked unschedulable: kube-scheduler has not tried it since it was created %s ago, or is about to bind it", age),
+		Remedy: "wait; after a minute check that kube-scheduler runs, and whether the pod is in its back-off"}
 }
 
 // halted is of clusters in which people want nothing to be launched.
@@ -279,7 +279,7 @@ func (c *podCase) halted() *Cause {
 	reg := &installation.Registration
 	switch {
 	case reg.WasPaused != nil:
-		return &Cause{Code: Paused, Message: fmt.Sprintf("gets no node, because cluster %s is being detached", reg.Cluster), Remedy: "joiner attach " + reg.Cluster + " takes it back"}
+		return &Cause{Code: Paused, Message: fmt.Sprintf("gets no node, because cluster %s is being detached", reg.Cluster), Remedy: "joiner attach " + reg.Cluster + " attaches it again"}
 	case reg.Paused:
 		return &Cause{Code: Paused, Message: fmt.Sprintf("gets no node, because cluster %s is paused", reg.Cluster), Remedy: "joiner attach " + reg.Cluster + " --paused=false"}
 	case installation.Switch == "everything":
@@ -339,12 +339,12 @@ func (c *podCase) planned() *Cause {
 	}
 	for _, i := range c.cluster.Ask.Later {
 		if pod := &c.cluster.Ask.Snapshot.Pods[i]; is(pod.Ref()) {
-			return &Cause{Code: PlannedNext, Since: c.pod.CreatedUnix, Message: fmt.Sprintf("is planned next: %d pods wait, and one plan takes %d of them, by priority and then in turns by namespace",
+			return &Cause{Code: PlannedNext, Since: c.pod.CreatedUnix, Message: fmt.Sprintf("is planned next: %d pods are pending, and one plan takes %d of them, by priority and then in turns by namespace",
 				len(c.cluster.Ask.Pending)+len(c.cluster.Ask.Later), len(c.cluster.Ask.Pending)),
 				Remedy: "it is planned within the next runs; a higher PriorityClass is planned before others"}
 		}
 	}
-	return &Cause{Code: NotScheduledYet, Message: "asks for no capacity"}
+	return &Cause{Code: NotScheduledYet, Message: "requests no capacity"}
 }
 
 // unschedulable says which NodePool comes nearest to holding the pod, and what is in the way there.
@@ -352,7 +352,7 @@ func (c *podCase) unschedulable(reasons []model.Reason) *Cause {
 	c.answer.Pools = c.poolsOf(reasons)
 	nearest := &c.answer.Pools[0]
 	first := nearest.Obstacles[0]
-	out := &Cause{Code: first.Code, Since: c.pod.CreatedUnix, Message: "waits: ", Remedy: first.Remedy}
+	out := &Cause{Code: first.Code, Since: c.pod.CreatedUnix, Message: "is pending: ", Remedy: first.Remedy}
 	switch len(nearest.Pools) {
 	case 0:
 	case 1:
@@ -458,8 +458,8 @@ func (c *podCase) nominated(name string) *Cause {
 			return coming(c.cluster, claim, "has room for it")
 		}
 	}
-	return &Cause{Code: FitsThere, Node: name, Message: fmt.Sprintf("fits node %s, which is there: kube-scheduler binds it with its next try, within seconds", name),
-		Remedy: "if it stays, kubectl -n " + c.pod.Namespace + " describe pod " + c.pod.Name + " says which of kube-scheduler's own conditions it fails"}
+	return &Cause{Code: FitsThere, Node: name, Message: fmt.Sprintf("fits the existing node %s: kube-scheduler binds it with its next try, within seconds", name),
+		Remedy: "if it stays pending, kubectl -n " + c.pod.Namespace + " describe pod " + c.pod.Name + " says which of kube-scheduler's own conditions it fails"}
 }
 
 // few names some of a list.

@@ -69,13 +69,13 @@ func TestWhyPodOfWhatTheLedgerKnows(t *testing.T) {
 		{"the cluster is being detached", func(s *Cluster) {
 			no := false
 			s.Installation.Registration.Paused, s.Installation.Registration.WasPaused = true, &no
-		}, Paused, []string{"being detached"}, []string{"joiner attach prod takes it back"}},
+		}, Paused, []string{"being detached"}, []string{"joiner attach prod attaches it again"}},
 		{"the stop switch", func(s *Cluster) { s.Installation.Switch = "everything" }, SwitchedOff, []string{"stop switch"}, []string{"SSM parameter"}},
 		{"disruption alone is stopped", func(s *Cluster) { s.Installation.Switch = "disruption" }, Planned, []string{"m7.large on-demand in a at $0.1000"}, nil},
-		{"asked of EC2", func(s *Cluster) { s.claimed(model.Claim{State: model.Intended}) }, Launching, []string{"default-x1", "asked of EC2 50s ago"}, nil},
+		{"requested from EC2", func(s *Cluster) { s.claimed(model.Claim{State: model.Intended}) }, Launching, []string{"default-x1", "requested from EC2 50s ago"}, nil},
 		{"its machine has not joined", func(s *Cluster) {
 			s.claimed(model.Claim{State: model.Launched, InstanceID: "i-1", ProviderID: "aws:///a/i-1", InstanceType: "m7.large", Zone: "a", CapacityType: model.OnDemand, Price: 100_000})
-		}, Joining, []string{"m7.large on-demand i-1 in a, $0.1000 an hour", "launched 45s ago"}, []string{"wait"}},
+		}, Joining, []string{"m7.large on-demand i-1 in a, $0.1000 per hour", "launched 45s ago"}, []string{"wait"}},
 		{"its node is not ready", func(s *Cluster) {
 			s.claimed(model.Claim{State: model.Registered, InstanceID: "i-1", ProviderID: "aws:///a/i-1", InstanceType: "m7.large", Zone: "a"})
 			s.Ask.Snapshot.Nodes = []model.Node{{Name: "n1", ProviderID: "aws:///a/i-1", Labels: map[string]string{model.LabelNodePool: "default"}, Conditions: []model.NodeCondition{{Type: "NetworkUnavailable", Status: "True"}}}}
@@ -90,7 +90,7 @@ func TestWhyPodOfWhatTheLedgerKnows(t *testing.T) {
 			s.Installation.Ledger.Claims = []model.Claim{{Name: "default-old", State: model.Draining, ProviderID: "aws:///a/i-0", NodeName: "n0", FailureCode: model.EndedSpotInterrupted,
 				Drain: &model.Drain{DeadlineUnix: testNow + 100, Waits: []string{"PodDisruptionBudget shop/web allows no eviction"}}}}
 			s.claimed(model.Claim{State: model.Launched, ProviderID: "aws:///a/i-1"})
-		}, Moving, []string{"node n0, which is being emptied (SpotInterrupted)", "default-x1", "PodDisruptionBudget shop/web"}, []string{"goes on without"}},
+		}, Moving, []string{"node n0, which is being drained (SpotInterrupted)", "default-x1", "PodDisruptionBudget shop/web"}, []string{"continues without"}},
 		{"sold out, until when", func(s *Cluster) { s.soldOut("InsufficientInstanceCapacity") }, pack.NoOffering, []string{"InsufficientInstanceCapacity", "2026-05-28T20:29:40Z"}, []string{"wait, or"}},
 		{"the quota is used up", func(s *Cluster) { s.soldOut("VcpuLimitExceeded") }, pack.NoOffering, []string{"VcpuLimitExceeded"}, []string{"raise the account's quota"}},
 		{"the class is not ready", func(s *Cluster) {
@@ -102,14 +102,14 @@ func TestWhyPodOfWhatTheLedgerKnows(t *testing.T) {
 		}, Quarantined, []string{"Pods/shop/ReplicaSet/web-5d4f"}, []string{"report it"}},
 		{"EC2 throttles", func(s *Cluster) { s.Installation.Ledger.Allowance.ClosedUntilUnix = testNow + 20 }, Throttled, []string{"throttles the account"}, []string{"what else in the account"}},
 		{"no watcher was ever there", func(s *Cluster) { s.Installation.Ledger.Manifest = nil }, WatcherSilent, []string{"no watcher has ever published"}, []string{"joiner doctor prod"}},
-		{"the watcher is silent", func(s *Cluster) { s.Installation.Ledger.Manifest.HeartbeatAt = testNow - 245 }, WatcherSilent, []string{"silent for 4m5s"}, []string{"joiner doctor prod"}},
+		{"the watcher is silent", func(s *Cluster) { s.Installation.Ledger.Manifest.HeartbeatAt = testNow - 245 }, WatcherSilent, []string{"last heartbeat was 4m5s ago"}, []string{"joiner doctor prod"}},
 		{"a batch is open", func(s *Cluster) { s.Ask.Snapshot.Pods[0].CreatedUnix = testNow - 2 }, Batching, []string{"since 2 s"}, nil},
 		{"nobody came", func(s *Cluster) { s.Ask.Snapshot.Pods[0].CreatedUnix = testNow - 600 }, Overdue, []string{"for 10m"}, []string{"provision function"}},
 		{"the last try failed", func(s *Cluster) {
 			failed := model.Claim{Name: "default-x0", FailureCode: "InsufficientInstanceCapacity", FailureMessage: "no m7.large in a", Pods: []model.PodRef{{Namespace: "shop", Name: "web", UID: "uid-web"}}}
 			s.Installation.Decisions = []model.Decision{{ID: "01D", AtUnix: testNow - 30, Rounds: []model.Round{{Failed: []model.Claim{failed}}}}}
 		}, LaunchFailed, []string{"failed: InsufficientInstanceCapacity: no m7.large in a"}, []string{"tried again"}},
-		{"no bad news is good news", func(*Cluster) {}, Planned, []string{"the next run of provisioning"}, nil},
+		{"no bad news is good news", func(*Cluster) {}, Planned, []string{"the next run of joiner-provision"}, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -188,7 +188,7 @@ func TestWhyPodTellsWhatWasDecided(t *testing.T) {
 	for _, e := range Pod(cluster, "shop", "web").Events {
 		got = append(got, e.Decision+" "+e.Text)
 	}
-	want := []string{"01C NodeClaim y was launched for it: m7.large.", "01C The launch of NodeClaim x for it failed: ICE: none.", "01B It was found to fit n9.", "01A Nothing could hold it: NodePool default: sold out."}
+	want := []string{"01C NodeClaim y was launched for it: m7.large.", "01C The launch of NodeClaim x for it failed: ICE: none.", "01B It was found to fit n9.", "01A No NodePool could hold it: NodePool default: sold out."}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %q", got)
 	}

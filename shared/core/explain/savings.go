@@ -172,7 +172,7 @@ func (m *Move) regret(lives []Life, decisions []model.Decision, replacements map
 	for i := range lives {
 		life := &lives[i]
 		if slices.Contains(m.Replacements, life.Claim) && life.Command != "" && life.Command != m.Command && life.EndUnix != 0 && life.EndUnix <= end+regretSeconds {
-			note(life.EndUnix, "its replacement %s was given back after %s", life.Claim, ago(life.LaunchedUnix, life.EndUnix))
+			note(life.EndUnix, "its replacement %s was disrupted after %s", life.Claim, ago(life.LaunchedUnix, life.EndUnix))
 		}
 	}
 	for i := range decisions {
@@ -183,7 +183,7 @@ func (m *Move) regret(lives []Life, decisions []model.Decision, replacements map
 					continue
 				}
 				if pod := m.moved(claim.Pods); pod != "" {
-					note(claim.LaunchedUnix, "%s was bought again for %s after %s", cmp.Or(claim.InstanceType, "a machine"), pod, ago(end, claim.LaunchedUnix))
+					note(claim.LaunchedUnix, "%s was launched again for %s after %s", cmp.Or(claim.InstanceType, "an instance"), pod, ago(end, claim.LaunchedUnix))
 				}
 			}
 		}

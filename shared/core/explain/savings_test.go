@@ -170,12 +170,12 @@ func TestWhyNodeTellsWhoRemovedIt(t *testing.T) {
 	removals[0].Replacements = []string{"new"}
 	cluster := &Cluster{Ask: pack.Input{Snapshot: &model.Snapshot{}, NowUnix: 9000}, Installation: &Installation{Removals: removals}}
 	a := Node(cluster, "n-old", Find(cluster, "n-old"), NodeFacts{Moved: &disruptions[0]})
-	want := "node n-old is gone since 1970-01-01T00:26:40Z: Joiner gave it back (Underutilized); command 01J-0 was to save $6.0000 an hour and move 7 pods; in its place came new."
+	want := "node n-old is gone since 1970-01-01T00:26:40Z: Joiner disrupted it (Underutilized); command 01J-0 was to save $6.0000 per hour and move 7 pods; its replacements are new."
 	if a.Line() != want {
 		t.Errorf("got  %s\nwant %s", a.Line(), want)
 	}
 	removals[0].By, removals[0].Reason, removals[0].Command, removals[0].Claim.Command, removals[0].Replacements = model.ByAWS, model.EndedSpotInterrupted, "", "", nil
-	if a := Node(cluster, "i-old", Find(cluster, "i-old"), NodeFacts{}); a.Line() != "node n-old is gone since 1970-01-01T00:26:40Z: AWS ended it (SpotInterrupted)." {
+	if a := Node(cluster, "i-old", Find(cluster, "i-old"), NodeFacts{}); a.Line() != "node n-old is gone since 1970-01-01T00:26:40Z: AWS terminated it (SpotInterrupted)." {
 		t.Error(a.Line())
 	}
 	if a := Node(cluster, "n-odl", Find(cluster, "n-odl"), NodeFacts{}); a.Cause.Code != NotThere {

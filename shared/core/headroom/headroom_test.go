@@ -105,13 +105,13 @@ func TestF090StatusSaysWhereTheRoomIs(t *testing.T) {
 		at                           *Counts
 		ready, provisioning, message string
 	}{
-		"some there":    {nil, counts["shop/a"], "True Resolved", "False RequiresNewCapacity", "1 of 3 places are on nodes, 1 on machines that are on their way; no place for others: limit"},
+		"some there":    {nil, counts["shop/a"], "True Resolved", "False RequiresNewCapacity", "1 of 3 placeholder pods fit on nodes, 1 on in-flight nodes; the others are unschedulable: limit"},
 		"all there":     {nil, &Counts{There: 3}, "True Resolved", "True FitsExistingCapacity", ""},
-		"not looked at": {nil, nil, "True Resolved", "False RequiresNewCapacity", "not planned for yet"},
+		"not looked at": {nil, nil, "True Resolved", "False RequiresNewCapacity", "not planned yet"},
 		"not looked at again": {func(b *model.Buffer) {
 			b.Status.Provisioning = model.BufferCondition{Status: "True", Reason: FitsExistingCapacity, Generation: 2}
 		}, nil, "True Resolved", "True FitsExistingCapacity", ""},
-		"nothing asked for": {func(b *model.Buffer) { b.Replicas = 0 }, nil, "True Resolved", "False BufferEmpty", "no room"},
+		"nothing asked for": {func(b *model.Buffer) { b.Replicas = 0 }, nil, "True Resolved", "False BufferEmpty", "no headroom"},
 		"of nothing":        {func(b *model.Buffer) { b.Replicas, b.Problem, b.Reason = 0, "no such", model.PodTemplateNotFound }, nil, "False PodTemplateNotFound", "False NotReadyForProvisioning", "not known"},
 	} {
 		b := b

@@ -26,7 +26,7 @@ func Buffers(snapshot *model.Snapshot) []model.Buffer {
 			out = slices.Clone(out)
 		}
 		out[i].Reason = model.ResolutionFailed
-		out[i].Problem = fmt.Sprintf("spec: comes to room for %d pods, and all buffers of the cluster before it, by namespace and name, to %d of at most %d; ask for less", n, places, MaxPods)
+		out[i].Problem = fmt.Sprintf("spec: requests headroom for %d pods, and all buffers of the cluster before it, by namespace and name, for %d of at most %d; request less", n, places, MaxPods)
 		out[i].Replicas, out[i].Shape = 0, -1
 	}
 	return out

@@ -78,25 +78,25 @@ func Status(buffer *model.Buffer, at *Counts, why string) model.BufferStatus {
 	out := model.BufferStatus{Strategy: buffer.Strategy, Provisioning: buffer.Status.Provisioning}
 	if buffer.Problem != "" {
 		out.Ready = condition("False", buffer.Reason, buffer.Problem)
-		out.Provisioning = condition("False", NotReadyForProvisioning, "it is not known what room to keep")
+		out.Provisioning = condition("False", NotReadyForProvisioning, "the headroom to keep is not known")
 		return out
 	}
 	out.Template, out.TemplateGeneration = buffer.Template, buffer.TemplateGeneration
 	out.Sized, out.Replicas = true, buffer.Replicas
-	out.Ready = condition("True", Resolved, fmt.Sprintf("room for %d pods of %s", buffer.Replicas, buffer.Of))
+	out.Ready = condition("True", Resolved, fmt.Sprintf("headroom for %d pods of %s", buffer.Replicas, buffer.Of))
 	switch n := int(buffer.Replicas); {
 	case n == 0:
-		out.Provisioning = condition("False", BufferEmpty, "it asks for no room")
+		out.Provisioning = condition("False", BufferEmpty, "it requests no headroom")
 	case at != nil && at.There >= n:
 		out.Provisioning = condition("True", FitsExistingCapacity, "")
 	case at != nil:
-		message := fmt.Sprintf("%d of %d places are on nodes, %d on machines that are on their way", at.There, n, at.Coming)
+		message := fmt.Sprintf("%d of %d placeholder pods fit on nodes, %d on in-flight nodes", at.There, n, at.Coming)
 		if why != "" {
-			message += "; no place for others: " + why
+			message += "; the others are unschedulable: " + why
 		}
 		out.Provisioning = condition("False", RequiresNewCapacity, message)
 	case out.Provisioning.Reason == NotReadyForProvisioning || out.Provisioning.Reason == BufferEmpty || out.Provisioning.Reason == "":
-		out.Provisioning = condition("False", RequiresNewCapacity, "its places were not planned for yet")
+		out.Provisioning = condition("False", RequiresNewCapacity, "its placeholder pods are not planned yet")
 	}
 	return out
 }

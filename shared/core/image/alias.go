@@ -75,7 +75,7 @@ func alone(class model.Class, at int, source string) error {
 		return fault.New(fault.Invalid, "UnsupportedAlias", "%s.alias %q of EC2NodeClass %s is not the only term; remove the others, or select all images by id, name or tags",
 			source, term.Alias, class.Name)
 	case term.ID != "" || term.Name != "" || term.Owner != "" || term.SSMParameter != "" || len(term.Tags) > 0:
-		return fault.New(fault.Invalid, "UnsupportedAlias", "%s.alias %q of EC2NodeClass %s stands beside other fields of the term; remove them", source, term.Alias, class.Name)
+		return fault.New(fault.Invalid, "UnsupportedAlias", "%s.alias %q of EC2NodeClass %s is set beside other fields of the term; remove them", source, term.Alias, class.Name)
 	}
 	return nil
 }

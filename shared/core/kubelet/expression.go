@@ -117,7 +117,7 @@ func evaluate(program cel.Program, variables map[string]any, limit int64) (int64
 		n = int64(v)
 	case types.Double:
 		if math.IsNaN(float64(v)) || math.Abs(float64(v)) >= 1<<62 {
-			return 0, fault.New(fault.Invalid, "", "it gives %v, which is no number that can be used", float64(v))
+			return 0, fault.New(fault.Invalid, "", "it gives %v, which is not a usable number", float64(v))
 		}
 		n = int64(v)
 	default:

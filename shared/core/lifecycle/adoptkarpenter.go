@@ -124,16 +124,16 @@ func (d *takeover) adoption(object *model.ClaimObject) Adoption {
 	recorded, other := d.claims[object.Claim.Name], d.live[id]
 	switch {
 	case object.ClassKind != "":
-		return refusal(object, "OtherClass", "spec.nodeClassRef is of kind "+object.ClassKind+", and machines are launched from EC2NodeClasses here",
-			"leave it to the controller it belongs to")
+		return refusal(object, "OtherClass", "spec.nodeClassRef is of kind "+object.ClassKind+", and instances are launched from EC2NodeClasses here",
+			"leave it to its own controller")
 	case recorded != nil && recorded.Live() && (id == "" || recorded.InstanceID == id):
 		return d.ours(object, recorded)
 	case recorded != nil && recorded.Live():
 		return refusal(object, "ClaimExists", fmt.Sprintf("the ledger has a claim of this name with instance %s, and the object shows %s", cmp.Or(recorded.InstanceID, "none"), id),
-			"find out which of the two machines is the claim's, and delete the NodeClaim of the other")
+			"find out which of the two instances belongs to the claim, and delete the NodeClaim of the other")
 	case recorded != nil:
 		return refusal(object, "ClaimEnded", fmt.Sprintf("the ledger says that the claim of this name has ended (%s)", cmp.Or(recorded.FailureCode, "Gone")),
-			"none: what is left of it goes with one of the next sweeps")
+			"none: one of the next resyncs removes what is left of it")
 	case other != nil:
 		return d.ours(object, other)
 	case id == "":
@@ -152,11 +152,11 @@ func refusal(object *model.ClaimObject, code, message, remedy string) Adoption {
 // unlaunched is about a NodeClaim that shows no instance.
 func unlaunched(object *model.ClaimObject) Adoption {
 	if object.DeletedUnix != 0 {
-		return refusal(object, "NothingToEnd", "it is being deleted and shows no machine, so there is nothing to end but the object",
-			fmt.Sprintf(`take its finalizer off: kubectl patch nodeclaim %s --type=merge -p '{"metadata":{"finalizers":null}}'`, object.Claim.Name))
+		return refusal(object, "NothingToEnd", "it is being deleted and has no instance, so there is nothing to terminate",
+			fmt.Sprintf(`remove its finalizer: kubectl patch nodeclaim %s --type=merge -p '{"metadata":{"finalizers":null}}'`, object.Claim.Name))
 	}
-	a := refusal(object, "NotLaunched", "Karpenter has not launched a machine for it yet",
-		"wait until it has, or, where Karpenter does not run any more, kubectl delete nodeclaim "+object.Claim.Name+" and run this again")
+	a := refusal(object, "NotLaunched", "Karpenter has not launched an instance for it yet",
+		"wait until it has, or, if Karpenter does not run any more, kubectl delete nodeclaim "+object.Claim.Name+" and run this again")
 	a.Verdict = Await
 	return a
 }
@@ -167,16 +167,16 @@ func (d *takeover) objection(object *model.ClaimObject, id string) (code, messag
 	deleted := object.DeletedUnix != 0
 	switch {
 	case claim.Pool == "":
-		return "NoNodePool", "it belongs to no NodePool, and its machine carries no NodePool tag that would make it ours",
+		return "NoNodePool", "it belongs to no NodePool, and its instance has no NodePool tag by which Joiner could manage it",
 			"drain and delete it while Karpenter still runs, or leave it as it is"
 	case len(d.shown[id]) > 1:
-		return "SharedInstance", fmt.Sprintf("NodeClaims %s all show instance %s", strings.Join(d.shown[id], ", "), id),
-			"delete those that are not the machine's"
+		return "SharedInstance", fmt.Sprintf("NodeClaims %s all have instance %s", strings.Join(d.shown[id], ", "), id),
+			"delete those that do not belong to the instance"
 	case len(nodes) > 1:
-		return "MultipleNodesFound", fmt.Sprintf("%d nodes carry provider id %s", len(nodes), claim.ProviderID), "delete those that are not the machine"
+		return "MultipleNodesFound", fmt.Sprintf("%d nodes carry provider id %s", len(nodes), claim.ProviderID), "delete those that do not belong to the instance"
 	case instance == nil && !deleted:
 		return "InstanceMissing", fmt.Sprintf("EC2 does not show instance %s", id),
-			fmt.Sprintf("where it is only a few minutes old, run this again; where it has ended, kubectl delete nodeclaim %s and run this again", claim.Name)
+			fmt.Sprintf("if it is only a few minutes old, run this again; if it is terminated, kubectl delete nodeclaim %s and run this again", claim.Name)
 	case instance == nil:
 		return "", "", ""
 	}
@@ -188,10 +188,10 @@ func (d *takeover) objection(object *model.ClaimObject, id string) (code, messag
 		return "InstanceStopped", fmt.Sprintf("instance %s is %s", id, instance.State),
 			fmt.Sprintf("start it, or kubectl delete nodeclaim %s and run this again", claim.Name)
 	case joined(object) && len(nodes) == 0:
-		return "NodeMissing", fmt.Sprintf("its node %s is not there although instance %s is %s", cmp.Or(claim.NodeName, "(no name)"), id, instance.State),
-			fmt.Sprintf("kubectl delete nodeclaim %s and run this again, or have the machine's kubelet register once more", claim.Name)
+		return "NodeMissing", fmt.Sprintf("its node %s does not exist although instance %s is %s", cmp.Or(claim.NodeName, "(no name)"), id, instance.State),
+			fmt.Sprintf("kubectl delete nodeclaim %s and run this again, or restart the instance's kubelet so that it registers again", claim.Name)
 	case class != nil && len(class.Unsupported) > 0:
-		return "ClassUnsupported", fmt.Sprintf("EC2NodeClass %s asks for what is not honoured, so nothing could be launched in its place: %s", class.Name, class.Unsupported[0]),
+		return "ClassUnsupported", fmt.Sprintf("EC2NodeClass %s has fields that are not supported, so no replacement could be launched: %s", class.Name, class.Unsupported[0]),
 			"change the EC2NodeClass, and run this again"
 	}
 	return "", "", ""
@@ -200,19 +200,19 @@ func (d *takeover) objection(object *model.ClaimObject, id string) (code, messag
 // foreign says why an instance is not the cluster's by its tags.
 func (d *takeover) foreign(claim *model.Claim, instance *model.Instance) (code, message, remedy string) {
 	add := func(key, value string) string {
-		return fmt.Sprintf("make sure that the machine is this cluster's, then: aws ec2 create-tags --resources %s --tags 'Key=%s,Value=%s'", instance.ID, key, value)
+		return fmt.Sprintf("check that the instance belongs to this cluster, then: aws ec2 create-tags --resources %s --tags 'Key=%s,Value=%s'", instance.ID, key, value)
 	}
 	pool, named := instance.Tags[model.LabelNodePool], instance.Tags[tagNodeClaim]
 	switch {
 	case instance.Tags[tagCluster+d.Cluster] != "owned":
-		return "NotTagged", fmt.Sprintf("instance %s does not carry the tag %s%s=owned", instance.ID, tagCluster, d.Cluster), add(tagCluster+d.Cluster, "owned")
+		return "NotTagged", fmt.Sprintf("instance %s does not have the tag %s%s=owned", instance.ID, tagCluster, d.Cluster), add(tagCluster+d.Cluster, "owned")
 	case pool == "":
-		return "NotTagged", fmt.Sprintf("instance %s carries no tag %s", instance.ID, model.LabelNodePool), add(model.LabelNodePool, claim.Pool)
+		return "NotTagged", fmt.Sprintf("instance %s does not have the tag %s", instance.ID, model.LabelNodePool), add(model.LabelNodePool, claim.Pool)
 	case pool != claim.Pool:
-		return "OtherPool", fmt.Sprintf("instance %s is tagged for NodePool %s, and the NodeClaim is of %s", instance.ID, pool, claim.Pool),
+		return "OtherPool", fmt.Sprintf("instance %s is tagged for NodePool %s, and the NodeClaim belongs to %s", instance.ID, pool, claim.Pool),
 			"find out which is right, and correct the tag"
 	case named != "" && named != claim.Name:
-		return "OtherClaim", fmt.Sprintf("instance %s is tagged for NodeClaim %s", instance.ID, named), "find out which NodeClaim the machine is of, and delete the other or correct the tag"
+		return "OtherClaim", fmt.Sprintf("instance %s is tagged for NodeClaim %s", instance.ID, named), "find out which NodeClaim the instance belongs to, and delete the other or correct the tag"
 	}
 	return "", "", ""
 }
@@ -244,13 +244,13 @@ func (d *takeover) take(object *model.ClaimObject, id string) Adoption {
 	d.complete(&a, object, node)
 	switch claim := &a.Claim; {
 	case claim.State == model.Draining, claim.State == model.Terminating:
-		a.Notes = append(a.Notes, "it is being deleted: its node is drained and its machine ended from where Karpenter left off")
+		a.Notes = append(a.Notes, "it is being deleted: its drain continues where Karpenter stopped")
 	case instance != nil && over(instance):
-		a.Notes = append(a.Notes, fmt.Sprintf("its machine is %s: the claim is closed with one of the next sweeps", instance.State))
+		a.Notes = append(a.Notes, fmt.Sprintf("its instance is %s: the claim is closed with one of the next resyncs", instance.State))
 	case d.pools[claim.Pool] == nil:
-		a.Notes = append(a.Notes, fmt.Sprintf("there is no NodePool %s: the machine is kept and never compared with one", claim.Pool))
+		a.Notes = append(a.Notes, fmt.Sprintf("there is no NodePool %s: the instance is kept, and its drift is not checked", claim.Pool))
 	case d.classes[claim.Class] == nil:
-		a.Notes = append(a.Notes, fmt.Sprintf("there is no EC2NodeClass %s: the machine is kept and never compared with one", claim.Class))
+		a.Notes = append(a.Notes, fmt.Sprintf("there is no EC2NodeClass %s: the instance is kept, and its drift is not checked", claim.Class))
 	case claim.Drift != "":
 		a.Notes = append(a.Notes, "it has drifted ("+claim.Drift+") and stays so")
 	}
@@ -304,7 +304,7 @@ func ending(claim *model.Claim, object *model.ClaimObject, node *model.Node, now
 		nodes = append(nodes, *node)
 	}
 	claim.Drain = &model.Drain{SinceUnix: nowUnix, DeadlineUnix: cmp.Or(object.DeadlineUnix, claim.Deadline(object.DeletedUnix))}
-	claim.FailureCode, claim.FailureMessage = model.EndedObjectDeleted, "its NodeClaim object was deleted before the cluster was taken over from Karpenter"
+	claim.FailureCode, claim.FailureMessage = model.EndedObjectDeleted, "its NodeClaim object was deleted before the cluster was adopted from Karpenter"
 	claim.State, _ = Next(claim.State, AsksEnd(claim, nodes))
 }
 
@@ -402,12 +402,12 @@ func Running(k model.Karpenter, nowUnix int64) []string {
 			out = append(out, fmt.Sprintf("Deployment %s/%s has %d pods left; wait until they have ended", d.Namespace, d.Name, d.Running))
 		}
 		if d.Replicas > 0 {
-			out = append(out, fmt.Sprintf("Deployment %s/%s asks for %d replicas and has %d; scale it down: kubectl scale deployment %s -n %s --replicas=0",
+			out = append(out, fmt.Sprintf("Deployment %s/%s has spec.replicas %d and %d pods; scale it down: kubectl scale deployment %s -n %s --replicas=0",
 				d.Namespace, d.Name, d.Replicas, d.Running, d.Name, d.Namespace))
 		}
 	}
 	if l := k.Lease; l != nil && l.RenewedUnix > nowUnix-fresh {
-		out = append(out, fmt.Sprintf("lease %s/%s was renewed %d s ago by %s; where Karpenter was just stopped, wait a minute",
+		out = append(out, fmt.Sprintf("lease %s/%s was renewed %d s ago by %s; if Karpenter was just stopped, wait a minute",
 			l.Namespace, l.Name, max(0, nowUnix-l.RenewedUnix), cmp.Or(l.Holder, "nobody")))
 	}
 	return out

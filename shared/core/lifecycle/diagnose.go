@@ -353,7 +353,7 @@ func (j *diagnosis) hasten(f Finding) bool {
 	if own, asked := deadlineOf(f.Object), f.DeadlineUnix; own != 0 && (asked == 0 || own < asked) {
 		f.DeadlineUnix = own
 		if f.Kind == "" {
-			f.Kind, f.Detail = ObjectDeleted, "its annotation "+model.AnnotationDeadline+" says when it has to be empty"
+			f.Kind, f.Detail = ObjectDeleted, "its annotation "+model.AnnotationDeadline+" sets the time by which it has to be empty"
 		}
 	}
 	var before int64
@@ -406,7 +406,7 @@ func (j *diagnosis) requested(f *Finding) bool {
 	case f.Claim.State != model.Draining && f.Object != nil && f.Object.DeletedUnix != 0 && j.vanishes(f):
 		f.Kind, f.Detail = Vanished, j.whyVanished(f)
 	case f.Object != nil && f.Object.DeletedUnix != 0:
-		f.Kind = ObjectDeleted
+		f.Kind, f.Detail = ObjectDeleted, j.poolDeleted(f.Claim.Pool)
 	case j.definesClaims() && slices.ContainsFunc(f.Nodes, func(n model.Node) bool { // registered before its claim was adopted, or had heard of it, perhaps
 		return n.DeletedUnix != 0 && (n.Registered() || n.Finalizer || joined && (f.Claim.NodeUID == "" || n.UID == f.Claim.NodeUID))
 	}):
@@ -461,7 +461,7 @@ func (j *diagnosis) failing(f *Finding) bool {
 	case f.Claim.ObjectUID != "" && f.Object == nil && j.vanished(f):
 		f.Kind, f.Wait, f.Detail = Vanished, j.settings.Confirm, j.whyVanished(f)
 	case f.Claim.ObjectUID != "" && f.Object == nil:
-		f.Kind, f.Wait, f.Removes = ObjectDeleted, j.settings.Confirm, joined
+		f.Kind, f.Detail, f.Wait, f.Removes = ObjectDeleted, j.poolDeleted(f.Claim.Pool), j.settings.Confirm, joined
 	case joined && len(f.Nodes) == 0:
 		f.Kind, f.Wait, f.Removes = NodeGone, j.settings.Confirm, true
 	case !joined && len(f.Nodes) == 0 && j.overdue(f.Claim, f.Instance):
@@ -568,6 +568,14 @@ func (j *diagnosis) node(node *model.Node) {
 	j.find(Finding{Kind: OrphanedNode, Subject: node.Name, Claim: claim, Instance: instance, Nodes: []model.Node{*node}})
 }
 
+// poolDeleted says that a pool is deleted, with which the API server deletes its NodeClaims; "" where it is there, or nobody knows.
+func (j *diagnosis) poolDeleted(pool string) string {
+	if pool == "" || j.view.Live.Pools == nil || slices.Contains(j.view.Live.Pools, pool) {
+		return ""
+	}
+	return "NodePool " + pool + " was deleted"
+}
+
 // Why says in a sentence what a finding is, for people.
 func (f *Finding) Why() string {
 	id := f.Subject
@@ -576,7 +584,7 @@ func (f *Finding) Why() string {
 	}
 	switch f.Kind {
 	case Interrupted:
-		return fmt.Sprintf("EC2 takes spot instance %s back", id)
+		return fmt.Sprintf("EC2 interrupts spot instance %s", id)
 	case Stopping:
 		return fmt.Sprintf("EC2 says that instance %s is %s", id, f.Detail)
 	case NodeDeleted:
@@ -586,13 +594,13 @@ func (f *Finding) Why() string {
 	case Impaired, Unhealthy, Expired, Deferred, Vanished:
 		return f.Detail
 	case Outlived:
-		return fmt.Sprintf("NodeClaim %s goes with its definition; instance %s runs on, as claim %s", f.Subject, id, f.Claim.Name)
+		return fmt.Sprintf("NodeClaim %s is deleted with its CustomResourceDefinition; instance %s keeps running, as claim %s", f.Subject, id, f.Claim.Name)
 	case Ended:
 		return fmt.Sprintf("EC2 says that instance %s was terminated", id)
 	case Missing:
 		return fmt.Sprintf("EC2 has not shown instance %s for several reads", id)
 	case Stranded:
-		return fmt.Sprintf("launch %s is not in the ledger any more", f.Claim.Intent)
+		return fmt.Sprintf("launch %s is no longer in the ledger", f.Claim.Intent)
 	case ObjectDeleted:
 		if f.Detail != "" {
 			return f.Detail

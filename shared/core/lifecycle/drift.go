@@ -99,7 +99,7 @@ func poolHashDrift(v DriftView) Drift {
 	if !differs(&v.Claim, model.AnnotationPoolHash, model.AnnotationPoolHashVersion, model.PoolHashVersion, now) {
 		return Drift{}
 	}
-	return Drift{PoolDrifted, fmt.Sprintf("NodePool %s: spec.template has changed since the machine was launched (hash %s, now %s)",
+	return Drift{PoolDrifted, fmt.Sprintf("NodePool %s: spec.template has changed since the instance was launched (hash %s, now %s)",
 		v.Pool.Name, v.Claim.Annotations[model.AnnotationPoolHash], now)}
 }
 
@@ -108,18 +108,18 @@ func classHashDrift(v DriftView) Drift {
 	if !differs(&v.Claim, model.AnnotationClassHash, model.AnnotationClassHashVersion, model.ClassHashVersion, now) {
 		return Drift{}
 	}
-	return Drift{ClassDrifted, fmt.Sprintf("EC2NodeClass %s: spec, or the cluster's certificate authority, has changed since the machine was launched (hash %s, now %s)",
+	return Drift{ClassDrifted, fmt.Sprintf("EC2NodeClass %s: spec, or the cluster's certificate authority, has changed since the instance was launched (hash %s, now %s)",
 		v.Class.Name, v.Claim.Annotations[model.AnnotationClassHash], now)}
 }
 
 func imageDrift(v DriftView) (Drift, error) {
 	switch {
 	case v.Claim.ImageID == "":
-		return Drift{}, unknown("the image of claim %s is not known", v.Claim.Name)
+		return Drift{}, unknown("the image of claim %s is unknown", v.Claim.Name)
 	case len(v.Class.Status.Images) == 0:
 		return Drift{}, unknown("EC2NodeClass %s has no image", v.Class.Name)
 	case v.Type == nil:
-		return Drift{}, unknown("instance type %s is not on offer", v.Claim.InstanceType)
+		return Drift{}, unknown("instance type %s is not offered", v.Claim.InstanceType)
 	}
 	image, fits := offering.ImageFor(*v.Class, *v.Type)
 	if !fits {
@@ -128,7 +128,7 @@ func imageDrift(v DriftView) (Drift, error) {
 	if image.ID == v.Claim.ImageID {
 		return Drift{}, nil
 	}
-	return Drift{ImageDrifted, fmt.Sprintf("the machine booted image %s; spec.amiSelectorTerms of EC2NodeClass %s now gives %s (%s) for %s",
+	return Drift{ImageDrifted, fmt.Sprintf("the instance booted image %s; spec.amiSelectorTerms of EC2NodeClass %s now gives %s (%s) for %s",
 		v.Claim.ImageID, v.Class.Name, image.ID, image.Name, v.Type.Name)}, nil
 }
 
@@ -149,7 +149,7 @@ func groupsDrift(v DriftView) (Drift, error) {
 	if slices.Equal(want, have) {
 		return Drift{}, nil
 	}
-	return Drift{SecurityGroupsDrifted, fmt.Sprintf("the machine has security groups %s; EC2NodeClass %s selects %s",
+	return Drift{SecurityGroupsDrifted, fmt.Sprintf("the instance has security groups %s; EC2NodeClass %s selects %s",
 		strings.Join(have, ", "), v.Class.Name, strings.Join(want, ", "))}, nil
 }
 
@@ -160,7 +160,7 @@ func subnetDrift(v DriftView) (Drift, error) {
 	if slices.ContainsFunc(v.Class.Status.Subnets, func(s model.Subnet) bool { return s.ID == v.Instance.SubnetID }) {
 		return Drift{}, nil
 	}
-	return Drift{SubnetDrifted, fmt.Sprintf("the machine is in subnet %s, which spec.subnetSelectorTerms of EC2NodeClass %s does not select",
+	return Drift{SubnetDrifted, fmt.Sprintf("the instance is in subnet %s, which spec.subnetSelectorTerms of EC2NodeClass %s does not select",
 		v.Instance.SubnetID, v.Class.Name)}, nil
 }
 
@@ -177,7 +177,7 @@ func reservationDrift(v DriftView) (Drift, error) {
 	if slices.ContainsFunc(v.Class.Status.Reservations, func(r model.Reservation) bool { return r.ID == in }) {
 		return Drift{}, nil
 	}
-	return Drift{ReservationDrifted, fmt.Sprintf("the machine runs in capacity reservation %s, which spec.capacityReservationSelectorTerms of EC2NodeClass %s does not select",
+	return Drift{ReservationDrifted, fmt.Sprintf("the instance runs in capacity reservation %s, which spec.capacityReservationSelectorTerms of EC2NodeClass %s does not select",
 		in, v.Class.Name)}, nil
 }
 
@@ -195,7 +195,7 @@ func placementDrift(v DriftView) (Drift, error) {
 	if have == want {
 		return Drift{}, nil
 	}
-	return Drift{PlacementGroupsDrifted, fmt.Sprintf("the machine is in placement group %s; spec.placementGroupSelector of EC2NodeClass %s gives %s",
+	return Drift{PlacementGroupsDrifted, fmt.Sprintf("the instance is in placement group %s; spec.placementGroupSelector of EC2NodeClass %s gives %s",
 		cmp.Or(have, "none"), v.Class.Name, cmp.Or(want, "none"))}, nil
 }
 

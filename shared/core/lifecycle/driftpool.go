@@ -27,7 +27,7 @@ func requirementsDrift(v DriftView) Drift {
 		if !has {
 			what = "is not there"
 		}
-		return Drift{RequirementsDrifted, fmt.Sprintf("NodePool %s: spec.template.spec.requirements ask for %s; the machine's label %s",
+		return Drift{RequirementsDrifted, fmt.Sprintf("NodePool %s: spec.template.spec.requirements require %s; the instance's label %s",
 			v.Pool.Name, set.Text(key), what)}
 	}
 	return Drift{}

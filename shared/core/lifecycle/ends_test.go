@@ -204,6 +204,26 @@ func TestF108DeletingObjectsEndsTheClaim(t *testing.T) {
 	}
 }
 
+// V133: where a NodePool is deleted, the end of its NodeClaims names the NodePool; where nobody knows which there are, it does not.
+func TestV133ADeletedNodePoolIsNamed(t *testing.T) {
+	for name, c := range map[string]struct {
+		pools []string
+		want  string
+	}{
+		"deleted":   {[]string{"other"}, "NodePool default was deleted"},
+		"the last":  {[]string{}, "NodePool default was deleted"},
+		"there":     {[]string{"default"}, "its NodeClaim object was deleted"},
+		"not known": {nil, "its NodeClaim object was deleted"},
+	} {
+		view := healthy()
+		view.Live.Objects[old].DeletedUnix, view.Live.Pools = now-1, c.pools
+		f := lifecycle.Diagnose(view, lifecycle.Settings{})
+		if len(f) != 1 || f[0].Kind != lifecycle.ObjectDeleted || f[0].Why() != c.want {
+			t.Errorf("%s: %+v, want %q", name, f, c.want)
+		}
+	}
+}
+
 func TestR22AClaimDeletedWhileItLaunchesNeedNotShow(t *testing.T) {
 	view := healthy()
 	view.Instances = slices.Delete(view.Instances, young, young+1)
@@ -291,7 +311,7 @@ func TestS32ExpiryOfAllAtOnce(t *testing.T) {
 		view := aged(25)
 		change(&view.Records)
 		f := lifecycle.Diagnose(view, lifecycle.Settings{})
-		if len(f) != 1 || f[0].Kind != lifecycle.Deferred || !strings.Contains(f[0].Why(), "nothing could take their place") || !strings.Contains(f[0].Why(), "claim default-000, and 24 more") {
+		if len(f) != 1 || f[0].Kind != lifecycle.Deferred || !strings.Contains(f[0].Why(), "no replacement could be launched") || !strings.Contains(f[0].Why(), "claim default-000, and 24 more") {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
@@ -346,7 +366,7 @@ func TestF106ExpiryWithinBudgetsIsNotDiagnosed(t *testing.T) {
 	view.Live.Gentle, view.Live.PoolsUnread = nil, "nodepools is forbidden"
 	view.Interrupted = takenBack("i-001")
 	f := lifecycle.Diagnose(view, lifecycle.Settings{})
-	if len(f) != 2 || f[0].Kind != lifecycle.Interrupted || f[1].Kind != lifecycle.Deferred || !strings.Contains(f[1].Why(), "is not known: nodepools is forbidden (claim default-000, and one more)") {
+	if len(f) != 2 || f[0].Kind != lifecycle.Interrupted || f[1].Kind != lifecycle.Deferred || !strings.Contains(f[1].Why(), "is unknown: nodepools is forbidden (claim default-000, and one more)") {
 		t.Errorf("%+v", f)
 	}
 	view = aged(1) // one that people made by hand is of no pool
@@ -425,7 +445,7 @@ func TestCT08RepairGuard(t *testing.T) {
 	view := sick(5, 1, "default")
 	view.Live.Nodes[4].Conditions = []model.NodeCondition{{Type: "KernelReady", Status: "False", SinceUnix: now - 1}}
 	f := lifecycle.Diagnose(view, lifecycle.Settings{})
-	if len(f) != 1 || f[0].Kind != lifecycle.Deferred || f[0].Subject != "default" || !strings.Contains(f[0].Why(), "2 of 5 nodes are unhealthy; while that is more than 1 none is repaired") {
+	if len(f) != 1 || f[0].Kind != lifecycle.Deferred || f[0].Subject != "default" || !strings.Contains(f[0].Why(), "2 of 5 nodes are unhealthy; while there are more than 1, none is repaired") {
 		t.Errorf("%+v", f)
 	}
 	// Another pool's trouble is its own; nodes without a pool are judged by the whole cluster.

@@ -21,7 +21,7 @@ func (j *diagnosis) old(f *Finding) bool {
 	if since <= 0 || age < max(0, *f.Claim.ExpireSeconds) {
 		return false
 	}
-	f.Detail = fmt.Sprintf("it was made at %s and expires after %s (expireAfter)", clock(since), time.Duration(min(*f.Claim.ExpireSeconds, 1<<33))*time.Second)
+	f.Detail = fmt.Sprintf("it was created at %s and expires after %s (expireAfter)", clock(since), time.Duration(min(*f.Claim.ExpireSeconds, 1<<33))*time.Second)
 	return true
 }
 
@@ -51,7 +51,7 @@ func (j *diagnosis) expire() {
 			continue
 		}
 		if why := j.view.Live.PoolsUnread; why != "" && pool != "" {
-			j.deferEnd(pool, model.EndedExpired, "claim "+f.Subject, "whether the NodePool wants that within its budgets is not known: "+why)
+			j.deferEnd(pool, model.EndedExpired, "claim "+f.Subject, "whether the NodePool wants expiry within its budgets is unknown: "+why)
 			continue
 		}
 		if why := j.unusable(f.Claim.Class); why != "" {
@@ -59,7 +59,7 @@ func (j *diagnosis) expire() {
 			continue
 		}
 		if room[pool] <= 0 {
-			j.deferEnd(pool, model.EndedExpired, "claim "+f.Subject, "other nodes of the pool are just being given up for their age")
+			j.deferEnd(pool, model.EndedExpired, "claim "+f.Subject, "other nodes of the pool are expiring now")
 			continue
 		}
 		room[pool]--
@@ -113,17 +113,17 @@ func (j *diagnosis) unusable(class string) string {
 	for i := range records.Classes {
 		problems := records.Classes[i].Status.Problems
 		if at := slices.IndexFunc(problems, model.ClassProblem.Stops); records.Classes[i].Name == class && at >= 0 {
-			return fmt.Sprintf("EC2NodeClass %s is not ready, so that nothing could take their place: %s: %s", class, problems[at].Condition, problems[at].Message)
+			return fmt.Sprintf("EC2NodeClass %s is not ready, so no replacement could be launched: %s: %s", class, problems[at].Condition, problems[at].Message)
 		}
 	}
 	for _, refusal := range records.Notes.Refusals {
 		if refusal.Class == class && records.NowUnix < refusal.UntilUnix {
-			return fmt.Sprintf("EC2 refuses launches from EC2NodeClass %s, so that nothing could take their place: %s: %s", class, refusal.Reason, refusal.Message)
+			return fmt.Sprintf("EC2 refuses launches from EC2NodeClass %s, so no replacement could be launched: %s: %s", class, refusal.Reason, refusal.Message)
 		}
 	}
 	for _, suspension := range records.Notes.ClassSuspensions {
 		if suspension.Class == class && records.NowUnix < suspension.UntilUnix {
-			return fmt.Sprintf("machines of EC2NodeClass %s do not join, so that nothing could take their place", class)
+			return fmt.Sprintf("instances of EC2NodeClass %s do not join, so no replacement would join", class)
 		}
 	}
 	return ""

@@ -76,7 +76,7 @@ func Unknown(view View) (out []model.Instance) {
 func UnknownRemoval(cluster string, i model.Instance, live model.LiveState, nowUnix int64) model.Removal {
 	claim := claimOf(&i, nowUnix)
 	claim.FailureCode = model.EndedInstance
-	claim.FailureMessage = fmt.Sprintf("EC2 says that instance %s has ended (%s). No claim in the ledger is or was its own: it ended before anybody knew of it, or its claim was deleted by hand.",
+	claim.FailureMessage = fmt.Sprintf("EC2 says that instance %s has ended (%s). No claim in the ledger belongs or belonged to it: it ended before the ledger recorded it, or its claim was deleted by hand.",
 		i.ID, cmp.Or(i.StateReason, "no reason is given"))
 	for _, n := range live.Nodes {
 		if InstanceID(n.ProviderID) == i.ID {

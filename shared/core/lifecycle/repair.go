@@ -99,7 +99,7 @@ func (j *diagnosis) unhealthy(f *Finding) bool {
 		pool := node.Pool()
 		w := j.nodeHealth[pool]
 		if most := (w.nodes*j.settings.RepairPercent + 99) / 100; w.sick > most {
-			j.deferEnd(pool, model.EndedUnhealthy, why, fmt.Sprintf("%d of %d nodes are unhealthy; while that is more than %d none is repaired", w.sick, w.nodes, most))
+			j.deferEnd(pool, model.EndedUnhealthy, why, fmt.Sprintf("%d of %d nodes are unhealthy; while there are more than %d, none is repaired", w.sick, w.nodes, most))
 			continue
 		}
 		f.Kind, f.Detail, f.Wait, f.Removes, f.DeadlineUnix = Unhealthy, why, j.settings.Confirm, true, now
@@ -129,8 +129,8 @@ func (j *diagnosis) deferEnd(pool, code, why, until string) {
 func (j *diagnosis) reportDeferred() {
 	for key, h := range j.deferred {
 		j.find(Finding{Kind: Deferred, Subject: key[0], Code: key[1], Detail: fmt.Sprintf("%s: %s (%s)", cmp.Or(map[string]string{
-			model.EndedUnhealthy: "repair is put off", model.EndedExpired: "expiry is put off",
-		}[key[1]], "an end is put off"), h.until, andOthers(h.why, h.claims-1))})
+			model.EndedUnhealthy: "repair is postponed", model.EndedExpired: "expiry is postponed",
+		}[key[1]], "a removal is postponed"), h.until, andOthers(h.why, h.claims-1))})
 	}
 }
 

@@ -33,7 +33,7 @@ const longDrainSeconds = 120
 func (j *diagnosis) letGo(f Finding) {
 	if d := j.view.Definitions; d != nil && !d.Claims.Established && f.Object != nil && f.Object.DeletedUnix != 0 && f.Object.Finalizer {
 		f.Kind, f.Code, f.DeadlineUnix = Vanished, "", 0
-		f.Detail = fmt.Sprintf("NodeClaim %s goes with its definition (%s), which would wait for it; the end of instance %s, which began before, goes on",
+		f.Detail = fmt.Sprintf("NodeClaim %s is deleted with its CustomResourceDefinition (%s), whose deletion would wait for it; the termination of instance %s, which began before, continues",
 			f.Claim.Name, d.Missing(), f.Claim.InstanceID)
 		j.find(f)
 	}
@@ -88,10 +88,10 @@ func (j *diagnosis) definesClaims() bool {
 }
 
 func (j *diagnosis) whyVanished(f *Finding) string {
-	missing := "a definition was made anew"
+	missing := "a CustomResourceDefinition was created again"
 	if d := j.view.Definitions; d != nil && d.Missing() != "" {
 		missing = d.Missing()
 	}
-	return fmt.Sprintf("NodeClaim %s goes with its definition (%s), which is no order to end its machine: instance %s stays, and the NodeClaim comes back with the definitions and its NodePool",
+	return fmt.Sprintf("NodeClaim %s is deleted with its CustomResourceDefinition (%s), which does not terminate its instance: instance %s stays, and the NodeClaim is created again with the CustomResourceDefinitions and its NodePool",
 		f.Claim.Name, missing, f.Claim.InstanceID)
 }

@@ -62,15 +62,15 @@ func Use(source string, catalog model.InstanceCatalog, nowUnix int64) model.Cata
 	}
 	age := func(unix int64) time.Duration { return time.Duration(nowUnix-unix) * time.Second }
 	if age := age(catalog.ReadUnix); age > staleTypes {
-		use.Stale = append(use.Stale, fmt.Sprintf("machine types are %s old", age))
+		use.Stale = append(use.Stale, fmt.Sprintf("instance types are %s old", age))
 	}
 	if catalog.PriceUnix == 0 {
-		use.Stale = append(use.Stale, "on-demand prices were never read: a built-in table stands in")
+		use.Stale = append(use.Stale, "on-demand prices were never read: a built-in table is used")
 	} else if age := age(catalog.PriceUnix); age > staleTypes {
 		use.Stale = append(use.Stale, fmt.Sprintf("on-demand prices are %s old", age))
 	}
 	if catalog.SpotUnix == 0 {
-		use.Stale = append(use.Stale, "spot prices were never read: on-demand prices stand in")
+		use.Stale = append(use.Stale, "spot prices were never read: on-demand prices are used")
 	} else if age := age(catalog.SpotUnix); age > staleSpot {
 		use.Stale = append(use.Stale, fmt.Sprintf("spot prices are %s old", age))
 	}

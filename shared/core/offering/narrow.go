@@ -143,7 +143,7 @@ const maxNamed = 6
 // Why says in part of a sentence why nothing is left; list is what Excludes was asked with.
 func (e Exclusion) Why(list []model.Requirement) string {
 	wanted := wording(list[e.Index])
-	have := "; " + Some(e.Values) + " can be had"
+	have := "; " + Some(e.Values) + " is offered"
 	if len(e.Values) == 0 {
 		have = ""
 	}
@@ -153,7 +153,7 @@ func (e Exclusion) Why(list []model.Requirement) string {
 	case e.With >= 0:
 		return wanted + " and " + wording(list[e.With]) + " exclude each other" + have
 	}
-	return fmt.Sprintf("none of the %d instance types that the requirements before it leave has %s%s", e.Before, wanted, have)
+	return fmt.Sprintf("none of the %d instance types that the earlier requirements allow has %s%s", e.Before, wanted, have)
 }
 
 func wording(r model.Requirement) string {

@@ -40,11 +40,11 @@ func TestExcludesNamesTheFirstThatLeavesNothing(t *testing.T) {
 		want Exclusion
 		why  string
 	}{
-		"by itself": {list(in(zone, "a"), in(arch, "s390x")), Exclusion{Index: 1, Before: 1, Alone: true, With: -1, Values: []string{"amd64"}}, "no instance type has kubernetes.io/arch In [s390x]; amd64 can be had"},
+		"by itself": {list(in(zone, "a"), in(arch, "s390x")), Exclusion{Index: 1, Before: 1, Alone: true, With: -1, Values: []string{"amd64"}}, "no instance type has kubernetes.io/arch In [s390x]; amd64 is offered"},
 		"with one before it": {list(in(model.LabelCapacityType, model.Spot), in(arch, "arm64"), in(zone, "a")),
-			Exclusion{Index: 2, Before: 1, With: 1, Values: []string{"b"}}, "topology.kubernetes.io/zone In [a] and kubernetes.io/arch In [arm64] exclude each other; b can be had"},
+			Exclusion{Index: 2, Before: 1, With: 1, Values: []string{"b"}}, "topology.kubernetes.io/zone In [a] and kubernetes.io/arch In [arm64] exclude each other; b is offered"},
 		"with several before it": {list(in(arch, "arm64"), in(model.LabelInstanceType, "m6g.large"), in(zone, "a")),
-			Exclusion{Index: 2, Before: 1, With: -1, Values: []string{"b"}}, "none of the 1 instance types that the requirements before it leave has topology.kubernetes.io/zone In [a]; b can be had"},
+			Exclusion{Index: 2, Before: 1, With: -1, Values: []string{"b"}}, "none of the 1 instance types that the earlier requirements allow has topology.kubernetes.io/zone In [a]; b is offered"},
 		"a label nothing has": {list(in("karpenter.k8s.aws/instance-gpu-name", "t4")), Exclusion{Alone: true, Before: 2, With: -1}, "no instance type has karpenter.k8s.aws/instance-gpu-name In [t4]"},
 	} {
 		got, found := Excludes(narrowTypes(), c.list)

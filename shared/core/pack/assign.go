@@ -1120,22 +1120,22 @@ func (b *podRules) reason(u *constraint, keys, values []string) *model.Reason {
 	there := t.populated()
 	switch {
 	case u.claim && there != "":
-		return &model.Reason{Code: VolumeConflict, Message: u.field + ": " + u.text + " must be in one zone, and are in " + there + ", where there is no other node for it",
-			Remedy: "let pools make nodes there that hold it, or use a volume that can be had in all zones"}
+		return &model.Reason{Code: VolumeConflict, Message: u.field + ": " + u.text + " must be in one zone, and run in " + there + ", where no other node can hold it",
+			Remedy: "let NodePools launch nodes there that hold it, or use a volume that is available in all zones"}
 	case u.kind == affinity && there != "":
-		return &model.Reason{Code: PodAffinity, Message: u.field + ": " + u.text + " run only in " + there + ", where there is no other node for it",
-			Remedy: "let pools make nodes there that hold it, start such a pod elsewhere, or make the rule a preference"}
+		return &model.Reason{Code: PodAffinity, Message: u.field + ": " + u.text + " run only in " + there + ", where no other node can hold it",
+			Remedy: "let NodePools launch nodes there that hold it, start such a pod elsewhere, or make the rule preferred"}
 	case u.claim:
-		return &model.Reason{Code: VolumeConflict, Message: u.field + ": " + u.text + " must be in one zone, and it cannot be where the others are",
-			Remedy: "let all of them run in one zone, or use a volume that can be had in all of them"}
+		return &model.Reason{Code: VolumeConflict, Message: u.field + ": " + u.text + " must be in one zone, and it cannot run where the others are",
+			Remedy: "let all of them run in one zone, or use a volume that is available in all of them"}
 	case u.kind == affinity:
-		return &model.Reason{Code: PodAffinity, Message: u.field + ": no domain of " + t.key + " it may use has all it looks for (" + u.text + ")",
-			Remedy: "start such a pod, or make the rule a preference"}
+		return &model.Reason{Code: PodAffinity, Message: u.field + ": no domain of " + t.key + " it may use has pods that match (" + u.text + ")",
+			Remedy: "start such a pod, or make the rule preferred"}
 	case u.kind == antiAffinity:
-		return &model.Reason{Code: PodAntiAffinity, Message: u.field + ": " + u.text + " run already" + where + " and in every other domain of " + t.key + " it may use",
-			Remedy: "allow more domains of " + t.key + ", run fewer such pods, or make the rule a preference"}
+		return &model.Reason{Code: PodAntiAffinity, Message: u.field + ": " + u.text + " already run" + where + " and in every other domain of " + t.key + " it may use",
+			Remedy: "allow more domains of " + t.key + ", run fewer such pods, or make the rule preferred"}
 	default:
 		return &model.Reason{Code: TopologySpread, Message: u.field + ": another pod" + where + " would make the skew of " + u.text + " over " + t.key + " more than " + strconv.Itoa(int(u.maxSkew)),
-			Remedy: "let nodes be made in the emptier domains, raise maxSkew, or use ScheduleAnyway"}
+			Remedy: "let NodePools launch nodes in the emptier domains, raise maxSkew, or use ScheduleAnyway"}
 	}
 }

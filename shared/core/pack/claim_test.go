@@ -103,7 +103,7 @@ func TestUnavailableOfferingsSayUntilWhen(t *testing.T) {
 	if got := codes(plan, "web-00000"); len(got) != 1 || got[0] != NoOffering {
 		t.Fatalf("codes = %v", got)
 	}
-	want := "all 96 offers that could hold it are unavailable (MaxSpotInstanceCountExceeded, VcpuLimitExceeded); the first is tried again at 2026-05-28T20:29:40Z"
+	want := "all 96 offerings that could hold it are unavailable (MaxSpotInstanceCountExceeded, VcpuLimitExceeded); the first is tried again at 2026-05-28T20:29:40Z"
 	if got := plan.Unschedulable[0].Reasons[0].Message; got != want {
 		t.Errorf("message = %q, want %q", got, want)
 	}

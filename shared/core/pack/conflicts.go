@@ -80,5 +80,5 @@ func (p *planner) kept(c *podGroup) model.Reason {
 	set := p.in.Snapshot.DaemonSets[c.conflicts[0]]
 	return model.Reason{Code: PodAntiAffinity,
 		Message: fmt.Sprintf("spec.affinity.podAntiAffinity of the pod or of the DaemonSet %s/%s keeps them apart, and every node it may use runs both", set.Namespace, set.Name),
-		Remedy:  "narrow the anti-affinity, or keep the DaemonSet off some nodes"}
+		Remedy:  "narrow the anti-affinity, or exclude the DaemonSet from some nodes"}
 }

@@ -47,8 +47,8 @@ func unplannable(shape *model.PodShape) *model.Reason {
 	case len(shape.Unsupported) > 0:
 		return &model.Reason{Code: NotSupportedYet, Message: strings.Join(shape.Unsupported, "; "), Remedy: "remove the field from the pod"}
 	case shape.DynamicResource:
-		return &model.Reason{Code: NotSupportedYet, Message: "spec.resourceClaims (dynamic resources) is a hard rule that is not planned for yet",
-			Remedy: "ask for an extended resource instead, or provide a node by hand"}
+		return &model.Reason{Code: NotSupportedYet, Message: "spec.resourceClaims (dynamic resource allocation) is not supported yet",
+			Remedy: "request an extended resource instead, or provide a node by hand"}
 	}
 	return nil
 }
@@ -62,7 +62,7 @@ func negative(shape *model.PodShape) *model.Reason {
 		}
 	}
 	if found {
-		return invalid("spec.containers[].resources.requests", fmt.Sprintf("%s is negative: %d", first, shape.Requests[first]), "ask for zero or more")
+		return invalid("spec.containers[].resources.requests", fmt.Sprintf("%s is negative: %d", first, shape.Requests[first]), "request zero or more")
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func nodeTerms(shape *model.PodShape) ([]requirement.Requirements, *model.Reason
 		}
 	}
 	if len(out) == 0 {
-		return nil, invalid(affinityField, "no term agrees with spec.nodeSelector", "remove the contradiction")
+		return nil, invalid(affinityField, "no term is compatible with spec.nodeSelector", "remove the contradiction")
 	}
 	return canonicalTerms(out), nil
 }

@@ -24,7 +24,7 @@ func TestHardRulesThatAreNotBuiltAreRefused(t *testing.T) {
 		{"outside the model", func(s *model.PodShape) { s.Unsupported = []string{"spec.x is y"} }, NotSupportedYet, "spec.x is y"},
 		{"by node name", func(s *model.PodShape) {
 			s.RequiredNodeAffinity = []model.NodeTerm{{Fields: []model.Requirement{{Key: "metadata.name", Operator: model.In, Values: []string{"n"}}}}}
-		}, RequirementConflict, `the node of the name "n"`},
+		}, RequirementConflict, `the node name "n"`},
 		{"by another field", func(s *model.PodShape) {
 			s.RequiredNodeAffinity = []model.NodeTerm{{Fields: []model.Requirement{{Key: "metadata.uid", Operator: model.In, Values: []string{"n"}}}}}
 		}, Invalid, "nodeSelectorTerms[0]: matchFields[0]"},
@@ -40,7 +40,7 @@ func TestHardRulesThatAreNotBuiltAreRefused(t *testing.T) {
 		{"selector against affinity", func(s *model.PodShape) {
 			s.NodeSelector = map[string]string{model.LabelZone: "a"}
 			s.RequiredNodeAffinity = []model.NodeTerm{{Requirements: []model.Requirement{{Key: model.LabelZone, Operator: model.In, Values: []string{"b"}}}}}
-		}, Invalid, "no term agrees with spec.nodeSelector"},
+		}, Invalid, "no term is compatible with spec.nodeSelector"},
 		{"selector no label can meet", func(s *model.PodShape) { s.NodeSelector = map[string]string{"a b": "c"} }, Invalid, "spec.nodeSelector"},
 	}
 	for _, test := range tests {

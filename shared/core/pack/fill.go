@@ -78,14 +78,14 @@ func StandaloneClaim(in Input, template model.Template, requests model.Resources
 	case reason != nil:
 		return nil, ofClaim(*reason)
 	case len(claims) == 0:
-		return nil, &model.Reason{Code: NoOffering, Message: "no instance type, zone and capacity type that suits it has capacity at this moment",
-			Remedy: "it is asked for again; more instance types, zones or capacity types in spec.requirements make this rare"}
+		return nil, &model.Reason{Code: NoOffering, Message: "no compatible instance type, zone and capacity type has capacity now",
+			Remedy: "it is tried again; more instance types, zones or capacity types in spec.requirements make this rare"}
 	}
 	claims[0].Requests = requests
 	return &claims[0], nil
 }
 
-const oneRemedy = "a NodeClaim cannot be changed: delete it and make another that asks for less"
+const oneRemedy = "a NodeClaim is immutable: delete it and create one that requests less"
 
 // ofClaim words a reason of a pool for a claim whose template it is.
 func ofClaim(reason model.Reason) *model.Reason {
@@ -97,7 +97,7 @@ func ofClaim(reason model.Reason) *model.Reason {
 		reason.Message += ", of those that hold spec.resources.requests"
 		reason.Remedy = oneRemedy
 	default:
-		reason.Remedy = "a NodeClaim cannot be changed: delete it and make a correct one"
+		reason.Remedy = "a NodeClaim is immutable: delete it and create a correct one"
 	}
 	return &reason
 }

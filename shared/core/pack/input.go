@@ -81,7 +81,7 @@ func provisionable(snapshot *model.Snapshot, i int, preempts func(*model.Pod) bo
 	case pod.DeletedUnix != 0:
 		return false, "it is being deleted"
 	case pod.NominatedNode != "" && preempts(pod):
-		return false, "it waits for a preemption on node " + pod.NominatedNode
+		return false, "it waits for preemption on node " + pod.NominatedNode
 	case pod.Shape < 0 || pod.Shape >= len(snapshot.Shapes):
 		return true, ""
 	}

@@ -17,7 +17,7 @@ const nodeName = "\x00metadata.name"
 func withFields(term requirement.Requirements, fields []model.Requirement) (requirement.Requirements, error) {
 	for i, f := range fields {
 		if f.Key != "metadata.name" || len(f.Values) != 1 || f.Operator != model.In && f.Operator != model.NotIn {
-			return nil, fault.New(fault.Invalid, "", "matchFields[%d] must ask metadata.name to be In or NotIn one value", i)
+			return nil, fault.New(fault.Invalid, "", "matchFields[%d] must require metadata.name to be In or NotIn one value", i)
 		}
 		set := requirement.Values(f.Values[0])
 		if f.Operator == model.NotIn {
@@ -46,7 +46,7 @@ func (d *demand) forNewNodes() {
 	if len(d.terms) == 0 && len(d.there) > 0 {
 		d.terms = []requirement.Requirements{{model.LabelHostname: requirement.Values(named)}}
 		d.named = &model.Reason{Code: RequirementConflict,
-			Message: fmt.Sprintf("%s asks for the node of the name %.100q, which no new node has", affinityField, named), Remedy: "select nodes by label"}
+			Message: fmt.Sprintf("%s requires the node name %.100q, which no new node has", affinityField, named), Remedy: "select nodes by label"}
 	}
 }
 

@@ -64,16 +64,16 @@ func TestF107OneSaysWhyThereIsNone(t *testing.T) {
 		code     string
 	}{
 		`spec.resources.requests: none of the 60 instance types`: {func(*model.Template, *world) {}, model.Resources{model.CPU: 1 << 40}, ResourcesTooLarge},
-		`EC2NodeClass "other" is not there`:                      {func(t *model.Template, _ *world) { t.ClassName = "other" }, nil, ClassNotReady},
+		`EC2NodeClass "other" does not exist`:                    {func(t *model.Template, _ *world) { t.ClassName = "other" }, nil, ClassNotReady},
 		`EC2NodeClass "default": no subnets`:                     {func(_ *model.Template, w *world) { w.in.ClassProblems = map[string]string{"default": "no subnets"} }, nil, ClassNotReady},
-		`spec.requirements leave none of the 60 instance types`: {func(t *model.Template, _ *world) {
+		`spec.requirements allow none of the 60 instance types`: {func(t *model.Template, _ *world) {
 			t.Requirements = []model.Requirement{{Key: model.LabelZone, Operator: model.In, Values: []string{"nowhere"}}}
 		}, nil, NoInstanceTypes},
-		`spec.requirements: nothing meets all that is asked of disk, metadata.labels included`: {func(t *model.Template, _ *world) {
+		`spec.requirements: no value meets all requirements of disk, metadata.labels included`: {func(t *model.Template, _ *world) {
 			t.Labels = map[string]string{"disk": "a"}
 			t.Requirements = []model.Requirement{{Key: "disk", Operator: model.In, Values: []string{"b"}}}
 		}, nil, PoolInvalid},
-		`capacity at this moment`: {func(_ *model.Template, w *world) {
+		`has capacity now`: {func(_ *model.Template, w *world) {
 			types := w.in.Catalogs["default"]
 			for i := range types {
 				types[i].Offerings = slices.Clone(types[i].Offerings)

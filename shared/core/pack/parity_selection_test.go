@@ -39,6 +39,26 @@ func TestF023ExtendedResourcesNeedTypesThatHaveThem(t *testing.T) {
 	refusedWith(t, plan, "none-00000", ResourcesTooLarge)
 }
 
+// V129: a device that no type of the pool has is said as that, and which categories of types have it.
+func TestV129ADeviceNamesTheCategoriesThatHaveIt(t *testing.T) {
+	w := newWorld(96).pool("general", func(p *model.Pool) {
+		p.Template.Requirements = []model.Requirement{oneOf(requirement.InstanceCategory, "c", "m")}
+	})
+	w.pods("train", 1, func(s *model.PodShape) { s.Requests["nvidia.com/gpu"] = 1 }).pods("other", 1, func(s *model.PodShape) { s.Requests["vendor.example/fpga"] = 1 })
+	for name, want := range map[string][2]string{
+		"train-00000": {"no instance type the pool allows has nvidia.com/gpu", "which are of the categories g ("},
+		"other-00000": {"no instance type the pool allows has vendor.example/fpga", "no instance type of the pool's EC2NodeClass has vendor.example/fpga"},
+	} {
+		plan := w.sound(t)
+		refusedWith(t, plan, name, ResourcesTooLarge)
+		for _, u := range plan.Unschedulable {
+			if r := u.Reasons[0]; u.Pod.Name == name && (!strings.HasSuffix(r.Message, want[0]) || !strings.Contains(r.Remedy, want[1])) {
+				t.Errorf("%s: %s. Remedy: %s", name, r.Message, r.Remedy)
+			}
+		}
+	}
+}
+
 func TestF025NodeSelectorsOnWellKnownLabels(t *testing.T) {
 	for key, value := range map[string]string{
 		model.LabelZone: "b", model.LabelZoneID: "az3", model.LabelArch: "arm64", model.LabelOS: "linux",

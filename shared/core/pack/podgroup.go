@@ -345,7 +345,7 @@ func (c *classifier) podGroupFor(n, i int, info *shapeInfo, v bound) *podGroup {
 func (c *classifier) make(n, i int, info *shapeInfo, v bound) *podGroup {
 	out := c.newPodGroup(info, c.snapshot.ShapeOf(&c.snapshot.Pods[i]), v)
 	if out == nil {
-		c.refused[i] = &model.Reason{Code: VolumeConflict, Message: "its volumes are where spec.nodeSelector and spec.affinity.nodeAffinity do not let it run",
+		c.refused[i] = &model.Reason{Code: VolumeConflict, Message: "its volumes are where spec.nodeSelector and spec.affinity.nodeAffinity do not allow it to run",
 			Remedy: "remove the contradiction, or move the volume"}
 		return nil
 	}

@@ -80,12 +80,12 @@ func unusable(source *model.Pool, in *Input, markets *markets) *model.Reason {
 			Remedy: "raise spec.replicas or use a NodePool without it"}
 	case in.SuspendedPools[source.Name] != "":
 		return &model.Reason{Pool: source.Name, Code: PoolSuspended, Message: in.SuspendedPools[source.Name],
-			Remedy: "declare the taint in the NodePool, or mend what is wrong with its nodes"}
+			Remedy: "declare the taint in the NodePool, or fix its nodes"}
 	case in.ClassProblems[class] != "":
 		return &model.Reason{Pool: source.Name, Code: ClassNotReady, Message: fmt.Sprintf("EC2NodeClass %q: %s", class, in.ClassProblems[class]),
 			Remedy: "correct the EC2NodeClass"}
 	case markets.of(class) == nil:
-		return &model.Reason{Pool: source.Name, Code: ClassNotReady, Message: fmt.Sprintf("EC2NodeClass %q is not there", class),
+		return &model.Reason{Pool: source.Name, Code: ClassNotReady, Message: fmt.Sprintf("EC2NodeClass %q does not exist", class),
 			Remedy: "create it, or correct spec.template.spec.nodeClassRef"}
 	}
 	_, err := requirement.From(source.Template.Requirements)
@@ -103,7 +103,7 @@ func contradiction(base requirement.Requirements) error {
 	for _, key := range base.Keys() {
 		_, found := base[key].Pick()
 		if !found && !base[key].AllowsAbsent() {
-			return fault.New(fault.Invalid, "", "nothing meets all that is asked of %s, spec.template.metadata.labels included", key)
+			return fault.New(fault.Invalid, "", "no value meets all requirements of %s, spec.template.metadata.labels included", key)
 		}
 	}
 	return nil
@@ -114,7 +114,7 @@ func (p *pool) empty() *model.Reason {
 	if !p.allowed.empty() {
 		return nil
 	}
-	message := fmt.Sprintf("spec.template.spec.requirements leave none of the %d instance types of EC2NodeClass %q", len(p.market.types), p.source.Template.ClassName)
+	message := fmt.Sprintf("spec.template.spec.requirements allow none of the %d instance types of EC2NodeClass %q", len(p.market.types), p.source.Template.ClassName)
 	types := make([]model.InstanceType, len(p.market.types))
 	for i, t := range p.market.types {
 		types[i] = *t

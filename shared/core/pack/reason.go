@@ -84,16 +84,16 @@ func (p *planner) why(c *podGroup, pool *pool) model.Reason {
 	}
 	variants := pool.variants(c.needs, nil)
 	if len(variants) == 0 && len(pool.variants(c.own, nil)) > 0 {
-		return model.Reason{Code: VolumeConflict, Message: "its volumes are where the pool makes no nodes: " + c.domainsText(),
-			Remedy: "let a pool make nodes there, or move the volume"}
+		return model.Reason{Code: VolumeConflict, Message: "its volumes are where the pool launches no nodes: " + c.domainsText(),
+			Remedy: "let a NodePool launch nodes there, or move the volume"}
 	}
 	if len(variants) == 0 {
 		return pool.conflict(c)
 	}
 	accepted := union(variants)
 	if portable := pool.variants(c.needs, c.ports); len(portable) == 0 {
-		return model.Reason{Code: HostPortTaken, Message: "spec.containers[].ports[].hostPort: a daemon of every node it may use takes the port",
-			Remedy: "use another host port, or keep the daemon off some nodes"}
+		return model.Reason{Code: HostPortTaken, Message: "spec.containers[].ports[].hostPort: a DaemonSet pod on every node it may use takes the port",
+			Remedy: "use another host port, or exclude the DaemonSet from some nodes"}
 	}
 	if len(c.conflicts) > 0 && len(pool.without(variants, c.conflicts)) == 0 {
 		return p.kept(c)
@@ -105,7 +105,7 @@ func (p *planner) why(c *podGroup, pool *pool) model.Reason {
 			why = p.tooLarge(c, pool, accepted)
 		}
 		if wide := pool.variants(c.own, nil); len(wide) > 0 && !pool.holding(union(wide), c.request).and(pool.open).empty() {
-			why.Message = "its volumes keep it to " + c.domainsText() + ": " + why.Message
+			why.Message = "its volumes restrict it to " + c.domainsText() + ": " + why.Message
 		}
 		return why
 	}
@@ -150,16 +150,16 @@ func (p *pool) conflict(c *podGroup) model.Reason {
 	combined := p.custom.Intersect(p.requirements)
 	for _, key := range term.Keys() {
 		if key == model.LabelHostname && !term[key].Meets(combined.Get(key)) {
-			return model.Reason{Code: RequirementConflict, Message: c.field(key) + " asks for " + term[key].Text(key) + ", which no new node has",
+			return model.Reason{Code: RequirementConflict, Message: c.field(key) + " requires " + term[key].Text(key) + ", which no new node has",
 				Remedy: "select nodes by another label", About: key}
 		}
 		single := requirement.Requirements{key: term[key]}
 		if conflict := combined.Compatible(single, decided); conflict != nil {
-			return model.Reason{Code: RequirementConflict, Message: c.field(key) + " asks for " + clash(conflict), Remedy: remedy, About: key}
+			return model.Reason{Code: RequirementConflict, Message: c.field(key) + " requires " + clash(conflict), Remedy: remedy, About: key}
 		}
 		if p.market.columnsMeeting(single).and(p.allowed).empty() {
 			known := p.values(key)
-			message := fmt.Sprintf("%s asks for %s, which none of the %d instance types the pool allows has", c.field(key), term[key].Text(key), p.countTypes(p.allowed))
+			message := fmt.Sprintf("%s requires %s, which none of the %d instance types the pool allows has", c.field(key), term[key].Text(key), p.countTypes(p.allowed))
 			if len(known) > 0 {
 				message += "; they have " + offering.Some(known)
 			}
@@ -167,7 +167,7 @@ func (p *pool) conflict(c *podGroup) model.Reason {
 		}
 	}
 	return model.Reason{Code: RequirementConflict,
-		Message: fmt.Sprintf("%s asks for %s, which no one instance type of the pool has together", c.field(""), term), Remedy: remedy}
+		Message: fmt.Sprintf("%s requires %s, which no single instance type of the pool has", c.field(""), term), Remedy: remedy}
 }
 
 // clash says what a conflict is between.
@@ -248,20 +248,51 @@ func (p *planner) tooLarge(c *podGroup, pool *pool, accepted bitset) model.Reaso
 	}
 	var parts []string
 	for d, name := range p.dims {
+		if c.request[d] > most[d] && strings.Contains(name, "/") && pool.lacks(accepted, name) { // a device
+			return pool.noDevice(name)
+		}
 		if c.request[d] > most[d] {
 			parts = append(parts, fmt.Sprintf("%s %s (at most %s)", name, resource.Format(name, c.request[d]), resource.Format(name, most[d])))
 		}
 	}
-	message := fmt.Sprintf("spec.containers[].resources.requests come to %s, which none of the %d instance types it may use has together beside its daemons",
+	message := fmt.Sprintf("spec.containers[].resources.requests add up to %s, which none of the %d instance types it may use has, less the requests of DaemonSets",
 		resource.String(c.resources), pool.countTypes(accepted))
 	if len(parts) > 0 {
-		message = fmt.Sprintf("spec.containers[].resources.requests exceed what any of the %d instance types it may use leaves beside its daemons: %s",
+		message = fmt.Sprintf("spec.containers[].resources.requests exceed what any of the %d instance types it may use has, less the requests of DaemonSets: %s",
 			pool.countTypes(accepted), strings.Join(parts, ", "))
 	}
 	if c.resources[model.CPU] >= suspiciousCPUMilli {
 		message += `; was "m" left out of the CPU request?`
 	}
 	return model.Reason{Code: ResourcesTooLarge, Message: message, Remedy: "lower the requests, or let the pool use larger instance types"}
+}
+
+// lacks reports whether no type among the columns has any of a resource.
+func (p *pool) lacks(columns bitset, name string) bool {
+	for c := columns.next(0); c >= 0; c = columns.next(c + 1) {
+		if p.market.types[p.market.columns[c].instance].Capacity[name] > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// noDevice says that no type the pool allows has a device, and which categories of instance types do.
+func (p *pool) noDevice(name string) model.Reason {
+	var categories []string
+	for _, t := range p.market.types {
+		if t.Capacity[name] > 0 {
+			categories = append(categories, t.Labels[requirement.InstanceCategory]...)
+		}
+	}
+	slices.Sort(categories)
+	categories = slices.Compact(categories)
+	out := model.Reason{Code: ResourcesTooLarge, Message: "spec.containers[].resources.requests: no instance type the pool allows has " + name}
+	out.Remedy = "let the pool allow instance types with " + name + ", which are of the categories " + offering.Some(categories) + " (" + requirement.InstanceCategory + ")"
+	if len(categories) == 0 {
+		out.Remedy = "request another resource: no instance type of the pool's EC2NodeClass has " + name
+	}
+	return out
 }
 
 // noOffering says that everything that could hold the class is unavailable, and until when as far as marks tell.
@@ -281,7 +312,7 @@ func (p *planner) noOffering(pool *pool, roomy bitset) model.Reason {
 			}
 		}
 	}
-	message := fmt.Sprintf("all %d offers that could hold it are unavailable", roomy.count())
+	message := fmt.Sprintf("all %d offerings that could hold it are unavailable", roomy.count())
 	remedy := "let the pod or the pool use more instance types, zones or capacity types"
 	if until != 0 {
 		slices.Sort(codes)
@@ -292,7 +323,7 @@ func (p *planner) noOffering(pool *pool, roomy bitset) model.Reason {
 	case slices.ContainsFunc(codes, quota):
 		remedy = "raise the account's quota of EC2 (Service Quotas), or " + strings.TrimPrefix(remedy, "wait, or ")
 	case reserved && roomy.count() > 0:
-		message += ": the capacity reservations it may use are full, or at their end"
+		message += ": the capacity reservations it may use are full or expired"
 		remedy = "enlarge the reservation, or let the pool use on-demand or spot capacity too"
 	}
 	return model.Reason{Code: NoOffering, Message: message, Remedy: remedy}
@@ -321,14 +352,14 @@ func (p *planner) limit(pool *pool, usable bitset) model.Reason {
 	var parts []string
 	for i, name := range pool.limited {
 		if pool.left[i] < 0 || smallest[i] > pool.left[i] {
-			parts = append(parts, fmt.Sprintf("spec.limits.%s %s leaves %s, and a node for it takes at least %s", name,
+			parts = append(parts, fmt.Sprintf("spec.limits.%s %s leaves %s, and a node for it needs at least %s", name,
 				resource.Format(name, pool.source.Limits[name]), resource.Format(name, pool.left[i]), resource.Format(name, smallest[i])))
 		}
 	}
 	if len(parts) == 0 {
-		parts = []string{"no instance type that could hold it is small enough for what is left of spec.limits together"}
+		parts = []string{"no instance type that could hold it fits within what is left of spec.limits"}
 	}
-	return model.Reason{Code: LimitReached, Message: strings.Join(parts, "; "), Remedy: "raise the limit, or wait until nodes of the pool are gone"}
+	return model.Reason{Code: LimitReached, Message: strings.Join(parts, "; "), Remedy: "raise the limit, or wait until nodes of the pool are removed"}
 }
 
 // minValues says which keys the pool asks several values of; it is the only condition left where offers are within the
@@ -341,7 +372,7 @@ func (p *planner) minValues(pool *pool) model.Reason {
 		}
 	}
 	if len(parts) == 0 {
-		return model.Reason{Code: LimitReached, Message: "what could hold it was taken by other pods of the same plan", Remedy: "wait for the next plan"}
+		return model.Reason{Code: LimitReached, Message: "other pods of the same plan took the nodes that could hold it", Remedy: "wait for the next plan"}
 	}
 	return model.Reason{Code: MinValues,
 		Message: "the instance types that hold the pod, within spec.limits, have too few different values for " + strings.Join(parts, " and "),

@@ -45,11 +45,11 @@ func TestReasonsNameTheDomainAPodIsKeptTo(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(64).pool("general", nil).smallIn("b", 16_000, c.sold)
-			want := "its volumes keep it to topology.kubernetes.io/zone In [b]: "
+			want := "its volumes restrict it to topology.kubernetes.io/zone In [b]: "
 			if c.code == PodAffinity {
 				w.zoned(1000, "b").running("cache", "node-b", appPod("cache"))
 				w.pods("db", 1, asPod(appPod("db"), cpu(20_000), nearApp(model.LabelZone, "cache")))
-				want = " run only in topology.kubernetes.io/zone b, where there is no other node for it"
+				want = " run only in topology.kubernetes.io/zone b, where no other node can hold it"
 			} else {
 				w.pods("db", 1, asPod(appPod("db"), cpu(20_000))).withClaim("db", func(_ int, v *model.Volume) { boundIn("b", v) })
 			}

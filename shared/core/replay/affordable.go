@@ -37,9 +37,9 @@ func (p *Provision) Affordable(plan model.Plan) (model.Plan, int) {
 		for _, pod := range claim.Pods {
 			plan.Unschedulable = append(plan.Unschedulable, model.Unschedulable{Pod: pod, Reasons: []model.Reason{{
 				Pool: claim.Pool, Code: TooExpensiveForNow,
-				Message: fmt.Sprintf("%s (%s, $%.4f per hour) would hold it and has no capacity at this moment; the cheapest machine that has is a %s for $%.4f",
+				Message: fmt.Sprintf("%s (%s, $%.4f per hour) would hold it and has no capacity now; the cheapest instance type that has capacity is %s for $%.4f",
 					name, claim.Offering.CapacityType, usual.USD(), claim.Offering.InstanceType, claim.Price.USD()),
-				Remedy: fmt.Sprintf("it is launched once the pod has waited for %s; more instance types, zones or capacity types in the pool make this rare",
+				Remedy: fmt.Sprintf("it is launched once the pod has been pending for %s; more instance types, zones or capacity types in the pool make this rare",
 					time.Duration(p.input.PriceCapWaitSeconds)*time.Second),
 			}}})
 		}

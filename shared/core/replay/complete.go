@@ -82,29 +82,29 @@ func (p *Provision) replace(claims []model.PlannedClaim, beside *CompletionIssue
 func (p *Provision) unreplaceable(planned *model.PlannedClaim, takes model.Resources) string {
 	at := slices.IndexFunc(p.Input.Snapshot.Pools, func(pool model.Pool) bool { return pool.Name == planned.Pool })
 	if at < 0 {
-		return fmt.Sprintf("nodepool %s is not there, or came back dry a moment ago", planned.Pool)
+		return fmt.Sprintf("NodePool %s does not exist, or had insufficient capacity a moment ago", planned.Pool)
 	}
 	pool := &p.Input.Snapshot.Pools[at]
 	switch {
 	case pool.DeletedUnix != 0:
-		return fmt.Sprintf("nodepool %s is being deleted", pool.Name)
+		return fmt.Sprintf("NodePool %s is being deleted", pool.Name)
 	case len(pool.Invalid) > 0:
 		return fmt.Sprintf("nodepool %s: %s", pool.Name, strings.Join(pool.Invalid, "; "))
 	case p.Input.SuspendedPools[pool.Name] != "":
 		return fmt.Sprintf("nodepool %s: %s", pool.Name, p.Input.SuspendedPools[pool.Name])
 	case pool.Template.ClassName != planned.Class:
-		return fmt.Sprintf("nodepool %s uses class %s now, not %s", pool.Name, pool.Template.ClassName, planned.Class)
+		return fmt.Sprintf("NodePool %s uses EC2NodeClass %s now, not %s", pool.Name, pool.Template.ClassName, planned.Class)
 	case pack.Foreign(planned, &pool.Template) != "":
-		return fmt.Sprintf("nodepool %s has other %s than when the replacement was planned", pool.Name, pack.Foreign(planned, &pool.Template))
+		return fmt.Sprintf("NodePool %s has other %s than when the replacement was planned", pool.Name, pack.Foreign(planned, &pool.Template))
 	case p.Input.ClassProblems[planned.Class] != "":
-		return fmt.Sprintf("class %s: %s", planned.Class, p.Input.ClassProblems[planned.Class])
+		return fmt.Sprintf("EC2NodeClass %s: %s", planned.Class, p.Input.ClassProblems[planned.Class])
 	case p.Input.Catalogs[planned.Class] == nil:
-		return fmt.Sprintf("class %s is not known", planned.Class)
+		return fmt.Sprintf("EC2NodeClass %s is unknown", planned.Class)
 	}
 	for _, name := range slices.Sorted(maps.Keys(planned.Reserve)) {
 		limit, limited := pool.Limits[name]
 		if amount := planned.Reserve[name]; limited && amount > 0 && p.Input.Usage[pool.Name][name]+takes[name]+amount > limit {
-			return fmt.Sprintf("nodepool %s has no room within spec.limits[%s] for what takes the place of its nodes; raise it", pool.Name, name)
+			return fmt.Sprintf("spec.limits[%s] of NodePool %s leaves too little for the replacements of its nodes; raise it", name, pool.Name)
 		}
 	}
 	return ""
@@ -134,7 +134,7 @@ func (p *Provision) plannedFor(w *model.StandaloneClaim) (planned *model.Planned
 	defer func() {
 		if thrown := recover(); thrown != nil {
 			panicked = fmt.Sprint(thrown)
-			planned, reason = nil, &model.Reason{Code: "Panic", Message: "planning it failed, which is a defect of this program: " + panicked}
+			planned, reason = nil, &model.Reason{Code: "Panic", Message: "planning it failed, which is a bug in Joiner: " + panicked}
 		}
 	}()
 	planned, reason = pack.StandaloneClaim(p.Input, w.Template, w.Requests)

@@ -165,7 +165,7 @@ func (p *Provision) deal(level map[string]*standing, reasons map[int]model.Reaso
 			if !known {
 				why = anyOf(reasons)
 			}
-			why.Message = fmt.Sprintf("%s; limits leave %d machines for what waits, of which %s has %d in turn with other namespaces", strings.TrimSuffix(why.Message, "."), instances, name, share[name])
+			why.Message = fmt.Sprintf("%s; limits allow %d more instances for pending pods, of which namespace %s gets %d in turn with the others", strings.TrimSuffix(why.Message, "."), instances, name, share[name])
 			e.withheld[i] = why
 		}
 	}

@@ -84,7 +84,7 @@ func (p *Provision) WithReasons(plan model.Plan) model.Plan {
 			Pod: pod.Ref(),
 			Reasons: []model.Reason{{
 				Code: "Quarantined", Message: "planning failed over " + OwnerOf(p.Input.Snapshot, i) + "; they are left out for now",
-				Remedy: "this is a defect of ours: please report it with the decision's record",
+				Remedy: "this is a bug in Joiner: please report it with the decision's record",
 			}},
 		})
 	}

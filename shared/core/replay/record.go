@@ -26,7 +26,7 @@ type Catalogs struct {
 // say, or it is not there any more.
 func (s Catalogs) Find(input *model.DecisionInput, instances model.CatalogUse) (Facts, error) {
 	if input == nil {
-		return Facts{}, fault.New(fault.NotFound, "NoInput", "the record does not say what was asked: it was written by a version that did not keep it, or that could not be kept")
+		return Facts{}, fault.New(fault.NotFound, "NoInput", "the record does not have the input: a version that did not keep it wrote the record, or it could not be stored")
 	}
 	snapshot, err := s.snapshot(input)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s Catalogs) snapshot(input *model.DecisionInput) (*model.Snapshot, error) 
 		return nil, err
 	}
 	if snapshot.Seq != input.Snapshot.HeadSeq {
-		return nil, fault.New(fault.Internal, "OtherSnapshot", "snapshot %d/%d was asked for, and %d/%d is there", input.Snapshot.Epoch, input.Snapshot.HeadSeq, snapshot.Epoch, snapshot.Seq)
+		return nil, fault.New(fault.Internal, "OtherSnapshot", "snapshot %d/%d was requested, and %d/%d is stored", input.Snapshot.Epoch, input.Snapshot.HeadSeq, snapshot.Epoch, snapshot.Seq)
 	}
 	return snapshot, nil
 }

@@ -54,7 +54,7 @@ func kubeletMap(in Input) (map[string]any, error) {
 	}
 	if text, expression := config["maxPods"].(string); expression {
 		return nil, fault.New(fault.Invalid, "InvalidKubeletConfiguration",
-			"spec.kubelet.maxPods %q of EC2NodeClass %s is not a number, and what it amounts to is not known; write a number", text, in.Class.Name)
+			"spec.kubelet.maxPods %q of EC2NodeClass %s is not a number, and its value on an instance type is unknown; write a number", text, in.Class.Name)
 	}
 	for _, field := range []struct {
 		name     string
@@ -91,7 +91,7 @@ func layReserved(class string, config map[string]any, field string, resolved map
 		}
 		if !ok {
 			return fault.New(fault.Invalid, "InvalidKubeletConfiguration",
-				"spec.kubelet.%s[%s] %v of EC2NodeClass %s is not a quantity, and what it amounts to is not known; write a quantity such as 100Mi",
+				"spec.kubelet.%s[%s] %v of EC2NodeClass %s is not a quantity, and its value on an instance type is unknown; write a quantity such as 100Mi",
 				field, name, amounts[name], class)
 		}
 	}

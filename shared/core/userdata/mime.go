@@ -64,7 +64,7 @@ func customParts(class model.Class) ([]part, error) {
 	case strings.HasPrefix(trimmed, "MIME-Version:"), strings.HasPrefix(trimmed, "Content-Type:"):
 		parts, err := readParts(trimmed + "\n")
 		return parts, fault.Wrap(fault.Invalid, "InvalidUserData", err,
-			"spec.userData of EC2NodeClass %s begins like a MIME document and is none; mend it, or give a plain script or NodeConfig", class.Name)
+			"spec.userData of EC2NodeClass %s begins like a MIME document and is not one; correct it, or give a plain script or NodeConfig", class.Name)
 	case strings.HasPrefix(trimmed, "#cloud-config"):
 		return []part{newPart(cloudConfigType, trimmed+"\n")}, nil
 	case looksLikeNodeConfig(trimmed):

@@ -51,7 +51,7 @@ func checkNodeConfig(class string, p part) error {
 	}
 	var config userNodeConfig
 	if err := yaml.Unmarshal([]byte(p.body), &config); err != nil {
-		return fault.Wrap(fault.Invalid, "InvalidUserData", err, "a NodeConfig in spec.userData of EC2NodeClass %s cannot be read; mend it", class)
+		return fault.Wrap(fault.Invalid, "InvalidUserData", err, "a NodeConfig in spec.userData of EC2NodeClass %s cannot be read; correct it", class)
 	}
 	if config.APIVersion != nodeConfigVersion || config.Kind != "NodeConfig" {
 		return fault.New(fault.Invalid, "InvalidUserData",

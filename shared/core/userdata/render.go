@@ -173,6 +173,6 @@ func (in Input) checkPlain(what, text string) error {
 	if plain.MatchString(text) {
 		return nil
 	}
-	return fault.New(fault.Invalid, "InvalidUserData", "%s %q for EC2NodeClass %s holds a character that machines of family %s cannot be given; leave out quotes, spaces and the like",
+	return fault.New(fault.Invalid, "InvalidUserData", "%s %q for EC2NodeClass %s has a character that cannot be passed to instances of family %s; leave out quotes, spaces and the like",
 		what, text, in.Class.Name, in.Class.Family)
 }

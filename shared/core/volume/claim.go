@@ -99,7 +99,7 @@ func (x *Index) problem(c *claim) *Problem {
 	case v == nil:
 		return x.classProblem(c)
 	case v.DeletedUnix != 0:
-		return c.complain("wait until it is gone and made again, or delete the pod", "is being deleted")
+		return c.complain("wait until it is deleted and created again, or delete the pod", "is being deleted")
 	case v.Phase == lost:
 		return c.complain("delete the claim and restore its data into a new one", "has lost its volume %s", v.VolumeName)
 	case v.VolumeName == "":
@@ -107,7 +107,7 @@ func (x *Index) problem(c *claim) *Problem {
 	case v.Missing:
 		return c.complain("restore the volume, or delete the claim", "is bound to the volume %s, which does not exist", v.VolumeName)
 	case v.Unbound:
-		return c.complain("wait; where it lasts, see the events of the claim", "names the volume %s and is not bound to it yet", v.VolumeName)
+		return c.complain("wait; if it lasts, see the events of the claim", "names the volume %s and is not bound to it yet", v.VolumeName)
 	}
 	return nil
 }
@@ -122,11 +122,11 @@ func (x *Index) classProblem(c *claim) *Problem {
 	case known == nil:
 		return c.complain("create the storage class, or name one that exists", "names the storage class %s, which does not exist", name)
 	case known.static && !known.immediate:
-		return c.complain("make a volume by hand that suits the claim, or use a class with a provisioner",
-			"has no volume, and nothing makes one for its storage class %s", name)
+		return c.complain("create a volume by hand that fits the claim, or use a class with a provisioner",
+			"has no volume, and its storage class %s has no provisioner", name)
 	case known.immediate:
 		return c.complain("see the events of the claim, or use a class with volumeBindingMode WaitForFirstConsumer",
-			"has no volume, and its storage class %s makes one without waiting for a pod", name)
+			"has no volume, and its storage class %s creates one without waiting for a pod", name)
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func product(parts []part) ([]requirement.Requirements, *Problem) {
 func tooMany(parts []part) *Problem {
 	return &Problem{
 		Claim:   first(parts).name.String(),
-		Message: "the pod's volumes can be used in more combinations of places than are looked at: " + preferences(parts),
+		Message: "the pod's volumes can be used in more combinations of topologies than are evaluated: " + preferences(parts),
 		Remedy:  "use fewer volumes, or storage classes with fewer topologies",
 	}
 }
@@ -97,7 +97,7 @@ func contradiction(parts []part) *Problem {
 	return &Problem{
 		Claim:   first(parts).name.String(),
 		Message: "no node can use all of the pod's volumes: " + preferences(parts),
-		Remedy:  "make the claims anew so that their volumes are in one zone",
+		Remedy:  "create the claims again so that their volumes are in one zone",
 	}
 }
 
@@ -115,7 +115,7 @@ func preferences(parts []part) string {
 	slices.SortFunc(parts, func(a, b part) int { return strings.Compare(a.claim.name.name, b.claim.name.name) })
 	var list []string
 	for i := range parts[:min(len(parts), maxPreferences)] {
-		list = append(list, parts[i].claim.name.String()+" asks for "+text(parts[i].any))
+		list = append(list, parts[i].claim.name.String()+" requires "+text(parts[i].any))
 	}
 	if len(parts) > maxPreferences {
 		list = append(list, "…")

@@ -135,7 +135,7 @@ func (x *Index) where(c *claim) (*place, *Problem) {
 	}
 	switch {
 	case out.terms > maxTerms:
-		return nil, c.complain("name fewer topologies", "%s, whose %d topologies are more than the %d looked at", source, out.terms, maxTerms)
+		return nil, c.complain("name fewer topologies", "%s, whose %d topologies are more than the %d that are evaluated", source, out.terms, maxTerms)
 	case !out.anywhere && len(out.any) == 0:
 		return nil, c.complain(remedy, "%s, whose topologies match no node", source)
 	}
@@ -169,7 +169,7 @@ func (x *Index) whereNew(c *claim) (*place, *Problem) {
 		return dropped, !dropped
 	})
 	if !out.anywhere && len(out.any) == 0 {
-		return nil, c.complain("make room on that node, or delete the claim", "has its volume on one node (%s), and no other can use it", text(where.any))
+		return nil, c.complain("free capacity on that node, or delete the claim", "has its volume on one node (%s), and no other can use it", text(where.any))
 	}
 	return out, nil
 }

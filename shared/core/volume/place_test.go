@@ -145,7 +145,7 @@ func TestClaimsThatLetAPodRunNowhere(t *testing.T) {
 		{"of its own, being deleted", newWorld().class("standard", nil).ephemeral("scratch", "standard").claim("db-0-scratch", func(v *model.Volume) { v.DeletedUnix = 1 }), []string{"shop/db-0-scratch", "being deleted"}},
 		{"a node affinity that nothing matches", newWorld().claim("data", bound(term(), term(in(model.LabelZone)))), []string{"shop/data", "pv-data", "match no node"}},
 		{"a class that allows nowhere", newWorld().class("odd", topologies(term())).claim("data", unbound("odd")), []string{"shop/data", "odd", "match no node"}},
-		{"two zones at once", newWorld().claim("data", bound(a)).claim("logs", bound(b)), []string{"shop/data asks for topology.kubernetes.io/zone In [a]", "shop/logs asks for topology.kubernetes.io/zone In [b]"}},
+		{"two zones at once", newWorld().claim("data", bound(a)).claim("logs", bound(b)), []string{"shop/data requires topology.kubernetes.io/zone In [a]", "shop/logs requires topology.kubernetes.io/zone In [b]"}},
 		{"two hosts at once", newWorld().node("n1").node("n2").claim("data", local(term(host("n1")))).claim("logs", local(term(host("n2")))), []string{"shop/data", "n1"}},
 	}
 	for _, test := range tests {

@@ -77,7 +77,7 @@ func (r *pass) tag(ctx context.Context, items []*Item) {
 			case err != nil:
 				item.Problem = fmt.Sprintf("%s: %v", EffectTag, err)
 			default:
-				item.Problem = fmt.Sprintf("%s: instance %s has ended, or its tags have changed since it was looked at; run this again", EffectTag, item.Claim.InstanceID)
+				item.Problem = fmt.Sprintf("%s: instance %s was terminated, or its tags have changed since they were read; run this again", EffectTag, item.Claim.InstanceID)
 			}
 		}
 	}

@@ -105,7 +105,7 @@ func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
 		return r.out, err
 	}
 	if len(r.out.Karpenter) > 0 && !request.DespiteKarpenter {
-		return r.out, fault.New(fault.Conflict, "KarpenterRuns", "karpenter must not run while its nodes are taken over: %s", strings.Join(r.out.Karpenter, "; "))
+		return r.out, fault.New(fault.Conflict, "KarpenterRuns", "Karpenter must not run while its nodes are adopted: %s", strings.Join(r.out.Karpenter, "; "))
 	}
 	if err := r.acquireLease(ctx); err != nil {
 		return r.out, err
@@ -159,10 +159,10 @@ func (r *pass) readState(ctx context.Context) (err error) {
 		return fmt.Errorf("list the instances of cluster %s: %w", r.reg.Cluster, err)
 	}
 	if h.Records, err = r.Ledger.Records(ctx, r.reg); err != nil {
-		return fmt.Errorf("survey the ledger of cluster %s: %w", r.reg.Cluster, err)
+		return fmt.Errorf("read the ledger of cluster %s: %w", r.reg.Cluster, err)
 	}
 	if unread := h.Records.Unread; unread.Any(model.UnreadClaim, model.UnreadIntent) {
-		return fault.New(fault.Conflict, "Unread", "the ledger of cluster %s has items that cannot be read, so that nobody can tell what is taken over already: %s; joiner doctor says what to do about them",
+		return fault.New(fault.Conflict, "Unread", "the ledger of cluster %s has items that cannot be read, so it is unknown what is adopted already: %s; joiner doctor says what to do about them",
 			r.reg.Cluster, strings.Join(unread.Texts(), "; "))
 	}
 	r.read, r.out.AtUnix = r.Now(), h.Records.NowUnix
@@ -171,7 +171,7 @@ func (r *pass) readState(ctx context.Context) (err error) {
 		return fmt.Errorf("read the NodePools and EC2NodeClasses of cluster %s: %w", r.reg.Cluster, err)
 	}
 	if h.Live, err = r.clients.Cluster.ReadLive(ctx); err != nil {
-		return fmt.Errorf("look at cluster %s: %w", r.reg.Cluster, err)
+		return fmt.Errorf("read cluster %s: %w", r.reg.Cluster, err)
 	}
 	if err := r.unlisted(ctx, &h); err != nil {
 		return err
@@ -219,7 +219,7 @@ func (r *pass) karpenter(ctx context.Context) {
 	r.stops, r.renewed = false, 0
 	seen, err := r.clients.Karpenter.Karpenter(ctx)
 	if err != nil {
-		r.out.Karpenter = []string{fmt.Sprintf("it cannot be told whether it does: %v", err)}
+		r.out.Karpenter = []string{fmt.Sprintf("whether it runs is unknown: %v", err)}
 		return
 	}
 	r.out.Karpenter = lifecycle.Running(seen, r.out.AtUnix)
@@ -260,7 +260,7 @@ func (r *pass) prices(ctx context.Context, h *lifecycle.Handover) {
 	}
 	catalog, err := r.Catalogs.RegionCatalog(ctx, r.reg)
 	if err != nil {
-		r.out.Warnings = append(r.out.Warnings, fmt.Sprintf("without prices, which are not known here: %v", err))
+		r.out.Warnings = append(r.out.Warnings, fmt.Sprintf("prices are unknown: %v", err))
 		return
 	}
 	h.InstanceTypes = catalog.Types
@@ -289,7 +289,7 @@ func (r *pass) renew(ctx context.Context) error {
 	nowUnix := r.out.AtUnix + int64(now.Sub(r.read).Seconds())
 	fence, err := r.Leases.AcquireLease(ctx, r.reg.Cluster, model.LeaseCollector, r.request.Owner, nowUnix, nowUnix+int64(r.settings.LeaseFor.Seconds()))
 	if err != nil {
-		return fmt.Errorf("take the lease of whoever ends machines of cluster %s: %w", r.reg.Cluster, err)
+		return fmt.Errorf("acquire the collector's lease of cluster %s: %w", r.reg.Cluster, err)
 	}
 	r.fence, r.until = fence, now.Add(r.settings.LeaseFor)
 	if err := r.still(ctx); err != nil {
@@ -305,11 +305,11 @@ func (r *pass) still(ctx context.Context) error {
 	reg, err := r.Registry.Cluster(ctx, r.request.Cluster)
 	switch {
 	case fault.Is(err, fault.NotFound):
-		return fmt.Errorf("cluster %s was detached meanwhile, and what is not taken over yet is left as it is: %w", r.request.Cluster, err)
+		return fmt.Errorf("cluster %s was detached meanwhile, and what is not adopted yet is left as it is: %w", r.request.Cluster, err)
 	case err != nil:
 		return fmt.Errorf("read the registration of cluster %s again: %w", r.request.Cluster, err)
 	case reg.ARN != r.reg.ARN:
-		return fault.New(fault.NotFound, "OtherCluster", "cluster %s is %s now, and was %s when this began; begin again", r.request.Cluster, reg.ARN, r.reg.ARN)
+		return fault.New(fault.NotFound, "OtherCluster", "cluster %s is %s now, and was %s at the start; run this again", r.request.Cluster, reg.ARN, r.reg.ARN)
 	}
 	return nil
 }
@@ -319,6 +319,6 @@ func (r *pass) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if err := r.Leases.Release(ctx, r.fence); err != nil {
-		r.out.Warnings = append(r.out.Warnings, fmt.Sprintf("release the lease, which runs out by itself: %v", err))
+		r.out.Warnings = append(r.out.Warnings, fmt.Sprintf("release the lease, which expires by itself: %v", err))
 	}
 }

@@ -55,7 +55,7 @@ func (f *Flow) Attach(ctx context.Context, desired Desired) (Attached, error) {
 	}
 	if !out.New && another(before, out.Plane.ARN) {
 		return out, fault.New(fault.Conflict, "AnotherCluster",
-			"a cluster named %s is attached already, and it is %s, not %s; names are of the ledger: detach that one first (joiner detach %s), or attach this one to an installation of its own",
+			"a cluster named %s is attached already, and it is %s, not %s; names are unique in a ledger: detach that one first (joiner detach %s), or attach this one to another installation",
 			desired.Cluster, cmp.Or(before.ARN, "in account "+before.Account+" and region "+before.Region), out.Plane.ARN, desired.Cluster)
 	}
 	reg, err := granted(desired, out.Plane)
@@ -65,7 +65,7 @@ func (f *Flow) Attach(ctx context.Context, desired Desired) (Attached, error) {
 	switch {
 	case desired.Stack != "" && before.Stack != "" && desired.Stack != before.Stack && !desired.fromTenant(before.Stack):
 		return out, fault.New(fault.Conflict, "AnotherStack",
-			"cluster %s is attached by stack %s, and only that one changes it, not %s; delete that stack, or, where it is gone, take the cluster over with joiner attach %s --take-over and deploy this one again",
+			"cluster %s is attached by stack %s, and only that one changes it, not %s; delete that stack, or, if it is deleted, take the cluster over with joiner attach %s --take-over and deploy this one again",
 			desired.Cluster, before.Stack, desired.Stack, desired.Cluster)
 	case desired.Stack == "" && !desired.TakeOver:
 		reg.Stack = before.Stack
@@ -133,7 +133,7 @@ func explain(err error, reg model.Registration) error {
 		if reg.Roles.Catalog != "" {
 			who = "roles.catalog " + reg.Roles.Catalog
 		}
-		return fmt.Errorf("cluster %s cannot be described with %s; that takes eks:DescribeCluster on it, and trust in the catalogue's function with this externalID: %w", reg.Cluster, who, err)
+		return fmt.Errorf("cluster %s cannot be described with %s; that takes eks:DescribeCluster on it, and trust in the catalog's function with this externalID: %w", reg.Cluster, who, err)
 	}
 	return fmt.Errorf("describe cluster %s: %w", reg.Cluster, err)
 }
@@ -176,7 +176,7 @@ func granted(desired Desired, plane model.ControlPlane) (model.Registration, err
 	}
 	if plane.AuthMode == model.AuthModeConfigMap && reg.RelayURL == "" {
 		return reg, fault.New(fault.Invalid, "NoAccessEntries",
-			"cluster %s lets nobody in by access entries, and functions come by those: its authenticationMode is CONFIG_MAP; "+
+			"cluster %s has no access entries, with which functions authenticate: its authenticationMode is CONFIG_MAP; "+
 				"aws eks update-cluster-config --name %s --access-config authenticationMode=API_AND_CONFIG_MAP changes that and leaves aws-auth as it is", reg.Cluster, reg.Cluster)
 	}
 	return reg, nil
@@ -222,7 +222,7 @@ func dnsOf(cidr string) string {
 func sameAccount(reg *model.Registration) error {
 	for _, r := range rolesOf(reg.Roles) {
 		if _, account := ofARN(r.arn); r.arn != "" && account != reg.Account {
-			return invalid("roles."+r.name, r.arn, "is of another account than cluster %s, which is in %s; a cluster's roles are where its machines are", reg.Cluster, reg.Account)
+			return invalid("roles."+r.name, r.arn, "belongs to another account than cluster %s, which is in %s; a cluster's roles are in the account of its instances", reg.Cluster, reg.Account)
 		}
 	}
 	return nil
@@ -252,9 +252,9 @@ func (f *Flow) warnings(ctx context.Context, reg model.Registration, plane model
 		say("the API server of %s answers only %s: functions must come from there, or through the relay", reg.Cluster, strings.Join(plane.PublicCIDRs, ", "))
 	}
 	if reg.Roles == (model.Roles{}) {
-		say("no roles are given: every function acts in %s with its own rights, whatever cluster they are for", reg.Cluster)
+		say("no roles are set: every function acts in %s with its own permissions, whichever cluster they are for", reg.Cluster)
 	} else if reg.ExternalID == "" {
-		say("externalID is not set: the cluster's roles cannot tell this installation from another that was given their ARNs, and an installation by the CDK app takes on no role without one")
+		say("externalID is not set: the cluster's roles cannot distinguish this installation from another that has their ARNs, and an installation by the CDK app assumes no role without one")
 	}
 	all, err := f.Registry.Clusters(ctx)
 	switch {
@@ -267,7 +267,7 @@ func (f *Flow) warnings(ctx context.Context, reg model.Registration, plane model
 		for _, mine := range rolesOf(reg.Roles) {
 			for _, other := range rolesOf(all[i].Roles) {
 				if mine.arn != "" && mine.arn == other.arn && all[i].Cluster != reg.Cluster {
-					say("roles.%s is cluster %s's too (%s): who acts for one can act for the other", mine.name, all[i].Cluster, mine.arn)
+					say("roles.%s is a role of cluster %s too (%s): a function that acts for one can act for the other", mine.name, all[i].Cluster, mine.arn)
 				}
 			}
 		}
@@ -323,7 +323,7 @@ func (f *Flow) checkDesired(reg model.Registration) error {
 // checkApart refuses one role for who launches and who ends instances.
 func checkApart(r model.Roles) error {
 	if r.Provision != "" && r.Provision == r.Interruption {
-		return invalid("roles.interruption", r.Interruption, "is roles.provision too; who launches machines must not be able to end them: give each program a role of its own")
+		return invalid("roles.interruption", r.Interruption, "is roles.provision too; the role that launches instances must not be able to terminate them: give each function a role of its own")
 	}
 	return nil
 }
@@ -340,7 +340,7 @@ func checkRelay(reg model.Registration) error {
 		return invalid("relayURL", reg.RelayURL, "is no URL of an SQS queue (https://sqs.REGION.amazonaws.com/ACCOUNT/NAME)")
 	}
 	if strings.HasSuffix(reg.RelayURL, ".fifo") {
-		return invalid("relayURL", reg.RelayURL, "is a FIFO queue; the relay's is a standard one, or one slow request would hold up all others")
+		return invalid("relayURL", reg.RelayURL, "is a FIFO queue; the relay needs a standard queue, or one slow request would delay all others")
 	}
 	return nil
 }
@@ -348,10 +348,10 @@ func checkRelay(reg model.Registration) error {
 // checkBatch refuses what the watcher alone goes by.
 func checkBatch(reg model.Registration) error {
 	if reg.BatchIdleMillis != 0 {
-		return invalid("batchIdleMillis", fmt.Sprint(reg.BatchIdleMillis), "is the watcher's to know: leave it out and set JOINER_BATCH_QUIET for that")
+		return invalid("batchIdleMillis", fmt.Sprint(reg.BatchIdleMillis), "is a setting of the watcher: leave it out and set JOINER_BATCH_QUIET for that")
 	}
 	if reg.BatchMaxMillis != 0 {
-		return invalid("batchMaxMillis", fmt.Sprint(reg.BatchMaxMillis), "is the watcher's to know: leave it out and set JOINER_BATCH_MAX for that")
+		return invalid("batchMaxMillis", fmt.Sprint(reg.BatchMaxMillis), "is a setting of the watcher: leave it out and set JOINER_BATCH_MAX for that")
 	}
 	return nil
 }
@@ -383,4 +383,4 @@ func alphanumeric(c byte) bool {
 }
 
 // errNoConnector is a hand-over from where it cannot be done.
-var errNoConnector = errors.New("a hand-over takes access to the API server, which is not had from here; run joiner detach --hand-over")
+var errNoConnector = errors.New("a hand-over needs access to the API server, which this function does not have; run joiner detach --hand-over")

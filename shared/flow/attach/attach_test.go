@@ -111,8 +111,8 @@ func TestAttachRefusals(t *testing.T) {
 		"another endpoint":           {change: func(x *attach.Desired) { x.Endpoint = "https://else" }, want: "endpoint: "},
 		"another authority":          {change: func(x *attach.Desired) { x.CA = []byte("else") }, want: "ca: "},
 		"a user for a role":          {change: func(x *attach.Desired) { x.Roles.Adopt = "arn:aws:iam::111122223333:user/me" }, want: "roles.adopt: "},
-		"a role of another account":  {change: func(x *attach.Desired) { x.Roles.Adopt = "arn:aws:iam::999922223333:role/me" }, want: "is of another account"},
-		"one that launches and ends": {change: func(x *attach.Desired) { x.Roles.Interruption = x.Roles.Provision }, want: "must not be able to end them"},
+		"a role of another account":  {change: func(x *attach.Desired) { x.Roles.Adopt = "arn:aws:iam::999922223333:role/me" }, want: "belongs to another account"},
+		"one that launches and ends": {change: func(x *attach.Desired) { x.Roles.Interruption = x.Roles.Provision }, want: "must not be able to terminate them"},
 		"an external id":             {change: func(x *attach.Desired) { x.ExternalID = "a b" }, want: "externalID: "},
 		"a relay that is no queue":   {change: func(x *attach.Desired) { x.RelayURL = "https://example.com" }, want: "relayURL: "},
 		"a FIFO relay":               {change: func(x *attach.Desired) { x.RelayURL = "https://sqs.us-west-2.amazonaws.com/111122223333/a.fifo" }, want: "is a FIFO queue"},
@@ -151,7 +151,7 @@ func TestAttachWarns(t *testing.T) {
 		change func(*world, *attach.Desired)
 		want   string
 	}{
-		"no roles":           {func(_ *world, x *attach.Desired) { x.Roles = model.Roles{} }, "its own rights"},
+		"no roles":           {func(_ *world, x *attach.Desired) { x.Roles = model.Roles{} }, "its own permissions"},
 		"no external id":     {func(_ *world, x *attach.Desired) { x.ExternalID = "" }, "externalID is not set"},
 		"a private endpoint": {func(w *world, _ *attach.Desired) { p := w.planes["web"]; p.PublicAccess = false; w.planes["web"] = p }, "no public endpoint"},
 		"a narrow public endpoint": {func(w *world, _ *attach.Desired) {

@@ -96,7 +96,7 @@ func (r *departure) open(ctx context.Context) (err error) {
 		return fault.New(fault.NotFound, "AnotherCluster", "cluster %s is attached, but it is %s and not %s", r.Cluster, reg.ARN, r.ARN)
 	}
 	if r.Stack != "" && reg.Stack != "" && r.Stack != reg.Stack {
-		return fault.New(fault.NotFound, "AnotherStack", "cluster %s is attached by stack %s, and %s has nothing to take out", r.Cluster, reg.Stack, r.Stack)
+		return fault.New(fault.NotFound, "AnotherStack", "cluster %s is attached by stack %s, and %s has nothing to detach", r.Cluster, reg.Stack, r.Stack)
 	}
 	if r.HandOver == "" {
 		return nil
@@ -111,10 +111,10 @@ func (r *departure) open(ctx context.Context) (err error) {
 func (r *departure) readState(ctx context.Context) error {
 	records, err := r.Ledger.Records(ctx, r.out.Registration)
 	if err != nil {
-		return fmt.Errorf("survey the ledger of cluster %s: %w", r.Cluster, err)
+		return fmt.Errorf("read the ledger of cluster %s: %w", r.Cluster, err)
 	}
 	if unread := records.Unread; unread.Any(model.UnreadClaim, model.UnreadIntent, model.UnreadCommand) {
-		return fault.New(fault.Conflict, "Unread", "the ledger of cluster %s has items that cannot be read, which may be machines of it: %s; joiner doctor says what to do about them",
+		return fault.New(fault.Conflict, "Unread", "the ledger of cluster %s has items that cannot be read, which may be instances of it: %s; joiner doctor says what to do about them",
 			r.Cluster, strings.Join(unread.Texts(), "; "))
 	}
 	r.now, r.read, r.out.Living, r.out.Warnings = records.NowUnix, r.Now(), nil, nil
@@ -125,7 +125,7 @@ func (r *departure) readState(ctx context.Context) error {
 	}
 	for i := range records.Classes {
 		if name := records.Classes[i].Name; name != "" {
-			r.out.Warnings = append(r.out.Warnings, fmt.Sprintf("EC2NodeClass %s stays, with its finalizer and what was made for it", name))
+			r.out.Warnings = append(r.out.Warnings, fmt.Sprintf("EC2NodeClass %s stays, with its finalizer and the resources that were created for it", name))
 		}
 	}
 	if r.HandOver == "" {
@@ -135,7 +135,7 @@ func (r *departure) readState(ctx context.Context) error {
 		return err
 	}
 	if r.live, err = r.objects.ReadLive(ctx); err != nil {
-		return fmt.Errorf("look at nodes and NodeClaims of cluster %s: %w", r.Cluster, err)
+		return fmt.Errorf("read nodes and NodeClaims of cluster %s: %w", r.Cluster, err)
 	}
 	return r.shown()
 }
@@ -146,7 +146,7 @@ func (r *departure) empty(records *model.ClusterRecords) error {
 	if len(r.out.Living)+open == 0 {
 		return nil
 	}
-	what := plural(len(r.out.Living), "machine")
+	what := plural(len(r.out.Living), "instance")
 	if len(r.out.Living) > 0 {
 		what += " (" + byPool(r.out.Living) + ")"
 	}
@@ -154,8 +154,8 @@ func (r *departure) empty(records *model.ClusterRecords) error {
 		what += " and " + plural(open, "launch") + " under way"
 	}
 	return fault.New(fault.Conflict, "MachinesLive",
-		"cluster %s still has %s, and nobody would know of them any more; delete its NodePools (kubectl delete nodepools --all) and wait until its nodes are gone, "+
-			"or leave them to others: joiner detach %s --hand-over", r.Cluster, what, r.Cluster)
+		"cluster %s still has %s, and no controller would manage them; delete its NodePools (kubectl delete nodepools --all) and wait until its nodes are gone, "+
+			"or hand them over: joiner detach %s --hand-over", r.Cluster, what, r.Cluster)
 }
 
 func openIntents(records *model.ClusterRecords) int {
@@ -181,7 +181,7 @@ func (r *departure) quiet(records *model.ClusterRecords) error {
 		}
 	}
 	if ending > 0 {
-		parts = append(parts, plural(ending, "machine")+" that end")
+		parts = append(parts, plural(ending, "instance")+" that terminate")
 	}
 	commands := 0
 	for i := range records.Commands {
@@ -190,13 +190,13 @@ func (r *departure) quiet(records *model.ClusterRecords) error {
 		}
 	}
 	if commands > 0 {
-		parts = append(parts, plural(commands, "command")+" that give nodes back")
+		parts = append(parts, plural(commands, "command")+" that disrupt nodes")
 	}
 	if len(parts) == 0 {
 		return nil
 	}
 	return fault.New(fault.Conflict, "UnderWay",
-		"cluster %s has %s; what is half done cannot be handed over: joiner stop disruption --cluster %s keeps more from beginning; run it again when they are done",
+		"cluster %s has %s, and work in progress cannot be handed over: stop more with joiner stop disruption --cluster %s, and run this again when it is done",
 		r.Cluster, strings.Join(parts, ", "), r.Cluster)
 }
 
@@ -219,7 +219,7 @@ func (r *departure) shown() error {
 		return fault.New(fault.Conflict, "UnderWay", "NodeClaims %s of cluster %s are being deleted; wait until they are gone", few(deleted), r.Cluster)
 	}
 	if len(hidden) > 0 {
-		return fault.New(fault.Conflict, "NoNodeClaim", "no NodeClaim of cluster %s shows %s; whoever goes on would not know of them: wait a minute for it to be written, or end them",
+		return fault.New(fault.Conflict, "NoNodeClaim", "no NodeClaim of cluster %s shows %s, so no controller would manage them: wait a minute for it to be written, or terminate them",
 			r.Cluster, few(hidden))
 	}
 	return nil
@@ -292,7 +292,7 @@ func (r *departure) release(ctx context.Context) {
 	defer cancel()
 	for _, fence := range r.fences {
 		if err := r.Leases.Release(ctx, fence); err != nil {
-			r.out.Warnings = append(r.out.Warnings, fmt.Sprintf("release the lease of the %s, which runs out by itself: %v", fence.Lease, err))
+			r.out.Warnings = append(r.out.Warnings, fmt.Sprintf("release the lease of the %s, which expires by itself: %v", fence.Lease, err))
 		}
 	}
 }
@@ -356,11 +356,11 @@ func (r *departure) deleteRecords(ctx context.Context) error {
 	}
 	nowUnix := r.now + int64(r.Now().Sub(r.read).Seconds())
 	if err := r.effect(ctx, EffectForget, func() error { return r.Ledger.Forget(ctx, r.Cluster, nowUnix) }); err != nil {
-		return fmt.Errorf("delete what is kept of cluster %s, which is paused; run it again: %w", r.Cluster, err)
+		return fmt.Errorf("delete the records of cluster %s, which is paused; run it again: %w", r.Cluster, err)
 	}
 	err := r.effect(ctx, EffectUnregister, func() error { return r.Registry.Unregister(ctx, r.out.Registration) })
 	if err != nil && !fault.Is(err, fault.NotFound) {
-		return fmt.Errorf("take cluster %s, which is paused, out of the registry; run it again: %w", r.Cluster, err)
+		return fmt.Errorf("delete the registration of cluster %s, which is paused; run it again: %w", r.Cluster, err)
 	}
 	r.out.Gone = true
 	return nil
@@ -383,7 +383,7 @@ func byPool(claims []model.Claim) string {
 	for i := range claims {
 		pool := claims[i].Pool
 		if pool == "" {
-			pool = "of no NodePool"
+			pool = "without a NodePool"
 		}
 		if counts[pool]++; counts[pool] == 1 {
 			pools = append(pools, pool)

@@ -124,7 +124,7 @@ func strangers(annotations map[string]string) map[string]string {
 func digest(values ...any) string {
 	text, err := json.Marshal(values)
 	if err != nil {
-		panic(fmt.Sprintf("class cannot be encoded: %v", err)) // plain data always can
+		panic(fmt.Sprintf("EC2NodeClass cannot be encoded: %v", err)) // plain data always can
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:12])
@@ -147,7 +147,7 @@ func (r *pass) patchClass(ctx context.Context, object model.ClassObject) bool {
 	}
 	err := r.effect(ctx, EffectPatchClass, func() error { return r.clients.Cluster.PatchClass(ctx, mark) })
 	if err != nil {
-		r.problem("mark class %s: %v", class.Name, err)
+		r.problem("add the finalizer of EC2NodeClass %s: %v", class.Name, err)
 	}
 	return err == nil
 }
@@ -163,7 +163,7 @@ func (r *pass) examine(ctx context.Context, class model.Class, record *model.Cla
 		calls++
 	}
 	if !r.granted(ctx, r.callQuota().takeReads, calls) {
-		r.problem("class %s waits: EC2's API is used up for now, by all clusters of the region together", class.Name)
+		r.problem("EC2NodeClass %s waits: all clusters of the region together have used up the EC2 API quota for now", class.Name)
 		return model.ClassStatus{}, false
 	}
 	queries, wrong := image.Queries(class, r.reg.Version)
@@ -176,7 +176,7 @@ func (r *pass) examine(ctx context.Context, class model.Class, record *model.Cla
 	status, err := r.clients.Catalog.Examine(ctx, checked, queries)
 	r.answered(ctx, err)
 	if err != nil {
-		r.problem("look up class %s: %v", class.Name, err)
+		r.problem("resolve EC2NodeClass %s: %v", class.Name, err)
 	}
 	status.InstanceProfile = profile
 	if problem != nil {
@@ -241,7 +241,7 @@ func (r *pass) keep(ctx context.Context, record model.ClassRecord) {
 		return err
 	})
 	if err != nil {
-		r.problem("record class %s: %v", record.Name, err)
+		r.problem("record EC2NodeClass %s: %v", record.Name, err)
 		return
 	}
 	r.records[record.Name] = record
@@ -267,7 +267,7 @@ func (r *pass) drop(ctx context.Context, class string) bool {
 	}
 	err := r.effect(ctx, EffectRecord, func() error { return r.Records.DropClass(ctx, r.reg.Cluster, record) })
 	if err != nil {
-		r.problem("drop the record of class %s: %v", class, err)
+		r.problem("delete the record of EC2NodeClass %s: %v", class, err)
 		return false
 	}
 	delete(r.records, class)
@@ -278,7 +278,7 @@ func (r *pass) drop(ctx context.Context, class string) bool {
 func (r *pass) hintReady(ctx context.Context, class model.Class, record model.ClassRecord) {
 	key := fmt.Sprintf("ready/%.12s/%d", class.UID, record.Version)
 	if err := r.effect(ctx, EffectHint, func() error { return r.Hints.Ready(ctx, r.reg.Cluster, key) }); err != nil {
-		r.problem("tell that class %s is ready; the next tick finds it: %v", class.Name, err)
+		r.problem("send a hint that EC2NodeClass %s is ready; the next scheduled run finds it: %v", class.Name, err)
 	}
 }
 
@@ -294,7 +294,7 @@ func (r *pass) callQuota() callQuota {
 func (r *pass) granted(ctx context.Context, take func(context.Context, int) (bool, error), calls int) bool {
 	granted, err := take(ctx, calls)
 	if err != nil {
-		r.problem("take calls of EC2's API: %v", err)
+		r.problem("reserve EC2 API calls: %v", err)
 	}
 	return granted || err != nil
 }
@@ -305,6 +305,6 @@ func (r *pass) answered(ctx context.Context, err error) {
 		return
 	}
 	if err := r.callQuota().settle(ctx, true); err != nil {
-		r.problem("settle calls of EC2's API: %v", err)
+		r.problem("settle EC2 API calls: %v", err)
 	}
 }

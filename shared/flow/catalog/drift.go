@@ -23,7 +23,7 @@ func (r *pass) drift(ctx context.Context) {
 	found, err := r.clients.InstanceTypes.Describe(ctx, ids)
 	if err != nil {
 		r.answered(ctx, err)
-		r.problem("describe %d instances to judge their drift: %v", len(ids), err)
+		r.problem("describe %d instances to check their drift: %v", len(ids), err)
 		claims = slices.DeleteFunc(claims, func(c model.Claim) bool { return lifecycle.DriftedByPool(r.view(c)).Reason == "" })
 	}
 	instances := map[string]*model.Instance{}
@@ -105,7 +105,7 @@ func (r *pass) typesOf(ctx context.Context, claims []model.Claim) (map[typeOf]*m
 	out := map[typeOf]*model.InstanceType{}
 	catalog, err := r.types(ctx)
 	if err != nil {
-		r.problem("judge no image for want of a catalogue: %v", err)
+		r.problem("check no image for drift without a catalog: %v", err)
 		return out, false
 	}
 	of := map[string][]model.Claim{}
@@ -176,7 +176,7 @@ func (r *pass) hintDisruption(ctx context.Context) {
 	}
 	key := fmt.Sprintf("drift/%d", r.now())
 	if err := r.effect(ctx, EffectHint, func() error { return r.Disruptions.RequestDisruption(ctx, r.reg.Cluster, key) }); err != nil {
-		r.problem("ask for a look at what has drifted; the next tick makes it: %v", err)
+		r.problem("send a hint about drift; the next scheduled run finds it: %v", err)
 	}
 }
 

@@ -146,11 +146,11 @@ func (r *pass) do(ctx context.Context) error {
 	until := r.request.Deadline.Add(r.settings.LeaseMargin)
 	r.fence, err = r.Leases.AcquireLease(ctx, reg.Cluster, model.LeaseCatalog, r.request.Owner, r.Now().Unix(), until.Unix()+1)
 	if fault.Is(err, fault.Conflict) {
-		r.out.Skipped = "another pass is at work"
+		r.out.Skipped = "another run has the lease"
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("take the catalogue's lease of cluster %s: %w", reg.Cluster, err)
+		return fmt.Errorf("acquire the catalog's lease of cluster %s: %w", reg.Cluster, err)
 	}
 	defer r.release(ctx)
 	if err := r.read(ctx); err != nil {
@@ -158,7 +158,7 @@ func (r *pass) do(ctx context.Context) error {
 	}
 	r.reached("read")
 	if len(r.config.Undefined) > 0 { // what was there may come back: nothing is forgotten, deleted or compared for want of it
-		r.out.Skipped = fmt.Sprintf("not defined in the cluster: %s; joiner doctor says how to restore", strings.Join(r.config.Undefined, ", "))
+		r.out.Skipped = fmt.Sprintf("CustomResourceDefinitions missing in the cluster: %s; joiner doctor says how to restore", strings.Join(r.config.Undefined, ", "))
 		r.finishDeletions(ctx)
 		return nil
 	}
@@ -167,7 +167,7 @@ func (r *pass) do(ctx context.Context) error {
 	r.out.Classes = len(r.config.Classes)
 	for i := range r.config.Classes {
 		if r.request.Deadline.Sub(r.Now()) < r.settings.StopBefore {
-			r.problem("%d classes wait for want of time; the next tick goes on", len(r.config.Classes)-i)
+			r.problem("%d EC2NodeClasses wait because time ran out; the next scheduled run continues", len(r.config.Classes)-i)
 			break
 		}
 		r.guarded(r.config.Classes[i].Class.Name, func() { r.class(ctx, r.config.Classes[i]) })
@@ -212,7 +212,7 @@ func (r *pass) read(ctx context.Context) (err error) {
 func (r *pass) guarded(class string, do func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.problem("class %s: panic: %v", class, p)
+			r.problem("EC2NodeClass %s: panic: %v", class, p)
 		}
 	}()
 	do()
@@ -227,7 +227,7 @@ func (r *pass) publishReports(ctx context.Context) {
 		return
 	}
 	if err := r.effect(ctx, EffectReport, func() error { return r.clients.Reporter.Report(ctx, r.report) }); err != nil {
-		r.problem("report to people: %v", err)
+		r.problem("report events and conditions: %v", err)
 	}
 }
 
@@ -236,13 +236,13 @@ func (r *pass) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if err := r.Leases.Release(ctx, r.fence); err != nil {
-		r.problem("release the catalogue's lease: %v", err)
+		r.problem("release the catalog's lease: %v", err)
 	}
 }
 
 // FanOut turns the tick of each minute into one hint per cluster that is awake, as work.FanOut says.
 func (f *Flow) FanOut(ctx context.Context, tick string) (int, error) {
-	return work.FanOut(ctx, f.Registry, "pass", work.Asleep(ctx, f.Peeks, tick), func(cluster string) error {
+	return work.FanOut(ctx, f.Registry, "catalog", work.Asleep(ctx, f.Peeks, tick), func(cluster string) error {
 		return f.Hints.RequestPass(ctx, cluster, tick)
 	})
 }

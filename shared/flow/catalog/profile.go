@@ -38,8 +38,8 @@ func (r *pass) profile(ctx context.Context, class model.Class, record *model.Cla
 	case fault.Is(err, fault.NotFound):
 		return problem("RoleNotFound", "spec.role %q does not exist in this account; create it or correct the name", class.Role)
 	case err != nil:
-		r.problem("make the instance profile of class %s: %v", class.Name, err)
-		name, reported := problem("InstanceProfileFailed", "the instance profile of spec.role %q could not be made: %v", class.Role, err)
+		r.problem("create the instance profile of EC2NodeClass %s: %v", class.Name, err)
+		name, reported := problem("InstanceProfileFailed", "the instance profile of spec.role %q could not be created: %v", class.Role, err)
 		reported.Unknown = !fault.Is(err, fault.Denied) && !fault.Is(err, fault.Invalid)
 		return name, reported
 	}
@@ -110,13 +110,13 @@ func (r *pass) deleteUnusedProfiles(ctx context.Context) {
 	}
 	found, err := r.clients.Profiles.Profiles(ctx, r.profilePath())
 	if err != nil {
-		r.problem("look for instance profiles left over: %v", err)
+		r.problem("list instance profiles that are left over: %v", err)
 		return
 	}
 	used := r.usedProfiles()
 	switch known, err := r.shownProfiles(ctx, used); {
 	case err != nil:
-		r.problem("see which instance profiles machines have that the ledger does not know: %v", err)
+		r.problem("read the instance profiles of instances that the ledger does not know: %v", err)
 		return
 	case !known, r.ledger.Unread.Any(model.UnreadClaim, model.UnreadRecord): // what cannot be read may name any of them
 		found = nil

@@ -182,7 +182,7 @@ func TestClassThatGoesWithItsDefinitionLeavesWhatWasMadeForIt(t *testing.T) {
 	w.class().DeletedUnix, w.going = w.now, true
 	w.config.Undefined = []string{"nodepools"} // nothing held those, so that their definition is gone before
 	w.fail["Definitions"] = fault.New(fault.Denied, "", "no right")
-	if out := w.pass(time.Minute, nil); len(w.config.Classes) != 1 || len(out.Problems) != 1 || !strings.Contains(out.Problems[0], "not obeyed") {
+	if out := w.pass(time.Minute, nil); len(w.config.Classes) != 1 || len(out.Problems) != 1 || !strings.Contains(out.Problems[0], "not carried out") {
 		t.Errorf("%+v", out)
 	}
 	delete(w.fail, "Definitions")
@@ -192,7 +192,7 @@ func TestClassThatGoesWithItsDefinitionLeavesWhatWasMadeForIt(t *testing.T) {
 	}
 	// Without any definition nothing is deleted either.
 	w.config.Undefined = []string{"ec2nodeclasses"}
-	if out := w.pass(2*time.Hour, nil); !strings.Contains(out.Skipped, "not defined") || len(w.profiles) != 1 {
+	if out := w.pass(2*time.Hour, nil); !strings.Contains(out.Skipped, "missing in the cluster") || len(w.profiles) != 1 {
 		t.Errorf("%+v %+v", out, w.ledger.Classes)
 	}
 }

@@ -94,7 +94,7 @@ func (f *Region) Run(ctx context.Context) ([]RegionOutcome, error) {
 		p.callQuota = callQuota{port: f.Allowances, rates: p.settings.Rates, reg: p.reg, now: p.now}
 		started := f.Now()
 		if err := p.guarded(ctx); err != nil {
-			failures = append(failures, fmt.Errorf("refresh the machine catalogue of %s in %s: %w", scope[0], scope[1], err))
+			failures = append(failures, fmt.Errorf("refresh the catalog of instance types of %s in %s: %w", scope[0], scope[1], err))
 		}
 		p.out.Millis = f.Now().Sub(started).Milliseconds()
 		outcomes = append(outcomes, p.out)
@@ -128,7 +128,7 @@ func (p *regionPass) do(ctx context.Context) error {
 	// 1. What is there, and what of it is too old.
 	known, revision, err := p.Catalogs.Read(ctx, p.reg)
 	if fault.Is(err, fault.Invalid) {
-		p.problem("what is stored is replaced: %v", err)
+		p.problem("the stored catalog is replaced: %v", err)
 		known = model.InstanceCatalog{}
 	} else if err != nil && !fault.Is(err, fault.NotFound) {
 		return err
@@ -146,13 +146,13 @@ func (p *regionPass) do(ctx context.Context) error {
 
 	// 2. It is read again, within what the region's clusters may take of EC2's API together.
 	if granted, err := p.callQuota.takeReads(ctx, parts.Calls()); err != nil || !granted {
-		p.out.Skipped = "EC2's API is used up for now, by all clusters of the region together"
+		p.out.Skipped = "all clusters of the region together have used up the EC2 API quota for now"
 		p.describe(known)
 		return err
 	}
 	next, failure := p.refresh(ctx, markets, known, parts)
 	if err := p.callQuota.settle(ctx, fault.Is(failure, fault.Throttled)); err != nil {
-		p.problem("settle calls of EC2's API: %v", err)
+		p.problem("settle EC2 API calls: %v", err)
 	}
 	if len(next.Types) == 0 {
 		return failure
@@ -165,13 +165,13 @@ func (p *regionPass) do(ctx context.Context) error {
 
 	// 3. What nodes have shown since.
 	if next, err = p.fold(ctx, markets[0], next); err != nil {
-		p.problem("what was learned of machines stays as it was: %v", err)
+		p.problem("learned memory sizes of instance types stay as they were: %v", err)
 	}
 
 	// 4. All functions see it.
 	err = p.effect(ctx, func() error { return p.Catalogs.Write(ctx, p.reg, next, revision) })
 	if fault.Is(err, fault.Conflict) {
-		p.out.Skipped, p.out.Refreshed = "another pass was faster", nil
+		p.out.Skipped, p.out.Refreshed = "another run was faster", nil
 		return nil
 	}
 	p.describe(next)
@@ -191,7 +191,7 @@ func (p *regionPass) markets(ctx context.Context) ([]Market, error) {
 	for _, reg := range p.clusters[:min(len(p.clusters), rightsTried)] {
 		market, err := p.Markets.Market(ctx, reg)
 		if err != nil {
-			failures = append(failures, fmt.Errorf("open the market with the rights of cluster %s: %w", reg.Cluster, err))
+			failures = append(failures, fmt.Errorf("read EC2 with the role of cluster %s: %w", reg.Cluster, err))
 			continue
 		}
 		opened = append(opened, market)
@@ -328,14 +328,14 @@ const sharedFor = 25 * time.Hour
 
 // sharedTypes returns the catalog the region pass keeps; NotFound where there is none that is young enough.
 func (r *pass) sharedTypes(ctx context.Context) (model.InstanceCatalog, error) {
-	none := fault.New(fault.NotFound, "NoSharedCatalogue", "the machine catalogue of %s is not kept, or too old", r.reg.Region)
+	none := fault.New(fault.NotFound, "NoSharedCatalogue", "the catalog of instance types of %s is not stored, or too old", r.reg.Region)
 	if r.Catalogs == nil {
 		return model.InstanceCatalog{}, none
 	}
 	catalog, _, err := r.Catalogs.Read(ctx, r.reg)
 	if err != nil {
 		if !fault.Is(err, fault.NotFound) {
-			r.problem("read the machine catalogue all clusters of %s share: %v", r.reg.Region, err)
+			r.problem("read the catalog of instance types all clusters of %s share: %v", r.reg.Region, err)
 		}
 		return catalog, err
 	}

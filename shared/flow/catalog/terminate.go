@@ -20,7 +20,7 @@ func (r *pass) terminate(ctx context.Context, object model.ClassObject) {
 	}
 	definitions, err := r.clients.Cluster.Definitions(ctx)
 	if err != nil {
-		r.problem("read the definitions, without which the deletion of class %s is not obeyed: %v", class.Name, err)
+		r.problem("read the CustomResourceDefinitions, without which the deletion of EC2NodeClass %s is not carried out: %v", class.Name, err)
 		return
 	}
 	if !definitions.Classes.Established { // it goes with its definition, and its instances need what was made for it
@@ -29,7 +29,7 @@ func (r *pass) terminate(ctx context.Context, object model.ClassObject) {
 	}
 	users, err := r.usersOf(ctx, class.Name)
 	if err != nil {
-		r.problem("see who uses class %s, which is being deleted: %v", class.Name, err)
+		r.problem("list what uses EC2NodeClass %s, which is being deleted: %v", class.Name, err)
 		return
 	}
 	if len(users) > 0 {
@@ -40,7 +40,7 @@ func (r *pass) terminate(ctx context.Context, object model.ClassObject) {
 		return
 	}
 	if err := r.tidy(ctx, class); err != nil {
-		r.problem("delete what was made for class %s: %v", class.Name, err)
+		r.problem("delete the resources created for EC2NodeClass %s: %v", class.Name, err)
 		return
 	}
 	if !r.drop(ctx, class.Name) {
@@ -67,7 +67,7 @@ func (r *pass) unhold(ctx context.Context, class model.Class) bool {
 	mark := model.ClassPatch{Name: class.Name, UID: class.UID, Finalized: false}
 	err := r.effect(ctx, EffectPatchClass, func() error { return r.clients.Cluster.PatchClass(ctx, mark) })
 	if err != nil && !fault.Is(err, fault.NotFound) {
-		r.problem("let class %s go: %v", class.Name, err)
+		r.problem("remove the finalizer of EC2NodeClass %s: %v", class.Name, err)
 		return false
 	}
 	return true
@@ -75,7 +75,7 @@ func (r *pass) unhold(ctx context.Context, class model.Class) bool {
 
 // letGo takes the finalizer off a class whose definition is going: nothing that was made for it is deleted.
 func (r *pass) letGo(ctx context.Context, class model.Class, definitions model.Definitions) {
-	r.problem("class %s goes with its definition (%s): nothing of its machines ends; apply the definition and the class again", class.Name, definitions.Missing())
+	r.problem("EC2NodeClass %s is deleted with its CustomResourceDefinition (%s): none of its instances is terminated; apply the definition and the EC2NodeClass again", class.Name, definitions.Missing())
 	if r.unhold(ctx, class) {
 		r.out.Vanished = append(r.out.Vanished, class.Name)
 	}
@@ -89,7 +89,7 @@ func (r *pass) usersOf(ctx context.Context, class string) ([]string, error) {
 		return users, nil
 	}
 	if n := r.ledger.Unread.Claims(); n > 0 {
-		return nil, fault.New(fault.Internal, "UnreadClaims", "%d claims of the ledger cannot be read, and any may be of it", n)
+		return nil, fault.New(fault.Internal, "UnreadClaims", "%d claims of the ledger cannot be read, and any of them may use it", n)
 	}
 	live, err := r.clients.Cluster.ReadLive(ctx)
 	if err != nil {
@@ -110,7 +110,7 @@ func (r *pass) wait(class model.Class, users []string) {
 	if more := len(users) - most; more > 0 {
 		named += fmt.Sprintf(" and %d more", more)
 	}
-	message := fmt.Sprintf("%d NodeClaims still use this EC2NodeClass: %s; it goes once they have ended (kubectl delete nodeclaim, or delete their NodePool)", len(users), named)
+	message := fmt.Sprintf("%d NodeClaims still use this EC2NodeClass: %s; it is deleted once they are (kubectl delete nodeclaim, or delete their NodePool)", len(users), named)
 	r.report.Classes = append(r.report.Classes, model.ClassReport{Class: class.Name, UID: class.UID, Waiting: message})
 	r.report.Events = append(r.report.Events, model.Event{
 		Kind: "EC2NodeClass", Name: class.Name, UID: class.UID, Reason: "WaitingOnNodeClaimTermination", Message: message,

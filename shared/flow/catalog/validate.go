@@ -98,7 +98,7 @@ func (r *pass) wrong(class *model.Class) *model.ClassProblem {
 		return problem("ClusterCIDRResolutionFailed", "the registration of cluster %s has no service address range, which amiFamily AL2023 needs; attach the cluster again", r.reg.Cluster)
 	}
 	if tags := restricted(class.Tags); len(tags) > 0 {
-		return problem("TagValidationFailed", "spec.tags has %s, which only we may set; remove it", strings.Join(tags, ", "))
+		return problem("TagValidationFailed", "spec.tags has %s, which only Joiner may set; remove it", strings.Join(tags, ", "))
 	}
 	return unready(class.Status.Problems)
 }
@@ -162,11 +162,11 @@ func (r *pass) try(ctx context.Context, class model.Class) (problem *model.Class
 		if fault.Is(err, fault.Invalid) {
 			return say(codeOr(err, reasonRefused), false, err), true
 		}
-		r.problem("try class %s: %v", class.Name, err)
+		r.problem("validate EC2NodeClass %s: %v", class.Name, err)
 		return say(reasonUntried, true, err), false
 	}
 	if !r.granted(ctx, r.callQuota().take, 2+len(class.Status.Subnets)) {
-		return say(model.ReasonPostponed, true, fmt.Errorf("EC2's API is used up for now, by all clusters of the region together; the class is tried later and may be launched from")), false
+		return say(model.ReasonPostponed, true, fmt.Errorf("all clusters of the region together have used up the EC2 API quota for now; the EC2NodeClass is validated later, and nodes may be launched from it")), false
 	}
 	r.out.Tried++
 	var request []byte
@@ -231,7 +231,7 @@ func (r *pass) verdict(ctx context.Context, class model.Class, err error, denied
 		return problem, true
 	case strings.Contains(strings.ToLower(err.Error()), "iaminstanceprofile.name") || strings.Contains(err.Error(), "Invalid IAM Instance Profile"):
 		problem.Reason = reasonNoProfile
-		problem.Message += fmt.Sprintf("; instance profile %q does not exist, or was made a moment ago", class.Status.InstanceProfile)
+		problem.Message += fmt.Sprintf("; instance profile %q does not exist, or was created a moment ago", class.Status.InstanceProfile)
 		problem.Unknown = class.InstanceProfile == "" // we made it: EC2 will see it soon
 		return problem, false
 	case kind == fault.Invalid, kind == fault.NotFound:
@@ -239,7 +239,7 @@ func (r *pass) verdict(ctx context.Context, class model.Class, err error, denied
 		return problem, false
 	}
 	r.answered(ctx, err)
-	r.problem("try class %s: %v", class.Name, err)
+	r.problem("validate EC2NodeClass %s: %v", class.Name, err)
 	problem.Reason, problem.Unknown = reasonUntried, true
 	return problem, false
 }
@@ -251,7 +251,7 @@ func denial(text string) string {
 	case strings.Contains(lower, "permissions boundary"):
 		return "a permissions boundary denies it; widen the boundary of the cluster's role"
 	case strings.Contains(lower, "service control policy"):
-		return "a service control policy of the organization denies it; ask whoever keeps it"
+		return "a service control policy of the organization denies it; ask its administrators"
 	case strings.Contains(lower, "not authorized for images"):
 		return "the account may not use the image; share the image with it, or select another in spec.amiSelectorTerms"
 	}
@@ -333,7 +333,7 @@ func (r *pass) types(ctx context.Context) (*model.InstanceCatalog, error) {
 			catalog, err = r.clients.Catalog.InstanceTypes(ctx)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read the catalogue of %s: %w", r.reg.Region, err)
+			return nil, fmt.Errorf("read the catalog of %s: %w", r.reg.Region, err)
 		}
 		r.catalog = &catalog
 	}

@@ -59,7 +59,7 @@ func (r *pass) advance(ctx context.Context, steps []*step) {
 		if input == nil && s.revalidates() && r.snapshot != nil {
 			in, _, err := r.inputNow(ctx)
 			if err != nil {
-				r.problem("commands cannot be looked at again: %v", err)
+				r.problem("commands cannot be validated: %v", err)
 				r.soon(retryAfter)
 				break
 			}
@@ -133,7 +133,7 @@ func (s *step) validate(ctx context.Context, input *disruption.Input, budgets []
 		return
 	}
 	if age := s.now() - c.SinceUnix; age > seconds(s.settings.ValidateWithin) {
-		s.fail(ctx, codeTooLate, fmt.Sprintf("it could not be found to hold within %s", s.settings.ValidateWithin))
+		s.fail(ctx, codeTooLate, fmt.Sprintf("it could not be validated within %s", s.settings.ValidateWithin))
 		return
 	}
 	if c.Reason == model.ReasonUnderutilized && c.TaintedUnix != 0 && s.now() < s.dueUnix() { // it was looked at once
@@ -174,7 +174,7 @@ func (s *step) unwanted(ctx context.Context) bool {
 	case stop != nil:
 		s.fail(ctx, disruption.Stopped, "disruption was stopped: "+stop.What(s.reg))
 	case len(s.targets) == 0:
-		s.fail(ctx, codeEnded, "all of its nodes end by themselves")
+		s.fail(ctx, codeEnded, "all of its nodes terminate anyway")
 	default:
 		return false
 	}
@@ -243,7 +243,7 @@ func (s *step) readNode(ctx context.Context, t *target) error {
 		if disrupted(&node.Node) {
 			if t.node = &node; taint {
 				if err := s.show(ctx, t.claim, s.command.Reason, s.why()); err != nil {
-					s.problem("command %s: show why node %s is given back: %v", s.command.ID, t.Node, err)
+					s.problem("command %s: show why node %s is disrupted: %v", s.command.ID, t.Node, err)
 				}
 			}
 			return nil
@@ -277,7 +277,7 @@ func (s *step) weigh(budgets []model.PDB) (leave, stay []*target) {
 // reason is the first thing that speaks against the target.
 func (t *target) reason() model.KeptReason {
 	if t.gone {
-		return model.KeptReason{Code: codeNodeGone, Message: "node " + t.Node + " is not there any more"}
+		return model.KeptReason{Code: codeNodeGone, Message: "node " + t.Node + " does not exist any more"}
 	}
 	return t.why[0]
 }
@@ -444,7 +444,7 @@ func (s *step) finish(ctx context.Context, leave, stay []*target) {
 		}
 		s.reportBlocked(t)
 		if err := s.free(ctx, tainted{t.Node, t.NodeUID, t.claim}); err != nil {
-			s.waits("take the taint off node "+t.Node, err)
+			s.waits("remove the taint from node "+t.Node, err)
 		}
 	}
 }
@@ -470,12 +470,12 @@ func (s *step) undo(ctx context.Context) {
 	errs := make([]error, len(s.targets))
 	s.parallel(len(s.targets), func(i int) {
 		t := &s.targets[i]
-		errs[i] = fault.New(fault.Internal, "Panic", "it could not be tried")
+		errs[i] = fault.New(fault.Internal, "Panic", "it could not be launched")
 		errs[i] = s.free(ctx, tainted{t.Node, t.NodeUID, t.claim})
 	})
 	for i, err := range errs {
 		if err != nil {
-			s.waits("take the taint off node "+s.targets[i].Node, err)
+			s.waits("remove the taint from node "+s.targets[i].Node, err)
 			return
 		}
 	}
@@ -500,7 +500,7 @@ func (s *step) record(ctx context.Context, next model.Command) bool {
 		return err
 	})
 	if err != nil {
-		s.late("record how far it has come", err)
+		s.late("record its progress", err)
 		return false
 	}
 	s.stored(next)
@@ -558,15 +558,15 @@ func (s *step) why() string {
 	text := model.DisruptedBy(s.command.ID, len(s.command.Targets), len(s.command.Replacements)) + ": "
 	switch s.command.Reason {
 	case model.ReasonEmpty:
-		return text + "no pods of weight run there"
+		return text + "no pods that count run there"
 	case model.ReasonUnderutilized:
 		return text + fmt.Sprintf("its pods cost $%.4f less an hour elsewhere", s.command.Savings.USD())
 	case model.ReasonDrifted:
-		return text + "a machine launched now would differ"
+		return text + "an instance launched now would differ"
 	case model.ReasonExpired:
 		return text + "it is older than spec.expireAfter"
 	case model.ReasonReplicas:
-		return text + "its NodePool has more machines than spec.replicas"
+		return text + "its NodePool has more instances than spec.replicas"
 	}
 	return text + s.command.Reason
 }

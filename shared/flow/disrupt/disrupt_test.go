@@ -569,7 +569,7 @@ func TestB9NothingIsDecidedByAnOldSnapshot(t *testing.T) {
 	h.published = &old
 	h.blind = true
 	plans := h.plans
-	if out := h.checkAt(1, 7); !strings.Contains(out.Undecided, "older than one already decided by") || h.plans != plans {
+	if out := h.checkAt(1, 7); !strings.Contains(out.Undecided, "older than one that was used already") || h.plans != plans {
 		t.Errorf("%+v", out)
 	}
 }
@@ -634,7 +634,7 @@ func TestAnOlderHeartbeatIsEnoughWhereNothingCanBeGivenBack(t *testing.T) {
 	for nodes, undecided := range map[int]bool{0: false, 1: true} {
 		h := newHouse(t, nodes)
 		h.now += 30
-		if out := h.check(); strings.Contains(out.Undecided, "last sign of life is 30 s old") != undecided || undecided != (out.Undecided != "") {
+		if out := h.check(); strings.Contains(out.Undecided, "last heartbeat is 30 s old") != undecided || undecided != (out.Undecided != "") {
 			t.Errorf("%d nodes, a heartbeat of 30 s ago: undecided %q", nodes, out.Undecided)
 		}
 		h.now += 16
@@ -1362,7 +1362,7 @@ func TestF18NothingIsCommittedByASnapshotThatGrewOld(t *testing.T) {
 			return plan(in)
 		}
 		must(t, h.run(nil, true))
-		reported := slices.ContainsFunc(h.outcome.Problems, func(p string) bool { return strings.Contains(p, "grew too old") })
+		reported := slices.ContainsFunc(h.outcome.Problems, func(p string) bool { return strings.Contains(p, "became too old") })
 		if n := len(h.load().Commands); n != want || reported != (want == 0) {
 			t.Errorf("planning took %d s: %d commands, want %d: %q", late, n, want, h.outcome.Problems)
 		}

@@ -70,9 +70,9 @@ func (s *step) reportWaiting(ctx context.Context, waiting []*model.Claim) {
 		return
 	}
 	for _, claim := range waiting {
-		reason, message := reasonWaiting, fmt.Sprintf("Waiting for it to be ready, to go on with command %s (%s)", s.command.ID, s.command.Reason)
+		reason, message := reasonWaiting, fmt.Sprintf("Waiting for it to be ready, to continue with command %s (%s)", s.command.ID, s.command.Reason)
 		if claim.RegisteredUnix == 0 {
-			reason, message = reasonLaunching, fmt.Sprintf("It is launched to take the place of %s (%s)", s.names(), s.command.Reason)
+			reason, message = reasonLaunching, fmt.Sprintf("It is launched as the replacement of %s (%s)", s.names(), s.command.Reason)
 		}
 		s.say("", "", claim, false, reason, message)
 	}
@@ -91,7 +91,7 @@ func (s *step) names() string {
 // reportTerminating says on nodes that they are drained now.
 func (s *step) reportTerminating(leave []*target) {
 	for _, t := range leave {
-		s.say(t.Node, t.NodeUID, t.claim, false, reasonTerminating, "The node is drained and its machine terminated: "+s.why())
+		s.say(t.Node, t.NodeUID, t.claim, false, reasonTerminating, "The node is drained and its instance terminated: "+s.why())
 	}
 }
 
@@ -120,7 +120,7 @@ func (r *pass) reportCandidates() {
 		}
 		for i := range s.command.Targets {
 			t := &s.command.Targets[i]
-			r.say(t.Node, t.NodeUID, r.claims[t.Claim], false, reasonCandidate, fmt.Sprintf("Command %s gives back %d nodes for %d others and saves $%.4f an hour",
+			r.say(t.Node, t.NodeUID, r.claims[t.Claim], false, reasonCandidate, fmt.Sprintf("Command %s removes %d nodes, launches %d replacements, and saves $%.4f per hour",
 				s.command.ID, len(s.command.Targets), len(s.command.Replacements), s.command.Savings.USD()))
 		}
 	}

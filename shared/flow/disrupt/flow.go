@@ -196,12 +196,12 @@ func (r *pass) do(ctx context.Context) error {
 	r.reg = reg
 	manifest, notes, nowUnix, err := r.Ledger.Peek(ctx, reg.Cluster)
 	if err != nil {
-		return fmt.Errorf("glance at the ledger of cluster %s: %w", reg.Cluster, err)
+		return fmt.Errorf("read the change marks of cluster %s: %w", reg.Cluster, err)
 	}
 	r.notes, r.clockOffset = notes, nowUnix-r.Now().Unix()
 	settled := r.settled(manifest)
 	if settled {
-		r.out.Skipped = "nothing has changed since a look that found nothing to do"
+		r.out.Skipped = "nothing has changed since a run that found nothing to do"
 		if r.later(notes.DueUnix); !r.hintMissing() {
 			return nil
 		}
@@ -211,11 +211,11 @@ func (r *pass) do(ctx context.Context) error {
 	until := r.request.Deadline.Add(r.settings.LeaseMargin)
 	r.fence, err = r.Leases.AcquireLease(ctx, reg.Cluster, model.LeaseDisrupt, r.request.Owner, r.Now().Unix(), until.Unix()+1)
 	if fault.Is(err, fault.Conflict) {
-		r.out.Skipped = "another judge is at work"
+		r.out.Skipped = "another disruption run has the lease"
 		return r.requestAnother(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("take the judge's lease of cluster %s: %w", reg.Cluster, err)
+		return fmt.Errorf("acquire the disruption lease of cluster %s: %w", reg.Cluster, err)
 	}
 	released := false
 	release := func() {
@@ -270,7 +270,7 @@ func (r *pass) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if err := r.Leases.Release(ctx, r.fence); err != nil {
-		r.problem("release the judge's lease: %v", err)
+		r.problem("release the disruption lease: %v", err)
 	}
 }
 
@@ -289,7 +289,7 @@ func (r *pass) requestAnother(ctx context.Context) error {
 	key = fmt.Sprintf("%s%d/%d", key, r.request.Redeliveries+1, r.now())
 	err := r.effect(ctx, EffectHint, func() error { return r.Hints.RequestDisruption(ctx, r.reg.Cluster, key, after) })
 	if err != nil {
-		return fmt.Errorf("ask for another look at cluster %s: %w", r.reg.Cluster, err)
+		return fmt.Errorf("send a hint to check cluster %s again: %w", r.reg.Cluster, err)
 	}
 	return nil
 }

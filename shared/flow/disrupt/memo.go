@@ -134,7 +134,7 @@ func (r *pass) remember(ctx context.Context) {
 			return r.Hints.RequestDisruption(ctx, r.reg.Cluster, fmt.Sprintf("%s%d", ownKey, due), min(after, farthest))
 		})
 		if err != nil {
-			r.problem("ask for another look in %s; the next tick looks anyway: %v", after, err)
+			r.problem("send a hint to check again in %s; the next scheduled run does anyway: %v", after, err)
 		} else {
 			r.notes.HintUnix, r.renoted = due, true
 		}
@@ -147,6 +147,6 @@ func (r *pass) remember(ctx context.Context) {
 		return err
 	})
 	if err != nil && !fault.Is(err, fault.Conflict) {
-		r.problem("write the judge's notes: %v", err)
+		r.problem("write the disruption notes: %v", err)
 	}
 }

@@ -22,9 +22,9 @@ func (r *pass) propose(ctx context.Context) {
 	case r.snapshot == nil:
 		r.out.Undecided = r.unseen
 	case r.ledger.Unread.Any(model.UnreadCommand):
-		r.out.Undecided = "a command of the ledger cannot be read, and nobody knows what it gives back"
+		r.out.Undecided = "a command of the ledger cannot be read, and it is unknown which nodes it disrupts"
 	case !r.hasTime():
-		r.out.Undecided = "there was no time left"
+		r.out.Undecided = "no time was left"
 		r.soon(1)
 	}
 	if r.out.Undecided != "" {
@@ -36,7 +36,7 @@ func (r *pass) propose(ctx context.Context) {
 	}
 	idle := len(r.openIDs()) == 0
 	if idle && r.unchanged(r.catalog.Version) {
-		r.out.Undecided = "nothing has changed since a look that found nothing to do"
+		r.out.Undecided = "nothing has changed since a run that found nothing to do"
 		r.found(r.catalog.Version, r.notes.DueUnix, r.notes.Constrained)
 		r.later(r.notes.DueUnix)
 		return
@@ -111,7 +111,7 @@ func (r *pass) measure(plan *model.DisruptPlan) {
 // by the same budget one is refused. It stops at the first that is refused, since what the rest goes by is not so any more.
 func (r *pass) commit(ctx context.Context, id string, plan *model.DisruptPlan) {
 	if err := r.forget(ctx); err != nil {
-		r.problem("take back what an earlier look found: %v", err)
+		r.problem("remove the conditions and events of an earlier run: %v", err)
 		r.soon(retryAfter)
 		return
 	}
@@ -132,7 +132,7 @@ func (r *pass) commit(ctx context.Context, id string, plan *model.DisruptPlan) {
 			return
 		}
 		if !r.isFresh() {
-			r.problem("the snapshot grew too old while it was decided by it; %d of %d commands are left", len(plan.Commands)-i, len(plan.Commands))
+			r.problem("the snapshot became too old during the run; %d of %d commands are left", len(plan.Commands)-i, len(plan.Commands))
 			r.soon(missedHeartbeat)
 			return
 		}
@@ -219,7 +219,7 @@ func (r *pass) draft(id string, planned *model.PlannedCommand, nodes map[string]
 	for _, name := range planned.Nodes {
 		node := nodes[name]
 		if node == nil || node.ProviderID == "" || byNode[node.ProviderID] == nil {
-			return c, nil, fault.New(fault.Internal, "NoClaim", "node %s was planned to go and has no claim", name)
+			return c, nil, fault.New(fault.Internal, "NoClaim", "node %s was planned to be disrupted and has no claim", name)
 		}
 		claim := byNode[node.ProviderID]
 		claims = append(claims, claim)
@@ -312,13 +312,13 @@ func (r *pass) announce(ctx context.Context) {
 	if len(r.drained) > 0 {
 		key := "done/" + digestOf(r.drained)
 		if err := r.effect(ctx, EffectDrain, func() error { return r.Drains.Drain(ctx, r.reg.Cluster, key, 0) }); err != nil {
-			r.problem("ask for the drains of %d commands; the next tick does: %v", len(r.drained), err)
+			r.problem("send hints for the drains of %d commands; the next scheduled run does: %v", len(r.drained), err)
 		}
 	}
 	if len(r.drained)+len(r.replace) > 0 {
 		key := "commands/" + digestOf(append(slices.Clone(r.replace), r.drained...))
 		if err := r.effect(ctx, EffectReplace, func() error { return r.Plans.Replace(ctx, r.reg.Cluster, key) }); err != nil {
-			r.problem("ask provision about %d commands; its next tick looks: %v", len(r.drained)+len(r.replace), err)
+			r.problem("send provision hints about %d commands; its next scheduled run finds them: %v", len(r.drained)+len(r.replace), err)
 		}
 	}
 }
@@ -349,6 +349,6 @@ func (r *pass) keepDecision(ctx context.Context) {
 		Input:    replay.TrimDisruption(r.plannedInput, r.snapshot),
 	}
 	if err := r.effect(ctx, EffectDecision, func() error { return r.Decisions.PutDisruption(ctx, decision) }); err != nil {
-		r.problem("keep the record of decision %s: %v", decision.ID, err)
+		r.problem("store the record of decision %s: %v", decision.ID, err)
 	}
 }

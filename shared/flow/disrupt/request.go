@@ -14,7 +14,7 @@ import (
 // theirs too: what was on its way when they were paused is undone.
 func (f *Flow) FanOut(ctx context.Context, tick string) (int, error) {
 	rests := func(reg model.Registration) bool { return f.rests(ctx, reg) }
-	return work.FanOut(ctx, f.Registry, "judgement", rests, func(cluster string) error {
+	return work.FanOut(ctx, f.Registry, "disruption", rests, func(cluster string) error {
 		return f.Hints.RequestDisruption(ctx, cluster, ownKey+tick, 0)
 	})
 }

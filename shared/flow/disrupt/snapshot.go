@@ -31,7 +31,7 @@ func (r *pass) readSnapshot(ctx context.Context) {
 			r.problem("%s", r.unseen)
 			return
 		}
-		r.unseen = "no watcher was ever here"
+		r.unseen = "no watcher has ever published the cluster"
 		return
 	}
 	ahead := r.watcherAhead(*manifest)
@@ -40,13 +40,13 @@ func (r *pass) readSnapshot(ctx context.Context) {
 		r.unseen = fmt.Sprintf("the watcher's clock is %d s ahead of the ledger's", -age)
 		return
 	case age+ahead > r.freshFor():
-		r.unseen = fmt.Sprintf("the watcher's last sign of life is %d s old", age+ahead)
+		r.unseen = fmt.Sprintf("the watcher's last heartbeat is %d s old", age+ahead)
 		if age <= seconds(r.settings.SilentAfter) {
 			r.soon(missedHeartbeat)
 		}
 		return
 	case r.older(manifest.Epoch, manifest.HeadSeq):
-		r.unseen = fmt.Sprintf("snapshot %d/%d is older than one already decided by", manifest.Epoch, manifest.HeadSeq)
+		r.unseen = fmt.Sprintf("snapshot %d/%d is older than one that was used already", manifest.Epoch, manifest.HeadSeq)
 		return
 	}
 	snapshot, err := r.Snapshots.At(ctx, *manifest)
@@ -108,10 +108,10 @@ func (r *pass) readCatalog(ctx context.Context) error {
 	}
 	catalog, err := r.Catalogs.RegionCatalog(ctx, r.reg)
 	if err != nil {
-		return fmt.Errorf("read the machine catalogue of %s: %w", r.reg.Region, err)
+		return fmt.Errorf("read the catalog of instance types of %s: %w", r.reg.Region, err)
 	}
 	if age := r.now() - catalog.ReadUnix; age > seconds(r.settings.CatalogAfter) {
-		return fault.New(fault.NotFound, "Stale", "the machine catalogue of %s is %d s old", r.reg.Region, age)
+		return fault.New(fault.NotFound, "Stale", "the catalog of instance types of %s is %d s old", r.reg.Region, age)
 	}
 	use := offering.Use(sharedSource, catalog, r.now())
 	r.catalog, r.out.Catalog = &catalog, &use
@@ -157,9 +157,9 @@ func (r *pass) plannerClass(class model.Class) model.PlannerClass {
 	age := r.now() - class.Status.ResolvedUnix
 	switch {
 	case class.Status.ObservedGeneration != class.Generation || class.Status.ResolvedUnix == 0:
-		asked.Barred = "what its selectors mean is not known yet"
+		asked.Barred = "it is not resolved yet"
 	case age > seconds(r.settings.ClassAfter):
-		asked.Barred = fmt.Sprintf("what its selectors mean was found out %d s ago, and not since", age)
+		asked.Barred = fmt.Sprintf("it was resolved %d s ago, and not since", age)
 	}
 	asked.Status = offering.Less(class.Status, offering.Taken(&class.Status, r.ledger.Claims), r.ledger.UnavailableOfferings, r.now())
 	return asked

@@ -26,7 +26,7 @@ func (r *pass) strays(ctx context.Context) {
 			return
 		}
 		if err := r.free(ctx, strays[i]); err != nil {
-			r.problem("take a taint nobody answers for off node %s: %v", strays[i].node, err)
+			r.problem("remove an orphaned taint from node %s: %v", strays[i].node, err)
 			r.soon(retryAfter)
 			return
 		}

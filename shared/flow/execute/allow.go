@@ -50,7 +50,7 @@ var queries = []string{"limit", "continue", "labelSelector", "fieldSelector", "r
 // allowed says why a request is of no kind that functions ask for, "" where it is of one.
 func allowed(r wire.RelayRequest) string {
 	if strings.ContainsAny(r.Path, "%\\?#") || path.Clean(r.Path) != r.Path {
-		return "the path is not written plainly"
+		return "the path is not in canonical form"
 	}
 	query, err := url.ParseQuery(r.Query)
 	if err != nil {
@@ -58,13 +58,13 @@ func allowed(r wire.RelayRequest) string {
 	}
 	for name := range query {
 		if !slices.Contains(queries, name) {
-			return fmt.Sprintf("functions do not ask with the parameter %.40q", name)
+			return fmt.Sprintf("functions do not use the parameter %.40q", name)
 		}
 	}
 	kind, named, ok := target(r.Path)
 	verb := verbOf(r.Method, named)
 	if !ok || verb == "" || !slices.Contains(kinds[kind], verb) {
-		return fmt.Sprintf("functions do not ask for it (%s %s)", verb, kind)
+		return fmt.Sprintf("functions do not send it (%s %s)", verb, kind)
 	}
 	return ""
 }

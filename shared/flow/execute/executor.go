@@ -205,7 +205,7 @@ func (c *Executor) refuse(sender string, r wire.RelayRequest) wire.RelayAnswer {
 		return wire.RelayAnswer{Refused: word, Message: fault.New(fault.Denied, "", format, args...).Error()}
 	}
 	if r.Cluster != c.Cluster {
-		return refusal(wire.RelayNotAllowed, "the request is for cluster %s and came to the watcher of %s; its queue is wired wrong", r.Cluster, c.Cluster)
+		return refusal(wire.RelayNotAllowed, "the request is for cluster %s and came to the watcher of %s; its queue is misconfigured", r.Cluster, c.Cluster)
 	}
 	if c.Groups[sender] == "" {
 		return refusal(wire.RelayUnknownSender, "the watcher of cluster %s does not know the role %s; name it in the chart's relay.senders", c.Cluster, sender)

@@ -153,7 +153,7 @@ func barred(notes *model.Notes, class string, now int64) string {
 	stamp := func(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }
 	for _, suspension := range notes.ClassSuspensions {
 		if suspension.Class == class && suspension.UntilUnix > now {
-			return fmt.Sprintf("machines launched at %s did not join, time %d in a row; one is tried from %s on: look at its user data, role and network", stamp(suspension.LastUnix), suspension.Failures, stamp(suspension.UntilUnix))
+			return fmt.Sprintf("instances launched at %s did not join, time %d in a row; one is launched from %s on: check its user data, role and network", stamp(suspension.LastUnix), suspension.Failures, stamp(suspension.UntilUnix))
 		}
 	}
 	for _, refusal := range notes.Refusals {
@@ -175,7 +175,7 @@ func ask(q *model.PlannerInput, shown *model.Snapshot, instanceTypes []model.Ins
 	if len(instanceTypes) == 0 {
 		for _, class := range q.Classes {
 			if asked.Input.ClassProblems[class.Name] == "" {
-				asked.Input.ClassProblems[class.Name] = "what EC2 sells in " + q.Offerings.Region + " is not known: the catalogue function has not stored it yet"
+				asked.Input.ClassProblems[class.Name] = "the catalog of EC2 instance types in " + q.Offerings.Region + " is unknown: the catalog function has not stored it yet"
 			}
 		}
 	}

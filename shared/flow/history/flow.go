@@ -141,7 +141,7 @@ func (f *Flow) ReadCluster(ctx context.Context, reg model.Registration, query Qu
 		return nil, fault.New(fault.Invalid, "PointerRefused", "the snapshot of cluster %s is not read: %s", reg.Cluster, ledger.ManifestFault)
 	}
 	if manifest == nil || manifest.SnapshotKey == "" {
-		return nil, fault.New(fault.NotFound, "NoSnapshot", "no watcher has published cluster %s yet: its snapshot is what answers are made of; see joiner doctor %s", reg.Cluster, reg.Cluster)
+		return nil, fault.New(fault.NotFound, "NoSnapshot", "no watcher has published cluster %s yet, and answers need its snapshot; see joiner doctor %s", reg.Cluster, reg.Cluster)
 	}
 	snapshot, err := f.Snapshots.At(ctx, *manifest)
 	if err != nil {

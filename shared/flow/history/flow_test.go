@@ -182,7 +182,7 @@ func TestOfThePastTheLastQuestionCounts(t *testing.T) {
 func TestARegionWithoutACatalogIsSaidToBeUnknown(t *testing.T) {
 	a := shop()
 	a.instanceTypes = nil
-	if got := ask(t, a, history.Query{}); got.Cause.Code != pack.ClassNotReady || !strings.Contains(got.Line(), "what EC2 sells in here is not known") {
+	if got := ask(t, a, history.Query{}); got.Cause.Code != pack.ClassNotReady || !strings.Contains(got.Line(), "the catalog of EC2 instance types in here is unknown") {
 		t.Error(got.Line())
 	}
 }

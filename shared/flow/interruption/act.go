@@ -118,7 +118,7 @@ func (r *pass) letGo(ctx context.Context, f *lifecycle.Finding) error {
 			}
 			r.out.Removed++
 		}
-		if held && try(EffectFree, "take the finalizer off", kind, object, r.clients.Objects.Free) {
+		if held && try(EffectFree, "remove the finalizer of", kind, object, r.clients.Objects.Free) {
 			r.out.Freed++
 		}
 	}

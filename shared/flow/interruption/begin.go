@@ -48,7 +48,7 @@ func (f *Flow) begin(ctx context.Context, site Clients, reg model.Registration, 
 	default:
 		var moves bool
 		if next.State, moves = lifecycle.Next(claim.State, requested(&claim)); !moves {
-			return claim, false, fault.New(fault.Conflict, "NotLaunched", "claim %s is %s and has no machine that could end", claim.Name, claim.State)
+			return claim, false, fault.New(fault.Conflict, "NotLaunched", "claim %s is %s and has no instance to terminate", claim.Name, claim.State)
 		}
 		next.Drain = &model.Drain{SinceUnix: why.NowUnix, DeadlineUnix: claim.Deadline(why.NowUnix, why.DeadlineUnix), Notice: why.Notice}
 		next.FailureCode, next.FailureMessage = why.Code, why.Message
@@ -58,7 +58,7 @@ func (f *Flow) begin(ctx context.Context, site Clients, reg model.Registration, 
 		return err
 	})
 	if err != nil {
-		return claim, false, fmt.Errorf("record that claim %s is to end: %w", claim.Name, err)
+		return claim, false, fmt.Errorf("record that claim %s terminates: %w", claim.Name, err)
 	}
 	if claim.NodeName == "" || claim.NodeUID == "" {
 		return begun, true, nil
@@ -90,11 +90,11 @@ func (f *Flow) announce(ctx context.Context, cluster, key string, begun int) err
 	}
 	plan := f.effect(ctx, EffectPlan, func() error { return f.Plans.Plan(ctx, cluster, key) })
 	if plan != nil {
-		plan = fmt.Errorf("hint a plan for cluster %s: %w", cluster, plan)
+		plan = fmt.Errorf("send a provision hint of cluster %s: %w", cluster, plan)
 	}
 	drain := f.effect(ctx, EffectDrain, func() error { return f.Drains.Drain(ctx, cluster, datedKey(key, f.Now().Unix()), after) })
 	if drain != nil {
-		drain = fmt.Errorf("hint a drain of cluster %s: %w", cluster, drain)
+		drain = fmt.Errorf("send a drain hint of cluster %s: %w", cluster, drain)
 	}
 	return errors.Join(plan, drain)
 }

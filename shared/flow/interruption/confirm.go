@@ -56,7 +56,7 @@ func (r *pass) confirm(findings []lifecycle.Finding) (due []lifecycle.Finding, c
 		}
 	}
 	if len(collector.Suspects) > r.settings.MaxSuspects {
-		r.problem("%d suspicions, of which the oldest %d are remembered", len(collector.Suspects), r.settings.MaxSuspects)
+		r.problem("%d suspected leaks, of which the oldest %d are stored", len(collector.Suspects), r.settings.MaxSuspects)
 		sort.SliceStable(collector.Suspects, func(i, j int) bool { return collector.Suspects[i].SinceUnix < collector.Suspects[j].SinceUnix })
 		collector.Suspects = collector.Suspects[:r.settings.MaxSuspects]
 	}
@@ -87,7 +87,7 @@ func (r *pass) carries(ctx context.Context, f *lifecycle.Finding) bool {
 	for i := range f.Nodes {
 		pods, err := r.clients.Cluster.Runs(ctx, f.Nodes[i].Name)
 		if err != nil {
-			r.problem("see what runs on node %s: %v", f.Nodes[i].Name, err)
+			r.problem("list the pods on node %s: %v", f.Nodes[i].Name, err)
 			return true
 		}
 		if pods {
@@ -125,7 +125,7 @@ func (r *pass) limitRemovals(due []lifecycle.Finding, collector *model.Collector
 		collector.Removals = append(collector.Removals, model.RemovalCount{AtUnix: now, Nodes: removed})
 	}
 	if r.out.Limited > 0 {
-		r.problem("%d removals are put off: %d nodes may be removed in %s unless EC2 says that they have ended",
+		r.problem("%d removals are postponed: at most %d nodes may be removed in %s unless EC2 says that they are terminated",
 			r.out.Limited, max(r.settings.RemovalNodes, r.out.Nodes*r.settings.RemovalPercent/100), r.settings.RemovalWindow)
 	}
 	return out

@@ -103,15 +103,15 @@ func (d *drains) do(ctx context.Context) error {
 	d.fence, err = d.Leases.AcquireLease(ctx, reg.Cluster, model.LeaseDrainer, d.request.Owner, d.Now().Unix(), until.Unix()+1)
 	if fault.Is(err, fault.Conflict) {
 		if d.request.handled(d.fence, d.Now().Unix()) {
-			d.out.Skipped = "another drain run is at work, which knows"
+			d.out.Skipped = "another drain run has the lease and the hint"
 			return nil
 		}
-		d.out.Skipped = "another drain run is at work"
+		d.out.Skipped = "another drain run has the lease"
 		d.later(ctx)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("take the drainer's lease of cluster %s: %w", reg.Cluster, err)
+		return fmt.Errorf("acquire the drainer's lease of cluster %s: %w", reg.Cluster, err)
 	}
 	defer d.release(ctx)
 
@@ -146,7 +146,7 @@ const rounds = 4
 func (d *drains) round(ctx context.Context) (again bool, err error) {
 	// 1. What is to end, and of that what is due.
 	if d.ending, err = d.Notebook.Ending(ctx, d.reg); err != nil {
-		return false, d.result(fmt.Errorf("read what is to end of the ledger of cluster %s: %w", d.reg.Cluster, err))
+		return false, d.result(fmt.Errorf("read terminating claims in the ledger of cluster %s: %w", d.reg.Cluster, err))
 	}
 	d.read = d.Now()
 	for _, text := range d.ending.Unread.Texts() {
@@ -169,7 +169,7 @@ func (d *drains) round(ctx context.Context) (again bool, err error) {
 			return false, d.result(err)
 		}
 		d.problem("%v", err)
-		d.out.Skipped = "EC2 does not say how the machines are"
+		d.out.Skipped = "EC2 does not return the state of the instances"
 		if !d.later(ctx) {
 			return false, err
 		}
@@ -425,7 +425,7 @@ func (d *drains) later(ctx context.Context) bool {
 func (d *drains) hint(ctx context.Context, key string, after time.Duration) bool {
 	err := d.effect(ctx, EffectDrain, func() error { return d.Drains.Drain(ctx, d.request.Cluster, key, after) })
 	if err != nil {
-		d.problem("ask for the next drain run in %s; the look of the next minute does too: %v", after, err)
+		d.problem("send a hint for the next drain run in %s; the next scheduled run does too: %v", after, err)
 	}
 	return err == nil
 }
@@ -479,14 +479,14 @@ func (s *step) do(ctx context.Context) bool {
 	s.nextDue = s.now() + s.patience()
 	instance := s.instances[s.claim.InstanceID]
 	if instance != nil && !lifecycle.Owned(*instance, s.reg.Cluster) {
-		s.problem("claim %s: instance %s does not carry the tags that make it ours; it is left alone", s.claim.Name, instance.ID)
+		s.problem("claim %s: instance %s does not have the tags of this installation; it is left alone", s.claim.Name, instance.ID)
 		return false
 	}
 	if instance != nil && instance.State == "terminated" {
 		return s.close(ctx)
 	}
 	if err := s.readNode(ctx); err != nil {
-		s.problem("claim %s: see what is on node %s: %v", s.claim.Name, s.claim.NodeName, err)
+		s.problem("claim %s: list what is on node %s: %v", s.claim.Name, s.claim.NodeName, err)
 		return false
 	}
 	before := *s.claim.Drain
@@ -605,7 +605,7 @@ func (s *step) readReplacedNode(ctx context.Context) error {
 	claim := s.claim
 	claim.NodeUID = occupied.Node.UID
 	if !s.advance(ctx, claim) {
-		return fault.New(fault.Conflict, "", "node %s was made anew as %s, which could not be recorded", claim.NodeName, claim.NodeUID)
+		return fault.New(fault.Conflict, "", "node %s was created again as %s, which could not be recorded", claim.NodeName, claim.NodeUID)
 	}
 	s.node = &occupied
 	return nil
@@ -650,7 +650,7 @@ func (s *step) advance(ctx context.Context, claim model.Claim) bool {
 	if fault.Is(err, fault.Conflict) {
 		s.nextDue = 0 // it is read anew
 	} else {
-		s.problem("claim %s: record how far its drain has come: %v", claim.Name, err)
+		s.problem("claim %s: record the progress of its drain: %v", claim.Name, err)
 	}
 	return false
 }
@@ -706,7 +706,7 @@ func (s *step) free(ctx context.Context, kind string) bool {
 	}
 	err := s.effect(ctx, EffectFree, func() error { return s.clients.Objects.Free(ctx, kind, object) })
 	if err != nil && !absent(err) {
-		s.problem("claim %s: take the finalizer off %s %s: %v", s.claim.Name, kind, object.Name, err)
+		s.problem("claim %s: remove the finalizer of %s %s: %v", s.claim.Name, kind, object.Name, err)
 		return false
 	}
 	return true

@@ -29,7 +29,7 @@ func (s *step) reportDrain(ctx context.Context, before model.Drain, next drain.S
 	if first || shown(before) != shown(*s.claim.Drain) {
 		err := s.effect(ctx, EffectShow, func() error { return s.clients.Objects.ShowEnd(ctx, s.claim) })
 		if err != nil && !absent(err) {
-			s.problem("claim %s: show how far its end has come: %v", s.claim.Name, err)
+			s.problem("claim %s: show the progress of its termination: %v", s.claim.Name, err)
 		}
 	}
 	if s.claim.Drain.ReportedUnix == before.ReportedUnix {
@@ -124,12 +124,12 @@ func annotated(pod *model.Occupant, readUnix int64) (reason, message string) {
 func (s *step) reportEvicted(ctx context.Context, left []drain.Eviction) {
 	why := s.claim.FailureMessage
 	if why == "" {
-		why = "its node is to end"
+		why = "its node terminates"
 	}
 	var events []model.Event
 	for _, e := range left {
 		if e.Force {
-			events = append(events, podEvent(e.Pod, false, reasonDeleted, fmt.Sprintf("Deleted the pod with a grace of %d s, so that it is gone by the deadline of node %s: %s", max(1, e.GraceSeconds), s.claim.NodeName, why)))
+			events = append(events, podEvent(e.Pod, false, reasonDeleted, fmt.Sprintf("Deleted the pod with a grace period of %d s, so that it ends by the deadline of node %s: %s", max(1, e.GraceSeconds), s.claim.NodeName, why)))
 			continue
 		}
 		events = append(events, podEvent(e.Pod, false, reasonEvicted, fmt.Sprintf("Evicted pod from node %s: %s", s.claim.NodeName, why)))
@@ -143,7 +143,7 @@ func (s *step) report(ctx context.Context, events []model.Event) {
 	}
 	err := s.effect(ctx, EffectReport, func() error { return s.clients.Reporter.Report(ctx, model.Report{Events: events}) })
 	if err != nil {
-		s.problem("claim %s: tell people of its drain: %v", s.claim.Name, err)
+		s.problem("claim %s: report its drain: %v", s.claim.Name, err)
 	}
 }
 

@@ -17,7 +17,7 @@ const (
 
 // reportEnd says on a claim's NodeClaim and Node that its end has begun, and why.
 func (r *pass) reportEnd(claim *model.Claim, f *lifecycle.Finding) {
-	event := model.Event{Reason: reasonTerminating, Message: "The node is drained and its machine terminated: " + f.Why()}
+	event := model.Event{Reason: reasonTerminating, Message: "The node is drained and its instance terminated: " + f.Why()}
 	switch f.Kind {
 	case lifecycle.Interrupted, lifecycle.Stopping, lifecycle.Impaired, lifecycle.BlockEnds:
 		event.Reason, event.Warning = reasonInterrupted, true
@@ -56,7 +56,7 @@ func (r *pass) markUnavailable(claim *model.Claim) {
 func (r *pass) publishEvents(ctx context.Context) {
 	if len(r.unavailableOfferings) > 0 {
 		if err := r.effect(ctx, EffectUnavailable, func() error { return r.Unavailable.MarkUnavailable(ctx, r.reg, r.unavailableOfferings) }); err != nil {
-			r.problem("mark %d offers that EC2 takes machines back of: %v", len(r.unavailableOfferings), err)
+			r.problem("record %d unavailable offerings of interrupted instances: %v", len(r.unavailableOfferings), err)
 		}
 	}
 	if len(r.events) > 0 {

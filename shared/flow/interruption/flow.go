@@ -209,11 +209,11 @@ func (r *pass) do(ctx context.Context) error {
 	until := r.request.Deadline.Add(r.settings.LeaseMargin)
 	r.fence, err = r.Leases.AcquireLease(ctx, reg.Cluster, model.LeaseCollector, r.request.Owner, r.Now().Unix(), until.Unix()+1)
 	if fault.Is(err, fault.Conflict) {
-		r.out.Skipped = "another collector is at work"
+		r.out.Skipped = "another collector run has the lease"
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("take the collector's lease of cluster %s: %w", reg.Cluster, err)
+		return fmt.Errorf("acquire the collector's lease of cluster %s: %w", reg.Cluster, err)
 	}
 	defer r.release(ctx)
 
@@ -245,7 +245,7 @@ func (r *pass) do(ctx context.Context) error {
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("write the casebook of cluster %s: %w", reg.Cluster, err)
+			return fmt.Errorf("write the collector state of cluster %s: %w", reg.Cluster, err)
 		}
 	}
 	r.reached("noted")
@@ -275,7 +275,7 @@ func (r *pass) announceEnds(ctx context.Context) {
 	key := fmt.Sprintf("look/%d", r.fence.Token)
 	if r.begun > 0 {
 		if err := r.announce(ctx, r.reg.Cluster, key, r.begun); err != nil {
-			r.problem("announce %d ends; the next tick does: %v", r.begun, err)
+			r.problem("send hints about %d terminations; the next scheduled run does: %v", r.begun, err)
 		}
 		return
 	}
@@ -293,7 +293,7 @@ func (r *pass) announceEnds(ctx context.Context) {
 		}
 		err := r.effect(ctx, EffectDrain, func() error { return r.Drains.Drain(ctx, r.reg.Cluster, key, 0) })
 		if err != nil {
-			r.problem("ask for the drain run that claim %s waits for; the next tick does: %v", claim.Name, err)
+			r.problem("send a hint for the drain run that claim %s waits for; the next scheduled run does: %v", claim.Name, err)
 		}
 		return
 	}
@@ -320,15 +320,15 @@ func (r *pass) readState(ctx context.Context) (view lifecycle.View, err error) {
 		return view, fmt.Errorf("list the instances of cluster %s: %w", r.reg.Cluster, err)
 	}
 	if r.records, err = r.Notebook.Records(ctx, r.reg); err != nil {
-		return view, fmt.Errorf("survey the ledger of cluster %s: %w", r.reg.Cluster, err)
+		return view, fmt.Errorf("read the ledger of cluster %s: %w", r.reg.Cluster, err)
 	}
 	r.readAt = r.Now()
 	r.spent = r.readAt.Sub(began)
 	r.live, err = r.clients.Cluster.ReadLive(ctx)
 	if r.live.Undefined && fault.Is(err, fault.NotFound) && fault.CodeOf(err) == model.CodeUndefined {
-		r.out.Undefined = "NodeClaims are not defined in the cluster, so that only what EC2 and the ledger say is acted upon; joiner doctor says how to restore"
+		r.out.Undefined = "the CustomResourceDefinition of NodeClaims is missing in the cluster, so only EC2 and the ledger are acted upon; joiner doctor says how to restore it"
 	} else if err != nil {
-		return view, fmt.Errorf("look at cluster %s: %w", r.reg.Cluster, err)
+		return view, fmt.Errorf("read cluster %s: %w", r.reg.Cluster, err)
 	}
 	r.claims = map[string]bool{}
 	for _, u := range r.records.Unread.Of(model.UnreadClaim) {
@@ -375,8 +375,8 @@ func (r *pass) believable() bool {
 	if r.live.Version == 0 || r.live.Version >= seen.SeenVersion || r.records.NowUnix-seen.SeenUnix >= int64(r.settings.BelieveOld.Seconds()) {
 		return true
 	}
-	r.out.Skipped = "the API server shows an older state than one already seen"
-	r.problem("the API server is at version %d and was at %d; nothing is concluded from what it does not show", r.live.Version, seen.SeenVersion)
+	r.out.Skipped = "the API server returned an older state than before"
+	r.problem("the API server is at resource version %d and was at %d; objects it does not show are not taken for deleted", r.live.Version, seen.SeenVersion)
 	return false
 }
 
@@ -393,7 +393,7 @@ func (r *pass) requestAnother(ctx context.Context, after time.Duration) {
 	}
 	key := fmt.Sprintf("after/%d", r.fence.Token)
 	if err := r.effect(ctx, EffectHint, func() error { return r.Hints.RequestPass(ctx, r.reg.Cluster, key, after) }); err != nil {
-		r.problem("ask for another look in %s; the next tick looks anyway: %v", after, err)
+		r.problem("send a hint to check again in %s; the next scheduled run does anyway: %v", after, err)
 	}
 }
 

@@ -48,7 +48,7 @@ func (f *Flow) requestDisruption(ctx context.Context, cluster string, freed []st
 	sum := sha256.Sum256([]byte(strings.Join(freed, " ")))
 	key := "freed/" + hex.EncodeToString(sum[:12])
 	if err := f.effect(ctx, EffectDisrupt, func() error { return f.Disruptions.RequestDisruption(ctx, cluster, key) }); err != nil {
-		return fmt.Errorf("tell that %d nodes of commands have ended; the judge's next tick finds it: %w", len(freed), err)
+		return fmt.Errorf("send a hint that %d nodes of commands have terminated; the next scheduled disruption run finds it: %w", len(freed), err)
 	}
 	return nil
 }

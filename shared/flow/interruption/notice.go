@@ -137,7 +137,7 @@ func (n *notices) read(batch []Received) (heard []clusterNotice, ids []string) {
 		notice, err := wire.DecodeEvent(received.Body)
 		if err != nil {
 			n.out.Malformed++
-			n.problem("drop message %s, which is no event: %v", received.Message, err)
+			n.problem("drop message %s, which is not an event: %v", received.Message, err)
 			continue
 		}
 		n.out.Kinds[string(notice.Kind)]++
@@ -323,7 +323,7 @@ func (h *clusterBatch) claim(ctx context.Context, a affectedClaim) {
 		}
 	}()
 	if !h.Now().Before(h.last) {
-		h.problem("no time is left for claim %s", a.claim.Name)
+		h.problem("no time was left for claim %s", a.claim.Name)
 		h.fail(a.notices...)
 		return
 	}
@@ -362,9 +362,9 @@ func (h *clusterBatch) cause(a affectedClaim) (cause Cause, kind model.NoticeKin
 func endOf(notice model.Notice) (code, message string) {
 	switch notice.Kind {
 	case model.NoticeSpotInterrupted:
-		return model.EndedSpotInterrupted, "EC2 has warned that it takes the spot instance back"
+		return model.EndedSpotInterrupted, "EC2 has warned that it interrupts the spot instance"
 	case model.NoticeReservationInterrupted:
-		return model.EndedReservationInterrupted, "EC2 has warned that the owner of the capacity reservation takes its capacity back"
+		return model.EndedReservationInterrupted, "EC2 has warned that the owner of the capacity reservation reclaims its capacity"
 	case model.NoticeScheduledChange:
 		return model.EndedScheduledChange, "AWS Health has announced a change of the instance: " + notice.Detail
 	}
@@ -522,7 +522,7 @@ func (h *clusterBatch) requestPass(ctx context.Context) {
 		return
 	}
 	if err := h.effect(ctx, EffectHint, func() error { return h.Hints.RequestPass(ctx, h.name, keyOf(h.passes), 0) }); err != nil {
-		h.problem("ask for a look at cluster %s: %v", h.name, err)
+		h.problem("send a hint of cluster %s: %v", h.name, err)
 		h.fail(h.passes...)
 		return
 	}
@@ -565,7 +565,7 @@ func (h *clusterBatch) markUnavailable(ctx context.Context) {
 		return
 	}
 	if err := h.effect(ctx, EffectUnavailable, func() error { return h.Unavailable.MarkUnavailable(ctx, h.reg, unavailableOfferings) }); err != nil {
-		h.problem("mark %d offers of cluster %s: %v", len(unavailableOfferings), h.name, err)
+		h.problem("record %d unavailable offerings of cluster %s: %v", len(unavailableOfferings), h.name, err)
 		h.fail(about...)
 		return
 	}

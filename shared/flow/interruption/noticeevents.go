@@ -7,9 +7,9 @@ import (
 
 // noticeEvents are the events of what AWS says of instances, by kind of notice. They bear the reasons Karpenter's have.
 var noticeEvents = map[model.NoticeKind]model.Event{
-	model.NoticeSpotInterrupted:        {Warning: true, Reason: "SpotInterrupted", Message: "EC2 has warned that it takes this spot instance back within two minutes"},
-	model.NoticeReservationInterrupted: {Warning: true, Reason: "CapacityReservationInstanceInterrupted", Message: "EC2 has warned that the owner of the capacity reservation takes this instance back within two minutes"},
-	model.NoticeRebalance:              {Reason: "SpotRebalanceRecommendation", Message: "EC2 sees a raised risk that it takes this spot instance back"},
+	model.NoticeSpotInterrupted:        {Warning: true, Reason: "SpotInterrupted", Message: "EC2 has warned that it interrupts this spot instance within two minutes"},
+	model.NoticeReservationInterrupted: {Warning: true, Reason: "CapacityReservationInstanceInterrupted", Message: "EC2 has warned that the owner of the capacity reservation reclaims this instance within two minutes"},
+	model.NoticeRebalance:              {Reason: "SpotRebalanceRecommendation", Message: "EC2 sees an elevated risk that it interrupts this spot instance"},
 	model.NoticeScheduledChange:        {Warning: true, Reason: "InstanceUnhealthy", Message: "AWS says that this instance is unhealthy, or about to be changed"},
 	model.NoticeStopped:                {Warning: true, Reason: "InstanceStopping", Message: "EC2 says that this instance is stopping"},
 	model.NoticeTerminated:             {Warning: true, Reason: "InstanceTerminating", Message: "EC2 says that this instance is terminating"},
@@ -39,7 +39,7 @@ func eventsOf(claim model.Claim, about []clusterNotice) []model.Event {
 // drained for it.
 func endEvents(claim model.Claim, kind model.NoticeKind) []model.Event {
 	return append(eventsOf(claim, []clusterNotice{{Notice: model.Notice{Kind: kind}}}), onBoth(claim, []model.Event{{
-		Warning: true, Reason: reasonInterrupted, Message: "the node is drained and its instance terminated, because of what AWS said of it",
+		Warning: true, Reason: reasonInterrupted, Message: "the node is drained and its instance terminated, because of the event from AWS",
 	}})...)
 }
 

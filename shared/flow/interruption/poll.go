@@ -73,7 +73,7 @@ func pollNext(due, now int64) (next int64, hint bool) {
 func (r *pass) interrupted(ctx context.Context, view *lifecycle.View, ours map[string]bool) {
 	found, err := r.clients.Health.Interrupted(ctx, r.reg.Cluster)
 	if err != nil {
-		r.unasked("which spot instances are taken back", "ec2:DescribeSpotInstanceRequests", err)
+		r.unasked("which spot instances are interrupted", "ec2:DescribeSpotInstanceRequests", err)
 		return
 	}
 	for _, interruption := range found {
@@ -89,7 +89,7 @@ func (r *pass) interrupted(ctx context.Context, view *lifecycle.View, ours map[s
 func (r *pass) impaired(ctx context.Context, view *lifecycle.View, ours map[string]bool) {
 	found, err := r.clients.Health.Impaired(ctx)
 	if err != nil {
-		r.unasked("what its status checks say", "ec2:DescribeInstanceStatus", err)
+		r.unasked("for its status checks", "ec2:DescribeInstanceStatus", err)
 		return
 	}
 	known := map[[2]string]int64{}
@@ -134,10 +134,10 @@ func (r *pass) impaired(ctx context.Context, view *lifecycle.View, ours map[stri
 // unasked tells, once a run, that EC2 could not be asked something.
 func (r *pass) unasked(what, right string, err error) {
 	if fault.Is(err, fault.Denied) {
-		r.problem("EC2 may not be asked %s: allow %s, or only what EventBridge delivers is known of that: %v", what, right, err)
+		r.problem("EC2 may not be asked %s: allow %s, or only events of EventBridge report that: %v", what, right, err)
 		return
 	}
-	r.problem("ask EC2 %s; the next look does: %v", what, err)
+	r.problem("ask EC2 %s; the next run does: %v", what, err)
 }
 
 // notePoll puts what asking came to into the collector state, and returns after how long to look again: for that, or for what is

@@ -20,7 +20,7 @@ func (f *Flow) recordEnd(ctx context.Context, reg model.Registration, claim mode
 	removal := lifecycle.Removal(reg.Cluster, claim, commands, reason, nowUnix)
 	claim.EndedBy = removal.By
 	if err := f.keep(ctx, removal); err != nil {
-		problem("keep the record of claim %s, which a later look does: %v", claim.Name, err)
+		problem("store the record of claim %s; a later run does: %v", claim.Name, err)
 		claim.Unrecorded = true
 	}
 	return claim
@@ -39,7 +39,7 @@ func (r *pass) recordLate(ctx context.Context, collector *model.CollectorState) 
 		}
 		if !slices.Contains(r.records.Collector.Recorded, claim.Name) {
 			if err := r.keep(ctx, lifecycle.Removal(r.reg.Cluster, *claim, r.records.Commands, "", claim.GoneUnix)); err != nil {
-				r.problem("keep the record of claim %s, which a later look does: %v", claim.Name, err)
+				r.problem("store the record of claim %s; a later run does: %v", claim.Name, err)
 				continue
 			}
 		}
@@ -50,7 +50,7 @@ func (r *pass) recordLate(ctx context.Context, collector *model.CollectorState) 
 // recordOrphan keeps the record of the end of an instance that no claim had.
 func (r *pass) recordOrphan(ctx context.Context, f *lifecycle.Finding) {
 	if err := r.keep(ctx, lifecycle.OrphanRemoval(r.reg.Cluster, f, r.records.NowUnix)); err != nil {
-		r.problem("keep the record of instance %s, which no claim has: %v", f.Instance.ID, err)
+		r.problem("store the record of instance %s, which has no claim: %v", f.Instance.ID, err)
 	}
 }
 
@@ -61,7 +61,7 @@ func (r *pass) recordUnknown(ctx context.Context, view lifecycle.View, collector
 		if !slices.Contains(r.records.Collector.Recorded, i.ID) {
 			removal := lifecycle.UnknownRemoval(r.reg.Cluster, i, r.live, r.records.NowUnix)
 			if err := r.effect(ctx, EffectRemoval, func() error { return r.Removals.AddRemoval(ctx, removal) }); err != nil {
-				r.problem("keep the record of instance %s, which ended without a claim; a later look does: %v", i.ID, err)
+				r.problem("store the record of instance %s, which ended without a claim; a later run does: %v", i.ID, err)
 				continue
 			}
 		}

@@ -22,8 +22,8 @@ func (r *pass) findings(ctx context.Context, view lifecycle.View) []lifecycle.Fi
 	}
 	definitions, err := r.clients.Cluster.Definitions(ctx)
 	if err != nil {
-		r.problem("read the definitions of NodePools, NodeClaims and EC2NodeClasses, without which no deletion of a NodeClaim or Node is obeyed "+
-			"(it takes the right to get customresourcedefinitions, which this version's chart gives): %v", err)
+		r.problem("read the CustomResourceDefinitions of NodePools, NodeClaims and EC2NodeClasses, without which no deletion of a NodeClaim or Node is carried out "+
+			"(it needs the permission to get customresourcedefinitions, which the chart of this version grants): %v", err)
 		return lifecycle.Unheard(findings)
 	}
 	view.Definitions = &definitions
@@ -41,7 +41,7 @@ func (r *pass) vanish(ctx context.Context, f *lifecycle.Finding) error {
 			_, err := r.Steps.Advance(ctx, r.reg.Cluster, claim)
 			return err
 		}); err != nil {
-			return fmt.Errorf("record that its NodeClaim is to come back: %w", err)
+			return fmt.Errorf("record that its NodeClaim is to be created again: %w", err)
 		}
 		r.out.Vanished++
 	}
@@ -58,7 +58,7 @@ func (r *pass) letObjectGo(ctx context.Context, f *lifecycle.Finding) error {
 		n := &f.Nodes[i]
 		patch := model.NodePatch{Name: n.Name, UID: n.UID, Disown: uid}
 		if err := r.effect(ctx, EffectTaint, func() error { return r.clients.Objects.PatchNode(ctx, patch) }); err != nil && !absent(err) {
-			return fmt.Errorf("take its NodeClaim off the owners of node %s: %w", n.Name, err)
+			return fmt.Errorf("remove its NodeClaim from the owners of node %s: %w", n.Name, err)
 		}
 		r.events = append(r.events, model.Event{
 			Kind: KindNode, Name: n.Name, UID: n.UID, Warning: true, Reason: "NodeClaimVanished", Message: f.Why(),
@@ -70,7 +70,7 @@ func (r *pass) letObjectGo(ctx context.Context, f *lifecycle.Finding) error {
 	object := model.Object{Name: f.Object.Claim.Name, UID: uid}
 	err := r.effect(ctx, EffectFree, func() error { return r.clients.Objects.Free(ctx, KindNodeClaim, object) })
 	if err != nil && !fault.Is(err, fault.NotFound) {
-		return fmt.Errorf("take the finalizer off NodeClaim %s: %w", object.Name, err)
+		return fmt.Errorf("remove the finalizer of NodeClaim %s: %w", object.Name, err)
 	}
 	r.out.Freed++
 	return nil

@@ -59,7 +59,7 @@ func (r *pass) take(ctx context.Context, n int, launches bool, keep int) granted
 		return got.calls > 0
 	})
 	if err != nil {
-		r.problem("take %d calls of EC2's API: %v", n, err)
+		r.problem("reserve %d EC2 API calls: %v", n, err)
 		return granted{}
 	}
 	if launches && got.calls > 0 {
@@ -76,7 +76,7 @@ func (r *pass) takeSpare(ctx context.Context, n int) granted {
 		return got.calls > 0
 	})
 	if err != nil {
-		r.problem("take %d calls of EC2's API: %v", n, err)
+		r.problem("reserve %d EC2 API calls: %v", n, err)
 		return granted{}
 	}
 	return got
@@ -96,7 +96,7 @@ func (r *pass) takeReads(ctx context.Context, n int) bool {
 		return granted
 	})
 	if err != nil {
-		r.problem("take %d looks at EC2: %v", n, err)
+		r.problem("reserve %d EC2 read calls: %v", n, err)
 	}
 	return granted && err == nil
 }
@@ -132,7 +132,7 @@ func (r *pass) settleCalls(ctx context.Context, got granted, insufficient int, t
 		return *a != before
 	})
 	if err != nil {
-		r.problem("settle %d calls of EC2's API: %v", got.calls, err)
+		r.problem("settle %d EC2 API calls: %v", got.calls, err)
 	}
 }
 
@@ -145,7 +145,7 @@ func (r *pass) requeue(ctx context.Context) {
 	}
 	key := fmt.Sprintf("again/%d", r.now())
 	if err := r.effect(ctx, EffectRequeue, func() error { return r.Hints.Resync(ctx, r.reg.Cluster, key) }); err != nil {
-		r.problem("ask for another look; the next sweep goes on: %v", err)
+		r.problem("send a hint to run again; the next resync continues: %v", err)
 	}
 }
 

@@ -24,7 +24,7 @@ func (r *pass) readCatalog(ctx context.Context) (model.InstanceCatalog, error) {
 	}
 	shared, err := r.Catalogs.RegionCatalog(ctx, r.reg)
 	if err != nil && !fault.Is(err, fault.NotFound) {
-		r.problem("read the catalogue all clusters of %s share: %v", r.reg.Region, err)
+		r.problem("read the catalog that all clusters of %s share: %v", r.reg.Region, err)
 	}
 	if err == nil && r.age(shared.ReadUnix) < r.settings.CatalogAfter {
 		return r.use(sourceShared, shared), nil
@@ -35,11 +35,11 @@ func (r *pass) readCatalog(ctx context.Context) (model.InstanceCatalog, error) {
 		return r.use(sourceOwn, own), nil
 	case len(shared.Types) > 0:
 		if err != nil {
-			r.problem("read the catalogue of %s from EC2, going by an older one: %v", r.reg.Region, err)
+			r.problem("read the catalog of %s from EC2; an older one is used: %v", r.reg.Region, err)
 		}
 		return r.use(sourceShared, shared), nil
 	case err != nil:
-		return model.InstanceCatalog{}, fmt.Errorf("read the catalogue of %s: %w", r.reg.Region, err)
+		return model.InstanceCatalog{}, fmt.Errorf("read the catalog of %s: %w", r.reg.Region, err)
 	}
 	return r.use(sourceOwn, own), nil
 }
@@ -48,7 +48,7 @@ func (r *pass) readCatalog(ctx context.Context) (model.InstanceCatalog, error) {
 func (r *pass) catalogFromEC2(ctx context.Context) (model.InstanceCatalog, error) {
 	if calls := r.clients.Catalog.Due(); calls > 0 {
 		if !r.takeReads(ctx, calls) {
-			return model.InstanceCatalog{}, fault.New(fault.Throttled, "", "EC2's API is used up for now, by all clusters of the region together")
+			return model.InstanceCatalog{}, fault.New(fault.Throttled, "", "all clusters of the region together have used up the EC2 API quota for now")
 		}
 	}
 	own, err := r.clients.Catalog.InstanceTypes(ctx)

@@ -48,11 +48,11 @@ func TestStaleCatalogIsUsedAndMarked(t *testing.T) {
 	}{
 		"fresh":                   {nil, 29 * time.Minute, "s3", nil},
 		"spot":                    {nil, 2 * time.Hour, "s3", []string{"spot prices are 2h0m1s old"}},
-		"everything":              {nil, 14 * time.Hour, "s3", []string{"machine types are 14h0m1s old", "on-demand prices are 14h0m1s old", "spot prices are 14h0m1s old"}},
+		"everything":              {nil, 14 * time.Hour, "s3", []string{"instance types are 14h0m1s old", "on-demand prices are 14h0m1s old", "spot prices are 14h0m1s old"}},
 		"too old to go by":        {nil, 25 * time.Hour, "ec2", nil},
-		"no price list":           {func(m *world.Market) { m.NoList = true }, 0, "s3", []string{"on-demand prices were never read: a built-in table stands in"}},
-		"spot prices never read":  {func(m *world.Market) { m.Failing.Spot = true }, 0, "s3", []string{"spot prices were never read: on-demand prices stand in"}},
-		"the price list was lost": {func(m *world.Market) { m.Failing.Prices = true }, 0, "s3", []string{"on-demand prices were never read: a built-in table stands in"}},
+		"no price list":           {func(m *world.Market) { m.NoList = true }, 0, "s3", []string{"on-demand prices were never read: a built-in table is used"}},
+		"spot prices never read":  {func(m *world.Market) { m.Failing.Spot = true }, 0, "s3", []string{"spot prices were never read: on-demand prices are used"}},
+		"the price list was lost": {func(m *world.Market) { m.Failing.Prices = true }, 0, "s3", []string{"on-demand prices were never read: a built-in table is used"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestOldCatalogDoesWhereEC2CannotBeAsked(t *testing.T) {
 	if err != nil || out.Claims != 1 || out.Catalog.Source != "s3" || len(out.Catalog.Stale) != 3 {
 		t.Errorf("%+v by %+v: %v", out, out.Catalog, err)
 	}
-	if !slices.ContainsFunc(out.Problems, func(p string) bool { return strings.Contains(p, "going by an older one") }) {
+	if !slices.ContainsFunc(out.Problems, func(p string) bool { return strings.Contains(p, "an older one is used") }) {
 		t.Errorf("problems %q", out.Problems)
 	}
 }

@@ -45,7 +45,7 @@ func (r *pass) checkConsistency(ctx context.Context) {
 		if moved[i] = next; err != nil {
 			moved[i] = due[i]
 			if !passing(err) {
-				r.problem("show whether claim %s has what was launched: %v", due[i].Name, err)
+				r.problem("show whether the node of claim %s is consistent with its instance type: %v", due[i].Name, err)
 			}
 		}
 	})
@@ -74,5 +74,5 @@ func shortfall(claim *model.Claim, node *model.Node) string {
 	if len(short) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("node %s has less than %d %% of what its machine should have: %s", node.Name, shortPercent, strings.Join(short, ", "))
+	return fmt.Sprintf("node %s has less than %d %% of what its instance type should have: %s", node.Name, shortPercent, strings.Join(short, ", "))
 }

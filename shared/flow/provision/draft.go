@@ -126,7 +126,7 @@ func (r *pass) attempt(planned model.PlannedClaim, pool model.Pool, class model.
 		return nil, err
 	}
 	if choice.Types < fewTypes && r.fallsBack(pool, choice) {
-		r.problem("claims of pool %s fall back from spot to on-demand with %d instance types to choose from; let the pool use at least %d", planned.Pool, choice.Types, fewTypes)
+		r.problem("claims of NodePool %s fall back from spot to on-demand with %d instance types to choose from; let the NodePool use at least %d", planned.Pool, choice.Types, fewTypes)
 	}
 	return &attempt{launch: launch, limits: pool.Limits, reservations: choice.Reservations, addresses: addressesOf(choice, byName)}, nil
 }
@@ -216,7 +216,7 @@ func (r *pass) templates(planned model.PlannedClaim, launch model.Launch, choice
 	}
 	if len(templates) == 0 {
 		return nil, fault.New(fault.Invalid, "NoImage",
-			"no image of class %s fits any of the claim's instance types; correct spec.amiSelectorTerms of EC2NodeClass %s", class.Name, class.Name)
+			"no image of EC2NodeClass %s fits any of the claim's instance types; correct spec.amiSelectorTerms of EC2NodeClass %s", class.Name, class.Name)
 	}
 	return templates, nil
 }

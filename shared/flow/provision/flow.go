@@ -280,7 +280,7 @@ func (r *pass) do(ctx context.Context) error {
 	until := r.request.Deadline.Add(r.settings.LeaseMargin)
 	r.fence, err = r.Leases.Acquire(ctx, reg.Cluster, r.request.Owner, r.now(), until.Unix()+1)
 	if err != nil {
-		return fmt.Errorf("take the planner lease of cluster %s: %w", reg.Cluster, err)
+		return fmt.Errorf("acquire the planner lease of cluster %s: %w", reg.Cluster, err)
 	}
 	defer r.release(ctx)
 
@@ -341,7 +341,7 @@ func (r *pass) do(ctx context.Context) error {
 	// 8. Have the catalog at hand for the next batch: reading it takes longer than planning. Also before there is any
 	// pool, since the first pods follow the first pool closely and would wait behind this.
 	if _, err := r.readCatalog(ctx); err != nil {
-		r.problem("read the catalogue of %s ahead of need: %v", r.reg.Region, err)
+		r.problem("read the catalog of %s ahead of need: %v", r.reg.Region, err)
 	}
 	r.learn(ctx)
 	r.requeue(ctx)

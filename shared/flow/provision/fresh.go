@@ -28,7 +28,7 @@ func (r *pass) outdated(ctx context.Context, plan model.Plan) bool {
 		}
 		pods, err := r.clients.Cluster.Present(ctx, nodes[i])
 		if err != nil {
-			r.problem("ask which pods are on node %q, going by the snapshot instead: %v", nodes[i], err)
+			r.problem("list the pods on node %q; the snapshot is used instead: %v", nodes[i], err)
 			return
 		}
 		present[i] = pods

@@ -54,7 +54,7 @@ func (r *pass) planned() model.Plan {
 			return r.try(fair)
 		}))
 	}
-	r.problem("planning panics, and nothing was found that could be left out: %s", panicked)
+	r.problem("planning panics, and no object was found that could be left out: %s", panicked)
 	return model.Plan{}
 }
 

@@ -130,7 +130,7 @@ func (r *pass) headroomEvents(room map[string]int, warning bool, reason, format 
 		b := &r.shown.Buffers[at]
 		events = append(events, model.Event{
 			Kind: "CapacityBuffer", Namespace: b.Namespace, Name: b.Name, UID: b.UID, Warning: warning, Reason: reason,
-			Message: fmt.Sprintf("Room for %d pods: ", room[key]) + fmt.Sprintf(format, args...),
+			Message: fmt.Sprintf("Headroom for %d pods: ", room[key]) + fmt.Sprintf(format, args...),
 		})
 	}
 	return events

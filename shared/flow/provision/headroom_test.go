@@ -45,7 +45,7 @@ func TestF090HeadroomIsLaunchedOnceTakenAndMadeUpFor(t *testing.T) {
 	if out.Claims == 0 || out.Pending != 0 || out.Headroom != 5 {
 		t.Fatalf("%+v", out)
 	}
-	if c := provisioning(t, w, "spare"); c.Reason != headroom.RequiresNewCapacity || !strings.Contains(c.Message, "0 of 5 places are on nodes, 5 on machines") {
+	if c := provisioning(t, w, "spare"); c.Reason != headroom.RequiresNewCapacity || !strings.Contains(c.Message, "0 of 5 placeholder pods fit on nodes, 5 on in-flight nodes") {
 		t.Errorf("%+v", c)
 	}
 	if n := resyncFor(t, w, 10); n != 0 || !allInitialized(t, w) {
@@ -90,7 +90,7 @@ func TestF090LimitsLeaveRoomOutBeforePods(t *testing.T) {
 		t.Fatalf("%d more, %v wait\n%s", n, w.Cluster.Waiting(), claimsText(t, w))
 	}
 	c := provisioning(t, w, "spare")
-	if c.Reason != headroom.RequiresNewCapacity || !strings.Contains(c.Message, "1 of 2 places are on nodes") || !strings.Contains(c.Message, "no place for others") {
+	if c.Reason != headroom.RequiresNewCapacity || !strings.Contains(c.Message, "1 of 2 placeholder pods fit on nodes") || !strings.Contains(c.Message, "the others are unschedulable") {
 		t.Errorf("%+v", c)
 	}
 	sound(t, w)

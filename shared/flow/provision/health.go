@@ -153,7 +153,7 @@ func (r *pass) reportHealth() {
 // healthCondition says whether a pool's instances join.
 func healthCondition(pool *model.Pool, health *model.PoolHealth) model.Condition {
 	condition := model.Condition{Object: pool.Name, UID: pool.UID, Type: "NodeRegistrationHealthy", Status: "Unknown", Reason: "AwaitingReconciliation",
-		Message: "no machine has been launched since the pool or its class was changed"}
+		Message: "no instance has been launched since the NodePool or its EC2NodeClass was changed"}
 	if health == nil || len(health.Outcomes) == 0 {
 		return condition
 	}
@@ -165,8 +165,8 @@ func healthCondition(pool *model.Pool, health *model.PoolHealth) model.Condition
 	}
 	if failed >= healthFailures {
 		condition.Status, condition.Reason = "False", "RegistrationFailed"
-		condition.Message = fmt.Sprintf("%d of the latest %d machines did not join the cluster in time, the last of them that of NodeClaim %s: look at its console output, "+
-			"and at the user data, role and network of the pool's EC2NodeClass", failed, len(health.Outcomes), last)
+		condition.Message = fmt.Sprintf("%d of the latest %d instances did not join the cluster in time, the last of them that of NodeClaim %s: check its console output, "+
+			"and the user data, role and network of the NodePool's EC2NodeClass", failed, len(health.Outcomes), last)
 		return condition
 	}
 	condition.Status, condition.Reason, condition.Message = "True", condition.Type, ""

@@ -52,7 +52,7 @@ func (r *pass) launch(ctx context.Context, catalogs map[string][]model.InstanceT
 	insufficient, gave := map[string]bool{}, map[string]bool{} // pools one of whose launches came back without an instance, and with one
 	for first := true; len(attempts) > 0 && err == nil; first = false {
 		if !first && r.request.Deadline.Sub(r.Now()) < r.settings.StopBefore {
-			r.problem("%d launches wait for want of time; the next sweep goes on", len(attempts))
+			r.problem("%d launches wait because time ran out; the next resync continues", len(attempts))
 			break
 		}
 		if err = r.remember(ctx); err != nil {
@@ -65,7 +65,7 @@ func (r *pass) launch(ctx context.Context, catalogs map[string][]model.InstanceT
 		}
 		got := r.takeFor(ctx, wave, first, round.Plan)
 		if got.calls == 0 {
-			r.problem("%d launches wait: EC2's API is used up for now, by all clusters of the region together", len(wave)+len(attempts))
+			r.problem("%d launches wait: all clusters of the region together have used up the EC2 API quota for now", len(wave)+len(attempts))
 			r.yieldedCalls, r.putOffCalls = got.kept, r.putOffCalls || !got.kept
 			attempts = append(wave, attempts...)
 			break
@@ -220,7 +220,7 @@ func (r *pass) group(ctx context.Context, plan model.Plan, catalogs map[string][
 		pool, class := r.poolFor(&planned, pools), r.round.Usable[planned.Class]
 		a, err := r.attemptFor(g, planned, pool, class, catalogs[planned.Class])
 		if fault.Is(err, fault.NoCapacity) {
-			r.problem("claim %s of pool %s waits: %v", planned.Name, planned.Pool, err)
+			r.problem("claim %s of NodePool %s waits: %v", planned.Name, planned.Pool, err)
 			again = true // what this round's other launches leave is known to the next
 			continue
 		}
@@ -237,7 +237,7 @@ func (r *pass) group(ctx context.Context, plan model.Plan, catalogs map[string][
 		taken["class "+planned.Class]++
 	}
 	if waiting > 0 {
-		r.problem("%d claims wait: their pools or classes may launch no more at this moment", waiting)
+		r.problem("%d claims wait: their NodePools or EC2NodeClasses may launch no more at this moment", waiting)
 	}
 	for _, a := range g.order {
 		ok, retry := r.admit(ctx, a)
@@ -360,7 +360,7 @@ func (r *pass) record(ctx context.Context, a *attempt, blocked map[string]string
 		return false, true, nil // somebody else took the room; the reloaded usage says how much is left
 	}
 	if err != nil {
-		return false, false, fmt.Errorf("record launch of %d claims of pool %s: %w", len(a.claims), a.launch.Pool, err)
+		return false, false, fmt.Errorf("record launch of %d claims of NodePool %s: %w", len(a.claims), a.launch.Pool, err)
 	}
 	for i := range a.claims {
 		r.recordedNow[a.claims[i].Name] = true
@@ -414,7 +414,7 @@ func (r *pass) conclude(ctx context.Context, a *attempt, types []model.InstanceT
 	} else {
 		// Nobody knows whether EC2 did it. The intent stays open and is looked into when it is due.
 		r.discountUnknown(a.launch.Pool, len(a.claims))
-		r.problem("launch %s of pool %s, outcome unknown: %v", a.intent.ID, a.launch.Pool, a.err)
+		r.problem("launch %s of NodePool %s, outcome unknown: %v", a.intent.ID, a.launch.Pool, a.err)
 		return false, nil
 	}
 	r.accountLimits(a)
@@ -441,14 +441,14 @@ func (r *pass) accountLimits(a *attempt) {
 		if scopes[unavailable.Reason] == scopeSpot {
 			r.event(model.Event{
 				Kind: "EC2NodeClass", Name: a.launch.Class.Name, UID: a.launch.Class.UID, Warning: true, Reason: reasonOf(unavailable.Reason, ""),
-				Message: "the account has no service-linked role for EC2 Spot and may not make it, so no spot machine can be launched; " +
-					"make it once: aws iam create-service-linked-role --aws-service-name spot.amazonaws.com",
+				Message: "the account has no service-linked role for EC2 Spot and may not create it, so no spot instance can be launched; " +
+					"create it once: aws iam create-service-linked-role --aws-service-name spot.amazonaws.com",
 			})
 		}
 		if !accountLimit(unavailable.Reason) {
 			continue
 		}
-		what := unavailable.CapacityType + " machines"
+		what := unavailable.CapacityType + " instances"
 		if unavailable.Group != "" {
 			what += " of quota group " + unavailable.Group
 		}
@@ -476,7 +476,7 @@ func (r *pass) weigh(a *attempt, blocked map[string]string) (again bool) {
 		case refusalCode(e.Code):
 			again = r.refused(class, a.launch.Pool, fault.New(fault.Invalid, e.Code, "%s", e.Message), blocked)
 		default:
-			r.problem("launch of pool %s: %s: %s", a.launch.Pool, e.Code, e.Message)
+			r.problem("launch of NodePool %s: %s: %s", a.launch.Pool, e.Code, e.Message)
 		}
 	}
 	return again
@@ -500,7 +500,7 @@ func (r *pass) markUnavailable(ctx context.Context, unavailableOfferings []model
 	}
 	err := r.effect(ctx, EffectUnavailable, func() error { return r.Unavailable.MarkUnavailable(ctx, r.reg, unavailableOfferings) })
 	if err != nil {
-		r.problem("mark %d offers without capacity: %v", len(unavailableOfferings), err)
+		r.problem("record %d unavailable offerings: %v", len(unavailableOfferings), err)
 	}
 	return err == nil
 }
@@ -552,7 +552,7 @@ func (r *pass) outcome(intent model.Intent, claims []model.Claim, result model.L
 	sort.Slice(claims, func(i, j int) bool { return claims[i].Name < claims[j].Name })
 	settlement := model.Settlement{Intent: intent, AtUnix: r.now()}
 	if len(instances) > len(claims) {
-		r.problem("launch %s of pool %s gave %d machines for %d claims; the others belong to nobody", intent.ID, intent.Pool, len(instances), len(claims))
+		r.problem("launch %s of NodePool %s returned %d instances for %d claims; the others have no claim", intent.ID, intent.Pool, len(instances), len(claims))
 	}
 	for i, claim := range claims {
 		if i < len(instances) {
@@ -570,7 +570,7 @@ func (r *pass) outcome(intent model.Intent, claims []model.Claim, result model.L
 // failure sums up why a claim got no instance: the first error, and how many more there were.
 func failure(errors []model.LaunchError) (code, message string) {
 	if len(errors) == 0 {
-		return "Unfulfilled", "EC2 launched fewer machines than asked for and gave no reason"
+		return "Unfulfilled", "EC2 launched fewer instances than requested and gave no reason"
 	}
 	message = errors[0].Message
 	if len(errors) > 1 {

@@ -49,7 +49,7 @@ func (r *pass) learn(ctx context.Context) {
 		}
 		if floor := offering.LeastMiB(info); seen.MiB < floor {
 			if !doubted[about] {
-				r.problem("node %s of type %s says it has %d MiB of memory, and less than %d MiB is not believed of that type: what it says is not learned from; look at its kubelet and kernel settings",
+				r.problem("node %s of type %s reports %d MiB of memory, and that type has at least %d MiB: the report is ignored; check its kubelet and kernel settings",
 					joined[0].Name, claim.InstanceType, seen.MiB, floor)
 			}
 			doubted[about] = true
@@ -74,7 +74,7 @@ func (r *pass) note(ctx context.Context, least map[[2]string]model.LearnedOf) {
 	for _, learned := range all[:min(len(all), learnAtOnce)] {
 		err := r.effect(ctx, EffectLearn, func() error { return r.Memories.Learn(ctx, r.reg, learned) })
 		if err != nil {
-			r.problem("note the memory of machines: %v", err)
+			r.problem("record the memory of instance types: %v", err)
 			return
 		}
 	}

@@ -192,7 +192,7 @@ func TestW5MemoryBelowTheFloorIsNotLearned(t *testing.T) {
 	if after := learned(t, w); !slices.Equal(before, after) {
 		t.Errorf("learned %+v, before %+v", after, before)
 	}
-	if !slices.ContainsFunc(out.Problems, func(p string) bool { return strings.Contains(p, "m5.large says it has 2 MiB of memory") }) {
+	if !slices.ContainsFunc(out.Problems, func(p string) bool { return strings.Contains(p, "m5.large reports 2 MiB of memory") }) {
 		t.Errorf("problems %q", out.Problems)
 	}
 	w.Clock.Advance(10 * time.Minute)

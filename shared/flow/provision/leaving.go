@@ -136,6 +136,6 @@ func (r *pass) replaced(ctx context.Context) {
 	}
 	r.ledger.Notes.Replaced, r.noted = r.plannedClaims, true
 	if err := r.remember(ctx); err != nil {
-		r.problem("note that drains need not wait: %v", err)
+		r.problem("record that drains need not wait: %v", err)
 	}
 }

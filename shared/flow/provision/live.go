@@ -33,7 +33,7 @@ func (a *applying) read(ctx context.Context, r *pass) {
 	a.wasRead = true
 	config, err := r.clients.Configurations.Configuration(ctx)
 	if err == nil && len(config.Undefined) > 0 {
-		err = fault.New(fault.NotFound, model.CodeUndefined, "%s: not defined in the cluster, though snapshot %d/%d has some", strings.Join(config.Undefined, ", "), r.shown.Epoch, r.shown.Seq)
+		err = fault.New(fault.NotFound, model.CodeUndefined, "the CustomResourceDefinition of %s is missing in the cluster, though snapshot %d/%d has some", strings.Join(config.Undefined, ", "), r.shown.Epoch, r.shown.Seq)
 	}
 	if err != nil {
 		a.unread = fmt.Errorf("NodePools and EC2NodeClasses cannot be read from the API server of cluster %s, so nothing is launched: %w", r.reg.Cluster, err)
@@ -111,12 +111,12 @@ func (a *applying) differing(r *pass) []string {
 	}
 	for i := range r.shown.Pools {
 		if name := r.shown.Pools[i].Name; pools[name] != nil {
-			note("NodePool", name, "is not there")
+			note("NodePool", name, "does not exist")
 		}
 	}
 	for i := range r.shown.Classes {
 		if name := r.shown.Classes[i].Name; classes[name] != nil {
-			note(kindClass, name, "is not there")
+			note(kindClass, name, "does not exist")
 			delete(r.classes, name)
 		}
 	}
@@ -130,7 +130,7 @@ func (a *applying) withhold(r *pass, plan model.Plan) error {
 	}
 	r.out.Withheld = len(plan.Claims)
 	for i := range plan.Claims {
-		r.putOff[plan.Claims[i].Pool] = "the API server does not say what it has of NodePools and EC2NodeClasses"
+		r.putOff[plan.Claims[i].Pool] = "the API server does not return NodePools and EC2NodeClasses"
 	}
 	return a.unread
 }

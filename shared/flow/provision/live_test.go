@@ -94,19 +94,19 @@ var lies = map[string]struct {
 	"a pool with another budget":      {"NodePool default has other disruption", func(s *model.Snapshot) { poolOf(s, "default").Disruption.Budgets = []model.Budget{{Nodes: "0"}} }},
 	"a pool with another annotation":  {"NodePool default has other annotations", func(s *model.Snapshot) { poolOf(s, "default").Annotations = map[string]string{"joiner.sh/x": "y"} }},
 	"a pool that became static":       {"NodePool second has other replicas", func(s *model.Snapshot) { n := int64(40); poolOf(s, "second").Replicas = &n }},
-	"a pool nobody made": {"NodePool made-up is not there", func(s *model.Snapshot) {
+	"a pool nobody made": {"NodePool made-up does not exist", func(s *model.Snapshot) {
 		p := *poolOf(s, "second")
 		p.Name, p.UID, p.Weight = "made-up", "m", 100
 		s.Pools = append(s.Pools[:1:1], p, s.Pools[1])
 	}},
-	"a static pool nobody made": {"NodePool made-up is not there", func(s *model.Snapshot) {
+	"a static pool nobody made": {"NodePool made-up does not exist", func(s *model.Snapshot) {
 		n := int64(40)
 		p := *poolOf(s, "second")
 		p.Name, p.Replicas = "made-up", &n
 		s.Pools = append(s.Pools[:1:1], p, s.Pools[1])
 	}},
 	"a pool that is not told of": {"NodePool default is not in the snapshot", func(s *model.Snapshot) { s.Pools = s.Pools[1:] }},
-	"a pool and a class nobody made": {"EC2NodeClass made-up is not there", func(s *model.Snapshot) {
+	"a pool and a class nobody made": {"EC2NodeClass made-up does not exist", func(s *model.Snapshot) {
 		c := *classIn(s, "default")
 		c.Name, c.UserData = "made-up", "evil"
 		s.Classes = append(s.Classes[:1:1], c, s.Classes[1])
@@ -384,7 +384,7 @@ func TestW6ReplacementsAreLaunchedOnlyAsTheirPoolWouldHaveThem(t *testing.T) {
 		"one more label":                {"labels[evil]", func(p *model.PlannedClaim) { p.Labels["evil"] = "true" }},
 		"another annotation":            {"annotations", func(p *model.PlannedClaim) { p.Annotations = map[string]string{"a": "b"} }},
 		"a pool that is not there":      {"is not there", func(p *model.PlannedClaim) { p.Pool = "made-up" }},
-		"a class that the pool has not": {"uses class", func(p *model.PlannedClaim) { p.Class = "made-up" }},
+		"a class that the pool has not": {"uses EC2NodeClass", func(p *model.PlannedClaim) { p.Class = "made-up" }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := world.New(world.Options{Types: []string{"m5.large", "m5.xlarge"}})

@@ -64,7 +64,7 @@ func (r *pass) noteObject(ctx context.Context, claim model.Claim) (model.Claim, 
 		return err
 	})
 	if err != nil {
-		return claim, fmt.Errorf("note its object: %w", err)
+		return claim, fmt.Errorf("record its object: %w", err)
 	}
 	return claim, nil
 }
@@ -85,7 +85,7 @@ func (r *pass) registerNodes(ctx context.Context) {
 	r.parallel(len(due), func(i int) {
 		claim, err := r.registerNode(ctx, due[i], nodes[due[i].ProviderID], calls[i], nominees[due[i].Name])
 		if err != nil && !passing(err) {
-			r.problem("bring claim %s on: %v", due[i].Name, err)
+			r.problem("advance claim %s: %v", due[i].Name, err)
 		}
 		moved[i] = claim
 	})
@@ -166,7 +166,7 @@ func (r *pass) registerNode(ctx context.Context, claim model.Claim, nodes []*mod
 	reason, message := unready(node, &next)
 	if len(nominees) > 0 && !node.Registered() {
 		if closed := reason == waitNotReady || reason == waitPassing; closed && r.now()-node.CreatedUnix <= nomineesWait {
-			return r.deferRegistration(ctx, claim, node, []string{"its node to be ready, whose room is kept for pods that were planned ahead of older ones"}, nil)
+			return r.deferRegistration(ctx, claim, node, []string{"its node to be ready, whose capacity is reserved for pods that were planned before older ones"}, nil)
 		}
 		r.nominate(ctx, nominees, node.Name)
 	}

@@ -59,11 +59,11 @@ func (r *pass) provision(ctx context.Context) error {
 	}
 	for r.out.Rounds < r.settings.MaxRounds {
 		if r.out.Rounds > 0 && r.request.Deadline.Sub(r.Now()) < r.settings.StopBefore {
-			r.problem("stopped after %d rounds of planning for want of time; the next sweep goes on", r.out.Rounds)
+			r.problem("stopped after %d rounds of planning because time ran out; the next resync continues", r.out.Rounds)
 			return nil
 		}
 		if r.out.Rounds > 0 && r.spentUp() {
-			r.problem("stopped after %d rounds: one invocation plans twice what one plan takes; the next goes on", r.out.Rounds)
+			r.problem("stopped after %d rounds: one invocation plans twice what one plan takes; the next continues", r.out.Rounds)
 			return nil
 		}
 		r.out.Rounds++
@@ -97,7 +97,7 @@ func (r *pass) provision(ctx context.Context) error {
 		// Ends that began meanwhile are planned for before anything is shown; those that were need not wait for that.
 		r.replaced(ctx)
 	}
-	r.problem("stopped after %d rounds of planning; the next sweep goes on", r.out.Rounds)
+	r.problem("stopped after %d rounds of planning; the next resync continues", r.out.Rounds)
 	return nil
 }
 
@@ -164,7 +164,7 @@ func (r *pass) lost() bool {
 	case r.now()-since >= lostFor:
 		return false
 	}
-	r.problem("%d NodeClaims exist and the ledger knows none: nothing is launched before they are taken into it, or for %d seconds", strangers, lostFor)
+	r.problem("%d NodeClaims exist and the ledger knows none: nothing is launched before they are adopted, or for %d seconds", strangers, lostFor)
 	return true
 }
 
@@ -227,7 +227,7 @@ func (r *pass) barred(class model.Class, blocked map[string]string) string {
 func (r *pass) affordable(plan model.Plan) model.Plan {
 	plan, waits := r.round.Affordable(plan)
 	if waits > 0 {
-		r.problem("%d claims wait: only machines of more than %d times the usual price have capacity for them", waits, r.settings.PriceCapFactor)
+		r.problem("%d claims wait: only instances of more than %d times the usual price have capacity for them", waits, r.settings.PriceCapFactor)
 	}
 	return plan
 }
@@ -383,7 +383,7 @@ func (r *pass) resolveClass(ctx context.Context, class model.Class) (model.Class
 	}
 	if !r.takeReads(ctx, calls) {
 		r.putOffCalls = true
-		return model.ClassStatus{}, fault.New(fault.Throttled, "", "EC2's API is used up for now, by all clusters of the region together")
+		return model.ClassStatus{}, fault.New(fault.Throttled, "", "all clusters of the region together have used up the EC2 API quota for now")
 	}
 	status, err := r.clients.Catalog.Resolve(ctx, class, queries)
 	if fault.Is(err, fault.Throttled) {

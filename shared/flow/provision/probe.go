@@ -84,7 +84,7 @@ func (r *pass) probe(ctx context.Context, a *attempt, unavailable *model.Unavail
 	})
 	if err != nil {
 		if !fault.Is(err, fault.Conflict) {
-			r.problem("take the probe of an offer: %v", err)
+			r.problem("reserve the probe of an unavailable offering: %v", err)
 		}
 		return probe{}
 	}
@@ -106,7 +106,7 @@ func (r *pass) probed(ctx context.Context, a *attempt) {
 		}
 		err := r.effect(ctx, EffectClear, func() error { return r.Unavailable.Clear(ctx, r.reg, p.unavailable) })
 		if err != nil {
-			r.problem("clear the mark of an offer that gave capacity: %v", err)
+			r.problem("delete the record of an offering that has capacity again: %v", err)
 		}
 	}
 }

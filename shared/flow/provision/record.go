@@ -37,7 +37,7 @@ func (r *pass) keepPlan(ctx context.Context, plan model.Plan) {
 	ctx, cancel := context.WithTimeout(ctx, planWithin)
 	defer cancel()
 	if err := r.effect(ctx, EffectPlan, func() error { return r.Decisions.Put(ctx, decision) }); err != nil {
-		r.problem("keep the plan of decision %s: %v", decision.ID, err)
+		r.problem("store the plan of decision %s: %v", decision.ID, err)
 	}
 }
 
@@ -51,7 +51,7 @@ func (r *pass) keepDecision(ctx context.Context) {
 	r.withInput(&r.decision)
 	err := r.effect(ctx, EffectDecision, func() error { return r.Decisions.Put(ctx, r.decision) })
 	if err != nil {
-		r.problem("keep decision %s: %v", r.decision.ID, err)
+		r.problem("store decision %s: %v", r.decision.ID, err)
 	}
 }
 
@@ -59,7 +59,7 @@ func (r *pass) keepDecision(ctx context.Context) {
 func (r *pass) withInput(decision *model.Decision) {
 	input, err := r.input()
 	if err != nil {
-		r.problem("keep what decision %s was asked: %v", decision.ID, err)
+		r.problem("store the input of decision %s: %v", decision.ID, err)
 		return
 	}
 	decision.Input = input

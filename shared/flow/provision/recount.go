@@ -38,12 +38,12 @@ func recount(ctx context.Context, r *pass) error {
 		case fault.Is(err, fault.Conflict): // something was launched or ended meanwhile, and may be all there is to it
 			continue
 		case err != nil:
-			r.problem("count usage of nodepool %s anew: %v", off.Pool, err)
+			r.problem("recount the usage of NodePool %s: %v", off.Pool, err)
 			continue
 		}
 		corrected = true
 		r.out.Recounted = append(r.out.Recounted, off)
-		r.problem("usage of nodepool %s is counted anew: limits were judged by %s, and its claims hold %s", off.Pool, amounts(off.Counted), amounts(off.Reserved))
+		r.problem("the usage of NodePool %s is recounted: limits were checked against %s, and its claims use %s", off.Pool, amounts(off.Counted), amounts(off.Reserved))
 	}
 	if corrected {
 		return r.reload(ctx)

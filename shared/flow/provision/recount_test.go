@@ -86,7 +86,7 @@ func TestF3NothingIsLaunchedForAPoolWhoseUsageCannotBeRead(t *testing.T) {
 	world.SpoilItem(w.Ledger, world.Name, model.UnreadUsage, "default")
 	pending(w, "more", 1, world.Shape(1500, gib))
 	out := pass(t, w, provision.TriggerBatch)
-	if out.Claims != 0 || len(load(t, w).Claims) != 3 || out.Unschedulable != 1 || !saysOf(out, "USAGE#default", "nothing is launched for nodepool default") {
+	if out.Claims != 0 || len(load(t, w).Claims) != 3 || out.Unschedulable != 1 || !saysOf(out, "USAGE#default", "nothing is launched for NodePool default") {
 		t.Errorf("%d launched, %d cannot be placed, problems %v", out.Claims, out.Unschedulable, out.Problems)
 	}
 	w.Cluster.AddPool(world.Pool("other", "default", world.Need(model.LabelCapacityType, model.OnDemand)))

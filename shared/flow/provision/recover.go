@@ -22,7 +22,7 @@ func (r *pass) recover(ctx context.Context) error {
 			continue
 		}
 		if claim := r.ledger.Unread.First(model.UnreadClaim, intent.Claims...); claim != "" {
-			r.problem("launch %s waits: its claim %s cannot be read, and which of its machines are whose is not known", intent.ID, claim)
+			r.problem("launch %s waits: its claim %s cannot be read, so it is unknown which claims its instances belong to", intent.ID, claim)
 			continue
 		}
 		due = append(due, intent)
@@ -33,7 +33,7 @@ func (r *pass) recover(ctx context.Context) error {
 	// Each may take a look and a call.
 	got := r.take(ctx, 2*len(due), false, 0)
 	if due = due[:got.calls/2]; len(due) == 0 {
-		r.problem("unfinished launches wait: EC2's API is used up for now, by all clusters of the region together")
+		r.problem("unfinished launches wait: all clusters of the region together have used up the EC2 API quota for now")
 		return nil
 	}
 	// 1. What became of each, side by side; 2. the outcomes one after the other, because they share counters. Where instances
@@ -44,7 +44,7 @@ func (r *pass) recover(ctx context.Context) error {
 	r.parallel(len(due), func(i int) {
 		found[i], asked[i], failures[i] = r.findOut(ctx, &due[i], again[i])
 		if failures[i] != nil {
-			r.problem("look into launch %s: %v", due[i].ID, failures[i])
+			r.problem("read launch %s: %v", due[i].ID, failures[i])
 		}
 	})
 	for i := range due {
@@ -103,7 +103,7 @@ func (r *pass) reportOpenLaunch(intent *model.Intent, open bool) {
 	}
 	event := model.Event{
 		Kind: "NodePool", Name: intent.Pool, Warning: true, Reason: "LaunchOutcomeUnknown",
-		Message: fmt.Sprintf("EC2 has not said for minutes what became of launch %s of %d machines, which was recorded at %s; it is asked again, and given up at %s",
+		Message: fmt.Sprintf("EC2 has not returned the result of launch %s of %d instances for minutes; it was recorded at %s, is tried again, and is abandoned at %s",
 			intent.ID, len(intent.Claims), stamp(intent.CreatedUnix), stamp(intent.CreatedUnix+int64(r.settings.GiveUpAfter.Seconds()))),
 	}
 	if intent.Pool == "" {
@@ -126,7 +126,7 @@ func (r *pass) reportOpenLaunch(intent *model.Intent, open bool) {
 func (r *pass) findOut(ctx context.Context, intent *model.Intent, again bool) (result *model.LaunchResult, asked bool, err error) {
 	found, err := r.clients.Fleet.FindInstances(ctx, intent.ID)
 	if err != nil {
-		return nil, false, fmt.Errorf("find its machines: %w", err)
+		return nil, false, fmt.Errorf("find its instances: %w", err)
 	}
 	claims := r.claimsOf(*intent)
 	found = distinct(found)
@@ -140,7 +140,7 @@ func (r *pass) findOut(ctx context.Context, intent *model.Intent, again bool) (r
 		return &model.LaunchResult{Errors: []model.LaunchError{{Code: code, Message: message}}}
 	}
 	if tooOld {
-		return refused(neverLaunched, "no machine carries the launch's tag and its client token may have lapsed"), false, nil
+		return refused(neverLaunched, "no instance has the launch's tag and its client token may have expired"), false, nil
 	}
 	if len(claims) == 0 {
 		return refused("NoClaims", "the launch has no claims left"), false, nil

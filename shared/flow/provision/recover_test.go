@@ -118,7 +118,9 @@ func TestF3UnfinishedLaunchWaitsWhileAClaimOfItCannotBeRead(t *testing.T) {
 	w.Tick(due)
 	world.SpoilItem(w.Ledger, world.Name, model.UnreadClaim, load(t, w).Claims[0].Name)
 	outcome := pass(t, w, provision.TriggerResync)
-	if outcome.Recovered != 0 || !slices.ContainsFunc(outcome.Problems, func(p string) bool { return strings.Contains(p, "cannot be read, and which of its machines") }) {
+	if outcome.Recovered != 0 || !slices.ContainsFunc(outcome.Problems, func(p string) bool {
+		return strings.Contains(p, "cannot be read, so it is unknown which claims its instances")
+	}) {
 		t.Errorf("while it cannot be read: %+v", outcome)
 	}
 	world.MendItems(w.Ledger, world.Name)

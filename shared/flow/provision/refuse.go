@@ -71,7 +71,7 @@ func (r *pass) refused(class model.Class, pool string, err error, blocked map[st
 	switch fault.KindOf(err) {
 	case fault.Denied, fault.Invalid, fault.NotFound:
 	default:
-		r.problem("launch of pool %s: %v", pool, err)
+		r.problem("launch of NodePool %s: %v", pool, err)
 		if r.putOff[pool] = fault.CodeOf(err); r.putOff[pool] == "" {
 			r.putOff[pool] = "EC2 does not answer"
 		}
@@ -109,7 +109,7 @@ func (r *pass) refuse(class model.Class, reason, message string) {
 	sort.Slice(others, func(i, j int) bool { return others[i].Class < others[j].Class })
 	r.ledger.Notes.Refusals, r.noted = others, true
 	r.event(model.Event{Kind: "EC2NodeClass", Name: class.Name, UID: class.UID, Warning: true, Reason: "LaunchFailed", Message: message})
-	r.problem("class %s: %s", class.Name, message)
+	r.problem("EC2NodeClass %s: %s", class.Name, message)
 	status := class.Status
 	if known, ok := r.classes[class.Name]; ok {
 		status = known.Status // as it was resolved, without what was taken since

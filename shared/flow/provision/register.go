@@ -156,7 +156,7 @@ func (r *pass) ambiguous(ctx context.Context, claim model.Claim, nodes []*model.
 		names[i] = nodes[i].Name
 	}
 	slices.Sort(names)
-	why := fault.New(fault.Invalid, waitAmbiguous, "%d nodes carry provider id %s: %s; delete those that are not the machine",
+	why := fault.New(fault.Invalid, waitAmbiguous, "%d nodes have provider id %s: %s; delete those that do not belong to the instance",
 		len(nodes), claim.ProviderID, strings.Join(names[:min(len(names), 5)], ", "))
 	r.event(model.Event{Kind: "NodeClaim", Name: claim.Name, UID: claim.ObjectUID, Warning: true, Reason: why.Code, Message: why.Error()})
 	if claim.State != model.Launched {
@@ -216,11 +216,11 @@ func unready(node *model.Node, claim *model.Claim) (reason, message string) {
 		return waitStartup, "startup taints are on node " + node.Name + " still: " + listed(startup)
 	}
 	if len(passing) > 0 {
-		return waitPassing, "taints that go by themselves are on node " + node.Name + " still: " + listed(passing)
+		return waitPassing, "temporary taints are on node " + node.Name + " still: " + listed(passing)
 	}
 	for _, name := range sortedNames(claim.Requests) {
 		if claim.Requests[name] > 0 && node.Allocatable[name] == 0 { // a device plugin that has not reported yet
-			return waitResource, fmt.Sprintf("node %s offers no %s yet, which claim %s was launched for", node.Name, name, claim.Name)
+			return waitResource, fmt.Sprintf("node %s has no allocatable %s yet, for which claim %s was launched", node.Name, name, claim.Name)
 		}
 	}
 	return "", ""

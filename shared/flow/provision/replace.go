@@ -211,7 +211,7 @@ func (r *pass) notifyDisruption(ctx context.Context) {
 		reported[command.ID] = true
 		key := replacedKey(command.ID, name)
 		if err := r.effect(ctx, EffectDisrupt, func() error { return r.Disruptions.RequestDisruption(ctx, r.reg.Cluster, key) }); err != nil {
-			r.problem("tell of replacement %s; the next tick finds it: %v", name, err)
+			r.problem("send a hint about replacement %s; the next scheduled run finds it: %v", name, err)
 		}
 	}
 }

@@ -502,7 +502,7 @@ func TestReplacementWaitsWithAReason(t *testing.T) {
 		change func(*world.World, *model.PlannedClaim)
 		want   string
 	}{
-		"pool gone":     {func(_ *world.World, p *model.PlannedClaim) { p.Pool = "gone" }, "nodepool gone is not there"},
+		"pool gone":     {func(_ *world.World, p *model.PlannedClaim) { p.Pool = "gone" }, "NodePool gone does not exist"},
 		"another class": {func(_ *world.World, p *model.PlannedClaim) { p.Class = "old" }, "uses class default now, not old"},
 		"stopped":       {func(w *world.World, _ *model.PlannedClaim) { stop(t, w, model.Stop{Scope: model.StopCluster}) }, "disruption is stopped in cluster"},
 		"its pool stopped": {func(w *world.World, _ *model.PlannedClaim) {

@@ -35,7 +35,7 @@ func (r *pass) publishReports(ctx context.Context) {
 	}
 	err := r.effect(ctx, EffectReport, func() error { return r.clients.Reporter.Report(ctx, r.report) })
 	if err != nil {
-		r.problem("report to people: %v", err)
+		r.problem("report events and conditions: %v", err)
 		return
 	}
 	r.noteShown(ctx, shown)
@@ -71,7 +71,7 @@ func (r *pass) podEvents() {
 	last := r.decision.Rounds[len(r.decision.Rounds)-1]
 	for _, claim := range last.Failed {
 		pods, room := r.forPeople(r.waitingPods(&claim))
-		why := fmt.Sprintf("nodepool %s: no machine could be launched: %s: %s", claim.Pool, claim.FailureCode, claim.FailureMessage)
+		why := fmt.Sprintf("NodePool %s: no instance could be launched: %s: %s", claim.Pool, claim.FailureCode, claim.FailureMessage)
 		for _, pod := range pods {
 			events = append(events, podEvent(pod, true, "FailedScheduling", why))
 		}
@@ -122,7 +122,7 @@ func (r *pass) putOffEvents(plan model.Plan) []model.Event {
 		for _, ref := range claim.Pods {
 			if pod := r.pod(ref); pod != nil && pod.NodeName == "" && pod.Buffer == "" && r.now()-pod.CreatedUnix >= reportDelayAfter {
 				events = append(events, podEvent(ref, true, "FailedScheduling", fmt.Sprintf(
-					"nodepool %s: a machine is planned and could not be asked for yet: %s", claim.Pool, why)))
+					"NodePool %s: an instance is planned and could not be launched yet: %s", claim.Pool, why)))
 			}
 		}
 	}
@@ -299,6 +299,6 @@ func (r *pass) noteShown(ctx context.Context, shown []model.PoolShown) {
 	}
 	r.ledger.Notes.Shown, r.noted = shown, true
 	if err := r.remember(ctx); err != nil {
-		r.problem("note what pools show: %v", err)
+		r.problem("record the status of NodePools: %v", err)
 	}
 }

@@ -28,7 +28,7 @@ func (r *pass) restore(ctx context.Context) {
 		}
 	}
 	if waits > 0 {
-		r.problem("%d NodeClaims that went with their definition wait for their NodePools to be applied again; their machines run on", waits)
+		r.problem("%d NodeClaims that were deleted with their CustomResourceDefinition wait for their NodePools to be applied again; their instances keep running", waits)
 	}
 	uids := map[string]string{"": ""}
 	for i := range due {
@@ -36,7 +36,7 @@ func (r *pass) restore(ctx context.Context) {
 		if !asked {
 			var err error
 			if uid, err = r.clients.Cluster.PoolUID(ctx, due[i].Pool); err != nil {
-				r.problem("make the NodeClaims of NodePool %s anew: %v", due[i].Pool, err)
+				r.problem("create the NodeClaims of NodePool %s again: %v", due[i].Pool, err)
 			}
 			uids[due[i].Pool] = uid
 		}
@@ -51,7 +51,7 @@ func (r *pass) restore(ctx context.Context) {
 		if err == nil {
 			due[i], restored[i] = claim, true
 		} else if !passing(err) {
-			r.problem("make NodeClaim %s anew: %v", due[i].Name, err)
+			r.problem("create NodeClaim %s again: %v", due[i].Name, err)
 		}
 		return err
 	}
@@ -77,7 +77,7 @@ func (r *pass) restoreClaim(ctx context.Context, claim model.Claim) (model.Claim
 		patch := model.NodePatch{Name: claim.NodeName, UID: claim.NodeUID, Owner: &model.Object{Name: claim.Name, UID: uid}, Finalizer: nodeFinalizers}
 		err := r.effect(ctx, EffectNode, func() error { return r.clients.Cluster.PatchNode(ctx, patch) })
 		if err != nil && !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.Conflict) {
-			return claim, fmt.Errorf("have it own node %s: %w", claim.NodeName, err)
+			return claim, fmt.Errorf("make it the owner of node %s: %w", claim.NodeName, err)
 		}
 	}
 	claim.ObjectUID, claim.Vanished = uid, false

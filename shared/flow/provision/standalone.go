@@ -65,7 +65,7 @@ func (r *pass) readStandalone(ctx context.Context) {
 			continue
 		}
 		if len(w.Invalid) > 0 {
-			w.deny(standaloneInvalid, strings.Join(w.Invalid, "; ")+" A NodeClaim cannot be changed: delete it and make a correct one.")
+			w.deny(standaloneInvalid, strings.Join(w.Invalid, "; ")+" A NodeClaim is immutable: delete it and create a correct one.")
 		}
 		r.standalone = append(r.standalone, w)
 	}
@@ -177,7 +177,7 @@ func (r *pass) nameTaken(a *attempt) {
 	for i := range a.claims {
 		if w := r.standaloneNamed(a.claims[i].Name); w != nil {
 			w.tries = standaloneTries
-			w.deny(standaloneNameInUse, fmt.Sprintf("metadata.name: %q: a machine of that name ended within the last days. Choose another name, or wait.", w.Name))
+			w.deny(standaloneNameInUse, fmt.Sprintf("metadata.name: %q: a NodeClaim of that name ended within the last days. Choose another name, or wait.", w.Name))
 		}
 	}
 }
@@ -193,7 +193,7 @@ func laneOf(planned *model.PlannedClaim) string {
 // launcher names for people what a launch is for.
 func launcher(pool string) string {
 	if pool == "" {
-		return "NodeClaim made by hand"
+		return "standalone NodeClaim"
 	}
 	return "nodepool " + pool
 }
@@ -207,13 +207,13 @@ func (r *pass) reportStandalone() {
 		}
 		reason, why := w.reason, w.why
 		if former := r.formerly(w.Name); claim == nil && former != nil && w.tries > 0 {
-			reason, why = reasonOf(former.FailureCode, former.FailureMessage), former.FailureCode+": "+former.FailureMessage+"; it is asked for again"
+			reason, why = reasonOf(former.FailureCode, former.FailureMessage), former.FailureCode+": "+former.FailureMessage+"; it is tried again"
 			if capacityCode(former.FailureCode) {
 				reason = standaloneNoCapacity
 			}
 		}
 		warning := reason != ""
-		reason, why = cmp.Or(reason, standalonePending), cmp.Or(why, "its launch is under way or goes on in the next minute")
+		reason, why = cmp.Or(reason, standalonePending), cmp.Or(why, "its launch is in progress or continues in the next minute")
 		if warning {
 			r.event(model.Event{Kind: "NodeClaim", Name: w.Name, UID: w.UID, Warning: true, Reason: reason, Message: why})
 		}

@@ -202,14 +202,14 @@ func TestF107BadClaimMadeByHandIsToldAndHoldsUpNobody(t *testing.T) {
 		change func(*model.Claim)
 		want   string
 	}{
-		"class":    {func(c *model.Claim) { c.Class = "other" }, `EC2NodeClass "other" is not there`},
+		"class":    {func(c *model.Claim) { c.Class = "other" }, `EC2NodeClass "other" does not exist`},
 		"requests": {func(c *model.Claim) { c.Requests = model.Resources{model.CPU: 900_000} }, "spec.resources.requests: none of the"},
 		"zone": {func(c *model.Claim) {
 			c.Requirements = []model.Requirement{{Key: model.LabelZone, Operator: model.In, Values: []string{"eu-west-9a"}}}
-		}, "spec.requirements leave none"},
+		}, "spec.requirements allow none"},
 		"contradiction": {func(c *model.Claim) {
 			c.Requirements = []model.Requirement{{Key: "disk", Operator: model.In, Values: []string{"a"}}, {Key: "disk", Operator: model.In, Values: []string{"b"}}}
-		}, "spec.requirements: nothing meets all that is asked of disk"},
+		}, "spec.requirements: no value meets all requirements of disk"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			standalone := byHand("bad")

@@ -104,8 +104,8 @@ func (r *pass) reportSuspension(suspension model.ClassSuspension) {
 }
 
 func suspensionText(suspension model.ClassSuspension) string {
-	return fmt.Sprintf("machines launched at %s did not join, time %d in a row; one is tried from %s on, and others once it has joined: look at "+
-		"the user data, role and network of the class", stamp(suspension.LastUnix), suspension.Failures, stamp(suspension.UntilUnix))
+	return fmt.Sprintf("instances launched at %s did not join, time %d in a row; one is launched from %s on, and others once it has joined: check "+
+		"the user data, role and network of the EC2NodeClass", stamp(suspension.LastUnix), suspension.Failures, stamp(suspension.UntilUnix))
 }
 
 func stamp(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }
@@ -119,7 +119,7 @@ func (r *pass) classSuspended(class string) string {
 	case suspension.UntilUnix > r.now():
 		return suspensionText(*suspension)
 	case r.tried(class):
-		return fmt.Sprintf("machines of it did not join, time %d in a row; one is being tried", suspension.Failures)
+		return fmt.Sprintf("its instances did not join, time %d in a row; one is being launched", suspension.Failures)
 	}
 	return ""
 }

@@ -71,7 +71,7 @@ func (r *pass) suspendPool(pool *model.Pool, before *model.PoolSuspension, refus
 	}
 	if before != nil && before.Instances > 0 && suspension != nil && suspension.Instances == 0 {
 		r.report.Events = append(r.report.Events, model.Event{Kind: "NodePool", Name: pool.Name, UID: pool.UID, Reason: "NodesTakePods",
-			Message: "machines are bought for the NodePool again: it was changed, or a node of it takes its pods now"})
+			Message: "instances are launched for the NodePool again: it was changed, or one of its nodes takes its pods now"})
 	}
 	for i := range refusals {
 		found := &refusals[i]
@@ -107,7 +107,7 @@ func (r *pass) suspectPool(found *refusal, took int64) {
 		if r.suspects == nil {
 			r.suspects = map[string]string{}
 		}
-		r.suspects[found.claim.Pool] = fmt.Sprintf("node %s is just coming up and cannot take pod %s, for which it was bought: %s", found.node, found.pod.Key(), found.why)
+		r.suspects[found.claim.Pool] = fmt.Sprintf("node %s was initialized a moment ago and cannot take pod %s, for which it was launched: %s", found.node, found.pod.Key(), found.why)
 	}
 }
 
@@ -237,7 +237,7 @@ func (r *pass) refuses(node *model.Node, claim *model.Claim, shape *model.PodSha
 		return fmt.Sprintf("the node has the taint %s, which the NodePool declares neither under spec.template.spec.taints nor under startupTaints", pack.TaintText(t)), t
 	}
 	if wants, meets := pack.Selected(shape, node.Labels); !meets {
-		return fmt.Sprintf("the node's labels do not meet what the pod asks of its node (%s), though the NodePool promises it", wants), taint
+		return fmt.Sprintf("the node's labels do not meet the pod's requirements (%s), though the NodePool's do", wants), taint
 	}
 	if node.Allocatable == nil || !resource.Fits(shape.Requests, node.Allocatable) {
 		return "", taint // what instances of the type have is learned, and the next plan knows it
@@ -285,7 +285,7 @@ func momentary(t model.Taint) bool {
 func (r *pass) templateOf(pool *model.Pool) string {
 	text, err := json.Marshal(pool.Template)
 	if err != nil {
-		panic(fmt.Sprintf("template of nodepool %s cannot be encoded: %v", pool.Name, err)) // plain data always can
+		panic(fmt.Sprintf("template of NodePool %s cannot be encoded: %v", pool.Name, err)) // plain data always can
 	}
 	for i := range r.snapshot.Classes {
 		if r.snapshot.Classes[i].Name == pool.Template.ClassName {

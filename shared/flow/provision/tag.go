@@ -56,5 +56,5 @@ func (r *pass) inPartition(ctx context.Context, claim *model.Claim) (bool, error
 		claim.Labels[model.LabelPartition] = strconv.FormatInt(instance.Partition, 10)
 		return true, nil
 	}
-	return false, fault.New(fault.Internal, "PartitionUnknown", "EC2 does not say yet which partition instance %s is in", claim.InstanceID)
+	return false, fault.New(fault.Internal, "PartitionUnknown", "EC2 does not return yet which partition instance %s is in", claim.InstanceID)
 }

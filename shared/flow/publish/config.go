@@ -80,7 +80,7 @@ type Config struct {
 
 // Note is one thing worth a line in the log.
 type Note struct {
-	What    string // leading, full snapshot, delta, hint, problem, deposed
+	What    string // leading, snapshot, delta, hint, problem, lost lease
 	Epoch   int64
 	Seq     int64
 	Bytes   int    // of a full snapshot or delta

@@ -120,7 +120,7 @@ func (f *Publisher) sendEnd(ctx context.Context) {
 	waiting := len(f.pods)
 	f.mu.Unlock()
 	if err != nil {
-		f.problem("tell of what is being deleted", err)
+		f.problem("send a hint about deleted objects", err)
 		return
 	}
 	f.log(Note{What: "hint", Epoch: f.epoch, Seq: hint.Seq, Reason: string(hint.Reason), Waiting: waiting})

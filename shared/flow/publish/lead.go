@@ -14,7 +14,7 @@ func (f *Publisher) step(ctx context.Context) (time.Duration, error) {
 	// 1. A leadership has an epoch of its own.
 	if f.epoch == 0 && f.publishPause.over(f.config.Now()) {
 		if err := f.newEpoch(ctx); err != nil {
-			f.failedToPublish("count the epoch up", err)
+			f.failedToPublish("increment the epoch", err)
 		}
 	}
 	if f.epoch == 0 {
@@ -192,6 +192,6 @@ func (f *Publisher) problem(what string, err error) {
 }
 
 func (f *Publisher) stepDown(err error) error {
-	f.log(Note{What: "deposed", Epoch: f.epoch, Seq: f.head, Err: err})
+	f.log(Note{What: "lost lease", Epoch: f.epoch, Seq: f.head, Err: err})
 	return fmt.Errorf("epoch %d of cluster %s is over: %w", f.epoch, f.config.Cluster, err)
 }

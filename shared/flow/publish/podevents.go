@@ -113,7 +113,7 @@ func (f *Publisher) inherit(ctx context.Context) {
 		return
 	}
 	if err != nil {
-		f.problem("read what was published before", fmt.Errorf("when pods came to nodes and left them is known from now on only: %w", err))
+		f.problem("read what was published before", fmt.Errorf("the times at which pods were bound to nodes and left them are known from now on only: %w", err))
 		return
 	}
 	f.mu.Lock()
@@ -181,7 +181,7 @@ func (f *Publisher) sendEmpty(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, f.settings.CallTimeout)
 	defer cancel()
 	if err := f.config.EmptyNodes.Send(ctx, hint); err != nil {
-		f.problem("tell of nodes that have become empty, or have pods less; the next tick finds them", err)
+		f.problem("send a hint about nodes that have become empty or lost pods; the next scheduled run finds them", err)
 		return
 	}
 	f.log(Note{What: "hint", Epoch: f.epoch, Seq: hint.Seq, Reason: string(hint.Reason), Waiting: waiting})

@@ -132,9 +132,9 @@ func (f *Publisher) point(ctx context.Context, manifest model.Manifest, asOf tim
 
 func (f *Publisher) arrived(p *publication) {
 	f.head, f.publishing = p.seq, nil
-	note := Note{What: "segment", Epoch: f.epoch, Seq: p.seq, Bytes: len(p.data), Waiting: f.Waiting()}
+	note := Note{What: "delta", Epoch: f.epoch, Seq: p.seq, Bytes: len(p.data), Waiting: f.Waiting()}
 	if p.full {
-		note.What = "base"
+		note.What = "snapshot"
 		f.deltas, f.deltaBytes, f.snapshotAt = 0, 0, f.config.Now()
 		f.keptAt = f.snapshotAt
 	} else {
@@ -157,11 +157,11 @@ func (f *Publisher) keep(ctx context.Context) {
 	f.keptAt = f.config.Now()
 	if err == nil && !kept {
 		f.whole, f.dirtySince = true, f.keptAt
-		err = fault.New(fault.NotFound, "", "%s is gone, and is published anew", f.manifest.SnapshotKey)
+		err = fault.New(fault.NotFound, "", "%s is missing, and is published again", f.manifest.SnapshotKey)
 	}
 	f.mu.Unlock()
 	if err != nil {
-		f.problem("look for what was published", err)
+		f.problem("check what was published", err)
 	}
 }
 
@@ -201,7 +201,7 @@ func (f *Publisher) renew(lost bool) {
 	}
 	f.mu.Unlock()
 	if lost {
-		f.problem("look for what was published", fault.New(fault.NotFound, "", "an object of snapshot %d/%d is gone, and the state is published whole",
+		f.problem("check what was published", fault.New(fault.NotFound, "", "an object of snapshot %d/%d is missing, and a full snapshot is published",
 			f.manifest.Epoch, f.manifest.HeadSeq))
 	}
 }

@@ -112,7 +112,7 @@ func (f *Flow) day(ctx context.Context, cluster string, recorded []model.Recorde
 		}
 		if found != nil {
 			if err := f.Findings.PutShadow(ctx, r.Day, *found); err != nil {
-				return fmt.Errorf("keep what was found: %w", err)
+				return fmt.Errorf("store what was found: %w", err)
 			}
 		}
 		pass.count(entry)
@@ -120,7 +120,7 @@ func (f *Flow) day(ctx context.Context, cluster string, recorded []model.Recorde
 		if unwritten++; unwritten == indexEvery {
 			unwritten = 0
 			if err := f.Findings.PutShadowIndex(ctx, index); err != nil {
-				return fmt.Errorf("keep what was found: %w", err)
+				return fmt.Errorf("store what was found: %w", err)
 			}
 		}
 	}
@@ -128,7 +128,7 @@ func (f *Flow) day(ctx context.Context, cluster string, recorded []model.Recorde
 		return nil
 	}
 	if err := f.Findings.PutShadowIndex(ctx, index); err != nil {
-		return fmt.Errorf("keep what was found: %w", err)
+		return fmt.Errorf("store what was found: %w", err)
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func (f *Flow) decide(ctx context.Context, cluster string, r model.Recorded, fro
 		entry.Verdict, entry.Why = model.ShadowUnanswered, err.Error()
 		return entry, nil, nil
 	case err != nil: // it may be read later
-		return nil, nil, fmt.Errorf("read what decision %s went by: %w", r.ID, err)
+		return nil, nil, fmt.Errorf("read the input of decision %s: %w", r.ID, err)
 	}
 	out.Panic = try(func() { asked.answer(facts, &out) })
 	if out.Panic == "" && !slices.ContainsFunc(out.Rounds, func(d model.Difference) bool { return !d.Identical }) {

@@ -70,7 +70,7 @@ func (f *Flow) Report(ctx context.Context, cluster string, fromUnix, toUnix int6
 		}
 	}
 	if out.Compared+len(out.Unanswered) == 0 {
-		return nil, fault.New(fault.NotFound, "NothingCompared", "no decision of cluster %s in that time has been made once more by build %s", cluster, f.By)
+		return nil, fault.New(fault.NotFound, "NothingCompared", "no decision of cluster %s in that time was replayed by build %s", cluster, f.By)
 	}
 	slices.SortStableFunc(out.Decisions, func(a, b Otherwise) int { return cmp.Compare(a.AtUnix, b.AtUnix) })
 	slices.Sort(out.Builds)

@@ -34,7 +34,7 @@ type Evaluate func(ctx context.Context, a model.Admission) model.Verdict
 func Handle(ctx context.Context, body []byte, evaluate Evaluate) (answer []byte, err error) {
 	defer func() {
 		if what := recover(); what != nil {
-			answer, err = nil, fault.New(fault.Internal, "Panic", "judge an admission: %v", what)
+			answer, err = nil, fault.New(fault.Internal, "Panic", "evaluate an admission: %v", what)
 		}
 	}()
 	if len(body) > MaxBytes {
@@ -46,7 +46,7 @@ func Handle(ctx context.Context, body []byte, evaluate Evaluate) (answer []byte,
 	}
 	request := review.Request
 	if review.Kind != "AdmissionReview" || review.APIVersion != admissionv1.SchemeGroupVersion.String() || request == nil || request.UID == "" {
-		return nil, fault.New(fault.Invalid, "Malformed", "this is no AdmissionReview of %s with a request and its uid", admissionv1.SchemeGroupVersion)
+		return nil, fault.New(fault.Invalid, "Malformed", "this is not an AdmissionReview of %s with a request and its uid", admissionv1.SchemeGroupVersion)
 	}
 	var verdict model.Verdict
 	if a, ours := admissionOf(request); ours {

@@ -70,7 +70,7 @@ func runIn(shape *model.PodShape, class *nodev1.RuntimeClass, overhead bool) {
 			}
 			sum := shape.Requests[name] + extra[name]
 			if sum < 0 { // both are not negative, so that the sum went beyond what 64 bits count
-				problems = append(problems, fmt.Sprintf("overhead.podFixed[%s]: is more than 64 bits count, together with what the pod asks for", name))
+				problems = append(problems, fmt.Sprintf("overhead.podFixed[%s]: is more than 64 bits hold, together with what the pod requests", name))
 				continue
 			}
 			shape.Requests[name] = sum

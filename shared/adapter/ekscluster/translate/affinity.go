@@ -206,7 +206,7 @@ func (t *terms) topologyKey(at *field.Path, key string) {
 func (t *terms) keys(at *field.Path, name string, keys []string) {
 	for _, key := range keys {
 		if perPod(key) {
-			t.complain("%s.%s: %q: the label differs on every pod and is not looked at; use another", at, name, key)
+			t.complain("%s.%s: %q: the label differs on every pod and is ignored; use another", at, name, key)
 		}
 	}
 }

@@ -18,13 +18,13 @@ func beyondModel(spec *corev1.PodSpec) []string {
 	var out []string
 	complain := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if n := len(spec.Containers) + len(spec.InitContainers); n > maxContainers {
-		complain("spec has %d containers, at most %d are looked at; split the pod", n, maxContainers)
+		complain("spec has %d containers, at most %d are supported; split the pod", n, maxContainers)
 	}
 	if n := affinityTerms(spec.Affinity); n > maxAffinityTerms {
-		complain("spec.affinity has %d terms, at most %d are looked at; use fewer", n, maxAffinityTerms)
+		complain("spec.affinity has %d terms, at most %d are supported; use fewer", n, maxAffinityTerms)
 	}
 	if n := len(spec.TopologySpreadConstraints); n > maxSpreads {
-		complain("spec.topologySpreadConstraints has %d entries, at most %d are looked at; use fewer", n, maxSpreads)
+		complain("spec.topologySpreadConstraints has %d entries, at most %d are supported; use fewer", n, maxSpreads)
 	}
 	if spec.SchedulingGroup != nil {
 		complain("spec.schedulingGroup is set: scheduling pods as a group is not supported; leave it out")

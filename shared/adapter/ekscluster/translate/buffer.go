@@ -165,9 +165,9 @@ func problemOf(object *autoscalingv1beta1.CapacityBuffer, key ScalableKey, of *S
 	case of != nil:
 		return "", ""
 	case key.Kind == KindPodTemplate:
-		return model.PodTemplateNotFound, fmt.Sprintf("spec.podTemplateRef.name: %q: there is no such PodTemplate in namespace %s; make it, or name another", key.Name, key.Namespace)
+		return model.PodTemplateNotFound, fmt.Sprintf("spec.podTemplateRef.name: %q: there is no such PodTemplate in namespace %s; create it, or name another", key.Name, key.Namespace)
 	}
-	return model.ScalableRefNotFound, fmt.Sprintf("spec.scalableRef.name: %q: there is no such %s in namespace %s; make it, or name another", key.Name, key.Kind, key.Namespace)
+	return model.ScalableRefNotFound, fmt.Sprintf("spec.scalableRef.name: %q: there is no such %s in namespace %s; create it, or name another", key.Name, key.Kind, key.Namespace)
 }
 
 // bufferStatus returns what a buffer's object says.
@@ -228,14 +228,14 @@ func headroomOf(spec *autoscalingv1beta1.CapacityBufferSpec, scale *int32, reque
 	}
 	switch {
 	case size < 0 && upper == math.MaxInt64:
-		return 0, "spec.limits: names no resource that the pods request, and nothing else says for how many there is to be room; set spec.replicas, or limit what they request"
+		return 0, "spec.limits: names no resource that the pods request, and nothing else sets the number of replicas; set spec.replicas, or limit what they request"
 	case size < 0:
 		size = upper
 	default:
 		size = min(size, upper)
 	}
 	if size > maxHeadroom {
-		return 0, fmt.Sprintf("spec: comes to room for %d pods, and a buffer may keep room for %d at most; ask for less, or by several buffers", size, maxHeadroom)
+		return 0, fmt.Sprintf("spec: requests headroom for %d pods, and a buffer may request at most %d; request less, or use several buffers", size, maxHeadroom)
 	}
 	return int32(size), ""
 }

@@ -77,7 +77,7 @@ func storePolicy(class *awsv1.EC2NodeClass) []string {
 		if policy == nil {
 			return nil
 		}
-		return []string{sentence("spec.instanceStorePolicy", *policy, fmt.Sprintf("amiFamily %s has nothing that sets up the disks", class.AMIFamily()),
+		return []string{sentence("spec.instanceStorePolicy", *policy, fmt.Sprintf("amiFamily %s does not set up the disks", class.AMIFamily()),
 			"Remove the field and mount them in spec.userData, or use AL2, AL2023 or Bottlerocket.")}
 	}
 }

@@ -182,8 +182,8 @@ func FuzzParseDefaultSpread(f *testing.F) {
 
 func TestAQuantityNobodyCanParseIsRefused(t *testing.T) {
 	for object, want := range map[string]string{
-		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"resources":{"requests":{"cpu":"1e99999999999"}}}]}}`: `Pod a: spec.containers[0].resources.requests.cpu: "1e99999999999": is no amount of anything`,
-		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"volumes":[{"emptyDir":{"sizeLimit":"1E-99999999"}}]}}`:              `Pod a: spec.volumes[0].emptyDir.sizeLimit: "1E-99999999": is no amount of anything`,
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"resources":{"requests":{"cpu":"1e99999999999"}}}]}}`: `Pod a: spec.containers[0].resources.requests.cpu: "1e99999999999": is not a valid amount`,
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"volumes":[{"emptyDir":{"sizeLimit":"1E-99999999"}}]}}`:              `Pod a: spec.volumes[0].emptyDir.sizeLimit: "1E-99999999": is not a valid amount`,
 	} {
 		var u unstructured.Unstructured
 		if err := json.NewDecoder(bytes.NewReader([]byte(object))).Decode(&u.Object); err != nil {

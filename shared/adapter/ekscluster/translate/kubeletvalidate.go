@@ -41,7 +41,7 @@ func validate(k *kubeletv1beta1.KubeletConfiguration, wrong *complaints) {
 	validateImageCollection(k, wrong)
 	for i, address := range k.ClusterDNS {
 		if _, err := netip.ParseAddr(address); err != nil {
-			wrong.add(fmt.Sprintf("spec.kubelet.clusterDNS[%d]", i), address, "is no IP address", "Write the address of the cluster's DNS service.")
+			wrong.add(fmt.Sprintf("spec.kubelet.clusterDNS[%d]", i), address, "is not an IP address", "Write the address of the cluster's DNS service.")
 		}
 	}
 }
@@ -122,7 +122,7 @@ func beyondFamily(canonical []byte, k *kubeletv1beta1.KubeletConfiguration, fami
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		typed := name == "apiVersion" || name == "kind"
 		if string(members[name]) != "null" && !typed && !slices.Contains(everywhere, name) {
-			wrong.add("spec.kubelet."+name, string(members[name]), fmt.Sprintf("nodes of amiFamily %s cannot be told", family),
+			wrong.add("spec.kubelet."+name, string(members[name]), fmt.Sprintf("cannot be set on nodes of amiFamily %s", family),
 				"Leave the field out, or use AL2023.")
 		}
 	}
@@ -130,7 +130,7 @@ func beyondFamily(canonical []byte, k *kubeletv1beta1.KubeletConfiguration, fami
 		wrong.add("spec.kubelet.podsPerCore", k.PodsPerCore, "Bottlerocket has no such setting", "Use maxPods.")
 	}
 	if len(k.ClusterDNS) > 1 {
-		wrong.add("spec.kubelet.clusterDNS", len(k.ClusterDNS), fmt.Sprintf("nodes of amiFamily %s can be told one address", family),
+		wrong.add("spec.kubelet.clusterDNS", len(k.ClusterDNS), fmt.Sprintf("nodes of amiFamily %s take one address", family),
 			"Leave one address, or use AL2023.")
 	}
 	return wrong.list

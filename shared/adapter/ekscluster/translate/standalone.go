@@ -37,9 +37,9 @@ func Standalone(object *apiv1.NodeClaim) model.StandaloneClaim {
 	}
 	for _, problem := range pool.Invalid {
 		problem = strings.NewReplacer("spec.template.spec.", "spec.", "spec.template.metadata.", "metadata.").Replace(problem)
-		problem = strings.NewReplacer("a pool cannot require a pool", "a NodeClaim made by hand is of no NodePool",
-			"Remove the requirement: nodes of this pool carry the label anyway.", "Remove the requirement.",
-			"Remove it: it is set from the pool's name.", "Remove it: a NodeClaim made by hand is of no NodePool.").Replace(problem)
+		problem = strings.NewReplacer("a NodePool cannot require a NodePool", "a standalone NodeClaim belongs to no NodePool",
+			"Remove the requirement: nodes of this NodePool have the label anyway.", "Remove the requirement.",
+			"Remove it: it is set from the NodePool's name.", "Remove it: a standalone NodeClaim belongs to no NodePool.").Replace(problem)
 		out.Invalid = append(out.Invalid, problem)
 	}
 	requests, problems := rounded(spec.Resources.Requests, "spec.resources.requests", roundUp)

@@ -82,7 +82,7 @@ func (b *Builder) AddUntyped(object *unstructured.Unstructured) (known bool, err
 		return planned[kind], nil
 	}
 	if path, text := hugeQuantity("", object.Object); path != "" {
-		return true, fault.New(fault.Invalid, "", "%s %s: %s: %s: is no amount of anything", kind.Kind, nameOf(object), path, show(text))
+		return true, fault.New(fault.Invalid, "", "%s %s: %s: %s: is not a valid amount", kind.Kind, nameOf(object), path, show(text))
 	}
 	typed := empty()
 	if err := convert(object.Object, typed); err != nil {
