@@ -37,7 +37,7 @@ func (s *settings) evaluate(config aws.Config, cache *review.Cache, logger *slog
 	return func(ctx context.Context, a model.Admission) model.Verdict {
 		verdict, err := flow.Admit(ctx, reg, a)
 		if err != nil {
-			logger.Warn("reviewed without the catalogue", "account", s.Account, "error", err.Error())
+			logger.Warn("reviewed without the catalog", "account", s.Account, "error", err.Error())
 		}
 		logger.Info("review", "operation", a.Operation, "refusals", len(verdict.Refusals), "warnings", len(verdict.Warnings))
 		return verdict

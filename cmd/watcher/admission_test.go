@@ -327,7 +327,7 @@ func TestAdmissionByTheWatcher(t *testing.T) {
 		}
 	}
 	says(pool("[{key: kubernetes.io/arch, operator: In, values: [amd64]}]"), `spec.template.spec.nodeClassRef.name: "default": there is no EC2NodeClass of this name`,
-		"spec.template.spec.requirements: 2 of the 3 instance types that "+p.cloud.Region()+" has for this class match, from $0.0960 an hour (m5.large, on-demand, "+p.cloud.Region()+"a)")
+		"spec.template.spec.requirements: 2 of the 3 instance types that "+p.cloud.Region()+" has for this class match, from $0.0960 per hour (m5.large, on-demand, "+p.cloud.Region()+"a)")
 	if said, err := people.create(classManifest); err != nil || len(said) != 0 {
 		t.Errorf("of a plain class is said %q, %v", said, err)
 	}
@@ -339,7 +339,7 @@ func TestAdmissionByTheWatcher(t *testing.T) {
 		return nil
 	})
 	says(pool("[{key: node.kubernetes.io/instance-type, operator: In, values: [m5.lrge]}]"),
-		"spec.template.spec.requirements[0]: nothing matches, no node can be made: no instance type has node.kubernetes.io/instance-type In [m5.lrge]", "Correct it: m5.large may be meant")
+		"spec.template.spec.requirements[0]: nothing matches, no node can be launched: no instance type has node.kubernetes.io/instance-type In [m5.lrge]", "Correct it: m5.large may be meant")
 
 	contradictory := "[{key: topology.kubernetes.io/zone, operator: In, values: [a]}, {key: topology.kubernetes.io/zone, operator: In, values: [b]}]"
 	_, err := people.create(pool(contradictory))

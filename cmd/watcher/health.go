@@ -53,7 +53,7 @@ func health(ready func() bool) http.Handler {
 func log(logger *slog.Logger, n publish.Note) {
 	logger = logger.With("epoch", n.Epoch, "seq", n.Seq, "waiting", n.Waiting)
 	switch n.What {
-	case "base", "segment":
+	case "snapshot", "delta":
 		logger.Debug("published "+n.What, "bytes", n.Bytes)
 	case "hint":
 		logger.Info("hint", "reason", n.Reason, "pods", n.Pods)

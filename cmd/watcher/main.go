@@ -81,10 +81,10 @@ func main() {
 			}
 		},
 		Undefined: func(resource string) {
-			logger.Warn("not defined in the cluster; apply its definition", "resource", resource)
+			logger.Warn("its CustomResourceDefinition is missing in the cluster; apply it", "resource", resource)
 		},
 		Forbidden: func(resource string) {
-			logger.Warn("may not be looked at, as if there were none; apply the watcher's ClusterRole", "resource", resource)
+			logger.Warn("may not be listed, so it counts as empty; apply the watcher's ClusterRole", "resource", resource)
 		},
 		DefaultSpread: s.defaultSpread(logger),
 	})

@@ -42,10 +42,10 @@ func (s *senders) UnmarshalText(text []byte) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(read)) {
 		if !roleID.MatchString(id) {
-			return fmt.Errorf("%q is no unique id of a role, such as AROA1234567890EXAMPLE; aws iam get-role shows it as RoleId", id)
+			return fmt.Errorf("%q is not the unique id of a role, such as AROA1234567890EXAMPLE; aws iam get-role shows it as RoleId", id)
 		}
 		if !slices.Contains(groups, read[id]) {
-			return fmt.Errorf("%s: %q is none of the groups %s", id, read[id], strings.Join(groups, ", "))
+			return fmt.Errorf("%s: %q is not one of the groups %s", id, read[id], strings.Join(groups, ", "))
 		}
 	}
 	*s = read
@@ -56,12 +56,12 @@ func (s *senders) UnmarshalText(text []byte) error {
 func (s *settings) executor(ctx context.Context, kube *rest.Config, logger *slog.Logger) *execute.Executor {
 	if s.RelayURL == "" {
 		if len(s.RelaySenders) > 0 {
-			fatal(logger, "read JOINER_RELAY_SENDERS", fmt.Errorf("it says who may ask, and JOINER_RELAY_QUEUE_URL does not say where"))
+			fatal(logger, "read JOINER_RELAY_SENDERS", fmt.Errorf("it is set, and JOINER_RELAY_QUEUE_URL is not"))
 		}
 		return nil
 	}
 	if len(s.RelaySenders) == 0 {
-		fatal(logger, "read JOINER_RELAY_SENDERS", fmt.Errorf("nobody may ask: give the role ids of the cluster's stack (output RelaySenders)"))
+		fatal(logger, "read JOINER_RELAY_SENDERS", fmt.Errorf("no role may send requests: set the role ids of the cluster's stack (output RelaySenders)"))
 	}
 	server, err := ekscluster.NewExecutor(kube)
 	if err != nil {

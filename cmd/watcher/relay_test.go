@@ -33,7 +33,7 @@ func TestSendersAreReadOrSaidWhatIsWrongWithThem(t *testing.T) {
 		"x":                                     "JSON",
 		`{"joiner-provision":"joiner:disrupt"}`: "RoleId",
 		`{"AROA1234567890EXAMPLE":"system:masters"}`: "system:masters",
-		`{"AROA1234567890EXAMPLE":"provision"}`:      "none of the groups",
+		`{"AROA1234567890EXAMPLE":"provision"}`:      "not one of the groups",
 	} {
 		if err := new(senders).UnmarshalText([]byte(text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", text, err)

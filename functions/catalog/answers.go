@@ -11,7 +11,7 @@ import (
 )
 
 // errAddress is an address that no answer is sent to. It does not show the address, by which anybody could answer.
-var errAddress = errors.New("answer CloudFormation: the address to answer at is none of CloudFormation's in the stack's region " +
+var errAddress = errors.New("answer CloudFormation: the response URL is not one of CloudFormation's in the stack's region " +
 	"(https://cloudformation-custom-resource-response-REGION.s3.REGION.amazonaws.com/…); nothing was sent")
 
 // newAnswers is the client for answers. It follows no redirect: CloudFormation's addresses have none.

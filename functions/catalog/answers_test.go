@@ -71,7 +71,7 @@ func TestW2ARequestToAnswerElsewhereChangesNothing(t *testing.T) {
 			r := request(kind, in, properties())
 			r["PhysicalResourceId"] = "joiner/web"
 			_, err := handle(t, h, r)
-			if err == nil || !strings.Contains(err.Error(), "none of CloudFormation's") || strings.Contains(err.Error(), "secret") {
+			if err == nil || !strings.Contains(err.Error(), "not one of CloudFormation's") || strings.Contains(err.Error(), "secret") {
 				t.Errorf("%s: %v", kind, err)
 			}
 		}

@@ -107,11 +107,11 @@ func (c *custom) carryOut(ctx context.Context, e *cfn.Event) (id string, data ma
 	defer func() {
 		if problem := recover(); problem != nil {
 			c.logger.Error("panic", "problem", fmt.Sprint(problem))
-			err = fmt.Errorf("the function failed over this request (%v); its log has more", problem)
+			err = fmt.Errorf("the function panicked over this request (%v); its log has more", problem)
 		}
 	}()
 	if e.ResourceType != customType {
-		return id, nil, fmt.Errorf("resource type %q is none of this function's, which makes %s", e.ResourceType, customType)
+		return id, nil, fmt.Errorf("resource type %q is not one of this function's, which are %s", e.ResourceType, customType)
 	}
 	stack, err := stackOf(ctx, e.StackID)
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *custom) carryOut(ctx context.Context, e *cfn.Event) (id string, data ma
 	case cfn.RequestDelete:
 		return id, nil, c.detach(ctx, e, stack)
 	}
-	return id, nil, fmt.Errorf("request type %q is none of Create, Update, Delete", e.RequestType)
+	return id, nil, fmt.Errorf("request type %q is not Create, Update or Delete", e.RequestType)
 }
 
 func (c *custom) attach(ctx context.Context, e *cfn.Event, id string, stack arn.ARN) (string, map[string]any, error) {
@@ -175,7 +175,7 @@ func (c *custom) detach(ctx context.Context, e *cfn.Event, stack arn.ARN) error 
 func ofStack(stack arn.ARN, cluster string) error {
 	its, err := arn.Parse(cluster)
 	if err != nil || its.Service != "eks" {
-		return fault.New(fault.Invalid, "", "property arn: %q is no ARN of an EKS cluster; a stack names its cluster by its ARN", cluster)
+		return fault.New(fault.Invalid, "", "property arn: %q is not the ARN of an EKS cluster; a stack names its cluster by its ARN", cluster)
 	}
 	if its.Partition != stack.Partition || its.Region != stack.Region {
 		return fault.New(fault.Invalid, "", "property arn: %q is in region %s, and stack %s in %s; deploy a cluster's stack in its region", cluster, its.Region, stack, stack.Region)
@@ -188,11 +188,11 @@ func ofStack(stack arn.ARN, cluster string) error {
 func stackOf(ctx context.Context, stackID string) (arn.ARN, error) {
 	stack, err := arn.Parse(stackID)
 	if err != nil {
-		return stack, fault.New(fault.Invalid, "", "StackId: %q is no ARN of a stack", stackID)
+		return stack, fault.New(fault.Invalid, "", "StackId: %q is not the ARN of a stack", stackID)
 	}
 	invoked, _ := lambdacontext.FromContext(ctx)
 	if invoked == nil {
-		return stack, fault.New(fault.Denied, "OtherAccount", "the account of stack %s cannot be compared with the function's: the invocation does not say what was invoked", stackID)
+		return stack, fault.New(fault.Denied, "OtherAccount", "the account of stack %s cannot be compared with the function's: the invocation does not name the function", stackID)
 	}
 	own, err := arn.Parse(invoked.InvokedFunctionArn)
 	if err != nil || own.AccountID != stack.AccountID {
@@ -227,7 +227,7 @@ func (c *custom) put(ctx context.Context, url string, body []byte) error {
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPut, url, bytes.NewReader(body))
 	if err != nil {
-		return errors.New("answer CloudFormation: the address to answer at cannot be read") // it is a secret
+		return errors.New("answer CloudFormation: the response URL cannot be read") // it is a secret
 	}
 	request.Header["Content-Type"] = nil
 	response, err := c.client.Do(request)
@@ -266,7 +266,7 @@ func standaloneOf(properties map[string]any) (attach.Desired, error) {
 	var desired attach.Desired
 	for name := range properties {
 		if !slices.Contains(settable, name) && !slices.Contains(notProperties, name) {
-			return desired, fault.New(fault.Invalid, "", "property %s: it is none that can be set; there are %s", name, strings.Join(settable, ", "))
+			return desired, fault.New(fault.Invalid, "", "property %s: it is not a property that can be set; there are %s", name, strings.Join(settable, ", "))
 		}
 	}
 	if err := fill(reflect.ValueOf(&desired.Registration).Elem(), "", properties); err != nil {
@@ -302,7 +302,7 @@ func fill(into reflect.Value, path string, from map[string]any) error {
 func set(field reflect.Value, path string, value any) error {
 	text := fmt.Sprint(value)
 	bad := func(want string) error {
-		return fault.New(fault.Invalid, "", "property %s: %q is no %s", path, text, want)
+		return fault.New(fault.Invalid, "", "property %s: %q is not a %s", path, text, want)
 	}
 	nested, is := value.(map[string]any)
 	switch field.Kind() {
@@ -319,7 +319,7 @@ func set(field reflect.Value, path string, value any) error {
 	case reflect.Bool:
 		truth, err := strconv.ParseBool(text)
 		if err != nil {
-			return bad("truth value: say true or false")
+			return bad("boolean: use true or false")
 		}
 		field.SetBool(truth)
 	case reflect.Int64:

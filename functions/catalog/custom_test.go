@@ -153,14 +153,14 @@ func TestCustomResourcePausesOnlyWhereItIsSaid(t *testing.T) {
 // IN-05: a property nobody knows, or that cannot be read, is named.
 func TestIN05CustomResourceRefusesProperties(t *testing.T) {
 	for want, change := range map[string]func(map[string]any){
-		"property Paused: it is none that can be set":               func(p map[string]any) { p["Paused"] = "true" },
-		"property endpoint: it is none that can be set":             func(p map[string]any) { p["endpoint"] = "https://else" },
-		`property paused: "yes please" is no truth value`:           func(p map[string]any) { p["paused"] = "yes please" },
-		`property batchMaxMillis: "soon" is no whole number`:        func(p map[string]any) { p["batchMaxMillis"] = "soon" },
-		"property roles.terminate: there is no such field":          func(p map[string]any) { p["roles"] = map[string]any{"terminate": "arn"} },
-		`property roles: "arn" is no map`:                           func(p map[string]any) { p["roles"] = "arn" },
-		`property cluster: "map[a:b]" is no text`:                   func(p map[string]any) { p["cluster"] = map[string]any{"a": "b"} },
-		"resource type \"Custom::Else\" is none of this function's": nil,
+		"property Paused: it is not a property that can be set":        func(p map[string]any) { p["Paused"] = "true" },
+		"property endpoint: it is not a property that can be set":      func(p map[string]any) { p["endpoint"] = "https://else" },
+		`property paused: "yes please" is not a boolean`:               func(p map[string]any) { p["paused"] = "yes please" },
+		`property batchMaxMillis: "soon" is not a whole number`:        func(p map[string]any) { p["batchMaxMillis"] = "soon" },
+		"property roles.terminate: there is no such field":             func(p map[string]any) { p["roles"] = map[string]any{"terminate": "arn"} },
+		`property roles: "arn" is not a map`:                           func(p map[string]any) { p["roles"] = "arn" },
+		`property cluster: "map[a:b]" is not a text`:                   func(p map[string]any) { p["cluster"] = map[string]any{"a": "b"} },
+		"resource type \"Custom::Else\" is not one of this function's": nil,
 	} {
 		h, d := withRegistrations()
 		in := newInbox(t)

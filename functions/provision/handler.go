@@ -63,7 +63,7 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 		// for its group, before anything is read.
 		group, toReport := strings.CutSuffix(record.Attributes["MessageGroupId"], wire.ForwardGroup(""))
 		if wire.QueueName(record.EventSourceARN) != wire.PlanQueue(group) {
-			refused["its group is none of its queue's cluster"]++
+			refused["its message group does not belong to its queue's cluster"]++
 			continue
 		}
 		hint, err := wire.DecodeHint([]byte(record.Body))
@@ -72,10 +72,10 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 			refused[err.Error()]++
 			continue
 		case hint.Cluster != group:
-			refused["it speaks of another cluster than its queue's"]++
+			refused["it names another cluster than its queue's"]++
 			continue
 		case toReport && !provision.Forwards(hint.Reason):
-			refused["it is to be passed on and says nothing that is"]++
+			refused["it is in the group of hints to forward and has no reason that is forwarded"]++
 			continue
 		}
 		if provision.Spent(hint, time.Now()) {
@@ -102,7 +102,7 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 	}
 	for _, reason := range slices.Sorted(maps.Keys(tellings)) {
 		if err := h.reported.Forward(ctx, tellings[reason]); err != nil {
-			h.logger.Error("pass a hint on", "cluster", tellings[reason].Cluster, "reason", string(reason), "error", err.Error())
+			h.logger.Error("forward a hint", "cluster", tellings[reason].Cluster, "reason", string(reason), "error", err.Error())
 			for _, record := range reported {
 				failures.Add(record.MessageId)
 			}
@@ -113,7 +113,7 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 		h.logger.Info("batch", "records", len(batch.Records), "passedOn", slices.Sorted(maps.Keys(tellings)), "error", "")
 	}
 	if len(order) == 0 && len(reported) == 0 {
-		h.logger.Info("batch", "records", len(batch.Records), "tooOld", spent, "error", "no hint says anything")
+		h.logger.Info("batch", "records", len(batch.Records), "tooOld", spent, "error", "no hint can be read")
 	}
 	for i, err := range boot.Parallel(len(order), func(i int) error {
 		request := requests[order[i]]

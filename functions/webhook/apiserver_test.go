@@ -170,7 +170,7 @@ func TestAnAPIServerAsksThroughAURL(t *testing.T) {
 	})
 	// What kubectl prints of a pool that matches nothing: that it is so, and why. The pool is applied all the same.
 	_, reported, err := plane.Kubectl(t.Context(), []byte(nothing), "apply", "-f", "-")
-	if want := "Warning: spec.template.spec.requirements[1]: nothing matches, no node can be made: no instance type has karpenter.k8s.aws/instance-family In [x99]; c5 can be had. Remedy: "; err != nil || !strings.Contains(reported, want) {
+	if want := "Warning: spec.template.spec.requirements[1]: nothing matches, no node can be launched: no instance type has karpenter.k8s.aws/instance-family In [x99]; c5 is offered. Remedy: "; err != nil || !strings.Contains(reported, want) {
 		t.Errorf("%v, kubectl printed %s", err, reported)
 	}
 	for range 2 { // as text and in base64

@@ -48,7 +48,7 @@ func (h *handler) handle(ctx context.Context, request events.APIGatewayV2HTTPReq
 	answer, err := admission.Handle(ctx, body, func(ctx context.Context, a model.Admission) model.Verdict {
 		verdict, err := h.flow.Admit(ctx, reg, a)
 		if err != nil {
-			h.logger.Warn("reviewed without the catalogue", "account", reg.Account, "region", reg.Region, "error", err.Error())
+			h.logger.Warn("reviewed without the catalog", "account", reg.Account, "region", reg.Region, "error", err.Error())
 		}
 		h.logger.Info("review", "operation", a.Operation, "refusals", len(verdict.Refusals), "warnings", len(verdict.Warnings))
 		return verdict

@@ -105,7 +105,7 @@ func TestAnUnreadableCatalogIsTold(t *testing.T) {
 	if answer := read(t, p.post(t, "/"+first, strings.Replace(pool, "ARCH", "amd64", 1))); !answer.Allowed || strings.Contains(strings.Join(answer.Warnings, "\n"), "instance types") {
 		t.Errorf("%+v", answer)
 	}
-	if !strings.Contains(p.log.String(), "reviewed without the catalogue") {
+	if !strings.Contains(p.log.String(), "reviewed without the catalog") {
 		t.Errorf("%s", p.log.String())
 	}
 }
