@@ -132,7 +132,7 @@ $(BIN)/compare: FORCE
 fuzz: ## every fuzz test, FUZZTIME (default 10m) in all
 	./testenv/fuzz.sh $(or $(FUZZTIME),10m)
 
-check: $(BIN)/supply ## format, vet, staticcheck, floors, retired phrases, subjects of new commits, generated files unchanged, modules as go.sum has them, licences as committed
+check: $(BIN)/supply ## format, vet, staticcheck, floors, retired phrases, subjects of new commits, generated files unchanged, modules as go.sum has them, licenses as committed
 	@tools/subjects.sh
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
@@ -141,7 +141,7 @@ check: $(BIN)/supply ## format, vet, staticcheck, floors, retired phrases, subje
 	$(GO) test -run 'TestFloors|TestV11' ./testenv
 	$(GO) mod verify
 	cd tools && $(GO) mod verify
-	$(BIN)/supply licences -check LICENSES.csv -npm $(CONSOLE)/package-lock.json ./functions/... ./cmd/...
+	$(BIN)/supply licenses -check LICENSES.csv -npm $(CONSOLE)/package-lock.json ./functions/... ./cmd/...
 	$(MAKE) --no-print-directory generated
 
 synth: zips $(CDK) ## the CloudFormation templates of CLUSTER (default joiner-demo) and of its region into infra/cdk/cdk.out, with real zips; needs no network once npm has run
@@ -162,9 +162,9 @@ $(CDK): infra/cdk/package-lock.json
 $(BIN)/supply: FORCE
 	cd tools && $(GO) build -o ../$@ ./supply
 
-licences: $(BIN)/supply ## write LICENSES.csv, the licence of each module the shipped programs are built of; fails where one is not known to be compatible
-	$(BIN)/supply licences -npm $(CONSOLE)/package-lock.json ./functions/... ./cmd/... >$(BIN)/licences.csv
-	mv $(BIN)/licences.csv LICENSES.csv
+licenses: $(BIN)/supply ## write LICENSES.csv, the license of each module the shipped programs are built of; fails where one is not known to be compatible
+	$(BIN)/supply licenses -npm $(CONSOLE)/package-lock.json ./functions/... ./cmd/... >$(BIN)/licenses.csv
+	mv $(BIN)/licenses.csv LICENSES.csv
 
 sbom: build $(BIN)/supply ## write dist/sbom.json, a CycloneDX bill of materials of what `make build` made
 	$(BIN)/supply sbom -npm github.com/joiner-sh/joiner/cmd/joiner=$(CONSOLE)/package-lock.json $(FUNCTIONS:%=$(DIST)/arm64/%/bootstrap) $(FUNCTIONS:%=$(DIST)/amd64/%/bootstrap) $(BIN)/watcher $(BIN)/joiner >$(DIST)/sbom.json
@@ -270,4 +270,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules $(CONSOLE)/node_modules $(BROWSER)/node_modules
 
 FORCE:
-.PHONY: docs docs-look preflight prepare deploy ecr first-day proof-long race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam day-one conform readings matrix oracle referee handover sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean upstream-unit upstream upstream-performance FORCE
+.PHONY: docs docs-look preflight prepare deploy ecr first-day proof-long race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam day-one conform readings matrix oracle referee handover sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licenses sbom vuln generated build clean upstream-unit upstream upstream-performance FORCE

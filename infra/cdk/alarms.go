@@ -28,12 +28,12 @@ func alarms(o Options) []alarm {
 	var out []alarm
 	for _, q := range append([]queue{planQueue}, queuesOf...) {
 		out = append(out, alarm{
-			ID: q.ID + "DeadAlarm", About: "Messages nobody could handle lie in " + q.fullName("-dead") + ": read the function's log for their ids, then redrive them",
+			ID: q.ID + "DeadAlarm", About: "Messages that could not be processed are in " + q.fullName("-dead") + ": read the function's log for their ids, then redrive them",
 			Metrics: []metric{{"AWS/SQS", "ApproximateNumberOfMessagesVisible", "QueueName", q.fullName("-dead")}}, Statistic: "Maximum", Least: 1, Minutes: 1, Of: 1, In: 1,
 		})
 	}
 	out = append(out, ageAlarm("Notices", "joiner-notices"), lostAlarm("EventsAlarm", "joiner-state",
-		"EventBridge can neither deliver what AWS says of machines nor keep it in joiner-notices-dead: see the policies of these queues and of their key"))
+		"EventBridge can neither deliver events about instances nor store them in joiner-notices-dead: see the policies of these queues and of their key"))
 	var throttles, dropped []metric
 	for _, f := range functions(o) {
 		of := func(name string) metric { return metric{"AWS/Lambda", name, "FunctionName", f.Name} }
@@ -47,13 +47,13 @@ func alarms(o Options) []alarm {
 		alarm{ID: "RecursionAlarm", About: "Lambda stopped functions for calling themselves: their recursive loop setting is no longer Allow", Metrics: dropped, Least: 1, Minutes: 5, Of: 1, In: 1},
 		alarm{ID: "TickAlarm", About: "joiner-provision was not invoked for five minutes: see the rule " + tickRule,
 			Metrics: []metric{{"AWS/Lambda", "Invocations", "FunctionName", "joiner-provision"}}, Least: 1, Below: true, Minutes: 5, Of: 1, In: 1},
-		alarm{ID: "TableAlarm", About: "DynamoDB throttles the table joiner: see its metrics for the partition that is hot",
+		alarm{ID: "TableAlarm", About: "DynamoDB throttles the table joiner: check its metrics for a hot partition",
 			Metrics: []metric{{"AWS/DynamoDB", "ReadThrottleEvents", "TableName", "joiner"}, {"AWS/DynamoDB", "WriteThrottleEvents", "TableName", "joiner"}}, Least: 1, Minutes: 1, Of: 3, In: 5},
-		alarm{ID: "SilentAlarm", About: "A cluster's watcher has said nothing for a while and functions list the cluster themselves: joiner doctor says which",
+		alarm{ID: "SilentAlarm", About: "The heartbeat of a cluster's watcher is overdue and functions list the cluster themselves: joiner doctor says which",
 			Metrics: []metric{{ours, "SilentWatchers", "", ""}}, Least: 1, Minutes: 1, Of: 5, In: 10},
-		alarm{ID: "FailedAlarm", About: "Launches fail again and again: joiner why names the pool and what EC2 says",
+		alarm{ID: "FailedAlarm", About: "Launches fail repeatedly: joiner why names the NodePool and EC2's error",
 			Metrics: []metric{{ours, "LaunchesFailed", "", ""}}, Least: 10, Minutes: 5, Of: 3, In: 3},
-		alarm{ID: "BrakeAlarm", About: "So many nodes ended lately that further ones are put off: see what ends them before taking off the brake",
+		alarm{ID: "BrakeAlarm", About: "So many nodes were removed lately that further removals are postponed: find out what removes them before you raise the removal limit",
 			Metrics: []metric{{ours, "RemovalsPutOff", "", ""}}, Least: 1, Minutes: 5, Of: 1, In: 1},
 	)
 	return out
@@ -64,7 +64,7 @@ func throttled(o Options) string {
 	if o.Reserve {
 		return "Functions are throttled: raise context maxClusters, or the account's quota of concurrent executions"
 	}
-	return "Functions are throttled: other functions of the account take what there is, or its quota of concurrent executions is small; raise that, and set context reserve to true"
+	return "Functions are throttled: other functions of the account use up its quota of concurrent executions, or the quota is small; raise it, and set context reserve to true"
 }
 
 // lostAlarm is on where a rule's events are lost. The rules for the queue of notices have one target, one queue for what is not delivered and

@@ -69,7 +69,7 @@ func newCluster(scope constructs.Construct, id string, c Cluster, o Options) aws
 	k.makeWatcher()
 	k.letIn()
 	awscdk.NewCfnOutput(stack, s("ExternalID"), &awscdk.CfnOutputProps{
-		Description: s("What the cluster's roles ask of whoever takes them on; context externalId of the stack that registers a cluster of another account"),
+		Description: s("The external id that the trust policies of the cluster's roles require; context externalId of the stack that registers a cluster of another account"),
 		Value:       k.externalID,
 	})
 	if c.Account != "" {
@@ -113,7 +113,7 @@ func (k *cluster) makeAdopter() {
 		})),
 	}
 	k.roles["Adopt"] = newRole(k.stack, k.o, roleOf{
-		ID: "AdoptRole", Name: k.roleName("adopt"), About: "People who take over nodes of cluster " + k.c.Name + " from Karpenter",
+		ID: "AdoptRole", Name: k.roleName("adopt"), About: "People who adopt nodes of cluster " + k.c.Name + " from Karpenter",
 		Trust: document(statement{
 			"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": map[string]any{"AWS": k.o.Adopters},
 			"Condition": map[string]any{"StringEquals": map[string]any{"sts:ExternalId": k.externalID}},
@@ -133,7 +133,7 @@ func (k *cluster) makeRelay() {
 		properties.KmsMasterKeyId = kmsOf(k.o)
 	}
 	k.relay = awssqs.NewCfnQueue(k.stack, s("RelayQueue"), properties)
-	excuse(k.relay, "AwsSolutions-SQS3", "A request that is older than seconds is carried out by nobody: whoever asked has gone on")
+	excuse(k.relay, "AwsSolutions-SQS3", "A request that is older than seconds is not carried out: its sender has timed out")
 	var hub statement // the watcher of a cluster in another account has the rights of a role there
 	if k.c.Account != "" {
 		hub = allow("WatcherFromHub", carryOut, []*string{k.relay.AttrArn()}, map[string]any{"ArnEquals": map[string]any{"aws:PrincipalArn": k.hubWatcher()}})
@@ -262,12 +262,12 @@ func (k *cluster) forwardEvents() {
 	if !strings.Contains(o.AlarmTopicARN, ":"+k.c.Account+":") {
 		o.AlarmTopicARN = "" // it is of the hub's account
 	}
-	lost := lostAlarm("ForwardAlarm", strings.Replace("joiner-state", "joiner-", "joiner-"+short(k.c.Name)+"-", 1), "EventBridge cannot forward what AWS says of machines to account "+k.hub+": see the policy of its event bus")
+	lost := lostAlarm("ForwardAlarm", strings.Replace("joiner-state", "joiner-", "joiner-"+short(k.c.Name)+"-", 1), "EventBridge cannot forward events about instances to account "+k.hub+": see the policy of its event bus")
 	lost.Metrics = lost.Metrics[:1] // there is no dead-letter queue
 	lost.make(k.stack, o, k.c.Name)
 	bus := sub("arn:${AWS::Partition}:events:${AWS::Region}:%s:event-bus/default", k.hub)
 	role := newRole(k.stack, k.o, roleOf{
-		ID: "ForwardRole", Name: k.roleName("forward"), About: "EventBridge: tells account " + k.hub + " of machines of cluster " + k.c.Name,
+		ID: "ForwardRole", Name: k.roleName("forward"), About: "EventBridge: forwards to account " + k.hub + " events about instances of cluster " + k.c.Name,
 		Trust: document(trust("events.amazonaws.com", map[string]any{
 			"StringEquals": map[string]any{"aws:SourceAccount": sub("${AWS::AccountId}")},
 			"ArnLike":      map[string]any{"aws:SourceArn": sub("arn:${AWS::Partition}:events:${AWS::Region}:${AWS::AccountId}:rule/joiner-%s-*", short(k.c.Name))},

@@ -44,35 +44,35 @@ func problems() widget {
 
 func capacityLogs() []widget {
 	return []widget{
-		ofLog("Machines launched", "joiner-provision", `filter msg = "provision" and outcome.claims > 0 | stats sum(outcome.claims) by bin(5m), outcome.cluster`),
+		ofLog("Instances launched", "joiner-provision", `filter msg = "provision" and outcome.claims > 0 | stats sum(outcome.claims) by bin(5m), outcome.cluster`),
 		ofLog("Launches that failed", "joiner-provision", `filter msg = "provision" and outcome.failed > 0 | stats sum(outcome.failed) by bin(5m), outcome.cluster`),
-		ofLog("Nodes that came into use", "joiner-provision", `filter msg = "provision" and outcome.initialized > 0 | stats sum(outcome.initialized) by bin(5m), outcome.cluster`),
-		ofLog("Pods that wait, and those nothing fits", "joiner-provision", `filter msg = "provision" | stats max(outcome.pending), max(outcome.unschedulable) by bin(5m)`),
+		ofLog("Nodes initialized", "joiner-provision", `filter msg = "provision" and outcome.initialized > 0 | stats sum(outcome.initialized) by bin(5m), outcome.cluster`),
+		ofLog("Pending pods, and unschedulable ones", "joiner-provision", `filter msg = "provision" | stats max(outcome.pending), max(outcome.unschedulable) by bin(5m)`),
 		ofLog("Nodes", "joiner-interruption", `filter msg = "interruption" | stats max(outcome.nodes) by bin(5m), outcome.cluster`),
-		ofLog("Machines that ended", "joiner-interruption", `filter msg in ["interruption", "drain"] and outcome.closed > 0 | stats sum(outcome.closed) by bin(5m), outcome.cluster`),
-		ofLog("Spot machines taken back", "joiner-interruption", `filter msg = "interruption" and outcome.interrupted > 0 | stats sum(outcome.interrupted) by bin(5m), outcome.cluster`),
-		ofLog("Price of nodes, USD an hour", "joiner-disrupt", `filter msg = "disrupt" and outcome.priceBefore > 0 | stats max(outcome.priceBefore) by bin(5m), outcome.cluster`),
-		ofLog("Saved by giving back, USD an hour", "joiner-disrupt", `filter msg = "disrupt" and outcome.savings > 0 | stats sum(outcome.savings) by bin(1h), outcome.cluster`),
-		ofLog("Commands to give nodes back: new, done, undone", "joiner-disrupt", `filter msg = "disrupt" | stats sum(outcome.planned), sum(outcome.done), sum(outcome.undone) by bin(5m)`),
-		ofLog("Node classes that are not ready", "joiner-catalog", `filter msg = "catalog" and ispresent(outcome.notReady.0) | stats latest(outcome.notReady.0) by outcome.cluster`),
+		ofLog("Instances terminated", "joiner-interruption", `filter msg in ["interruption", "drain"] and outcome.closed > 0 | stats sum(outcome.closed) by bin(5m), outcome.cluster`),
+		ofLog("Spot instances interrupted", "joiner-interruption", `filter msg = "interruption" and outcome.interrupted > 0 | stats sum(outcome.interrupted) by bin(5m), outcome.cluster`),
+		ofLog("Price of nodes, USD per hour", "joiner-disrupt", `filter msg = "disrupt" and outcome.priceBefore > 0 | stats max(outcome.priceBefore) by bin(5m), outcome.cluster`),
+		ofLog("Saved by consolidation, USD per hour", "joiner-disrupt", `filter msg = "disrupt" and outcome.savings > 0 | stats sum(outcome.savings) by bin(1h), outcome.cluster`),
+		ofLog("Disruption commands: new, done, undone", "joiner-disrupt", `filter msg = "disrupt" | stats sum(outcome.planned), sum(outcome.done), sum(outcome.undone) by bin(5m)`),
+		ofLog("EC2NodeClasses that are not ready", "joiner-catalog", `filter msg = "catalog" and ispresent(outcome.notReady.0) | stats latest(outcome.notReady.0) by outcome.cluster`),
 		problems(),
 	}
 }
 
 func capacityMetrics() []widget {
 	return []widget{
-		{Title: "Machines launched", Series: []series{{"NodeClaimsCreated", []string{"Cluster", "NodePool", "CapacityType"}}}, Stat: "Sum"},
-		{Title: "Claims that got no machine, by what EC2 said", Series: []series{{"CloudProviderErrors", []string{"Cluster", "Reason"}}}, Stat: "Sum"},
-		{Title: "Nodes that joined", Series: []series{{"NodesCreated", []string{"Cluster", "NodePool"}}}, Stat: "Sum"},
-		{Title: "Pods that wait, and those nothing fits", Series: []series{{"SchedulerQueueDepth", []string{"Cluster"}}, {"SchedulerUnschedulablePods", []string{"Cluster"}}}, Stat: "Maximum"},
+		{Title: "Instances launched", Series: []series{{"NodeClaimsCreated", []string{"Cluster", "NodePool", "CapacityType"}}}, Stat: "Sum"},
+		{Title: "NodeClaims without an instance, by EC2's error code", Series: []series{{"CloudProviderErrors", []string{"Cluster", "Reason"}}}, Stat: "Sum"},
+		{Title: "Nodes registered", Series: []series{{"NodesCreated", []string{"Cluster", "NodePool"}}}, Stat: "Sum"},
+		{Title: "Pending pods, and unschedulable ones", Series: []series{{"SchedulerQueueDepth", []string{"Cluster"}}, {"SchedulerUnschedulablePods", []string{"Cluster"}}}, Stat: "Maximum"},
 		{Title: "Nodes", Series: []series{{"ClusterStateNodeCount", []string{"Cluster"}}}, Stat: "Maximum"},
-		{Title: "Machines that ended", Series: []series{{"NodeClaimsTerminated", []string{"Cluster", "NodePool", "CapacityType"}}}, Stat: "Sum"},
-		{Title: "Machines that ended, by reason", Series: []series{{"NodeClaimsDisrupted", []string{"Cluster", "Reason"}}}, Stat: "Sum"},
-		{Title: "Messages of AWS about machines", Series: []series{{"InterruptionReceivedMessages", []string{"MessageType"}}}, Stat: "Sum"},
-		{Title: "Price of nodes, USD an hour", Series: []series{{"PricePerHour", []string{"Cluster"}}}, Stat: "Maximum"},
-		{Title: "Saved by giving back, USD an hour", Series: []series{{"SavingsPerHour", []string{"Cluster"}}}, Stat: "Sum"},
-		{Title: "Commands to give nodes back, and those undone", Series: []series{{"VoluntaryDisruptionDecisions", []string{"Cluster", "Reason", "Decision"}}, {"VoluntaryDisruptionQueueFailures", []string{"Cluster"}}}, Stat: "Sum"},
-		{Title: "Claims that have drifted, and node classes that are not ready", Series: []series{{"NodeClaimsDrifted", []string{"Cluster", "Reason"}}, {"NodeClassesNotReady", []string{"Cluster"}}}, Stat: "Maximum"},
+		{Title: "Instances terminated", Series: []series{{"NodeClaimsTerminated", []string{"Cluster", "NodePool", "CapacityType"}}}, Stat: "Sum"},
+		{Title: "Instances terminated, by reason", Series: []series{{"NodeClaimsDisrupted", []string{"Cluster", "Reason"}}}, Stat: "Sum"},
+		{Title: "AWS events about instances", Series: []series{{"InterruptionReceivedMessages", []string{"MessageType"}}}, Stat: "Sum"},
+		{Title: "Price of nodes, USD per hour", Series: []series{{"PricePerHour", []string{"Cluster"}}}, Stat: "Maximum"},
+		{Title: "Saved by consolidation, USD per hour", Series: []series{{"SavingsPerHour", []string{"Cluster"}}}, Stat: "Sum"},
+		{Title: "Disruption commands, and those undone", Series: []series{{"VoluntaryDisruptionDecisions", []string{"Cluster", "Reason", "Decision"}}, {"VoluntaryDisruptionQueueFailures", []string{"Cluster"}}}, Stat: "Sum"},
+		{Title: "NodeClaims that have drifted, and EC2NodeClasses that are not ready", Series: []series{{"NodeClaimsDrifted", []string{"Cluster", "Reason"}}, {"NodeClassesNotReady", []string{"Cluster"}}}, Stat: "Maximum"},
 		problems(),
 	}
 }
@@ -80,10 +80,10 @@ func capacityMetrics() []widget {
 // healthMetrics are those of health that functions send where they are told to.
 func healthMetrics() []widget {
 	return []widget{
-		{Title: "From the first sight of a pod to its machine, p99, ms", Series: []series{{"PodsSchedulingDecisionDuration", []string{"Cluster"}}}, Stat: "p99"},
+		{Title: "From a pending pod to its instance, p99, ms", Series: []series{{"PodsSchedulingDecisionDuration", []string{"Cluster"}}}, Stat: "p99"},
 		{Title: "Planning, p99, ms", Series: []series{{"SchedulingDuration", []string{"Cluster"}}}, Stat: "p99"},
-		{Title: "From the decision that a node ends to its end, p99, s", Series: []series{{"NodesTerminationDuration", []string{"Cluster"}}}, Stat: "p99"},
-		{Title: "Pods that were drained, and evictions refused", Series: []series{{"PodsDrained", []string{"Cluster"}}, {"PodsEvictionsRefused", []string{"Cluster"}}}, Stat: "Sum"},
+		{Title: "From the decision to terminate a node to its termination, p99, s", Series: []series{{"NodesTerminationDuration", []string{"Cluster"}}}, Stat: "p99"},
+		{Title: "Pods evicted, and evictions refused", Series: []series{{"PodsDrained", []string{"Cluster"}}, {"PodsEvictionsRefused", []string{"Cluster"}}}, Stat: "Sum"},
 	}
 }
 
@@ -107,17 +107,17 @@ func health(o Options) []widget {
 		return out
 	}
 	out := []widget{
-		{Title: "From hint to machines, p50 of runs, ms", Metrics: []metric{{ours, "MillisToLaunch", "", ""}}, Stat: "p50"},
-		{Title: "From hint to machines, p99 of runs, ms", Metrics: []metric{{ours, "MillisToLaunch", "", ""}}, Stat: "p99"},
+		{Title: "From hint to instances, p50 of runs, ms", Metrics: []metric{{ours, "MillisToLaunch", "", ""}}, Stat: "p50"},
+		{Title: "From hint to instances, p99 of runs, ms", Metrics: []metric{{ours, "MillisToLaunch", "", ""}}, Stat: "p99"},
 		{Title: "Oldest hint, s", Metrics: queues("ApproximateAgeOfOldestMessage", ""), Stat: "Maximum"},
-		{Title: "Hints nobody could handle", Metrics: queues("ApproximateNumberOfMessagesVisible", "-dead"), Stat: "Maximum"},
+		{Title: "Hints that could not be processed", Metrics: queues("ApproximateNumberOfMessagesVisible", "-dead"), Stat: "Maximum"},
 		{Title: "Invocations", Metrics: each("Invocations"), Stat: "Sum"},
 		{Title: "Errors", Metrics: each("Errors"), Stat: "Sum"},
 		{Title: "Throttles", Metrics: each("Throttles"), Stat: "Sum"},
 		{Title: "Duration, p99, ms", Metrics: each("Duration"), Stat: "p99"},
-		{Title: "Clusters whose watcher is silent", Metrics: []metric{{ours, "SilentWatchers", "", ""}}, Stat: "Sum"},
-		{Title: "Removals put off by the brake", Metrics: []metric{{ours, "RemovalsPutOff", "", ""}}, Stat: "Sum"},
-		{Title: "Messages refused: from a queue that does not carry them", Metrics: []metric{{ours, "MessagesRefused", "", ""}, {ours, "HintsRefused", "", ""}}, Stat: "Sum"},
+		{Title: "Clusters whose watcher's heartbeat is overdue", Metrics: []metric{{ours, "SilentWatchers", "", ""}}, Stat: "Sum"},
+		{Title: "Removals postponed by the removal limit", Metrics: []metric{{ours, "RemovalsPutOff", "", ""}}, Stat: "Sum"},
+		{Title: "Messages dropped: of a kind that their queue may not carry", Metrics: []metric{{ours, "MessagesRefused", "", ""}, {ours, "HintsRefused", "", ""}}, Stat: "Sum"},
 		{Title: "Units of the table", Metrics: []metric{{"AWS/DynamoDB", "ConsumedReadCapacityUnits", "TableName", "joiner"}, {"AWS/DynamoDB", "ConsumedWriteCapacityUnits", "TableName", "joiner"}}, Stat: "Sum"},
 		{Title: "Runs that failed, newest first", Log: "joiner-provision", Query: `filter ispresent(error) and error != "" | fields @timestamp, msg, outcome.cluster, error | sort @timestamp desc | limit 20`},
 	}

@@ -47,24 +47,24 @@ func functions(o Options) []function {
 	read := []string{"GetItem", "Query"}
 	written := []string{"PutItem", "UpdateItem", "ConditionCheckItem"}
 	all := []function{{
-		Name: "joiner-provision", ID: "Provision", Program: "provision", About: "Launches machines and makes them nodes",
+		Name: "joiner-provision", ID: "Provision", Program: "provision", About: "Launches instances and registers them as nodes",
 		MemoryMB: o.PlannerMemoryMB, TimeoutS: 30, Concurrency: plansAtOnce*each + 1,
 		Plans: true, Sends: []string{"Plan", "Catalog", "Interruption", "Disruption"}, Ticks: true, Recursive: true,
 		Table: join(read, written, []string{"DeleteItem", "BatchGetItem"}), Reads: []string{"snap", "catalog"}, Writes: []string{"decisions"}, Assumes: true, Switch: true,
 		Settings: join(ofCatalog, ofPolicies),
 	}, {
-		Name: "joiner-interruption", ID: "Interruption", Program: "interruption", About: "Empties nodes, ends machines and closes their claims",
+		Name: "joiner-interruption", ID: "Interruption", Program: "interruption", About: "Drains nodes, terminates instances and closes their claims",
 		MemoryMB: own / 2, TimeoutS: 30, Concurrency: 2*each + 11,
 		Queues: []source{{"Interruption", 2 * each}, {"Notices", 10}}, Sends: []string{"Interruption", "Plan", "Disruption"}, Ticks: true, Recursive: true,
 		Table: join(read, written, []string{"DeleteItem", "BatchGetItem"}), Index: true, Writes: []string{"removals"}, Assumes: true, Settings: ofEnds,
 	}, {
-		Name: "joiner-catalog", ID: "Catalog", Program: "catalog", About: "Resolves node classes and knows what can be bought",
+		Name: "joiner-catalog", ID: "Catalog", Program: "catalog", About: "Resolves EC2NodeClasses and reads instance types and prices",
 		MemoryMB: 1024, TimeoutS: 120, Concurrency: each + 2,
 		Queues: []source{{"Catalog", each}}, Sends: []string{"Catalog", "Plan", "Disruption"}, Ticks: true, Recursive: true,
 		Table: join(read, []string{"PutItem", "UpdateItem", "DeleteItem", "BatchGetItem"}), Reads: []string{"snap", "catalog"}, Writes: []string{"catalog", "versions"}, Assumes: true,
 		Settings: ofCatalog,
 	}, {
-		Name: "joiner-disrupt", ID: "Disrupt", Program: "disrupt", About: "Decides which nodes to give back by choice",
+		Name: "joiner-disrupt", ID: "Disrupt", Program: "disrupt", About: "Decides voluntary disruption: consolidation, drift, expiry",
 		MemoryMB: o.PlannerMemoryMB, TimeoutS: 55, Concurrency: each + 1,
 		Queues: []source{{"Disruption", each}}, Sends: []string{"Disruption", "Plan", "Interruption"}, Ticks: true, Recursive: true,
 		Table: join(read, written, []string{"BatchGetItem"}), Reads: []string{"snap", "catalog"}, Writes: []string{"decisions"}, Assumes: true, Switch: true,
@@ -72,7 +72,7 @@ func functions(o Options) []function {
 	}}
 	if o.Webhook {
 		all = append(all, function{
-			Name: "joiner-webhook", ID: "Webhook", Program: "webhook", About: "Judges node pools and node classes before they are stored",
+			Name: "joiner-webhook", ID: "Webhook", Program: "webhook", About: "Validates NodePools and EC2NodeClasses before they are stored",
 			MemoryMB: 512, TimeoutS: 5, Concurrency: 2, Reads: []string{"catalog"}, Settings: ofCatalog,
 		})
 	}

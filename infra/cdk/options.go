@@ -152,7 +152,7 @@ func (o Options) check() []error {
 		of       *regexp.Regexp
 		such     string
 	}{
-		{"kmsKeyArn", o.KMSKeyARN, keyARN, "of a key (an alias is none), such as arn:aws:kms:us-west-2:111111111111:key/ID"},
+		{"kmsKeyArn", o.KMSKeyARN, keyARN, "of a key (not of an alias), such as arn:aws:kms:us-west-2:111111111111:key/ID"},
 		{"permissionsBoundary", o.PermissionsBoundary, policyARN, "of a policy, such as arn:aws:iam::111111111111:policy/NAME"},
 		{"alarmTopicArn", o.AlarmTopicARN, topicARN, "of a topic, such as arn:aws:sns:us-west-2:111111111111:NAME"},
 	} {
@@ -180,18 +180,18 @@ func (o Options) check() []error {
 		problem(!clusterName.MatchString(c.Name), "context clusters, name %q: give the name of an EKS cluster: letters, digits, - and _, at most 100", c.Name)
 		problem(seen[c.Name], "context clusters, name %q: it is named twice", c.Name)
 		problem(c.Account != "" && !accountID.MatchString(c.Account), "cluster %s, account %q: give the 12 digits of an account", c.Name, c.Account)
-		problem(c.Account != "" && o.HubAccount == "", "cluster %s, account %s: say which account the region's stack is in by context hubAccount", c.Name, c.Account)
+		problem(c.Account != "" && o.HubAccount == "", "cluster %s, account %s: name the account of the region's stack by context hubAccount", c.Name, c.Account)
 		problem(c.Account == "" && c.ExternalID != "", "cluster %s, externalId %q: it is for a cluster in another account; give clusterAccount too", c.Name, c.ExternalID)
 		problem(c.ExternalID != "" && !uuid.MatchString(c.ExternalID), "cluster %s, externalId %q: give the output ExternalID of the cluster's stack in account %s", c.Name, c.ExternalID, c.Account)
 		problem(c.ExternalID != "" && ids[c.ExternalID] != "", "cluster %s, externalId %q: cluster %s has the same; each has the one among the outputs of its own stack", c.Name, c.ExternalID, ids[c.ExternalID])
 		ids[c.ExternalID] = c.Name
 		problem(c.NodeRole != "" && !roleName.MatchString(c.NodeRole), "cluster %s, nodeRole %q: give the name of a role, without path and ARN", c.Name, c.NodeRole)
 		problem(c.NodeRoleName != "" && !roleName.MatchString(c.NodeRoleName), "cluster %s, nodeRoleName %q: give a name as roles have, without path and ARN", c.Name, c.NodeRoleName)
-		problem(c.NodeRole != "" && c.NodeRoleName != "", "cluster %s, nodeRoleName %q: it names the role that the stack makes, and nodeRole %q says that there is one; give one of them", c.Name, c.NodeRoleName, c.NodeRole)
-		problem(c.NodeRole != "" && (c.IPv6 || c.Windows), "cluster %s, nodeRole %q: ipv6 and windows are of roles that the stack makes; give yours these rights and an access entry of type EC2_WINDOWS, and leave the options out", c.Name, c.NodeRole)
+		problem(c.NodeRole != "" && c.NodeRoleName != "", "cluster %s, nodeRoleName %q: it names the role that the stack creates, and nodeRole %q names an existing one; give one of them", c.Name, c.NodeRoleName, c.NodeRole)
+		problem(c.NodeRole != "" && (c.IPv6 || c.Windows), "cluster %s, nodeRole %q: ipv6 and windows are for roles that the stack creates; give yours these permissions and an access entry of type EC2_WINDOWS, and leave the options out", c.Name, c.NodeRole)
 		problem(c.VPC != "" && !vpcID.MatchString(c.VPC), "cluster %s, vpcId %q: give the id of a VPC, such as vpc-0123456789abcdef0", c.Name, c.VPC)
 		problem(c.IRSAProvider != "" && !oidc.MatchString(c.IRSAProvider), "cluster %s, irsaProvider %q: give what follows https:// in the cluster's identity.oidc.issuer, such as oidc.eks.us-west-2.amazonaws.com/id/EXAMPLE", c.Name, c.IRSAProvider)
-		problem(c.IRSAProvider != "" && c.Account != "", "cluster %s, irsaProvider %q: the watcher of a cluster in another account gets from role to role by Pod Identity; leave irsaProvider or clusterAccount out", c.Name, c.IRSAProvider)
+		problem(c.IRSAProvider != "" && c.Account != "", "cluster %s, irsaProvider %q: the watcher of a cluster in another account assumes its roles by Pod Identity; leave irsaProvider or clusterAccount out", c.Name, c.IRSAProvider)
 		problem(c.SSMParameters != "" && (!strings.HasPrefix(c.SSMParameters, "/") || strings.ContainsAny(c.SSMParameters, "*?")),
 			"cluster %s, ssmParameters %q: give a path that begins with / and has no wildcard", c.Name, c.SSMParameters)
 		seen[c.Name] = true

@@ -120,7 +120,7 @@ func (r *region) makeBucket() {
 		},
 	})
 	keep(r.bucket)
-	excuse(r.bucket, "AwsSolutions-S1", "Nothing in it is secret and all of it is made anew; access is seen in CloudTrail's data events where people want that")
+	excuse(r.bucket, "AwsSolutions-S1", "Nothing in it is secret and all of it can be generated again; CloudTrail's data events log access where that is wanted")
 	awss3.NewCfnBucketPolicy(r.stack, s("BucketPolicy"), &awss3.CfnBucketPolicyProps{
 		Bucket:         r.bucket.Ref(),
 		PolicyDocument: document(overTLS("s3:*", r.bucket.AttrArn(), sub("${Bucket.Arn}/*"))),
@@ -176,7 +176,7 @@ const maxReceives = 5
 
 func (r *region) makeQueues() {
 	r.queues["PlanDead"] = planQueue.makeDead(r.stack, r.o)
-	excuse(r.queues["PlanDead"], "AwsSolutions-SQS3", "It is itself the dead-letter queue, of the plan queues that clusters' stacks make")
+	excuse(r.queues["PlanDead"], "AwsSolutions-SQS3", "It is itself the dead-letter queue of the plan queues that the clusters' stacks create")
 	for _, q := range queuesOf {
 		dead := q.makeDead(r.stack, r.o)
 		r.queues[q.ID+"Dead"], r.queues[q.ID] = dead, q.make(r.stack, r.o, q.fullName(""), dead.AttrArn())
@@ -269,7 +269,7 @@ func (r *region) protectQueues() {
 func (r *region) makeSwitch() {
 	awsssm.NewCfnParameter(r.stack, s("Stop"), &awsssm.CfnParameterProps{
 		Name: s(stopParameter), Type: s("String"), Value: s("go"), AllowedPattern: s("^(go|disruption|everything)$"),
-		Description: s("Stop switch of Joiner in this region: go; disruption = no node is given back by choice; everything = nothing is launched either. What AWS and people end still ends"),
+		Description: s("Stop switch of Joiner in this region: go; disruption = no voluntary disruption; everything = nothing is launched either. What AWS and users terminate is still handled"),
 	})
 }
 
@@ -295,7 +295,7 @@ func (r *region) makeTicks(ticking map[string]awslambda.CfnFunction) {
 		})
 	}
 	rule := awsevents.NewCfnRule(r.stack, s("TickRule"), &awsevents.CfnRuleProps{
-		Name: s(tickRule), Description: s("The tick of each minute"), State: s("ENABLED"), ScheduleExpression: s("rate(1 minute)"), Targets: targets,
+		Name: s(tickRule), Description: s("The schedule of each minute"), State: s("ENABLED"), ScheduleExpression: s("rate(1 minute)"), Targets: targets,
 	})
 	for _, f := range functions(r.o) {
 		if made := ticking[f.ID]; made != nil {
@@ -316,15 +316,15 @@ type rule struct {
 // rules are all that announces the end of a machine. States a machine goes through while it starts are of no use to anybody
 // and stay out.
 var rules = []rule{
-	{"SpotRule", "joiner-spot", "Spot machines that are taken back in two minutes",
+	{"SpotRule", "joiner-spot", "Spot instances that are interrupted in two minutes",
 		ec2Event("EC2 Spot Instance Interruption Warning", nil)},
-	{"RebalanceRule", "joiner-rebalance", "Spot machines that are likely to be taken back",
+	{"RebalanceRule", "joiner-rebalance", "Spot instances that are likely to be interrupted",
 		ec2Event("EC2 Instance Rebalance Recommendation", nil)},
-	{"ReservationRule", "joiner-reservation", "Machines of interruptible capacity reservations that are taken back",
+	{"ReservationRule", "joiner-reservation", "Instances of interruptible capacity reservations that are reclaimed",
 		ec2Event("EC2 Capacity Reservation Instance Interruption Warning", nil)},
-	{"StateRule", "joiner-state", "Machines that end",
+	{"StateRule", "joiner-state", "Instances that stop or terminate",
 		ec2Event("EC2 Instance State-change Notification", map[string]any{"state": []string{"stopping", "stopped", "shutting-down", "terminated"}})},
-	{"HealthRule", "joiner-health", "Maintenance of machines",
+	{"HealthRule", "joiner-health", "Maintenance of instances",
 		map[string]any{"source": []string{"aws.health"}, "detail-type": []string{"AWS Health Event"},
 			"detail": map[string]any{"service": []string{"EC2"}, "eventTypeCategory": []string{"scheduledChange"}}}},
 }
@@ -371,7 +371,7 @@ func (r *region) describe() {
 	}
 	value := awscdk.Fn_Sub(s(string(text)), &map[string]*string{"PlanQueues": r.planQueuesURL()})
 	awsssm.NewCfnParameter(r.stack, s("Installation"), &awsssm.CfnParameterProps{
-		Name: s(installationParameter), Type: s("String"), Value: value, Description: s("What the joiner command reads of this installation"),
+		Name: s(installationParameter), Type: s("String"), Value: value, Description: s("The names that the joiner command reads of this installation"),
 	})
 	output := func(id, about, export string, value *string) {
 		properties := &awscdk.CfnOutputProps{Description: s(about), Value: value}
@@ -383,7 +383,7 @@ func (r *region) describe() {
 	// Clusters' stacks of earlier versions import it, and CloudFormation deletes no export that is imported. It goes with the version after next.
 	output("ExternalID", "Of clusters' stacks that were deployed by an earlier version; each has an id of its own now", externalIDExport, stackUUID(r.stack))
 	output("TableName", "The ledger", "", r.table.Ref())
-	output("BucketName", "Snapshots, decisions, catalogues", "", r.bucket.Ref())
+	output("BucketName", "Snapshots, decisions, catalogs", "", r.bucket.Ref())
 }
 
 func lower(id string) string { return string(id[0]|0x20) + id[1:] }

@@ -32,7 +32,7 @@ func newRole(stack awscdk.Stack, o Options, of roleOf) awsiam.CfnRole {
 	role := awsiam.NewCfnRole(stack, s(of.ID), properties)
 	excuseWildcards(role)
 	if len(of.Managed) > 0 {
-		excuse(role, "AwsSolutions-IAM4", "What EKS asks of every node, kept up to date by AWS")
+		excuse(role, "AwsSolutions-IAM4", "What EKS requires of every node, kept up to date by AWS")
 	}
 	return role
 }

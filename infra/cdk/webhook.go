@@ -14,7 +14,7 @@ import (
 // are: the path is secret, calls are few, and the function may read a catalog and nothing else.
 func (r *region) makeWebhook(f function, made awslambda.CfnFunction) {
 	api := awsapigatewayv2.NewCfnApi(r.stack, s("WebhookApi"), &awsapigatewayv2.CfnApiProps{
-		Name: s("joiner-webhook"), ProtocolType: s("HTTP"), Description: s("Admission of node pools and node classes"),
+		Name: s("joiner-webhook"), ProtocolType: s("HTTP"), Description: s("Admission of NodePools and EC2NodeClasses"),
 	})
 	awsapigatewayv2.NewCfnIntegration(r.stack, s("WebhookIntegration"), &awsapigatewayv2.CfnIntegrationProps{
 		ApiId: api.Ref(), IntegrationType: s("AWS_PROXY"), IntegrationUri: made.AttrArn(), PayloadFormatVersion: s("2.0"), TimeoutInMillis: n(1000 * f.TimeoutS),
@@ -22,7 +22,7 @@ func (r *region) makeWebhook(f function, made awslambda.CfnFunction) {
 	route := awsapigatewayv2.NewCfnRoute(r.stack, s("WebhookRoute"), &awsapigatewayv2.CfnRouteProps{
 		ApiId: api.Ref(), RouteKey: s("POST /{proxy+}"), AuthorizationType: s("NONE"), Target: sub("integrations/${WebhookIntegration}"),
 	})
-	excuse(route, "AwsSolutions-APIG4", "API servers of EKS can prove to nobody who they are: the path is secret, and the function compares it")
+	excuse(route, "AwsSolutions-APIG4", "API servers of EKS cannot authenticate: the path is secret, and the function compares it")
 	logs := awslogs.NewCfnLogGroup(r.stack, s("WebhookApiLogs"), &awslogs.CfnLogGroupProps{
 		LogGroupName: s("/aws/apigateway/joiner-webhook"), RetentionInDays: n(r.o.LogRetentionDays), KmsKeyId: kmsOf(r.o),
 	})

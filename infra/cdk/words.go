@@ -55,7 +55,7 @@ func short(cluster string) string {
 func missingZips(o Options) error {
 	for _, f := range functions(o) {
 		if _, err := os.Stat(zipOf(f.Program, o)); err != nil {
-			return fmt.Errorf("the zip of function %s is missing: %w\nmake it by `make zips` in the project's folder, or say by context zips where it is", f.Name, err)
+			return fmt.Errorf("the zip of function %s is missing: %w\nbuild it by `make zips` in the project's folder, or set context zips to its folder", f.Name, err)
 		}
 	}
 	return nil

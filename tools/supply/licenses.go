@@ -22,7 +22,7 @@ type module struct {
 	Replace            *module
 }
 
-// phrases tell a licence by words that only its text has, all of them; the first that fits counts. Names are those of SPDX.
+// phrases tell a license by words that only its text has, all of them; the first that fits counts. Names are those of SPDX.
 // Each is compatible with ours: it may be shipped in binaries under Apache-2.0, MPL-2.0 as files nobody changed.
 var phrases = []struct {
 	name string
@@ -40,7 +40,7 @@ var phrases = []struct {
 	{"Unlicense", []string{"This is free and unencumbered software released into the public domain"}},
 }
 
-// recognize names a licence by its text; "" where it is none of those known. A text that speaks of the GPL as its own is not.
+// recognize names a license by its text; "" where it is none of those known. A text that speaks of the GPL as its own is not.
 func recognize(text string) string {
 	words := strings.Join(strings.Fields(text), " ")
 	if strings.Contains(words, "GNU GENERAL PUBLIC LICENSE") || strings.Contains(words, "GNU AFFERO") || strings.Contains(words, "GNU LESSER") {
@@ -54,7 +54,7 @@ func recognize(text string) string {
 	return ""
 }
 
-// licenseOf reads the licence files of a module's folder: of several kinds all count, in order of name.
+// licenseOf reads the license files of a module's folder: of several kinds all count, in order of name.
 func licenseOf(folder string) (string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -73,14 +73,14 @@ func licenseOf(folder string) (string, error) {
 		}
 		license := recognize(string(text))
 		if license == "" {
-			return "", fmt.Errorf("%s: not a licence that is known to be compatible; read it, and add it to tools/supply or drop the dependency", filepath.Join(folder, entry.Name()))
+			return "", fmt.Errorf("%s: not a license that is known to be compatible; read it, and add it to tools/supply or drop the dependency", filepath.Join(folder, entry.Name()))
 		}
 		if !slices.Contains(found, license) {
 			found = append(found, license)
 		}
 	}
 	if len(found) == 0 {
-		return "", fmt.Errorf("%s: no licence file; ask its authors, or drop the dependency", folder)
+		return "", fmt.Errorf("%s: no license file; ask its authors, or drop the dependency", folder)
 	}
 	slices.Sort(found)
 	return strings.Join(found, " AND "), nil
@@ -121,7 +121,7 @@ func modules(packages []string) ([]module, error) {
 
 // licenses writes a line of CSV for each module, and for each package of npm that is built in, without versions, so that it changes when somebody must look at it.
 func licenses(args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("licences", flag.ContinueOnError)
+	flags := flag.NewFlagSet("licenses", flag.ContinueOnError)
 	check := flags.String("check", "", "compare with this file in place of writing")
 	lock := flags.String("npm", "", "package-lock.json of what is built into a program")
 	if err := flags.Parse(args); err != nil {
@@ -133,7 +133,7 @@ func licenses(args []string, out io.Writer) error {
 	}
 	var text bytes.Buffer
 	table := csv.NewWriter(&text)
-	rows, failed := [][]string{{"module", "licence"}}, error(nil)
+	rows, failed := [][]string{{"module", "license"}}, error(nil)
 	for _, m := range all {
 		license, err := licenseOf(m.Dir)
 		if err != nil {
@@ -166,7 +166,7 @@ func licenses(args []string, out io.Writer) error {
 		return err
 	}
 	if !bytes.Equal(stored, text.Bytes()) {
-		return fmt.Errorf("%s is not what the programs are built of any more; run `make licences`, look at what changed, and commit it", *check)
+		return fmt.Errorf("%s does not match the modules that the programs are built of; run `make licenses`, check what changed, and commit it", *check)
 	}
 	return nil
 }

@@ -1,12 +1,12 @@
 // Command supply says what is in the programs that are shipped, by what their build says: modules with their versions.
 //
-//	supply licences [-check LICENSES.csv] [-npm LOCK] ./functions/... ./cmd/...   a line for each module or package: path, licence
+//	supply licenses [-check LICENSES.csv] [-npm LOCK] ./functions/... ./cmd/...   a line for each module or package: path, license
 //	supply sbom [-npm PROGRAM=LOCK] dist/arm64/provision/bootstrap …              a CycloneDX bill of materials, as JSON, of binaries
 //
 // LOCK is the package-lock.json of the page that is built into a program; its packages are listed, too.
 //
-// licences fails for a licence that is not known to be compatible with ours (Apache-2.0), and with -check where the list is not
-// what is written there. A licence is recognized by the words that only it has; one that is not recognized fails.
+// licenses fails for a license that is not known to be compatible with ours (Apache-2.0), and with -check where the list is not
+// what is written there. A license is recognized by the words that only it has; one that is not recognized fails.
 package main
 
 import (
@@ -26,11 +26,11 @@ func main() {
 func run(args []string, out io.Writer) error {
 	if len(args) > 1 {
 		switch args[0] {
-		case "licences":
+		case "licenses":
 			return licenses(args[1:], out)
 		case "sbom":
 			return sbom(args[1:], out)
 		}
 	}
-	return errors.New("use: supply licences [-check FILE] [-npm LOCK] PACKAGE… | supply sbom [-npm PROGRAM=LOCK] BINARY…")
+	return errors.New("use: supply licenses [-check FILE] [-npm LOCK] PACKAGE… | supply sbom [-npm PROGRAM=LOCK] BINARY…")
 }

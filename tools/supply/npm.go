@@ -34,7 +34,7 @@ func pages(lock string) ([]page, error) {
 			continue
 		}
 		if !compatible(p.License) {
-			return nil, fmt.Errorf("%s: package %s has licence %q, which is not known to be compatible; read it, and add it to tools/supply or drop the dependency", lock, name, p.License)
+			return nil, fmt.Errorf("%s: package %s has license %q, which is not known to be compatible; read it, and add it to tools/supply or drop the dependency", lock, name, p.License)
 		}
 		out = append(out, page{name, p.Version, p.License, p.Integrity})
 	}
@@ -45,7 +45,7 @@ func pages(lock string) ([]page, error) {
 	return out, nil
 }
 
-// compatible reports whether a licence is one of those that texts are recognized as.
+// compatible reports whether a license is one of those that texts are recognized as.
 func compatible(license string) bool {
 	for _, p := range phrases {
 		if p.name == license {

@@ -29,7 +29,7 @@ func TestLicenseIsRecognizedByItsWordsAndNothingElseIs(t *testing.T) {
 			t.Errorf("%q is %q, %v; want %q", text, got, err, want)
 		}
 	}
-	if _, err := licenseOf(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no licence file") {
+	if _, err := licenseOf(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no license file") {
 		t.Errorf("of a folder without one: %v", err)
 	}
 }
@@ -118,7 +118,7 @@ func TestW18TheBillHasHashesOfBinariesAndWhatIsBuiltIntoThePage(t *testing.T) {
 	if err := os.WriteFile(bad, []byte(`{"packages":{"node_modules/x":{"version":"1.0.0","license":"GPL-3.0"}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pages(bad); err == nil || !strings.Contains(err.Error(), `package x has licence "GPL-3.0"`) {
-		t.Errorf("of a licence that is not compatible: %v", err)
+	if _, err := pages(bad); err == nil || !strings.Contains(err.Error(), `package x has license "GPL-3.0"`) {
+		t.Errorf("of a license that is not compatible: %v", err)
 	}
 }
