@@ -16,6 +16,7 @@ import (
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/logging"
 	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
@@ -42,42 +43,42 @@ type adoptFlags struct {
 	dryRun              bool
 }
 
-const adoptLong = `Takes over the nodes of a cluster that Karpenter ran. Each NodeClaim with a machine gets a claim in the ledger, its
-machine the tag joiner.sh/intent, and its drift hashes are written by Joiner's rules, so that nothing drifts by the change
-and what had drifted stays so. Pods, nodes, machines and finalizers stay as they are. NodePools and EC2NodeClasses are used
-as they are.
+const adoptLong = `Adopts the nodes of a cluster that Karpenter ran. Each NodeClaim with an instance gets a claim in the ledger, its
+instance gets the tag joiner.sh/intent, and its drift hashes are rewritten by Joiner's rules: adoption causes no drift, and
+nodes that had drifted stay drifted. Pods, nodes, instances, finalizers, NodePools and EC2NodeClasses stay as they are.
 
-Without --yes nothing is written: it prints what would be done, and what cannot be and why. With --yes it looks again and
-does it. It may be stopped anywhere and run again; a second run finds nothing left to do.
+Without --yes nothing is written: it prints what would be done, and what cannot be adopted and why. With --yes it reads
+everything again and adopts. You may stop it at any point and run it again; a second run finds nothing left to do.
 
 Before --yes: attach the cluster, wait until no NodeClaim is being launched, and stop Karpenter (kubectl scale deployment
-karpenter -n kube-system --replicas=0). While Karpenter runs, or where that cannot be told, it refuses. One that was just
-stopped is waited for, two minutes at most: its lease counts for a minute. Leave NodePools and EC2NodeClasses alone in
-between: what is changed there then is taken for how things were at the launch.
+karpenter -n kube-system --replicas=0). It refuses while Karpenter runs, or while that is unknown. If Karpenter was just
+stopped, it waits for two minutes at most, because Karpenter's lease counts for a minute. Do not change NodePools and
+EC2NodeClasses in between: a change then counts as made before the launch.
 
-  adopt    gets a claim. One that is being deleted is drained from where Karpenter left off.
-  mend     has a claim; an earlier run did not come to its tag, its hashes, or a taint that Karpenter left
+  adopt    gets a claim. If it is being deleted, its drain continues where Karpenter stopped.
+  mend     has a claim; an earlier run did not write its tag or its hashes, or did not remove a taint of Karpenter
   ours     nothing is left to do
-  wait     Karpenter has not launched a machine for it yet
-  refuse   cannot be adopted, for the reason given
+  wait     Karpenter has not launched an instance for it yet
+  refuse   cannot be adopted, for the given reason
 
-Machines without a NodeClaim are told of and left alone, as are nodes of no NodePool, such as managed node groups. A release of Helm's
-that would take the definitions away when it is uninstalled, such as karpenter-crd, is named, with the command that has Helm forget it.
+Instances without a NodeClaim are listed and left alone, as are nodes without a NodePool, such as managed node groups. It names
+each Helm release whose uninstall would delete the CustomResourceDefinitions, such as karpenter-crd, with the command that
+makes Helm forget it.
 
-The ledger is found by your own AWS rights; EC2 and the API server are reached as the functions reach them, by the role and
-endpoint the cluster was attached with. --own-rights uses your own for these, too, and --kubeconfig reaches the API server
-by a kubeconfig. It takes what the ClusterRole joiner-adopt allows, and ec2:DescribeInstances and ec2:CreateTags.
+The ledger is found with your own AWS permissions. EC2 and the API server are reached as the functions reach them, with the role
+and endpoint the cluster was attached with. --own-rights uses your own permissions for these, too, and --kubeconfig reaches the
+API server by a kubeconfig. It needs what the ClusterRole joiner-adopt allows, and ec2:DescribeInstances and ec2:CreateTags.
 
-Exit status: 0 where everything was read, and with --yes written, NodeClaims that cannot be adopted included; 2 where
-something cannot be read, or Karpenter runs; 1 where something could not be written.`
+Exit status: 0 if everything was read, and with --yes written, even if some NodeClaims cannot be adopted; 2 if
+something cannot be read, or Karpenter runs; 1 if something could not be written.`
 
-const adoptExample = `  # what would become ours
+const adoptExample = `  # what would be adopted
   joiner adopt shop
 
   # as yourself, through a kubeconfig
   joiner adopt shop --own-rights --kubeconfig ~/.kube/config --context shop
 
-  # do it
+  # adopt
   kubectl scale deployment karpenter -n kube-system --replicas=0
   joiner adopt shop --yes`
 
@@ -85,7 +86,7 @@ func newAdopt() *cobra.Command {
 	f := &adoptFlags{}
 	command := &cobra.Command{
 		Use:     "adopt CLUSTER",
-		Short:   "Take over the nodes of a cluster that Karpenter ran",
+		Short:   "Adopt the nodes of a cluster that Karpenter ran",
 		Long:    adoptLong,
 		Example: adoptExample,
 		Args:    cobra.ExactArgs(1),
@@ -94,13 +95,13 @@ func newAdopt() *cobra.Command {
 	command.ValidArgsFunction = cobra.NoFileCompletions
 	f.register(command)
 	flags := command.Flags()
-	flags.StringVar(&f.bucket, "bucket", os.Getenv("JOINER_BUCKET"), "the `BUCKET` with the catalogue, for prices (default: JOINER_BUCKET, else the installation's; without it claims have none)")
+	flags.StringVar(&f.bucket, "bucket", os.Getenv("JOINER_BUCKET"), "the `BUCKET` with the catalog, for prices (default: JOINER_BUCKET, else the installation's; without it claims have no price)")
 	f.registerReach(command)
-	flags.BoolVar(&f.own, "own-rights", false, "reach EC2 and the API server with your own rights, not with the cluster's role")
-	flags.BoolVar(&f.karpenter, "despite-karpenter", false, "go on although Karpenter seems to run: only where you know that it does not")
+	flags.BoolVar(&f.own, "own-rights", false, "reach EC2 and the API server with your own permissions, not with the cluster's role")
+	flags.BoolVar(&f.karpenter, "despite-karpenter", false, "continue although Karpenter seems to run: only if you know that it does not")
 	flags.BoolVar(&f.yes, "yes", false, "adopt; without it nothing is written")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing, as without --yes")
-	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write what was seen and done")
+	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "output format")
 	must(command.RegisterFlagCompletionFunc("bucket", cobra.NoFileCompletions))
 	return command
 }
@@ -108,7 +109,7 @@ func newAdopt() *cobra.Command {
 // registerReach adds the flags that say how an API server is reached.
 func (f *adoptFlags) registerReach(command *cobra.Command) {
 	flags := command.Flags()
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "reach the API server by this `FILE`")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "reach the API server by this kubeconfig `FILE`")
 	flags.StringVar(&f.context, "context", "", "the `CONTEXT` of the kubeconfig (default: its current one)")
 	must(command.MarkFlagFilename("kubeconfig"))
 	must(command.RegisterFlagCompletionFunc("context", cobra.NoFileCompletions))
@@ -151,7 +152,7 @@ func (f *adoptFlags) traps(ctx context.Context, at *session, cluster string) []s
 		out = append(out, finding.Object+": "+finding.Seen+"; "+finding.Do)
 	}
 	if err != nil {
-		out = append(out, "whether a release of Helm's would take the definitions away could not be looked at ("+err.Error()+"); before you uninstall any of Karpenter's: joiner doctor "+cluster+" --kubeconfig FILE")
+		out = append(out, "whether a Helm release would delete the CustomResourceDefinitions is unknown ("+err.Error()+"); before you uninstall a release of Karpenter: joiner doctor "+cluster+" --kubeconfig FILE")
 	}
 	return out
 }
@@ -159,7 +160,7 @@ func (f *adoptFlags) traps(ctx context.Context, at *session, cluster string) []s
 func (f *adoptFlags) check() error {
 	switch {
 	case f.yes && f.dryRun:
-		return errors.New("--dry-run: it says to write nothing, and --yes to adopt; give one of them")
+		return errors.New("--dry-run: it excludes --yes; give one of them")
 	case f.context != "" && f.kubeconfig == "":
 		return errors.New("--context: it is of a kubeconfig; give --kubeconfig too")
 	}
@@ -190,7 +191,7 @@ func (f *adoptFlags) print(command *cobra.Command, outcome adopt.Outcome, failur
 	case failure != nil:
 		return failure
 	case problems > 0:
-		return writeError{fmt.Errorf("%d NodeClaims could not be brought to their end; run it again", problems)}
+		return writeError{fmt.Errorf("%d NodeClaims could not be adopted completely; run it again", problems)}
 	}
 	return nil
 }
@@ -215,11 +216,11 @@ func (f *adoptFlags) flow(ctx context.Context) (*adopt.Flow, *session, error) {
 }
 
 // errNoRegion says that nothing names a region.
-var errNoRegion = errors.New("no AWS region is set, here or in AWS_REGION or in the profile")
+var errNoRegion = errors.New("no AWS region is set, by --region, AWS_REGION or the profile")
 
 // awsConfig is the caller's own configuration for AWS; region empty = the one it says.
 func awsConfig(ctx context.Context, region string) (aws.Config, error) {
-	var options []func(*awsconfig.LoadOptions) error
+	options := []func(*awsconfig.LoadOptions) error{awsconfig.WithLogger(logging.Nop{})} // errors say what went wrong; a line of the SDK's log beside them does not help
 	if region != "" {
 		options = append(options, awsconfig.WithRegion(region))
 	}
@@ -296,7 +297,7 @@ func sameServer(kube *rest.Config, reg model.Registration) error {
 	}
 	have, want := bytes.TrimSpace(kube.CAData), bytes.TrimSpace(reg.CA)
 	if len(have) > 0 && len(want) > 0 && !bytes.Equal(have, want) {
-		return fmt.Errorf("it leads to %s, whose certificate authority is not the one cluster %s was attached with; choose its context with --context", kube.Host, reg.Cluster)
+		return fmt.Errorf("it points to %s, whose certificate authority is not the one cluster %s was attached with; choose its context with --context", kube.Host, reg.Cluster)
 	}
 	return nil
 }

@@ -45,11 +45,11 @@ func handedOver() adopt.Outcome {
 	}
 	a, b, c := item(lifecycle.Take, "default-a", "i-0aaaaaaaaaaaaaaaa", model.Initialized), item(lifecycle.Take, "default-b", "i-0bbbbbbbbbbbbbbbb", model.Draining), item(lifecycle.Resume, "default-c", "i-0cccccccccccccccc", model.Initialized)
 	a.Tag, a.Stamp, a.Untaint, b.Tag, c.Stamp = true, true, true, true, true
-	b.Notes = []string{"it is being deleted: its node is drained and its machine ended from where Karpenter left off"}
+	b.Notes = []string{"it is being deleted: its drain continues where Karpenter stopped"}
 	d := item(lifecycle.Await, "default-d", "", model.Intended)
-	d.Code, d.Message, d.Remedy = "NotLaunched", "Karpenter has not launched a machine for it yet", "wait until it has"
+	d.Code, d.Message, d.Remedy = "NotLaunched", "Karpenter has not launched an instance for it yet", "wait until it has"
 	e := item(lifecycle.Refuse, "default-e", "i-0eeeeeeeeeeeeeeee", model.Initialized)
-	e.Code, e.Message, e.Remedy = "NotTagged", "instance i-0eeeeeeeeeeeeeeee does not carry the tag kubernetes.io/cluster/shop=owned", "make sure that the machine is this cluster's"
+	e.Code, e.Message, e.Remedy = "NotTagged", "instance i-0eeeeeeeeeeeeeeee does not have the tag kubernetes.io/cluster/shop=owned", "check that the instance belongs to this cluster"
 	f := item(lifecycle.Ours, "default-f", "i-0ffffffffffffffff", model.Initialized)
 	f.Claim.Price = 0
 	return adopt.Outcome{
@@ -185,11 +185,11 @@ func TestA4AdoptNamesReleasesThatTakeDefinitionsAway(t *testing.T) {
 	back := a.objects.list("/api/v1/secrets", "v1", "SecretList", helmSecret(t, "kube-system", "karpenter-crd", karpenterCRD(false)))
 	got := f.traps(t.Context(), at, "shop")
 	back()
-	if len(got) != 1 || !strings.Contains(got[0], "helm uninstall karpenter-crd would delete the definitions") || !strings.Contains(got[0], "kubectl delete secret -n kube-system -l owner=helm,name=karpenter-crd") {
+	if len(got) != 1 || !strings.Contains(got[0], "helm uninstall karpenter-crd would delete the CustomResourceDefinitions") || !strings.Contains(got[0], "kubectl delete secret -n kube-system -l owner=helm,name=karpenter-crd") {
 		t.Errorf("%q", got)
 	}
 	defer a.objects.without("/api/v1/secrets", nil)()
-	if got := f.traps(t.Context(), at, "shop"); len(got) != 1 || !strings.Contains(got[0], "could not be looked at") || !strings.Contains(got[0], "joiner doctor shop --kubeconfig FILE") {
+	if got := f.traps(t.Context(), at, "shop"); len(got) != 1 || !strings.Contains(got[0], "is unknown (") || !strings.Contains(got[0], "joiner doctor shop --kubeconfig FILE") {
 		t.Errorf("%q", got)
 	}
 }

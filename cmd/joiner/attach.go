@@ -22,22 +22,22 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-const attachLong = `Attaches a cluster to the installation of its region, or brings its registration up to date: from the next minute on
-the functions see to it. A cluster's stack does the same when it is deployed; this is for those who do not use that.
+const attachLong = `Attaches a cluster to the installation of its region, or updates its registration. From the next minute on the functions
+manage it. The stack of a cluster does the same when it is deployed; this command is for clusters without such a stack.
 
-EKS is asked for the cluster with your own AWS rights (eks:DescribeCluster). What you do not say stays as it was, above
-all whether the cluster is paused. It can be repeated, and takes back an unfinished "joiner detach".
+It reads the cluster from EKS with your own AWS permissions (eks:DescribeCluster). What you do not set stays as it was,
+including whether the cluster is paused. You can repeat it, and it reverts an unfinished "joiner detach".
 
 It prints the helm command that installs the watcher in the cluster.
 
-Exit status: 0 where the cluster is attached; 2 where it is not, and nothing has changed.`
+Exit status: 0 if the cluster is attached; 2 if it is not, and nothing has changed.`
 
-const attachExample = `  # with the roles that you made for it
+const attachExample = `  # with the roles that you created for it
   joiner attach shop --role-provision arn:aws:iam::111122223333:role/shop-provision \
     --role-interruption arn:aws:iam::111122223333:role/shop-interruption \
     --role-catalog arn:aws:iam::111122223333:role/shop-catalog --role-disrupt arn:aws:iam::111122223333:role/shop-disrupt
 
-  # only look on, until joiner attach shop --paused=false
+  # change nothing, until joiner attach shop --paused=false
   joiner attach shop --paused
 
   # an API server that functions cannot reach
@@ -70,14 +70,14 @@ func newAttach() *cobra.Command {
 		flags.StringVar(role.into, "role-"+role.name, "", "`ARN` of the cluster's role for "+role.name)
 		must(command.RegisterFlagCompletionFunc("role-"+role.name, cobra.NoFileCompletions))
 	}
-	flags.StringVar(&f.externalID, "external-id", "", "the `ID` the roles ask for; each cluster has one of its own (default: the registration's)")
+	flags.StringVar(&f.externalID, "external-id", "", "the external `ID` the roles require; each cluster has its own (default: the registration's)")
 	flags.StringVar(&f.relay, "relay", "", "`URL` of the queue of requests that the watcher carries out")
 	flags.StringVar(&f.spread, "default-spread", "", "defaultConstraints of the cluster's kube-scheduler, `YAML`")
 	flags.StringVar(&f.dns, "cluster-dns", "", "`ADDRESS` of the cluster's DNS (default: the tenth of its service network)")
 	flags.StringVar(&f.image, "image", "", "the watcher's `IMAGE`, REPOSITORY@DIGEST, for the helm command (default: the chart's own)")
-	flags.BoolVar(&f.paused, "paused", false, "look on and change nothing; --paused=false goes on")
-	flags.BoolVar(&f.takeOver, "take-over", false, "take the registration from the stack that made it, where that stack is gone")
-	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write what came of it")
+	flags.BoolVar(&f.paused, "paused", false, "change nothing in the cluster; --paused=false ends the pause")
+	flags.BoolVar(&f.takeOver, "take-over", false, "take over the registration from the stack that created it, if that stack is deleted")
+	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "output format")
 	for _, name := range []string{"external-id", "relay", "default-spread", "cluster-dns", "image"} {
 		must(command.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
@@ -178,39 +178,39 @@ func (f *attachFlags) print(out io.Writer, at *session, a attach.Attached, helm 
 	}
 	reg, state := a.Registration, "active"
 	if reg.Paused {
-		state = "paused: nothing is launched or ended until joiner attach " + reg.Cluster + " --paused=false"
+		state = "paused: nothing is launched or terminated until joiner attach " + reg.Cluster + " --paused=false"
 	}
 	what := "is attached already, nothing changed"
 	switch {
 	case a.New:
 		what = "is attached"
 	case len(a.Changed) > 0:
-		what = "is attached anew: " + strings.Join(a.Changed, ", ") + " changed"
+		what = "is attached again: " + strings.Join(a.Changed, ", ") + " changed"
 	}
 	if err := say(out, "Cluster %s (%s, Kubernetes %s) %s; it is %s.\n", reg.Cluster, reg.ARN, reg.Version, what, state); err != nil {
 		return err
 	}
 	if helm == nil {
-		return say(out, "The watcher's settings are not known here: %v\n", at.unread)
+		return say(out, "The watcher's settings are unknown here: %v\n", at.unread)
 	}
-	return say(out, "\nThe watcher is installed, or brought up to date, from a checkout of this version by\n\n  %s\n\nThen joiner doctor %s says whether everything is in place.\n", shellWords(helm), reg.Cluster)
+	return say(out, "\nInstall or upgrade the watcher from a checkout of this version by\n\n  %s\n\nThen check the cluster with joiner doctor %s.\n", shellWords(helm), reg.Cluster)
 }
 
-const detachLong = `Takes a cluster out of the installation: its registration and all that is kept of it in the ledger. Without --yes it only
-says whether that can be done.
+const detachLong = `Removes a cluster from the installation: its registration and all its records in the ledger. Without --yes it only
+says whether that is possible.
 
-While machines of the cluster live that is refused: nobody would know of them any more. Delete its NodePools and wait,
-or hand them over: with --hand-over machines, nodes and pods stay as they are,
+It refuses while instances of the cluster run, because no controller would manage them. Delete its NodePools and wait,
+or hand the instances over. With --hand-over, instances, nodes and pods stay as they are:
 
-  --hand-over=karpenter   for Karpenter, which takes NodeClaims as they are. Start it when this is done.
-  --hand-over=people      for nobody: the finalizers are taken off NodeClaims and Nodes, so that they can be deleted.
-                          Machines then end only where you end them.
+  --hand-over=karpenter   for Karpenter, which uses NodeClaims as they are. Start it afterwards.
+  --hand-over=people      for no controller: the finalizers of NodeClaims and Nodes are removed, so that they can be deleted.
+                          Instances then run until you terminate them.
 
-What is under way, such as a launch or a drain, cannot be handed over: run it again when it is done.
+Work in progress, such as a launch or a drain, cannot be handed over: run the command again when it is done.
 
-A hand-over reaches the API server with the cluster's role for adoption, or with --own-rights or --kubeconfig as you.
+A hand-over reaches the API server with the cluster's role for adoption, or with your own permissions by --own-rights or --kubeconfig.
 
-Exit status: 0 where the cluster is detached, or could be; 2 where not.`
+Exit status: 0 if the cluster is detached, or can be; 2 if not.`
 
 // detachFlags are what the command line says.
 type detachFlags struct {
@@ -223,20 +223,20 @@ type detachFlags struct {
 func newDetach() *cobra.Command {
 	f := &detachFlags{}
 	command := &cobra.Command{
-		Use: "detach CLUSTER", Short: "Take a cluster out of the installation", Long: detachLong, Args: cobra.ExactArgs(1),
-		Example: `  joiner detach shop                             # could it be?
+		Use: "detach CLUSTER", Short: "Remove a cluster from the installation", Long: detachLong, Args: cobra.ExactArgs(1),
+		Example: `  joiner detach shop                             # is it possible?
   joiner detach shop --yes
   joiner detach shop --hand-over=karpenter --yes`,
 		RunE: func(command *cobra.Command, args []string) error { return f.run(command, args[0]) },
 	}
 	command.ValidArgsFunction = cobra.NoFileCompletions
 	f.register(command)
-	choice(command, &f.handOver, "hand-over", "", "", []string{attach.ToKarpenter, attach.ToPeople}, "leave machines that live to others (alone: to people)")
+	choice(command, &f.handOver, "hand-over", "", "", []string{attach.ToKarpenter, attach.ToPeople}, "hand over running instances, to karpenter or people (without a value: people)")
 	flags := command.Flags()
 	flags.Lookup("hand-over").NoOptDefVal = attach.ToPeople
 	flags.BoolVar(&f.yes, "yes", false, "detach; without it nothing is written")
 	f.adopt.registerReach(command)
-	flags.BoolVar(&f.adopt.own, "own-rights", false, "reach the API server with your own rights, not with the cluster's role")
+	flags.BoolVar(&f.adopt.own, "own-rights", false, "reach the API server with your own permissions, not with the cluster's role")
 	return command
 }
 
@@ -263,15 +263,15 @@ func (f *detachFlags) run(command *cobra.Command, cluster string) error {
 func (f *detachFlags) print(out io.Writer, d attach.Departed) error {
 	who := ""
 	if n := len(d.Living); n > 0 {
-		who = fmt.Sprintf("; %d machines are left to %s", n, f.handOver)
+		who = fmt.Sprintf("; %d instances are handed over to %s", n, f.handOver)
 	}
 	if !d.Gone {
-		return say(out, "Cluster %s can be detached%s. With --yes it is.\n", d.Registration.Cluster, who)
+		return say(out, "Cluster %s can be detached%s. Run again with --yes to detach it.\n", d.Registration.Cluster, who)
 	}
 	if err := say(out, "Cluster %s is detached%s.\n", d.Registration.Cluster, who); err != nil {
 		return err
 	}
-	return say(out, "Take the watcher out too: helm uninstall joiner --namespace joiner. The definitions stay, and with them NodePools and NodeClaims.\n")
+	return say(out, "Uninstall the watcher too: helm uninstall joiner --namespace joiner. The CustomResourceDefinitions stay, and with them NodePools and NodeClaims.\n")
 }
 
 // leavingClients opens clusters that are handed over.

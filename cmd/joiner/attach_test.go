@@ -452,7 +452,7 @@ func TestAttachPrintsWhatTheChartNeedsInRelayMode(t *testing.T) {
 	}
 	// A role of the name in another account is another role.
 	args = append(args, "--role-disrupt", "arn:aws:iam::"+a.Account()+":role/else/shop-disrupt")
-	if helm, warnings = attach(); len(relay(helm).Senders) != 3 || !strings.Contains(warnings, "your rights are in another account") {
+	if helm, warnings = attach(); len(relay(helm).Senders) != 3 || !strings.Contains(warnings, "your credentials are of another account") {
 		t.Errorf("%q, warned of %q", helm, warnings)
 	}
 }
@@ -471,7 +471,7 @@ func TestTheTableIsFoundByTheInstallation(t *testing.T) {
 		{"stop disruption --cluster shop --why test", 0, "Disruption is stopped", ""},
 		{"stops", 0, "test", ""},
 		{"stops --cluster shpo", 2, "", `cluster "shpo" is not attached; table joiner has shop`},
-		{"resume disruption --cluster shop", 0, "Disruption goes on", ""},
+		{"resume disruption --cluster shop", 0, "Disruption is resumed", ""},
 		{"adopt shpo", 2, "", "shpo"},
 		{"stops --table other", 2, "", "list the clusters of table other"},
 	} {
@@ -588,15 +588,15 @@ func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 		{name: "nothing", breaks: func(*testing.T) {}},
 		{"the stop switch", func(t *testing.T) { a.put(t, "/joiner/stop", "everything") }, 1, "stop switch", `"everything"`},
 		{"a paused cluster", change(func(r *model.Registration) { r.Paused = true }), 1, "registration", "paused"},
-		{"half a detach", change(func(r *model.Registration) { r.Paused, r.WasPaused = true, &yes }), 1, "registration", "began to detach"},
+		{"half a detach", change(func(r *model.Registration) { r.Paused, r.WasPaused = true, &yes }), 1, "registration", "a detach was started"},
 		{"another version", func(*testing.T) {
 			a.planes.AddCluster(eks.Cluster{Name: "shop", Version: "1.37", Endpoint: a.server.URL, CertificateAuthority: a.ca})
 		}, 1, "control plane", "1.37"},
 		{"another endpoint", func(*testing.T) {
 			a.planes.AddCluster(eks.Cluster{Name: "shop", Version: "1.36", Endpoint: "https://else", CertificateAuthority: a.ca})
 		}, 2, "control plane", "endpoint"},
-		{"a role that is not let in", change(func(r *model.Registration) { r.Roles.Catalog = a.role("else") }), 2, "access entries", "function catalog is not let in"},
-		{"one that comes in as another", change(func(r *model.Registration) { r.Roles.Catalog = a.role("disrupt") }), 2, "access entries", "comes in as joiner:disrupt and not as joiner:catalog"},
+		{"a role that is not let in", change(func(r *model.Registration) { r.Roles.Catalog = a.role("else") }), 2, "access entries", "function catalog is refused"},
+		{"one that comes in as another", change(func(r *model.Registration) { r.Roles.Catalog = a.role("disrupt") }), 2, "access entries", "has the groups joiner:disrupt and not joiner:catalog"},
 		{"an endpoint nobody reaches", change(func(r *model.Registration) { r.Endpoint = "https://127.0.0.1:1" }), 2, "API server", "cannot be reached"},
 		{"a role that lacks a right", func(t *testing.T) {
 			a.allow(t, "provision", "ec2:DescribeInstances", "ec2:CreateLaunchTemplate", "ec2:RunInstances")
@@ -629,25 +629,25 @@ func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 			rule, _ := a.bus.Rule("joiner-health")
 			back = append(back, func() { a.ruled(t, rule) })
 			a.bus.DeleteRule("joiner-health")
-		}, 2, "notices", "there is no such rule: machines are not emptied"},
+		}, 2, "notices", "there is no such rule: nodes are not drained"},
 		{"a rule without a target", func(t *testing.T) {
 			rule, _ := a.bus.Rule("joiner-state")
 			back = append(back, func() { a.ruled(t, rule) })
 			a.ruled(t, events.Rule{Name: "joiner-state"})
-		}, 2, "notices", "the rule does not send to the queue of notices"},
+		}, 2, "notices", "the rule does not send to the queue joiner-notices"},
 		{"a rule that sends elsewhere", func(t *testing.T) {
 			rule, _ := a.bus.Rule("joiner-rebalance")
 			back = append(back, func() { a.ruled(t, rule) })
 			a.ruled(t, events.Rule{Name: "joiner-rebalance", Targets: []events.Target{{ID: "x", ARN: "arn:aws:sqs:us-west-2:123456789012:other-notices-of-mine"}}})
-		}, 2, "notices", "the rule does not send to the queue of notices"},
+		}, 2, "notices", "the rule does not send to the queue joiner-notices"},
 		{"a quota that is used up", func(*testing.T) {
 			a.quotas.Set("L-1216C47A", 0)
 			back = append(back, func() { a.quotas.Set("L-1216C47A", 5) })
 		}, 2, "quotas", "standard on-demand: 0 of 0 vCPUs run"},
 		{"a definition that is another", func(*testing.T) {
 			back = append(back, a.objects.without(poolsPath, map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": map[string]any{"versions": []any{map[string]any{"name": "v1"}}}}))
-		}, 1, "definitions", "nodepools.karpenter.sh is another than this version's"},
-		{"a definition that is missing", func(*testing.T) { back = append(back, a.objects.without(poolsPath, nil)) }, 2, "definitions", "nodepools.karpenter.sh is not there"},
+		}, 1, "definitions", "nodepools.karpenter.sh is not that of this version"},
+		{"a definition that is missing", func(*testing.T) { back = append(back, a.objects.without(poolsPath, nil)) }, 2, "definitions", "nodepools.karpenter.sh does not exist"},
 		{"no chart", func(*testing.T) { back = append(back, a.objects.without(watcherPath, nil)) }, 1, "definitions", "the chart is not installed"},
 		{"an older watcher", func(*testing.T) {
 			back = append(back, a.objects.without(watcherPath, map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"labels": map[string]any{"app.kubernetes.io/version": "0.0.9"}}}))
@@ -666,7 +666,7 @@ func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 		}, 2, "node classes", "SubnetsNotFound: spec.subnetSelectorTerms"},
 		{"a release of Karpenter's that lists definitions (A4)", func(t *testing.T) {
 			back = append(back, a.objects.list("/api/v1/secrets", "v1", "SecretList", helmSecret(t, "kube-system", "karpenter-crd", karpenterCRD(false))))
-		}, 1, "Karpenter", "helm uninstall karpenter-crd would delete the definitions nodepools.karpenter.sh"},
+		}, 1, "Karpenter", "helm uninstall karpenter-crd would delete the CustomResourceDefinitions nodepools.karpenter.sh"},
 		{"a Karpenter that runs (A4)", func(t *testing.T) {
 			back = append(back, a.objects.list("/apis/apps/v1/deployments", "apps/v1", "DeploymentList", map[string]any{
 				"metadata": map[string]any{"namespace": "kube-system", "name": "karpenter"}, "spec": map[string]any{"replicas": 1},
@@ -683,7 +683,7 @@ func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 		{"no role for spot (A10)", func(t *testing.T) {
 			a.instances.RemoveRole("AWSServiceRoleForEC2Spot")
 			back = append(back, func() { a.instances.AddRole(ec2model.Role{Name: "AWSServiceRoleForEC2Spot"}) })
-		}, 1, "spot role", "no spot machine can be launched"},
+		}, 1, "spot role", "no spot instance can be launched"},
 		{"a small quota of concurrency (A2)", func(t *testing.T) {
 			a.concurrency(t, 10)
 			back = append(back, func() { a.concurrency(t, 1000) })
@@ -724,7 +724,7 @@ func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, problems := a.doctor(t)
-	if status != 1 || !strings.Contains(problems["watcher"].Seen, "never here") || len(problems) != 1 {
+	if status != 1 || !strings.Contains(problems["watcher"].Seen, "never published") || len(problems) != 1 {
 		t.Errorf("exit status %d, %+v", status, problems)
 	}
 	// A cluster that no function ever looked at.
@@ -736,7 +736,7 @@ func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 	if err := a.ledger.Register(t.Context(), reg); err != nil {
 		t.Fatal(err)
 	}
-	if status, problems = a.doctor(t); status != 2 || !strings.Contains(problems["functions"].Seen, "was last at work for it: never") {
+	if status, problems = a.doctor(t); status != 2 || !strings.Contains(problems["functions"].Seen, "for it was: never") {
 		t.Errorf("exit status %d, %+v", status, problems)
 	}
 	if got := problems["plan queue"]; got.Level != doctor.Fail || !strings.Contains(got.Seen, "there is no queue joiner-plan-quiet.fifo") { // no stack made it

@@ -45,7 +45,7 @@ func TestF090PlanProvisionMakesRoomForBuffers(t *testing.T) {
 		t.Errorf("%v, $%g and before $%g", places, after.PricePerHour, before.PricePerHour)
 	}
 	_, table, errs := joiner(in+bufferOf("{podTemplateRef: {name: large}, replicas: 2}"), "plan", "provision", "-f", "-", "--catalog", "testdata/catalog.json")
-	if !strings.Contains(table, "4 waiting pods and 2 places that CapacityBuffers keep free: ") {
+	if !strings.Contains(table, "4 pending pods and 2 placeholder pods of CapacityBuffers: ") {
 		t.Errorf("%s", table)
 	}
 	if !strings.Contains(errs, "1 object of kind Deployment (apps/v1) is left out") {
@@ -55,7 +55,7 @@ func TestF090PlanProvisionMakesRoomForBuffers(t *testing.T) {
 
 func TestF091PlanProvisionSaysWhichBuffersKeepNoRoom(t *testing.T) {
 	code, _, errs := joiner(small(t)+bufferOf("{podTemplateRef: {name: other}, replicas: 2}"), "plan", "provision", "-f", "-", "--catalog", "testdata/catalog.json")
-	if code != 0 || !strings.Contains(errs, `warning: CapacityBuffer default/spare keeps no room: spec.podTemplateRef.name: "other": there is no such PodTemplate in namespace default`) {
+	if code != 0 || !strings.Contains(errs, `warning: CapacityBuffer default/spare has no headroom: spec.podTemplateRef.name: "other": there is no such PodTemplate in namespace default`) {
 		t.Errorf("exit status %d: %s", code, errs)
 	}
 }

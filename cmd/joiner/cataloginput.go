@@ -32,12 +32,12 @@ func readCatalogInput(path string, snapshot *model.Snapshot, settings offering.S
 	moved := region.Moved(zones)
 	g := catalogInput{region: moved}
 	if moved != region {
-		g.warnings = append(g.warnings, fmt.Sprintf("without --catalog, %s is taken to sell what %s sells, at its prices", strings.Join(zones, ", "), region.Name))
+		g.warnings = append(g.warnings, fmt.Sprintf("without --catalog, %s is taken to offer what %s offers, at its prices", strings.Join(zones, ", "), region.Name))
 	}
 	for i := range snapshot.Classes {
 		class := &snapshot.Classes[i]
 		if class.PlacementGroup != nil || len(class.Reservations) > 0 {
-			g.warnings = append(g.warnings, fmt.Sprintf("without --catalog, nothing is known of the placement group and capacity reservations of EC2NodeClass %s: it is planned without them", class.Name))
+			g.warnings = append(g.warnings, fmt.Sprintf("without --catalog, the placement group and capacity reservations of EC2NodeClass %s are unknown: it is planned without them", class.Name))
 		}
 	}
 	return g, nil

@@ -24,17 +24,17 @@ type clustersFlags struct {
 func newClusters() *cobra.Command {
 	f := &clustersFlags{}
 	command := &cobra.Command{
-		Use: "clusters", Short: "List what is attached, and how it is", Args: cobra.NoArgs,
-		Long: `Lists the clusters of the installation: their state, when their watcher last said that it lives, and how many machines
-the ledger has of them.
+		Use: "clusters", Short: "List attached clusters and their state", Args: cobra.NoArgs,
+		Long: `Lists the clusters of the installation: their state, the age of their watcher's last heartbeat, and the number of their
+instances in the ledger.
 
-Exit status: 0 where the ledger was read; 2 where not.`,
+Exit status: 0 if the ledger was read; 2 if not.`,
 		Example: `  joiner clusters
   joiner clusters -o json`,
 		RunE: func(command *cobra.Command, _ []string) error { return f.run(command) },
 	}
 	f.register(command)
-	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write the list")
+	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "output format")
 	return command
 }
 

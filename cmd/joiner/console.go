@@ -26,19 +26,19 @@ type consoleFlags struct {
 	span    time.Duration
 }
 
-const consoleLong = `Serves a page that shows a cluster: its nodes filling with pods by NodePool and zone, what they cost and have cost, the
-pods that wait and why, what was decided, and what could be given back. It reads and changes nothing.
+const consoleLong = `Serves a page that shows a cluster: its nodes with their pods by NodePool and zone, their present and past price, the
+pending pods and why they are pending, past decisions, and what consolidation would save. It reads, and changes nothing.
 
 ` + sourceLong + `
 
-While a page is open the newest is looked for every two seconds (--every): one item of the table, and all that the table has of the
-cluster when its watcher has published something, or after ten seconds. While none is, nothing is read. Files are read again when they
-change.
+While a page is open it checks for changes every two seconds (--every). A check reads one item of the table; when the watcher has
+published something, or after ten seconds, it reads all items of the cluster. While no page is open, it reads nothing. Files are
+read again when they change.
 
-The page is for this machine alone, unless --listen says otherwise: it has no password, so that whoever reaches the
-address sees the cluster. Requests by a name of the server that is not known are refused; --host adds one.
+The page is served on this machine alone, unless --listen says otherwise. It has no password: everyone who reaches the address
+sees the cluster. It refuses requests with an unknown Host header; --host allows one more name.
 
-Exit status: 0 when it was stopped; 2 where the cluster cannot be read or nothing can listen at the address.`
+Exit status: 0 when it was stopped; 2 if the cluster cannot be read or the address cannot be served.`
 
 const consoleExample = `  # the only cluster of the installation; prints the address
   joiner console
@@ -62,9 +62,9 @@ func newConsole() *cobra.Command {
 	flags.StringVar(&f.now, "now", "", "with -f: the `TIME` it is, such as 2026-01-02T15:04:05Z (default: now)")
 	flags.StringVar(&f.testenv, "testenv", "", "the `URL` of the AWS endpoint that make up prints, instead of AWS")
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:0", "`ADDRESS` to serve at; port 0 = a free one")
-	flags.StringArrayVar(&f.hosts, "host", nil, "another `NAME` the server is reached by; may be given again")
-	flags.DurationVar(&f.every, "every", 2*time.Second, "`TIME` between two looks, while a page is open")
-	flags.DurationVar(&f.span, "span", 24*time.Hour, "how far back decisions and prices go, a `TIME` such as 24h")
+	flags.StringArrayVar(&f.hosts, "host", nil, "another `NAME` by which the server is reached; may be repeated")
+	flags.DurationVar(&f.every, "every", 2*time.Second, "`TIME` between two checks, while a page is open")
+	flags.DurationVar(&f.span, "span", 24*time.Hour, "the span of decisions and prices, a `TIME` such as 24h")
 	for _, name := range []string{"now", "testenv", "listen", "host", "every", "span"} {
 		must(command.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}

@@ -50,7 +50,7 @@ func (d *dumpSource) Read(context.Context) (*console.Cluster, error) {
 	}
 	claims, madeUp := cluster.Ledger()
 	clusterState := d.from.clusterOf(cluster, claims, &offered, at)
-	d.shown, d.stamp = console.NewCluster(namesOf(d.from.files), "files as they are", clusterState), stamp
+	d.shown, d.stamp = console.NewCluster(namesOf(d.from.files), "from files", clusterState), stamp
 	d.shown.Warnings = slices.Concat(cluster.Warnings, unclaimed(madeUp), unpriced(claims, clusterState.Ask.Catalogs), offered.warnings)
 	return d.shown, nil
 }

@@ -26,30 +26,28 @@ type disruptFlags struct {
 	spotToSpot bool
 }
 
-const disruptLong = `Reads a cluster from files and says which nodes Joiner would give back by choice now: empty ones, those that have
-drifted, those that expire within budgets, and those whose pods fit elsewhere for less; what takes their place, how
-many pods are made anew elsewhere, and what it saves. And why every other node stays. Nothing is asked of a cluster or
-of AWS, and nothing is changed.
+const disruptLong = `Reads a cluster from files and shows which nodes voluntary disruption would remove now: empty nodes, drifted nodes, nodes that
+expire within budgets, and nodes whose pods fit elsewhere for less. It shows their replacements, the pods that move, and
+the savings, and why every other node stays. It calls neither the cluster nor AWS, and changes nothing.
 
-Input (-f) is as of "joiner plan provision". Give it PodDisruptionBudgets, which keep pods where they are, and
-NodeClaims, which say how old a node is, since when it is quiet, what it drifted by. For a node of a NodePool without
+The input (-f) is that of "joiner plan provision". Include PodDisruptionBudgets, which restrict evictions, and
+NodeClaims, which have the age of a node, its last pod event, and its drift. For a node of a NodePool without
 one, a claim is made up from the node's labels, with a warning. Without its NodePool and EC2NodeClass (or a --catalog)
-a node stays. Room that CapacityBuffers keep free moves as pods do, and a node with such room is not empty.
+a node stays. The headroom of CapacityBuffers moves as pods do, and a node with headroom is not empty.
 
-All that can be given back at once, as budgets have it now, is one plan: its commands are carried out in their order,
-and each holds when those before it are done. A command's replacements are ready before any of its nodes is drained.
-What speaks against a node is told node by node: an annotation, a PodDisruptionBudget, a budget of its NodePool, pods
-that came or went less than consolidateAfter ago, pods without another place.
+All nodes that can be disrupted at once, within the present budgets, are one plan. Its commands run in their order,
+and each is valid after those before it. The replacements of a command are ready before any of its nodes is drained.
+The reasons against a node are listed for each node: an annotation, a PodDisruptionBudget, a budget of its NodePool, pods
+that were bound or left less than consolidateAfter ago, pods that fit nowhere else.
 
 --with takes NodePools and EC2NodeClasses that are not applied yet. The plan is then that of the cluster with them,
-and "drift" has the nodes that would have drifted, with the rule that the functions use, so that you see what an edit
-sets off before kubectl apply does. Of an EC2NodeClass that is said of its spec; what its selectors would find is not
-looked up.
+and "drift" has the nodes that would have drifted, by the rule that the functions use, to preview an edit before applying it.
+For an EC2NodeClass only its spec is compared; its selectors are not resolved.
 
-What can be bought (--catalog) is described by "joiner plan provision --help".
+"joiner plan provision --help" describes the catalog of instance types (--catalog).
 
-Exit status: 0 with a plan, be it to do nothing; 2 where the input cannot be read, with file, document and field named
-on standard error; 1 where the plan cannot be written.`
+Exit status: 0 with a plan, even if it is empty; 2 if the input cannot be read, with file, document and field
+on standard error; 1 if the plan cannot be written.`
 
 const disruptExample = `  # the cluster kubectl points at, as it is now
   kubectl get pods,nodes,daemonsets,nodepools,nodeclaims,ec2nodeclasses,pdb,pv,pvc,storageclasses -A -o json |
@@ -58,15 +56,15 @@ const disruptExample = `  # the cluster kubectl points at, as it is now
   # what an edit of a NodePool would replace
   joiner plan disrupt -f cluster.yaml --with nodepool.yaml
 
-  # what could go at two in the morning, and what it saves in a month of 730 hours
+  # what could be removed at two in the morning, and what it saves in a month of 730 hours
   joiner plan disrupt -f cluster.yaml --now 2026-03-01T02:00:00Z -o json |
-    jq '(.pricePerHourBefore - .pricePerHourAfter) * 730'`
+    jq '(.priceBeforeMicroUSDPerHour - .priceAfterMicroUSDPerHour) * 730 / 1e6'`
 
 func newDisrupt() *cobra.Command {
 	flags := &disruptFlags{}
 	command := &cobra.Command{
 		Use:     "disrupt -f FILE_OR_FOLDER...",
-		Short:   "Say which nodes can be given back, what takes their place, and what that saves",
+		Short:   "Show which nodes can be disrupted, their replacements, and the savings",
 		Long:    disruptLong,
 		Example: disruptExample,
 		Args:    cobra.NoArgs,
@@ -125,9 +123,9 @@ func unclaimed(n int) []string {
 	case 0:
 		return nil
 	case 1:
-		return []string{"1 node of a NodePool has no NodeClaim in the input: one is made up from its labels, as launched from its NodePool as it is, and as initialised if it is Ready; give nodeclaims, too"}
+		return []string{"1 node of a NodePool has no NodeClaim in the input: one is made up from its labels, as if launched from the present NodePool, and initialized if the node is Ready; include nodeclaims, too"}
 	}
-	return []string{fmt.Sprintf("%d nodes of NodePools have no NodeClaim in the input: they are made up from their labels, as launched from their NodePools as they are, and as initialised if they are Ready; give nodeclaims, too", n)}
+	return []string{fmt.Sprintf("%d nodes of NodePools have no NodeClaim in the input: they are made up from their labels, as if launched from the present NodePools, and initialized if the nodes are Ready; include nodeclaims, too", n)}
 }
 
 // unpriced names the offerings of nodes that the catalog does not know, once: what is not known is not counted.
@@ -139,7 +137,7 @@ func unpriced(claims []model.Claim, catalogs map[string][]model.InstanceType) []
 			continue
 		}
 		nodes++
-		offerings[strings.Join([]string{cmp.Or(claim.InstanceType, "a type that is not known"), cmp.Or(claim.CapacityType, "bought somehow"), "in", cmp.Or(claim.Zone, "some zone")}, " ")] = true
+		offerings[strings.Join([]string{cmp.Or(claim.InstanceType, "an unknown instance type"), cmp.Or(claim.CapacityType, "an unknown capacity type"), "in", cmp.Or(claim.Zone, "an unknown zone")}, " ")] = true
 	}
 	if nodes == 0 {
 		return nil
@@ -154,7 +152,7 @@ func unpriced(claims []model.Claim, catalogs map[string][]model.InstanceType) []
 	if nodes > 1 {
 		what = fmt.Sprintf("%d nodes of NodePools count", nodes)
 	}
-	return []string{fmt.Sprintf("%s nothing in prices: what can be bought has no %s", what, text)}
+	return []string{fmt.Sprintf("%s nothing in prices: the catalog has no %s", what, text)}
 }
 
 // sold reports whether the instance of a claim is among what can be bought, or was.

@@ -68,7 +68,7 @@ func TestPlanDisruptWritesJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{
-		"claims", "nominations", "unschedulable", "pricePerHour", "stats", "commands", "kept", "pricePerHourBefore", "pricePerHourAfter", "drift",
+		"claims", "nominations", "unschedulable", "pricePerHour", "stats", "commands", "kept", "priceMicroUSDPerHour", "priceBeforeMicroUSDPerHour", "priceAfterMicroUSDPerHour", "pricePerHourBefore", "pricePerHourAfter", "drift",
 	} {
 		if len(fields[name]) == 0 || string(fields[name]) == "null" {
 			t.Errorf("%s is %q", name, fields[name])
@@ -119,7 +119,7 @@ func TestPlanDisruptWritesATable(t *testing.T) {
 		t.Fatalf("exit status %d: %s", code, errs)
 	}
 	for _, want := range []string{
-		"9 nodes of NodePools cost $2.5960 an hour, $1895 a month.", "2 c7g.2xlarge on-demand", "423.40", night("4") + ", " + night("5"),
+		"9 nodes of NodePools cost $2.5960 per hour, $1895 a month.", "2 c7g.2xlarge on-demand", "423.40", night("4") + ", " + night("5"),
 		"STAYS: ", "DisruptionBudget: PodDisruptionBudget shop/ledger", "NodeDoNotDisrupt", "DRIFTED: 1 node", "an hour", "a month", "2026-03-01T02:04:00Z",
 	} {
 		if !strings.Contains(out, want) {
@@ -138,7 +138,7 @@ func TestPlanDisruptWritesATable(t *testing.T) {
 
 func TestPlanDisruptOfNothing(t *testing.T) {
 	code, out, errs := joiner("", "plan", "disrupt", "-f", "-")
-	if code != 0 || errs != "" || out != "No node is of a NodePool: nothing to give back.\n" {
+	if code != 0 || errs != "" || out != "No node belongs to a NodePool: nothing to disrupt.\n" {
 		t.Errorf("exit status %d, %q, %q", code, out, errs)
 	}
 }
@@ -172,7 +172,7 @@ func TestPlanDisruptMakesUpClaims(t *testing.T) {
 // A price that is not known counts nothing, which is said.
 func TestPlanDisruptSaysWhichPricesItDoesNotKnow(t *testing.T) {
 	code, out, errs := joiner("", "plan", "disrupt", "-f", "testdata/night", "--now", atNight, "--catalog", "testdata/catalog.json", "-o", "json")
-	const want = "warning: 9 nodes of NodePools count nothing in prices: what can be bought has no c7g.2xlarge on-demand in us-west-2a, c7g.2xlarge on-demand in us-west-2b, " +
+	const want = "warning: 9 nodes of NodePools count nothing in prices: the catalog has no c7g.2xlarge on-demand in us-west-2a, c7g.2xlarge on-demand in us-west-2b, " +
 		"m7i.2xlarge on-demand in us-west-2a and 5 more\n"
 	if code != 0 || errs != want || !strings.Contains(out, `"pricePerHourBefore": 0,`) {
 		t.Errorf("exit status %d, %q", code, errs)
@@ -207,8 +207,8 @@ func TestPlanDisruptExitStatusIsTwoWhereInputCannotBeRead(t *testing.T) {
 		{"no such change", []string{"-f", "testdata/night", "--with", "none.yaml"}, "--with none.yaml: no such file or directory"},
 		{"standard input twice", []string{"-f", "-", "--with", "-"}, "--with -: standard input is read by -f already"},
 		{"a pod as a change", []string{"-f", "testdata/night", "--with", write("{apiVersion: v1, kind: Pod, metadata: {name: a}}")},
-			"with.yaml: document 1: Pod a: not a EC2NodeClass or NodePool; give it with -f"},
-		{"nothing as a change", []string{"-f", "testdata/night", "--with", write("# nothing\n")}, "no NodePool or EC2NodeClass of ours is in it"},
+			"with.yaml: document 1: Pod a: not a EC2NodeClass or NodePool; include it with -f"},
+		{"nothing as a change", []string{"-f", "testdata/night", "--with", write("# nothing\n")}, "it has no NodePool or EC2NodeClass"},
 		{"a wrong change", []string{"-f", "testdata/night", "--with", write("{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: default}, spec: {weight: heavy}}")},
 			"with.yaml: document 1: NodePool default: spec.weight: \"heavy\": not a whole number"},
 		{"a change no API server takes", []string{"-f", "testdata/night", "--with",
@@ -230,7 +230,7 @@ func TestPlanDisruptHelpAndCompletion(t *testing.T) {
 	_, out, _ := joiner("", "plan", "disrupt", "--help")
 	for _, want := range []string{
 		"--filename", "--catalog", "--now", "--output", "--with", "--spot-to-spot", "--default-spread", "--preference-policy", "--min-values-policy",
-		"Exit status", "Examples:", "kubectl get", "PodDisruptionBudget", "pricePerHourBefore",
+		"Exit status", "Examples:", "kubectl get", "PodDisruptionBudget", "priceBeforeMicroUSDPerHour",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("nowhere in it: %q", want)

@@ -49,7 +49,7 @@ func one(level doctor.Level, seen, do string) []doctor.Finding {
 // checks are those of the installation.
 func (p *target) checks() []doctor.Check {
 	checks := []doctor.Check{
-		{Name: "caller", Object: "your AWS rights", Run: p.caller},
+		{Name: "caller", Object: "your AWS permissions", Run: p.caller},
 		{Name: "installation", Object: "parameter " + installationParameter, Run: p.installation},
 		{Name: "ledger", Object: "table " + p.at.Table, Run: p.table},
 		{Name: "clock", Object: "this machine", Run: p.clock},
@@ -64,13 +64,13 @@ func (p *target) checks() []doctor.Check {
 		checks = append(checks, doctor.Check{Name: "ticks", Object: "rule " + tickRule, Run: p.tickRule})
 	}
 	if url := p.at.Queues["notices"]; url != "" {
-		checks = append(checks, doctor.Check{Name: "notices", Object: "rules of EventBridge", Run: func(ctx context.Context) ([]doctor.Finding, error) { return p.notices(ctx, url) }})
+		checks = append(checks, doctor.Check{Name: "notices", Object: "EventBridge rules", Run: func(ctx context.Context) ([]doctor.Finding, error) { return p.notices(ctx, url) }})
 	}
 	checks = append(checks,
 		doctor.Check{Name: "quotas", Object: "vCPUs", Run: p.ofAccount((*preflight.Site).Quotas)},
 		doctor.Check{Name: "concurrency", Object: "Lambda", Run: p.ofAccount((*preflight.Site).Concurrency)},
 		doctor.Check{Name: "spot role", Object: "the account", Run: p.ofAccount((*preflight.Site).SpotRole)},
-		doctor.Check{Name: "key", Object: "what is stored", Run: p.key})
+		doctor.Check{Name: "key", Object: "encryption", Run: p.key})
 	for _, id := range sortedKeys(p.at.Queues) {
 		if id == "plan" { // each cluster has its own
 			continue
@@ -89,18 +89,18 @@ func (p *target) caller(ctx context.Context) ([]doctor.Finding, error) {
 	}
 	seen := aws.ToString(out.Arn) + " in " + p.at.config.Region
 	if p.at.Account != "" && p.at.Account != aws.ToString(out.Account) {
-		return one(doctor.Warn, seen+", and the installation is in account "+p.at.Account, "run doctor as somebody of that account"), nil
+		return one(doctor.Warn, seen+", and the installation is in account "+p.at.Account, "run joiner doctor with credentials of that account"), nil
 	}
 	return one(doctor.OK, seen, ""), nil
 }
 
 func (p *target) installation(context.Context) ([]doctor.Finding, error) {
 	if p.at.unread != nil {
-		return one(doctor.Warn, p.at.unread.Error(), "deploy the region's stack; without it bucket, queues and stop switch are not looked at"), nil
+		return one(doctor.Warn, p.at.unread.Error(), "deploy the region's stack; without it bucket, queues and stop switch are not checked"), nil
 	}
 	seen := "version " + p.at.Version
 	if own := boot.Build(); p.at.Version != "" && p.at.Version != unversioned && own != unversioned && own != p.at.Version {
-		return one(doctor.Warn, seen+", and this command is "+own, "use the command of the installation's version, or deploy this one"), nil
+		return one(doctor.Warn, seen+", and this command is "+own, "use the command line of the installation's version, or deploy this version"), nil
 	}
 	return one(doctor.OK, seen, ""), nil
 }
@@ -119,7 +119,7 @@ func (p *target) table(ctx context.Context) ([]doctor.Finding, error) {
 		return aws.ToString(i.IndexName) == "byInstance"
 	})
 	if !index {
-		found = append(found, one(doctor.Fail, "it lacks the index byInstance", "deploy the region's stack again: what AWS says of machines finds their claims by it")...)
+		found = append(found, one(doctor.Fail, "it lacks the index byInstance", "deploy the region's stack again: events about instances need it to find their claims")...)
 	}
 	if !aws.ToBool(out.Table.DeletionProtectionEnabled) {
 		found = append(found, one(doctor.Warn, "it is not protected against deletion", "deploy the region's stack with context protect=true, now that it runs")...)
@@ -129,7 +129,7 @@ func (p *target) table(ctx context.Context) ([]doctor.Finding, error) {
 		return found, err
 	}
 	if d := ttl.TimeToLiveDescription; d == nil || d.TimeToLiveStatus != dynamotypes.TimeToLiveStatusEnabled || aws.ToString(d.AttributeName) != "ttl" {
-		found = append(found, one(doctor.Warn, "items do not expire by their attribute ttl", "switch time to live on for ttl, or the table grows for ever")...)
+		found = append(found, one(doctor.Warn, "items do not expire by their attribute ttl", "turn on time to live for ttl, or the table grows without limit")...)
 	}
 	if len(found) == 0 {
 		found = one(doctor.OK, "it is ACTIVE, with its index and time to live", "")
@@ -157,7 +157,7 @@ func skew(before, after, said time.Time, whose string) (level doctor.Level, seen
 		off = early
 	}
 	if off > skewLimit {
-		return doctor.Fail, fmt.Sprintf("it differs from %s by %s", whose, off.Round(time.Second)), "set the clock (NTP): signatures and tokens are refused, and what is said of ages is wrong"
+		return doctor.Fail, fmt.Sprintf("it differs from %s by %s", whose, off.Round(time.Second)), "set the clock (NTP): signatures and tokens are refused, and ages are wrong"
 	}
 	return doctor.OK, "it agrees with " + whose, ""
 }
@@ -167,7 +167,7 @@ func (p *target) bucket(ctx context.Context) ([]doctor.Finding, error) {
 	if _, err := client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &p.at.Bucket}); err != nil {
 		return nil, err
 	}
-	return one(doctor.OK, "it is there", ""), nil
+	return one(doctor.OK, "it exists", ""), nil
 }
 
 func (p *target) stopSwitch(ctx context.Context) ([]doctor.Finding, error) {
@@ -176,9 +176,9 @@ func (p *target) stopSwitch(ctx context.Context) ([]doctor.Finding, error) {
 		return nil, err
 	}
 	if value != noStop {
-		return one(doctor.Warn, fmt.Sprintf("it says %q: that is stopped in the whole region", value), "set it to "+noStop+" when it may go on"), nil
+		return one(doctor.Warn, fmt.Sprintf("its value is %q: that is stopped in the whole region", value), "set it to "+noStop+" to end that"), nil
 	}
-	return one(doctor.OK, "it says "+noStop, ""), nil
+	return one(doctor.OK, "its value is "+noStop, ""), nil
 }
 
 // queue looks at a queue and at the one for what nobody could handle.
@@ -193,7 +193,7 @@ func (p *target) queue(ctx context.Context, url string) ([]doctor.Finding, error
 		Dead string `json:"deadLetterTargetArn"`
 	}
 	if json.Unmarshal([]byte(attributes["RedrivePolicy"]), &policy) != nil || policy.Dead == "" {
-		return one(doctor.Warn, "it has no queue for what nobody could handle", "deploy the region's stack again"), nil
+		return one(doctor.Warn, "it has no dead-letter queue", "deploy the region's stack again"), nil
 	}
 	name := policy.Dead[strings.LastIndexByte(policy.Dead, ':')+1:]
 	dead, err := client.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &name})
@@ -204,8 +204,8 @@ func (p *target) queue(ctx context.Context, url string) ([]doctor.Finding, error
 		return nil, err
 	}
 	if n, _ := strconv.Atoi(attributes["ApproximateNumberOfMessages"]); n > 0 {
-		return one(doctor.Warn, fmt.Sprintf("%s has %d messages that nobody could handle", name, n),
-			"read the function's log of when they came; they are hints, so purge the queue when the cause is gone"), nil
+		return one(doctor.Warn, fmt.Sprintf("%s has %d messages that could not be processed", name, n),
+			"read the function's log at their time; they are hints, so purge the queue when the cause is fixed"), nil
 	}
 	return one(doctor.OK, waiting+" messages wait, none is in "+name, ""), nil
 }

@@ -42,12 +42,12 @@ func (p *target) checksOf(reg model.Registration) []doctor.Check {
 func (p *target) planQueue(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
 	like := p.at.Queues["plan"]
 	if like == "" {
-		return one(doctor.Warn, "the installation does not say where plan queues are", "deploy the region's stack again"), nil
+		return one(doctor.Warn, "the installation does not name its plan queues", "deploy the region's stack again"), nil
 	}
 	findings, err := p.queue(ctx, wire.PlanQueueURL(like, reg.Cluster))
 	var gone *types.QueueDoesNotExist
 	if errors.As(err, &gone) {
-		return one(doctor.Fail, "there is no queue "+wire.PlanQueue(reg.Cluster)+": hints go nowhere, and pods wait for the tick of each minute", "deploy the cluster's stack again"), nil
+		return one(doctor.Fail, "there is no queue "+wire.PlanQueue(reg.Cluster)+": hints are lost, and pods wait for the scheduled run of each minute", "deploy the cluster's stack again"), nil
 	}
 	return findings, err
 }
@@ -65,12 +65,12 @@ func (p *target) registered(ctx context.Context, reg model.Registration) ([]doct
 	warn := func(seen, do string) { found = append(found, one(doctor.Warn, seen, do)...) }
 	switch stateOf(&reg) {
 	case "leaving":
-		warn("somebody began to detach it, and did not come to the end; it is paused", "joiner detach "+reg.Cluster+" --yes, or joiner attach "+reg.Cluster+" to keep it")
+		warn("a detach was started and not completed; it is paused", "joiner detach "+reg.Cluster+" --yes, or joiner attach "+reg.Cluster+" to keep it")
 	case "paused":
-		warn("it is paused: nothing is launched or ended", "joiner attach "+reg.Cluster+" --paused=false")
+		warn("it is paused: nothing is launched or terminated", "joiner attach "+reg.Cluster+" --paused=false")
 	}
 	if stack, err := arn.Parse(reg.Stack); err == nil && p.at.Account != "" && stack.AccountID != p.at.Account {
-		warn("it is registered by stack "+reg.Stack+" of another account than the installation's, as earlier versions did; that stack cannot change it any more",
+		warn("it is registered by stack "+reg.Stack+" of another account than the installation's, as in earlier versions; that stack cannot change it any more",
 			"deploy the cluster's stack there again, and then joiner-cluster-"+reg.Cluster+"-hub in account "+p.at.Account+": docs/tasks/many-clusters.md, \"Who owns a registration\"")
 	}
 	all, err := p.at.ledger.Clusters(ctx)
@@ -79,7 +79,7 @@ func (p *target) registered(ctx context.Context, reg model.Registration) ([]doct
 	}
 	for i := range all {
 		if reg.ExternalID != "" && all[i].Cluster != reg.Cluster && all[i].ExternalID == reg.ExternalID {
-			warn("its external id is cluster "+all[i].Cluster+"'s too, as with earlier versions: roles that are named by mistake cannot tell the two apart", "deploy its stack again, which gives it one of its own")
+			warn("its external id is cluster "+all[i].Cluster+"'s too, as in earlier versions: roles that are named by mistake cannot distinguish the two", "deploy its stack again, which gives it one of its own")
 			break
 		}
 	}
@@ -110,13 +110,13 @@ func (p *target) plane(ctx context.Context, reg model.Registration) ([]doctor.Fi
 		say(doctor.Fail, again, "its endpoint or certificate authority is another than the one registered (%s)", reg.Endpoint)
 	}
 	if plane.Version != reg.Version {
-		say(doctor.Warn, again, "it runs Kubernetes %s, and %s is registered, by which images are chosen", plane.Version, reg.Version)
+		say(doctor.Warn, again, "it runs Kubernetes %s, and %s is registered, which selects images", plane.Version, reg.Version)
 	}
 	if plane.Status != "ACTIVE" {
-		say(doctor.Warn, "look into the EKS console", "it is %s", plane.Status)
+		say(doctor.Warn, "check the EKS console", "it is %s", plane.Status)
 	}
 	if plane.AuthMode == model.AuthModeConfigMap && reg.RelayURL == "" {
-		say(doctor.Fail, "aws eks update-cluster-config --name "+reg.Cluster+" --access-config authenticationMode=API_AND_CONFIG_MAP", "it knows no access entries, by which functions come in")
+		say(doctor.Fail, "aws eks update-cluster-config --name "+reg.Cluster+" --access-config authenticationMode=API_AND_CONFIG_MAP", "it has no access entries, with which functions authenticate")
 	}
 	if len(found) == 0 {
 		found = one(doctor.OK, "Kubernetes "+plane.Version+", as registered", "")
@@ -128,7 +128,7 @@ func (p *target) plane(ctx context.Context, reg model.Registration) ([]doctor.Fi
 func (p *target) server(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(reg.CA) {
-		return one(doctor.Fail, "its registered certificate authority is no PEM", "joiner attach "+reg.Cluster), nil
+		return one(doctor.Fail, "its registered certificate authority is not PEM", "joiner attach "+reg.Cluster), nil
 	}
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
 	defer transport.CloseIdleConnections()
@@ -139,9 +139,9 @@ func (p *target) server(ctx context.Context, reg model.Registration) ([]doctor.F
 	before := time.Now()
 	response, err := (&http.Client{Transport: transport}).Do(request)
 	if err != nil {
-		do := "look whether its endpoint is meant to be reached from here; functions may reach it all the same"
+		do := "check whether its endpoint should be reachable from here; functions may reach it nevertheless"
 		if reg.RelayURL != "" {
-			do = "functions come through the relay; from here it need not be reached"
+			do = "functions use the relay; it need not be reachable from here"
 		}
 		return one(doctor.Warn, "it cannot be reached from here: "+err.Error(), do), nil
 	}
@@ -167,7 +167,7 @@ var groups = []struct {
 
 func (p *target) entries(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
 	if reg.RelayURL != "" {
-		return one(doctor.OK, "none is needed: the watcher carries out what functions ask", ""), nil
+		return one(doctor.OK, "none is needed: the watcher carries out the functions' requests", ""), nil
 	}
 	var found []doctor.Finding
 	for _, g := range groups {
@@ -182,18 +182,18 @@ func (p *target) entries(ctx context.Context, reg model.Registration) ([]doctor.
 		make := fmt.Sprintf("aws eks create-access-entry --cluster-name %s --principal-arn %s --kubernetes-groups %s", reg.Cluster, role, g.group)
 		switch {
 		case fault.Is(err, fault.NotFound):
-			found = append(found, doctor.Finding{Level: doctor.Fail, Seen: "function " + g.name + " is not let in: its role has no access entry", Do: "deploy the cluster's stack, or " + make})
+			found = append(found, doctor.Finding{Level: doctor.Fail, Seen: "function " + g.name + " is refused: its role has no access entry", Do: "deploy the cluster's stack, or " + make})
 		case err != nil:
 			return found, err
 		case !slices.Contains(have, g.group):
 			found = append(found, doctor.Finding{
-				Level: doctor.Fail, Seen: fmt.Sprintf("function %s comes in as %s and not as %s", g.name, strings.Join(have, ", "), g.group),
+				Level: doctor.Fail, Seen: fmt.Sprintf("function %s has the groups %s and not %s", g.name, strings.Join(have, ", "), g.group),
 				Do: strings.Replace(make, "create-", "update-", 1),
 			})
 		}
 	}
 	if len(found) == 0 {
-		found = one(doctor.OK, "each function is let in, as its own group", "")
+		found = one(doctor.OK, "each function has an access entry with its own group", "")
 	}
 	return found, nil
 }
@@ -205,7 +205,7 @@ func (p *target) identity(ctx context.Context, reg model.Registration) ([]doctor
 	}
 	if n == 0 {
 		return one(doctor.Warn, "the service account joiner/"+watcherAccount+" has no role by Pod Identity",
-			"deploy the cluster's stack; where the watcher has its rights by IRSA or lives in another namespace this is as it should be"), nil
+			"deploy the cluster's stack; if the watcher uses IRSA or runs in another namespace, ignore this"), nil
 	}
 	site, err := p.site(ctx, preflight.Plan{Cluster: reg.Cluster}, reg.Region)
 	if err != nil {
@@ -226,14 +226,14 @@ func (p *target) watcher(ctx context.Context, reg model.Registration) ([]doctor.
 	}
 	install := "joiner attach " + reg.Cluster + " prints the command that installs it"
 	if ledger.Manifest == nil {
-		return one(doctor.Warn, "it was never here: functions list the cluster themselves once a minute", install), nil
+		return one(doctor.Warn, "it has never published the cluster: functions list the cluster themselves once a minute", install), nil
 	}
 	age := ledger.NowUnix - ledger.Manifest.HeartbeatAt
 	if age > heartbeatLimit {
-		return one(doctor.Warn, fmt.Sprintf("it has been silent for %d s; functions list the cluster themselves once a minute", age),
+		return one(doctor.Warn, fmt.Sprintf("its last heartbeat was %d s ago; functions list the cluster themselves once a minute", age),
 			"kubectl -n joiner get pods, and their logs"), nil
 	}
-	return one(doctor.OK, fmt.Sprintf("it lived %d s ago; its snapshot is %d s old", age, ledger.NowUnix-ledger.Manifest.WrittenUnix), ""), nil
+	return one(doctor.OK, fmt.Sprintf("its last heartbeat was %d s ago; its snapshot is %d s old", age, ledger.NowUnix-ledger.Manifest.WrittenUnix), ""), nil
 }
 
 // ledgerItems looks for items that cannot be read, and for usage that is not what claims hold.
@@ -255,14 +255,14 @@ func (p *target) ledgerItems(ctx context.Context, reg model.Registration) ([]doc
 		for _, o := range lifecycle.Recounts(ledger.Usage, &again) {
 			if !slices.ContainsFunc(again.Usage, func(u model.Usage) bool { return u.Pool == o.Pool && u.Version != o.Version }) {
 				found = append(found, doctor.Finding{
-					Level: doctor.Warn, Object: reg.Cluster + " NodePool " + o.Pool, Seen: fmt.Sprintf("limits are judged by usage %v, and its claims hold %v", o.Counted, o.Reserved),
-					Do: "function provision counts it anew within two minutes; where it does not, read its log",
+					Level: doctor.Warn, Object: reg.Cluster + " NodePool " + o.Pool, Seen: fmt.Sprintf("limits are checked against usage %v, and its claims use %v", o.Counted, o.Reserved),
+					Do: "joiner-provision recounts it within two minutes; if it does not, read its log",
 				})
 			}
 		}
 	}
 	if len(found) == 0 {
-		found = one(doctor.OK, fmt.Sprintf("all of it can be read; %d claims are live, and hold what limits are judged by", len(ledger.Claims)), "")
+		found = one(doctor.OK, fmt.Sprintf("all items can be read; %d claims are live, and use what limits are checked against", len(ledger.Claims)), "")
 	}
 	return found, nil
 }
@@ -273,25 +273,25 @@ func unreadRemedy(u *model.Unread) string {
 	item := fmt.Sprintf("the item with PK %s and SK %s in the DynamoDB table", pk, sk)
 	switch u.Kind {
 	case model.UnreadClaim:
-		return "restore " + item + " from a backup; or delete it: its machine is then adopted where it takes part in the cluster, and else ended"
+		return "restore " + item + " from a backup; or delete it: its instance is then adopted if it is a node of the cluster, and else terminated"
 	case model.UnreadIntent:
-		return "restore " + item + " from a backup; or delete it: what it launched is then adopted or ended, and its pods are planned anew"
+		return "restore " + item + " from a backup; or delete it: its instances are then adopted or terminated, and its pods are planned again"
 	case model.UnreadUsage:
-		return "delete " + item + ": usage is then counted anew from claims"
+		return "delete " + item + ": usage is then recounted from claims"
 	case model.UnreadCommand:
-		return "delete " + item + ": the taints of its nodes are then taken off, and they are judged anew"
+		return "delete " + item + ": the taints of its nodes are then removed, and they are evaluated again"
 	case model.UnreadBudgetVersion:
-		return "delete " + item + ": turns begin anew"
+		return "delete " + item + ": budget versions start again"
 	case model.UnreadStop:
-		return "joiner stop disruption writes it anew, and joiner resume disruption removes it"
+		return "joiner stop disruption writes it again, and joiner resume disruption removes it"
 	}
-	return "delete " + item + ", where it is not written anew by itself: what it says is found out again"
+	return "delete " + item + ", if it is not written again by itself: its content is determined again"
 }
 
 // ticks looks when the functions were last at work for the cluster: each takes a lease each minute.
 func (p *target) ticks(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
 	if reg.Paused {
-		return one(doctor.OK, "they leave it alone: it is paused", ""), nil
+		return one(doctor.OK, "they skip it: it is paused", ""), nil
 	}
 	records, err := p.at.ledger.Records(ctx, reg)
 	if err != nil {
@@ -317,13 +317,13 @@ func (p *target) ticks(ctx context.Context, reg model.Registration) ([]doctor.Fi
 				when = "never"
 			}
 			found = append(found, doctor.Finding{
-				Level: doctor.Fail, Seen: fmt.Sprintf("function %s was last at work for it: %s", f.function, when),
-				Do: "see that the rule " + tickRule + " is enabled, and read the log of joiner-" + f.function,
+				Level: doctor.Fail, Seen: fmt.Sprintf("the last run of function %s for it was: %s", f.function, when),
+				Do: "check that the rule " + tickRule + " is enabled, and read the log of joiner-" + f.function,
 			})
 		}
 	}
 	if len(found) == 0 {
-		found = one(doctor.OK, "each was at work within the last minutes", "")
+		found = one(doctor.OK, "each ran within the last minutes", "")
 	}
 	return found, nil
 }
@@ -334,7 +334,7 @@ func (p *target) stops(ctx context.Context, reg model.Registration) ([]doctor.Fi
 		return nil, err
 	}
 	if len(stops) > 0 {
-		return one(doctor.Warn, fmt.Sprintf("%d stops hold: no node is given back by choice there", len(stops)), "joiner stops --cluster "+reg.Cluster+" lists them; joiner resume disruption takes them back"), nil
+		return one(doctor.Warn, fmt.Sprintf("%d stops hold: there is no voluntary disruption in their scope", len(stops)), "joiner stops --cluster "+reg.Cluster+" lists them; joiner resume disruption removes them"), nil
 	}
 	return one(doctor.OK, "none holds", ""), nil
 }

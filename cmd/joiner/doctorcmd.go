@@ -11,15 +11,15 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-const doctorLong = `Looks at the installation and its clusters and says what is not as it should be, and what to do about it: the region's
-stack, ledger, bucket, queues, the rules of EventBridge, stops, clocks, the account's quotas of vCPUs and of Lambda's concurrency, the
-role for spot, the policy of a KMS key; of each cluster its control plane and endpoint, access entries, what its roles may do (simulated),
-pod identity, definitions, what a Karpenter left, watcher, what its EC2NodeClasses lack, and whether the functions were lately there.
+const doctorLong = `Checks the installation and its clusters, and says what is wrong and how to fix it. For the region: stack, ledger, bucket,
+queues, EventBridge rules, stops, clocks, the account's quotas of vCPUs and of Lambda's concurrency, the role for spot, and the policy
+of a KMS key. For each cluster: control plane and endpoint, access entries, the permissions of its roles (simulated),
+Pod Identity, CustomResourceDefinitions, remains of Karpenter, watcher, conditions of its EC2NodeClasses, and recent runs of the functions.
 
-It looks with your own rights, in AWS and in the cluster, and writes nothing. What you may not look at is said and stops
-nothing else.
+It uses your own permissions, in AWS and in the cluster, and writes nothing. What you may not read is reported, and the other
+checks go on.
 
-Exit status: 0 where all is in order; 1 where something is to be looked at; 2 where something does not work, or the ledger
+Exit status: 0 if all checks pass; 1 if something needs attention; 2 if something does not work, or the ledger
 cannot be found.`
 
 // doctorFlags are what the command line says.
@@ -32,7 +32,7 @@ type doctorFlags struct {
 func newDoctor() *cobra.Command {
 	f := &doctorFlags{}
 	command := &cobra.Command{
-		Use: "doctor [CLUSTER]", Short: "Say what is not as it should be, and what to do about it", Long: doctorLong, Args: cobra.MaximumNArgs(1),
+		Use: "doctor [CLUSTER]", Short: "Check an installation and its clusters, and show how to fix what is wrong", Long: doctorLong, Args: cobra.MaximumNArgs(1),
 		Example: `  joiner doctor            # the installation and every cluster
   joiner doctor shop -o json
   joiner doctor shop --kubeconfig ~/.kube/config`,
@@ -41,7 +41,7 @@ func newDoctor() *cobra.Command {
 	command.ValidArgsFunction = cobra.NoFileCompletions
 	f.register(command)
 	f.reach.registerReach(command)
-	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write what was found")
+	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "output format")
 	return command
 }
 

@@ -24,16 +24,16 @@ const tickRule = "joiner-tick"
 
 // noticeRules are the rules by which EventBridge tells the queue of notices what AWS says of instances, with what is lost without each.
 var noticeRules = map[string]string{
-	"joiner-spot":        "spot machines that AWS takes back in two minutes are known only when EC2 is asked next",
-	"joiner-rebalance":   "spot machines that are likely to be taken back are not replaced before",
-	"joiner-reservation": "machines of interruptible capacity reservations end without a warning",
-	"joiner-state":       "machines that have ended are known only when EC2 is asked next",
-	"joiner-health":      "machines are not emptied before AWS's maintenance of them",
+	"joiner-spot":        "spot interruptions are known only at the next poll of EC2",
+	"joiner-rebalance":   "spot instances with an elevated risk of interruption are not replaced before",
+	"joiner-reservation": "instances of interruptible capacity reservations are terminated without a warning",
+	"joiner-state":       "terminated instances are known only at the next poll of EC2",
+	"joiner-health":      "nodes are not drained before AWS's scheduled maintenance",
 }
 
 // tickRule looks whether the functions are called each minute.
 func (p *target) tickRule(ctx context.Context) ([]doctor.Finding, error) {
-	called, found, err := p.rule(ctx, tickRule, "functions miss what lost messages would have said, and clusters without a watcher")
+	called, found, err := p.rule(ctx, tickRule, "lost messages and clusters without a watcher are not handled")
 	if err != nil || found != nil {
 		return found, err
 	}
@@ -58,7 +58,7 @@ func (p *target) notices(ctx context.Context, url string) ([]doctor.Finding, err
 			return all, err
 		}
 		if found == nil && !slices.ContainsFunc(sortedKeys(targets), func(arn string) bool { return strings.HasSuffix(arn, queue) }) {
-			found = one(doctor.Fail, "the rule does not send to the queue of notices: "+noticeRules[name], "deploy the region's stack again")
+			found = one(doctor.Fail, "the rule does not send to the queue joiner-notices: "+noticeRules[name], "deploy the region's stack again")
 		}
 		for i := range found {
 			found[i].Object = "rule " + name
@@ -66,7 +66,7 @@ func (p *target) notices(ctx context.Context, url string) ([]doctor.Finding, err
 		all = append(all, found...)
 	}
 	if len(all) == 0 {
-		all = one(doctor.OK, fmt.Sprintf("%d rules send what AWS says of machines", len(noticeRules)), "")
+		all = one(doctor.OK, fmt.Sprintf("%d rules forward events about instances", len(noticeRules)), "")
 	}
 	return all, nil
 }
@@ -117,13 +117,13 @@ func (p *target) classes(ctx context.Context, reg model.Registration) ([]doctor.
 				Do: "kubectl describe ec2nodeclass " + record.Name + " has its conditions; correct the class, or tag what its selectors name",
 			}
 			if problem.Unknown {
-				f.Level, f.Do = doctor.Warn, "nobody could find out; read the log of function catalog if it stays so"
+				f.Level, f.Do = doctor.Warn, "it is unknown; read the log of joiner-catalog if it stays so"
 			}
 			found = append(found, f)
 		}
 	}
 	if len(found) == 0 {
-		found = one(doctor.OK, fmt.Sprintf("%d EC2NodeClasses are known, and each finds subnets, security groups and images and can be launched from", len(ledger.Classes)), "")
+		found = one(doctor.OK, fmt.Sprintf("%d EC2NodeClasses are resolved, and each has subnets, security groups and images and passed validation", len(ledger.Classes)), "")
 	}
 	return found, nil
 }
@@ -154,11 +154,11 @@ func (p *target) objects(ctx context.Context, reg model.Registration) ([]doctor.
 		case !there && name == buffers:
 			// It may be left out.
 		case !there:
-			say(doctor.Fail, "the definition %s is not there: no node ends for that, and nothing is launched; with it, apply the NodePools and EC2NodeClasses again, and NodeClaims come back by themselves", name)
+			say(doctor.Fail, "the CustomResourceDefinition %s does not exist: no node is terminated for that, and nothing is launched; apply it, the NodePools and the EC2NodeClasses again, and NodeClaims are created again by themselves", name)
 		case slices.Contains(have.Going, name):
-			say(doctor.Fail, "the definition %s is being deleted, with every object of it: no node ends for that; once it is gone apply it, the NodePools and the EC2NodeClasses again, and NodeClaims come back by themselves", name)
+			say(doctor.Fail, "the CustomResourceDefinition %s is being deleted, with all its objects: no node is terminated for that; once it is deleted apply it, the NodePools and the EC2NodeClasses again, and NodeClaims are created again by themselves", name)
 		case name != buffers && !sameJSON(schemas, shipped[name]): // which another autoscaler may have brought
-			say(doctor.Warn, "the definition %s is another than this version's: fields may be refused or forgotten", name)
+			say(doctor.Warn, "the CustomResourceDefinition %s is not that of this version: fields may be refused or dropped", name)
 		}
 	}
 	switch {
@@ -168,7 +168,7 @@ func (p *target) objects(ctx context.Context, reg model.Registration) ([]doctor.
 		say(doctor.Warn, "the watcher is of version %s and the functions are of %s", have.Chart, p.at.Version)
 	}
 	if len(found) == 0 {
-		found = one(doctor.OK, "its definitions are this version's, and the watcher is of version "+have.Chart, "")
+		found = one(doctor.OK, "its CustomResourceDefinitions are those of this version, and the watcher is of version "+have.Chart, "")
 	}
 	return found, nil
 }
@@ -197,7 +197,7 @@ func shippedSchemas() (map[string]map[string]any, error) {
 			}
 		}
 		if err := yaml.Unmarshal(manifest, &definition); err != nil {
-			return nil, fmt.Errorf("read the definitions of this version: %w", err)
+			return nil, fmt.Errorf("read the CustomResourceDefinitions of this version: %w", err)
 		}
 		schemas := map[string]any{}
 		for _, version := range definition.Spec.Versions {

@@ -60,7 +60,7 @@ func rightsOf(reg *model.Registration) []right {
 // rights asks IAM what the cluster's roles may do, without anything being done.
 func (p *target) rights(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
 	if reg.Roles == (model.Roles{}) {
-		return one(doctor.Warn, "it has no roles of its own: functions act in it with their own rights, whatever cluster they are for", "deploy the cluster's stack, which makes them"), nil
+		return one(doctor.Warn, "it has no roles of its own: functions act in it with their own permissions, whichever cluster they are for", "deploy the cluster's stack, which creates them"), nil
 	}
 	client, roles := iam.NewFromConfig(p.at.config), map[string]string{}
 	for _, r := range p.at.programRoles(&reg) {
@@ -80,17 +80,17 @@ func (p *target) rights(ctx context.Context, reg model.Registration) ([]doctor.F
 		case r.must && !may:
 			found = append(found, doctor.Finding{
 				Level: doctor.Fail, Seen: fmt.Sprintf("function %s may not %s: role %s says %s", r.program, r.action, role, decision),
-				Do: "deploy the cluster's stack again, which makes the role; where the role is yours, docs/threat-model.md, Permissions, says what it needs, and a permissions boundary or an organization's policy may take it away",
+				Do: "deploy the cluster's stack again, which creates the role; if the role is yours, docs/threat-model.md, Permissions, lists what it needs, and a permissions boundary or a service control policy may deny it",
 			})
 		case !r.must && may:
 			found = append(found, doctor.Finding{
-				Level: doctor.Warn, Seen: fmt.Sprintf("function %s may %s by role %s, which it never does", r.program, r.action, role),
-				Do: "take that away: who launches machines should not be able to end them, and the other way round",
+				Level: doctor.Warn, Seen: fmt.Sprintf("function %s may %s by role %s, and never needs to", r.program, r.action, role),
+				Do: "remove that permission: a role that launches instances should not be able to terminate them, and the other way round",
 			})
 		}
 	}
 	if len(found) == 0 {
-		found = one(doctor.OK, "each role may do what its function does, as far as IAM's simulation tells", "")
+		found = one(doctor.OK, "each role has the permissions of its function, according to IAM's policy simulation", "")
 	}
 	return found, nil
 }

@@ -45,7 +45,7 @@ func (p *target) key(ctx context.Context) ([]doctor.Finding, error) {
 		return nil, err
 	}
 	if out.Table.SSEDescription == nil || aws.ToString(out.Table.SSEDescription.KMSMasterKeyArn) == "" {
-		return one(doctor.OK, "keys of AWS encrypt what is stored", ""), nil
+		return one(doctor.OK, "stored data is encrypted with AWS's own keys", ""), nil
 	}
 	site, err := p.site(ctx, preflight.Plan{}, "")
 	if err != nil {

@@ -85,12 +85,12 @@ func (o *session) relayValues(ctx context.Context, reg *model.Registration) (val
 	client, senders := iam.NewFromConfig(o.config), map[string]string{}
 	for _, p := range o.programRoles(reg) {
 		if p.role == "" {
-			lacks = append(lacks, fmt.Sprintf("the role of function %s is not known; add --set relay.senders.ID=%s, ID being the unique id (AROA…) of its role", p.program, p.program))
+			lacks = append(lacks, fmt.Sprintf("the role of function %s is unknown; add --set relay.senders.ID=%s, ID being the unique id (AROA…) of its role", p.program, p.program))
 			continue
 		}
 		id, err := roleID(ctx, client, p.role)
 		if err != nil {
-			lacks = append(lacks, fmt.Sprintf("the unique id of role %s is not known (%v); add --set relay.senders.ID=%s, ID being what aws iam get-role --role-name %s --query Role.RoleId says in its account",
+			lacks = append(lacks, fmt.Sprintf("the unique id of role %s is unknown (%v); add --set relay.senders.ID=%s, ID being what aws iam get-role --role-name %s --query Role.RoleId prints in its account",
 				p.role, err, p.program, roleName(p.role)))
 			continue
 		}
@@ -109,7 +109,7 @@ func roleID(ctx context.Context, client *iam.Client, arn string) (string, error)
 		return "", err
 	}
 	if is := aws.ToString(out.Role.Arn); is != arn {
-		return "", errors.New("your rights are in another account: its role of that name is " + is)
+		return "", errors.New("your credentials are of another account: its role of that name is " + is)
 	}
 	return aws.ToString(out.Role.RoleId), nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -136,11 +137,29 @@ func (p *place) configure(ctx context.Context) (*session, error) {
 
 // use opens the table that is named, else the installation's.
 func (o *session) use(table string) error {
-	if o.Table = cmp.Or(table, o.Table); o.Table == "" {
-		return fmt.Errorf("--table: the name of the ledger's DynamoDB table is needed, here or in JOINER_TABLE: %w", o.unread)
+	switch o.Table = cmp.Or(table, o.Table); {
+	case o.Table == "" && o.unread == nil:
+		return fmt.Errorf("parameter %s names no table: name it by --table or JOINER_TABLE", installationParameter)
+	case o.Table == "":
+		return fmt.Errorf("%s: %w", unreadText(o.unread, o.config.Region), o.unread)
 	}
 	o.ledger = dynamoledger.New(dynamodb.NewFromConfig(o.config), o.Table)
 	return nil
+}
+
+// unreadText says why the installation could not be read, and what to do about it.
+func unreadText(err error, region string) string {
+	var dns *net.DNSError
+	text := err.Error()
+	switch {
+	case errors.Is(err, errNoInstallation):
+		return "find the installation: deploy the region's stack (joiner), correct --region, or name the ledger's DynamoDB table by --table or JOINER_TABLE"
+	case strings.Contains(text, "get credentials"), strings.Contains(text, "refresh cached credentials"), strings.Contains(text, "get identity"):
+		return "find AWS credentials: set AWS_PROFILE, or log in (aws sso login)"
+	case errors.As(err, &dns):
+		return fmt.Sprintf("find the host %s: check the network, and the region %s", dns.Name, region)
+	}
+	return "read the installation in " + region
 }
 
 // clusters are all that are attached, by name. Of those whose registrations cannot be read warn is told.
@@ -167,11 +186,14 @@ func (o *session) attached(all []model.Registration, cluster string) (model.Regi
 	return model.Registration{}, fmt.Errorf("cluster %q is not attached; table %s has %s", cluster, o.Table, cmp.Or(strings.Join(names, ", "), "no cluster"))
 }
 
+// errNoInstallation says that no stack has written what readInstallation reads.
+var errNoInstallation = errors.New("no installation")
+
 func readInstallation(ctx context.Context, config aws.Config) (installation, error) {
 	var in installation
 	text, err := ssmswitch.New(ssm.NewFromConfig(config)).Parameter(ctx, installationParameter)
 	if fault.Is(err, fault.NotFound) {
-		return in, fmt.Errorf("there is no parameter %s in %s: is the region's stack (joiner) deployed there?", installationParameter, config.Region)
+		return in, fmt.Errorf("%w: there is no parameter %s in %s", errNoInstallation, installationParameter, config.Region)
 	}
 	if err != nil {
 		return in, err

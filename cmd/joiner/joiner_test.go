@@ -53,7 +53,7 @@ func TestPlanProvisionWritesJSON(t *testing.T) {
 	out = planSeconds.ReplaceAllString(out, `"planSeconds": 0`)
 	out = claimName.ReplaceAllString(out, `"name": "default-NAME"`)
 	same(t, "small.json", worded.ReplaceAllString(out, `"$1": "WORDS"`))
-	if want := "warning: 1 object of kind ConfigMap (v1) is left out: planning does not look at the kind\n"; errs != want {
+	if want := "warning: 1 object of kind ConfigMap (v1) is left out: planning does not use the kind\n"; errs != want {
 		t.Errorf("on standard error %q, want %q", errs, want)
 	}
 }
@@ -63,9 +63,9 @@ func TestPlanProvisionWritesATable(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit status %d: %s", code, errs)
 	}
-	table, _, _ := strings.Cut(out, "WITHOUT A PLACE")
+	table, _, _ := strings.Cut(out, "UNSCHEDULABLE")
 	same(t, "small.txt", table)
-	if !strings.Contains(out, "WITHOUT A PLACE\ndefault/huge\n  pool default: ResourcesTooLarge: ") {
+	if !strings.Contains(out, "UNSCHEDULABLE\ndefault/huge\n  pool default: ResourcesTooLarge: ") {
 		t.Errorf("nothing is said of the pod that nothing can hold:\n%s", out)
 	}
 }
@@ -135,7 +135,7 @@ func TestPlanProvisionMovesTheBuiltInCatalogToTheClustersZones(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	_, _, errs := joiner(in, "plan", "provision", "-f", "-")
-	if want := "warning: without --catalog, eu-central-1a is taken to sell what us-west-2 sells, at its prices\n"; errs != want {
+	if want := "warning: without --catalog, eu-central-1a is taken to offer what us-west-2 offers, at its prices\n"; errs != want {
 		t.Errorf("on standard error %q", errs)
 	}
 }
@@ -456,7 +456,7 @@ func TestPlanProvisionSaysWhatItCannotLookUp(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &p); code != 0 || err != nil || len(p.Claims) != 1 {
 			t.Errorf("%s: exit status %d, %v, %d claims", more, code, err, len(p.Claims))
 		}
-		if !strings.Contains(errs, "EC2NodeClass nodes: it is planned without them") {
+		if !strings.Contains(errs, "EC2NodeClass nodes are unknown: it is planned without them") {
 			t.Errorf("%s: no warning: %s", more, errs)
 		}
 	}

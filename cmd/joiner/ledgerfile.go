@@ -87,7 +87,7 @@ func (s scanItems) Do(request *http.Request) (*http.Response, error) {
 		answer = s.query(values.text(":pk"), values.text(":sk"), sortKeys[asked.KeyConditionExpression])
 	default:
 		status, answer = http.StatusBadRequest, map[string]string{
-			"__type": "ValidationException", "message": "files do not answer " + operation + " " + asked.KeyConditionExpression,
+			"__type": "ValidationException", "message": "files do not support " + operation + " " + asked.KeyConditionExpression,
 		}
 	}
 	body, err := json.Marshal(answer)

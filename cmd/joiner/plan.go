@@ -24,9 +24,9 @@ type planFlags struct {
 func newPlan() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "plan",
-		Short: "Say what Joiner would do, from files and without a cloud",
-		Long: `Says what Joiner would do with a cluster that is given as files. Nothing is asked of a cluster or of AWS, and nothing
-is changed.`,
+		Short: "Show what Joiner would do, from files and without a cloud",
+		Long: `Shows what Joiner would do with a cluster that is given as files. It calls neither the cluster nor AWS, and changes
+nothing.`,
 		Args: cobra.NoArgs, // with RunE, so that a misspelt command is a mistake
 		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
@@ -36,10 +36,10 @@ is changed.`,
 
 func (f *planFlags) register(command *cobra.Command) {
 	flags := command.Flags()
-	flags.StringArrayVarP(&f.files, "filename", "f", nil, "`FILE`, folder, or - for standard input; may be given again")
-	flags.StringVar(&f.catalog, "catalog", "", "JSON `FILE` of what can be bought (default: the catalogue built in)")
+	flags.StringArrayVarP(&f.files, "filename", "f", nil, "`FILE`, folder, or - for standard input; may be repeated")
+	flags.StringVar(&f.catalog, "catalog", "", "JSON `FILE` of instance types and prices (default: the built-in catalog)")
 	flags.StringVar(&f.now, "now", "", "the `TIME` to plan at, such as 2026-01-02T15:04:05Z (default: now)")
-	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write the plan")
+	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "output format")
 	must(command.MarkFlagRequired("filename"))
 	must(command.MarkFlagFilename("filename", "json", "yaml", "yml", "gz"))
 	must(command.MarkFlagFilename("catalog", "json", "gz"))

@@ -32,7 +32,7 @@ func (f *policyFlags) register(command *cobra.Command) {
 	choice(command, &f.preferences, "preference-policy", "", respect, []string{respect, ignore},
 		"preferred affinity and ScheduleAnyway spread")
 	choice(command, &f.minValues, "min-values-policy", "", strict, []string{strict, bestEffort},
-		"where minValues cannot be met: refuse pods, or lower it")
+		"if minValues cannot be met: refuse pods, or lower it")
 	command.Flags().StringVar(&f.defaultSpread, "default-spread", "",
 		"defaultConstraints of kube-scheduler, a YAML or JSON `LIST` (default: none)")
 	must(command.RegisterFlagCompletionFunc("default-spread", cobra.NoFileCompletions))

@@ -19,22 +19,22 @@ import (
 // cdkFile is where a checkout of the project keeps the options of its deployment.
 const cdkFile = "infra/cdk/cdk.json"
 
-var preflightLong = `Looks, before anything is deployed, at the account, the region and the cluster for what would make a deployment or a
-launch fail, and says the command that mends it: CDK's bootstrap stack, whether the account has the region, stacks that
+var preflightLong = `Checks, before anything is deployed, the account, the region and the cluster for what would make a deployment or a
+launch fail, and names the command that fixes it: CDK's bootstrap stack, whether the region is enabled, stacks that
 failed, names that are taken, quotas of Lambda's concurrency and of vCPUs, the service-linked role for spot, the policy of
 a KMS key, and of the cluster its version, authentication mode, endpoint access, add-on for Pod Identity, subnets and
-security groups, the role of nodes, and what a Karpenter left.
+security groups, the role of nodes, and remains of Karpenter.
 
-It goes by the options of the deployment: those of ` + cdkFile + `, where it is there, and -c KEY=VALUE as cdk deploy
-takes them. After the deployment joiner doctor looks at what still counts of this.
+It reads the options of the deployment from ` + cdkFile + `, if it exists, and -c KEY=VALUE as cdk deploy
+takes them. After the deployment joiner doctor checks what still matters of this.
 
-It looks with your own rights and writes nothing. What you may not look at is said and stops nothing else. In AWS it takes
+It uses your own permissions and writes nothing. What you may not read is reported, and the other checks go on. In AWS it needs
   ` + wrapped(preflight.Rights, 118) + `
 and in the cluster, through --kubeconfig or your access entry, listing
   ` + wrapped(preflight.ClusterRights, 118) + `.
 
-Exit status: 0 where all is in order; 1 where something is to be looked at; 2 where something would fail, or nothing can be
-looked at.`
+Exit status: 0 if all checks pass; 1 if something needs attention; 2 if something would fail, or nothing can be
+read.`
 
 // wrapped joins words with commas into lines of at most so many characters.
 func wrapped(words []string, width int) string {
@@ -68,7 +68,7 @@ type preflightFlags struct {
 func newPreflight() *cobra.Command {
 	f := &preflightFlags{}
 	command := &cobra.Command{
-		Use: "preflight CLUSTER", Short: "Say what would make a deployment fail, before it is made, and what to do about it", Long: preflightLong, Args: cobra.ExactArgs(1),
+		Use: "preflight CLUSTER", Short: "Check what would make a deployment fail, before it starts, and show how to fix it", Long: preflightLong, Args: cobra.ExactArgs(1),
 		Example: `  joiner preflight shop
   joiner preflight shop -c relay=true -c kmsKeyArn=arn:aws:kms:eu-central-1:111111111111:key/ID
   joiner preflight shop --kubeconfig ~/.kube/config -o json`,
@@ -78,9 +78,9 @@ func newPreflight() *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&f.region, "region", "", "the `REGION` of the cluster (default: as for every AWS tool)")
 	flags.StringArrayVarP(&f.options, "option", "c", nil, "an option of the deployment, `KEY=VALUE`; may be repeated")
-	flags.StringVar(&f.file, "cdk-json", "", "`FILE` with the options of the deployment (default: "+cdkFile+", where it is there)")
+	flags.StringVar(&f.file, "cdk-json", "", "`FILE` with the options of the deployment (default: "+cdkFile+", if it exists)")
 	f.reach.registerReach(command)
-	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write what was found")
+	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "output format")
 	must(command.RegisterFlagCompletionFunc("region", cobra.NoFileCompletions))
 	must(command.RegisterFlagCompletionFunc("option", cobra.NoFileCompletions))
 	must(command.MarkFlagFilename("cdk-json"))

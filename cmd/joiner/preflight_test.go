@@ -247,7 +247,7 @@ func TestA10PreflightFindsWhatWouldFail(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-		}, nil, 2, "names: table joiner", "an installation before left it", "--import-existing-resources"},
+		}, nil, 2, "names: table joiner", "an earlier installation left it", "--import-existing-resources"},
 		{"a queue", func(t *testing.T) func() {
 			made, err := sqs.NewFromConfig(config).CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: aws.String("joiner-notices-dead")})
 			if err != nil {
@@ -258,12 +258,12 @@ func TestA10PreflightFindsWhatWouldFail(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-		}, nil, 2, "names: queue joiner-notices-dead", "it is there, and stack joiner is not", "aws sqs delete-queue"},
+		}, nil, 2, "names: queue joiner-notices-dead", "it exists, and stack joiner does not", "aws sqs delete-queue"},
 		{"a log group", func(*testing.T) func() {
 			a.logs.Add("/aws/lambda/joiner-catalog")
 			a.logs.Add("/aws/lambda/joiner-disrupt-of-mine")
 			return func() { a.logs.Remove("/aws/lambda/joiner-catalog") }
-		}, nil, 2, "names: log group /aws/lambda/joiner-catalog", "it is there", "aws logs delete-log-group --log-group-name /aws/lambda/joiner-catalog"},
+		}, nil, 2, "names: log group /aws/lambda/joiner-catalog", "it exists", "aws logs delete-log-group --log-group-name /aws/lambda/joiner-catalog"},
 		{"a function", func(t *testing.T) func() {
 			own, err := os.Executable()
 			if err != nil {
@@ -273,8 +273,8 @@ func TestA10PreflightFindsWhatWouldFail(t *testing.T) {
 				t.Fatal(err)
 			}
 			return func() { a.concurrency(t, 1000) }
-		}, nil, 2, "names: function joiner-provision", "it is there", "aws lambda delete-function --function-name joiner-provision"},
-		{"a role of the region", role("joiner-interruption-us-west-2"), nil, 2, "names: role joiner-interruption-us-west-2", "it is there", "IAM console"},
+		}, nil, 2, "names: function joiner-provision", "it exists", "aws lambda delete-function --function-name joiner-provision"},
+		{"a role of the region", role("joiner-interruption-us-west-2"), nil, 2, "names: role joiner-interruption-us-west-2", "it exists", "IAM console"},
 		{"a role of the cluster", role("joiner-shop-us-west-2-watcher"), nil, 2, "names: role joiner-shop-us-west-2-watcher", "stack joiner-cluster-shop is not", "IAM console"},
 		{"a role of nodes", role("joiner-shop-us-west-2-node"), nil, 2, "names: role joiner-shop-us-west-2-node", "stack joiner-cluster-shop is not", "IAM console"},
 		{"an identity of the watcher", func(t *testing.T) func() {
@@ -289,7 +289,7 @@ func TestA10PreflightFindsWhatWouldFail(t *testing.T) {
 				}
 				a.Register("eks", eks.NewHandler(a.planes))
 			}
-		}, nil, 2, "names: Pod Identity association joiner/joiner-watcher", "it is there", "delete-pod-identity-association"},
+		}, nil, 2, "names: Pod Identity association joiner/joiner-watcher", "it exists", "delete-pod-identity-association"},
 		{"a bucket that was kept", func(t *testing.T) func() {
 			client := s3.NewFromConfig(config, func(o *s3.Options) { o.UsePathStyle = true })
 			if _, err := client.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: aws.String("joiner-123456789012-us-west-2"), CreateBucketConfiguration: &s3types.CreateBucketConfiguration{LocationConstraint: "us-west-2"}}); err != nil {
@@ -300,9 +300,9 @@ func TestA10PreflightFindsWhatWouldFail(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-		}, nil, 2, "names: bucket joiner-123456789012-us-west-2", "an installation before left it", "--import-existing-resources"},
-		{"a small quota of concurrency", func(t *testing.T) func() { a.concurrency(t, 10); return func() { a.concurrency(t, 1000) } }, nil, 1, "concurrency: Lambda", "10 of 10 concurrent executions are unreserved: messages that come in a rush", "-c batches=2, or aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384"},
-		{"a quota that is too small for anybody", func(t *testing.T) func() { a.concurrency(t, 10); return func() { a.concurrency(t, 1000) } }, []string{"-c", "batches=2"}, 1, "concurrency: Lambda", "functions wait for each other", "--service-code lambda"},
+		}, nil, 2, "names: bucket joiner-123456789012-us-west-2", "an earlier installation left it", "--import-existing-resources"},
+		{"a small quota of concurrency", func(t *testing.T) func() { a.concurrency(t, 10); return func() { a.concurrency(t, 1000) } }, nil, 1, "concurrency: Lambda", "10 of 10 concurrent executions are unreserved: bursts of messages are throttled", "-c batches=2, or aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384"},
+		{"a quota that is too small for anybody", func(t *testing.T) func() { a.concurrency(t, 10); return func() { a.concurrency(t, 1000) } }, []string{"-c", "batches=2"}, 1, "concurrency: Lambda", "functions compete with each other", "--service-code lambda"},
 		{name: "a small quota that is planned for", breaks: func(t *testing.T) func() { a.concurrency(t, 50); return func() { a.concurrency(t, 1000) } }, args: []string{"-c", "batches=2"}},
 		{"one that lets nothing be reserved", func(t *testing.T) func() { a.concurrency(t, 150); return func() { a.concurrency(t, 1000) } }, []string{"-c", "reserve=true"}, 2, "concurrency: Lambda", "the functions reserve 75", "leave -c reserve=true out"},
 		{name: "that quota where nothing is", breaks: func(t *testing.T) func() { a.concurrency(t, 150); return func() { a.concurrency(t, 1000) } }},
@@ -322,7 +322,7 @@ func TestA10PreflightFindsWhatWouldFail(t *testing.T) {
 		{"no role for spot", func(*testing.T) func() {
 			a.instances.RemoveRole("AWSServiceRoleForEC2Spot")
 			return func() { role("AWSServiceRoleForEC2Spot")(t) }
-		}, nil, 1, "spot role: AWSServiceRoleForEC2Spot", "no spot machine can be launched", "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"},
+		}, nil, 1, "spot role: AWSServiceRoleForEC2Spot", "no spot instance can be launched", "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"},
 		{name: "a key that lets all in", breaks: key(kms.Key{Policy: full}), args: withKey},
 		{"a key without logs", key(kms.Key{Policy: keyPolicy(theAccount, theEvents)}), withKey, 2, "key: " + keyARN, "does not let logs.us-west-2.amazonaws.com kms:Encrypt", `"Principal":{"Service":"logs.us-west-2.amazonaws.com"}`},
 		{"a key without events", key(kms.Key{Policy: keyPolicy(theAccount, theLogs)}), withKey, 2, "key: " + keyARN, "every spot warning", `"Action":["kms:Decrypt","kms:GenerateDataKey"],"Effect":"Allow","Principal":{"Service":"events.amazonaws.com"}`},
@@ -369,11 +369,11 @@ func TestA10PreflightFindsWhatWouldFail(t *testing.T) {
 		}, nil, 1, "Karpenter: cluster shop", "1 NodeClaims are there", "joiner adopt shop"},
 		{"Karpenter's release", func(t *testing.T) func() {
 			return a.objects.list("/api/v1/secrets", "v1", "SecretList", helmSecret(t, "kube-system", "karpenter-crd", karpenterCRD(false)))
-		}, nil, 1, "Karpenter: Helm release kube-system/karpenter-crd", "helm uninstall karpenter-crd would delete the definitions nodepools.karpenter.sh", "kubectl delete secret -n kube-system -l owner=helm,name=karpenter-crd"},
+		}, nil, 1, "Karpenter: Helm release kube-system/karpenter-crd", "helm uninstall karpenter-crd would delete the CustomResourceDefinitions nodepools.karpenter.sh", "kubectl delete secret -n kube-system -l owner=helm,name=karpenter-crd"},
 		{name: "a release that keeps them", breaks: func(t *testing.T) func() {
 			return a.objects.list("/api/v1/secrets", "v1", "SecretList", helmSecret(t, "joiner", "joiner", karpenterCRD(true)), helmSecret(t, "web", "shop", "kind: Service\n"))
 		}},
-		{"an API server that does not answer", cluster(func(c *eks.Cluster) { c.Endpoint = "https://127.0.0.1:1" }), nil, 1, "Karpenter: cluster shop", "it could not be looked at", "can be reached from here"},
+		{"an API server that does not answer", cluster(func(c *eks.Cluster) { c.Endpoint = "https://127.0.0.1:1" }), nil, 1, "Karpenter: cluster shop", "it could not be checked", "can be reached from here"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -403,7 +403,7 @@ func TestA10PreflightFindsWhatWouldFail(t *testing.T) {
 func TestPreflightOfAClusterThatIsNotThere(t *testing.T) {
 	readyAccount(t)
 	status, out, errs := joiner("", "preflight", "shpo")
-	if status != 2 || !strings.Contains(out, "EKS has no cluster of that name in us-west-2") || !strings.Contains(out, " 0 to look at, 1 failed.") {
+	if status != 2 || !strings.Contains(out, "EKS has no cluster of that name in us-west-2") || !strings.Contains(out, " 0 warnings, 1 failed.") {
 		t.Errorf("exit status %d, %s, %s", status, out, errs)
 	}
 }

@@ -20,21 +20,21 @@ import (
 	"github.com/joiner-sh/joiner/shared/boot"
 )
 
-const proofLong = `Joiner is tried against a model of AWS. What that model takes for granted is asked of your account here, one assumption after
-another, and a page says of each whether it passes, differs (AWS does what the other reading of its documentation says; Joiner
-is tried under both) or fails.
+const proofLong = `Joiner is tested against a model of AWS. This command checks the assumptions of that model in your account, one after
+another, and reports for each whether it passes, differs (AWS does what the other reading of its documentation says; Joiner
+is tested under both) or fails.
 
-Without --yes it asks only what makes nothing: describes and dry runs. With --yes it makes queues, a table, a bucket, roles and
-launch templates of its own, and runs a few machines of the smallest type for some minutes. It says before what that costs at
-most, counts while it goes, and begins nothing that would pass --ceiling.
+Without --yes it makes only calls that create nothing: describes and dry runs. With --yes it creates queues, a table, a bucket, roles and
+launch templates, and runs a few instances of the smallest type for some minutes. It first prints the highest price of that, adds
+up the price during the run, and starts no probe that would exceed --ceiling.
 
-Whatever it makes carries the tags joiner.sh/proof and joiner.sh/proof-owner, and is removed at the end, also after Ctrl-C. What
-a run leaves that is killed, the next one removes, or --clean; machines end themselves after twenty minutes whatever happens.
-Do not run two at once in one region: each removes what the other makes.
+All its resources have the tags joiner.sh/proof and joiner.sh/proof-owner, and are removed at the end, also after Ctrl-C. If
+a run is killed, the next run, or --clean, removes what it left; instances terminate themselves after twenty minutes in any case.
+Do not run two at once in one region: each removes the resources of the other.
 
-The exchanges go into a file, without account ids, keys, signatures, addresses and names of yours: look at it, and send it back.
+The exchanges are written to a file, without account ids, keys, signatures, addresses and names of yours: read it, and send it to us.
 
-Exit status: 0 where all pass; 1 where one differs or could not be judged; 2 where one fails, or something is left.`
+Exit status: 0 if all pass; 1 if one differs or could not be checked; 2 if one fails, or resources are left.`
 
 // proofFlags are what the command line says.
 type proofFlags struct {
@@ -58,7 +58,7 @@ func newProof() *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&f.region, "region", "", "the `REGION` to ask (default: as for every AWS tool)")
 	flags.StringVar(&f.cluster, "cluster", "", "`NAME` of an EKS cluster, for what is asked of one: it gets access entries for a minute")
-	flags.StringVar(&f.subnet, "subnet", "", "`ID` of the subnet for machines (default: a default subnet)")
+	flags.StringVar(&f.subnet, "subnet", "", "`ID` of the subnet for instances (default: a default subnet)")
 	flags.StringVar(&f.owner, "owner", "", "`TEXT` of the tag joiner.sh/proof-owner (default: your ARN)")
 	flags.StringVar(&f.record, "record", "", "`FILE` for the exchanges (default: joiner-proof-RUN.jsonl; none: \"-\")")
 	flags.StringSliceVar(&f.only, "only", nil, "`IDS` of probes, or services, that are asked alone")
@@ -66,7 +66,7 @@ func newProof() *cobra.Command {
 	flags.BoolVar(&f.list, "list", false, "say what each probe does, costs and takes, and ask nothing")
 	flags.BoolVar(&f.policy, "policy", false, "print the IAM policy that the probes take, and ask nothing")
 	flags.BoolVar(&f.clean, "clean", false, "remove what runs have left, and ask nothing else")
-	flags.BoolVar(&f.yes, "yes", false, "make things, and run machines")
+	flags.BoolVar(&f.yes, "yes", false, "make things, and run instances")
 	flags.Float64Var(&f.ceiling, "ceiling", proof.DefaultCeiling, "`DOLLARS` that a run costs at most")
 	for _, name := range []string{"region", "cluster", "subnet", "owner", "ceiling"} {
 		must(command.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))

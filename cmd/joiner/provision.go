@@ -19,19 +19,19 @@ type provisionFlags struct {
 	policies policyFlags
 }
 
-const provisionLong = `Reads a cluster from files and says which nodes Joiner would ask for, for the pods that wait, at what price, and
-why a pod cannot be helped. Nothing is asked of a cluster or of AWS, and nothing is changed.
+const provisionLong = `Reads a cluster from files and shows which nodes Joiner would launch for its pending pods, at what price, and
+why a pod is unschedulable. It calls neither the cluster nor AWS, and changes nothing.
 
-Input (-f) is what "kubectl get ... -o yaml" or "-o json" prints, or manifests: YAML or JSON, several documents to a
-file, Lists, gzip; of a folder the .json, .yaml and .yml files in it, not the folders. Planned for are pods without
-spec.nodeName that kube-scheduler found unschedulable or has not looked at, and those of nodes that are to end: the node
-or its NodeClaim is being deleted, or it bears the taint karpenter.sh/disrupted. Other nodes and NodeClaims are capacity
-that is there or on its way; NodePools say what may be bought. The room that CapacityBuffers keep free is planned for
-like pods of the lowest priority, named capacity-buffer-NAME-NUMBER; give what the buffers are of, too: PodTemplates,
-Deployments, StatefulSets, ReplicaSets. An object that is there twice counts as the last one says.
-Objects of kinds that planning does not look at are left out with a warning.
+The input (-f) is what "kubectl get ... -o yaml" or "-o json" prints, or manifests: YAML or JSON, several documents to a
+file, Lists, gzip; of a folder the .json, .yaml and .yml files in it, not its subfolders. It plans for pods without
+spec.nodeName that kube-scheduler found unschedulable or has not tried yet, and for pods of nodes that terminate: the node
+or its NodeClaim is being deleted, or it has the taint karpenter.sh/disrupted. Other nodes and NodeClaims are existing or
+in-flight capacity; NodePools say what may be launched. The headroom of CapacityBuffers is planned for
+like pods of the lowest priority, named capacity-buffer-NAME-NUMBER; include the objects the buffers refer to, too: PodTemplates,
+Deployments, StatefulSets, ReplicaSets. If an object occurs twice, the last one counts.
+Objects of kinds that planning does not use are left out with a warning.
 
-What can be bought (--catalog) is a JSON file, gzip or not:
+The catalog of instance types (--catalog) is a JSON file, gzip or not:
 
   {"instanceTypes": [{
      "name": "m7g.large",
@@ -40,18 +40,18 @@ What can be bought (--catalog) is a JSON file, gzip or not:
      "labels":   {"kubernetes.io/arch": "arm64"},
      "offers":   [{"zone": "us-west-2a", "capacityType": "on-demand", "pricePerHour": 0.0816, "available": true}]}]}
 
-Quantities are written as Kubernetes does. "overhead" is what the system keeps of the capacity. Labels that are absent
+Quantities are written as in Kubernetes. "overhead" is what the system reserves of the capacity. Labels that are absent
 mean architecture amd64 and operating system linux; name, zones and capacity types are labels by themselves. Labels
-that nodes do not get from their machine, such as team.example/size, are the NodePool's: they are not looked at here. A
-capacity type is on-demand, spot or reserved; reserved offers have "reservationId" and "reservationCapacity" too. Every
-EC2NodeClass can buy all of it, whether or not the class is in the input. Without --catalog a built-in catalogue of
+that nodes do not get from their instance type, such as team.example/size, belong to the NodePool and are ignored here. A
+capacity type is on-demand, spot or reserved; reserved offerings have "reservationId" and "reservationCapacity" too. Every
+EC2NodeClass can launch all of it, whether or not the EC2NodeClass is in the input. Without --catalog a built-in catalog of
 EC2 types and list prices is used, and each NodePool needs its EC2NodeClass in the input.
 
-With --default-spread, pods without spread of their own get it over the pods that Services, ReplicationControllers,
-ReplicaSets and StatefulSets of the input say are their like, as kube-scheduler does.
+With --default-spread, pods without spread constraints of their own get these over the pods that Services, ReplicationControllers,
+ReplicaSets and StatefulSets of the input select, as in kube-scheduler.
 
-Exit status: 0 with a plan, pods that cannot be helped included; 2 where the input cannot be read, with file, document
-and field named on standard error; 1 where the plan cannot be written.`
+Exit status: 0 with a plan, even if pods are unschedulable; 2 if the input cannot be read, with file, document
+and field on standard error; 1 if the plan cannot be written.`
 
 const provisionExample = `  # the cluster kubectl points at, as it is now
   kubectl get pods,nodes,daemonsets,nodepools,nodeclaims,ec2nodeclasses,pv,pvc,storageclasses -A -o json |
@@ -60,14 +60,14 @@ const provisionExample = `  # the cluster kubectl points at, as it is now
   # manifests that are not applied yet, on your own prices
   joiner plan provision -f nodepools.yaml -f pods/ --catalog catalog.json.gz
 
-  # the price per hour alone
-  joiner plan provision -f cluster.yaml -o json | jq .pricePerHour`
+  # only the price per hour
+  joiner plan provision -f cluster.yaml -o json | jq .priceMicroUSDPerHour/1e6`
 
 func newProvision() *cobra.Command {
 	flags := &provisionFlags{}
 	command := &cobra.Command{
 		Use:     "provision -f FILE_OR_FOLDER...",
-		Short:   "Say which nodes the waiting pods need, and what they cost",
+		Short:   "Show which nodes the pending pods need, and what they cost",
 		Long:    provisionLong,
 		Example: provisionExample,
 		Args:    cobra.NoArgs,

@@ -20,9 +20,9 @@ type recordFlags struct {
 	region, name, bucket, dir string
 }
 
-const recordsLong = `It reads decision records, snapshots and catalogue versions in the installation's bucket, which takes the rights s3:GetObject and
-s3:ListBucket on it, and ssm:GetParameter on /joiner/installation where --bucket does not name it. With --dir it reads files instead, as
-"aws s3 sync" makes them of the bucket, and asks AWS for nothing.`
+const recordsLong = `It reads decision records, snapshots and catalog versions in the installation's bucket, which needs the permissions s3:GetObject and
+s3:ListBucket on it, and ssm:GetParameter on /joiner/installation unless --bucket names it. With --dir it reads files instead, as
+"aws s3 sync" writes them, and does not call AWS.`
 
 func (f *recordFlags) register(command *cobra.Command) {
 	flags := command.Flags()
@@ -60,7 +60,7 @@ func (f *recordFlags) open(ctx context.Context) (*records, error) {
 	names, err := out.store.Clusters(ctx)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("find the clusters there are records of: %w", err)
+		return nil, fmt.Errorf("find the clusters with records: %w", err)
 	case len(names) == 0:
 		return nil, fmt.Errorf("no decision of any cluster is recorded in %s", cmp.Or(f.dir, bucket))
 	case len(names) > 1:
@@ -80,7 +80,7 @@ func (f *recordFlags) find(ctx context.Context) (*s3.Client, string, error) {
 	}
 	if at.Bucket = f.bucket; at.Bucket == "" {
 		if at.installation, err = readInstallation(ctx, at.config); err != nil {
-			return nil, "", fmt.Errorf("--bucket: the bucket of snapshots and records is not known: %w", err)
+			return nil, "", fmt.Errorf("--bucket: the bucket of snapshots and records is unknown: %w", err)
 		}
 	}
 	return at.objects(), at.Bucket, nil

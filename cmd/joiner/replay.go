@@ -19,13 +19,13 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-const replayLong = `Makes a recorded decision once more with this program's own code, from what the decision was asked then, and says how it differs from
-what was decided. The same build comes to the same, byte for byte. Another build, or the pools and classes of --with, may not: then it is
-said which machines, commands and pods differ, and by what price. Nothing is changed.
+const replayLong = `Replays a recorded decision with this program's own code, from the recorded input, and shows how the result differs from the
+recorded one. The same build gives the same plan, byte for byte. Another build, or the pools and classes of --with, may not: then it
+shows which instances, commands and pods differ, and by what price. It changes nothing.
 
 ` + recordsLong + `
 
-Exit status: 0 where it comes out the same, 1 where it does not or the answer cannot be written, 2 where it cannot be made once more.`
+Exit status: 0 if the result is the same, 1 if it is not or the answer cannot be written, 2 if the decision cannot be replayed.`
 
 const replayExample = `  joiner replay 01JB2S6CZ8E4W9D2N0K7Q5T3VA
   joiner replay 01JB2S6CZ8E4W9D2N0K7Q5T3VA --with cheaper-pool.yaml -o json
@@ -53,7 +53,7 @@ type replayFlags struct {
 func newReplay() *cobra.Command {
 	flags := &replayFlags{}
 	command := &cobra.Command{
-		Use: "replay DECISION [--with FILE_OR_FOLDER...]", Short: "Make a recorded decision once more, and say how it differs",
+		Use: "replay DECISION [--with FILE_OR_FOLDER...]", Short: "Replay a recorded decision, and show how it differs",
 		Long: replayLong, Example: replayExample, Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(command *cobra.Command, args []string) error {
 			answer, err := flags.replay(command.Context(), args[0], command.InOrStdin())
@@ -70,8 +70,8 @@ func newReplay() *cobra.Command {
 		},
 	}
 	flags.register(command)
-	choice(command, &flags.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write the answer")
-	command.Flags().StringArrayVar(&flags.with, "with", nil, "`FILE` or folder of NodePools and EC2NodeClasses to decide with, instead of those there were; may be given again")
+	choice(command, &flags.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "output format")
+	command.Flags().StringArrayVar(&flags.with, "with", nil, "`FILE` or folder of NodePools and EC2NodeClasses to decide with, instead of the recorded ones; may be repeated")
 	must(command.MarkFlagFilename("with", "json", "yaml", "yml"))
 	return command
 }
@@ -96,7 +96,7 @@ func (f *replayFlags) replay(ctx context.Context, id string, in io.Reader) (*rep
 	case fault.Is(err, fault.NotFound):
 		evaluated, err := store.FindDisruption(ctx, cluster, id)
 		if fault.Is(err, fault.NotFound) {
-			return nil, fmt.Errorf("no decision %s of cluster %s is kept; they are for 30 days", id, cluster)
+			return nil, fmt.Errorf("no decision %s of cluster %s is stored; they are kept for 30 days", id, cluster)
 		}
 		if err != nil {
 			return nil, err
@@ -119,7 +119,7 @@ func (f *replayFlags) replay(ctx context.Context, id string, in io.Reader) (*rep
 func (f *replayFlags) facts(catalogs replay.Catalogs, input *model.DecisionInput, catalog model.CatalogUse, answer *replayAnswer, in io.Reader) (replay.Facts, error) {
 	facts, err := catalogs.Find(input, catalog)
 	if err != nil {
-		return facts, fmt.Errorf("decision %s cannot be made once more: %w", answer.Decision, err)
+		return facts, fmt.Errorf("decision %s cannot be replayed: %w", answer.Decision, err)
 	}
 	if len(f.with) == 0 {
 		return facts, nil
@@ -129,7 +129,7 @@ func (f *replayFlags) facts(catalogs replay.Catalogs, input *model.DecisionInput
 		return facts, err
 	}
 	if len(classes) > 0 { // what a class found is part of the question
-		return facts, errors.New("--with: an EC2NodeClass stays as it was resolved then; give NodePools alone")
+		return facts, errors.New("--with: an EC2NodeClass stays as it was resolved then; give only NodePools")
 	}
 	snapshot := *facts.Snapshot
 	answer.With = apply(&snapshot, pools, nil).changed
@@ -146,9 +146,9 @@ func showReplay(out io.Writer, a *replayAnswer) error {
 		with = " with " + strings.Join(a.With, ", ") + " changed"
 	}
 	if a.Identical {
-		fmt.Fprintf(&b, "made once more by build %s%s: identical\n", a.By, with)
+		fmt.Fprintf(&b, "replayed by build %s%s: identical\n", a.By, with)
 	} else {
-		fmt.Fprintf(&b, "made once more by build %s%s: it comes out otherwise\n", a.By, with)
+		fmt.Fprintf(&b, "replayed by build %s%s: it differs\n", a.By, with)
 	}
 	for _, line := range a.differences() {
 		b.WriteString(line + "\n")

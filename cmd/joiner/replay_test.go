@@ -92,7 +92,7 @@ spec:
 		t.Errorf("%+v", c)
 	}
 	out.Reset()
-	if status := run([]string{"replay", replayedID, "--dir", dir, "--with", pool}, strings.NewReader(""), &out, &errs); status != 1 || !strings.Contains(out.String(), "comes out otherwise") {
+	if status := run([]string{"replay", replayedID, "--dir", dir, "--with", pool}, strings.NewReader(""), &out, &errs); status != 1 || !strings.Contains(out.String(), "it differs") {
 		t.Errorf("status %d\n%s", status, out.String())
 	}
 	if status := run([]string{"replay", "01JB2S6CZ8E4W9D2N0K7Q5T3VB", "--dir", dir}, strings.NewReader(""), &out, &errs); status != 2 {

@@ -12,16 +12,16 @@ import (
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "joiner",
-		Short: "Shows what Joiner would do for a cluster, and takes over Karpenter's",
-		Long: `Joiner gives a Kubernetes cluster on AWS the nodes its pods need, when they need them. This command shows what it
-would decide, with the very code that decides in your account, from files and without a cloud, takes over the nodes of
-a cluster that Karpenter ran, and stops the giving back of nodes where people want it to.
+		Short: "Show what Joiner does for a cluster, and adopt Karpenter's nodes",
+		Long: `Joiner launches the nodes that the pods of a Kubernetes cluster on AWS need, when they need them. This command shows its
+decisions from files and without a cloud, with the same code that decides in your account. It also explains a running
+installation, adopts the nodes of a cluster that Karpenter ran, and stops voluntary disruption.
 
 Start with a cluster you have:
 
   kubectl get pods,nodes,daemonsets,nodepools,nodeclaims,ec2nodeclasses,pdb -A -o json > cluster.json
-  joiner plan provision -f cluster.json      # which nodes the waiting pods need
-  joiner plan disrupt -f cluster.json        # which nodes can go`,
+  joiner plan provision -f cluster.json      # which nodes the pending pods need
+  joiner plan disrupt -f cluster.json        # which nodes can be removed`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}

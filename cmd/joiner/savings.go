@@ -15,28 +15,29 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-const savingsLong = `Says what each giving back of nodes saved, against the pods it moved. A move saves what the nodes it gave back would have cost since,
-less what the machines it bought in their place cost, the time when both ran included. So what was spent and what was saved come
-together to what the same days would have cost without the moves.
+const savingsLong = `Shows what each disruption command saved, and how many pods it moved. A command saves what the removed nodes would have cost since,
+less what their replacements cost, including the time when both ran. So the amount spent and the amount saved add
+up to what the same days would have cost without the commands.
 
-A move is regretted where what it gave up is bought again within the hour: a machine for pods of the same workloads, or a
-replacement that is itself given back. It saves nothing from then on.
+A command is regretted if removed capacity is launched again within an hour: an instance for pods of the same workloads, or if a
+replacement is itself disrupted. It saves nothing from then on.
 
-Prices are those machines were launched at. Reserved capacity is paid for whether or not it is used, so that giving it back saves
-nothing; it is counted apart. Of Savings Plans and Reserved Instances nothing is known: where they cover what was given back, less
-is saved than this says.
+Prices are those at launch. Reserved capacity is paid for whether or not it is used, so that removing it saves
+nothing; it is counted separately. Savings Plans and Reserved Instances are unknown: if they cover removed instances, the savings
+are less than shown.
 
-It needs the rights ssm:GetParameter on /joiner/*, dynamodb:GetItem and dynamodb:Query on the table, s3:GetObject and s3:ListBucket
-on the bucket. With --dir a folder is read in their place, with the bucket's objects as "aws s3 sync" makes them and, as ledger.json, what
-"aws dynamodb scan" writes of the table; now is when that file was written. Times in JSON are Unix seconds, prices and sums millionths of a dollar.
+It needs the permissions ssm:GetParameter on /joiner/*, dynamodb:GetItem and dynamodb:Query on the table, s3:GetObject and s3:ListBucket
+on the bucket. With --dir it reads a folder instead, with the bucket's objects as "aws s3 sync" writes them and, as ledger.json, the output of
+"aws dynamodb scan" of the table; the current time is then when that file was written. Times in JSON are Unix seconds, prices and sums are in
+millionths of a dollar.
 
-Exit status: 0 with an answer; 2 where the installation cannot be read; 1 where the answer cannot be written.`
+Exit status: 0 with an answer; 2 if the installation cannot be read; 1 if the answer cannot be written.`
 
 func newSavings() *cobra.Command {
 	return sinceCommand(cobra.Command{
-		Use: "savings", Short: "Say what giving nodes back saved, against what it disturbed", Long: savingsLong,
+		Use: "savings", Short: "Show what disruption commands saved, and how many pods they moved", Long: savingsLong,
 		Example: `  joiner savings
-  joiner savings --since 30d --cluster shop -o json | jq .saved/1e6
+  joiner savings --since 30d --cluster shop -o json | jq .savedMicroUSD/1e6
   aws s3 sync s3://joiner-111111111111-us-west-2 copy && aws dynamodb scan --table-name joiner >copy/ledger.json && joiner savings --dir copy`,
 	}, (*history.Flow).Savings, show.Savings)
 }
@@ -67,7 +68,7 @@ func sinceCommand[A any](command cobra.Command, ask func(*history.Flow, context.
 }
 
 func sinceFlag(command *cobra.Command, since *string) {
-	command.Flags().StringVar(since, "since", "7d", "how far back to look, a `DURATION` such as 36h or 30d; records are kept for 30 days")
+	command.Flags().StringVar(since, "since", "7d", "the span, a `DURATION` such as 36h or 30d; records are kept for 30 days")
 	must(command.RegisterFlagCompletionFunc("since", cobra.NoFileCompletions))
 }
 
@@ -92,26 +93,26 @@ func sinceOf(since string, now time.Time) (int64, error) {
 	return now.Add(-back).Unix(), nil
 }
 
-const reportLong = `Says what NodePools, namespaces and workloads cost, and where most is wasted: nodes with what nobody uses of them and why they stay, and
-workloads that pay far more than their requests would cost on machines of the right shape.
+const reportLong = `Shows what NodePools, namespaces and workloads cost, and where most is wasted: nodes with their unrequested capacity and why they stay, and
+workloads that cost far more than their requests would cost on a fitting instance type.
 
-A machine's price is shared out among its pods by their requests. A pod's share is the largest of its parts of what the node has for
-pods: of CPU, of memory, of each device (the dominant share of Ghodsi et al., "Dominant Resource Fairness", NSDI 2011). Where the
-shares of a node come to more than the whole they are scaled down to it; what they leave is idle, and is told apart.
+The price of an instance is divided among its pods by their requests. A pod's share is the largest of its shares of the node's capacity for
+pods: of CPU, of memory, of each device (the dominant share of Ghodsi et al., "Dominant Resource Fairness", NSDI 2011). If the
+shares of a node exceed the whole, they are scaled down to it; the rest is idle, and is shown separately.
 
-When machines came and went is exact; requests are looked at once a --step and taken to stay in between. Prices are those machines
-were launched at. With -f the answer is per hour, of the cluster as the files show it, and nodes of NodePools are priced by the
-catalogue.
+Launch and termination times are exact; requests are read once a --step and are taken to stay in between. Prices are those
+at launch. With -f the answer is per hour, of the cluster in the files, and nodes of NodePools are priced by the
+catalog.
 
 ` + sourceLong + `
 
-Exit status: 0 with an answer; 2 where the cluster cannot be read; 1 where the answer cannot be written.`
+Exit status: 0 with an answer; 2 if the cluster cannot be read; 1 if the answer cannot be written.`
 
 func newReport() *cobra.Command {
 	flags := &sourceFlags{}
 	since, step, by := "", time.Duration(0), ""
 	command := &cobra.Command{
-		Use: "report [-f FILE_OR_FOLDER...]", Short: "Say what NodePools, namespaces and workloads cost, and what is wasted",
+		Use: "report [-f FILE_OR_FOLDER...]", Short: "Show what NodePools, namespaces and workloads cost, and what is wasted",
 		Long: reportLong, Args: cobra.NoArgs,
 		Example: `  joiner report
   joiner report --since 30d --step 6h --by namespace
@@ -130,7 +131,7 @@ func newReport() *cobra.Command {
 	}
 	flags.register(command)
 	sinceFlag(command, &since)
-	command.Flags().DurationVar(&step, "step", time.Hour, "how often requests are looked at, a `DURATION`")
+	command.Flags().DurationVar(&step, "step", time.Hour, "how often requests are read, a `DURATION`")
 	must(command.RegisterFlagCompletionFunc("step", cobra.NoFileCompletions))
 	choice(command, &by, "by", "", show.ByPool, []string{show.ByPool, show.ByNamespace, show.ByWorkload}, "what the table lists")
 	return command

@@ -18,38 +18,38 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/shadow"
 )
 
-const shadowLong = `Stages an upgrade: a version decides beside the one that is deployed, and never acts. The deployed version records what it is asked with
-each of its decisions; "joiner shadow run" of another build puts the same questions to its own code and keeps what it decides otherwise,
-and "joiner shadow report" lists that with its price. What the deployed version never asked is not seen.`
+const shadowLong = `Compares an upgrade before it is deployed: another version decides beside the deployed one, and never acts. The deployed version records the input
+of each of its decisions; "joiner shadow run" of another build replays them with its own code and stores the differences,
+and "joiner shadow report" lists them with their price. Inputs that the deployed version never had are not compared.`
 
-const shadowRunLong = `Makes each recorded decision of a time once more with this program's own build, of both kinds: what to launch, and what to give back. It
-reaches neither a cluster, nor the ledger, nor EC2. With --follow it goes on each minute with what was recorded since, until it is
-interrupted, and begins where this build stopped before.
+const shadowRunLong = `Replays each recorded decision of a time with this program's own build, of both kinds: launches and disruption. It
+reaches neither a cluster, nor the ledger, nor EC2. With --follow it continues each minute with new records, until it is
+interrupted, and starts where this build stopped before.
 
 ` + recordsLong + `
 
-What it finds goes to shadow/CLUSTER/DAY/BUILD/ below the folder --out: one file for each decision that comes out otherwise, and an index
-for each day. With --keep it goes to the same place in the bucket, for 30 days, which takes s3:PutObject on shadow/* as well.
+Findings are written to shadow/CLUSTER/DAY/BUILD/ below the folder --out: one file for each decision that differs, and an index
+for each day. With --keep they are also written to the same place in the bucket, for 30 days, which needs s3:PutObject on shadow/*.
 
-Exit status: 0 where all that was compared comes out the same, 1 where some does not or the answer cannot be written, 2 where nothing could be compared.`
+Exit status: 0 if all compared decisions are the same, 1 if some differ or the answer cannot be written, 2 if nothing could be compared.`
 
 const shadowRunExample = `  # the last day, into ./shadow
   joiner shadow run
 
-  # a new version beside the live one for a week: in a pod, a CI job or on a laptop
+  # a new version beside the deployed one for a week: in a pod, a CI job or on a laptop
   joiner shadow run --follow --keep --cluster shop
 
-  # of a copy of the bucket
+  # with a copy of the bucket
   aws s3 sync s3://joiner-111111111111-us-west-2 bucket && joiner shadow run --dir bucket --since 7d`
 
-const shadowReportLong = `Lists what "joiner shadow run" found: how many decisions came out the same, and of each that did not its time, kind and price, and the
-machines and commands that are added, not there any more, or changed. Prices are per hour: of launches the machines of the first plan that
-differs, added up; of givings back the whole cluster once they are carried out, on average.
+const shadowReportLong = `Lists the findings of "joiner shadow run": how many decisions are the same, and for each that differs its time, kind and price, and the
+instances and commands that are added, missing, or changed. Prices are per hour: of launches the instances of the first plan that
+differs, added up; of disruption the whole cluster once the commands are done, on average.
 
-It reads the folder --out, which takes no rights; with --kept the bucket, which takes s3:GetObject and s3:ListBucket on it, and
-ssm:GetParameter on /joiner/installation where --bucket does not name it. Times in JSON are Unix seconds, prices millionths of a dollar.
+It reads the folder --out, which needs no permissions; with --kept the bucket, which needs s3:GetObject and s3:ListBucket on it, and
+ssm:GetParameter on /joiner/installation unless --bucket names it. Times in JSON are Unix seconds, prices are in millionths of a dollar.
 
-Exit status: 0 where all that was compared comes out the same, 1 where some does not or the answer cannot be written, 2 where nothing was compared or it cannot be read.`
+Exit status: 0 if all compared decisions are the same, 1 if some differ or the answer cannot be written, 2 if nothing was compared or it cannot be read.`
 
 const shadowReportExample = `  joiner shadow report
   joiner shadow report --kept --cluster shop --since 7d -o json | jq '.decisions[] | {decision, live, shadow}'`
@@ -67,7 +67,7 @@ type shadowFlags struct {
 }
 
 func newShadow() *cobra.Command {
-	command := &cobra.Command{Use: "shadow", Short: "Let another version decide beside the live one, and list the differences", Long: shadowLong, Args: cobra.NoArgs}
+	command := &cobra.Command{Use: "shadow", Short: "Let another version decide beside the deployed one, and list the differences", Long: shadowLong, Args: cobra.NoArgs}
 	command.AddCommand(newShadowRun(), newShadowReport())
 	return command
 }
@@ -75,22 +75,22 @@ func newShadow() *cobra.Command {
 func newShadowRun() *cobra.Command {
 	f := &shadowFlags{}
 	command := &cobra.Command{
-		Use: "run", Short: "Make recorded decisions once more with this build", Long: shadowRunLong, Example: shadowRunExample, Args: cobra.NoArgs,
+		Use: "run", Short: "Replay recorded decisions with this build", Long: shadowRunLong, Example: shadowRunExample, Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return f.run(command) },
 	}
-	f.register(command, "24h", "keep", "keep what is found in the bucket")
-	command.Flags().BoolVar(&f.follow, "follow", false, "go on each minute with what was recorded since")
+	f.register(command, "24h", "keep", "store findings in the bucket")
+	command.Flags().BoolVar(&f.follow, "follow", false, "continue each minute with new records")
 	return command
 }
 
 func newShadowReport() *cobra.Command {
 	f := &shadowFlags{}
 	command := &cobra.Command{
-		Use: "report", Short: "List the decisions another version makes otherwise", Long: shadowReportLong, Example: shadowReportExample, Args: cobra.NoArgs,
+		Use: "report", Short: "List the decisions that another version makes differently", Long: shadowReportLong, Example: shadowReportExample, Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return f.report(command) },
 	}
-	f.register(command, "7d", "kept", "read what --keep left in the bucket")
-	command.Flags().StringVar(&f.build, "build", "", "the `BUILD` that made decisions once more (default: the only one there is)")
+	f.register(command, "7d", "kept", "read findings that --keep stored in the bucket")
+	command.Flags().StringVar(&f.build, "build", "", "the `BUILD` that replayed decisions (default: the only one)")
 	must(command.RegisterFlagCompletionFunc("build", cobra.NoFileCompletions))
 	return command
 }
@@ -98,10 +98,10 @@ func newShadowReport() *cobra.Command {
 func (f *shadowFlags) register(command *cobra.Command, since, keep, usage string) {
 	f.recordFlags.register(command)
 	flags := command.Flags()
-	flags.StringVar(&f.since, "since", since, "how far back to look, a `DURATION` such as 36h or 7d; records are kept for 30 days")
-	flags.StringVar(&f.out, "out", ".", "the `FOLDER` that findings are kept below")
+	flags.StringVar(&f.since, "since", since, "the span, a `DURATION` such as 36h or 7d; records are kept for 30 days")
+	flags.StringVar(&f.out, "out", ".", "the `FOLDER` of findings")
 	flags.BoolVar(&f.keep, keep, false, usage)
-	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write the answer")
+	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "output format")
 	must(command.RegisterFlagCompletionFunc("since", cobra.NoFileCompletions))
 	must(command.MarkFlagDirname("out"))
 	command.MarkFlagsMutuallyExclusive("out", keep)
@@ -172,10 +172,10 @@ func (f *shadowFlags) goOn(ctx context.Context, command *cobra.Command, flow *sh
 func passText(p *shadow.Pass) string {
 	text := fmt.Sprintf("%d compared: %d the same", p.Compared(), p.Same)
 	if len(p.Different) > 0 {
-		text += ", otherwise " + strings.Join(p.Different, " ")
+		text += ", different " + strings.Join(p.Different, " ")
 	}
 	if len(p.Unanswered) > 0 {
-		text += fmt.Sprintf(", %d could not be made once more: %s", len(p.Unanswered), strings.Join(p.Problems, "; "))
+		text += fmt.Sprintf(", %d could not be replayed: %s", len(p.Unanswered), strings.Join(p.Problems, "; "))
 	}
 	return text
 }
@@ -211,7 +211,7 @@ func (f *shadowFlags) found(ctx context.Context) (*records, error) {
 		case err != nil:
 			return nil, fmt.Errorf("--out: %w", err)
 		case len(names) == 0:
-			return nil, fmt.Errorf("--out: nothing that \"joiner shadow run\" found is below %s", f.out)
+			return nil, fmt.Errorf("--out: no findings of \"joiner shadow run\" are below %s", f.out)
 		case len(names) > 1:
 			return nil, fmt.Errorf("--cluster: there are findings about several clusters: name one of %s", strings.Join(names, ", "))
 		}
@@ -237,11 +237,11 @@ func (f *shadowFlags) builds(ctx context.Context, at *records, from int64) (stri
 	all = slices.Compact(all)
 	switch len(all) {
 	case 0:
-		return "", fmt.Errorf("no decision of cluster %s was made once more in that time; \"joiner shadow run\" does it", at.cluster)
+		return "", fmt.Errorf("no decision of cluster %s was replayed in that time; \"joiner shadow run\" does that", at.cluster)
 	case 1:
 		return all[0], nil
 	}
-	return "", fmt.Errorf("--build: several builds made decisions once more: name one of %s", strings.Join(all, ", "))
+	return "", fmt.Errorf("--build: several builds replayed decisions: name one of %s", strings.Join(all, ", "))
 }
 
 // print writes the report, whose verdict is the exit status.

@@ -289,7 +289,7 @@ func TestD7ShadowListsWhatAnotherVersionDecidesOtherwise(t *testing.T) {
 	// It can be read by who has no right to write, for people, and again with the same verdict.
 	asked = a.whoReads(t, "looker", "s3:GetObject /*", "s3:ListBucket ")
 	code, text, errs = joiner("", "shadow", "report", "--bucket", "joiner-data", "--kept", "--since", "2h")
-	for _, says := range []string{fmt.Sprintf("%d otherwise", len(want)), "Launches that differ cost $", "Givings back that differ leave the cluster at $", "machine ", "added: ", r.Decisions[0].Decision} {
+	for _, says := range []string{fmt.Sprintf("%d otherwise", len(want)), "Launches that differ cost $", "Disruption that differs leaves the cluster at $", "machine ", "added: ", r.Decisions[0].Decision} {
 		if code != 1 || !strings.Contains(text, says) {
 			t.Errorf("exit status %d, it is not said %q: %s%s", code, says, text, errs)
 		}
@@ -341,7 +341,7 @@ func TestD7ShadowGoesOnWithNewRecords(t *testing.T) {
 			}
 		}
 	})
-	if want := fmt.Sprintf("%d compared: %d the same\n0 compared: 0 the same, 1 could not be made once more: the record does not say what was asked", all, all); !strings.HasPrefix(said, want) || strings.Count(said, "\n") != 2 {
+	if want := fmt.Sprintf("%d compared: %d the same\n0 compared: 0 the same, 1 could not be replayed: the record does not have the input", all, all); !strings.HasPrefix(said, want) || strings.Count(said, "\n") != 2 {
 		t.Errorf("it said %q, want %q", said, want)
 	}
 	if said := follow(func(int) {}); said != "" {
@@ -377,8 +377,8 @@ func TestD7NothingComparedIsNoVerdict(t *testing.T) {
 		t.Fatal(err)
 	}
 	says(2, "0 compared", "run", "--dir", dir, "--out", out)
-	says(2, "the record does not say what was asked", "report", "--out", out)
+	says(2, "the record does not have the input", "report", "--out", out)
 	says(2, "(Malformed)", "report", "--out", out)
 	says(2, "no decision of cluster web", "report", "--out", out, "--cluster", "web")
-	says(2, "has been made once more by build other", "report", "--out", out, "--build", "other")
+	says(2, "was replayed by build other", "report", "--out", out, "--build", "other")
 }

@@ -31,13 +31,14 @@ type sourceFlags struct {
 	name     string // of the cluster
 }
 
-const sourceLong = `The cluster is read from the installation: its ledger (DynamoDB), and snapshots, records and the catalogue (S3). That takes the
-rights ssm:GetParameter on /joiner/*, dynamodb:GetItem and dynamodb:Query on the table, s3:GetObject and s3:ListBucket on the bucket,
-and nothing else; nothing is changed. With --dir a folder is read in its place, with the bucket's objects as "aws s3 sync" makes them
-and, as ledger.json, what "aws dynamodb scan" writes of the table; now is when that file was written. With -f it is read from files instead, as "joiner plan provision" takes them, and nothing is
-asked of AWS. Files say what the cluster shows; what was launched, failed or put off lately only an installation knows.
+const sourceLong = `The cluster is read from the installation: its ledger (DynamoDB), and snapshots, records and the catalog (S3). That needs the
+permissions ssm:GetParameter on /joiner/*, dynamodb:GetItem and dynamodb:Query on the table, s3:GetObject and s3:ListBucket on the bucket,
+and nothing else; it changes nothing. With --dir it reads a folder instead, with the bucket's objects as "aws s3 sync" writes them
+and, as ledger.json, the output of "aws dynamodb scan" of the table; the current time is then when that file was written. With -f it
+reads files instead, as "joiner plan provision" takes them, and does not call AWS. Files have the objects of the cluster; only an
+installation knows what was launched, failed or postponed lately.
 
-Times in JSON are Unix seconds, prices and costs millionths of a dollar.`
+Times in JSON are Unix seconds, prices and costs are in millionths of a dollar.`
 
 func (f *sourceFlags) register(command *cobra.Command) {
 	f.registerFiles(command)
@@ -48,8 +49,8 @@ func (f *sourceFlags) register(command *cobra.Command) {
 func (f *sourceFlags) registerFiles(command *cobra.Command) {
 	f.asSeen = true
 	flags := command.Flags()
-	flags.StringArrayVarP(&f.files, "filename", "f", nil, "`FILE`, folder, or - for standard input, instead of the installation; may be given again")
-	flags.StringVar(&f.catalog, "catalog", "", "with -f: JSON `FILE` of what can be bought (default: the catalogue built in)")
+	flags.StringArrayVarP(&f.files, "filename", "f", nil, "`FILE`, folder, or - for standard input, instead of the installation; may be repeated")
+	flags.StringVar(&f.catalog, "catalog", "", "with -f: JSON `FILE` of instance types and prices (default: the built-in catalog)")
 	must(command.MarkFlagFilename("filename", "json", "yaml", "yml", "gz"))
 	must(command.MarkFlagFilename("catalog", "json", "gz"))
 	f.policies.register(command)
@@ -59,18 +60,18 @@ func (f *sourceFlags) registerFiles(command *cobra.Command) {
 func (f *sourceFlags) registerAccount(command *cobra.Command) {
 	f.registerCluster(command)
 	f.place.registerDir(command)
-	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write the answer")
+	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "output format")
 }
 
 // registerCluster adds the flags that say which cluster of which installation.
 func (f *sourceFlags) registerCluster(command *cobra.Command) {
-	command.Flags().StringVar(&f.name, "cluster", "", "the `CLUSTER`, as it was attached (default: the only one there is)")
+	command.Flags().StringVar(&f.name, "cluster", "", "the `CLUSTER`, as it was attached (default: the only one)")
 	must(command.RegisterFlagCompletionFunc("cluster", cobra.NoFileCompletions))
 	f.place.register(command)
 }
 
 func (f *sourceFlags) registerAt(command *cobra.Command) {
-	command.Flags().StringVar(&f.now, "at", "", "the `TIME` that is asked about, such as 2026-01-02T15:04:05Z or -2h (default: now)")
+	command.Flags().StringVar(&f.now, "at", "", "the `TIME` of the question, such as 2026-01-02T15:04:05Z or -2h (default: now)")
 	must(command.RegisterFlagCompletionFunc("at", cobra.NoFileCompletions))
 }
 
@@ -125,7 +126,7 @@ func (f *sourceFlags) installation(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	if at.Bucket == "" {
-		return nil, fmt.Errorf("the bucket of snapshots and records is not known: %w", at.unread)
+		return nil, fmt.Errorf("the bucket of snapshots and records is unknown: %w", at.unread)
 	}
 	return at, nil
 }

@@ -29,18 +29,18 @@ type stopFlags struct {
 	output                          string
 }
 
-const stopLong = `Stops the giving back of nodes by choice: of empty and underused ones, of those that drifted, of those that expire
-within budgets. In a NodePool, a cluster, or every cluster of an account in a region. It holds from the next step on:
-what is under way and whose nodes are not drained yet is undone, within a minute. Provisioning goes on, and so does
-what must be: warnings of AWS, unhealthy nodes, expiry as such, and what people delete.
+const stopLong = `Stops voluntary disruption: of empty and underutilized nodes, of drifted nodes, and of nodes that expire
+within budgets. The scope is a NodePool, a cluster, or every cluster of an account in a region. Commands whose nodes are not
+drained yet are undone, within a minute. Provisioning goes on, and so does disruption that is not voluntary: AWS's
+warnings, unhealthy nodes, expiry without budgets, and objects that users delete.
 
-It stays until "joiner resume disruption" with the same scope takes it back; "joiner stops" lists what there is. A
+It holds until "joiner resume disruption" with the same scope removes it; "joiner stops" lists all stops. A
 stop with a wider scope holds beside a narrower one.
 
-The ledger is found by your own AWS rights, in the region your AWS configuration names, else the one of --region. Where
+The ledger is found with your own AWS permissions, in the region of your AWS configuration, or that of --region. If
 no table is named, the parameter /joiner/installation names it.
 
-Exit status: 0 where it was written; 2 where the command line is wrong or the ledger cannot be read or written.`
+Exit status: 0 if it was written; 2 if the command line is wrong or the ledger cannot be read or written.`
 
 const stopExample = `  # one cluster, while its ingress is being moved
   joiner stop disruption --cluster shop --why "ingress moves, until Friday"
@@ -48,17 +48,17 @@ const stopExample = `  # one cluster, while its ingress is being moved
   # one NodePool of it
   joiner stop disruption --cluster shop --pool gpu --why "training runs"
 
-  # everything in a region, at once
+  # all clusters of a region, at once
   joiner stop disruption --region us-west-2 --why "AMI of tonight does not boot"`
 
 func newStop() *cobra.Command {
 	f := &stopFlags{}
-	return verb("stop", "Stop the giving back of nodes in a NodePool, a cluster or a region", f, &cobra.Command{
-		Use: "disruption (--cluster CLUSTER [--pool POOL] | --region REGION) --why TEXT", Short: "Give no node back by choice",
+	return verb("stop", "Stop voluntary disruption in a NodePool, a cluster or a region", f, &cobra.Command{
+		Use: "disruption (--cluster CLUSTER [--pool POOL] | --region REGION) --why TEXT", Short: "Stop voluntary disruption",
 		Long: stopLong, Example: stopExample,
 		RunE: func(command *cobra.Command, _ []string) error { return f.run(command, f.stop) },
 	}, func(command *cobra.Command) {
-		command.Flags().StringVar(&f.why, "why", "", "the reason, a `TEXT` that people are told with every node that stays")
+		command.Flags().StringVar(&f.why, "why", "", "the reason, a `TEXT` that is shown for every node that stays")
 		command.Flags().StringVar(&f.by, "by", self(), "`WHO` stops it")
 		must(command.MarkFlagRequired("why"))
 		must(command.RegisterFlagCompletionFunc("why", cobra.NoFileCompletions))
@@ -68,11 +68,11 @@ func newStop() *cobra.Command {
 
 func newResume() *cobra.Command {
 	f := &stopFlags{}
-	return verb("resume", "Take a stop back", f, &cobra.Command{
-		Use: "disruption (--cluster CLUSTER [--pool POOL] | --region REGION)", Short: "Give nodes back again",
-		Long: `Takes back what "joiner stop disruption" set with the same scope. Another stop that holds there still is told.
+	return verb("resume", "Remove a stop", f, &cobra.Command{
+		Use: "disruption (--cluster CLUSTER [--pool POOL] | --region REGION)", Short: "Resume voluntary disruption",
+		Long: `Removes a stop that "joiner stop disruption" set with the same scope. It reports other stops that still hold there.
 
-Exit status: 0 where no such stop is left; 2 where the command line is wrong or the ledger cannot be read or written.`,
+Exit status: 0 if no such stop is left; 2 if the command line is wrong or the ledger cannot be read or written.`,
 		Example: `  joiner resume disruption --cluster shop
   joiner resume disruption --cluster shop --pool gpu
   joiner resume disruption --region us-west-2`,
@@ -104,16 +104,16 @@ func verb(name, short string, f *stopFlags, of *cobra.Command, more func(*cobra.
 func newStops() *cobra.Command {
 	f := &stopFlags{}
 	command := &cobra.Command{
-		Use: "stops [--cluster CLUSTER]", Short: "List where no node is given back by choice, since when, by whom and why", Args: cobra.NoArgs,
+		Use: "stops [--cluster CLUSTER]", Short: "List stopped disruption: where, since when, by whom and why", Args: cobra.NoArgs,
 		Long: `Lists every stop in the ledger: of account and region, of clusters, of NodePools. --cluster lists those that hold there.
 
-Exit status: 0 where the ledger was read, be there a stop or none; 2 where it cannot be read.`,
+Exit status: 0 if the ledger was read, with or without a stop; 2 if it cannot be read.`,
 		Example: `  joiner stops
   joiner stops --cluster shop -o json`,
 		RunE: func(command *cobra.Command, _ []string) error { return f.run(command, f.list) },
 	}
 	f.register(command)
-	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write the list")
+	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "output format")
 	return command
 }
 
@@ -151,9 +151,9 @@ func (f *stopFlags) scope(ctx context.Context, at *session, warn io.Writer) (mod
 	stop := model.Stop{Scope: model.StopCluster, Pool: f.pool}
 	switch {
 	case (f.cluster == "") == (f.inEvery == ""):
-		return model.Registration{}, stop, errors.New("give one of --cluster and --region: what is it to be stopped in?")
+		return model.Registration{}, stop, errors.New("give one of --cluster and --region: the scope of the stop")
 	case f.pool != "" && f.inEvery != "":
-		return model.Registration{}, stop, errors.New("--pool: a NodePool is of a cluster; give --cluster, not --region")
+		return model.Registration{}, stop, errors.New("--pool: a NodePool belongs to a cluster; give --cluster, not --region")
 	case f.account != "" && f.inEvery == "":
 		return model.Registration{}, stop, errors.New("--account: it goes with --region; a cluster's account is known")
 	case f.pool != "":
@@ -186,7 +186,7 @@ func (f *stopFlags) inRegion(at *session, all []model.Registration) (model.Regis
 	regions = slices.Compact(regions)
 	switch len(byAccount) {
 	case 0:
-		return model.Registration{}, fmt.Errorf("--region: table %s has no cluster in %s%s, but in %s", at.Table, f.inEvery, ofAccount(f.account), cmp.Or(strings.Join(regions, ", "), "no region at all"))
+		return model.Registration{}, fmt.Errorf("--region: table %s has no cluster in %s%s, but in %s", at.Table, f.inEvery, ofAccount(f.account), cmp.Or(strings.Join(regions, ", "), "no region"))
 	case 1:
 		for _, reg := range byAccount {
 			return reg, nil
@@ -197,7 +197,7 @@ func (f *stopFlags) inRegion(at *session, all []model.Registration) (model.Regis
 		accounts = append(accounts, account)
 	}
 	slices.Sort(accounts)
-	return model.Registration{}, fmt.Errorf("--account: clusters in %s are of accounts %s; say of which", f.inEvery, strings.Join(accounts, ", "))
+	return model.Registration{}, fmt.Errorf("--account: clusters in %s belong to accounts %s; name one", f.inEvery, strings.Join(accounts, ", "))
 }
 
 func ofAccount(account string) string {
@@ -209,7 +209,7 @@ func ofAccount(account string) string {
 
 func (f *stopFlags) stop(ctx context.Context, command *cobra.Command, at *session) error {
 	if f.why = strings.TrimSpace(f.why); f.why == "" {
-		return errors.New("--why: say the reason: people are told it with every node that stays")
+		return errors.New("--why: give the reason: it is shown for every node that stays")
 	}
 	reg, stop, err := f.scope(ctx, at, command.ErrOrStderr())
 	if err != nil {
@@ -228,7 +228,7 @@ func (f *stopFlags) stop(ctx context.Context, command *cobra.Command, at *sessio
 	if err := at.ledger.Stop(ctx, reg, stop); err != nil {
 		return err
 	}
-	return say(command.OutOrStdout(), "Disruption is stopped: %s. Provisioning goes on. joiner resume disruption%s takes it back.\n", stop.What(reg), f.flags())
+	return say(command.OutOrStdout(), "Disruption is stopped: %s. Provisioning goes on. joiner resume disruption%s resumes it.\n", stop.What(reg), f.flags())
 }
 
 // flags are those that say the scope again.
@@ -269,7 +269,7 @@ func (f *stopFlags) resume(ctx context.Context, command *cobra.Command, at *sess
 	}
 	text := "There was no stop of " + stop.What(reg) + "."
 	if slices.ContainsFunc(before, func(s model.Stop) bool { return s.Scope == stop.Scope && s.Pool == stop.Pool }) {
-		text = "Disruption goes on: " + stop.What(reg) + "."
+		text = "Disruption is resumed: " + stop.What(reg) + "."
 	}
 	for _, s := range after {
 		text += "\nStill stopped: " + s.What(reg) + show.Because(s) + "."

@@ -2,6 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -105,13 +108,13 @@ func TestD9StopAndResume(t *testing.T) {
 			if code != 0 || !strings.Contains(table, "training") || !strings.HasPrefix(table, "STOPPED") {
 				t.Errorf("exit status %d: %s", code, table)
 			}
-			for _, want := range []string{"Disruption goes on: ", "There was no stop of "} {
+			for _, want := range []string{"Disruption is resumed: ", "There was no stop of "} {
 				code, out, errs = joiner("", append([]string{"resume", "disruption"}, flags...)...)
 				if code != 0 || errs != "" || !strings.HasPrefix(out, want+c.what) {
 					t.Errorf("exit status %d, %q, %q, want %q", code, out, errs, want)
 				}
 			}
-			if code, out, _ := joiner("", "stops"); code != 0 || out != "Disruption is stopped nowhere.\n" {
+			if code, out, _ := joiner("", "stops"); code != 0 || out != "There are no stops.\n" {
 				t.Errorf("exit status %d, %q", code, out)
 			}
 		})
@@ -152,15 +155,15 @@ func TestStopRefusesACommandLineThatSaysTooLittleOrTooMuch(t *testing.T) {
 	ledgerOf(t, append(threeClusters, model.Registration{Cluster: "other", Account: "333333333333", Region: "us-west-2"})...)
 	for _, c := range []struct{ args, want string }{
 		{"stop disruption --cluster shop", `required flag(s) "why" not set`},
-		{"stop disruption --cluster shop --why=", "--why: say the reason"},
+		{"stop disruption --cluster shop --why=", "--why: give the reason"},
 		{"stop disruption --why w", "give one of --cluster and --region"},
 		{"stop disruption --why w --cluster shop --region us-west-2", "give one of --cluster and --region"},
-		{"stop disruption --why w --region us-west-2 --pool gpu", "--pool: a NodePool is of a cluster"},
+		{"stop disruption --why w --region us-west-2 --pool gpu", "--pool: a NodePool belongs to a cluster"},
 		{"stop disruption --why w --cluster shop --account 1", "--account: it goes with --region"},
 		{"stop disruption --why w --cluster shoop", `cluster "shoop" is not attached; table joiner has far, other, shop, web`},
 		{"stop disruption --why w --region us-east-1", "--region: table joiner has no cluster in us-east-1, but in eu-central-1, us-west-2"},
-		{"stop disruption --why w --region us-west-2", "--account: clusters in us-west-2 are of accounts 111111111111, 333333333333"},
-		{"stop disruption --why w --cluster shop --table=", "--table: the name of the ledger's DynamoDB table is needed"},
+		{"stop disruption --why w --region us-west-2", "--account: clusters in us-west-2 belong to accounts 111111111111, 333333333333"},
+		{"stop disruption --why w --cluster shop --table=", "read the installation in us-west-2: read parameter /joiner/installation"},
 		{"resume disruption", "give one of --cluster and --region"},
 		{"resume disruption --cluster shoop", "is not attached"},
 		{"stops --cluster shoop", "is not attached"},
@@ -181,8 +184,22 @@ func TestStopRefusesACommandLineThatSaysTooLittleOrTooMuch(t *testing.T) {
 	}
 	t.Setenv("AWS_REGION", "")
 	t.Setenv("AWS_DEFAULT_REGION", "")
-	if code, _, errs := joiner("", "stops"); code != 2 || !strings.Contains(errs, "no AWS region is set, here or in AWS_REGION") {
+	if code, _, errs := joiner("", "stops"); code != 2 || !strings.Contains(errs, "no AWS region is set, by --region, AWS_REGION") {
 		t.Errorf("exit status %d, %q", code, errs)
+	}
+}
+
+// V131: what is wrong comes first; the table is spoken of where there is no installation.
+func TestV131TheCauseOfAnUnreadInstallationComesFirst(t *testing.T) {
+	for want, err := range map[string]error{
+		"find AWS credentials: set AWS_PROFILE, or log in (aws sso login)":                                                                            errors.New("get identity: get credentials: failed to refresh cached credentials, no EC2 IMDS role found"),
+		"find the host ssm.us-wset-2.amazonaws.com: check the network, and the region us-west-2":                                                      fmt.Errorf("read: %w", &net.DNSError{Name: "ssm.us-wset-2.amazonaws.com"}),
+		"find the installation: deploy the region's stack (joiner), correct --region, or name the ledger's DynamoDB table by --table or JOINER_TABLE": fmt.Errorf("%w: x", errNoInstallation),
+		"read the installation in us-west-2": errors.New("AccessDeniedException"),
+	} {
+		if got := unreadText(err, "us-west-2"); got != want {
+			t.Errorf("%v: %s, want %s", err, got, want)
+		}
 	}
 }
 

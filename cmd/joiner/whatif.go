@@ -68,7 +68,7 @@ func apply(snapshot *model.Snapshot, pools []model.Pool, classes []model.Class) 
 		}
 		class.Generation++
 		w.changed = append(w.changed, "EC2NodeClass "+class.Name)
-		w.warnings = append(w.warnings, fmt.Sprintf("--with: what EC2NodeClass %s would find is not asked of AWS: nothing is said of drift by image, security group, subnet, reservation or placement group", class.Name))
+		w.warnings = append(w.warnings, fmt.Sprintf("--with: the selectors of EC2NodeClass %s are not resolved: drift by image, security group, subnet, reservation or placement group is not checked", class.Name))
 		snapshot.Classes = slices.DeleteFunc(snapshot.Classes, func(c model.Class) bool { return c.Name == class.Name })
 		snapshot.Classes = append(snapshot.Classes, class)
 	}

@@ -14,7 +14,7 @@ import (
 func newWhy() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "why",
-		Short: "Say why a pod waits, or why a node is there, stays or went",
+		Short: "Show why a pod is pending, or why a node exists, stays or was removed",
 		Args:  cobra.NoArgs,
 		RunE:  func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
@@ -22,13 +22,13 @@ func newWhy() *cobra.Command {
 	return command
 }
 
-const whyPodLong = `Says in one line what a pod waits for and what would help soonest. Below it, what each NodePool says, the nearest first:
-all that is in the way there, found by asking the planner as if each obstacle were gone, and what the pod would get then. Last,
-what was decided about the pod lately.
+const whyPodLong = `Shows in one line why a pod is pending and what would help soonest. Below it, the obstacles of each NodePool, the nearest first:
+all of them, found by planning as if each obstacle were gone, and the node the pod would get then. Last,
+the recent decisions about the pod.
 
 ` + sourceLong + `
 
-Exit status: 0 where the question was answered, also if there is no such pod; 2 where the cluster cannot be read; 1 where the answer
+Exit status: 0 if the question was answered, even if there is no such pod; 2 if the cluster cannot be read; 1 if the answer
 cannot be written.`
 
 const whyPodExample = `  # now, of the installation
@@ -44,7 +44,7 @@ const whyPodExample = `  # now, of the installation
 func newWhyPod() *cobra.Command {
 	flags := &sourceFlags{}
 	command := &cobra.Command{
-		Use: "pod NAMESPACE/NAME [-f FILE_OR_FOLDER...]", Short: "Say what a pod waits for, and what would help soonest",
+		Use: "pod NAMESPACE/NAME [-f FILE_OR_FOLDER...]", Short: "Show why a pod is pending, and what would help soonest",
 		Long: whyPodLong, Example: whyPodExample, Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(command *cobra.Command, args []string) error {
 			namespace, name, found := strings.Cut(args[0], "/")
@@ -66,15 +66,15 @@ func newWhyPod() *cobra.Command {
 	return command
 }
 
-const whyNodeLong = `Says in one line why a node is there, why it stays, or who took it away and when; it is named as a NodeClaim, a node or an EC2
-instance. Below it, the decision that launched it: for which pods, which machine types would have done at what price, and what EC2
-refused on the way; why it is not given back; and the command that gives or gave it back, with what that saves.
+const whyNodeLong = `Shows in one line why a node exists, why it stays, or who removed it and when. Name it by its NodeClaim, node or EC2
+instance. Below it, the decision that launched it: for which pods, which instance types would have fit at what price, and what EC2
+refused before; why it is not disrupted; and the command that disrupts or disrupted it, with its savings.
 
-Prices of alternatives are those of the catalogue as it is now. Of files the decision that launched a node is not known.
+Prices of alternatives are those of the present catalog. With files, the decision that launched a node is unknown.
 
 ` + sourceLong + `
 
-Exit status: 0 where the question was answered, also if there is no such node; 2 where the cluster cannot be read; 1 where the answer
+Exit status: 0 if the question was answered, even if there is no such node; 2 if the cluster cannot be read; 1 if the answer
 cannot be written.`
 
 const whyNodeExample = `  joiner why node ip-10-0-1-23.us-west-2.compute.internal
@@ -85,7 +85,7 @@ func newWhyNode() *cobra.Command {
 	flags := &sourceFlags{}
 	since := ""
 	command := &cobra.Command{
-		Use: "node NODE|NODECLAIM|INSTANCE [-f FILE_OR_FOLDER...]", Short: "Say why a node is there, why it stays, or who took it away",
+		Use: "node NODE|NODECLAIM|INSTANCE [-f FILE_OR_FOLDER...]", Short: "Show why a node exists, why it stays, or who removed it",
 		Long: whyNodeLong, Example: whyNodeExample, Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(command *cobra.Command, args []string) error {
 			back, err := duration(since)
@@ -109,7 +109,7 @@ func newWhyNode() *cobra.Command {
 	}
 	flags.register(command)
 	flags.registerAt(command)
-	command.Flags().StringVar(&since, "since", "7d", "how far back machines that ended are looked for, such as 36h or 30d")
+	command.Flags().StringVar(&since, "since", "7d", "the span in which terminated instances are searched, such as 36h or 30d")
 	must(command.RegisterFlagCompletionFunc("since", cobra.NoFileCompletions))
 	return command
 }

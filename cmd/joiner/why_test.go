@@ -81,9 +81,9 @@ var causes = []struct {
 }{
 	{"01 scheduling gate", aPool("default", "", "") + podIs("", "schedulingGates: [{name: quota.example.com/wait}]", `conditions: [{type: PodScheduled, status: "False", reason: SchedulingGated}]`),
 		explain.Gated, []string{"scheduling gates"}, []string{"gates", "off"}},
-	{"02 another scheduler", aPool("default", "", "") + podIs("", "schedulerName: batch", ""), explain.OtherScheduler, []string{"scheduler batch", "not looked at it for 4m5s"}, []string{"start the scheduler batch"}},
-	{"03 bound already", aPool("default", "", "") + podIs("", "nodeName: there", `startTime: "2026-01-02T15:01:00Z"`) + "\n", explain.Bound, []string{"does not wait", "node there", "2026-01-02T15:01:00Z"}, []string{"describe pod web"}},
-	{"04 kube-scheduler has not tried", aPool("default", "", "") + podIs("", "", ""), explain.NotScheduledYet, []string{"kube-scheduler has not tried it"}, []string{"whether kube-scheduler runs"}},
+	{"02 another scheduler", aPool("default", "", "") + podIs("", "schedulerName: batch", ""), explain.OtherScheduler, []string{"scheduler batch", "not tried it for 4m5s"}, []string{"start the scheduler batch"}},
+	{"03 bound already", aPool("default", "", "") + podIs("", "nodeName: there", `startTime: "2026-01-02T15:01:00Z"`) + "\n", explain.Bound, []string{"is not pending", "node there", "2026-01-02T15:01:00Z"}, []string{"describe pod web"}},
+	{"04 kube-scheduler has not tried", aPool("default", "", "") + podIs("", "", ""), explain.NotScheduledYet, []string{"kube-scheduler has not tried it"}, []string{"check that kube-scheduler runs"}},
 	{"05 waits for a preemption", theNode + aPool("default", "", "") + podIs("", "priority: 100", unschedulable+", nominatedNodeName: there"), explain.Preempting, []string{"lower priority", "node there"}, []string{"grace periods"}},
 	{"06 claim is missing", aPool("default", "", "") + aPod("volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]"), pack.VolumeConflict, []string{"data"}, []string{"create"}},
 	{"07 claim is unbound", aPool("default", "", "") + aPod("volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]") + `
@@ -102,7 +102,7 @@ metadata: {name: vol}
 spec:
   csi: {driver: ebs.csi.aws.com, volumeHandle: vol-1}
   nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: topology.kubernetes.io/zone, operator: In, values: [us-west-2c]}]}]}}
-`, pack.VolumeConflict, []string{"us-west-2c"}, []string{"let a pool make nodes there"}},
+`, pack.VolumeConflict, []string{"us-west-2c"}, []string{"let a NodePool launch nodes there"}},
 	{"09 a label nobody defines", aPool("default", "", "") + aPod("nodeSelector: {example.com/team: shop}"), pack.RequirementConflict, []string{"spec.nodeSelector", "example.com/team", "did you mean team?"}, []string{"change the pod's node selection"}},
 	{"10 a zone nobody sells", aPool("default", "", "") + aPod("nodeSelector: {topology.kubernetes.io/zone: us-west-2d}"), pack.RequirementConflict, []string{"us-west-2d", "they have us-west-2a, us-west-2b", "did you mean us-west-2a?"}, []string{"change the pod's node selection", "then NodePool default would hold it"}},
 	{"11 taint is not tolerated", aPool("gpu", "", `taints: [{key: gpu, value: "yes", effect: NoSchedule}]`) + aPod(""), pack.TaintNotTolerated, []string{"gpu=yes:NoSchedule"}, []string{"add a toleration", "then NodePool gpu would hold it on m7.large"}},
@@ -111,7 +111,7 @@ spec:
 	{"14 daemons take the rest", aPool("default", "", `requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [m7.large]}]`) + aPod("containers: [{name: a, resources: {requests: {cpu: 1600m}}}]") + `
 ---
 {apiVersion: apps/v1, kind: DaemonSet, metadata: {namespace: kube-system, name: agent, uid: ds}, spec: {selector: {matchLabels: {app: agent}}, template: {metadata: {labels: {app: agent}}, spec: {containers: [{name: a, resources: {requests: {cpu: 400m}}}]}}}}
-`, pack.ResourcesTooLarge, []string{"beside its daemons", "cpu 1600m (at most 1500m)"}, []string{"lower the requests, or let the pool use larger instance types"}},
+`, pack.ResourcesTooLarge, []string{"less the requests of DaemonSets", "cpu 1600m (at most 1500m)"}, []string{"lower the requests, or let the pool use larger instance types"}},
 	{"15 spread cannot hold", aPool("default", "", `requirements: [{key: topology.kubernetes.io/zone, operator: In, values: [us-west-2a]}]`) + aPod("topologySpreadConstraints: [{topologyKey: topology.kubernetes.io/zone, maxSkew: 1, minDomains: 3, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchExpressions: [{key: app, operator: Exists}]}}]"),
 		pack.TopologySpread, []string{"topologySpreadConstraints[0]", "more than 1"}, []string{"raise maxSkew"}},
 	{"16 must not be near", aPool("default", "", `requirements: [{key: topology.kubernetes.io/zone, operator: In, values: [us-west-2a]}]`) + aPod("affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: topology.kubernetes.io/zone, labelSelector: {matchLabels: {app: busy}}}]}}"),
@@ -127,22 +127,22 @@ spec:
 	{"21 no NodePool", aPod(""), pack.NoPools, []string{"no NodePool"}, []string{"create a NodePool"}},
 	{"22 the limit is reached", aPool("default", "limits: {cpu: 1}", "") + aPod(""), pack.LimitReached, []string{"spec.limits.cpu 1", "at least 2"}, []string{"raise the limit"}},
 	{"23 everything is sold out", aPool("gpu", "", `requirements: [{key: topology.kubernetes.io/zone, operator: In, values: [us-west-2b]}, {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}]`) +
-		aPod("containers: [{name: a, resources: {requests: {cpu: 1200m}, limits: {nvidia.com/gpu: 1}}}]"), pack.NoOffering, []string{"all 1 offers that could hold it are unavailable"}, []string{"more instance types, zones"}},
+		aPod("containers: [{name: a, resources: {requests: {cpu: 1200m}, limits: {nvidia.com/gpu: 1}}}]"), pack.NoOffering, []string{"all 1 offerings that could hold it are unavailable"}, []string{"more instance types, zones"}},
 	{"24 the reservation is used up", aPool("gpu", "", `requirements: [{key: karpenter.sh/capacity-type, operator: In, values: [reserved]}]`) +
 		aPod("containers: [{name: a, resources: {requests: {cpu: 1200m}, limits: {nvidia.com/gpu: 1}}}]"), pack.NoOffering, []string{"capacity reservations it may use are full"}, []string{"enlarge the reservation"}},
 	{"25 the NodePool has a fixed size", aPool("default", "replicas: 2", "") + aPod(""), pack.PoolStatic, []string{"spec.replicas is 2"}, []string{"raise spec.replicas"}},
 	{"26 dynamic resources", aPool("default", "", "") + aPod("resourceClaims: [{name: gpu, resourceClaimName: gpu}]"), pack.NotSupportedYet, []string{"spec.resourceClaims"}, []string{"extended resource"}},
 	{"27 a DaemonSet's pod", aPool("default", "", "") + podIs(`, ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: agent, uid: ds, controller: true}]`,
 		"affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [there]}]}]}}}", unschedulable),
-		explain.OfItsNode, []string{"node there", "DaemonSet agent"}, []string{"make room there"}},
+		explain.OfItsNode, []string{"node there", "DaemonSet agent"}, []string{"free capacity there"}},
 	{"28 the machine has not joined", aPool("default", "", "") + aPod("") + claimOf("2026-01-02T15:00:30Z", ""), explain.Joining, []string{"NodeClaim default-x1", "launched 3m35s ago", "not joined"}, []string{"get-console-output", "i-00000000000000009", "2026-01-02T15:15:30Z"}},
 	{"29 a startup taint", aPool("default", "", `startupTaints: [{key: net.example.com/wait, effect: NoSchedule}]`) + aPod("") + claimOf("2026-01-02T15:00:30Z", `startupTaints: [{key: net.example.com/wait, effect: NoSchedule}]`) +
-		joined(`taints: [{key: net.example.com/wait, effect: NoSchedule}]`, "True"), explain.StartupTaint, []string{"net.example.com/wait:NoSchedule", "node new"}, []string{"takes it off"}},
+		joined(`taints: [{key: net.example.com/wait, effect: NoSchedule}]`, "True"), explain.StartupTaint, []string{"net.example.com/wait:NoSchedule", "node new"}, []string{"removes it"}},
 	{"30 the node is not ready", aPool("default", "", "") + aPod("") + claimOf("2026-01-02T15:00:30Z", "") + joined("", "False"), explain.NodeNotReady, []string{"node new", "not Ready"}, []string{"network plugin"}},
 	{"31 it fits what is there", aPool("default", "", "") + aPod("containers: [{name: a, resources: {requests: {cpu: 300m}}}]"), explain.FitsThere, []string{"fits node there"}, []string{"kube-scheduler"}},
 	{"32 a machine can be had", aPool("default", "", onDemand) + aPod(""), explain.Planned, []string{"NodePool default (m7.large on-demand"}, []string{"the same command without -f"}},
-	{"33 a misspelt pod", aPool("default", "", "") + strings.ReplaceAll(aPod(""), "name: web,", "name: web-5d4f8c7b9f-x2k9z,"), explain.NotThere, []string{"is not there"}, []string{"did you mean shop/web-5d4f8c7b9f-x2k9z"}},
-	{"34 a pod that was never made", aPool("default", "", ""), explain.NotThere, []string{"is not there"}, []string{"ResourceQuota", "FailedCreate"}},
+	{"33 a misspelt pod", aPool("default", "", "") + strings.ReplaceAll(aPod(""), "name: web,", "name: web-5d4f8c7b9f-x2k9z,"), explain.NotThere, []string{"does not exist"}, []string{"did you mean shop/web-5d4f8c7b9f-x2k9z"}},
+	{"34 a pod that was never made", aPool("default", "", ""), explain.NotThere, []string{"does not exist"}, []string{"ResourceQuota", "FailedCreate"}},
 	{"35 the nearest of several NodePools", aPool("arm", "", `requirements: [{key: kubernetes.io/arch, operator: In, values: [arm64]}]`) + aPool("gpu", "", `taints: [{key: gpu, effect: NoSchedule}]
       requirements: [{key: topology.kubernetes.io/zone, operator: In, values: [us-west-2b]}]`) + aPool("default", "limits: {cpu: 1}", "") + aPod("nodeSelector: {topology.kubernetes.io/zone: us-west-2a}"),
 		pack.LimitReached, []string{"NodePool default: spec.limits.cpu"}, []string{"raise the limit", "then NodePool default would hold it"}},
@@ -232,9 +232,9 @@ func TestWhyPodNamesTheCauseAndTheRemedyInItsFirstLine(t *testing.T) {
 // Files are enough to say why a node stays, of one that nobody knows that it is not there, and of one of no NodePool that it is nobody's.
 func TestWhyNodeOfFiles(t *testing.T) {
 	for asked, want := range map[string]string{
-		"default-00006":                          "node ip-10-0-0-6.us-west-2.compute.internal runs since 2026-02-28T20:00:00Z at $0.2016 an hour and stays: node ip-10-0-0-6.us-west-2.compute.internal has the annotation karpenter.sh/do-not-disrupt: true.",
-		"i-00000000000000007":                    "node ip-10-0-0-7.us-west-2.compute.internal runs since 2026-02-28T20:00:00Z at $0.2016 an hour and stays: PodDisruptionBudget shop/ledger allows no disruption now, and is about pod shop/ledger-0.",
-		"ip-10-0-0-4.us-west-2.compute.internal": "node ip-10-0-0-4.us-west-2.compute.internal runs since 2026-02-28T20:00:00Z at $0.2900 an hour; it is to be given back next (Empty), which saves $0.5800 an hour with all of the command.",
+		"default-00006":                          "node ip-10-0-0-6.us-west-2.compute.internal runs since 2026-02-28T20:00:00Z at $0.2016 per hour and stays: node ip-10-0-0-6.us-west-2.compute.internal has the annotation karpenter.sh/do-not-disrupt: true.",
+		"i-00000000000000007":                    "node ip-10-0-0-7.us-west-2.compute.internal runs since 2026-02-28T20:00:00Z at $0.2016 per hour and stays: PodDisruptionBudget shop/ledger allows no disruption now, and selects pod shop/ledger-0.",
+		"ip-10-0-0-4.us-west-2.compute.internal": "node ip-10-0-0-4.us-west-2.compute.internal runs since 2026-02-28T20:00:00Z at $0.2900 per hour; it is disrupted next (Empty), which saves $0.5800 per hour with all of the command.",
 		"ip-10-0-0-4.us-west-2.compute.interna1": "node ip-10-0-0-4.us-west-2.compute.interna1 is neither a node, nor a NodeClaim, nor an instance that is known as of 2026-03-01T02:00:00Z. Remedy: did you mean ip-10-0-0-4.us-west-2.compute.internal?",
 	} {
 		code, out, errs := joiner("", "why", "node", asked, "-f", "testdata/night", "--at", "2026-03-01T02:00:00Z")
@@ -243,7 +243,7 @@ func TestWhyNodeOfFiles(t *testing.T) {
 		}
 	}
 	code, out, _ := joiner(theNode, "why", "node", "there", "-f", "-", "--catalog", "testdata/why/catalog.json")
-	if code != 0 || !strings.Contains(out, "is of no NodePool") {
+	if code != 0 || !strings.Contains(out, "belongs to no NodePool") {
 		t.Errorf("exit status %d, %s", code, out)
 	}
 }

@@ -80,7 +80,7 @@ func TestA7AFirstDeploymentThatFailsAndTheNext(t *testing.T) {
 	w.Return()
 	err := w.Run(t.Context(), blocksOf(t, "docs/getting-started.md", "Ten minutes"))
 	const remedy = "aws ssm delete-parameter --name /joiner/stop"
-	if err == nil || !strings.Contains(err.Error(), "fail  names: parameter /joiner/stop: it is there") || !strings.Contains(err.Error(), remedy) {
+	if err == nil || !strings.Contains(err.Error(), "fail  names: parameter /joiner/stop: it exists") || !strings.Contains(err.Error(), remedy) {
 		t.Fatalf("preflight of a name that is taken: %v", err)
 	}
 	if out, err := types(t, w, "make deploy"); err == nil || !strings.Contains(out, "/joiner/stop already exists") {

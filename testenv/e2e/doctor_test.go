@@ -52,7 +52,7 @@ func TestDoctorOfAWholeInstallation(t *testing.T) {
 		says   string
 	}{
 		{"the rule of each minute", func(*testing.T) { c.SetTicksDisabled(true) }, 2, "ticks: the rule is DISABLED"},
-		{"a rule of notices", func(*testing.T) { c.Bus.DeleteRule("joiner-health") }, 2, "notices: there is no such rule: machines are not emptied"},
+		{"a rule of notices", func(*testing.T) { c.Bus.DeleteRule("joiner-health") }, 2, "notices: there is no such rule: nodes are not drained"},
 		{"a quota", func(*testing.T) { c.Quotas.Set("L-34B43A08", 0) }, 2, "quotas: standard spot: 0 of 0 vCPUs run"},
 		{"a role", func(t *testing.T) {
 			all, err := policy.Parse([]byte(`{"Version": "2012-10-17", "Statement": {"Sid": "Nearly", "Effect": "Allow", "NotAction": "ec2:CreateFleet", "Resource": "*"}}`), policy.Identity)
@@ -69,7 +69,7 @@ func TestDoctorOfAWholeInstallation(t *testing.T) {
 			if _, err := eks.NewFromConfig(c.Cloud.Config()).DeleteAccessEntry(t.Context(), &eks.DeleteAccessEntryInput{ClusterName: &c.Options.Cluster, PrincipalArn: &provision}); err != nil {
 				t.Fatal(err)
 			}
-		}, 2, "access entries: function provision is not let in"},
+		}, 2, "access entries: function provision is refused"},
 		{"a definition", func(t *testing.T) {
 			object, err := definition.Get(t.Context(), crds.NodePools, metav1.GetOptions{})
 			if err != nil {
@@ -85,7 +85,7 @@ func TestDoctorOfAWholeInstallation(t *testing.T) {
 			if _, err := definition.Update(t.Context(), object, metav1.UpdateOptions{}); err != nil {
 				t.Fatal(err)
 			}
-		}, 2, "definitions: the definition nodepools.karpenter.sh is another than this version's"},
+		}, 2, "definitions: the CustomResourceDefinition nodepools.karpenter.sh is not that of this version"},
 		{"a class", func(t *testing.T) { c.apply(t, classWith("lost", "nowhere")) }, 2, "node classes: SubnetsNotFound"},
 	} {
 		tt.breaks(t)

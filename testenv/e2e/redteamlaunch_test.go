@@ -108,7 +108,7 @@ func playForgedPools(t *testing.T, r *redteam) {
 	})
 	r.settle(t)
 	said := strings.Join(believed.Corrected, "; ")
-	for _, want := range []string{"NodePool default has other template", "NodePool made-up is not there", "EC2NodeClass default has other tags, userData"} {
+	for _, want := range []string{"NodePool default has other template", "NodePool made-up does not exist", "EC2NodeClass default has other tags, userData"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the outcome says %q, and nothing of %q: %+v", said, want, believed)
 		}

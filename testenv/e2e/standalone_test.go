@@ -47,7 +47,7 @@ func TestF107_NodeClaimMadeByHandLivesAndEnds(t *testing.T) {
 	}
 	await(t, time.Minute, "the other says why it has no machine", func(ctx context.Context) string {
 		status, reason, message := c.condition(ctx, nodeClaims, "bad", "Launched")
-		if status != "Unknown" || !strings.Contains(message, `EC2NodeClass "nowhere" is not there`) || !strings.Contains(c.events(ctx, "NodeClaim", "bad"), "nowhere") {
+		if status != "Unknown" || !strings.Contains(message, `EC2NodeClass "nowhere" does not exist`) || !strings.Contains(c.events(ctx, "NodeClaim", "bad"), "nowhere") {
 			return status + " " + reason + " " + message + "; " + c.events(ctx, "NodeClaim", "bad")
 		}
 		return ""

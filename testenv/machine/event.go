@@ -18,13 +18,13 @@ const (
 	// Registered: the Node exists and is not ready.
 	Registered EventKind = "registered"
 	// Initialized: the cloud controller manager has labeled the Node.
-	Initialized EventKind = "initialised"
+	Initialized EventKind = "initialized"
 	// Ready: the kubelet says it is ready.
 	Ready EventKind = "ready"
 	// DevicesReady: the device plugins have announced their resources.
 	DevicesReady EventKind = "devices ready"
 	// Silent: the kubelet's heartbeats have stopped.
-	Silent EventKind = "silent"
+	Silent EventKind = "instance is shutting down"
 	// Deleted: the cloud controller manager has deleted the Node.
 	Deleted EventKind = "deleted"
 	// KwokEnded: the program that plays the kubelets has ended by itself. It

@@ -154,7 +154,7 @@ func (s shipped) provisions() (class model.Class, instances []string) {
 		s.Fatalf("the class was not resolved: %+v", class.Status.Problems)
 	}
 	_, err = known.InstanceTypes(ctx)
-	s.check("read the catalogue", err)
+	s.check("read the catalog", err)
 	for intent, capacityType := range map[string]string{"01A": model.OnDemand, "01B": model.Spot} {
 		request, err := fleet.Request(ctx, s.launch(class, intent, capacityType))
 		s.check("make a launch template", err)

@@ -109,8 +109,8 @@ func TestD3WhyAPodWaitsInAPlayedWorld(t *testing.T) {
 		code    string
 		says    []string
 	}{
-		{"its machine has not joined", 20 * time.Second, nil, nil, explain.Joining, []string{"the machine was launched", "m5.large on-demand"}},
-		{"it is bound", 4 * time.Minute, nil, nil, explain.Bound, []string{"does not wait: it is on node", "m5.large"}},
+		{"its machine has not joined", 20 * time.Second, nil, nil, explain.Joining, []string{"the instance was launched", "m5.large on-demand"}},
+		{"it is bound", 4 * time.Minute, nil, nil, explain.Bound, []string{"is not pending: it is bound to node", "m5.large"}},
 		{"nothing is to be had", 3 * time.Minute, nil, short("InsufficientInstanceCapacity"), pack.NoOffering, []string{"InsufficientInstanceCapacity", "tried again at 2026-03-01T12:", "wait, or let"}},
 		{"the account's quota is used up", 3 * time.Minute, nil, short("VcpuLimitExceeded"), pack.NoOffering, []string{"VcpuLimitExceeded", "raise the account's quota"}},
 		{"the limit is reached", 3 * time.Minute, func(s *sim.Scenario) { s.Pools[0].Limits = model.Resources{model.Nodes: 0} }, nil, pack.LimitReached, []string{"spec.limits.nodes 0", "raise the limit"}},

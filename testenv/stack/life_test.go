@@ -43,7 +43,7 @@ func TestAClustersStackIsUpdatedAndDeleted(t *testing.T) {
 			t.Errorf("paused %v: %+v, %v", paused, reg, err)
 		}
 	}
-	if err := update(map[string]any{"clusterDNS": "dns"}); err == nil || !strings.Contains(err.Error(), `"dns" is no IP address`) {
+	if err := update(map[string]any{"clusterDNS": "dns"}); err == nil || !strings.Contains(err.Error(), `"dns" is not an IP address`) {
 		t.Errorf("what is wrong: %v", err)
 	}
 	if reg, err := s.Ledger.Cluster(ctx, name); err != nil || reg.ClusterDNS != "10.96.0.11" || reg.Paused {

@@ -160,14 +160,14 @@ func (s *story) functionLog(l lambdaruntime.LogLine) {
 				s.line("watcher: a batch of %d pods, closed after %d ms", b.Pods, b.ClosedMillis-b.FirstSeenMillis)
 			}
 		}
-		s.line("provision (%s): %d pods pending, %d claims launched at $%.4f per hour, %d pods cannot be held; plan after %d ms, fleet after %d ms",
+		s.line("provision (%s): %d pods pending, %d claims launched at $%.4f per hour, %d pods unschedulable; plan after %d ms, fleet after %d ms",
 			o.Trigger, o.Pending, o.Claims, o.PricePerHour, o.Unschedulable, o.Millis["plan1"], o.Millis["fleet"])
 	}
 	if o.Registered+o.Initialized > 0 {
-		s.line("provision: %d nodes registered, %d initialised", o.Registered, o.Initialized)
+		s.line("provision: %d nodes registered, %d initialized", o.Registered, o.Initialized)
 	}
 	if n := len(o.Committed); n > 0 {
-		s.line("disrupt: %d commands to give nodes back, which saves $%.4f per hour", n, o.Savings)
+		s.line("disrupt: %d disruption commands, which save $%.4f per hour", n, o.Savings)
 	}
 	if o.Drained+o.Undone > 0 {
 		s.line("%s: %d nodes are drained, %d commands were undone", entry.Msg, o.Drained, o.Undone)

@@ -126,7 +126,7 @@ func (c *checker) problem(field, format string, args ...any) {
 
 func (c *checker) types(written *file) []model.InstanceType {
 	if len(written.InstanceTypes) == 0 {
-		c.problem("instanceTypes", "no instance type is in it; list what can be bought")
+		c.problem("instanceTypes", "it has no instance type; list those that can be launched")
 	}
 	seen := map[string]int{}
 	types := make([]model.InstanceType, 0, len(written.InstanceTypes))
@@ -139,7 +139,7 @@ func (c *checker) types(written *file) []model.InstanceType {
 		case twice:
 			c.problem(field+".name", "%q: instanceTypes[%d] has the same name; leave one of them out", t.Name, first)
 		case len(validation.IsValidLabelValue(t.Name)) > 0:
-			c.problem(field+".name", "%q: cannot be the value of a label, which nodes of the type carry", t.Name)
+			c.problem(field+".name", "%q: cannot be the value of a label, which nodes of the type have", t.Name)
 		}
 		seen[t.Name] = i
 		types = append(types, c.instanceType(field, t))
@@ -157,11 +157,11 @@ func (c *checker) instanceType(field string, t *instanceType) model.InstanceType
 	}
 	for _, name := range []string{model.CPU, model.Memory, model.Pods} {
 		if out.Capacity[name] == 0 && t.Capacity[name] == "" {
-			c.problem(field+".capacity."+name, "not set; say how much of it a node of the type has")
+			c.problem(field+".capacity."+name, "not set; set how much of it a node of the type has")
 		}
 	}
 	if len(t.Offerings) == 0 {
-		c.problem(field+".offers", "none; say in which zones, how and at what price %s can be bought", t.Name)
+		c.problem(field+".offers", "none; list the zones, capacity types and prices of %s", t.Name)
 	}
 	seen := map[[3]string]bool{}
 	for i := range t.Offerings {
@@ -169,7 +169,7 @@ func (c *checker) instanceType(field string, t *instanceType) model.InstanceType
 		o := c.offering(at, &t.Offerings[i])
 		key := [3]string{o.Zone, o.CapacityType, o.ReservationID}
 		if seen[key] {
-			c.problem(at, "%s in %s is offered twice; leave one of them out", o.CapacityType, o.Zone)
+			c.problem(at, "%s in %s occurs twice; leave one of them out", o.CapacityType, o.Zone)
 		}
 		seen[key] = true
 		out.Offerings = append(out.Offerings, o)
@@ -231,11 +231,11 @@ func (c *checker) offering(field string, o *offered) model.Offering {
 	switch o.CapacityType {
 	case model.Spot, model.OnDemand:
 		if o.ReservationID != "" || o.ReservationCapacity != 0 {
-			c.problem(field+".capacityType", "%q: only reserved offers have a reservation; leave it out or write reserved", o.CapacityType)
+			c.problem(field+".capacityType", "%q: only reserved offerings have a reservation; leave it out or write reserved", o.CapacityType)
 		}
 	case model.Reserved:
 		if o.ReservationID == "" {
-			c.problem(field+".reservationId", "not set; a reserved offer names its reservation")
+			c.problem(field+".reservationId", "not set; a reserved offering names its reservation")
 		}
 		if o.ReservationCapacity < 0 {
 			c.problem(field+".reservationCapacity", "%d: below zero; write how many instances are left of the reservation", o.ReservationCapacity)

@@ -79,7 +79,7 @@ func TestFileSaysWhichFieldIsWrong(t *testing.T) {
 	const whole = `{"instanceTypes":[{"name":"a","capacity":{"cpu":"1","memory":"1Gi","pods":"9"},"offers":[{"zone":"a","capacityType":"spot","pricePerHour":1}]}]}`
 	for _, c := range []struct{ name, old, new, want string }{
 		{"no JSON", whole, `{`, "not JSON"},
-		{"no types", whole, `{"instanceTypes":[]}`, "instanceTypes: no instance type is in it"},
+		{"no types", whole, `{"instanceTypes":[]}`, "instanceTypes: it has no instance type"},
 		{"another file", whole, `{"kind":"List"}`, "kind: no such field"},
 		{"an unknown field", `"zone"`, `"zoen"`, "instanceTypes[0].offers[0].zoen: no such field"},
 		{"no name", `"name":"a",`, ``, "instanceTypes[0].name: not set"},
@@ -96,7 +96,7 @@ func TestFileSaysWhichFieldIsWrong(t *testing.T) {
 		{"no zone", `"zone":"a",`, ``, `instanceTypes[0].offers[0].zone: "": not a zone`},
 		{"no capacity type", `"spot"`, `"on_demand"`, `instanceTypes[0].offers[0].capacityType: "on_demand": must be spot, on-demand or reserved`},
 		{"no reservation", `"spot"`, `"reserved"`, `instanceTypes[0].offers[0].reservationId: not set`},
-		{"a reservation of spot", `"spot"`, `"spot","reservationId":"x"`, `instanceTypes[0].offers[0].capacityType: "spot": only reserved offers`},
+		{"a reservation of spot", `"spot"`, `"spot","reservationId":"x"`, `instanceTypes[0].offers[0].capacityType: "spot": only reserved offerings`},
 		{"no price", `,"pricePerHour":1`, ``, `instanceTypes[0].offers[0].pricePerHour: not set`},
 		{"a price below zero", `:1}`, `:-1}`, `instanceTypes[0].offers[0].pricePerHour: -1: must be from 0`},
 		{"a price beyond reason", `:1}`, `:1e300}`, `instanceTypes[0].offers[0].pricePerHour: 1e+300: must be from 0`},

@@ -31,11 +31,11 @@ type Region struct {
 func Sandbox() (*Region, error) {
 	text, err := read.Uncompressed(bytes.NewReader(sandboxFile))
 	if err != nil {
-		return nil, fmt.Errorf("read the catalogue built in: %w", err)
+		return nil, fmt.Errorf("read the built-in catalog: %w", err)
 	}
 	out := &Region{}
 	if err := json.UnmarshalRead(text, out); err != nil {
-		return nil, fmt.Errorf("read the catalogue built in: %w", err)
+		return nil, fmt.Errorf("read the built-in catalog: %w", err)
 	}
 	return out, nil
 }

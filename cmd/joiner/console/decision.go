@@ -52,11 +52,11 @@ func EntryOf(d *model.Decision) Entry {
 	case e.Nodes > 0:
 		e.Title = fmt.Sprintf("%s for %s", many(e.Nodes, "node"), many(e.Pods, "pod"))
 	case e.Failed == 0 && e.Left == 0:
-		e.Title = fmt.Sprintf("room for %s in what is there or coming", many(e.Pods, "pod"))
+		e.Title = fmt.Sprintf("capacity for %s on existing and in-flight nodes", many(e.Pods, "pod"))
 	case e.Failed > 0:
 		e.Title = fmt.Sprintf("no capacity for %s", many(e.Pods, "pod"))
 	default:
-		e.Title = fmt.Sprintf("nothing launched, %s waiting", many(e.Pods, "pod"))
+		e.Title = fmt.Sprintf("nothing launched, %s pending", many(e.Pods, "pod"))
 	}
 	return e
 }
@@ -70,7 +70,7 @@ func EntryOfDisruption(d *model.Disrupted) Entry {
 		e.Nodes, e.Pods, e.Price, comes = e.Nodes+len(command.Nodes), e.Pods+command.PodsMoved, e.Price-command.Savings, comes+len(command.Replacements)
 		reasons[command.Reason] = true
 	}
-	e.Title = fmt.Sprintf("%s back", many(e.Nodes, "node"))
+	e.Title = fmt.Sprintf("%s removed", many(e.Nodes, "node"))
 	if comes > 0 {
 		e.Title = fmt.Sprintf("%s for %d", many(e.Nodes, "node"), comes)
 	}
@@ -87,7 +87,7 @@ func EntryOfDisruption(d *model.Disrupted) Entry {
 func EntryOfRemoval(r *model.Removal) Entry {
 	e := Entry{
 		ID: removalID(r), Kind: KindRemoval, At: r.GoneUnix, Pods: r.Pods, Nodes: 1, Price: -r.PricePerHour, Trigger: strings.TrimSuffix(r.Reason+": "+r.Message, ": "),
-		Title: cmp.Or(r.Node, r.Claim.Name) + " ended",
+		Title: cmp.Or(r.Node, r.Claim.Name) + " terminated",
 	}
 	if r.Claim.Pool != "" {
 		e.Pools = []string{r.Claim.Pool}
@@ -196,14 +196,14 @@ func DetailOfDisruption(d *model.Disrupted, rows []Row) Detail {
 // DetailOfRemoval returns an instance's end as it is opened.
 func DetailOfRemoval(r *model.Removal) Detail {
 	c := &r.Claim
-	who := map[string]string{model.ByJoiner: "Joiner ended it", model.ByPeople: "People ended it", model.ByAWS: "AWS ended it"}[r.By]
+	who := map[string]string{model.ByJoiner: "Joiner terminated it", model.ByPeople: "A user terminated it", model.ByAWS: "AWS terminated it"}[r.By]
 	says := []string{
-		fmt.Sprintf("%s: %s.", cmp.Or(who, "It ended"), strings.TrimSuffix(strings.TrimSuffix(r.Reason+": "+r.Message, ": "), ".")),
-		fmt.Sprintf("It was %s %s in %s, at $%.4f an hour.", c.InstanceType, c.CapacityType, c.Zone, r.PricePerHour.USD()),
-		fmt.Sprintf("%s had to leave.", upper(many(r.Pods, "pod"))),
+		fmt.Sprintf("%s: %s.", cmp.Or(who, "It was terminated"), strings.TrimSuffix(strings.TrimSuffix(r.Reason+": "+r.Message, ": "), ".")),
+		fmt.Sprintf("It was %s %s in %s, at $%.4f per hour.", c.InstanceType, c.CapacityType, c.Zone, r.PricePerHour.USD()),
+		fmt.Sprintf("%s were evicted.", upper(many(r.Pods, "pod"))),
 	}
 	if c.Decision != "" {
-		says = append(says, "It came by decision "+c.Decision+".")
+		says = append(says, "It was launched by decision "+c.Decision+".")
 	}
 	return Detail{Entry: EntryOfRemoval(r), Stale: []string{}, Rounds: []Round{}, Commands: []Command{}, Says: says}
 }

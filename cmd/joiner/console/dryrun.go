@@ -120,13 +120,13 @@ func stopped(c *Cluster) []string {
 	}
 	switch book.Switch {
 	case "disruption", "everything":
-		out = append(out, "The region's stop switch says "+book.Switch+".")
+		out = append(out, "The region's stop switch is set to "+book.Switch+".")
 	}
 	for _, stop := range book.Ledger.Stops {
-		text := "Giving back is stopped in "
+		text := "Voluntary disruption is stopped in "
 		switch stop.Scope {
 		case model.StopPool:
-			text += "pool " + stop.Pool
+			text += "NodePool " + stop.Pool
 		case model.StopCluster:
 			text += "this cluster"
 		default:

@@ -230,7 +230,7 @@ func (f *Feed) readRecords(ctx context.Context) error {
 	from := max(f.readUntil-overlap, now.Add(-f.settings.Span).Unix())
 	read, err := f.source.Records(ctx, from, now.Unix()+1)
 	if err != nil {
-		return fmt.Errorf("read what was decided: %w", err)
+		return fmt.Errorf("read the decisions: %w", err)
 	}
 	f.readUntil, f.readAt = now.Unix(), now
 	f.mu.Lock()
@@ -262,7 +262,7 @@ func (f *Feed) draw(c *Cluster) *State {
 	for i := range next.Waiting {
 		g := &next.Waiting[i]
 		if known, is := f.causes[g.Key]; is {
-			g.Code, g.Why, g.Remedy = known.Code, upper(strings.TrimPrefix(known.Message, "waits: ")), known.Remedy
+			g.Code, g.Why, g.Remedy = known.Code, upper(strings.TrimPrefix(known.Message, "is pending: ")), known.Remedy
 		}
 	}
 	next.Prices = f.prices(c, last, next.Totals.Price)
@@ -437,7 +437,7 @@ func equal(a, b any) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-var errUnknown = errors.New("not known here (any more)")
+var errUnknown = errors.New("unknown here, or no longer stored")
 
 // seen returns the cluster and the rows that are shown, after a first look where there was none.
 func (f *Feed) seen(ctx context.Context) (*Cluster, []Row, error) {
@@ -581,7 +581,7 @@ func (f *Feed) Decision(ctx context.Context, id string) (Detail, error) {
 func (f *Feed) Replay(ctx context.Context, id string) (Replayed, error) {
 	source, can := f.source.(Replayer)
 	if !can {
-		return Replayed{}, fmt.Errorf("replay decision %s: what it was asked: %w", id, errUnknown)
+		return Replayed{}, fmt.Errorf("replay decision %s: its input: %w", id, errUnknown)
 	}
 	f.thinking.Lock()
 	defer f.thinking.Unlock()
@@ -610,7 +610,7 @@ func (f *Feed) PlanNow(ctx context.Context) (Detail, error) {
 	}
 	entry := Entry{
 		ID: "now", Kind: KindProvision, At: cluster.now(), Trigger: "dry run", Pods: pods, Nodes: len(plan.Claims), Left: len(plan.Unschedulable),
-		Price: plan.Price, Title: fmt.Sprintf("%s would come for %s", many(len(plan.Claims), "node"), many(pods, "pod")),
+		Price: plan.Price, Title: fmt.Sprintf("%s would be launched for %s", many(len(plan.Claims), "node"), many(pods, "pod")),
 	}
 	return Detail{
 		Entry: entry, Epoch: cluster.snapshot().Epoch, Seq: cluster.snapshot().Seq, Stale: []string{}, Commands: []Command{}, Says: []string{},

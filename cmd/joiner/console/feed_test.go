@@ -254,10 +254,10 @@ func TestPodsThatWaitSayWhatFor(t *testing.T) {
 	got := WaitingPods(cluster, plan)
 	want := []struct{ how, why string }{
 		{WaitsUnplaced, "it is too large"},
-		{WaitsNew, "Its node is next to be launched: pool default, c.large spot at $0.0800 an hour."},
-		{WaitsNode, "Its machine was launched and has not joined: claim default-2, m.large spot in z2."},
+		{WaitsNew, "Its node is launched next: NodePool default, c.large spot at $0.0800 per hour."},
+		{WaitsNode, "Its instance was launched and has not registered: NodeClaim default-2, m.large spot in z2."},
 		{WaitsOther, "It has scheduling gates left."},
-		{WaitsOther, "It is about to be planned for."},
+		{WaitsOther, "It is planned in the next run."},
 	}
 	if len(got) != len(want) {
 		t.Fatalf("got %+v", got)

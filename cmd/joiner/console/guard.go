@@ -59,7 +59,7 @@ func guard(hosts []string, next http.Handler) http.Handler {
 		case !known(hosts, r.Host):
 			http.Error(w, "This server is not known by the name "+fmt.Sprintf("%q", r.Host)+"; start it with --host to allow it.", http.StatusMisdirectedRequest)
 		case !own(hosts, r):
-			http.Error(w, "Another site's page asked for this.", http.StatusForbidden)
+			http.Error(w, "A page of another site sent this request.", http.StatusForbidden)
 		default:
 			next.ServeHTTP(w, r)
 		}

@@ -84,7 +84,7 @@ func (n *NodeDetail) claim(claim *model.Claim) {
 	n.Decision, n.Command = claim.Decision, claim.Command
 	n.Drift = strings.TrimSuffix(claim.Drift+": "+claim.DriftMessage, ": ")
 	for _, moment := range []Moment{
-		{"asked for", claim.CreatedUnix}, {"launched", claim.LaunchedUnix}, {"registered", claim.RegisteredUnix}, {"initialised", claim.InitializedUnix},
+		{"requested", claim.CreatedUnix}, {"launched", claim.LaunchedUnix}, {"registered", claim.RegisteredUnix}, {"initialized", claim.InitializedUnix},
 		{"drifted", claim.DriftUnix},
 	} {
 		if moment.AtUnix > 0 {

@@ -104,7 +104,7 @@ func (w *waiting) learn(plan *model.Plan) {
 	}
 	for i := range plan.Claims {
 		c := &plan.Claims[i]
-		why := fmt.Sprintf("Its node is next to be launched: pool %s, %s %s at $%.4f an hour.", c.Pool, c.Offering.InstanceType, c.Offering.CapacityType, c.Price.USD())
+		why := fmt.Sprintf("Its node is launched next: NodePool %s, %s %s at $%.4f per hour.", c.Pool, c.Offering.InstanceType, c.Offering.CapacityType, c.Price.USD())
 		for _, pod := range c.Pods {
 			w.answers[pod.Key()] = answer{how: WaitsNew, why: why, target: c.Name}
 		}
@@ -125,18 +125,18 @@ func (w *waiting) learn(plan *model.Plan) {
 // onItsWay says what a pod waits for that is to go to a node or claim.
 func onItsWay(name string, claim *model.Claim) string {
 	if claim == nil {
-		return fmt.Sprintf("Node %s has room for it; kube-scheduler has to bind it.", name)
+		return fmt.Sprintf("Node %s has capacity for it; kube-scheduler binds it.", name)
 	}
 	switch claim.State {
 	case model.Intended:
-		return fmt.Sprintf("A machine is being asked for: claim %s.", name)
+		return fmt.Sprintf("An instance is requested: NodeClaim %s.", name)
 	case model.Launched:
-		why := fmt.Sprintf("Its machine was launched and has not joined: claim %s, %s %s in %s.", name, claim.InstanceType, claim.CapacityType, claim.Zone)
+		why := fmt.Sprintf("Its instance was launched and has not registered: NodeClaim %s, %s %s in %s.", name, claim.InstanceType, claim.CapacityType, claim.Zone)
 		return strings.TrimSpace(why + " " + claim.WaitMessage)
 	case model.Registered:
-		return strings.TrimSpace(fmt.Sprintf("Its node has joined and is not initialised yet: claim %s.", name) + " " + claim.WaitMessage)
+		return strings.TrimSpace(fmt.Sprintf("Its node is registered and not initialized yet: NodeClaim %s.", name) + " " + claim.WaitMessage)
 	}
-	return fmt.Sprintf("Node %s has room for it; kube-scheduler has to bind it.", cmp.Or(claim.NodeName, name))
+	return fmt.Sprintf("Node %s has capacity for it; kube-scheduler binds it.", cmp.Or(claim.NodeName, name))
 }
 
 func (w *waiting) add(i int) {
@@ -148,7 +148,7 @@ func (w *waiting) add(i int) {
 		ok, why := pack.Provisionable(snapshot, i)
 		a = answer{how: WaitsOther, why: upper(why) + "."}
 		if ok {
-			a.why = "It is about to be planned for."
+			a.why = "It is planned in the next run."
 		}
 	}
 	workload := pod.Namespace + "/" + cmp.Or(shape.OwnerName, pod.Name)

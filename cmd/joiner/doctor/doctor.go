@@ -77,7 +77,7 @@ func runCheck(ctx context.Context, c *Check, patience time.Duration) []Finding {
 		var out []Finding
 		defer func() {
 			if problem := recover(); problem != nil {
-				out = []Finding{{Fail, c.Name, c.Object, fmt.Sprintf("the check itself broke: %v", problem), "report this, with the version (joiner version)"}}
+				out = []Finding{{Fail, c.Name, c.Object, fmt.Sprintf("the check itself failed: %v", problem), "report this, with the version (joiner version)"}}
 			}
 			done <- out
 		}()
@@ -96,7 +96,7 @@ func runCheck(ctx context.Context, c *Check, patience time.Duration) []Finding {
 	case out := <-done:
 		return out
 	case <-time.After(100 * time.Millisecond):
-		return []Finding{{Warn, c.Name, c.Object, fmt.Sprintf("no answer within %s", patience), "look whether it can be reached from here, and run it again"}}
+		return []Finding{{Warn, c.Name, c.Object, fmt.Sprintf("no answer within %s", patience), "check that it can be reached from here, and run it again"}}
 	}
 }
 
@@ -109,9 +109,9 @@ func named(c *Check, found []Finding) []Finding {
 
 // unread is the finding that something could not be looked at.
 func unread(c *Check, err error) Finding {
-	f := Finding{Warn, c.Name, c.Object, "it could not be looked at: " + err.Error(), "run it again; if it stays so, look whether it can be reached from here"}
+	f := Finding{Warn, c.Name, c.Object, "it could not be checked: " + err.Error(), "run it again; if it fails again, check that it can be reached from here"}
 	if denied(err) {
-		f.Do = "nothing may be wrong with it: run this as somebody who may look, or grant yourself what the message names"
+		f.Do = "it may be right: run this with permissions to read it, or grant yourself the permission that the message names"
 	}
 	return f
 }
@@ -155,7 +155,7 @@ func Write(out io.Writer, findings []Finding) error {
 			}
 		}
 	}
-	fmt.Fprintf(&text, "\n%d in order, %d to look at, %d failed.\n", counts[OK], counts[Warn], counts[Fail])
+	fmt.Fprintf(&text, "\n%d passed, %d warnings, %d failed.\n", counts[OK], counts[Warn], counts[Fail])
 	_, err := io.WriteString(out, text.String())
 	return err
 }

@@ -44,13 +44,13 @@ func (s *Site) plane(ctx context.Context) ([]doctor.Finding, error) {
 		say(doctor.Fail, fmt.Sprintf("aws eks update-cluster-version --name %s --kubernetes-version 1.%d", name, minor+1), "it runs Kubernetes %s, and the chart takes 1.%d and newer", version, leastMinor)
 	}
 	if access := cluster.AccessConfig; access != nil && access.AuthenticationMode == types.AuthenticationModeConfigMap {
-		say(doctor.Fail, "aws eks update-cluster-config --name "+name+" --access-config authenticationMode=API_AND_CONFIG_MAP", "its authentication mode is CONFIG_MAP: it knows no access entries, by which functions and nodes come in")
+		say(doctor.Fail, "aws eks update-cluster-config --name "+name+" --access-config authenticationMode=API_AND_CONFIG_MAP", "its authentication mode is CONFIG_MAP: it has no access entries, with which functions and nodes authenticate")
 	}
 	if network := cluster.KubernetesNetworkConfig; network != nil && network.IpFamily == types.IpFamilyIpv6 && !s.plan.IPv6 && s.plan.NodeRole == "" {
-		say(doctor.Fail, s.deploy("-c ipv6=true"), "its pods have IPv6 addresses, which the role of nodes may assign only where the stack is told so: nodes would stay NotReady")
+		say(doctor.Fail, s.deploy("-c ipv6=true"), "its pods have IPv6 addresses, which the role of nodes may assign only with that option: nodes would stay NotReady")
 	}
 	if len(found) == 0 {
-		found = one(doctor.OK, "Kubernetes "+version+", and it knows access entries", "")
+		found = one(doctor.OK, "Kubernetes "+version+", and it has access entries", "")
 	}
 	return found, nil
 }
@@ -63,7 +63,7 @@ func (s *Site) Endpoint(ctx context.Context) ([]doctor.Finding, error) {
 	}
 	vpc := cluster.ResourcesVpcConfig
 	if vpc == nil {
-		return one(doctor.Warn, "EKS says nothing of its network", "run it again"), nil
+		return one(doctor.Warn, "EKS does not return its network configuration", "run it again"), nil
 	}
 	anybody := vpc.EndpointPublicAccess && slices.Contains(vpc.PublicAccessCidrs, "0.0.0.0/0")
 	ways := "it is private"
@@ -75,17 +75,17 @@ func (s *Site) Endpoint(ctx context.Context) ([]doctor.Finding, error) {
 	}
 	switch {
 	case s.plan.Relay:
-		return one(doctor.OK, ways+"; functions come through the watcher, which needs nodes that Joiner does not run", ""), nil
+		return one(doctor.OK, ways+"; functions use the relay of the watcher, which needs nodes that Joiner does not launch", ""), nil
 	case len(s.plan.Subnets) > 0 && vpc.EndpointPrivateAccess:
-		return one(doctor.OK, ways+"; functions come from within the VPC", ""), nil
+		return one(doctor.OK, ways+"; functions run in the VPC", ""), nil
 	case anybody:
 		return one(doctor.OK, ways, ""), nil
 	case len(s.plan.Subnets) > 0:
-		return one(doctor.Fail, ways+": functions in the VPC come by the addresses of its NAT gateways",
+		return one(doctor.Fail, ways+": functions in the VPC use the addresses of its NAT gateways",
 			fmt.Sprintf("aws eks update-cluster-config --name %s --resources-vpc-config endpointPrivateAccess=true", s.plan.Cluster)), nil
 	}
-	return one(doctor.Fail, ways+": functions outside of your VPC have no fixed addresses, and do not reach it",
-		s.deploy("-c relay=true")+", where the watcher has nodes that Joiner does not run; or "+
+	return one(doctor.Fail, ways+": functions outside of your VPC have no fixed addresses, and cannot reach it",
+		s.deploy("-c relay=true")+", if the watcher has nodes that Joiner does not launch; or "+
 			s.deploy(fmt.Sprintf("-c subnetIds=%s -c securityGroupIds=%s", strings.Join(vpc.SubnetIds, ","), strings.Join(groupsOf(vpc), ",")))+": docs/tasks/private-clusters.md"), nil
 }
 
@@ -105,7 +105,7 @@ func (s *Site) elsewhere(err error) error {
 
 func (s *Site) agent(ctx context.Context) ([]doctor.Finding, error) {
 	if s.plan.IRSA {
-		return one(doctor.OK, "none is needed: the watcher has its role by the cluster's OIDC provider", ""), nil
+		return one(doctor.OK, "none is needed: the watcher gets its role by the cluster's OIDC provider", ""), nil
 	}
 	return s.Agent(ctx, doctor.Fail)
 }
@@ -117,7 +117,7 @@ func (s *Site) Agent(ctx context.Context, level doctor.Level) ([]doctor.Finding,
 		return nil, s.elsewhere(err)
 	}
 	if cluster.ComputeConfig != nil && aws.ToBool(cluster.ComputeConfig.Enabled) {
-		return one(doctor.OK, "EKS Auto Mode brings the agent of Pod Identity", ""), nil
+		return one(doctor.OK, "EKS Auto Mode includes the agent of Pod Identity", ""), nil
 	}
 	out, err := eks.NewFromConfig(s.config).DescribeAddon(ctx, &eks.DescribeAddonInput{ClusterName: &s.plan.Cluster, AddonName: aws.String(podIdentityAgent)})
 	var none *types.ResourceNotFoundException
@@ -131,5 +131,5 @@ func (s *Site) Agent(ctx context.Context, level doctor.Level) ([]doctor.Finding,
 	if out.Addon.Status != types.AddonStatusActive {
 		return one(doctor.Warn, fmt.Sprintf("the add-on %s is %s", podIdentityAgent, out.Addon.Status), fmt.Sprintf("aws eks describe-addon --cluster-name %s --addon-name %s says why", s.plan.Cluster, podIdentityAgent)), nil
 	}
-	return one(doctor.OK, "the add-on "+podIdentityAgent+" is there", ""), nil
+	return one(doctor.OK, "the add-on "+podIdentityAgent+" is installed", ""), nil
 }

@@ -48,18 +48,18 @@ func (s *Site) karpenter(ctx context.Context) ([]doctor.Finding, error) {
 		}
 	}
 	if len(live.Objects) > 0 && len(found) == 0 {
-		found = append(found, doctor.Finding{Level: doctor.Warn, Seen: fmt.Sprintf("%d NodeClaims are there, and no Karpenter runs", len(live.Objects)),
-			Do: s.deploy("-c paused=true") + "; then joiner adopt " + s.plan.Cluster + ", which takes their machines over"})
+		found = append(found, doctor.Finding{Level: doctor.Warn, Seen: fmt.Sprintf("%d NodeClaims exist, and no Karpenter runs", len(live.Objects)),
+			Do: s.deploy("-c paused=true") + "; then joiner adopt " + s.plan.Cluster + ", which adopts their instances"})
 	}
 	owned := OwnedDefinitions(releases)
 	for i := range owned {
 		owned[i].Do += "; before that, install the chart with --take-ownership, and with Helm 4 --force-conflicts"
 	}
 	if found = append(found, owned...); len(found) == 0 && undefined {
-		return one(doctor.OK, "it was never here", ""), nil
+		return one(doctor.OK, "it is not installed", ""), nil
 	}
 	if len(found) == 0 {
-		return one(doctor.OK, "it does not run, and no release of Helm's but Joiner's own lists the definitions", ""), nil
+		return one(doctor.OK, "it does not run, and no Helm release but Joiner's own has the CustomResourceDefinitions", ""), nil
 	}
 	return found, nil
 }
@@ -70,7 +70,7 @@ func OwnedDefinitions(releases []ekscluster.HelmRelease) []doctor.Finding {
 	for _, r := range releases {
 		found = append(found, doctor.Finding{
 			Level: doctor.Warn, Object: fmt.Sprintf("Helm release %s/%s", r.Namespace, r.Name), Seen: ReleaseTrap(r),
-			Do: fmt.Sprintf("have Helm forget that release: kubectl delete secret -n %s -l owner=helm,name=%s", r.Namespace, r.Name),
+			Do: fmt.Sprintf("make Helm forget that release: kubectl delete secret -n %s -l owner=helm,name=%s", r.Namespace, r.Name),
 		})
 	}
 	return found
@@ -78,7 +78,7 @@ func OwnedDefinitions(releases []ekscluster.HelmRelease) []doctor.Finding {
 
 // ReleaseTrap says what uninstalling a release would do.
 func ReleaseTrap(r ekscluster.HelmRelease) string {
-	return fmt.Sprintf("helm uninstall %s would delete the definitions %s, and with them every object of theirs", r.Name, strings.Join(r.Definitions, ", "))
+	return fmt.Sprintf("helm uninstall %s would delete the CustomResourceDefinitions %s, and with them all their objects", r.Name, strings.Join(r.Definitions, ", "))
 }
 
 // Left looks at what Karpenter left where Joiner runs.
@@ -99,7 +99,7 @@ func (s *Site) Left(ctx context.Context, client *ekscluster.Client) ([]doctor.Fi
 			Do: fmt.Sprintf("kubectl scale deployment %s -n %s --replicas=0; then joiner adopt %s", d.Name, d.Namespace, s.plan.Cluster)})
 	}
 	if len(found) == 0 {
-		return one(doctor.OK, "it does not run, and no release of Helm's lists the definitions without keeping them", ""), nil
+		return one(doctor.OK, "it does not run, and no Helm release would delete the CustomResourceDefinitions", ""), nil
 	}
 	return found, nil
 }

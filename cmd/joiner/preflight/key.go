@@ -34,8 +34,8 @@ func (s *Site) uses() []use {
 	}
 	return []use{
 		{"AWS", "arn:" + s.partition + ":iam::" + s.account + ":root", []string{"kms:Decrypt", "kms:GenerateDataKey", "kms:CreateGrant"}, "no role of the account can use it, whatever IAM says"},
-		{"Service", "logs." + s.config.Region + "." + suffix, []string{"kms:Encrypt", "kms:Decrypt", "kms:ReEncryptFrom", "kms:GenerateDataKey", "kms:DescribeKey"}, "the log groups cannot be made, and the region's stack fails"},
-		{"Service", "events.amazonaws.com", []string{"kms:Decrypt", "kms:GenerateDataKey"}, "every spot warning and every change of a machine's state is lost, with its dead letter"},
+		{"Service", "logs." + s.config.Region + "." + suffix, []string{"kms:Encrypt", "kms:Decrypt", "kms:ReEncryptFrom", "kms:GenerateDataKey", "kms:DescribeKey"}, "the log groups cannot be created, and the region's stack fails"},
+		{"Service", "events.amazonaws.com", []string{"kms:Decrypt", "kms:GenerateDataKey"}, "every spot warning and state change of an instance is lost, with its dead letter"},
 	}
 }
 
@@ -70,13 +70,13 @@ func (s *Site) Key(ctx context.Context, arn string) ([]doctor.Finding, error) {
 	for _, u := range s.uses() {
 		if lacks := policy.lacks(u); len(lacks) > 0 {
 			found = append(found, doctor.Finding{
-				Level: doctor.Fail, Seen: fmt.Sprintf("its policy does not let %s %s: %s", u.who, strings.Join(lacks, ", "), u.without),
+				Level: doctor.Fail, Seen: fmt.Sprintf("its policy does not allow %s to %s: %s", u.who, strings.Join(lacks, ", "), u.without),
 				Do: "add to its policy (aws kms get-key-policy, aws kms put-key-policy): " + u.statement(),
 			})
 		}
 	}
 	if len(found) == 0 {
-		found = one(doctor.OK, "it is enabled, and lets the account, CloudWatch Logs and EventBridge use it", "")
+		found = one(doctor.OK, "it is enabled, and the account, CloudWatch Logs and EventBridge may use it", "")
 	}
 	return found, nil
 }

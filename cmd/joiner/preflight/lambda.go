@@ -48,9 +48,9 @@ func (s *Site) checkConcurrency(ctx context.Context, reserve int, unbounded bool
 		return one(doctor.Fail, fmt.Sprintf("%s, and the functions reserve %d: Lambda keeps %d unreserved and refuses that", seen, reserve, leastUnreserved),
 			"leave -c reserve=true out, or "+raise), nil
 	case limit < leastUnreserved && unbounded:
-		return one(doctor.Warn, seen+": messages that come in a rush find no room, and come again after 40 s", s.deploy("-c batches=2")+", or "+raise), nil
+		return one(doctor.Warn, seen+": bursts of messages are throttled, and retried after 40 s", s.deploy("-c batches=2")+", or "+raise), nil
 	case free-reserve < few:
-		return one(doctor.Warn, seen+": functions wait for each other, and for every other function of the account", raise), nil
+		return one(doctor.Warn, seen+": functions compete with each other, and with every other function of the account", raise), nil
 	}
 	return one(doctor.OK, seen, ""), nil
 }

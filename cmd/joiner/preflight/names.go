@@ -136,16 +136,16 @@ func (s *Site) taken(ctx context.Context, name string, all []named) ([]doctor.Fi
 		n := &all[i]
 		there, err := n.there(ctx)
 		if err != nil {
-			failed = fmt.Errorf("look for %s %s: %w", n.kind, n.name, err)
+			failed = fmt.Errorf("check for %s %s: %w", n.kind, n.name, err)
 			continue
 		}
 		if !there {
 			continue
 		}
-		f := doctor.Finding{Level: doctor.Fail, Object: n.kind + " " + n.name, Seen: "it is there, and stack " + name + " is not, which makes one of that name", Do: n.remove}
+		f := doctor.Finding{Level: doctor.Fail, Object: n.kind + " " + n.name, Seen: "it exists, and stack " + name + " does not, which creates one of that name", Do: n.remove}
 		if n.remove == "" {
-			f.Seen += ": an installation before left it"
-			f.Do = s.deploy("--import-existing-resources") + " takes it in with all it knows; or delete it: docs/tasks/remove.md, \"Install again\""
+			f.Seen += ": an earlier installation left it"
+			f.Do = s.deploy("--import-existing-resources") + " imports it with its data; or delete it: docs/tasks/remove.md, \"Install again\""
 		}
 		found = append(found, f)
 	}

@@ -55,7 +55,7 @@ func (s *Site) network(ctx context.Context) ([]doctor.Finding, error) {
 			ids = []string{"ID"}
 		}
 		found = append(found, doctor.Finding{
-			Level: doctor.Warn, Seen: fmt.Sprintf("no %s has the tag %s=%s, by which the example's EC2NodeClass finds it", what, discoveryTag, s.plan.Cluster),
+			Level: doctor.Warn, Seen: fmt.Sprintf("no %s has the tag %s=%s, by which the EC2NodeClass of the example selects it", what, discoveryTag, s.plan.Cluster),
 			Do: fmt.Sprintf("aws ec2 create-tags --resources %s --tags Key=%s,Value=%s; or name others in your EC2NodeClass", strings.Join(ids, " "), discoveryTag, s.plan.Cluster),
 		})
 	}
@@ -68,7 +68,7 @@ func (s *Site) network(ctx context.Context) ([]doctor.Finding, error) {
 	}
 	if len(subnets) > 0 && free < fewAddresses {
 		found = append(found, doctor.Finding{Level: doctor.Warn, Seen: fmt.Sprintf("the subnets with the tag %s=%s have %d free addresses in all", discoveryTag, s.plan.Cluster, free),
-			Do: "tag larger subnets, or add some to the VPC: each node takes an address, and its pods more"})
+			Do: "tag larger subnets, or add some to the VPC: each node needs an address, and its pods more"})
 	}
 	if len(found) == 0 {
 		found = one(doctor.OK, fmt.Sprintf("%d subnets in %d zones with %d free addresses, and %d security groups have the tag %s=%s", len(subnets), len(zones), free, len(groups), discoveryTag, s.plan.Cluster), "")

@@ -22,10 +22,10 @@ func (s *Site) nodeRole(ctx context.Context) ([]doctor.Finding, error) {
 		return nil, err
 	}
 	if !there && theirs {
-		return one(doctor.Fail, "there is no role "+name+", which -c nodeRole names", "name one that is there, or leave -c nodeRole out: the stack makes "+cmp.Or(s.plan.NodeRoleName, s.clusterRole("node"))), nil
+		return one(doctor.Fail, "there is no role "+name+", which -c nodeRole names", "name one that exists, or leave -c nodeRole out: the stack creates "+cmp.Or(s.plan.NodeRoleName, s.clusterRole("node"))), nil
 	}
 	if !there {
-		return one(doctor.OK, "the stack makes "+cmp.Or(s.plan.NodeRoleName, s.clusterRole("node")), ""), nil
+		return one(doctor.OK, "the stack creates "+cmp.Or(s.plan.NodeRoleName, s.clusterRole("node")), ""), nil
 	}
 	arn := "arn:" + s.partition + ":iam::" + s.account + ":role/" + name
 	enters, err := s.hasEntry(ctx, arn)
@@ -33,11 +33,11 @@ func (s *Site) nodeRole(ctx context.Context) ([]doctor.Finding, error) {
 		return nil, err
 	}
 	if !enters {
-		return one(doctor.Warn, fmt.Sprintf("role %s has no access entry: nodes that get it join only where the ConfigMap kube-system/aws-auth names it", name),
-			fmt.Sprintf("kubectl get configmap aws-auth -n kube-system -o yaml; where it does not: aws eks create-access-entry --cluster-name %s --principal-arn %s --type EC2_LINUX", s.plan.Cluster, arn)), nil
+		return one(doctor.Warn, fmt.Sprintf("role %s has no access entry: nodes with it join only if the ConfigMap kube-system/aws-auth names it", name),
+			fmt.Sprintf("kubectl get configmap aws-auth -n kube-system -o yaml; if it does not: aws eks create-access-entry --cluster-name %s --principal-arn %s --type EC2_LINUX", s.plan.Cluster, arn)), nil
 	}
 	if theirs {
-		return one(doctor.OK, "role "+name+" is there, and its nodes may join", ""), nil
+		return one(doctor.OK, "role "+name+" exists, and its nodes may join", ""), nil
 	}
-	return one(doctor.OK, fmt.Sprintf("the stack makes %s; EC2NodeClasses that name %s, as Karpenter's guide does, go on to work", cmp.Or(s.plan.NodeRoleName, s.clusterRole("node")), name), ""), nil
+	return one(doctor.OK, fmt.Sprintf("the stack creates %s; EC2NodeClasses that name %s, as Karpenter's guide does, go on to work", cmp.Or(s.plan.NodeRoleName, s.clusterRole("node")), name), ""), nil
 }

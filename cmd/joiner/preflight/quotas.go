@@ -60,7 +60,7 @@ func (s *Site) quotas(ctx context.Context) ([]doctor.Finding, error) {
 		}
 	}
 	if len(none) > 0 {
-		found = append(found, doctor.Finding{Level: doctor.OK, Seen: "the account may launch none of " + strings.Join(none, ", ") + "; where NodePools are to use them, have the quota raised"})
+		found = append(found, doctor.Finding{Level: doctor.OK, Seen: "the account has a quota of 0 for " + strings.Join(none, ", ") + "; request a higher quota if NodePools should use them"})
 	}
 	return found, nil
 }
@@ -109,7 +109,7 @@ func checkQuotas(limits map[string]float64, use map[running]int64, left float64)
 		}
 	}
 	if len(found) == 0 {
-		return one(doctor.Warn, "Service Quotas names no quota of vCPUs", "look into the Service Quotas console: without one nothing can be launched")
+		return one(doctor.Warn, "Service Quotas returns no quota of vCPUs", "check the Service Quotas console: without one nothing can be launched")
 	}
 	return found
 }
@@ -124,7 +124,7 @@ func checkQuota(what running, code string, vcpus int64, limit float64) doctor.Fi
 	do := increase(code, limit)
 	switch {
 	case float64(vcpus) >= limit:
-		return doctor.Finding{Level: doctor.Fail, Object: "vCPUs", Seen: seen + ": nothing more of it can be launched", Do: do}
+		return doctor.Finding{Level: doctor.Fail, Object: "vCPUs", Seen: seen + ": no more of it can be launched", Do: do}
 	case float64(vcpus) >= limit*nearQuota:
 		return doctor.Finding{Level: doctor.Warn, Object: "vCPUs", Seen: seen, Do: do}
 	}

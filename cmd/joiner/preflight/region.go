@@ -34,10 +34,10 @@ func (s *Site) region(ctx context.Context) ([]doctor.Finding, error) {
 		return one(doctor.Fail, "the account has not opted in to it", "aws account enable-region --region-name "+s.config.Region+", and wait some minutes"), nil
 	}
 	if s.partition == partitionOfChina && !s.plan.IRSA {
-		return one(doctor.Fail, "EKS has no Pod Identity in China, by which the watcher gets its role",
+		return one(doctor.Fail, "EKS has no Pod Identity in China, with which the watcher gets its role",
 			"deploy with -c irsaProvider=PROVIDER and install the chart with serviceAccount.annotations: docs/getting-started.md, \"IRSA instead of Pod Identity\""), nil
 	}
-	return one(doctor.OK, "the account has it ("+aws.ToString(out.Regions[0].OptInStatus)+")", ""), nil
+	return one(doctor.OK, "the account has it enabled ("+aws.ToString(out.Regions[0].OptInStatus)+")", ""), nil
 }
 
 // bootstrap looks for CDK's bootstrap stack, which holds the functions' code and the roles that cdk deploy takes on.
@@ -46,14 +46,14 @@ func (s *Site) bootstrap(ctx context.Context) ([]doctor.Finding, error) {
 	out, err := ssm.NewFromConfig(s.config).GetParameter(ctx, &ssm.GetParameterInput{Name: aws.String(bootstrapParameter)})
 	var none *ssmtypes.ParameterNotFound
 	if errors.As(err, &none) {
-		return one(doctor.Fail, "CDK's bootstrap stack is not there (SSM parameter "+bootstrapParameter+")", do), nil
+		return one(doctor.Fail, "CDK's bootstrap stack does not exist (SSM parameter "+bootstrapParameter+")", do), nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	text := aws.ToString(out.Parameter.Value)
 	if version, err := strconv.Atoi(text); err != nil || version < leastBootstrap {
-		return one(doctor.Fail, fmt.Sprintf("CDK's bootstrap stack is of version %s, and the stacks take %d or newer", text, leastBootstrap), do), nil
+		return one(doctor.Fail, fmt.Sprintf("CDK's bootstrap stack is of version %s, and the stacks need %d or newer", text, leastBootstrap), do), nil
 	}
 	return one(doctor.OK, "CDK's bootstrap stack is of version "+text, ""), nil
 }

@@ -38,7 +38,7 @@ type Site struct {
 func New(ctx context.Context, config aws.Config, plan Plan, connect Connect) (*Site, error) {
 	out, err := sts.NewFromConfig(config).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
-		return nil, fmt.Errorf("AWS does not say whose credentials these are; set AWS_PROFILE, or log in (aws sso login): %w", err)
+		return nil, fmt.Errorf("AWS does not accept your credentials; set AWS_PROFILE, or log in (aws sso login): %w", err)
 	}
 	arn := aws.ToString(out.Arn)
 	partition, _, _ := strings.Cut(strings.TrimPrefix(arn, "arn:"), ":")
@@ -49,7 +49,7 @@ func New(ctx context.Context, config aws.Config, plan Plan, connect Connect) (*S
 func (s *Site) Checks() []doctor.Check {
 	account, cluster := "account "+s.account+" in "+s.config.Region, "cluster "+s.plan.Cluster
 	checks := []doctor.Check{
-		{Name: "caller", Object: "your AWS rights", Run: s.who},
+		{Name: "caller", Object: "your AWS permissions", Run: s.who},
 		{Name: "region", Object: s.config.Region, Run: s.region},
 		{Name: "bootstrap", Object: account, Run: s.bootstrap},
 		{Name: "stacks", Object: account, Run: s.stacks},

@@ -22,10 +22,10 @@ func (s *Site) SpotRole(ctx context.Context) ([]doctor.Finding, error) {
 		return nil, err
 	}
 	if !there {
-		return one(doctor.Warn, "the account has no service-linked role for EC2 Spot: no spot machine can be launched, and NodePools that allow both buy on demand",
+		return one(doctor.Warn, "the account has no service-linked role for EC2 Spot: no spot instance can be launched, and NodePools that allow both launch on-demand",
 			"aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"), nil
 	}
-	return one(doctor.OK, "it is there", ""), nil
+	return one(doctor.OK, "it exists", ""), nil
 }
 
 // hasRole reports whether the account has a role of a name.

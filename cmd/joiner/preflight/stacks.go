@@ -62,7 +62,7 @@ func (s *Site) stacks(ctx context.Context) ([]doctor.Finding, error) {
 }
 
 func checkStack(name string, stack *types.Stack) doctor.Finding {
-	f := doctor.Finding{Level: doctor.OK, Object: "stack " + name, Seen: "it is not there"}
+	f := doctor.Finding{Level: doctor.OK, Object: "stack " + name, Seen: "it does not exist"}
 	if stack == nil {
 		return f
 	}
@@ -74,7 +74,7 @@ func checkStack(name string, stack *types.Stack) doctor.Finding {
 	why := fmt.Sprintf("; aws cloudformation describe-stack-events --stack-name %s says why", name)
 	switch status := stack.StackStatus; {
 	case status == types.StackStatusRollbackComplete && !aws.ToBool(stack.EnableTerminationProtection):
-		f.Level, f.Seen, f.Do = doctor.Warn, f.Seen+": its first deployment failed"+why, "cdk deploy deletes it and begins anew, once the cause is gone; or "+remove
+		f.Level, f.Seen, f.Do = doctor.Warn, f.Seen+": its first deployment failed"+why, "cdk deploy deletes it and starts again, once the cause is fixed; or "+remove
 	case slices.Contains([]types.StackStatus{types.StackStatusRollbackComplete, types.StackStatusRollbackFailed, types.StackStatusCreateFailed, types.StackStatusDeleteFailed}, status):
 		f.Level, f.Seen, f.Do = doctor.Fail, f.Seen+": nothing can be deployed to it"+why, remove
 	case status == types.StackStatusUpdateRollbackFailed:

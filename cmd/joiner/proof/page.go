@@ -55,7 +55,7 @@ func writeResult(b *strings.Builder, x Result) {
 		fmt.Fprintf(b, "  expected under %q%s: %s\n    %s\n", reading.Reading, relied, facts(reading.Want), reading.Says)
 	}
 	if x.Why != "" {
-		fmt.Fprintf(b, "  not judged: %s\n", x.Why)
+		fmt.Fprintf(b, "  not checked: %s\n", x.Why)
 		return
 	}
 	fmt.Fprintf(b, "  seen: %s\n", facts(x.Seen))

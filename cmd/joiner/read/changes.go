@@ -29,7 +29,7 @@ func Changes(flag string, paths []string, options Options) (pools []model.Pool, 
 		}
 	}
 	if len(pools)+len(classes) == 0 && len(problems) == 0 {
-		problems = append(problems, fmt.Errorf("%s %s: no NodePool or EC2NodeClass of ours is in it", flag, strings.Join(paths, ", ")))
+		problems = append(problems, fmt.Errorf("%s %s: it has no NodePool or EC2NodeClass", flag, strings.Join(paths, ", ")))
 	}
 	return pools, classes, errors.Join(problems...)
 }

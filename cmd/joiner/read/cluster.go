@@ -146,7 +146,7 @@ func (c *collector) refuse(o object) {
 		name = o.typed.GetName()
 	}
 	kinds := strings.Join(slices.Sorted(maps.Keys(c.only)), " or ")
-	c.problems = append(c.problems, &Problem{At: o.at, Kind: o.kind.name, Name: name, What: "not a " + kinds + "; give it with -f"})
+	c.problems = append(c.problems, &Problem{At: o.at, Kind: o.kind.name, Name: name, What: "not a " + kinds + "; include it with -f"})
 }
 
 // claim takes a NodeClaim with what the ledger would know of it.
@@ -187,7 +187,7 @@ func (c *collector) buffers(out *Cluster) {
 			delete(c.unread, b.Namespace+"/"+name)
 		}
 		if b.Problem != "" {
-			out.Warnings = append(out.Warnings, fmt.Sprintf("CapacityBuffer %s keeps no room: %s", b.Key(), b.Problem))
+			out.Warnings = append(out.Warnings, fmt.Sprintf("CapacityBuffer %s has no headroom: %s", b.Key(), b.Problem))
 		}
 	}
 	for _, kind := range c.unread {
@@ -214,15 +214,15 @@ func leftOut(k kind, n int) string {
 	if n == 1 {
 		objects = fmt.Sprintf("1 object of kind %s is", k)
 	}
-	why := "planning does not look at the kind"
+	why := "planning does not use the kind"
 	version, other := otherVersion(k)
 	switch {
 	case k.name == "Deployment":
-		why = "give the pods it makes"
+		why = "include the pods it creates"
 	case other:
 		why = fmt.Sprintf("the kind is read in version %s; convert it", version)
 	case k.name == "NodeOverlay":
-		why = "the kind is not honoured yet, so that the plan is as if it were not there"
+		why = "the kind is not supported yet, so the plan ignores it"
 	}
 	return objects + " left out: " + why
 }

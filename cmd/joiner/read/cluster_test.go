@@ -186,9 +186,9 @@ func TestReadWarnsOnceForEachKindLeftOut(t *testing.T) {
 {apiVersion: v1, kind: Service, metadata: {name: a}}
 `))
 	want := []string{
-		"2 objects of kind ConfigMap (v1) are left out: planning does not look at the kind",
-		"1 object of kind Deployment (apps/v1) is left out: give the pods it makes",
-		"1 object of kind NodeOverlay (karpenter.sh/v1alpha1) is left out: the kind is not honoured yet, so that the plan is as if it were not there",
+		"2 objects of kind ConfigMap (v1) are left out: planning does not use the kind",
+		"1 object of kind Deployment (apps/v1) is left out: include the pods it creates",
+		"1 object of kind NodeOverlay (karpenter.sh/v1alpha1) is left out: the kind is not supported yet, so the plan ignores it",
 		"1 object of kind NodePool (karpenter.sh/v1beta1) is left out: the kind is read in version karpenter.sh/v1; convert it",
 	}
 	if !slices.Equal(cluster.Warnings, want) {

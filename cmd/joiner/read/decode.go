@@ -46,9 +46,9 @@ func (d *decoder) value(raw []byte, assumed kind, at place, nesting int) {
 	}
 	switch {
 	case is.name == "":
-		d.problem(at, is, raw, "kind", "not set; say what the object is, such as kind: Pod")
+		d.problem(at, is, raw, "kind", "not set; name the kind of the object, such as kind: Pod")
 	case is.apiVersion == "":
-		d.problem(at, is, raw, "apiVersion", "not set; say the version of the kind, such as apiVersion: v1")
+		d.problem(at, is, raw, "apiVersion", "not set; name the version of the kind, such as apiVersion: v1")
 	case is.isList() && d.list(raw, is, at, nesting):
 	default:
 		d.object(raw, is, at)
@@ -64,7 +64,7 @@ func (d *decoder) list(raw []byte, is kind, at place, nesting int) bool {
 		return is.name == "List" && err == nil
 	}
 	if nesting >= maxNesting {
-		d.problem(at, is, raw, "items", fmt.Sprintf("lists lie more than %d deep in each other; flatten them", maxNesting))
+		d.problem(at, is, raw, "items", fmt.Sprintf("lists are nested more than %d deep; flatten them", maxNesting))
 		return true
 	}
 	for i, item := range *list.Items {
@@ -92,7 +92,7 @@ func (d *decoder) object(raw []byte, is kind, at place) {
 		return
 	}
 	if into.GetName() == "" {
-		d.problem(at, is, raw, "metadata.name", "not set; name the object, so that the plan can speak of it")
+		d.problem(at, is, raw, "metadata.name", "not set; name the object, so that the plan can refer to it")
 		return
 	}
 	if known.namespaced && into.GetNamespace() == "" {

@@ -75,7 +75,7 @@ func folder(flag, path string) ([]source, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%s %s: the folder has no file that ends in %s; folders inside it are not looked into", flag, path, strings.Join(extensions, ", "))
+		return nil, fmt.Errorf("%s %s: the folder has no file that ends in %s; its subfolders are not read", flag, path, strings.Join(extensions, ", "))
 	}
 	return out, nil
 }

@@ -164,9 +164,9 @@ func TestChangesReadsPoolsAndClassesAlone(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"":                               "--with ",
-		ledgerPool + ledgerNode("a", ""): "document 2: Node a: not a EC2NodeClass or NodePool; give it with -f",
+		ledgerPool + ledgerNode("a", ""): "document 2: Node a: not a EC2NodeClass or NodePool; include it with -f",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}":                                                 "document 1: ConfigMap: not a EC2NodeClass or NodePool",
-		strings.Replace(ledgerPool, "kind: EC2NodeClass", "kind: Other", 1):                                      "no NodePool or EC2NodeClass of ours",
+		strings.Replace(ledgerPool, "kind: EC2NodeClass", "kind: Other", 1):                                      "it has no NodePool or EC2NodeClass",
 		strings.Replace(ledgerPool, "expireAfter: 48h", "requirements: [{key: team, operator: In}]", 1):          "NodePool default: spec.template.spec.requirements[0]",
 		"{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: default}, spec: {template: none}}":       "spec.template: \"none\": not an object",
 		"{apiVersion: karpenter.sh/v1beta1, kind: NodePool, metadata: {name: default}, spec: {template: {}}}":    "convert it",

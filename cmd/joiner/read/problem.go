@@ -81,7 +81,7 @@ func remedy(err *json.SemanticError) string {
 	case reflect.String:
 		return "not a string; put it in quotes"
 	case reflect.Bool:
-		return "not a truth value; write true or false, without quotes"
+		return "not a boolean; write true or false, without quotes"
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint8, reflect.Uint32, reflect.Uint64:
 		return fmt.Sprintf("not a whole number of %d bits; write one without quotes", t.Bits())
 	case reflect.Float32, reflect.Float64:

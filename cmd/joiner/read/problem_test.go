@@ -14,7 +14,7 @@ func TestReadSaysWhereAMistakeIs(t *testing.T) {
 		{"a quantity", pod + "---\n" + pod + "spec: {containers: [{name: a}, {name: b, resources: {requests: {cpu: 1x}}}]}\n",
 			`FILE: document 2: Pod web: spec.containers[1].resources.requests.cpu: "1x": not a quantity; write a number with or without a unit, such as 500m, 2 or 4Gi`},
 		{"an object of a namespace", "{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: web}, spec: {hostNetwork: 'yes'}}",
-			`FILE: document 1: Pod shop/web: spec.hostNetwork: "yes": not a truth value; write true or false, without quotes`},
+			`FILE: document 1: Pod shop/web: spec.hostNetwork: "yes": not a boolean; write true or false, without quotes`},
 		{"an item", `{"kind":"List","apiVersion":"v1","items":[{"kind":"Node","apiVersion":"v1","metadata":{"name":"a"}},{"kind":"Node","apiVersion":"v1","metadata":{"name":"b","labels":{"a.b/c":1}}}]}`,
 			`FILE: document 1, item 2: Node b: metadata.labels["a.b/c"]: 1: not a string; put it in quotes`},
 		{"a time", "{apiVersion: v1, kind: Pod, metadata: {name: web, creationTimestamp: today}}",
@@ -27,9 +27,9 @@ func TestReadSaysWhereAMistakeIs(t *testing.T) {
 			`FILE: document 1: Pod web: spec.tolerations: {"key":"a"}: not a list; write one item to a line, each after a dash`},
 		{"an object", "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: [1]}",
 			`FILE: document 1: Pod web: spec: [1]: not an object; write its fields below it, indented`},
-		{"no name", "{apiVersion: v1, kind: Pod}", `FILE: document 1: Pod: metadata.name: not set; name the object, so that the plan can speak of it`},
-		{"no kind", "{apiVersion: v1, metadata: {name: a}}", `FILE: document 1: a: kind: not set; say what the object is, such as kind: Pod`},
-		{"no version", "{kind: Pod, metadata: {name: a}}", `FILE: document 1: Pod a: apiVersion: not set; say the version of the kind, such as apiVersion: v1`},
+		{"no name", "{apiVersion: v1, kind: Pod}", `FILE: document 1: Pod: metadata.name: not set; name the object, so that the plan can refer to it`},
+		{"no kind", "{apiVersion: v1, metadata: {name: a}}", `FILE: document 1: a: kind: not set; name the kind of the object, such as kind: Pod`},
+		{"no version", "{kind: Pod, metadata: {name: a}}", `FILE: document 1: Pod a: apiVersion: not set; name the version of the kind, such as apiVersion: v1`},
 		{"no object", "just text", `FILE: document 1: "just text": not an object; write one with apiVersion and kind`},
 		{"a list without a kind", "- a\n- b\n", `FILE: document 1: ["a","b"]: not an object; write one with apiVersion and kind`},
 		{"broken YAML", pod + "---\n" + pod + "spec: {\n", `FILE: document 2: not YAML: line 8: did not find expected node content`},
@@ -37,7 +37,7 @@ func TestReadSaysWhereAMistakeIs(t *testing.T) {
 		{"JSON that ends early", `{"kind":"Pod","metadata":{"na`, `FILE: document 1: not JSON: the text ends in the middle of an object`},
 		{"JSON with a comma too many", `{"kind":"Pod",}`, `FILE: document 1: not JSON: `},
 		{"an item that ends early", `{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"a"}},{"metadata"`, `FILE: document 1, item 2: not JSON: the text ends in the middle of an object`},
-		{"lists without end", strings.Repeat(`{"kind":"List","apiVersion":"v1","items":[`, 9) + strings.Repeat(`]}`, 9), `items: lists lie more than 4 deep in each other; flatten them`},
+		{"lists without end", strings.Repeat(`{"kind":"List","apiVersion":"v1","items":[`, 9) + strings.Repeat(`]}`, 9), `items: lists are nested more than 4 deep; flatten them`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := file(t, "cluster.yaml", c.text)

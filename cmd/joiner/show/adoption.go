@@ -71,10 +71,10 @@ func (a *adoption) summary() {
 	}
 	a.wrapped("", "  ", fmt.Sprintf("Cluster %s, %s: %s.", a.o.Cluster, many(len(a.o.Items), "NodeClaim"), strings.Join(parts, ", ")))
 	if price := kinds[0].price; price > 0 {
-		a.line("What is %s costs %s an hour, %s a month.", strings.Replace(kinds[0].words, "to adopt", "to be adopted", 1), dollars(price.USD()), dollarsRound(price.USD()*hoursPerMonth))
+		a.line("Nodes %s cost %s per hour, %s per month.", strings.Replace(kinds[0].words, "to adopt", "to be adopted", 1), dollars(price.USD()), dollarsRound(price.USD()*hoursPerMonth))
 	}
 	if a.o.Others > 0 {
-		a.line("%s of no NodePool, of managed node groups and the like, left alone.", many(a.o.Others, "node"))
+		a.line("%s without a NodePool, such as those of managed node groups, left alone.", many(a.o.Others, "node"))
 	}
 }
 
@@ -141,7 +141,7 @@ func (a *adoption) what(item *adopt.Item) string {
 	case item.Verdict == lifecycle.Resume:
 		return "mended"
 	case len(item.Done) == 0:
-		return "not come to"
+		return "not reached"
 	}
 	return "adopted"
 }
@@ -174,7 +174,7 @@ func (a *adoption) unclaimed() {
 		return
 	}
 	a.line("")
-	a.line("MACHINES WITHOUT A NODECLAIM")
+	a.line("INSTANCES WITHOUT A NODECLAIM")
 	for i := range a.o.Unclaimed {
 		u := &a.o.Unclaimed[i]
 		what := fmt.Sprintf("%s  %s in %s, NodePool %s, %s", u.Instance.ID, u.Instance.Type, u.Instance.Zone, u.Instance.Tags[model.LabelNodePool], u.Instance.State)
@@ -183,7 +183,7 @@ func (a *adoption) unclaimed() {
 		}
 		a.line("%s", what)
 	}
-	a.wrapped("    Remedy: ", "      ", "nobody ends these: where nothing needs them, drain their nodes and aws ec2 terminate-instances --instance-ids ...")
+	a.wrapped("    Remedy: ", "      ", "no controller terminates these: if they are not needed, drain their nodes and aws ec2 terminate-instances --instance-ids ...")
 }
 
 func (a *adoption) end() {
@@ -211,25 +211,26 @@ type (
 		Warnings   []string        `json:"warnings"`
 	}
 	adoptedJSON struct {
-		Name         string   `json:"name"`
-		Verdict      string   `json:"verdict"` // adopt, mend, ours, wait, refuse
-		NodePool     string   `json:"nodePool"`
-		NodeClass    string   `json:"nodeClass"`
-		Node         string   `json:"node"`
-		InstanceID   string   `json:"instanceId"`
-		InstanceType string   `json:"instanceType"`
-		Zone         string   `json:"zone"`
-		CapacityType string   `json:"capacityType"`
-		State        string   `json:"state"`        // of the claim
-		Drift        string   `json:"drift"`        // reason
-		PricePerHour float64  `json:"pricePerHour"` // dollars; 0 = not known
-		Code         string   `json:"code"`
-		Message      string   `json:"message"`
-		Remedy       string   `json:"remedy"`
-		Notes        []string `json:"notes"`
-		Due          []string `json:"due"`  // record, tag, stamp, untaint
-		Done         []string `json:"done"` // of them
-		Problem      string   `json:"problem"`
+		Name         string         `json:"name"`
+		Verdict      string         `json:"verdict"` // adopt, mend, ours, wait, refuse
+		NodePool     string         `json:"nodePool"`
+		NodeClass    string         `json:"nodeClass"`
+		Node         string         `json:"node"`
+		InstanceID   string         `json:"instanceId"`
+		InstanceType string         `json:"instanceType"`
+		Zone         string         `json:"zone"`
+		CapacityType string         `json:"capacityType"`
+		State        string         `json:"state"`                // of the claim
+		Drift        string         `json:"drift"`                // reason
+		Price        model.MicroUSD `json:"priceMicroUSDPerHour"` // 0 = not known
+		PricePerHour float64        `json:"pricePerHour"`         // dollars, as earlier versions wrote it
+		Code         string         `json:"code"`
+		Message      string         `json:"message"`
+		Remedy       string         `json:"remedy"`
+		Notes        []string       `json:"notes"`
+		Due          []string       `json:"due"`  // record, tag, stamp, untaint
+		Done         []string       `json:"done"` // of them
+		Problem      string         `json:"problem"`
 	}
 	unclaimedJSON struct {
 		InstanceID   string `json:"instanceId"`
@@ -252,7 +253,7 @@ func AdoptionJSON(out io.Writer, o *adopt.Outcome, applied bool) error {
 		c := &item.Claim
 		written.NodeClaims = append(written.NodeClaims, adoptedJSON{
 			Name: item.Name, Verdict: string(item.Verdict), NodePool: c.Pool, NodeClass: c.Class, Node: c.NodeName, InstanceID: c.InstanceID,
-			InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType, State: string(c.State), Drift: c.Drift, PricePerHour: c.Price.USD(),
+			InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType, State: string(c.State), Drift: c.Drift, Price: c.Price, PricePerHour: c.Price.USD(),
 			Code: item.Code, Message: item.Message, Remedy: item.Remedy, Notes: list(item.Notes), Due: due(item), Done: list(item.Done), Problem: item.Problem,
 		})
 	}

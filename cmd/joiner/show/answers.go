@@ -31,8 +31,8 @@ func WhyNode(out io.Writer, a *explain.NodeAnswer) error {
 	if a.Instance != nil && a.Instance.InstanceType != "" {
 		m := a.Instance
 		t.line("")
-		t.line("MACHINE")
-		t.wrapped("  ", "    ", fmt.Sprintf("%s %s in %s, %s an hour; instance %s; NodeClaim %s; NodePool %s", m.InstanceType, m.CapacityType, m.Zone, micro(m.Price), cmp.Or(m.InstanceID, "-"), a.NodeClaim, cmp.Or(m.Pool, "-")))
+		t.line("INSTANCE")
+		t.wrapped("  ", "    ", fmt.Sprintf("%s %s in %s, %s per hour; instance %s; NodeClaim %s; NodePool %s", m.InstanceType, m.CapacityType, m.Zone, micro(m.Price), cmp.Or(m.InstanceID, "-"), a.NodeClaim, cmp.Or(m.Pool, "-")))
 	}
 	t.launch(a.Launch)
 	if len(a.Stays) > 0 && a.Stays[0].Code != explain.InCommand {
@@ -45,7 +45,7 @@ func WhyNode(out io.Writer, a *explain.NodeAnswer) error {
 	if a.Move != nil {
 		t.line("")
 		t.line("COMMAND %s, %s, decided %s", a.Move.Command, a.Move.State, clock(a.Move.AtUnix))
-		t.wrapped("  ", "    ", fmt.Sprintf("%s: %s given back for %s; %s moved; it was to save %s an hour", a.Move.Reason, many(len(a.Move.Nodes), "node"), many(len(a.Move.Replacements), "new one"), many(a.Move.PodsMoved, "pod"), micro(a.Move.Planned)))
+		t.wrapped("  ", "    ", fmt.Sprintf("%s: %s removed, %s; %s moved; planned savings %s per hour", a.Move.Reason, many(len(a.Move.Nodes), "node"), many(len(a.Move.Replacements), "replacement"), many(a.Move.PodsMoved, "pod"), micro(a.Move.Planned)))
 	}
 	_, err := io.WriteString(out, t.text.String())
 	return err
@@ -65,7 +65,7 @@ func (t *table) launch(b *explain.Launch) {
 	if len(b.Alternatives) == 0 {
 		return
 	}
-	t.line("  Of %s that would have done, the cheapest:", many(b.Acceptable, "machine type"))
+	t.line("  Of %s that would have fit, the cheapest:", many(b.Acceptable, "instance type"))
 	rows := [][]string{{"", "TYPE", "CAPACITY", "ZONE", "$/HOUR"}}
 	for _, x := range b.Alternatives {
 		mark, cost := "", "-"
@@ -83,8 +83,8 @@ func (t *table) launch(b *explain.Launch) {
 // Savings writes for people what disrupting nodes came to.
 func Savings(out io.Writer, s *explain.Saving) error {
 	t := &table{}
-	t.line("Saved %s from %s to %s, in which machines cost %s; %s an hour now.", sum2(s.Saved), clock(s.FromUnix), clock(s.ToUnix), sum2(s.Spent), micro(s.PerHour))
-	t.line("%s, %s moved, %s.", many(len(s.Moves), "move"), many(s.Pods, "pod"), many(s.Regrets, "regret"))
+	t.line("Saved %s from %s to %s, when instances cost %s; they save %s per hour now.", sum2(s.Saved), clock(s.FromUnix), clock(s.ToUnix), sum2(s.Spent), micro(s.PerHour))
+	t.line("%s, %s moved, %s.", many(len(s.Moves), "command"), many(s.Pods, "pod"), many(s.Regrets, "regret"))
 	committed := 0
 	if len(s.Moves) > 0 {
 		t.line("")
@@ -103,7 +103,7 @@ func Savings(out io.Writer, s *explain.Saving) error {
 		}
 		t.grid(rows, "...rrrrr.")
 		if more := len(s.Moves) - mostMoves; more > 0 {
-			t.line("and %s more", many(more, "move"))
+			t.line("and %s more", many(more, "command"))
 		}
 	}
 	for i := range s.Moves {
@@ -112,7 +112,7 @@ func Savings(out io.Writer, s *explain.Saving) error {
 		}
 	}
 	if committed > 0 {
-		t.wrapped("", "  ", fmt.Sprintf("%s given back are in reserved capacity, which is paid for anyway: they count nothing.", many(committed, "node")))
+		t.wrapped("", "  ", fmt.Sprintf("%s removed were reserved capacity, which is paid for anyway: they count nothing.", many(committed, "node")))
 	}
 	_, err := io.WriteString(out, t.text.String())
 	return err
@@ -123,11 +123,11 @@ func Costs(out io.Writer, c *explain.Cost, by string, hourly bool) error {
 	t := &table{}
 	digits, span := 2, fmt.Sprintf("from %s to %s", clock(c.FromUnix), clock(c.ToUnix))
 	if hourly {
-		digits, span = 4, "an hour"
+		digits, span = 4, "per hour"
 	}
-	t.line("Machines cost $%s %s: %s of it is idle, %s is of nodes joining or leaving.", signed(c.Total, digits), span, percent(c.Idle, c.Total), percent(c.Unseen, c.Total))
+	t.line("Instances cost $%s %s: %s of it is idle, %s is of nodes that launch or terminate.", signed(c.Total, digits), span, percent(c.Idle, c.Total), percent(c.Unseen, c.Total))
 	if c.Unpriced > 0 {
-		t.wrapped("", "  ", fmt.Sprintf("%s of NodePools whose price is not known are not in it.", many(c.Unpriced, "node")))
+		t.wrapped("", "  ", fmt.Sprintf("%s of NodePools with an unknown price are not included.", many(c.Unpriced, "node")))
 	}
 	t.line("")
 	var rows [][]string
@@ -167,9 +167,9 @@ func (t *table) idle(c *explain.Cost, digits int) {
 	nodes := slices.DeleteFunc(slices.Clone(c.Nodes), func(n explain.NodeCost) bool { return n.Idle <= 0 })
 	if len(nodes) > 0 {
 		t.line("")
-		t.line("IDLE NODES, the dearest first")
+		t.line("IDLE NODES, the most expensive first")
 		for _, n := range nodes[:min(len(nodes), mostIdle)] {
-			text := fmt.Sprintf("%s (%s): %s an hour, %s of it idle", n.Node, cmp.Or(n.Pool, "-"), micro(n.Price), percent(n.Idle, n.Price))
+			text := fmt.Sprintf("%s (%s): %s per hour, %s of it idle", n.Node, cmp.Or(n.Pool, "-"), micro(n.Price), percent(n.Idle, n.Price))
 			if len(n.Blocked) > 0 {
 				text += "; " + n.Blocked[0].Code + ": " + n.Blocked[0].Message
 			}
@@ -184,9 +184,9 @@ func (t *table) idle(c *explain.Cost, digits int) {
 		return
 	}
 	t.line("")
-	t.line("WORKLOADS ON MACHINES OF ANOTHER SHAPE THAN THEIRS")
+	t.line("WORKLOADS ON INSTANCE TYPES THAT DO NOT FIT THEM")
 	for _, w := range expensive[:min(len(expensive), mostIdle)] {
-		t.wrapped("  ", "    ", fmt.Sprintf("%s: $%s, and $%s would do on machines of the right shape", workloadText(&w), signed(w.Cost, digits), signed(w.Fair, digits)))
+		t.wrapped("  ", "    ", fmt.Sprintf("%s: $%s, and $%s would be enough on fitting instance types", workloadText(&w), signed(w.Cost, digits), signed(w.Fair, digits)))
 	}
 }
 

@@ -38,19 +38,19 @@ func Decisions(out io.Writer, decided []explain.Decided) error {
 func what(d *explain.Decided) string {
 	if d.By == explain.DecidedDisrupt {
 		if d.Nodes == 0 {
-			return "nothing to give back"
+			return "nothing to disrupt"
 		}
-		return fmt.Sprintf("%s given back (%s), %s moved, %s an hour saved", many(d.Nodes, "node"), strings.Join(d.Reasons, ", "), many(d.PodsMoved, "pod"), micro(d.Savings))
+		return fmt.Sprintf("%s disrupted (%s), %s moved, %s per hour saved", many(d.Nodes, "node"), strings.Join(d.Reasons, ", "), many(d.PodsMoved, "pod"), micro(d.Savings))
 	}
-	parts := []string{many(d.Launched, "machine") + " for " + many(d.Pending, "pod")}
+	parts := []string{many(d.Launched, "instance") + " for " + many(d.Pending, "pod")}
 	if d.Failed > 0 {
-		parts = append(parts, many(d.Failed, "claim")+" got none")
+		parts = append(parts, many(d.Failed, "claim")+" not launched")
 	}
 	if d.Unschedulable > 0 {
-		parts = append(parts, "nothing fits "+many(d.Unschedulable, "pod"))
+		parts = append(parts, "unschedulable: "+many(d.Unschedulable, "pod"))
 	}
 	if d.Open {
-		parts = append(parts, "the run died before it said what came of it")
+		parts = append(parts, "the run stopped before it recorded the result")
 	}
 	return strings.Join(parts, ", ")
 }

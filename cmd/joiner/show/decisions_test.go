@@ -17,10 +17,10 @@ func TestDecisionsSayWhatCameOfThem(t *testing.T) {
 		{ID: "a", AtUnix: 1_772_366_400, By: explain.DecidedProvision, Pending: 1, Launched: 1, Open: true},
 	})
 	want := `DECIDED               BY         DECISION  WHAT
-2026-03-01T12:01:00Z  disrupt    d         4 nodes given back (Empty, Underutilized), 1 pod moved, $0.5880 an hour saved
-2026-03-01T12:00:50Z  disrupt    c         nothing to give back
-2026-03-01T12:00:40Z  provision  b         2 machines for 3 pods, 1 claim got none, nothing fits 1 pod
-2026-03-01T12:00:00Z  provision  a         1 machine for 1 pod, the run died before it said what came of it
+2026-03-01T12:01:00Z  disrupt    d         4 nodes disrupted (Empty, Underutilized), 1 pod moved, $0.5880 per hour saved
+2026-03-01T12:00:50Z  disrupt    c         nothing to disrupt
+2026-03-01T12:00:40Z  provision  b         2 instances for 3 pods, 1 claim not launched, unschedulable: 1 pod
+2026-03-01T12:00:00Z  provision  a         1 instance for 1 pod, the run stopped before it recorded the result
 `
 	if err != nil || out.String() != want {
 		t.Errorf("%v\n%s", err, out.String())

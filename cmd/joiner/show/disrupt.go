@@ -36,12 +36,14 @@ type Drifted struct {
 // What JSON writes. Lists are never null.
 type (
 	disruptJSON struct {
-		planJSON                  // for the pods that wait
-		Commands []commandJSON    `json:"commands"` // in the order they are carried out
-		Kept     []model.KeptNode `json:"kept"`
-		Before   float64          `json:"pricePerHourBefore"` // of all nodes of NodePools, dollars
-		After    float64          `json:"pricePerHourAfter"`
-		Drift    []Drifted        `json:"drift"`
+		planJSON                     // for the pods that wait
+		Commands    []commandJSON    `json:"commands"` // in the order they are carried out
+		Kept        []model.KeptNode `json:"kept"`
+		PriceBefore model.MicroUSD   `json:"priceBeforeMicroUSDPerHour"` // of all nodes of NodePools
+		PriceAfter  model.MicroUSD   `json:"priceAfterMicroUSDPerHour"`
+		Before      float64          `json:"pricePerHourBefore"` // dollars, as earlier versions wrote it
+		After       float64          `json:"pricePerHourAfter"`  // the same
+		Drift       []Drifted        `json:"drift"`
 		// Constrained says that budgets of NodePools alone kept something back; Again when the plan may be another by itself.
 		Constrained bool   `json:"constrained"`
 		ReplanAt    string `json:"again,omitempty"`
@@ -52,7 +54,8 @@ type (
 		Replacements []claimJSON      `json:"replacements"`
 		Moves        []nominationJSON `json:"moves"` // pods that go to nodes that exist or are on their way
 		PodsMoved    int              `json:"podsMoved"`
-		Savings      float64          `json:"savingsPerHour"` // dollars; below 0 where a replacement costs more
+		SavingsMicro model.MicroUSD   `json:"savingsMicroUSDPerHour"` // below 0 where a replacement costs more
+		Savings      float64          `json:"savingsPerHour"`         // dollars, as earlier versions wrote it
 		GivenUp      []model.Unspread `json:"givenUp,omitempty"`
 	}
 )
@@ -63,7 +66,7 @@ func DisruptJSON(out io.Writer, d *Disruption) error {
 		planJSON: planOf(&Result{Plan: d.Waiting, PlanSeconds: d.PlanSeconds, Headroom: d.Headroom}),
 		Commands: make([]commandJSON, 0, len(d.Plan.Commands)),
 		Kept:     d.Plan.Kept, Drift: d.Drift,
-		Before: d.Plan.PriceBefore.USD(), After: d.Plan.PriceAfter.USD(),
+		PriceBefore: d.Plan.PriceBefore, PriceAfter: d.Plan.PriceAfter, Before: d.Plan.PriceBefore.USD(), After: d.Plan.PriceAfter.USD(),
 		Constrained: d.Plan.Constrained,
 	}
 	if written.Kept == nil {
@@ -79,7 +82,7 @@ func DisruptJSON(out io.Writer, d *Disruption) error {
 		c := &d.Plan.Commands[i]
 		command := commandJSON{
 			Reason: c.Reason, Nodes: c.Nodes, Replacements: make([]claimJSON, 0, len(c.Replacements)), Moves: make([]nominationJSON, 0, len(c.Moves)),
-			PodsMoved: c.PodsMoved, Savings: c.Savings.USD(), GivenUp: c.GivenUpSpreads,
+			PodsMoved: c.PodsMoved, SavingsMicro: c.Savings, Savings: c.Savings.USD(), GivenUp: c.GivenUpSpreads,
 		}
 		for k := range c.Replacements {
 			command.Replacements = append(command.Replacements, claimOf(&c.Replacements[k]))
@@ -136,16 +139,16 @@ func (r *reclaimed) summary() {
 	if len(r.d.Changed) > 0 {
 		r.wrapped("", "  ", "As if applied: "+strings.Join(r.d.Changed, ", ")+".")
 	} else if r.d.With {
-		r.line("What --with gives is in the cluster already.")
+		r.line("The objects of --with are in the cluster already.")
 	}
 	if len(r.pools) == 0 {
-		r.line("No node is of a NodePool: nothing to give back.")
+		r.line("No node belongs to a NodePool: nothing to disrupt.")
 		return
 	}
 	before := plan.PriceBefore.USD()
-	r.line("%s of NodePools %s %s an hour, %s a month.", many(len(r.pools), "node"), costs(len(r.pools)), dollars(before), dollarsRound(before*hoursPerMonth))
+	r.line("%s of NodePools %s %s per hour, %s per month.", many(len(r.pools), "node"), costs(len(r.pools)), dollars(before), dollarsRound(before*hoursPerMonth))
 	if len(plan.Commands) == 0 {
-		r.line("Nothing to give back.")
+		r.line("Nothing to disrupt.")
 		return
 	}
 	var going, come, pods int
@@ -154,12 +157,12 @@ func (r *reclaimed) summary() {
 		going, come, pods = going+len(c.Nodes), come+len(c.Replacements), pods+c.PodsMoved
 	}
 	saved := (plan.PriceBefore - plan.PriceAfter).USD()
-	r.line("%s can go, %s in their place; %s elsewhere.", many(going, "node"), comes(come), made(pods))
+	r.line("%s can be disrupted, %s; %s elsewhere.", many(going, "node"), comes(come), made(pods))
 	switch {
 	case saved < 0:
-		r.line("That costs %s an hour more, %s a month.", dollars(-saved), dollarsRound(-saved*hoursPerMonth))
+		r.line("That costs %s per hour more, %s per month.", dollars(-saved), dollarsRound(-saved*hoursPerMonth))
 	case before > 0:
-		r.line("That saves %s an hour, %s a month, %.0f%%.", dollars(saved), dollarsRound(saved*hoursPerMonth), 100*saved/before)
+		r.line("That saves %s per hour, %s per month, %.0f%%.", dollars(saved), dollarsRound(saved*hoursPerMonth), 100*saved/before)
 	}
 }
 
@@ -173,21 +176,21 @@ func costs(n int) string {
 func comes(n int) string {
 	switch n {
 	case 0:
-		return "nothing comes"
+		return "without replacements"
 	case 1:
-		return "1 new node comes"
+		return "with 1 replacement"
 	}
-	return fmt.Sprintf("%d new nodes come", n)
+	return fmt.Sprintf("with %d replacements", n)
 }
 
 func made(pods int) string {
 	switch pods {
 	case 0:
-		return "no pod is made anew"
+		return "no pod is created again"
 	case 1:
-		return "1 pod is made anew"
+		return "1 pod is created again"
 	}
-	return fmt.Sprintf("%d pods are made anew", pods)
+	return fmt.Sprintf("%d pods are created again", pods)
 }
 
 // commands writes a line for each command, in their order, and the nodes of each.
@@ -197,7 +200,7 @@ func (r *reclaimed) commands() {
 		return
 	}
 	shown := list[:min(len(list), mostCommands)]
-	rows := [][]string{{"#", "REASON", "POOL", "GOES", "COMES", "PODS", "SAVES $/HOUR", "$/MONTH"}}
+	rows := [][]string{{"#", "REASON", "POOL", "REMOVED", "REPLACEMENTS", "PODS", "SAVES $/HOUR", "$/MONTH"}}
 	for i := range shown {
 		c := &shown[i]
 		rows = append(rows, []string{
@@ -213,13 +216,13 @@ func (r *reclaimed) commands() {
 		for i := range more {
 			nodes, saved = nodes+len(more[i].Nodes), saved+more[i].Savings
 		}
-		r.line("and %s with %s more, which save %s an hour", many(len(more), "command"), many(nodes, "node"), dollars(saved.USD()))
+		r.line("and %s with %s more, which save %s per hour", many(len(more), "command"), many(nodes, "node"), dollars(saved.USD()))
 	}
 	r.line("")
 	for i := range shown {
 		r.wrapped(fmt.Sprintf("%2d  ", i+1), "     ", some(shown[i].Nodes))
 		for _, g := range shown[i].GivenUpSpreads {
-			r.wrapped("    gives up: ", "      ", g.Message)
+			r.wrapped("    pods lose preferences: ", "      ", g.Message)
 		}
 	}
 }
@@ -246,7 +249,7 @@ func (r *reclaimed) poolsOf(nodes []string) string {
 func (r *reclaimed) goes(nodes []string) string {
 	count := map[string]int{}
 	for _, node := range nodes {
-		what := "of a kind that is not known"
+		what := "of an unknown instance type"
 		if c := r.claims[node]; c != nil && c.InstanceType != "" {
 			what = c.InstanceType + " " + c.CapacityType
 		}
@@ -377,13 +380,13 @@ func distinctReasons(reasons []model.KeptReason) []model.KeptReason {
 func (r *reclaimed) ending() {
 	var notes []string
 	if r.d.Plan.Constrained {
-		notes = append(notes, "More could go, but for the budgets of NodePools (spec.disruption.budgets).")
+		notes = append(notes, "Only the budgets of NodePools (spec.disruption.budgets) keep more nodes.")
 	}
 	if at := r.d.Plan.ReplanUnix; at != 0 {
-		notes = append(notes, "The plan may be another from "+clock(at)+" on.")
+		notes = append(notes, "The plan is valid until "+clock(at)+".")
 	}
 	if pods := r.r.Pods() - r.r.Headroom; pods > 0 {
-		notes = append(notes, many(pods, "pod")+" waiting for capacity; see joiner plan provision.")
+		notes = append(notes, many(pods, "pod")+" pending; see joiner plan provision.")
 	}
 	if len(notes) == 0 {
 		return

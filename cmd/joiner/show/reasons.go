@@ -22,7 +22,7 @@ func (t *table) unschedulable() {
 		return
 	}
 	t.line("")
-	t.line("WITHOUT A PLACE")
+	t.line("UNSCHEDULABLE")
 	for i, entry := range refusals {
 		if i == mostReasons {
 			break

@@ -16,26 +16,26 @@ const mostOtherwise = 50 // decisions whose differences are told
 // Shadow writes for people how decisions come out when another version makes them.
 func Shadow(out io.Writer, r *shadow.Report) error {
 	t := &table{}
-	t.wrapped("", "  ", fmt.Sprintf("Decisions of cluster %s from %s to %s by build %s, made once more by build %s:", r.Cluster, clock(r.FromUnix), clock(r.ToUnix), orNone(strings.Join(r.Builds, ", ")), r.By))
+	t.wrapped("", "  ", fmt.Sprintf("Decisions of cluster %s from %s to %s by build %s, replayed by build %s:", r.Cluster, clock(r.FromUnix), clock(r.ToUnix), orNone(strings.Join(r.Builds, ", ")), r.By))
 	wording := ""
 	if r.Wording > 0 {
 		wording = fmt.Sprintf(" (%d in reasons or order alone)", r.Wording)
 	}
-	t.line("%d compared: %d the same, %d otherwise%s.", r.Compared, r.Same, r.Different, wording)
+	t.line("%d compared: %d the same, %d different%s.", r.Compared, r.Same, r.Different, wording)
 	if p := r.Provision; p.Different > 0 {
-		t.line("Launches that differ cost %s an hour, and would %s: %s.", micro(p.Live), micro(p.Shadow), more(p.Shadow-p.Live))
+		t.line("Launches that differ cost %s per hour, and would cost %s: %s.", micro(p.Live), micro(p.Shadow), more(p.Shadow-p.Live))
 	}
 	if p := r.Disrupt; p.Different > 0 {
-		t.line("Givings back that differ leave the cluster at %s an hour on average, and would at %s: %s.", micro(p.Live), micro(p.Shadow), more(p.Shadow-p.Live))
+		t.line("Disruption that differs leaves the cluster at %s per hour on average, and would at %s: %s.", micro(p.Live), micro(p.Shadow), more(p.Shadow-p.Live))
 	}
 	t.otherwise(r.Decisions)
 	if len(r.Missing) > 0 {
 		t.line("")
-		t.wrapped("", "  ", "Otherwise as well, and how is not on record: "+strings.Join(r.Missing, ", "))
+		t.wrapped("", "  ", "Different too, without stored details: "+strings.Join(r.Missing, ", "))
 	}
 	if len(r.Unanswered) > 0 {
 		t.line("")
-		t.line("COULD NOT BE MADE ONCE MORE")
+		t.line("COULD NOT BE REPLAYED")
 		for _, why := range slices.Sorted(maps.Keys(r.Unanswered)) {
 			t.wrapped("  ", "    ", fmt.Sprintf("%s: %s", many(r.Unanswered[why], "decision"), why))
 		}
@@ -50,7 +50,7 @@ func (t *table) otherwise(list []shadow.Otherwise) {
 		return
 	}
 	t.line("")
-	rows := [][]string{{"DECISION", "TIME", "KIND", "$/HOUR", "WOULD BE", "ADDED", "NOT ANY MORE", "CHANGED", "PODS"}}
+	rows := [][]string{{"DECISION", "TIME", "KIND", "$/HOUR", "WOULD BE", "ADDED", "MISSING", "CHANGED", "PODS"}}
 	for i := range list {
 		o := &list[i]
 		n := changesOf(o.Rounds)
@@ -127,7 +127,7 @@ func more(amount model.MicroUSD) string {
 func Difference(d *model.Difference) []string {
 	var out []string
 	for _, c := range d.Claims {
-		out = append(out, "machine "+changed(boughtText(c.Was), boughtText(c.Is)))
+		out = append(out, "instance "+changed(boughtText(c.Was), boughtText(c.Is)))
 	}
 	for _, c := range d.Commands {
 		out = append(out, fmt.Sprintf("nodes %s: %s", strings.Join(c.Nodes, " "), changed(disruptedText(c.Was), disruptedText(c.Is))))
@@ -136,7 +136,7 @@ func Difference(d *model.Difference) []string {
 		out = append(out, fmt.Sprintf("pod %s: %s", p.Pod, changed(p.Was, p.Is)))
 	}
 	if len(out) == 0 {
-		out = append(out, "the same machines, commands and places; reasons or order differ")
+		out = append(out, "the same instances, commands and places; reasons or order differ")
 	}
 	return out
 }
@@ -147,7 +147,7 @@ func changed(was, is string) string {
 	case was == "":
 		return "added: " + is
 	case is == "":
-		return "not any more: " + was
+		return "missing: " + was
 	}
 	return was + " -> " + is
 }

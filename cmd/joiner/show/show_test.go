@@ -119,7 +119,7 @@ func TestTableOfNothingSaysSo(t *testing.T) {
 	if err := show.Table(&out, &show.Result{}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := out.String(), "No pod waits for capacity: nothing to do.\n"; got != want {
+	if got, want := out.String(), "No pending pods: nothing to launch.\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -52,7 +52,7 @@ func Because(stop model.Stop) string {
 func Stops(out io.Writer, list []Stopped) error {
 	t := &table{}
 	if len(list) == 0 {
-		t.line("Disruption is stopped nowhere.")
+		t.line("There are no stops.")
 	} else {
 		rows := [][]string{{"STOPPED", "WHICH", "SINCE", "BY", "WHY"}}
 		for _, s := range list {

@@ -58,7 +58,7 @@ func (t *table) summary() {
 	plan := &t.r.Plan
 	pods := t.r.Pods()
 	if pods == 0 {
-		t.line("No pod waits for capacity: nothing to do.")
+		t.line("No pending pods: nothing to launch.")
 		return
 	}
 	var onNew, onOld int
@@ -68,14 +68,14 @@ func (t *table) summary() {
 	for i := range plan.Nominations {
 		onOld += len(plan.Nominations[i].Pods)
 	}
-	who := many(pods-t.r.Headroom, "waiting pod")
+	who := many(pods-t.r.Headroom, "pending pod")
 	if room := t.r.Headroom; room > 0 {
-		who = strings.TrimPrefix(who+" and ", "0 waiting pods and ") + many(room, "place") + " that CapacityBuffers keep free"
+		who = strings.TrimPrefix(who+" and ", "0 pending pods and ") + many(room, "placeholder pod") + " of CapacityBuffers"
 	}
-	t.line("%s: %d on %s, %d on what is there, %d without a place.", who,
+	t.line("%s: %d on %s, %d on existing capacity, %d unschedulable.", who,
 		onNew, many(len(plan.Claims), "new node"), onOld, len(plan.Unschedulable))
 	if len(plan.Claims) > 0 {
-		t.line("New nodes cost %s an hour, %s a month.", dollars(plan.Price.USD()), dollarsRound(plan.Price.USD()*hoursPerMonth))
+		t.line("New nodes cost %s per hour, %s per month.", dollars(plan.Price.USD()), dollarsRound(plan.Price.USD()*hoursPerMonth))
 	}
 }
 
@@ -86,7 +86,7 @@ func (t *table) newNodes() {
 		return
 	}
 	shown := groups[:min(len(groups), mostRows)]
-	head, align := []string{"NODES", "POOL", "CHEAPEST OFFER", "ZONE", "$/HOUR", "IN ALL", "TYPES", "MAY BE IN", "PODS", "CPU", "MEMORY"}, "r...rrr.rrr"
+	head, align := []string{"NODES", "POOL", "CHEAPEST OFFERING", "ZONE", "$/HOUR", "IN ALL", "TYPES", "MAY BE IN", "PODS", "CPU", "MEMORY"}, "r...rrr.rrr"
 	devices := slices.ContainsFunc(shown, func(g *group) bool { return g.devices() != "" })
 	if devices {
 		head, align = append(head, "DEVICES"), align+"."
@@ -110,7 +110,7 @@ func (t *table) newNodes() {
 		for _, g := range more {
 			nodes, all = nodes+g.nodes, all+g.total()
 		}
-		t.line("and %s of %s more, %s an hour", many(nodes, "node"), many(len(more), "kind"), dollars(all.USD()))
+		t.line("and %s of %s more, %s per hour", many(nodes, "node"), many(len(more), "kind"), dollars(all.USD()))
 	}
 }
 
@@ -174,7 +174,7 @@ func (t *table) existingNodes() {
 	}
 	nominations = slices.Clone(nominations)
 	slices.SortStableFunc(nominations, func(a, b model.Nomination) int { return cmp.Compare(len(b.Pods), len(a.Pods)) })
-	rows := [][]string{{"PODS", "EXISTING NODE, OR CLAIM ON ITS WAY"}}
+	rows := [][]string{{"PODS", "EXISTING NODE, OR IN-FLIGHT NODECLAIM"}}
 	for i, n := range nominations {
 		if i == mostNodes {
 			break
@@ -197,7 +197,7 @@ func (t *table) notPlanned() {
 		return
 	}
 	t.line("")
-	t.line("Not planned for:")
+	t.line("Not planned:")
 	for _, why := range slices.Sorted(maps.Keys(t.r.NotPlanned)) {
 		t.wrapped("  ", "    ", fmt.Sprintf("%s: %s", many(t.r.NotPlanned[why], "pod"), why))
 	}

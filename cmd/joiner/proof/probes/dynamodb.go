@@ -50,7 +50,7 @@ func tables() []proof.Probe {
 	batch := table("dynamodb-batch-of-25", "a batch of more than 25 is refused", "BatchWriteItem of 26 items", proof.Seen{"26": "ValidationException"}, batchOf26)
 	batch.Rights = append([]string{"dynamodb:BatchWriteItem"}, tableRights...)
 	return []proof.Probe{
-		table("dynamodb-lease-race", "of many conditional writes to an item one wins, and the others are told ConditionalCheckFailedException",
+		table("dynamodb-lease-race", "of many conditional writes to an item one wins, and the others get ConditionalCheckFailedException",
 			"eight PutItem with attribute_not_exists at once", proof.Seen{"answers": "7 ConditionalCheckFailedException, 1 ok"}, leaseRace),
 		table("dynamodb-failed-condition-shows-item", "a failed condition shows the item where it is asked to", "PutItem with ReturnValuesOnConditionCheckFailure", proof.Seen{"code": "ConditionalCheckFailedException", "item": "old"}, failedCondition),
 		table("dynamodb-absent-attribute", "an attribute that is absent equals nothing, differs from everything and is neither less nor greater",

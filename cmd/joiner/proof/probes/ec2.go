@@ -34,7 +34,7 @@ func describing() []proof.Probe {
 			"DescribeInstances of an id that is not there, and of a word that is no id", proof.Seen{"not there": "InvalidInstanceID.NotFound"}, []string{"ec2:DescribeInstances"}, missingInstance),
 		check("ec2-ids-or-pages", "DescribeInstances takes ids or a page size, not both", "DescribeInstances with an id and MaxResults", proof.Seen{"code": "InvalidParameterCombination"}, []string{"ec2:DescribeInstances"}, idsAndPages),
 		check("ec2-status-by-tag", "DescribeInstanceStatus has no filters by tag", "DescribeInstanceStatus with a filter by tag", proof.Seen{"code": "InvalidParameterValue"}, []string{"ec2:DescribeInstanceStatus"}, statusByTag),
-		check("ec2-type-shapes", "shapes of instance types are those of the built-in catalogue", "DescribeInstanceTypes of four types",
+		check("ec2-type-shapes", "shapes of instance types are those of the built-in catalog", "DescribeInstanceTypes of four types",
 			proof.Seen{
 				"c6g.large": "2 vCPU 4096 MiB 3x10", "m5.xlarge": "4 vCPU 16384 MiB 4x15", "t3.nano": "2 vCPU 512 MiB 2x2", "t4g.nano": "2 vCPU 512 MiB 2x2",
 			}, []string{"ec2:DescribeInstanceTypes"}, typeShapes),

@@ -28,7 +28,7 @@ func events() []proof.Probe {
 	}
 	states := proof.Probe{
 		ID: "events-state-changes", Service: "events", Assumption: "every change of an instance's state is an event, pending included, whose resource names region and account",
-		About: "a machine's life, by a rule into a queue", Kind: proof.Instances, Cost: proof.InstanceCost, Lasts: 3 * time.Minute, Run: stateChanges,
+		About: "an instance's life, by a rule into a queue", Kind: proof.Instances, Cost: proof.InstanceCost, Lasts: 3 * time.Minute, Run: stateChanges,
 		Rights:   append(append([]string{"ec2:TerminateInstances"}, instanceRights...), ruleRights...),
 		Readings: one("pending, running, shutting-down and terminated", proof.Seen{"pending": "yes", "running": "yes", "shutting-down": "yes", "terminated": "yes", "resource": "by region and account"}),
 	}

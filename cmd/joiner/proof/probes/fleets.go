@@ -45,7 +45,7 @@ func fleetOf(ctx context.Context, e *proof.Env, in *ec2.CreateFleetInput) (*flee
 	if err := known(ctx, e, in); err != nil {
 		return nil, err
 	}
-	if err := e.Spend("a machine of a fleet", proof.InstanceCost); err != nil {
+	if err := e.Spend("an instance of a fleet", proof.InstanceCost); err != nil {
 		return nil, err
 	}
 	out, err := e.EC2.CreateFleet(ctx, in)
@@ -58,7 +58,7 @@ func fleetOf(ctx context.Context, e *proof.Env, in *ec2.CreateFleetInput) (*flee
 		if len(out.Errors) > 0 {
 			why = aws.ToString(out.Errors[0].ErrorCode) + ": " + aws.ToString(out.Errors[0].ErrorMessage)
 		}
-		return nil, errorf("the fleet launched %d machines and not 1: %s", len(ids), why)
+		return nil, errorf("the fleet launched %d instances and not 1: %s", len(ids), why)
 	}
 	_, found, err := shown(ctx, e, ids[0], proof.Filter("instance-id", ids[0]), proof.Filter("tag:"+proof.TagRun, e.Run))
 	return &fleet{in, out, found}, err
@@ -108,9 +108,9 @@ func fleets() []proof.Probe {
 		{Name: "used", Says: "the same request gets the same refusal", Want: proof.Seen{"first": noTemplate, "second": noTemplate}},
 		{Name: "free", Says: "the same request is tried anew", Want: proof.Seen{"first": noTemplate, "second": "ok"}},
 	}
-	request := of("ec2-spot-request", "a spot machine of a fleet has a request of its own, one-time, active, with the tags that the launch template gives it",
-		"CreateFleet of one spot machine, DescribeSpotInstanceRequests", proof.Seen{"type": "one-time", "state": "active", "tagged": "yes", "lifecycle": "spot"}, spotRequest)
-	closed := of("ec2-spot-request-closed", "a spot request whose machine somebody ends is closed as instance-terminated-by-user", "TerminateInstances of the spot machine, DescribeSpotInstanceRequests",
+	request := of("ec2-spot-request", "a spot instance of a fleet has a request of its own, one-time, active, with the tags that the launch template gives it",
+		"CreateFleet of one spot instance, DescribeSpotInstanceRequests", proof.Seen{"type": "one-time", "state": "active", "tagged": "yes", "lifecycle": "spot"}, spotRequest)
+	closed := of("ec2-spot-request-closed", "a spot request whose instance somebody ends is closed as instance-terminated-by-user", "TerminateInstances of the spot instance, DescribeSpotInstanceRequests",
 		proof.Seen{"state": "closed", "status": "instance-terminated-by-user"}, spotClosed)
 	for _, p := range []*proof.Probe{&request, &closed} {
 		p.Rights = append([]string{"ec2:DescribeSpotInstanceRequests"}, fleetRights...)
@@ -159,7 +159,7 @@ func fleetTwice(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.Spend("a second machine, should it be launched", proof.InstanceCost); err != nil {
+	if err := e.Spend("a second instance, should it be launched", proof.InstanceCost); err != nil {
 		return nil, err
 	}
 	again, err := e.EC2.CreateFleet(ctx, f.in)
@@ -182,7 +182,7 @@ func fleetMismatch(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.Spend("a second machine, should it be launched", 2*proof.InstanceCost); err != nil {
+	if err := e.Spend("a second instance, should it be launched", 2*proof.InstanceCost); err != nil {
 		return nil, err
 	}
 	in := *f.in
@@ -254,7 +254,7 @@ func unfulfilledToken(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err := known(ctx, e, in); err != nil {
 		return nil, err
 	}
-	if err := e.Spend("a machine of a fleet", proof.InstanceCost); err != nil {
+	if err := e.Spend("an instance of a fleet", proof.InstanceCost); err != nil {
 		return nil, err
 	}
 	first, err := e.EC2.CreateFleet(ctx, in)
@@ -286,7 +286,7 @@ func refusedToken(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.Spend("a machine of a fleet", proof.InstanceCost); err != nil {
+	if err := e.Spend("an instance of a fleet", proof.InstanceCost); err != nil {
 		return nil, err
 	}
 	_, first := e.EC2.CreateFleet(ctx, in)

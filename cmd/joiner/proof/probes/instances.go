@@ -57,7 +57,7 @@ func instance(ctx context.Context, e *proof.Env) (*ran, error) {
 		if err := e.Sleep(ctx, 10*time.Second); err != nil {
 			return nil, err
 		}
-		if err := e.Spend("a machine on demand", proof.InstanceCost); err != nil {
+		if err := e.Spend("an instance on demand", proof.InstanceCost); err != nil {
 			return nil, err
 		}
 		out, err := e.EC2.RunInstances(ctx, m.in)
@@ -110,26 +110,26 @@ func instances() []proof.Probe {
 		{Name: "whole", Says: "the request's MetadataOptions take the place of all of the template's", Want: proof.Seen{"hops of the template": "no"}},
 		{Name: "members", Says: "structures are joined member by member", Want: proof.Seen{"hops of the template": "yes"}},
 	}
-	tags := of("ec2-run-instances-tags-of-machine", "which tags a machine has whose template and request both have some: the same doubt as ec2-run-instances-tags, on a machine that runs",
+	tags := of("ec2-run-instances-tags-of-machine", "which tags an instance has whose template and request both have some: the same doubt as ec2-run-instances-tags, on an instance that runs",
 		"RunInstances with tags, from a template with others", nil, joinedTags)
 	tags.Readings = []proof.Reading{
 		{Name: "overwrite", Says: "tag specifications of the request take the place of all of the launch template's", Want: proof.Seen{"of the request": "yes", "of the template": "no"}},
 		{Name: "merge", Says: "both are joined", Want: proof.Seen{"of the request": "yes", "of the template": "yes"}},
 	}
-	stolen := of("ec2-tag-not-stolen", "who may tag only what it makes cannot give its tags to a machine that runs", "CreateTags on a machine by a session that needs ec2:CreateAction",
+	stolen := of("ec2-tag-not-stolen", "who may tag only what it makes cannot give its tags to an instance that runs", "CreateTags on an instance by a session that needs ec2:CreateAction",
 		proof.Seen{"tag": "UnauthorizedOperation"}, stolenTag)
-	byTag := of("ec2-end-by-tag", "TerminateInstances is judged by the tags of the machine", "dry runs of TerminateInstances by sessions that need a tag",
+	byTag := of("ec2-end-by-tag", "TerminateInstances is authorized by the tags of the instance", "dry runs of TerminateInstances by sessions that need a tag",
 		proof.Seen{"its tag": let, "another's": denied}, endByTag)
 	for _, p := range []*proof.Probe{&stolen, &byTag} {
 		p.Rights = append(append([]string{}, roleRights...), instanceRights...)
 	}
-	ended := of("ec2-ended-stays-described", "a machine that was ended is described for a while, and may be ended again", "RunInstances, TerminateInstances twice, DescribeInstances", proof.Seen{"again": "ok", "described": "yes"}, endedInstance)
+	ended := of("ec2-ended-stays-described", "an instance that was ended is described for a while, and may be ended again", "RunInstances, TerminateInstances twice, DescribeInstances", proof.Seen{"again": "ok", "described": "yes"}, endedInstance)
 	ended.Rights = append([]string{"ec2:TerminateInstances"}, instanceRights...)
 	return []proof.Probe{
 		of("ec2-run-token-repeats", "the same token and parameters give the same instances, without further ones", "RunInstances twice with one token", proof.Seen{"second": "same instance"}, runTwice),
 		of("ec2-run-token-mismatch", "other parameters with a token that was used are IdempotentParameterMismatch", "RunInstances with the token and another type", proof.Seen{"code": "IdempotentParameterMismatch"}, runMismatch),
 		lag, parameters, tags, stolen, byTag,
-		of("ec2-shows-how-launched", "a machine shows its launch: metadata options, subnet, group, image and client token", "DescribeInstances",
+		of("ec2-shows-how-launched", "an instance shows its launch: metadata options, subnet, group, image and client token", "DescribeInstances",
 			proof.Seen{"tokens": "required", "subnet": "as asked", "group": "as asked", "token": "as asked"}, asLaunched),
 		ended,
 	}
@@ -148,7 +148,7 @@ func runTwice(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.Spend("a second machine, should it be launched", proof.InstanceCost); err != nil {
+	if err := e.Spend("a second instance, should it be launched", proof.InstanceCost); err != nil {
 		return nil, err
 	}
 	out, err := e.EC2.RunInstances(ctx, m.in)
@@ -166,7 +166,7 @@ func runMismatch(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.Spend("a second machine, should it be launched", 2*proof.InstanceCost); err != nil {
+	if err := e.Spend("a second instance, should it be launched", 2*proof.InstanceCost); err != nil {
 		return nil, err
 	}
 	in := *m.in
@@ -271,7 +271,7 @@ func endedInstance(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 		return nil, err
 	}
 	in.ClientToken = aws.String(e.Token("ended"))
-	if err := e.Spend("a machine on demand", proof.InstanceCost); err != nil {
+	if err := e.Spend("an instance on demand", proof.InstanceCost); err != nil {
 		return nil, err
 	}
 	out, err := e.EC2.RunInstances(ctx, in)

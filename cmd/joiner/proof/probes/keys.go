@@ -186,12 +186,12 @@ func keys() []proof.Probe {
 				in.InstanceMarketOptions = &types.InstanceMarketOptionsRequest{MarketType: types.MarketTypeSpot}
 			}),
 		deniedFirst(), createAction(),
-		fleetProbe("ec2-create-fleet-resources", "on which resources CreateFleet is judged", map[string]func(*proof.Env) []proof.Statement{
+		fleetProbe("ec2-create-fleet-resources", "on which resources CreateFleet is authorized", map[string]func(*proof.Env) []proof.Statement{
 			"fleet": resourcesDenied("fleet"), "instance": resourcesDenied("instance"), "subnet": resourcesDenied("subnet"), "image": resourcesDenied("image"), "launch-template": resourcesDenied("launch-template"),
 		}, []proof.Reading{
-			{Name: "all", Says: "CreateFleet is judged on the fleet, and on instance, volume, image, template and subnet of each override",
+			{Name: "all", Says: "CreateFleet is authorized on the fleet, and on instance, volume, image, template and subnet of each override",
 				Want: proof.Seen{"fleet": denied, "instance": denied, "subnet": denied, "image": denied, "launch-template": denied}},
-			{Name: "fleet", Says: "it is judged on the fleet alone", Want: proof.Seen{"fleet": denied, "instance": let, "subnet": let, "image": let, "launch-template": let}},
+			{Name: "fleet", Says: "it is authorized on the fleet alone", Want: proof.Seen{"fleet": denied, "instance": let, "subnet": let, "image": let, "launch-template": let}},
 		}),
 		fleetProbe("ec2-create-fleet-template-keys", "whether CreateFleet has condition keys of what only the launch template says", map[string]func(*proof.Env) []proof.Statement{
 			"owner of image": denyFleet("image", "ec2:Owner"), "zone of subnet": denyFleet("subnet", "ec2:AvailabilityZone"), "the fleet itself": resourcesDenied("fleet"),

@@ -21,11 +21,11 @@ func refusals() []proof.Probe {
 		p.Readings = readings
 		return p
 	}
-	profile := ofIAM("iam", "iam-missing-profile-root", "whether a profile that is not there is judged by its name in the root", "GetInstanceProfile of nothing by sessions that may ask for its name in the root, and below a path",
+	profile := ofIAM("iam", "iam-missing-profile-root", "whether a call for a profile that does not exist is authorized by its name in the root", "GetInstanceProfile of nothing by sessions that may ask for its name in the root, and below a path",
 		roleRights, nil, missingProfile)
 	profile.Readings = []proof.Reading{
-		{Name: "root", Says: "it is judged by its name in the root", Want: proof.Seen{"in the root": "NoSuchEntity", "below a path": "AccessDenied"}},
-		{Name: "nobody", Says: "it is NoSuchEntity to everybody, before anything is judged", Want: proof.Seen{"in the root": "NoSuchEntity", "below a path": "NoSuchEntity"}},
+		{Name: "root", Says: "it is authorized by its name in the root", Want: proof.Seen{"in the root": "NoSuchEntity", "below a path": "AccessDenied"}},
+		{Name: "nobody", Says: "everybody gets NoSuchEntity, before authorization", Want: proof.Seen{"in the root": "NoSuchEntity", "below a path": "NoSuchEntity"}},
 	}
 	return []proof.Probe{
 		profile,

@@ -13,7 +13,7 @@ import (
 )
 
 func reservations() []proof.Probe {
-	codes := ofEC2("ec2-reservation-codes", "what a launch into a reservation that is full is told, and whether its instance outlives it",
+	codes := ofEC2("ec2-reservation-codes", "the error of a launch into a full reservation, and whether an instance outlives its reservation",
 		"CreateCapacityReservation of one t4g.nano, RunInstances into it twice, CancelCapacityReservation", proof.Instances,
 		append([]string{"ec2:CreateCapacityReservation", "ec2:CancelCapacityReservation", "ec2:DescribeCapacityReservations", "ec2:TerminateInstances"}, launchRights...), nil, reservationCodes)
 	codes.Readings = []proof.Reading{
@@ -40,7 +40,7 @@ func reservationCodes(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 		return nil, err
 	}
 	// The reservation costs what its instance would, whether that runs or not.
-	if err := e.Spend("a reservation and two machines", 3*proof.InstanceCost); err != nil {
+	if err := e.Spend("a reservation and two instances", 3*proof.InstanceCost); err != nil {
 		return nil, err
 	}
 	made, err := e.EC2.CreateCapacityReservation(ctx, &ec2.CreateCapacityReservationInput{

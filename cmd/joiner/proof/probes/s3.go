@@ -29,8 +29,8 @@ func object(id, assumption, about string, want proof.Seen, run func(context.Cont
 func objects() []proof.Probe {
 	race := object("s3-conditional-conflict", "whether conditional writes at once conflict", "sixteen PutObject with If-None-Match: * of one key at once", nil, createRace)
 	race.Readings = []proof.Reading{
-		{Name: "conflict", Says: "some are told 409 ConditionalRequestConflict, which is to be tried again", Want: proof.Seen{"won": "1", "conflicts": "some"}},
-		{Name: "none", Says: "all that lose are told 412 PreconditionFailed", Want: proof.Seen{"won": "1", "conflicts": "none"}},
+		{Name: "conflict", Says: "some get 409 ConditionalRequestConflict, which is to be tried again", Want: proof.Seen{"won": "1", "conflicts": "some"}},
+		{Name: "none", Says: "all that lose get 412 PreconditionFailed", Want: proof.Seen{"won": "1", "conflicts": "none"}},
 	}
 	lifecycle := object("s3-lifecycle-midnight", "an object expires at the midnight (UTC) after its age in days", "a lifecycle of one day, PutObject, its x-amz-expiration",
 		proof.Seen{"rule": "proof", "at": "00:00:00", "days": "2"}, expiry)
@@ -38,7 +38,7 @@ func objects() []proof.Probe {
 	region := object("s3-region-named", "a bucket outside us-east-1 is created with its region's name only", "CreateBucket without a region",
 		proof.Seen{"create": "IllegalLocationConstraintException"}, regionNamed)
 	region.Needs.NotFirstRegion = true
-	hidden := object("s3-missing-hidden", "who may not list a bucket is told 403 in the place of 404", "GetObject of nothing by sessions with and without s3:ListBucket",
+	hidden := object("s3-missing-hidden", "a caller without s3:ListBucket gets 403 instead of 404", "GetObject of nothing by sessions with and without s3:ListBucket",
 		proof.Seen{"may list": "404 NoSuchKey", "may not": "403 AccessDenied"}, missingHidden)
 	reads := object("s3-if-match-reads", "If-Match asks for s3:GetObject too", "PutObject with If-Match by a session without s3:GetObject",
 		proof.Seen{"put": "403 AccessDenied"}, ifMatchReads)

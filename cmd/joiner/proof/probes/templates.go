@@ -225,7 +225,7 @@ func known(ctx context.Context, e *proof.Env, in *ec2.CreateFleetInput) error {
 }
 
 func launchedNothingOf(ctx context.Context, e *proof.Env, in *ec2.CreateFleetInput) (proof.Seen, error) {
-	if err := e.Spend("a machine that should not be launched", proof.InstanceCost); err != nil {
+	if err := e.Spend("an instance that should not be launched", proof.InstanceCost); err != nil {
 		return nil, err
 	}
 	out, err := e.EC2.CreateFleet(ctx, in)
@@ -327,7 +327,7 @@ func runWrongZone(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	}
 	in.InstanceType = types.InstanceType(kind)
 	in.ClientToken = aws.String(e.Token("wrong zone"))
-	if err := e.Spend("a machine that should not be launched", proof.InstanceCost); err != nil {
+	if err := e.Spend("an instance that should not be launched", proof.InstanceCost); err != nil {
 		return nil, err
 	}
 	run, err := e.EC2.RunInstances(ctx, in)

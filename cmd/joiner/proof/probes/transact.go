@@ -43,18 +43,18 @@ func transactions() []proof.Probe {
 	parts := table("dynamodb-transaction-asks-each-part", "TransactWriteItems asks for the action of each part", "a Put and a Delete by a session that may put only",
 		proof.Seen{"put": "ok", "put and delete": "AccessDeniedException"}, transactionParts)
 	parts.Rights = append(append([]string{}, roleRights...), tableRights...)
-	conflict := table("dynamodb-batch-conflict", "what a batch is told of whose items some are in a transaction", "TransactWriteItems of 25 items again and again, BatchWriteItem of the same meanwhile", nil, batchConflict)
+	conflict := table("dynamodb-batch-conflict", "the error of a batch with items that are in a transaction", "TransactWriteItems of 25 items again and again, BatchWriteItem of the same meanwhile", nil, batchConflict)
 	conflict.Readings = []proof.Reading{
 		{Name: "items", Says: "such items come back as unprocessed", Want: proof.Seen{"batch": "unprocessed"}},
 		{Name: "whole", Says: "the batch is refused as a whole", Want: proof.Seen{"batch": "TransactionConflictException"}},
 	}
 	conflict.Rights, conflict.Cost = append([]string{"dynamodb:BatchWriteItem"}, tableRights...), 0.05
 	return []proof.Probe{
-		table("dynamodb-transaction-reasons", "a cancelled transaction gives a reason for each part in order, and shows the items that were asked for",
+		table("dynamodb-transaction-reasons", "a canceled transaction gives a reason for each part in order, and shows the items that were asked for",
 			"TransactWriteItems of which the second of three conditions fails", proof.Seen{"code": "TransactionCanceledException", "reasons": "None ConditionalCheckFailed None", "item": "old"}, transactionReasons),
 		table("dynamodb-token-happens-once", "a transaction with a token happens once; with other parameters it is IdempotentParameterMismatchException",
 			"TransactWriteItems that adds 1, twice with one token; another one with it", proof.Seen{"second": "ok", "n": "1", "others": "IdempotentParameterMismatchException"}, tokenOnce),
-		table("dynamodb-token-free-after-cancel", "a cancelled transaction leaves its token free", "a cancelled TransactWriteItems, the same after the condition holds",
+		table("dynamodb-token-free-after-cancel", "a canceled transaction leaves its token free", "a canceled TransactWriteItems, the same after the condition holds",
 			proof.Seen{"first": "TransactionCanceledException", "second": "ok", "n": "1"}, tokenFree),
 		table("dynamodb-transaction-double", "a write in a transaction costs double", "TransactWriteItems of one small Put", proof.Seen{"units": "4"}, transactionDouble),
 		table("dynamodb-transaction-one-action-per-item", "a transaction with two actions on one item is refused", "TransactWriteItems of a Put and an Update of one item", proof.Seen{"code": "ValidationException"}, twoActions),
