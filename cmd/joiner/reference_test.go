@@ -12,6 +12,28 @@ import (
 
 const reference = "../../docs/reference/cli.md"
 
+// unitsPage says how JSON names amounts of money (U5).
+const unitsPage = `
+## Amounts in JSON
+
+With ` + "`-o json`" + ` every amount of money is a number of millionths of a dollar. Its name ends in ` + "`MicroUSD`" + `, or in ` + "`MicroUSDPerHour`" + ` if it is per hour.
+The names without a unit are older. They are written beside the others for one release.
+
+| Command | Older name | Its unit | Name |
+|---|---|---|---|
+| plan, adopt | ` + "`pricePerHour`" + ` | dollars | ` + "`priceMicroUSDPerHour`" + ` |
+| plan disrupt | ` + "`pricePerHourBefore`, `pricePerHourAfter`" + ` | dollars | ` + "`priceBeforeMicroUSDPerHour`, `priceAfterMicroUSDPerHour`" + ` |
+| plan disrupt | ` + "`savingsPerHour`" + ` | dollars | ` + "`savingsMicroUSDPerHour`" + ` |
+| why | ` + "`price`, `pricePerHour`" + ` | millionths | ` + "`priceMicroUSDPerHour`" + ` |
+| why node | ` + "`plannedPrice`" + ` | millionths | ` + "`plannedMicroUSDPerHour`" + ` |
+| why node, savings | ` + "`plannedPerHour`, `savedPerHour`, `saved`" + ` | millionths | ` + "`plannedMicroUSDPerHour`, `savedMicroUSDPerHour`, `savedMicroUSD`" + ` |
+| savings | ` + "`spent`" + ` | millionths | ` + "`spentMicroUSD`" + ` |
+| report | ` + "`total`, `idle`, `unseen`, `cost`, `fair`" + ` | millionths | ` + "`totalMicroUSD`, `idleMicroUSD`, `unseenMicroUSD`, `costMicroUSD`, `fairMicroUSD`" + ` |
+| report | ` + "`pricePerHour`, `idlePerHour`" + ` | millionths | ` + "`priceMicroUSDPerHour`, `idleMicroUSDPerHour`" + ` |
+| decisions | ` + "`savings`" + ` | millionths | ` + "`savingsMicroUSDPerHour`" + ` |
+| shadow report | ` + "`live`, `shadow`" + ` | millionths | ` + "`liveMicroUSDPerHour`, `shadowMicroUSDPerHour`" + ` |
+`
+
 // TestU66CommandLineReference: docs/reference/cli.md has the help of every command, with every flag. -update writes it.
 func TestU66CommandLineReference(t *testing.T) {
 	for _, name := range []string{"JOINER_TABLE", "JOINER_BUCKET"} { // defaults of flags
@@ -20,7 +42,7 @@ func TestU66CommandLineReference(t *testing.T) {
 	var page bytes.Buffer
 	fmt.Fprint(&page, "# Command line\n\nGenerated from the commands by `go test ./cmd/joiner -run TestU66CommandLineReference -update`.\n\n"+
 		"The exit status is 0 for success. The help of a command names the others.\n"+
-		"`joiner completion` writes a script that completes commands in a shell.\n")
+		"`joiner completion` writes a script that completes commands in a shell.\n"+unitsPage)
 	flags := 0
 	var write func(command *cobra.Command)
 	write = func(command *cobra.Command) {

@@ -35,7 +35,8 @@ type (
 		Claims        []claimJSON         `json:"claims"`
 		Nominations   []nominationJSON    `json:"nominations"`
 		Unschedulable []unschedulableJSON `json:"unschedulable"`
-		PricePerHour  float64             `json:"pricePerHour"`
+		Price         model.MicroUSD      `json:"priceMicroUSDPerHour"`
+		PricePerHour  float64             `json:"pricePerHour"` // dollars, as earlier versions wrote it
 		Stats         statsJSON           `json:"stats"`
 	}
 	claimJSON struct {
@@ -54,10 +55,11 @@ type (
 		Pods         []string            `json:"pods"` // namespace/name
 	}
 	offeringJSON struct {
-		InstanceType string  `json:"instanceType"`
-		Zone         string  `json:"zone"`
-		CapacityType string  `json:"capacityType"`
-		PricePerHour float64 `json:"pricePerHour"` // dollars
+		InstanceType string         `json:"instanceType"`
+		Zone         string         `json:"zone"`
+		CapacityType string         `json:"capacityType"`
+		Price        model.MicroUSD `json:"priceMicroUSDPerHour"`
+		PricePerHour float64        `json:"pricePerHour"` // dollars, as earlier versions wrote it
 	}
 	nominationJSON struct {
 		Node string   `json:"node"` // or the NodeClaim on its way
@@ -93,6 +95,7 @@ func planOf(r *Result) planJSON {
 		Claims:        make([]claimJSON, 0, len(r.Plan.Claims)),
 		Nominations:   make([]nominationJSON, 0, len(r.Plan.Nominations)),
 		Unschedulable: make([]unschedulableJSON, 0, len(r.Plan.Unschedulable)),
+		Price:         r.Plan.Price,
 		PricePerHour:  r.Plan.Price.USD(),
 		Stats:         statsJSON{Pods: r.Pods(), Headroom: r.Headroom, PlanSeconds: r.PlanSeconds},
 	}
@@ -117,7 +120,7 @@ func claimOf(c *model.PlannedClaim) claimJSON {
 		Name:          c.Name,
 		NodePool:      c.Pool,
 		InstanceTypes: c.InstanceTypes,
-		Offering:      offeringJSON{c.Offering.InstanceType, c.Offering.Zone, c.Offering.CapacityType, c.Price.USD()},
+		Offering:      offeringJSON{c.Offering.InstanceType, c.Offering.Zone, c.Offering.CapacityType, c.Price, c.Price.USD()},
 		Zones:         c.Zones,
 		CapacityTypes: c.CapacityTypes,
 		Requirements:  c.Requirements,
