@@ -123,7 +123,7 @@ func clustersTable(rows []clusterRow) string {
 	}
 	var out strings.Builder
 	t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "CLUSTER\tACCOUNT\tREGION\tKUBERNETES\tSTATE\tHEARTBEAT\tMACHINES\tSTOPS")
+	fmt.Fprintln(t, "CLUSTER\tACCOUNT\tREGION\tKUBERNETES\tSTATE\tHEARTBEAT\tINSTANCES\tSTOPS")
 	for _, r := range rows {
 		heartbeat := "never"
 		if r.Heartbeat >= 0 {
