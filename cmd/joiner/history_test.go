@@ -113,7 +113,7 @@ func TestAnInstallationAnswersWhyAndWhatFor(t *testing.T) {
 	}
 	says(ask("why", "pod", "shop/web-0"), "spec.limits.cpu 3 leaves 1", "Remedy: raise the limit", "then NodePool default would hold it on m7.large on-demand", "Decision "+refused)
 	says(ask("why", "pod", "shop/api-0"), "is not pending: it is bound to node n1 (m7.large, on-demand, us-west-2a, NodePool default)")
-	says(ask("why", "node", "n1"), "MACHINE", "i-new", "WHY IT WAS LAUNCHED", "as a replacement for nodes that a command disrupts", "WHY IT STAYS")
+	says(ask("why", "node", "n1"), "INSTANCE", "i-new", "WHY IT WAS LAUNCHED", "as a replacement for nodes that a command disrupts", "WHY IT STAYS")
 	says(ask("why", "node", "i-old"), "is gone since", "Joiner disrupted it (Underutilized)", "command "+evaluated+"-0 was to save $0.3000 per hour and move 1 pod;", "its replacements are default-new", "COMMAND "+evaluated+"-0, done")
 	says(ask("why", "node", "n7"), "neither a node, nor a NodeClaim, nor an instance")
 	says(ask("report", "--since", "2h", "--by", "workload"), "WORKLOAD", "StatefulSet shop/api", "IDLE NODES", "n1 (default)")

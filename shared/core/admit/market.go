@@ -85,10 +85,10 @@ func (t *template) found(types []model.InstanceType, matches []offering.Match, r
 		return model.Finding{Field: t.requirements, Message: fmt.Sprintf("%d of the %d instance types that %s has for this class match, from $%.4f per hour (%s, %s, %s)",
 			len(matches), len(types), region, best.Price.USD(), name, best.CapacityType, best.Zone)}
 	}
-	f := model.Finding{Field: t.requirements, Message: "nothing matches, no node can be made", Remedy: "Widen the requirements."}
+	f := model.Finding{Field: t.requirements, Message: "nothing matches, no node can be launched", Remedy: "Widen the requirements."}
 	if len(types) == 0 {
 		f.Field, f.Value = t.class, t.ClassName
-		f.Message = "the EC2NodeClass can launch no instance type in " + region + ", no node can be made"
+		f.Message = "the EC2NodeClass can launch no instance type in " + region + ", no node can be launched"
 		f.Remedy = "Check that its subnets are in zones of the region and that its images boot there."
 		return f
 	}

@@ -38,7 +38,7 @@ func notThere(cluster *Cluster, namespace, name string) (Cause, []string) {
 		near = elsewhere[:min(maxSimilar, len(elsewhere))]
 	}
 	slices.Sort(spaces)
-	cause := Cause{Code: NotThere, Message: "is not there as of " + stamp(cluster.now())}
+	cause := Cause{Code: NotThere, Message: "does not exist as of " + stamp(cluster.now())}
 	switch {
 	case len(near) > 0:
 		cause.Remedy = "did you mean " + strings.Join(near, ", ") + "?"

@@ -450,12 +450,12 @@ func foldPools(list []PoolWhy) []PoolWhy {
 func (c *podCase) nominated(name string) *Cause {
 	c.answer.Then = &Fit{Node: name}
 	if claim := c.cluster.claim(name); claim != nil && c.cluster.nodeOf(claim) == nil {
-		return coming(c.cluster, claim, "has room for it")
+		return coming(c.cluster, claim, "has capacity for it")
 	}
 	node := c.cluster.node(name)
 	if node != nil {
 		if claim := c.cluster.claimOn(node); claim != nil && !node.Initialized() {
-			return coming(c.cluster, claim, "has room for it")
+			return coming(c.cluster, claim, "has capacity for it")
 		}
 	}
 	return &Cause{Code: FitsThere, Node: name, Message: fmt.Sprintf("fits the existing node %s: kube-scheduler binds it with its next try, within seconds", name),

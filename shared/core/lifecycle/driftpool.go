@@ -25,7 +25,7 @@ func requirementsDrift(v DriftView) Drift {
 		}
 		what := fmt.Sprintf("is %q", value)
 		if !has {
-			what = "is not there"
+			what = "is missing"
 		}
 		return Drift{RequirementsDrifted, fmt.Sprintf("NodePool %s: spec.template.spec.requirements require %s; the instance's label %s",
 			v.Pool.Name, set.Text(key), what)}

@@ -196,7 +196,7 @@ func (r *pass) do(ctx context.Context) error {
 	r.reg = reg
 	manifest, notes, nowUnix, err := r.Ledger.Peek(ctx, reg.Cluster)
 	if err != nil {
-		return fmt.Errorf("read the change marks of cluster %s: %w", reg.Cluster, err)
+		return fmt.Errorf("read the manifest and the notes of cluster %s: %w", reg.Cluster, err)
 	}
 	r.notes, r.clockOffset = notes, nowUnix-r.Now().Unix()
 	settled := r.settled(manifest)

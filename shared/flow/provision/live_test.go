@@ -383,7 +383,7 @@ func TestW6ReplacementsAreLaunchedOnlyAsTheirPoolWouldHaveThem(t *testing.T) {
 		"another label":                 {"labels[team]", func(p *model.PlannedClaim) { p.Labels["team"] = "red" }},
 		"one more label":                {"labels[evil]", func(p *model.PlannedClaim) { p.Labels["evil"] = "true" }},
 		"another annotation":            {"annotations", func(p *model.PlannedClaim) { p.Annotations = map[string]string{"a": "b"} }},
-		"a pool that is not there":      {"is not there", func(p *model.PlannedClaim) { p.Pool = "made-up" }},
+		"a pool that is not there":      {"does not exist", func(p *model.PlannedClaim) { p.Pool = "made-up" }},
 		"a class that the pool has not": {"uses EC2NodeClass", func(p *model.PlannedClaim) { p.Class = "made-up" }},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -66,7 +66,7 @@ func (r *pass) tidy(ctx context.Context) {
 		r.settleCalls(ctx, got, 0, true)
 	}
 	if err != nil {
-		r.problem("delete launch templates nobody uses: %v", err)
+		r.problem("delete unused launch templates: %v", err)
 	}
 	if err == nil && left == 0 {
 		r.ledger.Notes.Templates = slices.DeleteFunc(slices.Clone(r.ledger.Notes.Templates), func(use model.TemplateUse) bool { return r.now()-use.UsedUnix > unusedAfter })
