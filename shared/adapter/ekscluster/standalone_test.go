@@ -145,7 +145,7 @@ spec:
   %s
 `, name, field)
 		standalone, err := c.StandaloneClaim(t.Context(), objectNamed(t, c, name))
-		if err != nil || len(standalone.Invalid) != 1 || !strings.HasPrefix(standalone.Invalid[0], want) || strings.Contains(standalone.Invalid[0], "this pool") {
+		if err != nil || len(standalone.Invalid) != 1 || !strings.HasPrefix(standalone.Invalid[0], want) || strings.Contains(standalone.Invalid[0], "this NodePool") {
 			t.Errorf("%s: %q, %v", field, standalone.Invalid, err)
 		}
 	}

@@ -105,7 +105,7 @@ func TestWarnings(t *testing.T) {
 		"a class that is not ready": {func(p *model.Pool) { p.Template.ClassName = "sick" }, `spec.template.spec.nodeClassRef.name: "sick": the EC2NodeClass is not ready`, []string{"SubnetsReady: none found"}},
 
 		"a limit on nothing":           {func(p *model.Pool) { p.Limits = model.Resources{"memry": 1 << 30} }, `spec.limits.memry: "1073741824": no instance type`, []string{"Write memory if that is meant"}},
-		"a limit below a machine":      {func(p *model.Pool) { p.Limits = model.Resources{model.CPU: 1000} }, `spec.limits.cpu: "1": the least`, []string{"takes 2 of it: nothing can be launched"}},
+		"a limit below a machine":      {func(p *model.Pool) { p.Limits = model.Resources{model.CPU: 1000} }, `spec.limits.cpu: "1": the smallest`, []string{"takes 2 of it: nothing can be launched"}},
 		"a price below a machine":      {func(p *model.Pool) { p.Limits = model.Resources{model.Dollars: 50_000} }, `spec.limits.joiner.sh/usd-per-hour`, []string{"nothing can be launched"}},
 		"more replicas than the limit": {func(p *model.Pool) { p.Replicas, p.Limits = ref(int64(5)), model.Resources{model.Nodes: 3} }, `spec.limits.nodes: "3": spec.replicas is 5`, []string{"Remedy: "}},
 		"no limits":                    {func(p *model.Pool) { p.Limits = nil }, "spec.limits: there are none", []string{"usd-per-hour"}},
@@ -118,7 +118,7 @@ func TestWarnings(t *testing.T) {
 			p.Disruption.Policy, p.Disruption.ConsolidateAfterSeconds = "WhenEmptyOrUnderutilized", ref(int64(0))
 		}, `spec.disruption.consolidateAfter: "0s"`, []string{"Balanced"}},
 		"no budgets":          {func(p *model.Pool) { p.Disruption.Budgets = nil }, "spec.disruption.budgets: there are none", nil},
-		"nothing given back":  {func(p *model.Pool) { p.Disruption.Budgets = []model.Budget{{Nodes: "0"}} }, `spec.disruption.budgets[0].nodes: "0": nothing is ever`, nil},
+		"nothing given back":  {func(p *model.Pool) { p.Disruption.Budgets = []model.Budget{{Nodes: "0"}} }, `spec.disruption.budgets[0].nodes: "0": there is no voluntary disruption`, nil},
 		"never too old":       {func(p *model.Pool) { p.Template.ExpireAfterSeconds = nil }, `spec.template.spec.expireAfter: "Never"`, nil},
 		"too old at once":     {func(p *model.Pool) { p.Template.ExpireAfterSeconds = ref(int64(600)) }, `spec.template.spec.expireAfter: "10m0s"`, nil},
 		"no time to stop":     {func(p *model.Pool) { p.Template.GraceSeconds = ref(int64(0)) }, `spec.template.spec.terminationGracePeriod: "0s"`, nil},
@@ -260,7 +260,7 @@ func TestDeletions(t *testing.T) {
 	k.Pools = []model.Pool{*plain(nil)}
 	said(t, Evaluate(model.Admission{Operation: model.OperationDelete, Pool: plain(nil)}, k).Warnings, "the NodePool has 1 node: all are drained", "Remedy: ")
 	class := readyClass("default")
-	said(t, Evaluate(model.Admission{Operation: model.OperationDelete, Class: &class}, k).Warnings, "NodePool web names the EC2NodeClass", "1 node")
+	said(t, Evaluate(model.Admission{Operation: model.OperationDelete, Class: &class}, k).Warnings, "NodePool web uses the EC2NodeClass", "1 node")
 	other := readyClass("other")
 	for _, a := range []model.Admission{{Operation: model.OperationDelete, Pool: plain(func(p *model.Pool) { p.Name = "idle" })}, {Operation: model.OperationDelete, Class: &other}, {Operation: model.OperationDelete}} {
 		if v := Evaluate(a, k); !v.Allowed() || len(v.Warnings) != 0 {

@@ -21,6 +21,9 @@ func TestU5AmountsInJSONHaveTheirUnit(t *testing.T) {
 		tried[of.Type().Name()] = true
 		amounts := 0
 		for i := range of.NumField() {
+			if !of.Type().Field(i).IsExported() {
+				continue
+			}
 			if amount, ok := of.Field(i).Addr().Interface().(*model.MicroUSD); ok {
 				*amount = model.MicroUSD(1000 + i)
 				amounts++

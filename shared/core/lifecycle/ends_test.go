@@ -311,7 +311,7 @@ func TestS32ExpiryOfAllAtOnce(t *testing.T) {
 		view := aged(25)
 		change(&view.Records)
 		f := lifecycle.Diagnose(view, lifecycle.Settings{})
-		if len(f) != 1 || f[0].Kind != lifecycle.Deferred || !strings.Contains(f[0].Why(), "no replacement could be launched") || !strings.Contains(f[0].Why(), "claim default-000, and 24 more") {
+		if len(f) != 1 || f[0].Kind != lifecycle.Deferred || !strings.Contains(f[0].Why(), "so no replacement could ") || !strings.Contains(f[0].Why(), "claim default-000, and 24 more") {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}

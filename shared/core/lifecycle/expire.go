@@ -123,7 +123,7 @@ func (j *diagnosis) unusable(class string) string {
 	}
 	for _, suspension := range records.Notes.ClassSuspensions {
 		if suspension.Class == class && records.NowUnix < suspension.UntilUnix {
-			return fmt.Sprintf("instances of EC2NodeClass %s do not join, so no replacement would join", class)
+			return fmt.Sprintf("instances of EC2NodeClass %s do not join, so no replacement could join", class)
 		}
 	}
 	return ""

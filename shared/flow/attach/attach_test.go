@@ -161,7 +161,7 @@ func TestAttachWarns(t *testing.T) {
 		}, "answers only 1.2.3.4/32"},
 		"another cluster's role": {func(w *world, x *attach.Desired) {
 			w.registered["other"] = model.Registration{Cluster: "other", Roles: model.Roles{Disrupt: x.Roles.Disrupt}}
-		}, "is cluster other's too"},
+		}, "is a role of cluster other too"},
 	}
 	for name, tt := range tests {
 		w, x := newWorld(), standalone()

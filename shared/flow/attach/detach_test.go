@@ -48,7 +48,7 @@ func TestDetachRefusesWhileInstancesLive(t *testing.T) {
 	w.records.Intents = []model.Intent{{State: model.IntentCalling}, {State: model.IntentDone}}
 	before := w.registered["web"]
 	_, err := w.flow().Detach(t.Context(), leaving(""))
-	for _, want := range []string{"3 machines (default: 2, gpu: 1)", "1 launch under way", "kubectl delete nodepools", "joiner detach web --hand-over"} {
+	for _, want := range []string{"3 instances (default: 2, gpu: 1)", "1 launch under way", "kubectl delete nodepools", "joiner detach web --hand-over"} {
 		if !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
@@ -175,8 +175,8 @@ func TestHandOverRefusesWhatIsHalfDone(t *testing.T) {
 		want   string
 	}{
 		"a launch":                   {func(w *world) { w.records.Intents = []model.Intent{{State: model.IntentCalling}} }, "1 launch under way"},
-		"an end":                     {func(w *world) { w.records.Claims[0].State = model.Draining }, "1 machine that end"},
-		"a command":                  {func(w *world) { w.records.Commands = []model.Command{{State: model.CommandCommitted}} }, "1 command that give"},
+		"an end":                     {func(w *world) { w.records.Claims[0].State = model.Draining }, "1 instance that terminate"},
+		"a command":                  {func(w *world) { w.records.Commands = []model.Command{{State: model.CommandCommitted}} }, "1 command that disrupt"},
 		"a NodeClaim deleted":        {func(w *world) { w.live.Objects[0].DeletedUnix = 5 }, "NodeClaims a of cluster web are being deleted"},
 		"an API server nobody reads": {func(w *world) { w.fails["Look"] = errors.New("no route") }, "no route"},
 	}

@@ -243,7 +243,7 @@ func TestMoreInstancesThanAskedForAreToldOf(t *testing.T) {
 	w.Fleet.GiveMore(1)
 	pending(w, "web", 1, world.Shape(900, gib))
 	outcome := pass(t, w, provision.TriggerBatch)
-	if outcome.Claims != 1 || !strings.Contains(strings.Join(outcome.Problems, "\n"), "2 machines for 1 claims") {
+	if outcome.Claims != 1 || !strings.Contains(strings.Join(outcome.Problems, "\n"), "2 instances for 1 claims") {
 		t.Errorf("%+v", outcome)
 	}
 }

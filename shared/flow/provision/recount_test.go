@@ -42,7 +42,7 @@ func TestF5UsageOfClaimsDeletedByHandIsCountedAnew(t *testing.T) {
 		world.Skew(w.Ledger, world.Name, claim.Name)
 	}
 	out := pass(t, w, provision.TriggerResync)
-	if len(out.Recounted) != 1 || out.Recounted[0].Counted[model.Nodes] != 3 || out.Recounted[0].Reserved[model.Nodes] != 1 || !saysOf(out, "nodepool default", "nodes 3", "nodes 1") {
+	if len(out.Recounted) != 1 || out.Recounted[0].Counted[model.Nodes] != 3 || out.Recounted[0].Reserved[model.Nodes] != 1 || !saysOf(out, "NodePool default", "nodes 3", "nodes 1") {
 		t.Errorf("recounted %+v, problems %v", out.Recounted, out.Problems)
 	}
 	if counted, claimed := w.Ledger.Held("default"); counted[model.Nodes] != 1 || claimed[model.Nodes] != 1 || counted[model.CPU] != claimed[model.CPU] {

@@ -503,7 +503,7 @@ func TestReplacementWaitsWithAReason(t *testing.T) {
 		want   string
 	}{
 		"pool gone":     {func(_ *world.World, p *model.PlannedClaim) { p.Pool = "gone" }, "NodePool gone does not exist"},
-		"another class": {func(_ *world.World, p *model.PlannedClaim) { p.Class = "old" }, "uses class default now, not old"},
+		"another class": {func(_ *world.World, p *model.PlannedClaim) { p.Class = "old" }, "uses EC2NodeClass default now, not old"},
 		"stopped":       {func(w *world.World, _ *model.PlannedClaim) { stop(t, w, model.Stop{Scope: model.StopCluster}) }, "disruption is stopped in cluster"},
 		"its pool stopped": {func(w *world.World, _ *model.PlannedClaim) {
 			stop(t, w, model.Stop{Scope: model.StopPool, Pool: "default"})
