@@ -44,16 +44,18 @@ type adoptFlags struct {
 }
 
 const adoptLong = `Adopts the nodes of a cluster that Karpenter ran. Each NodeClaim with an instance gets a claim in the ledger, its
-instance gets the tag joiner.sh/intent, and its drift hashes are rewritten by Joiner's rules: adoption causes no drift, and
-nodes that had drifted stay drifted. Pods, nodes, instances, finalizers, NodePools and EC2NodeClasses stay as they are.
+instance gets the tag joiner.sh/intent, and its drift hashes are rewritten by Joiner's rules: adoption causes no
+drift, and nodes that had drifted stay drifted. Pods, nodes, instances, finalizers, NodePools and EC2NodeClasses stay
+as they are.
 
-Without --yes nothing is written: it prints what would be done, and what cannot be adopted and why. With --yes it reads
-everything again and adopts. You may stop it at any point and run it again; a second run finds nothing left to do.
+Without --yes nothing is written: it prints what would be done, and what cannot be adopted and why. With --yes it
+reads everything again and adopts. You may stop it at any point and run it again; a second run finds nothing left to
+do.
 
-Before --yes: attach the cluster, wait until no NodeClaim is being launched, and stop Karpenter (kubectl scale deployment
-karpenter -n kube-system --replicas=0). It refuses while Karpenter runs, or while that is unknown. If Karpenter was just
-stopped, it waits for two minutes at most, because Karpenter's lease counts for a minute. Do not change NodePools and
-EC2NodeClasses in between: a change then counts as made before the launch.
+Before --yes: attach the cluster, wait until no NodeClaim is being launched, and stop Karpenter (kubectl scale
+deployment karpenter -n kube-system --replicas=0). It refuses while Karpenter runs, or while that is unknown. If
+Karpenter was just stopped, it waits for two minutes at most, because Karpenter's lease counts for a minute. Do not
+change NodePools and EC2NodeClasses in between: a change then counts as made before the launch.
 
   adopt    gets a claim. If it is being deleted, its drain continues where Karpenter stopped.
   mend     has a claim; an earlier run did not write its tag or its hashes, or did not remove a taint of Karpenter
@@ -61,13 +63,14 @@ EC2NodeClasses in between: a change then counts as made before the launch.
   wait     Karpenter has not launched an instance for it yet
   refuse   cannot be adopted, for the given reason
 
-Instances without a NodeClaim are listed and left alone, as are nodes without a NodePool, such as managed node groups. It names
-each Helm release whose uninstall would delete the CustomResourceDefinitions, such as karpenter-crd, with the command that
-makes Helm forget it.
+Instances without a NodeClaim are listed and left alone, as are nodes without a NodePool, such as managed node groups.
+It names each Helm release whose uninstall would delete the CustomResourceDefinitions, such as karpenter-crd, with the
+command that makes Helm forget it.
 
-The ledger is found with your own AWS permissions. EC2 and the API server are reached as the functions reach them, with the role
-and endpoint the cluster was attached with. --own-rights uses your own permissions for these, too, and --kubeconfig reaches the
-API server by a kubeconfig. It needs what the ClusterRole joiner-adopt allows, and ec2:DescribeInstances and ec2:CreateTags.
+The ledger is found with your own AWS permissions. EC2 and the API server are reached as the functions reach them,
+with the role and endpoint the cluster was attached with. --own-rights uses your own permissions for these, too, and
+--kubeconfig reaches the API server by a kubeconfig. It needs what the ClusterRole joiner-adopt allows, and
+ec2:DescribeInstances and ec2:CreateTags.
 
 Exit status: 0 if everything was read, and with --yes written, even if some NodeClaims cannot be adopted; 2 if
 something cannot be read, or Karpenter runs; 1 if something could not be written.`

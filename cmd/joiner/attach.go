@@ -208,7 +208,8 @@ or hand the instances over. With --hand-over, instances, nodes and pods stay as 
 
 Work in progress, such as a launch or a drain, cannot be handed over: run the command again when it is done.
 
-A hand-over reaches the API server with the cluster's role for adoption, or with your own permissions by --own-rights or --kubeconfig.
+A hand-over reaches the API server with the cluster's role for adoption, or with your own permissions by --own-rights
+or --kubeconfig.
 
 Exit status: 0 if the cluster is detached, or can be; 2 if not.`
 

@@ -367,7 +367,7 @@ func TestAttachClustersDetach(t *testing.T) {
 	if code, out, errs := joiner("", "clusters"); code != 0 || !strings.Contains(out, "shop     "+a.Account()) || !strings.Contains(out, "active  never      1") {
 		t.Errorf("exit status %d, %s, %s", code, out, errs)
 	}
-	if code, _, errs := joiner("", "detach", "shop", "--yes"); code != 2 || !strings.Contains(errs, "1 machine (default: 1)") {
+	if code, _, errs := joiner("", "detach", "shop", "--yes"); code != 2 || !strings.Contains(errs, "1 instance (default: 1)") {
 		t.Errorf("exit status %d, %s", code, errs)
 	}
 	if code, _, errs := joiner("", "detach", "shop", "--hand-over=cas"); code != 2 || !strings.Contains(errs, "must be karpenter or people") {
@@ -624,7 +624,7 @@ func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 			disabled := rule
 			disabled.Disabled = true
 			a.ruled(t, disabled)
-		}, 2, "notices", "the rule is DISABLED: spot machines"},
+		}, 2, "notices", "the rule is DISABLED: spot interruptions"},
 		{"a rule that is gone", func(t *testing.T) {
 			rule, _ := a.bus.Rule("joiner-health")
 			back = append(back, func() { a.ruled(t, rule) })
@@ -699,7 +699,7 @@ func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 			a.kms.Put(kms.Key{ARN: keyARN, Policy: keyPolicy(theAccount, theLogs)})
 			encrypt(keyARN)
 			back = append(back, func() { encrypt("") })
-		}, 2, "key", "does not let events.amazonaws.com kms:Decrypt, kms:GenerateDataKey"},
+		}, 2, "key", "does not allow events.amazonaws.com to kms:Decrypt, kms:GenerateDataKey"},
 		{"an endpoint that became private (A36)", func(*testing.T) {
 			a.planes.AddCluster(eks.Cluster{Name: "shop", Version: "1.36", Endpoint: a.server.URL, CertificateAuthority: a.ca, NoPublicAccess: true})
 		}, 2, "endpoint", "functions outside of your VPC have no fixed addresses"},

@@ -31,12 +31,12 @@ pending pods and why they are pending, past decisions, and what consolidation wo
 
 ` + sourceLong + `
 
-While a page is open it checks for changes every two seconds (--every). A check reads one item of the table; when the watcher has
-published something, or after ten seconds, it reads all items of the cluster. While no page is open, it reads nothing. Files are
-read again when they change.
+While a page is open it checks for changes every two seconds (--every). A check reads one item of the table; when the
+watcher has published something, or after ten seconds, it reads all items of the cluster. While no page is open, it
+reads nothing. Files are read again when they change.
 
-The page is served on this machine alone, unless --listen says otherwise. It has no password: everyone who reaches the address
-sees the cluster. It refuses requests with an unknown Host header; --host allows one more name.
+The page is served on this machine alone, unless --listen says otherwise. It has no password: everyone who reaches the
+address sees the cluster. It refuses requests with an unknown Host header; --host allows one more name.
 
 Exit status: 0 when it was stopped; 2 if the cluster cannot be read or the address cannot be served.`
 

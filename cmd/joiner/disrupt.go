@@ -26,28 +26,28 @@ type disruptFlags struct {
 	spotToSpot bool
 }
 
-const disruptLong = `Reads a cluster from files and shows which nodes voluntary disruption would remove now: empty nodes, drifted nodes, nodes that
-expire within budgets, and nodes whose pods fit elsewhere for less. It shows their replacements, the pods that move, and
-the savings, and why every other node stays. It calls neither the cluster nor AWS, and changes nothing.
+const disruptLong = `Reads a cluster from files and shows which nodes voluntary disruption would remove now: empty nodes, drifted nodes,
+nodes that expire within budgets, and nodes whose pods fit elsewhere for less. It shows their replacements, the pods
+that move, and the savings, and why every other node stays. It calls neither the cluster nor AWS, and changes nothing.
 
 The input (-f) is that of "joiner plan provision". Include PodDisruptionBudgets, which restrict evictions, and
-NodeClaims, which have the age of a node, its last pod event, and its drift. For a node of a NodePool without
-one, a claim is made up from the node's labels, with a warning. Without its NodePool and EC2NodeClass (or a --catalog)
-a node stays. The headroom of CapacityBuffers moves as pods do, and a node with headroom is not empty.
+NodeClaims, which have the age of a node, its last pod event, and its drift. For a node of a NodePool without one, a
+claim is made up from the node's labels, with a warning. Without its NodePool and EC2NodeClass (or a --catalog) a node
+stays. The headroom of CapacityBuffers moves as pods do, and a node with headroom is not empty.
 
 All nodes that can be disrupted at once, within the present budgets, are one plan. Its commands run in their order,
 and each is valid after those before it. The replacements of a command are ready before any of its nodes is drained.
-The reasons against a node are listed for each node: an annotation, a PodDisruptionBudget, a budget of its NodePool, pods
-that were bound or left less than consolidateAfter ago, pods that fit nowhere else.
+The reasons against a node are listed for each node: an annotation, a PodDisruptionBudget, a budget of its NodePool,
+pods that were bound or left less than consolidateAfter ago, pods that fit nowhere else.
 
 --with takes NodePools and EC2NodeClasses that are not applied yet. The plan is then that of the cluster with them,
-and "drift" has the nodes that would have drifted, by the rule that the functions use, to preview an edit before applying it.
-For an EC2NodeClass only its spec is compared; its selectors are not resolved.
+and "drift" has the nodes that would have drifted, by the rule that the functions use, to preview an edit before
+applying it. For an EC2NodeClass only its spec is compared; its selectors are not resolved.
 
 "joiner plan provision --help" describes the catalog of instance types (--catalog).
 
-Exit status: 0 with a plan, even if it is empty; 2 if the input cannot be read, with file, document and field
-on standard error; 1 if the plan cannot be written.`
+Exit status: 0 with a plan, even if it is empty; 2 if the input cannot be read, with file, document and field on
+standard error; 1 if the plan cannot be written.`
 
 const disruptExample = `  # the cluster kubectl points at, as it is now
   kubectl get pods,nodes,daemonsets,nodepools,nodeclaims,ec2nodeclasses,pdb,pv,pvc,storageclasses -A -o json |

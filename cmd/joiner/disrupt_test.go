@@ -119,8 +119,8 @@ func TestPlanDisruptWritesATable(t *testing.T) {
 		t.Fatalf("exit status %d: %s", code, errs)
 	}
 	for _, want := range []string{
-		"9 nodes of NodePools cost $2.5960 per hour, $1895 a month.", "2 c7g.2xlarge on-demand", "423.40", night("4") + ", " + night("5"),
-		"STAYS: ", "DisruptionBudget: PodDisruptionBudget shop/ledger", "NodeDoNotDisrupt", "DRIFTED: 1 node", "an hour", "a month", "2026-03-01T02:04:00Z",
+		"9 nodes of NodePools cost $2.5960 per hour, $1895 per month.", "2 c7g.2xlarge on-demand", "423.40", night("4") + ", " + night("5"),
+		"STAYS: ", "DisruptionBudget: PodDisruptionBudget shop/ledger", "NodeDoNotDisrupt", "DRIFTED: 1 node", "per hour", "per month", "2026-03-01T02:04:00Z",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("nowhere in it: %q\n%s", want, out)

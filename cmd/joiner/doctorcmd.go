@@ -11,16 +11,17 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-const doctorLong = `Checks the installation and its clusters, and says what is wrong and how to fix it. For the region: stack, ledger, bucket,
-queues, EventBridge rules, stops, clocks, the account's quotas of vCPUs and of Lambda's concurrency, the role for spot, and the policy
-of a KMS key. For each cluster: control plane and endpoint, access entries, the permissions of its roles (simulated),
-Pod Identity, CustomResourceDefinitions, remains of Karpenter, watcher, conditions of its EC2NodeClasses, and recent runs of the functions.
+const doctorLong = `Checks the installation and its clusters, and says what is wrong and how to fix it. For the region: stack, ledger,
+bucket, queues, EventBridge rules, stops, clocks, the account's quotas of vCPUs and of Lambda's concurrency, the role
+for spot, and the policy of a KMS key. For each cluster: control plane and endpoint, access entries, the permissions
+of its roles (simulated), Pod Identity, CustomResourceDefinitions, remains of Karpenter, watcher, conditions of its
+EC2NodeClasses, and recent runs of the functions.
 
-It uses your own permissions, in AWS and in the cluster, and writes nothing. What you may not read is reported, and the other
-checks go on.
+It uses your own permissions, in AWS and in the cluster, and writes nothing. What you may not read is reported, and
+the other checks go on.
 
-Exit status: 0 if all checks pass; 1 if something needs attention; 2 if something does not work, or the ledger
-cannot be found.`
+Exit status: 0 if all checks pass; 1 if something needs attention; 2 if something does not work, or the ledger cannot
+be found.`
 
 // doctorFlags are what the command line says.
 type doctorFlags struct {

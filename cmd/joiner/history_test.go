@@ -111,7 +111,7 @@ func TestAnInstallationAnswersWhyAndWhatFor(t *testing.T) {
 			}
 		}
 	}
-	says(ask("why", "pod", "shop/web-0"), "spec.limits.cpu 3 leaves 1", "Remedy: raise the limit", "then NodePool default would hold it on m7.large on-demand", "Decision "+refused)
+	says(ask("why", "pod", "shop/web-0"), "spec.limits.cpu 3 leaves 1", "Remedy: raise the limit", "then NodePool default would hold it on m7.large on-demand", refused)
 	says(ask("why", "pod", "shop/api-0"), "is not pending: it is bound to node n1 (m7.large, on-demand, us-west-2a, NodePool default)")
 	says(ask("why", "node", "n1"), "INSTANCE", "i-new", "WHY IT WAS LAUNCHED", "as a replacement for nodes that a command disrupts", "WHY IT STAYS")
 	says(ask("why", "node", "i-old"), "is gone since", "Joiner disrupted it (Underutilized)", "command "+evaluated+"-0 was to save $0.3000 per hour and move 1 pod;", "its replacements are default-new", "COMMAND "+evaluated+"-0, done")
@@ -125,17 +125,17 @@ func TestAnInstallationAnswersWhyAndWhatFor(t *testing.T) {
 	if len(saving.Moves) != 1 || saving.PerHour != 300_000 || saving.Moves[0].State != explain.MoveDone || saving.Saved < 280_000 || saving.Saved > 310_000 {
 		t.Errorf("%+v", saving)
 	}
-	says(ask("savings"), "1 move, 1 pod moved, 0 regrets", "Underutilized")
+	says(ask("savings"), "1 command, 1 pod moved, 0 regrets", "Underutilized")
 	var decided []explain.Decided
 	if err := json.Unmarshal([]byte(ask("decisions", "--since", "2h", "-o", "json")), &decided); err != nil || len(decided) == 0 || decided[0].ID == "" {
 		t.Fatalf("%+v %v", decided, err)
 	}
-	says(ask("decisions", "--since", "2h"), decided[0].ID, "machine")
+	says(ask("decisions", "--since", "2h"), decided[0].ID, "instance")
 
 	if code, _, errs := joiner("", "why", "pod", "shop/web-0", "--cluster", "other"); code != 2 || !strings.Contains(errs, `cluster "other" is not attached; there is shop`) {
 		t.Errorf("exit status %d: %s", code, errs)
 	}
-	if code, _, errs := joiner("", "why", "pod", "shop/web-0", "--at", "-90d"); code != 2 || !strings.Contains(errs, "no snapshot of cluster shop is kept") {
+	if code, _, errs := joiner("", "why", "pod", "shop/web-0", "--at", "-90d"); code != 2 || !strings.Contains(errs, "no snapshot of cluster shop is stored") {
 		t.Errorf("exit status %d: %s", code, errs)
 	}
 }

@@ -200,7 +200,7 @@ func readInstallation(ctx context.Context, config aws.Config) (installation, err
 	}
 	in.text = text
 	if err := json.Unmarshal([]byte(in.text), &in); err != nil {
-		return in, fmt.Errorf("parameter %s is not what the region's stack writes: %w", installationParameter, err)
+		return in, fmt.Errorf("%w: parameter %s is not what the region's stack writes: %w", errNoInstallation, installationParameter, err)
 	}
 	return in, nil
 }

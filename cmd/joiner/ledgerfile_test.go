@@ -125,7 +125,7 @@ func TestAFolderAnswersAsTheInstallationItIsACopyOf(t *testing.T) {
 		}
 	}
 	stamp(time.Unix(now+3*24*3600, 0))
-	if _, out, _ := joiner("", "savings", "--since", "4d", "--dir", dir); !strings.Contains(out, "1 move") {
+	if _, out, _ := joiner("", "savings", "--since", "4d", "--dir", dir); !strings.Contains(out, "1 command") {
 		t.Errorf("three days later: %s", out)
 	}
 }

@@ -21,14 +21,16 @@ const cdkFile = "infra/cdk/cdk.json"
 
 var preflightLong = `Checks, before anything is deployed, the account, the region and the cluster for what would make a deployment or a
 launch fail, and names the command that fixes it: CDK's bootstrap stack, whether the region is enabled, stacks that
-failed, names that are taken, quotas of Lambda's concurrency and of vCPUs, the service-linked role for spot, the policy of
-a KMS key, and of the cluster its version, authentication mode, endpoint access, add-on for Pod Identity, subnets and
-security groups, the role of nodes, and remains of Karpenter.
+failed, names that are taken, quotas of Lambda's concurrency and of vCPUs, the service-linked role for spot, the
+policy of a KMS key, and of the cluster its version, authentication mode, endpoint access, add-on for Pod Identity,
+subnets and security groups, the role of nodes, and remains of Karpenter.
 
-It reads the options of the deployment from ` + cdkFile + `, if it exists, and -c KEY=VALUE as cdk deploy
-takes them. After the deployment joiner doctor checks what still matters of this.
+It reads the options of the deployment from ` + cdkFile + `, if it exists, and -c KEY=VALUE as
+cdk deploy takes them. After the deployment joiner doctor checks what still
+matters of this.
 
-It uses your own permissions and writes nothing. What you may not read is reported, and the other checks go on. In AWS it needs
+It uses your own permissions and writes nothing. What you may not read is reported, and the other checks go on. In AWS
+it needs
   ` + wrapped(preflight.Rights, 118) + `
 and in the cluster, through --kubeconfig or your access entry, listing
   ` + wrapped(preflight.ClusterRights, 118) + `.

@@ -275,8 +275,8 @@ func TestA10PreflightFindsWhatWouldFail(t *testing.T) {
 			return func() { a.concurrency(t, 1000) }
 		}, nil, 2, "names: function joiner-provision", "it exists", "aws lambda delete-function --function-name joiner-provision"},
 		{"a role of the region", role("joiner-interruption-us-west-2"), nil, 2, "names: role joiner-interruption-us-west-2", "it exists", "IAM console"},
-		{"a role of the cluster", role("joiner-shop-us-west-2-watcher"), nil, 2, "names: role joiner-shop-us-west-2-watcher", "stack joiner-cluster-shop is not", "IAM console"},
-		{"a role of nodes", role("joiner-shop-us-west-2-node"), nil, 2, "names: role joiner-shop-us-west-2-node", "stack joiner-cluster-shop is not", "IAM console"},
+		{"a role of the cluster", role("joiner-shop-us-west-2-watcher"), nil, 2, "names: role joiner-shop-us-west-2-watcher", "stack joiner-cluster-shop does not", "IAM console"},
+		{"a role of nodes", role("joiner-shop-us-west-2-node"), nil, 2, "names: role joiner-shop-us-west-2-node", "stack joiner-cluster-shop does not", "IAM console"},
 		{"an identity of the watcher", func(t *testing.T) func() {
 			if err := a.planes.AddPodIdentity(eks.PodIdentity{Cluster: "shop", Namespace: "joiner", ServiceAccount: "joiner-watcher", RoleARN: a.role("x")}); err != nil {
 				t.Fatal(err)
@@ -324,7 +324,7 @@ func TestA10PreflightFindsWhatWouldFail(t *testing.T) {
 			return func() { role("AWSServiceRoleForEC2Spot")(t) }
 		}, nil, 1, "spot role: AWSServiceRoleForEC2Spot", "no spot instance can be launched", "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"},
 		{name: "a key that lets all in", breaks: key(kms.Key{Policy: full}), args: withKey},
-		{"a key without logs", key(kms.Key{Policy: keyPolicy(theAccount, theEvents)}), withKey, 2, "key: " + keyARN, "does not let logs.us-west-2.amazonaws.com kms:Encrypt", `"Principal":{"Service":"logs.us-west-2.amazonaws.com"}`},
+		{"a key without logs", key(kms.Key{Policy: keyPolicy(theAccount, theEvents)}), withKey, 2, "key: " + keyARN, "does not allow logs.us-west-2.amazonaws.com to kms:Encrypt", `"Principal":{"Service":"logs.us-west-2.amazonaws.com"}`},
 		{"a key without events", key(kms.Key{Policy: keyPolicy(theAccount, theLogs)}), withKey, 2, "key: " + keyARN, "every spot warning", `"Action":["kms:Decrypt","kms:GenerateDataKey"],"Effect":"Allow","Principal":{"Service":"events.amazonaws.com"}`},
 		{"a key without the account", key(kms.Key{Policy: keyPolicy(theLogs, theEvents)}), withKey, 2, "key: " + keyARN, "no role of the account can use it", `"AWS":"arn:aws:iam::123456789012:root"`},
 		{"a key that denies", key(kms.Key{Policy: strings.Replace(full, `[{`, `[{"Effect": "Deny", "Principal": "*", "Action": "kms:Generate*", "Resource": "*"}, {`, 1)}), withKey, 2, "key: " + keyARN, "kms:GenerateDataKey", "add to its policy"},
@@ -366,7 +366,7 @@ func TestA10PreflightFindsWhatWouldFail(t *testing.T) {
 			return a.objects.list("/apis/karpenter.sh/v1/nodeclaims", "karpenter.sh/v1", "NodeClaimList", map[string]any{
 				"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{},
 			})
-		}, nil, 1, "Karpenter: cluster shop", "1 NodeClaims are there", "joiner adopt shop"},
+		}, nil, 1, "Karpenter: cluster shop", "1 NodeClaims exist", "joiner adopt shop"},
 		{"Karpenter's release", func(t *testing.T) func() {
 			return a.objects.list("/api/v1/secrets", "v1", "SecretList", helmSecret(t, "kube-system", "karpenter-crd", karpenterCRD(false)))
 		}, nil, 1, "Karpenter: Helm release kube-system/karpenter-crd", "helm uninstall karpenter-crd would delete the CustomResourceDefinitions nodepools.karpenter.sh", "kubectl delete secret -n kube-system -l owner=helm,name=karpenter-crd"},

@@ -21,18 +21,19 @@ import (
 )
 
 const proofLong = `Joiner is tested against a model of AWS. This command checks the assumptions of that model in your account, one after
-another, and reports for each whether it passes, differs (AWS does what the other reading of its documentation says; Joiner
-is tested under both) or fails.
+another, and reports for each whether it passes, differs (AWS does what the other reading of its documentation says;
+Joiner is tested under both) or fails.
 
-Without --yes it makes only calls that create nothing: describes and dry runs. With --yes it creates queues, a table, a bucket, roles and
-launch templates, and runs a few instances of the smallest type for some minutes. It first prints the highest price of that, adds
-up the price during the run, and starts no probe that would exceed --ceiling.
+Without --yes it makes only calls that create nothing: describes and dry runs. With --yes it creates queues, a table,
+a bucket, roles and launch templates, and runs a few instances of the smallest type for some minutes. It first prints
+the highest price of that, adds up the price during the run, and starts no probe that would exceed --ceiling.
 
-All its resources have the tags joiner.sh/proof and joiner.sh/proof-owner, and are removed at the end, also after Ctrl-C. If
-a run is killed, the next run, or --clean, removes what it left; instances terminate themselves after twenty minutes in any case.
-Do not run two at once in one region: each removes the resources of the other.
+All its resources have the tags joiner.sh/proof and joiner.sh/proof-owner, and are removed at the end, also after
+Ctrl-C. If a run is killed, the next run, or --clean, removes what it left; instances terminate themselves after
+twenty minutes in any case. Do not run two at once in one region: each removes the resources of the other.
 
-The exchanges are written to a file, without account ids, keys, signatures, addresses and names of yours: read it, and send it to us.
+The exchanges are written to a file, without account ids, keys, signatures, addresses and names of yours: read it, and
+send it to us.
 
 Exit status: 0 if all pass; 1 if one differs or could not be checked; 2 if one fails, or resources are left.`
 

@@ -19,17 +19,17 @@ type provisionFlags struct {
 	policies policyFlags
 }
 
-const provisionLong = `Reads a cluster from files and shows which nodes Joiner would launch for its pending pods, at what price, and
-why a pod is unschedulable. It calls neither the cluster nor AWS, and changes nothing.
+const provisionLong = `Reads a cluster from files and shows which nodes Joiner would launch for its pending pods, at what price, and why a
+pod is unschedulable. It calls neither the cluster nor AWS, and changes nothing.
 
-The input (-f) is what "kubectl get ... -o yaml" or "-o json" prints, or manifests: YAML or JSON, several documents to a
-file, Lists, gzip; of a folder the .json, .yaml and .yml files in it, not its subfolders. It plans for pods without
-spec.nodeName that kube-scheduler found unschedulable or has not tried yet, and for pods of nodes that terminate: the node
-or its NodeClaim is being deleted, or it has the taint karpenter.sh/disrupted. Other nodes and NodeClaims are existing or
-in-flight capacity; NodePools say what may be launched. The headroom of CapacityBuffers is planned for
-like pods of the lowest priority, named capacity-buffer-NAME-NUMBER; include the objects the buffers refer to, too: PodTemplates,
-Deployments, StatefulSets, ReplicaSets. If an object occurs twice, the last one counts.
-Objects of kinds that planning does not use are left out with a warning.
+The input (-f) is what "kubectl get ... -o yaml" or "-o json" prints, or manifests: YAML or JSON, several documents to
+a file, Lists, gzip; of a folder the .json, .yaml and .yml files in it, not its subfolders. It plans for pods without
+spec.nodeName that kube-scheduler found unschedulable or has not tried yet, and for pods of nodes that terminate: the
+node or its NodeClaim is being deleted, or it has the taint karpenter.sh/disrupted. Other nodes and NodeClaims are
+existing or in-flight capacity; NodePools say what may be launched. The headroom of CapacityBuffers is planned for
+like pods of the lowest priority, named capacity-buffer-NAME-NUMBER; include the objects the buffers refer to, too:
+PodTemplates, Deployments, StatefulSets, ReplicaSets. If an object occurs twice, the last one counts. Objects of kinds
+that planning does not use are left out with a warning.
 
 The catalog of instance types (--catalog) is a JSON file, gzip or not:
 
@@ -40,18 +40,19 @@ The catalog of instance types (--catalog) is a JSON file, gzip or not:
      "labels":   {"kubernetes.io/arch": "arm64"},
      "offers":   [{"zone": "us-west-2a", "capacityType": "on-demand", "pricePerHour": 0.0816, "available": true}]}]}
 
-Quantities are written as in Kubernetes. "overhead" is what the system reserves of the capacity. Labels that are absent
-mean architecture amd64 and operating system linux; name, zones and capacity types are labels by themselves. Labels
-that nodes do not get from their instance type, such as team.example/size, belong to the NodePool and are ignored here. A
-capacity type is on-demand, spot or reserved; reserved offerings have "reservationId" and "reservationCapacity" too. Every
-EC2NodeClass can launch all of it, whether or not the EC2NodeClass is in the input. Without --catalog a built-in catalog of
-EC2 types and list prices is used, and each NodePool needs its EC2NodeClass in the input.
+Quantities are written as in Kubernetes. "overhead" is what the system reserves of the capacity. Labels that are
+absent mean architecture amd64 and operating system linux; name, zones and capacity types are labels by themselves.
+Labels that nodes do not get from their instance type, such as team.example/size, belong to the NodePool and are
+ignored here. A capacity type is on-demand, spot or reserved; reserved offerings have "reservationId" and
+"reservationCapacity" too. Every EC2NodeClass can launch all of it, whether or not the EC2NodeClass is in the input.
+Without --catalog a built-in catalog of EC2 types and list prices is used, and each NodePool needs its EC2NodeClass in
+the input.
 
-With --default-spread, pods without spread constraints of their own get these over the pods that Services, ReplicationControllers,
-ReplicaSets and StatefulSets of the input select, as in kube-scheduler.
+With --default-spread, pods without spread constraints of their own get these over the pods that Services,
+ReplicationControllers, ReplicaSets and StatefulSets of the input select, as in kube-scheduler.
 
-Exit status: 0 with a plan, even if pods are unschedulable; 2 if the input cannot be read, with file, document
-and field on standard error; 1 if the plan cannot be written.`
+Exit status: 0 with a plan, even if pods are unschedulable; 2 if the input cannot be read, with file, document and
+field on standard error; 1 if the plan cannot be written.`
 
 const provisionExample = `  # the cluster kubectl points at, as it is now
   kubectl get pods,nodes,daemonsets,nodepools,nodeclaims,ec2nodeclasses,pv,pvc,storageclasses -A -o json |

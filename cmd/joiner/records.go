@@ -20,9 +20,9 @@ type recordFlags struct {
 	region, name, bucket, dir string
 }
 
-const recordsLong = `It reads decision records, snapshots and catalog versions in the installation's bucket, which needs the permissions s3:GetObject and
-s3:ListBucket on it, and ssm:GetParameter on /joiner/installation unless --bucket names it. With --dir it reads files instead, as
-"aws s3 sync" writes them, and does not call AWS.`
+const recordsLong = `It reads decision records, snapshots and catalog versions in the installation's bucket, which needs the permissions
+s3:GetObject and s3:ListBucket on it, and ssm:GetParameter on /joiner/installation unless --bucket names it. With
+--dir it reads files instead, as "aws s3 sync" writes them, and does not call AWS.`
 
 func (f *recordFlags) register(command *cobra.Command) {
 	flags := command.Flags()

@@ -19,13 +19,14 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-const replayLong = `Replays a recorded decision with this program's own code, from the recorded input, and shows how the result differs from the
-recorded one. The same build gives the same plan, byte for byte. Another build, or the pools and classes of --with, may not: then it
-shows which instances, commands and pods differ, and by what price. It changes nothing.
+const replayLong = `Replays a recorded decision with this program's own code, from the recorded input, and shows how the result differs
+from the recorded one. The same build gives the same plan, byte for byte. Another build, or the pools and classes of
+--with, may not: then it shows which instances, commands and pods differ, and by what price. It changes nothing.
 
 ` + recordsLong + `
 
-Exit status: 0 if the result is the same, 1 if it is not or the answer cannot be written, 2 if the decision cannot be replayed.`
+Exit status: 0 if the result is the same, 1 if it is not or the answer cannot be written, 2 if the decision cannot be
+replayed.`
 
 const replayExample = `  joiner replay 01JB2S6CZ8E4W9D2N0K7Q5T3VA
   joiner replay 01JB2S6CZ8E4W9D2N0K7Q5T3VA --with cheaper-pool.yaml -o json

@@ -15,21 +15,21 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-const savingsLong = `Shows what each disruption command saved, and how many pods it moved. A command saves what the removed nodes would have cost since,
-less what their replacements cost, including the time when both ran. So the amount spent and the amount saved add
-up to what the same days would have cost without the commands.
+const savingsLong = `Shows what each disruption command saved, and how many pods it moved. A command saves what the removed nodes would
+have cost since, less what their replacements cost, including the time when both ran. So the amount spent and the
+amount saved add up to what the same days would have cost without the commands.
 
-A command is regretted if removed capacity is launched again within an hour: an instance for pods of the same workloads, or if a
-replacement is itself disrupted. It saves nothing from then on.
+A command is regretted if removed capacity is launched again within an hour: an instance for pods of the same
+workloads, or if a replacement is itself disrupted. It saves nothing from then on.
 
 Prices are those at launch. Reserved capacity is paid for whether or not it is used, so that removing it saves
-nothing; it is counted separately. Savings Plans and Reserved Instances are unknown: if they cover removed instances, the savings
-are less than shown.
+nothing; it is counted separately. Savings Plans and Reserved Instances are unknown: if they cover removed instances,
+the savings are less than shown.
 
-It needs the permissions ssm:GetParameter on /joiner/*, dynamodb:GetItem and dynamodb:Query on the table, s3:GetObject and s3:ListBucket
-on the bucket. With --dir it reads a folder instead, with the bucket's objects as "aws s3 sync" writes them and, as ledger.json, the output of
-"aws dynamodb scan" of the table; the current time is then when that file was written. Times in JSON are Unix seconds, prices and sums are in
-millionths of a dollar.
+It needs the permissions ssm:GetParameter on /joiner/*, dynamodb:GetItem and dynamodb:Query on the table, s3:GetObject
+and s3:ListBucket on the bucket. With --dir it reads a folder instead, with the bucket's objects as "aws s3 sync"
+writes them and, as ledger.json, the output of "aws dynamodb scan" of the table; the current time is then when that
+file was written. Times in JSON are Unix seconds, prices and sums are in millionths of a dollar.
 
 Exit status: 0 with an answer; 2 if the installation cannot be read; 1 if the answer cannot be written.`
 
@@ -93,15 +93,16 @@ func sinceOf(since string, now time.Time) (int64, error) {
 	return now.Add(-back).Unix(), nil
 }
 
-const reportLong = `Shows what NodePools, namespaces and workloads cost, and where most is wasted: nodes with their unrequested capacity and why they stay, and
-workloads that cost far more than their requests would cost on a fitting instance type.
+const reportLong = `Shows what NodePools, namespaces and workloads cost, and where most is wasted: nodes with their unrequested capacity
+and why they stay, and workloads that cost far more than their requests would cost on a fitting instance type.
 
-The price of an instance is divided among its pods by their requests. A pod's share is the largest of its shares of the node's capacity for
-pods: of CPU, of memory, of each device (the dominant share of Ghodsi et al., "Dominant Resource Fairness", NSDI 2011). If the
-shares of a node exceed the whole, they are scaled down to it; the rest is idle, and is shown separately.
+The price of an instance is divided among its pods by their requests. A pod's share is the largest of its shares of
+the node's capacity for pods: of CPU, of memory, of each device (the dominant share of Ghodsi et al., "Dominant
+Resource Fairness", NSDI 2011). If the shares of a node exceed the whole, they are scaled down to it; the rest is
+idle, and is shown separately.
 
-Launch and termination times are exact; requests are read once a --step and are taken to stay in between. Prices are those
-at launch. With -f the answer is per hour, of the cluster in the files, and nodes of NodePools are priced by the
+Launch and termination times are exact; requests are read once a --step and are taken to stay in between. Prices are
+those at launch. With -f the answer is per hour, of the cluster in the files, and nodes of NodePools are priced by the
 catalog.
 
 ` + sourceLong + `

@@ -18,9 +18,10 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/shadow"
 )
 
-const shadowLong = `Compares an upgrade before it is deployed: another version decides beside the deployed one, and never acts. The deployed version records the input
-of each of its decisions; "joiner shadow run" of another build replays them with its own code and stores the differences,
-and "joiner shadow report" lists them with their price. Inputs that the deployed version never had are not compared.`
+const shadowLong = `Compares an upgrade before it is deployed: another version decides beside the deployed one, and never acts. The
+deployed version records the input of each of its decisions; "joiner shadow run" of another build replays them with
+its own code and stores the differences, and "joiner shadow report" lists them with their price. Inputs that the
+deployed version never had are not compared.`
 
 const shadowRunLong = `Replays each recorded decision of a time with this program's own build, of both kinds: launches and disruption. It
 reaches neither a cluster, nor the ledger, nor EC2. With --follow it continues each minute with new records, until it is
@@ -28,10 +29,12 @@ interrupted, and starts where this build stopped before.
 
 ` + recordsLong + `
 
-Findings are written to shadow/CLUSTER/DAY/BUILD/ below the folder --out: one file for each decision that differs, and an index
-for each day. With --keep they are also written to the same place in the bucket, for 30 days, which needs s3:PutObject on shadow/*.
+Findings are written to shadow/CLUSTER/DAY/BUILD/ below the folder --out: one file for each decision that differs, and
+an index for each day. With --keep they are also written to the same place in the bucket, for 30 days, which needs
+s3:PutObject on shadow/*.
 
-Exit status: 0 if all compared decisions are the same, 1 if some differ or the answer cannot be written, 2 if nothing could be compared.`
+Exit status: 0 if all compared decisions are the same, 1 if some differ or the answer cannot be written, 2 if nothing
+could be compared.`
 
 const shadowRunExample = `  # the last day, into ./shadow
   joiner shadow run
@@ -42,14 +45,17 @@ const shadowRunExample = `  # the last day, into ./shadow
   # with a copy of the bucket
   aws s3 sync s3://joiner-111111111111-us-west-2 bucket && joiner shadow run --dir bucket --since 7d`
 
-const shadowReportLong = `Lists the findings of "joiner shadow run": how many decisions are the same, and for each that differs its time, kind and price, and the
-instances and commands that are added, missing, or changed. Prices are per hour: of launches the instances of the first plan that
-differs, added up; of disruption the whole cluster once the commands are done, on average.
+const shadowReportLong = `Lists the findings of "joiner shadow run": how many decisions are the same, and for each that differs its time, kind
+and price, and the instances and commands that are added, missing, or changed. Prices are per hour: of launches the
+instances of the first plan that differs, added up; of disruption the whole cluster once the commands are done, on
+average.
 
-It reads the folder --out, which needs no permissions; with --kept the bucket, which needs s3:GetObject and s3:ListBucket on it, and
-ssm:GetParameter on /joiner/installation unless --bucket names it. Times in JSON are Unix seconds, prices are in millionths of a dollar.
+It reads the folder --out, which needs no permissions; with --kept the bucket, which needs s3:GetObject and
+s3:ListBucket on it, and ssm:GetParameter on /joiner/installation unless --bucket names it. Times in JSON are Unix
+seconds, prices are in millionths of a dollar.
 
-Exit status: 0 if all compared decisions are the same, 1 if some differ or the answer cannot be written, 2 if nothing was compared or it cannot be read.`
+Exit status: 0 if all compared decisions are the same, 1 if some differ or the answer cannot be written, 2 if nothing
+was compared or it cannot be read.`
 
 const shadowReportExample = `  joiner shadow report
   joiner shadow report --kept --cluster shop --since 7d -o json | jq '.decisions[] | {decision, live, shadow}'`

@@ -238,7 +238,7 @@ func TestD7ShadowListsWhatAnotherVersionDecidesOtherwise(t *testing.T) {
 	if after := a.keys(t); !maps.Equal(after, before) {
 		t.Error("the bucket is not as it was")
 	}
-	if code, text, errs := joiner("", "shadow", "report", "--out", out); code != 0 || !strings.Contains(text, fmt.Sprintf("%d compared: %d the same, 0 otherwise.", all, all)) {
+	if code, text, errs := joiner("", "shadow", "report", "--out", out); code != 0 || !strings.Contains(text, fmt.Sprintf("%d compared: %d the same, 0 different.", all, all)) {
 		t.Errorf("exit status %d: %s%s", code, text, errs)
 	}
 
@@ -289,7 +289,7 @@ func TestD7ShadowListsWhatAnotherVersionDecidesOtherwise(t *testing.T) {
 	// It can be read by who has no right to write, for people, and again with the same verdict.
 	asked = a.whoReads(t, "looker", "s3:GetObject /*", "s3:ListBucket ")
 	code, text, errs = joiner("", "shadow", "report", "--bucket", "joiner-data", "--kept", "--since", "2h")
-	for _, says := range []string{fmt.Sprintf("%d otherwise", len(want)), "Launches that differ cost $", "Disruption that differs leaves the cluster at $", "machine ", "added: ", r.Decisions[0].Decision} {
+	for _, says := range []string{fmt.Sprintf("%d different", len(want)), "Launches that differ cost $", "Disruption that differs leaves the cluster at $", "instance ", "added: ", r.Decisions[0].Decision} {
 		if code != 1 || !strings.Contains(text, says) {
 			t.Errorf("exit status %d, it is not said %q: %s%s", code, says, text, errs)
 		}
@@ -363,7 +363,7 @@ func TestD7NothingComparedIsNoVerdict(t *testing.T) {
 		}
 	}
 	says(2, "no decision of any cluster is recorded", "run", "--dir", dir, "--out", out)
-	says(2, "nothing that", "report", "--out", out)
+	says(2, "no findings of", "report", "--out", out)
 	says(2, "--since", "run", "--dir", dir, "--out", out, "--since", "0s")
 	says(2, "none of the others can be", "run", "--out", out, "--keep")
 

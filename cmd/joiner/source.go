@@ -31,12 +31,13 @@ type sourceFlags struct {
 	name     string // of the cluster
 }
 
-const sourceLong = `The cluster is read from the installation: its ledger (DynamoDB), and snapshots, records and the catalog (S3). That needs the
-permissions ssm:GetParameter on /joiner/*, dynamodb:GetItem and dynamodb:Query on the table, s3:GetObject and s3:ListBucket on the bucket,
-and nothing else; it changes nothing. With --dir it reads a folder instead, with the bucket's objects as "aws s3 sync" writes them
-and, as ledger.json, the output of "aws dynamodb scan" of the table; the current time is then when that file was written. With -f it
-reads files instead, as "joiner plan provision" takes them, and does not call AWS. Files have the objects of the cluster; only an
-installation knows what was launched, failed or postponed lately.
+const sourceLong = `The cluster is read from the installation: its ledger (DynamoDB), and snapshots, records and the catalog (S3). That
+needs the permissions ssm:GetParameter on /joiner/*, dynamodb:GetItem and dynamodb:Query on the table, s3:GetObject
+and s3:ListBucket on the bucket, and nothing else; it changes nothing. With --dir it reads a folder instead, with the
+bucket's objects as "aws s3 sync" writes them and, as ledger.json, the output of "aws dynamodb scan" of the table; the
+current time is then when that file was written. With -f it reads files instead, as "joiner plan provision" takes
+them, and does not call AWS. Files have the objects of the cluster; only an installation knows what was launched,
+failed or postponed lately.
 
 Times in JSON are Unix seconds, prices and costs are in millionths of a dollar.`
 

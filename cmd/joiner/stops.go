@@ -29,16 +29,16 @@ type stopFlags struct {
 	output                          string
 }
 
-const stopLong = `Stops voluntary disruption: of empty and underutilized nodes, of drifted nodes, and of nodes that expire
-within budgets. The scope is a NodePool, a cluster, or every cluster of an account in a region. Commands whose nodes are not
+const stopLong = `Stops voluntary disruption: of empty and underutilized nodes, of drifted nodes, and of nodes that expire within
+budgets. The scope is a NodePool, a cluster, or every cluster of an account in a region. Commands whose nodes are not
 drained yet are undone, within a minute. Provisioning goes on, and so does disruption that is not voluntary: AWS's
 warnings, unhealthy nodes, expiry without budgets, and objects that users delete.
 
-It holds until "joiner resume disruption" with the same scope removes it; "joiner stops" lists all stops. A
-stop with a wider scope holds beside a narrower one.
+It holds until "joiner resume disruption" with the same scope removes it; "joiner stops" lists all stops. A stop with
+a wider scope holds beside a narrower one.
 
-The ledger is found with your own AWS permissions, in the region of your AWS configuration, or that of --region. If
-no table is named, the parameter /joiner/installation names it.
+The ledger is found with your own AWS permissions, in the region of your AWS configuration, or that of --region. If no
+table is named, the parameter /joiner/installation names it.
 
 Exit status: 0 if it was written; 2 if the command line is wrong or the ledger cannot be read or written.`
 

@@ -22,14 +22,14 @@ func newWhy() *cobra.Command {
 	return command
 }
 
-const whyPodLong = `Shows in one line why a pod is pending and what would help soonest. Below it, the obstacles of each NodePool, the nearest first:
-all of them, found by planning as if each obstacle were gone, and the node the pod would get then. Last,
-the recent decisions about the pod.
+const whyPodLong = `Shows in one line why a pod is pending and what would help soonest. Below it, the obstacles of each NodePool, the
+nearest first: all of them, found by planning as if each obstacle were gone, and the node the pod would get then.
+Last, the recent decisions about the pod.
 
 ` + sourceLong + `
 
-Exit status: 0 if the question was answered, even if there is no such pod; 2 if the cluster cannot be read; 1 if the answer
-cannot be written.`
+Exit status: 0 if the question was answered, even if there is no such pod; 2 if the cluster cannot be read; 1 if the
+answer cannot be written.`
 
 const whyPodExample = `  # now, of the installation
   joiner why pod shop/web-5d4f8c7b9f-x2k9z
@@ -67,15 +67,15 @@ func newWhyPod() *cobra.Command {
 }
 
 const whyNodeLong = `Shows in one line why a node exists, why it stays, or who removed it and when. Name it by its NodeClaim, node or EC2
-instance. Below it, the decision that launched it: for which pods, which instance types would have fit at what price, and what EC2
-refused before; why it is not disrupted; and the command that disrupts or disrupted it, with its savings.
+instance. Below it, the decision that launched it: for which pods, which instance types would have fit at what price,
+and what EC2 refused before; why it is not disrupted; and the command that disrupts or disrupted it, with its savings.
 
 Prices of alternatives are those of the present catalog. With files, the decision that launched a node is unknown.
 
 ` + sourceLong + `
 
-Exit status: 0 if the question was answered, even if there is no such node; 2 if the cluster cannot be read; 1 if the answer
-cannot be written.`
+Exit status: 0 if the question was answered, even if there is no such node; 2 if the cluster cannot be read; 1 if the
+answer cannot be written.`
 
 const whyNodeExample = `  joiner why node ip-10-0-1-23.us-west-2.compute.internal
   joiner why node i-0123456789abcdef0 --since 30d

@@ -80,7 +80,7 @@ var causes = []struct {
 	remedy        []string // what it says of the remedy; none = there is none to give
 }{
 	{"01 scheduling gate", aPool("default", "", "") + podIs("", "schedulingGates: [{name: quota.example.com/wait}]", `conditions: [{type: PodScheduled, status: "False", reason: SchedulingGated}]`),
-		explain.Gated, []string{"scheduling gates"}, []string{"gates", "off"}},
+		explain.Gated, []string{"scheduling gates"}, []string{"gates", "remove"}},
 	{"02 another scheduler", aPool("default", "", "") + podIs("", "schedulerName: batch", ""), explain.OtherScheduler, []string{"scheduler batch", "not tried it for 4m5s"}, []string{"start the scheduler batch"}},
 	{"03 bound already", aPool("default", "", "") + podIs("", "nodeName: there", `startTime: "2026-01-02T15:01:00Z"`) + "\n", explain.Bound, []string{"is not pending", "node there", "2026-01-02T15:01:00Z"}, []string{"describe pod web"}},
 	{"04 kube-scheduler has not tried", aPool("default", "", "") + podIs("", "", ""), explain.NotScheduledYet, []string{"kube-scheduler has not tried it"}, []string{"check that kube-scheduler runs"}},
@@ -115,7 +115,7 @@ spec:
 	{"15 spread cannot hold", aPool("default", "", `requirements: [{key: topology.kubernetes.io/zone, operator: In, values: [us-west-2a]}]`) + aPod("topologySpreadConstraints: [{topologyKey: topology.kubernetes.io/zone, maxSkew: 1, minDomains: 3, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchExpressions: [{key: app, operator: Exists}]}}]"),
 		pack.TopologySpread, []string{"topologySpreadConstraints[0]", "more than 1"}, []string{"raise maxSkew"}},
 	{"16 must not be near", aPool("default", "", `requirements: [{key: topology.kubernetes.io/zone, operator: In, values: [us-west-2a]}]`) + aPod("affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: topology.kubernetes.io/zone, labelSelector: {matchLabels: {app: busy}}}]}}"),
-		pack.PodAntiAffinity, []string{"podAntiAffinity", "pods with app=busy run already in"}, []string{"allow more domains"}},
+		pack.PodAntiAffinity, []string{"podAntiAffinity", "pods with app=busy already run in"}, []string{"allow more domains"}},
 	{"17 nobody to be near", aPool("default", "", "") + aPod("affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: topology.kubernetes.io/zone, labelSelector: {matchLabels: {app: cache}}}]}}"),
 		pack.PodAffinity, []string{"podAffinity", "app=cache"}, []string{"start such a pod"}},
 	{"18 a daemon has its host port", aPool("default", "", "") + aPod("containers: [{name: a, resources: {requests: {cpu: 1200m}}, ports: [{containerPort: 80, hostPort: 8080}]}]") + `
@@ -139,7 +139,7 @@ spec:
 	{"29 a startup taint", aPool("default", "", `startupTaints: [{key: net.example.com/wait, effect: NoSchedule}]`) + aPod("") + claimOf("2026-01-02T15:00:30Z", `startupTaints: [{key: net.example.com/wait, effect: NoSchedule}]`) +
 		joined(`taints: [{key: net.example.com/wait, effect: NoSchedule}]`, "True"), explain.StartupTaint, []string{"net.example.com/wait:NoSchedule", "node new"}, []string{"removes it"}},
 	{"30 the node is not ready", aPool("default", "", "") + aPod("") + claimOf("2026-01-02T15:00:30Z", "") + joined("", "False"), explain.NodeNotReady, []string{"node new", "not Ready"}, []string{"network plugin"}},
-	{"31 it fits what is there", aPool("default", "", "") + aPod("containers: [{name: a, resources: {requests: {cpu: 300m}}}]"), explain.FitsThere, []string{"fits node there"}, []string{"kube-scheduler"}},
+	{"31 it fits what is there", aPool("default", "", "") + aPod("containers: [{name: a, resources: {requests: {cpu: 300m}}}]"), explain.FitsThere, []string{"fits the existing node there"}, []string{"kube-scheduler"}},
 	{"32 a machine can be had", aPool("default", "", onDemand) + aPod(""), explain.Planned, []string{"NodePool default (m7.large on-demand"}, []string{"the same command without -f"}},
 	{"33 a misspelt pod", aPool("default", "", "") + strings.ReplaceAll(aPod(""), "name: web,", "name: web-5d4f8c7b9f-x2k9z,"), explain.NotThere, []string{"does not exist"}, []string{"did you mean shop/web-5d4f8c7b9f-x2k9z"}},
 	{"34 a pod that was never made", aPool("default", "", ""), explain.NotThere, []string{"does not exist"}, []string{"ResourceQuota", "FailedCreate"}},

@@ -91,7 +91,7 @@ func TestCustomResourceOfTheRealBinary(t *testing.T) {
 	if err := ledger.Adopt(t.Context(), fence, claim); err != nil {
 		t.Fatal(err)
 	}
-	if got := ask(cfn.RequestDelete, "joiner/web"); got.Status != cfn.StatusFailed || !strings.Contains(got.Reason, "1 machine (default: 1)") || !strings.Contains(got.Reason, "--hand-over") {
+	if got := ask(cfn.RequestDelete, "joiner/web"); got.Status != cfn.StatusFailed || !strings.Contains(got.Reason, "1 instance (default: 1)") || !strings.Contains(got.Reason, "--hand-over") {
 		t.Errorf("delete while a machine lives: %+v", got)
 	}
 	if reg, err := ledger.Cluster(t.Context(), "web"); err != nil || reg.Paused {

@@ -101,7 +101,7 @@ func TestFileSaysWhichFieldIsWrong(t *testing.T) {
 		{"a price below zero", `:1}`, `:-1}`, `instanceTypes[0].offers[0].pricePerHour: -1: must be from 0`},
 		{"a price beyond reason", `:1}`, `:1e300}`, `instanceTypes[0].offers[0].pricePerHour: 1e+300: must be from 0`},
 		{"a price that is no number", `:1}`, `:"NaN"}`, `instanceTypes[0].offers[0].pricePerHour: a string does not go here`},
-		{"an offer twice", `:1}`, `:1},{"zone":"a","capacityType":"spot","pricePerHour":2}`, `instanceTypes[0].offers[1]: spot in a is offered twice`},
+		{"an offer twice", `:1}`, `:1},{"zone":"a","capacityType":"spot","pricePerHour":2}`, `instanceTypes[0].offers[1]: spot in a occurs twice`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := strings.Replace(whole, c.old, c.new, 1)

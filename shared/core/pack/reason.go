@@ -258,7 +258,7 @@ func (p *planner) tooLarge(c *podGroup, pool *pool, accepted bitset) model.Reaso
 	message := fmt.Sprintf("spec.containers[].resources.requests add up to %s, which none of the %d instance types it may use has, less the requests of DaemonSets",
 		resource.String(c.resources), pool.countTypes(accepted))
 	if len(parts) > 0 {
-		message = fmt.Sprintf("spec.containers[].resources.requests exceed what any of the %d instance types it may use has, less the requests of DaemonSets: %s",
+		message = fmt.Sprintf("spec.containers[].resources.requests exceed the capacity of each of the %d instance types it may use, less the requests of DaemonSets: %s",
 			pool.countTypes(accepted), strings.Join(parts, ", "))
 	}
 	if c.resources[model.CPU] >= suspiciousCPUMilli {
