@@ -129,7 +129,7 @@ func TestD3WhyAPodWaitsInAPlayedWorld(t *testing.T) {
 		}, func(w *world.World, at func(time.Duration, func())) {
 			w.Cluster.AddBudget(model.PDB{Namespace: "default", Name: "web", Selector: &model.Selector{}, MinAvailable: "100%"})
 			at(4*time.Minute, func() { w.Fleet.Interrupt(w.Fleet.Instances()[0].ID, 2*time.Minute) })
-		}, explain.Moving, []string{"being emptied (SpotInterrupted)"}},
+		}, explain.Moving, []string{"being drained (SpotInterrupted)"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

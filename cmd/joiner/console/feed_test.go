@@ -305,7 +305,7 @@ func TestTheServerAnswersOverTheWire(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"/": "<title>Joiner", "/app.js": "EventSource", "/api/node?id=default-1": `"claimState":"Initialized"`,
-		"/api/plan": `"id":"now"`, "/api/dryrun": `"commands":[]`, "/api/node?id=nobody": "not known", "/api/decision?id=x": "not known",
+		"/api/plan": `"id":"now"`, "/api/dryrun": `"commands":[]`, "/api/node?id=nobody": "unknown here", "/api/decision?id=x": "unknown here",
 	} {
 		answer, err := http.Get(server.URL + path)
 		if err != nil {
@@ -314,7 +314,7 @@ func TestTheServerAnswersOverTheWire(t *testing.T) {
 		var body bytes.Buffer
 		body.ReadFrom(answer.Body)
 		answer.Body.Close()
-		if !strings.Contains(body.String(), want) || (answer.StatusCode == http.StatusOK) == strings.Contains(want, "not known") {
+		if !strings.Contains(body.String(), want) || (answer.StatusCode == http.StatusOK) == strings.Contains(want, "unknown here") {
 			t.Errorf("%s: %d %.200s", path, answer.StatusCode, body.String())
 		}
 	}

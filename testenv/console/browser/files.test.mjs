@@ -20,7 +20,7 @@ async function on(options, steps) {
 test('the head of the page says what the plan says', () => on({}, async (page) => {
   const now = await totals(page)
   assert.equal(now.Nodes, '9')
-  assert.equal(now['Price an hour'], '$2.60')
+  assert.equal(now['Price per hour'], '$2.60')
 }))
 
 test('a dry run of giving back is opened', () => on({}, async (page) => {
@@ -111,7 +111,7 @@ for (const [width, height] of [[1440, 900], [390, 844]]) {
     test(`nothing keeps people out at ${width}×${height}, ${theme}`, () => on({ width, height, theme }, async (page) => {
       for (const view of ['waiting', 'decisions', 'giveback', 'node/default-00001']) {
         await page.evaluate((v) => { location.hash = '/' + v }, view)
-        await page.waitForFunction(() => document.querySelector('.list').textContent.length > 5 && !/Working out|Reading/.test(document.querySelector('.list').textContent))
+        await page.waitForFunction(() => document.querySelector('.list').textContent.length > 5 && !/Planning|Reading/.test(document.querySelector('.list').textContent))
         await page.evaluate(axe)
         const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }))
         assert.deepEqual(violations.map((v) => `${view}: ${v.id}: ${v.nodes.map((n) => n.target.join(' ')).join(', ')}`), [])

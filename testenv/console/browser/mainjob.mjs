@@ -20,17 +20,17 @@ try {
   })
   console.log('scale')
 
-  await until(page, 'pods wait', (t) => Number(t.Waiting) > 0)
+  await until(page, 'pods wait', (t) => Number(t.Pending) > 0)
   await page.locator('.card.waiting').getByText('default/inflate').first().waitFor()
-  const end = await until(page, 'pods are bound', (t) => Number(t.Pods) >= bound + pods && Number(t.Waiting) === 0, 240_000)
+  const end = await until(page, 'pods are bound', (t) => Number(t.Pods) >= bound + pods && Number(t.Pending) === 0, 240_000)
   assert.ok(Number(end.Nodes) > Number(before.Nodes), `nodes: ${before.Nodes} became ${end.Nodes}`)
-  assert.notEqual(end['Price an hour'], before['Price an hour'])
+  assert.notEqual(end['Price per hour'], before['Price per hour'])
   assert.ok([...states].some((s) => /launching|joining/.test(s)), `no node was seen on its way: ${[...states].join(' | ')}`)
 
   await page.keyboard.press('2')
   const entry = page.locator('.entry', { hasText: /nodes? for \d+ pods?/ }).first()
   await entry.click()
-  await page.getByText('Might also be').first().waitFor({ state: 'attached' })
+  await page.getByText('Other types').first().waitFor({ state: 'attached' })
   await page.getByRole('button', { name: 'Replay' }).click()
   await page.getByText('Identical').waitFor()
 

@@ -16,9 +16,9 @@ import { Timeline } from './timeline'
 import { WaitingList } from './waiting'
 
 const tabs = [
-  { view: 'waiting', name: 'Waiting' },
+  { view: 'waiting', name: 'Pending' },
   { view: 'decisions', name: 'Decisions' },
-  { view: 'giveback', name: 'Giving back' },
+  { view: 'giveback', name: 'Consolidation' },
 ]
 
 // useKnown has the component drawn anew when something changes, once a frame at most.

@@ -44,13 +44,13 @@ export function Chart({ known }: { known: Known | null }) {
   return (
     <section class="chart" aria-labelledby="chart-title">
       <div class="bar">
-        <h2 id="chart-title">Price an hour</h2>
-        <p class="legend">{known && !known.about.live ? 'of the nodes that are still there, since they came' : <><span><i class="came" />nodes came</span><span><i class="went" />nodes given back</span></>}</p>
+        <h2 id="chart-title">Price per hour</h2>
+        <p class="legend">{known && !known.about.live ? 'of the present nodes, since they were added' : <><span><i class="came" />nodes added</span><span><i class="went" />nodes removed</span></>}</p>
         <div class="segments" role="group" aria-label="How far back">
           {spans.map((s) => <button key={s.name} aria-pressed={s.seconds === seconds} onClick={() => setSeconds(s.seconds)}>{s.name}</button>)}
         </div>
       </div>
-      <div class="plot" ref={frame} role="img" aria-label={points.length > 0 ? `Price an hour: now ${dollars(points[points.length - 1]!.d)}, least ${dollars(least)}, most ${dollars(most)}` : 'No prices yet'} />
+      <div class="plot" ref={frame} role="img" aria-label={points.length > 0 ? `Price per hour: now ${dollars(points[points.length - 1]!.d)}, least ${dollars(least)}, most ${dollars(most)}` : 'No prices yet'} />
     </section>
   )
 }

@@ -48,7 +48,7 @@ function Body({ d, replay }: { d: Detail; replay: preact.ComponentChildren }) {
     <>
       <h2>{e.title}</h2>
       <p class="facts">
-        {moment(e.at)}{e.trigger ? ` · ${e.trigger}` : ''}{e.price !== 0 ? ` · ${e.price > 0 ? '+' : ''}${dollars(e.price)} an hour` : ''}
+        {moment(e.at)}{e.trigger ? ` · ${e.trigger}` : ''}{e.price !== 0 ? ` · ${e.price > 0 ? '+' : ''}${dollars(e.price)} per hour` : ''}
       </p>
       {e.kind === 'removal' ? null : <p class="facts small">
         {e.id !== 'now' ? <><code>{e.id}</code> · </> : null}snapshot {d.epoch > 0 ? `${d.epoch}/${d.seq}` : 'listed'}
@@ -72,10 +72,10 @@ function RoundView({ r, n, dry }: { r: Round; n: number; dry: boolean }) {
       <NewNodes nodes={r.nodes} dry={dry} />
       {r.failed.length > 0 ? <h3>Without capacity</h3> : null}
       <ul class="plainlist">{r.failed.map((f) => <li key={f.name}><b>{f.code}</b>: {f.message} <code>{f.name}</code></li>)}</ul>
-      {r.marks.length > 0 ? <p class="facts">Left alone from then on: {r.marks.join('; ')}</p> : null}
-      {r.existing.length > 0 ? <h3>On what is there or coming</h3> : null}
+      {r.marks.length > 0 ? <p class="facts">Unavailable offerings from then on: {r.marks.join('; ')}</p> : null}
+      {r.existing.length > 0 ? <h3>On existing and in-flight nodes</h3> : null}
       <Moves moves={r.existing} />
-      {r.unplaced.length > 0 ? <h3>Without a place</h3> : null}
+      {r.unplaced.length > 0 ? <h3>Unschedulable</h3> : null}
       <ul class="cards">{r.unplaced.map((w) => <li key={w.key}><Group w={w} /></li>)}</ul>
     </section>
   )
@@ -125,9 +125,9 @@ function NewNodeCard({ alike, dry }: { alike: NewNode[]; dry: boolean }) {
         </span>
       </summary>
       <dl class="pairs">
-        <dt>Might also be</dt><dd>{node.types.length > 1 ? <>{types.join(', ')}{node.types.length > types.length ? ` and ${node.types.length - types.length} more` : ''}, cheapest first</> : 'nothing else'}</dd>
+        <dt>Other types</dt><dd>{node.types.length > 1 ? <>{types.join(', ')}{node.types.length > types.length ? ` and ${node.types.length - types.length} more` : ''}, cheapest first</> : 'nothing else'}</dd>
         <dt>In</dt><dd>{node.zones.join(', ')}</dd>
-        <dt>Bought as</dt><dd>{node.capacities.join(', ')}</dd>
+        <dt>Capacity types</dt><dd>{node.capacities.join(', ')}</dd>
       </dl>
       <ul class="plainlist">
         {alike.slice(0, 40).map((n) => (
@@ -160,7 +160,7 @@ function ReplayBox({ id }: { id: string }) {
   }, [id])
   return (
     <div class="replay">
-      <button class="button" onClick={run} disabled={state.busy} title="Decide it once more, from the same input (r)">{state.busy ? 'Replaying…' : 'Replay'}</button>
+      <button class="button" onClick={run} disabled={state.busy} title="Replay it from the same input (r)">{state.busy ? 'Replaying…' : 'Replay'}</button>
       <p role="status" aria-live="polite">
         {state.error ? <span class="bad">{state.error}</span> : null}
         {state.value ? <Verdict r={state.value} /> : null}
@@ -172,5 +172,5 @@ function ReplayBox({ id }: { id: string }) {
 
 function Verdict({ r }: { r: Replay }) {
   if (r.identical) return <span class="good">Identical: the same input gives the same plan, byte for byte.</span>
-  return <span class="warn">{r.recorded === r.build ? 'Another plan comes out.' : `This build (${r.build || 'unknown'}) decides otherwise than that one (${r.recorded || 'unknown'}).`}</span>
+  return <span class="warn">{r.recorded === r.build ? 'The plan differs.' : `This build (${r.build || 'unknown'}) decides differently from that one (${r.recorded || 'unknown'}).`}</span>
 }

@@ -130,10 +130,10 @@ export function FieldView({ shown, colour, onColour, marks, onTable }: Props) {
       <div class="bar">
         <h2 id="field-title">Nodes</h2>
         <Legend colour={colour} />
-        <label class="choice">Colour
+        <label class="choice">Color
           <select value={colour} onChange={(e) => onColour(e.currentTarget.value as Colour)}>
-            <option value="capacity">how bought</option>
-            <option value="fill">how full</option>
+            <option value="capacity">capacity type</option>
+            <option value="fill">requested</option>
             <option value="price">price</option>
           </select>
         </label>
@@ -153,7 +153,7 @@ export function FieldView({ shown, colour, onColour, marks, onTable }: Props) {
 }
 
 function describe(r: Row): string {
-  return `${r.n}, pool ${r.p || 'none'}, ${r.t} ${r.c} in ${r.z}, ${r.s}, CPU ${percent(r.u, r.uh)}, memory ${percent(r.m, r.mh)}, ${r.k} pods, ${dollars(r.d)} an hour`
+  return `${r.n}, pool ${r.p || 'none'}, ${r.t} ${r.c} in ${r.z}, ${r.s}, CPU ${percent(r.u, r.uh)}, memory ${percent(r.m, r.mh)}, ${r.k} pods, ${dollars(r.d)} per hour`
 }
 
 function Tip({ row: r, x, y, width, height }: { row: Row; x: number; y: number; width: number; height: number }) {
@@ -162,13 +162,13 @@ function Tip({ row: r, x, y, width, height }: { row: Row; x: number; y: number; 
   return (
     <div class="tip" style={{ left: `${left}px`, top: `${top}px` }}>
       <strong>{r.n}</strong>
-      <p>{r.t || 'type not known'} {r.c} · {r.z || 'no zone yet'}</p>
+      <p>{r.t || 'type unknown'} {r.c} · {r.z || 'no zone yet'}</p>
       <dl>
         <dt>State</dt><dd class={r.s}>{r.s}{r.w ? `: ${r.w}` : ''}</dd>
         <dt>CPU</dt><dd>{percent(r.u, r.uh)} of {cpu(r.uh)}</dd>
         <dt>Memory</dt><dd>{percent(r.m, r.mh)} of {memory(r.mh)}</dd>
         <dt>Pods</dt><dd>{r.k}</dd>
-        <dt>Price</dt><dd>{r.d > 0 ? `${dollars(r.d)} an hour` : 'not known'}</dd>
+        <dt>Price</dt><dd>{r.d > 0 ? `${dollars(r.d)} per hour` : 'unknown'}</dd>
         {r.b > 0 ? <><dt>Age</dt><dd>{span(store.now() - r.b)}</dd></> : null}
       </dl>
     </div>
@@ -184,7 +184,7 @@ function Legend({ colour }: { colour: Colour }) {
   return (
     <p class="legend">
       <span><i class="spot" />spot</span><span><i class="demand" />on-demand</span><span><i class="reserved" />reserved</span>
-      <span class="late"><i class="launching" />launching</span><span class="late"><i class="tainted" />going</span><span class="late"><i class="draining" />draining</span>
+      <span class="late"><i class="launching" />launching</span><span class="late"><i class="tainted" />to be disrupted</span><span class="late"><i class="draining" />draining</span>
     </p>
   )
 }

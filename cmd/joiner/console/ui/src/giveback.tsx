@@ -23,28 +23,28 @@ export function GiveBack({ onMarks }: { onMarks: (m: Marks | null) => void }) {
   }, [d, opened])
   useEffect(() => () => onMarks(null), [])
   if (error && !d) return <p class="problem" role="alert">{error}</p>
-  if (!d) return <p class="empty">Working out what could be given back…</p>
+  if (!d) return <p class="empty">Planning consolidation…</p>
   const saved = d.before - d.after
   const going = d.commands.reduce((n, c) => n + c.goes.length, 0)
   return (
     <>
       <div class="lead">
-        <p>What would be given back now, and what that saves. Nothing is done.</p>
-        <button class="button" onClick={again} title="Look again">Look again</button>
+        <p>What voluntary disruption would remove now, and the savings. This is a dry run.</p>
+        <button class="button" onClick={again} title="Run again">Re-run</button>
       </div>
       {d.stopped.map((s) => <p class="problem" key={s}>{s}</p>)}
       <div class="sums" data-testid="savings">
-        <div><b class={saved > 0 ? 'good' : ''}>{dollars(saved)}</b><span>saved an hour</span></div>
-        <div><b>{monthly(saved)}</b><span>saved a month</span></div>
+        <div><b class={saved > 0 ? 'good' : ''}>{dollars(saved)}</b><span>saved per hour</span></div>
+        <div><b>{monthly(saved)}</b><span>saved per month</span></div>
         <div><b>{percent(saved, d.before)}</b><span>of {dollars(d.before)}</span></div>
-        <div><b>{number(going)}</b><span>nodes go</span></div>
+        <div><b>{number(going)}</b><span>nodes removed</span></div>
         <div><b>{number(d.pods)}</b><span>pods move</span></div>
       </div>
-      {d.commands.length === 0 ? <p class="empty">Nothing to give back.</p> : null}
+      {d.commands.length === 0 ? <p class="empty">Nothing to consolidate.</p> : null}
       <ol class="cards commands">
         {d.commands.map((c, i) => <li key={i}><CommandCard c={c} n={i + 1} onOpen={(open) => setOpened(open ? i : -1)} /></li>)}
       </ol>
-      {d.again ? <p class="facts">The plan may be another from {clock(d.again)} on.</p> : null}
+      {d.again ? <p class="facts">Valid until {clock(d.again)}.</p> : null}
       {d.kept.length > 0 ? <h3>Stays, and why</h3> : null}
       <ul class="cards">
         {d.kept.map((g) => (
@@ -75,14 +75,14 @@ export function CommandCard({ c, n, open, onOpen }: { c: Command; n: number; ope
         <span class={`money ${c.savings > 0 ? 'good' : ''}`}>{c.savings >= 0 ? 'saves ' : 'costs '}{dollars(Math.abs(c.savings))}</span>
         <span class="more">
           {many(c.goes.length, 'node')}{first ? ` of ${[...new Set(c.goes.map((g) => g.pool))].filter(Boolean).join(', ')}` : ''}
-          {c.comes.length > 0 ? ` · ${c.comes.length} in ${c.goes.length === 1 ? 'its' : 'their'} place` : ''} · {many(c.pods, 'pod')} {c.pods === 1 ? 'moves' : 'move'} · {monthly(c.savings)} a month
+          {c.comes.length > 0 ? ` · ${many(c.comes.length, 'replacement')}` : ''} · {many(c.pods, 'pod')} {c.pods === 1 ? 'moves' : 'move'} · {monthly(c.savings)} per month
         </span>
       </summary>
-      <h4>Goes{price > 0 ? `, ${dollars(price)} an hour` : ''}</h4>
+      <h4>Removed{price > 0 ? `, ${dollars(price)} per hour` : ''}</h4>
       <ul class="plainlist">
         {c.goes.map((g) => <li key={g.id}><a href={to('node', g.id)}>{g.name}</a> <span class="dim">{[g.type, g.capacity, g.zone].filter(Boolean).join(' ')}{g.price > 0 ? `, ${dollars(g.price)}` : ''}, {many(g.pods, 'pod')}</span></li>)}
       </ul>
-      {c.comes.length > 0 ? <h4>Comes</h4> : null}
+      {c.comes.length > 0 ? <h4>Replacements</h4> : null}
       {c.comes.length > 0 ? <div><NewNodes nodes={c.comes} dry /></div> : null}
       {c.moves.length > 0 ? <h4>Pods go to</h4> : null}
       <Moves moves={c.moves} />

@@ -40,16 +40,16 @@ function Body({ d }: { d: NodeDetail }) {
         <div><b>{percent(r.u, r.uh)}</b><span>CPU of {cpu(r.uh)}</span></div>
         <div><b>{percent(r.m, r.mh)}</b><span>of {memory(r.mh)}</span></div>
         <div><b>{r.k}</b><span>{r.k === 1 ? 'pod' : 'pods'}</span></div>
-        <div><b>{r.d > 0 ? dollars(r.d) : '–'}</b><span>an hour</span></div>
-        <div><b>{r.d > 0 ? monthly(r.d) : '–'}</b><span>a month</span></div>
+        <div><b>{r.d > 0 ? dollars(r.d) : '–'}</b><span>per hour</span></div>
+        <div><b>{r.d > 0 ? monthly(r.d) : '–'}</b><span>per month</span></div>
       </div>
       <p class="sentence">{d.why}</p>
       {d.birth ? <Came b={d.birth} /> : null}
       <dl class="pairs">
         {d.claim ? <><dt>Claim</dt><dd><code>{d.claim}</code>, {d.claimState}</dd></> : null}
-        {d.instance ? <><dt>Machine</dt><dd><code>{d.instance}</code>{d.image ? <> of <code>{d.image}</code></> : null}</dd></> : null}
-        {d.decision ? <><dt>Came by</dt><dd>{store.known?.entries.some((e) => e.id === d.decision) ? <a href={to('decision', d.decision)}>decision {d.decision}</a> : <code>{d.decision}</code>}</dd></> : null}
-        {d.command ? <><dt>Goes by</dt><dd><code>{d.command}</code></dd></> : null}
+        {d.instance ? <><dt>Instance</dt><dd><code>{d.instance}</code>{d.image ? <> of <code>{d.image}</code></> : null}</dd></> : null}
+        {d.decision ? <><dt>Launched by</dt><dd>{store.known?.entries.some((e) => e.id === d.decision) ? <a href={to('decision', d.decision)}>decision {d.decision}</a> : <code>{d.decision}</code>}</dd></> : null}
+        {d.command ? <><dt>Disrupted by</dt><dd><code>{d.command}</code></dd></> : null}
         {d.drift ? <><dt>Drifted</dt><dd>{d.drift}</dd></> : null}
         {d.taints.length > 0 ? <><dt>Taints</dt><dd>{d.taints.join(', ')}</dd></> : null}
         {d.conditions.length > 0 ? <><dt>Conditions</dt><dd>{d.conditions.join(', ')}</dd></> : null}
@@ -78,11 +78,11 @@ function Came({ b }: { b: Birth }) {
     <details class="card">
       <summary data-item>
         <span class="title">Launched {b.for}</span>
-        <span class="more">{many(b.acceptableTypes, 'type')} would have done{b.rounds > 1 ? `; ${b.rounds} plans` : ''}{b.refused?.length ? `; ${b.refused.length} refused` : ''}</span>
+        <span class="more">{many(b.acceptableTypes, 'type')} would have fit{b.rounds > 1 ? `; ${b.rounds} plans` : ''}{b.refused?.length ? `; ${b.refused.length} refused` : ''}</span>
       </summary>
       {others.length > 0 ? (
         <table class="pods">
-          <thead><tr><th scope="col">Type</th><th scope="col">Bought</th><th scope="col">Now $/hour</th></tr></thead>
+          <thead><tr><th scope="col">Type</th><th scope="col">Offering</th><th scope="col">Now $/hour</th></tr></thead>
           <tbody>
             {others.map((o) => (
               <tr key={o.instanceType}><td>{o.chosen ? <b>{o.instanceType} (chosen)</b> : o.instanceType}</td><td>{o.capacityType ?? '–'} {o.zone ?? ''}</td><td>{o.pricePerHour ? dollars(o.pricePerHour) : '–'}</td></tr>

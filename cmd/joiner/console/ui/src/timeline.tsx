@@ -14,7 +14,7 @@ export function Timeline({ known, filter }: { known: Known | null; filter: Filte
   return (
     <>
       <div class="lead">
-        <p>{entries.length > 0 ? 'What was decided, newest first.' : known && !known.about.live ? 'Files say what is, not what was decided.' : 'Nothing was decided in this time.'}</p>
+        <p>{entries.length > 0 ? 'Decisions, newest first.' : known && !known.about.live ? 'Files have no decisions.' : 'No decisions in this time.'}</p>
         <a class="button" href={to('plan')} title="What would be launched now (p)">Plan now</a>
       </div>
       {[...days].map(([day, of]) => (
@@ -37,7 +37,7 @@ function Line({ e }: { e: Entry }) {
       <span class="more">
         {[e.trigger, (e.pools ?? []).join(', '), e.kind === 'disrupt' && e.pods > 0 ? `${e.pods} pods move` : ''].filter(Boolean).join(' · ')}
         {e.failed > 0 ? <span class="tag warn">{e.failed} without capacity</span> : null}
-        {e.left > 0 ? <span class="tag bad">{e.left} without a place</span> : null}
+        {e.left > 0 ? <span class="tag bad">{e.left} unschedulable</span> : null}
       </span>
     </a>
   )

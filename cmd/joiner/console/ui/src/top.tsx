@@ -26,7 +26,7 @@ export function Top({ known, query, onQuery, search, onHelp }: Props) {
         <kbd aria-hidden="true">/</kbd>
       </label>
       <button class="icon" onClick={toggleTheme} title="Dark or light (t)" aria-label="Dark or light">◐</button>
-      <button class="icon" onClick={onHelp} title="Keys and colours (?)" aria-label="Keys and colours">?</button>
+      <button class="icon" onClick={onHelp} title="Keys and colors (?)" aria-label="Keys and colors">?</button>
     </header>
   )
 }
@@ -46,14 +46,14 @@ function Source({ known }: { known: Known | null }) {
   if (!known) return <p class="source" role="status">reading</p>
   const { about } = known
   const silent = about.live && about.heartbeat > 0 && now - about.heartbeat > 60
-  const trouble = !store.connected ? 'connection lost; trying again' : (about.problem ?? (silent ? `watcher silent for ${span(now - about.heartbeat)}` : ''))
+  const trouble = !store.connected ? 'connection lost; trying again' : (about.problem ?? (silent ? `last heartbeat of the watcher ${span(now - about.heartbeat)} ago` : ''))
   const text = trouble || (about.live ? `live · snapshot ${span(now - about.at)} old` : about.from)
   const more = [about.from, ...about.stopped, ...about.warnings]
   return (
     <p class={`source ${trouble ? 'bad' : about.live ? 'live' : ''}`} role="status" title={[trouble, ...more].filter(Boolean).join('\n')}>
       <span class="dot" aria-hidden="true" />{text}
       {about.stopped.length > 0 ? <span class="tag warn" title={about.stopped.join('\n')}>{about.stopped[0]!.includes('paused') ? 'paused' : 'stopped'}</span> : null}
-      {about.warnings.length > 0 ? <span class="tag" title={about.warnings.join('\n')}>{about.warnings.length} {about.warnings.length === 1 ? 'remark' : 'remarks'}</span> : null}
+      {about.warnings.length > 0 ? <span class="tag" title={about.warnings.join('\n')}>{about.warnings.length} {about.warnings.length === 1 ? 'warning' : 'warnings'}</span> : null}
     </p>
   )
 }
@@ -64,16 +64,16 @@ export function Stats({ known }: { known: Known | null }) {
   const t = known?.totals
   const nodes = t ? Object.values(t.nodes).reduce((a, b) => a + (b ?? 0), 0) : 0
   const rest = t ? states.filter((s) => t.nodes[s]).map((s) => `${number(t.nodes[s]!)} ${s}`) : []
-  if (t && t.others > 0) rest.push(`${number(t.others)} of no pool`)
+  if (t && t.others > 0) rest.push(`${number(t.others)} without a NodePool`)
   const unplaced = known?.waiting.filter((w) => w.how === 'unplaced').reduce((sum, w) => sum + w.pods, 0) ?? 0
   return (
     <section class="stats" aria-label="Totals">
-      <Stat name="Nodes" value={t ? number(nodes) : '–'} more={rest.join(', ') || 'all ready'} />
-      <Stat name="Pods" value={t ? number(t.bound) : '–'} more="bound to a node" />
-      <Stat name="Waiting" value={t ? number(t.waiting) : '–'} tone={unplaced > 0 ? 'bad' : undefined} more={unplaced > 0 ? `${number(unplaced)} without a place` : t?.waiting ? 'a node is there or coming' : 'none'} />
-      <Stat name="CPU asked for" value={t ? percent(t.cpu, t.cpuHas) : '–'} meter={t && t.cpuHas > 0 ? t.cpu / t.cpuHas : 0} more={t ? `${cpu(t.cpu)} of ${cpu(t.cpuHas)} cores` : ''} />
-      <Stat name="Memory asked for" value={t ? percent(t.memory, t.memoryHas) : '–'} meter={t && t.memoryHas > 0 ? t.memory / t.memoryHas : 0} more={t ? `${memory(t.memory)} of ${memory(t.memoryHas)}` : ''} />
-      <Stat name="Price an hour" value={t ? dollars(t.price) : '–'} more={t ? (t.unpriced > 0 ? `${t.unpriced} nodes’ price unknown` : `${monthly(t.price)} a month`) : ''} />
+      <Stat name="Nodes" value={t ? number(nodes) : '–'} more={nodes === 0 ? 'Joiner launches some when pods are pending' : rest.join(', ') || 'all ready'} />
+      <Stat name="Pods" value={t ? number(t.bound) : '–'} more={t && t.bound > 0 ? 'bound to a node' : ''} />
+      <Stat name="Pending" value={t ? number(t.waiting) : '–'} tone={unplaced > 0 ? 'bad' : undefined} more={unplaced > 0 ? `${number(unplaced)} unschedulable` : t?.waiting ? 'a node exists or is in flight' : ''} />
+      <Stat name="CPU requested" value={t ? percent(t.cpu, t.cpuHas) : '–'} meter={t && t.cpuHas > 0 ? t.cpu / t.cpuHas : 0} more={t && t.cpuHas > 0 ? `${cpu(t.cpu)} of ${cpu(t.cpuHas)} cores` : ''} />
+      <Stat name="Memory requested" value={t ? percent(t.memory, t.memoryHas) : '–'} meter={t && t.memoryHas > 0 ? t.memory / t.memoryHas : 0} more={t && t.memoryHas > 0 ? `${memory(t.memory)} of ${memory(t.memoryHas)}` : ''} />
+      <Stat name="Price per hour" value={t ? dollars(t.price) : '–'} more={t ? (t.unpriced > 0 ? `${t.unpriced} nodes’ price unknown` : t.price > 0 ? `${monthly(t.price)} per month` : '') : ''} />
     </section>
   )
 }
@@ -84,7 +84,7 @@ function Stat({ name, value, more, meter, tone }: { name: string; value: string;
       <h2>{name}</h2>
       <p class="value">{value}</p>
       {meter !== undefined ? <div class="meter" aria-hidden="true"><i style={{ width: `${Math.min(100, Math.round(meter * 100))}%` }} /></div> : null}
-      <p class="more">{more}</p>
+      {more ? <p class="more">{more}</p> : null}
     </div>
   )
 }

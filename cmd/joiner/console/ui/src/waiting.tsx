@@ -6,12 +6,12 @@ import { to } from './route'
 import type { PodWhy, PoolReason, Waiting } from './types'
 import { useAsk } from './use'
 
-const words: Record<Waiting['how'], string> = { unplaced: 'no place', new: 'node next', node: 'node there or coming', other: 'not for capacity' }
+const words: Record<Waiting['how'], string> = { unplaced: 'unschedulable', new: 'node launched next', node: 'node exists or in flight', other: 'not for capacity' }
 
 export function WaitingList({ known, filter }: { known: Known | null; filter: Filter }) {
   if (!known) return <p class="empty">Reading the cluster…</p>
   const groups = known.waiting.filter((w) => matchesWaiting(filter, w))
-  if (groups.length === 0) return <p class="empty">{known.waiting.length > 0 ? 'No pod that waits matches the filter.' : 'No pod waits.'}</p>
+  if (groups.length === 0) return <p class="empty">{known.waiting.length > 0 ? 'No pending pod matches the filter.' : 'No pending pods.'}</p>
   return (
     <>
       <div class="lead">
@@ -38,8 +38,8 @@ export function Group({ w }: { w: Waiting }) {
       </summary>
       {w.cpu > 0 || w.memory > 0 || w.since > 0 ? (
         <p class="facts">
-          {w.cpu > 0 || w.memory > 0 ? `each asks for ${cpu(w.cpu)} CPU, ${memory(w.memory)}` : ''}
-          {w.since > 0 ? ` · longest waiting ${span(store.now() - w.since)}` : ''}
+          {w.cpu > 0 || w.memory > 0 ? `each requests ${cpu(w.cpu)} CPU, ${memory(w.memory)}` : ''}
+          {w.since > 0 ? ` · longest pending ${span(store.now() - w.since)}` : ''}
         </p>
       ) : null}
       <Reasons reasons={w.reasons} />
