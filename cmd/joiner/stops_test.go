@@ -189,7 +189,7 @@ func TestStopRefusesACommandLineThatSaysTooLittleOrTooMuch(t *testing.T) {
 	}
 }
 
-// V131: what is wrong comes first; the table is spoken of where there is no installation.
+// V131: what is wrong comes first; the table is named where there is no installation.
 func TestV131TheCauseOfAnUnreadInstallationComesFirst(t *testing.T) {
 	for want, err := range map[string]error{
 		"find AWS credentials: set AWS_PROFILE, or log in (aws sso login)":                                                                            errors.New("get identity: get credentials: failed to refresh cached credentials, no EC2 IMDS role found"),

@@ -568,7 +568,7 @@ func (j *diagnosis) node(node *model.Node) {
 	j.find(Finding{Kind: OrphanedNode, Subject: node.Name, Claim: claim, Instance: instance, Nodes: []model.Node{*node}})
 }
 
-// poolDeleted says that a pool is deleted, with which the API server deletes its NodeClaims; "" where it is there, or nobody knows.
+// poolDeleted says that a pool is deleted, with which the API server deletes its NodeClaims; "" where it exists, or that is unknown.
 func (j *diagnosis) poolDeleted(pool string) string {
 	if pool == "" || j.view.Live.Pools == nil || slices.Contains(j.view.Live.Pools, pool) {
 		return ""

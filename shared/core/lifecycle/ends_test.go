@@ -204,7 +204,7 @@ func TestF108DeletingObjectsEndsTheClaim(t *testing.T) {
 	}
 }
 
-// V133: where a NodePool is deleted, the end of its NodeClaims names the NodePool; where nobody knows which there are, it does not.
+// V133: where a NodePool is deleted, the end of its NodeClaims names the NodePool; where NodePools are unknown, it does not.
 func TestV133ADeletedNodePoolIsNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		pools []string
