@@ -159,7 +159,7 @@ func TestWhatKeepsNodesIsSeenInAGuardedCluster(t *testing.T) {
 	for _, v := range check.Disrupt(p, &all, in.NowUnix).Violations {
 		kinds = append(kinds, v.String())
 	}
-	for _, part := range []string{"is annotated do-not-disrupt", "do-not-disrupt for 48h", "consolidates empty nodes only", "says consolidateAfter Never", "says consolidateAfter 1h",
+	for _, part := range []string{"is annotated do-not-disrupt", "do-not-disrupt for 48h", "gives back empty nodes only", "says consolidateAfter Never", "says consolidateAfter 1h",
 		"two PodDisruptionBudgets speak", "used-up forbids", "of pool tenth are leaving", "of pool two are leaving", "of pool byreason are leaving", "of pool closed are leaving"} {
 		if !slices.ContainsFunc(kinds, func(text string) bool { return strings.Contains(text, part) }) {
 			t.Errorf("nothing says %q", part)
