@@ -156,7 +156,7 @@ func nodeRows(t *testing.T, b *bench) {
 	patched := []struct{ name, group, node, patch, denied string }{
 		{"registration", "functions", fresh, `{"metadata":{"labels":{"karpenter.sh/registered":"true","team":"a"},"annotations":{"x":"y"},"finalizers":["karpenter.sh/termination"],` + claimOf + `},"spec":{"taints":[` + teamTaint + `]}}`, ""},
 		{"initialisation", "functions", registered, `{"metadata":{"labels":{"karpenter.sh/initialized":"true"}}}`, ""},
-		{"a node of another", "functions", foreign, `{"metadata":{"labels":{"karpenter.sh/registered":"true"}}}`, "is none of Joiner's"},
+		{"a node of another", "functions", foreign, `{"metadata":{"labels":{"karpenter.sh/registered":"true"}}}`, "is not managed by Joiner"},
 		{"a node that says nothing", "functions", bare, `{"metadata":{"labels":{"karpenter.sh/registered":"true"},` + claimOf + `}}`, "register the node with the taint karpenter.sh/unregistered:NoExecute"},
 		{"labels of a registered node", "functions", registered, `{"metadata":{"labels":{"team":"b"}}}`, "labels team are not to be changed"},
 		{"taints of a registered node", "functions", registered, `{"spec":{"taints":[]}}`, "taints team are not to be changed"},
@@ -167,7 +167,7 @@ func nodeRows(t *testing.T, b *bench) {
 		{"an owner that is no claim", "functions", fresh, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"c","uid":"1"}]}}`, "adds its NodeClaim, and takes that off, and nothing else"},
 		{"cordon", "interruption", registered, `{"metadata":{"labels":{"node.kubernetes.io/exclude-from-external-load-balancers":"karpenter"}},"spec":{"taints":[` + teamTaint + `,` + disrupted + `]}}`, ""},
 		{"let go of", "interruption", registered, `{"metadata":{"finalizers":["example.com/other"]}}`, ""},
-		{"cordon of another's node", "interruption", foreign, `{"spec":{"taints":[` + disrupted + `]}}`, "is none of Joiner's"},
+		{"cordon of another's node", "interruption", foreign, `{"spec":{"taints":[` + disrupted + `]}}`, "is not managed by Joiner"},
 		{"another taint", "interruption", registered, `{"spec":{"taints":[` + teamTaint + `,{"key":"out","effect":"NoExecute"}]}}`, "taints out"},
 		{"a pool's taint is taken off", "interruption", registered, `{"spec":{"taints":[` + disrupted + `]}}`, "taints team"},
 		{"another label", "interruption", registered, `{"metadata":{"labels":{"karpenter.sh/nodepool":"other"}}}`, "labels karpenter.sh/nodepool"},
@@ -179,7 +179,7 @@ func nodeRows(t *testing.T, b *bench) {
 		{"free again", "disrupt", cordoned, `{"spec":{"taints":[]}}`, ""},
 		{"a label", "disrupt", registered, `{"metadata":{"labels":{"a":"b"}}}`, "labels a are"},
 		{"what Karpenter left behind", "adopt", cordoned, `{"spec":{"taints":[]}}`, ""},
-		{"another's node", "adopt", foreign, `{"spec":{"taints":[` + disrupted + `]}}`, "is none of Joiner's"},
+		{"another's node", "adopt", foreign, `{"spec":{"taints":[` + disrupted + `]}}`, "is not managed by Joiner"},
 		{"people", "", foreign, `{"metadata":{"labels":{"a":"b"}},"spec":{"unschedulable":true}}`, ""},
 	}
 	for _, tt := range patched {
@@ -196,7 +196,7 @@ func nodeRows(t *testing.T, b *bench) {
 			evaluate(t, err, tt.denied)
 		})
 	}
-	for node, denied := range map[string]string{registered: "", foreign: "is none of Joiner's"} {
+	for node, denied := range map[string]string{registered: "", foreign: "is not managed by Joiner"} {
 		made := b.object(t, nodes, "", node)
 		who, _ := b.as(t, "joiner:interruption", denied == "")
 		evaluate(t, who.Resource(nodes).Delete(t.Context(), made.GetName(), metav1.DeleteOptions{}), denied)
@@ -218,9 +218,9 @@ func bareRows(t *testing.T, b *bench) {
 		return err
 	})
 	_, err := who.Resource(nodes).Patch(t.Context(), b.object(t, nodes, "", foreign).GetName(), types.MergePatchType, begin, metav1.PatchOptions{})
-	evaluate(t, err, "is none of Joiner's")
+	evaluate(t, err, "is not managed by Joiner")
 	_, err = who.Resource(nodes).Patch(t.Context(), b.object(t, nodes, "", bare).GetName(), types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})
-	evaluate(t, err, "is none of Joiner's")
+	evaluate(t, err, "is not managed by Joiner")
 }
 
 func podRows(t *testing.T, b *bench) {

@@ -113,7 +113,7 @@ type EC2NodeClassSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.filter(d, has(d.rootVolume) && d.rootVolume).size() <= 1",message="at most one block device can have 'rootVolume'"
 	// +optional
 	BlockDeviceMappings []BlockDeviceMapping `json:"blockDeviceMappings,omitempty"`
-	// InstanceStorePolicy says what to do with the disks that are part of the machine. Unset leaves them alone.
+	// InstanceStorePolicy says what to do with the disks that are part of the instance. Unset leaves them alone.
 	//
 	// +optional
 	InstanceStorePolicy *InstanceStorePolicy `json:"instanceStorePolicy,omitempty"`

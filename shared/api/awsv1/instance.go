@@ -72,12 +72,12 @@ type BlockDevice struct {
 	VolumeType *string `json:"volumeType,omitempty"`
 }
 
-// InstanceStorePolicy says what to do with the disks that are part of the machine.
+// InstanceStorePolicy says what to do with the disks that are part of the instance.
 //
 // +kubebuilder:validation:Enum=RAID0
 type InstanceStorePolicy string
 
-// InstanceStoreRAID0 joins the disks of the machine into one, for the kubelet, containerd and the pods.
+// InstanceStoreRAID0 joins the disks of the instance into one, for the kubelet, containerd and the pods.
 const InstanceStoreRAID0 InstanceStorePolicy = "RAID0"
 
 // NetworkInterface is one network interface of an instance.

@@ -1,6 +1,6 @@
 package v1
 
-// Disruption says when and how fast nodes are given back or replaced. Changing it leaves the nodes there are as they are.
+// Disruption says when and how fast nodes are disrupted. Changing it leaves the nodes there are as they are.
 type Disruption struct {
 	// ConsolidateAfter is how long nothing may have happened to a node's pods before the node is considered for
 	// consolidation. Never disables consolidation.
@@ -37,7 +37,7 @@ const (
 	ConsolidateBalanced ConsolidationPolicy = "Balanced"
 )
 
-// DisruptionReason is why a node is given back or replaced by choice.
+// DisruptionReason is why a node is disrupted voluntarily.
 //
 // +kubebuilder:validation:Enum=Underutilized;Empty;Drifted
 type DisruptionReason string

@@ -1,4 +1,4 @@
-// Package v1 holds the karpenter.sh/v1 API: NodePool, which says what nodes may be bought and when they are given back, and
+// Package v1 holds the karpenter.sh/v1 API: NodePool, which says what nodes may be bought and when they are disrupted, and
 // NodeClaim, which is one node asked for.
 //
 // It decides how these objects look in Kubernetes: fields, defaults, validation rules and printed columns are declared

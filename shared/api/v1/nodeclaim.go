@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NodeClaim is one node asked for, from the wish to the instance that is gone. People may create one without a pool, and
+// NodeClaim is one node, from its launch to the end of its instance. Users may create one without a NodePool, and
 // may delete any.
 //
 // +kubebuilder:object:root=true

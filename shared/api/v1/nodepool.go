@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NodePool says which nodes may be bought for pods, how many, and when they are given back.
+// NodePool says which nodes may be launched for pods, how many, and when they are disrupted.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=nodepools,scope=Cluster,categories=karpenter
@@ -49,7 +49,7 @@ type NodePoolSpec struct {
 	//
 	// +required
 	Template NodeClaimTemplate `json:"template"`
-	// Disruption says when and how fast nodes of the pool are given back or replaced.
+	// Disruption says when and how fast nodes of the pool are disrupted.
 	//
 	// +kubebuilder:default={consolidateAfter: "0s"}
 	// +optional
@@ -114,7 +114,7 @@ type NodeClaimTemplateSpec struct {
 	// +optional
 	Taints []corev1.Taint `json:"taints,omitempty"`
 	// StartupTaints are on the node when it joins, and somebody else removes them. Pods need not tolerate them for the
-	// node to be bought; it counts as initialised once they are gone.
+	// node to be launched; it counts as initialized once they are removed.
 	//
 	// +listType=atomic
 	// +optional

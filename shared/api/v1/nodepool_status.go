@@ -18,7 +18,7 @@ type NodePoolStatus struct {
 	// +kubebuilder:default=0
 	// +optional
 	Nodes int64 `json:"nodes"`
-	// NodeClassObservedGeneration is the generation of the node class that NodeRegistrationHealthy was judged with.
+	// NodeClassObservedGeneration is the generation of the node class that NodeRegistrationHealthy was evaluated with.
 	//
 	// +optional
 	NodeClassObservedGeneration int64 `json:"nodeClassObservedGeneration,omitempty"`
