@@ -340,7 +340,7 @@ func TestAttachClustersDetach(t *testing.T) {
 	if code, _, errs := joiner("", "attach", "shpo"); code != 2 || !strings.Contains(errs, "EKS has no cluster shpo in "+a.Region()) {
 		t.Errorf("a wrong name: exit status %d, %s", code, errs)
 	}
-	if code, _, errs := joiner("", "attach", "shop", "--role-catalog", "me"); code != 2 || !strings.Contains(errs, `roles.catalog: "me" is no ARN`) {
+	if code, _, errs := joiner("", "attach", "shop", "--role-catalog", "me"); code != 2 || !strings.Contains(errs, `roles.catalog: "me" is not the ARN`) {
 		t.Errorf("a wrong role: exit status %d, %s", code, errs)
 	}
 	if code, out, _ := joiner("", "clusters"); code != 0 || out != "No cluster is attached.\n" {

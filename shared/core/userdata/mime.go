@@ -121,7 +121,7 @@ func readWhole(message *mail.Message) ([]part, error) {
 	header.Del("Mime-Version") // the document as a whole has one
 	for _, name := range slices.Sorted(maps.Keys(header)) {
 		if !headerName.MatchString(name) {
-			return nil, fmt.Errorf("%q is no name of a header", name)
+			return nil, fmt.Errorf("%q is not the name of a header", name)
 		}
 		for _, value := range header[name] {
 			if at := strings.IndexFunc(value, forbidden); at >= 0 {

@@ -188,7 +188,7 @@ func usable(plane model.ControlPlane) error {
 	case plane.Status != "ACTIVE" && plane.Status != "UPDATING":
 		return fault.New(fault.Invalid, "NotActive", "cluster %s is %s; attach it when it is ACTIVE", plane.Name, plane.Status)
 	case !strings.HasPrefix(plane.Endpoint, "https://"):
-		return fault.New(fault.Invalid, "NoEndpoint", "cluster %s has the endpoint %q, which is no https URL; attach it when EKS names one", plane.Name, plane.Endpoint)
+		return fault.New(fault.Invalid, "NoEndpoint", "cluster %s has the endpoint %q, which is not an https URL; attach it when EKS names one", plane.Name, plane.Endpoint)
 	case len(plane.CA) == 0:
 		return fault.New(fault.Invalid, "NoAuthority", "EKS names no certificate authority of cluster %s; attach it when it does", plane.Name)
 	}
@@ -285,28 +285,28 @@ func rolesOf(r model.Roles) []namedRole {
 // checkDesired refuses what can be told to be wrong without asking anybody.
 func (f *Flow) checkDesired(reg model.Registration) error {
 	if !clusterName(reg.Cluster) {
-		return invalid("cluster", reg.Cluster, "is no name of an EKS cluster: up to 100 letters, digits, - and _, the first a letter or digit")
+		return invalid("cluster", reg.Cluster, "is not the name of an EKS cluster: up to 100 letters, digits, - and _, the first a letter or digit")
 	}
 	if reg.Region == "" {
 		return invalid("region", "", "is empty; name the cluster's region")
 	}
 	for _, r := range rolesOf(reg.Roles) {
 		if r.arn != "" && !roleARN(r.arn) {
-			return invalid("roles."+r.name, r.arn, "is no ARN of an IAM role (arn:aws:iam::123456789012:role/name)")
+			return invalid("roles."+r.name, r.arn, "is not the ARN of an IAM role (arn:aws:iam::123456789012:role/name)")
 		}
 	}
 	if err := checkApart(reg.Roles); err != nil {
 		return err
 	}
 	if id := reg.ExternalID; id != "" && !externalID(id) {
-		return invalid("externalID", id, "is no external id: 2 to 1224 letters, digits and any of _+=,.@:/-")
+		return invalid("externalID", id, "is not an external id: 2 to 1224 letters, digits and any of _+=,.@:/-")
 	}
 	if err := checkRelay(reg); err != nil {
 		return err
 	}
 	if address := reg.ClusterDNS; address != "" {
 		if _, err := netip.ParseAddr(address); err != nil {
-			return invalid("clusterDNS", address, "is no IP address")
+			return invalid("clusterDNS", address, "is not an IP address")
 		}
 	}
 	if err := checkBatch(reg); err != nil {
@@ -337,7 +337,7 @@ func checkRelay(reg model.Registration) error {
 		rest, ok = strings.CutPrefix(reg.RelayURL, "http://127.0.0.1")
 	}
 	if path := strings.Split(strings.Trim(rest, "/"), "/"); !ok || len(path) != 3 {
-		return invalid("relayURL", reg.RelayURL, "is no URL of an SQS queue (https://sqs.REGION.amazonaws.com/ACCOUNT/NAME)")
+		return invalid("relayURL", reg.RelayURL, "is not the URL of an SQS queue (https://sqs.REGION.amazonaws.com/ACCOUNT/NAME)")
 	}
 	if strings.HasSuffix(reg.RelayURL, ".fifo") {
 		return invalid("relayURL", reg.RelayURL, "is a FIFO queue; the relay needs a standard queue, or one slow request would delay all others")

@@ -102,8 +102,8 @@ func TestAttachRefusals(t *testing.T) {
 		plane  func(*model.ControlPlane)
 		want   string
 	}{
-		"no name":                    {change: func(x *attach.Desired) { x.Cluster = "" }, want: "cluster: \"\" is no name"},
-		"a name EKS would not take":  {change: func(x *attach.Desired) { x.Cluster = "we b" }, want: "is no name of an EKS cluster"},
+		"no name":                    {change: func(x *attach.Desired) { x.Cluster = "" }, want: "cluster: \"\" is not the name"},
+		"a name EKS would not take":  {change: func(x *attach.Desired) { x.Cluster = "we b" }, want: "is not the name of an EKS cluster"},
 		"no region":                  {change: func(x *attach.Desired) { x.Region = "" }, want: "region: "},
 		"another region":             {change: func(x *attach.Desired) { x.Region = "eu-west-1" }, want: `region: "eu-west-1" is not what EKS says`},
 		"another ARN":                {change: func(x *attach.Desired) { x.ARN = "arn:aws:eks:us-west-2:1:cluster/web" }, want: "arn: "},
