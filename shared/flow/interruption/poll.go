@@ -89,7 +89,7 @@ func (r *pass) interrupted(ctx context.Context, view *lifecycle.View, ours map[s
 func (r *pass) impaired(ctx context.Context, view *lifecycle.View, ours map[string]bool) {
 	found, err := r.clients.Health.Impaired(ctx)
 	if err != nil {
-		r.unasked("for its status checks", "ec2:DescribeInstanceStatus", err)
+		r.unasked("for the status checks of instances", "ec2:DescribeInstanceStatus", err)
 		return
 	}
 	known := map[[2]string]int64{}
