@@ -18,6 +18,7 @@ const unitsPage = `
 
 With ` + "`-o json`" + ` every amount of money is a number of millionths of a dollar. Its name ends in ` + "`MicroUSD`" + `, or in ` + "`MicroUSDPerHour`" + ` if it is per hour.
 The names without a unit are older. They are written beside the others for one release.
+Stored records keep their names: ` + "`removal`" + ` in why node and the differences of replay and shadow are millionths without a unit in the name.
 
 | Command | Older name | Its unit | Name |
 |---|---|---|---|
