@@ -28,6 +28,12 @@ var idle = map[string]string{
 	"cluster catalog ReadEC2 ec2:DescribeCapacityReservations":      named,
 	"cluster catalog ReadEC2 ec2:DescribePlacementGroups":           named,
 	"cluster catalog ReadEC2 ec2:DescribeInstances":                 "claims whose machines do not show up are compared with EC2",
+	"cluster provision ReadEC2 ec2:DescribeAvailabilityZones":       readFirst,
+	"cluster provision ReadEC2 ec2:DescribeInstanceTypeOfferings":   readFirst,
+	"cluster provision ReadEC2 ec2:DescribeInstanceTypes":           readFirst,
+	"cluster provision ReadEC2 ec2:DescribeSpotPriceHistory":        readFirst,
+	"cluster provision ReadPrices pricing:GetProducts":              readFirst,
+	"region provision KnowWhatIsMissing s3:ListBucket":              readFirst,
 	"cluster provision ReadEC2 ec2:DescribeCapacityReservations":    named,
 	"cluster provision ReadEC2 ec2:DescribePlacementGroups":         named,
 	"cluster provision ReadEC2 ec2:DescribeLaunchTemplates":         oldTemplates,
@@ -56,6 +62,7 @@ var idleUnder = map[string]string{
 // What several rights are for.
 const (
 	takeOver     = "people who take a cluster over from Karpenter: TestS31 does"
+	readFirst    = "provision reads what EC2 sells where the catalog function, which runs at the same time, has not yet: TestSE01ProgramsNeedWhatShips"
 	named        = "node classes that name some"
 	relayed      = "clusters in relay mode"
 	oldTemplates = "templates nobody has launched from for long are deleted"
