@@ -151,7 +151,7 @@ func (f *adoptFlags) traps(ctx context.Context, at *session, cluster string) []s
 	}
 	releases, err := ekscluster.DefinitionReleases(ctx, client, preflight.Definitions)
 	var out []string
-	for _, finding := range preflight.OwnedDefinitions(releases) {
+	for _, finding := range preflight.HelmReleaseFindings(releases) {
 		out = append(out, finding.Object+": "+finding.Seen+"; "+finding.Do)
 	}
 	if err != nil {

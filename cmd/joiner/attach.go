@@ -168,7 +168,7 @@ type attachedText struct {
 	Helm         []string           `json:"helm,omitempty"` // the command that installs the watcher
 }
 
-func (f *attachFlags) print(out io.Writer, at *session, a attach.Attached, helm []string) error {
+func (f *attachFlags) print(out io.Writer, at *session, a attach.AttachOutcome, helm []string) error {
 	if f.output == outputJSON {
 		text, err := json.MarshalIndent(attachedText{a.Registration, a.New, append([]string{}, a.Changed...), append([]string{}, a.Warnings...), helm}, "", "  ")
 		if err != nil {
@@ -253,7 +253,7 @@ func (f *detachFlags) run(command *cobra.Command, cluster string) error {
 	}
 	flow := attachFlow(at)
 	flow.Connector = &leavingClients{adoptClients{flags: &f.adopt, config: at.config}}
-	out, err := flow.Detach(ctx, attach.Departure{Cluster: cluster, Owner: "detach-" + ulid.Make().String(), HandOver: f.handOver, DryRun: !f.yes})
+	out, err := flow.Detach(ctx, attach.DetachRequest{Cluster: cluster, Owner: "detach-" + ulid.Make().String(), HandOver: f.handOver, DryRun: !f.yes})
 	if err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ func (f *detachFlags) run(command *cobra.Command, cluster string) error {
 	return f.print(command.OutOrStdout(), out)
 }
 
-func (f *detachFlags) print(out io.Writer, d attach.Departed) error {
+func (f *detachFlags) print(out io.Writer, d attach.DetachOutcome) error {
 	who := ""
 	if n := len(d.Living); n > 0 {
 		who = fmt.Sprintf("; %d instances are handed over to %s", n, f.handOver)

@@ -659,7 +659,7 @@ func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 				t.Fatal(err)
 			}
 			back = append(back, func() {
-				if err := a.ledger.DropClass(t.Context(), "shop", record); err != nil {
+				if err := a.ledger.DeleteClass(t.Context(), "shop", record); err != nil {
 					t.Error(err)
 				}
 			})

@@ -20,16 +20,16 @@ type catalogInput struct {
 // readCatalogInput reads what can be bought for the clusters' classes; path is empty where no catalog is given.
 func readCatalogInput(path string, snapshot *model.Snapshot, settings offering.Settings) (catalogInput, error) {
 	if path != "" {
-		types, err := catalogfile.File(path)
+		types, err := catalogfile.Read(path)
 		return catalogInput{types: types}, err
 	}
-	region, err := catalogfile.Sandbox()
+	region, err := catalogfile.BuiltIn()
 	if err != nil {
 		return catalogInput{}, err
 	}
 	region.Settings = settings
 	zones := zonesOf(snapshot)
-	moved := region.Moved(zones)
+	moved := region.WithZones(zones)
 	g := catalogInput{region: moved}
 	if moved != region {
 		g.warnings = append(g.warnings, fmt.Sprintf("without --catalog, %s is taken to offer what %s offers, at its prices", strings.Join(zones, ", "), region.Name))
@@ -79,7 +79,7 @@ func (g *catalogInput) catalogs(snapshot *model.Snapshot, claims []model.Claim) 
 			problems[class.Name] = why
 			continue
 		}
-		if wrong := g.region.Problems(*class); len(wrong) > 0 {
+		if wrong := g.region.ClassProblems(*class); len(wrong) > 0 {
 			problems[class.Name] = wrong[0].Condition + ": " + wrong[0].Message
 			continue
 		}

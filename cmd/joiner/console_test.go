@@ -55,7 +55,7 @@ func TestTheConsoleShowsWhatThePlanSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := console.Rows(cluster)
-	dry := console.NewDryRun(cluster, rows, *history.Replan(cluster.State))
+	dry := console.NewDryRun(cluster, rows, *history.PlanDisruption(cluster.State))
 	var total int64
 	for _, row := range rows {
 		total += int64(row.Price)

@@ -48,7 +48,7 @@ func (d *dumpSource) Read(context.Context) (*console.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	claims, madeUp := cluster.Ledger()
+	claims, madeUp := cluster.LedgerClaims()
 	clusterState := d.from.clusterOf(cluster, claims, &offered, at)
 	d.shown, d.stamp = console.NewCluster(namesOf(d.from.files), "from files", clusterState), stamp
 	d.shown.Warnings = slices.Concat(cluster.Warnings, unclaimed(madeUp), unpriced(claims, clusterState.Ask.Catalogs), offered.warnings)

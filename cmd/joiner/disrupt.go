@@ -104,7 +104,7 @@ func (f *disruptFlags) run(command *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	claims, madeUp := cluster.Ledger()
+	claims, madeUp := cluster.LedgerClaims()
 	result, catalogs := f.plan(cluster.Snapshot, claims, change, &offered, now)
 	warn(command.ErrOrStderr(), cluster.Warnings, unclaimed(madeUp), unpriced(claims, catalogs), change.warnings, offered.warnings)
 	write := show.Disrupt
@@ -162,7 +162,7 @@ func sold(claim *model.Claim, types []model.InstanceType) bool {
 }
 
 // plan makes the plan, of what each class can buy, which it returns too. Its time is counted from the decoded input on.
-func (f *disruptFlags) plan(snapshot *model.Snapshot, claims []model.Claim, change *whatIf, offered *catalogInput, now time.Time) (*show.Disruption, map[string][]model.InstanceType) {
+func (f *disruptFlags) plan(snapshot *model.Snapshot, claims []model.Claim, change *whatIf, offered *catalogInput, now time.Time) (*show.DisruptResult, map[string][]model.InstanceType) {
 	start := time.Now()
 	catalogs, problems := offered.catalogs(snapshot, claims)
 	drift := change.drift(claims, catalogs, now.Unix())
@@ -170,7 +170,7 @@ func (f *disruptFlags) plan(snapshot *model.Snapshot, claims []model.Claim, chan
 	settings := disruption.Settings{
 		SpotToSpot: f.spotToSpot, IgnorePreferences: f.policies.preferences == ignore, BestEffortMinValues: f.policies.minValues == bestEffort,
 	}
-	result := &show.Disruption{Changed: change.changed, With: len(f.with) > 0, Drift: drift, Claims: claims, Snapshot: snapshot}
+	result := &show.DisruptResult{Changed: change.changed, With: len(f.with) > 0, Drift: drift, Claims: claims, Snapshot: snapshot}
 	result.Plan = disruption.Plan(disruption.Input{
 		Snapshot: snapshot, Catalogs: catalogs, ClassProblems: problems, Claims: claims, Usage: held, NowUnix: now.Unix(), Settings: settings, Salt: "plan",
 	})

@@ -289,7 +289,7 @@ func (a *account) Load(context.Context, model.Registration) (model.Ledger, error
 func (a *account) PutClass(_ context.Context, _ string, r model.ClassRecord) (model.ClassRecord, error) {
 	return r, nil
 }
-func (a *account) DropClass(context.Context, string, model.ClassRecord) error { return nil }
+func (a *account) DeleteClass(context.Context, string, model.ClassRecord) error { return nil }
 func (a *account) Advance(_ context.Context, _ string, claim model.Claim) (model.Claim, error) {
 	for i := range a.ledger.Claims {
 		if a.ledger.Claims[i].Name == claim.Name {
@@ -339,20 +339,20 @@ func (a *accountSite) InstanceTypes(context.Context) (model.InstanceCatalog, err
 	}
 	return out, nil
 }
-func (a *accountSite) Examine(_ context.Context, class model.Class, _ []model.ImageQuery) (model.ClassStatus, error) {
+func (a *accountSite) ResolveParts(_ context.Context, class model.Class, _ []model.ImageQuery) (model.ClassStatus, error) {
 	return model.ClassStatus{
 		ObservedGeneration: class.Generation, Subnets: []model.Subnet{{ID: "subnet", Zone: "us-west-2a"}}, SecurityGroups: []model.SecurityGroup{{ID: "sg"}},
 		Images: []model.Image{{ID: "ami-1"}}, InstanceProfile: "p",
 	}, nil
 }
-func (a *accountSite) Describe(_ context.Context, ids []string) ([]model.Instance, error) {
+func (a *accountSite) DescribeInstances(_ context.Context, ids []string) ([]model.Instance, error) {
 	var out []model.Instance
 	for _, id := range ids {
 		out = append(out, model.Instance{ID: id, State: "running", SubnetID: "subnet", SecurityGroups: []string{"sg"}})
 	}
 	return out, nil
 }
-func (a *accountSite) MakeProfile(context.Context, model.InstanceProfile) error { return nil }
+func (a *accountSite) EnsureProfile(context.Context, model.InstanceProfile) error { return nil }
 func (a *accountSite) Profiles(context.Context, string) ([]model.InstanceProfile, error) {
 	return nil, nil
 }
@@ -437,7 +437,7 @@ func TestD2WithSaysWhatWouldDrift(t *testing.T) {
 				a.now = at.Unix()
 				now := parsed(t, testCluster, testCluster.objects...)
 				testCluster.launchedFrom(now, a.reg.CA, hashed)
-				ledger, _ := parsed(t, testCluster, testCluster.objects...).Ledger()
+				ledger, _ := parsed(t, testCluster, testCluster.objects...).LedgerClaims()
 				a.ledger.Claims, a.config = ledger, configurationOf(now)
 				for i := range a.ledger.Claims {
 					a.ledger.Claims[i].CapacityType = model.OnDemand

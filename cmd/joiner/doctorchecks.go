@@ -67,9 +67,9 @@ func (p *target) checks() []doctor.Check {
 		checks = append(checks, doctor.Check{Name: "notices", Object: "EventBridge rules", Run: func(ctx context.Context) ([]doctor.Finding, error) { return p.notices(ctx, url) }})
 	}
 	checks = append(checks,
-		doctor.Check{Name: "quotas", Object: "vCPUs", Run: p.ofAccount((*preflight.Site).Quotas)},
-		doctor.Check{Name: "concurrency", Object: "Lambda", Run: p.ofAccount((*preflight.Site).Concurrency)},
-		doctor.Check{Name: "spot role", Object: "the account", Run: p.ofAccount((*preflight.Site).SpotRole)},
+		doctor.Check{Name: "quotas", Object: "vCPUs", Run: p.ofAccount((*preflight.Checker).Quotas)},
+		doctor.Check{Name: "concurrency", Object: "Lambda", Run: p.ofAccount((*preflight.Checker).Concurrency)},
+		doctor.Check{Name: "spot role", Object: "the account", Run: p.ofAccount((*preflight.Checker).SpotRole)},
 		doctor.Check{Name: "key", Object: "encryption", Run: p.key})
 	for _, id := range sortedKeys(p.at.Queues) {
 		if id == "plan" { // each cluster has its own
@@ -99,7 +99,7 @@ func (p *target) installation(context.Context) ([]doctor.Finding, error) {
 		return one(doctor.Warn, p.at.unread.Error(), "deploy the region's stack; without it bucket, queues and stop switch are not checked"), nil
 	}
 	seen := "version " + p.at.Version
-	if own := boot.Build(); p.at.Version != "" && p.at.Version != unversioned && own != unversioned && own != p.at.Version {
+	if own := boot.Version(); p.at.Version != "" && p.at.Version != unversioned && own != unversioned && own != p.at.Version {
 		return one(doctor.Warn, seen+", and this command is "+own, "use the command line of the installation's version, or deploy this version"), nil
 	}
 	return one(doctor.OK, seen, ""), nil

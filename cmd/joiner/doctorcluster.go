@@ -178,7 +178,7 @@ func (p *target) entries(ctx context.Context, reg model.Registration) ([]doctor.
 		if role == "" {
 			continue
 		}
-		have, err := p.planes(reg).Entry(ctx, reg.Cluster, role)
+		have, err := p.planes(reg).AccessEntryGroups(ctx, reg.Cluster, role)
 		make := fmt.Sprintf("aws eks create-access-entry --cluster-name %s --principal-arn %s --kubernetes-groups %s", reg.Cluster, role, g.group)
 		switch {
 		case fault.Is(err, fault.NotFound):
@@ -199,7 +199,7 @@ func (p *target) entries(ctx context.Context, reg model.Registration) ([]doctor.
 }
 
 func (p *target) identity(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
-	n, err := p.planes(reg).PodIdentities(ctx, reg.Cluster, "joiner", watcherAccount)
+	n, err := p.planes(reg).PodIdentityAssociations(ctx, reg.Cluster, "joiner", watcherAccount)
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +211,7 @@ func (p *target) identity(ctx context.Context, reg model.Registration) ([]doctor
 	if err != nil {
 		return nil, err
 	}
-	found, err := site.Agent(ctx, doctor.Warn)
+	found, err := site.PodIdentityAgent(ctx, doctor.Warn)
 	for i := range found {
 		found[i].Seen = "joiner/" + watcherAccount + " has a role; " + found[i].Seen
 	}

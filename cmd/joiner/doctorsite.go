@@ -16,7 +16,7 @@ import (
 )
 
 // site is the account, or one of its clusters, as joiner preflight looks at it.
-func (p *target) site(ctx context.Context, plan preflight.Plan, region string) (*preflight.Site, error) {
+func (p *target) site(ctx context.Context, plan preflight.Plan, region string) (*preflight.Checker, error) {
 	config := p.at.config.Copy()
 	if region != "" {
 		config.Region = region
@@ -28,7 +28,7 @@ func (p *target) site(ctx context.Context, plan preflight.Plan, region string) (
 }
 
 // ofAccount is a check of preflight's that still counts where the installation is.
-func (p *target) ofAccount(check func(*preflight.Site, context.Context) ([]doctor.Finding, error)) func(context.Context) ([]doctor.Finding, error) {
+func (p *target) ofAccount(check func(*preflight.Checker, context.Context) ([]doctor.Finding, error)) func(context.Context) ([]doctor.Finding, error) {
 	return func(ctx context.Context) ([]doctor.Finding, error) {
 		site, err := p.site(ctx, preflight.Plan{}, "")
 		if err != nil {
@@ -51,11 +51,11 @@ func (p *target) key(ctx context.Context) ([]doctor.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return site.Key(ctx, aws.ToString(out.Table.SSEDescription.KMSMasterKeyArn))
+	return site.KMSKey(ctx, aws.ToString(out.Table.SSEDescription.KMSMasterKeyArn))
 }
 
 // ofCluster is the site of a cluster, with what of its deployment decides: whether functions come by a relay, or from within a VPC.
-func (p *target) ofCluster(ctx context.Context, reg model.Registration) (*preflight.Site, error) {
+func (p *target) ofCluster(ctx context.Context, reg model.Registration) (*preflight.Checker, error) {
 	plan := preflight.Plan{Cluster: reg.Cluster, Relay: reg.RelayURL != ""}
 	if function := p.at.Functions["provision"]; function != "" && !plan.Relay {
 		out, err := lambda.NewFromConfig(p.at.config).GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: &function})

@@ -61,11 +61,11 @@ func planBoth(t *testing.T, files planFlags) ([]byte, bool) {
 	var out bytes.Buffer
 	provision := (&provisionFlags{planFlags: files}).plan(cluster, &offered, now)
 	provision.PlanSeconds = 0
-	if err := show.JSON(&out, provision); err != nil {
+	if err := show.PlanJSON(&out, provision); err != nil {
 		t.Fatal(err)
 	}
 	eachPodOnce(t, cluster.Snapshot, &provision.Plan)
-	claims, _ := cluster.Ledger()
+	claims, _ := cluster.LedgerClaims()
 	disrupt, _ := (&disruptFlags{planFlags: files}).plan(cluster.Snapshot, claims, apply(cluster.Snapshot, nil, nil), &offered, now)
 	disrupt.PlanSeconds = 0
 	if err := show.DisruptJSON(&out, disrupt); err != nil {

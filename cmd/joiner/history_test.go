@@ -53,9 +53,9 @@ func (a *installedAccount) lived(t *testing.T) int64 {
 		Replacements: []string{"default-new"}, PricePerHour: 400_000, GoneUnix: now - 3600}))
 	must(store.PutDisruption(ctx, model.Disrupted{ID: evaluated, Cluster: "shop", AtUnix: now - 4100, Committed: []string{evaluated + "-0"}, Plan: model.DisruptPlan{Commands: []model.PlannedCommand{
 		{Reason: model.ReasonUnderutilized, Nodes: []string{"n-old"}, Replacements: []model.PlannedClaim{{Name: "default-new"}}, PodsMoved: 1, Savings: 300_000, Workloads: []string{"shop/StatefulSet/api"}}}}}))
-	must(store.Put(ctx, model.Decision{ID: provisioned, Cluster: "shop", AtUnix: now - 4000, Trigger: "replace", Rounds: []model.Round{{
+	must(store.PutDecision(ctx, model.Decision{ID: provisioned, Cluster: "shop", AtUnix: now - 4000, Trigger: "replace", Rounds: []model.Round{{
 		Plan: model.Plan{Claims: []model.PlannedClaim{{Name: "default-new", Pool: "default", InstanceTypes: []string{"m7.large"}, Price: 100_000}}}, Launched: []model.Claim{bought}}}}))
-	must(store.Put(ctx, model.Decision{ID: idOf(now - 30), Cluster: "shop", AtUnix: now - 30, Trigger: "batch", Rounds: []model.Round{{Plan: model.Plan{Unschedulable: []model.Unschedulable{{
+	must(store.PutDecision(ctx, model.Decision{ID: idOf(now - 30), Cluster: "shop", AtUnix: now - 30, Trigger: "batch", Rounds: []model.Round{{Plan: model.Plan{Unschedulable: []model.Unschedulable{{
 		Pod: model.PodRef{Namespace: "shop", Name: "web-0", UID: "u-web"}, Reasons: []model.Reason{{Pool: "default", Code: "LimitReached", Message: "spec.limits.cpu"}}}}}}}}))
 
 	snapshot := &model.Snapshot{
@@ -122,7 +122,7 @@ func TestAnInstallationAnswersWhyAndWhatFor(t *testing.T) {
 	if err := json.Unmarshal([]byte(ask("savings", "--since", "2h", "-o", "json")), &saving); err != nil {
 		t.Fatal(err)
 	}
-	if len(saving.Moves) != 1 || saving.PerHour != 300_000 || saving.Moves[0].State != explain.MoveDone || saving.Saved < 280_000 || saving.Saved > 310_000 {
+	if len(saving.Moves) != 1 || saving.PerHour != 300_000 || saving.Moves[0].State != explain.CommandDone || saving.Saved < 280_000 || saving.Saved > 310_000 {
 		t.Errorf("%+v", saving)
 	}
 	says(ask("savings"), "1 command, 1 pod moved, 0 regrets", "Underutilized")

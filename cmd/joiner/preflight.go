@@ -31,9 +31,9 @@ matters of this.
 
 It uses your own permissions and writes nothing. What you may not read is reported, and the other checks go on. In AWS
 it needs
-  ` + wrapped(preflight.Rights, 118) + `
+  ` + wrapped(preflight.Permissions, 118) + `
 and in the cluster, through --kubeconfig or your access entry, listing
-  ` + wrapped(preflight.ClusterRights, 118) + `.
+  ` + wrapped(preflight.ClusterPermissions, 118) + `.
 
 Exit status: 0 if all checks pass; 1 if something needs attention; 2 if something would fail, or nothing can be
 read.`
@@ -130,7 +130,7 @@ func printFindings(command *cobra.Command, findings []doctor.Finding, output str
 	if err := write(command.OutOrStdout(), findings); err != nil {
 		return writeError{err}
 	}
-	if status := doctor.Status(findings); status != 0 {
+	if status := doctor.ExitStatus(findings); status != 0 {
 		return verdict{status}
 	}
 	return nil

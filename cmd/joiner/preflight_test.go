@@ -425,7 +425,7 @@ func TestPreflightReadsTheOptionsOfTheDeployment(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan, err := preflight.Parse("shop", path, []string{"relay=false", "reserve=true"})
-	if err != nil || plan.Relay || !plan.Reserve || plan.NodeRole != "mine" || !plan.Foreign || !slices.Equal(plan.Subnets, []string{"subnet-1", "subnet-2"}) || plan.Reserved() != 2*30+1+2*30+11+30+2+30+1 {
+	if err != nil || plan.Relay || !plan.Reserve || plan.NodeRole != "mine" || !plan.Foreign || !slices.Equal(plan.Subnets, []string{"subnet-1", "subnet-2"}) || plan.ReservedConcurrency() != 2*30+1+2*30+11+30+2+30+1 {
 		t.Errorf("%+v %v", plan, err)
 	}
 	for want, options := range map[string][]string{
@@ -540,8 +540,8 @@ func TestA2PreflightKnowsWhatTheTemplatesReserve(t *testing.T) {
 		}
 	}
 	clusters := (all["joiner-provision"] - 1) / 2
-	if plan := (preflight.Plan{MaxClusters: clusters}); clusters < 2 || sum != plan.Reserved() {
-		t.Errorf("preflight takes functions for %d clusters to reserve %d, the template says %d: %v", clusters, plan.Reserved(), sum, all)
+	if plan := (preflight.Plan{MaxClusters: clusters}); clusters < 2 || sum != plan.ReservedConcurrency() {
+		t.Errorf("preflight takes functions for %d clusters to reserve %d, the template says %d: %v", clusters, plan.ReservedConcurrency(), sum, all)
 	}
 }
 
@@ -581,12 +581,12 @@ func TestPreflightNamesItsRights(t *testing.T) {
 	mu.Lock()
 	got := sortedKeys(asked)
 	mu.Unlock()
-	want := slices.Sorted(slices.Values(preflight.Rights))
+	want := slices.Sorted(slices.Values(preflight.Permissions))
 	if !slices.Equal(got, want) {
 		t.Errorf("it asks for\n%v, and names\n%v", got, want)
 	}
 	_, out, _ := joiner("", "preflight", "--help")
-	for _, right := range preflight.Rights {
+	for _, right := range preflight.Permissions {
 		if !strings.Contains(out, right) {
 			t.Errorf("%s is not in the help", right)
 		}

@@ -34,7 +34,7 @@ func TestProofListsWhatEachProbeDoes(t *testing.T) {
 	services := map[string]bool{}
 	for _, p := range list {
 		services[p.Service] = true
-		if p.Assumption == "" || p.About == "" || len(p.Readings) == 0 || p.Kind == "" || p.Kind == proof.Instances && p.Cost == 0 {
+		if p.Assumption == "" || p.About == "" || len(p.Readings) == 0 || p.Kind == "" || p.Kind == proof.KindInstances && p.Cost == 0 {
 			t.Errorf("%s does not say all: %+v", p.ID, p)
 		}
 		for _, r := range p.Readings {

@@ -113,7 +113,7 @@ func (f *proofFlags) run(command *cobra.Command) error {
 		return err
 	}
 	o := proof.Options{
-		Config: config, Owner: f.owner, Ceiling: f.ceiling, Yes: f.yes, Cluster: f.cluster, Subnet: f.subnet, Build: boot.Build(), Source: sourceOf(config),
+		Config: config, Owner: f.owner, Ceiling: f.ceiling, Yes: f.yes, Cluster: f.cluster, Subnet: f.subnet, Build: boot.Version(), Source: sourceOf(config),
 		Run: proof.NewRun(time.Now()), Progress: func(text string) { fmt.Fprintln(command.ErrOrStderr(), text) },
 	}
 	if f.clean {
@@ -179,7 +179,7 @@ func (f *proofFlags) runProbes(ctx context.Context, command *cobra.Command, o pr
 	} else {
 		var paid []proof.Probe
 		for _, p := range chosen {
-			if p.Kind != proof.DryRuns {
+			if p.Kind != proof.KindDryRuns {
 				paid = append(paid, p)
 			}
 		}

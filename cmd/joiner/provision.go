@@ -98,7 +98,7 @@ func (f *provisionFlags) run(command *cobra.Command) error {
 	result := f.plan(cluster, &offered, now)
 	write := show.Table
 	if f.output == outputJSON {
-		write = show.JSON
+		write = show.PlanJSON
 	}
 	if err := write(command.OutOrStdout(), result); err != nil {
 		return writeError{err}

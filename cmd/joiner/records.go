@@ -87,13 +87,13 @@ func (f *recordFlags) find(ctx context.Context) (*s3.Client, string, error) {
 }
 
 // catalogs are where what decisions went by lies.
-func (r *records) catalogs(ctx context.Context) replay.Catalogs {
+func (r *records) catalogs(ctx context.Context) replay.Sources {
 	catalogs := s3catalog.New(r.client, r.bucket, s3catalog.Settings{})
-	return replay.Catalogs{
+	return replay.Sources{
 		Snapshot: func(manifest model.Manifest) (*model.Snapshot, error) {
-			snapshot, err := r.store.At(ctx, manifest)
+			snapshot, err := r.store.SnapshotAt(ctx, manifest)
 			if err == nil && snapshot.Seq > manifest.HeadSeq { // a later one is in memory
-				return s3snapshot.New(r.client, r.bucket).At(ctx, manifest)
+				return s3snapshot.New(r.client, r.bucket).SnapshotAt(ctx, manifest)
 			}
 			return snapshot, err
 		},
@@ -102,7 +102,7 @@ func (r *records) catalogs(ctx context.Context) replay.Catalogs {
 			if key == r.version {
 				return r.catalog, nil
 			}
-			catalog, err := catalogs.Version(ctx, account, region, version)
+			catalog, err := catalogs.ReadVersion(ctx, account, region, version)
 			if err == nil {
 				r.catalog, r.version = catalog, key
 			}

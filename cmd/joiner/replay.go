@@ -84,7 +84,7 @@ func (f *replayFlags) replay(ctx context.Context, id string, in io.Reader) (*rep
 		return nil, err
 	}
 	store, cluster, catalogs := at.store, at.cluster, at.catalogs(ctx)
-	answer := &replayAnswer{Decision: id, Cluster: cluster, By: boot.Build()}
+	answer := &replayAnswer{Decision: id, Cluster: cluster, By: boot.Version()}
 	provisioned, err := store.FindDecision(ctx, cluster, id)
 	switch {
 	case err == nil:
@@ -93,7 +93,7 @@ func (f *replayFlags) replay(ctx context.Context, id string, in io.Reader) (*rep
 		if err != nil {
 			return nil, err
 		}
-		_, answer.Rounds = replay.Compared(&provisioned, facts)
+		_, answer.Rounds = replay.ReplayAndCompare(&provisioned, facts)
 	case fault.Is(err, fault.NotFound):
 		evaluated, err := store.FindDisruption(ctx, cluster, id)
 		if fault.Is(err, fault.NotFound) {
@@ -108,7 +108,7 @@ func (f *replayFlags) replay(ctx context.Context, id string, in io.Reader) (*rep
 			return nil, err
 		}
 		plan := replay.ReplayDisruption(&evaluated, facts)
-		answer.Rounds = append(answer.Rounds, replay.DifferDisrupt(&evaluated.Plan, &plan))
+		answer.Rounds = append(answer.Rounds, replay.CompareDisruption(&evaluated.Plan, &plan))
 	default:
 		return nil, err
 	}
@@ -117,8 +117,8 @@ func (f *replayFlags) replay(ctx context.Context, id string, in io.Reader) (*rep
 }
 
 // facts finds what the decision went by, with what --with says.
-func (f *replayFlags) facts(catalogs replay.Catalogs, input *model.DecisionInput, catalog model.CatalogUse, answer *replayAnswer, in io.Reader) (replay.Facts, error) {
-	facts, err := catalogs.Find(input, catalog)
+func (f *replayFlags) facts(catalogs replay.Sources, input *model.DecisionInput, catalog model.CatalogUse, answer *replayAnswer, in io.Reader) (replay.Facts, error) {
+	facts, err := catalogs.Facts(input, catalog)
 	if err != nil {
 		return facts, fmt.Errorf("decision %s cannot be replayed: %w", answer.Decision, err)
 	}

@@ -158,7 +158,7 @@ func (f *sourceFlags) costs(command *cobra.Command, fromUnix int64, step time.Du
 			claims = append(claims, claim)
 		}
 	}
-	cost := explain.Costs(explain.Lives(nil, nil, claims), []explain.Sample{{FromUnix: now - 3600, Seconds: 3600, Snapshot: clusterState.Ask.Snapshot}}, clusterState.Ask.Catalogs)
-	cost.Block(history.Replan(clusterState))
+	cost := explain.Costs(explain.InstanceLifetimes(nil, nil, claims), []explain.Sample{{FromUnix: now - 3600, Seconds: 3600, Snapshot: clusterState.Ask.Snapshot}}, clusterState.Ask.Catalogs)
+	cost.Block(history.PlanDisruption(clusterState))
 	return cost, nil
 }

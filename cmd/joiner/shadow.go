@@ -133,7 +133,7 @@ func (f *shadowFlags) run(command *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	flow := &shadow.Flow{Records: at.store, Findings: f.findings(at), Catalogs: at.catalogs(ctx), By: boot.Build()}
+	flow := &shadow.Flow{Records: at.store, Findings: f.findings(at), Catalogs: at.catalogs(ctx), By: boot.Version()}
 	if f.follow {
 		ticker := time.NewTicker(followEvery)
 		defer ticker.Stop()
@@ -232,7 +232,7 @@ func (f *shadowFlags) builds(ctx context.Context, at *records, from int64) (stri
 		return f.build, nil
 	}
 	var all []string
-	for _, day := range shadow.Days(from, time.Now().Unix()+1) {
+	for _, day := range shadow.UTCDays(from, time.Now().Unix()+1) {
 		names, err := at.store.Shadows(ctx, at.cluster, day)
 		if err != nil {
 			return "", err

@@ -76,7 +76,7 @@ func lives(t *testing.T, client *s3.Client, bucket string) *liveRecords {
 // keep stores what a decision went by: the snapshot in the bucket, the catalog in the record.
 func (l *liveRecords) keep(t *testing.T, w *world.World, id string, input *model.DecisionInput, catalog model.CatalogUse) {
 	t.Helper()
-	facts, err := w.Catalogs().Find(input, catalog)
+	facts, err := w.Catalogs().Facts(input, catalog)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func (l *liveRecords) keep(t *testing.T, w *world.World, id string, input *model
 func (l *liveRecords) put(t *testing.T) {
 	t.Helper()
 	for _, d := range l.provisioned {
-		if err := l.store.Put(t.Context(), d); err != nil {
+		if err := l.store.PutDecision(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -124,9 +124,9 @@ func (l *liveRecords) put(t *testing.T) {
 
 // otherwise has the records say what another version would have decided: it knew no m5.large, and gave nothing back. It returns what
 // the report has to say of each decision, by id.
-func (l *liveRecords) otherwise(t *testing.T) map[string]shadow.Otherwise {
+func (l *liveRecords) otherwise(t *testing.T) map[string]shadow.DifferentDecision {
 	t.Helper()
-	want := map[string]shadow.Otherwise{}
+	want := map[string]shadow.DifferentDecision{}
 	for i := range l.provisioned {
 		d := &l.provisioned[i]
 		facts := l.facts[d.ID]
@@ -135,7 +135,7 @@ func (l *liveRecords) otherwise(t *testing.T) map[string]shadow.Otherwise {
 			is := d.Rounds[j].Plan
 			d.Rounds[j].Plan = replay.Round(d.Rounds[j].Input, facts.Snapshot, facts.Types)
 			if was := d.Rounds[j].Plan; !replay.Identical(was, is) && want[d.ID].Decision == "" {
-				want[d.ID] = shadow.Otherwise{Decision: d.ID, Kind: model.KindProvision, AtUnix: d.AtUnix, Live: was.Price, Shadow: is.Price}
+				want[d.ID] = shadow.DifferentDecision{Decision: d.ID, Kind: model.KindProvision, AtUnix: d.AtUnix, Live: was.Price, Shadow: is.Price}
 			}
 		}
 	}
@@ -143,7 +143,7 @@ func (l *liveRecords) otherwise(t *testing.T) map[string]shadow.Otherwise {
 		d := &l.evaluated[i]
 		if is := d.Plan; len(is.Commands) > 0 {
 			d.Plan.Commands, d.Plan.PriceAfter = nil, d.Plan.PriceBefore
-			want[d.ID] = shadow.Otherwise{Decision: d.ID, Kind: model.KindDisrupt, AtUnix: d.AtUnix, Live: is.PriceBefore, Shadow: is.PriceAfter}
+			want[d.ID] = shadow.DifferentDecision{Decision: d.ID, Kind: model.KindDisrupt, AtUnix: d.AtUnix, Live: is.PriceBefore, Shadow: is.PriceAfter}
 		}
 	}
 	l.put(t)
@@ -336,7 +336,7 @@ func TestD7ShadowGoesOnWithNewRecords(t *testing.T) {
 	late.ID, late.AtUnix, late.Input = "01ZZZZZZZZZZZZZZZZZZZZZZZZ", time.Now().Unix()-5, nil
 	said := follow(func(pass int) {
 		if pass == 1 {
-			if err := live.store.Put(t.Context(), late); err != nil {
+			if err := live.store.PutDecision(t.Context(), late); err != nil {
 				t.Error(err)
 			}
 		}
@@ -369,7 +369,7 @@ func TestD7NothingComparedIsNoVerdict(t *testing.T) {
 
 	store := s3snapshot.New(clientOfDir(dir), dirBucket)
 	at := time.Now().Unix() - 60
-	if err := store.Put(t.Context(), model.Decision{ID: "01JB2S6CZ8E4W9D2N0K7Q5T3VA", Cluster: "shop", AtUnix: at}); err != nil {
+	if err := store.PutDecision(t.Context(), model.Decision{ID: "01JB2S6CZ8E4W9D2N0K7Q5T3VA", Cluster: "shop", AtUnix: at}); err != nil {
 		t.Fatal(err)
 	}
 	unread := filepath.Join(dir, "decisions", "shop", s3snapshot.Day(at), "disrupt-01JB2S6CZ8E4W9D2N0K7Q5T3VB.json.gz")

@@ -151,14 +151,14 @@ func (f *sourceFlags) historyOf(ctx context.Context, at *session) (*history.Flow
 		return nil, model.Registration{}, err
 	}
 	flow := &history.Flow{
-		Registry: at.ledger, Ledger: at.ledger, Snapshots: store, Records: store, Moves: store, Markets: s3catalog.New(at.objects(), at.Bucket, s3catalog.Settings{}),
+		Registry: at.ledger, Ledger: at.ledger, Snapshots: store, Records: store, Disruptions: store, Catalogs: s3catalog.New(at.objects(), at.Bucket, s3catalog.Settings{}),
 		Now: func() time.Time { return now },
 	}
 	if at.Stop != "" {
 		parameters := ssmswitch.New(ssm.NewFromConfig(at.config))
 		flow.Switch = func(ctx context.Context) (string, error) { return parameters.Parameter(ctx, at.Stop) }
 	}
-	reg, err := flow.Cluster(ctx, f.name)
+	reg, err := flow.Registration(ctx, f.name)
 	return flow, reg, err
 }
 
@@ -201,7 +201,7 @@ func (f *sourceFlags) ofFiles(command *cobra.Command, at time.Time) (*explain.Cl
 		return nil, err
 	}
 	warn(command.ErrOrStderr(), cluster.Warnings, offered.warnings)
-	claims, _ := cluster.Ledger()
+	claims, _ := cluster.LedgerClaims()
 	return f.clusterOf(cluster, claims, &offered, at), nil
 }
 

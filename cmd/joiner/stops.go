@@ -272,7 +272,7 @@ func (f *stopFlags) resume(ctx context.Context, command *cobra.Command, at *sess
 		text = "Disruption is resumed: " + stop.What(reg) + "."
 	}
 	for _, s := range after {
-		text += "\nStill stopped: " + s.What(reg) + show.Because(s) + "."
+		text += "\nStill stopped: " + s.What(reg) + show.StopDetails(s) + "."
 	}
 	return say(command.OutOrStdout(), "%s\n", text)
 }
@@ -289,14 +289,14 @@ func (f *stopFlags) list(ctx context.Context, command *cobra.Command, at *sessio
 		}
 		all = []model.Registration{reg}
 	}
-	var rows []show.Stopped
+	var rows []show.StopEntry
 	for _, reg := range all {
 		stops, err := at.ledger.Stops(ctx, reg)
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return err
 		}
 		for _, stop := range stops {
-			row := show.StoppedOf(reg, stop)
+			row := show.StopEntryOf(reg, stop)
 			if !slices.Contains(rows, row) { // of a region, each of its clusters has it
 				rows = append(rows, row)
 			}

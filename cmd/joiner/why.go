@@ -102,7 +102,7 @@ func newWhyNode() *cobra.Command {
 					return err
 				}
 			} else {
-				answer = explain.Node(clusterState, args[0], explain.Find(clusterState, args[0]), explain.NodeFacts{Plan: history.Replan(clusterState)})
+				answer = explain.Node(clusterState, args[0], explain.Find(clusterState, args[0]), explain.NodeFacts{Plan: history.PlanDisruption(clusterState)})
 			}
 			return write(command, flags.output, answer, show.WhyNode)
 		},

@@ -27,7 +27,7 @@ import (
 const patience = 1200 * time.Millisecond
 
 // evaluate answers admissions by what the watcher sees of the cluster and by the catalog of its account and region.
-func (s *settings) evaluate(config aws.Config, cache *review.Cache, logger *slog.Logger) admission.Evaluate {
+func (s *settings) evaluate(config aws.Config, cache *review.Cache, logger *slog.Logger) admission.EvaluateFunc {
 	flow := &review.Flow{
 		Catalogs: s3catalog.New(s3.NewFromConfig(config), s.Bucket, s3catalog.Settings{}), Objects: cache,
 		Offerings: offering.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
@@ -45,7 +45,7 @@ func (s *settings) evaluate(config aws.Config, cache *review.Cache, logger *slog
 }
 
 // serveAdmission answers the API server over TLS until ctx is done, whether this replica leads or not.
-func serveAdmission(ctx context.Context, address string, keys *certificate, evaluate admission.Evaluate, logger *slog.Logger) {
+func serveAdmission(ctx context.Context, address string, keys *certificate, evaluate admission.EvaluateFunc, logger *slog.Logger) {
 	if _, err := keys.get(nil); err != nil {
 		fatal(logger, "serve admission", err)
 	}

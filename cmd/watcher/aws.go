@@ -11,5 +11,5 @@ import (
 
 // awsChain is the configuration of the SDK's standard chain: environment, profile, the role of the pod's service account.
 func awsChain(ctx context.Context) aws.Config {
-	return boot.Equip(awsconfig.LoadDefaultConfig(ctx, awsconfig.WithHTTPClient(boot.HTTPClient())))
+	return boot.MustConfig(awsconfig.LoadDefaultConfig(ctx, awsconfig.WithHTTPClient(boot.HTTPClient())))
 }

@@ -57,7 +57,7 @@ import (
 
 func main() {
 	var s settings
-	boot.Settings(&s)
+	boot.LoadSettings(&s)
 	logger := boot.Logger("watcher").With("cluster", s.Cluster, "identity", s.identity())
 	klog.SetSlogLogger(logger)
 	debug.SetGCPercent(50) // memory is what people pay for here, and there is processor time to spare
@@ -68,7 +68,7 @@ func main() {
 	f := publish.New(s.forwardConfig(ctx, logger))
 	var watch *ekscluster.Watch
 	recorder := metrics.New(metrics.Options{
-		Rows: f.Rows, Waiting: f.Waiting, Synced: func() bool { return watch.Synced() }, Now: time.Now, Version: boot.Build(), Detail: s.ClusterState,
+		Rows: f.Rows, Waiting: f.PendingPods, Synced: func() bool { return watch.Synced() }, Now: time.Now, Version: boot.Version(), Detail: s.ClusterState,
 	})
 	cache := review.NewCache(func() bool { return watch.Synced() })
 	var err error
@@ -112,10 +112,10 @@ func main() {
 	actors.Go(func() {
 		started := time.Now()
 		if watch.WaitForSync(ctx) {
-			logger.Info("seen the cluster", "millis", time.Since(started).Milliseconds(), "waiting", f.Waiting())
+			logger.Info("seen the cluster", "millis", time.Since(started).Milliseconds(), "waiting", f.PendingPods())
 			campaign(ctx, kube, &s, func(term context.Context) error {
-				recorder.Lead(true)
-				defer recorder.Lead(false)
+				recorder.SetLeading(true)
+				defer recorder.SetLeading(false)
 				return f.Lead(term)
 			}, logger)
 		}

@@ -91,9 +91,9 @@ func (s *settings) forwardConfig(ctx context.Context, logger *slog.Logger) publi
 		Publisher:  store,
 		Manifests:  ledger,
 		Queue:      routes(plan, logger),
-		Ends:       sqsqueue.Forwarded{Queue: plan},
-		EmptyNodes: sqsqueue.Forwarded{Queue: plan},
-		Previous:   publish.Newest{Ledger: ledger, Snapshots: store},
+		Ends:       sqsqueue.Forwarder{Queue: plan},
+		EmptyNodes: sqsqueue.Forwarder{Queue: plan},
+		Previous:   publish.NewestSnapshot{Ledger: ledger, Snapshots: store},
 		Now:        time.Now, Wait: wait,
 		Log:      func(note publish.Note) { log(logger, note) },
 		Settings: publish.Settings{QuietWindow: s.BatchQuiet, MaxWindow: s.BatchMax, IdleWindow: s.IdlePublish},
@@ -102,7 +102,7 @@ func (s *settings) forwardConfig(ctx context.Context, logger *slog.Logger) publi
 
 // routes sends hints to whoever plans, and has those of changed configuration passed on to whoever resolves classes.
 func routes(plan *sqsqueue.Queue, logger *slog.Logger) publish.Queue {
-	return &sqsqueue.Routes{Plan: plan, Lost: func(err error) {
+	return &sqsqueue.Router{Plan: plan, Lost: func(err error) {
 		logger.Warn("a hint of changed configuration did not reach joiner-catalog; its next scheduled run finds the change", "error", err)
 	}}
 }

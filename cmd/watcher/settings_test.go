@@ -13,7 +13,7 @@ func TestDefaultSpreadIsASettingThatMayBeAbsent(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "none": 0, `[{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]`: 1} {
 		t.Setenv("JOINER_DEFAULT_SPREAD", text)
 		var s settings
-		boot.Settings(&s)
+		boot.LoadSettings(&s)
 		got := s.defaultSpread(boot.Logger("watcher"))
 		if len(got) != want || want == 1 && (got[0].TopologyKey != "zone" || got[0].MaxSkew != 1 || got[0].Anyway) {
 			t.Errorf("JOINER_DEFAULT_SPREAD=%s: got %+v, want %d", text, got, want)

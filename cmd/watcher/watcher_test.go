@@ -234,7 +234,7 @@ func (p *place) published() (model.Manifest, *model.Snapshot) {
 	if err != nil || ledger.Manifest == nil {
 		p.t.Fatalf("pointer %v, %v", ledger.Manifest, err)
 	}
-	s, err := p.store.At(p.t.Context(), *ledger.Manifest)
+	s, err := p.store.SnapshotAt(p.t.Context(), *ledger.Manifest)
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -48,8 +48,8 @@ const (
 
 // attacher is what the custom resource asks for.
 type attacher interface {
-	Attach(ctx context.Context, desired attach.Desired) (attach.Attached, error)
-	Detach(ctx context.Context, d attach.Departure) (attach.Departed, error)
+	Attach(ctx context.Context, desired attach.Desired) (attach.AttachOutcome, error)
+	Detach(ctx context.Context, d attach.DetachRequest) (attach.DetachOutcome, error)
 }
 
 // custom carries out what CloudFormation asks of a Custom::JoinerCluster, and answers it whatever happens: without an answer a
@@ -160,7 +160,7 @@ func (c *custom) detach(ctx context.Context, e *cfn.Event, stack arn.ARN) error 
 	if err := ofStack(stack, its); err != nil {
 		return err
 	}
-	out, err := c.flow.Detach(ctx, attach.Departure{Cluster: cluster, ARN: its, Stack: e.StackID, Owner: "stack-" + e.RequestID})
+	out, err := c.flow.Detach(ctx, attach.DetachRequest{Cluster: cluster, ARN: its, Stack: e.StackID, Owner: "stack-" + e.RequestID})
 	if fault.Is(err, fault.NotFound) {
 		c.logger.Info("nothing to detach", "cluster", cluster, "why", err.Error())
 		return nil

@@ -62,14 +62,14 @@ func (in *inbox) last(t *testing.T) cfn.Response {
 // fakeRegistrations is the flow as the custom resource sees it.
 type fakeRegistrations struct {
 	desired   attach.Desired
-	departure attach.Departure
+	departure attach.DetachRequest
 	err       error
 	hang      bool
 	until     time.Time // what a call that hangs was given
 	panics    bool
 }
 
-func (d *fakeRegistrations) Attach(ctx context.Context, desired attach.Desired) (attach.Attached, error) {
+func (d *fakeRegistrations) Attach(ctx context.Context, desired attach.Desired) (attach.AttachOutcome, error) {
 	d.desired = desired
 	if d.panics {
 		panic("over nothing")
@@ -77,14 +77,14 @@ func (d *fakeRegistrations) Attach(ctx context.Context, desired attach.Desired) 
 	if d.hang {
 		d.until, _ = ctx.Deadline()
 		<-ctx.Done()
-		return attach.Attached{}, ctx.Err()
+		return attach.AttachOutcome{}, ctx.Err()
 	}
-	return attach.Attached{Registration: desired.Registration, Warnings: []string{"one", "two"}}, d.err
+	return attach.AttachOutcome{Registration: desired.Registration, Warnings: []string{"one", "two"}}, d.err
 }
 
-func (d *fakeRegistrations) Detach(_ context.Context, departure attach.Departure) (attach.Departed, error) {
+func (d *fakeRegistrations) Detach(_ context.Context, departure attach.DetachRequest) (attach.DetachOutcome, error) {
 	d.departure = departure
-	return attach.Departed{Gone: d.err == nil}, d.err
+	return attach.DetachOutcome{Gone: d.err == nil}, d.err
 }
 
 func request(kind cfn.RequestType, in *inbox, properties map[string]any) map[string]any {

@@ -103,7 +103,7 @@ func TestCustomResourceOfTheRealBinary(t *testing.T) {
 	}
 	gone := records.Claims[0]
 	gone.State = model.Gone
-	if err := ledger.Close(t.Context(), fence, gone, time.Now().Unix()); err != nil {
+	if err := ledger.CloseClaim(t.Context(), fence, gone, time.Now().Unix()); err != nil {
 		t.Fatal(err)
 	}
 	if err := ledger.Release(t.Context(), fence); err != nil {

@@ -9,8 +9,8 @@ import (
 
 // hints asks for passes through the function's own queue, and tells who launches through the plan queue.
 type hints struct {
-	own  *sqsqueue.Delayed
-	plan *sqsqueue.Plans
+	own  *sqsqueue.DelayQueue
+	plan *sqsqueue.PlanQueues
 }
 
 // RequestPass sends a resync to the own queue.
@@ -24,7 +24,7 @@ func (h hints) Ready(ctx context.Context, cluster, key string) error {
 }
 
 // disruptions asks the disruption function through a standard queue.
-type disruptions struct{ queue *sqsqueue.Delayed }
+type disruptions struct{ queue *sqsqueue.DelayQueue }
 
 // RequestDisruption sends a judge hint.
 func (j disruptions) RequestDisruption(ctx context.Context, cluster, key string) error {

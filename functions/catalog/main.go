@@ -39,8 +39,8 @@ type settings struct {
 
 func main() {
 	var s settings
-	boot.Memory()
-	boot.Settings(&s)
+	boot.TuneGC()
+	boot.LoadSettings(&s)
 	config := boot.AWS()
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
 	queues := sqs.NewFromConfig(config)
@@ -48,7 +48,7 @@ func main() {
 	cache := s3catalog.New(objects, s.Bucket, s3catalog.Settings{})
 	flow := &catalog.Flow{
 		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Peeks: ledger, Catalogs: cache,
-		Hints:     hints{own: sqsqueue.NewDelayed(queues, s.QueueURL), plan: sqsqueue.NewPlans(queues, s.PlanURL)},
+		Hints:     hints{own: sqsqueue.NewDelayQueue(queues, s.QueueURL), plan: sqsqueue.NewPlanQueues(queues, s.PlanURL)},
 		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket), s.IsolatedVPC),
 		Now:       time.Now,
 		Settings: catalog.Settings{
@@ -57,11 +57,11 @@ func main() {
 		},
 	}
 	if s.DisruptURL != "" {
-		flow.Disruptions = disruptions{sqsqueue.NewDelayed(queues, s.DisruptURL)}
+		flow.Disruptions = disruptions{sqsqueue.NewDelayQueue(queues, s.DisruptURL)}
 	}
 	region := &catalog.Region{
 		Registry: ledger, Ledgers: ledger, Snapshots: s3snapshot.New(objects, s.Bucket).Within(boot.MemoryBytes()), Losses: dynamoledger.Losses{Ledger: ledger}, Catalogs: cache, Learnings: ledger, Allowances: ledger,
-		Markets: newMarkets(config, s.IsolatedVPC), Now: time.Now,
+		CatalogSources: newMarkets(config, s.IsolatedVPC), Now: time.Now,
 	}
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
 		flow.Effects, region.Effects = crash, crash

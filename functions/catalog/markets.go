@@ -17,16 +17,16 @@ import (
 type markets struct {
 	config   aws.Config
 	isolated bool // the price list cannot be reached
-	opened   boot.ClientCache[catalog.Market]
+	opened   boot.ClientCache[catalog.CatalogSource]
 }
 
 func newMarkets(config aws.Config, isolated bool) *markets {
 	return &markets{config: config, isolated: isolated}
 }
 
-// Market returns the cluster's region; another role or region opens it anew.
-func (m *markets) Market(_ context.Context, reg model.Registration) (catalog.Market, error) {
-	return m.opened.Open(reg.Cluster, reg.Access(), func() (catalog.Market, error) {
+// CatalogSource returns the cluster's region; another role or region opens it anew.
+func (m *markets) CatalogSource(_ context.Context, reg model.Registration) (catalog.CatalogSource, error) {
+	return m.opened.Open(reg.Cluster, reg.Access(), func() (catalog.CatalogSource, error) {
 		config := boot.Rights(m.config, "joiner-catalog", reg.Region, reg.Roles.Catalog, reg.ExternalID)
 		return ec2catalog.New(ec2catalog.Clients{
 			EC2:     ec2.NewFromConfig(config),

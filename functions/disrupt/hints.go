@@ -9,7 +9,7 @@ import (
 )
 
 // disruptions asks for looks through the function's own queue.
-type disruptions struct{ queue *sqsqueue.Delayed }
+type disruptions struct{ queue *sqsqueue.DelayQueue }
 
 // RequestDisruption sends a hint that arrives after a while.
 func (j disruptions) RequestDisruption(ctx context.Context, cluster, key string, after time.Duration) error {
@@ -17,7 +17,7 @@ func (j disruptions) RequestDisruption(ctx context.Context, cluster, key string,
 }
 
 // drains asks for steps of drains through the queue of who empties nodes.
-type drains struct{ queue *sqsqueue.Delayed }
+type drains struct{ queue *sqsqueue.DelayQueue }
 
 // Drain sends a hint that asks for the next step of a cluster's drains after a while.
 func (d drains) Drain(ctx context.Context, cluster, key string, after time.Duration) error {
@@ -25,7 +25,7 @@ func (d drains) Drain(ctx context.Context, cluster, key string, after time.Durat
 }
 
 // plans asks provision through the plan queue.
-type plans struct{ queue *sqsqueue.Plans }
+type plans struct{ queue *sqsqueue.PlanQueues }
 
 // Replace sends a hint that commands wait for instances; the plan queue takes the same key of the same cluster once.
 func (p plans) Replace(ctx context.Context, cluster, key string) error {

@@ -44,8 +44,8 @@ type settings struct {
 
 func main() {
 	var s settings
-	boot.Memory()
-	boot.Settings(&s)
+	boot.TuneGC()
+	boot.LoadSettings(&s)
 	config := boot.AWS()
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
 	queues := sqs.NewFromConfig(config)
@@ -54,16 +54,16 @@ func main() {
 	logger := boot.Logger("disrupt")
 	stop := boot.StopSwitch(ssmswitch.New(ssm.NewFromConfig(config)), s.StopSwitch, logger)
 	flow := &disrupt.Flow{
-		Registry: boot.Switched{Registry: ledger, Switch: stop}, Leases: ledger, Ledger: stoppable{ledger, stop}, Commands: ledger,
+		Registry: boot.SwitchedRegistry{Registry: ledger, Switch: stop}, Leases: ledger, Ledger: stoppable{ledger, stop}, Commands: ledger,
 		Snapshots: store, Losses: dynamoledger.Losses{Ledger: ledger}, Decisions: store, Catalogs: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}),
-		Hints: disruptions{sqsqueue.NewDelayed(queues, s.QueueURL)}, Plans: plans{sqsqueue.NewPlans(queues, s.PlanURL)},
-		Drains: drains{sqsqueue.NewDelayed(queues, s.DrainURL)}, Connector: newConnector(config, relay.New(config, s.Table, s.Bucket)),
+		Hints: disruptions{sqsqueue.NewDelayQueue(queues, s.QueueURL)}, Plans: plans{sqsqueue.NewPlanQueues(queues, s.PlanURL)},
+		Drains: drains{sqsqueue.NewDelayQueue(queues, s.DrainURL)}, Connector: newConnector(config, relay.New(config, s.Table, s.Bucket)),
 		Now:   time.Now,
 		NewID: func() string { return ulid.MustNew(ulid.Now(), rand.Reader).String() },
 		Settings: disrupt.Settings{
-			Build: boot.Build(), ValidateAfter: s.ValidateAfter, ReplaceWithin: s.ReplaceWithin,
+			Build: boot.Version(), ValidateAfter: s.ValidateAfter, ReplaceWithin: s.ReplaceWithin,
 			Disruption: disruption.Settings{
-				SpotToSpot: s.SpotToSpot, IgnorePreferences: s.Preferences == boot.Ignore, BestEffortMinValues: s.MinValues == boot.BestEffort,
+				SpotToSpot: s.SpotToSpot, IgnorePreferences: s.Preferences == boot.Ignore, BestEffortMinValues: s.MinValues == boot.MinValuesPolicyBestEffort,
 			},
 			Offerings: offering.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
 		},

@@ -36,21 +36,21 @@ type settings struct {
 
 func main() {
 	var s settings
-	boot.Memory()
-	boot.Settings(&s)
+	boot.TuneGC()
+	boot.LoadSettings(&s)
 	config := boot.AWS()
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
 	queues := sqs.NewFromConfig(config)
-	own := passes{sqsqueue.NewDelayed(queues, s.QueueURL)}
+	own := passes{sqsqueue.NewDelayQueue(queues, s.QueueURL)}
 	flow := &interruption.Flow{
 		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Removals: s3snapshot.New(s3.NewFromConfig(config), s.Bucket), Finder: ledger, Steps: ledger, Unavailable: ledger,
-		Hints: own, Drains: own, Peeks: ledger, Plans: plans{sqsqueue.NewPlans(queues, s.PlanURL)},
+		Hints: own, Drains: own, Peeks: ledger, Plans: plans{sqsqueue.NewPlanQueues(queues, s.PlanURL)},
 		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket)),
 		Now:       time.Now,
 		Settings:  interruption.Settings{Confirm: s.Confirm, JoinWithin: s.JoinWithin, RepairAfter: s.RepairAfter},
 	}
 	if s.DisruptURL != "" {
-		flow.Disruptions = disruptions{sqsqueue.NewDelayed(queues, s.DisruptURL)}
+		flow.Disruptions = disruptions{sqsqueue.NewDelayQueue(queues, s.DisruptURL)}
 	}
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
 		flow.Effects = crash

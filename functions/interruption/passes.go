@@ -10,7 +10,7 @@ import (
 
 // passes asks for looks and for steps of drains through the function's own queue.
 type passes struct {
-	queue *sqsqueue.Delayed
+	queue *sqsqueue.DelayQueue
 }
 
 // RequestPass sends a hint that arrives after a while.
@@ -25,7 +25,7 @@ func (l passes) Drain(ctx context.Context, cluster, key string, after time.Durat
 
 // plans asks provision for a plan through the plan queue.
 type plans struct {
-	queue *sqsqueue.Plans
+	queue *sqsqueue.PlanQueues
 }
 
 // Plan sends a hint that pods must leave; the plan queue takes the same key of the same cluster once.
@@ -34,7 +34,7 @@ func (p plans) Plan(ctx context.Context, cluster, key string) error {
 }
 
 // disruptions asks for a look at what to give back.
-type disruptions struct{ queue *sqsqueue.Delayed }
+type disruptions struct{ queue *sqsqueue.DelayQueue }
 
 // RequestDisruption sends a judge hint.
 func (j disruptions) RequestDisruption(ctx context.Context, cluster, key string) error {

@@ -164,7 +164,7 @@ type diary struct {
 	sent  []string
 }
 
-func (d *diary) SpaceHints(_ context.Context, cluster, what string, _, apart int64) (time.Duration, bool, error) {
+func (d *diary) ScheduleHint(_ context.Context, cluster, what string, _, apart int64) (time.Duration, bool, error) {
 	d.sent = append(d.sent, fmt.Sprintf("ask %s %s %d", cluster, what, apart))
 	return d.after, d.due, d.err
 }

@@ -44,33 +44,33 @@ type settings struct {
 
 func main() {
 	var s settings
-	boot.Memory()
-	boot.Settings(&s)
+	boot.TuneGC()
+	boot.LoadSettings(&s)
 	config := boot.AWS()
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
 	objects, queues := s3.NewFromConfig(config), sqs.NewFromConfig(config)
 	store := s3snapshot.New(objects, s.Bucket).Within(boot.MemoryBytes())
 	logger := boot.Logger("provision")
 	flow := &provision.Flow{
-		Registry: boot.Switched{Registry: ledger, Switch: boot.StopSwitch(ssmswitch.New(ssm.NewFromConfig(config)), s.StopSwitch, logger)}, Leases: ledger, Claims: ledger, ClaimStates: ledger, Unavailable: ledger, Allowances: ledger, Memory: ledger, Peeks: ledger,
+		Registry: boot.SwitchedRegistry{Registry: ledger, Switch: boot.StopSwitch(ssmswitch.New(ssm.NewFromConfig(config)), s.StopSwitch, logger)}, Leases: ledger, Claims: ledger, ClaimStates: ledger, Unavailable: ledger, Allowances: ledger, Memory: ledger, Peeks: ledger,
 		Decisions: store, Snapshots: store, Catalogs: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}), Memories: ledger, UsageRecounts: dynamoledger.UsageRecounts{Ledger: ledger}, Losses: dynamoledger.Losses{Ledger: ledger},
 		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket), s.IsolatedVPC),
-		Hints:     resyncs{sqsqueue.NewPlans(queues, s.QueueURL)},
+		Hints:     resyncs{sqsqueue.NewPlanQueues(queues, s.QueueURL)},
 		Now:       time.Now,
 		NewID:     func() string { return ulid.MustNew(ulid.Now(), rand.Reader).String() },
 		Settings: provision.Settings{
-			IgnorePreferences: s.Preferences == boot.Ignore, BestEffortMinValues: s.MinValues == boot.BestEffort,
-			Build: boot.Build(), RecoverAfter: s.RecoverAfter, OfferingBackOff: s.OfferingBackOff,
+			IgnorePreferences: s.Preferences == boot.Ignore, BestEffortMinValues: s.MinValues == boot.MinValuesPolicyBestEffort,
+			Build: boot.Version(), RecoverAfter: s.RecoverAfter, OfferingBackOff: s.OfferingBackOff,
 			Offerings: offering.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
 		},
 	}
 	if s.DisruptURL != "" {
-		flow.Disruptions = disruptions{sqsqueue.NewDelayed(queues, s.DisruptURL)}
+		flow.Disruptions = disruptions{sqsqueue.NewDelayQueue(queues, s.DisruptURL)}
 	}
 	reported := provision.Forwarder{Dues: ledger, Now: time.Now, Queues: map[wire.HintReason]provision.DelayedHints{}}
 	for reason, url := range map[wire.HintReason]string{wire.ReasonConfig: s.CatalogURL, wire.ReasonEnd: s.EndsURL, wire.ReasonDisrupt: s.DisruptURL} {
 		if url != "" {
-			reported.Queues[reason] = sqsqueue.NewDelayed(queues, url)
+			reported.Queues[reason] = sqsqueue.NewDelayQueue(queues, url)
 		}
 	}
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {

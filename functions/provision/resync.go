@@ -9,7 +9,7 @@ import (
 
 // resyncs sends the hint of each minute through the plan queue of its cluster.
 type resyncs struct {
-	queue *sqsqueue.Plans
+	queue *sqsqueue.PlanQueues
 }
 
 // Resync sends one; the queue takes the same tick of the same cluster once.
@@ -18,7 +18,7 @@ func (s resyncs) Resync(ctx context.Context, cluster, tick string) error {
 }
 
 // disruptions asks the disruption function through a standard queue.
-type disruptions struct{ queue *sqsqueue.Delayed }
+type disruptions struct{ queue *sqsqueue.DelayQueue }
 
 // RequestDisruption sends a judge hint.
 func (j disruptions) RequestDisruption(ctx context.Context, cluster, key string) error {

@@ -55,7 +55,7 @@ func (h *handler) handle(ctx context.Context, request events.APIGatewayV2HTTPReq
 	})
 	if err != nil {
 		h.logger.Warn("a review that cannot be answered", "error", err.Error())
-		return plain(admission.Status(err)), nil
+		return plain(admission.HTTPStatus(err)), nil
 	}
 	return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusOK, Headers: map[string]string{"content-type": "application/json"}, Body: string(answer)}, nil
 }

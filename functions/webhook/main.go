@@ -42,8 +42,8 @@ const patience = 1200 * time.Millisecond
 
 func main() {
 	var s settings
-	boot.Memory()
-	boot.Settings(&s)
+	boot.TuneGC()
+	boot.LoadSettings(&s)
 	config := boot.AWS()
 	flow := &review.Flow{
 		Catalogs:  s3catalog.New(s3.NewFromConfig(config), s.Bucket, s3catalog.Settings{}),

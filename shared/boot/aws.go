@@ -27,12 +27,12 @@ func AWS() aws.Config {
 	if endpoint := os.Getenv("AWS_ENDPOINT_URL"); endpoint != "" {
 		config.BaseEndpoint = &endpoint
 	}
-	return Equip(config, nil)
+	return MustConfig(config, nil)
 }
 
-// Equip gives every call made with a configuration an end some time before its context's. It exits where err is one, and where
+// MustConfig gives every call made with a configuration an end some time before its context's. It exits where err is one, and where
 // there is no region.
-func Equip(config aws.Config, err error) aws.Config {
+func MustConfig(config aws.Config, err error) aws.Config {
 	if err == nil && config.Region == "" {
 		err = errors.New("no region; set AWS_REGION")
 	}

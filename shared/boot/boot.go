@@ -12,8 +12,8 @@ import (
 	"github.com/caarlos0/env/v11"
 )
 
-// Settings fills a struct from the environment by its env tags and exits with every missing or malformed variable named.
-func Settings(into any) {
+// LoadSettings fills a struct from the environment by its env tags and exits with every missing or malformed variable named.
+func LoadSettings(into any) {
 	if err := env.Parse(into); err != nil {
 		fmt.Fprintln(os.Stderr, "settings:", strings.TrimPrefix(err.Error(), "env: "))
 		os.Exit(2)
@@ -60,8 +60,8 @@ func Logger(program string) *slog.Logger {
 // version is what the linker was told with -X; empty where nobody said, as of `go run`.
 var version string
 
-// Build names the version this binary was built from: what the linker was told, else the commit, else the module's version, else "dev".
-func Build() string {
+// Version names the version this binary was built from: what the linker was told, else the commit, else the module's version, else "dev".
+func Version() string {
 	if version != "" {
 		return version
 	}

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 			inside
 			Within
 		}
-		Settings(&s)
+		LoadSettings(&s)
 		os.Exit(0)
 	case "region":
 		AWS()
@@ -94,12 +94,12 @@ func TestSettingsNamesEveryMissingVariable(t *testing.T) {
 
 // What the linker was told is the version, whatever else is known.
 func TestBuildIsWhatTheLinkerWasTold(t *testing.T) {
-	if Build() == "" {
+	if Version() == "" {
 		t.Error("a test's own build has no name")
 	}
 	version = "v1.2.3"
 	t.Cleanup(func() { version = "" })
-	if got := Build(); got != "v1.2.3" {
+	if got := Version(); got != "v1.2.3" {
 		t.Errorf("got %q", got)
 	}
 }

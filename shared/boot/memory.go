@@ -11,10 +11,10 @@ const (
 	limitPercent = 70  // of the function's memory, above which it is collected as often as that takes
 )
 
-// Memory trades memory that a function is paid for anyway for processor time: its heap may grow fivefold between collections while it is
+// TuneGC trades memory that a function is paid for anyway for processor time: its heap may grow fivefold between collections while it is
 // far from the size that Lambda gives the function. GOGC and GOMEMLIMIT say otherwise where they are set; outside Lambda nothing changes.
 // Source: Lambda developer guide, "Defined runtime environment variables", AWS_LAMBDA_FUNCTION_MEMORY_SIZE, in MB.
-func Memory() {
+func TuneGC() {
 	has := MemoryBytes()
 	if has == 0 || os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return

@@ -25,7 +25,7 @@ func TestMemoryIsThatOfTheFunction(t *testing.T) {
 			t.Setenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", c.size)
 			t.Setenv("GOGC", c.gogc)
 			t.Setenv("GOMEMLIMIT", "")
-			Memory()
+			TuneGC()
 			if limit := debug.SetMemoryLimit(-1); limit != c.limit {
 				t.Errorf("limit %d, want %d", limit, c.limit)
 			}

@@ -29,13 +29,13 @@ type MinValuesPolicy string
 
 // With Strict pods are refused, with "" too; with BestEffort the number is lowered.
 const (
-	Strict     MinValuesPolicy = "Strict"
-	BestEffort MinValuesPolicy = "BestEffort"
+	MinValuesPolicyStrict     MinValuesPolicy = "Strict"
+	MinValuesPolicyBestEffort MinValuesPolicy = "BestEffort"
 )
 
 // UnmarshalText reads one of the two.
 func (p *MinValuesPolicy) UnmarshalText(text []byte) error {
-	return oneOf(p, text, Strict, BestEffort)
+	return oneOf(p, text, MinValuesPolicyStrict, MinValuesPolicyBestEffort)
 }
 
 func oneOf[T ~string](into *T, text []byte, usual, other T) error {

@@ -14,8 +14,8 @@ func TestPoliciesAreWordsThatAreKnown(t *testing.T) {
 		fails bool
 	}{
 		{"nothing", nil, Policies{}, false},
-		{"both", map[string]string{"JOINER_PREFERENCE_POLICY": "Ignore", "JOINER_MIN_VALUES_POLICY": "BestEffort"}, Policies{Ignore, BestEffort}, false},
-		{"as usual", map[string]string{"JOINER_PREFERENCE_POLICY": "Respect", "JOINER_MIN_VALUES_POLICY": "Strict"}, Policies{Respect, Strict}, false},
+		{"both", map[string]string{"JOINER_PREFERENCE_POLICY": "Ignore", "JOINER_MIN_VALUES_POLICY": "BestEffort"}, Policies{Ignore, MinValuesPolicyBestEffort}, false},
+		{"as usual", map[string]string{"JOINER_PREFERENCE_POLICY": "Respect", "JOINER_MIN_VALUES_POLICY": "Strict"}, Policies{Respect, MinValuesPolicyStrict}, false},
 		{"preferences in another case", map[string]string{"JOINER_PREFERENCE_POLICY": "ignore"}, Policies{}, true},
 		{"minValues of another policy", map[string]string{"JOINER_MIN_VALUES_POLICY": "Ignore"}, Policies{}, true},
 	} {

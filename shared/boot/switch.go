@@ -12,9 +12,9 @@ import (
 
 // What a stop switch may say.
 const (
-	Go         = "go"         // nothing is stopped
-	Disruption = "disruption" // no node is given back voluntarily, as by a stop of the whole region
-	Everything = "everything" // nothing is launched either: every cluster is taken for paused
+	SwitchGo         = "go"         // nothing is stopped
+	SwitchDisruption = "disruption" // no node is given back voluntarily, as by a stop of the whole region
+	SwitchEverything = "everything" // nothing is launched either: every cluster is taken for paused
 )
 
 // switchFor is how long what the switch said is gone by, and switchWithin how long it is waited for.
@@ -53,13 +53,13 @@ func StopSwitch(from Parameters, name string, logger *slog.Logger) *Switch {
 // Says returns Go, Disruption or Everything.
 func (s *Switch) Says(ctx context.Context) string {
 	if s == nil {
-		return Go
+		return SwitchGo
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	now := s.now()
 	if s.logged == "" {
-		s.logged = Go
+		s.logged = SwitchGo
 	}
 	if !s.at.IsZero() && now.Sub(s.at) < switchFor {
 		return s.logged
@@ -70,7 +70,7 @@ func (s *Switch) Says(ctx context.Context) string {
 	switch said, err := s.read(ctx, s.Name); {
 	case err != nil:
 		s.logger.Warn("the stop switch cannot be read; its earlier value holds", "parameter", s.Name, "holds", s.logged, "error", err.Error())
-	case said != Go && said != Disruption && said != Everything:
+	case said != SwitchGo && said != SwitchDisruption && said != SwitchEverything:
 		s.logger.Error("the stop switch has an unknown value; set it to go, disruption or everything", "parameter", s.Name, "says", said, "holds", s.logged)
 	default:
 		if said != s.logged {
@@ -84,7 +84,7 @@ func (s *Switch) Says(ctx context.Context) string {
 // Stop is the stop that the switch is for a region, nil where it says Go.
 func (s *Switch) Stop(ctx context.Context) *model.Stop {
 	said := s.Says(ctx)
-	if said == Go {
+	if said == SwitchGo {
 		return nil
 	}
 	return &model.Stop{Scope: model.StopRegion, Why: fmt.Sprintf("the stop switch %s says %s", s.Name, said), By: s.Name}
@@ -96,16 +96,16 @@ type Registry interface {
 	Cluster(ctx context.Context, name string) (model.Registration, error)
 }
 
-// Switched is a registry of clusters that are all paused while the switch says Everything.
-type Switched struct {
+// SwitchedRegistry is a registry of clusters that are all paused while the switch says Everything.
+type SwitchedRegistry struct {
 	Registry
 	Switch *Switch
 }
 
 // Clusters lists every attached cluster, in the registry's order, and has its error.
-func (s Switched) Clusters(ctx context.Context) ([]model.Registration, error) {
+func (s SwitchedRegistry) Clusters(ctx context.Context) ([]model.Registration, error) {
 	registrations, err := s.Registry.Clusters(ctx)
-	if len(registrations) > 0 && s.Switch.Says(ctx) == Everything {
+	if len(registrations) > 0 && s.Switch.Says(ctx) == SwitchEverything {
 		for i := range registrations {
 			registrations[i].Paused = true
 		}
@@ -114,9 +114,9 @@ func (s Switched) Clusters(ctx context.Context) ([]model.Registration, error) {
 }
 
 // Cluster returns one; NotFound as the registry says.
-func (s Switched) Cluster(ctx context.Context, name string) (model.Registration, error) {
+func (s SwitchedRegistry) Cluster(ctx context.Context, name string) (model.Registration, error) {
 	registration, err := s.Registry.Cluster(ctx, name)
-	if err == nil && s.Switch.Says(ctx) == Everything {
+	if err == nil && s.Switch.Says(ctx) == SwitchEverything {
 		registration.Paused = true
 	}
 	return registration, err

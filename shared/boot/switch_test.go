@@ -26,7 +26,7 @@ func (d *dial) stopSwitch() *Switch {
 
 // It is read once a minute, and what cannot be read or understood changes nothing.
 func TestStopSwitchIsReadOnceAMinute(t *testing.T) {
-	d := &dial{says: Everything, now: time.Unix(1000, 0)}
+	d := &dial{says: SwitchEverything, now: time.Unix(1000, 0)}
 	s := d.stopSwitch()
 	for _, step := range []struct {
 		after time.Duration
@@ -35,12 +35,12 @@ func TestStopSwitchIsReadOnceAMinute(t *testing.T) {
 		want  string
 		asked int
 	}{
-		{0, Everything, nil, Everything, 1},
-		{59 * time.Second, Go, nil, Everything, 1},
-		{time.Second, Go, errors.New("no network"), Everything, 2},
-		{time.Minute, "stop", nil, Everything, 3},
-		{time.Minute, Disruption, nil, Disruption, 4},
-		{time.Minute, Go, nil, Go, 5},
+		{0, SwitchEverything, nil, SwitchEverything, 1},
+		{59 * time.Second, SwitchGo, nil, SwitchEverything, 1},
+		{time.Second, SwitchGo, errors.New("no network"), SwitchEverything, 2},
+		{time.Minute, "stop", nil, SwitchEverything, 3},
+		{time.Minute, SwitchDisruption, nil, SwitchDisruption, 4},
+		{time.Minute, SwitchGo, nil, SwitchGo, 5},
 	} {
 		d.now, d.says, d.err = d.now.Add(step.after), step.says, step.err
 		if got := s.Says(t.Context()); got != step.want || d.asked != step.asked {
@@ -48,10 +48,10 @@ func TestStopSwitchIsReadOnceAMinute(t *testing.T) {
 		}
 	}
 	unread := (&dial{err: errors.New("denied"), now: time.Unix(1000, 0)}).stopSwitch()
-	if got := unread.Says(t.Context()); got != Go {
+	if got := unread.Says(t.Context()); got != SwitchGo {
 		t.Errorf("one that was never read says %s", got)
 	}
-	if got := (*Switch)(nil).Says(t.Context()); got != Go {
+	if got := (*Switch)(nil).Says(t.Context()); got != SwitchGo {
 		t.Errorf("none says %s", got)
 	}
 }
@@ -73,9 +73,9 @@ func (r registry) Cluster(_ context.Context, name string) (model.Registration, e
 
 // Everything pauses clusters; stopping disruption is a stop of the region and pauses none.
 func TestStopSwitchPausesClusters(t *testing.T) {
-	for says, paused := range map[string]bool{Go: false, Disruption: false, Everything: true} {
+	for says, paused := range map[string]bool{SwitchGo: false, SwitchDisruption: false, SwitchEverything: true} {
 		d := &dial{says: says, now: time.Unix(1000, 0)}
-		s := Switched{Registry: registry{{Cluster: "a"}, {Cluster: "b"}}, Switch: d.stopSwitch()}
+		s := SwitchedRegistry{Registry: registry{{Cluster: "a"}, {Cluster: "b"}}, Switch: d.stopSwitch()}
 		all, err := s.Clusters(t.Context())
 		if err != nil || len(all) != 2 || all[0].Paused != paused || all[1].Paused != paused {
 			t.Errorf("%s: clusters %v: %v", says, all, err)
@@ -87,7 +87,7 @@ func TestStopSwitchPausesClusters(t *testing.T) {
 			t.Errorf("%s: a cluster nobody attached was found", says)
 		}
 		stop := s.Switch.Stop(t.Context())
-		if (stop != nil) != (says != Go) {
+		if (stop != nil) != (says != SwitchGo) {
 			t.Errorf("%s: stop %v", says, stop)
 		}
 		if stop != nil && (stop.Scope != model.StopRegion || stop.By != "/joiner/stop" || stop.Validate() != nil) {

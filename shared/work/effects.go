@@ -2,15 +2,15 @@ package work
 
 import "context"
 
-// Effects sees every effect of a flow before it is asked for and after it has happened. Its error before an effect stops
+// EffectHook sees every effect of a flow before it is asked for and after it has happened. Its error before an effect stops
 // it. Production leaves it nil; tests count effects with it, fail the n-th, or kill the process there.
-type Effects interface {
+type EffectHook interface {
 	Before(ctx context.Context, effect string) error
 	After(ctx context.Context, effect string)
 }
 
-// Under carries out one effect under the eyes of effects, which may be nil.
-func Under(ctx context.Context, effects Effects, name string, do func() error) error {
+// RunEffect carries out one effect under the eyes of effects, which may be nil.
+func RunEffect(ctx context.Context, effects EffectHook, name string, do func() error) error {
 	if effects == nil {
 		return do()
 	}

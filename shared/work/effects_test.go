@@ -22,17 +22,17 @@ func (e *eyes) After(_ context.Context, effect string) { e.seen = append(e.seen,
 func TestUnderIsSeenAndMayBeStopped(t *testing.T) {
 	failed := errors.New("no")
 	e := &eyes{}
-	if err := Under(t.Context(), e, "record", func() error { e.seen = append(e.seen, "done"); return failed }); err != failed {
+	if err := RunEffect(t.Context(), e, "record", func() error { e.seen = append(e.seen, "done"); return failed }); err != failed {
 		t.Errorf("%v", err)
 	}
 	e.stop = errors.New("stopped")
-	if err := Under(t.Context(), e, "launch", func() error { t.Error("done all the same"); return nil }); err != e.stop {
+	if err := RunEffect(t.Context(), e, "launch", func() error { t.Error("done all the same"); return nil }); err != e.stop {
 		t.Errorf("%v", err)
 	}
 	if want := []string{"before record", "done", "after record", "before launch"}; !slices.Equal(e.seen, want) {
 		t.Errorf("saw %q, want %q", e.seen, want)
 	}
-	if err := Under(t.Context(), nil, "record", func() error { return failed }); err != failed {
+	if err := RunEffect(t.Context(), nil, "record", func() error { return failed }); err != failed {
 		t.Errorf("without eyes: %v", err)
 	}
 }

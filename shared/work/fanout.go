@@ -42,9 +42,9 @@ func FanOut(ctx context.Context, registry Registry, what string, rests func(mode
 	return sent, errors.Join(unread, err)
 }
 
-// Asleep returns what reports whether a cluster needs no resync with this tick: it is paused, or it sleeps and gets one every
+// SkipResync returns what reports whether a cluster needs no resync with this tick: it is paused, or it sleeps and gets one every
 // fifth minute only (model.DisruptNotes.ResyncDue). One of which nothing can be read is swept; without checks, all are.
-func Asleep(ctx context.Context, peeks Peeks, tick string) func(model.Registration) bool {
+func SkipResync(ctx context.Context, peeks Peeks, tick string) func(model.Registration) bool {
 	return func(reg model.Registration) bool {
 		if reg.Paused || peeks == nil {
 			return reg.Paused

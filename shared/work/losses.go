@@ -7,21 +7,21 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Losses tells the watcher that something of what it published is gone.
-type Losses interface {
+// LossReporter tells the watcher that something of what it published is gone.
+type LossReporter interface {
 	// Lost flags the manifest as one that names an object which is not there; the watcher then publishes the state whole. A pointer that has
 	// moved on, or is flagged already, is left alone, which is no error.
 	Lost(ctx context.Context, manifest model.Manifest) error
 }
 
-// EffectLost is the name of what SayLost does.
-const EffectLost = "lost"
+// EffectReportLost is the name of what ReportLost does.
+const EffectReportLost = "lost"
 
-// SayLost tells the watcher, once for a pointer as it was read, where failure says that an object is gone which the manifest names. Whatever
+// ReportLost tells the watcher, once for a pointer as it was read, where failure says that an object is gone which the manifest names. Whatever
 // else cannot be read would be the same in the next snapshot. Nobody is told where losses is nil.
-func SayLost(ctx context.Context, losses Losses, effects Effects, manifest model.Manifest, failure error) error {
+func ReportLost(ctx context.Context, losses LossReporter, effects EffectHook, manifest model.Manifest, failure error) error {
 	if losses == nil || manifest.Lost || !fault.Is(failure, fault.NotFound) {
 		return nil
 	}
-	return Under(ctx, effects, EffectLost, func() error { return losses.Lost(ctx, manifest) })
+	return RunEffect(ctx, effects, EffectReportLost, func() error { return losses.Lost(ctx, manifest) })
 }

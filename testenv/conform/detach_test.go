@@ -38,7 +38,7 @@ func TestF2NobodyLaunchesByARegistrationReadBeforeDetach(t *testing.T) {
 		Registry: ledger, Leases: ledger, Ledger: ledger, Now: func() time.Time { return now },
 		Pause: func(_ context.Context, d time.Duration) error { now = now.Add(d); return nil },
 	}
-	_, err = flow.Detach(ctx, attach.Departure{Cluster: "web", Owner: "people"})
+	_, err = flow.Detach(ctx, attach.DetachRequest{Cluster: "web", Owner: "people"})
 	must(err)
 	ended := now.Unix()
 	for _, after := range []int64{0, 1, 10, 33, 60, 110} {

@@ -87,7 +87,7 @@ type yard struct {
 
 func (b yard) request(launch model.Launch) []byte {
 	b.t.Helper()
-	request, err := b.Request(b.t.Context(), launch)
+	request, err := b.PrepareRequest(b.t.Context(), launch)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func fleetOffering(offering model.OfferingKey, capacityType string) model.Offeri
 func fleetRepeatsBytes(b yard) {
 	first := b.request(b.Draft("01A", model.OnDemand, "default-1"))
 	for _, again := range []FleetPort{b.FleetPort, b.Another()} {
-		if got, err := again.Request(b.t.Context(), b.Draft("01A", model.OnDemand, "default-1")); err != nil || !bytes.Equal(got, first) {
+		if got, err := again.PrepareRequest(b.t.Context(), b.Draft("01A", model.OnDemand, "default-1")); err != nil || !bytes.Equal(got, first) {
 			b.t.Errorf("%v\n%s\n%s", err, first, got)
 		}
 	}
@@ -145,11 +145,11 @@ func fleetRepeatsBytes(b yard) {
 }
 
 func fleetRefusesNothing(b yard) {
-	_, err := b.Request(b.t.Context(), b.Draft("01A", model.OnDemand))
+	_, err := b.PrepareRequest(b.t.Context(), b.Draft("01A", model.OnDemand))
 	b.want(fault.Invalid, "no claim", err)
 	launch := b.Draft("01A", model.OnDemand, "default-1")
 	launch.Templates = nil
-	_, err = b.Request(b.t.Context(), launch)
+	_, err = b.PrepareRequest(b.t.Context(), launch)
 	b.want(fault.Invalid, "no template", err)
 }
 

@@ -85,15 +85,15 @@ func fleetOwns(b yard, ender interruption.Fleet) {
 func fleetDescribes(b yard, ender interruption.Fleet) {
 	ids := idsOf(b.launch(b.Draft("01A", model.OnDemand, "a", "b")).Instances)
 	asked := []string{ids[1], "i-0123456789abcdef0", ids[0], ids[1]}
-	if young, err := ender.Describe(b.t.Context(), asked); err != nil || len(young) != 0 {
+	if young, err := ender.DescribeInstances(b.t.Context(), asked); err != nil || len(young) != 0 {
 		b.t.Errorf("within the lag: %v, %v", idsOf(young), err)
 	}
 	b.Pass(FleetVisibility)
-	shown, err := ender.Describe(b.t.Context(), asked)
+	shown, err := ender.DescribeInstances(b.t.Context(), asked)
 	if err != nil || !reflect.DeepEqual(idsOf(shown), ids) || shown[0].Tags["joiner.sh/intent"] != "01A" {
 		b.t.Errorf("%+v %v", shown, err)
 	}
-	if none, err := ender.Describe(b.t.Context(), nil); err != nil || len(none) != 0 {
+	if none, err := ender.DescribeInstances(b.t.Context(), nil); err != nil || len(none) != 0 {
 		b.t.Errorf("of no ids: %v, %v", idsOf(none), err)
 	}
 }
@@ -116,7 +116,7 @@ func fleetTerminates(b yard, ender interruption.Fleet) {
 	if ended, err := ender.Terminate(b.t.Context(), "web", asked); err != nil || len(ended) != 0 {
 		b.t.Errorf("of one that has ended: %v, %v", ended, err)
 	}
-	shown, err := ender.Describe(b.t.Context(), []string{ids[0], ids[1], foreign})
+	shown, err := ender.DescribeInstances(b.t.Context(), []string{ids[0], ids[1], foreign})
 	if err != nil || len(shown) != 3 {
 		b.t.Fatalf("%+v %v", shown, err)
 	}

@@ -187,12 +187,12 @@ func (c connect[S]) Connect(context.Context, model.Registration) (S, error) { re
 
 type markets struct{ *account }
 
-func (m markets) Market(context.Context, model.Registration) (catalog.Market, error) {
+func (m markets) CatalogSource(context.Context, model.Registration) (catalog.CatalogSource, error) {
 	return m.instances(), nil
 }
 
 type catalogHints struct {
-	own  *sqsqueue.Delayed
+	own  *sqsqueue.DelayQueue
 	plan *sqsqueue.Queue
 }
 
@@ -210,7 +210,7 @@ func (h planHints) Resync(ctx context.Context, cluster, tick string) error {
 	return h.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonResync, Tick: tick})
 }
 
-type checkHints struct{ queue *sqsqueue.Delayed }
+type checkHints struct{ queue *sqsqueue.DelayQueue }
 
 func (h checkHints) RequestPass(ctx context.Context, cluster, key string, after time.Duration) error {
 	return h.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonResync, Tick: key}, after)
@@ -222,7 +222,7 @@ func (a *account) resolve() catalog.Outcome {
 	ledger, queues := a.ledger(), sqs.NewFromConfig(a.config)
 	flow := &catalog.Flow{
 		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Catalogs: s3catalog.New(a.objects(), a.bucket, s3catalog.Settings{}),
-		Hints: catalogHints{own: sqsqueue.NewDelayed(queues, a.catalogURL), plan: sqsqueue.New(queues, a.planURL)},
+		Hints: catalogHints{own: sqsqueue.NewDelayQueue(queues, a.catalogURL), plan: sqsqueue.New(queues, a.planURL)},
 		Connector: connect[catalog.Clients](func() catalog.Clients {
 			instances, fleet := a.instances(), a.fleet()
 			return catalog.Clients{Cluster: a.cluster, Claims: a.cluster, Reporter: a.cluster, Catalog: instances, Profiles: instances, Trials: fleet, InstanceTypes: fleet}
@@ -245,7 +245,7 @@ func (a *account) keepInstances() (model.InstanceCatalog, catalog.RegionOutcome)
 	ledger := a.ledger()
 	flow := &catalog.Region{
 		Registry: ledger, Ledgers: ledger, Snapshots: s3snapshot.New(a.objects(), a.bucket), Catalogs: s3catalog.New(a.objects(), a.bucket, s3catalog.Settings{}),
-		Learnings: ledger, Allowances: ledger, Markets: markets{a}, Now: time.Now,
+		Learnings: ledger, Allowances: ledger, CatalogSources: markets{a}, Now: time.Now,
 	}
 	outcomes, err := flow.Run(a.t.Context())
 	if err != nil || len(outcomes) != 1 {
@@ -292,7 +292,7 @@ func (a *account) collect() interruption.Outcome {
 	ledger := a.ledger()
 	flow := &interruption.Flow{
 		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Removals: s3snapshot.New(a.objects(), a.bucket),
-		Hints: checkHints{sqsqueue.NewDelayed(sqs.NewFromConfig(a.config), a.checksURL)},
+		Hints: checkHints{sqsqueue.NewDelayQueue(sqs.NewFromConfig(a.config), a.checksURL)},
 		Connector: connect[interruption.Clients](func() interruption.Clients {
 			fleet := a.fleet()
 			return interruption.Clients{Cluster: a.cluster, Fleet: fleet, Health: fleet}
@@ -343,7 +343,7 @@ func (a *account) load() model.Ledger {
 // instance is an instance as EC2 shows it; the zero value where it does not.
 func (a *account) instance(id string) model.Instance {
 	a.t.Helper()
-	found, err := a.fleet().Describe(a.t.Context(), []string{id})
+	found, err := a.fleet().DescribeInstances(a.t.Context(), []string{id})
 	a.must(err)
 	if len(found) != 1 {
 		return model.Instance{}

@@ -39,9 +39,9 @@ func classNeedsVersion(t *testing.T, b book) {
 	if len(kept) != 2 || kept[0].Name != "another" || !reflect.DeepEqual(kept[1], second) {
 		t.Errorf("loaded %+v", kept)
 	}
-	b.want(fault.Conflict, "drop at an old version", b.DropClass(b.ctx(), "web", first))
-	b.must(b.DropClass(b.ctx(), "web", second))
-	b.must(b.DropClass(b.ctx(), "web", second))
+	b.want(fault.Conflict, "drop at an old version", b.DeleteClass(b.ctx(), "web", first))
+	b.must(b.DeleteClass(b.ctx(), "web", second))
+	b.must(b.DeleteClass(b.ctx(), "web", second))
 	if kept := b.load().Classes; len(kept) != 1 || kept[0].Name != "another" {
 		t.Errorf("after the drop %+v", kept)
 	}

@@ -110,7 +110,7 @@ func endingShowsWhatEnds(t *testing.T, s cache) {
 		s.must(err)
 		want = append(want, stored)
 	}
-	s.must(s.collect.Close(s.ctx(), s.hold("a"), want[2], ledgerBegin))
+	s.must(s.collect.CloseClaim(s.ctx(), s.hold("a"), want[2], ledgerBegin))
 	want = append(want[:2], want[3])
 	if got := reads().Claims; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
@@ -142,9 +142,9 @@ func staleCollectorWritesNothing(t *testing.T, s cache) {
 	_, err := s.collect.AcquireLease(s.ctx(), "web", model.LeaseCollector, "b", ledgerSoon+1, ledgerSoon+60)
 	s.must(err)
 	before := s.records()
-	_, err = s.collect.Note(s.ctx(), old, model.CollectorState{AtUnix: ledgerBegin})
+	_, err = s.collect.PutCollectorState(s.ctx(), old, model.CollectorState{AtUnix: ledgerBegin})
 	s.want(fault.Conflict, "note", err)
-	s.want(fault.Conflict, "close", s.collect.Close(s.ctx(), old, claims[0], ledgerBegin))
+	s.want(fault.Conflict, "close", s.collect.CloseClaim(s.ctx(), old, claims[0], ledgerBegin))
 	adopted := claims[0]
 	adopted.Name, adopted.InstanceID = "other", "i-other"
 	s.want(fault.Conflict, "adopt", s.collect.Adopt(s.ctx(), old, adopted))
@@ -164,7 +164,7 @@ func recordsShowGone(t *testing.T, s cache) {
 	s.must(s.Record(s.ctx(), fence, done, claims, nil))
 	s.must(s.Settle(s.ctx(), fence, ledgerOutcome(done, claims, 2)))
 	ended := s.load().Claims[1]
-	s.must(s.collect.Close(s.ctx(), s.hold("b"), ended, s.load().NowUnix))
+	s.must(s.collect.CloseClaim(s.ctx(), s.hold("b"), ended, s.load().NowUnix))
 	open, more := ledgerLaunch("2", 1)
 	s.must(s.Record(s.ctx(), fence, open, more, nil))
 	hand, made := ledgerLaunch("3", 1)
@@ -192,17 +192,17 @@ func notesNeedVersion(t *testing.T, s cache) {
 		AtUnix: ledgerBegin, Suspects: []model.Suspect{{Kind: "Orphan", Subject: "i-1", SinceUnix: ledgerBegin}},
 		Removals: []model.RemovalCount{{AtUnix: ledgerBegin, Nodes: 2}}, SeenVersion: 7, SeenUnix: ledgerBegin,
 	}
-	first, err := s.collect.Note(s.ctx(), fence, notes)
+	first, err := s.collect.PutCollectorState(s.ctx(), fence, notes)
 	if err != nil || first.Version != 1 {
 		t.Fatalf("%+v %v", first, err)
 	}
 	if stored := s.records().Collector; !reflect.DeepEqual(stored, first) {
 		t.Errorf("stored %+v, want %+v", stored, first)
 	}
-	_, err = s.collect.Note(s.ctx(), fence, notes)
+	_, err = s.collect.PutCollectorState(s.ctx(), fence, notes)
 	s.want(fault.Conflict, "notes of an older version", err)
 	first.Suspects = nil
-	if second, err := s.collect.Note(s.ctx(), fence, first); err != nil || second.Version != 2 || len(s.records().Collector.Suspects) != 0 {
+	if second, err := s.collect.PutCollectorState(s.ctx(), fence, first); err != nil || second.Version != 2 || len(s.records().Collector.Suspects) != 0 {
 		t.Errorf("%+v %v", second, err)
 	}
 }
@@ -219,7 +219,7 @@ func closeRefundsOnce(t *testing.T, s cache) {
 	}
 	claim.FailureCode = model.EndedNodeGone
 	for range 3 {
-		s.must(s.collect.Close(s.ctx(), fence, claim, ledgerSoon))
+		s.must(s.collect.CloseClaim(s.ctx(), fence, claim, ledgerSoon))
 	}
 	if s.held(model.CPU) != 600 || s.held(model.Nodes) != 1 {
 		t.Errorf("the pool holds cpu %d, nodes %d; want 600 and 1", s.held(model.CPU), s.held(model.Nodes))
@@ -238,14 +238,14 @@ func closeNeedsVersion(t *testing.T, s cache) {
 	fence := s.hold("a")
 	moved, err := s.Advance(s.ctx(), "web", claim)
 	s.must(err)
-	s.want(fault.Conflict, "a claim that moved on", s.collect.Close(s.ctx(), fence, claim, ledgerSoon))
+	s.want(fault.Conflict, "a claim that moved on", s.collect.CloseClaim(s.ctx(), fence, claim, ledgerSoon))
 	if s.held(model.Nodes) != 1 {
 		t.Errorf("%d nodes held, want 1", s.held(model.Nodes))
 	}
-	s.must(s.collect.Close(s.ctx(), fence, moved, ledgerSoon))
+	s.must(s.collect.CloseClaim(s.ctx(), fence, moved, ledgerSoon))
 	never := claim
 	never.Name = "never"
-	s.want(fault.Conflict, "a claim that never was", s.collect.Close(s.ctx(), fence, never, ledgerSoon))
+	s.want(fault.Conflict, "a claim that never was", s.collect.CloseClaim(s.ctx(), fence, never, ledgerSoon))
 	if s.held(model.Nodes) != 0 {
 		t.Errorf("%d nodes held, want 0", s.held(model.Nodes))
 	}
@@ -282,7 +282,7 @@ func adoptTakesNoName(t *testing.T, s cache) {
 	other := claim
 	other.InstanceID = "i-other"
 	s.want(fault.Conflict, "a name in use", s.collect.Adopt(s.ctx(), fence, other))
-	s.must(s.collect.Close(s.ctx(), fence, claim, ledgerSoon))
+	s.must(s.collect.CloseClaim(s.ctx(), fence, claim, ledgerSoon))
 	s.want(fault.Conflict, "a name that was in use", s.collect.Adopt(s.ctx(), fence, claim))
 	if s.held(model.Nodes) != 0 {
 		t.Errorf("%d nodes held, want 0", s.held(model.Nodes))
@@ -294,7 +294,7 @@ func endedStaysEnded(t *testing.T, s cache) {
 	intent, claims := ledgerLaunch("1", 1)
 	s.must(s.Record(s.ctx(), planner, intent, claims, nil))
 	fence := s.hold("a")
-	s.must(s.collect.Close(s.ctx(), fence, claims[0], ledgerSoon))
+	s.must(s.collect.CloseClaim(s.ctx(), fence, claims[0], ledgerSoon))
 	s.want(fault.Conflict, "settling", s.Settle(s.ctx(), planner, ledgerOutcome(intent, claims, 1)))
 	_, err := s.Advance(s.ctx(), "web", claims[0])
 	s.want(fault.Conflict, "advancing", err)

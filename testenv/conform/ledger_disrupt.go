@@ -235,7 +235,7 @@ func commitNeedsFreeClaims(t *testing.T, b bench) {
 	draining, err := b.Advance(b.ctx(), "web", draining)
 	b.must(err)
 	gone := claims[2]
-	b.must(b.collect.Close(b.ctx(), b.hold("collector"), gone, ledgerSoon))
+	b.must(b.collect.CloseClaim(b.ctx(), b.hold("collector"), gone, ledgerSoon))
 	before := b.load()
 	for name, claim := range map[string]model.Claim{"of a command": held[0], "that ends": draining, "that is gone": gone} {
 		b.want(fault.Conflict, "a claim "+name, b.disrupt.Commit(b.ctx(), fence, ledgerCommand("c2", claim), []model.Claim{claim}, b.turnsOf(claim)))
@@ -332,7 +332,7 @@ func commitHoldsManyPods(t *testing.T, b bench) {
 		t.Errorf("%d commands, and not what was committed", len(stored))
 	}
 	command.State = model.CommandReplacing
-	next, err := b.disrupt.Step(b.ctx(), fence, command)
+	next, err := b.disrupt.AdvanceCommand(b.ctx(), fence, command)
 	b.must(err)
 	if stored := b.records().Commands; len(stored) != 1 || !reflect.DeepEqual(stored[0], next) {
 		t.Errorf("after a step: %d commands, and not what was written", len(stored))
@@ -400,7 +400,7 @@ func lostLeaseWritesNothing(t *testing.T, b bench) {
 	b.want(fault.Conflict, "commit", b.disrupt.Commit(b.ctx(), old, ledgerCommand("c2", claims[1]), claims[1:], b.turnsOf(claims[1])))
 	stepped := command
 	stepped.State = model.CommandReplacing
-	_, err = b.disrupt.Step(b.ctx(), old, stepped)
+	_, err = b.disrupt.AdvanceCommand(b.ctx(), old, stepped)
 	b.want(fault.Conflict, "step", err)
 	stepped.State, stepped.EndedUnix, held[0].Command = model.CommandUndone, ledgerSoon, ""
 	_, err = b.disrupt.End(b.ctx(), old, stepped, held)
@@ -415,7 +415,7 @@ func stepNeedsVersion(t *testing.T, b bench) {
 	fence := b.sit("a")
 	command, held := b.committed(fence, "c1", claims...)
 	command.State, command.TaintedUnix, command.ReplacingUnix = model.CommandReplacing, ledgerBegin, ledgerSoon
-	next, err := b.disrupt.Step(b.ctx(), fence, command)
+	next, err := b.disrupt.AdvanceCommand(b.ctx(), fence, command)
 	b.must(err)
 	want := command
 	want.Version = 2
@@ -425,15 +425,15 @@ func stepNeedsVersion(t *testing.T, b bench) {
 	if got := b.load().Claims; !reflect.DeepEqual(got, held) {
 		t.Errorf("a step changed claims: %+v", got)
 	}
-	_, err = b.disrupt.Step(b.ctx(), fence, command)
+	_, err = b.disrupt.AdvanceCommand(b.ctx(), fence, command)
 	b.want(fault.Conflict, "an older version", err)
 	never := next
 	never.ID = "never"
-	_, err = b.disrupt.Step(b.ctx(), fence, never)
+	_, err = b.disrupt.AdvanceCommand(b.ctx(), fence, never)
 	b.want(fault.Conflict, "a command that never was", err)
 	done := next
 	done.State, done.EndedUnix = model.CommandDone, ledgerSoon
-	_, err = b.disrupt.Step(b.ctx(), fence, done)
+	_, err = b.disrupt.AdvanceCommand(b.ctx(), fence, done)
 	b.want(fault.Invalid, "a step to the end", err)
 	if stored := b.load().Commands; len(stored) != 1 || !reflect.DeepEqual(stored[0], want) {
 		t.Errorf("something was written: %+v", stored)
@@ -546,7 +546,7 @@ func endedCommandStays(t *testing.T, b bench) {
 		_, err = b.disrupt.End(b.ctx(), fence, last, nil)
 		b.want(fault.Conflict, "another end", err)
 		last.State = model.CommandReplacing
-		_, err = b.disrupt.Step(b.ctx(), fence, last)
+		_, err = b.disrupt.AdvanceCommand(b.ctx(), fence, last)
 		b.want(fault.Conflict, "a step after the end", err)
 	}
 	for name, commands := range map[string][]model.Command{"load": b.load().Commands, "survey": b.records().Commands} {
@@ -595,7 +595,7 @@ func endsWinOverCommands(t *testing.T, b bench) {
 	spot.State, spot.FailureCode = model.Draining, model.EndedSpotInterrupted
 	spot, err := b.Advance(b.ctx(), "web", spot)
 	b.must(err)
-	b.must(b.collect.Close(b.ctx(), b.hold("collector"), spot, b.load().NowUnix))
+	b.must(b.collect.CloseClaim(b.ctx(), b.hold("collector"), spot, b.load().NowUnix))
 	held[1].State, held[1].FailureCode = model.Draining, command.Reason
 	command.State, command.EndedUnix = model.CommandDone, b.load().NowUnix
 	if _, err := b.disrupt.End(b.ctx(), fence, command, held[1:]); err != nil {

@@ -72,7 +72,7 @@ func foundByInstance(t *testing.T, f finder) {
 	}
 	// A claim that is gone is found, too, and says so.
 	fence := f.hold("a")
-	f.must(f.collect.Close(f.ctx(), fence, claims[0], ledgerSoon))
+	f.must(f.collect.CloseClaim(f.ctx(), fence, claims[0], ledgerSoon))
 	if gone := f.found(1, claims[0].InstanceID)[0]; gone.Claim.State != model.Gone {
 		t.Errorf("found %+v, want it Gone", gone)
 	}

@@ -9,8 +9,8 @@ import (
 
 // LedgerLoss is the contract of a ledger towards whoever finds that an object is gone which the watcher published. start returns an empty
 // one for each case.
-func LedgerLoss(t *testing.T, start func(t *testing.T) (LedgerDisruptPort, work.Losses)) {
-	for name, rule := range map[string]func(*testing.T, bench, work.Losses){
+func LedgerLoss(t *testing.T, start func(t *testing.T) (LedgerDisruptPort, work.LossReporter)) {
+	for name, rule := range map[string]func(*testing.T, bench, work.LossReporter){
 		"the watcher hears what is gone with each sign of life until it moves the pointer": lossIsHeard,
 		"what moves the pointer hears it once":                                             lossIsHeardOnce,
 		"of a pointer that has moved on nothing is said":                                   lossOfAnOlderManifest,
@@ -54,7 +54,7 @@ func (b bench) moves(what string, manifest model.Manifest, want bool) {
 	b.heard(what, want, got, err)
 }
 
-func lossIsHeard(_ *testing.T, b bench, losses work.Losses) {
+func lossIsHeard(_ *testing.T, b bench, losses work.LossReporter) {
 	b.moves("the first", lossManifest(1, 1), false)
 	b.moves("the second", lossManifest(1, 2), false)
 	b.beats("before anybody said so", 1, false)
@@ -66,7 +66,7 @@ func lossIsHeard(_ *testing.T, b bench, losses work.Losses) {
 	b.beats("of the next pointer", 1, false)
 }
 
-func lossIsHeardOnce(_ *testing.T, b bench, losses work.Losses) {
+func lossIsHeardOnce(_ *testing.T, b bench, losses work.LossReporter) {
 	b.must(b.point(lossManifest(1, 2)))
 	b.must(losses.Lost(b.ctx(), lossManifest(1, 2)))
 	b.moves("with the next pointer", lossManifest(1, 3), true)
@@ -75,7 +75,7 @@ func lossIsHeardOnce(_ *testing.T, b bench, losses work.Losses) {
 	b.beats("said again of the next pointer", 1, true)
 }
 
-func lossOfAnOlderManifest(_ *testing.T, b bench, losses work.Losses) {
+func lossOfAnOlderManifest(_ *testing.T, b bench, losses work.LossReporter) {
 	b.must(b.point(lossManifest(2, 3)))
 	b.must(losses.Lost(b.ctx(), lossManifest(2, 2)))
 	b.must(losses.Lost(b.ctx(), lossManifest(1, 3)))
@@ -83,7 +83,7 @@ func lossOfAnOlderManifest(_ *testing.T, b bench, losses work.Losses) {
 	b.beats("of others", 2, false)
 }
 
-func lossOfNothing(t *testing.T, b bench, losses work.Losses) {
+func lossOfNothing(t *testing.T, b bench, losses work.LossReporter) {
 	b.must(losses.Lost(b.ctx(), lossManifest(1, 2)))
 	if p, err := b.Manifest(b.ctx(), "web"); p != nil || err != nil {
 		t.Errorf("a pointer came of it: %+v, %v", p, err)
@@ -91,7 +91,7 @@ func lossOfNothing(t *testing.T, b bench, losses work.Losses) {
 	b.moves("the first", lossManifest(1, 2), false)
 }
 
-func lossIsSeen(t *testing.T, b bench, losses work.Losses) {
+func lossIsSeen(t *testing.T, b bench, losses work.LossReporter) {
 	b.must(b.point(lossManifest(1, 2)))
 	seen := func(want bool) {
 		t.Helper()
@@ -113,7 +113,7 @@ func lossIsSeen(t *testing.T, b bench, losses work.Losses) {
 	seen(false)
 }
 
-func lossChangesNothing(t *testing.T, b bench, losses work.Losses) {
+func lossChangesNothing(t *testing.T, b bench, losses work.LossReporter) {
 	b.must(b.point(lossManifest(1, 2)))
 	before := *b.load().Manifest
 	b.must(losses.Lost(b.ctx(), lossManifest(1, 2)))
@@ -124,14 +124,14 @@ func lossChangesNothing(t *testing.T, b bench, losses work.Losses) {
 	}
 }
 
-func lossOfAnOlderEpoch(_ *testing.T, b bench, losses work.Losses) {
+func lossOfAnOlderEpoch(_ *testing.T, b bench, losses work.LossReporter) {
 	b.must(b.point(lossManifest(1, 2)))
 	b.must(losses.Lost(b.ctx(), lossManifest(1, 2)))
 	b.moves("a new leader's first", lossManifest(2, 1), true)
 	b.beats("a new leader's", 2, false)
 }
 
-func lossIsOfOneCluster(_ *testing.T, b bench, losses work.Losses) {
+func lossIsOfOneCluster(_ *testing.T, b bench, losses work.LossReporter) {
 	b.must(b.point(lossManifest(1, 2)))
 	other := lossManifest(1, 2)
 	other.Cluster = "shop"

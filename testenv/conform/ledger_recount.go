@@ -57,7 +57,7 @@ func recountMeetsALaunch(t *testing.T, b bench, recounts provision.UsageRecounts
 	}
 	// So does an end, which another program writes under a lease of its own.
 	usage = b.usage("default")
-	b.must(b.collect.Close(b.ctx(), b.hold("collector"), b.load().Claims[0], farUnix))
+	b.must(b.collect.CloseClaim(b.ctx(), b.hold("collector"), b.load().Claims[0], farUnix))
 	b.want(fault.Conflict, "after an end", recounts.Recount(b.ctx(), fence, usage))
 }
 

@@ -66,7 +66,7 @@ func unreadClaim(t *testing.T, b bench, spoil func(kind, name string)) {
 	// Nobody takes its name.
 	b.want(fault.Conflict, "adopt under its name", b.collect.Adopt(b.ctx(), b.hold("collector"), model.Claim{Name: claims[1].Name, Pool: "default", State: model.Launched, InstanceID: "i-other"}))
 
-	b.must(b.collect.Close(b.ctx(), b.hold("collector"), claims[0], farUnix))
+	b.must(b.collect.CloseClaim(b.ctx(), b.hold("collector"), claims[0], farUnix))
 	if ledger := b.load(); len(ledger.Claims) != 1 || len(ledger.Unread) != 1 {
 		t.Errorf("after another one was closed: %+v, unread %+v", ledger.Claims, ledger.Unread)
 	}

@@ -101,11 +101,11 @@ func (l atLimits) instances() {
 	}
 	trial := launch
 	trial.CapacityType = model.OnDemand // as the catalog tries classes: RunInstances would have to make a spot request
-	request, err := fleet.Request(ctx, trial)
+	request, err := fleet.PrepareRequest(ctx, trial)
 	l.check("make a launch template to try", err)
-	l.check("try a fleet", fleet.DryFleet(ctx, request))
+	l.check("try a fleet", fleet.DryRunFleet(ctx, request))
 	l.check("try a launch", fleet.DryRun(ctx, trial, request, subnet.ID))
-	request, err = fleet.Request(ctx, launch)
+	request, err = fleet.PrepareRequest(ctx, launch)
 	l.check("make a launch template", err)
 	result, err := fleet.Launch(ctx, request)
 	l.check("launch", err)
@@ -117,7 +117,7 @@ func (l atLimits) instances() {
 	for i := range 450 {
 		ids = append(ids, fmt.Sprintf("i-%017x", i))
 	}
-	found, err := fleet.Describe(ctx, ids)
+	found, err := fleet.DescribeInstances(ctx, ids)
 	l.check("describe 451 instances", err)
 	if len(found) != 1 {
 		l.Errorf("described %d", len(found))
@@ -145,7 +145,7 @@ func (l atLimits) profiles() {
 		Name: longCluster + "_" + strings.Repeat("d", 24), Path: "/karpenter/ap-southeast-7/" + longCluster + "/00000000-0000-0000-0000-000000000000/", Role: strings.Repeat("r", 64),
 		Tags: map[string]string{"kubernetes.io/cluster/" + longCluster: "owned", "eks:eks-cluster-name": longCluster, "karpenter.k8s.aws/ec2nodeclass": longClass, longKey: longValue},
 	}
-	l.check("make a profile", known.MakeProfile(l.Context(), profile))
+	l.check("make a profile", known.EnsureProfile(l.Context(), profile))
 	_, err := known.Profile(l.Context(), profile.Name)
 	l.check("read it", err)
 	_, err = known.Profiles(l.Context(), "/karpenter/ap-southeast-7/"+longCluster+"/")
@@ -167,8 +167,8 @@ func (l atLimits) queues() {
 	}
 	l.check("hint", sqsqueue.New(client, *out.QueueUrl).Send(l.Context(), hint))
 	l.check("tell", sqsqueue.New(client, *out.QueueUrl).Forward(l.Context(), hint))
-	l.check("hint by the cluster", sqsqueue.NewPlans(client, *other.QueueUrl).Send(l.Context(), hint))
-	l.check("hint later", sqsqueue.NewDelayed(client, *other.QueueUrl).Send(l.Context(), hint, 24*time.Hour))
+	l.check("hint by the cluster", sqsqueue.NewPlanQueues(client, *other.QueueUrl).Send(l.Context(), hint))
+	l.check("hint later", sqsqueue.NewDelayQueue(client, *other.QueueUrl).Send(l.Context(), hint, 24*time.Hour))
 }
 
 func (l atLimits) ledger() {

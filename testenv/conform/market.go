@@ -13,7 +13,7 @@ import (
 
 // MarketUnderTest is a market of the sandbox catalog whose world can be moved.
 type MarketUnderTest struct {
-	catalog.Market
+	catalog.CatalogSource
 	Now     func() time.Time
 	Advance func(time.Duration)
 	Fail    func(parts model.CatalogParts) // those, and only those, fail from now on

@@ -98,7 +98,7 @@ func (b bucket) delta(manifest *model.Manifest, pod string) {
 
 func (b bucket) at(manifest model.Manifest) *model.Snapshot {
 	b.t.Helper()
-	s, err := b.At(b.t.Context(), manifest)
+	s, err := b.SnapshotAt(b.t.Context(), manifest)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -168,10 +168,10 @@ func storeMisses(b bucket) {
 	manifest := b.base(storeSnapshot("web", 1, 1, 2))
 	second := b.base(storeSnapshot("web", 2, 2, 2)) // its key without its number is that of any base of the epoch
 	never := path.Dir(second.SnapshotKey) + "/" + path.Base(manifest.SnapshotKey)
-	_, err := b.At(b.t.Context(), model.Manifest{Cluster: "web", Epoch: 2, SnapshotKey: never, SnapshotSeq: 1, HeadSeq: 1})
+	_, err := b.SnapshotAt(b.t.Context(), model.Manifest{Cluster: "web", Epoch: 2, SnapshotKey: never, SnapshotSeq: 1, HeadSeq: 1})
 	b.want(fault.NotFound, "a base that never was", err)
 	manifest.HeadSeq = 2
-	_, err = b.At(b.t.Context(), manifest)
+	_, err = b.SnapshotAt(b.t.Context(), manifest)
 	b.want(fault.NotFound, "a segment that never was", err)
 }
 
@@ -179,13 +179,13 @@ func storeRefusesManifests(b bucket) {
 	manifest := b.base(storeSnapshot("web", 1, 5, 2))
 	before := manifest
 	before.HeadSeq = 4
-	_, err := b.At(b.t.Context(), before)
+	_, err := b.SnapshotAt(b.t.Context(), before)
 	b.want(fault.Invalid, "a head before its base", err)
 	other := manifest
 	other.Cluster = "shop"
-	_, err = b.At(b.t.Context(), other)
+	_, err = b.SnapshotAt(b.t.Context(), other)
 	b.want(fault.Invalid, "another cluster's base", err)
-	_, err = b.At(b.t.Context(), model.Manifest{Cluster: "web", Epoch: 1, SnapshotKey: "snap/none", SnapshotSeq: 5, HeadSeq: 5})
+	_, err = b.SnapshotAt(b.t.Context(), model.Manifest{Cluster: "web", Epoch: 1, SnapshotKey: "snap/none", SnapshotSeq: 5, HeadSeq: 5})
 	b.want(fault.Invalid, "what is no base of the cluster", err)
 }
 
@@ -205,7 +205,7 @@ func storeKeepsDecisions(b bucket) {
 	b.want(fault.NotFound, "a decision nobody took", err)
 	for _, pending := range []int{3, 4} {
 		decision := model.Decision{ID: "01A", Cluster: "web", AtUnix: ledgerBegin, Trigger: "batch", Pending: pending, Launched: []string{"default-1"}}
-		if err := b.Put(b.t.Context(), decision); err != nil {
+		if err := b.PutDecision(b.t.Context(), decision); err != nil {
 			b.t.Fatal(err)
 		}
 		if kept, err := b.Decided(b.t.Context(), "web", ledgerBegin, "01A"); err != nil || !reflect.DeepEqual(kept, decision) {
@@ -218,7 +218,7 @@ func storeKeepsDecisions(b bucket) {
 func storeKeepsDisruptions(b bucket) {
 	_, err := b.Disrupted(b.t.Context(), "web", ledgerBegin, "01A")
 	b.want(fault.NotFound, "a decision nobody took", err)
-	if err := b.Put(b.t.Context(), model.Decision{ID: "01A", Cluster: "web", AtUnix: ledgerBegin, Pending: 3}); err != nil {
+	if err := b.PutDecision(b.t.Context(), model.Decision{ID: "01A", Cluster: "web", AtUnix: ledgerBegin, Pending: 3}); err != nil {
 		b.t.Fatal(err)
 	}
 	for _, committed := range []string{"c-1", "c-2"} {

@@ -47,8 +47,8 @@ func (a *Account) fifo(name string) *sqsqueue.Queue {
 	return sqsqueue.New(a.clients.sqs, a.queues[name])
 }
 
-func (a *Account) delayed(name string) *sqsqueue.Delayed {
-	return sqsqueue.NewDelayed(a.clients.sqs, a.queues[name])
+func (a *Account) delayed(name string) *sqsqueue.DelayQueue {
+	return sqsqueue.NewDelayQueue(a.clients.sqs, a.queues[name])
 }
 
 // deploy returns the functions, wired as their programs are.

@@ -25,11 +25,11 @@ const (
 
 // The catalog that is built in, as if its region had six zones, with spot prices of which each look finds a third changed by up to a tenth.
 func TestVersionsOfTheCatalogTakeWhatIsSaid(t *testing.T) {
-	region, err := catalogfile.Sandbox()
+	region, err := catalogfile.BuiltIn()
 	if err != nil {
 		t.Fatal(err)
 	}
-	region = region.Moved([]string{"eu-west-1a", "eu-west-1b", "eu-west-1c", "eu-west-1d", "eu-west-1e", "eu-west-1f"})
+	region = region.WithZones([]string{"eu-west-1a", "eu-west-1b", "eu-west-1c", "eu-west-1d", "eu-west-1e", "eu-west-1f"})
 	catalog := model.InstanceCatalog{Types: slices.Clone(region.InstanceTypes), ReadUnix: 1_772_366_400, PriceUnix: 1_772_366_400, Version: "0123456789abcdef"}
 	draws := rand.New(rand.NewPCG(1, 2))
 	total := 0

@@ -72,7 +72,7 @@ func TestF150_StopsAreObeyedThroughDeaths(t *testing.T) {
 
 // ofACommand are the effects that a command without replacements cannot do without, and the others a run of it has.
 var ofACommand = []string{
-	disrupt.EffectCommit, disrupt.EffectDecision, disrupt.EffectTaint, disrupt.EffectShow, disrupt.EffectStep, disrupt.EffectReplace, disrupt.EffectEnd,
+	disrupt.EffectCommit, disrupt.EffectDecision, disrupt.EffectTaint, disrupt.EffectPatchClaim, disrupt.EffectStep, disrupt.EffectReplace, disrupt.EffectEnd,
 	disrupt.EffectDrain, disrupt.EffectHint, disrupt.EffectNote, disrupt.EffectReport,
 }
 
@@ -85,7 +85,7 @@ var ofAReplacement = []struct {
 }{
 	{"replaced, judge", []points{{disruptFunction: append(around(disrupt.EffectCommit, disrupt.EffectTaint, disrupt.EffectStep), "before "+disrupt.EffectReplace)}}},
 	{"replaced, done", []points{{disruptFunction: append([]string{"after " + disrupt.EffectReplace}, around(disrupt.EffectEnd)...)}, {disruptFunction: {"before " + disrupt.EffectDrain}}, {disruptFunction: {"after " + disrupt.EffectDrain}}}},
-	{"replaced, launched", []points{{planner: around(provision.EffectSpend, provision.EffectRecord, provision.EffectLaunch, provision.EffectSettle, provision.EffectShow, provision.EffectNote)}}},
+	{"replaced, launched", []points{{planner: around(provision.EffectSpend, provision.EffectRecord, provision.EffectLaunch, provision.EffectSettle, provision.EffectPutClaim, provision.EffectNote)}}},
 	{"replaced, seen in", []points{{planner: around(provision.EffectNode, provision.EffectAdvance)}, {planner: {"before " + provision.EffectDisrupt}}, {planner: {"after " + provision.EffectDisrupt}}}},
 	{"replaced, told", []points{{planner: {"before " + provision.EffectDecision}}, {planner: {"after " + provision.EffectDecision, "before " + provision.EffectReport}}}},
 	{"replaced, drained", []points{{ends: around(interruption.EffectStep, interruption.EffectEvict)}, {ends: around(interruption.EffectTerminate)}}},

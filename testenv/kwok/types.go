@@ -42,7 +42,7 @@ const keptMemory = 10 << 20
 
 // writeTypes writes what Joiner's stack sells as the provider reads it.
 func writeTypes(path string) error {
-	region, err := catalogfile.Sandbox()
+	region, err := catalogfile.BuiltIn()
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func TestTheProviderSellsWhatJoinerDoes(t *testing.T) {
-	region, err := catalogfile.Sandbox()
+	region, err := catalogfile.BuiltIn()
 	if err != nil {
 		t.Fatal(err)
 	}

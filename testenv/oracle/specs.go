@@ -180,7 +180,7 @@ func readSpecs(path string) (*specs, error) {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			return nil, err
 		}
-		if all.catalogs[digest], err = catalogfile.File(file); err != nil {
+		if all.catalogs[digest], err = catalogfile.Read(file); err != nil {
 			return nil, err
 		}
 	}
@@ -266,7 +266,7 @@ func (s *specs) giveBack(c *speccases.Case, p *problem.Problem) (model.DisruptPl
 	if err != nil {
 		return model.DisruptPlan{}, err
 	}
-	claims, _ := cluster.Ledger()
+	claims, _ := cluster.LedgerClaims()
 	return disruption.Plan(disruption.Input{
 		Snapshot: cluster.Snapshot, Catalogs: in.Catalogs, Claims: claims, Usage: in.Usage, NowUnix: in.NowUnix, Salt: "plan",
 		Settings: disruption.Settings{SpotToSpot: slices.Contains(c.Args, "--spot-to-spot"), IgnorePreferences: in.IgnorePreferences, BestEffortMinValues: in.BestEffortMinValues},

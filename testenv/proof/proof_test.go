@@ -205,11 +205,11 @@ func TestWithoutYesNothingIsMade(t *testing.T) {
 	for i, p := range probes.All() {
 		x := r.Results[i]
 		switch {
-		case p.Kind != proof.DryRuns && (x.Verdict != proof.Skipped || !strings.Contains(x.Why, "--yes")):
+		case p.Kind != proof.KindDryRuns && (x.Verdict != proof.Skipped || !strings.Contains(x.Why, "--yes")):
 			t.Errorf("%s makes things, and is %s: %s", p.ID, x.Verdict, x.Why)
-		case p.Kind == proof.DryRuns && x.Verdict != proof.Pass && !p.Needs.Cluster && met[p.ID] == "":
+		case p.Kind == proof.KindDryRuns && x.Verdict != proof.Pass && !p.Needs.Cluster && met[p.ID] == "":
 			t.Errorf("%s is %s: %v %s", p.ID, x.Verdict, x.Seen, x.Why)
-		case p.Kind == proof.DryRuns && x.Verdict == proof.Pass:
+		case p.Kind == proof.KindDryRuns && x.Verdict == proof.Pass:
 			tried++
 		}
 	}

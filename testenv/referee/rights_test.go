@@ -116,7 +116,7 @@ func (s *Site) rest() {
 	check("make a machine of Karpenter's", err)
 	_, err = adopt.Managed(ctx, cluster)
 	check("list managed machines", err)
-	_, err = adopt.Take(ctx, cluster, "01C", []string{*out.Instances[0].InstanceId})
+	_, err = adopt.AdoptInstances(ctx, cluster, "01C", []string{*out.Instances[0].InstanceId})
 	check("take a machine over", err)
 }
 
@@ -128,8 +128,8 @@ func (s *Site) profiles(check func(string, error)) {
 		Name: cluster + "_1", Path: "/karpenter/" + s.Region() + "/" + cluster + "/uid-web/", Role: s.NodeRole,
 		Tags: map[string]string{"kubernetes.io/cluster/" + cluster: "owned", "eks:eks-cluster-name": cluster, "topology.kubernetes.io/region": s.Region(), "karpenter.k8s.aws/ec2nodeclass": "web"},
 	}
-	check("make a profile", known.MakeProfile(ctx, profile))
-	check("make it again", known.MakeProfile(ctx, profile))
+	check("make a profile", known.EnsureProfile(ctx, profile))
+	check("make it again", known.EnsureProfile(ctx, profile))
 	_, err := known.Profiles(ctx, "/karpenter/"+s.Region()+"/"+cluster+"/")
 	check("list profiles", err)
 	check("delete a profile", known.DeleteProfile(ctx, profile))
@@ -143,9 +143,9 @@ func (s *Site) profiles(check func(string, error)) {
 	_, err = s.Catalog("provision").Resolve(ctx, class, queries)
 	check("resolve a class that nobody has looked up", err)
 	class.InstanceProfile = "its-own" // as the flow does, so that nobody else's is looked for
-	_, err = known.Examine(ctx, class, queries)
+	_, err = known.ResolveParts(ctx, class, queries)
 	check("examine a class", err)
 	check("delete a class's templates", fleet.DeleteTemplates(ctx, cluster, "web"))
-	_, err = fleet.Describe(ctx, []string{"i-0123456789abcdef0"})
+	_, err = fleet.DescribeInstances(ctx, []string{"i-0123456789abcdef0"})
 	check("look for machines", err)
 }

@@ -156,7 +156,7 @@ func (s shipped) provisions() (class model.Class, instances []string) {
 	_, err = known.InstanceTypes(ctx)
 	s.check("read the catalog", err)
 	for intent, capacityType := range map[string]string{"01A": model.OnDemand, "01B": model.Spot} {
-		request, err := fleet.Request(ctx, s.launch(class, intent, capacityType))
+		request, err := fleet.PrepareRequest(ctx, s.launch(class, intent, capacityType))
 		s.check("make a launch template", err)
 		result, err := fleet.Launch(ctx, request)
 		s.check("launch "+capacityType, err)
@@ -182,7 +182,7 @@ func (s shipped) tries(class model.Class) {
 	s.check("queries", err)
 	checked := class
 	checked.InstanceProfile = "its-own" // as the flow does, so that nobody else's is looked for
-	_, err = known.Examine(ctx, checked, queries)
+	_, err = known.ResolveParts(ctx, checked, queries)
 	s.check("examine a class", err)
 	_, err = known.Refresh(ctx, model.InstanceCatalog{}, model.CatalogParts{Types: true, Prices: true, Spot: true})
 	s.check("refresh the catalogue", err)
@@ -194,18 +194,18 @@ func (s shipped) tries(class model.Class) {
 	if err == nil || strings.Contains(err.Error(), "AccessDenied") {
 		s.Errorf("a profile that is not there: %v", err)
 	}
-	s.check("make a profile", known.MakeProfile(ctx, profile))
-	s.check("make it again", known.MakeProfile(ctx, profile))
+	s.check("make a profile", known.EnsureProfile(ctx, profile))
+	s.check("make it again", known.EnsureProfile(ctx, profile))
 	_, err = known.Profiles(ctx, "/karpenter/"+region+"/"+demo+"/")
 	s.check("list profiles", err)
 	s.check("delete a profile", known.DeleteProfile(ctx, profile))
 	launch := s.launch(class, "trial", model.OnDemand)
-	request, err := fleet.Request(ctx, launch)
+	request, err := fleet.PrepareRequest(ctx, launch)
 	s.check("make a launch template to try", err)
-	s.check("try a fleet", fleet.DryFleet(ctx, request))
+	s.check("try a fleet", fleet.DryRunFleet(ctx, request))
 	s.check("try a launch", fleet.DryRun(ctx, launch, request, launch.Templates[0].Overrides[0].SubnetID))
 	s.check("delete a class's templates", fleet.DeleteTemplates(ctx, demo, "web"))
-	_, err = fleet.Describe(ctx, []string{"i-0123456789abcdef0"})
+	_, err = fleet.DescribeInstances(ctx, []string{"i-0123456789abcdef0"})
 	s.check("look for machines", err)
 }
 
@@ -244,7 +244,7 @@ func (s shipped) adopts(class model.Class) {
 	id := *out.Instances[0].InstanceId
 	_, err = fleet.Managed(ctx, demo)
 	s.check("list managed machines", err)
-	taken, err := fleet.Take(ctx, demo, "01C", []string{id})
+	taken, err := fleet.AdoptInstances(ctx, demo, "01C", []string{id})
 	s.check("take a machine over", err)
 	if fmt.Sprint(taken) != "["+id+"]" {
 		s.Errorf("took %v, want %s", taken, id)

@@ -29,10 +29,10 @@ func TestA3TrialLaunchIsAllowedUnderBothReadings(t *testing.T) {
 				queries, err := image.Queries(class, "1.36")
 				s.check("queries", err)
 				class.InstanceProfile = "its-own"
-				class.Status, err = known.Examine(t.Context(), class, queries)
+				class.Status, err = known.ResolveParts(t.Context(), class, queries)
 				s.check("examine a class", err)
 				launch := s.launch(class, "trial", model.OnDemand)
-				request, err := fleet.Request(t.Context(), launch)
+				request, err := fleet.PrepareRequest(t.Context(), launch)
 				s.check("make a launch template to try", err)
 				err = fleet.DryRun(t.Context(), launch, request, launch.Templates[0].Overrides[0].SubnetID)
 				if fault.CodeOf(err) != tokens {

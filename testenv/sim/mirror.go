@@ -45,7 +45,7 @@ func differences(w *world.World, cluster string) map[string]string {
 	if err != nil || manifest == nil || manifest.SnapshotKey == "" {
 		return map[string]string{"pointer": fmt.Sprintf("nothing is published: %v", err)}
 	}
-	snapshot, err := w.Store.At(context.Background(), *manifest)
+	snapshot, err := w.Store.SnapshotAt(context.Background(), *manifest)
 	if err != nil {
 		return map[string]string{"pointer": fmt.Sprintf("what is published cannot be read: %v", err)}
 	}

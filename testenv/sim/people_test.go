@@ -107,7 +107,7 @@ func TestF4ADeltaThatIsDeletedIsPublishedAgain(t *testing.T) {
 				if err != nil || manifest == nil {
 					return
 				}
-				if _, err := w.Store.At(t.Context(), *manifest); err == nil {
+				if _, err := w.Store.SnapshotAt(t.Context(), *manifest); err == nil {
 					torn = 0
 					return
 				}

@@ -52,7 +52,7 @@ type replayed struct{ provisioned, evaluated, rounds, listed, several, replaced 
 func (n *replayed) again(t *testing.T, seed uint64, w *world.World) {
 	catalogs := w.Catalogs()
 	for _, d := range w.Store.Decisions() {
-		facts, err := catalogs.Find(d.Input, d.Catalog)
+		facts, err := catalogs.Facts(d.Input, d.Catalog)
 		if err != nil {
 			t.Errorf("seed %d, decision %s: %v", seed, d.ID, err)
 			continue
@@ -65,7 +65,7 @@ func (n *replayed) again(t *testing.T, seed uint64, w *world.World) {
 		if len(d.Rounds) > 1 {
 			n.several++
 		}
-		for i, plan := range replay.Provisioned(&d, facts) {
+		for i, plan := range replay.ReplayProvision(&d, facts) {
 			if len(d.Rounds[i].Input.PendingReplacements) > 0 {
 				n.replaced++
 			}
@@ -75,7 +75,7 @@ func (n *replayed) again(t *testing.T, seed uint64, w *world.World) {
 		}
 	}
 	for _, d := range w.Store.Disruptions() {
-		facts, err := catalogs.Find(d.Recorded, d.Catalog)
+		facts, err := catalogs.Facts(d.Recorded, d.Catalog)
 		if err != nil {
 			t.Errorf("seed %d, decision %s: %v", seed, d.ID, err)
 			continue

@@ -15,7 +15,7 @@ import (
 func (d *diary) savings(t *testing.T) (*explain.Saving, model.Ledger) {
 	t.Helper()
 	flow, clusterState := archive{d.world}.clusterState(t)
-	reg, err := flow.Cluster(t.Context(), "")
+	reg, err := flow.Registration(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestD19AMoveUndoneWithinTheHourIsARegret(t *testing.T) {
 		return saving
 	}
 	moved := func(s *explain.Saving) bool {
-		return slices.ContainsFunc(s.Moves, func(m explain.Move) bool { return m.State == explain.MoveDone && m.PodsMoved > 0 })
+		return slices.ContainsFunc(s.Moves, func(m explain.CommandSaving) bool { return m.State == explain.CommandDone && m.PodsMoved > 0 })
 	}
 	soon, late := again(25*time.Minute), again(110*time.Minute)
 	if !moved(soon) || !moved(late) {

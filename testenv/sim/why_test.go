@@ -29,11 +29,11 @@ func (a archive) Load(ctx context.Context, reg model.Registration) (model.Ledger
 	return a.Ledger.Load(ctx, reg)
 }
 
-func (a archive) At(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error) {
-	return a.Store.At(ctx, manifest)
+func (a archive) SnapshotAt(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error) {
+	return a.Store.SnapshotAt(ctx, manifest)
 }
 
-func (a archive) AsOf(_ context.Context, cluster string, _ int64) (model.Manifest, error) {
+func (a archive) ManifestAsOf(_ context.Context, cluster string, _ int64) (model.Manifest, error) {
 	return model.Manifest{}, fault.New(fault.NotFound, "", "a world keeps no past of cluster %s", cluster)
 }
 
@@ -81,8 +81,8 @@ func (a archive) RegionCatalog(ctx context.Context, reg model.Registration) (mod
 // clusterState reads the world as it is.
 func (a archive) clusterState(t *testing.T) (*history.Flow, *explain.Cluster) {
 	t.Helper()
-	flow := &history.Flow{Registry: a, Ledger: a, Snapshots: a, Records: a, Moves: a, Markets: a, Now: a.Clock.Now}
-	reg, err := flow.Cluster(t.Context(), "")
+	flow := &history.Flow{Registry: a, Ledger: a, Snapshots: a, Records: a, Disruptions: a, Catalogs: a, Now: a.Clock.Now}
+	reg, err := flow.Registration(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,8 +37,8 @@ func (p ledgerPort) PutClass(ctx context.Context, cluster string, record model.C
 	return next, nil
 }
 
-func (p ledgerPort) DropClass(ctx context.Context, cluster string, record model.ClassRecord) error {
-	return do(ctx, p.Ports, "ledger.dropclass", func() error { return p.world.Ledger.DropClass(ctx, cluster, record) })
+func (p ledgerPort) DeleteClass(ctx context.Context, cluster string, record model.ClassRecord) error {
+	return do(ctx, p.Ports, "ledger.dropclass", func() error { return p.world.Ledger.DeleteClass(ctx, cluster, record) })
 }
 
 type configPort struct{ *Ports }
@@ -84,11 +84,11 @@ func (p classPort) InstanceTypes(ctx context.Context) (model.InstanceCatalog, er
 	return read(ctx, p.Ports, "catalog.types", func() (model.InstanceCatalog, error) { return p.world.Catalog.InstanceTypes(ctx) })
 }
 
-func (p classPort) Examine(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {
+func (p classPort) ResolveParts(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {
 	return read(ctx, p.Ports, "catalog.examine", func() (model.ClassStatus, error) { return p.world.Catalog.Examine(ctx, class, images) })
 }
 
-func (p classPort) MakeProfile(ctx context.Context, profile model.InstanceProfile) error {
+func (p classPort) EnsureProfile(ctx context.Context, profile model.InstanceProfile) error {
 	return do(ctx, p.Ports, "profiles.make", func() error { return p.world.Profiles.Make(profile, p.world.Clock.Now()) })
 }
 
@@ -100,22 +100,22 @@ func (p classPort) DeleteProfile(ctx context.Context, profile model.InstanceProf
 	return do(ctx, p.Ports, "profiles.delete", func() error { p.world.Profiles.Delete(profile.Name); return nil })
 }
 
-func (p classPort) Request(ctx context.Context, launch model.Launch) ([]byte, error) {
-	return fleetPort(p).Request(ctx, launch)
+func (p classPort) PrepareRequest(ctx context.Context, launch model.Launch) ([]byte, error) {
+	return fleetPort(p).PrepareRequest(ctx, launch)
 }
 
-func (p classPort) DryFleet(ctx context.Context, request []byte) error {
+func (p classPort) DryRunFleet(ctx context.Context, request []byte) error {
 	op := Op{Process: p.process, Name: "fleet.dry", Least: p.templates.untilTried(p.world.Fleet, request)}
 	_, err := pass(ctx, p.Ports, op, func() (struct{}, error) { return struct{}{}, p.world.Fleet.DryRun(request) })
 	return err
 }
 
 func (p classPort) DryRun(ctx context.Context, _ model.Launch, request []byte, _ string) error {
-	return p.DryFleet(ctx, request)
+	return p.DryRunFleet(ctx, request)
 }
 
-func (p classPort) Describe(ctx context.Context, ids []string) ([]model.Instance, error) {
-	return read(ctx, p.Ports, "fleet.describe", func() ([]model.Instance, error) { return p.world.Fleet.Describe(ctx, ids) })
+func (p classPort) DescribeInstances(ctx context.Context, ids []string) ([]model.Instance, error) {
+	return read(ctx, p.Ports, "fleet.describe", func() ([]model.Instance, error) { return p.world.Fleet.DescribeInstances(ctx, ids) })
 }
 
 func (p classPort) DeleteTemplates(ctx context.Context, cluster, class string) error {

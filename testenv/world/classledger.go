@@ -21,8 +21,8 @@ func (l *Ledger) PutClass(_ context.Context, cluster string, record model.ClassR
 	return record, nil
 }
 
-// DropClass removes a class record on condition of its version.
-func (l *Ledger) DropClass(_ context.Context, cluster string, record model.ClassRecord) error {
+// DeleteClass removes a class record on condition of its version.
+func (l *Ledger) DeleteClass(_ context.Context, cluster string, record model.ClassRecord) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.items(cluster)

@@ -7,8 +7,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Note replaces the collector's state on condition of its version.
-func (l *Ledger) Note(_ context.Context, fence model.Fence, collector model.CollectorState) (model.CollectorState, error) {
+// PutCollectorState replaces the collector's state on condition of its version.
+func (l *Ledger) PutCollectorState(_ context.Context, fence model.Fence, collector model.CollectorState) (model.CollectorState, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.holds(fence) {
@@ -24,8 +24,8 @@ func (l *Ledger) Note(_ context.Context, fence model.Fence, collector model.Coll
 	return collector, nil
 }
 
-// Close moves a claim to Gone and gives back what it holds.
-func (l *Ledger) Close(_ context.Context, fence model.Fence, claim model.Claim, atUnix int64) error {
+// CloseClaim moves a claim to Gone and gives back what it holds.
+func (l *Ledger) CloseClaim(_ context.Context, fence model.Fence, claim model.Claim, atUnix int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer l.commit(fence.Cluster, "close", &fence)

@@ -42,12 +42,12 @@ func (p ledgerPort) Ending(ctx context.Context, reg model.Registration) (model.E
 	return read(ctx, p.Ports, "ledger.ending", func() (model.Ending, error) { return p.world.Ledger.EndingSince(ctx, reg, began) })
 }
 
-func (p ledgerPort) Note(ctx context.Context, fence model.Fence, collector model.CollectorState) (model.CollectorState, error) {
-	return write(ctx, p.Ports, "ledger.note", func() (model.CollectorState, error) { return p.world.Ledger.Note(ctx, fence, collector) })
+func (p ledgerPort) PutCollectorState(ctx context.Context, fence model.Fence, collector model.CollectorState) (model.CollectorState, error) {
+	return write(ctx, p.Ports, "ledger.note", func() (model.CollectorState, error) { return p.world.Ledger.PutCollectorState(ctx, fence, collector) })
 }
 
-func (p ledgerPort) Close(ctx context.Context, fence model.Fence, claim model.Claim, atUnix int64) error {
-	return do(ctx, p.Ports, "ledger.close", func() error { return p.world.Ledger.Close(ctx, fence, claim, atUnix) })
+func (p ledgerPort) CloseClaim(ctx context.Context, fence model.Fence, claim model.Claim, atUnix int64) error {
+	return do(ctx, p.Ports, "ledger.close", func() error { return p.world.Ledger.CloseClaim(ctx, fence, claim, atUnix) })
 }
 
 func (p ledgerPort) Adopt(ctx context.Context, fence model.Fence, claim model.Claim) error {
@@ -124,11 +124,11 @@ func (p collectPort) Remove(ctx context.Context, kind string, object model.Objec
 	return do(ctx, p.Ports, "cluster.remove", func() error { return p.world.Cluster.Remove(ctx, kind, object) })
 }
 
-func (p collectPort) Occupied(ctx context.Context, node model.Object) (model.Occupied, error) {
+func (p collectPort) ReadNode(ctx context.Context, node model.Object) (model.Occupied, error) {
 	return read(ctx, p.Ports, "cluster.occupied", func() (model.Occupied, error) { return p.world.Cluster.Occupied(ctx, node) })
 }
 
-func (p collectPort) OccupiedAll(ctx context.Context, nodes []model.Object) (map[string]model.Occupied, error) {
+func (p collectPort) ReadNodes(ctx context.Context, nodes []model.Object) (map[string]model.Occupied, error) {
 	return read(ctx, p.Ports, "cluster.occupiedall", func() (map[string]model.Occupied, error) { return p.world.Cluster.OccupiedAll(ctx, nodes) })
 }
 
@@ -136,7 +136,7 @@ func (p collectPort) PatchNode(ctx context.Context, patch model.NodePatch) error
 	return do(ctx, p.Ports, "cluster.node", func() error { return p.world.Cluster.PatchNode(ctx, patch) })
 }
 
-func (p collectPort) ShowEnd(ctx context.Context, claim model.Claim) error {
+func (p collectPort) UpdateTermination(ctx context.Context, claim model.Claim) error {
 	return do(ctx, p.Ports, "cluster.showend", func() error { return p.world.Cluster.ShowEnd(ctx, claim) })
 }
 
@@ -168,8 +168,8 @@ func (p collectPort) Owned(ctx context.Context, cluster string) ([]model.Instanc
 	return read(ctx, p.Ports, "fleet.owned", func() ([]model.Instance, error) { return p.world.Fleet.Owned(ctx, cluster) })
 }
 
-func (p collectPort) Describe(ctx context.Context, ids []string) ([]model.Instance, error) {
-	return read(ctx, p.Ports, "fleet.describe", func() ([]model.Instance, error) { return p.world.Fleet.Describe(ctx, ids) })
+func (p collectPort) DescribeInstances(ctx context.Context, ids []string) ([]model.Instance, error) {
+	return read(ctx, p.Ports, "fleet.describe", func() ([]model.Instance, error) { return p.world.Fleet.DescribeInstances(ctx, ids) })
 }
 
 func (p collectPort) Terminate(ctx context.Context, cluster string, ids []string) ([]string, error) {

@@ -52,11 +52,11 @@ func (p disruptPort) Connect(ctx context.Context, reg model.Registration) (disru
 	})
 }
 
-func (p disruptPort) Occupied(ctx context.Context, node model.Object) (model.Occupied, error) {
+func (p disruptPort) ReadNode(ctx context.Context, node model.Object) (model.Occupied, error) {
 	return read(ctx, p.Ports, "cluster.occupied", func() (model.Occupied, error) { return p.world.Cluster.Occupied(ctx, node) })
 }
 
-func (p disruptPort) Budgets(ctx context.Context) ([]model.PDB, error) {
+func (p disruptPort) PDBs(ctx context.Context) ([]model.PDB, error) {
 	return read(ctx, p.Ports, "cluster.budgets", func() ([]model.PDB, error) { return p.world.Cluster.Budgets(ctx) })
 }
 

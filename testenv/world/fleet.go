@@ -173,8 +173,8 @@ func (f *Fleet) Run(now time.Time) {
 	f.happen(now)
 }
 
-// Request returns the bytes of a launch, and makes its launch templates.
-func (f *Fleet) Request(_ context.Context, launch model.Launch) ([]byte, error) {
+// PrepareRequest returns the bytes of a launch, and makes its launch templates.
+func (f *Fleet) PrepareRequest(_ context.Context, launch model.Launch) ([]byte, error) {
 	text, _, err := f.request(launch)
 	return text, err
 }

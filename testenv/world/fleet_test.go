@@ -60,7 +60,7 @@ func draft(intent, capacityType string, n int) model.Launch {
 
 func (m *market) request(intent, capacityType string, n int) []byte {
 	m.t.Helper()
-	request, err := m.Request(m.t.Context(), draft(intent, capacityType, n))
+	request, err := m.PrepareRequest(m.t.Context(), draft(intent, capacityType, n))
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestFleetInstanceLivesFromPendingToForgotten(t *testing.T) {
 	m := newMarket(t, world.FleetOptions{Pending: world.Span{Min: 10 * time.Second}, ShuttingDown: world.Span{Min: 20 * time.Second}, Listed: time.Hour})
 	id := m.launch("a", model.OnDemand, 1).Instances[0].ID
 	state := func() string {
-		all, err := m.Describe(t.Context(), []string{id, id})
+		all, err := m.DescribeInstances(t.Context(), []string{id, id})
 		if err != nil || len(all) > 1 {
 			t.Fatalf("described %+v, %v", all, err)
 		}
@@ -471,7 +471,7 @@ func TestFleetSameSeedSameLife(t *testing.T) {
 		})
 		m.SetChances(world.Chances{ServerError: .1, LostReply: .1, Partial: .1, Surplus: .1})
 		for i := range 50 {
-			if request, err := m.Request(t.Context(), draft(fmt.Sprint(i), model.Spot, 3)); err == nil {
+			if request, err := m.PrepareRequest(t.Context(), draft(fmt.Sprint(i), model.Spot, 3)); err == nil {
 				_, _ = m.Launch(t.Context(), request)
 			}
 			m.pass(time.Minute)

@@ -53,7 +53,7 @@ func (g *gate) Pass(_ context.Context, op world.Op, act func() error) error {
 
 // templates are what the process of a flow asks of launch templates and launches.
 type templates interface {
-	Request(ctx context.Context, launch model.Launch) ([]byte, error)
+	PrepareRequest(ctx context.Context, launch model.Launch) ([]byte, error)
 	Launch(ctx context.Context, request []byte) (model.LaunchResult, error)
 }
 
@@ -69,7 +69,7 @@ func TestAClientWaitsForATemplateItMade(t *testing.T) {
 		return g, site.Fleet
 	}
 	launch := func(of templates, intent string) error {
-		request, err := of.Request(t.Context(), draft(intent, model.OnDemand, 1))
+		request, err := of.PrepareRequest(t.Context(), draft(intent, model.OnDemand, 1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestFleetDoesNotKnowAProfileForAMoment(t *testing.T) {
 	launch := func(intent, profile string) (result model.LaunchResult, dry error) {
 		asked := draft(intent, model.OnDemand, 1)
 		asked.Class.Status.InstanceProfile = profile
-		request, err := w.Fleet.Request(t.Context(), asked)
+		request, err := w.Fleet.PrepareRequest(t.Context(), asked)
 		if err == nil {
 			dry = w.Fleet.DryRun(request)
 			result, err = w.Fleet.Launch(t.Context(), request)

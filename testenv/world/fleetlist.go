@@ -49,8 +49,8 @@ func (f *Fleet) Owned(_ context.Context, cluster string) ([]model.Instance, erro
 	return f.twice(listed), nil
 }
 
-// Describe returns those of the instances that are shown, in whatever state, by id, each once.
-func (f *Fleet) Describe(_ context.Context, ids []string) ([]model.Instance, error) {
+// DescribeInstances returns those of the instances that are shown, in whatever state, by id, each once.
+func (f *Fleet) DescribeInstances(_ context.Context, ids []string) ([]model.Instance, error) {
 	defer f.enter()()
 	if err := f.reach("DescribeInstances"); err != nil {
 		return nil, err

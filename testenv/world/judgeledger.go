@@ -92,8 +92,8 @@ func (b *clusterItems) asGiven(claims []model.Claim) error {
 	return nil
 }
 
-// Step writes an open command on condition of its version.
-func (l *Ledger) Step(_ context.Context, fence model.Fence, command model.Command) (model.Command, error) {
+// AdvanceCommand writes an open command on condition of its version.
+func (l *Ledger) AdvanceCommand(_ context.Context, fence model.Fence, command model.Command) (model.Command, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer l.commit(fence.Cluster, "step", &fence)

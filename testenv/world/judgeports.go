@@ -33,8 +33,8 @@ func (p ledgerPort) Commit(ctx context.Context, fence model.Fence, command model
 	return do(ctx, p.Ports, "ledger.commit", func() error { return p.world.Ledger.Commit(ctx, fence, command, claims, budgetVersions) })
 }
 
-func (p ledgerPort) Step(ctx context.Context, fence model.Fence, command model.Command) (model.Command, error) {
-	next, err := write(ctx, p.Ports, "ledger.step", func() (model.Command, error) { return p.world.Ledger.Step(ctx, fence, command) })
+func (p ledgerPort) AdvanceCommand(ctx context.Context, fence model.Fence, command model.Command) (model.Command, error) {
+	next, err := write(ctx, p.Ports, "ledger.step", func() (model.Command, error) { return p.world.Ledger.AdvanceCommand(ctx, fence, command) })
 	if err != nil {
 		return command, err
 	}

@@ -45,7 +45,7 @@ func TestF5LedgerKeepsTheContractOfUsageRecounts(t *testing.T) {
 }
 
 func TestF4LedgerKeepsTheContractOfLosses(t *testing.T) {
-	conform.LedgerLoss(t, func(*testing.T) (conform.LedgerDisruptPort, work.Losses) {
+	conform.LedgerLoss(t, func(*testing.T) (conform.LedgerDisruptPort, work.LossReporter) {
 		ledger := world.NewLedger(time.Now)
 		return ledger, world.Losses{Ledger: ledger}
 	})

@@ -21,8 +21,10 @@ type Market struct {
 	Asked   []model.CatalogParts
 }
 
-// Market returns the market with the rights of any cluster.
-func (m *Market) Market(context.Context, model.Registration) (catalog.Market, error) { return m, nil }
+// CatalogSource returns the market with the rights of any cluster.
+func (m *Market) CatalogSource(context.Context, model.Registration) (catalog.CatalogSource, error) {
+	return m, nil
+}
 
 // HasPriceList reports whether on-demand prices can be read.
 func (m *Market) HasPriceList() bool { return !m.NoList }
@@ -135,8 +137,8 @@ func versionOf(catalog model.InstanceCatalog) string {
 }
 
 // Region returns the flow of the region pass with the world behind its ports.
-func (w *World) Region(market catalog.Markets, now func() time.Time) *catalog.Region {
+func (w *World) Region(market catalog.CatalogSources, now func() time.Time) *catalog.Region {
 	return &catalog.Region{
-		Registry: w.Ledger, Ledgers: w.Ledger, Snapshots: w.Store, Losses: Losses{w.Ledger}, Catalogs: w.RegionCatalogs, Markets: market, Learnings: w.Ledger, Allowances: w.Ledger, Now: now,
+		Registry: w.Ledger, Ledgers: w.Ledger, Snapshots: w.Store, Losses: Losses{w.Ledger}, Catalogs: w.RegionCatalogs, CatalogSources: market, Learnings: w.Ledger, Allowances: w.Ledger, Now: now,
 	}
 }

@@ -18,7 +18,7 @@ func TestMarketKeepsTheContract(t *testing.T) {
 		w := world.New(world.Options{})
 		m := &world.Market{Catalog: w.Catalog}
 		return conform.MarketUnderTest{
-			Market: m, Now: w.Clock.Now, Advance: w.Clock.Advance, Fail: func(parts model.CatalogParts) { m.Failing = parts },
+			CatalogSource: m, Now: w.Clock.Now, Advance: w.Clock.Advance, Fail: func(parts model.CatalogParts) { m.Failing = parts },
 			SetSpot: func(instanceType, zone string, price model.MicroUSD) {
 				w.Catalog.SetPrice(model.OfferingKey{InstanceType: instanceType, Zone: zone, CapacityType: model.Spot}, price)
 			},

@@ -156,12 +156,12 @@ func (p ledgerPort) Remember(ctx context.Context, fence model.Fence, notes model
 
 type storePort struct{ *Ports }
 
-func (p storePort) Put(ctx context.Context, decision model.Decision) error {
-	return do(ctx, p.Ports, "store.decision", func() error { return p.world.Store.Put(ctx, decision) })
+func (p storePort) PutDecision(ctx context.Context, decision model.Decision) error {
+	return do(ctx, p.Ports, "store.decision", func() error { return p.world.Store.PutDecision(ctx, decision) })
 }
 
-func (p storePort) At(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error) {
-	return read(ctx, p.Ports, "store.at", func() (*model.Snapshot, error) { return p.world.noteRead(p.world.Store.At(ctx, manifest)) })
+func (p storePort) SnapshotAt(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error) {
+	return read(ctx, p.Ports, "store.at", func() (*model.Snapshot, error) { return p.world.noteRead(p.world.Store.SnapshotAt(ctx, manifest)) })
 }
 
 type hintsPort struct{ *Ports }
@@ -209,7 +209,7 @@ func (p clusterPort) Report(ctx context.Context, report model.Report) error {
 
 type fleetPort struct{ *Ports }
 
-func (p fleetPort) Request(ctx context.Context, launch model.Launch) ([]byte, error) {
+func (p fleetPort) PrepareRequest(ctx context.Context, launch model.Launch) ([]byte, error) {
 	return write(ctx, p.Ports, "fleet.template", func() ([]byte, error) {
 		text, made, err := p.world.Fleet.request(launch)
 		p.templates.note(p.world.Clock.Now(), made)
@@ -265,7 +265,7 @@ func (p catalogPort) InstanceTypes(ctx context.Context) (model.InstanceCatalog, 
 	return read(ctx, p.Ports, "catalog.types", func() (model.InstanceCatalog, error) { return p.world.Catalog.InstanceTypes(ctx) })
 }
 
-func (p catalogPort) Due() int { return p.world.Catalog.Due() }
+func (p catalogPort) CallsDue() int { return p.world.Catalog.Due() }
 
 func (p catalogPort) Resolve(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {
 	return read(ctx, p.Ports, "catalog.resolve", func() (model.ClassStatus, error) { return p.world.Catalog.Resolve(ctx, class, images) })

@@ -32,7 +32,7 @@ func TestF6ALaunchSentTwiceAndThrottledIsUnknown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		request, err := site.Fleet.Request(t.Context(), draft("a", model.OnDemand, 1))
+		request, err := site.Fleet.PrepareRequest(t.Context(), draft("a", model.OnDemand, 1))
 		if err != nil {
 			t.Fatal(err)
 		}

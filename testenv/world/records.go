@@ -13,8 +13,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// Put keeps a decision, as it is written down.
-func (s *Store) Put(_ context.Context, decision model.Decision) error {
+// PutDecision keeps a decision, as it is written down.
+func (s *Store) PutDecision(_ context.Context, decision model.Decision) error {
 	s.touch(decision.Cluster, "decision")
 	return keepRecord(s, s.decisions, decision.ID, decision)
 }
@@ -102,8 +102,8 @@ func mustDecode(text []byte, record any) {
 }
 
 // Catalogs are where what recorded decisions went by is found, for as long as the world lasts.
-func (w *World) Catalogs() replay.Catalogs {
-	return replay.Catalogs{Snapshot: w.Store.archived, Catalog: w.RegionCatalogs.Version}
+func (w *World) Catalogs() replay.Sources {
+	return replay.Sources{Snapshot: w.Store.archived, Catalog: w.RegionCatalogs.Version}
 }
 
 // archived returns the snapshot a manifest names, whatever was forgotten since. NotFound where there never was one.

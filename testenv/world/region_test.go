@@ -209,19 +209,19 @@ func TestWhatNobodyCanReadIsReplaced(t *testing.T) {
 
 // racing stores another catalog while one is being read.
 type racing struct {
-	catalog.Market
+	catalog.CatalogSource
 	world *world.World
 }
 
 // one opens the same market for every cluster.
-type one struct{ market catalog.Market }
+type one struct{ market catalog.CatalogSource }
 
-func (o one) Market(context.Context, model.Registration) (catalog.Market, error) {
+func (o one) CatalogSource(context.Context, model.Registration) (catalog.CatalogSource, error) {
 	return o.market, nil
 }
 
 func (m racing) Refresh(ctx context.Context, known model.InstanceCatalog, parts model.CatalogParts) (model.InstanceCatalog, error) {
-	next, err := m.Market.Refresh(ctx, known, parts)
+	next, err := m.CatalogSource.Refresh(ctx, known, parts)
 	if parts.Any() {
 		other := next
 		other.Version = "faster"
@@ -235,7 +235,7 @@ func (m racing) Refresh(ctx context.Context, known model.InstanceCatalog, parts 
 
 func TestOfTwoPassesAtOnceOneIsStored(t *testing.T) {
 	r := newRegion(t)
-	r.flow.Markets = one{racing{r.market, r.World}}
+	r.flow.CatalogSources = one{racing{r.market, r.World}}
 	if out := r.pass(); out.Skipped != "another run was faster" || len(out.Refreshed) != 0 {
 		t.Errorf("%+v", out)
 	}
@@ -251,7 +251,7 @@ type rights struct {
 	asked           []string
 }
 
-func (m *rights) Market(_ context.Context, reg model.Registration) (catalog.Market, error) {
+func (m *rights) CatalogSource(_ context.Context, reg model.Registration) (catalog.CatalogSource, error) {
 	m.asked = append(m.asked, reg.Cluster)
 	switch reg.Cluster {
 	case m.refused:
@@ -278,7 +278,7 @@ func TestRegionIsReadWithWhateverRightsThereAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &rights{refused: "a-broken", denied: "b-blind", market: r.market, blind: &world.Market{Catalog: r.Catalog, Denied: true}}
-	r.flow.Markets = m
+	r.flow.CatalogSources = m
 	outcomes, err := r.flow.Run(t.Context())
 	if err != nil || len(outcomes) != 2 || len(outcomes[0].Refreshed) != 3 || len(outcomes[1].Refreshed) != 3 {
 		t.Fatalf("%+v %v", outcomes, err)
@@ -297,11 +297,11 @@ func TestRegionIsReadWithWhateverRightsThereAre(t *testing.T) {
 // panicking breaks in one region.
 type panicking struct{ rights }
 
-func (m *panicking) Market(ctx context.Context, reg model.Registration) (catalog.Market, error) {
+func (m *panicking) CatalogSource(ctx context.Context, reg model.Registration) (catalog.CatalogSource, error) {
 	if reg.Region == "eu-west-1" {
 		panic("a region nobody thought of")
 	}
-	return m.rights.Market(ctx, reg)
+	return m.rights.CatalogSource(ctx, reg)
 }
 
 func TestAPanicOverOneRegionStopsNoOther(t *testing.T) {
@@ -311,7 +311,7 @@ func TestAPanicOverOneRegionStopsNoOther(t *testing.T) {
 	if err := r.Ledger.Register(t.Context(), elsewhere); err != nil {
 		t.Fatal(err)
 	}
-	r.flow.Markets = &panicking{rights{market: r.market}}
+	r.flow.CatalogSources = &panicking{rights{market: r.market}}
 	outcomes, err := r.flow.Run(t.Context())
 	if fault.CodeOf(err) != "Panic" || len(outcomes) != 2 || len(outcomes[1].Refreshed) != 3 {
 		t.Errorf("%+v %v", outcomes, err)

@@ -119,8 +119,8 @@ func (s *Store) put(key string, data []byte) error {
 	return nil
 }
 
-// At returns the snapshot a manifest names, shared: nobody may write to it. NotFound where an object it needs is missing.
-func (s *Store) At(_ context.Context, manifest model.Manifest) (*model.Snapshot, error) {
+// SnapshotAt returns the snapshot a manifest names, shared: nobody may write to it. NotFound where an object it needs is missing.
+func (s *Store) SnapshotAt(_ context.Context, manifest model.Manifest) (*model.Snapshot, error) {
 	unlock, err := s.enter()
 	defer unlock()
 	if err != nil {

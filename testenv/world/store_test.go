@@ -41,7 +41,7 @@ func TestStoreLosesAndExpires(t *testing.T) {
 		}
 	}
 	at := func(epoch int64) error {
-		_, err := w.Store.At(t.Context(), model.Manifest{Cluster: world.Name, Epoch: epoch, SnapshotKey: "snap/world/" + string('0'+rune(epoch)) + "/base-1", SnapshotSeq: 1, HeadSeq: 1})
+		_, err := w.Store.SnapshotAt(t.Context(), model.Manifest{Cluster: world.Name, Epoch: epoch, SnapshotKey: "snap/world/" + string('0'+rune(epoch)) + "/base-1", SnapshotSeq: 1, HeadSeq: 1})
 		return err
 	}
 	w.Store.Expire(world.Name, 3)

@@ -65,10 +65,10 @@ const (
 	defaultSystem = "linux"
 )
 
-// File reads a catalog from a JSON file, compressed with gzip or not. What a type does not say of itself is filled in:
+// Read reads a catalog from a JSON file, compressed with gzip or not. What a type does not say of itself is filled in:
 // its name as a label, architecture amd64, operating system linux, and an offering without a word is available. The error
 // has one line for each of the first ten mistakes, with the path of the field.
-func File(path string) ([]model.InstanceType, error) {
+func Read(path string) ([]model.InstanceType, error) {
 	opened, err := os.Open(path)
 	if err != nil {
 		var at *fs.PathError

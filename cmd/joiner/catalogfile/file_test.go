@@ -65,7 +65,7 @@ func TestFileGivesTypesAsNodesSeeThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string][]byte{"plain": []byte(full), "compressed": packed.Bytes()} {
-		got, err := catalogfile.File(file(t, text))
+		got, err := catalogfile.Read(file(t, text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestFileSaysWhichFieldIsWrong(t *testing.T) {
 			if text == whole {
 				t.Fatal("the case changes nothing")
 			}
-			_, err := catalogfile.File(file(t, []byte(text)))
+			_, err := catalogfile.Read(file(t, []byte(text)))
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "catalog.json") {
 				t.Errorf("of\n%s\ngot  %v\nwant %s", text, err, c.want)
 			}
@@ -118,7 +118,7 @@ func TestFileSaysWhichFieldIsWrong(t *testing.T) {
 
 func TestFileTellsOfAtMostTenMistakes(t *testing.T) {
 	text := `{"instanceTypes":[` + strings.Repeat(`{},`, 100) + `{}]}`
-	_, err := catalogfile.File(file(t, []byte(text)))
+	_, err := catalogfile.Read(file(t, []byte(text)))
 	if err == nil || strings.Count(err.Error(), "\n") != 9 {
 		t.Errorf("got %v", err)
 	}
@@ -141,7 +141,7 @@ func FuzzFile(f *testing.F) {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		types, err := catalogfile.File(path)
+		types, err := catalogfile.Read(path)
 		if err != nil {
 			return
 		}

@@ -27,8 +27,8 @@ type Region struct {
 	Settings offering.Settings `json:"-"`
 }
 
-// Sandbox returns the catalog built in.
-func Sandbox() (*Region, error) {
+// BuiltIn returns the catalog built in.
+func BuiltIn() (*Region, error) {
 	text, err := read.Uncompressed(bytes.NewReader(sandboxFile))
 	if err != nil {
 		return nil, fmt.Errorf("read the built-in catalog: %w", err)
@@ -54,10 +54,10 @@ func (r *Region) Zones() []string {
 	return zones
 }
 
-// Moved returns the region as if it were one with these zones, sorted: the first is sold what the first here is, and so
+// WithZones returns the region as if it were one with these zones, sorted: the first is sold what the first here is, and so
 // on, beginning again where there are more. Prices stay what they are. Where the zones are all of this region, or none
 // are given, it is this region itself.
-func (r *Region) Moved(zones []string) *Region {
+func (r *Region) WithZones(zones []string) *Region {
 	here := r.Zones()
 	if !slices.ContainsFunc(zones, func(zone string) bool { return !slices.Contains(here, zone) }) {
 		return r
@@ -98,8 +98,8 @@ func (r *Region) Types(class model.Class) []model.InstanceType {
 	return offering.Catalog(r.InstanceTypes, class, r.settings())
 }
 
-// Problems says why nothing can be bought for a class, as far as that is the instances' matter; empty where something can.
-func (r *Region) Problems(class model.Class) []model.ClassProblem {
+// ClassProblems says why nothing can be bought for a class, as far as that is the instances' matter; empty where something can.
+func (r *Region) ClassProblems(class model.Class) []model.ClassProblem {
 	return offering.ClassProblems(r.InstanceTypes, class, r.settings())
 }
 

@@ -10,7 +10,7 @@ import (
 
 func sandbox(t *testing.T) *catalogfile.Region {
 	t.Helper()
-	region, err := catalogfile.Sandbox()
+	region, err := catalogfile.BuiltIn()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,10 +57,10 @@ func TestSandboxSellsAResolvedClassOnlyWhereItHasASubnet(t *testing.T) {
 
 func TestSandboxMovesToTheClustersZones(t *testing.T) {
 	region := sandbox(t)
-	if region.Moved(nil) != region || region.Moved([]string{"us-west-2a"}) != region {
+	if region.WithZones(nil) != region || region.WithZones([]string{"us-west-2a"}) != region {
 		t.Error("zones of its own move it nowhere")
 	}
-	moved := region.Moved([]string{"eu-west-1a", "eu-west-1b"})
+	moved := region.WithZones([]string{"eu-west-1a", "eu-west-1b"})
 	if moved.Name != "eu-west-1" || !slices.Equal(moved.Zones(), []string{"eu-west-1a", "eu-west-1b"}) {
 		t.Errorf("%s %v", moved.Name, moved.Zones())
 	}

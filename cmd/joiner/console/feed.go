@@ -47,25 +47,25 @@ const (
 
 // State is all the page shows at once.
 type State struct {
-	Version int64     `json:"v"`
-	About   About     `json:"about"`
-	Totals  Totals    `json:"totals"`
-	Nodes   []Row     `json:"nodes"`
-	Waiting []Waiting `json:"waiting"`
-	Entries []Entry   `json:"entries"` // newest first
-	Prices  []Point   `json:"prices"`  // oldest first
+	Version int64        `json:"v"`
+	About   About        `json:"about"`
+	Totals  Totals       `json:"totals"`
+	Nodes   []Row        `json:"nodes"`
+	Waiting []Waiting    `json:"waiting"`
+	Entries []Entry      `json:"entries"` // newest first
+	Prices  []PricePoint `json:"prices"`  // oldest first
 }
 
 // Delta is what changed since the version before it. Absent parts have not changed.
 type Delta struct {
-	Version int64      `json:"v"`
-	About   *About     `json:"about,omitempty"`
-	Totals  *Totals    `json:"totals,omitempty"`
-	Nodes   []Row      `json:"nodes,omitempty"` // that came or changed
-	Gone    []string   `json:"gone,omitempty"`  // ids
-	Waiting *[]Waiting `json:"waiting,omitempty"`
-	Entries []Entry    `json:"entries,omitempty"` // that came, newest first
-	Prices  []Point    `json:"prices,omitempty"`  // that came
+	Version int64        `json:"v"`
+	About   *About       `json:"about,omitempty"`
+	Totals  *Totals      `json:"totals,omitempty"`
+	Nodes   []Row        `json:"nodes,omitempty"` // that came or changed
+	Gone    []string     `json:"gone,omitempty"`  // ids
+	Waiting *[]Waiting   `json:"waiting,omitempty"`
+	Entries []Entry      `json:"entries,omitempty"` // that came, newest first
+	Prices  []PricePoint `json:"prices,omitempty"`  // that came
 }
 
 // About is what is known of where all this comes from.
@@ -213,7 +213,7 @@ func (f *Feed) Refresh(ctx context.Context) {
 func (f *Feed) failed(err error) *State {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	next := State{Totals: Totals{Nodes: map[string]int{}}, Nodes: []Row{}, Waiting: []Waiting{}, Entries: []Entry{}, Prices: []Point{}}
+	next := State{Totals: Totals{Nodes: map[string]int{}}, Nodes: []Row{}, Waiting: []Waiting{}, Entries: []Entry{}, Prices: []PricePoint{}}
 	if f.state != nil {
 		next = *f.state
 	}
@@ -270,10 +270,10 @@ func (f *Feed) draw(c *Cluster) *State {
 }
 
 // prices returns the curve so far and what it costs now. It begins once there are records to go back by.
-func (f *Feed) prices(c *Cluster, last *State, price model.MicroUSD) []Point {
+func (f *Feed) prices(c *Cluster, last *State, price model.MicroUSD) []PricePoint {
 	if last != nil && len(last.Prices) > 0 {
 		if n := len(last.Prices); c.Live && last.Prices[n-1].Price != price {
-			return append(slices.Clip(last.Prices), Point{c.now(), price})
+			return append(slices.Clip(last.Prices), PricePoint{c.now(), price})
 		}
 		return last.Prices
 	}
@@ -282,13 +282,13 @@ func (f *Feed) prices(c *Cluster, last *State, price model.MicroUSD) []Point {
 	case !c.Live:
 		return PriceCurve(c.now(), from, price, came(f.rows))
 	case f.readAt.IsZero():
-		return []Point{}
+		return []PricePoint{}
 	}
 	return PriceCurve(c.now(), from, price, lived(f.lives(c)))
 }
 
 // lives returns the instances that records and the ledger speak of.
-func (f *Feed) lives(c *Cluster) []explain.Life {
+func (f *Feed) lives(c *Cluster) []explain.InstanceLifetime {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	decisions, removals := []model.Decision{}, []model.Removal{}
@@ -301,7 +301,7 @@ func (f *Feed) lives(c *Cluster) []explain.Life {
 		}
 	}
 	ledger := c.ledger()
-	return explain.Lives(decisions, removals, slices.Concat(ledger.Ended, ledger.Claims))
+	return explain.InstanceLifetimes(decisions, removals, slices.Concat(ledger.Ended, ledger.Claims))
 }
 
 // think plans for the pods that wait and finds out why nothing can hold some of them, unless that has taken too much of the time lately:
@@ -487,9 +487,9 @@ func (f *Feed) facts(c *Cluster, claim string) explain.NodeFacts {
 
 // PodWhy says what a pod waits for.
 type PodWhy struct {
-	Line   string          `json:"line"`
-	Code   string          `json:"code"`
-	Events []explain.Event `json:"events"` // what was decided about it lately; never nil
+	Line   string                 `json:"line"`
+	Code   string                 `json:"code"`
+	Events []explain.HistoryEvent `json:"events"` // what was decided about it lately; never nil
 }
 
 // Pod says of a pod, namespace/name, what it waits for.
@@ -504,7 +504,7 @@ func (f *Feed) Pod(ctx context.Context, key string) (PodWhy, error) {
 	answer := explain.Pod(f.withRecords(cluster), namespace, name)
 	out := PodWhy{Line: answer.Line(), Code: answer.Cause.Code, Events: answer.Events}
 	if out.Events == nil {
-		out.Events = []explain.Event{}
+		out.Events = []explain.HistoryEvent{}
 	}
 	return out, nil
 }
@@ -632,7 +632,7 @@ func (f *Feed) DryRun(ctx context.Context) (DryRun, error) {
 		return *f.dryRun, nil
 	}
 	f.mu.Unlock()
-	plan := history.Replan(cluster.State)
+	plan := history.PlanDisruption(cluster.State)
 	dry := NewDryRun(cluster, rows, *plan)
 	f.mu.Lock()
 	defer f.mu.Unlock()

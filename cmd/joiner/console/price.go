@@ -8,8 +8,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Point is what the nodes of NodePools cost per hour from a time on.
-type Point struct {
+// PricePoint is what the nodes of NodePools cost per hour from a time on.
+type PricePoint struct {
 	AtUnix int64          `json:"t"`
 	Price  model.MicroUSD `json:"d"`
 }
@@ -25,17 +25,17 @@ const mostPoints = 4000
 
 // PriceCurve returns what nodes cost since fromUnix, by what is there now and the changes that are known: going back in time a
 // instance that came is taken off and one that went is put back. It is exact as far as the changes are complete.
-func PriceCurve(nowUnix, fromUnix int64, now model.MicroUSD, changes []change) []Point {
+func PriceCurve(nowUnix, fromUnix int64, now model.MicroUSD, changes []change) []PricePoint {
 	changes = slices.DeleteFunc(slices.Clone(changes), func(c change) bool { return c.atUnix <= fromUnix || c.atUnix > nowUnix || c.price == 0 })
 	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(b.atUnix, a.atUnix) })
-	price, points := now, []Point{{nowUnix, now}}
+	price, points := now, []PricePoint{{nowUnix, now}}
 	for _, c := range changes {
 		if points[len(points)-1].AtUnix != c.atUnix {
-			points = append(points, Point{c.atUnix, price})
+			points = append(points, PricePoint{c.atUnix, price})
 		}
 		price -= c.price
 	}
-	points = append(points, Point{fromUnix, price})
+	points = append(points, PricePoint{fromUnix, price})
 	slices.Reverse(points)
 	return points[max(0, len(points)-mostPoints):]
 }
@@ -52,7 +52,7 @@ func came(rows []Row) []change {
 }
 
 // lived returns the changes that instances made of which records or the ledger speak: each came, and those that ended went.
-func lived(lives []explain.Life) []change {
+func lived(lives []explain.InstanceLifetime) []change {
 	var out []change
 	for i := range lives {
 		life := &lives[i]

@@ -124,8 +124,8 @@ func denied(err error) bool {
 	return strings.Contains(text, "AccessDenied") || strings.Contains(text, "UnauthorizedOperation") || strings.Contains(text, "not authorized")
 }
 
-// Status is the exit status for findings: 2 where something failed, 1 where something is not as it should be, else 0.
-func Status(findings []Finding) int {
+// ExitStatus is the exit status for findings: 2 where something failed, 1 where something is not as it should be, else 0.
+func ExitStatus(findings []Finding) int {
 	status := 0
 	for i := range findings {
 		switch findings[i].Level {
@@ -165,7 +165,7 @@ func WriteJSON(out io.Writer, findings []Finding) error {
 	text, err := json.MarshalIndent(struct {
 		Findings []Finding `json:"findings"`
 		Status   int       `json:"status"`
-	}{append([]Finding{}, findings...), Status(findings)}, "", "  ")
+	}{append([]Finding{}, findings...), ExitStatus(findings)}, "", "  ")
 	if err != nil {
 		return err
 	}

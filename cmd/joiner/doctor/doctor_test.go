@@ -53,7 +53,7 @@ func TestOneCheckDoesNotStopTheOthers(t *testing.T) {
 			t.Errorf("finding %d says %q to do", i, got[i].Do)
 		}
 	}
-	if doctor.Status(got) != 2 || doctor.Status(got[2:]) != 1 || doctor.Status(got[:1]) != 0 {
+	if doctor.ExitStatus(got) != 2 || doctor.ExitStatus(got[2:]) != 1 || doctor.ExitStatus(got[:1]) != 0 {
 		t.Error("the exit status is not that of the worst finding")
 	}
 	var table, text strings.Builder

@@ -22,7 +22,7 @@ const leastMinor = 30
 const podIdentityAgent = "eks-pod-identity-agent"
 
 // plane looks whether the cluster is one that can be attached.
-func (s *Site) plane(ctx context.Context) ([]doctor.Finding, error) {
+func (s *Checker) plane(ctx context.Context) ([]doctor.Finding, error) {
 	cluster, err := s.described(ctx)
 	var none *types.ResourceNotFoundException
 	if errors.As(err, &none) {
@@ -56,7 +56,7 @@ func (s *Site) plane(ctx context.Context) ([]doctor.Finding, error) {
 }
 
 // Endpoint looks whether functions reach the API server the way the plan says, and which option fits where they do not.
-func (s *Site) Endpoint(ctx context.Context) ([]doctor.Finding, error) {
+func (s *Checker) Endpoint(ctx context.Context) ([]doctor.Finding, error) {
 	cluster, err := s.described(ctx)
 	if err != nil {
 		return nil, s.elsewhere(err)
@@ -98,20 +98,20 @@ func groupsOf(vpc *types.VpcConfigResponse) []string {
 }
 
 // elsewhere is nil where the cluster is not there: another check says so.
-func (s *Site) elsewhere(err error) error {
+func (s *Checker) elsewhere(err error) error {
 	var none *types.ResourceNotFoundException
 	return unless(err, errors.As(err, &none))
 }
 
-func (s *Site) agent(ctx context.Context) ([]doctor.Finding, error) {
+func (s *Checker) agent(ctx context.Context) ([]doctor.Finding, error) {
 	if s.plan.IRSA {
 		return one(doctor.OK, "none is needed: the watcher gets its role by the cluster's OIDC provider", ""), nil
 	}
-	return s.Agent(ctx, doctor.Fail)
+	return s.PodIdentityAgent(ctx, doctor.Fail)
 }
 
-// Agent looks for the add-on by which the watcher gets its role. level is how bad it is where that is missing.
-func (s *Site) Agent(ctx context.Context, level doctor.Level) ([]doctor.Finding, error) {
+// PodIdentityAgent looks for the add-on by which the watcher gets its role. level is how bad it is where that is missing.
+func (s *Checker) PodIdentityAgent(ctx context.Context, level doctor.Level) ([]doctor.Finding, error) {
 	cluster, err := s.described(ctx)
 	if err != nil {
 		return nil, s.elsewhere(err)

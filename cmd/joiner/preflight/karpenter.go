@@ -17,7 +17,7 @@ import (
 var Definitions = []string{crds.NodePools, crds.NodeClaims, crds.EC2NodeClasses}
 
 // karpenter looks for what a Karpenter in the cluster, or one that was there, means for installing the chart and for taking over.
-func (s *Site) karpenter(ctx context.Context) ([]doctor.Finding, error) {
+func (s *Checker) karpenter(ctx context.Context) ([]doctor.Finding, error) {
 	if _, err := s.described(ctx); err != nil {
 		return nil, s.elsewhere(err)
 	}
@@ -51,7 +51,7 @@ func (s *Site) karpenter(ctx context.Context) ([]doctor.Finding, error) {
 		found = append(found, doctor.Finding{Level: doctor.Warn, Seen: fmt.Sprintf("%d NodeClaims exist, and no Karpenter runs", len(live.Objects)),
 			Do: s.deploy("-c paused=true") + "; then joiner adopt " + s.plan.Cluster + ", which adopts their instances"})
 	}
-	owned := OwnedDefinitions(releases)
+	owned := HelmReleaseFindings(releases)
 	for i := range owned {
 		owned[i].Do += "; before that, install the chart with --take-ownership, and with Helm 4 --force-conflicts"
 	}
@@ -64,8 +64,8 @@ func (s *Site) karpenter(ctx context.Context) ([]doctor.Finding, error) {
 	return found, nil
 }
 
-// OwnedDefinitions are findings of releases of Helm's that take definitions away when they are uninstalled.
-func OwnedDefinitions(releases []ekscluster.HelmRelease) []doctor.Finding {
+// HelmReleaseFindings are findings of releases of Helm's that take definitions away when they are uninstalled.
+func HelmReleaseFindings(releases []ekscluster.HelmRelease) []doctor.Finding {
 	var found []doctor.Finding
 	for _, r := range releases {
 		found = append(found, doctor.Finding{
@@ -82,7 +82,7 @@ func ReleaseTrap(r ekscluster.HelmRelease) string {
 }
 
 // Left looks at what Karpenter left where Joiner runs.
-func (s *Site) Left(ctx context.Context, client *ekscluster.Client) ([]doctor.Finding, error) {
+func (s *Checker) Left(ctx context.Context, client *ekscluster.Client) ([]doctor.Finding, error) {
 	state, err := client.Karpenter(ctx)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (s *Site) Left(ctx context.Context, client *ekscluster.Client) ([]doctor.Fi
 	if err != nil {
 		return nil, err
 	}
-	found := OwnedDefinitions(releases)
+	found := HelmReleaseFindings(releases)
 	running := slices.IndexFunc(state.Deployments, func(d model.Controller) bool { return d.Replicas > 0 || d.Running > 0 })
 	if running >= 0 {
 		d := state.Deployments[running]

@@ -27,7 +27,7 @@ type use struct {
 // uses are those of an installation. Roles of the account, and what acts for them, are let in through IAM once the policy names the account.
 // Sources: CloudWatch Logs user guide, "Encrypt log data in CloudWatch Logs using AWS KMS"; SQS developer guide, "Configuring KMS permissions
 // for AWS services", EventBridge; KMS developer guide, "Default key policy".
-func (s *Site) uses() []use {
+func (s *Checker) uses() []use {
 	suffix := "amazonaws.com"
 	if s.partition == partitionOfChina {
 		suffix += ".cn"
@@ -39,9 +39,9 @@ func (s *Site) uses() []use {
 	}
 }
 
-// Key looks at a key that encrypts what the installation stores: whether it can be used, and whether its policy lets those in who need it.
+// KMSKey looks at a key that encrypts what the installation stores: whether it can be used, and whether its policy lets those in who need it.
 // Conditions of statements are taken to hold.
-func (s *Site) Key(ctx context.Context, arn string) ([]doctor.Finding, error) {
+func (s *Checker) KMSKey(ctx context.Context, arn string) ([]doctor.Finding, error) {
 	client := kms.NewFromConfig(s.config)
 	described, err := client.DescribeKey(ctx, &kms.DescribeKeyInput{KeyId: &arn})
 	var none *types.NotFoundException

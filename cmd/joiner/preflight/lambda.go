@@ -21,21 +21,21 @@ const few = 20
 const quotaOfConcurrency = "L-B99A9384"
 
 // concurrency looks whether the account's quota of concurrent executions lets functions reserve what the plan says, or run at all.
-func (s *Site) concurrency(ctx context.Context) ([]doctor.Finding, error) {
+func (s *Checker) concurrency(ctx context.Context) ([]doctor.Finding, error) {
 	reserve := 0
 	if s.plan.Reserve {
-		reserve = s.plan.Reserved()
+		reserve = s.plan.ReservedConcurrency()
 	}
 	return s.checkConcurrency(ctx, reserve, !s.plan.Batches)
 }
 
 // Concurrency looks at the account's concurrent executions where the functions are deployed.
-func (s *Site) Concurrency(ctx context.Context) ([]doctor.Finding, error) {
+func (s *Checker) Concurrency(ctx context.Context) ([]doctor.Finding, error) {
 	return s.checkConcurrency(ctx, 0, false)
 }
 
 // checkConcurrency judges the account's executions, of which so many are to be reserved; unbounded where nothing bounds what queues take.
-func (s *Site) checkConcurrency(ctx context.Context, reserve int, unbounded bool) ([]doctor.Finding, error) {
+func (s *Checker) checkConcurrency(ctx context.Context, reserve int, unbounded bool) ([]doctor.Finding, error) {
 	out, err := lambda.NewFromConfig(s.config).GetAccountSettings(ctx, &lambda.GetAccountSettingsInput{})
 	if err != nil {
 		return nil, err

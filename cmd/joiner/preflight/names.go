@@ -43,7 +43,7 @@ var (
 )
 
 // ofRegion are the names of the region's stack.
-func (s *Site) ofRegion() []named {
+func (s *Checker) ofRegion() []named {
 	bucket := fmt.Sprintf("joiner-%s-%s", s.account, s.config.Region)
 	out := []named{
 		{"table", "joiner", "", func(ctx context.Context) (bool, error) { return s.hasTable(ctx, "joiner") }},
@@ -66,7 +66,7 @@ func (s *Site) ofRegion() []named {
 }
 
 // ofCluster are the names of the cluster's stack.
-func (s *Site) ofCluster() []named {
+func (s *Checker) ofCluster() []named {
 	out := []named{s.queue(wire.PlanQueue(s.plan.Cluster))}
 	if s.plan.Relay {
 		out = append(out, s.queue(strings.TrimSuffix(strings.Replace(wire.PlanQueue(s.plan.Cluster), "joiner-plan-", "joiner-relay-", 1), ".fifo")))
@@ -100,7 +100,7 @@ func (s *Site) ofCluster() []named {
 		out = append(out, named{"Pod Identity association", account,
 			fmt.Sprintf("aws eks list-pod-identity-associations --cluster-name %s --namespace %s, and aws eks delete-pod-identity-association", s.plan.Cluster, s.plan.Namespace),
 			func(ctx context.Context) (bool, error) {
-				n, err := ekscontrol.New(eks.NewFromConfig(s.config)).PodIdentities(ctx, s.plan.Cluster, s.plan.Namespace, "joiner-watcher")
+				n, err := ekscontrol.New(eks.NewFromConfig(s.config)).PodIdentityAssociations(ctx, s.plan.Cluster, s.plan.Namespace, "joiner-watcher")
 				return n > 0, absent(err)
 			}})
 	}
@@ -108,21 +108,21 @@ func (s *Site) ofCluster() []named {
 }
 
 // clusterRole is the name of a role of the cluster's: that of its plan queue says how its name is shortened.
-func (s *Site) clusterRole(program string) string {
+func (s *Checker) clusterRole(program string) string {
 	short := strings.TrimSuffix(strings.TrimPrefix(wire.PlanQueue(s.plan.Cluster), "joiner-plan-"), ".fifo")
 	return "joiner-" + short + "-" + s.config.Region + "-" + program
 }
 
-func (s *Site) regionNames(ctx context.Context) ([]doctor.Finding, error) {
+func (s *Checker) regionNames(ctx context.Context) ([]doctor.Finding, error) {
 	return s.taken(ctx, regionStack, s.ofRegion())
 }
 
-func (s *Site) clusterNames(ctx context.Context) ([]doctor.Finding, error) {
+func (s *Checker) clusterNames(ctx context.Context) ([]doctor.Finding, error) {
 	return s.taken(ctx, clusterStack(s.plan.Cluster), s.ofCluster())
 }
 
 // taken looks which names of a stack something else has already: making it would fail over each. Where the stack is there they are its own.
-func (s *Site) taken(ctx context.Context, name string, all []named) ([]doctor.Finding, error) {
+func (s *Checker) taken(ctx context.Context, name string, all []named) ([]doctor.Finding, error) {
 	stack, err := s.stack(ctx, name)
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (s *Site) taken(ctx context.Context, name string, all []named) ([]doctor.Fi
 	return found, failed
 }
 
-func (s *Site) queue(name string) named {
+func (s *Checker) queue(name string) named {
 	return named{"queue", name, fmt.Sprintf("aws sqs delete-queue --queue-url $(aws sqs get-queue-url --queue-name %s --query QueueUrl --output text), and wait a minute", name),
 		func(ctx context.Context) (bool, error) {
 			_, err := sqs.NewFromConfig(s.config).GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &name})
@@ -164,18 +164,18 @@ func (s *Site) queue(name string) named {
 		}}
 }
 
-func (s *Site) role(name string) named {
+func (s *Checker) role(name string) named {
 	return named{"role", name, "delete it in the IAM console, with its policies and instance profiles", func(ctx context.Context) (bool, error) { return s.hasRole(ctx, name) }}
 }
 
-func (s *Site) hasTable(ctx context.Context, name string) (bool, error) {
+func (s *Checker) hasTable(ctx context.Context, name string) (bool, error) {
 	_, err := dynamodb.NewFromConfig(s.config).DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
 	var none *dynamotypes.ResourceNotFoundException
 	return err == nil, unless(err, errors.As(err, &none))
 }
 
 // hasBucket reports whether anybody has a bucket of the name. One that may not be looked at is there.
-func (s *Site) hasBucket(ctx context.Context, name string) (bool, error) {
+func (s *Checker) hasBucket(ctx context.Context, name string) (bool, error) {
 	client := s3.NewFromConfig(s.config, func(o *s3.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
 	_, err := client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &name})
 	var answer *smithyhttp.ResponseError
@@ -185,13 +185,13 @@ func (s *Site) hasBucket(ctx context.Context, name string) (bool, error) {
 	return err == nil, err
 }
 
-func (s *Site) hasFunction(ctx context.Context, name string) (bool, error) {
+func (s *Checker) hasFunction(ctx context.Context, name string) (bool, error) {
 	_, err := lambda.NewFromConfig(s.config).GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: &name})
 	var none *lambdatypes.ResourceNotFoundException
 	return err == nil, unless(err, errors.As(err, &none))
 }
 
-func (s *Site) hasLogs(ctx context.Context, name string) (bool, error) {
+func (s *Checker) hasLogs(ctx context.Context, name string) (bool, error) {
 	out, err := cloudwatchlogs.NewFromConfig(s.config).DescribeLogGroups(ctx, &cloudwatchlogs.DescribeLogGroupsInput{LogGroupNamePrefix: &name})
 	if err != nil {
 		return false, err
@@ -204,15 +204,15 @@ func (s *Site) hasLogs(ctx context.Context, name string) (bool, error) {
 	return false, nil
 }
 
-func (s *Site) hasParameter(ctx context.Context, name string) (bool, error) {
+func (s *Checker) hasParameter(ctx context.Context, name string) (bool, error) {
 	_, err := ssm.NewFromConfig(s.config).GetParameter(ctx, &ssm.GetParameterInput{Name: &name})
 	var none *ssmtypes.ParameterNotFound
 	return err == nil, unless(err, errors.As(err, &none))
 }
 
 // hasEntry reports whether a principal has an access entry of the cluster. A cluster that knows none, or that there is none, has none.
-func (s *Site) hasEntry(ctx context.Context, principal string) (bool, error) {
-	_, err := ekscontrol.New(eks.NewFromConfig(s.config)).Entry(ctx, s.plan.Cluster, principal)
+func (s *Checker) hasEntry(ctx context.Context, principal string) (bool, error) {
+	_, err := ekscontrol.New(eks.NewFromConfig(s.config)).AccessEntryGroups(ctx, s.plan.Cluster, principal)
 	return err == nil, absent(err)
 }
 
@@ -232,10 +232,10 @@ func unless(err error, holds bool) error {
 }
 
 // RegionNames are the names that the region's stack makes and that are looked for.
-func (s *Site) RegionNames() []string { return namesOf(s.ofRegion()) }
+func (s *Checker) RegionNames() []string { return namesOf(s.ofRegion()) }
 
 // ClusterNames are the same of the cluster's stack. Access entries and Pod Identity associations are called like what they are of, and left out.
-func (s *Site) ClusterNames() []string { return namesOf(s.ofCluster()) }
+func (s *Checker) ClusterNames() []string { return namesOf(s.ofCluster()) }
 
 func namesOf(all []named) []string {
 	var out []string

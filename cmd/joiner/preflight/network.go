@@ -19,7 +19,7 @@ const discoveryTag = "karpenter.sh/discovery"
 const fewAddresses = 32
 
 // network looks for the subnets and security groups that nodes are to be launched into.
-func (s *Site) network(ctx context.Context) ([]doctor.Finding, error) {
+func (s *Checker) network(ctx context.Context) ([]doctor.Finding, error) {
 	cluster, err := s.described(ctx)
 	if err != nil {
 		return nil, s.elsewhere(err)

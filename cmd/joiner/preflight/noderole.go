@@ -9,10 +9,10 @@ import (
 )
 
 // karpenterNodeRole is the name that Karpenter's guide gives to the role of a cluster's nodes. The functions may give instances that one, too.
-func (s *Site) karpenterNodeRole() string { return "KarpenterNodeRole-" + s.plan.Cluster }
+func (s *Checker) karpenterNodeRole() string { return "KarpenterNodeRole-" + s.plan.Cluster }
 
 // nodeRole looks whether the role that instances get is there where people name their own, and whether nodes that have it may join.
-func (s *Site) nodeRole(ctx context.Context) ([]doctor.Finding, error) {
+func (s *Checker) nodeRole(ctx context.Context) ([]doctor.Finding, error) {
 	name, theirs := s.plan.NodeRole, s.plan.NodeRole != ""
 	if !theirs {
 		name = s.karpenterNodeRole()

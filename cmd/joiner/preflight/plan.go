@@ -118,8 +118,8 @@ func textOf(value any) string {
 	return strings.Join(texts, ",")
 }
 
-// Reserved is how many concurrent executions the region's functions reserve where they do, and may use at once where they do not.
-func (p Plan) Reserved() int {
+// ReservedConcurrency is how many concurrent executions the region's functions reserve where they do, and may use at once where they do not.
+func (p Plan) ReservedConcurrency() int {
 	each := max(2, p.MaxClusters)
 	const provision, interruption = 2, 2 // batches of each cluster at once
 	return provision*each + 1 + interruption*each + 11 + each + 2 + each + 1

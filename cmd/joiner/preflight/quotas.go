@@ -45,7 +45,7 @@ const least = 16
 
 // quotas looks at what may be launched before anything is: beside what Quotas says, whether there is room for a few instances, and which
 // families an account may not launch at all.
-func (s *Site) quotas(ctx context.Context) ([]doctor.Finding, error) {
+func (s *Checker) quotas(ctx context.Context) ([]doctor.Finding, error) {
 	limits, use, err := s.vcpus(ctx)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (s *Site) quotas(ctx context.Context) ([]doctor.Finding, error) {
 }
 
 // Quotas compares the vCPUs that run in account and region with what may run. Standard instances are looked at even where none runs.
-func (s *Site) Quotas(ctx context.Context) ([]doctor.Finding, error) {
+func (s *Checker) Quotas(ctx context.Context) ([]doctor.Finding, error) {
 	limits, use, err := s.vcpus(ctx)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (s *Site) Quotas(ctx context.Context) ([]doctor.Finding, error) {
 }
 
 // vcpus are the account's quotas by code, and what runs.
-func (s *Site) vcpus(ctx context.Context) (map[string]float64, map[running]int64, error) {
+func (s *Checker) vcpus(ctx context.Context) (map[string]float64, map[running]int64, error) {
 	limits, err := vcpuLimits(ctx, servicequotas.NewFromConfig(s.config))
 	if err != nil {
 		return nil, nil, err

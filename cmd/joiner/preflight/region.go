@@ -25,7 +25,7 @@ const (
 const partitionOfChina = "aws-cn"
 
 // region looks whether the account has the region, and whether what Joiner uses is there.
-func (s *Site) region(ctx context.Context) ([]doctor.Finding, error) {
+func (s *Checker) region(ctx context.Context) ([]doctor.Finding, error) {
 	out, err := ec2.NewFromConfig(s.config).DescribeRegions(ctx, &ec2.DescribeRegionsInput{AllRegions: aws.Bool(true), RegionNames: []string{s.config.Region}})
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (s *Site) region(ctx context.Context) ([]doctor.Finding, error) {
 }
 
 // bootstrap looks for CDK's bootstrap stack, which holds the functions' code and the roles that cdk deploy takes on.
-func (s *Site) bootstrap(ctx context.Context) ([]doctor.Finding, error) {
+func (s *Checker) bootstrap(ctx context.Context) ([]doctor.Finding, error) {
 	do := fmt.Sprintf("make prepare, or npx cdk bootstrap aws://%s/%s outside of infra/cdk", s.account, s.config.Region)
 	out, err := ssm.NewFromConfig(s.config).GetParameter(ctx, &ssm.GetParameterInput{Name: aws.String(bootstrapParameter)})
 	var none *ssmtypes.ParameterNotFound

@@ -17,14 +17,14 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Connect opens the API server of a cluster by the caller's own rights.
-type Connect func(ctx context.Context, reg model.Registration) (*ekscluster.Client, error)
+// ConnectFunc opens the API server of a cluster by the caller's own rights.
+type ConnectFunc func(ctx context.Context, reg model.Registration) (*ekscluster.Client, error)
 
-// Site is an account, a region and a cluster as the caller may see them. It may be used from many goroutines.
-type Site struct {
+// Checker is an account, a region and a cluster as the caller may see them. It may be used from many goroutines.
+type Checker struct {
 	config             aws.Config
 	plan               Plan
-	connect            Connect
+	connect            ConnectFunc
 	account, partition string
 	caller             string // ARN
 
@@ -35,18 +35,18 @@ type Site struct {
 
 // New returns what is to be looked at. It asks who the caller is, and fails where AWS does not say so: without credentials nothing
 // can be looked at.
-func New(ctx context.Context, config aws.Config, plan Plan, connect Connect) (*Site, error) {
+func New(ctx context.Context, config aws.Config, plan Plan, connect ConnectFunc) (*Checker, error) {
 	out, err := sts.NewFromConfig(config).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
 		return nil, fmt.Errorf("AWS does not accept your credentials; set AWS_PROFILE, or log in (aws sso login): %w", err)
 	}
 	arn := aws.ToString(out.Arn)
 	partition, _, _ := strings.Cut(strings.TrimPrefix(arn, "arn:"), ":")
-	return &Site{config: config, plan: plan, connect: connect, account: aws.ToString(out.Account), partition: partition, caller: arn}, nil
+	return &Checker{config: config, plan: plan, connect: connect, account: aws.ToString(out.Account), partition: partition, caller: arn}, nil
 }
 
 // Checks are all that is looked at before anything is deployed.
-func (s *Site) Checks() []doctor.Check {
+func (s *Checker) Checks() []doctor.Check {
 	account, cluster := "account "+s.account+" in "+s.config.Region, "cluster "+s.plan.Cluster
 	checks := []doctor.Check{
 		{Name: "caller", Object: "your AWS permissions", Run: s.who},
@@ -60,7 +60,7 @@ func (s *Site) Checks() []doctor.Check {
 		checks = append(checks, doctor.Check{Name: "names", Object: account, Run: s.regionNames}, doctor.Check{Name: "concurrency", Object: "Lambda", Run: s.concurrency})
 	}
 	if s.plan.KMSKeyARN != "" && !s.plan.Foreign {
-		checks = append(checks, doctor.Check{Name: "key", Object: s.plan.KMSKeyARN, Run: func(ctx context.Context) ([]doctor.Finding, error) { return s.Key(ctx, s.plan.KMSKeyARN) }})
+		checks = append(checks, doctor.Check{Name: "key", Object: s.plan.KMSKeyARN, Run: func(ctx context.Context) ([]doctor.Finding, error) { return s.KMSKey(ctx, s.plan.KMSKeyARN) }})
 	}
 	return append(checks,
 		doctor.Check{Name: "control plane", Object: cluster, Run: s.plane},
@@ -78,7 +78,7 @@ func one(level doctor.Level, seen, do string) []doctor.Finding {
 }
 
 // described is the cluster as EKS describes it. It is asked once.
-func (s *Site) described(ctx context.Context) (*types.Cluster, error) {
+func (s *Checker) described(ctx context.Context) (*types.Cluster, error) {
 	s.once.Do(func() {
 		out, err := eks.NewFromConfig(s.config).DescribeCluster(ctx, &eks.DescribeClusterInput{Name: &s.plan.Cluster})
 		if s.unread = err; err == nil {
@@ -89,7 +89,7 @@ func (s *Site) described(ctx context.Context) (*types.Cluster, error) {
 }
 
 // reached is the cluster's API server, by the caller's rights.
-func (s *Site) reached(ctx context.Context) (*ekscluster.Client, error) {
+func (s *Checker) reached(ctx context.Context) (*ekscluster.Client, error) {
 	reg := model.Registration{Cluster: s.plan.Cluster, Region: s.config.Region, Account: s.account}
 	plane, err := ekscontrol.New(eks.NewFromConfig(s.config)).Describe(ctx, reg)
 	if err != nil {
@@ -100,11 +100,11 @@ func (s *Site) reached(ctx context.Context) (*ekscluster.Client, error) {
 }
 
 // who says whose rights are used.
-func (s *Site) who(context.Context) ([]doctor.Finding, error) {
+func (s *Checker) who(context.Context) ([]doctor.Finding, error) {
 	return one(doctor.OK, s.caller+" in "+s.config.Region, ""), nil
 }
 
 // deploy is the command that deploys, with more options.
-func (s *Site) deploy(options string) string {
+func (s *Checker) deploy(options string) string {
 	return strings.TrimSpace("npx cdk deploy --all -c cluster=" + s.plan.Cluster + " " + options)
 }

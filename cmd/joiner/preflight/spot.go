@@ -16,7 +16,7 @@ import (
 const spotRole = "AWSServiceRoleForEC2Spot"
 
 // SpotRole looks for the role that spot instances take.
-func (s *Site) SpotRole(ctx context.Context) ([]doctor.Finding, error) {
+func (s *Checker) SpotRole(ctx context.Context) ([]doctor.Finding, error) {
 	there, err := s.hasRole(ctx, spotRole)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func (s *Site) SpotRole(ctx context.Context) ([]doctor.Finding, error) {
 }
 
 // hasRole reports whether the account has a role of a name.
-func (s *Site) hasRole(ctx context.Context, name string) (bool, error) {
+func (s *Checker) hasRole(ctx context.Context, name string) (bool, error) {
 	_, err := iam.NewFromConfig(s.config).GetRole(ctx, &iam.GetRoleInput{RoleName: aws.String(name)})
 	var none *types.NoSuchEntityException
 	if errors.As(err, &none) {

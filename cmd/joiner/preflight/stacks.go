@@ -24,7 +24,7 @@ func clusterStack(cluster string) string {
 }
 
 // stack is a stack as CloudFormation describes it; nil where there is none.
-func (s *Site) stack(ctx context.Context, name string) (*types.Stack, error) {
+func (s *Checker) stack(ctx context.Context, name string) (*types.Stack, error) {
 	out, err := cloudformation.NewFromConfig(s.config).DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &name})
 	var api smithy.APIError
 	if errors.As(err, &api) && api.ErrorCode() == "ValidationError" && strings.Contains(api.ErrorMessage(), "does not exist") {
@@ -46,7 +46,7 @@ func made(stack *types.Stack) bool {
 }
 
 // stacks looks whether stacks of Joiner's are in a state that the next deployment cannot start from.
-func (s *Site) stacks(ctx context.Context) ([]doctor.Finding, error) {
+func (s *Checker) stacks(ctx context.Context) ([]doctor.Finding, error) {
 	var found []doctor.Finding
 	for _, name := range []string{regionStack, clusterStack(s.plan.Cluster)} {
 		if name == regionStack && s.plan.Foreign {

@@ -121,8 +121,8 @@ func (e *Env) ARN(service, resource string) string {
 // Spend counts a cost that requests do not have, such as an instance's.
 func (e *Env) Spend(what string, cost float64) error { return e.budget.Spend(what, cost) }
 
-// As returns the services as the holder of other keys reaches them. name tells the caller apart in the record.
-func (e *Env) As(name string, keys aws.CredentialsProvider) Clients {
+// ClientsAs returns the services as the holder of other keys reaches them. name tells the caller apart in the record.
+func (e *Env) ClientsAs(name string, keys aws.CredentialsProvider) Clients {
 	c := e.Config.Copy()
 	c.Credentials = keys
 	c.HTTPClient = e.recorder.Over(e.next, name)

@@ -306,7 +306,7 @@ func assume(ctx context.Context, e *Env, arn, name, policy string) (Clients, err
 		return Clients{}, err
 	}
 	k := out.Credentials
-	return e.As(name, credentials.NewStaticCredentialsProvider(aws.ToString(k.AccessKeyId), aws.ToString(k.SecretAccessKey), aws.ToString(k.SessionToken))), nil
+	return e.ClientsAs(name, credentials.NewStaticCredentialsProvider(aws.ToString(k.AccessKeyId), aws.ToString(k.SecretAccessKey), aws.ToString(k.SessionToken))), nil
 }
 
 // RoleTook returns how long the run's role took to act.

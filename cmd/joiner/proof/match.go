@@ -22,7 +22,7 @@ const (
 // "" where none does.
 func Match(p Probe, seen Seen) (v Verdict, reading string) {
 	for i, r := range p.Readings {
-		if len(Missed(r, seen)) > 0 {
+		if len(Mismatches(r, seen)) > 0 {
 			continue
 		}
 		if i == 0 {
@@ -33,8 +33,8 @@ func Match(p Probe, seen Seen) (v Verdict, reading string) {
 	return Fail, ""
 }
 
-// Missed returns the facts of a reading that were not seen as it expects, sorted.
-func Missed(r Reading, seen Seen) []string {
+// Mismatches returns the facts of a reading that were not seen as it expects, sorted.
+func Mismatches(r Reading, seen Seen) []string {
 	var out []string
 	for _, fact := range slices.Sorted(maps.Keys(r.Want)) {
 		if !slices.Contains(strings.Split(r.Want[fact], " | "), seen[fact]) {

@@ -28,7 +28,7 @@ func TestMatchComparesWithEachReading(t *testing.T) {
 			t.Errorf("%s: %s %q, want %s %q", name, v, r, c.verdict, c.reading)
 		}
 	}
-	if got := Missed(p.Readings[0], Seen{"n": "2"}); !slices.Equal(got, []string{"code", "n"}) {
+	if got := Mismatches(p.Readings[0], Seen{"n": "2"}); !slices.Equal(got, []string{"code", "n"}) {
 		t.Errorf("missed %v", got)
 	}
 }

@@ -10,9 +10,9 @@ type Kind string
 
 // Kinds of probes, from those that change nothing on.
 const (
-	DryRuns   Kind = "dry"      // describes and dry runs: nothing is made
-	Small     Kind = "small"    // makes queues, tables, buckets, roles, templates of its own: free, or less than a cent
-	Instances Kind = "machines" // runs instances of the smallest type for some minutes
+	KindDryRuns   Kind = "dry"      // describes and dry runs: nothing is made
+	KindSmall     Kind = "small"    // makes queues, tables, buckets, roles, templates of its own: free, or less than a cent
+	KindInstances Kind = "machines" // runs instances of the smallest type for some minutes
 )
 
 // Needs says what a probe cannot do without.

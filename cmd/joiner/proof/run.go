@@ -302,7 +302,7 @@ func expected(p Probe) []Expected {
 // whyNot says why a probe is not tried; "" where it is.
 func (e *Env) whyNot(o Options, p Probe) string {
 	switch {
-	case !o.Yes && p.Kind != DryRuns:
+	case !o.Yes && p.Kind != KindDryRuns:
 		return fmt.Sprintf("it makes things and costs up to $%.4f: give --yes", p.Cost)
 	case p.Needs.Cluster && o.Cluster == "":
 		return "it needs an EKS cluster: give --cluster"

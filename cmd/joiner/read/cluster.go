@@ -182,7 +182,7 @@ func (c *collector) cluster(options Options) *Cluster {
 // buffers adds the places of CapacityBuffers to the pods, and says which could not be made room for. Deployments that none is of are
 // left out.
 func (c *collector) buffers(out *Cluster) {
-	for _, b := range headroom.Buffers(out.Snapshot) {
+	for _, b := range headroom.LimitBuffers(out.Snapshot) {
 		if name, is := strings.CutPrefix(b.Of, "Deployment "); is {
 			delete(c.unread, b.Namespace+"/"+name)
 		}
@@ -193,7 +193,7 @@ func (c *collector) buffers(out *Cluster) {
 	for _, kind := range c.unread {
 		c.left[kind]++
 	}
-	out.Snapshot = headroom.Join(out.Snapshot)
+	out.Snapshot = headroom.WithPlaceholders(out.Snapshot)
 }
 
 // lastOfEach sorts claims by name and keeps the last of those of one name.

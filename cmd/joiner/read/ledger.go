@@ -10,11 +10,11 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Ledger returns the claims as a ledger of this cluster would have them, by name: those of the NodeClaims, joined with their nodes,
+// LedgerClaims returns the claims as a ledger of this cluster would have them, by name: those of the NodeClaims, joined with their nodes,
 // and one made up for each node of a NodePool that no NodeClaim speaks of, of what the node says. madeUp counts the latter; where such
 // a node is Ready and nothing says how far it has come, neither label nor taint, it gets the labels of one that is initialized. A
 // NodeClaim that is being deleted is one whose end has begun. Prices are not in it.
-func (c *Cluster) Ledger() (claims []model.Claim, madeUp int) {
+func (c *Cluster) LedgerClaims() (claims []model.Claim, madeUp int) {
 	l := ledger{pools: map[string]*model.Pool{}, nodes: map[string]*model.Node{}}
 	for i := range c.Snapshot.Pools {
 		l.pools[c.Snapshot.Pools[i].Name] = &c.Snapshot.Pools[i]

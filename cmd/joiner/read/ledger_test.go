@@ -58,7 +58,7 @@ status: ` + status + "\n"
 func ledgerOf(t *testing.T, text string) (map[string]model.Claim, int, *read.Cluster) {
 	t.Helper()
 	cluster := mustRead(t, file(t, "a.yaml", text))
-	claims, madeUp := cluster.Ledger()
+	claims, madeUp := cluster.LedgerClaims()
 	out := map[string]model.Claim{}
 	for i, claim := range claims {
 		if out[claim.Name] = claim; i > 0 && claims[i-1].Name >= claim.Name {

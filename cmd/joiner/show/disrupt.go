@@ -12,8 +12,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Disruption is a plan of what to disrupt, and what is needed to tell of it.
-type Disruption struct {
+// DisruptResult is a plan of what to disrupt, and what is needed to tell of it.
+type DisruptResult struct {
 	Plan        model.DisruptPlan
 	Waiting     model.Plan // for the pods that wait, where any do
 	Headroom    int        // of those, how many are places that CapacityBuffers keep free
@@ -61,7 +61,7 @@ type (
 )
 
 // DisruptJSON writes a plan of what to disrupt for programs: what JSON writes of the pods that wait, and the commands.
-func DisruptJSON(out io.Writer, d *Disruption) error {
+func DisruptJSON(out io.Writer, d *DisruptResult) error {
 	written := disruptJSON{
 		planJSON: planOf(&Result{Plan: d.Waiting, PlanSeconds: d.PlanSeconds, Headroom: d.Headroom}),
 		Commands: make([]commandJSON, 0, len(d.Plan.Commands)),
@@ -107,7 +107,7 @@ const (
 )
 
 // Disrupt writes a plan of what to disrupt for people.
-func Disrupt(out io.Writer, d *Disruption) error {
+func Disrupt(out io.Writer, d *DisruptResult) error {
 	r := &reclaimed{table: table{r: &Result{Plan: d.Waiting, Headroom: d.Headroom}}, d: d, claims: map[string]*model.Claim{}, pools: map[string]string{}}
 	for i := range d.Claims {
 		r.claims[d.Claims[i].NodeName] = &d.Claims[i]
@@ -129,7 +129,7 @@ func Disrupt(out io.Writer, d *Disruption) error {
 
 type reclaimed struct {
 	table
-	d      *Disruption
+	d      *DisruptResult
 	claims map[string]*model.Claim // by node
 	pools  map[string]string       // by node
 }

@@ -82,8 +82,8 @@ type (
 	}
 )
 
-// JSON writes a plan for programs.
-func JSON(out io.Writer, r *Result) error {
+// PlanJSON writes a plan for programs.
+func PlanJSON(out io.Writer, r *Result) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")

@@ -45,7 +45,7 @@ func Shadow(out io.Writer, r *shadow.Report) error {
 }
 
 // otherwise lists decisions that come out otherwise, and then how.
-func (t *table) otherwise(list []shadow.Otherwise) {
+func (t *table) otherwise(list []shadow.DifferentDecision) {
 	if len(list) == 0 {
 		return
 	}

@@ -92,7 +92,7 @@ func TestJSONIsWhatProgramsRelyOn(t *testing.T) {
 	var out bytes.Buffer
 	r := result()
 	r.Plan.Unschedulable = r.Plan.Unschedulable[:2]
-	if err := show.JSON(&out, r); err != nil {
+	if err := show.PlanJSON(&out, r); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "plan.json", out.Bytes())
@@ -100,7 +100,7 @@ func TestJSONIsWhatProgramsRelyOn(t *testing.T) {
 
 func TestJSONOfNothingHasListsAndNoNull(t *testing.T) {
 	var out bytes.Buffer
-	if err := show.JSON(&out, &show.Result{}); err != nil {
+	if err := show.PlanJSON(&out, &show.Result{}); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "nothing.json", out.Bytes())

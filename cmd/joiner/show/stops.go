@@ -7,8 +7,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Stopped is a stop, with what it is of.
-type Stopped struct {
+// StopEntry is a stop, with what it is of.
+type StopEntry struct {
 	Scope   model.StopScope `json:"scope"`
 	Account string          `json:"account,omitempty"` // of a region's
 	Region  string          `json:"region,omitempty"`
@@ -19,9 +19,9 @@ type Stopped struct {
 	Since   string          `json:"since,omitempty"` // RFC 3339
 }
 
-// StoppedOf tells of a stop that holds for a cluster.
-func StoppedOf(reg model.Registration, stop model.Stop) Stopped {
-	out := Stopped{Scope: stop.Scope, Pool: stop.Pool, Why: stop.Why, By: stop.By}
+// StopEntryOf tells of a stop that holds for a cluster.
+func StopEntryOf(reg model.Registration, stop model.Stop) StopEntry {
+	out := StopEntry{Scope: stop.Scope, Pool: stop.Pool, Why: stop.Why, By: stop.By}
 	if stop.Scope == model.StopRegion {
 		out.Account, out.Region = reg.Account, reg.Region
 	} else {
@@ -33,8 +33,8 @@ func StoppedOf(reg model.Registration, stop model.Stop) Stopped {
 	return out
 }
 
-// Because says since when, by whom and why something is stopped.
-func Because(stop model.Stop) string {
+// StopDetails says since when, by whom and why something is stopped.
+func StopDetails(stop model.Stop) string {
 	out := ""
 	if stop.SinceUnix > 0 {
 		out += ", since " + clock(stop.SinceUnix)
@@ -49,7 +49,7 @@ func Because(stop model.Stop) string {
 }
 
 // Stops writes stops for people.
-func Stops(out io.Writer, list []Stopped) error {
+func Stops(out io.Writer, list []StopEntry) error {
 	t := &table{}
 	if len(list) == 0 {
 		t.line("There are no stops.")
@@ -72,14 +72,14 @@ func Stops(out io.Writer, list []Stopped) error {
 }
 
 // StopsJSON writes stops for programs.
-func StopsJSON(out io.Writer, list []Stopped) error {
+func StopsJSON(out io.Writer, list []StopEntry) error {
 	if list == nil {
-		list = []Stopped{}
+		list = []StopEntry{}
 	}
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(struct {
-		Stops []Stopped `json:"stops"`
+		Stops []StopEntry `json:"stops"`
 	}{list})
 }

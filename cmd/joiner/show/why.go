@@ -53,7 +53,7 @@ func (t *table) poolWhy(why *explain.PoolWhy) {
 }
 
 // events writes what was decided or happened, with the decision to look into.
-func (t *table) events(events []explain.Event) {
+func (t *table) events(events []explain.HistoryEvent) {
 	if len(events) == 0 {
 		return
 	}

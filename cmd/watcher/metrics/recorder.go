@@ -125,8 +125,8 @@ func commit() string {
 	return ""
 }
 
-// Lead says whether this replica tells of the cluster.
-func (r *Recorder) Lead(leads bool) { r.leading.Store(leads) }
+// SetLeading says whether this replica tells of the cluster.
+func (r *Recorder) SetLeading(leads bool) { r.leading.Store(leads) }
 
 // counting reports whether what is observed now happens now, rather than having been there at the start.
 func (r *Recorder) counting() bool {

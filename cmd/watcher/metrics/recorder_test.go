@@ -40,7 +40,7 @@ func watch() *watched {
 		Rows: func() publish.Rows { return w.rows }, Waiting: func() int { return 3 }, Synced: func() bool { return w.synced },
 		Now: func() time.Time { return time.Unix(w.now, 0) }, Version: "v1.2.3", Detail: true,
 	})
-	w.Lead(true)
+	w.SetLeading(true)
 	return w
 }
 
@@ -338,7 +338,7 @@ func TestReplicaThatDoesNotLeadTellsOfItselfAlone(t *testing.T) {
 	w.synced = true
 	w.rows = publish.Rows{Nodes: []model.Node{*node("a", "general", began)}}
 	w.Observe(wire.Change{Node: node("a", "general", began)})
-	w.Lead(false)
+	w.SetLeading(false)
 	for sample := range w.scrape(t) {
 		if !strings.HasPrefix(sample, "karpenter_build_info{") {
 			t.Errorf("told: %s", sample)

@@ -34,9 +34,9 @@ func (l *Ledger) PutClass(ctx context.Context, cluster string, record model.Clas
 	return next, nil
 }
 
-// DropClass removes a class record on condition of its version. One that is not there is no error; Conflict where it is
+// DeleteClass removes a class record on condition of its version. One that is not there is no error; Conflict where it is
 // at another version.
-func (l *Ledger) DropClass(ctx context.Context, cluster string, record model.ClassRecord) error {
+func (l *Ledger) DeleteClass(ctx context.Context, cluster string, record model.ClassRecord) error {
 	_, err := l.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 		TableName: &l.table, Key: key(clusterPK(cluster), classSK+record.Name),
 		ConditionExpression:      aws.String("attribute_not_exists(PK) OR #ver = :ver"),

@@ -189,8 +189,8 @@ func placeSurveyed(records *model.ClusterRecords, entry item) error {
 	return nil
 }
 
-// Note replaces the collector's state under the fence, on condition of its version.
-func (l *Ledger) Note(ctx context.Context, fence model.Fence, collector model.CollectorState) (model.CollectorState, error) {
+// PutCollectorState replaces the collector's state under the fence, on condition of its version.
+func (l *Ledger) PutCollectorState(ctx context.Context, fence model.Fence, collector model.CollectorState) (model.CollectorState, error) {
 	was := collector.Version
 	next := collector
 	next.Version++
@@ -218,9 +218,9 @@ func (l *Ledger) Note(ctx context.Context, fence model.Fence, collector model.Co
 	return next, nil
 }
 
-// Close moves a claim to Gone under the fence, on condition of its version, and gives back what it holds. A claim that
+// CloseClaim moves a claim to Gone under the fence, on condition of its version, and gives back what it holds. A claim that
 // is Gone already stays as it is.
-func (l *Ledger) Close(ctx context.Context, fence model.Fence, claim model.Claim, atUnix int64) error {
+func (l *Ledger) CloseClaim(ctx context.Context, fence model.Fence, claim model.Claim, atUnix int64) error {
 	delta := model.Resources{}
 	for name, amount := range claim.Reserved {
 		delta[name] = -amount

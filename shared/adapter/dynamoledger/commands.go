@@ -80,8 +80,8 @@ func committable(command model.Command, claims []model.Claim, budgetVersions []m
 	return nil
 }
 
-// Step writes an open command on condition of its version under the fence.
-func (l *Ledger) Step(ctx context.Context, fence model.Fence, command model.Command) (model.Command, error) {
+// AdvanceCommand writes an open command on condition of its version under the fence.
+func (l *Ledger) AdvanceCommand(ctx context.Context, fence model.Fence, command model.Command) (model.Command, error) {
 	if !command.State.Open() {
 		return command, fault.New(fault.Invalid, "CommandEnds", "use End to move command %s to the terminal state %s", command.ID, command.State)
 	}

@@ -152,7 +152,7 @@ func TestX5X6X7WhatIsOverHasATimeToLive(t *testing.T) {
 		}
 	}
 	adopt(t, l, "closed", "i-2")
-	if err := l.Close(t.Context(), acquire(t, l, model.LeaseCollector), model.Claim{Name: "closed", Pool: "default", State: model.Initialized, InstanceID: "i-2", Version: 1}, 1020); err != nil {
+	if err := l.CloseClaim(t.Context(), acquire(t, l, model.LeaseCollector), model.Claim{Name: "closed", Pool: "default", State: model.Initialized, InstanceID: "i-2", Version: 1}, 1020); err != nil {
 		t.Fatal(err)
 	}
 	out, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String("joiner"), ConsistentRead: aws.Bool(true)})

@@ -71,7 +71,7 @@ func TestW3HintsArePassedOnApart(t *testing.T) {
 	}
 	ask := func(what string, now int64) answer {
 		t.Helper()
-		after, due, err := ledger.SpaceHints(t.Context(), reg.Cluster, what, now, 2000)
+		after, due, err := ledger.ScheduleHint(t.Context(), reg.Cluster, what, now, 2000)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -125,7 +125,7 @@ func TestF9ALoadReadsOnlyTheInstancesThatEndedLately(t *testing.T) {
 		t.Helper()
 		adopt(t, l, name, "i-"+name)
 		claim := model.Claim{Name: name, Pool: "default", State: model.Initialized, InstanceID: "i-" + name, Version: 1, FailureCode: model.EndedExpired}
-		if err := l.Close(t.Context(), acquire(t, l, model.LeaseCollector), claim, atUnix); err != nil {
+		if err := l.CloseClaim(t.Context(), acquire(t, l, model.LeaseCollector), claim, atUnix); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -161,7 +161,7 @@ func TestF9AClaimThatHasJustEndedIsFoundByALaggingIndex(t *testing.T) {
 	adopt(t, l, "default-1", "i-1")
 	m.SetLags(dynamodel.Lags{Index: time.Hour})
 	claim := model.Claim{Name: "default-1", Pool: "default", State: model.Initialized, InstanceID: "i-1", Version: 1}
-	if err := l.Close(t.Context(), acquire(t, l, model.LeaseCollector), claim, 1020); err != nil {
+	if err := l.CloseClaim(t.Context(), acquire(t, l, model.LeaseCollector), claim, 1020); err != nil {
 		t.Fatal(err)
 	}
 	found, _, err := l.ByInstance(t.Context(), []string{"i-1"})
@@ -262,7 +262,7 @@ func TestF9WhatAnEarlierVersionLeftIsReadUntilItsTime(t *testing.T) {
 		t.Errorf("claims %+v, intents %+v, %v", records.Claims, records.Intents, err)
 	}
 	collector, planner := acquire(t, l, model.LeaseCollector), acquire(t, l, model.LeasePlanner)
-	if err := l.Close(ctx, collector, model.Claim{Name: "late", Pool: "default", Version: 3, InstanceID: "i-late"}, now); err != nil {
+	if err := l.CloseClaim(ctx, collector, model.Claim{Name: "late", Pool: "default", Version: 3, InstanceID: "i-late"}, now); err != nil {
 		t.Errorf("closing what is gone: %v", err)
 	}
 	intent, claims := launch("1", 100)
@@ -302,7 +302,7 @@ func TestF9ReplacementsThatFailedAreKnown(t *testing.T) {
 			t.Fatal(err)
 		}
 		claim.FailureCode = model.EndedNeverRegistered
-		if err := l.Close(ctx, collector, claim, now-7200); err != nil {
+		if err := l.CloseClaim(ctx, collector, claim, now-7200); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,9 +13,9 @@ import (
 // maxAheadMillis is how far ahead a time of arrival may lie to be believed: whoever wrote a later one had a clock that is ahead.
 const maxAheadMillis = 60_000
 
-// SpaceHints says when a hint of a cluster about what should arrive, so that it is apartMillis behind the last one: after that time, in whole
+// ScheduleHint says when a hint of a cluster about what should arrive, so that it is apartMillis behind the last one: after that time, in whole
 // seconds as queues count them. False where the last one has not arrived yet, which says the same. Of two who ask at once one is told true.
-func (l *Ledger) SpaceHints(ctx context.Context, cluster, what string, nowMillis, apartMillis int64) (after time.Duration, due bool, err error) {
+func (l *Ledger) ScheduleHint(ctx context.Context, cluster, what string, nowMillis, apartMillis int64) (after time.Duration, due bool, err error) {
 	last, won, err := l.arrive(ctx, cluster, what, nowMillis, "attribute_not_exists(#at) OR #at <= :passed OR #at > :far", item{
 		":passed": number(nowMillis - apartMillis), ":far": number(nowMillis + maxAheadMillis),
 	})

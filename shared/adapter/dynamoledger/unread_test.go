@@ -89,7 +89,7 @@ func TestF5LedgerKeepsTheContractOfUsageRecounts(t *testing.T) {
 }
 
 func TestF4LedgerKeepsTheContractOfLosses(t *testing.T) {
-	conform.LedgerLoss(t, func(t *testing.T) (conform.LedgerDisruptPort, work.Losses) {
+	conform.LedgerLoss(t, func(t *testing.T) (conform.LedgerDisruptPort, work.LossReporter) {
 		ledger, _ := ledgerOn(t)
 		return ledger, dynamoledger.Losses{Ledger: ledger}
 	})
@@ -145,7 +145,7 @@ func TestF3RecordsThatCannotBeReadAreWrittenAnew(t *testing.T) {
 	must(ledger.Spend(ctx, reg, model.Allowance{CallsMilli: 7}))
 	_, err = ledger.Recall(ctx, fence, model.DisruptNotes{Epoch: 3})
 	must(err)
-	_, err = ledger.Note(ctx, fence, model.CollectorState{AtUnix: 5})
+	_, err = ledger.PutCollectorState(ctx, fence, model.CollectorState{AtUnix: 5})
 	must(err)
 	must(ledger.Remember(ctx, fence, model.Notes{LostUnix: 4}))
 	must(ledger.MarkUnavailable(ctx, reg, []model.UnavailableOffering{{SubnetID: "s", UntilUnix: 1 << 40, ForgetUnix: 1 << 40, Failures: 1}}))
@@ -191,7 +191,7 @@ func TestF3RecordsThatCannotBeReadAreWrittenAnew(t *testing.T) {
 	must(err)
 	_, err = ledger.Recall(ctx, fence, notes)
 	must(err)
-	_, err = ledger.Note(ctx, fence, records.Collector)
+	_, err = ledger.PutCollectorState(ctx, fence, records.Collector)
 	must(err)
 	must(ledger.Remember(ctx, fence, got.Notes))
 	if got, err = ledger.Load(ctx, reg); err != nil || len(got.Unread) != 4 { // the mark, which goes in its time, and the stops, which people take back

@@ -93,8 +93,8 @@ func (c *Catalog) InstanceTypes(ctx context.Context) (model.InstanceCatalog, err
 	return c.kept, nil
 }
 
-// Due returns how many calls of EC2's API the next Types makes, about; 0 where what is kept is young enough.
-func (c *Catalog) Due() int {
+// CallsDue returns how many calls of EC2's API the next Types makes, about; 0 where what is kept is young enough.
+func (c *Catalog) CallsDue() int {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.due(c.settings.Now()).Calls()

@@ -172,7 +172,7 @@ func TestExamineTellsWhatCouldNotBeAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	mend := r.fail("ec2", "DescribeSubnets", "RequestLimitExceeded")
-	status, err := r.catalog.Examine(t.Context(), c, queries)
+	status, err := r.catalog.ResolveParts(t.Context(), c, queries)
 	if !fault.Is(err, fault.Throttled) || len(status.Subnets) != 0 || len(status.Images) != 5 || len(status.SecurityGroups) != 1 || status.InstanceProfile != "nodes-a" {
 		t.Errorf("%+v %v", status, err)
 	}
@@ -180,7 +180,7 @@ func TestExamineTellsWhatCouldNotBeAsked(t *testing.T) {
 		t.Errorf("%+v", status.Problems)
 	}
 	mend()
-	if status, err = r.catalog.Examine(t.Context(), c, queries); err != nil || len(status.Problems) != 0 {
+	if status, err = r.catalog.ResolveParts(t.Context(), c, queries); err != nil || len(status.Problems) != 0 {
 		t.Errorf("%+v %v", status.Problems, err)
 	}
 }
@@ -190,7 +190,7 @@ func TestCT03ProfilesAreMadeOnceListedAndDeleted(t *testing.T) {
 	ctx := t.Context()
 	profile := model.InstanceProfile{Name: "web_1", Path: "/karpenter/us-west-2/web/u1/", Role: "node-role", Tags: map[string]string{"team": "a"}}
 	for range 2 {
-		if err := r.catalog.MakeProfile(ctx, profile); err != nil {
+		if err := r.catalog.EnsureProfile(ctx, profile); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -204,11 +204,11 @@ func TestCT03ProfilesAreMadeOnceListedAndDeleted(t *testing.T) {
 	}
 	other := profile
 	other.Role = "another-role"
-	if err := r.catalog.MakeProfile(ctx, other); !fault.Is(err, fault.Conflict) {
+	if err := r.catalog.EnsureProfile(ctx, other); !fault.Is(err, fault.Conflict) {
 		t.Errorf("another role in the same profile: %v", err)
 	}
 	nobody := model.InstanceProfile{Name: "web_2", Path: "/karpenter/us-west-2/web/u2/", Role: "nobody"}
-	if err := r.catalog.MakeProfile(ctx, nobody); !fault.Is(err, fault.NotFound) {
+	if err := r.catalog.EnsureProfile(ctx, nobody); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a role that does not exist: %v", err)
 	}
 	names := func(prefix string) []string {

@@ -12,7 +12,7 @@ func TestMarketKeepsTheContract(t *testing.T) {
 		r := start(t)
 		mend := []func(){}
 		return conform.MarketUnderTest{
-			Market: r.catalog, Now: r.clock.Now, Advance: r.clock.Advance,
+			CatalogSource: r.catalog, Now: r.clock.Now, Advance: r.clock.Advance,
 			Fail: func(parts model.CatalogParts) {
 				for _, m := range mend {
 					m()

@@ -60,9 +60,9 @@ func (c *Catalog) Profile(ctx context.Context, name string) (model.InstanceProfi
 	return profileOf(out.InstanceProfile), nil
 }
 
-// MakeProfile makes an instance profile with its path and tags, and puts its role into it. What an earlier try left half
+// EnsureProfile makes an instance profile with its path and tags, and puts its role into it. What an earlier try left half
 // made is finished. NotFound where the role does not exist, Conflict where the profile holds another.
-func (c *Catalog) MakeProfile(ctx context.Context, profile model.InstanceProfile) error {
+func (c *Catalog) EnsureProfile(ctx context.Context, profile model.InstanceProfile) error {
 	var tags []types.Tag
 	for _, key := range sortedKeys(profile.Tags) {
 		tags = append(tags, types.Tag{Key: aws.String(key), Value: aws.String(profile.Tags[key])})

@@ -52,7 +52,7 @@ type resolved struct {
 }
 
 func (c *Catalog) resolve(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {
-	status, err := c.Examine(ctx, class, images)
+	status, err := c.ResolveParts(ctx, class, images)
 	if err != nil {
 		return model.ClassStatus{}, fmt.Errorf("resolve EC2NodeClass %s: %w", class.Name, err)
 	}
@@ -62,10 +62,10 @@ func (c *Catalog) resolve(ctx context.Context, class model.Class, images []model
 // reasonResolutionFailed is the reason of what could not be found out.
 const reasonResolutionFailed = "ResolutionFailed"
 
-// Examine looks up everything a class's selectors speak of, part by part, as it is now. A selector that finds nothing is a
+// ResolveParts looks up everything a class's selectors speak of, part by part, as it is now. A selector that finds nothing is a
 // problem of its condition. A part that could not be asked about is an Unknown problem and empty, the others stand, and
 // the error joins what went wrong.
-func (c *Catalog) Examine(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {
+func (c *Catalog) ResolveParts(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {
 	var status model.ClassStatus
 	parts := []struct {
 		condition string

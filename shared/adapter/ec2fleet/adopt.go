@@ -22,11 +22,11 @@ func (f *Fleet) Managed(ctx context.Context, cluster string) ([]model.Instance, 
 	return found, translate(err, "list the managed instances of cluster %s", cluster)
 }
 
-// Take gives those of the instances the tag of an intent that carry the cluster's tag and a NodePool tag when it is called,
+// AdoptInstances gives those of the instances the tag of an intent that carry the cluster's tag and a NodePool tag when it is called,
 // have no intent yet and are not ending. It returns the ids of those that carry the intent afterwards, also where they had
 // it before: they carry all the tags that make an instance ours. Where EC2 does not know one of them after all, the others
 // are tagged one by one. It may be repeated.
-func (f *Fleet) Take(ctx context.Context, cluster, intent string, ids []string) ([]string, error) {
+func (f *Fleet) AdoptInstances(ctx context.Context, cluster, intent string, ids []string) ([]string, error) {
 	if intent == "" {
 		return nil, fault.New(fault.Invalid, "", "instances of cluster %s: they cannot be adopted for an intent without a name", cluster)
 	}

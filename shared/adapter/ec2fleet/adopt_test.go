@@ -23,7 +23,7 @@ func TestR18_TakeTagsOnlyWhatCarriesTheClustersTags(t *testing.T) {
 		t.Fatalf("managed %v %v, want %v", instanceIDs(managed), err, want)
 	}
 	asked := append([]string{"i-0123456789abcdef0"}, all...)
-	taken, err := r.fleet.Take(t.Context(), "web", "adopted-1", asked)
+	taken, err := r.fleet.AdoptInstances(t.Context(), "web", "adopted-1", asked)
 	if err != nil || !slices.Equal(taken, all[:1]) {
 		t.Fatalf("took %v %v, want %v", taken, err, all[:1])
 	}
@@ -38,16 +38,16 @@ func TestR18_TakeTagsOnlyWhatCarriesTheClustersTags(t *testing.T) {
 			t.Errorf("instance %s has intent %q, want %q", instance.ID, got, want)
 		}
 	}
-	if again, err := r.fleet.Take(t.Context(), "web", "adopted-1", all); err != nil || !slices.Equal(again, all[:1]) {
+	if again, err := r.fleet.AdoptInstances(t.Context(), "web", "adopted-1", all); err != nil || !slices.Equal(again, all[:1]) {
 		t.Errorf("once more: %v %v", again, err)
 	}
-	if again, err := r.fleet.Take(t.Context(), "web", "adopted-2", all); err != nil || len(again) != 0 {
+	if again, err := r.fleet.AdoptInstances(t.Context(), "web", "adopted-2", all); err != nil || len(again) != 0 {
 		t.Errorf("taken from another: %v %v", again, err)
 	}
-	if other, err := r.fleet.Take(t.Context(), "shop", "adopted-3", all); err != nil || len(other) != 0 {
+	if other, err := r.fleet.AdoptInstances(t.Context(), "shop", "adopted-3", all); err != nil || len(other) != 0 {
 		t.Errorf("another cluster took %v %v", other, err)
 	}
-	if _, err := r.fleet.Take(t.Context(), "web", "", all); !fault.Is(err, fault.Invalid) {
+	if _, err := r.fleet.AdoptInstances(t.Context(), "web", "", all); !fault.Is(err, fault.Invalid) {
 		t.Errorf("without a name: %v", err)
 	}
 }
@@ -62,7 +62,7 @@ func TestTakeLeavesWhatEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.clock.Advance(6 * time.Second)
-	if taken, err := r.fleet.Take(t.Context(), "web", "adopted-1", ids); err != nil || !slices.Equal(taken, ids[1:]) {
+	if taken, err := r.fleet.AdoptInstances(t.Context(), "web", "adopted-1", ids); err != nil || !slices.Equal(taken, ids[1:]) {
 		t.Errorf("took %v %v, want %v", taken, err, ids[1:])
 	}
 }

@@ -47,9 +47,9 @@ func (f *Fleet) Owned(ctx context.Context, cluster string) ([]model.Instance, er
 	return found, translate(err, "list the instances of cluster %s", cluster)
 }
 
-// Describe returns those of the instances that EC2 shows, in whatever state, by id, each once. They are asked for by a
+// DescribeInstances returns those of the instances that EC2 shows, in whatever state, by id, each once. They are asked for by a
 // filter, which leaves out what is not there instead of failing for all.
-func (f *Fleet) Describe(ctx context.Context, ids []string) ([]model.Instance, error) {
+func (f *Fleet) DescribeInstances(ctx context.Context, ids []string) ([]model.Instance, error) {
 	var out []model.Instance
 	for some := range slices.Chunk(distinct(ids), maxFilterValues) {
 		found, err := f.describe(ctx, byID(some))

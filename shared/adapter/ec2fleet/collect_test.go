@@ -74,12 +74,12 @@ func TestLA13DescribeLeavesOutWhatEC2DoesNotShow(t *testing.T) {
 	all := r.launched(t, "01A", 2)
 	r.untag(t, all[0], "kubernetes.io/cluster/web") // also what is not ours any more
 	asked := []string{all[1], all[0], "i-0123456789abcdef0", "", all[1]}
-	found, err := r.fleet.Describe(t.Context(), asked)
+	found, err := r.fleet.DescribeInstances(t.Context(), asked)
 	want := slices.Sorted(slices.Values(all))
 	if err != nil || !slices.Equal(instanceIDs(found), want) {
 		t.Errorf("%v %v, want %v", instanceIDs(found), err, want)
 	}
-	if found, err := r.fleet.Describe(t.Context(), []string{""}); err != nil || len(found) != 0 {
+	if found, err := r.fleet.DescribeInstances(t.Context(), []string{""}); err != nil || len(found) != 0 {
 		t.Errorf("of a blank id: %v %v", found, err)
 	}
 }

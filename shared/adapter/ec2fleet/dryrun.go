@@ -14,9 +14,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// DryFleet asks EC2 whether it would carry out a stored request, and nothing else. Nil where it would. It asks once, the
+// DryRunFleet asks EC2 whether it would carry out a stored request, and nothing else. Nil where it would. It asks once, the
 // caller asks again some other time; but of a launch template that was made a moment ago it asks until EC2 knows it.
-func (f *Fleet) DryFleet(ctx context.Context, request []byte) error {
+func (f *Fleet) DryRunFleet(ctx context.Context, request []byte) error {
 	stored, err := decodeRequest(request)
 	if err != nil {
 		return err

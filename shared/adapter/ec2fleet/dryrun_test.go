@@ -14,7 +14,7 @@ func TestNC23DryRunsAskAndDoNothing(t *testing.T) {
 	launch := r.launch(t, "trial", model.OnDemand, "trial")
 	request, subnet := r.request(t, launch), r.subnet(t, "us-west-2a")
 	dryRuns := map[string]func() error{
-		"CreateFleet":  func() error { return r.fleet.DryFleet(t.Context(), request) },
+		"CreateFleet":  func() error { return r.fleet.DryRunFleet(t.Context(), request) },
 		"RunInstances": func() error { return r.fleet.DryRun(t.Context(), launch, request, subnet) },
 	}
 	for action, ask := range dryRuns {
@@ -43,7 +43,7 @@ func TestNC23DryRunsAskAndDoNothing(t *testing.T) {
 	allow := r.Deny(ec2model.Denial{Action: "CreateLaunchTemplate"})
 	defer allow()
 	launch.Templates[0].UserData = []byte("another")
-	if _, err := r.fleet.Request(t.Context(), launch); !fault.Is(err, fault.Denied) {
+	if _, err := r.fleet.PrepareRequest(t.Context(), launch); !fault.Is(err, fault.Denied) {
 		t.Errorf("CreateLaunchTemplate denied: %v", err)
 	}
 }
@@ -63,7 +63,7 @@ func TestLA10DryRunWithoutItsTemplateSaysNothingAboutTheClass(t *testing.T) {
 	r := start(t)
 	launch := r.launch(t, "trial", model.OnDemand, "trial")
 	asks := map[string]func(request []byte) error{
-		"CreateFleet": func(request []byte) error { return r.fleet.DryFleet(t.Context(), request) },
+		"CreateFleet": func(request []byte) error { return r.fleet.DryRunFleet(t.Context(), request) },
 		"RunInstances": func(request []byte) error {
 			return r.fleet.DryRun(t.Context(), launch, request, r.subnet(t, "us-west-2a"))
 		},

@@ -86,7 +86,7 @@ func (r *region) launch(t *testing.T, intent, capacityType string, claims ...str
 
 func (r *region) request(t *testing.T, launch model.Launch) []byte {
 	t.Helper()
-	request, err := r.fleet.Request(t.Context(), launch)
+	request, err := r.fleet.PrepareRequest(t.Context(), launch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestRequestMakesOneTemplateForLikeLaunches(t *testing.T) {
 	for _, intent := range []string{"01A", "01B"} {
 		r.request(t, r.launch(t, intent, model.OnDemand, "x"))
 	}
-	New(r.fleet.client).Request(t.Context(), r.launch(t, "01C", model.OnDemand, "x")) // another process
+	New(r.fleet.client).PrepareRequest(t.Context(), r.launch(t, "01C", model.OnDemand, "x")) // another process
 	out, err := r.fleet.client.DescribeLaunchTemplates(t.Context(), &ec2.DescribeLaunchTemplatesInput{})
 	if err != nil || len(out.LaunchTemplates) != 1 {
 		t.Fatalf("%d launch templates, %v", len(out.LaunchTemplates), err)

@@ -149,7 +149,7 @@ func TestA23TemplatesOfLongNamesAreWithinEC2sLimit(t *testing.T) {
 	for _, cluster := range []string{strings.Repeat("a", 88), strings.Repeat("a", 89), strings.Repeat("a", 99), strings.Repeat("a", 99) + "b", strings.Repeat("a", 99) + "c"} {
 		launch := r.launch(t, "01A", model.OnDemand, "default-1")
 		launch.Cluster = cluster
-		request, err := r.fleet.Request(t.Context(), launch)
+		request, err := r.fleet.PrepareRequest(t.Context(), launch)
 		if err != nil {
 			t.Errorf("a cluster's name of %d characters: %v", len(cluster), err)
 			continue
@@ -179,7 +179,7 @@ func TestTemplatesThatAreNotKnownYetAreWaitedFor(t *testing.T) {
 	r := &region{Model: m, fleet: New(ec2.NewFromConfig(aws.Config{
 		Region: "us-west-2", BaseEndpoint: aws.String(server.URL), Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
 	}))}
-	if err := r.fleet.DryFleet(t.Context(), r.request(t, r.launch(t, "trial", model.OnDemand, "trial"))); err != nil {
+	if err := r.fleet.DryRunFleet(t.Context(), r.request(t, r.launch(t, "trial", model.OnDemand, "trial"))); err != nil {
 		t.Errorf("a trial from a template just made: %v", err)
 	}
 	next := func(intent string) []byte {

@@ -55,8 +55,8 @@ const (
 	requestNewest  = 2
 )
 
-// Request makes sure of the launch templates and returns the bytes to store.
-func (f *Fleet) Request(ctx context.Context, launch model.Launch) ([]byte, error) {
+// PrepareRequest makes sure of the launch templates and returns the bytes to store.
+func (f *Fleet) PrepareRequest(ctx context.Context, launch model.Launch) ([]byte, error) {
 	r := request{
 		Version: requestVersion, Intent: launch.Intent, Token: launch.Token, CapacityType: launch.CapacityType,
 		Count: int32(len(launch.Claims)), Tags: tagsOf(launch), Context: launch.Context,

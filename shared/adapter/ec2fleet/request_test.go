@@ -129,7 +129,7 @@ func TestLA05WhatOneFleetCannotBuyIsRefused(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			launch := r.launch(t, "01A", test.capacityType, "a")
 			launch.Templates = test.templates
-			_, err := r.fleet.Request(t.Context(), launch)
+			_, err := r.fleet.PrepareRequest(t.Context(), launch)
 			if test.want == "" && err != nil || test.want != "" && (!fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("%v, want %q", err, test.want)
 			}

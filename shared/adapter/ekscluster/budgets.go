@@ -12,8 +12,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Budgets reads every PodDisruptionBudget live, by namespace and name.
-func (c *Client) Budgets(ctx context.Context) ([]model.PDB, error) {
+// PDBs reads every PodDisruptionBudget live, by namespace and name.
+func (c *Client) PDBs(ctx context.Context) ([]model.PDB, error) {
 	budgets := []model.PDB{}
 	err := listAll(ctx, of("poddisruptionbudgets", c.core.PolicyV1().PodDisruptionBudgets(metav1.NamespaceAll).List,
 		func(l *policyv1.PodDisruptionBudgetList) []policyv1.PodDisruptionBudget { return l.Items }), func(object any) {

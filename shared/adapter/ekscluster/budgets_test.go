@@ -10,7 +10,7 @@ import (
 func TestBudgetsAreReadAsTheyStand(t *testing.T) {
 	c := connect(t)
 	name := budget(t, "listed", unique("nobody"), 1, 0)
-	budgets, err := c.Budgets(t.Context())
+	budgets, err := c.PDBs(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

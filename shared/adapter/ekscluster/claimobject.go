@@ -118,15 +118,15 @@ func showState(object *apiv1.NodeClaim, claim *model.Claim) {
 	reached := func(state model.ClaimState) bool { return order[claim.State] >= order[state] }
 	at := func(unix int64) time.Time { return time.Unix(unix, 0) }
 	if reached(model.Launched) {
-		apiv1.NodeClaimConditions.On(object, at(claim.LaunchedUnix)).True(apiv1.ConditionLaunched)
+		apiv1.NodeClaimConditions.For(object, at(claim.LaunchedUnix)).SetTrue(apiv1.ConditionLaunched)
 	}
 	if reached(model.Registered) {
-		apiv1.NodeClaimConditions.On(object, at(claim.RegisteredUnix)).True(apiv1.ConditionRegistered)
+		apiv1.NodeClaimConditions.For(object, at(claim.RegisteredUnix)).SetTrue(apiv1.ConditionRegistered)
 	} else {
-		showUnregistered(apiv1.NodeClaimConditions.On(object, at(claim.LaunchedUnix)), claim)
+		showUnregistered(apiv1.NodeClaimConditions.For(object, at(claim.LaunchedUnix)), claim)
 	}
 	if reached(model.Initialized) {
-		apiv1.NodeClaimConditions.On(object, at(claim.InitializedUnix)).True(apiv1.ConditionInitialized)
+		apiv1.NodeClaimConditions.For(object, at(claim.InitializedUnix)).SetTrue(apiv1.ConditionInitialized)
 	} else {
 		reason, message := apiv1.ReasonNodeNotFound, "node has not joined yet"
 		if reached(model.Registered) {
@@ -135,14 +135,14 @@ func showState(object *apiv1.NodeClaim, claim *model.Claim) {
 				reason, message = claim.WaitReason, claim.WaitMessage
 			}
 		}
-		apiv1.NodeClaimConditions.On(object, at(max(claim.LaunchedUnix, claim.RegisteredUnix))).
-			Unknown(apiv1.ConditionInitialized, reason, message)
+		apiv1.NodeClaimConditions.For(object, at(max(claim.LaunchedUnix, claim.RegisteredUnix))).
+			SetUnknown(apiv1.ConditionInitialized, reason, message)
 	}
 	if reached(model.Initialized) {
 		showConsistency(object, claim)
 	}
-	if drifted := apiv1.NodeClaimConditions.On(object, at(claim.DriftUnix)); claim.Drift != "" {
-		drifted.TrueBecause(apiv1.ConditionDrifted, claim.Drift, claim.DriftMessage)
+	if drifted := apiv1.NodeClaimConditions.For(object, at(claim.DriftUnix)); claim.Drift != "" {
+		drifted.SetTrueWithReason(apiv1.ConditionDrifted, claim.Drift, claim.DriftMessage)
 	} else {
 		drifted.Remove(apiv1.ConditionDrifted)
 	}
@@ -157,22 +157,22 @@ func ending(state model.ClaimState) bool {
 func showUnregistered(conditions *condition.Set, claim *model.Claim) {
 	switch claim.WaitReason {
 	case apiv1.ReasonMultipleNodesFound: // nothing but people can get it on
-		conditions.False(apiv1.ConditionRegistered, claim.WaitReason, claim.WaitMessage)
+		conditions.SetFalse(apiv1.ConditionRegistered, claim.WaitReason, claim.WaitMessage)
 	case apiv1.ReasonRegistrationHookPending:
-		conditions.Unknown(apiv1.ConditionRegistered, claim.WaitReason, claim.WaitMessage)
+		conditions.SetUnknown(apiv1.ConditionRegistered, claim.WaitReason, claim.WaitMessage)
 	default:
-		conditions.Unknown(apiv1.ConditionRegistered, apiv1.ReasonNodeNotFound, "node has not joined yet")
+		conditions.SetUnknown(apiv1.ConditionRegistered, apiv1.ReasonNodeNotFound, "node has not joined yet")
 	}
 }
 
 // showConsistency says of an initialized claim whether its node has what was launched.
 func showConsistency(object *apiv1.NodeClaim, claim *model.Claim) {
 	if claim.Inconsistent != "" {
-		apiv1.NodeClaimConditions.On(object, time.Unix(claim.InconsistentUnix, 0)).
-			False(apiv1.ConditionConsistentStateFound, apiv1.ReasonConsistencyCheckFailed, claim.Inconsistent)
+		apiv1.NodeClaimConditions.For(object, time.Unix(claim.InconsistentUnix, 0)).
+			SetFalse(apiv1.ConditionConsistentStateFound, apiv1.ReasonConsistencyCheckFailed, claim.Inconsistent)
 		return
 	}
-	apiv1.NodeClaimConditions.On(object, time.Unix(max(claim.InitializedUnix, claim.InconsistentUnix), 0)).True(apiv1.ConditionConsistentStateFound)
+	apiv1.NodeClaimConditions.For(object, time.Unix(max(claim.InitializedUnix, claim.InconsistentUnix), 0)).SetTrue(apiv1.ConditionConsistentStateFound)
 }
 
 // order of the states a claim goes through before it ends.

@@ -75,7 +75,7 @@ func TestCT04FinalizerKeepsAClassUntilItIsTakenOff(t *testing.T) {
 		t.Fatalf("%+v", waiting)
 	}
 	report(t, c, model.Report{Classes: []model.ClassReport{{Class: name, UID: object.Class.UID, Waiting: "2 NodeClaims still use it"}}})
-	if got := awsv1.Conditions(true).On(readClass(t, c, name), time.Now()).Get(ConditionTerminating); got.Status != metav1.ConditionTrue || got.Reason != ReasonWaiting || !strings.Contains(got.Message, "2 NodeClaims") {
+	if got := awsv1.Conditions(true).For(readClass(t, c, name), time.Now()).Get(ConditionTerminating); got.Status != metav1.ConditionTrue || got.Reason != ReasonWaiting || !strings.Contains(got.Message, "2 NodeClaims") {
 		t.Errorf("%+v", got)
 	}
 	mark.Finalized = false
@@ -102,7 +102,7 @@ func TestNC21ReadyFollowsItsConditionsAtTheCurrentGeneration(t *testing.T) {
 			Subnets: []model.Subnet{{ID: "subnet-1", Zone: "us-west-2a"}}, SecurityGroups: []model.SecurityGroup{{ID: "sg-1"}}, Images: []model.Image{{ID: "ami-1", Deprecated: true}},
 			Reservations: []model.Reservation{{ID: "cr-1", InstanceType: "m5.large", Zone: "us-west-2a", Owner: "123456789012", MatchCriteria: "open", EndUnix: 1_900_000_000}},
 		}}}})
-		return awsv1.Conditions(true).On(readClass(t, c, name), time.Now()).Get(condition.Ready)
+		return awsv1.Conditions(true).For(readClass(t, c, name), time.Now()).Get(condition.Ready)
 	}
 	problem := model.ClassProblem{Condition: awsv1.ConditionValidationSucceeded, Reason: "CreateFleetAuthCheckFailed", Message: "no"}
 	unknown := model.ClassProblem{Condition: awsv1.ConditionSubnetsReady, Reason: "ResolutionFailed", Message: "down", Unknown: true}
@@ -116,7 +116,7 @@ func TestNC21ReadyFollowsItsConditionsAtTheCurrentGeneration(t *testing.T) {
 		t.Errorf("none: %+v", got)
 	}
 	shown := readClass(t, c, name)
-	set := awsv1.Conditions(true).On(shown, time.Now())
+	set := awsv1.Conditions(true).For(shown, time.Now())
 	for kind, word := range map[string]string{
 		awsv1.ConditionSubnetsReady: "1 subnet by spec.subnetSelectorTerms in us-west-2a", awsv1.ConditionAMIsReady: "1 of them deprecated",
 		awsv1.ConditionInstanceProfileReady: "p holds spec.role nodes", awsv1.ConditionSecurityGroupsReady: "1 security group by",
@@ -129,7 +129,7 @@ func TestNC21ReadyFollowsItsConditionsAtTheCurrentGeneration(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	apply(t, class+"  tags: {a: b}\n", name)
-	if set := awsv1.Conditions(true).On(readClass(t, c, name), time.Now()); set.IsTrue(condition.Ready) || set.Get(condition.Ready).Status == metav1.ConditionTrue {
+	if set := awsv1.Conditions(true).For(readClass(t, c, name), time.Now()); set.IsTrue(condition.Ready) || set.Get(condition.Ready).Status == metav1.ConditionTrue {
 		t.Error("ready at a generation nobody has looked at")
 	}
 }

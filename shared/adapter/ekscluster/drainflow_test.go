@@ -55,7 +55,7 @@ func (b *book) Ending(context.Context, model.Registration) (model.Ending, error)
 	return model.Ending{Claims: []model.Claim{b.claim}, Notes: model.Notes{Replaced: []string{b.claim.Name}}, NowUnix: time.Now().Unix()}, nil
 }
 
-func (b *book) Note(context.Context, model.Fence, model.CollectorState) (model.CollectorState, error) {
+func (b *book) PutCollectorState(context.Context, model.Fence, model.CollectorState) (model.CollectorState, error) {
 	return model.CollectorState{}, nil
 }
 
@@ -73,7 +73,7 @@ func (b *book) Advance(_ context.Context, _ string, claim model.Claim) (model.Cl
 func (b *book) PutRemoval(context.Context, model.Removal) error { return nil }
 func (b *book) AddRemoval(context.Context, model.Removal) error { return nil }
 
-func (b *book) Close(context.Context, model.Fence, model.Claim, int64) error {
+func (b *book) CloseClaim(context.Context, model.Fence, model.Claim, int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.claim.State = model.Gone
@@ -87,7 +87,7 @@ func (b *book) Connect(context.Context, model.Registration) (interruption.Client
 	return b.site, nil
 }
 
-func (b *book) Describe(context.Context, []string) ([]model.Instance, error) {
+func (b *book) DescribeInstances(context.Context, []string) ([]model.Instance, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	state := "running"

@@ -94,7 +94,7 @@ func TestFreeLetsANodeClaimGo(t *testing.T) {
 	}
 	claim.State, claim.Drain = model.Draining, &model.Drain{SinceUnix: claim.LaunchedUnix + 60}
 	for range 2 { // the object has no finalizer before its end is shown, or has it already
-		if err := c.ShowEnd(t.Context(), claim); err != nil {
+		if err := c.UpdateTermination(t.Context(), claim); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,7 +112,7 @@ func TestFreeLetsANodeClaimGo(t *testing.T) {
 	if i := slices.IndexFunc(live.Objects, func(o model.ClaimObject) bool { return o.Claim.Name == name }); i < 0 || !live.Objects[i].Finalizer || live.Objects[i].DeletedUnix == 0 {
 		t.Fatalf("at %d of %+v", i, live.Objects)
 	}
-	if err := c.ShowEnd(t.Context(), claim); err != nil {
+	if err := c.UpdateTermination(t.Context(), claim); err != nil {
 		t.Errorf("shown while it is being deleted: %v", err)
 	}
 	if err := c.Free(t.Context(), apiv1.KindNodeClaim, object); err != nil {
@@ -124,7 +124,7 @@ func TestFreeLetsANodeClaimGo(t *testing.T) {
 	if err := c.Free(t.Context(), apiv1.KindNodeClaim, object); !fault.Is(err, fault.NotFound) {
 		t.Errorf("once more: %v, want NotFound", err)
 	}
-	if err := c.ShowEnd(t.Context(), claim); !fault.Is(err, fault.NotFound) {
+	if err := c.UpdateTermination(t.Context(), claim); !fault.Is(err, fault.NotFound) {
 		t.Errorf("shown once it is gone: %v, want NotFound", err)
 	}
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Occupied reads a node live, with every pod bound to it, ended ones too, and the volumes attached to it. NotFound where the
+// ReadNode reads a node live, with every pod bound to it, ended ones too, and the volumes attached to it. NotFound where the
 // node of that UID is gone; without a UID, where no node has the name.
 //
 // It costs a read of the node, a list of its pods and, of those who ask side by side together, one list of VolumeAttachments.
 // Attachments are listed after the pods, so that a pod that has left by then is not missed with its volume. Which volume
 // belongs to which pod is asked only while there are both.
-func (c *Client) Occupied(ctx context.Context, node model.Object) (model.Occupied, error) {
+func (c *Client) ReadNode(ctx context.Context, node model.Object) (model.Occupied, error) {
 	var out model.Occupied
 	var pods []corev1.Pod
 	var errNode, errPods error
@@ -51,11 +51,11 @@ func (c *Client) Occupied(ctx context.Context, node model.Object) (model.Occupie
 	return out, nil
 }
 
-// OccupiedAll reads many nodes as Occupied does, by UID, those that are gone left out.
+// ReadNodes reads many nodes as Occupied does, by UID, those that are gone left out.
 //
 // It costs a list of all nodes, and one of all bound pods where at least one in oneOf nodes is asked for, else a list for each:
 // whichever is cheaper for the API server and for whoever reads the answer.
-func (c *Client) OccupiedAll(ctx context.Context, nodes []model.Object) (map[string]model.Occupied, error) {
+func (c *Client) ReadNodes(ctx context.Context, nodes []model.Object) (map[string]model.Occupied, error) {
 	there, all, err := c.nodesOf(ctx, nodes)
 	if err != nil {
 		return nil, err

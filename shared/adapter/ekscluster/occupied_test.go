@@ -89,7 +89,7 @@ func uses(claim string) func(*corev1.Pod) {
 
 func occupied(t *testing.T, c *Client, node model.Object) model.Occupied {
 	t.Helper()
-	out, err := c.Occupied(t.Context(), node)
+	out, err := c.ReadNode(t.Context(), node)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,14 +185,14 @@ func TestOccupiedIsAboutTheNodeOfThatUID(t *testing.T) {
 	for what, node := range map[string]model.Object{
 		"another of the name": {Name: name, UID: "00000000-0000-4000-8000-000000000000"}, "none": {Name: unique("absent"), UID: "x"},
 	} {
-		if got, err := c.Occupied(t.Context(), node); !fault.Is(err, fault.NotFound) {
+		if got, err := c.ReadNode(t.Context(), node); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s: %+v, %v", what, got, err)
 		}
 	}
-	if got, err := c.Occupied(t.Context(), model.Object{Name: name}); err != nil || got.Node.Name != name || got.Node.UID == "" {
+	if got, err := c.ReadNode(t.Context(), model.Object{Name: name}); err != nil || got.Node.Name != name || got.Node.UID == "" {
 		t.Errorf("whichever has the name: %+v, %v", got, err)
 	}
-	if got, err := c.Occupied(t.Context(), model.Object{Name: unique("absent")}); !fault.Is(err, fault.NotFound) {
+	if got, err := c.ReadNode(t.Context(), model.Object{Name: unique("absent")}); !fault.Is(err, fault.NotFound) {
 		t.Errorf("none of the name: %+v, %v", got, err)
 	}
 }
@@ -215,7 +215,7 @@ func TestOccupiedOfManyNodesSideBySideIsRight(t *testing.T) {
 	var all sync.WaitGroup
 	for _, m := range nodes {
 		all.Go(func() {
-			got, err := c.Occupied(t.Context(), m.node)
+			got, err := c.ReadNode(t.Context(), m.node)
 			if err != nil || got.Node.UID != m.node.UID || len(got.Pods) != 1 || got.Pods[0].Name != m.pod ||
 				!slices.Equal(got.Pods[0].Volumes, []string{m.volume}) || len(got.Volumes) != 1 || got.Volumes[0].Volume != m.volume {
 				t.Errorf("%s: %+v, %v", m.node.Name, got, err)
@@ -255,7 +255,7 @@ func TestOccupiedAllIsWhatEachNodeIsByItself(t *testing.T) {
 	}
 	for what, asked := range map[string][]model.Object{"few": append(slices.Clone(nodes), model.Object{Name: unique("absent"), UID: "x"}), "all": everybody} {
 		began := time.Now().Add(-time.Minute)
-		got, err := c.OccupiedAll(t.Context(), asked)
+		got, err := c.ReadNodes(t.Context(), asked)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -273,7 +273,7 @@ func TestOccupiedAllIsWhatEachNodeIsByItself(t *testing.T) {
 			t.Errorf("%d nodes, want %d", len(got), len(nodes))
 		}
 	}
-	if got, err := c.OccupiedAll(t.Context(), []model.Object{gone}); err != nil || len(got) != 0 {
+	if got, err := c.ReadNodes(t.Context(), []model.Object{gone}); err != nil || len(got) != 0 {
 		t.Errorf("of another node of the name: %+v, %v", got, err)
 	}
 }

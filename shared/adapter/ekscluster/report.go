@@ -80,7 +80,7 @@ func (c *Client) reportPool(ctx context.Context, p *poolReport) error {
 	return c.writeStatus(ctx, &status[apiv1.NodePool]{
 		resource: apiv1.NodePoolResource, name: p.name, uid: p.uid,
 		change: func(pool *apiv1.NodePool) error {
-			set := apiv1.NodePoolConditions.On(pool, c.now())
+			set := apiv1.NodePoolConditions.For(pool, c.now())
 			var errs []error
 			for i := range p.conditions {
 				errs = append(errs, say(set, &p.conditions[i]))
@@ -98,11 +98,11 @@ func (c *Client) reportPool(ctx context.Context, p *poolReport) error {
 func say(set *condition.Set, c *model.Condition) error {
 	switch metav1.ConditionStatus(c.Status) {
 	case metav1.ConditionTrue:
-		set.TrueBecause(c.Type, c.Reason, c.Message)
+		set.SetTrueWithReason(c.Type, c.Reason, c.Message)
 	case metav1.ConditionFalse:
-		set.False(c.Type, c.Reason, c.Message)
+		set.SetFalse(c.Type, c.Reason, c.Message)
 	case metav1.ConditionUnknown:
-		set.Unknown(c.Type, c.Reason, c.Message)
+		set.SetUnknown(c.Type, c.Reason, c.Message)
 	default:
 		return fault.New(fault.Invalid, "", "condition %s of %s: status %q is not True, False or Unknown", c.Type, c.Object, c.Status)
 	}
@@ -126,7 +126,7 @@ func (c *Client) reportClass(ctx context.Context, r *model.ClassReport) error {
 		resource: awsv1.EC2NodeClassResource, name: r.Class, uid: r.UID,
 		change: func(class *awsv1.EC2NodeClass) error {
 			if r.Waiting != "" {
-				classConditions().On(class, c.now()).TrueBecause(ConditionTerminating, ReasonWaiting, r.Waiting)
+				classConditions().For(class, c.now()).SetTrueWithReason(ConditionTerminating, ReasonWaiting, r.Waiting)
 				return nil
 			}
 			if seen := r.Status.ObservedGeneration; seen != 0 && seen != class.Generation {
@@ -158,7 +158,7 @@ func showClass(class *awsv1.EC2NodeClass, resolved *model.ClassStatus, now time.
 	}
 
 	types := classConditions()
-	set := types.On(class, now)
+	set := types.For(class, now)
 	bad := make(map[string]bool)
 	for i := range resolved.Problems {
 		p := &resolved.Problems[i]
@@ -167,14 +167,14 @@ func showClass(class *awsv1.EC2NodeClass, resolved *model.ClassStatus, now time.
 		}
 		bad[p.Condition] = true
 		if p.Unknown {
-			set.Unknown(p.Condition, p.Reason, p.Message)
+			set.SetUnknown(p.Condition, p.Reason, p.Message)
 		} else {
-			set.False(p.Condition, p.Reason, p.Message)
+			set.SetFalse(p.Condition, p.Reason, p.Message)
 		}
 	}
 	for _, dependent := range types.Dependents {
 		if !bad[dependent] {
-			set.TrueBecause(dependent, dependent, found(dependent, class, resolved))
+			set.SetTrueWithReason(dependent, dependent, found(dependent, class, resolved))
 		}
 	}
 }

@@ -78,7 +78,7 @@ func TestReportWritesPoolConditionsAndStatusInOne(t *testing.T) {
 	}
 	report(t, c, r)
 	got := readPool(t, c, name)
-	set := apiv1.NodePoolConditions.On(got, time.Now())
+	set := apiv1.NodePoolConditions.For(got, time.Now())
 	if root := set.Get(condition.Ready); root.Status != metav1.ConditionFalse || !strings.Contains(root.Message, "create it") {
 		t.Errorf("Ready: %+v", root)
 	}
@@ -93,7 +93,7 @@ func TestReportWritesPoolConditionsAndStatusInOne(t *testing.T) {
 	r.PoolStatus[0].Resources = model.Resources{"cpu": 0}
 	report(t, c, r)
 	got = readPool(t, c, name)
-	if !apiv1.NodePoolConditions.On(got, time.Now()).IsTrue(condition.Ready) {
+	if !apiv1.NodePoolConditions.For(got, time.Now()).IsTrue(condition.Ready) {
 		t.Errorf("conditions: %+v", got.Status.Conditions)
 	}
 	if _, ok := got.Status.Resources["memory"]; ok {
@@ -113,7 +113,7 @@ func TestReportShowsWhatAClassResolvesTo(t *testing.T) {
 	r := model.Report{Classes: []model.ClassReport{{Class: name, UID: string(object.UID), Status: resolved}}}
 	report(t, c, r)
 	got := readClass(t, c, name)
-	if !awsv1.Conditions(true).On(got, time.Now()).IsTrue(condition.Ready) || got.Status.Subnets[0].Zone != "us-west-2a" || got.Status.AMIs[0].ID != "ami-1" || got.Status.InstanceProfile != "nodes" {
+	if !awsv1.Conditions(true).For(got, time.Now()).IsTrue(condition.Ready) || got.Status.Subnets[0].Zone != "us-west-2a" || got.Status.AMIs[0].ID != "ami-1" || got.Status.InstanceProfile != "nodes" {
 		t.Errorf("got %+v", got.Status)
 	}
 
@@ -124,7 +124,7 @@ func TestReportShowsWhatAClassResolvesTo(t *testing.T) {
 	}
 	report(t, c, r)
 	got = readClass(t, c, name)
-	set := awsv1.Conditions(true).On(got, time.Now())
+	set := awsv1.Conditions(true).For(got, time.Now())
 	if s := set.Get("SubnetsReady"); s.Status != metav1.ConditionFalse || s.Reason != "SubnetsNotFound" || len(got.Status.Subnets) != 0 {
 		t.Errorf("got %+v, subnets %v", s, got.Status.Subnets)
 	}
@@ -160,7 +160,7 @@ func TestOneBadConditionStopsNoOther(t *testing.T) {
 	if err != nil {
 		t.Logf("the bad one: %v", err)
 	}
-	if !apiv1.NodePoolConditions.On(readPool(t, c, name), time.Now()).IsTrue("NodeClassReady") {
+	if !apiv1.NodePoolConditions.For(readPool(t, c, name), time.Now()).IsTrue("NodeClassReady") {
 		t.Error("the good one was not written")
 	}
 }

@@ -46,7 +46,7 @@ func showBuffer(status *autoscalingv1beta1.CapacityBufferStatus, said *model.Buf
 	for _, said := range []struct {
 		name string
 		model.BufferCondition
-	}{{autoscalingv1beta1.ConditionReady, said.Ready}, {autoscalingv1beta1.ConditionProvisioning, said.Provisioning}} {
+	}{{autoscalingv1beta1.ConditionReadyForProvisioning, said.Ready}, {autoscalingv1beta1.ConditionProvisioning, said.Provisioning}} {
 		if said.Status == "" {
 			continue // nothing was found out
 		}

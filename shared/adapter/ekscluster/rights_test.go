@@ -43,10 +43,10 @@ func TestInterruptionRoleHasTheRightsItUsesAndNoOther(t *testing.T) {
 	must("definitions", err)
 	_, err = c.Runs(t.Context(), name)
 	must("runs", err)
-	_, err = c.Occupied(t.Context(), node)
+	_, err = c.ReadNode(t.Context(), node)
 	must("occupied", err)
 	must("patch", c.PatchNode(t.Context(), model.NodePatch{Name: name, UID: node.UID, Finalizer: true, AddTaints: []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}}))
-	must("show", c.ShowEnd(t.Context(), claim))
+	must("show", c.UpdateTermination(t.Context(), claim))
 	must("evict", c.Evict(t.Context(), refOf(pod)))
 	if err := c.Evict(t.Context(), refOf(kept)); !fault.Is(err, fault.Invalid) {
 		t.Fatalf("of two budgets: %v", err)
@@ -95,9 +95,9 @@ func TestDisruptRoleHasTheRightsItUsesAndNoOther(t *testing.T) {
 			t.Fatalf("%s: %v", what, err)
 		}
 	}
-	_, err := c.Occupied(t.Context(), node)
+	_, err := c.ReadNode(t.Context(), node)
 	must("occupied", err)
-	_, err = c.Budgets(t.Context())
+	_, err = c.PDBs(t.Context())
 	must("budgets", err)
 	taint := model.Taint{Key: model.TaintDisrupted, Effect: model.NoSchedule}
 	must("taint", c.PatchNode(t.Context(), model.NodePatch{Name: name, UID: node.UID, AddTaints: []model.Taint{taint}}))

@@ -17,10 +17,10 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// ShowEnd brings the conditions of a claim's NodeClaim object up to how far its end has come, and its deadline annotation where
+// UpdateTermination brings the conditions of a claim's NodeClaim object up to how far its end has come, and its deadline annotation where
 // it has none or a later one; an earlier one is respected. While the claim is Draining the object gets our finalizer where it
 // has none and nobody has deleted it. NotFound where the object of that UID is gone.
-func (c *Client) ShowEnd(ctx context.Context, claim model.Claim) error {
+func (c *Client) UpdateTermination(ctx context.Context, claim model.Claim) error {
 	if claim.ObjectUID == "" {
 		return fault.New(fault.NotFound, "", "claim %s has no NodeClaim object", claim.Name)
 	}
@@ -84,25 +84,25 @@ func showEnd(object *apiv1.NodeClaim, claim *model.Claim) {
 	if drain == nil {
 		return
 	}
-	on := func(unix int64) *condition.Set { return apiv1.NodeClaimConditions.On(object, time.Unix(unix, 0)) }
+	on := func(unix int64) *condition.Set { return apiv1.NodeClaimConditions.For(object, time.Unix(unix, 0)) }
 	if claim.FailureCode != "" {
-		on(drain.SinceUnix).TrueBecause(apiv1.ConditionDisruptionReason, claim.FailureCode, claim.FailureMessage)
+		on(drain.SinceUnix).SetTrueWithReason(apiv1.ConditionDisruptionReason, claim.FailureCode, claim.FailureMessage)
 	}
 	late := drain.DeadlineUnix != 0 && drain.DetachedUnix >= drain.DeadlineUnix // nobody waits for volumes any more
 	switch {
 	case drain.EmptyUnix == 0:
-		on(drain.SinceUnix).Unknown(apiv1.ConditionDrained, apiv1.ReasonDraining, strings.Join(drain.Waits, "; "))
+		on(drain.SinceUnix).SetUnknown(apiv1.ConditionDrained, apiv1.ReasonDraining, strings.Join(drain.Waits, "; "))
 	case drain.DetachedUnix == 0:
-		on(drain.EmptyUnix).True(apiv1.ConditionDrained)
-		on(drain.EmptyUnix).Unknown(apiv1.ConditionVolumesDetached, apiv1.ReasonAwaitingVolumeDetachment, strings.Join(drain.Waits, "; "))
+		on(drain.EmptyUnix).SetTrue(apiv1.ConditionDrained)
+		on(drain.EmptyUnix).SetUnknown(apiv1.ConditionVolumesDetached, apiv1.ReasonAwaitingVolumeDetachment, strings.Join(drain.Waits, "; "))
 	case late:
-		on(drain.EmptyUnix).True(apiv1.ConditionDrained)
-		on(drain.DetachedUnix).False(apiv1.ConditionVolumesDetached, apiv1.ReasonTerminationGracePeriodElapsed, strings.Join(drain.Waits, "; "))
+		on(drain.EmptyUnix).SetTrue(apiv1.ConditionDrained)
+		on(drain.DetachedUnix).SetFalse(apiv1.ConditionVolumesDetached, apiv1.ReasonTerminationGracePeriodElapsed, strings.Join(drain.Waits, "; "))
 	default:
-		on(drain.EmptyUnix).True(apiv1.ConditionDrained)
-		on(drain.DetachedUnix).True(apiv1.ConditionVolumesDetached)
+		on(drain.EmptyUnix).SetTrue(apiv1.ConditionDrained)
+		on(drain.DetachedUnix).SetTrue(apiv1.ConditionVolumesDetached)
 	}
 	if drain.EndUnix != 0 {
-		on(drain.EndUnix).True(apiv1.ConditionInstanceTerminating)
+		on(drain.EndUnix).SetTrue(apiv1.ConditionInstanceTerminating)
 	}
 }

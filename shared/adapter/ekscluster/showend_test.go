@@ -38,7 +38,7 @@ func TestShowEndTellsHowFarTheEndHasCome(t *testing.T) {
 	} {
 		claim.State, claim.Drain = step.state, &step.drain
 		for range 2 {
-			if err := c.ShowEnd(t.Context(), claim); err != nil {
+			if err := c.UpdateTermination(t.Context(), claim); err != nil {
 				t.Fatalf("%s: %v", step.what, err)
 			}
 		}
@@ -87,7 +87,7 @@ func TestShowEndOfAnInstanceThatNeverJoinedClaimsNothing(t *testing.T) {
 	claim := launched(name)
 	claim.ObjectUID = put(t, connect(t), claim)
 	claim.State, claim.FailureCode = model.Terminating, model.EndedNeverRegistered
-	if err := c.ShowEnd(t.Context(), claim); err != nil {
+	if err := c.UpdateTermination(t.Context(), claim); err != nil {
 		t.Fatal(err)
 	}
 	put(t, connect(t), claim)
@@ -127,7 +127,7 @@ func TestShowEndRespectsAnEarlierDeadline(t *testing.T) {
 			}
 		}
 		claim.Drain = &model.Drain{SinceUnix: claim.LaunchedUnix, DeadlineUnix: step.deadline}
-		if err := c.ShowEnd(t.Context(), claim); err != nil {
+		if err := c.UpdateTermination(t.Context(), claim); err != nil {
 			t.Fatal(err)
 		}
 		if got := readClaim(t, c, name).Annotations[model.AnnotationDeadline]; got != step.want {
@@ -153,7 +153,7 @@ func TestShowEndTouchesOnlyTheObjectOfTheClaim(t *testing.T) {
 	claim.State, claim.Drain = model.Draining, &model.Drain{SinceUnix: 1, DeadlineUnix: 2}
 	for _, uid := range []string{"", "00000000-0000-4000-8000-000000000000"} {
 		claim.ObjectUID = uid
-		if err := c.ShowEnd(t.Context(), claim); !fault.Is(err, fault.NotFound) {
+		if err := c.UpdateTermination(t.Context(), claim); !fault.Is(err, fault.NotFound) {
 			t.Errorf("UID %q: %v, want NotFound", uid, err)
 		}
 	}

@@ -22,7 +22,7 @@ func (c *Client) StandaloneClaim(ctx context.Context, wanted model.Object) (mode
 	if shown.UID != wanted.UID || !shown.Manual || !managed || shown.DeletedUnix != 0 {
 		return model.StandaloneClaim{}, fault.New(fault.NotFound, "", "NodeClaim %s of UID %s is not to be launched any more", wanted.Name, wanted.UID)
 	}
-	return translate.StandaloneOf(untyped), nil
+	return translate.StandaloneClaimOf(untyped), nil
 }
 
 // reportClaim writes a condition of a NodeClaim that has no instance yet, or of any whether and why it is given back voluntarily.
@@ -30,7 +30,7 @@ func (c *Client) reportClaim(ctx context.Context, said *model.Condition) error {
 	return c.writeStatus(ctx, &status[apiv1.NodeClaim]{
 		resource: apiv1.NodeClaimResource, name: said.Object, uid: said.UID,
 		change: func(o *apiv1.NodeClaim) error {
-			set := apiv1.NodeClaimConditions.On(o, c.now())
+			set := apiv1.NodeClaimConditions.For(o, c.now())
 			choice := said.Type == apiv1.ConditionDisruptionReason || said.Type == apiv1.ConditionConsolidatable
 			switch {
 			case choice && said.Status == "":

@@ -82,8 +82,8 @@ func translate(err error, format string, args ...any) error {
 	return fault.Wrap(kind, api.ErrorCode(), err, format, args...)
 }
 
-// Entry returns the Kubernetes groups that a principal's access entry gives it. NotFound where it has none.
-func (e *EKS) Entry(ctx context.Context, cluster, principal string) (groups []string, err error) {
+// AccessEntryGroups returns the Kubernetes groups that a principal's access entry gives it. NotFound where it has none.
+func (e *EKS) AccessEntryGroups(ctx context.Context, cluster, principal string) (groups []string, err error) {
 	out, err := e.client.DescribeAccessEntry(ctx, &eks.DescribeAccessEntryInput{ClusterName: &cluster, PrincipalArn: &principal})
 	if err != nil {
 		return nil, translate(err, "describe the access entry of %s in cluster %s", principal, cluster)
@@ -91,8 +91,8 @@ func (e *EKS) Entry(ctx context.Context, cluster, principal string) (groups []st
 	return out.AccessEntry.KubernetesGroups, nil
 }
 
-// PodIdentities returns how many roles the pods of a service account may have: 0, or 1 where an association gives it one.
-func (e *EKS) PodIdentities(ctx context.Context, cluster, namespace, serviceAccount string) (int, error) {
+// PodIdentityAssociations returns how many roles the pods of a service account may have: 0, or 1 where an association gives it one.
+func (e *EKS) PodIdentityAssociations(ctx context.Context, cluster, namespace, serviceAccount string) (int, error) {
 	out, err := e.client.ListPodIdentityAssociations(ctx, &eks.ListPodIdentityAssociationsInput{
 		ClusterName: &cluster, Namespace: &namespace, ServiceAccount: &serviceAccount,
 	})

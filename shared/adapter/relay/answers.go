@@ -57,17 +57,17 @@ func (a *Answers) entry(r *wire.RelayRequest, digest string) item {
 	return entry
 }
 
-// Take records that the request is about to be carried out. Conflict where it was taken or answered before, by whoever; after
+// Start records that the request is about to be carried out. Conflict where it was taken or answered before, by whoever; after
 // Internal nobody knows.
-func (a *Answers) Take(ctx context.Context, r wire.RelayRequest, digest string) error {
+func (a *Answers) Start(ctx context.Context, r wire.RelayRequest, digest string) error {
 	_, err := a.table.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &a.name, Item: a.entry(&r, digest), ConditionExpression: aws.String("attribute_not_exists(PK)"),
 	})
 	return translate(err, "claim request %s of cluster %s", r.ID, r.Cluster)
 }
 
-// Keep stores the answer, where none is stored and nobody but who has this digest took the request; else Conflict.
-func (a *Answers) Keep(ctx context.Context, r wire.RelayRequest, digest string, answer wire.RelayAnswer) error {
+// Store stores the answer, where none is stored and nobody but who has this digest took the request; else Conflict.
+func (a *Answers) Store(ctx context.Context, r wire.RelayRequest, digest string, answer wire.RelayAnswer) error {
 	nonce := make([]byte, wire.RelayNonceBytes)
 	rand.Read(nonce) // it never fails
 	sealed, err := wire.SealRelayAnswer(answer, r.ID, r.Key, nonce)

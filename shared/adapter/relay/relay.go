@@ -28,7 +28,7 @@ const (
 
 // Codes of errors of RoundTrip. All are Internal or, of a refusal, Denied: none says anything of the cluster's objects.
 const (
-	CodeUntaken    = "RelayUntaken"    // no watcher took the request, as far as is known; it may yet
+	CodeNotStarted = "RelayUntaken"    // no watcher took the request, as far as is known; it may yet
 	CodeUnanswered = "RelayUnanswered" // a watcher took it and did not answer: nobody knows whether it was carried out
 	CodeBroken     = "RelayBroken"     // the watcher got no answer from the API server: the same
 	CodeRefused    = "RelayRefused"    // it was not carried out
@@ -82,7 +82,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		answer, err := t.ask(first, asked)
 		late := first.Err() != nil
 		cancel()
-		if err == nil || !late || ctx.Err() != nil || fault.CodeOf(err) != CodeUntaken {
+		if err == nil || !late || ctx.Err() != nil || fault.CodeOf(err) != CodeNotStarted {
 			return answered(request, answer, err)
 		}
 	}
@@ -129,7 +129,7 @@ func (t *transport) ask(ctx context.Context, r wire.RelayRequest) (wire.RelayAns
 	case known.taken:
 		return wire.RelayAnswer{}, fault.New(fault.Internal, CodeUnanswered, "request to cluster %s: a watcher received %s %s and did not answer in time; whether it was carried out is unknown", t.cluster, r.Method, r.Path)
 	}
-	return wire.RelayAnswer{}, fault.New(fault.Internal, CodeUntaken, "request to cluster %s: no watcher answered %s %s in time; is one running, with the chart's relay.enabled?", t.cluster, r.Method, r.Path)
+	return wire.RelayAnswer{}, fault.New(fault.Internal, CodeNotStarted, "request to cluster %s: no watcher answered %s %s in time; is one running, with the chart's relay.enabled?", t.cluster, r.Method, r.Path)
 }
 
 // open reads the answer that was found.

@@ -253,7 +253,7 @@ func TestWithoutAWatcherNothingIsKnown(t *testing.T) {
 	s := newSite(t)
 	began := time.Now()
 	_, _, err := s.ask(s.rights, 1500*time.Millisecond, "DELETE", node, "")
-	if codeAndKind(err) != "Internal "+CodeUntaken {
+	if codeAndKind(err) != "Internal "+CodeNotStarted {
 		t.Errorf("%v", err)
 	}
 	timed.Within(t, "a request that nobody takes is given up", time.Since(began), 3*time.Second)
@@ -369,7 +369,7 @@ type dies struct {
 	err error
 }
 
-func (d dies) Keep(context.Context, wire.RelayRequest, string, wire.RelayAnswer) error { return d.err }
+func (d dies) Store(context.Context, wire.RelayRequest, string, wire.RelayAnswer) error { return d.err }
 
 // keeps lets go of nothing and ends the program instead.
 type keeps struct {
@@ -425,7 +425,7 @@ func TestAForgedAnswerIsNotBelieved(t *testing.T) {
 			var r wire.RelayRequest
 			if r, err = wire.DecodeRelayRequest(messages[0].Body); err == nil {
 				r.Key = bytes.Repeat([]byte{1}, wire.RelayKeyBytes) // which only readers of the queue know
-				err = s.answers.Keep(t.Context(), r, "x", wire.RelayAnswer{Status: 404})
+				err = s.answers.Store(t.Context(), r, "x", wire.RelayAnswer{Status: 404})
 			}
 		}
 		forged <- err

@@ -169,8 +169,8 @@ func (s *Store) keepVersion(ctx context.Context, reg model.Registration, version
 	return nil
 }
 
-// Version returns a catalog of an account ("" = not known) and region as it was under that version. NotFound where it is not kept.
-func (s *Store) Version(ctx context.Context, account, region, version string) (*model.InstanceCatalog, error) {
+// ReadVersion returns a catalog of an account ("" = not known) and region as it was under that version. NotFound where it is not kept.
+func (s *Store) ReadVersion(ctx context.Context, account, region, version string) (*model.InstanceCatalog, error) {
 	key := versionKey(account, region, version)
 	out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &key})
 	if err != nil {

@@ -169,12 +169,12 @@ func TestD6VersionsAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []model.InstanceCatalog{one, two} {
-		got, err := p.Version(t.Context(), web.Account, web.Region, want.Version)
+		got, err := p.ReadVersion(t.Context(), web.Account, web.Region, want.Version)
 		if err != nil || got.Types[0].Name != want.Types[0].Name {
 			t.Errorf("version %s: %+v, %v", want.Version, got, err)
 		}
 	}
-	if _, err := p.Version(t.Context(), web.Account, web.Region, "c"); !fault.Is(err, fault.NotFound) {
+	if _, err := p.ReadVersion(t.Context(), web.Account, web.Region, "c"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("nobody wrote it: %v", err)
 	}
 	// One that stays is kept anew each day, and not with each refresh.

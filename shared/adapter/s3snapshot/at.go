@@ -23,10 +23,10 @@ type known struct {
 	snapshot    *model.Snapshot
 }
 
-// At returns the cluster's snapshot at the manifest, or a later one of the same full snapshot that was read before. It may be kept
+// SnapshotAt returns the cluster's snapshot at the manifest, or a later one of the same full snapshot that was read before. It may be kept
 // and shared, and must not be written to. NotFound where an object that the manifest names is missing; Invalid for a manifest to anything
 // but a full snapshot of its own cluster, which a watcher could not read itself.
-func (s *Store) At(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error) {
+func (s *Store) SnapshotAt(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error) {
 	if want := snapshotKey(manifest.Cluster, manifest.Epoch, manifest.SnapshotSeq); manifest.SnapshotKey != want {
 		return nil, fault.New(fault.Invalid, "ForeignBase", "manifest of cluster %s: its full snapshot %d/%d is %s, and it names %.200q",
 			manifest.Cluster, manifest.Epoch, manifest.SnapshotSeq, want, manifest.SnapshotKey)

@@ -21,8 +21,8 @@ const (
 	maxDecisionExpandedBytes = 256 << 20 // unpacked
 )
 
-// Put stores a decision under its id. Putting it again replaces it.
-func (s *Store) Put(ctx context.Context, decision model.Decision) error {
+// PutDecision stores a decision under its id. Putting it again replaces it.
+func (s *Store) PutDecision(ctx context.Context, decision model.Decision) error {
 	return s.putRecord(ctx, decisionKey(decision.Cluster, Day(decision.AtUnix), decision.ID), decision)
 }
 

@@ -56,7 +56,7 @@ func FuzzDecision(f *testing.F) {
 				t.Errorf("got %v, want Invalid", err)
 			}
 			manifest := model.Manifest{Cluster: "c", Epoch: 1, SnapshotSeq: 1, HeadSeq: 2, SnapshotKey: snapshotKey("c", 1, 1)}
-			if _, err := store.At(t.Context(), manifest); err == nil {
+			if _, err := store.SnapshotAt(t.Context(), manifest); err == nil {
 				t.Error("one object is both a base and the segment after it")
 			}
 		})

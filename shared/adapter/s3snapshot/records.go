@@ -154,9 +154,9 @@ func readAll[T any](ctx context.Context, s *Store, keys []string, want func(*T) 
 	return out, nil
 }
 
-// AsOf returns where the snapshot is that was the cluster's newest at a time, by when S3 stored its objects, to the second. Its times
+// ManifestAsOf returns where the snapshot is that was the cluster's newest at a time, by when S3 stored its objects, to the second. Its times
 // but HeadSeq's are not known. NotFound where none of then is kept. It needs s3:ListBucket.
-func (s *Store) AsOf(ctx context.Context, cluster string, atUnix int64) (model.Manifest, error) {
+func (s *Store) ManifestAsOf(ctx context.Context, cluster string, atUnix int64) (model.Manifest, error) {
 	epochs, err := s.epochs(ctx, cluster)
 	if err != nil {
 		return model.Manifest{}, err

@@ -51,10 +51,10 @@ func TestRecordsOfASpanAreReadInOrder(t *testing.T) {
 		id := idAt(at, i)
 		ids = append(ids, id)
 		put := []error{
-			store.Put(t.Context(), model.Decision{ID: id, Cluster: "prod", AtUnix: at, Input: &model.DecisionInput{Region: "r"}, Rounds: []model.Round{{Input: &model.PlannerInput{Salt: id}}}}),
+			store.PutDecision(t.Context(), model.Decision{ID: id, Cluster: "prod", AtUnix: at, Input: &model.DecisionInput{Region: "r"}, Rounds: []model.Round{{Input: &model.PlannerInput{Salt: id}}}}),
 			store.PutDisruption(t.Context(), model.Disrupted{ID: id, Cluster: "prod", AtUnix: at, Input: &model.DisruptionInput{Salt: id}}),
 			store.PutRemoval(t.Context(), model.Removal{Cluster: "prod", Claim: model.Claim{Name: fmt.Sprintf("claim-%d", 9-i)}, Reason: model.EndedEmpty, GoneUnix: at}),
-			store.Put(t.Context(), model.Decision{ID: id, Cluster: "prod-2", AtUnix: at}), // another cluster, whose name begins alike
+			store.PutDecision(t.Context(), model.Decision{ID: id, Cluster: "prod-2", AtUnix: at}), // another cluster, whose name begins alike
 		}
 		for _, err := range put {
 			if err != nil {
@@ -95,7 +95,7 @@ func TestADecisionIsFoundByItsID(t *testing.T) {
 	midnight := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC).Unix()
 	for name, recorded := range map[string]int64{"the same day": midnight, "the ledger's clock is behind": midnight - 2, "it is ahead": midnight + daySecond} {
 		id := idAt(midnight, len(name))
-		if err := store.Put(t.Context(), model.Decision{ID: id, Cluster: "prod", AtUnix: recorded}); err != nil {
+		if err := store.PutDecision(t.Context(), model.Decision{ID: id, Cluster: "prod", AtUnix: recorded}); err != nil {
 			t.Fatal(err)
 		}
 		if err := store.PutDisruption(t.Context(), model.Disrupted{ID: id, Cluster: "prod", AtUnix: recorded}); err != nil {
@@ -147,7 +147,7 @@ func TestAsOfIsTheSnapshotOfThen(t *testing.T) {
 	}
 	for _, m := range moments {
 		for _, late := range []int64{0, 9} {
-			got, err := store.AsOf(t.Context(), "prod", m.unix+late)
+			got, err := store.ManifestAsOf(t.Context(), "prod", m.unix+late)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,19 +155,19 @@ func TestAsOfIsTheSnapshotOfThen(t *testing.T) {
 			if got != m.want {
 				t.Errorf("at %d: %+v, want %+v", m.unix+late-begin.Unix(), got, m.want)
 			}
-			if snapshot, err := New(store.client, bucket).At(t.Context(), got); err != nil || snapshot.Seq != m.want.HeadSeq {
+			if snapshot, err := New(store.client, bucket).SnapshotAt(t.Context(), got); err != nil || snapshot.Seq != m.want.HeadSeq {
 				t.Errorf("at %d it cannot be read: %v", m.unix, err)
 			}
 		}
 	}
-	if _, err := store.AsOf(t.Context(), "prod", begin.Unix()-1); !fault.Is(err, fault.NotFound) {
+	if _, err := store.ManifestAsOf(t.Context(), "prod", begin.Unix()-1); !fault.Is(err, fault.NotFound) {
 		t.Errorf("before there was any: %v", err)
 	}
 	// A delta that is missing ends what is known: nobody can read beyond it.
 	if _, err := store.client.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: aws.String(bucket), Key: aws.String(deltaKey("prod", 2, last.state.Seq))}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := store.AsOf(t.Context(), "prod", now.Now().Unix()); err != nil || got.HeadSeq != last.state.Seq-1 {
+	if got, err := store.ManifestAsOf(t.Context(), "prod", now.Now().Unix()); err != nil || got.HeadSeq != last.state.Seq-1 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -182,7 +182,7 @@ func TestD7WhatAnotherVersionFoundIsKept(t *testing.T) {
 		r := model.Recorded{ID: idAt(at, i), Kind: model.KindProvision, Day: Day(at)}
 		var err error
 		if i%2 == 0 {
-			err = store.Put(t.Context(), model.Decision{ID: r.ID, Cluster: "prod", AtUnix: at})
+			err = store.PutDecision(t.Context(), model.Decision{ID: r.ID, Cluster: "prod", AtUnix: at})
 		} else {
 			r.Kind = model.KindDisrupt
 			err = store.PutDisruption(t.Context(), model.Disrupted{ID: r.ID, Cluster: "prod", AtUnix: at})

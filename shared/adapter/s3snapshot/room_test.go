@@ -50,14 +50,14 @@ type reported struct {
 }
 
 func readSideBySide(endpoint string, clusters []string) {
-	boot.Memory()
+	boot.TuneGC()
 	client := s3.New(s3.Options{BaseEndpoint: &endpoint, UsePathStyle: true, Region: "us-west-2", Credentials: aws.AnonymousCredentials{}})
 	store := New(client, bucket).Within(boot.MemoryBytes())
 	out := reported{Errors: map[string]string{}}
 	var held []*model.Snapshot
 	var mu sync.Mutex
 	read := func(cluster string) {
-		snapshot, err := store.At(context.Background(), model.Manifest{Cluster: cluster, Epoch: 1, SnapshotSeq: 1, HeadSeq: 1, SnapshotKey: snapshotKey(cluster, 1, 1)})
+		snapshot, err := store.SnapshotAt(context.Background(), model.Manifest{Cluster: cluster, Epoch: 1, SnapshotSeq: 1, HeadSeq: 1, SnapshotKey: snapshotKey(cluster, 1, 1)})
 		mu.Lock()
 		defer mu.Unlock()
 		held = append(held, snapshot)
@@ -224,7 +224,7 @@ func TestW7DeltasTogetherWeighNoMoreThanASnapshot(t *testing.T) {
 		}
 	}
 	at := func(head int64) error {
-		_, err := store.At(t.Context(), model.Manifest{Cluster: "prod", Epoch: 1, HeadSeq: head, SnapshotKey: key})
+		_, err := store.SnapshotAt(t.Context(), model.Manifest{Cluster: "prod", Epoch: 1, HeadSeq: head, SnapshotKey: key})
 		return err
 	}
 	if err := at(3); err != nil {
@@ -260,7 +260,7 @@ func TestW7DeltasAreReadUntilOneCannotBe(t *testing.T) {
 	defer server.Close()
 	store := New(s3.New(s3.Options{BaseEndpoint: &server.URL, UsePathStyle: true, Region: "us-west-2", Credentials: aws.AnonymousCredentials{}}), bucket)
 	manifest := model.Manifest{Cluster: "prod", Epoch: 1, SnapshotSeq: 1, HeadSeq: maxDeltas, SnapshotKey: snapshotKey("prod", 1, 1)}
-	if _, err := store.At(t.Context(), manifest); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "/seg-") {
+	if _, err := store.SnapshotAt(t.Context(), manifest); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "/seg-") {
 		t.Errorf("got %v", err)
 	}
 	if n := asked.Load(); n < 1 || n > 2*fetchers {
@@ -274,7 +274,7 @@ func TestW7DeltasAreReadUntilOneCannotBe(t *testing.T) {
 }
 
 func (s *Store) at(t *testing.T, key string, head int64) error {
-	_, err := s.At(t.Context(), model.Manifest{Cluster: "prod", Epoch: 1, HeadSeq: head, SnapshotKey: key})
+	_, err := s.SnapshotAt(t.Context(), model.Manifest{Cluster: "prod", Epoch: 1, HeadSeq: head, SnapshotKey: key})
 	return err
 }
 

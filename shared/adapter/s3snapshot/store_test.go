@@ -94,7 +94,7 @@ func TestAtReturnsTheSnapshotWithItsDeltas(t *testing.T) {
 	for range 12 {
 		h.delta()
 	}
-	got, err := New(store.client, bucket).At(t.Context(), h.manifest(key, 0))
+	got, err := New(store.client, bucket).SnapshotAt(t.Context(), h.manifest(key, 0))
 	if err != nil || !reflect.DeepEqual(got, h.state) {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -105,21 +105,21 @@ func TestAtReadsOnlyWhatItDoesNotKnow(t *testing.T) {
 	h := newHistory(t, store, 1)
 	key := h.full()
 	h.delta()
-	if _, err := store.At(t.Context(), h.manifest(key, 0)); err != nil {
+	if _, err := store.SnapshotAt(t.Context(), h.manifest(key, 0)); err != nil {
 		t.Fatal(err)
 	}
 	reads := c.Inject(cloud.Fault{Service: "s3", Match: func(r *http.Request, _ []byte) bool { return r.Method == http.MethodGet }})
-	if _, err := store.At(t.Context(), h.manifest(key, 0)); err != nil || reads.Acted() != 0 {
+	if _, err := store.SnapshotAt(t.Context(), h.manifest(key, 0)); err != nil || reads.Acted() != 0 {
 		t.Fatalf("the same pointer: %d reads, %v", reads.Acted(), err)
 	}
 	h.delta()
-	got, err := store.At(t.Context(), h.manifest(key, 0))
+	got, err := store.SnapshotAt(t.Context(), h.manifest(key, 0))
 	if err != nil || reads.Acted() != 1 || got.Seq != 2 {
 		t.Fatalf("one segment more: %d reads, seq %d, %v", reads.Acted(), got.Seq, err)
 	}
 	old := h.manifest(key, 0)
 	old.HeadSeq = 1
-	if got, err := store.At(t.Context(), old); err != nil || got.Seq != 2 {
+	if got, err := store.SnapshotAt(t.Context(), old); err != nil || got.Seq != 2 {
 		t.Fatalf("an older pointer gets what is known: %+v, %v", got, err)
 	}
 }
@@ -129,7 +129,7 @@ func TestAtStartsAgainFromANewBase(t *testing.T) {
 	h := newHistory(t, store, 1)
 	first := h.full()
 	h.delta()
-	if _, err := store.At(t.Context(), h.manifest(first, 0)); err != nil {
+	if _, err := store.SnapshotAt(t.Context(), h.manifest(first, 0)); err != nil {
 		t.Fatal(err)
 	}
 	// The new full snapshot numbers shapes otherwise, at the same sequence number.
@@ -137,7 +137,7 @@ func TestAtStartsAgainFromANewBase(t *testing.T) {
 	h.state.Pods[0].Shape = 1
 	second := h.full()
 	h.delta()
-	got, err := store.At(t.Context(), h.manifest(second, 1))
+	got, err := store.SnapshotAt(t.Context(), h.manifest(second, 1))
 	if err != nil || !reflect.DeepEqual(got, h.state) {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -148,13 +148,13 @@ func TestAtKeepsClustersAndEpochsApart(t *testing.T) {
 	one := newHistory(t, store, 1)
 	key := one.full()
 	one.delta()
-	if _, err := store.At(t.Context(), one.manifest(key, 0)); err != nil {
+	if _, err := store.SnapshotAt(t.Context(), one.manifest(key, 0)); err != nil {
 		t.Fatal(err)
 	}
 	two := newHistory(t, store, 2)
 	two.state.AtUnix = 7
 	key = two.full()
-	if got, err := store.At(t.Context(), two.manifest(key, 0)); err != nil || got.AtUnix != 7 || len(got.Pods) != 0 {
+	if got, err := store.SnapshotAt(t.Context(), two.manifest(key, 0)); err != nil || got.AtUnix != 7 || len(got.Pods) != 0 {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 }
@@ -177,7 +177,7 @@ func TestAtSaysWhatIsMissing(t *testing.T) {
 	}
 	for name, tt := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got, err := New(store.client, bucket).At(t.Context(), tt.manifest); !fault.Is(err, tt.kind) {
+			if got, err := New(store.client, bucket).SnapshotAt(t.Context(), tt.manifest); !fault.Is(err, tt.kind) {
 				t.Fatalf("got %+v, %v; want %s", got, err, tt.kind)
 			}
 		})
@@ -189,7 +189,7 @@ func TestW4AManifestOfAnotherClustersPrefixIsRefused(t *testing.T) {
 	_, store := start(t)
 	h := newHistory(t, store, 1)
 	key := h.full()
-	if _, err := store.At(t.Context(), h.manifest(key, 0)); err != nil {
+	if _, err := store.SnapshotAt(t.Context(), h.manifest(key, 0)); err != nil {
 		t.Fatal(err)
 	}
 	for name, manifest := range map[string]model.Manifest{
@@ -198,7 +198,7 @@ func TestW4AManifestOfAnotherClustersPrefixIsRefused(t *testing.T) {
 		"of no base":    {Cluster: "prod", Epoch: 1, SnapshotKey: "decisions/prod/2026-03-01/a"},
 	} {
 		for _, s := range []*Store{store, New(store.client, bucket)} {
-			if got, err := s.At(t.Context(), manifest); !fault.Is(err, fault.Invalid) {
+			if got, err := s.SnapshotAt(t.Context(), manifest); !fault.Is(err, fault.Invalid) {
 				t.Errorf("%s: %+v, %v, want it refused as Invalid", name, got, err)
 			}
 		}
@@ -269,7 +269,7 @@ func TestDecisionSurvivesARoundTripAndMayBePutAgain(t *testing.T) {
 	want := model.Decision{ID: "01J", Cluster: "prod", AtUnix: at.Unix(), Trigger: "batch", Pending: 3, Launched: []string{"general-abcde"},
 		Rounds: []model.Round{{Plan: model.Plan{Claims: []model.PlannedClaim{{Name: "general-abcde"}}, Price: 83_200}}}}
 	for range 2 {
-		if err := store.Put(t.Context(), want); err != nil {
+		if err := store.PutDecision(t.Context(), want); err != nil {
 			t.Fatal(err)
 		}
 	}

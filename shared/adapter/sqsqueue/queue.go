@@ -26,17 +26,19 @@ type Queue struct {
 // New returns the queue at a URL; its name must end in .fifo.
 func New(client *sqs.Client, url string) *Queue { return &Queue{client: client, url: url} }
 
-// Plans are the plan queues of all clusters. It may be used from many goroutines.
-type Plans struct {
+// PlanQueues are the plan queues of all clusters. It may be used from many goroutines.
+type PlanQueues struct {
 	client *sqs.Client
 	like   string // URL of any queue of the same account and region
 }
 
-// NewPlans returns the plan queues beside any other queue of their account and region.
-func NewPlans(client *sqs.Client, like string) *Plans { return &Plans{client: client, like: like} }
+// NewPlanQueues returns the plan queues beside any other queue of their account and region.
+func NewPlanQueues(client *sqs.Client, like string) *PlanQueues {
+	return &PlanQueues{client: client, like: like}
+}
 
 // Send puts the hint into its cluster's plan queue. Errors as of Queue.Send.
-func (p *Plans) Send(ctx context.Context, hint wire.Hint) error {
+func (p *PlanQueues) Send(ctx context.Context, hint wire.Hint) error {
 	return New(p.client, wire.PlanQueueURL(p.like, hint.Cluster)).Send(ctx, hint)
 }
 
@@ -64,15 +66,17 @@ func (q *Queue) send(ctx context.Context, hint wire.Hint, group string) error {
 	return translate(err, "send a hint of cluster %s to %s", hint.Cluster, q.url)
 }
 
-// Delayed is one standard queue, whose messages may be told to show up later. It may be used from many goroutines.
-type Delayed struct {
+// DelayQueue is one standard queue, whose messages may be told to show up later. It may be used from many goroutines.
+type DelayQueue struct {
 	client   *sqs.Client
 	url      string
 	ungroups atomic.Bool // the queue takes no message groups
 }
 
-// NewDelayed returns the standard queue at a URL.
-func NewDelayed(client *sqs.Client, url string) *Delayed { return &Delayed{client: client, url: url} }
+// NewDelayQueue returns the standard queue at a URL.
+func NewDelayQueue(client *sqs.Client, url string) *DelayQueue {
+	return &DelayQueue{client: client, url: url}
+}
 
 // MaxDelay is the longest a message can be held back. Source: SQS API reference, SendMessage.
 const MaxDelay = 15 * time.Minute
@@ -80,7 +84,7 @@ const MaxDelay = 15 * time.Minute
 // Send puts the hint into the queue, in the cluster's group, by which SQS keeps a cluster that sends very many from making the
 // others wait (SQS developer guide, fair queues), to be received once after has passed, in whole seconds and MaxDelay at most. A queue
 // that takes no groups, as where SQS does not know fair queues yet, gets it without. Errors as of Queue.Send.
-func (q *Delayed) Send(ctx context.Context, hint wire.Hint, after time.Duration) error {
+func (q *DelayQueue) Send(ctx context.Context, hint wire.Hint, after time.Duration) error {
 	body, err := wire.EncodeHint(hint)
 	if err != nil {
 		return err

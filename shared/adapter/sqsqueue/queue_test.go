@@ -91,7 +91,7 @@ func TestADelayedHintArrivesLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	queue := NewDelayed(client, *out.QueueUrl)
+	queue := NewDelayQueue(client, *out.QueueUrl)
 	for key, after := range map[string]time.Duration{"now": 0, "soon": 500 * time.Millisecond, "never": 24 * time.Hour} {
 		if err := queue.Send(t.Context(), wire.Hint{Cluster: "prod", Reason: wire.ReasonResync, Tick: key}, after); err != nil {
 			t.Fatal(err)
@@ -142,7 +142,7 @@ func TestADelayedHintIsInItsClustersGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := NewDelayed(client, *out.QueueUrl).Send(t.Context(), wire.Hint{Cluster: "prod", Reason: wire.ReasonResync, Tick: "a"}, 0); err != nil {
+	if err := NewDelayQueue(client, *out.QueueUrl).Send(t.Context(), wire.Hint{Cluster: "prod", Reason: wire.ReasonResync, Tick: "a"}, 0); err != nil {
 		t.Fatal(err)
 	}
 	received, err := client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{
@@ -161,7 +161,7 @@ func TestA22DelayedHintsArriveWhereQueuesTakeNoGroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	queue := NewDelayed(client, *out.QueueUrl)
+	queue := NewDelayQueue(client, *out.QueueUrl)
 	sends := func() (n int) {
 		for _, r := range c.Requests() {
 			if r.Action == "SendMessage" {

@@ -6,15 +6,15 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// Routes sends every hint of a watcher to whoever plans, and those of changed pools and classes to whoever resolves classes as well: both
+// Router sends every hint of a watcher to whoever plans, and those of changed pools and classes to whoever resolves classes as well: both
 // through the cluster's own plan queue.
-type Routes struct {
+type Router struct {
 	Plan *Queue
 	Lost func(error) // told of what did not reach whoever resolves classes: its own tick of each minute finds it; nil = nobody
 }
 
 // Send puts the hint into the queue. The error is of the hint to plan by: what resolves classes must not hold up pods.
-func (r *Routes) Send(ctx context.Context, hint wire.Hint) error {
+func (r *Router) Send(ctx context.Context, hint wire.Hint) error {
 	if hint.Reason == wire.ReasonConfig {
 		config := hint
 		config.Pods, config.Omitted = nil, 0
@@ -25,8 +25,8 @@ func (r *Routes) Send(ctx context.Context, hint wire.Hint) error {
 	return r.Plan.Send(ctx, hint)
 }
 
-// Forwarded sends hints to be passed on to another function.
-type Forwarded struct{ Queue *Queue }
+// Forwarder sends hints to be passed on to another function.
+type Forwarder struct{ Queue *Queue }
 
 // Send puts the hint into the queue.
-func (t Forwarded) Send(ctx context.Context, hint wire.Hint) error { return t.Queue.Forward(ctx, hint) }
+func (t Forwarder) Send(ctx context.Context, hint wire.Hint) error { return t.Queue.Forward(ctx, hint) }

@@ -14,13 +14,13 @@ import (
 func TestChangesOfConfigurationAreToldTheCatalogAsWell(t *testing.T) {
 	_, client, url := start(t)
 	pods := []model.PodRef{{Namespace: "a", Name: "b", UID: "c"}}
-	routes := &Routes{Plan: New(client, url)}
+	routes := &Router{Plan: New(client, url)}
 	for i, reason := range []wire.HintReason{wire.ReasonBatch, wire.ReasonConfig, wire.ReasonNode} {
 		if err := routes.Send(t.Context(), wire.Hint{Cluster: "prod", Epoch: 1, Number: int64(i), Reason: reason, Pods: pods}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := (Forwarded{New(client, url)}).Send(t.Context(), wire.Hint{Cluster: "prod", Reason: wire.ReasonEnd}); err != nil {
+	if err := (Forwarder{New(client, url)}).Send(t.Context(), wire.Hint{Cluster: "prod", Reason: wire.ReasonEnd}); err != nil {
 		t.Fatal(err)
 	}
 	groups := map[string][]wire.HintReason{}
@@ -39,7 +39,7 @@ func TestChangesOfConfigurationAreToldTheCatalogAsWell(t *testing.T) {
 		t.Errorf("%v", groups)
 	}
 	var lost []error
-	gone := &Routes{Plan: New(client, url+"-gone.fifo"), Lost: func(err error) { lost = append(lost, err) }}
+	gone := &Router{Plan: New(client, url+"-gone.fifo"), Lost: func(err error) { lost = append(lost, err) }}
 	if err := gone.Send(t.Context(), wire.Hint{Cluster: "prod", Reason: wire.ReasonConfig}); err == nil || len(lost) != 1 {
 		t.Errorf("%v, told of %v", err, lost)
 	}
@@ -57,7 +57,7 @@ func TestPlansGoToTheQueueOfTheirCluster(t *testing.T) {
 		urls[cluster] = *out.QueueUrl
 	}
 	for cluster, url := range urls {
-		if err := NewPlans(client, other).Send(t.Context(), wire.Hint{Cluster: cluster, Reason: wire.ReasonResync, Tick: "1"}); err != nil {
+		if err := NewPlanQueues(client, other).Send(t.Context(), wire.Hint{Cluster: cluster, Reason: wire.ReasonResync, Tick: "1"}); err != nil {
 			t.Fatal(err)
 		}
 		if got := receive(t, client, url); len(got) != 1 {

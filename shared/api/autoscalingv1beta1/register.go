@@ -17,8 +17,8 @@ var CapacityBufferResource = GroupVersion.WithResource("capacitybuffers")
 
 // Conditions of a CapacityBuffer.
 const (
-	ConditionReady        = "ReadyForProvisioning" // it is known what room is to be kept
-	ConditionProvisioning = "Provisioning"         // the room is there
+	ConditionReadyForProvisioning = "ReadyForProvisioning" // it is known what room is to be kept
+	ConditionProvisioning         = "Provisioning"         // the room is there
 )
 
 // AddToScheme makes the types of this package known to scheme.

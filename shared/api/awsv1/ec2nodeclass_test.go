@@ -138,7 +138,7 @@ func TestNC26ClassHashChangesWithTheInstanceOnly(t *testing.T) {
 		{"network interfaces", func(s *EC2NodeClassSpec) {
 			s.NetworkInterfaces = []NetworkInterface{{InterfaceType: InterfaceTypeInterface}}
 		}, true},
-		{"instance store", func(s *EC2NodeClassSpec) { s.InstanceStorePolicy = ptr(InstanceStoreRAID0) }, true},
+		{"instance store", func(s *EC2NodeClassSpec) { s.InstanceStorePolicy = ptr(InstanceStorePolicyRAID0) }, true},
 		{"placement group", func(s *EC2NodeClassSpec) { s.PlacementGroupSelector = &PlacementGroupSelector{Name: "a"} }, true},
 		{"monitoring", func(s *EC2NodeClassSpec) { s.DetailedMonitoring = ptr(true) }, true},
 		{"public address", func(s *EC2NodeClassSpec) { s.AssociatePublicIPAddress = ptr(true) }, true},
@@ -210,12 +210,12 @@ func TestNC21ClassIsReadyWhenAllOfItsConditionsAre(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for _, reserved := range []bool{false, true} {
 		class := &EC2NodeClass{}
-		set := Conditions(reserved).On(class, now)
+		set := Conditions(reserved).For(class, now)
 		for _, dependent := range Conditions(reserved).Dependents {
 			if set.IsTrue(condition.Ready) {
 				t.Errorf("ready before %s is", dependent)
 			}
-			set.True(dependent)
+			set.SetTrue(dependent)
 		}
 		if !set.IsTrue(condition.Ready) {
 			t.Errorf("not ready: %+v", set.Get(condition.Ready))

@@ -77,8 +77,8 @@ type BlockDevice struct {
 // +kubebuilder:validation:Enum=RAID0
 type InstanceStorePolicy string
 
-// InstanceStoreRAID0 joins the disks of the instance into one, for the kubelet, containerd and the pods.
-const InstanceStoreRAID0 InstanceStorePolicy = "RAID0"
+// InstanceStorePolicyRAID0 joins the disks of the instance into one, for the kubelet, containerd and the pods.
+const InstanceStorePolicyRAID0 InstanceStorePolicy = "RAID0"
 
 // NetworkInterface is one network interface of an instance.
 type NetworkInterface struct {

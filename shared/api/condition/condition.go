@@ -41,9 +41,9 @@ type Set struct {
 	now    metav1.Time
 }
 
-// On returns the conditions of object. Dependents that are missing are added as Unknown since the object's creation, and
+// For returns the conditions of object. Dependents that are missing are added as Unknown since the object's creation, and
 // the root is brought up to date. Times are cut to whole seconds, which is what the API server stores.
-func (t Types) On(object Object, now time.Time) *Set {
+func (t Types) For(object Object, now time.Time) *Set {
 	s := &Set{types: t, object: object, now: metav1.NewTime(now.Truncate(time.Second))}
 	for _, dependent := range t.Dependents {
 		if s.find(dependent) == nil {
@@ -77,30 +77,30 @@ func (s *Set) IsTrue(conditionTypes ...string) bool {
 	return true
 }
 
-// True says that a condition holds; its reason is the type itself. It returns whether anything changed.
-func (s *Set) True(conditionType string) bool {
+// SetTrue says that a condition holds; its reason is the type itself. It returns whether anything changed.
+func (s *Set) SetTrue(conditionType string) bool {
 	return s.set(conditionType, metav1.ConditionTrue, conditionType, "")
 }
 
-// TrueBecause says that a condition holds, and why. It returns whether anything changed.
-func (s *Set) TrueBecause(conditionType, reason, message string) bool {
+// SetTrueWithReason says that a condition holds, and why. It returns whether anything changed.
+func (s *Set) SetTrueWithReason(conditionType, reason, message string) bool {
 	return s.set(conditionType, metav1.ConditionTrue, reason, message)
 }
 
-// False says that a condition does not hold, and why. It returns whether anything changed.
-func (s *Set) False(conditionType, reason, message string) bool {
+// SetFalse says that a condition does not hold, and why. It returns whether anything changed.
+func (s *Set) SetFalse(conditionType, reason, message string) bool {
 	return s.set(conditionType, metav1.ConditionFalse, reason, message)
 }
 
-// Unknown says that it cannot be told whether a condition holds, and why. It returns whether anything changed.
-func (s *Set) Unknown(conditionType, reason, message string) bool {
+// SetUnknown says that it cannot be told whether a condition holds, and why. It returns whether anything changed.
+func (s *Set) SetUnknown(conditionType, reason, message string) bool {
 	return s.set(conditionType, metav1.ConditionUnknown, reason, message)
 }
 
 // Remove takes a condition away and returns whether it was there. A dependent is never removed but becomes Unknown.
 func (s *Set) Remove(conditionType string) bool {
 	if s.counts(conditionType) {
-		return s.Unknown(conditionType, ReasonAwaiting, "object is awaiting reconciliation")
+		return s.SetUnknown(conditionType, ReasonAwaiting, "object is awaiting reconciliation")
 	}
 	before := s.object.GetConditions()
 	after := slices.DeleteFunc(slices.Clone(before), func(c metav1.Condition) bool { return c.Type == conditionType })

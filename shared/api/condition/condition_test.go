@@ -27,7 +27,7 @@ func newObject() *object {
 }
 
 func TestReadingAddsMissingDependentsAsUnknownSinceCreation(t *testing.T) {
-	set := types.On(newObject(), later)
+	set := types.For(newObject(), later)
 	for _, dependent := range types.Dependents {
 		c := set.Get(dependent)
 		if c.Status != metav1.ConditionUnknown || c.Reason != ReasonAwaiting || !c.LastTransitionTime.Time.Equal(born) {
@@ -59,11 +59,11 @@ func TestRootFollowsItsDependents(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			o := newObject()
-			set := types.On(o, born)
+			set := types.For(o, born)
 			set.set("Launched", tt.launched, "R", "m")
 			set.set("Registered", tt.registered, "R", "m")
 			o.Generation = tt.generation
-			root := types.On(o, later).Get(Ready)
+			root := types.For(o, later).Get(Ready)
 			if root.Status != tt.want || root.Reason != tt.reason || root.Message != tt.message {
 				t.Errorf("Ready = %s, %s, %q; want %s, %s, %q", root.Status, root.Reason, root.Message, tt.want, tt.reason, tt.message)
 			}
@@ -74,16 +74,16 @@ func TestRootFollowsItsDependents(t *testing.T) {
 // F018: after a change of the spec, Ready comes back only when every dependent has been said again.
 func TestRootIsTrueAgainOnlyWhenEveryDependentIsObservedAgain(t *testing.T) {
 	o := newObject()
-	set := types.On(o, born)
-	set.True("Launched")
-	set.True("Registered")
+	set := types.For(o, born)
+	set.SetTrue("Launched")
+	set.SetTrue("Registered")
 	o.Generation = 2
-	set = types.On(o, later)
-	set.True("Launched")
+	set = types.For(o, later)
+	set.SetTrue("Launched")
 	if set.IsTrue(Ready) {
 		t.Fatal("Ready is true although Registered was observed at generation 1 only")
 	}
-	set.True("Registered")
+	set.SetTrue("Registered")
 	if !set.IsTrue(Ready) {
 		t.Fatalf("Ready = %+v, want True", set.Get(Ready))
 	}
@@ -91,41 +91,41 @@ func TestRootIsTrueAgainOnlyWhenEveryDependentIsObservedAgain(t *testing.T) {
 
 func TestTransitionTimeMovesOnlyWithTheStatus(t *testing.T) {
 	o := newObject()
-	types.On(o, born).Unknown("Launched", "LaunchFailed", "no capacity")
-	types.On(o, later).Unknown("Launched", "LaunchFailed", "no subnet")
-	c := types.On(o, later).Get("Launched")
+	types.For(o, born).SetUnknown("Launched", "LaunchFailed", "no capacity")
+	types.For(o, later).SetUnknown("Launched", "LaunchFailed", "no subnet")
+	c := types.For(o, later).Get("Launched")
 	if c.Message != "no subnet" || !c.LastTransitionTime.Time.Equal(born) {
 		t.Errorf("Launched = %+v, want the new message and the time %s", c, born)
 	}
-	types.On(o, later).True("Launched")
-	if c := types.On(o, later).Get("Launched"); !c.LastTransitionTime.Time.Equal(later) {
+	types.For(o, later).SetTrue("Launched")
+	if c := types.For(o, later).Get("Launched"); !c.LastTransitionTime.Time.Equal(later) {
 		t.Errorf("Launched changed at %s, want %s", c.LastTransitionTime, later)
 	}
 }
 
 func TestSayingTheSameTwiceChangesNothing(t *testing.T) {
 	o := newObject()
-	if !types.On(o, born).True("Launched") {
+	if !types.For(o, born).SetTrue("Launched") {
 		t.Error("the first True reports no change")
 	}
-	if types.On(o, later).True("Launched") {
+	if types.For(o, later).SetTrue("Launched") {
 		t.Error("the second True reports a change")
 	}
 }
 
 func TestTrueWithoutReasonUsesItsType(t *testing.T) {
-	set := types.On(newObject(), born)
-	set.True("Consolidatable")
+	set := types.For(newObject(), born)
+	set.SetTrue("Consolidatable")
 	if c := set.Get("Consolidatable"); c.Reason != "Consolidatable" {
 		t.Errorf("reason = %q, want Consolidatable", c.Reason)
 	}
 }
 
 func TestOtherConditionsDoNotCountAndMayBeRemoved(t *testing.T) {
-	set := types.On(newObject(), born)
-	set.True("Launched")
-	set.True("Registered")
-	set.False("ConsistentStateFound", "ConsistencyCheckFailed", "fewer resources than expected")
+	set := types.For(newObject(), born)
+	set.SetTrue("Launched")
+	set.SetTrue("Registered")
+	set.SetFalse("ConsistentStateFound", "ConsistencyCheckFailed", "fewer resources than expected")
 	if !set.IsTrue(Ready) {
 		t.Errorf("Ready = %+v, want True", set.Get(Ready))
 	}
@@ -145,8 +145,8 @@ func TestOtherConditionsDoNotCountAndMayBeRemoved(t *testing.T) {
 }
 
 func TestRootMessageFitsTheAPI(t *testing.T) {
-	set := types.On(newObject(), born)
-	set.False("Launched", "LaunchFailed", strings.Repeat("é", maxMessageBytes/2))
+	set := types.For(newObject(), born)
+	set.SetFalse("Launched", "LaunchFailed", strings.Repeat("é", maxMessageBytes/2))
 	if got := len(set.Get(Ready).Message); got > maxMessageBytes || got < maxMessageBytes-4 {
 		t.Errorf("message of the root has %d bytes, want at most %d and hardly fewer", got, maxMessageBytes)
 	}

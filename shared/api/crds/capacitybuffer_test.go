@@ -18,7 +18,7 @@ spec: {podTemplateRef: {name: web}, replicas: 3}
 
 func bufferKind(t *testing.T) *kind {
 	t.Helper()
-	k, err := newKind(crds.CapacityBuffers())
+	k, err := newKind(crds.CapacityBufferManifest())
 	if err != nil {
 		t.Fatal(err)
 	}

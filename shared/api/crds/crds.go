@@ -20,9 +20,9 @@ const (
 // capacityBuffers is the file of CapacityBuffer.
 const capacityBuffers = "autoscaling.x-k8s.io_capacitybuffers.yaml"
 
-// CapacityBuffers returns the definition of CapacityBuffer. Where another autoscaler has brought one, that is to stay. The bytes are the
+// CapacityBufferManifest returns the definition of CapacityBuffer. Where another autoscaler has brought one, that is to stay. The bytes are the
 // caller's own.
-func CapacityBuffers() []byte { return manifest(capacityBuffers) }
+func CapacityBufferManifest() []byte { return manifest(capacityBuffers) }
 
 // Manifests returns every definition that is installed in a cluster as one YAML document each, sorted by file name. The bytes are the caller's own.
 func Manifests() [][]byte {

@@ -6,7 +6,7 @@ import "time"
 const (
 	DefaultExpireAfter         = 720 * time.Hour
 	DefaultConsolidateAfter    = 0 * time.Second
-	DefaultConsolidationPolicy = ConsolidateWhenEmptyOrUnderutilized
+	DefaultConsolidationPolicy = ConsolidationPolicyWhenEmptyOrUnderutilized
 	DefaultBudgetNodes         = "10%"
 )
 

@@ -29,12 +29,12 @@ type ConsolidationPolicy string
 
 // The consolidation policies.
 const (
-	// ConsolidateWhenEmpty gives back nodes without pods.
-	ConsolidateWhenEmpty ConsolidationPolicy = "WhenEmpty"
-	// ConsolidateWhenEmptyOrUnderutilized also moves pods to fewer or cheaper nodes.
-	ConsolidateWhenEmptyOrUnderutilized ConsolidationPolicy = "WhenEmptyOrUnderutilized"
-	// ConsolidateBalanced moves pods only where the saving is worth the moves.
-	ConsolidateBalanced ConsolidationPolicy = "Balanced"
+	// ConsolidationPolicyWhenEmpty gives back nodes without pods.
+	ConsolidationPolicyWhenEmpty ConsolidationPolicy = "WhenEmpty"
+	// ConsolidationPolicyWhenEmptyOrUnderutilized also moves pods to fewer or cheaper nodes.
+	ConsolidationPolicyWhenEmptyOrUnderutilized ConsolidationPolicy = "WhenEmptyOrUnderutilized"
+	// ConsolidationPolicyBalanced moves pods only where the saving is worth the moves.
+	ConsolidationPolicyBalanced ConsolidationPolicy = "Balanced"
 )
 
 // DisruptionReason is why a node is disrupted voluntarily.

@@ -112,12 +112,12 @@ func TestKindsAreKnownToASchemeAndHaveReadiness(t *testing.T) {
 		if !ok {
 			t.Fatalf("%T has no conditions", value)
 		}
-		set := types.On(object, now)
+		set := types.For(object, now)
 		for _, dependent := range types.Dependents {
 			if set.IsTrue(condition.Ready) {
 				t.Errorf("%s is ready before %s is", kind, dependent)
 			}
-			set.True(dependent)
+			set.SetTrue(dependent)
 		}
 		if !set.IsTrue(condition.Ready) {
 			t.Errorf("%s is not ready although all of %v are true", kind, types.Dependents)

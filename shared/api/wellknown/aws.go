@@ -59,8 +59,8 @@ const (
 	AnnotationEC2NodeClassHashVersion = AWSGroup + "/ec2nodeclass-hash-version"
 	// AnnotationInstanceProfileName records the instance profile a claim was launched with.
 	AnnotationInstanceProfileName = AWSGroup + "/instance-profile-name"
-	// AnnotationTagged is "true" once a claim's instance carries the tags that need the node's name.
-	AnnotationTagged            = AWSGroup + "/tagged"
+	// AnnotationInstanceTagged is "true" once a claim's instance carries the tags that need the node's name.
+	AnnotationInstanceTagged    = AWSGroup + "/tagged"
 	AnnotationClusterNameTagged = AWSCompatibilityGroup + "/cluster-name-tagged"
 )
 

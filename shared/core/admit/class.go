@@ -21,7 +21,7 @@ func classProblems(class *model.Class) []model.Finding {
 			out = append(out, finding(p.Message))
 		}
 	}
-	if kubelet.Expressions(&class.Kubelet) {
+	if kubelet.HasExpressions(&class.Kubelet) {
 		_, problems := kubelet.Compile(class.Kubelet)
 		for _, p := range problems {
 			out = append(out, finding(p.Message))
@@ -31,7 +31,7 @@ func classProblems(class *model.Class) []model.Finding {
 }
 
 // classWarnings returns what is odd about a class that is allowed.
-func classWarnings(class, old *model.Class, known *Known) []model.Finding {
+func classWarnings(class, old *model.Class, known *Facts) []model.Finding {
 	out := findings(class.Unsupported)
 	for _, p := range slices.Concat(class.Invalid, offering.ClassProblems(known.InstanceTypes, known.everywhere(*class), known.Settings)) {
 		out = append(out, finding(p.Message))
@@ -53,14 +53,14 @@ func classWarnings(class, old *model.Class, known *Known) []model.Finding {
 	}
 	pools, nodes := known.usersOf(class.Name)
 	if old != nil && old.Hash != class.Hash && nodes > 0 {
-		out = append(out, model.Finding{Message: fmt.Sprintf("%s of NodePool %s drift by this change and are replaced, as many at once as the budgets of the pools allow", count(nodes, "node"), offering.Some(pools)),
+		out = append(out, model.Finding{Message: fmt.Sprintf("%s of NodePool %s drift by this change and are replaced, as many at once as the budgets of the pools allow", count(nodes, "node"), offering.AbbreviateValues(pools)),
 			Remedy: "See joiner plan disrupt --with for what is replaced."})
 	}
 	return out
 }
 
 // usersOf returns the pools that name a class, sorted, and how many nodes they have.
-func (k *Known) usersOf(class string) (pools []string, nodes int) {
+func (k *Facts) usersOf(class string) (pools []string, nodes int) {
 	for i := range k.Pools {
 		if p := &k.Pools[i]; p.Template.ClassName == class {
 			pools = append(pools, p.Name)
@@ -71,12 +71,12 @@ func (k *Known) usersOf(class string) (pools []string, nodes int) {
 	return pools, nodes
 }
 
-func classDeletion(class *model.Class, known *Known) []model.Finding {
+func classDeletion(class *model.Class, known *Facts) []model.Finding {
 	pools, nodes := known.usersOf(class.Name)
 	if !known.Objects || len(pools) == 0 {
 		return nil
 	}
-	return []model.Finding{{Message: fmt.Sprintf("NodePool %s uses the EC2NodeClass: nothing is launched for it any more, and the object stays until %s and their NodeClaims are deleted", offering.Some(pools), count(nodes, "node")),
+	return []model.Finding{{Message: fmt.Sprintf("NodePool %s uses the EC2NodeClass: nothing is launched for it any more, and the object stays until %s and their NodeClaims are deleted", offering.AbbreviateValues(pools), count(nodes, "node")),
 		Remedy: "Let those pools name another class first."}}
 }
 
@@ -87,7 +87,7 @@ func standaloneProblems(standalone *model.StandaloneClaim) []model.Finding {
 }
 
 // standaloneWarnings returns what is odd about a NodeClaim made by hand that is allowed.
-func standaloneWarnings(standalone *model.StandaloneClaim, known *Known) []model.Finding {
+func standaloneWarnings(standalone *model.StandaloneClaim, known *Facts) []model.Finding {
 	t := templateOfStandalone(standalone)
 	class, out := known.classOf(t.class, standalone.Template.ClassName)
 	if len(known.InstanceTypes) == 0 || t.large() {

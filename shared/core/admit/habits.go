@@ -15,7 +15,7 @@ import (
 const shortLife = time.Hour
 
 // habits warns of what is often left as it is by default and then surprises.
-func habits(pool *model.Pool, t *template, matches []offering.Match, known *Known) []model.Finding {
+func habits(pool *model.Pool, t *template, matches []offering.Match, known *Facts) []model.Finding {
 	out := instanceWarnings(t, matches)
 	if len(pool.Limits) == 0 && pool.Replicas == nil {
 		out = append(out, model.Finding{Field: "spec.limits", Message: "there are none: the pool grows as far as pods request and the account's quotas allow",
@@ -29,7 +29,7 @@ func habits(pool *model.Pool, t *template, matches []offering.Match, known *Know
 var chosen = []string{
 	model.LabelInstanceType, requirement.InstanceCategory, requirement.InstanceFamily, requirement.InstanceSize,
 	requirement.InstanceGPUName, requirement.InstanceGPUManufacturer, requirement.InstanceGPUCount, requirement.InstanceGPUMemory,
-	requirement.AcceleratorName, requirement.AcceleratorManufacturer, requirement.AcceleratorCount, requirement.InstanceHypervisor,
+	requirement.InstanceAcceleratorName, requirement.InstanceAcceleratorManufacturer, requirement.InstanceAcceleratorCount, requirement.InstanceHypervisor,
 }
 
 // instanceWarnings warns of instances that are allowed because nobody said otherwise.
@@ -58,13 +58,13 @@ func instanceWarnings(t *template, matches []offering.Match) []model.Finding {
 	}
 	if len(exotic) > 0 && len(exotic) < len(matches) && !t.names(chosen...) {
 		out = append(out, model.Finding{Field: t.requirements, Message: fmt.Sprintf("%d of what matches are bare metal or have accelerators (%s), which are launched where nothing else is left",
-			len(exotic), offering.Some(exotic[:min(2, len(exotic))])), Remedy: "Require " + requirement.InstanceCategory + " In [c, m, r] or the like."})
+			len(exotic), offering.AbbreviateValues(exotic[:min(2, len(exotic))])), Remedy: "Require " + requirement.InstanceCategory + " In [c, m, r] or the like."})
 	}
 	return out
 }
 
 // lifeHabits warns of nodes that live too long, or not long enough, and of drains without an end.
-func lifeHabits(pool *model.Pool, known *Known) []model.Finding {
+func lifeHabits(pool *model.Pool, known *Facts) []model.Finding {
 	var out []model.Finding
 	const expire, grace = "spec.template.spec.expireAfter", "spec.template.spec.terminationGracePeriod"
 	switch age := pool.Template.ExpireAfterSeconds; {
@@ -94,7 +94,7 @@ func blockedDrains(field string, budgets []model.PDB) []model.Finding {
 		return nil
 	}
 	slices.Sort(names)
-	return []model.Finding{{Field: field, Message: "it is not set, and PodDisruptionBudget " + offering.Some(names[:min(3, len(names))]) + " allows no eviction: a node with such a pod never finishes draining",
+	return []model.Finding{{Field: field, Message: "it is not set, and PodDisruptionBudget " + offering.AbbreviateValues(names[:min(3, len(names))]) + " allows no eviction: a node with such a pod never finishes draining",
 		Remedy: "Set it, such as 24h, or let those budgets spare a pod."}}
 }
 

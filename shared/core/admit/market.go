@@ -11,7 +11,7 @@ import (
 
 // classOf returns the class of that name as its instances are to be looked at, and what is to be said of it. Where it is not
 // there, or has found no subnets yet, it is taken to reach every zone.
-func (k *Known) classOf(field, name string) (model.Class, []model.Finding) {
+func (k *Facts) classOf(field, name string) (model.Class, []model.Finding) {
 	bare := k.everywhere(model.Class{Name: name, Family: "AL2023"})
 	if !k.Objects {
 		return bare, nil
@@ -23,7 +23,7 @@ func (k *Known) classOf(field, name string) (model.Class, []model.Finding) {
 		for _, c := range k.Classes {
 			names = append(names, c.Name)
 		}
-		if hint := requirement.Near(name, names); hint != "" {
+		if hint := requirement.Nearest(name, names); hint != "" {
 			f.Remedy = "Write " + hint + " if that is meant, or apply it too."
 		}
 		return bare, []model.Finding{f}
@@ -41,7 +41,7 @@ func (k *Known) classOf(field, name string) (model.Class, []model.Finding) {
 }
 
 // everywhere returns the class as if it had a subnet in every zone of the region, and no images yet.
-func (k *Known) everywhere(class model.Class) model.Class {
+func (k *Facts) everywhere(class model.Class) model.Class {
 	zones := make(map[string]bool)
 	class.Status.Subnets, class.Status.Images, class.PlacementGroup, class.Status.PlacementGroup = nil, nil, nil, nil
 	for i := range k.InstanceTypes {
@@ -56,12 +56,12 @@ func (k *Known) everywhere(class model.Class) model.Class {
 }
 
 // region returns every type of the region with all its offers, whatever class could buy them.
-func (k *Known) region() []model.InstanceType {
+func (k *Facts) region() []model.InstanceType {
 	return offering.Catalog(k.InstanceTypes, k.everywhere(model.Class{Family: "AL2023"}), k.Settings)
 }
 
 // buyable returns what the class can buy, types without an offering left out.
-func (k *Known) buyable(class model.Class) []model.InstanceType {
+func (k *Facts) buyable(class model.Class) []model.InstanceType {
 	types := offering.Catalog(k.InstanceTypes, class, k.Settings)
 	for i := range types {
 		types[i].Offerings = slices.DeleteFunc(types[i].Offerings, func(o model.Offering) bool { return !o.Available })
@@ -155,7 +155,7 @@ func offeringsOf(matches []offering.Match) map[typeOffering]bool {
 }
 
 // regionName is how the region is called in sentences.
-func (k *Known) regionName() string {
+func (k *Facts) regionName() string {
 	if k.Settings.Region == "" {
 		return "the region"
 	}

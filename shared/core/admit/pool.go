@@ -34,7 +34,7 @@ func poolProblems(pool *model.Pool) []model.Finding {
 }
 
 // poolWarnings returns what is odd about a pool that is allowed.
-func poolWarnings(pool, old *model.Pool, known *Known) []model.Finding {
+func poolWarnings(pool, old *model.Pool, known *Facts) []model.Finding {
 	t := templateOf(pool)
 	class, warnings := known.classOf(t.class, pool.Template.ClassName)
 	var matches []offering.Match
@@ -96,7 +96,7 @@ func limits(pool *model.Pool, matches []offering.Match) []model.Finding {
 		switch {
 		case least == 0:
 			f := model.Finding{Field: field, Value: resource.Format(name, limit), Message: "no instance type that matches has any " + name + ": this bounds nothing", Remedy: "Remove it, or limit cpu, memory, nodes or " + model.Dollars + "."}
-			if hint := requirement.Near(name, among); hint != "" {
+			if hint := requirement.Nearest(name, among); hint != "" {
 				f.Remedy = "Write " + hint + " if that is meant."
 			}
 			out = append(out, f)
@@ -128,7 +128,7 @@ func leastOf(name string, matches []offering.Match) (least int64, among []string
 }
 
 // drifting says how many nodes a change of the template makes drift.
-func drifting(pool, old *model.Pool, known *Known) []model.Finding {
+func drifting(pool, old *model.Pool, known *Facts) []model.Finding {
 	nodes := known.Nodes[pool.Name]
 	if old == nil || nodes == 0 || old.Hash == pool.Hash {
 		return nil
@@ -137,7 +137,7 @@ func drifting(pool, old *model.Pool, known *Known) []model.Finding {
 		Remedy: "See joiner plan disrupt --with for what is replaced."}}
 }
 
-func poolDeletion(pool *model.Pool, known *Known) []model.Finding {
+func poolDeletion(pool *model.Pool, known *Facts) []model.Finding {
 	nodes := known.Nodes[pool.Name]
 	if !known.Objects || nodes == 0 {
 		return nil
@@ -148,7 +148,7 @@ func poolDeletion(pool *model.Pool, known *Known) []model.Finding {
 
 // hidden warns where a heavier pool takes everything a lighter one could, so that the lighter one is never used: the pool itself,
 // or others because of it.
-func hidden(pool *model.Pool, offerings map[typeOffering]bool, known *Known) []model.Finding {
+func hidden(pool *model.Pool, offerings map[typeOffering]bool, known *Facts) []model.Finding {
 	if len(offerings) == 0 {
 		return nil
 	}
@@ -191,7 +191,7 @@ func someOf(names []string) string {
 }
 
 // sold returns what a class of the cluster can buy, nothing where it is not there or not ready, and keeps that.
-func (k *Known) sold(class string, kept map[string][]model.InstanceType) []model.InstanceType {
+func (k *Facts) sold(class string, kept map[string][]model.InstanceType) []model.InstanceType {
 	types, checked := kept[class]
 	if !checked {
 		if c, problems := k.classOf("", class); len(problems) == 0 {
@@ -220,7 +220,7 @@ func mayTakeAll(heavy, light *model.Pool) bool {
 		return false
 	}
 	for _, key := range append(ours.Keys(), theirs.Keys()...) {
-		if !offering.ByInstance(key) && !(ours.Has(key) && theirs.Has(key) && theirs[key].Within(ours[key])) {
+		if !offering.IsInstanceLabel(key) && !(ours.Has(key) && theirs.Has(key) && theirs[key].Within(ours[key])) {
 			return false
 		}
 	}

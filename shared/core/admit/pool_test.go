@@ -156,7 +156,7 @@ func TestWhatIsSaidOnPurposeIsNotWarnedOf(t *testing.T) {
 
 func TestWhatIsNotKnownIsNotSpokenOf(t *testing.T) {
 	pool := plain(func(p *model.Pool) { p.Template.ClassName = "other" })
-	if v := create(pool, Known{}); !v.Allowed() || len(v.Warnings) != 0 {
+	if v := create(pool, Facts{}); !v.Allowed() || len(v.Warnings) != 0 {
 		t.Errorf("%+v", v)
 	}
 	k := known()
@@ -210,7 +210,7 @@ func TestAPoolThatAnotherHides(t *testing.T) {
 }
 
 func TestAnUpdateIsEvaluatedByWhatItChanges(t *testing.T) {
-	update := func(old, now *model.Pool, k Known) model.Verdict {
+	update := func(old, now *model.Pool, k Facts) model.Verdict {
 		return Evaluate(model.Admission{Operation: model.OperationUpdate, Pool: now, OldPool: old}, k)
 	}
 	bad := in(model.LabelZone, "us-west-2a")

@@ -11,8 +11,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Known is what is known beside the object itself.
-type Known struct {
+// Facts is what is known beside the object itself.
+type Facts struct {
 	InstanceTypes []model.InstanceTypeInfo // the region's, by name; nil = not known
 	Settings      offering.Settings        // as those who plan have them
 	// Objects says that what follows is known of the cluster; else it is not looked at.
@@ -24,7 +24,7 @@ type Known struct {
 }
 
 // Evaluate returns what is to be said to an admission: always the same to the same.
-func Evaluate(a model.Admission, known Known) model.Verdict {
+func Evaluate(a model.Admission, known Facts) model.Verdict {
 	switch {
 	case a.Reference != "":
 		return model.Verdict{Warnings: reference(a.Reference)}

@@ -128,10 +128,10 @@ func (t *template) unknownValues(region []model.InstanceType, name string) []mod
 	var out []model.Finding
 	for i, r := range t.requested {
 		key := requirement.Normalize(r.Key)
-		if i < len(t.Requirements) && !offering.ByInstance(key) {
+		if i < len(t.Requirements) && !offering.IsInstanceLabel(key) {
 			out = append(out, t.strangeKey(i, key)...)
 		}
-		if !offering.ByInstance(key) || slices.Contains(unread, key) || r.Operator != model.In && r.Operator != model.NotIn {
+		if !offering.IsInstanceLabel(key) || slices.Contains(unread, key) || r.Operator != model.In && r.Operator != model.NotIn {
 			continue
 		}
 		known := vocabulary(region, key)
@@ -165,7 +165,7 @@ func (t *template) strangers(i int, r model.Requirement, known []string, region 
 		}
 		hint := ""
 		if len(strange) < maxStrange && len(value) <= valueLength {
-			hint = requirement.Near(value, known)
+			hint = requirement.Nearest(value, known)
 		}
 		if r.Operator == model.NotIn && hint == "" {
 			continue
@@ -178,13 +178,13 @@ func (t *template) strangers(i int, r model.Requirement, known []string, region 
 	if len(strange) == 0 {
 		return nil
 	}
-	f := model.Finding{Field: t.field(i), Value: offering.Some(strange), Message: fmt.Sprintf("no %s of this name is known in %s", requirement.Normalize(r.Key), region),
+	f := model.Finding{Field: t.field(i), Value: offering.AbbreviateValues(strange), Message: fmt.Sprintf("no %s of this name is known in %s", requirement.Normalize(r.Key), region),
 		Remedy: "Remove it, or correct it."}
 	if i < len(t.Requirements) {
 		f.Field += ".values"
 	}
 	if len(meant) > 0 {
-		f.Remedy = "Correct it: " + offering.Some(meant) + " may be meant."
+		f.Remedy = "Correct it: " + offering.AbbreviateValues(meant) + " may be meant."
 	}
 	return []model.Finding{f}
 }
@@ -204,4 +204,4 @@ func (t *template) strangeKey(i int, key string) []model.Finding {
 		Remedy: "Write " + hint + " if that is meant."}}
 }
 
-func similar(value, known string) bool { return requirement.Near(value, []string{known}) != "" }
+func similar(value, known string) bool { return requirement.Nearest(value, []string{known}) != "" }

@@ -36,8 +36,8 @@ func readyClass(name string) model.Class {
 	return model.Class{Name: name, Family: "AL2023", Status: model.ClassStatus{Subnets: []model.Subnet{{ID: "subnet-a", Zone: "us-west-2a", ZoneID: "usw2-aza"}}}}
 }
 
-func known() Known {
-	return Known{InstanceTypes: instances(), Settings: offering.Settings{Region: "us-west-2"}, Objects: true, Classes: []model.Class{readyClass("default")}}
+func known() Facts {
+	return Facts{InstanceTypes: instances(), Settings: offering.Settings{Region: "us-west-2"}, Objects: true, Classes: []model.Class{readyClass("default")}}
 }
 
 func in(key string, values ...string) model.Requirement {
@@ -66,7 +66,7 @@ func require(list ...model.Requirement) func(*model.Pool) {
 	return func(p *model.Pool) { p.Template.Requirements = list }
 }
 
-func create(pool *model.Pool, k Known) model.Verdict {
+func create(pool *model.Pool, k Facts) model.Verdict {
 	return Evaluate(model.Admission{Operation: model.OperationCreate, Pool: pool}, k)
 }
 

@@ -25,8 +25,8 @@ type Rates struct {
 	InsufficientPerMinute int // launches that may come back without capacity in the long run: 8
 }
 
-// Defaults returns the rates with every zero replaced.
-func (r Rates) Defaults() Rates {
+// WithDefaults returns the rates with every zero replaced.
+func (r Rates) WithDefaults() Rates {
 	return Rates{
 		CallBurst: cmp.Or(r.CallBurst, 50), CallsPerSecond: cmp.Or(r.CallsPerSecond, 5),
 		ReadBurst: cmp.Or(r.ReadBurst, 80), ReadsPerSecond: cmp.Or(r.ReadsPerSecond, 15),
@@ -77,9 +77,9 @@ func (r Rates) spare(a model.Allowance) int64 {
 	return max(0, a.CallsMilli-2*int64(r.CallBurst)*Milli/keptFraction)
 }
 
-// Lately returns how many of used thousandths of calls, counted at a time, still count at now: so many a minute are
+// RecentUse returns how many of used thousandths of calls, counted at a time, still count at now: so many a minute are
 // forgotten, and a time that a wrong clock wrote at once.
-func Lately(used, at, now, perMinute int64) int64 {
+func RecentUse(used, at, now, perMinute int64) int64 {
 	if elapsed := now - at; elapsed >= -skewSeconds {
 		return max(0, min(used, 60*Milli)-min(max(0, elapsed), 3600)*perMinute*Milli/60)
 	}
@@ -102,13 +102,13 @@ func take(a *model.Allowance, bucket *int64, now int64, n int) int {
 	return got
 }
 
-// Throttled closes the allowance because EC2 asked for fewer calls: for ten seconds, doubling to a minute while that goes
+// RecordThrottle closes the allowance because EC2 asked for fewer calls: for ten seconds, doubling to a minute while that goes
 // on.
-func Throttled(a *model.Allowance, now int64) {
+func RecordThrottle(a *model.Allowance, now int64) {
 	a.ClosedSeconds = min(closedAtMost, max(closedAtLeast, 2*a.ClosedSeconds))
 	a.ClosedUntilUnix = now + a.ClosedSeconds
 	a.CallsMilli, a.ReadsMilli = 0, 0
 }
 
-// Answered notes that EC2 answered: the next time it asks for less counts as the first.
-func Answered(a *model.Allowance) { a.ClosedSeconds = 0 }
+// RecordAnswer notes that EC2 answered: the next time it asks for less counts as the first.
+func RecordAnswer(a *model.Allowance) { a.ClosedSeconds = 0 }

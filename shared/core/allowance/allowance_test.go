@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-var rates = Rates{}.Defaults()
+var rates = Rates{}.WithDefaults()
 
 func TestAllowanceThatWasNeverWrittenIsFull(t *testing.T) {
 	a := rates.Refilled(model.Allowance{}, 1000)
@@ -39,7 +39,7 @@ func TestReadsAreCountedApartAndWhollyOrNotAtAll(t *testing.T) {
 	if a = rates.Refilled(a, 1002); !TakeReads(&a, 1002, 30) || TakeReads(&a, 1002, 1) {
 		t.Error("two seconds bring thirty looks")
 	}
-	if Throttled(&a, 1002); TakeReads(&a, 1003, 0) && a.ReadsMilli != 0 {
+	if RecordThrottle(&a, 1002); TakeReads(&a, 1003, 0) && a.ReadsMilli != 0 {
 		t.Error("a throttled region looks nothing up")
 	}
 }
@@ -47,12 +47,12 @@ func TestReadsAreCountedApartAndWhollyOrNotAtAll(t *testing.T) {
 func TestThrottledClosesForLongerEachTimeUntilAnAnswer(t *testing.T) {
 	a := rates.Refilled(model.Allowance{}, 1000)
 	for _, want := range []int64{10, 20, 40, 60, 60} {
-		if Throttled(&a, 1000); a.ClosedUntilUnix != 1000+want || Take(&a, 1000+want-1, 1) != 0 {
+		if RecordThrottle(&a, 1000); a.ClosedUntilUnix != 1000+want || Take(&a, 1000+want-1, 1) != 0 {
 			t.Errorf("closed until %d, want %d", a.ClosedUntilUnix, 1000+want)
 		}
 	}
-	Answered(&a)
-	if Throttled(&a, 2000); a.ClosedUntilUnix != 2010 {
+	RecordAnswer(&a)
+	if RecordThrottle(&a, 2000); a.ClosedUntilUnix != 2010 {
 		t.Errorf("after an answer it is closed until %d", a.ClosedUntilUnix)
 	}
 }
@@ -82,7 +82,7 @@ func TestShareLeavesCallsForWhoTookFew(t *testing.T) {
 	for now := int64(1000); now < 1060; now++ {
 		a.Version = 1
 		a = rates.Refilled(a, now)
-		greedy = Lately(greedy, now-1, now, 60)
+		greedy = RecentUse(greedy, now-1, now, 60)
 		got := Take(&a, now, min(100, rates.Share(a, greedy)))
 		greedy += int64(got) * Milli
 		taken += got
@@ -103,7 +103,7 @@ func TestLatelyForgetsAndBelievesNoWrongClock(t *testing.T) {
 		{10_000, 1000, 1000, 60, 10_000}, {10_000, 1000, 1004, 60, 6_000}, {10_000, 1000, 2000, 60, 0}, {10_000, 1000, 1090, 2, 7_000},
 		{1e9, 1000, 1000, 60, 60_000}, {1e9, 1000, 1e18, 60, 0}, {10_000, 5000, 1000, 60, 0}, {10_000, 1030, 1000, 60, 10_000}, {0, 0, 1000, 60, 0},
 	} {
-		if got := Lately(c.used, c.at, c.now, c.perMinute); got != c.want {
+		if got := RecentUse(c.used, c.at, c.now, c.perMinute); got != c.want {
 			t.Errorf("%+v: %d", c, got)
 		}
 	}

@@ -51,18 +51,18 @@ func (s *simulation) linkedShapes(shapes []int) [][]int {
 func bindingRules(shape *model.PodShape, namespaces topology.Namespaces) []topology.Peers {
 	var out []topology.Peers
 	add := func(peers topology.Peers, err error) {
-		if err == nil && !peers.None() {
+		if err == nil && !peers.IsEmpty() {
 			out = append(out, peers)
 		}
 	}
 	for _, terms := range [][]model.PodTerm{shape.PodAffinity, shape.PodAntiAffinity} {
 		for i := range terms {
-			add(topology.OfTerm(&terms[i], shape, namespaces))
+			add(topology.PeersOfTerm(&terms[i], shape, namespaces))
 		}
 	}
 	for i := range shape.Spread {
 		if !shape.Spread[i].Anyway {
-			add(topology.OfSpread(&shape.Spread[i], shape))
+			add(topology.PeersOfSpread(&shape.Spread[i], shape))
 		}
 	}
 	return out

@@ -242,7 +242,7 @@ func (t *tried) kind() (model.UnavailableOffering, bool) {
 	for i := range t.failedOfferings {
 		unavailableOfferings = append(unavailableOfferings, t.failedOfferings[i].UnavailableOffering)
 	}
-	common, ok := offering.Common(unavailableOfferings)
+	common, ok := offering.CommonUnavailable(unavailableOfferings)
 	return common, ok && common.OfferingKey == model.OfferingKey{CapacityType: common.CapacityType}
 }
 

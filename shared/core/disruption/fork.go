@@ -170,8 +170,8 @@ func later(unix, seconds int64) int64 {
 // a command that comes after the one that is judged, and last one of that: it is needed then.
 func (v *planner) place(leaving pack.Leaving, staying map[string]bool, moved []int) {
 	pending := slices.DeleteFunc(pack.PendingAt(v.snapshot, leaving, v.now), func(i int) bool { return staying[v.snapshot.Pods[i].NodeName] })
-	most := fairshare.Most()
-	pending = fairshare.Take(v.snapshot, pending, &most, nil, "").Pods // beyond what one plan takes, pods need instances nobody has asked for yet
+	most := fairshare.DefaultPlanBound()
+	pending = fairshare.Select(v.snapshot, pending, &most, nil, "").Pods // beyond what one plan takes, pods need instances nobody has asked for yet
 	v.reserve()
 	if len(pending)+len(moved) == 0 {
 		return

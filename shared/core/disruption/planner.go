@@ -182,9 +182,9 @@ func (v *planner) indexBudgets() {
 	v.pdbs = make([]topology.Peers, len(v.in.Snapshot.Budgets))
 	for i := range v.in.Snapshot.Budgets {
 		b := &v.in.Snapshot.Budgets[i]
-		peers, err := topology.OfSelector(b.Namespace, b.Selector)
+		peers, err := topology.PeersOfSelector(b.Namespace, b.Selector)
 		if err != nil {
-			peers, _ = topology.OfSelector(b.Namespace, &model.Selector{})
+			peers, _ = topology.PeersOfSelector(b.Namespace, &model.Selector{})
 		}
 		v.pdbs[i] = peers
 	}

@@ -162,7 +162,7 @@ func spreadPreferencesOf(snapshot *model.Snapshot, of map[int]bool) []*spreadPre
 			if !of[i] || !s.Anyway || s.TopologyKey == "" {
 				continue
 			}
-			peers, err := topology.OfSpread(s, &snapshot.Shapes[i])
+			peers, err := topology.PeersOfSpread(s, &snapshot.Shapes[i])
 			if err != nil {
 				continue
 			}

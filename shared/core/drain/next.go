@@ -86,19 +86,19 @@ type Obstacle struct {
 
 // Codes of obstacles.
 const (
-	CodeBudget       = "DisruptionBudget" // a PodDisruptionBudget does not allow the eviction now
-	CodeBudgets      = "TooManyBudgets"   // several PodDisruptionBudgets speak of the pod, and then the API evicts it never
-	CodeRefused      = "EvictionRefused"  // the API server refused the eviction for another reason
-	CodeDeleteFailed = "DeleteFailed"     // the pod was to be deleted and could not be
-	CodeDoNotDisrupt = "DoNotDisrupt"     // the pod says so
-	CodeLeaving      = "Leaving"          // it is ending
-	CodeEarlierTier  = "EarlierTier"      // pods of an earlier tier are still there
-	CodeNotReplaced  = "NotReplaced"      // what the pods need has not been asked of EC2 yet
-	CodeNotTainted   = "NotTainted"       // the taint of a drain does not show on the node yet
-	CodeSettling     = "Settling"         // the node has been empty for a moment only
-	CodeVolume       = "VolumeAttached"   // a volume is still attached to the node
-	CodeEnding       = "InstanceEnding"   // the instance does not show as terminated yet
-	CodeNotEnding    = "NotEnding"        // the claim is not one that ends, or has no instance
+	CodeDisruptionBudget = "DisruptionBudget" // a PodDisruptionBudget does not allow the eviction now
+	CodeTooManyBudgets   = "TooManyBudgets"   // several PodDisruptionBudgets speak of the pod, and then the API evicts it never
+	CodeRefused          = "EvictionRefused"  // the API server refused the eviction for another reason
+	CodeDeleteFailed     = "DeleteFailed"     // the pod was to be deleted and could not be
+	CodeDoNotDisrupt     = "DoNotDisrupt"     // the pod says so
+	CodeLeaving          = "Leaving"          // it is ending
+	CodeEarlierTier      = "EarlierTier"      // pods of an earlier tier are still there
+	CodeNotReplaced      = "NotReplaced"      // what the pods need has not been asked of EC2 yet
+	CodeNotTainted       = "NotTainted"       // the taint of a drain does not show on the node yet
+	CodeSettling         = "Settling"         // the node has been empty for a moment only
+	CodeVolume           = "VolumeAttached"   // a volume is still attached to the node
+	CodeInstanceEnding   = "InstanceEnding"   // the instance does not show as terminated yet
+	CodeClaimNotEnding   = "NotEnding"        // the claim is not one that ends, or has no instance
 )
 
 // Step is what is to be done next.
@@ -297,7 +297,7 @@ func (d *drainer) end() {
 		d.stay("claim " + d.claim.Name + " names no instance")
 	case d.instance != nil && d.instance.State == "shutting-down":
 		drain.EndUnix = firstSet(drain.EndUnix, d.now)
-		d.obstacle(Obstacle{Code: CodeEnding, Message: "instance " + d.claim.InstanceID + " is shutting down", SinceUnix: drain.EndUnix})
+		d.obstacle(Obstacle{Code: CodeInstanceEnding, Message: "instance " + d.claim.InstanceID + " is shutting down", SinceUnix: drain.EndUnix})
 		d.after(d.growing(drain.EndUnix, 5))
 		d.wait()
 	default:
@@ -309,13 +309,13 @@ func (d *drainer) terminate() {
 	drain := &d.step.Drain
 	d.step.Kind = Terminate
 	drain.EndUnix = firstSet(drain.EndUnix, d.now)
-	d.obstacle(Obstacle{Code: CodeEnding, Message: "EC2 does not say yet that instance " + d.claim.InstanceID + " was terminated", SinceUnix: drain.EndUnix})
+	d.obstacle(Obstacle{Code: CodeInstanceEnding, Message: "EC2 does not say yet that instance " + d.claim.InstanceID + " was terminated", SinceUnix: drain.EndUnix})
 	d.after(d.growing(drain.EndUnix, 5))
 }
 
 // stay leaves a claim alone that nothing may be done to.
 func (d *drainer) stay(why string) {
-	d.obstacle(Obstacle{Code: CodeNotEnding, Message: why})
+	d.obstacle(Obstacle{Code: CodeClaimNotEnding, Message: why})
 	d.after(d.settings.PollSeconds)
 	d.wait()
 }

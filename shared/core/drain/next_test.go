@@ -98,13 +98,13 @@ func TestANodeThatCannotBeTainted(t *testing.T) {
 func TestF110ABlockingBudgetStallsTheDrain(t *testing.T) {
 	w := newWorld(t)
 	w.pod("a")
-	w.budget["a"] = drain.CodeBudget
+	w.budget["a"] = drain.CodeDisruptionBudget
 	w.run(3600)
 	if w.claim.State != model.Draining || len(w.pods) != 1 {
 		t.Fatalf("%s with %d pods", w.claim.State, len(w.pods))
 	}
 	step := w.next()
-	if got := codes(step); step.Kind == drain.Wait && got["a"] != drain.CodeBudget {
+	if got := codes(step); step.Kind == drain.Wait && got["a"] != drain.CodeDisruptionBudget {
 		t.Errorf("obstacles %v", got)
 	}
 	delete(w.budget, "a")
@@ -170,7 +170,7 @@ func TestF113AtTheDeadlineAllIsGone(t *testing.T) {
 	w := newWorld(t)
 	w.deadline(600)
 	w.pod("budget")
-	w.budget["budget"] = drain.CodeBudget
+	w.budget["budget"] = drain.CodeDisruptionBudget
 	w.pod("shielded", shield("true"))
 	w.pod("critical-daemon", critical, daemon)
 	w.run(1200)
@@ -189,7 +189,7 @@ func TestR25ABlockingBudgetDoesNotSurviveTheDeadline(t *testing.T) {
 	w := newWorld(t)
 	w.deadline(120)
 	w.pod("a", grace(10))
-	w.budget["a"] = drain.CodeBudgets
+	w.budget["a"] = drain.CodeTooManyBudgets
 	w.run(300)
 	w.wantDone()
 	if at := w.when("terminate"); at < 110 || at > 122 {
@@ -202,7 +202,7 @@ func TestF114PodsAreDeletedTheirGraceBeforeTheDeadline(t *testing.T) {
 	w := newWorld(t)
 	w.deadline(3600)
 	w.pod("a", grace(300))
-	w.budget["a"] = drain.CodeBudget
+	w.budget["a"] = drain.CodeDisruptionBudget
 	w.run(5000)
 	w.wantDone()
 	if at := w.when("delete a 300"); at != 3300 {
@@ -454,7 +454,7 @@ func TestR32AnUnreachableNodeIsEndedWithinTheRepairTime(t *testing.T) {
 	w.silent = true
 	w.node.Ready, w.node.ReadyUnix = false, w.now-600
 	w.pod("budget")
-	w.budget["budget"] = drain.CodeBudget
+	w.budget["budget"] = drain.CodeDisruptionBudget
 	w.pod("shielded", shield("true"))
 	w.run(7200)
 	w.wantDone()
@@ -485,7 +485,7 @@ func TestR32AnUnreachableNodeIsEndedWithinTheRepairTime(t *testing.T) {
 func TestR26ABudgetThatBlocksForLongIsNamed(t *testing.T) {
 	w := newWorld(t)
 	w.pod("a")
-	w.budget["a"] = drain.CodeBudget
+	w.budget["a"] = drain.CodeDisruptionBudget
 	w.run(590)
 	if text := strings.Join(w.claim.Drain.Waits, "\n"); strings.Contains(text, "minutes") || !strings.Contains(text, "budget pdb-a needs 1 healthy pod") {
 		t.Errorf("before ten minutes: %q", text)
@@ -507,7 +507,7 @@ func TestR27TwoBudgetsAreReportedAndEndAtTheDeadline(t *testing.T) {
 	w.deadline(600)
 	w.pod("a")
 	w.pod("b")
-	w.budget["a"] = drain.CodeBudgets
+	w.budget["a"] = drain.CodeTooManyBudgets
 	w.run(300)
 	if len(w.pods) != 1 {
 		t.Fatalf("%d pods are left", len(w.pods))
@@ -523,7 +523,7 @@ func TestR27TwoBudgetsAreReportedAndEndAtTheDeadline(t *testing.T) {
 func TestR28RefusedEvictionsBackOff(t *testing.T) {
 	w := newWorld(t)
 	w.pod("a")
-	w.budget["a"] = drain.CodeBudget
+	w.budget["a"] = drain.CodeDisruptionBudget
 	w.run(3600)
 	var at []int64
 	for _, line := range w.log {
@@ -548,7 +548,7 @@ func TestS34TwoBudgetsMakeNoTightLoop(t *testing.T) {
 	for i := range 50 {
 		name := fmt.Sprintf("p%02d", i)
 		w.pod(name)
-		w.budget[name] = drain.CodeBudgets
+		w.budget[name] = drain.CodeTooManyBudgets
 	}
 	w.run(600)
 	if n := len(w.evicted); n > 50*50 {
@@ -561,7 +561,7 @@ func TestR29TheUIDOfAPodIsItsIdentity(t *testing.T) {
 	w := newWorld(t)
 	w.act(w.next())
 	w.pod("web-0", func(p *model.Occupant) { p.OwnerKind = "StatefulSet"; p.UID = "first" })
-	w.claim.Drain.Refused = []model.Refusal{{UID: "before", Tries: 9, NextUnix: start + 9, FirstUnix: start, Code: drain.CodeBudget}}
+	w.claim.Drain.Refused = []model.Refusal{{UID: "before", Tries: 9, NextUnix: start + 9, FirstUnix: start, Code: drain.CodeDisruptionBudget}}
 	step := w.next()
 	if len(step.Evictions) != 1 || step.Evictions[0].Pod.UID != "first" {
 		t.Errorf("%+v", step.Evictions)
@@ -683,7 +683,7 @@ func TestNobodyWaitsBehindAPodThatIsRefused(t *testing.T) {
 	w.settings = drain.Settings{MaxEvictions: 1, BackoffSeconds: 1}
 	for _, name := range []string{"a", "b"} {
 		w.pod(name)
-		w.budget[name] = drain.CodeBudget
+		w.budget[name] = drain.CodeDisruptionBudget
 	}
 	w.pod("c")
 	w.run(10)
@@ -731,7 +731,7 @@ func TestR72ASixHourDrainEnds(t *testing.T) {
 func TestNextDoesNotWriteToItsView(t *testing.T) {
 	w := newWorld(t)
 	w.pod("a")
-	w.claim.Drain.Refused = []model.Refusal{{UID: "z"}, {UID: "u-a", NextUnix: start + 99999, FirstUnix: start + 50, Code: drain.CodeBudget}}
+	w.claim.Drain.Refused = []model.Refusal{{UID: "z"}, {UID: "u-a", NextUnix: start + 99999, FirstUnix: start + 50, Code: drain.CodeDisruptionBudget}}
 	before := fmt.Sprintf("%+v %+v", w.claim, *w.claim.Drain)
 	w.next()
 	if after := fmt.Sprintf("%+v %+v", w.claim, *w.claim.Drain); after != before {
@@ -746,12 +746,12 @@ func TestRefuseKeepsWhatWasSaidShort(t *testing.T) {
 	if len(r.Message) > 300 || !strings.HasSuffix(r.Message, "ü…") || r.Code != drain.CodeRefused || r.Tries != 1 || r.NextUnix != start+1 {
 		t.Errorf("%+v", r)
 	}
-	record = drain.Refuse(record, e, drain.CodeBudget, "x", start+5, drain.Settings{})
+	record = drain.Refuse(record, e, drain.CodeDisruptionBudget, "x", start+5, drain.Settings{})
 	if r := record.Refused[0]; len(record.Refused) != 1 || r.Tries != 2 || r.FirstUnix != start || r.NextUnix != start+7 {
 		t.Errorf("%+v", record.Refused)
 	}
 	e.Force = true // another matter: it begins anew
-	record = drain.Refuse(record, e, drain.CodeBudget, "x", start+9, drain.Settings{})
+	record = drain.Refuse(record, e, drain.CodeDisruptionBudget, "x", start+9, drain.Settings{})
 	if r := record.Refused[0]; r.Tries != 1 || r.FirstUnix != start+9 || r.Code != drain.CodeDeleteFailed {
 		t.Errorf("%+v", record.Refused)
 	}

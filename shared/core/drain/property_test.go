@@ -110,7 +110,7 @@ func TestPropertyDrainsAreSafeAndEnd(t *testing.T) {
 			case 3:
 				p.DoNotDisrupt = rapid.SampledFrom([]string{"true", "2m", "junk"}).Draw(r, "shield")
 			case 4:
-				w.budget[p.Name] = rapid.SampledFrom([]string{drain.CodeBudget, drain.CodeBudgets}).Draw(r, "budget")
+				w.budget[p.Name] = rapid.SampledFrom([]string{drain.CodeDisruptionBudget, drain.CodeTooManyBudgets}).Draw(r, "budget")
 			case 5:
 				p.Volumes = []string{"pv-" + p.Name}
 				w.attach("pv-" + p.Name)

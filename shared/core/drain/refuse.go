@@ -96,7 +96,7 @@ func (d *drainer) blocked(p *pod) {
 	o := Obstacle{Pod: p.PodRef, Code: r.Code, SinceUnix: r.FirstUnix}
 	what, remedy := "cannot be evicted", ""
 	switch r.Code {
-	case CodeBudgets:
+	case CodeTooManyBudgets:
 		remedy = "; one PodDisruptionBudget at most may select a pod"
 	case CodeDeleteFailed:
 		what = "cannot be deleted"

@@ -78,8 +78,8 @@ func (d *drainer) finish() Step {
 
 // weight orders obstacles by how much people would like to hear of them.
 var weight = map[string]int{
-	CodeDeleteFailed: 1, CodeBudgets: 2, CodeBudget: 3, CodeDoNotDisrupt: 5, CodeNotTainted: 6, CodeVolume: 7, CodeLeaving: 8,
-	CodeNotReplaced: 9, CodeEnding: 10, CodeNotEnding: 10, CodeSettling: 11, CodeEarlierTier: 12,
+	CodeDeleteFailed: 1, CodeTooManyBudgets: 2, CodeDisruptionBudget: 3, CodeDoNotDisrupt: 5, CodeNotTainted: 6, CodeVolume: 7, CodeLeaving: 8,
+	CodeNotReplaced: 9, CodeInstanceEnding: 10, CodeClaimNotEnding: 10, CodeSettling: 11, CodeEarlierTier: 12,
 }
 
 // waits returns the sentences of the obstacles people would like to hear of most.

@@ -47,8 +47,8 @@ type Cause struct {
 	Command string `json:"command,omitempty"` // it is about
 }
 
-// Event is something that was decided or happened.
-type Event struct {
+// HistoryEvent is something that was decided or happened.
+type HistoryEvent struct {
 	AtUnix   int64  `json:"at"`
 	Text     string `json:"text"` // a sentence
 	Decision string `json:"decision,omitempty"`

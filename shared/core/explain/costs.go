@@ -80,7 +80,7 @@ const ppm = int64(1_000_000)
 
 // Costs shares out what instances cost. Samples are by time and do not overlap. Types is what each class can buy, by name; nil = nothing
 // is said of what would be fair.
-func Costs(lives []Life, samples []Sample, types map[string][]model.InstanceType) *Cost {
+func Costs(lives []InstanceLifetime, samples []Sample, types map[string][]model.InstanceType) *Cost {
 	c := &costing{
 		out:   &Cost{Pools: []PoolCost{}, Namespaces: []NamespaceCost{}, Workloads: []WorkloadCost{}, Nodes: []NodeCost{}, Samples: len(samples)},
 		lives: lives, types: types, pools: map[string]*PoolCost{}, spaces: map[string]*NamespaceCost{}, works: map[WorkloadCost]*WorkloadCost{},
@@ -99,7 +99,7 @@ func Costs(lives []Life, samples []Sample, types map[string][]model.InstanceType
 // costing is the sum so far.
 type costing struct {
 	out     *Cost
-	lives   []Life
+	lives   []InstanceLifetime
 	types   map[string][]model.InstanceType
 	pools   map[string]*PoolCost
 	classes map[string]string // by pool, as the sample has them
@@ -165,7 +165,7 @@ func idleRate(idle model.MicroUSD, seconds int64) model.MicroUSD {
 }
 
 // share charges a node's pods with their parts of its cost and returns what is left.
-func (c *costing) share(s *Sample, life *Life, node *model.Node, pods []int, cost model.MicroUSD, seconds int64) model.MicroUSD {
+func (c *costing) share(s *Sample, life *InstanceLifetime, node *model.Node, pods []int, cost model.MicroUSD, seconds int64) model.MicroUSD {
 	shares, sum := make([]int64, len(pods)), int64(0)
 	for k, i := range pods {
 		shares[k] = dominant(s.Snapshot.ShapeOf(&s.Snapshot.Pods[i]).Requests, node.Allocatable)
@@ -202,7 +202,7 @@ func dominant(requests, has model.Resources) int64 {
 
 // fair returns the price per hour of the part of an instance that the shape's requests take, of the instance of the node's class for which
 // that is cheapest, bought as the node was. 0 where none is known.
-func (c *costing) fair(shape *model.PodShape, node *model.Node, life *Life) model.MicroUSD {
+func (c *costing) fair(shape *model.PodShape, node *model.Node, life *InstanceLifetime) model.MicroUSD {
 	best := model.MicroUSD(0)
 	for i, types := 0, c.types[c.classes[life.Pool]]; i < len(types); i++ {
 		t := &types[i]

@@ -9,11 +9,11 @@ import (
 )
 
 // lately returns what was decided about a pod, the latest first.
-func lately(cluster *Cluster, is func(model.PodRef) bool) []Event {
+func lately(cluster *Cluster, is func(model.PodRef) bool) []HistoryEvent {
 	if cluster.Installation == nil {
 		return nil
 	}
-	var out []Event
+	var out []HistoryEvent
 	decisions := cluster.Installation.Decisions
 	for i := len(decisions) - 1; i >= 0 && len(out) < maxEvents; i-- {
 		out = append(out, decided(&decisions[i], is)...)
@@ -22,10 +22,10 @@ func lately(cluster *Cluster, is func(model.PodRef) bool) []Event {
 }
 
 // decided returns what one decision says of a pod, the latest first.
-func decided(d *model.Decision, is func(model.PodRef) bool) []Event {
-	var out []Event
+func decided(d *model.Decision, is func(model.PodRef) bool) []HistoryEvent {
+	var out []HistoryEvent
 	say := func(claim, format string, values ...any) {
-		out = append(out, Event{AtUnix: d.AtUnix, Decision: d.ID, Claim: claim, Text: fmt.Sprintf(format, values...)})
+		out = append(out, HistoryEvent{AtUnix: d.AtUnix, Decision: d.ID, Claim: claim, Text: fmt.Sprintf(format, values...)})
 	}
 	for r := len(d.Rounds) - 1; r >= 0; r-- {
 		round := &d.Rounds[r]

@@ -8,8 +8,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Life is one instance from its launch to its end.
-type Life struct {
+// InstanceLifetime is one instance from its launch to its end.
+type InstanceLifetime struct {
 	Claim        string         `json:"claim"`
 	Pool         string         `json:"nodePool,omitempty"`
 	InstanceID   string         `json:"instanceId,omitempty"`
@@ -26,10 +26,10 @@ type Life struct {
 	Reason       string         `json:"reason,omitempty"` // why it ended, one of the Ended… codes
 }
 
-// Lives returns the instances that records and the ledger speak of, by time of launch, then by claim. Of an instance that is spoken of more
+// InstanceLifetimes returns the instances that records and the ledger speak of, by time of launch, then by claim. Of an instance that is spoken of more
 // than once its removal counts before the ledger, and the ledger before the decision that launched it.
-func Lives(decisions []model.Decision, removals []model.Removal, claims []model.Claim) []Life {
-	known := map[string]Life{} // by claim and instance
+func InstanceLifetimes(decisions []model.Decision, removals []model.Removal, claims []model.Claim) []InstanceLifetime {
+	known := map[string]InstanceLifetime{} // by claim and instance
 	put := func(c *model.Claim) {
 		if c.InstanceID == "" && c.ProviderID == "" || c.LaunchedUnix == 0 {
 			return // there was no instance
@@ -49,11 +49,11 @@ func Lives(decisions []model.Decision, removals []model.Removal, claims []model.
 	for i := range removals {
 		put(ended(&removals[i]))
 	}
-	out := make([]Life, 0, len(known))
+	out := make([]InstanceLifetime, 0, len(known))
 	for _, life := range known {
 		out = append(out, life)
 	}
-	slices.SortFunc(out, func(a, b Life) int {
+	slices.SortFunc(out, func(a, b InstanceLifetime) int {
 		return cmp.Or(cmp.Compare(a.LaunchedUnix, b.LaunchedUnix), strings.Compare(a.Claim, b.Claim), strings.Compare(a.InstanceID, b.InstanceID))
 	})
 	return out
@@ -68,8 +68,8 @@ func ended(r *model.Removal) *model.Claim {
 	return &claim
 }
 
-func lifeOf(c *model.Claim) Life {
-	life := Life{
+func lifeOf(c *model.Claim) InstanceLifetime {
+	life := InstanceLifetime{
 		Claim: c.Name, Pool: c.Pool, InstanceID: c.InstanceID, ProviderID: c.ProviderID, Node: c.NodeName, InstanceType: c.InstanceType, Zone: c.Zone,
 		CapacityType: c.CapacityType, Price: c.Price, Decision: c.Decision, LaunchedUnix: c.LaunchedUnix, Command: c.Command,
 	}
@@ -83,7 +83,7 @@ func lifeOf(c *model.Claim) Life {
 }
 
 // seconds returns for how long the instance ran between two times.
-func (l *Life) seconds(fromUnix, toUnix int64) int64 {
+func (l *InstanceLifetime) seconds(fromUnix, toUnix int64) int64 {
 	end := toUnix
 	if l.EndUnix != 0 {
 		end = min(end, l.EndUnix)
@@ -92,7 +92,7 @@ func (l *Life) seconds(fromUnix, toUnix int64) int64 {
 }
 
 // cost returns what the instance cost between two times.
-func (l *Life) cost(fromUnix, toUnix int64) model.MicroUSD {
+func (l *InstanceLifetime) cost(fromUnix, toUnix int64) model.MicroUSD {
 	return over(l.Price, l.seconds(fromUnix, toUnix))
 }
 

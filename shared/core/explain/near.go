@@ -44,7 +44,7 @@ func notThere(cluster *Cluster, namespace, name string) (Cause, []string) {
 		cause.Remedy = "did you mean " + strings.Join(near, ", ") + "?"
 	case !slices.Contains(spaces, namespace):
 		cause.Message += fmt.Sprintf(", and nothing is in namespace %s", namespace)
-		if other := requirement.Near(namespace, spaces); other != "" {
+		if other := requirement.Nearest(namespace, spaces); other != "" {
 			cause.Remedy = "did you mean namespace " + other + "?"
 		}
 	}
@@ -64,7 +64,7 @@ func nearest(name string, among []string) []string {
 			out = append(out, other)
 		}
 	}
-	if other := requirement.Near(name, among); len(out) == 0 && other != "" {
+	if other := requirement.Nearest(name, among); len(out) == 0 && other != "" {
 		out = append(out, other)
 	}
 	return out

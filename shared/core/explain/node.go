@@ -29,7 +29,7 @@ type Found struct {
 }
 
 // life returns what is known of the instance, its end included.
-func (f *Found) life() Life {
+func (f *Found) life() InstanceLifetime {
 	if f.Removal == nil {
 		return lifeOf(f.Claim)
 	}
@@ -51,11 +51,11 @@ type NodeAnswer struct {
 	Cause     Cause              `json:"cause"`
 	NodeClaim string             `json:"nodeClaim,omitempty"`
 	Node      string             `json:"node,omitempty"`
-	Instance  *Life              `json:"machine,omitempty"`
+	Instance  *InstanceLifetime  `json:"machine,omitempty"`
 	Launch    *Launch            `json:"birth,omitempty"`
 	Stays     []model.KeptReason `json:"stays,omitempty"` // why it is not disrupted
 	Removal   *model.Removal     `json:"removal,omitempty"`
-	Move      *Move              `json:"move,omitempty"` // the command that gives or gave it back
+	Move      *CommandSaving     `json:"move,omitempty"` // the command that gives or gave it back
 	Similar   []string           `json:"near,omitempty"`
 }
 
@@ -341,7 +341,7 @@ func byText(r *model.Removal) string {
 }
 
 // gone is of a node that is not there any more.
-func gone(found Found, move *Move) Cause {
+func gone(found Found, move *CommandSaving) Cause {
 	claim, r := found.Claim, found.Removal
 	out := Cause{Code: claim.FailureCode, Claim: claim.Name, Node: claim.NodeName, Since: claim.GoneUnix, Message: "is gone"}
 	if r == nil {
@@ -374,7 +374,7 @@ func gone(found Found, move *Move) Cause {
 }
 
 // moveOf tells of the command that a claim is, or was, disrupted by; nil where there is none or nothing is known of it.
-func moveOf(cluster *Cluster, found Found, decided *model.Disrupted) *Move {
+func moveOf(cluster *Cluster, found Found, decided *model.Disrupted) *CommandSaving {
 	if found.Claim == nil {
 		return nil
 	}
@@ -393,7 +393,7 @@ func moveOf(cluster *Cluster, found Found, decided *model.Disrupted) *Move {
 	list := moves(disruptions, commands, 0, cluster.now()+1)
 	for i := range list {
 		if list[i].Command == life.Command {
-			list[i].settle([]Life{life}, commands)
+			list[i].settle([]InstanceLifetime{life}, commands)
 			return &list[i]
 		}
 	}
@@ -425,7 +425,7 @@ func noNode(cluster *Cluster, asked string) (Cause, []string) {
 		names = append(names, claims[i].Name)
 	}
 	cause := Cause{Code: NotThere, Message: "is neither a node, nor a NodeClaim, nor an instance that is known as of " + stamp(cluster.now())}
-	if near := requirement.Near(asked, names); near != "" {
+	if near := requirement.Nearest(asked, names); near != "" {
 		cause.Remedy = "did you mean " + near + "?"
 		return cause, []string{near}
 	}

@@ -58,15 +58,15 @@ const maxEvents = 8
 
 // PodAnswer says why a pod waits, or where it is.
 type PodAnswer struct {
-	Pod     string    `json:"pod"` // namespace/name
-	UID     string    `json:"uid,omitempty"`
-	AtUnix  int64     `json:"at"`
-	Waits   bool      `json:"waits"` // it has no node and is to have one
-	Cause   Cause     `json:"cause"`
-	Then    *Fit      `json:"then,omitempty"`  // what it would get once the nearest NodePool's obstacles are gone, or gets
-	Pools   []PoolWhy `json:"pools,omitempty"` // the nearest first; empty where NodePools have nothing to do with it
-	Similar []string  `json:"near,omitempty"`  // of a pod that is not there: those that may be meant
-	Events  []Event   `json:"events,omitempty"`
+	Pod     string         `json:"pod"` // namespace/name
+	UID     string         `json:"uid,omitempty"`
+	AtUnix  int64          `json:"at"`
+	Waits   bool           `json:"waits"` // it has no node and is to have one
+	Cause   Cause          `json:"cause"`
+	Then    *Fit           `json:"then,omitempty"`  // what it would get once the nearest NodePool's obstacles are gone, or gets
+	Pools   []PoolWhy      `json:"pools,omitempty"` // the nearest first; empty where NodePools have nothing to do with it
+	Similar []string       `json:"near,omitempty"`  // of a pod that is not there: those that may be meant
+	Events  []HistoryEvent `json:"events,omitempty"`
 }
 
 // PoolWhy is what keeps a pod off the new nodes of NodePools that say the same.

@@ -14,10 +14,10 @@ const regretSeconds = 3600
 
 // What became of a command.
 const (
-	MoveDone    = "done"      // its nodes are gone
-	MoveGoing   = "under way" //
-	MoveUndone  = "undone"    // it was taken back
-	MoveUnknown = "unknown"   // no record says
+	CommandDone       = "done"      // its nodes are gone
+	CommandInProgress = "under way" //
+	CommandUndone     = "undone"    // it was taken back
+	CommandUnknown    = "unknown"   // no record says
 )
 
 // Saving is what disrupting nodes came to in a span of time, at the prices instances were launched at. What is paid whether or not it is
@@ -27,18 +27,18 @@ const (
 // when both ran included, until the end of the span or until it was regretted. So what was spent and what was saved come together to
 // what the same span would have cost without the moves.
 type Saving struct {
-	FromUnix int64          `json:"from"`
-	ToUnix   int64          `json:"to"`
-	Spent    model.MicroUSD `json:"spent"` // by all instances in the span
-	Saved    model.MicroUSD `json:"saved"` // by all moves in the span
-	PerHour  model.MicroUSD `json:"savedPerHour"`
-	Moves    []Move         `json:"moves"` // by time; never nil
-	Pods     int            `json:"podsMoved"`
-	Regrets  int            `json:"regrets"`
+	FromUnix int64           `json:"from"`
+	ToUnix   int64           `json:"to"`
+	Spent    model.MicroUSD  `json:"spent"` // by all instances in the span
+	Saved    model.MicroUSD  `json:"saved"` // by all moves in the span
+	PerHour  model.MicroUSD  `json:"savedPerHour"`
+	Moves    []CommandSaving `json:"moves"` // by time; never nil
+	Pods     int             `json:"podsMoved"`
+	Regrets  int             `json:"regrets"`
 }
 
-// Move is one command: what it saved against what it disturbed.
-type Move struct {
+// CommandSaving is one command: what it saved against what it disturbed.
+type CommandSaving struct {
 	Command      string         `json:"command"`
 	Decision     string         `json:"decision,omitempty"`
 	Reason       string         `json:"reason"`
@@ -60,7 +60,7 @@ type Move struct {
 
 // Savings returns what commands saved in a span of time. Records are those of the span; claims and commands are the ledger's.
 func Savings(decisions []model.Decision, disruptions []model.Disrupted, removals []model.Removal, ledger *model.Ledger, fromUnix, toUnix int64) *Saving {
-	lives := Lives(decisions, removals, ledger.Claims)
+	lives := InstanceLifetimes(decisions, removals, ledger.Claims)
 	out := &Saving{FromUnix: fromUnix, ToUnix: toUnix, Moves: moves(disruptions, ledger.Commands, fromUnix, toUnix)}
 	for i := range lives {
 		out.Spent += lives[i].cost(fromUnix, toUnix)
@@ -77,7 +77,7 @@ func Savings(decisions []model.Decision, disruptions []model.Disrupted, removals
 		m.regret(lives, decisions, replacements)
 		m.count(lives, toUnix)
 		out.Saved += m.Saved
-		if m.State == MoveDone {
+		if m.State == CommandDone {
 			out.Pods += m.PodsMoved
 			if m.Regret == "" {
 				out.PerHour += m.PerHour
@@ -91,8 +91,8 @@ func Savings(decisions []model.Decision, disruptions []model.Disrupted, removals
 }
 
 // moves lists the commands that records of the disruption function or the ledger speak of, by time, then by id.
-func moves(disruptions []model.Disrupted, commands []model.Command, fromUnix, toUnix int64) []Move {
-	out, known := []Move{}, map[string]bool{}
+func moves(disruptions []model.Disrupted, commands []model.Command, fromUnix, toUnix int64) []CommandSaving {
+	out, known := []CommandSaving{}, map[string]bool{}
 	for i := range disruptions {
 		d := &disruptions[i]
 		for k := range d.Plan.Commands {
@@ -100,7 +100,7 @@ func moves(disruptions []model.Disrupted, commands []model.Command, fromUnix, to
 			if !slices.Contains(d.Committed, id) {
 				continue
 			}
-			m := Move{Command: id, Decision: d.ID, Reason: c.Reason, AtUnix: d.AtUnix, Nodes: c.Nodes, PodsMoved: c.PodsMoved, Planned: c.Savings, workloads: c.Workloads}
+			m := CommandSaving{Command: id, Decision: d.ID, Reason: c.Reason, AtUnix: d.AtUnix, Nodes: c.Nodes, PodsMoved: c.PodsMoved, Planned: c.Savings, workloads: c.Workloads}
 			for r := range c.Replacements {
 				m.Replacements = append(m.Replacements, c.Replacements[r].Name)
 			}
@@ -112,7 +112,7 @@ func moves(disruptions []model.Disrupted, commands []model.Command, fromUnix, to
 		if known[c.ID] || c.SinceUnix < fromUnix || c.SinceUnix >= toUnix {
 			continue
 		}
-		m := Move{Command: c.ID, Decision: c.Decision, Reason: c.Reason, AtUnix: c.SinceUnix, PodsMoved: c.PodsMoved, Planned: c.Savings, workloads: c.Workloads}
+		m := CommandSaving{Command: c.ID, Decision: c.Decision, Reason: c.Reason, AtUnix: c.SinceUnix, PodsMoved: c.PodsMoved, Planned: c.Savings, workloads: c.Workloads}
 		for t := range c.Targets {
 			m.Nodes = append(m.Nodes, c.Targets[t].Node)
 		}
@@ -121,33 +121,33 @@ func moves(disruptions []model.Disrupted, commands []model.Command, fromUnix, to
 		}
 		out = append(out, m)
 	}
-	slices.SortFunc(out, func(a, b Move) int {
+	slices.SortFunc(out, func(a, b CommandSaving) int {
 		return cmp.Or(cmp.Compare(a.AtUnix, b.AtUnix), strings.Compare(a.Command, b.Command))
 	})
 	return out
 }
 
 // settle finds out what became of the command.
-func (m *Move) settle(lives []Life, commands []model.Command) {
-	m.State = MoveUnknown
+func (m *CommandSaving) settle(lives []InstanceLifetime, commands []model.Command) {
+	m.State = CommandUnknown
 	for i := range lives {
 		if lives[i].Command == m.Command && lives[i].EndUnix != 0 {
-			m.State = MoveDone
+			m.State = CommandDone
 		}
 	}
 	for i := range commands {
 		switch c := &commands[i]; {
 		case c.ID != m.Command:
 		case c.State == model.CommandUndone || c.State == model.CommandUndoing:
-			m.State = MoveUndone
-		case m.State != MoveDone:
-			m.State = MoveGoing
+			m.State = CommandUndone
+		case m.State != CommandDone:
+			m.State = CommandInProgress
 		}
 	}
 }
 
 // ended returns when the last of its nodes was gone; 0 where none is.
-func (m *Move) ended(lives []Life) int64 {
+func (m *CommandSaving) ended(lives []InstanceLifetime) int64 {
 	end := int64(0)
 	for i := range lives {
 		if lives[i].Command == m.Command {
@@ -159,9 +159,9 @@ func (m *Move) ended(lives []Life) int64 {
 
 // regret finds out whether what it gave up was bought again within the hour: for the same workloads, or because what took its place was
 // disrupted in its turn.
-func (m *Move) regret(lives []Life, decisions []model.Decision, replacements map[string]bool) {
+func (m *CommandSaving) regret(lives []InstanceLifetime, decisions []model.Decision, replacements map[string]bool) {
 	end := m.ended(lives)
-	if m.State != MoveDone || end == 0 {
+	if m.State != CommandDone || end == 0 {
 		return
 	}
 	note := func(at int64, format string, values ...any) {
@@ -191,7 +191,7 @@ func (m *Move) regret(lives []Life, decisions []model.Decision, replacements map
 }
 
 // moved returns the first of the pods that is of a workload whose pods the command moved, "" where none is. A pod's owner begins its name.
-func (m *Move) moved(pods []model.PodRef) string {
+func (m *CommandSaving) moved(pods []model.PodRef) string {
 	for _, pod := range pods {
 		for _, workload := range m.workloads {
 			parts := strings.SplitN(workload, "/", 3)
@@ -204,7 +204,7 @@ func (m *Move) moved(pods []model.PodRef) string {
 }
 
 // count sums up what the command saved until toUnix, or until it was regretted.
-func (m *Move) count(lives []Life, toUnix int64) {
+func (m *CommandSaving) count(lives []InstanceLifetime, toUnix int64) {
 	if m.RegretUnix != 0 {
 		toUnix = min(toUnix, m.RegretUnix)
 	}

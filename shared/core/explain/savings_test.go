@@ -40,7 +40,7 @@ func TestSavingsAndSpendingComeToWhatItWouldHaveCost(t *testing.T) {
 		t.Fatalf("%d moves", len(s.Moves))
 	}
 	m := s.Moves[0]
-	if m.State != MoveDone || m.PerHour != 6_000_000 || s.PerHour != 6_000_000 || m.PodsMoved != 7 || s.Pods != 7 || s.Regrets != 0 {
+	if m.State != CommandDone || m.PerHour != 6_000_000 || s.PerHour != 6_000_000 || m.PodsMoved != 7 || s.Pods != 7 || s.Regrets != 0 {
 		t.Errorf("%+v", m)
 	}
 }
@@ -95,7 +95,7 @@ func TestACommandThatIsUndoneCostsWhatItBought(t *testing.T) {
 	decisions, disruptions, _, ledger := aMove()
 	ledger.Commands = []model.Command{{ID: "01J-0", State: model.CommandUndone, SinceUnix: 950}}
 	s := Savings(decisions, disruptions, nil, &ledger, 0, 1000+hour)
-	if len(s.Moves) != 1 || s.Moves[0].State != MoveUndone || s.Saved != -4_000_000 || s.Pods != 0 {
+	if len(s.Moves) != 1 || s.Moves[0].State != CommandUndone || s.Saved != -4_000_000 || s.Pods != 0 {
 		t.Errorf("%+v", s.Moves)
 	}
 }
@@ -113,7 +113,7 @@ func TestCostsAreSharedByTheLargestPart(t *testing.T) {
 			{Namespace: "shop", Name: "over", Shape: 0, NodeName: "n1", Phase: model.Succeeded}, {Namespace: "shop", Name: "waits", Shape: 0}},
 	}
 	life := lifeOf(&model.Claim{Name: "c", Pool: "default", ProviderID: "aws:///a/i-m", Price: 4_000_000, LaunchedUnix: 100, State: model.Initialized})
-	cost := Costs([]Life{life}, []Sample{{FromUnix: 1000, Seconds: hour, Snapshot: snapshot}}, nil)
+	cost := Costs([]InstanceLifetime{life}, []Sample{{FromUnix: 1000, Seconds: hour, Snapshot: snapshot}}, nil)
 	if cost.Total != 4_000_000 || cost.Idle != 2_000_000 || cost.Unseen != 0 {
 		t.Errorf("total %d, idle %d, unseen %d", cost.Total, cost.Idle, cost.Unseen)
 	}
@@ -121,7 +121,7 @@ func TestCostsAreSharedByTheLargestPart(t *testing.T) {
 		t.Errorf("workloads %+v", cost.Workloads)
 	}
 	snapshot.Pods = append(snapshot.Pods, model.Pod{Namespace: "ml", Name: "train", Shape: 2, NodeName: "n1"}) // now 1.5 of the node
-	cost = Costs([]Life{life}, []Sample{{FromUnix: 1000, Seconds: hour, Snapshot: snapshot}}, nil)
+	cost = Costs([]InstanceLifetime{life}, []Sample{{FromUnix: 1000, Seconds: hour, Snapshot: snapshot}}, nil)
 	if cost.Idle > 3 || cost.Namespaces[0].Namespace != "ml" || cost.Namespaces[0].Cost < 2_666_000 || cost.Namespaces[0].Cost > 2_667_000 {
 		t.Errorf("idle %d, namespaces %+v", cost.Idle, cost.Namespaces)
 	}
@@ -129,7 +129,7 @@ func TestCostsAreSharedByTheLargestPart(t *testing.T) {
 
 // Instances are counted for as long as they ran; where no sample shows their node what they cost is told apart.
 func TestCostsCountInstancesToTheSecond(t *testing.T) {
-	lives := []Life{{Claim: "a", Pool: "p", ProviderID: "x", Price: 3_600_000, LaunchedUnix: 1500, EndUnix: 1800}, {Claim: "b", Pool: "p", ProviderID: "y", Price: 3_600_000, LaunchedUnix: 2900}}
+	lives := []InstanceLifetime{{Claim: "a", Pool: "p", ProviderID: "x", Price: 3_600_000, LaunchedUnix: 1500, EndUnix: 1800}, {Claim: "b", Pool: "p", ProviderID: "y", Price: 3_600_000, LaunchedUnix: 2900}}
 	cost := Costs(lives, []Sample{{FromUnix: 1000, Seconds: 1000, Snapshot: &model.Snapshot{}}, {FromUnix: 2000, Seconds: 1000, Snapshot: &model.Snapshot{}}}, nil)
 	if cost.Total != 400_000 || cost.Unseen != 400_000 || cost.Pools[0].NodeSeconds != 400 {
 		t.Errorf("%+v", cost)

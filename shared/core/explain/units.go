@@ -89,8 +89,8 @@ func (d Decided) MarshalJSON() ([]byte, error) {
 }
 
 // MarshalJSON writes amounts with their units, too.
-func (l Life) MarshalJSON() ([]byte, error) {
-	type plain Life
+func (l InstanceLifetime) MarshalJSON() ([]byte, error) {
+	type plain InstanceLifetime
 	return encode(struct {
 		plain
 		WithPrice model.MicroUSD `json:"priceMicroUSDPerHour"`
@@ -127,8 +127,8 @@ func (s Saving) MarshalJSON() ([]byte, error) {
 }
 
 // MarshalJSON writes amounts with their units, too.
-func (m Move) MarshalJSON() ([]byte, error) {
-	type plain Move
+func (m CommandSaving) MarshalJSON() ([]byte, error) {
+	type plain CommandSaving
 	return encode(struct {
 		plain
 		WithPlanned model.MicroUSD `json:"plannedMicroUSDPerHour"`

@@ -15,7 +15,7 @@ import (
 func TestU5AmountsInJSONHaveTheirUnit(t *testing.T) {
 	tried := map[string]bool{}
 	for _, v := range []any{
-		&Fit{}, &Cost{}, &PoolCost{}, &NamespaceCost{}, &WorkloadCost{}, &NodeCost{}, &Decided{}, &Life{}, &Launch{}, &Alternative{}, &Saving{}, &Move{},
+		&Fit{}, &Cost{}, &PoolCost{}, &NamespaceCost{}, &WorkloadCost{}, &NodeCost{}, &Decided{}, &InstanceLifetime{}, &Launch{}, &Alternative{}, &Saving{}, &CommandSaving{},
 	} {
 		of := reflect.ValueOf(v).Elem()
 		tried[of.Type().Name()] = true

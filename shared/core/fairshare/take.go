@@ -9,34 +9,36 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Most returns what one plan takes at most. What a plan takes grows with the sets of pods that rules between pods speak of, far more
+// DefaultPlanBound returns what one plan takes at most. What a plan takes grows with the sets of pods that rules between pods speak of, far more
 // than with pods; BenchmarkGoalBacklog (testenv/bench) measures it. A cluster's few large workloads stay far below it: 100,000 pods without
 // rules, or of some thousand workloads, are planned at once.
-func Most() model.PlanBound { return model.PlanBound{Pods: 120_000, Sets: 3_000, Rules: 10_000} }
+func DefaultPlanBound() model.PlanBound {
+	return model.PlanBound{Pods: 120_000, Sets: 3_000, Rules: 10_000}
+}
 
 // afresh says which part of a bound is for pods whatever their priority and namespace, so that none waits for ever behind pods that
 // nothing can hold: one of so many.
 const afresh = 4
 
-// Taken is what a plan takes of the pods that wait.
-type Taken struct {
+// Selection is what a plan takes of the pods that wait.
+type Selection struct {
 	Pods  []int  // as indexes into the snapshot's pods, in the order they were given
 	Later []int  // those that are planned next, in the same order; nil = none
 	Sets  int    // of pods that rules of Pods speak of
 	Next  string // UID of the pod with which the next plan's part for any pod goes on; "" = from the first
 }
 
-// Take returns which of the pods that wait a plan takes. Where all fit the bound, or there is none (nil), it is all. Else three quarters of the bound are filled in the order of turns, pods of a namespace by age, and the
+// Select returns which of the pods that wait a plan takes. Where all fit the bound, or there is none (nil), it is all. Else three quarters of the bound are filled in the order of turns, pods of a namespace by age, and the
 // rest with pods in the order of their UIDs, from after on, whatever their priority: each pod has its turn after a bounded number of
 // plans. A pod that fits no bound at all is taken alone.
-func Take(snapshot *model.Snapshot, pending []int, bound *model.PlanBound, served []string, after string) Taken {
+func Select(snapshot *model.Snapshot, pending []int, bound *model.PlanBound, served []string, after string) Selection {
 	if bound == nil {
-		return Taken{Pods: pending}
+		return Selection{Pods: pending}
 	}
 	rules := rulesOf(snapshot, pending)
 	all := taker{bound: *bound, rules: rules, snapshot: snapshot}
 	if all.takesAll(pending) {
-		return Taken{Pods: pending, Sets: len(all.sets)}
+		return Selection{Pods: pending, Sets: len(all.sets)}
 	}
 	items := make([]Item, 0, len(pending))
 	for _, i := range ByAge(snapshot, pending) {
@@ -45,7 +47,7 @@ func Take(snapshot *model.Snapshot, pending []int, bound *model.PlanBound, serve
 	}
 	t := taker{bound: model.PlanBound{Pods: bound.Pods - bound.Pods/afresh, Sets: bound.Sets - bound.Sets/afresh, Rules: bound.Rules - bound.Rules/afresh},
 		rules: rules, snapshot: snapshot, taken: make(map[int]bool, len(pending))}
-	for _, item := range Deal(items, served) {
+	for _, item := range RoundRobin(items, served) {
 		t.take(item.Index)
 	}
 	t.bound = *bound
@@ -55,7 +57,7 @@ func Take(snapshot *model.Snapshot, pending []int, bound *model.PlanBound, serve
 			next = snapshot.Pods[i].UID
 		}
 	}
-	out := Taken{Pods: []int{}, Sets: len(t.sets), Next: next}
+	out := Selection{Pods: []int{}, Sets: len(t.sets), Next: next}
 	for _, i := range pending {
 		if t.taken[i] {
 			out.Pods = append(out.Pods, i)
@@ -158,11 +160,11 @@ func rulesOfShape(shape *model.PodShape) []rule {
 		}
 	}
 	for i := range shape.Spread {
-		of, err := topology.OfSpread(&shape.Spread[i], shape)
+		of, err := topology.PeersOfSpread(&shape.Spread[i], shape)
 		add(of, err, shape.Spread[i].TopologyKey)
 	}
 	term := func(t *model.PodTerm) {
-		of, err := topology.OfTerm(t, shape, nil) // which namespaces a selector finds is not asked
+		of, err := topology.PeersOfTerm(t, shape, nil) // which namespaces a selector finds is not asked
 		add(of, err, t.TopologyKey)
 	}
 	for _, list := range [][]model.PodTerm{shape.PodAffinity, shape.PodAntiAffinity} {

@@ -21,10 +21,10 @@ type Item struct {
 	Namespace string
 }
 
-// Deal returns the items in the order of turns: by priority, the highest first, and within a priority one of each namespace after the
+// RoundRobin returns the items in the order of turns: by priority, the highest first, and within a priority one of each namespace after the
 // other, those of one namespace as they were given. served names the namespaces that had something lately, the one that has waited
 // longest first; those it does not name go before, by name.
-func Deal(items []Item, served []string) []Item {
+func RoundRobin(items []Item, served []string) []Item {
 	type share struct {
 		rank  int
 		name  string
@@ -81,7 +81,7 @@ func Shares(total int, wants map[string]int, served []string) map[string]int {
 		}
 	}
 	out := make(map[string]int, len(wants))
-	for _, item := range Deal(items, served)[:min(total, len(items))] {
+	for _, item := range RoundRobin(items, served)[:min(total, len(items))] {
 		out[item.Namespace]++
 	}
 	return out

@@ -18,7 +18,7 @@ func TestC8NamespacesTakeTurnsWithinAPriority(t *testing.T) {
 		{[]string{"c", "a"}, []int{6, 3, 4, 0, 5, 1, 2, 7}},
 	} {
 		var got []int
-		for _, item := range Deal(items, test.served) {
+		for _, item := range RoundRobin(items, test.served) {
 			got = append(got, item.Index)
 		}
 		if !slices.Equal(got, test.want) {
@@ -71,12 +71,12 @@ func all(s *model.Snapshot) []int {
 // What one plan takes stays within the bound, however large the backlog; what it took is out of the way of the next; five plans take all.
 func TestF088FivePlansTake60000PodsOf12000Shapes(t *testing.T) {
 	s := backlog(12_000, func(int) string { return "shop" })
-	most, after, left, seen := Most(), "", all(s), map[int]bool{}
+	most, after, left, seen := DefaultPlanBound(), "", all(s), map[int]bool{}
 	for plan := 1; len(left) > 0; plan++ {
 		if plan > 5 {
 			t.Fatalf("%d pods are left after five plans", len(left))
 		}
-		taken := Take(s, left, &most, nil, after)
+		taken := Select(s, left, &most, nil, after)
 		if len(taken.Pods) > most.Pods || taken.Sets > most.Sets {
 			t.Errorf("plan %d takes %d pods and %d sets, at most %+v", plan, len(taken.Pods), taken.Sets, most)
 		}
@@ -95,14 +95,14 @@ func TestF088FivePlansTake60000PodsOf12000Shapes(t *testing.T) {
 
 func TestF088WhatFitsIsTakenWhole(t *testing.T) {
 	s := backlog(3_000, func(int) string { return "shop" })
-	most := Most()
-	if taken := Take(s, all(s), &most, nil, ""); len(taken.Later) > 0 || len(taken.Pods) != 15_000 || taken.Next != "" {
+	most := DefaultPlanBound()
+	if taken := Select(s, all(s), &most, nil, ""); len(taken.Later) > 0 || len(taken.Pods) != 15_000 || taken.Next != "" {
 		t.Errorf("%d taken, %d left, next %q", len(taken.Pods), len(taken.Later), taken.Next)
 	}
-	if taken := Take(s, all(s), &model.PlanBound{Pods: 10, Sets: 0, Rules: 0}, nil, ""); len(taken.Pods) == 0 {
+	if taken := Select(s, all(s), &model.PlanBound{Pods: 10, Sets: 0, Rules: 0}, nil, ""); len(taken.Pods) == 0 {
 		t.Error("a pod beyond the bound is never taken")
 	}
-	if taken := Take(s, all(s), nil, nil, ""); len(taken.Pods) != 15_000 {
+	if taken := Select(s, all(s), nil, nil, ""); len(taken.Pods) != 15_000 {
 		t.Error("without a bound not all are taken")
 	}
 }
@@ -117,8 +117,8 @@ func TestScenario20ANormalTeamIsInTheFirstPlan(t *testing.T) {
 	for i := 50_000; i < 50_003; i++ {
 		s.Pods[i].Shape = 10_000
 	}
-	most := Most()
-	taken := Take(s, all(s), &most, []string{"normal", "hostile"}, "")
+	most := DefaultPlanBound()
+	taken := Select(s, all(s), &most, []string{"normal", "hostile"}, "")
 	for i := 50_000; i < 50_003; i++ {
 		if !slices.Contains(taken.Pods, i) {
 			t.Errorf("pod %s is planned later", s.Pods[i].Key())

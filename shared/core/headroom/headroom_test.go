@@ -36,7 +36,7 @@ func TestF090JoinAddsPlacesAndLeavesPodsAlone(t *testing.T) {
 			}
 		}
 		before := fmt.Sprint(s.Pods)
-		out, want := Join(s), len(s.Pods)-taken
+		out, want := WithPlaceholders(s), len(s.Pods)-taken
 		for _, b := range s.Buffers {
 			want += int(b.Replicas)
 		}
@@ -54,7 +54,7 @@ func TestF090JoinAddsPlacesAndLeavesPodsAlone(t *testing.T) {
 		if len(pods) != want || real != len(s.Pods) || fmt.Sprint(s.Pods) != before {
 			t.Fatalf("%d pods, %d of them real, want %d and %d", len(pods), real, want, len(s.Pods))
 		}
-		if again := Join(out); !reflect.DeepEqual(again.Pods, out.Pods) {
+		if again := WithPlaceholders(out); !reflect.DeepEqual(again.Pods, out.Pods) {
 			t.Fatal("joined twice it is another")
 		}
 	})
@@ -62,21 +62,21 @@ func TestF090JoinAddsPlacesAndLeavesPodsAlone(t *testing.T) {
 
 // Places have UIDs of their own that stay the same: an instance on its way for one is not asked for twice.
 func TestF090PlacesKeepTheirNames(t *testing.T) {
-	small, large := Join(&model.Snapshot{Buffers: []model.Buffer{buffer("a", 2)}}), Join(&model.Snapshot{Buffers: []model.Buffer{buffer("a", 3)}})
+	small, large := WithPlaceholders(&model.Snapshot{Buffers: []model.Buffer{buffer("a", 2)}}), WithPlaceholders(&model.Snapshot{Buffers: []model.Buffer{buffer("a", 3)}})
 	if !reflect.DeepEqual(small.Pods, large.Pods[:2]) || small.Pods[1].UID != "uid-a-1" || small.Pods[1].Buffer != "shop/a" || small.Pods[1].CreatedUnix != 7 {
 		t.Errorf("%+v\n%+v", small.Pods, large.Pods)
 	}
-	if s := (&model.Snapshot{Pods: small.Pods}); Join(s) != s {
+	if s := (&model.Snapshot{Pods: small.Pods}); WithPlaceholders(s) != s {
 		t.Error("without buffers it is another")
 	}
 }
 
 func TestF091AllBuffersTogetherHaveALimit(t *testing.T) {
 	s := &model.Snapshot{Buffers: []model.Buffer{buffer("a", 10_000), buffer("b", 9_999), buffer("c", 2), buffer("d", 1)}}
-	if out := Join(s); len(out.Pods) != MaxPods {
+	if out := WithPlaceholders(s); len(out.Pods) != MaxPods {
 		t.Errorf("%d places", len(out.Pods))
 	}
-	out := Buffers(s)
+	out := LimitBuffers(s)
 	if out[2].Replicas != 0 || out[2].Reason != model.ResolutionFailed || !strings.Contains(out[2].Problem, "2 pods") || out[3].Problem != "" || s.Buffers[2].Replicas != 2 {
 		t.Errorf("%+v", out)
 	}
@@ -84,7 +84,7 @@ func TestF091AllBuffersTogetherHaveALimit(t *testing.T) {
 
 func TestF090StatusSaysWhereTheRoomIs(t *testing.T) {
 	b := buffer("a", 3)
-	s := Join(&model.Snapshot{Buffers: []model.Buffer{b}, Nodes: []model.Node{{Name: "n"}}})
+	s := WithPlaceholders(&model.Snapshot{Buffers: []model.Buffer{b}, Nodes: []model.Node{{Name: "n"}}})
 	ref := func(i int) model.PodRef {
 		return model.PodRef{Namespace: "shop", Name: s.Pods[i].Name, UID: s.Pods[i].UID}
 	}

@@ -12,9 +12,9 @@ import (
 // memory have their limits.
 const MaxPods = 20_000
 
-// Buffers returns the snapshot's buffers with the problem that is nobody's own: those that pass MaxPods, by namespace and name,
+// LimitBuffers returns the snapshot's buffers with the problem that is nobody's own: those that pass MaxPods, by namespace and name,
 // keep no room. It is the snapshot's own list where none does.
-func Buffers(snapshot *model.Snapshot) []model.Buffer {
+func LimitBuffers(snapshot *model.Snapshot) []model.Buffer {
 	out, places := snapshot.Buffers, 0
 	for i := range out {
 		n := int(out[i].Replicas)
@@ -32,11 +32,11 @@ func Buffers(snapshot *model.Snapshot) []model.Buffer {
 	return out
 }
 
-// Join returns the snapshot with the places of its buffers among its pods; the snapshot itself where there are none. Where a place
+// WithPlaceholders returns the snapshot with the places of its buffers among its pods; the snapshot itself where there are none. Where a place
 // has a pod's name it is the pod that counts. Joining twice changes nothing.
-func Join(snapshot *model.Snapshot) *model.Snapshot {
+func WithPlaceholders(snapshot *model.Snapshot) *model.Snapshot {
 	var places []model.Pod
-	for _, buffer := range Buffers(snapshot) {
+	for _, buffer := range LimitBuffers(snapshot) {
 		for i := range buffer.Replicas {
 			places = append(places, place(&buffer, int(i)))
 		}

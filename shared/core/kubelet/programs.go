@@ -29,14 +29,14 @@ const (
 	memoryStep   = 16 * mib // bytes
 )
 
-// Expressions reports whether the configuration has any.
-func Expressions(k *model.Kubelet) bool {
+// HasExpressions reports whether the configuration has any.
+func HasExpressions(k *model.Kubelet) bool {
 	return k.MaxPodsExpr != "" || len(k.KubeReservedExpr) > 0 || len(k.SystemReservedExpr) > 0
 }
 
-// Disabled returns the problem of a configuration with expressions where they are not allowed; none otherwise.
-func Disabled(k *model.Kubelet) []model.ClassProblem {
-	if !Expressions(k) {
+// DisabledProblems returns the problem of a configuration with expressions where they are not allowed; none otherwise.
+func DisabledProblems(k *model.Kubelet) []model.ClassProblem {
+	if !HasExpressions(k) {
 		return nil
 	}
 	field, text := first(k)
@@ -57,8 +57,8 @@ func first(k *model.Kubelet) (field, text string) {
 	return "", ""
 }
 
-// Failed returns the problem of an expression that failed on an instance type.
-func Failed(err error) model.ClassProblem {
+// EvaluationProblem returns the problem of an expression that failed on an instance type.
+func EvaluationProblem(err error) model.ClassProblem {
 	return model.ClassProblem{Condition: condition, Reason: ReasonFailed,
 		Message: err.Error() + ". Remedy: Write an expression that gives a number on every instance type."}
 }
@@ -88,7 +88,7 @@ func Compile(k model.Kubelet) (*Programs, []model.ClassProblem) {
 	p := &Programs{fixedMaxPods: k.MaxPods}
 	p.kube = amounts{field: "spec.kubelet.kubeReserved", fixed: k.KubeReserved}
 	p.system = amounts{field: "spec.kubelet.systemReserved", fixed: k.SystemReserved}
-	if !Expressions(&k) {
+	if !HasExpressions(&k) {
 		return p, nil
 	}
 	env, err := environment()

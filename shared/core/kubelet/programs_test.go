@@ -102,7 +102,7 @@ func TestNC18ExpressionsThatFailOnAnInstance(t *testing.T) {
 			if err == nil || got != 29 {
 				t.Fatalf("MaxPods = %d, %v; want the standard and an error", got, err)
 			}
-			failed := Failed(err)
+			failed := EvaluationProblem(err)
 			if failed.Reason != "KubeletExpressionEvaluationFailed" || !strings.Contains(failed.Message, "m5.large") || !strings.Contains(failed.Message, test.want) {
 				t.Errorf("problem = %+v, want one that names the type and says %q", failed, test.want)
 			}
@@ -140,7 +140,7 @@ func TestOneFailingAmountLeavesTheOthers(t *testing.T) {
 }
 
 func TestNC18DisabledNamesTheFirstExpression(t *testing.T) {
-	if got := Disabled(&model.Kubelet{MaxPods: 110, KubeReserved: model.Resources{"cpu": 100}}); got != nil {
+	if got := DisabledProblems(&model.Kubelet{MaxPods: 110, KubeReserved: model.Resources{"cpu": 100}}); got != nil {
 		t.Errorf("problems = %v of a configuration without expressions", got)
 	}
 	for field, k := range map[string]model.Kubelet{
@@ -148,7 +148,7 @@ func TestNC18DisabledNamesTheFirstExpression(t *testing.T) {
 		"spec.kubelet.kubeReserved[cpu]":      {KubeReservedExpr: map[string]string{"memory": "vcpus", "cpu": "vcpus"}},
 		"spec.kubelet.systemReserved[memory]": {SystemReservedExpr: map[string]string{"memory": "vcpus"}},
 	} {
-		got := Disabled(&k)
+		got := DisabledProblems(&k)
 		if len(got) != 1 || got[0].Reason != "KubeletExpressionsDisabled" || !strings.HasPrefix(got[0].Message, field+`: "vcpus"`) {
 			t.Errorf("problems = %v, want one on %s", got, field)
 		}

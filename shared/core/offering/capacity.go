@@ -68,7 +68,7 @@ func (v *view) capacity(m *model.InstanceTypeInfo, d density) model.Resources {
 // memoryBytes returns the memory the operating system sees: what nodes of the type with the class's images were seen to have,
 // else the data sheet's less firmware and hypervisor, in whole MiB.
 func (v *view) memoryBytes(m *model.InstanceTypeInfo) int64 {
-	if seen, known := learned(m.LearnedMiB, v.images, v.settings.NowUnix); known && seen >= LeastMiB(m) {
+	if seen, known := learned(m.LearnedMiB, v.images, v.settings.NowUnix); known && seen >= MinMemoryMiB(m) {
 		return seen * mib
 	}
 	size := ownMiB(m)
@@ -90,10 +90,10 @@ func ownMiB(m *model.InstanceTypeInfo) int64 {
 	return m.MemoryMiB
 }
 
-// LeastMiB is the least memory that is believed of a node of the type: 80% of what the data sheet says less firmware, and
+// MinMemoryMiB is the least memory that is believed of a node of the type: 80% of what the data sheet says less firmware, and
 // leastLossMiB below that, for kernels keep some of the smallest instances too. A kubelet writes what its node has, so whoever is
 // root there may write anything, and what is learned holds for every cluster of account and region.
-func LeastMiB(m *model.InstanceTypeInfo) int64 {
+func MinMemoryMiB(m *model.InstanceTypeInfo) int64 {
 	return max(1, ownMiB(m)*80/100-leastLossMiB)
 }
 

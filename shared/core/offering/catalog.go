@@ -29,11 +29,11 @@ func Catalog(facts []model.InstanceTypeInfo, class model.Class, settings Setting
 // ClassProblems returns what is wrong with the class's expressions: that they are not enabled, that one is none, or that one
 // fails on one of the instances. Empty where each gives a number on every instance.
 func ClassProblems(facts []model.InstanceTypeInfo, class model.Class, settings Settings) []model.ClassProblem {
-	if !kubelet.Expressions(&class.Kubelet) {
+	if !kubelet.HasExpressions(&class.Kubelet) {
 		return nil
 	}
 	if !settings.NodeClassCEL {
-		return kubelet.Disabled(&class.Kubelet)
+		return kubelet.DisabledProblems(&class.Kubelet)
 	}
 	if _, problems := kubelet.Compile(class.Kubelet); len(problems) > 0 {
 		return problems
@@ -41,7 +41,7 @@ func ClassProblems(facts []model.InstanceTypeInfo, class model.Class, settings S
 	v := newView(&class, settings)
 	for i := range facts {
 		if _, err := v.density(&facts[i]); err != nil {
-			return []model.ClassProblem{kubelet.Failed(err)}
+			return []model.ClassProblem{kubelet.EvaluationProblem(err)}
 		}
 	}
 	return nil
@@ -65,7 +65,7 @@ func newView(class *model.Class, settings Settings) *view {
 		zones: zoneIDs(class.Status.Subnets), images: class.Status.ImagesKey(),
 	}
 	config := class.Kubelet
-	if kubelet.Expressions(&config) && !settings.NodeClassCEL {
+	if kubelet.HasExpressions(&config) && !settings.NodeClassCEL {
 		v.broken = true
 		config.MaxPodsExpr, config.KubeReservedExpr, config.SystemReservedExpr = "", nil, nil
 	}

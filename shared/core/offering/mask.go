@@ -100,9 +100,9 @@ func Covers(unavailable model.UnavailableOffering, key model.OfferingKey) bool {
 		(unavailable.CapacityType == "" || unavailable.CapacityType == key.CapacityType)
 }
 
-// Common returns a mark of what all of the marks have in common, such as a zone or that it is spot; false where that is nothing. Reservations
+// CommonUnavailable returns a mark of what all of the marks have in common, such as a zone or that it is spot; false where that is nothing. Reservations
 // and groups of quotas have to be the same.
-func Common(unavailableOfferings []model.UnavailableOffering) (common model.UnavailableOffering, ok bool) {
+func CommonUnavailable(unavailableOfferings []model.UnavailableOffering) (common model.UnavailableOffering, ok bool) {
 	if len(unavailableOfferings) == 0 {
 		return model.UnavailableOffering{}, false
 	}

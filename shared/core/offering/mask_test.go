@@ -115,7 +115,7 @@ func TestCommonIsWhatAllUnavailableOfferingsShare(t *testing.T) {
 		"any type of spot":   {[]model.UnavailableOffering{mark("", "", model.Spot), mark("c5.large", "b", model.Spot)}, model.OfferingKey{CapacityType: model.Spot}, true},
 		"a quota and a type": {[]model.UnavailableOffering{quota, mark("c5.large", "b", model.Spot)}, model.OfferingKey{}, false},
 	} {
-		got, ok := Common(c.unavailableOfferings)
+		got, ok := CommonUnavailable(c.unavailableOfferings)
 		if ok != c.ok || got.OfferingKey != c.want || got.UntilUnix != 0 || got.Failures != 0 {
 			t.Errorf("%s: %+v %v, want %+v %v", name, got, ok, c.want, c.ok)
 		}

@@ -22,7 +22,7 @@ func Matches(types []model.InstanceType, wanted requirement.Requirements) []Matc
 	var keys, byOffering []string
 	for _, key := range wanted.Keys() {
 		switch {
-		case !ByInstance(key):
+		case !IsInstanceLabel(key):
 		case DecidedByOffering(key):
 			byOffering = append(byOffering, key)
 		default:
@@ -49,8 +49,8 @@ func Matches(types []model.InstanceType, wanted requirement.Requirements) []Matc
 	return out
 }
 
-// ByInstance reports whether nodes get the label by the instance they are, rather than by pool or class.
-func ByInstance(key string) bool {
+// IsInstanceLabel reports whether nodes get the label by the instance they are, rather than by pool or class.
+func IsInstanceLabel(key string) bool {
 	return requirement.WellKnown(key) && key != model.LabelNodePool && key != model.LabelNodeClass
 }
 
@@ -143,7 +143,7 @@ const maxNamed = 6
 // Why says in part of a sentence why nothing is left; list is what Excludes was asked with.
 func (e Exclusion) Why(list []model.Requirement) string {
 	wanted := wording(list[e.Index])
-	have := "; " + Some(e.Values) + " is offered"
+	have := "; " + AbbreviateValues(e.Values) + " is offered"
 	if len(e.Values) == 0 {
 		have = ""
 	}
@@ -164,8 +164,8 @@ func wording(r model.Requirement) string {
 	return set.Text(r.Key)
 }
 
-// Some names the first of the values, and how many more there are.
-func Some(values []string) string {
+// AbbreviateValues names the first of the values, and how many more there are.
+func AbbreviateValues(values []string) string {
 	text := strings.Join(values[:min(len(values), maxNamed)], ", ")
 	if more := len(values) - maxNamed; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)

@@ -66,7 +66,7 @@ func TestExcludesNamesTheFirstThatLeavesNothing(t *testing.T) {
 	if _, found := Excludes(nil, list(in(arch, "amd64"))); found {
 		t.Error("of nothing something is left out")
 	}
-	if got := Some(strings.Split("abcdefgh", "")); got != "a, b, c, d, e, f and 2 more" {
+	if got := AbbreviateValues(strings.Split("abcdefgh", "")); got != "a, b, c, d, e, f and 2 more" {
 		t.Errorf("%s", got)
 	}
 }

@@ -531,7 +531,7 @@ func TestNC18NothingIsBoughtByAnExpressionThatCannotBeUsed(t *testing.T) {
 func TestW5LearnedMemoryHasAFloor(t *testing.T) {
 	c := class(images("ami-1"))
 	m := changed(func(*model.InstanceTypeInfo) {})
-	least := LeastMiB(&m)
+	least := MinMemoryMiB(&m)
 	if least >= m.MemoryMiB || least < m.MemoryMiB*7/10 {
 		t.Errorf("of %d MiB no less than %d are believed", m.MemoryMiB, least)
 	}
@@ -551,7 +551,7 @@ func TestW5LearnedMemoryHasAFloor(t *testing.T) {
 		t.Errorf("the least that is believed is %d, and %d came of it", least, got)
 	}
 	small := model.InstanceTypeInfo{MemoryMiB: 512, Arch: "arm64"}
-	if got := LeastMiB(&small); got < 1 || got > 300 {
+	if got := MinMemoryMiB(&small); got < 1 || got > 300 {
 		t.Errorf("of a machine of 512 MiB no less than %d are believed", got)
 	}
 }

@@ -46,8 +46,8 @@ func Less(status model.ClassStatus, taken map[string]int64, unavailableOfferings
 	return status
 }
 
-// ForClass returns the marks that concern launches from a class: of those within placement groups its own group's only.
-func ForClass(unavailableOfferings []model.UnavailableOffering, status *model.ClassStatus) []model.UnavailableOffering {
+// UnavailableForClass returns the marks that concern launches from a class: of those within placement groups its own group's only.
+func UnavailableForClass(unavailableOfferings []model.UnavailableOffering, status *model.ClassStatus) []model.UnavailableOffering {
 	group := ""
 	if status.PlacementGroup != nil {
 		group = status.PlacementGroup.ID
@@ -65,16 +65,16 @@ func ForClass(unavailableOfferings []model.UnavailableOffering, status *model.Cl
 	return out
 }
 
-// Forced is what an instance must have besides its type because the claim accepts nothing else.
-type Forced struct {
+// LaunchConstraints is what an instance must have besides its type because the claim accepts nothing else.
+type LaunchConstraints struct {
 	Dedicated bool  // hardware of one's own
 	Enclaves  bool  // Nitro enclaves
 	Partition int64 // of the class's placement group, 1…; 0 = EC2 may choose
 }
 
-// ForcedBy returns what requirements and requests of a claim force. partitions is how many the class's placement group has.
-func ForcedBy(requirements []model.Requirement, requests model.Resources, partitions int64) Forced {
-	forced := Forced{
+// LaunchConstraintsOf returns what requirements and requests of a claim force. partitions is how many the class's placement group has.
+func LaunchConstraintsOf(requirements []model.Requirement, requests model.Resources, partitions int64) LaunchConstraints {
+	forced := LaunchConstraints{
 		Dedicated: !Accepts(requirements, model.LabelTenancy, "default") && Accepts(requirements, model.LabelTenancy, "dedicated"),
 		Enclaves:  requests[nitroSandbox] > 0 || !Accepts(requirements, model.LabelNitroSandbox, "false") && Accepts(requirements, model.LabelNitroSandbox, "true"),
 	}

@@ -60,7 +60,7 @@ func TestIC04UnavailabilityWithinAPlacementGroupConcernsNoOther(t *testing.T) {
 		if group != "" {
 			status.PlacementGroup = &model.PlacementGroup{ID: group}
 		}
-		if got := ForClass(unavailableOfferings, &status); len(got) != want || got[0].InstanceType != "m5.large" {
+		if got := UnavailableForClass(unavailableOfferings, &status); len(got) != want || got[0].InstanceType != "m5.large" {
 			t.Errorf("class in group %q: %+v", group, got)
 		}
 	}
@@ -71,22 +71,22 @@ func TestLA16OnlyWhatTheClaimForcesIsAskedFor(t *testing.T) {
 		name         string
 		requirements []model.Requirement
 		requests     model.Resources
-		want         Forced
+		want         LaunchConstraints
 	}{
-		{"nothing", nil, nil, Forced{}},
-		{"either tenancy", []model.Requirement{in(model.LabelTenancy, "default", "dedicated")}, nil, Forced{}},
-		{"dedicated", []model.Requirement{in(model.LabelTenancy, "dedicated")}, nil, Forced{Dedicated: true}},
-		{"not default", []model.Requirement{{Key: model.LabelTenancy, Operator: model.NotIn, Values: []string{"default"}}}, nil, Forced{Dedicated: true}},
-		{"no tenancy there is", []model.Requirement{in(model.LabelTenancy, "host")}, nil, Forced{}},
-		{"enclaves", []model.Requirement{in(model.LabelNitroSandbox, "true")}, nil, Forced{Enclaves: true}},
-		{"enclaves as a resource", nil, model.Resources{model.LabelNitroSandbox: 1}, Forced{Enclaves: true}},
-		{"with or without enclaves", []model.Requirement{in(model.LabelNitroSandbox, "true", "false")}, nil, Forced{}},
-		{"partition by number, not by text", []model.Requirement{in(model.LabelPartition, "10", "2")}, nil, Forced{Partition: 2}},
-		{"another partition", []model.Requirement{{Key: model.LabelPartition, Operator: model.NotIn, Values: []string{"1", "2"}}}, nil, Forced{Partition: 3}},
-		{"any partition", []model.Requirement{{Key: model.LabelPartition, Operator: model.Exists}}, nil, Forced{}},
+		{"nothing", nil, nil, LaunchConstraints{}},
+		{"either tenancy", []model.Requirement{in(model.LabelTenancy, "default", "dedicated")}, nil, LaunchConstraints{}},
+		{"dedicated", []model.Requirement{in(model.LabelTenancy, "dedicated")}, nil, LaunchConstraints{Dedicated: true}},
+		{"not default", []model.Requirement{{Key: model.LabelTenancy, Operator: model.NotIn, Values: []string{"default"}}}, nil, LaunchConstraints{Dedicated: true}},
+		{"no tenancy there is", []model.Requirement{in(model.LabelTenancy, "host")}, nil, LaunchConstraints{}},
+		{"enclaves", []model.Requirement{in(model.LabelNitroSandbox, "true")}, nil, LaunchConstraints{Enclaves: true}},
+		{"enclaves as a resource", nil, model.Resources{model.LabelNitroSandbox: 1}, LaunchConstraints{Enclaves: true}},
+		{"with or without enclaves", []model.Requirement{in(model.LabelNitroSandbox, "true", "false")}, nil, LaunchConstraints{}},
+		{"partition by number, not by text", []model.Requirement{in(model.LabelPartition, "10", "2")}, nil, LaunchConstraints{Partition: 2}},
+		{"another partition", []model.Requirement{{Key: model.LabelPartition, Operator: model.NotIn, Values: []string{"1", "2"}}}, nil, LaunchConstraints{Partition: 3}},
+		{"any partition", []model.Requirement{{Key: model.LabelPartition, Operator: model.Exists}}, nil, LaunchConstraints{}},
 	}
 	for _, test := range tests {
-		if got := ForcedBy(test.requirements, test.requests, 12); got != test.want {
+		if got := LaunchConstraintsOf(test.requirements, test.requests, 12); got != test.want {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
 		}
 	}

@@ -468,7 +468,7 @@ func (l *placement) hostRefuses(n int) string {
 			return TopologySpread
 		}
 	}
-	if _, clash := topology.PortsClash(l.podGroup.ports, s.ports); clash {
+	if _, clash := topology.PortConflict(l.podGroup.ports, s.ports); clash {
 		return HostPortTaken
 	}
 	if l.podGroup.attaches && !l.existing.attachable(s, l.podGroup.pods[:l.podGroup.stride]) {

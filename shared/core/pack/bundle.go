@@ -157,7 +157,7 @@ func (b *solver) merge(c, other *podGroup, n int) *podGroup {
 		unit.terms, unit.there, unit.own = crossTerms(c.terms, other.terms), crossTerms(c.there, other.there), crossTerms(c.own, other.own)
 		unit.ownThere = crossTerms(c.ownThere, other.ownThere)
 		unit.tolerations = slices.Concat(c.tolerations, other.tolerations)
-		if _, clash := topology.PortsClash(c.ports, other.ports); clash {
+		if _, clash := topology.PortConflict(c.ports, other.ports); clash {
 			return nil
 		}
 		unit.ports = slices.Concat(c.ports, other.ports)

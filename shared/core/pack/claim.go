@@ -227,7 +227,7 @@ func (p *pool) identity(n *node, r *packing, b optionSet, types []int, claim *mo
 		what = p.relax(what, claim.InstanceTypes)
 	}
 	if n.reservation != "" {
-		what = what.With(requirement.ReservationID, values([]string{n.reservation}))
+		what = what.With(requirement.CapacityReservationID, values([]string{n.reservation}))
 	}
 	return what.Intersect(chosen).List(), maps.Clone(known.labels)
 }

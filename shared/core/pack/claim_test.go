@@ -58,7 +58,7 @@ func TestReservationsAreNeverOverdrawn(t *testing.T) {
 		}
 		reserved++
 		required, err := requirement.From(claim.Requirements)
-		if err != nil || len(claim.CapacityTypes) != 1 || !required.Get(requirement.ReservationID).Has("cr-1") || !slices.Equal(claim.Zones, []string{"b"}) {
+		if err != nil || len(claim.CapacityTypes) != 1 || !required.Get(requirement.CapacityReservationID).Has("cr-1") || !slices.Equal(claim.Zones, []string{"b"}) {
 			t.Errorf("claim %+v may become something else than the reservation", claim)
 		}
 	}

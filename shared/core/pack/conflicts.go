@@ -40,7 +40,7 @@ func (c *classifier) shuns(one, other *model.PodShape) bool {
 		if key != model.LabelHostname && !decided(key) {
 			continue
 		}
-		if peers, err := topology.OfTerm(term, one, c.rules.namespaces); err == nil && peers.Match(other.Namespace, other.Labels) {
+		if peers, err := topology.PeersOfTerm(term, one, c.rules.namespaces); err == nil && peers.Match(other.Namespace, other.Labels) {
 			return true
 		}
 	}

@@ -75,7 +75,7 @@ func (l *placement) codes(pod, n int) []string {
 	if !c.request.fits(s.free) {
 		out = append(out, ResourcesTooLarge)
 	}
-	if _, clash := topology.PortsClash(c.ports, s.ports); clash {
+	if _, clash := topology.PortConflict(c.ports, s.ports); clash {
 		out = append(out, HostPortTaken)
 	}
 	c.pods = []int{pod}

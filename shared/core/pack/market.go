@@ -183,7 +183,7 @@ func compareColumns(a, b column) int {
 // decided reports whether a label's value follows from the offering, so that the market's columns answer for it. Every
 // other label is the pool's.
 func decided(key string) bool {
-	return offering.ByInstance(key)
+	return offering.IsInstanceLabel(key)
 }
 
 // columnsMeeting returns the columns whose nodes meet term in every label that is decided by the offering.

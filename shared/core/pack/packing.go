@@ -489,7 +489,7 @@ func (b *nodeRules) fits(c *podGroup, n int) int {
 	}
 	if len(c.ports) > 0 {
 		n = min(n, 1)
-		if _, clash := topology.PortsClash(c.ports, b.ports); clash {
+		if _, clash := topology.PortConflict(c.ports, b.ports); clash {
 			return 0
 		}
 	}

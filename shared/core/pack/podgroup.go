@@ -357,18 +357,18 @@ func (c *classifier) make(n, i int, info *shapeInfo, v bound) *podGroup {
 
 // termsOfVolumes returns where the pod's volumes let it run, on new nodes and on those that exist.
 func (c *classifier) termsOfVolumes(i int, pod *model.Pod, shape *model.PodShape) (anew, there []requirement.Requirements, no *model.Reason) {
-	for _, claim := range c.volumes.OncePod(pod, shape) {
+	for _, claim := range c.volumes.ReadWriteOncePodClaims(pod, shape) {
 		if holder, held := c.onceUsed[claim]; held && holder != i {
 			return nil, nil, &model.Reason{Code: VolumeConflict, Message: fmt.Sprintf("PersistentVolumeClaim %s is ReadWriteOncePod and pod %s uses it", claim, c.snapshot.Pods[holder].Key()),
 				Remedy: "wait until that pod has ended, or give each pod a claim of its own"}
 		}
 		c.onceUsed[claim] = i
 	}
-	there, problem := c.volumes.Existing(pod, shape)
+	there, problem := c.volumes.ExistingNodeAlternatives(pod, shape)
 	if problem != nil {
 		return nil, nil, &model.Reason{Code: VolumeConflict, Message: problem.Message, Remedy: problem.Remedy}
 	}
-	if anew, problem = c.volumes.Alternatives(pod, shape); problem != nil { // there are nodes for it, but no new one will do
+	if anew, problem = c.volumes.NewNodeAlternatives(pod, shape); problem != nil { // there are nodes for it, but no new one will do
 		c.unplaceable[problem.Message] = &model.Reason{Code: VolumeConflict, Message: problem.Message, Remedy: problem.Remedy}
 		return []requirement.Requirements{{model.LabelHostname: requirement.Values(problem.Message)}}, there, nil
 	}

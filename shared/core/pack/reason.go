@@ -161,7 +161,7 @@ func (p *pool) conflict(c *podGroup) model.Reason {
 			known := p.values(key)
 			message := fmt.Sprintf("%s requires %s, which none of the %d instance types the pool allows has", c.field(key), term[key].Text(key), p.countTypes(p.allowed))
 			if len(known) > 0 {
-				message += "; they have " + offering.Some(known)
+				message += "; they have " + offering.AbbreviateValues(known)
 			}
 			return model.Reason{Code: RequirementConflict, Message: message + meant(term[key], known), Remedy: remedy, About: key}
 		}
@@ -187,7 +187,7 @@ func clash(conflict *requirement.Conflict) string {
 // meant asks whether another of the values there are was meant by the one that is asked for; "" where none is near.
 func meant(wanted requirement.Set, known []string) string {
 	if value, one := wanted.Single(); one {
-		if near := requirement.Near(value, known); near != "" {
+		if near := requirement.Nearest(value, known); near != "" {
 			return "; did you mean " + near + "?"
 		}
 	}
@@ -288,7 +288,7 @@ func (p *pool) noDevice(name string) model.Reason {
 	slices.Sort(categories)
 	categories = slices.Compact(categories)
 	out := model.Reason{Code: ResourcesTooLarge, Message: "spec.containers[].resources.requests: no instance type the pool allows has " + name}
-	out.Remedy = "let the pool allow instance types with " + name + ", which are of the categories " + offering.Some(categories) + " (" + requirement.InstanceCategory + ")"
+	out.Remedy = "let the pool allow instance types with " + name + ", which are of the categories " + offering.AbbreviateValues(categories) + " (" + requirement.InstanceCategory + ")"
 	if len(categories) == 0 {
 		out.Remedy = "request another resource: no instance type of the pool's EC2NodeClass has " + name
 	}

@@ -139,7 +139,7 @@ type labelIndex struct {
 
 // add notes set n.
 func (x *labelIndex) add(n int, peers topology.Peers) {
-	key, values, common := peers.Needs()
+	key, values, common := peers.RequiredLabel()
 	if !common {
 		x.others = append(x.others, n)
 		return
@@ -273,17 +273,17 @@ func (b *podRules) readGuards(shape *model.PodShape) []int {
 // ofTerm returns the pods an affinity term speaks of. Most terms are one label, and many pods have the same.
 func (b *podRules) ofTerm(term *model.PodTerm, shape *model.PodShape) (topology.Peers, error) {
 	if !oneLabel(term.Selector) || len(term.Namespaces)+len(term.MatchLabelKeys)+len(term.MismatchLabelKeys) > 0 || term.NamespaceSelector != nil {
-		return topology.OfTerm(term, shape, b.namespaces)
+		return topology.PeersOfTerm(term, shape, b.namespaces)
 	}
-	return b.remember("term", shape.Namespace, term.Selector, func() (topology.Peers, error) { return topology.OfTerm(term, shape, b.namespaces) })
+	return b.remember("term", shape.Namespace, term.Selector, func() (topology.Peers, error) { return topology.PeersOfTerm(term, shape, b.namespaces) })
 }
 
 // ofSpread returns the pods a spread constraint counts.
 func (b *podRules) ofSpread(s *model.Spread, shape *model.PodShape) (topology.Peers, error) {
 	if !oneLabel(s.Selector) || len(s.MatchLabelKeys) > 0 {
-		return topology.OfSpread(s, shape)
+		return topology.PeersOfSpread(s, shape)
 	}
-	return b.remember("spread", shape.Namespace, s.Selector, func() (topology.Peers, error) { return topology.OfSpread(s, shape) })
+	return b.remember("spread", shape.Namespace, s.Selector, func() (topology.Peers, error) { return topology.PeersOfSpread(s, shape) })
 }
 
 func oneLabel(s *model.Selector) bool {
@@ -450,7 +450,7 @@ func (b *podRules) readPreferred(shape *model.PodShape) []constraint {
 	var out []constraint
 	read := func(terms []model.WeightedPodTerm, kind kind) {
 		for i := range terms {
-			peers, err := topology.OfTerm(&terms[i].Term, shape, b.namespaces)
+			peers, err := topology.PeersOfTerm(&terms[i].Term, shape, b.namespaces)
 			if err != nil || terms[i].Term.TopologyKey == "" || terms[i].Weight <= 0 {
 				continue
 			}

@@ -13,7 +13,7 @@ func (c *classifier) findShared(pending []int) {
 		if len(pod.Claims) == 0 || c.of(pod).no != nil {
 			continue
 		}
-		for _, claim := range c.volumes.Unmade(pod, c.snapshot.ShapeOf(pod)) {
+		for _, claim := range c.volumes.UnboundClaims(pod, c.snapshot.ShapeOf(pod)) {
 			if c.shared == nil {
 				c.shared = make(map[string]int)
 			}
@@ -27,7 +27,7 @@ func (c *classifier) sharedBy(pod *model.Pod, shape *model.PodShape) []string {
 	if len(c.shared) == 0 {
 		return nil
 	}
-	return slices.DeleteFunc(c.volumes.Unmade(pod, shape), func(claim string) bool { return c.shared[claim] < 2 })
+	return slices.DeleteFunc(c.volumes.UnboundClaims(pod, shape), func(claim string) bool { return c.shared[claim] < 2 })
 }
 
 // share keeps the class in one zone with all pods that use one of the claims: where the first of them goes, the volume is

@@ -247,7 +247,7 @@ func (b *solver) attachedOn(s *existingNode) map[string]map[string]bool {
 
 // admits reports whether no port of the pod group is taken on the existing node.
 func (b *solver) admits(c *podGroup, n int) bool {
-	_, clash := topology.PortsClash(c.ports, b.existing.nodes[n].ports)
+	_, clash := topology.PortConflict(c.ports, b.existing.nodes[n].ports)
 	return !clash
 }
 

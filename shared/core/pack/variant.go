@@ -151,7 +151,7 @@ func (p *pool) portable(ports []model.HostPort) bitset {
 	}
 	var out bitset
 	for _, d := range p.portDaemons {
-		if _, clash := topology.PortsClash(ports, d.ports); !clash {
+		if _, clash := topology.PortConflict(ports, d.ports); !clash {
 			continue
 		}
 		runs := p.attracts(d)

@@ -8,8 +8,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Differ compares two plans of one question. Claims are the same where their names are, or else where they share their first pod.
-func Differ(was, is *model.Plan) model.Difference {
+// Compare compares two plans of one question. Claims are the same where their names are, or else where they share their first pod.
+func Compare(was, is *model.Plan) model.Difference {
 	out := model.Difference{Identical: Identical(was, is), PriceWas: was.Price, PriceIs: is.Price}
 	if out.Identical {
 		return out
@@ -100,8 +100,8 @@ func differPods(d *model.Difference, was, is map[string]string, names map[string
 	slices.SortFunc(d.Pods, func(a, b model.PodChange) int { return cmp.Compare(a.Pod, b.Pod) })
 }
 
-// DifferDisrupt compares two plans about disruption. Commands are the same where they disrupt the same nodes.
-func DifferDisrupt(was, is *model.DisruptPlan) model.Difference {
+// CompareDisruption compares two plans about disruption. Commands are the same where they disrupt the same nodes.
+func CompareDisruption(was, is *model.DisruptPlan) model.Difference {
 	out := model.Difference{Identical: Identical(was, is), PriceWas: was.PriceAfter, PriceIs: is.PriceAfter}
 	if out.Identical {
 		return out

@@ -24,7 +24,7 @@ func DisruptionInput(q *model.DisruptionInput, shown *model.Snapshot, types []mo
 		if why := problem(&class, asked, types, q.Offerings); why != "" {
 			in.ClassProblems[class.Name] = why
 		}
-		buys := offering.Mask(offering.Catalog(types, class, q.Offerings), class.Status.Subnets, offering.ForClass(q.UnavailableOfferings, &class.Status), q.Offerings.NowUnix)
+		buys := offering.Mask(offering.Catalog(types, class, q.Offerings), class.Status.Subnets, offering.UnavailableForClass(q.UnavailableOfferings, &class.Status), q.Offerings.NowUnix)
 		if asked.Suspended {
 			buys = unavailable(buys)
 		}
@@ -48,9 +48,9 @@ func unavailable(types []model.InstanceType) []model.InstanceType {
 	return out
 }
 
-// Disruption answers the disruption function's question on the snapshot as it was published, places of CapacityBuffers among its pods. Replacements have
+// PlanDisruption answers the disruption function's question on the snapshot as it was published, places of CapacityBuffers among its pods. Replacements have
 // the names that named has for them, by those they were planned with.
-func Disruption(q *model.DisruptionInput, shown *model.Snapshot, types []model.InstanceTypeInfo, named map[string]string) model.DisruptPlan {
+func PlanDisruption(q *model.DisruptionInput, shown *model.Snapshot, types []model.InstanceTypeInfo, named map[string]string) model.DisruptPlan {
 	plan := disruption.Plan(DisruptionInput(q, shown, types))
 	for i := range plan.Commands {
 		Rename(&plan, i, named)

@@ -13,11 +13,11 @@ import (
 // launched for are on it, as if they were bound: nothing is planned twice, and what they hold counts.
 func (p *Provision) portion(waits []int) {
 	q := p.input
-	p.taken = fairshare.Take(p.Input.Snapshot, waits, q.Most, q.Served, q.PlannedTo)
+	p.taken = fairshare.Select(p.Input.Snapshot, waits, q.Most, q.Served, q.PlannedTo)
 	if len(p.taken.Later) > 0 {
-		p.Input.Snapshot, waits = Homed(p.Input.Snapshot, waits, q.Claims)
+		p.Input.Snapshot, waits = BindToClaims(p.Input.Snapshot, waits, q.Claims)
 		p.Input.Homed = true
-		p.taken = fairshare.Take(p.Input.Snapshot, waits, q.Most, q.Served, q.PlannedTo)
+		p.taken = fairshare.Select(p.Input.Snapshot, waits, q.Most, q.Served, q.PlannedTo)
 	}
 	p.Input.Pending, p.Input.Later = p.taken.Pods, p.taken.Later
 }
@@ -31,12 +31,12 @@ func (p *Provision) Priority(ref model.PodRef) (priority int32, asks bool) {
 	return p.Input.Snapshot.PriorityOf(pod), true
 }
 
-// Taken says what the question's bound left in the input of the pods that wait.
-func (p *Provision) Taken() fairshare.Taken { return p.taken }
+// Selection says what the question's bound left in the input of the pods that wait.
+func (p *Provision) Selection() fairshare.Selection { return p.taken }
 
-// Served returns the namespaces with pods that wait that something was launched for lately, the one that waits longest first, as a question
+// ServedNamespaces returns the namespaces with pods that wait that something was launched for lately, the one that waits longest first, as a question
 // says them; nil where pods of one namespace wait alone.
-func Served(seen *model.Snapshot, waits []int, claims []model.Claim) []string {
+func ServedNamespaces(seen *model.Snapshot, waits []int, claims []model.Claim) []string {
 	last := map[string]int64{}
 	for _, i := range waits {
 		last[seen.Pods[i].Namespace] = 0
@@ -55,9 +55,9 @@ func Served(seen *model.Snapshot, waits []int, claims []model.Claim) []string {
 	return slices.SortedFunc(maps.Keys(last), func(a, b string) int { return cmp.Or(cmp.Compare(last[a], last[b]), cmp.Compare(a, b)) })
 }
 
-// Homed returns the snapshot with the pods that wait for claims on their way bound to those, and the pods that wait for none. A claim is
+// BindToClaims returns the snapshot with the pods that wait for claims on their way bound to those, and the pods that wait for none. A claim is
 // on its way until its node is initialized: then kube-scheduler has bound its pods, or something keeps them from it.
-func Homed(seen *model.Snapshot, waits []int, claims []model.Claim) (*model.Snapshot, []int) {
+func BindToClaims(seen *model.Snapshot, waits []int, claims []model.Claim) (*model.Snapshot, []int) {
 	nodes := make(map[string]*model.Node, len(seen.Nodes)) // by provider id
 	for i := range seen.Nodes {
 		if node := &seen.Nodes[i]; node.ProviderID != "" {
@@ -72,7 +72,7 @@ func Homed(seen *model.Snapshot, waits []int, claims []model.Claim) (*model.Snap
 		}
 		name := claim.Name
 		if node := nodes[claim.ProviderID]; node != nil {
-			if node.Initialized() || node.DeletedUnix != 0 || Disrupted(node) {
+			if node.Initialized() || node.DeletedUnix != 0 || IsDisrupted(node) {
 				continue
 			}
 			name = node.Name

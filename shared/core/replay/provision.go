@@ -18,7 +18,7 @@ type Provision struct {
 	input  *model.PlannerInput
 	whole  map[string][]offering.Priced // what a class could buy but for offers that had no capacity, by class; nil while nothing is marked
 	podAt  map[string]int               // where the snapshot has pods that ask for capacity, by UID; nil = not looked up
-	taken  fairshare.Taken              // what of the pods that wait is planned
+	taken  fairshare.Selection          // what of the pods that wait is planned
 	asking []int                        // they themselves, those that wait no more included
 }
 
@@ -31,7 +31,7 @@ func Seen(shown *model.Snapshot, leaving pack.Leaving) *model.Snapshot {
 	out := shown
 	for i := range shown.Nodes {
 		node := &shown.Nodes[i]
-		if _, leaves := leaving[node.Name]; !leaves || Disrupted(node) {
+		if _, leaves := leaving[node.Name]; !leaves || IsDisrupted(node) {
 			continue
 		}
 		if out == shown {
@@ -44,8 +44,8 @@ func Seen(shown *model.Snapshot, leaving pack.Leaving) *model.Snapshot {
 	return out
 }
 
-// Disrupted reports whether a node carries the taint of nodes that are disrupted.
-func Disrupted(node *model.Node) bool {
+// IsDisrupted reports whether a node carries the taint of nodes that are disrupted.
+func IsDisrupted(node *model.Node) bool {
 	return slices.ContainsFunc(node.Taints, func(t model.Taint) bool { return t.Key == model.TaintDisrupted && t.Effect == model.NoSchedule })
 }
 
@@ -124,7 +124,7 @@ func (p *Provision) buys(asked *model.PlannerClass, snapshot *model.Snapshot, ty
 	p.Usable[class.Name] = class
 	all := offering.Catalog(types, class, q.Offerings)
 	masked := func(unavailableOfferings []model.UnavailableOffering) []model.InstanceType {
-		return offering.Mask(all, class.Status.Subnets, offering.ForClass(unavailableOfferings, &class.Status), q.NowUnix)
+		return offering.Mask(all, class.Status.Subnets, offering.UnavailableForClass(unavailableOfferings, &class.Status), q.NowUnix)
 	}
 	if p.whole != nil {
 		p.whole[class.Name] = offering.PriceList(masked(lasting(q.UnavailableOfferings)))

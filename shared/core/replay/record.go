@@ -16,15 +16,15 @@ type Facts struct {
 	Types    []model.InstanceTypeInfo
 }
 
-// Catalogs are where recorded facts lie. Either returns NotFound where it has been forgotten.
-type Catalogs struct {
+// Sources are where recorded facts lie. Either returns NotFound where it has been forgotten.
+type Sources struct {
 	Snapshot func(manifest model.Manifest) (*model.Snapshot, error)
 	Catalog  func(account, region, version string) (*model.InstanceCatalog, error)
 }
 
-// Find returns what a decision went by: what its record holds itself, and else what lies on the shelves. NotFound where the record does not
+// Facts returns what a decision went by: what its record holds itself, and else what lies on the shelves. NotFound where the record does not
 // say, or it is not there any more.
-func (s Catalogs) Find(input *model.DecisionInput, instances model.CatalogUse) (Facts, error) {
+func (s Sources) Facts(input *model.DecisionInput, instances model.CatalogUse) (Facts, error) {
 	if input == nil {
 		return Facts{}, fault.New(fault.NotFound, "NoInput", "the record does not have the input: a version that did not keep it wrote the record, or it could not be stored")
 	}
@@ -36,10 +36,10 @@ func (s Catalogs) Find(input *model.DecisionInput, instances model.CatalogUse) (
 	if err != nil {
 		return Facts{}, err
 	}
-	return Facts{headroom.Join(snapshot), catalog.Types}, nil
+	return Facts{headroom.WithPlaceholders(snapshot), catalog.Types}, nil
 }
 
-func (s Catalogs) snapshot(input *model.DecisionInput) (*model.Snapshot, error) {
+func (s Sources) snapshot(input *model.DecisionInput) (*model.Snapshot, error) {
 	if input.Snapshot == nil {
 		return wire.DecodeSnapshot(input.Listed)
 	}
@@ -53,16 +53,16 @@ func (s Catalogs) snapshot(input *model.DecisionInput) (*model.Snapshot, error) 
 	return snapshot, nil
 }
 
-func (s Catalogs) catalog(input *model.DecisionInput, version string) (*model.InstanceCatalog, error) {
+func (s Sources) catalog(input *model.DecisionInput, version string) (*model.InstanceCatalog, error) {
 	if input.Catalog != nil {
 		return wire.DecodeCatalog(input.Catalog)
 	}
 	return s.Catalog(input.Account, input.Region, version)
 }
 
-// Provisioned makes a decision's plans once more, one for each of its rounds. Each round is asked as it was, whatever a plan before it
+// ReplayProvision makes a decision's plans once more, one for each of its rounds. Each round is asked as it was, whatever a plan before it
 // comes to now.
-func Provisioned(d *model.Decision, facts Facts) []model.Plan {
+func ReplayProvision(d *model.Decision, facts Facts) []model.Plan {
 	plans := make([]model.Plan, 0, len(d.Rounds))
 	for i := range d.Rounds {
 		plans = append(plans, Round(d.Rounds[i].Input, facts.Snapshot, facts.Types))
@@ -72,15 +72,15 @@ func Provisioned(d *model.Decision, facts Facts) []model.Plan {
 
 // ReplayDisruption makes a decision's plan about disruption once more.
 func ReplayDisruption(d *model.Disrupted, facts Facts) model.DisruptPlan {
-	return Disruption(d.Input, facts.Snapshot, facts.Types, d.Named)
+	return PlanDisruption(d.Input, facts.Snapshot, facts.Types, d.Named)
 }
 
-// Compared makes a decision's plans once more and says how each differs.
-func Compared(d *model.Decision, facts Facts) ([]model.Plan, []model.Difference) {
-	plans := Provisioned(d, facts)
+// ReplayAndCompare makes a decision's plans once more and says how each differs.
+func ReplayAndCompare(d *model.Decision, facts Facts) ([]model.Plan, []model.Difference) {
+	plans := ReplayProvision(d, facts)
 	differences := make([]model.Difference, len(plans))
 	for i := range plans {
-		differences[i] = Differ(&d.Rounds[i].Plan, &plans[i])
+		differences[i] = Compare(&d.Rounds[i].Plan, &plans[i])
 	}
 	return plans, differences
 }

@@ -9,34 +9,34 @@ import (
 
 // Label keys of instance types, besides those model names.
 const (
-	InstanceCPU              = awsDomain + "instance-cpu"
-	InstanceCPUManufacturer  = awsDomain + "instance-cpu-manufacturer"
-	InstanceCPUClockMHz      = awsDomain + "instance-cpu-sustained-clock-speed-mhz"
-	InstanceMemory           = awsDomain + "instance-memory" // MiB
-	InstanceCategory         = awsDomain + "instance-category"
-	InstanceFamily           = awsDomain + "instance-family"
-	InstanceGeneration       = awsDomain + "instance-generation"
-	InstanceSize             = awsDomain + "instance-size"
-	InstanceFlex             = awsDomain + "instance-capability-flex"
-	InstanceHypervisor       = awsDomain + "instance-hypervisor"
-	InstanceEncryptedTransit = awsDomain + "instance-encryption-in-transit-supported"
-	InstanceLocalNVMe        = awsDomain + "instance-local-nvme"
-	InstanceEBSBandwidth     = awsDomain + "instance-ebs-bandwidth"
-	InstanceNetworkBandwidth = awsDomain + "instance-network-bandwidth"
-	InstanceGPUName          = awsDomain + "instance-gpu-name"
-	InstanceGPUManufacturer  = awsDomain + "instance-gpu-manufacturer"
-	InstanceGPUCount         = awsDomain + "instance-gpu-count"
-	InstanceGPUMemory        = awsDomain + "instance-gpu-memory"
-	AcceleratorName          = awsDomain + "instance-accelerator-name"
-	AcceleratorManufacturer  = awsDomain + "instance-accelerator-manufacturer"
-	AcceleratorCount         = awsDomain + "instance-accelerator-count"
-	InstanceTenancy          = awsDomain + "instance-tenancy"
-	ReservationID            = awsDomain + "capacity-reservation-id"
-	ReservationType          = awsDomain + "capacity-reservation-type"
-	ReservationInterruptible = awsDomain + "capacity-reservation-interruptible"
-	PlacementGroupID         = awsDomain + "placement-group-id"
-	PlacementGroupPartition  = awsDomain + "placement-group-partition"
-	NitroSandbox             = "eks.amazonaws.com/nitro-sandbox"
+	InstanceCPU                      = awsDomain + "instance-cpu"
+	InstanceCPUManufacturer          = awsDomain + "instance-cpu-manufacturer"
+	InstanceCPUClockMHz              = awsDomain + "instance-cpu-sustained-clock-speed-mhz"
+	InstanceMemory                   = awsDomain + "instance-memory" // MiB
+	InstanceCategory                 = awsDomain + "instance-category"
+	InstanceFamily                   = awsDomain + "instance-family"
+	InstanceGeneration               = awsDomain + "instance-generation"
+	InstanceSize                     = awsDomain + "instance-size"
+	InstanceFlex                     = awsDomain + "instance-capability-flex"
+	InstanceHypervisor               = awsDomain + "instance-hypervisor"
+	InstanceEncryptedTransit         = awsDomain + "instance-encryption-in-transit-supported"
+	InstanceLocalNVMe                = awsDomain + "instance-local-nvme"
+	InstanceEBSBandwidth             = awsDomain + "instance-ebs-bandwidth"
+	InstanceNetworkBandwidth         = awsDomain + "instance-network-bandwidth"
+	InstanceGPUName                  = awsDomain + "instance-gpu-name"
+	InstanceGPUManufacturer          = awsDomain + "instance-gpu-manufacturer"
+	InstanceGPUCount                 = awsDomain + "instance-gpu-count"
+	InstanceGPUMemory                = awsDomain + "instance-gpu-memory"
+	InstanceAcceleratorName          = awsDomain + "instance-accelerator-name"
+	InstanceAcceleratorManufacturer  = awsDomain + "instance-accelerator-manufacturer"
+	InstanceAcceleratorCount         = awsDomain + "instance-accelerator-count"
+	InstanceTenancy                  = awsDomain + "instance-tenancy"
+	CapacityReservationID            = awsDomain + "capacity-reservation-id"
+	CapacityReservationType          = awsDomain + "capacity-reservation-type"
+	CapacityReservationInterruptible = awsDomain + "capacity-reservation-interruptible"
+	PlacementGroupID                 = awsDomain + "placement-group-id"
+	PlacementGroupPartition          = awsDomain + "placement-group-partition"
+	NitroSandbox                     = "eks.amazonaws.com/nitro-sandbox"
 
 	awsDomain = "karpenter.k8s.aws/"
 )
@@ -47,8 +47,8 @@ var wellKnown = []string{
 	InstanceCPU, InstanceCPUManufacturer, InstanceCPUClockMHz, InstanceMemory, InstanceCategory, InstanceFamily,
 	InstanceGeneration, InstanceSize, InstanceFlex, InstanceHypervisor, InstanceEncryptedTransit, InstanceLocalNVMe,
 	InstanceEBSBandwidth, InstanceNetworkBandwidth, InstanceGPUName, InstanceGPUManufacturer, InstanceGPUCount,
-	InstanceGPUMemory, AcceleratorName, AcceleratorManufacturer, AcceleratorCount, InstanceTenancy, ReservationID,
-	ReservationType, ReservationInterruptible, PlacementGroupID, PlacementGroupPartition, NitroSandbox,
+	InstanceGPUMemory, InstanceAcceleratorName, InstanceAcceleratorManufacturer, InstanceAcceleratorCount, InstanceTenancy, CapacityReservationID,
+	CapacityReservationType, CapacityReservationInterruptible, PlacementGroupID, PlacementGroupPartition, NitroSandbox,
 }
 
 var isWellKnown = func() map[string]bool {
@@ -119,9 +119,9 @@ func Hint(key string, known []string) string {
 	return ""
 }
 
-// Near returns the value, of those there are, that was likely meant by value; "" where none is near: one that is the same but for
+// Nearest returns the value, of those there are, that was likely meant by value; "" where none is near: one that is the same but for
 // capitals, then, of values of four letters and more, one that differs by one letter, or by two of five and more.
-func Near(value string, known []string) string {
+func Nearest(value string, known []string) string {
 	candidates := without(sorted(known), []string{value})
 	for _, near := range []func(value, candidate string) bool{strings.EqualFold, func(v, c string) bool { return len(v) >= 4 && distance(v, c, 1) <= 1 }, similar} {
 		for _, candidate := range candidates {

@@ -37,7 +37,7 @@ func TestNearIsWhatWasLikelyMeant(t *testing.T) {
 		"us-west-2x": "us-west-2a", "m5.lrage": "m5.large", "spto": "", "spott": "spot", "SPOT": "spot", "m6": "", "arm46": "arm64", "spot": "", "": "",
 		"eu-north-1a": "", "M5": "m5",
 	} {
-		if got := Near(value, known); got != want {
+		if got := Nearest(value, known); got != want {
 			t.Errorf("Near(%q) = %q, want %q", value, got, want)
 		}
 	}

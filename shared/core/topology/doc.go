@@ -6,7 +6,7 @@
 // kube-scheduler's: what its InterPodAffinity, PodTopologySpread and NodePorts plugins would match. Where the pods are,
 // how many a domain holds and what follows from it is core/pack's.
 //
-//	peers, err := topology.OfTerm(&shape.PodAntiAffinity[0], shape, topology.NamespacesOf(snapshot.Namespaces))
+//	peers, err := topology.PeersOfTerm(&shape.PodAntiAffinity[0], shape, topology.NamespacesOf(snapshot.Namespaces))
 //	if err != nil {
 //		return err // "labelSelector.matchExpressions[0]: app In needs at least one value"
 //	}

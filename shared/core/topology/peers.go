@@ -21,13 +21,13 @@ type Peers struct {
 	key string
 }
 
-// OfTerm returns the pods that an affinity or anti-affinity term of owner is about. They are in the namespaces the term
+// PeersOfTerm returns the pods that an affinity or anti-affinity term of owner is about. They are in the namespaces the term
 // names and those its namespace selector selects; in owner's own where it has neither. An empty namespace selector
 // selects all, a nil one none. The labels named by matchLabelKeys must be as owner's and those by mismatchLabelKeys
 // must not; where owner has no such label they say nothing. Without a label selector there are no such pods.
 //
 // Invalid, naming field and value, where a selector cannot be read.
-func OfTerm(term *model.PodTerm, owner *model.PodShape, ns Namespaces) (Peers, error) {
+func PeersOfTerm(term *model.PodTerm, owner *model.PodShape, ns Namespaces) (Peers, error) {
 	extra := append(fromKeys("matchLabelKeys", term.MatchLabelKeys, model.In, owner.Labels),
 		fromKeys("mismatchLabelKeys", term.MismatchLabelKeys, model.NotIn, owner.Labels)...)
 	pods, err := compile("labelSelector", term.Selector, extra...)
@@ -45,12 +45,12 @@ func OfTerm(term *model.PodTerm, owner *model.PodShape, ns Namespaces) (Peers, e
 	return peers(pods, names, selector, ns), nil
 }
 
-// OfSpread returns the pods a spread constraint of owner counts: those of owner's namespace that its selector selects and
+// PeersOfSpread returns the pods a spread constraint of owner counts: those of owner's namespace that its selector selects and
 // whose labels named by matchLabelKeys are as owner's. Neither a nil nor an empty selector counts any pod: kube-scheduler
 // takes the empty one for no selector at all.
 //
 // Invalid, naming field and value, where the selector cannot be read.
-func OfSpread(s *model.Spread, owner *model.PodShape) (Peers, error) {
+func PeersOfSpread(s *model.Spread, owner *model.PodShape) (Peers, error) {
 	pods, err := compile("labelSelector", s.Selector, fromKeys("matchLabelKeys", s.MatchLabelKeys, model.In, owner.Labels)...)
 	if err != nil || pods.everything() {
 		return Peers{}, err
@@ -58,9 +58,9 @@ func OfSpread(s *model.Spread, owner *model.PodShape) (Peers, error) {
 	return peers(pods, []string{owner.Namespace}, matcher{}, nil), nil
 }
 
-// OfSelector returns the pods of one namespace that the selector selects: none where it is nil, all where it is empty.
+// PeersOfSelector returns the pods of one namespace that the selector selects: none where it is nil, all where it is empty.
 // Invalid, naming field and value, where it cannot be read.
-func OfSelector(namespace string, s *model.Selector) (Peers, error) {
+func PeersOfSelector(namespace string, s *model.Selector) (Peers, error) {
 	pods, err := compile("selector", s)
 	if err != nil {
 		return Peers{}, err
@@ -116,8 +116,8 @@ func (p Peers) text() string {
 // be among them.
 func (p Peers) Key() string { return p.key }
 
-// Needs returns a label every pod among them has, with one of the values; false where no label's values are listed.
-func (p Peers) Needs() (key string, values []string, listed bool) {
+// RequiredLabel returns a label every pod among them has, with one of the values; false where no label's values are listed.
+func (p Peers) RequiredLabel() (key string, values []string, listed bool) {
 	for i := range p.pods.keys {
 		c := &p.pods.keys[i]
 		if values, listed := c.set.Listed(); listed && !c.set.AllowsAbsent() {
@@ -127,8 +127,8 @@ func (p Peers) Needs() (key string, values []string, listed bool) {
 	return "", nil, false
 }
 
-// None reports whether no pod can be among them.
-func (p Peers) None() bool { return p.key == "" }
+// IsEmpty reports whether no pod can be among them.
+func (p Peers) IsEmpty() bool { return p.key == "" }
 
 // Match reports whether a pod of this namespace with these labels is among them.
 func (p Peers) Match(namespace string, labels map[string]string) bool {

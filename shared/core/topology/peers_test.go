@@ -49,7 +49,7 @@ func TestWhichNamespacesATermIsAbout(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			test.term.Selector = web()
-			peers, err := topology.OfTerm(&test.term, &model.PodShape{Namespace: "bare"}, cluster())
+			peers, err := topology.PeersOfTerm(&test.term, &model.PodShape{Namespace: "bare"}, cluster())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +94,7 @@ func TestMatchLabelKeys(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			peers, err := topology.OfTerm(&test.term, owner, nil)
+			peers, err := topology.PeersOfTerm(&test.term, owner, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,8 +108,8 @@ func TestMatchLabelKeys(t *testing.T) {
 			if !slices.Equal(got, test.want) {
 				t.Errorf("matches %q, want %q", got, test.want)
 			}
-			if peers.None() != (len(test.want) == 0) {
-				t.Errorf("None = %v of peers that match %q", peers.None(), got)
+			if peers.IsEmpty() != (len(test.want) == 0) {
+				t.Errorf("None = %v of peers that match %q", peers.IsEmpty(), got)
 			}
 		})
 	}
@@ -135,7 +135,7 @@ func TestSpreadCountsItsOwnNamespace(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			peers, err := topology.OfSpread(&test.spread, owner)
+			peers, err := topology.PeersOfSpread(&test.spread, owner)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,7 +148,7 @@ func TestSpreadCountsItsOwnNamespace(t *testing.T) {
 
 func TestZeroPeersHoldNobody(t *testing.T) {
 	var peers topology.Peers
-	if peers.Match("", nil) || !peers.None() || peers.Key() != "" {
+	if peers.Match("", nil) || !peers.IsEmpty() || peers.Key() != "" {
 		t.Errorf("the zero Peers match or have the key %q", peers.Key())
 	}
 }
@@ -175,7 +175,7 @@ func TestTermsMatchAsInKubernetes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		term, ns := anyTerm(t), anyNamespaces(t)
 		owner := &model.PodShape{Namespace: rapid.SampledFrom([]string{"shop", "bare"}).Draw(t, "own namespace"), Labels: anyLabels(t, "own labels")}
-		peers, err := topology.OfTerm(&term, owner, ns)
+		peers, err := topology.PeersOfTerm(&term, owner, ns)
 		if err != nil {
 			t.Fatalf("OfTerm(%+v): %v", term, err)
 		}
@@ -236,8 +236,8 @@ func TestPeersWithOneKeyAreTheSamePods(t *testing.T) {
 		if rapid.Bool().Draw(t, "alike") {
 			b.Selector, b.MatchLabelKeys = a.Selector, a.MatchLabelKeys
 		}
-		first, _ := topology.OfTerm(&a, owner, ns)
-		second, _ := topology.OfTerm(&b, owner, ns)
+		first, _ := topology.PeersOfTerm(&a, owner, ns)
+		second, _ := topology.PeersOfTerm(&b, owner, ns)
 		if first.Key() != second.Key() {
 			return
 		}
@@ -266,8 +266,8 @@ func TestTheOrderThingsAreWrittenInDoesNotShowInTheKey(t *testing.T) {
 		if len(term.Namespaces) > 0 {
 			shuffled.Namespaces = append(shuffled.Namespaces, term.Namespaces[0])
 		}
-		a, _ := topology.OfTerm(&term, owner, ns)
-		b, _ := topology.OfTerm(&shuffled, owner, ns)
+		a, _ := topology.PeersOfTerm(&term, owner, ns)
+		b, _ := topology.PeersOfTerm(&shuffled, owner, ns)
 		if a.Key() != b.Key() {
 			t.Errorf("%+v has the key %q, in another order %q", term, a.Key(), b.Key())
 		}
@@ -294,9 +294,9 @@ func shuffle(t *rapid.T, s *model.Selector) *model.Selector {
 
 func TestNamespacesBesideAllOfThemDoNotShowInTheKey(t *testing.T) {
 	owner := &model.PodShape{Namespace: "shop"}
-	a, _ := topology.OfTerm(&model.PodTerm{Selector: web(), NamespaceSelector: &model.Selector{}, Namespaces: []string{"bank"}}, owner, nil)
-	b, _ := topology.OfTerm(&model.PodTerm{Selector: web(), NamespaceSelector: &model.Selector{}}, owner, nil)
-	if a.Key() != b.Key() || a.None() {
+	a, _ := topology.PeersOfTerm(&model.PodTerm{Selector: web(), NamespaceSelector: &model.Selector{}, Namespaces: []string{"bank"}}, owner, nil)
+	b, _ := topology.PeersOfTerm(&model.PodTerm{Selector: web(), NamespaceSelector: &model.Selector{}}, owner, nil)
+	if a.Key() != b.Key() || a.IsEmpty() {
 		t.Errorf("keys %q and %q of what is the same", a.Key(), b.Key())
 	}
 }
@@ -315,7 +315,7 @@ func TestValuesThatLookLikeSeparatorsDoNotCollide(t *testing.T) {
 	keys := map[string]int{}
 	for i, selector := range selectors {
 		for _, namespaces := range [][]string{{"b"}, {"b", "c"}, {`b"c`}, nil} {
-			peers, err := topology.OfTerm(&model.PodTerm{Selector: selector, Namespaces: namespaces}, &model.PodShape{Namespace: "own"}, nil)
+			peers, err := topology.PeersOfTerm(&model.PodTerm{Selector: selector, Namespaces: namespaces}, &model.PodShape{Namespace: "own"}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -328,7 +328,7 @@ func TestValuesThatLookLikeSeparatorsDoNotCollide(t *testing.T) {
 }
 
 func BenchmarkMatch(b *testing.B) {
-	peers, err := topology.OfTerm(&model.PodTerm{Selector: web()}, &model.PodShape{Namespace: "shop"}, cluster())
+	peers, err := topology.PeersOfTerm(&model.PodTerm{Selector: web()}, &model.PodShape{Namespace: "shop"}, cluster())
 	if err != nil {
 		b.Fatal(err)
 	}

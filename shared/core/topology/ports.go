@@ -5,9 +5,9 @@ import "github.com/joiner-sh/joiner/shared/model"
 // everyAddress is the address that an empty one stands for. The IPv6 one is, to kube-scheduler, an address like others.
 const everyAddress = "0.0.0.0"
 
-// PortsClash returns the first port of a that b has too, so that pods with the two cannot share a node. A port on every
+// PortConflict returns the first port of a that b has too, so that pods with the two cannot share a node. A port on every
 // address clashes with the same port on any; without a protocol it is TCP. False where nothing clashes.
-func PortsClash(a, b []model.HostPort) (model.HostPort, bool) {
+func PortConflict(a, b []model.HostPort) (model.HostPort, bool) {
 	for _, x := range a {
 		for _, y := range b {
 			if portClash(x, y) {

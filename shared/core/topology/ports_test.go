@@ -35,14 +35,14 @@ func TestPortsClash(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			other := port("", 9999, "SCTP")
 			for _, pair := range [][2]model.HostPort{{test.a, test.b}, {test.b, test.a}} {
-				got, clash := topology.PortsClash([]model.HostPort{other, pair[0]}, []model.HostPort{pair[1]})
+				got, clash := topology.PortConflict([]model.HostPort{other, pair[0]}, []model.HostPort{pair[1]})
 				if clash != test.want || clash && got != pair[0] {
 					t.Errorf("PortsClash(%v, %v) = %v, %v, want %v", pair[0], pair[1], got, clash, test.want)
 				}
 			}
 		})
 	}
-	if _, clash := topology.PortsClash(nil, nil); clash {
+	if _, clash := topology.PortConflict(nil, nil); clash {
 		t.Error("nothing clashes with nothing")
 	}
 }

@@ -71,10 +71,10 @@ func TestAnInvalidSelectorIsRefusedWithItsField(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			ns := topology.Namespaces{}
 			owner := &model.PodShape{Namespace: "shop"}
-			_, ofTerm := topology.OfTerm(&model.PodTerm{Selector: test.selector}, owner, ns)
-			_, ofNamespaces := topology.OfTerm(&model.PodTerm{Selector: &model.Selector{}, NamespaceSelector: test.selector}, owner, ns)
-			_, ofSpread := topology.OfSpread(&model.Spread{Selector: test.selector}, owner)
-			_, ofSelector := topology.OfSelector("shop", test.selector)
+			_, ofTerm := topology.PeersOfTerm(&model.PodTerm{Selector: test.selector}, owner, ns)
+			_, ofNamespaces := topology.PeersOfTerm(&model.PodTerm{Selector: &model.Selector{}, NamespaceSelector: test.selector}, owner, ns)
+			_, ofSpread := topology.PeersOfSpread(&model.Spread{Selector: test.selector}, owner)
+			_, ofSelector := topology.PeersOfSelector("shop", test.selector)
 			_, matches := topology.Matches(test.selector, nil)
 			for field, err := range map[string]error{"labelSelector": ofTerm, "namespaceSelector": ofNamespaces, "labelSelector.": ofSpread, "selector": ofSelector, "selector.": matches} {
 				if !fault.Is(err, fault.Invalid) || !strings.HasPrefix(err.Error(), field) {
@@ -176,7 +176,7 @@ func FuzzMatches(f *testing.F) {
 			if (err != nil) != (wrong != nil) || err == nil && got != theirs.Matches(labels.Set(pod)) {
 				t.Errorf("Matches(%+v, %q) = %v, %v; Kubernetes errs with %v", selector, pod, got, err, wrong)
 			}
-			peers, err := topology.OfSelector("shop", selector)
+			peers, err := topology.PeersOfSelector("shop", selector)
 			if err == nil && peers.Match("shop", pod) != got {
 				t.Errorf("peers of %+v disagree with Matches on %q", selector, pod)
 			}

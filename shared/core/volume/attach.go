@@ -56,9 +56,9 @@ func (x *Index) Attachments(pod *model.Pod, shape *model.PodShape) []Attachment 
 // nothing is known of the node. The map is shared.
 func (x *Index) Limits(node string) map[string]int64 { return x.limits[node] }
 
-// OncePod returns the claims of the pod, as namespace/name and sorted, that only one pod at a time may use, wherever it
+// ReadWriteOncePodClaims returns the claims of the pod, as namespace/name and sorted, that only one pod at a time may use, wherever it
 // runs; nil where there are none. Claims made for the pod are not among them, because nobody else uses those.
-func (x *Index) OncePod(pod *model.Pod, shape *model.PodShape) []string {
+func (x *Index) ReadWriteOncePodClaims(pod *model.Pod, shape *model.PodShape) []string {
 	if pod == nil || len(pod.Claims) == 0 {
 		return nil
 	}
@@ -71,10 +71,10 @@ func (x *Index) OncePod(pod *model.Pod, shape *model.PodShape) []string {
 	return out
 }
 
-// Unmade returns the claims of the pod, as namespace/name and sorted, whose volume is yet to be made, in the zone of the
+// UnboundClaims returns the claims of the pod, as namespace/name and sorted, whose volume is yet to be made, in the zone of the
 // first pod that uses it: all pods that share such a claim must run in one zone. Claims made for the pod are not among
 // them; nor are those of drivers whose volumes are not known to keep to a zone.
-func (x *Index) Unmade(pod *model.Pod, shape *model.PodShape) []string {
+func (x *Index) UnboundClaims(pod *model.Pod, shape *model.PodShape) []string {
 	if pod == nil || len(pod.Claims) == 0 {
 		return nil
 	}

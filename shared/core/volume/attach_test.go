@@ -44,9 +44,9 @@ func TestAttachments(t *testing.T) {
 func TestADaemonIsKnownByItsShapeOnly(t *testing.T) {
 	w := newWorld().class("zonal", topologies(zone("a"))).ephemeral("scratch", "zonal")
 	index := volume.New(&w.snapshot)
-	got, problem := index.Alternatives(nil, &w.shape)
+	got, problem := index.NewNodeAlternatives(nil, &w.shape)
 	expect(t, "Alternatives", got, problem, both(in(model.LabelZone, "a")))
-	if got := index.Attachments(nil, &w.shape); len(got) != 1 || index.OncePod(nil, &w.shape) != nil {
+	if got := index.Attachments(nil, &w.shape); len(got) != 1 || index.ReadWriteOncePodClaims(nil, &w.shape) != nil {
 		t.Errorf("Attachments = %v", got)
 	}
 	if volume.Free(nil, &w.shape) || !volume.Free(nil, &model.PodShape{}) || volume.Free(&w.pod, &model.PodShape{}) {
@@ -59,7 +59,7 @@ func TestOncePodNamesClaimsOthersMayWant(t *testing.T) {
 	w := newWorld().claim("logs", once).claim("data", once).claim("shared", bound()).claim("gone", nil)
 	w.ephemeral("scratch", "standard").claim("db-0-scratch", once)
 	w.shape.Ephemeral[0].OncePod = true
-	got := volume.New(&w.snapshot).OncePod(&w.pod, &w.shape)
+	got := volume.New(&w.snapshot).ReadWriteOncePodClaims(&w.pod, &w.shape)
 	if want := []string{"shop/data", "shop/logs"}; !slices.Equal(got, want) {
 		t.Errorf("OncePod = %v, want %v", got, want)
 	}

@@ -102,9 +102,9 @@ func keysOf(list []requirement.Requirements) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// Key returns a text that two answers of an Index share exactly where they say the same, so that pods can be grouped by
+// AlternativesKey returns a text that two answers of an Index share exactly where they say the same, so that pods can be grouped by
 // it; "" for anywhere.
-func Key(alternatives []requirement.Requirements) string {
+func AlternativesKey(alternatives []requirement.Requirements) string {
 	var b strings.Builder
 	for _, alternative := range alternatives {
 		write(&b, alternative)

@@ -92,7 +92,7 @@ func newPlace(list []requirement.Requirements) *place {
 	if len(list) == 1 && len(list[0]) == 0 {
 		return &place{anywhere: true}
 	}
-	return &place{any: list, key: Key(list)}
+	return &place{any: list, key: AlternativesKey(list)}
 }
 
 // nodeOperator reports whether Kubernetes reads the requirement: it has six operators and no negative bounds, because no

@@ -90,7 +90,7 @@ func TestHostNames(t *testing.T) {
 			case test.refused == "":
 				expect(t, "Alternatives", got, problem, test.made...)
 			case problem == nil || !strings.Contains(problem.Message, test.refused) || !strings.Contains(problem.Message, "shop/data"):
-				t.Errorf("Alternatives = %s, %+v, want a problem that names the claim and %s", volume.Key(got), problem, test.refused)
+				t.Errorf("Alternatives = %s, %+v, want a problem that names the claim and %s", volume.AlternativesKey(got), problem, test.refused)
 			}
 			got, problem = test.world.existing()
 			expect(t, "Existing", got, problem, test.existing...)
@@ -151,8 +151,8 @@ func TestClaimsThatLetAPodRunNowhere(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			index := volume.New(&test.world.snapshot)
-			_, made := index.Alternatives(&test.world.pod, &test.world.shape)
-			got, existing := index.Existing(&test.world.pod, &test.world.shape)
+			_, made := index.NewNodeAlternatives(&test.world.pod, &test.world.shape)
+			got, existing := index.ExistingNodeAlternatives(&test.world.pod, &test.world.shape)
 			if made == nil || existing == nil || got != nil {
 				t.Fatalf("Alternatives has the problem %v, Existing %v", made, existing)
 			}

@@ -127,7 +127,7 @@ func TestExistingIsWhatKubernetesAccepts(t *testing.T) {
 				want = want && storage.CheckNodeAffinity(asKubernetes(&volumes[i]), labels) == nil
 			}
 			if got := matches(alternatives, problem, labels); got != want {
-				t.Fatalf("a node with %v: %v, want %v; Existing = %s, %+v of %+v", labels, got, want, volume.Key(alternatives), problem, volumes)
+				t.Fatalf("a node with %v: %v, want %v; Existing = %s, %+v of %+v", labels, got, want, volume.AlternativesKey(alternatives), problem, volumes)
 			}
 			if want {
 				accepted++
@@ -143,7 +143,7 @@ func TestWhereAllVolumesMayBeIsWhereEachMayBe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := anyWorld(t)
 		index := volume.New(&w.snapshot)
-		for name, ask := range map[string]func(*model.Pod, *model.PodShape) ([]requirement.Requirements, *volume.Problem){"Alternatives": index.Alternatives, "Existing": index.Existing} {
+		for name, ask := range map[string]func(*model.Pod, *model.PodShape) ([]requirement.Requirements, *volume.Problem){"Alternatives": index.NewNodeAlternatives, "Existing": index.ExistingNodeAlternatives} {
 			all, allProblem := ask(&w.pod, &w.shape)
 			everyNode(func(labels map[string]string) {
 				want := true
@@ -152,7 +152,7 @@ func TestWhereAllVolumesMayBeIsWhereEachMayBe(t *testing.T) {
 					want = want && matches(own, problem, labels)
 				}
 				if got := matches(all, allProblem, labels); got != want {
-					t.Fatalf("%s: a node with %v: %v, want %v; %s, %+v of %+v", name, labels, got, want, volume.Key(all), allProblem, w.snapshot)
+					t.Fatalf("%s: a node with %v: %v, want %v; %s, %+v of %+v", name, labels, got, want, volume.AlternativesKey(all), allProblem, w.snapshot)
 				}
 			})
 		}
@@ -166,7 +166,7 @@ func TestAlternativesNeverSpeakOfHostNames(t *testing.T) {
 		alternatives, problem := w.alternatives()
 		for _, where := range alternatives {
 			if where.Has(model.LabelHostname) {
-				t.Errorf("alternative %s", volume.Key(alternatives))
+				t.Errorf("alternative %s", volume.AlternativesKey(alternatives))
 			}
 		}
 		if problem != nil && (problem.Claim == "" || problem.Message == "" || problem.Remedy == "") {
@@ -192,8 +192,8 @@ func TestTheOrderThingsAreListedInDoesNotShow(t *testing.T) {
 		}
 		a, problemA := w.alternatives()
 		b, problemB := other.alternatives()
-		if volume.Key(a) != volume.Key(b) || (problemA == nil) != (problemB == nil) || problemA != nil && *problemA != *problemB {
-			t.Errorf("%s, %+v in one order and %s, %+v in another", volume.Key(a), problemA, volume.Key(b), problemB)
+		if volume.AlternativesKey(a) != volume.AlternativesKey(b) || (problemA == nil) != (problemB == nil) || problemA != nil && *problemA != *problemB {
+			t.Errorf("%s, %+v in one order and %s, %+v in another", volume.AlternativesKey(a), problemA, volume.AlternativesKey(b), problemB)
 		}
 	})
 }
@@ -237,7 +237,7 @@ func FuzzAlternatives(f *testing.F) {
 		}
 		w.ephemeral(first, second).ephemeral(first, second)
 		index := volume.New(&w.snapshot)
-		for _, ask := range []func(*model.Pod, *model.PodShape) ([]requirement.Requirements, *volume.Problem){index.Alternatives, index.Existing} {
+		for _, ask := range []func(*model.Pod, *model.PodShape) ([]requirement.Requirements, *volume.Problem){index.NewNodeAlternatives, index.ExistingNodeAlternatives} {
 			alternatives, problem := ask(&w.pod, &w.shape)
 			if len(alternatives) > 64 || problem != nil && alternatives != nil || alternatives != nil && len(alternatives) == 0 {
 				t.Errorf("%d alternatives, problem %+v", len(alternatives), problem)
@@ -269,7 +269,7 @@ func BenchmarkAlternatives(b *testing.B) {
 	for b.Loop() {
 		index := volume.New(snapshot)
 		for i := range list {
-			if got, problem := index.Alternatives(&list[i], shape); len(got) != 1 || problem != nil {
+			if got, problem := index.NewNodeAlternatives(&list[i], shape); len(got) != 1 || problem != nil {
 				b.Fatal(got, problem)
 			}
 		}

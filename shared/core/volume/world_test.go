@@ -51,11 +51,11 @@ func (w *world) node(name string) *world {
 }
 
 func (w *world) alternatives() ([]requirement.Requirements, *volume.Problem) {
-	return volume.New(&w.snapshot).Alternatives(&w.pod, &w.shape)
+	return volume.New(&w.snapshot).NewNodeAlternatives(&w.pod, &w.shape)
 }
 
 func (w *world) existing() ([]requirement.Requirements, *volume.Problem) {
-	return volume.New(&w.snapshot).Existing(&w.pod, &w.shape)
+	return volume.New(&w.snapshot).ExistingNodeAlternatives(&w.pod, &w.shape)
 }
 
 func in(key string, values ...string) model.Requirement {
@@ -100,7 +100,7 @@ func expect(t *testing.T, what string, got []requirement.Requirements, problem *
 		}
 		list = append(list, r)
 	}
-	if volume.Key(got) != volume.Key(list) || len(want) == 0 && got != nil {
-		t.Errorf("%s = %s, want %s", what, volume.Key(got), volume.Key(list))
+	if volume.AlternativesKey(got) != volume.AlternativesKey(list) || len(want) == 0 && got != nil {
+		t.Errorf("%s = %s, want %s", what, volume.AlternativesKey(got), volume.AlternativesKey(list))
 	}
 }

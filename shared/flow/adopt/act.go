@@ -67,7 +67,7 @@ func (r *pass) tag(ctx context.Context, items []*Item) {
 		}
 		var taken []string
 		err := r.effect(ctx, EffectTag, func() (err error) {
-			taken, err = r.clients.Fleet.Take(ctx, r.reg.Cluster, intent, ids)
+			taken, err = r.clients.Fleet.AdoptInstances(ctx, r.reg.Cluster, intent, ids)
 			return err
 		})
 		for _, item := range byIntent[intent] {

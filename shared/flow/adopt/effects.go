@@ -6,8 +6,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/work"
 )
 
-// Effects sees every effect of the flow.
-type Effects = work.Effects
+// EffectHook sees every effect of the flow.
+type EffectHook = work.EffectHook
 
 // Names of the flow's effects, in their order for each NodeClaim.
 const (
@@ -22,5 +22,5 @@ var AllEffects = []string{EffectRecord, EffectTag, EffectStamp, EffectUntaint}
 
 // effect carries out one effect under the eyes of Effects.
 func (f *Flow) effect(ctx context.Context, name string, do func() error) error {
-	return work.Under(ctx, f.Effects, name, do)
+	return work.RunEffect(ctx, f.Effects, name, do)
 }

@@ -26,7 +26,7 @@ type Flow struct {
 	Pause    func(ctx context.Context, d time.Duration) error
 	Progress func(text string) // takes what is waited for; nil = nobody wants to know
 	Settings Settings
-	Effects  Effects // nil but where a test wants to see or stop effects
+	Effects  EffectHook // nil but where a test wants to see or stop effects
 }
 
 // Settings are the flow's numbers. The zero value of a field means the default named with it.
@@ -206,7 +206,7 @@ func (r *pass) unlisted(ctx context.Context, h *lifecycle.Handover) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	found, err := r.clients.Fleet.Describe(ctx, ids)
+	found, err := r.clients.Fleet.DescribeInstances(ctx, ids)
 	if err != nil {
 		return fmt.Errorf("describe %d instances of cluster %s: %w", len(ids), r.reg.Cluster, err)
 	}

@@ -81,10 +81,10 @@ type Fleet interface {
 	// Managed returns every instance that carries the cluster's tag and a NodePool tag, whether or not an intent's, in
 	// whatever state, by id, each once. It may miss young ones.
 	Managed(ctx context.Context, cluster string) ([]model.Instance, error)
-	// Describe returns those of the instances that EC2 shows, in whatever state, by id, each once.
-	Describe(ctx context.Context, ids []string) ([]model.Instance, error)
-	// Take gives those of the instances the tag of an intent that carry the cluster's tag and a NodePool tag when it is called,
+	// DescribeInstances returns those of the instances that EC2 shows, in whatever state, by id, each once.
+	DescribeInstances(ctx context.Context, ids []string) ([]model.Instance, error)
+	// AdoptInstances gives those of the instances the tag of an intent that carry the cluster's tag and a NodePool tag when it is called,
 	// have no intent yet and are not ending. It returns the ids of those that carry the intent afterwards, also where they had
 	// it before. It may be repeated.
-	Take(ctx context.Context, cluster, intent string, ids []string) ([]string, error)
+	AdoptInstances(ctx context.Context, cluster, intent string, ids []string) ([]string, error)
 }

@@ -232,7 +232,7 @@ func (s *site) Managed(_ context.Context, cluster string) ([]model.Instance, err
 	return out, s.fails["Managed"]
 }
 
-func (s *site) Describe(_ context.Context, ids []string) ([]model.Instance, error) {
+func (s *site) DescribeInstances(_ context.Context, ids []string) ([]model.Instance, error) {
 	var out []model.Instance
 	for _, i := range s.instances {
 		if slices.Contains(ids, i.ID) {
@@ -242,7 +242,7 @@ func (s *site) Describe(_ context.Context, ids []string) ([]model.Instance, erro
 	return out, s.fails["Describe"]
 }
 
-func (s *site) Take(_ context.Context, _, intent string, ids []string) ([]string, error) {
+func (s *site) AdoptInstances(_ context.Context, _, intent string, ids []string) ([]string, error) {
 	var taken []string
 	for i := range s.instances {
 		instance := &s.instances[i]

@@ -29,8 +29,8 @@ type Desired struct {
 	TakeOver bool
 }
 
-// Attached is what came of a wish.
-type Attached struct {
+// AttachOutcome is what came of a wish.
+type AttachOutcome struct {
 	Registration model.Registration
 	Plane        model.ControlPlane
 	New          bool     // it was not attached before
@@ -40,8 +40,8 @@ type Attached struct {
 
 // Attach registers a cluster, or brings its registration up to date. Invalid where the wish cannot be granted, naming the field;
 // Conflict where another cluster is attached by that name; NotFound where EKS has none.
-func (f *Flow) Attach(ctx context.Context, desired Desired) (Attached, error) {
-	var out Attached
+func (f *Flow) Attach(ctx context.Context, desired Desired) (AttachOutcome, error) {
+	var out AttachOutcome
 	if err := f.checkDesired(desired.Registration); err != nil {
 		return out, err
 	}

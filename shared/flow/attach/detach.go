@@ -20,8 +20,8 @@ const (
 	ToPeople    = "people"    // finalizers are taken off: nobody would any more
 )
 
-// Departure asks for a cluster to be detached.
-type Departure struct {
+// DetachRequest asks for a cluster to be detached.
+type DetachRequest struct {
 	Cluster  string
 	ARN      string // the cluster that is meant; "" = whichever has the name
 	Stack    string // the stack that asks; "" = people, who may detach what any stack registered
@@ -30,8 +30,8 @@ type Departure struct {
 	DryRun   bool   // only says whether it could be done; nothing is written
 }
 
-// Departed is what came of a departure.
-type Departed struct {
+// DetachOutcome is what came of a departure.
+type DetachOutcome struct {
 	Registration model.Registration
 	Living       []model.Claim // with instances, by name: handed over, or in the way
 	Freed        int           // objects whose finalizer was taken off
@@ -42,8 +42,8 @@ type Departed struct {
 // Detach takes a cluster out of the ledger, with all that is kept of it. NotFound where it is not attached, or another of its
 // name or by another stack is. Conflict where instances of it live and are not handed over, or where something about them is under way: then nothing
 // has changed. After another error the cluster may be left paused; it can be run again, and attaching it again undoes that.
-func (f *Flow) Detach(ctx context.Context, d Departure) (Departed, error) {
-	r := &departure{Flow: f, settings: f.Settings.withDefaults(), Departure: d}
+func (f *Flow) Detach(ctx context.Context, d DetachRequest) (DetachOutcome, error) {
+	r := &departure{Flow: f, settings: f.Settings.withDefaults(), DetachRequest: d}
 	if d.HandOver != "" && d.HandOver != ToKarpenter && d.HandOver != ToPeople {
 		return r.out, invalid("handOver", d.HandOver, "is neither %s nor %s", ToKarpenter, ToPeople)
 	}
@@ -75,9 +75,9 @@ func (f *Flow) Detach(ctx context.Context, d Departure) (Departed, error) {
 // departure is one run at work.
 type departure struct {
 	*Flow
-	Departure
+	DetachRequest
 	settings Settings
-	out      Departed
+	out      DetachOutcome
 
 	objects Objects
 	live    model.LiveState

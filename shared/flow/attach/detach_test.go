@@ -12,8 +12,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-func leaving(handOver string) attach.Departure {
-	return attach.Departure{Cluster: "web", Owner: "me", HandOver: handOver}
+func leaving(handOver string) attach.DetachRequest {
+	return attach.DetachRequest{Cluster: "web", Owner: "me", HandOver: handOver}
 }
 
 func TestDetachLeavesNothingAndKeepsEverybodyOut(t *testing.T) {
@@ -64,7 +64,7 @@ func TestF3DetachRefusesWhileTheLedgerCannotBeRead(t *testing.T) {
 		w := newWorld()
 		w.registered["web"] = model.Registration{Cluster: "web"}
 		w.records.Unread = model.UnreadItems{{Kind: kind, Name: "bad", Key: "C#web#N#0 CLAIM#bad", Why: "unexpected end of JSON input"}}
-		_, err := w.flow().Detach(t.Context(), attach.Departure{Cluster: "web"})
+		_, err := w.flow().Detach(t.Context(), attach.DetachRequest{Cluster: "web"})
 		if !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "C#web#N#0 CLAIM#bad") || len(w.forgotten) > 0 || len(w.registered) != 1 {
 			t.Errorf("%s: %v, forgotten %v", kind, err, w.forgotten)
 		}

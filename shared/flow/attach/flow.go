@@ -24,7 +24,7 @@ type Flow struct {
 	// Pause waits, and returns early with an error where the context ends.
 	Pause    func(ctx context.Context, d time.Duration) error
 	Settings Settings
-	Effects  work.Effects // nil but where a test wants to see or stop effects
+	Effects  work.EffectHook // nil but where a test wants to see or stop effects
 }
 
 // Settings are the flow's numbers. The zero value of a field means the default named with it.
@@ -60,5 +60,5 @@ var leases = []string{model.LeasePlanner, model.LeaseDisrupt, model.LeaseCollect
 
 // effect carries out one effect under the eyes of Effects.
 func (f *Flow) effect(ctx context.Context, name string, do func() error) error {
-	return work.Under(ctx, f.Effects, name, do)
+	return work.RunEffect(ctx, f.Effects, name, do)
 }

@@ -35,7 +35,7 @@ func TestW2OnlyTheStackThatRegisteredAClusterChangesIt(t *testing.T) {
 	if !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), stackA) || !strings.Contains(err.Error(), "joiner attach web --take-over") {
 		t.Errorf("refused with %v", err)
 	}
-	out, err := w.flow().Detach(t.Context(), attach.Departure{Cluster: "web", ARN: before.ARN, Stack: stackB, Owner: "evil"})
+	out, err := w.flow().Detach(t.Context(), attach.DetachRequest{Cluster: "web", ARN: before.ARN, Stack: stackB, Owner: "evil"})
 	if !fault.Is(err, fault.NotFound) || out.Gone || len(w.forgotten) != 0 {
 		t.Errorf("detached: %+v %v", out, err)
 	}
@@ -47,7 +47,7 @@ func TestW2OnlyTheStackThatRegisteredAClusterChangesIt(t *testing.T) {
 	if _, err = w.flow().Attach(t.Context(), again); err != nil || w.registered["web"].ClusterDNS != "10.100.0.11" {
 		t.Errorf("its own stack: %v", err)
 	}
-	if out, err = w.flow().Detach(t.Context(), attach.Departure{Cluster: "web", ARN: before.ARN, Stack: stackA, Owner: "own"}); err != nil || !out.Gone {
+	if out, err = w.flow().Detach(t.Context(), attach.DetachRequest{Cluster: "web", ARN: before.ARN, Stack: stackA, Owner: "own"}); err != nil || !out.Gone {
 		t.Errorf("its own stack detaches it: %+v %v", out, err)
 	}
 }

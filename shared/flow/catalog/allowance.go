@@ -43,11 +43,11 @@ func (p callQuota) take(ctx context.Context, n int) (bool, error) {
 func (p callQuota) settle(ctx context.Context, throttled bool) error {
 	return p.change(ctx, func(a *model.Allowance) bool {
 		if throttled {
-			allowance.Throttled(a, p.now())
+			allowance.RecordThrottle(a, p.now())
 			return true
 		}
 		changed := a.ClosedSeconds != 0
-		allowance.Answered(a)
+		allowance.RecordAnswer(a)
 		return changed
 	})
 }

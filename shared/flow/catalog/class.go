@@ -173,7 +173,7 @@ func (r *pass) examine(ctx context.Context, class model.Class, record *model.Cla
 	if profile == "" {
 		checked.InstanceProfile = "none"
 	}
-	status, err := r.clients.Catalog.Examine(ctx, checked, queries)
+	status, err := r.clients.Catalog.ResolveParts(ctx, checked, queries)
 	r.answered(ctx, err)
 	if err != nil {
 		r.problem("resolve EC2NodeClass %s: %v", class.Name, err)
@@ -265,7 +265,7 @@ func (r *pass) drop(ctx context.Context, class string) bool {
 	if !known {
 		return true
 	}
-	err := r.effect(ctx, EffectRecord, func() error { return r.Records.DropClass(ctx, r.reg.Cluster, record) })
+	err := r.effect(ctx, EffectRecord, func() error { return r.Records.DeleteClass(ctx, r.reg.Cluster, record) })
 	if err != nil {
 		r.problem("delete the record of EC2NodeClass %s: %v", class, err)
 		return false

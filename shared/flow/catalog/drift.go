@@ -20,7 +20,7 @@ func (r *pass) drift(ctx context.Context) {
 	if len(claims) == 0 {
 		return
 	}
-	found, err := r.clients.InstanceTypes.Describe(ctx, ids)
+	found, err := r.clients.InstanceTypes.DescribeInstances(ctx, ids)
 	if err != nil {
 		r.answered(ctx, err)
 		r.problem("describe %d instances to check their drift: %v", len(ids), err)
@@ -209,7 +209,7 @@ func (r *pass) show(ctx context.Context, claim model.Claim) {
 	if claim.ObjectUID == "" {
 		return
 	}
-	err := r.effect(ctx, EffectShow, func() error {
+	err := r.effect(ctx, EffectPatchClaim, func() error {
 		_, err := r.clients.Claims.PutClaim(ctx, claim)
 		return err
 	})

@@ -6,8 +6,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/work"
 )
 
-// Effects sees every effect of the flow.
-type Effects = work.Effects
+// EffectHook sees every effect of the flow.
+type EffectHook = work.EffectHook
 
 // Names of the effects of a pass over a cluster; no other function has one of the same name.
 const (
@@ -17,7 +17,7 @@ const (
 	EffectTrial      = "class-trial"   // launch template made, for dry runs
 	EffectRecord     = "class-record"  // class record written or dropped
 	EffectAdvance    = "class-advance" // claim written, with its drift
-	EffectShow       = "class-show"    // NodeClaim object brought up to date
+	EffectPatchClaim = "class-show"    // NodeClaim object brought up to date
 	EffectNode       = "class-node"    // node relabelled
 	EffectTidy       = "class-tidy"    // instance profile or launch templates deleted
 	EffectReport     = "class-tell"    // events and status
@@ -26,5 +26,5 @@ const (
 
 // effect carries out one effect under the eyes of Effects.
 func (f *Flow) effect(ctx context.Context, name string, do func() error) error {
-	return work.Under(ctx, f.Effects, name, do)
+	return work.RunEffect(ctx, f.Effects, name, do)
 }

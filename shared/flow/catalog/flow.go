@@ -28,7 +28,7 @@ type Flow struct {
 
 	Now      func() time.Time
 	Settings Settings
-	Effects  Effects // nil but where a test wants to see or stop effects
+	Effects  EffectHook // nil but where a test wants to see or stop effects
 }
 
 // Settings are the flow's numbers. The zero value of a field means the default named with it.
@@ -69,7 +69,7 @@ func (s Settings) withDefaults() Settings {
 	s.KeepProfile = cmp.Or(s.KeepProfile, time.Hour)
 	s.ProfilesEvery = cmp.Or(s.ProfilesEvery, 30*time.Minute)
 	s.EndAfter = cmp.Or(s.EndAfter, 30*time.Second)
-	s.Rates = s.Rates.Defaults()
+	s.Rates = s.Rates.WithDefaults()
 	return s
 }
 
@@ -242,7 +242,7 @@ func (r *pass) release(ctx context.Context) {
 
 // FanOut turns the tick of each minute into one hint per cluster that is awake, as work.FanOut says.
 func (f *Flow) FanOut(ctx context.Context, tick string) (int, error) {
-	return work.FanOut(ctx, f.Registry, "catalog", work.Asleep(ctx, f.Peeks, tick), func(cluster string) error {
+	return work.FanOut(ctx, f.Registry, "catalog", work.SkipResync(ctx, f.Peeks, tick), func(cluster string) error {
 		return f.Hints.RequestPass(ctx, cluster, tick)
 	})
 }

@@ -30,9 +30,9 @@ type Records interface {
 	// PutClass writes a class record on condition of its Version (0 = there is none), and returns it with the next one.
 	// Conflict where the stored one is at another.
 	PutClass(ctx context.Context, cluster string, record model.ClassRecord) (model.ClassRecord, error)
-	// DropClass removes a class record on condition of its Version. One that is not there is no error; Conflict where the
+	// DeleteClass removes a class record on condition of its Version. One that is not there is no error; Conflict where the
 	// stored one is at another.
-	DropClass(ctx context.Context, cluster string, record model.ClassRecord) error
+	DeleteClass(ctx context.Context, cluster string, record model.ClassRecord) error
 	// Advance writes a live claim, whose State stays, on condition of its Version, and returns it with the next one.
 	// Conflict where the stored one is at another or Gone.
 	Advance(ctx context.Context, cluster string, claim model.Claim) (model.Claim, error)
@@ -110,17 +110,17 @@ type Reporter interface {
 type Catalog interface {
 	// InstanceTypes returns every instance type of the region with its offers and prices, by name.
 	InstanceTypes(ctx context.Context) (model.InstanceCatalog, error)
-	// Examine returns what the class's selectors mean now, with every image the queries find (none chosen yet). A selector
+	// ResolveParts returns what the class's selectors mean now, with every image the queries find (none chosen yet). A selector
 	// that finds nothing is a problem of its condition. A part that could not be asked about is an Unknown problem and
 	// empty; the others stand, and the error joins what went wrong.
-	Examine(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error)
+	ResolveParts(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error)
 }
 
 // Profiles makes and deletes instance profiles.
 type Profiles interface {
-	// MakeProfile makes an instance profile that holds its role, or finishes what was half made. NotFound where the role
+	// EnsureProfile makes an instance profile that holds its role, or finishes what was half made. NotFound where the role
 	// does not exist, Conflict where the profile holds another.
-	MakeProfile(ctx context.Context, profile model.InstanceProfile) error
+	EnsureProfile(ctx context.Context, profile model.InstanceProfile) error
 	// Profiles returns the instance profiles whose path begins with a prefix, by name.
 	Profiles(ctx context.Context, prefix string) ([]model.InstanceProfile, error)
 	// DeleteProfile takes the role out of an instance profile and deletes it. One that is not there is no error.
@@ -130,19 +130,19 @@ type Profiles interface {
 // Trials asks EC2 whether it would launch. Denied means that the rights are missing, Invalid that the class asks for
 // something EC2 refuses; every other error says nothing about the class. Each asks once.
 type Trials interface {
-	// Request makes the launch template a launch needs and returns the bytes of its request. The template stays, and real
+	// PrepareRequest makes the launch template a launch needs and returns the bytes of its request. The template stays, and real
 	// launches of the same content use it.
-	Request(ctx context.Context, launch model.Launch) ([]byte, error)
-	// DryFleet asks whether the request would be carried out.
-	DryFleet(ctx context.Context, request []byte) error
+	PrepareRequest(ctx context.Context, launch model.Launch) ([]byte, error)
+	// DryRunFleet asks whether the request would be carried out.
+	DryRunFleet(ctx context.Context, request []byte) error
 	// DryRun asks whether an instance of the launch, whose request the bytes are, would run in a subnet.
 	DryRun(ctx context.Context, launch model.Launch, request []byte, subnet string) error
 }
 
 // InstanceTypes is EC2, as far as claims and classes are compared with it and tidied up after.
 type InstanceTypes interface {
-	// Describe returns those of the instances that EC2 shows, in whatever state, by id, each once.
-	Describe(ctx context.Context, ids []string) ([]model.Instance, error)
+	// DescribeInstances returns those of the instances that EC2 shows, in whatever state, by id, each once.
+	DescribeInstances(ctx context.Context, ids []string) ([]model.Instance, error)
 	// DeleteTemplates deletes every launch template of the cluster's class. It may be repeated.
 	DeleteTemplates(ctx context.Context, cluster, class string) error
 }

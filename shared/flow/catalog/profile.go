@@ -33,7 +33,7 @@ func (r *pass) profile(ctx context.Context, class model.Class, record *model.Cla
 	case before == wanted.Name && ready(record.Status) && r.now()-record.Checked < int64(r.settings.VerdictFor.Seconds()):
 		return before, nil // it was there when the class was last tried
 	}
-	err := r.effect(ctx, EffectProfile, func() error { return r.clients.Profiles.MakeProfile(ctx, wanted) })
+	err := r.effect(ctx, EffectProfile, func() error { return r.clients.Profiles.EnsureProfile(ctx, wanted) })
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return problem("RoleNotFound", "spec.role %q does not exist in this account; create it or correct the name", class.Role)

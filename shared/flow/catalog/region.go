@@ -21,18 +21,18 @@ import (
 // instance catalogs fresh. It keeps nothing between runs, and takes no lease: of two at work at once one's catalog is
 // not stored.
 type Region struct {
-	Registry   Registry
-	Ledgers    Ledgers
-	Snapshots  Snapshots
-	Losses     work.Losses // nil = the watcher finds by itself what of its snapshot is gone
-	Catalogs   Catalogs
-	Markets    Markets
-	Learnings  Learnings
-	Allowances Allowances
+	Registry       Registry
+	Ledgers        Ledgers
+	Snapshots      Snapshots
+	Losses         work.LossReporter // nil = the watcher finds by itself what of its snapshot is gone
+	Catalogs       Catalogs
+	CatalogSources CatalogSources
+	Learnings      Learnings
+	Allowances     Allowances
 
 	Now      func() time.Time
 	Settings RegionSettings
-	Effects  Effects // nil but where a test wants to see or stop effects
+	Effects  EffectHook // nil but where a test wants to see or stop effects
 }
 
 // RegionSettings are the numbers of the pass. The zero value of a field means the default named with it.
@@ -49,7 +49,7 @@ func (s RegionSettings) withDefaults() RegionSettings {
 	s.PricesEvery = cmp.Or(s.PricesEvery, 12*time.Hour)
 	s.SpotEvery = cmp.Or(s.SpotEvery, 10*time.Minute)
 	s.RetryAfter = cmp.Or(s.RetryAfter, 5*time.Minute)
-	s.Rates = s.Rates.Defaults()
+	s.Rates = s.Rates.WithDefaults()
 	return s
 }
 
@@ -185,11 +185,11 @@ func (p *regionPass) effect(ctx context.Context, do func() error) error {
 }
 
 // markets opens the region with the rights of some of its clusters, in their order; an error where that goes for none.
-func (p *regionPass) markets(ctx context.Context) ([]Market, error) {
-	var opened []Market
+func (p *regionPass) markets(ctx context.Context) ([]CatalogSource, error) {
+	var opened []CatalogSource
 	var failures []error
 	for _, reg := range p.clusters[:min(len(p.clusters), rightsTried)] {
-		market, err := p.Markets.Market(ctx, reg)
+		market, err := p.CatalogSources.CatalogSource(ctx, reg)
 		if err != nil {
 			failures = append(failures, fmt.Errorf("read EC2 with the role of cluster %s: %w", reg.Cluster, err))
 			continue
@@ -203,7 +203,7 @@ func (p *regionPass) markets(ctx context.Context) ([]Market, error) {
 }
 
 // refresh reads the parts with the first rights that may: a cluster whose role was broken does not blind the others.
-func (p *regionPass) refresh(ctx context.Context, markets []Market, known model.InstanceCatalog, parts model.CatalogParts) (model.InstanceCatalog, error) {
+func (p *regionPass) refresh(ctx context.Context, markets []CatalogSource, known model.InstanceCatalog, parts model.CatalogParts) (model.InstanceCatalog, error) {
 	next := known
 	var err error
 	for _, market := range markets {
@@ -262,9 +262,9 @@ func (p *regionPass) busy(ctx context.Context) bool {
 		if ledger.Manifest == nil {
 			continue
 		}
-		snapshot, err := p.Snapshots.At(ctx, *ledger.Manifest)
+		snapshot, err := p.Snapshots.SnapshotAt(ctx, *ledger.Manifest)
 		if err != nil {
-			if err := work.SayLost(ctx, p.Losses, p.Effects, *ledger.Manifest, err); err != nil {
+			if err := work.ReportLost(ctx, p.Losses, p.Effects, *ledger.Manifest, err); err != nil {
 				p.problem("%v", err)
 			}
 			p.problem("cluster %s counts as busy: %v", reg.Cluster, err)
@@ -278,7 +278,7 @@ func (p *regionPass) busy(ctx context.Context) bool {
 }
 
 // fold puts what was learned of types into the catalog, which has nothing of it afterwards that is not in the ledger.
-func (p *regionPass) fold(ctx context.Context, market Market, catalog model.InstanceCatalog) (model.InstanceCatalog, error) {
+func (p *regionPass) fold(ctx context.Context, market CatalogSource, catalog model.InstanceCatalog) (model.InstanceCatalog, error) {
 	all, err := p.Learnings.Learned(ctx, p.reg, p.now())
 	if err != nil {
 		return catalog, err

@@ -17,8 +17,8 @@ type Catalogs interface {
 	Write(ctx context.Context, reg model.Registration, catalog model.InstanceCatalog, revision string) error
 }
 
-// Market is what can be bought in a region, seen with one cluster's rights.
-type Market interface {
+// CatalogSource is what can be bought in a region, seen with one cluster's rights.
+type CatalogSource interface {
 	// Refresh reads parts of the catalog again and returns known with them. What could not be read stays as it was, with its
 	// own time, and the error says what that is: the catalog returned is good in either case, unless it has no types at all.
 	// Prices are merged over those known. Asked for no part it only brings prices that stand in for others, and the version, up
@@ -28,9 +28,9 @@ type Market interface {
 	HasPriceList() bool
 }
 
-// Markets opens a region with a cluster's rights. Opening calls nobody.
-type Markets interface {
-	Market(ctx context.Context, reg model.Registration) (Market, error)
+// CatalogSources opens a region with a cluster's rights. Opening calls nobody.
+type CatalogSources interface {
+	CatalogSource(ctx context.Context, reg model.Registration) (CatalogSource, error)
 }
 
 // Learnings is what was learned of instance types by all clusters of an account and region.
@@ -47,6 +47,6 @@ type Ledgers interface {
 
 // Snapshots reads what the watcher publishes.
 type Snapshots interface {
-	// At returns the cluster's snapshot at the manifest; it is shared and must not be written to.
-	At(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error)
+	// SnapshotAt returns the cluster's snapshot at the manifest; it is shared and must not be written to.
+	SnapshotAt(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error)
 }

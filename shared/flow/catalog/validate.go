@@ -171,13 +171,13 @@ func (r *pass) try(ctx context.Context, class model.Class) (problem *model.Class
 	r.out.Tried++
 	var request []byte
 	err = r.effect(ctx, EffectTrial, func() (err error) {
-		request, err = r.clients.Trials.Request(ctx, launch)
+		request, err = r.clients.Trials.PrepareRequest(ctx, launch)
 		return err
 	})
 	if err != nil {
 		return r.verdict(ctx, class, err, reasonTemplateDenied)
 	}
-	if err := r.clients.Trials.DryFleet(ctx, request); err != nil && !fault.Is(err, fault.NoCapacity) {
+	if err := r.clients.Trials.DryRunFleet(ctx, request); err != nil && !fault.Is(err, fault.NoCapacity) {
 		return r.verdict(ctx, class, err, reasonFleetDenied)
 	}
 	if err := r.dryRuns(ctx, launch, request); err != nil {
@@ -188,7 +188,7 @@ func (r *pass) try(ctx context.Context, class model.Class) (problem *model.Class
 
 // expressions is what is wrong with a class's expressions on any instance there is; nil where nothing is.
 func (r *pass) expressions(ctx context.Context, class model.Class) *model.ClassProblem {
-	if !kubelet.Expressions(&class.Kubelet) {
+	if !kubelet.HasExpressions(&class.Kubelet) {
 		return nil
 	}
 	catalog, err := r.types(ctx)

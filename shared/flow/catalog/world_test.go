@@ -179,7 +179,7 @@ func (w *world) PutClass(_ context.Context, _ string, record model.ClassRecord) 
 	return record, nil
 }
 
-func (w *world) DropClass(_ context.Context, _ string, record model.ClassRecord) error {
+func (w *world) DeleteClass(_ context.Context, _ string, record model.ClassRecord) error {
 	w.ledger.Classes = slices.DeleteFunc(w.ledger.Classes, func(r model.ClassRecord) bool { return r.Name == record.Name })
 	return nil
 }
@@ -271,7 +271,7 @@ func (w site) InstanceTypes(context.Context) (model.InstanceCatalog, error) {
 	return model.InstanceCatalog{Types: w.instanceTypes}, w.fail["Types"]
 }
 
-func (w site) Examine(_ context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {
+func (w site) ResolveParts(_ context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {
 	err := w.call("Examine")
 	status := model.ClassStatus{
 		InstanceProfile: class.InstanceProfile, SecurityGroups: []model.SecurityGroup{{ID: "sg-1"}},
@@ -293,7 +293,7 @@ func (w site) Examine(_ context.Context, class model.Class, images []model.Image
 	return status, err
 }
 
-func (w site) MakeProfile(_ context.Context, profile model.InstanceProfile) error {
+func (w site) EnsureProfile(_ context.Context, profile model.InstanceProfile) error {
 	if err := w.call("MakeProfile"); err != nil {
 		return err
 	}
@@ -323,15 +323,15 @@ func (w site) DeleteProfile(_ context.Context, profile model.InstanceProfile) er
 	return w.call("DeleteProfile " + profile.Name)
 }
 
-func (w site) Request(_ context.Context, launch model.Launch) ([]byte, error) {
+func (w site) PrepareRequest(_ context.Context, launch model.Launch) ([]byte, error) {
 	w.launches = append(w.launches, launch)
 	return []byte("request"), w.call("CreateLaunchTemplate")
 }
-func (w site) DryFleet(context.Context, []byte) error { return w.call("DryFleet") }
+func (w site) DryRunFleet(context.Context, []byte) error { return w.call("DryFleet") }
 func (w site) DryRun(_ context.Context, _ model.Launch, _ []byte, subnet string) error {
 	return w.call("DryRun " + subnet)
 }
-func (w site) Describe(_ context.Context, ids []string) ([]model.Instance, error) {
+func (w site) DescribeInstances(_ context.Context, ids []string) ([]model.Instance, error) {
 	return w.instances, w.call(fmt.Sprintf("Describe %d", len(ids)))
 }
 func (w site) DeleteTemplates(_ context.Context, _, class string) error {

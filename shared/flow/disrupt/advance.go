@@ -53,7 +53,7 @@ func (r *pass) advance(ctx context.Context, steps []*step) {
 	var budgets []model.PDB
 	var unread error
 	if slices.ContainsFunc(steps, func(s *step) bool { return s.command.State == model.CommandCommitted }) {
-		budgets, unread = r.clients.Objects.Budgets(ctx)
+		budgets, unread = r.clients.Objects.PDBs(ctx)
 	}
 	for _, s := range steps {
 		if input == nil && s.revalidates() && r.snapshot != nil {
@@ -229,7 +229,7 @@ func (s *step) readNode(ctx context.Context, t *target) error {
 				return err
 			}
 		}
-		node, err := s.clients.Objects.Occupied(ctx, model.Object{Name: t.Node, UID: t.NodeUID})
+		node, err := s.clients.Objects.ReadNode(ctx, model.Object{Name: t.Node, UID: t.NodeUID})
 		if absent(err) {
 			t.gone = true
 			return nil
@@ -496,7 +496,7 @@ func (s *step) undo(ctx context.Context) {
 // record writes how far the command has come.
 func (s *step) record(ctx context.Context, next model.Command) bool {
 	err := s.effect(ctx, EffectStep, func() (err error) {
-		next, err = s.Commands.Step(ctx, s.fence, next)
+		next, err = s.Commands.AdvanceCommand(ctx, s.fence, next)
 		return err
 	})
 	if err != nil {

@@ -6,33 +6,33 @@ import (
 	"github.com/joiner-sh/joiner/shared/work"
 )
 
-// Effects sees every effect of the flow.
-type Effects = work.Effects
+// EffectHook sees every effect of the flow.
+type EffectHook = work.EffectHook
 
 // Names of the flow's effects, in the order a command meets them.
 const (
-	EffectForget   = "forget"   // memo of a look that found nothing taken back; only where there is one
-	EffectCommit   = "commit"   // command, its claims and turns written
-	EffectDecision = "decision" // decision record kept
-	EffectTaint    = "taint"    // node tainted
-	EffectShow     = "show"     // why a node is disrupted shown on its NodeClaim, or that no more
-	EffectStep     = "step"     // how far a command has come, in the ledger
-	EffectReplace  = "replace"  // provision asked for replacements, or for the pods' next place
-	EffectEnd      = "end"      // command Done or Undone, with its claims
-	EffectDrain    = "drain"    // a drain run asked for
-	EffectUntaint  = "untaint"  // taint taken off
-	EffectHint     = "hint"     // another look asked for
-	EffectNote     = "note"     // judge's notes written
-	EffectReport   = "tell"     // events
+	EffectForget     = "forget"   // memo of a look that found nothing taken back; only where there is one
+	EffectCommit     = "commit"   // command, its claims and turns written
+	EffectDecision   = "decision" // decision record kept
+	EffectTaint      = "taint"    // node tainted
+	EffectPatchClaim = "show"     // why a node is disrupted shown on its NodeClaim, or that no more
+	EffectStep       = "step"     // how far a command has come, in the ledger
+	EffectReplace    = "replace"  // provision asked for replacements, or for the pods' next place
+	EffectEnd        = "end"      // command Done or Undone, with its claims
+	EffectDrain      = "drain"    // a drain run asked for
+	EffectUntaint    = "untaint"  // taint taken off
+	EffectHint       = "hint"     // another look asked for
+	EffectNote       = "note"     // judge's notes written
+	EffectReport     = "tell"     // events
 )
 
 // AllEffects lists them.
 var AllEffects = []string{
-	EffectForget, EffectCommit, EffectDecision, EffectTaint, EffectShow, EffectStep, EffectReplace, EffectEnd, EffectDrain, EffectUntaint,
+	EffectForget, EffectCommit, EffectDecision, EffectTaint, EffectPatchClaim, EffectStep, EffectReplace, EffectEnd, EffectDrain, EffectUntaint,
 	EffectHint, EffectNote, EffectReport,
 }
 
 // effect carries out one effect under the eyes of Effects.
 func (f *Flow) effect(ctx context.Context, name string, do func() error) error {
-	return work.Under(ctx, f.Effects, name, do)
+	return work.RunEffect(ctx, f.Effects, name, do)
 }

@@ -21,10 +21,10 @@ type Flow struct {
 	Ledger    Ledger
 	Commands  Commands
 	Snapshots Snapshots
-	Losses    work.Losses // nil = the watcher finds by itself what of its snapshot is gone
+	Losses    work.LossReporter // nil = the watcher finds by itself what of its snapshot is gone
 	Catalogs  Catalogs
-	Plans     Plans
-	Drains    Drains
+	Plans     PlanHints
+	Drains    DrainHints
 	Hints     Hints
 	Decisions Decisions
 	Connector Connector
@@ -42,7 +42,7 @@ type Flow struct {
 	// at once. Tests replace it to have one order.
 	Parallel func(n int, do func(i int))
 	Settings Settings
-	Effects  Effects // nil but where a test wants to see or stop effects
+	Effects  EffectHook // nil but where a test wants to see or stop effects
 }
 
 // Settings are the flow's numbers. The zero value of a field means the default named with it.

@@ -275,13 +275,13 @@ func (h *house) Commit(ctx context.Context, fence model.Fence, command model.Com
 	return err
 }
 
-func (h *house) Step(ctx context.Context, fence model.Fence, command model.Command) (model.Command, error) {
+func (h *house) AdvanceCommand(ctx context.Context, fence model.Fence, command model.Command) (model.Command, error) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	if err := h.did("step", string(command.State)); err != nil {
 		return command, err
 	}
-	return h.ledger.Step(ctx, fence, command)
+	return h.ledger.AdvanceCommand(ctx, fence, command)
 }
 
 // End is where what may never happen would: it looks at the world and the record before they change.
@@ -319,7 +319,7 @@ func tainted(node *model.Node) bool {
 	return slices.ContainsFunc(node.Taints, func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
 }
 
-func (h *house) At(_ context.Context, manifest model.Manifest) (*model.Snapshot, error) {
+func (h *house) SnapshotAt(_ context.Context, manifest model.Manifest) (*model.Snapshot, error) {
 	if err := h.did("snapshot", ""); err != nil {
 		return nil, err
 	}
@@ -344,7 +344,7 @@ func (h *house) Connect(context.Context, model.Registration) (disrupt.Clients, e
 	return disrupt.Clients{Objects: h, Reporter: h}, h.did("connect", "")
 }
 
-func (h *house) Occupied(_ context.Context, object model.Object) (model.Occupied, error) {
+func (h *house) ReadNode(_ context.Context, object model.Object) (model.Occupied, error) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	if err := h.did("read", object.Name); err != nil {
@@ -360,7 +360,7 @@ func (h *house) Occupied(_ context.Context, object model.Object) (model.Occupied
 	return out, nil
 }
 
-func (h *house) Budgets(context.Context) ([]model.PDB, error) { return h.budgets, h.did("budgets", "") }
+func (h *house) PDBs(context.Context) ([]model.PDB, error) { return h.budgets, h.did("budgets", "") }
 
 func (h *house) PatchNode(_ context.Context, patch model.NodePatch) error {
 	h.mutex.Lock()
@@ -451,7 +451,7 @@ func (h *house) PutDisruption(_ context.Context, decision model.Disrupted) error
 }
 
 // flow is the one under test, in a process of its own that may be stopped at its effects.
-func (h *house) flow(effects disrupt.Effects) *disrupt.Flow {
+func (h *house) flow(effects disrupt.EffectHook) *disrupt.Flow {
 	flow := &disrupt.Flow{
 		Registry: h, Leases: h, Ledger: h, Commands: h, Snapshots: h, Losses: h, Catalogs: h, Plans: h, Drains: h, Hints: h, Decisions: h, Connector: h,
 		Now:   func() time.Time { return time.Unix(h.now, 0) },
@@ -479,13 +479,13 @@ func (h *house) flow(effects disrupt.Effects) *disrupt.Flow {
 }
 
 // run looks once.
-func (h *house) run(effects disrupt.Effects, reported bool) error {
+func (h *house) run(effects disrupt.EffectHook, reported bool) error {
 	h.t.Helper()
 	return h.asked(effects, disrupt.Request{Changed: reported})
 }
 
 // asked looks once as a request asks for, by an owner of its own.
-func (h *house) asked(effects disrupt.Effects, request disrupt.Request) error {
+func (h *house) asked(effects disrupt.EffectHook, request disrupt.Request) error {
 	h.t.Helper()
 	h.runs++
 	flow := h.flow(effects)
@@ -568,7 +568,7 @@ func (h *house) lose(name string) {
 	must(h.t, err)
 	claim := h.claim(name)
 	claim.FailureCode, claim.FailureMessage = "InsufficientInstanceCapacity", "there is none"
-	must(h.t, h.ledger.Close(h.t.Context(), fence, claim, h.now))
+	must(h.t, h.ledger.CloseClaim(h.t.Context(), fence, claim, h.now))
 }
 
 // wants makes the plan ask for commands, each for as long as its nodes are in none and are there untainted.

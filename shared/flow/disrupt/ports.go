@@ -48,9 +48,9 @@ type Commands interface {
 	// TurnTaken, CommandExists, FenceLost. Invalid where claims or turns are not those of its targets. Committing the very same
 	// command again changes nothing and is no error.
 	Commit(ctx context.Context, fence model.Fence, command model.Command, claims []model.Claim, budgetVersions []model.BudgetVersion) error
-	// Step writes an open command on condition of its Version and returns it with the next. Conflict where it is not the stored
+	// AdvanceCommand writes an open command on condition of its Version and returns it with the next. Conflict where it is not the stored
 	// one, Invalid where it is not open.
-	Step(ctx context.Context, fence model.Fence, command model.Command) (model.Command, error)
+	AdvanceCommand(ctx context.Context, fence model.Fence, command model.Command) (model.Command, error)
 	// End writes the command (state Done or Undone) on condition of its Version, together with its claims, as given, each on
 	// condition of its Version, in one transaction: Draining for its reason, or without Command. Conflict otherwise, and nothing
 	// was written. EndedUnix is set; a target that is gone, or is another's end, is not among the claims. It returns the command with
@@ -60,9 +60,9 @@ type Commands interface {
 
 // Snapshots reads what the watcher publishes.
 type Snapshots interface {
-	// At returns the cluster's snapshot at the manifest. It may be kept between calls and shared. NotFound where an object the
+	// SnapshotAt returns the cluster's snapshot at the manifest. It may be kept between calls and shared. NotFound where an object the
 	// pointer names is missing.
-	At(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error)
+	SnapshotAt(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error)
 }
 
 // Catalogs reads the instance catalog that the catalog function keeps for every cluster of an account and region.
@@ -72,15 +72,15 @@ type Catalogs interface {
 	RegionCatalog(ctx context.Context, reg model.Registration) (model.InstanceCatalog, error)
 }
 
-// Plans asks provision for a command's replacements, and for the pods of what is drained.
-type Plans interface {
+// PlanHints asks provision for a command's replacements, and for the pods of what is drained.
+type PlanHints interface {
 	// Replace asks provision to look at the cluster's commands, and at the pods of what is drained, now. The same key for the same
 	// cluster may be one hint, however often sent.
 	Replace(ctx context.Context, cluster, key string) error
 }
 
-// Drains asks for a drain step.
-type Drains interface {
+// DrainHints asks for a drain step.
+type DrainHints interface {
 	// Drain asks for the next step of every drain of a cluster after some time. The same key may be one hint.
 	Drain(ctx context.Context, cluster, key string, after time.Duration) error
 }
@@ -110,10 +110,10 @@ type Clients struct {
 
 // Objects is the API server, as far as the disruption function reads and writes it.
 type Objects interface {
-	// Occupied reads a node live, with every pod on it. NotFound where the node of that UID is gone.
-	Occupied(ctx context.Context, node model.Object) (model.Occupied, error)
-	// Budgets reads every PodDisruptionBudget live.
-	Budgets(ctx context.Context) ([]model.PDB, error)
+	// ReadNode reads a node live, with every pod on it. NotFound where the node of that UID is gone.
+	ReadNode(ctx context.Context, node model.Object) (model.Occupied, error)
+	// PDBs reads every PodDisruptionBudget live.
+	PDBs(ctx context.Context) ([]model.PDB, error)
 	// PatchNode writes taints and annotations of a node, on condition of its UID. NotFound where the node is gone or another;
 	// Conflict where others kept writing.
 	PatchNode(ctx context.Context, patch model.NodePatch) error

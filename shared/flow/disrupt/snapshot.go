@@ -49,17 +49,17 @@ func (r *pass) readSnapshot(ctx context.Context) {
 		r.unseen = fmt.Sprintf("snapshot %d/%d is older than one that was used already", manifest.Epoch, manifest.HeadSeq)
 		return
 	}
-	snapshot, err := r.Snapshots.At(ctx, *manifest)
+	snapshot, err := r.Snapshots.SnapshotAt(ctx, *manifest)
 	if err != nil {
 		r.unseen = fmt.Sprintf("snapshot %d/%d cannot be read", manifest.Epoch, manifest.HeadSeq)
 		r.problem("%s: %v", r.unseen, err)
-		if err := work.SayLost(ctx, r.Losses, r.Effects, *manifest, err); err != nil {
+		if err := work.ReportLost(ctx, r.Losses, r.Effects, *manifest, err); err != nil {
 			r.problem("%v", err)
 		}
 		r.soon(retryAfter)
 		return
 	}
-	r.snapshot, r.heartbeatUnix = headroom.Join(snapshot), manifest.HeartbeatAt-ahead
+	r.snapshot, r.heartbeatUnix = headroom.WithPlaceholders(snapshot), manifest.HeartbeatAt-ahead
 	r.manifest = *manifest
 	r.manifest.HeadSeq = snapshot.Seq // it may be newer
 }

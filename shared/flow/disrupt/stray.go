@@ -119,7 +119,7 @@ func (r *pass) show(ctx context.Context, claim *model.Claim, reason, message str
 	if reason != "" {
 		condition.Status = "True"
 	}
-	return r.effect(ctx, EffectShow, func() error {
+	return r.effect(ctx, EffectPatchClaim, func() error {
 		return r.clients.Reporter.Report(ctx, model.Report{Claims: []model.Condition{condition}})
 	})
 }

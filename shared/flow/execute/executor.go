@@ -21,10 +21,10 @@ type Inbox interface {
 
 // Answers keeps what became of requests, for some minutes.
 type Answers interface {
-	// Take records that the request is about to be carried out. Conflict where it was taken or answered before, by whoever.
-	Take(ctx context.Context, request wire.RelayRequest, digest string) error
-	// Keep stores the answer, where none is stored and nobody but who has this digest took it; else Conflict.
-	Keep(ctx context.Context, request wire.RelayRequest, digest string, answer wire.RelayAnswer) error
+	// Start records that the request is about to be carried out. Conflict where it was taken or answered before, by whoever.
+	Start(ctx context.Context, request wire.RelayRequest, digest string) error
+	// Store stores the answer, where none is stored and nobody but who has this digest took it; else Conflict.
+	Store(ctx context.Context, request wire.RelayRequest, digest string, answer wire.RelayAnswer) error
 }
 
 // Server is the API server.
@@ -158,7 +158,7 @@ func (c *Executor) process(ctx context.Context, m wire.RelayMessage, received ti
 		return note, false
 	}
 	if r.Mutates() {
-		switch err := c.Answers.Take(ctx, r, digest); {
+		switch err := c.Answers.Start(ctx, r, digest); {
 		case fault.Is(err, fault.Conflict):
 			note.What = "repeated"
 			return note, false // its answer is there, or is nobody's any more
@@ -192,7 +192,7 @@ func (c *Executor) execute(ctx context.Context, r wire.RelayRequest, digest stri
 
 // keep stores an answer. That one is stored already is no error: it stays as it is.
 func (c *Executor) keep(ctx context.Context, r wire.RelayRequest, digest string, answer wire.RelayAnswer) error {
-	err := c.Answers.Keep(ctx, r, digest, answer)
+	err := c.Answers.Store(ctx, r, digest, answer)
 	if fault.Is(err, fault.Conflict) {
 		return nil
 	}

@@ -70,7 +70,7 @@ func (w *world) Return(_ context.Context, receipt string) error {
 	return nil
 }
 
-func (w *world) Take(_ context.Context, r wire.RelayRequest, digest string) error {
+func (w *world) Start(_ context.Context, r wire.RelayRequest, digest string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fails != nil {
@@ -83,7 +83,7 @@ func (w *world) Take(_ context.Context, r wire.RelayRequest, digest string) erro
 	return nil
 }
 
-func (w *world) Keep(_ context.Context, r wire.RelayRequest, digest string, a wire.RelayAnswer) error {
+func (w *world) Store(_ context.Context, r wire.RelayRequest, digest string, a wire.RelayAnswer) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	_, answered := w.answers[r.ID]

@@ -32,7 +32,7 @@ func (f *Flow) Node(ctx context.Context, clusterState *explain.Cluster, asked st
 		}
 	}
 	if id := disruptedBy(clusterState, found); id != "" {
-		moved, err := f.Moves.FindDisruption(ctx, reg.Cluster, id)
+		moved, err := f.Disruptions.FindDisruption(ctx, reg.Cluster, id)
 		switch {
 		case err == nil:
 			facts.Moved = &moved
@@ -41,7 +41,7 @@ func (f *Flow) Node(ctx context.Context, clusterState *explain.Cluster, asked st
 		}
 	}
 	if found.Node != nil && found.Claim != nil && !clusterState.Installation.Past {
-		facts.Plan = Replan(clusterState)
+		facts.Plan = PlanDisruption(clusterState)
 	}
 	return explain.Node(clusterState, asked, found, facts), nil
 }
@@ -77,7 +77,7 @@ func (f *Flow) market(ctx context.Context, reg model.Registration, registration 
 	if i < 0 {
 		return nil, nil
 	}
-	catalog, err := f.Markets.RegionCatalog(ctx, reg)
+	catalog, err := f.Catalogs.RegionCatalog(ctx, reg)
 	if fault.Is(err, fault.NotFound) {
 		return nil, nil
 	}
@@ -85,11 +85,11 @@ func (f *Flow) market(ctx context.Context, reg model.Registration, registration 
 		return nil, err
 	}
 	class := model.Class{Name: claim.Class, Status: q.Classes[i].Status}
-	return offering.Mask(offering.Catalog(catalog.Types, class, q.Offerings), class.Status.Subnets, offering.ForClass(q.UnavailableOfferings, &class.Status), q.NowUnix), nil
+	return offering.Mask(offering.Catalog(catalog.Types, class, q.Offerings), class.Status.Subnets, offering.UnavailableForClass(q.UnavailableOfferings, &class.Status), q.NowUnix), nil
 }
 
-// Replan asks what would be given back of the cluster now. Live claims are the ledger's.
-func Replan(clusterState *explain.Cluster) *model.DisruptPlan {
+// PlanDisruption asks what would be given back of the cluster now. Live claims are the ledger's.
+func PlanDisruption(clusterState *explain.Cluster) *model.DisruptPlan {
 	ask := &clusterState.Ask
 	in := disruption.Input{
 		Snapshot: ask.Snapshot, Catalogs: ask.Catalogs, ClassProblems: ask.ClassProblems, Claims: ask.Claims, Usage: ask.Usage, UnavailableOfferings: ask.UnavailableOfferings, NowUnix: ask.NowUnix, Salt: "why",
@@ -187,8 +187,8 @@ func (f *Flow) Costs(ctx context.Context, reg model.Registration, fromUnix, step
 		return nil, err
 	}
 	samples[len(samples)-1].Snapshot = clusterState.Ask.Snapshot
-	cost := explain.Costs(explain.Lives(decisions, removals, ledger.Claims), samples, clusterState.Ask.Catalogs)
-	cost.Block(Replan(clusterState))
+	cost := explain.Costs(explain.InstanceLifetimes(decisions, removals, ledger.Claims), samples, clusterState.Ask.Catalogs)
+	cost.Block(PlanDisruption(clusterState))
 	return cost, nil
 }
 
@@ -211,19 +211,19 @@ func (f *Flow) samples(ctx context.Context, reg model.Registration, fromUnix, no
 
 // asOf returns the cluster's snapshot at a past time, an empty one where none of then is kept.
 func (f *Flow) asOf(ctx context.Context, reg model.Registration, atUnix int64) (*model.Snapshot, error) {
-	manifest, err := f.Snapshots.AsOf(ctx, reg.Cluster, atUnix)
+	manifest, err := f.Snapshots.ManifestAsOf(ctx, reg.Cluster, atUnix)
 	if fault.Is(err, fault.NotFound) {
 		return &model.Snapshot{}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	snapshot, err := f.Snapshots.At(ctx, manifest)
+	snapshot, err := f.Snapshots.SnapshotAt(ctx, manifest)
 	if fault.Is(err, fault.NotFound) {
 		return &model.Snapshot{}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return headroom.Join(snapshot), nil
+	return headroom.WithPlaceholders(snapshot), nil
 }

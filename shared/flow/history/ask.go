@@ -45,7 +45,7 @@ func plannerInput(reg model.Registration, book *explain.Installation, last *last
 	if q.Offerings.Region == "" {
 		q.Offerings.Region = reg.Region
 	}
-	most := fairshare.Most()
+	most := fairshare.DefaultPlanBound()
 	q.Most = &most
 	if book.Past {
 		if last != nil {
@@ -59,7 +59,7 @@ func plannerInput(reg model.Registration, book *explain.Installation, last *last
 		return q
 	}
 	ledger := &book.Ledger
-	q.Served, q.PlannedTo = replay.Served(snapshot, pack.Pending(snapshot), ledger.Claims), ledger.Notes.PlannedTo
+	q.Served, q.PlannedTo = replay.ServedNamespaces(snapshot, pack.Pending(snapshot), ledger.Claims), ledger.Notes.PlannedTo
 	q.Usage, q.UnavailableOfferings, q.Leaving = ledger.Usage, ledger.UnavailableOfferings, leaving(ledger, snapshot, at)
 	joined := map[string]bool{}
 	for i := range snapshot.Nodes {
@@ -141,7 +141,7 @@ func leaving(ledger *model.Ledger, snapshot *model.Snapshot, now int64) map[stri
 		case claim == nil:
 		case claim.Ending():
 			out[node.Name] = claim.DrainDeadlineUnix(now)
-		case held[claim.Name], replay.Disrupted(node):
+		case held[claim.Name], replay.IsDisrupted(node):
 			out[node.Name] = pack.Stays
 		}
 	}

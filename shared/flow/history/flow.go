@@ -27,10 +27,10 @@ type Ledger interface {
 
 // Snapshots are what watchers wrote. What is returned is shared and must not be written to.
 type Snapshots interface {
-	// At returns the snapshot at a pointer, or a later one of the same base. NotFound where an object it names is missing.
-	At(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error)
-	// AsOf returns where the newest snapshot of a past time is. NotFound where none of then is kept.
-	AsOf(ctx context.Context, cluster string, atUnix int64) (model.Manifest, error)
+	// SnapshotAt returns the snapshot at a pointer, or a later one of the same base. NotFound where an object it names is missing.
+	SnapshotAt(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error)
+	// ManifestAsOf returns where the newest snapshot of a past time is. NotFound where none of then is kept.
+	ManifestAsOf(ctx context.Context, cluster string, atUnix int64) (model.Manifest, error)
 }
 
 // Records are of decisions and of instances' ends. Spans are from fromUnix up to and without toUnix; lists are by time.
@@ -42,26 +42,26 @@ type Records interface {
 	FindDecision(ctx context.Context, cluster, id string) (model.Decision, error)
 }
 
-// Moves are the disruption function's records, one by one.
-type Moves interface {
+// Disruptions are the disruption function's records, one by one.
+type Disruptions interface {
 	// FindDisruption reads one with what it was asked. NotFound where there is none.
 	FindDisruption(ctx context.Context, cluster, id string) (model.Disrupted, error)
 }
 
-// Markets is what regions sell.
-type Markets interface {
+// Catalogs is what regions sell.
+type Catalogs interface {
 	// RegionCatalog returns the catalog of the registration's account and region. NotFound where nobody has stored one.
 	RegionCatalog(ctx context.Context, reg model.Registration) (model.InstanceCatalog, error)
 }
 
 // Flow is the reading of history with its ports and its clock. It keeps nothing between calls.
 type Flow struct {
-	Registry  Registry
-	Ledger    Ledger
-	Snapshots Snapshots
-	Records   Records
-	Moves     Moves
-	Markets   Markets
+	Registry    Registry
+	Ledger      Ledger
+	Snapshots   Snapshots
+	Records     Records
+	Disruptions Disruptions
+	Catalogs    Catalogs
 
 	// Switch returns what the installation's stop switch says: "" or go, disruption, everything. nil = it says nothing.
 	Switch func(ctx context.Context) (string, error)
@@ -82,9 +82,9 @@ const (
 	pastSeconds   = 60 // a time that is longer ago than this is past
 )
 
-// Cluster returns the registration of a cluster; of the only one there is where the name is empty. NotFound, with the names there are,
+// Registration returns the registration of a cluster; of the only one there is where the name is empty. NotFound, with the names there are,
 // where it is not attached; Invalid where a name is needed.
-func (f *Flow) Cluster(ctx context.Context, name string) (model.Registration, error) {
+func (f *Flow) Registration(ctx context.Context, name string) (model.Registration, error) {
 	all, err := f.Registry.Clusters(ctx)
 	var names []string
 	for _, reg := range all {
@@ -131,7 +131,7 @@ func (f *Flow) ReadCluster(ctx context.Context, reg model.Registration, query Qu
 	}
 	manifest := ledger.Manifest
 	if book.Past {
-		was, err := f.Snapshots.AsOf(ctx, reg.Cluster, at)
+		was, err := f.Snapshots.ManifestAsOf(ctx, reg.Cluster, at)
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +143,7 @@ func (f *Flow) ReadCluster(ctx context.Context, reg model.Registration, query Qu
 	if manifest == nil || manifest.SnapshotKey == "" {
 		return nil, fault.New(fault.NotFound, "NoSnapshot", "no watcher has published cluster %s yet, and answers need its snapshot; see joiner doctor %s", reg.Cluster, reg.Cluster)
 	}
-	snapshot, err := f.Snapshots.At(ctx, *manifest)
+	snapshot, err := f.Snapshots.SnapshotAt(ctx, *manifest)
 	if err != nil {
 		return nil, err
 	}
@@ -155,14 +155,14 @@ func (f *Flow) ReadCluster(ctx context.Context, reg model.Registration, query Qu
 	if err != nil {
 		return nil, err
 	}
-	input, plan := ask(plannerInput(reg, book, last, snapshot, at), headroom.Join(snapshot), instanceTypes)
+	input, plan := ask(plannerInput(reg, book, last, snapshot, at), headroom.WithPlaceholders(snapshot), instanceTypes)
 	return &explain.Cluster{Ask: input, Plan: &plan, Installation: book}, nil
 }
 
 // instanceTypes returns what the region sells: what the catalog function stored, or else what the last decision's planner read by itself;
 // nil where neither is known.
 func (f *Flow) instanceTypes(ctx context.Context, reg model.Registration, last *lastInput) ([]model.InstanceTypeInfo, error) {
-	catalog, err := f.Markets.RegionCatalog(ctx, reg)
+	catalog, err := f.Catalogs.RegionCatalog(ctx, reg)
 	switch {
 	case err == nil:
 		return catalog.Types, nil

@@ -32,11 +32,11 @@ func (a *archive) Clusters(context.Context) ([]model.Registration, error) { retu
 func (a *archive) Load(context.Context, model.Registration) (model.Ledger, error) {
 	return a.ledger, nil
 }
-func (a *archive) At(_ context.Context, p model.Manifest) (*model.Snapshot, error) {
+func (a *archive) SnapshotAt(_ context.Context, p model.Manifest) (*model.Snapshot, error) {
 	a.read = max(a.read, p.HeadSeq)
 	return a.snapshots[a.read], nil
 }
-func (a *archive) AsOf(_ context.Context, cluster string, atUnix int64) (model.Manifest, error) {
+func (a *archive) ManifestAsOf(_ context.Context, cluster string, atUnix int64) (model.Manifest, error) {
 	best := int64(0)
 	for at := range a.snapshots {
 		if at <= atUnix {
@@ -91,7 +91,7 @@ func (a *archive) RegionCatalog(context.Context, model.Registration) (model.Inst
 }
 
 func (a *archive) flow() *history.Flow {
-	return &history.Flow{Registry: a, Ledger: a, Snapshots: a, Records: a, Moves: a, Markets: a, Now: func() time.Time { return time.Unix(now, 0) }}
+	return &history.Flow{Registry: a, Ledger: a, Snapshots: a, Records: a, Disruptions: a, Catalogs: a, Now: func() time.Time { return time.Unix(now, 0) }}
 }
 
 // shop is a cluster of one pool whose pod web waits for as long as there is a snapshot, and of one instance.
@@ -129,18 +129,18 @@ func ask(t *testing.T, a *archive, query history.Query) *explain.PodAnswer {
 
 func TestTheOnlyClusterNeedsNoName(t *testing.T) {
 	a := shop()
-	if reg, err := a.flow().Cluster(t.Context(), ""); err != nil || reg.Cluster != "shop" {
+	if reg, err := a.flow().Registration(t.Context(), ""); err != nil || reg.Cluster != "shop" {
 		t.Errorf("%s, %v", reg.Cluster, err)
 	}
 	a.clusters = append(a.clusters, model.Registration{Cluster: "bank"})
-	if _, err := a.flow().Cluster(t.Context(), ""); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "bank, shop") {
+	if _, err := a.flow().Registration(t.Context(), ""); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "bank, shop") {
 		t.Error(err)
 	}
-	if _, err := a.flow().Cluster(t.Context(), "shpo"); !fault.Is(err, fault.NotFound) || !strings.Contains(err.Error(), "bank, shop") {
+	if _, err := a.flow().Registration(t.Context(), "shpo"); !fault.Is(err, fault.NotFound) || !strings.Contains(err.Error(), "bank, shop") {
 		t.Error(err)
 	}
 	a.clusters = nil
-	if _, err := a.flow().Cluster(t.Context(), ""); !fault.Is(err, fault.NotFound) {
+	if _, err := a.flow().Registration(t.Context(), ""); !fault.Is(err, fault.NotFound) {
 		t.Error(err)
 	}
 }

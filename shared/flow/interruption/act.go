@@ -80,7 +80,7 @@ func (r *pass) close(ctx context.Context, f *lifecycle.Finding) error {
 		reason = f.Instance.StateReason
 	}
 	claim = r.recordEnd(ctx, r.reg, claim, r.records.Commands, reason, r.records.NowUnix, r.problem)
-	if err := r.effect(ctx, EffectClose, func() error { return r.Claims.Close(ctx, r.fence, claim, r.records.NowUnix) }); err != nil {
+	if err := r.effect(ctx, EffectClose, func() error { return r.Claims.CloseClaim(ctx, r.fence, claim, r.records.NowUnix) }); err != nil {
 		return fmt.Errorf("close it: %w", err)
 	}
 	r.out.Closed++

@@ -282,7 +282,7 @@ func (d *drains) describe(ctx context.Context, due []int) error {
 		return nil
 	}
 	sort.Strings(ids)
-	instances, err := d.clients.Fleet.Describe(ctx, slices.Compact(ids))
+	instances, err := d.clients.Fleet.DescribeInstances(ctx, slices.Compact(ids))
 	if err != nil {
 		return fmt.Errorf("describe %d instances of cluster %s: %w", len(ids), d.reg.Cluster, err)
 	}
@@ -312,7 +312,7 @@ func (d *drains) readNodes(ctx context.Context, due []int) {
 	defer stop()
 	d.crowded = d.Now()
 	var err error
-	if d.occupied, err = d.clients.Objects.OccupiedAll(ctx, nodes); err != nil {
+	if d.occupied, err = d.clients.Objects.ReadNodes(ctx, nodes); err != nil {
 		d.occupied = nil
 		d.problem("read %d nodes of cluster %s together: %v", len(nodes), d.reg.Cluster, err)
 	}
@@ -575,7 +575,7 @@ func (s *step) readNode(ctx context.Context) error {
 		s.node, s.read = &seen, s.crowded
 		return nil
 	}
-	occupied, err := s.clients.Objects.Occupied(ctx, s.object(KindNode))
+	occupied, err := s.clients.Objects.ReadNode(ctx, s.object(KindNode))
 	if fault.Is(err, fault.NotFound) {
 		return s.readReplacedNode(ctx)
 	}
@@ -592,7 +592,7 @@ func (s *step) readReplacedNode(ctx context.Context) error {
 	if s.claim.State != model.Draining {
 		return nil // the instance is told to end
 	}
-	occupied, err := s.clients.Objects.Occupied(ctx, model.Object{Name: s.claim.NodeName})
+	occupied, err := s.clients.Objects.ReadNode(ctx, model.Object{Name: s.claim.NodeName})
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}
@@ -730,7 +730,7 @@ func (s *step) close(ctx context.Context) bool {
 		reason = instance.StateReason
 	}
 	claim = s.recordEnd(ctx, s.reg, claim, s.ending.Commands, reason, s.now(), s.problem)
-	err := s.effect(ctx, EffectClose, func() error { return s.Claims.Close(ctx, s.fence, claim, s.now()) })
+	err := s.effect(ctx, EffectClose, func() error { return s.Claims.CloseClaim(ctx, s.fence, claim, s.now()) })
 	switch {
 	case err == nil:
 		s.nextDue = -1

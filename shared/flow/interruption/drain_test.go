@@ -656,11 +656,11 @@ type panickingObjects struct {
 	node string
 }
 
-func (p panickingObjects) Occupied(ctx context.Context, node model.Object) (model.Occupied, error) {
+func (p panickingObjects) ReadNode(ctx context.Context, node model.Object) (model.Occupied, error) {
 	if node.Name == p.node {
 		panic("index out of range")
 	}
-	return p.Objects.Occupied(ctx, node)
+	return p.Objects.ReadNode(ctx, node)
 }
 
 // S35, R61: a call about one claim that never returns costs half of the run's time: the others' steps are done, and the next run is
@@ -698,12 +698,12 @@ type hangingObjects struct {
 	node string
 }
 
-func (h hangingObjects) Occupied(ctx context.Context, node model.Object) (model.Occupied, error) {
+func (h hangingObjects) ReadNode(ctx context.Context, node model.Object) (model.Occupied, error) {
 	if node.Name == h.node {
 		<-ctx.Done()
 		return model.Occupied{}, ctx.Err()
 	}
-	return h.Objects.Occupied(ctx, node)
+	return h.Objects.ReadNode(ctx, node)
 }
 
 // C5: drain runs nobody needs change nothing, whenever they come.

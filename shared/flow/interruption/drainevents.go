@@ -27,7 +27,7 @@ const (
 func (s *step) reportDrain(ctx context.Context, before model.Drain, next drain.Step) {
 	first := before.ReportedUnix == 0
 	if first || shown(before) != shown(*s.claim.Drain) {
-		err := s.effect(ctx, EffectShow, func() error { return s.clients.Objects.ShowEnd(ctx, s.claim) })
+		err := s.effect(ctx, EffectPatchClaim, func() error { return s.clients.Objects.UpdateTermination(ctx, s.claim) })
 		if err != nil && !absent(err) {
 			s.problem("claim %s: show the progress of its termination: %v", s.claim.Name, err)
 		}

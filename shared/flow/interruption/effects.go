@@ -6,8 +6,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/work"
 )
 
-// Effects sees every effect of the flow.
-type Effects = work.Effects
+// EffectHook sees every effect of the flow.
+type EffectHook = work.EffectHook
 
 // Names of the flow's effects.
 const (
@@ -25,7 +25,7 @@ const (
 	EffectStep        = "step"      // how far a drain has come, in the ledger
 	EffectEvict       = "evict"     // pod asked to leave
 	EffectDelete      = "delete"    // pod made to leave
-	EffectShow        = "show"      // NodeClaim object's conditions
+	EffectPatchClaim  = "show"      // NodeClaim object's conditions
 	EffectFree        = "free"      // finalizer taken off
 	EffectReport      = "tell"      // events
 	EffectDisrupt     = "judge"     // the disruption function told that a command's node has ended
@@ -37,10 +37,10 @@ const (
 var AllEffects = []string{
 	EffectNote, EffectTerminate, EffectRemoval, EffectClose, EffectAdopt, EffectRemove, EffectHint,
 	EffectBegin, EffectTaint, EffectPlan, EffectDrain,
-	EffectStep, EffectEvict, EffectDelete, EffectShow, EffectFree, EffectReport, EffectDisrupt, EffectUnavailable, EffectVanish,
+	EffectStep, EffectEvict, EffectDelete, EffectPatchClaim, EffectFree, EffectReport, EffectDisrupt, EffectUnavailable, EffectVanish,
 }
 
 // effect carries out one effect under the eyes of Effects.
 func (f *Flow) effect(ctx context.Context, name string, do func() error) error {
-	return work.Under(ctx, f.Effects, name, do)
+	return work.RunEffect(ctx, f.Effects, name, do)
 }

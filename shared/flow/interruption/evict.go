@@ -26,7 +26,7 @@ func (s *step) evict(ctx context.Context, evictions []drain.Eviction) {
 		case !absent(err):
 			s.count(&s.out.Refused)
 			came = drain.Refuse(came, e, fault.CodeOf(err), err.Error(), s.now(), s.settings.Drain)
-			if code := fault.CodeOf(err); code != drain.CodeBudget && code != drain.CodeBudgets {
+			if code := fault.CodeOf(err); code != drain.CodeDisruptionBudget && code != drain.CodeTooManyBudgets {
 				s.problem("claim %s: evict pod %s: %v", s.claim.Name, e.Pod.Key(), err)
 			}
 		}
@@ -55,7 +55,7 @@ func (s *step) expel(ctx context.Context, e drain.Eviction) error {
 	if err == nil {
 		s.count(&s.out.Evicted)
 	}
-	if fault.Is(err, fault.Throttled) && fault.CodeOf(err) != drain.CodeBudget {
+	if fault.Is(err, fault.Throttled) && fault.CodeOf(err) != drain.CodeDisruptionBudget {
 		s.mutex.Lock()
 		s.stopped = true // the server is busy, whoever asks
 		s.mutex.Unlock()

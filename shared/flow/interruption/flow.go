@@ -26,8 +26,8 @@ type Flow struct {
 
 	Finder      Finder
 	Steps       Steps
-	Plans       Plans
-	Drains      Drains
+	Plans       PlanHints
+	Drains      DrainHints
 	Unavailable UnavailableOfferings
 	Disruptions DisruptHints // told that budgets have room again; nil = its own tick finds it
 
@@ -38,7 +38,7 @@ type Flow struct {
 	// at once. Tests replace it to have one order.
 	Parallel func(n int, do func(i int))
 	Settings Settings
-	Effects  Effects // nil but where a test wants to see or stop effects
+	Effects  EffectHook // nil but where a test wants to see or stop effects
 }
 
 // Settings are the flow's numbers. The zero value of a field means the default named with it.
@@ -241,7 +241,7 @@ func (r *pass) do(ctx context.Context) error {
 	// 5. Written down before anything is done, and before it is forgotten.
 	if !r.idle(findings, collector) {
 		err = r.effect(ctx, EffectNote, func() (err error) {
-			_, err = r.Notebook.Note(ctx, r.fence, collector)
+			_, err = r.Notebook.PutCollectorState(ctx, r.fence, collector)
 			return err
 		})
 		if err != nil {
@@ -357,7 +357,7 @@ func (r *pass) readState(ctx context.Context) (view lifecycle.View, err error) {
 		}
 	}
 	if len(unseen) > 0 {
-		found, err := r.clients.Fleet.Describe(ctx, unseen)
+		found, err := r.clients.Fleet.DescribeInstances(ctx, unseen)
 		if err != nil {
 			return view, fmt.Errorf("describe %d instances of cluster %s: %w", len(unseen), r.reg.Cluster, err)
 		}

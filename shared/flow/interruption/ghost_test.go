@@ -89,8 +89,8 @@ func (h hidingFleet) Owned(ctx context.Context, cluster string) ([]model.Instanc
 	return h.shown(h.Fleet.Owned(ctx, cluster))
 }
 
-func (h hidingFleet) Describe(ctx context.Context, ids []string) ([]model.Instance, error) {
-	return h.shown(h.Fleet.Describe(ctx, ids))
+func (h hidingFleet) DescribeInstances(ctx context.Context, ids []string) ([]model.Instance, error) {
+	return h.shown(h.Fleet.DescribeInstances(ctx, ids))
 }
 
 // Scenario 5: describing calls hide new instances for four minutes while the resync runs.

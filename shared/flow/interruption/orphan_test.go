@@ -265,7 +265,7 @@ func TestR67_InstanceWithPodsIsNeverEnded(t *testing.T) {
 	}
 	claim := ledger.Claims[0]
 	claim.FailureCode = model.EndedMissing // EC2 lied for minutes
-	if err := w.Ledger.Close(t.Context(), fence, claim, w.Clock.Now().Unix()); err != nil {
+	if err := w.Ledger.CloseClaim(t.Context(), fence, claim, w.Clock.Now().Unix()); err != nil {
 		t.Fatal(err)
 	}
 	w.Tick(2 * time.Second)
@@ -290,7 +290,7 @@ func TestR67_InstanceTheLedgerCondemnedIsEnded(t *testing.T) {
 	}
 	claim := load(t, w).Claims[0]
 	claim.FailureCode = model.EndedNeverRegistered
-	if err := w.Ledger.Close(t.Context(), fence, claim, w.Clock.Now().Unix()); err != nil {
+	if err := w.Ledger.CloseClaim(t.Context(), fence, claim, w.Clock.Now().Unix()); err != nil {
 		t.Fatal(err)
 	}
 	w.Tick(2 * time.Second)

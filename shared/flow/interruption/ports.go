@@ -33,18 +33,18 @@ type CollectorStore interface {
 	Records(ctx context.Context, reg model.Registration) (model.ClusterRecords, error)
 	// Ending reads the claims that are to end, the commands and the planner's notes, as Survey does.
 	Ending(ctx context.Context, reg model.Registration) (model.Ending, error)
-	// Note replaces the collector state, on condition that the fence is the newest of its lease and that the stored one has the
+	// PutCollectorState replaces the collector state, on condition that the fence is the newest of its lease and that the stored one has the
 	// Version given, and returns it with the next one. Conflict otherwise, and nothing was written.
-	Note(ctx context.Context, fence model.Fence, collector model.CollectorState) (model.CollectorState, error)
+	PutCollectorState(ctx context.Context, fence model.Fence, collector model.CollectorState) (model.CollectorState, error)
 }
 
 // Claims ends claims and begins those of instances that are adopted. Every write carries a fence and commits only while
 // that is the newest of its lease: otherwise Conflict, and nothing was written.
 type Claims interface {
-	// Close moves a claim to Gone as of atUnix, with FailureCode and FailureMessage as given, and gives back what it holds,
+	// CloseClaim moves a claim to Gone as of atUnix, with FailureCode and FailureMessage as given, and gives back what it holds,
 	// in one transaction on condition of its Version. Closing a claim that is Gone changes nothing and is no error.
 	// Conflict where the stored one is live at another version.
-	Close(ctx context.Context, fence model.Fence, claim model.Claim, atUnix int64) error
+	CloseClaim(ctx context.Context, fence model.Fence, claim model.Claim, atUnix int64) error
 	// Adopt writes a claim nobody recorded, with State, instance and Held set, and adds what it holds to its pool's usage,
 	// whatever the limits are. Adopting a claim of the same name and instance again changes nothing and is no error;
 	// Conflict where a claim of that name has another instance or is Gone.
@@ -74,8 +74,8 @@ type Steps interface {
 	Advance(ctx context.Context, cluster string, claim model.Claim) (model.Claim, error)
 }
 
-// Plans asks provision for what pods that must leave need.
-type Plans interface {
+// PlanHints asks provision for what pods that must leave need.
+type PlanHints interface {
 	// Plan asks for a look at a cluster's pods, now. The same key for the same cluster may be one hint, however often sent.
 	Plan(ctx context.Context, cluster, key string) error
 }
@@ -92,8 +92,8 @@ type UnavailableOfferings interface {
 	MarkUnavailable(ctx context.Context, reg model.Registration, unavailableOfferings []model.UnavailableOffering) error
 }
 
-// Drains asks for a drain step, as Hints asks for a look.
-type Drains interface {
+// DrainHints asks for a drain step, as Hints asks for a look.
+type DrainHints interface {
 	// Drain asks for the next step of every drain of a cluster after some time. The same key may be one hint.
 	Drain(ctx context.Context, cluster, key string, after time.Duration) error
 }
@@ -121,18 +121,18 @@ type Clients struct {
 
 // Objects is the API server, as far as draining writes to NodeClaims and Nodes.
 type Objects interface {
-	// Occupied reads a node live, with every pod on it and the volumes attached to it. NotFound where the node of that UID is
+	// ReadNode reads a node live, with every pod on it and the volumes attached to it. NotFound where the node of that UID is
 	// gone; without a UID, where no node has the name.
-	Occupied(ctx context.Context, node model.Object) (model.Occupied, error)
-	// OccupiedAll reads many nodes so, by UID, in fewer calls than one after another. One that is left out is gone, or could not
+	ReadNode(ctx context.Context, node model.Object) (model.Occupied, error)
+	// ReadNodes reads many nodes so, by UID, in fewer calls than one after another. One that is left out is gone, or could not
 	// be read with the others: Occupied says which.
-	OccupiedAll(ctx context.Context, nodes []model.Object) (map[string]model.Occupied, error)
+	ReadNodes(ctx context.Context, nodes []model.Object) (map[string]model.Occupied, error)
 	// PatchNode writes labels, annotations and taints of a node, on condition of its UID. NotFound or Conflict where the node is
 	// gone or another.
 	PatchNode(ctx context.Context, patch model.NodePatch) error
-	// ShowEnd brings the conditions of the claim's NodeClaim object up to how far its end has come, and its deadline annotation
+	// UpdateTermination brings the conditions of the claim's NodeClaim object up to how far its end has come, and its deadline annotation
 	// where it has none or a later one. NotFound where the object of that UID is gone.
-	ShowEnd(ctx context.Context, claim model.Claim) error
+	UpdateTermination(ctx context.Context, claim model.Claim) error
 	// Free takes our finalizer off the object of a kind (Node or NodeClaim), on condition of its UID. NotFound where it is
 	// gone; Conflict where another has its name. One without it is left as it is.
 	Free(ctx context.Context, kind string, object model.Object) error
@@ -192,9 +192,9 @@ type Fleet interface {
 	// Owned returns every instance that carries the cluster's tag, a NodePool tag and an intent tag, in whatever state, by
 	// id, each once. It may miss young ones, and more.
 	Owned(ctx context.Context, cluster string) ([]model.Instance, error)
-	// Describe returns those of the instances that EC2 shows, in whatever state, by id, each once. That one is missing is
+	// DescribeInstances returns those of the instances that EC2 shows, in whatever state, by id, each once. That one is missing is
 	// no error.
-	Describe(ctx context.Context, ids []string) ([]model.Instance, error)
+	DescribeInstances(ctx context.Context, ids []string) ([]model.Instance, error)
 	// Terminate ends those of the instances that carry the three tags when it is called, and returns their ids. It may be
 	// repeated; one that is not shown, or has ended, is left out.
 	Terminate(ctx context.Context, cluster string, ids []string) ([]string, error)

@@ -114,16 +114,16 @@ type countingObjects struct {
 	counts *reads
 }
 
-func (c countingObjects) Occupied(ctx context.Context, node model.Object) (model.Occupied, error) {
+func (c countingObjects) ReadNode(ctx context.Context, node model.Object) (model.Occupied, error) {
 	c.counts.mutex.Lock()
 	c.counts.alone[node.Name]++
 	c.counts.mutex.Unlock()
-	return c.Objects.Occupied(ctx, node)
+	return c.Objects.ReadNode(ctx, node)
 }
 
-func (c countingObjects) OccupiedAll(ctx context.Context, nodes []model.Object) (map[string]model.Occupied, error) {
+func (c countingObjects) ReadNodes(ctx context.Context, nodes []model.Object) (map[string]model.Occupied, error) {
 	c.counts.together++
-	all, err := c.Objects.OccupiedAll(ctx, nodes)
+	all, err := c.Objects.ReadNodes(ctx, nodes)
 	maps.DeleteFunc(all, func(_ string, o model.Occupied) bool { return o.Node.Name == c.counts.without })
 	if c.counts.err != nil {
 		return nil, c.counts.err

@@ -84,7 +84,7 @@ func (r *pass) takeSpare(ctx context.Context, n int) granted {
 
 // callsLately returns how many thousandths of calls this cluster's launches took lately.
 func (r *pass) callsLately() int64 {
-	return allowance.Lately(r.ledger.Notes.CallsMilli, r.ledger.Notes.CallsUnix, r.now(), 60)
+	return allowance.RecentUse(r.ledger.Notes.CallsMilli, r.ledger.Notes.CallsUnix, r.now(), 60)
 }
 
 // takeReads takes n calls that only read, or none, and reports whether it got them. More than there ever are at once is as many
@@ -103,7 +103,7 @@ func (r *pass) takeReads(ctx context.Context, n int) bool {
 
 // dries returns how many thousandths of launches of this cluster had no capacity lately.
 func (r *pass) dries() int64 {
-	return allowance.Lately(r.ledger.Notes.InsufficientMilli, r.ledger.Notes.InsufficientUnix, r.now(), insufficientForget)
+	return allowance.RecentUse(r.ledger.Notes.InsufficientMilli, r.ledger.Notes.InsufficientUnix, r.now(), insufficientForget)
 }
 
 // insufficientLately reports whether launches of this cluster had no capacity a short time ago.
@@ -125,9 +125,9 @@ func (r *pass) settleCalls(ctx context.Context, got granted, insufficient int, t
 			a.InsufficientMilli = max(0, a.InsufficientMilli-int64(insufficient)*milli)
 		}
 		if throttled {
-			allowance.Throttled(a, r.now())
+			allowance.RecordThrottle(a, r.now())
 		} else {
-			allowance.Answered(a)
+			allowance.RecordAnswer(a)
 		}
 		return *a != before
 	})

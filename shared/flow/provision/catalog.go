@@ -46,7 +46,7 @@ func (r *pass) readCatalog(ctx context.Context) (model.InstanceCatalog, error) {
 
 // catalogFromEC2 reads the catalog from EC2, within what the region's clusters may take of its API together.
 func (r *pass) catalogFromEC2(ctx context.Context) (model.InstanceCatalog, error) {
-	if calls := r.clients.Catalog.Due(); calls > 0 {
+	if calls := r.clients.Catalog.CallsDue(); calls > 0 {
 		if !r.takeReads(ctx, calls) {
 			return model.InstanceCatalog{}, fault.New(fault.Throttled, "", "all clusters of the region together have used up the EC2 API quota for now")
 		}

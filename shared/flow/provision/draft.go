@@ -109,7 +109,7 @@ func (r *pass) attempt(planned model.PlannedClaim, pool model.Pool, class model.
 	relaxed := planned.Annotations[model.AnnotationMinValuesRelaxed] == "true"
 	choice, err := offering.LaunchChoice(offering.LaunchInput{
 		Class: class, Types: types, InstanceTypes: planned.InstanceTypes, Requirements: planned.Requirements,
-		UnavailableOfferings: offering.ForClass(r.unavailableNow(), &class.Status), NowUnix: r.now(), MaxPrice: r.highest(planned), BestEffort: relaxed,
+		UnavailableOfferings: offering.UnavailableForClass(r.unavailableNow(), &class.Status), NowUnix: r.now(), MaxPrice: r.highest(planned), BestEffort: relaxed,
 	})
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (r *pass) templates(planned model.PlannedClaim, launch model.Launch, choice
 	if group := class.Status.PlacementGroup; group != nil && group.Strategy == strategyPartition {
 		partitions = group.Partitions
 	}
-	forced := offering.ForcedBy(planned.Requirements, planned.Requests, partitions)
+	forced := offering.LaunchConstraintsOf(planned.Requirements, planned.Requests, partitions)
 	var templates []model.LaunchTemplate
 	index := map[boot]int{}
 	for i, override := range choice.Overrides {

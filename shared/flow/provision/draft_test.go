@@ -55,9 +55,9 @@ type watchedFleet struct {
 	launches *[]model.Launch
 }
 
-func (f watchedFleet) Request(ctx context.Context, launch model.Launch) ([]byte, error) {
+func (f watchedFleet) PrepareRequest(ctx context.Context, launch model.Launch) ([]byte, error) {
 	*f.launches = append(*f.launches, launch)
-	return f.Fleet.Request(ctx, launch)
+	return f.Fleet.PrepareRequest(ctx, launch)
 }
 
 // launched runs the flow once and returns what it asked for.

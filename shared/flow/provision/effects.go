@@ -6,8 +6,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/work"
 )
 
-// Effects sees every effect of the flow.
-type Effects = work.Effects
+// EffectHook sees every effect of the flow.
+type EffectHook = work.EffectHook
 
 // Names of the flow's effects, in the order a launch meets them.
 const (
@@ -22,7 +22,7 @@ const (
 	EffectUnavailable = "mark"     // offers without capacity written
 	EffectClear       = "clear"    // mark of an offering that gave capacity removed; only after a probe
 	EffectSettle      = "settle"   // outcome written
-	EffectShow        = "show"     // NodeClaim object made or updated
+	EffectPutClaim    = "show"     // NodeClaim object made or updated
 	EffectNote        = "note"     // object UID written to the ledger
 	EffectNominate    = "nominate" // room on a node kept for a pod; only for pods planned ahead of older ones
 	EffectNode        = "node"     // node patched
@@ -38,10 +38,10 @@ const (
 
 // AllEffects lists the effects of a run that has nothing to recover, in that order.
 var AllEffects = []string{
-	EffectSpend, EffectRemember, EffectPlan, EffectRecord, EffectLaunch, EffectUnavailable, EffectSettle, EffectShow, EffectNote, EffectNode, EffectAdvance, EffectDecision, EffectReport,
+	EffectSpend, EffectRemember, EffectPlan, EffectRecord, EffectLaunch, EffectUnavailable, EffectSettle, EffectPutClaim, EffectNote, EffectNode, EffectAdvance, EffectDecision, EffectReport,
 }
 
 // effect carries out one effect under the eyes of Effects.
 func (f *Flow) effect(ctx context.Context, name string, do func() error) error {
-	return work.Under(ctx, f.Effects, name, do)
+	return work.RunEffect(ctx, f.Effects, name, do)
 }

@@ -30,7 +30,7 @@ type Flow struct {
 	Memory        Memory
 	Decisions     Decisions
 	Snapshots     Snapshots
-	Losses        work.Losses // nil = the watcher finds by itself what of its snapshot is gone
+	Losses        work.LossReporter // nil = the watcher finds by itself what of its snapshot is gone
 	Catalogs      Catalogs
 	Memories      Memories
 	UsageRecounts UsageRecounts // nil = usage is not corrected
@@ -43,7 +43,7 @@ type Flow struct {
 	NewID    func() string // unique and sorted by time, such as a ULID
 	Settings Settings
 	Plan     func(pack.Input) model.Plan // nil = pack.Plan; a test may put something defective in its place
-	Effects  Effects                     // nil but where a test wants to see or stop effects
+	Effects  EffectHook                  // nil but where a test wants to see or stop effects
 
 	// Parallel calls do(0) … do(n-1) side by side and returns when all have; nil = on goroutines, at most Settings.Parallel
 	// at once. A simulator that lets one thing happen at a time has its own.
@@ -115,7 +115,7 @@ func (s Settings) withDefaults() Settings {
 	s.PriceCapFactor = cmp.Or(s.PriceCapFactor, 5)
 	s.PriceCapWait = cmp.Or(s.PriceCapWait, 3*time.Minute)
 	s.LaunchFloor = cmp.Or(s.LaunchFloor, 300)
-	s.Most = cmp.Or(s.Most, fairshare.Most())
+	s.Most = cmp.Or(s.Most, fairshare.DefaultPlanBound())
 	return s
 }
 
@@ -364,14 +364,14 @@ func (r *pass) readSnapshot(ctx context.Context) error {
 		r.problem("listing instead of reading a snapshot: %s", r.ledger.ManifestFault)
 	}
 	if manifest := r.ledger.Manifest; manifest != nil && r.alive(*manifest) && r.reaches(*manifest) {
-		snapshot, err := r.Snapshots.At(ctx, *manifest)
+		snapshot, err := r.Snapshots.SnapshotAt(ctx, *manifest)
 		if err == nil {
-			r.shown, r.out.Source = headroom.Join(snapshot), sourceSnapshot
+			r.shown, r.out.Source = headroom.WithPlaceholders(snapshot), sourceSnapshot
 			r.manifest = read(*manifest, snapshot)
 			return nil
 		}
 		r.problem("read snapshot %d/%d, listing instead: %v", manifest.Epoch, manifest.HeadSeq, err)
-		if err := work.SayLost(ctx, r.Losses, r.Effects, *manifest, err); err != nil {
+		if err := work.ReportLost(ctx, r.Losses, r.Effects, *manifest, err); err != nil {
 			r.problem("%v", err)
 		}
 	}
@@ -379,7 +379,7 @@ func (r *pass) readSnapshot(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list cluster %s: %w", r.reg.Cluster, err)
 	}
-	r.shown, r.out.Source, r.listed = headroom.Join(snapshot), sourceList, snapshot
+	r.shown, r.out.Source, r.listed = headroom.WithPlaceholders(snapshot), sourceList, snapshot
 	return nil
 }
 

@@ -54,7 +54,7 @@ func (r *pass) capacityDigest() string {
 // headroom looks at where the room of buffers is by the last plan of this run, notes whether all of it is there, and has each
 // buffer say so. Without a plan buffers go on saying what they said, but for what they come to.
 func (r *pass) headroom() {
-	buffers := headroom.Buffers(r.shown)
+	buffers := headroom.LimitBuffers(r.shown)
 	if len(buffers) == 0 {
 		r.noteHeadroom(false)
 		return

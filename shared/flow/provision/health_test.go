@@ -119,7 +119,7 @@ func failedClaim(t *testing.T, w *world.World, name string, second int64) {
 	for _, stored := range load(t, w).Claims {
 		if stored.Name == name {
 			stored.FailureCode = model.EndedNeverRegistered
-			if err := w.Ledger.Close(t.Context(), fence, stored, now); err != nil {
+			if err := w.Ledger.CloseClaim(t.Context(), fence, stored, now); err != nil {
 				t.Fatal(err)
 			}
 		}

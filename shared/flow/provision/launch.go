@@ -342,7 +342,7 @@ func (r *pass) record(ctx context.Context, a *attempt, blocked map[string]string
 	if _, refused := blocked[a.launch.Class.Name]; refused {
 		return false, true, nil
 	}
-	request, err := r.clients.Fleet.Request(ctx, a.launch)
+	request, err := r.clients.Fleet.PrepareRequest(ctx, a.launch)
 	if err != nil {
 		return false, r.refused(a.launch.Class, a.launch.Pool, fmt.Errorf("prepare launch: %w", err), blocked), nil
 	}
@@ -378,7 +378,7 @@ func (r *pass) call(ctx context.Context, a *attempt) {
 	if a.err == nil || !templateGone(fault.CodeOf(a.err)) {
 		return
 	}
-	request, err := r.clients.Fleet.Request(ctx, a.launch)
+	request, err := r.clients.Fleet.PrepareRequest(ctx, a.launch)
 	if err != nil || !bytes.Equal(request, a.intent.Request) {
 		return
 	}
@@ -650,7 +650,7 @@ func (r *pass) boughtLabels(claim *model.Claim, instance model.Instance, class m
 	if group != nil {
 		labels[model.LabelPlacementGroup], partitions = group.ID, group.Partitions
 	}
-	forced := offering.ForcedBy(claim.Requirements, claim.Requests, partitions)
+	forced := offering.LaunchConstraintsOf(claim.Requirements, claim.Requests, partitions)
 	if forced.Dedicated {
 		labels[model.LabelTenancy] = "dedicated"
 	}

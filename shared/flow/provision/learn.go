@@ -47,7 +47,7 @@ func (r *pass) learn(ctx context.Context) {
 		if images[of] != claim.ImageID || claim.ImageID == "" || !news(info.LearnedMiB, seen) {
 			continue
 		}
-		if floor := offering.LeastMiB(info); seen.MiB < floor {
+		if floor := offering.MinMemoryMiB(info); seen.MiB < floor {
 			if !doubted[about] {
 				r.problem("node %s of type %s reports %d MiB of memory, and that type has at least %d MiB: the report is ignored; check its kubelet and kernel settings",
 					joined[0].Name, claim.InstanceType, seen.MiB, floor)

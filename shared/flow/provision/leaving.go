@@ -32,7 +32,7 @@ func (r *pass) excludeLeavingNodes() {
 			continue
 		case claim.Ending():
 			leaving[node.Name] = claim.DrainDeadlineUnix(r.seenUnix)
-		case held[claim.Name], r.ledger.Unread.Has(model.UnreadCommand, claim.Command), replay.Disrupted(node):
+		case held[claim.Name], r.ledger.Unread.Has(model.UnreadCommand, claim.Command), replay.IsDisrupted(node):
 			leaving[node.Name] = pack.Stays
 		}
 	}

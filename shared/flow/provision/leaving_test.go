@@ -101,7 +101,7 @@ func TestB5S9PodsOfADrainingNodeAreCountedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Ledger.Close(t.Context(), fence, old, w.Clock.Now().Unix()); err != nil {
+	if err := w.Ledger.CloseClaim(t.Context(), fence, old, w.Clock.Now().Unix()); err != nil {
 		t.Fatal(err)
 	}
 	pass(t, w, provision.TriggerResync)
@@ -284,7 +284,7 @@ func TestC1_EndsThatBeginDuringALaunchArePlannedForBeforeAnythingIsShown(t *test
 			}
 		case provision.EffectSpend:
 			spent = load(t, w).Notes.Replaced
-		case provision.EffectShow:
+		case provision.EffectPutClaim:
 			if shown == nil {
 				shown = load(t, w).Notes.Replaced
 			}

@@ -164,11 +164,11 @@ func TestW6WhatIsLaunchedIsWhatPeopleHaveApplied(t *testing.T) {
 				t.Errorf("the outcome says %q, want %q", said, lie.says)
 			}
 			d, _ := w.Store.Decision(out.Decision)
-			facts, err := w.Catalogs().Find(d.Input, d.Catalog)
+			facts, err := w.Catalogs().Facts(d.Input, d.Catalog)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i, plan := range replay.Provisioned(&d, facts) {
+			for i, plan := range replay.ReplayProvision(&d, facts) {
 				if !replay.Identical(plan, d.Rounds[i].Plan) {
 					t.Errorf("round %d comes out otherwise:\nwas %+v\nis  %+v", i, d.Rounds[i].Plan, plan)
 				}

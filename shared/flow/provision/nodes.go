@@ -47,7 +47,7 @@ func (r *pass) showClaim(ctx context.Context, claim model.Claim) (model.Claim, e
 
 // putClaim writes a claim's NodeClaim object and returns its UID.
 func (r *pass) putClaim(ctx context.Context, claim model.Claim) (uid string, err error) {
-	err = r.effect(ctx, EffectShow, func() (err error) {
+	err = r.effect(ctx, EffectPutClaim, func() (err error) {
 		uid, err = r.clients.Cluster.PutClaim(ctx, claim)
 		return err
 	})
@@ -222,7 +222,7 @@ func writes(patch *model.NodePatch) bool { return len(patch.Labels) > 0 || patch
 
 // show brings the claim's object up to it. People may have deleted that; the node is ours all the same.
 func (r *pass) show(ctx context.Context, claim model.Claim) error {
-	err := r.effect(ctx, EffectShow, func() error {
+	err := r.effect(ctx, EffectPutClaim, func() error {
 		_, err := r.clients.Cluster.PutClaim(ctx, claim)
 		return err
 	})

@@ -14,9 +14,9 @@ type DelayedHints interface {
 
 // Dues remembers when what was told last for a cluster arrives.
 type Dues interface {
-	// SpaceHints returns after what time a hint is to arrive that asks for the same as the last one, so that the two are apart; false where
+	// ScheduleHint returns after what time a hint is to arrive that asks for the same as the last one, so that the two are apart; false where
 	// the last one has not arrived yet and says the same.
-	SpaceHints(ctx context.Context, cluster, what string, nowMillis, apartMillis int64) (after time.Duration, due bool, err error)
+	ScheduleHint(ctx context.Context, cluster, what string, nowMillis, apartMillis int64) (after time.Duration, due bool, err error)
 }
 
 // apartMillis is how far apart hints of one cluster and reason are passed on.
@@ -42,7 +42,7 @@ func (t *Forwarder) Forward(ctx context.Context, hint wire.Hint) error {
 	if queue == nil {
 		return nil
 	}
-	after, due, err := t.Dues.SpaceHints(ctx, hint.Cluster, string(hint.Reason), t.Now().UnixMilli(), apartMillis)
+	after, due, err := t.Dues.ScheduleHint(ctx, hint.Cluster, string(hint.Reason), t.Now().UnixMilli(), apartMillis)
 	if err != nil || !due {
 		return err
 	}

@@ -188,7 +188,7 @@ func (r *pass) ask(catalog model.InstanceCatalog, blocked map[string]string) {
 	q.Promised = r.promised(q.Claims)
 	q.Applied = r.live.is
 	most := r.settings.Most
-	q.Most, q.Served, q.PlannedTo = &most, replay.Served(r.snapshot, r.pending(), r.ledger.Claims), r.ledger.Notes.PlannedTo
+	q.Most, q.Served, q.PlannedTo = &most, replay.ServedNamespaces(r.snapshot, r.pending(), r.ledger.Claims), r.ledger.Notes.PlannedTo
 	r.plannerInput, r.round = q, replay.New(q, r.snapshot, r.pending(), catalog.Types)
 	q.Fill = r.fill()
 	r.spend()
@@ -196,21 +196,21 @@ func (r *pass) ask(catalog model.InstanceCatalog, blocked map[string]string) {
 
 // spend counts a plan of what the round takes.
 func (r *pass) spend() {
-	taken := r.round.Taken()
+	taken := r.round.Selection()
 	r.spent.Pods, r.spent.Sets = r.spent.Pods+len(taken.Pods), r.spent.Sets+taken.Sets
 }
 
 // spentUp reports whether another plan like the last would have this run plan more than twice what one plan takes. It is a count, so that
 // how far an invocation gets depends on no clock; for small plans MaxRounds is less.
 func (r *pass) spentUp() bool {
-	taken := r.round.Taken()
+	taken := r.round.Selection()
 	return r.spent.Pods+len(taken.Pods) > 2*r.settings.Most.Pods || r.spent.Sets+taken.Sets > 2*r.settings.Most.Sets
 }
 
 // portioned tells what of the pods that wait the plan did not take, and notes where the next goes on.
 func (r *pass) portioned(plan model.Plan) {
 	r.out.Later = plan.Later
-	if next := r.round.Taken().Next; next != r.ledger.Notes.PlannedTo {
+	if next := r.round.Selection().Next; next != r.ledger.Notes.PlannedTo {
 		r.ledger.Notes.PlannedTo, r.noted = next, true
 	}
 	if plan.Later > 0 {

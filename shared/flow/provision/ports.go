@@ -96,15 +96,15 @@ type DisruptHints interface {
 
 // Decisions keeps decision records.
 type Decisions interface {
-	// Put stores a decision under its id. Putting it again replaces it.
-	Put(ctx context.Context, decision model.Decision) error
+	// PutDecision stores a decision under its id. Putting it again replaces it.
+	PutDecision(ctx context.Context, decision model.Decision) error
 }
 
 // Snapshots reads what the watcher publishes.
 type Snapshots interface {
-	// At returns the cluster's snapshot at the manifest. It may be kept between calls and shared. NotFound where an object the
+	// SnapshotAt returns the cluster's snapshot at the manifest. It may be kept between calls and shared. NotFound where an object the
 	// pointer names is missing.
-	At(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error)
+	SnapshotAt(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error)
 }
 
 // Catalogs reads the instance catalog that the catalog function keeps for every cluster of an account and region.
@@ -191,9 +191,9 @@ type Reporter interface {
 
 // Fleet buys instances.
 type Fleet interface {
-	// Request returns the exact request bytes for a launch, making sure that the launch template it names exists. Same
+	// PrepareRequest returns the exact request bytes for a launch, making sure that the launch template it names exists. Same
 	// launch, same bytes.
-	Request(ctx context.Context, launch model.Launch) ([]byte, error)
+	PrepareRequest(ctx context.Context, launch model.Launch) ([]byte, error)
 	// Launch sends the request. The result carries instances and errors together; partial success is normal. An error of
 	// the call itself (Throttled, Denied, Invalid, Internal, …) means nothing is known of its effect unless its kind
 	// is Throttled, Denied or Invalid, which mean nothing happened.
@@ -223,8 +223,8 @@ type Catalog interface {
 	// InstanceTypes returns every instance type of the region with its offers and prices, by name. It may be kept and shared, and
 	// carries its own age.
 	InstanceTypes(ctx context.Context) (model.InstanceCatalog, error)
-	// Due returns about how many calls of EC2's API the next Types makes; 0 where it has what it returns. It calls nobody.
-	Due() int
+	// CallsDue returns about how many calls of EC2's API the next Types makes; 0 where it has what it returns. It calls nobody.
+	CallsDue() int
 	// Resolve returns what the class's selectors mean now, with every image the queries find (none chosen yet), each with its
 	// query's requirements and its architecture. Problems of the class are in the status; an error means that nothing
 	// could be found out at all.

@@ -103,7 +103,7 @@ func (r *pass) fairOrder(claims []model.PlannedClaim) []model.PlannedClaim {
 		}
 	}
 	out := make([]model.PlannedClaim, 0, len(claims))
-	for _, item := range fairshare.Deal(items, r.plannerInput.Served) {
+	for _, item := range fairshare.RoundRobin(items, r.plannerInput.Served) {
 		out = append(out, claims[item.Index])
 	}
 	return append(out, rest...)

@@ -36,7 +36,7 @@ func (r *pass) keepPlan(ctx context.Context, plan model.Plan) {
 	r.withInput(&decision)
 	ctx, cancel := context.WithTimeout(ctx, planWithin)
 	defer cancel()
-	if err := r.effect(ctx, EffectPlan, func() error { return r.Decisions.Put(ctx, decision) }); err != nil {
+	if err := r.effect(ctx, EffectPlan, func() error { return r.Decisions.PutDecision(ctx, decision) }); err != nil {
 		r.problem("store the plan of decision %s: %v", decision.ID, err)
 	}
 }
@@ -49,7 +49,7 @@ func (r *pass) keepDecision(ctx context.Context) {
 		return
 	}
 	r.withInput(&r.decision)
-	err := r.effect(ctx, EffectDecision, func() error { return r.Decisions.Put(ctx, r.decision) })
+	err := r.effect(ctx, EffectDecision, func() error { return r.Decisions.PutDecision(ctx, r.decision) })
 	if err != nil {
 		r.problem("store decision %s: %v", r.decision.ID, err)
 	}

@@ -54,17 +54,17 @@ func TestD6ADecisionIsMadeOnceMoreFromItsRecord(t *testing.T) {
 			if !known || len(d.Launched) == 0 || d.Input == nil || (d.Input.Snapshot != nil) != published {
 				t.Fatalf("the record: %+v", d)
 			}
-			facts, err := w.Catalogs().Find(d.Input, d.Catalog)
+			facts, err := w.Catalogs().Facts(d.Input, d.Catalog)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i, plan := range replay.Provisioned(&d, facts) {
+			for i, plan := range replay.ReplayProvision(&d, facts) {
 				if !replay.Identical(plan, d.Rounds[i].Plan) {
 					t.Errorf("round %d came out otherwise:\nwas %+v\nis  %+v", i, d.Rounds[i].Plan, plan)
 				}
 			}
 			facts.Types = nil // so that it can come out otherwise
-			if plan := replay.Provisioned(&d, facts)[0]; replay.Identical(plan, d.Rounds[0].Plan) {
+			if plan := replay.ReplayProvision(&d, facts)[0]; replay.Identical(plan, d.Rounds[0].Plan) {
 				t.Error("nothing it goes by is asked")
 			}
 		})
@@ -78,16 +78,16 @@ type first struct {
 	show  func(model.Decision)
 }
 
-func (f *first) Put(ctx context.Context, d model.Decision) error {
+func (f *first) PutDecision(ctx context.Context, d model.Decision) error {
 	if !d.Open {
-		return f.Store.Put(ctx, d)
+		return f.Store.PutDecision(ctx, d)
 	}
 	f.show(d)
 	if f.stuck {
 		<-ctx.Done()
 		return fault.Wrap(fault.Internal, "", ctx.Err(), "keep %s", d.ID)
 	}
-	return f.Store.Put(ctx, d)
+	return f.Store.PutDecision(ctx, d)
 }
 
 // D4: the plan is on record before any of its launches is in the ledger, and its outcome once it is known. A store that does not answer

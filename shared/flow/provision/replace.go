@@ -66,7 +66,7 @@ func (r *pass) notHad() []model.UnavailableOffering {
 	for i := range r.ledger.Commands {
 		failed = append(failed, r.ledger.Commands[i].FailedOfferings...)
 	}
-	if common, ok := offering.Common(failed); ok {
+	if common, ok := offering.CommonUnavailable(failed); ok {
 		failed = append(failed, common)
 	}
 	return failed

@@ -59,7 +59,7 @@ func (j *evaluating) step(command model.Command, state model.CommandState) model
 		return command
 	}
 	command.State = state
-	command, err := j.w.Ledger.Step(j.t.Context(), j.fence, command)
+	command, err := j.w.Ledger.AdvanceCommand(j.t.Context(), j.fence, command)
 	if err != nil {
 		j.t.Fatal(err)
 	}

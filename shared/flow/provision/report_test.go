@@ -28,7 +28,7 @@ func TestPoolShowsWithinATickWhatHasEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Ledger.Close(t.Context(), fence, claim, w.Clock.Now().Unix()); err != nil {
+	if err := w.Ledger.CloseClaim(t.Context(), fence, claim, w.Clock.Now().Unix()); err != nil {
 		t.Fatal(err)
 	}
 	resync := func() []string {

@@ -14,7 +14,7 @@ type Hints interface {
 
 // FanOut turns the tick of each minute into one hint per cluster that is awake, as work.FanOut says.
 func (f *Flow) FanOut(ctx context.Context, tick string) (int, error) {
-	return work.FanOut(ctx, f.Registry, "resync", work.Asleep(ctx, f.Peeks, tick), func(cluster string) error {
+	return work.FanOut(ctx, f.Registry, "resync", work.SkipResync(ctx, f.Peeks, tick), func(cluster string) error {
 		return f.Hints.Resync(ctx, cluster, tick)
 	})
 }

@@ -286,11 +286,11 @@ func TestF088PortionsAndTurnsAreMadeOnceMoreFromTheirRecords(t *testing.T) {
 		if !known {
 			continue // nothing was launched, and nothing is new
 		}
-		facts, err := w.Catalogs().Find(d.Input, d.Catalog)
+		facts, err := w.Catalogs().Facts(d.Input, d.Catalog)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, plan := range replay.Provisioned(&d, facts) {
+		for i, plan := range replay.ReplayProvision(&d, facts) {
 			if !replay.Identical(plan, d.Rounds[i].Plan) {
 				t.Errorf("round %d of %s came out otherwise:\nwas %+v\nis  %+v", i, d.ID, d.Rounds[i].Plan, plan)
 			}

@@ -146,7 +146,7 @@ func TestEffectsSeesEveryEffectAndMayStopIt(t *testing.T) {
 	}
 	launches("")
 	for _, effect := range []string{
-		provision.EffectRecord, provision.EffectLaunch, provision.EffectUnavailable, provision.EffectSettle, provision.EffectShow, provision.EffectNote,
+		provision.EffectRecord, provision.EffectLaunch, provision.EffectUnavailable, provision.EffectSettle, provision.EffectPutClaim, provision.EffectNote,
 		provision.EffectDecision, provision.EffectReport,
 	} {
 		if !slices.Contains(seen.before, effect) || !slices.Contains(seen.after, effect) {

@@ -119,8 +119,8 @@ func TestAPodThatIsBoundBeforeTheBatchClosesNeedsNoHint(t *testing.T) {
 	f.Observe(podChange("a", unschedulable))
 	f.Observe(podChange("a", bound("n")))
 	w.pass(f, 8*time.Second)
-	if len(w.hints) != 0 || f.Waiting() != 0 {
-		t.Errorf("got %+v, %d waiting", w.hints, f.Waiting())
+	if len(w.hints) != 0 || f.PendingPods() != 0 {
+		t.Errorf("got %+v, %d waiting", w.hints, f.PendingPods())
 	}
 	if got := podsOf(w.published()); !slices.Equal(got, []string{"default/a@n"}) {
 		t.Errorf("published %q", got)

@@ -60,7 +60,7 @@ func (s Settings) withDefaults() Settings {
 	return s
 }
 
-// Config is what a Forwarder is made of.
+// Config is what a Publisher is made of.
 type Config struct {
 	Cluster    string
 	Owner      string // names this replica

@@ -53,7 +53,7 @@ func (f *Publisher) newEpoch(ctx context.Context) error {
 	}
 	f.epoch, f.manifest.Epoch, f.publishPause = epoch, epoch, pause{}
 	f.inherit(ctx)
-	f.log(Note{What: "leading", Epoch: epoch, Waiting: f.Waiting()})
+	f.log(Note{What: "leading", Epoch: epoch, Waiting: f.PendingPods()})
 	return nil
 }
 
@@ -188,7 +188,7 @@ func (f *Publisher) failedToPublish(what string, err error) {
 }
 
 func (f *Publisher) problem(what string, err error) {
-	f.log(Note{What: "problem", Epoch: f.epoch, Seq: f.head, Waiting: f.Waiting(), Err: fmt.Errorf("%s: %w", what, err)})
+	f.log(Note{What: "problem", Epoch: f.epoch, Seq: f.head, Waiting: f.PendingPods(), Err: fmt.Errorf("%s: %w", what, err)})
 }
 
 func (f *Publisher) stepDown(err error) error {

@@ -37,20 +37,20 @@ type Previous interface {
 	Previous(ctx context.Context, cluster string) (*model.Snapshot, error)
 }
 
-// Newest is a Former that reads the manifest in the ledger and the snapshot it points at. It keeps nothing of them.
-type Newest struct {
+// NewestSnapshot is a Former that reads the manifest in the ledger and the snapshot it points at. It keeps nothing of them.
+type NewestSnapshot struct {
 	Ledger interface {
 		// Manifest returns the cluster's snapshot manifest; nil where nothing was published yet.
 		Manifest(ctx context.Context, cluster string) (*model.Manifest, error)
 	}
 	Snapshots interface {
-		// At returns the snapshot that a manifest points at.
-		At(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error)
+		// SnapshotAt returns the snapshot that a manifest points at.
+		SnapshotAt(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error)
 	}
 }
 
 // Previous returns the cluster's newest snapshot.
-func (n Newest) Previous(ctx context.Context, cluster string) (*model.Snapshot, error) {
+func (n NewestSnapshot) Previous(ctx context.Context, cluster string) (*model.Snapshot, error) {
 	manifest, err := n.Ledger.Manifest(ctx, cluster)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (n Newest) Previous(ctx context.Context, cluster string) (*model.Snapshot, 
 	if manifest == nil {
 		return nil, fault.New(fault.NotFound, "", "nothing of cluster %s was published yet", cluster)
 	}
-	return n.Snapshots.At(ctx, *manifest)
+	return n.Snapshots.SnapshotAt(ctx, *manifest)
 }
 
 // Queue takes hints.

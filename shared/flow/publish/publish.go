@@ -132,7 +132,7 @@ func (f *Publisher) point(ctx context.Context, manifest model.Manifest, asOf tim
 
 func (f *Publisher) arrived(p *publication) {
 	f.head, f.publishing = p.seq, nil
-	note := Note{What: "delta", Epoch: f.epoch, Seq: p.seq, Bytes: len(p.data), Waiting: f.Waiting()}
+	note := Note{What: "delta", Epoch: f.epoch, Seq: p.seq, Bytes: len(p.data), Waiting: f.PendingPods()}
 	if p.full {
 		note.What = "snapshot"
 		f.deltas, f.deltaBytes, f.snapshotAt = 0, 0, f.config.Now()

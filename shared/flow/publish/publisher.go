@@ -87,8 +87,8 @@ func (f *Publisher) nudge() {
 	}
 }
 
-// Waiting returns how many pods need capacity that nothing has.
-func (f *Publisher) Waiting() int {
+// PendingPods returns how many pods need capacity that nothing has.
+func (f *Publisher) PendingPods() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.pods)

@@ -22,7 +22,7 @@ type Cache struct {
 	nodes   map[string]string    // pool by node, of nodes of pools
 }
 
-// NewCache returns an empty shelf; ready says whether everything there is was told to it.
+// NewCache returns an empty cache; ready says whether everything there is was told to it.
 func NewCache(ready func() bool) *Cache {
 	return &Cache{
 		ready: ready, pools: map[string]model.Pool{}, classes: map[string]model.Class{}, budgets: map[string]model.PDB{}, nodes: map[string]string{},
@@ -54,8 +54,8 @@ func keep[T any](rows map[string]T, deleted bool, key string, row T) {
 	}
 }
 
-// Fill fills in pools, classes and budgets by name, and how many nodes each pool has; false while not everything was told.
-func (s *Cache) Fill(into *admit.Known) bool {
+// CopyTo fills in pools, classes and budgets by name, and how many nodes each pool has; false while not everything was told.
+func (s *Cache) CopyTo(into *admit.Facts) bool {
 	if !s.ready() {
 		return false
 	}

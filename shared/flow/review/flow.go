@@ -18,9 +18,9 @@ type Catalogs interface {
 
 // Objects knows what else is in the cluster.
 type Objects interface {
-	// Fill fills in what is known of the cluster; false where too little is, and then nothing is filled in. What it fills in is
+	// CopyTo fills in what is known of the cluster; false where too little is, and then nothing is filled in. What it fills in is
 	// the caller's to read.
-	Fill(into *admit.Known) bool
+	CopyTo(into *admit.Facts) bool
 }
 
 // Flow answers admissions. It may be used from many goroutines.
@@ -35,10 +35,10 @@ type Flow struct {
 // Admit returns what is to be said to an admission in the cluster of the registration, of which account and region are looked at.
 // An error says what could not be read; the verdict is good nevertheless.
 func (f *Flow) Admit(ctx context.Context, reg model.Registration, a model.Admission) (model.Verdict, error) {
-	known := admit.Known{Settings: f.Offerings}
+	known := admit.Facts{Settings: f.Offerings}
 	known.Settings.Region, known.Settings.NowUnix = reg.Region, f.Now().Unix()
 	if f.Objects != nil {
-		known.Objects = f.Objects.Fill(&known)
+		known.Objects = f.Objects.CopyTo(&known)
 	}
 	var problem error
 	if a.Operation != model.OperationDelete {

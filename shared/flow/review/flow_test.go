@@ -93,8 +93,8 @@ func TestTheClusterIsLookedAtOnceEverythingWasTold(t *testing.T) {
 	if said := evaluate(missing); !strings.Contains(said, "there is no EC2NodeClass") || !strings.Contains(said, "shop/db") {
 		t.Errorf("%s", said)
 	}
-	var known admit.Known
-	if !cache.Fill(&known) || len(known.Pools) != 2 || known.Pools[0].Name != "api" || len(known.Classes) != 1 || !reflect.DeepEqual(known.Nodes, map[string]int{"web": 1}) {
+	var known admit.Facts
+	if !cache.CopyTo(&known) || len(known.Pools) != 2 || known.Pools[0].Name != "api" || len(known.Classes) != 1 || !reflect.DeepEqual(known.Nodes, map[string]int{"web": 1}) {
 		t.Errorf("%+v", known)
 	}
 }

@@ -33,8 +33,8 @@ type Findings interface {
 type Flow struct {
 	Records  Records
 	Findings Findings
-	Catalogs replay.Catalogs // where what decisions went by lies
-	By       string          // the build at hand
+	Catalogs replay.Sources // where what decisions went by lies
+	By       string         // the build at hand
 }
 
 // Pass is what one pass over the records came to.
@@ -175,7 +175,7 @@ func (f *Flow) decide(ctx context.Context, cluster string, r model.Recorded, fro
 	}
 	out.Cluster, out.Kind, out.By = cluster, r.Kind, f.By
 	entry = &model.ShadowEntry{Decision: r.ID, Kind: r.Kind, AtUnix: out.AtUnix, Build: out.Build, Verdict: model.ShadowSame}
-	facts, err := f.Catalogs.Find(asked.input, asked.catalog)
+	facts, err := f.Catalogs.Facts(asked.input, asked.catalog)
 	switch {
 	case fault.Is(err, fault.NotFound) || fault.Is(err, fault.Invalid):
 		entry.Verdict, entry.Why = model.ShadowUnanswered, err.Error()
@@ -213,12 +213,12 @@ func (f *Flow) read(ctx context.Context, cluster string, r model.Recorded) (reco
 		d, err := f.Records.Disruption(ctx, cluster, r.Day, r.ID)
 		return recordedInput{model.Shadowed{Decision: r.ID, AtUnix: d.AtUnix, Build: d.Build}, d.Recorded, d.Catalog, func(facts replay.Facts, out *model.Shadowed) {
 			plan := replay.ReplayDisruption(&d, facts)
-			out.Planned, out.Rounds = &plan, []model.Difference{replay.DifferDisrupt(&d.Plan, &plan)}
+			out.Planned, out.Rounds = &plan, []model.Difference{replay.CompareDisruption(&d.Plan, &plan)}
 		}}, err
 	}
 	d, err := f.Records.Decision(ctx, cluster, r.Day, r.ID)
 	return recordedInput{model.Shadowed{Decision: r.ID, AtUnix: d.AtUnix, Build: d.Build}, d.Input, d.Catalog, func(facts replay.Facts, out *model.Shadowed) {
-		out.Plans, out.Rounds = replay.Compared(&d, facts)
+		out.Plans, out.Rounds = replay.ReplayAndCompare(&d, facts)
 	}}, err
 }
 

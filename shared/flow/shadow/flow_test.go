@@ -29,7 +29,7 @@ func newBucket() *bucket {
 }
 
 func (b *bucket) flow() *shadow.Flow {
-	return &shadow.Flow{Records: b, Findings: b, By: "new", Catalogs: replay.Catalogs{
+	return &shadow.Flow{Records: b, Findings: b, By: "new", Catalogs: replay.Sources{
 		Snapshot: func(p model.Manifest) (*model.Snapshot, error) { return &model.Snapshot{Seq: p.HeadSeq}, b.refuse },
 		Catalog:  func(string, string, string) (*model.InstanceCatalog, error) { return &model.InstanceCatalog{}, nil },
 	}}
@@ -39,7 +39,7 @@ func day(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.DateOn
 
 func (b *bucket) Recorded(_ context.Context, _ string, from, to int64) ([]model.Recorded, error) {
 	var out []model.Recorded
-	days := shadow.Days(from, to)
+	days := shadow.UTCDays(from, to)
 	for id, d := range b.provisioned {
 		if slices.Contains(days, day(d.AtUnix)) {
 			out = append(out, model.Recorded{ID: id, Kind: model.KindProvision, Day: day(d.AtUnix)})

@@ -19,15 +19,15 @@ type Report struct {
 	FromUnix int64    `json:"from"`
 	ToUnix   int64    `json:"to"` // up to and without
 
-	Compared   int            `json:"compared"`
-	Same       int            `json:"same"`
-	Different  int            `json:"different"`
-	Wording    int            `json:"wording"`           // of Different: in reasons or order alone
-	Unanswered map[string]int `json:"unanswered"`        // decisions that could not be made once more, by why
-	Provision  Total          `json:"provision"`         // of what is launched
-	Disrupt    Total          `json:"disrupt"`           // of what the cluster costs on average once commands are carried out
-	Decisions  []Otherwise    `json:"decisions"`         // that come out otherwise, by time
-	Missing    []string       `json:"missing,omitempty"` // ids of such whose findings are not there
+	Compared   int                 `json:"compared"`
+	Same       int                 `json:"same"`
+	Different  int                 `json:"different"`
+	Wording    int                 `json:"wording"`           // of Different: in reasons or order alone
+	Unanswered map[string]int      `json:"unanswered"`        // decisions that could not be made once more, by why
+	Provision  Total               `json:"provision"`         // of what is launched
+	Disrupt    Total               `json:"disrupt"`           // of what the cluster costs on average once commands are carried out
+	Decisions  []DifferentDecision `json:"decisions"`         // that come out otherwise, by time
+	Missing    []string            `json:"missing,omitempty"` // ids of such whose findings are not there
 }
 
 // Total sums up the decisions of a kind that come out otherwise.
@@ -37,8 +37,8 @@ type Total struct {
 	Shadow    model.MicroUSD `json:"shadow"` // per hour
 }
 
-// Otherwise is a decision that comes out otherwise.
-type Otherwise struct {
+// DifferentDecision is a decision that comes out otherwise.
+type DifferentDecision struct {
 	Decision string             `json:"decision"`
 	Kind     string             `json:"kind"`
 	AtUnix   int64              `json:"at"`
@@ -52,8 +52,8 @@ type Otherwise struct {
 
 // Report sums up what a version found for decisions taken from fromUnix up to and without toUnix. NotFound where it has found nothing.
 func (f *Flow) Report(ctx context.Context, cluster string, fromUnix, toUnix int64) (*Report, error) {
-	out := &Report{Cluster: cluster, By: f.By, FromUnix: fromUnix, ToUnix: toUnix, Unanswered: map[string]int{}, Decisions: []Otherwise{}}
-	for _, day := range Days(fromUnix, toUnix) {
+	out := &Report{Cluster: cluster, By: f.By, FromUnix: fromUnix, ToUnix: toUnix, Unanswered: map[string]int{}, Decisions: []DifferentDecision{}}
+	for _, day := range UTCDays(fromUnix, toUnix) {
 		index, err := f.Findings.ShadowIndex(ctx, cluster, day, f.By)
 		if fault.Is(err, fault.NotFound) {
 			continue
@@ -72,7 +72,7 @@ func (f *Flow) Report(ctx context.Context, cluster string, fromUnix, toUnix int6
 	if out.Compared+len(out.Unanswered) == 0 {
 		return nil, fault.New(fault.NotFound, "NothingCompared", "no decision of cluster %s in that time was replayed by build %s", cluster, f.By)
 	}
-	slices.SortStableFunc(out.Decisions, func(a, b Otherwise) int { return cmp.Compare(a.AtUnix, b.AtUnix) })
+	slices.SortStableFunc(out.Decisions, func(a, b DifferentDecision) int { return cmp.Compare(a.AtUnix, b.AtUnix) })
 	slices.Sort(out.Builds)
 	if n := model.MicroUSD(out.Disrupt.Different); n > 0 {
 		out.Disrupt.Live, out.Disrupt.Shadow = out.Disrupt.Live/n, out.Disrupt.Shadow/n
@@ -119,8 +119,8 @@ func (f *Flow) add(ctx context.Context, out *Report, day string, e *model.Shadow
 
 // otherwise tells a finding. Its prices are those of the first plan that differs: a plan after it is for what the one before did not get,
 // and would count twice.
-func otherwise(found *model.Shadowed) Otherwise {
-	row := Otherwise{Decision: found.Decision, Kind: found.Kind, AtUnix: found.AtUnix, Build: found.Build, Panic: found.Panic, Wording: found.Panic == "", Rounds: found.Rounds}
+func otherwise(found *model.Shadowed) DifferentDecision {
+	row := DifferentDecision{Decision: found.Decision, Kind: found.Kind, AtUnix: found.AtUnix, Build: found.Build, Panic: found.Panic, Wording: found.Panic == "", Rounds: found.Rounds}
 	first := true
 	for i := range found.Rounds {
 		d := &found.Rounds[i]
@@ -135,8 +135,8 @@ func otherwise(found *model.Shadowed) Otherwise {
 	return row
 }
 
-// Days names the UTC days of a span, such as 2026-11-20.
-func Days(fromUnix, toUnix int64) []string {
+// UTCDays names the UTC days of a span, such as 2026-11-20.
+func UTCDays(fromUnix, toUnix int64) []string {
 	const daySeconds = 24 * 3600
 	var out []string
 	for day := fromUnix - fromUnix%daySeconds; day < toUnix; day += daySeconds {

@@ -27,8 +27,8 @@ func (t Total) MarshalJSON() ([]byte, error) {
 }
 
 // MarshalJSON writes amounts with their units, too.
-func (o Otherwise) MarshalJSON() ([]byte, error) {
-	type plain Otherwise
+func (o DifferentDecision) MarshalJSON() ([]byte, error) {
+	type plain DifferentDecision
 	return encode(struct {
 		plain
 		WithLive   model.MicroUSD `json:"liveMicroUSDPerHour"`

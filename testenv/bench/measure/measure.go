@@ -129,7 +129,7 @@ func serve(text string) error {
 		return fmt.Errorf("%s: %w", spec, err)
 	}
 	if slices.Contains(problem.Backlogs, spec.Family) {
-		plan, plans, stats := Portions(in, fairshare.Most())
+		plan, plans, stats := Portions(in, fairshare.DefaultPlanBound())
 		answer := check.FromPlan(plan)
 		answer.Stats, answer.Stats.Pods = stats, plans
 		return json.NewEncoder(os.Stdout).Encode(answer)
@@ -147,7 +147,7 @@ func Portions(in pack.Input, most model.PlanBound) (all model.Plan, plans int, s
 	seen, after := in.Snapshot, ""
 	launched := map[string]int{} // claims by name
 	for waits := pack.Pending(seen); len(waits) > 0; {
-		taken := fairshare.Take(in.Snapshot, waits, &most, nil, after)
+		taken := fairshare.Select(in.Snapshot, waits, &most, nil, after)
 		in.Pending, in.Later, in.Homed, in.Salt, after = taken.Pods, taken.Later, plans > 0, strconv.Itoa(plans), taken.Next
 		plan, took := Plan(in)
 		plans++
@@ -174,7 +174,7 @@ func Portions(in pack.Input, most model.PlanBound) (all model.Plan, plans int, s
 			all.Unschedulable = plan.Unschedulable
 			break
 		}
-		in.Snapshot, waits = replay.Homed(seen, pack.Pending(seen), in.Claims)
+		in.Snapshot, waits = replay.BindToClaims(seen, pack.Pending(seen), in.Claims)
 	}
 	return all, plans, stats
 }

@@ -105,7 +105,7 @@ func (g *generator) pool() *apiv1.NodePool {
 	spec := &pool.Spec.Template.Spec
 	spec.NodeClassRef = apiv1.NodeClassReference{Group: "karpenter.k8s.aws", Kind: "EC2NodeClass", Name: className}
 	spec.Requirements = []apiv1.Requirement{}
-	pool.Spec.Disruption = apiv1.Disruption{ConsolidationPolicy: apiv1.ConsolidateWhenEmptyOrUnderutilized, ConsolidateAfter: apiv1.NewNillableDuration(new(time.Duration)),
+	pool.Spec.Disruption = apiv1.Disruption{ConsolidationPolicy: apiv1.ConsolidationPolicyWhenEmptyOrUnderutilized, ConsolidateAfter: apiv1.NewNillableDuration(new(time.Duration)),
 		Budgets: []apiv1.Budget{{Nodes: "100%"}}}
 	if g.spec.Family == "benchfake" {
 		return pool

@@ -21,15 +21,15 @@ var guards = []struct {
 	policy  apiv1.ConsolidationPolicy
 	budgets []apiv1.Budget
 }{
-	{"free", "0s", apiv1.ConsolidateWhenEmptyOrUnderutilized, []apiv1.Budget{{Nodes: "100%"}}},
-	{"tenth", "0s", apiv1.ConsolidateWhenEmptyOrUnderutilized, []apiv1.Budget{{Nodes: "10%"}}},
-	{"two", "0s", apiv1.ConsolidateWhenEmptyOrUnderutilized, []apiv1.Budget{{Nodes: "2"}, {Nodes: "100%"}}},
-	{"byreason", "0s", apiv1.ConsolidateWhenEmptyOrUnderutilized,
+	{"free", "0s", apiv1.ConsolidationPolicyWhenEmptyOrUnderutilized, []apiv1.Budget{{Nodes: "100%"}}},
+	{"tenth", "0s", apiv1.ConsolidationPolicyWhenEmptyOrUnderutilized, []apiv1.Budget{{Nodes: "10%"}}},
+	{"two", "0s", apiv1.ConsolidationPolicyWhenEmptyOrUnderutilized, []apiv1.Budget{{Nodes: "2"}, {Nodes: "100%"}}},
+	{"byreason", "0s", apiv1.ConsolidationPolicyWhenEmptyOrUnderutilized,
 		[]apiv1.Budget{{Nodes: "0", Reasons: []apiv1.DisruptionReason{apiv1.ReasonUnderutilized}}, {Nodes: "50%"}}},
-	{"emptyonly", "0s", apiv1.ConsolidateWhenEmpty, []apiv1.Budget{{Nodes: "100%"}}},
-	{"late", "1h", apiv1.ConsolidateWhenEmptyOrUnderutilized, []apiv1.Budget{{Nodes: "100%"}}},
-	{"never", apiv1.Never, apiv1.ConsolidateWhenEmptyOrUnderutilized, []apiv1.Budget{{Nodes: "100%"}}},
-	{"closed", "0s", apiv1.ConsolidateWhenEmptyOrUnderutilized, []apiv1.Budget{{Nodes: "0"}}},
+	{"emptyonly", "0s", apiv1.ConsolidationPolicyWhenEmpty, []apiv1.Budget{{Nodes: "100%"}}},
+	{"late", "1h", apiv1.ConsolidationPolicyWhenEmptyOrUnderutilized, []apiv1.Budget{{Nodes: "100%"}}},
+	{"never", apiv1.Never, apiv1.ConsolidationPolicyWhenEmptyOrUnderutilized, []apiv1.Budget{{Nodes: "100%"}}},
+	{"closed", "0s", apiv1.ConsolidationPolicyWhenEmptyOrUnderutilized, []apiv1.Budget{{Nodes: "0"}}},
 }
 
 // guardedPools emits the pools of the family guarded, and budgets of pods: one that is used up, two that speak of the same

@@ -65,7 +65,7 @@ func New(o Options) (*TestCluster, error) {
 	if o.Now.IsZero() {
 		o.Now = time.Date(2026, 11, 20, 14, 30, 0, 0, time.UTC)
 	}
-	region, err := catalogfile.Sandbox()
+	region, err := catalogfile.BuiltIn()
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func (p *Problem) Settle() {
 	d := die{rand.New(rand.NewPCG(p.Seed, 4))}
 	for _, pool := range p.Pools {
 		none := time.Duration(0)
-		pool.Spec.Disruption = apiv1.Disruption{ConsolidateAfter: apiv1.NewNillableDuration(&none), ConsolidationPolicy: apiv1.ConsolidateWhenEmptyOrUnderutilized,
+		pool.Spec.Disruption = apiv1.Disruption{ConsolidateAfter: apiv1.NewNillableDuration(&none), ConsolidationPolicy: apiv1.ConsolidationPolicyWhenEmptyOrUnderutilized,
 			Budgets: []apiv1.Budget{{Nodes: pick(d, "100%", "100%", "100%", "50%", "1")}}}
 		pool.Spec.Template.Spec.ExpireAfter = apiv1.NewNillableDuration(nil)
 	}

@@ -191,7 +191,7 @@ var defects = []defect{
 
 	// Between tenants.
 	{"machines not launched in turns of namespaces", provision + "ramp.go",
-		"for _, item := range fairshare.Deal(items, r.plannerInput.Served) {", "for _, item := range items {"},
+		"for _, item := range fairshare.RoundRobin(items, r.plannerInput.Served) {", "for _, item := range items {"},
 	{"room within limits not dealt in turns", "shared/core/replay/even.go", "fairshare.Shares(instances, wants, p.input.Served)", "fairshare.Shares(1<<20, wants, p.input.Served)"},
 	{"plans without bound", "shared/core/fairshare/take.go", "\tif bound == nil {\n", "\tif bound != nil || after == \"\" {\n"},
 	{"portions begin with the same pods each time", provision + "plan.go",
@@ -217,7 +217,7 @@ var defects = []defect{
 		"if manifest.Cluster != cluster {", "if manifest.Cluster == \"\" {"},
 	{"bases believed of whatever cluster", "shared/adapter/s3snapshot/at.go", "manifest.SnapshotKey != want {", "manifest.SnapshotKey == \"\" {"},
 	{"any memory of a node learned", provision + "learn.go", "seen.MiB < floor {", "seen.MiB < floor-floor {"},
-	{"any memory learned believed", "shared/core/offering/capacity.go", "known && seen >= LeastMiB(m) {", "known {"},
+	{"any memory learned believed", "shared/core/offering/capacity.go", "known && seen >= MinMemoryMiB(m) {", "known {"},
 	{"snapshots not weighed", "shared/wire/codec.go", "weight, err := weigh(name, text, form, budget)", "weight, err := int64(0), error(nil)"},
 	{"reviews take a seat before their body", "shared/adapter/ekscluster/admission/handler.go",
 		"\t\tcounted := &counted{of: r.Body, all: &reading}\n",

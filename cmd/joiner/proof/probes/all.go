@@ -15,7 +15,7 @@ import (
 // All returns every probe, those that make nothing first, and instances last.
 func All() []proof.Probe {
 	var out []proof.Probe
-	for _, kind := range []proof.Kind{proof.DryRuns, proof.Small, proof.Instances} {
+	for _, kind := range []proof.Kind{proof.KindDryRuns, proof.KindSmall, proof.KindInstances} {
 		for _, list := range [][]proof.Probe{
 			front(), identity(), policies(), queues(), fifo(), objects(), tables(), transactions(), describing(), dryRuns(), templates(), keys(),
 			refusals(), parameters(), limits(), clusters(), instances(), fleets(), reservations(), events(), // what ends the instance that others look at is last

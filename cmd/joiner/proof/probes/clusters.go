@@ -22,15 +22,15 @@ var entryRights = []string{"eks:DescribeCluster", "eks:CreateAccessEntry", "eks:
 func clusters() []proof.Probe {
 	of := func(id, assumption, about string, rights []string, want proof.Seen, run func(context.Context, *proof.Env) (proof.Seen, error)) proof.Probe {
 		return proof.Probe{
-			ID: id, Service: "eks", Assumption: assumption, About: about, Kind: proof.Small, Lasts: 3 * time.Second, Rights: rights, Needs: proof.Needs{Cluster: true},
+			ID: id, Service: "eks", Assumption: assumption, About: about, Kind: proof.KindSmall, Lasts: 3 * time.Second, Rights: rights, Needs: proof.Needs{Cluster: true},
 			Readings: one(assumption, want), Run: run,
 		}
 	}
 	missing := of("eks-missing-cluster", "a cluster that is not there is ResourceNotFoundException", "DescribeCluster of nothing", []string{"eks:DescribeCluster"}, proof.Seen{"describe": "404 ResourceNotFoundException"}, missingCluster)
-	missing.Kind, missing.Needs = proof.DryRuns, proof.Needs{}
+	missing.Kind, missing.Needs = proof.KindDryRuns, proof.Needs{}
 	identities := of("eks-pod-identities-by-namespace", "ListPodIdentityAssociations filters by namespace and service account", "ListPodIdentityAssociations of a namespace that is not there",
 		[]string{"eks:ListPodIdentityAssociations"}, proof.Seen{"of no namespace": "0"}, podIdentities)
-	identities.Kind = proof.DryRuns
+	identities.Kind = proof.KindDryRuns
 	lag := of("eks-access-entry-lag", "how soon an access entry lets its principal in", "CreateAccessEntry for a role of the run's, SelfSubjectReview with its token until that is let through", entryRights, nil, entryLag)
 	lag.Readings = []proof.Reading{
 		{Name: "at once", Says: "an access entry lets its principal in at once", Want: proof.Seen{"within 3 s": "yes"}},

@@ -20,7 +20,7 @@ const tableCost = 0.0005
 // table is a probe about DynamoDB with one reading.
 func table(id, assumption, about string, want proof.Seen, run func(context.Context, *proof.Env) (proof.Seen, error)) proof.Probe {
 	return proof.Probe{
-		ID: id, Service: "dynamodb", Assumption: assumption, About: about, Kind: proof.Small, Cost: tableCost, Lasts: 2 * time.Second,
+		ID: id, Service: "dynamodb", Assumption: assumption, About: about, Kind: proof.KindSmall, Cost: tableCost, Lasts: 2 * time.Second,
 		Rights: tableRights, Readings: one(assumption, want), Run: run,
 	}
 }

@@ -25,7 +25,7 @@ func ofEC2(id, assumption, about string, kind proof.Kind, rights []string, want 
 
 func describing() []proof.Probe {
 	check := func(id, assumption, about string, want proof.Seen, rights []string, run func(context.Context, *proof.Env) (proof.Seen, error)) proof.Probe {
-		return ofEC2(id, assumption, about, proof.DryRuns, rights, want, run)
+		return ofEC2(id, assumption, about, proof.KindDryRuns, rights, want, run)
 	}
 	return []proof.Probe{
 		check("ec2-unknown-filter", "an unknown filter is InvalidParameterValue", "DescribeInstances with a filter there is not", proof.Seen{"code": "InvalidParameterValue"}, []string{"ec2:DescribeInstances"}, unknownFilter),
@@ -145,7 +145,7 @@ var dryRunRights = append([]string{"ec2:RunInstances", "ec2:CreateTags"}, placeR
 
 func dryRuns() []proof.Probe {
 	dry := func(id, assumption, about string, want proof.Seen, run func(context.Context, *proof.Env) (proof.Seen, error)) proof.Probe {
-		return ofEC2(id, assumption, about, proof.DryRuns, dryRunRights, want, run)
+		return ofEC2(id, assumption, about, proof.KindDryRuns, dryRunRights, want, run)
 	}
 	group := dry("ec2-placement-group-unknown", "a placement group that does not exist is InvalidPlacementGroup.Unknown", "a dry run of RunInstances into a group that is not there",
 		proof.Seen{"code": "InvalidPlacementGroup.Unknown"}, dryRunWith(func(in *ec2.RunInstancesInput) {

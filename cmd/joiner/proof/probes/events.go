@@ -18,17 +18,17 @@ var ruleRights = append([]string{"events:PutRule", "events:TagResource", "events
 func events() []proof.Probe {
 	refused := proof.Probe{
 		ID: "events-source-of-aws", Service: "events", Assumption: "an event whose source begins with aws. is refused to everybody", About: "PutEvents with the source aws.ec2",
-		Kind: proof.DryRuns, Lasts: time.Second, Rights: []string{"events:PutEvents"}, Run: sourceOfAWS,
+		Kind: proof.KindDryRuns, Lasts: time.Second, Rights: []string{"events:PutEvents"}, Run: sourceOfAWS,
 		Readings: one("the entry fails with NotAuthorizedForSourceException", proof.Seen{"code": "NotAuthorizedForSourceException", "failed": "1"}),
 	}
 	reaches := proof.Probe{
 		ID: "events-rule-to-queue", Service: "events", Assumption: "an event that fits a rule reaches the rule's queue as it was put, with account and region", About: "PutEvents of an own source, ReceiveMessage",
-		Kind: proof.Small, Cost: queueCost, Lasts: 10 * time.Second, Rights: ruleRights, Run: ruleToQueue,
+		Kind: proof.KindSmall, Cost: queueCost, Lasts: 10 * time.Second, Rights: ruleRights, Run: ruleToQueue,
 		Readings: one("within a minute", proof.Seen{"source": "joiner.proof", "detail": "one", "account": "own", "region": "own"}),
 	}
 	states := proof.Probe{
 		ID: "events-state-changes", Service: "events", Assumption: "every change of an instance's state is an event, pending included, whose resource names region and account",
-		About: "an instance's life, by a rule into a queue", Kind: proof.Instances, Cost: proof.InstanceCost, Lasts: 3 * time.Minute, Run: stateChanges,
+		About: "an instance's life, by a rule into a queue", Kind: proof.KindInstances, Cost: proof.InstanceCost, Lasts: 3 * time.Minute, Run: stateChanges,
 		Rights:   append(append([]string{"ec2:TerminateInstances"}, instanceRights...), ruleRights...),
 		Readings: one("pending, running, shutting-down and terminated", proof.Seen{"pending": "yes", "running": "yes", "shutting-down": "yes", "terminated": "yes", "resource": "by region and account"}),
 	}

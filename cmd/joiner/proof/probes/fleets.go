@@ -88,7 +88,7 @@ func spot(ctx context.Context, e *proof.Env) (*fleet, error) {
 
 func fleets() []proof.Probe {
 	of := func(id, assumption, about string, want proof.Seen, run func(context.Context, *proof.Env) (proof.Seen, error)) proof.Probe {
-		p := ofEC2(id, assumption, about, proof.Instances, fleetRights, want, run)
+		p := ofEC2(id, assumption, about, proof.KindInstances, fleetRights, want, run)
 		p.Cost, p.Lasts = proof.InstanceCost, 20*time.Second
 		return p
 	}

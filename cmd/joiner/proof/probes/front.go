@@ -32,7 +32,7 @@ func front() []proof.Probe {
 	return []proof.Probe{
 		{
 			ID: "front-unknown-key", Service: "sts", Assumption: "a key that nobody has is refused in the words of each service", About: "a call to each of six services with a key from AWS's documentation",
-			Kind: proof.DryRuns, Lasts: 2 * time.Second, Run: unknownKey,
+			Kind: proof.KindDryRuns, Lasts: 2 * time.Second, Run: unknownKey,
 			Readings: one("STS and SQS say InvalidClientTokenId, JSON services UnrecognizedClientException, EC2 AuthFailure, S3 InvalidAccessKeyId", proof.Seen{
 				"sts": "403 InvalidClientTokenId", "sqs": "InvalidClientTokenId | UnrecognizedClientException", "ssm": "UnrecognizedClientException",
 				"dynamodb": "UnrecognizedClientException", "ec2": "401 AuthFailure", "s3": "403 InvalidAccessKeyId",
@@ -40,7 +40,7 @@ func front() []proof.Probe {
 		},
 		{
 			ID: "front-signature-age", Service: "sts", Assumption: "a signature is good for 15 minutes either way", About: "GetCallerIdentity signed 14 and 16 minutes ago, and 16 minutes ahead",
-			Kind: proof.DryRuns, Lasts: 2 * time.Second, Run: signatureAge,
+			Kind: proof.KindDryRuns, Lasts: 2 * time.Second, Run: signatureAge,
 			Readings: one("up to 15 minutes", proof.Seen{"14 minutes old": "200", "16 minutes old": "403", "16 minutes ahead": "403"}),
 		},
 		body,
@@ -48,7 +48,7 @@ func front() []proof.Probe {
 }
 
 func unknownKey(ctx context.Context, e *proof.Env) (proof.Seen, error) {
-	c := e.As("nobody", credentials.NewStaticCredentialsProvider(nobodysKey, nobodysSecret, ""))
+	c := e.ClientsAs("nobody", credentials.NewStaticCredentialsProvider(nobodysKey, nobodysSecret, ""))
 	_, ofSTS := c.STS.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	_, ofSQS := c.SQS.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: aws.String(e.Name("nothing"))})
 	_, ofSSM := c.SSM.GetParameter(ctx, &ssm.GetParameterInput{Name: aws.String(proof.Path + "nothing")})

@@ -21,7 +21,7 @@ var profileRights = []string{"iam:CreateInstanceProfile", "iam:TagInstanceProfil
 // ofIAM is a probe about IAM or STS with one reading.
 func ofIAM(service, id, assumption, about string, rights []string, want proof.Seen, run func(context.Context, *proof.Env) (proof.Seen, error)) proof.Probe {
 	return proof.Probe{
-		ID: id, Service: service, Assumption: assumption, About: about, Kind: proof.Small, Lasts: 2 * time.Second,
+		ID: id, Service: service, Assumption: assumption, About: about, Kind: proof.KindSmall, Lasts: 2 * time.Second,
 		Rights: rights, Readings: one(assumption, want), Run: run,
 	}
 }
@@ -32,7 +32,7 @@ func identity() []proof.Probe {
 	codes := ofIAM("iam", "iam-no-such-entity", "what does not exist is NoSuchEntity", "GetRole and GetInstanceProfile of nothing", []string{"iam:GetRole", "iam:GetInstanceProfile"},
 		proof.Seen{"role": "404 NoSuchEntity", "profile": "404 NoSuchEntity"}, noSuchEntity)
 	for _, p := range []*proof.Probe{&missing, &codes} {
-		p.Kind = proof.DryRuns
+		p.Kind = proof.KindDryRuns
 	}
 	lag := ofIAM("iam", "iam-policy-lag", "how soon a role and its policy act", "CreateRole, PutRolePolicy, AssumeRole and a call of the session's until that is let through", roleRights, nil, policyLag)
 	lag.Readings = []proof.Reading{

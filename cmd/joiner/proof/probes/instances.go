@@ -95,7 +95,7 @@ func shown(ctx context.Context, e *proof.Env, id string, filters ...types.Filter
 
 func instances() []proof.Probe {
 	of := func(id, assumption, about string, want proof.Seen, run func(context.Context, *proof.Env) (proof.Seen, error)) proof.Probe {
-		p := ofEC2(id, assumption, about, proof.Instances, instanceRights, want, run)
+		p := ofEC2(id, assumption, about, proof.KindInstances, instanceRights, want, run)
 		p.Cost, p.Lasts = proof.InstanceCost, 20*time.Second
 		return p
 	}

@@ -48,7 +48,7 @@ func keyProbe(id, assumption string, asked runKeys, want proof.Seen, template fu
 	if want != nil {
 		want[control] = missing
 	}
-	return ofEC2(id, assumption, "dry runs of RunInstances by sessions that are denied it where a key is missing", proof.Small, append(append([]string{}, roleRights...), launchRights...), want,
+	return ofEC2(id, assumption, "dry runs of RunInstances by sessions that are denied it where a key is missing", proof.KindSmall, append(append([]string{}, roleRights...), launchRights...), want,
 		func(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 			in, err := dryRunFrom(ctx, e, id, template)
 			if err != nil {
@@ -110,7 +110,7 @@ func templateFor(ctx context.Context, e *proof.Env, what string, change func(*ty
 
 // fleetProbe dry runs CreateFleet from the run's template by sessions with statements of their own.
 func fleetProbe(id, assumption string, cases map[string]func(*proof.Env) []proof.Statement, readings []proof.Reading) proof.Probe {
-	p := ofEC2(id, assumption, "dry runs of CreateFleet by sessions that are denied some of it", proof.Small, append(append([]string{}, roleRights...), launchRights...), nil,
+	p := ofEC2(id, assumption, "dry runs of CreateFleet by sessions that are denied some of it", proof.KindSmall, append(append([]string{}, roleRights...), launchRights...), nil,
 		func(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 			template, err := templateFor(ctx, e, id, nil)
 			if err != nil {
@@ -232,7 +232,7 @@ func tagsOnlyBy(resource, action string) func(*proof.Env) []proof.Statement {
 
 func deniedFirst() proof.Probe {
 	return ofEC2("ec2-denied-before-looked-at", "a denied action is UnauthorizedOperation before anything else of the request is looked at", "a dry run of RunInstances with an image made up, by a session that is denied it",
-		proof.Small, append(append([]string{}, roleRights...), dryRunRights...), proof.Seen{"code": "UnauthorizedOperation"}, func(ctx context.Context, e *proof.Env) (proof.Seen, error) {
+		proof.KindSmall, append(append([]string{}, roleRights...), dryRunRights...), proof.Seen{"code": "UnauthorizedOperation"}, func(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 			in, err := dryRunInput(ctx, e)
 			if err != nil {
 				return nil, err
@@ -248,7 +248,7 @@ func deniedFirst() proof.Probe {
 
 func createAction() proof.Probe {
 	return ofEC2("ec2-run-create-action", "tags given at RunInstances ask for CreateTags with ec2:CreateAction RunInstances", "dry runs of RunInstances by sessions that may tag by one action alone",
-		proof.Small, append(append([]string{}, roleRights...), launchRights...), proof.Seen{"RunInstances": let, "CreateFleet": denied}, func(ctx context.Context, e *proof.Env) (proof.Seen, error) {
+		proof.KindSmall, append(append([]string{}, roleRights...), launchRights...), proof.Seen{"RunInstances": let, "CreateFleet": denied}, func(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 			in, err := dryRunFrom(ctx, e, "", nil)
 			if err != nil {
 				return nil, err

@@ -17,12 +17,12 @@ import (
 
 func parameters() []proof.Probe {
 	of := func(id, assumption, about string, rights []string, want proof.Seen, run func(context.Context, *proof.Env) (proof.Seen, error)) proof.Probe {
-		return proof.Probe{ID: id, Service: "ssm", Assumption: assumption, About: about, Kind: proof.DryRuns, Lasts: time.Second, Rights: rights, Readings: one(assumption, want), Run: run}
+		return proof.Probe{ID: id, Service: "ssm", Assumption: assumption, About: about, Kind: proof.KindDryRuns, Lasts: time.Second, Rights: rights, Readings: one(assumption, want), Run: run}
 	}
 	read := []string{"ssm:GetParameter", "ssm:GetParametersByPath", "ssm:GetParameters"}
 	made := of("ssm-versions", "a parameter may be asked for with a version behind a colon, and by its ARN", "PutParameter twice, GetParameter of each version and by ARN",
 		append([]string{"ssm:PutParameter", "ssm:AddTagsToResource"}, read...), proof.Seen{"newest": "two", "first": "one", "third": "ParameterVersionNotFound", "by ARN": "two"}, versions)
-	made.Kind = proof.Small
+	made.Kind = proof.KindSmall
 	return []proof.Probe{
 		of("ssm-missing-parameter", "a parameter that is not there is ParameterNotFound", "GetParameter of nothing", read, proof.Seen{"get": "ParameterNotFound"}, missingParameter),
 		of("ssm-eks-images", "EKS images have image_id, image_name, release_version, schema_version, and one with all of them, under recommended", "GetParametersByPath of AL2023 for arm64",
@@ -104,7 +104,7 @@ func versions(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 func limits() []proof.Probe {
 	concurrency := proof.Probe{
 		ID: "lambda-concurrency", Service: "lambda", Assumption: "the account may run 1,000 functions at once, of which reservations leave 100", About: "GetAccountSettings",
-		Kind: proof.DryRuns, Lasts: time.Second, Rights: []string{"lambda:GetAccountSettings"}, Run: concurrencyLimit,
+		Kind: proof.KindDryRuns, Lasts: time.Second, Rights: []string{"lambda:GetAccountSettings"}, Run: concurrencyLimit,
 		Readings: []proof.Reading{
 			{Name: "full", Says: "as accounts that have been in use have: 65 executions can be reserved and 100 are left", Want: proof.Seen{"reservations fit": "yes"}},
 			{Name: "small", Says: "a new account has less: the region's stack must not reserve any", Want: proof.Seen{"reservations fit": "no"}},
@@ -112,15 +112,15 @@ func limits() []proof.Probe {
 	}
 	metal := proof.Probe{
 		ID: "pricing-bare-metal", Service: "pricing", Assumption: "bare metal is a product of the family Compute Instance (bare metal)", About: "GetProducts of m5.metal by family and type",
-		Kind: proof.DryRuns, Lasts: time.Second, Rights: []string{"pricing:GetProducts"}, Run: bareMetal, Readings: one("and none of Compute Instance", proof.Seen{"bare metal": "some", "shared": "none"}),
+		Kind: proof.KindDryRuns, Lasts: time.Second, Rights: []string{"pricing:GetProducts"}, Run: bareMetal, Readings: one("and none of Compute Instance", proof.Seen{"bare metal": "some", "shared": "none"}),
 	}
 	absent := proof.Probe{
 		ID: "pricing-absent-attribute", Service: "pricing", Assumption: "a filter on an attribute that a product lacks does not let it through", About: "GetProducts with such a filter",
-		Kind: proof.DryRuns, Lasts: time.Second, Rights: []string{"pricing:GetProducts"}, Run: absentFilter, Readings: one("no product is found", proof.Seen{"products": "none"}),
+		Kind: proof.KindDryRuns, Lasts: time.Second, Rights: []string{"pricing:GetProducts"}, Run: absentFilter, Readings: one("no product is found", proof.Seen{"products": "none"}),
 	}
 	quotas := proof.Probe{
 		ID: "quotas-vcpu-codes", Service: "servicequotas", Assumption: "quotas of vCPUs have the codes L-1216C47A on demand and L-34B43A08 for spot", About: "GetServiceQuota of both",
-		Kind: proof.DryRuns, Lasts: time.Second, Rights: []string{"servicequotas:GetServiceQuota"}, Run: quotaCodes,
+		Kind: proof.KindDryRuns, Lasts: time.Second, Rights: []string{"servicequotas:GetServiceQuota"}, Run: quotaCodes,
 		Readings: one("they name Standard instances", proof.Seen{"on demand": "Standard", "spot": "Standard"}),
 	}
 	return []proof.Probe{concurrency, metal, absent, quotas}

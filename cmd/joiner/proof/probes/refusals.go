@@ -29,25 +29,25 @@ func refusals() []proof.Probe {
 	}
 	return []proof.Probe{
 		profile,
-		of("ec2-interface-refusals", "with which codes interfaces that a type cannot have are refused", "dry runs of RunInstances with a network card that is not there, and with EFA on a type without", proof.DryRuns, dryRunRights,
+		of("ec2-interface-refusals", "with which codes interfaces that a type cannot have are refused", "dry runs of RunInstances with a network card that is not there, and with EFA on a type without", proof.KindDryRuns, dryRunRights,
 			[]proof.Reading{
 				{Name: "reported", Says: "the codes that users report", Want: proof.Seen{"card": "InvalidNetworkCardIndex", "EFA": "AttachmentLimitExceeded"}},
 				{Name: "others", Says: "other codes", Want: proof.Seen{
 					"card": "InvalidParameterValue | Unsupported | InvalidNetworkInterface.NetworkCardIndex | AttachmentLimitExceeded | " + combination, "EFA": "Unsupported | UnsupportedOperation | InvalidParameterValue | " + combination,
 				}},
 			}, interfaceCodes),
-		of("ec2-enclave-refusals", "with which code enclaves and nested virtualization are refused on a type without", "dry runs of RunInstances with them on t4g.nano", proof.DryRuns, dryRunRights,
+		of("ec2-enclave-refusals", "with which code enclaves and nested virtualization are refused on a type without", "dry runs of RunInstances with them on t4g.nano", proof.KindDryRuns, dryRunRights,
 			[]proof.Reading{
 				{Name: "combination", Says: combination, Want: proof.Seen{"enclave": combination, "nested virtualization": combination}},
 				{Name: "another", Says: "another code, or nothing before the launch", Want: proof.Seen{"enclave": "Unsupported | UnsupportedOperation | InvalidParameterValue | " + wouldHave}},
 			}, enclaveCodes),
-		of("ec2-volume-refusals", "when a volume that cannot be is refused", "CreateLaunchTemplate with a gp2 volume that has a throughput, a dry run of RunInstances from it", proof.Small, launchRights,
+		of("ec2-volume-refusals", "when a volume that cannot be is refused", "CreateLaunchTemplate with a gp2 volume that has a throughput, a dry run of RunInstances from it", proof.KindSmall, launchRights,
 			[]proof.Reading{
 				{Name: "launch", Says: "when it is launched", Want: proof.Seen{"template": "ok", "run": combination}},
 				{Name: "template", Says: "when the template is made", Want: proof.Seen{"template": combination + " | InvalidParameterValue"}},
 				{Name: "later", Says: "not before a run that is none of trial", Want: proof.Seen{"template": "ok", "run": wouldHave}},
 			}, volumeRefusal),
-		of("ec2-reservation-market", "with which code a fleet is refused whose template has another market type", "a dry run of CreateFleet on demand from a template with the market type capacity-block", proof.Small, launchRights,
+		of("ec2-reservation-market", "with which code a fleet is refused whose template has another market type", "a dry run of CreateFleet on demand from a template with the market type capacity-block", proof.KindSmall, launchRights,
 			[]proof.Reading{
 				{Name: "config", Says: "InvalidFleetConfig", Want: proof.Seen{"code": "InvalidFleetConfig"}},
 				{Name: "another", Says: "another code, or nothing before the launch", Want: proof.Seen{"code": "InvalidParameterValue | InvalidParameterCombination | " + wouldHave}},

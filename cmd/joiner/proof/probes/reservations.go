@@ -14,14 +14,14 @@ import (
 
 func reservations() []proof.Probe {
 	codes := ofEC2("ec2-reservation-codes", "the error of a launch into a full reservation, and whether an instance outlives its reservation",
-		"CreateCapacityReservation of one t4g.nano, RunInstances into it twice, CancelCapacityReservation", proof.Instances,
+		"CreateCapacityReservation of one t4g.nano, RunInstances into it twice, CancelCapacityReservation", proof.KindInstances,
 		append([]string{"ec2:CreateCapacityReservation", "ec2:CancelCapacityReservation", "ec2:DescribeCapacityReservations", "ec2:TerminateInstances"}, launchRights...), nil, reservationCodes)
 	codes.Readings = []proof.Reading{
 		{Name: "reservation", Says: "ReservationCapacityExceeded; the instance runs on", Want: proof.Seen{"second": "ReservationCapacityExceeded", "after the cancel": "runs on"}},
 		{Name: "capacity", Says: "InsufficientInstanceCapacity; the instance runs on", Want: proof.Seen{"second": "InsufficientInstanceCapacity", "after the cancel": "runs on"}},
 	}
 	codes.Cost, codes.Lasts = 3*proof.InstanceCost, time.Minute
-	block := ofEC2("ec2-block-end", "what instances of a capacity block that ended say of it", "DescribeCapacityReservations and DescribeInstances, of a block that ended within the hour", proof.DryRuns,
+	block := ofEC2("ec2-block-end", "what instances of a capacity block that ended say of it", "DescribeCapacityReservations and DescribeInstances, of a block that ended within the hour", proof.KindDryRuns,
 		[]string{"ec2:DescribeCapacityReservations", "ec2:DescribeInstances"}, nil, blockEnd)
 	block.Readings = []proof.Reading{
 		{Name: "model", Says: "EC2 ended them: Server.CapacityBlockExpired or its like", Want: proof.Seen{"state": "terminated", "by": "Server"}},

@@ -21,7 +21,7 @@ const bucketCost = 0.0005
 // object is a probe about S3 with one reading.
 func object(id, assumption, about string, want proof.Seen, run func(context.Context, *proof.Env) (proof.Seen, error)) proof.Probe {
 	return proof.Probe{
-		ID: id, Service: "s3", Assumption: assumption, About: about, Kind: proof.Small, Cost: bucketCost, Lasts: 2 * time.Second,
+		ID: id, Service: "s3", Assumption: assumption, About: about, Kind: proof.KindSmall, Cost: bucketCost, Lasts: 2 * time.Second,
 		Rights: bucketRights, Readings: one(assumption, want), Run: run,
 	}
 }

@@ -20,7 +20,7 @@ const queueCost = 0.0001
 // queue is a probe about SQS with one reading.
 func queue(id, assumption, about string, want proof.Seen, run func(context.Context, *proof.Env) (proof.Seen, error)) proof.Probe {
 	return proof.Probe{
-		ID: id, Service: "sqs", Assumption: assumption, About: about, Kind: proof.Small, Cost: queueCost, Lasts: 5 * time.Second,
+		ID: id, Service: "sqs", Assumption: assumption, About: about, Kind: proof.KindSmall, Cost: queueCost, Lasts: 5 * time.Second,
 		Rights: queueRights, Readings: one(assumption, want), Run: run,
 	}
 }
@@ -59,7 +59,7 @@ func queues() []proof.Probe {
 		queue("sqs-approximate-counts", "a queue counts what is visible and what is in flight within a minute", "send two, receive one, GetQueueAttributes",
 			proof.Seen{"visible": "1", "in flight": "1"}, queueCounts),
 	}
-	list[0].Kind, list[0].Rights = proof.DryRuns, []string{"sqs:GetQueueUrl"}
+	list[0].Kind, list[0].Rights = proof.KindDryRuns, []string{"sqs:GetQueueUrl"}
 	for i := range list {
 		switch list[i].ID {
 		case "sqs-name-pause":

@@ -18,11 +18,11 @@ var launchRights = append([]string{"ec2:CreateLaunchTemplate", "ec2:RunInstances
 
 func templates() []proof.Probe {
 	made := func(id, assumption, about string, want proof.Seen, run func(context.Context, *proof.Env) (proof.Seen, error)) proof.Probe {
-		return ofEC2(id, assumption, about, proof.Small, launchRights, want, run)
+		return ofEC2(id, assumption, about, proof.KindSmall, launchRights, want, run)
 	}
 	// One that launches nothing, unless an assumption is wrong.
 	fleet := func(id, assumption, about string, want proof.Seen, run func(context.Context, *proof.Env) (proof.Seen, error)) proof.Probe {
-		p := ofEC2(id, assumption, about, proof.Instances, append([]string{"ec2:TerminateInstances"}, launchRights...), want, run)
+		p := ofEC2(id, assumption, about, proof.KindInstances, append([]string{"ec2:TerminateInstances"}, launchRights...), want, run)
 		p.Cost = proof.InstanceCost
 		return p
 	}

@@ -21,7 +21,7 @@ const (
 
 // Handler answers reviews that are posted to it; tell is told of those that could not be answered, and may be nil. Of too many at
 // once some are turned away.
-func Handler(evaluate Evaluate, report func(error)) http.Handler {
+func Handler(evaluate EvaluateFunc, report func(error)) http.Handler {
 	seats := make(chan struct{}, atOnce)
 	var reading atomic.Int64
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -54,7 +54,7 @@ func Handler(evaluate Evaluate, report func(error)) http.Handler {
 			if report != nil {
 				report(err)
 			}
-			status := Status(err)
+			status := HTTPStatus(err)
 			http.Error(w, http.StatusText(status), status)
 			return
 		}
@@ -87,8 +87,8 @@ func (c *counted) Close() error { return c.of.Close() }
 
 func (c *counted) forget() { c.all.Add(-c.own) }
 
-// Status returns the HTTP status for an error of Review.
-func Status(err error) int {
+// HTTPStatus returns the HTTP status for an error of Handle.
+func HTTPStatus(err error) int {
 	switch {
 	case fault.CodeOf(err) == "TooLarge":
 		return http.StatusRequestEntityTooLarge

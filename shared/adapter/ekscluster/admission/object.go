@@ -81,7 +81,7 @@ func claimAdmission(a model.Admission, now *unstructured.Unstructured) (model.Ad
 	case !claim.Manual:
 		return a, false
 	}
-	standalone := translate.StandaloneOf(now)
+	standalone := translate.StandaloneClaimOf(now)
 	a.StandaloneClaim = &standalone
 	return a, true
 }

@@ -26,12 +26,12 @@ const (
 	maxMessage  = 4096 // of a refusal, bytes
 )
 
-// Evaluate says what is to be said to an admission.
-type Evaluate func(ctx context.Context, a model.Admission) model.Verdict
+// EvaluateFunc says what is to be said to an admission.
+type EvaluateFunc func(ctx context.Context, a model.Admission) model.Verdict
 
 // Handle answers a review. Invalid where body is none; Internal where judging it panicked, which is a defect of ours and must not
 // end the program.
-func Handle(ctx context.Context, body []byte, evaluate Evaluate) (answer []byte, err error) {
+func Handle(ctx context.Context, body []byte, evaluate EvaluateFunc) (answer []byte, err error) {
 	defer func() {
 		if what := recover(); what != nil {
 			answer, err = nil, fault.New(fault.Internal, "Panic", "evaluate an admission: %v", what)

@@ -189,7 +189,7 @@ func bufferStatus(status *autoscalingv1beta1.CapacityBufferStatus) model.BufferS
 		c := &status.Conditions[i]
 		said := model.BufferCondition{Status: string(c.Status), Reason: c.Reason, Message: c.Message, Generation: c.ObservedGeneration}
 		switch c.Type {
-		case autoscalingv1beta1.ConditionReady:
+		case autoscalingv1beta1.ConditionReadyForProvisioning:
 			out.Ready = said
 		case autoscalingv1beta1.ConditionProvisioning:
 			out.Provisioning = said

@@ -43,7 +43,7 @@ func resolve(t *testing.T, spec string) (*model.Snapshot, model.Buffer) {
 	t.Helper()
 	b := Builder{Headroom: true}
 	for _, object := range documents(t, webDeployment+bufferOf(spec)) {
-		if known, err := b.AddUntyped(object); !known || err != nil {
+		if known, err := b.AddUnstructured(object); !known || err != nil {
 			t.Fatalf("%s: %v, %v", object.GetKind(), known, err)
 		}
 	}
@@ -51,7 +51,7 @@ func resolve(t *testing.T, spec string) (*model.Snapshot, model.Buffer) {
 	if len(s.Buffers) != 1 || len(s.Pods) != 0 {
 		t.Fatalf("%+v, %+v", s.Buffers, s.Pods)
 	}
-	return headroom.Join(s), s.Buffers[0]
+	return headroom.WithPlaceholders(s), s.Buffers[0]
 }
 
 // The pods ask for half a CPU and 1 GiB each; the Deployment has ten.

@@ -36,7 +36,7 @@ func documents(t testing.TB, text string) []*unstructured.Unstructured {
 func build(t testing.TB, builder Builder, text string) *model.Snapshot {
 	t.Helper()
 	for _, object := range documents(t, text) {
-		if known, err := builder.AddUntyped(object); !known || err != nil {
+		if known, err := builder.AddUnstructured(object); !known || err != nil {
 			t.Fatalf("%s %s: known %v, %v", object.GetKind(), object.GetName(), known, err)
 		}
 	}
@@ -300,14 +300,14 @@ func TestEveryKindOfADumpIsKnown(t *testing.T) {
 	} {
 		version, name, _ := strings.Cut(kind, " ")
 		object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": version, "kind": name, "metadata": map[string]any{"name": "a"}}}
-		if known, err := new(Builder).AddUntyped(object); !known || err != nil {
+		if known, err := new(Builder).AddUnstructured(object); !known || err != nil {
 			t.Errorf("%s: known %v, %v", kind, known, err)
 		}
 	}
 	for _, kind := range []string{"v1 Secret", "apps.kruise.io/v1alpha1 DaemonSet", "example.com/v1 NodePool"} {
 		version, name, _ := strings.Cut(kind, " ")
 		object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": version, "kind": name, "metadata": map[string]any{"name": "a"}}}
-		if known, err := new(Builder).AddUntyped(object); known || err != nil {
+		if known, err := new(Builder).AddUnstructured(object); known || err != nil {
 			t.Errorf("%s: known %v, %v", kind, known, err)
 		}
 	}
@@ -331,7 +331,7 @@ func TestWhatCannotBeReadIsNamed(t *testing.T) {
 	for name, tt := range cases {
 		t.Run(name, func(t *testing.T) {
 			var builder Builder
-			known, err := builder.AddUntyped(documents(t, tt.object)[0])
+			known, err := builder.AddUnstructured(documents(t, tt.object)[0])
 			if !known || !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("known %v, got %v, want %q", known, err, tt.want)
 			}
@@ -346,7 +346,7 @@ func TestBuilderTakesTypedAndUntypedAlike(t *testing.T) {
 	object := documents(t, "apiVersion: v1\nkind: Pod\n"+strings.TrimPrefix(fullPod, "\n"))[0]
 	var typed, untyped Builder
 	typed.Add(parsePod(t, fullPod))
-	if known, err := untyped.AddUntyped(object); !known || err != nil {
+	if known, err := untyped.AddUnstructured(object); !known || err != nil {
 		t.Fatal(known, err)
 	}
 	a, b := typed.Snapshot("c", 1), untyped.Snapshot("c", 1)

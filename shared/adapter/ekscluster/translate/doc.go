@@ -18,6 +18,6 @@
 // requests, PriorityClass, RuntimeClass), and where an object cannot be read it names object, field and value.
 //
 //	builder := translate.Builder{AbsentConditionIsPending: true}
-//	known, err := builder.AddUntyped(object)
+//	known, err := builder.AddUnstructured(object)
 //	snapshot := builder.Snapshot("prod", now)
 package translate

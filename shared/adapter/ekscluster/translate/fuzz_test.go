@@ -121,7 +121,7 @@ func buildAny(t testing.TB, spread []model.Spread, list []map[string]any) (*mode
 	builder := Builder{AbsentConditionIsPending: true, DefaultSpread: spread}
 	all := true
 	for _, object := range list {
-		known, err := builder.AddUntyped(&unstructured.Unstructured{Object: object})
+		known, err := builder.AddUnstructured(&unstructured.Unstructured{Object: object})
 		if err != nil && (!known || !fault.Is(err, fault.Invalid)) {
 			t.Fatalf("known %v, %v", known, err)
 		}
@@ -189,7 +189,7 @@ func TestAQuantityNobodyCanParseIsRefused(t *testing.T) {
 		if err := json.NewDecoder(bytes.NewReader([]byte(object))).Decode(&u.Object); err != nil {
 			t.Fatal(err)
 		}
-		if known, err := new(Builder).AddUntyped(&u); !known || err == nil || err.Error() != want {
+		if known, err := new(Builder).AddUnstructured(&u); !known || err == nil || err.Error() != want {
 			t.Errorf("known %v, got %v, want %s", known, err, want)
 		}
 	}
@@ -198,7 +198,7 @@ func TestAQuantityNobodyCanParseIsRefused(t *testing.T) {
 	if err := json.Unmarshal([]byte(fine), &u.Object); err != nil {
 		t.Fatal(err)
 	}
-	if known, err := new(Builder).AddUntyped(&u); !known || err != nil {
+	if known, err := new(Builder).AddUnstructured(&u); !known || err != nil {
 		t.Errorf("a label is no quantity: %v %v", known, err)
 	}
 }

@@ -95,7 +95,7 @@ func (b *Builder) Add(object any) bool {
 			b.buffers = append(b.buffers, o)
 		}
 	case *unstructured.Unstructured:
-		known, err := b.AddUntyped(o)
+		known, err := b.AddUnstructured(o)
 		return known && err == nil
 	default:
 		return b.addStorage(object) || b.addReferenced(object)

@@ -12,18 +12,18 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// StandaloneOf returns what an untyped NodeClaim that people made by hand asks for. One that cannot be read is Invalid.
-func StandaloneOf(object *unstructured.Unstructured) model.StandaloneClaim {
+// StandaloneClaimOf returns what an untyped NodeClaim that people made by hand asks for. One that cannot be read is Invalid.
+func StandaloneClaimOf(object *unstructured.Unstructured) model.StandaloneClaim {
 	var typed apiv1.NodeClaim
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &typed); err != nil {
 		return model.StandaloneClaim{Name: object.GetName(), UID: string(object.GetUID()), Invalid: []string{cannotBeRead(err)}}
 	}
-	return Standalone(&typed)
+	return StandaloneClaim(&typed)
 }
 
-// Standalone returns what a NodeClaim that people made by hand asks for: the labels and annotations its node gets beside its spec,
+// StandaloneClaim returns what a NodeClaim that people made by hand asks for: the labels and annotations its node gets beside its spec,
 // which is judged as a pool's template is.
-func Standalone(object *apiv1.NodeClaim) model.StandaloneClaim {
+func StandaloneClaim(object *apiv1.NodeClaim) model.StandaloneClaim {
 	spec := &object.Spec
 	pool := Pool(&apiv1.NodePool{Spec: apiv1.NodePoolSpec{Template: apiv1.NodeClaimTemplate{
 		Metadata: apiv1.TemplateMetadata{Labels: standaloneLabels(object), Annotations: standaloneAnnotations(object.Annotations)},

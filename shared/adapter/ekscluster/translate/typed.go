@@ -56,10 +56,10 @@ var planned = map[schema.GroupKind]bool{
 	{Group: wellknown.Group, Kind: "NodeOverlay"}: true,
 }
 
-// AddUntyped is Add for an object as it is read from a file. It returns whether its kind is known, and, of a known kind,
+// AddUnstructured is Add for an object as it is read from a file. It returns whether its kind is known, and, of a known kind,
 // Invalid with object, field and cause where it cannot be read; nothing was added then. A pool or a class that cannot be
 // read is one that is Invalid or Unsupported, and no error.
-func (b *Builder) AddUntyped(object *unstructured.Unstructured) (known bool, err error) {
+func (b *Builder) AddUnstructured(object *unstructured.Unstructured) (known bool, err error) {
 	s := &b.snapshot
 	kind := object.GroupVersionKind().GroupKind()
 	switch kind {
