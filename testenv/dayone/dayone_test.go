@@ -42,7 +42,12 @@ func begin(t *testing.T, o Options) *World {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.Stop)
-	t.Cleanup(func() { t.Logf("a reader typed %d commands", len(w.Typed)) })
+	t.Cleanup(func() {
+		t.Logf("a reader typed %d commands", len(w.Typed))
+		if t.Failed() {
+			t.Logf("problems of functions:\n%s", w.troubles.text())
+		}
+	})
 	return w
 }
 

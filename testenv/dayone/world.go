@@ -36,9 +36,10 @@ type World struct {
 	Table   Table
 	Typed   []Command // all that was typed so far
 
-	shell   *shell
-	watcher *follower
-	closers []func()
+	troubles troubles
+	shell    *shell
+	watcher  *follower
+	closers  []func()
 }
 
 // Profiles of a reader who has two accounts, as the pages call them.
@@ -74,6 +75,7 @@ func (w *World) start(ctx context.Context, o Options) error {
 	var err error
 	w.Stack, err = stack.Start(ctx, stack.Options{
 		Bare: true, NoKubernetes: o.NoKubernetes || o.Elsewhere, Cluster: first, Concurrency: o.Concurrency, Watchers: -1, Progress: o.Log,
+		OnLog: w.troubles.line, OnExit: w.troubles.exit,
 	})
 	if err != nil {
 		return err
