@@ -86,6 +86,12 @@ type View struct {
 	Impaired    []model.Impairment       // what EC2's status checks say of instances, whoever owns them
 }
 
+// What a warning of EC2 leaves. Source: EC2 user guide, spot interruption notices and interruptible capacity reservations.
+const (
+	WarningSeconds = 120 // from the warning until EC2 ends the instance
+	MarginSeconds  = 5   // by which pods are out before
+)
+
 // Settings are the numbers of a judgment, in seconds. The zero value of a field means the default named with it.
 type Settings struct {
 	Confirm    int64 // between the first look and the one that acts: 30
@@ -95,10 +101,8 @@ type Settings struct {
 	OldAfter int64
 	YoungFor int64
 
-	// What EC2 takes back ends SpotWarning after it said so, and SpotMargin is left for the instance itself: 120, and 5. Where
-	// EC2 does not say when that was, who asks has learned of it up to half a minute later, and has SpotLeft: 85.
-	SpotWarning int64
-	SpotMargin  int64
+	// Where EC2 does not say since when it takes an instance back, who asks has learned of it up to half a minute later, and has SpotLeft of
+	// WarningSeconds: 85.
 	SpotLeft    int64
 	FailedFor   int64 // how long status checks must have failed: 120
 	BlockNotice int64 // before the end of a capacity block its instances are emptied: 2400
@@ -123,8 +127,6 @@ func (s Settings) WithDefaults() Settings {
 	fill(&s.JoinWithin, 15*60)
 	fill(&s.OldAfter, 10*60)
 	fill(&s.YoungFor, 5*60)
-	fill(&s.SpotWarning, 120)
-	fill(&s.SpotMargin, 5)
 	fill(&s.SpotLeft, 85)
 	fill(&s.FailedFor, 120)
 	fill(&s.BlockNotice, 40*60)
@@ -378,7 +380,7 @@ func warned(claim *model.Claim) bool {
 // warning says nothing: the instance would have ended, or the status has been changed since.
 func (j *diagnosis) spotEnds(since int64) int64 {
 	now := j.view.Records.NowUnix
-	if ends := since + j.settings.SpotWarning - j.settings.SpotMargin; since <= now && ends > now {
+	if ends := since + WarningSeconds - MarginSeconds; since <= now && ends > now {
 		return ends
 	}
 	return now + j.settings.SpotLeft

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
@@ -46,12 +47,6 @@ var noticeRank = map[model.NoticeKind]int{
 	model.NoticeSpotInterrupted: 0, model.NoticeReservationInterrupted: 1, model.NoticeScheduledChange: 2,
 	model.NoticeStopped: 3, model.NoticeTerminated: 4, model.NoticeRebalance: 5, model.NoticeNothing: 6,
 }
-
-// What a warning leaves. Source: EC2 user guide, spot interruption notices and interruptible capacity reservations.
-const (
-	warningSeconds = 120 // from the warning until EC2 ends the instance
-	marginSeconds  = 5   // by which pods are out before
-)
 
 // Notices does what AWS said of instances in a batch of messages: claims of instances that are about to end begin to end, and
 // their pods are planned elsewhere in the same moment. It returns the ids of the messages that must come again, because
@@ -384,9 +379,9 @@ func (n *notices) leaves(notice model.Notice) int64 {
 	switch notice.Kind {
 	case model.NoticeSpotInterrupted, model.NoticeReservationInterrupted:
 		if notice.EndUnix > notice.AtUnix {
-			return notice.EndUnix - marginSeconds
+			return notice.EndUnix - lifecycle.MarginSeconds
 		}
-		return n.at(notice) + warningSeconds - marginSeconds
+		return n.at(notice) + lifecycle.WarningSeconds - lifecycle.MarginSeconds
 	}
 	return 0
 }
@@ -395,7 +390,7 @@ func (n *notices) leaves(notice model.Notice) int64 {
 // and an end whose deadline is past would leave pods no time at all.
 func (n *notices) stale(notice model.Notice) bool {
 	left := n.leaves(notice)
-	return left != 0 && left+marginSeconds <= n.nowUnix || notice.EndUnix != 0 && notice.EndUnix <= n.nowUnix
+	return left != 0 && left+lifecycle.MarginSeconds <= n.nowUnix || notice.EndUnix != 0 && notice.EndUnix <= n.nowUnix
 }
 
 // fits reports whether EC2 may say this of an instance that was bought as the claim's was: it takes back spot instances and those in
