@@ -28,6 +28,17 @@ func drains(n *model.Node) {
 	n.Taints = []model.Taint{{Key: model.TaintDisrupted, Effect: "NoSchedule"}}
 }
 
+// full observes nodes of four CPUs, each with four pods of one: p0 to p3 on n0, and so on.
+func full(f *Publisher, nodes int) {
+	for n := range nodes {
+		node := fmt.Sprintf("n%d", n)
+		f.Observe(sized(node, 4000, nil))
+		for p := range 4 {
+			f.Observe(requesting(1000, podChange(fmt.Sprintf("p%d", 4*n+p), bound(node))))
+		}
+	}
+}
+
 // The disruption function gets a hint soon where as much has become free as a node has: it need not wait for its tick.
 func TestPodsThatLeaveAskForConsolidation(t *testing.T) {
 	seen := func(f *Publisher, pods ...int) {
@@ -65,13 +76,7 @@ func TestPodsThatLeaveAskForConsolidation(t *testing.T) {
 		w, q := newWorld(t), &endQueue{}
 		f := w.publisher(Settings{})
 		f.config.EmptyNodes = q
-		for n := range c.nodes {
-			node := fmt.Sprintf("n%d", n)
-			f.Observe(sized(node, 4000, nil))
-			for p := range 4 {
-				f.Observe(requesting(1000, podChange(fmt.Sprintf("p%d", 4*n+p), bound(node))))
-			}
-		}
+		full(f, c.nodes)
 		f.assume()
 		w.pass(f, 10*time.Second)
 		if len(q.hints) != 0 {
@@ -95,13 +100,7 @@ func TestPodsThatGoOnLeaving(t *testing.T) {
 	w, q := newWorld(t), &endQueue{}
 	f := w.publisher(Settings{})
 	f.config.EmptyNodes = q
-	for n := range 30 {
-		node := fmt.Sprintf("n%d", n)
-		f.Observe(sized(node, 4000, nil))
-		for p := range 4 {
-			f.Observe(requesting(1000, podChange(fmt.Sprintf("p%d", 4*n+p), bound(node))))
-		}
-	}
+	full(f, 30)
 	f.assume()
 	w.pass(f, 10*time.Second)
 	began := w.now
