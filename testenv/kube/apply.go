@@ -134,7 +134,7 @@ func newApplier(c *ControlPlane) (*applier, error) {
 }
 
 func (a *applier) apply(ctx context.Context, object *unstructured.Unstructured) error {
-	mapping, err := a.mapping(object)
+	mapping, err := a.mapping(ctx, object)
 	if err != nil {
 		return err
 	}
@@ -156,15 +156,48 @@ func (a *applier) apply(ctx context.Context, object *unstructured.Unstructured) 
 }
 
 // mapping finds the resource of an object's kind. A kind that is unknown may
-// have become known since the server was last asked.
-func (a *applier) mapping(object *unstructured.Unstructured) (*meta.RESTMapping, error) {
+// have become known since the server was last asked. The server lists a kind
+// some time after its definition was made: mapping waits for a kind that has
+// one.
+func (a *applier) mapping(ctx context.Context, object *unstructured.Unstructured) (*meta.RESTMapping, error) {
 	kind := object.GroupVersionKind()
 	mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
-	if meta.IsNoMatchError(err) {
+	if !meta.IsNoMatchError(err) {
+		return mapping, err
+	}
+	waited := poll(ctx, nil, func(ctx context.Context) (bool, error) {
 		a.mapper.Reset()
-		mapping, err = a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+		if mapping, err = a.mapper.RESTMapping(kind.GroupKind(), kind.Version); !meta.IsNoMatchError(err) {
+			return true, nil
+		}
+		defined, failed := a.defined(ctx, kind)
+		return !defined, failed
+	})
+	if waited != nil && meta.IsNoMatchError(err) {
+		err = fmt.Errorf("wait until the server lists it (%w): %w", err, waited)
 	}
 	return mapping, err
+}
+
+// defined reports whether a definition serves the version of the kind.
+func (a *applier) defined(ctx context.Context, kind schema.GroupVersionKind) (bool, error) {
+	definitions, err := a.client.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return false, err
+	}
+	for _, object := range definitions.Items {
+		var d apiextensionsv1.CustomResourceDefinition
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &d); err != nil {
+			return false, err
+		}
+		serves := func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+			return v.Served && v.Name == kind.Version
+		}
+		if d.Spec.Group == kind.Group && d.Spec.Names.Kind == kind.Kind && d.DeletionTimestamp == nil && slices.ContainsFunc(d.Spec.Versions, serves) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // awaitServed waits until the definition is established and its resource

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/yaml"
 )
 
 func TestApplyServesNewKindsBeforeTheirObjects(t *testing.T) {
@@ -32,6 +33,28 @@ func TestApplyServesNewKindsBeforeTheirObjects(t *testing.T) {
 	err := plane.Apply(t.Context(), refused)
 	if err == nil || !strings.Contains(err.Error(), "apply Widget first") || !strings.Contains(err.Error(), "spec.size") {
 		t.Errorf("applying 11 where 10 is the limit: got %v", err)
+	}
+}
+
+// A definition that another client made, Helm for one, is listed some time later. That took seconds on a busy machine.
+func TestApplyWaitsForAKindThatAnotherClientDefined(t *testing.T) {
+	manifests := strings.NewReplacer("widgets", "gadgets", "widget", "gadget", "Widget", "Gadget").Replace(string(readFile(t, "testdata/widgets.yaml")))
+	object, manifest, _ := strings.Cut(manifests, "\n---\n")
+	definition := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(manifest), definition); err != nil {
+		t.Fatal(err)
+	}
+	client, err := dynamic.NewForConfig(plane.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	if _, err := definitions.Create(t.Context(), definition, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	defer definitions.Delete(t.Context(), definition.GetName(), metav1.DeleteOptions{})
+	if err := plane.Apply(t.Context(), []byte(object)); err != nil {
+		t.Error(err)
 	}
 }
 

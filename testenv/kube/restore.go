@@ -67,7 +67,7 @@ func (c *ControlPlane) restore(ctx context.Context, a *applier, object *unstruct
 	if _, _, err := c.Kubectl(ctx, manifest, "apply", "-f", "-"); err != nil {
 		return nil, err
 	}
-	mapping, err := a.mapping(object)
+	mapping, err := a.mapping(ctx, object)
 	if err != nil {
 		return nil, err
 	}
