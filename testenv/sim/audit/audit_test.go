@@ -213,6 +213,11 @@ func (s *story) loseNode(instance, actor string) {
 	s.entries[len(s.entries)-1].Actor = actor
 }
 
+// came is a pod of another shape than those of claims.
+var came = world.ObjectWritten{Kind: world.KindPod, Name: "default/came", UID: "came", Verb: "create", Shape: &model.PodShape{}, Pod: &model.Pod{
+	Namespace: "default", Name: "came", UID: "came", Shape: 1, Phase: model.Pending,
+}}
+
 // TestEachRuleSeesWhatBreaksIt: every story but the first breaks exactly the rules named.
 func TestEachRuleSeesWhatBreaksIt(t *testing.T) {
 	for _, row := range []struct {
@@ -372,6 +377,15 @@ func TestEachRuleSeesWhatBreaksIt(t *testing.T) {
 			s.twice(world.LedgerWritten{Cluster: "world", Op: "advance", Claims: []world.ClaimChange{{
 				Before: claimOf("2", 0, model.Launched, 2, "i-2-0"), After: claimOf("2", 0, model.Terminating, 3, "i-2-0"),
 			}}})
+		}},
+		{"a pod that two claims under way are for, and one that came in between and takes the first", nil, func(s *story) {
+			s.twice(came)
+		}},
+		{"a pod that two claims under way are for, and another that has its own claim", []string{"A9"}, func(s *story) {
+			s.shape, s.index = balanced, 1
+			s.launch("2", 1, 1)
+			s.shape, s.index, s.held = model.PodShape{}, 0, 1
+			s.twice()
 		}},
 		{"a pod that two claims under way are for, and a DaemonSet that takes of the first", nil, func(s *story) {
 			s.twice(world.ObjectWritten{Cluster: "world", Kind: world.KindDaemons, Name: "default/late", UID: "late", Verb: "create"})

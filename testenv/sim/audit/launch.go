@@ -361,7 +361,7 @@ func (a *Auditor) notTwice(shape int) {
 	promised := 0
 	fresh := map[string]bool{} // nodes of unfinished claims
 	for _, c := range a.accounts.claims {
-		if c.State != model.Intended && c.State != model.Launched && c.State != model.Registered || a.accounts.replacement[c.Name] != "" {
+		if !underWay(c.State) || a.accounts.replacement[c.Name] != "" {
 			continue
 		}
 		if m := a.accounts.instanceOf(c); m != nil && !m.endedAt.IsZero() || a.entry.At.Sub(c.createdAt) > 5*time.Minute {
@@ -403,20 +403,28 @@ func (a *Auditor) notTwice(shape int) {
 			there++
 		}
 	}
-	// So may a pod whose claim ended before its node joined.
+	// So may a pod that waits and has no claim under way: it came since, or its claim ended before its node joined.
+	claimed := map[string]bool{}
 	for _, c := range a.accounts.claims {
-		if !ends(c.State) && c.State != model.Gone || c.NodeName != "" || a.entry.At.Sub(c.createdAt) > 5*time.Minute {
-			continue
-		}
-		for _, ref := range c.Pods {
-			if p := a.accounts.pods[ref.UID]; p != nil && p.Shape != shape && p.needs() {
-				there++
+		if underWay(c.State) {
+			for _, ref := range c.Pods {
+				claimed[ref.UID] = true
 			}
+		}
+	}
+	for uid, p := range a.accounts.pods {
+		if p.Shape != shape && p.needs() && !claimed[uid] {
+			there++
 		}
 	}
 	if promised > there {
 		a.broken("A9", "shape of "+a.anyOf(shape), "claims under way are for %d of its pods, and there are %d", promised, there)
 	}
+}
+
+// underWay reports whether a claim's node is still to come.
+func underWay(state model.ClaimState) bool {
+	return state == model.Intended || state == model.Launched || state == model.Registered
 }
 
 // launching is how long a launch takes at most that meets nothing odd: by then the process that made a claim has stored the marks of its launch.
