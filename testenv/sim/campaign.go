@@ -46,7 +46,12 @@ func (c Campaign) Run() (Stats, []Result) {
 				if c.Only != nil && !c.Only(config) {
 					continue
 				}
+				config.Undigested = true
 				result := Run(config)
+				if len(result.Violations) > 0 {
+					config.Undigested = false
+					result = Run(config)
+				}
 				mu.Lock()
 				total.Add(result.Stats)
 				if len(result.Violations) > 0 {

@@ -123,6 +123,9 @@ func TestFailureIsMadeSmaller(t *testing.T) {
 	if len(failed) == 0 {
 		t.Fatal("no run is killed after it wrote to the ledger and goes on to launch")
 	}
+	if failed[0].Hash == "" || failed[0].Hash != sim.Run(failed[0].Config).Hash {
+		t.Errorf("the run that failed has the digest %q, and again another", failed[0].Hash)
+	}
 	text := report(failed[0])
 	for _, want := range []string{fmt.Sprintf("seed %d", failed[0].Config.Seed), "fault: crash", "BROKEN made up", "ledger"} {
 		if !strings.Contains(text, want) {

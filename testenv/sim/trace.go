@@ -17,7 +17,7 @@ import (
 // trace digests everything that happened in a run, in order, and keeps the last of it in words.
 type trace struct {
 	start   time.Time
-	hash    hash.Hash
+	hash    hash.Hash // nil = none is made
 	scratch []byte
 	lines   []line // a ring, oldest at first
 	first   int
@@ -43,8 +43,12 @@ func (t *trace) evaluated(at time.Time, process string, outcome disrupt.Outcome)
 	})
 }
 
-func newTrace(start time.Time, report func(string)) *trace {
-	return &trace{start: start, hash: sha256.New(), report: report}
+func newTrace(start time.Time, report func(string), digest bool) *trace {
+	t := &trace{start: start, report: report}
+	if digest {
+		t.hash = sha256.New()
+	}
+	return t
 }
 
 // operation adds one that was carried out.
@@ -53,10 +57,12 @@ func (t *trace) operation(at time.Time, process, op string, err error) {
 	if err != nil {
 		failed = err.Error()
 	}
-	b := binary.AppendVarint(t.scratch[:0], at.UnixNano())
-	b = append(append(append(append(append(b, process...), 0), op...), 0), failed...)
-	_, _ = t.hash.Write(b) // never fails
-	t.scratch = b
+	if t.hash != nil {
+		b := binary.AppendVarint(t.scratch[:0], at.UnixNano())
+		b = append(append(append(append(append(b, process...), 0), op...), 0), failed...)
+		_, _ = t.hash.Write(b) // never fails
+		t.scratch = b
+	}
 	t.keep(at, func() string {
 		if failed != "" {
 			return fmt.Sprintf("%s %s: %s", process, op, failed)
@@ -67,6 +73,13 @@ func (t *trace) operation(at time.Time, process, op string, err error) {
 
 // entry adds a fact.
 func (t *trace) entry(e world.Entry) {
+	if t.hash != nil {
+		t.digest(e)
+	}
+	t.keep(e.At, func() string { return "    [" + e.Actor + "] " + describe(e) })
+}
+
+func (t *trace) digest(e world.Entry) {
 	text, err := json.Marshal(e.Fact)
 	if err != nil {
 		panic(fmt.Sprintf("sim: encode %T: %v", e.Fact, err)) // plain data always can
@@ -76,7 +89,6 @@ func (t *trace) entry(e world.Entry) {
 	_, _ = t.hash.Write(b)
 	_, _ = t.hash.Write(text)
 	t.scratch = b
-	t.keep(e.At, func() string { return "    [" + e.Actor + "] " + describe(e) })
 }
 
 func (t *trace) keep(at time.Time, text func() string) {
@@ -108,8 +120,13 @@ func (t *trace) tail(n int, want func(string) bool) []string {
 	return out
 }
 
-// sum returns the digest in hexadecimal.
-func (t *trace) sum() string { return hex.EncodeToString(t.hash.Sum(nil)) }
+// sum returns the digest in hexadecimal; empty where none is made.
+func (t *trace) sum() string {
+	if t.hash == nil {
+		return ""
+	}
+	return hex.EncodeToString(t.hash.Sum(nil))
+}
 
 // describe says a fact in a line.
 func describe(e world.Entry) string {
