@@ -91,7 +91,7 @@ func EncodeCatalog(catalog *model.InstanceCatalog) ([]byte, error) {
 	if len(plain) > maxCatalogExpandedBytes {
 		return nil, fault.New(fault.Invalid, "TooLarge", "the catalog has %d bytes, at most %d are read", len(plain), maxCatalogExpandedBytes)
 	}
-	return squeeze("the catalog", plain, MaxCatalogBytes)
+	return new(Compressor).within(MaxCatalogBytes, "the catalog", plain)
 }
 
 func wayOf(capacityType string) byte {

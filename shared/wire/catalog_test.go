@@ -82,7 +82,7 @@ func TestCatalogRefusesWhatTheReaderWould(t *testing.T) {
 
 func TestCatalogOfANewerVersionIsRefused(t *testing.T) {
 	plain := append([]byte(catalogMagic), CatalogVersion+1, 2, '{', '}')
-	data, err := squeeze("test", plain, MaxCatalogBytes)
+	data, err := new(Compressor).within(MaxCatalogBytes, "test", plain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func FuzzDecodeCatalog(f *testing.F) {
 	f.Add(plain)
 	f.Add([]byte(catalogMagic + "\x01\x02{}"))
 	f.Fuzz(func(t *testing.T, plain []byte) {
-		packed, err := squeeze("test", plain, MaxCatalogBytes)
+		packed, err := new(Compressor).within(MaxCatalogBytes, "test", plain)
 		if err != nil {
 			return
 		}

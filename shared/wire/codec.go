@@ -51,7 +51,11 @@ func EncodeSnapshot(s *model.Snapshot) ([]byte, error) {
 	}
 	head := *s
 	head.Pods = nil
-	return pack(kindSnapshot, s.Cluster, snapshotForm, &head, s.Pods)
+	name, plain, err := assemble(kindSnapshot, s.Cluster, snapshotForm, &head, s.Pods)
+	if err != nil {
+		return nil, err
+	}
+	return new(Compressor).within(MaxSnapshotBytes, name, plain)
 }
 
 // DecodeSnapshot reads what EncodeSnapshot wrote. Invalid for anything else.
@@ -84,12 +88,7 @@ func parseSnapshot(name string, plain []byte, budget int64) (*model.Snapshot, in
 }
 
 // EncodeDelta returns the delta. Same delta, same bytes. Invalid as for EncodeSnapshot.
-func EncodeDelta(d *Delta) ([]byte, error) {
-	if err := validateDelta(d); err != nil {
-		return nil, err
-	}
-	return pack(kindDelta, d.Cluster, deltaForm, d, d.Pods)
-}
+func EncodeDelta(d *Delta) ([]byte, error) { return new(Compressor).EncodeDelta(d) }
 
 // DecodeDelta reads what EncodeDelta wrote. Invalid for anything else.
 func DecodeDelta(data []byte) (*Delta, error) {
@@ -119,43 +118,28 @@ func parseDelta(name string, plain []byte, budget int64) (*Delta, int64, error) 
 	return &d, weight, nil
 }
 
-func pack(kind byte, cluster string, form *form, head any, pods []model.Pod) ([]byte, error) {
-	name := "snapshot of cluster " + cluster
+// assemble returns the bytes of an object before they are compressed, and what errors call it.
+func assemble(kind byte, cluster string, form *form, head any, pods []model.Pod) (name string, plain []byte, err error) {
+	name = "snapshot of cluster " + cluster
 	text, err := json.Marshal(head)
 	if err != nil {
-		return nil, fault.Wrap(fault.Invalid, "", err, "encode %s", name)
+		return name, nil, fault.Wrap(fault.Invalid, "", err, "encode %s", name)
 	}
-	plain := make([]byte, 0, len(text)+64*len(pods)+64)
+	plain = make([]byte, 0, len(text)+64*len(pods)+64)
 	plain = append(plain, magic...)
 	plain = append(plain, SnapshotVersion, kind)
 	plain = binary.AppendUvarint(plain, uint64(len(text)))
 	plain = append(plain, text...)
 	if plain, err = appendPods(plain, pods); err != nil {
-		return nil, err
+		return name, nil, err
 	}
 	if len(plain) > MaxExpandedBytes {
-		return nil, fault.New(fault.Invalid, "TooLarge", "%s has %d bytes, at most %d are read", name, len(plain), MaxExpandedBytes)
+		return name, nil, fault.New(fault.Invalid, "TooLarge", "%s has %d bytes, at most %d are read", name, len(plain), MaxExpandedBytes)
 	}
 	if _, err := weigh(name, text, form, MaxDecodedBytes-weightOfPods(pods)); err != nil {
-		return nil, err
+		return name, nil, err
 	}
-	return squeeze(name, plain, MaxSnapshotBytes)
-}
-
-// squeeze packs an object of at most limit bytes, once packed.
-func squeeze(what string, plain []byte, limit int) ([]byte, error) {
-	var packed bytes.Buffer
-	zip := gzip.NewWriter(&packed)
-	if _, err := zip.Write(plain); err != nil {
-		return nil, fault.Wrap(fault.Internal, "", err, "compress %s", what)
-	}
-	if err := zip.Close(); err != nil {
-		return nil, fault.Wrap(fault.Internal, "", err, "compress %s", what)
-	}
-	if packed.Len() > limit {
-		return nil, fault.New(fault.Invalid, "TooLarge", "%s has %d bytes compressed, at most %d are read", what, packed.Len(), limit)
-	}
-	return packed.Bytes(), nil
+	return name, plain, nil
 }
 
 func expand(name string, data []byte) ([]byte, error) {

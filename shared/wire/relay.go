@@ -155,18 +155,9 @@ func SealRelayAnswer(a RelayAnswer, id string, key, nonce []byte) ([]byte, error
 	if err != nil {
 		return nil, fault.Wrap(fault.Invalid, "Malformed", err, "encode answer")
 	}
-	var packed bytes.Buffer
-	zip := gzip.NewWriter(&packed)
-	for _, part := range [][]byte{binary.BigEndian.AppendUint32(nil, uint32(len(head))), head, a.Body} {
-		if _, err := zip.Write(part); err != nil {
-			return nil, fault.Wrap(fault.Internal, "", err, "pack answer")
-		}
-	}
-	if err := zip.Close(); err != nil {
-		return nil, fault.Wrap(fault.Internal, "", err, "pack answer")
-	}
+	packed := new(Compressor).Compress(binary.BigEndian.AppendUint32(nil, uint32(len(head))), head, a.Body)
 	out := append([]byte{RelayVersion}, nonce...)
-	return seal.Seal(out, nonce, packed.Bytes(), []byte(id)), nil
+	return seal.Seal(out, nonce, packed, []byte(id)), nil
 }
 
 // OpenRelayAnswer reads what SealRelayAnswer wrote for the request of that id. Invalid for anything else: what was sealed with another

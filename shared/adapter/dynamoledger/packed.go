@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/wire"
 )
 
 const (
@@ -18,10 +19,10 @@ const (
 	maxUnpackedBytes = 16 << 20
 )
 
-// Writers and readers of gzip are used again: each takes more memory than what it packs.
+// Compressors and readers of gzip are used again: each takes more memory than what it packs.
 var (
-	packers   = sync.Pool{New: func() any { return gzip.NewWriter(io.Discard) }}
-	unpackers = sync.Pool{New: func() any { return new(gzip.Reader) }}
+	compressors = sync.Pool{New: func() any { return new(wire.Compressor) }}
+	unpackers   = sync.Pool{New: func() any { return new(gzip.Reader) }}
 )
 
 // encodePacked gives an item a value that is read over and over, or may be larger than an item can be: as doc, or packed where it is not
@@ -35,21 +36,13 @@ func encodePacked(entry item, what string, value any) error {
 		entry["doc"] = text(string(doc))
 		return nil
 	}
-	var packed bytes.Buffer
-	zip := packers.Get().(*gzip.Writer)
-	defer packers.Put(zip)
-	zip.Reset(&packed)
-	_, err = zip.Write(doc)
-	if err == nil {
-		err = zip.Close()
+	compressor := compressors.Get().(*wire.Compressor)
+	defer compressors.Put(compressor)
+	packed := compressor.Compress(doc)
+	if len(doc) > maxUnpackedBytes || len(packed) > maxDocBytes {
+		return fault.New(fault.Invalid, "ItemTooLarge", "%s takes %d bytes, %d of them packed, and an item holds %d", what, len(doc), len(packed), maxDocBytes)
 	}
-	if err != nil {
-		return fault.Wrap(fault.Internal, "", err, "pack %s", what)
-	}
-	if len(doc) > maxUnpackedBytes || packed.Len() > maxDocBytes {
-		return fault.New(fault.Invalid, "ItemTooLarge", "%s takes %d bytes, %d of them packed, and an item holds %d", what, len(doc), packed.Len(), maxDocBytes)
-	}
-	entry["packed"] = &types.AttributeValueMemberB{Value: packed.Bytes()}
+	entry["packed"] = &types.AttributeValueMemberB{Value: packed}
 	return nil
 }
 

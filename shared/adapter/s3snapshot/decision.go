@@ -14,6 +14,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
 )
 
 const (
@@ -71,19 +72,12 @@ func (s *Store) writeRecord(ctx context.Context, key string, decision any, unles
 	if err != nil {
 		return fault.Wrap(fault.Invalid, "", err, "encode %s", key)
 	}
-	var packed bytes.Buffer
-	zip := gzip.NewWriter(&packed)
-	if _, err := zip.Write(text); err != nil {
-		return fault.Wrap(fault.Internal, "", err, "compress %s", key)
-	}
-	if err := zip.Close(); err != nil {
-		return fault.Wrap(fault.Internal, "", err, "compress %s", key)
-	}
-	if packed.Len() > maxDecisionBytes {
-		return fault.New(fault.Invalid, "TooLarge", "%s would have %d bytes, at most %d are kept", key, packed.Len(), maxDecisionBytes)
+	packed := new(wire.Compressor).Compress(text)
+	if len(packed) > maxDecisionBytes {
+		return fault.New(fault.Invalid, "TooLarge", "%s would have %d bytes, at most %d are kept", key, len(packed), maxDecisionBytes)
 	}
 	_, err = s.client.PutObject(ctx, &s3.PutObjectInput{
-		Bucket: &s.bucket, Key: &key, Body: bytes.NewReader(packed.Bytes()), ContentLength: aws.Int64(int64(packed.Len())),
+		Bucket: &s.bucket, Key: &key, Body: bytes.NewReader(packed), ContentLength: aws.Int64(int64(len(packed))),
 		ContentType: aws.String("application/json"), ContentEncoding: aws.String("gzip"), IfNoneMatch: unless,
 	}, repeatConflicts)
 	return translate(err, "write s3://%s/%s", s.bucket, key)

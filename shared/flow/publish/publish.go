@@ -57,7 +57,7 @@ func (f *Publisher) begin(now time.Time) {
 // publish carries what is on its way on from where it came to. Conflict where another replica leads.
 func (f *Publisher) publish(ctx context.Context) error {
 	p := f.publishing
-	if err := p.encode(); err != nil {
+	if err := p.encode(&f.compressor); err != nil {
 		f.abandon()
 		return err
 	}
@@ -87,7 +87,7 @@ func (f *Publisher) abandon() {
 	f.publishing, f.whole, f.dirtySince = nil, true, f.config.Now()
 }
 
-func (p *publication) encode() (err error) {
+func (p *publication) encode(with *wire.Compressor) (err error) {
 	if p.data != nil {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (p *publication) encode() (err error) {
 	case *model.Snapshot:
 		p.data, err = wire.EncodeSnapshot(what)
 	case *wire.Delta:
-		p.data, err = wire.EncodeDelta(what)
+		p.data, err = with.EncodeDelta(what)
 	}
 	if err == nil {
 		p.what = nil // the rows need not be kept twice

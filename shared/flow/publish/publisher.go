@@ -44,6 +44,7 @@ type Publisher struct {
 	heartbeatAt  time.Time
 	publishPause pause
 	hintPause    pause
+	compressor   wire.Compressor
 }
 
 // New returns a forwarder that has seen nothing.
