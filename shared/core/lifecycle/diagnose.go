@@ -32,7 +32,7 @@ const (
 	NeverJoined       Kind = "NeverJoined"   // a claim's instance runs, and no node of it ever joined
 	Expired           Kind = "Expired"       // a claim is older than its expireAfter
 	Orphan            Kind = "Orphan"        // an instance of ours that no claim has and no open launch may yet name
-	OrphanedNodeClaim Kind = "LeftObject"    // a NodeClaim object whose claim is gone, or whose instance is and that nobody recorded
+	OrphanedNodeClaim Kind = "LeftObject"    // a NodeClaim object whose claim is gone, or whose instance is and that no claim has
 	OrphanedNode      Kind = "LeftNode"      // a Node object whose claim is gone
 	Deferred          Kind = "Held"          // ends of a pool's claims that are due and are put off; there is nothing to do but to tell people
 )
@@ -537,7 +537,7 @@ func (j *diagnosis) object(object *model.ClaimObject) {
 		}
 		finding.Claim = claim
 	case claim == nil && j.outlived(&finding, j.live[id]):
-	case claim == nil && id != "" && j.live[id] == nil:
+	case (claim == nil || unrelated(claim, object)) && id != "" && j.live[id] == nil:
 		instance := j.instances[id]
 		if instance == nil || !Owned(*instance, j.view.Cluster) || instance.State != "terminated" {
 			return
@@ -547,6 +547,12 @@ func (j *diagnosis) object(object *model.ClaimObject) {
 		return
 	}
 	j.find(finding)
+}
+
+// unrelated reports whether the object of a living claim's name is not the claim's, which has none yet: it shows the instance of an earlier
+// claim of that name, the record of which was lost.
+func unrelated(claim *model.Claim, object *model.ClaimObject) bool {
+	return claim.ObjectUID == "" && claim.InstanceID != "" && InstanceID(object.Claim.ProviderID) != claim.InstanceID
 }
 
 // node judges a Node object whose claim is gone: it goes too, unless it is Ready and EC2 does not say that its instance

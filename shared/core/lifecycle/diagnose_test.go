@@ -172,6 +172,15 @@ func TestDiagnose(t *testing.T) {
 			v.Records.Claims = slices.Delete(v.Records.Claims, young, young+1)
 			v.Instances[young].State = "terminated"
 		}, "LeftObject default-young 30 false"},
+		"object of an earlier claim of the name, machine ended": {func(v *lifecycle.View) {
+			claim(v, young).ObjectUID, claim(v, young).InstanceID = "", "i-new"
+			v.Instances = append(v.Instances, instance("new", now))
+			v.Instances[young].State = "terminated"
+		}, "LeftObject default-young 30 false"},
+		"object of an earlier claim of the name, machine runs": {func(v *lifecycle.View) {
+			claim(v, young).ObjectUID, claim(v, young).InstanceID = "", "i-new"
+			v.Instances = append(v.Instances, instance("new", now))
+		}, "Orphan i-young 30 false"},
 		"object nobody recorded, machine unseen": {func(v *lifecycle.View) {
 			v.Records.Claims = slices.Delete(v.Records.Claims, young, young+1)
 			without(v, young)

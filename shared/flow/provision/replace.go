@@ -13,8 +13,8 @@ import (
 
 // Nodes that are given back voluntarily are replaced first: the disruption function records a command with the claims that are to take their place,
 // each by the name it is to have, and asks for a look. They are launched by the ordinary protocol, for no pod that waits, and once
-// each: one whose name the ledger knows, in whatever state, is not asked for again, since a replacement that failed is the disruption function's
-// to decide about.
+// each: one whose name the ledger or a NodeClaim has, in whatever state, is not asked for again, since a replacement that failed is the
+// disruption function's to decide about.
 
 // pendingReplacements returns the replacements that commands wait for, nobody launched yet and may be launched now, with their commands: by command,
 // in the order of the command. Of a command one of whose replacements failed nothing more is bought: it will be undone. And what was not
@@ -30,6 +30,9 @@ func (r *pass) pendingReplacements() []pendingReplacement {
 	}
 	for _, u := range r.ledger.Unread.Of(model.UnreadClaim) {
 		known[u.Name] = true
+	}
+	for i := range r.shown.Claims { // its record was lost: the instance is adopted by the object, or the object goes with it
+		known[r.shown.Claims[i].Name] = true
 	}
 	r.replacementsWait = false
 	failed := r.notHad()

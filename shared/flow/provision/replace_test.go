@@ -634,6 +634,21 @@ func TestReplacementWhoseNameIsInUseIsLeft(t *testing.T) {
 	}
 }
 
+// A replacement was launched, and somebody deleted its record. Its NodeClaim exists, and the instance is adopted by it. Another instance of that
+// name could never be registered, since the name is in use. Seed 24457992326132 of the simulator's other readings.
+func TestAReplacementWhoseNodeClaimExistsIsNotLaunchedAgain(t *testing.T) {
+	w, old, planned := deployed(t, 1, world.Shape(1500, gib))
+	evaluate(t, w).commit(model.CommandReplacing, old, called(planned, "default-replacement"))
+	if outcome := pass(t, w, provision.TriggerReplace); outcome.Claims != 1 {
+		t.Fatalf("%+v, want the replacement", outcome)
+	}
+	world.Skew(w.Ledger, world.Name, "default-replacement")
+	w.Tick(40 * time.Second)
+	if outcome := pass(t, w, provision.TriggerResync); outcome.Claims != 0 {
+		t.Errorf("%+v, want nothing: the NodeClaim shows an instance of this name", outcome)
+	}
+}
+
 // F17, X10: of a command one of whose replacements failed nothing more is bought: it will be undone.
 func TestF17NothingMoreIsBoughtForACommandThatLacksAReplacement(t *testing.T) {
 	for _, failed := range []bool{true, false} {
