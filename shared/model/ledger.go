@@ -111,6 +111,12 @@ type Ledger struct {
 	Disrupt        DisruptNotes    `json:"judge,omitempty"`    // the disruption function's own
 }
 
+// NeverPublished reports whether no watcher has ever published the cluster and nothing was launched for it: it is attached, and the chart is
+// not installed yet.
+func (l *Ledger) NeverPublished() bool {
+	return l.Manifest == nil && l.ManifestFault == "" && len(l.Claims) == 0
+}
+
 // Rush reports whether very many drains have just begun, by the ledger's clock: then the API server has pods to evict, and what only
 // shows can wait.
 func (l *Ledger) Rush(nowUnix int64) bool {

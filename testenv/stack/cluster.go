@@ -45,6 +45,9 @@ func (s *Stack) AddCluster(ctx context.Context, name string) (*Cluster, error) {
 
 // enter installs the chart and attaches the cluster. In relay mode the chart is told what the cluster's stack made.
 func (s *Stack) enter(ctx context.Context, c *Cluster) error {
+	if s.Options.NoChart {
+		return s.attach(ctx, c)
+	}
 	steps := []func(context.Context, *Cluster) error{s.install, s.attach}
 	if s.Options.Relay {
 		slices.Reverse(steps)

@@ -153,7 +153,7 @@ func (r *pass) do(ctx context.Context) error {
 		return fmt.Errorf("acquire the catalog's lease of cluster %s: %w", reg.Cluster, err)
 	}
 	defer r.release(ctx)
-	if err := r.read(ctx); err != nil {
+	if err := r.read(ctx); err != nil || r.out.Skipped != "" {
 		return err
 	}
 	r.reached("read")
@@ -181,7 +181,7 @@ func (r *pass) do(ctx context.Context) error {
 	return nil
 }
 
-// read reads the ledger, and then what people have asked for.
+// read reads the ledger, and then what people have asked for. A cluster in which the chart is not installed yet is skipped.
 func (r *pass) read(ctx context.Context) (err error) {
 	if r.ledger, err = r.Records.Load(ctx, r.reg); err != nil {
 		return fmt.Errorf("load the ledger of cluster %s: %w", r.reg.Cluster, err)
@@ -190,7 +190,16 @@ func (r *pass) read(ctx context.Context) (err error) {
 	if r.clients, err = r.Connector.Connect(ctx, r.reg); err != nil {
 		return fmt.Errorf("connect to cluster %s: %w", r.reg.Cluster, err)
 	}
-	if r.config, err = r.clients.Cluster.Configuration(ctx); err != nil {
+	if r.ledger.NeverPublished() && r.reg.RelayURL != "" {
+		r.out.Skipped = work.NotInstalled(nil)
+		return nil
+	}
+	r.config, err = r.clients.Cluster.Configuration(ctx)
+	if err != nil && r.ledger.NeverPublished() {
+		r.out.Skipped = work.NotInstalled(err)
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("read the configuration of cluster %s: %w", r.reg.Cluster, err)
 	}
 	for _, text := range r.ledger.Unread.Texts() {

@@ -219,7 +219,9 @@ func (w *world) Connect(context.Context, model.Registration) (Clients, error) {
 // site is the cluster and its account.
 type site struct{ *world }
 
-func (w site) Configuration(context.Context) (model.Configuration, error) { return w.config, nil }
+func (w site) Configuration(context.Context) (model.Configuration, error) {
+	return w.config, w.fail["Configuration"]
+}
 
 func (w site) PatchClass(_ context.Context, mark model.ClassPatch) error {
 	for i := range w.config.Classes {

@@ -219,7 +219,7 @@ func (r *pass) do(ctx context.Context) error {
 
 	// 3. What is, as EC2, the ledger and the API server say, in this order.
 	view, err := r.readState(ctx)
-	if err != nil {
+	if err != nil || r.out.Skipped != "" {
 		return err
 	}
 	r.reached("looked")
@@ -324,7 +324,16 @@ func (r *pass) readState(ctx context.Context) (view lifecycle.View, err error) {
 	}
 	r.readAt = r.Now()
 	r.spent = r.readAt.Sub(began)
+	vacant := len(instances)+len(r.records.Claims) == 0
+	if vacant && r.reg.RelayURL != "" && r.neverPublished(ctx) {
+		r.out.Skipped = work.NotInstalled(nil)
+		return view, nil
+	}
 	r.live, err = r.clients.Cluster.ReadLive(ctx)
+	if err != nil && vacant && !r.live.Undefined && r.neverPublished(ctx) {
+		r.out.Skipped = work.NotInstalled(err)
+		return view, nil
+	}
 	if r.live.Undefined && fault.Is(err, fault.NotFound) && fault.CodeOf(err) == model.CodeUndefined {
 		r.out.Undefined = "the CustomResourceDefinition of NodeClaims is missing in the cluster, so only EC2 and the ledger are acted upon; joiner doctor says how to restore it"
 	} else if err != nil {
@@ -366,6 +375,15 @@ func (r *pass) readState(ctx context.Context) (view lifecycle.View, err error) {
 	view = lifecycle.View{Cluster: r.reg.Cluster, Instances: instances, Records: r.records, Live: r.live}
 	r.poll(ctx, &view)
 	return view, nil
+}
+
+// neverPublished reports whether no watcher has ever published the cluster.
+func (r *pass) neverPublished(ctx context.Context) bool {
+	if r.Peeks == nil {
+		return false
+	}
+	manifest, _, _, err := r.Peeks.Peek(ctx, r.reg.Cluster)
+	return err == nil && manifest == nil
 }
 
 // believable reports whether the API server shows no older state than one that was seen before. After a failover it may,

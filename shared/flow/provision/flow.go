@@ -292,7 +292,7 @@ func (r *pass) do(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("connect to cluster %s: %w", reg.Cluster, err)
 	}
-	if err := r.readSnapshot(ctx); err != nil {
+	if err := r.readSnapshot(ctx); err != nil || r.out.Skipped != "" {
 		return err
 	}
 	r.excludeLeavingNodes()
@@ -358,7 +358,7 @@ func (r *pass) release(ctx context.Context) {
 }
 
 // readSnapshot takes the watcher's snapshot, and lists the cluster where there is no watcher to be heard or its snapshot
-// is older than the hint.
+// is older than the hint. One in which the chart is not installed yet is skipped.
 func (r *pass) readSnapshot(ctx context.Context) error {
 	if r.ledger.ManifestFault != "" {
 		r.problem("listing instead of reading a snapshot: %s", r.ledger.ManifestFault)
@@ -375,7 +375,15 @@ func (r *pass) readSnapshot(ctx context.Context) error {
 			r.problem("%v", err)
 		}
 	}
+	if r.ledger.NeverPublished() && r.reg.RelayURL != "" {
+		r.out.Skipped = work.NotInstalled(nil)
+		return nil
+	}
 	snapshot, err := r.clients.Cluster.List(ctx)
+	if err != nil && r.ledger.NeverPublished() {
+		r.out.Skipped = work.NotInstalled(err)
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("list cluster %s: %w", r.reg.Cluster, err)
 	}
