@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +15,8 @@ import (
 
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/smithy-go/middleware"
+
+	"github.com/joiner-sh/joiner/shared/wire"
 )
 
 // recordFormat is the version of the record's lines.
@@ -271,11 +272,9 @@ func (r *Recorder) write(l line) error {
 	if r.out == nil || r.err != nil {
 		return r.err
 	}
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if r.err = encoder.Encode(l); r.err == nil {
-		_, r.err = r.out.Write(text.Bytes())
+	var text []byte
+	if text, r.err = wire.EncodeJSON(l); r.err == nil {
+		_, r.err = r.out.Write(text)
 	}
 	if r.err != nil {
 		r.err = fmt.Errorf("write the record: %w", r.err)

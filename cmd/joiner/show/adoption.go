@@ -1,7 +1,6 @@
 package show
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -263,10 +262,7 @@ func AdoptionJSON(out io.Writer, o *adopt.Outcome, applied bool) error {
 			u.Instance.ID, u.Instance.Type, u.Instance.Zone, u.Instance.State, u.Instance.Tags[model.LabelNodePool], u.Node,
 		})
 	}
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(written)
+	return Indented(out, written)
 }
 
 // due are the effects an item asks for, in their order.

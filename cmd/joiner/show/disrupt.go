@@ -2,7 +2,6 @@ package show
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -92,10 +91,7 @@ func DisruptJSON(out io.Writer, d *DisruptResult) error {
 		}
 		written.Commands = append(written.Commands, command)
 	}
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(written)
+	return Indented(out, written)
 }
 
 func clock(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }

@@ -1,4 +1,4 @@
-// Package show writes a plan down: [JSON] for programs, with names and fields that stay as they are, and [Table] for
+// Package show writes a plan down: [PlanJSON] for programs, with names and fields that stay as they are, and [Table] for
 // people.
 //
 // It decides nothing. The table folds what is alike: nodes of one kind are a line with their number, pods that nothing can

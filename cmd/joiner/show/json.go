@@ -1,7 +1,6 @@
 package show
 
 import (
-	"encoding/json"
 	"io"
 
 	"github.com/joiner-sh/joiner/shared/core/resource"
@@ -84,10 +83,7 @@ type (
 
 // PlanJSON writes a plan for programs.
 func PlanJSON(out io.Writer, r *Result) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(planOf(r))
+	return Indented(out, planOf(r))
 }
 
 func planOf(r *Result) planJSON {

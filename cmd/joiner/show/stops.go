@@ -1,7 +1,6 @@
 package show
 
 import (
-	"encoding/json"
 	"io"
 
 	"github.com/joiner-sh/joiner/shared/model"
@@ -76,10 +75,7 @@ func StopsJSON(out io.Writer, list []StopEntry) error {
 	if list == nil {
 		list = []StopEntry{}
 	}
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(struct {
+	return Indented(out, struct {
 		Stops []StopEntry `json:"stops"`
 	}{list})
 }

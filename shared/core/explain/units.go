@@ -1,28 +1,17 @@
 package explain
 
 import (
-	"bytes"
-	"encoding/json"
-
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
 )
 
 // In JSON an amount of money has its unit in its name: millionths of a dollar, by the hour where it is a price. The members without a unit
 // are those of earlier versions; they are written beside the others for one release.
 
-// encode writes a value without escaping it for HTML: whoever encodes the whole does that, or not.
-func encode(v any) ([]byte, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(v)
-	return out.Bytes(), err
-}
-
 // MarshalJSON writes amounts with their units, too.
 func (f Fit) MarshalJSON() ([]byte, error) {
 	type plain Fit
-	return encode(struct {
+	return wire.EncodeJSON(struct {
 		plain
 		WithPrice model.MicroUSD `json:"priceMicroUSDPerHour,omitempty"`
 	}{plain(f), f.Price})
@@ -31,7 +20,7 @@ func (f Fit) MarshalJSON() ([]byte, error) {
 // MarshalJSON writes amounts with their units, too.
 func (c Cost) MarshalJSON() ([]byte, error) {
 	type plain Cost
-	return encode(struct {
+	return wire.EncodeJSON(struct {
 		plain
 		WithTotal  model.MicroUSD `json:"totalMicroUSD"`
 		WithIdle   model.MicroUSD `json:"idleMicroUSD"`
@@ -42,7 +31,7 @@ func (c Cost) MarshalJSON() ([]byte, error) {
 // MarshalJSON writes amounts with their units, too.
 func (c PoolCost) MarshalJSON() ([]byte, error) {
 	type plain PoolCost
-	return encode(struct {
+	return wire.EncodeJSON(struct {
 		plain
 		WithCost   model.MicroUSD `json:"costMicroUSD"`
 		WithIdle   model.MicroUSD `json:"idleMicroUSD"`
@@ -53,7 +42,7 @@ func (c PoolCost) MarshalJSON() ([]byte, error) {
 // MarshalJSON writes amounts with their units, too.
 func (c NamespaceCost) MarshalJSON() ([]byte, error) {
 	type plain NamespaceCost
-	return encode(struct {
+	return wire.EncodeJSON(struct {
 		plain
 		WithCost model.MicroUSD `json:"costMicroUSD"`
 	}{plain(c), c.Cost})
@@ -62,7 +51,7 @@ func (c NamespaceCost) MarshalJSON() ([]byte, error) {
 // MarshalJSON writes amounts with their units, too.
 func (c WorkloadCost) MarshalJSON() ([]byte, error) {
 	type plain WorkloadCost
-	return encode(struct {
+	return wire.EncodeJSON(struct {
 		plain
 		WithCost model.MicroUSD `json:"costMicroUSD"`
 		WithFair model.MicroUSD `json:"fairMicroUSD,omitempty"`
@@ -72,7 +61,7 @@ func (c WorkloadCost) MarshalJSON() ([]byte, error) {
 // MarshalJSON writes amounts with their units, too.
 func (c NodeCost) MarshalJSON() ([]byte, error) {
 	type plain NodeCost
-	return encode(struct {
+	return wire.EncodeJSON(struct {
 		plain
 		WithPrice model.MicroUSD `json:"priceMicroUSDPerHour"`
 		WithIdle  model.MicroUSD `json:"idleMicroUSDPerHour"`
@@ -82,7 +71,7 @@ func (c NodeCost) MarshalJSON() ([]byte, error) {
 // MarshalJSON writes amounts with their units, too.
 func (d Decided) MarshalJSON() ([]byte, error) {
 	type plain Decided
-	return encode(struct {
+	return wire.EncodeJSON(struct {
 		plain
 		WithSavings model.MicroUSD `json:"savingsMicroUSDPerHour,omitempty"`
 	}{plain(d), d.Savings})
@@ -91,7 +80,7 @@ func (d Decided) MarshalJSON() ([]byte, error) {
 // MarshalJSON writes amounts with their units, too.
 func (l InstanceLifetime) MarshalJSON() ([]byte, error) {
 	type plain InstanceLifetime
-	return encode(struct {
+	return wire.EncodeJSON(struct {
 		plain
 		WithPrice model.MicroUSD `json:"priceMicroUSDPerHour"`
 	}{plain(l), l.Price})
@@ -100,7 +89,7 @@ func (l InstanceLifetime) MarshalJSON() ([]byte, error) {
 // MarshalJSON writes amounts with their units, too.
 func (l Launch) MarshalJSON() ([]byte, error) {
 	type plain Launch
-	return encode(struct {
+	return wire.EncodeJSON(struct {
 		plain
 		WithPlanned model.MicroUSD `json:"plannedMicroUSDPerHour"`
 	}{plain(l), l.Planned})
@@ -109,7 +98,7 @@ func (l Launch) MarshalJSON() ([]byte, error) {
 // MarshalJSON writes amounts with their units, too.
 func (a Alternative) MarshalJSON() ([]byte, error) {
 	type plain Alternative
-	return encode(struct {
+	return wire.EncodeJSON(struct {
 		plain
 		WithPrice model.MicroUSD `json:"priceMicroUSDPerHour,omitempty"`
 	}{plain(a), a.Price})
@@ -118,7 +107,7 @@ func (a Alternative) MarshalJSON() ([]byte, error) {
 // MarshalJSON writes amounts with their units, too.
 func (s Saving) MarshalJSON() ([]byte, error) {
 	type plain Saving
-	return encode(struct {
+	return wire.EncodeJSON(struct {
 		plain
 		WithSpent   model.MicroUSD `json:"spentMicroUSD"`
 		WithSaved   model.MicroUSD `json:"savedMicroUSD"`
@@ -129,7 +118,7 @@ func (s Saving) MarshalJSON() ([]byte, error) {
 // MarshalJSON writes amounts with their units, too.
 func (m CommandSaving) MarshalJSON() ([]byte, error) {
 	type plain CommandSaving
-	return encode(struct {
+	return wire.EncodeJSON(struct {
 		plain
 		WithPlanned model.MicroUSD `json:"plannedMicroUSDPerHour"`
 		WithPerHour model.MicroUSD `json:"savedMicroUSDPerHour"`

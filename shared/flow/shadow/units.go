@@ -1,25 +1,14 @@
 package shadow
 
 import (
-	"bytes"
-	"encoding/json"
-
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
 )
-
-// encode writes a value without escaping it for HTML: whoever encodes the whole does that, or not.
-func encode(v any) ([]byte, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(v)
-	return out.Bytes(), err
-}
 
 // MarshalJSON writes amounts with their units, too.
 func (t Total) MarshalJSON() ([]byte, error) {
 	type plain Total
-	return encode(struct {
+	return wire.EncodeJSON(struct {
 		plain
 		WithLive   model.MicroUSD `json:"liveMicroUSDPerHour"`
 		WithShadow model.MicroUSD `json:"shadowMicroUSDPerHour"`
@@ -29,7 +18,7 @@ func (t Total) MarshalJSON() ([]byte, error) {
 // MarshalJSON writes amounts with their units, too.
 func (o DifferentDecision) MarshalJSON() ([]byte, error) {
 	type plain DifferentDecision
-	return encode(struct {
+	return wire.EncodeJSON(struct {
 		plain
 		WithLive   model.MicroUSD `json:"liveMicroUSDPerHour"`
 		WithShadow model.MicroUSD `json:"shadowMicroUSDPerHour"`
