@@ -108,7 +108,7 @@ func (f *attachFlags) run(command *cobra.Command, cluster string) error {
 	return f.print(command.OutOrStdout(), at, out, helm)
 }
 
-// attachFlow is the flow with the caller's own rights.
+// attachFlow is the flow with the caller's own permissions.
 func attachFlow(at *session) *attach.Flow {
 	return &attach.Flow{
 		Registry: at.ledger, Clusters: ownPlanes{at.config}, Leases: at.ledger, Ledger: at.ledger, Now: time.Now, Pause: pause,
@@ -116,7 +116,7 @@ func attachFlow(at *session) *attach.Flow {
 	}
 }
 
-// ownPlanes asks EKS with the caller's own rights.
+// ownPlanes asks EKS with the caller's own permissions.
 type ownPlanes struct{ config aws.Config }
 
 // Describe returns the registration's cluster.

@@ -598,16 +598,16 @@ func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 		{"a role that is not let in", change(func(r *model.Registration) { r.Roles.Catalog = a.role("else") }), 2, "access entries", "function catalog is refused"},
 		{"one that comes in as another", change(func(r *model.Registration) { r.Roles.Catalog = a.role("disrupt") }), 2, "access entries", "has the groups joiner:disrupt and not joiner:catalog"},
 		{"an endpoint nobody reaches", change(func(r *model.Registration) { r.Endpoint = "https://127.0.0.1:1" }), 2, "API server", "cannot be reached"},
-		{"a role that lacks a right", func(t *testing.T) {
+		{"a role that lacks a permission", func(t *testing.T) {
 			a.allow(t, "provision", "ec2:DescribeInstances", "ec2:CreateLaunchTemplate", "ec2:RunInstances")
 			back = append(back, func() {
 				a.allow(t, "provision", "ec2:DescribeInstances", "ec2:CreateLaunchTemplate", "ec2:CreateFleet", "ec2:RunInstances")
 			})
-		}, 2, "rights", "function provision may not ec2:CreateFleet"},
+		}, 2, "permissions", "function provision may not ec2:CreateFleet"},
 		{"a role that may too much", func(t *testing.T) {
 			a.allow(t, "disrupt", "ec2:*")
 			back = append(back, func() { a.allow(t, "disrupt", "sqs:SendMessage") })
-		}, 1, "rights", "function disrupt may ec2:TerminateInstances"},
+		}, 1, "permissions", "function disrupt may ec2:TerminateInstances"},
 		{"ticks that are disabled", func(*testing.T) {
 			a.schedules.SetDisabled(tickRule, true)
 			back = append(back, func() { a.schedules.SetDisabled(tickRule, false) })

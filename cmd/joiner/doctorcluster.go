@@ -33,7 +33,7 @@ func (p *target) checksOf(reg model.Registration) []doctor.Check {
 	}
 	return []doctor.Check{
 		check("registration", p.registered), check("control plane", p.plane), check("endpoint", p.endpoint), check("API server", p.server), check("access entries", p.entries),
-		check("rights", p.rights), check("pod identity", p.identity), check("definitions", p.objects), check("Karpenter", p.left), check("watcher", p.watcher), check("ledger items", p.ledgerItems), check("functions", p.ticks),
+		check("permissions", p.rights), check("pod identity", p.identity), check("definitions", p.objects), check("Karpenter", p.left), check("watcher", p.watcher), check("ledger items", p.ledgerItems), check("functions", p.ticks),
 		check("node classes", p.classes), check("stops", p.stops), check("plan queue", p.planQueue),
 	}
 }

@@ -80,7 +80,7 @@ func imageValues(image string) []string {
 }
 
 // relayValues is the chart's value "relay" as JSON: the queue, and for whom the watcher carries out what comes by it. A role's
-// unique id is not its name: IAM is asked with the caller's own rights (iam:GetRole).
+// unique id is not its name: IAM is asked with the caller's own permissions (iam:GetRole).
 func (o *session) relayValues(ctx context.Context, reg *model.Registration) (value string, lacks []string, err error) {
 	client, senders := iam.NewFromConfig(o.config), map[string]string{}
 	for _, p := range o.programRoles(reg) {

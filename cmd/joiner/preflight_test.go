@@ -545,7 +545,7 @@ func TestA2PreflightKnowsWhatTheTemplatesReserve(t *testing.T) {
 	}
 }
 
-// Help names the rights it takes: what is asked of AWS, and nothing else.
+// Help names the permissions it takes: what is asked of AWS, and nothing else.
 func TestPreflightNamesItsRights(t *testing.T) {
 	a := readyAccount(t)
 	a.kms.Put(kms.Key{ARN: keyARN, Policy: keyPolicy(theAccount, theLogs, theEvents)})

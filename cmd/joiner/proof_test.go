@@ -49,7 +49,7 @@ func TestProofListsWhatEachProbeDoes(t *testing.T) {
 		}
 	}
 	status, out, _ = proofRun(t, "--list", "--only", "ec2-run-instances-tags")
-	for _, want := range []string{"ec2-run-instances-tags (ec2, small, up to $", "assumes ", "does ", "reading  overwrite (the model's)", "reading  merge:", "rights   iam:CreateRole", "1 probes, up to $"} {
+	for _, want := range []string{"ec2-run-instances-tags (ec2, small, up to $", "assumes ", "does ", "reading  overwrite (the model's)", "reading  merge:", "actions  iam:CreateRole", "1 probes, up to $"} {
 		if status != 0 || !strings.Contains(out, want) {
 			t.Errorf("status %d, the list lacks %q:\n%s", status, want, out)
 		}
@@ -70,7 +70,7 @@ func TestProofRefusesWhatIsNone(t *testing.T) {
 	}
 }
 
-// The policy that is printed has the rights of the probes and of cleaning up after them, and no more.
+// The policy that is printed has the permissions of the probes and of cleaning up after them, and no more.
 func TestProofPrintsThePolicyItTakes(t *testing.T) {
 	status, out, errs := proofRun(t, "--policy", "--only", "sqs-error-codes")
 	var doc struct{ Statement []struct{ Action []string } }

@@ -150,7 +150,7 @@ func (l *liveRecords) otherwise(t *testing.T) map[string]shadow.DifferentDecisio
 	return want
 }
 
-// whoReads has the command line be somebody with no more rights than the help says, and returns a function that ends it and returns what
+// whoReads has the command line be somebody with no more permissions than the help says, and returns a function that ends it and returns what
 // was asked of AWS meanwhile, each once.
 func (a *installedAccount) whoReads(t *testing.T, name string, actions ...string) (asked func() []string) {
 	t.Helper()
@@ -286,7 +286,7 @@ func TestD7ShadowListsWhatAnotherVersionDecidesOtherwise(t *testing.T) {
 		t.Errorf("totals %+v and %+v", r.Provision, r.Disrupt)
 	}
 
-	// It can be read by who has no right to write, for people, and again with the same verdict.
+	// It can be read by who has no permission to write, for people, and again with the same verdict.
 	asked = a.whoReads(t, "looker", "s3:GetObject /*", "s3:ListBucket ")
 	code, text, errs = joiner("", "shadow", "report", "--bucket", "joiner-data", "--kept", "--since", "2h")
 	for _, says := range []string{fmt.Sprintf("%d different", len(want)), "Launches that differ cost $", "Disruption that differs leaves the cluster at $", "instance ", "added: ", r.Decisions[0].Decision} {
@@ -298,7 +298,7 @@ func TestD7ShadowListsWhatAnotherVersionDecidesOtherwise(t *testing.T) {
 		t.Errorf("AWS was asked %v", got)
 	}
 	if code, text, errs = joiner("", "shadow", "run", "--bucket", "joiner-data", "--keep"); code != 2 || !strings.Contains(errs, "AccessDenied") {
-		t.Errorf("without the right to write: exit status %d: %s%s", code, text, errs)
+		t.Errorf("without the permission to write: exit status %d: %s%s", code, text, errs)
 	}
 }
 

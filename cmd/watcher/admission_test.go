@@ -279,7 +279,7 @@ func (p *place) webhooked(t *testing.T, address string, ca []byte) {
 	}
 }
 
-// The whole way: kubectl's client, the API server, the watcher's binary with the rights it has in a cluster, the catalog in S3.
+// The whole way: kubectl's client, the API server, the watcher's binary with the permissions it has in a cluster, the catalog in S3.
 func TestAdmissionByTheWatcher(t *testing.T) {
 	p := newPlace(t)
 	p.catalogued(t)

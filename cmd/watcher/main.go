@@ -25,7 +25,7 @@
 //	JOINER_RELAY_QUEUE_URL of the queue of what functions ask this cluster's API server for: every replica carries that out. None, then
 //	                       functions ask it themselves
 //	JOINER_RELAY_SENDERS   who may ask, JSON: the unique ids of the functions' roles for this cluster, and for each the group whose
-//	                       rights its requests have: {"AROA…": "joiner:functions"}; required with the queue
+//	                       permissions its requests have: {"AROA…": "joiner:functions"}; required with the queue
 //	JOINER_METRICS_ADDRESS of /metrics, for Prometheus: none, then nothing is served
 //	JOINER_METRICS_CLUSTER_STATE
 //	                       false = no metrics of each node and pod, which are tens of thousands in a large cluster: true

@@ -41,7 +41,7 @@ func TestSendersAreReadOrSaidWhatIsWrongWithThem(t *testing.T) {
 	}
 }
 
-// impersonator is what the chart gives the watcher in relay mode, beside its usual rights.
+// impersonator is what the chart gives the watcher in relay mode, beside its usual permissions.
 const impersonator = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -118,7 +118,7 @@ func (r *relayed) node(t *testing.T, client kubernetes.Interface, name string) m
 	return model.Object{Name: name, UID: string(made.UID)}
 }
 
-// The watcher's binary carries out what functions ask for, with the rights of each and no other; it is killed between carrying out
+// The watcher's binary carries out what functions ask for, with the permissions of each and no other; it is killed between carrying out
 // and answering, and nothing is done twice.
 func TestFunctionsReachAnAPIServerThroughTheWatcher(t *testing.T) {
 	p := newPlace(t)

@@ -125,7 +125,7 @@ type replica struct {
 	log       []string
 }
 
-// start runs a replica with the rights and roles we ship. Its log is shown when the test fails.
+// start runs a replica with the permissions and roles we ship. Its log is shown when the test fails.
 func (p *place) start(name string, env ...string) *replica {
 	t := p.t
 	t.Helper()

@@ -18,7 +18,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// connector opens clusters with their own rights and keeps what it opened for the next invocation.
+// connector opens clusters with their own permissions and keeps what it opened for the next invocation.
 type connector struct {
 	config   aws.Config
 	relay    *relay.Relay
@@ -31,7 +31,7 @@ func newConnector(config aws.Config, relay *relay.Relay, isolated bool) *connect
 }
 
 // Connect returns the cluster's site; another endpoint, authority or role opens it anew. Whatever is tried there is tried
-// with the rights of the role that launches.
+// with the permissions of the role that launches.
 func (c *connector) Connect(_ context.Context, reg model.Registration) (catalog.Clients, error) {
 	return c.sites.Open(reg.Cluster, reg.Access(), func() (site catalog.Clients, err error) {
 		config := boot.Rights(c.config, "joiner-catalog", reg.Region, reg.Roles.Catalog, reg.ExternalID)

@@ -334,7 +334,7 @@ func set(field reflect.Value, path string, value any) error {
 	return nil
 }
 
-// planes asks EKS with the rights of each cluster's catalog role.
+// planes asks EKS with the permissions of each cluster's catalog role.
 type planes struct{ config aws.Config }
 
 // Describe returns the registration's cluster.

@@ -40,7 +40,7 @@ func newAccount(t *testing.T, tenant string) (account *cloud.Cloud, planes *eks.
 	return account, planes, account.STS.AddRole(sts.Role{Name: "joiner-catalog"})
 }
 
-// The function as it ships registers a cluster for CloudFormation with the rights of the cluster's role, refuses to take one
+// The function as it ships registers a cluster for CloudFormation with the permissions of the cluster's role, refuses to take one
 // out whose instances live, and takes it out when they are gone.
 func TestCustomResourceOfTheRealBinary(t *testing.T) {
 	if testing.Short() {

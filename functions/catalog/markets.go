@@ -13,7 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// markets opens regions with the rights of clusters and keeps what it opened for the next invocation.
+// markets opens regions with the permissions of clusters and keeps what it opened for the next invocation.
 type markets struct {
 	config   aws.Config
 	isolated bool // the price list cannot be reached

@@ -14,7 +14,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// connector opens clusters with their own rights and keeps their connections for the next invocation.
+// connector opens clusters with their own permissions and keeps their connections for the next invocation.
 type connector struct {
 	config aws.Config
 	relay  *relay.Relay

@@ -19,7 +19,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// connector opens clusters with their own rights and keeps what it opened for the next invocation: connections, and a
+// connector opens clusters with their own permissions and keeps what it opened for the next invocation: connections, and a
 // catalog that knows its age.
 type connector struct {
 	config   aws.Config

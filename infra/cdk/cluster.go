@@ -42,7 +42,7 @@ func programNames() []string {
 }
 
 // newCluster makes the stack of a cluster: the roles by which functions act for it and for nothing else, its nodes' role, their
-// access to its API server, the rights of its watcher, and its entry in the ledger, which for a cluster in another account than the
+// access to its API server, the permissions of its watcher, and its entry in the ledger, which for a cluster in another account than the
 // region's stack is the other stack's: see newHub.
 func newCluster(scope constructs.Construct, id string, c Cluster, o Options) awscdk.Stack {
 	stack := awscdk.NewStack(scope, s(id), &awscdk.StackProps{
@@ -104,7 +104,7 @@ func (k *cluster) roleName(program string) *string {
 	return sub("joiner-%s-${AWS::Region}-%s", short(k.c.Name), program)
 }
 
-// makeAdopter makes the role of people who take over the cluster's nodes from Karpenter. Without it they do so by their own rights.
+// makeAdopter makes the role of people who take over the cluster's nodes from Karpenter. Without it they do so by their own permissions.
 func (k *cluster) makeAdopter() {
 	rights := []statement{
 		k.describe("Instances"),
@@ -134,7 +134,7 @@ func (k *cluster) makeRelay() {
 	}
 	k.relay = awssqs.NewCfnQueue(k.stack, s("RelayQueue"), properties)
 	excuse(k.relay, "AwsSolutions-SQS3", "A request that is older than seconds is not carried out: its sender has timed out")
-	var hub statement // the watcher of a cluster in another account has the rights of a role there
+	var hub statement // the watcher of a cluster in another account has the permissions of a role there
 	if k.c.Account != "" {
 		hub = allow("WatcherFromHub", carryOut, []*string{k.relay.AttrArn()}, map[string]any{"ArnEquals": map[string]any{"aws:PrincipalArn": k.hubWatcher()}})
 		hub["Principal"] = map[string]any{"AWS": sub("arn:${AWS::Partition}:iam::%s:root", k.hub)}
@@ -172,7 +172,7 @@ func relayRights(cluster, hub string) []statement {
 	}
 }
 
-// makeWatcher gives the watcher its rights through Pod Identity. In another account than the region's stack it takes them on in two
+// makeWatcher gives the watcher its permissions through Pod Identity. In another account than the region's stack it takes them on in two
 // steps: its own role there may do nothing but become the one here.
 func (k *cluster) makeWatcher() {
 	pods := statement{
@@ -316,7 +316,7 @@ func registration(stack awscdk.Stack, c Cluster, properties map[string]any) {
 	}
 	entry := awscdk.NewCfnResource(stack, s("Cluster"), &awscdk.CfnResourceProps{Type: s("Custom::JoinerCluster"), Properties: &properties})
 	for _, child := range *stack.Node().Children() {
-		// Its rights are needed before it is entered, and until it is taken out.
+		// Its permissions are needed before it is entered, and until it is taken out.
 		if needed, ok := child.(awscdk.CfnResource); ok && *needed.LogicalId() != "" && child.Node().Id() != entry.Node().Id() {
 			entry.AddResourceDependency(needed, nil)
 		}

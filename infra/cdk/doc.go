@@ -1,6 +1,6 @@
 // Command cdk describes what Joiner is made of on AWS: one stack for an account and region, called joiner, and a small one
 // for each cluster, called joiner-cluster-NAME. It is the only place where that is written down: the tests' model of AWS, the
-// table of rights and the command line read names and settings from the templates it makes, which lie normalized in templates.
+// table of permissions and the command line read names and settings from the templates it makes, which lie normalized in templates.
 //
 //	cd infra/cdk && npm ci
 //	npx cdk deploy --all -c cluster=NAME

@@ -205,7 +205,7 @@ func TestA13KeyPolicyLetsServicesIn(t *testing.T) {
 			if strings.Contains(fmt.Sprint(r.Properties["Targets"]), "NoticesQueue") {
 				wants["events.amazonaws.com"] = "map[]" // EventBridge sends KMS no aws:SourceAccount and aws:SourceArn; the queue's policy binds it
 			}
-		case "AWS::SQS::Queue", "AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::Lambda::Function": // by the rights of who asks
+		case "AWS::SQS::Queue", "AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::Lambda::Function": // by the permissions of who asks
 		default:
 			if strings.Contains(strings.ToLower(fmt.Sprint(r.Properties)), "kmskey") && r.Type != "AWS::IAM::Role" {
 				t.Errorf("%s, %s, is kept with the key, and nobody thought of who asks KMS", id, r.Type)

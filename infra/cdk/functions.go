@@ -208,7 +208,7 @@ func (r *region) feed(f function, made awslambda.CfnFunction, from source) {
 	mapping.AddResourceDependency(r.roles[f.ID], nil)
 }
 
-// role is what a function may do with its own rights: take from its queues, send to others, read and write the ledger, and
+// role is what a function may do with its own permissions: take from its queues, send to others, read and write the ledger, and
 // take on the cluster's role of the same program. Whatever it does to machines it does with that.
 func (r *region) role(f function) awsiam.CfnRole {
 	var policies []statement
@@ -278,7 +278,7 @@ func (r *region) dataRights(f function) []statement {
 		return out
 	}
 	if len(f.Reads) > 0 {
-		// Without the right to list, S3 does not say that an object is not there.
+		// Without the permission to list, S3 does not say that an object is not there.
 		out = append(out, allow("ReadObjects", []string{"s3:GetObject"}, objects(f.Reads), nil),
 			allow("KnowWhatIsMissing", []string{"s3:ListBucket"}, []*string{r.bucket.AttrArn()}, nil))
 	}

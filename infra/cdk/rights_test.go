@@ -59,7 +59,7 @@ func eachStatement(t *testing.T, visit func(where string, one statementJSON)) {
 	}
 }
 
-// Nobody can both launch and terminate, and functions with their own rights do neither.
+// Nobody can both launch and terminate, and functions with their own permissions do neither.
 func TestNobodyLaunchesAndTerminates(t *testing.T) {
 	for file := range synthesised(t).templates {
 		for id, r := range parsed(t, file).Resources {
@@ -75,7 +75,7 @@ func TestNobodyLaunchesAndTerminates(t *testing.T) {
 					launches = launches || action == "ec2:RunInstances" || action == "ec2:CreateFleet"
 					terminates = terminates || action == "ec2:TerminateInstances"
 					if strings.HasPrefix(file, "region") && strings.HasPrefix(action, "ec2:") && !strings.Contains(action, "NetworkInterface") && !strings.Contains(action, "PrivateIp") && action != "ec2:DescribeSubnets" {
-						t.Errorf("%s.%s may %s with its own rights", file, id, action)
+						t.Errorf("%s.%s may %s with its own permissions", file, id, action)
 					}
 				}
 			}

@@ -1,5 +1,5 @@
 // Package chart holds what the chart in this folder comes to where people take its defaults, for those who apply it without Helm:
-// tests that need the rights in a cluster and nothing else. Package testenv/helm installs the chart itself.
+// tests that need the permissions in a cluster and nothing else. Package testenv/helm installs the chart itself.
 package chart
 
 import (
@@ -14,7 +14,7 @@ var defaults []byte
 // Namespace is where it is all installed, as a manifest.
 const Namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: joiner}\n"
 
-// kinds are those of rights.
+// kinds are those of permissions.
 var kinds = []string{"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}
 
 // Rights is what the functions may do in a cluster, bound to the groups joiner:functions, joiner:interruption, joiner:catalog and

@@ -6,7 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 )
 
-// Rights returns the configuration for a cluster's region with the rights of its role, assumed under the session's name.
+// Rights returns the configuration for a cluster's region with the permissions of its role, assumed under the session's name.
 // Without a role they are the program's own.
 func Rights(config aws.Config, session, region, roleARN, externalID string) aws.Config {
 	out := config.Copy()

@@ -32,8 +32,8 @@ type Registration struct {
 	WasPaused *bool `json:"wasPaused,omitempty"`
 }
 
-// Roles are the ARNs of the cluster's roles, one for each program, with rights to this cluster's instances and objects alone.
-// An empty one = the program's own rights.
+// Roles are the ARNs of the cluster's roles, one for each program, with permissions to this cluster's instances and objects alone.
+// An empty one = the program's own permissions.
 type Roles struct {
 	Provision    string `json:"provision,omitempty"`
 	Interruption string `json:"interruption,omitempty"`
@@ -42,7 +42,7 @@ type Roles struct {
 	Adopt        string `json:"adopt,omitempty"` // for people who take over a cluster from Karpenter
 }
 
-// Access is equal for registrations by which the same API server and account are reached with the same rights.
+// Access is equal for registrations by which the same API server and account are reached with the same permissions.
 func (r *Registration) Access() string {
 	return fmt.Sprintf("%s %s %+v %s %s %x", r.Region, r.Endpoint, r.Roles, r.ExternalID, r.RelayURL, r.CA)
 }
@@ -215,7 +215,7 @@ type PoolShown struct {
 }
 
 // ClassRefusal says that EC2 refused to launch from a class, for a reason that lies in the class, in what it names, or in
-// rights: nothing that another machine type or zone would get round.
+// permissions: nothing that another machine type or zone would get round.
 type ClassRefusal struct {
 	Class     string `json:"class"`
 	Inputs    string `json:"inputs"` // digest of the class as it was; another one is tried at once

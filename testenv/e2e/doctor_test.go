@@ -64,7 +64,7 @@ func TestDoctorOfAWholeInstallation(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.Cloud.Policies.SetRole(provision, access.Role{Trust: trust, Identity: []policy.Attached{{Name: "own", Document: all}}})
-		}, 2, "rights: function provision may not ec2:CreateFleet"},
+		}, 2, "permissions: function provision may not ec2:CreateFleet"},
 		{"an access entry", func(t *testing.T) {
 			if _, err := eks.NewFromConfig(c.Cloud.Config()).DeleteAccessEntry(t.Context(), &eks.DeleteAccessEntryInput{ClusterName: &c.Options.Cluster, PrincipalArn: &provision}); err != nil {
 				t.Fatal(err)

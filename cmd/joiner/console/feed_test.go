@@ -175,9 +175,9 @@ func TestWhatCannotBeReadIsSaidAndTheRestStays(t *testing.T) {
 	source := &script{cluster: small(0, 2, 0)}
 	feed := newTestFeed(source)
 	feed.Refresh(t.Context())
-	source.set(nil, errors.New("no rights"))
+	source.set(nil, errors.New("no permissions"))
 	feed.Refresh(t.Context())
-	if about := feed.state.About; about.Problem != "no rights" || about.Cluster != "shop" || len(feed.state.Nodes) != 1 {
+	if about := feed.state.About; about.Problem != "no permissions" || about.Cluster != "shop" || len(feed.state.Nodes) != 1 {
 		t.Errorf("got %+v with %d nodes", about, len(feed.state.Nodes))
 	}
 	source.set(small(5, 2, 0), nil)

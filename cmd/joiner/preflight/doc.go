@@ -5,5 +5,5 @@
 //	site, err := preflight.New(ctx, config, plan, connect)
 //	findings := doctor.Run(ctx, site.Checks(), doctor.Settings{})
 //
-// It only reads, by the rights of the caller's configuration; Rights lists them.
+// It only reads, by the permissions of the caller's configuration; Rights lists them.
 package preflight

@@ -17,7 +17,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// ConnectFunc opens the API server of a cluster by the caller's own rights.
+// ConnectFunc opens the API server of a cluster by the caller's own permissions.
 type ConnectFunc func(ctx context.Context, reg model.Registration) (*ekscluster.Client, error)
 
 // Checker is an account, a region and a cluster as the caller may see them. It may be used from many goroutines.
@@ -88,7 +88,7 @@ func (s *Checker) described(ctx context.Context) (*types.Cluster, error) {
 	return s.cluster, s.unread
 }
 
-// reached is the cluster's API server, by the caller's rights.
+// reached is the cluster's API server, by the caller's permissions.
 func (s *Checker) reached(ctx context.Context) (*ekscluster.Client, error) {
 	reg := model.Registration{Cluster: s.plan.Cluster, Region: s.config.Region, Account: s.account}
 	plane, err := ekscontrol.New(eks.NewFromConfig(s.config)).Describe(ctx, reg)
@@ -99,7 +99,7 @@ func (s *Checker) reached(ctx context.Context) (*ekscluster.Client, error) {
 	return s.connect(ctx, reg)
 }
 
-// who says whose rights are used.
+// who says whose permissions are used.
 func (s *Checker) who(context.Context) ([]doctor.Finding, error) {
 	return one(doctor.OK, s.caller+" in "+s.config.Region, ""), nil
 }

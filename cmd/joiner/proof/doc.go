@@ -1,6 +1,6 @@
 // Package proof asks an account of AWS whether what Joiner takes for granted about AWS is so.
 //
-// A Probe is a value: the assumption it is about, what it costs at most, which rights it takes, what each reading of the
+// A Probe is a value: the assumption it is about, what it costs at most, which permissions it takes, what each reading of the
 // documentation expects, and a function that makes the calls and returns what it saw. Judge compares the two and calls
 // nobody. Package probes has the table of all of them.
 //

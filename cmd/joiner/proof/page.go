@@ -100,7 +100,7 @@ func List(w io.Writer, probes []Probe) error {
 		for i, r := range p.Readings {
 			fmt.Fprintf(b, "  reading  %s%s: %s\n", r.Name, map[bool]string{true: " (the model's)"}[i == 0], r.Says)
 		}
-		fmt.Fprintf(b, "  rights   %s\n", strings.Join(p.Rights, " "))
+		fmt.Fprintf(b, "  actions  %s\n", strings.Join(p.Rights, " "))
 		if p.Needs.Cluster {
 			b.WriteString("  needs    --cluster\n")
 		}

@@ -21,7 +21,7 @@ type item = map[string]types.AttributeValue
 
 func clusterPK(cluster string) string { return "C#" + cluster + "#" }
 
-// watchPK is the partition of what the cluster's watcher writes: the snapshot manifest and the count of epochs. Its rights end there, so
+// watchPK is the partition of what the cluster's watcher writes: the snapshot manifest and the count of epochs. Its permissions end there, so
 // that nothing else of it is read as part of the ledger.
 func watchPK(cluster string) string { return clusterPK(cluster) + "W#" }
 

@@ -35,7 +35,7 @@ type Settings struct {
 	Now          func() time.Time // time.Now
 }
 
-// Catalog is one region seen with one cluster's rights. It is safe for concurrent use.
+// Catalog is one region seen with one cluster's permissions. It is safe for concurrent use.
 type Catalog struct {
 	clients  Clients
 	settings Settings

@@ -78,8 +78,8 @@ func (s *seenBuffers) observe(c wire.Change) {
 	}
 }
 
-// With the watcher's own rights, what buffers are of is found from the first on; edits of either are told of; a list with the
-// functions' rights says the same; and the status is written, read again, and not written twice.
+// With the watcher's own permissions, what buffers are of is found from the first on; edits of either are told of; a list with the
+// functions' permissions says the same; and the status is written, read again, and not written twice.
 func TestF090BuffersAreFollowedListedAndTold(t *testing.T) {
 	c, space := connect(t), unique("room")
 	apply(t, spareRoom, space)

@@ -21,7 +21,7 @@ const RelayUser = "joiner:relay"
 // handedOn are the headers of an answer that a client goes by.
 var handedOn = []string{"Content-Type", "Date", "Retry-After", "Warning"}
 
-// Executor carries out requests at the API server with the rights of groups it may impersonate. It may be used from many goroutines.
+// Executor carries out requests at the API server with the permissions of groups it may impersonate. It may be used from many goroutines.
 type Executor struct {
 	client *http.Client
 	base   *url.URL

@@ -32,7 +32,7 @@ type Client struct {
 
 // SpreadByDefault makes List give pods without spread what kube-scheduler is configured to, see
 // translate.ParseDefaultSpread. It then reads Services, ReplicationControllers, ReplicaSets and StatefulSets, too, which
-// takes the right to. It must be called before the client is used.
+// takes the permission to. It must be called before the client is used.
 func (c *Client) SpreadByDefault(constraints []model.Spread) { c.spread = constraints }
 
 // Relay is the way to clusters whose API servers cannot be reached: their watchers carry requests out.
@@ -40,7 +40,7 @@ type Relay interface {
 	Through(rights aws.Config, reg model.Registration) http.RoundTripper
 }
 
-// Connect returns the client of a registered cluster, with the rights of the config's credentials: through the relay where the
+// Connect returns the client of a registered cluster, with the permissions of the config's credentials: through the relay where the
 // registration says so. Nothing is sent yet. Invalid where the registration lacks endpoint or certificate authority, or
 // where it asks for a relay and the program has none.
 func Connect(config aws.Config, reg model.Registration, relay Relay) (*Client, error) {

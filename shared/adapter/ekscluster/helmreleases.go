@@ -42,7 +42,7 @@ type HelmRelease struct {
 }
 
 // DefinitionReleases returns the releases of Helm's whose manifests list definitions of the given names and do not say that they stay,
-// sorted by namespace and name. Helm uninstalls by that manifest, whoever owns the definitions now. It takes the right to list Secrets
+// sorted by namespace and name. Helm uninstalls by that manifest, whoever owns the definitions now. It takes the permission to list Secrets
 // in every namespace, since Helm keeps releases in them. A release that cannot be read is an error, and the others come with it.
 // Source: Helm's documentation, "Storage backends" and "Chart development tips: tell Helm not to uninstall a resource".
 func DefinitionReleases(ctx context.Context, c *Client, names []string) ([]HelmRelease, error) {

@@ -25,7 +25,7 @@ type Installed struct {
 	Chart string
 }
 
-// Installed reads definitions by name, and the watcher's Deployment. It takes rights that functions do not have.
+// Installed reads definitions by name, and the watcher's Deployment. It takes permissions that functions do not have.
 func (c *Client) Installed(ctx context.Context, names []string, namespace, watcher string) (Installed, error) {
 	out := Installed{Schemas: map[string]map[string]any{}}
 	for _, name := range names {

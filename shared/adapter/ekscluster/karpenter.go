@@ -18,7 +18,7 @@ const (
 	karpenterLease    = "karpenter-leader-election"
 )
 
-// Karpenter reads the Deployments and the leader lease of Karpenter, wherever they are. It takes the right to list both in
+// Karpenter reads the Deployments and the leader lease of Karpenter, wherever they are. It takes the permission to list both in
 // every namespace.
 func (c *Client) Karpenter(ctx context.Context) (model.Karpenter, error) {
 	var out model.Karpenter

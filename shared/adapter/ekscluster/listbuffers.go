@@ -54,7 +54,7 @@ func (c *Client) listersWithBuffers(ctx context.Context) ([]lister, error) {
 	return append(out, given), nil
 }
 
-// bufferLister reads CapacityBuffers. Where they are not defined, or whoever asks may not look at them as its rights are older than
+// bufferLister reads CapacityBuffers. Where they are not defined, or whoever asks may not look at them as its permissions are older than
 // this program, there are none.
 func (c *Client) bufferLister() lister {
 	l := c.customLister(autoscalingv1beta1.CapacityBufferResource)

@@ -133,7 +133,7 @@ func registration(t *testing.T) model.Registration {
 	}
 }
 
-// connect returns the client of the provision function: with its role's token and the rights we ship.
+// connect returns the client of the provision function: with its role's token and the permissions we ship.
 func connect(t *testing.T) *Client {
 	t.Helper()
 	return connectAs(t, functionRole)

@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// With the chart's rights and on condition of the UID, while the pod is on no node.
+// With the chart's permissions and on condition of the UID, while the pod is on no node.
 func TestM2APodIsNominatedToANode(t *testing.T) {
 	c := connectAs(t, functionRole)
 	waiting := podOn(t, "", "waiting", func(p *corev1.Pod) { p.Spec.SchedulerName = "nobody" })

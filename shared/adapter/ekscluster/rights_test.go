@@ -15,7 +15,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/kube"
 )
 
-// The role of those who end instances has every right that the port's methods use, and no other. The API server's own log
+// The role of those who end instances has every permission that the port's methods use, and no other. The API server's own log
 // tells which they use.
 func TestInterruptionRoleHasTheRightsItUsesAndNoOther(t *testing.T) {
 	c, name := connectAs(t, collectorRole), unique("rights")

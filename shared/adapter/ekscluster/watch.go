@@ -37,7 +37,7 @@ type WatchOptions struct {
 	Forbidden func(resource string)
 	// DefaultSpread is what kube-scheduler is configured to do with pods that declare no spread, see
 	// translate.ParseDefaultSpread. Only where it is set are Services, ReplicationControllers, ReplicaSets and StatefulSets
-	// watched, which takes the right to.
+	// watched, which takes the permission to.
 	DefaultSpread []model.Spread
 }
 

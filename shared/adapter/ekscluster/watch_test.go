@@ -95,7 +95,7 @@ func (o *observer) until(t *testing.T, what string, ok func(map[string]wire.Chan
 	}
 }
 
-// follow runs a watch with the rights we ship until the test ends.
+// follow runs a watch with the permissions we ship until the test ends.
 func follow(t *testing.T, o *observer) *Watch {
 	t.Helper()
 	config, err := plane(t).ServiceAccount(t.Context(), "joiner", "joiner-watcher")

@@ -161,7 +161,7 @@ func (b *buffers) scalables(source cache.ListerWatcher, object runtime.Object, n
 	}
 }
 
-// optional is a source of what not every watcher may look at, such as one whose rights are older than itself: as long as it has never
+// optional is a source of what not every watcher may look at, such as one whose permissions are older than itself: as long as it has never
 // been answered, a refusal means that there are no such objects.
 type optional struct {
 	cache.ListerWatcher

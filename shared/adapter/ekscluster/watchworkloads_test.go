@@ -137,7 +137,7 @@ func TestTheSpreaderForgetsShapesNobodyHas(t *testing.T) {
 	}
 }
 
-// With the rights we ship, as the watcher and as the functions.
+// With the permissions we ship, as the watcher and as the functions.
 func TestWatchAndListGiveTheDefaultSpread(t *testing.T) {
 	constraints, err := translate.ParseDefaultSpread(`[{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}]`)
 	if err != nil {

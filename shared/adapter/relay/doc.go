@@ -9,7 +9,7 @@
 // An answer is sealed with a key that only the queue's message holds, so that neither the table with its backups nor the bucket
 // tells what is in the cluster, and so that nobody who may write to them can answer in the watcher's stead. A
 // request keeps its id for as long as it is one: only what reads is asked a second time. Which requests are carried
-// out, and with what rights, is decided by flow/execute.
+// out, and with what permissions, is decided by flow/execute.
 //
 //	transport := relay.New(config, table, bucket).Through(rights, registration)
 package relay

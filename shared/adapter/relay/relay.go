@@ -35,7 +35,7 @@ const (
 	CodeForged     = "RelayForged"     // the answer was written by nobody who read the request
 )
 
-// Relay asks clusters through their queues, and finds the answers with the program's own rights. It may be used from many goroutines.
+// Relay asks clusters through their queues, and finds the answers with the program's own permissions. It may be used from many goroutines.
 type Relay struct {
 	answers *Answers
 }
@@ -45,7 +45,7 @@ func New(config aws.Config, table, bucket string) *Relay {
 	return &Relay{NewAnswers(dynamodb.NewFromConfig(config), table, s3.NewFromConfig(config), bucket)}
 }
 
-// Through returns the way to the API server of a cluster in relay mode. The rights are those of the cluster's role of the program,
+// Through returns the way to the API server of a cluster in relay mode. The permissions are those of the cluster's role of the program,
 // by which the watcher knows who asks.
 func (r *Relay) Through(rights aws.Config, reg model.Registration) http.RoundTripper {
 	return &transport{

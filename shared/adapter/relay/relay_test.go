@@ -101,7 +101,7 @@ func newSite(t testing.TB) *site {
 	return s
 }
 
-// role makes a role and returns its rights. The watcher knows it where it has a group.
+// role makes a role and returns its permissions. The watcher knows it where it has a group.
 func (s *site) role(name, group string) aws.Config {
 	s.t.Helper()
 	s.cloud.STS.AddRole(sts.Role{Name: name})
@@ -154,7 +154,7 @@ func (s *site) registration() model.Registration {
 	return model.Registration{Cluster: clusterName, Region: s.cloud.Region(), RelayURL: s.url}
 }
 
-// ask sends one request with the rights and returns status and body.
+// ask sends one request with the permissions and returns status and body.
 func (s *site) ask(rights aws.Config, within time.Duration, method, path, body string) (*http.Response, string, error) {
 	s.t.Helper()
 	client := &http.Client{Transport: s.relay.Through(rights, s.registration()), Timeout: within}

@@ -302,7 +302,7 @@ func TestS32ExpiryOfAllAtOnce(t *testing.T) {
 			s.Classes = []model.ClassRecord{{Name: "other"}, {Name: "default", Status: model.ClassStatus{Problems: []model.ClassProblem{{Condition: "AMIsReady", Message: "no image"}}}}}
 		},
 		"refused": func(s *model.ClusterRecords) {
-			s.Notes.Refusals = []model.ClassRefusal{{Class: "default", Reason: "Unauthorized", Message: "no right", UntilUnix: now + 1}}
+			s.Notes.Refusals = []model.ClassRefusal{{Class: "default", Reason: "Unauthorized", Message: "no permission", UntilUnix: now + 1}}
 		},
 		"does not join": func(s *model.ClusterRecords) {
 			s.Notes.ClassSuspensions = []model.ClassSuspension{{Class: "default", UntilUnix: now + 1}}

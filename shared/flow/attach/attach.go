@@ -129,7 +129,7 @@ func explain(err error, reg model.Registration) error {
 	case fault.NotFound:
 		return fmt.Errorf("cluster: EKS has no cluster %s in %s; check name and region: %w", reg.Cluster, reg.Region, err)
 	case fault.Denied:
-		who := "your own rights"
+		who := "your own permissions"
 		if reg.Roles.Catalog != "" {
 			who = "roles.catalog " + reg.Roles.Catalog
 		}

@@ -41,7 +41,7 @@ type Ledger interface {
 	Forget(ctx context.Context, cluster string, nowUnix int64) error
 }
 
-// Connector opens a cluster's API server, with the rights of whoever hands it over.
+// Connector opens a cluster's API server, with the permissions of whoever hands it over.
 type Connector interface {
 	Connect(ctx context.Context, reg model.Registration) (Objects, error)
 }

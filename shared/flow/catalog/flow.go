@@ -43,7 +43,7 @@ type Settings struct {
 	RepeatAfter time.Duration // where a NodePool or EC2NodeClass was changed: 10 s
 
 	// How long a verdict is good while what it depends on stays the same. What a bad one is about is mostly mended elsewhere,
-	// such as rights, and people wait for it.
+	// such as permissions, and people wait for it.
 	VerdictFor time.Duration // a good one: 30 min
 	NoFor      time.Duration // a bad one: 110 s, so that every other tick of a minute tries again
 

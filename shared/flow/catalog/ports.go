@@ -61,7 +61,7 @@ type Allowances interface {
 	Spend(ctx context.Context, reg model.Registration, allowance model.Allowance) error
 }
 
-// Connector opens a cluster with the cluster's own rights: what is tried there is judged as whoever launches would be.
+// Connector opens a cluster with the cluster's own permissions: what is tried there is judged as whoever launches would be.
 type Connector interface {
 	Connect(ctx context.Context, reg model.Registration) (Clients, error)
 }
@@ -127,7 +127,7 @@ type Profiles interface {
 	DeleteProfile(ctx context.Context, profile model.InstanceProfile) error
 }
 
-// Trials asks EC2 whether it would launch. Denied means that the rights are missing, Invalid that the class asks for
+// Trials asks EC2 whether it would launch. Denied means that the permissions are missing, Invalid that the class asks for
 // something EC2 refuses; every other error says nothing about the class. Each asks once.
 type Trials interface {
 	// PrepareRequest makes the launch template a launch needs and returns the bytes of its request. The template stays, and real

@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// An instance profile is never changed: another role is another profile, so that instances that run keep the rights they
+// An instance profile is never changed: another role is another profile, so that instances that run keep the permissions they
 // were launched with. Its name is a digest of what it is for, so that making it again after a crash makes no second one.
 
 // profile returns the name of the instance profile instances of a class get, made where it is not there.
@@ -141,7 +141,7 @@ func (r *pass) anyRole() bool {
 }
 
 // shownProfiles adds the profiles of NodeClaims that the ledger has no live claim of: of a cluster that Karpenter ran and that
-// was not taken over yet, or of a ledger that was lost. Their instances run, and would lose their rights with the profile. It
+// was not taken over yet, or of a ledger that was lost. Their instances run, and would lose their permissions with the profile. It
 // reports false where one of them does not say which profile it has: then any may be it.
 func (r *pass) shownProfiles(ctx context.Context, used map[string]bool) (bool, error) {
 	recorded := map[string]bool{}

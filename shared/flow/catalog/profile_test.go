@@ -181,7 +181,7 @@ func TestClassThatGoesWithItsDefinitionLeavesWhatWasMadeForIt(t *testing.T) {
 	w.pass(0, nil)
 	w.class().DeletedUnix, w.going = w.now, true
 	w.config.Undefined = []string{"nodepools"} // nothing held those, so that their definition is gone before
-	w.fail["Definitions"] = fault.New(fault.Denied, "", "no right")
+	w.fail["Definitions"] = fault.New(fault.Denied, "", "no permission")
 	if out := w.pass(time.Minute, nil); len(w.config.Classes) != 1 || len(out.Problems) != 1 || !strings.Contains(out.Problems[0], "not carried out") {
 		t.Errorf("%+v", out)
 	}

@@ -70,7 +70,7 @@ type RegionOutcome struct {
 // effectInstanceTypes is what a test may see or stop.
 const effectInstanceTypes = "machines"
 
-// rightsTried is with how many clusters' rights a region is read at most, one after the other.
+// rightsTried is with how many clusters' permissions a region is read at most, one after the other.
 const rightsTried = 3
 
 // Run makes the pass over every account and region. Each is independent; the error joins those that failed.
@@ -184,7 +184,7 @@ func (p *regionPass) effect(ctx context.Context, do func() error) error {
 	return flow.effect(ctx, effectInstanceTypes, do)
 }
 
-// markets opens the region with the rights of some of its clusters, in their order; an error where that goes for none.
+// markets opens the region with the permissions of some of its clusters, in their order; an error where that goes for none.
 func (p *regionPass) markets(ctx context.Context) ([]CatalogSource, error) {
 	var opened []CatalogSource
 	var failures []error
@@ -202,7 +202,7 @@ func (p *regionPass) markets(ctx context.Context) ([]CatalogSource, error) {
 	return opened, nil
 }
 
-// refresh reads the parts with the first rights that may: a cluster whose role was broken does not blind the others.
+// refresh reads the parts with the first permissions that may: a cluster whose role was broken does not blind the others.
 func (p *regionPass) refresh(ctx context.Context, markets []CatalogSource, known model.InstanceCatalog, parts model.CatalogParts) (model.InstanceCatalog, error) {
 	next := known
 	var err error

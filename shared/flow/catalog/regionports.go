@@ -17,7 +17,7 @@ type Catalogs interface {
 	Write(ctx context.Context, reg model.Registration, catalog model.InstanceCatalog, revision string) error
 }
 
-// CatalogSource is what can be bought in a region, seen with one cluster's rights.
+// CatalogSource is what can be bought in a region, seen with one cluster's permissions.
 type CatalogSource interface {
 	// Refresh reads parts of the catalog again and returns known with them. What could not be read stays as it was, with its
 	// own time, and the error says what that is: the catalog returned is good in either case, unless it has no types at all.
@@ -28,7 +28,7 @@ type CatalogSource interface {
 	HasPriceList() bool
 }
 
-// CatalogSources opens a region with a cluster's rights. Opening calls nobody.
+// CatalogSources opens a region with a cluster's permissions. Opening calls nobody.
 type CatalogSources interface {
 	CatalogSource(ctx context.Context, reg model.Registration) (CatalogSource, error)
 }

@@ -97,7 +97,7 @@ type Decisions interface {
 	PutDisruption(ctx context.Context, decision model.Disrupted) error
 }
 
-// Connector opens a cluster: its API server, with the cluster's own rights. No EC2 is written.
+// Connector opens a cluster: its API server, with the cluster's own permissions. No EC2 is written.
 type Connector interface {
 	Connect(ctx context.Context, reg model.Registration) (Clients, error)
 }

@@ -25,7 +25,7 @@ func TestWhatFunctionsAskForIsAllowed(t *testing.T) {
 }
 
 // S-rows of the threats: whatever somebody binds to the functions' groups, through the relay nobody reads secrets, runs anything, gives
-// rights away, or does something to all objects at once.
+// permissions away, or does something to all objects at once.
 func TestWhatFunctionsNeverAskForIsRefused(t *testing.T) {
 	for _, line := range []string{
 		"GET /api/v1/secrets", "GET /api/v1/namespaces/a/secrets/b", "GET /api/v1/namespaces/a/configmaps/b", "GET /api/v1/namespaces/a/serviceaccounts/b",

@@ -1,7 +1,7 @@
 // Package execute carries out, in a cluster, what functions ask its API server for: the watcher's side of the relay, for clusters whose
 // API server functions cannot reach.
 //
-// It decides which requests are carried out, and how often. A request is carried out with the rights of the group of whoever
+// It decides which requests are carried out, and how often. A request is carried out with the permissions of the group of whoever
 // sent it, which the queue itself vouches for, and only if it is of a kind that functions ask for. One that is older than its sender
 // waits, or than 20 s, is dropped. What changes something is recorded as taken before it is carried out, on condition that
 // nobody took it before: however often a message comes, it is carried out at most once. Where a watcher dies in between, nobody

@@ -29,14 +29,14 @@ type Answers interface {
 
 // Server is the API server.
 type Server interface {
-	// Do carries out the request with the rights of the group. An error means that nobody knows whether it was carried out.
+	// Do carries out the request with the permissions of the group. An error means that nobody knows whether it was carried out.
 	Do(ctx context.Context, group string, request wire.RelayRequest) (wire.RelayAnswer, error)
 }
 
 // Executor carries out the requests of one cluster.
 type Executor struct {
 	Cluster  string
-	Groups   map[string]string // by unique id of a role (AROA…): the group whose rights its requests have
+	Groups   map[string]string // by unique id of a role (AROA…): the group whose permissions its requests have
 	Inbox    Inbox
 	Answers  Answers
 	Server   Server

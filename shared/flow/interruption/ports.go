@@ -104,7 +104,7 @@ type Hints interface {
 	RequestPass(ctx context.Context, cluster, key string, after time.Duration) error
 }
 
-// Connector opens a cluster: its API server and its instances, with the cluster's own rights.
+// Connector opens a cluster: its API server and its instances, with the cluster's own permissions.
 type Connector interface {
 	Connect(ctx context.Context, reg model.Registration) (Clients, error)
 }

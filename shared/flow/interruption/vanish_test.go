@@ -140,7 +140,7 @@ func TestDeletionsWaitWhileDefinitionsCannotBeRead(t *testing.T) {
 	claim := load(t, w).Claims[0]
 	w.Cluster.Refuse(func(request string) error {
 		if request == "definitions" {
-			return fault.New(fault.Denied, "Forbidden", "no right to get customresourcedefinitions")
+			return fault.New(fault.Denied, "Forbidden", "no permission to get customresourcedefinitions")
 		}
 		return nil
 	})

@@ -121,7 +121,7 @@ type Memories interface {
 	Learn(ctx context.Context, reg model.Registration, learned model.LearnedOf) error
 }
 
-// Connector opens a cluster: its API server, its fleet and its catalog, with the cluster's own rights.
+// Connector opens a cluster: its API server, its fleet and its catalog, with the cluster's own permissions.
 type Connector interface {
 	Connect(ctx context.Context, reg model.Registration) (Clients, error)
 }

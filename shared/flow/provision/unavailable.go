@@ -11,7 +11,7 @@ import (
 type scope uint8
 
 const (
-	scopeNone         scope = iota // nothing about capacity: throttling, rights, parameters
+	scopeNone         scope = iota // nothing about capacity: throttling, permissions, parameters
 	scopeOffering                  // this instance type in this zone
 	scopeGroup                     // every offering of the quota group and capacity type: an account limit
 	scopeCapacityType              // every offering of the capacity type: an account limit
