@@ -61,7 +61,7 @@ func zonesOf(snapshot *model.Snapshot) []string {
 }
 
 // catalogs returns what each class can buy, and why one cannot be used, by class name. From a catalog file every class
-// that anything speaks of can buy everything, whether or not it is there itself.
+// that anything names can buy everything, whether or not it is there itself.
 func (g *catalogInput) catalogs(snapshot *model.Snapshot, claims []model.Claim) (map[string][]model.InstanceType, map[string]string) {
 	catalogs, problems := map[string][]model.InstanceType{}, map[string]string{}
 	if g.region == nil {

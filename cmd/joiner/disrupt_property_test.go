@@ -264,7 +264,7 @@ func TestD1SavingsAreTheDifferenceAfterCarryingOut(t *testing.T) {
 	}
 }
 
-// account is what the catalog function needs to judge drift: a ledger, an API server with other pools and classes than the
+// account is what the catalog function needs to evaluate drift: a ledger, an API server with other pools and classes than the
 // claims were made from, and instances as the classes select them. What is not here is not to be asked for.
 type account struct {
 	catalog.Registry

@@ -148,7 +148,7 @@ func (p *target) clock(ctx context.Context) ([]doctor.Finding, error) {
 	return one(level, seen, do), nil
 }
 
-// skew judges a clock that said said some time between before and after; it tells whole seconds.
+// skew evaluates a clock that said said some time between before and after; it tells whole seconds.
 func skew(before, after, said time.Time, whose string) (level doctor.Level, seen, do string) {
 	var off time.Duration
 	if late := before.Add(-time.Second).Sub(said); late > 0 {

@@ -33,7 +33,7 @@ type kept[T any] struct {
 }
 
 // read returns the records of a span, by time, then by key. What was read lately is not asked for again; the last minutes before are,
-// since a record may come later than what it tells of.
+// since a record may come later than what it reports.
 func (k *kept[T]) read(fromUnix, toUnix int64, about func(*T) (key string, atUnix int64), ask func(fromUnix, toUnix int64) ([]T, error)) ([]T, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

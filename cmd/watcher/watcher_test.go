@@ -183,7 +183,7 @@ func (r *replica) read(output io.Reader) {
 		}
 		r.mu.Unlock()
 	}
-	_ = r.command.Wait() // how it ended is the test's to judge
+	_ = r.command.Wait() // how it ended is the test's to evaluate
 }
 
 func (r *replica) lines() []string {

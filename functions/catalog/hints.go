@@ -26,7 +26,7 @@ func (h hints) Ready(ctx context.Context, cluster, key string) error {
 // disruptions asks the disruption function through a standard queue.
 type disruptions struct{ queue *sqsqueue.DelayQueue }
 
-// RequestDisruption sends a judge hint.
+// RequestDisruption sends a disruption hint.
 func (j disruptions) RequestDisruption(ctx context.Context, cluster, key string) error {
 	return j.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDisrupt, Tick: key}, 0)
 }

@@ -1,5 +1,5 @@
 // Command catalog is the function that knows what can be bought and what people's classes mean: each minute, and when a
-// class changed, it resolves and judges what is due. What it does is flow/catalog; this wires it. It is also what a cluster's
+// class changed, it resolves and validates what is due. What it does is flow/catalog; this wires it. It is also what a cluster's
 // stack registers the cluster with (flow/attach).
 package main
 

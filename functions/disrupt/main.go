@@ -1,5 +1,5 @@
 // Command disrupt is the function that decides what to give back voluntarily: each minute, when something has changed, and when it
-// asked itself for another look, it judges a cluster's nodes, records what is to go as commands, and moves those on until
+// asked itself for another check, it evaluates a cluster's nodes, records what is to go as commands, and moves those on until
 // their claims are Draining. What it does is flow/disrupt; this wires it.
 package main
 

@@ -71,7 +71,7 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 		}
 		hint, err := wire.DecodeHint([]byte(record.Body))
 		if err != nil {
-			// A hint carries no truth: the next look finds what it would have said.
+			// A hint carries no truth: the next check finds what it would have said.
 			refuse(record, err.Error())
 			continue
 		}

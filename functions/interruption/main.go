@@ -1,5 +1,5 @@
 // Command interruption is the function that owns a claim's death: AWS tells it of instances that are about to end, each
-// minute, and when it asked itself for another look, it finds what else is to end, and step by step it empties the nodes of
+// minute, and when it asked itself for another check, it finds what else is to end, and step by step it empties the nodes of
 // that, ends their instances and closes their claims. What it does is flow/interruption; this wires it.
 package main
 

@@ -33,10 +33,10 @@ func (p plans) Plan(ctx context.Context, cluster, key string) error {
 	return p.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDrain, Tick: key})
 }
 
-// disruptions asks for a look at what to give back.
+// disruptions asks for a check of which nodes to disrupt.
 type disruptions struct{ queue *sqsqueue.DelayQueue }
 
-// RequestDisruption sends a judge hint.
+// RequestDisruption sends a disruption hint.
 func (j disruptions) RequestDisruption(ctx context.Context, cluster, key string) error {
 	return j.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDisrupt, Tick: key}, 0)
 }

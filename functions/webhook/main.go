@@ -4,7 +4,7 @@
 //
 // An API server can prove to no outside webhook who it is, so that a secret in the path is all there is: the function may read the
 // region's instance catalog and that secret, and nothing else, writes nothing and calls nothing. Whoever learns the secret can
-// have manifests judged, at the installation's cost. Two secrets are good at a time, so that they can be changed.
+// have manifests evaluated, at the installation's cost. Two secrets are good at a time, so that they can be changed.
 //
 // Settings come from the environment:
 //

@@ -68,7 +68,7 @@ func throttled(o Options) string {
 }
 
 // lostAlarm is on where a rule's events are lost. The rules for the queue of notices have one target, one queue for what is not delivered and
-// the same policies, so that one of them speaks for all: that of states, which fires whenever a machine ends, whatever ended it. EventBridge
+// the same policies, so that one of them speaks for all: that of states, which fires whenever an instance ends, whatever ended it. EventBridge
 // counts what failed for good, and what went to no dead-letter queue either. Source: EventBridge user guide, "Monitoring Amazon EventBridge".
 func lostAlarm(id, rule, about string) alarm {
 	return alarm{

@@ -21,7 +21,7 @@ type cluster struct {
 	externalID *string // what its roles ask of whoever takes them on, as no other cluster's do
 	hub        string  // account of the region's stack, as it stands in ARNs
 	roles      map[string]awsiam.CfnRole
-	nodeRoles  []string // names that machines may be given, as they stand in ARNs
+	nodeRoles  []string // names that instances may be given, as they stand in ARNs
 	relay      awssqs.CfnQueue
 }
 
@@ -256,7 +256,7 @@ func (k *cluster) letIn() {
 	}
 }
 
-// forwardEvents sends what AWS says of this account's machines to the account of the region's stack, whose rules take it from there.
+// forwardEvents sends what AWS says of this account's instances to the account of the region's stack, whose rules take it from there.
 func (k *cluster) forwardEvents() {
 	o := k.o
 	if !strings.Contains(o.AlarmTopicARN, ":"+k.c.Account+":") {
@@ -302,7 +302,7 @@ func (k *cluster) register() {
 }
 
 // registration enters a cluster into the ledger through the catalog's function, and takes it out again when the stack is deleted, which is
-// refused while machines of it live. The stack is in the account of the region's stack: nobody else may call that function. properties
+// refused while instances of it live. The stack is in the account of the region's stack: nobody else may call that function. properties
 // and those that are put beside them are the fields of model.Registration.
 func registration(stack awscdk.Stack, c Cluster, properties map[string]any) {
 	properties["ServiceToken"] = sub("arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:joiner-catalog")

@@ -59,7 +59,7 @@ func (k *cluster) describe(kinds ...string) statement {
 	return allow("ReadEC2", actions, everything, map[string]any{"StringEquals": map[string]any{"aws:RequestedRegion": sub("${AWS::Region}")}})
 }
 
-// readInstances allows to read what there is, and what machines can be made from.
+// readInstances allows to read what there is, and what instances can be made from.
 func (k *cluster) readInstances() statement {
 	return k.describe("Instances", "LaunchTemplates", "InstanceTypes", "InstanceTypeOfferings", "AvailabilityZones", "SpotPriceHistory",
 		"Images", "Subnets", "SecurityGroups", "CapacityReservations", "PlacementGroups")
@@ -133,10 +133,10 @@ func merge(conditions ...map[string]any) map[string]any {
 	return out
 }
 
-// launch allows to launch machines that are the cluster's from their first moment, from templates that are its own, and with no role
-// but its nodes'. EC2 judges a fleet twice: as CreateFleet, and as RunInstances for what it launches. What is named in a launch template
+// launch allows to launch instances that are the cluster's from their first moment, from templates that are its own, and with no role
+// but its nodes'. EC2 evaluates a fleet twice: as CreateFleet, and as RunInstances for what it launches. What is named in a launch template
 // alone may come to CreateFleet without the keys that tell of it (users have seen launches denied for that), so images and the VPC are
-// bound where machines are made from them, by RunInstances. Of other conditions CreateFleet has the tags of resources and of the request.
+// bound where instances are made from them, by RunInstances. Of other conditions CreateFleet has the tags of resources and of the request.
 func (k *cluster) launch() []statement {
 	both, fleet, run := []string{"ec2:CreateFleet", "ec2:RunInstances"}, []string{"ec2:CreateFleet"}, []string{"ec2:RunInstances"}
 	network := []string{"subnet", "security-group"}
@@ -171,7 +171,7 @@ func (k *cluster) launch() []statement {
 	return out
 }
 
-// imageOwners are whose images machines may be launched from: whoever makes an image is root on the machines. Who may write node classes
+// imageOwners are whose images instances may be launched from: whoever makes an image is root on the instances. Who may write node classes
 // chooses among these only.
 func (k *cluster) imageOwners() []*string {
 	owners := []*string{jsii.String("amazon"), sub("${AWS::AccountId}")}
@@ -190,7 +190,7 @@ func (k *cluster) deleteTemplates() statement {
 	return allow("DeleteOwnTemplates", []string{"ec2:DeleteLaunchTemplate"}, k.ec2("launch-template"), k.tagged())
 }
 
-// tagLater allows the tags that are not known before a machine has joined, on the cluster's machines.
+// tagLater allows the tags that are not known before an instance has joined, on the cluster's instances.
 func (k *cluster) tagLater() statement {
 	return allow("TagOwnMachines", []string{"ec2:CreateTags"}, k.ec2("instance"), merge(k.tagged(), map[string]any{
 		"ForAllValues:StringEquals": map[string]any{"aws:TagKeys": []string{nameTag, "karpenter.sh/nodeclaim", "Name"}},

@@ -17,7 +17,7 @@ import (
 
 // Rows of the review of the first hour in an account that are about the stacks, by their numbers.
 
-// assembly synthesises an app as main does and returns what the cdk command reads of it: each stack with its environment and what it depends on.
+// assembly synthesizes an app as main does and returns what the cdk command reads of it: each stack with its environment and what it depends on.
 func assembly(t *testing.T, text string) map[string]struct {
 	Environment  string
 	Dependencies []string
@@ -264,7 +264,7 @@ func TestA14WatcherWithoutPodIdentity(t *testing.T) {
 }
 
 // A16, A34: CreateFleet is asked for no key but tags, since what a launch template names may come without any other; images and the VPC are
-// bound by RunInstances, which EC2 asks for each machine of a fleet.
+// bound by RunInstances, which EC2 asks for each instance of a fleet.
 func TestA16FleetsAreBoundByTagsAlone(t *testing.T) {
 	bound := map[string]bool{}
 	eachStatement(t, func(where string, one statementJSON) {

@@ -79,7 +79,7 @@ func functions(o Options) []function {
 	return all
 }
 
-// Settings of functions that people may change, by the programs that read them. Whoever computes what a machine offers must
+// Settings of functions that people may change, by the programs that read them. Whoever computes what an instance offers must
 // do it with the same ones.
 var (
 	ofCatalog  = []string{"JOINER_VM_MEMORY_OVERHEAD_PERCENT", "JOINER_RESERVED_ENIS", "JOINER_NODE_CLASS_CEL", "JOINER_LOG_LEVEL"}
@@ -209,7 +209,7 @@ func (r *region) feed(f function, made awslambda.CfnFunction, from source) {
 }
 
 // role is what a function may do with its own permissions: take from its queues, send to others, read and write the ledger, and
-// take on the cluster's role of the same program. Whatever it does to machines it does with that.
+// take on the cluster's role of the same program. Whatever it does to instances it does with that.
 func (r *region) role(f function) awsiam.CfnRole {
 	var policies []statement
 	policies = append(policies, allow("WriteOwnLogs", []string{"logs:CreateLogStream", "logs:PutLogEvents"},

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// made is one app with every variant's stack, judged by watchOver, and what it synthesised: node takes seconds to start.
+// made is one app with every variant's stack, evaluated by watchOver, and what it synthesized: node takes seconds to start.
 type made struct {
 	stacks    map[string]awscdk.Stack
 	templates map[string][]byte
@@ -50,7 +50,7 @@ func synthesise(zips string) (made, error) {
 	return out, err
 }
 
-// synthesised returns the one app of this process.
+// synthesized returns the one app of this process.
 func synthesised(t *testing.T) made {
 	t.Helper()
 	m, err := theApp()

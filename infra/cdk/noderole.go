@@ -54,7 +54,7 @@ func (k *cluster) makeNodeRole(id, name, kind, about string) {
 // karpenterNodeRole is the name that Karpenter's guide gives to the role of a cluster's nodes.
 func karpenterNodeRole(cluster string) string { return "KarpenterNodeRole-" + cluster }
 
-// nodeRoleARNs are the roles that machines may be given.
+// nodeRoleARNs are the roles that instances may be given.
 func (k *cluster) nodeRoleARNs() []*string {
 	var out []*string
 	for _, name := range k.nodeRoles {

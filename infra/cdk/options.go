@@ -37,11 +37,11 @@ type Options struct {
 	PlannerMemoryMB     int               // plannerMemory: of the functions that plan, 1769; 3008 is for more than 2,000 nodes in a cluster
 	AlarmTopicARN       string            // alarmTopicArn: SNS topic that alarms tell; "" = they only change color
 	HubAccount          string            // hubAccount: where the region's stack is; "" = in the account of the cluster
-	Metrics             bool              // metrics: true = functions send all of docs/reference/metrics.md, and the boards show it
+	Metrics             bool              // metrics: true = functions send all of docs/reference/metrics.md, and the dashboards show it
 	DryRun              bool              // dryRun: false = node classes are not tried on EC2
-	IMDSv1              bool              // imdsv1: true = machines may be launched whose metadata needs no token
+	IMDSv1              bool              // imdsv1: true = instances may be launched whose metadata needs no token
 	DenyTypes           []string          // denyInstanceTypes: patterns such as *.metal that are never launched
-	ImageOwners         []string          // imageOwners: accounts, beside this one and Amazon, whose images machines may be launched from
+	ImageOwners         []string          // imageOwners: accounts, beside this one and Amazon, whose images instances may be launched from
 	Adopters            []string          // adopters: ARNs of who may take clusters over from Karpenter by a role of the cluster; none = there is no such role
 	Settings            map[string]string // settings: an object of what functions read from their environment, see functions.go
 }
@@ -57,7 +57,7 @@ type Cluster struct {
 	NodeRoleName  string `json:"nodeRoleName"`  // nodeRoleName: name of the role that the stack makes; joiner-CLUSTER-REGION-node
 	Windows       bool   `json:"windows"`       // windows: true = the stack makes a role for nodes with Windows, too
 	IPv6          bool   `json:"ipv6"`          // ipv6: true = nodes may give pods IPv6 addresses
-	VPC           string `json:"vpcId"`         // vpcId: machines are launched into this VPC alone; "" = into any
+	VPC           string `json:"vpcId"`         // vpcId: instances are launched into this VPC alone; "" = into any
 	IRSAProvider  string `json:"irsaProvider"`  // irsaProvider: OIDC provider by which the watcher gets its role; "" = by Pod Identity
 	Namespace     string `json:"namespace"`     // namespace: of the watcher; joiner
 	DefaultSpread string `json:"defaultSpread"` // defaultSpread: see model.Registration

@@ -313,7 +313,7 @@ type rule struct {
 	Pattern         map[string]any
 }
 
-// rules are all that announces the end of a machine. States a machine goes through while it starts are of no use to anybody
+// rules are all that announces the end of an instance. States an instance goes through while it starts are of no use to anybody
 // and stay out.
 var rules = []rule{
 	{"SpotRule", "joiner-spot", "Spot instances that are interrupted in two minutes",
@@ -337,7 +337,7 @@ func ec2Event(kind string, detail map[string]any) map[string]any {
 	return pattern
 }
 
-// makeRules sends what AWS says of machines to the queue of notices. What could not be delivered within five minutes is kept
+// makeRules sends what AWS says of instances to the queue of notices. What could not be delivered within five minutes is kept
 // beside what could not be handled; functions ask EC2 for the same each half minute.
 func (r *region) makeRules() {
 	for _, one := range rules {

@@ -113,7 +113,7 @@ func TestStarsAreForReadsAlone(t *testing.T) {
 	})
 }
 
-// Every write of EC2 and IAM is on condition of the cluster's tags, of the role passed, or of nothing but what machines are made from.
+// Every write of EC2 and IAM is on condition of the cluster's tags, of the role passed, or of nothing but what instances are made from.
 func TestEveryWriteHasItsCondition(t *testing.T) {
 	const owner = "kubernetes.io/cluster/joiner-demo"
 	eachStatement(t, func(where string, one statementJSON) {
@@ -130,7 +130,7 @@ func TestEveryWriteHasItsCondition(t *testing.T) {
 			case equal["aws:RequestTag/"+owner] == "owned", equal["aws:ResourceTag/"+owner] == "owned":
 			case action == "iam:PassRole" && fmt.Sprint(equal["iam:PassedToService"]) == "[ec2.amazonaws.com ec2.amazonaws.com.cn]":
 			case one.Sid == "LaunchFromImages" && len(equal) == 1 && fmt.Sprint(equal["ec2:Owner"]) == "[amazon map[Fn::Sub:${AWS::AccountId}]]":
-			case one.Sid == "AskForImages" && fmt.Sprint(one.Action) == "[ec2:CreateFleet]": // RunInstances is judged, too
+			case one.Sid == "AskForImages" && fmt.Sprint(one.Action) == "[ec2:CreateFleet]": // RunInstances is evaluated, too
 			case one.Sid == "LaunchInto", one.Sid == "AskForNetwork" && fmt.Sprint(one.Action) == "[ec2:CreateFleet]",
 				one.Sid == "LaunchIntoVPC" && strings.Contains(fmt.Sprint(one.Condition["ArnLike"]["ec2:Vpc"]), ":vpc/vpc-0123456789abcdef0"):
 				if regexp.MustCompile(`:(instance|volume|fleet|network-interface|launch-template|spot-instances-request)/`).MatchString(fmt.Sprint(one.Resource)) {

@@ -71,7 +71,7 @@ func variantsOf(demo Cluster) []variant {
 	}
 }
 
-// templates synthesises all variants in one app, with the zips that o names, and returns each template as it is committed, by file. It puts
+// templates synthesizes all variants in one app, with the zips that o names, and returns each template as it is committed, by file. It puts
 // the stacks into stacks.
 func templates(app awscdk.App, all []variant, o Options, stacks map[string]awscdk.Stack) (map[string][]byte, error) {
 	out := map[string][]byte{}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// InstanceSettings are the operator's words on what instances hold: every function that plans or judges has the same ones. Embed it
+// InstanceSettings are the operator's words on what instances hold: every function that plans or evaluates has the same ones. Embed it
 // in the settings of a program.
 type InstanceSettings struct {
 	Overhead     Share `env:"JOINER_VM_MEMORY_OVERHEAD_PERCENT"` // of memory that hypervisor and firmware keep, 0.075 = 7.5 % where unset

@@ -24,7 +24,7 @@ type Series struct {
 	Dimensions []string // in the order of the values given to Of; none = one series for the installation
 	Program    string   // which function sends it
 	Gauge      bool     // a state, of which the newest or the greatest value counts; else values add up, or are durations
-	// Always says that it is sent whatever the setting says: alarms and the board of the installation's health go by it, and it is
+	// Always says that it is sent whatever the setting says: alarms and the dashboard of the installation's health go by it, and it is
 	// sent only in the minutes in which something happens.
 	Always   bool
 	Means    string

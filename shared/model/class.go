@@ -172,7 +172,7 @@ type ClassObject struct {
 // ClassPatch is what an EC2NodeClass object is to carry beside what people wrote.
 type ClassPatch struct {
 	Name        string
-	UID         string            // of the object that was judged
+	UID         string            // of the object that was evaluated
 	Finalized   bool              // whether our finalizer is to be on it
 	Annotations map[string]string // to set
 }

@@ -135,7 +135,7 @@ type SuspendedPool struct {
 // PlanBound is how much one plan takes at most.
 type PlanBound struct {
 	Pods  int `json:"pods"`
-	Sets  int `json:"sets"`  // sets of pods that rules between pods speak of: distinct selectors, by namespace
+	Sets  int `json:"sets"`  // sets of pods that rules between pods name: distinct selectors, by namespace
 	Rules int `json:"rules"` // such rules: distinct pairs of a set and a topology key
 }
 

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 )
 
-// Why nodes are disrupted or replaced voluntarily. Budgets speak of the first three.
+// Why nodes are disrupted or replaced voluntarily. Budgets name the first three.
 const (
 	ReasonEmpty         = "Empty"
 	ReasonUnderutilized = "Underutilized"
@@ -85,7 +85,7 @@ type CommandState string
 // The states of a command.
 const (
 	CommandCommitted CommandState = "Committed" // recorded with its claims; its nodes are being tainted and looked at again
-	CommandReplacing CommandState = "Replacing" // it holds on a later look; its replacements are asked for
+	CommandReplacing CommandState = "Replacing" // it holds on a later check; its replacements are asked for
 	CommandDone      CommandState = "Done"      // its claims are Draining
 	CommandUndoing   CommandState = "Undoing"   // it does not hold, or a replacement failed: taints are taken off
 	CommandUndone    CommandState = "Undone"    // nothing of it is left on any node
@@ -113,7 +113,7 @@ type Command struct {
 	PodsMoved    int            `json:"podsMoved"`
 	Savings      MicroUSD       `json:"savings"`
 
-	// What it was judged by, and whose pods it moves: to tell an opposite decision by.
+	// What it was evaluated by, and whose pods it moves: to tell an opposite decision by.
 	Epoch     int64    `json:"epoch"`
 	Seq       int64    `json:"seq"`
 	Inputs    string   `json:"inputs,omitempty"`    // digest of prices, pools and marks it depends on
@@ -139,7 +139,7 @@ const MaxFailedOfferings = 200
 // MaxWorkloads is how many owners a command remembers.
 const MaxWorkloads = 100
 
-// Target is a node a command disrupts, as it was judged.
+// Target is a node a command disrupts, as it was evaluated.
 type Target struct {
 	Claim        string   `json:"claim"`
 	Pool         string   `json:"pool"`
@@ -150,7 +150,7 @@ type Target struct {
 	InstanceType string   `json:"instanceType,omitempty"`
 	Zone         string   `json:"zone,omitempty"`
 	CapacityType string   `json:"capacityType,omitempty"`
-	Pods         []string `json:"pods,omitempty"` // PodDigest of each pod that would have to leave, as it was judged; sorted
+	Pods         []string `json:"pods,omitempty"` // PodDigest of each pod that would have to leave, as it was evaluated; sorted
 }
 
 // PodDigest stands for a pod's UID where many are kept: 32 bits of its digest. That another pod of one node has the same is not to be
@@ -161,7 +161,7 @@ func PodDigest(uid string) string {
 }
 
 // BudgetVersion counts the commands of a pool. A command is committed on condition of the turns of its pools, so that of two that were
-// judged by the same budget one is refused.
+// evaluated by the same budget one is refused.
 type BudgetVersion struct {
 	Pool    string `json:"pool"`
 	Version int64  `json:"version"` // 0 = there was none yet
@@ -191,7 +191,7 @@ type DisruptNotes struct {
 	Version int64 `json:"version"` // 0 = never written
 	AtUnix  int64 `json:"at"`
 
-	// The last look that found nothing to do, and what it depended on: while all of it is the same and AgainUnix has not come,
+	// The last check that found nothing to do, and what it depended on: while all of it is the same and AgainUnix has not come,
 	// there is nothing to look at.
 	Epoch   int64  `json:"epoch,omitempty"`
 	Seq     int64  `json:"seq,omitempty"`
@@ -208,7 +208,7 @@ type DisruptNotes struct {
 	Empty bool `json:"empty,omitempty"`
 
 	KeptUnix int64 `json:"kept,omitempty"` // when a look that gave nothing back was last kept; 0 = never
-	HintUnix int64 `json:"hint,omitempty"` // for when the next look was asked for; 0 = for none
+	HintUnix int64 `json:"hint,omitempty"` // for when the next check was asked for; 0 = for none
 
 	// WatcherAhead is the watcher's heartbeat at the last look, where its clock was ahead; zero = it was not.
 	WatcherAhead HeartbeatAhead `json:"ahead,omitzero"`

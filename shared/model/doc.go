@@ -1,4 +1,4 @@
-// Package model holds the nouns every part of Joiner speaks of, as plain data: what a cluster is (Pod, Node, Pool,
+// Package model holds the nouns that every part of Joiner uses, as plain data: what a cluster is (Pod, Node, Pool,
 // Class), what can be bought (InstanceTypeInfo, InstanceType, Offer), what we asked for (Claim, Intent) and what a decision
 // says (Snapshot in, Plan out).
 //

@@ -1,6 +1,6 @@
 package model
 
-// Well-known node labels of Kubernetes and Karpenter that the code itself speaks of.
+// Well-known node labels of Kubernetes and Karpenter that the code itself uses.
 const (
 	LabelInstanceType = "node.kubernetes.io/instance-type"
 	LabelArch         = "kubernetes.io/arch"

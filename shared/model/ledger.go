@@ -383,7 +383,7 @@ type CatalogUse struct {
 // NodePatch is what registration and initialisation write to a node.
 type NodePatch struct {
 	Name         string
-	UID          string            // of the node that was judged
+	UID          string            // of the node that was evaluated
 	Labels       map[string]string // to set
 	RemoveLabels []string          // keys
 	Annotations  map[string]string // to set

@@ -107,7 +107,7 @@ func (t *InstanceType) Allocatable() Resources {
 // until that has shown whether there is capacity again. From ForgetUnix on it is as if it had never failed.
 //
 // An empty Zone or InstanceType matches every one: a whole capacity type, or a subnet's zone. A mark of a subnet or of a
-// reservation speaks of that alone, and one with a placement group of nothing outside the group.
+// reservation names that alone, and one with a placement group of nothing outside the group.
 type UnavailableOffering struct {
 	OfferingKey
 	Group          string `json:"group,omitempty"`          // set = every instance type that counts against this quota (see offering.QuotaGroup)
@@ -131,7 +131,7 @@ func (m *UnavailableOffering) Forgotten(nowUnix int64) bool {
 	return max(m.UntilUnix, m.ForgetUnix) <= nowUnix
 }
 
-// About returns the mark with nothing but what it speaks of: equal for marks of which a ledger keeps one.
+// About returns the mark with nothing but what it names: equal for marks of which a ledger keeps one.
 func (m *UnavailableOffering) About() UnavailableOffering {
 	if m.SubnetID != "" {
 		return UnavailableOffering{SubnetID: m.SubnetID}

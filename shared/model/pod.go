@@ -40,7 +40,7 @@ func (p *Pod) Ref() PodRef { return PodRef{Namespace: p.Namespace, Name: p.Name,
 // Terminal reports whether the pod has ended and holds nothing any more.
 func (p *Pod) Terminal() bool { return p.Phase == Succeeded || p.Phase == Failed }
 
-// PodRef names one pod as it was judged: a recreated pod of the same name has another UID.
+// PodRef names one pod as it was evaluated: a recreated pod of the same name has another UID.
 type PodRef struct {
 	Namespace string `json:"ns"`
 	Name      string `json:"name"`

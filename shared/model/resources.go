@@ -1,6 +1,6 @@
 package model
 
-// Names of the resources the code itself speaks of. Any other name (nvidia.com/gpu, …) is carried as it is.
+// Names of the resources that the code itself uses. Any other name (nvidia.com/gpu, …) is carried as it is.
 const (
 	CPU              = "cpu"                    // milli-CPU
 	Memory           = "memory"                 // bytes

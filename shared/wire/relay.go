@@ -231,7 +231,7 @@ func relaySeal(key, nonce []byte) (cipher.AEAD, error) {
 
 // RelayMessage is a request as it lay in the queue.
 type RelayMessage struct {
-	Receipt string // to let go of it
+	Receipt string // to release it
 	Sender  string // unique id of the role that sent it, as AWS says: AROA…
 	Body    []byte
 	Age     time.Duration // when it was received, by the queue's own clock

@@ -40,7 +40,7 @@ var phrases = []struct {
 	{"Unlicense", []string{"This is free and unencumbered software released into the public domain"}},
 }
 
-// recognize names a license by its text; "" where it is none of those known. A text that speaks of the GPL as its own is not.
+// recognize names a license by its text; "" where it is none of those known. A text that names the GPL as its own is not.
 func recognize(text string) string {
 	words := strings.Join(strings.Fields(text), " ")
 	if strings.Contains(words, "GNU GENERAL PUBLIC LICENSE") || strings.Contains(words, "GNU AFFERO") || strings.Contains(words, "GNU LESSER") {

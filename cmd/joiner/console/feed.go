@@ -92,7 +92,7 @@ type Feed struct {
 
 	mu          sync.Mutex
 	state       *State
-	cluster     *Cluster // that state shows; nil before the first look
+	cluster     *Cluster // that state shows; nil before the first check
 	records     map[string]record
 	subscribers map[chan []byte]bool
 	wake        chan struct{}
@@ -287,7 +287,7 @@ func (f *Feed) prices(c *Cluster, last *State, price model.MicroUSD) []PricePoin
 	return PriceCurve(c.now(), from, price, lived(f.lives(c)))
 }
 
-// lives returns the instances that records and the ledger speak of.
+// lives returns the instances that records and the ledger name.
 func (f *Feed) lives(c *Cluster) []explain.InstanceLifetime {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -439,7 +439,7 @@ func equal(a, b any) bool {
 
 var errUnknown = errors.New("unknown here, or no longer stored")
 
-// seen returns the cluster and the rows that are shown, after a first look where there was none.
+// seen returns the cluster and the rows that are shown, after a first check where there was none.
 func (f *Feed) seen(ctx context.Context) (*Cluster, []Row, error) {
 	f.mu.Lock()
 	checked := f.cluster != nil

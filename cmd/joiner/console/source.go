@@ -23,7 +23,7 @@ type Cluster struct {
 
 func (c *Cluster) snapshot() *model.Snapshot { return c.State.Ask.Snapshot }
 
-// now is the time the cluster is judged by, Unix seconds.
+// now is the time the cluster is evaluated by, Unix seconds.
 func (c *Cluster) now() int64 { return c.State.Ask.NowUnix }
 
 // ledger returns what the ledger says; of files there is none, and claims are what they show.

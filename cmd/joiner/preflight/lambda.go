@@ -34,7 +34,7 @@ func (s *Checker) Concurrency(ctx context.Context) ([]doctor.Finding, error) {
 	return s.checkConcurrency(ctx, 0, false)
 }
 
-// checkConcurrency judges the account's executions, of which so many are to be reserved; unbounded where nothing bounds what queues take.
+// checkConcurrency evaluates the account's executions, of which so many are to be reserved; unbounded where nothing bounds what queues take.
 func (s *Checker) checkConcurrency(ctx context.Context, reserve int, unbounded bool) ([]doctor.Finding, error) {
 	out, err := lambda.NewFromConfig(s.config).GetAccountSettings(ctx, &lambda.GetAccountSettingsInput{})
 	if err != nil {

@@ -92,7 +92,7 @@ func (r running) code() string {
 	return vcpuQuotas[r.group].onDemand
 }
 
-// checkQuotas judges what runs of each group, and of standard instances whether at least so many vCPUs are left.
+// checkQuotas evaluates what runs of each group, and of standard instances whether at least so many vCPUs are left.
 func checkQuotas(limits map[string]float64, use map[running]int64, left float64) []doctor.Finding {
 	var found []doctor.Finding
 	for _, group := range slices.Sorted(maps.Keys(vcpuQuotas)) {

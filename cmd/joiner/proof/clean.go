@@ -290,7 +290,7 @@ func foundTable(ctx context.Context, e *Env, name string) (Thing, bool, error) {
 		if aws.ToString(t.Key) == TagRun {
 			return Thing{Kind: "table", Name: name, Run: aws.ToString(t.Value), remove: func(ctx context.Context) error {
 				_, err := e.DynamoDB.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name})
-				// One that is being made cannot be deleted yet: the next look finds it again.
+				// One that is being made cannot be deleted yet: the next check finds it again.
 				return gone(err, "ResourceNotFoundException", "ResourceInUseException")
 			}}, true, nil
 		}

@@ -30,7 +30,7 @@ type Clock interface {
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// SystemClock returns the machine's clock.
+// SystemClock returns the clock of the host.
 func SystemClock() Clock { return systemClock{} }
 
 type systemClock struct{}

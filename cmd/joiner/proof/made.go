@@ -47,7 +47,7 @@ func Code(err error) string {
 	return "no answer"
 }
 
-// Answered returns an error that is no answer of AWS: then nothing can be judged.
+// Answered returns an error that is no answer of AWS: then nothing can be evaluated.
 func Answered(errs ...error) error {
 	for _, err := range errs {
 		if err != nil && Code(err) == "no answer" {

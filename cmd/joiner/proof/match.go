@@ -60,5 +60,5 @@ type Result struct {
 	Reading    string     `json:"reading,omitempty"` // the one that was seen
 	Expected   []Expected `json:"expected"`          // the first is the model's
 	Seen       Seen       `json:"seen,omitempty"`
-	Why        string     `json:"why,omitempty"` // of a probe that was not judged
+	Why        string     `json:"why,omitempty"` // of a probe that was not evaluated
 }

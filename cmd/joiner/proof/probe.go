@@ -48,6 +48,6 @@ type Probe struct {
 	// Readings are the ways to read AWS's documentation, first the one our model of AWS follows unless it is told otherwise: where
 	// there are several, the stricter one for Joiner. Joiner works under all of them.
 	Readings []Reading
-	// Run makes the calls. The error says that nothing can be judged.
+	// Run makes the calls. The error says that nothing can be evaluated.
 	Run func(ctx context.Context, e *Env) (Seen, error)
 }

@@ -75,7 +75,7 @@ func (b *batch) json(plain *plainYAML, text []byte, start int, at place) []byte 
 
 var lineNumber = regexp.MustCompile(`\bline (\d+)`)
 
-// inSource turns the lines that an error of the text from start on speaks of into lines of the source.
+// inSource turns the lines that an error of the text from start on names into lines of the source.
 func (b *batch) inSource(err error, start int) string {
 	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
 	text = strings.TrimPrefix(text, "yaml: ")

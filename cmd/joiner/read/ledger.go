@@ -11,7 +11,7 @@ import (
 )
 
 // LedgerClaims returns the claims as a ledger of this cluster would have them, by name: those of the NodeClaims, joined with their nodes,
-// and one made up for each node of a NodePool that no NodeClaim speaks of, of what the node says. madeUp counts the latter; where such
+// and one made up for each node of a NodePool that no NodeClaim names, of what the node says. madeUp counts the latter; where such
 // a node is Ready and nothing says how far it has come, neither label nor taint, it gets the labels of one that is initialized. A
 // NodeClaim that is being deleted is one whose end has begun. Prices are not in it.
 func (c *Cluster) LedgerClaims() (claims []model.Claim, madeUp int) {

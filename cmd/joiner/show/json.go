@@ -13,10 +13,10 @@ type Result struct {
 	PlanSeconds float64                         // from the decoded input to the plan
 	Catalogs    map[string][]model.InstanceType // by class name
 	NotPlanned  map[string]int                  // pods that wait for something else than capacity, by what that is
-	Headroom    int                             // of the pods the plan speaks of, how many are places that CapacityBuffers keep free
+	Headroom    int                             // of the pods the plan names, how many are places that CapacityBuffers keep free
 }
 
-// Pods returns how many pods the plan speaks of.
+// Pods returns how many pods the plan names.
 func (r *Result) Pods() int {
 	n := len(r.Plan.Unschedulable)
 	for i := range r.Plan.Claims {

@@ -18,7 +18,7 @@ type StopEntry struct {
 	Since   string          `json:"since,omitempty"` // RFC 3339
 }
 
-// StopEntryOf tells of a stop that holds for a cluster.
+// StopEntryOf reports a stop that holds for a cluster.
 func StopEntryOf(reg model.Registration, stop model.Stop) StopEntry {
 	out := StopEntry{Scope: stop.Scope, Pool: stop.Pool, Why: stop.Why, By: stop.By}
 	if stop.Scope == model.StopRegion {

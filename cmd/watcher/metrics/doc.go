@@ -1,5 +1,5 @@
 // Package metrics tells Prometheus what the watcher knows of its cluster, under the names that Karpenter's metrics have, so that
-// boards and alerts made for those go on. The replica that leads tells of the cluster; the others of themselves alone, or every
+// dashboards and alerts made for those go on. The replica that leads reports the cluster; the others of themselves alone, or every
 // node would be counted as often as there are replicas.
 //
 // States (nodes, pods, NodePools) are written from the watcher's own rows while they are asked for: nothing is kept for them, and

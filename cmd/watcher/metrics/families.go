@@ -18,7 +18,7 @@ const (
 	histogram = "histogram"
 )
 
-// ofNodes are the labels of states of nodes: those of Karpenter's that boards group by. Its other ones follow from the instance type.
+// ofNodes are the labels of states of nodes: those of Karpenter's that dashboards group by. Its other ones follow from the instance type.
 var ofNodes = []string{
 	"arch", "capacity_type", "instance_category", "instance_cpu", "instance_family", "instance_generation", "instance_memory", "instance_size",
 	"instance_type", "managed", "node_name", "nodepool", "os", "region", "zone",

@@ -125,7 +125,7 @@ func commit() string {
 	return ""
 }
 
-// SetLeading says whether this replica tells of the cluster.
+// SetLeading says whether this replica reports the cluster.
 func (r *Recorder) SetLeading(leads bool) { r.leading.Store(leads) }
 
 // counting reports whether what is observed now happens now, rather than having been there at the start.

@@ -332,7 +332,7 @@ func TestF155WithoutDetailNoNodeAndNoPodIsTold(t *testing.T) {
 	}
 }
 
-// Of two replicas one tells of the cluster, or everything would be counted twice.
+// Of two replicas one reports the cluster, or everything would be counted twice.
 func TestReplicaThatDoesNotLeadTellsOfItselfAlone(t *testing.T) {
 	w := watch()
 	w.synced = true

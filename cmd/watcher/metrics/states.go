@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// notOurs is the NodePool of nodes that have none, as boards leave them out.
+// notOurs is the NodePool of nodes that have none, as dashboards leave them out.
 const notOurs = "N/A"
 
 // states is what is told of the cluster as it is.
@@ -159,7 +159,7 @@ func (s *states) nodes() {
 				s.names = append(s.names, name)
 			}
 			slices.Sort(s.names)
-			for _, name := range s.names { // 0 included: boards divide by what a node offers
+			for _, name := range s.names { // 0 included: dashboards divide by what a node offers
 				s.page.more(each.family, amount(name, each.of(node, name)), s.labels[node.Name], "resource_type", shownName(name))
 			}
 		}

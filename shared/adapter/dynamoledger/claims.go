@@ -172,7 +172,7 @@ func (l *Ledger) Advance(ctx context.Context, cluster string, claim model.Claim)
 // standalone is the attribute of claims of no pool.
 const standalone = "standalone"
 
-// putIntent is the write of an intent's item on a condition that may speak of #state.
+// putIntent is the write of an intent's item on a condition that may name #state.
 func (l *Ledger) putIntent(intent model.Intent, condition string, values item) (types.TransactWriteItem, error) {
 	entry := key(clusterPK(intent.Cluster), intentSK+intent.ID)
 	entry["state"] = text(string(intent.State))
@@ -186,7 +186,7 @@ func (l *Ledger) putIntent(intent model.Intent, condition string, values item) (
 	return types.TransactWriteItem{Put: put}, nil
 }
 
-// putClaim is the write of a claim's item on a condition that may speak of #ver and #state.
+// putClaim is the write of a claim's item on a condition that may name #ver and #state.
 func (l *Ledger) putClaim(cluster string, claim model.Claim, condition string, values item) (types.TransactWriteItem, error) {
 	entry := key(claimPK(cluster, claim.Name), claimSK+claim.Name)
 	entry["state"], entry["ver"], entry["intent"] = text(string(claim.State)), number(claim.Version), text(claim.Intent)

@@ -155,7 +155,7 @@ func claimRefused(reasons []types.CancellationReason, from int, claims []model.C
 	return nil
 }
 
-// putCommand is the write of a command's item on a condition that may speak of #ver and #state.
+// putCommand is the write of a command's item on a condition that may name #ver and #state.
 func (l *Ledger) putCommand(cluster string, command model.Command, condition string, values item) (types.TransactWriteItem, error) {
 	entry := key(clusterPK(cluster), commandSK+command.ID)
 	entry["state"], entry["ver"] = text(string(command.State)), number(command.Version)

@@ -168,7 +168,7 @@ func processor(info *types.ProcessorInfo, instance *model.InstanceTypeInfo) bool
 	return instance.Arch != ""
 }
 
-// network takes over interfaces by card and the bandwidth of the whole machine.
+// network takes over interfaces by card and the bandwidth of the whole instance.
 func network(info *types.NetworkInfo, instance *model.InstanceTypeInfo) {
 	if info == nil {
 		return
@@ -203,7 +203,7 @@ func network(info *types.NetworkInfo, instance *model.InstanceTypeInfo) {
 
 // performance reads what EC2 says of an instance's network as a whole: "25 Gigabit", "4x 100 Gigabit". What is only at times ("Up to 10
 // Gigabit") and what is no number ("Moderate") says nothing of what there always is; then that of all cards together holds. The sum
-// of the cards is not it everywhere: several families (c6in, r6idn, g6e, hpc8a) say of each card what the whole machine has.
+// of the cards is not it everywhere: several families (c6in, r6idn, g6e, hpc8a) say of each card what the whole instance has.
 // Source: DescribeInstanceTypes beside the network tables of the EC2 instance types guide.
 func performance(text string) (gbps float64, known bool) {
 	rate, holds := strings.CutSuffix(text, " Gigabit")

@@ -17,7 +17,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Resolve looks up everything a class's selectors speak of. A selector that finds nothing is a problem of the class; one
+// Resolve looks up everything a class's selectors name. A selector that finds nothing is a problem of the class; one
 // that could not be asked about fails the whole, so that half an answer is never taken for one. A class of the same UID
 // and generation that resolved without a problem is not looked up again for a minute: batches come faster than networks
 // change.
@@ -62,7 +62,7 @@ func (c *Catalog) resolve(ctx context.Context, class model.Class, images []model
 // reasonResolutionFailed is the reason of what could not be found out.
 const reasonResolutionFailed = "ResolutionFailed"
 
-// ResolveParts looks up everything a class's selectors speak of, part by part, as it is now. A selector that finds nothing is a
+// ResolveParts looks up everything a class's selectors name, part by part, as it is now. A selector that finds nothing is a
 // problem of its condition. A part that could not be asked about is an Unknown problem and empty, the others stand, and
 // the error joins what went wrong.
 func (c *Catalog) ResolveParts(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {

@@ -26,7 +26,7 @@ func (f *Fleet) DryRunFleet(ctx context.Context, request []byte) error {
 
 // DryRun asks EC2 whether it would run one instance of a stored request's first launch template in a subnet, with the
 // security groups and addresses of the launch the request was made from, and nothing else. Nil where it would. Tags and metadata
-// options are said although the template has them: EC2 may judge a request by what it says itself (API reference, RunInstances: what is
+// options are said although the template has them: EC2 may evaluate a request by what it says itself (API reference, RunInstances: what is
 // specified takes the place of the launch template's parameters).
 func (f *Fleet) DryRun(ctx context.Context, launch model.Launch, request []byte, subnet string) error {
 	stored, err := decodeRequest(request)

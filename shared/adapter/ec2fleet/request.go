@@ -193,7 +193,7 @@ func (r *request) input() *ec2.CreateFleetInput {
 	return input
 }
 
-// strategy says what kind of capacity is bought, and which of the pools first. The prioritised strategies, which read the
+// strategy says what kind of capacity is bought, and which of the pools first. The prioritized strategies, which read the
 // overrides' priorities, are for prices that people set themselves; here prices are EC2's own.
 func (r *request) strategy(input *ec2.CreateFleetInput) {
 	target := &input.TargetCapacitySpecification.DefaultTargetCapacityType
@@ -213,7 +213,7 @@ func (r *request) strategy(input *ec2.CreateFleetInput) {
 	}
 }
 
-// result reads the answer: instances by id, and every error with the pool of capacity it speaks of.
+// result reads the answer: instances by id, and every error with the pool of capacity it names.
 func (r *request) result(out *ec2.CreateFleetOutput) model.LaunchResult {
 	zones, templates := map[string]string{}, map[override]*template{}
 	for i := range r.Templates {

@@ -239,7 +239,7 @@ func TestPutClaimGivesAnObjectMadeBeforeTheFinalizerAndTheLabelOfItsClass(t *tes
 	if !bare() {
 		t.Error("one without either is not bare")
 	}
-	// A claim that ends is let go of, and not held again.
+	// A claim that ends is released, and not held again.
 	ends := claim
 	ends.State, ends.Drain = model.Terminating, &model.Drain{SinceUnix: 1}
 	put(t, c, ends)

@@ -67,7 +67,7 @@ func (c *Client) noting(resource schema.GroupVersionResource, undefined *[]strin
 }
 
 // PatchClass puts our finalizer on an EC2NodeClass or takes it off, and sets annotations, on condition that it is the
-// object that was judged and that nobody wrote in between; then it starts again, a few times. Nothing is written where
+// object that was evaluated and that nobody wrote in between; then it starts again, a few times. Nothing is written where
 // nothing differs. NotFound where the object is gone or another.
 func (c *Client) PatchClass(ctx context.Context, mark model.ClassPatch) error {
 	var err error

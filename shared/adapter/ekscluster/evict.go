@@ -19,12 +19,12 @@ import (
 // Codes of evictions that are refused.
 const (
 	CodeDisruptionBudget = "DisruptionBudget" // a PodDisruptionBudget forbids it
-	CodeTooManyBudgets   = "TooManyBudgets"   // several speak of the pod
+	CodeTooManyBudgets   = "TooManyBudgets"   // several name the pod
 )
 
 // Evict asks the Eviction API for a pod to leave, on condition of its UID. Throttled where a PodDisruptionBudget forbids it,
 // with the code DisruptionBudget, or where the server is busy, with another; Invalid with the code TooManyBudgets where
-// several speak of the pod, which the API cannot judge; NotFound or Conflict where it is gone or another. A pod that has
+// several name the pod, which the API cannot evaluate; NotFound or Conflict where it is gone or another. A pod that has
 // ended or is ending leaves whatever a budget says.
 func (c *Client) Evict(ctx context.Context, pod model.PodRef) error {
 	if pod.UID == "" {
@@ -90,7 +90,7 @@ func forbiddenBy(err error) (bool, string) {
 	return false, ""
 }
 
-// severalBudgets reports whether the API server refuses to judge a pod that several budgets speak of. It says so by nothing
+// severalBudgets reports whether the API server refuses to evaluate a pod that several budgets name. It says so by nothing
 // but its text.
 func severalBudgets(err error) bool {
 	var status apierrors.APIStatus

@@ -84,7 +84,7 @@ func TestS34R27TwoBudgetsOfOnePodAreNamedBoth(t *testing.T) {
 	if readPod(t, pod.Name).DeletionTimestamp != nil {
 		t.Error("it was evicted all the same")
 	}
-	// At a deadline it leaves by deletion, which no budget speaks of.
+	// At a deadline it leaves by deletion, which no budget names.
 	if err := c.Delete(t.Context(), refOf(pod), 7); err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func (c *Client) Free(ctx context.Context, kind string, object model.Object) err
 	return err
 }
 
-// free tries once; another says that the Conflict is about an object of the name that is not the one judged.
+// free tries once; another says that the Conflict is about an object of the name that is not the one evaluated.
 func (c *Client) free(ctx context.Context, resource schema.GroupVersionResource, object model.Object) (another bool, err error) {
 	objects := c.custom.Resource(resource)
 	found, err := objects.Get(ctx, object.Name, metav1.GetOptions{})

@@ -12,7 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// M28: where NodeClaims are not defined a look is an error that says so, and tells of the nodes all the same.
+// M28: where NodeClaims are not defined a look is an error that says so, and reports the nodes all the same.
 func TestM28ReadLiveWithoutTheDefinitionOfNodeClaimsReturnsNodes(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -17,7 +17,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// PatchNode writes labels, annotations, taints, owner and finalizer of a node, on condition that it is the node that was judged and
+// PatchNode writes labels, annotations, taints, owner and finalizer of a node, on condition that it is the node that was evaluated and
 // that nobody wrote in between; then it starts again, a few times. Nothing is written where nothing is missing. NotFound
 // where the node is gone or another, Conflict where others kept writing.
 //
@@ -56,7 +56,7 @@ func (c *Client) patchNode(ctx context.Context, patch *model.NodePatch) error {
 }
 
 // patchPlain does what is asked to a node that is Plain by one request, which the API server carries out on condition that the
-// node is that, and the one that was judged. It reports whether that settles it.
+// node is that, and the one that was evaluated. It reports whether that settles it.
 func (c *Client) patchPlain(ctx context.Context, patch *model.NodePatch) (done bool, err error) {
 	body := plainPatch(patch)
 	if body == nil {

@@ -144,7 +144,7 @@ func (c *Client) updateMeta(ctx context.Context, object *apiv1.NodeClaim, claim 
 	if len(labels) > 0 {
 		meta["labels"] = labels
 	}
-	// The API server refuses a new finalizer on an object that is being deleted; one whose end is near was let go of.
+	// The API server refuses a new finalizer on an object that is being deleted; one whose end is near was released.
 	if object.DeletionTimestamp == nil && !ending(claim.State) && !slices.Contains(object.Finalizers, model.Finalizer) {
 		meta["finalizers"] = append(slices.Clone(object.Finalizers), model.Finalizer)
 	}

@@ -18,7 +18,7 @@ type status[T any] struct {
 	resource  schema.GroupVersionResource
 	namespace string // empty = it is in none
 	name      string
-	uid       string         // of the object that was judged; empty = whichever is there
+	uid       string         // of the object that was evaluated; empty = whichever is there
 	object    *T             // as it was read last; nil = read it
 	change    func(*T) error // writes into the status; called again on a newer object where somebody was faster
 	of        func(*T) any   // the status

@@ -69,7 +69,7 @@ func (b *bearer) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// refresh lets go of connections that were idle for long.
+// refresh releases connections that were idle for long.
 func (b *bearer) refresh() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// K7: a NodeClaim whose quantities are spelled otherwise when they are written again (1024Mi is 1Gi) is let go of all the same: what
+// K7: a NodeClaim whose quantities are spelled otherwise when they are written again (1024Mi is 1Gi) is released all the same: what
 // is written is the finalizers alone, and a condition on the version that was read.
 func TestK7ANodeClaimWhoseQuantitiesChangeWhenReadIsLetGo(t *testing.T) {
 	const stored = `{"apiVersion":"karpenter.sh/v1","kind":"NodeClaim","metadata":{"name":"web-1","uid":"u-1","resourceVersion":"7","generation":2,

@@ -120,7 +120,7 @@ func (a *Answers) read(ctx context.Context, cluster string, ids []string) (map[s
 	if err != nil {
 		return nil, translate(err, "read answers of cluster %s", cluster)
 	}
-	found := map[string]state{} // what was left out for size is asked for again with the next look
+	found := map[string]state{} // what was left out for size is asked for again with the next check
 	for _, entry := range out.Responses[a.name] {
 		sk, ok := entry["SK"].(*types.AttributeValueMemberS)
 		if !ok || len(sk.Value) < len("ANSWER#") {

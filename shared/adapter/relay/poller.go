@@ -76,7 +76,7 @@ func (d *poller) poll(ctx context.Context) {
 	}
 }
 
-// pause is how long to wait before the next look.
+// pause is how long to wait before the next check.
 func (d *poller) pause() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -148,7 +148,7 @@ func (t *transport) open(ctx context.Context, s state, r *wire.RelayRequest) (wi
 	return answer, nil
 }
 
-// answered makes an answer of HTTP of the one that travelled.
+// answered makes an answer of HTTP of the one that traveled.
 func answered(request *http.Request, a wire.RelayAnswer, err error) (*http.Response, error) {
 	if err != nil {
 		return nil, err

@@ -371,7 +371,7 @@ type dies struct {
 
 func (d dies) Store(context.Context, wire.RelayRequest, string, wire.RelayAnswer) error { return d.err }
 
-// keeps lets go of nothing and ends the program instead.
+// keeps releases nothing and ends the program instead.
 type keeps struct {
 	*Inbox
 	stop func(receipt string)
@@ -399,7 +399,7 @@ func TestWhatReadsIsAskedAgain(t *testing.T) {
 	inbox := NewInbox(s.queue, s.url)
 	gone := make(chan error, 1)
 	go func() {
-		messages, err := inbox.Receive(t.Context(), 1) // and never lets go of it
+		messages, err := inbox.Receive(t.Context(), 1) // and never releases it
 		if err == nil && len(messages) != 1 {
 			err = fmt.Errorf("%d messages", len(messages))
 		}

@@ -74,7 +74,7 @@ func (r *memoryBudget) taken(but string) int64 {
 }
 
 // limit returns the most that a snapshot of the cluster may weigh. Where other clusters' take so much that there is not room for the
-// largest, forget lets go of those that nobody uses any more.
+// largest, forget releases those that nobody uses any more.
 func (r *memoryBudget) limit(cluster string, forget func()) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,7 +82,7 @@ func (r *memoryBudget) limit(cluster string, forget func()) int64 {
 		return r.one
 	}
 	forget()
-	runtime.GC() // what is let go of counts until it is collected
+	runtime.GC() // what is released counts until it is collected
 	return min(r.one, max(r.small, r.all-r.taken(cluster)))
 }
 

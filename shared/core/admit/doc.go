@@ -4,7 +4,7 @@
 // It adds to what the definitions' own rules refuse whatever only shows beside something else: two requirements that exclude each
 // other, a schedule that is none, a class that is not there, a pool that another one hides; and whatever the region's catalog
 // shows: how many instance types match and from what price, or which requirement leaves none. It asks nobody: what is not known
-// ([Known]) is not spoken of. An object that is stored already is never refused for what was wrong with it before.
+// ([Known]) is not mentioned. An object that is stored already is never refused for what was wrong with it before.
 //
 // What matches is core/offering's to say, what a budget means core/disruption's, what requirements mean core/requirement's.
 //

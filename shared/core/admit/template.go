@@ -111,7 +111,7 @@ func satisfiable(set requirement.Set) bool {
 	return found || set.AllowsAbsent()
 }
 
-// names reports whether anything asked speaks of one of the keys.
+// names reports whether anything asked names one of the keys.
 func (t *template) names(keys ...string) bool {
 	return slices.ContainsFunc(t.requested, func(r model.Requirement) bool { return slices.Contains(keys, requirement.Normalize(r.Key)) })
 }

@@ -88,7 +88,7 @@ func said(t *testing.T, found []model.Finding, begins string, parts ...string) {
 	t.Errorf("nothing begins with %q and says %q; what is said:\n%s", begins, parts, strings.Join(lines, "\n"))
 }
 
-// silent fails where a finding speaks of part.
+// silent fails where a finding names part.
 func silent(t *testing.T, found []model.Finding, part string) {
 	t.Helper()
 	for _, f := range found {

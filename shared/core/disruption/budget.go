@@ -29,7 +29,7 @@ type budgetsLeft struct {
 	invalid map[string]error          // by pool: why it is left alone
 }
 
-// budgetReasons are those that budgets speak of.
+// budgetReasons are those that budgets name.
 var budgetReasons = []string{model.ReasonEmpty, model.ReasonDrifted, model.ReasonUnderutilized}
 
 // newBudgetsLeft counts the nodes of every pool and reads its budgets. Percentages are of the nodes that are initialized and whose
@@ -141,9 +141,9 @@ func (r *budgetsLeft) full(pool, reason string, first int) model.KeptReason {
 }
 
 // limitOf returns the most of a pool's nodes that its budgets let be disrupted at once for a reason: the smallest of those that
-// are active and speak of it; unlimited where none does. againUnix is when that may change by itself, 0 = never.
+// are active and name it; unlimited where none does. againUnix is when that may change by itself, 0 = never.
 //
-// Invalid, naming field and value, where any of the pool's budgets cannot be read, whatever it speaks of.
+// Invalid, naming field and value, where any of the pool's budgets cannot be read, whatever it names.
 func limitOf(budgets []model.Budget, reason string, nodes int, now int64) (limit int, againUnix int64, err error) {
 	limit = unlimited
 	for i := range budgets {

@@ -11,7 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// F140: a percentage is rounded up, a number is taken as it is, and the smallest of those that speak of the reason counts.
+// F140: a percentage is rounded up, a number is taken as it is, and the smallest of those that name the reason counts.
 func TestF140BudgetsPercentNumbersAndTheSmallest(t *testing.T) {
 	empty := []string{model.ReasonEmpty}
 	for _, c := range []struct {

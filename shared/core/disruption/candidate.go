@@ -131,7 +131,7 @@ func (v *planner) findReasons(node *poolNode) {
 	}
 }
 
-// blockByState holds nodes that are not the ledger's, not ready to be judged, or going already.
+// blockByState holds nodes that are not the ledger's, not ready to be evaluated, or going already.
 func (v *planner) blockByState(node *poolNode) {
 	claim := node.Claim
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// How consolidation works. What each pod is worth at what is sold now is the dual of the linear programme of core/pack, were
+// How consolidation works. What each pod is worth at what is sold now is the dual of the linear program of core/pack, were
 // nodes sold by the part: the least it can cost on a new node, its part of the daemons and of what stays empty included. The room
 // that is free on a node is worth what the cheapest pods that fill it would be. So no set of nodes that holds these pods can cost
 // less than they are worth together, and a node wastes what it costs beyond what is on it and what could be.

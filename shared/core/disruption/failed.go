@@ -55,7 +55,7 @@ func compareUnavailable(a, b model.UnavailableOffering) int {
 		strings.Compare(a.Group, b.Group))
 }
 
-// mayConcern reports whether the mark speaks of something that the claim may be bought as.
+// mayConcern reports whether the mark names something that the claim may be bought as.
 func mayConcern(p *model.PlannedClaim, m *model.UnavailableOffering) bool {
 	for _, name := range p.InstanceTypes {
 		for _, zone := range p.Zones {

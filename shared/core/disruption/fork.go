@@ -167,7 +167,7 @@ func later(unix, seconds int64) int64 {
 // place gives pods that wait their place: on what exists they are there from now on, so that nobody else is planned onto it.
 // Those that need an instance nobody has asked for yet are left to whoever asks for it. A node with the taint of those that are given
 // back and without a command takes what fits nowhere else, since the taint will be off before an instance is there; so does one of
-// a command that comes after the one that is judged, and last one of that: it is needed then.
+// a command that comes after the one that is evaluated, and last one of that: it is needed then.
 func (v *planner) place(leaving pack.Leaving, staying map[string]bool, moved []int) {
 	pending := slices.DeleteFunc(pack.PendingAt(v.snapshot, leaving, v.now), func(i int) bool { return staying[v.snapshot.Pods[i].NodeName] })
 	most := fairshare.DefaultPlanBound()

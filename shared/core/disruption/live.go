@@ -10,13 +10,13 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// PodsArrived says that pods came to a node after it was judged.
+// PodsArrived says that pods came to a node after it was evaluated.
 const PodsArrived = "PodsArrived"
 
 // Sighting is a node of a command as the API server has it now, after it was tainted.
 type Sighting struct {
 	Reason  string        // of the command
-	Target  *model.Target // as it was judged
+	Target  *model.Target // as it was evaluated
 	Claim   *model.Claim
 	Node    *model.Occupied
 	Budgets []model.PDB // every one of the cluster; nil = they are not to be looked at
@@ -55,7 +55,7 @@ func Live(s Sighting) []model.KeptReason {
 	return l.out
 }
 
-// live is one sighting being judged.
+// live is one sighting being evaluated.
 type live struct {
 	Sighting
 	out []model.KeptReason
@@ -65,7 +65,7 @@ func (l *live) say(code, format string, values ...any) {
 	l.out = append(l.out, model.KeptReason{Code: code, Message: fmt.Sprintf(format, values...)})
 }
 
-// arrived notes a pod that was not there when the node was judged, and would have to leave.
+// arrived notes a pod that was not there when the node was evaluated, and would have to leave.
 func (l *live) arrived(pod *model.Occupant) {
 	if pod.Static || pod.OwnerKind == "Node" || pod.OwnerKind == "DaemonSet" || slices.Contains(l.Target.Pods, model.PodDigest(pod.UID)) {
 		return

@@ -93,7 +93,7 @@ func (node *poolNode) name() string { return node.Node.Name }
 // mayDisrupt reports whether the node may be disrupted by a method now, budgets aside.
 func (node *poolNode) mayDisrupt(by method) bool { return node.permitted&by != 0 && !node.planned }
 
-// newPlanner looks everything up. A command that is revalidated holds nothing: its nodes are judged as if it were not there, and
+// newPlanner looks everything up. A command that is revalidated holds nothing: its nodes are evaluated as if it were not there, and
 // the fork is without them and with its replacements. Nor do those that come after it.
 func newPlanner(in *Input, evaluated *model.Command) *planner {
 	v := &planner{in: in, catalogs: in.Catalogs, set: withDefaults(in.Settings), now: in.NowUnix, stops: in.Stops, revalidated: evaluated}
@@ -154,7 +154,7 @@ func (v *planner) isRevalidated(c *model.Command) bool {
 }
 
 // comesAfter reports whether the command was committed after the one that is revalidated, or has not been found to hold while
-// that has. Of two that do not hold together the former does: it is judged as if the latter were not there, and the latter as if
+// that has. Of two that do not hold together the former does: it is evaluated as if the latter were not there, and the latter as if
 // the former were carried out. So they were planned, too.
 func (v *planner) comesAfter(c *model.Command) bool {
 	if v.revalidated == nil || v.isRevalidated(c) {

@@ -8,12 +8,12 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Revalidate judges a command that was committed once more, on a later snapshot: its nodes may still be disrupted for its reason, its
+// Revalidate evaluates a command that was committed once more, on a later snapshot: its nodes may still be disrupted for its reason, its
 // own taint and record aside, budgets have room for it, no pod that waits needs its nodes, and with them gone and its replacements
 // there every one of their pods has a place without an instance more, for at least the saving a command must bring at today's prices.
 // It returns everything that speaks against it; none where it holds. Nodes that are ending by themselves are passed over.
 //
-// It is judged as it was planned: after the commands that were committed before it, as if those after it were not there. So the
+// It is evaluated as it was planned: after the commands that were committed before it, as if those after it were not there. So the
 // first of a plan holds while nothing changes, and what has room for only some of them keeps the last ones: a pod that waits and
 // fits the nodes of many commands undoes one.
 //

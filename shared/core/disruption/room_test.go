@@ -13,7 +13,7 @@ import (
 // Commands reserve no room on nodes that exist: until pods are moved, two may count on the same. Nothing comes of it: of all commands
 // of one plan, carried out one after the other in any order, each is revalidated before its nodes are drained; whatever places
 // pods go to instead of those the commands name, every one has a place without an instance more. So it is too where drains take so
-// long that all of the plan's are underway at once: what leaves a node has its place before the next command is judged.
+// long that all of the plan's are underway at once: what leaves a node has its place before the next command is evaluated.
 func TestNoPodStaysWithoutAPlaceWhileCommandsAreCarriedOut(t *testing.T) {
 	done, undone := 0, 0
 	for seed := range uint64(500) {

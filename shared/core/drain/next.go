@@ -87,7 +87,7 @@ type Obstacle struct {
 // Codes of obstacles.
 const (
 	CodeDisruptionBudget = "DisruptionBudget" // a PodDisruptionBudget does not allow the eviction now
-	CodeTooManyBudgets   = "TooManyBudgets"   // several PodDisruptionBudgets speak of the pod, and then the API evicts it never
+	CodeTooManyBudgets   = "TooManyBudgets"   // several PodDisruptionBudgets name the pod, and then the API evicts it never
 	CodeRefused          = "EvictionRefused"  // the API server refused the eviction for another reason
 	CodeDeleteFailed     = "DeleteFailed"     // the pod was to be deleted and could not be
 	CodeDoNotDisrupt     = "DoNotDisrupt"     // the pod says so

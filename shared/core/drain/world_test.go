@@ -11,7 +11,7 @@ import (
 
 const start = int64(1_900_000_000)
 
-// world is a node with its pods, its API server and its instance, small enough to be judged at a check.
+// world is a node with its pods, its API server and its instance, small enough to be evaluated at a check.
 type world struct {
 	t interface {
 		Helper()

@@ -26,7 +26,7 @@ type InstanceLifetime struct {
 	Reason       string         `json:"reason,omitempty"` // why it ended, one of the Ended… codes
 }
 
-// InstanceLifetimes returns the instances that records and the ledger speak of, by time of launch, then by claim. Of an instance that is spoken of more
+// InstanceLifetimes returns the instances that records and the ledger name, by time of launch, then by claim. Of an instance that is named more
 // than once its removal counts before the ledger, and the ledger before the decision that launched it.
 func InstanceLifetimes(decisions []model.Decision, removals []model.Removal, claims []model.Claim) []InstanceLifetime {
 	known := map[string]InstanceLifetime{} // by claim and instance

@@ -18,7 +18,7 @@ const (
 	NotOurs   = "NotOurs"   // it is of no NodePool
 )
 
-// maxAlternatives is how many instance types a registration tells of.
+// maxAlternatives is how many instance types a registration reports.
 const maxAlternatives = 12
 
 // Found is a node as it was asked for: by the name of its NodeClaim or its node, or by its instance id.
@@ -184,7 +184,7 @@ func Node(cluster *Cluster, asked string, found Found, facts NodeFacts) *NodeAns
 	return a
 }
 
-// launchOf tells of the decision that launched a claim; nil where that is not known.
+// launchOf reports the decision that launched a claim; nil where that is not known.
 func launchOf(claim *model.Claim, facts NodeFacts) *Launch {
 	d := facts.Launch
 	if d == nil {
@@ -373,7 +373,7 @@ func gone(found Found, move *CommandSaving) Cause {
 	return out
 }
 
-// moveOf tells of the command that a claim is, or was, disrupted by; nil where there is none or nothing is known of it.
+// moveOf reports the command that a claim is, or was, disrupted by; nil where there is none or nothing is known of it.
 func moveOf(cluster *Cluster, found Found, decided *model.Disrupted) *CommandSaving {
 	if found.Claim == nil {
 		return nil

@@ -34,7 +34,7 @@ const (
 	FitsThere       = "FitsThere"      // there is room for it on a node
 	LaunchFailed    = "LaunchFailed"   // an instance was asked for and did not come
 	Throttled       = "Throttled"      // EC2 asked for less
-	WatcherSilent   = "WatcherSilent"  // nobody tells of new pods, so that they are found once a minute
+	WatcherSilent   = "WatcherSilent"  // nobody reports new pods, so that they are found once a minute
 	Batching        = "Batching"       // more like it are waited for, for seconds
 	Planned         = "Planned"        // an instance is planned for it
 	Overdue         = "Overdue"        // one has been, for too long

@@ -90,7 +90,7 @@ func Savings(decisions []model.Decision, disruptions []model.Disrupted, removals
 	return out
 }
 
-// moves lists the commands that records of the disruption function or the ledger speak of, by time, then by id.
+// moves lists the commands that records of the disruption function or the ledger name, by time, then by id.
 func moves(disruptions []model.Disrupted, commands []model.Command, fromUnix, toUnix int64) []CommandSaving {
 	out, known := []CommandSaving{}, map[string]bool{}
 	for i := range disruptions {

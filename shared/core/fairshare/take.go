@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// DefaultPlanBound returns what one plan takes at most. What a plan takes grows with the sets of pods that rules between pods speak of, far more
+// DefaultPlanBound returns what one plan takes at most. What a plan takes grows with the sets of pods that rules between pods name, far more
 // than with pods; BenchmarkGoalBacklog (testenv/bench) measures it. A cluster's few large workloads stay far below it: 100,000 pods without
 // rules, or of some thousand workloads, are planned at once.
 func DefaultPlanBound() model.PlanBound {
@@ -24,7 +24,7 @@ const afresh = 4
 type Selection struct {
 	Pods  []int  // as indexes into the snapshot's pods, in the order they were given
 	Later []int  // those that are planned next, in the same order; nil = none
-	Sets  int    // of pods that rules of Pods speak of
+	Sets  int    // of pods that rules of Pods name
 	Next  string // UID of the pod with which the next plan's part for any pod goes on; "" = from the first
 }
 
@@ -79,7 +79,7 @@ type taker struct {
 	texts    map[string]bool
 }
 
-// rule is one rule between pods: whom it speaks of, and all of it.
+// rule is one rule between pods: whom it names, and all of it.
 type rule struct{ set, text string }
 
 // takesAll reports whether all pods fit.

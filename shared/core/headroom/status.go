@@ -23,7 +23,7 @@ type Counts struct {
 }
 
 // Count returns where the plan has the places of the snapshot's buffers, by namespace/name, where those of its claims that are in
-// asked, by name, have been asked for. A buffer none of whose places it speaks of is not in it. Why are the reasons of the first place
+// asked, by name, have been asked for. A buffer none of whose places it names is not in it. Why are the reasons of the first place
 // that can be nowhere.
 func Count(snapshot *model.Snapshot, plan *model.Plan, asked map[string]bool) map[string]*Counts {
 	places := make(map[model.PodRef]string)

@@ -20,7 +20,7 @@ const (
 	costLimit = 10_000
 )
 
-// Instance is what expressions may speak of.
+// Instance is what expressions may name.
 type Instance struct {
 	InstanceType          string // variable instance_type
 	VCPUs                 int64  // vcpus

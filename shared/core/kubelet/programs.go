@@ -13,7 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// The condition expressions are judged under, and the reasons it has.
+// The condition expressions are validated under, and the reasons it has.
 const (
 	condition      = "ValidationSucceeded"
 	ReasonDisabled = "KubeletExpressionsDisabled"

@@ -118,7 +118,7 @@ func newTakeover(h *Handover) *takeover {
 	return d
 }
 
-// adoption judges one NodeClaim.
+// adoption evaluates one NodeClaim.
 func (d *takeover) adoption(object *model.ClaimObject) Adoption {
 	id := InstanceID(object.Claim.ProviderID)
 	recorded, other := d.claims[object.Claim.Name], d.live[id]

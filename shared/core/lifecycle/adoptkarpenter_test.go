@@ -90,7 +90,7 @@ func TestR18_F136_NodeClaimOfKarpenterBecomesAClaim(t *testing.T) {
 	}
 }
 
-// A second look finds nothing to do, whatever the first did.
+// A second check finds nothing to do, whatever the first did.
 func TestAdoptionIsIdempotent(t *testing.T) {
 	first := adoptionOf(t, karpenters(nil)).Claim
 	first.Version = 1

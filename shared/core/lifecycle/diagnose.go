@@ -94,7 +94,7 @@ const (
 
 // Settings are the numbers of a judgment, in seconds. The zero value of a field means the default named with it.
 type Settings struct {
-	Confirm    int64 // between the first look and the one that acts: 30
+	Confirm    int64 // between the first check and the one that acts: 30
 	JoinWithin int64 // for an instance's node to join, after its launch by EC2's clock: 900
 	// EC2 may take minutes to show a new instance. A claim whose age by its own clock is OldAfter, or whose instance has
 	// been missing for YoungFor, is not new, however the clock that dated it was set: 600, and 300.
@@ -284,7 +284,7 @@ func (j *diagnosis) find(finding Finding) {
 	j.findings = append(j.findings, finding)
 }
 
-// claim judges a live claim.
+// claim diagnoses a live claim.
 func (j *diagnosis) claim(claim *model.Claim) {
 	if claim.State == model.Intended {
 		if !j.open(claim.Intent) {
@@ -371,7 +371,7 @@ func (j *diagnosis) hasten(f Finding) bool {
 }
 
 // warned reports whether a claim drains because EC2 takes its instance back, with a deadline that says when: that EC2 goes on
-// saying so is no news, and the moment it first did is known better than by a later look.
+// saying so is no news, and the moment it first did is known better than by a later check.
 func warned(claim *model.Claim) bool {
 	return claim.State == model.Draining && claim.FailureCode == model.EndedSpotInterrupted && claim.Drain != nil && claim.Drain.DeadlineUnix != 0
 }
@@ -498,7 +498,7 @@ func (j *diagnosis) overdue(claim *model.Claim, instance *model.Instance) bool {
 	return j.view.Records.NowUnix-since >= j.settings.JoinWithin
 }
 
-// orphan judges an instance.
+// orphan diagnoses an instance.
 func (j *diagnosis) orphan(instance *model.Instance) {
 	if j.unread || !Owned(*instance, j.view.Cluster) || over(instance) || j.live[instance.ID] != nil || j.waiting[instance.Tags[tagIntent]] {
 		return
@@ -515,9 +515,9 @@ func (j *diagnosis) orphan(instance *model.Instance) {
 	j.find(f)
 }
 
-// object judges a NodeClaim object: whether what it shows is gone for good. One that never showed an instance and that the
+// object diagnoses a NodeClaim object: whether what it shows is gone for good. One that never showed an instance and that the
 // ledger knows nothing of was made by somebody else; one that people made is asked for again where it got no instance. Either is
-// let go of where it is being deleted.
+// released where it is being deleted.
 func (j *diagnosis) object(object *model.ClaimObject) {
 	claim, finding := j.claims[object.Claim.Name], Finding{Kind: OrphanedNodeClaim, Subject: object.Claim.Name, Object: object}
 	id := InstanceID(object.Claim.ProviderID)
@@ -555,7 +555,7 @@ func unrelated(claim *model.Claim, object *model.ClaimObject) bool {
 	return claim.ObjectUID == "" && claim.InstanceID != "" && InstanceID(object.Claim.ProviderID) != claim.InstanceID
 }
 
-// node judges a Node object whose claim is gone: it goes too, unless it is Ready and EC2 does not say that its instance
+// node diagnoses a Node object whose claim is gone: it goes too, unless it is Ready and EC2 does not say that its instance
 // has ended. One that is being deleted already is left over while our finalizer holds it. So is one whose claim the ledger has
 // forgotten, where EC2 says that its instance was ours and has ended.
 func (j *diagnosis) node(node *model.Node) {

@@ -25,7 +25,7 @@ const (
 	PlacementGroupsDrifted = "PlacementGroupDrift"      // the instance is in another placement group than the class, or in none
 )
 
-// DriftView is what a claim's drift is judged by.
+// DriftView is what a claim's drift is evaluated by.
 type DriftView struct {
 	Claim    model.Claim
 	Pool     *model.Pool         // the claim's; nil = there is none of that name
@@ -43,7 +43,7 @@ type Drift struct {
 	Message string // for people: what is and what would be
 }
 
-// Drifted judges one claim. An error means that something needed is not known: then nothing is concluded, in either
+// Drifted evaluates one claim. An error means that something needed is not known: then nothing is concluded, in either
 // direction. A part of the class that could not be looked up, or finds nothing, is such an error and no drift.
 func Drifted(v DriftView) (Drift, error) {
 	if v.Pool == nil || v.Class == nil || v.Class.DeletedUnix != 0 {
@@ -70,7 +70,7 @@ func Drifted(v DriftView) (Drift, error) {
 	return Drift{}, nil
 }
 
-// DriftedByPool judges a claim by its NodePool alone, which takes no look at the instance: what comes first of what Drifted
+// DriftedByPool evaluates a claim by its NodePool alone, which takes no look at the instance: what comes first of what Drifted
 // finds. Without a pool it is the zero value.
 func DriftedByPool(v DriftView) Drift {
 	if v.Pool == nil {

@@ -195,7 +195,7 @@ func TestWhatEndsAClaim(t *testing.T) {
 	}
 }
 
-// F108, R22: whoever deletes a NodeClaim or a Node ends the claim at the next look; also one that EC2 does not show yet.
+// F108, R22: whoever deletes a NodeClaim or a Node ends the claim at the next check; also one that EC2 does not show yet.
 func TestF108DeletingObjectsEndsTheClaim(t *testing.T) {
 	view := healthy()
 	view.Live.Objects[old].DeletedUnix, view.Live.Nodes[1].DeletedUnix = now-1, now-1
@@ -448,7 +448,7 @@ func TestCT08RepairGuard(t *testing.T) {
 	if len(f) != 1 || f[0].Kind != lifecycle.Deferred || f[0].Subject != "default" || !strings.Contains(f[0].Why(), "2 of 5 nodes are unhealthy; while there are more than 1, none is repaired") {
 		t.Errorf("%+v", f)
 	}
-	// Another pool's trouble is its own; nodes without a pool are judged by the whole cluster.
+	// Another pool's trouble is its own; nodes without a pool are evaluated by the whole cluster.
 	view = sick(5, 1, "default")
 	for i := range 5 {
 		view.Live.Nodes = append(view.Live.Nodes, model.Node{Name: fmt.Sprint("x", i), Labels: map[string]string{model.LabelNodePool: "x"}, Conditions: []model.NodeCondition{{Type: "Ready", Status: "False", SinceUnix: now - 9}}})

@@ -22,7 +22,7 @@ func TestK6ASystemFailureBesideAScheduledEventEndsByForce(t *testing.T) {
 	}
 }
 
-// K11: a NodeClaim of another controller's NodeClass, which may bear a finalizer of the same name, is let go of by nobody but that
+// K11: a NodeClaim of another controller's NodeClass, which may bear a finalizer of the same name, is released by nobody but that
 // controller: neither while it has no instance, nor when it shows one that has ended.
 func TestK11ANodeClaimOfAnotherControllerKeepsItsFinalizer(t *testing.T) {
 	v := healthy()
@@ -34,7 +34,7 @@ func TestK11ANodeClaimOfAnotherControllerKeepsItsFinalizer(t *testing.T) {
 	if got := found(v); got != before {
 		t.Errorf("got %q, want %q", got, before)
 	}
-	v.Live.Objects[len(v.Live.Objects)-2].ClassKind = "" // one of ours in that place is let go of
+	v.Live.Objects[len(v.Live.Objects)-2].ClassKind = "" // one of ours in that place is released
 	if !slices.ContainsFunc(lifecycle.Diagnose(v, lifecycle.Settings{}), func(f lifecycle.Finding) bool { return f.Kind == lifecycle.OrphanedNodeClaim && f.Subject == "theirs" }) {
 		t.Error("the test shows nothing")
 	}

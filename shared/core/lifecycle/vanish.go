@@ -8,7 +8,7 @@ import (
 )
 
 // Obeys reports whether any finding would end an instance because an object of its was deleted: then the definitions have to be
-// read, and judged by, before it is acted upon. Whoever deletes a definition has the API server delete every object of it, and the
+// read, and evaluated by, before it is acted upon. Whoever deletes a definition has the API server delete every object of it, and the
 // garbage collector what those own; none of that says that instances are to end. The same where a drain that has gone on for
 // minutes holds a NodeClaim that is being deleted: its definition may wait for that.
 func Obeys(view View, findings []Finding) bool {

@@ -6,7 +6,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Mask returns types with the offerings that unexpired marks speak of made unavailable: an offering named, every offering a mark
+// Mask returns types with the offerings that unexpired marks name made unavailable: an offering named, every offering a mark
 // with empty fields covers, and the offerings of a zone all of whose subnets are marked. What it is given stays as it was;
 // types without a marked offer are shared.
 func Mask(types []model.InstanceType, subnets []model.Subnet, unavailableOfferings []model.UnavailableOffering, nowUnix int64) []model.InstanceType {
@@ -92,7 +92,7 @@ func (m *unavailableIndex) subnetClosed(subnetID string, key model.OfferingKey) 
 	return false
 }
 
-// Covers reports whether the mark speaks of the offering: a field the mark leaves empty matches every one.
+// Covers reports whether the mark names the offering: a field the mark leaves empty matches every one.
 func Covers(unavailable model.UnavailableOffering, key model.OfferingKey) bool {
 	return unavailable.Reservation == "" && (unavailable.Group == "" || unavailable.Group == QuotaGroup(key.InstanceType)) &&
 		(unavailable.InstanceType == "" || unavailable.InstanceType == key.InstanceType) &&

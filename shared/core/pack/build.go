@@ -193,7 +193,7 @@ func (p *existingNodes) all() {
 	}
 }
 
-// sign numbers what of each existing node from the given one on the classes can see, so that like existing nodes are judged once. It returns
+// sign numbers what of each existing node from the given one on the classes can see, so that like existing nodes are evaluated once. It returns
 // the numbers that existing nodes were added to.
 func (p *existingNodes) sign(from int) []int {
 	var grown []int

@@ -30,7 +30,7 @@ type finalPod struct {
 	unsure  bool // a daemon that not every instance the claim may become runs
 }
 
-// together judges the pods of the plan beside each other and those that run.
+// together evaluates the pods of the plan beside each other and those that run.
 func (c *checker) together(plan model.Plan) {
 	hosts := c.hosts(plan)
 	for _, h := range hosts {

@@ -60,7 +60,7 @@ func choices(t *model.InstanceType, reported map[string]bool) []choice {
 	return out
 }
 
-// distinguished returns the labels of choices that any pool, pod or claim speaks of. For the others a column for each value would
+// distinguished returns the labels of choices that any pool, pod or claim names. For the others a column for each value would
 // be work for nothing.
 func distinguished(in *Input) map[string]bool {
 	reported := make(map[string]bool, len(chosenKeys))
@@ -96,7 +96,7 @@ func labelsOf(list []model.Requirement, report func(key string)) {
 	}
 }
 
-// labelsOfShape tells every label a shape speaks of.
+// labelsOfShape tells every label a shape names.
 func labelsOfShape(s *model.PodShape, report func(key string)) {
 	for key := range s.NodeSelector { // into a set
 		report(key)

@@ -1,6 +1,6 @@
 // Package pack decides which nodes to ask for: [Plan] takes one snapshot, what each class can buy and what is on its
 // way, and says which pods fit what exists, which claims to make for the others, and why nothing can hold the rest. [Fit]
-// judges a single pod on a single node that exists, by the same rules.
+// evaluates a single pod on a single node that exists, by the same rules.
 //
 // It is a pure function: same input, byte-identical plan, whatever the order of the lists it is given. It does not
 // record, launch or report; the flow does. Instance types and their offers come from core/offering, which pods a rule speaks
@@ -27,7 +27,7 @@
 //     pod counting what it would cost at its own best, so that pods that take anything are not drawn onto expensive nodes of
 //     picky ones; filled so that CPU and memory run out together; and repeated as often as the filling can be (packing.go,
 //     attempt.go). What a pod costs at its best follows from what else there is to fill nodes with: it is the dual of the
-//     linear programme without whole pods and whole nodes (pricing.go), which also says what each zone costs where rules
+//     linear program without whole pods and whole nodes (pricing.go), which also says what each zone costs where rules
 //     leave a choice. A few orders of opening are tried, and pods are priced again by what they were charged
 //     (reprice.go); the cheapest result is kept, with one node for all that is left in the end where that is cheaper
 //     (whole.go).

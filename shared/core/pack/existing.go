@@ -106,7 +106,7 @@ func newExistingNodes(in *Input, dims dimensions, markets *markets, daemons []da
 	return p
 }
 
-// claimIndex joins claims and nodes, by provider ID or by name. All boards of one plan share it.
+// claimIndex joins claims and nodes, by provider ID or by name. All solvers of one plan share it.
 type claimIndex struct {
 	byProvider, byNode map[string]int32 // claims
 	at                 []int32          // by node: its claim, −1 = none

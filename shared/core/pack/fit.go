@@ -7,7 +7,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// FitChecker judges single pods against single nodes that exist, by the rules Plan places pods by, as kube-scheduler would now:
+// FitChecker evaluates single pods against single nodes that exist, by the rules Plan places pods by, as kube-scheduler would now:
 // nothing is kept free for daemons to come, and no taint is taken for passing.
 type FitChecker struct {
 	solver     *solver

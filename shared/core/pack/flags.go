@@ -26,7 +26,7 @@ func (f *flags) number(base, custom requirement.Requirements) (int, bool) {
 	return f.intern(base.Intersect(known(custom, base)))
 }
 
-// known returns the part of custom that base speaks of. What base does not speak of was accepted because the label may
+// known returns the part of custom that base names. What base does not name was accepted because the label may
 // be absent, and absent it will be.
 func known(custom, base requirement.Requirements) requirement.Requirements {
 	out := make(requirement.Requirements)

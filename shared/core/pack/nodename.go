@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// nodeName is the field of nodes that node affinity can speak of, written like a label that no node can have. Of the nodes
+// nodeName is the field of nodes that node affinity can name, written like a label that no node can have. Of the nodes
 // that exist only those that some pod names carry it, so that all others stay alike; new nodes never do.
 const nodeName = "\x00metadata.name"
 

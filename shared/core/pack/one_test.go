@@ -56,7 +56,7 @@ func TestF107OneIsTheCheapestThatHoldsRequestsAndDaemons(t *testing.T) {
 	}
 }
 
-// F107: where nothing can be had the reason speaks of the claim's own fields.
+// F107: where nothing can be had the reason names the claim's own fields.
 func TestF107OneSaysWhyThereIsNone(t *testing.T) {
 	for want, c := range map[string]struct {
 		change   func(*model.Template, *world)

@@ -98,7 +98,7 @@ func (p *pool) grow(b *optionSet, order []int, accepted bitset, reservation stri
 	}
 }
 
-// growChoices is grow by what a launch may choose. A claim speaks of each label on its own, so that with one value every
+// growChoices is grow by what a launch may choose. A claim names each label on its own, so that with one value every
 // combination with the others' comes in.
 func (p *pool) growChoices(b *optionSet, order []int, accepted bitset, reservation string) {
 	if !p.market.choosing {

@@ -43,7 +43,7 @@ type pool struct {
 	rooms       []int64   // by type and dimension: room
 	inverse     []float64 // by type and dimension: 1/room
 
-	limited []string  // names its limits speak of, sorted
+	limited []string  // names of its limits, sorted
 	left    []int64   // what they leave, by limited
 	taken   [][]int64 // what a node takes of them, by column
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Pricing: what a unit costs depends on what shares its node. Were units divisible and nodes sold by the part, the cheapest
-// purchase would be a linear programme, and its dual says what each unit is answerable for of the price: every offering o has
+// purchase would be a linear program, and its dual says what each unit is answerable for of the price: every offering o has
 // rates λ ≥ 0 of its resources with λ·room(o) = price(o), a unit costs the least of λ(o)·request over the offerings it
 // accepts, and the rates sought are those at which all units together cost most. A node is then worth its price only where
 // it carries what the cheapest purchase would have it carry, so that a greedy search knows which units belong together and

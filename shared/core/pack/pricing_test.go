@@ -46,7 +46,7 @@ func pricingOf(t *testing.T, w *world) (*pricing, []podRequest) {
 }
 
 // TestWorthIsNearTheDual guards that together all pods are worth what parts of instances for them cost at least, and not
-// more: the dual of a linear programme is never above it.
+// more: the dual of a linear program is never above it.
 func TestWorthIsNearTheDual(t *testing.T) {
 	for _, x := range []struct{ cores, memory int }{{1000, 10}, {10, 1000}, {600, 600}} {
 		t.Run(fmt.Sprintf("%d of CPU, %d of memory", x.cores, x.memory), func(t *testing.T) {

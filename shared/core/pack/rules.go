@@ -270,7 +270,7 @@ func (b *podRules) readGuards(shape *model.PodShape) []int {
 	return out
 }
 
-// ofTerm returns the pods an affinity term speaks of. Most terms are one label, and many pods have the same.
+// ofTerm returns the pods an affinity term names. Most terms are one label, and many pods have the same.
 func (b *podRules) ofTerm(term *model.PodTerm, shape *model.PodShape) (topology.Peers, error) {
 	if !oneLabel(term.Selector) || len(term.Namespaces)+len(term.MatchLabelKeys)+len(term.MismatchLabelKeys) > 0 || term.NamespaceSelector != nil {
 		return topology.PeersOfTerm(term, shape, b.namespaces)

@@ -65,7 +65,7 @@ func (p *Provision) usual(claim model.PlannedClaim, ofPool []model.Requirement) 
 	return offering.Usual(p.whole[claim.Class], append(asked, ofPool...), claim.Requests, claim.Offering.CapacityType, below)
 }
 
-// namesTypes reports whether the pod speaks of instance types by name.
+// namesTypes reports whether the pod names instance types by name.
 func (p *Provision) namesTypes(ref model.PodRef) bool {
 	pod := p.pod(ref)
 	if pod == nil {

@@ -59,7 +59,7 @@ func PlanDisruption(q *model.DisruptionInput, shown *model.Snapshot, types []mod
 }
 
 // Rename gives the replacements of a planned command other names, by those they were planned with, wherever this command and those after
-// it speak of them.
+// it name them.
 func Rename(plan *model.DisruptPlan, of int, named map[string]string) {
 	if len(named) == 0 {
 		return

@@ -157,7 +157,7 @@ func problem(class *model.Class, asked *model.PlannerClass, types []model.Instan
 	return ""
 }
 
-// lasting are the marks that speak of more than one offering without capacity: a quota, a subnet, a whole capacity type. Nothing is gained
+// lasting are the marks that name more than one offering without capacity: a quota, a subnet, a whole capacity type. Nothing is gained
 // by waiting for those.
 func lasting(unavailableOfferings []model.UnavailableOffering) []model.UnavailableOffering {
 	return slices.DeleteFunc(slices.Clone(unavailableOfferings), func(m model.UnavailableOffering) bool {

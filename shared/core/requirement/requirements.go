@@ -114,7 +114,7 @@ func (r Requirements) MinValues() bool {
 // Equal reports whether both mean the same, key by key.
 func (r Requirements) Equal(other Requirements) bool { return maps.EqualFunc(r, other, Set.Equal) }
 
-// Matches reports whether a node with exactly these labels (normalized keys) meets r. Labels that r does not speak of do
+// Matches reports whether a node with exactly these labels (normalized keys) meets r. Labels that r does not name do
 // not matter.
 func (r Requirements) Matches(labels map[string]string) bool {
 	return r.MatchesBy(func(key string) (string, bool) { value, has := labels[key]; return value, has })
@@ -132,7 +132,7 @@ func (r Requirements) MatchesBy(label func(key string) (value string, has bool))
 }
 
 // Compatible reports why incoming cannot be met on something that r describes; nil where it can. A key that r does not
-// speak of counts as absent, unless mayBeUndefined says that it can still become anything (nil = no key can).
+// name counts as absent, unless mayBeUndefined says that it can still become anything (nil = no key can).
 func (r Requirements) Compatible(incoming Requirements, mayBeUndefined func(key string) bool) *Conflict {
 	for _, key := range incoming.Keys() {
 		wanted := incoming[key]

@@ -1,4 +1,4 @@
-// Package topology tells which pods a rule between pods speaks of: the pods an affinity or anti-affinity term is about,
+// Package topology tells which pods a rule between pods names: the pods an affinity or anti-affinity term is about,
 // the pods a spread constraint counts, the pods a selector selects; and which host ports cannot be had twice.
 //
 // [Peers] is such a set of pods, told by namespace and labels. Terms that mean the same have the same [Peers.Key],

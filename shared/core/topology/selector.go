@@ -12,7 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// matcher is a selector made ready: what each label it speaks of may be. Its form is canonical, so that selectors that
+// matcher is a selector made ready: what each label it names may be. Its form is canonical, so that selectors that
 // ask the same of every label are equal. The zero matcher matches nothing.
 type matcher struct {
 	some bool        // false = matches nothing

@@ -131,7 +131,7 @@ func write(b *strings.Builder, alternative requirement.Requirements) {
 	}
 }
 
-// maxListed bounds how many alternatives a message tells of.
+// maxListed bounds how many alternatives a message reports.
 const maxListed = 3
 
 // text renders alternatives for people.

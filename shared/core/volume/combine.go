@@ -106,7 +106,7 @@ func first(parts []part) *claim {
 	return slices.MinFunc(parts, func(a, b part) int { return strings.Compare(a.claim.name.name, b.claim.name.name) }).claim
 }
 
-// maxPreferences bounds how many claims a message tells of.
+// maxPreferences bounds how many claims a message reports.
 const maxPreferences = 4
 
 // preferences says what each claim asks for, claims by name.

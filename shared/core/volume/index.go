@@ -96,7 +96,7 @@ type Problem struct {
 }
 
 // NewNodeAlternatives returns where the pod's volumes let it run among nodes yet to be made: any one of the returned
-// requirements must hold of its node; nil = anywhere. They never speak of host names. Their order, and what they say, do
+// requirements must hold of its node; nil = anywhere. They never name host names. Their order, and what they say, do
 // not depend on the order of claims, volumes or terms. At most 64. Equal answers have equal Keys.
 //
 // A Problem says why no node may be made for the pod. One that exists may still do: see Existing. pod is nil where only
@@ -106,8 +106,8 @@ func (x *Index) NewNodeAlternatives(pod *model.Pod, shape *model.PodShape) ([]re
 }
 
 // ExistingNodeAlternatives returns where the pod's volumes let it run among nodes that exist, in the form of Alternatives; here they may
-// speak of host names. A Problem says why kube-scheduler would refuse every node. A claim that is made for the pod and
-// does not exist yet is no problem: it is judged by its class.
+// name host names. A Problem says why kube-scheduler would refuse every node. A claim that is made for the pod and
+// does not exist yet is no problem: it is evaluated by its class.
 func (x *Index) ExistingNodeAlternatives(pod *model.Pod, shape *model.PodShape) ([]requirement.Requirements, *Problem) {
 	return x.combine(x.claimsOf(pod, shape), x.whereExisting)
 }

@@ -14,7 +14,7 @@ type place struct {
 	anywhere bool
 	any      []requirement.Requirements // else one of these; canonical; empty = nowhere
 	key      string                     // of any
-	auto     bool                       // a term speaks of what only nodes of EKS Auto Mode have
+	auto     bool                       // a term names what only nodes of EKS Auto Mode have
 	terms    int                        // how many were written
 }
 

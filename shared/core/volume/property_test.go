@@ -109,7 +109,7 @@ func asKubernetes(v *model.Volume) *corev1.PersistentVolume {
 	return out
 }
 
-// Nodes that exist are judged as by the function kube-scheduler's VolumeBinding plugin calls for bound volumes.
+// Nodes that exist are evaluated as by the function kube-scheduler's VolumeBinding plugin calls for bound volumes.
 func TestExistingIsWhatKubernetesAccepts(t *testing.T) {
 	accepted := 0
 	rapid.Check(t, func(t *rapid.T) {

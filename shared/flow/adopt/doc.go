@@ -2,7 +2,7 @@
 // written anew: each NodeClaim with an instance gets a claim in the ledger, its instance the tag that makes it ours, and its
 // hashes are written by our rules. Pods, nodes and instances go on as they are.
 //
-// It looks first and says what it would do; a second look, under the collector's lease, is what it acts on. What becomes of
+// It looks first and says what it would do; a second check, under the collector's lease, is what it acts on. What becomes of
 // each NodeClaim is core/lifecycle's to say. For each the order is ledger, tag, object: an instance with the tag that nobody
 // recorded would be an orphan, which the resync adopts as well, and one that is recorded and not tagged is never ended. So it
 // may be killed anywhere and run again.

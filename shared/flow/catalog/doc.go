@@ -1,4 +1,4 @@
-// Package catalog finds out what there is to buy and what people's classes mean: for each cluster it resolves and judges
+// Package catalog finds out what there is to buy and what people's classes mean: for each cluster it resolves and validates
 // every EC2NodeClass, makes instance profiles, and says which claims have drifted; for the region it refreshes the
 // instance catalog.
 //

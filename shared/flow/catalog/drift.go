@@ -12,8 +12,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// drift judges the claims of the classes that were looked up in this pass, by one look at their instances. Of the other classes
-// those claims are looked at, too, that a changed NodePool speaks of: an edit shows within seconds. What cannot be judged stays
+// drift evaluates the claims of the classes that were looked up in this pass, by one look at their instances. Of the other classes
+// those claims are looked at, too, that a changed NodePool names: an edit shows within seconds. What cannot be evaluated stays
 // as it was.
 func (r *pass) drift(ctx context.Context) {
 	claims, ids := r.drifters()
@@ -44,7 +44,7 @@ func (r *pass) drift(ctx context.Context) {
 	}
 }
 
-// drifters are the claims to judge, with an instance that is not ending.
+// drifters are the claims to evaluate, with an instance that is not ending.
 func (r *pass) drifters() (claims []model.Claim, ids []string) {
 	checked := map[string]bool{}
 	for i := range r.resolved {
@@ -100,7 +100,7 @@ func (r *pass) view(claim model.Claim) lifecycle.DriftView {
 type typeOf struct{ class, name string }
 
 // typesOf returns the claims' instance types as their classes see them, and whether what is sold is known: without a catalog
-// there are none, and images are not judged.
+// there are none, and images are not evaluated.
 func (r *pass) typesOf(ctx context.Context, claims []model.Claim) (map[typeOf]*model.InstanceType, bool) {
 	out := map[typeOf]*model.InstanceType{}
 	catalog, err := r.types(ctx)
@@ -131,7 +131,7 @@ func (r *pass) typesOf(ctx context.Context, claims []model.Claim) (map[typeOf]*m
 	return out, len(catalog.Types) > 0
 }
 
-// driftOf judges one claim, and brings its hashes and what a reservation left behind up to date on the way. It reports whether
+// driftOf evaluates one claim, and brings its hashes and what a reservation left behind up to date on the way. It reports whether
 // that it has drifted, for this reason, is news.
 func (r *pass) driftOf(ctx context.Context, view lifecycle.DriftView) (news bool) {
 	was := view.Claim
@@ -169,7 +169,7 @@ func (r *pass) driftOf(ctx context.Context, view lifecycle.DriftView) (news bool
 	return news
 }
 
-// hintDisruption asks for a look at what to give back. Where it is lost the disruption function's own tick finds the record.
+// hintDisruption asks for a check of which nodes to disrupt. Where it is lost the disruption function's own tick finds the record.
 func (r *pass) hintDisruption(ctx context.Context) {
 	if r.Disruptions == nil {
 		return
@@ -180,7 +180,7 @@ func (r *pass) hintDisruption(ctx context.Context) {
 	}
 }
 
-// write records a claim and shows it. Where somebody else wrote the claim in between it is judged again in the next pass.
+// write records a claim and shows it. Where somebody else wrote the claim in between it is evaluated again in the next pass.
 func (r *pass) write(ctx context.Context, claim model.Claim, fell bool) {
 	err := r.effect(ctx, EffectAdvance, func() (err error) {
 		claim, err = r.Records.Advance(ctx, r.reg.Cluster, claim)

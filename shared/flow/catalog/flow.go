@@ -90,7 +90,7 @@ type Outcome struct {
 	Tried    int              `json:"tried,omitempty"`   // tried on EC2
 	NotReady []string         `json:"notReady,omitempty"`
 	Ended    []string         `json:"ended,omitempty"`    // classes whose deletion was finished
-	Vanished []string         `json:"vanished,omitempty"` // classes let go of that go with their definition
+	Vanished []string         `json:"vanished,omitempty"` // classes released that go with their definition
 	Drifted  map[string]int   `json:"drifted,omitempty"`  // claims found drifted, by reason
 	Rehashed int              `json:"rehashed,omitempty"` // claims whose hashes were of other rules: written anew, and no drift
 	Tidied   int              `json:"tidied,omitempty"`   // instance profiles deleted

@@ -7,7 +7,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// NC-18: expressions are judged against every instance type there is before anything is asked of EC2.
+// NC-18: expressions are validated against every instance type there is before anything is asked of EC2.
 func TestNC18ExpressionsAreValidatedBeforeATrial(t *testing.T) {
 	cel := func(f *Flow, _ *Request) { f.Settings.Offerings.NodeClassCEL = true }
 	tests := []struct {

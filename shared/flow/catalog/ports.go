@@ -38,7 +38,7 @@ type Records interface {
 	Advance(ctx context.Context, cluster string, claim model.Claim) (model.Claim, error)
 }
 
-// Hints asks for a look at a cluster.
+// Hints asks for a check of a cluster.
 type Hints interface {
 	// RequestPass asks this function for a pass over a cluster. The same key for the same cluster may be one hint.
 	RequestPass(ctx context.Context, cluster, key string) error
@@ -48,7 +48,7 @@ type Hints interface {
 
 // DisruptHints asks the disruption function.
 type DisruptHints interface {
-	// RequestDisruption asks for a look at the cluster. The same key for the same cluster may be one hint; a hint may be lost.
+	// RequestDisruption asks for a check of the cluster. The same key for the same cluster may be one hint; a hint may be lost.
 	RequestDisruption(ctx context.Context, cluster, key string) error
 }
 
@@ -61,7 +61,7 @@ type Allowances interface {
 	Spend(ctx context.Context, reg model.Registration, allowance model.Allowance) error
 }
 
-// Connector opens a cluster with the cluster's own permissions: what is tried there is judged as whoever launches would be.
+// Connector opens a cluster with the cluster's own permissions: what is tried there is validated as whoever launches would be.
 type Connector interface {
 	Connect(ctx context.Context, reg model.Registration) (Clients, error)
 }

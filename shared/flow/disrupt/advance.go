@@ -93,7 +93,7 @@ func (r *pass) advance(ctx context.Context, steps []*step) {
 	})
 }
 
-// revalidates reports whether the command is due to be judged by the snapshot once more.
+// revalidates reports whether the command is due to be evaluated by the snapshot once more.
 func (s *step) revalidates() bool {
 	return s.command.State == model.CommandCommitted && s.command.Reason == model.ReasonUnderutilized && s.now() >= s.dueUnix()
 }
@@ -282,7 +282,7 @@ func (t *target) reason() model.KeptReason {
 	return t.why[0]
 }
 
-// stillHolds judges a command to save money once more, on a snapshot that was taken after it was committed: one that shows the
+// stillHolds evaluates a command to save money once more, on a snapshot that was taken after it was committed: one that shows the
 // taint on all of its nodes. Before its time has come, and without such a snapshot, it waits.
 func (s *step) stillHolds(ctx context.Context, input *disruption.Input) bool {
 	c := &s.command

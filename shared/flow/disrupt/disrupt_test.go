@@ -313,7 +313,7 @@ func TestB2PodThatLandsBetweenDecisionAndTaintKeepsItsNode(t *testing.T) {
 	}
 }
 
-// B2: the annotation may come while replacements start, long after the first look.
+// B2: the annotation may come while replacements start, long after the first check.
 func TestB2AnnotationThatComesWhileReplacementsStart(t *testing.T) {
 	h := newHouse(t, 2)
 	h.wants(planned(model.ReasonDrifted, 1, "n0"))
@@ -509,7 +509,7 @@ func TestQuietNodesAreShown(t *testing.T) {
 	quiet = []string{"c-n1", "c-n2"}
 	h.pass(1801)
 	shown("others are quiet", 4, "c-n1 c-n2 ")
-	if h.plans < 3 { // what is written makes the next look one more
+	if h.plans < 3 { // what is written makes the next check one more
 		t.Errorf("it was planned %d times: the test shows nothing", h.plans)
 	}
 }
@@ -578,7 +578,7 @@ func TestB9NothingIsDecidedByAnOldSnapshot(t *testing.T) {
 // watcher that was set right, and one that leads after it, is believed.
 func TestB9ASignOfLifeByAClockThatWasAheadDoesNotBecomeFresh(t *testing.T) {
 	for name, later := range map[string]struct {
-		epoch, heartbeat, after int64 // what the manifest says, and how long after the first look
+		epoch, heartbeat, after int64 // what the manifest says, and how long after the first check
 		believed                bool
 	}{
 		"it stops":                            {1, 60, 65, false},
@@ -644,8 +644,8 @@ func TestAnOlderHeartbeatIsEnoughWhereNothingCanBeGivenBack(t *testing.T) {
 	}
 }
 
-// R44: where there is nothing that could be disrupted a look that found nothing is good for as long as the cluster is taken to sleep,
-// less a minute, in which the next look says so anew.
+// R44: where there is nothing that could be disrupted a check that found nothing is good for as long as the cluster is taken to sleep,
+// less a minute, in which the next check says so anew.
 func TestR44AnEmptyClusterIsLookedAtBeforeItIsTakenToBeAwake(t *testing.T) {
 	h := newHouse(t, 0)
 	h.pass(60)
@@ -667,7 +667,7 @@ func TestR44AnEmptyClusterIsLookedAtBeforeItIsTakenToBeAwake(t *testing.T) {
 	}
 }
 
-// R44: a look that found nothing is remembered, until something changes or its time has come; one that only budgets constrained
+// R44: a check that found nothing is remembered, until something changes or its time has come; one that only budgets constrained
 // is looked at again as soon as the next window opens.
 func TestR44NothingToDoIsRememberedNoLongerThanItIsTrue(t *testing.T) {
 	h := newHouse(t, 3)
@@ -812,7 +812,7 @@ func TestLookNotesWhetherAClusterIsEmpty(t *testing.T) {
 	}
 }
 
-// B3, S30: of two judges that went by the same turn of a pool one is refused, and looks again.
+// B3, S30: of two runs that went by the same turn of a pool one is refused, and looks again.
 func TestB3S30SecondCommitOfTheSameBudgetVersionIsRefused(t *testing.T) {
 	h := newHouse(t, 4)
 	h.wants(planned(model.ReasonEmpty, 0, "n0"), planned(model.ReasonEmpty, 0, "n1"))
@@ -1013,7 +1013,7 @@ func TestF150StrayTaintsAreTakenOff(t *testing.T) {
 	}
 }
 
-// What could not be done is not forgotten for the sake of a look that found nothing else to do.
+// What could not be done is not forgotten for the sake of a check that found nothing else to do.
 func TestF150StrayTaintThatCouldNotBeTakenOffIsTriedAgain(t *testing.T) {
 	h := newHouse(t, 2)
 	h.nodes["n0"].Node.Taints = []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}
@@ -1124,7 +1124,7 @@ func (h *house) killing(k, n int, after bool) *mortal {
 	return m
 }
 
-// The memory of a look that found nothing goes before the first commit, so that a process that dies right after it leaves a
+// The memory of a check that found nothing goes before the first commit, so that a process that dies right after it leaves a
 // command that is looked after.
 func TestF150CommandIsLookedAfterThoughNothingWasToDoBefore(t *testing.T) {
 	h := newHouse(t, 3)

@@ -11,7 +11,7 @@ type EffectHook = work.EffectHook
 
 // Names of the flow's effects, in the order a command meets them.
 const (
-	EffectForget     = "forget"   // memo of a look that found nothing taken back; only where there is one
+	EffectForget     = "forget"   // memo of a check that found nothing taken back; only where there is one
 	EffectCommit     = "commit"   // command, its claims and turns written
 	EffectDecision   = "decision" // decision record kept
 	EffectTaint      = "taint"    // node tainted
@@ -21,7 +21,7 @@ const (
 	EffectEnd        = "end"      // command Done or Undone, with its claims
 	EffectDrain      = "drain"    // a drain run asked for
 	EffectUntaint    = "untaint"  // taint taken off
-	EffectHint       = "hint"     // another look asked for
+	EffectHint       = "hint"     // another check asked for
 	EffectNote       = "note"     // judge's notes written
 	EffectReport     = "tell"     // events
 )

@@ -127,7 +127,7 @@ func (r *pass) reportCandidates() {
 }
 
 // reportKept says on nodes and NodePools why they stay, where people were not told so lately. While very many drains have just begun
-// that is left to a later look: the API server has pods to evict.
+// that is left to a later check: the API server has pods to evict.
 func (r *pass) reportKept() {
 	if r.plan == nil || r.ledger.Rush(r.now()) {
 		return

@@ -52,12 +52,12 @@ type Settings struct {
 	StopBefore     time.Duration // what must be left of the invocation to begin another step: 3 s
 	FreshFor       time.Duration // age of the watcher's heartbeat up to which its snapshot is decided by: 10 s
 	SilentAfter    time.Duration // age of the watcher's heartbeat from which nobody waits for the next: 45 s
-	ValidateAfter  time.Duration // between a command to save money and its second look: 15 s
+	ValidateAfter  time.Duration // between a command to save money and its second check: 15 s
 	ValidateWithin time.Duration // for a command to be found to hold: 5 min
 	ReplaceWithin  time.Duration // for its replacements to be initialized: 20 min
 	RecheckAfter   time.Duration // between two looks at a command that waits for replacements: 20 s
 	PassEvery      time.Duration // at least, between two looks this flow asks itself for because time has passed: 10 s
-	MemoFor        time.Duration // how long a look that found nothing is good for, whatever else: 5 min
+	MemoFor        time.Duration // how long a check that found nothing is good for, whatever else: 5 min
 	CatalogAfter   time.Duration // age of the region's instance catalog from which nothing is decided by it: 25 h
 	ClassAfter     time.Duration // age of what a class resolves to from which nothing is launched by it: 15 min
 	ReportAfter    time.Duration // between two times people are told why a node stays: 15 min
@@ -121,7 +121,7 @@ type Outcome struct {
 	PriceBefore float64           `json:"priceBefore,omitempty"` // per hour, USD
 	PriceAfter  float64           `json:"priceAfter,omitempty"`  // once the plan is carried out
 	Decision    string            `json:"decision,omitempty"`    // id of the record
-	DueUnix     int64             `json:"again,omitempty"`       // when the next look is due, by the ledger's clock; 0 = when something changes
+	DueUnix     int64             `json:"again,omitempty"`       // when the next check is due, by the ledger's clock; 0 = when something changes
 	Catalog     *model.CatalogUse `json:"machines,omitempty"`    // what catalog was decided by
 	Millis      map[string]int64  `json:"millis,omitempty"`      // since the start of the run, by what was reached
 	Problems    []string          `json:"problems,omitempty"`
@@ -174,9 +174,9 @@ type pass struct {
 	record        string                  // id under which it is kept; empty = it is not
 	fresh         []*step                 // commands this run committed
 
-	revalidating sync.Mutex // held while a command is judged once more
+	revalidating sync.Mutex // held while a command is evaluated once more
 	mutex        sync.Mutex // guards what steps side by side write: out, claims, next, events and what follows
-	next         int64      // when the next look is due; 0 = nobody asks
+	next         int64      // when the next check is due; 0 = nobody asks
 	events       []model.Event
 	replace      []string        // ids of commands provision has yet to launch for
 	drained      []string        // ids of commands that were Done
@@ -243,7 +243,7 @@ func (r *pass) do(ctx context.Context) error {
 	r.readSnapshot(ctx)
 	r.reached("seen")
 
-	// 4. What is on its way goes first: it has waited longest, and what it disrupts is not to be judged again.
+	// 4. What is on its way goes first: it has waited longest, and what it disrupts is not to be evaluated again.
 	r.advance(ctx, r.openCommands())
 	r.reached("advanced")
 	r.strays(ctx)
@@ -274,7 +274,7 @@ func (r *pass) release(ctx context.Context) {
 	}
 }
 
-// requestAnother asks for another look, since another run is at work: soon where somebody has seen something change that the other
+// requestAnother asks for another check, since another run is at work: soon where somebody has seen something change that the other
 // may not have seen, else later: it may have died with the lease, and the next tick would be a minute away. Either comes back as often as it
 // takes for that lease to be over, and no more often, so that hints that meet each other do not breed.
 func (r *pass) requestAnother(ctx context.Context) error {
@@ -332,7 +332,7 @@ func (r *pass) hasTime() bool { return r.request.Deadline.Sub(r.Now()) > r.setti
 // clocks may be minutes off.
 func (r *pass) now() int64 { return r.Now().Unix() + r.clockOffset }
 
-// later asks for another look at a time; 0 asks for none.
+// later asks for another check at a time; 0 asks for none.
 func (r *pass) later(unix int64) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -341,7 +341,7 @@ func (r *pass) later(unix int64) {
 	}
 }
 
-// soon asks for another look after some seconds.
+// soon asks for another check after some seconds.
 func (r *pass) soon(seconds int64) { r.later(r.now() + seconds) }
 
 func (r *pass) reached(what string) { r.out.Millis[what] = r.Now().Sub(r.started).Milliseconds() }

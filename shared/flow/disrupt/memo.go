@@ -13,7 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// A look that found nothing to do is remembered with what it depended on, so that an idle cluster costs two reads a minute. It
+// A check that found nothing to do is remembered with what it depended on, so that an idle cluster costs two reads a minute. It
 // is good for some minutes at most, since what the ledger and the catalog say is not looked at meanwhile, somewhat longer where there is
 // nothing that could be disrupted, and never beyond the time at which the plan may be another. Where only budgets kept something back the ledger is read each time, since what
 // frees them may show there alone. While a command is open there is no such memory.
@@ -21,14 +21,14 @@ import (
 // farthest is the longest a hint can be held back.
 const farthest = 15 * time.Minute
 
-// settled reports whether nothing can have changed since a look that found nothing to do, as far as pointer and clock tell.
+// settled reports whether nothing can have changed since a check that found nothing to do, as far as pointer and clock tell.
 func (r *pass) settled(manifest *model.Manifest) bool {
 	n := &r.notes
 	return !r.request.Changed && manifest != nil && n.Ledger != "" && !n.Constrained && n.Epoch == manifest.Epoch && n.Seq == manifest.HeadSeq &&
 		n.WatcherAhead.Of(*manifest, r.now()) <= maxClockOffset && r.now()-n.AtUnix < r.memoFor() && (n.DueUnix == 0 || r.now() < n.DueUnix)
 }
 
-// memoFor is for how many seconds a look that found nothing is good.
+// memoFor is for how many seconds a check that found nothing is good.
 func (r *pass) memoFor() int64 {
 	if r.notes.Empty {
 		return max(model.EmptyForSeconds, seconds(r.settings.MemoFor))
@@ -36,7 +36,7 @@ func (r *pass) memoFor() int64 {
 	return seconds(r.settings.MemoFor)
 }
 
-// unchanged reports whether the last look that found nothing depended on the very same.
+// unchanged reports whether the last check that found nothing depended on the very same.
 func (r *pass) unchanged(catalog string) bool {
 	n := &r.notes
 	return n.Ledger != "" && n.Ledger == r.digest() && n.Catalog == catalog && n.Epoch == r.snapshot.Epoch && n.Seq == r.snapshot.Seq &&
@@ -46,7 +46,7 @@ func (r *pass) unchanged(catalog string) bool {
 // replanAfter is after how many seconds it is planned again although nothing seems to have changed.
 const replanAfter = 1800
 
-// found remembers a look that found nothing to do before againUnix (0 = whenever), or before this run has asked for another.
+// found remembers a check that found nothing to do before againUnix (0 = whenever), or before this run has asked for another.
 func (r *pass) found(catalog string, againUnix int64, constrained bool) {
 	if r.next != 0 && (againUnix == 0 || r.next < againUnix) {
 		againUnix = r.next
@@ -115,7 +115,7 @@ func (r *pass) digest() string {
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 
-// hintMissing reports whether the next look is worth a hint and none is underway that comes by then.
+// hintMissing reports whether the next check is worth a hint and none is underway that comes by then.
 func (r *pass) hintMissing() bool {
 	now := r.now()
 	if r.next == 0 || r.next-now > seconds(farthest) {
@@ -125,7 +125,7 @@ func (r *pass) hintMissing() bool {
 	return !underway
 }
 
-// remember asks for the next look, unless a hint for it is underway, and writes the notes where they have changed.
+// remember asks for the next check, unless a hint for it is underway, and writes the notes where they have changed.
 func (r *pass) remember(ctx context.Context) {
 	if r.hintMissing() {
 		due := max(r.next, r.now()+1)

@@ -42,7 +42,7 @@ type Ledger interface {
 // Conflict, and nothing was written.
 type Commands interface {
 	// Commit writes the command (state Committed, Version 1), its id into Claim.Command of each of its targets' claims (given at
-	// the versions they were judged at: live, in no command, not ending), and each pool's next turn, in one transaction, on
+	// the versions they were evaluated at: live, in no command, not ending), and each pool's next turn, in one transaction, on
 	// condition that every claim and turn has the version given and that no command of that id is there. At most
 	// MaxCommandNodes claims. Conflict otherwise: with code ClaimBusy where a claim is given that is not free, ClaimChanged,
 	// TurnTaken, CommandExists, FenceLost. Invalid where claims or turns are not those of its targets. Committing the very same
@@ -85,7 +85,7 @@ type DrainHints interface {
 	Drain(ctx context.Context, cluster, key string, after time.Duration) error
 }
 
-// Hints asks for another look by this flow.
+// Hints asks for another check by this flow.
 type Hints interface {
 	// RequestDisruption asks for one after some time. The same key for the same cluster may be one hint, however often sent.
 	RequestDisruption(ctx context.Context, cluster, key string, after time.Duration) error

@@ -107,7 +107,7 @@ func (r *pass) measure(plan *model.DisruptPlan) {
 	}
 }
 
-// commit records the plan's commands one after another: each takes the next turn of its pools, so that of two judges that went
+// commit records the plan's commands one after another: each takes the next turn of its pools, so that of two runs that went
 // by the same budget one is refused. It stops at the first that is refused, since what the rest goes by is not so any more.
 func (r *pass) commit(ctx context.Context, id string, plan *model.DisruptPlan) {
 	if err := r.forget(ctx); err != nil {
@@ -202,7 +202,7 @@ func (r *pass) countDecided(command *model.Command) {
 	r.out.Decided[i].Commands++
 }
 
-// draft makes a command of what was planned, with the claims of its nodes. Each is named as it was judged.
+// draft makes a command of what was planned, with the claims of its nodes. Each is named as it was evaluated.
 func (r *pass) draft(id string, planned *model.PlannedCommand, nodes map[string]*model.Node, pods map[string][]string, names map[string]bool) (model.Command, []*model.Claim, error) {
 	c := model.Command{
 		ID: id, Version: 1, State: model.CommandCommitted, Reason: planned.Reason, Decision: r.out.Decision,

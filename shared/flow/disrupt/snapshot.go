@@ -16,9 +16,9 @@ import (
 
 const (
 	maxClockOffset  = 5 // seconds by which the watcher's clock may be ahead of the ledger's for its heartbeat to be believed
-	missedHeartbeat = 3 // seconds until another look, where the watcher's heartbeat is only a little late
-	retryAfter      = 5 // seconds until another look, after something did not answer
-	cameTooLate     = 2 // seconds until another look, after somebody else has written first
+	missedHeartbeat = 3 // seconds until another check, where the watcher's heartbeat is only a little late
+	retryAfter      = 5 // seconds until another check, after something did not answer
+	cameTooLate     = 2 // seconds until another check, after somebody else has written first
 	sharedSource    = "s3"
 )
 

@@ -110,7 +110,7 @@ func reserve(ctx context.Context, slots chan struct{}) int {
 	return mostAtOnce
 }
 
-// handle does with one message what is to be done with it and lets go of it. What was begun is ended, also when the program
+// handle does with one message what is to be done with it and releases it. What was begun is ended, also when the program
 // ends meanwhile; what was not goes to another replica.
 func (c *Executor) handle(ctx context.Context, m wire.RelayMessage, received time.Time) {
 	if ctx.Err() != nil {

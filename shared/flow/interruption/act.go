@@ -31,7 +31,7 @@ func (r *pass) act(ctx context.Context, f *lifecycle.Finding) {
 	case lifecycle.OrphanedNodeClaim, lifecycle.OrphanedNode:
 		err = r.letGo(ctx, f)
 	}
-	if err != nil && !fault.Is(err, fault.Conflict) { // somebody else moved it on, and the next look sees how far
+	if err != nil && !fault.Is(err, fault.Conflict) { // somebody else moved it on, and the next check sees how far
 		r.problem("%s %s: %v", f.Kind, f.Subject, err)
 	}
 	r.stopped = r.stopped || fault.Is(err, fault.Throttled)
@@ -97,7 +97,7 @@ func (r *pass) close(ctx context.Context, f *lifecycle.Finding) error {
 }
 
 // letGo deletes a finding's NodeClaim and Node objects and takes our finalizer off them, each on condition of the UID that
-// was judged. Nobody drains them: their instance has ended.
+// was evaluated. Nobody drains them: their instance has ended.
 func (r *pass) letGo(ctx context.Context, f *lifecycle.Finding) error {
 	var first error
 	try := func(effect, what, kind string, object model.Object, do func(ctx context.Context, kind string, object model.Object) error) bool {

@@ -4,7 +4,7 @@
 // belong to nobody are adopted or terminated.
 //
 // It can terminate and cannot launch. Every entry is level-triggered, and none waits for anything. What is not said in so
-// many words is not concluded from one look: what looks wrong is noted in the ledger, and acted upon by a later look that
+// many words is not concluded from one look: what looks wrong is noted in the ledger, and acted upon by a later check that
 // sees it still. EC2 is read first, then the ledger, then the API server, so that whatever came into being in between is known
 // to the later source. When any of the three cannot be read, nothing is removed.
 package interruption

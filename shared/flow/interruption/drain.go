@@ -538,7 +538,7 @@ func (s *step) quiet(next drain.Step) bool {
 	return s.urgent || next.Kind == drain.Wait && slices.ContainsFunc(next.Obstacles, func(o drain.Obstacle) bool { return o.Code == drain.CodeNotReplaced })
 }
 
-// ended tells of a claim that was closed.
+// ended reports a claim that was closed.
 func (s *step) ended(claim model.Claim) {
 	if ended, had := endedOf(&claim, s.now()); had {
 		s.mutex.Lock()
@@ -559,7 +559,7 @@ func (s *step) patience() int64 {
 	const soon = 5
 	age := max(0, s.now()-s.claim.Drain.SinceUnix)
 	every := max(soon, min(age/10, s.settings.RetrySeconds))
-	// At times that are the claim's own: while nothing can be recorded each look asks for a run, and all they ask for is one.
+	// At times that are the claim's own: while nothing can be recorded each check asks for a run, and all they ask for is one.
 	return every - age%every
 }
 

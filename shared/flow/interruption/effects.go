@@ -17,7 +17,7 @@ const (
 	EffectClose       = "close"     // claim Gone in the ledger
 	EffectAdopt       = "adopt"     // claim of an instance nobody recorded written to the ledger
 	EffectRemove      = "remove"    // Node or NodeClaim object deleted
-	EffectHint        = "hint"      // another look asked for
+	EffectHint        = "hint"      // another check asked for
 	EffectBegin       = "begin"     // claim Draining or Terminating in the ledger
 	EffectTaint       = "taint"     // node tainted and taken out of load balancers
 	EffectPlan        = "plan"      // provision asked for the pods' next place

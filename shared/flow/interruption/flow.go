@@ -404,7 +404,7 @@ func (r *pass) hasTime(n int) bool {
 	return !r.stopped && n < r.settings.MaxActs && r.request.Deadline.Sub(now) > r.settings.StopBefore && now.Sub(r.readAt) < r.settings.ActWithin
 }
 
-// requestAnother asks for another look where one sooner than the next tick is worth it.
+// requestAnother asks for another check where one sooner than the next tick is worth it.
 func (r *pass) requestAnother(ctx context.Context, after time.Duration) {
 	if after <= 0 || after >= time.Minute {
 		return

@@ -357,7 +357,7 @@ func TestC12_WrongClocks(t *testing.T) {
 		run++
 		flow.Now = func() time.Time { return w.Clock.Now().Add(skew) }
 	}
-	// The first looks are less than 30 s apart.
+	// The first checks are less than 30 s apart.
 	for range 3 {
 		sum := passOnce(t, w, skewed)
 		nothing(t, w, sum)

@@ -39,7 +39,7 @@ func (r *Request) handled(holder model.Fence, nowUnix int64) bool {
 }
 
 // requestDisruption tells the disruption function that claims of commands have ended: what budgets kept back may have room now, and a roll need not
-// wait for the tick of each minute between two nodes. One hint tells of all of them.
+// wait for the tick of each minute between two nodes. One hint reports all of them.
 func (f *Flow) requestDisruption(ctx context.Context, cluster string, freed []string) error {
 	if f.Disruptions == nil || len(freed) == 0 {
 		return nil

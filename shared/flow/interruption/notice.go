@@ -28,7 +28,7 @@ type NoticesOutcome struct {
 	Kinds     map[string]int   `json:"kinds,omitempty"`     // messages by kind of notice
 	Malformed int              `json:"malformed,omitempty"` // messages that are no event; dropped
 	Foreign   int              `json:"foreign,omitempty"`   // messages about no instance of ours; dropped
-	Elsewhere int              `json:"elsewhere,omitempty"` // claims spoken of by another account or region than their instance's; dropped
+	Elsewhere int              `json:"elsewhere,omitempty"` // claims named by another account or region than their instance's; dropped
 	Idle      int              `json:"idle,omitempty"`      // claims of clusters that are detached or paused; nothing is done about them
 	Stale     int              `json:"stale,omitempty"`     // warnings whose time has come already: a look asks EC2 instead
 	Unfit     int              `json:"unfit,omitempty"`     // warnings that do not fit how the instance was bought: a look asks EC2 instead
@@ -218,7 +218,7 @@ type clusterBatch struct {
 	// Under the mutex of the notices.
 	begun  []clusterNotice // messages that stand for ends that are to be announced
 	ends   int             // of those, claims
-	passes []clusterNotice // messages that ask for a look
+	passes []clusterNotice // messages that ask for a check
 	events []model.Event   // to be told, one claim's after another's
 }
 
@@ -232,7 +232,7 @@ func (h *clusterBatch) all() []clusterNotice {
 }
 
 func (h *clusterBatch) do(ctx context.Context) {
-	// 1. Whether the cluster is ours to care for, and the instances are where AWS speaks of.
+	// 1. Whether the cluster is ours to care for, and the instances are in the account and region that AWS names.
 	reg, err := h.Registry.Cluster(ctx, h.name)
 	switch {
 	case fault.Is(err, fault.NotFound), err == nil && reg.Paused:
@@ -511,7 +511,7 @@ func (h *clusterBatch) announce(ctx context.Context) {
 	}
 }
 
-// requestPass asks for a look at what EC2 says.
+// requestPass asks for a check of what EC2 says.
 func (h *clusterBatch) requestPass(ctx context.Context) {
 	if len(h.passes) == 0 {
 		return

@@ -40,7 +40,7 @@ func TestIN01EachKindOfNoticeHasItsActionItsEventsAndIsDeleted(t *testing.T) {
 		code        string
 		deadline    int64 // after the notice, which is a second old; 0 = none
 		events      []string
-		unavailable model.UnavailableOffering // what it speaks of
+		unavailable model.UnavailableOffering // what it names
 		check       bool
 	}{
 		{"spot", about(model.NoticeSpotInterrupted, "terminate", "i-spot"), model.Draining, model.EndedSpotInterrupted, 115, []string{"SpotInterrupted", ends},
@@ -438,7 +438,7 @@ func TestStaleWarningRequestsAPassAndHarmsNothing(t *testing.T) {
 	}
 }
 
-// W1: EC2 takes back spot instances and those in capacity reservations. Of any other instance such a warning asks for a look alone, and no
+// W1: EC2 takes back spot instances and those in capacity reservations. Of any other instance such a warning asks for a check alone, and no
 // offer is left alone for it.
 func TestW1WarningThatDoesNotFitTheInstanceRequestsAPass(t *testing.T) {
 	for instance, kinds := range map[string][]model.NoticeKind{

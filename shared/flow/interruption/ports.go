@@ -59,7 +59,7 @@ type Removals interface {
 	AddRemoval(ctx context.Context, removal model.Removal) error
 }
 
-// Finder finds the claims of instances AWS speaks of.
+// Finder finds the claims of instances AWS names.
 type Finder interface {
 	// ByInstance returns the claims, gone ones too, that have one of the instances, whatever their cluster, each read
 	// consistently, and the ledger's own time. An id no claim is found for is left out; a claim younger than some seconds may
@@ -76,13 +76,13 @@ type Steps interface {
 
 // PlanHints asks provision for what pods that must leave need.
 type PlanHints interface {
-	// Plan asks for a look at a cluster's pods, now. The same key for the same cluster may be one hint, however often sent.
+	// Plan asks for a check of a cluster's pods, now. The same key for the same cluster may be one hint, however often sent.
 	Plan(ctx context.Context, cluster, key string) error
 }
 
 // DisruptHints asks the disruption function.
 type DisruptHints interface {
-	// RequestDisruption asks for a look at what to give back, now. The same key for the same cluster may be one hint, however often sent.
+	// RequestDisruption asks for a check of which nodes to disrupt, now. The same key for the same cluster may be one hint, however often sent.
 	RequestDisruption(ctx context.Context, cluster, key string) error
 }
 
@@ -92,13 +92,13 @@ type UnavailableOfferings interface {
 	MarkUnavailable(ctx context.Context, reg model.Registration, unavailableOfferings []model.UnavailableOffering) error
 }
 
-// DrainHints asks for a drain step, as Hints asks for a look.
+// DrainHints asks for a drain step, as Hints asks for a check.
 type DrainHints interface {
 	// Drain asks for the next step of every drain of a cluster after some time. The same key may be one hint.
 	Drain(ctx context.Context, cluster, key string, after time.Duration) error
 }
 
-// Hints asks for a look at a cluster.
+// Hints asks for a check of a cluster.
 type Hints interface {
 	// RequestPass asks for one after some time. The same key for the same cluster may be one hint, however often sent.
 	RequestPass(ctx context.Context, cluster, key string, after time.Duration) error
@@ -142,7 +142,7 @@ type Objects interface {
 type Pods interface {
 	// Evict asks the Eviction API for a pod to leave, on condition of its UID. Throttled where a PodDisruptionBudget forbids it,
 	// with the code DisruptionBudget (or any other where the server is busy); Invalid with the code TooManyBudgets where
-	// several speak of it; NotFound or Conflict where it is gone or another.
+	// several name it; NotFound or Conflict where it is gone or another.
 	Evict(ctx context.Context, pod model.PodRef) error
 	// Delete deletes a pod with a grace of so many seconds, ≥ 1, on condition of its UID, with errors as of Evict but those about
 	// budgets. A pod that is ending sooner already stays as it is.

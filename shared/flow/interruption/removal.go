@@ -9,7 +9,7 @@ import (
 )
 
 // Every instance's end is recorded: why, and who wanted it. The record is kept before the claim is closed, since nobody looks at one that is.
-// Where it cannot be kept the claim is closed all the same, and says so; a later look makes up for it.
+// Where it cannot be kept the claim is closed all the same, and says so; a later check makes up for it.
 
 // recordEnd keeps the record of a claim's end that is about to be closed, and returns the claim as it is to be closed. reason is the code
 // EC2 gives for the instance's state.

@@ -93,12 +93,12 @@ func TestDefinitionsDoNotWaitForDrains(t *testing.T) {
 }
 
 // What was to end before the definitions went ends all the same, and a look asks for the drain run that a lost message asked for; a
-// instance that EC2 ends is closed and its Node let go of. The others stay.
+// instance that EC2 ends is closed and its Node released. The others stay.
 func TestM28EndsGoOnWhileNodeClaimsAreNotDefined(t *testing.T) {
 	w := house(t, 3, world.Options{}, nil)
 	before := load(t, w).Claims
 	w.Cluster.DeleteDefinitions()
-	play(t, w, 2*time.Minute) // all of them are let go of
+	play(t, w, 2*time.Minute) // all of them are released
 	if _, err := w.Cluster.ReadLive(t.Context()); fault.CodeOf(err) != model.CodeUndefined {
 		t.Fatalf("NodeClaims are still there: %v", err)
 	}

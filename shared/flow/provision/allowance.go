@@ -136,7 +136,7 @@ func (r *pass) settleCalls(ctx context.Context, got granted, insufficient int, t
 	}
 }
 
-// requeue asks for another look at the cluster where something was put off because EC2's API was used up for now, or where pods are planned
+// requeue asks for another check of the cluster where something was put off because EC2's API was used up for now, or where pods are planned
 // next and this run got on: calls come back each second, and the next resync is up to a minute away. The hint is behind this run in its group, and one a second is taken at most, so
 // that however long that goes on a cluster costs a run a second.
 func (r *pass) requeue(ctx context.Context) {

@@ -32,7 +32,7 @@ const (
 	EffectDisrupt     = "judge"    // judge told that a command's replacements came on or failed
 	EffectDecision    = "decision" // decision record kept
 	EffectReport      = "tell"     // events and conditions
-	EffectRequeue     = "again"    // another look asked for; only where EC2's API was used up for now
+	EffectRequeue     = "again"    // another check asked for; only where EC2's API was used up for now
 	EffectCollect     = "collect"  // launch templates nobody uses deleted; once in a while
 )
 

@@ -134,7 +134,7 @@ const (
 type Request struct {
 	Cluster  string
 	Trigger  string
-	Epoch    int64     // of the snapshot the hint speaks of; 0 = any
+	Epoch    int64     // of the snapshot the hint names; 0 = any
 	Seq      int64     // the same
 	Owner    string    // of the lease: unique to the invocation
 	Deadline time.Time // when the invocation is killed
@@ -401,7 +401,7 @@ func (r *pass) alive(manifest model.Manifest) bool {
 	return r.now()-manifest.HeartbeatAt <= int64(r.settings.SilentAfter.Seconds())
 }
 
-// reaches reports whether the manifest's snapshot is at least as new as the one the hint speaks of.
+// reaches reports whether the manifest's snapshot is at least as new as the one the hint names.
 func (r *pass) reaches(manifest model.Manifest) bool {
 	if manifest.Epoch != r.request.Epoch {
 		return manifest.Epoch > r.request.Epoch

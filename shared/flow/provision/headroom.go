@@ -12,10 +12,10 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Room that CapacityBuffers keep free waits for ever, so that it alone is no reason to plan each minute. A look that found all of it on
+// Room that CapacityBuffers keep free waits for ever, so that it alone is no reason to plan each minute. A check that found all of it on
 // nodes is noted with what that depended on, and is good for some minutes while nothing of that changes.
 
-// headroomFor is how long a look that found all room there is good for, in seconds.
+// headroomFor is how long a check that found all room there is good for, in seconds.
 const headroomFor = 300
 
 // headroomPods counts the pending pods that are room of CapacityBuffers.
@@ -29,7 +29,7 @@ func (r *pass) headroomPods() int {
 	return n
 }
 
-// headroomKept reports whether nothing can have changed since a look that found all room there.
+// headroomKept reports whether nothing can have changed since a check that found all room there.
 func (r *pass) headroomKept() bool {
 	note := r.ledger.Notes.Headroom
 	return note != nil && r.shown.Epoch != 0 && note.Epoch == r.shown.Epoch && note.Seq == r.shown.Seq &&

@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// What a pool's health is judged by.
+// What a pool's health is evaluated by.
 const (
 	healthOutcomes = 4   // of its latest instances
 	healthFailures = 2   // of them make it unhealthy

@@ -16,7 +16,7 @@ func Spent(hint wire.Hint, now time.Time) bool {
 	return hint.SentAtMillis > 0 && now.Sub(time.UnixMilli(hint.SentAtMillis)) > spentAfter
 }
 
-// Take makes the request ask for what a hint asks for too: it keeps the newest state any of a cluster's hints speaks of,
+// Take makes the request ask for what a hint asks for too: it keeps the newest state any of a cluster's hints names,
 // and the trigger that asks for most.
 func (r *Request) Take(hint wire.Hint) {
 	if hint.Epoch > r.Epoch || hint.Epoch == r.Epoch && hint.Seq > r.Seq {

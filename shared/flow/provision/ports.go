@@ -46,7 +46,7 @@ type Claims interface {
 	Settle(ctx context.Context, fence model.Fence, outcome model.Settlement) error
 }
 
-// UsageRecounts corrects what limits are judged by.
+// UsageRecounts corrects what limits are evaluated by.
 type UsageRecounts interface {
 	// Recount writes what a pool's claims hold as its usage, under the next version, on condition that its Version is still the stored one
 	// (0 = there is none) and that the fence is the newest of its cluster: Conflict, and nothing written, where either is not.
@@ -90,7 +90,7 @@ type Memory interface {
 
 // DisruptHints asks the disruption function.
 type DisruptHints interface {
-	// RequestDisruption asks for a look at the cluster. The same key for the same cluster may be one hint; a hint may be lost.
+	// RequestDisruption asks for a check of the cluster. The same key for the same cluster may be one hint; a hint may be lost.
 	RequestDisruption(ctx context.Context, cluster, key string) error
 }
 

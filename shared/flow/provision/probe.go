@@ -41,7 +41,7 @@ func (r *pass) admit(ctx context.Context, a *attempt) (ok, again bool) {
 	return len(templates) > 0, again
 }
 
-// mayProbe reports whether the launch may use an offering, taking the probes of every half-open mark that speaks of it.
+// mayProbe reports whether the launch may use an offering, taking the probes of every half-open mark that names it.
 func (r *pass) mayProbe(ctx context.Context, a *attempt, o model.Override) bool {
 	key := model.OfferingKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: a.launch.CapacityType}
 	for _, unavailable := range r.halfOpen() {
@@ -111,7 +111,7 @@ func (r *pass) probed(ctx context.Context, a *attempt) {
 	}
 }
 
-// concerns reports whether a mark speaks of launches from a class: what is marked within a placement group, is for the group
+// concerns reports whether a mark names launches from a class: what is marked within a placement group, is for the group
 // only.
 func concerns(unavailable *model.UnavailableOffering, class model.Class) bool {
 	group := class.Status.PlacementGroup

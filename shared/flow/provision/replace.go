@@ -12,7 +12,7 @@ import (
 )
 
 // Nodes that are given back voluntarily are replaced first: the disruption function records a command with the claims that are to take their place,
-// each by the name it is to have, and asks for a look. They are launched by the ordinary protocol, for no pod that waits, and once
+// each by the name it is to have, and asks for a check. They are launched by the ordinary protocol, for no pod that waits, and once
 // each: one whose name the ledger or a NodeClaim has, in whatever state, is not asked for again, since a replacement that failed is the
 // disruption function's to decide about.
 
@@ -199,7 +199,7 @@ func replacedKey(command, name string) string {
 	return "replaced/" + hex.EncodeToString(sum[:12])
 }
 
-// notifyDisruption asks for another look by the disruption function, once for each command whose replacements came on or failed in this run.
+// notifyDisruption asks for another check by the disruption function, once for each command whose replacements came on or failed in this run.
 // Where it is lost the disruption function's own tick finds what the ledger says.
 func (r *pass) notifyDisruption(ctx context.Context) {
 	if r.Disruptions == nil || len(r.awaited) == 0 {

@@ -72,7 +72,7 @@ func (r *pass) readStandalone(ctx context.Context) {
 }
 
 // standaloneDue reports whether a NodeClaim made by hand is to be launched now: nobody did, nor has any claim its name. One whose
-// instance has ended is not launched again: it is about to be let go of.
+// instance has ended is not launched again: it is about to be released.
 func (r *pass) standaloneDue(object model.Object) bool {
 	if r.claimNamed(object.Name) != nil {
 		return false

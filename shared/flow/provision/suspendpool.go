@@ -111,7 +111,7 @@ func (r *pass) suspectPool(found *refusal, took int64) {
 	}
 }
 
-// mended reports whether the instance a hold speaks of last refuses its pods no more.
+// mended reports whether the instance a hold names last refuses its pods no more.
 func (r *pass) mended(suspension *model.PoolSuspension, refusals []refusal) bool {
 	if slices.ContainsFunc(refusals, func(f refusal) bool { return f.claim.Name == suspension.Claim }) {
 		return false

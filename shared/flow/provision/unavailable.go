@@ -115,8 +115,8 @@ func reservationsOf(launch model.Launch) map[model.OfferingKey]string {
 	return out
 }
 
-// unavailableOfError says what an error speaks of; false where it names nothing that could be avoided. Within a placement group only
-// the group is spoken of, and of reserved capacity only the reservation: others may give what it did not.
+// unavailableOfError says what an error names; false where it names nothing that could be avoided. Within a placement group only
+// the group is named, and of reserved capacity only the reservation: others may give what it did not.
 func unavailableOfError(launch model.Launch, reservations map[model.OfferingKey]string, e model.LaunchError) (model.UnavailableOffering, bool) {
 	unavailable := model.UnavailableOffering{OfferingKey: e.Offering, Reason: e.Code}
 	group := launch.Class.Status.PlacementGroup

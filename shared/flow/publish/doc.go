@@ -7,7 +7,7 @@
 // who leads to the program: only the leader publishes, under an epoch of its own, and a leader whose epoch is over
 // learns so from the manifest and stops.
 //
-// For a batch the order is delta, manifest, hint: whoever gets the hint finds the state it speaks of. While one of them
+// For a batch the order is delta, manifest, hint: whoever gets the hint finds the state it names. While one of them
 // fails the newest state is kept and tried again with growing pauses; nothing is lost, what gathered meanwhile goes in
 // one delta and one hint.
 //

@@ -85,7 +85,7 @@ func (f *Publisher) endDue() time.Time {
 	return time.Time{}
 }
 
-// sendEnd tells of what is being deleted once its moment is over. A failure is tried again after a pause; nobody else waits
+// sendEnd reports what is being deleted once its moment is over. A failure is tried again after a pause; nobody else waits
 // for it.
 func (f *Publisher) sendEnd(ctx context.Context) {
 	now := f.config.Now()

@@ -109,7 +109,7 @@ func signatureAge(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	body := []byte("Action=GetCallerIdentity&Version=2011-06-15")
 	ages := map[string]time.Duration{"14 minutes old": -14 * time.Minute, "16 minutes old": -16 * time.Minute, "16 minutes ahead": 16 * time.Minute}
 	for _, fact := range sorted(ages) {
-		// The machine's own clock: it is what all requests are signed by.
+		// The clock of the host: it is what all requests are signed by.
 		code, _, err := signed(ctx, e, "sts", "GetCallerIdentity", http.MethodPost, endpoint(e, "sts"), "application/x-www-form-urlencoded", body, digest(body), time.Now().Add(ages[fact]))
 		if err != nil {
 			return nil, err

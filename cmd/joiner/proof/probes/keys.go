@@ -11,8 +11,8 @@ import (
 	"github.com/joiner-sh/joiner/cmd/joiner/proof"
 )
 
-// Which condition keys EC2 sends to IAM is judged by what is denied: a session may do everything but the action on one kind of
-// resource where a key is missing. Nothing is launched: dry runs are judged like runs.
+// Which condition keys EC2 sends to IAM is evaluated by what is denied: a session may do everything but the action on one kind of
+// resource where a key is missing. Nothing is launched: dry runs are evaluated like runs.
 
 // unless denies an action on resources where a key is missing.
 func unless(e *proof.Env, action, resource, key string) []proof.Statement {

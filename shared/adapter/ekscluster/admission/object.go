@@ -38,7 +38,7 @@ func admissionOf(request *admissionv1.AdmissionRequest) (model.Admission, bool) 
 	return a, false
 }
 
-// objectOf returns an object of a review, nil where there is none or none that can be read: the API server has judged it by its
+// objectOf returns an object of a review, nil where there is none or none that can be read: the API server has validated it by its
 // schema before.
 func objectOf(raw runtime.RawExtension) *unstructured.Unstructured {
 	if len(raw.Raw) == 0 || string(raw.Raw) == "null" {

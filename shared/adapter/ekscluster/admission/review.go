@@ -29,7 +29,7 @@ const (
 // EvaluateFunc says what is to be said to an admission.
 type EvaluateFunc func(ctx context.Context, a model.Admission) model.Verdict
 
-// Handle answers a review. Invalid where body is none; Internal where judging it panicked, which is a defect of ours and must not
+// Handle answers a review. Invalid where body is none; Internal where validating it panicked, which is a defect of ours and must not
 // end the program.
 func Handle(ctx context.Context, body []byte, evaluate EvaluateFunc) (answer []byte, err error) {
 	defer func() {

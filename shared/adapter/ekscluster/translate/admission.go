@@ -18,7 +18,7 @@ var systemPriorities = map[string]int32{
 	"system-node-critical":    2_000_001_000,
 }
 
-// prioritise gives a shape the priority of its class, or of the default class where it names none; with policy whether it
+// prioritize gives a shape the priority of its class, or of the default class where it names none; with policy whether it
 // preempts, too.
 func (b *Builder) prioritise(shape *model.PodShape, policy bool) {
 	class := b.priorities[shape.PriorityClass]

@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// The model spells the names it speaks of itself, because it imports nothing; they are the API's.
+// The model spells the names it uses itself, because it imports nothing; they are the API's.
 func TestTheModelsNamesAreTheAPIs(t *testing.T) {
 	for _, names := range [][2]string{
 		{model.AnnotationPoolHash, wellknown.AnnotationNodePoolHash}, {model.AnnotationPoolHashVersion, wellknown.AnnotationNodePoolHashVersion},

@@ -22,7 +22,7 @@ func StandaloneClaimOf(object *unstructured.Unstructured) model.StandaloneClaim 
 }
 
 // StandaloneClaim returns what a NodeClaim that people made by hand asks for: the labels and annotations its node gets beside its spec,
-// which is judged as a pool's template is.
+// which is evaluated as a pool's template is.
 func StandaloneClaim(object *apiv1.NodeClaim) model.StandaloneClaim {
 	spec := &object.Spec
 	pool := Pool(&apiv1.NodePool{Spec: apiv1.NodePoolSpec{Template: apiv1.NodeClaimTemplate{
