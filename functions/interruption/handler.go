@@ -116,7 +116,7 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 	return failures.Response()
 }
 
-// run carries one errand out and logs what came of it.
+// run carries one task out and logs what came of it.
 func (h *handler) run(ctx context.Context, e requestKey, request interruption.Request) error {
 	if e.drain {
 		outcome, err := h.flow.Drain(ctx, request)

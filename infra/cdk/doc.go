@@ -8,7 +8,7 @@
 // Whatever people choose they choose by context (-c KEY=VALUE, or cdk.json); options.go has the list. Nothing is looked up:
 // synthesis needs no network and no account.
 //
-// Programs that are none of ours judge the templates: see referees.
+// Programs that are none of ours check the templates: see referees.
 //
 // Resources are CloudFormation's own, with names that stay, so that a template says exactly what its source says.
 package main

@@ -7,7 +7,7 @@ import (
 	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
 )
 
-// watchOver has cdk-nag's rules for AWS solutions judge every stack of the app: what they find is an error of synthesis, unless it
+// watchOver has cdk-nag's rules for AWS solutions check every stack of the app: what they find is an error of synthesis, unless it
 // is excused with a reason.
 func watchOver(app awscdk.App) {
 	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: new(bool), Reports: new(bool)}), nil)

@@ -4,6 +4,6 @@
 //	var settings struct {
 //		Table string `env:"JOINER_TABLE,required"`
 //	}
-//	boot.Settings(&settings)      // prints what is missing and exits, loudly
+//	boot.LoadSettings(&settings)  // prints what is missing and exits, loudly
 //	logger := boot.Logger("provision")
 package boot

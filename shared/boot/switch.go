@@ -24,7 +24,7 @@ const (
 )
 
 // Switch is a parameter by which people stop an installation from the console, whatever the command line can reach. It is read
-// once a minute at most. One that cannot be read says what it said before, at first Go: that nobody answers is no wish to stop.
+// once a minute at most. One that cannot be read says what it said before, at first Go: that nobody answers is no request to stop.
 // nil says Go.
 type Switch struct {
 	Name   string

@@ -9,7 +9,7 @@ const (
 	OperationDelete = "DELETE"
 )
 
-// Admission is a change of one object that an API server asks about before it stores it. One of Pool, Class and Wish is set: the
+// Admission is a change of one object that an API server asks about before it stores it. One of Pool, Class and StandaloneClaim is set: the
 // object as it would be stored, of a deletion as it is stored now. Of an update the Old one of the same kind is set too.
 type Admission struct {
 	Operation       string
@@ -19,11 +19,11 @@ type Admission struct {
 	OldClass        *Class
 	StandaloneClaim *StandaloneClaim // a NodeClaim that somebody makes by hand
 	// Reference is what the object's nodeClassRef names where that is nothing of ours, group/kind/name; "" = it is of ours, or the
-	// object has none. Pool and Wish of such an object are nil, and so is everything else.
+	// object has none. Pool and StandaloneClaim of such an object are nil, and so is everything else.
 	Reference string
 }
 
-// Finding is one thing to say of an object: where, what was found there, what is so about it, what to do.
+// Finding is one problem of an object: field, value, message, remedy.
 type Finding struct {
 	Field   string `json:"field"`            // as kubectl explain writes it, list items by number and map entries by key; "" = of the object
 	Value   string `json:"value,omitempty"`  // what was found there; "" = nothing, or it would not help

@@ -92,7 +92,7 @@ type Claim struct {
 	// ObjectUID is the NodeClaim object's UID once that exists. The object is written after the record.
 	ObjectUID string `json:"objectUID,omitempty"`
 
-	// Vanished says that the NodeClaim object went together with a definition, which is nobody's wish for the instance's end: it
+	// Vanished says that the NodeClaim object went together with a definition, which nobody meant as the instance's end: it
 	// is made anew once the definitions and its NodePool are there.
 	Vanished bool `json:"vanished,omitempty"`
 }
@@ -100,8 +100,8 @@ type Claim struct {
 // Live reports whether the claim has, or may yet have, an instance.
 func (c *Claim) Live() bool { return c.State != Gone }
 
-// DrainDeadlineUnix returns by when no pod is left on the node of a claim that is Ending; 0 where nobody says so. An instance that is being
-// terminated takes with it what still runs there.
+// DrainDeadlineUnix returns the time at which the drain of an ending claim's node is over; 0 = it has none. Of an instance that is being
+// terminated that is now: its pods end with it.
 func (c *Claim) DrainDeadlineUnix(nowUnix int64) int64 {
 	switch {
 	case c.State == Terminating:
@@ -112,8 +112,8 @@ func (c *Claim) DrainDeadlineUnix(nowUnix int64) int64 {
 	return c.Drain.DeadlineUnix
 }
 
-// Consumed returns what a claim with an instance takes of what it held against its pool's limits: the instance's own amounts where
-// they are known, and never more than was held.
+// Consumed returns the share of the reserved limits that the claim's instance uses: the instance's own amounts where they are known, and never
+// more than was reserved.
 func (c *Claim) Consumed() Resources {
 	took := make(Resources, len(c.Reserved))
 	for name, held := range c.Reserved {

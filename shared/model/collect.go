@@ -69,7 +69,7 @@ type Ending struct {
 	Claims   []Claim   // Draining and Terminating ones, by name
 	Notes    Notes     // the planner's
 	Commands []Command // open ones and those ended in the last day, by id
-	NowUnix  int64     // as of a Survey
+	NowUnix  int64     // as of ClusterRecords
 	Unread   UnreadItems
 }
 
@@ -81,7 +81,7 @@ type CollectorState struct {
 	Removals []RemovalCount `json:"removals,omitempty"` // of the last minutes, by time
 
 	// Recorded are the claims that were Unrecorded and are not any more, by name, and the instances that ended without one, by id, while
-	// the survey and EC2 show them.
+	// the ledger's records and EC2 show them.
 	Recorded []string `json:"recorded,omitempty"`
 
 	// The newest state of the API server that was ever seen, and when that was. An older one is not believed.

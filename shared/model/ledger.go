@@ -276,7 +276,7 @@ type Unfit struct {
 // Quarantine is something that made planning panic.
 type Quarantine struct {
 	What      string `json:"what"`           // NodePool/<name> or Pods/<namespace>/<owner kind>/<owner>
-	Count     int    `json:"count"`          // times it was found guilty
+	Count     int    `json:"count"`          // times planning panicked because of it
 	UntilUnix int64  `json:"until"`          // left out from the start until then, once Count is high enough; forgotten after
 	Reported  bool   `json:"told,omitempty"` // people were told
 }

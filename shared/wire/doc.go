@@ -10,13 +10,13 @@
 // are gzip over a JSON head and, because pods are many and alike, binary columns of pods that refer to a dictionary of
 // shapes:
 //
-//	full snapshot, err := wire.EncodeSnapshot(snapshot)                // seq 7
-//	delta, err := wire.EncodeDelta(delta)             // seq 8
-//	before, err := wire.DecodeSnapshot(full snapshot)
-//	change, err := wire.DecodeDelta(delta)
-//	after, err := wire.Apply(before, change)              // seq 8; before is as it was
+//	full, err := wire.EncodeSnapshot(snapshot) // seq 7
+//	next, err := wire.EncodeDelta(delta)       // seq 8
+//	before, err := wire.DecodeSnapshot(full)
+//	change, err := wire.DecodeDelta(next)
+//	after, err := wire.Apply(before, change)   // seq 8; before is as it was
 //
-// A catalog is the same way a JSON head with the facts of each type and binary columns of offers, which are many and alike.
+// A catalog is the same way a JSON head with the facts of each type and binary columns of offerings, which are many and alike.
 //
 // Versions: a reader ignores fields it does not know, so adding one needs no new version. A change that an old reader
 // would misread gets the next version number, and readers are deployed before the first writer.

@@ -44,5 +44,5 @@
 // `make oracle` is the long form, `go test ./...` in this module the short one. Not judged, because the planner does not
 // see them: volumes that wait for a claim, dynamic resources, gangs, preemption.
 //
-//	findings, err := oracle.Judge(problem.New(42, problem.Small), oracle.Default)
+//	verdict, err := oracle.Evaluate(problem.New(42, problem.Small), oracle.Default)
 package oracle

@@ -55,7 +55,7 @@ type KeptGroup struct {
 	Nodes []KeptNode `json:"nodes"` // by name
 }
 
-// KeptNode is a node that stays, with all that speaks against giving it back.
+// KeptNode is a node that stays, with all that speaks against disrupting it.
 type KeptNode struct {
 	ID      string             `json:"id"` // of its row
 	Name    string             `json:"name"`

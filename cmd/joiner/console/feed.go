@@ -509,7 +509,7 @@ func (f *Feed) Pod(ctx context.Context, key string) (PodWhy, error) {
 	return out, nil
 }
 
-// withRecords returns the cluster's scene with the decisions that were read.
+// withRecords returns the cluster with the decisions that were read.
 func (f *Feed) withRecords(c *Cluster) *explain.Cluster {
 	if c.State.Installation == nil {
 		return c.State

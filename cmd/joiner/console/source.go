@@ -34,7 +34,7 @@ func (c *Cluster) ledger() *model.Ledger {
 	return &c.State.Installation.Ledger
 }
 
-// NewCluster returns the cluster of a scene.
+// NewCluster returns the cluster of what explain knows of it.
 func NewCluster(name, from string, clusterState *explain.Cluster) *Cluster {
 	c := &Cluster{Name: name, From: from, Live: clusterState.Installation != nil, State: clusterState, Prices: map[model.OfferingKey]model.MicroUSD{}, Allocatable: map[string]model.Resources{}}
 	catalogs := clusterState.Types

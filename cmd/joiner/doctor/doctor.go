@@ -3,7 +3,7 @@
 //
 //	findings := doctor.Run(ctx, checks, doctor.Settings{})
 //	err := doctor.Write(os.Stdout, findings)
-//	os.Exit(doctor.Status(findings))
+//	os.Exit(doctor.ExitStatus(findings))
 package doctor
 
 import (

@@ -55,7 +55,7 @@ type Budget struct {
 	open    bool // cleaning up is never refused
 }
 
-// NewBudget returns a purse with nothing spent.
+// NewBudget returns a budget with nothing spent.
 func NewBudget(ceiling float64) *Budget { return &Budget{ceiling: ceiling} }
 
 // Spend counts a cost, or returns an *OverCeiling and counts nothing.
@@ -90,7 +90,7 @@ func (p *Budget) Spent() float64 {
 	return p.spent
 }
 
-// Open has the purse refuse nothing from now on: what was made must be removed whatever that costs.
+// Open has the budget refuse nothing from now on: what was made must be removed whatever that costs.
 func (p *Budget) Open() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

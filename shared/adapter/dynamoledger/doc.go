@@ -1,30 +1,30 @@
 // Package dynamoledger keeps the ledger in one DynamoDB table: registrations, leases, claims, intents, pool usage,
-// offers without capacity, what clusters share of EC2's API, the planner's and the disruption function's
-// notes, commands that give nodes back, what stops them, and the snapshot manifest. It stores and compares; what any of it means is
+// unavailable offerings, what clusters share of EC2's API, the planner's and the disruption function's
+// notes, disruption commands, what stops them, and the snapshot manifest. It stores and compares; what any of it means is
 // decided elsewhere.
 //
-//	item            PK                     SK                    attributes beside doc
-//	registration    CLUSTERS               <cluster>
-//	lease           C#<cluster>#           LEASE#<name>          owner, exp, tok, ttl once its cluster is detached
-//	pointer         C#<cluster>#W#         SNAP                  epoch, headSeq, heartbeat
-//	epoch counter   C#<cluster>#W#         EPOCH                 epoch, owner
-//	collector state        C#<cluster>#           CASES                 ver
-//	usage           C#<cluster>#           USE#<pool>            v, r:<resource> …
-//	open intent     C#<cluster>#           INTENT#<id>           state
-//	done intent     C#<cluster>#           ~INTENT#<id>          state, ttl
-//	live claim      C#<cluster>#N#<0-7>    CLAIM#<name>          state, ver, intent, instanceId; of no pool: standalone, ttl once gone
-//	ended instance   C#<cluster>#N#<0-7>    ENDED#<time>#<name>   the gone claim of an instance: as a claim's, ttl; later times sort first
-//	gone claim      C#<cluster>#N#<0-7>    ~CLAIM#<name>         as a claim's, ttl; of an instance: state, ver, ttl, at = its ENDED# key
-//	planner's notes C#<cluster>#           NOTES
-//	command         C#<cluster>#           COMMAND#<id>          state, ver, ttl once ended
-//	pool's turn     C#<cluster>#           TURN#<pool>           ver
-//	hint passed on  C#<cluster>#           TELL#<reason>         at
-//	judge's notes   C#<cluster>#           JUDGE                 ver
-//	stop            C#<cluster>#           STOP, STOP#<pool>
-//	region's stop   R#<account>#<region>#  STOP
-//	mark            R#<account>#<region>#  MARK#<what>           until, failures, ttl
-//	API allowance   R#<account>#<region>#  ALLOWANCE             v
-//	learned memory  R#…#LEARNED            <type>#<images>       mib, seen, ttl
+//	item                  PK                     SK                    attributes beside doc
+//	registration          CLUSTERS               <cluster>
+//	lease                 C#<cluster>#           LEASE#<name>          owner, exp, tok, ttl once its cluster is detached
+//	manifest              C#<cluster>#W#         SNAP                  epoch, headSeq, heartbeat
+//	epoch counter         C#<cluster>#W#         EPOCH                 epoch, owner
+//	collector state       C#<cluster>#           CASES                 ver
+//	usage                 C#<cluster>#           USE#<pool>            v, r:<resource> …
+//	open intent           C#<cluster>#           INTENT#<id>           state
+//	done intent           C#<cluster>#           ~INTENT#<id>          state, ttl
+//	live claim            C#<cluster>#N#<0-7>    CLAIM#<name>          state, ver, intent, instanceId; of no pool: standalone, ttl once gone
+//	ended instance        C#<cluster>#N#<0-7>    ENDED#<time>#<name>   the gone claim of an instance: as a claim's, ttl; later times sort first
+//	gone claim            C#<cluster>#N#<0-7>    ~CLAIM#<name>         as a claim's, ttl; of an instance: state, ver, ttl, at = its ENDED# key
+//	planner's notes       C#<cluster>#           NOTES
+//	command               C#<cluster>#           COMMAND#<id>          state, ver, ttl once ended
+//	budget version        C#<cluster>#           TURN#<pool>           ver
+//	hint passed on        C#<cluster>#           TELL#<reason>         at
+//	disruption notes      C#<cluster>#           JUDGE                 ver
+//	stop                  C#<cluster>#           STOP, STOP#<pool>
+//	region's stop         R#<account>#<region>#  STOP
+//	unavailable offering  R#<account>#<region>#  MARK#<what>           until, failures, ttl
+//	API allowance         R#<account>#<region>#  ALLOWANCE             v
+//	learned memory        R#…#LEARNED            <type>#<images>       mib, seen, ttl
 //
 // What is over stays for a day, behind everything that runs read: a partition is read up to a sort key, and the sort keys of done intents and gone
 // claims are above it. Versions before this order left done intents and gone claims in their places; they are read there until their time to live.
@@ -37,7 +37,7 @@
 // (C#<cluster>#W#), because such a condition cannot tell sort keys apart: leases, intents, commands and the rest are out of its reach. Claims are spread over eight partitions
 // because one takes a thousand writes a second and a burst of launches wants more.
 //
-// Every fenced write is a transaction that checks the lease's token: whatever a deposed planner still tries fails as a
+// Every fenced write is a transaction that checks the lease's token: whatever a planner that lost its lease still tries fails as a
 // whole. Each transaction can tell by its own conditions that it was carried out before, so repeating one whose answer was
 // lost is harmless without any idempotency token.
 //

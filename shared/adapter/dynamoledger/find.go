@@ -55,7 +55,7 @@ func (l *Ledger) ByInstance(ctx context.Context, ids []string) ([]model.FoundCla
 		for _, entry := range items {
 			claim := model.FoundClaim{Cluster: clusterOf(textOf(entry, "PK"))}
 			if claim.Claim, err = claimOf(entry); err != nil {
-				continue // whoever surveys its cluster says so
+				continue // whoever reads its cluster says so
 			}
 			if _, asked := slices.BinarySearch(ids, claim.Claim.InstanceID); asked && claim.Cluster != "" {
 				found = append(found, claim)

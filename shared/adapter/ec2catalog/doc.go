@@ -5,7 +5,7 @@
 // elsewhere. What it keeps carries its age. When a refresh fails, what was read before stays in use and says how old it
 // is: absence of an answer is no evidence that anything is gone.
 //
-//	catalog := ec2catalog.New(ec2catalog.Clients{EC2: ec2.NewFromConfig(config), …}, ec2catalog.Settings{Region: "eu-west-1"})
-//	instances, err := catalog.Types(ctx)
-//	status, err := catalog.Resolve(ctx, class, queries)
+//	region := ec2catalog.New(ec2catalog.Clients{EC2: ec2.NewFromConfig(config), …}, ec2catalog.Settings{Region: "eu-west-1"})
+//	instances, err := region.InstanceTypes(ctx)
+//	status, err := region.Resolve(ctx, class, queries)
 package ec2catalog

@@ -7,6 +7,6 @@
 // never changed.
 //
 //	fleet := ec2fleet.New(ec2.NewFromConfig(config))
-//	request, err := fleet.Request(ctx, launch)
+//	request, err := fleet.PrepareRequest(ctx, launch)
 //	result, err := fleet.Launch(ctx, request)
 package ec2fleet

@@ -4,11 +4,11 @@
 // It adds to what the definitions' own rules refuse whatever only shows beside something else: two requirements that exclude each
 // other, a schedule that is none, a class that is not there, a pool that another one hides; and whatever the region's catalog
 // shows: how many instance types match and from what price, or which requirement leaves none. It asks nobody: what is not known
-// ([Known]) is not mentioned. An object that is stored already is never refused for what was wrong with it before.
+// ([Facts]) is not mentioned. An object that is stored already is never refused for what was wrong with it before.
 //
 // What matches is core/offering's to say, what a budget means core/disruption's, what requirements mean core/requirement's.
 //
-//	verdict := admit.Evaluate(model.Admission{Operation: model.OperationCreate, Pool: &pool}, admit.Known{Instances: catalog.Types})
+//	verdict := admit.Evaluate(model.Admission{Operation: model.OperationCreate, Pool: &pool}, admit.Facts{InstanceTypes: types})
 //	for _, refusal := range verdict.Refusals {
 //		fmt.Println(refusal) // spec.disruption.budgets[0].schedule: "99 * * * *": … Remedy: …
 //	}

@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// classOf returns the class of that name as its instances are to be looked at, and what is to be said of it. Where it is not
+// classOf returns the class of that name as its instances are to be looked at, and the finding about it. Where it is not
 // there, or has found no subnets yet, it is taken to reach every zone.
 func (k *Facts) classOf(field, name string) (model.Class, []model.Finding) {
 	bare := k.everywhere(model.Class{Name: name, Family: "AL2023"})

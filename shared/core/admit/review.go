@@ -23,7 +23,7 @@ type Facts struct {
 	Budgets []model.PDB
 }
 
-// Evaluate returns what is to be said to an admission: always the same to the same.
+// Evaluate evaluates an admission. The same admission and facts have the same verdict.
 func Evaluate(a model.Admission, known Facts) model.Verdict {
 	switch {
 	case a.Reference != "":

@@ -26,7 +26,7 @@ import (
 // Every group is planned by core/pack on the cluster without its nodes and with what was decided before; the duals only say where
 // to look. All bounds are counts.
 const (
-	worthwhilePercent = 5   // of what is disrupted, that packing pods anew must save, and that a expensive node wastes even if it were full
+	worthwhilePercent = 5   // of what is disrupted, that packing pods anew must save, and that an expensive node wastes even if it were full
 	mayPayPercent     = 10  // of its price, that a node must cost beyond what its pods are worth: no plan meets the bound
 	mostGroups        = 200 // of nodes that are packed anew in one plan
 	mostTries         = 5   // for one group, each with fewer nodes than the one before

@@ -83,7 +83,7 @@ type poolNode struct {
 	expects         []string       // pods that have their place there soon, by key
 	headroom        []int          // headroom of CapacityBuffers that has its place there, as indexes into the snapshot's pods; it is in Pods, too
 	planned         bool           // by this plan: it is in a command
-	skipReplacement bool           // what was to take its place was not available, and nothing of that is tried for it now
+	skipReplacement bool           // its replacement had no capacity, and is tried again after a backoff
 
 	why []model.KeptReason // why the plan did not choose it
 }

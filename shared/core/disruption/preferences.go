@@ -141,7 +141,7 @@ func noteGivenUp(snapshot *model.Snapshot, commands []model.PlannedCommand) {
 	}
 }
 
-// asking returns the first of the shapes that has the wish; −1 where none has.
+// asking returns the first of the shapes that has the preference; −1 where none has.
 func (w *spreadPreference) asking(shapes map[int]bool) int {
 	first := -1
 	for shape := range shapes { // the least of them

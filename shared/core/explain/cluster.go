@@ -55,10 +55,10 @@ type HistoryEvent struct {
 	Claim    string `json:"claim,omitempty"`
 }
 
-// now is the time of the scene.
+// now is the time of the cluster.
 func (s *Cluster) now() int64 { return s.Ask.NowUnix }
 
-// ledger returns the ledger where what it says is of the scene's time; nil where it is not known.
+// ledger returns the ledger where what it says is of the cluster's time; nil where it is not known.
 func (s *Cluster) ledger() *model.Ledger {
 	if s.Installation == nil || s.Installation.Past {
 		return nil

@@ -294,7 +294,7 @@ func (c *costing) sorted() *Cost {
 	return out
 }
 
-// Block notes why nodes stay, or that they go next, as a judge says.
+// Block notes why nodes stay, or that they go next, as a disruption plan says.
 func (c *Cost) Block(plan *model.DisruptPlan) {
 	for i := range c.Nodes {
 		c.Nodes[i].Blocked = keptOf(plan, c.Nodes[i].Node)

@@ -2,7 +2,7 @@
 // EC2's API. Higher priority is first; within a priority namespaces take turns, so that however much one of them asks for, another's
 // few wait for as many turns as they need and not for all of it.
 //
-// [Deal] orders anything by turns. [Take] bounds a plan: it says which of the pods that wait are planned now. What does not fit is
+// [RoundRobin] orders anything by turns. [Select] bounds a plan: it says which of the pods that wait are planned now. What does not fit is
 // planned next. Bounds are counts, never time.
 //
 // It is pure: same input, same order, whatever the order of maps.

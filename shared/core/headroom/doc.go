@@ -5,7 +5,7 @@
 // its way for a place is not asked for twice; how many places there are at most; and what the buffer's status says of them. What
 // a buffer is of and for how many pods is found out where objects are translated; where the places are, by the plans.
 //
-//	snapshot = headroom.Join(snapshot) // pods and places
+//	snapshot = headroom.WithPlaceholders(snapshot) // pods and places
 //	plan := pack.Plan(pack.Input{Snapshot: snapshot, …})
 //	counts := headroom.Count(snapshot, &plan, asked)
 package headroom

@@ -56,7 +56,7 @@ type Finding struct {
 	Kind    Kind
 	Subject string // what it is about: the name of a claim or object, an instance id, or of Held a pool
 	Wait    int64  // seconds it must have looked so in every look before it is acted upon; 0 = at once
-	Removes bool   // acting takes a node away that neither EC2 says has ended nor people, their settings or AWS asked to end: the brake counts it
+	Removes bool   // acting takes a node away that neither EC2 says has ended nor people, their settings or AWS asked to end: the removal limit counts it
 
 	Code         string // why the claim ends, for FailureCode; of a claim that ends already and of Held, of what was found. Empty for what is no claim's
 	Detail       string // what Why says beside what the kind itself says

@@ -36,7 +36,7 @@ func (f *Finding) born() int64 {
 
 // expire finds the claims that have expired, of each pool the oldest, as many as may be given up for their age at a time: people
 // want their nodes renewed, not all taken at once (R30), and none while it is known that no instance of the claim's class can take
-// its place (S32). Those of pools that expire within budgets are not this judge's.
+// its place (S32). Those of pools that expire within budgets are not this function's.
 func (j *diagnosis) expire() {
 	slices.SortStableFunc(j.expiring, func(a, b Finding) int {
 		return cmp.Or(strings.Compare(a.Claim.Pool, b.Claim.Pool), cmp.Compare(a.born(), b.born()), strings.Compare(a.Subject, b.Subject))

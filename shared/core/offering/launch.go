@@ -62,7 +62,7 @@ func LaunchChoice(in LaunchInput) (Choice, error) {
 	if !flexible {
 		// 3. An instance with devices nobody asked for, or bare metal, only where nothing else is left.
 		candidates = unlessEmpty(candidates, func(c candidate) bool { return !Exotic(c.instance) })
-		// 4. Spot that costs more than on-demand is no bargain.
+		// 4. Spot that costs more than on-demand is left out.
 		candidates = withoutExpensiveSpot(candidates)
 	}
 	// 5. One request buys one capacity type.

@@ -901,7 +901,7 @@ func (p *planner) divide(c *podGroup) []domainCell {
 	return out
 }
 
-// combinations returns every combination of values of the labels that nodes of the ground can have now.
+// combinations returns every combination of values of the labels that nodes of the variant can have now.
 func (p *pool) combinations(g variant, keys []string) [][]string {
 	out := [][]string{nil}
 	for _, key := range keys {

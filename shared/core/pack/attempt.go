@@ -28,7 +28,7 @@ type searchBudget struct {
 	mix     int // offers that suit all there is best
 	fit     int // offers that suit the units of the seed there are best
 	low     int // cheapest offers
-	winners int // offers nodes of the area were opened with lately
+	winners int // offerings that nodes of the offering set were opened with lately
 }
 
 var (
@@ -267,7 +267,7 @@ func (k *ranking) sink(i int) {
 	}
 }
 
-// rankByMix ranks an area's offers by what they charge for their part of all that is left to place there.
+// rankByMix ranks an offering set's offerings by what they charge for their part of all that is left to place there.
 func (r *packing) rankByMix(a *offeringSet) *ranking {
 	total := make([]float64, r.dims)
 	for _, l := range r.samples(thorough.sample) {

@@ -240,7 +240,7 @@ func (p *existingNodes) appendSign(b []byte, s *existingNode) []byte {
 // signOf numbers a text and whether the existing node is churning.
 func (p *existingNodes) signOf(text []byte, churning bool) int {
 	if churning {
-		text = append(append(text, end...), "restless"+end...)
+		text = append(append(text, end...), "churning"+end...)
 	}
 	n, known := p.signs[string(text)]
 	if !known {

@@ -1,10 +1,10 @@
 // Package pack decides which nodes to ask for: [Plan] takes one snapshot, what each class can buy and what is on its
-// way, and says which pods fit what exists, which claims to make for the others, and why nothing can hold the rest. [Fit]
+// way, and says which pods fit what exists, which claims to make for the others, and why nothing can hold the rest. [FitChecker]
 // evaluates a single pod on a single node that exists, by the same rules.
 //
 // It is a pure function: same input, byte-identical plan, whatever the order of the lists it is given. It does not
-// record, launch or report; the flow does. Instance types and their offers come from core/offering, which pods a rule speaks
-// of from core/topology, where volumes may be from core/volume.
+// record, launch or report; the flow does. Instance types and their offerings come from core/offering, which pods a rule
+// names from core/topology, where volumes may be from core/volume.
 //
 // Planned for are resources, node selectors and affinity, taints, pod affinity and anti-affinity with its symmetry,
 // topology spread, host ports, volumes, priorities, pool weights, limits and minValues, daemons, reserved capacity,
@@ -22,7 +22,7 @@
 //  3. Every pod group gets its place: an existing node, or the domains of its new nodes (assign.go). A pod whose zone, capacity type or
 //     custom label matters to a rule is pinned to the domain that was counted, so that packing need not know of rules
 //     between nodes. Pods that must share a host become one unit (bundle.go).
-//  4. What a pod group can buy is a market: offers numbered by price, so that a set of offers is a bitset and its cheapest
+//  4. What a pod group can buy is a market: offerings numbered by price, so that a set of offerings is a bitset and its cheapest
 //     the lowest bit (market.go, pool.go, variant.go). A node is opened where the price for what it carries is best, each
 //     pod counting what it would cost at its own best, so that pods that take anything are not drawn onto expensive nodes of
 //     picky ones; filled so that CPU and memory run out together; and repeated as often as the filling can be (packing.go,

@@ -15,7 +15,7 @@ type optionSet struct {
 	mask          bitset // the columns inside
 }
 
-// optionSetOf is box, looked for once where it is the same for every node of the area.
+// optionSetOf is optionSet, looked for once where it is the same for every node of the offering set.
 func (p *pool) optionSetOf(n *node, r *packing) optionSet {
 	if n.reservation != "" || p.reserving || n.offeringSet == nil || !slices.Equal(n.mask, n.offeringSet.mask) {
 		return p.optionSet(n, r)
@@ -40,7 +40,7 @@ func (p *pool) optionSetOf(n *node, r *packing) optionSet {
 	return p.optionSet(n, r)
 }
 
-// optionSet returns the largest box found inside what the node's pods accept: everything, where that is a box already, else one
+// optionSet returns the largest option set found inside what the node's pods accept: everything, where that is one already, else one
 // grown from the node's offer by zones, capacity types and types, in the order of their cheapest offers. Reserved
 // capacity is left to nodes that are bought of it.
 func (p *pool) optionSet(n *node, r *packing) optionSet {
@@ -70,7 +70,7 @@ func (p *pool) optionSet(n *node, r *packing) optionSet {
 	return b
 }
 
-// grow adds to the box whatever keeps every combination acceptable.
+// grow adds to the option set whatever keeps every combination acceptable.
 func (p *pool) grow(b *optionSet, order []int, accepted bitset, reservation string) {
 	columns := p.market.columns
 	for _, c := range order {
@@ -127,7 +127,7 @@ func (b *optionSet) combine() {
 	}
 }
 
-// unacceptable returns the types of which some offer in the box's zones and capacity types is not accepted.
+// unacceptable returns the types of which some offering in the option set's zones and capacity types is not accepted.
 func (p *pool) unacceptable(b *optionSet, accepted bitset, reservation string) []bool {
 	bad := make([]bool, len(p.market.types))
 	for c := range p.market.columns {
@@ -139,7 +139,7 @@ func (p *pool) unacceptable(b *optionSet, accepted bitset, reservation string) [
 	return bad
 }
 
-// inside returns the columns in the box; false where one of them is not accepted.
+// inside returns the columns in the option set; false where one of them is not accepted.
 func (p *pool) inside(b optionSet, accepted bitset, reservation string) (bitset, bool) {
 	mask := newBitset(len(p.market.columns))
 	for c := range p.market.columns {
@@ -155,7 +155,7 @@ func (p *pool) inside(b optionSet, accepted bitset, reservation string) (bitset,
 	return mask, true
 }
 
-// chooses reports whether what the column chooses is in the box.
+// chooses reports whether what the column chooses is in the option set.
 func (p *pool) chooses(b *optionSet, col *column) bool {
 	return !p.market.choosing || b.choices[col.chosen]
 }

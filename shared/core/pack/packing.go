@@ -78,8 +78,8 @@ type packing struct {
 	opened      int       // nodes opened, or tried to
 	searchDepth searchDepth
 	sampled     map[int][]int    // by size: some batches of order, which offerings are compared by
-	mixes       map[int]*ranking // by area: offers by what they charge for all that is left
-	winners     map[int][]int    // by area: offers nodes were opened with lately
+	mixes       map[int]*ranking // by offering set: offerings by what they charge for all that is left
+	winners     map[int][]int    // by offering set: offerings that nodes were opened with lately
 	times       int              // for how many batches each of the list stands that is filled from
 	seed        int              // of the filling
 	short       []int            // scratch
@@ -273,7 +273,7 @@ func (r *packing) build(seed int, a attempt, how strictness) (node, bool) {
 	return n, true
 }
 
-// join returns the offerings of both areas.
+// join returns the offerings of both sets.
 func (r *packing) join(a, b *offeringSet) *offeringSet {
 	if a == b {
 		return a
@@ -335,7 +335,7 @@ func (r *packing) settleAmong(n *node, open bitset) bool {
 	if !r.pool.minimums {
 		return true
 	}
-	// A claim lists types and not offers, so that only what its box holds counts.
+	// A claim lists types and not offerings, so that only what its option set holds counts.
 	usable := r.pool.optionSet(n, r).mask.and(r.openFor(n))
 	affordable := slices.DeleteFunc(r.pool.holders(usable, r.pool.open, n.load),
 		func(t int) bool { return !within(r.pool.least(t, usable), r.left) })

@@ -40,7 +40,7 @@ type podGroup struct {
 	soft          []constraint
 	contributions []contribution
 	keys          []string // node labels other than the hostname that its place is counted by
-	hosts         bool     // any use or add by host
+	hosts         bool     // any constraint or contribution by host
 	softMost      int64    // units its preferences want on one node at most; 0 = any number
 
 	pods        []int         // indexes into the snapshot's pods, by key, then UID; a unit's pods follow each other

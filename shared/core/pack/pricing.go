@@ -27,7 +27,7 @@ const (
 	fewOfferings  = 8   // of which none is
 	laterRounds   = 6   // once some of the units are placed
 	mostCrowds    = 300 // of units that are alike, where telling fewer sizes apart can do it
-	offeringsEach = 48  // compared for an area
+	offeringsEach = 48  // compared for an offering set
 	nearly        = 0.1 // how much more expensive, as a part, an offering may be to get some of the units; at first
 	step          = 0.5 // how far rates move; at first
 	atLast        = 0.1 // of both
@@ -45,7 +45,7 @@ type pricing struct {
 	slots       map[unitLimit]int
 	caps        []float64 // by slot
 	crowds      []cohort
-	cohortOf    []int       // by ask
+	cohortOf    []int       // by pod request
 	columns     []int       // of the offerings compared
 	rooms       [][]float64 // by offer and dimension, which are resources and then slots
 	shares      [][]float64 // by offer and dimension: parts of its price, 1 together
@@ -91,7 +91,7 @@ func newPricing(p *planner, pool *pool, open bitset, requests []podRequest) *pri
 	return out
 }
 
-// reprice adjusts the rates to the units that are left, by ask.
+// reprice adjusts the rates to the units that are left, by pod request.
 func (p *pricing) reprice(left []int) {
 	for i := range p.crowds {
 		p.crowds[i].count = 0
@@ -193,7 +193,7 @@ func (p *pricing) slotsOf(c *podGroup) []int {
 	return out
 }
 
-// list lists the offerings worth comparing: of each area those that no cheaper one is as large as, at most offeringsEach.
+// list lists the offerings worth comparing: of each offering set those that no cheaper one is as large as, at most offeringsEach.
 func (p *pricing) list() {
 	listed := newBitset(len(p.pool.market.columns))
 	seen := make(map[int]bool)
@@ -224,7 +224,7 @@ func (p *pricing) list() {
 	}
 }
 
-// front returns the area's offers that no cheaper one of it is as large as, by price.
+// front returns the set's offerings that no cheaper one of it is as large as, by price.
 func (p *pricing) front(a *offeringSet) []int {
 	var columns, types []int
 	for _, e := range a.types[:a.plainOrAll()] {
@@ -346,7 +346,7 @@ func (p *pricing) adjust(rounds int, from float64) {
 	}
 }
 
-// narrow has every crowd look at those offers only that may yet be the cheapest for it.
+// narrow has every cohort compare those offerings only that may yet be the cheapest for it.
 func (p *pricing) narrow() {
 	for i := range p.crowds {
 		c := &p.crowds[i]
@@ -366,7 +366,7 @@ func (p *pricing) narrow() {
 	}
 }
 
-// costsOf returns what one of the crowd costs on each of its offers, until it is called again.
+// costsOf returns what one of the cohort costs on each of its offerings, until it is called again.
 func (p *pricing) costsOf(c *cohort) []float64 {
 	p.costs = p.costs[:0]
 	for _, o := range c.offerings {
@@ -375,7 +375,7 @@ func (p *pricing) costsOf(c *cohort) []float64 {
 	return p.costs
 }
 
-// spread divides the crowd among the offerings that are nearly the cheapest, the cheaper the more, and returns the least one
+// spread divides the cohort among the offerings that are nearly the cheapest, the cheaper the more, and returns the least one
 // of it costs.
 func (p *pricing) spread(c *cohort, nearly float64) float64 {
 	costs := p.costsOf(c)

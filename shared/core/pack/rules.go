@@ -30,7 +30,7 @@ type constraint struct {
 	minDomains    int32
 	weight        int32 // of a preference; 0 = must hold
 	foreign       bool  // the rule is another pod's
-	claim         bool  // of near: the pods share a claim, and whichever of them is first decides
+	claim         bool  // of affinity: the pods share a claim, and whichever of them is first decides
 	byHost        bool  // the topology group is by host
 	slot          int   // of the topology group among those by host
 	field         string

@@ -58,7 +58,7 @@ func everyDimension(snapshot *model.Snapshot) dimensions {
 	return dimensionsOf(snapshot, []*podGroup{all})
 }
 
-// Plan is the package's Plan, but for what it need not find out again. It opens nodes in so many ways at most, of which the
+// Plan is like the package's Plan and reuses cached state. It opens nodes in so many ways at most, of which the
 // cheapest is kept; 0 = in as many as Plan does, −1 = none: what exists has to do.
 func (d *Simulator) Plan(in Input, tries int) model.Plan {
 	in.simulator, in.tries = d, tries
@@ -139,8 +139,8 @@ func (r *Rates) Pod(i int) (model.MicroUSD, bool) {
 	return model.MicroUSD((value + 999) / 1000), known
 }
 
-// FreeValue returns what the room that pods of these shapes leave of so much is worth at least to pods that take any offer; 0 where
-// nothing is sold.
+// FreeValue returns a lower bound on the value of the capacity that is left of the amounts once pods of these shapes are placed, for pods that
+// take any offering; 0 where nothing is sold.
 func (r *Rates) FreeValue(amounts model.Resources, shapes []int) model.MicroUSD {
 	free := r.dims.vector(amounts)
 	for _, s := range shapes {

@@ -24,26 +24,26 @@ type variant struct {
 	offeringSet *offeringSet
 }
 
-// offeringSet is a set of offers of a pool, with what a search among them needs. Equal sets are one area.
+// offeringSet is a set of offerings of a pool, with what a search among them needs. Equal sets are one object.
 type offeringSet struct {
 	id    int
-	mask  bitset     // offers, available or not
-	types []entry    // types that can be bought in it now, each by its cheapest offer, cheapest first
+	mask  bitset     // offerings, available or not
+	types []entry    // types that can be bought in it now, each by its cheapest offering, cheapest first
 	spot  []int      // types that can be bought as spot now, by price
 	plain int        // of types, how many leading ones are not exotic; exotic ones follow, by price
 	whole *optionSet // what a claim can say of it, where every combination is acceptable
 	boxed bool       // whole has been looked for
 
 	options map[string]*option  // by request and the most a node takes
-	values  map[string][]string // by label: what its offers that can be bought now have
+	values  map[string][]string // by label: what its offerings that can be bought now have
 }
 
-// entry is a type's cheapest offer.
+// entry is a type's cheapest offering.
 type entry struct {
 	instance, column int
 }
 
-// option is what an area offers to pods of one size.
+// option is what an offering set has for pods of one size.
 type option struct {
 	flag        int
 	offeringSet *offeringSet
@@ -55,7 +55,7 @@ type option struct {
 	endless     []int           // of those, the best were there endless units; filled when asked for
 }
 
-// offeringSet interns a set of offers.
+// offeringSet interns a set of offerings.
 func (p *pool) offeringSet(mask bitset) *offeringSet {
 	key := make([]byte, 0, 8*len(mask))
 	for _, word := range mask {
@@ -70,7 +70,7 @@ func (p *pool) offeringSet(mask bitset) *offeringSet {
 	return a
 }
 
-// openValues returns the values of a label decided by the offering that the area's nodes can have now, sorted.
+// openValues returns the values of a label decided by the offering that the set's nodes can have now, sorted.
 func (p *pool) openValues(a *offeringSet, key string) []string {
 	known, ok := a.values[key]
 	if !ok {
@@ -83,7 +83,7 @@ func (p *pool) openValues(a *offeringSet, key string) []string {
 	return known
 }
 
-// typesAmong lists the types among usable offers: exotic ones last, for they are bought only where no other will do. Under
+// typesAmong lists the types among usable offerings: exotic ones last, for they are bought only where no other will do. Under
 // minValues, which count all of them, they are not told apart.
 func (p *pool) typesAmong(usable bitset) (types []entry, spot []int, plain int) {
 	seen, seenSpot := make([]bool, len(p.market.types)), make([]bool, len(p.market.types))

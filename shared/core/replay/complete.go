@@ -47,7 +47,7 @@ func (p *Provision) fill(fill model.Filling) (claims []model.PlannedClaim, panic
 	return pack.StaticClaims(p.Input, fill.Pool, fill.Count), ""
 }
 
-// replace returns those of the owed replacements that limits and pools leave room for beside claims.
+// replace returns those of the pending replacements that limits and pools leave room for beside claims.
 func (p *Provision) replace(claims []model.PlannedClaim, beside *CompletionIssues) []model.PlannedClaim {
 	var out []model.PlannedClaim
 	takes := map[string]model.Resources{}

@@ -1,14 +1,14 @@
 // Package volume tells where a pod's volumes let it run, how many volumes it attaches, and why a claim lets it run
 // nowhere.
 //
-// An [Index] is made once of a snapshot and asked pod by pod. [Index.Existing] answers for nodes that exist, as
-// kube-scheduler would; [Index.Alternatives] for nodes yet to be made, which know no host names and run the drivers that
+// An [Index] is made once of a snapshot and asked pod by pod. [Index.ExistingNodeAlternatives] answers for nodes that exist, as
+// kube-scheduler would; [Index.NewNodeAlternatives] for nodes yet to be made, which know no host names and run the drivers that
 // our nodes can run. Either way the answer is requirements of the node: any one of them must hold, so that what a volume
 // wants of a node and what a pod wants of it stay apart, and the domains over which a pod is spread are not narrowed by
 // where its volume is. Choosing among nodes and counting what is attached is core/pack's.
 //
 //	volumes := volume.New(snapshot)
-//	alternatives, problem := volumes.Alternatives(pod, snapshot.ShapeOf(pod))
+//	alternatives, problem := volumes.NewNodeAlternatives(pod, snapshot.ShapeOf(pod))
 //	if problem != nil {
 //		return problem.Message // "claim shop/data names the storage class fast, which does not exist"
 //	}

@@ -186,7 +186,7 @@ func (x *Index) stranded(c *claim, hosts requirement.Set) bool {
 	return listed && len(names) > 0 && !slices.ContainsFunc(names, x.hostExists)
 }
 
-// withoutHosts returns where without the host names that judge tells to drop, and without the alternatives it tells to be
+// withoutHosts returns where without the host names that evaluate says to drop, and without the alternatives that it calls
 // impossible.
 func withoutHosts(where *place, evaluate func(hosts requirement.Set) (dropped, impossible bool)) *place {
 	var list []requirement.Requirements

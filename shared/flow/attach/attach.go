@@ -29,7 +29,7 @@ type Desired struct {
 	TakeOver bool
 }
 
-// AttachOutcome is what came of a wish.
+// AttachOutcome is what came of a desired registration.
 type AttachOutcome struct {
 	Registration model.Registration
 	Plane        model.ControlPlane
@@ -38,7 +38,7 @@ type AttachOutcome struct {
 	Warnings     []string // what will not go well and does not stop it, sentences
 }
 
-// Attach registers a cluster, or brings its registration up to date. Invalid where the wish cannot be granted, naming the field;
+// Attach registers a cluster, or brings its registration up to date. Invalid where the desired registration is refused, naming the field;
 // Conflict where another cluster is attached by that name; NotFound where EKS has none.
 func (f *Flow) Attach(ctx context.Context, desired Desired) (AttachOutcome, error) {
 	var out AttachOutcome
@@ -84,7 +84,7 @@ func (f *Flow) Attach(ctx context.Context, desired Desired) (AttachOutcome, erro
 	return out, f.effect(ctx, EffectRegister, func() error { return f.Registry.Register(ctx, reg) })
 }
 
-// fromTenant reports whether a stack is of another account than the hub's, which the wish's stack is in.
+// fromTenant reports whether a stack is of another account than the hub's, which the stack of the desired registration is in.
 func (w *Desired) fromTenant(stack string) bool {
 	_, its := ofARN(w.Stack)
 	_, other := ofARN(stack)
@@ -138,12 +138,12 @@ func explain(err error, reg model.Registration) error {
 	return fmt.Errorf("describe cluster %s: %w", reg.Cluster, err)
 }
 
-// invalid is a wish that cannot be granted.
+// invalid is the error of a desired registration that is refused.
 func invalid(field, value, format string, args ...any) error {
 	return fault.New(fault.Invalid, "", "%s: %q %s", field, value, fmt.Sprintf(format, args...))
 }
 
-// granted is the registration of a wish for the cluster that EKS describes.
+// granted is the registration that a desired one becomes for the cluster that EKS describes.
 func granted(desired Desired, plane model.ControlPlane) (model.Registration, error) {
 	reg := desired.Registration
 	reg.WasPaused = nil

@@ -1,6 +1,6 @@
 // Package attach is the flow by which a cluster becomes one of the installation's, and by which it leaves.
 //
-// To attach, EKS is asked for the cluster, what was wished is held against that, and the registration is written: from the next
+// To attach, EKS is asked for the cluster, the desired registration is compared with that, and the registration is written: from the next
 // tick on the functions see to it. It may be repeated; what nobody said otherwise stays as it was, above all whether the cluster
 // is paused.
 //
@@ -14,5 +14,5 @@
 //
 //	flow := attach.Flow{Registry: ledger, Clusters: eks, Leases: ledger, Ledger: ledger, Now: time.Now, Pause: pause}
 //	outcome, err := flow.Attach(ctx, attach.Desired{Registration: model.Registration{Cluster: "web", Region: "us-west-2"}})
-//	left, err := flow.Detach(ctx, attach.Departure{Cluster: "web", Owner: "detach-7f"})
+//	left, err := flow.Detach(ctx, attach.DetachRequest{Cluster: "web", Owner: "detach-7f"})
 package attach

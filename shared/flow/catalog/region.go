@@ -277,7 +277,7 @@ func (p *regionPass) busy(ctx context.Context) bool {
 	return false
 }
 
-// fold puts what was learned of types into the catalog, which has nothing of it afterwards that is not in the ledger.
+// fold replaces learned memory sizes in the catalog with those in the ledger.
 func (p *regionPass) fold(ctx context.Context, market CatalogSource, catalog model.InstanceCatalog) (model.InstanceCatalog, error) {
 	all, err := p.Learnings.Learned(ctx, p.reg, p.now())
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 	EffectDrain      = "drain"    // a drain run asked for
 	EffectUntaint    = "untaint"  // taint taken off
 	EffectHint       = "hint"     // another check asked for
-	EffectNote       = "note"     // judge's notes written
+	EffectNote       = "note"     // notes of the disruption function written
 	EffectReport     = "tell"     // events
 )
 

@@ -207,7 +207,7 @@ func (r *pass) do(ctx context.Context) error {
 		}
 	}
 
-	// 2. One judge at a time.
+	// 2. One run at a time.
 	until := r.request.Deadline.Add(r.settings.LeaseMargin)
 	r.fence, err = r.Leases.AcquireLease(ctx, reg.Cluster, model.LeaseDisrupt, r.request.Owner, r.Now().Unix(), until.Unix()+1)
 	if fault.Is(err, fault.Conflict) {

@@ -60,7 +60,7 @@ func TestF4TheWatcherIsToldOnceWhatIsGone(t *testing.T) {
 	}
 }
 
-// F4: a judge that cannot say so goes on as before, and says it with the next check.
+// F4: a run that cannot say so goes on as before, and says it with the next check.
 func TestF4WhatCouldNotBeSaidIsSaidAgain(t *testing.T) {
 	h := newHouse(t, 3)
 	h.frozen = true

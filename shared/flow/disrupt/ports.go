@@ -15,7 +15,7 @@ type Registry interface {
 	Cluster(ctx context.Context, name string) (model.Registration, error)
 }
 
-// Leases makes one judge at a time likely, and a second one harmless.
+// Leases makes one run at a time likely, and a second one harmless.
 type Leases interface {
 	// AcquireLease takes one of the cluster's leases (model.LeaseDisrupt) for owner until untilUnix and returns a fence whose token is
 	// greater than any before of that lease. Conflict where another owner holds it at nowUnix, unless it was taken

@@ -19,7 +19,7 @@ func (f *Flow) FanOut(ctx context.Context, tick string) (int, error) {
 	})
 }
 
-// rests reports whether a run would find at its first glance that there is nothing to do. Whatever cannot be read does not rest.
+// rests reports whether a run would find at its first read that there is nothing to do. Whatever cannot be read does not rest.
 func (f *Flow) rests(ctx context.Context, reg model.Registration) bool {
 	manifest, notes, nowUnix, err := f.Ledger.Peek(ctx, reg.Cluster)
 	if err != nil {

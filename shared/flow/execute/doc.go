@@ -8,6 +8,6 @@
 // answers, and the function finds out by what it reads next, as it does with a connection that broke. How requests travel
 // and where answers lie is adapter/relay's, and what asks the API server adapter/ekscluster's.
 //
-//	carrier := &execute.Executor{Cluster: "prod", Groups: groups, Inbox: inbox, Answers: answers, Server: server, Now: time.Now, Tell: log}
-//	carrier.Run(ctx)
+//	executor := &execute.Executor{Cluster: "prod", Groups: groups, Inbox: inbox, Answers: answers, Server: server, Now: time.Now, Log: log}
+//	executor.Run(ctx)
 package execute

@@ -30,7 +30,7 @@ type lastInput struct {
 	input *model.DecisionInput
 }
 
-// plannerInput returns what a planner would be asked at the scene's time, beside the snapshot: of now what the ledger says, of a past time
+// plannerInput returns what a planner would be asked at the cluster's time, beside the snapshot: of now what the ledger says, of a past time
 // what the last decision before it was asked. Settings of the installation are those of the last decision; where there is none they
 // are the defaults.
 func plannerInput(reg model.Registration, book *explain.Installation, last *lastInput, snapshot *model.Snapshot, at int64) *model.PlannerInput {

@@ -6,7 +6,7 @@ import "github.com/joiner-sh/joiner/shared/work"
 // index, so that results stand in order whatever the timing. A panic of one is the caller's, once the others have returned.
 func (f *Flow) parallel(n int, do func(i int)) { f.atOnce(n, f.Settings.withDefaults().Parallel, do) }
 
-// atOnce is abreast with so many side by side.
+// atOnce is parallel with so many side by side.
 func (f *Flow) atOnce(n, most int, do func(i int)) {
 	panics := make([]any, n)
 	contained := func(i int) {

@@ -31,7 +31,7 @@ type CollectorStore interface {
 	// Records reads claims, open intents and the collector's state, consistently, with the ledger's own time. Claims of pools that are gone
 	// and never had an instance are left out: nothing is left of them.
 	Records(ctx context.Context, reg model.Registration) (model.ClusterRecords, error)
-	// Ending reads the claims that are to end, the commands and the planner's notes, as Survey does.
+	// Ending reads the claims that are to end, the commands and the planner's notes, as Records does.
 	Ending(ctx context.Context, reg model.Registration) (model.Ending, error)
 	// PutCollectorState replaces the collector state, on condition that the fence is the newest of its lease and that the stored one has the
 	// Version given, and returns it with the next one. Conflict otherwise, and nothing was written.

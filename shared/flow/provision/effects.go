@@ -29,7 +29,7 @@ const (
 	EffectTag         = "tag"      // instance tagged
 	EffectAdvance     = "advance"  // claim moved on in the ledger
 	EffectLearn       = "learn"    // memory of an instance type noted; only where a node shows something new
-	EffectDisrupt     = "judge"    // judge told that a command's replacements came on or failed
+	EffectDisrupt     = "judge"    // the disruption function was notified that a command's replacements came on or failed
 	EffectDecision    = "decision" // decision record kept
 	EffectReport      = "tell"     // events and conditions
 	EffectRequeue     = "again"    // another check asked for; only where EC2's API was used up for now

@@ -256,7 +256,7 @@ type pass struct {
 
 	mutex            sync.Mutex // guards what parallel calls write: out.Problems, report and awaited
 	report           model.Report
-	replacementsWait bool            // replacements wait for others of their command: see owed
+	replacementsWait bool            // replacements wait for others of their command: see pendingReplacements
 	awaited          map[string]bool // replacements of commands that were initialized, or failed, in this run, by name
 }
 

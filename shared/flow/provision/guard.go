@@ -11,7 +11,7 @@ import (
 )
 
 // Planning is meant to bear any input. Should it panic all the same, the pool or the pods it panics over are looked for,
-// left out, and the rest is planned in the same run. What was found guilty culpritTries is left out from the start for
+// left out, and the rest is planned in the same run. What caused culpritTries panics is left out from the start for
 // quarantineFor seconds, and people are told once.
 
 const (
@@ -67,7 +67,7 @@ func (r *pass) try(input pack.Input) (plan model.Plan, panicked string) {
 }
 
 // withoutCulprit returns the input without what planning panics over, and its name; "" where nothing is found. A pool that
-// planning panics over without any pod is guilty, and so are pods it panics over without any pool. Otherwise it takes both,
+// planning panics over without any pod is a culprit, and so are pods it panics over without any pool. Otherwise it takes both,
 // and what leaves more pods planned is left out.
 func (r *pass) withoutCulprit(input pack.Input) (pack.Input, string) {
 	without := input
@@ -88,7 +88,7 @@ func (r *pass) withoutCulprit(input pack.Input) (pack.Input, string) {
 			best, name, fewest = without, what, left
 		}
 	}
-	if name == "" { // several are guilty: begin with the pods
+	if name == "" { // several are culprits: begin with the pods
 		name = r.culpritPods(input)
 		best = replay.LeaveOut(input, name)
 	}

@@ -62,7 +62,7 @@ func (f *Publisher) closable() bool {
 	return f.batch.open() && (f.pending == nil || f.pending.seq > f.head)
 }
 
-// closeBatch makes the open batch a hint that is owed for the state of sequence number seq.
+// closeBatch makes the open batch a pending hint for the state of sequence number seq.
 func (f *Publisher) closeBatch(now time.Time, seq int64) {
 	b, o := f.batch, f.pending
 	f.batch = batch{}
@@ -125,7 +125,7 @@ func (f *Publisher) hinted(o *pendingHint, now time.Time) {
 	}
 }
 
-// makeHint returns the hint that is owed, over the published state; ok is false where nothing of it waits any more.
+// makeHint returns the pending hint, over the published state; ok is false where nothing of it waits any more.
 func (f *Publisher) makeHint(o *pendingHint) (hint wire.Hint, ok bool) {
 	if o.hint != nil && o.hint.Seq == f.head {
 		return *o.hint, true

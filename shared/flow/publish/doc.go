@@ -2,7 +2,7 @@
 // to look at.
 //
 // It decides when changes become a delta or a new full snapshot, which changes open a batch (a pod that nothing can hold, a node
-// of ours that is starting, a pool, class or CapacityBuffer that changed, room of buffers that may be taken), when a batch closes, and when to remind of what still waits; of
+// of ours that is starting, a pool, class or CapacityBuffer that changed, room of buffers that may be taken), when a batch closes, and when to send a hint again for what still waits; of
 // Nodes and NodeClaims that somebody deletes it tells those who empty them, once for all of a moment. It decides nothing about scaling. It leaves the encoding to package wire, objects, manifest and queue to its ports, and
 // who leads to the program: only the leader publishes, under an epoch of its own, and a leader whose epoch is over
 // learns so from the manifest and stops.
@@ -15,7 +15,7 @@
 // $0.16), and one without instances of ours one each thirty. Changes nobody waits for are published at most each five seconds: at worst 520,000 puts and as many manifest
 // writes a month (about $3), in practice far fewer. A batch costs one put, one write and one message.
 //
-//	f := publish.New(publish.Config{Cluster: "prod", Owner: "watcher-0", Publisher: store, Pointer: ledger, Queue: queue,
+//	f := publish.New(publish.Config{Cluster: "prod", Owner: "watcher-0", Publisher: store, Manifests: ledger, Queue: queue,
 //		Now: time.Now, Wait: wait})
 //	f.Observe(change)   // from the watch, leading or not
 //	err := f.Lead(ctx)  // while holding the lease

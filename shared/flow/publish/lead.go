@@ -85,7 +85,7 @@ func (f *Publisher) seqOfNow() int64 {
 	return seq
 }
 
-// sendHint sends what is owed once the state it names is published. A failure is tried again after a pause; meanwhile
+// sendHint sends the pending hint once the state it names is published. A failure is tried again after a pause; meanwhile
 // the state goes on being published.
 func (f *Publisher) sendHint(ctx context.Context) {
 	f.mu.Lock()

@@ -10,7 +10,7 @@ import (
 // waiting is something that a hint was or will be sent for, until it waits no more.
 type waiting struct {
 	ref     model.PodRef // of a pod
-	retryAt time.Time    // when to send another hint for it; zero while it is in a batch or owed
+	retryAt time.Time    // when to send another hint for it; zero while it is in a batch or in a hint that is not sent yet
 	pause   time.Duration
 }
 

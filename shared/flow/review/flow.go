@@ -32,7 +32,7 @@ type Flow struct {
 	Now       func() time.Time
 }
 
-// Admit returns what is to be said to an admission in the cluster of the registration, of which account and region are looked at.
+// Admit evaluates an admission in the cluster of the registration, of which it reads account and region.
 // An error says what could not be read; the verdict is good nevertheless.
 func (f *Flow) Admit(ctx context.Context, reg model.Registration, a model.Admission) (model.Verdict, error) {
 	known := admit.Facts{Settings: f.Offerings}

@@ -5,7 +5,7 @@
 // goes on. What the first never asked is not seen: a pod that one version would have given a node and the other has not is in the next
 // question of the other again.
 //
-//	flow := &shadow.Flow{Records: store, Findings: store, Shelves: shelves, By: build}
+//	flow := &shadow.Flow{Records: store, Findings: store, Catalogs: sources, By: build}
 //	pass, err := flow.Run(ctx, "shop", from, to, nil)
 //	report, err := flow.Report(ctx, "shop", from, to)
 package shadow

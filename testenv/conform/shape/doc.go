@@ -2,6 +2,6 @@
 // the right type, that an enumeration has the value, and that nothing required is missing. The models are the JSON files
 // botocore carries (service-2.json); what is judged is what package wire has written down while tests ran.
 //
-//	models := shape.Models("…/botocore/data")
-//	err := models.Judge(exchange)
+//	model, err := shape.Load("…/botocore/data", "sqs")
+//	problems := model.Evaluate(exchange)
 package shape

@@ -6,5 +6,5 @@
 // makes. A review that cannot be read is an error, and the API server goes on by the webhook's failure policy.
 //
 //	answer, err := admission.Handle(ctx, body, func(ctx context.Context, a model.Admission) model.Verdict { … })
-//	http.Handle("POST /admit", admission.Handler(judge, tell))
+//	http.Handle("POST /admit", admission.Handler(evaluate, report))
 package admission

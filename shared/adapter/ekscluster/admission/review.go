@@ -26,7 +26,7 @@ const (
 	maxMessage  = 4096 // of a refusal, bytes
 )
 
-// EvaluateFunc says what is to be said to an admission.
+// EvaluateFunc evaluates an admission.
 type EvaluateFunc func(ctx context.Context, a model.Admission) model.Verdict
 
 // Handle answers a review. Invalid where body is none; Internal where validating it panicked, which is a defect of ours and must not
