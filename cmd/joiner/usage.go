@@ -53,7 +53,7 @@ func usage(snapshot *model.Snapshot, claims []model.Claim, catalogs map[string][
 	return held
 }
 
-// costs returns what a claim's instance costs per hour, in micro-USD: the most that any offer it accepts does where it has
+// costs returns what a claim's instance costs per hour, in micro-USD: the most that any offering it accepts does where it has
 // none yet.
 func costs(claim *model.Claim, types []model.InstanceType) int64 {
 	if claim.Price > 0 {

@@ -43,7 +43,7 @@ func main() {
 	queues := sqs.NewFromConfig(config)
 	own := passes{sqsqueue.NewDelayQueue(queues, s.QueueURL)}
 	flow := &interruption.Flow{
-		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Removals: s3snapshot.New(s3.NewFromConfig(config), s.Bucket), Finder: ledger, Steps: ledger, Unavailable: ledger,
+		Registry: ledger, Leases: ledger, Collector: ledger, Claims: ledger, Removals: s3snapshot.New(s3.NewFromConfig(config), s.Bucket), Finder: ledger, Steps: ledger, Unavailable: ledger,
 		Hints: own, Drains: own, Peeks: ledger, Plans: plans{sqsqueue.NewPlanQueues(queues, s.PlanURL)},
 		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket)),
 		Now:       time.Now,

@@ -69,7 +69,7 @@ type PlannerClass struct {
 	Status ClassStatus `json:"status"`
 	// Barred says why nothing may be launched from it now for a reason that lies neither in it nor in its status; empty = something may.
 	Barred string `json:"barred,omitempty"`
-	// Suspended says that its offers have prices and are not available.
+	// Suspended says that its offerings have prices and are not available.
 	Suspended bool `json:"suspended,omitempty"`
 }
 

@@ -116,7 +116,7 @@ type Command struct {
 	// What it was evaluated by, and whose pods it moves: to tell an opposite decision by.
 	Epoch     int64    `json:"epoch"`
 	Seq       int64    `json:"seq"`
-	Inputs    string   `json:"inputs,omitempty"`    // digest of prices, pools and marks it depends on
+	Inputs    string   `json:"inputs,omitempty"`    // digest of prices, pools and unavailable offerings it depends on
 	Workloads []string `json:"workloads,omitempty"` // namespace/kind/name of the moved pods' owners, sorted, at most MaxWorkloads
 
 	SinceUnix     int64 `json:"since"`               // when it was committed
@@ -133,7 +133,7 @@ type Command struct {
 	FailedOfferings []UnavailableOffering `json:"dry,omitempty"`
 }
 
-// MaxFailedOfferings is how many marks a command remembers.
+// MaxFailedOfferings is how many unavailable offerings a command remembers.
 const MaxFailedOfferings = 200
 
 // MaxWorkloads is how many owners a command remembers.
@@ -191,7 +191,7 @@ type DisruptNotes struct {
 	Version int64 `json:"version"` // 0 = never written
 	AtUnix  int64 `json:"at"`
 
-	// The last check that found nothing to do, and what it depended on: while all of it is the same and AgainUnix has not come,
+	// The last check that found nothing to do, and what it depended on: while all of it is the same and DueUnix has not come,
 	// there is nothing to look at.
 	Epoch   int64  `json:"epoch,omitempty"`
 	Seq     int64  `json:"seq,omitempty"`
@@ -199,18 +199,18 @@ type DisruptNotes struct {
 	Catalog string `json:"catalog,omitempty"`
 	DueUnix int64  `json:"again,omitempty"`
 
-	// Constrained says that budgets alone kept something back at that look. What frees them may show in the ledger alone, so that it
+	// Constrained says that budgets alone kept something back at that check. What frees them may show in the ledger alone, so that it
 	// is read each time.
 	Constrained bool `json:"constrained,omitempty"`
 
-	// Empty says that there was nothing of ours at that look, nor for an hour before: no instance, launch or command, no room to be kept, no
+	// Empty says that there was nothing of ours at that check, nor for an hour before: no instance, launch or command, no room to be kept, no
 	// pod that waits, no class that is not ready.
 	Empty bool `json:"empty,omitempty"`
 
-	KeptUnix int64 `json:"kept,omitempty"` // when a look that gave nothing back was last kept; 0 = never
+	KeptUnix int64 `json:"kept,omitempty"` // when a check that disrupted nothing was last kept; 0 = never
 	HintUnix int64 `json:"hint,omitempty"` // for when the next check was asked for; 0 = for none
 
-	// WatcherAhead is the watcher's heartbeat at the last look, where its clock was ahead; zero = it was not.
+	// WatcherAhead is the watcher's heartbeat at the last check, where its clock was ahead; zero = it was not.
 	WatcherAhead HeartbeatAhead `json:"ahead,omitzero"`
 
 	// Reported says of nodes why they stay, as people were last told, by node.

@@ -106,7 +106,7 @@ func (t *InstanceType) Allocatable() Resources {
 // region. After that it is half open: whoever takes its probe first may try it once, and the others go on leaving it alone
 // until that has shown whether there is capacity again. From ForgetUnix on it is as if it had never failed.
 //
-// An empty Zone or InstanceType matches every one: a whole capacity type, or a subnet's zone. A mark of a subnet or of a
+// An empty Zone or InstanceType matches every one: a whole capacity type, or a subnet's zone. An unavailable offering of a subnet or of a
 // reservation names that alone, and one with a placement group of nothing outside the group.
 type UnavailableOffering struct {
 	OfferingKey
@@ -121,17 +121,17 @@ type UnavailableOffering struct {
 	ForgetUnix     int64  `json:"forget,omitempty"`   // ≥ UntilUnix; 0 = UntilUnix
 }
 
-// HalfOpen reports whether the mark's offer may be probed at nowUnix.
+// HalfOpen reports whether the unavailable offering may be probed at nowUnix.
 func (m *UnavailableOffering) HalfOpen(nowUnix int64) bool {
 	return m.UntilUnix <= nowUnix && nowUnix < m.ForgetUnix
 }
 
-// Forgotten reports whether the mark means nothing any more at nowUnix.
+// Forgotten reports whether the unavailable offering means nothing any more at nowUnix.
 func (m *UnavailableOffering) Forgotten(nowUnix int64) bool {
 	return max(m.UntilUnix, m.ForgetUnix) <= nowUnix
 }
 
-// About returns the mark with nothing but what it names: equal for marks of which a ledger keeps one.
+// About returns the unavailable offering with nothing but what it names: equal for unavailable offerings of which a ledger keeps one.
 func (m *UnavailableOffering) About() UnavailableOffering {
 	if m.SubnetID != "" {
 		return UnavailableOffering{SubnetID: m.SubnetID}

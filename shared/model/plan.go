@@ -5,7 +5,7 @@ type Plan struct {
 	Claims        []PlannedClaim  `json:"claims"`        // in the order they were opened; may be empty, never nil
 	Nominations   []Nomination    `json:"nominations"`   // by node
 	Unschedulable []Unschedulable `json:"unschedulable"` // by pod key
-	Price         MicroUSD        `json:"price"`         // of all claims, per hour, at their cheapest acceptable offers
+	Price         MicroUSD        `json:"price"`         // of all claims, per hour, at their cheapest acceptable offerings
 
 	Later int `json:"later,omitempty"` // pods that wait too and did not fit into this plan: they are planned next
 }

@@ -13,7 +13,7 @@ const (
 	UnreadCommand       = "command"
 	UnreadBudgetVersion = "turn"   // of a pool
 	UnreadStop          = "stop"   // it counts as one
-	UnreadRecord        = "record" // what is found out or counted anew: a class's record, a mark, the allowance, notes, the collector's state
+	UnreadRecord        = "record" // what is found out or counted anew: a class's record, an unavailable offering, the allowance, notes, the collector's state
 )
 
 // Unread is an item of the ledger that is there and cannot be read. It stops nothing but what depends on what it says.

@@ -24,9 +24,9 @@ const (
 
 var catalogForm = headForm(reflect.TypeFor[catalogHead](), map[string]int{"types": maxCatalogTypes, "zones": maxCatalogZones}, MaxObjects)
 
-// An unpacked catalog is: magic, version (1 byte), length of the JSON head (uvarint), head, offers. The offerings of each
+// An unpacked catalog is: magic, version (1 byte), length of the JSON head (uvarint), head, offerings. The offerings of each
 // type are a count, then for each its way of being bought (1 byte), its zone (uvarint) and its price less that of the type's
-// offer before it that is bought the same way (varint).
+// offering before it that is bought the same way (varint).
 const catalogMagic = "JNC\x00"
 
 const (
@@ -35,7 +35,7 @@ const (
 	wayUnavailable = 1 << 1
 )
 
-// catalogHead is the catalog without its offers.
+// catalogHead is the catalog without its offerings.
 type catalogHead struct {
 	model.InstanceCatalog
 	Zones []catalogZone `json:"zones"` // in the order of first use
@@ -47,7 +47,7 @@ type catalogZone struct {
 }
 
 // EncodeCatalog returns an instance catalog. Same catalog, same bytes. Invalid where types are not sorted by name, an
-// offer is of reserved capacity (which belongs to classes, not to the region) or costs less than nothing, or a limit is
+// offering is of reserved capacity (which belongs to classes, not to the region) or costs less than nothing, or a limit is
 // passed.
 func EncodeCatalog(catalog *model.InstanceCatalog) ([]byte, error) {
 	if err := validateCatalog(catalog); err != nil {

@@ -169,7 +169,7 @@ func BenchmarkEncodeCatalog(b *testing.B) {
 	}
 }
 
-// TestW7ACatalogIsBounded: too many types, zones, offers of a type or bytes in memory are refused by name and bound.
+// TestW7ACatalogIsBounded: too many types, zones, offerings of a type or bytes in memory are refused by name and bound.
 func TestW7ACatalogIsBounded(t *testing.T) {
 	plain := func(head string, offerings ...byte) []byte {
 		out := binary.AppendUvarint(append([]byte(catalogMagic), CatalogVersion), uint64(len(head)))

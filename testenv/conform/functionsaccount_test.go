@@ -291,7 +291,7 @@ func (a *account) collect() interruption.Outcome {
 	a.t.Helper()
 	ledger := a.ledger()
 	flow := &interruption.Flow{
-		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Removals: s3snapshot.New(a.objects(), a.bucket),
+		Registry: ledger, Leases: ledger, Collector: ledger, Claims: ledger, Removals: s3snapshot.New(a.objects(), a.bucket),
 		Hints: checkHints{sqsqueue.NewDelayQueue(sqs.NewFromConfig(a.config), a.checksURL)},
 		Connector: connect[interruption.Clients](func() interruption.Clients {
 			fleet := a.fleet()

@@ -64,7 +64,7 @@ func (a *Account) deploy() map[string]*function {
 	registrations.Hints, registrations.Disruptions, registrations.Peeks, registrations.Parallel = hints, news{a}, ledger, work.Sequential
 
 	deaths := ports.Interruption(a.now, interruption.Settings{})
-	deaths.Registry, deaths.Leases, deaths.Notebook, deaths.Claims, deaths.Finder = ledger, ledger, ledger, ledger, ledger
+	deaths.Registry, deaths.Leases, deaths.Collector, deaths.Claims, deaths.Finder = ledger, ledger, ledger, ledger, ledger
 	deaths.Steps, deaths.Unavailable, deaths.Removals, deaths.Peeks = ledger, ledger, store, ledger
 	deaths.Hints, deaths.Plans, deaths.Drains, deaths.Disruptions, deaths.Parallel = hints, hints, hints, news{a}, work.Sequential
 

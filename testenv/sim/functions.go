@@ -94,7 +94,7 @@ func (e *engine) deploy() []*function {
 			},
 			onBatch: func(ctx context.Context, p *process, batch []world.Message) error {
 				return eachCluster(p, batch, func(cluster string, hints []wire.Hint) error {
-					return errands(ctx, p, deaths(p, cluster), cluster, hints)
+					return carryOutHints(ctx, p, deaths(p, cluster), cluster, hints)
 				})
 			},
 		},
@@ -161,9 +161,9 @@ type unfinished struct{ messages []string }
 
 func (u *unfinished) Error() string { return fmt.Sprintf("messages %v are to come again", u.messages) }
 
-// errands carries out what hints to the function that ends instances ask for about a cluster: drains first, then a look. What
+// carryOutHints carries out what hints to the function that ends instances ask for about a cluster: drains first, then a look. What
 // could not be carried through is asked for again, with the cluster's other hints of the batch.
-func errands(ctx context.Context, p *process, flow *interruption.Flow, cluster string, hints []wire.Hint) error {
+func carryOutHints(ctx context.Context, p *process, flow *interruption.Flow, cluster string, hints []wire.Hint) error {
 	var failed error
 	for _, drains := range []bool{true, false} {
 		var request *interruption.Request

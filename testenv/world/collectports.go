@@ -14,7 +14,7 @@ import (
 func (p *Ports) Interruption(now func() time.Time, settings interruption.Settings) *interruption.Flow {
 	ledger := ledgerPort{p}
 	return &interruption.Flow{
-		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Removals: storePort{p}, Hints: passPort{p}, Peeks: ledger, Connector: collectPort{p},
+		Registry: ledger, Leases: ledger, Collector: ledger, Claims: ledger, Removals: storePort{p}, Hints: passPort{p}, Peeks: ledger, Connector: collectPort{p},
 		Finder: ledger, Steps: ledger, Plans: passPort{p}, Drains: passPort{p}, Unavailable: ledger, Disruptions: newsPort{p},
 		Now: now, Settings: settings,
 	}

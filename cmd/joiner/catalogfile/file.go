@@ -213,7 +213,7 @@ func (c *checker) labels(field string, t *instanceType) map[string][]string {
 		case key == model.LabelInstanceType && value != t.Name:
 			c.problem(fieldOf(field, key), "%q: is not the type's name; leave it out", value)
 		case key == model.LabelZone || key == model.LabelCapacityType:
-			continue // its offers say
+			continue // its offerings say
 		}
 		out[key] = []string{value}
 	}

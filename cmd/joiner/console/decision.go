@@ -117,7 +117,7 @@ type Round struct {
 	Existing    []Move    `json:"existing"` // pods that fit what is there or on its way
 	Unplaced    []Waiting `json:"unplaced"`
 	Failed      []Failed  `json:"failed"`
-	Unavailable []string  `json:"marks"` // offers left alone from then on
+	Unavailable []string  `json:"marks"` // offerings left alone from then on
 }
 
 // NewNode is a node that is asked for.

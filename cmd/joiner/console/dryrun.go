@@ -111,18 +111,18 @@ func commandOf(planned *model.PlannedCommand, byName map[string]*Row) Command {
 // stopped says why nothing would be disrupted although it could.
 func stopped(c *Cluster) []string {
 	out := []string{}
-	book := c.State.Installation
-	if book == nil {
+	installation := c.State.Installation
+	if installation == nil {
 		return out
 	}
-	if book.Registration.Paused {
+	if installation.Registration.Paused {
 		out = append(out, "The cluster is paused.")
 	}
-	switch book.Switch {
+	switch installation.Switch {
 	case "disruption", "everything":
-		out = append(out, "The region's stop switch is set to "+book.Switch+".")
+		out = append(out, "The region's stop switch is set to "+installation.Switch+".")
 	}
-	for _, stop := range book.Ledger.Stops {
+	for _, stop := range installation.Ledger.Stops {
 		text := "Voluntary disruption is stopped in "
 		switch stop.Scope {
 		case model.StopPool:

@@ -514,16 +514,16 @@ func (f *Feed) withRecords(c *Cluster) *explain.Cluster {
 	if c.State.Installation == nil {
 		return c.State
 	}
-	clusterState, book := *c.State, *c.State.Installation
-	clusterState.Installation, book.Decisions = &book, nil
+	clusterState, installation := *c.State, *c.State.Installation
+	clusterState.Installation, installation.Decisions = &installation, nil
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, r := range f.records {
 		if r.decision != nil && c.now()-r.decision.AtUnix < lately {
-			book.Decisions = append(book.Decisions, *r.decision)
+			installation.Decisions = append(installation.Decisions, *r.decision)
 		}
 	}
-	slices.SortFunc(book.Decisions, func(a, b model.Decision) int {
+	slices.SortFunc(installation.Decisions, func(a, b model.Decision) int {
 		return cmp.Or(cmp.Compare(a.AtUnix, b.AtUnix), strings.Compare(a.ID, b.ID))
 	})
 	return &clusterState

@@ -141,7 +141,7 @@ func (c *Cluster) joined(node *model.Node, claim *model.Claim, l load) Row {
 	return row
 }
 
-// price is what a claim's instance costs per hour; of one without an instance, its cheapest acceptable offer anywhere.
+// price is what a claim's instance costs per hour; of one without an instance, its cheapest acceptable offering anywhere.
 func (c *Cluster) price(claim *model.Claim) model.MicroUSD {
 	if claim.Price > 0 {
 		return claim.Price

@@ -14,7 +14,7 @@ type Cluster struct {
 	Name     string
 	From     string           // where it is read, for people: "account 123456789012, eu-west-1"
 	Live     bool             // it is read from where it changes; else from files
-	State    *explain.Cluster // what a planner would be asked now; its Book is nil where the cluster is files
+	State    *explain.Cluster // what a planner would be asked now; its Installation is nil where the cluster is files
 	Warnings []string         // what was left out or is not known, a sentence each
 
 	Prices      map[model.OfferingKey]model.MicroUSD // per hour, of every offering of any class

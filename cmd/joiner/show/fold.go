@@ -27,7 +27,7 @@ func (s span) String() string {
 	return fmt.Sprintf("%d-%d", s.least, s.most)
 }
 
-// group is new nodes that are alike: of one pool, with the same cheapest offer and the same zones to be in.
+// group is new nodes that are alike: of one pool, with the same cheapest offering and the same zones to be in.
 type group struct {
 	pool      string
 	offering  model.OfferingKey

@@ -23,7 +23,7 @@ const forgetAtOnce = 16
 
 // Forget deletes everything kept of a cluster but its registration: claims, intents, usage, notes, commands, stops, pointer and
 // epoch. Its leases stay as they are held and go by themselves a day after nowUnix. It may be repeated. What is of account and
-// region, such as offers without capacity, is other clusters' too and stays.
+// region, such as offerings without capacity, is other clusters' too and stays.
 func (l *Ledger) Forget(ctx context.Context, cluster string, nowUnix int64) error {
 	partitions := []string{clusterPK(cluster), watchPK(cluster)}
 	for shard := range shards {

@@ -42,7 +42,7 @@ func metered(t *testing.T) (l *dynamoledger.Ledger, m *dynamodel.Model, pages *a
 	return l, m, pages
 }
 
-// failedLaunch is an intent of two claims of 15 pods each with a request as 400 offers take, and its claims.
+// failedLaunch is an intent of two claims of 15 pods each with a request as 400 offerings take, and its claims.
 func failedLaunch(n int) (model.Intent, []model.Claim) {
 	intent, claims := launch(fmt.Sprintf("%04d", n), 1500)
 	claims = append(claims, claims[0])

@@ -12,8 +12,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// MarkUnavailable notes offers, capacity types or subnets that are to be left alone, for every cluster of the account and region. A
-// mark of more failures stays, or one of as many that lasts longer, unless it is forgotten by now.
+// MarkUnavailable notes offerings, capacity types or subnets that are to be left alone, for every cluster of the account and region. A
+// unavailable offering of more failures stays, or one of as many that lasts longer, unless it is forgotten by now.
 func (l *Ledger) MarkUnavailable(ctx context.Context, reg model.Registration, unavailableOfferings []model.UnavailableOffering) error {
 	for _, unavailable := range unavailableOfferings {
 		put, err := l.putUnavailable(reg, unavailable)
@@ -32,7 +32,7 @@ func (l *Ledger) MarkUnavailable(ctx context.Context, reg model.Registration, un
 	return nil
 }
 
-// TakeProbe moves the time of a mark that is still as given.
+// TakeProbe moves the time of an unavailable offering that is still as given.
 func (l *Ledger) TakeProbe(ctx context.Context, reg model.Registration, unavailable model.UnavailableOffering, untilUnix int64) (model.UnavailableOffering, error) {
 	next := unavailable
 	next.UntilUnix, next.ForgetUnix = untilUnix, max(unavailable.ForgetUnix, untilUnix)
@@ -52,7 +52,7 @@ func (l *Ledger) TakeProbe(ctx context.Context, reg model.Registration, unavaila
 	return next, nil
 }
 
-// Clear removes a mark that is still as given.
+// Clear removes an unavailable offering that is still as given.
 func (l *Ledger) Clear(ctx context.Context, reg model.Registration, unavailable model.UnavailableOffering) error {
 	input := &dynamodb.DeleteItemInput{TableName: &l.table, Key: unavailableKey(reg, unavailable)}
 	input.ConditionExpression, input.ExpressionAttributeNames, input.ExpressionAttributeValues = ifUnchanged(unavailable)
@@ -64,7 +64,7 @@ func (l *Ledger) Clear(ctx context.Context, reg model.Registration, unavailable 
 	return translate(err, "delete the unavailable offering %s", unavailableName(unavailable))
 }
 
-// ifUnchanged is the condition that a mark is stored with the time and the failures given.
+// ifUnchanged is the condition that an unavailable offering is stored with the time and the failures given.
 func ifUnchanged(unavailable model.UnavailableOffering) (condition *string, names map[string]string, values item) {
 	return aws.String("#until = :was AND #failures = :failures"), map[string]string{"#until": "until", "#failures": "failures"},
 		item{":was": number(unavailable.UntilUnix), ":failures": number(int64(unavailable.Failures))}

@@ -1,4 +1,4 @@
-// Package ec2catalog reads what can be bought in a region (instance types, offers, prices) and what the selectors of a
+// Package ec2catalog reads what can be bought in a region (instance types, offerings, prices) and what the selectors of a
 // class mean now (subnets, security groups, images, instance profile).
 //
 // It reports facts and keeps them for a while; what a node of a type can hold, which image wins and what to buy is decided

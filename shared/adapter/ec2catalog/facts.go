@@ -18,7 +18,7 @@ import (
 )
 
 // readTypesAndZones reads types, where they are offered and zones side by side, and returns the instances by name, each with
-// its offers and no price on them yet. An answer without any of the three is an error.
+// its offerings and no price on them yet. An answer without any of the three is an error.
 func (c *Catalog) readTypesAndZones(ctx context.Context) ([]model.InstanceTypeInfo, error) {
 	var instanceTypes []model.InstanceTypeInfo
 	var offered map[string][]string

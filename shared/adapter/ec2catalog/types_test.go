@@ -34,7 +34,7 @@ func offering(catalog model.InstanceCatalog, name, zone, capacityType string) mo
 	return model.Offering{}
 }
 
-// Everything that crosses the wire arrives: the same types, offers and prices as the sandbox catalog has as data.
+// Everything that crosses the wire arrives: the same types, offerings and prices as the sandbox catalog has as data.
 func TestTypesAreThoseOfTheRegion(t *testing.T) {
 	r := start(t)
 	got := read(t, r)

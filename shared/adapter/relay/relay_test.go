@@ -333,7 +333,7 @@ func TestAWatcherThatDiesWithARequestHasItCarriedOutAtMostOnce(t *testing.T) {
 	if _, err := s.queue.ChangeMessageVisibility(t.Context(), &sqs.ChangeMessageVisibilityInput{QueueUrl: &s.url, ReceiptHandle: &receipt}); err != nil {
 		t.Fatal(err)
 	}
-	var notes notebook
+	var notes noteStore
 	c := s.executor()
 	c.Inbox, c.Log = young{c.Inbox}, notes.write
 	next, end := context.WithCancel(t.Context())
@@ -345,19 +345,19 @@ func TestAWatcherThatDiesWithARequestHasItCarriedOutAtMostOnce(t *testing.T) {
 	}
 }
 
-// notebook keeps what a carrier tells.
-type notebook struct {
+// noteStore keeps what a carrier tells.
+type noteStore struct {
 	mu       sync.Mutex
 	reported []string
 }
 
-func (n *notebook) write(note execute.Note) {
+func (n *noteStore) write(note execute.Note) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.reported = append(n.reported, note.What)
 }
 
-func (n *notebook) has(what string) bool {
+func (n *noteStore) has(what string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Contains(n.reported, what)

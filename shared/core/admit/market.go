@@ -55,7 +55,7 @@ func (k *Facts) everywhere(class model.Class) model.Class {
 	return class
 }
 
-// region returns every type of the region with all its offers, whatever class could buy them.
+// region returns every type of the region with all its offerings, whatever class could buy them.
 func (k *Facts) region() []model.InstanceType {
 	return offering.Catalog(k.InstanceTypes, k.everywhere(model.Class{Family: "AL2023"}), k.Settings)
 }
@@ -108,7 +108,7 @@ func (t *template) found(types []model.InstanceType, matches []offering.Match, r
 	return f
 }
 
-// cheapest returns the cheapest offer of all that match and its type; of equals the first.
+// cheapest returns the cheapest offering of all that match and its type; of equals the first.
 func cheapest(matches []offering.Match) (name string, best *model.Offering) {
 	for _, m := range matches {
 		for _, o := range m.Offerings {
@@ -139,7 +139,7 @@ type typeOffering struct {
 	reservation string
 }
 
-// offeringsOf returns a set of all offers that match.
+// offeringsOf returns a set of all offerings that match.
 func offeringsOf(matches []offering.Match) map[typeOffering]bool {
 	count := 0
 	for _, m := range matches {

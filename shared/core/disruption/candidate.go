@@ -17,7 +17,7 @@ type Candidate struct {
 	Claim *model.Claim
 	Pool  *model.Pool
 	Pods  []int          // that will be made anew elsewhere, headroom of CapacityBuffers included, as indexes into the snapshot's pods, by key
-	Price model.MicroUSD // per hour, of its offer; 0 = not known
+	Price model.MicroUSD // per hour, of its offering; 0 = not known
 	// For are the reasons it may be disrupted for now, budgets aside, in the order they are tried; empty = none.
 	For []string
 	// CostMilli is what disturbing its pods costs, in thousandths of an ordinary pod: one for the node, and for each pod what its

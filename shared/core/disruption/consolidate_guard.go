@@ -17,8 +17,8 @@ type guard struct {
 	kept    []string       // types that nodes of the group could as well be kept as
 }
 
-// narrow leaves of the claim the capacity type of its cheapest offer, the zones where that is cheap enough and the types whose
-// most expensive offer there is; else it says why nothing is left. Where what it replaces is spot, enough types must be left to fall
+// narrow leaves of the claim the capacity type of its cheapest offering, the zones where that is cheap enough and the types whose
+// most expensive offering there is; else it says why nothing is left. Where what it replaces is spot, enough types must be left to fall
 // back on, and for a single node only the cheapest so many are, or as many more as minValues need.
 func (g *guard) narrow() (code, why string) {
 	kind := g.claim.Offering.CapacityType
@@ -70,7 +70,7 @@ func rivals(a *candidate, claim *model.PlannedClaim, instanceType string) bool {
 	return a.Claim.InstanceType == instanceType && a.Claim.CapacityType == claim.Offering.CapacityType && a.Price <= claim.Price && slices.Contains(claim.Zones, a.Claim.Zone)
 }
 
-// highest returns the price of the most expensive offer of the type that can be had as the capacity type in one of the zones; −1 where
+// highest returns the price of the most expensive offering of the type that can be had as the capacity type in one of the zones; −1 where
 // there is none.
 func (g *guard) highest(t *model.InstanceType, kind string, zones []string) model.MicroUSD {
 	price := model.MicroUSD(-1)

@@ -159,7 +159,7 @@ func TestR39AStockOutOfTheCheaperTypeChangesNothing(t *testing.T) {
 	}
 }
 
-// R40: only offers that the pods can use save anything.
+// R40: only offerings that the pods can use save anything.
 func TestR40OnlyOfferingsThePodsCanUseCount(t *testing.T) {
 	w := newWorld().pool("general", buying(model.OnDemand, model.Spot)).node("a", "general").running("web", "a", 7, func(s *model.PodShape) {
 		s.NodeSelector = map[string]string{model.LabelCapacityType: model.OnDemand}

@@ -9,13 +9,13 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// What a command to save money asked for and did not get is known to the region for an hour or two, as marks, and then nobody knows it
+// What a command to save money asked for and did not get is known to the region for an hour or two, as unavailable offerings, and then nobody knows it
 // any more. Each try taints nodes and may buy some of what it asks for, to be disrupted again. So the disruption function remembers for as
 // long as commands are kept: what had no capacity is left alone for half an hour, then for twice as long each time; and where tries
 // fail one after another, of whatever, there are fewer and fewer of them, one at a time. One that succeeds ends that, and so does a
 // instance that anybody got. While tries fail, what nobody has got since is as doubtful, though it was never tried: where a whole zone or
 // all of spot is dry, each offering of it would else be found out by as many commands as there is room for. Only saving money waits for
-// that: what has to be renewed goes by the region's marks alone.
+// that: what has to be renewed goes by the region's unavailable offerings alone.
 const (
 	mostTried = 16 * 3600 // that an offering is left alone for
 	mostPause = 2 * 3600  // between tries, of whatever
@@ -49,13 +49,13 @@ func FailedOf(c *model.Command, unavailableOfferings []model.UnavailableOffering
 	return out[:min(len(out), model.MaxFailedOfferings)]
 }
 
-// compareUnavailable orders what marks are about.
+// compareUnavailable orders what unavailable offerings are about.
 func compareUnavailable(a, b model.UnavailableOffering) int {
 	return cmp.Or(strings.Compare(a.InstanceType, b.InstanceType), strings.Compare(a.Zone, b.Zone), strings.Compare(a.CapacityType, b.CapacityType),
 		strings.Compare(a.Group, b.Group))
 }
 
-// mayConcern reports whether the mark names something that the claim may be bought as.
+// mayConcern reports whether the unavailable offering names something that the claim may be bought as.
 func mayConcern(p *model.PlannedClaim, m *model.UnavailableOffering) bool {
 	for _, name := range p.InstanceTypes {
 		for _, zone := range p.Zones {
@@ -161,7 +161,7 @@ func (t *tried) doubts(claims []model.PlannedClaim) bool {
 	return t.of(claims) || t.failed > 0 && slices.ContainsFunc(claims, func(p model.PlannedClaim) bool { return !t.got[p.Offering] })
 }
 
-// closed returns marks of what is not to be tried now, and when the first of it may be again; 0 = nothing is closed.
+// closed returns unavailable offerings of what is not to be tried now, and when the first of it may be again; 0 = nothing is closed.
 func (t *tried) closed(now int64) (unavailableOfferings []model.UnavailableOffering, again int64) {
 	for i := range t.failedOfferings {
 		d := &t.failedOfferings[i]
@@ -188,7 +188,7 @@ func (v *planner) saving(f func()) {
 	v.shut(unavailableOfferings, f)
 }
 
-// shut calls f with what the marks are about closed.
+// shut calls f with what the unavailable offerings are about closed.
 func (v *planner) shut(unavailableOfferings []model.UnavailableOffering, f func()) {
 	if len(unavailableOfferings) == 0 {
 		f()
@@ -236,7 +236,7 @@ func (v *planner) fallbackCandidates(candidates []Candidate) (away []*poolNode) 
 	return away
 }
 
-// kind returns a mark of the one capacity type that had no capacity, of several instance types and zones; false where it is not so.
+// kind returns an unavailable offering of the one capacity type that had no capacity, of several instance types and zones; false where it is not so.
 func (t *tried) kind() (model.UnavailableOffering, bool) {
 	unavailableOfferings := make([]model.UnavailableOffering, 0, len(t.failedOfferings))
 	for i := range t.failedOfferings {

@@ -64,7 +64,7 @@ func keyOf(claim *model.Claim) priceKey {
 	return priceKey{class: claim.Class, OfferingKey: model.OfferingKey{InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: claim.CapacityType}}
 }
 
-// digest stands for pools and offers as they are: another means that what was decided by them may be decided otherwise now.
+// digest stands for pools and offerings as they are: another means that what was decided by them may be decided otherwise now.
 func (v *planner) digest(pools []string, offerings []priceKey, replacements []model.PlannedClaim) string {
 	type bought struct {
 		Class string

@@ -306,7 +306,7 @@ type priceKey struct {
 	reservation string
 }
 
-// priceOf returns what a claim's instance costs per hour today, whether or not its offer can be had; what it cost at launch where
+// priceOf returns what a claim's instance costs per hour today, whether or not its offering can be had; what it cost at launch where
 // the catalog does not know the offering. 0 = not known.
 func (v *planner) priceOf(claim *model.Claim) model.MicroUSD {
 	key := priceKey{claim.Class, model.OfferingKey{InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: claim.CapacityType}, claim.Reservation}

@@ -66,7 +66,7 @@ type Launch struct {
 	Trigger       string         `json:"trigger"`
 	For           string         `json:"for"`            // part of a sentence
 	Pods          []model.PodRef `json:"pods,omitempty"` // planned onto it
-	Planned       model.MicroUSD `json:"plannedPrice"`   // of the cheapest acceptable offer, per hour
+	Planned       model.MicroUSD `json:"plannedPrice"`   // of the cheapest acceptable offering, per hour
 	Zones         []string       `json:"zones,omitempty"`
 	CapacityTypes []string       `json:"capacityTypes,omitempty"`
 	Acceptable    int            `json:"acceptableTypes"`        // how many types would have done
@@ -80,7 +80,7 @@ type Alternative struct {
 	InstanceType string         `json:"instanceType"`
 	Zone         string         `json:"zone,omitempty"`
 	CapacityType string         `json:"capacityType,omitempty"`
-	Price        model.MicroUSD `json:"pricePerHour,omitempty"` // of its cheapest acceptable offer; 0 = not known, or none was available
+	Price        model.MicroUSD `json:"pricePerHour,omitempty"` // of its cheapest acceptable offering; 0 = not known, or none was available
 	Chosen       bool           `json:"chosen,omitempty"`
 }
 
@@ -239,7 +239,7 @@ func (b *Launch) refusals(round *model.Round) {
 	}
 }
 
-// alternatives returns the cheapest types that would have done, with the price of the cheapest offer that was acceptable.
+// alternatives returns the cheapest types that would have done, with the price of the cheapest offering that was acceptable.
 func alternatives(p *model.PlannedClaim, claim *model.Claim, market []model.InstanceType) []Alternative {
 	var out []Alternative
 	for _, name := range p.InstanceTypes[:min(len(p.InstanceTypes), maxAlternatives)] {

@@ -104,7 +104,7 @@ func (v *view) boots(t model.InstanceType) bool {
 	return found || len(v.class.Status.Images) == 0
 }
 
-// offerings returns the instance's offers and the class's reservations of it, those that cannot be used now unavailable.
+// offerings returns the instance's offerings and the class's reservations of it, those that cannot be used now unavailable.
 func (v *view) offerings(m *model.InstanceTypeInfo) []model.Offering {
 	offerings := slices.Clone(m.Offerings)
 	offerings = append(offerings, v.reserved(m)...)

@@ -9,7 +9,7 @@ import (
 
 const gi, mi = 1 << 30, 1 << 20
 
-// soldIn returns offers of both capacity types in the zones, on demand at price, spot at half of it.
+// soldIn returns offerings of both capacity types in the zones, on demand at price, spot at half of it.
 func soldIn(price model.MicroUSD, zones ...string) []model.Offering {
 	var offerings []model.Offering
 	for _, zone := range zones {

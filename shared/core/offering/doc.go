@@ -6,7 +6,7 @@
 // pods; which types a claim accepts is core/pack's, how the request is sent is the fleet adapter's.
 //
 //	types := offering.Catalog(facts, class, offering.Settings{Region: "eu-west-1"})
-//	types = offering.Mask(types, class.Status.Subnets, marks, nowUnix)
+//	types = offering.Mask(types, class.Status.Subnets, unavailable, nowUnix)
 //	choice, err := offering.LaunchChoice(offering.LaunchInput{Class: class, Types: types, InstanceTypes: claim.InstanceTypes,
 //		Requirements: claim.Requirements})
 package offering

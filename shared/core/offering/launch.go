@@ -20,7 +20,7 @@ const (
 // LaunchInput is what a choice is made from.
 type LaunchInput struct {
 	Class                model.Class                 // with its resolved status: subnets, images, and what its reservations have left now
-	Types                []model.InstanceType        // what the class can buy, marks already applied
+	Types                []model.InstanceType        // what the class can buy, unavailable offerings already applied
 	InstanceTypes        []string                    // acceptable to the claim; empty = whatever its requirements allow
 	Requirements         []model.Requirement         // of the claim
 	MaxPrice             model.MicroUSD              // the most an instance may cost per hour; 0 = whatever it costs
@@ -176,7 +176,7 @@ func Exotic(t *model.InstanceType) bool {
 	return false
 }
 
-// withoutExpensiveSpot drops spot offers above the cheapest on-demand one, where both kinds are there.
+// withoutExpensiveSpot drops spot offerings above the cheapest on-demand one, where both kinds are there.
 func withoutExpensiveSpot(candidates []candidate) []candidate {
 	onDemand := slices.IndexFunc(candidates, func(c candidate) bool { return c.offering.CapacityType == model.OnDemand })
 	if onDemand < 0 {

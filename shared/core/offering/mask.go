@@ -6,9 +6,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Mask returns types with the offerings that unexpired marks name made unavailable: an offering named, every offering a mark
-// with empty fields covers, and the offerings of a zone all of whose subnets are marked. What it is given stays as it was;
-// types without a marked offer are shared.
+// Mask returns types with the offerings closed that unexpired entries of unavailableOfferings name: the offering itself, every offering that an
+// entry with empty fields covers, and the offerings of a zone all of whose subnets are unavailable. What it is given stays as it was;
+// types without a closed offering are shared.
 func Mask(types []model.InstanceType, subnets []model.Subnet, unavailableOfferings []model.UnavailableOffering, nowUnix int64) []model.InstanceType {
 	out := slices.Clone(types)
 	index := indexed(unavailableOfferings, nowUnix)
@@ -31,14 +31,14 @@ func Mask(types []model.InstanceType, subnets []model.Subnet, unavailableOfferin
 	return out
 }
 
-// unavailableIndex is the marks that still count. In a stock-out there are thousands that name one offering each, and few others.
+// unavailableIndex is the unavailable offerings that still count. In a stock-out there are thousands that name one offering each, and few others.
 type unavailableIndex struct {
-	offerings map[model.OfferingKey]bool  // of marks that name one offering
-	wide      []model.UnavailableOffering // of several offers each
+	offerings map[model.OfferingKey]bool  // of unavailable offerings that name one offering
+	wide      []model.UnavailableOffering // of several offerings each
 	subnets   []model.UnavailableOffering // of one subnet each
 }
 
-// indexed returns the marks that still count at nowUnix. One that names nothing at all is not taken to mean everything.
+// indexed returns the unavailable offerings that still count at nowUnix. One that names nothing at all is not taken to mean everything.
 func indexed(unavailableOfferings []model.UnavailableOffering, nowUnix int64) unavailableIndex {
 	index := unavailableIndex{offerings: make(map[model.OfferingKey]bool)}
 	for _, unavailable := range unavailableOfferings {
@@ -57,7 +57,7 @@ func indexed(unavailableOfferings []model.UnavailableOffering, nowUnix int64) un
 
 func (m *unavailableIndex) empty() bool { return len(m.offerings)+len(m.wide)+len(m.subnets) == 0 }
 
-// closed reports whether marks leave no way to buy the offering.
+// closed reports whether unavailable offerings leave no way to buy the offering.
 func (m *unavailableIndex) closed(key model.OfferingKey, subnets []model.Subnet) bool {
 	if m.offerings[key] {
 		return true
@@ -92,7 +92,7 @@ func (m *unavailableIndex) subnetClosed(subnetID string, key model.OfferingKey) 
 	return false
 }
 
-// Covers reports whether the mark names the offering: a field the mark leaves empty matches every one.
+// Covers reports whether the unavailable offering names the offering: a field the unavailable offering leaves empty matches every one.
 func Covers(unavailable model.UnavailableOffering, key model.OfferingKey) bool {
 	return unavailable.Reservation == "" && (unavailable.Group == "" || unavailable.Group == QuotaGroup(key.InstanceType)) &&
 		(unavailable.InstanceType == "" || unavailable.InstanceType == key.InstanceType) &&
@@ -100,7 +100,7 @@ func Covers(unavailable model.UnavailableOffering, key model.OfferingKey) bool {
 		(unavailable.CapacityType == "" || unavailable.CapacityType == key.CapacityType)
 }
 
-// CommonUnavailable returns a mark of what all of the marks have in common, such as a zone or that it is spot; false where that is nothing. Reservations
+// CommonUnavailable returns an unavailable offering of what all of the unavailable offerings have in common, such as a zone or that it is spot; false where that is nothing. Reservations
 // and groups of quotas have to be the same.
 func CommonUnavailable(unavailableOfferings []model.UnavailableOffering) (common model.UnavailableOffering, ok bool) {
 	if len(unavailableOfferings) == 0 {

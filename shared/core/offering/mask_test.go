@@ -15,7 +15,7 @@ func TestMaskClosesUnavailableOfferings(t *testing.T) {
 	tests := []struct {
 		name                 string
 		unavailableOfferings []model.UnavailableOffering
-		want                 int // of four offers
+		want                 int // of four offerings
 	}{
 		{"nothing", nil, 4},
 		{"one offer", []model.UnavailableOffering{mark(model.OfferingKey{InstanceType: "m5.large", Zone: "a", CapacityType: "spot"}, "", now+1)}, 3},

@@ -71,7 +71,7 @@ type Exclusion struct {
 	Values []string // of its key, among what is left before it, sorted; empty where none of that has the label
 }
 
-// Excludes returns which of the requirements, taken in their order, leaves none of the types' offers; false where all together
+// Excludes returns which of the requirements, taken in their order, leaves none of the types' offerings; false where all together
 // leave some, where there was none to begin with, or where one of them cannot be read.
 func Excludes(types []model.InstanceType, list []model.Requirement) (Exclusion, bool) {
 	if len(Matches(types, nil)) == 0 {

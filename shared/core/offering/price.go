@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Cheapest returns the type's cheapest available offer that allow accepts (nil = every one); false where there is none.
+// Cheapest returns the type's cheapest available offering that allow accepts (nil = every one); false where there is none.
 // Ties go to the first in the type's order.
 func Cheapest(t model.InstanceType, allow func(model.Offering) bool) (model.Offering, bool) {
 	best, found := model.Offering{}, false
@@ -20,13 +20,13 @@ func Cheapest(t model.InstanceType, allow func(model.Offering) bool) (model.Offe
 	return best, found
 }
 
-// Priced is a type and the price of its cheapest available offer.
+// Priced is a type and the price of its cheapest available offering.
 type Priced struct {
 	Type  *model.InstanceType
 	Price model.MicroUSD // per hour
 }
 
-// PriceList returns the types that have an available offer, cheapest first, then by name. It refers to what it is given.
+// PriceList returns the types that have an available offering, cheapest first, then by name. It refers to what it is given.
 func PriceList(types []model.InstanceType) []Priced {
 	list := make([]Priced, 0, len(types))
 	for i := range types {

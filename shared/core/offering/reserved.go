@@ -28,13 +28,13 @@ func (v *view) reserved(m *model.InstanceTypeInfo) []model.Offering {
 	return out
 }
 
-// listed reports whether the instance's own offers have the reservation, as those of a written catalog may.
+// listed reports whether the instance's own offerings have the reservation, as those of a written catalog may.
 func listed(m *model.InstanceTypeInfo, reservation string) bool {
 	return slices.ContainsFunc(m.Offerings, func(o model.Offering) bool { return o.ReservationID == reservation })
 }
 
 // onDemandIn returns the instance's on-demand price, in the zone or else anywhere, 0 where it has none, and the zone's id as far
-// as offers there say it.
+// as offerings there say it.
 func onDemandIn(m *model.InstanceTypeInfo, zone string) (price model.MicroUSD, zoneID string) {
 	for _, o := range m.Offerings {
 		here := o.Zone == zone

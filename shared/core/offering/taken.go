@@ -46,7 +46,7 @@ func Less(status model.ClassStatus, taken map[string]int64, unavailableOfferings
 	return status
 }
 
-// UnavailableForClass returns the marks that concern launches from a class: of those within placement groups its own group's only.
+// UnavailableForClass returns the unavailable offerings that concern launches from a class: of those within placement groups its own group's only.
 func UnavailableForClass(unavailableOfferings []model.UnavailableOffering, status *model.ClassStatus) []model.UnavailableOffering {
 	group := ""
 	if status.PlacementGroup != nil {

@@ -35,7 +35,7 @@ func Trial(class model.Class, types []model.InstanceType, pools []model.Pool) (m
 	return model.InstanceType{}, false
 }
 
-// onDemandHere allows on-demand offers in zones where the class has a subnet.
+// onDemandHere allows on-demand offerings in zones where the class has a subnet.
 func onDemandHere(class model.Class) func(model.Offering) bool {
 	return func(o model.Offering) bool {
 		return o.CapacityType == model.OnDemand &&

@@ -21,13 +21,13 @@ var (
 	inHaste  = searchDepth{first: 0, every: 8}
 )
 
-// searchBudget is how many offers are compared for a node, and by how many batches.
+// searchBudget is how many offerings are compared for a node, and by how many batches.
 type searchBudget struct {
 	sample  int // batches looked at
-	own     int // offers that suit the seed best, were there endless units of it
-	mix     int // offers that suit all there is best
-	fit     int // offers that suit the units of the seed there are best
-	low     int // cheapest offers
+	own     int // offerings that suit the seed best, were there endless units of it
+	mix     int // offerings that suit all there is best
+	fit     int // offerings that suit the units of the seed there are best
+	low     int // cheapest offerings
 	winners int // offerings that nodes of the offering set were opened with lately
 }
 
@@ -103,7 +103,7 @@ func (r *packing) samples(n int) []int {
 // stepOf returns for how many batches each of about n samples stands.
 func (r *packing) stepOf(n int) int { return max(1, len(r.order)/n) }
 
-// shortlist returns the option's offers worth comparing.
+// shortlist returns the option's offerings worth comparing.
 func (r *packing) shortlist(o *option, seed int, e *searchBudget) []int {
 	if len(r.left) > 0 { // limits may leave the best of them too little
 		return r.allowed(o)
@@ -187,7 +187,7 @@ func (r *packing) fewest(out []int, o *option, request vector, count, most int) 
 	return out
 }
 
-// allowed returns the option's offers the limits leave room for, at most as many as are compared, large and small.
+// allowed returns the option's offerings the limits leave room for, at most as many as are compared, large and small.
 func (r *packing) allowed(o *option) []int {
 	var out []int
 	for _, c := range o.offerings {
@@ -316,12 +316,12 @@ func (r *packing) fill(seed, seedOption, column int, list []int) int64 {
 	flag := r.batches[seed].options[seedOption].flag
 	value := r.add(seed, seedOption, r.stock(seed))
 	free, dims := r.free, r.dims
-lots:
+batches:
 	for _, l := range list {
 		request := r.requests[l*dims : l*dims+dims]
 		for d, amount := range request {
 			if amount > free[d] && amount > 0 {
-				continue lots
+				continue batches
 			}
 		}
 		batch := &r.batches[l]
@@ -472,7 +472,7 @@ func (r *packing) add(l, o, want int) int64 {
 	return int64(n) * batch.options[o].value
 }
 
-// compareRatios compares price/worth of two offers without rounding; worth ≥ 0, and what is worth nothing comes last.
+// compareRatios compares price/worth of two offerings without rounding; worth ≥ 0, and what is worth nothing comes last.
 func compareRatios(priceA, valueA, priceB, valueB int64) int {
 	highA, lowA := bits.Mul64(uint64(priceA), uint64(valueB))
 	highB, lowB := bits.Mul64(uint64(priceB), uint64(valueA))

@@ -119,7 +119,7 @@ func (p *pool) cheapestTypes(n *node) []int {
 	return out
 }
 
-// limitUse returns the most any of the types takes at offers up to the ceiling, of limits there are and of limits there may
+// limitUse returns the most any of the types takes at offerings up to the ceiling, of limits there are and of limits there may
 // be later.
 func (p *pool) limitUse(types []int, usable bitset, ceiling int64) model.Resources {
 	m := p.market
@@ -203,13 +203,13 @@ func (p *pool) identity(n *node, r *packing, b optionSet, types []int, claim *mo
 	}
 	slices.Sort(venues)
 	key := strconv.Itoa(n.flag) + strings.Join(slices.Compact(venues), "\x01")
-	known, ok := p.natures[key]
+	known, ok := p.nodeTemplates[key]
 	if !ok {
 		known = p.templateOf(n, r)
-		if p.natures == nil {
-			p.natures = make(map[string]nodeTemplate)
+		if p.nodeTemplates == nil {
+			p.nodeTemplates = make(map[string]nodeTemplate)
 		}
-		p.natures[key] = known
+		p.nodeTemplates[key] = known
 	}
 	byName := slices.Sorted(slices.Values(types)) // types are numbered in the order of their names
 	names := make([]string, len(byName))

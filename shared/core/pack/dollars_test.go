@@ -6,7 +6,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// A limit in dollars is reached as nearly as the cheapest offer allows, and what a claim may become costs no more than
+// A limit in dollars is reached as nearly as the cheapest offering allows, and what a claim may become costs no more than
 // the claim holds.
 func TestDollarsAnHourAreReachedAndNotPassed(t *testing.T) {
 	const limit = 400_000
@@ -25,7 +25,7 @@ func TestDollarsAnHourAreReachedAndNotPassed(t *testing.T) {
 	}
 }
 
-// cheapestFor returns the price of the cheapest offer whose instance has that much CPU for pods.
+// cheapestFor returns the price of the cheapest offering whose instance has that much CPU for pods.
 func cheapestFor(types []model.InstanceType, cpuMilli int64) model.MicroUSD {
 	best := model.MicroUSD(priceCeiling)
 	for i := range types {
@@ -38,7 +38,7 @@ func cheapestFor(types []model.InstanceType, cpuMilli int64) model.MicroUSD {
 	return best
 }
 
-// What is left of a limit makes a claim's offers few: each costs no more than the claim holds.
+// What is left of a limit makes a claim's offerings few: each costs no more than the claim holds.
 func TestAClaimIsHeldToWhatIsLeftOfTheDollars(t *testing.T) {
 	free := newWorld(64).pool("general", nil)
 	open, err := onlyClaim(free.pods("web", 1, cpu(1000)).complete(t))

@@ -346,7 +346,7 @@ func (s *existingNode) meets(c *podGroup) bool {
 // reading is what terms of a class or a daemon say, to be asked of many claims on their way.
 type reading struct {
 	market *market
-	custom []requirement.Requirements // by term: what offers do not decide
+	custom []requirement.Requirements // by term: what offerings do not decide
 	met    []bitset                   // by term: the columns that meet the rest of it
 }
 
@@ -373,7 +373,7 @@ func newReading(terms []requirement.Requirements, m *market) *reading {
 	return r
 }
 
-// columns returns those that meet what is left to offers of each term that the existing node meets in all else.
+// columns returns those that meet what is left to offerings of each term that the existing node meets in all else.
 func (r *reading) columns(s *existingNode, space []bitset) []bitset {
 	for i, custom := range r.custom {
 		if custom.MatchesBy(s.label) {

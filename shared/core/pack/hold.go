@@ -65,7 +65,7 @@ func (p *pool) spotTypes(n *node, open bitset, enough int) int {
 	return count
 }
 
-// onlyReservation narrows mask to one reservation's offers.
+// onlyReservation narrows mask to one reservation's offerings.
 func (p *pool) onlyReservation(mask bitset, id string) bitset {
 	out := slices.Clone(mask)
 	for c := out.next(0); c >= 0; c = out.next(c + 1) {
@@ -76,7 +76,7 @@ func (p *pool) onlyReservation(mask bitset, id string) bitset {
 	return out
 }
 
-// withoutReserved returns mask less every reserved offer.
+// withoutReserved returns mask less every reserved offering.
 func (p *pool) withoutReserved(mask bitset) bitset {
 	out := slices.Clone(mask)
 	for c := out.next(0); c >= 0; c = out.next(c + 1) {

@@ -14,7 +14,7 @@ import (
 // Input is everything a plan depends on. Plan reads it and keeps nothing of it.
 type Input struct {
 	Snapshot *model.Snapshot
-	// Catalogs is what each class can buy, by class name, unavailable offers included. A pool whose class is absent is
+	// Catalogs is what each class can buy, by class name, unavailable offerings included. A pool whose class is absent is
 	// reported as ClassNotReady.
 	Catalogs map[string][]model.InstanceType
 	// ClassProblems says why a class cannot be used now, by class name. Such a class's pools are not used even where
@@ -28,7 +28,7 @@ type Input struct {
 	Usage map[string]model.Resources
 	// Taken is, by capacity reservation, how many instances are spoken for of those that Catalogs say are left.
 	Taken map[string]int64
-	// UnavailableOfferings only serve reasons: until when an unavailable offer is left alone. Catalogs already show their effect.
+	// UnavailableOfferings only serve reasons: until when an unavailable offering is left alone. Catalogs already show their effect.
 	UnavailableOfferings []model.UnavailableOffering
 	// Pending are the pods to place, as indexes into Snapshot.Pods; nil means what Pending returns. A pod listed here
 	// takes nothing of the node it is bound to. Indexes out of range and repeated ones are ignored.

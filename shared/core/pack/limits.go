@@ -37,7 +37,7 @@ func (p *pool) leftOf(used model.Resources) []int64 {
 	return left
 }
 
-// least returns what a node of the type takes of the limits at its cheapest usable offer, of which there is one.
+// least returns what a node of the type takes of the limits at its cheapest usable offering, of which there is one.
 func (p *pool) least(t int, usable bitset) []int64 {
 	for _, c := range p.market.columnsOf[t] { // cheapest first
 		if usable.has(c) {

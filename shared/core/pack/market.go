@@ -12,7 +12,7 @@ import (
 )
 
 // market is everything one class can buy, ready to be searched: instance types by name, and every offering of theirs as a
-// numbered column, cheapest first. A set of offers is then a bitset, and the cheapest of a set its lowest bit.
+// numbered column, cheapest first. A set of offerings is then a bitset, and the cheapest of a set its lowest bit.
 type market struct {
 	types     []*model.InstanceType // by name
 	index     map[string]int        // into types, by name
@@ -56,7 +56,7 @@ func (m *markets) of(class string) *market {
 	return known
 }
 
-// reservations returns how many instances each reservation has left: the smallest number any offer gives, less what is taken.
+// reservations returns how many instances each reservation has left: the smallest number any offering gives, less what is taken.
 func (m *markets) reservations(taken map[string]int64) map[string]int64 {
 	left := make(map[string]int64)
 	for class := range m.catalogs { // a minimum does not depend on the order
@@ -225,7 +225,7 @@ func anyMeets(values []string, set requirement.Set) bool {
 	return slices.ContainsFunc(values, set.Has)
 }
 
-// byOffering reports whether the label differs between offers of one type.
+// byOffering reports whether the label differs between offerings of one type.
 func byOffering(key string) bool { return offering.DecidedByOffering(key) }
 
 func offeringMeets(o *model.Offering, term requirement.Requirements, keys []string) bool {

@@ -41,7 +41,7 @@ func (p *pool) optionSetOf(n *node, r *packing) optionSet {
 }
 
 // optionSet returns the largest option set found inside what the node's pods accept: everything, where that is one already, else one
-// grown from the node's offer by zones, capacity types and types, in the order of their cheapest offers. Reserved
+// grown from the node's offering by zones, capacity types and types, in the order of their cheapest offerings. Reserved
 // capacity is left to nodes that are bought of it.
 func (p *pool) optionSet(n *node, r *packing) optionSet {
 	columns := p.market.columns

@@ -35,7 +35,7 @@ type node struct {
 	offeringSet *offeringSet
 	mask        bitset  // columns acceptable to every pod, available or not
 	load        vector  // of the pods, without daemons
-	column      int     // the cheapest offer that holds it
+	column      int     // the cheapest offering that holds it
 	price       int64   // of column, micro-USD per hour
 	limitUse    []int64 // what it takes of the pool's limits
 	reservation string  // set where the node is bought of reserved capacity, and of nothing else
@@ -287,7 +287,7 @@ func (r *packing) join(a, b *offeringSet) *offeringSet {
 	return both
 }
 
-// settle finds the cheapest offer for what is on the node and what it takes of the limits; false where no offering holds
+// settle finds the cheapest offering for what is on the node and what it takes of the limits; false where no offering holds
 // it, minValues cannot be met or the limits leave too little. One reservation rarely meets minValues; then the node does
 // without. Exotic types are for nodes nothing else holds, as at launch.
 func (r *packing) settle(n *node) bool {

@@ -254,7 +254,7 @@ func (w *world) typesOf(claim *model.PlannedClaim) []*model.InstanceType {
 	return out
 }
 
-// carriedOut returns the world after the plan: claims have become initialized nodes at their cheapest offer, with their
+// carriedOut returns the world after the plan: claims have become initialized nodes at their cheapest offering, with their
 // daemons, and every planned pod is bound.
 func (w *world) carriedOut(plan model.Plan) *world {
 	s := *w.in.Snapshot

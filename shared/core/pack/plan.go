@@ -151,7 +151,7 @@ func newSolver(in *Input, preferences preferences) *solver { return prepare(in, 
 // prepare reads the input. asIs leaves nodes as they are now, with no room kept for daemons to come.
 func prepare(in *Input, preferences preferences, asIs bool) *solver {
 	pending, moving := pendingPods(in)
-	b := &solver{in: in, pending: sortedPods(in.Snapshot, pending), rules: newRulebook(in, preferences)}
+	b := &solver{in: in, pending: sortedPods(in.Snapshot, pending), rules: newPodRules(in, preferences)}
 	var known *shapeFacts
 	if in.simulator != nil {
 		known = in.simulator.facts
@@ -616,7 +616,7 @@ type strategy struct {
 }
 
 // strategies returns the ways in which nodes are opened: for batches first that will not share a node with their like, since
-// each of their units opens one whatever else there is, then for the most expensive; for those first that have the fewest offers,
+// each of their units opens one whatever else there is, then for the most expensive; for those first that have the fewest offerings,
 // so that flexible pods fill up what picky ones need anyway; and for the most expensive by what they would cost alone. Where
 // limits may not let every pod in, what matters more goes first in all of them.
 func strategies(batches []remainingBatch, limited bool) []strategy {

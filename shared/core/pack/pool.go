@@ -22,26 +22,26 @@ type pool struct {
 
 	market       *market
 	requirements requirement.Requirements // what every node of it is
-	custom       requirement.Requirements // the part of base that offers do not decide
+	custom       requirement.Requirements // the part of base that offerings do not decide
 	allowed      bitset                   // columns its requirements admit
 	open         bitset                   // of those, the ones that can be bought now
 	daemons      []vector                 // by type: what daemons take
 	free         []vector                 // by type: what is left for pods; all −1 where daemons alone are too much
 	flags        flags                    // which custom requirements were met with so far
 
-	minimums    bool                    // it asks for minValues
-	reserving   bool                    // reserved capacity may be had
-	exotic      []bool                  // by type: bought only where no other will do
-	areas       map[string]*offeringSet // sets of offers met with so far
-	natures     map[string]nodeTemplate // what nodes are, by their custom labels and the venues of their pods
-	portDaemons []daemon                // daemons of the pool that take host ports
-	tolerated   []daemon                // daemons that tolerate the pool's taints
-	key, chosen []byte                  // scratch
-	wanted      []int                   // scratch
-	amounts     []float64               // scratch
-	lists       offeringLists
-	rooms       []int64   // by type and dimension: room
-	inverse     []float64 // by type and dimension: 1/room
+	minimums      bool                    // it asks for minValues
+	reserving     bool                    // reserved capacity may be had
+	exotic        []bool                  // by type: bought only where no other will do
+	offeringSets  map[string]*offeringSet // sets of offerings met with so far
+	nodeTemplates map[string]nodeTemplate // what nodes are, by their custom labels and the venues of their pods
+	portDaemons   []daemon                // daemons of the pool that take host ports
+	tolerated     []daemon                // daemons that tolerate the pool's taints
+	key, chosen   []byte                  // scratch
+	wanted        []int                   // scratch
+	amounts       []float64               // scratch
+	lists         offeringLists
+	rooms         []int64   // by type and dimension: room
+	inverse       []float64 // by type and dimension: 1/room
 
 	limited []string  // names of its limits, sorted
 	left    []int64   // what they leave, by limited
@@ -140,7 +140,7 @@ func (p *pool) prepare(m *market, daemons []daemon) {
 		With(model.LabelInitialized, requirement.Values("true"))
 	p.flags = newFlags(p.custom)
 	p.minimums = p.requirements.MinValues()
-	p.areas, p.lists = make(map[string]*offeringSet), make(offeringLists)
+	p.offeringSets, p.lists = make(map[string]*offeringSet), make(offeringLists)
 	p.exotic = make([]bool, len(m.types))
 	for t := range m.types {
 		p.exotic[t] = offering.Exotic(m.types[t])
@@ -168,7 +168,7 @@ func template(source *model.Pool) requirement.Requirements {
 		With(model.LabelNodeClass, requirement.Values(source.Template.ClassName))
 }
 
-// placeDaemons sums up, for each type, the daemons that may run on some node of it. A daemon that only some offers of
+// placeDaemons sums up, for each type, the daemons that may run on some node of it. A daemon that only some offerings of
 // the type would attract counts for all of them: too much room is kept rather than too little.
 func (p *pool) placeDaemons(daemons []daemon) {
 	m := p.market
@@ -232,7 +232,7 @@ func (p *pool) runsBy(d daemon) bitset {
 	return out
 }
 
-// customPart returns the requirements that offers do not decide.
+// customPart returns the requirements that offerings do not decide.
 func customPart(term requirement.Requirements) requirement.Requirements {
 	out := make(requirement.Requirements)
 	for _, key := range term.Keys() {

@@ -26,7 +26,7 @@ const (
 	hopeless      = 1.4 // how far that is, as a factor
 	fewOfferings  = 8   // of which none is
 	laterRounds   = 6   // once some of the units are placed
-	mostCrowds    = 300 // of units that are alike, where telling fewer sizes apart can do it
+	mostCohorts   = 300 // of units that are alike, where telling fewer sizes apart can do it
 	offeringsEach = 48  // compared for an offering set
 	nearly        = 0.1 // how much more expensive, as a part, an offering may be to get some of the units; at first
 	step          = 0.5 // how far rates move; at first
@@ -44,15 +44,15 @@ type pricing struct {
 	cpu, memory int
 	slots       map[unitLimit]int
 	caps        []float64 // by slot
-	crowds      []cohort
+	cohorts     []cohort
 	cohortOf    []int       // by pod request
 	columns     []int       // of the offerings compared
-	rooms       [][]float64 // by offer and dimension, which are resources and then slots
-	shares      [][]float64 // by offer and dimension: parts of its price, 1 together
-	rates       [][]float64 // by offer and dimension: shares·price/room, in micro-USD per hour
+	rooms       [][]float64 // by offering and dimension, which are resources and then slots
+	shares      [][]float64 // by offering and dimension: parts of its price, 1 together
+	rates       [][]float64 // by offering and dimension: shares·price/room, in micro-USD per hour
 	best        [][]float64 // rates at which units cost most so far
-	load        [][]float64 // scratch, by offer and dimension
-	every, used []int32     // offers: all, and those units went to of late
+	load        [][]float64 // scratch, by offering and dimension
+	every, used []int32     // offerings: all, and those units went to of late
 	costs       []float64   // scratch
 	request     []float64   // scratch
 }
@@ -70,15 +70,15 @@ type unitLimit struct {
 	most          int64
 }
 
-// cohort is units that may be on the same offers and ask for about the same.
+// cohort is units that may be on the same offerings and ask for about the same.
 type cohort struct {
-	areas     []*offeringSet
-	request   []float64 // their mean, by resource
-	slots     []int     // they take one of each
-	count     float64   // units
-	offerings []int32   // that admit and hold the mean
-	cost      float64   // of one, by the rates found
-	trend     float64   // of it, as a factor, since the rates before
+	offeringSets []*offeringSet
+	request      []float64 // their mean, by resource
+	slots        []int     // they take one of each
+	count        float64   // units
+	offerings    []int32   // that admit and hold the mean
+	cost         float64   // of one, by the rates found
+	trend        float64   // of it, as a factor, since the rates before
 }
 
 // newPricing finds rates for what is asked of the pool.
@@ -93,27 +93,27 @@ func newPricing(p *planner, pool *pool, open bitset, requests []podRequest) *pri
 
 // reprice adjusts the rates to the units that are left, by pod request.
 func (p *pricing) reprice(left []int) {
-	for i := range p.crowds {
-		p.crowds[i].count = 0
+	for i := range p.cohorts {
+		p.cohorts[i].count = 0
 	}
 	for i, n := range left {
-		p.crowds[p.cohortOf[i]].count += float64(n)
+		p.cohorts[p.cohortOf[i]].count += float64(n)
 	}
 	p.adjust(laterRounds, 0.3)
 }
 
-// gather puts what is asked for into crowds, telling sizes apart as finely as there is room for.
+// gather puts what is asked for into cohorts, telling sizes apart as finely as there is room for.
 func (p *pricing) gather(requests []podRequest) {
 	slots := make([][]int, len(requests))
 	for i := range requests {
 		slots[i] = p.slotsOf(requests[i].podGroup)
 	}
 	for fine := uint(2); ; fine-- {
-		p.crowds, p.cohortOf = p.crowds[:0], p.cohortOf[:0]
+		p.cohorts, p.cohortOf = p.cohorts[:0], p.cohortOf[:0]
 		index := make(map[string]int)
 		var key []byte
 		for i := range requests {
-			if len(p.crowds) > mostCrowds && fine > 0 {
+			if len(p.cohorts) > mostCohorts && fine > 0 {
 				break
 			}
 			a := &requests[i]
@@ -131,27 +131,27 @@ func (p *pricing) gather(requests []podRequest) {
 			}
 			n, known := index[string(key)]
 			if !known {
-				n = len(p.crowds)
+				n = len(p.cohorts)
 				index[string(key)] = n
 				c := cohort{request: make([]float64, p.resources), slots: slots[i]}
 				for _, o := range a.options {
-					c.areas = append(c.areas, o.offeringSet)
+					c.offeringSets = append(c.offeringSets, o.offeringSet)
 				}
-				p.crowds = append(p.crowds, c)
+				p.cohorts = append(p.cohorts, c)
 			}
 			p.cohortOf = append(p.cohortOf, n)
-			c := &p.crowds[n]
+			c := &p.cohorts[n]
 			c.count += float64(a.count)
 			for d, amount := range a.podGroup.request {
 				c.request[d] += float64(float64(amount) * float64(a.count))
 			}
 		}
-		if len(p.crowds) <= mostCrowds || fine == 0 {
+		if len(p.cohorts) <= mostCohorts || fine == 0 {
 			break
 		}
 	}
-	for i := range p.crowds {
-		c := &p.crowds[i]
+	for i := range p.cohorts {
+		c := &p.cohorts[i]
 		for d := range c.request {
 			c.request[d] /= max(1, c.count)
 		}
@@ -197,8 +197,8 @@ func (p *pricing) slotsOf(c *podGroup) []int {
 func (p *pricing) list() {
 	listed := newBitset(len(p.pool.market.columns))
 	seen := make(map[int]bool)
-	for i := range p.crowds {
-		for _, a := range p.crowds[i].areas {
+	for i := range p.cohorts {
+		for _, a := range p.cohorts[i].offeringSets {
 			if seen[a.id] {
 				continue
 			}
@@ -214,10 +214,10 @@ func (p *pricing) list() {
 	for c := listed.next(0); c >= 0; c = listed.next(c + 1) {
 		p.enter(c)
 	}
-	for i := range p.crowds {
-		c := &p.crowds[i]
+	for i := range p.cohorts {
+		c := &p.cohorts[i]
 		for o, column := range p.columns {
-			if slices.ContainsFunc(c.areas, func(a *offeringSet) bool { return a.mask.has(column) }) && p.fits(o, c.request) {
+			if slices.ContainsFunc(c.offeringSets, func(a *offeringSet) bool { return a.mask.has(column) }) && p.fits(o, c.request) {
 				c.offerings = append(c.offerings, int32(o))
 			}
 		}
@@ -310,8 +310,8 @@ func (p *pricing) adjust(rounds int, from float64) {
 			p.narrow()
 		}
 		total := 0.0
-		for i := range p.crowds {
-			if c := &p.crowds[i]; c.count > 0 && len(c.offerings) > 0 {
+		for i := range p.cohorts {
+			if c := &p.cohorts[i]; c.count > 0 && len(c.offerings) > 0 {
 				total += float64(c.count * p.spread(c, float64(nearly*scale)))
 			}
 		}
@@ -330,8 +330,8 @@ func (p *pricing) adjust(rounds int, from float64) {
 	for o := used.next(0); o >= 0; o = used.next(o + 1) {
 		p.used = append(p.used, int32(o))
 	}
-	for i := range p.crowds {
-		c := &p.crowds[i]
+	for i := range p.cohorts {
+		c := &p.cohorts[i]
 		cost := 0.0
 		for n, o := range c.offerings {
 			if by := p.cost(c.request, c.slots, p.best[o]); n == 0 || by < cost {
@@ -348,8 +348,8 @@ func (p *pricing) adjust(rounds int, from float64) {
 
 // narrow has every cohort compare those offerings only that may yet be the cheapest for it.
 func (p *pricing) narrow() {
-	for i := range p.crowds {
-		c := &p.crowds[i]
+	for i := range p.cohorts {
+		c := &p.cohorts[i]
 		if len(c.offerings) <= fewOfferings {
 			continue
 		}
@@ -503,11 +503,11 @@ func (r *packing) appraise() {
 	r.sumUp()
 }
 
-// follow changes what the batches with units left are worth as the cost of their crowds changed.
+// follow changes what the batches with units left are worth as the cost of their cohorts changed.
 func (r *packing) follow() {
 	for _, l := range r.order {
 		batch := &r.batches[l]
-		trend := r.pricing.crowds[r.pricing.cohortOf[l]].trend
+		trend := r.pricing.cohorts[r.pricing.cohortOf[l]].trend
 		if r.counts[l] == 0 || trend == 1 {
 			continue
 		}

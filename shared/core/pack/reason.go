@@ -295,7 +295,7 @@ func (p *pool) noDevice(name string) model.Reason {
 	return out
 }
 
-// noOffering says that everything that could hold the class is unavailable, and until when as far as marks tell.
+// noOffering says that everything that could hold the class is unavailable, and until when as far as unavailable offerings tell.
 func (p *planner) noOffering(pool *pool, roomy bitset) model.Reason {
 	until, reserved := int64(0), true
 	var codes []string
@@ -362,7 +362,7 @@ func (p *planner) limit(pool *pool, usable bitset) model.Reason {
 	return model.Reason{Code: LimitReached, Message: strings.Join(parts, "; "), Remedy: "raise the limit, or wait until nodes of the pool are removed"}
 }
 
-// minValues says which keys the pool asks several values of; it is the only condition left where offers are within the
+// minValues says which keys the pool asks several values of; it is the only condition left where offerings are within the
 // limits.
 func (p *planner) minValues(pool *pool) model.Reason {
 	var parts []string

@@ -164,7 +164,7 @@ func (x *labelIndex) about(labels map[string]string) []int {
 	return out
 }
 
-func newRulebook(in *Input, preferences preferences) *podRules {
+func newPodRules(in *Input, preferences preferences) *podRules {
 	return &podRules{
 		ignoreSoft: preferences == noPreferences, hostPreferences: preferences == allPreferences,
 		namespaces: topology.NamespacesOf(in.Snapshot.Namespaces),

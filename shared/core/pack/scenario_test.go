@@ -133,7 +133,7 @@ func (w *world) add(kind, name string, settings []string) error {
 	return failure
 }
 
-// gone makes offers unavailable, by TYPE/ZONE/CAPACITYTYPE.
+// gone makes offerings unavailable, by TYPE/ZONE/CAPACITYTYPE.
 func (w *world) gone(name string) {
 	part := strings.Split(name, "/")
 	types := w.in.Catalogs["default"]

@@ -19,7 +19,7 @@ type kindOfNode struct {
 	flag, topologyGroup int
 }
 
-// settle narrows a planned node to offers that are in the domain of its cheapest, wherever it matters: where its pods are
+// settle narrows a planned node to offerings that are in the domain of its cheapest, wherever it matters: where its pods are
 // counted by the label, where its daemons are, and where another domain would be one that nothing is in and that pods are
 // spread over. A claim cannot be held to what it was not told.
 func (o *outcome) settle(i int) {
@@ -73,7 +73,7 @@ func (o *outcome) matters(i, t int, parts []part, mine int, counted bool) bool {
 	return false
 }
 
-// partsOf divides the pool's offers by what the topology group sees of a node of theirs.
+// partsOf divides the pool's offerings by what the topology group sees of a node of theirs.
 func (o *outcome) partsOf(kind kindOfNode) []part {
 	if known, seen := o.splits[kind]; seen {
 		return known
@@ -94,7 +94,7 @@ func (o *outcome) partsOf(kind kindOfNode) []part {
 	return out
 }
 
-// split is partsOf by the labels given, which are all that offers decide, and by the offerings on which daemons run.
+// split is partsOf by the labels given, which are all that offerings decide, and by the offerings on which daemons run.
 func (o *outcome) split(kind kindOfNode, keys []string, daemons []bitset) []part {
 	var out []part
 	m := kind.pool.market

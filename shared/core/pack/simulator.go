@@ -76,7 +76,7 @@ func (d *Simulator) poolsFor(in *Input) []*pool {
 	for i, known := range d.pools {
 		p := *known
 		if p.skip == nil {
-			p.natures, p.flags, p.left = nil, newFlags(p.custom), p.leftOf(in.Usage[p.source.Name])
+			p.nodeTemplates, p.flags, p.left = nil, newFlags(p.custom), p.leftOf(in.Usage[p.source.Name])
 		}
 		out[i] = &p
 	}
@@ -97,7 +97,7 @@ type Rates struct {
 // NewRates prices the pods in.Pending names; plans of the simulator in one way only go by that from then on. Reserved capacity, whose price says nothing, is left out.
 func (d *Simulator) NewRates(in Input) *Rates {
 	pending, moving := pendingPods(&in)
-	rules := newRulebook(&in, noPreferences)
+	rules := newPodRules(&in, noPreferences)
 	classifier := &classifier{snapshot: in.Snapshot, facts: d.facts, rules: rules, volumes: volume.New(in.Snapshot), onceUsed: holders(in.Snapshot, moving)}
 	podGroups, _ := classifier.podGroupsOf(sortedPods(in.Snapshot, pending), nil)
 	p := &planner{in: &in, dims: d.dims, rules: rules, markets: d.markets, daemons: d.daemons, poolsOf: make(map[string][]candidatePool), divisions: make(map[string][]domainCell)}

@@ -37,7 +37,7 @@ func TestNodesReadWhenSearchedHaveTheCapacityTheyHave(t *testing.T) {
 		read := func(waiting int) *existingNodes {
 			b := newSolver(&w.in, noPreferences)
 			p := newExistingNodes(&w.in, b.dims, b.planner.markets, b.planner.daemons, false)
-			p.rules, p.classifier, p.needPorts, p.needDisks = newRulebook(&w.in, noPreferences), b.classifier, true, true
+			p.rules, p.classifier, p.needPorts, p.needDisks = newPodRules(&w.in, noPreferences), b.classifier, true, true
 			p.build(waiting, nil, nil)
 			return p
 		}

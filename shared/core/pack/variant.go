@@ -61,12 +61,12 @@ func (p *pool) offeringSet(mask bitset) *offeringSet {
 	for _, word := range mask {
 		key = binary.LittleEndian.AppendUint64(key, word)
 	}
-	if a, known := p.areas[string(key)]; known {
+	if a, known := p.offeringSets[string(key)]; known {
 		return a
 	}
-	a := &offeringSet{id: len(p.areas), mask: mask, options: make(map[string]*option)}
+	a := &offeringSet{id: len(p.offeringSets), mask: mask, options: make(map[string]*option)}
 	a.types, a.spot, a.plain = p.typesAmong(mask.and(p.open))
-	p.areas[string(key)] = a
+	p.offeringSets[string(key)] = a
 	return a
 }
 
@@ -190,7 +190,7 @@ func (p *pool) pin(list []variant, pins requirement.Requirements) []variant {
 	return out
 }
 
-// options returns what the grounds offer to pods that ask for request, of which a node takes at most cap (0 = as many as
+// options returns what the variants have for pods that ask for request, of which a node takes at most cap (0 = as many as
 // fit). Grounds nothing available holds are left out.
 func (p *pool) options(list []variant, request vector, cap int64) []*option {
 	var out []*option
@@ -276,7 +276,7 @@ types:
 	o.offerings = p.lists.of(p.chosen, types)
 }
 
-// offeringLists are lists of offers met with so far: requests of many sizes fit the same types.
+// offeringLists are lists of offerings met with so far: requests of many sizes fit the same types.
 type offeringLists map[offeringList][]int
 
 // offeringList says which of some types are meant.

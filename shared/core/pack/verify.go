@@ -179,7 +179,7 @@ func (o *outcome) domain(t, i int) (string, bool) {
 	return value, value != ""
 }
 
-// labelsOf returns the labels of a planned node, should it be bought as its cheapest offer.
+// labelsOf returns the labels of a planned node, should it be bought as its cheapest offering.
 func (o *outcome) labelsOf(s *spot) func(key string) (value string, has bool) {
 	return func(key string) (string, bool) {
 		if key == model.LabelHostname {
@@ -190,7 +190,7 @@ func (o *outcome) labelsOf(s *spot) func(key string) (value string, has bool) {
 	}
 }
 
-// labelOf returns a label of the node, should it be bought as its cheapest offer; empty where it has none or several.
+// labelOf returns a label of the node, should it be bought as its cheapest offering; empty where it has none or several.
 func (p *planner) labelOf(pool *pool, n *node, key string) string {
 	if !decided(key) {
 		set := pool.flags.sets[n.flag].Get(key)
@@ -469,7 +469,7 @@ func (p *existingNodes) free(n int, c *podGroup) {
 	}
 }
 
-// cheapen buys the node by the cheapest offer of its zone and capacity type that still holds it, once pods were taken off.
+// cheapen buys the node by the cheapest offering of its zone and capacity type that still holds it, once pods were taken off.
 func (r *packing) cheapen(n *node) {
 	if n.reservation != "" || len(n.pods) == 0 {
 		return

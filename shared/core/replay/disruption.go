@@ -36,7 +36,7 @@ func DisruptionInput(q *model.DisruptionInput, shown *model.Snapshot, types []mo
 	return in
 }
 
-// unavailable returns the types with all offers closed.
+// unavailable returns the types with all offerings closed.
 func unavailable(types []model.InstanceType) []model.InstanceType {
 	out := slices.Clone(types)
 	for i := range out {

@@ -16,7 +16,7 @@ type Provision struct {
 	Usable map[string]model.Class // classes that may be launched from, by name, with the question's status
 
 	input  *model.PlannerInput
-	whole  map[string][]offering.Priced // what a class could buy but for offers that had no capacity, by class; nil while nothing is marked
+	whole  map[string][]offering.Priced // what a class could buy but for offerings that had no capacity, by class; nil while nothing is marked
 	podAt  map[string]int               // where the snapshot has pods that ask for capacity, by UID; nil = not looked up
 	taken  fairshare.Selection          // what of the pods that wait is planned
 	asking []int                        // they themselves, those that wait no more included
@@ -157,7 +157,7 @@ func problem(class *model.Class, asked *model.PlannerClass, types []model.Instan
 	return ""
 }
 
-// lasting are the marks that name more than one offering without capacity: a quota, a subnet, a whole capacity type. Nothing is gained
+// lasting are the unavailable offerings that name more than one offering without capacity: a quota, a subnet, a whole capacity type. Nothing is gained
 // by waiting for those.
 func lasting(unavailableOfferings []model.UnavailableOffering) []model.UnavailableOffering {
 	return slices.DeleteFunc(slices.Clone(unavailableOfferings), func(m model.UnavailableOffering) bool {

@@ -26,7 +26,7 @@ type Leases interface {
 type Ledger interface {
 	// Records reads claims and open intents, consistently, with the ledger's own time.
 	Records(ctx context.Context, reg model.Registration) (model.ClusterRecords, error)
-	// Adopt writes a claim nobody recorded, with State, instance and Held set, and adds what it holds to its pool's usage,
+	// Adopt writes a claim nobody recorded, with State, instance and Reserved set, and adds what it holds to its pool's usage,
 	// whatever the limits are, while the fence is the newest of its lease. Adopting a claim of the same name and instance
 	// again changes nothing and is no error; Conflict where a claim of that name has another instance or is Gone, or where
 	// the fence was lost.

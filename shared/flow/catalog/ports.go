@@ -108,7 +108,7 @@ type Reporter interface {
 
 // Catalog says what can be bought and what a class resolves to.
 type Catalog interface {
-	// InstanceTypes returns every instance type of the region with its offers and prices, by name.
+	// InstanceTypes returns every instance type of the region with its offerings and prices, by name.
 	InstanceTypes(ctx context.Context) (model.InstanceCatalog, error)
 	// ResolveParts returns what the class's selectors mean now, with every image the queries find (none chosen yet). A selector
 	// that finds nothing is a problem of its condition. A part that could not be asked about is an Unknown problem and

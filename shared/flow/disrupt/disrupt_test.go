@@ -1040,7 +1040,7 @@ func TestUndoneCommandLeavesNoStrays(t *testing.T) {
 
 // F150, B2, B4, R43, C5: a process may die at any of its effects, before it or after it, and what comes of it in the end is the same.
 func TestF150ProcessesMayDieAtAnyEffect(t *testing.T) {
-	scenes := map[string]func(h *house){
+	setups := map[string]func(h *house){
 		"empty":     func(h *house) { h.wants(planned(model.ReasonEmpty, 0, "n0", "n1")) },
 		"replaced":  func(h *house) { h.wants(planned(model.ReasonUnderutilized, 1, "n0", "n2")) },
 		"two":       func(h *house) { h.wants(planned(model.ReasonDrifted, 2, "n2"), planned(model.ReasonEmpty, 0, "n0")) },
@@ -1049,14 +1049,14 @@ func TestF150ProcessesMayDieAtAnyEffect(t *testing.T) {
 		"forbidden": func(h *house) { h.wants(planned(model.ReasonUnderutilized, 1, "n3", "n2")) },
 	}
 	seen := map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(scenes)) {
+	for _, name := range slices.Sorted(maps.Keys(setups)) {
 		t.Run(name, func(t *testing.T) {
 			begin := func() *house {
 				h := newHouse(t, 5)
 				h.nodes["n0"].Pods, h.nodes["n1"].Pods = nil, nil
 				h.nodes["n3"].Pods[0].DoNotDisrupt = "1h"
 				h.publish()
-				scenes[name](h)
+				setups[name](h)
 				return h
 			}
 			h := begin()

@@ -149,7 +149,7 @@ func (r *pass) inputNow(ctx context.Context) (disruption.Input, model.Disruption
 	return input, q, nil
 }
 
-// plannerClass says how a class stands. What EC2 refuses to launch, or whose instances do not join, buys nothing: its offers have
+// plannerClass says how a class stands. What EC2 refuses to launch, or whose instances do not join, buys nothing: its offerings have
 // prices and are not available.
 func (r *pass) plannerClass(class model.Class) model.PlannerClass {
 	class.Status = offering.Latest(class, r.ledger.Classes)
@@ -190,7 +190,7 @@ func (r *pass) unavailableOfferings() []model.UnavailableOffering {
 	return unavailableOfferings
 }
 
-// suspended reports whether launches from a class have failed lately for reasons that another offer would not get round.
+// suspended reports whether launches from a class have failed lately for reasons that another offering would not get round.
 func (r *pass) suspended(class string) bool {
 	for i := range r.ledger.Notes.ClassSuspensions {
 		if suspension := &r.ledger.Notes.ClassSuspensions[i]; suspension.Class == class && r.now() < suspension.UntilUnix {

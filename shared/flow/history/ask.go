@@ -33,7 +33,7 @@ type lastInput struct {
 // plannerInput returns what a planner would be asked at the cluster's time, beside the snapshot: of now what the ledger says, of a past time
 // what the last decision before it was asked. Settings of the installation are those of the last decision; where there is none they
 // are the defaults.
-func plannerInput(reg model.Registration, book *explain.Installation, last *lastInput, snapshot *model.Snapshot, at int64) *model.PlannerInput {
+func plannerInput(reg model.Registration, installation *explain.Installation, last *lastInput, snapshot *model.Snapshot, at int64) *model.PlannerInput {
 	q := &model.PlannerInput{NowUnix: at, SeenUnix: at, Salt: "why", PriceCapFactor: priceCapFactor, PriceCapWaitSeconds: priceCapSeconds}
 	if last != nil && last.PriceCapFactor > 0 {
 		q.PriceCapFactor, q.PriceCapWaitSeconds = last.PriceCapFactor, last.PriceCapWaitSeconds
@@ -47,7 +47,7 @@ func plannerInput(reg model.Registration, book *explain.Installation, last *last
 	}
 	most := fairshare.DefaultPlanBound()
 	q.Most = &most
-	if book.Past {
+	if installation.Past {
 		if last != nil {
 			q.Most, q.Served, q.PlannedTo = last.Most, last.Served, last.PlannedTo
 			q.Classes, q.Claims, q.Usage, q.UnavailableOfferings, q.SuspendedPools, q.Leaving = last.Classes, last.Claims, last.Usage, last.UnavailableOfferings, last.SuspendedPools, last.Leaving
@@ -58,7 +58,7 @@ func plannerInput(reg model.Registration, book *explain.Installation, last *last
 		}
 		return q
 	}
-	ledger := &book.Ledger
+	ledger := &installation.Ledger
 	q.Served, q.PlannedTo = replay.ServedNamespaces(snapshot, pack.Pending(snapshot), ledger.Claims), ledger.Notes.PlannedTo
 	q.Usage, q.UnavailableOfferings, q.Leaving = ledger.Usage, ledger.UnavailableOfferings, leaving(ledger, snapshot, at)
 	joined := map[string]bool{}
@@ -87,8 +87,8 @@ func plannerInput(reg model.Registration, book *explain.Installation, last *last
 }
 
 // lastInput returns what the last recorded decision was asked; nil where none says.
-func (f *Flow) lastInput(ctx context.Context, reg model.Registration, book *explain.Installation) (*lastInput, error) {
-	for _, d := range slices.Backward(book.Decisions) {
+func (f *Flow) lastInput(ctx context.Context, reg model.Registration, installation *explain.Installation) (*lastInput, error) {
+	for _, d := range slices.Backward(installation.Decisions) {
 		whole, err := f.Records.FindDecision(ctx, reg.Cluster, d.ID)
 		if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Invalid) {
 			continue

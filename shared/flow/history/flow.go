@@ -116,21 +116,21 @@ func (f *Flow) ReadCluster(ctx context.Context, reg model.Registration, query Qu
 	if now == 0 {
 		now = f.Now().Unix()
 	}
-	book := &explain.Installation{Registration: reg, Ledger: ledger}
+	installation := &explain.Installation{Registration: reg, Ledger: ledger}
 	at := now
 	if query.AtUnix != 0 && query.AtUnix < now-pastSeconds {
-		at, book.Past = query.AtUnix, true
+		at, installation.Past = query.AtUnix, true
 	}
-	if err := f.records(ctx, reg, query, at, now, book); err != nil {
+	if err := f.records(ctx, reg, query, at, now, installation); err != nil {
 		return nil, err
 	}
-	if f.Switch != nil && !book.Past {
-		if book.Switch, err = f.Switch(ctx); err != nil && !fault.Is(err, fault.NotFound) {
+	if f.Switch != nil && !installation.Past {
+		if installation.Switch, err = f.Switch(ctx); err != nil && !fault.Is(err, fault.NotFound) {
 			return nil, fmt.Errorf("read the stop switch: %w", err)
 		}
 	}
 	manifest := ledger.Manifest
-	if book.Past {
+	if installation.Past {
 		was, err := f.Snapshots.ManifestAsOf(ctx, reg.Cluster, at)
 		if err != nil {
 			return nil, err
@@ -147,7 +147,7 @@ func (f *Flow) ReadCluster(ctx context.Context, reg model.Registration, query Qu
 	if err != nil {
 		return nil, err
 	}
-	last, err := f.lastInput(ctx, reg, book)
+	last, err := f.lastInput(ctx, reg, installation)
 	if err != nil {
 		return nil, err
 	}
@@ -155,8 +155,8 @@ func (f *Flow) ReadCluster(ctx context.Context, reg model.Registration, query Qu
 	if err != nil {
 		return nil, err
 	}
-	input, plan := ask(plannerInput(reg, book, last, snapshot, at), headroom.WithPlaceholders(snapshot), instanceTypes)
-	return &explain.Cluster{Ask: input, Plan: &plan, Installation: book}, nil
+	input, plan := ask(plannerInput(reg, installation, last, snapshot, at), headroom.WithPlaceholders(snapshot), instanceTypes)
+	return &explain.Cluster{Ask: input, Plan: &plan, Installation: installation}, nil
 }
 
 // instanceTypes returns what the region sells: what the catalog function stored, or else what the last decision's planner read by itself;
@@ -179,17 +179,17 @@ func (f *Flow) instanceTypes(ctx context.Context, reg model.Registration, last *
 }
 
 // records reads what is recorded of the time before.
-func (f *Flow) records(ctx context.Context, reg model.Registration, query Query, at, now int64, book *explain.Installation) error {
+func (f *Flow) records(ctx context.Context, reg model.Registration, query Query, at, now int64, installation *explain.Installation) error {
 	back := query.Window
 	if back == 0 {
 		back = windowSeconds
 	}
 	var err error
-	if book.Decisions, err = f.Records.Decisions(ctx, reg.Cluster, at-back, at+1); err != nil {
+	if installation.Decisions, err = f.Records.Decisions(ctx, reg.Cluster, at-back, at+1); err != nil {
 		return fmt.Errorf("read decisions of cluster %s: %w", reg.Cluster, err)
 	}
 	if query.Removals > 0 {
-		if book.Removals, err = f.Records.Removals(ctx, reg.Cluster, at-query.Removals, now+1); err != nil {
+		if installation.Removals, err = f.Records.Removals(ctx, reg.Cluster, at-query.Removals, now+1); err != nil {
 			return fmt.Errorf("read removals of cluster %s: %w", reg.Cluster, err)
 		}
 	}

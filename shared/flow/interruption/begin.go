@@ -29,7 +29,7 @@ type Cause struct {
 // The claim is returned as it is stored. Conflict where the ledger has it at another version, or it has no instance yet: read
 // it again. That its node could not be tainted is no error, as the drain run taints it too; say so with tainted.
 // Whoever begins ends of a cluster's claims announces them afterwards, once.
-func (f *Flow) begin(ctx context.Context, site Clients, reg model.Registration, claim model.Claim, why Cause) (begun model.Claim, tainted bool, err error) {
+func (f *Flow) begin(ctx context.Context, clients Clients, reg model.Registration, claim model.Claim, why Cause) (begun model.Claim, tainted bool, err error) {
 	next := claim
 	switch claim.State {
 	case model.Gone, model.Terminating:
@@ -65,7 +65,7 @@ func (f *Flow) begin(ctx context.Context, site Clients, reg model.Registration, 
 	}
 	patch := cordon(claim.NodeName, claim.NodeUID)
 	patch.Plain = claim.State == model.Initialized && len(claim.Taints) == 0 && claim.Command == ""
-	err = f.effect(ctx, EffectTaint, func() error { return site.Objects.PatchNode(ctx, patch) })
+	err = f.effect(ctx, EffectTaint, func() error { return clients.Objects.PatchNode(ctx, patch) })
 	return begun, err == nil || absent(err), nil
 }
 

@@ -145,7 +145,7 @@ const rounds = 4
 // round does what is due once. It reports whether it did anything while other drains waited to be due.
 func (d *drains) round(ctx context.Context) (again bool, err error) {
 	// 1. What is to end, and of that what is due.
-	if d.ending, err = d.Notebook.Ending(ctx, d.reg); err != nil {
+	if d.ending, err = d.Collector.Ending(ctx, d.reg); err != nil {
 		return false, d.result(fmt.Errorf("read terminating claims in the ledger of cluster %s: %w", d.reg.Cluster, err))
 	}
 	d.read = d.Now()

@@ -804,7 +804,7 @@ func TestC11_S35_S40_NothingLeavesWhileAnythingIsDown(t *testing.T) {
 		"ledger": func(w *world.World, until time.Time) change {
 			return func(_ context.Context, _ *world.Process, flow *interruption.Flow) {
 				if w.Clock.Now().Before(until) {
-					flow.Notebook = noBook{flow.Notebook, down}
+					flow.Collector = noStore{flow.Collector, down}
 				}
 			}
 		},
@@ -850,16 +850,16 @@ func TestC11_S35_S40_NothingLeavesWhileAnythingIsDown(t *testing.T) {
 	}
 }
 
-type noBook struct {
+type noStore struct {
 	interruption.CollectorStore
 	err error
 }
 
-func (n noBook) Records(context.Context, model.Registration) (model.ClusterRecords, error) {
+func (n noStore) Records(context.Context, model.Registration) (model.ClusterRecords, error) {
 	return model.ClusterRecords{}, n.err
 }
 
-func (n noBook) Ending(context.Context, model.Registration) (model.Ending, error) {
+func (n noStore) Ending(context.Context, model.Registration) (model.Ending, error) {
 	return model.Ending{}, n.err
 }
 

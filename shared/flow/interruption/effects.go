@@ -30,7 +30,7 @@ const (
 	EffectReport      = "tell"      // events
 	EffectDisrupt     = "judge"     // the disruption function told that a command's node has ended
 	EffectVanish      = "vanish"    // that a NodeClaim object is to be made anew, in the ledger
-	EffectUnavailable = "mark"      // offers marked that EC2 takes instances back of
+	EffectUnavailable = "mark"      // offerings marked that EC2 takes instances back of
 )
 
 // AllEffects lists them.

@@ -52,7 +52,7 @@ func (r *pass) markUnavailable(claim *model.Claim) {
 	}
 }
 
-// publishEvents publishes what this look has to say, and has offers left alone.
+// publishEvents publishes what this look has to say, and has offerings left alone.
 func (r *pass) publishEvents(ctx context.Context) {
 	if len(r.unavailableOfferings) > 0 {
 		if err := r.effect(ctx, EffectUnavailable, func() error { return r.Unavailable.MarkUnavailable(ctx, r.reg, r.unavailableOfferings) }); err != nil {

@@ -17,7 +17,7 @@ import (
 type Flow struct {
 	Registry  Registry
 	Leases    Leases
-	Notebook  CollectorStore
+	Collector CollectorStore
 	Claims    Claims
 	Removals  Removals
 	Hints     Hints
@@ -181,7 +181,7 @@ type pass struct {
 	claims               map[string]bool             // names the ledger knows, live and gone
 	doomed               []string                    // instances to terminate
 	begun                int                         // claims whose end began, or was brought forward
-	unavailableOfferings []model.UnavailableOffering // of offers that EC2 takes instances back of
+	unavailableOfferings []model.UnavailableOffering // of offerings that EC2 takes instances back of
 	events               []model.Event               // for people
 	stopped              bool                        // no more acts in this run
 	freed                []string                    // claims of commands that it closed
@@ -241,7 +241,7 @@ func (r *pass) do(ctx context.Context) error {
 	// 5. Written down before anything is done, and before it is forgotten.
 	if !r.idle(findings, collector) {
 		err = r.effect(ctx, EffectNote, func() (err error) {
-			_, err = r.Notebook.PutCollectorState(ctx, r.fence, collector)
+			_, err = r.Collector.PutCollectorState(ctx, r.fence, collector)
 			return err
 		})
 		if err != nil {
@@ -319,7 +319,7 @@ func (r *pass) readState(ctx context.Context) (view lifecycle.View, err error) {
 	if err != nil {
 		return view, fmt.Errorf("list the instances of cluster %s: %w", r.reg.Cluster, err)
 	}
-	if r.records, err = r.Notebook.Records(ctx, r.reg); err != nil {
+	if r.records, err = r.Collector.Records(ctx, r.reg); err != nil {
 		return view, fmt.Errorf("read the ledger of cluster %s: %w", r.reg.Cluster, err)
 	}
 	r.readAt = r.Now()

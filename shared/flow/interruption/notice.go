@@ -35,7 +35,7 @@ type NoticesOutcome struct {
 	Begun     map[string]int   `json:"begun,omitempty"`     // claims whose end began, by kind of notice
 	Hastened  int              `json:"hastened,omitempty"`  // claims that were to end already, and end sooner
 	Already   int              `json:"already,omitempty"`   // claims that were to end already, or are Gone
-	Marked    int              `json:"marked,omitempty"`    // offers that are left alone for a while
+	Marked    int              `json:"marked,omitempty"`    // offerings that are left alone for a while
 	Passes    int              `json:"looks,omitempty"`     // looks that were asked for
 	Failed    int              `json:"failed,omitempty"`    // messages that are to come again
 	Millis    map[string]int64 `json:"millis,omitempty"`    // since the start, by what was reached
@@ -253,7 +253,7 @@ func (h *clusterBatch) do(ctx context.Context) {
 		return
 	}
 
-	// 2. What leaves least time first: recorded and tainted, while offers are marked, so that whoever plans next knows both.
+	// 2. What leaves least time first: recorded and tainted, while offerings are marked, so that whoever plans next knows both.
 	// What hangs may take half the time: the other half is for those who go on.
 	work, stop := context.WithTimeout(ctx, max(0, h.last.Sub(h.Now())/2))
 	defer stop()
@@ -535,7 +535,7 @@ func (h *clusterBatch) publishEvents(ctx context.Context) {
 	}
 }
 
-// markUnavailable has offers left alone that EC2 takes instances back of, and reservations that are, as if they had just failed to give
+// markUnavailable has offerings left alone that EC2 takes instances back of, and reservations that are, as if they had just failed to give
 // any. It is dated by the warning, so that one which comes again changes nothing.
 func (h *clusterBatch) markUnavailable(ctx context.Context) {
 	var unavailableOfferings []model.UnavailableOffering
@@ -572,7 +572,7 @@ func (h *clusterBatch) unavailableOf(claim model.Claim, notice model.Notice) (mo
 	return taken(&claim, notice.Kind, h.at(notice), h.nowUnix)
 }
 
-// taken is the mark of what a claim's instance was bought as and EC2 took back at a time; false where it is none that can be
+// taken is the unavailable offering of what a claim's instance was bought as and EC2 took back at a time; false where it is none that can be
 // marked, or that was too long ago.
 func taken(claim *model.Claim, kind model.NoticeKind, atUnix, nowUnix int64) (model.UnavailableOffering, bool) {
 	const backOff, forgetAfter = 3 * 60, 20 * 3 * 60 // seconds, as for a launch that gave nothing

@@ -439,7 +439,7 @@ func TestStaleWarningRequestsAPassAndHarmsNothing(t *testing.T) {
 }
 
 // W1: EC2 takes back spot instances and those in capacity reservations. Of any other instance such a warning asks for a check alone, and no
-// offer is left alone for it.
+// offering is left alone for it.
 func TestW1WarningThatDoesNotFitTheInstanceRequestsAPass(t *testing.T) {
 	for instance, kinds := range map[string][]model.NoticeKind{
 		"demand":   {model.NoticeSpotInterrupted, model.NoticeReservationInterrupted},

@@ -65,7 +65,7 @@ func TestS2_R19_LaunchBetweenTheReadsOfAPass(t *testing.T) {
 			flow := w.Ports(w.Process(world.Fault{}), "interleaved").Interruption(w.Clock.Now, interruption.Settings{})
 			hook := &between{at, launch}
 			flow.Connector = hookedConnector{flow.Connector, hook}
-			flow.Notebook = hookedBook{flow.Notebook, hook}
+			flow.Collector = hookedStore{flow.Collector, hook}
 			if at == "before EC2" {
 				launch()
 			}
@@ -126,12 +126,12 @@ func (c hookedCluster) ReadLive(ctx context.Context) (model.LiveState, error) {
 	return c.Cluster.ReadLive(ctx)
 }
 
-type hookedBook struct {
+type hookedStore struct {
 	interruption.CollectorStore
 	*between
 }
 
-func (b hookedBook) Records(ctx context.Context, reg model.Registration) (model.ClusterRecords, error) {
+func (b hookedStore) Records(ctx context.Context, reg model.Registration) (model.ClusterRecords, error) {
 	defer b.after("the ledger")
 	return b.CollectorStore.Records(ctx, reg)
 }

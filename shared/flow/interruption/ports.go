@@ -45,7 +45,7 @@ type Claims interface {
 	// in one transaction on condition of its Version. Closing a claim that is Gone changes nothing and is no error.
 	// Conflict where the stored one is live at another version.
 	CloseClaim(ctx context.Context, fence model.Fence, claim model.Claim, atUnix int64) error
-	// Adopt writes a claim nobody recorded, with State, instance and Held set, and adds what it holds to its pool's usage,
+	// Adopt writes a claim nobody recorded, with State, instance and Reserved set, and adds what it holds to its pool's usage,
 	// whatever the limits are. Adopting a claim of the same name and instance again changes nothing and is no error;
 	// Conflict where a claim of that name has another instance or is Gone.
 	Adopt(ctx context.Context, fence model.Fence, claim model.Claim) error
@@ -88,7 +88,7 @@ type DisruptHints interface {
 
 // UnavailableOfferings remembers which offerings gave no capacity, for every cluster of the same account and region.
 type UnavailableOfferings interface {
-	// MarkUnavailable adds marks. Of two about the same, the one with more failures stays, then the one that lasts longer.
+	// MarkUnavailable adds unavailable offerings. Of two about the same, the one with more failures stays, then the one that lasts longer.
 	MarkUnavailable(ctx context.Context, reg model.Registration, unavailableOfferings []model.UnavailableOffering) error
 }
 

@@ -58,7 +58,7 @@ func TestC1_ARunComesBackToDrainsThatWaited(t *testing.T) {
 	book := &asking{each: 8}
 	var sum totals
 	err := sum.drain(t, w, interruption.Request{}, func(_ context.Context, _ *world.Process, flow *interruption.Flow) {
-		book.CollectorStore, flow.Notebook = flow.Notebook, book
+		book.CollectorStore, flow.Collector = flow.Collector, book
 		book.reads = 1 // as if provision had noted the first
 	})
 	if err != nil || sum.Evicted != claims {
@@ -75,7 +75,7 @@ func TestC1_DrainsThatWaitAreNotForgotten(t *testing.T) {
 	w := rush(t, claims)
 	var sum totals
 	nobody := func(_ context.Context, _ *world.Process, flow *interruption.Flow) {
-		flow.Notebook = &asking{CollectorStore: flow.Notebook}
+		flow.Collector = &asking{CollectorStore: flow.Collector}
 	}
 	if err := sum.drain(t, w, interruption.Request{}, nobody); err != nil || sum.Evicted != 0 {
 		t.Fatalf("%d pods were asked to leave before anything was asked of EC2: %v", sum.Evicted, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// spotByPrice returns the spot offers of the world's catalog, cheapest first.
+// spotByPrice returns the spot offerings of the world's catalog, cheapest first.
 func spotByPrice(t *testing.T, w *world.World) []model.OfferingKey {
 	t.Helper()
 	catalog, err := w.Catalog.InstanceTypes(t.Context())

@@ -118,7 +118,7 @@ func TestCacheThatCannotBeReadSendsTheRunToEC2(t *testing.T) {
 	}
 }
 
-// IT-16: a marked offer is marked for every class at once, in the same run and the next, and for no other type: nothing of
+// IT-16: a marked offering is marked for every class at once, in the same run and the next, and for no other type: nothing of
 // what is offered is kept from one plan to the next.
 func TestIT16UnavailableTypeIsSeenByEveryClassAndByNoOtherType(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large", "m5a.large"}})

@@ -12,15 +12,15 @@ type EffectHook = work.EffectHook
 // Names of the flow's effects, in the order a launch meets them.
 const (
 	EffectSpend       = "spend"    // calls of EC2's API taken from, or given back to, what all clusters share
-	EffectProbe       = "probe"    // probe of a half-open offer taken; only where one is wanted
+	EffectProbe       = "probe"    // probe of a half-open offering taken; only where one is wanted
 	EffectRemember    = "remember" // planner's notes written
 	EffectPlan        = "plan"     // decision record kept before its launches, beside the calls that are taken
 	EffectRecount     = "recount"  // usage of a pool counted anew; only where it is not what claims hold
 	EffectRecord      = "record"   // intent and claims written
 	EffectCalling     = "calling"  // another attempt of an unfinished launch noted; only where there is something to recover
 	EffectLaunch      = "launch"   // CreateFleet
-	EffectUnavailable = "mark"     // offers without capacity written
-	EffectClear       = "clear"    // mark of an offering that gave capacity removed; only after a probe
+	EffectUnavailable = "mark"     // offerings without capacity written
+	EffectClear       = "clear"    // unavailable offering of an offering that gave capacity removed; only after a probe
 	EffectSettle      = "settle"   // outcome written
 	EffectPutClaim    = "show"     // NodeClaim object made or updated
 	EffectNote        = "note"     // object UID written to the ledger

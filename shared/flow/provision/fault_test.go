@@ -13,7 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// mixed is a world with two pools and pods that need at least three launches: two architectures and a GPU. One offer is
+// mixed is a world with two pools and pods that need at least three launches: two architectures and a GPU. One offering is
 // dry, so that a launch leaves an error and a mark.
 func mixed(t *testing.T) *world.World {
 	w := start(t, world.Options{Visibility: 3 * time.Second, Types: []string{"m6g.large", "m5.large", "g4dn.xlarge"}})
@@ -115,7 +115,7 @@ func TestEveryEffectOfARegistrationMayGoWrong(t *testing.T) {
 	}
 }
 
-// TestEveryEffectOfAProbeMayGoWrong does the same to the run that probes offers which were dry, with and without success.
+// TestEveryEffectOfAProbeMayGoWrong does the same to the run that probes offerings which were dry, with and without success.
 func TestEveryEffectOfAProbeMayGoWrong(t *testing.T) {
 	for name, back := range map[string]bool{"capacity is back": true, "still dry": false} {
 		lapsed := func(t *testing.T) *world.World {

@@ -230,9 +230,9 @@ type pass struct {
 	remade        map[string]int         // by class, the round after which its launch templates were made again; see madeAgain
 	decision      model.Decision
 
-	probes             map[model.UnavailableOffering]probe // of half-open marks, by what they are about
+	probes             map[model.UnavailableOffering]probe // of half-open unavailable offerings, by what they are about
 	probeFailed        bool                                // one of this run's came back without capacity
-	probeEarly         bool                                // pods are left over: offers are probed before their back-off is over
+	probeEarly         bool                                // pods are left over: offerings are probed before their back-off is over
 	suspects           map[string]string                   // pools whose first node comes up and refuses its pods, with why, by name
 	noted              bool                                // the ledger's notes are not written yet
 	excludedPools      map[string]bool                     // pools left out of this round because they had no capacity
@@ -433,16 +433,16 @@ func (r *pass) load(ctx context.Context) (model.Ledger, error) {
 	return ledger, nil
 }
 
-// now is the time by the ledger's clock once that was read: whatever is written down with a time is compared with times
-// others wrote, and their clocks may be minutes off. What concerns this invocation alone, its lease and its deadline,
-// goes by its own.
-// offers are the settings instance types are worked out by.
+// offeringSettings are the settings instance types are worked out by.
 func (r *pass) offeringSettings() offering.Settings {
 	settings := r.settings.Offerings
 	settings.Region, settings.NowUnix = r.reg.Region, r.now()
 	return settings
 }
 
+// now is the time by the ledger's clock once that was read: whatever is written down with a time is compared with times
+// others wrote, and their clocks may be minutes off. What concerns this invocation alone, its lease and its deadline,
+// goes by its own.
 func (r *pass) now() int64 { return r.Now().Unix() + r.clockOffset }
 
 func (r *pass) reached(what string) { r.out.Millis[what] = r.Now().Sub(r.started).Milliseconds() }

@@ -14,7 +14,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// someTypes have 108 offers.
+// someTypes have 108 offerings.
 var someTypes = []string{
 	"m5.large", "m5.xlarge", "m5.2xlarge", "c5.large", "c5.xlarge", "c5.2xlarge", "r5.large", "r5.xlarge", "r5.2xlarge",
 	"m6g.large", "m6g.xlarge", "c6g.large", "c6g.xlarge", "r6g.large", "t3.large", "t3.xlarge", "g4dn.xlarge", "g4dn.2xlarge",

@@ -31,7 +31,7 @@ type attempt struct {
 	unavailable []model.UnavailableOffering
 	failed      []model.Claim
 	settled     []model.Claim
-	probes      int // half-open marks it tries
+	probes      int // half-open unavailable offerings it tries
 
 	reservations []string         // it goes into; nil unless reserved capacity is bought
 	addresses    map[string]int64 // by subnet: what one instance of it takes at the least
@@ -492,7 +492,7 @@ func (r *pass) madeAgain(class string) bool {
 	return true
 }
 
-// markUnavailable writes down offers without capacity and reports whether there are any now that another plan will avoid. A mark
+// markUnavailable writes down offerings without capacity and reports whether there are any now that another plan will avoid. An unavailable offering
 // that cannot be written stops nothing: it is advice.
 func (r *pass) markUnavailable(ctx context.Context, unavailableOfferings []model.UnavailableOffering) bool {
 	if len(unavailableOfferings) == 0 {

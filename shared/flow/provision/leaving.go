@@ -80,7 +80,7 @@ func (r *pass) draining() []string {
 }
 
 // more reports whether nodes are being emptied that were not yet when there were those named. A run that has probed an offering leaves
-// them to the next: it would ask for that offer once more.
+// them to the next: it would ask for that offering once more.
 func (r *pass) more(drains []string) bool {
 	return !r.probeEarly && len(r.probes) == 0 && slices.ContainsFunc(r.draining(), func(name string) bool {
 		_, known := slices.BinarySearch(drains, name)

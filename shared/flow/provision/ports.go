@@ -27,12 +27,12 @@ type Leases interface {
 // ClaimExists is the code of an error because of a claim's name.
 const ClaimExists = "ClaimExists"
 
-// Claims is the ledger's book of claims and intents. Every write carries a fence and commits only while that fence is
+// Claims is the ledger's store of claims and intents. Every write carries a fence and commits only while that fence is
 // the newest of its cluster: otherwise Conflict, and nothing was written.
 type Claims interface {
-	// Load reads everything a planner needs, consistently, for the cluster's own partition and the marks of its scope.
+	// Load reads everything a planner needs, consistently, for the cluster's own partition and the unavailable offerings of its scope.
 	Load(ctx context.Context, reg model.Registration) (model.Ledger, error)
-	// Record writes an intent, its claims (state Intent, Held set) and what they hold of the pool's limits in one
+	// Record writes an intent, its claims (state Intent, Reserved set) and what they hold of the pool's limits in one
 	// transaction. limits is what the pool allows now (nil = nothing): Exhausted, and nothing written, where held plus
 	// used would pass it. Recording the very same intent again changes nothing and is no error, so that a try whose answer
 	// was lost may be repeated; recording another of its id is Conflict, and so is a claim of a name that is in use, with the
@@ -62,13 +62,13 @@ type ClaimStates interface {
 
 // UnavailableOfferings remembers which offerings gave no capacity, for every cluster of the same account and region.
 type UnavailableOfferings interface {
-	// MarkUnavailable adds marks. Of two marks about the same, the one with more failures stays, then the one that lasts longer; one
+	// MarkUnavailable adds unavailable offerings. Of two unavailable offerings about the same, the one with more failures stays, then the one that lasts longer; one
 	// that is forgotten at the new one's AtUnix does not count.
 	MarkUnavailable(ctx context.Context, reg model.Registration, unavailableOfferings []model.UnavailableOffering) error
-	// TakeProbe takes the probe of a half-open mark: the stored mark's time is moved to untilUnix, on condition that it still is
-	// the given one's. It returns the mark as stored then, and Conflict where somebody else was first.
+	// TakeProbe takes the probe of a half-open unavailable offering: the stored unavailable offering's time is moved to untilUnix, on condition that it still is
+	// the given one's. It returns the unavailable offering as stored then, and Conflict where somebody else was first.
 	TakeProbe(ctx context.Context, reg model.Registration, unavailable model.UnavailableOffering, untilUnix int64) (model.UnavailableOffering, error)
-	// Clear removes a mark whose offering gave capacity, on condition that it is stored as given; otherwise it stays, which is
+	// Clear removes an unavailable offering whose offering gave capacity, on condition that it is stored as given; otherwise it stays, which is
 	// no error.
 	Clear(ctx context.Context, reg model.Registration, unavailable model.UnavailableOffering) error
 }
@@ -220,7 +220,7 @@ type Tagger interface {
 
 // Catalog says what can be bought and what a class resolves to.
 type Catalog interface {
-	// InstanceTypes returns every instance type of the region with its offers and prices, by name. It may be kept and shared, and
+	// InstanceTypes returns every instance type of the region with its offerings and prices, by name. It may be kept and shared, and
 	// carries its own age.
 	InstanceTypes(ctx context.Context) (model.InstanceCatalog, error)
 	// CallsDue returns about how many calls of EC2's API the next Types makes; 0 where it has what it returns. It calls nobody.

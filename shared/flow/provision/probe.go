@@ -10,16 +10,16 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// maxProbes is how many half-open marks one launch tries at most.
+// maxProbes is how many half-open unavailable offerings one launch tries at most.
 const maxProbes = 5
 
-// probe is one half-open mark this run has asked for.
+// probe is one half-open unavailable offering this run has asked for.
 type probe struct {
 	by          *attempt                  // who may use it; nil = nobody here
 	unavailable model.UnavailableOffering // as stored since it was taken
 }
 
-// admit takes the probes of what a launch would try of half-open offers and drops the offerings it may not try. again says
+// admit takes the probes of what a launch would try of half-open offerings and drops the offerings it may not try. again says
 // that the launch is left with nothing, and that another plan knows more.
 func (r *pass) admit(ctx context.Context, a *attempt) (ok, again bool) {
 	var templates []model.LaunchTemplate
@@ -41,7 +41,7 @@ func (r *pass) admit(ctx context.Context, a *attempt) (ok, again bool) {
 	return len(templates) > 0, again
 }
 
-// mayProbe reports whether the launch may use an offering, taking the probes of every half-open mark that names it.
+// mayProbe reports whether the launch may use an offering, taking the probes of every half-open unavailable offering that names it.
 func (r *pass) mayProbe(ctx context.Context, a *attempt, o model.Override) bool {
 	key := model.OfferingKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: a.launch.CapacityType}
 	for _, unavailable := range r.halfOpen() {
@@ -63,7 +63,7 @@ func (r *pass) mayProbe(ctx context.Context, a *attempt, o model.Override) bool 
 	return true
 }
 
-// halfOpen returns the ledger's marks that are half open, and those whose probes this run has asked for.
+// halfOpen returns the ledger's unavailable offerings that are half open, and those whose probes this run has asked for.
 func (r *pass) halfOpen() []*model.UnavailableOffering {
 	var unavailableOfferings []*model.UnavailableOffering
 	for i := range r.ledger.UnavailableOfferings {
@@ -75,7 +75,7 @@ func (r *pass) halfOpen() []*model.UnavailableOffering {
 	return unavailableOfferings
 }
 
-// probe asks for the probe of a mark.
+// probe asks for the probe of an unavailable offering.
 func (r *pass) probe(ctx context.Context, a *attempt, unavailable *model.UnavailableOffering) probe {
 	var taken model.UnavailableOffering
 	err := r.effect(ctx, EffectProbe, func() (err error) {
@@ -93,7 +93,7 @@ func (r *pass) probe(ctx context.Context, a *attempt, unavailable *model.Unavail
 	return probe{by: a, unavailable: taken}
 }
 
-// probed removes the marks of offers that a launch probed and that gave capacity.
+// probed removes the unavailable offerings of offerings that a launch probed and that gave capacity.
 func (r *pass) probed(ctx context.Context, a *attempt) {
 	if a.probes == 0 {
 		return
@@ -111,7 +111,7 @@ func (r *pass) probed(ctx context.Context, a *attempt) {
 	}
 }
 
-// concerns reports whether a mark names launches from a class: what is marked within a placement group, is for the group
+// concerns reports whether an unavailable offering names launches from a class: what is marked within a placement group, is for the group
 // only.
 func concerns(unavailable *model.UnavailableOffering, class model.Class) bool {
 	group := class.Status.PlacementGroup
@@ -131,8 +131,8 @@ func gaveCapacity(a *attempt, unavailable model.UnavailableOffering) bool {
 	return false
 }
 
-// unavailableNow are the ledger's marks. Once a probe has failed in this run what is half open stays closed for the rest of it,
-// so that a stock-out is not looked for offer by offer.
+// unavailableNow are the ledger's unavailable offerings. Once a probe has failed in this run what is half open stays closed for the rest of it,
+// so that a stock-out is not looked for offering by offering.
 func (r *pass) unavailableNow() []model.UnavailableOffering {
 	if !r.probeFailed && !r.probeEarly {
 		return r.ledger.UnavailableOfferings
@@ -163,7 +163,7 @@ func (r *pass) overdue(unavailable *model.UnavailableOffering) bool {
 	return unavailable.UntilUnix > r.now()+first/3 && r.now()-unavailable.AtUnix >= first*2/3
 }
 
-// pressing reports, once in a run, whether pods are left over and offers whose first back-off is long past may be probed
+// pressing reports, once in a run, whether pods are left over and offerings whose first back-off is long past may be probed
 // for them.
 func (r *pass) pressing(plan model.Plan) bool {
 	if r.probeEarly || r.probeFailed || len(plan.Unschedulable) == 0 {
@@ -178,9 +178,9 @@ func (r *pass) pressing(plan model.Plan) bool {
 	return false
 }
 
-// counted fills in how often the marks' offers failed in a row and for how long they are left alone: the back-off,
+// counted fills in how often the unavailable offerings failed in a row and for how long they are left alone: the back-off,
 // doubled with each failure, twentyfold at most. From the second failure on it is shorter by up to a half, each offering's by
-// something else, so that offers that failed together are not all closed when there is capacity again. Limits of the
+// something else, so that offerings that failed together are not all closed when there is capacity again. Limits of the
 // account begin at four times the back-off.
 func (r *pass) counted(unavailableOfferings []model.UnavailableOffering) []model.UnavailableOffering {
 	before := make(map[model.UnavailableOffering]model.UnavailableOffering, len(r.ledger.UnavailableOfferings))
@@ -211,7 +211,7 @@ func (r *pass) counted(unavailableOfferings []model.UnavailableOffering) []model
 	return unavailableOfferings
 }
 
-// spread returns a number from 0 to 100 that is the mark's own, and another with each failure.
+// spread returns a number from 0 to 100 that is the unavailable offering's own, and another with each failure.
 func spread(unavailable *model.UnavailableOffering) int64 {
 	hash := fnv.New32a()
 	about := unavailable.About()

@@ -191,7 +191,7 @@ func sameWait(a, b *model.Claim) bool {
 
 // unready says why a node that is, or is about to be, registered is not initialized yet, as reason and message of that
 // condition. A node is initialized, and both are empty, once it is Ready, its startup taints and those that go by themselves
-// are gone, and it offers every resource the claim was launched for.
+// are gone, and it has every resource the claim was launched for.
 func unready(node *model.Node, claim *model.Claim) (reason, message string) {
 	if !node.Ready {
 		return waitNotReady, "node " + node.Name + " is not Ready yet"

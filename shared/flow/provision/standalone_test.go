@@ -153,7 +153,7 @@ func TestF107LikeClaimsMadeByHandAreLaunchedEach(t *testing.T) {
 	}
 }
 
-// F107: without capacity the next offers are tried in the same run; where none is left the object says so, is kept, and is
+// F107: without capacity the next offerings are tried in the same run; where none is left the object says so, is kept, and is
 // launched once there is some. Pauses grow.
 func TestF107ClaimMadeByHandWithoutCapacityIsAskedForAgain(t *testing.T) {
 	standalone := byHand("mine")

@@ -15,7 +15,7 @@ const (
 	scopeOffering                  // this instance type in this zone
 	scopeGroup                     // every offering of the quota group and capacity type: an account limit
 	scopeCapacityType              // every offering of the capacity type: an account limit
-	scopeSpot                      // every spot offer: the account may not use spot
+	scopeSpot                      // every spot offering: the account may not use spot
 	scopeSubnet                    // the subnet, not the type
 )
 
@@ -85,8 +85,8 @@ func everyPool(launch model.Launch, code, message string) []model.LaunchError {
 	return errors
 }
 
-// unavailableOf turns a launch's errors into marks without times: one mark per offer, subnet, reservation, quota group or capacity
-// type, in the order of the errors. Of a launch that is not known any more, offers are all that is marked.
+// unavailableOf turns a launch's errors into unavailable offerings without times: one for each offering, subnet, reservation, quota group or capacity
+// type, in the order of the errors. Of a launch that is not known any more, offerings are all that is marked.
 func unavailableOf(launch model.Launch, errors []model.LaunchError) []model.UnavailableOffering {
 	var unavailableOfferings []model.UnavailableOffering
 	seen := map[model.UnavailableOffering]bool{}

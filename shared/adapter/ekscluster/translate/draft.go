@@ -14,7 +14,7 @@ type draft struct {
 
 	priorityOpen bool   // the priority is that of its class
 	policyOpen   bool   // and so is whether it preempts
-	runtimeClass string // whose place, and unless overheadGiven whose overhead, is not in yet; empty = none
+	runtimeClass string // whose place, and unless overheadSet whose overhead, is not in yet; empty = none
 	overheadSet  bool
 	own          ownLabels // only where default spread looks at labels
 }
