@@ -72,7 +72,7 @@ conform: synth-lint ## what synth-lint does, the contract suites against our mod
 readings: ## the suites where AWS's documentation is read the other way: every doubt at once, and one by one (about an hour)
 	GO="$(GO)" testenv/readings.sh
 
-oracle: ## plans of what Karpenter's unit specs ask for and of 10,000 random problems, 2,000 clusters to give nodes back of, 2,000 whose pods are spread and twelve of the benchmarks', and 1,000,000 pairs of pod and node, judged by the real kube-scheduler
+oracle: ## plans of what Karpenter's unit specs ask for and of 10,000 random problems, 2,000 clusters to disrupt nodes of, 2,000 whose pods are spread and twelve of the benchmarks', and 1,000,000 pairs of pod and node, judged by the real kube-scheduler
 	cd testenv/oracle && $(GO) run ./run $(ORACLEFLAGS)
 
 referee: ## what we say to AWS beside Karpenter's own AWS provider, and what each may do by the other's policies, under both readings of AWS: testenv/referee/DIFFERENCES.md has all that differs
@@ -109,7 +109,7 @@ sim-long: ## the long form of the simulator's tests: a thousand seeds twice, eve
 sim-all: ## everything a tiny world can do: two planners, three claims, two faults, two pauses, state by state
 	$(GO) run ./testenv/sim/explore/cmd $(EXPLOREFLAGS)
 
-sim-mutants: ## some hundred and eighty mistakes put into the flows one at a time: the simulator, or tests of their own, must notice all but one, which the sweep mends
+sim-mutants: ## some hundred and eighty mistakes put into the flows one at a time: the simulator, or tests of their own, must notice all but one, which the resync mends
 	$(GO) run ./testenv/sim/mutants $(MUTANTFLAGS)
 
 bench: ## benchmarks, and how each figure of the design is met; BENCH=regexp picks some
@@ -118,7 +118,7 @@ bench: ## benchmarks, and how each figure of the design is met; BENCH=regexp pic
 bench-peer: $(BIN)/peer $(BIN)/compare ## the same problems side by side with Karpenter's scheduler; COMPARE="--only bench --large" and the like
 	$(BIN)/compare --peer $(BIN)/peer $(COMPARE)
 
-bench-converge: $(BIN)/peer $(BIN)/compare ## clusters of which nodes are given back until nothing is left to, side by side with Karpenter's consolidation (half an hour); CONVERGE="--nodes 100 --seeds 1,2,3 --only underused" and the like
+bench-converge: $(BIN)/peer $(BIN)/compare ## clusters in which nodes are disrupted until none is left to disrupt, side by side with Karpenter's consolidation (half an hour); CONVERGE="--nodes 100 --seeds 1,2,3 --only underused" and the like
 	$(BIN)/compare --peer $(BIN)/peer --consolidate $(CONVERGE)
 
 $(BIN)/peer: FORCE
@@ -151,7 +151,7 @@ synth: zips $(CDK) ## the CloudFormation templates of CLUSTER (default joiner-de
 templates: ## write infra/cdk/templates anew: what tests and people read of the stacks
 	cd infra/cdk && $(GO) run . templates templates
 
-synth-lint: ## infra/cdk/templates judged by cfn-lint, checkov, parliament and cloudsplaining (PyPI), and what an upgrade to them would replace or delete (npm); installed into .cache
+synth-lint: ## infra/cdk/templates checked by cfn-lint, checkov, parliament and cloudsplaining (PyPI), and what an upgrade to them would replace or delete (npm); installed into .cache
 	./infra/cdk/referees/run.sh
 
 $(CDK): infra/cdk/package-lock.json
@@ -172,7 +172,7 @@ sbom: build $(BIN)/supply ## write dist/sbom.json, a CycloneDX bill of materials
 vuln: ## vulnerabilities the shipped programs can reach; where the database (GOVULNDB) cannot be reached nothing is known, and tools/vuln.sh exits 75
 	@GO="$(GO)" tools/vuln.sh
 
-generated: ## regenerate CRDs, deep copies, the built-in catalogue and docs/reference; fails where that changes anything
+generated: ## regenerate CRDs, deep copies, the built-in catalog and docs/reference; fails where that changes anything
 	$(GO) generate ./shared/api/... ./cmd/...
 	$(GO) run ./testenv/referencedoc docs/reference
 	@git diff --exit-code -- shared/api cmd/joiner/catalogfile infra/chart/files docs/reference || { echo "generated files differ from what is committed; commit them"; exit 1; }
@@ -191,13 +191,13 @@ browser: ## install what console-test takes: Playwright and axe (npm) and, as ro
 
 console-bench: browser ## how soon the page shows 5,000 nodes, and how long frames take while they change; means something on a quiet machine
 	@mkdir -p $(BIN)
-	$(GO) build -o $(BIN)/town ./testenv/console/testcluster/serve
-	$(BROWSER)/with-town.sh $(BIN)/town -nodes 5000 -story=false -shuffle 100 -- node $(BROWSER)/frames.mjs
+	$(GO) build -o $(BIN)/testcluster ./testenv/console/testcluster/serve
+	$(BROWSER)/with-testcluster.sh $(BIN)/testcluster -nodes 5000 -story=false -shuffle 100 -- node $(BROWSER)/frames.mjs
 
-console-shots: browser ## pictures of the page at 50 and 5,000 nodes into dist/console; those of the pages are of them, reduced to 96 colours
+console-shots: browser ## pictures of the page at 50 and 5,000 nodes into dist/console; those of the pages are of them, reduced to 96 colors
 	@mkdir -p $(BIN) $(DIST)/console
-	$(GO) build -o $(BIN)/town ./testenv/console/testcluster/serve
-	$(BROWSER)/with-town.sh $(BIN)/town -nodes 50 -- $(BROWSER)/with-town.sh $(BIN)/town -nodes 5000 -story=false -- node $(BROWSER)/shots.mjs $(DIST)/console
+	$(GO) build -o $(BIN)/testcluster ./testenv/console/testcluster/serve
+	$(BROWSER)/with-testcluster.sh $(BIN)/testcluster -nodes 50 -- $(BROWSER)/with-testcluster.sh $(BIN)/testcluster -nodes 5000 -story=false -- node $(BROWSER)/shots.mjs $(DIST)/console
 
 docs: ## build the site of docs into dist/docs (a few seconds); broken links fail; mkdocs-material (PyPI) and Mermaid (npm) are installed into .cache the first time
 	@tools/docs/build.sh

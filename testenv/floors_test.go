@@ -15,7 +15,7 @@ import (
 
 const module = "github.com/joiner-sh/joiner/"
 
-// floor is one storey of the house: which folders are on it and what their files may import.
+// floor is one layer of the code: which folders are on it and what their files may import.
 type floor struct {
 	name    string
 	folders []string // prefixes of paths below the module's root, each ending in /
@@ -32,17 +32,17 @@ var decisionFolders = []string{"shared/core/pack", "shared/core/headroom", "shar
 var effects = []string{"context", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog", "os", "os/exec", "net", "net/http", "sync", "syscall"}
 
 var floors = []floor{
-	{name: "words", folders: slashed(typeFolders), ours: typeFolders, banned: effects, pure: true},
-	{name: "words", folders: []string{"shared/api/"}, ours: []string{"shared/api"}, foreign: []string{"k8s.io/apimachinery", "k8s.io/api/"}, clock: true},
-	{name: "sums", folders: []string{"shared/core/kubelet/"}, ours: typeFolders, foreign: []string{"github.com/google/cel-go"}, banned: effects, pure: true},
-	{name: "sums", folders: slashed(primitiveFolders), ours: join(typeFolders, primitiveFolders), banned: effects, pure: true},
+	{name: "types", folders: slashed(typeFolders), ours: typeFolders, banned: effects, pure: true},
+	{name: "types", folders: []string{"shared/api/"}, ours: []string{"shared/api"}, foreign: []string{"k8s.io/apimachinery", "k8s.io/api/"}, clock: true},
+	{name: "primitives", folders: []string{"shared/core/kubelet/"}, ours: typeFolders, foreign: []string{"github.com/google/cel-go"}, banned: effects, pure: true},
+	{name: "primitives", folders: slashed(primitiveFolders), ours: join(typeFolders, primitiveFolders), banned: effects, pure: true},
 	{name: "decisions", folders: []string{"shared/core/disruption/"}, ours: join(typeFolders, primitiveFolders, []string{"shared/core/pack"}), foreign: []string{"github.com/robfig/cron/v3"}, banned: effects, pure: true},
 	{name: "decisions", folders: []string{"shared/core/explain/"}, ours: join(typeFolders, primitiveFolders, []string{"shared/core/pack", "shared/core/disruption"}), banned: effects, pure: true},
 	{name: "decisions", folders: []string{"shared/core/replay/"}, ours: join(typeFolders, primitiveFolders, []string{"shared/core/pack", "shared/core/headroom", "shared/core/disruption"}), banned: effects, pure: true},
 	{name: "decisions", folders: []string{"shared/core/admit/"}, ours: join(typeFolders, primitiveFolders, []string{"shared/core/disruption"}), banned: effects, pure: true},
 	{name: "decisions", folders: []string{"shared/core/userdata/"}, ours: join(typeFolders, primitiveFolders), foreign: []string{"github.com/pelletier/go-toml/v2", "sigs.k8s.io/yaml"}, banned: effects, pure: true},
 	{name: "decisions", folders: []string{"shared/core/"}, ours: join(typeFolders, primitiveFolders), banned: effects, pure: true},
-	{name: "work", folders: []string{"shared/work/"}, ours: typeFolders, banned: []string{"math/rand", "math/rand/v2", "crypto/rand", "log", "os", "net/http"}},
+	{name: "runtime", folders: []string{"shared/work/"}, ours: typeFolders, banned: []string{"math/rand", "math/rand/v2", "crypto/rand", "log", "os", "net/http"}},
 	{name: "flows", folders: []string{"shared/flow/"}, ours: join(typeFolders, primitiveFolders, decisionFolders, []string{"shared/work"}), banned: []string{"math/rand", "math/rand/v2", "crypto/rand", "log", "os", "net/http"}},
 	{name: "adapters", folders: []string{"shared/adapter/"}, ours: join(typeFolders, []string{"shared/api"}), foreign: []string{"*"}, clock: true},
 	{name: "boot", folders: []string{"shared/boot/"}, ours: join(typeFolders, []string{"shared/work"}), foreign: []string{"*"}, clock: true},

@@ -1,4 +1,4 @@
-// Package stack puts a whole Joiner together on one instance: our model of AWS, a real Kubernetes control plane that takes
+// Package stack puts a whole Joiner together on one computer: our model of AWS, a real Kubernetes control plane that takes
 // EKS bearer tokens, instances that join as nodes, a Lambda runtime with the real function binaries behind a FIFO queue and
 // a schedule, and the real watcher as a process of its own.
 //

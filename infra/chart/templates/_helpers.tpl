@@ -67,7 +67,7 @@ app.kubernetes.io/component: watcher
 
 {{/*
 What is to be done about a Helm release that made the definitions before this one took them over. Its manifest lists them still, and Helm
-uninstalls by that and not by who owns them now. The owner is read before this release writes itself down, so that it is told when
+uninstalls by that and not by who owns them now. The owner is read before this release writes itself down, so that it is reported when
 definitions are taken over; joiner doctor finds it later, too.
 */}}
 {{- define "joiner.trap" -}}

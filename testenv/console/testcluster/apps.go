@@ -6,7 +6,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// app is a workload: how many pods it has for each hundred nodes of the town, and what one asks for.
+// app is a workload: how many pods it has for each hundred nodes of the cluster, and what one asks for.
 type app struct {
 	namespace, name string
 	per100          int
@@ -68,7 +68,7 @@ func (a *app) shape() model.PodShape {
 	return s
 }
 
-// pools are the NodePools of the town.
+// pools are the NodePools of the cluster.
 func pools() []model.Pool {
 	in := func(key string, values ...string) model.Requirement {
 		return model.Requirement{Key: key, Operator: model.In, Values: values}

@@ -17,7 +17,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Options say what town it is.
+// Options say what cluster it is.
 type Options struct {
 	Nodes int       // about as many it has grown to: 50
 	Seed  uint64    // 1
@@ -51,7 +51,7 @@ type TestCluster struct {
 	shown  *console.Cluster
 }
 
-// New grows a town.
+// New grows a cluster.
 func New(o Options) (*TestCluster, error) {
 	if o.Nodes == 0 {
 		o.Nodes = 50
@@ -94,13 +94,13 @@ func class() model.Class {
 // hour is how long a wave of growth takes, before the past is fitted to what the options say.
 const hour = 3600
 
-// grow lets the town live through its past: apps grow by waves, shrink a little in between, and what is not needed goes.
+// grow lets the cluster live through its past: apps grow by waves, shrink a little in between, and what is not needed goes.
 func (t *TestCluster) grow() error {
 	t.now = 1
 	wave := 0
 	for ; len(t.nodes) < t.options.Nodes; wave++ {
 		if wave > 400 {
-			return fmt.Errorf("the town has %d nodes after %d waves, and is to have %d", len(t.nodes), wave, t.options.Nodes)
+			return fmt.Errorf("the cluster has %d nodes after %d waves, and is to have %d", len(t.nodes), wave, t.options.Nodes)
 		}
 		for i := range apps {
 			more := float64(apps[i].per100*t.options.Nodes) / 4000 * (0.4 + 1.2*t.random.Float64())
@@ -108,7 +108,7 @@ func (t *TestCluster) grow() error {
 		}
 		if wave%5 == 3 {
 			t.shrink(0.12)
-			if t.options.Nodes <= 500 { // in a large town judging takes long
+			if t.options.Nodes <= 500 { // in a large cluster evaluating takes long
 				t.giveBack(true)
 			}
 		}
@@ -418,7 +418,7 @@ func (t *TestCluster) resync() {
 	})
 }
 
-// Now is the town's time.
+// Now is the cluster's time.
 func (t *TestCluster) Now() time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -451,7 +451,7 @@ func (t *TestCluster) Step() {
 	t.resync()
 }
 
-// ScaleUp adds n pods to an app of the town, such as shop/web, and plans for what waits.
+// ScaleUp adds n pods to an app of the cluster, such as shop/web, and plans for what waits.
 func (t *TestCluster) ScaleUp(name string, n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -528,14 +528,14 @@ func (t *TestCluster) Size() (nodes, pods int) {
 	return len(t.nodes), len(t.pods)
 }
 
-// Read returns the town as it is.
+// Read returns the cluster as it is.
 func (t *TestCluster) Read(context.Context) (*console.Cluster, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.shown == nil {
 		claims := t.live()
 		slices.SortFunc(claims, func(a, b model.Claim) int { return cmp.Compare(a.Name, b.Name) })
-		t.shown = console.NewCluster("harbour", "a town of testenv", &explain.Cluster{
+		t.shown = console.NewCluster("harbour", "a cluster of testenv", &explain.Cluster{
 			Ask:          t.ask(t.snapshot()),
 			Installation: &explain.Installation{Ledger: model.Ledger{Claims: claims, NowUnix: t.now, Manifest: &model.Manifest{Cluster: "harbour", HeartbeatAt: t.now}}},
 		})

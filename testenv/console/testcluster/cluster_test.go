@@ -7,7 +7,7 @@ import (
 	"github.com/joiner-sh/joiner/cmd/joiner/console"
 )
 
-// TestNoNodeIsOverfull: what is shown of a town could be.
+// TestNoNodeIsOverfull: what is shown of a cluster could be.
 func TestNoNodeIsOverfull(t *testing.T) {
 	testCluster, err := New(Options{Nodes: 30, Odd: true})
 	if err != nil {
@@ -59,6 +59,6 @@ func TestSameSeedSameTestCluster(t *testing.T) {
 		return console.Rows(cluster)
 	}
 	if a, b := rows(), rows(); !slices.Equal(a, b) {
-		t.Errorf("two towns of one seed differ: %d and %d rows", len(a), len(b))
+		t.Errorf("two clusters of one seed differ: %d and %d rows", len(a), len(b))
 	}
 }

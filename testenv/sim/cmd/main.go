@@ -5,7 +5,7 @@
 //	go run ./testenv/sim/cmd -hours 500          # the same for so many simulated hours
 //	go run ./testenv/sim/cmd -room -seconds 90   # the same with CapacityBuffers
 //	go run ./testenv/sim/cmd -campaign           # 20,000 hours of seeds of this commit's own, whatever breaks; can be resumed
-//	go run ./testenv/sim/cmd -town 25 -seed 1    # an hour of 25 deployments of 20 pods
+//	go run ./testenv/sim/cmd -deployments 25 -seed 1    # an hour of 25 deployments of 20 pods
 package main
 
 import (
@@ -38,7 +38,7 @@ func main() {
 	hours := flag.Float64("hours", 0, "begin no run after so many simulated hours")
 	runs := flag.Uint64("runs", 0, "make no more runs than this")
 	stop := flag.Int("stop", 1, "begin no run after so many failed ones")
-	testCluster := flag.Int("town", 0, "deployments of twenty pods each, without faults, instead of a drawn world")
+	testCluster := flag.Int("deployments", 0, "deployments of twenty pods each, without faults, instead of a drawn world")
 	constant := flag.Float64("constant", 0, "so many hours of worlds in which nothing changes any more, instead of drawn ones")
 	room := flag.Bool("room", false, "keep room by CapacityBuffers besides")
 	readings := flag.Bool("readings", false, "AWS is read the other way, of half of what is read in two ways and reaches the flows")

@@ -1,4 +1,4 @@
-// Command serve shows a town of testenv/console/testcluster in the console, for tests, screenshots and measurements:
+// Command serve shows a cluster of testenv/console/testcluster in the console, for tests, screenshots and measurements:
 //
 //	go run ./testenv/console/testcluster/serve -nodes 5000 -listen 127.0.0.1:8080
 package main
@@ -71,7 +71,7 @@ func run(ctx context.Context, o testcluster.Options, listen string, every time.D
 	return nil
 }
 
-// live lets the town live: now and then an app grows, is planned for, shrinks, and gives nodes back.
+// live lets the cluster live: now and then an app grows, is planned for, shrinks, and loses nodes.
 func live(ctx context.Context, t *testcluster.TestCluster, every time.Duration, shuffle int, story bool) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
