@@ -208,7 +208,7 @@ func (s *specs) pose(i int) (*problem.Problem, error) {
 		return nil, fmt.Errorf("case %d: --now: %w", i, err)
 	}
 	p, err := problem.Recorded(uint64(i), c.Objects, s.catalogs[c.Catalog], problem.Asked{
-		NowUnix: now.Unix(), GiveBack: !c.Provision(), IgnorePreferences: c.Option("--preference-policy") == "Ignore", BestEffortMinValues: c.Option("--min-values-policy") == "BestEffort",
+		NowUnix: now.Unix(), Disrupt: !c.Provision(), IgnorePreferences: c.Option("--preference-policy") == "Ignore", BestEffortMinValues: c.Option("--min-values-policy") == "BestEffort",
 	})
 	if err != nil {
 		return nil, fmt.Errorf("case %d: %w", i, err)
@@ -233,7 +233,7 @@ func (s *specs) evaluate(i int, depth Depth) (evaluatedSpec, error) {
 		out.verdict, err = EvaluatePlan(p, &plan, depth)
 	} else {
 		var plan model.DisruptPlan
-		if plan, err = s.giveBack(c, p); err == nil {
+		if plan, err = s.disrupt(c, p); err == nil {
 			got = commands(&plan)
 			out.given, err = EvaluateDisruptPlan(p, &plan, depth)
 		}
@@ -255,8 +255,8 @@ func (s *specs) evaluate(i int, depth Depth) (evaluatedSpec, error) {
 	return out, err
 }
 
-// giveBack plans what to give back, as `joiner plan disrupt` does.
-func (s *specs) giveBack(c *speccases.Case, p *problem.Problem) (model.DisruptPlan, error) {
+// disrupt plans what to disrupt, as `joiner plan disrupt` does.
+func (s *specs) disrupt(c *speccases.Case, p *problem.Problem) (model.DisruptPlan, error) {
 	text, err := c.List()
 	if err != nil {
 		return model.DisruptPlan{}, err

@@ -12,15 +12,15 @@ func main() {
 	file := flag.String("f", "", "the cluster: a List in JSON")
 	catalog := flag.String("catalog", "", "what can be bought")
 	timeout := flag.Duration("timeout", 5*time.Minute, "limit on the solve, or on all decisions; the provisioner itself stops after 1m")
-	giveBack := flag.Bool("consolidate", false, "decide what of the cluster to give back, and carry it out, until nothing is left to")
+	disrupt := flag.Bool("consolidate", false, "decide which nodes of the cluster to disrupt, and carry it out, until none is left to disrupt")
 	flag.Parse()
-	if err := run(*file, *catalog, *timeout, *giveBack); err != nil {
+	if err := run(*file, *catalog, *timeout, *disrupt); err != nil {
 		fmt.Fprintln(os.Stderr, "peer:", err)
 		os.Exit(1)
 	}
 }
 
-func run(file, catalog string, timeout time.Duration, giveBack bool) error {
+func run(file, catalog string, timeout time.Duration, disrupt bool) error {
 	c, err := readCluster(file)
 	if err != nil {
 		return err
@@ -29,7 +29,7 @@ func run(file, catalog string, timeout time.Duration, giveBack bool) error {
 	if err != nil {
 		return err
 	}
-	if giveBack {
+	if disrupt {
 		done, err := consolidate(c, types, timeout)
 		if err != nil {
 			return err

@@ -288,7 +288,7 @@ func (m *Model) terminate(i *instance, code string) {
 func (m *Model) terminated(i *instance) {
 	i.terminatedAt = m.now()
 	for _, n := range i.interfaces {
-		n.giveBack(i.subnet)
+		n.freeAddresses(i.subnet)
 		delete(m.tags, n.id)
 	}
 	m.leaveVolumes(i)

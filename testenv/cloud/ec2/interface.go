@@ -187,8 +187,8 @@ func (m *Model) giveAddresses(n *networkInterface, in *subnet, d NetworkInterfac
 	}
 }
 
-// giveBack frees what an interface holds of its subnet.
-func (n *networkInterface) giveBack(in *subnet) {
+// freeAddresses frees what an interface holds of its subnet.
+func (n *networkInterface) freeAddresses(in *subnet) {
 	if n.address.IsValid() {
 		in.release(n.address)
 	}

@@ -109,7 +109,7 @@ func (t *TestCluster) grow() error {
 		if wave%5 == 3 {
 			t.shrink(0.12)
 			if t.options.Nodes <= 500 { // in a large cluster evaluating takes long
-				t.giveBack(true)
+				t.disrupt(true)
 			}
 		}
 		t.provision("batch")
@@ -333,9 +333,9 @@ func (t *TestCluster) initialize(c *model.Claim, at map[string]int) {
 	}
 }
 
-// giveBack decides what can go, and carries the commands out up to the first that needs a replacement: at once, or as Step has it.
+// disrupt decides what can go, and carries the commands out up to the first that needs a replacement: at once, or as Step has it.
 // Pods move as the plan says. It returns how many nodes go.
-func (t *TestCluster) giveBack(atOnce bool) int {
+func (t *TestCluster) disrupt(atOnce bool) int {
 	snapshot := t.snapshot()
 	plan := disruption.Plan(disruption.Input{Snapshot: snapshot, Catalogs: t.catalogs, Claims: t.live(), NowUnix: t.now, Salt: fmt.Sprint(t.seq), Usage: map[string]model.Resources{}})
 	if i := slices.IndexFunc(plan.Commands, func(c model.PlannedCommand) bool { return len(c.Replacements) > 0 }); i >= 0 {
@@ -479,12 +479,12 @@ func (t *TestCluster) ScaleDown(share float64) {
 	t.shown = nil
 }
 
-// GiveBack decides what can go; its nodes are gone four steps on. It returns how many.
-func (t *TestCluster) GiveBack() int {
+// Disrupt decides what can go; its nodes are gone four steps on. It returns how many.
+func (t *TestCluster) Disrupt() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer func() { t.shown = nil }()
-	return t.giveBack(false)
+	return t.disrupt(false)
 }
 
 // Interrupt has AWS take a spot machine back; its pods wait.

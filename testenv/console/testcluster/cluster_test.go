@@ -23,7 +23,7 @@ func TestNoNodeIsOverfull(t *testing.T) {
 		case 20:
 			testCluster.ScaleDown(0.2)
 		case 22:
-			testCluster.GiveBack()
+			testCluster.Disrupt()
 		}
 		testCluster.Step()
 		cluster, err := testCluster.Read(t.Context())

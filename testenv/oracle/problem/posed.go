@@ -24,14 +24,14 @@ type Asked struct {
 	NowUnix             int64
 	IgnorePreferences   bool
 	BestEffortMinValues bool
-	GiveBack            bool // what to give back; otherwise what to ask for
+	Disrupt             bool // what to disrupt; otherwise what to launch
 }
 
 // Recorded returns the problem that objects pose, as an API server has them, with what can be bought. They are taken as they are, but for:
 //
 //   - a node has the label of its host name, which every kubelet sets;
 //   - a pod that the planner moves because its node is leaving waits already, as it does once the node has gone;
-//   - where it is asked what to give back, such a pod is still there;
+//   - where it is asked what to disrupt, such a pod is still there;
 //   - a pod that waits and that the planner does not plan for is left out, and one that has ended;
 //   - the claim of an ephemeral volume is its pod's, as its controller makes it, and a pod has a UID;
 //   - a local volume whose node is gone may be on any host, since its owner is about to make a new claim (core/volume says why).
@@ -58,7 +58,7 @@ func Recorded(seed uint64, objects []json.RawMessage, catalog []model.InstanceTy
 			continue
 		}
 		switch plans := planned[pod.Namespace+"/"+pod.Name]; {
-		case asked.GiveBack && pod.Spec.NodeName != "":
+		case asked.Disrupt && pod.Spec.NodeName != "":
 		case plans && pod.Spec.NodeName != "":
 			pod.Spec.NodeName = ""
 			pod.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
@@ -164,10 +164,10 @@ func (p *Problem) freeLocal() {
 // Beyond says why the scheduler cannot be asked about the problem, "" where it can.
 func (p *Problem) Beyond() string {
 	waiting := p.Pending()
-	if len(waiting) == 0 && !p.Asked.GiveBack {
+	if len(waiting) == 0 && !p.Asked.Disrupt {
 		return "no pod waits for capacity"
 	}
-	if len(waiting) > 0 && p.Asked.GiveBack {
+	if len(waiting) > 0 && p.Asked.Disrupt {
 		return "a pod waits while nodes are given back"
 	}
 	for _, pod := range waiting {

@@ -54,7 +54,7 @@ func main() {
 		if *spreadOut {
 			cluster = oracle.SpreadOut
 		}
-		if err := giveBack(cluster, uint64(*seed), like, *folder); err != nil {
+		if err := disrupt(cluster, uint64(*seed), like, *folder); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -120,7 +120,7 @@ func recorded(number uint64, depth oracle.Depth, like, folder string) error {
 		return err
 	}
 	fmt.Println(asks)
-	if !p.Asked.GiveBack {
+	if !p.Asked.Disrupt {
 		return again(p, evaluatePlan, true, like, folder)
 	}
 	if err := write(p, folder); err != nil {
@@ -169,8 +169,8 @@ func again(p *problem.Problem, evaluate func(*problem.Problem) ([]oracle.Finding
 	return nil
 }
 
-// giveBack judges what is given back of a single cluster, writes that down, and prints commands and findings.
-func giveBack(cluster func(uint64) (*problem.Problem, error), seed uint64, like, folder string) error {
+// disrupt evaluates what is disrupted of a single cluster, writes that down, and prints commands and findings.
+func disrupt(cluster func(uint64) (*problem.Problem, error), seed uint64, like, folder string) error {
 	p, err := cluster(seed)
 	if err != nil {
 		return err

@@ -98,7 +98,7 @@ func live(ctx context.Context, t *testcluster.TestCluster, every time.Duration, 
 		case 20:
 			t.ScaleDown(0.06)
 		case 22:
-			t.GiveBack()
+			t.Disrupt()
 		case 12:
 			t.Interrupt()
 		case 13, 30:
