@@ -394,7 +394,7 @@ func TestAttachClustersDetach(t *testing.T) {
 }
 
 // In relay mode the watcher knows functions by the unique ids of their roles, and the command that installs it names them. What
-// cannot be told from here is said, with where it is found.
+// cannot be known from here is said, with where it is found.
 func TestAttachPrintsWhatTheChartNeedsInRelayMode(t *testing.T) {
 	a := newAccount(t)
 	client, ids := iam.NewFromConfig(a.Config()), map[string]string{}

@@ -30,7 +30,7 @@ func (o *session) programRoles(reg *model.Registration) []programRole {
 	return out
 }
 
-// helmCommand is what installs the watcher; nil where the installation is not known. What it lacks, because it cannot be told
+// helmCommand is what installs the watcher; nil where the installation is not known. What it lacks, because it cannot be known
 // here, is said in sentences.
 func (o *session) helmCommand(ctx context.Context, reg *model.Registration, image string) (command, lacks []string, err error) {
 	if o.unread != nil {

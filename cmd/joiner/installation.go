@@ -42,7 +42,7 @@ type installation struct {
 	text string // as it was read
 }
 
-// place is where an installation is: what every command that reaches the ledger is told.
+// place is where an installation is: what every command that reaches the ledger needs.
 type place struct{ table, region, dir string }
 
 func (p *place) register(command *cobra.Command) {
@@ -162,7 +162,7 @@ func unreadText(err error, region string) string {
 	return "read the installation in " + region
 }
 
-// clusters are all that are attached, by name. Of those whose registrations cannot be read warn is told.
+// clusters are all that are attached, by name. Of those whose registrations cannot be read warn is called.
 func (o *session) clusters(ctx context.Context, warn io.Writer) ([]model.Registration, error) {
 	all, err := o.ledger.Clusters(ctx)
 	if fault.CodeOf(err) == model.CodeUnreadCluster {

@@ -153,7 +153,7 @@ func (f *sourceFlags) costs(command *cobra.Command, fromUnix int64, step time.Du
 	}
 	now, claims := clusterState.Ask.NowUnix, []model.Claim{}
 	for _, claim := range clusterState.Ask.Claims {
-		if claim.NodeName != "" { // as long as it has been there: an hour is told of
+		if claim.NodeName != "" { // as long as it has been there: an hour is reported
 			claim.LaunchedUnix = 1
 			claims = append(claims, claim)
 		}

@@ -122,7 +122,7 @@ func (l *liveRecords) put(t *testing.T) {
 	}
 }
 
-// otherwise has the records say what another version would have decided: it knew no m5.large, and gave nothing back. It returns what
+// otherwise has the records say what another version would have decided: it knew no m5.large, and disrupted nothing. It returns what
 // the report has to say of each decision, by id.
 func (l *liveRecords) otherwise(t *testing.T) map[string]shadow.DifferentDecision {
 	t.Helper()

@@ -229,7 +229,7 @@ func TestWhyPodNamesTheCauseAndTheRemedyInItsFirstLine(t *testing.T) {
 	}
 }
 
-// Files are enough to say why a node stays, of one that nobody knows that it is not there, and of one of no NodePool that it is nobody's.
+// Files are enough to say why a node stays, of one of which it is unknown that it is not there, and of one of no NodePool that it is nobody's.
 func TestWhyNodeOfFiles(t *testing.T) {
 	for asked, want := range map[string]string{
 		"default-00006":                          "node ip-10-0-0-6.us-west-2.compute.internal runs since 2026-02-28T20:00:00Z at $0.2016 per hour and stays: node ip-10-0-0-6.us-west-2.compute.internal has the annotation karpenter.sh/do-not-disrupt: true.",

@@ -227,7 +227,7 @@ func (p *place) hint(what string, ok func(wire.Hint) bool) wire.Hint {
 	}
 }
 
-// published returns the pointer and the state a function would read now.
+// published returns the manifest and the state a function would read now.
 func (p *place) published() (model.Manifest, *model.Snapshot) {
 	p.t.Helper()
 	ledger, err := p.ledger.Load(p.t.Context(), model.Registration{Cluster: clusterName, Account: p.cloud.Account(), Region: p.cloud.Region()})

@@ -150,7 +150,7 @@ func TestCustomResourcePausesOnlyWhereItIsSaid(t *testing.T) {
 	}
 }
 
-// IN-05: a property nobody knows, or that cannot be read, is named.
+// IN-05: an unknown property, or that cannot be read, is named.
 func TestIN05CustomResourceRefusesProperties(t *testing.T) {
 	for want, change := range map[string]func(map[string]any){
 		"property Paused: it is not a property that can be set":        func(p map[string]any) { p["Paused"] = "true" },
@@ -269,7 +269,7 @@ func TestCustomResourceKeepsTheAddressToItself(t *testing.T) {
 }
 
 // TestW2OnlyStacksOfTheFunctionsAccountRegister: whoever got to invoke the function in the name of another account's stack changes nothing
-// and is told which stack registers its cluster.
+// and learns which stack registers its cluster.
 func TestW2OnlyStacksOfTheFunctionsAccountRegister(t *testing.T) {
 	for _, kind := range []cfn.RequestType{cfn.RequestCreate, cfn.RequestUpdate, cfn.RequestDelete} {
 		h, d := withRegistrations()

@@ -1,4 +1,4 @@
-// Command disrupt is the function that decides what to give back voluntarily: each minute, when something has changed, and when it
+// Command disrupt is the function that decides what to disrupt voluntarily: each minute, when something has changed, and when it
 // asked itself for another check, it evaluates a cluster's nodes, records what is to go as commands, and moves those on until
 // their claims are Draining. What it does is flow/disrupt; this wires it.
 package main

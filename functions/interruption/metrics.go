@@ -30,7 +30,7 @@ func noticed(out interruption.NoticesOutcome) []boot.Sample {
 	return samples
 }
 
-// ended counts claims of a cluster whose instances have ended, by what is told of them.
+// ended counts claims of a cluster whose instances have ended, by what is reported of them.
 func ended(cluster string, claims []interruption.Ended) []boot.Sample {
 	var samples []boot.Sample
 	bought, reasons := map[[2]string]float64{}, map[string]float64{}

@@ -133,7 +133,7 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 
 // refuse says of a batch what was dropped of it and why, in one line and one sample: what is refused may be a flood.
 func (h *handler) refuse(batch events.SQSEvent, why map[string]int) {
-	const most = 3 // reasons that are told
+	const most = 3 // reasons that are reported
 	total, reasons := 0, slices.Sorted(maps.Keys(why))
 	for _, n := range why {
 		total += n

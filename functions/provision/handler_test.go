@@ -156,7 +156,7 @@ func TestW3AHintActsForTheClusterOfItsQueueAlone(t *testing.T) {
 	}
 }
 
-// diary is a book of what was told, and a queue.
+// diary is a book of what was reported, and a queue.
 type diary struct {
 	after time.Duration
 	due   bool

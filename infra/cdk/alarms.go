@@ -18,7 +18,7 @@ type alarm struct {
 	Metrics   []metric
 	Statistic string // Sum where empty
 	Least     float64
-	Below     bool // on while less than Least, and where nothing is told at all
+	Below     bool // on while less than Least, and where nothing is reported at all
 	Minutes   int  // each period
 	Of, In    int  // periods that are beyond, of the last ones
 }

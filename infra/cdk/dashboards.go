@@ -77,7 +77,7 @@ func capacityMetrics() []widget {
 	}
 }
 
-// healthMetrics are those of health that functions send where they are told to.
+// healthMetrics are those of health that functions send where they are set to.
 func healthMetrics() []widget {
 	return []widget{
 		{Title: "From a pending pod to its instance, p99, ms", Series: []series{{"PodsSchedulingDecisionDuration", []string{"Cluster"}}}, Stat: "p99"},

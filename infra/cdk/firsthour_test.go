@@ -65,7 +65,7 @@ func assembly(t *testing.T, text string) map[string]struct {
 	return stacks
 }
 
-// A1, A60: the cdk command deploys the region's stack before those that need it, and is told of no order beyond that. A stack of another
+// A1, A60: the cdk command deploys the region's stack before those that need it, and is given no order beyond that. A stack of another
 // account has that account in its environment.
 func TestA1RegionsStackIsDeployedFirst(t *testing.T) {
 	for text, wants := range map[string]map[string]string{
@@ -335,7 +335,7 @@ func TestA35NobodyAdoptsWhoIsNotNamed(t *testing.T) {
 	expect(t, "cluster-adopters", all)
 }
 
-// What the pages say of options is so: each is one, what an installation of an earlier version is told to keep is accepted, and as many executions are reserved as it says.
+// What the pages say of options is so: each is one, what an installation of an earlier version is asked to keep is accepted, and as many executions are reserved as it says.
 func TestPagesDescribeOptionsAsTheyAre(t *testing.T) {
 	text, err := os.ReadFile("../../docs/getting-started.md")
 	if err != nil {

@@ -34,7 +34,7 @@ func main() {
 }
 
 // build makes the region's stack, and those of every cluster. CDK deploys stacks side by side as soon as their files are uploaded, and
-// knows of no order but what it is told: the stacks name each other's resources by their names. A cluster's stack needs the region's: its
+// knows of no order but what it is given: the stacks name each other's resources by their names. A cluster's stack needs the region's: its
 // roles trust the functions' roles, which IAM looks up, its queue feeds one function and another one registers it. So does the stack of the
 // hub. The stack of a cluster in another account depends on neither: `cdk deploy STACK` deploys what it depends on, too, and its keys
 // are of one account. It comes before the hub's since that one is made with its output.

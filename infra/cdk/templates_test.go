@@ -44,7 +44,7 @@ func firstDifference(a, b []byte) int {
 	return len(one) + 1
 }
 
-// Synthesising again, in another app with other zips of the same name, gives the same bytes.
+// Synthesizing again, in another app with other zips of the same name, gives the same bytes.
 func TestSynthesisTwiceIsTheSame(t *testing.T) {
 	again, err := synthesise(t.TempDir())
 	if err != nil {

@@ -57,10 +57,10 @@ func Logger(program string) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{Level: level})).With("program", program)
 }
 
-// version is what the linker was told with -X; empty where nobody said, as of `go run`.
+// version is what the linker was given with -X; empty where nobody said, as of `go run`.
 var version string
 
-// Version names the version this binary was built from: what the linker was told, else the commit, else the module's version, else "dev".
+// Version names the version this binary was built from: what the linker was given, else the commit, else the module's version, else "dev".
 func Version() string {
 	if version != "" {
 		return version

@@ -92,7 +92,7 @@ func TestSettingsNamesEveryMissingVariable(t *testing.T) {
 	}
 }
 
-// What the linker was told is the version, whatever else is known.
+// What the linker was given is the version, whatever else is known.
 func TestBuildIsWhatTheLinkerWasTold(t *testing.T) {
 	if Version() == "" {
 		t.Error("a test's own build has no name")

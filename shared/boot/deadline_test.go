@@ -50,7 +50,7 @@ func TestR61_S35_CallThatHangsEndsBeforeTheInvocationDoes(t *testing.T) {
 		t.Fatalf("%v; the invocation is over: %v", err, ctx.Err())
 	}
 	deadline, _ := ctx.Deadline()
-	timed.Within(t, "a call that hangs, of 3 s", 3*time.Second-time.Until(deadline), 2700*time.Millisecond) // the rest is to give the lease back
+	timed.Within(t, "a call that hangs, of 3 s", 3*time.Second-time.Until(deadline), 2700*time.Millisecond) // the rest is to release the lease
 	if !strings.Contains(err.Error(), "deadline exceeded") {
 		t.Errorf("%v does not say that it was the time", err)
 	}
@@ -130,7 +130,7 @@ func TestC1_CallsSideBySideKeepTheirConnections(t *testing.T) {
 		}
 		calls.Wait()
 	}
-	if n := opened.Load(); n > 2*parallel { // a connection that is just being given back is not there yet for the next
+	if n := opened.Load(); n > 2*parallel { // a connection that is just being returned is not there yet for the next
 		t.Errorf("%d connections were opened for %d calls at a time", n, parallel)
 	}
 }

@@ -2,7 +2,7 @@ package boot
 
 import "fmt"
 
-// Policies are the operator's words on how strictly what people ask for is taken: whoever launches and whoever gives back have the
+// Policies are the operator's words on how strictly what people ask for is taken: whoever launches and whoever disrupts have the
 // same ones, or each would undo what the other does. Embed it in the settings of a program.
 type Policies struct {
 	Preferences PreferencePolicy `env:"JOINER_PREFERENCE_POLICY"`

@@ -13,7 +13,7 @@ import (
 // What a stop switch may say.
 const (
 	SwitchGo         = "go"         // nothing is stopped
-	SwitchDisruption = "disruption" // no node is given back voluntarily, as by a stop of the whole region
+	SwitchDisruption = "disruption" // no node is disrupted voluntarily, as by a stop of the whole region
 	SwitchEverything = "everything" // nothing is launched either: every cluster is taken for paused
 )
 

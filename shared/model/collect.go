@@ -26,7 +26,7 @@ const (
 	EndedUnhealthy   = "Unhealthy"   // a condition of its node was bad for longer than is tolerated
 	EndedBlockEnds   = "CapacityBlockEnds"
 
-	// By choice: the reasons of commands.
+	// Voluntary: the reasons of commands.
 	EndedEmpty         = ReasonEmpty
 	EndedUnderutilized = ReasonUnderutilized
 	EndedDrifted       = ReasonDrifted
@@ -116,7 +116,7 @@ type LiveState struct {
 	Undefined bool // NodeClaims are not defined: that there are no Objects says nothing, and why a node left may be just that
 
 	// Gentle are the names of the NodePools whose nodes expire within budgets (AnnotationGentleExpiry), which whoever gives nodes
-	// back voluntarily sees to. Where NodePools could not be read PoolsUnread says why, and nobody knows which they are.
+	// back voluntarily sees to. Where NodePools could not be read PoolsUnread says why, and which they are is unknown.
 	Gentle      []string
 	Pools       []string // the names of all NodePools that are not being deleted; nil = not known
 	PoolsUnread string

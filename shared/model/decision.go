@@ -207,7 +207,7 @@ type Removal struct {
 	Reason  string `json:"reason"`            // one of the Ended… codes; never empty
 	Message string `json:"message,omitempty"` // a sentence
 	By      string `json:"by"`                // who wanted it: one of the By… words
-	// Command and Decision are those that gave it back voluntarily; empty where nobody did.
+	// Command and Decision are those that disrupted it voluntarily; empty where nobody did.
 	Command      string   `json:"command,omitempty"`
 	Decision     string   `json:"decision,omitempty"`
 	Replacements []string `json:"replacements,omitempty"` // names of the claims that took its place, where a command says

@@ -240,7 +240,7 @@ func (a HeartbeatAhead) Of(manifest Manifest, nowUnix int64) int64 {
 	return least
 }
 
-// ReportedNode is what people were last told of a node that stays.
+// ReportedNode is what people last learned of a node that stays.
 type ReportedNode struct {
 	Node   string `json:"node"`
 	Code   string `json:"code"`

@@ -15,7 +15,7 @@ type Drain struct {
 	Refused      []Refusal `json:"refused,omitempty"`  // by pod UID
 	Waits        []string  `json:"waits,omitempty"`    // what it last waited for, as sentences for people; at most MaxDrainWaits
 
-	// Notice is what AWS said for which the claim ends, while people have not been told of it; empty = they have, or AWS said nothing.
+	// Notice is what AWS said for which the claim ends, while people have not learned of it; empty = they have, or AWS said nothing.
 	Notice NoticeKind `json:"notice,omitempty"`
 }
 

@@ -252,7 +252,7 @@ type LaunchRate struct {
 	Pool           string `json:"pool"`
 	Minute         int64  `json:"minute"`           // Unix seconds / 60
 	Starts         int64  `json:"starts"`           // claims recorded in Minute
-	UnknownOutcome int64  `json:"vain,omitempty"`   // of Starts, those nobody knows the outcome of: they are no run-up
+	UnknownOutcome int64  `json:"vain,omitempty"`   // of Starts, those of unknown outcome: they are no ramp-up
 	Before         int64  `json:"before,omitempty"` // claims recorded in the minute before, without such
 }
 
@@ -278,7 +278,7 @@ type Quarantine struct {
 	What      string `json:"what"`           // NodePool/<name> or Pods/<namespace>/<owner kind>/<owner>
 	Count     int    `json:"count"`          // times planning panicked because of it
 	UntilUnix int64  `json:"until"`          // left out from the start until then, once Count is high enough; forgotten after
-	Reported  bool   `json:"told,omitempty"` // people were told
+	Reported  bool   `json:"told,omitempty"` // an event was written
 }
 
 // Settlement is the outcome of an intent: every claim of the intent is in exactly one of the two lists.
@@ -398,7 +398,7 @@ type NodePatch struct {
 	Plain bool
 }
 
-// Report is what people are told.
+// Report is what events and conditions say.
 type Report struct {
 	Events     []Event
 	Pools      []Condition // on NodePools

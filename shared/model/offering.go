@@ -88,7 +88,7 @@ type InstanceType struct {
 	Offerings []Offering          `json:"offers"`             // by zone, then capacity type, then reservation
 
 	// What the class's kubelet configuration says is reserved, by resource, expressions worked out for this type: as the
-	// kubelet is told ("480m", "640Mi"). Nil where the class says nothing, and the kubelet's own defaults hold.
+	// kubelet is given ("480m", "640Mi"). Nil where the class says nothing, and the kubelet's own defaults hold.
 	KubeReserved   map[string]string `json:"kubeReserved,omitempty"`
 	SystemReserved map[string]string `json:"systemReserved,omitempty"`
 }

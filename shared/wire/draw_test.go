@@ -39,7 +39,7 @@ func drawWhole(t *rapid.T) *model.Snapshot {
 	return s
 }
 
-// named gives an object a name that is told from others'.
+// named gives an object a name that differs from others'.
 func named[T any](t *rapid.T, object T) T {
 	v := reflect.ValueOf(&object).Elem()
 	for _, field := range []string{"Name", "Node"} {

@@ -42,7 +42,7 @@ const (
 	ReasonHeartbeat HintReason = "heartbeat" // nothing but time has passed
 	ReasonEnd       HintReason = "end"       // somebody deleted a Node or NodeClaim of ours
 	ReasonDrain     HintReason = "drain"     // a claim is to end: its node is to be emptied, and its pods need a place elsewhere
-	ReasonDisrupt   HintReason = "judge"     // there may be nodes to give back, or a command that can go on
+	ReasonDisrupt   HintReason = "judge"     // there may be nodes to disrupt, or a command that can go on
 	ReasonReplace   HintReason = "replace"   // a command waits for its replacements to be launched
 )
 

@@ -128,7 +128,7 @@ type RelayAnswer struct {
 	Status  int               `json:"status,omitempty"` // of HTTP
 	Header  map[string]string `json:"header,omitempty"`
 	Refused string            `json:"refused,omitempty"` // why, in a word; nothing was carried out. Empty = it was
-	Broken  string            `json:"broken,omitempty"`  // why the API server gave no answer; nobody knows whether it was carried out
+	Broken  string            `json:"broken,omitempty"`  // why the API server gave no answer; it is unknown whether it was carried out
 	Message string            `json:"message,omitempty"` // of Refused and Broken, for people
 	Body    []byte            `json:"-"`
 }

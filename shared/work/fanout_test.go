@@ -16,7 +16,7 @@ type registry struct {
 
 func (r registry) Clusters(context.Context) ([]model.Registration, error) { return r.all, r.err }
 
-// F3: clusters whose registrations can be read get their hints beside one whose cannot, which is told.
+// F3: clusters whose registrations can be read get their hints beside one whose cannot, which is reported.
 func TestF3FanOutReachesEveryClusterThatCanBeRead(t *testing.T) {
 	unread := fault.New(fault.Invalid, model.CodeUnreadCluster, "b cannot be read")
 	var hinted []string

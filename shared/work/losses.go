@@ -18,7 +18,7 @@ type LossReporter interface {
 const EffectReportLost = "lost"
 
 // ReportLost tells the watcher, once for a pointer as it was read, where failure says that an object is gone which the manifest names. Whatever
-// else cannot be read would be the same in the next snapshot. Nobody is told where losses is nil.
+// else cannot be read would be the same in the next snapshot. Nobody learns where losses is nil.
 func ReportLost(ctx context.Context, losses LossReporter, effects EffectHook, manifest model.Manifest, failure error) error {
 	if losses == nil || manifest.Lost || !fault.Is(failure, fault.NotFound) {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestThePageIsBuiltOfWhatIsHere: whoever changes ui/ and does not build the page, or changes the page by hand, is told. That the
+// TestThePageIsBuiltOfWhatIsHere: a change of ui/ without a build of the page, or of the page by hand, fails. That the
 // same sources build to the same bytes `make console-check` says, which needs npm.
 func TestThePageIsBuiltOfWhatIsHere(t *testing.T) {
 	text, err := os.ReadFile("assets/built.json")

@@ -42,7 +42,7 @@ const (
 
 	patience = 300 * time.Millisecond // for saying why pods wait, of one look
 	keepFor  = 30 * time.Second       // for so long what was found out about them
-	lately   = 3 * 3600               // seconds that decisions about one pod are told of
+	lately   = 3 * 3600               // seconds that decisions about one pod are reported
 )
 
 // State is all the page shows at once.
@@ -191,7 +191,7 @@ func message(event string, version int64, value any) ([]byte, error) {
 	return fmt.Appendf(nil, "event: %s\nid: %d\ndata: %s\n\n", event, version, data), nil
 }
 
-// Refresh looks once and tells everybody what has changed. Why it could not is part of what is told.
+// Refresh looks once and tells everybody what has changed. Why it could not is part of what is reported.
 func (f *Feed) Refresh(ctx context.Context) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

@@ -25,7 +25,7 @@ type NodeDetail struct {
 	Times      []Moment           `json:"times"`      // of its life, oldest first
 	Why        string             `json:"why"`        // it is there, stays, or goes: in a sentence
 	Launch     *explain.Launch    `json:"birth"`      // why it was launched; null = not known
-	Stays      []model.KeptReason `json:"stays"`      // what spoke against giving it back in the last dry run
+	Stays      []model.KeptReason `json:"stays"`      // what spoke against disrupting it in the last dry run
 	Pods       []PodLine          `json:"pods"`       // most expensive first
 }
 

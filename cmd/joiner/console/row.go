@@ -160,7 +160,7 @@ type Totals struct {
 	Memory    int64          `json:"memory"` // MiB
 	MemoryHas int64          `json:"memoryHas"`
 	Price     model.MicroUSD `json:"price"`    // per hour, of nodes of NodePools with an instance
-	Unpriced  int            `json:"unpriced"` // those of them nobody knows the price of
+	Unpriced  int            `json:"unpriced"` // those of them without a known price
 }
 
 func totals(c *Cluster, rows []Row) Totals {

@@ -84,7 +84,7 @@ func (e *Env) Now() time.Time { return e.clock.Now() }
 // Sleep waits.
 func (e *Env) Sleep(ctx context.Context, d time.Duration) error { return e.clock.Sleep(ctx, d) }
 
-// Until asks each so often until it is told true, and returns how long that took. ok is false where the limit has passed.
+// Until asks each so often until the answer is true, and returns how long that took. ok is false where the limit has passed.
 func (e *Env) Until(ctx context.Context, limit, every time.Duration, ask func() (bool, error)) (took time.Duration, ok bool, err error) {
 	begun := e.Now()
 	for {

@@ -19,7 +19,7 @@ const (
 	InstanceCost  = (instanceHour + volumeHour) * instanceReach
 )
 
-// DefaultCeiling is what a run costs at most unless it is told otherwise.
+// DefaultCeiling is what a run costs at most unless it is set otherwise.
 const DefaultCeiling = 1.0
 
 // requestCost is what one request costs at most.

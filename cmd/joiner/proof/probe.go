@@ -45,7 +45,7 @@ type Probe struct {
 	Lasts      time.Duration // about how long, without what probes share
 	Rights     []string      // IAM actions the caller needs, beside those that every run needs
 	Needs      Needs
-	// Readings are the ways to read AWS's documentation, first the one our model of AWS follows unless it is told otherwise: where
+	// Readings are the ways to read AWS's documentation, first the one our model of AWS follows unless it is set otherwise: where
 	// there are several, the stricter one for Joiner. Joiner works under all of them.
 	Readings []Reading
 	// Run makes the calls. The error says that nothing can be evaluated.

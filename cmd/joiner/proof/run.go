@@ -32,7 +32,7 @@ type Options struct {
 	Source   string // who answers: "aws", or what stands in its place
 	Build    string // of this program
 	Record   io.Writer
-	Progress func(string) // nil: nobody is told
+	Progress func(string) // nil: nobody learns
 }
 
 // Report is what a run came to.

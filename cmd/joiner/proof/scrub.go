@@ -67,7 +67,7 @@ func (s *Scrubber) Hide(text, by string) {
 }
 
 // Text returns a text without what is nobody's business: account ids, keys, tokens, signatures, request ids, addresses, and what
-// Hide was told of. Ids of resources become ids counted from one.
+// Hide was given. Ids of resources become ids counted from one.
 func (s *Scrubber) Text(text string) string {
 	if text == "" {
 		return ""

@@ -16,7 +16,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// maxProblems is how many mistakes are told at once.
+// maxProblems is how many mistakes are reported at once.
 const maxProblems = 10
 
 // Options are what reading needs beside the files.

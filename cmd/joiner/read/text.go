@@ -154,7 +154,7 @@ func (c *splitter) items(decoder *jsontext.Decoder, at place, before []byte) err
 	return c.add(next)
 }
 
-// broken ends the reading of a source: behind a mistake of syntax nothing can be told any more.
+// broken ends the reading of a source: behind a mistake of syntax nothing can be said any more.
 func (c *splitter) broken(at place, err error) error {
 	what := "not JSON: " + err.Error()
 	if errors.Is(err, io.ErrUnexpectedEOF) {

@@ -11,7 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-const mostOtherwise = 50 // decisions whose differences are told
+const mostOtherwise = 50 // decisions whose differences are reported
 
 // Shadow writes for people how decisions come out when another version makes them.
 func Shadow(out io.Writer, r *shadow.Report) error {

@@ -113,7 +113,7 @@ func New(o Options) *Recorder {
 	return r
 }
 
-// commit is what this binary was built from, "" where nobody knows.
+// commit is what this binary was built from, "" = unknown.
 func commit() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, setting := range info.Settings {

@@ -44,7 +44,7 @@ func watch() *watched {
 	return w
 }
 
-// scrape returns every sample as name{label="value",…} in the order of labels, with its value. Summaries and histograms are told by
+// scrape returns every sample as name{label="value",…} in the order of labels, with its value. Summaries and histograms are distinguished by
 // their counts and sums.
 func (w *watched) scrape(t *testing.T) map[string]float64 {
 	t.Helper()
@@ -104,7 +104,7 @@ func labelsOf(m *dto.Metric) string {
 	return "{" + strings.Join(pairs, ",") + "}"
 }
 
-// expect fails the test unless each sample is told; nothing else may be told under the names of those that are.
+// expect fails the test unless each sample is reported; nothing else may be reported under the names of those that are.
 func expect(t *testing.T, got, want map[string]float64) {
 	t.Helper()
 	names := map[string]bool{}
@@ -206,7 +206,7 @@ func TestF151StatesAreTold(t *testing.T) {
 	})
 }
 
-// Nodes may be given back once nothing has come to them or gone from them for as long as the pool says, and not of a pool that
+// Nodes may be disrupted once nothing has come to them or gone from them for as long as the pool says, and not of a pool that
 // wants its empty ones back alone.
 func TestF151NodesThatMayBeGivenBack(t *testing.T) {
 	w := watch()
@@ -316,7 +316,7 @@ func TestF151WhatHappensIsCounted(t *testing.T) {
 	}
 }
 
-// F155: without detail nothing is told of single nodes and pods, and everything else is.
+// F155: without detail nothing is reported of single nodes and pods, and everything else is.
 func TestF155WithoutDetailNoNodeAndNoPodIsTold(t *testing.T) {
 	w := watch()
 	w.o.Detail, w.synced = false, true
@@ -346,7 +346,7 @@ func TestReplicaThatDoesNotLeadTellsOfItselfAlone(t *testing.T) {
 	}
 }
 
-// Every family that is told is documented with its type and labels, and the other way round.
+// Every family that is reported is documented with its type and labels, and the other way round.
 func TestF151FamiliesAreThoseThatAreTold(t *testing.T) {
 	w := watch()
 	w.everything()

@@ -13,7 +13,7 @@ import (
 // notOurs is the NodePool of nodes that have none, as dashboards leave them out.
 const notOurs = "N/A"
 
-// states is what is told of the cluster as it is.
+// states is what is reported of the cluster as it is.
 type states struct {
 	page   *page
 	rows   publish.Rows
@@ -219,7 +219,7 @@ func (s *states) pools() {
 		if used[pool.Name] == nil {
 			used[pool.Name] = model.Resources{}
 		}
-		for name := range pool.Limits { // so that a share of it can be told while there is no node
+		for name := range pool.Limits { // so that a share of it is known while there is no node
 			if name != model.Dollars {
 				used[pool.Name][name] += 0
 			}
@@ -256,7 +256,7 @@ func (s *states) utilization() {
 	}
 }
 
-// candidates counts nodes that may be given back, by reason: the claim has drifted, or the pool wants it back and nothing has
+// candidates counts nodes that may be disrupted, by reason: the claim has drifted, or the pool wants it back and nothing has
 // come to it or gone from it for as long as the pool says.
 func (s *states) candidates() {
 	pools := map[string]*model.Pool{}

@@ -218,7 +218,7 @@ func (l *Ledger) PutCollectorState(ctx context.Context, fence model.Fence, colle
 	return next, nil
 }
 
-// CloseClaim moves a claim to Gone under the fence, on condition of its version, and gives back what it holds. A claim that
+// CloseClaim moves a claim to Gone under the fence, on condition of its version, and releases what it holds. A claim that
 // is Gone already stays as it is.
 func (l *Ledger) CloseClaim(ctx context.Context, fence model.Fence, claim model.Claim, atUnix int64) error {
 	delta := model.Resources{}

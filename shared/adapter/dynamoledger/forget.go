@@ -30,7 +30,7 @@ func (l *Ledger) Forget(ctx context.Context, cluster string, nowUnix int64) erro
 		partitions = append(partitions, shardPK(cluster, shard))
 	}
 	for _, pk := range partitions {
-		// Page by page: nobody knows how much a watcher has left in its own.
+		// Page by page: it is unknown how much a watcher has left in its own.
 		pages := dynamodb.NewQueryPaginator(l.client, &dynamodb.QueryInput{
 			TableName: &l.table, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("PK = :pk"), ExpressionAttributeValues: item{":pk": text(pk)},
 		})

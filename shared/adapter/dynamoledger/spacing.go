@@ -14,7 +14,7 @@ import (
 const maxAheadMillis = 60_000
 
 // ScheduleHint says when a hint of a cluster about what should arrive, so that it is apartMillis behind the last one: after that time, in whole
-// seconds as queues count them. False where the last one has not arrived yet, which says the same. Of two who ask at once one is told true.
+// seconds as queues count them. False where the last one has not arrived yet, which says the same. Of two who ask at once one gets true.
 func (l *Ledger) ScheduleHint(ctx context.Context, cluster, what string, nowMillis, apartMillis int64) (after time.Duration, due bool, err error) {
 	last, won, err := l.arrive(ctx, cluster, what, nowMillis, "attribute_not_exists(#at) OR #at <= :passed OR #at > :far", item{
 		":passed": number(nowMillis - apartMillis), ":far": number(nowMillis + maxAheadMillis),

@@ -77,7 +77,7 @@ func TestThrottledHealthIsThrottled(t *testing.T) {
 	}
 }
 
-// Whoever may not ask is told so, and what is wrong with volumes is nobody's concern.
+// Whoever may not ask gets an error that says so, and what is wrong with volumes is nobody's concern.
 func TestIN05DeniedHealthIsDeniedAndVolumesAreLeftOut(t *testing.T) {
 	r := start(t)
 	id := r.launched(t, "01A", 1)[0]

@@ -16,7 +16,7 @@ import (
 // maxOverrides bounds one request. EC2 takes 300 launch specifications per fleet request (EC2 user guide, fleet quotas).
 const maxOverrides = 300
 
-// request is what is stored: everything CreateFleet is told, in a form of our own that no SDK release changes.
+// request is what is stored: everything CreateFleet is given, in a form of our own that no SDK release changes.
 type request struct {
 	Version      int               `json:"v"`
 	Intent       string            `json:"intent"`

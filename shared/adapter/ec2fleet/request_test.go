@@ -12,7 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// asked returns what CreateFleet is told of a launch, by way of the stored bytes.
+// asked returns what CreateFleet is given of a launch, by way of the stored bytes.
 func (r *region) asked(t *testing.T, launch model.Launch) *ec2.CreateFleetInput {
 	t.Helper()
 	stored, err := decodeRequest(r.request(t, launch))

@@ -42,7 +42,7 @@ metadata: {name: template, namespace: %[1]s}
 spec: {podTemplateRef: {name: later}, replicas: 2}
 `
 
-// bufferAs waits until a watch has last told of a buffer what is wanted.
+// bufferAs waits until a watch has last reported of a buffer what is wanted.
 func (s *seenBuffers) bufferAs(t *testing.T, key, what string, wanted func(model.Buffer, bool) bool) model.Buffer {
 	t.Helper()
 	var got model.Buffer
@@ -61,7 +61,7 @@ func (s *seenBuffers) bufferAs(t *testing.T, key, what string, wanted func(model
 	return got
 }
 
-// seenBuffers are the buffers that a watch has told of.
+// seenBuffers are the buffers that a watch has reported.
 type seenBuffers struct {
 	mu   sync.Mutex
 	rows map[string]wire.Change
@@ -78,7 +78,7 @@ func (s *seenBuffers) observe(c wire.Change) {
 	}
 }
 
-// With the watcher's own permissions, what buffers are of is found from the first on; edits of either are told of; a list with the
+// With the watcher's own permissions, what buffers are of is found from the first on; edits of either are reported; a list with the
 // functions' permissions says the same; and the status is written, read again, and not written twice.
 func TestF090BuffersAreFollowedListedAndTold(t *testing.T) {
 	c, space := connect(t), unique("room")
@@ -93,7 +93,7 @@ func TestF090BuffersAreFollowedListedAndTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, w)
-	seen.mu.Lock() // whoever is synced has been told of all there was, what it is of included
+	seen.mu.Lock() // whoever is synced has received all there was, what it is of included
 	if of := seen.rows[space+"/deployment"].Buffer; of == nil || of.Replicas != 3 || of.Of != "Deployment web" {
 		t.Errorf("synced with %+v", of)
 	}

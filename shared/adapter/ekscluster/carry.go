@@ -15,7 +15,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// RelayUser is whom the API server's log names for what functions ask through the relay; which of them it was is told by the group.
+// RelayUser is whom the API server's log names for what functions ask through the relay; which of them it was shows by the group.
 const RelayUser = "joiner:relay"
 
 // handedOn are the headers of an answer that a client goes by.
@@ -42,7 +42,7 @@ func NewExecutor(config *rest.Config) (*Executor, error) {
 	return &Executor{client: client, base: base}, nil
 }
 
-// Do asks the API server and returns what it said, whatever that was. An error means that nobody knows whether the request was
+// Do asks the API server and returns what it said, whatever that was. An error means that it is unknown whether the request was
 // carried out.
 func (c *Executor) Do(ctx context.Context, group string, r wire.RelayRequest) (wire.RelayAnswer, error) {
 	target := *c.base

@@ -5,7 +5,7 @@
 // signed STS request, made anew in good time), how connections outlive a frozen sandbox, and what each answer of the API
 // server means as a kind of error. For the watcher, [Watch] follows every kind that decisions look at and hands on each
 // change as the model has it; what it keeps in memory is the model's row and not the object. A DaemonSet is handed on as
-// its newest pod shows it. Where kube-scheduler is configured with default constraints of spread, both are told them
+// its newest pod shows it. Where kube-scheduler is configured with default constraints of spread, both are given them
 // (WatchOptions.DefaultSpread, Client.SpreadByDefault) and look at Services and controllers, too; otherwise nobody asks
 // for those. Package translate, beside it, says what of an object counts. Which claim, node or condition to write, and
 // when, is decided by the flows.

@@ -113,7 +113,7 @@ func (b *book) state() (model.Claim, bool) {
 }
 
 // The whole end of a node on a real API server, with the permissions we ship: it is tainted at once, a budget that allows nothing
-// holds the drain up and people are told, its pods leave by the Eviction API alone, the instance outlives its volumes, which
+// holds the drain up and events say so, its pods leave by the Eviction API alone, the instance outlives its volumes, which
 // detach slowly, and node and NodeClaim stay until it has ended.
 func TestF109F110F116ANodeIsDrainedOnARealAPIServer(t *testing.T) {
 	c, name := connectAs(t, collectorRole), unique("whole")

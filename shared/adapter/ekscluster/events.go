@@ -43,7 +43,7 @@ func (c *Client) publish(ctx context.Context, e model.Event) error {
 	return err
 }
 
-// countUp adds one to an event that is there, unless it was told lately, and returns when it was told last. A patch that changes
+// countUp adds one to an event that is there, unless it was reported lately, and returns when it was reported last. A patch that changes
 // nothing shows it, which takes no permission to read events and writes nothing.
 func (c *Client) countUp(ctx context.Context, event *corev1.Event, now time.Time, quiet time.Duration) (reported time.Time, err error) {
 	events := c.core.CoreV1().Events(event.Namespace)

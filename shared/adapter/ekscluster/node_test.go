@@ -48,7 +48,7 @@ func TestPatchNodeRegistersANode(t *testing.T) {
 	if err := c.PatchNode(t.Context(), patch); err != nil {
 		t.Fatal(err)
 	}
-	// Owned by a claim that does not exist, the node is soon collected; what it was is told by the patch's own answer, read
+	// Owned by a claim that does not exist, the node is soon collected; what it was shows in the patch's own answer, read
 	// here at once.
 	got, err := admin(t).CoreV1().Nodes().Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {

@@ -163,7 +163,7 @@ func showClass(class *awsv1.EC2NodeClass, resolved *model.ClassStatus, now time.
 	for i := range resolved.Problems {
 		p := &resolved.Problems[i]
 		if bad[p.Condition] {
-			continue // the first problem of a condition is told
+			continue // the first problem of a condition is reported
 		}
 		bad[p.Condition] = true
 		if p.Unknown {

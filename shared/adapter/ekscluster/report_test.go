@@ -191,7 +191,7 @@ func TestF152EventsAreDeduplicatedAndCounted(t *testing.T) {
 	if got := events(t, "default", name); len(got) != 1 || got[0].Count != 2 || !got[0].LastTimestamp.After(got[0].FirstTimestamp.Time) {
 		t.Fatalf("after the quiet time: got %+v", got)
 	}
-	// Another process remembers nothing, and finds the event by its name: it was told just now, and nothing is written.
+	// Another process remembers nothing, and finds the event by its name: it was reported just now, and nothing is written.
 	version := events(t, "default", name)[0].ResourceVersion
 	c.recent, now = newRecentEvents(), now.Add(quietWarning-10*time.Second)
 	report(t, c, r)

@@ -78,7 +78,7 @@ func TestInterruptionRoleHasTheRightsItUsesAndNoOther(t *testing.T) {
 	}
 }
 
-// The same of the role of those who decide what to give back.
+// The same of the role of those who decide what to disrupt.
 func TestDisruptRoleHasTheRightsItUsesAndNoOther(t *testing.T) {
 	c, name := connectAs(t, disruptRole), unique("judge")
 	made, claim := createNode(t, name), launched(name)

@@ -25,7 +25,7 @@ func (c *Client) StandaloneClaim(ctx context.Context, wanted model.Object) (mode
 	return translate.StandaloneClaimOf(untyped), nil
 }
 
-// reportClaim writes a condition of a NodeClaim that has no instance yet, or of any whether and why it is given back voluntarily.
+// reportClaim writes a condition of a NodeClaim that has no instance yet, or of any whether and why it is disrupted voluntarily.
 func (c *Client) reportClaim(ctx context.Context, said *model.Condition) error {
 	return c.writeStatus(ctx, &status[apiv1.NodeClaim]{
 		resource: apiv1.NodeClaimResource, name: said.Object, uid: said.UID,

@@ -165,7 +165,7 @@ func (b *buffers) scalables(source cache.ListerWatcher, object runtime.Object, n
 // been answered, a refusal means that there are no such objects.
 type optional struct {
 	cache.ListerWatcher
-	forbidden func(resource string) // nil = nobody is told
+	forbidden func(resource string) // nil = nobody learns
 	resource  string
 	answered  bool // of the reflector's goroutine alone
 }

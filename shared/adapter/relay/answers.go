@@ -58,7 +58,7 @@ func (a *Answers) entry(r *wire.RelayRequest, digest string) item {
 }
 
 // Start records that the request is about to be carried out. Conflict where it was taken or answered before, by whoever; after
-// Internal nobody knows.
+// Internal that is unknown.
 func (a *Answers) Start(ctx context.Context, r wire.RelayRequest, digest string) error {
 	_, err := a.table.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &a.name, Item: a.entry(&r, digest), ConditionExpression: aws.String("attribute_not_exists(PK)"),

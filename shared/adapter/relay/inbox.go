@@ -29,7 +29,7 @@ func NewInbox(client *sqs.Client, url string) *Inbox {
 	return &Inbox{client: client, url: url, now: time.Now}
 }
 
-// Receive waits some seconds for requests, 10 or most at once. Their age is told by the queue's own clock, to the second.
+// Receive waits some seconds for requests, 10 or most at once. Their age is measured by the queue's own clock, to the second.
 func (i *Inbox) Receive(ctx context.Context, most int) ([]wire.RelayMessage, error) {
 	out, err := i.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
 		QueueUrl: &i.url, MaxNumberOfMessages: int32(min(max(most, 1), 10)), WaitTimeSeconds: waitSeconds,

@@ -29,7 +29,7 @@ const (
 // Codes of errors of RoundTrip. All are Internal or, of a refusal, Denied: none says anything of the cluster's objects.
 const (
 	CodeNotStarted = "RelayUntaken"    // no watcher took the request, as far as is known; it may yet
-	CodeUnanswered = "RelayUnanswered" // a watcher took it and did not answer: nobody knows whether it was carried out
+	CodeUnanswered = "RelayUnanswered" // a watcher took it and did not answer: it is unknown whether it was carried out
 	CodeBroken     = "RelayBroken"     // the watcher got no answer from the API server: the same
 	CodeRefused    = "RelayRefused"    // it was not carried out
 	CodeForged     = "RelayForged"     // the answer was written by nobody who read the request

@@ -257,7 +257,7 @@ func TestWithoutAWatcherNothingIsKnown(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	timed.Within(t, "a request that nobody takes is given up", time.Since(began), 3*time.Second)
-	// It is carried out by nobody later on. Ages are told to the second.
+	// It is carried out by nobody later on. Ages are reported to the second.
 	time.Sleep(1200 * time.Millisecond)
 	s.watch()
 	if _, _, err := s.ask(s.rights, time.Minute, "GET", node, ""); err != nil {
@@ -309,7 +309,7 @@ func TestABodyThatIsTooLargeIsNotSent(t *testing.T) {
 	}
 }
 
-// A watcher that dies between carrying out and answering: who asked learns that nobody knows, and the message that comes again is
+// A watcher that dies between carrying out and answering: who asked learns that it is unknown, and the message that comes again is
 // not carried out again. The one that died before it asked the API server looks the same from outside.
 func TestAWatcherThatDiesWithARequestHasItCarriedOutAtMostOnce(t *testing.T) {
 	s := newSite(t)
@@ -479,7 +479,7 @@ func until(t *testing.T, ok func() bool) {
 	}
 }
 
-// The age of a message is told by the queue, whatever the watcher's clock says.
+// The age of a message is measured by the queue, whatever the watcher's clock says.
 func TestAgeIsToldByTheQueuesClock(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	for sent, want := range map[string]time.Duration{"1799999990000": 10 * time.Second, "1800000000900": 0, "": wire.MaxRelayAge, "x": wire.MaxRelayAge} {

@@ -16,7 +16,7 @@ const (
 	fetchers  = 8      // deltas read at once
 )
 
-// known is a snapshot that was decoded before, and the full snapshot it grew from. Segments after another full snapshot may number pod
+// known is a snapshot that was decoded before, and the full snapshot it grew from. Deltas after another full snapshot may number pod
 // shapes otherwise.
 type known struct {
 	snapshotKey string

@@ -32,7 +32,7 @@ func (s *Store) Decision(ctx context.Context, cluster, day, id string) (model.De
 	return record[model.Decision](ctx, s, decisionKey(cluster, day, id))
 }
 
-// PutDisruption stores a decision about giving back under its id. Putting it again replaces it.
+// PutDisruption stores a decision about disruption under its id. Putting it again replaces it.
 func (s *Store) PutDisruption(ctx context.Context, decision model.Disrupted) error {
 	return s.putRecord(ctx, disruptionKey(decision.Cluster, Day(decision.AtUnix), decision.ID), decision)
 }

@@ -6,7 +6,7 @@
 //	snap/<cluster>/<epoch>/full snapshot-<seq>                a whole cluster
 //	snap/<cluster>/<epoch>/seg-<seq>                 what changed since seq-1
 //	decisions/<cluster>/<day>/<id>.json.gz           a decision record
-//	decisions/<cluster>/<day>/disrupt-<id>.json.gz   one about giving back
+//	decisions/<cluster>/<day>/disrupt-<id>.json.gz   one about disruption
 //	removals/<cluster>/<day>/<claim>.json.gz         the record of an instance's end
 //
 // Numbers in keys have 20 digits, so that keys sort as their numbers do. Every object carries the SHA-256 of its content

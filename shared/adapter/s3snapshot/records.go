@@ -19,7 +19,7 @@ import (
 const (
 	readers   = 16         // records read at once
 	daySecond = 24 * 3600  // seconds of a day
-	disrupt   = "disrupt-" // begins the ids of decisions about giving back
+	disrupt   = "disrupt-" // begins the ids of decisions about disruption
 	extension = ".json.gz"
 )
 
@@ -40,7 +40,7 @@ func (s *Store) Decisions(ctx context.Context, cluster string, fromUnix, toUnix 
 	})
 }
 
-// Disruptions reads the records of decisions about giving back, otherwise as Decisions does.
+// Disruptions reads the records of decisions about disruption, otherwise as Decisions does.
 func (s *Store) Disruptions(ctx context.Context, cluster string, fromUnix, toUnix int64) ([]model.Disrupted, error) {
 	keys, err := s.recordKeys(ctx, "decisions/", cluster, fromUnix, toUnix, func(id string) bool { return strings.HasPrefix(id, disrupt) })
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Store) FindDecision(ctx context.Context, cluster, id string) (model.Dec
 	return find(id, func(day string) (model.Decision, error) { return s.Decision(ctx, cluster, day, id) })
 }
 
-// FindDisruption reads a decision about giving back by its id alone, which says its day. NotFound where there is none.
+// FindDisruption reads a decision about disruption by its id alone, which says its day. NotFound where there is none.
 func (s *Store) FindDisruption(ctx context.Context, cluster, id string) (model.Disrupted, error) {
 	return find(id, func(day string) (model.Disrupted, error) { return s.Disruption(ctx, cluster, day, id) })
 }

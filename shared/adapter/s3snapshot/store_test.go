@@ -301,7 +301,7 @@ func text(v any) string {
 }
 
 // A21: S3 answers 409 where another write of the object goes on, and asks for the request again: it is repeated. Where that never ends it
-// is no Conflict, for nobody knows that something else is there.
+// is no Conflict, because it is unknown whether something else is there.
 func TestA21ConflictingWritesAreRepeated(t *testing.T) {
 	c, store := start(t)
 	options := store.client.Options()

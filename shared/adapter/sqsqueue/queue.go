@@ -66,7 +66,7 @@ func (q *Queue) send(ctx context.Context, hint wire.Hint, group string) error {
 	return translate(err, "send a hint of cluster %s to %s", hint.Cluster, q.url)
 }
 
-// DelayQueue is one standard queue, whose messages may be told to show up later. It may be used from many goroutines.
+// DelayQueue is one standard queue, whose messages may be set to show up later. It may be used from many goroutines.
 type DelayQueue struct {
 	client   *sqs.Client
 	url      string

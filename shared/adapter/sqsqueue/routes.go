@@ -10,7 +10,7 @@ import (
 // through the cluster's own plan queue.
 type Router struct {
 	Plan *Queue
-	Lost func(error) // told of what did not reach whoever resolves classes: its own tick of each minute finds it; nil = nobody
+	Lost func(error) // notified of what did not reach whoever resolves classes: its own tick of each minute finds it; nil = nobody
 }
 
 // Send puts the hint into the queue. The error is of the hint to plan by: what resolves classes must not hold up pods.

@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// Changes of configuration are told whoever resolves classes as well, in a group of their own, so that they wait behind no plan.
+// Changes of configuration reach whoever resolves classes as well, in a group of their own, so that they wait behind no plan.
 func TestChangesOfConfigurationAreToldTheCatalogAsWell(t *testing.T) {
 	_, client, url := start(t)
 	pods := []model.PodRef{{Namespace: "a", Name: "b", UID: "c"}}

@@ -92,7 +92,7 @@ func (s *Set) SetFalse(conditionType, reason, message string) bool {
 	return s.set(conditionType, metav1.ConditionFalse, reason, message)
 }
 
-// SetUnknown says that it cannot be told whether a condition holds, and why. It returns whether anything changed.
+// SetUnknown says that it is unknown whether a condition holds, and why. It returns whether anything changed.
 func (s *Set) SetUnknown(conditionType, reason, message string) bool {
 	return s.set(conditionType, metav1.ConditionUnknown, reason, message)
 }

@@ -49,7 +49,7 @@ func Labels() []string {
 	return keys
 }
 
-// IsWellKnown says whether key, already normalised, is one of Labels.
+// IsWellKnown says whether key, already normalized, is one of Labels.
 func IsWellKnown(key string) bool {
 	return slices.Contains(core, key) || slices.Contains(instance, key)
 }

@@ -103,7 +103,7 @@ func blocks(b *model.PDB) bool {
 	return b.MaxUnavailable == "0" || b.MaxUnavailable == "0%" || b.MinAvailable == "100%"
 }
 
-// disruptionHabits warns of pools that give back at once, or never.
+// disruptionHabits warns of pools that disrupt at once, or never.
 func disruptionHabits(d *model.Disruption) []model.Finding {
 	var out []model.Finding
 	const budgets = "spec.disruption.budgets"

@@ -13,7 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// poolProblems returns what makes a pool one that can never make a node, or never give one back, whatever the region has.
+// poolProblems returns what makes a pool one that can never make a node, or never disrupt one, whatever the region has.
 func poolProblems(pool *model.Pool) []model.Finding {
 	problems := findings(pool.Invalid)
 	t := templateOf(pool)

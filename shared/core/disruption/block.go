@@ -61,7 +61,7 @@ var methods = []struct {
 	{consolidating, model.ReasonUnderutilized},
 }
 
-// methodOf returns the method of a command's reason; every one for a reason nobody knows.
+// methodOf returns the method of a command's reason; every one for an unknown reason.
 func methodOf(reason string) method {
 	for _, m := range methods {
 		if m.reason == reason {

@@ -170,7 +170,7 @@ func limitOf(budgets []model.Budget, reason string, nodes int, now int64) (limit
 }
 
 // BudgetProblem returns the field of a budget that nobody can read, and why: Invalid, naming the value; nil where it can be read. A
-// pool with such a budget gives nothing back.
+// pool with such a budget disrupts nothing.
 func BudgetProblem(b model.Budget) (field string, err error) {
 	if _, err := amountOf(b.Nodes, 1); err != nil {
 		return "nodes", err

@@ -48,7 +48,7 @@ func Candidates(in *Input) ([]Candidate, []model.KeptNode) {
 // promisedSeconds is for how long after its initialisation pods that wait are expected on the node they were planned onto.
 const promisedSeconds = 60
 
-// evaluate finds what there is reason to give the node back for, and everything that forbids it.
+// evaluate finds what there is reason to disrupt the node for, and everything that forbids it.
 func (v *planner) evaluate(node *poolNode) {
 	node.Quiet = v.quiet(node)
 	v.findReasons(node)

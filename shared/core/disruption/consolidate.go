@@ -69,7 +69,7 @@ type optimizer struct {
 	drops      int                                       // of mostDrops, spent
 }
 
-// consolidate returns commands that give candidates back for less than they cost, and of candidates that stay why. Each command
+// consolidate returns commands that disrupt candidates for less than they cost, and of candidates that stay why. Each command
 // holds after those before it, and saves by itself. It takes what it uses of room.
 func consolidate(v *planner, candidates []Candidate, budgets *budgetsLeft) (commands []model.PlannedCommand, why map[string]model.KeptReason) {
 	o := &optimizer{v: v, budgets: budgets, why: make(map[string]model.KeptReason), types: make(map[string]map[string]*model.InstanceType)}

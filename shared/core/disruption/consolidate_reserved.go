@@ -6,7 +6,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// intoReserved gives spot nodes back whose pods reserved capacity holds, where spot nodes are not replaced by spot: it is paid in any
+// intoReserved disrupts spot nodes whose pods reserved capacity holds, where spot nodes are not replaced by spot: it is paid in any
 // case. Nothing else is bought for them, so that none of them is replaced by spot or by what costs more than spot would. What all of them
 // together find no room in may have room for one after the other.
 func (o *optimizer) intoReserved() {

@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// What a command to save money asked for and did not get is known to the region for an hour or two, as unavailable offerings, and then nobody knows it
+// What a command to save money asked for and did not get is known to the region for an hour or two, as unavailable offerings, and then forgotten
 // any more. Each try taints nodes and may buy some of what it asks for, to be disrupted again. So the disruption function remembers for as
 // long as commands are kept: what had no capacity is left alone for half an hour, then for twice as long each time; and where tries
 // fail one after another, of whatever, there are fewer and fewer of them, one at a time. One that succeeds ends that, and so does a

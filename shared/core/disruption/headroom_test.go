@@ -50,7 +50,7 @@ func TestF090ConsolidationKeepsHeadroom(t *testing.T) {
 	}
 }
 
-// It holds no node for ever: where its room is elsewhere, the node it is on goes, and nobody is told of pods that are none.
+// It holds no node for ever: where its room is elsewhere, the node it is on goes, and nobody learns of pods that are none.
 func TestF090HeadroomMovesAsPodsDo(t *testing.T) {
 	w := newWorld().pool("general").node("a", "general").running("web", "a", 2).node("b", "general").headroom(3)
 	v := newPlanner(&w.in, nil)

@@ -166,7 +166,7 @@ func (v *planner) comesAfter(c *model.Command) bool {
 	return cmp.Or(cmp.Compare(c.SinceUnix, v.revalidated.SinceUnix), strings.Compare(c.ID, v.revalidated.ID)) > 0
 }
 
-// disrupts reports whether the command that is revalidated gives the node back.
+// disrupts reports whether the command that is revalidated disrupts the node.
 func (v *planner) disrupts(node *poolNode) bool {
 	return v.revalidated != nil && node.Claim != nil && slices.ContainsFunc(v.revalidated.Targets, func(t model.Target) bool { return t.Claim == node.Claim.Name })
 }

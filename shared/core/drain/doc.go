@@ -23,5 +23,5 @@
 // least a second, whatever tier it is in and whatever forbids its eviction: it has as much of its grace as there can be. At the
 // deadline the instance ends. A node that has not been Ready for half an hour has its deadline then.
 //
-// Ages of pods, of conditions and of deletions are told by the API server's clock alone, everything else by the ledger's.
+// Ages of pods, of conditions and of deletions are measured by the API server's clock alone, everything else by the ledger's.
 package drain

@@ -286,7 +286,7 @@ func (d *drainer) only(code string) bool {
 	return !slices.ContainsFunc(d.step.Obstacles, func(o Obstacle) bool { return o.Code != code })
 }
 
-// end decides the step of a Terminating claim: EC2 is told again until it says that the instance was terminated. That it
+// end decides the step of a Terminating claim: EC2 is asked again until it says that the instance was terminated. That it
 // does not show the instance says nothing.
 func (d *drainer) end() {
 	drain := &d.step.Drain

@@ -468,7 +468,7 @@ func TestR32AnUnreachableNodeIsEndedWithinTheRepairTime(t *testing.T) {
 		t.Errorf("deadline %d", w.claim.Drain.DeadlineUnix-start)
 	}
 
-	// One that is Ready, or of which nobody knows since when it is not, is left in peace.
+	// One that is Ready, or of which it is unknown since when it is not, is left in peace.
 	for name, node := range map[string]model.Node{"Ready": {Ready: true, ReadyUnix: start - 9999}, "not known": {}} {
 		w := newWorld(t)
 		node.Name, node.Labels = "node-1", map[string]string{}

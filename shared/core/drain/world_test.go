@@ -30,7 +30,7 @@ type world struct {
 	mute     bool             // nothing can be deleted, whatever the grace
 	stubborn map[string]int64 // seconds beyond its grace that a pod takes
 	instance model.Instance
-	ending   int64 // when the instance was told to end
+	ending   int64 // when the instance was asked to end
 	replaced bool
 	settings drain.Settings
 

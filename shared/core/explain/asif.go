@@ -12,7 +12,7 @@ import (
 
 const (
 	maxObstacles = 10 // looked for in one pool
-	maxEvaluated = 30 // pools looked into; of the others the first obstacle is told
+	maxEvaluated = 30 // pools looked into; of the others the first obstacle is reported
 )
 
 // Fit is what a pod would get.

@@ -88,7 +88,7 @@ func (s *Cluster) nodeOf(claim *model.Claim) *model.Node {
 	return nil
 }
 
-// claims are all that are known: the ledger's, else those the planner is told of.
+// claims are all that are known: the ledger's, else those the planner is given.
 func (s *Cluster) claims() []model.Claim {
 	if ledger := s.ledger(); ledger != nil {
 		return ledger.Claims

@@ -21,7 +21,7 @@ type Sample struct {
 // An instance's price is shared out among its pods by their requests: a pod's share is the largest of its parts of what the node has for
 // pods, of CPU, of memory, and of each device (resources with a / in their name). That is the dominant share of Ghodsi and others
 // ("Dominant Resource Fairness", NSDI 2011). Where the shares of a node come to more than the whole they are scaled down to it; what
-// they leave is idle, and is told apart. Between samples requests are taken to stay as they are; when instances came and went is
+// they leave is idle, and is counted apart. Between samples requests are taken to stay as they are; when instances came and went is
 // exact. What an instance costs while no sample shows its node is Unseen: it was joining, or on its way out.
 type Cost struct {
 	FromUnix int64          `json:"from"`

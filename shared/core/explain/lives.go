@@ -21,7 +21,7 @@ type InstanceLifetime struct {
 	Price        model.MicroUSD `json:"pricePerHour"` // what it was launched at
 	Decision     string         `json:"decision,omitempty"`
 	LaunchedUnix int64          `json:"launched"`
-	EndUnix      int64          `json:"ended,omitempty"` // when it was told to end or was found gone, from when it costs nothing; 0 = it runs
+	EndUnix      int64          `json:"ended,omitempty"` // when it was asked to end or was found gone, from when it costs nothing; 0 = it runs
 	Command      string         `json:"command,omitempty"`
 	Reason       string         `json:"reason,omitempty"` // why it ended, one of the Ended… codes
 }

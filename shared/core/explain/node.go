@@ -13,7 +13,7 @@ import (
 
 // Codes of answers about nodes, beside those of core/disruption for why a node stays and the Ended… codes for why it ends.
 const (
-	Stays     = "Stays"     // nothing is known that speaks for giving it back, or of what keeps it
+	Stays     = "Stays"     // nothing is known that speaks for disrupting it, or of what keeps it
 	InCommand = "InCommand" // a command that is on its way disrupts it
 	NotOurs   = "NotOurs"   // it is of no NodePool
 )
@@ -55,7 +55,7 @@ type NodeAnswer struct {
 	Launch    *Launch            `json:"birth,omitempty"`
 	Stays     []model.KeptReason `json:"stays,omitempty"` // why it is not disrupted
 	Removal   *model.Removal     `json:"removal,omitempty"`
-	Move      *CommandSaving     `json:"move,omitempty"` // the command that gives or gave it back
+	Move      *CommandSaving     `json:"move,omitempty"` // the command that disrupts or disrupted it
 	Similar   []string           `json:"near,omitempty"`
 }
 

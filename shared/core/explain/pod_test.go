@@ -175,7 +175,7 @@ func TestWhyPodRanksAndFoldsPools(t *testing.T) {
 	}
 }
 
-// What was decided about a pod is told the latest first, each with its decision.
+// What was decided about a pod is reported the latest first, each with its decision.
 func TestWhyPodTellsWhatWasDecided(t *testing.T) {
 	cluster := aClusterState()
 	pods := []model.PodRef{{Namespace: "shop", Name: "web", UID: "uid-web"}}

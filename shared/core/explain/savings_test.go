@@ -127,7 +127,7 @@ func TestCostsAreSharedByTheLargestPart(t *testing.T) {
 	}
 }
 
-// Instances are counted for as long as they ran; where no sample shows their node what they cost is told apart.
+// Instances are counted for as long as they ran; where no sample shows their node what they cost is counted apart.
 func TestCostsCountInstancesToTheSecond(t *testing.T) {
 	lives := []InstanceLifetime{{Claim: "a", Pool: "p", ProviderID: "x", Price: 3_600_000, LaunchedUnix: 1500, EndUnix: 1800}, {Claim: "b", Pool: "p", ProviderID: "y", Price: 3_600_000, LaunchedUnix: 2900}}
 	cost := Costs(lives, []Sample{{FromUnix: 1000, Seconds: 1000, Snapshot: &model.Snapshot{}}, {FromUnix: 2000, Seconds: 1000, Snapshot: &model.Snapshot{}}}, nil)
@@ -136,7 +136,7 @@ func TestCostsCountInstancesToTheSecond(t *testing.T) {
 	}
 }
 
-// Of a node it is told what launched it, among which alternatives, and what EC2 refused on the way.
+// Of a node it is reported what launched it, among which alternatives, and what EC2 refused on the way.
 func TestWhyNodeNamesTheDecisionThatLaunchedIt(t *testing.T) {
 	cluster := aClusterState()
 	claim := instance("default-x1", testNow-500, 110_000)
@@ -163,7 +163,7 @@ func TestWhyNodeNamesTheDecisionThatLaunchedIt(t *testing.T) {
 	}
 }
 
-// D5: whoever removed a node is told, with the command and what it was to save.
+// D5: whoever removed a node is reported, with the command and what it was to save.
 func TestWhyNodeTellsWhoRemovedIt(t *testing.T) {
 	_, disruptions, removals, _ := aMove()
 	removals[0].Claim.NodeName, removals[0].Node, removals[0].Claim.Command = "n-old", "n-old", "01J-0"

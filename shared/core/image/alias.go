@@ -67,7 +67,7 @@ var (
 	numbered = regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+$`)
 )
 
-// alone refuses an alias beside other terms or other fields: which images were meant could not be told.
+// alone refuses an alias beside other terms or other fields: which images were meant is unknown.
 func alone(class model.Class, at int, source string) error {
 	term := class.Images[at]
 	switch {

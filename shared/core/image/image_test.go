@@ -140,7 +140,7 @@ func TestAM05FamiliesEndAndBegin(t *testing.T) {
 	}
 }
 
-// A version nobody knows says nothing about the class: the error is no verdict.
+// An unknown version says nothing about the class: the error is no verdict.
 func TestUnknownVersionIsNoVerdict(t *testing.T) {
 	for _, version := range []string{"", "1", "2.0", "1.x", "banana", "1.99999"} {
 		_, err := Queries(aliased("al2@latest"), version)

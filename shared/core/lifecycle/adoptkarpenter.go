@@ -264,7 +264,7 @@ func (d *takeover) claim(object *model.ClaimObject, id string, node *model.Node)
 	now := d.Records.NowUnix
 	if instance := d.instances[id]; instance != nil {
 		claim.Intent = cmp.Or(instance.Tags[tagIntent], d.Intent)
-		bought := claim.CapacityType // of a reservation that ended it is told by comparing
+		bought := claim.CapacityType // of a reservation that ended it is found by comparing
 		ofInstance(&claim, instance, now)
 		if bought == model.Reserved {
 			claim.CapacityType, claim.Reservation = bought, instance.Reservation
@@ -413,7 +413,7 @@ func Running(k model.Karpenter, nowUnix int64) []string {
 	return out
 }
 
-// Stops reports whether a Karpenter that is taken to be at work was told to stop: no Deployment asks for a replica, and pods or the lease are left.
+// Stops reports whether a Karpenter that is taken to be at work was asked to stop: no Deployment asks for a replica, and pods or the lease are left.
 func Stops(k model.Karpenter, nowUnix int64) bool {
 	return len(Running(k, nowUnix)) > 0 && !slices.ContainsFunc(k.Deployments, func(d model.Controller) bool { return d.Replicas > 0 })
 }

@@ -261,7 +261,7 @@ func TestF136_AdoptionKeepsDrift(t *testing.T) {
 	}
 }
 
-// A reservation that ended is told by comparing what was bought with what is: the claim must say what was bought.
+// A reservation that ended is found by comparing what was bought with what is: the claim must say what was bought.
 func TestAdoptionKeepsWhatWasBought(t *testing.T) {
 	a := adoptionOf(t, karpenters(func(h *lifecycle.Handover) {
 		h.Live.Objects[0].Claim.CapacityType = model.Reserved

@@ -525,7 +525,7 @@ func (j *diagnosis) object(object *model.ClaimObject) {
 	switch {
 	case object.ClassKind != "": // another controller's: its finalizer may have the name of ours, and is not ours to take off
 		return
-	case claim == nil && (j.unread && id != "" || j.view.Records.Unread.Has(model.UnreadClaim, object.Claim.Name)): // nobody knows whether its claim is gone
+	case claim == nil && (j.unread && id != "" || j.view.Records.Unread.Has(model.UnreadClaim, object.Claim.Name)): // it is unknown whether its claim is gone
 		return
 	case never && (object.DeletedUnix == 0 || !object.Finalizer):
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Reasons of a claim's drift, in the order they are looked for. The first that holds is the one that is told.
+// Reasons of a claim's drift, in the order they are looked for. The first that holds is the one that is reported.
 const (
 	PoolDrifted            = "NodePoolDrifted"          // the NodePool's template changed
 	RequirementsDrifted    = "RequirementsDrifted"      // the instance's labels do not meet the NodePool's requirements any more

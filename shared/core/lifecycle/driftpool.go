@@ -33,7 +33,7 @@ func requirementsDrift(v DriftView) Drift {
 	return Drift{}
 }
 
-// labelOf returns the label an instance has by its claim. known is false where that cannot be told: a label nodes have by what
+// labelOf returns the label an instance has by its claim. known is false where that is unknown: a label nodes have by what
 // they are is absent only where the type is known not to have it.
 func labelOf(v *DriftView, key string) (value string, has, known bool) {
 	if value, has = requirement.Label(v.Claim.Labels, key); has && (value != "" || !requirement.WellKnown(key)) {

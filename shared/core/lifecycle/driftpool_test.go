@@ -165,7 +165,7 @@ func TestF135BehavioralFieldsDoNotDrift(t *testing.T) {
 }
 
 // S31, R45: an upgrade changes the rules by which both hashes are made, and nobody edits anything: of a thousand claims of the older
-// build none drifts, at the first check or later, and each is told apart from an edit that comes after.
+// build none drifts, at the first check or later, and each is distinguished from an edit that comes after.
 func TestS31_R45_HashRulesChangedOnUpgradeIsNoDrift(t *testing.T) {
 	for range 1000 {
 		v := like(func(v *view) {

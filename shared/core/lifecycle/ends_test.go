@@ -17,7 +17,7 @@ const (
 	joined = 2 // Registered, two minutes old
 )
 
-// found returns the findings, each as kind, subject, code, wait, whether the brake counts it, and deadline from now (- = none).
+// found returns the findings, each as kind, subject, code, wait, whether the removal limit counts it, and deadline from now (- = none).
 func found(v lifecycle.View) string {
 	var out []string
 	for _, f := range lifecycle.Diagnose(v, lifecycle.Settings{}) {
@@ -288,7 +288,7 @@ func aged(n int) lifecycle.View {
 }
 
 // S32: all nodes of a pool expire in the same minute: a tenth of them at a time, the oldest first; while their class is not ready,
-// or EC2 refuses it, or its instances do not join, none: what runs goes on running, and people are told.
+// or EC2 refuses it, or its instances do not join, none: what runs goes on running, and an event says so.
 func TestS32ExpiryOfAllAtOnce(t *testing.T) {
 	view := aged(25)
 	if got := found(view); got != "Expired default-023 Expired 0 false -, Expired default-024 Expired 0 false -, Held default Expired 0 false -" {
@@ -352,7 +352,7 @@ func TestS32NodesThatEndForAnythingElseAreNotCounted(t *testing.T) {
 }
 
 // A pool that wants its expiry within budgets is left to whoever keeps them; the others are not. Where nobody can tell which those
-// are nothing of any pool is ended for its age, people are told, and what else must end does.
+// are nothing of any pool is ended for its age, an event says so, and what else must end does.
 func TestF106ExpiryWithinBudgetsIsNotDiagnosed(t *testing.T) {
 	view := aged(3)
 	view.Live.Gentle = []string{"default", "other"}

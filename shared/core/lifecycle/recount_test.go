@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// F5: usage is compared with what live claims hold, those that wait for their launch included, and not where that cannot be told.
+// F5: usage is compared with what live claims hold, those that wait for their launch included, and not where that is unknown.
 func TestF5RecountsWhatClaimsHold(t *testing.T) {
 	base := func() model.Ledger {
 		return model.Ledger{

@@ -24,7 +24,7 @@ func TestD5WhoWantedAnInstanceToEnd(t *testing.T) {
 	}
 }
 
-// D5: a record names the command that gave the instance back only where that is why it ended.
+// D5: a record names the command that disrupted the instance only where that is why it ended.
 func TestD5ARemovalNamesItsCommand(t *testing.T) {
 	commands := []model.Command{{ID: "01J-0", Reason: model.ReasonDrifted, Decision: "01J", Replacements: []model.PlannedClaim{{Name: "new"}}}}
 	claim := model.Claim{

@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// K6: an instance whose system check fails and for which EC2 has scheduled an event ends by force, whichever is told first: its
+// K6: an instance whose system check fails and for which EC2 has scheduled an event ends by force, whichever is reported first: its
 // deadline is now.
 func TestK6ASystemFailureBesideAScheduledEventEndsByForce(t *testing.T) {
 	failure := model.Impairment{InstanceID: "i-old", Kind: model.ImpairedSystem, SinceUnix: now - 300, Message: "reachability"}

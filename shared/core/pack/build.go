@@ -42,7 +42,7 @@ func (p *existingNodes) build(waiting int, moving map[int]bool, keys []string) {
 			p.nodes = append(p.nodes, s)
 		}
 	}
-	if !p.few && p.cache == nil { // else existing nodes are told apart before pods are looked at, while what they are is at hand
+	if !p.few && p.cache == nil { // else existing nodes are distinguished before pods are looked at, while what they are is at hand
 		p.locate(numbers)
 		p.readAll()
 	}

@@ -48,7 +48,7 @@ func (c *checker) together(plan model.Plan) {
 }
 
 // hosts makes every node there will be: those of the snapshot, claims on their way, claims of the plan. What a
-// claim may become is told apart by the keys rules name and by more.
+// claim may become is distinguished by the keys rules name and by more.
 func (c *checker) hosts(plan model.Plan, more ...string) []*finalNode {
 	var hosts []*finalNode
 	byName := make(map[string]*finalNode)
@@ -175,7 +175,7 @@ func (c *checker) seenKeys() []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// variants returns the different nodes a claim may become, told apart by keys.
+// variants returns the different nodes a claim may become, distinguished by keys.
 func (c *checker) variants(name, class string, labels map[string]string, types, keys []string, may func(*model.InstanceType, model.Offering) bool, required []model.Requirement) []map[string]string {
 	var out []map[string]string
 	seen := make(map[string]bool)

@@ -43,7 +43,7 @@ func compareChoices(a, b choice) int {
 	return cmp.Or(strings.Compare(b.tenancy, a.tenancy), strings.Compare(a.partition, b.partition))
 }
 
-// choices returns what a launch of the type may choose, as far as it is told apart; at least one, which may be zero.
+// choices returns what a launch of the type may choose, as far as it is distinguished; at least one, which may be zero.
 func choices(t *model.InstanceType, reported map[string]bool) []choice {
 	values := func(key string) []string {
 		if all := t.Labels[key]; reported[key] && len(all) > 1 {

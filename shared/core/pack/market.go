@@ -21,7 +21,7 @@ type market struct {
 	plain     bitset                // columns of types that are not exotic (see offering.Exotic)
 	whole     []vector              // by type: what pods and daemons together can have
 	masks     map[string]bitset     // columnsMeeting, by termKey
-	choosing  bool                  // columns are told apart by what a launch may choose
+	choosing  bool                  // columns are distinguished by what a launch may choose
 
 	zones      []string  // of all columns, sorted; at most 63, what is beyond shares the last
 	kinds      []string  // capacity types of all columns, in the order they are preferred
@@ -84,7 +84,7 @@ type column struct {
 	price    int64  // micro-USD per hour, ≥ 0
 	zone     uint8  // into market.zones
 	kind     uint8  // into market.kinds
-	chosen   choice // zero where columns are not told apart by it
+	chosen   choice // zero where columns are not distinguished by it
 }
 
 func newMarket(types []model.InstanceType, dims dimensions, reported map[string]bool) *market {

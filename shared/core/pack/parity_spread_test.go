@@ -278,7 +278,7 @@ func newWorldComplete(t *testing.T, w *world) {
 	}
 }
 
-// Where several nodes are needed anyway, the wish is free.
+// Where several nodes are needed anyway, the preference is free.
 func TestF064ScheduleAnywayIsHonoredWhereItIsFree(t *testing.T) {
 	full := func(s *model.PodShape) { s.NodeSelector = map[string]string{model.LabelInstanceType: "m5.large"} }
 	w := newWorld(64).pool("general", nil)
@@ -295,7 +295,7 @@ func TestF064ScheduleAnywayIsHonoredWhereItIsFree(t *testing.T) {
 	}
 }
 
-// The peer opens a node per pod for a preferred hostname spread; a wish is not worth a node.
+// The peer opens a node per pod for a preferred hostname spread; a preference is not worth a node.
 func TestF064ScheduleAnywayIsNotPaidForWithANodePerPod(t *testing.T) {
 	for _, key := range []string{model.LabelHostname, model.LabelZone} {
 		plain := newWorld(64).pool("general", nil).pods("web", 20, appPod("web")).complete(t)

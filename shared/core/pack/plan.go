@@ -13,7 +13,7 @@ import (
 // Plan says which pods fit what exists or is on its way, which claims to make for the others, and why nothing can hold
 // the rest. Every pending pod is in exactly one of the three lists.
 //
-// Pods that cannot be told apart are planned together. Existing capacity is used first. A pod that needs a new node gets
+// Pods that cannot be distinguished are planned together. Existing capacity is used first. A pod that needs a new node gets
 // one of the first pool, by weight and then name, that can make one; on that pool the plan with the lowest price wins.
 //
 // Preferences for nodes are kept where some pool can meet them. Preferences between pods are kept where the whole plan

@@ -446,7 +446,7 @@ func crossTerms(a, b []requirement.Requirements) []requirement.Requirements {
 	return canonicalTerms(out)
 }
 
-// shapeKey writes down everything scheduling looks at, so that equal keys mean pods that cannot be told apart.
+// shapeKey writes down everything scheduling looks at, so that equal keys mean pods that cannot be distinguished.
 func (c *classifier) shapeKey(shape *model.PodShape, info *shapeInfo) string {
 	info.finish(c.rules, shape)
 	if info.simple = len(info.constraints)+len(info.soft)+len(info.conflicts)+len(info.contributions) == 0; info.simple {

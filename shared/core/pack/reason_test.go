@@ -31,7 +31,7 @@ func (w *world) smallIn(zone string, cpuMilli int64, sold bool) *world {
 	return w
 }
 
-// A pod that could have a node anywhere but in the one domain it is kept to is told the domain.
+// A pod that could have a node anywhere but in the one domain it is kept to learns the domain.
 func TestReasonsNameTheDomainAPodIsKeptTo(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -84,7 +84,7 @@ func (p *pool) openValues(a *offeringSet, key string) []string {
 }
 
 // typesAmong lists the types among usable offerings: exotic ones last, for they are bought only where no other will do. Under
-// minValues, which count all of them, they are not told apart.
+// minValues, which count all of them, they are not distinguished.
 func (p *pool) typesAmong(usable bitset) (types []entry, spot []int, plain int) {
 	seen, seenSpot := make([]bool, len(p.market.types)), make([]bool, len(p.market.types))
 	var exotic []entry

@@ -435,7 +435,7 @@ func (o *outcome) intruder(i int, u *constraint) (spot, pod int) {
 	return -1, -1
 }
 
-// takeOff gives the pod back to its class, with the rule that was broken.
+// takeOff returns the pod to its pod group, with the rule that was broken.
 func (o *outcome) takeOff(i, pod int, u *constraint) {
 	o.note(i, pod, -1)
 	c := o.podGroupOf[pod]

@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Peers is a set of pods, told by namespace and labels. It does not change. The zero Peers holds no pod.
+// Peers is a set of pods, selected by namespace and labels. It does not change. The zero Peers holds no pod.
 type Peers struct {
 	pods  matcher
 	names []string // namespaces named or selected, sorted; none where every is

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// UD-03: what bootstrap.sh is told, and that it is told nothing else.
+// UD-03: what bootstrap.sh is given, and that it is given nothing else.
 func TestUD03BootstrapIsToldEverything(t *testing.T) {
 	text := render(t, of("AL2", func(in *Input) {
 		in.Class.UserData, in.Class.InstanceStorePolicy, in.Class.Kubelet.JSON = "echo first", "RAID0", wholeKubelet

@@ -12,7 +12,7 @@ import (
 // their names.
 const storageCommand = "000-mount-instance-storage"
 
-// storageDirs are what releases that do not choose for themselves must be told to move onto the array.
+// storageDirs are what releases that do not choose for themselves must be set to move onto the array.
 var storageDirs = []string{"/var/lib/containerd", "/var/lib/kubelet", "/var/log/pods"}
 
 // renderBottlerocket returns the user's settings with ours laid over them. The document is written anew from what was

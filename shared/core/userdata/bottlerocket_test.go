@@ -68,7 +68,7 @@ func TestUD04SettingsAreMerged(t *testing.T) {
 	}
 }
 
-// UD-04: releases that know what belongs onto the array are left to it, others are told.
+// UD-04: releases that know what belongs onto the array are left to it, others are set to.
 func TestUD04ArrayIsBoundAsTheReleaseNeeds(t *testing.T) {
 	const reported, left = " --dirs /var/lib/containerd /var/lib/kubelet /var/log/pods", ""
 	name := func(version string) string { return "bottlerocket-aws-k8s-1.36-x86_64-v" + version + "-abcdef01" }

@@ -9,7 +9,7 @@
 //	Windows       one PowerShell block: the user's text, then the call of the bootstrap script
 //	Custom        the user's bytes as they are
 //
-// A user's text never reaches beyond its own part, and what a family cannot be told is refused with the field to change.
+// A user's text never reaches beyond its own part, and what a family cannot be given is refused with the field to change.
 //
 //	text, err := userdata.Render(userdata.Input{Class: class, Cluster: "web", Endpoint: url, CA: pem, MaxPods: 58})
 package userdata

@@ -7,7 +7,7 @@ import (
 )
 
 // leftOpen returns what a PowerShell text leaves open at its end, such as "a quotation begun in line 3", and "" where
-// nothing is, or where it cannot be told: a text that PowerShell understands is never said to leave something open.
+// nothing is, or where it is unknown: a text that PowerShell understands is never said to leave something open.
 // Source: PowerShell language specification, 2.3 (tokens); about_Quoting_Rules, about_Comments.
 func leftOpen(text string) string {
 	s := scan{rest: strings.ReplaceAll(text, "\r\n", "\n"), line: 1, before: '\n'}

@@ -62,7 +62,7 @@ func render(t *testing.T, in Input) string {
 	return string(text)
 }
 
-// document is what an instance makes of user data: MIME parts or the one text, and what it is told about joining.
+// document is what an instance makes of user data: MIME parts or the one text, and what it is given about joining.
 type document struct {
 	types, bodies []string
 	cluster       string

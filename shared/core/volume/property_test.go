@@ -159,7 +159,7 @@ func TestWhereAllVolumesMayBeIsWhereEachMayBe(t *testing.T) {
 	})
 }
 
-// A node yet to be made has a host name nobody knows: what it is accepted for must not hang on the name.
+// A node yet to be made has an unknown host name: what it is accepted for must not hang on the name.
 func TestAlternativesNeverSpeakOfHostNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := anyWorld(t)

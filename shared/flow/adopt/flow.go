@@ -130,7 +130,7 @@ type pass struct {
 	read    time.Time // by this process's clock, when the ledger said what time it is: out.AtUnix
 	until   time.Time // by this process's clock, when the lease ends
 
-	stops   bool  // Karpenter was told to stop, and may not have yet
+	stops   bool  // Karpenter was asked to stop, and may not have yet
 	pods    int64 // of Karpenter's Deployments that are left
 	renewed int64 // when Karpenter's lease was renewed; 0 = there is none
 }
@@ -314,7 +314,7 @@ func (r *pass) still(ctx context.Context) error {
 	return nil
 }
 
-// release gives the lease back even when the run's own context is over.
+// release releases the lease even when the run's own context is over.
 func (r *pass) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()

@@ -282,7 +282,7 @@ func rolesOf(r model.Roles) []namedRole {
 	return []namedRole{{"provision", r.Provision}, {"interruption", r.Interruption}, {"catalog", r.Catalog}, {"disrupt", r.Disrupt}, {"adopt", r.Adopt}}
 }
 
-// checkDesired refuses what can be told to be wrong without asking anybody.
+// checkDesired refuses what can be known to be wrong without asking anybody.
 func (f *Flow) checkDesired(reg model.Registration) error {
 	if !clusterName(reg.Cluster) {
 		return invalid("cluster", reg.Cluster, "is not the name of an EKS cluster: up to 100 letters, digits, - and _, the first a letter or digit")

@@ -282,7 +282,7 @@ func (r *departure) acquireLeases(ctx context.Context) error {
 	return nil
 }
 
-// release gives the leases back even when the run's own context is over, unless the cluster is gone: then they keep everybody
+// release releases the leases even when the run's own context is over, unless the cluster is gone: then they keep everybody
 // out who has not heard.
 func (r *departure) release(ctx context.Context) {
 	if r.out.Gone {

@@ -29,7 +29,7 @@ type Leases interface {
 	// AcquireLease takes one of the cluster's leases for owner until untilUnix. Conflict where another owner holds it at nowUnix. Taking
 	// it again as the same owner renews it.
 	AcquireLease(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error)
-	// Release gives it back early. A fence that is not the newest any more is left alone; that is no error.
+	// Release ends it early. A fence that is not the newest any more is left alone; that is no error.
 	Release(ctx context.Context, fence model.Fence) error
 }
 

@@ -108,7 +108,7 @@ func TestW2TheHubsStackTakesOverWhatATenantsStackRegistered(t *testing.T) {
 	}
 }
 
-// F3, W2: whose a registration is that cannot be read nobody knows, so that no stack changes it; people may write it anew.
+// F3, W2: whose a registration is that cannot be read is unknown, so that no stack changes it; people may write it anew.
 func TestF3ARegistrationThatCannotBeReadIsWrittenAnewByPeopleAlone(t *testing.T) {
 	w := newWorld()
 	unread := fault.New(fault.Invalid, model.CodeUnreadCluster, "web cannot be read")

@@ -251,7 +251,7 @@ func TestAllowanceThatIsUsedUpLeavesClassesForTheNextTick(t *testing.T) {
 }
 
 // Many clusters that begin at once have their classes tried one after another. None waits for its turn to launch: a trial that was
-// put off is told as Unknown, says nothing against the class, and is made later.
+// put off is reported as Unknown, says nothing against the class, and is made later.
 func TestTrialThatIsPutOffKeepsNobodyFromLaunching(t *testing.T) {
 	w := newWorld(t)
 	w.allowance = model.Allowance{Version: 1, AtUnix: w.now, CallsMilli: 16_000, ReadsMilli: 80_000}

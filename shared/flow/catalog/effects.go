@@ -11,7 +11,7 @@ type EffectHook = work.EffectHook
 
 // Names of the effects of a pass over a cluster; no other function has one of the same name.
 const (
-	EffectSpend      = "class-spend"   // calls of EC2's API taken from, or given back to, what all clusters share
+	EffectSpend      = "class-spend"   // calls of EC2's API taken from, or returned to, what all clusters share
 	EffectPatchClass = "class-mark"    // finalizer and hashes on an EC2NodeClass
 	EffectProfile    = "class-profile" // instance profile made
 	EffectTrial      = "class-trial"   // launch template made, for dry runs

@@ -24,7 +24,7 @@ type Flow struct {
 	Peeks       work.Peeks // nil = clusters are swept each minute
 	Connector   Connector
 	Catalogs    Catalogs     // where the region pass keeps the instance catalog; nil = each pass reads EC2 itself
-	Disruptions DisruptHints // told of claims that have newly drifted; nil = nobody is
+	Disruptions DisruptHints // notified of claims that have newly drifted; nil = nobody is
 
 	Now      func() time.Time
 	Settings Settings
@@ -240,7 +240,7 @@ func (r *pass) publishReports(ctx context.Context) {
 	}
 }
 
-// release gives the lease back even when the invocation's own context is over.
+// release releases the lease even when the invocation's own context is over.
 func (r *pass) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()

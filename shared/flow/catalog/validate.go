@@ -216,7 +216,7 @@ func (r *pass) dryRuns(ctx context.Context, launch model.Launch, request []byte)
 	return first
 }
 
-// verdict reads what EC2 answered a trial. Missing permissions are a verdict; what EC2 refuses for another reason is told and
+// verdict reads what EC2 answered a trial. Missing permissions are a verdict; what EC2 refuses for another reason is reported and
 // tried again before long, since it may be about something that was only just made; what says nothing about the class
 // leaves it as it was.
 func (r *pass) verdict(ctx context.Context, class model.Class, err error, denied string) (*model.ClassProblem, bool) {

@@ -107,7 +107,7 @@ func (w *world) pass(after time.Duration, change func(*Flow, *Request)) Outcome 
 
 func (w *world) class() *model.Class { return &w.config.Classes[0].Class }
 
-// status is what the last pass told of the class.
+// status is what the last pass reported of the class.
 func (w *world) status() model.ClassStatus {
 	w.t.Helper()
 	if len(w.reported.Classes) != 1 {
@@ -116,7 +116,7 @@ func (w *world) status() model.ClassStatus {
 	return w.reported.Classes[0].Status
 }
 
-// problem is what the last pass told of a condition, "" where it holds.
+// problem is what the last pass reported of a condition, "" where it holds.
 func (w *world) problem(condition string) string {
 	w.t.Helper()
 	for _, p := range w.status().Problems {

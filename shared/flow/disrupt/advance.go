@@ -19,7 +19,7 @@ const (
 	codeTooLate  = "TooLate"      // it could not be found to hold in time
 )
 
-// step is one command being moved on. Where it stands is told from its record and from what is read live, so that whichever
+// step is one command being moved on. Where it stands is read from its record and from what is read live, so that whichever
 // effect was the last of a process, the next run goes on from there:
 //
 //	Committed   nodes without the taint                   → tainted
@@ -306,7 +306,7 @@ func (s *step) stillHolds(ctx context.Context, input *disruption.Input) bool {
 	return true
 }
 
-// revalidate is disruption.Revalidate, or whatever takes its place in a test, for one command at a time: each looks at the whole cluster.
+// revalidate is disruption.Revalidate, or whatever takes its place in a test, for one command at a time: each reads the whole cluster.
 func (r *pass) revalidate(input disruption.Input, command *model.Command) []model.KeptReason {
 	r.revalidating.Lock()
 	defer r.revalidating.Unlock()
@@ -464,7 +464,7 @@ func (s *step) fail(ctx context.Context, code, message string) {
 	s.undo(ctx)
 }
 
-// undo gives the command's nodes back to the scheduler: reasons and taints are taken off, and then the command has no hold of
+// undo lets the scheduler use the command's nodes again: reasons and taints are taken off, and then the command has no hold of
 // them any more.
 func (s *step) undo(ctx context.Context) {
 	errs := make([]error, len(s.targets))
@@ -537,7 +537,7 @@ func (s *step) stored(command model.Command) {
 	}
 }
 
-// late notes that a write did not happen, or that nobody knows whether it has: the next run reads what is so.
+// late notes that a write did not happen, or that it is unknown whether it has: the next run reads what is so.
 func (s *step) late(what string, err error) {
 	if fault.Is(err, fault.Conflict) {
 		s.count(&s.out.Conflicts)

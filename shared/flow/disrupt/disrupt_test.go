@@ -333,7 +333,7 @@ func TestDriftedNodeWithAGracePeriodGoesWhateverItsPodsSay(t *testing.T) {
 	h := newHouse(t, 2)
 	grace := int64(300)
 	h.change("c-n0", func(c *model.Claim) { c.GraceSeconds = &grace })
-	h.nodes["n0"].Pods[0].DoNotDisrupt = "1h" // by the hour, so that the house's own check of B2 is not meant
+	h.nodes["n0"].Pods[0].DoNotDisrupt = "1h" // by the hour, so that the test cluster's own check of B2 is not meant
 	h.wants(planned(model.ReasonDrifted, 0, "n0"))
 	h.check()
 	drained(t, h, "c-n0")
@@ -452,7 +452,7 @@ func TestStopsUndoWhatIsOpen(t *testing.T) {
 	drained(t, h, "c-n0")
 }
 
-// D7: a look that gives nothing back is kept once an hour with what was asked, so that a version that would give more back can be asked the
+// D7: a look that disrupts nothing is kept once an hour with what was asked, so that a version that would disrupt more can be asked the
 // same; a cluster without nodes leaves nothing.
 func TestD7ALookThatGivesNothingBackIsKeptEachHour(t *testing.T) {
 	h := newHouse(t, 2)
@@ -934,7 +934,7 @@ func TestTaintThatWasTakenOffIsPutOnAgainBeforeTheNodeIsDrained(t *testing.T) {
 		h.pass(5)
 		h.nodes["n0"].Node.Taints = nil
 		h.pass(90)
-		drained(t, h, "c-n0") // the house sees to the taint
+		drained(t, h, "c-n0") // the test cluster sees to the taint
 	}
 }
 
@@ -1286,7 +1286,7 @@ func TestR44LooksInBetweenSendNoHintsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// C1: while very many drains have just begun nobody is told why nodes stay; afterwards people are.
+// C1: while very many drains have just begun nobody learns why nodes stay; afterwards people do.
 func TestC1_WhyNodesStayIsToldAfterARush(t *testing.T) {
 	const drains = 21
 	h := newHouse(t, drains+1)
@@ -1307,7 +1307,7 @@ func TestC1_WhyNodesStayIsToldAfterARush(t *testing.T) {
 	}
 }
 
-// F149: people are told why a node stays, once in a quarter of an hour, and again when the reason changes.
+// F149: people learn why a node stays, once in a quarter of an hour, and again when the reason changes.
 func TestF149PeopleAreToldWhyNodesStay(t *testing.T) {
 	h := newHouse(t, 4)
 	code := disruption.NoSavings

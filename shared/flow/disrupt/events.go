@@ -25,7 +25,7 @@ const (
 	kindPool      = "NodePool"
 )
 
-// reportSeconds is how often people are told what a command waits for.
+// reportSeconds is how often an event says what a command waits for.
 const reportSeconds = 120
 
 // blocking are the codes that say that somebody asks for a node to be left alone.
@@ -35,7 +35,7 @@ var blocking = map[string]bool{
 	disruption.NotInitialized: true, disruption.NoClaim: true,
 }
 
-// silent are the codes nobody has to be told of: they pass by themselves, or are meant to be so.
+// silent are the codes nobody has to learn of: they pass by themselves, or are meant to be so.
 var silent = map[string]bool{
 	disruption.InCommand: true, disruption.Ending: true, disruption.Static: true, disruption.Young: true, disruption.NotQuiet: true, disruption.PoolNotQuiet: true,
 	disruption.TooManyCommands: true, disruption.SpreadBusy: true,
@@ -156,8 +156,8 @@ func (r *pass) reportKept() {
 // eventWriter says why nodes stay.
 type eventWriter struct {
 	*pass
-	reported map[string]model.ReportedNode // what people were told lately
-	still    map[string]model.ReportedNode // what of it, and of what they are told now, is to be remembered
+	reported map[string]model.ReportedNode // what was in events lately
+	still    map[string]model.ReportedNode // what of it, and of the events of now, is to be remembered
 	written  int
 	nodes    map[string]*model.Node
 	claims   map[string]*model.Claim // by provider id
@@ -219,7 +219,7 @@ func (k *eventWriter) pool(pool *model.Pool, why model.KeptReason) {
 	k.events = append(k.events, model.Event{Kind: kindPool, Name: pool.Name, UID: pool.UID, Reason: reasonBlocked, Message: why.Message})
 }
 
-// due reports whether people are to be told now, and remembers that they are.
+// due reports whether an event is due now, and remembers that it is written.
 func (k *eventWriter) due(name, code string) bool {
 	if before, known := k.reported[name]; known && before.Code == code {
 		k.still[name] = before

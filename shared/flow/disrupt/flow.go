@@ -60,8 +60,8 @@ type Settings struct {
 	MemoFor        time.Duration // how long a check that found nothing is good for, whatever else: 5 min
 	CatalogAfter   time.Duration // age of the region's instance catalog from which nothing is decided by it: 25 h
 	ClassAfter     time.Duration // age of what a class resolves to from which nothing is launched by it: 15 min
-	ReportAfter    time.Duration // between two times people are told why a node stays: 15 min
-	MaxReported    int           // nodes of which it is remembered what people were told: 500
+	ReportAfter    time.Duration // between two events that say why a node stays: 15 min
+	MaxReported    int           // nodes of which it is remembered what events said: 500
 	MaxEvents      int           // about nodes that stay, in one run: 100
 	Parallel       int           // commands, and nodes of each, at work at once: 20
 
@@ -253,7 +253,7 @@ func (r *pass) do(ctx context.Context) error {
 	r.advance(ctx, r.fresh)
 	r.reached("proposed")
 
-	// 6. Whoever has to do something about it is told, and what was found is remembered.
+	// 6. Whoever has to do something about it is notified, and what was found is remembered.
 	r.announce(ctx)
 	r.keepDecision(ctx)
 	r.reportKept()
@@ -265,7 +265,7 @@ func (r *pass) do(ctx context.Context) error {
 	return nil
 }
 
-// release gives the lease back even when the invocation's own context is over.
+// release releases the lease even when the invocation's own context is over.
 func (r *pass) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()

@@ -27,7 +27,7 @@ const (
 )
 
 // house is every port the disruption function needs: the ledger that is held to the same contract as the real one, an API server, a watcher,
-// and a provision function that launches what commands ask for. Each operation fails as it is told to, by its name.
+// and a provision function that launches what commands ask for. Each operation fails as it is set to, by its name.
 type house struct {
 	t          *testing.T
 	now        int64

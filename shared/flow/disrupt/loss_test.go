@@ -12,13 +12,13 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// saidLost returns how often the watcher was told that something is gone.
+// saidLost returns how often the watcher was notified that something is gone.
 func (h *house) saidLost() int {
 	return len(slices.DeleteFunc(slices.Clone(h.log), func(op string) bool { return !strings.HasPrefix(op, "lost") }))
 }
 
-// F4: where an object of the snapshot is gone the disruption function says so, once for a pointer, and acts once the state is published anew. Nobody is
-// told of what is there and cannot be read: it would be the same again.
+// F4: where an object of the snapshot is gone the disruption function says so, once for a manifest, and acts once the state is published anew. The watcher is not
+// notified of what is there and cannot be read: it would be the same again.
 func TestF4TheWatcherIsToldOnceWhatIsGone(t *testing.T) {
 	for name, c := range map[string]struct {
 		failure error

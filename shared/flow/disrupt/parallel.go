@@ -8,7 +8,7 @@ import (
 )
 
 // parallel calls do(0) … do(n-1), Parallel of them side by side, and returns when all have. Each call writes only to its own
-// index, so that results stand in order whatever the timing. One that panics stops no other; problem is told of it.
+// index, so that results stand in order whatever the timing. One that panics stops no other; problem is called with it.
 func (r *pass) parallel(n int, do func(i int)) {
 	contained := func(i int) {
 		defer r.contain("")

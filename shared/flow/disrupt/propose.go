@@ -152,7 +152,7 @@ func (r *pass) commit(ctx context.Context, id string, plan *model.DisruptPlan) {
 	}
 }
 
-// commitOne records one command. Where nobody knows whether it was, it is said once more, which changes nothing if it was.
+// commitOne records one command. Where it is unknown whether it was, it is said once more, which changes nothing if it was.
 func (r *pass) commitOne(ctx context.Context, command model.Command, claims []*model.Claim) bool {
 	given := make([]model.Claim, len(claims))
 	for i, claim := range claims {
@@ -329,7 +329,7 @@ func digestOf(ids []string) string {
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:16]
 }
 
-// quietEvery is after how many seconds a look that gives nothing back is kept, though it leads to nothing: a version that would give
+// quietEvery is after how many seconds a look that disrupts nothing is kept, though it leads to nothing: a version that would give
 // more back can be asked the same.
 const quietEvery = 3600
 

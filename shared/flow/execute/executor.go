@@ -29,7 +29,7 @@ type Answers interface {
 
 // Server is the API server.
 type Server interface {
-	// Do carries out the request with the permissions of the group. An error means that nobody knows whether it was carried out.
+	// Do carries out the request with the permissions of the group. An error means that it is unknown whether it was carried out.
 	Do(ctx context.Context, group string, request wire.RelayRequest) (wire.RelayAnswer, error)
 }
 

@@ -46,7 +46,7 @@ func (f *Flow) Node(ctx context.Context, clusterState *explain.Cluster, asked st
 	return explain.Node(clusterState, asked, found, facts), nil
 }
 
-// disruptedBy returns the id of the decision to give a node back, "" where there is none. A command's id is its decision's and a number.
+// disruptedBy returns the id of the decision to disrupt a node, "" where there is none. A command's id is its decision's and a number.
 func disruptedBy(clusterState *explain.Cluster, found explain.Found) string {
 	if found.Removal != nil && found.Removal.Command != "" && found.Removal.Decision != "" {
 		return found.Removal.Decision
@@ -88,7 +88,7 @@ func (f *Flow) market(ctx context.Context, reg model.Registration, registration 
 	return offering.Mask(offering.Catalog(catalog.Types, class, q.Offerings), class.Status.Subnets, offering.UnavailableForClass(q.UnavailableOfferings, &class.Status), q.NowUnix), nil
 }
 
-// PlanDisruption asks what would be given back of the cluster now. Live claims are the ledger's.
+// PlanDisruption asks what would be disrupted of the cluster now. Live claims are the ledger's.
 func PlanDisruption(clusterState *explain.Cluster) *model.DisruptPlan {
 	ask := &clusterState.Ask
 	in := disruption.Input{
@@ -108,7 +108,7 @@ func PlanDisruption(clusterState *explain.Cluster) *model.DisruptPlan {
 	return &plan
 }
 
-// Savings says what giving nodes back came to from fromUnix up to now.
+// Savings says what disrupting nodes came to from fromUnix up to now.
 func (f *Flow) Savings(ctx context.Context, reg model.Registration, fromUnix int64) (*explain.Saving, error) {
 	ledger, err := f.Ledger.Load(ctx, reg)
 	if err != nil {
@@ -136,7 +136,7 @@ func (f *Flow) Decisions(ctx context.Context, reg model.Registration, fromUnix i
 	return explain.Decisions(decisions, disruptions), nil
 }
 
-// decided reads the decisions of a span, to provision and about giving back.
+// decided reads the decisions of a span, about provisioning and about disruption.
 func (f *Flow) decided(ctx context.Context, reg model.Registration, fromUnix, toUnix int64) ([]model.Decision, []model.Disrupted, error) {
 	decisions, err := f.Records.Decisions(ctx, reg.Cluster, fromUnix, toUnix)
 	if err != nil {

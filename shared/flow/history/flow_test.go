@@ -187,7 +187,7 @@ func TestARegionWithoutACatalogIsSaidToBeUnknown(t *testing.T) {
 	}
 }
 
-// A report reads the past before the present, since a store may answer with what it has read last; spans without a snapshot are told apart.
+// A report reads the past before the present, since a store may answer with what it has read last; spans without a snapshot are distinguished.
 func TestCostsOfThePastAreOfItsSnapshots(t *testing.T) {
 	a := shop()
 	a.snapshots[now-7000].Pods = a.snapshots[now-7000].Pods[:1] // nothing ran on the node then

@@ -161,7 +161,7 @@ func (r *pass) terminate(ctx context.Context) {
 }
 
 // terminate ends instances in few calls, as long as there may be another and EC2 does not ask for less. Each is named by its
-// id, and the fleet reads its tags once more. It returns those that were told to end, and whether EC2 asked for less.
+// id, and the fleet reads its tags once more. It returns those that were asked to end, and whether EC2 asked for less.
 func (f *Flow) terminate(ctx context.Context, fleet Fleet, cluster string, ids []string, may func() bool, problem func(string, ...any)) (ended []string, throttled bool) {
 	const most = 50 // in one call
 	for len(ids) > 0 && !throttled && may() {

@@ -11,7 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// fakeHints is the ports begin needs: it writes down what is asked of it, and fails where it is told to.
+// fakeHints is the ports begin needs: it writes down what is asked of it, and fails where it is set to.
 type fakeHints struct {
 	Objects
 	stored  model.Claim

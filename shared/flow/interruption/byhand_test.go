@@ -27,7 +27,7 @@ func byHand(t *testing.T, change func(*model.Claim)) (*world.World, model.Claim)
 }
 
 // F107, F108: a NodeClaim that people made and delete again drains its node; then nothing is left of it, and what it held is
-// given back.
+// disrupted.
 func TestF107ClaimMadeByHandThatIsDeletedDrains(t *testing.T) {
 	w, claim := byHand(t, nil)
 	w.Cluster.Delete(world.KindNodeClaim, claim.Name)

@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// reportDeferredEvery is how often people are told, in seconds, that ends are put off, as long as they are.
+// reportDeferredEvery is how often an event says, in seconds, that ends are put off, as long as they are.
 const reportDeferredEvery = 15 * 60
 
 // confirm compares findings with what earlier looks saw. It returns those that have looked wrong for long enough, the

@@ -63,7 +63,7 @@ type drains struct {
 	read      time.Time                     // by this process's clock, when the ledger had said what time it is
 	claims    []model.Claim                 // those that are to end, by name
 	dueAt     []int64                       // of each, when its next step is due; 0 = at once, -1 = never: it is Gone
-	released  bool                          // the lease is given back
+	released  bool                          // the lease is released
 	urgent    bool                          // so many drains have just begun that nothing is done yet that only shows
 	after     [][]func(ctx context.Context) // of each, what is done once every claim had its turn: pods go before what only shows
 	instances map[string]*model.Instance
@@ -430,7 +430,7 @@ func (d *drains) hint(ctx context.Context, key string, after time.Duration) bool
 	return err == nil
 }
 
-// release gives the lease back even when the invocation's own context is over.
+// release releases the lease even when the invocation's own context is over.
 func (d *drains) release(ctx context.Context) {
 	if d.released {
 		return
@@ -590,7 +590,7 @@ func (s *step) readNode(ctx context.Context) error {
 // claim's record knows nothing of. The claim is about that node from then on.
 func (s *step) readReplacedNode(ctx context.Context) error {
 	if s.claim.State != model.Draining {
-		return nil // the instance is told to end
+		return nil // the instance is asked to end
 	}
 	occupied, err := s.clients.Objects.ReadNode(ctx, model.Object{Name: s.claim.NodeName})
 	if fault.Is(err, fault.NotFound) {

@@ -61,7 +61,7 @@ func TestF109_TaintAndBalancerExclusionAreThereAtOnce(t *testing.T) {
 	}
 }
 
-// F110, R26, R28: a budget that allows nothing stalls the drain; people are told which, and after ten minutes for how long. The
+// F110, R26, R28: a budget that allows nothing stalls the drain; people learn which, and after ten minutes for how long. The
 // API server is asked ever more seldom. Once the budget allows it the drain goes on.
 func TestF110_R26_R28_BlockingBudgetStallsTheDrainWithEvents(t *testing.T) {
 	w := house(t, 2, world.Options{}, labeled)
@@ -169,7 +169,7 @@ func TestF112_DoNotDisruptIsKeptUntilTheDeadline(t *testing.T) {
 	}
 }
 
-// F113, R25, S15: by the deadline all pods are gone and the instance is told to end, whatever budget, annotation or grace says.
+// F113, R25, S15: by the deadline all pods are gone and the instance is asked to end, whatever budget, annotation or grace says.
 func TestF113_R25_S15_ByTheDeadlineAllIsGone(t *testing.T) {
 	w := house(t, 2, world.Options{}, labeled)
 	budget(w, "web-all", "0")
@@ -550,7 +550,7 @@ func TestS26_R37_ClaimsDeletedAtOnceWedgeNothing(t *testing.T) {
 	}
 }
 
-// S34, R27: two budgets on one pod make every eviction fail: few are tried, people are told of both, and the deadline ends it.
+// S34, R27: two budgets on one pod make every eviction fail: few are tried, people learn of both, and the deadline ends it.
 func TestS34_R27_TwoBudgetsAreToldAndEndAtTheDeadline(t *testing.T) {
 	w := house(t, 1, world.Options{}, labeled)
 	budget(w, "one", "1")
@@ -877,7 +877,7 @@ func (n noSteps) Advance(_ context.Context, _ string, claim model.Claim) (model.
 	return claim, n.err
 }
 
-// B3: the disruption function hears of it as soon as a node that a command gave back has ended, since budgets have room again; of what ended for
+// B3: the disruption function hears of it as soon as a node that a command disrupted has ended, since budgets have room again; of what ended for
 // other reasons its tick is soon enough.
 func TestDisruptionIsRequestedWhenNodesOfCommandsHaveEnded(t *testing.T) {
 	for _, c := range []struct {

@@ -43,7 +43,7 @@ func (s *step) reportDrain(ctx context.Context, before model.Drain, next drain.S
 	s.report(ctx, append(events, s.obstacles(next)...))
 }
 
-// noticed is what AWS said for which the claim ends, where people have not been told of it.
+// noticed is what AWS said for which the claim ends, where people have not learned of it.
 func (s *step) noticed(before model.Drain) []model.Event {
 	if before.Notice == "" {
 		return nil
@@ -56,7 +56,7 @@ func shown(d model.Drain) string {
 	return fmt.Sprint(d.DeadlineUnix, d.TaintedUnix != 0, d.EmptyUnix != 0, d.DetachedUnix != 0, d.EndUnix != 0, d.Waits)
 }
 
-// telling returns when people are told of the drain: now, where they were not for a while and there is something to tell.
+// telling returns when people learn of the drain: now, where they did not for a while and there is something to report.
 func (s *step) telling(next drain.Step) int64 {
 	reported := s.claim.Drain.ReportedUnix
 	if s.quiet(next) {

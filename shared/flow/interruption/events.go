@@ -22,7 +22,7 @@ func (r *pass) reportEnd(claim *model.Claim, f *lifecycle.Finding) {
 	case lifecycle.Interrupted, lifecycle.Stopping, lifecycle.Impaired, lifecycle.BlockEnds:
 		event.Reason, event.Warning = reasonInterrupted, true
 	}
-	if kind, ok := noticedAs[f.Kind]; ok { // as if EventBridge had told of it
+	if kind, ok := noticedAs[f.Kind]; ok { // as if EventBridge had reported it
 		r.events = append(r.events, eventsOf(*claim, []clusterNotice{{Notice: model.Notice{Kind: kind}}})...)
 	}
 	r.events = append(r.events, onBoth(*claim, []model.Event{event})...)

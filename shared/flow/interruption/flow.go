@@ -60,7 +60,7 @@ type Settings struct {
 	Drain         drain.Settings
 	MaxMoves      int   // pods that are made to leave in one run: 2,000
 	RetrySeconds  int64 // until a claim whose drain panicked is looked at again, and at most until one that could not be read or written is: 30
-	ReportSeconds int64 // between two times people are told what a drain waits for: 120
+	ReportSeconds int64 // between two events that say what a drain waits for: 120
 
 	// The removal limit: in RemovalWindow at most max(RemovalNodes, RemovalPercent of the cluster's nodes) are removed that EC2 does not
 	// say have ended. The window is longer than the five minutes promised, because what was counted is done a little later.
@@ -82,7 +82,7 @@ func (s Settings) withDefaults() Settings {
 	s.MaxActs = cmp.Or(s.MaxActs, 200)
 	s.Parallel = cmp.Or(s.Parallel, 50)
 	s.ParallelPods = cmp.Or(s.ParallelPods, 10)
-	// Less than the drain's own: with what it takes to be told and to come round, the first pod of an instance that EC2 warned of
+	// Less than the drain's own: with what it takes to be reported and to come round, the first pod of an instance that EC2 warned of
 	// is asked to leave within 8 seconds (C1).
 	s.Drain.ReplaceSeconds = cmp.Or(s.Drain.ReplaceSeconds, 4)
 	s.MaxMoves = cmp.Or(s.MaxMoves, 2000)
@@ -135,7 +135,7 @@ type Outcome struct {
 	Impaired    map[string]int `json:"impaired,omitempty"`    // instances that EC2's checks find ill and that were not at the last look, by kind
 }
 
-// Ended is a claim whose instance has ended, and is told of once, by whoever closed it.
+// Ended is a claim whose instance has ended, and is reported once, by whoever closed it.
 type Ended struct {
 	Claim        string `json:"claim"`
 	Pool         string `json:"pool,omitempty"` // "" = of none
@@ -144,7 +144,7 @@ type Ended struct {
 	Seconds      int64  `json:"seconds,omitempty"` // since its end began; 0 = it was found to have ended
 }
 
-// endedOf returns what is told of a claim that was closed at a time, and whether it had an instance.
+// endedOf returns what is reported of a claim that was closed at a time, and whether it had an instance.
 func endedOf(claim *model.Claim, atUnix int64) (ended Ended, had bool) {
 	ended = Ended{Claim: claim.Name, Pool: claim.Pool, CapacityType: claim.CapacityType, Reason: claim.FailureCode}
 	if claim.Drain != nil {
@@ -299,7 +299,7 @@ func (r *pass) announceEnds(ctx context.Context) {
 	}
 }
 
-// release gives the lease back even when the invocation's own context is over.
+// release releases the lease even when the invocation's own context is over.
 func (r *pass) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()

@@ -219,7 +219,7 @@ type clusterBatch struct {
 	begun  []clusterNotice // messages that stand for ends that are to be announced
 	ends   int             // of those, claims
 	passes []clusterNotice // messages that ask for a check
-	events []model.Event   // to be told, one claim's after another's
+	events []model.Event   // to be reported, one claim's after another's
 }
 
 // all returns every message about the cluster.
@@ -524,7 +524,7 @@ func (h *clusterBatch) requestPass(ctx context.Context) {
 	h.count(&h.out.Passes, 1)
 }
 
-// publishEvents publishes the events. They are for people: what cannot be told is not worth another try.
+// publishEvents publishes the events. They are for people: what cannot be reported is not worth another try.
 func (h *clusterBatch) publishEvents(ctx context.Context) {
 	if len(h.events) == 0 {
 		return

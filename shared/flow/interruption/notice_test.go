@@ -30,7 +30,7 @@ func TestS28WarningWinsOverACommand(t *testing.T) {
 	}
 }
 
-// The table of notices: what each kind does to the claim, what it asks for, and what people are told.
+// The table of notices: what each kind does to the claim, what it asks for, and what people learn.
 func TestIN01EachKindOfNoticeHasItsActionItsEventsAndIsDeleted(t *testing.T) {
 	const ends = "TerminatingOnInterruption"
 	for _, c := range []struct {
@@ -78,7 +78,7 @@ func TestIN01EachKindOfNoticeHasItsActionItsEventsAndIsDeleted(t *testing.T) {
 			if (out.Begun[string(c.notice.Kind)] == 1) != ended {
 				t.Errorf("begun: %v", out.Begun)
 			}
-			if ended { // people are told by the drain run, of what the claim says
+			if ended { // the drain run notifies people, of what the claim says
 				if claims, nodes := o.reported(); len(claims)+len(nodes) > 0 || claim.Drain.Notice != c.notice.Kind {
 					t.Errorf("told at once: %q %q; left to be told: %q", claims, nodes, claim.Drain.Notice)
 				}
@@ -190,7 +190,7 @@ func TestIN03WhatFailsComesAgainAndNothingElse(t *testing.T) {
 	}
 	down := fault.New(fault.Internal, "", "down")
 	for op, want := range map[string][]string{
-		"find":               {"spot", "change", "stop", "foreign"}, // nobody knows yet whose they are
+		"find":               {"spot", "change", "stop", "foreign"}, // it is unknown yet whose they are
 		"registry":           {"spot", "change", "stop"},
 		"connect":            {"spot", "change", "stop"},
 		"advance web-spot":   {"spot"},

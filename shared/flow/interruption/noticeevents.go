@@ -20,7 +20,7 @@ var noticedAs = map[lifecycle.Kind]model.NoticeKind{
 	lifecycle.Interrupted: model.NoticeSpotInterrupted, lifecycle.Impaired: model.NoticeScheduledChange, lifecycle.Stopping: model.NoticeStopped,
 }
 
-// eventsOf returns what people are told of a claim's instance, each kind once: on the NodeClaim object and on the node, as far as
+// eventsOf returns what people learn of a claim's instance, each kind once: on the NodeClaim object and on the node, as far as
 // there are such.
 func eventsOf(claim model.Claim, about []clusterNotice) []model.Event {
 	var reported []model.Event
@@ -35,7 +35,7 @@ func eventsOf(claim model.Claim, about []clusterNotice) []model.Event {
 	return onBoth(claim, reported)
 }
 
-// endEvents returns what people are told of a claim that ends for what AWS said of its instance: that, and that its node is
+// endEvents returns what people learn of a claim that ends for what AWS said of its instance: that, and that its node is
 // drained for it.
 func endEvents(claim model.Claim, kind model.NoticeKind) []model.Event {
 	return append(eventsOf(claim, []clusterNotice{{Notice: model.Notice{Kind: kind}}}), onBoth(claim, []model.Event{{

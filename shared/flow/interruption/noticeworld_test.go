@@ -281,7 +281,7 @@ func TestF147_WarningDeletesTheClaimAndItsReplacementStartsInParallel(t *testing
 	sound(t, w)
 }
 
-// IN-01, C1: people are told once of each warning, on the NodeClaim and on the node, however many there are at once; and of one
+// IN-01, C1: people learn once of each warning, on the NodeClaim and on the node, however many there are at once; and of one
 // whose instance ended before any drain run came to it.
 func TestIN01PeopleAreToldOnceOfEachOfManyWarnings(t *testing.T) {
 	reasons := []string{"SpotInterrupted", "TerminatingOnInterruption"}

@@ -24,7 +24,7 @@ const (
 )
 
 // office is every port notices need: a ledger of claims by instance id, and a diary of what was asked for. Each operation
-// fails as it is told to: by its name, or by its name and what it is about.
+// fails as it is set to: by its name, or by its name and what it is about.
 type office struct {
 	Objects
 	Pods

@@ -19,7 +19,7 @@ const (
 )
 
 // poll asks EC2 which of the cluster's spot instances it takes back and what is wrong with its instances, where the cluster
-// has such. What cannot be asked is told and left out: no answer is not a word against any instance.
+// has such. What cannot be asked is reported and left out: no answer is not a word against any instance.
 func (r *pass) poll(ctx context.Context, view *lifecycle.View) {
 	var instances, spot int
 	ours := map[string]bool{}

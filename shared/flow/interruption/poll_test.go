@@ -156,7 +156,7 @@ func TestC2OneHintAsksForTheNextPoll(t *testing.T) {
 	}
 }
 
-// S35: what may not be asked, or is not answered, is told once with what is missing, and stops nothing else.
+// S35: what may not be asked, or is not answered, is reported once with what is missing, and stops nothing else.
 func TestS35PollThatIsDeniedIsToldAndStopsNothing(t *testing.T) {
 	h := &health{interrupted: []model.SpotInterruption{{InstanceID: "i-1"}}}
 	h.errs = [2]error{fault.New(fault.Denied, "UnauthorizedOperation", "no"), fault.New(fault.Denied, "UnauthorizedOperation", "no")}

@@ -22,7 +22,7 @@ type Leases interface {
 	// taken after untilUnix: then its clock was ahead; with Conflict comes what is known of the holder's fence.
 	// Taking it again as the same owner renews it.
 	AcquireLease(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error)
-	// Release gives it back early. A fence that is not the newest any more is left alone; that is no error.
+	// Release ends it early. A fence that is not the newest any more is left alone; that is no error.
 	Release(ctx context.Context, fence model.Fence) error
 }
 
@@ -41,7 +41,7 @@ type CollectorStore interface {
 // Claims ends claims and begins those of instances that are adopted. Every write carries a fence and commits only while
 // that is the newest of its lease: otherwise Conflict, and nothing was written.
 type Claims interface {
-	// CloseClaim moves a claim to Gone as of atUnix, with FailureCode and FailureMessage as given, and gives back what it holds,
+	// CloseClaim moves a claim to Gone as of atUnix, with FailureCode and FailureMessage as given, and releases what it holds,
 	// in one transaction on condition of its Version. Closing a claim that is Gone changes nothing and is no error.
 	// Conflict where the stored one is live at another version.
 	CloseClaim(ctx context.Context, fence model.Fence, claim model.Claim, atUnix int64) error

@@ -14,7 +14,7 @@ import (
 // capacity: in a stock-out they are all there is, and a few a minute are enough to find out that it is over.
 //
 // A cluster few of whose launches had no capacity lately does not ask the third bucket beforehand; what did had no capacity is taken of it
-// afterwards. From insufficientFree on each launch takes of it first and gives back what was not dry, so that no more had no capacity than
+// afterwards. From insufficientFree on each launch takes of it first and returns what did not lack capacity, so that no more had no capacity than
 // it allows. How much is left of it does not matter to the others: a cluster that asks on and on for what is not available would
 // have them all wait in line behind it.
 

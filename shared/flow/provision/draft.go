@@ -66,7 +66,7 @@ func (g *grouping) reservationFits(a *attempt, class model.Class) bool {
 	return a.reservations == nil || offering.ReservationsLeft(withLess(class, g.gone).Status.Reservations, a.reservations) > 0
 }
 
-// charge counts one more instance of a launch: its addresses in every subnet it may go to, since nobody knows which it will
+// charge counts one more instance of a launch: its addresses in every subnet it may go to, since it is unknown which it will
 // be, and a place in the first of its reservations that has one.
 func (g *grouping) charge(a *attempt, class model.Class) {
 	for subnet, addresses := range a.addresses {

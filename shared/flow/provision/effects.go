@@ -11,7 +11,7 @@ type EffectHook = work.EffectHook
 
 // Names of the flow's effects, in the order a launch meets them.
 const (
-	EffectSpend       = "spend"    // calls of EC2's API taken from, or given back to, what all clusters share
+	EffectSpend       = "spend"    // calls of EC2's API taken from, or returned to, what all clusters share
 	EffectProbe       = "probe"    // probe of a half-open offering taken; only where one is wanted
 	EffectRemember    = "remember" // planner's notes written
 	EffectPlan        = "plan"     // decision record kept before its launches, beside the calls that are taken

@@ -106,7 +106,7 @@ func TestR5StaticPoolFilledByTwoWorkersEqualsReplicas(t *testing.T) {
 	sound(t, w)
 }
 
-// R24, S7: instances that never join. Their class is held longer and longer, one instance at a time is tried, people are told
+// R24, S7: instances that never join. Their class is held longer and longer, one instance at a time is tried, an event says so
 // once for each failure, and the limit holds all the time.
 func TestR24S7BrokenBootstrapIsHeldAndTriedByOneInstance(t *testing.T) {
 	w := world.New(world.Options{Types: []string{"m5.large"}, Boot: 1000 * time.Hour})
@@ -177,7 +177,7 @@ func TestLaunchesRampUpAfterAnOutage(t *testing.T) {
 	}
 }
 
-// Nothing that failed counts as a launch: a stock-out is no run-up.
+// Nothing that failed counts as a launch: a stock-out is no ramp-up.
 func TestFailedLaunchesAreNoRunUp(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	w.Fleet.Break(model.OfferingKey{}, "InsufficientInstanceCapacity")

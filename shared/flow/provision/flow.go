@@ -87,7 +87,7 @@ type Settings struct {
 	PriceCapFactor int           // price of a claim, as a multiple of what it usually costs, above which its pods wait for capacity: 5
 	PriceCapWait   time.Duration // how long they wait at most: 3 min
 
-	LaunchFloor int // claims of a pool in a minute that need no run-up; above, at most twice those of the minute before: 300
+	LaunchFloor int // claims of a pool in a minute that need no ramp-up; above, at most twice those of the minute before: 300
 }
 
 func (s Settings) withDefaults() Settings {
@@ -242,7 +242,7 @@ type pass struct {
 	settled            map[string]bool                     // UIDs of pods that ask for nothing any more, though the snapshot says so
 	questioned         map[string]bool                     // by node: it was asked which pods are on it; "" = which wait
 	putOff             map[string]string                   // why launches of a pool were put off, by pool
-	changed            map[string]bool                     // pools whose health is to be told, by name
+	changed            map[string]bool                     // pools whose health is to be reported, by name
 	planKept           bool                                // the decision's record was stored before a launch of this run
 	newlyUnplaced      bool                                // the last plan leaves other pods without a place than the last that was kept, or for other reasons
 	yieldedCalls       bool                                // launches were not made so that others may
@@ -348,7 +348,7 @@ func (r *pass) do(ctx context.Context) error {
 	return failure
 }
 
-// release gives the lease back even when the invocation's own context is over.
+// release releases the lease even when the invocation's own context is over.
 func (r *pass) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()

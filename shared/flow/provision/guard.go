@@ -12,7 +12,7 @@ import (
 
 // Planning is meant to bear any input. Should it panic all the same, the pool or the pods it panics over are looked for,
 // left out, and the rest is planned in the same run. What caused culpritTries panics is left out from the start for
-// quarantineFor seconds, and people are told once.
+// quarantineFor seconds, and an event says so once.
 
 const (
 	culpritTries   = 3

@@ -33,7 +33,7 @@ func defective(pool, owner string, plans *int) func(pack.Input) model.Plan {
 }
 
 // Scenario 17, C7, R58, S25: a pool and pods that planning panics over are left out in the same run, and remembered from
-// the third time on; people are told once.
+// the third time on; an event says so once.
 func TestScenario17R58S25WhatPlanningPanicsOverIsLeftOutAndTheRestPlanned(t *testing.T) {
 	for name, culprit := range map[string]struct{ pool, owner, what string }{
 		"a pool":          {"bad", "", "NodePool/bad"},
@@ -105,7 +105,7 @@ func TestScenario17R58S25WhatPlanningPanicsOverIsLeftOutAndTheRestPlanned(t *tes
 	}
 }
 
-// A panic anywhere else is an error of that run; the lease is given back.
+// A panic anywhere else is an error of that run; the lease is released.
 func TestPanicOfARunIsItsError(t *testing.T) {
 	w := start(t, world.Options{})
 	pending(w, "web", 1, world.Shape(900, gib))

@@ -36,7 +36,7 @@ func provisioning(t *testing.T, w *world.World, name string) model.BufferConditi
 	return model.BufferCondition{}
 }
 
-// The room of a buffer is launched for once, taken by pods at once, and made up for once; nobody is told of pods that are none.
+// The room of a buffer is launched for once, taken by pods at once, and made up for once; nobody learns of pods that are none.
 func TestF090HeadroomIsLaunchedOnceTakenAndMadeUpFor(t *testing.T) {
 	w := start(t, world.Options{})
 	shape := world.Shape(500, 256<<20)

@@ -18,7 +18,7 @@ const (
 // neverLaunched is the FailureCode of a claim nobody found out the fate of.
 const neverLaunched = "NeverLaunched"
 
-// health brings the record of which pools' instances join up to what the ledger knows now. An outcome is told from its
+// health brings the record of which pools' instances join up to what the ledger knows now. An outcome is read from its
 // claim's name, so that it counts once however often it is seen. Another pool, or another spec of it or of its class, begins
 // anew: what failed may be mended.
 func (r *pass) health() {

@@ -126,7 +126,7 @@ func failedClaim(t *testing.T, w *world.World, name string, second int64) {
 	}
 }
 
-// F105: a node with less than nine tenths of what was launched is told of, every ten minutes, and nothing else is done.
+// F105: a node with less than nine tenths of what was launched is reported, every ten minutes, and nothing else is done.
 func TestF105NodeThatFallsShortIsTold(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	pending(w, "web", 1, world.Shape(900, gib))

@@ -174,7 +174,7 @@ func TestR50SubnetWithoutAddressesDoesNotBarItsZone(t *testing.T) {
 	TestIC02SubnetWithoutAddressesIsMarkedAndNotItsTypes(t)
 }
 
-// R51, S25, R58: an error that is not about capacity stops one class, which is told at once; the others launch.
+// R51, S25, R58: an error that is not about capacity stops one class, which is reported at once; the others launch.
 func TestR51S25RefusedRequestStopsOneClassOnly(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	w.Cluster.AddClass(world.Class("good"))

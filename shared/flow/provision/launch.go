@@ -412,7 +412,7 @@ func (r *pass) conclude(ctx context.Context, a *attempt, types []model.InstanceT
 		a.result.Errors = []model.LaunchError{{Code: codeOr(a.err, "LaunchRefused"), Message: a.err.Error()}}
 		again = r.refused(a.launch.Class, a.launch.Pool, a.err, blocked)
 	} else {
-		// Nobody knows whether EC2 did it. The intent stays open and is looked into when it is due.
+		// It is unknown whether EC2 did it. The intent stays open and is looked into when it is due.
 		r.discountUnknown(a.launch.Pool, len(a.claims))
 		r.problem("launch %s of NodePool %s, outcome unknown: %v", a.intent.ID, a.launch.Pool, a.err)
 		return false, nil

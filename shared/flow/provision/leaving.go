@@ -42,7 +42,7 @@ func (r *pass) excludeLeavingNodes() {
 	r.snapshot = replay.Seen(r.shown, leaving)
 }
 
-// replacedBy returns the names of the claims whose nodes commands are about to give back: those of open commands that are not being
+// replacedBy returns the names of the claims whose nodes commands are about to disrupt: those of open commands that are not being
 // undone. Once one is, its nodes are capacity again as soon as their taints are off.
 func replacedBy(commands []model.Command) map[string]bool {
 	held := map[string]bool{}

@@ -42,7 +42,7 @@ func TestF133WhatWasJustLaunchedHasNotDrifted(t *testing.T) {
 				if drift := lifecycle.DriftedByPool(lifecycle.DriftView{Claim: claim, Pool: &pool}); drift.Reason != "" {
 					t.Errorf("%s: %+v; labels %v", claim.Name, drift, claim.Labels)
 				}
-				for _, r := range requirements { // and it is by its labels that it has not, not by what nobody knows
+				for _, r := range requirements { // and it is by its labels that it has not, not by what is unknown
 					narrowed := pool
 					narrowed.Template.Requirements = []model.Requirement{{Key: r.Key, Operator: model.In, Values: []string{"something-else"}}}
 					if drift := lifecycle.DriftedByPool(lifecycle.DriftView{Claim: claim, Pool: &narrowed, Type: &model.InstanceType{}}); drift.Reason != lifecycle.RequirementsDrifted {

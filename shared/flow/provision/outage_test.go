@@ -75,7 +75,7 @@ func TestC11LaunchesRampUpAfterThreeHoursWithoutEC2(t *testing.T) {
 	}
 }
 
-// F101: whatever a launch meets, after five minutes its pods have an instance, are planned for anew, or somebody has been told why
+// F101: whatever a launch meets, after five minutes its pods have an instance, are planned for anew, or somebody has learned why
 // they wait; and in the end they run.
 func TestF101NothingWaitsForALaunchWithoutAReason(t *testing.T) {
 	none := world.Fault{}
@@ -127,7 +127,7 @@ func TestF101NothingWaitsForALaunchWithoutAReason(t *testing.T) {
 	}
 }
 
-// R60: while EC2 cannot be reached pods are told that, and nothing of limits or capacity.
+// R60: while EC2 cannot be reached events of pods say that, and nothing of limits or capacity.
 func TestR60AnOutageIsNotToldAsALimit(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	pass(t, w, provision.TriggerConfig)

@@ -7,12 +7,12 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// DelayedHints is a queue of hints that may be told to come later.
+// DelayedHints is a queue of hints that may be set to come later.
 type DelayedHints interface {
 	Send(ctx context.Context, hint wire.Hint, after time.Duration) error
 }
 
-// Dues remembers when what was told last for a cluster arrives.
+// Dues remembers when what was reported last for a cluster arrives.
 type Dues interface {
 	// ScheduleHint returns after what time a hint is to arrive that asks for the same as the last one, so that the two are apart; false where
 	// the last one has not arrived yet and says the same.
@@ -27,7 +27,7 @@ const apartMillis = 2000
 // lost, and a flood of hints reaches the queues that clusters share every two seconds.
 type Forwarder struct {
 	Dues   Dues
-	Queues map[wire.HintReason]DelayedHints // by what is told; none = nobody is told
+	Queues map[wire.HintReason]DelayedHints // by what is reported; none = nobody learns
 	Now    func() time.Time
 }
 

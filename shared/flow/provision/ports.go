@@ -20,7 +20,7 @@ type Leases interface {
 	// any before. Conflict where another owner holds it at nowUnix, unless it was taken after untilUnix:
 	// then its clock was ahead. Taking it again as the same owner renews it.
 	Acquire(ctx context.Context, cluster, owner string, nowUnix, untilUnix int64) (model.Fence, error)
-	// Release gives it back early. A fence that is not the newest any more is left alone; that is no error.
+	// Release ends it early. A fence that is not the newest any more is left alone; that is no error.
 	Release(ctx context.Context, fence model.Fence) error
 }
 

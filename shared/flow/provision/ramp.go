@@ -135,7 +135,7 @@ func (r *pass) start(pool string, n int) {
 	r.setLaunchRate(rate)
 }
 
-// discountUnknown notes of n claims that were counted that nobody knows whether they were launched: what an outage lets pile up must not
+// discountUnknown notes of n claims that were counted and of which it is unknown whether they were launched: what an outage lets pile up must not
 // make room for more.
 func (r *pass) discountUnknown(pool string, n int) {
 	rate := r.launchRate(pool)

@@ -11,7 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Limits are evaluated by usage, which writes change by what they take and give back. Where somebody has deleted a claim or a pool's usage by
+// Limits are evaluated by usage, which writes change by what they take and release. Where somebody has deleted a claim or a pool's usage by
 // hand, the two differ from then on, and part of a limit can never be bought again. So each run compares them, which costs no read, and
 // where they differ counts anew.
 

@@ -87,7 +87,7 @@ func (r *pass) mayRepeat(due []model.Intent) []bool {
 	return may
 }
 
-// reportAfter is the age, in seconds, from which people are told of a launch whose outcome nobody knows.
+// reportAfter is the age, in seconds, from which people learn of a launch of unknown outcome.
 const reportAfter = 240
 
 // refusedAfter is the age, in seconds, from which a launch is over whose repeated call is denied or found invalid, and of which no look has

@@ -111,7 +111,7 @@ func TestUnfinishedLaunchOfWhichOnlyPartIsShownIsNotDoubled(t *testing.T) {
 	sound(t, w)
 }
 
-// F3, A5: while a claim of an unfinished launch cannot be read nobody knows which of its instances are whose: its outcome waits, and has all of
+// F3, A5: while a claim of an unfinished launch cannot be read it is unknown which of its instances are whose: its outcome waits, and has all of
 // them afterwards.
 func TestF3UnfinishedLaunchWaitsWhileAClaimOfItCannotBeRead(t *testing.T) {
 	w := unfinished(t, 2, world.DiesAfter)

@@ -77,7 +77,7 @@ func TestF096EachStepOfARegistrationShowsWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-// F097: the taint is gone after registration; a node that joined without is told of once, and registered.
+// F097: the taint is gone after registration; a node that joined without is reported once, and registered.
 func TestF097UnregisteredTaintGoesAndItsAbsenceIsTold(t *testing.T) {
 	for _, missing := range []bool{false, true} {
 		w := joined(t, world.Pool("default", "default"), world.Shape(900, gib), false)

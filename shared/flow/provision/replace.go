@@ -11,7 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Nodes that are given back voluntarily are replaced first: the disruption function records a command with the claims that are to take their place,
+// Nodes that are disrupted voluntarily are replaced first: the disruption function records a command with the claims that are to take their place,
 // each by the name it is to have, and asks for a check. They are launched by the ordinary protocol, for no pod that waits, and once
 // each: one whose name the ledger or a NodeClaim has, in whatever state, is not asked for again, since a replacement that failed is the
 // disruption function's to decide about.

@@ -33,7 +33,7 @@ func evaluate(t *testing.T, w *world.World) *evaluating {
 	return &evaluating{t: t, w: w, fence: fence}
 }
 
-// commit gives a claim's node back, with replacements, and brings the command to a state.
+// commit disrupts a claim's node, with replacements, and brings the command to a state.
 func (j *evaluating) commit(state model.CommandState, claim model.Claim, replacements ...model.PlannedClaim) model.Command {
 	j.t.Helper()
 	j.ids++
@@ -94,7 +94,7 @@ func named(t *testing.T, w *world.World, name string) model.Claim {
 	return model.Claim{}
 }
 
-// taint puts the taint of nodes that are given back on a claim's node, or takes it off.
+// taint puts the taint of nodes that are disrupted on a claim's node, or takes it off.
 func taint(t *testing.T, w *world.World, claim model.Claim, on bool) {
 	t.Helper()
 	patch := model.NodePatch{Name: claim.NodeName, UID: claim.NodeUID}
@@ -325,7 +325,7 @@ func TestD14ReplacementsNeverPassLimits(t *testing.T) {
 	sound(t, w)
 }
 
-// R43: a replacement that gave no instance has failed: it is not asked for again under its name, the disruption function is told at once, and the
+// R43: a replacement that gave no instance has failed: it is not asked for again under its name, the disruption function is notified at once, and the
 // ledger shows it as long as the command is open.
 func TestR43FailedReplacementIsNotRequestedAgainAndDisruptionIsHinted(t *testing.T) {
 	w, old, planned := deployed(t, 1, world.Shape(1500, gib))
@@ -413,7 +413,7 @@ func TestR39WhatWasNotToBeHadIsAskedForFirst(t *testing.T) {
 	}
 }
 
-// disruptHints notes what the disruption function is told, if that is a hint at all.
+// disruptHints notes what the disruption function is notified, if that is a hint at all.
 type disruptHints struct{ keys []string }
 
 func (j *disruptHints) RequestDisruption(_ context.Context, cluster, key string) error {
@@ -424,7 +424,7 @@ func (j *disruptHints) RequestDisruption(_ context.Context, cluster, key string)
 	return nil
 }
 
-// B4: the disruption function is told when a replacement is ready, once, and of nobody else's instances.
+// B4: the disruption function is notified when a replacement is ready, once, and of nobody else's instances.
 func TestB4DisruptionIsHintedWhenAReplacementIsReady(t *testing.T) {
 	w, old, planned := deployed(t, 1, world.Shape(1500, gib))
 	command := evaluate(t, w).commit(model.CommandReplacing, old, called(planned, "default-replacement"))
@@ -450,7 +450,7 @@ func TestB4DisruptionIsHintedWhenAReplacementIsReady(t *testing.T) {
 	}
 }
 
-// S28, B5, B11: from the command to the end of what it gives back, what it removes is not bought again: its pods find the instance
+// S28, B5, B11: from the command to the end of what it disrupts, what it removes is not bought again: its pods find the instance
 // that was launched for them, though others came in between and would have fit there.
 func TestS28WhatACommandRemovesIsNotBoughtAgain(t *testing.T) {
 	w, old, planned := deployed(t, 2, world.Shape(800, gib))
@@ -547,7 +547,7 @@ func TestS31ReplacementCarriesTheHashItWasPlannedBy(t *testing.T) {
 	}
 }
 
-// A command that is to save money buys nothing that costs as much as what it gives back, though that is all there is at the moment.
+// A command that is to save money buys nothing that costs as much as what it disrupts, though that is all there is at the moment.
 func TestReplacementCostsLessThanWhatItReplaces(t *testing.T) {
 	for _, saves := range []bool{true, false} {
 		w, old, planned := deployed(t, 1, world.Shape(1500, gib), "m5.xlarge")

@@ -105,7 +105,7 @@ func (r *pass) waitingPods(claim *model.Claim) []model.PodRef {
 	return claim.Pods
 }
 
-// reportDelayAfter is the age, in seconds, from which a pod is told that its launch was put off: most are made a moment later.
+// reportDelayAfter is the age, in seconds, from which a pod gets the event that its launch was put off: most are made a moment later.
 const reportDelayAfter = 60
 
 // putOffEvents tells pods for which an instance is planned, and was not asked for in this run, why they wait.

@@ -11,7 +11,7 @@ import (
 )
 
 // A NodePool shows within one tick that an instance of it has ended, though nothing else is to be done; and a cluster in which nothing
-// changes is told nothing.
+// changes is notified of nothing.
 func TestPoolShowsWithinATickWhatHasEnded(t *testing.T) {
 	w := occupied(t, 2, world.Shape(800, gib))
 	claim := onlyClaim(t, w)

@@ -272,7 +272,7 @@ func TestF107NameOfAnEndedClaimMadeByHandMayBeUsedAgain(t *testing.T) {
 	sound(t, w)
 }
 
-// F107: a name that the ledger keeps for a claim of a NodePool is told, and tried once in a run.
+// F107: a name that the ledger keeps for a claim of a NodePool is reported, and tried once in a run.
 func TestF107NameOfAPoolsEndedClaimIsTold(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.xlarge"}})
 	pending(w, "web", 1, world.Shape(900, gib))

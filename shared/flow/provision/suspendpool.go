@@ -271,7 +271,7 @@ func (r *pass) refuses(node *model.Node, claim *model.Claim, shape *model.PodSha
 	return fmt.Sprintf("pods of DaemonSets and static pods, such as %s, leave the node too little %s", by, strings.Join(short, ", ")), taint
 }
 
-// momentary reports whether a taint says how the node is at this moment, or who is giving it back, rather than what it is for.
+// momentary reports whether a taint says how the node is at this moment, or who is disrupting it, rather than what it is for.
 func momentary(t model.Taint) bool {
 	switch t.Key {
 	case model.TaintDisrupted, "node.kubernetes.io/unschedulable", "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable",

@@ -12,7 +12,7 @@ import (
 
 var late = model.Taint{Key: "late", Effect: model.NoSchedule}
 
-// spoilt are the ways in which a node comes up otherwise than anybody could know, each with what people are told of it.
+// spoilt are the ways in which a node comes up otherwise than anybody could know, each with what people learn of it.
 var spoilt = map[string]struct {
 	spoil    world.Spoil
 	reported string

@@ -88,7 +88,7 @@ func TestOnlyPodsThatANodeCouldHelpOpenABatch(t *testing.T) {
 		hints  int
 	}{
 		"unschedulable":              {podChange("a", unschedulable), 1},
-		"what cannot be expressed":   {unsupported, 1}, // people are to be told
+		"what cannot be expressed":   {unsupported, 1}, // people are to learn
 		"pending, not yet looked at": {podChange("a", nil), 0},
 		"bound":                      {podChange("a", bound("n")), 0},
 		"waiting for a preemption":   {podChange("a", func(p *model.Pod) { unschedulable(p); p.NominatedNode = "n" }), 0},

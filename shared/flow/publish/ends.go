@@ -8,19 +8,19 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// ends gathers Nodes and NodeClaims of ours that somebody deletes, so that whoever empties them is told once for all of a
-// moment. What is told needs no published state: it is looked at live.
+// ends gathers Nodes and NodeClaims of ours that somebody deletes, so that whoever empties them learns of it once for all of a
+// moment. What is reported needs no published state: it is looked at live.
 type ends struct {
 	going map[string]string // UIDs of what is being deleted, by kind and name
-	batch batch             // open where somebody is to be told
+	batch batch             // open where somebody is to learn of it
 	hint  *wire.Hint        // as sent last and not taken, kept so that a repetition is the same; nil = to be made
 	pause pause
 }
 
-// ending returns the key under which an object that is being deleted is told of, and its UID; an empty UID where it is not
-// being deleted, or nobody is to be told. Empty where the change is of another kind.
+// ending returns the key under which an object that is being deleted is reported, and its UID; an empty UID where it is not
+// being deleted, or nobody is to learn of it. Empty where the change is of another kind.
 //
-// A node that carries the taint of a drain is known to those who would be told: it is they who deleted it.
+// A node that carries the taint of a drain is known to those who would learn of it: it is they who deleted it.
 func ending(c *wire.Change) (key, uid string) {
 	switch {
 	case c.Node != nil:
@@ -70,7 +70,7 @@ func (f *Publisher) assumeEnds(now time.Time) {
 	}
 }
 
-// endDue returns when somebody is to be told next; zero where nobody is.
+// endDue returns when somebody is to learn of it next; zero where nobody is.
 func (f *Publisher) endDue() time.Time {
 	switch e := &f.ends; {
 	case e.hint != nil:

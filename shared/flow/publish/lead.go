@@ -148,8 +148,8 @@ func (f *Publisher) nextHeartbeat() time.Time {
 	return f.heartbeatAt.Add(f.heartbeatEvery())
 }
 
-// heartbeatEvery is how often the watcher says that it lives. Nodes are given back by a state that was confirmed ten seconds ago; where there is
-// nothing to give back, and nobody waits, functions need to know no more than that a change would be published. It is called with the lock held.
+// heartbeatEvery is how often the watcher says that it lives. Nodes are disrupted by a state that was confirmed ten seconds ago; where there is
+// nothing to disrupt, and nobody waits, functions need to know no more than that a change would be published. It is called with the lock held.
 func (f *Publisher) heartbeatEvery() time.Duration {
 	if len(f.pods)+len(f.nodes) > 0 || f.state.ours() {
 		return f.settings.Heartbeat

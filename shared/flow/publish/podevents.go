@@ -127,9 +127,9 @@ func (f *Publisher) inherit(ctx context.Context) {
 	}
 }
 
-// emptiedNodes gathers nodes that have become empty, so that the disruption function is told soon, and not too often.
+// emptiedNodes gathers nodes that have become empty, so that the disruption function is notified soon, and not too often.
 type emptiedNodes struct {
-	first  time.Time // since when somebody is to be told; zero = nobody
+	first  time.Time // since when somebody is to learn of it; zero = nobody
 	sentAt time.Time
 }
 

@@ -137,7 +137,7 @@ func TestNewLeaderTakesOverWhatWasPublishedOfPods(t *testing.T) {
 	}
 }
 
-// F120: the disruption function is told once the state that shows it is published, and not for each node.
+// F120: the disruption function is notified once the state that shows it is published, and not for each node.
 func TestF120NodesThatBecomeEmptyAreToldOf(t *testing.T) {
 	w, q := newWorld(t), &endQueue{}
 	f := w.publisher(Settings{})

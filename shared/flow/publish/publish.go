@@ -145,7 +145,7 @@ func (f *Publisher) arrived(p *publication) {
 }
 
 // keep publishes a full snapshot anew where the one that is published is gone: nobody could read the cluster's state until the next one is due, and
-// nothing would be given back.
+// nothing would be disrupted.
 func (f *Publisher) keep(ctx context.Context) {
 	if f.publishing != nil || f.manifest.SnapshotKey == "" || f.config.Now().Before(f.nextKeep()) {
 		return

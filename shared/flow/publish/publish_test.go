@@ -50,7 +50,7 @@ func TestAnIdleClusterCausesOnlyHeartbeats(t *testing.T) {
 	}
 }
 
-// The disruption function goes by what was confirmed ten seconds ago: as soon as there is something to give back, or somebody waits, it is.
+// The disruption function goes by what was confirmed ten seconds ago: as soon as there is something to disrupt, or somebody waits, it is.
 func TestAClusterWithInstancesOfOursHasAHeartbeatEachTenSeconds(t *testing.T) {
 	for name, change := range map[string]wire.Change{
 		"a node of ours": nodeChange("mine", map[string]string{model.LabelNodePool: "default"}, true), "a pod that waits": podChange("waits", unschedulable),
@@ -284,7 +284,7 @@ func TestAWatcherWhoseStateReachesNobodyGivesNoSignOfLife(t *testing.T) {
 	}
 }
 
-// F15: a state that could not be stored for minutes says with its manifest how old it is: functions that give nodes back go by no older
+// F15: a state that could not be stored for minutes says with its manifest how old it is: functions that disrupt nodes go by no older
 // state than the last seconds', and what has changed since is not in it.
 func TestF15AStateThatTookMinutesToStoreIsAsOldAsItIs(t *testing.T) {
 	w := newWorld(t)

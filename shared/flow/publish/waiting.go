@@ -15,7 +15,7 @@ type waiting struct {
 }
 
 // needsCapacity reports whether nothing can hold the pod and a node could help: not one that waits for a preemption, or
-// whose owner places it. What the pod asks for is not looked at: also of a pod that cannot be helped people are told.
+// whose owner places it. What the pod asks for is not looked at: also people learn of a pod that cannot be helped.
 func needsCapacity(pod *model.Pod, shape *model.PodShape) bool {
 	return pod.Unschedulable && pod.NodeName == "" && pod.NominatedNode == "" && !pod.Terminal() && pod.DeletedUnix == 0 &&
 		!shape.Gated && shape.OwnerKind != "DaemonSet" && shape.OwnerKind != "Node"

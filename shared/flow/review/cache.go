@@ -13,7 +13,7 @@ import (
 
 // Cache keeps of a cluster what reviews look at, as changes tell it. It may be used from many goroutines.
 type Cache struct {
-	ready func() bool // whether all there is was told
+	ready func() bool // whether all there is was reported
 
 	mu      sync.Mutex
 	pools   map[string]model.Pool
@@ -22,7 +22,7 @@ type Cache struct {
 	nodes   map[string]string    // pool by node, of nodes of pools
 }
 
-// NewCache returns an empty cache; ready says whether everything there is was told to it.
+// NewCache returns an empty cache; ready says whether everything there is was reported to it.
 func NewCache(ready func() bool) *Cache {
 	return &Cache{
 		ready: ready, pools: map[string]model.Pool{}, classes: map[string]model.Class{}, budgets: map[string]model.PDB{}, nodes: map[string]string{},
@@ -54,7 +54,7 @@ func keep[T any](rows map[string]T, deleted bool, key string, row T) {
 	}
 }
 
-// CopyTo fills in pools, classes and budgets by name, and how many nodes each pool has; false while not everything was told.
+// CopyTo fills in pools, classes and budgets by name, and how many nodes each pool has; false while not everything was reported.
 func (s *Cache) CopyTo(into *admit.Facts) bool {
 	if !s.ready() {
 		return false

@@ -90,7 +90,7 @@ func decided(at int64, price model.MicroUSD) model.Decision {
 		Rounds: []model.Round{{Input: &model.PlannerInput{}, Plan: model.Plan{Price: price}}}}
 }
 
-// D7: decisions of the span are dealt with, over days, and none beside it; a price that differs is told, a plan after it for the same
+// D7: decisions of the span are dealt with, over days, and none beside it; a price that differs is reported, a plan after it for the same
 // pods is not added to it.
 func TestD7OnlyTheSpanIsComparedAndPricesCountOnce(t *testing.T) {
 	b := newBucket()

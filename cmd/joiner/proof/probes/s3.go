@@ -229,7 +229,7 @@ func createRace(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Who is told to try again would blur what is seen.
+	// An answer to try again would blur what is seen.
 	once := e.With(func(c *aws.Config) { c.RetryMaxAttempts = 1 })
 	errs := make([]error, 16)
 	var all sync.WaitGroup

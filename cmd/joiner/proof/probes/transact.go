@@ -82,7 +82,7 @@ func batchConflict(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 		var all sync.WaitGroup
 		all.Go(func() {
 			for n := 0; n < transactionsAtOnce && during.Err() == nil; n++ {
-				// What a transaction is told by a batch is not asked here.
+				// What a batch says of a transaction is not asked here.
 				_, _ = e.DynamoDB.TransactWriteItems(during, &dynamodb.TransactWriteItemsInput{TransactItems: parts, ClientRequestToken: aws.String(e.Token("conflict", count(n)))})
 			}
 		})

@@ -19,7 +19,7 @@ const (
 	readAtOnce  = 16 * MaxBytes
 )
 
-// Handler answers reviews that are posted to it; tell is told of those that could not be answered, and may be nil. Of too many at
+// Handler answers reviews that are posted to it; report is called with those that could not be answered, and may be nil. Of too many at
 // once some are turned away.
 func Handler(evaluate EvaluateFunc, report func(error)) http.Handler {
 	seats := make(chan struct{}, atOnce)

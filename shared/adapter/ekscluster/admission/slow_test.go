@@ -47,7 +47,7 @@ func TestW11SlowBodiesTakeNoSeat(t *testing.T) {
 	}
 }
 
-// Bodies that come fast are bounded by their bytes together, and what was read is given back.
+// Bodies that come fast are bounded by their bytes together, and what was read is released.
 func TestW11BodiesAtOnceAreBoundedByTheirBytes(t *testing.T) {
 	handler := Handler(func(context.Context, model.Admission) model.Verdict { return model.Verdict{} }, nil)
 	post := func(body io.Reader) int {

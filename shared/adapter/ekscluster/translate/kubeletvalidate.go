@@ -20,7 +20,7 @@ import (
 // signals are what a kubelet evicts pods by, as far as node classes may set them.
 var signals = []string{"imagefs.available", "imagefs.inodesFree", "memory.available", "nodefs.available", "nodefs.inodesFree", "pid.available"}
 
-// validate adds what no kubelet, or no node of ours, can be told.
+// validate adds what no kubelet, or no node of ours, can be given.
 func validate(k *kubeletv1beta1.KubeletConfiguration, wrong *complaints) {
 	if k.RegisterWithTaints != nil {
 		wrong.add("spec.kubelet.registerWithTaints", len(k.RegisterWithTaints), "taints come from the NodePool", "Write them into spec.template.spec.taints of the NodePool.")
@@ -102,13 +102,13 @@ func validateImageCollection(k *kubeletv1beta1.KubeletConfiguration, wrong *comp
 	}
 }
 
-// everywhere are the fields that nodes of every family are told.
+// everywhere are the fields that nodes of every family are given.
 var everywhere = []string{
 	"clusterDNS", "cpuCFSQuota", "evictionHard", "evictionMaxPodGracePeriod", "evictionSoft", "evictionSoftGracePeriod",
 	"imageGCHighThresholdPercent", "imageGCLowThresholdPercent", "kubeReserved", "maxPods", "podsPerCore", "systemReserved",
 }
 
-// beyondFamily returns what is asked for and nodes of the family cannot be told. AL2023 takes the whole configuration, and of
+// beyondFamily returns what is asked for and nodes of the family cannot be given. AL2023 takes the whole configuration, and of
 // Custom nothing is known.
 func beyondFamily(canonical []byte, k *kubeletv1beta1.KubeletConfiguration, family awsv1.AMIFamily) []model.ClassProblem {
 	if family == awsv1.FamilyAL2023 || family == awsv1.FamilyCustom {

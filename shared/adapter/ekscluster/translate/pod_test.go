@@ -202,7 +202,7 @@ func TestPodsOfOneStatefulSetShareAShape(t *testing.T) {
 	}
 }
 
-// Promise C13: what a pod is told in secret stays in the cluster.
+// Promise C13: what a pod gets as a secret stays in the cluster.
 func TestNoSecretOfAPodIsTranslated(t *testing.T) {
 	pod := parsePod(t, `
 metadata:

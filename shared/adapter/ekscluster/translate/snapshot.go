@@ -34,7 +34,7 @@ type Builder struct {
 	// StoredAsSeen takes nothing for granted of a pod that an API server has stored (it has a UID and a time): that no scheduler has looked at it
 	// is then a fact.
 	StoredAsSeen bool
-	// DefaultSpread is what the cluster's scheduler is told to do with pods that declare no spread of their own, see
+	// DefaultSpread is what the cluster's scheduler is set to do with pods that declare no spread of their own, see
 	// [ParseDefaultSpread]; nil, as everywhere but where somebody configured kube-scheduler, leaves them alone. Services and
 	// the owners of pods are looked at for it only.
 	DefaultSpread []model.Spread

@@ -7,7 +7,7 @@ import (
 )
 
 // K11: NodePools, static ones too, and NodeClaims that name another controller's NodeClass are in no snapshot: nothing is filled,
-// registered, or given back by them.
+// registered, or disrupted by them.
 func TestK11ObjectsOfAnotherControllersNodeClassAreInNoSnapshot(t *testing.T) {
 	object := func(kind, name, group, class string) *unstructured.Unstructured {
 		ref := map[string]any{"group": group, "kind": class, "name": "default"}
