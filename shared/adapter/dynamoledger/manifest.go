@@ -31,7 +31,7 @@ func (l *Ledger) NextEpoch(ctx context.Context, cluster, owner string) (int64, e
 }
 
 // AdvanceManifest moves the snapshot manifest. Conflict where it is of a later epoch, or of the same and further on. It reports whether the
-// pointer there was had been flagged by Losses.Lost, and leaves no flag.
+// manifest there was had been flagged by Losses.Lost, and leaves no flag.
 func (l *Ledger) AdvanceManifest(ctx context.Context, manifest model.Manifest) (lost bool, err error) {
 	doc, err := encode("manifest of cluster "+manifest.Cluster, manifest)
 	if err != nil {
@@ -54,7 +54,7 @@ func (l *Ledger) AdvanceManifest(ctx context.Context, manifest model.Manifest) (
 }
 
 // Heartbeat says that the watcher of the epoch lived at unix. Conflict where the manifest is of a later epoch; NotFound
-// where there is no pointer yet. It reports whether the manifest is flagged by Losses.Lost, and leaves the flag.
+// where there is no manifest yet. It reports whether the manifest is flagged by Losses.Lost, and leaves the flag.
 func (l *Ledger) Heartbeat(ctx context.Context, cluster string, epoch, unix int64) (lost bool, err error) {
 	out, err := l.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &l.table, Key: key(watchPK(cluster), manifestSK),
@@ -76,7 +76,7 @@ func (l *Ledger) Heartbeat(ctx context.Context, cluster string, epoch, unix int6
 	return flagged(out.Attributes), nil
 }
 
-// flagged reports whether an item of a pointer says that an object is gone which the manifest names.
+// flagged reports whether an item of a manifest says that an object is gone which the manifest names.
 func flagged(entry item) bool {
 	_, is := entry["lost"]
 	return is
@@ -85,7 +85,7 @@ func flagged(entry item) bool {
 // Losses is the ledger as whoever reads snapshots sees it.
 type Losses struct{ Ledger *Ledger }
 
-// Lost flags the manifest as one that names an object which is gone. A pointer that has moved on, or is flagged, is left alone, which is no
+// Lost flags the manifest as one that names an object which is gone. A manifest that has moved on, or is flagged, is left alone, which is no
 // error. The flag goes with the next write of the manifest.
 func (l Losses) Lost(ctx context.Context, manifest model.Manifest) error {
 	_, err := l.Ledger.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
@@ -102,7 +102,7 @@ func (l Losses) Lost(ctx context.Context, manifest model.Manifest) error {
 	return translate(err, "record that an object of manifest %d/%d of cluster %s is missing", manifest.Epoch, manifest.HeadSeq, manifest.Cluster)
 }
 
-// setManifest puts what the cluster's watcher wrote as its pointer into the ledger. Where it is not to be believed the ledger says why.
+// setManifest puts what the cluster's watcher wrote as its manifest into the ledger. Where it is not to be believed the ledger says why.
 func setManifest(ledger *model.Ledger, cluster string, entry item) {
 	var manifest model.Manifest
 	if err := decode(entry, &manifest); err != nil {
@@ -117,7 +117,7 @@ func setManifest(ledger *model.Ledger, cluster string, entry item) {
 	ledger.Manifest = &manifest
 }
 
-// readManifest reads the item of the cluster's pointer, and no other that its watcher may have written.
+// readManifest reads the item of the cluster's manifest, and no other that its watcher may have written.
 func (l *Ledger) readManifest(ctx context.Context, cluster string) ([]item, time.Time, error) {
 	pk := watchPK(cluster)
 	return l.queryPages(ctx, pk, &dynamodb.QueryInput{

@@ -14,7 +14,7 @@ import (
 	dynamodel "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
 )
 
-// W4: a pointer that names another cluster is none, and the ledger says why; everything else of the cluster is read.
+// W4: a manifest that names another cluster is none, and the ledger says why; everything else of the cluster is read.
 func TestW4AManifestThatNamesAnotherClusterIsNone(t *testing.T) {
 	ledger, _, reg, write := hostile(t)
 	for doc, says := range map[string]string{

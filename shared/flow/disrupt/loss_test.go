@@ -78,7 +78,7 @@ func TestF4WhatCouldNotBeSaidIsSaidAgain(t *testing.T) {
 	}
 }
 
-// lied is a book whose watcher wrote a pointer that is not to be believed.
+// lied is a book whose watcher wrote a manifest that is not to be believed.
 type lied struct{ disrupt.Ledger }
 
 func (l lied) Load(ctx context.Context, reg model.Registration) (model.Ledger, error) {

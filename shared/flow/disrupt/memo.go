@@ -21,7 +21,7 @@ import (
 // farthest is the longest a hint can be held back.
 const farthest = 15 * time.Minute
 
-// settled reports whether nothing can have changed since a check that found nothing to do, as far as pointer and clock tell.
+// settled reports whether nothing can have changed since a check that found nothing to do, as far as manifest and clock tell.
 func (r *pass) settled(manifest *model.Manifest) bool {
 	n := &r.notes
 	return !r.request.Changed && manifest != nil && n.Ledger != "" && !n.Constrained && n.Epoch == manifest.Epoch && n.Seq == manifest.HeadSeq &&

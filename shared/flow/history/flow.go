@@ -27,7 +27,7 @@ type Ledger interface {
 
 // Snapshots are what watchers wrote. What is returned is shared and must not be written to.
 type Snapshots interface {
-	// SnapshotAt returns the snapshot at a pointer, or a later one of the same base. NotFound where an object it names is missing.
+	// SnapshotAt returns the snapshot of a manifest, or a later one of the same full snapshot. NotFound where an object it names is missing.
 	SnapshotAt(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error)
 	// ManifestAsOf returns where the newest snapshot of a past time is. NotFound where none of then is kept.
 	ManifestAsOf(ctx context.Context, cluster string, atUnix int64) (model.Manifest, error)

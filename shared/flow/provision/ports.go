@@ -103,7 +103,7 @@ type Decisions interface {
 // Snapshots reads what the watcher publishes.
 type Snapshots interface {
 	// SnapshotAt returns the cluster's snapshot at the manifest. It may be kept between calls and shared. NotFound where an object the
-	// pointer names is missing.
+	// manifest names is missing.
 	SnapshotAt(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error)
 }
 

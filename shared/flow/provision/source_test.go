@@ -160,7 +160,7 @@ func TestEffectsSeesEveryEffectAndMayStopIt(t *testing.T) {
 	}
 }
 
-// F4: a run that finds an object of the snapshot gone lists instead, and says so once for a pointer; the watcher hears it with its next
+// F4: a run that finds an object of the snapshot gone lists instead, and says so once for a manifest; the watcher hears it with its next
 // heartbeat. What is there and cannot be read it does not say.
 func TestF4WhoFindsASnapshotGoneSaysSoOnce(t *testing.T) {
 	w := start(t, world.Options{})
@@ -206,7 +206,7 @@ func TestF4WhoFindsASnapshotGoneSaysSoOnce(t *testing.T) {
 	}
 }
 
-// lied is a ledger whose watcher wrote a pointer that is not to be believed.
+// lied is a ledger whose watcher wrote a manifest that is not to be believed.
 type lied struct{ provision.Claims }
 
 func (l lied) Load(ctx context.Context, reg model.Registration) (model.Ledger, error) {
