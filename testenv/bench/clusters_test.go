@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/bench/problem"
 )
 
-// TestGivingBackBreaksNoRuleAndEnds gives back of small clusters of every family until nothing is left to, each plan judged.
+// TestGivingBackBreaksNoRuleAndEnds disrupts nodes of small clusters of every family until nothing is left to, each plan evaluated.
 func TestGivingBackBreaksNoRuleAndEnds(t *testing.T) {
 	for seed := uint64(1); seed <= 3; seed++ {
 		for _, family := range problem.Clusters {
@@ -49,7 +49,7 @@ func TestGivingBackBreaksNoRuleAndEnds(t *testing.T) {
 	}
 }
 
-// TestCommandsHoldOnceCommitted guards that plan and second look agree: of commands that were all committed at once, and whose
+// TestCommandsHoldOnceCommitted guards that plan and second check agree: of commands that were all committed at once, and whose
 // nodes are tainted, each still holds when nothing else has happened. Otherwise nothing would ever be given back.
 func TestCommandsHoldOnceCommitted(t *testing.T) {
 	commands := 0
@@ -72,7 +72,7 @@ func TestCommandsHoldOnceCommitted(t *testing.T) {
 	}
 }
 
-// nearTheBound judges the convergence of a cluster that is mostly empty.
+// nearTheBound evaluates the convergence of a cluster that is mostly empty.
 func nearTheBound(t *testing.T, p *problem.Problem, r *converge.Result) {
 	t.Helper()
 	least := bound.Price(p.FromNothing(), bound.Options{EmptyHost: true, EveryZone: true, Rounds: 300, Branches: 300_000}).PerHour

@@ -13,7 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/bench/problem"
 )
 
-// smallSpecs are problems of every family that are planned and judged in a moment.
+// smallSpecs are problems of every family that are planned and evaluated in a moment.
 func smallSpecs() []problem.Spec {
 	var specs []problem.Spec
 	for seed := uint64(1); seed <= 3; seed++ {

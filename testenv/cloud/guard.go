@@ -75,7 +75,7 @@ func (c *call) authorize(r *http.Request, guard wire.Guard) *wire.Error {
 	if err != nil {
 		who, _ := c.cloud.principal(c.caller)
 		if !c.cloud.Policies.Knows(who.ARN) && who.Service == "" {
-			return nil // nothing speaks of it
+			return nil // nothing names it
 		}
 		return wire.StatusErrorf(http.StatusNotImplemented, "NotImplemented", "%v", err)
 	}

@@ -574,7 +574,7 @@ func TestProfilesAreGuarded(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotKnownIsRefused: a role with policies cannot do what the front door cannot judge.
+// TestWhatIsNotKnownIsRefused: a role with policies cannot do what the front door cannot evaluate.
 func TestWhatIsNotKnownIsRefused(t *testing.T) {
 	g := startGuarded(t, allow("All", "*", "*", ""))
 	_, err := awsdynamo.NewFromConfig(g.config).TagResource(t.Context(), &awsdynamo.TagResourceInput{ResourceArn: aws.String("arn:aws:dynamodb:us-west-2:123456789012:table/x"), Tags: []dynamotypes.Tag{{Key: aws.String("k"), Value: aws.String("v")}}})

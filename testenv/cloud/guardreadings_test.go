@@ -61,7 +61,7 @@ func amended(t *testing.T, sid, before, after string) []string {
 	return out
 }
 
-// CreateFleet is judged on an image that its template alone names with the image's owner, or without.
+// CreateFleet is evaluated on an image that its template alone names with the image's owner, or without.
 func TestCreateFleetKnowsTheImagesOwnerOrNot(t *testing.T) {
 	policy := amended(t, "Into", `"arn:aws:ec2:*::image/*", `, "")
 	policy = append(policy, `{"Sid": "Images", "Effect": "Allow", "Action": ["ec2:CreateFleet", "ec2:RunInstances"], "Resource": "arn:aws:ec2:*::image/*", "Condition": {"StringEquals": {"ec2:Owner": "amazon"}}}`)
@@ -77,7 +77,7 @@ func TestCreateFleetKnowsTheImagesOwnerOrNot(t *testing.T) {
 	})
 }
 
-// CreateFleet is judged on all a launch is made from, or on the fleet alone.
+// CreateFleet is evaluated on all a launch is made from, or on the fleet alone.
 func TestCreateFleetIsAuthorizedOnAllOrOnTheFleet(t *testing.T) {
 	policy := amended(t, "Into", `"ec2:CreateFleet", `, "")
 	both(t, reading.CreateFleetResources, map[bool]string{false: "UnauthorizedOperation", true: ""}, func(t *testing.T, reads *reading.Set, want string) {
@@ -104,7 +104,7 @@ func TestTagsOfFleetsAreAskedForTwiceOrOnce(t *testing.T) {
 	})
 }
 
-// A profile that is not there is judged by its name in the root, or not at all.
+// A profile that is not there is evaluated by its name in the root, or not at all.
 func TestMissingProfilesAreAuthorizedOrNot(t *testing.T) {
 	both(t, reading.MissingProfile, map[bool]string{false: "AccessDenied", true: "NoSuchEntity"}, func(t *testing.T, reads *reading.Set, want string) {
 		g := guardedAs(t, reads, allow("Get", "iam:GetInstanceProfile", "arn:aws:iam::123456789012:instance-profile/karpenter/a/*", ""))

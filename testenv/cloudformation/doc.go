@@ -1,4 +1,4 @@
-// Package cloudformation reads templates of AWS CloudFormation as CDK synthesises them: what resources there are, in which order
+// Package cloudformation reads templates of AWS CloudFormation as CDK synthesizes them: what resources there are, in which order
 // they are made, and what their properties come to once the intrinsic functions are resolved. It is pure: nothing is deployed here.
 // Whoever deploys says what a resource is called and has for attributes (Values); where the template gives every resource a name
 // of its own, Named says so without anything being deployed.

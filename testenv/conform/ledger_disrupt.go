@@ -340,7 +340,7 @@ func commitHoldsManyPods(t *testing.T, b bench) {
 }
 
 // commitTakesTurns has eight processes with the same lease's fence commit eight commands of eight claims of two pools at once, all
-// judged by the same turns.
+// evaluated by the same turns.
 func commitTakesTurns(t *testing.T, b bench) {
 	claims := b.running("default", "default", "default", "default", "default", "default", "default", "default", "spot")
 	fence := b.sit("a")

@@ -23,7 +23,7 @@ const (
 	bytesOfMegabyte = 1e6
 )
 
-// The catalog that is built in, as if its region had six zones, with spot prices of which each look finds a third changed by up to a tenth.
+// The catalog that is built in, as if its region had six zones, with spot prices of which each check finds a third changed by up to a tenth.
 func TestVersionsOfTheCatalogTakeWhatIsSaid(t *testing.T) {
 	region, err := catalogfile.BuiltIn()
 	if err != nil {

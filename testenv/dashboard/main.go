@@ -1,7 +1,7 @@
-// Command board asks of some scrapes of the watcher what Karpenter's published board of capacity asks, by Prometheus's own engine, and
+// Command dashboard asks of some scrapes of the watcher what Karpenter's published dashboard of capacity asks, by Prometheus's own engine, and
 // prints of each panel's queries how many series answered at the most, as JSON.
 //
-//	board FOLDER   with files MILLISECONDS.txt, each an answer of /metrics at that time
+//	dashboard FOLDER   with files MILLISECONDS.txt, each an answer of /metrics at that time
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 // Answer is what became of one query of a panel.
 type Answer struct {
 	Panel      string
-	Expression string // as it was asked, with the board's variables filled in
+	Expression string // as it was asked, with the dashboard's variables filled in
 	Series     int    // at the most, over all times that were asked about
 	Absent     string `json:",omitempty"` // why nothing answers
 }
@@ -100,7 +100,7 @@ func load(folder string) (*store, error) {
 	return s, nil
 }
 
-// filled is a query with the board's variables filled in as Grafana does where all values are chosen, once for each choice of what
+// filled is a query with the dashboard's variables filled in as Grafana does where all values are chosen, once for each choice of what
 // pods are told apart by.
 func (s *store) filled(expression string) []string {
 	const everySeconds = 20 // what $__rate_interval is at the least: four times between two scrapes

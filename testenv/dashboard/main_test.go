@@ -76,7 +76,7 @@ func TestRateTakesTwoScrapes(t *testing.T) {
 	}
 }
 
-// What is gone from a scrape is gone from the board at once, and not after five minutes.
+// What is gone from a scrape is gone from the dashboard at once, and not after five minutes.
 func TestSeriesEndsWithItsObject(t *testing.T) {
 	pod := "# TYPE karpenter_pods_state gauge\nkarpenter_pods_state{phase=\"Pending\"} 1\n"
 	s, err := load(folder(t, oneNode+pod, oneNode))

@@ -1,6 +1,6 @@
 package main
 
-// panel is one of Karpenter's published board of capacity ("Karpenter Capacity v1"), by its title, with what it asks Prometheus for.
+// panel is one of Karpenter's published dashboard of capacity ("Karpenter Capacity v1"), by its title, with what it asks Prometheus for.
 // Source: karpenter-capacity-dashboard.json in the getting-started guide of Karpenter's AWS provider, v1.0.
 type panel struct {
 	Title   string
@@ -34,7 +34,7 @@ func utilisation(resource string) []query {
 	return out
 }
 
-// panels are those of the board.
+// panels are those of the dashboard.
 func panels() []panel {
 	one := func(expression string) []query { return []query{{Expression: expression}} }
 	both := func(metric, matchers, by string) []query {
@@ -67,8 +67,8 @@ func panels() []panel {
 	}
 }
 
-// filters are the values of the board's choice of what pods are told apart by.
+// filters are the values of the dashboard's choice of what pods are told apart by.
 var filters = []string{"arch", "capacity_type", "instance_type", "namespace", "node", "nodepool", "zone"}
 
-// chosen are the board's variables that take every value a label of karpenter_nodes_allocatable has.
+// chosen are the dashboard's variables that take every value a label of karpenter_nodes_allocatable has.
 var chosen = []string{"nodepool", "zone", "arch", "capacity_type", "instance_type"}

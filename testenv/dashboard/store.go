@@ -73,7 +73,7 @@ func (s *store) scrape(atMillis int64, text io.Reader) error {
 	return nil
 }
 
-// values are what boards ask for of a metric: its value, or count and sum.
+// values are what dashboards ask for of a metric: its value, or count and sum.
 func values(metric *dto.Metric) map[string]float64 {
 	switch {
 	case metric.Counter != nil:

@@ -168,7 +168,7 @@ func TestANodeKarpenterWasDrainingIsDrainedOn(t *testing.T) {
 	c.adoptedIsGone(t, claim.Name)
 }
 
-// karpenters is what a cluster of Karpenter has that the test speaks of.
+// karpenters is what a cluster of Karpenter has that the test names.
 type karpenters struct {
 	c                         *cluster
 	drifted, tainted, waiting string // names of NodeClaims

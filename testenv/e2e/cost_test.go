@@ -64,7 +64,7 @@ func (c *cost) end() {
 	<-c.done
 }
 
-// until says what was used from the first look until a moment, the most first.
+// until says what was used from the first check until a moment, the most first.
 func (c *cost) until(moment time.Time) string {
 	i := 0
 	for i+1 < len(c.at) && c.at[i].Before(moment) {

@@ -36,7 +36,7 @@ var measuredFunctions = []string{"Provision", "Interruption", "Disrupt", "Catalo
 
 // TestF151_ADayIsMeasured plays a day of a cluster: it comes up before its watcher, grows, loses an instance to AWS, has pods nothing
 // fits and a launch that fails, shrinks and rolls. Every metric that is documented was sent and the other way round, Karpenter's
-// board of capacity has an answer in every panel, each invocation said once what came of it, and no event is there twice.
+// dashboard of capacity has an answer in every panel, each invocation said once what came of it, and no event is there twice.
 func TestF151_ADayIsMeasured(t *testing.T) {
 	t.Parallel()
 	c := start(t, stack.Options{Watchers: -1, FunctionEnv: map[string]string{"JOINER_METRICS": "on"}})
@@ -366,14 +366,14 @@ func scrape(ctx context.Context, address, folder string) error {
 	return os.Rename(path, path+".txt") // whole, for whoever reads it meanwhile
 }
 
-// answer is what became of one query of a panel, as the board's program says it.
+// answer is what became of one query of a panel, as the dashboard's program says it.
 type answer struct {
 	Panel, Expression, Absent string
 	Series                    int
 }
 
-// dashboardAnswers waits until every panel of Karpenter's board of capacity has something to show in the scrapes of a folder, but for what
-// is said to have none. Whether it has is judged by Prometheus's own engine, in a module of its own.
+// dashboardAnswers waits until every panel of Karpenter's dashboard of capacity has something to show in the scrapes of a folder, but for what
+// is said to have none. Whether it has is evaluated by Prometheus's own engine, in a module of its own.
 func (c *cluster) dashboardAnswers(t *testing.T, folder string) {
 	t.Helper()
 	dashboard := filepath.Join(t.TempDir(), "board")

@@ -43,7 +43,7 @@ func (r *redteam) flood(t *testing.T, messages []types.SendMessageBatchRequestEn
 	}
 }
 
-// TestW3AHostilePlanQueueLeavesOthersAlone has a watcher send all it can to its own queue: hints that speak of the victim, in the victim's
+// TestW3AHostilePlanQueueLeavesOthersAlone has a watcher send all it can to its own queue: hints that name the victim, in the victim's
 // groups and under the ids of the victim's next hints, and thousands of groups made up. The victim's resyncs run, its pods get nodes, and
 // nothing of it changes. No tick finds what a hint lost. The account has ten executions of functions at once, none of them reserved (A2).
 func TestW3AHostilePlanQueueLeavesOthersAlone(t *testing.T) {

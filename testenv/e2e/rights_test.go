@@ -97,7 +97,7 @@ func TestEveryRightIsUsedAndNoneIsMissing(t *testing.T) {
 	c.awaitRunning(t, "work", 24, 3*time.Minute)
 	await(t, time.Minute, "the claims are initialised", c.settled(t))
 
-	// 2. An interruption, and an instance AWS Health speaks of.
+	// 2. An interruption, and an instance AWS Health names.
 	warned := c.running()[0].ID
 	if err := c.Health(t.Context(), "AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED", c.running()[1].ID); err != nil {
 		t.Fatal(err)

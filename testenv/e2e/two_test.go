@@ -107,7 +107,7 @@ func (c *cluster) beside(t *testing.T, name string) *cluster {
 	return c.around(t, twin, c.EC2)
 }
 
-// around has the helpers speak of another cluster of the stack, whose instances are in a model of EC2.
+// around has the helpers name another cluster of the stack, whose instances are in a model of EC2.
 func (c *cluster) around(t *testing.T, twin *stack.Cluster, instances *ec2.Model) *cluster {
 	t.Helper()
 	// What the helpers ask a stack for is of this cluster, and the rest of it is shared.

@@ -30,7 +30,7 @@ type places struct {
 	rules  map[string]func(nodes []string) bool // by app; nil until hold
 	homes  map[string]map[string]bool           // nodes its pods were bound to since, by app
 	first  int                                  // nodes they were on to begin with, summed up over apps
-	states int                                  // that were judged
+	states int                                  // that were evaluated
 	broken []string
 }
 
@@ -58,7 +58,7 @@ func (p *places) breaks(line string) {
 	p.broken = append(p.broken, line)
 }
 
-// see takes one change and judges the state it makes.
+// see takes one change and evaluates the state it makes.
 func (p *places) see(kind watch.EventType, pod *corev1.Pod) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

@@ -136,7 +136,7 @@ func TestInstallUpgradeAndUninstall(t *testing.T) {
 		t.Error("the upgrade changed no setting")
 	}
 
-	// 3. Uninstalled, objects stay; a claim that is deleted waits for somebody to let go of it.
+	// 3. Uninstalled, objects stay; a claim that is deleted waits for somebody to release it.
 	must(t, "apply a pool and a claim", plane.Apply(ctx, []byte(somePool), []byte(someClaim)))
 	must(t, "uninstall", r.Uninstall(ctx))
 	read(nodePools, "", "kept")
@@ -152,7 +152,7 @@ func TestInstallUpgradeAndUninstall(t *testing.T) {
 		t.Errorf("without the chart functions have rights: %v", err)
 	}
 
-	// 4. Installed again, what was held is let go of.
+	// 4. Installed again, what was held is released.
 	must(t, "install again", r.Install(ctx, given))
 	eventually(t, "the claim is let go of", func() error {
 		_, err := interruption.Resource(nodeClaims).Patch(ctx, "held", types.MergePatchType, free, metav1.PatchOptions{})

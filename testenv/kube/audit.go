@@ -78,7 +78,7 @@ func (c *ControlPlane) Audit(since time.Time) (Audit, error) {
 
 func entryOf(event *auditv1.Event) Entry {
 	user := event.User
-	if event.ImpersonatedUser != nil { // whose rights it was judged by
+	if event.ImpersonatedUser != nil { // whose rights it was evaluated by
 		user = *event.ImpersonatedUser
 	}
 	out := Entry{
@@ -111,7 +111,7 @@ func (a Audit) Evictions() Audit {
 }
 
 // PodDeletions returns the direct deletions of pods that were carried out,
-// which no PodDisruptionBudget speaks of.
+// which no PodDisruptionBudget names.
 func (a Audit) PodDeletions() Audit {
 	return a.where(func(e *Entry) bool { return e.Resource == "pods" && strings.HasPrefix(e.Verb, "delete") && e.Done() })
 }

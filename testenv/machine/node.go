@@ -11,7 +11,7 @@ import (
 const (
 	// livingLabel marks the Nodes whose pods kwok looks after. It is
 	// a label, the only thing about a Node here that no real kubelet sets,
-	// because kwok lets go of a Node only when its label is gone.
+	// because kwok releases a Node only when its label is gone.
 	livingLabel = "testenv.joiner.sh/kubelet"
 	livingValue = "running"
 

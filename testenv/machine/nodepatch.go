@@ -89,7 +89,7 @@ func (m *instance) initialize(ctx context.Context) error {
 	})
 }
 
-// fallSilent has kwok let go of the Node, so that its pods stay as they are.
+// fallSilent has kwok release the Node, so that its pods stay as they are.
 // Its lease is not renewed any more already.
 func (m *instance) fallSilent(ctx context.Context) {
 	if m.nodeUID == "" {

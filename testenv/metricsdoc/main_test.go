@@ -22,7 +22,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 }
 
-// asked are the metrics of ours that a template's boards or alarms ask for, each with the dimensions it is asked by.
+// asked are the metrics of ours that a template's dashboards or alarms ask for, each with the dimensions it is asked by.
 func asked(t *testing.T, file, kind string) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../../infra/cdk/templates", file))

@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// TestAgainMissesPromises judges a claim that holds its pod and is recorded without it: the pod is planned once more.
+// TestAgainMissesPromises evaluates a claim that holds its pod and is recorded without it: the pod is planned once more.
 func TestAgainMissesPromises(t *testing.T) {
 	p := plain(t, 1, func(_ int, pod *corev1.Pod) {
 		pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}

@@ -43,7 +43,7 @@ func SizeOf(seed uint64) problem.Size {
 	return problem.Small
 }
 
-// Run judges all problems and pairs. The report is the same for any number of workers, but for the time it took.
+// Run evaluates all problems and pairs. The report is the same for any number of workers, but for the time it took.
 func (c Campaign) Run() *Report {
 	start := time.Now()
 	r := &Report{Features: make(map[problem.Feature]int), Blamed: make(map[problem.Feature]int), Fit: FitVerdict{TopologyGroups: make([]TopologyGroup, len(Groups)), Listed: make(map[string]int)}}

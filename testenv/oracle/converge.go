@@ -20,7 +20,7 @@ type Converged struct {
 	First, Last    float64 // dollars per hour
 }
 
-// EvaluateConvergence gives nodes of a cluster of the benchmarks back, decision by decision until nothing more is found, and judges every
+// EvaluateConvergence gives nodes of a cluster of the benchmarks back, decision by decision until nothing more is found, and evaluates every
 // plan as EvaluateDisruptPlan does.
 func EvaluateConvergence(spec bench.Spec, depth Depth) (Converged, error) {
 	out := Converged{DisruptVerdict: DisruptVerdict{Reasons: map[string]int{}}}
@@ -53,7 +53,7 @@ func EvaluateConvergence(spec bench.Spec, depth Depth) (Converged, error) {
 	}
 }
 
-// Convergences judges clusters of the families of so many nodes, of the first so many seeds, and says what came of each. It reports
+// Convergences evaluates clusters of the families of so many nodes, of the first so many seeds, and says what came of each. It reports
 // whether all plans hold.
 func Convergences(out io.Writer, families []string, sizes []int, seeds uint64, depth Depth) bool {
 	sound := true
@@ -77,7 +77,7 @@ func Convergences(out io.Writer, families []string, sizes []int, seeds uint64, d
 	return sound
 }
 
-// ofBench returns a cluster of the benchmarks as one that can be judged, which gives each node its daemons' pods under names of its own.
+// ofBench returns a cluster of the benchmarks as one that can be evaluated, which gives each node its daemons' pods under names of its own.
 func ofBench(p *bench.Problem) *problem.Problem {
 	pods := slices.DeleteFunc(slices.Concat(p.Bound, p.Pods), bench.IsDaemon)
 	return &problem.Problem{

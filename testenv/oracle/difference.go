@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Difference is a case in which we mean to judge otherwise than the scheduler. Its reasons are in DIFFERENCES.md, under
+// Difference is a case in which we mean to evaluate otherwise than the scheduler. Its reasons are in DIFFERENCES.md, under
 // the same ID.
 type Difference struct {
 	ID       string

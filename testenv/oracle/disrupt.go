@@ -83,7 +83,7 @@ type DisruptVerdict struct {
 	Reasons  map[string]int
 }
 
-// EvaluateDisrupt plans what to give back of the cluster of a seed and judges the plan.
+// EvaluateDisrupt plans what to give back of the cluster of a seed and evaluates the plan.
 func EvaluateDisrupt(seed uint64, depth Depth) (DisruptVerdict, error) {
 	p, err := Settled(seed)
 	if err != nil {
@@ -135,7 +135,7 @@ func doubted(in disruption.Input, plan *model.DisruptPlan) (int, []Finding) {
 	return n, out
 }
 
-// EvaluateDisruptPlan judges a plan about giving nodes back, whoever made it: command by command, each on the cluster that those
+// EvaluateDisruptPlan evaluates a plan about giving nodes back, whoever made it: command by command, each on the cluster that those
 // before it have led to.
 func EvaluateDisruptPlan(p *problem.Problem, plan *model.DisruptPlan, depth Depth) (DisruptVerdict, error) {
 	v := DisruptVerdict{Reasons: map[string]int{}}
@@ -347,7 +347,7 @@ func tolerated(pod *corev1.Pod) bool {
 	})
 }
 
-// allows returns how many evictions the pod's budget allows; none where two speak of it. One that always allows pods that are not healthy
+// allows returns how many evictions the pod's budget allows; none where two name it. One that always allows pods that are not healthy
 // to go says nothing of such a pod.
 func allows(p *problem.Problem, pod *corev1.Pod) int32 {
 	out, matching := int32(math.MaxInt32), 0

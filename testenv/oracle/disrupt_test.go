@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// TestPlansAboutGivingBackHold judges what is given back of random clusters by the real scheduler.
+// TestPlansAboutGivingBackHold evaluates what is given back of random clusters by the real scheduler.
 func TestPlansAboutGivingBackHold(t *testing.T) {
 	report := Disruptions{Clusters: 100, Workers: runtime.GOMAXPROCS(0), Depth: Default}.Run()
 	var text strings.Builder
@@ -29,7 +29,7 @@ func TestPlansAboutGivingBackHold(t *testing.T) {
 	}
 }
 
-// TestCommandsOfTheirOwnHold judges clusters in which nodes went by commands of their own although their pods have rules about each
+// TestCommandsOfTheirOwnHold evaluates clusters in which nodes went by commands of their own although their pods have rules about each
 // other: carried out one by one, commands left pods without a place.
 func TestCommandsOfTheirOwnHold(t *testing.T) {
 	for _, seed := range []uint64{104, 373, 520, 659, 797, 847, 987, 1495, 1717, 1835} {

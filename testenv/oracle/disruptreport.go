@@ -28,7 +28,7 @@ type DisruptReport struct {
 	Took           time.Duration
 }
 
-// Run judges all clusters. The report is the same for any number of workers, but for the time it took.
+// Run evaluates all clusters. The report is the same for any number of workers, but for the time it took.
 func (d Disruptions) Run() *DisruptReport {
 	start := time.Now()
 	r := &DisruptReport{DisruptVerdict: DisruptVerdict{Reasons: map[string]int{}}}

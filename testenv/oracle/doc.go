@@ -1,8 +1,8 @@
-// Package oracle judges plans by the real kube-scheduler. It makes up problems (package problem), lets core/pack plan them,
+// Package oracle evaluates plans by the real kube-scheduler. It makes up problems (package problem), lets core/pack plan them,
 // turns the plan into nodes, and asks the scheduler's own plugins (package scheduler) whether it holds. Nothing here
 // knows how a plan is made, and no rule of scheduling is written here a second time.
 //
-// What is judged:
+// What is evaluated:
 //
 //   - Whole: every waiting pod is in exactly one of the plan's lists.
 //   - Holds: every claim becomes a node of its cheapest offer, with its daemons; then the planned pods arrive in random
@@ -31,17 +31,17 @@
 //   - Kept: no such command has a node that its annotation keeps, or one of whose pods may not be evicted.
 //   - Fit: what pack.NewFitChecker says of a pod on a node is what each filter plugin says, one by one.
 //
-// Problems are judged, too, that Karpenter's own unit specs pose (Specs): what they put to `joiner plan provision` and `joiner plan
+// Problems are evaluated, too, that Karpenter's own unit specs pose (Specs): what they put to `joiner plan provision` and `joiner plan
 // disrupt`, kept by testenv/upstream/unit, becomes a cluster, and the plan must be the one the spec accepted. `go run ./run -spec N`
-// judges one of them again.
+// evaluates one of them again.
 //
-// A failure names the seed of its problem; `go run ./run -seed N` judges that one again and writes it as files that
+// A failure names the seed of its problem; `go run ./run -seed N` evaluates that one again and writes it as files that
 // `joiner plan provision` reads. Differences we want are listed, with reasons, in DIFFERENCES.md; each is a function in
 // difference.go, and one that is listed and never occurs is reported.
 //
 // What is known to be wrong with plans today is in OWED.md.
 //
-// `make oracle` is the long form, `go test ./...` in this module the short one. Not judged, because the planner does not
+// `make oracle` is the long form, `go test ./...` in this module the short one. Not evaluated, because the planner does not
 // see them: volumes that wait for a claim, dynamic resources, gangs, preemption.
 //
 //	verdict, err := oracle.Evaluate(problem.New(42, problem.Small), oracle.Default)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestK1SpreadsHoldInEveryStateOnTheWay judges what is given back of clusters whose pods are spread: no command may give up domains or
+// TestK1SpreadsHoldInEveryStateOnTheWay evaluates what is given back of clusters whose pods are spread: no command may give up domains or
 // raise the skew beyond what upstream lets it, and the scheduler has to take every pod that moves while nodes drain. `make oracle`
 // has 2,000 of them.
 func TestK1SpreadsHoldInEveryStateOnTheWay(t *testing.T) {
@@ -23,7 +23,7 @@ func TestK1SpreadsHoldInEveryStateOnTheWay(t *testing.T) {
 	}
 }
 
-// TestK1MendedClustersStayMended judges the clusters in which the planner once let pods wait for others of the same command to leave, and
+// TestK1MendedClustersStayMended evaluates the clusters in which the planner once let pods wait for others of the same command to leave, and
 // (352) in which it moved one into the zone of a pod it must be far from and that had not left.
 func TestK1MendedClustersStayMended(t *testing.T) {
 	commands := 0

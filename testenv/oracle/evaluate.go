@@ -13,7 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/oracle/scheduler"
 )
 
-// Check names what was judged.
+// Check names what was evaluated.
 type Check string
 
 // The checks; the package's documentation says what each means.
@@ -53,7 +53,7 @@ func (f Finding) String() string {
 type Depth struct {
 	Orders      int     // random orders of arrival, at the cheapest offers
 	AnyOffering int     // further ones, each claim bought at random
-	Only        []Check // nil = all; Whole is always judged
+	Only        []Check // nil = all; Whole is always evaluated
 }
 
 // Default is what `make oracle` asks.
@@ -71,14 +71,14 @@ type Verdict struct {
 	ByItself      bool
 }
 
-// Evaluate plans the problem and judges the plan. It fails only where the oracle itself cannot go on.
+// Evaluate plans the problem and evaluates the plan. It fails only where the oracle itself cannot go on.
 func Evaluate(p *problem.Problem, depth Depth) (Verdict, error) {
 	in := p.Input()
 	plan := pack.Plan(in)
 	return EvaluatePlan(p, &plan, depth)
 }
 
-// EvaluatePlan judges a plan of the problem, whoever made it.
+// EvaluatePlan evaluates a plan of the problem, whoever made it.
 func EvaluatePlan(p *problem.Problem, plan *model.Plan, depth Depth) (Verdict, error) {
 	v := Verdict{Pods: len(p.Pending()), Claims: len(plan.Claims), Unschedulable: len(plan.Unschedulable)}
 	for _, n := range plan.Nominations {
@@ -144,7 +144,7 @@ func whole(p *problem.Problem, plan *model.Plan) []Finding {
 	return out
 }
 
-// holds judges Holds and HoldsAnyOffering.
+// holds evaluates Holds and HoldsAnyOffering.
 func (w *world) holds(v *Verdict, depth Depth) error {
 	for order := range depth.Orders {
 		if broken, err := w.arrive(v, Holds, uint64(order)); err != nil || broken {

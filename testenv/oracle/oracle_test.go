@@ -13,7 +13,7 @@ import (
 // of what causes. The figures only ever go down; `make oracle` allows none.
 var pending = map[Check]int{}
 
-// TestPlansHold judges plans of random problems by the real scheduler.
+// TestPlansHold evaluates plans of random problems by the real scheduler.
 func TestPlansHold(t *testing.T) {
 	report := Campaign{Problems: 200, Workers: runtime.GOMAXPROCS(0), Depth: Default}.Run()
 	write(t, report)

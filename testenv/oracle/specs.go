@@ -28,7 +28,7 @@ var SpecCases = filepath.Join("..", "upstream", "unit", "testdata", "cases.json.
 // Specs are problems that Karpenter's unit specs pose. The seed of each is its place among all cases.
 type Specs struct {
 	Path    string // of the cases
-	First   int    // the first that is judged
+	First   int    // the first that is evaluated
 	Every   int    // 1 = judge all from then on, 2 = every other one, …
 	Workers int    // at once, at least 1
 	Depth   Depth
@@ -38,17 +38,17 @@ type Specs struct {
 type SpecsReport struct {
 	Verdict          // sums
 	Cases, Evaluated int
-	Gives            int            // of those that are judged, that ask what to give back
+	Gives            int            // of those that are evaluated, that ask what to disrupt
 	Commands         int            // of theirs
 	Removed          int            // nodes of theirs
 	Moved            int            // pods of theirs
-	Beyond           map[string]int // cases that are not judged, by why
-	Otherwise        []string       // specs that accepted another plan than the one judged here
+	Beyond           map[string]int // cases that are not evaluated, by why
+	Otherwise        []string       // specs that accepted another plan than the one evaluated here
 	Errors           []error
 	Took             time.Duration
 }
 
-// Run judges them. It fails where the cases cannot be read.
+// Run evaluates them. It fails where the cases cannot be read.
 func (s Specs) Run() (*SpecsReport, error) {
 	start := time.Now()
 	all, err := readSpecs(s.Path)
@@ -86,7 +86,7 @@ type evaluatedSpec struct {
 	verdict   Verdict
 	gives     bool // it is about what to give back
 	given     DisruptVerdict
-	beyond    string // why it is not judged
+	beyond    string // why it is not evaluated
 	otherwise string // the spec, where it accepted another plan
 }
 

@@ -10,10 +10,10 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// leastSpecs is how many of the cases are judged at least.
+// leastSpecs is how many of the cases are evaluated at least.
 const leastSpecs = 400
 
-// TestPlansOfKarpentersSpecsHold judges plans of what Karpenter's own unit specs ask for.
+// TestPlansOfKarpentersSpecsHold evaluates plans of what Karpenter's own unit specs ask for.
 func TestPlansOfKarpentersSpecsHold(t *testing.T) {
 	report, err := Specs{Path: SpecCases, Every: 1, Workers: runtime.GOMAXPROCS(0), Depth: Default}.Run()
 	if err != nil {

@@ -87,7 +87,7 @@ func refuse(p *problem.Problem, pods ...string) []model.Unschedulable {
 	return out
 }
 
-// TestWrongPlansAreCaught judges plans that are wrong in one way each, and their right twins.
+// TestWrongPlansAreCaught evaluates plans that are wrong in one way each, and their right twins.
 func TestWrongPlansAreCaught(t *testing.T) {
 	inZone := func(zone string) func(int, *corev1.Pod) {
 		return func(_ int, pod *corev1.Pod) { pod.Spec.NodeSelector = map[string]string{model.LabelZone: zone} }
@@ -231,7 +231,7 @@ func TestPodsThatWaitForEachOther(t *testing.T) {
 	}
 }
 
-// TestHoldsAnyOfferingTriesOtherOfferings judges a claim that holds its pod at its cheapest offer alone.
+// TestHoldsAnyOfferingTriesOtherOfferings evaluates a claim that holds its pod at its cheapest offer alone.
 func TestHoldsAnyOfferingTriesOtherOfferings(t *testing.T) {
 	p := plain(t, 1, func(_ int, pod *corev1.Pod) { pod.Spec.NodeSelector = map[string]string{model.LabelZone: "zone-a"} })
 	claim := claimFor(p, "one", "a")

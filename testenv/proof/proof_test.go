@@ -105,7 +105,7 @@ func TestEveryProbePassesUnderTheReadingsThatAreSet(t *testing.T) {
 
 // With one doubt switched its probe, and no other but those about the same doubt, says that it differs.
 func TestEachSwitchedReadingIsNamed(t *testing.T) {
-	// Probes that are about a doubt without having its id, or whose answer it shows in: of a fleet that is judged on itself alone nothing else
+	// Probes that are about a doubt without having its id, or whose answer it shows in: of a fleet that is evaluated on itself alone nothing else
 	// is asked.
 	also := map[string][]string{reading.RunInstancesTags: {"ec2-run-instances-tags-of-machine"}, reading.CreateFleetResources: {reading.CreateFleetTemplateKeys, reading.FleetCreateTags}}
 	for _, d := range reading.All() {

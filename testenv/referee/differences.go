@@ -11,7 +11,7 @@ import (
 //go:embed DIFFERENCES.md
 var differences string
 
-// Difference is one thing in which the two differ. A row of DIFFERENCES.md speaks of it where its second cell fits "Where: What"; a star in it
+// Difference is one thing in which the two differ. A row of DIFFERENCES.md names it where its second cell fits "Where: What"; a star in it
 // is any text.
 type Difference struct {
 	Where string // what differs, from the general to the particular, with " / " between
@@ -69,7 +69,7 @@ func fits(pattern, text string) bool {
 	return strings.HasSuffix(text, last)
 }
 
-// settle returns what is wrong: differences that no row speaks of, and rows that speak of none, unless they wait for something.
+// settle returns what is wrong: differences that no row names, and rows that name none, unless they wait for something.
 func settle(rows []*row, found []Difference) []string {
 	var wrong []string
 	for _, d := range found {

@@ -207,7 +207,7 @@ func TestR38NoOppositeDecisionsWithinHalfAnHour(t *testing.T) {
 	}
 }
 
-// B3: eight judges at once, with clocks that are minutes off and a ledger that is slow, across the edges of a window in which
+// B3: eight runs of disruption at once, with clocks that are minutes off and a ledger that is slow, across the edges of a window in which
 // nothing may be disrupted: the auditor counts at each commit.
 func TestB3BudgetsAreExactUnderEightDisruptRunsAcrossAWindowsEdge(t *testing.T) {
 	t.Parallel()

@@ -149,7 +149,7 @@ func marked(n *model.Node) bool {
 }
 
 // B4: where a replacement fails its nodes are free of the taint within a minute, also where the disruption function dies at any of its effects, and
-// where each hint reaches two judges at once, so that the one that lives takes the hint away from the one that dies.
+// where each hint reaches two runs of disruption at once, so that the one that lives takes the hint away from the one that dies.
 func TestB4NodesAreFreeAMinuteAfterAReplacementFailedThoughDisruptDies(t *testing.T) {
 	t.Parallel()
 	for name, plan := range map[string][]sim.Source{"alone": nil, "two at once": {{Kind: sim.KindDouble, Rate: 1, Until: 22 * time.Minute}}} {

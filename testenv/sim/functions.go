@@ -189,7 +189,7 @@ func carryOutHints(ctx context.Context, p *process, flow *interruption.Flow, clu
 	return failed
 }
 
-// eachCluster does something about every cluster that hints of a batch speak of, side by side as the functions' handlers do, so
+// eachCluster does something about every cluster that hints of a batch name, side by side as the functions' handlers do, so
 // that the batch ends with the slowest. The messages of those it could not be done for come again. What nobody can read is
 // dropped.
 func eachCluster(p *process, batch []world.Message, do func(cluster string, hints []wire.Hint) error) error {

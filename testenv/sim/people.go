@@ -42,7 +42,7 @@ func drawPeople(seed uint64, length time.Duration, neighbors int) (plan []Source
 	return plan
 }
 
-// drawHostile draws whether a hostile cluster is attached beside the one that is judged.
+// drawHostile draws whether a hostile cluster is attached beside the one that is evaluated.
 func drawHostile(d draws, s *Scenario) {
 	if d.IntN(20) != 0 {
 		return

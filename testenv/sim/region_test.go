@@ -266,7 +266,7 @@ func hostile(c sim.Config, pods int) sim.Config {
 				}
 				_ = w.Plan.Send(ctx, hint)
 				hint.Cluster = sim.Neighbor(1)
-				_ = w.Plan.Send(ctx, hint) // in its own queue it may speak of others and make up groups
+				_ = w.Plan.Send(ctx, hint) // in its own queue it may name others and make up groups
 				_, _ = w.Plan.Queue.Send(ctx, world.Outgoing{Body: "{", Group: world.Name, Dedup: fmt.Sprint("poison", number)})
 				_, _ = w.Plan.Queue.Send(ctx, world.Outgoing{Body: "{", Group: fmt.Sprint("made up ", number), Dedup: fmt.Sprint("group", number)})
 			})

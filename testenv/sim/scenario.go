@@ -145,7 +145,7 @@ func drawScenario(seed uint64) Scenario {
 	return s
 }
 
-// drawBeside draws what few worlds have: pods that take a port of their node, and two judges at work at once.
+// drawBeside draws what few worlds have: pods that take a port of their node, and two runs of disruption at work at once.
 func drawBeside(d draws, s *Scenario) {
 	for i := range s.Workloads {
 		if d.IntN(10) == 0 {

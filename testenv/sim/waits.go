@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// Waits measures how long pods wait from the hint that speaks of them, the first their cluster's watcher sends once
+// Waits measures how long pods wait from the hint that names them, the first their cluster's watcher sends once
 // kube-scheduler has found no place for them, to the call of CreateFleet that gives the instance they were recorded for. Pods that
 // came to run without one, or went, do not count. It is a checker without a rule.
 type Waits struct {

@@ -15,7 +15,7 @@ func (j *evaluated) Helper()               {}
 func (j *evaluated) Errorf(string, ...any) { j.failed = true }
 func (j *evaluated) Logf(string, ...any)   { j.logged = true }
 
-// TestM49TimesFailNobodyWhoDoesNotMeasure: a test that took too long says so, and fails where times are judged alone.
+// TestM49TimesFailNobodyWhoDoesNotMeasure: a test that took too long says so, and fails where times are evaluated alone.
 func TestM49TimesFailNobodyWhoDoesNotMeasure(t *testing.T) {
 	for _, c := range []struct {
 		asked  string

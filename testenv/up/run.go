@@ -33,7 +33,7 @@ type options struct {
 	settings map[string]string // of the functions
 }
 
-// cluster is the name the example manifests speak of.
+// cluster is the name the example manifests name.
 const cluster = "joiner-demo"
 
 // result is the last line of a run with -once.

@@ -155,7 +155,7 @@ func (e *Events) by(chance float64) bool {
 	return chance > 0 && e.rand != nil && e.rand.Float64() < chance
 }
 
-// stateChanged tells of an instance that entered a state. The rule passes on only those that speak of an end.
+// stateChanged tells of an instance that entered a state. The rule passes on only those that name an end.
 func (e *Events) stateChanged(id, state string) {
 	kind := model.NoticeStopped
 	switch state {

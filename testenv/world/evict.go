@@ -11,7 +11,7 @@ import (
 )
 
 // Evict asks for a pod to be evicted, as the Eviction API does: it is deleted with its grace (or graceSeconds, where that
-// is not nil) unless a PodDisruptionBudget forbids it (Throttled, as the API's 429) or two of them speak of it (Internal, as its
+// is not nil) unless a PodDisruptionBudget forbids it (Throttled, as the API's 429) or two of them name it (Internal, as its
 // 500). NotFound where the pod is gone, Conflict where the one of that name is another.
 func (c *Cluster) Evict(_ context.Context, pod model.PodRef, graceSeconds *int64) error {
 	c.mu.Lock()
@@ -44,7 +44,7 @@ func (c *Cluster) Evict(_ context.Context, pod model.PodRef, graceSeconds *int64
 	return nil
 }
 
-// severalBudgets is the code of an eviction that is refused because several budgets speak of the pod.
+// severalBudgets is the code of an eviction that is refused because several budgets name the pod.
 const severalBudgets = "TooManyBudgets"
 
 // RemovePod deletes a pod with its grace, or graceSeconds where that is not nil, with errors as of Remove.

@@ -36,7 +36,7 @@ func (c *Cluster) Remove(_ context.Context, kind string, object model.Object) er
 	return nil
 }
 
-// evaluatedObject is judged for a Node or NodeClaim.
+// evaluatedObject is evaluated for a Node or NodeClaim.
 func (c *Cluster) evaluatedObject(kind string, object model.Object) error {
 	if kind == KindNode {
 		node := c.nodes.get(object.Name)

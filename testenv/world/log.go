@@ -7,8 +7,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Log is everything that happened in a world, in order. Models write it in the same moment they change; an auditor judges
-// by it alone. Nothing that is judged reads it.
+// Log is everything that happened in a world, in order. Models write it in the same moment they change; an auditor evaluates
+// by it alone. Nothing that is evaluated reads it.
 type Log struct {
 	now func() time.Time
 
@@ -197,7 +197,7 @@ type ObjectWritten struct {
 
 // EvictionRequested is a pod that was asked to leave, by an eviction or, Forced, by a deletion with a grace.
 type EvictionRequested struct {
-	Pod          model.PodRef // as it was judged
+	Pod          model.PodRef // as it was evaluated
 	UID, Node    string       // of the pod of that name, when it was asked; empty = there was none
 	Forced       bool
 	GraceSeconds int64

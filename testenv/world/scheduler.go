@@ -13,7 +13,7 @@ import (
 // Scheduler is kube-scheduler for what this world knows: readiness, taints, node selector, required node affinity,
 // resources, required affinity and anti-affinity between pods, and hard topology spread. It binds what fits, in order of
 // priority, creation and name, to the first such node by name, and says of the rest that it is unschedulable. A pod that is nominated to
-// a node is tried there first, and others of no higher priority find its room taken. It shares no code with what it is to judge.
+// a node is tried there first, and others of no higher priority find its room taken. It shares no code with what it is to evaluate.
 // Preemption is not modeled.
 type Scheduler struct {
 	cluster *Cluster
@@ -256,7 +256,7 @@ func (l *schedulingPass) affine(node *model.Node, shape *model.PodShape) bool {
 	return true
 }
 
-// count returns how many bound pods a term speaks of, in the node's domain and anywhere.
+// count returns how many bound pods a term names, in the node's domain and anywhere.
 func (l *schedulingPass) count(node *model.Node, term *model.PodTerm, namespace string) (here, anywhere int) {
 	for _, pod := range l.pods {
 		other := &l.cluster.shapes[pod.Shape]
@@ -277,7 +277,7 @@ func sameDomain(a, b *model.Node, key string) bool {
 	return known && also && x == y
 }
 
-// speaksOf reports whether a term of a pod in one namespace speaks of pods in another. Namespace selectors are those that
+// speaksOf reports whether a term of a pod in one namespace names pods in another. Namespace selectors are those that
 // select everything or nothing here.
 func speaksOf(term *model.PodTerm, from, of string) bool {
 	if len(term.Namespaces) == 0 && term.NamespaceSelector == nil {

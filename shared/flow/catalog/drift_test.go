@@ -109,7 +109,7 @@ func TestNC27HashesOfOtherRulesAreWrittenAnew(t *testing.T) {
 	}
 }
 
-// reported records who was asked to disrupt nodes.
+// reported records who was notified that nodes may be disrupted.
 type reported struct{ keys []string }
 
 func (j *reported) RequestDisruption(_ context.Context, cluster, key string) error {
@@ -118,7 +118,7 @@ func (j *reported) RequestDisruption(_ context.Context, cluster, key string) err
 }
 
 // F132: kubectl apply of a NodePool sends a config hint within seconds, and the pass it causes finds the drift although the class
-// was looked up a moment ago and is left alone. Whoever disrupts nodes is reported once.
+// was looked up a moment ago and is left alone. The disruption function is notified once.
 func TestF132AChangedNodePoolIsNoticedAtOnce(t *testing.T) {
 	w := newWorld(t)
 	w.launched()

@@ -1,11 +1,11 @@
 package bound
 
-// dictionary is a linear programme, maximize c·x under A·x ≤ b and x ≥ 0, in the form where every basic variable is
+// dictionary is a linear program, maximize c·x under A·x ≤ b and x ≥ 0, in the form where every basic variable is
 // written by the others:
 //
 //	basic[i] = bound[i] − Σ rows[i][j]·nonbasic[j]      value = objective·nonbasic + constant
 //
-// Variables below n are the programme's own, the others slacks in the order their rows were added.
+// Variables below n are the program's own, the others slacks in the order their rows were added.
 type dictionary struct {
 	n         int
 	slacks    int
@@ -19,7 +19,7 @@ type dictionary struct {
 
 const epsilon = 1e-9
 
-// newDictionary returns a programme without rows.
+// newDictionary returns a program without rows.
 func newDictionary(c []float64) *dictionary {
 	d := &dictionary{n: len(c), objective: append([]float64(nil), c...)}
 	for j := range c {
@@ -149,7 +149,7 @@ func (d *dictionary) forget(slack float64) {
 	d.rows, d.bound, d.basic = d.rows[:kept], d.bound[:kept], d.basic[:kept]
 }
 
-// solution returns the value of each of the programme's own variables.
+// solution returns the value of each of the program's own variables.
 func (d *dictionary) solution() []float64 {
 	x := make([]float64, d.n)
 	for i, variable := range d.basic {

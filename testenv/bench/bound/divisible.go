@@ -9,7 +9,7 @@ import (
 )
 
 // divisible returns the bound for pods that may be split, and the worths it comes from where every kind has its own, nil
-// otherwise: unit prices by offer from the linear programme, made feasible, and then the sum over every kind.
+// otherwise: unit prices by offer from the linear program, made feasible, and then the sum over every kind.
 func (r *relaxed) divisible(options Options) (worth []float64, total float64) {
 	groups := r.grouped(options.Kinds)
 	worth, _ = r.grow(groups, options.Rounds, nil, func(o int, worth []float64, floor float64) (float64, []float64) {

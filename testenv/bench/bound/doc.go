@@ -16,7 +16,7 @@
 // k(o), then Σ π / max(1, max over offers of k(o)/price(o)) is a lower bound. k is found by branch and bound, and where
 // that is cut short the bound in hand is taken. It knows that five pods do not fill a node for five and a half.
 //
-// Good λ and π come from one linear programme over fillings, grown a filling at a time.
+// Good λ and π come from one linear program over fillings, grown a filling at a time.
 //
 // A host's share of a spread constraint is counted as a rule only where some host must be without the group's pods: with
 // more nodes than pods of the group there is one, and [Options] may say that there always is, since a node that just

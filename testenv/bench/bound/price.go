@@ -20,7 +20,7 @@ type Options struct {
 	EveryZone bool
 	// Rounds bounds how often fillings are sought for each bound; 0 = 400.
 	Rounds int
-	// Kinds is how many kinds of pods the programmes tell apart; 0 = 200. Beyond it, similar pods share one worth, which
+	// Kinds is how many kinds of pods the programs tell apart; 0 = 200. Beyond it, similar pods share one worth, which
 	// costs accuracy and never validity.
 	Kinds int
 	// Branches bounds the search for fillings with whole pods, all together; 0 = 10,000,000, some ten seconds.
@@ -116,7 +116,7 @@ type oracle func(o int, worth []float64, floor float64) (most float64, found []f
 // grow seeks worths of the kinds that make worth·count as high as it gets while no filling of a node is worth more than
 // the node costs. It returns the best of those it has proven, after division by what they were over.
 //
-// The programme knows some fillings; its answer is too good as long as others are worth more than their node. Worths are
+// The program knows some fillings; its answer is too good as long as others are worth more than their node. Worths are
 // tried half way between that answer and the best proven ones, which finds fillings that matter sooner.
 func (r *relaxed) grow(kinds []kind, rounds int, start []float64, find oracle) (best []float64, value float64) {
 	counts := make([]float64, len(kinds))
@@ -172,7 +172,7 @@ func (r *relaxed) grow(kinds []kind, rounds int, start []float64, find oracle) (
 	return best, value
 }
 
-// enter adds a filling to the programme, in units of its node's price.
+// enter adds a filling to the program, in units of its node's price.
 func (r *relaxed) enter(d *dictionary, f filling) {
 	d.add(scaled(f.count, 1/r.offerings[f.offering].price), 1)
 }

@@ -49,7 +49,7 @@ type Report struct {
 	Price      float64 // dollars per hour, of the offerings named
 }
 
-// Plan judges an answer.
+// Plan evaluates an answer.
 func Plan(p *problem.Problem, a Answer) Report {
 	c := newChecker(p)
 	c.nominations(a.Nominations)
@@ -127,7 +127,7 @@ func (c *checker) nominations(list []Nomination) {
 	}
 }
 
-// place puts pods on a node and judges each against it.
+// place puts pods on a node and evaluates each against it.
 func (c *checker) place(n *node, pods []string) {
 	for _, name := range pods {
 		c.times[name]++
@@ -146,7 +146,7 @@ func (c *checker) place(n *node, pods []string) {
 	}
 }
 
-// claim makes the node a claim leads to, and judges the claim's other choices.
+// claim makes the node a claim leads to, and evaluates the claim's other choices.
 func (c *checker) claim(claim *Claim) {
 	t := c.types[claim.Offering.InstanceType]
 	if t == nil {

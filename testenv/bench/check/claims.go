@@ -21,7 +21,7 @@ func (c *checker) poolNamed(name string) *apiv1.NodePool {
 	return nil
 }
 
-// pool judges the node against what its pool may make.
+// pool evaluates the node against what its pool may make.
 func (c *checker) pool(claim *Claim, n *node) {
 	pool := c.poolNamed(claim.NodePool)
 	if pool == nil {
@@ -55,7 +55,7 @@ func cheapest(claim *Claim, t *model.InstanceType) float64 {
 	return best
 }
 
-// buying judges the offering named and whether the claim accepts a cheaper one.
+// buying evaluates the offering named and whether the claim accepts a cheaper one.
 func (c *checker) buying(claim *Claim) {
 	o := claim.Offering
 	if !slices.Contains(claim.InstanceTypes, o.InstanceType) || !slices.Contains(claim.Zones, o.Zone) || !slices.Contains(claim.CapacityTypes, o.CapacityType) {
@@ -76,7 +76,7 @@ func (c *checker) buying(claim *Claim) {
 	}
 }
 
-// otherTypes judges every type the claim lists as if it were the one that came.
+// otherTypes evaluates every type the claim lists as if it were the one that came.
 func (c *checker) otherTypes(claim *Claim) {
 	for _, name := range claim.InstanceTypes {
 		t := c.types[name]
@@ -85,7 +85,7 @@ func (c *checker) otherTypes(claim *Claim) {
 			continue
 		}
 		if name == claim.Offering.InstanceType {
-			continue // judged as the node itself
+			continue // evaluated as the node itself
 		}
 		if why := c.unfit(claim, t); why != "" {
 			c.bad(Capacity, "claim %s lists %s, which does not do: %s", claim.Name, name, why)
@@ -167,7 +167,7 @@ func Ways(p *problem.Problem) []Way {
 	return out
 }
 
-// flexibility judges how many types a spot claim accepts: SpotChoice, or all that its pods fit in its zones.
+// flexibility evaluates how many types a spot claim accepts: SpotChoice, or all that its pods fit in its zones.
 func (c *checker) flexibility(claim *Claim) {
 	if claim.Offering.CapacityType != model.Spot || len(claim.InstanceTypes) >= SpotChoice {
 		return

@@ -37,7 +37,7 @@ type DisruptReport struct {
 	Last       model.MicroUSD // per hour, once everything is carried out
 }
 
-// Disrupt judges a plan about giving nodes of the problem back at nowUnix: where all of its commands are carried out, no
+// Disrupt evaluates a plan about giving nodes of the problem back at nowUnix: where all of its commands are carried out, no
 // rule of scheduling is broken and every displaced pod has a place; nothing goes that budgets, policies, pods or people keep;
 // sums are right and moves save enough.
 func Disrupt(p *problem.Problem, plan *model.DisruptPlan, nowUnix int64) DisruptReport {
@@ -61,7 +61,7 @@ func Disrupt(p *problem.Problem, plan *model.DisruptPlan, nowUnix int64) Disrupt
 	return d.out
 }
 
-// disruptions judges one plan.
+// disruptions evaluates one plan.
 type disruptions struct {
 	*checker
 	plan    *model.DisruptPlan
@@ -79,7 +79,7 @@ func command(i int, c *model.PlannedCommand) string {
 	return fmt.Sprintf("command %d (%s)", i, c.Reason)
 }
 
-// nodes judges which nodes a command gives back.
+// nodes evaluates which nodes a command gives back.
 func (d *disruptions) nodes(i int) {
 	c := &d.plan.Commands[i]
 	if len(c.Nodes) == 0 || len(c.Nodes) > model.MaxCommandNodes || !slices.IsSorted(c.Nodes) {
@@ -186,7 +186,7 @@ func (d *disruptions) keeps(pod *corev1.Pod) string {
 	return ""
 }
 
-// pods judges that a command says of each displaced pod once where it goes, and of no other.
+// pods evaluates that a command says of each displaced pod once where it goes, and of no other.
 func (d *disruptions) pods(i int) {
 	c := &d.plan.Commands[i]
 	times := map[string]int{}
@@ -225,7 +225,7 @@ func (d *disruptions) pods(i int) {
 	}
 }
 
-// destination judges a node that a command moves pods to: it stays, and has been left alone for as long as its own pool
+// destination evaluates a node that a command moves pods to: it stays, and has been left alone for as long as its own pool
 // wants, or is the replacement of a command before.
 func (d *disruptions) destination(i int, name string) {
 	c := &d.plan.Commands[i]
@@ -257,7 +257,7 @@ const (
 	leastSaving  = model.MicroUSD(1000)
 )
 
-// savings judges what a command says it saves.
+// savings evaluates what a command says it saves.
 func (d *disruptions) savings(i int) {
 	c := &d.plan.Commands[i]
 	before, after := model.MicroUSD(0), model.MicroUSD(0)
@@ -275,7 +275,7 @@ func (d *disruptions) savings(i int) {
 	}
 }
 
-// guards judges what a move to cheaper nodes may turn out to be. Spot is not replaced by spot, unless people ask for it,
+// guards evaluates what a move to cheaper nodes may turn out to be. Spot is not replaced by spot, unless people ask for it,
 // which problems do not. Whatever acceptable type comes, in whatever zone, the command does not cost more than before. No
 // replacement is bought as a node that it replaces.
 func (d *disruptions) guards(i int) {
@@ -345,7 +345,7 @@ func (d *disruptions) price(name string) model.MicroUSD {
 	return 0
 }
 
-// names judges the names of replacements.
+// names evaluates the names of replacements.
 func (d *disruptions) names() {
 	taken := map[string]bool{}
 	for _, node := range d.problem.Nodes {
@@ -364,7 +364,7 @@ func (d *disruptions) names() {
 	}
 }
 
-// budgets judges that no pool has more nodes leaving, whatever the reason, than each command's budgets let go when its turn
+// budgets evaluates that no pool has more nodes leaving, whatever the reason, than each command's budgets let go when its turn
 // comes.
 func (d *disruptions) budgets() {
 	size, leaving := map[string]int{}, map[string]int{}
@@ -417,7 +417,7 @@ func nodesOf(text string, size int) int {
 	return n
 }
 
-// kept judges that every node of a pool is in a command or kept for a reason.
+// kept evaluates that every node of a pool is in a command or kept for a reason.
 func (d *disruptions) kept() {
 	times := map[string]int{}
 	for i, k := range d.plan.Kept {
@@ -440,7 +440,7 @@ func (d *disruptions) kept() {
 	}
 }
 
-// prices judges the price before and after.
+// prices evaluates the price before and after.
 func (d *disruptions) prices() {
 	for _, node := range d.problem.Nodes {
 		d.out.First += d.price(node.Name)
@@ -455,7 +455,7 @@ func (d *disruptions) prices() {
 	}
 }
 
-// after judges the cluster that the commands lead to as a plan for the pods they displace.
+// after evaluates the cluster that the commands lead to as a plan for the pods they displace.
 func (d *disruptions) after() {
 	p := *d.problem
 	p.Nodes, p.Bound, p.Pods = nil, nil, nil

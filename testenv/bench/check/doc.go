@@ -1,4 +1,4 @@
-// Package check judges an answer to a scheduling problem by the problem's own Kubernetes objects. It shares nothing with
+// Package check evaluates an answer to a scheduling problem by the problem's own Kubernetes objects. It shares nothing with
 // any planner: label selectors are those of apimachinery, everything else is written here, plainly and slowly.
 //
 // [Plan] makes the cluster the answer leads to, each new node launched as the offering the answer names, and returns a
@@ -9,11 +9,11 @@
 //
 // Rules between pods are kube-scheduler's, read on the final state, with one addition: a zone counts as a domain of a
 // spread constraint from the moment the pod's pool could buy there, as it would to kube-scheduler once a node was there.
-// Preferences are nobody's fault. Not judged are volumes, host ports and fields no family has.
+// Preferences are nobody's fault. Not evaluated are volumes, host ports and fields no family has.
 //
 // An [Answer] is the JSON of `joiner plan provision -o json`; [FromPlan] makes one of a model.Plan.
 //
-// [Disrupt] judges a plan about giving nodes back of a cluster in the same way: the cluster its commands lead to is judged as
+// [Disrupt] evaluates a plan about giving nodes back of a cluster in the same way: the cluster its commands lead to is evaluated as
 // a plan for the pods they displace, and besides that budgets, what keeps nodes and pods, sums, and names.
 //
 //	report := check.Plan(p, check.FromPlan(pack.Plan(p.Input())))

@@ -14,7 +14,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// group is a set of pods some rule speaks of, counted over the domains of one topology key.
+// group is a set of pods some rule names, counted over the domains of one topology key.
 type group struct {
 	name      string // of the selector and namespace
 	key       string // topology key
@@ -33,7 +33,7 @@ type carrier struct {
 	spread *corev1.TopologySpreadConstraint // of Spread
 }
 
-// topology judges rules between pods on the final state.
+// topology evaluates rules between pods on the final state.
 type topology struct {
 	*checker
 	groups      []*group
@@ -115,7 +115,7 @@ func (g *group) matches(pod *corev1.Pod) bool {
 	return known
 }
 
-// pinned judges a claim that may still be launched in several domains although one of its pods counts in one.
+// pinned evaluates a claim that may still be launched in several domains although one of its pods counts in one.
 func (t *topology) pinned(n *node, pod *corev1.Pod, g *group) {
 	if n.claim == nil {
 		return

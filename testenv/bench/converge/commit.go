@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// laterSeconds is how long after it was committed a command is judged once more.
+// laterSeconds is how long after it was committed a command is evaluated once more.
 const laterSeconds = 20
 
 // Committed returns the input as it is a little later, when all commands of the plan have been committed and their nodes

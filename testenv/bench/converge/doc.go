@@ -1,4 +1,4 @@
-// Package converge gives back of a cluster everything that is to be given back: it asks for a plan, has it judged, carries
+// Package converge disrupts everything of a cluster that is to be disrupted: it asks for a plan, has it evaluated, carries
 // out all of its commands at once, and asks again, until a plan has no command.
 //
 // [Run] says how many decisions that took, what they moved and saved, how long each took and how much memory. No plan is

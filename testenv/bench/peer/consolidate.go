@@ -30,7 +30,7 @@ type converged struct {
 	MedianSeconds   float64 `json:"medianSeconds"` // of the looks that led to commands
 	MaxSeconds      float64 `json:"maxSeconds"`    //
 	CPUSeconds      float64 `json:"cpuSeconds"`    // the most processor time of any look
-	LastSeconds     float64 `json:"lastSeconds"`   // of the look that found nothing; 0 where time was up before
+	LastSeconds     float64 `json:"lastSeconds"`   // of the check that found nothing; 0 where time was up before
 	TotalSeconds    float64 `json:"totalSeconds"`
 	TotalCPUSeconds float64 `json:"totalCPUSeconds"` // processor time of all looks
 	AllocBytes      uint64  `json:"allocBytes"`      // the most of any look
@@ -39,7 +39,7 @@ type converged struct {
 	PriceLast       float64 `json:"priceLast"`
 	NodesFirst      int     `json:"nodesFirst"`
 	NodesLast       int     `json:"nodesLast"`
-	Finished        bool    `json:"finished"` // there was time for the look that found nothing
+	Finished        bool    `json:"finished"` // there was time for the check that found nothing
 }
 
 // unhurried holds every command for good at once: the real validation waits 15 seconds and simulates once more.

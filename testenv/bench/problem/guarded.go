@@ -32,7 +32,7 @@ var guards = []struct {
 	{"closed", "0s", apiv1.ConsolidationPolicyWhenEmptyOrUnderutilized, []apiv1.Budget{{Nodes: "0"}}},
 }
 
-// guardedPools emits the pools of the family guarded, and budgets of pods: one that is used up, two that speak of the same
+// guardedPools emits the pools of the family guarded, and budgets of pods: one that is used up, two that name the same
 // pods, and one that has room.
 func (g *generator) guardedPools() {
 	for _, guard := range guards {
@@ -51,7 +51,7 @@ func (g *generator) guardedPools() {
 	g.emit(podBudget("roomy", "roomy", 5))
 }
 
-// guardLabel tells the pods that a PodDisruptionBudget speaks of.
+// guardLabel tells the pods that a PodDisruptionBudget names.
 const guardLabel = "guard"
 
 func podBudget(name, guard string, allowed int32) *policyv1.PodDisruptionBudget {

@@ -127,7 +127,7 @@ func (b *Book) RemoveResource(arn string) {
 	delete(b.resources, arn)
 }
 
-// SetResource gives a resource its policy. name is how decisions speak of it.
+// SetResource gives a resource its policy. name is how decisions name it.
 func (b *Book) SetResource(arn, name string, d *policy.Document) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

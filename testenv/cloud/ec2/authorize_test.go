@@ -18,7 +18,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
-// dryRuns are the three dry runs by which a node class is judged, by action.
+// dryRuns are the three dry runs by which a node class is evaluated, by action.
 func (b bench) dryRuns(t *testing.T) map[string]func() error {
 	dry := aws.Bool(true)
 	return map[string]func() error{

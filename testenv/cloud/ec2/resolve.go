@@ -27,7 +27,7 @@ type launchSpec struct {
 	requestTags   map[string]string // of the spot request
 	interfaceTags map[string]string
 	maxPrice      string           // of a spot instance; "" when that is no limit
-	metadata      *MetadataOptions // that condition keys speak of; nil when they speak of none
+	metadata      *MetadataOptions // that condition keys name; nil when they name none
 	overridden    fleetOverride    // what the request of a fleet says itself, and not the template
 
 	market       string          // OnDemand, Spot, marketBlock or marketInterruptible

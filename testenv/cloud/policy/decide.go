@@ -38,7 +38,7 @@ type Request struct {
 	Context Context
 }
 
-// Attached is a document under the name by which decisions speak of it.
+// Attached is a document under the name by which decisions name it.
 type Attached struct {
 	Name     string
 	Document *Document
@@ -80,7 +80,7 @@ func (o Origin) String() string { return o.Policy + "/" + o.Sid }
 type Decision struct {
 	Reason Reason
 	// By are the statements that allow the request, in their order; of an explicit deny the one that denies; empty where
-	// nothing speaks of it.
+	// nothing names it.
 	By []Origin
 	// DeniedIn tells whose policy an explicit deny is in: "identity-based policy", "permissions boundary", "session policy" or
 	// "resource-based policy".
@@ -211,7 +211,7 @@ func matching(r Request, a *Attached, deny bool) (by []Origin) {
 	return by
 }
 
-// fits reports whether a statement speaks of a request, and by which of its actions.
+// fits reports whether a statement names a request, and by which of its actions.
 func (s *Statement) fits(r Request, kind Kind) (action string, ok bool) {
 	if kind != Identity && s.grants(r.Principal) == toNobody {
 		return "", false
@@ -238,7 +238,7 @@ func (s *Statement) speaksOf(action string) (written string, ok bool) {
 	return "", s.NotAction
 }
 
-// on reports whether a statement speaks of the request's resource. A pattern with a variable the request does not have fits
+// on reports whether a statement names the request's resource. A pattern with a variable the request does not have fits
 // nothing, and with NotResource then neither.
 func (s *Statement) on(r Request) bool {
 	for i, p := range s.resources {

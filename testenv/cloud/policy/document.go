@@ -34,9 +34,9 @@ type Statement struct {
 	Sid       string // "" when it has none
 	Deny      bool
 	Actions   []string // as written
-	NotAction bool     // Actions are those it does not speak of
+	NotAction bool     // Actions are those it does not name
 	Resources []string // as written; empty in a trust policy
-	// NotResource says that Resources are those the statement does not speak of.
+	// NotResource says that Resources are those the statement does not name.
 	NotResource bool
 
 	actions    []pattern // lower case
@@ -46,7 +46,7 @@ type Statement struct {
 	conditions []condition // all have to hold
 }
 
-// principal is one that a statement speaks of.
+// principal is one that a statement names.
 type principal struct {
 	everyone bool
 	account  string // twelve digits: all of an account that its own policies let
@@ -104,7 +104,7 @@ func ParseValue(value any, kind Kind) (*Document, error) {
 	return Parse(text, kind)
 }
 
-// nameOf returns how a statement is spoken of.
+// nameOf returns how a statement is named.
 func nameOf(sid string, index int) string {
 	if sid != "" {
 		return sid

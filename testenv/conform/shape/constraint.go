@@ -10,7 +10,7 @@ import (
 
 // Constraints are of requests alone: what a service answers is its own affair.
 
-// constraints judges the length, the range and the pattern of a value as text.
+// constraints evaluates the length, the range and the pattern of a value as text.
 func (j *evaluate) constraints(path string, s *shape, text string) {
 	if !strings.HasPrefix(path, "request") {
 		return
@@ -30,7 +30,7 @@ func (j *evaluate) constraints(path string, s *shape, text string) {
 	}
 }
 
-// bounds judges how many of something a value has.
+// bounds evaluates how many of something a value has.
 func (j *evaluate) bounds(path string, s *shape, n int, of string) {
 	if strings.HasPrefix(path, "request") && outside(s, float64(n)) {
 		j.fault(path, "%d %s, not %s", n, of, span(s))

@@ -47,7 +47,7 @@ func (j *evaluate) fault(path, format string, args ...any) {
 
 func (j *evaluate) shape(r *ref) *shape { return j.model.Shapes[r.Shape] }
 
-// document judges a JSON body.
+// document evaluates a JSON body.
 func (j *evaluate) document(path string, r *ref, body string) {
 	if r == nil {
 		return
@@ -158,7 +158,7 @@ func (j *evaluate) jsonScalar(path string, s *shape, value any) {
 	}
 }
 
-// scalar judges a value as text.
+// scalar evaluates a value as text.
 func (j *evaluate) scalar(path string, s *shape, text string) {
 	var err error
 	switch s.Type {
@@ -188,7 +188,7 @@ func (j *evaluate) scalar(path string, s *shape, text string) {
 	j.constraints(path, s, text)
 }
 
-// form judges the parameters of a Query request.
+// form evaluates the parameters of a Query request.
 func (j *evaluate) form(r *ref, body string) {
 	values, err := url.ParseQuery(body)
 	if err != nil {

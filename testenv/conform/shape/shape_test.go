@@ -18,7 +18,7 @@ import (
 // DataVariable names the environment variable with botocore's data folder. `make conform` brings one and sets it.
 const DataVariable = "JOINER_BOTOCORE_DATA"
 
-// AnswersVariable names the environment variable that, set, has the answers alone judged: tests of the models themselves ask for
+// AnswersVariable names the environment variable that, set, has the answers alone evaluated: tests of the models themselves ask for
 // what is not there on purpose.
 const AnswersVariable = "JOINER_SHAPES_OF_ANSWERS"
 
@@ -174,7 +174,7 @@ var known = map[string]string{
 // place is where something stands in a list: like faults count as one.
 var place = regexp.MustCompile(`([.\[])\d+([.\]])`)
 
-// TestRecordedExchangesHaveTheShapeOfTheirServices judges what tests of the adapters have said to our models of AWS and
+// TestRecordedExchangesHaveTheShapeOfTheirServices evaluates what tests of the adapters have said to our models of AWS and
 // what those answered.
 func TestRecordedExchangesHaveTheShapeOfTheirServices(t *testing.T) {
 	data, path := os.Getenv(DataVariable), os.Getenv(wire.RecordVariable)

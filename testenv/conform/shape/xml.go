@@ -15,7 +15,7 @@ type element struct {
 	Children []element `xml:",any"`
 }
 
-// answer judges the XML a Query service answers with.
+// answer evaluates the XML a Query service answers with.
 func (j *evaluate) answer(r *ref, e wire.Exchange) {
 	var root element
 	if err := xml.Unmarshal([]byte(e.Response), &root); err != nil {

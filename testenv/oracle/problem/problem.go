@@ -52,7 +52,7 @@ type Size struct {
 }
 
 // The sizes. Small ones have answers a person can check; Large ones are clusters as people have them; Crowded ones have
-// many nodes to judge pods against.
+// many nodes to evaluate pods against.
 var (
 	Small   = Size{Workloads: 6, Replicas: 5, Nodes: 6, Existing: 70}
 	Large   = Size{Workloads: 24, Replicas: 16, Nodes: 24, Existing: 80}

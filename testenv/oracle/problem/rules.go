@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// topologyKeys are what spread and pod affinity speak of, the usual ones more often.
+// topologyKeys are what spread and pod affinity name, the usual ones more often.
 var topologyKeys = []string{
 	model.LabelHostname, model.LabelHostname, model.LabelHostname, model.LabelZone, model.LabelZone, model.LabelZone,
 	model.LabelCapacityType, RackLabel,
@@ -230,7 +230,7 @@ func (m *maker) spread(w *workload, otherwise corev1.UnsatisfiableConstraintActi
 	}
 }
 
-// extensible reports whether label keys may be added: there is a selector, and it does not speak of the key itself.
+// extensible reports whether label keys may be added: there is a selector, and it does not name the key itself.
 func extensible(s *metav1.LabelSelector) bool {
 	return s != nil && !slices.ContainsFunc(s.MatchExpressions, func(e metav1.LabelSelectorRequirement) bool { return e.Key == "track" })
 }

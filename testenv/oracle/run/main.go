@@ -1,5 +1,5 @@
-// Command run judges plans of random problems, and about giving nodes back of random clusters, by the real kube-scheduler and
-// prints what it did and found; so it does of what Karpenter's unit specs ask for. With -seed or -spec it judges one problem again and
+// Command run evaluates plans of random problems, and about giving nodes back of random clusters, by the real kube-scheduler and
+// prints what it did and found; so it does of what Karpenter's unit specs ask for. With -seed or -spec it evaluates one problem again and
 // writes it down as files.
 package main
 
@@ -113,7 +113,7 @@ func main() {
 	}
 }
 
-// recorded judges the problem of a case of Karpenter's specs.
+// recorded evaluates the problem of a case of Karpenter's specs.
 func recorded(number uint64, depth oracle.Depth, like, folder string) error {
 	p, asks, err := oracle.SpecProblem(oracle.SpecCases, number)
 	if err != nil {
@@ -134,7 +134,7 @@ func recorded(number uint64, depth oracle.Depth, like, folder string) error {
 	return nil
 }
 
-// one judges the problem of a seed.
+// one evaluates the problem of a seed.
 func one(seed uint64, crowded bool, like, folder string) error {
 	size, evaluate := oracle.SizeOf(seed), evaluatePlan
 	if crowded {
@@ -144,7 +144,7 @@ func one(seed uint64, crowded bool, like, folder string) error {
 	return again(p, evaluate, !crowded, like, folder)
 }
 
-// again judges a problem, writes it down, and prints the plan, where it is about one, and findings.
+// again evaluates a problem, writes it down, and prints the plan, where it is about one, and findings.
 func again(p *problem.Problem, evaluate func(*problem.Problem) ([]oracle.Finding, error), plans bool, like, folder string) error {
 	findings, err := evaluate(p)
 	if err != nil {

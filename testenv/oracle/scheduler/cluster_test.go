@@ -70,7 +70,7 @@ func TestOfferBindsWhatFits(t *testing.T) {
 	}
 }
 
-// TestEvaluateAsksEveryPlugin judges a pod that several plugins refuse.
+// TestEvaluateAsksEveryPlugin evaluates a pod that several plugins refuse.
 func TestEvaluateAsksEveryPlugin(t *testing.T) {
 	tainted := node("a", "z")
 	tainted.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}

@@ -13,7 +13,7 @@ import (
 // matcher says whether one of a field's leaves, or their absence, satisfies one element of a pattern's array.
 type matcher func(leaves []any) bool
 
-// predicate judges one leaf: a string, float64, bool or nil.
+// predicate evaluates one leaf: a string, float64, bool or nil.
 type predicate func(leaf any) bool
 
 func anyLeaf(p predicate) matcher {

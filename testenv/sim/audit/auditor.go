@@ -17,7 +17,7 @@ type Rules struct {
 	Bound        time.Duration // C3: from when a pod waits, with nothing wrong, until it is bound: 4 min
 	Grace        time.Duration // added to all of these for the seconds of a resync and of EC2: 15 s
 	Patience     time.Duration // of A9: how old what a planner knows of a pod may be: 90 s
-	Settled      time.Duration // what is not disturbed for so long is judged by these times: 3 min
+	Settled      time.Duration // what is not disturbed for so long is evaluated by these times: 3 min
 	FailedCalls  int           // A7, R46: launches without any capacity in a minute: fewer than 20
 	Calls        int           // A7: launches in a minute: 120
 	Warned       time.Duration // C1: from a warning that was sent until the node is tainted, at worst: 20 s
@@ -29,7 +29,7 @@ type Rules struct {
 	Invocation   time.Duration // how long an invocation lives at most, and goes by what it read first: 35 s
 	Fresh        time.Duration // B9: how old the word of the watcher may be that is decided by: 10 s, and clocks
 	Untainted    time.Duration // B4: from a replacement's failure until its nodes are free of the taint: 60 s
-	Refusals     int           // R26: evictions of one pod that are refused in a minute: 24. Nine by the backoff; a clock that is ahead asks at each look, 12 times, and a message that is handled twice asks twice
+	Refusals     int           // R26: evictions of one pod that are refused in a minute: 24. Nine by the backoff; a clock that is ahead asks at each check, 12 times, and a message that is handled twice asks twice
 	ProbeEvery   time.Duration // A8: an offering without capacity is tried at most once in so long: 110 s
 }
 

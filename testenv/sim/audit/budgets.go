@@ -70,7 +70,7 @@ func (a *Auditor) slowly() time.Duration {
 	return a.rules.Invocation
 }
 
-// allowed is the auditor's own reading of budgets: the least that one of those that are active, and speak of the reason, allows.
+// allowed is the auditor's own reading of budgets: the least that one of those that are active, and name the reason, allows.
 func allowed(budgets []model.Budget, reason string, nodes int, at time.Time) int {
 	if reason == model.ReasonExpired {
 		reason = model.ReasonDrifted

@@ -290,7 +290,7 @@ func (a *Auditor) heldFreshly(k, before *model.Command) {
 	}
 }
 
-// movesOn is C4 for commands: one that waits for nothing but another look goes on or is undone.
+// movesOn is C4 for commands: one that waits for nothing but another check goes on or is undone.
 func (a *Auditor) movesOn(id string) {
 	k := a.accounts.commands[id]
 	state, version := k.State, k.Version

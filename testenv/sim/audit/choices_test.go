@@ -340,7 +340,7 @@ func TestRulesOfChoices(t *testing.T) {
 	}
 }
 
-// The auditor's own reading of budgets: the strictest that is active and speaks of the reason.
+// The auditor's own reading of budgets: the strictest that is active and names the reason.
 func TestAllowedReadsBudgetsByItself(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 35, 0, 0, time.UTC)
 	for _, c := range []struct {

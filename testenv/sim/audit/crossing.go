@@ -16,13 +16,13 @@ import (
 // same names everywhere, so it goes by UIDs and ids, which are given once.
 type Crossing struct {
 	owner map[string]string // cluster by UID, instance id or intent
-	seen  map[string]int    // what was judged, by kind
+	seen  map[string]int    // what was evaluated, by kind
 }
 
 // NewCrossing returns an auditor that has seen nothing.
 func NewCrossing() *Crossing { return &Crossing{owner: map[string]string{}, seen: map[string]int{}} }
 
-// Seen returns how many things of each kind were judged: none of them shows nothing.
+// Seen returns how many things of each kind were evaluated: none of them shows nothing.
 func (c *Crossing) Seen() map[string]int { return c.seen }
 
 // Check takes in what happened.

@@ -1,4 +1,4 @@
-// Package audit judges what happened in a world by the world's log alone. It shares no code with what it judges: it keeps
+// Package audit evaluates what happened in a world by the world's log alone. It shares no code with what it evaluates: it keeps
 // books of its own (claims, launches, instances, nodes, pods, limits, marks) and says where a fact breaks a rule.
 //
 // Rules that hold at every instant are looked at with each fact:
@@ -14,7 +14,7 @@
 //	    (limits count as they were since a planner could know what people wrote)
 //	R12 of a pool whose nodes come up with a taint nobody declared one more instance is bought, and then none for an hour
 //	B2  no node is disrupted voluntarily that runs a pod which is not to be disrupted, which a PodDisruptionBudget keeps, or which
-//	    came after that was judged
+//	    came after that was evaluated
 //	B7  nobody else's instance is ended
 //	C6  a claim's writes follow each other, states only advance, deposed writers write nothing
 //	C10 a launch has at most 25 claims and a request that fits one item

@@ -96,7 +96,7 @@ func graceOf(p *pod) int64 {
 	return 30
 }
 
-// budgetsOf returns the budgets that speak of a pod.
+// budgetsOf returns the budgets that name a pod.
 func (b *accounts) budgetsOf(p *pod) []*model.PDB {
 	var out []*model.PDB
 	for _, name := range sorted(b.budgets) {
@@ -145,7 +145,7 @@ func (b *accounts) allows(budget *model.PDB) int {
 	return healthy - share(budget.MinAvailable)
 }
 
-// mayLeave is B1, B6, B7 and B14: pods are asked to leave only from a node that ends, the pod that was judged, those of earlier
+// mayLeave is B1, B6, B7 and B14: pods are asked to leave only from a node that ends, the pod that was evaluated, those of earlier
 // tiers before, by the Eviction API where their budgets allow it, and by force only for the deadline's sake.
 func (a *Auditor) mayLeave(fact world.EvictionRequested) {
 	p := a.accounts.pods[fact.UID]
@@ -241,7 +241,7 @@ func (a *Auditor) mayForce(c *claim, p *pod, fact world.EvictionRequested) {
 	}
 }
 
-// evicted is B1 for an eviction the API server granted: no budget forbade it. It is judged by the books as they were before.
+// evicted is B1 for an eviction the API server granted: no budget forbade it. It is evaluated by the books as they were before.
 func (a *Auditor) evicted(fact world.ObjectWritten) {
 	p := a.accounts.pods[fact.UID]
 	if p == nil || p.NodeName == "" || p.Terminal() || p.DeletedUnix != 0 {

@@ -354,7 +354,7 @@ func (a *Auditor) calm() bool {
 }
 
 // notTwice compares what claims without a finished node were made for with the pods there are for them: those that wait, those
-// bound to such claims' nodes, and those of which something changed too lately for everybody to know. It judges nothing
+// bound to such claims' nodes, and those of which something changed too lately for everybody to know. It evaluates nothing
 // where kube-scheduler has since put a pod on a node that was not made for it: another lost its place by that, and needs
 // one more.
 func (a *Auditor) notTwice(shape int) {

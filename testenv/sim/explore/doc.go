@@ -4,6 +4,6 @@
 //
 // It is a search without snapshots: a state is reached by making its choices anew from the beginning. Two states are the
 // same, and looked into once, when the world's objects, its clock, and what every planner has heard so far are the same.
-// The auditor of package audit judges every step; where no choice is left, faults end, resyncs go on, and it must find the
+// The auditor of package audit evaluates every step; where no choice is left, faults end, resyncs go on, and it must find the
 // world at rest in order.
 package explore

@@ -59,7 +59,7 @@ type branch struct {
 	base *base // nil at the beginning
 }
 
-// base is what tells a state from others, kept so that the way back to it need not be judged again.
+// base is what tells a state from others, kept so that the way back to it need not be evaluated again.
 type base struct {
 	objects fingerprint
 	heard   map[string][32]byte // by planner

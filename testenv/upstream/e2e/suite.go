@@ -13,7 +13,7 @@ type Suite struct {
 
 const ofAWS = "github.com/aws/karpenter-provider-aws/test/suites/"
 
-// Suites are those that specs.csv speaks of.
+// Suites are those that specs.csv names.
 var Suites = []Suite{
 	{Name: "core/regression", Package: "sigs.k8s.io/karpenter/test/suites/regression"},
 	{Name: "core/performance", Package: "sigs.k8s.io/karpenter/test/suites/performance", Measures: true},
