@@ -160,17 +160,19 @@ func (s *story) functionLog(l lambdaruntime.LogLine) {
 				s.line("watcher: a batch of %d pods, closed after %d ms", b.Pods, b.ClosedMillis-b.FirstSeenMillis)
 			}
 		}
-		s.line("provision (%s): %d pods pending, %d claims launched at $%.4f per hour, %d pods unschedulable; plan after %d ms, fleet after %d ms",
-			o.Trigger, o.Pending, o.Claims, o.PricePerHour, o.Unschedulable, o.Millis["plan1"], o.Millis["fleet"])
+		if o.Claims+o.Unschedulable > 0 { // else nodes are on their way for all of them, which was said when they were launched
+			s.line("provision (%s): %s pending, %s launched at $%.4f per hour, %s unschedulable; plan after %d ms, fleet after %d ms",
+				o.Trigger, many(o.Pending, "pod"), many(o.Claims, "claim"), o.PricePerHour, many(o.Unschedulable, "pod"), o.Millis["plan1"], o.Millis["fleet"])
+		}
 	}
 	if o.Registered+o.Initialized > 0 {
-		s.line("provision: %d nodes registered, %d initialized", o.Registered, o.Initialized)
+		s.line("provision: %s registered, %d initialized", many(o.Registered, "node"), o.Initialized)
 	}
 	if n := len(o.Committed); n > 0 {
-		s.line("disrupt: %d disruption commands, which save $%.4f per hour", n, o.Savings)
+		s.line("disrupt: %s, saving $%.4f per hour", many(n, "disruption command"), o.Savings)
 	}
 	if o.Drained+o.Undone > 0 {
-		s.line("%s: %d nodes are drained, %d commands were undone", entry.Msg, o.Drained, o.Undone)
+		s.line("%s: %s drained, %s undone", entry.Msg, many(o.Drained, "node"), many(o.Undone, "command"))
 	}
 	for _, problem := range o.Problems {
 		s.line("%s: problem: %s", entry.Msg, problem)
@@ -180,7 +182,15 @@ func (s *story) functionLog(l lambdaruntime.LogLine) {
 	}
 }
 
-func (s *story) instance(e machine.Event) { s.say("machine: %s", e) }
+func (s *story) instance(e machine.Event) { s.say("instance: %s", e) }
+
+// many is a number of things, in the plural unless it is one.
+func many(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
 
 // awaitRunning returns when n pods run.
 func (s *story) awaitRunning(ctx context.Context, n int) error {
