@@ -6,7 +6,9 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
+	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -144,5 +146,47 @@ func TestV127RetiredPhrasesOfTextsAreFound(t *testing.T) {
 	unused := map[[2]string]bool{{"f", "take the judge's lease"}: true}
 	if got := retiredIn(list, retiredPhrases(t), maps.Clone(unused), unused); len(got) != 2 || len(unused) != 0 {
 		t.Errorf("with one kept: %v, %v", got, unused)
+	}
+}
+
+var (
+	pageLiteral = regexp.MustCompile("'(?:[^'\\\\\n]|\\\\.)*'|\"(?:[^\"\\\\\n]|\\\\.)*\"|`(?:[^`\\\\]|\\\\.)*`")
+	pageInset   = regexp.MustCompile(`\$\{[^}]*\}`)
+	pageMarkup  = regexp.MustCompile(`>[^<>{}=;()]*[A-Za-z][^<>{}=;()]*<`)
+	pageRemark  = regexp.MustCompile(`(?m)(?:^|\s)//.*$`)
+)
+
+// textsOfPage are what people read of a source of the page of `joiner console`: literals without what is put into them, text in markup, and comments.
+func textsOfPage(file, source string) []literal {
+	var out []literal
+	for _, kind := range []*regexp.Regexp{pageLiteral, pageMarkup, pageRemark} {
+		for _, at := range kind.FindAllStringIndex(source, -1) {
+			out = append(out, literal{file, pageInset.ReplaceAllString(source[at[0]:at[1]], ""), strings.Count(source[:at[0]], "\n") + 1})
+		}
+	}
+	return out
+}
+
+// TestV134TextsOfThePageHaveNoRetiredPhrases holds the page of `joiner console` to the words of all other texts.
+func TestV134TextsOfThePageHaveNoRetiredPhrases(t *testing.T) {
+	phrases, read := retiredPhrases(t), 0
+	ownFiles(t, func(file, short string) error {
+		if !strings.HasPrefix(short, "cmd/joiner/console/ui/") || !slices.Contains([]string{".ts", ".tsx", ".mjs", ".html", ".css"}, path.Ext(short)) {
+			return nil
+		}
+		source, err := os.ReadFile(file)
+		list := textsOfPage(short, string(source))
+		read += len(list)
+		for _, place := range retiredIn(list, phrases, nil, nil) {
+			t.Error(place)
+		}
+		return err
+	})
+	if read < 500 {
+		t.Errorf("only %d texts of the page were read", read)
+	}
+	example := "const a = x ? 'cheap' : `dear ${r.machines}` // a colour\nreturn <p class=\"a\">The judge {d.machines}</p>\n"
+	if got := retiredIn(textsOfPage("f/x.tsx", example), phrases, nil, nil); len(got) != 3 {
+		t.Errorf("of dear, colour and the judge %d were found: %s", len(got), strings.Join(got, "\n"))
 	}
 }

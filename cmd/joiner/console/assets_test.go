@@ -79,13 +79,13 @@ func TestThePageIsSmallAndComesFromHere(t *testing.T) {
 	if packed.Len() > 300<<10 {
 		t.Errorf("the page has %d KB compressed", packed.Len()>>10)
 	}
-	licenses, err := os.ReadFile("assets/licences.txt")
+	licenses, err := os.ReadFile("assets/licenses.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"preact ", "uplot "} {
 		if !strings.Contains(string(licenses), "\n"+name) {
-			t.Errorf("licences.txt does not name %s", name)
+			t.Errorf("licenses.txt does not name %s", name)
 		}
 	}
 }

@@ -109,7 +109,7 @@ test('focus is visible wherever Tab goes', () => on({}, async (page) => {
 for (const [width, height] of [[1440, 900], [390, 844]]) {
   for (const theme of ['dark', 'light']) {
     test(`nothing keeps people out at ${width}×${height}, ${theme}`, () => on({ width, height, theme }, async (page) => {
-      for (const view of ['waiting', 'decisions', 'giveback', 'node/default-00001']) {
+      for (const view of ['waiting', 'decisions', 'consolidation', 'node/default-00001']) {
         await page.evaluate((v) => { location.hash = '/' + v }, view)
         await page.waitForFunction(() => document.querySelector('.list').textContent.length > 5 && !/Planning|Reading/.test(document.querySelector('.list').textContent))
         await page.evaluate(axe)

@@ -18,7 +18,7 @@ const opened = (selector) => async (page) => {
 }
 
 await shot('console-50-dark', small, {})
-await shot('console-50-light', small, { theme: 'light', path: '#/giveback' }, opened('.commands summary'))
+await shot('console-50-light', small, { theme: 'light', path: '#/consolidation' }, opened('.commands summary'))
 await shot('console-50-decision', small, { path: '#/decisions' }, async (page) => {
   await page.locator('.entry').first().click()
   await page.locator('.card summary').first().click()

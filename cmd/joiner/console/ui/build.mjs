@@ -1,5 +1,5 @@
-// Builds the page into ../assets: app.js, app.css, index.html, icon.svg, licences.txt, and built.json, which says of what it was
-// built. With --check nothing is written and differences are told.
+// Builds the page into ../assets: app.js, app.css, index.html, icon.svg, licenses.txt, and built.json, which says of what it was
+// built. With --check nothing is written and differences are reported.
 
 import { build } from 'esbuild'
 import { createHash } from 'node:crypto'
@@ -30,7 +30,7 @@ const result = await build({
 const files = new Map()
 for (const file of result.outputFiles) files.set(path.basename(file.path), Buffer.from(file.contents))
 for (const name of ['index.html', 'icon.svg']) files.set(name, await readFile(path.join(here, 'src', name)))
-files.set('licences.txt', Buffer.from(await licences(Object.keys(result.metafile.inputs))))
+files.set('licenses.txt', Buffer.from(await licenses(Object.keys(result.metafile.inputs))))
 files.set('built.json', Buffer.from(JSON.stringify({ sources: await sources(), assets: digests(files) }, null, 2) + '\n'))
 
 let differs = false
@@ -68,8 +68,8 @@ function digest(content) {
   return createHash('sha256').update(content).digest('hex')
 }
 
-// licences returns the licence of each package that is in the bundle, with its text.
-async function licences(inputs) {
+// licenses returns the license of each package that is in the bundle, with its text.
+async function licenses(inputs) {
   const packages = new Set()
   for (const input of inputs) {
     const found = /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)
@@ -80,7 +80,7 @@ async function licences(inputs) {
     const folder = path.join(here, 'node_modules', name)
     const about = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8'))
     const file = (await readdir(folder)).find((f) => /^licen[cs]e/i.test(f))
-    if (!file || !about.license) throw new Error(`${name}: no licence file`)
+    if (!file || !about.license) throw new Error(`${name}: no license file`)
     text += `\n${name} ${about.version}, ${about.license}\n\n${(await readFile(path.join(folder, file), 'utf8')).trim()}\n`
   }
   return text

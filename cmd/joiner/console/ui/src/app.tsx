@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Chart } from './chart'
 import { DecisionView, PlanView } from './decision'
-import { GiveBack } from './giveback'
-import type { Colour, Marks } from './field'
+import { Consolidation } from './consolidation'
+import type { Color, Marks } from './field'
 import { FieldView } from './fieldview'
 import { matches, parse } from './filter'
 import { Help } from './help'
@@ -18,7 +18,7 @@ import { WaitingList } from './waiting'
 const tabs = [
   { view: 'waiting', name: 'Pending' },
   { view: 'decisions', name: 'Decisions' },
-  { view: 'giveback', name: 'Consolidation' },
+  { view: 'consolidation', name: 'Consolidation' },
 ]
 
 // useKnown has the component drawn anew when something changes, once a frame at most.
@@ -34,7 +34,7 @@ export function App() {
   const [query, setQuery] = useState('')
   const [help, setHelp] = useState(false)
   const [asTable, setAsTable] = useState(false)
-  const [colour, setColour] = useState<Colour>('capacity')
+  const [color, setColor] = useState<Color>('capacity')
   const [marks, setMarks] = useState<Marks | null>(null)
   const search = useRef<HTMLInputElement>(null)
   const filter = useMemo(() => parse(query), [query])
@@ -43,7 +43,7 @@ export function App() {
   const section = route.view === 'decision' || route.view === 'plan' ? 'decisions' : route.view
   const tab = tabs.some((t) => t.view === section) ? section : 'waiting'
   useEffect(() => {
-    if (route.view !== 'giveback' && route.view !== 'decision') setMarks(null)
+    if (route.view !== 'consolidation' && route.view !== 'decision') setMarks(null)
   }, [route.view])
 
   const key = useCallback((e: KeyboardEvent) => {
@@ -61,11 +61,11 @@ export function App() {
       '?': () => setHelp((h) => !h),
       '1': () => go('waiting'),
       '2': () => go('decisions'),
-      '3': () => go('giveback'),
+      '3': () => go('consolidation'),
       p: () => go('plan'),
       n: () => document.getElementById(asTable ? 'table' : 'field')?.focus(),
       v: () => setAsTable((t) => !t),
-      c: () => setColour((now) => (now === 'capacity' ? 'fill' : now === 'fill' ? 'price' : 'capacity')),
+      c: () => setColor((now) => (now === 'capacity' ? 'fill' : now === 'fill' ? 'price' : 'capacity')),
       t: toggleTheme,
       j: () => step(1),
       k: () => step(-1),
@@ -90,7 +90,7 @@ export function App() {
       <main class="main" aria-label="Nodes">
         {asTable
           ? <NodeTable known={known} shown={shown} onField={() => setAsTable(false)} />
-          : <FieldView shown={shown} colour={colour} onColour={setColour} marks={marks} onTable={() => setAsTable(true)} />}
+          : <FieldView shown={shown} color={color} onColor={setColor} marks={marks} onTable={() => setAsTable(true)} />}
         <Chart known={known} />
       </main>
       <aside class="side" id="side" tabIndex={-1} aria-label="Pods, decisions and savings">
@@ -107,7 +107,7 @@ export function App() {
             : route.view === 'decision' ? <DecisionView key={route.id} id={route.id} onMarks={setMarks} />
             : route.view === 'plan' ? <PlanView />
             : tab === 'decisions' ? <Timeline known={known} filter={filter} />
-            : tab === 'giveback' ? <GiveBack onMarks={setMarks} />
+            : tab === 'consolidation' ? <Consolidation onMarks={setMarks} />
             : <WaitingList known={known} filter={filter} />}
         </div>
       </aside>

@@ -46,7 +46,7 @@ export function Chart({ known }: { known: Known | null }) {
       <div class="bar">
         <h2 id="chart-title">Price per hour</h2>
         <p class="legend">{known && !known.about.live ? 'of the present nodes, since they were added' : <><span><i class="came" />nodes added</span><span><i class="went" />nodes removed</span></>}</p>
-        <div class="segments" role="group" aria-label="How far back">
+        <div class="ranges" role="group" aria-label="How far back">
           {spans.map((s) => <button key={s.name} aria-pressed={s.seconds === seconds} onClick={() => setSeconds(s.seconds)}>{s.name}</button>)}
         </div>
       </div>
@@ -118,7 +118,7 @@ function ticks(came: string, went: string) {
   }
 }
 
-// readout shows time and price under the pointer.
+// readout shows time and price under the cursor.
 function readout(frame: HTMLDivElement) {
   const box = document.createElement('div')
   box.className = 'readout'

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
-import { CommandCard } from './giveback'
+import { CommandCard } from './consolidation'
 import type { Marks } from './field'
 import { dollars, many, moment, number } from './format'
 import { ask, store } from './store'

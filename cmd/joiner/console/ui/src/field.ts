@@ -4,7 +4,7 @@
 import { dollars, many, percent } from './format'
 import type { Row } from './types'
 
-export type Colour = 'capacity' | 'fill' | 'price'
+export type Color = 'capacity' | 'fill' | 'price'
 
 interface Tile { x: number; y: number }
 interface Label { x: number; y: number; width: number; text: string; more?: string; strong: boolean }
@@ -42,7 +42,7 @@ export class Field {
   pitch = largest
   cursor = -1
   hover = -1
-  colour: Colour = 'capacity'
+  color: Color = 'capacity'
   marks: Marks | null = null
   shown: ((r: Row) => boolean) | null = null
   palette!: Palette
@@ -317,9 +317,9 @@ export class Field {
 
   private hue(r: Row): string {
     const p = this.palette
-    if (this.colour === 'capacity') return r.p === '' ? p.other : r.c === 'spot' ? p.spot : r.c === 'reserved' ? p.reserved : p.demand
+    if (this.color === 'capacity') return r.p === '' ? p.other : r.c === 'spot' ? p.spot : r.c === 'reserved' ? p.reserved : p.demand
     let share = Math.max(r.uh > 0 ? r.u / r.uh : 0, r.mh > 0 ? r.m / r.mh : 0)
-    if (this.colour === 'price') {
+    if (this.color === 'price') {
       if (r.d <= 0) return p.other
       share = this.dearest > this.cheapest ? Math.log(r.d / this.cheapest) / Math.log(this.dearest / this.cheapest) : 0
     }
@@ -392,12 +392,12 @@ export class Field {
     this.context.fillRect(x, y, width, height)
   }
 
-  private ring(i: number, colour: string) {
+  private ring(i: number, color: string) {
     const t = this.tiles[i]
     if (!t) return
     const c = this.context
     const gap = this.pitch >= 40 ? 6 : this.pitch >= 20 ? 4 : this.pitch >= 12 ? 2 : 1
-    c.strokeStyle = colour
+    c.strokeStyle = color
     c.lineWidth = 2
     c.strokeRect(t.x, t.y, this.pitch - gap, this.pitch - gap)
     this.stale.add(i) // to be taken off with the next drawing

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { Field, type Colour, type Marks } from './field'
+import { Field, type Color, type Marks } from './field'
 import { cpu, dollars, memory, percent, span } from './format'
 import { go } from './route'
 import { store } from './store'
@@ -8,8 +8,8 @@ import type { Row } from './types'
 
 interface Props {
   shown: ((r: Row) => boolean) | null
-  colour: Colour
-  onColour: (c: Colour) => void
+  color: Color
+  onColor: (c: Color) => void
   marks: Marks | null
   onTable: () => void
 }
@@ -18,7 +18,7 @@ const narrow = matchMedia('(max-width: 800px)')
 
 const arrows: Record<string, [number, number]> = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }
 
-export function FieldView({ shown, colour, onColour, marks, onTable }: Props) {
+export function FieldView({ shown, color, onColor, marks, onTable }: Props) {
   const frame = useRef<HTMLDivElement>(null)
   const canvas = useRef<HTMLCanvasElement>(null)
   const field = useRef<Field | null>(null)
@@ -58,10 +58,10 @@ export function FieldView({ shown, colour, onColour, marks, onTable }: Props) {
   useEffect(() => {
     const f = field.current!
     f.shown = shown
-    f.colour = colour
+    f.color = color
     f.marks = marks
     f.redraw()
-  }, [shown, colour, marks])
+  }, [shown, color, marks])
 
   const show = (i: number) => {
     const f = field.current!
@@ -129,9 +129,9 @@ export function FieldView({ shown, colour, onColour, marks, onTable }: Props) {
     <section class="field" aria-labelledby="field-title">
       <div class="bar">
         <h2 id="field-title">Nodes</h2>
-        <Legend colour={colour} />
+        <Legend color={color} />
         <label class="choice">Color
-          <select value={colour} onChange={(e) => onColour(e.currentTarget.value as Colour)}>
+          <select value={color} onChange={(e) => onColor(e.currentTarget.value as Color)}>
             <option value="capacity">capacity type</option>
             <option value="fill">requested</option>
             <option value="price">price</option>
@@ -175,10 +175,10 @@ function Tip({ row: r, x, y, width, height }: { row: Row; x: number; y: number; 
   )
 }
 
-function Legend({ colour }: { colour: Colour }) {
-  if (colour !== 'capacity') {
+function Legend({ color }: { color: Color }) {
+  if (color !== 'capacity') {
     return (
-      <p class="legend"><span>{colour === 'fill' ? 'empty' : 'cheap'}</span><i class="ramp" /><span>{colour === 'fill' ? 'full' : 'dear'}</span></p>
+      <p class="legend"><span>{color === 'fill' ? 'empty' : 'cheap'}</span><i class="ramp" /><span>{color === 'fill' ? 'full' : 'expensive'}</span></p>
     )
   }
   return (

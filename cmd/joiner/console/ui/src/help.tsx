@@ -22,7 +22,7 @@ export function Help({ onClose }: { onClose: () => void }) {
         <span><i class="launching" />launching</span><span><i class="joining" />joining</span><span><i class="tainted" />to be disrupted</span><span><i class="draining" />draining</span><span><i class="unready" />not ready</span>
       </p>
       <p class="facts">The filter takes words, all of which must be found, and pool:, zone:, type:, state:, capacity:, name:.</p>
-      <p class="facts"><a href="licences.txt">Licenses</a> of the packages in this page</p>
+      <p class="facts"><a href="licenses.txt">Licenses</a> of the packages in this page</p>
       <form method="dialog"><button class="button">Close</button></form>
     </dialog>
   )

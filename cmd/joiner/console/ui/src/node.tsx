@@ -3,7 +3,7 @@ import { Back } from './decision'
 import { cpu, dollars, many, memory, moment, monthly, percent, span } from './format'
 import { to } from './route'
 import { store } from './store'
-import type { Birth, NodeDetail } from './types'
+import type { Launch, NodeDetail } from './types'
 import { useAsk } from './use'
 
 export function NodeView({ id }: { id: string }) {
@@ -72,7 +72,7 @@ function Body({ d }: { d: NodeDetail }) {
 }
 
 // Came is why the node was launched, and what else it might have been.
-function Came({ b }: { b: Birth }) {
+function Came({ b }: { b: Launch }) {
   const others = b.alternatives ?? []
   return (
     <details class="card">

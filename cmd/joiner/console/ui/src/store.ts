@@ -49,7 +49,7 @@ class Store {
     return this.known?.rows.find((r) => r.n === name || r.id === name)
   }
 
-  // now is the time that ages are counted to, Unix seconds: of files the time they are judged by.
+  // now is the time that ages are counted to, Unix seconds: of files the time they are evaluated by.
   now(): number {
     return this.known && !this.known.about.live ? this.known.about.at : Date.now() / 1000
   }
@@ -105,7 +105,7 @@ class Store {
     this.known?.rows.forEach((r, i) => this.index.set(r.id, i))
   }
 
-  // Listeners are told at once: those that draw join changes into frames themselves.
+  // Listeners are called at once: those that draw join changes into frames themselves.
   private tell(change: Change) {
     for (const listener of this.listeners) listener(change)
   }

@@ -43,7 +43,7 @@ export function startTheme() {
   apply()
 }
 
-// palette reads the colours that canvases draw with from the style sheet.
+// palette reads the colors that canvases draw with from the style sheet.
 export function palette(): Palette {
   const style = getComputedStyle(document.documentElement)
   const of = (name: string) => style.getPropertyValue(`--${name}`).trim()

@@ -170,7 +170,7 @@ export interface Replay {
 
 export interface PodWhy { line: string; code: string; events: { at: number; text: string; decision?: string }[] }
 
-export interface Birth {
+export interface Launch {
   decision: string
   at: number
   trigger: string
@@ -187,7 +187,7 @@ export interface Birth {
 export interface NodeDetail {
   row: Row
   why: string
-  birth: Birth | null
+  birth: Launch | null
   claim: string
   claimState: string
   instance: string

@@ -7,7 +7,7 @@ import { store } from './store'
 import type { Command, DryRun } from './types'
 import { useAsk } from './use'
 
-export function GiveBack({ onMarks }: { onMarks: (m: Marks | null) => void }) {
+export function Consolidation({ onMarks }: { onMarks: (m: Marks | null) => void }) {
   const { value: d, error, again } = useAsk<DryRun>('api/dryrun')
   const [opened, setOpened] = useState(-1)
   useEffect(() => {
