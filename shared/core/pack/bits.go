@@ -2,7 +2,7 @@ package pack
 
 import "math/bits"
 
-// bitset is a set of column numbers. Values that are shared between classes and nodes are never written to.
+// bitset is a set of column numbers. Values that are shared between pod groups and nodes are never written to.
 type bitset []uint64
 
 func newBitset(n int) bitset { return make(bitset, (n+63)/64) }

@@ -193,7 +193,7 @@ func (p *existingNodes) all() {
 	}
 }
 
-// sign numbers what of each existing node from the given one on the classes can see, so that like existing nodes are evaluated once. It returns
+// sign numbers what of each existing node from the given one on the pod groups can see, so that like existing nodes are evaluated once. It returns
 // the numbers that existing nodes were added to.
 func (p *existingNodes) sign(from int) []int {
 	var grown []int
@@ -219,7 +219,7 @@ func (p *existingNodes) sign(from int) []int {
 	return grown
 }
 
-// appendSign writes down what of the existing node the classes can see, but for whether it is churning.
+// appendSign writes down what of the existing node the pod groups can see, but for whether it is churning.
 func (p *existingNodes) appendSign(b []byte, s *existingNode) []byte {
 	b = append(b, s.noted...)
 	for _, t := range s.taints {

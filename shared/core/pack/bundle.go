@@ -18,7 +18,7 @@ func (b *solver) bundled(order []*podGroup, a *assigner) []*podGroup {
 		existing.mayOpen = false
 		return &existing
 	}
-	for round, made := 0, -1; made < len(units); round++ { // a unit may be what a class before it waits for: chains come together link by link
+	for round, made := 0, -1; made < len(units); round++ { // a unit may be what a pod group before it waits for: chains come together link by link
 		made = len(units)
 		for _, c := range order {
 			if !b.needsHost(c) {
@@ -51,19 +51,19 @@ func (b *solver) bundled(order []*podGroup, a *assigner) []*podGroup {
 	return inOrder(append(out, units...))
 }
 
-// starts reports whether pods of the class may be the first of those they need beside them.
+// starts reports whether pods of the pod group may be the first of those they need beside them.
 func (b *solver) starts(c *podGroup) bool {
 	return !slices.ContainsFunc(c.constraints, func(u constraint) bool {
 		return u.kind == affinity && !u.claim && (u.self == 0 || b.rules.topologyGroups[u.topologyGroup].total > 0)
 	})
 }
 
-// needsHost reports whether the class needs some pod on its own node.
+// needsHost reports whether the pod group needs some pod on its own node.
 func (b *solver) needsHost(c *podGroup) bool {
 	return slices.ContainsFunc(c.constraints, func(u constraint) bool { return u.kind == affinity && u.byHost })
 }
 
-// bundle takes pods of the class, and of another class they need beside them, for one unit; nil where there is none to be
+// bundle takes pods of the pod group, and of another pod group they need beside them, for one unit; nil where there is none to be
 // made. units are those made before.
 func (b *solver) bundle(c *podGroup, order, units []*podGroup) *podGroup {
 	if unit := b.pair(c, order); unit != nil {
@@ -87,7 +87,7 @@ func (b *solver) bundle(c *podGroup, order, units []*podGroup) *podGroup {
 	return b.union(c, nil)
 }
 
-// pair makes a unit of one pod of a class that is wanted and of as many that want it as one node holds.
+// pair makes a unit of one pod of a pod group that is wanted and of as many that want it as one node holds.
 func (b *solver) pair(c *podGroup, order []*podGroup) *podGroup {
 	for _, other := range order {
 		if other == c || len(other.pods) == 0 || b.needsHost(other) {

@@ -49,7 +49,7 @@ func (k *cachedPod) is(pod *model.Pod) bool {
 	return pod.NodeName == k.node && int(k.shape) == pod.Shape && (pod.UID != "" && pod.UID == k.key || pod.UID == "" && pod.Key() == k.key)
 }
 
-// cachedSigns are what classes can see of existing nodes, but for whether they are churning, which each plan says anew.
+// cachedSigns are what pod groups can see of existing nodes, but for whether they are churning, which each plan says anew.
 type cachedSigns struct {
 	texts   []string
 	numbers map[string]int32 // of texts
@@ -215,7 +215,7 @@ func (c *nodeCache) copyTo(s *existingNode, p *existingNodes, number int) {
 	}
 }
 
-// signsOf returns what is known of what classes can see of existing nodes, if these are the keys of labels they ask about.
+// signsOf returns what is known of what pod groups can see of existing nodes, if these are the keys of labels they ask about.
 func (c *nodeCache) signsOf(keys []string) *cachedSigns {
 	text := strings.Join(keys, end)
 	known := c.signs[text]
@@ -229,7 +229,7 @@ func (c *nodeCache) signsOf(keys []string) *cachedSigns {
 	return known
 }
 
-// text returns the number of what classes can see of the existing node.
+// text returns the number of what pod groups can see of the existing node.
 func (k *cachedSigns) text(p *existingNodes, s *existingNode) int32 {
 	n := k.of[s.cache]
 	if n >= 0 {

@@ -75,7 +75,7 @@ func (p *pool) without(list []variant, conflicts []int) []variant {
 	return out
 }
 
-// kept says that daemons of every node it may use keep the class out, or it keeps them out.
+// kept says that daemons of every node it may use keep the pod group out, or it keeps them out.
 func (p *planner) kept(c *podGroup) model.Reason {
 	set := p.in.Snapshot.DaemonSets[c.conflicts[0]]
 	return model.Reason{Code: PodAntiAffinity,

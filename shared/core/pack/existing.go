@@ -335,7 +335,7 @@ func (p *existingNodes) reserveDaemons(s *existingNode, running []bool) {
 	}
 }
 
-// meets reports whether a node of the existing node is sure to meet any one of the class's terms.
+// meets reports whether a node of the existing node is sure to meet any one of the pod group's terms.
 func (s *existingNode) meets(c *podGroup) bool {
 	if s.market == nil {
 		return meetsAny(c.there, s)
@@ -343,7 +343,7 @@ func (s *existingNode) meets(c *podGroup) bool {
 	return c.readings.of(c.there, s.market).sure(s)
 }
 
-// reading is what terms of a class or a daemon say, to be asked of many claims on their way.
+// reading is what terms of a pod group or a daemon say, to be asked of many claims on their way.
 type reading struct {
 	market *market
 	custom []requirement.Requirements // by term: what offerings do not decide

@@ -59,7 +59,7 @@ func (f *FitChecker) Check(pod int, node string) []string {
 	return l.codes(pod, n)
 }
 
-// codes returns the code of every rule that keeps the pod of the class off existing node n, sorted.
+// codes returns the code of every rule that keeps the pod of the pod group off existing node n, sorted.
 func (l *placement) codes(pod, n int) []string {
 	s, c := l.existing.nodes[n], l.podGroup
 	var out []string
@@ -91,7 +91,7 @@ func (l *placement) codes(pod, n int) []string {
 	return slices.Compact(out)
 }
 
-// useRefuses returns the code of the class's i-th rule where it keeps a pod off existing node n; empty where it does not.
+// useRefuses returns the code of the pod group's i-th rule where it keeps a pod off existing node n; empty where it does not.
 func (l *placement) useRefuses(i, n int) string {
 	u, s := &l.podGroup.constraints[i], l.existing.nodes[n]
 	t := &l.rules.topologyGroups[u.topologyGroup]

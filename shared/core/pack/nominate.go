@@ -75,7 +75,7 @@ func owesAny(claims []model.Claim, pods map[string]int) bool {
 	return false
 }
 
-// keeps places the class's next unit on the existing node it was promised; false where that does not hold it any more. Of an existing node
+// keeps places the pod group's next unit on the existing node it was promised; false where that does not hold it any more. Of an existing node
 // nothing is known of, the promise is all there is.
 func (l *placement) keeps(n int) bool {
 	s := l.existing.node(n)

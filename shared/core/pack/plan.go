@@ -91,7 +91,7 @@ func placeAll(in *Input, preferences preferences) *solver {
 }
 
 // arranged returns the fresh solver arranged, or another in its place where what exists turned out not to be enough and some
-// classes have nothing else: they go first then.
+// pod groups have nothing else: they go first then.
 func arranged(b *solver, preferences preferences, wide func(*podGroup) bool, strict bool) *solver {
 	if b.arrange(wide, strict, len(b.pending) > tryMost) {
 		return b
@@ -217,7 +217,7 @@ func (b *solver) left() int {
 	return n
 }
 
-// unplaced returns the classes that have pods left, by order.
+// unplaced returns the pod groups that have pods left, by order.
 func (b *solver) unplaced() map[int]bool {
 	out := make(map[int]bool)
 	for _, c := range b.podGroups {
@@ -237,8 +237,8 @@ func (b *solver) nominate() {
 	}
 }
 
-// arrange gives every pod a place on what exists or on new nodes. wide says which classes count domains without nodes;
-// nil = all. strict has every pod keep the balance others ask for. boundFirst has classes go first that only what exists can
+// arrange gives every pod a place on what exists or on new nodes. wide says which pod groups count domains without nodes;
+// nil = all. strict has every pod keep the balance others ask for. boundFirst has pod groups go first that only what exists can
 // hold; without it the pools are not looked at before they are needed, and false says that this order was the wrong one.
 func (b *solver) arrange(wide func(*podGroup) bool, strict, boundFirst bool) bool {
 	b.keepPromises()
@@ -306,7 +306,7 @@ func (b *solver) arrange(wide func(*podGroup) bool, strict, boundFirst bool) boo
 	return true
 }
 
-// boundFirst returns the order with classes moved that no new node could hold before others of their priority and rank: what exists is all
+// boundFirst returns the order with pod groups moved that no new node could hold before others of their priority and rank: what exists is all
 // they have.
 func (b *solver) boundFirst(order []*podGroup) []*podGroup {
 	if b.existing.total == 0 {
@@ -328,7 +328,7 @@ func (b *solver) boundFirst(order []*podGroup) []*podGroup {
 // maxRounds is how often pods for which the limits of pools leave nothing in one domain look for another.
 const maxRounds = 32
 
-// pack packs the pod batches. What found no node goes back to its class, to which the domain is shut then: limits of pools
+// pack packs the pod batches. What found no node goes back to its pod group, to which the domain is shut then: limits of pools
 // leave nothing for it there.
 func (b *solver) pack(podBatches []*podBatch) {
 	b.planner.pack(podBatches)
@@ -387,7 +387,7 @@ func (b *solver) write() model.Plan {
 	}
 }
 
-// labelKeys returns the keys of labels that any class, or any rule between pods, asks about, sorted.
+// labelKeys returns the keys of labels that any pod group, or any rule between pods, asks about, sorted.
 func (b *solver) labelKeys() []string {
 	seen := make(map[string]bool)
 	for _, c := range b.podGroups {
@@ -463,7 +463,7 @@ func holders(snapshot *model.Snapshot, moving map[int]bool) map[string]int {
 	return out
 }
 
-// dimensionsOf returns the resources that any class or daemon asks for.
+// dimensionsOf returns the resources that any pod group or daemon asks for.
 func dimensionsOf(snapshot *model.Snapshot, podGroups []*podGroup) dimensions {
 	all := map[string]bool{model.CPU: true, model.Memory: true, model.Pods: true}
 	for _, c := range podGroups {
@@ -493,14 +493,14 @@ type planner struct {
 	poolsOf   map[string][]candidatePool
 	divisions map[string][]domainCell
 	surveyor  *planner            // looks at the pools where this one does not; nil until asked for
-	offerings map[string][]string // by venue, request and label: the domains new nodes for a class can be in now
+	offerings map[string][]string // by venue, request and label: the domains new nodes for a pod group can be in now
 	pricings  []*pricing          // by pool, of what waits wherever it may be; nil until asked for
 	expected  []waiting           // what it is of
-	owners    map[int][]*podGroup // by topology group: classes that are spread by it, hosts aside
+	owners    map[int][]*podGroup // by topology group: pod groups that are spread by it, hosts aside
 	runs      []*packing          // the chosen ones, in the order they were packed
 }
 
-// waiting is units of a class before any is placed.
+// waiting is units of a pod group before any is placed.
 type waiting struct {
 	podGroup *podGroup
 	units    int

@@ -57,16 +57,16 @@ type pricing struct {
 	request     []float64   // scratch
 }
 
-// podRequest is units of a class that are to be placed.
+// podRequest is units of a pod group that are to be placed.
 type podRequest struct {
 	podGroup *podGroup
 	options  []*option
 	count    int
 }
 
-// unitLimit is a bound on how many units of some classes a node takes, which is a resource like others.
+// unitLimit is a bound on how many units of some pod groups a node takes, which is a resource like others.
 type unitLimit struct {
-	topologyGroup int // that bounds them; below 0, the class that bounds itself
+	topologyGroup int // that bounds them; below 0, the pod group that bounds itself
 	most          int64
 }
 
@@ -169,7 +169,7 @@ func magnitude(amount int64, fine uint) int64 {
 	return 1 + int64(whole)<<fine + int64(part)
 }
 
-// slotsOf returns the slots a unit of the class takes one of. Pods that keep every other of their kind off their node take
+// slotsOf returns the slots a unit of the pod group takes one of. Pods that keep every other of their kind off their node take
 // none: which nodes they open decides the plan, and they are better worth the whole node than the part the dual says.
 func (p *pricing) slotsOf(c *podGroup) []int {
 	var out []int
@@ -423,7 +423,7 @@ func (p *pricing) move(o int, step float64) bool {
 	return true
 }
 
-// value returns what a unit of the class costs at best by the rates, in nano-USD per hour; 0 where no offering listed holds it.
+// value returns what a unit of the pod group costs at best by the rates, in nano-USD per hour; 0 where no offering listed holds it.
 func (p *pricing) value(c *podGroup, options []*option) int64 {
 	p.request = p.request[:0]
 	for _, amount := range c.request {

@@ -15,7 +15,7 @@ import (
 // suspiciousCPUMilli is a request that more likely forgot its "m" than asks for a thousand instances.
 const suspiciousCPUMilli = 1_000_000_000
 
-// unschedulable returns the pods nothing can hold, by key, each with the reasons of its class.
+// unschedulable returns the pods nothing can hold, by key, each with the reasons of its pod group.
 func (b *solver) unschedulable() []model.Unschedulable {
 	reasons := make(map[int][]model.Reason)
 	for _, c := range b.podGroups {
@@ -54,7 +54,7 @@ func (b *solver) unschedulable() []model.Unschedulable {
 	return out
 }
 
-// reasons says, pool by pool, why the class is left over.
+// reasons says, pool by pool, why the pod group is left over.
 func (p *planner) reasons(c *podGroup) []model.Reason {
 	if len(p.pools()) == 0 {
 		return []model.Reason{{Code: NoPools, Message: "the cluster has no NodePool", Remedy: "create a NodePool"}}
@@ -72,7 +72,7 @@ func (p *planner) reasons(c *podGroup) []model.Reason {
 	return out
 }
 
-// why finds the first thing that keeps the class off new nodes of the pool.
+// why finds the first thing that keeps the pod group off new nodes of the pool.
 func (p *planner) why(c *podGroup, pool *pool) model.Reason {
 	if hard, _ := c.untolerated(pool.source.Template.Taints); hard != nil {
 		return model.Reason{Code: TaintNotTolerated,
@@ -115,7 +115,7 @@ func (p *planner) why(c *podGroup, pool *pool) model.Reason {
 	return p.limit(pool, roomy.and(pool.open))
 }
 
-// domainsText says where the class's node must be.
+// domainsText says where the pod group's node must be.
 func (c *podGroup) domainsText() string {
 	var parts []string
 	for _, term := range c.needs[:min(len(c.needs), 3)] {
@@ -143,7 +143,7 @@ func (p *pool) holding(mask bitset, request vector) bitset {
 	return out
 }
 
-// conflict says which requirement of the class's first alternative the pool cannot meet.
+// conflict says which requirement of the pod group's first alternative the pool cannot meet.
 func (p *pool) conflict(c *podGroup) model.Reason {
 	term := c.own[0]
 	remedy := "change the pod's node selection, or let a pool allow it"
@@ -238,7 +238,7 @@ func (p *pool) countTypes(mask bitset) int {
 	return n
 }
 
-// tooLarge says which resources exceed what the largest type the class may use leaves beside its daemons.
+// tooLarge says which resources exceed what the largest type the pod group may use leaves beside its daemons.
 func (p *planner) tooLarge(c *podGroup, pool *pool, accepted bitset) model.Reason {
 	most := make(vector, len(p.dims))
 	for col := accepted.next(0); col >= 0; col = accepted.next(col + 1) {
@@ -295,7 +295,7 @@ func (p *pool) noDevice(name string) model.Reason {
 	return out
 }
 
-// noOffering says that everything that could hold the class is unavailable, and until when as far as unavailable offerings tell.
+// noOffering says that everything that could hold the pod group is unavailable, and until when as far as unavailable offerings tell.
 func (p *planner) noOffering(pool *pool, roomy bitset) model.Reason {
 	until, reserved := int64(0), true
 	var codes []string

@@ -35,7 +35,7 @@ type relocator struct {
 	spots    map[*node]int           // of outcome
 }
 
-// moveOff moves one pod of the node, of any class; false where none can go.
+// moveOff moves one pod of the node, of any pod group; false where none can go.
 func (m *relocator) moveOff(r *packing, n *node) bool {
 	var last *podGroup
 	for at, pod := range n.pods {

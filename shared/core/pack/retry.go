@@ -36,7 +36,7 @@ func (b *solver) retry() {
 // retries returns how many places may be tried.
 func (b *solver) retries() int { return retryCost / max(1, len(b.pending)+b.existing.total) }
 
-// dissolve gives pods of units that found no place back to their own classes: what keeps one of them out need not keep
+// dissolve gives pods of units that found no place back to their own pod groups: what keeps one of them out need not keep
 // out the others.
 func (b *solver) dissolve() {
 	for _, unit := range b.podGroups {

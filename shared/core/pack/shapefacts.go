@@ -35,9 +35,9 @@ type facts struct {
 	request   vector          // the same; nil where the shape facts has no dimensions
 	key       string          // equal for shapes that differ only in what rules between pods say of them
 	like      int             // the first shape of that key that was read
-	venue     string          // the venue of its classes, volumes and daemons it is apart from aside
+	venue     string          // the venue of its pod groups, volumes and daemons it is apart from aside
 
-	tolerations [][]model.Toleration // of a class of one pod in a unit
+	tolerations [][]model.Toleration // of a pod group of one pod in a unit
 }
 
 func newShapeFacts(shapes []model.PodShape, ignorePreferred bool) *shapeFacts {

@@ -30,7 +30,7 @@ func (c *classifier) sharedBy(pod *model.Pod, shape *model.PodShape) []string {
 	return slices.DeleteFunc(c.volumes.UnboundClaims(pod, shape), func(claim string) bool { return c.shared[claim] < 2 })
 }
 
-// share keeps the class in one zone with all pods that use one of the claims: where the first of them goes, the volume is
+// share keeps the pod group in one zone with all pods that use one of the claims: where the first of them goes, the volume is
 // made.
 func (c *podGroup) share(rules *podRules, claims []string) {
 	if len(claims) == 0 {

@@ -121,7 +121,7 @@ func (b *solver) shiftPeer(c *podGroup, budget *int) bool {
 	return false
 }
 
-// movable returns the classes other than c whose pods this plan put on the existing node and may as well put elsewhere.
+// movable returns the pod groups other than c whose pods this plan put on the existing node and may as well put elsewhere.
 func (b *solver) movable(s *existingNode, c *podGroup) []*podGroup {
 	var out []*podGroup
 	for _, i := range s.pods {

@@ -107,7 +107,7 @@ func (p *pool) typesAmong(usable bitset) (types []entry, spot []int, plain int) 
 	return append(types, exotic...), spot, len(types)
 }
 
-// variants returns the ways the class can be placed on the pool, taints and resources aside. A claim cannot say "one of
+// variants returns the ways the pod group can be placed on the pool, taints and resources aside. A claim cannot say "one of
 // these alternatives", so that under minValues, which depend on all a claim accepts, each alternative stays on its own.
 func (p *pool) variants(terms []requirement.Requirements, ports []model.HostPort) []variant {
 	type way struct {

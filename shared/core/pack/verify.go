@@ -243,13 +243,13 @@ func (o *outcome) noteAdds(i int, c *podGroup, times int32) {
 	}
 }
 
-// start names the pods of a class at one spot.
+// start names the pods of a pod group at one spot.
 type start struct {
 	spot     int
 	podGroup *podGroup
 }
 
-// waits reports whether pods of the class can only start beside others.
+// waits reports whether pods of the pod group can only start beside others.
 func (c *podGroup) waits() bool {
 	return slices.ContainsFunc(c.constraints, func(u constraint) bool { return u.kind == affinity && !u.claim })
 }
@@ -286,7 +286,7 @@ func (o *outcome) startWaiting() {
 	}
 }
 
-// lonely returns a rule of the class by which a pod at the spot finds nobody it looks for; nil where there is none, or the
+// lonely returns a rule of the pod group by which a pod at the spot finds nobody it looks for; nil where there is none, or the
 // pod may be the first: where only pods that wait are, one of them has to start. kube-scheduler lets it only while no pod
 // that it looks for is in any domain of any of its rules, which is sure where all there will be are in its own domains.
 func (o *outcome) lonely(i int, c *podGroup) *constraint {
@@ -368,7 +368,7 @@ func (o *outcome) noteMaybe(i int, a contribution, times int32) {
 	}
 }
 
-// follows reports whether pods of the class wait for those the topology group counts.
+// follows reports whether pods of the pod group wait for those the topology group counts.
 func (c *podGroup) follows(topologyGroup int) bool {
 	return slices.ContainsFunc(c.constraints, func(u constraint) bool { return u.kind == affinity && u.topologyGroup == topologyGroup })
 }
@@ -455,7 +455,7 @@ func (o *outcome) takeOff(i, pod int, u *constraint) {
 	}
 }
 
-// free disrupts the room and the host ports that a pod of the class took of existing node n, and no longer counts it.
+// free releases the capacity and the host ports that a pod of the pod group took of existing node n, and no longer counts it.
 func (p *existingNodes) free(n int, c *podGroup) {
 	p.take(n, c.request, -1)
 	for _, a := range c.contributions {
@@ -524,7 +524,7 @@ func (o *outcome) brokenBy(i, pod int) *constraint {
 	return nil
 }
 
-// clashes reports whether a claim on its way may come up where pods are that the class keeps away from.
+// clashes reports whether a claim on its way may come up where pods are that the pod group keeps away from.
 func (o *outcome) clashes(i int, u *constraint) bool {
 	s := o.spots[i].existing
 	return s != nil && !u.byHost && slices.ContainsFunc(s.possible(o.solver.rules.topologyGroups[u.topologyGroup].key), func(value string) bool {
@@ -532,7 +532,7 @@ func (o *outcome) clashes(i int, u *constraint) bool {
 	})
 }
 
-// lowestFor returns the count of the emptiest domain the spread counts for a pod of the class at the spot: of one that is moved
+// lowestFor returns the count of the emptiest domain the spread counts for a pod of the pod group at the spot: of one that is moved
 // voluntarily, also of domains that only its pools can make, and none by host; nor on a node that is on its way.
 func (o *outcome) lowestFor(i int, c *podGroup, u *constraint) int32 {
 	if u.byHost {
