@@ -26,7 +26,7 @@ func (r *pass) adopt(ctx context.Context) error {
 		}
 		for _, item := range some {
 			if item.Verdict == lifecycle.Take {
-				r.do(ctx, item, EffectRecord, func() error { return r.Ledger.Adopt(ctx, r.fence, item.Claim) })
+				r.applyEffect(ctx, item, EffectRecord, func() error { return r.Ledger.Adopt(ctx, r.fence, item.Claim) })
 			}
 		}
 		r.tag(ctx, some)
@@ -40,8 +40,8 @@ func (r *pass) adopt(ctx context.Context) error {
 	return nil
 }
 
-// do carries out an effect for one item, unless something went wrong with it before.
-func (r *pass) do(ctx context.Context, item *Item, effect string, act func() error) {
+// applyEffect carries out an effect for one item, unless something went wrong with it before.
+func (r *pass) applyEffect(ctx context.Context, item *Item, effect string, act func() error) {
 	if item.Problem != "" {
 		return
 	}
@@ -87,7 +87,7 @@ func (r *pass) tag(ctx context.Context, items []*Item) {
 func (r *pass) finish(ctx context.Context, item *Item) {
 	claim := item.Claim
 	if item.Stamp {
-		r.do(ctx, item, EffectStamp, func() error {
+		r.applyEffect(ctx, item, EffectStamp, func() error {
 			_, err := r.clients.Objects.PutClaim(ctx, claim)
 			if fault.Is(err, fault.NotFound) { // somebody deleted it; the claim is in the ledger, and ends
 				return nil
@@ -100,6 +100,6 @@ func (r *pass) finish(ctx context.Context, item *Item) {
 		for _, effect := range []string{model.NoSchedule, model.NoExecute, model.PreferNoSchedule} {
 			patch.RemoveTaints = append(patch.RemoveTaints, model.Taint{Key: model.TaintDisrupted, Effect: effect})
 		}
-		r.do(ctx, item, EffectUntaint, func() error { return r.clients.Objects.PatchNode(ctx, patch) })
+		r.applyEffect(ctx, item, EffectUntaint, func() error { return r.clients.Objects.PatchNode(ctx, patch) })
 	}
 }

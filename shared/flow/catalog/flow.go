@@ -102,7 +102,7 @@ type Outcome struct {
 func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
 	r := &pass{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now()}
 	r.out = Outcome{Cluster: request.Cluster, Millis: map[string]int64{}, Drifted: map[string]int{}}
-	err := r.do(ctx)
+	err := r.reconcile(ctx)
 	r.reached("done")
 	return r.out, err
 }
@@ -129,7 +129,7 @@ type pass struct {
 	catalog *model.InstanceCatalog // nil = not read yet
 }
 
-func (r *pass) do(ctx context.Context) error {
+func (r *pass) reconcile(ctx context.Context) error {
 	reg, err := r.Registry.Cluster(ctx, r.request.Cluster)
 	if fault.Is(err, fault.NotFound) {
 		r.out.Skipped = "the cluster is not attached"

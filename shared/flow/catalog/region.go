@@ -121,10 +121,10 @@ func (p *regionPass) guarded(ctx context.Context) (err error) {
 			err = fault.New(fault.Internal, "Panic", "the region pass panicked: %v\n%s", v, debug.Stack())
 		}
 	}()
-	return p.do(ctx)
+	return p.refreshCatalog(ctx)
 }
 
-func (p *regionPass) do(ctx context.Context) error {
+func (p *regionPass) refreshCatalog(ctx context.Context) error {
 	// 1. What is there, and what of it is too old.
 	known, revision, err := p.Catalogs.Read(ctx, p.reg)
 	if fault.Is(err, fault.Invalid) {

@@ -139,7 +139,7 @@ type Decided struct {
 func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
 	r := &pass{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now()}
 	r.out = Outcome{Cluster: request.Cluster, Millis: map[string]int64{}}
-	err := r.do(ctx)
+	err := r.reconcile(ctx)
 	r.reached("done")
 	r.out.DueUnix = r.next
 	return r.out, err
@@ -183,7 +183,7 @@ type pass struct {
 	freed        map[string]bool // UIDs of nodes whose taints this run took off
 }
 
-func (r *pass) do(ctx context.Context) error {
+func (r *pass) reconcile(ctx context.Context) error {
 	// 1. Who is asked about, and has anything changed. An idle cluster costs what this reads.
 	reg, err := r.Registry.Cluster(ctx, r.request.Cluster)
 	if fault.Is(err, fault.NotFound) {

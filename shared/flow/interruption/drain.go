@@ -43,7 +43,7 @@ type DrainOutcome struct {
 func (f *Flow) Drain(ctx context.Context, request Request) (DrainOutcome, error) {
 	d := &drains{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now(), tried: map[string]int64{}}
 	d.out = DrainOutcome{Cluster: request.Cluster, Steps: map[string]int{}, Millis: map[string]int64{}}
-	err := d.do(ctx)
+	err := d.drainAll(ctx)
 	slices.SortFunc(d.out.Ended, func(a, b Ended) int { return strings.Compare(a.Claim, b.Claim) }) // whichever was closed first
 	d.reached("done")
 	return d.out, err
@@ -82,7 +82,7 @@ type drains struct {
 	freed   []string // claims of commands that it closed
 }
 
-func (d *drains) do(ctx context.Context) error {
+func (d *drains) drainAll(ctx context.Context) error {
 	// 1. Who is asked about, and may we.
 	reg, err := d.Registry.Cluster(ctx, d.request.Cluster)
 	if fault.Is(err, fault.NotFound) {
@@ -335,7 +335,7 @@ func (d *drains) claim(ctx context.Context, i int) {
 			s.nextDue = 0
 			return
 		}
-		if !s.do(ctx) {
+		if !s.takeStep(ctx) {
 			return
 		}
 	}
@@ -474,8 +474,8 @@ type step struct {
 	read time.Time       // by this process's clock, before that
 }
 
-// do reads how things are, and does the next step. It reports whether another may follow at once.
-func (s *step) do(ctx context.Context) bool {
+// takeStep reads how things are, and does the next step. It reports whether another may follow at once.
+func (s *step) takeStep(ctx context.Context) bool {
 	s.nextDue = s.now() + s.patience()
 	instance := s.instances[s.claim.InstanceID]
 	if instance != nil && !lifecycle.Owned(*instance, s.reg.Cluster) {

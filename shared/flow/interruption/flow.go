@@ -158,7 +158,7 @@ func endedOf(claim *model.Claim, atUnix int64) (ended Ended, had bool) {
 func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
 	r := &pass{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now()}
 	r.out = Outcome{Cluster: request.Cluster, Findings: map[string]int{}, Millis: map[string]int64{}}
-	err := r.do(ctx)
+	err := r.reconcile(ctx)
 	r.reached("done")
 	return r.out, err
 }
@@ -189,7 +189,7 @@ type pass struct {
 	polled polled // what EC2 said of instances that are about to end
 }
 
-func (r *pass) do(ctx context.Context) error {
+func (r *pass) reconcile(ctx context.Context) error {
 	// 1. Who is asked about, and may we.
 	reg, err := r.Registry.Cluster(ctx, r.request.Cluster)
 	if fault.Is(err, fault.NotFound) {

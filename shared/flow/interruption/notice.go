@@ -59,7 +59,7 @@ func (f *Flow) Notices(ctx context.Context, batch []Received, deadline time.Time
 	// What hangs must not take the answer with it: then the whole batch would come again.
 	ctx, cancel := context.WithTimeout(ctx, max(0, n.last.Sub(n.started)))
 	defer cancel()
-	n.do(ctx, batch)
+	n.handleBatch(ctx, batch)
 	n.reached("done")
 	for _, received := range batch {
 		if n.failed[received.Message] {
@@ -95,7 +95,7 @@ type affectedClaim struct {
 	notices []clusterNotice
 }
 
-func (n *notices) do(ctx context.Context, batch []Received) {
+func (n *notices) handleBatch(ctx context.Context, batch []Received) {
 	// 1. What was said, and of which instances.
 	heard, ids := n.read(batch)
 	if len(ids) == 0 {
@@ -122,7 +122,7 @@ func (n *notices) do(ctx context.Context, batch []Received) {
 				n.fail(h.all()...)
 			}
 		}()
-		h.do(ctx)
+		h.beginEnds(ctx)
 	})
 }
 
@@ -231,7 +231,7 @@ func (h *clusterBatch) all() []clusterNotice {
 	return all
 }
 
-func (h *clusterBatch) do(ctx context.Context) {
+func (h *clusterBatch) beginEnds(ctx context.Context) {
 	// 1. Whether the cluster is ours to care for, and the instances are in the account and region that AWS names.
 	reg, err := h.Registry.Cluster(ctx, h.name)
 	switch {

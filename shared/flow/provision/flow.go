@@ -197,7 +197,7 @@ func (r *pass) guarded(ctx context.Context) (err error) {
 			err = fault.New(fault.Internal, "Panic", "provisioning of cluster %s panicked: %v\n%s", r.request.Cluster, p, debug.Stack())
 		}
 	}()
-	return r.do(ctx)
+	return r.reconcile(ctx)
 }
 
 // pass is one invocation at work on one cluster.
@@ -260,7 +260,7 @@ type pass struct {
 	awaited          map[string]bool // replacements of commands that were initialized, or failed, in this run, by name
 }
 
-func (r *pass) do(ctx context.Context) error {
+func (r *pass) reconcile(ctx context.Context) error {
 	// 1. Who is asked about, and may we.
 	reg, err := r.Registry.Cluster(ctx, r.request.Cluster)
 	if fault.Is(err, fault.NotFound) {
