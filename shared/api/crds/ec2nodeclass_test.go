@@ -206,7 +206,7 @@ func TestNC12NC13InstanceOptions(t *testing.T) {
 	})
 }
 
-// The kubelet's fields are judged by the controller: the schema must neither refuse nor drop one.
+// The kubelet's fields are validated by the controller: the schema must neither refuse nor drop one.
 func TestKubeletFieldsAreKept(t *testing.T) {
 	k := newServer(t)["EC2NodeClass"]
 	const patch = "spec: {kubelet: {maxPods: 'vcpus * 10', registryPullQPS: 5, evictionHard: {memory.available: 5%}, nested: {unknown: [1, 2]}}}"

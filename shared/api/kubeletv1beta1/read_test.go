@@ -24,7 +24,7 @@ var texts = []string{
 	`{"shutdownGracePeriodByPodPriority": [{"priority": 1, "shutdownGracePeriodSeconds": 5}]}`, `{"imageGCHighThresholdPercent": 3000000000}`, `{"unheard": true}`, `[]`, `{`,
 }
 
-// same holds both to reading a text alike: what is refused, what is said to be odd, and the values a node class is judged by.
+// same holds both to reading a text alike: what is refused, what is said to be odd, and the values a node class is validated by.
 func same(t *testing.T, text string) {
 	t.Helper()
 	ours, theirs := KubeletConfiguration{}, kubelet.KubeletConfiguration{}

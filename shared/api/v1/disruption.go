@@ -29,7 +29,7 @@ type ConsolidationPolicy string
 
 // The consolidation policies.
 const (
-	// ConsolidationPolicyWhenEmpty gives back nodes without pods.
+	// ConsolidationPolicyWhenEmpty removes nodes without pods.
 	ConsolidationPolicyWhenEmpty ConsolidationPolicy = "WhenEmpty"
 	// ConsolidationPolicyWhenEmptyOrUnderutilized also moves pods to fewer or cheaper nodes.
 	ConsolidationPolicyWhenEmptyOrUnderutilized ConsolidationPolicy = "WhenEmptyOrUnderutilized"
@@ -42,7 +42,7 @@ const (
 // +kubebuilder:validation:Enum=Underutilized;Empty;Drifted
 type DisruptionReason string
 
-// The reasons a budget can speak of.
+// The reasons a budget can name.
 const (
 	ReasonUnderutilized DisruptionReason = "Underutilized"
 	ReasonEmpty         DisruptionReason = "Empty"

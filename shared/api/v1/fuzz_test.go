@@ -22,7 +22,7 @@ func FuzzDuration(f *testing.F) {
 	})
 }
 
-// FuzzNodePool: a pool that can be read can be judged and written, and reads back the same.
+// FuzzNodePool: a pool that can be read can be validated and written, and reads back the same.
 func FuzzNodePool(f *testing.F) {
 	f.Add([]byte(`{"metadata":{"name":"a"},"spec":{"weight":5,"limits":{"cpu":"1"},"template":{"spec":{"requirements":[{"key":"a","operator":"Gt","values":["1"],"minValues":2}],"nodeClassRef":{"group":"g","kind":"k","name":"n"},"expireAfter":"Never","taints":[{"key":"a","effect":"NoSchedule"}]}},"disruption":{"consolidateAfter":"30s","budgets":[{"nodes":"10%","schedule":"@daily","duration":"1h"}]}}}`))
 	f.Add([]byte(`{"spec":{"replicas":-1,"disruption":{"budgets":[{"nodes":"-5%","schedule":"* * * * * *","duration":"1s"},null]}}}`))
