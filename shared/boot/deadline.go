@@ -11,7 +11,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// How long a call of AWS may take. A call that hangs must leave the invocation time to do something about it: give back
+// How long a call of AWS may take. A call that hangs must leave the invocation time to do something about it: release
 // its lease, answer its queue, log. A launch, which is answered once all of it was tried, may take whatever the invocation has but that.
 const (
 	callWithin = 20 * time.Second        // with every repetition the SDK makes of it

@@ -37,7 +37,7 @@ func (s *Store) PutDisruption(ctx context.Context, decision model.Disrupted) err
 	return s.putRecord(ctx, disruptionKey(decision.Cluster, Day(decision.AtUnix), decision.ID), decision)
 }
 
-// Disruption reads a decision record about giving back of a day, as Day names it. NotFound where there is none.
+// Disruption reads a decision record about disruption of a day, as Day names it. NotFound where there is none.
 func (s *Store) Disruption(ctx context.Context, cluster, day, id string) (model.Disrupted, error) {
 	return record[model.Disrupted](ctx, s, disruptionKey(cluster, day, id))
 }
