@@ -64,7 +64,11 @@ func (p *named) add(d ast.Decl) {
 				p.top[id.Name] = true
 			}
 		case *ast.TypeSpec:
-			p.top[s.Name.Name], p.fields[s.Name.Name] = true, map[string]bool{}
+			p.top[s.Name.Name] = true
+			of := map[string]bool{}
+			if _, ok := s.Type.(*ast.StructType); ok { // else fields are those of another type
+				p.fields[s.Name.Name] = of
+			}
 			ast.Inspect(s.Type, func(n ast.Node) bool {
 				field, ok := n.(*ast.Field)
 				if !ok {
@@ -75,7 +79,7 @@ func (p *named) add(d ast.Decl) {
 					ids = []*ast.Ident{embedded(field.Type)}
 				}
 				for _, id := range ids {
-					p.members[id.Name], p.fields[s.Name.Name][id.Name] = true, true
+					p.members[id.Name], of[id.Name] = true, true
 				}
 				return true
 			})

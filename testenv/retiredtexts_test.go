@@ -152,7 +152,7 @@ func TestV127RetiredPhrasesOfTextsAreFound(t *testing.T) {
 var (
 	pageLiteral = regexp.MustCompile("'(?:[^'\\\\\n]|\\\\.)*'|\"(?:[^\"\\\\\n]|\\\\.)*\"|`(?:[^`\\\\]|\\\\.)*`")
 	pageInset   = regexp.MustCompile(`\$\{[^}]*\}`)
-	pageMarkup  = regexp.MustCompile(`>[^<>{}=;()]*[A-Za-z][^<>{}=;()]*<`)
+	pageMarkup  = regexp.MustCompile(`>[^<>{}=;()]*[A-Za-z][^<>{}=;()]*[<{]`)
 	pageRemark  = regexp.MustCompile(`(?m)(?:^|\s)//.*$`)
 )
 
