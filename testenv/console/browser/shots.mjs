@@ -13,12 +13,18 @@ async function shot(name, url, options, steps = async () => {}) {
   console.log(name)
 }
 
-const opened = (selector) => async (page) => {
-  await page.locator(selector).first().click()
+// The story of the small cluster comes and goes: at some times nothing is to be consolidated.
+async function command(page) {
+  const first = page.locator('.commands summary').first()
+  for (let tries = 0; tries < 30 && !(await first.isVisible()); tries++) {
+    await page.waitForTimeout(5000)
+    if (!(await first.isVisible())) await page.getByRole('button', { name: 'Re-run' }).click()
+  }
+  await first.click()
 }
 
 await shot('console-50-dark', small, {})
-await shot('console-50-light', small, { theme: 'light', path: '#/consolidation' }, opened('.commands summary'))
+await shot('console-50-light', small, { theme: 'light', path: '#/consolidation' }, command)
 await shot('console-50-decision', small, { path: '#/decisions' }, async (page) => {
   await page.locator('.entry').first().click()
   await page.locator('.card summary').first().click()
