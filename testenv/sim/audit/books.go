@@ -2,6 +2,7 @@ package audit
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sort"
 	"time"
@@ -107,7 +108,7 @@ type instance struct {
 	announced bool      // AWS said that it will be changed
 	endingAt  time.Time // when it was told to end, by anybody
 	stoppedAt time.Time
-	disowned  bool                 // somebody deleted its claim from the ledger
+	disowned  time.Time            // when somebody deleted its claim from the ledger; zero = at no time
 	nodeTaken bool                 // somebody else deleted its Node
 	impaired  map[string]time.Time // since when, by kind; what is mended stays
 	mendedAt  time.Time
@@ -142,10 +143,14 @@ type node struct {
 	readyAs   int64                // the version it became ready with, or not
 	deletedAs int64                // the version it was deleted with; 0 = it is not being deleted
 	bad       map[string]time.Time // since when, by condition
+	mended    map[string]spell     // when a condition was bad last, of those that are not
 	taintedAt time.Time            // when the taint of what is disrupted was put on it; zero = it does not have it
 	hadTaint  time.Time            // when it was last seen to have it
 	movedAt   time.Time            // when a pod on it last went or was asked to, or anything else came about with it
 }
+
+// spell is a time in which something was so.
+type spell struct{ since, until time.Time }
 
 // pod is a pod, also for a while after it is gone.
 type pod struct {
@@ -275,7 +280,7 @@ func (b *accounts) meddle(e world.Entry, fact world.LedgerMeddled) {
 		delete(b.claims, c.Name)
 		delete(b.ending, c.Name)
 		if m := b.instances[c.InstanceID]; m != nil {
-			m.claim, m.disowned = "", true
+			m.claim, m.disowned = "", e.At
 		}
 		b.meddled[c.Pool] = e.At
 	}
@@ -513,6 +518,13 @@ func (b *accounts) node(e world.Entry, fact world.ObjectWritten, gone bool) {
 				since = e.At
 			}
 			n.bad[c.Type] = since
+		}
+		n.mended = map[string]spell{}
+		maps.Copy(n.mended, before.mended)
+		for name, since := range before.bad {
+			if _, still := n.bad[name]; !still {
+				n.mended[name] = spell{since, e.At}
+			}
 		}
 	} else {
 		for _, c := range n.Conditions {

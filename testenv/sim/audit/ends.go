@@ -305,6 +305,9 @@ func (a *Auditor) mayChangeNode(fact world.ObjectWritten) {
 	if gone || !tainted(fact.Node) || tainted(before.Node) {
 		return
 	}
+	if c == nil && m != nil && m.ours() && a.entry.At.Sub(m.disowned) <= a.rules.Invocation {
+		return // somebody deleted its claim a moment ago, and whoever taints it has read that before
+	}
 	if m == nil || !m.ours() || c == nil {
 		a.broken("B7", fact.Name, "the node was tainted and it is none of ours")
 		return
@@ -510,17 +513,24 @@ func (a *Auditor) untrue(c *model.Claim, m *instance) string {
 	return ""
 }
 
-// healthy says that nothing of a node was wrong for as long as is tolerated at least.
+// healthy says that nothing of a node was wrong for as long as is tolerated at least, until a moment ago: whoever decides has looked at it by then.
 func (a *Auditor) healthy(n *node) string {
 	if n == nil {
 		return ""
 	}
-	for _, name := range sorted(n.bad) {
-		tolerated := 30 * time.Minute
+	tolerated := func(name string) time.Duration {
 		if name == "AcceleratedHardwareReady" {
-			tolerated = 10 * time.Minute
+			return 10*time.Minute - time.Second
 		}
-		if a.entry.At.Sub(n.bad[name]) >= tolerated-time.Second {
+		return 30*time.Minute - time.Second
+	}
+	for _, name := range sorted(n.bad) {
+		if a.entry.At.Sub(n.bad[name]) >= tolerated(name) {
+			return ""
+		}
+	}
+	for _, name := range sorted(n.mended) {
+		if was := n.mended[name]; was.until.Sub(was.since) >= tolerated(name) && a.entry.At.Sub(was.until) <= a.rules.Invocation {
 			return ""
 		}
 	}
@@ -547,7 +557,7 @@ func (a *Auditor) detached(c *claim, m *instance, n *node) {
 // leftOver reports whether an object with our finalizer is there of an instance that ended. Where somebody deleted its claim from the ledger
 // EC2 alone can say that it was ours and has ended, and does so for an hour: an API server that is away for longer comes back too late.
 func (a *Auditor) leftOver(m *instance) (string, bool) {
-	if m.disowned && a.accounts.now.Sub(m.endedAt) >= a.rules.Listed {
+	if !m.disowned.IsZero() && a.accounts.now.Sub(m.endedAt) >= a.rules.Listed {
 		return "", false
 	}
 	if n := a.accounts.nodeOf(m); n != nil && n.Finalizer {

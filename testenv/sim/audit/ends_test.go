@@ -94,6 +94,28 @@ func (s *story) unhealthy(n int) {
 	s.claim(model.Draining, 2, &model.Drain{SinceUnix: s.at.Unix()}, model.EndedUnhealthy)
 }
 
+// recovered has the node of a claim be unhealthy for so long, and be repaired so long after it was healthy again.
+func (s *story) recovered(bad, ago time.Duration) {
+	node := model.Node{Name: "n", UID: "n-1", ProviderID: "aws:///a/i-1", Ready: true}
+	ill := node
+	ill.Conditions = []model.NodeCondition{{Type: "NetworkUnavailable", Status: "True"}}
+	s.report(world.ObjectWritten{Kind: world.KindNode, Name: "n", UID: "n-1", Verb: "status", Node: &ill})
+	s.wait(bad)
+	s.report(world.ObjectWritten{Kind: world.KindNode, Name: "n", UID: "n-1", Verb: "status", Node: &node})
+	s.wait(ago)
+	s.claim(model.Draining, 2, &model.Drain{SinceUnix: s.at.Unix()}, model.EndedUnhealthy)
+}
+
+// disown has people delete the claim from the ledger.
+func (s *story) disown() {
+	s.report(world.LedgerMeddled{Cluster: world.Name, Claim: claimOf("1", 0, model.Initialized, 1, "i-1")})
+}
+
+// tainted has the node be tainted for disruption.
+func (s *story) tainted() {
+	s.node(model.Node{Finalizer: true, Taints: []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}})
+}
+
 // expire has the i-th claim of the pool end for its age.
 func (s *story) expire(i int) {
 	age, instance := int64(1), fmt.Sprintf("i-%d", i+1)
@@ -152,19 +174,19 @@ func TestRulesOfEnds(t *testing.T) {
 		from   *story
 		want   string
 	}{
-		"evicted in order":              {func(s *story) { s.leave("plain", "plain", false, 0) }, occupied(model.Draining, draining), ""},
-		"another pod than was meant":    {func(s *story) { s.leave("old", "plain", false, 0) }, occupied(model.Draining, draining), "B6"},
-		"from a node that does not end": {func(s *story) { s.leave("plain", "plain", false, 0) }, occupied(model.Initialized, nil), "B6"},
-		"before an earlier tier":        {func(s *story) { s.leave("critical", "critical", false, 0) }, occupied(model.Draining, draining), "B14"},
-		"forced without a deadline":     {func(s *story) { s.leave("plain", "plain", true, 30) }, occupied(model.Draining, draining), "B1"},
-		"forced too early":              {func(s *story) { s.leave("plain", "plain", true, 30) }, occupied(model.Draining, pressed), "B1"},
-		"forced in time":                {func(s *story) { s.wait(2 * time.Minute); s.leave("plain", "plain", true, 20) }, occupied(model.Draining, pressed), ""},
-		"forced without grace":          {func(s *story) { s.wait(2 * time.Minute); s.leave("plain", "plain", true, 0) }, occupied(model.Draining, pressed), "B1"},
-		"tainted while it lives": {func(s *story) {
-			s.node(model.Node{Finalizer: true, Taints: []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}})
-		}, occupied(model.Initialized, nil), "C4"},
-		"B13 ended while a volume detaches":           {func(s *story) { s.detaching(15 * time.Second) }, occupied(model.Draining, draining), "B13"},
-		"B13 ended when a volume has had ten minutes": {func(s *story) { s.detaching(10 * time.Minute) }, occupied(model.Draining, draining), ""},
+		"evicted in order":                                {func(s *story) { s.leave("plain", "plain", false, 0) }, occupied(model.Draining, draining), ""},
+		"another pod than was meant":                      {func(s *story) { s.leave("old", "plain", false, 0) }, occupied(model.Draining, draining), "B6"},
+		"from a node that does not end":                   {func(s *story) { s.leave("plain", "plain", false, 0) }, occupied(model.Initialized, nil), "B6"},
+		"before an earlier tier":                          {func(s *story) { s.leave("critical", "critical", false, 0) }, occupied(model.Draining, draining), "B14"},
+		"forced without a deadline":                       {func(s *story) { s.leave("plain", "plain", true, 30) }, occupied(model.Draining, draining), "B1"},
+		"forced too early":                                {func(s *story) { s.leave("plain", "plain", true, 30) }, occupied(model.Draining, pressed), "B1"},
+		"forced in time":                                  {func(s *story) { s.wait(2 * time.Minute); s.leave("plain", "plain", true, 20) }, occupied(model.Draining, pressed), ""},
+		"forced without grace":                            {func(s *story) { s.wait(2 * time.Minute); s.leave("plain", "plain", true, 0) }, occupied(model.Draining, pressed), "B1"},
+		"tainted while it lives":                          {func(s *story) { s.tainted() }, occupied(model.Initialized, nil), "C4"},
+		"tainted just after people deleted its claim":     {func(s *story) { s.disown(); s.wait(5 * time.Second); s.tainted() }, occupied(model.Initialized, nil), ""},
+		"tainted a minute after people deleted its claim": {func(s *story) { s.disown(); s.wait(time.Minute); s.tainted() }, occupied(model.Initialized, nil), "B7"},
+		"B13 ended while a volume detaches":               {func(s *story) { s.detaching(15 * time.Second) }, occupied(model.Draining, draining), "B13"},
+		"B13 ended when a volume has had ten minutes":     {func(s *story) { s.detaching(10 * time.Minute) }, occupied(model.Draining, draining), ""},
 		"B13 decided before a volume detached, and written slowly": {func(s *story) {
 			s.report(world.FaultInjected{Process: "interruption-1", What: "is slow ledger.advance"})
 			s.detaching(15 * time.Second)
@@ -207,6 +229,9 @@ func TestRulesOfEnds(t *testing.T) {
 			}
 		}, occupied(model.Draining, draining), "R26"},
 		"repaired while it alone is unhealthy":                                       {func(s *story) { s.unhealthy(1) }, occupied(model.Initialized, nil), ""},
+		"repaired just after it is healthy again":                                    {func(s *story) { s.recovered(31*time.Minute, 10*time.Second) }, occupied(model.Initialized, nil), ""},
+		"repaired a minute after it is healthy again":                                {func(s *story) { s.recovered(31*time.Minute, time.Minute) }, occupied(model.Initialized, nil), "C11"},
+		"repaired though it was unhealthy for less long":                             {func(s *story) { s.recovered(20*time.Minute, 10*time.Second) }, occupied(model.Initialized, nil), "C11"},
 		"repaired while most of its pool is as it is":                                {func(s *story) { s.unhealthy(4) }, occupied(model.Initialized, nil), "B8"},
 		"ends for its age":                                                           {func(s *story) { s.expire(0) }, occupied(model.Initialized, nil), ""},
 		"ends for its age while another does":                                        {func(s *story) { s.expire(1); s.expire(0) }, occupied(model.Initialized, nil), "S32"},

@@ -165,7 +165,7 @@ func (a *Auditor) actualNodes(pool, launch string) {
 	}
 	running, surplus := int64(0), int64(0)
 	for _, m := range a.accounts.instances {
-		if m.pool == pool && m.endedAt.IsZero() && !m.disowned {
+		if m.pool == pool && m.endedAt.IsZero() && m.disowned.IsZero() {
 			running++
 		}
 	}
