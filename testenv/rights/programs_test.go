@@ -98,6 +98,16 @@ func (s shipped) class() model.Class {
 	}
 }
 
+// imageFor returns the id of the standard image of a resolved class for an architecture, as EC2 spells it; "" where there is none.
+func imageFor(class model.Class, architecture string) string {
+	for _, i := range class.Status.Images {
+		if strings.Contains(i.Name, "-"+architecture+"-standard-") {
+			return i.ID
+		}
+	}
+	return ""
+}
+
 // launch is one of a machine of the class, as it was resolved.
 func (s shipped) launch(class model.Class, intent, capacityType string) model.Launch {
 	class.Status.InstanceProfile = nodes
@@ -105,7 +115,7 @@ func (s shipped) launch(class model.Class, intent, capacityType string) model.La
 	subnet := class.Status.Subnets[0]
 	return model.Launch{
 		Intent: intent, Token: "token-" + intent, Cluster: demo, Pool: "default", CapacityType: capacityType, Claims: []string{"default-" + intent}, Class: class,
-		Templates: []model.LaunchTemplate{{ImageID: class.Status.Images[0].ID, UserData: []byte("join"), Overrides: []model.Override{
+		Templates: []model.LaunchTemplate{{ImageID: imageFor(class, "x86_64"), UserData: []byte("join"), Overrides: []model.Override{
 			{InstanceType: "m5.large", Zone: subnet.Zone, SubnetID: subnet.ID, Price: 96_000},
 		}}},
 	}
@@ -235,7 +245,7 @@ func (s shipped) adopts(class model.Class) {
 	ctx, fleet := s.Context(), s.fleet("adopt")
 	tags := []types.Tag{{Key: aws.String("kubernetes.io/cluster/" + demo), Value: aws.String("owned")}, {Key: aws.String("karpenter.sh/nodepool"), Value: aws.String("default")}}
 	out, err := awsec2.NewFromConfig(s.Config()).RunInstances(ctx, &awsec2.RunInstancesInput{
-		ImageId: &class.Status.Images[0].ID, InstanceType: "m5.large", SubnetId: &class.Status.Subnets[0].ID, MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
+		ImageId: aws.String(imageFor(class, "x86_64")), InstanceType: "m5.large", SubnetId: &class.Status.Subnets[0].ID, MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
 		TagSpecifications: []types.TagSpecification{{ResourceType: "instance", Tags: tags}},
 	})
 	if err != nil {

@@ -59,7 +59,7 @@ func TestClassResolvesToItsNetworkImagesAndProfile(t *testing.T) {
 	}
 	for _, i := range status.Images {
 		published, _ := catalog.LookupImage(i.ID)
-		if i.Name != published.Name || i.CreatedUnix != published.CreationTime.Unix() || i.Deprecated || !strings.Contains(i.Name, "-1.36-v20251120") {
+		if i.Name != published.Name || i.CreatedUnix != published.CreationTime.Unix() || i.Deprecated || !strings.Contains(i.Name, "-1.36-v20261105") {
 			t.Errorf("image %+v, published as %+v", i, published)
 		}
 		arch := i.Requirements[len(i.Requirements)-1]

@@ -59,13 +59,18 @@ type release struct {
 
 func day(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 18, 0, 0, 0, time.UTC) }
 
-// releases of a family, oldest first. The first of each is deprecated.
+// releases of a family, oldest first. The first of each is deprecated. Images of Amazon Linux 2 end with November 2025. Source: EKS user
+// guide, "Guide to EKS AL2 & AL2-Accelerated AMIs transition features".
 var (
-	eksReleases = []release{
+	al2Releases = []release{
 		{"v20250519", day(2025, 5, 19), day(2025, 12, 1)},
 		{"v20250917", day(2025, 9, 17), day(2027, 9, 17)},
 		{"v20251120", day(2025, 11, 20), day(2027, 11, 20)},
 	}
+	al2023Releases = append(slices.Clone(al2Releases),
+		release{"v20260520", day(2026, 5, 20), day(2028, 5, 20)}, // Karpenter's suites name it
+		release{"v20261105", day(2026, 11, 5), day(2028, 11, 5)},
+	)
 	bottleReleases = []release{
 		{"v1.20.5", day(2024, 9, 11), day(2025, 6, 1)},
 		{"v1.46.0", day(2025, 8, 20), day(2027, 8, 20)},
@@ -140,7 +145,7 @@ func (p *published) amazonLinux2(minor string) {
 		{"amazon-linux-2-arm64", "amazon-eks-arm64-node-", ARM64},
 		{"amazon-linux-2-gpu", "amazon-eks-gpu-node-", X86_64},
 	} {
-		p.eksFamily("/aws/service/eks/optimized-ami/"+minor+"/"+v.dir, v.prefix+minor+"-", v.arch, minor, "Amazon Linux 2")
+		p.eksFamily("/aws/service/eks/optimized-ami/"+minor+"/"+v.dir, v.prefix+minor+"-", v.arch, minor, "Amazon Linux 2", al2Releases)
 	}
 }
 
@@ -150,18 +155,18 @@ func (p *published) amazonLinux2023(minor string) {
 	} {
 		dir := "/aws/service/eks/optimized-ami/" + minor + "/amazon-linux-2023/" + v.arch + "/" + v.variant
 		prefix := "amazon-eks-node-al2023-" + v.arch + "-" + v.variant + "-" + minor + "-"
-		p.eksFamily(dir, prefix, v.arch, minor, "Amazon Linux 2023 "+v.variant)
+		p.eksFamily(dir, prefix, v.arch, minor, "Amazon Linux 2023 "+v.variant, al2023Releases)
 	}
 }
 
-func (p *published) eksFamily(dir, prefix, arch, minor, what string) {
-	for i, r := range eksReleases {
+func (p *published) eksFamily(dir, prefix, arch, minor, what string, releases []release) {
+	for i, r := range releases {
 		image := newImage(prefix+r.version, arch, amazonEKS, linuxPlatform, r)
 		image.Description = fmt.Sprintf("EKS node image, %s, Kubernetes %s", what, minor)
 		image.Volumes = []Volume{{"/dev/xvda", 20}}
 		p.images = append(p.images, image)
 		dirs := []string{dir + "/" + image.Name}
-		if i == len(eksReleases)-1 {
+		if i == len(releases)-1 {
 			dirs = append(dirs, dir+"/recommended")
 		}
 		for _, d := range dirs {

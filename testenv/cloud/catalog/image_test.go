@@ -40,25 +40,27 @@ func TestImagesArePublishedPerFamilyAndVersion(t *testing.T) {
 	}
 	const eks = "/aws/service/eks/optimized-ami/"
 	for name, want := range map[string]bool{
-		eks + "1.36/amazon-linux-2023/x86_64/standard/recommended/image_id":                                       true,
-		eks + "1.36/amazon-linux-2023/arm64/nvidia/recommended/image_id":                                          true,
-		eks + "1.36/amazon-linux-2023/arm64/neuron/recommended/image_id":                                          false,
-		eks + "1.36/amazon-linux-2023/x86_64/neuron/amazon-eks-node-al2023-x86_64-neuron-1.36-v20251120/image_id": true,
-		eks + "1.36/amazon-linux-2023/x86_64/neuron/amazon-eks-node-al2023-x86_64-neuron-1.36-v19990101/image_id": false,
-		eks + "1.29/amazon-linux-2023/x86_64/nvidia/recommended/image_id":                                         true,
-		eks + "1.28/amazon-linux-2023/x86_64/standard/recommended/image_id":                                       false,
-		eks + "1.29/amazon-linux-2-gpu/amazon-eks-gpu-node-1.29-v20250917/image_id":                               true,
-		eks + "1.33/amazon-linux-2/recommended/image_id":                                                          false,
-		"/aws/service/bottlerocket/aws-k8s-1.29/arm64/1.20.5/image_id":                                            true,
-		"/aws/service/ami-windows-latest/Windows_Server-2019-English-Core-EKS_Optimized-1.29/image_id":            true,
-		eks + "1.32/amazon-linux-2/recommended/image_id":                                                          true,
-		eks + "1.32/amazon-linux-2-arm64/amazon-eks-arm64-node-1.32-v20251120/image_id":                           true,
-		eks + "1.36/amazon-linux-2/recommended/image_id":                                                          false,
-		"/aws/service/bottlerocket/aws-k8s-1.36/x86_64/latest/image_id":                                           true,
-		"/aws/service/bottlerocket/aws-k8s-1.36-nvidia/arm64/1.46.0/image_id":                                     true,
-		"/aws/service/ami-windows-latest/Windows_Server-2022-English-Core-EKS_Optimized-1.36/image_id":            true,
-		"/aws/service/ami-windows-latest/Windows_Server-2025-English-Core-EKS_Optimized-1.36/image_id":            true,
-		"/aws/service/ami-windows-latest/Windows_Server-2025-English-Core-EKS_Optimized-1.34/image_id":            false,
+		eks + "1.36/amazon-linux-2023/x86_64/standard/recommended/image_id":                                           true,
+		eks + "1.36/amazon-linux-2023/arm64/nvidia/recommended/image_id":                                              true,
+		eks + "1.36/amazon-linux-2023/arm64/neuron/recommended/image_id":                                              false,
+		eks + "1.36/amazon-linux-2023/x86_64/neuron/amazon-eks-node-al2023-x86_64-neuron-1.36-v20251120/image_id":     true,
+		eks + "1.36/amazon-linux-2023/x86_64/neuron/amazon-eks-node-al2023-x86_64-neuron-1.36-v19990101/image_id":     false,
+		eks + "1.36/amazon-linux-2023/x86_64/standard/amazon-eks-node-al2023-x86_64-standard-1.36-v20260520/image_id": true,
+		eks + "1.32/amazon-linux-2/amazon-eks-node-1.32-v20260520/image_id":                                           false,
+		eks + "1.29/amazon-linux-2023/x86_64/nvidia/recommended/image_id":                                             true,
+		eks + "1.28/amazon-linux-2023/x86_64/standard/recommended/image_id":                                           false,
+		eks + "1.29/amazon-linux-2-gpu/amazon-eks-gpu-node-1.29-v20250917/image_id":                                   true,
+		eks + "1.33/amazon-linux-2/recommended/image_id":                                                              false,
+		"/aws/service/bottlerocket/aws-k8s-1.29/arm64/1.20.5/image_id":                                                true,
+		"/aws/service/ami-windows-latest/Windows_Server-2019-English-Core-EKS_Optimized-1.29/image_id":                true,
+		eks + "1.32/amazon-linux-2/recommended/image_id":                                                              true,
+		eks + "1.32/amazon-linux-2-arm64/amazon-eks-arm64-node-1.32-v20251120/image_id":                               true,
+		eks + "1.36/amazon-linux-2/recommended/image_id":                                                              false,
+		"/aws/service/bottlerocket/aws-k8s-1.36/x86_64/latest/image_id":                                               true,
+		"/aws/service/bottlerocket/aws-k8s-1.36-nvidia/arm64/1.46.0/image_id":                                         true,
+		"/aws/service/ami-windows-latest/Windows_Server-2022-English-Core-EKS_Optimized-1.36/image_id":                true,
+		"/aws/service/ami-windows-latest/Windows_Server-2025-English-Core-EKS_Optimized-1.36/image_id":                true,
+		"/aws/service/ami-windows-latest/Windows_Server-2025-English-Core-EKS_Optimized-1.34/image_id":                false,
 	} {
 		if names[name] != want {
 			t.Errorf("%s published: %v, want %v", name, names[name], want)
@@ -83,5 +85,30 @@ func TestImageIdsAreUniqueAndSomeImagesAreDeprecated(t *testing.T) {
 	}
 	if deprecated == 0 || deprecated == len(images) {
 		t.Errorf("%d of %d images deprecated at the start of 2026", deprecated, len(images))
+	}
+}
+
+// The image that is recommended is newer than every other of its kind: what selects the newest of several images gets it.
+func TestTheRecommendedImageIsTheNewest(t *testing.T) {
+	for _, p := range catalog.Parameters() {
+		kind, found := strings.CutSuffix(p.Name, "/recommended/image_id")
+		if !found {
+			continue
+		}
+		newest, _ := catalog.LookupImage(p.Value)
+		others := 0
+		for _, other := range catalog.Parameters() {
+			image, ok := catalog.LookupImage(other.Value)
+			if !ok || !strings.HasPrefix(other.Name, kind+"/") || image.ID == newest.ID {
+				continue
+			}
+			others++
+			if !image.CreationTime.Before(newest.CreationTime) {
+				t.Errorf("%s was made on %s, and the recommended image of %s on %s", image.Name, image.CreationTime, kind, newest.CreationTime)
+			}
+		}
+		if others < 2 {
+			t.Errorf("%s has %d images that are not recommended", kind, others)
+		}
 	}
 }

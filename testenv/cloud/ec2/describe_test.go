@@ -184,11 +184,11 @@ func TestDeprecatedImagesShowOnlyWhenAskedFor(t *testing.T) {
 		return len(out.Images)
 	}
 	name := []types.Filter{by("name", "amazon-eks-node-al2023-x86_64-standard-1.36-*"), by("state", "available")}
-	if n := count(&sdk.DescribeImagesInput{Owners: []string{"amazon"}, Filters: name}); n != 2 {
-		t.Errorf("%d images, want 2", n)
+	if n := count(&sdk.DescribeImagesInput{Owners: []string{"amazon"}, Filters: name}); n != 4 {
+		t.Errorf("%d images, want 4", n)
 	}
-	if n := count(&sdk.DescribeImagesInput{Owners: []string{"amazon"}, Filters: name, IncludeDeprecated: aws.Bool(true)}); n != 3 {
-		t.Errorf("%d images with deprecated ones, want 3", n)
+	if n := count(&sdk.DescribeImagesInput{Owners: []string{"amazon"}, Filters: name, IncludeDeprecated: aws.Bool(true)}); n != 5 {
+		t.Errorf("%d images with deprecated ones, want 5", n)
 	}
 	if n := count(&sdk.DescribeImagesInput{Owners: []string{"self"}, Filters: []types.Filter{by("tag:team", "a")}}); n != 1 {
 		t.Errorf("%d images of our own, want 1", n)

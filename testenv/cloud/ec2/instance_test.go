@@ -106,7 +106,7 @@ func TestTheInstanceLearnsWhatItIs(t *testing.T) {
 		CapacityType: ec2.Spot, ImageID: imageFor(catalog.X86_64), Architecture: catalog.X86_64, VCPUs: 4, MemoryBytes: 16 << 30,
 		MaxPods: 58, PrivateIP: "10.0.32.4", PrivateDNSName: "ip-10-0-32-4.us-west-2.compute.internal",
 		ProfileARN: "arn:aws:iam::123456789012:instance-profile/nodes", FleetID: *out.FleetId, State: ec2.Running, LaunchTime: start,
-		ImageName: "amazon-eks-node-al2023-x86_64-standard-1.36-v20251120", Volumes: map[string]int64{"/dev/xvda": 40 << 30, "/dev/xvdf": 5 << 30}, InstanceStoreBytes: 250e9,
+		ImageName: "amazon-eks-node-al2023-x86_64-standard-1.36-v20261105", Volumes: map[string]int64{"/dev/xvda": 40 << 30, "/dev/xvdf": 5 << 30}, InstanceStoreBytes: 250e9,
 	}
 	got := facts
 	got.Tags, got.GPUs, got.UserData, got.LaunchTemplateID, got.PriceMicroUSDPerHour = nil, nil, nil, "", 0

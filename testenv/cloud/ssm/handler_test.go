@@ -35,7 +35,7 @@ func TestImageParametersNameImagesThatExist(t *testing.T) {
 	}
 	p := out.Parameter
 	image, ok := catalog.LookupImage(*p.Value)
-	if !ok || image.Architecture != catalog.ARM64 || *p.DataType != "aws:ec2:image" || p.Version != 1 || p.LastModifiedDate.Year() != 2025 {
+	if !ok || image.Architecture != catalog.ARM64 || *p.DataType != "aws:ec2:image" || p.Version != 1 || p.LastModifiedDate.Year() != 2026 {
 		t.Errorf("got %+v, image %+v", p, image)
 	}
 	if want := "arn:aws:ssm:us-west-2::parameter" + recommended + "/image_id"; *p.ARN != want {
