@@ -525,6 +525,56 @@ func TestInstancesAreEndedByTheirTags(t *testing.T) {
 	}
 }
 
+// The statements are those of AWS's own policy for the EBS CSI driver, in short.
+func TestVolumesAreGuardedByTheirTags(t *testing.T) {
+	g := startGuarded(t,
+		allow("Make", "ec2:CreateVolume", "arn:aws:ec2:*:*:volume/*", `"StringEquals": {"aws:RequestTag/ebs.csi.aws.com/cluster": "true"}, "NumericLessThanEquals": {"ec2:VolumeSize": "10"}`),
+		allow("Tag", "ec2:CreateTags", "arn:aws:ec2:*:*:volume/*", `"StringEquals": {"ec2:CreateAction": "CreateVolume"}`),
+		allow("Attach", "ec2:AttachVolume", "arn:aws:ec2:*:*:volume/*", `"StringEquals": {"aws:ResourceTag/ebs.csi.aws.com/cluster": "true"}`),
+		allow("Detach", "ec2:DetachVolume", "arn:aws:ec2:*:*:*", `"StringEquals": {"aws:ResourceTag/ebs.csi.aws.com/cluster": "true"}`),
+		allow("Delete", "ec2:DeleteVolume", "arn:aws:ec2:*:*:volume/*", `"StringEquals": {"aws:ResourceTag/ebs.csi.aws.com/cluster": "true"}`))
+	owner, client := awsec2.NewFromConfig(g.Config()), awsec2.NewFromConfig(g.config)
+	volume := func(by *awsec2.Client, key string, size int32) (string, error) {
+		out, err := by.CreateVolume(t.Context(), &awsec2.CreateVolumeInput{AvailabilityZone: aws.String("us-west-2a"), Size: &size, TagSpecifications: []ec2types.TagSpecification{
+			{ResourceType: "volume", Tags: []ec2types.Tag{{Key: &key, Value: aws.String("true")}}},
+		}})
+		if err != nil {
+			return "", err
+		}
+		return *out.VolumeId, nil
+	}
+	const key = "ebs.csi.aws.com/cluster"
+	own, err := volume(client, key, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := volume(client, "other", 10); codeOf(err) != "UnauthorizedOperation" {
+		t.Errorf("a volume without its tag: %v", err)
+	}
+	if _, err := volume(client, key, 11); codeOf(err) != "UnauthorizedOperation" {
+		t.Errorf("a larger volume: %v", err)
+	}
+	foreign, err := volume(owner, "other", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.DeleteVolume(t.Context(), &awsec2.DeleteVolumeInput{VolumeId: &foreign}); codeOf(err) != "UnauthorizedOperation" {
+		t.Errorf("another's volume: %v", err)
+	}
+	instance := aws.String("i-00000000000000000")
+	_, err = client.AttachVolume(t.Context(), &awsec2.AttachVolumeInput{VolumeId: &own, InstanceId: instance, Device: aws.String("/dev/xvdaa")})
+	if codeOf(err) != "UnauthorizedOperation" || !strings.Contains(err.Error(), "instance/"+*instance) {
+		t.Errorf("to an instance that no statement names: %v", err)
+	}
+	_, err = client.DetachVolume(t.Context(), &awsec2.DetachVolumeInput{VolumeId: &own})
+	if codeOf(err) != "UnauthorizedOperation" {
+		t.Errorf("from any instance: %v", err)
+	}
+	if _, err := client.DeleteVolume(t.Context(), &awsec2.DeleteVolumeInput{VolumeId: &own}); err != nil {
+		t.Errorf("its own volume: %v", err)
+	}
+}
+
 func TestProfilesAreGuarded(t *testing.T) {
 	own := "arn:aws:iam::123456789012:instance-profile/karpenter/a/*"
 	g := guardedAs(t, reading.Strict(append(reading.Delays(), reading.MissingProfile)...), allow("Make", "iam:CreateInstanceProfile", own, `"StringEquals": {"aws:RequestTag/cluster": "a"}`),

@@ -115,7 +115,7 @@ func ofAttachment(v diskVolume, of func(diskAttachment) string) (values []string
 	return values
 }
 
-// describeVolumes shows the volumes of instances that it shows, and those that outlived theirs.
+// describeVolumes shows the volumes of instances that it shows, and those that are attached to nothing.
 func (m *Model) describeVolumes(_ context.Context, in *describeVolumesInput) (*describeVolumesOutput, error) {
 	m.lock()
 	defer m.unlock()
@@ -139,8 +139,10 @@ func (m *Model) describeVolumes(_ context.Context, in *describeVolumesInput) (*d
 			views = append(views, view)
 		}
 	}
-	for _, left := range m.detached {
-		views = append(views, m.viewDisk(left.volume, left.zone))
+	for _, v := range m.detached {
+		if !v.visibleAt.After(m.now()) {
+			views = append(views, m.viewDisk(v.volume, v.zone))
+		}
 	}
 	id := func(v diskVolume) string { return v.VolumeID }
 	slices.SortFunc(views, func(a, b diskVolume) int { return strings.Compare(a.VolumeID, b.VolumeID) })
@@ -162,24 +164,7 @@ func (m *Model) describeVolumes(_ context.Context, in *describeVolumesInput) (*d
 func (m *Model) viewDisk(v volume, zone string) diskVolume {
 	return diskVolume{
 		VolumeID: v.id, Size: v.shape.sizeGiB, SnapshotID: v.shape.snapshot, AvailabilityZone: zone, AvailabilityZoneID: catalog.ZoneID(zone), Status: "available",
-		CreateTime: wire.Time{Time: v.attached}, VolumeType: v.shape.kind, IOPS: v.shape.iops, Throughput: v.shape.throughput,
+		CreateTime: wire.Time{Time: v.created}, VolumeType: v.shape.kind, IOPS: v.shape.iops, Throughput: v.shape.throughput,
 		Encrypted: v.shape.key != "", KMSKeyID: v.shape.key, Tags: wire.SetOf(tagList(m.tags.seen(v.id, m.now()))),
-	}
-}
-
-// detachedVolume is a volume that outlived its instance.
-type detachedVolume struct {
-	volume
-	zone string
-}
-
-// leaveVolumes keeps the volumes of an instance that has ended which are not to end with it.
-func (m *Model) leaveVolumes(i *instance) {
-	for _, v := range i.volumes {
-		if v.deleteToo {
-			delete(m.tags, v.id)
-			continue
-		}
-		m.detached = append(m.detached, detachedVolume{v, i.facts.Zone})
 	}
 }

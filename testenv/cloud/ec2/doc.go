@@ -1,7 +1,7 @@
 // Package ec2 is a model of Amazon EC2 for one account and region: what can be
 // bought, capacity pools that run dry, instant fleets with partial results and
 // client tokens, capacity reservations that can be lent, placement groups, copies of images, instances that take time
-// to appear, boot, stop and go, with their volumes and interfaces, tags, launch templates, a network that runs out of
+// to appear, boot, stop and go, with their volumes and interfaces, volumes of the account's own, tags, launch templates, a network that runs out of
 // addresses, spot prices that move, spot requests and their interruption, status
 // checks and scheduled events, quotas, throttling and dry runs. What it would send to
 // EventBridge it tells OnEvent.

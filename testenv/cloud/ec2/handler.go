@@ -12,6 +12,7 @@ const namespace = "http://ec2.amazonaws.com/doc/2016-11-15/"
 // NewHandler serves m on the wire protocol of EC2.
 func NewHandler(m *Model) http.Handler {
 	return wire.Query{Namespace: namespace, EC2: true, Actions: map[string]wire.QueryAction{
+		"AttachVolume":              action(m, "AttachVolume", m.attachVolume),
 		"CancelCapacityReservation": action(m, "CancelCapacityReservation", m.cancelCapacityReservation),
 		"CopyImage":                 action(m, "CopyImage", m.copyImage),
 		"CreateCapacityReservation": action(m, "CreateCapacityReservation", m.createCapacityReservation),
@@ -22,10 +23,12 @@ func NewHandler(m *Model) http.Handler {
 		"CreatePlacementGroup":                             action(m, "CreatePlacementGroup", m.createPlacementGroup),
 		"CreateSecurityGroup":                              action(m, "CreateSecurityGroup", m.createSecurityGroup),
 		"CreateTags":                                       action(m, "CreateTags", m.createTags),
+		"CreateVolume":                                     action(m, "CreateVolume", m.createVolume),
 		"DeleteLaunchTemplate":                             action(m, "DeleteLaunchTemplate", m.deleteLaunchTemplate),
 		"DeletePlacementGroup":                             action(m, "DeletePlacementGroup", m.deletePlacementGroup),
 		"DeleteSecurityGroup":                              action(m, "DeleteSecurityGroup", m.deleteSecurityGroup),
 		"DeleteTags":                                       action(m, "DeleteTags", m.deleteTags),
+		"DeleteVolume":                                     action(m, "DeleteVolume", m.deleteVolume),
 		"DescribeAvailabilityZones":                        action(m, "DescribeAvailabilityZones", m.describeAvailabilityZones),
 		"DescribeCapacityReservations":                     action(m, "DescribeCapacityReservations", m.describeCapacityReservations),
 		"DescribeFleets":                                   action(m, "DescribeFleets", m.describeFleets),
@@ -47,6 +50,7 @@ func NewHandler(m *Model) http.Handler {
 		"DescribeTags":                                     action(m, "DescribeTags", m.describeTags),
 		"DescribeVolumes":                                  action(m, "DescribeVolumes", m.describeVolumes),
 		"DescribeVpcs":                                     action(m, "DescribeVpcs", m.describeVpcs),
+		"DetachVolume":                                     action(m, "DetachVolume", m.detachVolume),
 		"EnableImageDeprecation":                           action(m, "EnableImageDeprecation", m.enableImageDeprecation),
 		"ModifySubnetAttribute":                            action(m, "ModifySubnetAttribute", m.modifySubnetAttribute),
 		"RunInstances":                                     checked(m, "RunInstances", m.runInstances, m.tryRun),

@@ -148,10 +148,10 @@ type networkInterface struct {
 }
 
 type volume struct {
-	id, device string
-	attached   time.Time
-	deleteToo  bool // with the instance
-	shape      shape
+	id, device        string
+	created, attached time.Time
+	deleteToo         bool // with the instance
+	shape             shape
 }
 
 // snapshot returns the facts as a value nobody else holds.

@@ -79,7 +79,7 @@ func (m *Model) newVolumes(spec *launchSpec) []volume {
 	}
 	add := func(device string, ebs *EBSBlock, ofImage *catalog.Volume) {
 		deleteToo := ebs == nil || ebs.DeleteOnTermination == nil || *ebs.DeleteOnTermination
-		out = append(out, volume{id: m.newID("vol"), device: device, attached: now, deleteToo: deleteToo, shape: m.shapeOf(spec.image, ofImage, ebs)})
+		out = append(out, volume{id: m.newID("vol"), device: device, created: now, attached: now, deleteToo: deleteToo, shape: m.shapeOf(spec.image, ofImage, ebs)})
 	}
 	for _, v := range spec.image.Volumes {
 		d, changed := mapped[v.Device]

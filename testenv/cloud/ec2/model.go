@@ -59,9 +59,9 @@ type Model struct {
 	launches        []Launch
 	spotRequests    []*spotRequest // by launch
 	fleets          []*fleet
-	tokens          map[string]token // of CreateFleet, RunInstances and CreateLaunchTemplate, by action and token
+	tokens          map[string]token // by action and token
 	tags            tagStore
-	detached        []detachedVolume     // volumes that outlived their instances
+	detached        []detachedVolume     // volumes that are attached to nothing
 	profiles        map[string]Profile   // by name
 	removedProfiles map[string]int       // how many of a name
 	knowsProfiles   bool                 // there is or was one

@@ -1,6 +1,7 @@
 package ec2
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"maps"
@@ -106,6 +107,16 @@ func (m *Model) asksOther(action string, a *asking, in any) []wire.Access {
 		}
 	case *enableImageDeprecationInput:
 		a.on("image/"+r.ImageID, nil, m.resourceTags(r.ImageID))
+	case *createVolumeInput:
+		m.asksVolume(a, r)
+	case *deleteVolumeInput:
+		a.on("volume/"+r.VolumeID, nil, m.resourceTags(r.VolumeID))
+	case *attachVolumeInput:
+		a.on("volume/"+r.VolumeID, nil, m.resourceTags(r.VolumeID))
+		a.on("instance/"+r.InstanceID, nil, m.instanceKeys(r.InstanceID))
+	case *detachVolumeInput:
+		a.on("volume/"+r.VolumeID, nil, m.resourceTags(r.VolumeID))
+		a.on("instance/"+r.InstanceID, nil, m.instanceKeys(r.InstanceID))
 	case *createPlacementGroupInput:
 		a.on("placement-group/*", tagsFor("placement-group", r.TagSpecifications...), nil)
 		a.tags("placement-group/*", tagsFor("placement-group", r.TagSpecifications...))
@@ -117,6 +128,23 @@ func (m *Model) asksOther(action string, a *asking, in any) []wire.Access {
 		a.out = append(a.out, wire.Access{Action: "ec2:" + action, Resource: resource})
 	}
 	return a.out
+}
+
+// asksVolume asks for making a volume, and for the tags it is made with.
+func (m *Model) asksVolume(a *asking, in *createVolumeInput) {
+	keys := map[string][]string{"ec2:encrypted": {strconv.FormatBool(value(in.Encrypted))}, "ec2:volumetype": {cmp.Or(in.VolumeType, "gp2")}}
+	if in.AvailabilityZone != "" {
+		keys["ec2:availabilityzone"] = []string{in.AvailabilityZone}
+	}
+	if in.Size != nil {
+		keys["ec2:volumesize"] = []string{strconv.Itoa(*in.Size)}
+	}
+	if in.KMSKeyID != "" {
+		keys["ec2:kmskeyid"] = []string{in.KMSKeyID}
+	}
+	tags := tagsFor("volume", in.TagSpecifications...)
+	a.on("volume/*", tags, keys)
+	a.tags("volume/*", tags)
 }
 
 // asking collects what one request asks for.
