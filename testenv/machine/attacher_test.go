@@ -1,7 +1,11 @@
 package machine_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -135,5 +139,66 @@ func TestAttachmentMadeByATestTakesItsTime(t *testing.T) {
 	}
 	if o, err := attachments.Get(t.Context(), "made-by-other.example.com", metav1.GetOptions{}); err == nil && (o.Status.Attached || len(o.Finalizers) > 0) {
 		t.Errorf("another driver's: %+v", o)
+	}
+}
+
+// service keeps what it was asked for. It refuses the first of each, as EC2 does when a volume is not ready.
+type service struct {
+	mu    sync.Mutex
+	calls []string
+}
+
+func (s *service) Attach(_ context.Context, volume, instance string) error {
+	return s.called("attach " + volume + " " + instance)
+}
+
+func (s *service) Detach(_ context.Context, volume, instance string) error {
+	return s.called("detach " + volume + " " + instance)
+}
+
+func (s *service) called(what string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, what)
+	if slices.Index(s.calls, what) == len(s.calls)-1 {
+		return errors.New("not ready")
+	}
+	return nil
+}
+
+func (s *service) all() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.calls)
+}
+
+func TestVolumesAreAttachedToInstancesAndDetachedOnceTheNodeIsGone(t *testing.T) {
+	t.Parallel()
+	const driver = "service.example.com"
+	s := &service{}
+	startAttacher(t, machine.AttacherOptions{Driver: driver, Volumes: s})
+	i := instance(41)
+	node := boot(t, fleet, events, i, machine.Ready).NodeName
+	volume(t, "served", driver)
+	name := "served"
+	made, err := client(t).StorageV1().VolumeAttachments().Create(t.Context(), &storagev1.VolumeAttachment{
+		ObjectMeta: metav1.ObjectMeta{Name: "served"},
+		Spec:       storagev1.VolumeAttachmentSpec{Attacher: driver, NodeName: node, Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &name}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the volume is attached", func() (bool, string) {
+		o := attachmentOf(t, name)
+		return o != nil && o.Status.Attached, fmt.Sprintf("%+v", o)
+	})
+	if err := client(t).CoreV1().Nodes().Delete(t.Context(), node, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	_ = client(t).StorageV1().VolumeAttachments().Delete(t.Context(), made.Name, metav1.DeleteOptions{}) // unless it is deleted already
+	eventually(t, "the volume is detached", func() (bool, string) { return attachmentOf(t, name) == nil, fmt.Sprint(s.all()) })
+	want := []string{"attach vol-served " + i.ID, "attach vol-served " + i.ID, "detach vol-served " + i.ID, "detach vol-served " + i.ID}
+	if got := s.all(); !slices.Equal(got, want) {
+		t.Errorf("the service was called with %q, want %q", got, want)
 	}
 }

@@ -59,6 +59,10 @@ type Options struct {
 	// KeepNodes leaves the Node of a terminated instance where it is, as if the
 	// cloud controller manager were down.
 	KeepNodes bool
+	// AwaitVolumes has pods with claims wait, bound and pending, until their
+	// volumes are attached. They start only where an Attacher with StartPods
+	// runs.
+	AwaitVolumes bool
 	// MayJoin is asked before an instance registers, nil for yes: the place for
 	// what decides outside of user data, such as the access entries of the
 	// cluster for the instance's role. Its error is why not.

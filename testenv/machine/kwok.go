@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"errors"
@@ -37,6 +38,20 @@ const podCIDR = "100.64.0.0/10"
 //go:embed stages.yaml
 var stages []byte
 
+// podIsPending is the last condition on which a pod starts, and
+// volumesAreAttached is one more, where pods wait for their volumes.
+const (
+	podIsPending = `
+    - key: .status.phase
+      operator: In
+      values: [Pending]
+`
+	volumesAreAttached = `    - key: '([.spec.volumes[]? | select(.persistentVolumeClaim != null or .ephemeral != null)] | length) == 0 or .metadata.annotations["` + volumesAttachedAnnotation + `"] == "true"'
+      operator: In
+      values: ["true"]
+`
+)
+
 // Kwok says which Nodes a kwok controller plays the kubelets of, and how.
 type Kwok struct {
 	Config  *rest.Config // that may do everything, impersonation included
@@ -44,6 +59,9 @@ type Kwok struct {
 	Dir     string       // for its configuration and log; it must exist
 	Nodes   string       // label selector
 	Stages  []byte       // of Nodes, as YAML, beside those of pods; nil = none
+	// AwaitVolumes has pods with claims wait for their volumes: see
+	// Options.AwaitVolumes.
+	AwaitVolumes bool
 	// LeaseSeconds is how long a Node's lease lasts that kwok renews; 0 = somebody else does.
 	LeaseSeconds int
 }
@@ -51,7 +69,7 @@ type Kwok struct {
 // startKwok runs the kwok controller against the cluster.
 func startKwok(ctx context.Context, o Options) (*child.Process, error) {
 	// Leases are renewed by the instances: kwok would not touch a pod that is bound before it has seen the lease it made.
-	return StartKwok(ctx, Kwok{Config: o.Config, Program: o.Kwok, Dir: o.Dir, Nodes: livingLabel + "=" + livingValue})
+	return StartKwok(ctx, Kwok{Config: o.Config, Program: o.Kwok, Dir: o.Dir, Nodes: livingLabel + "=" + livingValue, AwaitVolumes: o.AwaitVolumes})
 }
 
 // StartKwok runs a kwok controller until it is killed. ctx bounds the start only.
@@ -71,6 +89,9 @@ func StartKwok(ctx context.Context, k Kwok) (*child.Process, error) {
 	kubeconfigPath := filepath.Join(k.Dir, "kwok.kubeconfig")
 	stagesPath := filepath.Join(k.Dir, "kwok.yaml")
 	all := slices.Clone(stages)
+	if k.AwaitVolumes {
+		all = bytes.Replace(all, []byte(podIsPending), []byte(podIsPending+volumesAreAttached), 1)
+	}
 	if k.Stages != nil {
 		all = slices.Concat(all, []byte("---\n"), k.Stages)
 	}
