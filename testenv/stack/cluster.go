@@ -69,7 +69,10 @@ func (s *Stack) startCluster(ctx context.Context, in *account, name, dir string)
 	if err := s.startKube(ctx, c); err != nil {
 		return nil, err
 	}
-	return c, s.startInstances(ctx, c)
+	if err := s.startInstances(ctx, c); err != nil {
+		return nil, err
+	}
+	return c, s.startAddons(ctx, c)
 }
 
 // startKube starts the control plane with EKS's token webhook.
@@ -101,7 +104,7 @@ func (s *Stack) startInstances(ctx context.Context, c *Cluster) error {
 	fleet, err := machine.Start(ctx, machine.Options{
 		Config:  c.Kube.Config(),
 		Cluster: machine.Cluster{Name: c.Name, Endpoint: c.Kube.Endpoint(), CertificateAuthority: c.Kube.CertificateAuthority(), Version: kube.KubernetesVersion()},
-		Kwok:    c.Kube.Assets().Kwok, Dir: kwok, Timing: s.Options.Instance, OnEvent: s.Options.OnInstance,
+		Kwok:    c.Kube.Assets().Kwok, Dir: kwok, Timing: s.Options.Instance, AwaitVolumes: slices.Contains(s.addonsOf(c), AddonEBS), OnEvent: s.Options.OnInstance,
 	})
 	if err != nil {
 		return err

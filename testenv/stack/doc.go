@@ -13,6 +13,8 @@
 // A second account can be added, with a cluster that is attached by the templates for such (AddForeign): its EC2, EKS, IAM, SSM and event
 // bus are apart, and what it may do in the first account the policies of both say.
 //
+// The first cluster can have the add-ons of EKS for EBS volumes and for pods with interfaces of their own (Options.Addons).
+//
 // `make up` runs it for people, the end-to-end tests for themselves.
 //
 //	s, err := stack.Start(ctx, stack.Options{Progress: os.Stdout})

@@ -58,6 +58,7 @@ type Options struct {
 	LoseEvent    func(events.Entry) bool    // which events of EC2 never get to EventBridge's rules; nil = none
 	NoChart      bool                       // clusters are attached and have no chart, as between the two commands of an installation; set Watchers to -1
 	KubeOptions  kube.Options
+	Addons       []string     // of the first cluster, beside the one for Pod Identity: AddonEBS, AddonVPC
 	CloudAddress string       // host:port of the AWS endpoint: a free port
 	Readings     *reading.Set // of what AWS leaves open: as the environment says
 

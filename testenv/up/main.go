@@ -19,6 +19,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
+
+	"github.com/joiner-sh/joiner/testenv/stack"
 )
 
 func main() {
@@ -37,6 +39,10 @@ func main() {
 			o.settings = map[string]string{}
 		}
 		o.settings[name] = value
+		return nil
+	})
+	flag.Func("addon", "an EKS add-on of the cluster, "+stack.AddonEBS+" or "+stack.AddonVPC+"; may be given more than once", func(name string) error {
+		o.addons = append(o.addons, name)
 		return nil
 	})
 	flag.DurationVar(&o.boot, "boot", 0, "how long every machine takes from its launch until it runs (default: 3 to 6 s)")

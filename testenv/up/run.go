@@ -31,6 +31,7 @@ type options struct {
 	audit  bool
 
 	settings map[string]string // of the functions
+	addons   []string          // see stack.Options
 }
 
 // cluster is the name the example manifests name.
@@ -63,7 +64,7 @@ func run(ctx context.Context, o options) error {
 	}
 	options := stack.Options{
 		Cluster: cluster, Dir: o.dir, Progress: os.Stdout, Watchers: 1,
-		OnLog: story.functionLog, OnInstance: story.instance, FunctionEnv: o.settings,
+		OnLog: story.functionLog, OnInstance: story.instance, FunctionEnv: o.settings, Addons: o.addons,
 	}
 	if o.audit {
 		options.KubeOptions.AuditPolicy = kube.AuditEnds
