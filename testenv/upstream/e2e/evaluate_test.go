@@ -148,8 +148,8 @@ func TestEverySetupHasItsNodePool(t *testing.T) {
 }
 
 func TestSpecsOfOneStackAreTogether(t *testing.T) {
-	groups := byStack([]Row{{Spec: "a"}, {Spec: "b", Setup: "besteffort"}, {Spec: "c", Setup: "small"}})
-	if len(groups) != 2 || len(groups[0]) != 2 || groups[0][1].Spec != "c" || groups[1][0].Spec != "b" {
+	groups := byStack([]Row{{Spec: "a"}, {Spec: "b", Setup: "besteffort"}, {Spec: "c", Setup: "small"}, {Spec: "d", Setup: "ebs"}})
+	if len(groups) != 3 || len(groups[0]) != 2 || groups[0][1].Spec != "c" || groups[1][0].Spec != "b" || groups[2][0].Spec != "d" {
 		t.Errorf("groups are %v", groups)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -47,14 +46,14 @@ type Stack struct {
 // minutes at what Joiner gives up after 20 and 16.
 var Settings = []string{"JOINER_REPAIR_AFTER=1m", "JOINER_REPLACE_WITHIN=10m", "JOINER_JOIN_WITHIN=10m"}
 
-// StartStack runs the program of testenv/up in a folder of its own, with further settings, and returns when everything runs. What it tells
+// StartStack runs the program of testenv/up in a folder of its own, as a setup asks for, and returns when everything runs. Its output
 // goes to log. project is the main module's folder, of which it builds the functions.
-func StartStack(ctx context.Context, program, project, dir, log string, settings []string) (*Stack, error) {
+func StartStack(ctx context.Context, program, project, dir, log string, setup Setup) (*Stack, error) {
 	args := []string{"-empty", "-dir", dir}
-	for _, setting := range slices.Concat(Settings, settings) {
+	for _, setting := range Settings {
 		args = append(args, "-set", setting)
 	}
-	return StartProgram(ctx, program, project, log, args...)
+	return StartProgram(ctx, program, project, log, append(args, setup.arguments()...)...)
 }
 
 // StartProgram runs a program that starts everything, writes where it is as a line of JSON (Place), and runs on.
@@ -132,7 +131,7 @@ func (p Place) Clear(ctx context.Context) {
 		out, _ := exec.CommandContext(ctx, p.Kubectl, append([]string{"--kubeconfig", p.Kubeconfig}, args...)...).Output()
 		return strings.TrimSpace(string(out))
 	}
-	run("delete", "validatingadmissionpolicies,validatingadmissionpolicybindings,deployments,daemonsets,capacitybuffers,podtemplates,poddisruptionbudgets,limitranges,priorityclasses,nodepools,pods",
+	run("delete", "validatingadmissionpolicies,validatingadmissionpolicybindings,deployments,statefulsets,daemonsets,capacitybuffers,podtemplates,poddisruptionbudgets,limitranges,priorityclasses,nodepools,pods,persistentvolumeclaims,storageclasses",
 		"-A", "-l", label, "--wait=false", "--force", "--grace-period=0")
 	for _, kind := range []string{"nodes", "nodeclaims"} {
 		for _, name := range strings.Fields(run("get", kind, "-l", label, "-o", "name")) {

@@ -26,7 +26,7 @@ echo "starting"
 echo '{"kubeconfig": "/there", "cluster": "shop", "notices": "http://127.0.0.1:1/123456789012/notices"}'
 while true; do sleep 0.1; done
 `)
-	s, err := StartStack(t.Context(), up, dir, filepath.Join(dir, "stack"), log, []string{"JOINER_MIN_VALUES_POLICY=BestEffort"})
+	s, err := StartStack(t.Context(), up, dir, filepath.Join(dir, "stack"), log, Setup{Settings: []string{"JOINER_MIN_VALUES_POLICY=BestEffort"}, Addons: []string{"vpc-cni"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ while true; do sleep 0.1; done
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range append([]string{"-empty", "-set JOINER_MIN_VALUES_POLICY=BestEffort"}, Settings...) {
+	for _, want := range append([]string{"-empty", "-set JOINER_MIN_VALUES_POLICY=BestEffort", "-addon vpc-cni"}, Settings...) {
 		if !strings.Contains(string(said), want) {
 			t.Errorf("it was started with %s, without %s", said, want)
 		}
@@ -54,7 +54,7 @@ while true; do sleep 0.1; done
 
 func TestStackThatDoesNotStartIsAnError(t *testing.T) {
 	dir := t.TempDir()
-	_, err := StartStack(t.Context(), program(t, "echo no room; exit 1\n"), dir, filepath.Join(dir, "stack"), filepath.Join(dir, "log"), nil)
+	_, err := StartStack(t.Context(), program(t, "echo no room; exit 1\n"), dir, filepath.Join(dir, "stack"), filepath.Join(dir, "log"), Setup{})
 	if err == nil || !strings.Contains(err.Error(), "ended before it was ready") {
 		t.Errorf("error is %v", err)
 	}

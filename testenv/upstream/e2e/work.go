@@ -197,7 +197,7 @@ func byStack(rows []Row) (groups [][]Row) {
 
 // runOn starts a stack and runs specs on it, those of one suite and setup together.
 func (w *Work) runOn(ctx context.Context, shard string, rows []Row, until time.Time, most time.Duration) ([]Outcome, error) {
-	stack, err := StartStack(ctx, w.up, w.project, filepath.Join(w.Dir, "stack-"+shard), filepath.Join(w.Dir, "stack-"+shard+".log"), Setups[rows[0].Setup].Settings)
+	stack, err := StartStack(ctx, w.up, w.project, filepath.Join(w.Dir, "stack-"+shard), filepath.Join(w.Dir, "stack-"+shard+".log"), Setups[rows[0].Setup])
 	if err != nil {
 		return nil, err
 	}
