@@ -26,7 +26,7 @@ func chartless(t *testing.T, relayed bool) {
 	var mutex sync.Mutex
 	var failures []string
 	s, err := Start(t.Context(), Options{
-		NoChart: true, Watchers: -1, Relay: relayed, ResyncEvery: time.Hour, Timeout: 8 * time.Second, Visibility: 9 * time.Second, MaxReceives: 1,
+		NoChart: true, Relay: relayed, ResyncEvery: time.Hour, Timeout: 8 * time.Second, Visibility: 9 * time.Second, MaxReceives: 1,
 		OnLog: func(l lambdaruntime.LogLine) {
 			if strings.Contains(l.Text, `"error":"`) && !strings.Contains(l.Text, `"error":""`) || strings.Contains(l.Text, `"problems":[`) {
 				mutex.Lock()

@@ -56,7 +56,7 @@ type Options struct {
 	OnDelivery   func(eventsource.Delivery)
 	OnNotices    func(eventsource.Delivery) // of the queue of notices
 	LoseEvent    func(events.Entry) bool    // which events of EC2 never get to EventBridge's rules; nil = none
-	NoChart      bool                       // clusters are attached and have no chart, as between the two commands of an installation; set Watchers to -1
+	NoChart      bool                       // clusters are attached and have no chart, nor watchers, as between the two commands of an installation
 	KubeOptions  kube.Options
 	Addons       []string     // of the first cluster, beside the one for Pod Identity: AddonEBS, AddonVPC
 	CloudAddress string       // host:port of the AWS endpoint: a free port
@@ -74,7 +74,7 @@ func (o Options) withDefaults() Options {
 	if o.Progress == nil {
 		o.Progress = io.Discard
 	}
-	if o.Watchers == 0 {
+	if o.Watchers == 0 && !o.NoChart {
 		o.Watchers = 1
 	}
 	if (o.EC2 == ec2.Timing{}) {

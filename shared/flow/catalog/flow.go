@@ -190,17 +190,15 @@ func (r *pass) read(ctx context.Context) (err error) {
 	if r.clients, err = r.Connector.Connect(ctx, r.reg); err != nil {
 		return fmt.Errorf("connect to cluster %s: %w", r.reg.Cluster, err)
 	}
-	if r.ledger.NeverPublished() && r.reg.RelayURL != "" {
-		r.out.Skipped = work.NotInstalled(nil)
-		return nil
-	}
-	r.config, err = r.clients.Cluster.Configuration(ctx)
-	if err != nil && r.ledger.NeverPublished() {
-		r.out.Skipped = work.NotInstalled(err)
-		return nil
-	}
+	r.out.Skipped, err = work.ReadInstalled(r.ledger.NeverPublished, r.reg.RelayURL != "", func() (err error) {
+		r.config, err = r.clients.Cluster.Configuration(ctx)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("read the configuration of cluster %s: %w", r.reg.Cluster, err)
+	}
+	if r.out.Skipped != "" {
+		return nil
 	}
 	for _, text := range r.ledger.Unread.Texts() {
 		r.problem("%s", text)

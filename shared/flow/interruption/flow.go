@@ -325,13 +325,12 @@ func (r *pass) readState(ctx context.Context) (view lifecycle.View, err error) {
 	r.readAt = r.Now()
 	r.spent = r.readAt.Sub(began)
 	vacant := len(instances)+len(r.records.Claims) == 0
-	if vacant && r.reg.RelayURL != "" && r.neverPublished(ctx) {
-		r.out.Skipped = work.NotInstalled(nil)
-		return view, nil
-	}
-	r.live, err = r.clients.Cluster.ReadLive(ctx)
-	if err != nil && vacant && !r.live.Undefined && r.neverPublished(ctx) {
-		r.out.Skipped = work.NotInstalled(err)
+	never := func() bool { return vacant && !r.live.Undefined && r.neverPublished(ctx) }
+	r.out.Skipped, err = work.ReadInstalled(never, r.reg.RelayURL != "", func() (err error) {
+		r.live, err = r.clients.Cluster.ReadLive(ctx)
+		return err
+	})
+	if r.out.Skipped != "" {
 		return view, nil
 	}
 	if r.live.Undefined && fault.Is(err, fault.NotFound) && fault.CodeOf(err) == model.CodeUndefined {

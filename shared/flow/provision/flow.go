@@ -375,17 +375,17 @@ func (r *pass) readSnapshot(ctx context.Context) error {
 			r.problem("%v", err)
 		}
 	}
-	if r.ledger.NeverPublished() && r.reg.RelayURL != "" {
-		r.out.Skipped = work.NotInstalled(nil)
-		return nil
-	}
-	snapshot, err := r.clients.Cluster.List(ctx)
-	if err != nil && r.ledger.NeverPublished() {
-		r.out.Skipped = work.NotInstalled(err)
-		return nil
-	}
+	var snapshot *model.Snapshot
+	var err error
+	r.out.Skipped, err = work.ReadInstalled(r.ledger.NeverPublished, r.reg.RelayURL != "", func() (err error) {
+		snapshot, err = r.clients.Cluster.List(ctx)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("list cluster %s: %w", r.reg.Cluster, err)
+	}
+	if r.out.Skipped != "" {
+		return nil
 	}
 	r.shown, r.out.Source, r.listed = headroom.WithPlaceholders(snapshot), sourceList, snapshot
 	return nil
