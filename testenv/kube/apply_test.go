@@ -2,8 +2,10 @@ package kube_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -38,7 +40,8 @@ func TestApplyServesNewKindsBeforeTheirObjects(t *testing.T) {
 
 // A definition that another client made, Helm for one, is listed some time later. That took seconds on a busy machine.
 func TestApplyWaitsForAKindThatAnotherClientDefined(t *testing.T) {
-	manifests := strings.NewReplacer("widgets", "gadgets", "widget", "gadget", "Widget", "Gadget").Replace(string(readFile(t, "testdata/widgets.yaml")))
+	name := fmt.Sprintf("adget%d", time.Now().UnixNano()) // of this run: a definition goes some time after it is deleted
+	manifests := strings.NewReplacer("widget", "g"+name, "Widget", "G"+name).Replace(string(readFile(t, "testdata/widgets.yaml")))
 	object, manifest, _ := strings.Cut(manifests, "\n---\n")
 	definition := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(manifest), definition); err != nil {
