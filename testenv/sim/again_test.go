@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -24,5 +25,31 @@ func TestC5AClusterThatSomebodyJustChangedIsNotAtRest(t *testing.T) {
 		if got := untouched(c.entries, world.Start); got != c.want {
 			t.Errorf("%+v: %t, want %t", c.entries, got, c.want)
 		}
+	}
+}
+
+// A notice that came while its instance's claim was not in the ledger is heard when it comes again after the claim was adopted.
+func TestC5ANoticeIsHeardOnceItsClaimIsAdopted(t *testing.T) {
+	write := func(at time.Duration, actor, op string) world.Entry {
+		change := world.ClaimChange{Before: &model.Claim{Name: "a"}, After: &model.Claim{Name: "a"}}
+		return world.Entry{At: world.Start.Add(at), Actor: actor, Fact: world.LedgerWritten{Op: op, Claims: []world.ClaimChange{change}}}
+	}
+	given := map[string]time.Time{"notices-9": world.Start.Add(time.Minute)}
+	for name, c := range map[string]struct {
+		adopted time.Duration
+		actor   string
+		broken  bool
+	}{
+		"adopted afterwards":                     {2 * time.Minute, "notices-9", false},
+		"adopted before":                         {30 * time.Second, "notices-9", true},
+		"adopted afterwards, written by another": {2 * time.Minute, "provision-9", true},
+	} {
+		entries := []world.Entry{write(c.adopted, "interruption-3", "adopt"), write(time.Hour, c.actor, "advance")}
+		if got := changedAgain(entries, 1, given); (got != nil) != c.broken {
+			t.Errorf("%s: %+v, want broken: %t", name, got, c.broken)
+		}
+	}
+	if got := changedAgain([]world.Entry{write(time.Hour, "notices-9", "advance")}, 0, given); got == nil {
+		t.Error("never adopted: nothing is broken")
 	}
 }

@@ -22,8 +22,8 @@ type function struct {
 	given   int // batches it is at work on
 	atOnce  int // invocations that get the same batch at once; 0 = one
 
-	batches int               // it was given
-	kept    [][]world.Message // some of them
+	batches int         // it was given
+	kept    []keptBatch // some of them
 }
 
 // attempts is how often an asynchronous invocation is tried. Source: Lambda developer guide, asynchronous invocation.
