@@ -237,7 +237,7 @@ func (e *engine) check() {
 	}
 	if len(entries) > 0 {
 		for _, checker := range e.checkers {
-			e.found = append(e.found, checker.Check(entries)...)
+			e.found = append(e.found, e.audited(checker, entries)...)
 		}
 	}
 	if e.functions != nil && !e.over {
@@ -249,6 +249,16 @@ func (e *engine) check() {
 			w.due()
 		}
 	}
+}
+
+// audited returns what a checker finds in entries. One that panics is a violation, so that the run is reported with its seed.
+func (e *engine) audited(checker audit.Checker, entries []world.Entry) (found []audit.Violation) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			found = append(found, e.panic(fmt.Sprintf("%T", checker), reason))
+		}
+	}()
+	return checker.Check(entries)
 }
 
 // spawn starts a process: a body on a strand of its own. ended is called once it has ended or was killed. key tells the
@@ -286,9 +296,12 @@ func (e *engine) spawn(program, key string, limit time.Duration, body func(ctx c
 
 // panicked is a process whose own code broke.
 func (e *engine) panicked(p *process, reason any) {
-	e.found = append(e.found, audit.Violation{
-		Rule: "panic", At: e.now(), Seq: e.seen, Object: p.name, Text: fmt.Sprintf("%v\n%s", reason, debug.Stack()),
-	})
+	e.found = append(e.found, e.panic(p.name, reason))
+}
+
+// panic returns the violation of something that panicked. It is called where the panic is recovered, whose stack it keeps.
+func (e *engine) panic(object string, reason any) audit.Violation {
+	return audit.Violation{Rule: "panic", At: e.now(), Seq: e.seen, Object: object, Text: fmt.Sprintf("%v\n%s", reason, debug.Stack())}
 }
 
 // quiet holds what must be true once everything was well for long enough.

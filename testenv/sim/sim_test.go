@@ -163,3 +163,19 @@ func BenchmarkTestCluster(b *testing.B) {
 	}
 	b.ReportMetric(hours/b.Elapsed().Seconds(), "hours/s")
 }
+
+// broken is an auditor with a fault.
+type broken struct{}
+
+func (broken) Check([]world.Entry) []audit.Violation { panic("a fault of the auditor") }
+func (broken) Quiet(time.Time) []audit.Violation     { return nil }
+
+// An auditor that panics is a violation of its run and does not end the campaign.
+func TestAFaultOfAnAuditorIsReportedWithItsSeed(t *testing.T) {
+	config := sim.Draw(3)
+	config.Checkers = func() []audit.Checker { return []audit.Checker{broken{}} }
+	result := sim.Run(config)
+	if len(result.Violations) == 0 || result.Violations[0].Rule != "panic" || !strings.Contains(result.Violations[0].Text, "a fault of the auditor") {
+		t.Errorf("violations: %+v", result.Violations)
+	}
+}

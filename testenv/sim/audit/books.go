@@ -615,9 +615,9 @@ func (p *pod) needs() bool {
 	return p.goneAt.IsZero() && p.NodeName == "" && p.DeletedUnix == 0 && !p.Terminal() && !p.shape.Gated && p.shape.OwnerKind != world.KindDaemons
 }
 
-// instanceOf returns the claim's instance; nil where it has none.
+// instanceOf returns the claim's instance; nil where it has none, and where the claim is nil.
 func (b *accounts) instanceOf(c *claim) *instance {
-	if c.InstanceID == "" {
+	if c == nil || c.InstanceID == "" {
 		return nil
 	}
 	return b.instances[c.InstanceID]

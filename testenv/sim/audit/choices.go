@@ -304,11 +304,14 @@ func (a *Auditor) movesOn(id string) {
 }
 
 // replaced is B4 and what came of B10: before a node is emptied voluntarily all that takes its place is initialized, and where money
-// was to be saved it was.
+// was to be saved it was. Where somebody has deleted the claim of a target from the ledger, what that cost is not known.
 func (a *Auditor) replaced(k *model.Command) {
 	was, is := model.MicroUSD(0), model.MicroUSD(0)
+	deleted := false
 	for i := range k.Targets {
-		if m := a.accounts.instanceOf(a.accounts.claims[k.Targets[i].Claim]); m != nil {
+		c := a.accounts.claims[k.Targets[i].Claim]
+		deleted = deleted || c == nil
+		if m := a.accounts.instanceOf(c); m != nil {
 			was += m.price
 		}
 	}
@@ -322,7 +325,7 @@ func (a *Auditor) replaced(k *model.Command) {
 			is += m.price
 		}
 	}
-	if k.Reason == model.ReasonUnderutilized && is >= was {
+	if k.Reason == model.ReasonUnderutilized && !deleted && is >= was {
 		a.broken("B10", k.ID, "what it gave back cost %d µ$ an hour, and what came instead costs %d", was, is)
 	}
 }

@@ -120,6 +120,14 @@ func (s *story) undone(n string, k *model.Command) {
 	s.report(world.LedgerWritten{Cluster: world.Name, Op: "end", Claims: []world.ClaimChange{{Before: before, After: after}}, Commands: []world.CommandChange{{Before: k, After: &next}}})
 }
 
+// neverRan takes an instance out of the story.
+func (s *story) neverRan(id string) {
+	s.entries = slices.DeleteFunc(s.entries, func(e world.Entry) bool {
+		started, ok := e.Fact.(world.InstanceStarted)
+		return ok && started.Instance.ID == id
+	})
+}
+
 // handedOver has a replacement of the command of instance 1 fail, and that instance be of another command from then on, which is in a
 // state for two minutes.
 func (s *story) handedOver(state model.CommandState) {
@@ -129,10 +137,7 @@ func (s *story) handedOver(state model.CommandState) {
 	k = s.step(k, model.CommandReplacing)
 	failed, gone := s.chosenClaim("2"), s.chosenClaim("2")
 	failed.State, gone.Version, gone.State, gone.FailureCode = model.Launched, 2, model.Gone, "NoCapacity"
-	s.entries = slices.DeleteFunc(s.entries, func(e world.Entry) bool {
-		started, ok := e.Fact.(world.InstanceStarted)
-		return ok && started.Instance.ID == "i-2" // it never ran
-	})
+	s.neverRan("i-2")
 	s.report(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{{Before: failed, After: gone}}})
 	s.undone("1", k)
 	other := *k
@@ -243,6 +248,16 @@ func TestRulesOfChoices(t *testing.T) {
 			s.chosenNode("1", true)
 			s.end("1", k, model.ReasonUnderutilized)
 		}, "B4"},
+		"somebody deletes the claim of a target before the command ends": {func(s *story) {
+			k := s.commit("1", func(k *model.Command) {
+				k.Reason, k.Replacements = model.ReasonUnderutilized, []model.PlannedClaim{{Name: "web-2-0", Price: 50_000}}
+			})
+			deleted := s.chosenClaim("1")
+			deleted.Version = 2
+			s.neverRan(deleted.InstanceID)
+			s.report(world.LedgerMeddled{Claim: deleted})
+			s.step(k, model.CommandDone)
+		}, ""},
 		"B2 never tainted": {func(s *story) { s.end("1", s.commit("1", nil), model.ReasonEmpty) }, "B2"},
 		"tainted, and a patch that came late took that off": {func(s *story) {
 			k := s.commit("1", nil)
