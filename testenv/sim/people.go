@@ -365,8 +365,8 @@ func (e *people) attack(d draws) {
 // scaled returns other amounts than those.
 func scaled(amounts model.Resources, d draws) model.Resources {
 	out := model.Resources{}
-	for name, amount := range amounts {
-		out[name] = amount * int64(d.IntN(9)) / 2
+	for _, name := range slices.Sorted(maps.Keys(amounts)) { // what is drawn must not depend on the order of a map
+		out[name] = amounts[name] * int64(d.IntN(9)) / 2
 	}
 	return out
 }

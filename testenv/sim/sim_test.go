@@ -28,11 +28,13 @@ func isSmaller(is, was *sim.Config) bool {
 // Equal seeds make equal runs, to the last byte: 1,000 of 1,000 in the long form.
 func TestSameSeedSameRun(t *testing.T) {
 	t.Parallel()
-	runs := uint64(4)
+	seeds := []uint64{0, 1, 2, 3, 9100297} // the last one has a hostile cluster that changes the capacity of its nodes
 	if long() {
-		runs = 1000
+		for seed := uint64(4); seed < 1000; seed++ {
+			seeds = append(seeds, seed)
+		}
 	}
-	for seed := range runs {
+	for _, seed := range seeds {
 		a, b := sim.Run(sim.Draw(seed)), sim.Run(sim.Draw(seed))
 		if a.Hash != b.Hash || a.Steps != b.Steps {
 			t.Errorf("seed %d: %d steps %s, and then %d steps %s", seed, a.Steps, a.Hash, b.Steps, b.Hash)
