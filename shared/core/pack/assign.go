@@ -741,11 +741,9 @@ func (p *planner) cells(c *podGroup) []domainCell {
 // offered returns the values of the pod group's k-th label that a new node for it can have now, sorted, whatever limits leave. Pools are
 // looked at for it even where no node is to be opened.
 func (p *planner) offered(c *podGroup, k int) []string {
-	if p.in.tries < 0 && p.surveyor == nil {
-		in := *p.in
-		in.tries = 0
-		p.surveyor = &planner{in: &in, dims: p.dims, rules: p.rules, markets: p.markets, daemons: p.daemons,
-			poolsOf: make(map[string][]candidatePool), divisions: make(map[string][]domainCell)}
+	if p.tries < 0 && p.surveyor == nil {
+		p.surveyor = newPlanner(p.in, p.dims, p.rules, p.markets, p.daemons)
+		p.surveyor.pristine, p.surveyor.rates = p.pristine, p.rates
 	}
 	if p.surveyor != nil {
 		return p.surveyor.offered(c, k)
@@ -809,7 +807,7 @@ func (p *planner) ratesOn(pool int) *pricing {
 		p.pricings = make([]*pricing, len(p.pools()))
 		for i, pool := range p.pools() {
 			if units[i] > fewUnits {
-				p.pricings[i] = newPricing(p, pool, pool.open, requests[i])
+				p.pricings[i] = newPricing(p.dims, pool, pool.open, requests[i])
 			}
 		}
 	}

@@ -58,7 +58,7 @@ func (p *existingNodes) build(waiting int, moving map[int]bool, keys []string) {
 		if !p.few {
 			p.lineUp(p.bySign[n])
 		}
-		p.finders[n] = newFinder(len(p.dims), p.bySign[n], p.nodes)
+		p.finders[n] = p.finderOf(p.bySign[n])
 	}
 	if p.few && p.cache == nil {
 		p.locate(numbers)
@@ -66,9 +66,9 @@ func (p *existingNodes) build(waiting int, moving map[int]bool, keys []string) {
 	p.countPods()
 }
 
-// space returns memory for so many existing nodes and what is free on them, which at a simulator a solver of the plan before had.
+// space returns memory for so many existing nodes and what is free on them, which with a memory a solver of the plan before had.
 func (p *existingNodes) space(count int) ([]existingNode, vector) {
-	d := p.in.simulator
+	d := p.memory
 	if d == nil {
 		return make([]existingNode, count), make(vector, count*len(p.dims))
 	}
@@ -182,9 +182,14 @@ func (p *existingNodes) more() bool {
 		p.nodes, p.late = append(p.nodes, p.late...), nil
 	}
 	for _, n := range p.sign(from) {
-		p.finders[n] = newFinder(len(p.dims), p.bySign[n], p.nodes)
+		p.finders[n] = p.finderOf(p.bySign[n])
 	}
 	return true
+}
+
+// finderOf returns what finds room on the existing nodes of the list.
+func (p *existingNodes) finderOf(list []int) finder {
+	return newFinder(len(p.dims), len(list), func(slot int) vector { return p.nodes[list[slot]].free })
 }
 
 // all makes every existing node that is not made yet. Whoever looks at them in another order than their own calls it first.

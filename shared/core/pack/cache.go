@@ -9,6 +9,34 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
+// nodeMemory is what plans of one cluster keep of its existing nodes from one to the next. The plans are as a Simulator's.
+type nodeMemory struct {
+	requests []knownRequest             // by shape, as far as looked up
+	drafts   map[draftKey]*existingNode // of claims on their way; nothing of them is written to
+	caches   map[cacheKey]*nodeCache
+	claims   *claimIndex // of the plan that is being made
+	plans    int         // begun so far
+	solvers  int         // of this plan, so far
+	spaces   []nodeSpace // by solver of a plan
+}
+
+// nodeSpace is memory for existing nodes, which are over when their plan is made.
+type nodeSpace struct {
+	nodes []existingNode
+	free  vector
+}
+
+// newNodeMemory returns the memory for plans of a cluster with so many shapes of pods.
+func newNodeMemory(shapes int) *nodeMemory {
+	return &nodeMemory{requests: make([]knownRequest, shapes), drafts: make(map[draftKey]*existingNode), caches: make(map[cacheKey]*nodeCache), claims: new(claimIndex)}
+}
+
+// begin begins the next plan.
+func (d *nodeMemory) begin(in *Input) {
+	d.plans, d.solvers = d.plans+1, 0
+	d.claims.fill(in)
+}
+
 // nodeCache keeps the existing nodes of nodes from one plan of a simulator to the next, with what runs on them taken off: only those whose pods
 // have changed are made anew. Nodes of one name are the same in all plans of a simulator, and so are their claims, but for their pods.
 type nodeCache struct {
@@ -59,17 +87,17 @@ type cachedSigns struct {
 // cacheFor returns what is known of the existing nodes there are; nil where there is no cache, or it is of no use: where two nodes have one name,
 // and where pods name the node they are to be on.
 func (p *existingNodes) cacheFor() *nodeCache {
-	if p.in.simulator == nil || p.asIs || len(p.classifier.names) > 0 {
+	if p.memory == nil || p.asIs || len(p.classifier.names) > 0 {
 		return nil
 	}
 	key := cacheKey{p.needPorts, p.needConflicts, p.needDisks}
-	c := p.in.simulator.caches[key]
+	c := p.memory.caches[key]
 	if c == nil {
 		c = &nodeCache{index: make(map[string]int32), signs: make(map[string]*cachedSigns)}
-		p.in.simulator.caches[key] = c
+		p.memory.caches[key] = c
 	}
-	if c.plan != p.in.simulator.plans { // else it was another solver of the same plan
-		if c.plan, c.unique = p.in.simulator.plans, c.findNodes(p); c.unique {
+	if c.plan != p.memory.plans { // else it was another solver of the same plan
+		if c.plan, c.unique = p.memory.plans, c.findNodes(p); c.unique {
 			c.findPods(p)
 			c.makeNodes(p)
 		}

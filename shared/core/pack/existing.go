@@ -88,17 +88,18 @@ type existingNodes struct {
 	requests    []knownRequest             // by shape, as far as looked up
 	drafts      map[draftKey]*existingNode // of claims on their way, by what they depend on; nil where each is made once
 
+	memory *nodeMemory // of plans before; nil = there is none
 	claims *claimIndex
 }
 
-// newExistingNodes describes what exists or is on its way, initialized nodes first, then by name.
-func newExistingNodes(in *Input, dims dimensions, markets *markets, daemons []daemon, asIs bool) *existingNodes {
-	p := &existingNodes{in: in, dims: dims, markets: markets, daemons: daemons, asIs: asIs, sets: make(map[daemonName]int, len(daemons))}
+// newExistingNodes describes what exists or is on its way, initialized nodes first, then by name. With a memory the plan must have begun there.
+func newExistingNodes(in *Input, dims dimensions, markets *markets, daemons []daemon, asIs bool, memory *nodeMemory) *existingNodes {
+	p := &existingNodes{in: in, dims: dims, markets: markets, daemons: daemons, asIs: asIs, memory: memory, sets: make(map[daemonName]int, len(daemons))}
 	for i := range daemons {
 		p.sets[daemonName{daemons[i].namespace, daemons[i].name}] = i
 	}
-	if in.simulator != nil {
-		p.requests, p.drafts, p.claims = in.simulator.requests, in.simulator.drafts, in.simulator.claims
+	if memory != nil {
+		p.requests, p.drafts, p.claims = memory.requests, memory.drafts, memory.claims
 	} else {
 		p.requests, p.claims = make([]knownRequest, len(in.Snapshot.Shapes)), new(claimIndex)
 		p.claims.fill(in)

@@ -27,7 +27,7 @@ func StaticClaims(in Input, name string, n int) []model.PlannedClaim {
 
 // fill returns up to n claims of the input's one pool with room for load beside their daemons, and why there can be none at all.
 func fill(in *Input, n int, load model.Resources) ([]model.PlannedClaim, *model.Reason) {
-	p := newSolver(in, noPreferences).planner
+	p := newSolver(question{in: in}, noPreferences).planner
 	pools := p.pools()
 	if len(pools) == 0 {
 		return nil, nil

@@ -1,25 +1,25 @@
 package pack
 
-// finder answers which is the first of a list of existing nodes that has room for a request, by a tree of the most that is free
-// in each part of the list.
+// finder answers which is the first slot of a list that has room for a request, by a tree of the most that is free in each part
+// of the list.
 type finder struct {
 	dims  int
 	size  int // leaves, a power of two
-	count int // existing nodes
+	count int // slots
 	most  []int64
 }
 
-func newFinder(dims int, list []int, nodes []*existingNode) finder {
+func newFinder(dims, count int, free func(slot int) vector) finder {
 	size := 1
-	for size < len(list) {
+	for size < count {
 		size *= 2
 	}
-	f := finder{dims: dims, size: size, count: len(list), most: make([]int64, 2*size*dims)}
+	f := finder{dims: dims, size: size, count: count, most: make([]int64, 2*size*dims)}
 	for i := range f.most {
 		f.most[i] = -1 << 62
 	}
-	for i, n := range list {
-		copy(f.most[(size+i)*dims:], nodes[n].free)
+	for i := range count {
+		copy(f.most[(size+i)*dims:], free(i))
 	}
 	for node := size - 1; node >= 1; node-- {
 		f.pull(node)

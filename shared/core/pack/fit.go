@@ -22,7 +22,7 @@ func NewFitChecker(in Input) *FitChecker {
 		in.Snapshot = &model.Snapshot{}
 	}
 	in.Claims = nil
-	b := prepare(&in, noPreferences, true)
+	b := prepare(question{in: &in}, noPreferences, true)
 	f := &FitChecker{solver: b, numbers: make(map[string]int), podGroupOf: make(map[int]*podGroup), placements: make(map[*podGroup]*placement)}
 	for n, s := range b.existing.nodes {
 		f.numbers[s.name] = n

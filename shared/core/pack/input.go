@@ -58,9 +58,6 @@ type Input struct {
 	BestEffortMinValues bool
 	// Salt goes into the claims' names, so that planning the same pods again after a failed launch gives new names.
 	Salt string
-
-	simulator *Simulator // what is known already; nil = nothing
-	tries     int        // in how many ways nodes are opened at most; 0 = in as many as Plan finds worth it, below 0 = none is opened
 }
 
 // Provisionable reports whether pod i of the snapshot asks for capacity; where it does not, why says so in a sentence.

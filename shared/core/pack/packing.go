@@ -112,7 +112,7 @@ func newPacking(p *planner, pool *pool, batches []remainingBatch, order []int) *
 	if r.searchDepth = withMany; units <= timeForEach && len(batches) > manyBatches {
 		r.searchDepth = withFew
 	}
-	if p.in.tries == 1 {
+	if p.tries == 1 {
 		r.searchDepth = inHaste
 	}
 	r.free = make(vector, r.dims)

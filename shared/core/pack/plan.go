@@ -23,12 +23,24 @@ func Plan(in Input) model.Plan {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
-	best, has := plan(&in, noPreferences)
-	if in.IgnorePreferences || len(best.Claims)+len(best.Unschedulable)+len(in.Settled) == 0 {
+	return question{in: &in}.answer()
+}
+
+// question is what a plan is to answer.
+type question struct {
+	in        *Input
+	simulator *Simulator // what is known already; nil = nothing
+	tries     int        // in how many ways nodes are opened at most; 0 = in as many as Plan finds worth it, below 0 = none is opened
+}
+
+// answer is Plan.
+func (q question) answer() model.Plan {
+	best, has := q.plan(noPreferences)
+	if q.in.IgnorePreferences || len(best.Claims)+len(best.Unschedulable)+len(q.in.Settled) == 0 {
 		return best
 	}
 	for _, preferences := range has {
-		other, _ := plan(&in, preferences)
+		other, _ := q.plan(preferences)
 		if len(other.Unschedulable) <= len(best.Unschedulable) && other.Price/100 <= best.Price/10000*(100+preferencePremium) {
 			return other
 		}
@@ -49,13 +61,13 @@ const (
 )
 
 // plan makes a plan that keeps the preferences, and says which more of them there are, most first.
-func plan(in *Input, preferences preferences) (model.Plan, []preferences) {
-	b := solve(in, preferences)
+func (q question) plan(preferences preferences) (model.Plan, []preferences) {
+	b := solve(q, preferences)
 	return b.write(), b.morePreferences()
 }
 
-func solve(in *Input, preferences preferences) *solver {
-	b := placeAll(in, preferences)
+func solve(q question, preferences preferences) *solver {
+	b := placeAll(q, preferences)
 	b.retry()
 	if b.reuse() {
 		b.retry() // there is more left of limits now
@@ -64,9 +76,9 @@ func solve(in *Input, preferences preferences) *solver {
 }
 
 // placeAll places what it can so that every rule holds in the end.
-func placeAll(in *Input, preferences preferences) *solver {
+func placeAll(q question, preferences preferences) *solver {
 	// What exists may be enough. kube-scheduler counts the domains of nodes that are there, so that is what counts now.
-	first := newSolver(in, preferences)
+	first := newSolver(q, preferences)
 	if first.existing.total > 0 && first.spreads() {
 		first.nominate()
 		first.makeSpace()
@@ -75,17 +87,17 @@ func placeAll(in *Input, preferences preferences) *solver {
 		}
 		// What was placed wholly is placed now and need not care for nodes to come; what was not counts their domains too.
 		if wide := first.unplaced(); len(wide) > 0 {
-			second := arranged(newSolver(in, preferences), preferences, func(c *podGroup) bool { return wide[c.order] }, false)
+			second := arranged(newSolver(q, preferences), preferences, func(c *podGroup) bool { return wide[c.order] }, false)
 			if !second.verify(false) {
 				return second
 			}
 		}
-		first = newSolver(in, preferences)
+		first = newSolver(q, preferences)
 	}
 	if first = arranged(first, preferences, nil, false); !first.verify(false) {
 		return first
 	}
-	last := arranged(newSolver(in, preferences), preferences, nil, true)
+	last := arranged(newSolver(q, preferences), preferences, nil, true)
 	last.verify(true)
 	return last
 }
@@ -96,7 +108,7 @@ func arranged(b *solver, preferences preferences, wide func(*podGroup) bool, str
 	if b.arrange(wide, strict, len(b.pending) > tryMost) {
 		return b
 	}
-	again := newSolver(b.in, preferences)
+	again := newSolver(b.question, preferences)
 	again.arrange(wide, strict, true)
 	return again
 }
@@ -133,7 +145,7 @@ func (b *solver) morePreferences() []preferences {
 
 // solver is one attempt at a plan: what is asked for, what there is, and what came of it.
 type solver struct {
-	in         *Input
+	question
 	pending    []int
 	dims       dimensions
 	rules      *podRules
@@ -146,15 +158,16 @@ type solver struct {
 	daemons    []*podGroup // of the DaemonSets any rule counts: what their pods add
 }
 
-func newSolver(in *Input, preferences preferences) *solver { return prepare(in, preferences, false) }
+func newSolver(q question, preferences preferences) *solver { return prepare(q, preferences, false) }
 
 // prepare reads the input. asIs leaves nodes as they are now, with no room kept for daemons to come.
-func prepare(in *Input, preferences preferences, asIs bool) *solver {
+func prepare(q question, preferences preferences, asIs bool) *solver {
+	in := q.in
 	pending, moving := pendingPods(in)
-	b := &solver{in: in, pending: sortedPods(in.Snapshot, pending), rules: newPodRules(in, preferences)}
+	b := &solver{question: q, pending: sortedPods(in.Snapshot, pending), rules: newPodRules(in.Snapshot, preferences)}
 	var known *shapeFacts
-	if in.simulator != nil {
-		known = in.simulator.facts
+	if q.simulator != nil {
+		known = q.simulator.facts
 	} else {
 		known = newShapeFacts(in.Snapshot.Shapes, in.IgnorePreferences)
 	}
@@ -163,24 +176,22 @@ func prepare(in *Input, preferences preferences, asIs bool) *solver {
 		b.classifier.settle(in.Settled, pending, len(in.Expected) > 0)
 	}
 	b.podGroups, b.refused = b.classifier.podGroupsOf(b.pending, guardShapes(in.Snapshot, known, moving))
-	if in.simulator != nil {
-		b.dims = in.simulator.dims
+	if d := q.simulator; d != nil {
+		b.dims = d.dims
+		b.planner = newPlanner(in, d.dims, b.rules, d.markets, d.daemons)
+		b.planner.tries, b.planner.pristine = q.tries, d.pools
+		if d.rates != nil {
+			b.planner.rates = d.rates.byPool
+		}
+		b.existing = newExistingNodes(in, d.dims, d.markets, d.daemons, asIs, d.nodes)
 	} else {
 		b.dims = dimensionsOf(in.Snapshot, b.podGroups)
 		for _, c := range b.podGroups {
 			c.request = b.dims.vector(c.resources)
 		}
+		b.planner = newPlanner(in, b.dims, b.rules, newMarkets(in, b.dims), daemonsOf(in.Snapshot, b.dims))
+		b.existing = newExistingNodes(in, b.dims, b.planner.markets, b.planner.daemons, asIs, nil)
 	}
-	var markets *markets
-	var daemons []daemon
-	if in.simulator != nil {
-		markets, daemons = in.simulator.markets, in.simulator.daemons
-	} else {
-		markets, daemons = newMarkets(in, b.dims), daemonsOf(in.Snapshot, b.dims)
-	}
-	b.planner = &planner{in: in, dims: b.dims, rules: b.rules, markets: markets, daemons: daemons,
-		poolsOf: make(map[string][]candidatePool), divisions: make(map[string][]domainCell)}
-	b.existing = newExistingNodes(in, b.dims, markets, daemons, asIs)
 	b.existing.rules, b.existing.classifier = b.rules, b.classifier
 	for _, c := range b.podGroups {
 		b.existing.needPorts = b.existing.needPorts || len(c.ports) > 0
@@ -484,12 +495,15 @@ func dimensionsOf(snapshot *model.Snapshot, podGroups []*podGroup) dimensions {
 // planner places pod batches on new nodes.
 type planner struct {
 	in        *Input
+	tries     int // as of a question
 	dims      dimensions
 	rules     *podRules
 	markets   *markets
 	daemons   []daemon
-	ready     []*pool          // pools, once any is looked at; nil before
-	reserved  map[string]int64 // instances left of each reservation, from then on
+	pristine  []*pool             // pools that are copied where they are looked at; nil = they are made
+	rates     map[string]*pricing // by pool, of everything that is to be placed sooner or later; nil = not known
+	ready     []*pool             // pools, once any is looked at; nil before
+	reserved  map[string]int64    // instances left of each reservation, from then on
 	poolsOf   map[string][]candidatePool
 	divisions map[string][]domainCell
 	surveyor  *planner            // looks at the pools where this one does not; nil until asked for
@@ -498,6 +512,11 @@ type planner struct {
 	expected  []waiting           // what it is of
 	owners    map[int][]*podGroup // by topology group: pod groups that are spread by it, hosts aside
 	runs      []*packing          // the chosen ones, in the order they were packed
+}
+
+func newPlanner(in *Input, dims dimensions, rules *podRules, markets *markets, daemons []daemon) *planner {
+	return &planner{in: in, dims: dims, rules: rules, markets: markets, daemons: daemons,
+		poolsOf: make(map[string][]candidatePool), divisions: make(map[string][]domainCell)}
 }
 
 // waiting is units of a pod group before any is placed.
@@ -518,10 +537,10 @@ func (p *planner) expect(podGroups []*podGroup) {
 func (p *planner) pools() []*pool {
 	switch {
 	case p.ready != nil:
-	case p.in.tries < 0:
+	case p.tries < 0:
 		p.ready = []*pool{}
-	case p.in.simulator != nil:
-		p.ready, p.reserved = p.in.simulator.poolsFor(p.in), p.markets.reservations(p.in.Taken)
+	case p.pristine != nil:
+		p.ready, p.reserved = copiedPools(p.pristine, p.in.Usage), p.markets.reservations(p.in.Taken)
 	default:
 		p.ready, p.reserved = newPools(p.in, p.dims, p.markets, p.daemons), p.markets.reservations(p.in.Taken)
 	}
@@ -572,7 +591,7 @@ func (p *planner) requests(podBatch *podBatch, pool int) ([]*option, bool) {
 func (p *planner) packOn(pool *pool, batches []remainingBatch) {
 	var best *packing
 	ways, again := strategies(batches, len(pool.limited) > 0), reprices(len(batches))
-	if tries := p.in.tries; tries > 0 {
+	if tries := p.tries; tries > 0 {
 		ways = ways[:min(len(ways), max(1, tries/2))]
 		again = min(again, tries-len(ways))
 	}

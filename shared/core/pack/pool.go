@@ -67,6 +67,19 @@ func newPools(in *Input, dims dimensions, markets *markets, daemons []daemon) []
 	return pools
 }
 
+// copiedPools returns pools to plan on, of which so much is used.
+func copiedPools(pristine []*pool, usage map[string]model.Resources) []*pool {
+	out := make([]*pool, len(pristine))
+	for i, known := range pristine {
+		p := *known
+		if p.skip == nil {
+			p.nodeTemplates, p.flags, p.left = nil, newFlags(p.custom), p.leftOf(usage[p.source.Name])
+		}
+		out[i] = &p
+	}
+	return out
+}
+
 // unusable returns why no node can be made of the pool at all; nil where it can.
 func unusable(source *model.Pool, in *Input, markets *markets) *model.Reason {
 	class := source.Template.ClassName

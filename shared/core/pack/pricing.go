@@ -82,9 +82,9 @@ type cohort struct {
 }
 
 // newPricing finds rates for what is asked of the pool.
-func newPricing(p *planner, pool *pool, open bitset, requests []podRequest) *pricing {
-	out := &pricing{pool: pool, open: open, resources: len(p.dims), slots: make(map[unitLimit]int)}
-	out.cpu, out.memory = slices.Index(p.dims, model.CPU), slices.Index(p.dims, model.Memory)
+func newPricing(dims dimensions, pool *pool, open bitset, requests []podRequest) *pricing {
+	out := &pricing{pool: pool, open: open, resources: len(dims), slots: make(map[unitLimit]int)}
+	out.cpu, out.memory = slices.Index(dims, model.CPU), slices.Index(dims, model.Memory)
 	out.gather(requests)
 	out.list()
 	out.adjust(firstRounds, 1)
@@ -474,7 +474,7 @@ func (r *packing) price() {
 		r.pricing, r.rated = nil, true // it is of more than what is left here
 		return
 	}
-	r.pricing = newPricing(r.planner, r.pool, r.open, requests)
+	r.pricing = newPricing(r.planner.dims, r.pool, r.open, requests)
 	r.rated = true
 	r.appraise()
 }
@@ -482,10 +482,10 @@ func (r *packing) price() {
 // known returns rates that a plan in haste takes over as they are, of everything that is to be placed sooner or later; nil where
 // there are none, or rules between pods make them others.
 func (p *planner) known(pool *pool) *pricing {
-	if p.in.tries != 1 || p.in.simulator == nil || p.in.simulator.rates == nil || !p.rules.empty() {
+	if p.tries != 1 || !p.rules.empty() {
 		return nil
 	}
-	return p.in.simulator.rates.byPool[pool.source.Name]
+	return p.rates[pool.source.Name]
 }
 
 // appraise sets what the batches are worth by the rates.

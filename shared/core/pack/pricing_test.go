@@ -32,7 +32,7 @@ func pricingWorld(cpuPods, memoryPods int) *world {
 // pricingOf returns the rates of everything that waits in the world, and its two classes: of CPU, of memory.
 func pricingOf(t *testing.T, w *world) (*pricing, []podRequest) {
 	t.Helper()
-	b := newSolver(&w.in, noPreferences)
+	b := newSolver(question{in: &w.in}, noPreferences)
 	var requests []podRequest
 	for _, c := range inOrder(b.podGroups) {
 		_, options := b.planner.anywhere(c)
@@ -42,7 +42,7 @@ func pricingOf(t *testing.T, w *world) (*pricing, []podRequest) {
 		requests[0], requests[1] = requests[1], requests[0]
 	}
 	pool := b.planner.pools()[0]
-	return newPricing(b.planner, pool, pool.open, requests), requests
+	return newPricing(b.dims, pool, pool.open, requests), requests
 }
 
 // TestWorthIsNearTheDual guards that together all pods are worth what parts of instances for them cost at least, and not

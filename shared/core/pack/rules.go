@@ -164,10 +164,10 @@ func (x *labelIndex) about(labels map[string]string) []int {
 	return out
 }
 
-func newPodRules(in *Input, preferences preferences) *podRules {
+func newPodRules(snapshot *model.Snapshot, preferences preferences) *podRules {
 	return &podRules{
 		ignoreSoft: preferences == noPreferences, hostPreferences: preferences == allPreferences,
-		namespaces: topology.NamespacesOf(in.Snapshot.Namespaces),
+		namespaces: topology.NamespacesOf(snapshot.Namespaces),
 		setIndex:   make(map[string]int), topologyGroupIndex: make(map[topologyGroupName]int), filterOf: make(map[string]int), guardIndex: make(map[string]int), known: make(map[[4]string]topology.Peers),
 	}
 }

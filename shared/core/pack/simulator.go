@@ -12,25 +12,13 @@ import (
 // in what is used of limits and in which pods are to be placed. Claims come and go, too; of one name they are the same but for their
 // pods. What the others of an Input say has to stay as it was. A simulator is for one goroutine.
 type Simulator struct {
-	dims     dimensions
-	facts    *shapeFacts
-	markets  *markets
-	daemons  []daemon
-	pools    []*pool
-	rates    *Rates                     // the last that were asked for
-	requests []knownRequest             // by shape, as far as looked up
-	drafts   map[draftKey]*existingNode // of claims on their way; nothing of them is written to
-	caches   map[cacheKey]*nodeCache
-	claims   *claimIndex // of the plan that is being made
-	plans    int         // begun so far
-	solvers  int         // of this plan, so far
-	spaces   []nodeSpace // by solver of a plan
-}
-
-// nodeSpace is memory for existing nodes, which are over when their plan is made.
-type nodeSpace struct {
-	nodes []existingNode
-	free  vector
+	dims    dimensions
+	facts   *shapeFacts
+	markets *markets
+	daemons []daemon
+	pools   []*pool
+	rates   *Rates // the last that were asked for
+	nodes   *nodeMemory
 }
 
 // NewSimulator prepares for plans that differ from the input as said above.
@@ -38,7 +26,7 @@ func NewSimulator(in Input) *Simulator {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
-	d := &Simulator{dims: everyDimension(in.Snapshot), facts: newShapeFacts(in.Snapshot.Shapes, in.IgnorePreferences), requests: make([]knownRequest, len(in.Snapshot.Shapes)), drafts: make(map[draftKey]*existingNode), caches: make(map[cacheKey]*nodeCache), claims: new(claimIndex)}
+	d := &Simulator{dims: everyDimension(in.Snapshot), facts: newShapeFacts(in.Snapshot.Shapes, in.IgnorePreferences), nodes: newNodeMemory(len(in.Snapshot.Shapes))}
 	d.facts.dims = d.dims
 	d.markets, d.daemons = newMarkets(&in, d.dims), daemonsOf(in.Snapshot, d.dims)
 	d.pools = newPools(&in, d.dims, d.markets, d.daemons)
@@ -61,26 +49,11 @@ func everyDimension(snapshot *model.Snapshot) dimensions {
 // Plan is like the package's Plan and reuses cached state. It opens nodes in so many ways at most, of which the
 // cheapest is kept; 0 = in as many as Plan does, −1 = none: what exists has to do.
 func (d *Simulator) Plan(in Input, tries int) model.Plan {
-	in.simulator, in.tries = d, tries
-	d.plans, d.solvers = d.plans+1, 0
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
-	d.claims.fill(&in)
-	return Plan(in)
-}
-
-// poolsFor returns the pools as the input has them.
-func (d *Simulator) poolsFor(in *Input) []*pool {
-	out := make([]*pool, len(d.pools))
-	for i, known := range d.pools {
-		p := *known
-		if p.skip == nil {
-			p.nodeTemplates, p.flags, p.left = nil, newFlags(p.custom), p.leftOf(in.Usage[p.source.Name])
-		}
-		out[i] = &p
-	}
-	return out
+	d.nodes.begin(&in)
+	return question{&in, d, tries}.answer()
 }
 
 // Rates say what pods and room on nodes are worth: what they would cost at best at what is sold now, were nodes sold by the part.
@@ -97,11 +70,11 @@ type Rates struct {
 // NewRates prices the pods in.Pending names; plans of the simulator in one way only go by that from then on. Reserved capacity, whose price says nothing, is left out.
 func (d *Simulator) NewRates(in Input) *Rates {
 	pending, moving := pendingPods(&in)
-	rules := newPodRules(&in, noPreferences)
+	rules := newPodRules(in.Snapshot, noPreferences)
 	classifier := &classifier{snapshot: in.Snapshot, facts: d.facts, rules: rules, volumes: volume.New(in.Snapshot), onceUsed: holders(in.Snapshot, moving)}
 	podGroups, _ := classifier.podGroupsOf(sortedPods(in.Snapshot, pending), nil)
-	p := &planner{in: &in, dims: d.dims, rules: rules, markets: d.markets, daemons: d.daemons, poolsOf: make(map[string][]candidatePool), divisions: make(map[string][]domainCell)}
-	p.ready, p.reserved = d.poolsFor(&in), map[string]int64{}
+	p := newPlanner(&in, d.dims, rules, d.markets, d.daemons)
+	p.ready, p.reserved = copiedPools(d.pools, in.Usage), map[string]int64{}
 	requests := make([][]podRequest, len(p.ready))
 	for _, c := range podGroups {
 		for _, s := range p.candidatePools(c) {
@@ -118,7 +91,7 @@ func (d *Simulator) NewRates(in Input) *Rates {
 			continue
 		}
 		pool := p.ready[n]
-		priced := newPricing(p, pool, pool.withoutReserved(pool.open), list)
+		priced := newPricing(p.dims, pool, pool.withoutReserved(pool.open), list)
 		out.byPool[pool.source.Name], out.order = priced, append(out.order, priced)
 		for i := range list {
 			value := priced.value(list[i].podGroup, list[i].options)

@@ -41,7 +41,7 @@ type Spread struct {
 
 // NewSpreads returns the constraints of the snapshot's pods.
 func NewSpreads(snapshot *model.Snapshot) *Spreads {
-	return &Spreads{snapshot: snapshot, facts: newShapeFacts(snapshot.Shapes, true), rules: newPodRules(&Input{Snapshot: snapshot}, noPreferences),
+	return &Spreads{snapshot: snapshot, facts: newShapeFacts(snapshot.Shapes, true), rules: newPodRules(snapshot, noPreferences),
 		byShape: make(map[int][]*Spread), known: make(map[spreadName]*Spread)}
 }
 
