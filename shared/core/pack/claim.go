@@ -53,14 +53,14 @@ func (p *planner) claim(r *packing, n *node, spare []int64) model.PlannedClaim {
 		Annotations:   maps.Clone(source.Template.Annotations),
 		Taints:        slices.Clone(source.Template.Taints),
 		StartupTaints: slices.Clone(source.Template.StartupTaints),
-		Reserve:       pool.limitUse(types, usable, ceiling),
+		Reserve:       pool.market.limitUse(types, usable, ceiling),
 		Pods:          refs(p.in.Snapshot, n.pods),
 	}
 	claim.InstanceTypes = make([]string, 0, len(types))
 	for _, t := range types {
 		claim.InstanceTypes = append(claim.InstanceTypes, pool.market.types[t].Name)
 	}
-	claim.Zones, claim.CapacityTypes = pool.zonesAndCapacity(types, usable, ceiling)
+	claim.Zones, claim.CapacityTypes = pool.market.zonesAndCapacity(types, usable, ceiling)
 	claim.Requirements, claim.Labels = pool.identity(n, r, b, types, &claim)
 	claim.Requests = p.dims.resources(n.load)
 	for name, amount := range p.dims.resources(pool.smallestDaemons(types)) {
@@ -121,8 +121,7 @@ func (p *pool) cheapestTypes(n *node) []int {
 
 // limitUse returns the most any of the types takes at offerings up to the ceiling, of limits there are and of limits there may
 // be later.
-func (p *pool) limitUse(types []int, usable bitset, ceiling int64) model.Resources {
-	m := p.market
+func (m *market) limitUse(types []int, usable bitset, ceiling int64) model.Resources {
 	most := slices.Clone(m.capacity[types[0]])
 	for _, t := range types[1:] {
 		for i, amount := range m.capacity[t] {
@@ -157,22 +156,22 @@ func exceed(amounts, bound []int64) []int64 {
 
 // zonesAndCapacity returns the zones and capacity types the listed types can be bought in now, among usable columns up to the
 // ceiling.
-func (p *pool) zonesAndCapacity(types []int, usable bitset, ceiling int64) (zones, capacityTypes []string) {
+func (m *market) zonesAndCapacity(types []int, usable bitset, ceiling int64) (zones, capacityTypes []string) {
 	var inZones, inKinds uint64
 	for _, t := range types {
-		for _, c := range p.market.columnsOf[t] {
-			if usable.has(c) && p.market.columns[c].price <= ceiling {
-				inZones |= 1 << p.market.columns[c].zone
-				inKinds |= 1 << p.market.columns[c].kind
+		for _, c := range m.columnsOf[t] {
+			if usable.has(c) && m.columns[c].price <= ceiling {
+				inZones |= 1 << m.columns[c].zone
+				inKinds |= 1 << m.columns[c].kind
 			}
 		}
 	}
-	for i, zone := range p.market.zones {
+	for i, zone := range m.zones {
 		if inZones>>i&1 != 0 {
 			zones = append(zones, zone)
 		}
 	}
-	for i, kind := range p.market.kinds {
+	for i, kind := range m.kinds {
 		if inKinds>>i&1 != 0 {
 			capacityTypes = append(capacityTypes, kind)
 		}

@@ -22,14 +22,14 @@ func (p *pool) optionSetOf(n *node, r *packing) optionSet {
 	}
 	if !n.offeringSet.boxed {
 		n.offeringSet.boxed = true
-		whole := p.newOptionSet()
+		whole := p.market.newOptionSet()
 		for c := range p.market.columns {
 			if n.offeringSet.mask.has(c) && p.open.has(c) {
 				whole.add(&p.market.columns[c])
 			}
 		}
 		whole.combine()
-		if mask, ok := p.inside(whole, n.offeringSet.mask, ""); ok {
+		if mask, ok := p.market.inside(whole, n.offeringSet.mask, ""); ok {
 			whole.mask = mask
 			n.offeringSet.whole = &whole
 		}
@@ -50,7 +50,7 @@ func (p *pool) optionSet(n *node, r *packing) optionSet {
 		accepted = p.withoutReserved(n.mask)
 	}
 	usable := accepted.and(r.openFor(n))
-	whole := p.newOptionSet()
+	whole := p.market.newOptionSet()
 	var order []int
 	for c := usable.next(0); c >= 0; c = usable.next(c + 1) {
 		if n.load.fits(p.free[columns[c].instance]) {
@@ -59,24 +59,24 @@ func (p *pool) optionSet(n *node, r *packing) optionSet {
 		}
 	}
 	whole.combine()
-	if mask, ok := p.inside(whole, accepted, n.reservation); ok {
+	if mask, ok := p.market.inside(whole, accepted, n.reservation); ok {
 		whole.mask = mask
 		return whole
 	}
-	b := p.newOptionSet()
+	b := p.market.newOptionSet()
 	b.add(&columns[n.column])
-	p.grow(&b, order, accepted, n.reservation)
-	b.mask, _ = p.inside(b, accepted, n.reservation)
+	p.market.grow(&b, order, accepted, n.reservation)
+	b.mask, _ = p.market.inside(b, accepted, n.reservation)
 	return b
 }
 
 // grow adds to the option set whatever keeps every combination acceptable.
-func (p *pool) grow(b *optionSet, order []int, accepted bitset, reservation string) {
-	columns := p.market.columns
+func (m *market) grow(b *optionSet, order []int, accepted bitset, reservation string) {
+	columns := m.columns
 	for _, c := range order {
 		if zone := columns[c].offering.Zone; !b.zones[zone] {
 			b.zones[zone] = true
-			if _, ok := p.inside(*b, accepted, reservation); !ok {
+			if _, ok := m.inside(*b, accepted, reservation); !ok {
 				delete(b.zones, zone)
 			}
 		}
@@ -84,13 +84,13 @@ func (p *pool) grow(b *optionSet, order []int, accepted bitset, reservation stri
 	for _, c := range order {
 		if kind := columns[c].offering.CapacityType; !b.capacityTypes[kind] {
 			b.capacityTypes[kind] = true
-			if _, ok := p.inside(*b, accepted, reservation); !ok {
+			if _, ok := m.inside(*b, accepted, reservation); !ok {
 				delete(b.capacityTypes, kind)
 			}
 		}
 	}
-	p.growChoices(b, order, accepted, reservation)
-	bad := p.unacceptable(b, accepted, reservation)
+	m.growChoices(b, order, accepted, reservation)
+	bad := m.unacceptable(b, accepted, reservation)
 	for _, c := range order {
 		if t := columns[c].instance; !bad[t] {
 			b.types[t] = true
@@ -100,19 +100,19 @@ func (p *pool) grow(b *optionSet, order []int, accepted bitset, reservation stri
 
 // growChoices is grow by what a launch may choose. A claim names each label on its own, so that with one value every
 // combination with the others' comes in.
-func (p *pool) growChoices(b *optionSet, order []int, accepted bitset, reservation string) {
-	if !p.market.choosing {
+func (m *market) growChoices(b *optionSet, order []int, accepted bitset, reservation string) {
+	if !m.choosing {
 		return
 	}
 	for _, c := range order {
-		chosen := p.market.columns[c].chosen
+		chosen := m.columns[c].chosen
 		if b.choices[chosen] {
 			continue
 		}
 		before := maps.Clone(b.choices)
 		b.choices[chosen] = true
 		b.combine()
-		if _, ok := p.inside(*b, accepted, reservation); !ok {
+		if _, ok := m.inside(*b, accepted, reservation); !ok {
 			b.choices = before
 		}
 	}
@@ -128,11 +128,11 @@ func (b *optionSet) combine() {
 }
 
 // unacceptable returns the types of which some offering in the option set's zones and capacity types is not accepted.
-func (p *pool) unacceptable(b *optionSet, accepted bitset, reservation string) []bool {
-	bad := make([]bool, len(p.market.types))
-	for c := range p.market.columns {
-		col := &p.market.columns[c]
-		if b.zones[col.offering.Zone] && b.capacityTypes[col.offering.CapacityType] && p.chooses(b, col) && ours(col, reservation) && !accepted.has(c) {
+func (m *market) unacceptable(b *optionSet, accepted bitset, reservation string) []bool {
+	bad := make([]bool, len(m.types))
+	for c := range m.columns {
+		col := &m.columns[c]
+		if b.zones[col.offering.Zone] && b.capacityTypes[col.offering.CapacityType] && m.chooses(b, col) && ours(col, reservation) && !accepted.has(c) {
 			bad[col.instance] = true
 		}
 	}
@@ -140,11 +140,11 @@ func (p *pool) unacceptable(b *optionSet, accepted bitset, reservation string) [
 }
 
 // inside returns the columns in the option set; false where one of them is not accepted.
-func (p *pool) inside(b optionSet, accepted bitset, reservation string) (bitset, bool) {
-	mask := newBitset(len(p.market.columns))
-	for c := range p.market.columns {
-		col := &p.market.columns[c]
-		if !b.types[col.instance] || !b.zones[col.offering.Zone] || !b.capacityTypes[col.offering.CapacityType] || !p.chooses(&b, col) || !ours(col, reservation) {
+func (m *market) inside(b optionSet, accepted bitset, reservation string) (bitset, bool) {
+	mask := newBitset(len(m.columns))
+	for c := range m.columns {
+		col := &m.columns[c]
+		if !b.types[col.instance] || !b.zones[col.offering.Zone] || !b.capacityTypes[col.offering.CapacityType] || !m.chooses(&b, col) || !ours(col, reservation) {
 			continue
 		}
 		if !accepted.has(c) {
@@ -156,15 +156,15 @@ func (p *pool) inside(b optionSet, accepted bitset, reservation string) (bitset,
 }
 
 // chooses reports whether what the column chooses is in the option set.
-func (p *pool) chooses(b *optionSet, col *column) bool {
-	return !p.market.choosing || b.choices[col.chosen]
+func (m *market) chooses(b *optionSet, col *column) bool {
+	return !m.choosing || b.choices[col.chosen]
 }
 
 // ours reports whether the claim can tell the column from others: a reservation is named where there is one.
 func ours(col *column, reservation string) bool { return col.offering.ReservationID == reservation }
 
-func (p *pool) newOptionSet() optionSet {
-	return optionSet{types: make([]bool, len(p.market.types)), zones: make(map[string]bool), capacityTypes: make(map[string]bool), choices: make(map[choice]bool)}
+func (m *market) newOptionSet() optionSet {
+	return optionSet{types: make([]bool, len(m.types)), zones: make(map[string]bool), capacityTypes: make(map[string]bool), choices: make(map[choice]bool)}
 }
 
 func (b *optionSet) add(col *column) {
