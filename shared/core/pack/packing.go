@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/joiner-sh/joiner/shared/core/topology"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -45,9 +44,8 @@ type node struct {
 
 // packing packs batches onto new nodes of one pool, by one strategy.
 type packing struct {
+	filling
 	planner  *planner
-	pool     *pool
-	batches  []remainingBatch
 	order    []int // batches, in the order nodes are opened for them and filled from; spent ones are dropped now and then
 	spent    int   // batches of order without units
 	open     bitset
@@ -68,32 +66,18 @@ type packing struct {
 	wholes  []whole // in the order of opening
 	takeAll int     // of opened: when a node for all that is left is opened; −1 = never
 
-	dims        int
-	cpu         int       // its dimension
-	memory      int       // its dimension
-	requests    []int64   // of a unit, by batch
-	counts      []int     // units still to be placed, by batch
-	leaning     []float64 // CPU asked for per byte of memory, by batch
-	smallest    vector    // of each resource, the least any batch with units left asks for
-	opened      int       // nodes opened, or tried to
+	opened      int // nodes opened, or tried to
 	searchDepth searchDepth
 	sampled     map[int][]int    // by size: some batches of order, which offerings are compared by
 	mixes       map[int]*ranking // by offering set: offerings by what they charge for all that is left
 	winners     map[int][]int    // by offering set: offerings that nodes were opened with lately
-	times       int              // for how many batches each of the list stands that is filled from
-	seed        int              // of the filling
 	short       []int            // scratch
 	joined      map[[2]int]*offeringSet
-	free        vector    // scratch
-	items       []item    // scratch
-	nodeRules   nodeRules // scratch
-	inside      []int32   // scratch: units of each batch in the filling
-	entry       []int32   // scratch: where in items a batch's are
 }
 
 func newPacking(p *planner, pool *pool, batches []remainingBatch, order []int) *packing {
-	r := &packing{planner: p, pool: pool, batches: slices.Clone(batches), order: slices.Clone(order), left: slices.Clone(pool.left), reserved: maps.Clone(p.reserved),
-		dims: len(p.dims), mixes: make(map[int]*ranking), sampled: make(map[int][]int), winners: make(map[int][]int), joined: make(map[[2]int]*offeringSet)}
+	r := &packing{filling: filling{pool: pool, batches: slices.Clone(batches), dims: len(p.dims)}, planner: p, order: slices.Clone(order), left: slices.Clone(pool.left), reserved: maps.Clone(p.reserved),
+		mixes: make(map[int]*ranking), sampled: make(map[int][]int), winners: make(map[int][]int), joined: make(map[[2]int]*offeringSet)}
 	r.input.batches, r.input.order, r.takeAll = batches, order, -1
 	r.cpu, r.memory = slices.Index(p.dims, model.CPU), slices.Index(p.dims, model.Memory)
 	r.open = slices.Clone(pool.open)
@@ -430,87 +414,4 @@ func (r *packing) assign() {
 			podBatch.pods = podBatch.pods[take:]
 		}
 	}
-}
-
-// nodeRules is what rules between pods of one node say of the node being filled.
-type nodeRules struct {
-	count []int32
-	limit []int32 // −1 = none
-	used  []int   // slots to clear
-	ports []model.HostPort
-}
-
-func newNodeRules(rules *podRules) nodeRules {
-	b := nodeRules{count: make([]int32, len(rules.hosts)), limit: make([]int32, len(rules.hosts))}
-	for i := range b.limit {
-		b.limit[i] = -1
-	}
-	return b
-}
-
-func (b *nodeRules) reset() {
-	for _, s := range b.used {
-		b.count[s], b.limit[s] = 0, -1
-	}
-	b.used = b.used[:0]
-	b.ports = b.ports[:0]
-}
-
-// fits returns how many units of the pod group, at most n, the pods on the node let in.
-func (b *nodeRules) fits(c *podGroup, n int) int {
-	for i := range c.constraints {
-		u := &c.constraints[i]
-		if !u.byHost {
-			continue
-		}
-		count := b.count[u.slot]
-		switch u.kind {
-		case affinity:
-			return 0
-		case antiAffinity:
-			if count > 0 {
-				return 0
-			}
-			if u.self > 0 {
-				n = min(n, 1)
-			}
-		case spread:
-			if u.self > 0 {
-				n = min(n, int((u.maxSkew-count)/u.self))
-			} else if count > u.maxSkew {
-				return 0
-			}
-		}
-	}
-	for _, a := range c.contributions {
-		if a.byHost && b.limit[a.slot] >= 0 {
-			n = min(n, int((b.limit[a.slot]-b.count[a.slot])/a.weight))
-		}
-	}
-	if len(c.ports) > 0 {
-		n = min(n, 1)
-		if _, clash := topology.PortConflict(c.ports, b.ports); clash {
-			return 0
-		}
-	}
-	return max(0, n)
-}
-
-// put notes that n units of the pod group are on the node.
-func (b *nodeRules) put(c *podGroup, n int) {
-	for _, a := range c.contributions {
-		if a.byHost {
-			b.count[a.slot] += a.weight * int32(n)
-			b.used = append(b.used, a.slot)
-		}
-	}
-	for i := range c.constraints {
-		if u := &c.constraints[i]; u.byHost && u.kind == spread {
-			if b.limit[u.slot] < 0 || u.maxSkew < b.limit[u.slot] {
-				b.limit[u.slot] = u.maxSkew
-			}
-			b.used = append(b.used, u.slot)
-		}
-	}
-	b.ports = append(b.ports, c.ports...)
 }

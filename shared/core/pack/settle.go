@@ -114,7 +114,7 @@ func (o *outcome) split(kind kindOfNode, keys []string, daemons []bitset) []part
 		text = append(text, there...)
 		n, seen := known[string(text)]
 		if !seen {
-			probe := spot{node: &node{flag: kind.flag, column: c}, run: &packing{pool: kind.pool}, taints: kind.pool.source.Template.Taints}
+			probe := spot{node: &node{flag: kind.flag, column: c}, run: &packing{filling: filling{pool: kind.pool}}, taints: kind.pool.source.Template.Taints}
 			value, counts := o.seenAs(kind.topologyGroup, &probe)
 			if n = slices.IndexFunc(out, func(p part) bool { return p.counts == counts && p.value == value && p.daemons == there }); n < 0 {
 				n = len(out)

@@ -1,0 +1,273 @@
+package pack
+
+import (
+	"github.com/joiner-sh/joiner/shared/core/topology"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// filling is what goes onto one node, and of which batches it is taken.
+type filling struct {
+	pool     *pool
+	batches  []remainingBatch
+	dims     int
+	cpu      int       // its dimension
+	memory   int       // its dimension
+	requests []int64   // of a unit, by batch
+	counts   []int     // units still to be placed, by batch
+	leaning  []float64 // CPU asked for per byte of memory, by batch
+	smallest vector    // of each resource, the least any batch with units left asks for
+	times    int       // for how many batches each of the list stands that is filled from
+	seed     int       // batch that the node is opened for
+
+	free      vector // of the node
+	items     []item
+	nodeRules nodeRules
+	inside    []int32 // units of each batch on the node
+	entry     []int32 // where in items a batch's are
+}
+
+// fill works out what goes onto a node bought by the column: as many units of the seed as fit, then of each batch of the
+// list that accepts the offering. It leaves the filling in r.items and r.free and returns what it is worth.
+func (r *filling) fill(seed, seedOption, column int, list []int) int64 {
+	r.begin(seed, column)
+	flag := r.batches[seed].options[seedOption].flag
+	value := r.add(seed, seedOption, r.stock(seed))
+	free, dims := r.free, r.dims
+batches:
+	for _, l := range list {
+		request := r.requests[l*dims : l*dims+dims]
+		for d, amount := range request {
+			if amount > free[d] && amount > 0 {
+				continue batches
+			}
+		}
+		batch := &r.batches[l]
+		if r.counts[l] == 0 || l == seed {
+			continue
+		}
+		for o, option := range batch.options {
+			if !option.offeringSet.mask.has(column) {
+				continue
+			}
+			if joined, ok := r.pool.flags.join(flag, option.flag); ok {
+				if added := r.add(l, o, r.stock(l)); added > 0 {
+					value, flag = value+added, joined
+					if !r.smallest.fits(free) {
+						return value
+					}
+					break
+				}
+			}
+		}
+	}
+	return value
+}
+
+// fillEvenly is fill, but for taking turns between batches that ask for more CPU and batches that ask for more memory than the
+// node has of them, so that both are used up together.
+func (r *filling) fillEvenly(seed, seedOption, column int, list []int) int64 {
+	room := r.pool.free[r.pool.market.columns[column].instance]
+	cpu, memory := r.cpu, r.memory
+	if room[cpu] <= 0 || room[memory] <= 0 {
+		return 0
+	}
+	r.begin(seed, column)
+	flag := r.batches[seed].options[seedOption].flag
+	perCPU, perMemory := 1/float64(room[cpu]), 1/float64(room[memory])
+	value := r.add(seed, seedOption, 1)
+	free, requests, dims := r.free, r.requests, r.dims
+	balance := float64(room[cpu]) / float64(room[memory])
+	side := func(l int) int {
+		if r.leaning[l] < balance {
+			return 1
+		}
+		return 0
+	}
+	var next [2]int // into list, of batches that lean to CPU and to memory
+	first := [2]int{-1, -1}
+	first[side(seed)] = seed // the rest of the seed goes first
+	for {
+		gap := float64(float64(free[cpu])*perCPU) - float64(float64(free[memory])*perMemory)
+		turn := 0
+		if gap < 0 {
+			turn, gap = 1, -gap
+		}
+		l := -1
+		for range 2 {
+			if first[turn] >= 0 {
+				l = first[turn]
+				break
+			}
+			i := next[turn]
+			for ; i < len(list); i++ {
+				x := list[i]
+				if request := requests[x*dims : x*dims+dims]; request[cpu] <= free[cpu] && request[memory] <= free[memory] && side(x) == turn && x != seed && int(r.inside[x]) < r.counts[x]*r.times {
+					break
+				}
+			}
+			if next[turn] = i; i < len(list) {
+				l = list[i]
+				break
+			}
+			turn, gap = 1-turn, 0
+		}
+		if l < 0 {
+			return value
+		}
+		want := 1
+		if r.stock(l) > 1 {
+			if by := float64(float64(requests[l*dims+cpu])*perCPU) - float64(float64(requests[l*dims+memory])*perMemory); by != 0 {
+				want = max(1, int(gap/max(by, -by)))
+			}
+		}
+		added := int64(0)
+		for o, option := range r.batches[l].options {
+			if !option.offeringSet.mask.has(column) || l == seed && o != seedOption {
+				continue
+			}
+			if joined, ok := r.pool.flags.join(flag, option.flag); ok {
+				if added = r.add(l, o, want); added > 0 {
+					value, flag = value+added, joined
+					break
+				}
+			}
+		}
+		switch {
+		case added > 0 && !r.smallest.fits(free):
+			return value
+		case added > 0:
+		case l == seed:
+			first[turn] = -1
+		default:
+			next[turn]++
+		}
+	}
+}
+
+// stock returns how many units of the batch there are, those it stands for included.
+func (r *filling) stock(l int) int {
+	if l == r.seed {
+		return r.counts[l]
+	}
+	return r.counts[l] * r.times
+}
+
+// begin empties the filling and takes the room of a node bought by the column.
+func (r *filling) begin(seed, column int) {
+	for _, it := range r.items {
+		r.inside[it.batch] = 0
+	}
+	copy(r.free, r.pool.free[r.pool.market.columns[column].instance])
+	r.items, r.seed = r.items[:0], seed
+	r.nodeRules.reset()
+}
+
+// add puts at most want more units of the batch into r.free and returns their worth.
+func (r *filling) add(l, o, want int) int64 {
+	batch := &r.batches[l]
+	n := batch.podGroup.request.copies(r.free, min(want, r.stock(l)-int(r.inside[l])))
+	if batch.podGroup.hosts && n > 0 {
+		n = r.nodeRules.fits(batch.podGroup, n)
+	}
+	if batch.podGroup.softMost > 0 {
+		n = min(n, int(batch.podGroup.softMost)-int(r.inside[l]))
+	}
+	if n <= 0 {
+		return 0
+	}
+	r.free.take(batch.podGroup.request, n)
+	if batch.podGroup.hosts {
+		r.nodeRules.put(batch.podGroup, n)
+	}
+	if r.inside[l] > 0 && r.items[r.entry[l]].option == o {
+		r.items[r.entry[l]].count += n
+	} else {
+		r.entry[l] = int32(len(r.items))
+		r.items = append(r.items, item{batch: l, option: o, count: n})
+	}
+	r.inside[l] += int32(n)
+	return int64(n) * batch.options[o].value
+}
+
+// nodeRules is what rules between pods of one node say of the node being filled.
+type nodeRules struct {
+	count []int32
+	limit []int32 // −1 = none
+	used  []int   // slots to clear
+	ports []model.HostPort
+}
+
+func newNodeRules(rules *podRules) nodeRules {
+	b := nodeRules{count: make([]int32, len(rules.hosts)), limit: make([]int32, len(rules.hosts))}
+	for i := range b.limit {
+		b.limit[i] = -1
+	}
+	return b
+}
+
+func (b *nodeRules) reset() {
+	for _, s := range b.used {
+		b.count[s], b.limit[s] = 0, -1
+	}
+	b.used = b.used[:0]
+	b.ports = b.ports[:0]
+}
+
+// fits returns how many units of the pod group, at most n, the pods on the node let in.
+func (b *nodeRules) fits(c *podGroup, n int) int {
+	for i := range c.constraints {
+		u := &c.constraints[i]
+		if !u.byHost {
+			continue
+		}
+		count := b.count[u.slot]
+		switch u.kind {
+		case affinity:
+			return 0
+		case antiAffinity:
+			if count > 0 {
+				return 0
+			}
+			if u.self > 0 {
+				n = min(n, 1)
+			}
+		case spread:
+			if u.self > 0 {
+				n = min(n, int((u.maxSkew-count)/u.self))
+			} else if count > u.maxSkew {
+				return 0
+			}
+		}
+	}
+	for _, a := range c.contributions {
+		if a.byHost && b.limit[a.slot] >= 0 {
+			n = min(n, int((b.limit[a.slot]-b.count[a.slot])/a.weight))
+		}
+	}
+	if len(c.ports) > 0 {
+		n = min(n, 1)
+		if _, clash := topology.PortConflict(c.ports, b.ports); clash {
+			return 0
+		}
+	}
+	return max(0, n)
+}
+
+// put notes that n units of the pod group are on the node.
+func (b *nodeRules) put(c *podGroup, n int) {
+	for _, a := range c.contributions {
+		if a.byHost {
+			b.count[a.slot] += a.weight * int32(n)
+			b.used = append(b.used, a.slot)
+		}
+	}
+	for i := range c.constraints {
+		if u := &c.constraints[i]; u.byHost && u.kind == spread {
+			if b.limit[u.slot] < 0 || u.maxSkew < b.limit[u.slot] {
+				b.limit[u.slot] = u.maxSkew
+			}
+			b.used = append(b.used, u.slot)
+		}
+	}
+	b.ports = append(b.ports, c.ports...)
+}
