@@ -478,7 +478,7 @@ func (l *placement) hostRefuses(n int) string {
 }
 
 // attachable reports whether the existing node can attach the volumes of the pods.
-func (p *existingNodes) attachable(s *existingNode, pods []int) bool {
+func (p *nodeMaker) attachable(s *existingNode, pods []int) bool {
 	if len(s.attach) == 0 {
 		return true
 	}
@@ -506,7 +506,7 @@ func (l *placement) settleOn(n int) {
 	p.take(n, c.request, 1)
 	before := l.hostLows()
 	for _, contribution := range c.contributions {
-		p.count(contribution.topologyGroup, n, contribution.weight)
+		p.counter().count(contribution.topologyGroup, n, contribution.weight)
 	}
 	if before != l.hostLows() { // what was too full may not be any more
 		for g := range l.nodeSets {

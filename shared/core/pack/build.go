@@ -63,7 +63,7 @@ func (p *existingNodes) build(waiting int, moving map[int]bool, keys []string) {
 	if p.few && p.cache == nil {
 		p.locate(numbers)
 	}
-	p.countPods()
+	p.counter().countPods()
 }
 
 // space returns memory for so many existing nodes and what is free on them, which with a memory a solver of the plan before had.

@@ -2,7 +2,6 @@ package pack
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/joiner-sh/joiner/shared/core/requirement"
@@ -47,22 +46,36 @@ type existingNode struct {
 	pods      []int   // placed by this plan
 }
 
-// existingNodes is everything there is to put pods on, and what is counted of it.
-type existingNodes struct {
+// nodeMaker describes nodes and claims as existing nodes.
+type nodeMaker struct {
 	in         *Input
 	dims       dimensions
 	markets    *markets
 	daemons    []daemon
-	rules      *podRules
+	sets       map[daemonName]int // into daemons
 	classifier *classifier
 	asIs       bool // nodes as they are now, with no room kept for daemons to come
-	few        bool // so few pods wait that existing nodes are read when they are looked at, and not lined up
+
+	needPorts     bool
+	needConflicts bool
+	needDisks     bool
+
+	daemonTerms map[*market][]*reading     // of daemons; filled when asked for
+	requests    []knownRequest             // by shape, as far as looked up
+	drafts      map[draftKey]*existingNode // of claims on their way, by what they depend on; nil where each is made once
+}
+
+// existingNodes is everything there is to put pods on, and what is counted of it.
+type existingNodes struct {
+	nodeMaker
+	rules *podRules
+	few   bool // so few pods wait that existing nodes are read when they are looked at, and not lined up
 
 	moving map[int]bool // pods that hold nothing of the node they are on
 	nodeOf []int32      // by pod: the number of the node it holds something of; −1 = none
 	on     podsOn       // the same by node; only where few
-	sets   map[daemonName]int
 
+	memory *nodeMemory  // of plans before; nil = there is none
 	cache  *nodeCache   // nil = none
 	cached []int32      // by node: its existing node in the cache
 	known  *cachedSigns // of the existing nodes in the cache
@@ -72,29 +85,21 @@ type existingNodes struct {
 	next   int             // of the nodes: the first without an existing node
 	late   []*existingNode // of nodes before it that are not initialized
 
-	keys          []string               // of labels any pod group or rule asks about
-	noted         []byte                 // of all existing nodes
-	total         int                    // existing nodes there are, made or not
-	nodes         []*existingNode        // initialized first, then by name
-	signs         map[string]int         // signatures
-	bySign        [][]int                // open existing nodes by signature, ascending
-	finders       []finder               // by signature
-	addsOf        map[int][]contribution // by shape
-	needPorts     bool
-	needConflicts bool
-	needDisks     bool
+	keys    []string               // of labels any pod group or rule asks about
+	noted   []byte                 // of all existing nodes
+	total   int                    // existing nodes there are, made or not
+	nodes   []*existingNode        // initialized first, then by name
+	signs   map[string]int         // signatures
+	bySign  [][]int                // open existing nodes by signature, ascending
+	finders []finder               // by signature
+	addsOf  map[int][]contribution // by shape
 
-	daemonTerms map[*market][]*reading     // of daemons; filled when asked for
-	requests    []knownRequest             // by shape, as far as looked up
-	drafts      map[draftKey]*existingNode // of claims on their way, by what they depend on; nil where each is made once
-
-	memory *nodeMemory // of plans before; nil = there is none
 	claims *claimIndex
 }
 
 // newExistingNodes describes what exists or is on its way, initialized nodes first, then by name. With a memory the plan must have begun there.
 func newExistingNodes(in *Input, dims dimensions, markets *markets, daemons []daemon, asIs bool, memory *nodeMemory) *existingNodes {
-	p := &existingNodes{in: in, dims: dims, markets: markets, daemons: daemons, asIs: asIs, memory: memory, sets: make(map[daemonName]int, len(daemons))}
+	p := &existingNodes{nodeMaker: nodeMaker{in: in, dims: dims, markets: markets, daemons: daemons, asIs: asIs, sets: make(map[daemonName]int, len(daemons))}, memory: memory}
 	for i := range daemons {
 		p.sets[daemonName{daemons[i].namespace, daemons[i].name}] = i
 	}
@@ -245,7 +250,7 @@ func (p *existingNodes) firstWith(sign int, request vector, from int) int {
 type daemonName struct{ namespace, name string }
 
 // occupy takes what pod i holds of its node off the existing node's room, and notes which daemon it is, if any.
-func (p *existingNodes) occupy(s *existingNode, i int, running []bool) {
+func (p *nodeMaker) occupy(s *existingNode, i int, running []bool) {
 	pod := &p.in.Snapshot.Pods[i]
 	asks := &p.requests[pod.Shape]
 	if asks.amounts == nil {
@@ -280,7 +285,7 @@ type knownRequest struct {
 
 // fromNode describes a node. Until it is initialized, what its claim says fills in what the node does not say yet, and
 // taints that go away by themselves do not count.
-func (p *existingNodes) fromNode(s *existingNode, node *model.Node, claim *model.Claim) {
+func (p *nodeMaker) fromNode(s *existingNode, node *model.Node, claim *model.Claim) {
 	s.name, s.labels, s.taints = node.Name, node.Labels, node.Taints
 	s.initialized = node.Initialized() || claim == nil && node.Pool() == ""
 	amounts := node.Allocatable
@@ -312,7 +317,7 @@ func (p *existingNodes) fromNode(s *existingNode, node *model.Node, claim *model
 }
 
 // reserveDaemons keeps room for the daemons that fit the existing node and are not running there.
-func (p *existingNodes) reserveDaemons(s *existingNode, running []bool) {
+func (p *nodeMaker) reserveDaemons(s *existingNode, running []bool) {
 	if p.asIs {
 		return
 	}
@@ -417,7 +422,7 @@ func meetsAny(terms []requirement.Requirements, s *existingNode) bool {
 }
 
 // expected returns what an uninitialised node will have: what it says, and what its claim says where it says nothing.
-func (p *existingNodes) expected(node *model.Node, claim *model.Claim) model.Resources {
+func (p *nodeMaker) expected(node *model.Node, claim *model.Claim) model.Resources {
 	if claim == nil {
 		return node.Allocatable
 	}
@@ -431,7 +436,7 @@ func (p *existingNodes) expected(node *model.Node, claim *model.Claim) model.Res
 }
 
 // expectedTaints returns the taints an uninitialised node will keep.
-func (p *existingNodes) expectedTaints(node *model.Node, claim *model.Claim, pool *model.Pool) []model.Taint {
+func (p *nodeMaker) expectedTaints(node *model.Node, claim *model.Claim, pool *model.Pool) []model.Taint {
 	var startup []model.Taint
 	switch {
 	case claim != nil && !node.Registered():
@@ -451,7 +456,7 @@ func (p *existingNodes) expectedTaints(node *model.Node, claim *model.Claim, poo
 	return kept
 }
 
-func (p *existingNodes) poolOf(name string) *model.Pool {
+func (p *nodeMaker) poolOf(name string) *model.Pool {
 	for i := range p.in.Snapshot.Pools {
 		if name != "" && p.in.Snapshot.Pools[i].Name == name {
 			return &p.in.Snapshot.Pools[i]
@@ -560,230 +565,6 @@ func (p *existingNodes) like(sign int, request vector) int {
 		return 0
 	}
 	return low
-}
-
-// countPods counts the pods there are in every topology group.
-func (p *existingNodes) countPods() {
-	rules := p.rules
-	if rules.empty() {
-		return
-	}
-	p.countDomains()
-	p.countGoing()
-	for n, s := range p.nodes {
-		for _, i := range s.homed {
-			for _, a := range p.addsOfPod(i) {
-				p.count(a.topologyGroup, n, a.weight)
-			}
-		}
-	}
-	nodeOf, nodes := make([]int, len(p.nodes)), make(map[string]*existingNode) // by node
-	for i, s := range p.nodes {
-		if s.number >= 0 {
-			nodeOf[s.number] = i
-			if len(p.in.Expected) > 0 {
-				nodes[s.name] = s
-			}
-		}
-	}
-	snapshot := p.in.Snapshot
-	for i, number := range p.nodeOf {
-		if number < 0 {
-			continue
-		}
-		pod, n := &snapshot.Pods[i], nodeOf[number]
-		was, expected := p.in.Expected[i]
-		for _, a := range p.addsOfPod(i) {
-			switch set := &rules.sets[rules.topologyGroups[a.topologyGroup].set]; {
-			case set.living && pod.DeletedUnix != 0:
-			case set.arrived && expected:
-				p.await(a, pod, nodes[was], p.nodes[n])
-			default:
-				p.count(a.topologyGroup, n, a.weight)
-			}
-		}
-	}
-	p.linger()
-}
-
-// linger counts pods that are yet to leave where they are until then, for those that must be far from them: kube-scheduler lets these in
-// once they have left. It is about domains alone, since nodes that are left take no pods.
-func (p *existingNodes) linger() {
-	if len(p.in.Expected) == 0 || !slices.ContainsFunc(p.rules.sets, func(s podSet) bool { return s.lingers }) {
-		return
-	}
-	nodes := make(map[string]*model.Node)
-	for _, list := range [][]model.Node{p.in.Snapshot.Nodes, p.in.Going} {
-		for i := range list {
-			nodes[list[i].Name] = &list[i]
-		}
-	}
-	for i, was := range p.in.Expected { // sums: the order does not matter
-		node := nodes[was]
-		if node == nil || i < 0 || i >= len(p.in.Snapshot.Pods) || p.in.Snapshot.Pods[i].Buffer != "" {
-			continue
-		}
-		for _, a := range p.addsOfPod(i) {
-			if t := &p.rules.topologyGroups[a.topologyGroup]; !t.host && p.rules.sets[t.set].lingers {
-				if value, has := requirement.Label(node.Labels, t.key); has && value != "" {
-					t.count[value] += a.weight
-				}
-			}
-		}
-	}
-}
-
-// countDomains notes for each topology group with a filter which domains there are, and on how many existing nodes. Tallies that differ only in the pods
-// they count see the same.
-func (p *existingNodes) countDomains() {
-	type view struct {
-		key    string
-		host   bool
-		filter int
-	}
-	first, values := make(map[view]*topologyGroup), make(map[view][]string)
-	for t := range p.rules.topologyGroups {
-		topologyGroup := &p.rules.topologyGroups[t]
-		if topologyGroup.filter < 0 {
-			continue
-		}
-		name := view{topologyGroup.key, topologyGroup.host, topologyGroup.filter}
-		if like := first[name]; like != nil {
-			topologyGroup.nodes, topologyGroup.eligible, topologyGroup.having = maps.Clone(like.nodes), slices.Clip(like.eligible), slices.Clone(like.having)
-			continue
-		}
-		first[name] = topologyGroup
-		name.filter = -1
-		if values[name] == nil {
-			list := make([]string, len(p.nodes))
-			for i, s := range p.nodes {
-				value, has := p.valueOf(topologyGroup, s)
-				if list[i] = value; !has {
-					list[i] = end
-				}
-			}
-			values[name] = list
-		}
-		for i, s := range p.nodes {
-			if value := values[name][i]; value != end && p.passes(topologyGroup, s) && !s.blind {
-				if topologyGroup.host {
-					topologyGroup.eligible = append(topologyGroup.eligible, i)
-				} else {
-					topologyGroup.nodes[value]++
-				}
-			} else if !topologyGroup.host {
-				for _, possible := range s.possible(topologyGroup.key) {
-					topologyGroup.nodes[possible]++
-				}
-			}
-		}
-		if len(topologyGroup.eligible) > 0 {
-			topologyGroup.having = []int32{int32(len(topologyGroup.eligible))}
-		}
-	}
-}
-
-// countGoing has the nodes that are being disrupted count as domains, with the taints they had before.
-func (p *existingNodes) countGoing() {
-	for i := range p.in.Going {
-		node := &p.in.Going[i]
-		label := func(key string) (string, bool) { return requirement.Label(node.Labels, key) }
-		taints := WithoutDisruptionTaint(node.Taints)
-		for t := range p.rules.topologyGroups {
-			if topologyGroup := &p.rules.topologyGroups[t]; topologyGroup.filter >= 0 && !topologyGroup.host {
-				if value, has := label(topologyGroup.key); has && value != "" && p.rules.filters[topologyGroup.filter].passes(label, taints) {
-					topologyGroup.nodes[value]++
-				}
-			}
-		}
-	}
-}
-
-// addsOfPod returns what a pod that is on an existing node adds to topology groups.
-func (p *existingNodes) addsOfPod(i int) []contribution {
-	if p.addsOf == nil {
-		p.addsOf = make(map[int][]contribution)
-	}
-	index := p.in.Snapshot.Pods[i].Shape
-	contributions, read := p.addsOf[index]
-	if !read {
-		shape := &p.in.Snapshot.Shapes[index]
-		contributions = p.rules.memberships(shape, p.rules.readGuards(shape))
-		p.addsOf[index] = contributions
-	}
-	return contributions
-}
-
-// await counts a pod that is yet to come from one existing node to another; from is nil where it is nowhere. Where it is in the same domain
-// before and after it counts in that; else all that is known is that it is somewhere, and not even that of headroom.
-func (p *existingNodes) await(a contribution, pod *model.Pod, from, to *existingNode) {
-	t := &p.rules.topologyGroups[a.topologyGroup]
-	if from != nil {
-		before, had := p.domain(t, from)
-		if after, has := p.domain(t, to); had && has && before == after {
-			t.count[after] += a.weight
-		}
-	}
-	if pod.Buffer == "" {
-		t.total += a.weight
-	}
-}
-
-// domain returns the value of the topology group's label on the existing node, and whether the existing node counts at all.
-func (p *existingNodes) domain(t *topologyGroup, s *existingNode) (string, bool) {
-	value, has := p.valueOf(t, s)
-	if !has {
-		return "", false
-	}
-	return value, p.passes(t, s)
-}
-
-// valueOf returns the value of the topology group's label on the existing node, and whether it has one that counts.
-func (p *existingNodes) valueOf(t *topologyGroup, s *existingNode) (string, bool) {
-	if t.host && !p.asIs {
-		return s.name, s.name != ""
-	}
-	value, has := s.label(t.key)
-	if !has || value == "" && !p.asIs {
-		return "", false
-	}
-	return value, true
-}
-
-// passes reports whether the topology group's filter lets the existing node count.
-func (p *existingNodes) passes(t *topologyGroup, s *existingNode) bool {
-	if t.filter < 0 {
-		return true
-	}
-	f := &p.rules.filters[t.filter]
-	passed, known := f.passed[s.signature]
-	if !known {
-		passed = f.passesNode(s)
-		f.passed[s.signature] = passed
-	}
-	return passed
-}
-
-// count adds to the topology group what is on existing node n.
-func (p *existingNodes) count(t, n int, weight int32) {
-	topologyGroup := &p.rules.topologyGroups[t]
-	value, counts := p.domain(topologyGroup, p.nodes[n])
-	if !counts {
-		if possible := p.nodes[n].possible(topologyGroup.key); len(possible) > 0 && !topologyGroup.host {
-			for _, value := range possible {
-				topologyGroup.maybe[value] += weight
-			}
-			topologyGroup.total += weight
-		}
-		return
-	}
-	if topologyGroup.host {
-		topologyGroup.byNode[n] += weight
-		topologyGroup.move(topologyGroup.byNode[n]-weight, topologyGroup.byNode[n])
-	} else {
-		topologyGroup.count[value] += weight
-	}
-	topologyGroup.total += weight
 }
 
 // move notes that an existing node with so many pods has another number of them now.

@@ -14,7 +14,7 @@ type draftKey struct {
 }
 
 // fromClaim describes a claim whose node has not joined.
-func (p *existingNodes) fromClaim(claim *model.Claim) *existingNode {
+func (p *nodeMaker) fromClaim(claim *model.Claim) *existingNode {
 	if p.drafts == nil {
 		return p.draft(claim)
 	}
@@ -31,7 +31,7 @@ func (p *existingNodes) fromClaim(claim *model.Claim) *existingNode {
 }
 
 // draft describes a claim whose node has not joined, whatever was made before.
-func (p *existingNodes) draft(claim *model.Claim) *existingNode {
+func (p *nodeMaker) draft(claim *model.Claim) *existingNode {
 	s := &existingNode{name: claim.Name, labels: p.claimLabels(claim), taints: claim.Taints, promised: claim.Pods, number: -1, cache: -1}
 	s.labels[model.LabelHostname] = newHostname
 	m := p.markets.of(claim.Class)
@@ -52,7 +52,7 @@ func (p *existingNodes) draft(claim *model.Claim) *existingNode {
 }
 
 // anyOf makes the existing node as small as the smallest instance the claim may become, beside that instance's daemons.
-func (p *existingNodes) anyOf(s *existingNode, claim *model.Claim, m *market) {
+func (p *nodeMaker) anyOf(s *existingNode, claim *model.Claim, m *market) {
 	read, err := requirement.From(claim.Requirements)
 	if m == nil || err != nil {
 		s.blind, s.free = true, make(vector, len(p.dims))
@@ -103,7 +103,7 @@ func (s *existingNode) settleLabels() {
 
 // daemonsOn sums up the daemons that may run on an instance of the type, should the claim become one. runs are the columns each
 // daemon accepts; see daemonColumns.
-func (p *existingNodes) daemonsOn(s *existingNode, t int, runs [][]bitset) vector {
+func (p *nodeMaker) daemonsOn(s *existingNode, t int, runs [][]bitset) vector {
 	sum := make(vector, len(p.dims))
 	for i := range p.daemons {
 		d := &p.daemons[i]
@@ -121,7 +121,7 @@ func (p *existingNodes) daemonsOn(s *existingNode, t int, runs [][]bitset) vecto
 }
 
 // daemonColumns returns by daemon, for each of its terms that the claim meets in all else, the columns that meet the rest.
-func (p *existingNodes) daemonColumns(s *existingNode) [][]bitset {
+func (p *nodeMaker) daemonColumns(s *existingNode) [][]bitset {
 	read, known := p.daemonTerms[s.market]
 	if !known {
 		for i := range p.daemons {
@@ -142,7 +142,7 @@ func (p *existingNodes) daemonColumns(s *existingNode) [][]bitset {
 }
 
 // claimLabels returns the labels a claim's node is sure to have.
-func (p *existingNodes) claimLabels(claim *model.Claim) map[string]string {
+func (p *nodeMaker) claimLabels(claim *model.Claim) map[string]string {
 	labels := make(map[string]string)
 	if m := p.markets.of(claim.Class); m != nil && claim.InstanceType != "" {
 		if t, known := m.index[claim.InstanceType]; known {

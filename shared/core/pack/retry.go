@@ -87,7 +87,7 @@ func (b *solver) tryExisting(c *podGroup, n int) bool {
 	s.ports, s.pods = append(s.ports, c.ports...), append(s.pods, unit...)
 	if b.satisfied() {
 		for _, a := range c.contributions {
-			b.existing.count(a.topologyGroup, n, a.weight)
+			b.existing.counter().count(a.topologyGroup, n, a.weight)
 		}
 		return true
 	}

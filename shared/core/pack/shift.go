@@ -257,8 +257,8 @@ func (b *solver) move(d *podGroup, i, from, to int) {
 	b.existing.take(from, d.request, -1)
 	b.existing.take(to, d.request, 1)
 	for _, a := range d.contributions {
-		b.existing.count(a.topologyGroup, from, -a.weight)
-		b.existing.count(a.topologyGroup, to, a.weight)
+		b.existing.counter().count(a.topologyGroup, from, -a.weight)
+		b.existing.counter().count(a.topologyGroup, to, a.weight)
 	}
 	source.pods = slices.DeleteFunc(slices.Clone(source.pods), func(other int) bool { return other == i })
 	source.ports = slices.Clone(source.ports)

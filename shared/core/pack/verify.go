@@ -158,7 +158,7 @@ func (o *outcome) announce() {
 func (o *outcome) domain(t, i int) (string, bool) {
 	topologyGroup, s := &o.solver.rules.topologyGroups[t], &o.spots[i]
 	if s.existing != nil {
-		return o.solver.existing.domain(topologyGroup, s.existing)
+		return o.solver.existing.counter().domain(topologyGroup, s.existing)
 	}
 	if topologyGroup.filter >= 0 {
 		key := seen{s.run.pool, s.node.column, s.node.flag, topologyGroup.filter}
@@ -459,7 +459,7 @@ func (o *outcome) takeOff(i, pod int, u *constraint) {
 func (p *existingNodes) free(n int, c *podGroup) {
 	p.take(n, c.request, -1)
 	for _, a := range c.contributions {
-		p.count(a.topologyGroup, n, -a.weight)
+		p.counter().count(a.topologyGroup, n, -a.weight)
 	}
 	s := p.nodes[n]
 	for _, port := range c.ports {

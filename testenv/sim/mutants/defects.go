@@ -348,7 +348,7 @@ var defects = []defect{
 	{"deletions obeyed whether the definition stands or not", interruption + "vanish.go", "if !lifecycle.Obeys(view, findings) {", "if true {"},
 	{"pods of a command counted on to leave", disruption + "balance.go", "\tif renews {\n", "\tif true {\n"},
 	{"nodes whose pods would wait never given back", disruption + "consolidate_commands.go", "if no.Code == SpreadWaits && len(p.group) > 1 {", "if false {"},
-	{"pods about to leave taken for gone", "shared/core/pack/existing.go", "\tp.linger()\n", ""},
+	{"pods about to leave taken for gone", "shared/core/pack/counting.go", "\tp.linger()\n", ""},
 	{"owners about to leave taken for gone", "shared/core/pack/podgroup.go", "rules.ownersOf(g, c.arrived[index])", "rules.ownersOf(g, false)"},
 
 	// What Karpenter's specs found, or would have.
