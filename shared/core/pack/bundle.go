@@ -13,6 +13,7 @@ import (
 // large pod. What is near pods that run already goes onto their nodes first.
 func (b *solver) bundled(order []*podGroup, a *assigner) []*podGroup {
 	var out, units []*podGroup
+	u := b.bundler()
 	there := func() *assigner { // for what exists alone
 		existing := *a
 		existing.mayOpen = false
@@ -21,14 +22,14 @@ func (b *solver) bundled(order []*podGroup, a *assigner) []*podGroup {
 	for round, made := 0, -1; made < len(units); round++ { // a unit may be what a pod group before it waits for: chains come together link by link
 		made = len(units)
 		for _, c := range order {
-			if !b.needsHost(c) {
+			if !c.needsHost() {
 				continue
 			}
-			if round == 0 && !b.starts(c) { // the first of their kind want one node for all of them
+			if round == 0 && !u.starts(c) { // the first of their kind want one node for all of them
 				there().place(c)
 			}
 			for c.units() > 0 {
-				unit := b.bundle(c, order, units)
+				unit := u.bundle(c, order, units)
 				if unit == nil {
 					break
 				}
@@ -37,13 +38,13 @@ func (b *solver) bundled(order []*podGroup, a *assigner) []*podGroup {
 		}
 	}
 	for _, c := range order {
-		if c.units() > 0 && b.needsHost(c) {
+		if c.units() > 0 && c.needsHost() {
 			there().newPlacement(c).explain()
 		}
 	}
 	units = slices.DeleteFunc(units, func(c *podGroup) bool { return len(c.pods) == 0 }) // taken into another
 	for _, c := range order {
-		if c.units() > 0 && !b.needsHost(c) {
+		if c.units() > 0 && !c.needsHost() {
 			out = append(out, c)
 		}
 	}
@@ -51,21 +52,28 @@ func (b *solver) bundled(order []*podGroup, a *assigner) []*podGroup {
 	return inOrder(append(out, units...))
 }
 
+// bundler makes units of pods that must share a node.
+type bundler struct {
+	dims     dimensions
+	rules    *podRules
+	planner  *planner
+	existing *existingNodes
+}
+
+func (b *solver) bundler() *bundler {
+	return &bundler{b.dims, b.rules, b.planner, b.existing}
+}
+
 // starts reports whether pods of the pod group may be the first of those they need beside them.
-func (b *solver) starts(c *podGroup) bool {
+func (b *bundler) starts(c *podGroup) bool {
 	return !slices.ContainsFunc(c.constraints, func(u constraint) bool {
 		return u.kind == affinity && !u.claim && (u.self == 0 || b.rules.topologyGroups[u.topologyGroup].total > 0)
 	})
 }
 
-// needsHost reports whether the pod group needs some pod on its own node.
-func (b *solver) needsHost(c *podGroup) bool {
-	return slices.ContainsFunc(c.constraints, func(u constraint) bool { return u.kind == affinity && u.byHost })
-}
-
 // bundle takes pods of the pod group, and of another pod group they need beside them, for one unit; nil where there is none to be
 // made. units are those made before.
-func (b *solver) bundle(c *podGroup, order, units []*podGroup) *podGroup {
+func (b *bundler) bundle(c *podGroup, order, units []*podGroup) *podGroup {
 	if unit := b.pair(c, order); unit != nil {
 		return unit
 	}
@@ -88,9 +96,9 @@ func (b *solver) bundle(c *podGroup, order, units []*podGroup) *podGroup {
 }
 
 // pair makes a unit of one pod of a pod group that is wanted and of as many that want it as one node holds.
-func (b *solver) pair(c *podGroup, order []*podGroup) *podGroup {
+func (b *bundler) pair(c *podGroup, order []*podGroup) *podGroup {
 	for _, other := range order {
-		if other == c || len(other.pods) == 0 || b.needsHost(other) {
+		if other == c || len(other.pods) == 0 || other.needsHost() {
 			continue
 		}
 		wanted := true
@@ -110,7 +118,7 @@ func (b *solver) pair(c *podGroup, order []*podGroup) *podGroup {
 }
 
 // union makes a unit of a pod of other, where there is one, and as many units of c as fit beside it; nil where none does.
-func (b *solver) union(c, other *podGroup) *podGroup {
+func (b *bundler) union(c, other *podGroup) *podGroup {
 	most := c.units()
 	if bound := c.most(); bound > 0 {
 		most = min(most, int(bound))
@@ -138,7 +146,7 @@ func shrink(n int) int {
 }
 
 // merge describes a unit of n of c beside one of other; nil where they contradict each other.
-func (b *solver) merge(c, other *podGroup, n int) *podGroup {
+func (b *bundler) merge(c, other *podGroup, n int) *podGroup {
 	unit := *c
 	unit.pods = nil
 	unit.stride = n * c.stride
@@ -199,7 +207,7 @@ func (b *solver) merge(c, other *podGroup, n int) *podGroup {
 
 // mergeUses gives the unit the rules of its members; false where they contradict each other on one node. What they need
 // on their own node is there.
-func (b *solver) mergeUses(unit *podGroup, members []*podGroup, n int) bool {
+func (b *bundler) mergeUses(unit *podGroup, members []*podGroup, n int) bool {
 	for _, m := range members {
 		for _, u := range m.constraints {
 			if u.kind == affinity && u.byHost {
@@ -224,7 +232,7 @@ func (b *solver) mergeUses(unit *podGroup, members []*podGroup, n int) bool {
 }
 
 // fitsSomewhere reports whether a new node or one that exists could hold the unit.
-func (b *solver) fitsSomewhere(unit *podGroup) bool {
+func (b *bundler) fitsSomewhere(unit *podGroup) bool {
 	if unit.venue == "" {
 		unit.venue = strconv.Itoa(unit.order)
 	}

@@ -198,7 +198,7 @@ func prepare(q question, preferences preferences, asIs bool) *solver {
 		b.existing.needDisks = b.existing.needDisks || c.attaches
 		b.existing.needConflicts = b.existing.needConflicts || len(c.conflicts) > 0
 	}
-	b.existing.build(len(b.pending), moving, b.labelKeys())
+	b.existing.build(len(b.pending), moving, labelKeys(b.podGroups, b.rules))
 	if !b.rules.empty() {
 		b.rules.baseline()
 		b.daemons = b.countedDaemons()
@@ -399,9 +399,9 @@ func (b *solver) write() model.Plan {
 }
 
 // labelKeys returns the keys of labels that any pod group, or any rule between pods, asks about, sorted.
-func (b *solver) labelKeys() []string {
+func labelKeys(podGroups []*podGroup, rules *podRules) []string {
 	seen := make(map[string]bool)
-	for _, c := range b.podGroups {
+	for _, c := range podGroups {
 		for _, list := range [][]requirement.Requirements{c.own, c.there} {
 			for _, term := range list {
 				for key := range term { // sorted below
@@ -413,11 +413,11 @@ func (b *solver) labelKeys() []string {
 			seen[key] = true
 		}
 	}
-	for i := range b.rules.filters {
-		for _, key := range b.rules.filters[i].keys {
+	for i := range rules.filters {
+		for _, key := range rules.filters[i].keys {
 			seen[key] = true
 		}
-		for _, term := range b.rules.filters[i].terms {
+		for _, term := range rules.filters[i].terms {
 			for key := range term { // sorted below
 				seen[key] = true
 			}

@@ -70,7 +70,12 @@ func (c *podGroup) exclusive() bool {
 	return len(c.ports) > 0 || slices.ContainsFunc(c.constraints, func(u constraint) bool { return u.byHost && u.self > 0 && u.kind == antiAffinity })
 }
 
-// tolerates reports how the pod group takes the taints.
+// needsHost reports whether the pod group needs some pod on its own node.
+func (c *podGroup) needsHost() bool {
+	return slices.ContainsFunc(c.constraints, func(u constraint) bool { return u.kind == affinity && u.byHost })
+}
+
+// untolerated reports how the pod group takes the taints.
 func (c *podGroup) untolerated(taints []model.Taint) (hard *model.Taint, soft bool) {
 	if len(taints) == 0 {
 		return nil, false

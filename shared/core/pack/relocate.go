@@ -11,7 +11,7 @@ func (b *solver) reuse() bool {
 	if b.rules.empty() || b.existing.total == 0 || !b.surveyable() {
 		return false
 	}
-	m := relocator{solver: b, budget: reuseCost, nodeSets: make(map[*podGroup][]nodeSet)}
+	m := relocator{repair: repair{b, reuseCost}, nodeSets: make(map[*podGroup][]nodeSet)}
 	moved := false
 	for progress := true; progress; { // one that moved may make room for another
 		progress = false
@@ -28,8 +28,7 @@ func (b *solver) reuse() bool {
 
 // relocator takes pods off new nodes.
 type relocator struct {
-	*solver
-	budget   int
+	repair
 	nodeSets map[*podGroup][]nodeSet // of those that have been looked at
 	outcome  *outcome                // of the plan as it is; nil = not known
 	spots    map[*node]int           // of outcome

@@ -21,20 +21,27 @@ func (b *solver) retry() {
 		return
 	}
 	b.dissolve()
-	budget := b.retries()
+	r := b.repair()
 	order := inOrder(b.podGroups)
 	for progress := true; progress; { // one that found a place may make room for another
 		progress = false
 		for _, c := range order {
-			for c.units() > 0 && budget > 0 && (b.retryOnExisting(c, &budget) || c.blocked != nil && b.retryOnNewNode(c, &budget) || b.shift(c, &budget)) {
+			for c.units() > 0 && r.budget > 0 && (r.retryOnExisting(c) || c.blocked != nil && r.retryOnNewNode(c) || r.shift(c)) {
 				progress = true
 			}
 		}
 	}
 }
 
-// retries returns how many places may be tried.
-func (b *solver) retries() int { return retryCost / max(1, len(b.pending)+b.existing.total) }
+// repair finds places for pods that are left over, one after the other.
+type repair struct {
+	*solver
+	budget int // places that may yet be tried
+}
+
+func (b *solver) repair() *repair {
+	return &repair{b, retryCost / max(1, len(b.pending)+b.existing.total)}
+}
 
 // dissolve gives pods of units that found no place back to their own pod groups: what keeps one of them out need not keep
 // out the others.
@@ -55,14 +62,14 @@ func (b *solver) dissolve() {
 }
 
 // retryOnExisting tries what exists, one node of each kind.
-func (b *solver) retryOnExisting(c *podGroup, budget *int) bool {
+func (b *repair) retryOnExisting(c *podGroup) bool {
 	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules}
 	nodeSets := a.nodeSets(c)
 	slices.SortStableFunc(nodeSets, func(x, y nodeSet) int { return compareBools(x.soft, y.soft) })
 	for i := range nodeSets {
 		nodes := b.nodesWithSpace(c, &nodeSets[i])
 		for _, n := range nodes {
-			if *budget--; *budget < 0 {
+			if b.budget--; b.budget < 0 {
 				return false
 			}
 			if b.tryExisting(c, n) {
@@ -74,7 +81,7 @@ func (b *solver) retryOnExisting(c *podGroup, budget *int) bool {
 }
 
 // tryExisting puts a unit on the existing node if every rule still holds then.
-func (b *solver) tryExisting(c *podGroup, n int) bool {
+func (b *repair) tryExisting(c *podGroup, n int) bool {
 	s, attached, ports := b.existing.nodes[n], b.existing.nodes[n].attached, len(b.existing.nodes[n].ports)
 	if c.attaches && !b.existing.attachable(s, c.pods[:c.stride]) {
 		return false
@@ -98,7 +105,7 @@ func (b *solver) tryExisting(c *podGroup, n int) bool {
 }
 
 // nodesWithSpace returns the first existing nodes of the group with room for a unit, rules between pods aside.
-func (b *solver) nodesWithSpace(c *podGroup, g *nodeSet) []int {
+func (b *repair) nodesWithSpace(c *podGroup, g *nodeSet) []int {
 	var out []int
 	p := b.existing
 	for slot := p.firstWith(g.sign, c.request, 0); slot >= 0 && len(out) < retryNodes; slot = p.firstWith(g.sign, c.request, slot+1) {
@@ -110,7 +117,7 @@ func (b *solver) nodesWithSpace(c *podGroup, g *nodeSet) []int {
 }
 
 // retryOnNewNode tries a node of the unit's own in one domain after the other, cheap ones first.
-func (b *solver) retryOnNewNode(c *podGroup, budget *int) bool {
+func (b *repair) retryOnNewNode(c *podGroup) bool {
 	first := b.first(c)
 	if first == nil {
 		return false
@@ -119,16 +126,16 @@ func (b *solver) retryOnNewNode(c *podGroup, budget *int) bool {
 	cells := p.cells(c)
 	slices.SortStableFunc(cells, func(x, y domainCell) int { return cmp.Compare(x.cost, y.cost) })
 	for i := range cells[:min(len(cells), retryCells)] {
-		if *budget <= 0 {
+		if b.budget <= 0 {
 			return false
 		}
-		*budget--
+		b.budget--
 		unit := slices.Clone(c.takeUnits(1))
 		runs, restore := len(p.runs), p.saved()
 		tried := &podBatch{podGroup: first, pods: unit, values: cells[i].values, pools: cells[i].pools}
 		p.pack([]*podBatch{tried})
 		if len(tried.pods) == 0 && b.satisfied() {
-			b.share(runs, budget)
+			b.share(runs)
 			return true
 		}
 		restore()
@@ -154,22 +161,22 @@ func (p *planner) saved() (restore func()) {
 
 // share packs the pods of nodes that were opened for units left over, those of the runs from the n-th, together with those of another new
 // node of their pool, and keeps what comes of it where that is cheaper and the whole plan still holds.
-func (b *solver) share(from int, budget *int) {
+func (b *repair) share(from int) {
 	for _, fresh := range b.planner.runs[from:] {
 		for i := range fresh.nodes {
-			b.shareNode(fresh, &fresh.nodes[i], b.planner.runs[:from], budget)
+			b.shareNode(fresh, &fresh.nodes[i], b.planner.runs[:from])
 		}
 	}
 }
 
-func (b *solver) shareNode(fresh *packing, n *node, others []*packing, budget *int) {
+func (b *repair) shareNode(fresh *packing, n *node, others []*packing) {
 	for _, r := range others {
 		for i := range r.nodes {
 			m := &r.nodes[i]
 			if r.pool != fresh.pool || !r.filled(m) || !fresh.filled(n) || !n.mask.meets(m.mask) {
 				continue
 			}
-			if *budget--; *budget < 0 || b.packTogether(fresh, n, r, m) {
+			if b.budget--; b.budget < 0 || b.packTogether(fresh, n, r, m) {
 				return
 			}
 		}
@@ -177,7 +184,7 @@ func (b *solver) shareNode(fresh *packing, n *node, others []*packing, budget *i
 }
 
 // packTogether packs the pods of two new nodes anew. It reports whether that is cheaper and the whole plan holds; else all is as it was.
-func (b *solver) packTogether(r *packing, n *node, s *packing, m *node) bool {
+func (b *repair) packTogether(r *packing, n *node, s *packing, m *node) bool {
 	p, pool := b.planner, r.pool
 	runs, had, restore := len(p.runs), [2][]int{n.pods, m.pods}, p.saved()
 	podBatches := append(r.podBatchesOf(n), s.podBatchesOf(m)...)
@@ -217,12 +224,12 @@ func (r *packing) podBatchesOf(n *node) []*podBatch {
 }
 
 // first returns the pod group as it is on a node of its own, where nothing else is near; nil where it has to be beside others.
-func (b *solver) first(c *podGroup) *podGroup {
-	if !b.needsHost(c) {
+func (b *repair) first(c *podGroup) *podGroup {
+	if !c.needsHost() {
 		return c
 	}
 	if slices.ContainsFunc(c.constraints, func(u constraint) bool { return u.kind == affinity && u.byHost && u.self == 0 }) {
 		return nil
 	}
-	return b.merge(c, nil, 1)
+	return b.bundler().merge(c, nil, 1)
 }

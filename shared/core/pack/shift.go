@@ -26,12 +26,12 @@ func (b *solver) makeSpace() {
 	if n := b.left(); n == 0 || n > shiftFew {
 		return
 	}
-	budget := b.retries()
+	r := b.repair()
 	order := inOrder(b.podGroups)
 	for progress := true; progress; {
 		progress = false
 		for _, c := range order {
-			for c.units() > 0 && budget > 0 && (b.retryOnExisting(c, &budget) || b.shift(c, &budget)) {
+			for c.units() > 0 && r.budget > 0 && (r.retryOnExisting(c) || r.shift(c)) {
 				progress = true
 			}
 		}
@@ -47,11 +47,11 @@ func (b *solver) makeSpaceFor(podBatches []*podBatch) {
 	if left > shiftFew {
 		return
 	}
-	budget := b.retries()
+	r := b.repair()
 	for _, podBatch := range podBatches {
 		c, rest := podBatch.podGroup, podBatch.podGroup.pods
 		c.pods = podBatch.pods
-		for c.units() > 0 && budget > 0 && (b.retryOnExisting(c, &budget) || b.shift(c, &budget)) {
+		for c.units() > 0 && r.budget > 0 && (r.retryOnExisting(c) || r.shift(c)) {
 			b.forgetUnits(podBatch, 1)
 		}
 		podBatch.pods, c.pods = c.pods, rest
@@ -59,7 +59,7 @@ func (b *solver) makeSpaceFor(podBatches []*podBatch) {
 }
 
 // shift puts a unit of the pod group onto an existing node from which pods of another pod group, placed by this plan, move to other existing nodes.
-func (b *solver) shift(c *podGroup, budget *int) bool {
+func (b *repair) shift(c *podGroup) bool {
 	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules}
 	for from, s := range b.existing.nodes {
 		if len(s.pods) == 0 || s.closed || s.blind || evaluate(c, s) == refused {
@@ -69,7 +69,7 @@ func (b *solver) shift(c *podGroup, budget *int) bool {
 			if !fitsWithout(c, d, s, shiftPods) {
 				continue
 			}
-			if *budget--; *budget < 0 {
+			if b.budget--; b.budget < 0 {
 				return false
 			}
 			targets := b.targets(&a, d, from)
@@ -78,7 +78,7 @@ func (b *solver) shift(c *podGroup, budget *int) bool {
 					continue
 				}
 				for t := range targets {
-					if *budget--; *budget < 0 {
+					if b.budget--; b.budget < 0 {
 						return false
 					}
 					if b.shiftTo(c, d, from, targets[t:], count) {
@@ -91,26 +91,26 @@ func (b *solver) shift(c *podGroup, budget *int) bool {
 			}
 		}
 	}
-	return c.blocked != nil && b.shiftPeer(c, budget)
+	return c.blocked != nil && b.shiftPeer(c)
 }
 
 // shiftPeer puts a unit of the pod group onto an existing node once a pod that its rules count has moved from one existing node to another.
-func (b *solver) shiftPeer(c *podGroup, budget *int) bool {
+func (b *repair) shiftPeer(c *podGroup) bool {
 	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules}
 	for from, s := range b.existing.nodes {
 		for _, d := range b.movable(s, c) {
 			if !slices.ContainsFunc(c.constraints, func(u constraint) bool { return weightIn(d.contributions, u.topologyGroup) > 0 }) {
 				continue
 			}
-			if *budget--; *budget < 0 {
+			if b.budget--; b.budget < 0 {
 				return false
 			}
 			for _, to := range b.targets(&a, d, from) {
-				if *budget <= 0 {
+				if b.budget <= 0 {
 					return false
 				}
 				if undo, moved := b.moveSome(d, from, []int{to}, 1); moved {
-					if b.retryOnExisting(c, budget) {
+					if b.retryOnExisting(c) {
 						return true
 					}
 					undo()
@@ -122,7 +122,7 @@ func (b *solver) shiftPeer(c *podGroup, budget *int) bool {
 }
 
 // movable returns the pod groups other than c whose pods this plan put on the existing node and may as well put elsewhere.
-func (b *solver) movable(s *existingNode, c *podGroup) []*podGroup {
+func (b *repair) movable(s *existingNode, c *podGroup) []*podGroup {
 	var out []*podGroup
 	for _, i := range s.pods {
 		promised := slices.ContainsFunc(s.promised, func(pod model.PodRef) bool { return pod.UID == b.in.Snapshot.Pods[i].UID })
@@ -143,7 +143,7 @@ func fitsWithout(c, d *podGroup, s *existingNode, count int) bool {
 }
 
 // targets returns existing nodes with room for a pod of d, other than the one it is on, a few of each kind.
-func (b *solver) targets(a *assigner, d *podGroup, from int) []int {
+func (b *repair) targets(a *assigner, d *podGroup, from int) []int {
 	var out []int
 	for _, g := range a.nodeSets(d) {
 		for _, n := range b.nodesWithSpace(d, &g) {
@@ -158,7 +158,7 @@ func (b *solver) targets(a *assigner, d *podGroup, from int) []int {
 
 // shiftTo moves pods of d from one existing node to the first of others that have room and puts a unit of c in their place; false,
 // and nothing is changed, where there is no room or a rule would not hold.
-func (b *solver) shiftTo(c, d *podGroup, from int, targets []int, count int) bool {
+func (b *repair) shiftTo(c, d *podGroup, from int, targets []int, count int) bool {
 	undo, moved := b.moveSome(d, from, targets, count)
 	if moved && c.request.fits(b.existing.nodes[from].free) && b.admits(c, from) && b.tryExisting(c, from) {
 		return true
@@ -179,7 +179,7 @@ type shifted struct {
 
 // moveSome moves so many pods of d from one existing node to the first of others that have room; false, and nothing is changed, where
 // not all fit there. undo moves them back to where they were in every list.
-func (b *solver) moveSome(d *podGroup, from int, targets []int, count int) (undo func(), ok bool) {
+func (b *repair) moveSome(d *podGroup, from int, targets []int, count int) (undo func(), ok bool) {
 	source := b.existing.nodes[from]
 	var moved []shifted
 	undo = func() {
@@ -218,7 +218,7 @@ func (b *solver) moveSome(d *podGroup, from int, targets []int, count int) (undo
 }
 
 // attach notes the volumes of pods on the existing node, in a list of its own.
-func (b *solver) attach(s *existingNode, pods []int) {
+func (b *repair) attach(s *existingNode, pods []int) {
 	attached := make(map[string]map[string]bool, len(s.attached))
 	for driver, handles := range s.attached { // each driver on its own: the order does not matter
 		attached[driver] = maps.Clone(handles)
@@ -231,7 +231,7 @@ func (b *solver) attach(s *existingNode, pods []int) {
 }
 
 // attachedOn returns the volumes of all pods of the existing node, those of the plan included.
-func (b *solver) attachedOn(s *existingNode) map[string]map[string]bool {
+func (b *repair) attachedOn(s *existingNode) map[string]map[string]bool {
 	was := s.attached
 	defer func() { s.attached = was }()
 	s.attached = nil
@@ -246,13 +246,13 @@ func (b *solver) attachedOn(s *existingNode) map[string]map[string]bool {
 }
 
 // admits reports whether no port of the pod group is taken on the existing node.
-func (b *solver) admits(c *podGroup, n int) bool {
+func (b *repair) admits(c *podGroup, n int) bool {
 	_, clash := topology.PortConflict(c.ports, b.existing.nodes[n].ports)
 	return !clash
 }
 
 // move takes pod i of pod group d from one existing node to another, in what is free and in what rules count.
-func (b *solver) move(d *podGroup, i, from, to int) {
+func (b *repair) move(d *podGroup, i, from, to int) {
 	source, target := b.existing.nodes[from], b.existing.nodes[to]
 	b.existing.take(from, d.request, -1)
 	b.existing.take(to, d.request, 1)

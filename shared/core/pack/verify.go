@@ -393,7 +393,7 @@ func (o *outcome) mendSpot(i int, mend bool) bool {
 			return true
 		}
 		broken = true
-		if o.solver.promisedTo(o.spots[i].existing, pod) {
+		if o.promisedTo(o.spots[i].existing, pod) {
 			for u != nil {
 				at, other := o.intruder(i, u)
 				if at < 0 {
@@ -411,8 +411,8 @@ func (o *outcome) mendSpot(i int, mend bool) bool {
 }
 
 // promisedTo reports whether the pod was planned onto the existing node before.
-func (b *solver) promisedTo(s *existingNode, pod int) bool {
-	return s != nil && slices.ContainsFunc(s.promised, func(ref model.PodRef) bool { return ref.UID == b.in.Snapshot.Pods[pod].UID })
+func (o *outcome) promisedTo(s *existingNode, pod int) bool {
+	return s != nil && slices.ContainsFunc(s.promised, func(ref model.PodRef) bool { return ref.UID == o.solver.in.Snapshot.Pods[pod].UID })
 }
 
 // intruder returns the last pod that the rule counts against a pod of spot i and that was not promised its place, and its
@@ -427,7 +427,7 @@ func (o *outcome) intruder(i int, u *constraint) (spot, pod int) {
 		}
 		pods := o.pods(at)
 		for n := len(pods) - 1; n >= 0; n-- {
-			if weightIn(o.podGroupOf[pods[n]].contributions, u.topologyGroup) > 0 && !o.solver.promisedTo(o.spots[at].existing, pods[n]) {
+			if weightIn(o.podGroupOf[pods[n]].contributions, u.topologyGroup) > 0 && !o.promisedTo(o.spots[at].existing, pods[n]) {
 				return at, pods[n]
 			}
 		}
