@@ -11,22 +11,14 @@ import (
 // Simulator makes many plans of one cluster one after another: what-ifs, which differ in the nodes there are, in where pods are bound,
 // in what is used of limits and in which pods are to be placed. Claims come and go, too; of one name they are the same but for their
 // pods. What the others of an Input say has to stay as it was. A simulator is for one goroutine.
-type Simulator struct {
-	dims    dimensions
-	facts   *shapeFacts
-	markets *markets
-	daemons []daemon
-	pools   []*pool
-	rates   *Rates // the last that were asked for
-	nodes   *nodeMemory
-}
+type Simulator struct{ knowledge }
 
 // NewSimulator prepares for plans that differ from the input as said above.
 func NewSimulator(in Input) *Simulator {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
-	d := &Simulator{dims: everyDimension(in.Snapshot), facts: newShapeFacts(in.Snapshot.Shapes, in.IgnorePreferences), nodes: newNodeMemory(len(in.Snapshot.Shapes))}
+	d := &Simulator{knowledge{dims: everyDimension(in.Snapshot), facts: newShapeFacts(in.Snapshot.Shapes, in.IgnorePreferences), nodes: newNodeMemory(len(in.Snapshot.Shapes))}}
 	d.facts.dims = d.dims
 	d.markets, d.daemons = newMarkets(&in, d.dims), daemonsOf(in.Snapshot, d.dims)
 	d.pools = newPools(&in, d.dims, d.markets, d.daemons)
@@ -53,7 +45,7 @@ func (d *Simulator) Plan(in Input, tries int) model.Plan {
 		in.Snapshot = &model.Snapshot{}
 	}
 	d.nodes.begin(&in)
-	return question{&in, d, tries}.answer()
+	return question{&in, &d.knowledge, tries}.answer()
 }
 
 // Rates say what pods and room on nodes are worth: what they would cost at best at what is sold now, were nodes sold by the part.
@@ -85,7 +77,7 @@ func (d *Simulator) NewRates(in Input) *Rates {
 		}
 	}
 	out := &Rates{dims: d.dims, shapes: in.Snapshot.Shapes, requests: make([]vector, len(in.Snapshot.Shapes)), values: make(map[int]int64, len(pending)), byPool: make(map[string]*pricing)}
-	d.rates = out
+	d.rates = out.byPool
 	for n, list := range requests {
 		if len(list) == 0 {
 			continue
