@@ -33,7 +33,6 @@ const (
 	atLast        = 0.1 // of both
 	leastShare    = 1e-4
 	mostShort     = 3.0 // how many times the mean a resource counts as short, at most
-	repricedBelow = 0.6 // of what was left the last time: when rates are adjusted to what is left now
 )
 
 // pricing is the search for rates on one pool.
@@ -453,94 +452,19 @@ func (p *pricing) least(slots []int, options []*option, offerings []int32) (leas
 	return least, found
 }
 
-// price has the run's batches worth what the rates say, now and as they are placed. Reserved capacity has no price to speak
-// of, and one batch has nothing to be compared with.
-func (r *packing) price() {
-	if r.pool.reserving || len(r.batches) < 2 {
-		return
+// leastFor returns the least that any offering charges for so much room, in micro-USD per hour; false where none is sold.
+func (p *pricing) leastFor(room []float64) (least float64, sold bool) {
+	offerings := p.used
+	if len(offerings) == 0 {
+		offerings = p.every
 	}
-	requests := make([]podRequest, len(r.batches))
-	for i := range r.batches {
-		batch := &r.batches[i]
-		requests[i] = podRequest{batch.podGroup, batch.options, batch.count}
-		batch.options = slices.Clone(batch.options)
-		for j, o := range batch.options {
-			changed := *o
-			batch.options[j] = &changed
+	for n, o := range offerings {
+		if value := p.cost(room, nil, p.best[o]); n == 0 || value < least {
+			least = value
 		}
 	}
-	if r.pricing = r.planner.known(r.pool); r.pricing != nil {
-		r.appraise()
-		r.pricing, r.rated = nil, true // it is of more than what is left here
-		return
-	}
-	r.pricing = newPricing(r.planner.dims, r.pool, r.open, requests)
-	r.rated = true
-	r.appraise()
+	return least, len(offerings) > 0
 }
 
-// known returns rates that a plan in haste takes over as they are, of everything that is to be placed sooner or later; nil where
-// there are none, or rules between pods make them others.
-func (p *planner) known(pool *pool) *pricing {
-	if p.tries != 1 || !p.rules.empty() {
-		return nil
-	}
-	return p.rates[pool.source.Name]
-}
-
-// appraise sets what the batches are worth by the rates.
-func (r *packing) appraise() {
-	for i := range r.batches {
-		batch := &r.batches[i]
-		if value := r.pricing.value(batch.podGroup, batch.options); value > 0 {
-			for _, o := range batch.options {
-				if o.value = value; batch.podGroup.exclusive() {
-					o.value = max(value, o.alone)
-				}
-			}
-		}
-	}
-	r.sumUp()
-}
-
-// follow changes what the batches with units left are worth as the cost of their cohorts changed.
-func (r *packing) follow() {
-	for _, l := range r.order {
-		batch := &r.batches[l]
-		trend := r.pricing.cohorts[r.pricing.cohortOf[l]].trend
-		if r.counts[l] == 0 || trend == 1 {
-			continue
-		}
-		for _, o := range batch.options {
-			if o.value = max(1, int64(float64(o.value)*trend)); batch.podGroup.exclusive() {
-				o.value = max(o.value, o.alone)
-			}
-		}
-	}
-	r.sumUp()
-}
-
-// sumUp notes what all that is left is worth.
-func (r *packing) sumUp() {
-	r.valueLeft = 0
-	for i := range r.batches {
-		r.valueLeft += float64(float64(r.counts[i]) * float64(r.batches[i].options[0].value))
-	}
-	r.valueThen = r.valueLeft
-}
-
-// placed notes that units of the batch were placed.
-func (r *packing) placed(l, units int) {
-	if r.counts[l] -= units; r.counts[l] == 0 {
-		r.spent++
-	}
-	r.valueLeft -= float64(float64(units) * float64(r.batches[l].options[0].value))
-}
-
-// keepPriced adjusts what batches are worth once much of them is placed.
-func (r *packing) keepPriced() {
-	if r.pricing != nil && r.valueLeft > 0 && r.valueLeft < float64(repricedBelow*r.valueThen) && r.spent < len(r.order) {
-		r.pricing.reprice(r.counts)
-		r.follow()
-	}
-}
+// trend returns by which factor the cost of what the n-th pod request asks for has changed since the rates before.
+func (p *pricing) trend(n int) float64 { return p.cohorts[p.cohortOf[n]].trend }

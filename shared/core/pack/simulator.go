@@ -119,14 +119,8 @@ func (r *Rates) FreeValue(amounts model.Resources, shapes []int) model.MicroUSD 
 	}
 	least := 0.0
 	for i, p := range r.order {
-		offerings := p.used
-		if len(offerings) == 0 {
-			offerings = p.every
-		}
-		for n, o := range offerings {
-			if value := p.cost(room, nil, p.best[o]); i+n == 0 || value < least {
-				least = value
-			}
+		if value, sold := p.leastFor(room); i == 0 || sold && value < least {
+			least = value
 		}
 	}
 	return model.MicroUSD(least)
