@@ -219,14 +219,14 @@ func (p *pool) identity(n *node, r *packing, b optionSet, types []int, claim *mo
 	if !n.relaxed && n.reservation == "" && len(chosen) == 0 {
 		return known.list(slices.Sorted(slices.Values(claim.CapacityTypes)), names, slices.Clone(claim.Zones)), maps.Clone(known.labels)
 	}
-	what := known.what.With(model.LabelInstanceType, values(names)).
-		With(model.LabelZone, values(claim.Zones)).
-		With(model.LabelCapacityType, values(claim.CapacityTypes))
+	what := known.what.With(model.LabelInstanceType, requirement.Values(names...)).
+		With(model.LabelZone, requirement.Values(claim.Zones...)).
+		With(model.LabelCapacityType, requirement.Values(claim.CapacityTypes...))
 	if n.relaxed {
 		what = p.relax(what, claim.InstanceTypes)
 	}
 	if n.reservation != "" {
-		what = what.With(requirement.CapacityReservationID, values([]string{n.reservation}))
+		what = what.With(requirement.CapacityReservationID, requirement.Values(n.reservation))
 	}
 	return what.Intersect(chosen).List(), maps.Clone(known.labels)
 }
@@ -241,7 +241,7 @@ func (k *nodeTemplate) list(of ...[]string) []model.Requirement {
 			rest = rest[1:]
 		}
 		if own, has := k.what[key]; has || len(of[i]) == 0 {
-			out = append(out, own.Intersect(values(of[i])).List(key)...)
+			out = append(out, own.Intersect(requirement.Values(of[i]...)).List(key)...)
 		} else {
 			out = append(out, model.Requirement{Key: key, Operator: model.In, Values: of[i]})
 		}

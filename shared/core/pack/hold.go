@@ -3,7 +3,6 @@ package pack
 import (
 	"slices"
 
-	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -138,6 +137,3 @@ func (p *pool) valuesOf(t int, key string) []string {
 	}
 	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !p.requirements.Get(key).Has(v) })
 }
-
-// values returns a set of exactly these, for writing into a claim's requirements.
-func values(list []string) requirement.Set { return requirement.Values(list...) }
