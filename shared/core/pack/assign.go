@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/topology"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -132,7 +133,7 @@ func (a *assigner) placePlain(c *podGroup) {
 				break
 			}
 			s := p.nodes[best]
-			n := c.request.copies(s.free, c.units())
+			n := c.request.Copies(s.free, c.units())
 			p.take(best, c.request, n)
 			s.pods = append(s.pods, c.takeUnits(n)...)
 			nodeSets[bestGroup].cursor++
@@ -141,11 +142,11 @@ func (a *assigner) placePlain(c *podGroup) {
 }
 
 // take removes n copies of request from the existing node's free room.
-func (p *existingNodes) take(n int, request vector, copies int) {
+func (p *existingNodes) take(n int, request vector.Vector, copies int) {
 	s := p.nodes[n]
-	s.free.take(request, copies)
+	s.free.Take(request, copies)
 	if !s.closed && !s.blind {
-		p.finders[s.signature].update(s.slot, s.free)
+		p.finders[s.signature].Update(s.slot, s.free)
 	}
 }
 
@@ -311,7 +312,7 @@ func (l *placement) roomiest() [][]string {
 		key := fmt.Sprintf("%q", nodeSet.values)
 		for slot := l.existing.firstWith(nodeSet.sign, c.request, 0); slot >= 0 && room[key] < c.units(); slot = l.existing.firstWith(nodeSet.sign, c.request, slot+1) {
 			if n := l.existing.bySign[nodeSet.sign][slot]; l.hostRefuses(n) == "" {
-				room[key] += c.request.copies(l.existing.nodes[n].free, c.units())
+				room[key] += c.request.Copies(l.existing.nodes[n].free, c.units())
 			}
 		}
 		most = max(most, min(room[key], c.units()))
@@ -829,7 +830,7 @@ func (p *planner) anywhere(c *podGroup) (pool int, options []*option) {
 }
 
 // costOf returns what one of n units costs at best on nodes of their own, in nano-USD per hour.
-func (p *pool) costOf(o *option, request vector, n, cap int64) int64 {
+func (p *pool) costOf(o *option, request vector.Vector, n, cap int64) int64 {
 	if n > fewUnits {
 		return o.value
 	}
@@ -844,7 +845,7 @@ func (p *pool) costOf(o *option, request vector, n, cap int64) int64 {
 		if p.market.columns[c].price*1000/n >= best {
 			break // even if one node held all of them; nor will any that is more expensive do
 		}
-		copies := int64(request.copies(p.free[p.market.columns[c].instance], int(n)))
+		copies := int64(request.Copies(p.free[p.market.columns[c].instance], int(n)))
 		if cap > 0 {
 			copies = min(copies, cap)
 		}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 )
 
 // Bounds on how much is tried, as counts.
@@ -58,7 +60,7 @@ func (r *packing) attempts(seed int) []attempt {
 	var out []attempt
 	for o, option := range r.batches[seed].options {
 		for _, c := range r.shortlist(option, seed, e) {
-			if !r.open.has(c) || !within(r.pool.taken[c], r.left) {
+			if !r.open.Has(c) || !within(r.pool.taken[c], r.left) {
 				continue
 			}
 			whole := attempt{option: o, column: c}
@@ -112,7 +114,7 @@ func (r *packing) shortlist(o *option, seed int, e *searchBudget) []int {
 		return o.offerings
 	}
 	request := r.batches[seed].podGroup.request
-	holds := func(c int) bool { return request.fits(r.pool.free[r.pool.market.columns[c].instance]) }
+	holds := func(c int) bool { return request.Fits(r.pool.free[r.pool.market.columns[c].instance]) }
 	mix, known := r.mixes[o.offeringSet.id]
 	if !known {
 		mix = r.rankByMix(o.offeringSet)
@@ -159,7 +161,7 @@ func (r *packing) won(a *offeringSet, column int) {
 }
 
 // fewest adds the offerings that carry the units there are, and no more, for the lowest price.
-func (r *packing) fewest(out []int, o *option, request vector, count, most int) []int {
+func (r *packing) fewest(out []int, o *option, request vector.Vector, count, most int) []int {
 	var space [32]ratio
 	top := space[:min(most, len(space))]
 	n := 0
@@ -168,7 +170,7 @@ func (r *packing) fewest(out []int, o *option, request vector, count, most int) 
 		if n == len(top) && compareRatios(price, int64(count), top[n-1].price, top[n-1].carried) >= 0 {
 			break // even if it carried all of them; nor will any that is more expensive do
 		}
-		x := ratio{c, price, int64(request.copies(r.pool.free[r.pool.market.columns[c].instance], count))}
+		x := ratio{c, price, int64(request.Copies(r.pool.free[r.pool.market.columns[c].instance], count))}
 		if n == len(top) && compareRatios(x.price, x.carried, top[n-1].price, top[n-1].carried) >= 0 {
 			continue
 		}
@@ -191,7 +193,7 @@ func (r *packing) fewest(out []int, o *option, request vector, count, most int) 
 func (r *packing) allowed(o *option) []int {
 	var out []int
 	for _, c := range o.offerings {
-		if r.open.has(c) && within(r.pool.taken[c], r.left) {
+		if r.open.Has(c) && within(r.pool.taken[c], r.left) {
 			out = append(out, c)
 		}
 	}
@@ -272,7 +274,7 @@ func (r *packing) rankByMix(a *offeringSet) *ranking {
 	total := make([]float64, r.dims)
 	for _, l := range r.samples(thorough.sample) {
 		batch := &r.batches[l]
-		if slices.ContainsFunc(batch.options, func(o *option) bool { return o.offeringSet == a || o.offeringSet.mask.meets(a.mask) }) {
+		if slices.ContainsFunc(batch.options, func(o *option) bool { return o.offeringSet == a || o.offeringSet.mask.Meets(a.mask) }) {
 			for d, amount := range batch.podGroup.request {
 				total[d] += float64(amount) * float64(r.counts[l])
 			}

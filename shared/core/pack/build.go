@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -67,10 +68,10 @@ func (p *existingNodes) build(waiting int, moving map[int]bool, keys []string) {
 }
 
 // space returns memory for so many existing nodes and what is free on them, which with a memory a solver of the plan before had.
-func (p *existingNodes) space(count int) ([]existingNode, vector) {
+func (p *existingNodes) space(count int) ([]existingNode, vector.Vector) {
 	d := p.memory
 	if d == nil {
-		return make([]existingNode, count), make(vector, count*len(p.dims))
+		return make([]existingNode, count), make(vector.Vector, count*len(p.dims))
 	}
 	if d.solvers++; d.solvers > len(d.spaces) {
 		d.spaces = append(d.spaces, nodeSpace{})
@@ -84,7 +85,7 @@ func (p *existingNodes) space(count int) ([]existingNode, vector) {
 
 // inLine compares existing nodes by their place among all: initialized ones first, then by name.
 func inLine(a, b *existingNode) int {
-	return cmp.Or(compareBools(b.initialized, a.initialized), cmp.Compare(a.name, b.name))
+	return cmp.Or(vector.CompareBools(b.initialized, a.initialized), cmp.Compare(a.name, b.name))
 }
 
 // ascending reports whether the nodes are sorted by name, each there once, as a snapshot's are.
@@ -164,7 +165,7 @@ func (p *existingNodes) more() bool {
 	}
 	if p.next < len(nodes) {
 		count := min(max(firstNodes, p.next), len(nodes)-p.next)
-		backing, room := make([]existingNode, count), make(vector, count*len(p.dims))
+		backing, room := make([]existingNode, count), make(vector.Vector, count*len(p.dims))
 		for i := range backing {
 			s := &backing[i]
 			s.free = room[i*len(p.dims) : (i+1)*len(p.dims) : (i+1)*len(p.dims)]
@@ -188,8 +189,8 @@ func (p *existingNodes) more() bool {
 }
 
 // finderOf returns what finds room on the existing nodes of the list.
-func (p *existingNodes) finderOf(list []int) finder {
-	return newFinder(len(p.dims), len(list), func(slot int) vector { return p.nodes[list[slot]].free })
+func (p *existingNodes) finderOf(list []int) vector.Finder {
+	return vector.NewFinder(len(p.dims), len(list), func(slot int) vector.Vector { return p.nodes[list[slot]].free })
 }
 
 // all makes every existing node that is not made yet. Whoever looks at them in another order than their own calls it first.
@@ -216,7 +217,7 @@ func (p *existingNodes) sign(from int) []int {
 			continue
 		}
 		s.slot = len(p.bySign[n])
-		if s.slot == p.finders[n].count {
+		if s.slot == p.finders[n].Count {
 			grown = append(grown, n)
 		}
 		p.bySign[n] = append(p.bySign[n], i)
@@ -251,7 +252,7 @@ func (p *existingNodes) signOf(text []byte, churning bool) int {
 	if !known {
 		n = len(p.signs)
 		p.signs[string(text)] = n
-		p.bySign, p.finders = append(p.bySign, nil), append(p.finders, finder{})
+		p.bySign, p.finders = append(p.bySign, nil), append(p.finders, vector.Finder{})
 	}
 	return n
 }

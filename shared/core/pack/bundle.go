@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/core/topology"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -54,7 +55,7 @@ func (b *solver) bundled(order []*podGroup, a *assigner) []*podGroup {
 
 // bundler makes units of pods that must share a node.
 type bundler struct {
-	dims     dimensions
+	dims     vector.Dimensions
 	rules    *podRules
 	planner  *planner
 	existing *existingNodes
@@ -201,7 +202,7 @@ func (b *bundler) merge(c, other *podGroup, n int) *podGroup {
 		return nil
 	}
 	unit.hosts = true
-	unit.request = b.dims.vector(unit.resources)
+	unit.request = b.dims.Vector(unit.resources)
 	return &unit
 }
 
@@ -243,7 +244,7 @@ func (b *bundler) fitsSomewhere(unit *podGroup) bool {
 	}
 	b.existing.all()
 	for n, s := range b.existing.nodes {
-		if !s.closed && !s.blind && unit.request.fits(s.free) && evaluate(unit, s) != refused && unit.request.fits(b.existing.node(n).free) {
+		if !s.closed && !s.blind && unit.request.Fits(s.free) && evaluate(unit, s) != refused && unit.request.Fits(b.existing.node(n).free) {
 			return true
 		}
 	}
@@ -253,7 +254,7 @@ func (b *bundler) fitsSomewhere(unit *podGroup) bool {
 func scaled(amounts model.Resources, n int64) model.Resources {
 	out := make(model.Resources, len(amounts))
 	for name, amount := range amounts { // each on its own: the order does not matter
-		out[name] = saturatingMul(amount, n)
+		out[name] = vector.SaturatingMul(amount, n)
 	}
 	return out
 }

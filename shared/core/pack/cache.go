@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -23,7 +24,7 @@ type nodeMemory struct {
 // nodeSpace is memory for existing nodes, which are over when their plan is made.
 type nodeSpace struct {
 	nodes []existingNode
-	free  vector
+	free  vector.Vector
 }
 
 // newNodeMemory returns the memory for plans of a cluster with so many shapes of pods.

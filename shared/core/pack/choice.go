@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -124,7 +125,7 @@ func labelsOfShape(s *model.PodShape, report func(key string)) {
 
 // chosenFor returns what a claim must say of choices so that its instance is one of mask: for each label the values there, and
 // nothing where every value is.
-func (m *market) chosenFor(mask bitset) requirement.Requirements {
+func (m *market) chosenFor(mask vector.Bitset) requirement.Requirements {
 	out := requirement.Requirements{}
 	if !m.choosing {
 		return out
@@ -137,7 +138,7 @@ func (m *market) chosenFor(mask bitset) requirement.Requirements {
 				continue
 			}
 			all[value] = true
-			if mask.has(c) {
+			if mask.Has(c) {
 				inside[value] = true
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -41,7 +42,7 @@ func (p *planner) claims() ([]model.PlannedClaim, model.MicroUSD) {
 func (p *planner) claim(r *packing, n *node, spare []int64) model.PlannedClaim {
 	pool := r.pool
 	b := pool.optionSetOf(n, r)
-	usable := b.mask.and(r.openFor(n))
+	usable := b.mask.And(r.openFor(n))
 	types, ceiling := pool.list(n, b, usable, spare)
 	offering := pool.market.columns[n.column].offering
 	source := pool.source
@@ -62,8 +63,8 @@ func (p *planner) claim(r *packing, n *node, spare []int64) model.PlannedClaim {
 	}
 	claim.Zones, claim.CapacityTypes = pool.market.zonesAndCapacity(types, usable, ceiling)
 	claim.Requirements, claim.Labels = pool.identity(n, r, b, types, &claim)
-	claim.Requests = p.dims.resources(n.load)
-	for name, amount := range p.dims.resources(pool.smallestDaemons(types)) {
+	claim.Requests = p.dims.Resources(n.load)
+	for name, amount := range p.dims.Resources(pool.smallestDaemons(types)) {
 		claim.Requests[name] += amount
 	}
 	if pool.minimums {
@@ -77,7 +78,7 @@ func (p *planner) claim(r *packing, n *node, spare []int64) model.PlannedClaim {
 
 // list returns the types the claim may be bought as, cheapest first, at most MaxInstanceTypes and enough for minValues,
 // and the most it may cost per hour. What they take of the limits beyond what the node holds already comes out of spare.
-func (p *pool) list(n *node, b optionSet, usable bitset, spare []int64) (types []int, ceiling int64) {
+func (p *pool) list(n *node, b optionSet, usable vector.Bitset, spare []int64) (types []int, ceiling int64) {
 	if len(spare) == 0 && !p.minimums && !p.reserving && n.offeringSet != nil && n.offeringSet.whole != nil && slices.Equal(b.mask, n.offeringSet.whole.mask) {
 		return p.cheapestTypes(n), priceCeiling
 	}
@@ -112,7 +113,7 @@ func (p *pool) list(n *node, b optionSet, usable bitset, spare []int64) (types [
 func (p *pool) cheapestTypes(n *node) []int {
 	out := make([]int, 0, MaxInstanceTypes)
 	for _, e := range n.offeringSet.types {
-		if len(out) < MaxInstanceTypes && n.load.fits(p.free[e.instance]) {
+		if len(out) < MaxInstanceTypes && n.load.Fits(p.free[e.instance]) {
 			out = append(out, e.instance)
 		}
 	}
@@ -121,7 +122,7 @@ func (p *pool) cheapestTypes(n *node) []int {
 
 // limitUse returns the most any of the types takes at offerings up to the ceiling, of limits there are and of limits there may
 // be later.
-func (m *market) limitUse(types []int, usable bitset, ceiling int64) model.Resources {
+func (m *market) limitUse(types []int, usable vector.Bitset, ceiling int64) model.Resources {
 	most := slices.Clone(m.capacity[types[0]])
 	for _, t := range types[1:] {
 		for i, amount := range m.capacity[t] {
@@ -137,7 +138,7 @@ func (m *market) limitUse(types []int, usable bitset, ceiling int64) model.Resou
 	hold[model.Nodes] = 1
 	for _, t := range types {
 		for _, c := range m.columnsOf[t] {
-			if price := m.columns[c].price; price <= ceiling && usable.has(c) {
+			if price := m.columns[c].price; price <= ceiling && usable.Has(c) {
 				hold[model.Dollars] = max(hold[model.Dollars], price)
 			}
 		}
@@ -156,11 +157,11 @@ func exceed(amounts, bound []int64) []int64 {
 
 // zonesAndCapacity returns the zones and capacity types the listed types can be bought in now, among usable columns up to the
 // ceiling.
-func (m *market) zonesAndCapacity(types []int, usable bitset, ceiling int64) (zones, capacityTypes []string) {
+func (m *market) zonesAndCapacity(types []int, usable vector.Bitset, ceiling int64) (zones, capacityTypes []string) {
 	var inZones, inKinds uint64
 	for _, t := range types {
 		for _, c := range m.columnsOf[t] {
-			if usable.has(c) && m.columns[c].price <= ceiling {
+			if usable.Has(c) && m.columns[c].price <= ceiling {
 				inZones |= 1 << m.columns[c].zone
 				inKinds |= 1 << m.columns[c].kind
 			}
@@ -312,7 +313,7 @@ func (p *pool) relax(what requirement.Requirements, types []string) requirement.
 }
 
 // smallestDaemons returns, per resource, the least that daemons take on any of the types.
-func (p *pool) smallestDaemons(types []int) vector {
+func (p *pool) smallestDaemons(types []int) vector.Vector {
 	out := slices.Clone(p.daemons[types[0]])
 	for _, t := range types[1:] {
 		for d, amount := range p.daemons[t] {

@@ -63,12 +63,12 @@ func (p *pool) without(list []variant, conflicts []int) []variant {
 	var out []variant
 	for _, g := range list {
 		mask := slices.Clone(g.offeringSet.mask)
-		for c := mask.next(0); c >= 0; c = mask.next(c + 1) {
+		for c := mask.Next(0); c >= 0; c = mask.Next(c + 1) {
 			if taken[p.market.columns[c].instance] {
-				mask.clear(c)
+				mask.Clear(c)
 			}
 		}
-		if !mask.empty() {
+		if !mask.Empty() {
 			out = append(out, variant{g.flag, p.offeringSet(mask)})
 		}
 	}

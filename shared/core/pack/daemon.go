@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -12,14 +13,14 @@ import (
 type daemon struct {
 	set             int // index into the snapshot's DaemonSets
 	namespace, name string
-	request         vector
+	request         vector.Vector
 	terms           []requirement.Requirements
 	tolerations     []model.Toleration // with every PreferNoSchedule taint tolerated
 	ports           []model.HostPort
 }
 
 // daemonsOf returns the DaemonSets, by namespace and name. One whose conditions cannot be read runs nowhere.
-func daemonsOf(snapshot *model.Snapshot, dims dimensions) []daemon {
+func daemonsOf(snapshot *model.Snapshot, dims vector.Dimensions) []daemon {
 	var out []daemon
 	for i := range snapshot.DaemonSets {
 		set := &snapshot.DaemonSets[i]
@@ -31,7 +32,7 @@ func daemonsOf(snapshot *model.Snapshot, dims dimensions) []daemon {
 		if no != nil {
 			continue
 		}
-		request := dims.requests(shape.Requests)
+		request := dims.Requests(shape.Requests)
 		if pods, known := slices.BinarySearch(dims, model.Pods); known {
 			request[pods] = max(1, request[pods])
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/core/volume"
@@ -19,7 +20,7 @@ type existingNode struct {
 	labels      map[string]string // as written: label reads them by today's names
 	host        string            // its host name where no label says it; empty = it has none then
 	taints      []model.Taint
-	free        vector
+	free        vector.Vector
 	promised    []model.PodRef // pods that were planned onto it
 	homed       []int          // of a claim's: pods that are bound to it
 	number      int            // of its node in the order of the snapshot; −1 for a claim on its way
@@ -29,7 +30,7 @@ type existingNode struct {
 	// A claim that has not launched may still become any of several instances: market and mask are set, and a pod fits
 	// only where it fits all of them.
 	market *market
-	mask   bitset
+	mask   vector.Bitset
 	open   map[string][]string // by label: what it may be
 	// blind is set where nothing is known of what the claim will hold: it takes the pods it was planned for, and no other.
 	blind bool
@@ -49,7 +50,7 @@ type existingNode struct {
 // nodeMaker describes nodes and claims as existing nodes.
 type nodeMaker struct {
 	in         *Input
-	dims       dimensions
+	dims       vector.Dimensions
 	markets    *markets
 	daemons    []daemon
 	sets       map[daemonName]int // into daemons
@@ -91,14 +92,14 @@ type existingNodes struct {
 	nodes   []*existingNode        // initialized first, then by name
 	signs   map[string]int         // signatures
 	bySign  [][]int                // open existing nodes by signature, ascending
-	finders []finder               // by signature
+	finders []vector.Finder        // by signature
 	addsOf  map[int][]contribution // by shape
 
 	claims *claimIndex
 }
 
 // newExistingNodes describes what exists or is on its way, initialized nodes first, then by name. With a memory the plan must have begun there.
-func newExistingNodes(in *Input, dims dimensions, markets *markets, daemons []daemon, asIs bool, memory *nodeMemory) *existingNodes {
+func newExistingNodes(in *Input, dims vector.Dimensions, markets *markets, daemons []daemon, asIs bool, memory *nodeMemory) *existingNodes {
 	p := &existingNodes{nodeMaker: nodeMaker{in: in, dims: dims, markets: markets, daemons: daemons, asIs: asIs, sets: make(map[daemonName]int, len(daemons))}, memory: memory}
 	for i := range daemons {
 		p.sets[daemonName{daemons[i].namespace, daemons[i].name}] = i
@@ -229,7 +230,7 @@ func (p *existingNodes) node(n int) *existingNode {
 		}
 		p.reserveDaemons(s, running)
 		if !s.closed {
-			p.finders[s.signature].update(s.slot, s.free)
+			p.finders[s.signature].Update(s.slot, s.free)
 		}
 	}
 	return s
@@ -237,9 +238,9 @@ func (p *existingNodes) node(n int) *existingNode {
 
 // firstWith returns the first slot at or after from of the signature's existing nodes that has room for the request, −1 where there
 // is none.
-func (p *existingNodes) firstWith(sign int, request vector, from int) int {
+func (p *existingNodes) firstWith(sign int, request vector.Vector, from int) int {
 	for {
-		slot := p.finders[sign].first(request, from)
+		slot := p.finders[sign].First(request, from)
 		if slot < 0 || !p.nodes[p.bySign[sign][slot]].unread {
 			return slot
 		}
@@ -255,10 +256,10 @@ func (p *nodeMaker) occupy(s *existingNode, i int, running []bool) {
 	asks := &p.requests[pod.Shape]
 	if asks.amounts == nil {
 		shape := &p.in.Snapshot.Shapes[pod.Shape]
-		*asks = knownRequest{p.dims.requests(shape.Requests), shape.OwnerKind == "DaemonSet"}
+		*asks = knownRequest{p.dims.Requests(shape.Requests), shape.OwnerKind == "DaemonSet"}
 	}
 	for d, amount := range asks.amounts {
-		s.free[d] = saturatingSub(s.free[d], amount)
+		s.free[d] = vector.SaturatingSub(s.free[d], amount)
 	}
 	if asks.daemon {
 		if d, known := p.sets[daemonName{pod.Namespace, p.in.Snapshot.Shapes[pod.Shape].OwnerName}]; known {
@@ -279,8 +280,8 @@ func (p *nodeMaker) occupy(s *existingNode, i int, running []bool) {
 
 // knownRequest is what pods of a shape ask of a node they are on.
 type knownRequest struct {
-	amounts vector // each ≥ 0; nil = not looked up yet
-	daemon  bool   // they are of a DaemonSet
+	amounts vector.Vector // each ≥ 0; nil = not looked up yet
+	daemon  bool          // they are of a DaemonSet
 }
 
 // fromNode describes a node. Until it is initialized, what its claim says fills in what the node does not say yet, and
@@ -306,7 +307,7 @@ func (p *nodeMaker) fromNode(s *existingNode, node *model.Node, claim *model.Cla
 		s.labels = merged(s.labels, map[string]string{nodeName: node.Name}, true)
 	}
 	if s.free == nil {
-		s.free = make(vector, len(p.dims))
+		s.free = make(vector.Vector, len(p.dims))
 	}
 	for d, name := range p.dims {
 		s.free[d] = amounts[name]
@@ -329,7 +330,7 @@ func (p *nodeMaker) reserveDaemons(s *existingNode, running []bool) {
 		hard, _ := untolerated(d.tolerations, s.taints)
 		if hard == nil && slices.ContainsFunc(d.terms, func(term requirement.Requirements) bool { return term.MatchesBy(s.label) }) {
 			for i, amount := range d.request {
-				s.free[i] = saturatingSub(s.free[i], amount)
+				s.free[i] = vector.SaturatingSub(s.free[i], amount)
 			}
 			if p.needConflicts {
 				s.coming = append(s.coming, d.set)
@@ -353,7 +354,7 @@ func (s *existingNode) meets(c *podGroup) bool {
 type reading struct {
 	market *market
 	custom []requirement.Requirements // by term: what offerings do not decide
-	met    []bitset                   // by term: the columns that meet the rest of it
+	met    []vector.Bitset            // by term: the columns that meet the rest of it
 }
 
 // readings are some terms as read for claims of markets; filled when asked for.
@@ -380,7 +381,7 @@ func newReading(terms []requirement.Requirements, m *market) *reading {
 }
 
 // columns returns those that meet what is left to offerings of each term that the existing node meets in all else.
-func (r *reading) columns(s *existingNode, space []bitset) []bitset {
+func (r *reading) columns(s *existingNode, space []vector.Bitset) []vector.Bitset {
 	for i, custom := range r.custom {
 		if custom.MatchesBy(s.label) {
 			space = append(space, r.met[i])
@@ -391,7 +392,7 @@ func (r *reading) columns(s *existingNode, space []bitset) []bitset {
 
 // sure reports whether a node of the existing node is sure to meet any one of the terms.
 func (r *reading) sure(s *existingNode) bool {
-	var space [8]bitset
+	var space [8]vector.Bitset
 	met := r.columns(s, space[:0])
 	for w, open := range s.mask {
 		for _, mask := range met {
@@ -418,7 +419,7 @@ func meetsAny(terms []requirement.Requirements, s *existingNode) bool {
 			}
 		}
 	}
-	return open.empty()
+	return open.Empty()
 }
 
 // expected returns what an uninitialised node will have: what it says, and what its claim says where it says nothing.
@@ -535,7 +536,7 @@ func (p *existingNodes) lineUp(list []int) {
 	slices.SortFunc(list, func(a, b int) int {
 		x, y := p.nodes[a], p.nodes[b]
 		if x.initialized != y.initialized {
-			return compareBools(y.initialized, x.initialized)
+			return vector.CompareBools(y.initialized, x.initialized)
 		}
 		return cmp.Or(cmp.Compare(x.shape, y.shape), cmp.Compare(a, b))
 	})
@@ -545,7 +546,7 @@ func (p *existingNodes) lineUp(list []int) {
 }
 
 // like returns the first slot of the signature's existing nodes that is free in the proportion of the request, or leans more to CPU.
-func (p *existingNodes) like(sign int, request vector) int {
+func (p *existingNodes) like(sign int, request vector.Vector) int {
 	list := p.bySign[sign]
 	if len(list) <= fewNodes || p.few {
 		return 0

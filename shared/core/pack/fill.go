@@ -37,7 +37,7 @@ func fill(in *Input, n int, load model.Resources) ([]model.PlannedClaim, *model.
 	}
 	r := newPacking(p, pools[0], nil, nil)
 	for range n {
-		made := node{offeringSet: r.pool.offeringSet(r.pool.allowed), load: p.dims.vector(load)}
+		made := node{offeringSet: r.pool.offeringSet(r.pool.allowed), load: p.dims.Vector(load)}
 		made.mask = made.offeringSet.mask
 		if !r.settle(&made) {
 			break

@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/topology"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -10,16 +11,16 @@ type filling struct {
 	pool     *pool
 	batches  []remainingBatch
 	dims     int
-	cpu      int       // its dimension
-	memory   int       // its dimension
-	requests []int64   // of a unit, by batch
-	counts   []int     // units still to be placed, by batch
-	leaning  []float64 // CPU asked for per byte of memory, by batch
-	smallest vector    // of each resource, the least any batch with units left asks for
-	times    int       // for how many batches each of the list stands that is filled from
-	seed     int       // batch that the node is opened for
+	cpu      int           // its dimension
+	memory   int           // its dimension
+	requests []int64       // of a unit, by batch
+	counts   []int         // units still to be placed, by batch
+	leaning  []float64     // CPU asked for per byte of memory, by batch
+	smallest vector.Vector // of each resource, the least any batch with units left asks for
+	times    int           // for how many batches each of the list stands that is filled from
+	seed     int           // batch that the node is opened for
 
-	free      vector // of the node
+	free      vector.Vector // of the node
 	items     []item
 	nodeRules nodeRules
 	inside    []int32 // units of each batch on the node
@@ -46,13 +47,13 @@ batches:
 			continue
 		}
 		for o, option := range batch.options {
-			if !option.offeringSet.mask.has(column) {
+			if !option.offeringSet.mask.Has(column) {
 				continue
 			}
 			if joined, ok := r.pool.flags.join(flag, option.flag); ok {
 				if added := r.add(l, o, r.stock(l)); added > 0 {
 					value, flag = value+added, joined
-					if !r.smallest.fits(free) {
+					if !r.smallest.Fits(free) {
 						return value
 					}
 					break
@@ -122,7 +123,7 @@ func (r *filling) fillEvenly(seed, seedOption, column int, list []int) int64 {
 		}
 		added := int64(0)
 		for o, option := range r.batches[l].options {
-			if !option.offeringSet.mask.has(column) || l == seed && o != seedOption {
+			if !option.offeringSet.mask.Has(column) || l == seed && o != seedOption {
 				continue
 			}
 			if joined, ok := r.pool.flags.join(flag, option.flag); ok {
@@ -133,7 +134,7 @@ func (r *filling) fillEvenly(seed, seedOption, column int, list []int) int64 {
 			}
 		}
 		switch {
-		case added > 0 && !r.smallest.fits(free):
+		case added > 0 && !r.smallest.Fits(free):
 			return value
 		case added > 0:
 		case l == seed:
@@ -165,7 +166,7 @@ func (r *filling) begin(seed, column int) {
 // add puts at most want more units of the batch into r.free and returns their worth.
 func (r *filling) add(l, o, want int) int64 {
 	batch := &r.batches[l]
-	n := batch.podGroup.request.copies(r.free, min(want, r.stock(l)-int(r.inside[l])))
+	n := batch.podGroup.request.Copies(r.free, min(want, r.stock(l)-int(r.inside[l])))
 	if batch.podGroup.hosts && n > 0 {
 		n = r.nodeRules.fits(batch.podGroup, n)
 	}
@@ -175,7 +176,7 @@ func (r *filling) add(l, o, want int) int64 {
 	if n <= 0 {
 		return 0
 	}
-	r.free.take(batch.podGroup.request, n)
+	r.free.Take(batch.podGroup.request, n)
 	if batch.podGroup.hosts {
 		r.nodeRules.put(batch.podGroup, n)
 	}

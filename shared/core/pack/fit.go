@@ -72,7 +72,7 @@ func (l *placement) codes(pod, n int) []string {
 	if c.volumeTerms != nil && !meetsAny(c.volumeTerms, s) {
 		out = append(out, VolumeConflict)
 	}
-	if !c.request.fits(s.free) {
+	if !c.request.Fits(s.free) {
 		out = append(out, ResourcesTooLarge)
 	}
 	if _, clash := topology.PortConflict(c.ports, s.ports); clash {

@@ -3,21 +3,22 @@ package pack
 import (
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // cheapest returns the cheapest open column of mask whose type holds the load and takes no more than left of the
 // limits; false where there is none.
-func (p *pool) cheapest(mask, open bitset, load vector, left []int64) (int, bool) {
+func (p *pool) cheapest(mask, open vector.Bitset, load vector.Vector, left []int64) (int, bool) {
 	columns := p.market.columns
 	for w := range mask {
 		if mask[w]&open[w] == 0 {
 			continue
 		}
-		word := bitset{mask[w] & open[w]}
-		for b := word.next(0); b >= 0; b = word.next(b + 1) {
+		word := vector.Bitset{mask[w] & open[w]}
+		for b := word.Next(0); b >= 0; b = word.Next(b + 1) {
 			c := w<<6 + b
-			if load.fits(p.free[columns[c].instance]) && within(p.taken[c], left) {
+			if load.Fits(p.free[columns[c].instance]) && within(p.taken[c], left) {
 				return c, true
 			}
 		}
@@ -26,14 +27,14 @@ func (p *pool) cheapest(mask, open bitset, load vector, left []int64) (int, bool
 }
 
 // holders returns the types that hold the load and can be bought by an open column of mask, cheapest first.
-func (p *pool) holders(mask, open bitset, load vector) []int {
+func (p *pool) holders(mask, open vector.Bitset, load vector.Vector) []int {
 	seen := make([]bool, len(p.market.types))
 	var types []int
-	usable := mask.and(open)
-	for c := usable.next(0); c >= 0; c = usable.next(c + 1) {
+	usable := mask.And(open)
+	for c := usable.Next(0); c >= 0; c = usable.Next(c + 1) {
 		if t := p.market.columns[c].instance; !seen[t] {
 			seen[t] = true
-			if load.fits(p.free[t]) {
+			if load.Fits(p.free[t]) {
 				types = append(types, t)
 			}
 		}
@@ -42,21 +43,21 @@ func (p *pool) holders(mask, open bitset, load vector) []int {
 }
 
 // spotTypes counts the types that hold the node's load and can be bought as spot, up to enough.
-func (p *pool) spotTypes(n *node, open bitset, enough int) int {
+func (p *pool) spotTypes(n *node, open vector.Bitset, enough int) int {
 	count := 0
 	if !p.reserving {
 		for _, t := range n.offeringSet.spot {
-			if count < enough && n.load.fits(p.free[t]) {
+			if count < enough && n.load.Fits(p.free[t]) {
 				count++
 			}
 		}
 		return count
 	}
 	seen := make([]bool, len(p.market.types))
-	usable := n.mask.and(open)
-	for c := usable.next(0); c >= 0 && count < enough; c = usable.next(c + 1) {
+	usable := n.mask.And(open)
+	for c := usable.Next(0); c >= 0 && count < enough; c = usable.Next(c + 1) {
 		col := &p.market.columns[c]
-		if col.offering.CapacityType == model.Spot && !seen[col.instance] && n.load.fits(p.free[col.instance]) {
+		if col.offering.CapacityType == model.Spot && !seen[col.instance] && n.load.Fits(p.free[col.instance]) {
 			seen[col.instance] = true
 			count++
 		}
@@ -65,22 +66,22 @@ func (p *pool) spotTypes(n *node, open bitset, enough int) int {
 }
 
 // onlyReservation narrows mask to one reservation's offerings.
-func (p *pool) onlyReservation(mask bitset, id string) bitset {
+func (p *pool) onlyReservation(mask vector.Bitset, id string) vector.Bitset {
 	out := slices.Clone(mask)
-	for c := out.next(0); c >= 0; c = out.next(c + 1) {
+	for c := out.Next(0); c >= 0; c = out.Next(c + 1) {
 		if o := p.market.columns[c].offering; o.CapacityType != model.Reserved || o.ReservationID != id {
-			out.clear(c)
+			out.Clear(c)
 		}
 	}
 	return out
 }
 
 // withoutReserved returns mask less every reserved offering.
-func (p *pool) withoutReserved(mask bitset) bitset {
+func (p *pool) withoutReserved(mask vector.Bitset) vector.Bitset {
 	out := slices.Clone(mask)
-	for c := out.next(0); c >= 0; c = out.next(c + 1) {
+	for c := out.Next(0); c >= 0; c = out.Next(c + 1) {
 		if p.market.columns[c].offering.CapacityType == model.Reserved {
-			out.clear(c)
+			out.Clear(c)
 		}
 	}
 	return out

@@ -3,6 +3,7 @@ package pack
 import (
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -42,11 +43,11 @@ func (p *nodeMaker) draft(claim *model.Claim) *existingNode {
 	amounts := claim.Allocatable
 	if m != nil && len(amounts) == 0 {
 		if t, known := m.index[claim.InstanceType]; known {
-			amounts = allocatable(m.types[t].Allocatable())
+			amounts = vector.Allocatable(m.types[t].Allocatable())
 		}
 	}
 	s.blind = len(amounts) == 0
-	s.free = p.dims.vector(amounts)
+	s.free = p.dims.Vector(amounts)
 	p.reserveDaemons(s, nil)
 	return s
 }
@@ -55,7 +56,7 @@ func (p *nodeMaker) draft(claim *model.Claim) *existingNode {
 func (p *nodeMaker) anyOf(s *existingNode, claim *model.Claim, m *market) {
 	read, err := requirement.From(claim.Requirements)
 	if m == nil || err != nil {
-		s.blind, s.free = true, make(vector, len(p.dims))
+		s.blind, s.free = true, make(vector.Vector, len(p.dims))
 		return
 	}
 	wanted := make([]bool, len(m.types))
@@ -65,10 +66,10 @@ func (p *nodeMaker) anyOf(s *existingNode, claim *model.Claim, m *market) {
 		}
 	}
 	mask := m.columnsMeeting(read)
-	s.market, s.mask = m, newBitset(len(m.columns))
-	for c := mask.next(0); c >= 0; c = mask.next(c + 1) {
+	s.market, s.mask = m, vector.NewBitset(len(m.columns))
+	for c := mask.Next(0); c >= 0; c = mask.Next(c + 1) {
 		if wanted[m.columns[c].instance] {
-			s.mask.set(c)
+			s.mask.Set(c)
 		}
 	}
 	runs := p.daemonColumns(s)
@@ -76,16 +77,16 @@ func (p *nodeMaker) anyOf(s *existingNode, claim *model.Claim, m *market) {
 		if !wanted[t] {
 			continue
 		}
-		room := m.whole[t].minus(p.daemonsOn(s, t, runs))
+		room := m.whole[t].Minus(p.daemonsOn(s, t, runs))
 		if s.free == nil {
 			s.free = room
 		}
-		s.free = s.free.lower(room)
+		s.free = s.free.Lower(room)
 	}
 	if s.free == nil {
-		s.free = make(vector, len(p.dims))
+		s.free = make(vector.Vector, len(p.dims))
 	}
-	s.blind = s.mask.empty()
+	s.blind = s.mask.Empty()
 	if !s.blind {
 		s.settleLabels()
 	}
@@ -103,16 +104,16 @@ func (s *existingNode) settleLabels() {
 
 // daemonsOn sums up the daemons that may run on an instance of the type, should the claim become one. runs are the columns each
 // daemon accepts; see daemonColumns.
-func (p *nodeMaker) daemonsOn(s *existingNode, t int, runs [][]bitset) vector {
-	sum := make(vector, len(p.dims))
+func (p *nodeMaker) daemonsOn(s *existingNode, t int, runs [][]vector.Bitset) vector.Vector {
+	sum := make(vector.Vector, len(p.dims))
 	for i := range p.daemons {
 		d := &p.daemons[i]
 		if !slices.ContainsFunc(s.market.columnsOf[t], func(c int) bool {
-			return s.mask.has(c) && slices.ContainsFunc(runs[i], func(mask bitset) bool { return mask.has(c) })
+			return s.mask.Has(c) && slices.ContainsFunc(runs[i], func(mask vector.Bitset) bool { return mask.Has(c) })
 		}) {
 			continue
 		}
-		sum.addSaturating(d.request)
+		sum.AddSaturating(d.request)
 		if p.needConflicts && !slices.Contains(s.coming, d.set) {
 			s.coming = append(s.coming, d.set)
 		}
@@ -121,7 +122,7 @@ func (p *nodeMaker) daemonsOn(s *existingNode, t int, runs [][]bitset) vector {
 }
 
 // daemonColumns returns by daemon, for each of its terms that the claim meets in all else, the columns that meet the rest.
-func (p *nodeMaker) daemonColumns(s *existingNode) [][]bitset {
+func (p *nodeMaker) daemonColumns(s *existingNode) [][]vector.Bitset {
 	read, known := p.daemonTerms[s.market]
 	if !known {
 		for i := range p.daemons {
@@ -132,7 +133,7 @@ func (p *nodeMaker) daemonColumns(s *existingNode) [][]bitset {
 		}
 		p.daemonTerms[s.market] = read
 	}
-	out := make([][]bitset, len(p.daemons))
+	out := make([][]vector.Bitset, len(p.daemons))
 	for i := range p.daemons {
 		if hard, _ := untolerated(p.daemons[i].tolerations, s.taints); hard == nil {
 			out[i] = read[i].columns(s, nil)

@@ -3,6 +3,7 @@ package pack
 import (
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -38,9 +39,9 @@ func (p *pool) leftOf(used model.Resources) []int64 {
 }
 
 // least returns what a node of the type takes of the limits at its cheapest usable offering, of which there is one.
-func (p *pool) least(t int, usable bitset) []int64 {
+func (p *pool) least(t int, usable vector.Bitset) []int64 {
 	for _, c := range p.market.columnsOf[t] { // cheapest first
-		if usable.has(c) {
+		if usable.Has(c) {
 			return p.taken[c]
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/offering"
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -14,14 +15,14 @@ import (
 // market is everything one class can buy, ready to be searched: instance types by name, and every offering of theirs as a
 // numbered column, cheapest first. A set of offerings is then a bitset, and the cheapest of a set its lowest bit.
 type market struct {
-	types     []*model.InstanceType // by name
-	index     map[string]int        // into types, by name
-	columns   []column              // by price, worth, type name, zone, capacity type, reservation, choice
-	available bitset                // columns that can be bought now
-	plain     bitset                // columns of types that are not exotic (see offering.Exotic)
-	whole     []vector              // by type: what pods and daemons together can have
-	masks     map[string]bitset     // columnsMeeting, by termKey
-	choosing  bool                  // columns are distinguished by what a launch may choose
+	types     []*model.InstanceType    // by name
+	index     map[string]int           // into types, by name
+	columns   []column                 // by price, worth, type name, zone, capacity type, reservation, choice
+	available vector.Bitset            // columns that can be bought now
+	plain     vector.Bitset            // columns of types that are not exotic (see offering.Exotic)
+	whole     []vector.Vector          // by type: what pods and daemons together can have
+	masks     map[string]vector.Bitset // columnsMeeting, by termKey
+	choosing  bool                     // columns are distinguished by what a launch may choose
 
 	zones      []string  // of all columns, sorted; at most 63, what is beyond shares the last
 	kinds      []string  // capacity types of all columns, in the order they are preferred
@@ -34,12 +35,12 @@ type market struct {
 type markets struct {
 	in            *Input
 	catalogs      map[string][]model.InstanceType
-	dims          dimensions
+	dims          vector.Dimensions
 	distinguished map[string]bool    // see distinguished; nil until a market is made
 	ready         map[string]*market // by class name
 }
 
-func newMarkets(in *Input, dims dimensions) *markets {
+func newMarkets(in *Input, dims vector.Dimensions) *markets {
 	return &markets{in: in, catalogs: in.Catalogs, dims: dims, ready: make(map[string]*market, len(in.Catalogs))}
 }
 
@@ -87,8 +88,8 @@ type column struct {
 	chosen   choice // zero where columns are not distinguished by it
 }
 
-func newMarket(types []model.InstanceType, dims dimensions, reported map[string]bool) *market {
-	m := &market{index: make(map[string]int, len(types)), masks: make(map[string]bitset)}
+func newMarket(types []model.InstanceType, dims vector.Dimensions, reported map[string]bool) *market {
+	m := &market{index: make(map[string]int, len(types)), masks: make(map[string]vector.Bitset)}
 	for i := range types {
 		m.types = append(m.types, &types[i])
 	}
@@ -96,7 +97,7 @@ func newMarket(types []model.InstanceType, dims dimensions, reported map[string]
 	m.types = slices.CompactFunc(m.types, func(a, b *model.InstanceType) bool { return a.Name == b.Name })
 	for i, t := range m.types {
 		m.index[t.Name] = i
-		m.whole = append(m.whole, dims.vector(allocatable(t.Allocatable())))
+		m.whole = append(m.whole, dims.Vector(vector.Allocatable(t.Allocatable())))
 		for _, chosen := range choices(t, reported) {
 			m.choosing = m.choosing || chosen != choice{}
 			for j := range t.Offerings {
@@ -107,13 +108,13 @@ func newMarket(types []model.InstanceType, dims dimensions, reported map[string]
 	slices.SortStableFunc(m.columns, compareColumns)
 	m.dropRepeated()
 	m.number()
-	m.available, m.plain = newBitset(len(m.columns)), newBitset(len(m.columns))
+	m.available, m.plain = vector.NewBitset(len(m.columns)), vector.NewBitset(len(m.columns))
 	for i, c := range m.columns {
 		if !offering.Exotic(m.types[c.instance]) {
-			m.plain.set(i)
+			m.plain.Set(i)
 		}
 		if c.offering.Available && (c.offering.CapacityType != model.Reserved || c.offering.ReservationCapacity > 0) {
-			m.available.set(i)
+			m.available.Set(i)
 		}
 	}
 	return m
@@ -187,12 +188,12 @@ func decided(key string) bool {
 }
 
 // columnsMeeting returns the columns whose nodes meet term in every label that is decided by the offering.
-func (m *market) columnsMeeting(term requirement.Requirements) bitset {
+func (m *market) columnsMeeting(term requirement.Requirements) vector.Bitset {
 	key := termKey(term)
 	if mask, known := m.masks[key]; known {
 		return mask
 	}
-	mask := newBitset(len(m.columns))
+	mask := vector.NewBitset(len(m.columns))
 	keys := slices.DeleteFunc(term.Keys(), func(key string) bool { return !decided(key) })
 	fitting := make([]bool, len(m.types))
 	for i, t := range m.types {
@@ -200,7 +201,7 @@ func (m *market) columnsMeeting(term requirement.Requirements) bitset {
 	}
 	for i, c := range m.columns {
 		if fitting[c.instance] && offeringMeets(c.offering, term, keys) && c.chosen.meets(term) {
-			mask.set(i)
+			mask.Set(i)
 		}
 	}
 	m.masks[key] = mask
@@ -247,7 +248,7 @@ func offeringMeets(o *model.Offering, term requirement.Requirements, keys []stri
 }
 
 // valuesIn returns the values of a label decided by the offering among the columns of mask, sorted.
-func (m *market) valuesIn(mask bitset, key string) []string {
+func (m *market) valuesIn(mask vector.Bitset, key string) []string {
 	var out []string
 	seen := make(map[string]bool)
 	types, offered := make([]bool, len(m.types)), byOffering(key)
@@ -259,7 +260,7 @@ func (m *market) valuesIn(mask bitset, key string) []string {
 			}
 		}
 	}
-	for c := mask.next(0); c >= 0; c = mask.next(c + 1) {
+	for c := mask.Next(0); c >= 0; c = mask.Next(c + 1) {
 		col := &m.columns[c]
 		switch chosen := col.chosen.value(key); {
 		case offered:

@@ -86,7 +86,7 @@ func (l *placement) keeps(n int) bool {
 		s.pods = append(s.pods, l.podGroup.takeUnits(1)...)
 		return true
 	}
-	if !l.podGroup.request.fits(s.free) || evaluate(l.podGroup, s) == refused || l.hostRefuses(n) != "" {
+	if !l.podGroup.request.Fits(s.free) || evaluate(l.podGroup, s) == refused || l.hostRefuses(n) != "" {
 		return false
 	}
 	if u := l.refuses(s.values(l.podGroup.keys), s.possibles(l.podGroup.keys)); u != nil && u.kind == antiAffinity { // for the other kinds pods may count that are placed later

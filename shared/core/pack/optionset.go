@@ -3,6 +3,8 @@ package pack
 import (
 	"maps"
 	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 )
 
 // optionSet is a set of types, zones and capacity types every combination of which is acceptable, since that is all a claim
@@ -12,7 +14,7 @@ type optionSet struct {
 	zones         map[string]bool
 	capacityTypes map[string]bool
 	choices       map[choice]bool
-	mask          bitset // the columns inside
+	mask          vector.Bitset // the columns inside
 }
 
 // optionSetOf is optionSet, looked for once where it is the same for every node of the offering set.
@@ -24,7 +26,7 @@ func (p *pool) optionSetOf(n *node, r *packing) optionSet {
 		n.offeringSet.boxed = true
 		whole := p.market.newOptionSet()
 		for c := range p.market.columns {
-			if n.offeringSet.mask.has(c) && p.open.has(c) {
+			if n.offeringSet.mask.Has(c) && p.open.Has(c) {
 				whole.add(&p.market.columns[c])
 			}
 		}
@@ -49,11 +51,11 @@ func (p *pool) optionSet(n *node, r *packing) optionSet {
 	if n.reservation == "" {
 		accepted = p.withoutReserved(n.mask)
 	}
-	usable := accepted.and(r.openFor(n))
+	usable := accepted.And(r.openFor(n))
 	whole := p.market.newOptionSet()
 	var order []int
-	for c := usable.next(0); c >= 0; c = usable.next(c + 1) {
-		if n.load.fits(p.free[columns[c].instance]) {
+	for c := usable.Next(0); c >= 0; c = usable.Next(c + 1) {
+		if n.load.Fits(p.free[columns[c].instance]) {
 			whole.add(&columns[c])
 			order = append(order, c)
 		}
@@ -71,7 +73,7 @@ func (p *pool) optionSet(n *node, r *packing) optionSet {
 }
 
 // grow adds to the option set whatever keeps every combination acceptable.
-func (m *market) grow(b *optionSet, order []int, accepted bitset, reservation string) {
+func (m *market) grow(b *optionSet, order []int, accepted vector.Bitset, reservation string) {
 	columns := m.columns
 	for _, c := range order {
 		if zone := columns[c].offering.Zone; !b.zones[zone] {
@@ -100,7 +102,7 @@ func (m *market) grow(b *optionSet, order []int, accepted bitset, reservation st
 
 // growChoices is grow by what a launch may choose. A claim names each label on its own, so that with one value every
 // combination with the others' comes in.
-func (m *market) growChoices(b *optionSet, order []int, accepted bitset, reservation string) {
+func (m *market) growChoices(b *optionSet, order []int, accepted vector.Bitset, reservation string) {
 	if !m.choosing {
 		return
 	}
@@ -128,11 +130,11 @@ func (b *optionSet) combine() {
 }
 
 // unacceptable returns the types of which some offering in the option set's zones and capacity types is not accepted.
-func (m *market) unacceptable(b *optionSet, accepted bitset, reservation string) []bool {
+func (m *market) unacceptable(b *optionSet, accepted vector.Bitset, reservation string) []bool {
 	bad := make([]bool, len(m.types))
 	for c := range m.columns {
 		col := &m.columns[c]
-		if b.zones[col.offering.Zone] && b.capacityTypes[col.offering.CapacityType] && m.chooses(b, col) && ours(col, reservation) && !accepted.has(c) {
+		if b.zones[col.offering.Zone] && b.capacityTypes[col.offering.CapacityType] && m.chooses(b, col) && ours(col, reservation) && !accepted.Has(c) {
 			bad[col.instance] = true
 		}
 	}
@@ -140,17 +142,17 @@ func (m *market) unacceptable(b *optionSet, accepted bitset, reservation string)
 }
 
 // inside returns the columns in the option set; false where one of them is not accepted.
-func (m *market) inside(b optionSet, accepted bitset, reservation string) (bitset, bool) {
-	mask := newBitset(len(m.columns))
+func (m *market) inside(b optionSet, accepted vector.Bitset, reservation string) (vector.Bitset, bool) {
+	mask := vector.NewBitset(len(m.columns))
 	for c := range m.columns {
 		col := &m.columns[c]
 		if !b.types[col.instance] || !b.zones[col.offering.Zone] || !b.capacityTypes[col.offering.CapacityType] || !m.chooses(&b, col) || !ours(col, reservation) {
 			continue
 		}
-		if !accepted.has(c) {
+		if !accepted.Has(c) {
 			return nil, false
 		}
-		mask.set(c)
+		mask.Set(c)
 	}
 	return mask, true
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -32,14 +33,14 @@ type node struct {
 	items       []item
 	flag        int // custom labels
 	offeringSet *offeringSet
-	mask        bitset  // columns acceptable to every pod, available or not
-	load        vector  // of the pods, without daemons
-	column      int     // the cheapest offering that holds it
-	price       int64   // of column, micro-USD per hour
-	limitUse    []int64 // what it takes of the pool's limits
-	reservation string  // set where the node is bought of reserved capacity, and of nothing else
-	relaxed     bool    // the pool's minValues cannot all be met
-	pods        []int   // indexes into the snapshot's pods; set when the run is chosen
+	mask        vector.Bitset // columns acceptable to every pod, available or not
+	load        vector.Vector // of the pods, without daemons
+	column      int           // the cheapest offering that holds it
+	price       int64         // of column, micro-USD per hour
+	limitUse    []int64       // what it takes of the pool's limits
+	reservation string        // set where the node is bought of reserved capacity, and of nothing else
+	relaxed     bool          // the pool's minValues cannot all be met
+	pods        []int         // indexes into the snapshot's pods; set when the run is chosen
 }
 
 // packing packs batches onto new nodes of one pool, by one strategy.
@@ -48,7 +49,7 @@ type packing struct {
 	planner  *planner
 	order    []int // batches, in the order nodes are opened for them and filled from; spent ones are dropped now and then
 	spent    int   // batches of order without units
-	open     bitset
+	open     vector.Bitset
 	left     []int64          // of the pool's limits
 	reserved map[string]int64 // instances left of each reservation
 	nodes    []node
@@ -99,7 +100,7 @@ func newPacking(p *planner, pool *pool, batches []remainingBatch, order []int) *
 	if p.tries == 1 {
 		r.searchDepth = inHaste
 	}
-	r.free = make(vector, r.dims)
+	r.free = make(vector.Vector, r.dims)
 	r.times = 1
 	r.inside, r.entry = make([]int32, len(batches)), make([]int32, len(batches))
 	r.nodeRules = newNodeRules(p.rules)
@@ -234,11 +235,11 @@ func (r *packing) build(seed int, a attempt, how strictness) (node, bool) {
 	} else {
 		r.fill(seed, a.option, a.column, r.order)
 	}
-	n := node{items: slices.Clone(r.items), load: make(vector, r.dims)}
+	n := node{items: slices.Clone(r.items), load: make(vector.Vector, r.dims)}
 	need := minSpotTypes
 	for i, it := range n.items {
 		option := r.batches[it.batch].options[it.option]
-		n.load.release(r.batches[it.batch].podGroup.request, it.count)
+		n.load.Release(r.batches[it.batch].podGroup.request, it.count)
 		need = min(need, option.spotTypes)
 		if i == 0 {
 			n.flag, n.offeringSet = option.flag, option.offeringSet
@@ -266,7 +267,7 @@ func (r *packing) join(a, b *offeringSet) *offeringSet {
 	if known := r.joined[pair]; known != nil {
 		return known
 	}
-	both := r.pool.offeringSet(a.mask.and(b.mask))
+	both := r.pool.offeringSet(a.mask.And(b.mask))
 	r.joined[pair] = both
 	return both
 }
@@ -277,10 +278,10 @@ func (r *packing) join(a, b *offeringSet) *offeringSet {
 func (r *packing) settle(n *node) bool {
 	if !r.pool.reserving && !r.pool.minimums {
 		for i, e := range n.offeringSet.types {
-			if n.load.fits(r.pool.free[e.instance]) && within(r.pool.taken[e.column], r.left) {
+			if n.load.Fits(r.pool.free[e.instance]) && within(r.pool.taken[e.column], r.left) {
 				n.column, n.price, n.limitUse = e.column, r.pool.market.columns[e.column].price, r.pool.taken[e.column]
 				if i < n.offeringSet.plain && n.offeringSet.plain < len(n.offeringSet.types) {
-					n.offeringSet = r.pool.offeringSet(n.mask.and(r.pool.market.plain))
+					n.offeringSet = r.pool.offeringSet(n.mask.And(r.pool.market.plain))
 					n.mask = n.offeringSet.mask
 				}
 				return true
@@ -288,7 +289,7 @@ func (r *packing) settle(n *node) bool {
 		}
 		return false
 	}
-	if plain := n.mask.and(r.pool.market.plain); !r.pool.minimums {
+	if plain := n.mask.And(r.pool.market.plain); !r.pool.minimums {
 		if _, ok := r.pool.cheapest(plain, r.open, n.load, r.left); ok {
 			n.mask = plain
 		}
@@ -304,7 +305,7 @@ func (r *packing) settle(n *node) bool {
 	return r.settleAmong(n, r.pool.withoutReserved(r.open))
 }
 
-func (r *packing) settleAmong(n *node, open bitset) bool {
+func (r *packing) settleAmong(n *node, open vector.Bitset) bool {
 	column, ok := r.pool.cheapest(n.mask, open, n.load, r.left)
 	if !ok {
 		return false
@@ -320,7 +321,7 @@ func (r *packing) settleAmong(n *node, open bitset) bool {
 		return true
 	}
 	// A claim lists types and not offerings, so that only what its option set holds counts.
-	usable := r.pool.optionSet(n, r).mask.and(r.openFor(n))
+	usable := r.pool.optionSet(n, r).mask.And(r.openFor(n))
 	affordable := slices.DeleteFunc(r.pool.holders(usable, r.pool.open, n.load),
 		func(t int) bool { return !within(r.pool.least(t, usable), r.left) })
 	types, met := r.pool.withMinValues(affordable)
@@ -364,8 +365,8 @@ func (r *packing) commit(n node) {
 func (r *packing) closeExhausted() {
 	closed := false
 	for c, col := range r.pool.market.columns {
-		if col.offering.CapacityType == model.Reserved && r.open.has(c) && r.reserved[col.offering.ReservationID] <= 0 {
-			r.open.clear(c)
+		if col.offering.CapacityType == model.Reserved && r.open.Has(c) && r.reserved[col.offering.ReservationID] <= 0 {
+			r.open.Clear(c)
 			closed = true
 		}
 	}
@@ -377,7 +378,7 @@ func (r *packing) closeExhausted() {
 		batch.options = slices.Clone(batch.options)
 		for j, known := range batch.options {
 			o := *known
-			types, spot, plain := r.pool.typesAmong(o.offeringSet.mask.and(r.open))
+			types, spot, plain := r.pool.typesAmong(o.offeringSet.mask.And(r.open))
 			r.pool.weigh(&o, batch.podGroup.request, batch.podGroup.most(), types, spot, plain)
 			batch.options[j] = &o
 		}
@@ -386,7 +387,7 @@ func (r *packing) closeExhausted() {
 
 // openFor returns the columns the node may be bought by: those still open, or its own reservation's even if it took the
 // last of it.
-func (r *packing) openFor(n *node) bitset {
+func (r *packing) openFor(n *node) vector.Bitset {
 	if n.reservation != "" {
 		return r.pool.open
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -169,7 +170,7 @@ func (b *solver) arrange(wide func(*podGroup) bool, strict, boundFirst bool) boo
 	var podBatches []*podBatch
 	if wide != nil { // what needs nothing new goes first
 		slices.SortStableFunc(order, func(x, y *podGroup) int {
-			return cmp.Or(cmp.Compare(y.priority, x.priority), compareBools(a.wide[x], a.wide[y]))
+			return cmp.Or(cmp.Compare(y.priority, x.priority), vector.CompareBools(a.wide[x], a.wide[y]))
 		})
 	}
 	order = b.bundled(order, &a)
@@ -227,7 +228,7 @@ func (b *solver) boundFirst(order []*podGroup) []*podGroup {
 	}
 	order = slices.Clone(order)
 	slices.SortStableFunc(order, func(x, y *podGroup) int {
-		return cmp.Or(cmp.Compare(y.priority, x.priority), cmp.Compare(x.rank(), y.rank()), compareBools(bound[y], bound[x]))
+		return cmp.Or(cmp.Compare(y.priority, x.priority), cmp.Compare(x.rank(), y.rank()), vector.CompareBools(bound[y], bound[x]))
 	})
 	return order
 }
@@ -268,17 +269,6 @@ func (b *solver) forgetUnits(podBatch *podBatch, units int32) {
 			t.count[value] -= units * a.weight
 			t.total -= units * a.weight
 		}
-	}
-}
-
-func compareBools(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	default:
-		return 1
 	}
 }
 
@@ -371,7 +361,7 @@ func holders(snapshot *model.Snapshot, moving map[int]bool) map[string]int {
 }
 
 // dimensionsOf returns the resources that any pod group or daemon asks for.
-func dimensionsOf(snapshot *model.Snapshot, podGroups []*podGroup) dimensions {
+func dimensionsOf(snapshot *model.Snapshot, podGroups []*podGroup) vector.Dimensions {
 	all := map[string]bool{model.CPU: true, model.Memory: true, model.Pods: true}
 	for _, c := range podGroups {
 		for name := range c.resources { // sorted below
@@ -392,7 +382,7 @@ func dimensionsOf(snapshot *model.Snapshot, podGroups []*podGroup) dimensions {
 type planner struct {
 	in        *Input
 	tries     int // as of a question
-	dims      dimensions
+	dims      vector.Dimensions
 	rules     *podRules
 	markets   *markets
 	daemons   []daemon
@@ -410,7 +400,7 @@ type planner struct {
 	runs      []*packing          // the chosen ones, in the order they were packed
 }
 
-func newPlanner(in *Input, dims dimensions, rules *podRules, markets *markets, daemons []daemon) *planner {
+func newPlanner(in *Input, dims vector.Dimensions, rules *podRules, markets *markets, daemons []daemon) *planner {
 	return &planner{in: in, dims: dims, rules: rules, markets: markets, daemons: daemons,
 		poolsOf: make(map[string][]candidatePool), divisions: make(map[string][]domainCell)}
 }
@@ -558,7 +548,7 @@ func strategies(batches []remainingBatch, limited bool) []strategy {
 	}
 	compareValue := func(a, b int) int { return cmp.Compare(value[b], value[a]) }
 	exclusive := sorted(func(a, b int) int {
-		return cmp.Or(compareBools(batches[b].podGroup.exclusive(), batches[a].podGroup.exclusive()), compareValue(a, b))
+		return cmp.Or(vector.CompareBools(batches[b].podGroup.exclusive(), batches[a].podGroup.exclusive()), compareValue(a, b))
 	})
 	if len(batches) > manyBatches {
 		return []strategy{{exclusive, true}}

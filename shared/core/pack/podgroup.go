@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/volume"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -18,7 +19,7 @@ type podGroup struct {
 	venue     string // says where its new nodes may be: pod groups of one venue share the search
 	wider     string // venue without its preferences for nodes; empty where none is kept
 	resources model.Resources
-	request   vector
+	request   vector.Vector
 	priority  int32
 
 	own         []requirement.Requirements // what the pod says of a new node: any one must hold; never empty

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/offering"
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -23,10 +24,10 @@ type pool struct {
 	market       *market
 	requirements requirement.Requirements // what every node of it is
 	custom       requirement.Requirements // the part of base that offerings do not decide
-	allowed      bitset                   // columns its requirements admit
-	open         bitset                   // of those, the ones that can be bought now
-	daemons      []vector                 // by type: what daemons take
-	free         []vector                 // by type: what is left for pods; all −1 where daemons alone are too much
+	allowed      vector.Bitset            // columns its requirements admit
+	open         vector.Bitset            // of those, the ones that can be bought now
+	daemons      []vector.Vector          // by type: what daemons take
+	free         []vector.Vector          // by type: what is left for pods; all −1 where daemons alone are too much
 	flags        flags                    // which custom requirements were met with so far
 
 	minimums      bool                    // it asks for minValues
@@ -49,7 +50,7 @@ type pool struct {
 }
 
 // newPools prepares the pools, highest weight first, then by name.
-func newPools(in *Input, dims dimensions, markets *markets, daemons []daemon) []*pool {
+func newPools(in *Input, dims vector.Dimensions, markets *markets, daemons []daemon) []*pool {
 	pools := make([]*pool, 0, len(in.Snapshot.Pools))
 	for i := range in.Snapshot.Pools {
 		source := &in.Snapshot.Pools[i]
@@ -124,7 +125,7 @@ func contradiction(base requirement.Requirements) error {
 
 // empty returns why no offering at all suits the pool; nil where any does.
 func (p *pool) empty() *model.Reason {
-	if !p.allowed.empty() {
+	if !p.allowed.Empty() {
 		return nil
 	}
 	message := fmt.Sprintf("spec.template.spec.requirements allow none of the %d instance types of EC2NodeClass %q", len(p.market.types), p.source.Template.ClassName)
@@ -159,8 +160,8 @@ func (p *pool) prepare(m *market, daemons []daemon) {
 		p.exotic[t] = offering.Exotic(m.types[t])
 	}
 	p.allowed = m.columnsMeeting(p.requirements)
-	p.open = p.allowed.and(m.available)
-	for c := p.open.next(0); c >= 0; c = p.open.next(c + 1) {
+	p.open = p.allowed.And(m.available)
+	for c := p.open.Next(0); c >= 0; c = p.open.Next(c + 1) {
 		p.reserving = p.reserving || m.columns[c].offering.CapacityType == model.Reserved
 	}
 	p.placeDaemons(daemons)
@@ -185,10 +186,10 @@ func template(source *model.Pool) requirement.Requirements {
 // the type would attract counts for all of them: too much room is kept rather than too little.
 func (p *pool) placeDaemons(daemons []daemon) {
 	m := p.market
-	p.daemons = make([]vector, len(m.types))
-	p.free = make([]vector, len(m.types))
+	p.daemons = make([]vector.Vector, len(m.types))
+	p.free = make([]vector.Vector, len(m.types))
 	for t := range m.types {
-		p.daemons[t] = make(vector, len(m.whole[t]))
+		p.daemons[t] = make(vector.Vector, len(m.whole[t]))
 	}
 	for _, d := range daemons {
 		if hard, _ := untolerated(d.tolerations, p.source.Template.Taints); hard != nil {
@@ -200,12 +201,12 @@ func (p *pool) placeDaemons(daemons []daemon) {
 		}
 		for t, runs := range p.attracts(d) {
 			if runs {
-				p.daemons[t].addSaturating(d.request)
+				p.daemons[t].AddSaturating(d.request)
 			}
 		}
 	}
 	for t := range m.types {
-		p.free[t] = m.whole[t].minus(p.daemons[t])
+		p.free[t] = m.whole[t].Minus(p.daemons[t])
 		if slices.Min(p.free[t]) < 0 { // it would be over its capacity with no pod on it
 			p.free[t] = full(len(p.free[t]))
 		}
@@ -217,7 +218,7 @@ func (p *pool) placeDaemons(daemons []daemon) {
 }
 
 // full returns the room of a node that holds nothing, since every pod takes one of pods.
-func full(dims int) vector { return slices.Repeat(vector{-1}, dims) }
+func full(dims int) vector.Vector { return slices.Repeat(vector.Vector{-1}, dims) }
 
 // attracts returns, by type, whether the daemon may run on a node of it.
 func (p *pool) attracts(d daemon) []bool {
@@ -226,8 +227,8 @@ func (p *pool) attracts(d daemon) []bool {
 		if p.custom.Compatible(customPart(term), nil) != nil {
 			continue
 		}
-		mask := p.market.columnsMeeting(term).and(p.allowed)
-		for c := mask.next(0); c >= 0; c = mask.next(c + 1) {
+		mask := p.market.columnsMeeting(term).And(p.allowed)
+		for c := mask.Next(0); c >= 0; c = mask.Next(c + 1) {
 			runs[p.market.columns[c].instance] = true
 		}
 	}
@@ -235,11 +236,11 @@ func (p *pool) attracts(d daemon) []bool {
 }
 
 // runsBy returns the offerings on whose nodes the daemon runs.
-func (p *pool) runsBy(d daemon) bitset {
-	out := newBitset(len(p.market.columns))
+func (p *pool) runsBy(d daemon) vector.Bitset {
+	out := vector.NewBitset(len(p.market.columns))
 	for _, term := range d.terms {
 		if p.custom.Compatible(customPart(term), nil) == nil {
-			out = out.or(p.market.columnsMeeting(term).and(p.allowed))
+			out = out.Or(p.market.columnsMeeting(term).And(p.allowed))
 		}
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -38,7 +39,7 @@ const (
 // pricing is the search for rates on one pool.
 type pricing struct {
 	pool        *pool
-	open        bitset
+	open        vector.Bitset
 	resources   int
 	cpu, memory int
 	slots       map[unitLimit]int
@@ -81,7 +82,7 @@ type cohort struct {
 }
 
 // newPricing finds rates for what is asked of the pool.
-func newPricing(dims dimensions, pool *pool, open bitset, requests []podRequest) *pricing {
+func newPricing(dims vector.Dimensions, pool *pool, open vector.Bitset, requests []podRequest) *pricing {
 	out := &pricing{pool: pool, open: open, resources: len(dims), slots: make(map[unitLimit]int)}
 	out.cpu, out.memory = slices.Index(dims, model.CPU), slices.Index(dims, model.Memory)
 	out.gather(requests)
@@ -194,7 +195,7 @@ func (p *pricing) slotsOf(c *podGroup) []int {
 
 // list lists the offerings worth comparing: of each offering set those that no cheaper one is as large as, at most offeringsEach.
 func (p *pricing) list() {
-	listed := newBitset(len(p.pool.market.columns))
+	listed := vector.NewBitset(len(p.pool.market.columns))
 	seen := make(map[int]bool)
 	for i := range p.cohorts {
 		for _, a := range p.cohorts[i].offeringSets {
@@ -205,18 +206,18 @@ func (p *pricing) list() {
 			front := p.front(a)
 			for n, c := range front {
 				if len(front) <= offeringsEach || n == 0 || n*offeringsEach/len(front) > (n-1)*offeringsEach/len(front) {
-					listed.set(c)
+					listed.Set(c)
 				}
 			}
 		}
 	}
-	for c := listed.next(0); c >= 0; c = listed.next(c + 1) {
+	for c := listed.Next(0); c >= 0; c = listed.Next(c + 1) {
 		p.enter(c)
 	}
 	for i := range p.cohorts {
 		c := &p.cohorts[i]
 		for o, column := range p.columns {
-			if slices.ContainsFunc(c.offeringSets, func(a *offeringSet) bool { return a.mask.has(column) }) && p.fits(o, c.request) {
+			if slices.ContainsFunc(c.offeringSets, func(a *offeringSet) bool { return a.mask.Has(column) }) && p.fits(o, c.request) {
 				c.offerings = append(c.offerings, int32(o))
 			}
 		}
@@ -228,7 +229,7 @@ func (p *pricing) front(a *offeringSet) []int {
 	var columns, types []int
 	for _, e := range a.types[:a.plainOrAll()] {
 		room := p.pool.free[e.instance]
-		if !p.open.has(e.column) || slices.Min(room) < 0 || slices.ContainsFunc(types, func(t int) bool { return p.pool.free[t].covers(room) }) {
+		if !p.open.Has(e.column) || slices.Min(room) < 0 || slices.ContainsFunc(types, func(t int) bool { return p.pool.free[t].Covers(room) }) {
 			continue
 		}
 		columns, types = append(columns, e.column), append(types, e.instance)
@@ -299,7 +300,7 @@ func (p *pricing) cost(request []float64, slots []int, rates []float64) float64 
 func (p *pricing) adjust(rounds int, from float64) {
 	most := -1.0
 	p.used = p.used[:0]
-	used := newBitset(len(p.columns))
+	used := vector.NewBitset(len(p.columns))
 	for round := range rounds {
 		scale := from - float64((from-atLast)*float64(round))/float64(rounds)
 		for o := range p.load {
@@ -322,11 +323,11 @@ func (p *pricing) adjust(rounds int, from float64) {
 		}
 		for o := range p.load {
 			if p.move(o, float64(step*scale)) && round*2 >= rounds {
-				used.set(o)
+				used.Set(o)
 			}
 		}
 	}
-	for o := used.next(0); o >= 0; o = used.next(o + 1) {
+	for o := used.Next(0); o >= 0; o = used.Next(o + 1) {
 		p.used = append(p.used, int32(o))
 	}
 	for i := range p.cohorts {
@@ -442,7 +443,7 @@ func (p *pricing) value(c *podGroup, options []*option) int64 {
 func (p *pricing) least(slots []int, options []*option, offerings []int32) (least float64, found bool) {
 	for _, o := range offerings {
 		column := p.columns[o]
-		if !slices.ContainsFunc(options, func(x *option) bool { return x.offeringSet.mask.has(column) }) || !p.fits(int(o), p.request) {
+		if !slices.ContainsFunc(options, func(x *option) bool { return x.offeringSet.mask.Has(column) }) || !p.fits(int(o), p.request) {
 			continue
 		}
 		if cost := p.cost(p.request, slots, p.best[o]); !found || cost < least {

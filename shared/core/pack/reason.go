@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/offering"
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -99,12 +100,12 @@ func (p *planner) why(c *podGroup, pool *pool) model.Reason {
 		return p.kept(c)
 	}
 	roomy := pool.holding(accepted, c.request)
-	if roomy.and(pool.open).empty() {
+	if roomy.And(pool.open).Empty() {
 		why := p.noOffering(pool, roomy)
-		if roomy.empty() {
+		if roomy.Empty() {
 			why = p.tooLarge(c, pool, accepted)
 		}
-		if wide := pool.variants(c.own, nil); len(wide) > 0 && !pool.holding(union(wide), c.request).and(pool.open).empty() {
+		if wide := pool.variants(c.own, nil); len(wide) > 0 && !pool.holding(union(wide), c.request).And(pool.open).Empty() {
 			why.Message = "its volumes restrict it to " + c.domainsText() + ": " + why.Message
 		}
 		return why
@@ -112,7 +113,7 @@ func (p *planner) why(c *podGroup, pool *pool) model.Reason {
 	if c.blocked != nil {
 		return *c.blocked
 	}
-	return p.limit(pool, roomy.and(pool.open))
+	return p.limit(pool, roomy.And(pool.open))
 }
 
 // domainsText says where the pod group's node must be.
@@ -124,20 +125,20 @@ func (c *podGroup) domainsText() string {
 	return strings.Join(parts, " or ")
 }
 
-func union(variants []variant) bitset {
+func union(variants []variant) vector.Bitset {
 	out := variants[0].offeringSet.mask
 	for _, g := range variants[1:] {
-		out = out.or(g.offeringSet.mask)
+		out = out.Or(g.offeringSet.mask)
 	}
 	return out
 }
 
 // holding returns the columns of mask whose types hold the request.
-func (p *pool) holding(mask bitset, request vector) bitset {
-	out := newBitset(len(p.market.columns))
-	for c := mask.next(0); c >= 0; c = mask.next(c + 1) {
-		if request.fits(p.free[p.market.columns[c].instance]) {
-			out.set(c)
+func (p *pool) holding(mask vector.Bitset, request vector.Vector) vector.Bitset {
+	out := vector.NewBitset(len(p.market.columns))
+	for c := mask.Next(0); c >= 0; c = mask.Next(c + 1) {
+		if request.Fits(p.free[p.market.columns[c].instance]) {
+			out.Set(c)
 		}
 	}
 	return out
@@ -157,7 +158,7 @@ func (p *pool) conflict(c *podGroup) model.Reason {
 		if conflict := combined.Compatible(single, decided); conflict != nil {
 			return model.Reason{Code: RequirementConflict, Message: c.field(key) + " requires " + clash(conflict), Remedy: remedy, About: key}
 		}
-		if p.market.columnsMeeting(single).and(p.allowed).empty() {
+		if p.market.columnsMeeting(single).And(p.allowed).Empty() {
 			known := p.values(key)
 			message := fmt.Sprintf("%s requires %s, which none of the %d instance types the pool allows has", c.field(key), term[key].Text(key), p.countTypes(p.allowed))
 			if len(known) > 0 {
@@ -200,7 +201,7 @@ func (p *pool) values(key string) []string {
 	for t, columns := range p.market.columnsOf {
 		var offerings []model.Offering
 		for _, c := range columns {
-			if p.allowed.has(c) {
+			if p.allowed.Has(c) {
 				offerings = append(offerings, *p.market.columns[c].offering)
 			}
 		}
@@ -226,10 +227,10 @@ func (c *podGroup) field(key string) string {
 	return "spec.affinity.nodeAffinity"
 }
 
-func (p *pool) countTypes(mask bitset) int {
+func (p *pool) countTypes(mask vector.Bitset) int {
 	seen := make([]bool, len(p.market.types))
 	n := 0
-	for c := mask.next(0); c >= 0; c = mask.next(c + 1) {
+	for c := mask.Next(0); c >= 0; c = mask.Next(c + 1) {
 		if t := p.market.columns[c].instance; !seen[t] {
 			seen[t] = true
 			n++
@@ -239,9 +240,9 @@ func (p *pool) countTypes(mask bitset) int {
 }
 
 // tooLarge says which resources exceed what the largest type the pod group may use leaves beside its daemons.
-func (p *planner) tooLarge(c *podGroup, pool *pool, accepted bitset) model.Reason {
-	most := make(vector, len(p.dims))
-	for col := accepted.next(0); col >= 0; col = accepted.next(col + 1) {
+func (p *planner) tooLarge(c *podGroup, pool *pool, accepted vector.Bitset) model.Reason {
+	most := make(vector.Vector, len(p.dims))
+	for col := accepted.Next(0); col >= 0; col = accepted.Next(col + 1) {
 		for d, amount := range pool.free[pool.market.columns[col].instance] {
 			most[d] = max(most[d], amount)
 		}
@@ -268,8 +269,8 @@ func (p *planner) tooLarge(c *podGroup, pool *pool, accepted bitset) model.Reaso
 }
 
 // lacks reports whether no type among the columns has any of a resource.
-func (p *pool) lacks(columns bitset, name string) bool {
-	for c := columns.next(0); c >= 0; c = columns.next(c + 1) {
+func (p *pool) lacks(columns vector.Bitset, name string) bool {
+	for c := columns.Next(0); c >= 0; c = columns.Next(c + 1) {
 		if p.market.types[p.market.columns[c].instance].Capacity[name] > 0 {
 			return false
 		}
@@ -296,10 +297,10 @@ func (p *pool) noDevice(name string) model.Reason {
 }
 
 // noOffering says that everything that could hold the pod group is unavailable, and until when as far as unavailable offerings tell.
-func (p *planner) noOffering(pool *pool, roomy bitset) model.Reason {
+func (p *planner) noOffering(pool *pool, roomy vector.Bitset) model.Reason {
 	until, reserved := int64(0), true
 	var codes []string
-	for c := roomy.next(0); c >= 0; c = roomy.next(c + 1) {
+	for c := roomy.Next(0); c >= 0; c = roomy.Next(c + 1) {
 		col := &pool.market.columns[c]
 		reserved = reserved && col.offering.CapacityType == model.Reserved
 		key := model.OfferingKey{InstanceType: pool.market.types[col.instance].Name, Zone: col.offering.Zone, CapacityType: col.offering.CapacityType}
@@ -312,7 +313,7 @@ func (p *planner) noOffering(pool *pool, roomy bitset) model.Reason {
 			}
 		}
 	}
-	message := fmt.Sprintf("all %d offerings that could hold it are unavailable", roomy.count())
+	message := fmt.Sprintf("all %d offerings that could hold it are unavailable", roomy.Count())
 	remedy := "let the pod or the pool use more instance types, zones or capacity types"
 	if until != 0 {
 		slices.Sort(codes)
@@ -322,7 +323,7 @@ func (p *planner) noOffering(pool *pool, roomy bitset) model.Reason {
 	switch {
 	case slices.ContainsFunc(codes, quota):
 		remedy = "raise the account's quota of EC2 (Service Quotas), or " + strings.TrimPrefix(remedy, "wait, or ")
-	case reserved && roomy.count() > 0:
+	case reserved && roomy.Count() > 0:
 		message += ": the capacity reservations it may use are full or expired"
 		remedy = "enlarge the reservation, or let the pool use on-demand or spot capacity too"
 	}
@@ -335,9 +336,9 @@ func quota(code string) bool {
 }
 
 // limit says what of the pool's limits is too little, or that minValues cannot be met.
-func (p *planner) limit(pool *pool, usable bitset) model.Reason {
+func (p *planner) limit(pool *pool, usable vector.Bitset) model.Reason {
 	var smallest []int64
-	for c := usable.next(0); c >= 0; c = usable.next(c + 1) {
+	for c := usable.Next(0); c >= 0; c = usable.Next(c + 1) {
 		taken := pool.taken[c]
 		if within(taken, pool.left) {
 			return p.minValues(pool)

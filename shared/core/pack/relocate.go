@@ -1,6 +1,10 @@
 package pack
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
+)
 
 // reuseCost bounds how many pods and nodes are looked at again to take pods off new nodes.
 const reuseCost = 60_000
@@ -47,7 +51,7 @@ func (m *relocator) moveOff(r *packing, n *node) bool {
 		if !known {
 			a := assigner{planner: m.planner, existing: m.existing, rules: m.rules}
 			nodeSets = a.nodeSets(c)
-			slices.SortStableFunc(nodeSets, func(x, y nodeSet) int { return compareBools(x.soft, y.soft) })
+			slices.SortStableFunc(nodeSets, func(x, y nodeSet) int { return vector.CompareBools(x.soft, y.soft) })
 			m.nodeSets[c] = nodeSets
 			m.budget -= len(nodeSets)
 		}
@@ -99,7 +103,7 @@ func (m *relocator) try(r *packing, n *node, at, node int) bool {
 	pod, before := n.pods[at], *n
 	c := m.podGroupOf[pod]
 	n.pods = slices.Delete(slices.Clone(n.pods), at, at+1)
-	n.load = n.load.minus(c.request)
+	n.load = n.load.Minus(c.request)
 	r.cheapen(n)
 	left := c.pods
 	c.pods = append([]int{pod}, left...)

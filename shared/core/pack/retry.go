@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 )
 
 const (
@@ -65,7 +67,7 @@ func (b *solver) dissolve() {
 func (b *repair) retryOnExisting(c *podGroup) bool {
 	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules}
 	nodeSets := a.nodeSets(c)
-	slices.SortStableFunc(nodeSets, func(x, y nodeSet) int { return compareBools(x.soft, y.soft) })
+	slices.SortStableFunc(nodeSets, func(x, y nodeSet) int { return vector.CompareBools(x.soft, y.soft) })
 	for i := range nodeSets {
 		nodes := b.nodesWithSpace(c, &nodeSets[i])
 		for _, n := range nodes {
@@ -173,7 +175,7 @@ func (b *repair) shareNode(fresh *packing, n *node, others []*packing) {
 	for _, r := range others {
 		for i := range r.nodes {
 			m := &r.nodes[i]
-			if r.pool != fresh.pool || !r.filled(m) || !fresh.filled(n) || !n.mask.meets(m.mask) {
+			if r.pool != fresh.pool || !r.filled(m) || !fresh.filled(n) || !n.mask.Meets(m.mask) {
 				continue
 			}
 			if b.budget--; b.budget < 0 || b.packTogether(fresh, n, r, m) {

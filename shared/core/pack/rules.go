@@ -503,7 +503,7 @@ func (f *filter) passesPool(p *pool) bool {
 	passes, known := f.pools[p]
 	if !known {
 		passes = f.terms == nil || slices.ContainsFunc(f.terms, func(term requirement.Requirements) bool {
-			return p.custom.Compatible(customPart(term), nil) == nil && !p.market.columnsMeeting(term).and(p.allowed).empty()
+			return p.custom.Compatible(customPart(term), nil) == nil && !p.market.columnsMeeting(term).And(p.allowed).Empty()
 		})
 		for _, tolerations := range f.tolerations {
 			hard, _ := untolerated(tolerations, p.source.Template.Taints)

@@ -3,6 +3,8 @@ package pack
 import (
 	"slices"
 	"strconv"
+
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 )
 
 // part is the offerings of a pool whose nodes a topology group cannot tell apart.
@@ -10,7 +12,7 @@ type part struct {
 	value   string // the domain
 	counts  bool   // whether such a node counts at all
 	daemons string // which of the daemons it counts run there; empty = none
-	mask    bitset
+	mask    vector.Bitset
 }
 
 // kindOfNode names nodes of one pool and of the same custom labels, for a topology group.
@@ -43,9 +45,9 @@ func (o *outcome) settle(i int) {
 		if len(parts) < 2 {
 			continue
 		}
-		mine := slices.IndexFunc(parts, func(p part) bool { return p.mask.has(s.node.column) })
+		mine := slices.IndexFunc(parts, func(p part) bool { return p.mask.Has(s.node.column) })
 		if mine >= 0 && o.matters(i, t, parts, mine, about[t]) {
-			s.node.offeringSet = s.run.pool.offeringSet(s.node.mask.and(parts[mine].mask))
+			s.node.offeringSet = s.run.pool.offeringSet(s.node.mask.And(parts[mine].mask))
 			s.node.mask = s.node.offeringSet.mask
 		}
 	}
@@ -57,7 +59,7 @@ func (o *outcome) matters(i, t int, parts []part, mine int, counted bool) bool {
 	s, topologyGroup := &o.spots[i], &o.solver.rules.topologyGroups[t]
 	for n := range parts {
 		other := &parts[n]
-		if n == mine || !meet(s.node.mask, s.run.pool.open, other.mask) {
+		if n == mine || !vector.Meet(s.node.mask, s.run.pool.open, other.mask) {
 			continue
 		}
 		switch {
@@ -80,7 +82,7 @@ func (o *outcome) partsOf(kind kindOfNode) []part {
 	}
 	topologyGroup := &o.solver.rules.topologyGroups[kind.topologyGroup]
 	keys := o.solver.rules.offeringKeys(topologyGroup)
-	var daemons []bitset
+	var daemons []vector.Bitset
 	for _, c := range o.daemons {
 		if weightIn(c.contributions, kind.topologyGroup) > 0 {
 			daemons = append(daemons, o.runsOn(kind.pool, c))
@@ -95,19 +97,19 @@ func (o *outcome) partsOf(kind kindOfNode) []part {
 }
 
 // split is partsOf by the labels given, which are all that offerings decide, and by the offerings on which daemons run.
-func (o *outcome) split(kind kindOfNode, keys []string, daemons []bitset) []part {
+func (o *outcome) split(kind kindOfNode, keys []string, daemons []vector.Bitset) []part {
 	var out []part
 	m := kind.pool.market
 	known := make(map[string]int)
 	var text []byte
-	for c := kind.pool.allowed.next(0); c >= 0; c = kind.pool.allowed.next(c + 1) {
+	for c := kind.pool.allowed.Next(0); c >= 0; c = kind.pool.allowed.Next(c + 1) {
 		text = text[:0]
 		for _, key := range keys {
 			text = append(append(text, m.label(c, key)...), 0)
 		}
 		there := ""
 		for d, runs := range daemons {
-			if runs.has(c) {
+			if runs.Has(c) {
 				there += strconv.Itoa(d) + " "
 			}
 		}
@@ -118,11 +120,11 @@ func (o *outcome) split(kind kindOfNode, keys []string, daemons []bitset) []part
 			value, counts := o.seenAs(kind.topologyGroup, &probe)
 			if n = slices.IndexFunc(out, func(p part) bool { return p.counts == counts && p.value == value && p.daemons == there }); n < 0 {
 				n = len(out)
-				out = append(out, part{value: value, counts: counts, daemons: there, mask: newBitset(len(m.columns))})
+				out = append(out, part{value: value, counts: counts, daemons: there, mask: vector.NewBitset(len(m.columns))})
 			}
 			known[string(text)] = n
 		}
-		out[n].mask.set(c)
+		out[n].mask.Set(c)
 	}
 	return out
 }

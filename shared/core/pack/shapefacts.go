@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -16,9 +17,9 @@ import (
 // in common. It is read as far as it is asked for, and never forgotten.
 type shapeFacts struct {
 	shapes          []model.PodShape
-	ignorePreferred bool       // preferred node affinity is left to kube-scheduler
-	dims            dimensions // of requests, all that any shape asks for; nil where those are not known yet
-	facts           []*facts   // by shape; nil = not read yet
+	ignorePreferred bool              // preferred node affinity is left to kube-scheduler
+	dims            vector.Dimensions // of requests, all that any shape asks for; nil where those are not known yet
+	facts           []*facts          // by shape; nil = not read yet
 	demands         map[string]*demand
 	texts           map[string]int // interned texts, so that keys are short
 	firsts          map[string]int // shapes, by key: the first of it
@@ -32,7 +33,7 @@ type facts struct {
 	no        *model.Reason // why it can never be placed; then only demand is set
 	demand    *demand
 	resources model.Resources // with one of pods at least, and nothing that is 0
-	request   vector          // the same; nil where the shape facts has no dimensions
+	request   vector.Vector   // the same; nil where the shape facts has no dimensions
 	key       string          // equal for shapes that differ only in what rules between pods say of them
 	like      int             // the first shape of that key that was read
 	venue     string          // the venue of its pod groups, volumes and daemons it is apart from aside
@@ -59,7 +60,7 @@ func (l *shapeFacts) of(index int) *facts {
 func (l *shapeFacts) read(shape *model.PodShape) *facts {
 	out := &facts{demand: l.demandOf(shape)}
 	if l.dims != nil {
-		out.request = l.dims.vector(shape.Requests)
+		out.request = l.dims.Vector(shape.Requests)
 	}
 	out.no = cmp.Or(out.demand.no, unplannable(shape))
 	if out.no == nil && (l.dims == nil || slices.Min(out.request) < 0) {
@@ -114,7 +115,7 @@ func (l *shapeFacts) resourcesOf(shape *model.PodShape, f *facts) model.Resource
 	out[model.Pods] = max(1, out[model.Pods])
 	maps.DeleteFunc(out, func(_ string, amount int64) bool { return amount == 0 })
 	if l.dims != nil {
-		f.request = l.dims.vector(out)
+		f.request = l.dims.Vector(out)
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package pack
 import (
 	"testing"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -27,7 +28,7 @@ func TestShapeFactsDistinguishShapesByTheirRequests(t *testing.T) {
 		asking(func(s *model.PodShape) { s.Requests[model.CPU] = -1 }),
 	}
 	snapshot := &model.Snapshot{Shapes: shapes}
-	for _, dims := range []dimensions{nil, everyDimension(snapshot)} {
+	for _, dims := range []vector.Dimensions{nil, everyDimension(snapshot)} {
 		l := newShapeFacts(shapes, false)
 		l.dims = dims
 		for i, like := range []int{0, 0, 0, 3, 4, 5, 6, 7, 8} {
@@ -35,7 +36,7 @@ func TestShapeFactsDistinguishShapesByTheirRequests(t *testing.T) {
 			if f.no != nil || f.like != like {
 				t.Errorf("dimensions %v: shape %d is like %d, want %d: %+v", dims, i, f.like, like, f.no)
 			}
-			if f.resources[model.Pods] != 1 || dims != nil && dims.resources(f.request)[model.Pods] != 1 {
+			if f.resources[model.Pods] != 1 || dims != nil && dims.Resources(f.request)[model.Pods] != 1 {
 				t.Errorf("dimensions %v: shape %d asks for %v, as a vector %v", dims, i, f.resources, f.request)
 			}
 		}

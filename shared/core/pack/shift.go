@@ -137,9 +137,9 @@ func (b *repair) movable(s *existingNode, c *podGroup) []*podGroup {
 func fitsWithout(c, d *podGroup, s *existingNode, count int) bool {
 	free := slices.Clone(s.free)
 	for range count {
-		free.addSaturating(d.request)
+		free.AddSaturating(d.request)
 	}
-	return c.request.fits(free)
+	return c.request.Fits(free)
 }
 
 // targets returns existing nodes with room for a pod of d, other than the one it is on, a few of each kind.
@@ -160,7 +160,7 @@ func (b *repair) targets(a *assigner, d *podGroup, from int) []int {
 // and nothing is changed, where there is no room or a rule would not hold.
 func (b *repair) shiftTo(c, d *podGroup, from int, targets []int, count int) bool {
 	undo, moved := b.moveSome(d, from, targets, count)
-	if moved && c.request.fits(b.existing.nodes[from].free) && b.admits(c, from) && b.tryExisting(c, from) {
+	if moved && c.request.Fits(b.existing.nodes[from].free) && b.admits(c, from) && b.tryExisting(c, from) {
 		return true
 	}
 	if moved {
@@ -196,7 +196,7 @@ func (b *repair) moveSome(d *podGroup, from int, targets []int, count int) (undo
 		}
 		at := slices.IndexFunc(targets, func(n int) bool {
 			s := b.existing.nodes[n]
-			return b.admits(d, n) && d.request.fits(s.free) && (!d.attaches || b.existing.attachable(s, []int{i}))
+			return b.admits(d, n) && d.request.Fits(s.free) && (!d.attaches || b.existing.attachable(s, []int{i}))
 		})
 		if at < 0 {
 			break

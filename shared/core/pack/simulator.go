@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/volume"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -26,7 +27,7 @@ func NewSimulator(in Input) *Simulator {
 }
 
 // everyDimension returns the resources that any pod asks for, whether it is to be placed or not.
-func everyDimension(snapshot *model.Snapshot) dimensions {
+func everyDimension(snapshot *model.Snapshot) vector.Dimensions {
 	all := &podGroup{resources: make(model.Resources)}
 	for i := range snapshot.Shapes {
 		for name, amount := range snapshot.Shapes[i].Requests { // into a set
@@ -51,10 +52,10 @@ func (d *Simulator) Plan(in Input, tries int) model.Plan {
 // Rates say what pods and room on nodes are worth: what they would cost at best at what is sold now, were nodes sold by the part.
 // No set of nodes that can hold some pods costs less than they are worth together, but for what of it is held already.
 type Rates struct {
-	dims     dimensions
+	dims     vector.Dimensions
 	shapes   []model.PodShape
-	requests []vector      // by shape, what its pods ask for; nil = not looked up yet
-	values   map[int]int64 // by pod, nano-USD per hour
+	requests []vector.Vector // by shape, what its pods ask for; nil = not looked up yet
+	values   map[int]int64   // by pod, nano-USD per hour
 	byPool   map[string]*pricing
 	order    []*pricing // of byPool, as pools are asked
 }
@@ -76,7 +77,7 @@ func (d *Simulator) NewRates(in Input) *Rates {
 			}
 		}
 	}
-	out := &Rates{dims: d.dims, shapes: in.Snapshot.Shapes, requests: make([]vector, len(in.Snapshot.Shapes)), values: make(map[int]int64, len(pending)), byPool: make(map[string]*pricing)}
+	out := &Rates{dims: d.dims, shapes: in.Snapshot.Shapes, requests: make([]vector.Vector, len(in.Snapshot.Shapes)), values: make(map[int]int64, len(pending)), byPool: make(map[string]*pricing)}
 	d.rates = out.byPool
 	for n, list := range requests {
 		if len(list) == 0 {
@@ -107,7 +108,7 @@ func (r *Rates) Pod(i int) (model.MicroUSD, bool) {
 // FreeValue returns a lower bound on the value of the capacity that is left of the amounts once pods of these shapes are placed, for pods that
 // take any offering; 0 where nothing is sold.
 func (r *Rates) FreeValue(amounts model.Resources, shapes []int) model.MicroUSD {
-	free := r.dims.vector(amounts)
+	free := r.dims.Vector(amounts)
 	for _, s := range shapes {
 		for d, amount := range r.request(s) {
 			free[d] -= amount
@@ -127,12 +128,12 @@ func (r *Rates) FreeValue(amounts model.Resources, shapes []int) model.MicroUSD 
 }
 
 // request returns what pods of a shape ask for; nil where there is no such shape.
-func (r *Rates) request(shape int) vector {
+func (r *Rates) request(shape int) vector.Vector {
 	if shape < 0 || shape >= len(r.shapes) {
 		return nil
 	}
 	if r.requests[shape] == nil {
-		r.requests[shape] = r.dims.vector(r.shapes[shape].Requests)
+		r.requests[shape] = r.dims.Vector(r.shapes[shape].Requests)
 	}
 	return r.requests[shape]
 }

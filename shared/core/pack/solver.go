@@ -3,6 +3,7 @@ package pack
 import (
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/volume"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -16,7 +17,7 @@ type question struct {
 
 // knowledge is what all plans of one cluster have in common.
 type knowledge struct {
-	dims    dimensions
+	dims    vector.Dimensions
 	facts   *shapeFacts
 	markets *markets
 	daemons []daemon
@@ -29,7 +30,7 @@ type knowledge struct {
 type solver struct {
 	question
 	pending    []int
-	dims       dimensions
+	dims       vector.Dimensions
 	rules      *podRules
 	classifier *classifier
 	podGroups  []*podGroup
@@ -66,7 +67,7 @@ func prepare(q question, preferences preferences, asIs bool) *solver {
 	} else {
 		b.dims = dimensionsOf(in.Snapshot, b.podGroups)
 		for _, c := range b.podGroups {
-			c.request = b.dims.vector(c.resources)
+			c.request = b.dims.Vector(c.resources)
 		}
 		b.planner = newPlanner(in, b.dims, b.rules, newMarkets(in, b.dims), daemonsOf(in.Snapshot, b.dims))
 		b.existing = newExistingNodes(in, b.dims, b.planner.markets, b.planner.daemons, asIs, nil)

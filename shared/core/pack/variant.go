@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/topology"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -27,12 +28,12 @@ type variant struct {
 // offeringSet is a set of offerings of a pool, with what a search among them needs. Equal sets are one object.
 type offeringSet struct {
 	id    int
-	mask  bitset     // offerings, available or not
-	types []entry    // types that can be bought in it now, each by its cheapest offering, cheapest first
-	spot  []int      // types that can be bought as spot now, by price
-	plain int        // of types, how many leading ones are not exotic; exotic ones follow, by price
-	whole *optionSet // what a claim can say of it, where every combination is acceptable
-	boxed bool       // whole has been looked for
+	mask  vector.Bitset // offerings, available or not
+	types []entry       // types that can be bought in it now, each by its cheapest offering, cheapest first
+	spot  []int         // types that can be bought as spot now, by price
+	plain int           // of types, how many leading ones are not exotic; exotic ones follow, by price
+	whole *optionSet    // what a claim can say of it, where every combination is acceptable
+	boxed bool          // whole has been looked for
 
 	options map[string]*option  // by request and the most a node takes
 	values  map[string][]string // by label: what its offerings that can be bought now have
@@ -56,7 +57,7 @@ type option struct {
 }
 
 // offeringSet interns a set of offerings.
-func (p *pool) offeringSet(mask bitset) *offeringSet {
+func (p *pool) offeringSet(mask vector.Bitset) *offeringSet {
 	key := make([]byte, 0, 8*len(mask))
 	for _, word := range mask {
 		key = binary.LittleEndian.AppendUint64(key, word)
@@ -65,7 +66,7 @@ func (p *pool) offeringSet(mask bitset) *offeringSet {
 		return a
 	}
 	a := &offeringSet{id: len(p.offeringSets), mask: mask, options: make(map[string]*option)}
-	a.types, a.spot, a.plain = p.typesAmong(mask.and(p.open))
+	a.types, a.spot, a.plain = p.typesAmong(mask.And(p.open))
 	p.offeringSets[string(key)] = a
 	return a
 }
@@ -74,7 +75,7 @@ func (p *pool) offeringSet(mask bitset) *offeringSet {
 func (p *pool) openValues(a *offeringSet, key string) []string {
 	known, ok := a.values[key]
 	if !ok {
-		known = p.market.valuesIn(a.mask.and(p.open), key)
+		known = p.market.valuesIn(a.mask.And(p.open), key)
 		if a.values == nil {
 			a.values = make(map[string][]string)
 		}
@@ -85,10 +86,10 @@ func (p *pool) openValues(a *offeringSet, key string) []string {
 
 // typesAmong lists the types among usable offerings: exotic ones last, for they are bought only where no other will do. Under
 // minValues, which count all of them, they are not distinguished.
-func (p *pool) typesAmong(usable bitset) (types []entry, spot []int, plain int) {
+func (p *pool) typesAmong(usable vector.Bitset) (types []entry, spot []int, plain int) {
 	seen, seenSpot := make([]bool, len(p.market.types)), make([]bool, len(p.market.types))
 	var exotic []entry
-	for c := usable.next(0); c >= 0; c = usable.next(c + 1) {
+	for c := usable.Next(0); c >= 0; c = usable.Next(c + 1) {
 		col := &p.market.columns[c]
 		if col.offering.CapacityType == model.Spot && !seenSpot[col.instance] {
 			seenSpot[col.instance] = true
@@ -98,7 +99,7 @@ func (p *pool) typesAmong(usable bitset) (types []entry, spot []int, plain int) 
 			continue
 		}
 		seen[col.instance] = true
-		if p.minimums || p.market.plain.has(c) {
+		if p.minimums || p.market.plain.Has(c) {
 			types = append(types, entry{col.instance, c})
 		} else {
 			exotic = append(exotic, entry{col.instance, c})
@@ -112,7 +113,7 @@ func (p *pool) typesAmong(usable bitset) (types []entry, spot []int, plain int) 
 func (p *pool) variants(terms []requirement.Requirements, ports []model.HostPort) []variant {
 	type way struct {
 		flag int
-		mask bitset
+		mask vector.Bitset
 	}
 	var list []way
 	portable := p.portable(ports)
@@ -122,16 +123,16 @@ terms:
 		if !ok {
 			continue
 		}
-		mask := p.market.columnsMeeting(term).and(p.allowed)
+		mask := p.market.columnsMeeting(term).And(p.allowed)
 		if portable != nil {
-			mask = mask.and(portable)
+			mask = mask.And(portable)
 		}
-		if mask.empty() {
+		if mask.Empty() {
 			continue
 		}
 		for i := range list {
 			if list[i].flag == flag && !p.minimums {
-				list[i].mask = list[i].mask.or(mask)
+				list[i].mask = list[i].mask.Or(mask)
 				continue terms
 			}
 		}
@@ -145,11 +146,11 @@ terms:
 }
 
 // portable returns the offerings on whose nodes no daemon takes one of the ports; nil where that is all of them.
-func (p *pool) portable(ports []model.HostPort) bitset {
+func (p *pool) portable(ports []model.HostPort) vector.Bitset {
 	if len(ports) == 0 {
 		return nil
 	}
-	var out bitset
+	var out vector.Bitset
 	for _, d := range p.portDaemons {
 		if _, clash := topology.PortConflict(ports, d.ports); !clash {
 			continue
@@ -158,9 +159,9 @@ func (p *pool) portable(ports []model.HostPort) bitset {
 		if out == nil {
 			out = slices.Clone(p.allowed)
 		}
-		for c := out.next(0); c >= 0; c = out.next(c + 1) {
+		for c := out.Next(0); c >= 0; c = out.Next(c + 1) {
 			if runs[p.market.columns[c].instance] {
-				out.clear(c)
+				out.Clear(c)
 			}
 		}
 	}
@@ -183,7 +184,7 @@ func (p *pool) pin(list []variant, pins requirement.Requirements) []variant {
 				continue
 			}
 		}
-		if both := g.offeringSet.mask.and(mask); !both.empty() {
+		if both := g.offeringSet.mask.And(mask); !both.Empty() {
 			out = append(out, variant{flag, p.offeringSet(both)})
 		}
 	}
@@ -192,7 +193,7 @@ func (p *pool) pin(list []variant, pins requirement.Requirements) []variant {
 
 // options returns what the variants have for pods that ask for request, of which a node takes at most cap (0 = as many as
 // fit). Grounds nothing available holds are left out.
-func (p *pool) options(list []variant, request vector, cap int64) []*option {
+func (p *pool) options(list []variant, request vector.Vector, cap int64) []*option {
 	var out []*option
 	for _, g := range list {
 		if o := p.option(g, request, cap); len(o.offerings) > 0 {
@@ -202,7 +203,7 @@ func (p *pool) options(list []variant, request vector, cap int64) []*option {
 	return out
 }
 
-func (p *pool) option(g variant, request vector, cap int64) *option {
+func (p *pool) option(g variant, request vector.Vector, cap int64) *option {
 	p.key = p.key[:0]
 	p.key = binary.AppendVarint(p.key, int64(g.flag))
 	p.key = binary.AppendVarint(p.key, cap)
@@ -219,20 +220,20 @@ func (p *pool) option(g variant, request vector, cap int64) *option {
 }
 
 // weigh finds what the option can be opened with and what a pod is worth, on exotic types only where no other holds it.
-func (p *pool) weigh(o *option, request vector, cap int64, types []entry, spot []int, plain int) {
+func (p *pool) weigh(o *option, request vector.Vector, cap int64, types []entry, spot []int, plain int) {
 	p.weighAmong(o, request, cap, types[:plain])
 	if len(o.offerings) == 0 {
 		p.weighAmong(o, request, cap, types[plain:])
 	}
 	o.spotTypes = 0
 	for _, t := range spot {
-		if o.spotTypes < minSpotTypes && request.fits(p.free[t]) && (p.minimums || len(o.offerings) == 0 || p.exotic[t] == p.exotic[p.market.columns[o.offerings[0]].instance]) {
+		if o.spotTypes < minSpotTypes && request.Fits(p.free[t]) && (p.minimums || len(o.offerings) == 0 || p.exotic[t] == p.exotic[p.market.columns[o.offerings[0]].instance]) {
 			o.spotTypes++
 		}
 	}
 }
 
-func (p *pool) weighAmong(o *option, request vector, cap int64, types []entry) {
+func (p *pool) weighAmong(o *option, request vector.Vector, cap int64, types []entry) {
 	o.offerings, o.endless, o.alone = nil, nil, 0
 	least := 0.0
 	dims := len(request)

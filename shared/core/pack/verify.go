@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/joiner-sh/joiner/shared/core/offering"
+	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -23,9 +24,9 @@ type outcome struct {
 	vacant     []bool             // by host topology group: a planned node without any of the pods may count
 	total      []int32
 	splits     map[kindOfNode][]part
-	started    map[start]bool    // of pods that wait for others
-	daemons    []*podGroup       // of those that any topology group counts: what they add
-	runs       map[string]bitset // by pool and daemon: the types it runs on
+	started    map[start]bool           // of pods that wait for others
+	daemons    []*podGroup              // of those that any topology group counts: what they add
+	runs       map[string]vector.Bitset // by pool and daemon: the types it runs on
 	spots      []spot
 	memo       map[seen]verdict
 }
@@ -109,7 +110,7 @@ func (b *solver) vacated() *outcome {
 			}
 		}
 	}
-	o.daemons, o.runs = b.daemons, make(map[string]bitset)
+	o.daemons, o.runs = b.daemons, make(map[string]vector.Bitset)
 	o.announce()
 	for i := range o.spots {
 		if o.spots[i].node != nil {
@@ -333,18 +334,18 @@ func (b *solver) countedDaemons() []*podGroup {
 func (o *outcome) noteDaemons(i int) {
 	s := &o.spots[i]
 	for _, c := range o.daemons {
-		if o.runsOn(s.run.pool, c).has(s.node.column) {
+		if o.runsOn(s.run.pool, c).Has(s.node.column) {
 			o.noteAdds(i, c, 1)
 		}
 	}
 }
 
 // runsOn returns the offerings of the pool on which the daemon runs.
-func (o *outcome) runsOn(pool *pool, c *podGroup) bitset {
+func (o *outcome) runsOn(pool *pool, c *podGroup) vector.Bitset {
 	key := pool.source.Name + "\x00" + strconv.Itoa(c.order)
 	runs, known := o.runs[key]
 	if !known {
-		runs = newBitset(len(pool.market.columns))
+		runs = vector.NewBitset(len(pool.market.columns))
 		for _, d := range pool.tolerated {
 			if d.set == c.order {
 				runs = pool.runsBy(d)
@@ -448,7 +449,7 @@ func (o *outcome) takeOff(i, pod int, u *constraint) {
 		o.solver.existing.free(i, c)
 		return
 	}
-	s.node.pods, s.node.load = kept, s.node.load.minus(c.request)
+	s.node.pods, s.node.load = kept, s.node.load.Minus(c.request)
 	s.run.cheapen(s.node)
 	if len(kept) == 0 {
 		o.solver.planner.release(s.run.pool, s.node)
@@ -475,10 +476,10 @@ func (r *packing) cheapen(n *node) {
 		return
 	}
 	was := &r.pool.market.columns[n.column]
-	usable := n.mask.and(r.open)
-	for c := usable.next(0); c >= 0; c = usable.next(c + 1) {
+	usable := n.mask.And(r.open)
+	for c := usable.Next(0); c >= 0; c = usable.Next(c + 1) {
 		col := &r.pool.market.columns[c]
-		if col.offering.Zone == was.offering.Zone && col.offering.CapacityType == was.offering.CapacityType && n.load.fits(r.pool.free[col.instance]) &&
+		if col.offering.Zone == was.offering.Zone && col.offering.CapacityType == was.offering.CapacityType && n.load.Fits(r.pool.free[col.instance]) &&
 			within(r.pool.taken[c], n.limitUse) {
 			n.column, n.price = c, col.price
 			return
