@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/input"
+	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/topology"
@@ -453,27 +455,27 @@ func (l *placement) hostRefuses(n int) string {
 		count := t.byNode[n]
 		switch {
 		case u.kind == affinity && count == 0 && !l.bootstraps():
-			return PodAffinity
+			return input.PodAffinity
 		case u.kind == antiAffinity && count > 0:
-			return PodAntiAffinity
+			return input.PodAntiAffinity
 		case u.kind == spread && count+u.self-l.hostLow(i, n) > u.maxSkew:
-			return TopologySpread
+			return input.TopologySpread
 		}
 	}
 	for _, contribution := range l.podGroup.contributions {
 		t := &l.rules.topologyGroups[contribution.topologyGroup]
 		if most, bound := t.limit[n]; bound && t.byNode[n]+contribution.weight > most {
-			return TopologySpread
+			return input.TopologySpread
 		}
 		if most, bound := t.beyond[n]; bound && t.byNode[n]+contribution.weight-t.least > most {
-			return TopologySpread
+			return input.TopologySpread
 		}
 	}
 	if _, clash := topology.PortConflict(l.podGroup.ports, s.ports); clash {
-		return HostPortTaken
+		return input.HostPortTaken
 	}
 	if l.podGroup.attaches && !l.existing.attachable(s, l.podGroup.pods[:l.podGroup.stride]) {
-		return VolumeLimit
+		return input.VolumeLimit
 	}
 	return ""
 }
@@ -986,7 +988,7 @@ func (c *podGroup) most() int64 {
 // narrow adds to what new nodes for the pod group must be as many of its preferences as some pool can meet, heaviest first.
 func (p *planner) narrow(c *podGroup) {
 	for i, term := range c.preferred {
-		terms := crossTerms(c.terms, []requirement.Requirements{term})
+		terms := terms.Cross(c.terms, []requirement.Requirements{term})
 		if len(terms) == 0 {
 			continue
 		}
@@ -1119,22 +1121,22 @@ func (b *podRules) reason(u *constraint, keys, values []string) *model.Reason {
 	there := t.populated()
 	switch {
 	case u.claim && there != "":
-		return &model.Reason{Code: VolumeConflict, Message: u.field + ": " + u.text + " must be in one zone, and run in " + there + ", where no other node can hold it",
+		return &model.Reason{Code: input.VolumeConflict, Message: u.field + ": " + u.text + " must be in one zone, and run in " + there + ", where no other node can hold it",
 			Remedy: "let NodePools launch nodes there that hold it, or use a volume that is available in all zones"}
 	case u.kind == affinity && there != "":
-		return &model.Reason{Code: PodAffinity, Message: u.field + ": " + u.text + " run only in " + there + ", where no other node can hold it",
+		return &model.Reason{Code: input.PodAffinity, Message: u.field + ": " + u.text + " run only in " + there + ", where no other node can hold it",
 			Remedy: "let NodePools launch nodes there that hold it, start such a pod elsewhere, or make the rule preferred"}
 	case u.claim:
-		return &model.Reason{Code: VolumeConflict, Message: u.field + ": " + u.text + " must be in one zone, and it cannot run where the others are",
+		return &model.Reason{Code: input.VolumeConflict, Message: u.field + ": " + u.text + " must be in one zone, and it cannot run where the others are",
 			Remedy: "let all of them run in one zone, or use a volume that is available in all of them"}
 	case u.kind == affinity:
-		return &model.Reason{Code: PodAffinity, Message: u.field + ": no domain of " + t.key + " it may use has pods that match (" + u.text + ")",
+		return &model.Reason{Code: input.PodAffinity, Message: u.field + ": no domain of " + t.key + " it may use has pods that match (" + u.text + ")",
 			Remedy: "start such a pod, or make the rule preferred"}
 	case u.kind == antiAffinity:
-		return &model.Reason{Code: PodAntiAffinity, Message: u.field + ": " + u.text + " already run" + where + " and in every other domain of " + t.key + " it may use",
+		return &model.Reason{Code: input.PodAntiAffinity, Message: u.field + ": " + u.text + " already run" + where + " and in every other domain of " + t.key + " it may use",
 			Remedy: "allow more domains of " + t.key + ", run fewer such pods, or make the rule preferred"}
 	default:
-		return &model.Reason{Code: TopologySpread, Message: u.field + ": another pod" + where + " would make the skew of " + u.text + " over " + t.key + " more than " + strconv.Itoa(int(u.maxSkew)),
+		return &model.Reason{Code: input.TopologySpread, Message: u.field + ": another pod" + where + " would make the skew of " + u.text + " over " + t.key + " more than " + strconv.Itoa(int(u.maxSkew)),
 			Remedy: "let NodePools launch nodes in the emptier domains, raise maxSkew, or use ScheduleAnyway"}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -110,7 +111,7 @@ func (p *existingNodes) describe(s *existingNode, node *model.Node, number int) 
 		p.note(s, p.keys)
 	}
 	s.churning = p.in.Churning[node.Name]
-	s.closed = !p.asIs && (node.DeletedUnix != 0 || draining(node) || claim != nil && !claim.Live())
+	s.closed = !p.asIs && (node.DeletedUnix != 0 || input.Draining(node) || claim != nil && !claim.Live())
 }
 
 // settleIn takes off the claims' existing nodes what pods hold that are bound to them.
@@ -124,7 +125,7 @@ func (p *existingNodes) settleIn(drafts []*existingNode) {
 	}
 	running := make([]bool, len(p.daemons)) // daemons of theirs are yet to come
 	for i := range p.in.Snapshot.Pods {
-		if onNode(p.in.Snapshot, i, p.moving) {
+		if input.OnNode(p.in.Snapshot, i, p.moving) {
 			if s := named[p.in.Snapshot.Pods[i].NodeName]; s != nil {
 				p.occupy(s, i, running)
 				s.homed = append(s.homed, i)
@@ -288,7 +289,7 @@ func (p *existingNodes) locate(numbers map[string]int32) {
 	p.nodeOf = make([]int32, len(snapshot.Pods))
 	for i := range snapshot.Pods {
 		p.nodeOf[i] = -1
-		if onNode(snapshot, i, p.moving) {
+		if input.OnNode(snapshot, i, p.moving) {
 			if n, known := numbers[snapshot.Pods[i].NodeName]; known {
 				p.nodeOf[i] = n
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/core/topology"
@@ -163,8 +164,8 @@ func (b *bundler) merge(c, other *podGroup, n int) *podGroup {
 		unit.stride += other.stride
 		unit.resources = resource.Add(unit.resources, other.resources)
 		unit.readings = new(readings)
-		unit.terms, unit.there, unit.own = crossTerms(c.terms, other.terms), crossTerms(c.there, other.there), crossTerms(c.own, other.own)
-		unit.ownThere = crossTerms(c.ownThere, other.ownThere)
+		unit.terms, unit.there, unit.own = terms.Cross(c.terms, other.terms), terms.Cross(c.there, other.there), terms.Cross(c.own, other.own)
+		unit.ownThere = terms.Cross(c.ownThere, other.ownThere)
 		unit.tolerations = slices.Concat(c.tolerations, other.tolerations)
 		if _, clash := topology.PortConflict(c.ports, other.ports); clash {
 			return nil

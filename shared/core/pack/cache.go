@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -33,7 +34,7 @@ func newNodeMemory(shapes int) *nodeMemory {
 }
 
 // begin begins the next plan.
-func (d *nodeMemory) begin(in *Input) {
+func (d *nodeMemory) begin(in *input.Input) {
 	d.plans, d.solvers = d.plans+1, 0
 	d.claims.fill(in)
 }
@@ -167,7 +168,7 @@ func (c *nodeCache) findPods(p *existingNodes) {
 			*known = cachedPod{key: cmp.Or(pod.UID, pod.Key()), node: pod.NodeName, shape: int32(pod.Shape), on: c.cachedNodeOf(pod.NodeName), occupies: -1}
 		}
 		holds := int32(-1)
-		if known.on >= 0 && !c.moving[i] && onNode(p.in.Snapshot, i, nil) {
+		if known.on >= 0 && !c.moving[i] && input.OnNode(p.in.Snapshot, i, nil) {
 			holds = known.on
 		}
 		if c.noteNode(known, holds); holds >= 0 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -63,7 +64,7 @@ func choices(t *model.InstanceType, reported map[string]bool) []choice {
 
 // distinguished returns the labels of choices that any pool, pod or claim names. For the others a column for each value would
 // be work for nothing.
-func distinguished(in *Input) map[string]bool {
+func distinguished(in *input.Input) map[string]bool {
 	reported := make(map[string]bool, len(chosenKeys))
 	report := func(key string) {
 		if slices.Contains(chosenKeys, key) {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -55,7 +56,7 @@ func (p *planner) claim(r *packing, n *node, spare []int64) model.PlannedClaim {
 		Taints:        slices.Clone(source.Template.Taints),
 		StartupTaints: slices.Clone(source.Template.StartupTaints),
 		Reserve:       pool.market.limitUse(types, usable, ceiling),
-		Pods:          refs(p.in.Snapshot, n.pods),
+		Pods:          input.Refs(p.in.Snapshot, n.pods),
 	}
 	claim.InstanceTypes = make([]string, 0, len(types))
 	for _, t := range types {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/topology"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -78,7 +79,7 @@ func (p *pool) without(list []variant, conflicts []int) []variant {
 // kept says that daemons of every node it may use keep the pod group out, or it keeps them out.
 func (p *planner) kept(c *podGroup) model.Reason {
 	set := p.in.Snapshot.DaemonSets[c.conflicts[0]]
-	return model.Reason{Code: PodAntiAffinity,
+	return model.Reason{Code: input.PodAntiAffinity,
 		Message: fmt.Sprintf("spec.affinity.podAntiAffinity of the pod or of the DaemonSet %s/%s keeps them apart, and every node it may use runs both", set.Namespace, set.Name),
 		Remedy:  "narrow the anti-affinity, or exclude the DaemonSet from some nodes"}
 }

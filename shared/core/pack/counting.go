@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -140,7 +141,7 @@ func (p topologyCounter) countGoing() {
 	for i := range p.in.Going {
 		node := &p.in.Going[i]
 		label := func(key string) (string, bool) { return requirement.Label(node.Labels, key) }
-		taints := WithoutDisruptionTaint(node.Taints)
+		taints := terms.WithoutDisruptionTaint(node.Taints)
 		for t := range p.rules.topologyGroups {
 			if topologyGroup := &p.rules.topologyGroups[t]; topologyGroup.filter >= 0 && !topologyGroup.host {
 				if value, has := label(topologyGroup.key); has && value != "" && p.rules.filters[topologyGroup.filter].passes(label, taints) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -28,7 +29,7 @@ func daemonsOf(snapshot *model.Snapshot, dims vector.Dimensions) []daemon {
 			continue
 		}
 		shape := &snapshot.Shapes[set.Shape]
-		terms, no := nodeTerms(shape)
+		alternatives, no := terms.Required(shape)
 		if no != nil {
 			continue
 		}
@@ -36,8 +37,8 @@ func daemonsOf(snapshot *model.Snapshot, dims vector.Dimensions) []daemon {
 		if pods, known := slices.BinarySearch(dims, model.Pods); known {
 			request[pods] = max(1, request[pods])
 		}
-		tolerations := append(slices.Clone(shape.Tolerations), model.Toleration{Operator: tolerationExists, Effect: model.PreferNoSchedule})
-		out = append(out, daemon{i, set.Namespace, set.Name, request, terms, tolerations, shape.HostPorts})
+		tolerations := append(slices.Clone(shape.Tolerations), model.Toleration{Operator: terms.TolerationExists, Effect: model.PreferNoSchedule})
+		out = append(out, daemon{i, set.Namespace, set.Name, request, alternatives, tolerations, shape.HostPorts})
 	}
 	slices.SortStableFunc(out, func(a, b daemon) int {
 		if c := strings.Compare(a.namespace, b.namespace); c != 0 {

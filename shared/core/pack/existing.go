@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/input"
+	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/resource"
@@ -49,7 +51,7 @@ type existingNode struct {
 
 // nodeMaker describes nodes and claims as existing nodes.
 type nodeMaker struct {
-	in         *Input
+	in         *input.Input
 	dims       vector.Dimensions
 	markets    *markets
 	daemons    []daemon
@@ -99,7 +101,7 @@ type existingNodes struct {
 }
 
 // newExistingNodes describes what exists or is on its way, initialized nodes first, then by name. With a memory the plan must have begun there.
-func newExistingNodes(in *Input, dims vector.Dimensions, markets *markets, daemons []daemon, asIs bool, memory *nodeMemory) *existingNodes {
+func newExistingNodes(in *input.Input, dims vector.Dimensions, markets *markets, daemons []daemon, asIs bool, memory *nodeMemory) *existingNodes {
 	p := &existingNodes{nodeMaker: nodeMaker{in: in, dims: dims, markets: markets, daemons: daemons, asIs: asIs, sets: make(map[daemonName]int, len(daemons))}, memory: memory}
 	for i := range daemons {
 		p.sets[daemonName{daemons[i].namespace, daemons[i].name}] = i
@@ -121,7 +123,7 @@ type claimIndex struct {
 }
 
 // fill joins the claims and nodes of the input, in the memory of what was joined before.
-func (c *claimIndex) fill(in *Input) {
+func (c *claimIndex) fill(in *input.Input) {
 	if c.byProvider == nil {
 		c.byProvider, c.byNode = make(map[string]int32, len(in.Claims)), make(map[string]int32, len(in.Claims))
 	}
@@ -166,12 +168,6 @@ func (p *existingNodes) claimAt(number int) *model.Claim {
 		return &p.in.Claims[n]
 	}
 	return nil
-}
-
-// onNode reports whether pod i holds something of the node it is on.
-func onNode(snapshot *model.Snapshot, i int, moving map[int]bool) bool {
-	pod := &snapshot.Pods[i]
-	return pod.NodeName != "" && !pod.Terminal() && pod.Shape >= 0 && pod.Shape < len(snapshot.Shapes) && (len(moving) == 0 || !moving[i])
 }
 
 // podsOn lists pods by the number of their node, in the order of the snapshot.
@@ -304,7 +300,7 @@ func (p *nodeMaker) fromNode(s *existingNode, node *model.Node, claim *model.Cla
 		s.host = node.Name
 	}
 	if p.classifier.names[node.Name] {
-		s.labels = merged(s.labels, map[string]string{nodeName: node.Name}, true)
+		s.labels = merged(s.labels, map[string]string{terms.NodeName: node.Name}, true)
 	}
 	if s.free == nil {
 		s.free = make(vector.Vector, len(p.dims))
@@ -327,7 +323,7 @@ func (p *nodeMaker) reserveDaemons(s *existingNode, running []bool) {
 		if running != nil && running[i] {
 			continue
 		}
-		hard, _ := untolerated(d.tolerations, s.taints)
+		hard, _ := terms.Untolerated(d.tolerations, s.taints)
 		if hard == nil && slices.ContainsFunc(d.terms, func(term requirement.Requirements) bool { return term.MatchesBy(s.label) }) {
 			for i, amount := range d.request {
 				s.free[i] = vector.SaturatingSub(s.free[i], amount)
@@ -464,10 +460,6 @@ func (p *nodeMaker) poolOf(name string) *model.Pool {
 		}
 	}
 	return nil
-}
-
-func draining(node *model.Node) bool {
-	return slices.ContainsFunc(node.Taints, func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
 }
 
 // normalized returns labels under today's names; the present name counts where both are there.

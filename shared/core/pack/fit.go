@@ -3,6 +3,7 @@ package pack
 import (
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/topology"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -17,7 +18,7 @@ type FitChecker struct {
 }
 
 // NewFitChecker prepares the input's nodes. Pending pods take nothing of any node.
-func NewFitChecker(in Input) *FitChecker {
+func NewFitChecker(in input.Input) *FitChecker {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
@@ -46,9 +47,9 @@ func (f *FitChecker) Check(pod int, node string) []string {
 	case c == nil && f.solver.refused[pod] != nil:
 		return []string{f.solver.refused[pod].Code}
 	case c == nil:
-		return []string{Invalid}
+		return []string{input.Invalid}
 	case !known:
-		return []string{RequirementConflict}
+		return []string{input.RequirementConflict}
 	}
 	l := f.placements[c]
 	if l == nil {
@@ -64,23 +65,23 @@ func (l *placement) codes(pod, n int) []string {
 	s, c := l.existing.nodes[n], l.podGroup
 	var out []string
 	if hard, _ := c.untolerated(s.taints); hard != nil {
-		out = append(out, TaintNotTolerated)
+		out = append(out, input.TaintNotTolerated)
 	}
 	if !meetsAny(c.ownThere, s) {
-		out = append(out, RequirementConflict)
+		out = append(out, input.RequirementConflict)
 	}
 	if c.volumeTerms != nil && !meetsAny(c.volumeTerms, s) {
-		out = append(out, VolumeConflict)
+		out = append(out, input.VolumeConflict)
 	}
 	if !c.request.Fits(s.free) {
-		out = append(out, ResourcesTooLarge)
+		out = append(out, input.ResourcesTooLarge)
 	}
 	if _, clash := topology.PortConflict(c.ports, s.ports); clash {
-		out = append(out, HostPortTaken)
+		out = append(out, input.HostPortTaken)
 	}
 	c.pods = []int{pod}
 	if c.attaches && !l.existing.attachable(s, c.pods) {
-		out = append(out, VolumeLimit)
+		out = append(out, input.VolumeLimit)
 	}
 	for i := range c.constraints {
 		if code := l.useRefuses(i, n); code != "" {
@@ -106,11 +107,11 @@ func (l *placement) useRefuses(i, n int) string {
 			return ""
 		}
 		if !there || count == 0 && !l.bootstraps() {
-			return PodAffinity
+			return input.PodAffinity
 		}
 	case antiAffinity:
 		if there && count > 0 {
-			return PodAntiAffinity
+			return input.PodAntiAffinity
 		}
 	case spread:
 		low := int32(0)
@@ -120,7 +121,7 @@ func (l *placement) useRefuses(i, n int) string {
 			low = l.lowest(t, l.universe[i], u.minDomains)
 		}
 		if !there || count+u.self-low > u.maxSkew {
-			return TopologySpread
+			return input.TopologySpread
 		}
 	}
 	return ""

@@ -1,6 +1,9 @@
 package pack
 
-import "github.com/joiner-sh/joiner/shared/core/requirement"
+import (
+	"github.com/joiner-sh/joiner/shared/core/pack/terms"
+	"github.com/joiner-sh/joiner/shared/core/requirement"
+)
 
 // flags numbers the combinations of custom requirements met with on one pool, so that whether two pods agree on custom
 // labels is looked up and not computed again. Number 0 is the pool's own.
@@ -11,7 +14,7 @@ type flags struct {
 }
 
 func newFlags(base requirement.Requirements) flags {
-	return flags{sets: []requirement.Requirements{base}, byKey: map[string]int{termKey(base): 0}, both: make(map[[2]int]int)}
+	return flags{sets: []requirement.Requirements{base}, byKey: map[string]int{terms.KeyOf(base): 0}, both: make(map[[2]int]int)}
 }
 
 // number returns the number of base narrowed by custom; false where no node can be that: a key neither side leaves
@@ -44,7 +47,7 @@ func (f *flags) intern(set requirement.Requirements) (int, bool) {
 			return 0, false
 		}
 	}
-	text := termKey(set)
+	text := terms.KeyOf(set)
 	n, seen := f.byKey[text]
 	if !seen {
 		n = len(f.sets)

@@ -3,6 +3,7 @@ package pack
 import (
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -135,7 +136,7 @@ func (p *nodeMaker) daemonColumns(s *existingNode) [][]vector.Bitset {
 	}
 	out := make([][]vector.Bitset, len(p.daemons))
 	for i := range p.daemons {
-		if hard, _ := untolerated(p.daemons[i].tolerations, s.taints); hard == nil {
+		if hard, _ := terms.Untolerated(p.daemons[i].tolerations, s.taints); hard == nil {
 			out[i] = read[i].columns(s, nil)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/offering"
+	"github.com/joiner-sh/joiner/shared/core/pack/input"
+	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -21,7 +23,7 @@ type market struct {
 	available vector.Bitset            // columns that can be bought now
 	plain     vector.Bitset            // columns of types that are not exotic (see offering.Exotic)
 	whole     []vector.Vector          // by type: what pods and daemons together can have
-	masks     map[string]vector.Bitset // columnsMeeting, by termKey
+	masks     map[string]vector.Bitset // columnsMeeting, by KeyOf
 	choosing  bool                     // columns are distinguished by what a launch may choose
 
 	zones      []string  // of all columns, sorted; at most 63, what is beyond shares the last
@@ -33,14 +35,14 @@ type market struct {
 
 // markets is what each class can buy, made ready when it is first asked for.
 type markets struct {
-	in            *Input
+	in            *input.Input
 	catalogs      map[string][]model.InstanceType
 	dims          vector.Dimensions
 	distinguished map[string]bool    // see distinguished; nil until a market is made
 	ready         map[string]*market // by class name
 }
 
-func newMarkets(in *Input, dims vector.Dimensions) *markets {
+func newMarkets(in *input.Input, dims vector.Dimensions) *markets {
 	return &markets{in: in, catalogs: in.Catalogs, dims: dims, ready: make(map[string]*market, len(in.Catalogs))}
 }
 
@@ -189,7 +191,7 @@ func decided(key string) bool {
 
 // columnsMeeting returns the columns whose nodes meet term in every label that is decided by the offering.
 func (m *market) columnsMeeting(term requirement.Requirements) vector.Bitset {
-	key := termKey(term)
+	key := terms.KeyOf(term)
 	if mask, known := m.masks[key]; known {
 		return mask
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -16,7 +17,7 @@ const (
 
 // name gives each claim the name of its pool and a short hash of what it is. Same claims and salt, same names; no two
 // claims of the list share one, nor has any that of a node or claim there is.
-func name(claims []model.PlannedClaim, in *Input) {
+func name(claims []model.PlannedClaim, in *input.Input) {
 	if len(claims) == 0 || nameAtOnce(claims, in) {
 		return
 	}
@@ -44,7 +45,7 @@ func name(claims []model.PlannedClaim, in *Input) {
 
 // nameAtOnce gives each claim the first name it may have, unless one of these is taken, which it is hardly ever; then it returns
 // false and gives none.
-func nameAtOnce(claims []model.PlannedClaim, in *Input) bool {
+func nameAtOnce(claims []model.PlannedClaim, in *input.Input) bool {
 	names, wanted := make([]string, len(claims)), make(map[string]bool, len(claims))
 	for i := range claims {
 		names[i] = prefix(claims[i].Pool) + "-" + suffix(digestible(&claims[i]), in.Salt, 0)

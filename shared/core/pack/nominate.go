@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -122,19 +123,9 @@ func nominations(snapshot *model.Snapshot, nodes []*existingNode) []model.Nomina
 	out := []model.Nomination{}
 	for _, s := range nodes {
 		if len(s.pods) > 0 {
-			out = append(out, model.Nomination{Node: s.name, Pods: refs(snapshot, s.pods)})
+			out = append(out, model.Nomination{Node: s.name, Pods: input.Refs(snapshot, s.pods)})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b model.Nomination) int { return strings.Compare(a.Node, b.Node) })
-	return out
-}
-
-// refs names pods, by key.
-func refs(snapshot *model.Snapshot, pods []int) []model.PodRef {
-	out := make([]model.PodRef, 0, len(pods))
-	for _, i := range sortedPods(snapshot, pods) {
-		pod := &snapshot.Pods[i]
-		out = append(out, pod.Ref())
-	}
 	return out
 }

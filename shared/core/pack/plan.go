@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -19,7 +20,7 @@ import (
 // Preferences for nodes are kept where some pool can meet them. Preferences between pods are kept where the whole plan
 // costs at most preferencePremium more for it. Where pods only go to nodes that exist kube-scheduler weighs them, but for pods that are moved by
 // choice: those go where they are kept if there is such a place.
-func Plan(in Input) model.Plan {
+func Plan(in input.Input) model.Plan {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
@@ -320,13 +321,13 @@ func guardShapes(snapshot *model.Snapshot, known *shapeFacts, moving map[int]boo
 	}
 	var owners []int
 	for i := range snapshot.Pods {
-		if onNode(snapshot, i, moving) && len(snapshot.Shapes[snapshot.Pods[i].Shape].PodAntiAffinity) > 0 {
+		if input.OnNode(snapshot, i, moving) && len(snapshot.Shapes[snapshot.Pods[i].Shape].PodAntiAffinity) > 0 {
 			owners = append(owners, i)
 		}
 	}
 	var shapes []int
 	seen := make(map[int]bool)
-	for _, i := range sortedPods(snapshot, owners) {
+	for _, i := range input.SortedPods(snapshot, owners) {
 		if index := snapshot.Pods[i].Shape; !seen[index] {
 			seen[index] = true
 			shapes = append(shapes, index)
@@ -348,7 +349,7 @@ func holders(snapshot *model.Snapshot, moving map[int]bool) map[string]int {
 		return out
 	}
 	for i := range snapshot.Pods {
-		if !onNode(snapshot, i, moving) {
+		if !input.OnNode(snapshot, i, moving) {
 			continue
 		}
 		for _, claim := range snapshot.Pods[i].Claims {
@@ -380,7 +381,7 @@ func dimensionsOf(snapshot *model.Snapshot, podGroups []*podGroup) vector.Dimens
 
 // planner places pod batches on new nodes.
 type planner struct {
-	in        *Input
+	in        *input.Input
 	tries     int // as of a question
 	dims      vector.Dimensions
 	rules     *podRules
@@ -400,7 +401,7 @@ type planner struct {
 	runs      []*packing          // the chosen ones, in the order they were packed
 }
 
-func newPlanner(in *Input, dims vector.Dimensions, rules *podRules, markets *markets, daemons []daemon) *planner {
+func newPlanner(in *input.Input, dims vector.Dimensions, rules *podRules, markets *markets, daemons []daemon) *planner {
 	return &planner{in: in, dims: dims, rules: rules, markets: markets, daemons: daemons,
 		poolsOf: make(map[string][]candidatePool), divisions: make(map[string][]domainCell)}
 }

@@ -1,12 +1,12 @@
 package pack
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/input"
+	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/volume"
@@ -82,7 +82,7 @@ func (c *podGroup) untolerated(taints []model.Taint) (hard *model.Taint, soft bo
 		return nil, false
 	}
 	for _, list := range c.tolerations {
-		h, s := untolerated(list, taints)
+		h, s := terms.Untolerated(list, taints)
 		if hard == nil {
 			hard = h
 		}
@@ -321,7 +321,7 @@ func (c *classifier) addWithVolumes(n, i int, info *shapeInfo) {
 		return
 	}
 	v := bound{newNodes: anew, there: there, attaches: len(c.volumes.Attachments(pod, shape)) > 0, shared: c.sharedBy(pod, shape)}
-	v.text = fmt.Sprintf("%d\x00%d\x00%t", c.facts.intern(termsKey(anew)), c.facts.intern(termsKey(there)), v.attaches)
+	v.text = fmt.Sprintf("%d\x00%d\x00%t", c.facts.intern(terms.KeyOfAll(anew)), c.facts.intern(terms.KeyOfAll(there)), v.attaches)
 	if len(v.shared) > 0 {
 		v.text += fmt.Sprintf("\x00%q", v.shared)
 	}
@@ -351,7 +351,7 @@ func (c *classifier) podGroupFor(n, i int, info *shapeInfo, v bound) *podGroup {
 func (c *classifier) make(n, i int, info *shapeInfo, v bound) *podGroup {
 	out := c.newPodGroup(info, c.snapshot.ShapeOf(&c.snapshot.Pods[i]), v)
 	if out == nil {
-		c.refused[i] = &model.Reason{Code: VolumeConflict, Message: "its volumes are where spec.nodeSelector and spec.affinity.nodeAffinity do not allow it to run",
+		c.refused[i] = &model.Reason{Code: input.VolumeConflict, Message: "its volumes are where spec.nodeSelector and spec.affinity.nodeAffinity do not allow it to run",
 			Remedy: "remove the contradiction, or move the volume"}
 		return nil
 	}
@@ -365,17 +365,17 @@ func (c *classifier) make(n, i int, info *shapeInfo, v bound) *podGroup {
 func (c *classifier) termsOfVolumes(i int, pod *model.Pod, shape *model.PodShape) (anew, there []requirement.Requirements, no *model.Reason) {
 	for _, claim := range c.volumes.ReadWriteOncePodClaims(pod, shape) {
 		if holder, held := c.onceUsed[claim]; held && holder != i {
-			return nil, nil, &model.Reason{Code: VolumeConflict, Message: fmt.Sprintf("PersistentVolumeClaim %s is ReadWriteOncePod and pod %s uses it", claim, c.snapshot.Pods[holder].Key()),
+			return nil, nil, &model.Reason{Code: input.VolumeConflict, Message: fmt.Sprintf("PersistentVolumeClaim %s is ReadWriteOncePod and pod %s uses it", claim, c.snapshot.Pods[holder].Key()),
 				Remedy: "wait until that pod has ended, or give each pod a claim of its own"}
 		}
 		c.onceUsed[claim] = i
 	}
 	there, problem := c.volumes.ExistingNodeAlternatives(pod, shape)
 	if problem != nil {
-		return nil, nil, &model.Reason{Code: VolumeConflict, Message: problem.Message, Remedy: problem.Remedy}
+		return nil, nil, &model.Reason{Code: input.VolumeConflict, Message: problem.Message, Remedy: problem.Remedy}
 	}
 	if anew, problem = c.volumes.NewNodeAlternatives(pod, shape); problem != nil { // there are nodes for it, but no new one will do
-		c.unplaceable[problem.Message] = &model.Reason{Code: VolumeConflict, Message: problem.Message, Remedy: problem.Remedy}
+		c.unplaceable[problem.Message] = &model.Reason{Code: input.VolumeConflict, Message: problem.Message, Remedy: problem.Remedy}
 		return []requirement.Requirements{{model.LabelHostname: requirement.Values(problem.Message)}}, there, nil
 	}
 	return anew, there, nil
@@ -394,10 +394,10 @@ func (c *classifier) newPodGroup(info *shapeInfo, shape *model.PodShape, v bound
 		constraints: info.constraints, soft: info.soft, contributions: info.contributions, keys: info.keys, stride: 1, conflicts: info.conflicts,
 	}
 	if v.newNodes != nil {
-		out.terms = crossTerms(out.own, v.newNodes)
+		out.terms = terms.Cross(out.own, v.newNodes)
 	}
 	if v.there != nil {
-		out.there, out.volumeTerms, out.readings = crossTerms(out.there, v.there), v.there, new(readings)
+		out.there, out.volumeTerms, out.readings = terms.Cross(out.there, v.there), v.there, new(readings)
 	}
 	if len(out.terms) == 0 {
 		return nil
@@ -439,19 +439,6 @@ func (c *podGroup) findHosts(rules *podRules) {
 	c.hosts = c.hosts || len(c.ports) > 0
 }
 
-// crossTerms returns every combination of the two that can be met.
-func crossTerms(a, b []requirement.Requirements) []requirement.Requirements {
-	var out []requirement.Requirements
-	for _, x := range a {
-		for _, y := range b {
-			if both := x.Intersect(y); both.Possible() && len(out) < maxTerms {
-				out = append(out, both)
-			}
-		}
-	}
-	return canonicalTerms(out)
-}
-
 // shapeKey writes down everything scheduling looks at, so that equal keys mean pods that cannot be distinguished.
 func (c *classifier) shapeKey(shape *model.PodShape, info *shapeInfo) string {
 	info.finish(c.rules, shape)
@@ -477,46 +464,4 @@ func (c *classifier) shapeKey(shape *model.PodShape, info *shapeInfo) string {
 		number(int64(a.topologyGroup))
 	}
 	return string(b)
-}
-
-func tolerationsKey(list []model.Toleration) string {
-	var texts []string
-	for _, t := range list {
-		texts = append(texts, fmt.Sprintf("%q%q%q%q", t.Key, t.Operator, t.Value, t.Effect))
-	}
-	slices.Sort(texts)
-	return strings.Join(slices.Compact(texts), ",")
-}
-
-// termKey writes a list of requirements so that equal lists, and no others, give equal texts.
-func termKey(term requirement.Requirements) string {
-	var b strings.Builder
-	for _, r := range term.List() {
-		fmt.Fprintf(&b, "%q %s %q %d;", r.Key, r.Operator, r.Values, r.MinValues)
-	}
-	return b.String()
-}
-
-func termsKey(terms []requirement.Requirements) string {
-	texts := make([]string, len(terms))
-	for i := range terms {
-		texts[i] = termKey(terms[i])
-	}
-	return strings.Join(texts, "|")
-}
-
-// sortedPods returns the indexes by pod key, then UID, then index.
-func sortedPods(snapshot *model.Snapshot, pods []int) []int {
-	compare := func(i, j int) int {
-		a, b := &snapshot.Pods[i], &snapshot.Pods[j]
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.UID, b.UID), cmp.Compare(i, j))
-	}
-	out := slices.Clone(pods)
-	if slices.IsSortedFunc(out, compare) {
-		return out
-	}
-	if slices.Sort(out); !slices.IsSortedFunc(out, compare) { // most snapshots list pods in order
-		slices.SortFunc(out, compare)
-	}
-	return out
 }

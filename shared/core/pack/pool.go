@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/offering"
+	"github.com/joiner-sh/joiner/shared/core/pack/input"
+	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -50,7 +52,7 @@ type pool struct {
 }
 
 // newPools prepares the pools, highest weight first, then by name.
-func newPools(in *Input, dims vector.Dimensions, markets *markets, daemons []daemon) []*pool {
+func newPools(in *input.Input, dims vector.Dimensions, markets *markets, daemons []daemon) []*pool {
 	pools := make([]*pool, 0, len(in.Snapshot.Pools))
 	for i := range in.Snapshot.Pools {
 		source := &in.Snapshot.Pools[i]
@@ -82,24 +84,24 @@ func copiedPools(pristine []*pool, usage map[string]model.Resources) []*pool {
 }
 
 // unusable returns why no node can be made of the pool at all; nil where it can.
-func unusable(source *model.Pool, in *Input, markets *markets) *model.Reason {
+func unusable(source *model.Pool, in *input.Input, markets *markets) *model.Reason {
 	class := source.Template.ClassName
 	switch {
 	case len(source.Invalid) > 0:
-		return &model.Reason{Pool: source.Name, Code: PoolInvalid, Message: strings.Join(source.Invalid, "; "), Remedy: "correct the NodePool"}
+		return &model.Reason{Pool: source.Name, Code: input.PoolInvalid, Message: strings.Join(source.Invalid, "; "), Remedy: "correct the NodePool"}
 	case source.DeletedUnix != 0:
-		return &model.Reason{Pool: source.Name, Code: PoolDeleting, Message: "the NodePool is being deleted", Remedy: "use another NodePool"}
+		return &model.Reason{Pool: source.Name, Code: input.PoolDeleting, Message: "the NodePool is being deleted", Remedy: "use another NodePool"}
 	case source.Replicas != nil:
-		return &model.Reason{Pool: source.Name, Code: PoolStatic, Message: fmt.Sprintf("spec.replicas is %d: the pool has a fixed size", *source.Replicas),
+		return &model.Reason{Pool: source.Name, Code: input.PoolStatic, Message: fmt.Sprintf("spec.replicas is %d: the pool has a fixed size", *source.Replicas),
 			Remedy: "raise spec.replicas or use a NodePool without it"}
 	case in.SuspendedPools[source.Name] != "":
-		return &model.Reason{Pool: source.Name, Code: PoolSuspended, Message: in.SuspendedPools[source.Name],
+		return &model.Reason{Pool: source.Name, Code: input.PoolSuspended, Message: in.SuspendedPools[source.Name],
 			Remedy: "declare the taint in the NodePool, or fix its nodes"}
 	case in.ClassProblems[class] != "":
-		return &model.Reason{Pool: source.Name, Code: ClassNotReady, Message: fmt.Sprintf("EC2NodeClass %q: %s", class, in.ClassProblems[class]),
+		return &model.Reason{Pool: source.Name, Code: input.ClassNotReady, Message: fmt.Sprintf("EC2NodeClass %q: %s", class, in.ClassProblems[class]),
 			Remedy: "correct the EC2NodeClass"}
 	case markets.of(class) == nil:
-		return &model.Reason{Pool: source.Name, Code: ClassNotReady, Message: fmt.Sprintf("EC2NodeClass %q does not exist", class),
+		return &model.Reason{Pool: source.Name, Code: input.ClassNotReady, Message: fmt.Sprintf("EC2NodeClass %q does not exist", class),
 			Remedy: "create it, or correct spec.template.spec.nodeClassRef"}
 	}
 	_, err := requirement.From(source.Template.Requirements)
@@ -107,7 +109,7 @@ func unusable(source *model.Pool, in *Input, markets *markets) *model.Reason {
 		err = contradiction(template(source))
 	}
 	if err != nil {
-		return &model.Reason{Pool: source.Name, Code: PoolInvalid, Message: "spec.template.spec.requirements: " + err.Error(), Remedy: "correct the NodePool"}
+		return &model.Reason{Pool: source.Name, Code: input.PoolInvalid, Message: "spec.template.spec.requirements: " + err.Error(), Remedy: "correct the NodePool"}
 	}
 	return nil
 }
@@ -137,7 +139,7 @@ func (p *pool) empty() *model.Reason {
 	if e, found := offering.Excludes(types, asked); found {
 		message += ": " + e.Why(asked)
 	}
-	return &model.Reason{Pool: p.source.Name, Code: NoInstanceTypes, Message: message, Remedy: "widen the requirements"}
+	return &model.Reason{Pool: p.source.Name, Code: input.NoInstanceTypes, Message: message, Remedy: "widen the requirements"}
 }
 
 func (p *pool) prepare(m *market, daemons []daemon) {
@@ -192,7 +194,7 @@ func (p *pool) placeDaemons(daemons []daemon) {
 		p.daemons[t] = make(vector.Vector, len(m.whole[t]))
 	}
 	for _, d := range daemons {
-		if hard, _ := untolerated(d.tolerations, p.source.Template.Taints); hard != nil {
+		if hard, _ := terms.Untolerated(d.tolerations, p.source.Template.Taints); hard != nil {
 			continue
 		}
 		p.tolerated = append(p.tolerated, d)

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/joiner-sh/joiner/shared/model"
+	"pgregory.net/rapid"
 )
 
 var smallCatalog = testCatalog(96)

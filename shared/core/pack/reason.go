@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/offering"
+	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/resource"
@@ -58,7 +59,7 @@ func (b *solver) unschedulable() []model.Unschedulable {
 // reasons says, pool by pool, why the pod group is left over.
 func (p *planner) reasons(c *podGroup) []model.Reason {
 	if len(p.pools()) == 0 {
-		return []model.Reason{{Code: NoPools, Message: "the cluster has no NodePool", Remedy: "create a NodePool"}}
+		return []model.Reason{{Code: input.NoPools, Message: "the cluster has no NodePool", Remedy: "create a NodePool"}}
 	}
 	var out []model.Reason
 	for _, pool := range p.pools() {
@@ -76,7 +77,7 @@ func (p *planner) reasons(c *podGroup) []model.Reason {
 // why finds the first thing that keeps the pod group off new nodes of the pool.
 func (p *planner) why(c *podGroup, pool *pool) model.Reason {
 	if hard, _ := c.untolerated(pool.source.Template.Taints); hard != nil {
-		return model.Reason{Code: TaintNotTolerated,
+		return model.Reason{Code: input.TaintNotTolerated,
 			Message: fmt.Sprintf("spec.tolerations do not cover the pool's taint %s", TaintText(*hard)),
 			Remedy:  "add a toleration to the pod, or use a pool without the taint", About: TaintText(*hard)}
 	}
@@ -85,7 +86,7 @@ func (p *planner) why(c *podGroup, pool *pool) model.Reason {
 	}
 	variants := pool.variants(c.needs, nil)
 	if len(variants) == 0 && len(pool.variants(c.own, nil)) > 0 {
-		return model.Reason{Code: VolumeConflict, Message: "its volumes are where the pool launches no nodes: " + c.domainsText(),
+		return model.Reason{Code: input.VolumeConflict, Message: "its volumes are where the pool launches no nodes: " + c.domainsText(),
 			Remedy: "let a NodePool launch nodes there, or move the volume"}
 	}
 	if len(variants) == 0 {
@@ -93,7 +94,7 @@ func (p *planner) why(c *podGroup, pool *pool) model.Reason {
 	}
 	accepted := union(variants)
 	if portable := pool.variants(c.needs, c.ports); len(portable) == 0 {
-		return model.Reason{Code: HostPortTaken, Message: "spec.containers[].ports[].hostPort: a DaemonSet pod on every node it may use takes the port",
+		return model.Reason{Code: input.HostPortTaken, Message: "spec.containers[].ports[].hostPort: a DaemonSet pod on every node it may use takes the port",
 			Remedy: "use another host port, or exclude the DaemonSet from some nodes"}
 	}
 	if len(c.conflicts) > 0 && len(pool.without(variants, c.conflicts)) == 0 {
@@ -151,12 +152,12 @@ func (p *pool) conflict(c *podGroup) model.Reason {
 	combined := p.custom.Intersect(p.requirements)
 	for _, key := range term.Keys() {
 		if key == model.LabelHostname && !term[key].Meets(combined.Get(key)) {
-			return model.Reason{Code: RequirementConflict, Message: c.field(key) + " requires " + term[key].Text(key) + ", which no new node has",
+			return model.Reason{Code: input.RequirementConflict, Message: c.field(key) + " requires " + term[key].Text(key) + ", which no new node has",
 				Remedy: "select nodes by another label", About: key}
 		}
 		single := requirement.Requirements{key: term[key]}
 		if conflict := combined.Compatible(single, decided); conflict != nil {
-			return model.Reason{Code: RequirementConflict, Message: c.field(key) + " requires " + clash(conflict), Remedy: remedy, About: key}
+			return model.Reason{Code: input.RequirementConflict, Message: c.field(key) + " requires " + clash(conflict), Remedy: remedy, About: key}
 		}
 		if p.market.columnsMeeting(single).And(p.allowed).Empty() {
 			known := p.values(key)
@@ -164,10 +165,10 @@ func (p *pool) conflict(c *podGroup) model.Reason {
 			if len(known) > 0 {
 				message += "; they have " + offering.AbbreviateValues(known)
 			}
-			return model.Reason{Code: RequirementConflict, Message: message + meant(term[key], known), Remedy: remedy, About: key}
+			return model.Reason{Code: input.RequirementConflict, Message: message + meant(term[key], known), Remedy: remedy, About: key}
 		}
 	}
-	return model.Reason{Code: RequirementConflict,
+	return model.Reason{Code: input.RequirementConflict,
 		Message: fmt.Sprintf("%s requires %s, which no single instance type of the pool has", c.field(""), term), Remedy: remedy}
 }
 
@@ -265,7 +266,7 @@ func (p *planner) tooLarge(c *podGroup, pool *pool, accepted vector.Bitset) mode
 	if c.resources[model.CPU] >= suspiciousCPUMilli {
 		message += `; was "m" left out of the CPU request?`
 	}
-	return model.Reason{Code: ResourcesTooLarge, Message: message, Remedy: "lower the requests, or let the pool use larger instance types"}
+	return model.Reason{Code: input.ResourcesTooLarge, Message: message, Remedy: "lower the requests, or let the pool use larger instance types"}
 }
 
 // lacks reports whether no type among the columns has any of a resource.
@@ -288,7 +289,7 @@ func (p *pool) noDevice(name string) model.Reason {
 	}
 	slices.Sort(categories)
 	categories = slices.Compact(categories)
-	out := model.Reason{Code: ResourcesTooLarge, Message: "spec.containers[].resources.requests: no instance type the pool allows has " + name}
+	out := model.Reason{Code: input.ResourcesTooLarge, Message: "spec.containers[].resources.requests: no instance type the pool allows has " + name}
 	out.Remedy = "let the pool allow instance types with " + name + ", which are of the categories " + offering.AbbreviateValues(categories) + " (" + requirement.InstanceCategory + ")"
 	if len(categories) == 0 {
 		out.Remedy = "request another resource: no instance type of the pool's EC2NodeClass has " + name
@@ -327,7 +328,7 @@ func (p *planner) noOffering(pool *pool, roomy vector.Bitset) model.Reason {
 		message += ": the capacity reservations it may use are full or expired"
 		remedy = "enlarge the reservation, or let the pool use on-demand or spot capacity too"
 	}
-	return model.Reason{Code: NoOffering, Message: message, Remedy: remedy}
+	return model.Reason{Code: input.NoOffering, Message: message, Remedy: remedy}
 }
 
 // quota reports whether an error of EC2's says that a quota of the account is used up. Source: the error codes of the EC2 API reference.
@@ -360,7 +361,7 @@ func (p *planner) limit(pool *pool, usable vector.Bitset) model.Reason {
 	if len(parts) == 0 {
 		parts = []string{"no instance type that could hold it fits within what is left of spec.limits"}
 	}
-	return model.Reason{Code: LimitReached, Message: strings.Join(parts, "; "), Remedy: "raise the limit, or wait until nodes of the pool are removed"}
+	return model.Reason{Code: input.LimitReached, Message: strings.Join(parts, "; "), Remedy: "raise the limit, or wait until nodes of the pool are removed"}
 }
 
 // minValues says which keys the pool asks several values of; it is the only condition left where offerings are within the
@@ -373,9 +374,9 @@ func (p *planner) minValues(pool *pool) model.Reason {
 		}
 	}
 	if len(parts) == 0 {
-		return model.Reason{Code: LimitReached, Message: "other pods of the same plan took the nodes that could hold it", Remedy: "wait for the next plan"}
+		return model.Reason{Code: input.LimitReached, Message: "other pods of the same plan took the nodes that could hold it", Remedy: "wait for the next plan"}
 	}
-	return model.Reason{Code: MinValues,
+	return model.Reason{Code: input.MinValues,
 		Message: "the instance types that hold the pod, within spec.limits, have too few different values for " + strings.Join(parts, " and "),
 		Remedy:  "lower minValues, or let the pool or the pod use more instance types"}
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 )
 
@@ -54,7 +55,7 @@ func (b *solver) dissolve() {
 		}
 		for _, i := range unit.pods {
 			c := b.podGroupOf[i]
-			c.pods = sortedPods(b.in.Snapshot, append(c.pods, i))
+			c.pods = input.SortedPods(b.in.Snapshot, append(c.pods, i))
 			if c.blocked == nil {
 				c.blocked = unit.blocked
 			}

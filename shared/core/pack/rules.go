@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/topology"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -338,9 +339,9 @@ func (b *podRules) readAffinity(shape *model.PodShape, arrived bool) ([]constrai
 		peers, err := b.ofTerm(&shape.PodAffinity[i], shape)
 		switch {
 		case err != nil:
-			return nil, invalid(indexed(field, i), err.Error(), "correct the term")
+			return nil, terms.Unreadable(indexed(field, i), err.Error(), "correct the term")
 		case shape.PodAffinity[i].TopologyKey == "":
-			return nil, invalid(indexed(field, i)+".topologyKey", "it is empty", "name a node label, such as "+model.LabelZone)
+			return nil, terms.Unreadable(indexed(field, i)+".topologyKey", "it is empty", "name a node label, such as "+model.LabelZone)
 		}
 		all = append(all, peers)
 	}
@@ -364,9 +365,9 @@ func (b *podRules) readAnti(shape *model.PodShape, lingers bool) ([]constraint, 
 		peers, err := b.ofTerm(&shape.PodAntiAffinity[i], shape)
 		switch {
 		case err != nil:
-			return nil, invalid(indexed(field, i), err.Error(), "correct the term")
+			return nil, terms.Unreadable(indexed(field, i), err.Error(), "correct the term")
 		case shape.PodAntiAffinity[i].TopologyKey == "":
-			return nil, invalid(indexed(field, i)+".topologyKey", "it is empty", "name a node label, such as "+model.LabelHostname)
+			return nil, terms.Unreadable(indexed(field, i)+".topologyKey", "it is empty", "name a node label, such as "+model.LabelHostname)
 		}
 		set := b.peersSet(podSet{peers: []topology.Peers{peers}, lingers: lingers})
 		out = append(out, constraint{kind: antiAffinity, topologyGroup: b.topologyGroup(set, shape.PodAntiAffinity[i].TopologyKey, -1), field: indexed(field, i),
@@ -395,11 +396,11 @@ func (b *podRules) readSpreads(shape *model.PodShape, own []requirement.Requirem
 		case s.Anyway && (err != nil || s.TopologyKey == ""):
 			continue
 		case err != nil:
-			return nil, nil, invalid(field, err.Error(), "correct the constraint")
+			return nil, nil, terms.Unreadable(field, err.Error(), "correct the constraint")
 		case s.TopologyKey == "":
-			return nil, nil, invalid(field+".topologyKey", "it is empty", "name a node label, such as "+model.LabelZone)
+			return nil, nil, terms.Unreadable(field+".topologyKey", "it is empty", "name a node label, such as "+model.LabelZone)
 		case s.MaxSkew < 1 && !s.Anyway:
-			return nil, nil, invalid(field+".maxSkew", fmt.Sprintf("%d is less than 1", s.MaxSkew), "give 1 or more")
+			return nil, nil, terms.Unreadable(field+".maxSkew", fmt.Sprintf("%d is less than 1", s.MaxSkew), "give 1 or more")
 		}
 		u := constraint{kind: spread, maxSkew: max(1, s.MaxSkew), minDomains: s.MinDomains, field: field, text: selectorText(s.Selector)}
 		u.topologyGroup = b.topologyGroup(b.peersSet(podSet{peers: []topology.Peers{peers}, living: true}), s.TopologyKey, b.filter(s, shape, own, keys))
@@ -425,12 +426,12 @@ func (b *podRules) filter(s *model.Spread, shape *model.PodShape, own []requirem
 	if !s.IgnoreNodeAffinity {
 		f.terms = own
 		for _, term := range own {
-			name.WriteString(termKey(term) + "|")
+			name.WriteString(terms.KeyOf(term) + "|")
 		}
 	}
 	if f.taints {
 		f.tolerations = [][]model.Toleration{shape.Tolerations}
-		name.WriteString("\x00" + tolerationsKey(shape.Tolerations))
+		name.WriteString("\x00" + terms.KeyOfTolerations(shape.Tolerations))
 	}
 	name.WriteString("\x00" + strconv.FormatBool(f.taints))
 	for _, key := range keys {
@@ -474,7 +475,7 @@ func (f *filter) passes(label func(key string) (value string, has bool), taints 
 		return false
 	}
 	for _, tolerations := range f.tolerations {
-		if hard, _ := untolerated(tolerations, taints); hard != nil {
+		if hard, _ := terms.Untolerated(tolerations, taints); hard != nil {
 			return false
 		}
 	}
@@ -493,7 +494,7 @@ func (f *filter) passesNode(s *existingNode) bool {
 		return false
 	}
 	return !slices.ContainsFunc(f.tolerations, func(list []model.Toleration) bool {
-		hard, _ := untolerated(list, s.taints)
+		hard, _ := terms.Untolerated(list, s.taints)
 		return hard != nil
 	})
 }
@@ -506,7 +507,7 @@ func (f *filter) passesPool(p *pool) bool {
 			return p.custom.Compatible(customPart(term), nil) == nil && !p.market.columnsMeeting(term).And(p.allowed).Empty()
 		})
 		for _, tolerations := range f.tolerations {
-			hard, _ := untolerated(tolerations, p.source.Template.Taints)
+			hard, _ := terms.Untolerated(tolerations, p.source.Template.Taints)
 			passes = passes && hard == nil
 		}
 		f.pools[p] = passes

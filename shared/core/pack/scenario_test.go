@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -207,7 +208,7 @@ func podSetting(s *model.PodShape, key, value string) error {
 	case "require": // one term each: alternatives
 		s.RequiredNodeAffinity = append(s.RequiredNodeAffinity, model.NodeTerm{Requirements: []model.Requirement{require(value)}})
 	case "tolerate":
-		s.Tolerations = append(s.Tolerations, model.Toleration{Key: value, Operator: tolerationExists})
+		s.Tolerations = append(s.Tolerations, model.Toleration{Key: value, Operator: terms.TolerationExists})
 	default:
 		amount, err := resource.Parse(key, value)
 		s.Requests[key] = amount

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/input"
+	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -48,7 +50,7 @@ func newShapeFacts(shapes []model.PodShape, ignorePreferred bool) *shapeFacts {
 // of returns what the shape of that index asks for.
 func (l *shapeFacts) of(index int) *facts {
 	if index < 0 || index >= len(l.shapes) {
-		return &facts{no: &model.Reason{Code: Invalid, Message: "the snapshot has no spec for the pod", Remedy: "wait for the next snapshot"}}
+		return &facts{no: &model.Reason{Code: input.Invalid, Message: "the snapshot has no spec for the pod", Remedy: "wait for the next snapshot"}}
 	}
 	if l.facts[index] == nil {
 		l.facts[index] = l.read(&l.shapes[index])
@@ -126,13 +128,13 @@ func (l *shapeFacts) demandOf(shape *model.PodShape) *demand {
 	d, known := l.demands[key]
 	if !known {
 		d = &demand{id: len(l.demands)}
-		d.there, d.no = nodeTerms(shape)
+		d.there, d.no = terms.Required(shape)
 		d.forNewNodes()
 		for _, term := range d.there {
 			d.noteNames(term)
 		}
 		if !l.ignorePreferred {
-			d.preferred = preferredTerms(shape)
+			d.preferred = terms.Preferred(shape)
 		}
 		l.demands[key] = d
 	}
@@ -157,7 +159,7 @@ func (l *shapeFacts) keyOf(shape *model.PodShape, f *facts) string {
 	}
 	number(-1)
 	if len(shape.Tolerations) > 0 {
-		number(int64(l.intern(tolerationsKey(shape.Tolerations))))
+		number(int64(l.intern(terms.KeyOfTolerations(shape.Tolerations))))
 	}
 	number(-2)
 	for _, p := range shape.HostPorts {
@@ -171,7 +173,7 @@ func (l *shapeFacts) keyOf(shape *model.PodShape, f *facts) string {
 func (l *shapeFacts) venueOf(shape *model.PodShape, f *facts) string {
 	out := strconv.Itoa(f.demand.id) + "\x00"
 	if len(shape.Tolerations) > 0 {
-		out += "\x00t" + strconv.Itoa(l.intern(tolerationsKey(shape.Tolerations)))
+		out += "\x00t" + strconv.Itoa(l.intern(terms.KeyOfTolerations(shape.Tolerations)))
 	}
 	for _, p := range shape.HostPorts {
 		out += "\x00" + portKey(p)

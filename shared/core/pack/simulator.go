@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/volume"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -15,7 +16,7 @@ import (
 type Simulator struct{ knowledge }
 
 // NewSimulator prepares for plans that differ from the input as said above.
-func NewSimulator(in Input) *Simulator {
+func NewSimulator(in input.Input) *Simulator {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
@@ -41,7 +42,7 @@ func everyDimension(snapshot *model.Snapshot) vector.Dimensions {
 
 // Plan is like the package's Plan and reuses cached state. It opens nodes in so many ways at most, of which the
 // cheapest is kept; 0 = in as many as Plan does, −1 = none: what exists has to do.
-func (d *Simulator) Plan(in Input, tries int) model.Plan {
+func (d *Simulator) Plan(in input.Input, tries int) model.Plan {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
@@ -61,11 +62,11 @@ type Rates struct {
 }
 
 // NewRates prices the pods in.Pending names; plans of the simulator in one way only go by that from then on. Reserved capacity, whose price says nothing, is left out.
-func (d *Simulator) NewRates(in Input) *Rates {
+func (d *Simulator) NewRates(in input.Input) *Rates {
 	pending, moving := pendingPods(&in)
 	rules := newPodRules(in.Snapshot, noPreferences)
 	classifier := &classifier{snapshot: in.Snapshot, facts: d.facts, rules: rules, volumes: volume.New(in.Snapshot), onceUsed: holders(in.Snapshot, moving)}
-	podGroups, _ := classifier.podGroupsOf(sortedPods(in.Snapshot, pending), nil)
+	podGroups, _ := classifier.podGroupsOf(input.SortedPods(in.Snapshot, pending), nil)
 	p := newPlanner(&in, d.dims, rules, d.markets, d.daemons)
 	p.ready, p.reserved = copiedPools(d.pools, in.Usage), map[string]int64{}
 	requests := make([][]podRequest, len(p.ready))

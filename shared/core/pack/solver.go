@@ -3,6 +3,7 @@ package pack
 import (
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/volume"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -10,7 +11,7 @@ import (
 
 // question is what a plan is to answer.
 type question struct {
-	in    *Input
+	in    *input.Input
 	known *knowledge // of the cluster already; nil = nothing
 	tries int        // in how many ways nodes are opened at most; 0 = in as many as Plan finds worth it, below 0 = none is opened
 }
@@ -47,7 +48,7 @@ func newSolver(q question, preferences preferences) *solver { return prepare(q, 
 func prepare(q question, preferences preferences, asIs bool) *solver {
 	in := q.in
 	pending, moving := pendingPods(in)
-	b := &solver{question: q, pending: sortedPods(in.Snapshot, pending), rules: newPodRules(in.Snapshot, preferences)}
+	b := &solver{question: q, pending: input.SortedPods(in.Snapshot, pending), rules: newPodRules(in.Snapshot, preferences)}
 	var facts *shapeFacts
 	if q.known != nil {
 		facts = q.known.facts

@@ -3,6 +3,7 @@ package pack
 import (
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -87,5 +88,5 @@ func (s *Spread) Domain(node *model.Node) (value string, counts bool) {
 		return value, has
 	}
 	value, has := label(t.key)
-	return value, has && value != "" && s.of.rules.filters[t.filter].passes(label, WithoutDisruptionTaint(node.Taints))
+	return value, has && value != "" && s.of.rules.filters[t.filter].passes(label, terms.WithoutDisruptionTaint(node.Taints))
 }

@@ -303,7 +303,7 @@ var defects = []defect{
 		"f.renewedAt.IsZero() || !now.Before(", "f.renewedAt.IsZero() || now.Before(now.Add(1)) || !now.Before("},
 	{"objects that cannot be read called gone", "shared/work/losses.go", "!fault.Is(failure, fault.NotFound) {", "failure == nil && !fault.Is(failure, fault.NotFound) {"},
 	{"what is gone said with every look", "shared/work/losses.go", "losses == nil || manifest.Lost || ", "losses == nil || "},
-	{"pods on their way to a node planned again", "shared/core/pack/input.go",
+	{"pods on their way to a node planned again", "shared/core/pack/pending.go",
 		"\t\t\tcontinue\n\t\t}\n\t\tif ok, _ := provisionable(snapshot, i, preempts); ok {", "\t\t}\n\t\tif ok, _ := provisionable(snapshot, i, preempts); ok || snapshot.Pods[i].NodeName != \"\" {"},
 	{"one registration that cannot be read stops all", "shared/work/fanout.go",
 		"\t\tunread = fmt.Errorf(\"list attached clusters: %w\", unread)\n", "\t\treturn 0, fmt.Errorf(\"list attached clusters: %w\", unread)\n"},

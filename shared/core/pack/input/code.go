@@ -1,4 +1,4 @@
-package pack
+package input
 
 // Codes of model.Reason: why a pool, or anything at all, cannot hold a pod.
 const (
