@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
+	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
@@ -17,13 +18,10 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// maxCells bounds into how many combinations of domains a pod group's place is divided.
-const maxCells = 1024
-
 // candidatePool is a pool that can make nodes for a pod group, and in which ways.
 type candidatePool struct {
 	pool     int
-	variants []variant
+	variants []offerings.Variant
 }
 
 // domainCell is a combination of domains new nodes can be made in for a pod group.
@@ -728,7 +726,7 @@ func (p *planner) cells(c *podGroup) []domainCell {
 		division := &known[i]
 		cost := int64(math.MaxInt64)
 		for _, s := range division.pools {
-			options := p.pools()[s.pool].options(s.variants, c.request, cap)
+			options := p.pools()[s.pool].Options(s.variants, c.request, cap)
 			cost = p.costAmong(s.pool, c, options, len(known) > 1 && cap == 0, n)
 			if cost < math.MaxInt64 {
 				break // pools are asked in order
@@ -763,7 +761,7 @@ func (p *planner) offered(c *podGroup, k int) []string {
 	}
 	for _, division := range p.divided(c) {
 		if value := division.values[k]; value != "" && !slices.Contains(known, value) && slices.ContainsFunc(division.pools, func(s candidatePool) bool {
-			return len(p.pools()[s.pool].options(s.variants, c.request, 0)) > 0
+			return len(p.pools()[s.pool].Options(s.variants, c.request, 0)) > 0
 		}) {
 			known = append(known, value)
 		}
@@ -778,7 +776,7 @@ func (p *planner) offered(c *podGroup, k int) []string {
 
 // costAmong returns what a unit of the pod group, one of n, costs at best by the options, in nano-USD per hour, by the rates
 // of all that waits where they are to be asked; the largest number where there is no option.
-func (p *planner) costAmong(pool int, c *podGroup, options []*option, rated bool, n int64) int64 {
+func (p *planner) costAmong(pool int, c *podGroup, options []*offerings.Option, rated bool, n int64) int64 {
 	if rated && len(options) > 0 {
 		if rates := p.ratesOn(pool); rates != nil {
 			if value := rates.value(c, options); value > 0 {
@@ -788,13 +786,10 @@ func (p *planner) costAmong(pool int, c *podGroup, options []*option, rated bool
 	}
 	cost := int64(math.MaxInt64)
 	for _, o := range options {
-		cost = min(cost, p.pools()[pool].costOf(o, c.request, n, c.most()))
+		cost = min(cost, p.pools()[pool].CostOf(o, c.request, n, c.most()))
 	}
 	return cost
 }
-
-// fewUnits is how many units count as few: what whole nodes cost matters to them, and rates know nothing of whole nodes.
-const fewUnits = 64
 
 // ratesOn returns the rates on the pool of everything that waits and would ask the pool first, wherever it may be; nil
 // where that is little.
@@ -809,8 +804,8 @@ func (p *planner) ratesOn(pool int) *pricing {
 		}
 		p.pricings = make([]*pricing, len(p.pools()))
 		for i, pool := range p.pools() {
-			if units[i] > fewUnits {
-				p.pricings[i] = newPricing(p.dims, pool, pool.open, requests[i])
+			if units[i] > offerings.FewUnits {
+				p.pricings[i] = newPricing(p.dims, pool, pool.Open, requests[i])
 			}
 		}
 	}
@@ -818,10 +813,10 @@ func (p *planner) ratesOn(pool int) *pricing {
 }
 
 // anywhere returns the first pool that can hold a unit of the pod group, and its options there in every domain.
-func (p *planner) anywhere(c *podGroup) (pool int, options []*option) {
+func (p *planner) anywhere(c *podGroup) (pool int, options []*offerings.Option) {
 	for _, division := range p.divided(c) {
 		for _, s := range division.pools {
-			list := p.pools()[s.pool].options(s.variants, c.request, c.most())
+			list := p.pools()[s.pool].Options(s.variants, c.request, c.most())
 			if len(list) > 0 && (len(options) == 0 || s.pool == pool) {
 				pool, options = s.pool, append(options, list...)
 				break
@@ -829,32 +824,6 @@ func (p *planner) anywhere(c *podGroup) (pool int, options []*option) {
 		}
 	}
 	return pool, options
-}
-
-// costOf returns what one of n units costs at best on nodes of their own, in nano-USD per hour.
-func (p *pool) costOf(o *option, request vector.Vector, n, cap int64) int64 {
-	if n > fewUnits {
-		return o.value
-	}
-	if known, ok := o.costs[n]; ok {
-		return known
-	}
-	if o.costs == nil {
-		o.costs = make(map[int64]int64)
-	}
-	best := int64(math.MaxInt64)
-	for _, c := range o.offerings {
-		if p.market.columns[c].price*1000/n >= best {
-			break // even if one node held all of them; nor will any that is more expensive do
-		}
-		copies := int64(request.Copies(p.free[p.market.columns[c].instance], int(n)))
-		if cap > 0 {
-			copies = min(copies, cap)
-		}
-		best = min(best, p.market.columns[c].price*1000*((n+copies-1)/copies)/n)
-	}
-	o.costs[n] = best
-	return best
 }
 
 // divide lists the domains the pod group's pools can make nodes in.
@@ -868,7 +837,7 @@ func (p *planner) divide(c *podGroup) []domainCell {
 	for _, s := range pools {
 		pool := p.pools()[s.pool]
 		for _, g := range s.variants {
-			for _, values := range pool.combinations(g, c.keys) {
+			for _, values := range pool.Combinations(g, c.keys) {
 				name := ""
 				pins := make(requirement.Requirements)
 				for k, value := range values {
@@ -877,13 +846,13 @@ func (p *planner) divide(c *podGroup) []domainCell {
 						pins = pins.With(c.keys[k], requirement.Values(value))
 					}
 				}
-				pinned := pool.pin([]variant{g}, pins)
+				pinned := pool.Pin([]offerings.Variant{g}, pins)
 				if len(pinned) == 0 {
 					continue
 				}
 				i, known := index[name]
 				if !known {
-					if len(out) >= maxCells {
+					if len(out) >= offerings.MaxCells {
 						continue
 					}
 					i = len(out)
@@ -902,36 +871,6 @@ func (p *planner) divide(c *podGroup) []domainCell {
 	return out
 }
 
-// combinations returns every combination of values of the labels that nodes of the variant can have now.
-func (p *pool) combinations(g variant, keys []string) [][]string {
-	out := [][]string{nil}
-	for _, key := range keys {
-		var values []string
-		if decided(key) {
-			values = p.openValues(g.offeringSet, key)
-		} else if set := p.flags.sets[g.flag].Get(key); p.flags.sets[g.flag].Has(key) {
-			var listed bool
-			if values, listed = set.Listed(); !listed { // any value will do: the one the node gets
-				value, _ := set.Pick()
-				values = []string{value}
-			}
-		}
-		if len(values) == 0 {
-			values = []string{""} // nodes without the label
-		}
-		var next [][]string
-		for _, head := range out {
-			for _, value := range values {
-				if len(next) < maxCells {
-					next = append(next, append(slices.Clone(head), value))
-				}
-			}
-		}
-		out = next
-	}
-	return out
-}
-
 // candidatePools returns the pools that can make a node for the pod group, in the order they are asked: first those without a taint
 // it would rather avoid.
 func (p *planner) candidatePools(c *podGroup) []candidatePool {
@@ -940,14 +879,14 @@ func (p *planner) candidatePools(c *podGroup) []candidatePool {
 	}
 	var first, second []candidatePool
 	for i, pool := range p.pools() {
-		if pool.skip != nil {
+		if pool.Skip != nil {
 			continue
 		}
-		hard, soft := c.untolerated(pool.source.Template.Taints)
+		hard, soft := c.untolerated(pool.Source.Template.Taints)
 		if hard != nil {
 			continue
 		}
-		variants := pool.without(pool.variants(c.terms, c.ports), c.conflicts)
+		variants := pool.Without(pool.Variants(c.terms, c.ports), c.conflicts)
 		switch {
 		case len(variants) == 0:
 		case soft:
@@ -995,7 +934,7 @@ func (p *planner) narrow(c *podGroup) {
 		trial := *c
 		trial.terms, trial.venue = terms, c.venue+"\x00preferred"+strconv.Itoa(i)
 		for _, s := range p.candidatePools(&trial) {
-			if len(p.pools()[s.pool].options(s.variants, c.request, 0)) > 0 {
+			if len(p.pools()[s.pool].Options(s.variants, c.request, 0)) > 0 {
 				if c.wider == "" {
 					c.wider = c.venue
 				}

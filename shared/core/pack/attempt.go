@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 )
 
@@ -60,7 +61,7 @@ func (r *packing) attempts(seed int) []attempt {
 	var out []attempt
 	for o, option := range r.batches[seed].options {
 		for _, c := range r.shortlist(option, seed, e) {
-			if !r.open.Has(c) || !within(r.pool.taken[c], r.left) {
+			if !r.open.Has(c) || !offerings.Within(r.pool.Taken[c], r.left) {
 				continue
 			}
 			whole := attempt{option: o, column: c}
@@ -74,7 +75,7 @@ func (r *packing) attempts(seed int) []attempt {
 		}
 	}
 	slices.SortFunc(out, func(a, b attempt) int { // no two are alike: each option has an offering once
-		return cmp.Or(compareRatios(r.pool.market.columns[a.column].price, a.value, r.pool.market.columns[b.column].price, b.value),
+		return cmp.Or(compareRatios(r.pool.Market.Columns[a.column].Price, a.value, r.pool.Market.Columns[b.column].Price, b.value),
 			cmp.Compare(a.column, b.column), cmp.Compare(a.option, b.option))
 	})
 	return out
@@ -106,25 +107,25 @@ func (r *packing) samples(n int) []int {
 func (r *packing) stepOf(n int) int { return max(1, len(r.order)/n) }
 
 // shortlist returns the option's offerings worth comparing.
-func (r *packing) shortlist(o *option, seed int, e *searchBudget) []int {
+func (r *packing) shortlist(o *offerings.Option, seed int, e *searchBudget) []int {
 	if len(r.left) > 0 { // limits may leave the best of them too little
 		return r.allowed(o)
 	}
-	if len(o.offerings) <= e.own+e.mix {
-		return o.offerings
+	if len(o.Offerings) <= e.own+e.mix {
+		return o.Offerings
 	}
 	request := r.batches[seed].podGroup.request
-	holds := func(c int) bool { return request.Fits(r.pool.free[r.pool.market.columns[c].instance]) }
-	mix, known := r.mixes[o.offeringSet.id]
+	holds := func(c int) bool { return request.Fits(r.pool.Free[r.pool.Market.Columns[c].Instance]) }
+	mix, known := r.mixes[o.OfferingSet.ID]
 	if !known {
-		mix = r.rankByMix(o.offeringSet)
-		r.mixes[o.offeringSet.id] = mix
+		mix = r.rankByMix(o.OfferingSet)
+		r.mixes[o.OfferingSet.ID] = mix
 	}
-	out := append(r.short[:0], o.offerings[:min(len(o.offerings), e.low)]...)
-	if o.endless == nil {
-		o.endless = r.fewest(nil, o, request, 1<<30, thorough.own)
+	out := append(r.short[:0], o.Offerings[:min(len(o.Offerings), e.low)]...)
+	if o.Endless == nil {
+		o.Endless = r.fewest(nil, o, request, 1<<30, thorough.own)
 	}
-	out = append(out, o.endless[:min(len(o.endless), e.own)]...)
+	out = append(out, o.Endless[:min(len(o.Endless), e.own)]...)
 	out = r.fewest(out, o, request, r.counts[seed], e.fit)
 	added := 0
 	for rank := 0; added < e.mix; rank++ {
@@ -138,7 +139,7 @@ func (r *packing) shortlist(o *option, seed int, e *searchBudget) []int {
 		}
 	}
 	if e.winners > 0 {
-		for _, c := range r.winners[o.offeringSet.id] {
+		for _, c := range r.winners[o.OfferingSet.ID] {
 			if holds(c) {
 				out = append(out, c)
 			}
@@ -150,27 +151,27 @@ func (r *packing) shortlist(o *option, seed int, e *searchBudget) []int {
 }
 
 // won notes the offering a node was opened with.
-func (r *packing) won(a *offeringSet, column int) {
-	list := r.winners[a.id]
+func (r *packing) won(a *offerings.Set, column int) {
+	list := r.winners[a.ID]
 	if i := slices.Index(list, column); i >= 0 {
 		list = slices.Delete(list, i, i+1)
 	} else if len(list) >= r.usual().winners {
 		list = list[:len(list)-1]
 	}
-	r.winners[a.id] = slices.Insert(list, 0, column)
+	r.winners[a.ID] = slices.Insert(list, 0, column)
 }
 
 // fewest adds the offerings that carry the units there are, and no more, for the lowest price.
-func (r *packing) fewest(out []int, o *option, request vector.Vector, count, most int) []int {
+func (r *packing) fewest(out []int, o *offerings.Option, request vector.Vector, count, most int) []int {
 	var space [32]ratio
 	top := space[:min(most, len(space))]
 	n := 0
-	for _, c := range o.offerings {
-		price := r.pool.market.columns[c].price
+	for _, c := range o.Offerings {
+		price := r.pool.Market.Columns[c].Price
 		if n == len(top) && compareRatios(price, int64(count), top[n-1].price, top[n-1].carried) >= 0 {
 			break // even if it carried all of them; nor will any that is more expensive do
 		}
-		x := ratio{c, price, int64(request.Copies(r.pool.free[r.pool.market.columns[c].instance], count))}
+		x := ratio{c, price, int64(request.Copies(r.pool.Free[r.pool.Market.Columns[c].Instance], count))}
 		if n == len(top) && compareRatios(x.price, x.carried, top[n-1].price, top[n-1].carried) >= 0 {
 			continue
 		}
@@ -190,10 +191,10 @@ func (r *packing) fewest(out []int, o *option, request vector.Vector, count, mos
 }
 
 // allowed returns the option's offerings the limits leave room for, at most as many as are compared, large and small.
-func (r *packing) allowed(o *option) []int {
+func (r *packing) allowed(o *offerings.Option) []int {
 	var out []int
-	for _, c := range o.offerings {
-		if r.open.Has(c) && within(r.pool.taken[c], r.left) {
+	for _, c := range o.Offerings {
+		if r.open.Has(c) && offerings.Within(r.pool.Taken[c], r.left) {
 			out = append(out, c)
 		}
 	}
@@ -270,11 +271,11 @@ func (k *ranking) sink(i int) {
 }
 
 // rankByMix ranks an offering set's offerings by what they charge for their part of all that is left to place there.
-func (r *packing) rankByMix(a *offeringSet) *ranking {
+func (r *packing) rankByMix(a *offerings.Set) *ranking {
 	total := make([]float64, r.dims)
 	for _, l := range r.samples(thorough.sample) {
 		batch := &r.batches[l]
-		if slices.ContainsFunc(batch.options, func(o *option) bool { return o.offeringSet == a || o.offeringSet.mask.Meets(a.mask) }) {
+		if slices.ContainsFunc(batch.options, func(o *offerings.Option) bool { return o.OfferingSet == a || o.OfferingSet.Mask.Meets(a.Mask) }) {
 			for d, amount := range batch.podGroup.request {
 				total[d] += float64(amount) * float64(r.counts[l])
 			}
@@ -282,7 +283,7 @@ func (r *packing) rankByMix(a *offeringSet) *ranking {
 	}
 	const scale = 1 << 40
 	carried := func(c int) int64 {
-		room := r.pool.free[r.pool.market.columns[c].instance]
+		room := r.pool.Free[r.pool.Market.Columns[c].Instance]
 		most := 0.0
 		for d, amount := range total {
 			if amount > 0 {
@@ -297,18 +298,11 @@ func (r *packing) rankByMix(a *offeringSet) *ranking {
 		}
 		return int64(scale / most)
 	}
-	list := make([]ratio, 0, a.plainOrAll())
-	for _, e := range a.types[:a.plainOrAll()] {
-		list = append(list, ratio{e.column, r.pool.market.columns[e.column].price, carried(e.column)})
+	list := make([]ratio, 0, a.PlainOrAll())
+	for _, e := range a.Types[:a.PlainOrAll()] {
+		list = append(list, ratio{e.Column, r.pool.Market.Columns[e.Column].Price, carried(e.Column)})
 	}
 	return newRanking(list)
-}
-
-func (a *offeringSet) plainOrAll() int {
-	if a.plain > 0 {
-		return a.plain
-	}
-	return len(a.types)
 }
 
 // compareRatios compares price/worth of two offerings without rounding; worth ≥ 0, and what is worth nothing comes last.

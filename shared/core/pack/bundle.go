@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/resource"
@@ -163,7 +164,7 @@ func (b *bundler) merge(c, other *podGroup, n int) *podGroup {
 		members = append(members, other)
 		unit.stride += other.stride
 		unit.resources = resource.Add(unit.resources, other.resources)
-		unit.readings = new(readings)
+		unit.readings = new(offerings.Readings)
 		unit.terms, unit.there, unit.own = terms.Cross(c.terms, other.terms), terms.Cross(c.there, other.there), terms.Cross(c.own, other.own)
 		unit.ownThere = terms.Cross(c.ownThere, other.ownThere)
 		unit.tolerations = slices.Concat(c.tolerations, other.tolerations)
@@ -239,7 +240,7 @@ func (b *bundler) fitsSomewhere(unit *podGroup) bool {
 		unit.venue = strconv.Itoa(unit.order)
 	}
 	for _, s := range b.planner.candidatePools(unit) {
-		if len(b.planner.pools()[s.pool].options(s.variants, unit.request, 0)) > 0 {
+		if len(b.planner.pools()[s.pool].Options(s.variants, unit.request, 0)) > 0 {
 			return true
 		}
 	}

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/joiner-sh/joiner/shared/core/offering"
+	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/model"
+	"pgregory.net/rapid"
 )
 
 // partitioned is a world whose class launches into a placement group of n partitions, with reservations.
@@ -103,8 +103,8 @@ func TestIT11PodKeptToAPartition(t *testing.T) {
 
 func TestPartitionsNobodyAsksForAreLeftOpen(t *testing.T) {
 	w := partitioned(3).pods("web", 4, nil)
-	if m := newMarkets(&w.in, nil).of("default"); m.choosing || len(m.columns) != 16*6 {
-		t.Errorf("%d columns are told apart, want 96 that are not", len(m.columns))
+	if m := offerings.NewMarkets(&w.in, nil).Of("default"); m.Choosing || len(m.Columns) != 16*6 {
+		t.Errorf("%d columns are told apart, want 96 that are not", len(m.Columns))
 	}
 	for _, claim := range Plan(w.in).Claims {
 		if asked := asksFor(claim, model.LabelPartition); asked != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/joiner-sh/joiner/shared/core/offering"
+	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -17,7 +18,7 @@ func TestSpotClaimsKeepTypesToFallBackOn(t *testing.T) {
 			t.Fatalf("%d placed", placed(plan))
 		}
 		for _, claim := range plan.Claims {
-			if claim.Offering.CapacityType == model.Spot && len(claim.InstanceTypes) < minSpotTypes {
+			if claim.Offering.CapacityType == model.Spot && len(claim.InstanceTypes) < offerings.MinSpotTypes {
 				t.Errorf("pods of %dm: a claim of %d pods lists %d types", request, len(claim.Pods), len(claim.InstanceTypes))
 			}
 		}

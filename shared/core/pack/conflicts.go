@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
+	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/topology"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -38,7 +39,7 @@ func (c *classifier) shuns(one, other *model.PodShape) bool {
 	for i := range one.PodAntiAffinity {
 		term := &one.PodAntiAffinity[i]
 		key := requirement.Normalize(term.TopologyKey)
-		if key != model.LabelHostname && !decided(key) {
+		if key != model.LabelHostname && !offerings.Decided(key) {
 			continue
 		}
 		if peers, err := topology.PeersOfTerm(term, one, c.rules.namespaces); err == nil && peers.Match(other.Namespace, other.Labels) {
@@ -46,34 +47,6 @@ func (c *classifier) shuns(one, other *model.PodShape) bool {
 		}
 	}
 	return false
-}
-
-// without leaves out the offerings on whose nodes any of the daemons runs.
-func (p *pool) without(list []variant, conflicts []int) []variant {
-	if len(conflicts) == 0 {
-		return list
-	}
-	taken := make([]bool, len(p.market.types))
-	for _, d := range p.tolerated {
-		if slices.Contains(conflicts, d.set) {
-			for t, runs := range p.attracts(d) {
-				taken[t] = taken[t] || runs
-			}
-		}
-	}
-	var out []variant
-	for _, g := range list {
-		mask := slices.Clone(g.offeringSet.mask)
-		for c := mask.Next(0); c >= 0; c = mask.Next(c + 1) {
-			if taken[p.market.columns[c].instance] {
-				mask.Clear(c)
-			}
-		}
-		if !mask.Empty() {
-			out = append(out, variant{g.flag, p.offeringSet(mask)})
-		}
-	}
-	return out
 }
 
 // kept says that daemons of every node it may use keep the pod group out, or it keeps them out.

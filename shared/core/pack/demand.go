@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
+	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -21,7 +22,7 @@ type demand struct {
 	named     *model.Reason              // why no new node will do
 	preferred []requirement.Requirements // heaviest first, then as written
 	names     []string                   // of nodes it asks for or refuses
-	readings  readings                   // of there
+	readings  offerings.Readings         // of there
 	no        *model.Reason
 }
 

@@ -3,6 +3,7 @@ package pack
 import (
 	"testing"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -27,7 +28,7 @@ func TestDollarsAnHourAreReachedAndNotPassed(t *testing.T) {
 
 // cheapestFor returns the price of the cheapest offering whose instance has that much CPU for pods.
 func cheapestFor(types []model.InstanceType, cpuMilli int64) model.MicroUSD {
-	best := model.MicroUSD(priceCeiling)
+	best := model.MicroUSD(offerings.PriceCeiling)
 	for i := range types {
 		for _, o := range types[i].Offerings {
 			if o.Available && types[i].Allocatable()[model.CPU] >= cpuMilli {

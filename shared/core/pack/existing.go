@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
+	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
@@ -31,7 +32,7 @@ type existingNode struct {
 
 	// A claim that has not launched may still become any of several instances: market and mask are set, and a pod fits
 	// only where it fits all of them.
-	market *market
+	market *offerings.Market
 	mask   vector.Bitset
 	open   map[string][]string // by label: what it may be
 	// blind is set where nothing is known of what the claim will hold: it takes the pods it was planned for, and no other.
@@ -53,8 +54,8 @@ type existingNode struct {
 type nodeMaker struct {
 	in         *input.Input
 	dims       vector.Dimensions
-	markets    *markets
-	daemons    []daemon
+	markets    *offerings.Markets
+	daemons    []offerings.Daemon
 	sets       map[daemonName]int // into daemons
 	classifier *classifier
 	asIs       bool // nodes as they are now, with no room kept for daemons to come
@@ -63,9 +64,9 @@ type nodeMaker struct {
 	needConflicts bool
 	needDisks     bool
 
-	daemonTerms map[*market][]*reading     // of daemons; filled when asked for
-	requests    []knownRequest             // by shape, as far as looked up
-	drafts      map[draftKey]*existingNode // of claims on their way, by what they depend on; nil where each is made once
+	daemonTerms map[*offerings.Market][]*offerings.Reading // of daemons; filled when asked for
+	requests    []knownRequest                             // by shape, as far as looked up
+	drafts      map[draftKey]*existingNode                 // of claims on their way, by what they depend on; nil where each is made once
 }
 
 // existingNodes is everything there is to put pods on, and what is counted of it.
@@ -101,10 +102,10 @@ type existingNodes struct {
 }
 
 // newExistingNodes describes what exists or is on its way, initialized nodes first, then by name. With a memory the plan must have begun there.
-func newExistingNodes(in *input.Input, dims vector.Dimensions, markets *markets, daemons []daemon, asIs bool, memory *nodeMemory) *existingNodes {
+func newExistingNodes(in *input.Input, dims vector.Dimensions, markets *offerings.Markets, daemons []offerings.Daemon, asIs bool, memory *nodeMemory) *existingNodes {
 	p := &existingNodes{nodeMaker: nodeMaker{in: in, dims: dims, markets: markets, daemons: daemons, asIs: asIs, sets: make(map[daemonName]int, len(daemons))}, memory: memory}
 	for i := range daemons {
-		p.sets[daemonName{daemons[i].namespace, daemons[i].name}] = i
+		p.sets[daemonName{daemons[i].Namespace, daemons[i].Name}] = i
 	}
 	if memory != nil {
 		p.requests, p.drafts, p.claims = memory.requests, memory.drafts, memory.claims
@@ -323,16 +324,16 @@ func (p *nodeMaker) reserveDaemons(s *existingNode, running []bool) {
 		if running != nil && running[i] {
 			continue
 		}
-		hard, _ := terms.Untolerated(d.tolerations, s.taints)
-		if hard == nil && slices.ContainsFunc(d.terms, func(term requirement.Requirements) bool { return term.MatchesBy(s.label) }) {
-			for i, amount := range d.request {
+		hard, _ := terms.Untolerated(d.Tolerations, s.taints)
+		if hard == nil && slices.ContainsFunc(d.Terms, func(term requirement.Requirements) bool { return term.MatchesBy(s.label) }) {
+			for i, amount := range d.Request {
 				s.free[i] = vector.SaturatingSub(s.free[i], amount)
 			}
 			if p.needConflicts {
-				s.coming = append(s.coming, d.set)
+				s.coming = append(s.coming, d.Set)
 			}
 			if p.needPorts {
-				s.ports = append(s.ports, d.ports...)
+				s.ports = append(s.ports, d.Ports...)
 			}
 		}
 	}
@@ -343,53 +344,23 @@ func (s *existingNode) meets(c *podGroup) bool {
 	if s.market == nil {
 		return meetsAny(c.there, s)
 	}
-	return c.readings.of(c.there, s.market).sure(s)
+	return sure(c.readings.Of(c.there, s.market), s)
 }
 
-// reading is what terms of a pod group or a daemon say, to be asked of many claims on their way.
-type reading struct {
-	market *market
-	custom []requirement.Requirements // by term: what offerings do not decide
-	met    []vector.Bitset            // by term: the columns that meet the rest of it
-}
-
-// readings are some terms as read for claims of markets; filled when asked for.
-type readings []*reading
-
-// of reads the terms, which are always the same, for claims of the market, once.
-func (list *readings) of(terms []requirement.Requirements, m *market) *reading {
-	for _, r := range *list {
-		if r.market == m {
-			return r
-		}
-	}
-	r := newReading(terms, m)
-	*list = append(*list, r)
-	return r
-}
-
-func newReading(terms []requirement.Requirements, m *market) *reading {
-	r := &reading{market: m}
-	for _, term := range terms {
-		r.custom, r.met = append(r.custom, customPart(term)), append(r.met, m.columnsMeeting(term))
-	}
-	return r
-}
-
-// columns returns those that meet what is left to offerings of each term that the existing node meets in all else.
-func (r *reading) columns(s *existingNode, space []vector.Bitset) []vector.Bitset {
-	for i, custom := range r.custom {
+// columnsOf returns those that meet what is left to offerings of each term that the existing node meets in all else.
+func columnsOf(r *offerings.Reading, s *existingNode, space []vector.Bitset) []vector.Bitset {
+	for i, custom := range r.Custom {
 		if custom.MatchesBy(s.label) {
-			space = append(space, r.met[i])
+			space = append(space, r.Met[i])
 		}
 	}
 	return space
 }
 
 // sure reports whether a node of the existing node is sure to meet any one of the terms.
-func (r *reading) sure(s *existingNode) bool {
+func sure(r *offerings.Reading, s *existingNode) bool {
 	var space [8]vector.Bitset
-	met := r.columns(s, space[:0])
+	met := columnsOf(r, s, space[:0])
 	for w, open := range s.mask {
 		for _, mask := range met {
 			open &^= mask[w]
@@ -408,8 +379,8 @@ func meetsAny(terms []requirement.Requirements, s *existingNode) bool {
 	}
 	open := slices.Clone(s.mask)
 	for _, term := range terms {
-		if customPart(term).MatchesBy(s.label) {
-			met := s.market.columnsMeeting(term)
+		if offerings.CustomPart(term).MatchesBy(s.label) {
+			met := s.market.ColumnsMeeting(term)
 			for w := range open {
 				open[w] &^= met[w]
 			}
@@ -579,7 +550,7 @@ func (t *topologyGroup) move(from, to int32) {
 // possible returns the values a label may take on a claim on its way that does not have it yet; none where it is known,
 // or will not be there.
 func (s *existingNode) possible(key string) []string {
-	if s.market == nil || s.blind || !decided(key) {
+	if s.market == nil || s.blind || !offerings.Decided(key) {
 		return nil
 	}
 	if value, _ := s.label(key); value != "" {
@@ -590,7 +561,7 @@ func (s *existingNode) possible(key string) []string {
 		if s.open == nil {
 			s.open = make(map[string][]string)
 		}
-		known = s.market.valuesIn(s.mask, key)
+		known = s.market.ValuesIn(s.mask, key)
 		s.open[key] = known
 	}
 	return known

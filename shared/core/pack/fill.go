@@ -33,13 +33,13 @@ func fill(in *input.Input, n int, load model.Resources) ([]model.PlannedClaim, *
 	if len(pools) == 0 {
 		return nil, nil
 	}
-	if pools[0].skip != nil {
-		return nil, pools[0].skip
+	if pools[0].Skip != nil {
+		return nil, pools[0].Skip
 	}
 	r := newPacking(p, pools[0], nil, nil)
 	for range n {
-		made := node{offeringSet: r.pool.offeringSet(r.pool.allowed), load: p.dims.Vector(load)}
-		made.mask = made.offeringSet.mask
+		made := node{offeringSet: r.pool.SetOf(r.pool.Allowed), load: p.dims.Vector(load)}
+		made.mask = made.offeringSet.Mask
 		if !r.settle(&made) {
 			break
 		}
@@ -52,7 +52,7 @@ func fill(in *input.Input, n int, load model.Resources) ([]model.PlannedClaim, *
 		}
 		r.nodes = append(r.nodes, made)
 	}
-	r.pool.left = slices.Clone(r.left)
+	r.pool.Left = slices.Clone(r.left)
 	p.runs = []*packing{r}
 	claims, _ := p.claims()
 	return claims, nil

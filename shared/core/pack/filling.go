@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/topology"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -8,7 +9,7 @@ import (
 
 // filling is what goes onto one node, and of which batches it is taken.
 type filling struct {
-	pool     *pool
+	pool     *offerings.Pool
 	batches  []remainingBatch
 	dims     int
 	cpu      int           // its dimension
@@ -31,7 +32,7 @@ type filling struct {
 // list that accepts the offering. It leaves the filling in r.items and r.free and returns what it is worth.
 func (r *filling) fill(seed, seedOption, column int, list []int) int64 {
 	r.begin(seed, column)
-	flag := r.batches[seed].options[seedOption].flag
+	flag := r.batches[seed].options[seedOption].Flag
 	value := r.add(seed, seedOption, r.stock(seed))
 	free, dims := r.free, r.dims
 batches:
@@ -47,10 +48,10 @@ batches:
 			continue
 		}
 		for o, option := range batch.options {
-			if !option.offeringSet.mask.Has(column) {
+			if !option.OfferingSet.Mask.Has(column) {
 				continue
 			}
-			if joined, ok := r.pool.flags.join(flag, option.flag); ok {
+			if joined, ok := r.pool.Flags.Join(flag, option.Flag); ok {
 				if added := r.add(l, o, r.stock(l)); added > 0 {
 					value, flag = value+added, joined
 					if !r.smallest.Fits(free) {
@@ -67,13 +68,13 @@ batches:
 // fillEvenly is fill, but for taking turns between batches that ask for more CPU and batches that ask for more memory than the
 // node has of them, so that both are used up together.
 func (r *filling) fillEvenly(seed, seedOption, column int, list []int) int64 {
-	room := r.pool.free[r.pool.market.columns[column].instance]
+	room := r.pool.Free[r.pool.Market.Columns[column].Instance]
 	cpu, memory := r.cpu, r.memory
 	if room[cpu] <= 0 || room[memory] <= 0 {
 		return 0
 	}
 	r.begin(seed, column)
-	flag := r.batches[seed].options[seedOption].flag
+	flag := r.batches[seed].options[seedOption].Flag
 	perCPU, perMemory := 1/float64(room[cpu]), 1/float64(room[memory])
 	value := r.add(seed, seedOption, 1)
 	free, requests, dims := r.free, r.requests, r.dims
@@ -123,10 +124,10 @@ func (r *filling) fillEvenly(seed, seedOption, column int, list []int) int64 {
 		}
 		added := int64(0)
 		for o, option := range r.batches[l].options {
-			if !option.offeringSet.mask.Has(column) || l == seed && o != seedOption {
+			if !option.OfferingSet.Mask.Has(column) || l == seed && o != seedOption {
 				continue
 			}
-			if joined, ok := r.pool.flags.join(flag, option.flag); ok {
+			if joined, ok := r.pool.Flags.Join(flag, option.Flag); ok {
 				if added = r.add(l, o, want); added > 0 {
 					value, flag = value+added, joined
 					break
@@ -158,7 +159,7 @@ func (r *filling) begin(seed, column int) {
 	for _, it := range r.items {
 		r.inside[it.batch] = 0
 	}
-	copy(r.free, r.pool.free[r.pool.market.columns[column].instance])
+	copy(r.free, r.pool.Free[r.pool.Market.Columns[column].Instance])
 	r.items, r.seed = r.items[:0], seed
 	r.nodeRules.reset()
 }
@@ -187,7 +188,7 @@ func (r *filling) add(l, o, want int) int64 {
 		r.items = append(r.items, item{batch: l, option: o, count: n})
 	}
 	r.inside[l] += int32(n)
-	return int64(n) * batch.options[o].value
+	return int64(n) * batch.options[o].Value
 }
 
 // nodeRules is what rules between pods of one node say of the node being filled.

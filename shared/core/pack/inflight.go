@@ -3,6 +3,7 @@ package pack
 import (
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
@@ -35,16 +36,16 @@ func (p *nodeMaker) fromClaim(claim *model.Claim) *existingNode {
 // draft describes a claim whose node has not joined, whatever was made before.
 func (p *nodeMaker) draft(claim *model.Claim) *existingNode {
 	s := &existingNode{name: claim.Name, labels: p.claimLabels(claim), taints: claim.Taints, promised: claim.Pods, number: -1, cache: -1}
-	s.labels[model.LabelHostname] = newHostname
-	m := p.markets.of(claim.Class)
+	s.labels[model.LabelHostname] = offerings.NewHostname
+	m := p.markets.Of(claim.Class)
 	if claim.InstanceType == "" {
 		p.anyOf(s, claim, m)
 		return s
 	}
 	amounts := claim.Allocatable
 	if m != nil && len(amounts) == 0 {
-		if t, known := m.index[claim.InstanceType]; known {
-			amounts = vector.Allocatable(m.types[t].Allocatable())
+		if t, known := m.Index[claim.InstanceType]; known {
+			amounts = vector.Allocatable(m.Types[t].Allocatable())
 		}
 	}
 	s.blind = len(amounts) == 0
@@ -54,31 +55,31 @@ func (p *nodeMaker) draft(claim *model.Claim) *existingNode {
 }
 
 // anyOf makes the existing node as small as the smallest instance the claim may become, beside that instance's daemons.
-func (p *nodeMaker) anyOf(s *existingNode, claim *model.Claim, m *market) {
+func (p *nodeMaker) anyOf(s *existingNode, claim *model.Claim, m *offerings.Market) {
 	read, err := requirement.From(claim.Requirements)
 	if m == nil || err != nil {
 		s.blind, s.free = true, make(vector.Vector, len(p.dims))
 		return
 	}
-	wanted := make([]bool, len(m.types))
+	wanted := make([]bool, len(m.Types))
 	for _, name := range claim.InstanceTypes {
-		if t, known := m.index[name]; known {
+		if t, known := m.Index[name]; known {
 			wanted[t] = true
 		}
 	}
-	mask := m.columnsMeeting(read)
-	s.market, s.mask = m, vector.NewBitset(len(m.columns))
+	mask := m.ColumnsMeeting(read)
+	s.market, s.mask = m, vector.NewBitset(len(m.Columns))
 	for c := mask.Next(0); c >= 0; c = mask.Next(c + 1) {
-		if wanted[m.columns[c].instance] {
+		if wanted[m.Columns[c].Instance] {
 			s.mask.Set(c)
 		}
 	}
 	runs := p.daemonColumns(s)
-	for t := range m.types {
+	for t := range m.Types {
 		if !wanted[t] {
 			continue
 		}
-		room := m.whole[t].Minus(p.daemonsOn(s, t, runs))
+		room := m.Whole[t].Minus(p.daemonsOn(s, t, runs))
 		if s.free == nil {
 			s.free = room
 		}
@@ -96,7 +97,7 @@ func (p *nodeMaker) anyOf(s *existingNode, claim *model.Claim, m *market) {
 // settleLabels gives the existing node the labels every offering it may become agrees on.
 func (s *existingNode) settleLabels() {
 	for _, key := range []string{model.LabelZone, model.LabelZoneID, model.LabelCapacityType, model.LabelArch, model.LabelOS, model.LabelTenancy, model.LabelPartition} {
-		values := s.market.valuesIn(s.mask, key)
+		values := s.market.ValuesIn(s.mask, key)
 		if len(values) == 1 && s.labels[key] == "" {
 			s.labels[key] = values[0]
 		}
@@ -109,14 +110,14 @@ func (p *nodeMaker) daemonsOn(s *existingNode, t int, runs [][]vector.Bitset) ve
 	sum := make(vector.Vector, len(p.dims))
 	for i := range p.daemons {
 		d := &p.daemons[i]
-		if !slices.ContainsFunc(s.market.columnsOf[t], func(c int) bool {
+		if !slices.ContainsFunc(s.market.ColumnsOf[t], func(c int) bool {
 			return s.mask.Has(c) && slices.ContainsFunc(runs[i], func(mask vector.Bitset) bool { return mask.Has(c) })
 		}) {
 			continue
 		}
-		sum.AddSaturating(d.request)
-		if p.needConflicts && !slices.Contains(s.coming, d.set) {
-			s.coming = append(s.coming, d.set)
+		sum.AddSaturating(d.Request)
+		if p.needConflicts && !slices.Contains(s.coming, d.Set) {
+			s.coming = append(s.coming, d.Set)
 		}
 	}
 	return sum
@@ -127,17 +128,17 @@ func (p *nodeMaker) daemonColumns(s *existingNode) [][]vector.Bitset {
 	read, known := p.daemonTerms[s.market]
 	if !known {
 		for i := range p.daemons {
-			read = append(read, newReading(p.daemons[i].terms, s.market))
+			read = append(read, offerings.NewReading(p.daemons[i].Terms, s.market))
 		}
 		if p.daemonTerms == nil {
-			p.daemonTerms = make(map[*market][]*reading)
+			p.daemonTerms = make(map[*offerings.Market][]*offerings.Reading)
 		}
 		p.daemonTerms[s.market] = read
 	}
 	out := make([][]vector.Bitset, len(p.daemons))
 	for i := range p.daemons {
-		if hard, _ := terms.Untolerated(p.daemons[i].tolerations, s.taints); hard == nil {
-			out[i] = read[i].columns(s, nil)
+		if hard, _ := terms.Untolerated(p.daemons[i].Tolerations, s.taints); hard == nil {
+			out[i] = columnsOf(read[i], s, nil)
 		}
 	}
 	return out
@@ -146,17 +147,17 @@ func (p *nodeMaker) daemonColumns(s *existingNode) [][]vector.Bitset {
 // claimLabels returns the labels a claim's node is sure to have.
 func (p *nodeMaker) claimLabels(claim *model.Claim) map[string]string {
 	labels := make(map[string]string)
-	if m := p.markets.of(claim.Class); m != nil && claim.InstanceType != "" {
-		if t, known := m.index[claim.InstanceType]; known {
-			for key, values := range m.types[t].Labels { // each key on its own: the order does not matter
-				if len(values) == 1 && !byOffering(key) {
+	if m := p.markets.Of(claim.Class); m != nil && claim.InstanceType != "" {
+		if t, known := m.Index[claim.InstanceType]; known {
+			for key, values := range m.Types[t].Labels { // each key on its own: the order does not matter
+				if len(values) == 1 && !offerings.ByOffering(key) {
 					labels[key] = values[0]
 				}
 			}
 		}
 	}
 	if read, err := requirement.From(claim.Requirements); err == nil {
-		for _, key := range chosenKeys {
+		for _, key := range offerings.ChosenKeys {
 			if value, one := read.Get(key).Single(); one {
 				labels[key] = value
 			}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -13,11 +14,11 @@ import (
 type remainingBatch struct {
 	podBatch *podBatch
 	podGroup *podGroup
-	options  []*option
+	options  []*offerings.Option
 	count    int // units at first, ≥ 0
 }
 
-func newRemainingBatch(podBatch *podBatch, options []*option) remainingBatch {
+func newRemainingBatch(podBatch *podBatch, options []*offerings.Option) remainingBatch {
 	return remainingBatch{podBatch: podBatch, podGroup: podBatch.podGroup, options: options, count: len(podBatch.pods) / podBatch.podGroup.stride}
 }
 
@@ -32,7 +33,7 @@ type item struct {
 type node struct {
 	items       []item
 	flag        int // custom labels
-	offeringSet *offeringSet
+	offeringSet *offerings.Set
 	mask        vector.Bitset // columns acceptable to every pod, available or not
 	load        vector.Vector // of the pods, without daemons
 	column      int           // the cheapest offering that holds it
@@ -73,16 +74,16 @@ type packing struct {
 	mixes       map[int]*ranking // by offering set: offerings by what they charge for all that is left
 	winners     map[int][]int    // by offering set: offerings that nodes were opened with lately
 	short       []int            // scratch
-	joined      map[[2]int]*offeringSet
+	joined      map[[2]int]*offerings.Set
 }
 
-func newPacking(p *planner, pool *pool, batches []remainingBatch, order []int) *packing {
-	r := &packing{filling: filling{pool: pool, batches: slices.Clone(batches), dims: len(p.dims)}, planner: p, order: slices.Clone(order), left: slices.Clone(pool.left), reserved: maps.Clone(p.reserved),
-		mixes: make(map[int]*ranking), sampled: make(map[int][]int), winners: make(map[int][]int), joined: make(map[[2]int]*offeringSet)}
+func newPacking(p *planner, pool *offerings.Pool, batches []remainingBatch, order []int) *packing {
+	r := &packing{filling: filling{pool: pool, batches: slices.Clone(batches), dims: len(p.dims)}, planner: p, order: slices.Clone(order), left: slices.Clone(pool.Left), reserved: maps.Clone(p.reserved),
+		mixes: make(map[int]*ranking), sampled: make(map[int][]int), winners: make(map[int][]int), joined: make(map[[2]int]*offerings.Set)}
 	r.input.batches, r.input.order, r.takeAll = batches, order, -1
 	r.cpu, r.memory = slices.Index(p.dims, model.CPU), slices.Index(p.dims, model.Memory)
-	r.open = slices.Clone(pool.open)
-	if pool.reserving {
+	r.open = slices.Clone(pool.Open)
+	if pool.Reserving {
 		r.closeExhausted()
 	}
 	r.requests = make([]int64, 0, r.dims*len(batches))
@@ -176,7 +177,7 @@ func (r *packing) openNode(seed int) bool {
 	}
 	for _, how := range []strictness{flexible, filled, alone} {
 		if n, a := r.bestOf(seed, attempts, how); a != nil {
-			r.won(r.batches[seed].options[a.option].offeringSet, a.column)
+			r.won(r.batches[seed].options[a.option].OfferingSet, a.column)
 			r.commit(n)
 			r.keepPriced()
 			return true
@@ -194,7 +195,7 @@ func (r *packing) bestOf(seed int, attempts []attempt, how strictness) (node, *a
 	built := 0
 	for i := range attempts {
 		a := &attempts[i]
-		if won != nil && (built >= maxBuilt || compareRatios(best.price, value, r.pool.market.columns[a.column].price, a.value) <= 0) {
+		if won != nil && (built >= maxBuilt || compareRatios(best.price, value, r.pool.Market.Columns[a.column].Price, a.value) <= 0) {
 			break
 		}
 		n, ok := r.build(seed, *a, how)
@@ -204,7 +205,7 @@ func (r *packing) bestOf(seed int, attempts []attempt, how strictness) (node, *a
 		built++
 		sum := int64(0)
 		for _, it := range n.items {
-			sum += int64(it.count) * r.batches[it.batch].options[it.option].value
+			sum += int64(it.count) * r.batches[it.batch].options[it.option].Value
 		}
 		if won == nil || compareRatios(n.price, sum, best.price, value) < 0 {
 			best, won, value = n, a, sum
@@ -236,38 +237,38 @@ func (r *packing) build(seed int, a attempt, how strictness) (node, bool) {
 		r.fill(seed, a.option, a.column, r.order)
 	}
 	n := node{items: slices.Clone(r.items), load: make(vector.Vector, r.dims)}
-	need := minSpotTypes
+	need := offerings.MinSpotTypes
 	for i, it := range n.items {
 		option := r.batches[it.batch].options[it.option]
 		n.load.Release(r.batches[it.batch].podGroup.request, it.count)
-		need = min(need, option.spotTypes)
+		need = min(need, option.SpotTypes)
 		if i == 0 {
-			n.flag, n.offeringSet = option.flag, option.offeringSet
+			n.flag, n.offeringSet = option.Flag, option.OfferingSet
 			continue
 		}
-		n.flag, _ = r.pool.flags.join(n.flag, option.flag)
-		n.offeringSet = r.join(n.offeringSet, option.offeringSet)
+		n.flag, _ = r.pool.Flags.Join(n.flag, option.Flag)
+		n.offeringSet = r.join(n.offeringSet, option.OfferingSet)
 	}
-	n.mask = n.offeringSet.mask
+	n.mask = n.offeringSet.Mask
 	if !r.settle(&n) {
 		return node{}, false
 	}
-	if how == flexible && r.pool.market.columns[n.column].offering.CapacityType == model.Spot && r.pool.spotTypes(&n, r.open, need) < need {
+	if how == flexible && r.pool.Market.Columns[n.column].Offering.CapacityType == model.Spot && spotTypes(r.pool, &n, r.open, need) < need {
 		return node{}, false
 	}
 	return n, true
 }
 
 // join returns the offerings of both sets.
-func (r *packing) join(a, b *offeringSet) *offeringSet {
+func (r *packing) join(a, b *offerings.Set) *offerings.Set {
 	if a == b {
 		return a
 	}
-	pair := [2]int{min(a.id, b.id), max(a.id, b.id)}
+	pair := [2]int{min(a.ID, b.ID), max(a.ID, b.ID)}
 	if known := r.joined[pair]; known != nil {
 		return known
 	}
-	both := r.pool.offeringSet(a.mask.And(b.mask))
+	both := r.pool.SetOf(a.Mask.And(b.Mask))
 	r.joined[pair] = both
 	return both
 }
@@ -276,21 +277,21 @@ func (r *packing) join(a, b *offeringSet) *offeringSet {
 // it, minValues cannot be met or the limits leave too little. One reservation rarely meets minValues; then the node does
 // without. Exotic types are for nodes nothing else holds, as at launch.
 func (r *packing) settle(n *node) bool {
-	if !r.pool.reserving && !r.pool.minimums {
-		for i, e := range n.offeringSet.types {
-			if n.load.Fits(r.pool.free[e.instance]) && within(r.pool.taken[e.column], r.left) {
-				n.column, n.price, n.limitUse = e.column, r.pool.market.columns[e.column].price, r.pool.taken[e.column]
-				if i < n.offeringSet.plain && n.offeringSet.plain < len(n.offeringSet.types) {
-					n.offeringSet = r.pool.offeringSet(n.mask.And(r.pool.market.plain))
-					n.mask = n.offeringSet.mask
+	if !r.pool.Reserving && !r.pool.Minimums {
+		for i, e := range n.offeringSet.Types {
+			if n.load.Fits(r.pool.Free[e.Instance]) && offerings.Within(r.pool.Taken[e.Column], r.left) {
+				n.column, n.price, n.limitUse = e.Column, r.pool.Market.Columns[e.Column].Price, r.pool.Taken[e.Column]
+				if i < n.offeringSet.Plain && n.offeringSet.Plain < len(n.offeringSet.Types) {
+					n.offeringSet = r.pool.SetOf(n.mask.And(r.pool.Market.Plain))
+					n.mask = n.offeringSet.Mask
 				}
 				return true
 			}
 		}
 		return false
 	}
-	if plain := n.mask.And(r.pool.market.plain); !r.pool.minimums {
-		if _, ok := r.pool.cheapest(plain, r.open, n.load, r.left); ok {
+	if plain := n.mask.And(r.pool.Market.Plain); !r.pool.Minimums {
+		if _, ok := r.pool.Cheapest(plain, r.open, n.load, r.left); ok {
 			n.mask = plain
 		}
 	}
@@ -302,34 +303,34 @@ func (r *packing) settle(n *node) bool {
 		return false
 	}
 	n.mask, n.reservation = mask, ""
-	return r.settleAmong(n, r.pool.withoutReserved(r.open))
+	return r.settleAmong(n, r.pool.WithoutReserved(r.open))
 }
 
 func (r *packing) settleAmong(n *node, open vector.Bitset) bool {
-	column, ok := r.pool.cheapest(n.mask, open, n.load, r.left)
+	column, ok := r.pool.Cheapest(n.mask, open, n.load, r.left)
 	if !ok {
 		return false
 	}
-	n.column, n.price = column, r.pool.market.columns[column].price
-	n.limitUse = r.pool.taken[column]
-	offering := r.pool.market.columns[column].offering
+	n.column, n.price = column, r.pool.Market.Columns[column].Price
+	n.limitUse = r.pool.Taken[column]
+	offering := r.pool.Market.Columns[column].Offering
 	if offering.CapacityType == model.Reserved {
 		n.reservation = offering.ReservationID
-		n.mask = r.pool.onlyReservation(n.mask, offering.ReservationID)
+		n.mask = r.pool.OnlyReservation(n.mask, offering.ReservationID)
 	}
-	if !r.pool.minimums {
+	if !r.pool.Minimums {
 		return true
 	}
 	// A claim lists types and not offerings, so that only what its option set holds counts.
-	usable := r.pool.optionSet(n, r).mask.And(r.openFor(n))
-	affordable := slices.DeleteFunc(r.pool.holders(usable, r.pool.open, n.load),
-		func(t int) bool { return !within(r.pool.least(t, usable), r.left) })
-	types, met := r.pool.withMinValues(affordable)
+	usable := narrowedOptionSet(r.pool, n, r).Mask.And(r.openFor(n))
+	affordable := slices.DeleteFunc(r.pool.Holders(usable, r.pool.Open, n.load),
+		func(t int) bool { return !offerings.Within(r.pool.Least(t, usable), r.left) })
+	types, met := r.pool.WithMinValues(affordable)
 	n.relaxed = !met && r.planner.in.BestEffortMinValues
 	for _, t := range types {
-		n.limitUse = largest(n.limitUse, r.pool.least(t, usable))
+		n.limitUse = offerings.Largest(n.limitUse, r.pool.Least(t, usable))
 	}
-	return (met || n.relaxed) && within(n.limitUse, r.left)
+	return (met || n.relaxed) && offerings.Within(n.limitUse, r.left)
 }
 
 // commit adds the node as often as its filling can be repeated.
@@ -364,8 +365,8 @@ func (r *packing) commit(n node) {
 // closeExhausted closes the offerings of reservations nothing is left of.
 func (r *packing) closeExhausted() {
 	closed := false
-	for c, col := range r.pool.market.columns {
-		if col.offering.CapacityType == model.Reserved && r.open.Has(c) && r.reserved[col.offering.ReservationID] <= 0 {
+	for c, col := range r.pool.Market.Columns {
+		if col.Offering.CapacityType == model.Reserved && r.open.Has(c) && r.reserved[col.Offering.ReservationID] <= 0 {
 			r.open.Clear(c)
 			closed = true
 		}
@@ -378,8 +379,8 @@ func (r *packing) closeExhausted() {
 		batch.options = slices.Clone(batch.options)
 		for j, known := range batch.options {
 			o := *known
-			types, spot, plain := r.pool.typesAmong(o.offeringSet.mask.And(r.open))
-			r.pool.weigh(&o, batch.podGroup.request, batch.podGroup.most(), types, spot, plain)
+			types, spot, plain := r.pool.TypesAmong(o.OfferingSet.Mask.And(r.open))
+			r.pool.Weigh(&o, batch.podGroup.request, batch.podGroup.most(), types, spot, plain)
 			batch.options[j] = &o
 		}
 	}
@@ -389,7 +390,7 @@ func (r *packing) closeExhausted() {
 // last of it.
 func (r *packing) openFor(n *node) vector.Bitset {
 	if n.reservation != "" {
-		return r.pool.open
+		return r.pool.Open
 	}
 	return r.open
 }
@@ -415,4 +416,27 @@ func (r *packing) assign() {
 			podBatch.pods = podBatch.pods[take:]
 		}
 	}
+}
+
+// spotTypes counts the types that hold the node's load and can be bought as spot, up to enough.
+func spotTypes(p *offerings.Pool, n *node, open vector.Bitset, enough int) int {
+	count := 0
+	if !p.Reserving {
+		for _, t := range n.offeringSet.Spot {
+			if count < enough && n.load.Fits(p.Free[t]) {
+				count++
+			}
+		}
+		return count
+	}
+	seen := make([]bool, len(p.Market.Types))
+	usable := n.mask.And(open)
+	for c := usable.Next(0); c >= 0 && count < enough; c = usable.Next(c + 1) {
+		col := &p.Market.Columns[c]
+		if col.Offering.CapacityType == model.Spot && !seen[col.Instance] && n.load.Fits(p.Free[col.Instance]) {
+			seen[col.Instance] = true
+			count++
+		}
+	}
+	return count
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
+	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -224,7 +225,7 @@ func (b *solver) boundFirst(order []*podGroup) []*podGroup {
 	bound := make(map[*podGroup]bool)
 	for _, c := range order {
 		bound[c] = !slices.ContainsFunc(b.planner.candidatePools(c), func(s candidatePool) bool {
-			return len(b.planner.pools()[s.pool].options(s.variants, c.request, 0)) > 0
+			return len(b.planner.pools()[s.pool].Options(s.variants, c.request, 0)) > 0
 		})
 	}
 	order = slices.Clone(order)
@@ -385,11 +386,11 @@ type planner struct {
 	tries     int // as of a question
 	dims      vector.Dimensions
 	rules     *podRules
-	markets   *markets
-	daemons   []daemon
-	pristine  []*pool             // pools that are copied where they are looked at; nil = they are made
+	markets   *offerings.Markets
+	daemons   []offerings.Daemon
+	pristine  []*offerings.Pool   // pools that are copied where they are looked at; nil = they are made
 	rates     map[string]*pricing // by pool, of everything that is to be placed sooner or later; nil = not known
-	ready     []*pool             // pools, once any is looked at; nil before
+	ready     []*offerings.Pool   // pools, once any is looked at; nil before
 	reserved  map[string]int64    // instances left of each reservation, from then on
 	poolsOf   map[string][]candidatePool
 	divisions map[string][]domainCell
@@ -401,7 +402,7 @@ type planner struct {
 	runs      []*packing          // the chosen ones, in the order they were packed
 }
 
-func newPlanner(in *input.Input, dims vector.Dimensions, rules *podRules, markets *markets, daemons []daemon) *planner {
+func newPlanner(in *input.Input, dims vector.Dimensions, rules *podRules, markets *offerings.Markets, daemons []offerings.Daemon) *planner {
 	return &planner{in: in, dims: dims, rules: rules, markets: markets, daemons: daemons,
 		poolsOf: make(map[string][]candidatePool), divisions: make(map[string][]domainCell)}
 }
@@ -421,15 +422,15 @@ func (p *planner) expect(podGroups []*podGroup) {
 }
 
 // pools returns the pools, in the order they are asked. Where what exists is enough, none is ever looked at.
-func (p *planner) pools() []*pool {
+func (p *planner) pools() []*offerings.Pool {
 	switch {
 	case p.ready != nil:
 	case p.tries < 0:
-		p.ready = []*pool{}
+		p.ready = []*offerings.Pool{}
 	case p.pristine != nil:
-		p.ready, p.reserved = copiedPools(p.pristine, p.in.Usage), p.markets.reservations(p.in.Taken)
+		p.ready, p.reserved = offerings.Copies(p.pristine, p.in.Usage), p.markets.Reservations(p.in.Taken)
 	default:
-		p.ready, p.reserved = newPools(p.in, p.dims, p.markets, p.daemons), p.markets.reservations(p.in.Taken)
+		p.ready, p.reserved = offerings.NewPools(p.in, p.dims, p.markets, p.daemons), p.markets.Reservations(p.in.Taken)
 	}
 	return p.ready
 }
@@ -458,10 +459,10 @@ func (p *planner) pack(podBatches []*podBatch) {
 }
 
 // requests reports whether the pod batch asks the pool next, and with which options. It goes on to its next pool after that.
-func (p *planner) requests(podBatch *podBatch, pool int) ([]*option, bool) {
+func (p *planner) requests(podBatch *podBatch, pool int) ([]*offerings.Option, bool) {
 	for len(podBatch.pods) > 0 && podBatch.next < len(podBatch.pools) {
 		s := &podBatch.pools[podBatch.next]
-		options := p.pools()[s.pool].options(s.variants, podBatch.podGroup.request, podBatch.podGroup.most())
+		options := p.pools()[s.pool].Options(s.variants, podBatch.podGroup.request, podBatch.podGroup.most())
 		if len(options) > 0 && s.pool != pool {
 			return nil, false
 		}
@@ -475,9 +476,9 @@ func (p *planner) requests(podBatch *podBatch, pool int) ([]*option, bool) {
 
 // packOn packs batches onto new nodes of the pool, by every strategy, and keeps the result that places most pods, then the
 // cheapest, then the first.
-func (p *planner) packOn(pool *pool, batches []remainingBatch) {
+func (p *planner) packOn(pool *offerings.Pool, batches []remainingBatch) {
 	var best *packing
-	ways, again := strategies(batches, len(pool.limited) > 0), reprices(len(batches))
+	ways, again := strategies(batches, len(pool.Limited) > 0), reprices(len(batches))
 	if tries := p.tries; tries > 0 {
 		ways = ways[:min(len(ways), max(1, tries/2))]
 		again = min(again, tries-len(ways))
@@ -496,7 +497,7 @@ func (p *planner) packOn(pool *pool, batches []remainingBatch) {
 	last := best
 	for range again {
 		charged := last.repriced()
-		last = newPacking(p, pool, charged, strategies(charged, len(pool.limited) > 0)[0].order)
+		last = newPacking(p, pool, charged, strategies(charged, len(pool.Limited) > 0)[0].order)
 		last.pack()
 		if cmp.Or(last.compareUnplaced(best), cmp.Compare(last.total(), best.total())) < 0 {
 			best = last
@@ -504,7 +505,7 @@ func (p *planner) packOn(pool *pool, batches []remainingBatch) {
 	}
 	best = best.withWhole()
 	best.assign()
-	pool.left, p.reserved = best.left, best.reserved
+	pool.Left, p.reserved = best.left, best.reserved
 	p.runs = append(p.runs, best)
 }
 
@@ -533,8 +534,8 @@ func strategies(batches []remainingBatch, limited bool) []strategy {
 	choices, value := make([]int, len(batches)), make([]int64, len(batches))
 	for i := range batches {
 		for _, o := range batches[i].options {
-			choices[i] += len(o.offerings)
-			value[i] = max(value[i], o.value)
+			choices[i] += len(o.Offerings)
+			value[i] = max(value[i], o.Value)
 		}
 	}
 	sorted := func(compare func(a, b int) int) []int {

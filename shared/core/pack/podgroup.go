@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
+	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
@@ -27,7 +28,7 @@ type podGroup struct {
 	terms       []requirement.Requirements // own together with where its volumes may be
 	needs       []requirement.Requirements // terms without what it would merely rather have
 	there       []requirement.Requirements // the same on a node that exists, where volumes are more particular
-	readings    *readings                  // of there
+	readings    *offerings.Readings        // of there
 	volumeTerms []requirement.Requirements // what its volumes say of a node that exists; nil = nothing
 	preferred   []requirement.Requirements // what it would rather have, heaviest first
 	tolerations [][]model.Toleration       // of each pod of a unit; all must tolerate
@@ -397,7 +398,7 @@ func (c *classifier) newPodGroup(info *shapeInfo, shape *model.PodShape, v bound
 		out.terms = terms.Cross(out.own, v.newNodes)
 	}
 	if v.there != nil {
-		out.there, out.volumeTerms, out.readings = terms.Cross(out.there, v.there), v.there, new(readings)
+		out.there, out.volumeTerms, out.readings = terms.Cross(out.there, v.there), v.there, new(offerings.Readings)
 	}
 	if len(out.terms) == 0 {
 		return nil

@@ -1,6 +1,10 @@
 package pack
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
+)
 
 // repricedBelow is the part of what was left the last time, below which rates are adjusted to what is left now.
 const repricedBelow = 0.6
@@ -8,7 +12,7 @@ const repricedBelow = 0.6
 // price has the run's batches worth what the rates say, now and as they are placed. Reserved capacity has no price to speak
 // of, and one batch has nothing to be compared with.
 func (r *packing) price() {
-	if r.pool.reserving || len(r.batches) < 2 {
+	if r.pool.Reserving || len(r.batches) < 2 {
 		return
 	}
 	requests := make([]podRequest, len(r.batches))
@@ -33,11 +37,11 @@ func (r *packing) price() {
 
 // known returns rates that a plan in haste takes over as they are, of everything that is to be placed sooner or later; nil where
 // there are none, or rules between pods make them others.
-func (p *planner) known(pool *pool) *pricing {
+func (p *planner) known(pool *offerings.Pool) *pricing {
 	if p.tries != 1 || !p.rules.empty() {
 		return nil
 	}
-	return p.rates[pool.source.Name]
+	return p.rates[pool.Source.Name]
 }
 
 // appraise sets what the batches are worth by the rates.
@@ -46,8 +50,8 @@ func (r *packing) appraise() {
 		batch := &r.batches[i]
 		if value := r.pricing.value(batch.podGroup, batch.options); value > 0 {
 			for _, o := range batch.options {
-				if o.value = value; batch.podGroup.exclusive() {
-					o.value = max(value, o.alone)
+				if o.Value = value; batch.podGroup.exclusive() {
+					o.Value = max(value, o.Alone)
 				}
 			}
 		}
@@ -64,8 +68,8 @@ func (r *packing) follow() {
 			continue
 		}
 		for _, o := range batch.options {
-			if o.value = max(1, int64(float64(o.value)*trend)); batch.podGroup.exclusive() {
-				o.value = max(o.value, o.alone)
+			if o.Value = max(1, int64(float64(o.Value)*trend)); batch.podGroup.exclusive() {
+				o.Value = max(o.Value, o.Alone)
 			}
 		}
 	}
@@ -76,7 +80,7 @@ func (r *packing) follow() {
 func (r *packing) sumUp() {
 	r.valueLeft = 0
 	for i := range r.batches {
-		r.valueLeft += float64(float64(r.counts[i]) * float64(r.batches[i].options[0].value))
+		r.valueLeft += float64(float64(r.counts[i]) * float64(r.batches[i].options[0].Value))
 	}
 	r.valueThen = r.valueLeft
 }
@@ -86,7 +90,7 @@ func (r *packing) placed(l, units int) {
 	if r.counts[l] -= units; r.counts[l] == 0 {
 		r.spent++
 	}
-	r.valueLeft -= float64(float64(units) * float64(r.batches[l].options[0].value))
+	r.valueLeft -= float64(float64(units) * float64(r.batches[l].options[0].Value))
 }
 
 // keepPriced adjusts what batches are worth once much of them is placed.

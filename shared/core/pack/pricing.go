@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -38,7 +39,7 @@ const (
 
 // pricing is the search for rates on one pool.
 type pricing struct {
-	pool        *pool
+	pool        *offerings.Pool
 	open        vector.Bitset
 	resources   int
 	cpu, memory int
@@ -60,7 +61,7 @@ type pricing struct {
 // podRequest is units of a pod group that are to be placed.
 type podRequest struct {
 	podGroup *podGroup
-	options  []*option
+	options  []*offerings.Option
 	count    int
 }
 
@@ -72,7 +73,7 @@ type unitLimit struct {
 
 // cohort is units that may be on the same offerings and ask for about the same.
 type cohort struct {
-	offeringSets []*offeringSet
+	offeringSets []*offerings.Set
 	request      []float64 // their mean, by resource
 	slots        []int     // they take one of each
 	count        float64   // units
@@ -82,7 +83,7 @@ type cohort struct {
 }
 
 // newPricing finds rates for what is asked of the pool.
-func newPricing(dims vector.Dimensions, pool *pool, open vector.Bitset, requests []podRequest) *pricing {
+func newPricing(dims vector.Dimensions, pool *offerings.Pool, open vector.Bitset, requests []podRequest) *pricing {
 	out := &pricing{pool: pool, open: open, resources: len(dims), slots: make(map[unitLimit]int)}
 	out.cpu, out.memory = slices.Index(dims, model.CPU), slices.Index(dims, model.Memory)
 	out.gather(requests)
@@ -119,7 +120,7 @@ func (p *pricing) gather(requests []podRequest) {
 			a := &requests[i]
 			key = key[:0]
 			for _, o := range a.options {
-				key = binary.AppendVarint(key, int64(o.offeringSet.id))
+				key = binary.AppendVarint(key, int64(o.OfferingSet.ID))
 			}
 			key = binary.AppendVarint(key, -1)
 			for _, s := range slots[i] {
@@ -135,7 +136,7 @@ func (p *pricing) gather(requests []podRequest) {
 				index[string(key)] = n
 				c := cohort{request: make([]float64, p.resources), slots: slots[i]}
 				for _, o := range a.options {
-					c.offeringSets = append(c.offeringSets, o.offeringSet)
+					c.offeringSets = append(c.offeringSets, o.OfferingSet)
 				}
 				p.cohorts = append(p.cohorts, c)
 			}
@@ -195,14 +196,14 @@ func (p *pricing) slotsOf(c *podGroup) []int {
 
 // list lists the offerings worth comparing: of each offering set those that no cheaper one is as large as, at most offeringsEach.
 func (p *pricing) list() {
-	listed := vector.NewBitset(len(p.pool.market.columns))
+	listed := vector.NewBitset(len(p.pool.Market.Columns))
 	seen := make(map[int]bool)
 	for i := range p.cohorts {
 		for _, a := range p.cohorts[i].offeringSets {
-			if seen[a.id] {
+			if seen[a.ID] {
 				continue
 			}
-			seen[a.id] = true
+			seen[a.ID] = true
 			front := p.front(a)
 			for n, c := range front {
 				if len(front) <= offeringsEach || n == 0 || n*offeringsEach/len(front) > (n-1)*offeringsEach/len(front) {
@@ -217,7 +218,7 @@ func (p *pricing) list() {
 	for i := range p.cohorts {
 		c := &p.cohorts[i]
 		for o, column := range p.columns {
-			if slices.ContainsFunc(c.offeringSets, func(a *offeringSet) bool { return a.mask.Has(column) }) && p.fits(o, c.request) {
+			if slices.ContainsFunc(c.offeringSets, func(a *offerings.Set) bool { return a.Mask.Has(column) }) && p.fits(o, c.request) {
 				c.offerings = append(c.offerings, int32(o))
 			}
 		}
@@ -225,14 +226,14 @@ func (p *pricing) list() {
 }
 
 // front returns the set's offerings that no cheaper one of it is as large as, by price.
-func (p *pricing) front(a *offeringSet) []int {
+func (p *pricing) front(a *offerings.Set) []int {
 	var columns, types []int
-	for _, e := range a.types[:a.plainOrAll()] {
-		room := p.pool.free[e.instance]
-		if !p.open.Has(e.column) || slices.Min(room) < 0 || slices.ContainsFunc(types, func(t int) bool { return p.pool.free[t].Covers(room) }) {
+	for _, e := range a.Types[:a.PlainOrAll()] {
+		room := p.pool.Free[e.Instance]
+		if !p.open.Has(e.Column) || slices.Min(room) < 0 || slices.ContainsFunc(types, func(t int) bool { return p.pool.Free[t].Covers(room) }) {
 			continue
 		}
-		columns, types = append(columns, e.column), append(types, e.instance)
+		columns, types = append(columns, e.Column), append(types, e.Instance)
 	}
 	return columns
 }
@@ -240,7 +241,7 @@ func (p *pricing) front(a *offeringSet) []int {
 // enter lists an offering.
 func (p *pricing) enter(column int) {
 	room := make([]float64, p.resources, p.resources+len(p.caps))
-	for d, amount := range p.pool.free[p.pool.market.columns[column].instance] {
+	for d, amount := range p.pool.Free[p.pool.Market.Columns[column].Instance] {
 		room[d] = float64(amount)
 	}
 	room = append(room, p.caps...)
@@ -276,7 +277,7 @@ func (p *pricing) charge(o int) {
 		}
 		sum += shares[d]
 	}
-	price := float64(p.pool.market.columns[p.columns[o]].price)
+	price := float64(p.pool.Market.Columns[p.columns[o]].Price)
 	for d := range shares {
 		if shares[d] /= sum; shares[d] > 0 {
 			p.rates[o][d] = float64(shares[d]*price) / room[d]
@@ -424,7 +425,7 @@ func (p *pricing) move(o int, step float64) bool {
 }
 
 // value returns what a unit of the pod group costs at best by the rates, in nano-USD per hour; 0 where no offering listed holds it.
-func (p *pricing) value(c *podGroup, options []*option) int64 {
+func (p *pricing) value(c *podGroup, options []*offerings.Option) int64 {
 	p.request = p.request[:0]
 	for _, amount := range c.request {
 		p.request = append(p.request, float64(amount))
@@ -440,10 +441,10 @@ func (p *pricing) value(c *podGroup, options []*option) int64 {
 }
 
 // least returns the least p.request costs on any of the offerings; false where none admits and holds it.
-func (p *pricing) least(slots []int, options []*option, offerings []int32) (least float64, found bool) {
-	for _, o := range offerings {
+func (p *pricing) least(slots []int, options []*offerings.Option, among []int32) (least float64, found bool) {
+	for _, o := range among {
 		column := p.columns[o]
-		if !slices.ContainsFunc(options, func(x *option) bool { return x.offeringSet.mask.Has(column) }) || !p.fits(int(o), p.request) {
+		if !slices.ContainsFunc(options, func(x *offerings.Option) bool { return x.OfferingSet.Mask.Has(column) }) || !p.fits(int(o), p.request) {
 			continue
 		}
 		if cost := p.cost(p.request, slots, p.best[o]); !found || cost < least {

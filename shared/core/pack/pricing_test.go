@@ -42,7 +42,7 @@ func pricingOf(t *testing.T, w *world) (*pricing, []podRequest) {
 		requests[0], requests[1] = requests[1], requests[0]
 	}
 	pool := b.planner.pools()[0]
-	return newPricing(b.dims, pool, pool.open, requests), requests
+	return newPricing(b.dims, pool, pool.Open, requests), requests
 }
 
 // TestWorthIsNearTheDual guards that together all pods are worth what parts of instances for them cost at least, and not
@@ -81,7 +81,7 @@ func cheapestDivisible(cores, memory float64) float64 {
 func TestRatesChargeEveryOfferingItsPrice(t *testing.T) {
 	p, _ := pricingOf(t, pricingWorld(300, 200))
 	for o, column := range p.columns {
-		sum, price := 0.0, float64(p.pool.market.columns[column].price)
+		sum, price := 0.0, float64(p.pool.Market.Columns[column].Price)
 		for d, rate := range p.best[o] {
 			if rate < 0 {
 				t.Errorf("offer %d: a rate of %v", column, rate)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
+	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/resource"
@@ -63,20 +64,20 @@ func (p *planner) reasons(c *podGroup) []model.Reason {
 	}
 	var out []model.Reason
 	for _, pool := range p.pools() {
-		if pool.skip != nil {
-			out = append(out, *pool.skip)
+		if pool.Skip != nil {
+			out = append(out, *pool.Skip)
 			continue
 		}
 		why := p.why(c, pool)
-		why.Pool = pool.source.Name
+		why.Pool = pool.Source.Name
 		out = append(out, why)
 	}
 	return out
 }
 
 // why finds the first thing that keeps the pod group off new nodes of the pool.
-func (p *planner) why(c *podGroup, pool *pool) model.Reason {
-	if hard, _ := c.untolerated(pool.source.Template.Taints); hard != nil {
+func (p *planner) why(c *podGroup, pool *offerings.Pool) model.Reason {
+	if hard, _ := c.untolerated(pool.Source.Template.Taints); hard != nil {
 		return model.Reason{Code: input.TaintNotTolerated,
 			Message: fmt.Sprintf("spec.tolerations do not cover the pool's taint %s", TaintText(*hard)),
 			Remedy:  "add a toleration to the pod, or use a pool without the taint", About: TaintText(*hard)}
@@ -84,29 +85,29 @@ func (p *planner) why(c *podGroup, pool *pool) model.Reason {
 	if c.unplaceable != nil {
 		return *c.unplaceable
 	}
-	variants := pool.variants(c.needs, nil)
-	if len(variants) == 0 && len(pool.variants(c.own, nil)) > 0 {
+	variants := pool.Variants(c.needs, nil)
+	if len(variants) == 0 && len(pool.Variants(c.own, nil)) > 0 {
 		return model.Reason{Code: input.VolumeConflict, Message: "its volumes are where the pool launches no nodes: " + c.domainsText(),
 			Remedy: "let a NodePool launch nodes there, or move the volume"}
 	}
 	if len(variants) == 0 {
-		return pool.conflict(c)
+		return conflictOf(pool, c)
 	}
 	accepted := union(variants)
-	if portable := pool.variants(c.needs, c.ports); len(portable) == 0 {
+	if portable := pool.Variants(c.needs, c.ports); len(portable) == 0 {
 		return model.Reason{Code: input.HostPortTaken, Message: "spec.containers[].ports[].hostPort: a DaemonSet pod on every node it may use takes the port",
 			Remedy: "use another host port, or exclude the DaemonSet from some nodes"}
 	}
-	if len(c.conflicts) > 0 && len(pool.without(variants, c.conflicts)) == 0 {
+	if len(c.conflicts) > 0 && len(pool.Without(variants, c.conflicts)) == 0 {
 		return p.kept(c)
 	}
-	roomy := pool.holding(accepted, c.request)
-	if roomy.And(pool.open).Empty() {
+	roomy := holding(pool, accepted, c.request)
+	if roomy.And(pool.Open).Empty() {
 		why := p.noOffering(pool, roomy)
 		if roomy.Empty() {
 			why = p.tooLarge(c, pool, accepted)
 		}
-		if wide := pool.variants(c.own, nil); len(wide) > 0 && !pool.holding(union(wide), c.request).And(pool.open).Empty() {
+		if wide := pool.Variants(c.own, nil); len(wide) > 0 && !holding(pool, union(wide), c.request).And(pool.Open).Empty() {
 			why.Message = "its volumes restrict it to " + c.domainsText() + ": " + why.Message
 		}
 		return why
@@ -114,7 +115,7 @@ func (p *planner) why(c *podGroup, pool *pool) model.Reason {
 	if c.blocked != nil {
 		return *c.blocked
 	}
-	return p.limit(pool, roomy.And(pool.open))
+	return p.limit(pool, roomy.And(pool.Open))
 }
 
 // domainsText says where the pod group's node must be.
@@ -126,42 +127,42 @@ func (c *podGroup) domainsText() string {
 	return strings.Join(parts, " or ")
 }
 
-func union(variants []variant) vector.Bitset {
-	out := variants[0].offeringSet.mask
+func union(variants []offerings.Variant) vector.Bitset {
+	out := variants[0].OfferingSet.Mask
 	for _, g := range variants[1:] {
-		out = out.Or(g.offeringSet.mask)
+		out = out.Or(g.OfferingSet.Mask)
 	}
 	return out
 }
 
 // holding returns the columns of mask whose types hold the request.
-func (p *pool) holding(mask vector.Bitset, request vector.Vector) vector.Bitset {
-	out := vector.NewBitset(len(p.market.columns))
+func holding(p *offerings.Pool, mask vector.Bitset, request vector.Vector) vector.Bitset {
+	out := vector.NewBitset(len(p.Market.Columns))
 	for c := mask.Next(0); c >= 0; c = mask.Next(c + 1) {
-		if request.Fits(p.free[p.market.columns[c].instance]) {
+		if request.Fits(p.Free[p.Market.Columns[c].Instance]) {
 			out.Set(c)
 		}
 	}
 	return out
 }
 
-// conflict says which requirement of the pod group's first alternative the pool cannot meet.
-func (p *pool) conflict(c *podGroup) model.Reason {
+// conflictOf says which requirement of the pod group's first alternative the pool cannot meet.
+func conflictOf(p *offerings.Pool, c *podGroup) model.Reason {
 	term := c.own[0]
 	remedy := "change the pod's node selection, or let a pool allow it"
-	combined := p.custom.Intersect(p.requirements)
+	combined := p.Custom.Intersect(p.Requirements)
 	for _, key := range term.Keys() {
 		if key == model.LabelHostname && !term[key].Meets(combined.Get(key)) {
 			return model.Reason{Code: input.RequirementConflict, Message: c.field(key) + " requires " + term[key].Text(key) + ", which no new node has",
 				Remedy: "select nodes by another label", About: key}
 		}
 		single := requirement.Requirements{key: term[key]}
-		if conflict := combined.Compatible(single, decided); conflict != nil {
+		if conflict := combined.Compatible(single, offerings.Decided); conflict != nil {
 			return model.Reason{Code: input.RequirementConflict, Message: c.field(key) + " requires " + clash(conflict), Remedy: remedy, About: key}
 		}
-		if p.market.columnsMeeting(single).And(p.allowed).Empty() {
-			known := p.values(key)
-			message := fmt.Sprintf("%s requires %s, which none of the %d instance types the pool allows has", c.field(key), term[key].Text(key), p.countTypes(p.allowed))
+		if p.Market.ColumnsMeeting(single).And(p.Allowed).Empty() {
+			known := openLabelValues(p, key)
+			message := fmt.Sprintf("%s requires %s, which none of the %d instance types the pool allows has", c.field(key), term[key].Text(key), countTypes(p, p.Allowed))
 			if len(known) > 0 {
 				message += "; they have " + offering.AbbreviateValues(known)
 			}
@@ -196,18 +197,18 @@ func meant(wanted requirement.Set, known []string) string {
 	return ""
 }
 
-// values returns the values of a label that nodes of the pool can have, sorted.
-func (p *pool) values(key string) []string {
+// openLabelValues returns the values of a label that nodes of the pool can have, sorted.
+func openLabelValues(p *offerings.Pool, key string) []string {
 	var types []model.InstanceType
-	for t, columns := range p.market.columnsOf {
+	for t, columns := range p.Market.ColumnsOf {
 		var offerings []model.Offering
 		for _, c := range columns {
-			if p.allowed.Has(c) {
-				offerings = append(offerings, *p.market.columns[c].offering)
+			if p.Allowed.Has(c) {
+				offerings = append(offerings, *p.Market.Columns[c].Offering)
 			}
 		}
 		if len(offerings) > 0 {
-			typ := *p.market.types[t]
+			typ := *p.Market.Types[t]
 			typ.Offerings = offerings
 			types = append(types, typ)
 		}
@@ -228,11 +229,11 @@ func (c *podGroup) field(key string) string {
 	return "spec.affinity.nodeAffinity"
 }
 
-func (p *pool) countTypes(mask vector.Bitset) int {
-	seen := make([]bool, len(p.market.types))
+func countTypes(p *offerings.Pool, mask vector.Bitset) int {
+	seen := make([]bool, len(p.Market.Types))
 	n := 0
 	for c := mask.Next(0); c >= 0; c = mask.Next(c + 1) {
-		if t := p.market.columns[c].instance; !seen[t] {
+		if t := p.Market.Columns[c].Instance; !seen[t] {
 			seen[t] = true
 			n++
 		}
@@ -241,27 +242,27 @@ func (p *pool) countTypes(mask vector.Bitset) int {
 }
 
 // tooLarge says which resources exceed what the largest type the pod group may use leaves beside its daemons.
-func (p *planner) tooLarge(c *podGroup, pool *pool, accepted vector.Bitset) model.Reason {
+func (p *planner) tooLarge(c *podGroup, pool *offerings.Pool, accepted vector.Bitset) model.Reason {
 	most := make(vector.Vector, len(p.dims))
 	for col := accepted.Next(0); col >= 0; col = accepted.Next(col + 1) {
-		for d, amount := range pool.free[pool.market.columns[col].instance] {
+		for d, amount := range pool.Free[pool.Market.Columns[col].Instance] {
 			most[d] = max(most[d], amount)
 		}
 	}
 	var parts []string
 	for d, name := range p.dims {
-		if c.request[d] > most[d] && strings.Contains(name, "/") && pool.lacks(accepted, name) { // a device
-			return pool.noDevice(name)
+		if c.request[d] > most[d] && strings.Contains(name, "/") && lacks(pool, accepted, name) { // a device
+			return noDevice(pool, name)
 		}
 		if c.request[d] > most[d] {
 			parts = append(parts, fmt.Sprintf("%s %s (at most %s)", name, resource.Format(name, c.request[d]), resource.Format(name, most[d])))
 		}
 	}
 	message := fmt.Sprintf("spec.containers[].resources.requests add up to %s, which none of the %d instance types it may use has, less the requests of DaemonSets",
-		resource.String(c.resources), pool.countTypes(accepted))
+		resource.String(c.resources), countTypes(pool, accepted))
 	if len(parts) > 0 {
 		message = fmt.Sprintf("spec.containers[].resources.requests exceed the capacity of each of the %d instance types it may use, less the requests of DaemonSets: %s",
-			pool.countTypes(accepted), strings.Join(parts, ", "))
+			countTypes(pool, accepted), strings.Join(parts, ", "))
 	}
 	if c.resources[model.CPU] >= suspiciousCPUMilli {
 		message += `; was "m" left out of the CPU request?`
@@ -270,9 +271,9 @@ func (p *planner) tooLarge(c *podGroup, pool *pool, accepted vector.Bitset) mode
 }
 
 // lacks reports whether no type among the columns has any of a resource.
-func (p *pool) lacks(columns vector.Bitset, name string) bool {
+func lacks(p *offerings.Pool, columns vector.Bitset, name string) bool {
 	for c := columns.Next(0); c >= 0; c = columns.Next(c + 1) {
-		if p.market.types[p.market.columns[c].instance].Capacity[name] > 0 {
+		if p.Market.Types[p.Market.Columns[c].Instance].Capacity[name] > 0 {
 			return false
 		}
 	}
@@ -280,9 +281,9 @@ func (p *pool) lacks(columns vector.Bitset, name string) bool {
 }
 
 // noDevice says that no type the pool allows has a device, and which categories of instance types do.
-func (p *pool) noDevice(name string) model.Reason {
+func noDevice(p *offerings.Pool, name string) model.Reason {
 	var categories []string
-	for _, t := range p.market.types {
+	for _, t := range p.Market.Types {
 		if t.Capacity[name] > 0 {
 			categories = append(categories, t.Labels[requirement.InstanceCategory]...)
 		}
@@ -298,13 +299,13 @@ func (p *pool) noDevice(name string) model.Reason {
 }
 
 // noOffering says that everything that could hold the pod group is unavailable, and until when as far as unavailable offerings tell.
-func (p *planner) noOffering(pool *pool, roomy vector.Bitset) model.Reason {
+func (p *planner) noOffering(pool *offerings.Pool, roomy vector.Bitset) model.Reason {
 	until, reserved := int64(0), true
 	var codes []string
 	for c := roomy.Next(0); c >= 0; c = roomy.Next(c + 1) {
-		col := &pool.market.columns[c]
-		reserved = reserved && col.offering.CapacityType == model.Reserved
-		key := model.OfferingKey{InstanceType: pool.market.types[col.instance].Name, Zone: col.offering.Zone, CapacityType: col.offering.CapacityType}
+		col := &pool.Market.Columns[c]
+		reserved = reserved && col.Offering.CapacityType == model.Reserved
+		key := model.OfferingKey{InstanceType: pool.Market.Types[col.Instance].Name, Zone: col.Offering.Zone, CapacityType: col.Offering.CapacityType}
 		for _, unavailable := range p.in.UnavailableOfferings {
 			if unavailable.UntilUnix > p.in.NowUnix && offering.Covers(unavailable, key) {
 				codes = append(codes, unavailable.Reason)
@@ -337,11 +338,11 @@ func quota(code string) bool {
 }
 
 // limit says what of the pool's limits is too little, or that minValues cannot be met.
-func (p *planner) limit(pool *pool, usable vector.Bitset) model.Reason {
+func (p *planner) limit(pool *offerings.Pool, usable vector.Bitset) model.Reason {
 	var smallest []int64
 	for c := usable.Next(0); c >= 0; c = usable.Next(c + 1) {
-		taken := pool.taken[c]
-		if within(taken, pool.left) {
+		taken := pool.Taken[c]
+		if offerings.Within(taken, pool.Left) {
 			return p.minValues(pool)
 		}
 		if smallest == nil {
@@ -352,10 +353,10 @@ func (p *planner) limit(pool *pool, usable vector.Bitset) model.Reason {
 		}
 	}
 	var parts []string
-	for i, name := range pool.limited {
-		if pool.left[i] < 0 || smallest[i] > pool.left[i] {
+	for i, name := range pool.Limited {
+		if pool.Left[i] < 0 || smallest[i] > pool.Left[i] {
 			parts = append(parts, fmt.Sprintf("spec.limits.%s %s leaves %s, and a node for it needs at least %s", name,
-				resource.Format(name, pool.source.Limits[name]), resource.Format(name, pool.left[i]), resource.Format(name, smallest[i])))
+				resource.Format(name, pool.Source.Limits[name]), resource.Format(name, pool.Left[i]), resource.Format(name, smallest[i])))
 		}
 	}
 	if len(parts) == 0 {
@@ -366,11 +367,11 @@ func (p *planner) limit(pool *pool, usable vector.Bitset) model.Reason {
 
 // minValues says which keys the pool asks several values of; it is the only condition left where offerings are within the
 // limits.
-func (p *planner) minValues(pool *pool) model.Reason {
+func (p *planner) minValues(pool *offerings.Pool) model.Reason {
 	var parts []string
-	for _, key := range pool.requirements.Keys() {
-		if pool.requirements[key].MinValues() > 0 {
-			parts = append(parts, pool.requirements[key].Text(key))
+	for _, key := range pool.Requirements.Keys() {
+		if pool.Requirements[key].MinValues() > 0 {
+			parts = append(parts, pool.Requirements[key].Text(key))
 		}
 	}
 	if len(parts) == 0 {

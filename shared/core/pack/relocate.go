@@ -3,6 +3,7 @@ package pack
 import (
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 )
 
@@ -120,9 +121,9 @@ func (m *relocator) try(r *packing, n *node, at, node int) bool {
 }
 
 // release disrupts what a node takes of limits and reservations.
-func (p *planner) release(pool *pool, n *node) {
+func (p *planner) release(pool *offerings.Pool, n *node) {
 	for i, amount := range n.limitUse {
-		pool.left[i] += amount
+		pool.Left[i] += amount
 	}
 	if n.reservation != "" {
 		p.reserved[n.reservation]++

@@ -1,5 +1,7 @@
 package pack
 
+import "github.com/joiner-sh/joiner/shared/core/pack/offerings"
+
 // Repricing: a batch is worth what it costs, and what it costs shows only when everything is packed. The first run takes
 // what a unit would cost at best; every later one moves that towards what units of the batch were charged in the run
 // before, each node's price being shared out by worth. Lots that are hard to place come to be worth more, and are then
@@ -23,10 +25,10 @@ func (r *packing) repriced() []remainingBatch {
 		n := &r.nodes[i]
 		total := 0.0
 		for _, it := range n.items {
-			total += float64(it.count) * float64(r.batches[it.batch].options[it.option].value)
+			total += float64(it.count) * float64(r.batches[it.batch].options[it.option].Value)
 		}
 		for _, it := range n.items {
-			part := float64(it.count) * float64(r.batches[it.batch].options[it.option].value)
+			part := float64(it.count) * float64(r.batches[it.batch].options[it.option].Value)
 			charged[it.batch] += float64(n.price) * 1000 * part / total
 			units[it.batch] += float64(it.count)
 		}
@@ -38,10 +40,10 @@ func (r *packing) repriced() []remainingBatch {
 			continue
 		}
 		paid := charged[i] / units[i]
-		out[i].options = make([]*option, len(r.batches[i].options))
+		out[i].options = make([]*offerings.Option, len(r.batches[i].options))
 		for j, o := range r.batches[i].options {
 			changed := *o
-			changed.value = max(1, int64((float64(o.value)+paid)/2))
+			changed.Value = max(1, int64((float64(o.Value)+paid)/2))
 			out[i].options[j] = &changed
 		}
 	}

@@ -152,12 +152,12 @@ func (p *planner) saved() (restore func()) {
 	pools := p.pools()
 	runs, reserved, left := len(p.runs), p.reserved, make([][]int64, len(pools))
 	for i, pool := range pools {
-		left[i] = pool.left
+		left[i] = pool.Left
 	}
 	return func() {
 		p.runs, p.reserved = p.runs[:runs], reserved
 		for i, pool := range pools {
-			pool.left = left[i]
+			pool.Left = left[i]
 		}
 	}
 }
@@ -191,7 +191,7 @@ func (b *repair) packTogether(r *packing, n *node, s *packing, m *node) bool {
 	p, pool := b.planner, r.pool
 	runs, had, restore := len(p.runs), [2][]int{n.pods, m.pods}, p.saved()
 	podBatches := append(r.podBatchesOf(n), s.podBatchesOf(m)...)
-	n.pods, m.pods, pool.left, p.reserved = nil, nil, slices.Clone(pool.left), maps.Clone(p.reserved)
+	n.pods, m.pods, pool.Left, p.reserved = nil, nil, slices.Clone(pool.Left), maps.Clone(p.reserved)
 	p.release(pool, n)
 	p.release(pool, m)
 	p.pack(podBatches)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/topology"
@@ -62,7 +63,7 @@ type filter struct {
 	taints      bool         // only nodes whose taints are tolerated
 	keys        []string     // labels the node must have
 	passed      map[int]bool // by existing node signature
-	pools       map[*pool]bool
+	pools       map[*offerings.Pool]bool
 }
 
 // topologyGroup counts the pods of a set by the value of one node label, on the nodes that pass the filter.
@@ -421,7 +422,7 @@ func (b *podRules) readSpreads(shape *model.PodShape, own []requirement.Requirem
 
 // filter interns which nodes the constraint looks at.
 func (b *podRules) filter(s *model.Spread, shape *model.PodShape, own []requirement.Requirements, keys []string) int {
-	f := filter{taints: s.HonorNodeTaints, keys: keys, passed: make(map[int]bool), pools: make(map[*pool]bool)}
+	f := filter{taints: s.HonorNodeTaints, keys: keys, passed: make(map[int]bool), pools: make(map[*offerings.Pool]bool)}
 	var name strings.Builder
 	if !s.IgnoreNodeAffinity {
 		f.terms = own
@@ -500,14 +501,14 @@ func (f *filter) passesNode(s *existingNode) bool {
 }
 
 // passesPool reports whether nodes of the pool may be such that count.
-func (f *filter) passesPool(p *pool) bool {
+func (f *filter) passesPool(p *offerings.Pool) bool {
 	passes, known := f.pools[p]
 	if !known {
 		passes = f.terms == nil || slices.ContainsFunc(f.terms, func(term requirement.Requirements) bool {
-			return p.custom.Compatible(customPart(term), nil) == nil && !p.market.columnsMeeting(term).And(p.allowed).Empty()
+			return p.Custom.Compatible(offerings.CustomPart(term), nil) == nil && !p.Market.ColumnsMeeting(term).And(p.Allowed).Empty()
 		})
 		for _, tolerations := range f.tolerations {
-			hard, _ := terms.Untolerated(tolerations, p.source.Template.Taints)
+			hard, _ := terms.Untolerated(tolerations, p.Source.Template.Taints)
 			passes = passes && hard == nil
 		}
 		f.pools[p] = passes

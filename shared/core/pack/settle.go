@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 )
 
@@ -17,7 +18,7 @@ type part struct {
 
 // kindOfNode names nodes of one pool and of the same custom labels, for a topology group.
 type kindOfNode struct {
-	pool                *pool
+	pool                *offerings.Pool
 	flag, topologyGroup int
 }
 
@@ -47,8 +48,8 @@ func (o *outcome) settle(i int) {
 		}
 		mine := slices.IndexFunc(parts, func(p part) bool { return p.mask.Has(s.node.column) })
 		if mine >= 0 && o.matters(i, t, parts, mine, about[t]) {
-			s.node.offeringSet = s.run.pool.offeringSet(s.node.mask.And(parts[mine].mask))
-			s.node.mask = s.node.offeringSet.mask
+			s.node.offeringSet = s.run.pool.SetOf(s.node.mask.And(parts[mine].mask))
+			s.node.mask = s.node.offeringSet.Mask
 		}
 	}
 }
@@ -59,7 +60,7 @@ func (o *outcome) matters(i, t int, parts []part, mine int, counted bool) bool {
 	s, topologyGroup := &o.spots[i], &o.solver.rules.topologyGroups[t]
 	for n := range parts {
 		other := &parts[n]
-		if n == mine || !vector.Meet(s.node.mask, s.run.pool.open, other.mask) {
+		if n == mine || !vector.Meet(s.node.mask, s.run.pool.Open, other.mask) {
 			continue
 		}
 		switch {
@@ -99,13 +100,13 @@ func (o *outcome) partsOf(kind kindOfNode) []part {
 // split is partsOf by the labels given, which are all that offerings decide, and by the offerings on which daemons run.
 func (o *outcome) split(kind kindOfNode, keys []string, daemons []vector.Bitset) []part {
 	var out []part
-	m := kind.pool.market
+	m := kind.pool.Market
 	known := make(map[string]int)
 	var text []byte
-	for c := kind.pool.allowed.Next(0); c >= 0; c = kind.pool.allowed.Next(c + 1) {
+	for c := kind.pool.Allowed.Next(0); c >= 0; c = kind.pool.Allowed.Next(c + 1) {
 		text = text[:0]
 		for _, key := range keys {
-			text = append(append(text, m.label(c, key)...), 0)
+			text = append(append(text, m.Label(c, key)...), 0)
 		}
 		there := ""
 		for d, runs := range daemons {
@@ -116,11 +117,11 @@ func (o *outcome) split(kind kindOfNode, keys []string, daemons []vector.Bitset)
 		text = append(text, there...)
 		n, seen := known[string(text)]
 		if !seen {
-			probe := spot{node: &node{flag: kind.flag, column: c}, run: &packing{filling: filling{pool: kind.pool}}, taints: kind.pool.source.Template.Taints}
+			probe := spot{node: &node{flag: kind.flag, column: c}, run: &packing{filling: filling{pool: kind.pool}}, taints: kind.pool.Source.Template.Taints}
 			value, counts := o.seenAs(kind.topologyGroup, &probe)
 			if n = slices.IndexFunc(out, func(p part) bool { return p.counts == counts && p.value == value && p.daemons == there }); n < 0 {
 				n = len(out)
-				out = append(out, part{value: value, counts: counts, daemons: there, mask: vector.NewBitset(len(m.columns))})
+				out = append(out, part{value: value, counts: counts, daemons: there, mask: vector.NewBitset(len(m.Columns))})
 			}
 			known[string(text)] = n
 		}
@@ -136,7 +137,7 @@ func (o *outcome) seenAs(t int, s *spot) (string, bool) {
 		return "", false
 	}
 	if topologyGroup.host {
-		return newHostname, true
+		return offerings.NewHostname, true
 	}
 	value := o.solver.planner.labelOf(s.run.pool, s.node, topologyGroup.key)
 	return value, value != ""
@@ -146,7 +147,7 @@ func (o *outcome) seenAs(t int, s *spot) (string, bool) {
 func (b *podRules) offeringKeys(t *topologyGroup) []string {
 	var keys []string
 	note := func(key string) {
-		if decided(key) {
+		if offerings.Decided(key) {
 			keys = append(keys, key)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
+	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/volume"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -22,8 +23,8 @@ func NewSimulator(in input.Input) *Simulator {
 	}
 	d := &Simulator{knowledge{dims: everyDimension(in.Snapshot), facts: newShapeFacts(in.Snapshot.Shapes, in.IgnorePreferences), nodes: newNodeMemory(len(in.Snapshot.Shapes))}}
 	d.facts.dims = d.dims
-	d.markets, d.daemons = newMarkets(&in, d.dims), daemonsOf(in.Snapshot, d.dims)
-	d.pools = newPools(&in, d.dims, d.markets, d.daemons)
+	d.markets, d.daemons = offerings.NewMarkets(&in, d.dims), offerings.DaemonsOf(in.Snapshot, d.dims)
+	d.pools = offerings.NewPools(&in, d.dims, d.markets, d.daemons)
 	return d
 }
 
@@ -68,11 +69,11 @@ func (d *Simulator) NewRates(in input.Input) *Rates {
 	classifier := &classifier{snapshot: in.Snapshot, facts: d.facts, rules: rules, volumes: volume.New(in.Snapshot), onceUsed: holders(in.Snapshot, moving)}
 	podGroups, _ := classifier.podGroupsOf(input.SortedPods(in.Snapshot, pending), nil)
 	p := newPlanner(&in, d.dims, rules, d.markets, d.daemons)
-	p.ready, p.reserved = copiedPools(d.pools, in.Usage), map[string]int64{}
+	p.ready, p.reserved = offerings.Copies(d.pools, in.Usage), map[string]int64{}
 	requests := make([][]podRequest, len(p.ready))
 	for _, c := range podGroups {
 		for _, s := range p.candidatePools(c) {
-			if options := p.ready[s.pool].options(s.variants, c.request, c.most()); len(options) > 0 {
+			if options := p.ready[s.pool].Options(s.variants, c.request, c.most()); len(options) > 0 {
 				requests[s.pool] = append(requests[s.pool], podRequest{c, options, c.units()})
 				break
 			}
@@ -85,12 +86,12 @@ func (d *Simulator) NewRates(in input.Input) *Rates {
 			continue
 		}
 		pool := p.ready[n]
-		priced := newPricing(p.dims, pool, pool.withoutReserved(pool.open), list)
-		out.byPool[pool.source.Name], out.order = priced, append(out.order, priced)
+		priced := newPricing(p.dims, pool, pool.WithoutReserved(pool.Open), list)
+		out.byPool[pool.Source.Name], out.order = priced, append(out.order, priced)
 		for i := range list {
 			value := priced.value(list[i].podGroup, list[i].options)
 			if value == 0 {
-				value = slices.MinFunc(list[i].options, func(a, b *option) int { return cmp.Compare(a.alone, b.alone) }).alone
+				value = slices.MinFunc(list[i].options, func(a, b *offerings.Option) int { return cmp.Compare(a.Alone, b.Alone) }).Alone
 			}
 			for _, pod := range list[i].podGroup.pods {
 				out.values[pod] = value

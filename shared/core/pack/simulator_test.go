@@ -85,7 +85,7 @@ func TestRatesAreBelowWhatPlansCost(t *testing.T) {
 		in.Snapshot.Nodes, in.Claims, in.IgnorePreferences = nil, nil, true
 		simulator := NewSimulator(in)
 		for i := range simulator.pools {
-			if p := simulator.pools[i]; p.skip == nil && p.reserving {
+			if p := simulator.pools[i]; p.Skip == nil && p.Reserving {
 				t.Skip("what is reserved has no price")
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
+	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/volume"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -20,9 +21,9 @@ type question struct {
 type knowledge struct {
 	dims    vector.Dimensions
 	facts   *shapeFacts
-	markets *markets
-	daemons []daemon
-	pools   []*pool
+	markets *offerings.Markets
+	daemons []offerings.Daemon
+	pools   []*offerings.Pool
 	rates   map[string]*pricing // by pool, the last that were asked for; nil = none were
 	nodes   *nodeMemory
 }
@@ -70,7 +71,7 @@ func prepare(q question, preferences preferences, asIs bool) *solver {
 		for _, c := range b.podGroups {
 			c.request = b.dims.Vector(c.resources)
 		}
-		b.planner = newPlanner(in, b.dims, b.rules, newMarkets(in, b.dims), daemonsOf(in.Snapshot, b.dims))
+		b.planner = newPlanner(in, b.dims, b.rules, offerings.NewMarkets(in, b.dims), offerings.DaemonsOf(in.Snapshot, b.dims))
 		b.existing = newExistingNodes(in, b.dims, b.planner.markets, b.planner.daemons, asIs, nil)
 	}
 	b.existing.rules, b.existing.classifier = b.rules, b.classifier

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/joiner-sh/joiner/shared/core/offering"
+	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -41,7 +41,7 @@ type spot struct {
 
 // seen names the nodes of a kind for a filter.
 type seen struct {
-	pool         *pool
+	pool         *offerings.Pool
 	column, flag int
 	filter       int
 }
@@ -106,7 +106,7 @@ func (b *solver) vacated() *outcome {
 	for _, r := range b.planner.runs {
 		for i := range r.nodes {
 			if len(r.nodes[i].pods) > 0 { // else its pods were taken off again, and nobody asks for it
-				o.spots = append(o.spots, spot{node: &r.nodes[i], run: r, taints: r.pool.source.Template.Taints})
+				o.spots = append(o.spots, spot{node: &r.nodes[i], run: r, taints: r.pool.Source.Template.Taints})
 			}
 		}
 	}
@@ -131,7 +131,7 @@ func (o *outcome) pods(i int) []int {
 // announce makes the domains of planned nodes count. Nodes of one kind are in the same.
 func (o *outcome) announce() {
 	type alike struct {
-		pool         *pool
+		pool         *offerings.Pool
 		column, flag int
 	}
 	count, first := make(map[alike]int32), []int(nil)
@@ -174,7 +174,7 @@ func (o *outcome) domain(t, i int) (string, bool) {
 		}
 	}
 	if topologyGroup.host {
-		return newHostname, true
+		return offerings.NewHostname, true
 	}
 	value := o.solver.planner.labelOf(s.run.pool, s.node, topologyGroup.key)
 	return value, value != ""
@@ -184,7 +184,7 @@ func (o *outcome) domain(t, i int) (string, bool) {
 func (o *outcome) labelsOf(s *spot) func(key string) (value string, has bool) {
 	return func(key string) (string, bool) {
 		if key == model.LabelHostname {
-			return newHostname, true
+			return offerings.NewHostname, true
 		}
 		value := o.solver.planner.labelOf(s.run.pool, s.node, key)
 		return value, value != ""
@@ -192,31 +192,16 @@ func (o *outcome) labelsOf(s *spot) func(key string) (value string, has bool) {
 }
 
 // labelOf returns a label of the node, should it be bought as its cheapest offering; empty where it has none or several.
-func (p *planner) labelOf(pool *pool, n *node, key string) string {
-	if !decided(key) {
-		set := pool.flags.sets[n.flag].Get(key)
-		if !pool.flags.sets[n.flag].Has(key) || set.AllowsAbsent() {
+func (p *planner) labelOf(pool *offerings.Pool, n *node, key string) string {
+	if !offerings.Decided(key) {
+		set := pool.Flags.Sets[n.flag].Get(key)
+		if !pool.Flags.Sets[n.flag].Has(key) || set.AllowsAbsent() {
 			return ""
 		}
 		value, _ := set.Pick()
 		return value
 	}
-	return pool.market.label(n.column, key)
-}
-
-// label returns a label of nodes bought by the column; empty where they have none, or any of several.
-func (m *market) label(column int, key string) string {
-	c := &m.columns[column]
-	if byOffering(key) {
-		return offering.ValueOf(c.offering, key)
-	}
-	if value := c.chosen.value(key); value != "" {
-		return value
-	}
-	if values := m.types[c.instance].Labels[key]; len(values) == 1 {
-		return values[0]
-	}
-	return ""
+	return pool.Market.Label(n.column, key)
 }
 
 // note counts a pod at a spot; times is −1 to take it off.
@@ -322,9 +307,9 @@ func (o *outcome) lonely(i int, c *podGroup) *constraint {
 func (b *solver) countedDaemons() []*podGroup {
 	var out []*podGroup
 	for _, d := range b.existing.daemons {
-		shape := &b.in.Snapshot.Shapes[b.in.Snapshot.DaemonSets[d.set].Shape]
+		shape := &b.in.Snapshot.Shapes[b.in.Snapshot.DaemonSets[d.Set].Shape]
 		if contributions := b.rules.memberships(shape, b.rules.readGuards(shape)); len(contributions) > 0 {
-			out = append(out, &podGroup{order: d.set, contributions: contributions})
+			out = append(out, &podGroup{order: d.Set, contributions: contributions})
 		}
 	}
 	return out
@@ -341,14 +326,14 @@ func (o *outcome) noteDaemons(i int) {
 }
 
 // runsOn returns the offerings of the pool on which the daemon runs.
-func (o *outcome) runsOn(pool *pool, c *podGroup) vector.Bitset {
-	key := pool.source.Name + "\x00" + strconv.Itoa(c.order)
+func (o *outcome) runsOn(pool *offerings.Pool, c *podGroup) vector.Bitset {
+	key := pool.Source.Name + "\x00" + strconv.Itoa(c.order)
 	runs, known := o.runs[key]
 	if !known {
-		runs = vector.NewBitset(len(pool.market.columns))
-		for _, d := range pool.tolerated {
-			if d.set == c.order {
-				runs = pool.runsBy(d)
+		runs = vector.NewBitset(len(pool.Market.Columns))
+		for _, d := range pool.Tolerated {
+			if d.Set == c.order {
+				runs = pool.RunsBy(d)
 			}
 		}
 		o.runs[key] = runs
@@ -475,13 +460,13 @@ func (r *packing) cheapen(n *node) {
 	if n.reservation != "" || len(n.pods) == 0 {
 		return
 	}
-	was := &r.pool.market.columns[n.column]
+	was := &r.pool.Market.Columns[n.column]
 	usable := n.mask.And(r.open)
 	for c := usable.Next(0); c >= 0; c = usable.Next(c + 1) {
-		col := &r.pool.market.columns[c]
-		if col.offering.Zone == was.offering.Zone && col.offering.CapacityType == was.offering.CapacityType && n.load.Fits(r.pool.free[col.instance]) &&
-			within(r.pool.taken[c], n.limitUse) {
-			n.column, n.price = c, col.price
+		col := &r.pool.Market.Columns[c]
+		if col.Offering.Zone == was.Offering.Zone && col.Offering.CapacityType == was.Offering.CapacityType && n.load.Fits(r.pool.Free[col.Instance]) &&
+			offerings.Within(r.pool.Taken[c], n.limitUse) {
+			n.column, n.price = c, col.Price
 			return
 		}
 	}
@@ -571,7 +556,7 @@ func (o *outcome) lowest(u *constraint) int32 {
 	t := &o.solver.rules.topologyGroups[u.topologyGroup]
 	domains := len(o.nodes[u.topologyGroup])
 	if u.byHost {
-		domains = len(t.eligible) + int(o.nodes[u.topologyGroup][newHostname])
+		domains = len(t.eligible) + int(o.nodes[u.topologyGroup][offerings.NewHostname])
 	}
 	if domains == 0 || domains < int(u.minDomains) {
 		return 0

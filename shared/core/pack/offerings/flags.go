@@ -1,4 +1,4 @@
-package pack
+package offerings
 
 import (
 	"github.com/joiner-sh/joiner/shared/core/pack/terms"
@@ -8,13 +8,13 @@ import (
 // flags numbers the combinations of custom requirements met with on one pool, so that whether two pods agree on custom
 // labels is looked up and not computed again. Number 0 is the pool's own.
 type flags struct {
-	sets  []requirement.Requirements
+	Sets  []requirement.Requirements
 	byKey map[string]int
 	both  map[[2]int]int
 }
 
 func newFlags(base requirement.Requirements) flags {
-	return flags{sets: []requirement.Requirements{base}, byKey: map[string]int{terms.KeyOf(base): 0}, both: make(map[[2]int]int)}
+	return flags{Sets: []requirement.Requirements{base}, byKey: map[string]int{terms.KeyOf(base): 0}, both: make(map[[2]int]int)}
 }
 
 // number returns the number of base narrowed by custom; false where no node can be that: a key neither side leaves
@@ -50,15 +50,15 @@ func (f *flags) intern(set requirement.Requirements) (int, bool) {
 	text := terms.KeyOf(set)
 	n, seen := f.byKey[text]
 	if !seen {
-		n = len(f.sets)
-		f.sets = append(f.sets, set)
+		n = len(f.Sets)
+		f.Sets = append(f.Sets, set)
 		f.byKey[text] = n
 	}
 	return n, true
 }
 
-// join returns the number of what both combinations allow; false where they contradict each other.
-func (f *flags) join(a, b int) (int, bool) {
+// Join returns the number of what both combinations allow; false where they contradict each other.
+func (f *flags) Join(a, b int) (int, bool) {
 	if a == b || b == 0 {
 		return a, true
 	}
@@ -71,7 +71,7 @@ func (f *flags) join(a, b int) (int, bool) {
 	pair := [2]int{a, b}
 	joined, seen := f.both[pair]
 	if !seen {
-		n, ok := f.intern(f.sets[a].Intersect(f.sets[b]))
+		n, ok := f.intern(f.Sets[a].Intersect(f.Sets[b]))
 		if !ok {
 			n = -1
 		}

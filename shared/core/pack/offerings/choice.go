@@ -1,4 +1,4 @@
-package pack
+package offerings
 
 import (
 	"cmp"
@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
-	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -16,8 +15,8 @@ type choice struct {
 	tenancy, partition string
 }
 
-// chosenKeys are the labels of a choice, by key.
-var chosenKeys = []string{model.LabelTenancy, model.LabelPartition}
+// ChosenKeys are the labels of a choice, by key.
+var ChosenKeys = []string{model.LabelTenancy, model.LabelPartition}
 
 // value returns the choice's value of a label; "" where it makes none.
 func (c choice) value(key string) string {
@@ -32,7 +31,7 @@ func (c choice) value(key string) string {
 
 // meets reports whether term allows what was chosen.
 func (c choice) meets(term requirement.Requirements) bool {
-	for _, key := range chosenKeys {
+	for _, key := range ChosenKeys {
 		if value := c.value(key); value != "" && term.Has(key) && !term[key].Has(value) {
 			return false
 		}
@@ -65,15 +64,15 @@ func choices(t *model.InstanceType, reported map[string]bool) []choice {
 // distinguished returns the labels of choices that any pool, pod or claim names. For the others a column for each value would
 // be work for nothing.
 func distinguished(in *input.Input) map[string]bool {
-	reported := make(map[string]bool, len(chosenKeys))
+	reported := make(map[string]bool, len(ChosenKeys))
 	report := func(key string) {
-		if slices.Contains(chosenKeys, key) {
+		if slices.Contains(ChosenKeys, key) {
 			reported[key] = true
 		}
 	}
 	for i := range in.Snapshot.Pools {
 		template := &in.Snapshot.Pools[i].Template
-		for _, key := range chosenKeys {
+		for _, key := range ChosenKeys {
 			if _, has := template.Labels[key]; has {
 				report(key)
 			}
@@ -84,7 +83,7 @@ func distinguished(in *input.Input) map[string]bool {
 		labelsOf(in.Claims[i].Requirements, report)
 	}
 	for i := range in.Snapshot.Shapes { // there may be as many as pods
-		if len(reported) == len(chosenKeys) {
+		if len(reported) == len(ChosenKeys) {
 			break
 		}
 		labelsOfShape(&in.Snapshot.Shapes[i], report)
@@ -122,35 +121,4 @@ func labelsOfShape(s *model.PodShape, report func(key string)) {
 			report(terms[i].Term.TopologyKey)
 		}
 	}
-}
-
-// chosenFor returns what a claim must say of choices so that its instance is one of mask: for each label the values there, and
-// nothing where every value is.
-func (m *market) chosenFor(mask vector.Bitset) requirement.Requirements {
-	out := requirement.Requirements{}
-	if !m.choosing {
-		return out
-	}
-	for _, key := range chosenKeys {
-		inside, all := make(map[string]bool), make(map[string]bool)
-		for c := range m.columns {
-			value := m.columns[c].chosen.value(key)
-			if value == "" {
-				continue
-			}
-			all[value] = true
-			if mask.Has(c) {
-				inside[value] = true
-			}
-		}
-		if len(inside) == len(all) {
-			continue
-		}
-		var list []string
-		for value := range inside { // Values sorts them
-			list = append(list, value)
-		}
-		out = out.With(key, requirement.Values(list...))
-	}
-	return out
 }
