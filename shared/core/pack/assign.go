@@ -1,21 +1,19 @@
 package pack
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/topology"
-	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // candidatePool is a pool that can make nodes for a pod group, and in which ways.
@@ -50,15 +48,15 @@ type nodeSet struct {
 type assigner struct {
 	planner  *planner
 	existing *existingNodes
-	rules    *podRules
-	mayOpen  bool               // new nodes may be asked for
-	wide     map[*podGroup]bool // pod groups that count domains no node is in yet; nil = all
-	strict   bool               // every pod keeps the balance others ask for, wherever that costs more
+	rules    *group.PodRules
+	mayOpen  bool                     // new nodes may be asked for
+	wide     map[*group.PodGroup]bool // pod groups that count domains no node is in yet; nil = all
+	strict   bool                     // every pod keeps the balance others ask for, wherever that costs more
 }
 
 // podBatch is pods of one pod group that are to be packed together onto new nodes.
 type podBatch struct {
-	podGroup *podGroup
+	podGroup *group.PodGroup
 	pods     []int
 	values   []string // by podGroup.keys: the domain
 	pools    []candidatePool
@@ -66,20 +64,20 @@ type podBatch struct {
 }
 
 // place puts as many units of the pod group as possible and returns the pod batches that need new nodes.
-func (a *assigner) place(c *podGroup) []*podBatch {
-	if c.units() == 0 {
+func (a *assigner) place(c *group.PodGroup) []*podBatch {
+	if c.Units() == 0 {
 		return nil
 	}
-	if c.plain() {
+	if c.Plain() {
 		a.placePlain(c)
-		if !a.mayOpen || c.units() == 0 {
+		if !a.mayOpen || c.Units() == 0 {
 			return nil
 		}
-		return []*podBatch{{podGroup: c, pods: c.takeUnits(c.units()), pools: a.planner.candidatePools(c)}}
+		return []*podBatch{{podGroup: c, pods: c.TakeUnits(c.Units()), pools: a.planner.candidatePools(c)}}
 	}
 	l := a.newPlacement(c)
 	l.start = l.roomiest()
-	for c.units() > 0 && l.placeUnit() {
+	for c.Units() > 0 && l.placeUnit() {
 		l.start = nil
 	}
 	var out []*podBatch
@@ -93,28 +91,28 @@ func (a *assigner) place(c *podGroup) []*podBatch {
 
 // placePlain puts units of a pod group no rule is about on the first existing nodes that hold them, those with a taint it would
 // rather avoid last.
-func (a *assigner) placePlain(c *podGroup) {
+func (a *assigner) placePlain(c *group.PodGroup) {
 	p := a.existing
 	if p.total == 0 {
 		return
 	}
 	nodeSets := a.builtNodeSets(c)
 	for i := range nodeSets {
-		nodeSets[i].cursor = p.like(nodeSets[i].sign, c.request)
+		nodeSets[i].cursor = p.like(nodeSets[i].sign, c.Request)
 		nodeSets[i].wrapped = nodeSets[i].cursor == 0
 	}
 	for _, soft := range []bool{false, true} {
-		for c.units() > 0 {
+		for c.Units() > 0 {
 			best, bestGroup := -1, -1
 			for i := range nodeSets {
 				g := &nodeSets[i]
 				if g.settled || g.soft != soft {
 					continue
 				}
-				slot := p.firstWith(g.sign, c.request, g.cursor)
+				slot := p.firstWith(g.sign, c.Request, g.cursor)
 				if slot < 0 && !g.wrapped { // round once, from where existing nodes are free as the pod group asks
 					g.wrapped, g.cursor = true, 0
-					slot = p.firstWith(g.sign, c.request, 0)
+					slot = p.firstWith(g.sign, c.Request, 0)
 				}
 				if slot < 0 {
 					g.settled, g.cursor = true, len(p.bySign[g.sign])
@@ -133,9 +131,9 @@ func (a *assigner) placePlain(c *podGroup) {
 				break
 			}
 			s := p.nodes[best]
-			n := c.request.Copies(s.free, c.units())
-			p.take(best, c.request, n)
-			s.pods = append(s.pods, c.takeUnits(n)...)
+			n := c.Request.Copies(s.free, c.Units())
+			p.take(best, c.Request, n)
+			s.pods = append(s.pods, c.TakeUnits(n)...)
 			nodeSets[bestGroup].cursor++
 		}
 	}
@@ -151,7 +149,7 @@ func (p *existingNodes) take(n int, request vector.Vector, copies int) {
 }
 
 // grown returns the pod group's groups once more existing nodes are made. Where one was searched before, the search goes on.
-func (a *assigner) grown(c *podGroup, before []nodeSet) []nodeSet {
+func (a *assigner) grown(c *group.PodGroup, before []nodeSet) []nodeSet {
 	cursors := make(map[int]int, len(before))
 	for i := range before {
 		cursors[before[i].sign] = before[i].cursor
@@ -164,13 +162,13 @@ func (a *assigner) grown(c *podGroup, before []nodeSet) []nodeSet {
 }
 
 // nodeSets returns the existing nodes that may hold the pod group as far as labels and taints go.
-func (a *assigner) nodeSets(c *podGroup) []nodeSet {
+func (a *assigner) nodeSets(c *group.PodGroup) []nodeSet {
 	a.existing.all()
 	return a.builtNodeSets(c)
 }
 
 // builtNodeSets is groups of the existing nodes that are made.
-func (a *assigner) builtNodeSets(c *podGroup) []nodeSet {
+func (a *assigner) builtNodeSets(c *group.PodGroup) []nodeSet {
 	p := a.existing
 	var out []nodeSet
 	for sign, list := range p.bySign {
@@ -182,11 +180,11 @@ func (a *assigner) builtNodeSets(c *podGroup) []nodeSet {
 		if verdict == refused {
 			continue
 		}
-		g := nodeSet{sign: sign, soft: verdict == reluctant, coming: !s.initialized, values: s.values(c.keys)}
+		g := nodeSet{sign: sign, soft: verdict == reluctant, coming: !s.initialized, values: s.values(c.Keys)}
 		if s.market != nil {
-			g.open = s.possibles(c.keys)
-			g.vague = slices.ContainsFunc(c.contributions, func(contribution contribution) bool {
-				return len(s.possible(a.rules.topologyGroups[contribution.topologyGroup].key)) > 0
+			g.open = s.possibles(c.Keys)
+			g.vague = slices.ContainsFunc(c.Contributions, func(contribution group.Contribution) bool {
+				return len(s.possible(a.rules.TopologyGroups[contribution.TopologyGroup].Key)) > 0
 			})
 		}
 		out = append(out, g)
@@ -197,7 +195,7 @@ func (a *assigner) builtNodeSets(c *podGroup) []nodeSet {
 // placement is one pod group on its way to its places.
 type placement struct {
 	*assigner
-	podGroup     *podGroup
+	podGroup     *group.PodGroup
 	nodeSets     []nodeSet
 	cells        []domainCell
 	universe     [][]string // by use: the domains a spread constraint counts; nil for other uses
@@ -208,45 +206,45 @@ type placement struct {
 	start        [][]string // of a pod group whose first pod decides where the others go: the domains in which most fit what exists; nil = any
 }
 
-func (a *assigner) newPlacement(c *podGroup) *placement { return a.placementOn(c, a.nodeSets(c)) }
+func (a *assigner) newPlacement(c *group.PodGroup) *placement { return a.placementOn(c, a.nodeSets(c)) }
 
 // placementOn is newPlacement where the existing nodes to search are known; none where it is only asked about single existing nodes.
-func (a *assigner) placementOn(c *podGroup, nodeSets []nodeSet) *placement {
+func (a *assigner) placementOn(c *group.PodGroup, nodeSets []nodeSet) *placement {
 	l := &placement{assigner: a, podGroup: c, nodeSets: nodeSets}
-	for _, u := range c.constraints {
-		l.hostAffinity = l.hostAffinity || u.kind == affinity && u.byHost
-		l.spreads = l.spreads || u.kind == spread && !u.byHost
+	for _, u := range c.Constraints {
+		l.hostAffinity = l.hostAffinity || u.Kind == group.Affinity && u.ByHost
+		l.spreads = l.spreads || u.Kind == group.Spread && !u.ByHost
 	}
 	if a.mayOpen && !l.hostAffinity {
 		l.cells = a.planner.cells(c)
-		if len(c.shut) > 0 {
+		if len(c.Shut) > 0 {
 			l.cells = slices.DeleteFunc(l.cells, func(x domainCell) bool {
-				return slices.ContainsFunc(c.shut, func(values []string) bool { return slices.Equal(values, x.values) })
+				return slices.ContainsFunc(c.Shut, func(values []string) bool { return slices.Equal(values, x.values) })
 			})
 		}
 	}
-	wide := c.settled || a.mayOpen && (a.wide == nil || a.wide[c])
-	l.universe, l.softs = l.universes(c.constraints, wide), l.universes(c.soft, wide)
-	l.exact = make([]bool, len(c.constraints))
-	for u := range c.constraints {
-		l.exact[u] = c.constraints[u].byHost && c.constraints[u].kind == spread && !wide
+	wide := c.Settled || a.mayOpen && (a.wide == nil || a.wide[c])
+	l.universe, l.softs = l.universes(c.Constraints, wide), l.universes(c.Soft, wide)
+	l.exact = make([]bool, len(c.Constraints))
+	for u := range c.Constraints {
+		l.exact[u] = c.Constraints[u].ByHost && c.Constraints[u].Kind == group.Spread && !wide
 	}
 	return l
 }
 
 // universes returns, for each spread, the domains it counts: those of nodes that exist and, where wide, of new ones.
-func (l *placement) universes(constraints []constraint, wide bool) [][]string {
+func (l *placement) universes(constraints []group.Constraint, wide bool) [][]string {
 	out := make([][]string, len(constraints))
 	for i, u := range constraints {
-		t := &l.rules.topologyGroups[u.topologyGroup]
-		if u.kind != spread || t.host {
+		t := &l.rules.TopologyGroups[u.TopologyGroup]
+		if u.Kind != group.Spread || t.Host {
 			continue
 		}
-		seen := make(map[string]bool, len(t.nodes))
-		for value := range t.nodes {
+		seen := make(map[string]bool, len(t.Nodes))
+		for value := range t.Nodes {
 			seen[value] = true
 		}
-		k := slices.Index(l.podGroup.keys, t.key)
+		k := slices.Index(l.podGroup.Keys, t.Key)
 		if wide {
 			for c := range l.cells {
 				if value := l.cells[c].values[k]; value != "" {
@@ -254,7 +252,7 @@ func (l *placement) universes(constraints []constraint, wide bool) [][]string {
 				}
 			}
 		}
-		if l.podGroup.settled && u.weight == 0 {
+		if l.podGroup.Settled && u.Weight == 0 {
 			for _, value := range l.planner.offered(l.podGroup, k) {
 				seen[value] = true
 			}
@@ -270,12 +268,12 @@ func (l *placement) hostLow(i, n int) int32 {
 	if n >= 0 && l.existing.nodes[n].number < 0 {
 		return 0
 	}
-	u := &l.podGroup.constraints[i]
-	t := &l.rules.topologyGroups[u.topologyGroup]
-	if !l.exact[i] || len(t.eligible) == 0 || len(t.eligible) < int(u.minDomains) {
+	u := &l.podGroup.Constraints[i]
+	t := &l.rules.TopologyGroups[u.TopologyGroup]
+	if !l.exact[i] || len(t.Eligible) == 0 || len(t.Eligible) < int(u.MinDomains) {
 		return 0
 	}
-	return t.least
+	return t.Least
 }
 
 // hostLows sums up the emptiest nodes of all spreads by host that the pod group keeps, or that pods it is counted by keep. They
@@ -287,9 +285,9 @@ func (l *placement) hostLows() int32 {
 			sum += l.hostLow(i, -1)
 		}
 	}
-	for _, a := range l.podGroup.contributions {
-		if t := &l.rules.topologyGroups[a.topologyGroup]; len(t.beyond) > 0 {
-			sum += t.least
+	for _, a := range l.podGroup.Contributions {
+		if t := &l.rules.TopologyGroups[a.TopologyGroup]; len(t.Beyond) > 0 {
+			sum += t.Least
 		}
 	}
 	return sum
@@ -299,7 +297,7 @@ func (l *placement) hostLows() int32 {
 // domain, which the first of them decides; nil where that is decided, or makes no difference.
 func (l *placement) roomiest() [][]string {
 	c := l.podGroup
-	if c.units() < 2 || l.hostAffinity || len(l.nodeSets) < 2 || !slices.ContainsFunc(c.constraints, func(u constraint) bool { return u.kind == affinity && l.mayStart(&u) }) {
+	if c.Units() < 2 || l.hostAffinity || len(l.nodeSets) < 2 || !slices.ContainsFunc(c.Constraints, func(u group.Constraint) bool { return u.Kind == group.Affinity && l.mayStart(&u) }) {
 		return nil
 	}
 	room := make(map[string]int)
@@ -310,12 +308,12 @@ func (l *placement) roomiest() [][]string {
 			continue
 		}
 		key := fmt.Sprintf("%q", nodeSet.values)
-		for slot := l.existing.firstWith(nodeSet.sign, c.request, 0); slot >= 0 && room[key] < c.units(); slot = l.existing.firstWith(nodeSet.sign, c.request, slot+1) {
+		for slot := l.existing.firstWith(nodeSet.sign, c.Request, 0); slot >= 0 && room[key] < c.Units(); slot = l.existing.firstWith(nodeSet.sign, c.Request, slot+1) {
 			if n := l.existing.bySign[nodeSet.sign][slot]; l.hostRefuses(n) == "" {
-				room[key] += c.request.Copies(l.existing.nodes[n].free, c.units())
+				room[key] += c.Request.Copies(l.existing.nodes[n].free, c.Units())
 			}
 		}
-		most = max(most, min(room[key], c.units()))
+		most = max(most, min(room[key], c.Units()))
 	}
 	var out [][]string
 	for g := range l.nodeSets {
@@ -364,29 +362,29 @@ func (l *placement) placeUnit() bool {
 
 // refuses returns the rule that keeps the pod group out of the domain, hosts aside; nil where none does. open says what labels
 // of a claim on its way may still become.
-func (l *placement) refuses(values []string, open [][]string) *constraint {
-	for i := range l.podGroup.constraints {
-		u := &l.podGroup.constraints[i]
-		t := &l.rules.topologyGroups[u.topologyGroup]
-		if t.host {
+func (l *placement) refuses(values []string, open [][]string) *group.Constraint {
+	for i := range l.podGroup.Constraints {
+		u := &l.podGroup.Constraints[i]
+		t := &l.rules.TopologyGroups[u.TopologyGroup]
+		if t.Host {
 			continue
 		}
-		k := slices.Index(l.podGroup.keys, t.key)
+		k := slices.Index(l.podGroup.Keys, t.Key)
 		there := values[k] != ""
-		switch u.kind {
-		case affinity:
-			if !there || t.count[values[k]] == 0 && !l.mayStart(u) {
+		switch u.Kind {
+		case group.Affinity:
+			if !there || t.Count[values[k]] == 0 && !l.mayStart(u) {
 				return u
 			}
-		case antiAffinity:
-			if there && t.count[values[k]]+t.maybe[values[k]] > 0 {
+		case group.AntiAffinity:
+			if there && t.Count[values[k]]+t.Maybe[values[k]] > 0 {
 				return u
 			}
-			if !there && open != nil && slices.ContainsFunc(open[k], func(value string) bool { return t.count[value]+t.maybe[value] > 0 }) {
+			if !there && open != nil && slices.ContainsFunc(open[k], func(value string) bool { return t.Count[value]+t.Maybe[value] > 0 }) {
 				return u
 			}
-		case spread:
-			if !there || t.count[values[k]]+t.maybe[values[k]]+u.self-l.lowest(t, l.universe[i], u.minDomains) > u.maxSkew {
+		case group.Spread:
+			if !there || t.Count[values[k]]+t.Maybe[values[k]]+u.Self-l.lowest(t, l.universe[i], u.MinDomains) > u.MaxSkew {
 				return u
 			}
 		}
@@ -395,29 +393,29 @@ func (l *placement) refuses(values []string, open [][]string) *constraint {
 }
 
 // lowest returns the count of the emptiest domain: none, where there are fewer domains than are asked for.
-func (l *placement) lowest(t *topologyGroup, universe []string, minDomains int32) int32 {
+func (l *placement) lowest(t *group.TopologyGroup, universe []string, minDomains int32) int32 {
 	if len(universe) == 0 || len(universe) < int(minDomains) {
 		return 0
 	}
 	low := int32(math.MaxInt32)
 	for _, value := range universe {
-		low = min(low, t.count[value])
+		low = min(low, t.Count[value])
 	}
 	return low
 }
 
 // mayStart reports whether the pod group may be the first of the pods the rule looks for.
-func (l *placement) mayStart(u *constraint) bool {
-	if u.claim {
-		return l.rules.topologyGroups[u.topologyGroup].total == 0
+func (l *placement) mayStart(u *group.Constraint) bool {
+	if u.Claim {
+		return l.rules.TopologyGroups[u.TopologyGroup].Total == 0
 	}
 	return l.bootstraps()
 }
 
 // bootstraps reports whether the pod group may be the first of the pods its affinity looks for.
 func (l *placement) bootstraps() bool {
-	for _, u := range l.podGroup.constraints {
-		if u.kind == affinity && !u.claim && (u.self == 0 || l.rules.topologyGroups[u.topologyGroup].total > 0) {
+	for _, u := range l.podGroup.Constraints {
+		if u.Kind == group.Affinity && !u.Claim && (u.Self == 0 || l.rules.TopologyGroups[u.TopologyGroup].Total > 0) {
 			return false
 		}
 	}
@@ -428,7 +426,7 @@ func (l *placement) bootstraps() bool {
 func (l *placement) nodeIn(g *nodeSet) int {
 	p := l.existing
 	for {
-		slot := p.firstWith(g.sign, l.podGroup.request, g.cursor)
+		slot := p.firstWith(g.sign, l.podGroup.Request, g.cursor)
 		if slot < 0 {
 			g.settled = true
 			return -1
@@ -444,35 +442,35 @@ func (l *placement) nodeIn(g *nodeSet) int {
 // hostRefuses returns the code of the rule that keeps a unit off existing node n, domains aside; empty where none does.
 func (l *placement) hostRefuses(n int) string {
 	s := l.existing.nodes[n]
-	for i := range l.podGroup.constraints {
-		u := &l.podGroup.constraints[i]
-		t := &l.rules.topologyGroups[u.topologyGroup]
-		if !t.host {
+	for i := range l.podGroup.Constraints {
+		u := &l.podGroup.Constraints[i]
+		t := &l.rules.TopologyGroups[u.TopologyGroup]
+		if !t.Host {
 			continue
 		}
-		count := t.byNode[n]
+		count := t.ByNode[n]
 		switch {
-		case u.kind == affinity && count == 0 && !l.bootstraps():
+		case u.Kind == group.Affinity && count == 0 && !l.bootstraps():
 			return input.PodAffinity
-		case u.kind == antiAffinity && count > 0:
+		case u.Kind == group.AntiAffinity && count > 0:
 			return input.PodAntiAffinity
-		case u.kind == spread && count+u.self-l.hostLow(i, n) > u.maxSkew:
+		case u.Kind == group.Spread && count+u.Self-l.hostLow(i, n) > u.MaxSkew:
 			return input.TopologySpread
 		}
 	}
-	for _, contribution := range l.podGroup.contributions {
-		t := &l.rules.topologyGroups[contribution.topologyGroup]
-		if most, bound := t.limit[n]; bound && t.byNode[n]+contribution.weight > most {
+	for _, contribution := range l.podGroup.Contributions {
+		t := &l.rules.TopologyGroups[contribution.TopologyGroup]
+		if most, bound := t.Limit[n]; bound && t.ByNode[n]+contribution.Weight > most {
 			return input.TopologySpread
 		}
-		if most, bound := t.beyond[n]; bound && t.byNode[n]+contribution.weight-t.least > most {
+		if most, bound := t.Beyond[n]; bound && t.ByNode[n]+contribution.Weight-t.Least > most {
 			return input.TopologySpread
 		}
 	}
-	if _, clash := topology.PortConflict(l.podGroup.ports, s.ports); clash {
+	if _, clash := topology.PortConflict(l.podGroup.Ports, s.ports); clash {
 		return input.HostPortTaken
 	}
-	if l.podGroup.attaches && !l.existing.attachable(s, l.podGroup.pods[:l.podGroup.stride]) {
+	if l.podGroup.Attaches && !l.existing.attachable(s, l.podGroup.Pods[:l.podGroup.Stride]) {
 		return input.VolumeLimit
 	}
 	return ""
@@ -486,7 +484,7 @@ func (p *nodeMaker) attachable(s *existingNode, pods []int) bool {
 	more := make(map[string]int64)
 	for _, i := range pods {
 		pod := &p.in.Snapshot.Pods[i]
-		for _, a := range p.classifier.volumes.Attachments(pod, p.in.Snapshot.ShapeOf(pod)) {
+		for _, a := range p.classifier.Volumes.Attachments(pod, p.in.Snapshot.ShapeOf(pod)) {
 			if !s.attached[a.Driver][a.Handle] {
 				more[a.Driver]++
 			}
@@ -504,35 +502,35 @@ func (p *nodeMaker) attachable(s *existingNode, pods []int) bool {
 func (l *placement) settleOn(n int) {
 	c, p := l.podGroup, l.existing
 	s := p.nodes[n]
-	p.take(n, c.request, 1)
+	p.take(n, c.Request, 1)
 	before := l.hostLows()
-	for _, contribution := range c.contributions {
-		p.counter().count(contribution.topologyGroup, n, contribution.weight)
+	for _, contribution := range c.Contributions {
+		p.counter().count(contribution.TopologyGroup, n, contribution.Weight)
 	}
 	if before != l.hostLows() { // what was too full may not be any more
 		for g := range l.nodeSets {
 			l.nodeSets[g].cursor, l.nodeSets[g].settled = 0, false
 		}
 	}
-	for i, u := range c.constraints {
-		t := &l.rules.topologyGroups[u.topologyGroup]
-		if !t.host || u.kind != spread {
+	for i, u := range c.Constraints {
+		t := &l.rules.TopologyGroups[u.TopologyGroup]
+		if !t.Host || u.Kind != group.Spread {
 			continue
 		}
 		if l.exact[i] && p.nodes[n].number >= 0 {
-			if most, bound := t.beyond[n]; !bound || u.maxSkew < most {
-				t.beyond[n] = u.maxSkew
+			if most, bound := t.Beyond[n]; !bound || u.MaxSkew < most {
+				t.Beyond[n] = u.MaxSkew
 			}
-		} else if most, bound := t.limit[n]; !bound || u.maxSkew < most {
-			t.limit[n] = u.maxSkew
+		} else if most, bound := t.Limit[n]; !bound || u.MaxSkew < most {
+			t.Limit[n] = u.MaxSkew
 		}
 	}
-	s.ports = append(s.ports, c.ports...)
-	pods := c.takeUnits(1)
-	if c.attaches {
+	s.ports = append(s.ports, c.Ports...)
+	pods := c.TakeUnits(1)
+	if c.Attaches {
 		for _, i := range pods {
 			pod := &p.in.Snapshot.Pods[i]
-			s.attachAll(p.classifier.volumes.Attachments(pod, p.in.Snapshot.ShapeOf(pod)))
+			s.attachAll(p.classifier.Volumes.Attachments(pod, p.in.Snapshot.ShapeOf(pod)))
 		}
 	}
 	s.pods = append(s.pods, pods...)
@@ -541,16 +539,16 @@ func (l *placement) settleOn(n int) {
 // settleIn puts the next unit into the cell.
 func (l *placement) settleIn(i int) {
 	c, cell := l.podGroup, &l.cells[i]
-	for _, contribution := range c.contributions {
-		t := &l.rules.topologyGroups[contribution.topologyGroup]
-		if t.host {
-			t.total += contribution.weight
-		} else if value := cell.values[slices.Index(c.keys, t.key)]; value != "" && l.planner.countsNew(t, cell.pools) {
-			t.count[value] += contribution.weight
-			t.total += contribution.weight
+	for _, contribution := range c.Contributions {
+		t := &l.rules.TopologyGroups[contribution.TopologyGroup]
+		if t.Host {
+			t.Total += contribution.Weight
+		} else if value := cell.values[slices.Index(c.Keys, t.Key)]; value != "" && l.planner.countsNew(t, cell.pools) {
+			t.Count[value] += contribution.Weight
+			t.Total += contribution.Weight
 		}
 	}
-	cell.pods = append(cell.pods, c.takeUnits(1)...)
+	cell.pods = append(cell.pods, c.TakeUnits(1)...)
 }
 
 // bestCell returns the cell for the next unit: of those that keep every rule, and where possible the balance other pods
@@ -587,31 +585,31 @@ const strayed = 1_000_000
 // relied on.
 func (l *placement) unbalance(values []string, exists bool) int64 {
 	sum := int64(0)
-	for _, contribution := range l.podGroup.contributions {
-		t := &l.rules.topologyGroups[contribution.topologyGroup]
-		if t.host {
+	for _, contribution := range l.podGroup.Contributions {
+		t := &l.rules.TopologyGroups[contribution.TopologyGroup]
+		if t.Host {
 			continue
 		}
-		k := slices.Index(l.podGroup.keys, t.key)
+		k := slices.Index(l.podGroup.Keys, t.Key)
 		if values[k] == "" {
 			continue
 		}
-		if t.followed && t.total > 0 && t.count[values[k]] == 0 && !l.podGroup.follows(contribution.topologyGroup) {
+		if t.Followed && t.Total > 0 && t.Count[values[k]] == 0 && !l.podGroup.Follows(contribution.TopologyGroup) {
 			sum += strayed
 		}
-		if !t.wanted || !exists && l.mayOpen && !l.spreads && l.adapts(contribution.topologyGroup) {
+		if !t.Wanted || !exists && l.mayOpen && !l.spreads && l.adapts(contribution.TopologyGroup) {
 			continue
 		}
 		low := int32(math.MaxInt32)
 		if exists {
-			for value := range t.nodes { // a minimum does not depend on the order
-				low = min(low, t.count[value])
+			for value := range t.Nodes { // a minimum does not depend on the order
+				low = min(low, t.Count[value])
 			}
 		}
 		for c := range l.cells {
-			low = min(low, t.count[l.cells[c].values[k]])
+			low = min(low, t.Count[l.cells[c].values[k]])
 		}
-		sum += int64(max(0, t.count[values[k]]+contribution.weight-low-t.tightest))
+		sum += int64(max(0, t.Count[values[k]]+contribution.Weight-low-t.Tightest))
 	}
 	return sum
 }
@@ -619,51 +617,51 @@ func (l *placement) unbalance(values []string, exists bool) int64 {
 // adapts reports whether every pod that is spread by the topology group may go wherever any of them may, so that they can make up
 // for others that go where it is cheapest.
 func (l *placement) adapts(topologyGroup int) bool {
-	t := &l.rules.topologyGroups[topologyGroup]
+	t := &l.rules.TopologyGroups[topologyGroup]
 	if l.strict {
 		return false
 	}
-	if t.adapts == 0 {
-		t.adapts = 1
+	if t.Adapts == 0 {
+		t.Adapts = 1
 		all := make(map[string]bool)
 		var domains []map[string]bool
 		for _, c := range l.planner.owners[topologyGroup] {
-			k, own := slices.Index(c.keys, t.key), make(map[string]bool)
+			k, own := slices.Index(c.Keys, t.Key), make(map[string]bool)
 			for _, cell := range l.planner.cells(c) {
 				own[cell.values[k]], all[cell.values[k]] = true, true
 			}
 			domains = append(domains, own)
 		}
-		for value := range t.nodes { // whether any is missing does not depend on the order
+		for value := range t.Nodes { // whether any is missing does not depend on the order
 			all[value] = true
 		}
 		if len(all) < 2 || slices.ContainsFunc(domains, func(own map[string]bool) bool { return len(own) < len(all) }) {
-			t.adapts = -1
+			t.Adapts = -1
 		}
 	}
-	return t.adapts > 0
+	return t.Adapts > 0
 }
 
 // penalty returns how much the pod group's preferences between pods speak against the domain.
 func (l *placement) penalty(values []string) int64 {
 	sum := int64(0)
-	for i := range l.podGroup.soft {
-		u := &l.podGroup.soft[i]
-		t := &l.rules.topologyGroups[u.topologyGroup]
-		if t.host {
+	for i := range l.podGroup.Soft {
+		u := &l.podGroup.Soft[i]
+		t := &l.rules.TopologyGroups[u.TopologyGroup]
+		if t.Host {
 			continue
 		}
-		k := slices.Index(l.podGroup.keys, t.key)
-		count := int64(t.count[values[k]]) // none where the label is not there
-		switch u.kind {
-		case affinity:
-			if count == 0 && t.total > 0 {
-				sum += int64(u.weight)
+		k := slices.Index(l.podGroup.Keys, t.Key)
+		count := int64(t.Count[values[k]]) // none where the label is not there
+		switch u.Kind {
+		case group.Affinity:
+			if count == 0 && t.Total > 0 {
+				sum += int64(u.Weight)
 			}
-		case antiAffinity:
-			sum += int64(u.weight) * count
-		case spread:
-			sum += int64(u.weight) * max(0, count+int64(u.self)-int64(l.lowest(t, l.softs[i], 0))-int64(u.maxSkew))
+		case group.AntiAffinity:
+			sum += int64(u.Weight) * count
+		case group.Spread:
+			sum += int64(u.Weight) * max(0, count+int64(u.Self)-int64(l.lowest(t, l.softs[i], 0))-int64(u.MaxSkew))
 		}
 	}
 	return sum
@@ -672,24 +670,24 @@ func (l *placement) penalty(values []string) int64 {
 // explain notes which rule kept the pod group off the place that would suit it best.
 func (l *placement) explain() {
 	c := l.podGroup
-	if len(c.shut) > 0 {
+	if len(c.Shut) > 0 {
 		return // but for limits of pools there was a place
 	}
 	for i := range l.cells {
 		if u := l.refuses(l.cells[i].values, nil); u != nil {
-			c.blocked = l.rules.reason(u, c.keys, l.cells[i].values)
+			c.Blocked = l.rules.Reason(u, c.Keys, l.cells[i].values)
 			return
 		}
 	}
 	for i := range l.nodeSets {
 		if u := l.refuses(l.nodeSets[i].values, l.nodeSets[i].open); u != nil {
-			c.blocked = l.rules.reason(u, c.keys, l.nodeSets[i].values)
+			c.Blocked = l.rules.Reason(u, c.Keys, l.nodeSets[i].values)
 			return
 		}
 	}
-	for i := range c.constraints {
-		if t := &l.rules.topologyGroups[c.constraints[i].topologyGroup]; len(l.cells) == 0 || t.host && c.constraints[i].kind == affinity {
-			c.blocked = l.rules.reason(&c.constraints[i], nil, nil)
+	for i := range c.Constraints {
+		if t := &l.rules.TopologyGroups[c.Constraints[i].TopologyGroup]; len(l.cells) == 0 || t.Host && c.Constraints[i].Kind == group.Affinity {
+			c.Blocked = l.rules.Reason(&c.Constraints[i], nil, nil)
 			return
 		}
 	}
@@ -697,9 +695,9 @@ func (l *placement) explain() {
 
 // divided returns the combinations of domains in which a new node can hold a unit of the pod group's venue, in order of their
 // values and without their costs.
-func (p *planner) divided(c *podGroup) []domainCell {
-	key := c.venue
-	for _, k := range c.keys {
+func (p *planner) divided(c *group.PodGroup) []domainCell {
+	key := c.Venue
+	for _, k := range c.Keys {
 		key += "\x00" + k
 	}
 	known, ok := p.divisions[key]
@@ -711,12 +709,12 @@ func (p *planner) divided(c *podGroup) []domainCell {
 }
 
 // cells returns the combinations of domains in which a new node can hold a unit of the pod group, in order of their values.
-func (p *planner) cells(c *podGroup) []domainCell {
+func (p *planner) cells(c *group.PodGroup) []domainCell {
 	known := p.divided(c)
-	cap := c.most()
-	n := max(1, int64(c.units()))
-	for _, u := range c.constraints {
-		if u.kind == spread && !u.byHost && int64(u.maxSkew) < n {
+	cap := c.Most()
+	n := max(1, int64(c.Units()))
+	for _, u := range c.Constraints {
+		if u.Kind == group.Spread && !u.ByHost && int64(u.MaxSkew) < n {
 			n = max(1, (n+int64(len(known))-1)/int64(max(1, len(known))))
 			break
 		}
@@ -726,7 +724,7 @@ func (p *planner) cells(c *podGroup) []domainCell {
 		division := &known[i]
 		cost := int64(math.MaxInt64)
 		for _, s := range division.pools {
-			options := p.pools()[s.pool].Options(s.variants, c.request, cap)
+			options := p.pools()[s.pool].Options(s.variants, c.Request, cap)
 			cost = p.costAmong(s.pool, c, options, len(known) > 1 && cap == 0, n)
 			if cost < math.MaxInt64 {
 				break // pools are asked in order
@@ -741,7 +739,7 @@ func (p *planner) cells(c *podGroup) []domainCell {
 
 // offered returns the values of the pod group's k-th label that a new node for it can have now, sorted, whatever limits leave. Pools are
 // looked at for it even where no node is to be opened.
-func (p *planner) offered(c *podGroup, k int) []string {
+func (p *planner) offered(c *group.PodGroup, k int) []string {
 	if p.tries < 0 && p.surveyor == nil {
 		p.surveyor = newPlanner(p.in, p.dims, p.rules, p.markets, p.daemons)
 		p.surveyor.pristine, p.surveyor.rates = p.pristine, p.rates
@@ -749,19 +747,19 @@ func (p *planner) offered(c *podGroup, k int) []string {
 	if p.surveyor != nil {
 		return p.surveyor.offered(c, k)
 	}
-	if c.wider != "" { // what it would merely rather have makes no domain less
+	if c.Wider != "" { // what it would merely rather have makes no domain less
 		needs := *c
-		needs.terms, needs.venue, needs.wider = c.needs, c.wider, ""
+		needs.Terms, needs.Venue, needs.Wider = c.Needs, c.Wider, ""
 		c = &needs
 	}
-	key := c.venue + "\x00" + c.keys[k] + "\x00" + fmt.Sprint(c.request)
+	key := c.Venue + "\x00" + c.Keys[k] + "\x00" + fmt.Sprint(c.Request)
 	known, asked := p.offerings[key]
 	if asked {
 		return known
 	}
 	for _, division := range p.divided(c) {
 		if value := division.values[k]; value != "" && !slices.Contains(known, value) && slices.ContainsFunc(division.pools, func(s candidatePool) bool {
-			return len(p.pools()[s.pool].Options(s.variants, c.request, 0)) > 0
+			return len(p.pools()[s.pool].Options(s.variants, c.Request, 0)) > 0
 		}) {
 			known = append(known, value)
 		}
@@ -776,7 +774,7 @@ func (p *planner) offered(c *podGroup, k int) []string {
 
 // costAmong returns what a unit of the pod group, one of n, costs at best by the options, in nano-USD per hour, by the rates
 // of all that waits where they are to be asked; the largest number where there is no option.
-func (p *planner) costAmong(pool int, c *podGroup, options []*offerings.Option, rated bool, n int64) int64 {
+func (p *planner) costAmong(pool int, c *group.PodGroup, options []*offerings.Option, rated bool, n int64) int64 {
 	if rated && len(options) > 0 {
 		if rates := p.ratesOn(pool); rates != nil {
 			if value := rates.value(c, options); value > 0 {
@@ -786,7 +784,7 @@ func (p *planner) costAmong(pool int, c *podGroup, options []*offerings.Option, 
 	}
 	cost := int64(math.MaxInt64)
 	for _, o := range options {
-		cost = min(cost, p.pools()[pool].CostOf(o, c.request, n, c.most()))
+		cost = min(cost, p.pools()[pool].CostOf(o, c.Request, n, c.Most()))
 	}
 	return cost
 }
@@ -813,10 +811,10 @@ func (p *planner) ratesOn(pool int) *pricing {
 }
 
 // anywhere returns the first pool that can hold a unit of the pod group, and its options there in every domain.
-func (p *planner) anywhere(c *podGroup) (pool int, options []*offerings.Option) {
+func (p *planner) anywhere(c *group.PodGroup) (pool int, options []*offerings.Option) {
 	for _, division := range p.divided(c) {
 		for _, s := range division.pools {
-			list := p.pools()[s.pool].Options(s.variants, c.request, c.most())
+			list := p.pools()[s.pool].Options(s.variants, c.Request, c.Most())
 			if len(list) > 0 && (len(options) == 0 || s.pool == pool) {
 				pool, options = s.pool, append(options, list...)
 				break
@@ -827,9 +825,9 @@ func (p *planner) anywhere(c *podGroup) (pool int, options []*offerings.Option) 
 }
 
 // divide lists the domains the pod group's pools can make nodes in.
-func (p *planner) divide(c *podGroup) []domainCell {
+func (p *planner) divide(c *group.PodGroup) []domainCell {
 	pools := p.candidatePools(c)
-	if len(c.keys) == 0 {
+	if len(c.Keys) == 0 {
 		return []domainCell{{pools: pools}}
 	}
 	index := make(map[string]int)
@@ -837,13 +835,13 @@ func (p *planner) divide(c *podGroup) []domainCell {
 	for _, s := range pools {
 		pool := p.pools()[s.pool]
 		for _, g := range s.variants {
-			for _, values := range pool.Combinations(g, c.keys) {
+			for _, values := range pool.Combinations(g, c.Keys) {
 				name := ""
 				pins := make(requirement.Requirements)
 				for k, value := range values {
 					name += strconv.Quote(value)
 					if value != "" {
-						pins = pins.With(c.keys[k], requirement.Values(value))
+						pins = pins.With(c.Keys[k], requirement.Values(value))
 					}
 				}
 				pinned := pool.Pin([]offerings.Variant{g}, pins)
@@ -873,8 +871,8 @@ func (p *planner) divide(c *podGroup) []domainCell {
 
 // candidatePools returns the pools that can make a node for the pod group, in the order they are asked: first those without a taint
 // it would rather avoid.
-func (p *planner) candidatePools(c *podGroup) []candidatePool {
-	if known, ok := p.poolsOf[c.venue]; ok {
+func (p *planner) candidatePools(c *group.PodGroup) []candidatePool {
+	if known, ok := p.poolsOf[c.Venue]; ok {
 		return known
 	}
 	var first, second []candidatePool
@@ -882,11 +880,11 @@ func (p *planner) candidatePools(c *podGroup) []candidatePool {
 		if pool.Skip != nil {
 			continue
 		}
-		hard, soft := c.untolerated(pool.Source.Template.Taints)
+		hard, soft := c.Untolerated(pool.Source.Template.Taints)
 		if hard != nil {
 			continue
 		}
-		variants := pool.Without(pool.Variants(c.terms, c.ports), c.conflicts)
+		variants := pool.Without(pool.Variants(c.Terms, c.Ports), c.Conflicts)
 		switch {
 		case len(variants) == 0:
 		case soft:
@@ -896,114 +894,29 @@ func (p *planner) candidatePools(c *podGroup) []candidatePool {
 		}
 	}
 	out := append(first, second...)
-	p.poolsOf[c.venue] = out
+	p.poolsOf[c.Venue] = out
 	return out
 }
 
-// most returns how many units of the pod group a new node takes at most; 0 = as many as fit.
-func (c *podGroup) most() int64 {
-	most := int64(0)
-	for _, u := range c.constraints {
-		if u.self == 0 || !u.byHost {
-			continue
-		}
-		bound := int64(1)
-		if u.kind == spread {
-			bound = max(1, int64(u.maxSkew/u.self))
-		}
-		if u.kind != affinity && (most == 0 || bound < most) {
-			most = bound
-		}
-	}
-	if c.softMost > 0 && (most == 0 || c.softMost < most) {
-		most = c.softMost
-	}
-	if len(c.ports) > 0 {
-		most = 1
-	}
-	return most
-}
-
 // narrow adds to what new nodes for the pod group must be as many of its preferences as some pool can meet, heaviest first.
-func (p *planner) narrow(c *podGroup) {
-	for i, term := range c.preferred {
-		terms := terms.Cross(c.terms, []requirement.Requirements{term})
+func (p *planner) narrow(c *group.PodGroup) {
+	for i, term := range c.Preferred {
+		terms := terms.Cross(c.Terms, []requirement.Requirements{term})
 		if len(terms) == 0 {
 			continue
 		}
 		trial := *c
-		trial.terms, trial.venue = terms, c.venue+"\x00preferred"+strconv.Itoa(i)
+		trial.Terms, trial.Venue = terms, c.Venue+"\x00preferred"+strconv.Itoa(i)
 		for _, s := range p.candidatePools(&trial) {
-			if len(p.pools()[s.pool].Options(s.variants, c.request, 0)) > 0 {
-				if c.wider == "" {
-					c.wider = c.venue
+			if len(p.pools()[s.pool].Options(s.variants, c.Request, 0)) > 0 {
+				if c.Wider == "" {
+					c.Wider = c.Venue
 				}
-				c.terms, c.venue = terms, trial.venue
+				c.Terms, c.Venue = terms, trial.Venue
 				break
 			}
 		}
 	}
-}
-
-// widen takes the preferences out of what new nodes for the pod group must be; false where there are none in it.
-func (c *podGroup) widen() bool {
-	if c.wider == "" {
-		return false
-	}
-	c.terms, c.venue, c.wider, c.shut = c.needs, c.wider, "", nil
-	return true
-}
-
-// inOrder sorts pod groups for placing: what matters more first, then those other pods' places depend on, then those that
-// depend on others, those that keep a balance last of them, then those no rule is about; each larger ones first.
-func inOrder(podGroups []*podGroup) []*podGroup {
-	type place struct {
-		podGroup    *podGroup
-		given, rank int
-		cpu, memory int64
-	}
-	list := make([]place, len(podGroups))
-	for i, c := range podGroups {
-		list[i] = place{c, i, c.rank(), c.resources[model.CPU], c.resources[model.Memory]}
-	}
-	slices.SortFunc(list, func(a, b place) int {
-		switch {
-		case a.podGroup.priority != b.podGroup.priority:
-			return cmp.Compare(b.podGroup.priority, a.podGroup.priority)
-		case a.rank != b.rank:
-			return cmp.Compare(a.rank, b.rank)
-		case a.cpu != b.cpu:
-			return cmp.Compare(b.cpu, a.cpu)
-		case a.memory != b.memory:
-			return cmp.Compare(b.memory, a.memory)
-		case a.podGroup.order != b.podGroup.order:
-			return cmp.Compare(a.podGroup.order, b.podGroup.order)
-		}
-		return cmp.Compare(a.given, b.given)
-	})
-	out := make([]*podGroup, len(list))
-	for i := range list {
-		out[i] = list[i].podGroup
-	}
-	return out
-}
-
-// rank says how early the pod group is placed; see inOrder.
-func (c *podGroup) rank() int {
-	if c.plain() {
-		return 3
-	}
-	rank := 0
-	for _, u := range c.constraints {
-		switch {
-		case u.byHost:
-		case u.kind == spread:
-			return 2
-		default:
-			rank = 1
-		}
-	}
-	return rank
 }
 
 // verdict says whether a pod group may go onto an existing node, resources aside.
@@ -1015,10 +928,10 @@ const (
 	welcome
 )
 
-func evaluate(c *podGroup, s *existingNode) verdict {
-	hard, soft := c.untolerated(s.taints)
+func evaluate(c *group.PodGroup, s *existingNode) verdict {
+	hard, soft := c.Untolerated(s.taints)
 	switch {
-	case hard != nil || c.settled && s.churning || !s.meets(c) || slices.ContainsFunc(c.conflicts, func(set int) bool { return slices.Contains(s.coming, set) }):
+	case hard != nil || c.Settled && s.churning || !s.meets(c) || slices.ContainsFunc(c.Conflicts, func(set int) bool { return slices.Contains(s.coming, set) }):
 		return refused
 	case soft:
 		return reluctant
@@ -1027,55 +940,7 @@ func evaluate(c *podGroup, s *existingNode) verdict {
 	}
 }
 
-// populated names the domains that have pods of the set, at most three of them; "" where none has, or it is hosts.
-func (t *topologyGroup) populated() string {
-	if t.host {
-		return ""
-	}
-	var names []string
-	for value, n := range t.count {
-		if n > 0 {
-			names = append(names, value)
-		}
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	slices.Sort(names)
-	const most = 3
-	text := t.key + " " + strings.Join(names[:min(most, len(names))], ", ")
-	if more := len(names) - most; more > 0 {
-		text += " and " + strconv.Itoa(more) + " more"
-	}
-	return text
-}
-
-// reason says which rule between pods keeps a pod out.
-func (b *podRules) reason(u *constraint, keys, values []string) *model.Reason {
-	t := &b.topologyGroups[u.topologyGroup]
-	where := ""
-	if k := slices.Index(keys, t.key); k >= 0 && values[k] != "" {
-		where = " in " + t.key + " " + values[k]
-	}
-	there := t.populated()
-	switch {
-	case u.claim && there != "":
-		return &model.Reason{Code: input.VolumeConflict, Message: u.field + ": " + u.text + " must be in one zone, and run in " + there + ", where no other node can hold it",
-			Remedy: "let NodePools launch nodes there that hold it, or use a volume that is available in all zones"}
-	case u.kind == affinity && there != "":
-		return &model.Reason{Code: input.PodAffinity, Message: u.field + ": " + u.text + " run only in " + there + ", where no other node can hold it",
-			Remedy: "let NodePools launch nodes there that hold it, start such a pod elsewhere, or make the rule preferred"}
-	case u.claim:
-		return &model.Reason{Code: input.VolumeConflict, Message: u.field + ": " + u.text + " must be in one zone, and it cannot run where the others are",
-			Remedy: "let all of them run in one zone, or use a volume that is available in all of them"}
-	case u.kind == affinity:
-		return &model.Reason{Code: input.PodAffinity, Message: u.field + ": no domain of " + t.key + " it may use has pods that match (" + u.text + ")",
-			Remedy: "start such a pod, or make the rule preferred"}
-	case u.kind == antiAffinity:
-		return &model.Reason{Code: input.PodAntiAffinity, Message: u.field + ": " + u.text + " already run" + where + " and in every other domain of " + t.key + " it may use",
-			Remedy: "allow more domains of " + t.key + ", run fewer such pods, or make the rule preferred"}
-	default:
-		return &model.Reason{Code: input.TopologySpread, Message: u.field + ": another pod" + where + " would make the skew of " + u.text + " over " + t.key + " more than " + strconv.Itoa(int(u.maxSkew)),
-			Remedy: "let NodePools launch nodes in the emptier domains, raise maxSkew, or use ScheduleAnyway"}
-	}
+// countsNew reports whether the topology group looks at the new nodes of a cell's stands, the first of which is asked first.
+func (p *planner) countsNew(t *group.TopologyGroup, pools []candidatePool) bool {
+	return t.Filter < 0 || len(pools) == 0 || p.rules.Filters[t.Filter].PassesPool(p.pools()[pools[0].pool])
 }

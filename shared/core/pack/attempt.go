@@ -114,7 +114,7 @@ func (r *packing) shortlist(o *offerings.Option, seed int, e *searchBudget) []in
 	if len(o.Offerings) <= e.own+e.mix {
 		return o.Offerings
 	}
-	request := r.batches[seed].podGroup.request
+	request := r.batches[seed].podGroup.Request
 	holds := func(c int) bool { return request.Fits(r.pool.Free[r.pool.Market.Columns[c].Instance]) }
 	mix, known := r.mixes[o.OfferingSet.ID]
 	if !known {
@@ -276,7 +276,7 @@ func (r *packing) rankByMix(a *offerings.Set) *ranking {
 	for _, l := range r.samples(thorough.sample) {
 		batch := &r.batches[l]
 		if slices.ContainsFunc(batch.options, func(o *offerings.Option) bool { return o.OfferingSet == a || o.OfferingSet.Mask.Meets(a.Mask) }) {
-			for d, amount := range batch.podGroup.request {
+			for d, amount := range batch.podGroup.Request {
 				total[d] += float64(amount) * float64(r.counts[l])
 			}
 		}

@@ -28,11 +28,11 @@ func (b *solver) satisfied() bool {
 // which in turn spreads by something else, or needs others near.
 func (b *solver) entangled() bool {
 	spreads, follows := 0, false
-	for i := range b.rules.topologyGroups {
-		if b.rules.topologyGroups[i].wanted {
+	for i := range b.rules.TopologyGroups {
+		if b.rules.TopologyGroups[i].Wanted {
 			spreads++
 		}
-		follows = follows || b.rules.topologyGroups[i].followed
+		follows = follows || b.rules.TopologyGroups[i].Followed
 	}
 	return spreads > 1 || spreads > 0 && follows
 }
@@ -119,11 +119,11 @@ func (o *outcome) admit(a arrival) bool {
 		return false
 	}
 	c := o.podGroupOf[a.pod]
-	if s := (start{a.spot, c}); c.waits() && !o.started[s] {
+	if s := (start{a.spot, c}); c.Waits() && !o.started[s] {
 		o.started[s] = true
-		for _, x := range c.contributions {
-			if value, counts := o.domain(x.topologyGroup, a.spot); counts {
-				o.free[x.topologyGroup][placeName(value, x.byHost, a.spot)] += x.weight
+		for _, x := range c.Contributions {
+			if value, counts := o.domain(x.TopologyGroup, a.spot); counts {
+				o.free[x.TopologyGroup][placeName(value, x.ByHost, a.spot)] += x.Weight
 			}
 		}
 	}

@@ -24,7 +24,7 @@ func (p *existingNodes) build(waiting int, moving map[int]bool, keys []string) {
 	p.moving, p.keys, p.signs = moving, keys, make(map[string]int)
 	p.few = waiting*fewPart <= len(nodes) && !p.asIs && !p.needConflicts && !p.in.Homed
 	p.cache = p.cacheFor()
-	if p.few && p.rules.empty() && p.ascending() {
+	if p.few && p.rules.Empty() && p.ascending() {
 		p.lazily = true
 		p.total = len(nodes) + len(p.coming())
 		return

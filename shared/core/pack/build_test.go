@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/model"
+	"pgregory.net/rapid"
 )
 
 // TestSitesMadeInTurnChangeNoPlan plans each world twice: with its nodes as a snapshot has them, so that existing nodes are made in
@@ -18,16 +18,16 @@ func TestSitesMadeInTurnChangeNoPlan(t *testing.T) {
 	inTurn, late, used := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawSparse(t)
-		b := newSolver(question{in: &w.in}, noPreferences)
-		if b.existing.lazily != b.rules.empty() {
-			t.Fatalf("in turn: %v, no rule: %v", b.existing.lazily, b.rules.empty())
+		b := newSolver(question{in: &w.in}, group.NoPreferences)
+		if b.existing.lazily != b.rules.Empty() {
+			t.Fatalf("in turn: %v, no rule: %v", b.existing.lazily, b.rules.Empty())
 		}
 		got := Plan(w.in)
 		snapshot := *w.in.Snapshot
 		snapshot.Nodes = slices.Clone(snapshot.Nodes)
 		slices.Reverse(snapshot.Nodes)
 		w.in.Snapshot = &snapshot
-		if newSolver(question{in: &w.in}, noPreferences).existing.lazily {
+		if newSolver(question{in: &w.in}, group.NoPreferences).existing.lazily {
 			t.Fatal("nodes in disorder have sites made in turn")
 		}
 		want := Plan(w.in)
@@ -112,7 +112,7 @@ func TestPromiseIsKeptThoughSitesAreMadeInTurn(t *testing.T) {
 	}
 	w.in.Claims = []model.Claim{{Name: "c", Pool: "p", Class: "default", State: model.Registered, NodeName: "node-00250",
 		Pods: []model.PodRef{{Namespace: "default", Name: "web-00000", UID: "uid-web-00000"}}}}
-	if b := newSolver(question{in: &w.in}, noPreferences); !b.existing.lazily {
+	if b := newSolver(question{in: &w.in}, group.NoPreferences); !b.existing.lazily {
 		t.Fatal("sites are not made in turn")
 	}
 	if got := nodeOf(w.plan(), "web-00000"); got != "node-00250" {

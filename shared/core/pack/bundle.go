@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
@@ -14,8 +15,8 @@ import (
 
 // bundled replaces pods that must share a node with pods nothing holds yet by units of both, which are placed like one
 // large pod. What is near pods that run already goes onto their nodes first.
-func (b *solver) bundled(order []*podGroup, a *assigner) []*podGroup {
-	var out, units []*podGroup
+func (b *solver) bundled(order []*group.PodGroup, a *assigner) []*group.PodGroup {
+	var out, units []*group.PodGroup
 	u := b.bundler()
 	there := func() *assigner { // for what exists alone
 		existing := *a
@@ -25,13 +26,13 @@ func (b *solver) bundled(order []*podGroup, a *assigner) []*podGroup {
 	for round, made := 0, -1; made < len(units); round++ { // a unit may be what a pod group before it waits for: chains come together link by link
 		made = len(units)
 		for _, c := range order {
-			if !c.needsHost() {
+			if !c.NeedsHost() {
 				continue
 			}
 			if round == 0 && !u.starts(c) { // the first of their kind want one node for all of them
 				there().place(c)
 			}
-			for c.units() > 0 {
+			for c.Units() > 0 {
 				unit := u.bundle(c, order, units)
 				if unit == nil {
 					break
@@ -41,24 +42,24 @@ func (b *solver) bundled(order []*podGroup, a *assigner) []*podGroup {
 		}
 	}
 	for _, c := range order {
-		if c.units() > 0 && c.needsHost() {
+		if c.Units() > 0 && c.NeedsHost() {
 			there().newPlacement(c).explain()
 		}
 	}
-	units = slices.DeleteFunc(units, func(c *podGroup) bool { return len(c.pods) == 0 }) // taken into another
+	units = slices.DeleteFunc(units, func(c *group.PodGroup) bool { return len(c.Pods) == 0 }) // taken into another
 	for _, c := range order {
-		if c.units() > 0 && !c.needsHost() {
+		if c.Units() > 0 && !c.NeedsHost() {
 			out = append(out, c)
 		}
 	}
 	b.podGroups = append(b.podGroups, units...)
-	return inOrder(append(out, units...))
+	return group.InOrder(append(out, units...))
 }
 
 // bundler makes units of pods that must share a node.
 type bundler struct {
 	dims     vector.Dimensions
-	rules    *podRules
+	rules    *group.PodRules
 	planner  *planner
 	existing *existingNodes
 }
@@ -68,29 +69,29 @@ func (b *solver) bundler() *bundler {
 }
 
 // starts reports whether pods of the pod group may be the first of those they need beside them.
-func (b *bundler) starts(c *podGroup) bool {
-	return !slices.ContainsFunc(c.constraints, func(u constraint) bool {
-		return u.kind == affinity && !u.claim && (u.self == 0 || b.rules.topologyGroups[u.topologyGroup].total > 0)
+func (b *bundler) starts(c *group.PodGroup) bool {
+	return !slices.ContainsFunc(c.Constraints, func(u group.Constraint) bool {
+		return u.Kind == group.Affinity && !u.Claim && (u.Self == 0 || b.rules.TopologyGroups[u.TopologyGroup].Total > 0)
 	})
 }
 
 // bundle takes pods of the pod group, and of another pod group they need beside them, for one unit; nil where there is none to be
 // made. units are those made before.
-func (b *bundler) bundle(c *podGroup, order, units []*podGroup) *podGroup {
+func (b *bundler) bundle(c *group.PodGroup, order, units []*group.PodGroup) *group.PodGroup {
 	if unit := b.pair(c, order); unit != nil {
 		return unit
 	}
 	if unit := b.pair(c, units); unit != nil {
 		return unit
 	}
-	for _, u := range c.constraints {
-		if u.kind == affinity && u.byHost && (u.self == 0 || b.rules.topologyGroups[u.topologyGroup].total > 0) {
+	for _, u := range c.Constraints {
+		if u.Kind == group.Affinity && u.ByHost && (u.Self == 0 || b.rules.TopologyGroups[u.TopologyGroup].Total > 0) {
 			return nil // kube-scheduler wants the node of a pod that is there already
 		}
 	}
 	for _, unit := range units { // the first of its kind has its node
-		for _, u := range c.constraints {
-			if u.kind == affinity && u.byHost && weightIn(unit.contributions, u.topologyGroup) > 0 {
+		for _, u := range c.Constraints {
+			if u.Kind == group.Affinity && u.ByHost && group.WeightIn(unit.Contributions, u.TopologyGroup) > 0 {
 				return nil
 			}
 		}
@@ -99,15 +100,15 @@ func (b *bundler) bundle(c *podGroup, order, units []*podGroup) *podGroup {
 }
 
 // pair makes a unit of one pod of a pod group that is wanted and of as many that want it as one node holds.
-func (b *bundler) pair(c *podGroup, order []*podGroup) *podGroup {
+func (b *bundler) pair(c *group.PodGroup, order []*group.PodGroup) *group.PodGroup {
 	for _, other := range order {
-		if other == c || len(other.pods) == 0 || other.needsHost() {
+		if other == c || len(other.Pods) == 0 || other.NeedsHost() {
 			continue
 		}
 		wanted := true
-		for _, u := range c.constraints {
-			if u.kind == affinity && u.byHost {
-				wanted = wanted && weightIn(other.contributions, u.topologyGroup) > 0
+		for _, u := range c.Constraints {
+			if u.Kind == group.Affinity && u.ByHost {
+				wanted = wanted && group.WeightIn(other.Contributions, u.TopologyGroup) > 0
 			}
 		}
 		if !wanted {
@@ -121,9 +122,9 @@ func (b *bundler) pair(c *podGroup, order []*podGroup) *podGroup {
 }
 
 // union makes a unit of a pod of other, where there is one, and as many units of c as fit beside it; nil where none does.
-func (b *bundler) union(c, other *podGroup) *podGroup {
-	most := c.units()
-	if bound := c.most(); bound > 0 {
+func (b *bundler) union(c, other *group.PodGroup) *group.PodGroup {
+	most := c.Units()
+	if bound := c.Most(); bound > 0 {
 		most = min(most, int(bound))
 	}
 	least := 1
@@ -133,9 +134,9 @@ func (b *bundler) union(c, other *podGroup) *podGroup {
 			continue
 		}
 		if other != nil {
-			unit.pods = append(unit.pods, other.takeUnits(1)...)
+			unit.Pods = append(unit.Pods, other.TakeUnits(1)...)
 		}
-		unit.pods = append(unit.pods, c.takeUnits(n)...)
+		unit.Pods = append(unit.Pods, c.TakeUnits(n)...)
 		return unit
 	}
 	return nil
@@ -149,85 +150,85 @@ func shrink(n int) int {
 }
 
 // merge describes a unit of n of c beside one of other; nil where they contradict each other.
-func (b *bundler) merge(c, other *podGroup, n int) *podGroup {
+func (b *bundler) merge(c, other *group.PodGroup, n int) *group.PodGroup {
 	unit := *c
-	unit.pods = nil
-	unit.stride = n * c.stride
-	unit.resources = scaled(c.resources, int64(n))
-	unit.constraints, unit.contributions = nil, nil
-	for _, a := range c.contributions {
-		a.weight *= int32(n)
-		unit.contributions = append(unit.contributions, a)
+	unit.Pods = nil
+	unit.Stride = n * c.Stride
+	unit.Resources = scaled(c.Resources, int64(n))
+	unit.Constraints, unit.Contributions = nil, nil
+	for _, a := range c.Contributions {
+		a.Weight *= int32(n)
+		unit.Contributions = append(unit.Contributions, a)
 	}
-	members := []*podGroup{c}
+	members := []*group.PodGroup{c}
 	if other != nil {
 		members = append(members, other)
-		unit.stride += other.stride
-		unit.resources = resource.Add(unit.resources, other.resources)
-		unit.readings = new(offerings.Readings)
-		unit.terms, unit.there, unit.own = terms.Cross(c.terms, other.terms), terms.Cross(c.there, other.there), terms.Cross(c.own, other.own)
-		unit.ownThere = terms.Cross(c.ownThere, other.ownThere)
-		unit.tolerations = slices.Concat(c.tolerations, other.tolerations)
-		if _, clash := topology.PortConflict(c.ports, other.ports); clash {
+		unit.Stride += other.Stride
+		unit.Resources = resource.Add(unit.Resources, other.Resources)
+		unit.Readings = new(offerings.Readings)
+		unit.Terms, unit.There, unit.Own = terms.Cross(c.Terms, other.Terms), terms.Cross(c.There, other.There), terms.Cross(c.Own, other.Own)
+		unit.OwnThere = terms.Cross(c.OwnThere, other.OwnThere)
+		unit.Tolerations = slices.Concat(c.Tolerations, other.Tolerations)
+		if _, clash := topology.PortConflict(c.Ports, other.Ports); clash {
 			return nil
 		}
-		unit.ports = slices.Concat(c.ports, other.ports)
-		unit.attaches = c.attaches || other.attaches
-		unit.settled = c.settled || other.settled
-		unit.conflicts = slices.Concat(c.conflicts, other.conflicts)
-		unit.priority = max(c.priority, other.priority)
-		unit.order = min(c.order, other.order)
-		unit.soft = append(slices.Clone(c.soft), other.soft...)
-		for _, a := range other.contributions {
-			if i := slices.IndexFunc(unit.contributions, func(x contribution) bool { return x.topologyGroup == a.topologyGroup }); i >= 0 {
-				unit.contributions[i].weight += a.weight
+		unit.Ports = slices.Concat(c.Ports, other.Ports)
+		unit.Attaches = c.Attaches || other.Attaches
+		unit.Settled = c.Settled || other.Settled
+		unit.Conflicts = slices.Concat(c.Conflicts, other.Conflicts)
+		unit.Priority = max(c.Priority, other.Priority)
+		unit.Order = min(c.Order, other.Order)
+		unit.Soft = append(slices.Clone(c.Soft), other.Soft...)
+		for _, a := range other.Contributions {
+			if i := slices.IndexFunc(unit.Contributions, func(x group.Contribution) bool { return x.TopologyGroup == a.TopologyGroup }); i >= 0 {
+				unit.Contributions[i].Weight += a.Weight
 			} else {
-				unit.contributions = append(unit.contributions, a)
+				unit.Contributions = append(unit.Contributions, a)
 			}
 		}
-		for _, key := range other.keys {
-			if !slices.Contains(unit.keys, key) {
-				unit.keys = append(slices.Clone(unit.keys), key)
+		for _, key := range other.Keys {
+			if !slices.Contains(unit.Keys, key) {
+				unit.Keys = append(slices.Clone(unit.Keys), key)
 			}
 		}
-		slices.Sort(unit.keys)
-		if len(unit.terms) == 0 {
+		slices.Sort(unit.Keys)
+		if len(unit.Terms) == 0 {
 			return nil
 		}
-		unit.needs = unit.terms
-		unit.venue = c.venue + "\x00with\x00" + other.venue
+		unit.Needs = unit.Terms
+		unit.Venue = c.Venue + "\x00with\x00" + other.Venue
 	}
-	if len(c.ports) > 0 && n > 1 {
+	if len(c.Ports) > 0 && n > 1 {
 		return nil
 	}
 	if !b.mergeUses(&unit, members, n) {
 		return nil
 	}
-	unit.hosts = true
-	unit.request = b.dims.Vector(unit.resources)
+	unit.Hosts = true
+	unit.Request = b.dims.Vector(unit.Resources)
 	return &unit
 }
 
 // mergeUses gives the unit the rules of its members; false where they contradict each other on one node. What they need
 // on their own node is there.
-func (b *bundler) mergeUses(unit *podGroup, members []*podGroup, n int) bool {
+func (b *bundler) mergeUses(unit *group.PodGroup, members []*group.PodGroup, n int) bool {
 	for _, m := range members {
-		for _, u := range m.constraints {
-			if u.kind == affinity && u.byHost {
+		for _, u := range m.Constraints {
+			if u.Kind == group.Affinity && u.ByHost {
 				continue
 			}
-			inside := weightIn(unit.contributions, u.topologyGroup) // of the whole unit
-			if u.byHost && (u.kind == antiAffinity && inside > u.self || u.kind == antiAffinity && m == members[0] && n > 1 && u.self > 0 || u.kind == spread && inside > u.maxSkew) {
+			inside := group.WeightIn(unit.Contributions, u.TopologyGroup) // of the whole unit
+			if u.ByHost && (u.Kind == group.AntiAffinity && inside > u.Self || u.Kind == group.AntiAffinity && m == members[0] && n > 1 && u.Self > 0 || u.Kind == group.Spread && inside > u.MaxSkew) {
 				return false
 			}
-			if !u.byHost && u.kind == antiAffinity && (inside > u.self || m == members[0] && n > 1 && u.self > 0) {
+			if !u.ByHost && u.Kind == group.AntiAffinity && (inside > u.Self || m == members[0] && n > 1 && u.Self > 0) {
 				return false
 			}
-			u.self = inside
-			if !slices.ContainsFunc(unit.constraints, func(v constraint) bool {
-				return v.kind == u.kind && v.topologyGroup == u.topologyGroup && v.maxSkew == u.maxSkew
+			u.Self = inside
+			if !slices.ContainsFunc(unit.Constraints, func(v group.Constraint) bool {
+				return v.Kind == u.Kind && v.TopologyGroup == u.TopologyGroup && v.MaxSkew == u.MaxSkew
 			}) {
-				unit.constraints = append(unit.constraints, u)
+				unit.Constraints = append(unit.Constraints, u)
 			}
 		}
 	}
@@ -235,18 +236,18 @@ func (b *bundler) mergeUses(unit *podGroup, members []*podGroup, n int) bool {
 }
 
 // fitsSomewhere reports whether a new node or one that exists could hold the unit.
-func (b *bundler) fitsSomewhere(unit *podGroup) bool {
-	if unit.venue == "" {
-		unit.venue = strconv.Itoa(unit.order)
+func (b *bundler) fitsSomewhere(unit *group.PodGroup) bool {
+	if unit.Venue == "" {
+		unit.Venue = strconv.Itoa(unit.Order)
 	}
 	for _, s := range b.planner.candidatePools(unit) {
-		if len(b.planner.pools()[s.pool].Options(s.variants, unit.request, 0)) > 0 {
+		if len(b.planner.pools()[s.pool].Options(s.variants, unit.Request, 0)) > 0 {
 			return true
 		}
 	}
 	b.existing.all()
 	for n, s := range b.existing.nodes {
-		if !s.closed && !s.blind && unit.request.Fits(s.free) && evaluate(unit, s) != refused && unit.request.Fits(b.existing.node(n).free) {
+		if !s.closed && !s.blind && unit.Request.Fits(s.free) && evaluate(unit, s) != refused && unit.Request.Fits(b.existing.node(n).free) {
 			return true
 		}
 	}

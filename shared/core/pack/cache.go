@@ -89,7 +89,7 @@ type cachedSigns struct {
 // cacheFor returns what is known of the existing nodes there are; nil where there is no cache, or it is of no use: where two nodes have one name,
 // and where pods name the node they are to be on.
 func (p *existingNodes) cacheFor() *nodeCache {
-	if p.memory == nil || p.asIs || len(p.classifier.names) > 0 {
+	if p.memory == nil || p.asIs || len(p.classifier.Names) > 0 {
 		return nil
 	}
 	key := cacheKey{p.needPorts, p.needConflicts, p.needDisks}

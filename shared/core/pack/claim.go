@@ -135,7 +135,7 @@ func exceed(amounts, bound []int64) []int64 {
 func identity(p *offerings.Pool, n *node, r *packing, b offerings.OptionSet, types []int, claim *model.PlannedClaim) ([]model.Requirement, map[string]string) {
 	venues := make([]string, 0, len(n.items))
 	for _, it := range n.items {
-		venues = append(venues, r.batches[it.batch].podGroup.venue)
+		venues = append(venues, r.batches[it.batch].podGroup.Venue)
 	}
 	slices.Sort(venues)
 	key := strconv.Itoa(n.flag) + strings.Join(slices.Compact(venues), "\x01")
@@ -171,7 +171,7 @@ func identity(p *offerings.Pool, n *node, r *packing, b offerings.OptionSet, typ
 func templateOf(p *offerings.Pool, n *node, r *packing) offerings.NodeTemplate {
 	what := p.Requirements
 	for _, it := range n.items {
-		if terms := r.batches[it.batch].podGroup.terms; len(terms) == 1 { // of alternatives a claim can say nothing
+		if terms := r.batches[it.batch].podGroup.Terms; len(terms) == 1 { // of alternatives a claim can say nothing
 			for key, set := range terms[0] { // each key on its own: the order does not matter
 				if offerings.Decided(key) {
 					what = what.With(key, set)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -18,7 +19,7 @@ func (p *existingNodes) counter() topologyCounter { return topologyCounter{p} }
 // countPods counts the pods there are in every topology group.
 func (p topologyCounter) countPods() {
 	rules := p.rules
-	if rules.empty() {
+	if rules.Empty() {
 		return
 	}
 	p.countDomains()
@@ -26,7 +27,7 @@ func (p topologyCounter) countPods() {
 	for n, s := range p.nodes {
 		for _, i := range s.homed {
 			for _, a := range p.addsOfPod(i) {
-				p.count(a.topologyGroup, n, a.weight)
+				p.count(a.TopologyGroup, n, a.Weight)
 			}
 		}
 	}
@@ -47,12 +48,12 @@ func (p topologyCounter) countPods() {
 		pod, n := &snapshot.Pods[i], nodeOf[number]
 		was, expected := p.in.Expected[i]
 		for _, a := range p.addsOfPod(i) {
-			switch set := &rules.sets[rules.topologyGroups[a.topologyGroup].set]; {
-			case set.living && pod.DeletedUnix != 0:
-			case set.arrived && expected:
+			switch set := &rules.Sets[rules.TopologyGroups[a.TopologyGroup].Set]; {
+			case set.Living && pod.DeletedUnix != 0:
+			case set.Arrived && expected:
 				p.await(a, pod, nodes[was], p.nodes[n])
 			default:
-				p.count(a.topologyGroup, n, a.weight)
+				p.count(a.TopologyGroup, n, a.Weight)
 			}
 		}
 	}
@@ -62,7 +63,7 @@ func (p topologyCounter) countPods() {
 // linger counts pods that are yet to leave where they are until then, for those that must be far from them: kube-scheduler lets these in
 // once they have left. It is about domains alone, since nodes that are left take no pods.
 func (p topologyCounter) linger() {
-	if len(p.in.Expected) == 0 || !slices.ContainsFunc(p.rules.sets, func(s podSet) bool { return s.lingers }) {
+	if len(p.in.Expected) == 0 || !slices.ContainsFunc(p.rules.Sets, func(s group.PodSet) bool { return s.Lingers }) {
 		return
 	}
 	nodes := make(map[string]*model.Node)
@@ -77,9 +78,9 @@ func (p topologyCounter) linger() {
 			continue
 		}
 		for _, a := range p.addsOfPod(i) {
-			if t := &p.rules.topologyGroups[a.topologyGroup]; !t.host && p.rules.sets[t.set].lingers {
-				if value, has := requirement.Label(node.Labels, t.key); has && value != "" {
-					t.count[value] += a.weight
+			if t := &p.rules.TopologyGroups[a.TopologyGroup]; !t.Host && p.rules.Sets[t.Set].Lingers {
+				if value, has := requirement.Label(node.Labels, t.Key); has && value != "" {
+					t.Count[value] += a.Weight
 				}
 			}
 		}
@@ -94,15 +95,15 @@ func (p topologyCounter) countDomains() {
 		host   bool
 		filter int
 	}
-	first, values := make(map[view]*topologyGroup), make(map[view][]string)
-	for t := range p.rules.topologyGroups {
-		topologyGroup := &p.rules.topologyGroups[t]
-		if topologyGroup.filter < 0 {
+	first, values := make(map[view]*group.TopologyGroup), make(map[view][]string)
+	for t := range p.rules.TopologyGroups {
+		topologyGroup := &p.rules.TopologyGroups[t]
+		if topologyGroup.Filter < 0 {
 			continue
 		}
-		name := view{topologyGroup.key, topologyGroup.host, topologyGroup.filter}
+		name := view{topologyGroup.Key, topologyGroup.Host, topologyGroup.Filter}
 		if like := first[name]; like != nil {
-			topologyGroup.nodes, topologyGroup.eligible, topologyGroup.having = maps.Clone(like.nodes), slices.Clip(like.eligible), slices.Clone(like.having)
+			topologyGroup.Nodes, topologyGroup.Eligible, topologyGroup.Having = maps.Clone(like.Nodes), slices.Clip(like.Eligible), slices.Clone(like.Having)
 			continue
 		}
 		first[name] = topologyGroup
@@ -119,19 +120,19 @@ func (p topologyCounter) countDomains() {
 		}
 		for i, s := range p.nodes {
 			if value := values[name][i]; value != end && p.passes(topologyGroup, s) && !s.blind {
-				if topologyGroup.host {
-					topologyGroup.eligible = append(topologyGroup.eligible, i)
+				if topologyGroup.Host {
+					topologyGroup.Eligible = append(topologyGroup.Eligible, i)
 				} else {
-					topologyGroup.nodes[value]++
+					topologyGroup.Nodes[value]++
 				}
-			} else if !topologyGroup.host {
-				for _, possible := range s.possible(topologyGroup.key) {
-					topologyGroup.nodes[possible]++
+			} else if !topologyGroup.Host {
+				for _, possible := range s.possible(topologyGroup.Key) {
+					topologyGroup.Nodes[possible]++
 				}
 			}
 		}
-		if len(topologyGroup.eligible) > 0 {
-			topologyGroup.having = []int32{int32(len(topologyGroup.eligible))}
+		if len(topologyGroup.Eligible) > 0 {
+			topologyGroup.Having = []int32{int32(len(topologyGroup.Eligible))}
 		}
 	}
 }
@@ -142,10 +143,10 @@ func (p topologyCounter) countGoing() {
 		node := &p.in.Going[i]
 		label := func(key string) (string, bool) { return requirement.Label(node.Labels, key) }
 		taints := terms.WithoutDisruptionTaint(node.Taints)
-		for t := range p.rules.topologyGroups {
-			if topologyGroup := &p.rules.topologyGroups[t]; topologyGroup.filter >= 0 && !topologyGroup.host {
-				if value, has := label(topologyGroup.key); has && value != "" && p.rules.filters[topologyGroup.filter].passes(label, taints) {
-					topologyGroup.nodes[value]++
+		for t := range p.rules.TopologyGroups {
+			if topologyGroup := &p.rules.TopologyGroups[t]; topologyGroup.Filter >= 0 && !topologyGroup.Host {
+				if value, has := label(topologyGroup.Key); has && value != "" && p.rules.Filters[topologyGroup.Filter].Passes(label, taints) {
+					topologyGroup.Nodes[value]++
 				}
 			}
 		}
@@ -153,15 +154,15 @@ func (p topologyCounter) countGoing() {
 }
 
 // addsOfPod returns what a pod that is on an existing node adds to topology groups.
-func (p topologyCounter) addsOfPod(i int) []contribution {
+func (p topologyCounter) addsOfPod(i int) []group.Contribution {
 	if p.addsOf == nil {
-		p.addsOf = make(map[int][]contribution)
+		p.addsOf = make(map[int][]group.Contribution)
 	}
 	index := p.in.Snapshot.Pods[i].Shape
 	contributions, read := p.addsOf[index]
 	if !read {
 		shape := &p.in.Snapshot.Shapes[index]
-		contributions = p.rules.memberships(shape, p.rules.readGuards(shape))
+		contributions = p.rules.Memberships(shape, p.rules.ReadGuards(shape))
 		p.addsOf[index] = contributions
 	}
 	return contributions
@@ -169,21 +170,21 @@ func (p topologyCounter) addsOfPod(i int) []contribution {
 
 // await counts a pod that is yet to come from one existing node to another; from is nil where it is nowhere. Where it is in the same domain
 // before and after it counts in that; else all that is known is that it is somewhere, and not even that of headroom.
-func (p topologyCounter) await(a contribution, pod *model.Pod, from, to *existingNode) {
-	t := &p.rules.topologyGroups[a.topologyGroup]
+func (p topologyCounter) await(a group.Contribution, pod *model.Pod, from, to *existingNode) {
+	t := &p.rules.TopologyGroups[a.TopologyGroup]
 	if from != nil {
 		before, had := p.domain(t, from)
 		if after, has := p.domain(t, to); had && has && before == after {
-			t.count[after] += a.weight
+			t.Count[after] += a.Weight
 		}
 	}
 	if pod.Buffer == "" {
-		t.total += a.weight
+		t.Total += a.Weight
 	}
 }
 
 // domain returns the value of the topology group's label on the existing node, and whether the existing node counts at all.
-func (p topologyCounter) domain(t *topologyGroup, s *existingNode) (string, bool) {
+func (p topologyCounter) domain(t *group.TopologyGroup, s *existingNode) (string, bool) {
 	value, has := p.valueOf(t, s)
 	if !has {
 		return "", false
@@ -192,11 +193,11 @@ func (p topologyCounter) domain(t *topologyGroup, s *existingNode) (string, bool
 }
 
 // valueOf returns the value of the topology group's label on the existing node, and whether it has one that counts.
-func (p topologyCounter) valueOf(t *topologyGroup, s *existingNode) (string, bool) {
-	if t.host && !p.asIs {
+func (p topologyCounter) valueOf(t *group.TopologyGroup, s *existingNode) (string, bool) {
+	if t.Host && !p.asIs {
 		return s.name, s.name != ""
 	}
-	value, has := s.label(t.key)
+	value, has := s.label(t.Key)
 	if !has || value == "" && !p.asIs {
 		return "", false
 	}
@@ -204,37 +205,54 @@ func (p topologyCounter) valueOf(t *topologyGroup, s *existingNode) (string, boo
 }
 
 // passes reports whether the topology group's filter lets the existing node count.
-func (p topologyCounter) passes(t *topologyGroup, s *existingNode) bool {
-	if t.filter < 0 {
+func (p topologyCounter) passes(t *group.TopologyGroup, s *existingNode) bool {
+	if t.Filter < 0 {
 		return true
 	}
-	f := &p.rules.filters[t.filter]
-	passed, known := f.passed[s.signature]
+	f := &p.rules.Filters[t.Filter]
+	passed, known := f.Passed[s.signature]
 	if !known {
-		passed = f.passesNode(s)
-		f.passed[s.signature] = passed
+		passed = passesNode(f, s)
+		f.Passed[s.signature] = passed
 	}
 	return passed
 }
 
 // count adds to the topology group what is on existing node n.
 func (p topologyCounter) count(t, n int, weight int32) {
-	topologyGroup := &p.rules.topologyGroups[t]
+	topologyGroup := &p.rules.TopologyGroups[t]
 	value, counts := p.domain(topologyGroup, p.nodes[n])
 	if !counts {
-		if possible := p.nodes[n].possible(topologyGroup.key); len(possible) > 0 && !topologyGroup.host {
+		if possible := p.nodes[n].possible(topologyGroup.Key); len(possible) > 0 && !topologyGroup.Host {
 			for _, value := range possible {
-				topologyGroup.maybe[value] += weight
+				topologyGroup.Maybe[value] += weight
 			}
-			topologyGroup.total += weight
+			topologyGroup.Total += weight
 		}
 		return
 	}
-	if topologyGroup.host {
-		topologyGroup.byNode[n] += weight
-		topologyGroup.move(topologyGroup.byNode[n]-weight, topologyGroup.byNode[n])
+	if topologyGroup.Host {
+		topologyGroup.ByNode[n] += weight
+		topologyGroup.Move(topologyGroup.ByNode[n]-weight, topologyGroup.ByNode[n])
 	} else {
-		topologyGroup.count[value] += weight
+		topologyGroup.Count[value] += weight
 	}
-	topologyGroup.total += weight
+	topologyGroup.Total += weight
+}
+
+// passesNode reports whether the existing node is sure to count, whatever it may become.
+func passesNode(f *group.Filter, s *existingNode) bool {
+	if s.market == nil {
+		return f.Passes(s.label, s.taints)
+	}
+	if slices.ContainsFunc(f.Keys, func(key string) bool { value, _ := s.label(key); return value == "" && len(s.possible(key)) == 0 }) {
+		return false
+	}
+	if f.Terms != nil && !meetsAny(f.Terms, s) {
+		return false
+	}
+	return !slices.ContainsFunc(f.Tolerations, func(list []model.Toleration) bool {
+		hard, _ := terms.Untolerated(list, s.taints)
+		return hard != nil
+	})
 }

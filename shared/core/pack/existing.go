@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/terms"
@@ -57,7 +58,7 @@ type nodeMaker struct {
 	markets    *offerings.Markets
 	daemons    []offerings.Daemon
 	sets       map[daemonName]int // into daemons
-	classifier *classifier
+	classifier *group.Classifier
 	asIs       bool // nodes as they are now, with no room kept for daemons to come
 
 	needPorts     bool
@@ -72,7 +73,7 @@ type nodeMaker struct {
 // existingNodes is everything there is to put pods on, and what is counted of it.
 type existingNodes struct {
 	nodeMaker
-	rules *podRules
+	rules *group.PodRules
 	few   bool // so few pods wait that existing nodes are read when they are looked at, and not lined up
 
 	moving map[int]bool // pods that hold nothing of the node they are on
@@ -89,14 +90,14 @@ type existingNodes struct {
 	next   int             // of the nodes: the first without an existing node
 	late   []*existingNode // of nodes before it that are not initialized
 
-	keys    []string               // of labels any pod group or rule asks about
-	noted   []byte                 // of all existing nodes
-	total   int                    // existing nodes there are, made or not
-	nodes   []*existingNode        // initialized first, then by name
-	signs   map[string]int         // signatures
-	bySign  [][]int                // open existing nodes by signature, ascending
-	finders []vector.Finder        // by signature
-	addsOf  map[int][]contribution // by shape
+	keys    []string                     // of labels any pod group or rule asks about
+	noted   []byte                       // of all existing nodes
+	total   int                          // existing nodes there are, made or not
+	nodes   []*existingNode              // initialized first, then by name
+	signs   map[string]int               // signatures
+	bySign  [][]int                      // open existing nodes by signature, ascending
+	finders []vector.Finder              // by signature
+	addsOf  map[int][]group.Contribution // by shape
 
 	claims *claimIndex
 }
@@ -271,7 +272,7 @@ func (p *nodeMaker) occupy(s *existingNode, i int, running []bool) {
 		s.ports = append(s.ports, shape.HostPorts...)
 	}
 	if p.needDisks && len(pod.Claims)+len(shape.Ephemeral) > 0 {
-		s.attachAll(p.classifier.volumes.Attachments(pod, shape))
+		s.attachAll(p.classifier.Volumes.Attachments(pod, shape))
 	}
 }
 
@@ -300,7 +301,7 @@ func (p *nodeMaker) fromNode(s *existingNode, node *model.Node, claim *model.Cla
 	if !p.asIs {
 		s.host = node.Name
 	}
-	if p.classifier.names[node.Name] {
+	if p.classifier.Names[node.Name] {
 		s.labels = merged(s.labels, map[string]string{terms.NodeName: node.Name}, true)
 	}
 	if s.free == nil {
@@ -310,7 +311,7 @@ func (p *nodeMaker) fromNode(s *existingNode, node *model.Node, claim *model.Cla
 		s.free[d] = amounts[name]
 	}
 	if p.needDisks {
-		s.attach = p.classifier.volumes.Limits(node.Name)
+		s.attach = p.classifier.Volumes.Limits(node.Name)
 	}
 }
 
@@ -340,11 +341,11 @@ func (p *nodeMaker) reserveDaemons(s *existingNode, running []bool) {
 }
 
 // meets reports whether a node of the existing node is sure to meet any one of the pod group's terms.
-func (s *existingNode) meets(c *podGroup) bool {
+func (s *existingNode) meets(c *group.PodGroup) bool {
 	if s.market == nil {
-		return meetsAny(c.there, s)
+		return meetsAny(c.There, s)
 	}
-	return sure(c.readings.Of(c.there, s.market), s)
+	return sure(c.Readings.Of(c.There, s.market), s)
 }
 
 // columnsOf returns those that meet what is left to offerings of each term that the existing node meets in all else.
@@ -529,22 +530,6 @@ func (p *existingNodes) like(sign int, request vector.Vector) int {
 		return 0
 	}
 	return low
-}
-
-// move notes that an existing node with so many pods has another number of them now.
-func (t *topologyGroup) move(from, to int32) {
-	if t.filter < 0 {
-		return
-	}
-	for int(to) >= len(t.having) {
-		t.having = append(t.having, 0)
-	}
-	t.having[from]--
-	t.having[to]++
-	t.least = min(t.least, to)
-	for t.having[t.least] == 0 {
-		t.least++
-	}
 }
 
 // possible returns the values a label may take on a claim on its way that does not have it yet; none where it is known,

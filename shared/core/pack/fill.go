@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -28,7 +29,7 @@ func StaticClaims(in input.Input, name string, n int) []model.PlannedClaim {
 
 // fill returns up to n claims of the input's one pool with room for load beside their daemons, and why there can be none at all.
 func fill(in *input.Input, n int, load model.Resources) ([]model.PlannedClaim, *model.Reason) {
-	p := newSolver(question{in: in}, noPreferences).planner
+	p := newSolver(question{in: in}, group.NoPreferences).planner
 	pools := p.pools()
 	if len(pools) == 0 {
 		return nil, nil

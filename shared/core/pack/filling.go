@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/topology"
@@ -167,18 +168,18 @@ func (r *filling) begin(seed, column int) {
 // add puts at most want more units of the batch into r.free and returns their worth.
 func (r *filling) add(l, o, want int) int64 {
 	batch := &r.batches[l]
-	n := batch.podGroup.request.Copies(r.free, min(want, r.stock(l)-int(r.inside[l])))
-	if batch.podGroup.hosts && n > 0 {
+	n := batch.podGroup.Request.Copies(r.free, min(want, r.stock(l)-int(r.inside[l])))
+	if batch.podGroup.Hosts && n > 0 {
 		n = r.nodeRules.fits(batch.podGroup, n)
 	}
-	if batch.podGroup.softMost > 0 {
-		n = min(n, int(batch.podGroup.softMost)-int(r.inside[l]))
+	if batch.podGroup.SoftMost > 0 {
+		n = min(n, int(batch.podGroup.SoftMost)-int(r.inside[l]))
 	}
 	if n <= 0 {
 		return 0
 	}
-	r.free.Take(batch.podGroup.request, n)
-	if batch.podGroup.hosts {
+	r.free.Take(batch.podGroup.Request, n)
+	if batch.podGroup.Hosts {
 		r.nodeRules.put(batch.podGroup, n)
 	}
 	if r.inside[l] > 0 && r.items[r.entry[l]].option == o {
@@ -199,8 +200,8 @@ type nodeRules struct {
 	ports []model.HostPort
 }
 
-func newNodeRules(rules *podRules) nodeRules {
-	b := nodeRules{count: make([]int32, len(rules.hosts)), limit: make([]int32, len(rules.hosts))}
+func newNodeRules(rules *group.PodRules) nodeRules {
+	b := nodeRules{count: make([]int32, len(rules.Hosts)), limit: make([]int32, len(rules.Hosts))}
 	for i := range b.limit {
 		b.limit[i] = -1
 	}
@@ -216,39 +217,39 @@ func (b *nodeRules) reset() {
 }
 
 // fits returns how many units of the pod group, at most n, the pods on the node let in.
-func (b *nodeRules) fits(c *podGroup, n int) int {
-	for i := range c.constraints {
-		u := &c.constraints[i]
-		if !u.byHost {
+func (b *nodeRules) fits(c *group.PodGroup, n int) int {
+	for i := range c.Constraints {
+		u := &c.Constraints[i]
+		if !u.ByHost {
 			continue
 		}
-		count := b.count[u.slot]
-		switch u.kind {
-		case affinity:
+		count := b.count[u.Slot]
+		switch u.Kind {
+		case group.Affinity:
 			return 0
-		case antiAffinity:
+		case group.AntiAffinity:
 			if count > 0 {
 				return 0
 			}
-			if u.self > 0 {
+			if u.Self > 0 {
 				n = min(n, 1)
 			}
-		case spread:
-			if u.self > 0 {
-				n = min(n, int((u.maxSkew-count)/u.self))
-			} else if count > u.maxSkew {
+		case group.Spread:
+			if u.Self > 0 {
+				n = min(n, int((u.MaxSkew-count)/u.Self))
+			} else if count > u.MaxSkew {
 				return 0
 			}
 		}
 	}
-	for _, a := range c.contributions {
-		if a.byHost && b.limit[a.slot] >= 0 {
-			n = min(n, int((b.limit[a.slot]-b.count[a.slot])/a.weight))
+	for _, a := range c.Contributions {
+		if a.ByHost && b.limit[a.Slot] >= 0 {
+			n = min(n, int((b.limit[a.Slot]-b.count[a.Slot])/a.Weight))
 		}
 	}
-	if len(c.ports) > 0 {
+	if len(c.Ports) > 0 {
 		n = min(n, 1)
-		if _, clash := topology.PortConflict(c.ports, b.ports); clash {
+		if _, clash := topology.PortConflict(c.Ports, b.ports); clash {
 			return 0
 		}
 	}
@@ -256,20 +257,20 @@ func (b *nodeRules) fits(c *podGroup, n int) int {
 }
 
 // put notes that n units of the pod group are on the node.
-func (b *nodeRules) put(c *podGroup, n int) {
-	for _, a := range c.contributions {
-		if a.byHost {
-			b.count[a.slot] += a.weight * int32(n)
-			b.used = append(b.used, a.slot)
+func (b *nodeRules) put(c *group.PodGroup, n int) {
+	for _, a := range c.Contributions {
+		if a.ByHost {
+			b.count[a.Slot] += a.Weight * int32(n)
+			b.used = append(b.used, a.Slot)
 		}
 	}
-	for i := range c.constraints {
-		if u := &c.constraints[i]; u.byHost && u.kind == spread {
-			if b.limit[u.slot] < 0 || u.maxSkew < b.limit[u.slot] {
-				b.limit[u.slot] = u.maxSkew
+	for i := range c.Constraints {
+		if u := &c.Constraints[i]; u.ByHost && u.Kind == group.Spread {
+			if b.limit[u.Slot] < 0 || u.MaxSkew < b.limit[u.Slot] {
+				b.limit[u.Slot] = u.MaxSkew
 			}
-			b.used = append(b.used, u.slot)
+			b.used = append(b.used, u.Slot)
 		}
 	}
-	b.ports = append(b.ports, c.ports...)
+	b.ports = append(b.ports, c.Ports...)
 }

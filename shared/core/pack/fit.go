@@ -3,6 +3,7 @@ package pack
 import (
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/topology"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -12,9 +13,9 @@ import (
 // nothing is kept free for daemons to come, and no taint is taken for passing.
 type FitChecker struct {
 	solver     *solver
-	numbers    map[string]int    // existing nodes by name
-	podGroupOf map[int]*podGroup // by pod
-	placements map[*podGroup]*placement
+	numbers    map[string]int          // existing nodes by name
+	podGroupOf map[int]*group.PodGroup // by pod
+	placements map[*group.PodGroup]*placement
 }
 
 // NewFitChecker prepares the input's nodes. Pending pods take nothing of any node.
@@ -23,13 +24,13 @@ func NewFitChecker(in input.Input) *FitChecker {
 		in.Snapshot = &model.Snapshot{}
 	}
 	in.Claims = nil
-	b := prepare(question{in: &in}, noPreferences, true)
-	f := &FitChecker{solver: b, numbers: make(map[string]int), podGroupOf: make(map[int]*podGroup), placements: make(map[*podGroup]*placement)}
+	b := prepare(question{in: &in}, group.NoPreferences, true)
+	f := &FitChecker{solver: b, numbers: make(map[string]int), podGroupOf: make(map[int]*group.PodGroup), placements: make(map[*group.PodGroup]*placement)}
 	for n, s := range b.existing.nodes {
 		f.numbers[s.name] = n
 	}
 	for _, c := range b.podGroups {
-		for _, i := range c.pods {
+		for _, i := range c.Pods {
 			f.podGroupOf[i] = c
 		}
 	}
@@ -64,26 +65,26 @@ func (f *FitChecker) Check(pod int, node string) []string {
 func (l *placement) codes(pod, n int) []string {
 	s, c := l.existing.nodes[n], l.podGroup
 	var out []string
-	if hard, _ := c.untolerated(s.taints); hard != nil {
+	if hard, _ := c.Untolerated(s.taints); hard != nil {
 		out = append(out, input.TaintNotTolerated)
 	}
-	if !meetsAny(c.ownThere, s) {
+	if !meetsAny(c.OwnThere, s) {
 		out = append(out, input.RequirementConflict)
 	}
-	if c.volumeTerms != nil && !meetsAny(c.volumeTerms, s) {
+	if c.VolumeTerms != nil && !meetsAny(c.VolumeTerms, s) {
 		out = append(out, input.VolumeConflict)
 	}
-	if !c.request.Fits(s.free) {
+	if !c.Request.Fits(s.free) {
 		out = append(out, input.ResourcesTooLarge)
 	}
-	if _, clash := topology.PortConflict(c.ports, s.ports); clash {
+	if _, clash := topology.PortConflict(c.Ports, s.ports); clash {
 		out = append(out, input.HostPortTaken)
 	}
-	c.pods = []int{pod}
-	if c.attaches && !l.existing.attachable(s, c.pods) {
+	c.Pods = []int{pod}
+	if c.Attaches && !l.existing.attachable(s, c.Pods) {
 		out = append(out, input.VolumeLimit)
 	}
-	for i := range c.constraints {
+	for i := range c.Constraints {
 		if code := l.useRefuses(i, n); code != "" {
 			out = append(out, code)
 		}
@@ -94,33 +95,33 @@ func (l *placement) codes(pod, n int) []string {
 
 // useRefuses returns the code of the pod group's i-th rule where it keeps a pod off existing node n; empty where it does not.
 func (l *placement) useRefuses(i, n int) string {
-	u, s := &l.podGroup.constraints[i], l.existing.nodes[n]
-	t := &l.rules.topologyGroups[u.topologyGroup]
-	value, there := s.label(t.key)
-	count := t.count[value]
-	if t.host {
-		count = t.byNode[n]
+	u, s := &l.podGroup.Constraints[i], l.existing.nodes[n]
+	t := &l.rules.TopologyGroups[u.TopologyGroup]
+	value, there := s.label(t.Key)
+	count := t.Count[value]
+	if t.Host {
+		count = t.ByNode[n]
 	}
-	switch u.kind {
-	case affinity:
-		if u.claim { // there is no volume yet, and where it will be is not decided
+	switch u.Kind {
+	case group.Affinity:
+		if u.Claim { // there is no volume yet, and where it will be is not decided
 			return ""
 		}
 		if !there || count == 0 && !l.bootstraps() {
 			return input.PodAffinity
 		}
-	case antiAffinity:
+	case group.AntiAffinity:
 		if there && count > 0 {
 			return input.PodAntiAffinity
 		}
-	case spread:
+	case group.Spread:
 		low := int32(0)
-		if t.host {
+		if t.Host {
 			low = l.hostLow(i, n)
 		} else {
-			low = l.lowest(t, l.universe[i], u.minDomains)
+			low = l.lowest(t, l.universe[i], u.MinDomains)
 		}
-		if !there || count+u.self-low > u.maxSkew {
+		if !there || count+u.Self-low > u.MaxSkew {
 			return input.TopologySpread
 		}
 	}

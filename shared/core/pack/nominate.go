@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -41,24 +42,24 @@ func (b *solver) keepPromises() {
 		return n, is && n != nowhere
 	}
 	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules}
-	order := inOrder(b.podGroups)
+	order := group.InOrder(b.podGroups)
 	for progress := true; progress; { // one that is there may be what another needs beside it
 		progress = false
 		for _, c := range order {
-			if c.stride != 1 || !slices.ContainsFunc(c.pods, func(i int) bool { _, is := place(i); return is }) {
+			if c.Stride != 1 || !slices.ContainsFunc(c.Pods, func(i int) bool { _, is := place(i); return is }) {
 				continue
 			}
-			pods := c.pods
+			pods := c.Pods
 			var others []int
 			l := a.placementOn(c, nil) // each pod is asked about one existing node
 			for _, i := range pods {
 				n, is := place(i)
-				c.pods = []int{i}
+				c.Pods = []int{i}
 				if !is || !l.keeps(n) {
 					others = append(others, i)
 				}
 			}
-			c.pods = others
+			c.Pods = others
 			progress = progress || len(others) < len(pods)
 		}
 	}
@@ -80,17 +81,17 @@ func owesAny(claims []model.Claim, pods map[string]int) bool {
 // nothing is known of, the promise is all there is.
 func (l *placement) keeps(n int) bool {
 	s := l.existing.node(n)
-	if l.podGroup.settled && s.churning {
+	if l.podGroup.Settled && s.churning {
 		return false
 	}
 	if s.blind {
-		s.pods = append(s.pods, l.podGroup.takeUnits(1)...)
+		s.pods = append(s.pods, l.podGroup.TakeUnits(1)...)
 		return true
 	}
-	if !l.podGroup.request.Fits(s.free) || evaluate(l.podGroup, s) == refused || l.hostRefuses(n) != "" {
+	if !l.podGroup.Request.Fits(s.free) || evaluate(l.podGroup, s) == refused || l.hostRefuses(n) != "" {
 		return false
 	}
-	if u := l.refuses(s.values(l.podGroup.keys), s.possibles(l.podGroup.keys)); u != nil && u.kind == antiAffinity { // for the other kinds pods may count that are placed later
+	if u := l.refuses(s.values(l.podGroup.Keys), s.possibles(l.podGroup.Keys)); u != nil && u.Kind == group.AntiAffinity { // for the other kinds pods may count that are placed later
 		return false
 	}
 	l.settleOn(n)

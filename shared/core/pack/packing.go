@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -13,13 +14,13 @@ import (
 // remainingBatch is the units of one pod batch that are still to be placed on a pool.
 type remainingBatch struct {
 	podBatch *podBatch
-	podGroup *podGroup
+	podGroup *group.PodGroup
 	options  []*offerings.Option
 	count    int // units at first, ≥ 0
 }
 
 func newRemainingBatch(podBatch *podBatch, options []*offerings.Option) remainingBatch {
-	return remainingBatch{podBatch: podBatch, podGroup: podBatch.podGroup, options: options, count: len(podBatch.pods) / podBatch.podGroup.stride}
+	return remainingBatch{podBatch: podBatch, podGroup: podBatch.podGroup, options: options, count: len(podBatch.pods) / podBatch.podGroup.Stride}
 }
 
 // item is some units of one batch on a node.
@@ -90,7 +91,7 @@ func newPacking(p *planner, pool *offerings.Pool, batches []remainingBatch, orde
 	units := 0
 	for i := range batches {
 		units += batches[i].count
-		request := batches[i].podGroup.request
+		request := batches[i].podGroup.Request
 		r.requests = append(r.requests, request...)
 		r.counts = append(r.counts, batches[i].count)
 		r.leaning = append(r.leaning, float64(request[r.cpu])/float64(max(1, request[r.memory])))
@@ -124,7 +125,7 @@ func (r *packing) compact() {
 	r.spent = 0
 	r.smallest = nil
 	for _, l := range r.order {
-		request := r.batches[l].podGroup.request
+		request := r.batches[l].podGroup.Request
 		if r.smallest == nil {
 			r.smallest = slices.Clone(request)
 		}
@@ -140,8 +141,8 @@ func (r *packing) compact() {
 func (r *packing) compareUnplaced(other *packing) int {
 	a, b := make(map[int32]int), make(map[int32]int)
 	for i := range r.batches {
-		a[r.batches[i].podGroup.priority] += r.counts[i] * r.batches[i].podGroup.stride
-		b[other.batches[i].podGroup.priority] += other.counts[i] * other.batches[i].podGroup.stride
+		a[r.batches[i].podGroup.Priority] += r.counts[i] * r.batches[i].podGroup.Stride
+		b[other.batches[i].podGroup.Priority] += other.counts[i] * other.batches[i].podGroup.Stride
 	}
 	priorities := slices.Sorted(maps.Keys(a))
 	for _, priority := range slices.Backward(priorities) {
@@ -240,7 +241,7 @@ func (r *packing) build(seed int, a attempt, how strictness) (node, bool) {
 	need := offerings.MinSpotTypes
 	for i, it := range n.items {
 		option := r.batches[it.batch].options[it.option]
-		n.load.Release(r.batches[it.batch].podGroup.request, it.count)
+		n.load.Release(r.batches[it.batch].podGroup.Request, it.count)
 		need = min(need, option.SpotTypes)
 		if i == 0 {
 			n.flag, n.offeringSet = option.Flag, option.OfferingSet
@@ -380,7 +381,7 @@ func (r *packing) closeExhausted() {
 		for j, known := range batch.options {
 			o := *known
 			types, spot, plain := r.pool.TypesAmong(o.OfferingSet.Mask.And(r.open))
-			r.pool.Weigh(&o, batch.podGroup.request, batch.podGroup.most(), types, spot, plain)
+			r.pool.Weigh(&o, batch.podGroup.Request, batch.podGroup.Most(), types, spot, plain)
 			batch.options[j] = &o
 		}
 	}
@@ -399,7 +400,7 @@ func (r *packing) openFor(n *node) vector.Bitset {
 func (r *packing) podsOf(n *node) int {
 	total := 0
 	for _, it := range n.items {
-		total += it.count * r.batches[it.batch].podGroup.stride
+		total += it.count * r.batches[it.batch].podGroup.Stride
 	}
 	return total
 }
@@ -411,7 +412,7 @@ func (r *packing) assign() {
 		n.pods = make([]int, 0, r.podsOf(n))
 		for _, it := range n.items {
 			podBatch := r.batches[it.batch].podBatch
-			take := it.count * podBatch.podGroup.stride
+			take := it.count * podBatch.podGroup.Stride
 			n.pods = append(n.pods, podBatch.pods[:take]...)
 			podBatch.pods = podBatch.pods[take:]
 		}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
@@ -30,7 +31,7 @@ func Plan(in input.Input) model.Plan {
 
 // answer is Plan.
 func (q question) answer() model.Plan {
-	best, has := q.plan(noPreferences)
+	best, has := q.plan(group.NoPreferences)
 	if q.in.IgnorePreferences || len(best.Claims)+len(best.Unschedulable)+len(q.in.Settled) == 0 {
 		return best
 	}
@@ -46,22 +47,13 @@ func (q question) answer() model.Plan {
 // preferencePremium is how much more, in percent, a plan may cost that keeps preferences between pods.
 const preferencePremium = 5
 
-// preferences says which preferences between pods are kept.
-type preferences uint8
-
-const (
-	noPreferences     preferences = iota
-	domainPreferences             // those about zones and the like
-	allPreferences                // those about hosts too
-)
-
 // plan makes a plan that keeps the preferences, and says which more of them there are, most first.
-func (q question) plan(preferences preferences) (model.Plan, []preferences) {
+func (q question) plan(preferences group.Preferences) (model.Plan, []group.Preferences) {
 	b := solve(q, preferences)
 	return b.write(), b.morePreferences()
 }
 
-func solve(q question, preferences preferences) *solver {
+func solve(q question, preferences group.Preferences) *solver {
 	b := placeAll(q, preferences)
 	b.retry()
 	if b.reuse() {
@@ -71,7 +63,7 @@ func solve(q question, preferences preferences) *solver {
 }
 
 // placeAll places what it can so that every rule holds in the end.
-func placeAll(q question, preferences preferences) *solver {
+func placeAll(q question, preferences group.Preferences) *solver {
 	// What exists may be enough. kube-scheduler counts the domains of nodes that are there, so that is what counts now.
 	first := newSolver(q, preferences)
 	if first.existing.total > 0 && first.spreads() {
@@ -82,7 +74,7 @@ func placeAll(q question, preferences preferences) *solver {
 		}
 		// What was placed wholly is placed now and need not care for nodes to come; what was not counts their domains too.
 		if wide := first.unplaced(); len(wide) > 0 {
-			second := arranged(newSolver(q, preferences), preferences, func(c *podGroup) bool { return wide[c.order] }, false)
+			second := arranged(newSolver(q, preferences), preferences, func(c *group.PodGroup) bool { return wide[c.Order] }, false)
 			if !second.verify(false) {
 				return second
 			}
@@ -99,7 +91,7 @@ func placeAll(q question, preferences preferences) *solver {
 
 // arranged returns the fresh solver arranged, or another in its place where what exists turned out not to be enough and some
 // pod groups have nothing else: they go first then.
-func arranged(b *solver, preferences preferences, wide func(*podGroup) bool, strict bool) *solver {
+func arranged(b *solver, preferences group.Preferences, wide func(*group.PodGroup) bool, strict bool) *solver {
 	if b.arrange(wide, strict, len(b.pending) > tryMost) {
 		return b
 	}
@@ -112,9 +104,9 @@ func arranged(b *solver, preferences preferences, wide func(*podGroup) bool, str
 const tryMost = 500
 
 // morePreferences returns the ways in which preferences between pods can be kept that are worth trying, most first.
-func (b *solver) morePreferences() []preferences {
+func (b *solver) morePreferences() []group.Preferences {
 	domains, hosts := false, false
-	for _, index := range b.classifier.met {
+	for _, index := range b.classifier.Met {
 		shape := &b.in.Snapshot.Shapes[index]
 		for _, s := range shape.Spread {
 			if s.Anyway {
@@ -129,11 +121,11 @@ func (b *solver) morePreferences() []preferences {
 	}
 	switch {
 	case hosts && domains:
-		return []preferences{allPreferences, domainPreferences}
+		return []group.Preferences{group.AllPreferences, group.DomainPreferences}
 	case hosts:
-		return []preferences{allPreferences}
+		return []group.Preferences{group.AllPreferences}
 	case domains:
-		return []preferences{domainPreferences}
+		return []group.Preferences{group.DomainPreferences}
 	}
 	return nil
 }
@@ -142,7 +134,7 @@ func (b *solver) morePreferences() []preferences {
 func (b *solver) nominate() {
 	b.keepPromises()
 	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules}
-	for _, c := range b.bundled(inOrder(b.podGroups), &a) {
+	for _, c := range b.bundled(group.InOrder(b.podGroups), &a) {
 		a.place(c)
 	}
 }
@@ -150,29 +142,29 @@ func (b *solver) nominate() {
 // arrange gives every pod a place on what exists or on new nodes. wide says which pod groups count domains without nodes;
 // nil = all. strict has every pod keep the balance others ask for. boundFirst has pod groups go first that only what exists can
 // hold; without it the pools are not looked at before they are needed, and false says that this order was the wrong one.
-func (b *solver) arrange(wide func(*podGroup) bool, strict, boundFirst bool) bool {
+func (b *solver) arrange(wide func(*group.PodGroup) bool, strict, boundFirst bool) bool {
 	b.keepPromises()
 	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules, mayOpen: true, strict: strict}
 	if wide != nil {
-		a.wide = make(map[*podGroup]bool)
+		a.wide = make(map[*group.PodGroup]bool)
 		for _, c := range b.podGroups {
 			a.wide[c] = wide(c)
 		}
 	}
-	b.planner.owners = make(map[int][]*podGroup)
+	b.planner.owners = make(map[int][]*group.PodGroup)
 	for _, c := range b.podGroups {
 		b.planner.narrow(c)
-		for _, u := range c.constraints {
-			if u.kind == spread && !u.byHost {
-				b.planner.owners[u.topologyGroup] = append(b.planner.owners[u.topologyGroup], c)
+		for _, u := range c.Constraints {
+			if u.Kind == group.Spread && !u.ByHost {
+				b.planner.owners[u.TopologyGroup] = append(b.planner.owners[u.TopologyGroup], c)
 			}
 		}
 	}
-	order := inOrder(b.podGroups)
+	order := group.InOrder(b.podGroups)
 	var podBatches []*podBatch
 	if wide != nil { // what needs nothing new goes first
-		slices.SortStableFunc(order, func(x, y *podGroup) int {
-			return cmp.Or(cmp.Compare(y.priority, x.priority), vector.CompareBools(a.wide[x], a.wide[y]))
+		slices.SortStableFunc(order, func(x, y *group.PodGroup) int {
+			return cmp.Or(cmp.Compare(y.Priority, x.Priority), vector.CompareBools(a.wide[x], a.wide[y]))
 		})
 	}
 	order = b.bundled(order, &a)
@@ -183,10 +175,10 @@ func (b *solver) arrange(wide func(*podGroup) bool, strict, boundFirst bool) boo
 	for progress := true; progress; {
 		progress = false
 		for _, c := range order {
-			if before := c.units(); before > 0 {
+			if before := c.Units(); before > 0 {
 				podBatches = append(podBatches, a.place(c)...)
-				progress = progress || c.units() < before && len(c.constraints) > 0
-				if !boundFirst && len(podBatches)+c.units() > 0 { // what exists is not enough for all
+				progress = progress || c.Units() < before && len(c.Constraints) > 0
+				if !boundFirst && len(podBatches)+c.Units() > 0 { // what exists is not enough for all
 					if boundFirst = true; !slices.Equal(order, b.boundFirst(order)) {
 						return false
 					}
@@ -201,7 +193,7 @@ func (b *solver) arrange(wide func(*podGroup) bool, strict, boundFirst bool) boo
 	for range maxRounds { // what found no node looks elsewhere
 		var again []*podBatch
 		for _, c := range order {
-			if c.units() > 0 && (c.widen() || len(c.shut) > 0) {
+			if c.Units() > 0 && (c.Widen() || len(c.Shut) > 0) {
 				again = append(again, a.place(c)...)
 			}
 		}
@@ -211,26 +203,26 @@ func (b *solver) arrange(wide func(*podGroup) bool, strict, boundFirst bool) boo
 		b.pack(again)
 	}
 	for _, c := range order {
-		c.shut = nil
+		c.Shut = nil
 	}
 	return true
 }
 
 // boundFirst returns the order with pod groups moved that no new node could hold before others of their priority and rank: what exists is all
 // they have.
-func (b *solver) boundFirst(order []*podGroup) []*podGroup {
+func (b *solver) boundFirst(order []*group.PodGroup) []*group.PodGroup {
 	if b.existing.total == 0 {
 		return order
 	}
-	bound := make(map[*podGroup]bool)
+	bound := make(map[*group.PodGroup]bool)
 	for _, c := range order {
 		bound[c] = !slices.ContainsFunc(b.planner.candidatePools(c), func(s candidatePool) bool {
-			return len(b.planner.pools()[s.pool].Options(s.variants, c.request, 0)) > 0
+			return len(b.planner.pools()[s.pool].Options(s.variants, c.Request, 0)) > 0
 		})
 	}
 	order = slices.Clone(order)
-	slices.SortStableFunc(order, func(x, y *podGroup) int {
-		return cmp.Or(cmp.Compare(y.priority, x.priority), cmp.Compare(x.rank(), y.rank()), vector.CompareBools(bound[y], bound[x]))
+	slices.SortStableFunc(order, func(x, y *group.PodGroup) int {
+		return cmp.Or(cmp.Compare(y.Priority, x.Priority), cmp.Compare(x.Rank(), y.Rank()), vector.CompareBools(bound[y], bound[x]))
 	})
 	return order
 }
@@ -246,9 +238,9 @@ func (b *solver) pack(podBatches []*podBatch) {
 		if len(podBatch.pods) == 0 {
 			continue
 		}
-		podBatch.podGroup.pods = append(podBatch.podGroup.pods, podBatch.pods...)
+		podBatch.podGroup.Pods = append(podBatch.podGroup.Pods, podBatch.pods...)
 		if len(podBatch.values) > 0 {
-			podBatch.podGroup.shut = append(podBatch.podGroup.shut, podBatch.values)
+			podBatch.podGroup.Shut = append(podBatch.podGroup.Shut, podBatch.values)
 		}
 		b.forget(podBatch)
 	}
@@ -256,20 +248,20 @@ func (b *solver) pack(podBatches []*podBatch) {
 
 // forget takes pods that found no node out of the topology groups.
 func (b *solver) forget(podBatch *podBatch) {
-	b.forgetUnits(podBatch, int32(len(podBatch.pods)/podBatch.podGroup.stride))
+	b.forgetUnits(podBatch, int32(len(podBatch.pods)/podBatch.podGroup.Stride))
 }
 
 func (b *solver) forgetUnits(podBatch *podBatch, units int32) {
 	if units == 0 {
 		return
 	}
-	for _, a := range podBatch.podGroup.contributions {
-		t := &b.rules.topologyGroups[a.topologyGroup]
-		if t.host {
-			t.total -= units * a.weight
-		} else if value := podBatch.values[slices.Index(podBatch.podGroup.keys, t.key)]; value != "" && b.planner.countsNew(t, podBatch.pools) {
-			t.count[value] -= units * a.weight
-			t.total -= units * a.weight
+	for _, a := range podBatch.podGroup.Contributions {
+		t := &b.rules.TopologyGroups[a.TopologyGroup]
+		if t.Host {
+			t.Total -= units * a.Weight
+		} else if value := podBatch.values[slices.Index(podBatch.podGroup.Keys, t.Key)]; value != "" && b.planner.countsNew(t, podBatch.pools) {
+			t.Count[value] -= units * a.Weight
+			t.Total -= units * a.Weight
 		}
 	}
 }
@@ -287,25 +279,25 @@ func (b *solver) write() model.Plan {
 }
 
 // labelKeys returns the keys of labels that any pod group, or any rule between pods, asks about, sorted.
-func labelKeys(podGroups []*podGroup, rules *podRules) []string {
+func labelKeys(podGroups []*group.PodGroup, rules *group.PodRules) []string {
 	seen := make(map[string]bool)
 	for _, c := range podGroups {
-		for _, list := range [][]requirement.Requirements{c.own, c.there} {
+		for _, list := range [][]requirement.Requirements{c.Own, c.There} {
 			for _, term := range list {
 				for key := range term { // sorted below
 					seen[key] = true
 				}
 			}
 		}
-		for _, key := range c.keys {
+		for _, key := range c.Keys {
 			seen[key] = true
 		}
 	}
-	for i := range rules.filters {
-		for _, key := range rules.filters[i].keys {
+	for i := range rules.Filters {
+		for _, key := range rules.Filters[i].Keys {
 			seen[key] = true
 		}
-		for _, term := range rules.filters[i].terms {
+		for _, term := range rules.Filters[i].Terms {
 			for key := range term { // sorted below
 				seen[key] = true
 			}
@@ -314,78 +306,12 @@ func labelKeys(podGroups []*podGroup, rules *podRules) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// guardShapes returns the shapes with required anti-affinity that some pod on a node has, in the order of those pods' keys,
-// so that the order of lists in the snapshot never shows.
-func guardShapes(snapshot *model.Snapshot, known *shapeFacts, moving map[int]bool) []int {
-	if !known.guards() {
-		return nil
-	}
-	var owners []int
-	for i := range snapshot.Pods {
-		if input.OnNode(snapshot, i, moving) && len(snapshot.Shapes[snapshot.Pods[i].Shape].PodAntiAffinity) > 0 {
-			owners = append(owners, i)
-		}
-	}
-	var shapes []int
-	seen := make(map[int]bool)
-	for _, i := range input.SortedPods(snapshot, owners) {
-		if index := snapshot.Pods[i].Shape; !seen[index] {
-			seen[index] = true
-			shapes = append(shapes, index)
-		}
-	}
-	return shapes
-}
-
-// holders returns which pod on a node uses each ReadWriteOncePod claim.
-func holders(snapshot *model.Snapshot, moving map[int]bool) map[string]int {
-	out := make(map[string]int)
-	once := make(map[string]bool)
-	for i := range snapshot.Volumes {
-		if v := &snapshot.Volumes[i]; v.OncePod {
-			once[v.Namespace+"/"+v.Name] = true
-		}
-	}
-	if len(once) == 0 {
-		return out
-	}
-	for i := range snapshot.Pods {
-		if !input.OnNode(snapshot, i, moving) {
-			continue
-		}
-		for _, claim := range snapshot.Pods[i].Claims {
-			if key := snapshot.Pods[i].Namespace + "/" + claim; once[key] {
-				out[key] = i
-			}
-		}
-	}
-	return out
-}
-
-// dimensionsOf returns the resources that any pod group or daemon asks for.
-func dimensionsOf(snapshot *model.Snapshot, podGroups []*podGroup) vector.Dimensions {
-	all := map[string]bool{model.CPU: true, model.Memory: true, model.Pods: true}
-	for _, c := range podGroups {
-		for name := range c.resources { // sorted below
-			all[name] = true
-		}
-	}
-	for i := range snapshot.DaemonSets {
-		if shape := snapshot.DaemonSets[i].Shape; shape >= 0 && shape < len(snapshot.Shapes) {
-			for name := range snapshot.Shapes[shape].Requests { // sorted below
-				all[name] = true
-			}
-		}
-	}
-	return slices.Sorted(maps.Keys(all))
-}
-
 // planner places pod batches on new nodes.
 type planner struct {
 	in        *input.Input
 	tries     int // as of a question
 	dims      vector.Dimensions
-	rules     *podRules
+	rules     *group.PodRules
 	markets   *offerings.Markets
 	daemons   []offerings.Daemon
 	pristine  []*offerings.Pool   // pools that are copied where they are looked at; nil = they are made
@@ -394,30 +320,30 @@ type planner struct {
 	reserved  map[string]int64    // instances left of each reservation, from then on
 	poolsOf   map[string][]candidatePool
 	divisions map[string][]domainCell
-	surveyor  *planner            // looks at the pools where this one does not; nil until asked for
-	offerings map[string][]string // by venue, request and label: the domains new nodes for a pod group can be in now
-	pricings  []*pricing          // by pool, of what waits wherever it may be; nil until asked for
-	expected  []waiting           // what it is of
-	owners    map[int][]*podGroup // by topology group: pod groups that are spread by it, hosts aside
-	runs      []*packing          // the chosen ones, in the order they were packed
+	surveyor  *planner                  // looks at the pools where this one does not; nil until asked for
+	offerings map[string][]string       // by venue, request and label: the domains new nodes for a pod group can be in now
+	pricings  []*pricing                // by pool, of what waits wherever it may be; nil until asked for
+	expected  []waiting                 // what it is of
+	owners    map[int][]*group.PodGroup // by topology group: pod groups that are spread by it, hosts aside
+	runs      []*packing                // the chosen ones, in the order they were packed
 }
 
-func newPlanner(in *input.Input, dims vector.Dimensions, rules *podRules, markets *offerings.Markets, daemons []offerings.Daemon) *planner {
+func newPlanner(in *input.Input, dims vector.Dimensions, rules *group.PodRules, markets *offerings.Markets, daemons []offerings.Daemon) *planner {
 	return &planner{in: in, dims: dims, rules: rules, markets: markets, daemons: daemons,
 		poolsOf: make(map[string][]candidatePool), divisions: make(map[string][]domainCell)}
 }
 
 // waiting is units of a pod group before any is placed.
 type waiting struct {
-	podGroup *podGroup
+	podGroup *group.PodGroup
 	units    int
 }
 
 // expect notes what there is to place, which rates are found for when they are asked for.
-func (p *planner) expect(podGroups []*podGroup) {
+func (p *planner) expect(podGroups []*group.PodGroup) {
 	p.pricings, p.expected = nil, make([]waiting, len(podGroups))
 	for i, c := range podGroups {
-		p.expected[i] = waiting{c, c.units()}
+		p.expected[i] = waiting{c, c.Units()}
 	}
 }
 
@@ -462,7 +388,7 @@ func (p *planner) pack(podBatches []*podBatch) {
 func (p *planner) requests(podBatch *podBatch, pool int) ([]*offerings.Option, bool) {
 	for len(podBatch.pods) > 0 && podBatch.next < len(podBatch.pools) {
 		s := &podBatch.pools[podBatch.next]
-		options := p.pools()[s.pool].Options(s.variants, podBatch.podGroup.request, podBatch.podGroup.most())
+		options := p.pools()[s.pool].Options(s.variants, podBatch.podGroup.Request, podBatch.podGroup.Most())
 		if len(options) > 0 && s.pool != pool {
 			return nil, false
 		}
@@ -542,7 +468,7 @@ func strategies(batches []remainingBatch, limited bool) []strategy {
 		out := slices.Clone(given)
 		slices.SortStableFunc(out, func(a, b int) int {
 			if limited {
-				return cmp.Or(cmp.Compare(batches[b].podGroup.priority, batches[a].podGroup.priority), compare(a, b))
+				return cmp.Or(cmp.Compare(batches[b].podGroup.Priority, batches[a].podGroup.Priority), compare(a, b))
 			}
 			return compare(a, b)
 		})
@@ -550,7 +476,7 @@ func strategies(batches []remainingBatch, limited bool) []strategy {
 	}
 	compareValue := func(a, b int) int { return cmp.Compare(value[b], value[a]) }
 	exclusive := sorted(func(a, b int) int {
-		return cmp.Or(vector.CompareBools(batches[b].podGroup.exclusive(), batches[a].podGroup.exclusive()), compareValue(a, b))
+		return cmp.Or(vector.CompareBools(batches[b].podGroup.Exclusive(), batches[a].podGroup.Exclusive()), compareValue(a, b))
 	})
 	if len(batches) > manyBatches {
 		return []strategy{{exclusive, true}}

@@ -38,7 +38,7 @@ func (r *packing) price() {
 // known returns rates that a plan in haste takes over as they are, of everything that is to be placed sooner or later; nil where
 // there are none, or rules between pods make them others.
 func (p *planner) known(pool *offerings.Pool) *pricing {
-	if p.tries != 1 || !p.rules.empty() {
+	if p.tries != 1 || !p.rules.Empty() {
 		return nil
 	}
 	return p.rates[pool.Source.Name]
@@ -50,7 +50,7 @@ func (r *packing) appraise() {
 		batch := &r.batches[i]
 		if value := r.pricing.value(batch.podGroup, batch.options); value > 0 {
 			for _, o := range batch.options {
-				if o.Value = value; batch.podGroup.exclusive() {
+				if o.Value = value; batch.podGroup.Exclusive() {
 					o.Value = max(value, o.Alone)
 				}
 			}
@@ -68,7 +68,7 @@ func (r *packing) follow() {
 			continue
 		}
 		for _, o := range batch.options {
-			if o.Value = max(1, int64(float64(o.Value)*trend)); batch.podGroup.exclusive() {
+			if o.Value = max(1, int64(float64(o.Value)*trend)); batch.podGroup.Exclusive() {
 				o.Value = max(o.Value, o.Alone)
 			}
 		}

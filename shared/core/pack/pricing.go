@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -60,7 +61,7 @@ type pricing struct {
 
 // podRequest is units of a pod group that are to be placed.
 type podRequest struct {
-	podGroup *podGroup
+	podGroup *group.PodGroup
 	options  []*offerings.Option
 	count    int
 }
@@ -127,7 +128,7 @@ func (p *pricing) gather(requests []podRequest) {
 				key = binary.AppendVarint(key, int64(s))
 			}
 			key = binary.AppendVarint(key, -1)
-			for _, amount := range a.podGroup.request {
+			for _, amount := range a.podGroup.Request {
 				key = binary.AppendVarint(key, magnitude(amount, fine))
 			}
 			n, known := index[string(key)]
@@ -143,7 +144,7 @@ func (p *pricing) gather(requests []podRequest) {
 			p.cohortOf = append(p.cohortOf, n)
 			c := &p.cohorts[n]
 			c.count += float64(a.count)
-			for d, amount := range a.podGroup.request {
+			for d, amount := range a.podGroup.Request {
 				c.request[d] += float64(float64(amount) * float64(a.count))
 			}
 		}
@@ -172,7 +173,7 @@ func magnitude(amount int64, fine uint) int64 {
 
 // slotsOf returns the slots a unit of the pod group takes one of. Pods that keep every other of their kind off their node take
 // none: which nodes they open decides the plan, and they are better worth the whole node than the part the dual says.
-func (p *pricing) slotsOf(c *podGroup) []int {
+func (p *pricing) slotsOf(c *group.PodGroup) []int {
 	var out []int
 	enter := func(s unitLimit) {
 		n, known := p.slots[s]
@@ -183,13 +184,13 @@ func (p *pricing) slotsOf(c *podGroup) []int {
 		}
 		out = append(out, n)
 	}
-	for _, u := range c.constraints {
-		if u.byHost && u.self > 0 && u.kind == spread {
-			enter(unitLimit{u.topologyGroup, max(1, int64(u.maxSkew/u.self))})
+	for _, u := range c.Constraints {
+		if u.ByHost && u.Self > 0 && u.Kind == group.Spread {
+			enter(unitLimit{u.TopologyGroup, max(1, int64(u.MaxSkew/u.Self))})
 		}
 	}
-	if c.softMost > 0 {
-		enter(unitLimit{-1 - c.order, c.softMost})
+	if c.SoftMost > 0 {
+		enter(unitLimit{-1 - c.Order, c.SoftMost})
 	}
 	return out
 }
@@ -425,9 +426,9 @@ func (p *pricing) move(o int, step float64) bool {
 }
 
 // value returns what a unit of the pod group costs at best by the rates, in nano-USD per hour; 0 where no offering listed holds it.
-func (p *pricing) value(c *podGroup, options []*offerings.Option) int64 {
+func (p *pricing) value(c *group.PodGroup, options []*offerings.Option) int64 {
 	p.request = p.request[:0]
-	for _, amount := range c.request {
+	for _, amount := range c.Request {
 		p.request = append(p.request, float64(amount))
 	}
 	slots := p.slotsOf(c)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -32,13 +33,13 @@ func pricingWorld(cpuPods, memoryPods int) *world {
 // pricingOf returns the rates of everything that waits in the world, and its two classes: of CPU, of memory.
 func pricingOf(t *testing.T, w *world) (*pricing, []podRequest) {
 	t.Helper()
-	b := newSolver(question{in: &w.in}, noPreferences)
+	b := newSolver(question{in: &w.in}, group.NoPreferences)
 	var requests []podRequest
-	for _, c := range inOrder(b.podGroups) {
+	for _, c := range group.InOrder(b.podGroups) {
 		_, options := b.planner.anywhere(c)
-		requests = append(requests, podRequest{c, options, c.units()})
+		requests = append(requests, podRequest{c, options, c.Units()})
 	}
-	if len(requests) == 2 && requests[0].podGroup.resources[model.CPU] < requests[1].podGroup.resources[model.CPU] {
+	if len(requests) == 2 && requests[0].podGroup.Resources[model.CPU] < requests[1].podGroup.Resources[model.CPU] {
 		requests[0], requests[1] = requests[1], requests[0]
 	}
 	pool := b.planner.pools()[0]

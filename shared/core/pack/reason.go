@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/offering"
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
@@ -22,18 +23,18 @@ const suspiciousCPUMilli = 1_000_000_000
 func (b *solver) unschedulable() []model.Unschedulable {
 	reasons := make(map[int][]model.Reason)
 	for _, c := range b.podGroups {
-		if len(c.pods) == 0 {
+		if len(c.Pods) == 0 {
 			continue
 		}
-		why := make(map[*podGroup][]model.Reason)
-		for _, i := range c.pods {
+		why := make(map[*group.PodGroup][]model.Reason)
+		for _, i := range c.Pods {
 			own := c
 			if b.podGroupOf != nil && b.podGroupOf[i] != nil { // what the pod asks for, not those it was put beside
 				own = b.podGroupOf[i]
 			}
 			if why[own] == nil {
-				if own.blocked == nil {
-					own.blocked = c.blocked
+				if own.Blocked == nil {
+					own.Blocked = c.Blocked
 				}
 				why[own] = b.planner.reasons(own)
 			}
@@ -58,7 +59,7 @@ func (b *solver) unschedulable() []model.Unschedulable {
 }
 
 // reasons says, pool by pool, why the pod group is left over.
-func (p *planner) reasons(c *podGroup) []model.Reason {
+func (p *planner) reasons(c *group.PodGroup) []model.Reason {
 	if len(p.pools()) == 0 {
 		return []model.Reason{{Code: input.NoPools, Message: "the cluster has no NodePool", Remedy: "create a NodePool"}}
 	}
@@ -76,52 +77,52 @@ func (p *planner) reasons(c *podGroup) []model.Reason {
 }
 
 // why finds the first thing that keeps the pod group off new nodes of the pool.
-func (p *planner) why(c *podGroup, pool *offerings.Pool) model.Reason {
-	if hard, _ := c.untolerated(pool.Source.Template.Taints); hard != nil {
+func (p *planner) why(c *group.PodGroup, pool *offerings.Pool) model.Reason {
+	if hard, _ := c.Untolerated(pool.Source.Template.Taints); hard != nil {
 		return model.Reason{Code: input.TaintNotTolerated,
 			Message: fmt.Sprintf("spec.tolerations do not cover the pool's taint %s", TaintText(*hard)),
 			Remedy:  "add a toleration to the pod, or use a pool without the taint", About: TaintText(*hard)}
 	}
-	if c.unplaceable != nil {
-		return *c.unplaceable
+	if c.Unplaceable != nil {
+		return *c.Unplaceable
 	}
-	variants := pool.Variants(c.needs, nil)
-	if len(variants) == 0 && len(pool.Variants(c.own, nil)) > 0 {
-		return model.Reason{Code: input.VolumeConflict, Message: "its volumes are where the pool launches no nodes: " + c.domainsText(),
+	variants := pool.Variants(c.Needs, nil)
+	if len(variants) == 0 && len(pool.Variants(c.Own, nil)) > 0 {
+		return model.Reason{Code: input.VolumeConflict, Message: "its volumes are where the pool launches no nodes: " + domainsText(c),
 			Remedy: "let a NodePool launch nodes there, or move the volume"}
 	}
 	if len(variants) == 0 {
 		return conflictOf(pool, c)
 	}
 	accepted := union(variants)
-	if portable := pool.Variants(c.needs, c.ports); len(portable) == 0 {
+	if portable := pool.Variants(c.Needs, c.Ports); len(portable) == 0 {
 		return model.Reason{Code: input.HostPortTaken, Message: "spec.containers[].ports[].hostPort: a DaemonSet pod on every node it may use takes the port",
 			Remedy: "use another host port, or exclude the DaemonSet from some nodes"}
 	}
-	if len(c.conflicts) > 0 && len(pool.Without(variants, c.conflicts)) == 0 {
-		return p.kept(c)
+	if len(c.Conflicts) > 0 && len(pool.Without(variants, c.Conflicts)) == 0 {
+		return kept(p, c)
 	}
-	roomy := holding(pool, accepted, c.request)
+	roomy := holding(pool, accepted, c.Request)
 	if roomy.And(pool.Open).Empty() {
 		why := p.noOffering(pool, roomy)
 		if roomy.Empty() {
 			why = p.tooLarge(c, pool, accepted)
 		}
-		if wide := pool.Variants(c.own, nil); len(wide) > 0 && !holding(pool, union(wide), c.request).And(pool.Open).Empty() {
-			why.Message = "its volumes restrict it to " + c.domainsText() + ": " + why.Message
+		if wide := pool.Variants(c.Own, nil); len(wide) > 0 && !holding(pool, union(wide), c.Request).And(pool.Open).Empty() {
+			why.Message = "its volumes restrict it to " + domainsText(c) + ": " + why.Message
 		}
 		return why
 	}
-	if c.blocked != nil {
-		return *c.blocked
+	if c.Blocked != nil {
+		return *c.Blocked
 	}
 	return p.limit(pool, roomy.And(pool.Open))
 }
 
 // domainsText says where the pod group's node must be.
-func (c *podGroup) domainsText() string {
+func domainsText(c *group.PodGroup) string {
 	var parts []string
-	for _, term := range c.needs[:min(len(c.needs), 3)] {
+	for _, term := range c.Needs[:min(len(c.Needs), 3)] {
 		parts = append(parts, term.String())
 	}
 	return strings.Join(parts, " or ")
@@ -147,22 +148,22 @@ func holding(p *offerings.Pool, mask vector.Bitset, request vector.Vector) vecto
 }
 
 // conflictOf says which requirement of the pod group's first alternative the pool cannot meet.
-func conflictOf(p *offerings.Pool, c *podGroup) model.Reason {
-	term := c.own[0]
+func conflictOf(p *offerings.Pool, c *group.PodGroup) model.Reason {
+	term := c.Own[0]
 	remedy := "change the pod's node selection, or let a pool allow it"
 	combined := p.Custom.Intersect(p.Requirements)
 	for _, key := range term.Keys() {
 		if key == model.LabelHostname && !term[key].Meets(combined.Get(key)) {
-			return model.Reason{Code: input.RequirementConflict, Message: c.field(key) + " requires " + term[key].Text(key) + ", which no new node has",
+			return model.Reason{Code: input.RequirementConflict, Message: fieldOf(c, key) + " requires " + term[key].Text(key) + ", which no new node has",
 				Remedy: "select nodes by another label", About: key}
 		}
 		single := requirement.Requirements{key: term[key]}
 		if conflict := combined.Compatible(single, offerings.Decided); conflict != nil {
-			return model.Reason{Code: input.RequirementConflict, Message: c.field(key) + " requires " + clash(conflict), Remedy: remedy, About: key}
+			return model.Reason{Code: input.RequirementConflict, Message: fieldOf(c, key) + " requires " + clash(conflict), Remedy: remedy, About: key}
 		}
 		if p.Market.ColumnsMeeting(single).And(p.Allowed).Empty() {
 			known := openLabelValues(p, key)
-			message := fmt.Sprintf("%s requires %s, which none of the %d instance types the pool allows has", c.field(key), term[key].Text(key), countTypes(p, p.Allowed))
+			message := fmt.Sprintf("%s requires %s, which none of the %d instance types the pool allows has", fieldOf(c, key), term[key].Text(key), countTypes(p, p.Allowed))
 			if len(known) > 0 {
 				message += "; they have " + offering.AbbreviateValues(known)
 			}
@@ -170,7 +171,7 @@ func conflictOf(p *offerings.Pool, c *podGroup) model.Reason {
 		}
 	}
 	return model.Reason{Code: input.RequirementConflict,
-		Message: fmt.Sprintf("%s requires %s, which no single instance type of the pool has", c.field(""), term), Remedy: remedy}
+		Message: fmt.Sprintf("%s requires %s, which no single instance type of the pool has", fieldOf(c, ""), term), Remedy: remedy}
 }
 
 // clash says what a conflict is between.
@@ -216,14 +217,14 @@ func openLabelValues(p *offerings.Pool, key string) []string {
 	return offering.Values(types, key)
 }
 
-// field names where the pod asks for the label.
-func (c *podGroup) field(key string) string {
-	for written := range c.selector { // whether any matches does not depend on the order
+// fieldOf names where the pod asks for the label.
+func fieldOf(c *group.PodGroup, key string) string {
+	for written := range c.Selector { // whether any matches does not depend on the order
 		if requirement.Normalize(written) == key {
 			return "spec.nodeSelector"
 		}
 	}
-	if key == "" && len(c.selector) > 0 {
+	if key == "" && len(c.Selector) > 0 {
 		return "spec.nodeSelector with spec.affinity.nodeAffinity"
 	}
 	return "spec.affinity.nodeAffinity"
@@ -242,7 +243,7 @@ func countTypes(p *offerings.Pool, mask vector.Bitset) int {
 }
 
 // tooLarge says which resources exceed what the largest type the pod group may use leaves beside its daemons.
-func (p *planner) tooLarge(c *podGroup, pool *offerings.Pool, accepted vector.Bitset) model.Reason {
+func (p *planner) tooLarge(c *group.PodGroup, pool *offerings.Pool, accepted vector.Bitset) model.Reason {
 	most := make(vector.Vector, len(p.dims))
 	for col := accepted.Next(0); col >= 0; col = accepted.Next(col + 1) {
 		for d, amount := range pool.Free[pool.Market.Columns[col].Instance] {
@@ -251,20 +252,20 @@ func (p *planner) tooLarge(c *podGroup, pool *offerings.Pool, accepted vector.Bi
 	}
 	var parts []string
 	for d, name := range p.dims {
-		if c.request[d] > most[d] && strings.Contains(name, "/") && lacks(pool, accepted, name) { // a device
+		if c.Request[d] > most[d] && strings.Contains(name, "/") && lacks(pool, accepted, name) { // a device
 			return noDevice(pool, name)
 		}
-		if c.request[d] > most[d] {
-			parts = append(parts, fmt.Sprintf("%s %s (at most %s)", name, resource.Format(name, c.request[d]), resource.Format(name, most[d])))
+		if c.Request[d] > most[d] {
+			parts = append(parts, fmt.Sprintf("%s %s (at most %s)", name, resource.Format(name, c.Request[d]), resource.Format(name, most[d])))
 		}
 	}
 	message := fmt.Sprintf("spec.containers[].resources.requests add up to %s, which none of the %d instance types it may use has, less the requests of DaemonSets",
-		resource.String(c.resources), countTypes(pool, accepted))
+		resource.String(c.Resources), countTypes(pool, accepted))
 	if len(parts) > 0 {
 		message = fmt.Sprintf("spec.containers[].resources.requests exceed the capacity of each of the %d instance types it may use, less the requests of DaemonSets: %s",
 			countTypes(pool, accepted), strings.Join(parts, ", "))
 	}
-	if c.resources[model.CPU] >= suspiciousCPUMilli {
+	if c.Resources[model.CPU] >= suspiciousCPUMilli {
 		message += `; was "m" left out of the CPU request?`
 	}
 	return model.Reason{Code: input.ResourcesTooLarge, Message: message, Remedy: "lower the requests, or let the pool use larger instance types"}
@@ -380,4 +381,12 @@ func (p *planner) minValues(pool *offerings.Pool) model.Reason {
 	return model.Reason{Code: input.MinValues,
 		Message: "the instance types that hold the pod, within spec.limits, have too few different values for " + strings.Join(parts, " and "),
 		Remedy:  "lower minValues, or let the pool or the pod use more instance types"}
+}
+
+// kept says that daemons of every node it may use keep the pod group out, or it keeps them out.
+func kept(p *planner, c *group.PodGroup) model.Reason {
+	set := p.in.Snapshot.DaemonSets[c.Conflicts[0]]
+	return model.Reason{Code: input.PodAntiAffinity,
+		Message: fmt.Sprintf("spec.affinity.podAntiAffinity of the pod or of the DaemonSet %s/%s keeps them apart, and every node it may use runs both", set.Namespace, set.Name),
+		Remedy:  "narrow the anti-affinity, or exclude the DaemonSet from some nodes"}
 }

@@ -3,6 +3,7 @@ package pack
 import (
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 )
@@ -13,10 +14,10 @@ const reuseCost = 60_000
 // reuse moves pods from new nodes onto what exists or is on its way, where every rule still holds then: what kept them off
 // while pods were placed need not hold of the plan that came of it. It reports whether any was moved.
 func (b *solver) reuse() bool {
-	if b.rules.empty() || b.existing.total == 0 || !b.surveyable() {
+	if b.rules.Empty() || b.existing.total == 0 || !b.surveyable() {
 		return false
 	}
-	m := relocator{repair: repair{b, reuseCost}, nodeSets: make(map[*podGroup][]nodeSet)}
+	m := relocator{repair: repair{b, reuseCost}, nodeSets: make(map[*group.PodGroup][]nodeSet)}
 	moved := false
 	for progress := true; progress; { // one that moved may make room for another
 		progress = false
@@ -34,17 +35,17 @@ func (b *solver) reuse() bool {
 // relocator takes pods off new nodes.
 type relocator struct {
 	repair
-	nodeSets map[*podGroup][]nodeSet // of those that have been looked at
-	outcome  *outcome                // of the plan as it is; nil = not known
-	spots    map[*node]int           // of outcome
+	nodeSets map[*group.PodGroup][]nodeSet // of those that have been looked at
+	outcome  *outcome                      // of the plan as it is; nil = not known
+	spots    map[*node]int                 // of outcome
 }
 
 // moveOff moves one pod of the node, of any pod group; false where none can go.
 func (m *relocator) moveOff(r *packing, n *node) bool {
-	var last *podGroup
+	var last *group.PodGroup
 	for at, pod := range n.pods {
 		c := m.podGroupOf[pod]
-		if c == last || c.plain() {
+		if c == last || c.Plain() {
 			continue
 		}
 		last = c
@@ -69,7 +70,7 @@ func (m *relocator) moveOff(r *packing, n *node) bool {
 func (m *relocator) moveTo(r *packing, n *node, at, sign int) bool {
 	pod := n.pods[at]
 	c, p := m.podGroupOf[pod], m.existing
-	for slot := p.firstWith(sign, c.request, 0); slot >= 0 && m.budget > 0; slot = p.firstWith(sign, c.request, slot+1) {
+	for slot := p.firstWith(sign, c.Request, 0); slot >= 0 && m.budget > 0; slot = p.firstWith(sign, c.Request, slot+1) {
 		node := p.bySign[sign][slot]
 		if m.admits(c, node) && m.promises(n, pod, node) && m.try(r, n, at, node) {
 			return true
@@ -88,7 +89,7 @@ func (m *relocator) promises(n *node, pod, site int) bool {
 	}
 	o, from := m.outcome, m.spots[n]
 	m.budget--
-	if slices.ContainsFunc(m.podGroupOf[pod].constraints, func(u constraint) bool { return u.kind == spread && u.byHost }) {
+	if slices.ContainsFunc(m.podGroupOf[pod].Constraints, func(u group.Constraint) bool { return u.Kind == group.Spread && u.ByHost }) {
 		m.budget -= len(o.spots)
 	}
 	o.note(from, pod, -1)
@@ -104,13 +105,13 @@ func (m *relocator) try(r *packing, n *node, at, node int) bool {
 	pod, before := n.pods[at], *n
 	c := m.podGroupOf[pod]
 	n.pods = slices.Delete(slices.Clone(n.pods), at, at+1)
-	n.load = n.load.Minus(c.request)
+	n.load = n.load.Minus(c.Request)
 	r.cheapen(n)
-	left := c.pods
-	c.pods = append([]int{pod}, left...)
+	left := c.Pods
+	c.Pods = append([]int{pod}, left...)
 	m.budget -= len(m.pending) + m.existing.total
 	if !m.tryExisting(c, node) {
-		c.pods, *n = left, before
+		c.Pods, *n = left, before
 		return false
 	}
 	m.outcome = nil

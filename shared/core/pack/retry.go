@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 )
@@ -25,11 +26,11 @@ func (b *solver) retry() {
 	}
 	b.dissolve()
 	r := b.repair()
-	order := inOrder(b.podGroups)
+	order := group.InOrder(b.podGroups)
 	for progress := true; progress; { // one that found a place may make room for another
 		progress = false
 		for _, c := range order {
-			for c.units() > 0 && r.budget > 0 && (r.retryOnExisting(c) || c.blocked != nil && r.retryOnNewNode(c) || r.shift(c)) {
+			for c.Units() > 0 && r.budget > 0 && (r.retryOnExisting(c) || c.Blocked != nil && r.retryOnNewNode(c) || r.shift(c)) {
 				progress = true
 			}
 		}
@@ -50,22 +51,22 @@ func (b *solver) repair() *repair {
 // out the others.
 func (b *solver) dissolve() {
 	for _, unit := range b.podGroups {
-		if len(unit.pods) == 0 || b.podGroupOf == nil || b.podGroupOf[unit.pods[0]] == unit {
+		if len(unit.Pods) == 0 || b.podGroupOf == nil || b.podGroupOf[unit.Pods[0]] == unit {
 			continue
 		}
-		for _, i := range unit.pods {
+		for _, i := range unit.Pods {
 			c := b.podGroupOf[i]
-			c.pods = input.SortedPods(b.in.Snapshot, append(c.pods, i))
-			if c.blocked == nil {
-				c.blocked = unit.blocked
+			c.Pods = input.SortedPods(b.in.Snapshot, append(c.Pods, i))
+			if c.Blocked == nil {
+				c.Blocked = unit.Blocked
 			}
 		}
-		unit.pods = nil
+		unit.Pods = nil
 	}
 }
 
 // retryOnExisting tries what exists, one node of each kind.
-func (b *repair) retryOnExisting(c *podGroup) bool {
+func (b *repair) retryOnExisting(c *group.PodGroup) bool {
 	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules}
 	nodeSets := a.nodeSets(c)
 	slices.SortStableFunc(nodeSets, func(x, y nodeSet) int { return vector.CompareBools(x.soft, y.soft) })
@@ -84,34 +85,34 @@ func (b *repair) retryOnExisting(c *podGroup) bool {
 }
 
 // tryExisting puts a unit on the existing node if every rule still holds then.
-func (b *repair) tryExisting(c *podGroup, n int) bool {
+func (b *repair) tryExisting(c *group.PodGroup, n int) bool {
 	s, attached, ports := b.existing.nodes[n], b.existing.nodes[n].attached, len(b.existing.nodes[n].ports)
-	if c.attaches && !b.existing.attachable(s, c.pods[:c.stride]) {
+	if c.Attaches && !b.existing.attachable(s, c.Pods[:c.Stride]) {
 		return false
 	}
-	unit := c.takeUnits(1)
-	if c.attaches {
+	unit := c.TakeUnits(1)
+	if c.Attaches {
 		b.attach(s, unit)
 	}
-	b.existing.take(n, c.request, 1)
-	s.ports, s.pods = append(s.ports, c.ports...), append(s.pods, unit...)
+	b.existing.take(n, c.Request, 1)
+	s.ports, s.pods = append(s.ports, c.Ports...), append(s.pods, unit...)
 	if b.satisfied() {
-		for _, a := range c.contributions {
-			b.existing.counter().count(a.topologyGroup, n, a.weight)
+		for _, a := range c.Contributions {
+			b.existing.counter().count(a.TopologyGroup, n, a.Weight)
 		}
 		return true
 	}
 	s.ports, s.pods, s.attached = s.ports[:ports], s.pods[:len(s.pods)-len(unit)], attached
-	b.existing.take(n, c.request, -1)
-	c.pods = append(slices.Clone(unit), c.pods...)
+	b.existing.take(n, c.Request, -1)
+	c.Pods = append(slices.Clone(unit), c.Pods...)
 	return false
 }
 
 // nodesWithSpace returns the first existing nodes of the group with room for a unit, rules between pods aside.
-func (b *repair) nodesWithSpace(c *podGroup, g *nodeSet) []int {
+func (b *repair) nodesWithSpace(c *group.PodGroup, g *nodeSet) []int {
 	var out []int
 	p := b.existing
-	for slot := p.firstWith(g.sign, c.request, 0); slot >= 0 && len(out) < retryNodes; slot = p.firstWith(g.sign, c.request, slot+1) {
+	for slot := p.firstWith(g.sign, c.Request, 0); slot >= 0 && len(out) < retryNodes; slot = p.firstWith(g.sign, c.Request, slot+1) {
 		if n := p.bySign[g.sign][slot]; b.admits(c, n) {
 			out = append(out, n)
 		}
@@ -120,7 +121,7 @@ func (b *repair) nodesWithSpace(c *podGroup, g *nodeSet) []int {
 }
 
 // retryOnNewNode tries a node of the unit's own in one domain after the other, cheap ones first.
-func (b *repair) retryOnNewNode(c *podGroup) bool {
+func (b *repair) retryOnNewNode(c *group.PodGroup) bool {
 	first := b.first(c)
 	if first == nil {
 		return false
@@ -133,7 +134,7 @@ func (b *repair) retryOnNewNode(c *podGroup) bool {
 			return false
 		}
 		b.budget--
-		unit := slices.Clone(c.takeUnits(1))
+		unit := slices.Clone(c.TakeUnits(1))
 		runs, restore := len(p.runs), p.saved()
 		tried := &podBatch{podGroup: first, pods: unit, values: cells[i].values, pools: cells[i].pools}
 		p.pack([]*podBatch{tried})
@@ -142,7 +143,7 @@ func (b *repair) retryOnNewNode(c *podGroup) bool {
 			return true
 		}
 		restore()
-		c.pods = append(unit, c.pods...)
+		c.Pods = append(unit, c.Pods...)
 	}
 	return false
 }
@@ -219,7 +220,7 @@ func (r *packing) podBatchesOf(n *node) []*podBatch {
 	at := 0
 	for _, it := range n.items {
 		of := r.batches[it.batch].podBatch
-		end := at + it.count*of.podGroup.stride
+		end := at + it.count*of.podGroup.Stride
 		out = append(out, &podBatch{podGroup: of.podGroup, pods: slices.Clone(n.pods[at:end]), values: of.values, pools: of.pools})
 		at = end
 	}
@@ -227,11 +228,11 @@ func (r *packing) podBatchesOf(n *node) []*podBatch {
 }
 
 // first returns the pod group as it is on a node of its own, where nothing else is near; nil where it has to be beside others.
-func (b *repair) first(c *podGroup) *podGroup {
-	if !c.needsHost() {
+func (b *repair) first(c *group.PodGroup) *group.PodGroup {
+	if !c.NeedsHost() {
 		return c
 	}
-	if slices.ContainsFunc(c.constraints, func(u constraint) bool { return u.kind == affinity && u.byHost && u.self == 0 }) {
+	if slices.ContainsFunc(c.Constraints, func(u group.Constraint) bool { return u.Kind == group.Affinity && u.ByHost && u.Self == 0 }) {
 		return nil
 	}
 	return b.bundler().merge(c, nil, 1)

@@ -3,6 +3,7 @@ package pack
 import (
 	"testing"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -59,7 +60,7 @@ func TestBindingIsGoneThroughPodByPod(t *testing.T) {
 		w.node(name, func(n *model.Node) { n.Labels[model.LabelZone] = map[bool]string{true: "a", false: "b"}[name == "n1"] })
 	}
 	w.pods("x", 7, asPod(appPod("x"), spreadBy(model.LabelZone, 1), spreadBy(model.LabelHostname, 2)))
-	b := newSolver(question{in: &w.in}, noPreferences)
+	b := newSolver(question{in: &w.in}, group.NoPreferences)
 	pod := 0
 	for _, s := range b.existing.nodes {
 		for range on[s.name] {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 )
@@ -30,16 +31,16 @@ func (o *outcome) settle(i int) {
 	about := make(map[int]bool) // topology groups that count its pods or that those go by
 	for _, it := range s.node.items {
 		c := s.run.batches[it.batch].podGroup
-		for _, a := range c.contributions {
-			about[a.topologyGroup] = about[a.topologyGroup] || a.weight > 0
+		for _, a := range c.Contributions {
+			about[a.TopologyGroup] = about[a.TopologyGroup] || a.Weight > 0
 		}
-		for n := range c.constraints {
-			about[c.constraints[n].topologyGroup] = true
+		for n := range c.Constraints {
+			about[c.Constraints[n].TopologyGroup] = true
 		}
 	}
-	for t := range o.solver.rules.topologyGroups {
-		topologyGroup := &o.solver.rules.topologyGroups[t]
-		if !topologyGroup.wanted && !slices.ContainsFunc(o.daemons, func(c *podGroup) bool { return weightIn(c.contributions, t) > 0 }) {
+	for t := range o.solver.rules.TopologyGroups {
+		topologyGroup := &o.solver.rules.TopologyGroups[t]
+		if !topologyGroup.Wanted && !slices.ContainsFunc(o.daemons, func(c *group.PodGroup) bool { return group.WeightIn(c.Contributions, t) > 0 }) {
 			continue
 		}
 		parts := o.partsOf(kindOfNode{s.run.pool, s.node.flag, t})
@@ -57,19 +58,19 @@ func (o *outcome) settle(i int) {
 // matters reports whether it makes a difference to the topology group in which of the parts the node comes up. counted says that it is about
 // pods of the node.
 func (o *outcome) matters(i, t int, parts []part, mine int, counted bool) bool {
-	s, topologyGroup := &o.spots[i], &o.solver.rules.topologyGroups[t]
+	s, topologyGroup := &o.spots[i], &o.solver.rules.TopologyGroups[t]
 	for n := range parts {
 		other := &parts[n]
 		if n == mine || !vector.Meet(s.node.mask, s.run.pool.Open, other.mask) {
 			continue
 		}
 		switch {
-		case counted, (topologyGroup.wanted || !topologyGroup.host) && parts[mine].daemons+other.daemons != "":
+		case counted, (topologyGroup.Wanted || !topologyGroup.Host) && parts[mine].daemons+other.daemons != "":
 			return true
-		case !topologyGroup.wanted:
-		case topologyGroup.host:
+		case !topologyGroup.Wanted:
+		case topologyGroup.Host:
 			o.vacant[t] = o.vacant[t] || other.counts
-		case other.counts && o.nodes[t][other.value] == 0, parts[mine].counts && topologyGroup.domains > 1:
+		case other.counts && o.nodes[t][other.value] == 0, parts[mine].counts && topologyGroup.Domains > 1:
 			return true
 		}
 	}
@@ -81,11 +82,11 @@ func (o *outcome) partsOf(kind kindOfNode) []part {
 	if known, seen := o.splits[kind]; seen {
 		return known
 	}
-	topologyGroup := &o.solver.rules.topologyGroups[kind.topologyGroup]
-	keys := o.solver.rules.offeringKeys(topologyGroup)
+	topologyGroup := &o.solver.rules.TopologyGroups[kind.topologyGroup]
+	keys := o.solver.rules.OfferingKeys(topologyGroup)
 	var daemons []vector.Bitset
 	for _, c := range o.daemons {
-		if weightIn(c.contributions, kind.topologyGroup) > 0 {
+		if group.WeightIn(c.Contributions, kind.topologyGroup) > 0 {
 			daemons = append(daemons, o.runsOn(kind.pool, c))
 		}
 	}
@@ -132,36 +133,13 @@ func (o *outcome) split(kind kindOfNode, keys []string, daemons []vector.Bitset)
 
 // seenAs returns the domain a new node is in, and whether it counts.
 func (o *outcome) seenAs(t int, s *spot) (string, bool) {
-	topologyGroup := &o.solver.rules.topologyGroups[t]
-	if topologyGroup.filter >= 0 && !o.solver.rules.filters[topologyGroup.filter].passes(o.labelsOf(s), s.taints) {
+	topologyGroup := &o.solver.rules.TopologyGroups[t]
+	if topologyGroup.Filter >= 0 && !o.solver.rules.Filters[topologyGroup.Filter].Passes(o.labelsOf(s), s.taints) {
 		return "", false
 	}
-	if topologyGroup.host {
+	if topologyGroup.Host {
 		return offerings.NewHostname, true
 	}
-	value := o.solver.planner.labelOf(s.run.pool, s.node, topologyGroup.key)
+	value := o.solver.planner.labelOf(s.run.pool, s.node, topologyGroup.Key)
 	return value, value != ""
-}
-
-// offeringKeys returns the labels decided by the offering that the topology group looks at, sorted.
-func (b *podRules) offeringKeys(t *topologyGroup) []string {
-	var keys []string
-	note := func(key string) {
-		if offerings.Decided(key) {
-			keys = append(keys, key)
-		}
-	}
-	note(t.key)
-	if t.filter >= 0 {
-		for _, key := range b.filters[t.filter].keys {
-			note(key)
-		}
-		for _, term := range b.filters[t.filter].terms {
-			for _, key := range term.Keys() {
-				note(key)
-			}
-		}
-	}
-	slices.Sort(keys)
-	return slices.Compact(keys)
 }

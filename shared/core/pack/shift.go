@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/topology"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -27,11 +28,11 @@ func (b *solver) makeSpace() {
 		return
 	}
 	r := b.repair()
-	order := inOrder(b.podGroups)
+	order := group.InOrder(b.podGroups)
 	for progress := true; progress; {
 		progress = false
 		for _, c := range order {
-			for c.units() > 0 && r.budget > 0 && (r.retryOnExisting(c) || r.shift(c)) {
+			for c.Units() > 0 && r.budget > 0 && (r.retryOnExisting(c) || r.shift(c)) {
 				progress = true
 			}
 		}
@@ -49,17 +50,17 @@ func (b *solver) makeSpaceFor(podBatches []*podBatch) {
 	}
 	r := b.repair()
 	for _, podBatch := range podBatches {
-		c, rest := podBatch.podGroup, podBatch.podGroup.pods
-		c.pods = podBatch.pods
-		for c.units() > 0 && r.budget > 0 && (r.retryOnExisting(c) || r.shift(c)) {
+		c, rest := podBatch.podGroup, podBatch.podGroup.Pods
+		c.Pods = podBatch.pods
+		for c.Units() > 0 && r.budget > 0 && (r.retryOnExisting(c) || r.shift(c)) {
 			b.forgetUnits(podBatch, 1)
 		}
-		podBatch.pods, c.pods = c.pods, rest
+		podBatch.pods, c.Pods = c.Pods, rest
 	}
 }
 
 // shift puts a unit of the pod group onto an existing node from which pods of another pod group, placed by this plan, move to other existing nodes.
-func (b *repair) shift(c *podGroup) bool {
+func (b *repair) shift(c *group.PodGroup) bool {
 	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules}
 	for from, s := range b.existing.nodes {
 		if len(s.pods) == 0 || s.closed || s.blind || evaluate(c, s) == refused {
@@ -85,21 +86,21 @@ func (b *repair) shift(c *podGroup) bool {
 						return true
 					}
 				}
-				if !c.attaches {
+				if !c.Attaches {
 					break
 				}
 			}
 		}
 	}
-	return c.blocked != nil && b.shiftPeer(c)
+	return c.Blocked != nil && b.shiftPeer(c)
 }
 
 // shiftPeer puts a unit of the pod group onto an existing node once a pod that its rules count has moved from one existing node to another.
-func (b *repair) shiftPeer(c *podGroup) bool {
+func (b *repair) shiftPeer(c *group.PodGroup) bool {
 	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules}
 	for from, s := range b.existing.nodes {
 		for _, d := range b.movable(s, c) {
-			if !slices.ContainsFunc(c.constraints, func(u constraint) bool { return weightIn(d.contributions, u.topologyGroup) > 0 }) {
+			if !slices.ContainsFunc(c.Constraints, func(u group.Constraint) bool { return group.WeightIn(d.Contributions, u.TopologyGroup) > 0 }) {
 				continue
 			}
 			if b.budget--; b.budget < 0 {
@@ -122,8 +123,8 @@ func (b *repair) shiftPeer(c *podGroup) bool {
 }
 
 // movable returns the pod groups other than c whose pods this plan put on the existing node and may as well put elsewhere.
-func (b *repair) movable(s *existingNode, c *podGroup) []*podGroup {
-	var out []*podGroup
+func (b *repair) movable(s *existingNode, c *group.PodGroup) []*group.PodGroup {
+	var out []*group.PodGroup
 	for _, i := range s.pods {
 		promised := slices.ContainsFunc(s.promised, func(pod model.PodRef) bool { return pod.UID == b.in.Snapshot.Pods[i].UID })
 		if d := b.podGroupOf[i]; d != c && !promised && !slices.Contains(out, d) {
@@ -134,16 +135,16 @@ func (b *repair) movable(s *existingNode, c *podGroup) []*podGroup {
 }
 
 // fitsWithout reports whether the existing node has room for a unit of c once so many pods of d are gone.
-func fitsWithout(c, d *podGroup, s *existingNode, count int) bool {
+func fitsWithout(c, d *group.PodGroup, s *existingNode, count int) bool {
 	free := slices.Clone(s.free)
 	for range count {
-		free.AddSaturating(d.request)
+		free.AddSaturating(d.Request)
 	}
-	return c.request.Fits(free)
+	return c.Request.Fits(free)
 }
 
 // targets returns existing nodes with room for a pod of d, other than the one it is on, a few of each kind.
-func (b *repair) targets(a *assigner, d *podGroup, from int) []int {
+func (b *repair) targets(a *assigner, d *group.PodGroup, from int) []int {
 	var out []int
 	for _, g := range a.nodeSets(d) {
 		for _, n := range b.nodesWithSpace(d, &g) {
@@ -158,9 +159,9 @@ func (b *repair) targets(a *assigner, d *podGroup, from int) []int {
 
 // shiftTo moves pods of d from one existing node to the first of others that have room and puts a unit of c in their place; false,
 // and nothing is changed, where there is no room or a rule would not hold.
-func (b *repair) shiftTo(c, d *podGroup, from int, targets []int, count int) bool {
+func (b *repair) shiftTo(c, d *group.PodGroup, from int, targets []int, count int) bool {
 	undo, moved := b.moveSome(d, from, targets, count)
-	if moved && c.request.Fits(b.existing.nodes[from].free) && b.admits(c, from) && b.tryExisting(c, from) {
+	if moved && c.Request.Fits(b.existing.nodes[from].free) && b.admits(c, from) && b.tryExisting(c, from) {
 		return true
 	}
 	if moved {
@@ -179,7 +180,7 @@ type shifted struct {
 
 // moveSome moves so many pods of d from one existing node to the first of others that have room; false, and nothing is changed, where
 // not all fit there. undo moves them back to where they were in every list.
-func (b *repair) moveSome(d *podGroup, from int, targets []int, count int) (undo func(), ok bool) {
+func (b *repair) moveSome(d *group.PodGroup, from int, targets []int, count int) (undo func(), ok bool) {
 	source := b.existing.nodes[from]
 	var moved []shifted
 	undo = func() {
@@ -196,7 +197,7 @@ func (b *repair) moveSome(d *podGroup, from int, targets []int, count int) (undo
 		}
 		at := slices.IndexFunc(targets, func(n int) bool {
 			s := b.existing.nodes[n]
-			return b.admits(d, n) && d.request.Fits(s.free) && (!d.attaches || b.existing.attachable(s, []int{i}))
+			return b.admits(d, n) && d.Request.Fits(s.free) && (!d.Attaches || b.existing.attachable(s, []int{i}))
 		})
 		if at < 0 {
 			break
@@ -205,7 +206,7 @@ func (b *repair) moveSome(d *podGroup, from int, targets []int, count int) (undo
 		moved = append(moved, shifted{i, from, targets[at], [2][]int{source.pods, target.pods}, [2][]model.HostPort{source.ports, target.ports},
 			[2]map[string]map[string]bool{source.attached, target.attached}})
 		b.move(d, i, from, targets[at])
-		if d.attaches {
+		if d.Attaches {
 			b.attach(target, []int{i})
 			source.attached = b.attachedOn(source)
 		}
@@ -226,7 +227,7 @@ func (b *repair) attach(s *existingNode, pods []int) {
 	s.attached = attached
 	for _, i := range pods {
 		pod := &b.in.Snapshot.Pods[i]
-		s.attachAll(b.classifier.volumes.Attachments(pod, b.in.Snapshot.ShapeOf(pod)))
+		s.attachAll(b.classifier.Volumes.Attachments(pod, b.in.Snapshot.ShapeOf(pod)))
 	}
 }
 
@@ -246,25 +247,25 @@ func (b *repair) attachedOn(s *existingNode) map[string]map[string]bool {
 }
 
 // admits reports whether no port of the pod group is taken on the existing node.
-func (b *repair) admits(c *podGroup, n int) bool {
-	_, clash := topology.PortConflict(c.ports, b.existing.nodes[n].ports)
+func (b *repair) admits(c *group.PodGroup, n int) bool {
+	_, clash := topology.PortConflict(c.Ports, b.existing.nodes[n].ports)
 	return !clash
 }
 
 // move takes pod i of pod group d from one existing node to another, in what is free and in what rules count.
-func (b *repair) move(d *podGroup, i, from, to int) {
+func (b *repair) move(d *group.PodGroup, i, from, to int) {
 	source, target := b.existing.nodes[from], b.existing.nodes[to]
-	b.existing.take(from, d.request, -1)
-	b.existing.take(to, d.request, 1)
-	for _, a := range d.contributions {
-		b.existing.counter().count(a.topologyGroup, from, -a.weight)
-		b.existing.counter().count(a.topologyGroup, to, a.weight)
+	b.existing.take(from, d.Request, -1)
+	b.existing.take(to, d.Request, 1)
+	for _, a := range d.Contributions {
+		b.existing.counter().count(a.TopologyGroup, from, -a.Weight)
+		b.existing.counter().count(a.TopologyGroup, to, a.Weight)
 	}
 	source.pods = slices.DeleteFunc(slices.Clone(source.pods), func(other int) bool { return other == i })
 	source.ports = slices.Clone(source.ports)
-	for _, port := range d.ports {
+	for _, port := range d.Ports {
 		at := slices.Index(source.ports, port)
 		source.ports = slices.Delete(source.ports, at, at+1)
 	}
-	target.pods, target.ports = append(slices.Clone(target.pods), i), append(slices.Clone(target.ports), d.ports...)
+	target.pods, target.ports = append(slices.Clone(target.pods), i), append(slices.Clone(target.ports), d.Ports...)
 }

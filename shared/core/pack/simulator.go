@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
@@ -21,8 +22,8 @@ func NewSimulator(in input.Input) *Simulator {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
-	d := &Simulator{knowledge{dims: everyDimension(in.Snapshot), facts: newShapeFacts(in.Snapshot.Shapes, in.IgnorePreferences), nodes: newNodeMemory(len(in.Snapshot.Shapes))}}
-	d.facts.dims = d.dims
+	d := &Simulator{knowledge{dims: everyDimension(in.Snapshot), facts: group.NewShapeFacts(in.Snapshot.Shapes, in.IgnorePreferences), nodes: newNodeMemory(len(in.Snapshot.Shapes))}}
+	d.facts.Dims = d.dims
 	d.markets, d.daemons = offerings.NewMarkets(&in, d.dims), offerings.DaemonsOf(in.Snapshot, d.dims)
 	d.pools = offerings.NewPools(&in, d.dims, d.markets, d.daemons)
 	return d
@@ -30,15 +31,15 @@ func NewSimulator(in input.Input) *Simulator {
 
 // everyDimension returns the resources that any pod asks for, whether it is to be placed or not.
 func everyDimension(snapshot *model.Snapshot) vector.Dimensions {
-	all := &podGroup{resources: make(model.Resources)}
+	all := &group.PodGroup{Resources: make(model.Resources)}
 	for i := range snapshot.Shapes {
 		for name, amount := range snapshot.Shapes[i].Requests { // into a set
 			if amount != 0 {
-				all.resources[name] = 1
+				all.Resources[name] = 1
 			}
 		}
 	}
-	return dimensionsOf(snapshot, []*podGroup{all})
+	return group.DimensionsOf(snapshot, []*group.PodGroup{all})
 }
 
 // Plan is like the package's Plan and reuses cached state. It opens nodes in so many ways at most, of which the
@@ -65,16 +66,16 @@ type Rates struct {
 // NewRates prices the pods in.Pending names; plans of the simulator in one way only go by that from then on. Reserved capacity, whose price says nothing, is left out.
 func (d *Simulator) NewRates(in input.Input) *Rates {
 	pending, moving := pendingPods(&in)
-	rules := newPodRules(in.Snapshot, noPreferences)
-	classifier := &classifier{snapshot: in.Snapshot, facts: d.facts, rules: rules, volumes: volume.New(in.Snapshot), onceUsed: holders(in.Snapshot, moving)}
-	podGroups, _ := classifier.podGroupsOf(input.SortedPods(in.Snapshot, pending), nil)
+	rules := group.NewPodRules(in.Snapshot, group.NoPreferences)
+	classifier := &group.Classifier{Snapshot: in.Snapshot, Facts: d.facts, Rules: rules, Volumes: volume.New(in.Snapshot), OnceUsed: group.Holders(in.Snapshot, moving)}
+	podGroups, _ := classifier.PodGroupsOf(input.SortedPods(in.Snapshot, pending), nil)
 	p := newPlanner(&in, d.dims, rules, d.markets, d.daemons)
 	p.ready, p.reserved = offerings.Copies(d.pools, in.Usage), map[string]int64{}
 	requests := make([][]podRequest, len(p.ready))
 	for _, c := range podGroups {
 		for _, s := range p.candidatePools(c) {
-			if options := p.ready[s.pool].Options(s.variants, c.request, c.most()); len(options) > 0 {
-				requests[s.pool] = append(requests[s.pool], podRequest{c, options, c.units()})
+			if options := p.ready[s.pool].Options(s.variants, c.Request, c.Most()); len(options) > 0 {
+				requests[s.pool] = append(requests[s.pool], podRequest{c, options, c.Units()})
 				break
 			}
 		}
@@ -93,7 +94,7 @@ func (d *Simulator) NewRates(in input.Input) *Rates {
 			if value == 0 {
 				value = slices.MinFunc(list[i].options, func(a, b *offerings.Option) int { return cmp.Compare(a.Alone, b.Alone) }).Alone
 			}
-			for _, pod := range list[i].podGroup.pods {
+			for _, pod := range list[i].podGroup.Pods {
 				out.values[pod] = value
 			}
 		}

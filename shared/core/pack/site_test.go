@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"pgregory.net/rapid"
-
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/model"
+	"pgregory.net/rapid"
 )
 
 // TestNodesReadWhenSearchedChangeNoPlan plans each world twice: as it is, and beside so many nodes being deleted that its
@@ -21,7 +21,7 @@ func TestNodesReadWhenSearchedChangeNoPlan(t *testing.T) {
 			snapshot.Nodes = append(snapshot.Nodes[:len(snapshot.Nodes):len(snapshot.Nodes)], model.Node{Name: name, UID: name, DeletedUnix: testNow})
 		}
 		w.in.Snapshot = &snapshot
-		if b := newSolver(question{in: &w.in}, noPreferences); !b.existing.few {
+		if b := newSolver(question{in: &w.in}, group.NoPreferences); !b.existing.few {
 			t.Fatalf("%d pods are not few beside %d nodes", len(b.pending), len(snapshot.Nodes))
 		}
 		if got, want := encoded(t, Plan(w.in)), encoded(t, want); got != want {
@@ -35,9 +35,9 @@ func TestNodesReadWhenSearchedHaveTheCapacityTheyHave(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawRules(t)
 		read := func(waiting int) *existingNodes {
-			b := newSolver(question{in: &w.in}, noPreferences)
+			b := newSolver(question{in: &w.in}, group.NoPreferences)
 			p := newExistingNodes(&w.in, b.dims, b.planner.markets, b.planner.daemons, false, nil)
-			p.rules, p.classifier, p.needPorts, p.needDisks = newPodRules(w.in.Snapshot, noPreferences), b.classifier, true, true
+			p.rules, p.classifier, p.needPorts, p.needDisks = group.NewPodRules(w.in.Snapshot, group.NoPreferences), b.classifier, true, true
 			p.build(waiting, nil, nil)
 			return p
 		}

@@ -3,6 +3,7 @@ package pack
 import (
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
@@ -20,7 +21,7 @@ type question struct {
 // knowledge is what all plans of one cluster have in common.
 type knowledge struct {
 	dims    vector.Dimensions
-	facts   *shapeFacts
+	facts   *group.ShapeFacts
 	markets *offerings.Markets
 	daemons []offerings.Daemon
 	pools   []*offerings.Pool
@@ -33,62 +34,64 @@ type solver struct {
 	question
 	pending    []int
 	dims       vector.Dimensions
-	rules      *podRules
-	classifier *classifier
-	podGroups  []*podGroup
+	rules      *group.PodRules
+	classifier *group.Classifier
+	podGroups  []*group.PodGroup
 	refused    map[int]*model.Reason
 	existing   *existingNodes
 	planner    *planner
-	podGroupOf []*podGroup // by pod; only where there are rules between pods, or nodes
-	daemons    []*podGroup // of the DaemonSets any rule counts: what their pods add
+	podGroupOf []*group.PodGroup // by pod; only where there are rules between pods, or nodes
+	daemons    []*group.PodGroup // of the DaemonSets any rule counts: what their pods add
 }
 
-func newSolver(q question, preferences preferences) *solver { return prepare(q, preferences, false) }
+func newSolver(q question, preferences group.Preferences) *solver {
+	return prepare(q, preferences, false)
+}
 
 // prepare reads the input. asIs leaves nodes as they are now, with no room kept for daemons to come.
-func prepare(q question, preferences preferences, asIs bool) *solver {
+func prepare(q question, preferences group.Preferences, asIs bool) *solver {
 	in := q.in
 	pending, moving := pendingPods(in)
-	b := &solver{question: q, pending: input.SortedPods(in.Snapshot, pending), rules: newPodRules(in.Snapshot, preferences)}
-	var facts *shapeFacts
+	b := &solver{question: q, pending: input.SortedPods(in.Snapshot, pending), rules: group.NewPodRules(in.Snapshot, preferences)}
+	var facts *group.ShapeFacts
 	if q.known != nil {
 		facts = q.known.facts
 	} else {
-		facts = newShapeFacts(in.Snapshot.Shapes, in.IgnorePreferences)
+		facts = group.NewShapeFacts(in.Snapshot.Shapes, in.IgnorePreferences)
 	}
-	b.classifier = &classifier{snapshot: in.Snapshot, facts: facts, rules: b.rules, volumes: volume.New(in.Snapshot), onceUsed: holders(in.Snapshot, moving)}
-	if len(in.Settled) > 0 && (len(in.Churning)+len(in.Expected) > 0 || facts.spreads()) {
-		b.classifier.settle(in.Settled, pending, len(in.Expected) > 0)
+	b.classifier = &group.Classifier{Snapshot: in.Snapshot, Facts: facts, Rules: b.rules, Volumes: volume.New(in.Snapshot), OnceUsed: group.Holders(in.Snapshot, moving)}
+	if len(in.Settled) > 0 && (len(in.Churning)+len(in.Expected) > 0 || facts.Spreads()) {
+		b.classifier.Settle(in.Settled, pending, len(in.Expected) > 0)
 	}
-	b.podGroups, b.refused = b.classifier.podGroupsOf(b.pending, guardShapes(in.Snapshot, facts, moving))
+	b.podGroups, b.refused = b.classifier.PodGroupsOf(b.pending, group.GuardShapes(in.Snapshot, facts, moving))
 	if d := q.known; d != nil {
 		b.dims = d.dims
 		b.planner = newPlanner(in, d.dims, b.rules, d.markets, d.daemons)
 		b.planner.tries, b.planner.pristine, b.planner.rates = q.tries, d.pools, d.rates
 		b.existing = newExistingNodes(in, d.dims, d.markets, d.daemons, asIs, d.nodes)
 	} else {
-		b.dims = dimensionsOf(in.Snapshot, b.podGroups)
+		b.dims = group.DimensionsOf(in.Snapshot, b.podGroups)
 		for _, c := range b.podGroups {
-			c.request = b.dims.Vector(c.resources)
+			c.Request = b.dims.Vector(c.Resources)
 		}
 		b.planner = newPlanner(in, b.dims, b.rules, offerings.NewMarkets(in, b.dims), offerings.DaemonsOf(in.Snapshot, b.dims))
 		b.existing = newExistingNodes(in, b.dims, b.planner.markets, b.planner.daemons, asIs, nil)
 	}
 	b.existing.rules, b.existing.classifier = b.rules, b.classifier
 	for _, c := range b.podGroups {
-		b.existing.needPorts = b.existing.needPorts || len(c.ports) > 0
-		b.existing.needDisks = b.existing.needDisks || c.attaches
-		b.existing.needConflicts = b.existing.needConflicts || len(c.conflicts) > 0
+		b.existing.needPorts = b.existing.needPorts || len(c.Ports) > 0
+		b.existing.needDisks = b.existing.needDisks || c.Attaches
+		b.existing.needConflicts = b.existing.needConflicts || len(c.Conflicts) > 0
 	}
 	b.existing.build(len(b.pending), moving, labelKeys(b.podGroups, b.rules))
-	if !b.rules.empty() {
-		b.rules.baseline()
+	if !b.rules.Empty() {
+		b.rules.Baseline()
 		b.daemons = b.countedDaemons()
 	}
-	if !b.rules.empty() || b.existing.total > 0 {
-		b.podGroupOf = make([]*podGroup, len(in.Snapshot.Pods))
+	if !b.rules.Empty() || b.existing.total > 0 {
+		b.podGroupOf = make([]*group.PodGroup, len(in.Snapshot.Pods))
 		for _, c := range b.podGroups {
-			for _, i := range c.pods {
+			for _, i := range c.Pods {
 				b.podGroupOf[i] = c
 			}
 		}
@@ -98,14 +101,14 @@ func prepare(q question, preferences preferences, asIs bool) *solver {
 
 // spreads reports whether any pending pod has a hard spread constraint, for which it matters which domains are counted.
 func (b *solver) spreads() bool {
-	return slices.ContainsFunc(b.rules.topologyGroups, func(t topologyGroup) bool { return t.wanted })
+	return slices.ContainsFunc(b.rules.TopologyGroups, func(t group.TopologyGroup) bool { return t.Wanted })
 }
 
 // left returns how many pods have no place.
 func (b *solver) left() int {
 	n := 0
 	for _, c := range b.podGroups {
-		n += len(c.pods)
+		n += len(c.Pods)
 	}
 	return n
 }
@@ -114,8 +117,8 @@ func (b *solver) left() int {
 func (b *solver) unplaced() map[int]bool {
 	out := make(map[int]bool)
 	for _, c := range b.podGroups {
-		if len(c.pods) > 0 {
-			out[c.order] = true
+		if len(c.Pods) > 0 {
+			out[c.Order] = true
 		}
 	}
 	return out

@@ -1,8 +1,7 @@
 package pack
 
 import (
-	"slices"
-
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -12,18 +11,14 @@ import (
 // one goroutine.
 type Spreads struct {
 	snapshot *model.Snapshot
-	facts    *shapeFacts
-	rules    *podRules
+	facts    *group.ShapeFacts
+	rules    *group.PodRules
 	byShape  map[int][]*Spread
 	known    map[spreadName]*Spread
 }
 
 // HasSpreads reports whether any of the shapes has a topology spread constraint that must hold.
-func HasSpreads(shapes []model.PodShape) bool {
-	return slices.ContainsFunc(shapes, func(s model.PodShape) bool {
-		return slices.ContainsFunc(s.Spread, func(c model.Spread) bool { return !c.Anyway })
-	})
-}
+func HasSpreads(shapes []model.PodShape) bool { return group.HasSpreads(shapes) }
 
 type spreadName struct {
 	topologyGroup       int
@@ -42,7 +37,7 @@ type Spread struct {
 
 // NewSpreads returns the constraints of the snapshot's pods.
 func NewSpreads(snapshot *model.Snapshot) *Spreads {
-	return &Spreads{snapshot: snapshot, facts: newShapeFacts(snapshot.Shapes, true), rules: newPodRules(snapshot, noPreferences),
+	return &Spreads{snapshot: snapshot, facts: group.NewShapeFacts(snapshot.Shapes, true), rules: group.NewPodRules(snapshot, group.NoPreferences),
 		byShape: make(map[int][]*Spread), known: make(map[spreadName]*Spread)}
 }
 
@@ -52,12 +47,12 @@ func (s *Spreads) Of(shape int) []*Spread {
 		return out
 	}
 	var out []*Spread
-	if facts := s.facts.of(shape); facts.no == nil && facts.demand != nil && len(s.snapshot.Shapes[shape].Spread) > 0 {
-		constraints, _, _ := s.rules.readSpreads(&s.snapshot.Shapes[shape], facts.demand.there)
+	if facts := s.facts.Of(shape); facts.No == nil && facts.Demand != nil && len(s.snapshot.Shapes[shape].Spread) > 0 {
+		constraints, _, _ := s.rules.ReadSpreads(&s.snapshot.Shapes[shape], facts.Demand.There)
 		for _, u := range constraints {
-			name := spreadName{u.topologyGroup, u.maxSkew, u.minDomains}
+			name := spreadName{u.TopologyGroup, u.MaxSkew, u.MinDomains}
 			if s.known[name] == nil {
-				s.known[name] = &Spread{Key: s.rules.topologyGroups[u.topologyGroup].key, MaxSkew: u.maxSkew, MinDomains: u.minDomains, of: s, topologyGroup: u.topologyGroup, counts: make(map[int]bool)}
+				s.known[name] = &Spread{Key: s.rules.TopologyGroups[u.TopologyGroup].Key, MaxSkew: u.MaxSkew, MinDomains: u.MinDomains, of: s, topologyGroup: u.TopologyGroup, counts: make(map[int]bool)}
 			}
 			out = append(out, s.known[name])
 		}
@@ -71,7 +66,7 @@ func (s *Spread) Counts(shape int) bool {
 	counts, known := s.counts[shape]
 	if !known && shape >= 0 && shape < len(s.of.snapshot.Shapes) {
 		pod := &s.of.snapshot.Shapes[shape]
-		counts = s.of.rules.isMember(s.of.rules.topologyGroups[s.topologyGroup].set, pod, nil)
+		counts = s.of.rules.IsMember(s.of.rules.TopologyGroups[s.topologyGroup].Set, pod, nil)
 		s.counts[shape] = counts
 	}
 	return counts
@@ -79,7 +74,7 @@ func (s *Spread) Counts(shape int) bool {
 
 // Domain returns the domain of a node, and whether the constraint looks at the node at all, as if it were not being disrupted.
 func (s *Spread) Domain(node *model.Node) (value string, counts bool) {
-	t := &s.of.rules.topologyGroups[s.topologyGroup]
+	t := &s.of.rules.TopologyGroups[s.topologyGroup]
 	label := func(key string) (string, bool) {
 		value, has := requirement.Label(node.Labels, key)
 		if !has && key == model.LabelHostname {
@@ -87,6 +82,6 @@ func (s *Spread) Domain(node *model.Node) (value string, counts bool) {
 		}
 		return value, has
 	}
-	value, has := label(t.key)
-	return value, has && value != "" && s.of.rules.filters[t.filter].passes(label, terms.WithoutDisruptionTaint(node.Taints))
+	value, has := label(t.Key)
+	return value, has && value != "" && s.of.rules.Filters[t.Filter].Passes(label, terms.WithoutDisruptionTaint(node.Taints))
 }

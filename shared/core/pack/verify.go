@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -14,7 +15,7 @@ import (
 // outcome is the cluster as the plan leaves it: every topology group counted anew, from what was there and what is placed.
 type outcome struct {
 	solver     *solver
-	podGroupOf []*podGroup        // by pod
+	podGroupOf []*group.PodGroup  // by pod
 	count      []map[string]int32 // by topology group and domain
 	hosts      []map[int]int32    // by host topology group and place: existing nodes, then nodes
 	free       []map[string]int32 // by topology group and domain (hosts by number): pods that are there whatever the others do
@@ -25,7 +26,7 @@ type outcome struct {
 	total      []int32
 	splits     map[kindOfNode][]part
 	started    map[start]bool           // of pods that wait for others
-	daemons    []*podGroup              // of those that any topology group counts: what they add
+	daemons    []*group.PodGroup        // of those that any topology group counts: what they add
 	runs       map[string]vector.Bitset // by pool and daemon: the types it runs on
 	spots      []spot
 	memo       map[seen]verdict
@@ -46,18 +47,10 @@ type seen struct {
 	filter       int
 }
 
-// baseline remembers the topology groups as they were before anything was placed.
-func (b *podRules) baseline() {
-	for i := range b.topologyGroups {
-		t := &b.topologyGroups[i]
-		t.before, t.beforeMaybe, t.beforeByNode, t.beforeTotal = maps.Clone(t.count), maps.Clone(t.maybe), maps.Clone(t.byNode), t.total
-	}
-}
-
 // verify looks at the plan as kube-scheduler will, once every planned node is there, and reports whether some pod's rules
 // between pods do not hold. With mend it takes such pods off their nodes: a rule that cannot be kept is never broken.
 func (b *solver) verify(mend bool) bool {
-	if b.rules.empty() {
+	if b.rules.Empty() {
 		return false
 	}
 	broken := false
@@ -87,17 +80,17 @@ func (b *solver) outcome() *outcome {
 // vacated returns the cluster with the planned nodes and their daemons, and none of the planned pods.
 func (b *solver) vacated() *outcome {
 	o := &outcome{solver: b, podGroupOf: b.podGroupOf, memo: make(map[seen]verdict), splits: make(map[kindOfNode][]part),
-		vacant: make([]bool, len(b.rules.topologyGroups)), lows: slices.Repeat([]int32{-1}, len(b.rules.topologyGroups))}
-	for i := range b.rules.topologyGroups {
-		t := &b.rules.topologyGroups[i]
-		o.count, o.hosts = append(o.count, maps.Clone(t.before)), append(o.hosts, maps.Clone(t.beforeByNode))
-		free := maps.Clone(t.before)
-		for n, count := range t.beforeByNode { // each existing node on its own: the order does not matter
+		vacant: make([]bool, len(b.rules.TopologyGroups)), lows: slices.Repeat([]int32{-1}, len(b.rules.TopologyGroups))}
+	for i := range b.rules.TopologyGroups {
+		t := &b.rules.TopologyGroups[i]
+		o.count, o.hosts = append(o.count, maps.Clone(t.Before)), append(o.hosts, maps.Clone(t.BeforeByNode))
+		free := maps.Clone(t.Before)
+		for n, count := range t.BeforeByNode { // each existing node on its own: the order does not matter
 			free[strconv.Itoa(n)] = count
 		}
 		o.free = append(o.free, free)
-		o.maybe = append(o.maybe, maps.Clone(t.beforeMaybe))
-		o.nodes, o.total = append(o.nodes, maps.Clone(t.nodes)), append(o.total, t.beforeTotal)
+		o.maybe = append(o.maybe, maps.Clone(t.BeforeMaybe))
+		o.nodes, o.total = append(o.nodes, maps.Clone(t.Nodes)), append(o.total, t.BeforeTotal)
 	}
 	b.existing.all()
 	for _, s := range b.existing.nodes {
@@ -144,8 +137,8 @@ func (o *outcome) announce() {
 			first = append(first, i)
 		}
 	}
-	for t := range o.solver.rules.topologyGroups {
-		if topologyGroup := &o.solver.rules.topologyGroups[t]; topologyGroup.filter >= 0 {
+	for t := range o.solver.rules.TopologyGroups {
+		if topologyGroup := &o.solver.rules.TopologyGroups[t]; topologyGroup.Filter >= 0 {
 			for _, i := range first {
 				if value, counts := o.domain(t, i); counts {
 					o.nodes[t][value] += count[of(i)]
@@ -157,15 +150,15 @@ func (o *outcome) announce() {
 
 // domain returns the value of the topology group's label at the spot, and whether the spot counts.
 func (o *outcome) domain(t, i int) (string, bool) {
-	topologyGroup, s := &o.solver.rules.topologyGroups[t], &o.spots[i]
+	topologyGroup, s := &o.solver.rules.TopologyGroups[t], &o.spots[i]
 	if s.existing != nil {
 		return o.solver.existing.counter().domain(topologyGroup, s.existing)
 	}
-	if topologyGroup.filter >= 0 {
-		key := seen{s.run.pool, s.node.column, s.node.flag, topologyGroup.filter}
+	if topologyGroup.Filter >= 0 {
+		key := seen{s.run.pool, s.node.column, s.node.flag, topologyGroup.Filter}
 		if o.memo[key] == 0 {
 			o.memo[key] = refused
-			if o.solver.rules.filters[topologyGroup.filter].passes(o.labelsOf(s), s.taints) {
+			if o.solver.rules.Filters[topologyGroup.Filter].Passes(o.labelsOf(s), s.taints) {
 				o.memo[key] = welcome
 			}
 		}
@@ -173,10 +166,10 @@ func (o *outcome) domain(t, i int) (string, bool) {
 			return "", false
 		}
 	}
-	if topologyGroup.host {
+	if topologyGroup.Host {
 		return offerings.NewHostname, true
 	}
-	value := o.solver.planner.labelOf(s.run.pool, s.node, topologyGroup.key)
+	value := o.solver.planner.labelOf(s.run.pool, s.node, topologyGroup.Key)
 	return value, value != ""
 }
 
@@ -209,22 +202,22 @@ func (o *outcome) note(i, pod int, times int32) {
 	o.noteAdds(i, o.podGroupOf[pod], times)
 }
 
-func (o *outcome) noteAdds(i int, c *podGroup, times int32) {
-	for _, a := range c.contributions {
-		value, counts := o.domain(a.topologyGroup, i)
-		o.lows[a.topologyGroup] = -1
+func (o *outcome) noteAdds(i int, c *group.PodGroup, times int32) {
+	for _, a := range c.Contributions {
+		value, counts := o.domain(a.TopologyGroup, i)
+		o.lows[a.TopologyGroup] = -1
 		if !counts {
 			o.noteMaybe(i, a, times)
 			continue
 		}
-		if !c.waits() || o.started[start{i, c}] {
-			o.free[a.topologyGroup][placeName(value, a.byHost, i)] += times * a.weight
+		if !c.Waits() || o.started[start{i, c}] {
+			o.free[a.TopologyGroup][placeName(value, a.ByHost, i)] += times * a.Weight
 		}
-		o.total[a.topologyGroup] += times * a.weight
-		if a.byHost {
-			o.hosts[a.topologyGroup][i] += times * a.weight
+		o.total[a.TopologyGroup] += times * a.Weight
+		if a.ByHost {
+			o.hosts[a.TopologyGroup][i] += times * a.Weight
 		} else {
-			o.count[a.topologyGroup][value] += times * a.weight
+			o.count[a.TopologyGroup][value] += times * a.Weight
 		}
 	}
 }
@@ -232,12 +225,7 @@ func (o *outcome) noteAdds(i int, c *podGroup, times int32) {
 // start names the pods of a pod group at one spot.
 type start struct {
 	spot     int
-	podGroup *podGroup
-}
-
-// waits reports whether pods of the pod group can only start beside others.
-func (c *podGroup) waits() bool {
-	return slices.ContainsFunc(c.constraints, func(u constraint) bool { return u.kind == affinity && !u.claim })
+	podGroup *group.PodGroup
 }
 
 // startWaiting lets pods that wait for others start where those are, until no more do: two that wait for each other never
@@ -247,7 +235,7 @@ func (o *outcome) startWaiting() {
 	var waiting []start
 	for i := range o.spots {
 		for _, pod := range o.pods(i) {
-			if c := o.podGroupOf[pod]; c.waits() {
+			if c := o.podGroupOf[pod]; c.Waits() {
 				if pods[start{i, c}]++; pods[start{i, c}] == 1 {
 					waiting = append(waiting, start{i, c})
 				}
@@ -262,9 +250,9 @@ func (o *outcome) startWaiting() {
 				return false
 			}
 			o.started[s] = true
-			for _, a := range s.podGroup.contributions {
-				if value, counts := o.domain(a.topologyGroup, s.spot); counts {
-					o.free[a.topologyGroup][placeName(value, a.byHost, s.spot)] += pods[s] * a.weight
+			for _, a := range s.podGroup.Contributions {
+				if value, counts := o.domain(a.TopologyGroup, s.spot); counts {
+					o.free[a.TopologyGroup][placeName(value, a.ByHost, s.spot)] += pods[s] * a.Weight
 				}
 			}
 			return true
@@ -275,26 +263,26 @@ func (o *outcome) startWaiting() {
 // lonely returns a rule of the pod group by which a pod at the spot finds nobody it looks for; nil where there is none, or the
 // pod may be the first: where only pods that wait are, one of them has to start. kube-scheduler lets it only while no pod
 // that it looks for is in any domain of any of its rules, which is sure where all there will be are in its own domains.
-func (o *outcome) lonely(i int, c *podGroup) *constraint {
-	var out *constraint
+func (o *outcome) lonely(i int, c *group.PodGroup) *group.Constraint {
+	var out *group.Constraint
 	first, among := true, int32(-1)
-	for n := range c.constraints {
-		u := &c.constraints[n]
-		if u.kind != affinity || u.claim {
+	for n := range c.Constraints {
+		u := &c.Constraints[n]
+		if u.Kind != group.Affinity || u.Claim {
 			continue
 		}
-		value, counts := o.domain(u.topologyGroup, i)
+		value, counts := o.domain(u.TopologyGroup, i)
 		if !counts {
 			return u
 		}
-		count := o.count[u.topologyGroup][value]
-		if u.byHost {
-			count = o.hosts[u.topologyGroup][i]
+		count := o.count[u.TopologyGroup][value]
+		if u.ByHost {
+			count = o.hosts[u.TopologyGroup][i]
 		}
-		if out == nil && o.free[u.topologyGroup][placeName(value, u.byHost, i)] <= 0 {
+		if out == nil && o.free[u.TopologyGroup][placeName(value, u.ByHost, i)] <= 0 {
 			out = u
 		}
-		first = first && u.self > 0 && o.total[u.topologyGroup] <= count && (among < 0 || among == count)
+		first = first && u.Self > 0 && o.total[u.TopologyGroup] <= count && (among < 0 || among == count)
 		among = count
 	}
 	if first {
@@ -304,12 +292,12 @@ func (o *outcome) lonely(i int, c *podGroup) *constraint {
 }
 
 // countedDaemons returns what pods of daemons add to topology groups, those that add nothing left out.
-func (b *solver) countedDaemons() []*podGroup {
-	var out []*podGroup
+func (b *solver) countedDaemons() []*group.PodGroup {
+	var out []*group.PodGroup
 	for _, d := range b.existing.daemons {
 		shape := &b.in.Snapshot.Shapes[b.in.Snapshot.DaemonSets[d.Set].Shape]
-		if contributions := b.rules.memberships(shape, b.rules.readGuards(shape)); len(contributions) > 0 {
-			out = append(out, &podGroup{order: d.Set, contributions: contributions})
+		if contributions := b.rules.Memberships(shape, b.rules.ReadGuards(shape)); len(contributions) > 0 {
+			out = append(out, &group.PodGroup{Order: d.Set, Contributions: contributions})
 		}
 	}
 	return out
@@ -326,13 +314,13 @@ func (o *outcome) noteDaemons(i int) {
 }
 
 // runsOn returns the offerings of the pool on which the daemon runs.
-func (o *outcome) runsOn(pool *offerings.Pool, c *podGroup) vector.Bitset {
-	key := pool.Source.Name + "\x00" + strconv.Itoa(c.order)
+func (o *outcome) runsOn(pool *offerings.Pool, c *group.PodGroup) vector.Bitset {
+	key := pool.Source.Name + "\x00" + strconv.Itoa(c.Order)
 	runs, known := o.runs[key]
 	if !known {
 		runs = vector.NewBitset(len(pool.Market.Columns))
 		for _, d := range pool.Tolerated {
-			if d.Set == c.order {
+			if d.Set == c.Order {
 				runs = pool.RunsBy(d)
 			}
 		}
@@ -342,21 +330,16 @@ func (o *outcome) runsOn(pool *offerings.Pool, c *podGroup) vector.Bitset {
 }
 
 // noteMaybe counts a pod on a claim on its way wherever that may come up.
-func (o *outcome) noteMaybe(i int, a contribution, times int32) {
-	if s := o.spots[i].existing; s != nil && !a.byHost {
-		possible := s.possible(o.solver.rules.topologyGroups[a.topologyGroup].key)
+func (o *outcome) noteMaybe(i int, a group.Contribution, times int32) {
+	if s := o.spots[i].existing; s != nil && !a.ByHost {
+		possible := s.possible(o.solver.rules.TopologyGroups[a.TopologyGroup].Key)
 		for _, value := range possible {
-			o.maybe[a.topologyGroup][value] += times * a.weight
+			o.maybe[a.TopologyGroup][value] += times * a.Weight
 		}
 		if len(possible) > 0 {
-			o.total[a.topologyGroup] += times * a.weight
+			o.total[a.TopologyGroup] += times * a.Weight
 		}
 	}
-}
-
-// follows reports whether pods of the pod group wait for those the topology group counts.
-func (c *podGroup) follows(topologyGroup int) bool {
-	return slices.ContainsFunc(c.constraints, func(u constraint) bool { return u.kind == affinity && u.topologyGroup == topologyGroup })
 }
 
 func placeName(value string, byHost bool, spot int) string {
@@ -403,17 +386,17 @@ func (o *outcome) promisedTo(s *existingNode, pod int) bool {
 
 // intruder returns the last pod that the rule counts against a pod of spot i and that was not promised its place, and its
 // spot; −1 where there is none.
-func (o *outcome) intruder(i int, u *constraint) (spot, pod int) {
-	here, _ := o.domain(u.topologyGroup, i)
+func (o *outcome) intruder(i int, u *group.Constraint) (spot, pod int) {
+	here, _ := o.domain(u.TopologyGroup, i)
 	for at := len(o.spots) - 1; at >= 0; at-- {
-		value, counts := o.domain(u.topologyGroup, at)
-		same := counts && value == here && (!u.byHost || at == i)
-		if !counts || same == (u.kind == affinity) { // who is elsewhere already keeps one from being the first
+		value, counts := o.domain(u.TopologyGroup, at)
+		same := counts && value == here && (!u.ByHost || at == i)
+		if !counts || same == (u.Kind == group.Affinity) { // who is elsewhere already keeps one from being the first
 			continue
 		}
 		pods := o.pods(at)
 		for n := len(pods) - 1; n >= 0; n-- {
-			if weightIn(o.podGroupOf[pods[n]].contributions, u.topologyGroup) > 0 && !o.promisedTo(o.spots[at].existing, pods[n]) {
+			if group.WeightIn(o.podGroupOf[pods[n]].Contributions, u.TopologyGroup) > 0 && !o.promisedTo(o.spots[at].existing, pods[n]) {
 				return at, pods[n]
 			}
 		}
@@ -422,11 +405,11 @@ func (o *outcome) intruder(i int, u *constraint) (spot, pod int) {
 }
 
 // takeOff returns the pod to its pod group, with the rule that was broken.
-func (o *outcome) takeOff(i, pod int, u *constraint) {
+func (o *outcome) takeOff(i, pod int, u *group.Constraint) {
 	o.note(i, pod, -1)
 	c := o.podGroupOf[pod]
-	c.pods = append(c.pods, pod)
-	c.blocked = o.solver.rules.reason(u, nil, nil)
+	c.Pods = append(c.Pods, pod)
+	c.Blocked = o.solver.rules.Reason(u, nil, nil)
 	kept := slices.DeleteFunc(slices.Clone(o.pods(i)), func(other int) bool { return other == pod })
 	s := &o.spots[i]
 	if s.existing != nil {
@@ -434,7 +417,7 @@ func (o *outcome) takeOff(i, pod int, u *constraint) {
 		o.solver.existing.free(i, c)
 		return
 	}
-	s.node.pods, s.node.load = kept, s.node.load.Minus(c.request)
+	s.node.pods, s.node.load = kept, s.node.load.Minus(c.Request)
 	s.run.cheapen(s.node)
 	if len(kept) == 0 {
 		o.solver.planner.release(s.run.pool, s.node)
@@ -442,13 +425,13 @@ func (o *outcome) takeOff(i, pod int, u *constraint) {
 }
 
 // free releases the capacity and the host ports that a pod of the pod group took of existing node n, and no longer counts it.
-func (p *existingNodes) free(n int, c *podGroup) {
-	p.take(n, c.request, -1)
-	for _, a := range c.contributions {
-		p.counter().count(a.topologyGroup, n, -a.weight)
+func (p *existingNodes) free(n int, c *group.PodGroup) {
+	p.take(n, c.Request, -1)
+	for _, a := range c.Contributions {
+		p.counter().count(a.TopologyGroup, n, -a.Weight)
 	}
 	s := p.nodes[n]
-	for _, port := range c.ports {
+	for _, port := range c.Ports {
 		if at := slices.Index(s.ports, port); at >= 0 {
 			s.ports = slices.Delete(s.ports, at, at+1)
 		}
@@ -473,23 +456,23 @@ func (r *packing) cheapen(n *node) {
 }
 
 // brokenBy returns the rule that does not hold for the pod where it is; nil where all do.
-func (o *outcome) brokenBy(i, pod int) *constraint {
+func (o *outcome) brokenBy(i, pod int) *group.Constraint {
 	c := o.podGroupOf[pod]
-	for n := range c.constraints {
-		u := &c.constraints[n]
-		value, counts := o.domain(u.topologyGroup, i)
+	for n := range c.Constraints {
+		u := &c.Constraints[n]
+		value, counts := o.domain(u.TopologyGroup, i)
 		count := int32(0)
 		if counts {
-			count = o.count[u.topologyGroup][value]
-			if u.byHost {
-				count = o.hosts[u.topologyGroup][i]
+			count = o.count[u.TopologyGroup][value]
+			if u.ByHost {
+				count = o.hosts[u.TopologyGroup][i]
 			}
-			count += o.maybe[u.topologyGroup][value]
+			count += o.maybe[u.TopologyGroup][value]
 		}
-		switch u.kind {
-		case affinity:
-			if u.claim {
-				if !counts || o.total[u.topologyGroup] > count {
+		switch u.Kind {
+		case group.Affinity:
+			if u.Claim {
+				if !counts || o.total[u.TopologyGroup] > count {
 					return u
 				}
 				continue
@@ -497,12 +480,12 @@ func (o *outcome) brokenBy(i, pod int) *constraint {
 			if o.lonely(i, c) == u {
 				return u
 			}
-		case antiAffinity:
-			if count-u.self > 0 || !counts && o.clashes(i, u) {
+		case group.AntiAffinity:
+			if count-u.Self > 0 || !counts && o.clashes(i, u) {
 				return u
 			}
-		case spread:
-			if !counts || count-o.lowestFor(i, c, u) > u.maxSkew {
+		case group.Spread:
+			if !counts || count-o.lowestFor(i, c, u) > u.MaxSkew {
 				return u
 			}
 		}
@@ -511,39 +494,39 @@ func (o *outcome) brokenBy(i, pod int) *constraint {
 }
 
 // clashes reports whether a claim on its way may come up where pods are that the pod group keeps away from.
-func (o *outcome) clashes(i int, u *constraint) bool {
+func (o *outcome) clashes(i int, u *group.Constraint) bool {
 	s := o.spots[i].existing
-	return s != nil && !u.byHost && slices.ContainsFunc(s.possible(o.solver.rules.topologyGroups[u.topologyGroup].key), func(value string) bool {
-		return o.count[u.topologyGroup][value]+o.maybe[u.topologyGroup][value]-u.self > 0
+	return s != nil && !u.ByHost && slices.ContainsFunc(s.possible(o.solver.rules.TopologyGroups[u.TopologyGroup].Key), func(value string) bool {
+		return o.count[u.TopologyGroup][value]+o.maybe[u.TopologyGroup][value]-u.Self > 0
 	})
 }
 
 // lowestFor returns the count of the emptiest domain the spread counts for a pod of the pod group at the spot: of one that is moved
 // voluntarily, also of domains that only its pools can make, and none by host; nor on a node that is on its way.
-func (o *outcome) lowestFor(i int, c *podGroup, u *constraint) int32 {
-	if u.byHost {
-		if s := o.spots[i].existing; c.settled || s != nil && s.number < 0 {
+func (o *outcome) lowestFor(i int, c *group.PodGroup, u *group.Constraint) int32 {
+	if u.ByHost {
+		if s := o.spots[i].existing; c.Settled || s != nil && s.number < 0 {
 			return 0
 		}
 		return o.lowest(u)
 	}
-	if !c.settled {
+	if !c.Settled {
 		return o.lowest(u)
 	}
-	low, domains := int32(math.MaxInt32), len(o.nodes[u.topologyGroup])
-	for _, value := range o.solver.planner.offered(c, slices.Index(c.keys, o.solver.rules.topologyGroups[u.topologyGroup].key)) {
-		if o.nodes[u.topologyGroup][value] == 0 {
-			domains, low = domains+1, min(low, o.count[u.topologyGroup][value])
+	low, domains := int32(math.MaxInt32), len(o.nodes[u.TopologyGroup])
+	for _, value := range o.solver.planner.offered(c, slices.Index(c.Keys, o.solver.rules.TopologyGroups[u.TopologyGroup].Key)) {
+		if o.nodes[u.TopologyGroup][value] == 0 {
+			domains, low = domains+1, min(low, o.count[u.TopologyGroup][value])
 		}
 	}
-	if domains < int(u.minDomains) {
+	if domains < int(u.MinDomains) {
 		return 0
 	}
-	if len(o.nodes[u.topologyGroup]) > 0 {
-		if o.lows[u.topologyGroup] < 0 {
-			o.lows[u.topologyGroup] = o.emptiest(u.topologyGroup)
+	if len(o.nodes[u.TopologyGroup]) > 0 {
+		if o.lows[u.TopologyGroup] < 0 {
+			o.lows[u.TopologyGroup] = o.emptiest(u.TopologyGroup)
 		}
-		low = min(low, o.lows[u.topologyGroup])
+		low = min(low, o.lows[u.TopologyGroup])
 	}
 	if domains == 0 {
 		return 0
@@ -552,26 +535,26 @@ func (o *outcome) lowestFor(i int, c *podGroup, u *constraint) int32 {
 }
 
 // lowest returns the count of the emptiest domain the spread counts.
-func (o *outcome) lowest(u *constraint) int32 {
-	t := &o.solver.rules.topologyGroups[u.topologyGroup]
-	domains := len(o.nodes[u.topologyGroup])
-	if u.byHost {
-		domains = len(t.eligible) + int(o.nodes[u.topologyGroup][offerings.NewHostname])
+func (o *outcome) lowest(u *group.Constraint) int32 {
+	t := &o.solver.rules.TopologyGroups[u.TopologyGroup]
+	domains := len(o.nodes[u.TopologyGroup])
+	if u.ByHost {
+		domains = len(t.Eligible) + int(o.nodes[u.TopologyGroup][offerings.NewHostname])
 	}
-	if domains == 0 || domains < int(u.minDomains) {
+	if domains == 0 || domains < int(u.MinDomains) {
 		return 0
 	}
-	if o.lows[u.topologyGroup] < 0 {
-		o.lows[u.topologyGroup] = o.emptiest(u.topologyGroup)
+	if o.lows[u.TopologyGroup] < 0 {
+		o.lows[u.TopologyGroup] = o.emptiest(u.TopologyGroup)
 	}
-	return o.lows[u.topologyGroup]
+	return o.lows[u.TopologyGroup]
 }
 
 // emptiest returns the least any domain of the topology group has.
 func (o *outcome) emptiest(t int) int32 {
-	topologyGroup := &o.solver.rules.topologyGroups[t]
+	topologyGroup := &o.solver.rules.TopologyGroups[t]
 	low := int32(math.MaxInt32)
-	if !topologyGroup.host {
+	if !topologyGroup.Host {
 		for value := range o.nodes[t] { // a minimum does not depend on the order
 			low = min(low, o.count[t][value])
 		}
@@ -580,7 +563,7 @@ func (o *outcome) emptiest(t int) int32 {
 	if o.vacant[t] {
 		return 0
 	}
-	for _, n := range topologyGroup.eligible {
+	for _, n := range topologyGroup.Eligible {
 		low = min(low, o.hosts[t][n])
 	}
 	for i := len(o.solver.existing.nodes); i < len(o.spots); i++ {

@@ -1,4 +1,4 @@
-package pack
+package group
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ import (
 // demand is what a shape says of its node, read once: terms, or the reason why it can never be placed.
 type demand struct {
 	id        int
-	there     []requirement.Requirements // any one of them must hold; sorted, each possible
+	There     []requirement.Requirements // any one of them must hold; sorted, each possible
 	terms     []requirement.Requirements // the same of a new node, whose name nothing knows yet
 	named     *model.Reason              // why no new node will do
 	preferred []requirement.Requirements // heaviest first, then as written
@@ -64,4 +64,34 @@ func negative(shape *model.PodShape) *model.Reason {
 		return terms.Unreadable("spec.containers[].resources.requests", fmt.Sprintf("%s is negative: %d", first, shape.Requests[first]), "request zero or more")
 	}
 	return nil
+}
+
+// forNewNodes derives terms from there.
+func (d *demand) forNewNodes() {
+	named := ""
+	for _, term := range d.There {
+		if !term.Has(terms.NodeName) {
+			d.terms = append(d.terms, term)
+			continue
+		}
+		if term[terms.NodeName].AllowsAbsent() {
+			d.terms = append(d.terms, term.Without(terms.NodeName))
+		} else if name, one := term[terms.NodeName].Single(); one && named == "" {
+			named = name
+		}
+	}
+	d.terms = terms.Canonical(d.terms)
+	if len(d.terms) == 0 && len(d.There) > 0 {
+		d.terms = []requirement.Requirements{{model.LabelHostname: requirement.Values(named)}}
+		d.named = &model.Reason{Code: input.RequirementConflict,
+			Message: fmt.Sprintf("%s requires the node name %.100q, which no new node has", terms.AffinityField, named), Remedy: "select nodes by label"}
+	}
+}
+
+// noteNames remembers which nodes the term names.
+func (d *demand) noteNames(term requirement.Requirements) {
+	if term.Has(terms.NodeName) {
+		list, _ := term[terms.NodeName].Listed() // or, of NotIn, what is excluded
+		d.names = append(d.names, list...)
+	}
 }

@@ -1,12 +1,10 @@
-package pack
+package group
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/topology"
@@ -16,43 +14,35 @@ import (
 // conflictsOf returns the DaemonSets, by index, whose pods cannot be on one node with a pod of the shape: required
 // anti-affinity of either is about the other, in a domain every node is in. Of daemons that run already the counts of
 // rules tell; this is for those of nodes to come.
-func (c *classifier) conflictsOf(shape *model.PodShape) []int {
+func (c *Classifier) conflictsOf(shape *model.PodShape) []int {
 	var out []int
-	for i := range c.snapshot.DaemonSets {
-		set := &c.snapshot.DaemonSets[i]
-		if set.Shape < 0 || set.Shape >= len(c.snapshot.Shapes) {
+	for i := range c.Snapshot.DaemonSets {
+		set := &c.Snapshot.DaemonSets[i]
+		if set.Shape < 0 || set.Shape >= len(c.Snapshot.Shapes) {
 			continue
 		}
-		if daemon := &c.snapshot.Shapes[set.Shape]; c.shuns(shape, daemon) || c.shuns(daemon, shape) {
+		if daemon := &c.Snapshot.Shapes[set.Shape]; c.shuns(shape, daemon) || c.shuns(daemon, shape) {
 			out = append(out, i)
 		}
 	}
 	slices.SortFunc(out, func(a, b int) int { // by name: the order in the snapshot never shows
-		x, y := &c.snapshot.DaemonSets[a], &c.snapshot.DaemonSets[b]
+		x, y := &c.Snapshot.DaemonSets[a], &c.Snapshot.DaemonSets[b]
 		return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Name, y.Name))
 	})
 	return out
 }
 
 // shuns reports whether required anti-affinity of one is about the other, wherever both are on one node.
-func (c *classifier) shuns(one, other *model.PodShape) bool {
+func (c *Classifier) shuns(one, other *model.PodShape) bool {
 	for i := range one.PodAntiAffinity {
 		term := &one.PodAntiAffinity[i]
 		key := requirement.Normalize(term.TopologyKey)
 		if key != model.LabelHostname && !offerings.Decided(key) {
 			continue
 		}
-		if peers, err := topology.PeersOfTerm(term, one, c.rules.namespaces); err == nil && peers.Match(other.Namespace, other.Labels) {
+		if peers, err := topology.PeersOfTerm(term, one, c.Rules.namespaces); err == nil && peers.Match(other.Namespace, other.Labels) {
 			return true
 		}
 	}
 	return false
-}
-
-// kept says that daemons of every node it may use keep the pod group out, or it keeps them out.
-func (p *planner) kept(c *podGroup) model.Reason {
-	set := p.in.Snapshot.DaemonSets[c.conflicts[0]]
-	return model.Reason{Code: input.PodAntiAffinity,
-		Message: fmt.Sprintf("spec.affinity.podAntiAffinity of the pod or of the DaemonSet %s/%s keeps them apart, and every node it may use runs both", set.Namespace, set.Name),
-		Remedy:  "narrow the anti-affinity, or exclude the DaemonSet from some nodes"}
 }

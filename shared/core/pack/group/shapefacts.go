@@ -1,4 +1,4 @@
-package pack
+package group
 
 import (
 	"cmp"
@@ -15,12 +15,57 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// shapeFacts is what a snapshot's shapes ask for by themselves, whatever nodes and other pods there are: what all plans of a simulator have
+// shapeInfo is a pending shape, read once.
+type shapeInfo struct {
+	*facts
+	no                *model.Reason
+	guards            []int
+	conflicts         []int // DaemonSets whose pods cannot be beside it
+	constraints, soft []Constraint
+	contributions     []Contribution
+	keys              []string
+	key               string
+	simple            bool // key is what the shape says by itself: no rule is about it
+}
+
+// scratch is what is known of shapes while pods are grouped, by shape.
+type scratch struct {
+	shapes              []*shapeInfo // nil = no pending pod has it
+	plain, plainSettled []*PodGroup  // by the first shape that is like theirs: pod groups of pods without rules or volumes
+}
+
+// finish adds memberships, once every topology group is known.
+func (info *shapeInfo) finish(rules *PodRules, shape *model.PodShape) {
+	if rules.Empty() {
+		return
+	}
+	info.contributions = rules.Memberships(shape, info.guards)
+	for _, list := range [][]Constraint{info.constraints, info.soft} {
+		for u := range list {
+			t := &rules.TopologyGroups[list[u].TopologyGroup]
+			list[u].Self, list[u].ByHost, list[u].Slot = WeightIn(info.contributions, list[u].TopologyGroup), t.Host, t.slot
+		}
+	}
+	note := func(t int) {
+		if topologyGroup := &rules.TopologyGroups[t]; !topologyGroup.Host && !slices.Contains(info.keys, topologyGroup.Key) {
+			info.keys = append(info.keys, topologyGroup.Key)
+		}
+	}
+	for _, u := range slices.Concat(info.constraints, info.soft) {
+		note(u.TopologyGroup)
+	}
+	for _, a := range info.contributions {
+		note(a.TopologyGroup)
+	}
+	slices.Sort(info.keys)
+}
+
+// ShapeFacts is what a snapshot's shapes ask for by themselves, whatever nodes and other pods there are: what all plans of a simulator have
 // in common. It is read as far as it is asked for, and never forgotten.
-type shapeFacts struct {
+type ShapeFacts struct {
 	shapes          []model.PodShape
 	ignorePreferred bool              // preferred node affinity is left to kube-scheduler
-	dims            vector.Dimensions // of requests, all that any shape asks for; nil where those are not known yet
+	Dims            vector.Dimensions // of requests, all that any shape asks for; nil where those are not known yet
 	facts           []*facts          // by shape; nil = not read yet
 	demands         map[string]*demand
 	texts           map[string]int // interned texts, so that keys are short
@@ -32,8 +77,8 @@ type shapeFacts struct {
 
 // facts are what one shape asks for by itself. Nothing of it is written to.
 type facts struct {
-	no        *model.Reason // why it can never be placed; then only demand is set
-	demand    *demand
+	No        *model.Reason // why it can never be placed; then only demand is set
+	Demand    *demand
 	resources model.Resources // with one of pods at least, and nothing that is 0
 	request   vector.Vector   // the same; nil where the shape facts has no dimensions
 	key       string          // equal for shapes that differ only in what rules between pods say of them
@@ -43,14 +88,15 @@ type facts struct {
 	tolerations [][]model.Toleration // of a pod group of one pod in a unit
 }
 
-func newShapeFacts(shapes []model.PodShape, ignorePreferred bool) *shapeFacts {
-	return &shapeFacts{shapes: shapes, ignorePreferred: ignorePreferred, facts: make([]*facts, len(shapes)), demands: make(map[string]*demand), texts: make(map[string]int), firsts: make(map[string]int)}
+// NewShapeFacts returns what the shapes ask for, none of them read yet.
+func NewShapeFacts(shapes []model.PodShape, ignorePreferred bool) *ShapeFacts {
+	return &ShapeFacts{shapes: shapes, ignorePreferred: ignorePreferred, facts: make([]*facts, len(shapes)), demands: make(map[string]*demand), texts: make(map[string]int), firsts: make(map[string]int)}
 }
 
-// of returns what the shape of that index asks for.
-func (l *shapeFacts) of(index int) *facts {
+// Of returns what the shape of that index asks for.
+func (l *ShapeFacts) Of(index int) *facts {
 	if index < 0 || index >= len(l.shapes) {
-		return &facts{no: &model.Reason{Code: input.Invalid, Message: "the snapshot has no spec for the pod", Remedy: "wait for the next snapshot"}}
+		return &facts{No: &model.Reason{Code: input.Invalid, Message: "the snapshot has no spec for the pod", Remedy: "wait for the next snapshot"}}
 	}
 	if l.facts[index] == nil {
 		l.facts[index] = l.read(&l.shapes[index])
@@ -59,16 +105,16 @@ func (l *shapeFacts) of(index int) *facts {
 	return l.facts[index]
 }
 
-func (l *shapeFacts) read(shape *model.PodShape) *facts {
-	out := &facts{demand: l.demandOf(shape)}
-	if l.dims != nil {
-		out.request = l.dims.Vector(shape.Requests)
+func (l *ShapeFacts) read(shape *model.PodShape) *facts {
+	out := &facts{Demand: l.demandOf(shape)}
+	if l.Dims != nil {
+		out.request = l.Dims.Vector(shape.Requests)
 	}
-	out.no = cmp.Or(out.demand.no, unplannable(shape))
-	if out.no == nil && (l.dims == nil || slices.Min(out.request) < 0) {
-		out.no = negative(shape)
+	out.No = cmp.Or(out.Demand.no, unplannable(shape))
+	if out.No == nil && (l.Dims == nil || slices.Min(out.request) < 0) {
+		out.No = negative(shape)
 	}
-	if out.no != nil {
+	if out.No != nil {
 		return out
 	}
 	out.resources = l.resourcesOf(shape, out)
@@ -78,17 +124,17 @@ func (l *shapeFacts) read(shape *model.PodShape) *facts {
 }
 
 // lend returns what pods are grouped with, nothing in it. One at a time has it.
-func (l *shapeFacts) lend() *scratch {
+func (l *ShapeFacts) lend() *scratch {
 	if l.scratch == nil {
 		n := len(l.shapes)
-		l.scratch = &scratch{make([]*shapeInfo, n), make([]*podGroup, n), make([]*podGroup, n)}
+		l.scratch = &scratch{make([]*shapeInfo, n), make([]*PodGroup, n), make([]*PodGroup, n)}
 	}
 	return l.scratch
 }
 
 // note notes which shape was the first of its key.
-func (l *shapeFacts) note(index int, f *facts) {
-	if f.no != nil {
+func (l *ShapeFacts) note(index int, f *facts) {
+	if f.No != nil {
 		return
 	}
 	first, known := l.firsts[f.key]
@@ -100,7 +146,7 @@ func (l *shapeFacts) note(index int, f *facts) {
 }
 
 // resourcesOf returns what the shape's pods ask for, and corrects the vector of it where dimensions are known.
-func (l *shapeFacts) resourcesOf(shape *model.PodShape, f *facts) model.Resources {
+func (l *ShapeFacts) resourcesOf(shape *model.PodShape, f *facts) model.Resources {
 	asked := 0
 	for _, amount := range f.request {
 		if amount != 0 {
@@ -116,21 +162,21 @@ func (l *shapeFacts) resourcesOf(shape *model.PodShape, f *facts) model.Resource
 	}
 	out[model.Pods] = max(1, out[model.Pods])
 	maps.DeleteFunc(out, func(_ string, amount int64) bool { return amount == 0 })
-	if l.dims != nil {
-		f.request = l.dims.Vector(out)
+	if l.Dims != nil {
+		f.request = l.Dims.Vector(out)
 	}
 	return out
 }
 
 // demandOf reads the shape's node selection; shapes with the same one share it.
-func (l *shapeFacts) demandOf(shape *model.PodShape) *demand {
+func (l *ShapeFacts) demandOf(shape *model.PodShape) *demand {
 	key := demandKey(shape)
 	d, known := l.demands[key]
 	if !known {
 		d = &demand{id: len(l.demands)}
-		d.there, d.no = terms.Required(shape)
+		d.There, d.no = terms.Required(shape)
 		d.forNewNodes()
-		for _, term := range d.there {
+		for _, term := range d.There {
 			d.noteNames(term)
 		}
 		if !l.ignorePreferred {
@@ -142,12 +188,12 @@ func (l *shapeFacts) demandOf(shape *model.PodShape) *demand {
 }
 
 // keyOf writes down everything scheduling looks at, rules between pods aside.
-func (l *shapeFacts) keyOf(shape *model.PodShape, f *facts) string {
+func (l *ShapeFacts) keyOf(shape *model.PodShape, f *facts) string {
 	b := make([]byte, 0, 64)
 	number := func(n int64) { b = binary.AppendVarint(b, n) }
-	number(int64(f.demand.id))
+	number(int64(f.Demand.id))
 	number(int64(shape.Priority))
-	if l.dims != nil {
+	if l.Dims != nil {
 		for _, amount := range f.request {
 			number(amount)
 		}
@@ -170,8 +216,8 @@ func (l *shapeFacts) keyOf(shape *model.PodShape, f *facts) string {
 }
 
 // venueOf says where new nodes for the shape may be.
-func (l *shapeFacts) venueOf(shape *model.PodShape, f *facts) string {
-	out := strconv.Itoa(f.demand.id) + "\x00"
+func (l *ShapeFacts) venueOf(shape *model.PodShape, f *facts) string {
+	out := strconv.Itoa(f.Demand.id) + "\x00"
 	if len(shape.Tolerations) > 0 {
 		out += "\x00t" + strconv.Itoa(l.intern(terms.KeyOfTolerations(shape.Tolerations)))
 	}
@@ -183,7 +229,7 @@ func (l *shapeFacts) venueOf(shape *model.PodShape, f *facts) string {
 
 func portKey(p model.HostPort) string { return fmt.Sprintf("%q/%d/%s", p.IP, p.Port, p.Protocol) }
 
-func (l *shapeFacts) intern(text string) int {
+func (l *ShapeFacts) intern(text string) int {
 	n, known := l.texts[text]
 	if !known {
 		n = len(l.texts)
@@ -192,8 +238,8 @@ func (l *shapeFacts) intern(text string) int {
 	return n
 }
 
-// spreads reports whether any shape has a spread constraint that must hold.
-func (l *shapeFacts) spreads() bool {
+// Spreads reports whether any shape has a spread constraint that must hold.
+func (l *ShapeFacts) Spreads() bool {
 	if l.spread == 0 {
 		l.spread = -1
 		if HasSpreads(l.shapes) {
@@ -204,7 +250,7 @@ func (l *shapeFacts) spreads() bool {
 }
 
 // guards reports whether any shape has required anti-affinity.
-func (l *shapeFacts) guards() bool {
+func (l *ShapeFacts) guards() bool {
 	if l.guarded == 0 {
 		l.guarded = -1
 		if slices.ContainsFunc(l.shapes, func(s model.PodShape) bool { return len(s.PodAntiAffinity) > 0 }) {
@@ -212,4 +258,11 @@ func (l *shapeFacts) guards() bool {
 		}
 	}
 	return l.guarded > 0
+}
+
+// HasSpreads reports whether any of the shapes has a topology spread constraint that must hold.
+func HasSpreads(shapes []model.PodShape) bool {
+	return slices.ContainsFunc(shapes, func(s model.PodShape) bool {
+		return slices.ContainsFunc(s.Spread, func(c model.Spread) bool { return !c.Anyway })
+	})
 }

@@ -1,8 +1,9 @@
-package pack
+package group
 
 import (
 	"testing"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -27,22 +28,21 @@ func TestShapeFactsDistinguishShapesByTheirRequests(t *testing.T) {
 		asking(func(s *model.PodShape) { s.HostPorts = []model.HostPort{{Port: 80, Protocol: "TCP"}} }),
 		asking(func(s *model.PodShape) { s.Requests[model.CPU] = -1 }),
 	}
-	snapshot := &model.Snapshot{Shapes: shapes}
-	for _, dims := range []vector.Dimensions{nil, everyDimension(snapshot)} {
-		l := newShapeFacts(shapes, false)
-		l.dims = dims
+	for _, dims := range []vector.Dimensions{nil, {model.CPU, model.Memory, "nvidia.com/gpu", model.Pods}} {
+		l := NewShapeFacts(shapes, false)
+		l.Dims = dims
 		for i, like := range []int{0, 0, 0, 3, 4, 5, 6, 7, 8} {
-			f := l.of(i)
-			if f.no != nil || f.like != like {
-				t.Errorf("dimensions %v: shape %d is like %d, want %d: %+v", dims, i, f.like, like, f.no)
+			f := l.Of(i)
+			if f.No != nil || f.like != like {
+				t.Errorf("dimensions %v: shape %d is like %d, want %d: %+v", dims, i, f.like, like, f.No)
 			}
 			if f.resources[model.Pods] != 1 || dims != nil && dims.Resources(f.request)[model.Pods] != 1 {
 				t.Errorf("dimensions %v: shape %d asks for %v, as a vector %v", dims, i, f.resources, f.request)
 			}
 		}
 		for _, i := range []int{9, -1, len(shapes)} {
-			if f := l.of(i); f.no == nil || f.no.Code != Invalid {
-				t.Errorf("dimensions %v: shape %d is no shape to be placed, and it says %+v", dims, i, f.no)
+			if f := l.Of(i); f.No == nil || f.No.Code != input.Invalid {
+				t.Errorf("dimensions %v: shape %d is no shape to be placed, and it says %+v", dims, i, f.No)
 			}
 		}
 	}
