@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/existing"
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/terms"
-	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/topology"
 )
@@ -47,7 +47,7 @@ type nodeSet struct {
 // different nodes is left open, so that packing need not know of them.
 type assigner struct {
 	planner  *planner
-	existing *existingNodes
+	existing *existing.Nodes
 	rules    *group.PodRules
 	mayOpen  bool                     // new nodes may be asked for
 	wide     map[*group.PodGroup]bool // pod groups that count domains no node is in yet; nil = all
@@ -93,12 +93,12 @@ func (a *assigner) place(c *group.PodGroup) []*podBatch {
 // rather avoid last.
 func (a *assigner) placePlain(c *group.PodGroup) {
 	p := a.existing
-	if p.total == 0 {
+	if p.Total == 0 {
 		return
 	}
 	nodeSets := a.builtNodeSets(c)
 	for i := range nodeSets {
-		nodeSets[i].cursor = p.like(nodeSets[i].sign, c.Request)
+		nodeSets[i].cursor = p.Like(nodeSets[i].sign, c.Request)
 		nodeSets[i].wrapped = nodeSets[i].cursor == 0
 	}
 	for _, soft := range []bool{false, true} {
@@ -109,42 +109,33 @@ func (a *assigner) placePlain(c *group.PodGroup) {
 				if g.settled || g.soft != soft {
 					continue
 				}
-				slot := p.firstWith(g.sign, c.Request, g.cursor)
+				slot := p.FirstWith(g.sign, c.Request, g.cursor)
 				if slot < 0 && !g.wrapped { // round once, from where existing nodes are free as the pod group asks
 					g.wrapped, g.cursor = true, 0
-					slot = p.firstWith(g.sign, c.Request, 0)
+					slot = p.FirstWith(g.sign, c.Request, 0)
 				}
 				if slot < 0 {
-					g.settled, g.cursor = true, len(p.bySign[g.sign])
+					g.settled, g.cursor = true, len(p.BySign[g.sign])
 					continue
 				}
 				g.cursor = slot
-				if n := p.bySign[g.sign][slot]; best < 0 || n < best {
+				if n := p.BySign[g.sign][slot]; best < 0 || n < best {
 					best, bestGroup = n, i
 				}
 			}
-			if best < 0 && p.more() {
+			if best < 0 && p.More() {
 				nodeSets = a.grown(c, nodeSets)
 				continue
 			}
 			if best < 0 {
 				break
 			}
-			s := p.nodes[best]
-			n := c.Request.Copies(s.free, c.Units())
-			p.take(best, c.Request, n)
-			s.pods = append(s.pods, c.TakeUnits(n)...)
+			s := p.List[best]
+			n := c.Request.Copies(s.Free, c.Units())
+			p.Take(best, c.Request, n)
+			s.Pods = append(s.Pods, c.TakeUnits(n)...)
 			nodeSets[bestGroup].cursor++
 		}
-	}
-}
-
-// take removes n copies of request from the existing node's free room.
-func (p *existingNodes) take(n int, request vector.Vector, copies int) {
-	s := p.nodes[n]
-	s.free.Take(request, copies)
-	if !s.closed && !s.blind {
-		p.finders[s.signature].Update(s.slot, s.free)
 	}
 }
 
@@ -163,7 +154,7 @@ func (a *assigner) grown(c *group.PodGroup, before []nodeSet) []nodeSet {
 
 // nodeSets returns the existing nodes that may hold the pod group as far as labels and taints go.
 func (a *assigner) nodeSets(c *group.PodGroup) []nodeSet {
-	a.existing.all()
+	a.existing.All()
 	return a.builtNodeSets(c)
 }
 
@@ -171,20 +162,20 @@ func (a *assigner) nodeSets(c *group.PodGroup) []nodeSet {
 func (a *assigner) builtNodeSets(c *group.PodGroup) []nodeSet {
 	p := a.existing
 	var out []nodeSet
-	for sign, list := range p.bySign {
+	for sign, list := range p.BySign {
 		if len(list) == 0 {
 			continue
 		}
-		s := p.nodes[list[0]]
-		verdict := evaluate(c, s)
-		if verdict == refused {
+		s := p.List[list[0]]
+		verdict := existing.Evaluate(c, s)
+		if verdict == existing.Refused {
 			continue
 		}
-		g := nodeSet{sign: sign, soft: verdict == reluctant, coming: !s.initialized, values: s.values(c.Keys)}
-		if s.market != nil {
-			g.open = s.possibles(c.Keys)
+		g := nodeSet{sign: sign, soft: verdict == existing.Reluctant, coming: !s.Initialized, values: s.Values(c.Keys)}
+		if s.Market != nil {
+			g.open = s.Possibles(c.Keys)
 			g.vague = slices.ContainsFunc(c.Contributions, func(contribution group.Contribution) bool {
-				return len(s.possible(a.rules.TopologyGroups[contribution.TopologyGroup].Key)) > 0
+				return len(s.Possible(a.rules.TopologyGroups[contribution.TopologyGroup].Key)) > 0
 			})
 		}
 		out = append(out, g)
@@ -265,7 +256,7 @@ func (l *placement) universes(constraints []group.Constraint, wide bool) [][]str
 // hostLow returns the count of the emptiest node a spread by host looks at: none, where new ones may come, and for existing node n where
 // that is on its way: until it is there another one may be.
 func (l *placement) hostLow(i, n int) int32 {
-	if n >= 0 && l.existing.nodes[n].number < 0 {
+	if n >= 0 && l.existing.List[n].Number < 0 {
 		return 0
 	}
 	u := &l.podGroup.Constraints[i]
@@ -308,9 +299,9 @@ func (l *placement) roomiest() [][]string {
 			continue
 		}
 		key := fmt.Sprintf("%q", nodeSet.values)
-		for slot := l.existing.firstWith(nodeSet.sign, c.Request, 0); slot >= 0 && room[key] < c.Units(); slot = l.existing.firstWith(nodeSet.sign, c.Request, slot+1) {
-			if n := l.existing.bySign[nodeSet.sign][slot]; l.hostRefuses(n) == "" {
-				room[key] += c.Request.Copies(l.existing.nodes[n].free, c.Units())
+		for slot := l.existing.FirstWith(nodeSet.sign, c.Request, 0); slot >= 0 && room[key] < c.Units(); slot = l.existing.FirstWith(nodeSet.sign, c.Request, slot+1) {
+			if n := l.existing.BySign[nodeSet.sign][slot]; l.hostRefuses(n) == "" {
+				room[key] += c.Request.Copies(l.existing.List[n].Free, c.Units())
 			}
 		}
 		most = max(most, min(room[key], c.Units()))
@@ -426,13 +417,13 @@ func (l *placement) bootstraps() bool {
 func (l *placement) nodeIn(g *nodeSet) int {
 	p := l.existing
 	for {
-		slot := p.firstWith(g.sign, l.podGroup.Request, g.cursor)
+		slot := p.FirstWith(g.sign, l.podGroup.Request, g.cursor)
 		if slot < 0 {
 			g.settled = true
 			return -1
 		}
 		g.cursor = slot
-		if n := p.bySign[g.sign][slot]; l.hostRefuses(n) == "" {
+		if n := p.BySign[g.sign][slot]; l.hostRefuses(n) == "" {
 			return n
 		}
 		g.cursor++
@@ -441,7 +432,7 @@ func (l *placement) nodeIn(g *nodeSet) int {
 
 // hostRefuses returns the code of the rule that keeps a unit off existing node n, domains aside; empty where none does.
 func (l *placement) hostRefuses(n int) string {
-	s := l.existing.nodes[n]
+	s := l.existing.List[n]
 	for i := range l.podGroup.Constraints {
 		u := &l.podGroup.Constraints[i]
 		t := &l.rules.TopologyGroups[u.TopologyGroup]
@@ -467,45 +458,23 @@ func (l *placement) hostRefuses(n int) string {
 			return input.TopologySpread
 		}
 	}
-	if _, clash := topology.PortConflict(l.podGroup.Ports, s.ports); clash {
+	if _, clash := topology.PortConflict(l.podGroup.Ports, s.Ports); clash {
 		return input.HostPortTaken
 	}
-	if l.podGroup.Attaches && !l.existing.attachable(s, l.podGroup.Pods[:l.podGroup.Stride]) {
+	if l.podGroup.Attaches && !l.existing.Attachable(s, l.podGroup.Pods[:l.podGroup.Stride]) {
 		return input.VolumeLimit
 	}
 	return ""
 }
 
-// attachable reports whether the existing node can attach the volumes of the pods.
-func (p *nodeMaker) attachable(s *existingNode, pods []int) bool {
-	if len(s.attach) == 0 {
-		return true
-	}
-	more := make(map[string]int64)
-	for _, i := range pods {
-		pod := &p.in.Snapshot.Pods[i]
-		for _, a := range p.classifier.Volumes.Attachments(pod, p.in.Snapshot.ShapeOf(pod)) {
-			if !s.attached[a.Driver][a.Handle] {
-				more[a.Driver]++
-			}
-		}
-	}
-	for driver, n := range more { // each driver on its own: the order does not matter
-		if most, limited := s.attach[driver]; limited && int64(len(s.attached[driver]))+n > most {
-			return false
-		}
-	}
-	return true
-}
-
 // settleOn puts the next unit on existing node n.
 func (l *placement) settleOn(n int) {
 	c, p := l.podGroup, l.existing
-	s := p.nodes[n]
-	p.take(n, c.Request, 1)
+	s := p.List[n]
+	p.Take(n, c.Request, 1)
 	before := l.hostLows()
 	for _, contribution := range c.Contributions {
-		p.counter().count(contribution.TopologyGroup, n, contribution.Weight)
+		p.Counter().Count(contribution.TopologyGroup, n, contribution.Weight)
 	}
 	if before != l.hostLows() { // what was too full may not be any more
 		for g := range l.nodeSets {
@@ -517,7 +486,7 @@ func (l *placement) settleOn(n int) {
 		if !t.Host || u.Kind != group.Spread {
 			continue
 		}
-		if l.exact[i] && p.nodes[n].number >= 0 {
+		if l.exact[i] && p.List[n].Number >= 0 {
 			if most, bound := t.Beyond[n]; !bound || u.MaxSkew < most {
 				t.Beyond[n] = u.MaxSkew
 			}
@@ -525,15 +494,15 @@ func (l *placement) settleOn(n int) {
 			t.Limit[n] = u.MaxSkew
 		}
 	}
-	s.ports = append(s.ports, c.Ports...)
+	s.Ports = append(s.Ports, c.Ports...)
 	pods := c.TakeUnits(1)
 	if c.Attaches {
 		for _, i := range pods {
-			pod := &p.in.Snapshot.Pods[i]
-			s.attachAll(p.classifier.Volumes.Attachments(pod, p.in.Snapshot.ShapeOf(pod)))
+			pod := &p.In.Snapshot.Pods[i]
+			s.AttachAll(p.Classifier.Volumes.Attachments(pod, p.In.Snapshot.ShapeOf(pod)))
 		}
 	}
-	s.pods = append(s.pods, pods...)
+	s.Pods = append(s.Pods, pods...)
 }
 
 // settleIn puts the next unit into the cell.
@@ -916,27 +885,6 @@ func (p *planner) narrow(c *group.PodGroup) {
 				break
 			}
 		}
-	}
-}
-
-// verdict says whether a pod group may go onto an existing node, resources aside.
-type verdict uint8
-
-const (
-	refused   verdict = iota + 1
-	reluctant         // only a PreferNoSchedule taint speaks against it
-	welcome
-)
-
-func evaluate(c *group.PodGroup, s *existingNode) verdict {
-	hard, soft := c.Untolerated(s.taints)
-	switch {
-	case hard != nil || c.Settled && s.churning || !s.meets(c) || slices.ContainsFunc(c.Conflicts, func(set int) bool { return slices.Contains(s.coming, set) }):
-		return refused
-	case soft:
-		return reluctant
-	default:
-		return welcome
 	}
 }
 

@@ -39,7 +39,7 @@ func (b *solver) entangled() bool {
 
 // surveyable reports whether binding can be gone through pod by pod.
 func (b *solver) surveyable() bool {
-	places := b.existing.total
+	places := b.existing.Total
 	for _, r := range b.planner.runs {
 		places += len(r.nodes)
 	}

@@ -19,25 +19,25 @@ func TestSitesMadeInTurnChangeNoPlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawSparse(t)
 		b := newSolver(question{in: &w.in}, group.NoPreferences)
-		if b.existing.lazily != b.rules.Empty() {
-			t.Fatalf("in turn: %v, no rule: %v", b.existing.lazily, b.rules.Empty())
+		if b.existing.Lazily != b.rules.Empty() {
+			t.Fatalf("in turn: %v, no rule: %v", b.existing.Lazily, b.rules.Empty())
 		}
 		got := Plan(w.in)
 		snapshot := *w.in.Snapshot
 		snapshot.Nodes = slices.Clone(snapshot.Nodes)
 		slices.Reverse(snapshot.Nodes)
 		w.in.Snapshot = &snapshot
-		if newSolver(question{in: &w.in}, group.NoPreferences).existing.lazily {
+		if newSolver(question{in: &w.in}, group.NoPreferences).existing.Lazily {
 			t.Fatal("nodes in disorder have sites made in turn")
 		}
 		want := Plan(w.in)
 		if got, want := encoded(t, got), encoded(t, want); got != want {
 			t.Fatalf("in turn\n%s\nwant\n%s", got, want)
 		}
-		if b.existing.lazily {
+		if b.existing.Lazily {
 			inTurn++
 			used += len(got.Nominations)
-			if b.arrange(nil, false, false); b.existing.lazily { // where the end of the line is not reached, that is the gain
+			if b.arrange(nil, false, false); b.existing.Lazily { // where the end of the line is not reached, that is the gain
 				late++
 			}
 		}
@@ -73,7 +73,7 @@ func drawSparse(t *rapid.T) *world {
 			}
 		})
 	}
-	for i := range len(s.Pods)*fewPart + 200 {
+	for i := range len(s.Pods)*16 + 200 {
 		name := fmt.Sprintf("%s-%05d", []string{"a", "node1", "z"}[i%3], i)
 		s.Nodes = append(s.Nodes, model.Node{Name: name, UID: name, DeletedUnix: testNow})
 	}
@@ -112,7 +112,7 @@ func TestPromiseIsKeptThoughSitesAreMadeInTurn(t *testing.T) {
 	}
 	w.in.Claims = []model.Claim{{Name: "c", Pool: "p", Class: "default", State: model.Registered, NodeName: "node-00250",
 		Pods: []model.PodRef{{Namespace: "default", Name: "web-00000", UID: "uid-web-00000"}}}}
-	if b := newSolver(question{in: &w.in}, group.NoPreferences); !b.existing.lazily {
+	if b := newSolver(question{in: &w.in}, group.NoPreferences); !b.existing.Lazily {
 		t.Fatal("sites are not made in turn")
 	}
 	if got := nodeOf(w.plan(), "web-00000"); got != "node-00250" {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/existing"
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/terms"
@@ -61,7 +62,7 @@ type bundler struct {
 	dims     vector.Dimensions
 	rules    *group.PodRules
 	planner  *planner
-	existing *existingNodes
+	existing *existing.Nodes
 }
 
 func (b *solver) bundler() *bundler {
@@ -245,9 +246,9 @@ func (b *bundler) fitsSomewhere(unit *group.PodGroup) bool {
 			return true
 		}
 	}
-	b.existing.all()
-	for n, s := range b.existing.nodes {
-		if !s.closed && !s.blind && unit.Request.Fits(s.free) && evaluate(unit, s) != refused && unit.Request.Fits(b.existing.node(n).free) {
+	b.existing.All()
+	for n, s := range b.existing.List {
+		if !s.Closed && !s.Blind && unit.Request.Fits(s.Free) && existing.Evaluate(unit, s) != existing.Refused && unit.Request.Fits(b.existing.Node(n).Free) {
 			return true
 		}
 	}

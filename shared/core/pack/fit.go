@@ -3,6 +3,7 @@ package pack
 import (
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/existing"
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/topology"
@@ -26,8 +27,8 @@ func NewFitChecker(in input.Input) *FitChecker {
 	in.Claims = nil
 	b := prepare(question{in: &in}, group.NoPreferences, true)
 	f := &FitChecker{solver: b, numbers: make(map[string]int), podGroupOf: make(map[int]*group.PodGroup), placements: make(map[*group.PodGroup]*placement)}
-	for n, s := range b.existing.nodes {
-		f.numbers[s.name] = n
+	for n, s := range b.existing.List {
+		f.numbers[s.Name] = n
 	}
 	for _, c := range b.podGroups {
 		for _, i := range c.Pods {
@@ -63,25 +64,25 @@ func (f *FitChecker) Check(pod int, node string) []string {
 
 // codes returns the code of every rule that keeps the pod of the pod group off existing node n, sorted.
 func (l *placement) codes(pod, n int) []string {
-	s, c := l.existing.nodes[n], l.podGroup
+	s, c := l.existing.List[n], l.podGroup
 	var out []string
-	if hard, _ := c.Untolerated(s.taints); hard != nil {
+	if hard, _ := c.Untolerated(s.Taints); hard != nil {
 		out = append(out, input.TaintNotTolerated)
 	}
-	if !meetsAny(c.OwnThere, s) {
+	if !existing.MeetsAny(c.OwnThere, s) {
 		out = append(out, input.RequirementConflict)
 	}
-	if c.VolumeTerms != nil && !meetsAny(c.VolumeTerms, s) {
+	if c.VolumeTerms != nil && !existing.MeetsAny(c.VolumeTerms, s) {
 		out = append(out, input.VolumeConflict)
 	}
-	if !c.Request.Fits(s.free) {
+	if !c.Request.Fits(s.Free) {
 		out = append(out, input.ResourcesTooLarge)
 	}
-	if _, clash := topology.PortConflict(c.Ports, s.ports); clash {
+	if _, clash := topology.PortConflict(c.Ports, s.Ports); clash {
 		out = append(out, input.HostPortTaken)
 	}
 	c.Pods = []int{pod}
-	if c.Attaches && !l.existing.attachable(s, c.Pods) {
+	if c.Attaches && !l.existing.Attachable(s, c.Pods) {
 		out = append(out, input.VolumeLimit)
 	}
 	for i := range c.Constraints {
@@ -95,9 +96,9 @@ func (l *placement) codes(pod, n int) []string {
 
 // useRefuses returns the code of the pod group's i-th rule where it keeps a pod off existing node n; empty where it does not.
 func (l *placement) useRefuses(i, n int) string {
-	u, s := &l.podGroup.Constraints[i], l.existing.nodes[n]
+	u, s := &l.podGroup.Constraints[i], l.existing.List[n]
 	t := &l.rules.TopologyGroups[u.TopologyGroup]
-	value, there := s.label(t.Key)
+	value, there := s.Label(t.Key)
 	count := t.Count[value]
 	if t.Host {
 		count = t.ByNode[n]

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/existing"
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -23,13 +24,13 @@ func (b *solver) keepPromises() {
 	if !owesAny(b.in.Claims, pending) {
 		return
 	}
-	b.existing.all()
-	for n, s := range b.existing.nodes {
-		if s.closed {
+	b.existing.All()
+	for n, s := range b.existing.List {
+		if s.Closed {
 			continue
 		}
-		for _, pod := range s.promised {
-			if other, waits := pending[pod.UID]; waits && (other == nowhere || s.name < b.existing.nodes[other].name) {
+		for _, pod := range s.Promised {
+			if other, waits := pending[pod.UID]; waits && (other == nowhere || s.Name < b.existing.List[other].Name) {
 				pending[pod.UID], promised = n, true
 			}
 		}
@@ -80,51 +81,30 @@ func owesAny(claims []model.Claim, pods map[string]int) bool {
 // keeps places the pod group's next unit on the existing node it was promised; false where that does not hold it any more. Of an existing node
 // nothing is known of, the promise is all there is.
 func (l *placement) keeps(n int) bool {
-	s := l.existing.node(n)
-	if l.podGroup.Settled && s.churning {
+	s := l.existing.Node(n)
+	if l.podGroup.Settled && s.Churning {
 		return false
 	}
-	if s.blind {
-		s.pods = append(s.pods, l.podGroup.TakeUnits(1)...)
+	if s.Blind {
+		s.Pods = append(s.Pods, l.podGroup.TakeUnits(1)...)
 		return true
 	}
-	if !l.podGroup.Request.Fits(s.free) || evaluate(l.podGroup, s) == refused || l.hostRefuses(n) != "" {
+	if !l.podGroup.Request.Fits(s.Free) || existing.Evaluate(l.podGroup, s) == existing.Refused || l.hostRefuses(n) != "" {
 		return false
 	}
-	if u := l.refuses(s.values(l.podGroup.Keys), s.possibles(l.podGroup.Keys)); u != nil && u.Kind == group.AntiAffinity { // for the other kinds pods may count that are placed later
+	if u := l.refuses(s.Values(l.podGroup.Keys), s.Possibles(l.podGroup.Keys)); u != nil && u.Kind == group.AntiAffinity { // for the other kinds pods may count that are placed later
 		return false
 	}
 	l.settleOn(n)
 	return true
 }
 
-// values returns the existing node's values of the labels, empty where it has none.
-func (s *existingNode) values(keys []string) []string {
-	values := make([]string, len(keys))
-	for k, key := range keys {
-		values[k], _ = s.label(key)
-	}
-	return values
-}
-
-// possibles returns, for each label, the values it may take where it is not there yet; nil where all are known.
-func (s *existingNode) possibles(keys []string) [][]string {
-	if s.market == nil {
-		return nil
-	}
-	out := make([][]string, len(keys))
-	for k, key := range keys {
-		out[k] = s.possible(key)
-	}
-	return out
-}
-
 // nominations returns what the existing nodes took, by node name.
-func nominations(snapshot *model.Snapshot, nodes []*existingNode) []model.Nomination {
+func nominations(snapshot *model.Snapshot, nodes []*existing.Node) []model.Nomination {
 	out := []model.Nomination{}
 	for _, s := range nodes {
-		if len(s.pods) > 0 {
-			out = append(out, model.Nomination{Node: s.name, Pods: input.Refs(snapshot, s.pods)})
+		if len(s.Pods) > 0 {
+			out = append(out, model.Nomination{Node: s.Name, Pods: input.Refs(snapshot, s.Pods)})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b model.Nomination) int { return strings.Compare(a.Node, b.Node) })

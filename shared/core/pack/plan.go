@@ -66,7 +66,7 @@ func solve(q question, preferences group.Preferences) *solver {
 func placeAll(q question, preferences group.Preferences) *solver {
 	// What exists may be enough. kube-scheduler counts the domains of nodes that are there, so that is what counts now.
 	first := newSolver(q, preferences)
-	if first.existing.total > 0 && first.spreads() {
+	if first.existing.Total > 0 && first.spreads() {
 		first.nominate()
 		first.makeSpace()
 		if first.left() == 0 && !first.verify(false) {
@@ -211,7 +211,7 @@ func (b *solver) arrange(wide func(*group.PodGroup) bool, strict, boundFirst boo
 // boundFirst returns the order with pod groups moved that no new node could hold before others of their priority and rank: what exists is all
 // they have.
 func (b *solver) boundFirst(order []*group.PodGroup) []*group.PodGroup {
-	if b.existing.total == 0 {
+	if b.existing.Total == 0 {
 		return order
 	}
 	bound := make(map[*group.PodGroup]bool)
@@ -271,7 +271,7 @@ func (b *solver) write() model.Plan {
 	claims, price := b.planner.claims()
 	return model.Plan{
 		Claims:        claims,
-		Nominations:   nominations(b.in.Snapshot, b.existing.nodes),
+		Nominations:   nominations(b.in.Snapshot, b.existing.List),
 		Unschedulable: b.unschedulable(),
 		Price:         price,
 		Later:         len(b.in.Later),

@@ -14,7 +14,7 @@ const reuseCost = 60_000
 // reuse moves pods from new nodes onto what exists or is on its way, where every rule still holds then: what kept them off
 // while pods were placed need not hold of the plan that came of it. It reports whether any was moved.
 func (b *solver) reuse() bool {
-	if b.rules.Empty() || b.existing.total == 0 || !b.surveyable() {
+	if b.rules.Empty() || b.existing.Total == 0 || !b.surveyable() {
 		return false
 	}
 	m := relocator{repair: repair{b, reuseCost}, nodeSets: make(map[*group.PodGroup][]nodeSet)}
@@ -70,8 +70,8 @@ func (m *relocator) moveOff(r *packing, n *node) bool {
 func (m *relocator) moveTo(r *packing, n *node, at, sign int) bool {
 	pod := n.pods[at]
 	c, p := m.podGroupOf[pod], m.existing
-	for slot := p.firstWith(sign, c.Request, 0); slot >= 0 && m.budget > 0; slot = p.firstWith(sign, c.Request, slot+1) {
-		node := p.bySign[sign][slot]
+	for slot := p.FirstWith(sign, c.Request, 0); slot >= 0 && m.budget > 0; slot = p.FirstWith(sign, c.Request, slot+1) {
+		node := p.BySign[sign][slot]
 		if m.admits(c, node) && m.promises(n, pod, node) && m.try(r, n, at, node) {
 			return true
 		}
@@ -109,7 +109,7 @@ func (m *relocator) try(r *packing, n *node, at, node int) bool {
 	r.cheapen(n)
 	left := c.Pods
 	c.Pods = append([]int{pod}, left...)
-	m.budget -= len(m.pending) + m.existing.total
+	m.budget -= len(m.pending) + m.existing.Total
 	if !m.tryExisting(c, node) {
 		c.Pods, *n = left, before
 		return false

@@ -44,7 +44,7 @@ type repair struct {
 }
 
 func (b *solver) repair() *repair {
-	return &repair{b, retryCost / max(1, len(b.pending)+b.existing.total)}
+	return &repair{b, retryCost / max(1, len(b.pending)+b.existing.Total)}
 }
 
 // dissolve gives pods of units that found no place back to their own pod groups: what keeps one of them out need not keep
@@ -86,24 +86,24 @@ func (b *repair) retryOnExisting(c *group.PodGroup) bool {
 
 // tryExisting puts a unit on the existing node if every rule still holds then.
 func (b *repair) tryExisting(c *group.PodGroup, n int) bool {
-	s, attached, ports := b.existing.nodes[n], b.existing.nodes[n].attached, len(b.existing.nodes[n].ports)
-	if c.Attaches && !b.existing.attachable(s, c.Pods[:c.Stride]) {
+	s, attached, ports := b.existing.List[n], b.existing.List[n].Attached, len(b.existing.List[n].Ports)
+	if c.Attaches && !b.existing.Attachable(s, c.Pods[:c.Stride]) {
 		return false
 	}
 	unit := c.TakeUnits(1)
 	if c.Attaches {
 		b.attach(s, unit)
 	}
-	b.existing.take(n, c.Request, 1)
-	s.ports, s.pods = append(s.ports, c.Ports...), append(s.pods, unit...)
+	b.existing.Take(n, c.Request, 1)
+	s.Ports, s.Pods = append(s.Ports, c.Ports...), append(s.Pods, unit...)
 	if b.satisfied() {
 		for _, a := range c.Contributions {
-			b.existing.counter().count(a.TopologyGroup, n, a.Weight)
+			b.existing.Counter().Count(a.TopologyGroup, n, a.Weight)
 		}
 		return true
 	}
-	s.ports, s.pods, s.attached = s.ports[:ports], s.pods[:len(s.pods)-len(unit)], attached
-	b.existing.take(n, c.Request, -1)
+	s.Ports, s.Pods, s.Attached = s.Ports[:ports], s.Pods[:len(s.Pods)-len(unit)], attached
+	b.existing.Take(n, c.Request, -1)
 	c.Pods = append(slices.Clone(unit), c.Pods...)
 	return false
 }
@@ -112,8 +112,8 @@ func (b *repair) tryExisting(c *group.PodGroup, n int) bool {
 func (b *repair) nodesWithSpace(c *group.PodGroup, g *nodeSet) []int {
 	var out []int
 	p := b.existing
-	for slot := p.firstWith(g.sign, c.Request, 0); slot >= 0 && len(out) < retryNodes; slot = p.firstWith(g.sign, c.Request, slot+1) {
-		if n := p.bySign[g.sign][slot]; b.admits(c, n) {
+	for slot := p.FirstWith(g.sign, c.Request, 0); slot >= 0 && len(out) < retryNodes; slot = p.FirstWith(g.sign, c.Request, slot+1) {
+		if n := p.BySign[g.sign][slot]; b.admits(c, n) {
 			out = append(out, n)
 		}
 	}

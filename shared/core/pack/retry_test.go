@@ -62,9 +62,9 @@ func TestBindingIsGoneThroughPodByPod(t *testing.T) {
 	w.pods("x", 7, asPod(appPod("x"), spreadBy(model.LabelZone, 1), spreadBy(model.LabelHostname, 2)))
 	b := newSolver(question{in: &w.in}, group.NoPreferences)
 	pod := 0
-	for _, s := range b.existing.nodes {
-		for range on[s.name] {
-			s.pods = append(s.pods, pod)
+	for _, s := range b.existing.List {
+		for range on[s.Name] {
+			s.Pods = append(s.Pods, pod)
 			pod++
 		}
 	}
@@ -74,8 +74,8 @@ func TestBindingIsGoneThroughPodByPod(t *testing.T) {
 	if b.binds() {
 		t.Error("every order binds all")
 	}
-	b.existing.nodes[0].pods = b.existing.nodes[0].pods[:2]
-	b.existing.nodes[1].pods = b.existing.nodes[1].pods[:1]
+	b.existing.List[0].Pods = b.existing.List[0].Pods[:2]
+	b.existing.List[1].Pods = b.existing.List[1].Pods[:1]
 	if !b.binds() {
 		t.Error("two pods in one zone, three in the other: some order does not bind all")
 	}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/existing"
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/topology"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -62,8 +63,8 @@ func (b *solver) makeSpaceFor(podBatches []*podBatch) {
 // shift puts a unit of the pod group onto an existing node from which pods of another pod group, placed by this plan, move to other existing nodes.
 func (b *repair) shift(c *group.PodGroup) bool {
 	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules}
-	for from, s := range b.existing.nodes {
-		if len(s.pods) == 0 || s.closed || s.blind || evaluate(c, s) == refused {
+	for from, s := range b.existing.List {
+		if len(s.Pods) == 0 || s.Closed || s.Blind || existing.Evaluate(c, s) == existing.Refused {
 			continue
 		}
 		for _, d := range b.movable(s, c) {
@@ -98,7 +99,7 @@ func (b *repair) shift(c *group.PodGroup) bool {
 // shiftPeer puts a unit of the pod group onto an existing node once a pod that its rules count has moved from one existing node to another.
 func (b *repair) shiftPeer(c *group.PodGroup) bool {
 	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules}
-	for from, s := range b.existing.nodes {
+	for from, s := range b.existing.List {
 		for _, d := range b.movable(s, c) {
 			if !slices.ContainsFunc(c.Constraints, func(u group.Constraint) bool { return group.WeightIn(d.Contributions, u.TopologyGroup) > 0 }) {
 				continue
@@ -123,10 +124,10 @@ func (b *repair) shiftPeer(c *group.PodGroup) bool {
 }
 
 // movable returns the pod groups other than c whose pods this plan put on the existing node and may as well put elsewhere.
-func (b *repair) movable(s *existingNode, c *group.PodGroup) []*group.PodGroup {
+func (b *repair) movable(s *existing.Node, c *group.PodGroup) []*group.PodGroup {
 	var out []*group.PodGroup
-	for _, i := range s.pods {
-		promised := slices.ContainsFunc(s.promised, func(pod model.PodRef) bool { return pod.UID == b.in.Snapshot.Pods[i].UID })
+	for _, i := range s.Pods {
+		promised := slices.ContainsFunc(s.Promised, func(pod model.PodRef) bool { return pod.UID == b.in.Snapshot.Pods[i].UID })
 		if d := b.podGroupOf[i]; d != c && !promised && !slices.Contains(out, d) {
 			out = append(out, d)
 		}
@@ -135,8 +136,8 @@ func (b *repair) movable(s *existingNode, c *group.PodGroup) []*group.PodGroup {
 }
 
 // fitsWithout reports whether the existing node has room for a unit of c once so many pods of d are gone.
-func fitsWithout(c, d *group.PodGroup, s *existingNode, count int) bool {
-	free := slices.Clone(s.free)
+func fitsWithout(c, d *group.PodGroup, s *existing.Node, count int) bool {
+	free := slices.Clone(s.Free)
 	for range count {
 		free.AddSaturating(d.Request)
 	}
@@ -161,7 +162,7 @@ func (b *repair) targets(a *assigner, d *group.PodGroup, from int) []int {
 // and nothing is changed, where there is no room or a rule would not hold.
 func (b *repair) shiftTo(c, d *group.PodGroup, from int, targets []int, count int) bool {
 	undo, moved := b.moveSome(d, from, targets, count)
-	if moved && c.Request.Fits(b.existing.nodes[from].free) && b.admits(c, from) && b.tryExisting(c, from) {
+	if moved && c.Request.Fits(b.existing.List[from].Free) && b.admits(c, from) && b.tryExisting(c, from) {
 		return true
 	}
 	if moved {
@@ -181,34 +182,34 @@ type shifted struct {
 // moveSome moves so many pods of d from one existing node to the first of others that have room; false, and nothing is changed, where
 // not all fit there. undo moves them back to where they were in every list.
 func (b *repair) moveSome(d *group.PodGroup, from int, targets []int, count int) (undo func(), ok bool) {
-	source := b.existing.nodes[from]
+	source := b.existing.List[from]
 	var moved []shifted
 	undo = func() {
 		for _, m := range slices.Backward(moved) {
-			target := b.existing.nodes[m.to]
+			target := b.existing.List[m.to]
 			b.move(d, m.pod, m.to, m.from)
-			source.pods, target.pods, source.ports, target.ports = m.pods[0], m.pods[1], m.ports[0], m.ports[1]
-			source.attached, target.attached = m.attached[0], m.attached[1]
+			source.Pods, target.Pods, source.Ports, target.Ports = m.pods[0], m.pods[1], m.ports[0], m.ports[1]
+			source.Attached, target.Attached = m.attached[0], m.attached[1]
 		}
 	}
-	for _, i := range source.pods {
+	for _, i := range source.Pods {
 		if len(moved) == count || b.podGroupOf[i] != d {
 			continue
 		}
 		at := slices.IndexFunc(targets, func(n int) bool {
-			s := b.existing.nodes[n]
-			return b.admits(d, n) && d.Request.Fits(s.free) && (!d.Attaches || b.existing.attachable(s, []int{i}))
+			s := b.existing.List[n]
+			return b.admits(d, n) && d.Request.Fits(s.Free) && (!d.Attaches || b.existing.Attachable(s, []int{i}))
 		})
 		if at < 0 {
 			break
 		}
-		target := b.existing.nodes[targets[at]]
-		moved = append(moved, shifted{i, from, targets[at], [2][]int{source.pods, target.pods}, [2][]model.HostPort{source.ports, target.ports},
-			[2]map[string]map[string]bool{source.attached, target.attached}})
+		target := b.existing.List[targets[at]]
+		moved = append(moved, shifted{i, from, targets[at], [2][]int{source.Pods, target.Pods}, [2][]model.HostPort{source.Ports, target.Ports},
+			[2]map[string]map[string]bool{source.Attached, target.Attached}})
 		b.move(d, i, from, targets[at])
 		if d.Attaches {
 			b.attach(target, []int{i})
-			source.attached = b.attachedOn(source)
+			source.Attached = b.attachedOn(source)
 		}
 	}
 	if len(moved) < count {
@@ -219,53 +220,53 @@ func (b *repair) moveSome(d *group.PodGroup, from int, targets []int, count int)
 }
 
 // attach notes the volumes of pods on the existing node, in a list of its own.
-func (b *repair) attach(s *existingNode, pods []int) {
-	attached := make(map[string]map[string]bool, len(s.attached))
-	for driver, handles := range s.attached { // each driver on its own: the order does not matter
+func (b *repair) attach(s *existing.Node, pods []int) {
+	attached := make(map[string]map[string]bool, len(s.Attached))
+	for driver, handles := range s.Attached { // each driver on its own: the order does not matter
 		attached[driver] = maps.Clone(handles)
 	}
-	s.attached = attached
+	s.Attached = attached
 	for _, i := range pods {
 		pod := &b.in.Snapshot.Pods[i]
-		s.attachAll(b.classifier.Volumes.Attachments(pod, b.in.Snapshot.ShapeOf(pod)))
+		s.AttachAll(b.classifier.Volumes.Attachments(pod, b.in.Snapshot.ShapeOf(pod)))
 	}
 }
 
 // attachedOn returns the volumes of all pods of the existing node, those of the plan included.
-func (b *repair) attachedOn(s *existingNode) map[string]map[string]bool {
-	was := s.attached
-	defer func() { s.attached = was }()
-	s.attached = nil
-	pods := slices.Clone(s.pods)
-	for i, number := range b.existing.nodeOf {
-		if number >= 0 && int(number) == s.number {
+func (b *repair) attachedOn(s *existing.Node) map[string]map[string]bool {
+	was := s.Attached
+	defer func() { s.Attached = was }()
+	s.Attached = nil
+	pods := slices.Clone(s.Pods)
+	for i, number := range b.existing.NodeOf {
+		if number >= 0 && int(number) == s.Number {
 			pods = append(pods, i)
 		}
 	}
 	b.attach(s, pods)
-	return s.attached
+	return s.Attached
 }
 
 // admits reports whether no port of the pod group is taken on the existing node.
 func (b *repair) admits(c *group.PodGroup, n int) bool {
-	_, clash := topology.PortConflict(c.Ports, b.existing.nodes[n].ports)
+	_, clash := topology.PortConflict(c.Ports, b.existing.List[n].Ports)
 	return !clash
 }
 
 // move takes pod i of pod group d from one existing node to another, in what is free and in what rules count.
 func (b *repair) move(d *group.PodGroup, i, from, to int) {
-	source, target := b.existing.nodes[from], b.existing.nodes[to]
-	b.existing.take(from, d.Request, -1)
-	b.existing.take(to, d.Request, 1)
+	source, target := b.existing.List[from], b.existing.List[to]
+	b.existing.Take(from, d.Request, -1)
+	b.existing.Take(to, d.Request, 1)
 	for _, a := range d.Contributions {
-		b.existing.counter().count(a.TopologyGroup, from, -a.Weight)
-		b.existing.counter().count(a.TopologyGroup, to, a.Weight)
+		b.existing.Counter().Count(a.TopologyGroup, from, -a.Weight)
+		b.existing.Counter().Count(a.TopologyGroup, to, a.Weight)
 	}
-	source.pods = slices.DeleteFunc(slices.Clone(source.pods), func(other int) bool { return other == i })
-	source.ports = slices.Clone(source.ports)
+	source.Pods = slices.DeleteFunc(slices.Clone(source.Pods), func(other int) bool { return other == i })
+	source.Ports = slices.Clone(source.Ports)
 	for _, port := range d.Ports {
-		at := slices.Index(source.ports, port)
-		source.ports = slices.Delete(source.ports, at, at+1)
+		at := slices.Index(source.Ports, port)
+		source.Ports = slices.Delete(source.Ports, at, at+1)
 	}
-	target.pods, target.ports = append(slices.Clone(target.pods), i), append(slices.Clone(target.ports), d.Ports...)
+	target.Pods, target.Ports = append(slices.Clone(target.Pods), i), append(slices.Clone(target.Ports), d.Ports...)
 }

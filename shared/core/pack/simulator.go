@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/existing"
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
@@ -22,7 +23,7 @@ func NewSimulator(in input.Input) *Simulator {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
-	d := &Simulator{knowledge{dims: everyDimension(in.Snapshot), facts: group.NewShapeFacts(in.Snapshot.Shapes, in.IgnorePreferences), nodes: newNodeMemory(len(in.Snapshot.Shapes))}}
+	d := &Simulator{knowledge{dims: everyDimension(in.Snapshot), facts: group.NewShapeFacts(in.Snapshot.Shapes, in.IgnorePreferences), nodes: existing.NewMemory(len(in.Snapshot.Shapes))}}
 	d.facts.Dims = d.dims
 	d.markets, d.daemons = offerings.NewMarkets(&in, d.dims), offerings.DaemonsOf(in.Snapshot, d.dims)
 	d.pools = offerings.NewPools(&in, d.dims, d.markets, d.daemons)
@@ -48,7 +49,7 @@ func (d *Simulator) Plan(in input.Input, tries int) model.Plan {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
-	d.nodes.begin(&in)
+	d.nodes.Begin(&in)
 	return question{&in, &d.knowledge, tries}.answer()
 }
 

@@ -3,6 +3,7 @@ package pack
 import (
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/existing"
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
@@ -26,7 +27,7 @@ type knowledge struct {
 	daemons []offerings.Daemon
 	pools   []*offerings.Pool
 	rates   map[string]*pricing // by pool, the last that were asked for; nil = none were
-	nodes   *nodeMemory
+	nodes   *existing.Memory
 }
 
 // solver is one attempt at a plan: what is asked for, what there is, and what came of it.
@@ -38,7 +39,7 @@ type solver struct {
 	classifier *group.Classifier
 	podGroups  []*group.PodGroup
 	refused    map[int]*model.Reason
-	existing   *existingNodes
+	existing   *existing.Nodes
 	planner    *planner
 	podGroupOf []*group.PodGroup // by pod; only where there are rules between pods, or nodes
 	daemons    []*group.PodGroup // of the DaemonSets any rule counts: what their pods add
@@ -68,27 +69,27 @@ func prepare(q question, preferences group.Preferences, asIs bool) *solver {
 		b.dims = d.dims
 		b.planner = newPlanner(in, d.dims, b.rules, d.markets, d.daemons)
 		b.planner.tries, b.planner.pristine, b.planner.rates = q.tries, d.pools, d.rates
-		b.existing = newExistingNodes(in, d.dims, d.markets, d.daemons, asIs, d.nodes)
+		b.existing = existing.New(in, d.dims, d.markets, d.daemons, asIs, d.nodes)
 	} else {
 		b.dims = group.DimensionsOf(in.Snapshot, b.podGroups)
 		for _, c := range b.podGroups {
 			c.Request = b.dims.Vector(c.Resources)
 		}
 		b.planner = newPlanner(in, b.dims, b.rules, offerings.NewMarkets(in, b.dims), offerings.DaemonsOf(in.Snapshot, b.dims))
-		b.existing = newExistingNodes(in, b.dims, b.planner.markets, b.planner.daemons, asIs, nil)
+		b.existing = existing.New(in, b.dims, b.planner.markets, b.planner.daemons, asIs, nil)
 	}
-	b.existing.rules, b.existing.classifier = b.rules, b.classifier
+	b.existing.Rules, b.existing.Classifier = b.rules, b.classifier
 	for _, c := range b.podGroups {
-		b.existing.needPorts = b.existing.needPorts || len(c.Ports) > 0
-		b.existing.needDisks = b.existing.needDisks || c.Attaches
-		b.existing.needConflicts = b.existing.needConflicts || len(c.Conflicts) > 0
+		b.existing.NeedPorts = b.existing.NeedPorts || len(c.Ports) > 0
+		b.existing.NeedDisks = b.existing.NeedDisks || c.Attaches
+		b.existing.NeedConflicts = b.existing.NeedConflicts || len(c.Conflicts) > 0
 	}
-	b.existing.build(len(b.pending), moving, labelKeys(b.podGroups, b.rules))
+	b.existing.Build(len(b.pending), moving, labelKeys(b.podGroups, b.rules))
 	if !b.rules.Empty() {
 		b.rules.Baseline()
 		b.daemons = b.countedDaemons()
 	}
-	if !b.rules.Empty() || b.existing.total > 0 {
+	if !b.rules.Empty() || b.existing.Total > 0 {
 		b.podGroupOf = make([]*group.PodGroup, len(in.Snapshot.Pods))
 		for _, c := range b.podGroups {
 			for _, i := range c.Pods {

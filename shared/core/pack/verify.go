@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/existing"
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
@@ -29,12 +30,12 @@ type outcome struct {
 	daemons    []*group.PodGroup        // of those that any topology group counts: what they add
 	runs       map[string]vector.Bitset // by pool and daemon: the types it runs on
 	spots      []spot
-	memo       map[seen]verdict
+	memo       map[seen]existing.Verdict
 }
 
 // spot is where some pods were placed.
 type spot struct {
-	existing *existingNode
+	existing *existing.Node
 	node     *node
 	run      *packing
 	taints   []model.Taint
@@ -79,7 +80,7 @@ func (b *solver) outcome() *outcome {
 
 // vacated returns the cluster with the planned nodes and their daemons, and none of the planned pods.
 func (b *solver) vacated() *outcome {
-	o := &outcome{solver: b, podGroupOf: b.podGroupOf, memo: make(map[seen]verdict), splits: make(map[kindOfNode][]part),
+	o := &outcome{solver: b, podGroupOf: b.podGroupOf, memo: make(map[seen]existing.Verdict), splits: make(map[kindOfNode][]part),
 		vacant: make([]bool, len(b.rules.TopologyGroups)), lows: slices.Repeat([]int32{-1}, len(b.rules.TopologyGroups))}
 	for i := range b.rules.TopologyGroups {
 		t := &b.rules.TopologyGroups[i]
@@ -92,9 +93,9 @@ func (b *solver) vacated() *outcome {
 		o.maybe = append(o.maybe, maps.Clone(t.BeforeMaybe))
 		o.nodes, o.total = append(o.nodes, maps.Clone(t.Nodes)), append(o.total, t.BeforeTotal)
 	}
-	b.existing.all()
-	for _, s := range b.existing.nodes {
-		o.spots = append(o.spots, spot{existing: s, taints: s.taints})
+	b.existing.All()
+	for _, s := range b.existing.List {
+		o.spots = append(o.spots, spot{existing: s, taints: s.Taints})
 	}
 	for _, r := range b.planner.runs {
 		for i := range r.nodes {
@@ -116,7 +117,7 @@ func (b *solver) vacated() *outcome {
 
 func (o *outcome) pods(i int) []int {
 	if s := o.spots[i].existing; s != nil {
-		return s.pods
+		return s.Pods
 	}
 	return o.spots[i].node.pods
 }
@@ -152,17 +153,17 @@ func (o *outcome) announce() {
 func (o *outcome) domain(t, i int) (string, bool) {
 	topologyGroup, s := &o.solver.rules.TopologyGroups[t], &o.spots[i]
 	if s.existing != nil {
-		return o.solver.existing.counter().domain(topologyGroup, s.existing)
+		return o.solver.existing.Counter().Domain(topologyGroup, s.existing)
 	}
 	if topologyGroup.Filter >= 0 {
 		key := seen{s.run.pool, s.node.column, s.node.flag, topologyGroup.Filter}
 		if o.memo[key] == 0 {
-			o.memo[key] = refused
+			o.memo[key] = existing.Refused
 			if o.solver.rules.Filters[topologyGroup.Filter].Passes(o.labelsOf(s), s.taints) {
-				o.memo[key] = welcome
+				o.memo[key] = existing.Welcome
 			}
 		}
-		if o.memo[key] == refused {
+		if o.memo[key] == existing.Refused {
 			return "", false
 		}
 	}
@@ -294,7 +295,7 @@ func (o *outcome) lonely(i int, c *group.PodGroup) *group.Constraint {
 // countedDaemons returns what pods of daemons add to topology groups, those that add nothing left out.
 func (b *solver) countedDaemons() []*group.PodGroup {
 	var out []*group.PodGroup
-	for _, d := range b.existing.daemons {
+	for _, d := range b.existing.Daemons {
 		shape := &b.in.Snapshot.Shapes[b.in.Snapshot.DaemonSets[d.Set].Shape]
 		if contributions := b.rules.Memberships(shape, b.rules.ReadGuards(shape)); len(contributions) > 0 {
 			out = append(out, &group.PodGroup{Order: d.Set, Contributions: contributions})
@@ -332,7 +333,7 @@ func (o *outcome) runsOn(pool *offerings.Pool, c *group.PodGroup) vector.Bitset 
 // noteMaybe counts a pod on a claim on its way wherever that may come up.
 func (o *outcome) noteMaybe(i int, a group.Contribution, times int32) {
 	if s := o.spots[i].existing; s != nil && !a.ByHost {
-		possible := s.possible(o.solver.rules.TopologyGroups[a.TopologyGroup].Key)
+		possible := s.Possible(o.solver.rules.TopologyGroups[a.TopologyGroup].Key)
 		for _, value := range possible {
 			o.maybe[a.TopologyGroup][value] += times * a.Weight
 		}
@@ -380,8 +381,8 @@ func (o *outcome) mendSpot(i int, mend bool) bool {
 }
 
 // promisedTo reports whether the pod was planned onto the existing node before.
-func (o *outcome) promisedTo(s *existingNode, pod int) bool {
-	return s != nil && slices.ContainsFunc(s.promised, func(ref model.PodRef) bool { return ref.UID == o.solver.in.Snapshot.Pods[pod].UID })
+func (o *outcome) promisedTo(s *existing.Node, pod int) bool {
+	return s != nil && slices.ContainsFunc(s.Promised, func(ref model.PodRef) bool { return ref.UID == o.solver.in.Snapshot.Pods[pod].UID })
 }
 
 // intruder returns the last pod that the rule counts against a pod of spot i and that was not promised its place, and its
@@ -413,28 +414,14 @@ func (o *outcome) takeOff(i, pod int, u *group.Constraint) {
 	kept := slices.DeleteFunc(slices.Clone(o.pods(i)), func(other int) bool { return other == pod })
 	s := &o.spots[i]
 	if s.existing != nil {
-		s.existing.pods = kept
-		o.solver.existing.free(i, c)
+		s.existing.Pods = kept
+		o.solver.existing.Free(i, c)
 		return
 	}
 	s.node.pods, s.node.load = kept, s.node.load.Minus(c.Request)
 	s.run.cheapen(s.node)
 	if len(kept) == 0 {
 		o.solver.planner.release(s.run.pool, s.node)
-	}
-}
-
-// free releases the capacity and the host ports that a pod of the pod group took of existing node n, and no longer counts it.
-func (p *existingNodes) free(n int, c *group.PodGroup) {
-	p.take(n, c.Request, -1)
-	for _, a := range c.Contributions {
-		p.counter().count(a.TopologyGroup, n, -a.Weight)
-	}
-	s := p.nodes[n]
-	for _, port := range c.Ports {
-		if at := slices.Index(s.ports, port); at >= 0 {
-			s.ports = slices.Delete(s.ports, at, at+1)
-		}
 	}
 }
 
@@ -496,7 +483,7 @@ func (o *outcome) brokenBy(i, pod int) *group.Constraint {
 // clashes reports whether a claim on its way may come up where pods are that the pod group keeps away from.
 func (o *outcome) clashes(i int, u *group.Constraint) bool {
 	s := o.spots[i].existing
-	return s != nil && !u.ByHost && slices.ContainsFunc(s.possible(o.solver.rules.TopologyGroups[u.TopologyGroup].Key), func(value string) bool {
+	return s != nil && !u.ByHost && slices.ContainsFunc(s.Possible(o.solver.rules.TopologyGroups[u.TopologyGroup].Key), func(value string) bool {
 		return o.count[u.TopologyGroup][value]+o.maybe[u.TopologyGroup][value]-u.Self > 0
 	})
 }
@@ -505,7 +492,7 @@ func (o *outcome) clashes(i int, u *group.Constraint) bool {
 // voluntarily, also of domains that only its pools can make, and none by host; nor on a node that is on its way.
 func (o *outcome) lowestFor(i int, c *group.PodGroup, u *group.Constraint) int32 {
 	if u.ByHost {
-		if s := o.spots[i].existing; c.Settled || s != nil && s.number < 0 {
+		if s := o.spots[i].existing; c.Settled || s != nil && s.Number < 0 {
 			return 0
 		}
 		return o.lowest(u)
@@ -566,7 +553,7 @@ func (o *outcome) emptiest(t int) int32 {
 	for _, n := range topologyGroup.Eligible {
 		low = min(low, o.hosts[t][n])
 	}
-	for i := len(o.solver.existing.nodes); i < len(o.spots); i++ {
+	for i := len(o.solver.existing.List); i < len(o.spots); i++ {
 		if _, counts := o.domain(t, i); counts {
 			low = min(low, o.hosts[t][i])
 		}

@@ -348,7 +348,7 @@ var defects = []defect{
 	{"deletions obeyed whether the definition stands or not", interruption + "vanish.go", "if !lifecycle.Obeys(view, findings) {", "if true {"},
 	{"pods of a command counted on to leave", disruption + "balance.go", "\tif renews {\n", "\tif true {\n"},
 	{"nodes whose pods would wait never given back", disruption + "consolidate_commands.go", "if no.Code == SpreadWaits && len(p.group) > 1 {", "if false {"},
-	{"pods about to leave taken for gone", "shared/core/pack/counting.go", "\tp.linger()\n", ""},
+	{"pods about to leave taken for gone", "shared/core/pack/existing/counting.go", "\tp.linger()\n", ""},
 	{"owners about to leave taken for gone", "shared/core/pack/group/classify.go", "rules.ownersOf(g, c.arrived[index])", "rules.ownersOf(g, false)"},
 
 	// What Karpenter's specs found, or would have.
@@ -367,7 +367,7 @@ var defects = []defect{
 	{"NodePools of other controllers taken for ours", "shared/adapter/ekscluster/translate/pool.go",
 		"return (&model.Template{ClassGroup: ref.Group, ClassKind: ref.Kind}).UsesEC2NodeClass()", "return ref.Kind != \"\""},
 	{"a chain of one host ends with its second link", packing + "bundle.go", "for round, made := 0, -1; made < len(units); round++ {", "for round, made := 0, -1; made < 0; round++ {"},
-	{"hosts on their way take what they could once they are there", packing + "verify.go", "c.Settled || s != nil && s.number < 0 {", "c.Settled || s != nil && s.number < -1<<40 {"},
+	{"hosts on their way take what they could once they are there", packing + "verify.go", "c.Settled || s != nil && s.Number < 0 {", "c.Settled || s != nil && s.Number < -1<<40 {"},
 	{"finalizers taken off by writing the whole NodeClaim", "shared/adapter/ekscluster/free.go",
 		"patch, err := json.Marshal(map[string]any{\"metadata\": map[string]any{", "patch, err := json.Marshal(map[string]any{\"spec\": found.Object[\"spec\"], \"metadata\": map[string]any{"},
 	{"conditions that stay as they are keep their generation", "shared/api/condition/condition.go",
