@@ -11,6 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
+	"github.com/joiner-sh/joiner/shared/core/pack/pricing"
 	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/topology"
@@ -746,7 +747,7 @@ func (p *planner) offered(c *group.PodGroup, k int) []string {
 func (p *planner) costAmong(pool int, c *group.PodGroup, options []*offerings.Option, rated bool, n int64) int64 {
 	if rated && len(options) > 0 {
 		if rates := p.ratesOn(pool); rates != nil {
-			if value := rates.value(c, options); value > 0 {
+			if value := rates.Value(c, options); value > 0 {
 				return value
 			}
 		}
@@ -760,19 +761,19 @@ func (p *planner) costAmong(pool int, c *group.PodGroup, options []*offerings.Op
 
 // ratesOn returns the rates on the pool of everything that waits and would ask the pool first, wherever it may be; nil
 // where that is little.
-func (p *planner) ratesOn(pool int) *pricing {
+func (p *planner) ratesOn(pool int) *pricing.Rates {
 	if p.pricings == nil {
-		requests, units := make([][]podRequest, len(p.pools())), make([]int, len(p.pools()))
+		requests, units := make([][]pricing.Request, len(p.pools())), make([]int, len(p.pools()))
 		for _, w := range p.expected {
 			if first, options := p.anywhere(w.podGroup); len(options) > 0 {
-				requests[first] = append(requests[first], podRequest{w.podGroup, options, w.units})
+				requests[first] = append(requests[first], pricing.Request{PodGroup: w.podGroup, Options: options, Count: w.units})
 				units[first] += w.units
 			}
 		}
-		p.pricings = make([]*pricing, len(p.pools()))
+		p.pricings = make([]*pricing.Rates, len(p.pools()))
 		for i, pool := range p.pools() {
 			if units[i] > offerings.FewUnits {
-				p.pricings[i] = newPricing(p.dims, pool, pool.Open, requests[i])
+				p.pricings[i] = pricing.New(p.dims, pool, pool.Open, requests[i])
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
+	"github.com/joiner-sh/joiner/shared/core/pack/pricing"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -56,10 +57,10 @@ type packing struct {
 	reserved map[string]int64 // instances left of each reservation
 	nodes    []node
 
-	pricing   *pricing // nil where batches keep the worth they came with
-	rated     bool     // batches are worth what rates say
-	valueLeft float64  // of all units still to be placed
-	valueThen float64  // valueLeft when rates were last adjusted
+	pricing   *pricing.Rates // nil where batches keep the worth they came with
+	rated     bool           // batches are worth what rates say
+	valueLeft float64        // of all units still to be placed
+	valueThen float64        // valueLeft when rates were last adjusted
 
 	input struct { // what the run was made of
 		batches []remainingBatch

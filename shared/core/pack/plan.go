@@ -8,6 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
+	"github.com/joiner-sh/joiner/shared/core/pack/pricing"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -314,15 +315,15 @@ type planner struct {
 	rules     *group.PodRules
 	markets   *offerings.Markets
 	daemons   []offerings.Daemon
-	pristine  []*offerings.Pool   // pools that are copied where they are looked at; nil = they are made
-	rates     map[string]*pricing // by pool, of everything that is to be placed sooner or later; nil = not known
-	ready     []*offerings.Pool   // pools, once any is looked at; nil before
-	reserved  map[string]int64    // instances left of each reservation, from then on
+	pristine  []*offerings.Pool         // pools that are copied where they are looked at; nil = they are made
+	rates     map[string]*pricing.Rates // by pool, of everything that is to be placed sooner or later; nil = not known
+	ready     []*offerings.Pool         // pools, once any is looked at; nil before
+	reserved  map[string]int64          // instances left of each reservation, from then on
 	poolsOf   map[string][]candidatePool
 	divisions map[string][]domainCell
 	surveyor  *planner                  // looks at the pools where this one does not; nil until asked for
 	offerings map[string][]string       // by venue, request and label: the domains new nodes for a pod group can be in now
-	pricings  []*pricing                // by pool, of what waits wherever it may be; nil until asked for
+	pricings  []*pricing.Rates          // by pool, of what waits wherever it may be; nil until asked for
 	expected  []waiting                 // what it is of
 	owners    map[int][]*group.PodGroup // by topology group: pod groups that are spread by it, hosts aside
 	runs      []*packing                // the chosen ones, in the order they were packed

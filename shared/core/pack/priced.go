@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
+	"github.com/joiner-sh/joiner/shared/core/pack/pricing"
 )
 
 // repricedBelow is the part of what was left the last time, below which rates are adjusted to what is left now.
@@ -15,10 +16,10 @@ func (r *packing) price() {
 	if r.pool.Reserving || len(r.batches) < 2 {
 		return
 	}
-	requests := make([]podRequest, len(r.batches))
+	requests := make([]pricing.Request, len(r.batches))
 	for i := range r.batches {
 		batch := &r.batches[i]
-		requests[i] = podRequest{batch.podGroup, batch.options, batch.count}
+		requests[i] = pricing.Request{PodGroup: batch.podGroup, Options: batch.options, Count: batch.count}
 		batch.options = slices.Clone(batch.options)
 		for j, o := range batch.options {
 			changed := *o
@@ -30,14 +31,14 @@ func (r *packing) price() {
 		r.pricing, r.rated = nil, true // it is of more than what is left here
 		return
 	}
-	r.pricing = newPricing(r.planner.dims, r.pool, r.open, requests)
+	r.pricing = pricing.New(r.planner.dims, r.pool, r.open, requests)
 	r.rated = true
 	r.appraise()
 }
 
 // known returns rates that a plan in haste takes over as they are, of everything that is to be placed sooner or later; nil where
 // there are none, or rules between pods make them others.
-func (p *planner) known(pool *offerings.Pool) *pricing {
+func (p *planner) known(pool *offerings.Pool) *pricing.Rates {
 	if p.tries != 1 || !p.rules.Empty() {
 		return nil
 	}
@@ -48,7 +49,7 @@ func (p *planner) known(pool *offerings.Pool) *pricing {
 func (r *packing) appraise() {
 	for i := range r.batches {
 		batch := &r.batches[i]
-		if value := r.pricing.value(batch.podGroup, batch.options); value > 0 {
+		if value := r.pricing.Value(batch.podGroup, batch.options); value > 0 {
 			for _, o := range batch.options {
 				if o.Value = value; batch.podGroup.Exclusive() {
 					o.Value = max(value, o.Alone)
@@ -63,7 +64,7 @@ func (r *packing) appraise() {
 func (r *packing) follow() {
 	for _, l := range r.order {
 		batch := &r.batches[l]
-		trend := r.pricing.trend(l)
+		trend := r.pricing.Trend(l)
 		if r.counts[l] == 0 || trend == 1 {
 			continue
 		}
@@ -96,7 +97,7 @@ func (r *packing) placed(l, units int) {
 // keepPriced adjusts what batches are worth once much of them is placed.
 func (r *packing) keepPriced() {
 	if r.pricing != nil && r.valueLeft > 0 && r.valueLeft < float64(repricedBelow*r.valueThen) && r.spent < len(r.order) {
-		r.pricing.reprice(r.counts)
+		r.pricing.Reprice(r.counts)
 		r.follow()
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
+	"github.com/joiner-sh/joiner/shared/core/pack/pricing"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/volume"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -60,8 +61,8 @@ type Rates struct {
 	shapes   []model.PodShape
 	requests []vector.Vector // by shape, what its pods ask for; nil = not looked up yet
 	values   map[int]int64   // by pod, nano-USD per hour
-	byPool   map[string]*pricing
-	order    []*pricing // of byPool, as pools are asked
+	byPool   map[string]*pricing.Rates
+	order    []*pricing.Rates // of byPool, as pools are asked
 }
 
 // NewRates prices the pods in.Pending names; plans of the simulator in one way only go by that from then on. Reserved capacity, whose price says nothing, is left out.
@@ -72,30 +73,30 @@ func (d *Simulator) NewRates(in input.Input) *Rates {
 	podGroups, _ := classifier.PodGroupsOf(input.SortedPods(in.Snapshot, pending), nil)
 	p := newPlanner(&in, d.dims, rules, d.markets, d.daemons)
 	p.ready, p.reserved = offerings.Copies(d.pools, in.Usage), map[string]int64{}
-	requests := make([][]podRequest, len(p.ready))
+	requests := make([][]pricing.Request, len(p.ready))
 	for _, c := range podGroups {
 		for _, s := range p.candidatePools(c) {
 			if options := p.ready[s.pool].Options(s.variants, c.Request, c.Most()); len(options) > 0 {
-				requests[s.pool] = append(requests[s.pool], podRequest{c, options, c.Units()})
+				requests[s.pool] = append(requests[s.pool], pricing.Request{PodGroup: c, Options: options, Count: c.Units()})
 				break
 			}
 		}
 	}
-	out := &Rates{dims: d.dims, shapes: in.Snapshot.Shapes, requests: make([]vector.Vector, len(in.Snapshot.Shapes)), values: make(map[int]int64, len(pending)), byPool: make(map[string]*pricing)}
+	out := &Rates{dims: d.dims, shapes: in.Snapshot.Shapes, requests: make([]vector.Vector, len(in.Snapshot.Shapes)), values: make(map[int]int64, len(pending)), byPool: make(map[string]*pricing.Rates)}
 	d.rates = out.byPool
 	for n, list := range requests {
 		if len(list) == 0 {
 			continue
 		}
 		pool := p.ready[n]
-		priced := newPricing(p.dims, pool, pool.WithoutReserved(pool.Open), list)
+		priced := pricing.New(p.dims, pool, pool.WithoutReserved(pool.Open), list)
 		out.byPool[pool.Source.Name], out.order = priced, append(out.order, priced)
 		for i := range list {
-			value := priced.value(list[i].podGroup, list[i].options)
+			value := priced.Value(list[i].PodGroup, list[i].Options)
 			if value == 0 {
-				value = slices.MinFunc(list[i].options, func(a, b *offerings.Option) int { return cmp.Compare(a.Alone, b.Alone) }).Alone
+				value = slices.MinFunc(list[i].Options, func(a, b *offerings.Option) int { return cmp.Compare(a.Alone, b.Alone) }).Alone
 			}
-			for _, pod := range list[i].podGroup.Pods {
+			for _, pod := range list[i].PodGroup.Pods {
 				out.values[pod] = value
 			}
 		}
@@ -124,7 +125,7 @@ func (r *Rates) FreeValue(amounts model.Resources, shapes []int) model.MicroUSD 
 	}
 	least := 0.0
 	for i, p := range r.order {
-		if value, sold := p.leastFor(room); i == 0 || sold && value < least {
+		if value, sold := p.LeastFor(room); i == 0 || sold && value < least {
 			least = value
 		}
 	}

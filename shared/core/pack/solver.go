@@ -7,6 +7,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
+	"github.com/joiner-sh/joiner/shared/core/pack/pricing"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/volume"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -26,7 +27,7 @@ type knowledge struct {
 	markets *offerings.Markets
 	daemons []offerings.Daemon
 	pools   []*offerings.Pool
-	rates   map[string]*pricing // by pool, the last that were asked for; nil = none were
+	rates   map[string]*pricing.Rates // by pool, the last that were asked for; nil = none were
 	nodes   *existing.Memory
 }
 
