@@ -5,31 +5,13 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/joiner-sh/joiner/shared/core/pack/existing"
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
-	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
-	"github.com/joiner-sh/joiner/shared/core/pack/pricing"
-	"github.com/joiner-sh/joiner/shared/core/pack/terms"
-	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/core/pack/newnodes"
 	"github.com/joiner-sh/joiner/shared/core/topology"
 )
-
-// candidatePool is a pool that can make nodes for a pod group, and in which ways.
-type candidatePool struct {
-	pool     int
-	variants []offerings.Variant
-}
-
-// domainCell is a combination of domains new nodes can be made in for a pod group.
-type domainCell struct {
-	values []string        // by podGroup.keys
-	pools  []candidatePool // in the order they are asked
-	cost   int64           // of a unit there at best, in nano-USD per hour
-	pods   []int           // assigned to it
-}
 
 // nodeSet is the open existing nodes a pod group cannot tell apart.
 type nodeSet struct {
@@ -47,7 +29,7 @@ type nodeSet struct {
 // assigner gives every pod group its place: an existing node that exists, or the domains of new nodes. After it no rule between pods of
 // different nodes is left open, so that packing need not know of them.
 type assigner struct {
-	planner  *planner
+	planner  *newnodes.Planner
 	existing *existing.Nodes
 	rules    *group.PodRules
 	mayOpen  bool                     // new nodes may be asked for
@@ -55,17 +37,8 @@ type assigner struct {
 	strict   bool                     // every pod keeps the balance others ask for, wherever that costs more
 }
 
-// podBatch is pods of one pod group that are to be packed together onto new nodes.
-type podBatch struct {
-	podGroup *group.PodGroup
-	pods     []int
-	values   []string // by podGroup.keys: the domain
-	pools    []candidatePool
-	next     int // of stands
-}
-
 // place puts as many units of the pod group as possible and returns the pod batches that need new nodes.
-func (a *assigner) place(c *group.PodGroup) []*podBatch {
+func (a *assigner) place(c *group.PodGroup) []*newnodes.PodBatch {
 	if c.Units() == 0 {
 		return nil
 	}
@@ -74,17 +47,17 @@ func (a *assigner) place(c *group.PodGroup) []*podBatch {
 		if !a.mayOpen || c.Units() == 0 {
 			return nil
 		}
-		return []*podBatch{{podGroup: c, pods: c.TakeUnits(c.Units()), pools: a.planner.candidatePools(c)}}
+		return []*newnodes.PodBatch{{PodGroup: c, Pods: c.TakeUnits(c.Units()), Pools: a.planner.CandidatePools(c)}}
 	}
 	l := a.newPlacement(c)
 	l.start = l.roomiest()
 	for c.Units() > 0 && l.placeUnit() {
 		l.start = nil
 	}
-	var out []*podBatch
+	var out []*newnodes.PodBatch
 	for i := range l.cells {
-		if cell := &l.cells[i]; len(cell.pods) > 0 {
-			out = append(out, &podBatch{podGroup: c, pods: cell.pods, values: cell.values, pools: cell.pools})
+		if cell := &l.cells[i]; len(cell.Pods) > 0 {
+			out = append(out, &newnodes.PodBatch{PodGroup: c, Pods: cell.Pods, Values: cell.Values, Pools: cell.Pools})
 		}
 	}
 	return out
@@ -189,7 +162,7 @@ type placement struct {
 	*assigner
 	podGroup     *group.PodGroup
 	nodeSets     []nodeSet
-	cells        []domainCell
+	cells        []newnodes.Cell
 	universe     [][]string // by use: the domains a spread constraint counts; nil for other uses
 	exact        []bool     // by use: of a spread by host that counts the existing nodes there are
 	softs        [][]string
@@ -208,10 +181,10 @@ func (a *assigner) placementOn(c *group.PodGroup, nodeSets []nodeSet) *placement
 		l.spreads = l.spreads || u.Kind == group.Spread && !u.ByHost
 	}
 	if a.mayOpen && !l.hostAffinity {
-		l.cells = a.planner.cells(c)
+		l.cells = a.planner.Cells(c)
 		if len(c.Shut) > 0 {
-			l.cells = slices.DeleteFunc(l.cells, func(x domainCell) bool {
-				return slices.ContainsFunc(c.Shut, func(values []string) bool { return slices.Equal(values, x.values) })
+			l.cells = slices.DeleteFunc(l.cells, func(x newnodes.Cell) bool {
+				return slices.ContainsFunc(c.Shut, func(values []string) bool { return slices.Equal(values, x.Values) })
 			})
 		}
 	}
@@ -239,13 +212,13 @@ func (l *placement) universes(constraints []group.Constraint, wide bool) [][]str
 		k := slices.Index(l.podGroup.Keys, t.Key)
 		if wide {
 			for c := range l.cells {
-				if value := l.cells[c].values[k]; value != "" {
+				if value := l.cells[c].Values[k]; value != "" {
 					seen[value] = true
 				}
 			}
 		}
 		if l.podGroup.Settled && u.Weight == 0 {
-			for _, value := range l.planner.offered(l.podGroup, k) {
+			for _, value := range l.planner.Offered(l.podGroup, k) {
 				seen[value] = true
 			}
 		}
@@ -513,12 +486,12 @@ func (l *placement) settleIn(i int) {
 		t := &l.rules.TopologyGroups[contribution.TopologyGroup]
 		if t.Host {
 			t.Total += contribution.Weight
-		} else if value := cell.values[slices.Index(c.Keys, t.Key)]; value != "" && l.planner.countsNew(t, cell.pools) {
+		} else if value := cell.Values[slices.Index(c.Keys, t.Key)]; value != "" && l.planner.CountsNew(t, cell.Pools) {
 			t.Count[value] += contribution.Weight
 			t.Total += contribution.Weight
 		}
 	}
-	cell.pods = append(cell.pods, c.TakeUnits(1)...)
+	cell.Pods = append(cell.Pods, c.TakeUnits(1)...)
 }
 
 // bestCell returns the cell for the next unit: of those that keep every rule, and where possible the balance other pods
@@ -532,14 +505,14 @@ func (l *placement) bestCell() int {
 	}
 	var list []candidate
 	for i := range l.cells {
-		if l.refuses(l.cells[i].values, nil) != nil {
+		if l.refuses(l.cells[i].Values, nil) != nil {
 			continue
 		}
-		list = append(list, candidate{i, l.unbalance(l.cells[i].values, false)})
+		list = append(list, candidate{i, l.unbalance(l.cells[i].Values, false)})
 	}
 	for _, x := range list {
 		cell := &l.cells[x.cell]
-		key := [3]int64{x.unbalance, l.penalty(cell.values), cell.cost}
+		key := [3]int64{x.unbalance, l.penalty(cell.Values), cell.Cost}
 		if best < 0 || slices.Compare(key[:], bestKey[:]) < 0 {
 			best, bestKey = x.cell, key
 		}
@@ -577,7 +550,7 @@ func (l *placement) unbalance(values []string, exists bool) int64 {
 			}
 		}
 		for c := range l.cells {
-			low = min(low, t.Count[l.cells[c].values[k]])
+			low = min(low, t.Count[l.cells[c].Values[k]])
 		}
 		sum += int64(max(0, t.Count[values[k]]+contribution.Weight-low-t.Tightest))
 	}
@@ -595,10 +568,10 @@ func (l *placement) adapts(topologyGroup int) bool {
 		t.Adapts = 1
 		all := make(map[string]bool)
 		var domains []map[string]bool
-		for _, c := range l.planner.owners[topologyGroup] {
+		for _, c := range l.planner.Owners[topologyGroup] {
 			k, own := slices.Index(c.Keys, t.Key), make(map[string]bool)
-			for _, cell := range l.planner.cells(c) {
-				own[cell.values[k]], all[cell.values[k]] = true, true
+			for _, cell := range l.planner.Cells(c) {
+				own[cell.Values[k]], all[cell.Values[k]] = true, true
 			}
 			domains = append(domains, own)
 		}
@@ -644,8 +617,8 @@ func (l *placement) explain() {
 		return // but for limits of pools there was a place
 	}
 	for i := range l.cells {
-		if u := l.refuses(l.cells[i].values, nil); u != nil {
-			c.Blocked = l.rules.Reason(u, c.Keys, l.cells[i].values)
+		if u := l.refuses(l.cells[i].Values, nil); u != nil {
+			c.Blocked = l.rules.Reason(u, c.Keys, l.cells[i].Values)
 			return
 		}
 	}
@@ -661,235 +634,4 @@ func (l *placement) explain() {
 			return
 		}
 	}
-}
-
-// divided returns the combinations of domains in which a new node can hold a unit of the pod group's venue, in order of their
-// values and without their costs.
-func (p *planner) divided(c *group.PodGroup) []domainCell {
-	key := c.Venue
-	for _, k := range c.Keys {
-		key += "\x00" + k
-	}
-	known, ok := p.divisions[key]
-	if !ok {
-		known = p.divide(c)
-		p.divisions[key] = known
-	}
-	return known
-}
-
-// cells returns the combinations of domains in which a new node can hold a unit of the pod group, in order of their values.
-func (p *planner) cells(c *group.PodGroup) []domainCell {
-	known := p.divided(c)
-	cap := c.Most()
-	n := max(1, int64(c.Units()))
-	for _, u := range c.Constraints {
-		if u.Kind == group.Spread && !u.ByHost && int64(u.MaxSkew) < n {
-			n = max(1, (n+int64(len(known))-1)/int64(max(1, len(known))))
-			break
-		}
-	}
-	var out []domainCell
-	for i := range known {
-		division := &known[i]
-		cost := int64(math.MaxInt64)
-		for _, s := range division.pools {
-			options := p.pools()[s.pool].Options(s.variants, c.Request, cap)
-			cost = p.costAmong(s.pool, c, options, len(known) > 1 && cap == 0, n)
-			if cost < math.MaxInt64 {
-				break // pools are asked in order
-			}
-		}
-		if cost < math.MaxInt64 {
-			out = append(out, domainCell{values: division.values, pools: division.pools, cost: cost})
-		}
-	}
-	return out
-}
-
-// offered returns the values of the pod group's k-th label that a new node for it can have now, sorted, whatever limits leave. Pools are
-// looked at for it even where no node is to be opened.
-func (p *planner) offered(c *group.PodGroup, k int) []string {
-	if p.tries < 0 && p.surveyor == nil {
-		p.surveyor = newPlanner(p.in, p.dims, p.rules, p.markets, p.daemons)
-		p.surveyor.pristine, p.surveyor.rates = p.pristine, p.rates
-	}
-	if p.surveyor != nil {
-		return p.surveyor.offered(c, k)
-	}
-	if c.Wider != "" { // what it would merely rather have makes no domain less
-		needs := *c
-		needs.Terms, needs.Venue, needs.Wider = c.Needs, c.Wider, ""
-		c = &needs
-	}
-	key := c.Venue + "\x00" + c.Keys[k] + "\x00" + fmt.Sprint(c.Request)
-	known, asked := p.offerings[key]
-	if asked {
-		return known
-	}
-	for _, division := range p.divided(c) {
-		if value := division.values[k]; value != "" && !slices.Contains(known, value) && slices.ContainsFunc(division.pools, func(s candidatePool) bool {
-			return len(p.pools()[s.pool].Options(s.variants, c.Request, 0)) > 0
-		}) {
-			known = append(known, value)
-		}
-	}
-	slices.Sort(known)
-	if p.offerings == nil {
-		p.offerings = make(map[string][]string)
-	}
-	p.offerings[key] = known
-	return known
-}
-
-// costAmong returns what a unit of the pod group, one of n, costs at best by the options, in nano-USD per hour, by the rates
-// of all that waits where they are to be asked; the largest number where there is no option.
-func (p *planner) costAmong(pool int, c *group.PodGroup, options []*offerings.Option, rated bool, n int64) int64 {
-	if rated && len(options) > 0 {
-		if rates := p.ratesOn(pool); rates != nil {
-			if value := rates.Value(c, options); value > 0 {
-				return value
-			}
-		}
-	}
-	cost := int64(math.MaxInt64)
-	for _, o := range options {
-		cost = min(cost, p.pools()[pool].CostOf(o, c.Request, n, c.Most()))
-	}
-	return cost
-}
-
-// ratesOn returns the rates on the pool of everything that waits and would ask the pool first, wherever it may be; nil
-// where that is little.
-func (p *planner) ratesOn(pool int) *pricing.Rates {
-	if p.pricings == nil {
-		requests, units := make([][]pricing.Request, len(p.pools())), make([]int, len(p.pools()))
-		for _, w := range p.expected {
-			if first, options := p.anywhere(w.podGroup); len(options) > 0 {
-				requests[first] = append(requests[first], pricing.Request{PodGroup: w.podGroup, Options: options, Count: w.units})
-				units[first] += w.units
-			}
-		}
-		p.pricings = make([]*pricing.Rates, len(p.pools()))
-		for i, pool := range p.pools() {
-			if units[i] > offerings.FewUnits {
-				p.pricings[i] = pricing.New(p.dims, pool, pool.Open, requests[i])
-			}
-		}
-	}
-	return p.pricings[pool]
-}
-
-// anywhere returns the first pool that can hold a unit of the pod group, and its options there in every domain.
-func (p *planner) anywhere(c *group.PodGroup) (pool int, options []*offerings.Option) {
-	for _, division := range p.divided(c) {
-		for _, s := range division.pools {
-			list := p.pools()[s.pool].Options(s.variants, c.Request, c.Most())
-			if len(list) > 0 && (len(options) == 0 || s.pool == pool) {
-				pool, options = s.pool, append(options, list...)
-				break
-			}
-		}
-	}
-	return pool, options
-}
-
-// divide lists the domains the pod group's pools can make nodes in.
-func (p *planner) divide(c *group.PodGroup) []domainCell {
-	pools := p.candidatePools(c)
-	if len(c.Keys) == 0 {
-		return []domainCell{{pools: pools}}
-	}
-	index := make(map[string]int)
-	var out []domainCell
-	for _, s := range pools {
-		pool := p.pools()[s.pool]
-		for _, g := range s.variants {
-			for _, values := range pool.Combinations(g, c.Keys) {
-				name := ""
-				pins := make(requirement.Requirements)
-				for k, value := range values {
-					name += strconv.Quote(value)
-					if value != "" {
-						pins = pins.With(c.Keys[k], requirement.Values(value))
-					}
-				}
-				pinned := pool.Pin([]offerings.Variant{g}, pins)
-				if len(pinned) == 0 {
-					continue
-				}
-				i, known := index[name]
-				if !known {
-					if len(out) >= offerings.MaxCells {
-						continue
-					}
-					i = len(out)
-					index[name] = i
-					out = append(out, domainCell{values: values})
-				}
-				if n := len(out[i].pools); n > 0 && out[i].pools[n-1].pool == s.pool {
-					out[i].pools[n-1].variants = append(out[i].pools[n-1].variants, pinned...)
-				} else {
-					out[i].pools = append(out[i].pools, candidatePool{s.pool, pinned})
-				}
-			}
-		}
-	}
-	slices.SortStableFunc(out, func(a, b domainCell) int { return slices.Compare(a.values, b.values) })
-	return out
-}
-
-// candidatePools returns the pools that can make a node for the pod group, in the order they are asked: first those without a taint
-// it would rather avoid.
-func (p *planner) candidatePools(c *group.PodGroup) []candidatePool {
-	if known, ok := p.poolsOf[c.Venue]; ok {
-		return known
-	}
-	var first, second []candidatePool
-	for i, pool := range p.pools() {
-		if pool.Skip != nil {
-			continue
-		}
-		hard, soft := c.Untolerated(pool.Source.Template.Taints)
-		if hard != nil {
-			continue
-		}
-		variants := pool.Without(pool.Variants(c.Terms, c.Ports), c.Conflicts)
-		switch {
-		case len(variants) == 0:
-		case soft:
-			second = append(second, candidatePool{i, variants})
-		default:
-			first = append(first, candidatePool{i, variants})
-		}
-	}
-	out := append(first, second...)
-	p.poolsOf[c.Venue] = out
-	return out
-}
-
-// narrow adds to what new nodes for the pod group must be as many of its preferences as some pool can meet, heaviest first.
-func (p *planner) narrow(c *group.PodGroup) {
-	for i, term := range c.Preferred {
-		terms := terms.Cross(c.Terms, []requirement.Requirements{term})
-		if len(terms) == 0 {
-			continue
-		}
-		trial := *c
-		trial.Terms, trial.Venue = terms, c.Venue+"\x00preferred"+strconv.Itoa(i)
-		for _, s := range p.candidatePools(&trial) {
-			if len(p.pools()[s.pool].Options(s.variants, c.Request, 0)) > 0 {
-				if c.Wider == "" {
-					c.Wider = c.Venue
-				}
-				c.Terms, c.Venue = terms, trial.Venue
-				break
-			}
-		}
-	}
-}
-
-// countsNew reports whether the topology group looks at the new nodes of a cell's stands, the first of which is asked first.
-func (p *planner) countsNew(t *group.TopologyGroup, pools []candidatePool) bool {
-	return t.Filter < 0 || len(pools) == 0 || p.rules.Filters[t.Filter].PassesPool(p.pools()[pools[0].pool])
 }

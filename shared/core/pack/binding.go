@@ -1,6 +1,10 @@
 package pack
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/pack/newnodes"
+)
 
 // bindingCost is up to how many pods, times places they are in, binding is gone through pod by pod.
 const bindingCost = 500_000
@@ -8,18 +12,18 @@ const bindingCost = 500_000
 // satisfied reports whether every rule between pods holds, in the end and, where that is not too much to go through, on the
 // way there. Where one does not, planned nodes keep the offerings they had.
 func (b *solver) satisfied() bool {
-	var had []node
-	for _, r := range b.planner.runs {
-		had = append(had, r.nodes...)
+	var had []newnodes.Node
+	for _, r := range b.planner.Runs {
+		had = append(had, r.Nodes...)
 	}
 	if !b.verify(false) && (!b.entangled() || !b.surveyable() || b.binds()) {
 		return true
 	}
-	for _, r := range b.planner.runs {
-		for i := range r.nodes {
-			r.nodes[i].offeringSet, r.nodes[i].mask = had[i].offeringSet, had[i].mask
+	for _, r := range b.planner.Runs {
+		for i := range r.Nodes {
+			r.Nodes[i].OfferingSet, r.Nodes[i].Mask = had[i].OfferingSet, had[i].Mask
 		}
-		had = had[len(r.nodes):]
+		had = had[len(r.Nodes):]
 	}
 	return false
 }
@@ -40,8 +44,8 @@ func (b *solver) entangled() bool {
 // surveyable reports whether binding can be gone through pod by pod.
 func (b *solver) surveyable() bool {
 	places := b.existing.Total
-	for _, r := range b.planner.runs {
-		places += len(r.nodes)
+	for _, r := range b.planner.Runs {
+		places += len(r.Nodes)
 	}
 	return len(b.pending)*places <= bindingCost
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/core/pack/existing"
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
+	"github.com/joiner-sh/joiner/shared/core/pack/newnodes"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
@@ -61,7 +62,7 @@ func (b *solver) bundled(order []*group.PodGroup, a *assigner) []*group.PodGroup
 type bundler struct {
 	dims     vector.Dimensions
 	rules    *group.PodRules
-	planner  *planner
+	planner  *newnodes.Planner
 	existing *existing.Nodes
 }
 
@@ -241,8 +242,8 @@ func (b *bundler) fitsSomewhere(unit *group.PodGroup) bool {
 	if unit.Venue == "" {
 		unit.Venue = strconv.Itoa(unit.Order)
 	}
-	for _, s := range b.planner.candidatePools(unit) {
-		if len(b.planner.pools()[s.pool].Options(s.variants, unit.Request, 0)) > 0 {
+	for _, s := range b.planner.CandidatePools(unit) {
+		if len(b.planner.Pools()[s.Pool].Options(s.Variants, unit.Request, 0)) > 0 {
 			return true
 		}
 	}

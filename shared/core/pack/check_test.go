@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/newnodes"
 	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -117,7 +118,7 @@ func (c *checker) claim(claim *model.PlannedClaim) {
 	if len(pool.Invalid) > 0 || pool.Replicas != nil || pool.DeletedUnix != 0 {
 		c.failf("claim %s is of a pool that may not be used", claim.Name)
 	}
-	if len(claim.InstanceTypes) == 0 || len(claim.InstanceTypes) > MaxInstanceTypes {
+	if len(claim.InstanceTypes) == 0 || len(claim.InstanceTypes) > newnodes.MaxInstanceTypes {
 		c.failf("claim %s lists %d types", claim.Name, len(claim.InstanceTypes))
 	}
 	previous, cheapest := model.MicroUSD(-1), model.MicroUSD(-1)

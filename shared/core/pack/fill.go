@@ -30,32 +30,15 @@ func StaticClaims(in input.Input, name string, n int) []model.PlannedClaim {
 // fill returns up to n claims of the input's one pool with room for load beside their daemons, and why there can be none at all.
 func fill(in *input.Input, n int, load model.Resources) ([]model.PlannedClaim, *model.Reason) {
 	p := newSolver(question{in: in}, group.NoPreferences).planner
-	pools := p.pools()
+	pools := p.Pools()
 	if len(pools) == 0 {
 		return nil, nil
 	}
 	if pools[0].Skip != nil {
 		return nil, pools[0].Skip
 	}
-	r := newPacking(p, pools[0], nil, nil)
-	for range n {
-		made := node{offeringSet: r.pool.SetOf(r.pool.Allowed), load: p.dims.Vector(load)}
-		made.mask = made.offeringSet.Mask
-		if !r.settle(&made) {
-			break
-		}
-		for i, amount := range made.limitUse {
-			r.left[i] -= amount
-		}
-		if made.reservation != "" {
-			r.reserved[made.reservation]--
-			r.closeExhausted()
-		}
-		r.nodes = append(r.nodes, made)
-	}
-	r.pool.Left = slices.Clone(r.left)
-	p.runs = []*packing{r}
-	claims, _ := p.claims()
+	p.PackAlike(pools[0], n, load)
+	claims, _ := p.Claims()
 	return claims, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/joiner-sh/joiner/shared/core/pack/newnodes"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -56,7 +57,7 @@ func TestF042TheLargerOfTwoMinValuesCounts(t *testing.T) {
 func TestF043TypesAreListedCheapestFirst(t *testing.T) {
 	w := newWorld(160).pool("general", nil).pods("web", 1, cpu(1500))
 	claim, err := onlyClaim(w.complete(t)) // the checker looks at the order
-	if err != nil || len(claim.InstanceTypes) < 10 || len(claim.InstanceTypes) > MaxInstanceTypes {
+	if err != nil || len(claim.InstanceTypes) < 10 || len(claim.InstanceTypes) > newnodes.MaxInstanceTypes {
 		t.Errorf("%d types, %v", len(claim.InstanceTypes), err)
 	}
 }

@@ -7,8 +7,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
-	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
-	"github.com/joiner-sh/joiner/shared/core/pack/pricing"
+	"github.com/joiner-sh/joiner/shared/core/pack/newnodes"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -152,17 +151,17 @@ func (b *solver) arrange(wide func(*group.PodGroup) bool, strict, boundFirst boo
 			a.wide[c] = wide(c)
 		}
 	}
-	b.planner.owners = make(map[int][]*group.PodGroup)
+	b.planner.Owners = make(map[int][]*group.PodGroup)
 	for _, c := range b.podGroups {
-		b.planner.narrow(c)
+		b.planner.Narrow(c)
 		for _, u := range c.Constraints {
 			if u.Kind == group.Spread && !u.ByHost {
-				b.planner.owners[u.TopologyGroup] = append(b.planner.owners[u.TopologyGroup], c)
+				b.planner.Owners[u.TopologyGroup] = append(b.planner.Owners[u.TopologyGroup], c)
 			}
 		}
 	}
 	order := group.InOrder(b.podGroups)
-	var podBatches []*podBatch
+	var podBatches []*newnodes.PodBatch
 	if wide != nil { // what needs nothing new goes first
 		slices.SortStableFunc(order, func(x, y *group.PodGroup) int {
 			return cmp.Or(cmp.Compare(y.Priority, x.Priority), vector.CompareBools(a.wide[x], a.wide[y]))
@@ -172,7 +171,7 @@ func (b *solver) arrange(wide func(*group.PodGroup) bool, strict, boundFirst boo
 	if boundFirst {
 		order = b.boundFirst(order)
 	}
-	b.planner.expect(order)
+	b.planner.Expect(order)
 	for progress := true; progress; {
 		progress = false
 		for _, c := range order {
@@ -192,7 +191,7 @@ func (b *solver) arrange(wide func(*group.PodGroup) bool, strict, boundFirst boo
 	}
 	b.pack(podBatches)
 	for range maxRounds { // what found no node looks elsewhere
-		var again []*podBatch
+		var again []*newnodes.PodBatch
 		for _, c := range order {
 			if c.Units() > 0 && (c.Widen() || len(c.Shut) > 0) {
 				again = append(again, a.place(c)...)
@@ -217,8 +216,8 @@ func (b *solver) boundFirst(order []*group.PodGroup) []*group.PodGroup {
 	}
 	bound := make(map[*group.PodGroup]bool)
 	for _, c := range order {
-		bound[c] = !slices.ContainsFunc(b.planner.candidatePools(c), func(s candidatePool) bool {
-			return len(b.planner.pools()[s.pool].Options(s.variants, c.Request, 0)) > 0
+		bound[c] = !slices.ContainsFunc(b.planner.CandidatePools(c), func(s newnodes.CandidatePool) bool {
+			return len(b.planner.Pools()[s.Pool].Options(s.Variants, c.Request, 0)) > 0
 		})
 	}
 	order = slices.Clone(order)
@@ -233,34 +232,34 @@ const maxRounds = 32
 
 // pack packs the pod batches. What found no node goes back to its pod group, to which the domain is shut then: limits of pools
 // leave nothing for it there.
-func (b *solver) pack(podBatches []*podBatch) {
-	b.planner.pack(podBatches)
+func (b *solver) pack(podBatches []*newnodes.PodBatch) {
+	b.planner.Pack(podBatches)
 	for _, podBatch := range podBatches {
-		if len(podBatch.pods) == 0 {
+		if len(podBatch.Pods) == 0 {
 			continue
 		}
-		podBatch.podGroup.Pods = append(podBatch.podGroup.Pods, podBatch.pods...)
-		if len(podBatch.values) > 0 {
-			podBatch.podGroup.Shut = append(podBatch.podGroup.Shut, podBatch.values)
+		podBatch.PodGroup.Pods = append(podBatch.PodGroup.Pods, podBatch.Pods...)
+		if len(podBatch.Values) > 0 {
+			podBatch.PodGroup.Shut = append(podBatch.PodGroup.Shut, podBatch.Values)
 		}
 		b.forget(podBatch)
 	}
 }
 
 // forget takes pods that found no node out of the topology groups.
-func (b *solver) forget(podBatch *podBatch) {
-	b.forgetUnits(podBatch, int32(len(podBatch.pods)/podBatch.podGroup.Stride))
+func (b *solver) forget(podBatch *newnodes.PodBatch) {
+	b.forgetUnits(podBatch, int32(len(podBatch.Pods)/podBatch.PodGroup.Stride))
 }
 
-func (b *solver) forgetUnits(podBatch *podBatch, units int32) {
+func (b *solver) forgetUnits(podBatch *newnodes.PodBatch, units int32) {
 	if units == 0 {
 		return
 	}
-	for _, a := range podBatch.podGroup.Contributions {
+	for _, a := range podBatch.PodGroup.Contributions {
 		t := &b.rules.TopologyGroups[a.TopologyGroup]
 		if t.Host {
 			t.Total -= units * a.Weight
-		} else if value := podBatch.values[slices.Index(podBatch.podGroup.Keys, t.Key)]; value != "" && b.planner.countsNew(t, podBatch.pools) {
+		} else if value := podBatch.Values[slices.Index(podBatch.PodGroup.Keys, t.Key)]; value != "" && b.planner.CountsNew(t, podBatch.Pools) {
 			t.Count[value] -= units * a.Weight
 			t.Total -= units * a.Weight
 		}
@@ -269,7 +268,7 @@ func (b *solver) forgetUnits(podBatch *podBatch, units int32) {
 
 // write makes the plan of what came of it.
 func (b *solver) write() model.Plan {
-	claims, price := b.planner.claims()
+	claims, price := b.planner.Claims()
 	return model.Plan{
 		Claims:        claims,
 		Nominations:   nominations(b.in.Snapshot, b.existing.List),
@@ -305,183 +304,4 @@ func labelKeys(podGroups []*group.PodGroup, rules *group.PodRules) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(seen))
-}
-
-// planner places pod batches on new nodes.
-type planner struct {
-	in        *input.Input
-	tries     int // as of a question
-	dims      vector.Dimensions
-	rules     *group.PodRules
-	markets   *offerings.Markets
-	daemons   []offerings.Daemon
-	pristine  []*offerings.Pool         // pools that are copied where they are looked at; nil = they are made
-	rates     map[string]*pricing.Rates // by pool, of everything that is to be placed sooner or later; nil = not known
-	ready     []*offerings.Pool         // pools, once any is looked at; nil before
-	reserved  map[string]int64          // instances left of each reservation, from then on
-	poolsOf   map[string][]candidatePool
-	divisions map[string][]domainCell
-	surveyor  *planner                  // looks at the pools where this one does not; nil until asked for
-	offerings map[string][]string       // by venue, request and label: the domains new nodes for a pod group can be in now
-	pricings  []*pricing.Rates          // by pool, of what waits wherever it may be; nil until asked for
-	expected  []waiting                 // what it is of
-	owners    map[int][]*group.PodGroup // by topology group: pod groups that are spread by it, hosts aside
-	runs      []*packing                // the chosen ones, in the order they were packed
-}
-
-func newPlanner(in *input.Input, dims vector.Dimensions, rules *group.PodRules, markets *offerings.Markets, daemons []offerings.Daemon) *planner {
-	return &planner{in: in, dims: dims, rules: rules, markets: markets, daemons: daemons,
-		poolsOf: make(map[string][]candidatePool), divisions: make(map[string][]domainCell)}
-}
-
-// waiting is units of a pod group before any is placed.
-type waiting struct {
-	podGroup *group.PodGroup
-	units    int
-}
-
-// expect notes what there is to place, which rates are found for when they are asked for.
-func (p *planner) expect(podGroups []*group.PodGroup) {
-	p.pricings, p.expected = nil, make([]waiting, len(podGroups))
-	for i, c := range podGroups {
-		p.expected[i] = waiting{c, c.Units()}
-	}
-}
-
-// pools returns the pools, in the order they are asked. Where what exists is enough, none is ever looked at.
-func (p *planner) pools() []*offerings.Pool {
-	switch {
-	case p.ready != nil:
-	case p.tries < 0:
-		p.ready = []*offerings.Pool{}
-	case p.pristine != nil:
-		p.ready, p.reserved = offerings.Copies(p.pristine, p.in.Usage), p.markets.Reservations(p.in.Taken)
-	default:
-		p.ready, p.reserved = offerings.NewPools(p.in, p.dims, p.markets, p.daemons), p.markets.Reservations(p.in.Taken)
-	}
-	return p.ready
-}
-
-// pack packs the pod batches pool by pool. What a pool's limits leave over goes on to the next pool that can hold it.
-func (p *planner) pack(podBatches []*podBatch) {
-	for asking := len(podBatches) > 0; asking; {
-		asking = false
-		for i, pool := range p.pools() {
-			var here []remainingBatch
-			for _, podBatch := range podBatches {
-				options, mine := p.requests(podBatch, i)
-				if !mine {
-					continue
-				}
-				asking = true
-				if len(options) > 0 {
-					here = append(here, newRemainingBatch(podBatch, options))
-				}
-			}
-			if len(here) > 0 {
-				p.packOn(pool, here)
-			}
-		}
-	}
-}
-
-// requests reports whether the pod batch asks the pool next, and with which options. It goes on to its next pool after that.
-func (p *planner) requests(podBatch *podBatch, pool int) ([]*offerings.Option, bool) {
-	for len(podBatch.pods) > 0 && podBatch.next < len(podBatch.pools) {
-		s := &podBatch.pools[podBatch.next]
-		options := p.pools()[s.pool].Options(s.variants, podBatch.podGroup.Request, podBatch.podGroup.Most())
-		if len(options) > 0 && s.pool != pool {
-			return nil, false
-		}
-		podBatch.next++
-		if len(options) > 0 {
-			return options, true
-		}
-	}
-	return nil, false
-}
-
-// packOn packs batches onto new nodes of the pool, by every strategy, and keeps the result that places most pods, then the
-// cheapest, then the first.
-func (p *planner) packOn(pool *offerings.Pool, batches []remainingBatch) {
-	var best *packing
-	ways, again := strategies(batches, len(pool.Limited) > 0), reprices(len(batches))
-	if tries := p.tries; tries > 0 {
-		ways = ways[:min(len(ways), max(1, tries/2))]
-		again = min(again, tries-len(ways))
-	}
-	for _, s := range ways {
-		r := newPacking(p, pool, batches, s.order)
-		if s.priced {
-			r.input.priced = true
-			r.price()
-		}
-		r.pack()
-		if best == nil || cmp.Or(r.compareUnplaced(best), cmp.Compare(r.total(), best.total())) < 0 {
-			best = r
-		}
-	}
-	last := best
-	for range again {
-		charged := last.repriced()
-		last = newPacking(p, pool, charged, strategies(charged, len(pool.Limited) > 0)[0].order)
-		last.pack()
-		if cmp.Or(last.compareUnplaced(best), cmp.Compare(last.total(), best.total())) < 0 {
-			best = last
-		}
-	}
-	best = best.withWhole()
-	best.assign()
-	pool.Left, p.reserved = best.left, best.reserved
-	p.runs = append(p.runs, best)
-}
-
-// someBatches is up to how many batches are packed in every order, manyBatches up to how many in more than one.
-const (
-	someBatches = 400
-	manyBatches = 2000
-)
-
-// strategy is the order in which nodes are opened for batches, and whether batches are worth what the rates of all of them say or
-// what they would cost alone.
-type strategy struct {
-	order  []int
-	priced bool
-}
-
-// strategies returns the ways in which nodes are opened: for batches first that will not share a node with their like, since
-// each of their units opens one whatever else there is, then for the most expensive; for those first that have the fewest offerings,
-// so that flexible pods fill up what picky ones need anyway; and for the most expensive by what they would cost alone. Where
-// limits may not let every pod in, what matters more goes first in all of them.
-func strategies(batches []remainingBatch, limited bool) []strategy {
-	given := make([]int, len(batches))
-	for i := range given {
-		given[i] = i
-	}
-	choices, value := make([]int, len(batches)), make([]int64, len(batches))
-	for i := range batches {
-		for _, o := range batches[i].options {
-			choices[i] += len(o.Offerings)
-			value[i] = max(value[i], o.Value)
-		}
-	}
-	sorted := func(compare func(a, b int) int) []int {
-		out := slices.Clone(given)
-		slices.SortStableFunc(out, func(a, b int) int {
-			if limited {
-				return cmp.Or(cmp.Compare(batches[b].podGroup.Priority, batches[a].podGroup.Priority), compare(a, b))
-			}
-			return compare(a, b)
-		})
-		return out
-	}
-	compareValue := func(a, b int) int { return cmp.Compare(value[b], value[a]) }
-	exclusive := sorted(func(a, b int) int {
-		return cmp.Or(vector.CompareBools(batches[b].podGroup.Exclusive(), batches[a].podGroup.Exclusive()), compareValue(a, b))
-	})
-	if len(batches) > manyBatches {
-		return []strategy{{exclusive, true}}
-	}
-	picky := sorted(func(a, b int) int { return cmp.Or(cmp.Compare(choices[a], choices[b]), compareValue(a, b)) })
-	return []strategy{{exclusive, true}, {picky, true}, {sorted(compareValue), false}}
 }

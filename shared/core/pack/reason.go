@@ -9,6 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
+	"github.com/joiner-sh/joiner/shared/core/pack/newnodes"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
@@ -36,7 +37,7 @@ func (b *solver) unschedulable() []model.Unschedulable {
 				if own.Blocked == nil {
 					own.Blocked = c.Blocked
 				}
-				why[own] = b.planner.reasons(own)
+				why[own] = reasonsFor(b.planner, own)
 			}
 			reasons[i] = why[own]
 		}
@@ -58,18 +59,18 @@ func (b *solver) unschedulable() []model.Unschedulable {
 	return out
 }
 
-// reasons says, pool by pool, why the pod group is left over.
-func (p *planner) reasons(c *group.PodGroup) []model.Reason {
-	if len(p.pools()) == 0 {
+// reasonsFor says, pool by pool, why the pod group is left over.
+func reasonsFor(p *newnodes.Planner, c *group.PodGroup) []model.Reason {
+	if len(p.Pools()) == 0 {
 		return []model.Reason{{Code: input.NoPools, Message: "the cluster has no NodePool", Remedy: "create a NodePool"}}
 	}
 	var out []model.Reason
-	for _, pool := range p.pools() {
+	for _, pool := range p.Pools() {
 		if pool.Skip != nil {
 			out = append(out, *pool.Skip)
 			continue
 		}
-		why := p.why(c, pool)
+		why := why(p, c, pool)
 		why.Pool = pool.Source.Name
 		out = append(out, why)
 	}
@@ -77,7 +78,7 @@ func (p *planner) reasons(c *group.PodGroup) []model.Reason {
 }
 
 // why finds the first thing that keeps the pod group off new nodes of the pool.
-func (p *planner) why(c *group.PodGroup, pool *offerings.Pool) model.Reason {
+func why(p *newnodes.Planner, c *group.PodGroup, pool *offerings.Pool) model.Reason {
 	if hard, _ := c.Untolerated(pool.Source.Template.Taints); hard != nil {
 		return model.Reason{Code: input.TaintNotTolerated,
 			Message: fmt.Sprintf("spec.tolerations do not cover the pool's taint %s", TaintText(*hard)),
@@ -104,9 +105,9 @@ func (p *planner) why(c *group.PodGroup, pool *offerings.Pool) model.Reason {
 	}
 	roomy := holding(pool, accepted, c.Request)
 	if roomy.And(pool.Open).Empty() {
-		why := p.noOffering(pool, roomy)
+		why := noOffering(p, pool, roomy)
 		if roomy.Empty() {
-			why = p.tooLarge(c, pool, accepted)
+			why = tooLarge(p, c, pool, accepted)
 		}
 		if wide := pool.Variants(c.Own, nil); len(wide) > 0 && !holding(pool, union(wide), c.Request).And(pool.Open).Empty() {
 			why.Message = "its volumes restrict it to " + domainsText(c) + ": " + why.Message
@@ -116,7 +117,7 @@ func (p *planner) why(c *group.PodGroup, pool *offerings.Pool) model.Reason {
 	if c.Blocked != nil {
 		return *c.Blocked
 	}
-	return p.limit(pool, roomy.And(pool.Open))
+	return limit(p, pool, roomy.And(pool.Open))
 }
 
 // domainsText says where the pod group's node must be.
@@ -243,15 +244,15 @@ func countTypes(p *offerings.Pool, mask vector.Bitset) int {
 }
 
 // tooLarge says which resources exceed what the largest type the pod group may use leaves beside its daemons.
-func (p *planner) tooLarge(c *group.PodGroup, pool *offerings.Pool, accepted vector.Bitset) model.Reason {
-	most := make(vector.Vector, len(p.dims))
+func tooLarge(p *newnodes.Planner, c *group.PodGroup, pool *offerings.Pool, accepted vector.Bitset) model.Reason {
+	most := make(vector.Vector, len(p.Dims))
 	for col := accepted.Next(0); col >= 0; col = accepted.Next(col + 1) {
 		for d, amount := range pool.Free[pool.Market.Columns[col].Instance] {
 			most[d] = max(most[d], amount)
 		}
 	}
 	var parts []string
-	for d, name := range p.dims {
+	for d, name := range p.Dims {
 		if c.Request[d] > most[d] && strings.Contains(name, "/") && lacks(pool, accepted, name) { // a device
 			return noDevice(pool, name)
 		}
@@ -300,15 +301,15 @@ func noDevice(p *offerings.Pool, name string) model.Reason {
 }
 
 // noOffering says that everything that could hold the pod group is unavailable, and until when as far as unavailable offerings tell.
-func (p *planner) noOffering(pool *offerings.Pool, roomy vector.Bitset) model.Reason {
+func noOffering(p *newnodes.Planner, pool *offerings.Pool, roomy vector.Bitset) model.Reason {
 	until, reserved := int64(0), true
 	var codes []string
 	for c := roomy.Next(0); c >= 0; c = roomy.Next(c + 1) {
 		col := &pool.Market.Columns[c]
 		reserved = reserved && col.Offering.CapacityType == model.Reserved
 		key := model.OfferingKey{InstanceType: pool.Market.Types[col.Instance].Name, Zone: col.Offering.Zone, CapacityType: col.Offering.CapacityType}
-		for _, unavailable := range p.in.UnavailableOfferings {
-			if unavailable.UntilUnix > p.in.NowUnix && offering.Covers(unavailable, key) {
+		for _, unavailable := range p.In.UnavailableOfferings {
+			if unavailable.UntilUnix > p.In.NowUnix && offering.Covers(unavailable, key) {
 				codes = append(codes, unavailable.Reason)
 				if until == 0 || unavailable.UntilUnix < until {
 					until = unavailable.UntilUnix
@@ -339,12 +340,12 @@ func quota(code string) bool {
 }
 
 // limit says what of the pool's limits is too little, or that minValues cannot be met.
-func (p *planner) limit(pool *offerings.Pool, usable vector.Bitset) model.Reason {
+func limit(p *newnodes.Planner, pool *offerings.Pool, usable vector.Bitset) model.Reason {
 	var smallest []int64
 	for c := usable.Next(0); c >= 0; c = usable.Next(c + 1) {
 		taken := pool.Taken[c]
 		if offerings.Within(taken, pool.Left) {
-			return p.minValues(pool)
+			return minValues(p, pool)
 		}
 		if smallest == nil {
 			smallest = slices.Clone(taken)
@@ -368,7 +369,7 @@ func (p *planner) limit(pool *offerings.Pool, usable vector.Bitset) model.Reason
 
 // minValues says which keys the pool asks several values of; it is the only condition left where offerings are within the
 // limits.
-func (p *planner) minValues(pool *offerings.Pool) model.Reason {
+func minValues(p *newnodes.Planner, pool *offerings.Pool) model.Reason {
 	var parts []string
 	for _, key := range pool.Requirements.Keys() {
 		if pool.Requirements[key].MinValues() > 0 {
@@ -384,8 +385,8 @@ func (p *planner) minValues(pool *offerings.Pool) model.Reason {
 }
 
 // kept says that daemons of every node it may use keep the pod group out, or it keeps them out.
-func kept(p *planner, c *group.PodGroup) model.Reason {
-	set := p.in.Snapshot.DaemonSets[c.Conflicts[0]]
+func kept(p *newnodes.Planner, c *group.PodGroup) model.Reason {
+	set := p.In.Snapshot.DaemonSets[c.Conflicts[0]]
 	return model.Reason{Code: input.PodAntiAffinity,
 		Message: fmt.Sprintf("spec.affinity.podAntiAffinity of the pod or of the DaemonSet %s/%s keeps them apart, and every node it may use runs both", set.Namespace, set.Name),
 		Remedy:  "narrow the anti-affinity, or exclude the DaemonSet from some nodes"}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
-	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
+	"github.com/joiner-sh/joiner/shared/core/pack/newnodes"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 )
 
@@ -21,9 +21,9 @@ func (b *solver) reuse() bool {
 	moved := false
 	for progress := true; progress; { // one that moved may make room for another
 		progress = false
-		for _, r := range b.planner.runs {
-			for i := range r.nodes {
-				for m.budget > 0 && m.moveOff(r, &r.nodes[i]) {
+		for _, r := range b.planner.Runs {
+			for i := range r.Nodes {
+				for m.budget > 0 && m.moveOff(r, &r.Nodes[i]) {
 					progress, moved = true, true
 				}
 			}
@@ -37,13 +37,13 @@ type relocator struct {
 	repair
 	nodeSets map[*group.PodGroup][]nodeSet // of those that have been looked at
 	outcome  *outcome                      // of the plan as it is; nil = not known
-	spots    map[*node]int                 // of outcome
+	spots    map[*newnodes.Node]int        // of outcome
 }
 
 // moveOff moves one pod of the node, of any pod group; false where none can go.
-func (m *relocator) moveOff(r *packing, n *node) bool {
+func (m *relocator) moveOff(r *newnodes.Packing, n *newnodes.Node) bool {
 	var last *group.PodGroup
-	for at, pod := range n.pods {
+	for at, pod := range n.Pods {
 		c := m.podGroupOf[pod]
 		if c == last || c.Plain() {
 			continue
@@ -67,8 +67,8 @@ func (m *relocator) moveOff(r *packing, n *node) bool {
 }
 
 // moveTo moves the node's pod at the index to an existing node of the signature; false where none takes it.
-func (m *relocator) moveTo(r *packing, n *node, at, sign int) bool {
-	pod := n.pods[at]
+func (m *relocator) moveTo(r *newnodes.Packing, n *newnodes.Node, at, sign int) bool {
+	pod := n.Pods[at]
 	c, p := m.podGroupOf[pod], m.existing
 	for slot := p.FirstWith(sign, c.Request, 0); slot >= 0 && m.budget > 0; slot = p.FirstWith(sign, c.Request, slot+1) {
 		node := p.BySign[sign][slot]
@@ -80,9 +80,9 @@ func (m *relocator) moveTo(r *packing, n *node, at, sign int) bool {
 }
 
 // promises reports whether the pod's own rules would hold on the existing node, as far as the plan as it is can tell.
-func (m *relocator) promises(n *node, pod, site int) bool {
+func (m *relocator) promises(n *newnodes.Node, pod, site int) bool {
 	if m.outcome == nil {
-		m.outcome, m.spots = m.solver.outcome(), make(map[*node]int)
+		m.outcome, m.spots = m.solver.outcome(), make(map[*newnodes.Node]int)
 		for i := range m.outcome.spots {
 			m.spots[m.outcome.spots[i].node] = i
 		}
@@ -101,12 +101,12 @@ func (m *relocator) promises(n *node, pod, site int) bool {
 }
 
 // try moves the pod and keeps it there if every rule still holds then.
-func (m *relocator) try(r *packing, n *node, at, node int) bool {
-	pod, before := n.pods[at], *n
+func (m *relocator) try(r *newnodes.Packing, n *newnodes.Node, at, node int) bool {
+	pod, before := n.Pods[at], *n
 	c := m.podGroupOf[pod]
-	n.pods = slices.Delete(slices.Clone(n.pods), at, at+1)
-	n.load = n.load.Minus(c.Request)
-	r.cheapen(n)
+	n.Pods = slices.Delete(slices.Clone(n.Pods), at, at+1)
+	n.Load = n.Load.Minus(c.Request)
+	r.Cheapen(n)
 	left := c.Pods
 	c.Pods = append([]int{pod}, left...)
 	m.budget -= len(m.pending) + m.existing.Total
@@ -115,18 +115,8 @@ func (m *relocator) try(r *packing, n *node, at, node int) bool {
 		return false
 	}
 	m.outcome = nil
-	if len(n.pods) == 0 {
-		m.planner.release(r.pool, n)
+	if len(n.Pods) == 0 {
+		m.planner.Release(r.Pool, n)
 	}
 	return true
-}
-
-// release disrupts what a node takes of limits and reservations.
-func (p *planner) release(pool *offerings.Pool, n *node) {
-	for i, amount := range n.limitUse {
-		pool.Left[i] += amount
-	}
-	if n.reservation != "" {
-		p.reserved[n.reservation]++
-	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
+	"github.com/joiner-sh/joiner/shared/core/pack/newnodes"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 )
 
@@ -127,18 +128,18 @@ func (b *repair) retryOnNewNode(c *group.PodGroup) bool {
 		return false
 	}
 	p := b.planner
-	cells := p.cells(c)
-	slices.SortStableFunc(cells, func(x, y domainCell) int { return cmp.Compare(x.cost, y.cost) })
+	cells := p.Cells(c)
+	slices.SortStableFunc(cells, func(x, y newnodes.Cell) int { return cmp.Compare(x.Cost, y.Cost) })
 	for i := range cells[:min(len(cells), retryCells)] {
 		if b.budget <= 0 {
 			return false
 		}
 		b.budget--
 		unit := slices.Clone(c.TakeUnits(1))
-		runs, restore := len(p.runs), p.saved()
-		tried := &podBatch{podGroup: first, pods: unit, values: cells[i].values, pools: cells[i].pools}
-		p.pack([]*podBatch{tried})
-		if len(tried.pods) == 0 && b.satisfied() {
+		runs, restore := len(p.Runs), p.Saved()
+		tried := &newnodes.PodBatch{PodGroup: first, Pods: unit, Values: cells[i].Values, Pools: cells[i].Pools}
+		p.Pack([]*newnodes.PodBatch{tried})
+		if len(tried.Pods) == 0 && b.satisfied() {
 			b.share(runs)
 			return true
 		}
@@ -148,36 +149,21 @@ func (b *repair) retryOnNewNode(c *group.PodGroup) bool {
 	return false
 }
 
-// saved returns what takes back all that is packed after it.
-func (p *planner) saved() (restore func()) {
-	pools := p.pools()
-	runs, reserved, left := len(p.runs), p.reserved, make([][]int64, len(pools))
-	for i, pool := range pools {
-		left[i] = pool.Left
-	}
-	return func() {
-		p.runs, p.reserved = p.runs[:runs], reserved
-		for i, pool := range pools {
-			pool.Left = left[i]
-		}
-	}
-}
-
 // share packs the pods of nodes that were opened for units left over, those of the runs from the n-th, together with those of another new
 // node of their pool, and keeps what comes of it where that is cheaper and the whole plan still holds.
 func (b *repair) share(from int) {
-	for _, fresh := range b.planner.runs[from:] {
-		for i := range fresh.nodes {
-			b.shareNode(fresh, &fresh.nodes[i], b.planner.runs[:from])
+	for _, fresh := range b.planner.Runs[from:] {
+		for i := range fresh.Nodes {
+			b.shareNode(fresh, &fresh.Nodes[i], b.planner.Runs[:from])
 		}
 	}
 }
 
-func (b *repair) shareNode(fresh *packing, n *node, others []*packing) {
+func (b *repair) shareNode(fresh *newnodes.Packing, n *newnodes.Node, others []*newnodes.Packing) {
 	for _, r := range others {
-		for i := range r.nodes {
-			m := &r.nodes[i]
-			if r.pool != fresh.pool || !r.filled(m) || !fresh.filled(n) || !n.mask.Meets(m.mask) {
+		for i := range r.Nodes {
+			m := &r.Nodes[i]
+			if r.Pool != fresh.Pool || !r.Filled(m) || !fresh.Filled(n) || !n.Mask.Meets(m.Mask) {
 				continue
 			}
 			if b.budget--; b.budget < 0 || b.packTogether(fresh, n, r, m) {
@@ -188,43 +174,25 @@ func (b *repair) shareNode(fresh *packing, n *node, others []*packing) {
 }
 
 // packTogether packs the pods of two new nodes anew. It reports whether that is cheaper and the whole plan holds; else all is as it was.
-func (b *repair) packTogether(r *packing, n *node, s *packing, m *node) bool {
-	p, pool := b.planner, r.pool
-	runs, had, restore := len(p.runs), [2][]int{n.pods, m.pods}, p.saved()
-	podBatches := append(r.podBatchesOf(n), s.podBatchesOf(m)...)
-	n.pods, m.pods, pool.Left, p.reserved = nil, nil, slices.Clone(pool.Left), maps.Clone(p.reserved)
-	p.release(pool, n)
-	p.release(pool, m)
-	p.pack(podBatches)
+func (b *repair) packTogether(r *newnodes.Packing, n *newnodes.Node, s *newnodes.Packing, m *newnodes.Node) bool {
+	p, pool := b.planner, r.Pool
+	runs, had, restore := len(p.Runs), [2][]int{n.Pods, m.Pods}, p.Saved()
+	podBatches := append(r.PodBatchesOf(n), s.PodBatchesOf(m)...)
+	n.Pods, m.Pods, pool.Left, p.Reserved = nil, nil, slices.Clone(pool.Left), maps.Clone(p.Reserved)
+	p.Release(pool, n)
+	p.Release(pool, m)
+	p.Pack(podBatches)
 	price := int64(0)
-	for _, made := range p.runs[runs:] {
-		price += made.total()
+	for _, made := range p.Runs[runs:] {
+		price += made.Total()
 	}
-	whole := !slices.ContainsFunc(podBatches, func(podBatch *podBatch) bool { return len(podBatch.pods) > 0 })
-	if whole && price < n.price+m.price && b.satisfied() {
+	whole := !slices.ContainsFunc(podBatches, func(podBatch *newnodes.PodBatch) bool { return len(podBatch.Pods) > 0 })
+	if whole && price < n.Price+m.Price && b.satisfied() {
 		return true
 	}
 	restore()
-	n.pods, m.pods = had[0], had[1]
+	n.Pods, m.Pods = had[0], had[1]
 	return false
-}
-
-// filled reports whether a new node has all the pods it was opened for.
-func (r *packing) filled(n *node) bool {
-	return len(n.pods) > 0 && len(n.pods) == r.podsOf(n)
-}
-
-// podBatchesOf returns the pods of a filled node as they were before it was opened for them.
-func (r *packing) podBatchesOf(n *node) []*podBatch {
-	var out []*podBatch
-	at := 0
-	for _, it := range n.items {
-		of := r.batches[it.batch].podBatch
-		end := at + it.count*of.podGroup.Stride
-		out = append(out, &podBatch{podGroup: of.podGroup, pods: slices.Clone(n.pods[at:end]), values: of.values, pools: of.pools})
-		at = end
-	}
-	return out
 }
 
 // first returns the pod group as it is on a node of its own, where nothing else is near; nil where it has to be beside others.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
+	"github.com/joiner-sh/joiner/shared/core/pack/newnodes"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 )
@@ -29,8 +30,8 @@ type kindOfNode struct {
 func (o *outcome) settle(i int) {
 	s := &o.spots[i]
 	about := make(map[int]bool) // topology groups that count its pods or that those go by
-	for _, it := range s.node.items {
-		c := s.run.batches[it.batch].podGroup
+	for _, it := range s.node.Items {
+		c := s.run.Batches[it.Batch].PodGroup
 		for _, a := range c.Contributions {
 			about[a.TopologyGroup] = about[a.TopologyGroup] || a.Weight > 0
 		}
@@ -43,14 +44,14 @@ func (o *outcome) settle(i int) {
 		if !topologyGroup.Wanted && !slices.ContainsFunc(o.daemons, func(c *group.PodGroup) bool { return group.WeightIn(c.Contributions, t) > 0 }) {
 			continue
 		}
-		parts := o.partsOf(kindOfNode{s.run.pool, s.node.flag, t})
+		parts := o.partsOf(kindOfNode{s.pool, s.node.Flag, t})
 		if len(parts) < 2 {
 			continue
 		}
-		mine := slices.IndexFunc(parts, func(p part) bool { return p.mask.Has(s.node.column) })
+		mine := slices.IndexFunc(parts, func(p part) bool { return p.mask.Has(s.node.Column) })
 		if mine >= 0 && o.matters(i, t, parts, mine, about[t]) {
-			s.node.offeringSet = s.run.pool.SetOf(s.node.mask.And(parts[mine].mask))
-			s.node.mask = s.node.offeringSet.Mask
+			s.node.OfferingSet = s.pool.SetOf(s.node.Mask.And(parts[mine].mask))
+			s.node.Mask = s.node.OfferingSet.Mask
 		}
 	}
 }
@@ -61,7 +62,7 @@ func (o *outcome) matters(i, t int, parts []part, mine int, counted bool) bool {
 	s, topologyGroup := &o.spots[i], &o.solver.rules.TopologyGroups[t]
 	for n := range parts {
 		other := &parts[n]
-		if n == mine || !vector.Meet(s.node.mask, s.run.pool.Open, other.mask) {
+		if n == mine || !vector.Meet(s.node.Mask, s.pool.Open, other.mask) {
 			continue
 		}
 		switch {
@@ -118,7 +119,7 @@ func (o *outcome) split(kind kindOfNode, keys []string, daemons []vector.Bitset)
 		text = append(text, there...)
 		n, seen := known[string(text)]
 		if !seen {
-			probe := spot{node: &node{flag: kind.flag, column: c}, run: &packing{filling: filling{pool: kind.pool}}, taints: kind.pool.Source.Template.Taints}
+			probe := spot{node: &newnodes.Node{Flag: kind.flag, Column: c}, pool: kind.pool, taints: kind.pool.Source.Template.Taints}
 			value, counts := o.seenAs(kind.topologyGroup, &probe)
 			if n = slices.IndexFunc(out, func(p part) bool { return p.counts == counts && p.value == value && p.daemons == there }); n < 0 {
 				n = len(out)
@@ -140,6 +141,6 @@ func (o *outcome) seenAs(t int, s *spot) (string, bool) {
 	if topologyGroup.Host {
 		return offerings.NewHostname, true
 	}
-	value := o.solver.planner.labelOf(s.run.pool, s.node, topologyGroup.Key)
+	value := o.solver.planner.LabelOf(s.pool, s.node, topologyGroup.Key)
 	return value, value != ""
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/core/pack/existing"
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
+	"github.com/joiner-sh/joiner/shared/core/pack/newnodes"
 	"github.com/joiner-sh/joiner/shared/core/topology"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -41,22 +42,22 @@ func (b *solver) makeSpace() {
 }
 
 // makeSpaceFor does the same for pods that are about to get new nodes.
-func (b *solver) makeSpaceFor(podBatches []*podBatch) {
+func (b *solver) makeSpaceFor(podBatches []*newnodes.PodBatch) {
 	left := 0
 	for _, podBatch := range podBatches {
-		left += len(podBatch.pods)
+		left += len(podBatch.Pods)
 	}
 	if left > shiftFew {
 		return
 	}
 	r := b.repair()
 	for _, podBatch := range podBatches {
-		c, rest := podBatch.podGroup, podBatch.podGroup.Pods
-		c.Pods = podBatch.pods
+		c, rest := podBatch.PodGroup, podBatch.PodGroup.Pods
+		c.Pods = podBatch.Pods
 		for c.Units() > 0 && r.budget > 0 && (r.retryOnExisting(c) || r.shift(c)) {
 			b.forgetUnits(podBatch, 1)
 		}
-		podBatch.pods, c.Pods = c.Pods, rest
+		podBatch.Pods, c.Pods = c.Pods, rest
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/pack/existing"
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
+	"github.com/joiner-sh/joiner/shared/core/pack/newnodes"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/pricing"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
@@ -71,13 +72,13 @@ func (d *Simulator) NewRates(in input.Input) *Rates {
 	rules := group.NewPodRules(in.Snapshot, group.NoPreferences)
 	classifier := &group.Classifier{Snapshot: in.Snapshot, Facts: d.facts, Rules: rules, Volumes: volume.New(in.Snapshot), OnceUsed: group.Holders(in.Snapshot, moving)}
 	podGroups, _ := classifier.PodGroupsOf(input.SortedPods(in.Snapshot, pending), nil)
-	p := newPlanner(&in, d.dims, rules, d.markets, d.daemons)
-	p.ready, p.reserved = offerings.Copies(d.pools, in.Usage), map[string]int64{}
-	requests := make([][]pricing.Request, len(p.ready))
+	p := newnodes.NewPlanner(&in, d.dims, rules, d.markets, d.daemons)
+	p.Ready, p.Reserved = offerings.Copies(d.pools, in.Usage), map[string]int64{}
+	requests := make([][]pricing.Request, len(p.Ready))
 	for _, c := range podGroups {
-		for _, s := range p.candidatePools(c) {
-			if options := p.ready[s.pool].Options(s.variants, c.Request, c.Most()); len(options) > 0 {
-				requests[s.pool] = append(requests[s.pool], pricing.Request{PodGroup: c, Options: options, Count: c.Units()})
+		for _, s := range p.CandidatePools(c) {
+			if options := p.Ready[s.Pool].Options(s.Variants, c.Request, c.Most()); len(options) > 0 {
+				requests[s.Pool] = append(requests[s.Pool], pricing.Request{PodGroup: c, Options: options, Count: c.Units()})
 				break
 			}
 		}
@@ -88,8 +89,8 @@ func (d *Simulator) NewRates(in input.Input) *Rates {
 		if len(list) == 0 {
 			continue
 		}
-		pool := p.ready[n]
-		priced := pricing.New(p.dims, pool, pool.WithoutReserved(pool.Open), list)
+		pool := p.Ready[n]
+		priced := pricing.New(p.Dims, pool, pool.WithoutReserved(pool.Open), list)
 		out.byPool[pool.Source.Name], out.order = priced, append(out.order, priced)
 		for i := range list {
 			value := priced.Value(list[i].PodGroup, list[i].Options)

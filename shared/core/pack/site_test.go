@@ -37,7 +37,7 @@ func TestNodesReadWhenSearchedHaveTheCapacityTheyHave(t *testing.T) {
 		w := drawRules(t)
 		read := func(waiting int) *existing.Nodes {
 			b := newSolver(question{in: &w.in}, group.NoPreferences)
-			p := existing.New(&w.in, b.dims, b.planner.markets, b.planner.daemons, false, nil)
+			p := existing.New(&w.in, b.dims, b.planner.Markets, b.planner.Daemons, false, nil)
 			p.Rules, p.Classifier, p.NeedPorts, p.NeedDisks = group.NewPodRules(w.in.Snapshot, group.NoPreferences), b.classifier, true, true
 			p.Build(waiting, nil, nil)
 			return p

@@ -6,6 +6,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/pack/existing"
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
+	"github.com/joiner-sh/joiner/shared/core/pack/newnodes"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/pricing"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
@@ -41,7 +42,7 @@ type solver struct {
 	podGroups  []*group.PodGroup
 	refused    map[int]*model.Reason
 	existing   *existing.Nodes
-	planner    *planner
+	planner    *newnodes.Planner
 	podGroupOf []*group.PodGroup // by pod; only where there are rules between pods, or nodes
 	daemons    []*group.PodGroup // of the DaemonSets any rule counts: what their pods add
 }
@@ -68,16 +69,16 @@ func prepare(q question, preferences group.Preferences, asIs bool) *solver {
 	b.podGroups, b.refused = b.classifier.PodGroupsOf(b.pending, group.GuardShapes(in.Snapshot, facts, moving))
 	if d := q.known; d != nil {
 		b.dims = d.dims
-		b.planner = newPlanner(in, d.dims, b.rules, d.markets, d.daemons)
-		b.planner.tries, b.planner.pristine, b.planner.rates = q.tries, d.pools, d.rates
+		b.planner = newnodes.NewPlanner(in, d.dims, b.rules, d.markets, d.daemons)
+		b.planner.Tries, b.planner.Pristine, b.planner.Rates = q.tries, d.pools, d.rates
 		b.existing = existing.New(in, d.dims, d.markets, d.daemons, asIs, d.nodes)
 	} else {
 		b.dims = group.DimensionsOf(in.Snapshot, b.podGroups)
 		for _, c := range b.podGroups {
 			c.Request = b.dims.Vector(c.Resources)
 		}
-		b.planner = newPlanner(in, b.dims, b.rules, offerings.NewMarkets(in, b.dims), offerings.DaemonsOf(in.Snapshot, b.dims))
-		b.existing = existing.New(in, b.dims, b.planner.markets, b.planner.daemons, asIs, nil)
+		b.planner = newnodes.NewPlanner(in, b.dims, b.rules, offerings.NewMarkets(in, b.dims), offerings.DaemonsOf(in.Snapshot, b.dims))
+		b.existing = existing.New(in, b.dims, b.planner.Markets, b.planner.Daemons, asIs, nil)
 	}
 	b.existing.Rules, b.existing.Classifier = b.rules, b.classifier
 	for _, c := range b.podGroups {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/core/pack/existing"
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
+	"github.com/joiner-sh/joiner/shared/core/pack/newnodes"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -36,8 +37,9 @@ type outcome struct {
 // spot is where some pods were placed.
 type spot struct {
 	existing *existing.Node
-	node     *node
-	run      *packing
+	node     *newnodes.Node
+	run      *newnodes.Packing
+	pool     *offerings.Pool
 	taints   []model.Taint
 }
 
@@ -97,10 +99,10 @@ func (b *solver) vacated() *outcome {
 	for _, s := range b.existing.List {
 		o.spots = append(o.spots, spot{existing: s, taints: s.Taints})
 	}
-	for _, r := range b.planner.runs {
-		for i := range r.nodes {
-			if len(r.nodes[i].pods) > 0 { // else its pods were taken off again, and nobody asks for it
-				o.spots = append(o.spots, spot{node: &r.nodes[i], run: r, taints: r.pool.Source.Template.Taints})
+	for _, r := range b.planner.Runs {
+		for i := range r.Nodes {
+			if len(r.Nodes[i].Pods) > 0 { // else its pods were taken off again, and nobody asks for it
+				o.spots = append(o.spots, spot{node: &r.Nodes[i], run: r, pool: r.Pool, taints: r.Pool.Source.Template.Taints})
 			}
 		}
 	}
@@ -119,7 +121,7 @@ func (o *outcome) pods(i int) []int {
 	if s := o.spots[i].existing; s != nil {
 		return s.Pods
 	}
-	return o.spots[i].node.pods
+	return o.spots[i].node.Pods
 }
 
 // announce makes the domains of planned nodes count. Nodes of one kind are in the same.
@@ -129,7 +131,7 @@ func (o *outcome) announce() {
 		column, flag int
 	}
 	count, first := make(map[alike]int32), []int(nil)
-	of := func(i int) alike { s := &o.spots[i]; return alike{s.run.pool, s.node.column, s.node.flag} }
+	of := func(i int) alike { s := &o.spots[i]; return alike{s.pool, s.node.Column, s.node.Flag} }
 	for i := range o.spots {
 		if o.spots[i].node == nil {
 			continue
@@ -156,7 +158,7 @@ func (o *outcome) domain(t, i int) (string, bool) {
 		return o.solver.existing.Counter().Domain(topologyGroup, s.existing)
 	}
 	if topologyGroup.Filter >= 0 {
-		key := seen{s.run.pool, s.node.column, s.node.flag, topologyGroup.Filter}
+		key := seen{s.pool, s.node.Column, s.node.Flag, topologyGroup.Filter}
 		if o.memo[key] == 0 {
 			o.memo[key] = existing.Refused
 			if o.solver.rules.Filters[topologyGroup.Filter].Passes(o.labelsOf(s), s.taints) {
@@ -170,7 +172,7 @@ func (o *outcome) domain(t, i int) (string, bool) {
 	if topologyGroup.Host {
 		return offerings.NewHostname, true
 	}
-	value := o.solver.planner.labelOf(s.run.pool, s.node, topologyGroup.Key)
+	value := o.solver.planner.LabelOf(s.pool, s.node, topologyGroup.Key)
 	return value, value != ""
 }
 
@@ -180,22 +182,9 @@ func (o *outcome) labelsOf(s *spot) func(key string) (value string, has bool) {
 		if key == model.LabelHostname {
 			return offerings.NewHostname, true
 		}
-		value := o.solver.planner.labelOf(s.run.pool, s.node, key)
+		value := o.solver.planner.LabelOf(s.pool, s.node, key)
 		return value, value != ""
 	}
-}
-
-// labelOf returns a label of the node, should it be bought as its cheapest offering; empty where it has none or several.
-func (p *planner) labelOf(pool *offerings.Pool, n *node, key string) string {
-	if !offerings.Decided(key) {
-		set := pool.Flags.Sets[n.flag].Get(key)
-		if !pool.Flags.Sets[n.flag].Has(key) || set.AllowsAbsent() {
-			return ""
-		}
-		value, _ := set.Pick()
-		return value
-	}
-	return pool.Market.Label(n.column, key)
 }
 
 // note counts a pod at a spot; times is −1 to take it off.
@@ -308,7 +297,7 @@ func (b *solver) countedDaemons() []*group.PodGroup {
 func (o *outcome) noteDaemons(i int) {
 	s := &o.spots[i]
 	for _, c := range o.daemons {
-		if o.runsOn(s.run.pool, c).Has(s.node.column) {
+		if o.runsOn(s.pool, c).Has(s.node.Column) {
 			o.noteAdds(i, c, 1)
 		}
 	}
@@ -418,27 +407,10 @@ func (o *outcome) takeOff(i, pod int, u *group.Constraint) {
 		o.solver.existing.Free(i, c)
 		return
 	}
-	s.node.pods, s.node.load = kept, s.node.load.Minus(c.Request)
-	s.run.cheapen(s.node)
+	s.node.Pods, s.node.Load = kept, s.node.Load.Minus(c.Request)
+	s.run.Cheapen(s.node)
 	if len(kept) == 0 {
-		o.solver.planner.release(s.run.pool, s.node)
-	}
-}
-
-// cheapen buys the node by the cheapest offering of its zone and capacity type that still holds it, once pods were taken off.
-func (r *packing) cheapen(n *node) {
-	if n.reservation != "" || len(n.pods) == 0 {
-		return
-	}
-	was := &r.pool.Market.Columns[n.column]
-	usable := n.mask.And(r.open)
-	for c := usable.Next(0); c >= 0; c = usable.Next(c + 1) {
-		col := &r.pool.Market.Columns[c]
-		if col.Offering.Zone == was.Offering.Zone && col.Offering.CapacityType == was.Offering.CapacityType && n.load.Fits(r.pool.Free[col.Instance]) &&
-			offerings.Within(r.pool.Taken[c], n.limitUse) {
-			n.column, n.price = c, col.Price
-			return
-		}
+		o.solver.planner.Release(s.pool, s.node)
 	}
 }
 
@@ -501,7 +473,7 @@ func (o *outcome) lowestFor(i int, c *group.PodGroup, u *group.Constraint) int32
 		return o.lowest(u)
 	}
 	low, domains := int32(math.MaxInt32), len(o.nodes[u.TopologyGroup])
-	for _, value := range o.solver.planner.offered(c, slices.Index(c.Keys, o.solver.rules.TopologyGroups[u.TopologyGroup].Key)) {
+	for _, value := range o.solver.planner.Offered(c, slices.Index(c.Keys, o.solver.rules.TopologyGroups[u.TopologyGroup].Key)) {
 		if o.nodes[u.TopologyGroup][value] == 0 {
 			domains, low = domains+1, min(low, o.count[u.TopologyGroup][value])
 		}

@@ -1,4 +1,4 @@
-package pack
+package newnodes
 
 import (
 	"crypto/sha256"

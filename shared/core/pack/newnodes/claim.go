@@ -1,4 +1,4 @@
-package pack
+package newnodes
 
 import (
 	"maps"
@@ -16,48 +16,48 @@ import (
 // MaxInstanceTypes is how many instance types a claim lists.
 const MaxInstanceTypes = 60
 
-// claims writes down the nodes of every run, in the order they were opened, and their price together.
-func (p *planner) claims() ([]model.PlannedClaim, model.MicroUSD) {
+// Claims writes down the nodes of every run, in the order they were opened, and their price together.
+func (p *Planner) Claims() ([]model.PlannedClaim, model.MicroUSD) {
 	out := []model.PlannedClaim{}
 	total := model.MicroUSD(0)
 	spare := make(map[*offerings.Pool][]int64)
-	for _, r := range p.runs {
-		if spare[r.pool] == nil {
-			spare[r.pool] = slices.Clone(r.pool.Left)
+	for _, r := range p.Runs {
+		if spare[r.Pool] == nil {
+			spare[r.Pool] = slices.Clone(r.Pool.Left)
 		}
-		for i := range r.nodes {
-			if len(r.nodes[i].pods) == 0 && len(r.nodes[i].items) > 0 { // its pods were taken off again
+		for i := range r.Nodes {
+			if len(r.Nodes[i].Pods) == 0 && len(r.Nodes[i].Items) > 0 { // its pods were taken off again
 				continue
 			}
-			claim := p.claim(r, &r.nodes[i], spare[r.pool])
+			claim := p.claim(r, &r.Nodes[i], spare[r.Pool])
 			total += claim.Price
 			out = append(out, claim)
 		}
 	}
 	if len(out) > 0 {
-		name(out, p.in)
+		name(out, p.In)
 	}
 	return out, total
 }
 
 // claim writes down one node. Listing types that take more of the limits than the node's own uses up spare.
-func (p *planner) claim(r *packing, n *node, spare []int64) model.PlannedClaim {
-	pool := r.pool
-	b := optionSetOf(pool, n, r)
+func (p *Planner) claim(r *Packing, n *Node, spare []int64) model.PlannedClaim {
+	pool := r.Pool
+	b := optionSetOf(pool, n, &r.purchases)
 	usable := b.Mask.And(r.openFor(n))
 	types, ceiling := listedTypes(pool, n, b, usable, spare)
-	offering := pool.Market.Columns[n.column].Offering
+	offering := pool.Market.Columns[n.Column].Offering
 	source := pool.Source
 	claim := model.PlannedClaim{
 		Pool:          source.Name,
 		Class:         source.Template.ClassName,
-		Offering:      model.OfferingKey{InstanceType: pool.Market.Types[pool.Market.Columns[n.column].Instance].Name, Zone: offering.Zone, CapacityType: offering.CapacityType},
+		Offering:      model.OfferingKey{InstanceType: pool.Market.Types[pool.Market.Columns[n.Column].Instance].Name, Zone: offering.Zone, CapacityType: offering.CapacityType},
 		Price:         offering.Price,
 		Annotations:   maps.Clone(source.Template.Annotations),
 		Taints:        slices.Clone(source.Template.Taints),
 		StartupTaints: slices.Clone(source.Template.StartupTaints),
 		Reserve:       pool.Market.LimitUse(types, usable, ceiling),
-		Pods:          input.Refs(p.in.Snapshot, n.pods),
+		Pods:          input.Refs(p.In.Snapshot, n.Pods),
 	}
 	claim.InstanceTypes = make([]string, 0, len(types))
 	for _, t := range types {
@@ -65,8 +65,8 @@ func (p *planner) claim(r *packing, n *node, spare []int64) model.PlannedClaim {
 	}
 	claim.Zones, claim.CapacityTypes = pool.Market.ZonesAndCapacity(types, usable, ceiling)
 	claim.Requirements, claim.Labels = identity(pool, n, r, b, types, &claim)
-	claim.Requests = p.dims.Resources(n.load)
-	for name, amount := range p.dims.Resources(smallestDaemons(pool, types)) {
+	claim.Requests = p.Dims.Resources(n.Load)
+	for name, amount := range p.Dims.Resources(smallestDaemons(pool, types)) {
 		claim.Requests[name] += amount
 	}
 	if pool.Minimums {
@@ -80,20 +80,20 @@ func (p *planner) claim(r *packing, n *node, spare []int64) model.PlannedClaim {
 
 // listedTypes returns the types the claim may be bought as, cheapest first, at most MaxInstanceTypes and enough for minValues,
 // and the most it may cost per hour. What they take of the limits beyond what the node holds already comes out of spare.
-func listedTypes(p *offerings.Pool, n *node, b offerings.OptionSet, usable vector.Bitset, spare []int64) (types []int, ceiling int64) {
-	if len(spare) == 0 && !p.Minimums && !p.Reserving && n.offeringSet != nil && n.offeringSet.Whole != nil && slices.Equal(b.Mask, n.offeringSet.Whole.Mask) {
+func listedTypes(p *offerings.Pool, n *Node, b offerings.OptionSet, usable vector.Bitset, spare []int64) (types []int, ceiling int64) {
+	if len(spare) == 0 && !p.Minimums && !p.Reserving && n.OfferingSet != nil && n.OfferingSet.Whole != nil && slices.Equal(b.Mask, n.OfferingSet.Whole.Mask) {
 		return cheapestTypes(p, n), offerings.PriceCeiling
 	}
-	all := p.Holders(usable, p.Open, n.load)
-	first := p.Market.Columns[n.column].Instance
+	all := p.Holders(usable, p.Open, n.Load)
+	first := p.Market.Columns[n.Column].Instance
 	needed := map[int]bool{first: true}
 	if p.Minimums {
-		chosen, _ := p.WithMinValues(slices.DeleteFunc(slices.Clone(all), func(t int) bool { return !offerings.Within(p.Least(t, usable), n.limitUse) }))
+		chosen, _ := p.WithMinValues(slices.DeleteFunc(slices.Clone(all), func(t int) bool { return !offerings.Within(p.Least(t, usable), n.LimitUse) }))
 		for _, t := range chosen {
 			needed[t] = true
 		}
 	}
-	hold := slices.Clone(n.limitUse)
+	hold := slices.Clone(n.LimitUse)
 	optional := MaxInstanceTypes - len(needed)
 	for _, t := range all {
 		switch more := exceed(p.Least(t, usable), hold); {
@@ -112,10 +112,10 @@ func listedTypes(p *offerings.Pool, n *node, b offerings.OptionSet, usable vecto
 }
 
 // cheapestTypes returns the first types that hold the node, by price, where nothing else decides.
-func cheapestTypes(p *offerings.Pool, n *node) []int {
+func cheapestTypes(p *offerings.Pool, n *Node) []int {
 	out := make([]int, 0, MaxInstanceTypes)
-	for _, e := range n.offeringSet.Types {
-		if len(out) < MaxInstanceTypes && n.load.Fits(p.Free[e.Instance]) {
+	for _, e := range n.OfferingSet.Types {
+		if len(out) < MaxInstanceTypes && n.Load.Fits(p.Free[e.Instance]) {
 			out = append(out, e.Instance)
 		}
 	}
@@ -132,13 +132,13 @@ func exceed(amounts, bound []int64) []int64 {
 }
 
 // identity returns what the claim's node must be, and the labels that says which are known before it is launched.
-func identity(p *offerings.Pool, n *node, r *packing, b offerings.OptionSet, types []int, claim *model.PlannedClaim) ([]model.Requirement, map[string]string) {
-	venues := make([]string, 0, len(n.items))
-	for _, it := range n.items {
-		venues = append(venues, r.batches[it.batch].podGroup.Venue)
+func identity(p *offerings.Pool, n *Node, r *Packing, b offerings.OptionSet, types []int, claim *model.PlannedClaim) ([]model.Requirement, map[string]string) {
+	venues := make([]string, 0, len(n.Items))
+	for _, it := range n.Items {
+		venues = append(venues, r.Batches[it.Batch].PodGroup.Venue)
 	}
 	slices.Sort(venues)
-	key := strconv.Itoa(n.flag) + strings.Join(slices.Compact(venues), "\x01")
+	key := strconv.Itoa(n.Flag) + strings.Join(slices.Compact(venues), "\x01")
 	known, ok := p.NodeTemplates[key]
 	if !ok {
 		known = templateOf(p, n, r)
@@ -153,7 +153,7 @@ func identity(p *offerings.Pool, n *node, r *packing, b offerings.OptionSet, typ
 		names[i] = p.Market.Types[t].Name
 	}
 	chosen := p.Market.ChosenFor(b.Mask)
-	if !n.relaxed && n.reservation == "" && len(chosen) == 0 {
+	if !n.relaxed && n.Reservation == "" && len(chosen) == 0 {
 		return known.List(slices.Sorted(slices.Values(claim.CapacityTypes)), names, slices.Clone(claim.Zones)), maps.Clone(known.Labels)
 	}
 	what := known.What.With(model.LabelInstanceType, requirement.Values(names...)).
@@ -162,16 +162,16 @@ func identity(p *offerings.Pool, n *node, r *packing, b offerings.OptionSet, typ
 	if n.relaxed {
 		what = relaxMinValues(p, what, claim.InstanceTypes)
 	}
-	if n.reservation != "" {
-		what = what.With(requirement.CapacityReservationID, requirement.Values(n.reservation))
+	if n.Reservation != "" {
+		what = what.With(requirement.CapacityReservationID, requirement.Values(n.Reservation))
 	}
 	return what.Intersect(chosen).List(), maps.Clone(known.Labels)
 }
 
-func templateOf(p *offerings.Pool, n *node, r *packing) offerings.NodeTemplate {
+func templateOf(p *offerings.Pool, n *Node, r *Packing) offerings.NodeTemplate {
 	what := p.Requirements
-	for _, it := range n.items {
-		if terms := r.batches[it.batch].podGroup.Terms; len(terms) == 1 { // of alternatives a claim can say nothing
+	for _, it := range n.Items {
+		if terms := r.Batches[it.Batch].PodGroup.Terms; len(terms) == 1 { // of alternatives a claim can say nothing
 			for key, set := range terms[0] { // each key on its own: the order does not matter
 				if offerings.Decided(key) {
 					what = what.With(key, set)
@@ -183,7 +183,7 @@ func templateOf(p *offerings.Pool, n *node, r *packing) offerings.NodeTemplate {
 	if labels == nil {
 		labels = make(map[string]string)
 	}
-	custom := p.Flags.Sets[n.flag]
+	custom := p.Flags.Sets[n.Flag]
 	for _, key := range custom.Keys() {
 		if key == model.LabelHostname || key == model.LabelRegistered || key == model.LabelInitialized {
 			continue

@@ -1,4 +1,4 @@
-package pack
+package newnodes
 
 import (
 	"slices"
@@ -7,26 +7,26 @@ import (
 )
 
 // optionSetOf is optionSet, looked for once where it is the same for every node of the offering set.
-func optionSetOf(p *offerings.Pool, n *node, r *packing) offerings.OptionSet {
-	if n.reservation != "" || p.Reserving || n.offeringSet == nil || !slices.Equal(n.mask, n.offeringSet.Mask) {
+func optionSetOf(p *offerings.Pool, n *Node, r *purchases) offerings.OptionSet {
+	if n.Reservation != "" || p.Reserving || n.OfferingSet == nil || !slices.Equal(n.Mask, n.OfferingSet.Mask) {
 		return narrowedOptionSet(p, n, r)
 	}
-	if !n.offeringSet.Boxed {
-		n.offeringSet.Boxed = true
+	if !n.OfferingSet.Boxed {
+		n.OfferingSet.Boxed = true
 		whole := p.Market.NewOptionSet()
 		for c := range p.Market.Columns {
-			if n.offeringSet.Mask.Has(c) && p.Open.Has(c) {
+			if n.OfferingSet.Mask.Has(c) && p.Open.Has(c) {
 				whole.Add(&p.Market.Columns[c])
 			}
 		}
 		whole.Combine()
-		if mask, ok := p.Market.Inside(whole, n.offeringSet.Mask, ""); ok {
+		if mask, ok := p.Market.Inside(whole, n.OfferingSet.Mask, ""); ok {
 			whole.Mask = mask
-			n.offeringSet.Whole = &whole
+			n.OfferingSet.Whole = &whole
 		}
 	}
-	if n.offeringSet.Whole != nil {
-		return *n.offeringSet.Whole
+	if n.OfferingSet.Whole != nil {
+		return *n.OfferingSet.Whole
 	}
 	return narrowedOptionSet(p, n, r)
 }
@@ -34,29 +34,29 @@ func optionSetOf(p *offerings.Pool, n *node, r *packing) offerings.OptionSet {
 // narrowedOptionSet returns the largest option set found inside what the node's pods accept: everything, where that is one already, else one
 // grown from the node's offering by zones, capacity types and types, in the order of their cheapest offerings. Reserved
 // capacity is left to nodes that are bought of it.
-func narrowedOptionSet(p *offerings.Pool, n *node, r *packing) offerings.OptionSet {
+func narrowedOptionSet(p *offerings.Pool, n *Node, r *purchases) offerings.OptionSet {
 	columns := p.Market.Columns
-	accepted := n.mask
-	if n.reservation == "" {
-		accepted = p.WithoutReserved(n.mask)
+	accepted := n.Mask
+	if n.Reservation == "" {
+		accepted = p.WithoutReserved(n.Mask)
 	}
 	usable := accepted.And(r.openFor(n))
 	whole := p.Market.NewOptionSet()
 	var order []int
 	for c := usable.Next(0); c >= 0; c = usable.Next(c + 1) {
-		if n.load.Fits(p.Free[columns[c].Instance]) {
+		if n.Load.Fits(p.Free[columns[c].Instance]) {
 			whole.Add(&columns[c])
 			order = append(order, c)
 		}
 	}
 	whole.Combine()
-	if mask, ok := p.Market.Inside(whole, accepted, n.reservation); ok {
+	if mask, ok := p.Market.Inside(whole, accepted, n.Reservation); ok {
 		whole.Mask = mask
 		return whole
 	}
 	b := p.Market.NewOptionSet()
-	b.Add(&columns[n.column])
-	p.Market.Grow(&b, order, accepted, n.reservation)
-	b.Mask, _ = p.Market.Inside(b, accepted, n.reservation)
+	b.Add(&columns[n.Column])
+	p.Market.Grow(&b, order, accepted, n.Reservation)
+	b.Mask, _ = p.Market.Inside(b, accepted, n.Reservation)
 	return b
 }

@@ -1,6 +1,8 @@
-package pack
+package newnodes
 
 import (
+	"slices"
+
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
@@ -11,7 +13,7 @@ import (
 // filling is what goes onto one node, and of which batches it is taken.
 type filling struct {
 	pool     *offerings.Pool
-	batches  []remainingBatch
+	Batches  []remainingBatch
 	dims     int
 	cpu      int           // its dimension
 	memory   int           // its dimension
@@ -33,7 +35,7 @@ type filling struct {
 // list that accepts the offering. It leaves the filling in r.items and r.free and returns what it is worth.
 func (r *filling) fill(seed, seedOption, column int, list []int) int64 {
 	r.begin(seed, column)
-	flag := r.batches[seed].options[seedOption].Flag
+	flag := r.Batches[seed].options[seedOption].Flag
 	value := r.add(seed, seedOption, r.stock(seed))
 	free, dims := r.free, r.dims
 batches:
@@ -44,7 +46,7 @@ batches:
 				continue batches
 			}
 		}
-		batch := &r.batches[l]
+		batch := &r.Batches[l]
 		if r.counts[l] == 0 || l == seed {
 			continue
 		}
@@ -75,7 +77,7 @@ func (r *filling) fillEvenly(seed, seedOption, column int, list []int) int64 {
 		return 0
 	}
 	r.begin(seed, column)
-	flag := r.batches[seed].options[seedOption].Flag
+	flag := r.Batches[seed].options[seedOption].Flag
 	perCPU, perMemory := 1/float64(room[cpu]), 1/float64(room[memory])
 	value := r.add(seed, seedOption, 1)
 	free, requests, dims := r.free, r.requests, r.dims
@@ -124,7 +126,7 @@ func (r *filling) fillEvenly(seed, seedOption, column int, list []int) int64 {
 			}
 		}
 		added := int64(0)
-		for o, option := range r.batches[l].options {
+		for o, option := range r.Batches[l].options {
 			if !option.OfferingSet.Mask.Has(column) || l == seed && o != seedOption {
 				continue
 			}
@@ -158,7 +160,7 @@ func (r *filling) stock(l int) int {
 // begin empties the filling and takes the room of a node bought by the column.
 func (r *filling) begin(seed, column int) {
 	for _, it := range r.items {
-		r.inside[it.batch] = 0
+		r.inside[it.Batch] = 0
 	}
 	copy(r.free, r.pool.Free[r.pool.Market.Columns[column].Instance])
 	r.items, r.seed = r.items[:0], seed
@@ -167,26 +169,26 @@ func (r *filling) begin(seed, column int) {
 
 // add puts at most want more units of the batch into r.free and returns their worth.
 func (r *filling) add(l, o, want int) int64 {
-	batch := &r.batches[l]
-	n := batch.podGroup.Request.Copies(r.free, min(want, r.stock(l)-int(r.inside[l])))
-	if batch.podGroup.Hosts && n > 0 {
-		n = r.nodeRules.fits(batch.podGroup, n)
+	batch := &r.Batches[l]
+	n := batch.PodGroup.Request.Copies(r.free, min(want, r.stock(l)-int(r.inside[l])))
+	if batch.PodGroup.Hosts && n > 0 {
+		n = r.nodeRules.fits(batch.PodGroup, n)
 	}
-	if batch.podGroup.SoftMost > 0 {
-		n = min(n, int(batch.podGroup.SoftMost)-int(r.inside[l]))
+	if batch.PodGroup.SoftMost > 0 {
+		n = min(n, int(batch.PodGroup.SoftMost)-int(r.inside[l]))
 	}
 	if n <= 0 {
 		return 0
 	}
-	r.free.Take(batch.podGroup.Request, n)
-	if batch.podGroup.Hosts {
-		r.nodeRules.put(batch.podGroup, n)
+	r.free.Take(batch.PodGroup.Request, n)
+	if batch.PodGroup.Hosts {
+		r.nodeRules.put(batch.PodGroup, n)
 	}
 	if r.inside[l] > 0 && r.items[r.entry[l]].option == o {
 		r.items[r.entry[l]].count += n
 	} else {
 		r.entry[l] = int32(len(r.items))
-		r.items = append(r.items, item{batch: l, option: o, count: n})
+		r.items = append(r.items, item{Batch: l, option: o, count: n})
 	}
 	r.inside[l] += int32(n)
 	return int64(n) * batch.options[o].Value
@@ -273,4 +275,31 @@ func (b *nodeRules) put(c *group.PodGroup, n int) {
 		}
 	}
 	b.ports = append(b.ports, c.Ports...)
+}
+
+// podsOf returns how many pods a node is opened for.
+func (r *filling) podsOf(n *Node) int {
+	total := 0
+	for _, it := range n.Items {
+		total += it.count * r.Batches[it.Batch].PodGroup.Stride
+	}
+	return total
+}
+
+// Filled reports whether a new node has all the pods it was opened for.
+func (r *filling) Filled(n *Node) bool {
+	return len(n.Pods) > 0 && len(n.Pods) == r.podsOf(n)
+}
+
+// PodBatchesOf returns the pods of a filled node as they were before it was opened for them.
+func (r *filling) PodBatchesOf(n *Node) []*PodBatch {
+	var out []*PodBatch
+	at := 0
+	for _, it := range n.Items {
+		of := r.Batches[it.Batch].podBatch
+		end := at + it.count*of.PodGroup.Stride
+		out = append(out, &PodBatch{PodGroup: of.PodGroup, Pods: slices.Clone(n.Pods[at:end]), Values: of.Values, Pools: of.Pools})
+		at = end
+	}
+	return out
 }

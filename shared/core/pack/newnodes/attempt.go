@@ -1,4 +1,4 @@
-package pack
+package newnodes
 
 import (
 	"cmp"
@@ -14,25 +14,11 @@ const (
 	timeForEach = 6000 // units, packed in one order only, up to which there is time to spend on each
 )
 
-// searchDepth is how many nodes are opened with everything compared: the first of them, a third of that where batches are many, and
-// after them every so many.
-type searchDepth struct{ first, every int }
-
 var (
 	withFew  = searchDepth{first: 1000, every: 4}
 	withMany = searchDepth{first: 128, every: 24}
 	inHaste  = searchDepth{first: 0, every: 8}
 )
-
-// searchBudget is how many offerings are compared for a node, and by how many batches.
-type searchBudget struct {
-	sample  int // batches looked at
-	own     int // offerings that suit the seed best, were there endless units of it
-	mix     int // offerings that suit all there is best
-	fit     int // offerings that suit the units of the seed there are best
-	low     int // cheapest offerings
-	winners int // offerings that nodes of the offering set were opened with lately
-}
 
 var (
 	thorough = searchBudget{sample: 400, own: 32, mix: 32, fit: 16, low: 4}
@@ -40,28 +26,20 @@ var (
 	priced   = searchBudget{sample: 110, own: 3, mix: 3, fit: 3, low: 1, winners: 6} // quick, where rates tell what belongs together
 )
 
-// attempt is one offering to open a node with, and what of value it would carry.
-type attempt struct {
-	option int
-	column int
-	value  int64
-	even   bool // filled evenly
-}
-
 // attempts compares the offerings the seed can be opened with, best value for money first.
-func (r *packing) attempts(seed int) []attempt {
+func (r *Packing) attempts(seed int) []attempt {
 	e := r.usual()
-	if r.opened < r.searchDepth.first && len(r.batches) <= someBatches || r.opened < r.searchDepth.first/3 || r.opened%r.searchDepth.every == 0 {
+	if r.opened < r.searchDepth.first && len(r.Batches) <= someBatches || r.opened < r.searchDepth.first/3 || r.opened%r.searchDepth.every == 0 {
 		e = &thorough
 	}
 	r.opened++
 	sample := r.samples(e.sample)
-	r.times = r.stepOf(e.sample)
+	r.times = stepOf(len(r.order), e.sample)
 	defer func() { r.times = 1 }()
 	var out []attempt
-	for o, option := range r.batches[seed].options {
+	for o, option := range r.Batches[seed].options {
 		for _, c := range r.shortlist(option, seed, e) {
-			if !r.open.Has(c) || !offerings.Within(r.pool.Taken[c], r.left) {
+			if !r.open.Has(c) || !offerings.Within(r.Pool.Taken[c], r.left) {
 				continue
 			}
 			whole := attempt{option: o, column: c}
@@ -75,14 +53,14 @@ func (r *packing) attempts(seed int) []attempt {
 		}
 	}
 	slices.SortFunc(out, func(a, b attempt) int { // no two are alike: each option has an offering once
-		return cmp.Or(compareRatios(r.pool.Market.Columns[a.column].Price, a.value, r.pool.Market.Columns[b.column].Price, b.value),
+		return cmp.Or(compareRatios(r.Pool.Market.Columns[a.column].Price, a.value, r.Pool.Market.Columns[b.column].Price, b.value),
 			cmp.Compare(a.column, b.column), cmp.Compare(a.option, b.option))
 	})
 	return out
 }
 
 // usual returns the effort for most nodes.
-func (r *packing) usual() *searchBudget {
+func (r *Packing) usual() *searchBudget {
 	if r.rated {
 		return &priced
 	}
@@ -90,11 +68,11 @@ func (r *packing) usual() *searchBudget {
 }
 
 // samples returns at most about n of the batches, evenly taken from the order.
-func (r *packing) samples(n int) []int {
+func (r *Packing) samples(n int) []int {
 	if list, known := r.sampled[n]; known {
 		return list
 	}
-	step := r.stepOf(n)
+	step := stepOf(len(r.order), n)
 	var out []int
 	for i := 0; i < len(r.order); i += step {
 		out = append(out, r.order[i])
@@ -103,19 +81,19 @@ func (r *packing) samples(n int) []int {
 	return out
 }
 
-// stepOf returns for how many batches each of about n samples stands.
-func (r *packing) stepOf(n int) int { return max(1, len(r.order)/n) }
+// stepOf returns for how many of the batches each of about n samples stands.
+func stepOf(batches, n int) int { return max(1, batches/n) }
 
 // shortlist returns the option's offerings worth comparing.
-func (r *packing) shortlist(o *offerings.Option, seed int, e *searchBudget) []int {
+func (r *Packing) shortlist(o *offerings.Option, seed int, e *searchBudget) []int {
 	if len(r.left) > 0 { // limits may leave the best of them too little
 		return r.allowed(o)
 	}
 	if len(o.Offerings) <= e.own+e.mix {
 		return o.Offerings
 	}
-	request := r.batches[seed].podGroup.Request
-	holds := func(c int) bool { return request.Fits(r.pool.Free[r.pool.Market.Columns[c].Instance]) }
+	request := r.Batches[seed].PodGroup.Request
+	holds := func(c int) bool { return request.Fits(r.Pool.Free[r.Pool.Market.Columns[c].Instance]) }
 	mix, known := r.mixes[o.OfferingSet.ID]
 	if !known {
 		mix = r.rankByMix(o.OfferingSet)
@@ -151,7 +129,7 @@ func (r *packing) shortlist(o *offerings.Option, seed int, e *searchBudget) []in
 }
 
 // won notes the offering a node was opened with.
-func (r *packing) won(a *offerings.Set, column int) {
+func (r *Packing) won(a *offerings.Set, column int) {
 	list := r.winners[a.ID]
 	if i := slices.Index(list, column); i >= 0 {
 		list = slices.Delete(list, i, i+1)
@@ -162,16 +140,16 @@ func (r *packing) won(a *offerings.Set, column int) {
 }
 
 // fewest adds the offerings that carry the units there are, and no more, for the lowest price.
-func (r *packing) fewest(out []int, o *offerings.Option, request vector.Vector, count, most int) []int {
+func (r *Packing) fewest(out []int, o *offerings.Option, request vector.Vector, count, most int) []int {
 	var space [32]ratio
 	top := space[:min(most, len(space))]
 	n := 0
 	for _, c := range o.Offerings {
-		price := r.pool.Market.Columns[c].Price
+		price := r.Pool.Market.Columns[c].Price
 		if n == len(top) && compareRatios(price, int64(count), top[n-1].price, top[n-1].carried) >= 0 {
 			break // even if it carried all of them; nor will any that is more expensive do
 		}
-		x := ratio{c, price, int64(request.Copies(r.pool.Free[r.pool.Market.Columns[c].Instance], count))}
+		x := ratio{c, price, int64(request.Copies(r.Pool.Free[r.Pool.Market.Columns[c].Instance], count))}
 		if n == len(top) && compareRatios(x.price, x.carried, top[n-1].price, top[n-1].carried) >= 0 {
 			continue
 		}
@@ -191,10 +169,10 @@ func (r *packing) fewest(out []int, o *offerings.Option, request vector.Vector, 
 }
 
 // allowed returns the option's offerings the limits leave room for, at most as many as are compared, large and small.
-func (r *packing) allowed(o *offerings.Option) []int {
+func (r *Packing) allowed(o *offerings.Option) []int {
 	var out []int
 	for _, c := range o.Offerings {
-		if r.open.Has(c) && offerings.Within(r.pool.Taken[c], r.left) {
+		if r.open.Has(c) && offerings.Within(r.Pool.Taken[c], r.left) {
 			out = append(out, c)
 		}
 	}
@@ -210,18 +188,6 @@ func (r *packing) allowed(o *offerings.Option) []int {
 		}
 	}
 	return some
-}
-
-// ranking is columns by the lowest price for what they carry, which are put in order as far as they are asked for.
-type ranking struct {
-	ranked []int
-	rest   []ratio // a heap, the best first
-}
-
-// ratio is what a column carries for its price.
-type ratio struct {
-	column         int
-	price, carried int64
 }
 
 // before reports whether a is better than b, which is of another column.
@@ -271,19 +237,19 @@ func (k *ranking) sink(i int) {
 }
 
 // rankByMix ranks an offering set's offerings by what they charge for their part of all that is left to place there.
-func (r *packing) rankByMix(a *offerings.Set) *ranking {
+func (r *Packing) rankByMix(a *offerings.Set) *ranking {
 	total := make([]float64, r.dims)
 	for _, l := range r.samples(thorough.sample) {
-		batch := &r.batches[l]
+		batch := &r.Batches[l]
 		if slices.ContainsFunc(batch.options, func(o *offerings.Option) bool { return o.OfferingSet == a || o.OfferingSet.Mask.Meets(a.Mask) }) {
-			for d, amount := range batch.podGroup.Request {
+			for d, amount := range batch.PodGroup.Request {
 				total[d] += float64(amount) * float64(r.counts[l])
 			}
 		}
 	}
 	const scale = 1 << 40
 	carried := func(c int) int64 {
-		room := r.pool.Free[r.pool.Market.Columns[c].Instance]
+		room := r.Pool.Free[r.Pool.Market.Columns[c].Instance]
 		most := 0.0
 		for d, amount := range total {
 			if amount > 0 {
@@ -300,7 +266,7 @@ func (r *packing) rankByMix(a *offerings.Set) *ranking {
 	}
 	list := make([]ratio, 0, a.PlainOrAll())
 	for _, e := range a.Types[:a.PlainOrAll()] {
-		list = append(list, ratio{e.Column, r.pool.Market.Columns[e.Column].Price, carried(e.Column)})
+		list = append(list, ratio{e.Column, r.Pool.Market.Columns[e.Column].Price, carried(e.Column)})
 	}
 	return newRanking(list)
 }

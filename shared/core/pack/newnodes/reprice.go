@@ -1,4 +1,4 @@
-package pack
+package newnodes
 
 import "github.com/joiner-sh/joiner/shared/core/pack/offerings"
 
@@ -19,29 +19,29 @@ func reprices(batches int) int {
 }
 
 // repriced returns the run's batches as they were given to it, worth what they were charged.
-func (r *packing) repriced() []remainingBatch {
-	charged, units := make([]float64, len(r.batches)), make([]float64, len(r.batches))
-	for i := range r.nodes {
-		n := &r.nodes[i]
+func (r *Packing) repriced() []remainingBatch {
+	charged, units := make([]float64, len(r.Batches)), make([]float64, len(r.Batches))
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
 		total := 0.0
-		for _, it := range n.items {
-			total += float64(it.count) * float64(r.batches[it.batch].options[it.option].Value)
+		for _, it := range n.Items {
+			total += float64(it.count) * float64(r.Batches[it.Batch].options[it.option].Value)
 		}
-		for _, it := range n.items {
-			part := float64(it.count) * float64(r.batches[it.batch].options[it.option].Value)
-			charged[it.batch] += float64(n.price) * 1000 * part / total
-			units[it.batch] += float64(it.count)
+		for _, it := range n.Items {
+			part := float64(it.count) * float64(r.Batches[it.Batch].options[it.option].Value)
+			charged[it.Batch] += float64(n.Price) * 1000 * part / total
+			units[it.Batch] += float64(it.count)
 		}
 	}
-	out := make([]remainingBatch, len(r.batches))
-	for i := range r.batches {
-		out[i] = r.batches[i]
+	out := make([]remainingBatch, len(r.Batches))
+	for i := range r.Batches {
+		out[i] = r.Batches[i]
 		if units[i] == 0 {
 			continue
 		}
 		paid := charged[i] / units[i]
-		out[i].options = make([]*offerings.Option, len(r.batches[i].options))
-		for j, o := range r.batches[i].options {
+		out[i].options = make([]*offerings.Option, len(r.Batches[i].options))
+		for j, o := range r.Batches[i].options {
 			changed := *o
 			changed.Value = max(1, int64((float64(o.Value)+paid)/2))
 			out[i].options[j] = &changed
