@@ -8,6 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/newnodes"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
+	"github.com/joiner-sh/joiner/shared/core/pack/placing"
 	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 	"github.com/joiner-sh/joiner/shared/core/resource"
@@ -17,12 +18,12 @@ import (
 
 // bundled replaces pods that must share a node with pods nothing holds yet by units of both, which are placed like one
 // large pod. What is near pods that run already goes onto their nodes first.
-func (b *solver) bundled(order []*group.PodGroup, a *assigner) []*group.PodGroup {
+func (b *solver) bundled(order []*group.PodGroup, a *placing.Assigner) []*group.PodGroup {
 	var out, units []*group.PodGroup
 	u := b.bundler()
-	there := func() *assigner { // for what exists alone
+	there := func() *placing.Assigner { // for what exists alone
 		existing := *a
-		existing.mayOpen = false
+		existing.MayOpen = false
 		return &existing
 	}
 	for round, made := 0, -1; made < len(units); round++ { // a unit may be what a pod group before it waits for: chains come together link by link
@@ -32,7 +33,7 @@ func (b *solver) bundled(order []*group.PodGroup, a *assigner) []*group.PodGroup
 				continue
 			}
 			if round == 0 && !u.starts(c) { // the first of their kind want one node for all of them
-				there().place(c)
+				there().Place(c)
 			}
 			for c.Units() > 0 {
 				unit := u.bundle(c, order, units)
@@ -45,7 +46,7 @@ func (b *solver) bundled(order []*group.PodGroup, a *assigner) []*group.PodGroup
 	}
 	for _, c := range order {
 		if c.Units() > 0 && c.NeedsHost() {
-			there().newPlacement(c).explain()
+			there().NewPlacement(c).Explain()
 		}
 	}
 	units = slices.DeleteFunc(units, func(c *group.PodGroup) bool { return len(c.Pods) == 0 }) // taken into another

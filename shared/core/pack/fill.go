@@ -6,14 +6,13 @@ import (
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
-	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // StaticClaims returns up to n claims of a pool of fixed size: instances for no pod in particular, each the cheapest the pool may
 // be bought as. There are fewer where its limits leave no room for more, and none where it cannot be used at all.
-func StaticClaims(in input.Input, name string, n int) []model.PlannedClaim {
+func StaticClaims(in Input, name string, n int) []model.PlannedClaim {
 	snapshot := *in.Snapshot
 	snapshot.Pools = nil
 	for i := range in.Snapshot.Pools {
@@ -28,7 +27,7 @@ func StaticClaims(in input.Input, name string, n int) []model.PlannedClaim {
 }
 
 // fill returns up to n claims of the input's one pool with room for load beside their daemons, and why there can be none at all.
-func fill(in *input.Input, n int, load model.Resources) ([]model.PlannedClaim, *model.Reason) {
+func fill(in *Input, n int, load model.Resources) ([]model.PlannedClaim, *model.Reason) {
 	p := newSolver(question{in: in}, group.NoPreferences).planner
 	pools := p.Pools()
 	if len(pools) == 0 {
@@ -45,7 +44,7 @@ func fill(in *input.Input, n int, load model.Resources) ([]model.PlannedClaim, *
 // StandaloneClaim returns the claim of no pool that somebody asks for in so many words: its template is like a pool's, and the instance's
 // allocatable amounts are at least requests, what its daemons take included. It is the cheapest there is. Where there is none it
 // returns why; NoOffering says that there is one at other times. The claim's name is made up.
-func StandaloneClaim(in input.Input, template model.Template, requests model.Resources) (*model.PlannedClaim, *model.Reason) {
+func StandaloneClaim(in Input, template model.Template, requests model.Resources) (*model.PlannedClaim, *model.Reason) {
 	snapshot := *in.Snapshot
 	snapshot.Pools = []model.Pool{{Template: template}}
 	in.Snapshot, in.Pending = &snapshot, []int{}
@@ -53,7 +52,7 @@ func StandaloneClaim(in input.Input, template model.Template, requests model.Res
 	if types := in.Catalogs[class]; len(types) > 0 && in.ClassProblems[class] == "" {
 		types = slices.DeleteFunc(slices.Clone(types), func(t model.InstanceType) bool { return !resource.Fits(requests, t.Allocatable()) })
 		if len(types) == 0 {
-			return nil, &model.Reason{Code: input.ResourcesTooLarge, Remedy: oneRemedy, Message: fmt.Sprintf(
+			return nil, &model.Reason{Code: ResourcesTooLarge, Remedy: oneRemedy, Message: fmt.Sprintf(
 				"spec.resources.requests: none of the %d instance types of EC2NodeClass %q holds as much", len(in.Catalogs[class]), class)}
 		}
 		in.Catalogs = map[string][]model.InstanceType{class: types}
@@ -63,7 +62,7 @@ func StandaloneClaim(in input.Input, template model.Template, requests model.Res
 	case reason != nil:
 		return nil, ofClaim(*reason)
 	case len(claims) == 0:
-		return nil, &model.Reason{Code: input.NoOffering, Message: "no compatible instance type, zone and capacity type has capacity now",
+		return nil, &model.Reason{Code: NoOffering, Message: "no compatible instance type, zone and capacity type has capacity now",
 			Remedy: "it is tried again; more instance types, zones or capacity types in spec.requirements make this rare"}
 	}
 	claims[0].Requests = requests
@@ -76,9 +75,9 @@ const oneRemedy = "a NodeClaim is immutable: delete it and create one that reque
 func ofClaim(reason model.Reason) *model.Reason {
 	reason.Message = strings.NewReplacer("spec.template.spec.", "spec.", "spec.template.metadata.", "metadata.").Replace(reason.Message)
 	switch reason.Code {
-	case input.ClassNotReady:
+	case ClassNotReady:
 		reason.Remedy = "create or correct the EC2NodeClass"
-	case input.NoInstanceTypes:
+	case NoInstanceTypes:
 		reason.Message += ", of those that hold spec.resources.requests"
 		reason.Remedy = oneRemedy
 	default:

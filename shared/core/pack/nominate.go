@@ -7,6 +7,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/pack/existing"
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
+	"github.com/joiner-sh/joiner/shared/core/pack/placing"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -42,7 +43,7 @@ func (b *solver) keepPromises() {
 		n, is = pending[b.in.Snapshot.Pods[i].UID]
 		return n, is && n != nowhere
 	}
-	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules}
+	a := placing.Assigner{Planner: b.planner, Existing: b.existing, Rules: b.rules}
 	order := group.InOrder(b.podGroups)
 	for progress := true; progress; { // one that is there may be what another needs beside it
 		progress = false
@@ -52,11 +53,11 @@ func (b *solver) keepPromises() {
 			}
 			pods := c.Pods
 			var others []int
-			l := a.placementOn(c, nil) // each pod is asked about one existing node
+			l := a.PlacementOn(c, nil) // each pod is asked about one existing node
 			for _, i := range pods {
 				n, is := place(i)
 				c.Pods = []int{i}
-				if !is || !l.keeps(n) {
+				if !is || !l.Keeps(n) {
 					others = append(others, i)
 				}
 			}
@@ -76,27 +77,6 @@ func owesAny(claims []model.Claim, pods map[string]int) bool {
 		}
 	}
 	return false
-}
-
-// keeps places the pod group's next unit on the existing node it was promised; false where that does not hold it any more. Of an existing node
-// nothing is known of, the promise is all there is.
-func (l *placement) keeps(n int) bool {
-	s := l.existing.Node(n)
-	if l.podGroup.Settled && s.Churning {
-		return false
-	}
-	if s.Blind {
-		s.Pods = append(s.Pods, l.podGroup.TakeUnits(1)...)
-		return true
-	}
-	if !l.podGroup.Request.Fits(s.Free) || existing.Evaluate(l.podGroup, s) == existing.Refused || l.hostRefuses(n) != "" {
-		return false
-	}
-	if u := l.refuses(s.Values(l.podGroup.Keys), s.Possibles(l.podGroup.Keys)); u != nil && u.Kind == group.AntiAffinity { // for the other kinds pods may count that are placed later
-		return false
-	}
-	l.settleOn(n)
-	return true
 }
 
 // nominations returns what the existing nodes took, by node name.

@@ -100,7 +100,7 @@ func preempting(snapshot *model.Snapshot, pod *model.Pod, on map[string]content)
 }
 
 // pendingPods returns the pods to place, each once, and a set of the same.
-func pendingPods(in *input.Input) ([]int, map[int]bool) {
+func pendingPods(in *Input) ([]int, map[int]bool) {
 	chosen, list := make(map[int]bool, len(in.Pending)), make([]int, 0, len(in.Pending))
 	add := func(i int) {
 		if i >= 0 && i < len(in.Snapshot.Pods) && !chosen[i] {

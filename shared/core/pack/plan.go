@@ -2,14 +2,12 @@ package pack
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
-	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/newnodes"
+	"github.com/joiner-sh/joiner/shared/core/pack/placing"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
-	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -22,7 +20,7 @@ import (
 // Preferences for nodes are kept where some pool can meet them. Preferences between pods are kept where the whole plan
 // costs at most preferencePremium more for it. Where pods only go to nodes that exist kube-scheduler weighs them, but for pods that are moved by
 // choice: those go where they are kept if there is such a place.
-func Plan(in input.Input) model.Plan {
+func Plan(in Input) model.Plan {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
@@ -133,9 +131,9 @@ func (b *solver) morePreferences() []group.Preferences {
 // nominate places pods on what exists or is on its way, and asks for nothing new.
 func (b *solver) nominate() {
 	b.keepPromises()
-	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules}
+	a := placing.Assigner{Planner: b.planner, Existing: b.existing, Rules: b.rules}
 	for _, c := range b.bundled(group.InOrder(b.podGroups), &a) {
-		a.place(c)
+		a.Place(c)
 	}
 }
 
@@ -144,11 +142,11 @@ func (b *solver) nominate() {
 // hold; without it the pools are not looked at before they are needed, and false says that this order was the wrong one.
 func (b *solver) arrange(wide func(*group.PodGroup) bool, strict, boundFirst bool) bool {
 	b.keepPromises()
-	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules, mayOpen: true, strict: strict}
+	a := placing.Assigner{Planner: b.planner, Existing: b.existing, Rules: b.rules, MayOpen: true, Strict: strict}
 	if wide != nil {
-		a.wide = make(map[*group.PodGroup]bool)
+		a.Wide = make(map[*group.PodGroup]bool)
 		for _, c := range b.podGroups {
-			a.wide[c] = wide(c)
+			a.Wide[c] = wide(c)
 		}
 	}
 	b.planner.Owners = make(map[int][]*group.PodGroup)
@@ -164,7 +162,7 @@ func (b *solver) arrange(wide func(*group.PodGroup) bool, strict, boundFirst boo
 	var podBatches []*newnodes.PodBatch
 	if wide != nil { // what needs nothing new goes first
 		slices.SortStableFunc(order, func(x, y *group.PodGroup) int {
-			return cmp.Or(cmp.Compare(y.Priority, x.Priority), vector.CompareBools(a.wide[x], a.wide[y]))
+			return cmp.Or(cmp.Compare(y.Priority, x.Priority), vector.CompareBools(a.Wide[x], a.Wide[y]))
 		})
 	}
 	order = b.bundled(order, &a)
@@ -176,7 +174,7 @@ func (b *solver) arrange(wide func(*group.PodGroup) bool, strict, boundFirst boo
 		progress = false
 		for _, c := range order {
 			if before := c.Units(); before > 0 {
-				podBatches = append(podBatches, a.place(c)...)
+				podBatches = append(podBatches, a.Place(c)...)
 				progress = progress || c.Units() < before && len(c.Constraints) > 0
 				if !boundFirst && len(podBatches)+c.Units() > 0 { // what exists is not enough for all
 					if boundFirst = true; !slices.Equal(order, b.boundFirst(order)) {
@@ -194,7 +192,7 @@ func (b *solver) arrange(wide func(*group.PodGroup) bool, strict, boundFirst boo
 		var again []*newnodes.PodBatch
 		for _, c := range order {
 			if c.Units() > 0 && (c.Widen() || len(c.Shut) > 0) {
-				again = append(again, a.place(c)...)
+				again = append(again, a.Place(c)...)
 			}
 		}
 		if len(again) == 0 {
@@ -246,26 +244,6 @@ func (b *solver) pack(podBatches []*newnodes.PodBatch) {
 	}
 }
 
-// forget takes pods that found no node out of the topology groups.
-func (b *solver) forget(podBatch *newnodes.PodBatch) {
-	b.forgetUnits(podBatch, int32(len(podBatch.Pods)/podBatch.PodGroup.Stride))
-}
-
-func (b *solver) forgetUnits(podBatch *newnodes.PodBatch, units int32) {
-	if units == 0 {
-		return
-	}
-	for _, a := range podBatch.PodGroup.Contributions {
-		t := &b.rules.TopologyGroups[a.TopologyGroup]
-		if t.Host {
-			t.Total -= units * a.Weight
-		} else if value := podBatch.Values[slices.Index(podBatch.PodGroup.Keys, t.Key)]; value != "" && b.planner.CountsNew(t, podBatch.Pools) {
-			t.Count[value] -= units * a.Weight
-			t.Total -= units * a.Weight
-		}
-	}
-}
-
 // write makes the plan of what came of it.
 func (b *solver) write() model.Plan {
 	claims, price := b.planner.Claims()
@@ -276,32 +254,4 @@ func (b *solver) write() model.Plan {
 		Price:         price,
 		Later:         len(b.in.Later),
 	}
-}
-
-// labelKeys returns the keys of labels that any pod group, or any rule between pods, asks about, sorted.
-func labelKeys(podGroups []*group.PodGroup, rules *group.PodRules) []string {
-	seen := make(map[string]bool)
-	for _, c := range podGroups {
-		for _, list := range [][]requirement.Requirements{c.Own, c.There} {
-			for _, term := range list {
-				for key := range term { // sorted below
-					seen[key] = true
-				}
-			}
-		}
-		for _, key := range c.Keys {
-			seen[key] = true
-		}
-	}
-	for i := range rules.Filters {
-		for _, key := range rules.Filters[i].Keys {
-			seen[key] = true
-		}
-		for _, term := range rules.Filters[i].Terms {
-			for key := range term { // sorted below
-				seen[key] = true
-			}
-		}
-	}
-	return slices.Sorted(maps.Keys(seen))
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
-	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/newnodes"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
@@ -62,7 +61,7 @@ func (b *solver) unschedulable() []model.Unschedulable {
 // reasonsFor says, pool by pool, why the pod group is left over.
 func reasonsFor(p *newnodes.Planner, c *group.PodGroup) []model.Reason {
 	if len(p.Pools()) == 0 {
-		return []model.Reason{{Code: input.NoPools, Message: "the cluster has no NodePool", Remedy: "create a NodePool"}}
+		return []model.Reason{{Code: NoPools, Message: "the cluster has no NodePool", Remedy: "create a NodePool"}}
 	}
 	var out []model.Reason
 	for _, pool := range p.Pools() {
@@ -80,7 +79,7 @@ func reasonsFor(p *newnodes.Planner, c *group.PodGroup) []model.Reason {
 // why finds the first thing that keeps the pod group off new nodes of the pool.
 func why(p *newnodes.Planner, c *group.PodGroup, pool *offerings.Pool) model.Reason {
 	if hard, _ := c.Untolerated(pool.Source.Template.Taints); hard != nil {
-		return model.Reason{Code: input.TaintNotTolerated,
+		return model.Reason{Code: TaintNotTolerated,
 			Message: fmt.Sprintf("spec.tolerations do not cover the pool's taint %s", TaintText(*hard)),
 			Remedy:  "add a toleration to the pod, or use a pool without the taint", About: TaintText(*hard)}
 	}
@@ -89,7 +88,7 @@ func why(p *newnodes.Planner, c *group.PodGroup, pool *offerings.Pool) model.Rea
 	}
 	variants := pool.Variants(c.Needs, nil)
 	if len(variants) == 0 && len(pool.Variants(c.Own, nil)) > 0 {
-		return model.Reason{Code: input.VolumeConflict, Message: "its volumes are where the pool launches no nodes: " + domainsText(c),
+		return model.Reason{Code: VolumeConflict, Message: "its volumes are where the pool launches no nodes: " + domainsText(c),
 			Remedy: "let a NodePool launch nodes there, or move the volume"}
 	}
 	if len(variants) == 0 {
@@ -97,7 +96,7 @@ func why(p *newnodes.Planner, c *group.PodGroup, pool *offerings.Pool) model.Rea
 	}
 	accepted := union(variants)
 	if portable := pool.Variants(c.Needs, c.Ports); len(portable) == 0 {
-		return model.Reason{Code: input.HostPortTaken, Message: "spec.containers[].ports[].hostPort: a DaemonSet pod on every node it may use takes the port",
+		return model.Reason{Code: HostPortTaken, Message: "spec.containers[].ports[].hostPort: a DaemonSet pod on every node it may use takes the port",
 			Remedy: "use another host port, or exclude the DaemonSet from some nodes"}
 	}
 	if len(c.Conflicts) > 0 && len(pool.Without(variants, c.Conflicts)) == 0 {
@@ -155,12 +154,12 @@ func conflictOf(p *offerings.Pool, c *group.PodGroup) model.Reason {
 	combined := p.Custom.Intersect(p.Requirements)
 	for _, key := range term.Keys() {
 		if key == model.LabelHostname && !term[key].Meets(combined.Get(key)) {
-			return model.Reason{Code: input.RequirementConflict, Message: fieldOf(c, key) + " requires " + term[key].Text(key) + ", which no new node has",
+			return model.Reason{Code: RequirementConflict, Message: fieldOf(c, key) + " requires " + term[key].Text(key) + ", which no new node has",
 				Remedy: "select nodes by another label", About: key}
 		}
 		single := requirement.Requirements{key: term[key]}
 		if conflict := combined.Compatible(single, offerings.Decided); conflict != nil {
-			return model.Reason{Code: input.RequirementConflict, Message: fieldOf(c, key) + " requires " + clash(conflict), Remedy: remedy, About: key}
+			return model.Reason{Code: RequirementConflict, Message: fieldOf(c, key) + " requires " + clash(conflict), Remedy: remedy, About: key}
 		}
 		if p.Market.ColumnsMeeting(single).And(p.Allowed).Empty() {
 			known := openLabelValues(p, key)
@@ -168,10 +167,10 @@ func conflictOf(p *offerings.Pool, c *group.PodGroup) model.Reason {
 			if len(known) > 0 {
 				message += "; they have " + offering.AbbreviateValues(known)
 			}
-			return model.Reason{Code: input.RequirementConflict, Message: message + meant(term[key], known), Remedy: remedy, About: key}
+			return model.Reason{Code: RequirementConflict, Message: message + meant(term[key], known), Remedy: remedy, About: key}
 		}
 	}
-	return model.Reason{Code: input.RequirementConflict,
+	return model.Reason{Code: RequirementConflict,
 		Message: fmt.Sprintf("%s requires %s, which no single instance type of the pool has", fieldOf(c, ""), term), Remedy: remedy}
 }
 
@@ -269,7 +268,7 @@ func tooLarge(p *newnodes.Planner, c *group.PodGroup, pool *offerings.Pool, acce
 	if c.Resources[model.CPU] >= suspiciousCPUMilli {
 		message += `; was "m" left out of the CPU request?`
 	}
-	return model.Reason{Code: input.ResourcesTooLarge, Message: message, Remedy: "lower the requests, or let the pool use larger instance types"}
+	return model.Reason{Code: ResourcesTooLarge, Message: message, Remedy: "lower the requests, or let the pool use larger instance types"}
 }
 
 // lacks reports whether no type among the columns has any of a resource.
@@ -292,7 +291,7 @@ func noDevice(p *offerings.Pool, name string) model.Reason {
 	}
 	slices.Sort(categories)
 	categories = slices.Compact(categories)
-	out := model.Reason{Code: input.ResourcesTooLarge, Message: "spec.containers[].resources.requests: no instance type the pool allows has " + name}
+	out := model.Reason{Code: ResourcesTooLarge, Message: "spec.containers[].resources.requests: no instance type the pool allows has " + name}
 	out.Remedy = "let the pool allow instance types with " + name + ", which are of the categories " + offering.AbbreviateValues(categories) + " (" + requirement.InstanceCategory + ")"
 	if len(categories) == 0 {
 		out.Remedy = "request another resource: no instance type of the pool's EC2NodeClass has " + name
@@ -331,7 +330,7 @@ func noOffering(p *newnodes.Planner, pool *offerings.Pool, roomy vector.Bitset) 
 		message += ": the capacity reservations it may use are full or expired"
 		remedy = "enlarge the reservation, or let the pool use on-demand or spot capacity too"
 	}
-	return model.Reason{Code: input.NoOffering, Message: message, Remedy: remedy}
+	return model.Reason{Code: NoOffering, Message: message, Remedy: remedy}
 }
 
 // quota reports whether an error of EC2's says that a quota of the account is used up. Source: the error codes of the EC2 API reference.
@@ -364,7 +363,7 @@ func limit(p *newnodes.Planner, pool *offerings.Pool, usable vector.Bitset) mode
 	if len(parts) == 0 {
 		parts = []string{"no instance type that could hold it fits within what is left of spec.limits"}
 	}
-	return model.Reason{Code: input.LimitReached, Message: strings.Join(parts, "; "), Remedy: "raise the limit, or wait until nodes of the pool are removed"}
+	return model.Reason{Code: LimitReached, Message: strings.Join(parts, "; "), Remedy: "raise the limit, or wait until nodes of the pool are removed"}
 }
 
 // minValues says which keys the pool asks several values of; it is the only condition left where offerings are within the
@@ -377,9 +376,9 @@ func minValues(p *newnodes.Planner, pool *offerings.Pool) model.Reason {
 		}
 	}
 	if len(parts) == 0 {
-		return model.Reason{Code: input.LimitReached, Message: "other pods of the same plan took the nodes that could hold it", Remedy: "wait for the next plan"}
+		return model.Reason{Code: LimitReached, Message: "other pods of the same plan took the nodes that could hold it", Remedy: "wait for the next plan"}
 	}
-	return model.Reason{Code: input.MinValues,
+	return model.Reason{Code: MinValues,
 		Message: "the instance types that hold the pod, within spec.limits, have too few different values for " + strings.Join(parts, " and "),
 		Remedy:  "lower minValues, or let the pool or the pod use more instance types"}
 }
@@ -387,7 +386,7 @@ func minValues(p *newnodes.Planner, pool *offerings.Pool) model.Reason {
 // kept says that daemons of every node it may use keep the pod group out, or it keeps them out.
 func kept(p *newnodes.Planner, c *group.PodGroup) model.Reason {
 	set := p.In.Snapshot.DaemonSets[c.Conflicts[0]]
-	return model.Reason{Code: input.PodAntiAffinity,
+	return model.Reason{Code: PodAntiAffinity,
 		Message: fmt.Sprintf("spec.affinity.podAntiAffinity of the pod or of the DaemonSet %s/%s keeps them apart, and every node it may use runs both", set.Namespace, set.Name),
 		Remedy:  "narrow the anti-affinity, or exclude the DaemonSet from some nodes"}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/newnodes"
+	"github.com/joiner-sh/joiner/shared/core/pack/placing"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 )
 
@@ -17,7 +18,7 @@ func (b *solver) reuse() bool {
 	if b.rules.Empty() || b.existing.Total == 0 || !b.surveyable() {
 		return false
 	}
-	m := relocator{repair: repair{b, reuseCost}, nodeSets: make(map[*group.PodGroup][]nodeSet)}
+	m := relocator{repair: repair{b, reuseCost}, nodeSets: make(map[*group.PodGroup][]placing.NodeSet)}
 	moved := false
 	for progress := true; progress; { // one that moved may make room for another
 		progress = false
@@ -35,9 +36,9 @@ func (b *solver) reuse() bool {
 // relocator takes pods off new nodes.
 type relocator struct {
 	repair
-	nodeSets map[*group.PodGroup][]nodeSet // of those that have been looked at
-	outcome  *outcome                      // of the plan as it is; nil = not known
-	spots    map[*newnodes.Node]int        // of outcome
+	nodeSets map[*group.PodGroup][]placing.NodeSet // of those that have been looked at
+	outcome  *outcome                              // of the plan as it is; nil = not known
+	spots    map[*newnodes.Node]int                // of outcome
 }
 
 // moveOff moves one pod of the node, of any pod group; false where none can go.
@@ -51,14 +52,14 @@ func (m *relocator) moveOff(r *newnodes.Packing, n *newnodes.Node) bool {
 		last = c
 		nodeSets, known := m.nodeSets[c]
 		if !known {
-			a := assigner{planner: m.planner, existing: m.existing, rules: m.rules}
-			nodeSets = a.nodeSets(c)
-			slices.SortStableFunc(nodeSets, func(x, y nodeSet) int { return vector.CompareBools(x.soft, y.soft) })
+			a := placing.Assigner{Planner: m.planner, Existing: m.existing, Rules: m.rules}
+			nodeSets = a.NodeSets(c)
+			slices.SortStableFunc(nodeSets, func(x, y placing.NodeSet) int { return vector.CompareBools(x.Soft, y.Soft) })
 			m.nodeSets[c] = nodeSets
 			m.budget -= len(nodeSets)
 		}
 		for i := range nodeSets {
-			if m.moveTo(r, n, at, nodeSets[i].sign) {
+			if m.moveTo(r, n, at, nodeSets[i].Sign) {
 				return true
 			}
 		}

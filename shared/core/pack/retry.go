@@ -8,6 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/newnodes"
+	"github.com/joiner-sh/joiner/shared/core/pack/placing"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 )
 
@@ -68,9 +69,9 @@ func (b *solver) dissolve() {
 
 // retryOnExisting tries what exists, one node of each kind.
 func (b *repair) retryOnExisting(c *group.PodGroup) bool {
-	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules}
-	nodeSets := a.nodeSets(c)
-	slices.SortStableFunc(nodeSets, func(x, y nodeSet) int { return vector.CompareBools(x.soft, y.soft) })
+	a := placing.Assigner{Planner: b.planner, Existing: b.existing, Rules: b.rules}
+	nodeSets := a.NodeSets(c)
+	slices.SortStableFunc(nodeSets, func(x, y placing.NodeSet) int { return vector.CompareBools(x.Soft, y.Soft) })
 	for i := range nodeSets {
 		nodes := b.nodesWithSpace(c, &nodeSets[i])
 		for _, n := range nodes {
@@ -110,11 +111,11 @@ func (b *repair) tryExisting(c *group.PodGroup, n int) bool {
 }
 
 // nodesWithSpace returns the first existing nodes of the group with room for a unit, rules between pods aside.
-func (b *repair) nodesWithSpace(c *group.PodGroup, g *nodeSet) []int {
+func (b *repair) nodesWithSpace(c *group.PodGroup, g *placing.NodeSet) []int {
 	var out []int
 	p := b.existing
-	for slot := p.FirstWith(g.sign, c.Request, 0); slot >= 0 && len(out) < retryNodes; slot = p.FirstWith(g.sign, c.Request, slot+1) {
-		if n := p.BySign[g.sign][slot]; b.admits(c, n) {
+	for slot := p.FirstWith(g.Sign, c.Request, 0); slot >= 0 && len(out) < retryNodes; slot = p.FirstWith(g.Sign, c.Request, slot+1) {
+		if n := p.BySign[g.Sign][slot]; b.admits(c, n) {
 			out = append(out, n)
 		}
 	}

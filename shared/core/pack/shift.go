@@ -7,6 +7,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/pack/existing"
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/newnodes"
+	"github.com/joiner-sh/joiner/shared/core/pack/placing"
 	"github.com/joiner-sh/joiner/shared/core/topology"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -63,7 +64,7 @@ func (b *solver) makeSpaceFor(podBatches []*newnodes.PodBatch) {
 
 // shift puts a unit of the pod group onto an existing node from which pods of another pod group, placed by this plan, move to other existing nodes.
 func (b *repair) shift(c *group.PodGroup) bool {
-	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules}
+	a := placing.Assigner{Planner: b.planner, Existing: b.existing, Rules: b.rules}
 	for from, s := range b.existing.List {
 		if len(s.Pods) == 0 || s.Closed || s.Blind || existing.Evaluate(c, s) == existing.Refused {
 			continue
@@ -99,7 +100,7 @@ func (b *repair) shift(c *group.PodGroup) bool {
 
 // shiftPeer puts a unit of the pod group onto an existing node once a pod that its rules count has moved from one existing node to another.
 func (b *repair) shiftPeer(c *group.PodGroup) bool {
-	a := assigner{planner: b.planner, existing: b.existing, rules: b.rules}
+	a := placing.Assigner{Planner: b.planner, Existing: b.existing, Rules: b.rules}
 	for from, s := range b.existing.List {
 		for _, d := range b.movable(s, c) {
 			if !slices.ContainsFunc(c.Constraints, func(u group.Constraint) bool { return group.WeightIn(d.Contributions, u.TopologyGroup) > 0 }) {
@@ -146,9 +147,9 @@ func fitsWithout(c, d *group.PodGroup, s *existing.Node, count int) bool {
 }
 
 // targets returns existing nodes with room for a pod of d, other than the one it is on, a few of each kind.
-func (b *repair) targets(a *assigner, d *group.PodGroup, from int) []int {
+func (b *repair) targets(a *placing.Assigner, d *group.PodGroup, from int) []int {
 	var out []int
-	for _, g := range a.nodeSets(d) {
+	for _, g := range a.NodeSets(d) {
 		for _, n := range b.nodesWithSpace(d, &g) {
 			if n != from {
 				out = append(out, n)

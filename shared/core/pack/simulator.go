@@ -21,7 +21,7 @@ import (
 type Simulator struct{ knowledge }
 
 // NewSimulator prepares for plans that differ from the input as said above.
-func NewSimulator(in input.Input) *Simulator {
+func NewSimulator(in Input) *Simulator {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
@@ -47,7 +47,7 @@ func everyDimension(snapshot *model.Snapshot) vector.Dimensions {
 
 // Plan is like the package's Plan and reuses cached state. It opens nodes in so many ways at most, of which the
 // cheapest is kept; 0 = in as many as Plan does, −1 = none: what exists has to do.
-func (d *Simulator) Plan(in input.Input, tries int) model.Plan {
+func (d *Simulator) Plan(in Input, tries int) model.Plan {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
@@ -67,7 +67,7 @@ type Rates struct {
 }
 
 // NewRates prices the pods in.Pending names; plans of the simulator in one way only go by that from then on. Reserved capacity, whose price says nothing, is left out.
-func (d *Simulator) NewRates(in input.Input) *Rates {
+func (d *Simulator) NewRates(in Input) *Rates {
 	pending, moving := pendingPods(&in)
 	rules := group.NewPodRules(in.Snapshot, group.NoPreferences)
 	classifier := &group.Classifier{Snapshot: in.Snapshot, Facts: d.facts, Rules: rules, Volumes: volume.New(in.Snapshot), OnceUsed: group.Holders(in.Snapshot, moving)}

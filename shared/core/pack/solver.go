@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/joiner-sh/joiner/shared/core/pack/existing"
@@ -10,13 +11,14 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/pricing"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
+	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/volume"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // question is what a plan is to answer.
 type question struct {
-	in    *input.Input
+	in    *Input
 	known *knowledge // of the cluster already; nil = nothing
 	tries int        // in how many ways nodes are opened at most; 0 = in as many as Plan finds worth it, below 0 = none is opened
 }
@@ -122,6 +124,66 @@ func (b *solver) unplaced() map[int]bool {
 	for _, c := range b.podGroups {
 		if len(c.Pods) > 0 {
 			out[c.Order] = true
+		}
+	}
+	return out
+}
+
+// forget takes pods that found no node out of the topology groups.
+func (b *solver) forget(podBatch *newnodes.PodBatch) {
+	b.forgetUnits(podBatch, int32(len(podBatch.Pods)/podBatch.PodGroup.Stride))
+}
+
+func (b *solver) forgetUnits(podBatch *newnodes.PodBatch, units int32) {
+	if units == 0 {
+		return
+	}
+	for _, a := range podBatch.PodGroup.Contributions {
+		t := &b.rules.TopologyGroups[a.TopologyGroup]
+		if t.Host {
+			t.Total -= units * a.Weight
+		} else if value := podBatch.Values[slices.Index(podBatch.PodGroup.Keys, t.Key)]; value != "" && b.planner.CountsNew(t, podBatch.Pools) {
+			t.Count[value] -= units * a.Weight
+			t.Total -= units * a.Weight
+		}
+	}
+}
+
+// labelKeys returns the keys of labels that any pod group, or any rule between pods, asks about, sorted.
+func labelKeys(podGroups []*group.PodGroup, rules *group.PodRules) []string {
+	seen := make(map[string]bool)
+	for _, c := range podGroups {
+		for _, list := range [][]requirement.Requirements{c.Own, c.There} {
+			for _, term := range list {
+				for key := range term { // sorted below
+					seen[key] = true
+				}
+			}
+		}
+		for _, key := range c.Keys {
+			seen[key] = true
+		}
+	}
+	for i := range rules.Filters {
+		for _, key := range rules.Filters[i].Keys {
+			seen[key] = true
+		}
+		for _, term := range rules.Filters[i].Terms {
+			for key := range term { // sorted below
+				seen[key] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// countedDaemons returns what pods of daemons add to topology groups, those that add nothing left out.
+func (b *solver) countedDaemons() []*group.PodGroup {
+	var out []*group.PodGroup
+	for _, d := range b.existing.Daemons {
+		shape := &b.in.Snapshot.Shapes[b.in.Snapshot.DaemonSets[d.Set].Shape]
+		if contributions := b.rules.Memberships(shape, b.rules.ReadGuards(shape)); len(contributions) > 0 {
+			out = append(out, &group.PodGroup{Order: d.Set, Contributions: contributions})
 		}
 	}
 	return out

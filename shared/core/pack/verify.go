@@ -281,18 +281,6 @@ func (o *outcome) lonely(i int, c *group.PodGroup) *group.Constraint {
 	return out
 }
 
-// countedDaemons returns what pods of daemons add to topology groups, those that add nothing left out.
-func (b *solver) countedDaemons() []*group.PodGroup {
-	var out []*group.PodGroup
-	for _, d := range b.existing.Daemons {
-		shape := &b.in.Snapshot.Shapes[b.in.Snapshot.DaemonSets[d.Set].Shape]
-		if contributions := b.rules.Memberships(shape, b.rules.ReadGuards(shape)); len(contributions) > 0 {
-			out = append(out, &group.PodGroup{Order: d.Set, Contributions: contributions})
-		}
-	}
-	return out
-}
-
 // noteDaemons counts the daemons of a planned node.
 func (o *outcome) noteDaemons(i int) {
 	s := &o.spots[i]
