@@ -46,22 +46,12 @@ batches:
 				continue batches
 			}
 		}
-		batch := &r.Batches[l]
 		if r.counts[l] == 0 || l == seed {
 			continue
 		}
-		for o, option := range batch.options {
-			if !option.OfferingSet.Mask.Has(column) {
-				continue
-			}
-			if joined, ok := r.pool.Flags.Join(flag, option.Flag); ok {
-				if added := r.add(l, o, r.stock(l)); added > 0 {
-					value, flag = value+added, joined
-					if !r.smallest.Fits(free) {
-						return value
-					}
-					break
-				}
+		if added, joined := r.addAny(l, -1, column, flag, r.stock(l)); added > 0 {
+			if value, flag = value+added, joined; !r.smallest.Fits(free) {
+				return value
 			}
 		}
 	}
@@ -82,15 +72,9 @@ func (r *filling) fillEvenly(seed, seedOption, column int, list []int) int64 {
 	value := r.add(seed, seedOption, 1)
 	free, requests, dims := r.free, r.requests, r.dims
 	balance := float64(room[cpu]) / float64(room[memory])
-	side := func(l int) int {
-		if r.leaning[l] < balance {
-			return 1
-		}
-		return 0
-	}
 	var next [2]int // into list, of batches that lean to CPU and to memory
 	first := [2]int{-1, -1}
-	first[side(seed)] = seed // the rest of the seed goes first
+	first[side(r.leaning[seed], balance)] = seed // the rest of the seed goes first
 	for {
 		gap := float64(float64(free[cpu])*perCPU) - float64(float64(free[memory])*perMemory)
 		turn := 0
@@ -106,7 +90,7 @@ func (r *filling) fillEvenly(seed, seedOption, column int, list []int) int64 {
 			i := next[turn]
 			for ; i < len(list); i++ {
 				x := list[i]
-				if request := requests[x*dims : x*dims+dims]; request[cpu] <= free[cpu] && request[memory] <= free[memory] && side(x) == turn && x != seed && int(r.inside[x]) < r.counts[x]*r.times {
+				if request := requests[x*dims : x*dims+dims]; request[cpu] <= free[cpu] && request[memory] <= free[memory] && side(r.leaning[x], balance) == turn && x != seed && int(r.inside[x]) < r.counts[x]*r.times {
 					break
 				}
 			}
@@ -119,34 +103,57 @@ func (r *filling) fillEvenly(seed, seedOption, column int, list []int) int64 {
 		if l < 0 {
 			return value
 		}
-		want := 1
-		if r.stock(l) > 1 {
-			if by := float64(float64(requests[l*dims+cpu])*perCPU) - float64(float64(requests[l*dims+memory])*perMemory); by != 0 {
-				want = max(1, int(gap/max(by, -by)))
-			}
+		only := -1
+		if l == seed {
+			only = seedOption
 		}
-		added := int64(0)
-		for o, option := range r.Batches[l].options {
-			if !option.OfferingSet.Mask.Has(column) || l == seed && o != seedOption {
-				continue
-			}
-			if joined, ok := r.pool.Flags.Join(flag, option.Flag); ok {
-				if added = r.add(l, o, want); added > 0 {
-					value, flag = value+added, joined
-					break
-				}
-			}
-		}
+		added, joined := r.addAny(l, only, column, flag, r.unitsFor(l, gap, perCPU, perMemory))
 		switch {
-		case added > 0 && !r.smallest.Fits(free):
-			return value
 		case added > 0:
+			if value, flag = value+added, joined; !r.smallest.Fits(free) {
+				return value
+			}
 		case l == seed:
 			first[turn] = -1
 		default:
 			next[turn]++
 		}
 	}
+}
+
+// side returns 0 where a batch leans to CPU, 1 where it leans to memory, beside what there is of both.
+func side(leaning, balance float64) int {
+	if leaning < balance {
+		return 1
+	}
+	return 0
+}
+
+// unitsFor returns how many units of the batch make up for a gap between the parts of CPU and of memory that are free; at least one.
+func (r *filling) unitsFor(l int, gap, perCPU, perMemory float64) int {
+	if r.stock(l) > 1 {
+		request := r.requests[l*r.dims : (l+1)*r.dims]
+		if by := float64(float64(request[r.cpu])*perCPU) - float64(float64(request[r.memory])*perMemory); by != 0 {
+			return max(1, int(gap/max(by, -by)))
+		}
+	}
+	return 1
+}
+
+// addAny is add by the first option that the column is of and that goes with the flag, or by one option alone; −1 = any. It returns the flag
+// of both as well.
+func (r *filling) addAny(l, only, column, flag, want int) (added int64, joined int) {
+	for o, option := range r.Batches[l].options {
+		if only >= 0 && o != only || !option.OfferingSet.Mask.Has(column) {
+			continue
+		}
+		if both, ok := r.pool.Flags.Join(flag, option.Flag); ok {
+			if added = r.add(l, o, want); added > 0 {
+				return added, both
+			}
+		}
+	}
+	return 0, flag
 }
 
 // stock returns how many units of the batch there are, those it stands for included.
