@@ -16,7 +16,7 @@ func (b *solver) satisfied() bool {
 	for _, r := range b.planner.Runs {
 		had = append(had, r.Nodes...)
 	}
-	if !b.verify(false) && (!b.entangled() || !b.surveyable() || b.binds()) {
+	if b.holds() && (!b.rules.Entangled() || !b.surveyable() || b.binds()) {
 		return true
 	}
 	for _, r := range b.planner.Runs {
@@ -26,19 +26,6 @@ func (b *solver) satisfied() bool {
 		had = had[len(r.Nodes):]
 	}
 	return false
-}
-
-// entangled reports whether pods may wait for each other: one that spreads for another that has to fill the emptiest domain,
-// which in turn spreads by something else, or needs others near.
-func (b *solver) entangled() bool {
-	spreads, follows := 0, false
-	for i := range b.rules.TopologyGroups {
-		if b.rules.TopologyGroups[i].Wanted {
-			spreads++
-		}
-		follows = follows || b.rules.TopologyGroups[i].Followed
-	}
-	return spreads > 1 || spreads > 0 && follows
 }
 
 // surveyable reports whether binding can be gone through pod by pod.

@@ -37,7 +37,7 @@ func TestSitesMadeInTurnChangeNoPlan(t *testing.T) {
 		if b.existing.Lazily {
 			inTurn++
 			used += len(got.Nominations)
-			if b.arrange(nil, false, false); b.existing.Lazily { // where the end of the line is not reached, that is the gain
+			if b.arrange(arrangement{}); b.existing.Lazily { // where the end of the line is not reached, that is the gain
 				late++
 			}
 		}

@@ -35,11 +35,16 @@ func (q question) answer() model.Plan {
 	}
 	for _, preferences := range has {
 		other, _ := q.plan(preferences)
-		if len(other.Unschedulable) <= len(best.Unschedulable) && other.Price/100 <= best.Price/10000*(100+preferencePremium) {
+		if len(other.Unschedulable) <= len(best.Unschedulable) && withinPercent(other.Price, best.Price, preferencePremium) {
 			return other
 		}
 	}
 	return best
+}
+
+// withinPercent reports whether a price is at most so many percent more than another. It rounds both, so that nothing overflows.
+func withinPercent(price, other, percent model.MicroUSD) bool {
+	return price/100 <= other/10000*(100+percent)
 }
 
 // preferencePremium is how much more, in percent, a plan may cost that keeps preferences between pods.
@@ -64,38 +69,47 @@ func solve(q question, preferences group.Preferences) *solver {
 func placeAll(q question, preferences group.Preferences) *solver {
 	// What exists may be enough. kube-scheduler counts the domains of nodes that are there, so that is what counts now.
 	first := newSolver(q, preferences)
-	if first.existing.Total > 0 && first.spreads() {
+	if first.existing.Total > 0 && first.rules.Spreads() {
 		first.nominate()
 		first.makeSpace()
-		if first.left() == 0 && !first.verify(false) {
+		if first.left() == 0 && first.holds() {
 			return first
 		}
 		// What was placed wholly is placed now and need not care for nodes to come; what was not counts their domains too.
 		if wide := first.unplaced(); len(wide) > 0 {
-			second := arranged(newSolver(q, preferences), preferences, func(c *group.PodGroup) bool { return wide[c.Order] }, false)
-			if !second.verify(false) {
+			second := arranged(newSolver(q, preferences), preferences, arrangement{wide: func(c *group.PodGroup) bool { return wide[c.Order] }})
+			if second.holds() {
 				return second
 			}
 		}
 		first = newSolver(q, preferences)
 	}
-	if first = arranged(first, preferences, nil, false); !first.verify(false) {
+	if first = arranged(first, preferences, arrangement{}); first.holds() {
 		return first
 	}
-	last := arranged(newSolver(q, preferences), preferences, nil, true)
-	last.verify(true)
+	last := arranged(newSolver(q, preferences), preferences, arrangement{strict: true})
+	last.mend()
 	return last
 }
 
 // arranged returns the fresh solver arranged, or another in its place where what exists turned out not to be enough and some
 // pod groups have nothing else: they go first then.
-func arranged(b *solver, preferences group.Preferences, wide func(*group.PodGroup) bool, strict bool) *solver {
-	if b.arrange(wide, strict, len(b.pending) > tryMost) {
+func arranged(b *solver, preferences group.Preferences, how arrangement) *solver {
+	how.boundFirst = len(b.pending) > tryMost
+	if b.arrange(how) {
 		return b
 	}
 	again := newSolver(b.question, preferences)
-	again.arrange(wide, strict, true)
+	how.boundFirst = true
+	again.arrange(how)
 	return again
+}
+
+// arrangement is how pods are given their places.
+type arrangement struct {
+	wide       func(*group.PodGroup) bool // which pod groups count domains without nodes; nil = all
+	strict     bool                       // every pod keeps the balance others ask for
+	boundFirst bool                       // pod groups go first that only what exists can hold
 }
 
 // tryMost is for how many pods it is tried whether what exists is enough before anybody looks at the pools.
@@ -137,54 +151,34 @@ func (b *solver) nominate() {
 	}
 }
 
-// arrange gives every pod a place on what exists or on new nodes. wide says which pod groups count domains without nodes;
-// nil = all. strict has every pod keep the balance others ask for. boundFirst has pod groups go first that only what exists can
-// hold; without it the pools are not looked at before they are needed, and false says that this order was the wrong one.
-func (b *solver) arrange(wide func(*group.PodGroup) bool, strict, boundFirst bool) bool {
+// arrange gives every pod a place on what exists or on new nodes. Where pod groups that only what exists can hold do not go first, the
+// pools are not looked at before they are needed, and ordered is false where it turns out that some should have gone first.
+func (b *solver) arrange(how arrangement) (ordered bool) {
 	b.keepPromises()
-	a := placing.Assigner{Planner: b.planner, Existing: b.existing, Rules: b.rules, MayOpen: true, Strict: strict}
-	if wide != nil {
+	a := placing.Assigner{Planner: b.planner, Existing: b.existing, Rules: b.rules, MayOpen: true, Strict: how.strict}
+	if how.wide != nil {
 		a.Wide = make(map[*group.PodGroup]bool)
 		for _, c := range b.podGroups {
-			a.Wide[c] = wide(c)
+			a.Wide[c] = how.wide(c)
 		}
 	}
-	b.planner.Owners = make(map[int][]*group.PodGroup)
-	for _, c := range b.podGroups {
-		b.planner.Narrow(c)
-		for _, u := range c.Constraints {
-			if u.Kind == group.Spread && !u.ByHost {
-				b.planner.Owners[u.TopologyGroup] = append(b.planner.Owners[u.TopologyGroup], c)
-			}
-		}
-	}
+	b.planner.Prepare(b.podGroups)
 	order := group.InOrder(b.podGroups)
-	var podBatches []*newnodes.PodBatch
-	if wide != nil { // what needs nothing new goes first
+	if how.wide != nil { // what needs nothing new goes first
 		slices.SortStableFunc(order, func(x, y *group.PodGroup) int {
 			return cmp.Or(cmp.Compare(y.Priority, x.Priority), vector.CompareBools(a.Wide[x], a.Wide[y]))
 		})
 	}
 	order = b.bundled(order, &a)
-	if boundFirst {
+	if how.boundFirst {
 		order = b.boundFirst(order)
 	}
 	b.planner.Expect(order)
-	for progress := true; progress; {
-		progress = false
-		for _, c := range order {
-			if before := c.Units(); before > 0 {
-				podBatches = append(podBatches, a.Place(c)...)
-				progress = progress || c.Units() < before && len(c.Constraints) > 0
-				if !boundFirst && len(podBatches)+c.Units() > 0 { // what exists is not enough for all
-					if boundFirst = true; !slices.Equal(order, b.boundFirst(order)) {
-						return false
-					}
-				}
-			}
-		}
+	podBatches, ordered := b.placeInOrder(&a, order, how.boundFirst)
+	if !ordered {
+		return false
 	}
-	if wide == nil && !strict {
+	if how.wide == nil && !how.strict {
 		b.makeSpaceFor(podBatches)
 	}
 	b.pack(podBatches)
@@ -204,6 +198,28 @@ func (b *solver) arrange(wide func(*group.PodGroup) bool, strict, boundFirst boo
 		c.Shut = nil
 	}
 	return true
+}
+
+// placeInOrder places one pod group after the other, as long as any finds a place, and returns what needs new nodes. Unless those go first
+// that only what exists can hold, ordered is false once what exists is not enough and they are not first in the order.
+func (b *solver) placeInOrder(a *placing.Assigner, order []*group.PodGroup, boundFirst bool) (podBatches []*newnodes.PodBatch, ordered bool) {
+	for progress := true; progress; {
+		progress = false
+		for _, c := range order {
+			before := c.Units()
+			if before == 0 {
+				continue
+			}
+			podBatches = append(podBatches, a.Place(c)...)
+			progress = progress || c.Units() < before && len(c.Constraints) > 0
+			if !boundFirst && len(podBatches)+c.Units() > 0 { // what exists is not enough for all
+				if boundFirst = true; !slices.Equal(order, b.boundFirst(order)) {
+					return nil, false
+				}
+			}
+		}
+	}
+	return podBatches, true
 }
 
 // boundFirst returns the order with pod groups moved that no new node could hold before others of their priority and rank: what exists is all
@@ -240,7 +256,7 @@ func (b *solver) pack(podBatches []*newnodes.PodBatch) {
 		if len(podBatch.Values) > 0 {
 			podBatch.PodGroup.Shut = append(podBatch.PodGroup.Shut, podBatch.Values)
 		}
-		b.forget(podBatch)
+		b.forgetUnits(podBatch, int32(len(podBatch.Pods)/podBatch.PodGroup.Stride))
 	}
 }
 

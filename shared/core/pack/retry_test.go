@@ -68,7 +68,7 @@ func TestBindingIsGoneThroughPodByPod(t *testing.T) {
 			pod++
 		}
 	}
-	if b.verify(false) {
+	if !b.holds() {
 		t.Error("it does not hold in the end")
 	}
 	if b.binds() {

@@ -26,7 +26,7 @@ func (b *solver) makeSpace() {
 	if b.left() > shiftFew {
 		return
 	}
-	b.verify(true)
+	b.mend()
 	if n := b.left(); n == 0 || n > shiftFew {
 		return
 	}

@@ -104,11 +104,6 @@ func prepare(q question, preferences group.Preferences, asIs bool) *solver {
 	return b
 }
 
-// spreads reports whether any pending pod has a hard spread constraint, for which it matters which domains are counted.
-func (b *solver) spreads() bool {
-	return slices.ContainsFunc(b.rules.TopologyGroups, func(t group.TopologyGroup) bool { return t.Wanted })
-}
-
 // left returns how many pods have no place.
 func (b *solver) left() int {
 	n := 0
@@ -129,11 +124,7 @@ func (b *solver) unplaced() map[int]bool {
 	return out
 }
 
-// forget takes pods that found no node out of the topology groups.
-func (b *solver) forget(podBatch *newnodes.PodBatch) {
-	b.forgetUnits(podBatch, int32(len(podBatch.Pods)/podBatch.PodGroup.Stride))
-}
-
+// forgetUnits takes units that found no node out of the topology groups.
 func (b *solver) forgetUnits(podBatch *newnodes.PodBatch, units int32) {
 	if units == 0 {
 		return

@@ -50,23 +50,29 @@ type seen struct {
 	filter       int
 }
 
-// verify looks at the plan as kube-scheduler will, once every planned node is there, and reports whether some pod's rules
-// between pods do not hold. With mend it takes such pods off their nodes: a rule that cannot be kept is never broken.
-func (b *solver) verify(mend bool) bool {
+// holds looks at the plan as kube-scheduler will, once every planned node is there, and reports whether all pods' rules between pods hold.
+func (b *solver) holds() bool {
 	if b.rules.Empty() {
-		return false
+		return true
 	}
-	broken := false
-	for again := true; again; { // what was taken off may have been what others need
+	o := b.outcome()
+	for i := range o.spots {
+		if slices.ContainsFunc(o.pods(i), func(pod int) bool { return o.brokenBy(i, pod) != nil }) {
+			return false
+		}
+	}
+	return true
+}
+
+// mend takes pods whose rules do not hold off their nodes: a rule that cannot be kept is never broken.
+func (b *solver) mend() {
+	for again := !b.rules.Empty(); again; { // what was taken off may have been what others need
 		again = false
 		o := b.outcome()
 		for i := range o.spots {
-			if o.mendSpot(i, mend) {
-				broken, again = true, mend
-			}
+			again = o.mendSpot(i) || again
 		}
 	}
-	return broken
 }
 
 func (b *solver) outcome() *outcome {
@@ -327,17 +333,14 @@ func placeName(value string, byHost bool, spot int) string {
 	return value
 }
 
-// mendSpot reports whether a pod of the spot breaks a rule, and with mend takes such pods off: rather than one that is where
-// it was promised, those that came after it.
-func (o *outcome) mendSpot(i int, mend bool) bool {
+// mendSpot takes pods of the spot off that break a rule, and reports whether there was any: rather than one that is where it was
+// promised, those that came after it.
+func (o *outcome) mendSpot(i int) bool {
 	broken := false
 	for _, pod := range o.pods(i) {
 		u := o.brokenBy(i, pod)
 		if u == nil {
 			continue
-		}
-		if !mend {
-			return true
 		}
 		broken = true
 		if o.promisedTo(o.spots[i].existing, pod) {

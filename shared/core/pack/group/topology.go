@@ -142,3 +142,21 @@ func (b *PodRules) Baseline() {
 		t.Before, t.BeforeMaybe, t.BeforeByNode, t.BeforeTotal = maps.Clone(t.Count), maps.Clone(t.Maybe), maps.Clone(t.ByNode), t.Total
 	}
 }
+
+// Spreads reports whether any pending pod has a hard spread constraint, for which it matters which domains are counted.
+func (b *PodRules) Spreads() bool {
+	return slices.ContainsFunc(b.TopologyGroups, func(t TopologyGroup) bool { return t.Wanted })
+}
+
+// Entangled reports whether pods may wait for each other: one that spreads for another that has to fill the emptiest domain,
+// which in turn spreads by something else, or needs others near.
+func (b *PodRules) Entangled() bool {
+	spreads, follows := 0, false
+	for i := range b.TopologyGroups {
+		if b.TopologyGroups[i].Wanted {
+			spreads++
+		}
+		follows = follows || b.TopologyGroups[i].Followed
+	}
+	return spreads > 1 || spreads > 0 && follows
+}

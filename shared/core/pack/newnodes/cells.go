@@ -218,8 +218,21 @@ func (p *Planner) CandidatePools(c *group.PodGroup) []CandidatePool {
 	return out
 }
 
-// Narrow adds to what new nodes for the pod group must be as many of its preferences as some pool can meet, heaviest first.
-func (p *Planner) Narrow(c *group.PodGroup) {
+// Prepare narrows the pod groups that are to be placed, and notes which of them are spread by which topology group.
+func (p *Planner) Prepare(podGroups []*group.PodGroup) {
+	p.Owners = make(map[int][]*group.PodGroup)
+	for _, c := range podGroups {
+		p.narrow(c)
+		for _, u := range c.Constraints {
+			if u.Kind == group.Spread && !u.ByHost {
+				p.Owners[u.TopologyGroup] = append(p.Owners[u.TopologyGroup], c)
+			}
+		}
+	}
+}
+
+// narrow adds to what new nodes for the pod group must be as many of its preferences as some pool can meet, heaviest first.
+func (p *Planner) narrow(c *group.PodGroup) {
 	for i, term := range c.Preferred {
 		terms := terms.Cross(c.Terms, []requirement.Requirements{term})
 		if len(terms) == 0 {
