@@ -9,8 +9,8 @@ import (
 // bindingCost is up to how many pods, times places they are in, binding is gone through pod by pod.
 const bindingCost = 500_000
 
-// satisfied reports whether every rule between pods holds, in the end and, where that is not too much to go through, on the
-// way there. Where one does not, planned nodes keep the offerings they had.
+// satisfied reports whether every rule between pods holds, in the end and, where that is not too much to go through, on
+// the way there. Where one does not, planned nodes keep the offerings they had.
 func (b *solver) satisfied() bool {
 	var had []newnodes.Node
 	for _, r := range b.planner.Runs {
@@ -40,9 +40,9 @@ func (b *solver) surveyable() bool {
 // arrival is a pod that kube-scheduler is to bind.
 type arrival struct{ spot, pod int }
 
-// binds goes through binding in a few orders and reports whether every pod is bound in all of them. A plan that holds once
-// all are bound may yet have two pods wait for each other, such as two that must not get ahead of one another in zones and
-// on nodes.
+// binds goes through binding in a few orders and reports whether every pod is bound in all of them. A plan that holds
+// once all are bound may yet have two pods wait for each other, such as two that must not get ahead of one another in
+// zones and on nodes.
 func (b *solver) binds() bool {
 	var all []arrival
 	o := b.vacated()
@@ -65,8 +65,8 @@ func (b *solver) binds() bool {
 	return true
 }
 
-// strideOf returns a number with no divisor in common with n, about three fifths of it: steps of it meet everything once,
-// neighbors far apart.
+// strideOf returns a number with no divisor in common with n, about three fifths of it: steps of it meet everything
+// once, neighbors far apart.
 func strideOf(n int) int {
 	step := max(1, n*3/5)
 	for divisor(step, n) > 1 {
@@ -83,8 +83,8 @@ func divisor(a, b int) int {
 	return a
 }
 
-// bind lets the pods arrive, those that are refused again after others, and reports whether all are bound in the end. The
-// outcome must be a vacated one.
+// bind lets the pods arrive, those that are refused again after others, and reports whether all are bound in the end.
+// The outcome must be a vacated one.
 func (o *outcome) bind(queue []arrival) bool {
 	o.started = make(map[start]bool)
 	for len(queue) > 0 {

@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSitesMadeInTurnChangeNoPlan plans each world twice: with its nodes as a snapshot has them, so that existing nodes are made in
-// turn, and with the same nodes in disorder, so that they are made all at once. Nodes with room are scattered among many
-// without, so that pods find it early, late or not at all.
+// TestSitesMadeInTurnChangeNoPlan plans each world twice: with its nodes as a snapshot has them, so that existing nodes
+// are made in turn, and with the same nodes in disorder, so that they are made all at once. Nodes with room are
+// scattered among many without, so that pods find it early, late or not at all.
 func TestSitesMadeInTurnChangeNoPlan(t *testing.T) {
 	inTurn, late, used := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -47,8 +47,8 @@ func TestSitesMadeInTurnChangeNoPlan(t *testing.T) {
 	}
 }
 
-// drawSparse draws a world of few pods and many nodes in order: most are leaving, some have room, some are not initialized
-// yet, and some claims are on their way, or promised, too.
+// drawSparse draws a world of few pods and many nodes in order: most are leaving, some have room, some are not
+// initialized yet, and some claims are on their way, or promised, too.
 func drawSparse(t *rapid.T) *world {
 	w := drawWorld(t)
 	switch pick(t, "pods", "plain", "plain", "ruled", "with ports", "with volumes") {

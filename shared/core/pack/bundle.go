@@ -78,8 +78,8 @@ func (b *bundler) starts(c *group.PodGroup) bool {
 	})
 }
 
-// bundle takes pods of the pod group, and of another pod group they need beside them, for one unit; nil where there is none to be
-// made. units are those made before.
+// bundle takes pods of the pod group, and of another pod group they need beside them, for one unit; nil where there is
+// none to be made. units are those made before.
 func (b *bundler) bundle(c *group.PodGroup, order, units []*group.PodGroup) *group.PodGroup {
 	if unit := b.pair(c, order); unit != nil {
 		return unit
@@ -124,7 +124,8 @@ func (b *bundler) pair(c *group.PodGroup, order []*group.PodGroup) *group.PodGro
 	return nil
 }
 
-// union makes a unit of a pod of other, where there is one, and as many units of c as fit beside it; nil where none does.
+// union makes a unit of a pod of other, where there is one, and as many units of c as fit beside it; nil where none
+// does.
 func (b *bundler) union(c, other *group.PodGroup) *group.PodGroup {
 	most := c.Units()
 	if bound := c.Most(); bound > 0 {

@@ -8,15 +8,16 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// obstacles are the codes of a pool's "no", in the order a pod meets them. Those from besides on depend on other pods or
-// on what is used already.
+// obstacles are the codes of a pool's "no", in the order a pod meets them. Those from besides on depend on other pods
+// or on what is used already.
 var obstacles = []string{TaintNotTolerated, RequirementConflict, ResourcesTooLarge, NoOffering, MinValues, LimitReached,
 	HostPortTaken, VolumeConflict, VolumeLimit, TopologySpread, PodAffinity, PodAntiAffinity}
 
 const besides = 4 // of MinValues, which limits can cause
 
-// reasonProblems returns what is not true of the reasons of a plan. A reason is held against what the same pod, alone, on
-// that pool, gets: with everything up to the obstacle left standing, nothing; with it and all behind it gone, a node.
+// reasonProblems returns what is not true of the reasons of a plan. A reason is held against what the same pod, alone,
+// on that pool, gets: with everything up to the obstacle left standing, nothing; with it and all behind it gone, a
+// node.
 func reasonProblems(in Input, plan model.Plan, most int) []string {
 	var found []string
 	failf := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
@@ -53,8 +54,8 @@ func reasonProblems(in Input, plan model.Plan, most int) []string {
 	return found
 }
 
-// before returns how many obstacles are surely looked at before the one of the rank. A rule between pods, or a volume, may
-// rule a pool out as a whole, ahead of what the pod selects.
+// before returns how many obstacles are surely looked at before the one of the rank. A rule between pods, or a volume,
+// may rule a pool out as a whole, ahead of what the pod selects.
 func before(rank int) int {
 	if rank >= slices.Index(obstacles, HostPortTaken) {
 		return slices.Index(obstacles, RequirementConflict)

@@ -105,8 +105,8 @@ func (c *checker) near(hosts []*finalNode, h *finalNode, r finalPod, counts func
 	return true
 }
 
-// mayStart reports whether the pod matches itself, and every pod it would have to be near is in its domain of every term
-// or in no domain of any: kube-scheduler lets a pod be the first only where no term finds anybody anywhere.
+// mayStart reports whether the pod matches itself, and every pod it would have to be near is in its domain of every
+// term or in no domain of any: kube-scheduler lets a pod be the first only where no term finds anybody anywhere.
 func (c *checker) mayStart(hosts []*finalNode, h *finalNode, r finalPod) bool {
 	if !c.aimsAll(r.shape, r.shape) {
 		return false
@@ -232,7 +232,8 @@ func countsNode(h *finalNode, labels map[string]string, shape *model.PodShape, s
 	return !s.HonorNodeTaints || toleratesAll(shape, h.taints)
 }
 
-// countsPod reports whether a constraint of owner is about a pod. An empty selector counts no pod, and yet the pod itself.
+// countsPod reports whether a constraint of owner is about a pod. An empty selector counts no pod, and yet the pod
+// itself.
 func countsPod(s *model.Spread, owner *model.PodShape, namespace string, labels map[string]string, self bool) bool {
 	if s.Selector == nil || namespace != owner.Namespace {
 		return false

@@ -9,8 +9,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// finalNode is a node of the cluster as it is once a plan has been carried out. A claim may become one of several nodes: each
-// is a variant, the labels it would have. A node that exists has one.
+// finalNode is a node of the cluster as it is once a plan has been carried out. A claim may become one of several
+// nodes: each is a variant, the labels it would have. A node that exists has one.
 type finalNode struct {
 	name     string
 	claim    bool // of the plan, or on its way
@@ -85,8 +85,8 @@ func (c *checker) hosts(plan model.Plan, more ...string) []*finalNode {
 	return hosts
 }
 
-// daemons adds the daemons of a node to come: they are neighbors as any pod is. On nodes that exist only those count that
-// run already.
+// daemons adds the daemons of a node to come: they are neighbors as any pod is. On nodes that exist only those count
+// that run already.
 func (c *checker) daemons(h *finalNode) {
 	if !h.claim {
 		return

@@ -11,8 +11,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// problems returns everything that is wrong with a plan, evaluated by making every node it may lead to and looking at it
-// as kube-scheduler does. It shares no code with the planner but sums of resources.
+// problems returns everything that is wrong with a plan, evaluated by making every node it may lead to and looking at
+// it as kube-scheduler does. It shares no code with the planner but sums of resources.
 func problems(in Input, plan model.Plan) []string {
 	c := newChecker(in)
 	c.everyPodOnce(plan)

@@ -202,8 +202,8 @@ func TestPR04ReservedCapacityIsOrderedByItsWorth(t *testing.T) {
 	}
 }
 
-// Whatever pods ask for of partitions and tenancies, a claim accepts nothing that one of its pods does not, and pods that are
-// spread over partitions are.
+// Whatever pods ask for of partitions and tenancies, a claim accepts nothing that one of its pods does not, and pods
+// that are spread over partitions are.
 func TestIT11EveryClaimSuitsAllItsPods(t *testing.T) {
 	all := map[string][]string{model.LabelPartition: {"1", "2", "3"}, model.LabelTenancy: {"dedicated", "default"}}
 	rapid.Check(t, func(t *rapid.T) {

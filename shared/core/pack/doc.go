@@ -1,10 +1,10 @@
 // Package pack decides which nodes to ask for: [Plan] takes one snapshot, what each class can buy and what is on its
-// way, and says which pods fit what exists, which claims to make for the others, and why nothing can hold the rest. [FitChecker]
-// evaluates a single pod on a single node that exists, by the same rules.
+// way, and says which pods fit what exists, which claims to make for the others, and why nothing can hold the rest.
+// [FitChecker] evaluates a single pod on a single node that exists, by the same rules.
 //
 // It is a pure function: same input, byte-identical plan, whatever the order of the lists it is given. It does not
-// record, launch or report; the flow does. Instance types and their offerings come from core/offering, which pods a rule
-// names from core/topology, where volumes may be from core/volume.
+// record, launch or report; the flow does. Instance types and their offerings come from core/offering, which pods a
+// rule names from core/topology, where volumes may be from core/volume.
 //
 // Planned for are resources, node selectors and affinity, taints, pod affinity and anti-affinity with its symmetry,
 // topology spread, host ports, volumes, priorities, pool weights, limits and minValues, daemons, reserved capacity,

@@ -7,8 +7,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// A limit in dollars is reached as nearly as the cheapest offering allows, and what a claim may become costs no more than
-// the claim holds.
+// A limit in dollars is reached as nearly as the cheapest offering allows, and what a claim may become costs no more
+// than the claim holds.
 func TestDollarsAnHourAreReachedAndNotPassed(t *testing.T) {
 	const limit = 400_000
 	w := newWorld(64).pool("general", func(p *model.Pool) { p.Limits = model.Resources{model.Dollars: limit} })

@@ -10,8 +10,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// StaticClaims returns up to n claims of a pool of fixed size: instances for no pod in particular, each the cheapest the pool may
-// be bought as. There are fewer where its limits leave no room for more, and none where it cannot be used at all.
+// StaticClaims returns up to n claims of a pool of fixed size: instances for no pod in particular, each the cheapest
+// the pool may be bought as. There are fewer where its limits leave no room for more, and none where it cannot be used
+// at all.
 func StaticClaims(in Input, name string, n int) []model.PlannedClaim {
 	snapshot := *in.Snapshot
 	snapshot.Pools = nil
@@ -26,7 +27,8 @@ func StaticClaims(in Input, name string, n int) []model.PlannedClaim {
 	return claims
 }
 
-// fill returns up to n claims of the input's one pool with room for load beside their daemons, and why there can be none at all.
+// fill returns up to n claims of the input's one pool with room for load beside their daemons, and why there can be
+// none at all.
 func fill(in *Input, n int, load model.Resources) ([]model.PlannedClaim, *model.Reason) {
 	p := newSolver(question{in: in}, group.NoPreferences).planner
 	pools := p.Pools()
@@ -41,9 +43,10 @@ func fill(in *Input, n int, load model.Resources) ([]model.PlannedClaim, *model.
 	return claims, nil
 }
 
-// StandaloneClaim returns the claim of no pool that somebody asks for in so many words: its template is like a pool's, and the instance's
-// allocatable amounts are at least requests, what its daemons take included. It is the cheapest there is. Where there is none it
-// returns why; NoOffering says that there is one at other times. The claim's name is made up.
+// StandaloneClaim returns the claim of no pool that somebody asks for in so many words: its template is like a pool's,
+// and the instance's allocatable amounts are at least requests, what its daemons take included. It is the cheapest
+// there is. Where there is none it returns why; NoOffering says that there is one at other times. The claim's name is
+// made up.
 func StandaloneClaim(in Input, template model.Template, requests model.Resources) (*model.PlannedClaim, *model.Reason) {
 	snapshot := *in.Snapshot
 	snapshot.Pools = []model.Pool{{Template: template}}

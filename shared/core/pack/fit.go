@@ -6,8 +6,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// FitChecker evaluates single pods against single nodes that exist, by the rules Plan places pods by, as kube-scheduler would now:
-// nothing is kept free for daemons to come, and no taint is taken for passing.
+// FitChecker evaluates single pods against single nodes that exist, by the rules Plan places pods by, as kube-scheduler
+// would now: nothing is kept free for daemons to come, and no taint is taken for passing.
 type FitChecker struct {
 	solver     *solver
 	numbers    map[string]int          // existing nodes by name
@@ -37,7 +37,8 @@ func NewFitChecker(in Input) *FitChecker {
 // Refusal returns why the pod can be placed nowhere at all; nil where it can be.
 func (f *FitChecker) Refusal(pod int) *model.Reason { return f.solver.refused[pod] }
 
-// Check returns the code of every rule that keeps pod i of the snapshot off the named node, sorted; empty where it fits.
+// Check returns the code of every rule that keeps pod i of the snapshot off the named node, sorted; empty where it
+// fits.
 func (f *FitChecker) Check(pod int, node string) []string {
 	c := f.podGroupOf[pod]
 	n, known := f.numbers[node]

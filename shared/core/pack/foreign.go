@@ -8,8 +8,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Foreign returns the field of a NodePool's template, as it is now, by which the NodePool would not have a claim that was planned a while
-// ago; empty = it would.
+// Foreign returns the field of a NodePool's template, as it is now, by which the NodePool would not have a claim that
+// was planned a while ago; empty = it would.
 func Foreign(planned *model.PlannedClaim, template *model.Template) string {
 	const spec, metadata = "spec.template.spec.", "spec.template.metadata."
 	own := func(annotations map[string]string) map[string]string {

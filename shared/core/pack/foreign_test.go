@@ -8,8 +8,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// A claim that was just planned is one that its pool would have, and so is one of a pool of fixed size: otherwise replacements that are launched a
-// moment after they were planned would be refused.
+// A claim that was just planned is one that its pool would have, and so is one of a pool of fixed size: otherwise
+// replacements that are launched a moment after they were planned would be refused.
 func TestNoPlannedClaimIsForeignToItsPool(t *testing.T) {
 	none := func(t *rapid.T, w *world, claims []model.PlannedClaim) {
 		for i := range claims {

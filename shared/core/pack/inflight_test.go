@@ -177,8 +177,8 @@ func TestNodesOnTheirWayOutTakeNoPods(t *testing.T) {
 	}
 }
 
-// A claim of whose instance nothing is known takes the pods it was planned for; where they may not be together, the one that
-// is taken off it disrupts room nobody counted.
+// A claim of whose instance nothing is known takes the pods it was planned for; where they may not be together, the one
+// that is taken off it disrupts room nobody counted.
 func TestPodsThatMayNotBeTogetherOnAClaimNothingIsKnownOf(t *testing.T) {
 	w := newWorld(32).pool("web", nil)
 	w.pods("app", 2, func(s *model.PodShape) {
@@ -196,8 +196,8 @@ func TestPodsThatMayNotBeTogetherOnAClaimNothingIsKnownOf(t *testing.T) {
 	}
 }
 
-// What is there goes first, as it did when the claims on their way were asked for, even where their zone is more to a pod's
-// liking: else it takes the place of one that can be nowhere else.
+// What is there goes first, as it did when the claims on their way were asked for, even where their zone is more to a
+// pod's liking: else it takes the place of one that can be nowhere else.
 func TestPlanningAgainPutsPodsWhereTheyWereBefore(t *testing.T) {
 	w := newWorld(96).pool("general", func(p *model.Pool) {
 		p.Template.Requirements = []model.Requirement{oneOf("karpenter.k8s.aws/instance-size", "4xlarge"), oneOf(model.LabelArch, "amd64")}
@@ -273,8 +273,8 @@ func TestF19NodesKeepRoomForDaemonsToCome(t *testing.T) {
 	}
 }
 
-// K3: while hosts are on their way another may come, which has none. A spread over hosts of maxSkew 1 gives each of them one pod, though all
-// have as many and kube-scheduler would take two on each once they are there.
+// K3: while hosts are on their way another may come, which has none. A spread over hosts of maxSkew 1 gives each of
+// them one pod, though all have as many and kube-scheduler would take two on each once they are there.
 func TestK3HostsOnTheirWayTakeNoMoreThanMaxSkew(t *testing.T) {
 	for maxSkew, more := range map[int32]int{1: 2, 2: 0} { // instances for the two pods that come while two instances are on their way
 		spread := asPod(appPod("web"), cpu(100), spreadBy(model.LabelHostname, maxSkew))

@@ -8,8 +8,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// F107: a claim that somebody asks for by hand is the cheapest instance whose allocatable amounts are what it asks for, on which
-// its daemons have room; it is of no pool.
+// F107: a claim that somebody asks for by hand is the cheapest instance whose allocatable amounts are what it asks for,
+// on which its daemons have room; it is of no pool.
 func TestF107OneIsTheCheapestThatHoldsRequestsAndDaemons(t *testing.T) {
 	template := model.Template{
 		ClassName: "default", Labels: map[string]string{"team": "blue"}, Taints: []model.Taint{{Key: "dedicated", Effect: model.NoSchedule}},

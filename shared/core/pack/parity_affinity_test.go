@@ -55,7 +55,8 @@ func TestF066ChainsWithinABatch(t *testing.T) {
 	}
 }
 
-// The same on one host, whichever of them comes first in the plan's order: the instance is large enough for the whole chain.
+// The same on one host, whichever of them comes first in the plan's order: the instance is large enough for the whole
+// chain.
 func TestF066ChainsOfOneHostAreOneNode(t *testing.T) {
 	for _, sizes := range [][4]int64{{500, 500, 500, 500}, {400, 300, 200, 100}, {100, 200, 300, 400}, {100, 900, 1_000, 200}} {
 		w := newWorld(64).pool("general", nil)
@@ -120,8 +121,8 @@ func TestF066SelfAffinePodsShareTheNodeThatHoldsAll(t *testing.T) {
 	}
 }
 
-// A daemon that is looked for runs on some instances of some zones only: a node that may become one of them and one that is
-// none is bought as what it was counted as.
+// A daemon that is looked for runs on some instances of some zones only: a node that may become one of them and one
+// that is none is bought as what it was counted as.
 func TestF066DaemonsOfNodesToComeAreWhereTheyWereCounted(t *testing.T) {
 	w := newWorld(96).pool("general", nil)
 	w.daemon("agent", asPod(appPod("web"), selecting(model.LabelArch, "arm64"), needing(oneOf(model.LabelZone, "a", "b"))))

@@ -254,8 +254,8 @@ func (w *world) typesOf(claim *model.PlannedClaim) []*model.InstanceType {
 	return out
 }
 
-// carriedOut returns the world after the plan: claims have become initialized nodes at their cheapest offering, with their
-// daemons, and every planned pod is bound.
+// carriedOut returns the world after the plan: claims have become initialized nodes at their cheapest offering, with
+// their daemons, and every planned pod is bound.
 func (w *world) carriedOut(plan model.Plan) *world {
 	s := *w.in.Snapshot
 	out := &world{w.in}

@@ -52,7 +52,8 @@ func TestF058ZonesThatCannotBeBoughtAreNoDomains(t *testing.T) {
 	}
 }
 
-// A zone without capacity has no node, so that kube-scheduler does not count it either; the peer leaves the pods waiting.
+// A zone without capacity has no node, so that kube-scheduler does not count it either; the peer leaves the pods
+// waiting.
 func TestF058AZoneWithoutCapacityHoldsNothingUp(t *testing.T) {
 	w := newWorld(64).pool("general", nil)
 	w.gone("*/c/*")
@@ -224,8 +225,9 @@ func TestF063NodeTaintsPolicy(t *testing.T) {
 	}
 }
 
-// Nodes that a constraint does not look at do not count for it when they are planned either: pods that may only use one of two pools
-// are spread over its domains, whatever others that they count put into the domain that both pools have, and whoever is placed first.
+// Nodes that a constraint does not look at do not count for it when they are planned either: pods that may only use one
+// of two pools are spread over its domains, whatever others that they count put into the domain that both pools have,
+// and whoever is placed first.
 func TestF063PlannedNodesCountForTheConstraintsThatLookAtThem(t *testing.T) {
 	const group, side = "example.com/group", "example.com/side"
 	for _, by := range []string{"taint", "affinity"} {

@@ -48,8 +48,9 @@ func provisionable(snapshot *model.Snapshot, i int, preempts func(*model.Pod) bo
 	return true, ""
 }
 
-// Preempting reports whether pod i waits for pods to leave the node it is nominated to. One that is nominated to a node that nobody
-// leaves and nobody of lower priority is on, or that is not there, waits for nothing: kube-scheduler binds it, or there is no room.
+// Preempting reports whether pod i waits for pods to leave the node it is nominated to. One that is nominated to a node
+// that nobody leaves and nobody of lower priority is on, or that is not there, waits for nothing: kube-scheduler binds
+// it, or there is no room.
 func Preempting(snapshot *model.Snapshot, i int) bool {
 	pod := &snapshot.Pods[i]
 	return pod.NominatedNode != "" && preempting(snapshot, pod, contents(snapshot))
@@ -120,21 +121,21 @@ func pendingPods(in *Input) ([]int, map[int]bool) {
 	return list, chosen
 }
 
-// Pending returns the pods that ask for capacity, as indexes into the snapshot's pods, ascending: the provisionable ones,
-// and those that will have to leave nodes being deleted or drained.
+// Pending returns the pods that ask for capacity, as indexes into the snapshot's pods, ascending: the provisionable
+// ones, and those that will have to leave nodes being deleted or drained.
 func Pending(snapshot *model.Snapshot) []int { return PendingAt(snapshot, nil, 0) }
 
-// Leaving says of nodes that are to end, by name, by when no pod is left there, in Unix seconds; 0 = there is no such time. Stays
-// says of a node that it is not to end, though it is tainted as those are.
+// Leaving says of nodes that are to end, by name, by when no pod is left there, in Unix seconds; 0 = there is no such
+// time. Stays says of a node that it is not to end, though it is tainted as those are.
 type Leaving map[string]int64
 
-// Stays is what Leaving says of a node that is tainted and that nobody has decided to end: it is looked at, or its replacement is
-// on its way. Nothing new goes there, and its pods ask for nothing.
+// Stays is what Leaving says of a node that is tainted and that nobody has decided to end: it is looked at, or its
+// replacement is on its way. Nothing new goes there, and its pods ask for nothing.
 const Stays = int64(-1)
 
 // PendingAt is Pending at a time, where of some nodes more is known than they show. A pod that its budget or
-// do-not-disrupt keeps where it is asks for no capacity elsewhere, until it is about to be made to leave: an instance for it
-// would stand empty.
+// do-not-disrupt keeps where it is asks for no capacity elsewhere, until it is about to be made to leave: an instance
+// for it would stand empty.
 func PendingAt(snapshot *model.Snapshot, leaving Leaving, nowUnix int64) []int {
 	deadlines := make(map[string]int64, len(leaving))
 	for i := range snapshot.Nodes {
@@ -173,17 +174,17 @@ func PendingAt(snapshot *model.Snapshot, leaving Leaving, nowUnix int64) []int {
 	return out
 }
 
-// aheadSeconds is how long before a pod is made to leave its next place is planned: about what an instance takes to be ready,
-// and a minute's resync.
+// aheadSeconds is how long before a pod is made to leave its next place is planned: about what an instance takes to be
+// ready, and a minute's resync.
 const aheadSeconds = 240
 
-// Displaced reports whether pod i of the snapshot will be made anew elsewhere once its node has gone away, whatever forbids that
-// it is evicted.
+// Displaced reports whether pod i of the snapshot will be made anew elsewhere once its node has gone away, whatever
+// forbids that it is evicted.
 func Displaced(snapshot *model.Snapshot, i int) bool { return displaced(snapshot, i, 1, 2) }
 
-// displaced reports whether a pod of a node that goes away will be made anew elsewhere: it is neither a daemon nor a static
-// pod, has not ended, and may be evicted or is to go soon whatever forbids it. A StatefulSet's pod on its way out comes back
-// under the same name.
+// displaced reports whether a pod of a node that goes away will be made anew elsewhere: it is neither a daemon nor a
+// static pod, has not ended, and may be evicted or is to go soon whatever forbids it. A StatefulSet's pod on its way
+// out comes back under the same name.
 func displaced(snapshot *model.Snapshot, i int, deadlineUnix, nowUnix int64) bool {
 	pod := &snapshot.Pods[i]
 	if pod.Terminal() || pod.Shape < 0 || pod.Shape >= len(snapshot.Shapes) {
@@ -203,8 +204,8 @@ func displaced(snapshot *model.Snapshot, i int, deadlineUnix, nowUnix int64) boo
 	return !slices.ContainsFunc(snapshot.Budgets, func(b model.PDB) bool { return blocks(&b, shape) })
 }
 
-// keeps reports whether a pod's do-not-disrupt keeps it from being evicted soon: "true" always does, a duration for so long
-// after the pod's start. Anything else says nothing.
+// keeps reports whether a pod's do-not-disrupt keeps it from being evicted soon: "true" always does, a duration for so
+// long after the pod's start. Anything else says nothing.
 func keeps(pod *model.Pod, shape *model.PodShape, nowUnix int64) bool {
 	shield := Shielded(shape.DoNotDisrupt, pod.StartedUnix)
 	switch {
@@ -229,8 +230,8 @@ func (s DoNotDisrupt) Active(nowUnix int64) bool {
 	return s.Says && (s.UntilUnix == 0 || nowUnix < s.UntilUnix)
 }
 
-// Shielded reads the annotation of a pod that started then (0 = it has not): "true" shields it for good, a positive duration for
-// as long after its start, and as long as it has not started.
+// Shielded reads the annotation of a pod that started then (0 = it has not): "true" shields it for good, a positive
+// duration for as long after its start, and as long as it has not started.
 func Shielded(annotation string, startedUnix int64) DoNotDisrupt {
 	switch annotation {
 	case "":

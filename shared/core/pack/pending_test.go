@@ -41,8 +41,8 @@ func TestProvisionablePodsAreThoseKubeSchedulerGaveUpOn(t *testing.T) {
 	}
 }
 
-// A nomination is a preemption while somebody is to leave. Else it would keep a pod from an instance for ever where its node has no room
-// for it, or is gone.
+// A nomination is a preemption while somebody is to leave. Else it would keep a pod from an instance for ever where its
+// node has no room for it, or is gone.
 func TestC8ANominationWithoutAPreemptionIsProvisionable(t *testing.T) {
 	for name, test := range map[string]struct {
 		change   func(w *world)
@@ -142,7 +142,8 @@ func TestPodsOfNodesThatGoAwayArePlannedAhead(t *testing.T) {
 	}
 }
 
-// B5: pods of a node that is tainted and stays ask for nothing, as long as nobody deletes it; nothing is planned onto it.
+// B5: pods of a node that is tainted and stays ask for nothing, as long as nobody deletes it; nothing is planned onto
+// it.
 func TestB5NodeThatStaysAsksForNothing(t *testing.T) {
 	for name, test := range map[string]struct {
 		tainted, deleted bool

@@ -14,12 +14,13 @@ import (
 // Plan says which pods fit what exists or is on its way, which claims to make for the others, and why nothing can hold
 // the rest. Every pending pod is in exactly one of the three lists.
 //
-// Pods that cannot be distinguished are planned together. Existing capacity is used first. A pod that needs a new node gets
-// one of the first pool, by weight and then name, that can make one; on that pool the plan with the lowest price wins.
+// Pods that cannot be distinguished are planned together. Existing capacity is used first. A pod that needs a new node
+// gets one of the first pool, by weight and then name, that can make one; on that pool the plan with the lowest price
+// wins.
 //
 // Preferences for nodes are kept where some pool can meet them. Preferences between pods are kept where the whole plan
-// costs at most preferencePremium more for it. Where pods only go to nodes that exist kube-scheduler weighs them, but for pods that are moved by
-// choice: those go where they are kept if there is such a place.
+// costs at most preferencePremium more for it. Where pods only go to nodes that exist kube-scheduler weighs them, but
+// for pods that are moved voluntarily: those go where they are kept if there is such a place.
 func Plan(in Input) model.Plan {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
@@ -42,7 +43,8 @@ func (q question) answer() model.Plan {
 	return best
 }
 
-// withinPercent reports whether a price is at most so many percent more than another. It rounds both, so that nothing overflows.
+// withinPercent reports whether a price is at most so many percent more than another. It rounds both, so that nothing
+// overflows.
 func withinPercent(price, other, percent model.MicroUSD) bool {
 	return price/100 <= other/10000*(100+percent)
 }
@@ -75,7 +77,8 @@ func placeAll(q question, preferences group.Preferences) *solver {
 		if first.left() == 0 && first.holds() {
 			return first
 		}
-		// What was placed wholly is placed now and need not care for nodes to come; what was not counts their domains too.
+		// What was placed wholly is placed now and need not care for nodes to come; what was not counts their domains
+		// too.
 		if wide := first.unplaced(); len(wide) > 0 {
 			second := arranged(newSolver(q, preferences), preferences, arrangement{wide: func(c *group.PodGroup) bool { return wide[c.Order] }})
 			if second.holds() {
@@ -92,8 +95,8 @@ func placeAll(q question, preferences group.Preferences) *solver {
 	return last
 }
 
-// arranged returns the fresh solver arranged, or another in its place where what exists turned out not to be enough and some
-// pod groups have nothing else: they go first then.
+// arranged returns the fresh solver arranged, or another in its place where what exists turned out not to be enough and
+// some pod groups have nothing else: they go first then.
 func arranged(b *solver, preferences group.Preferences, how arrangement) *solver {
 	how.boundFirst = len(b.pending) > tryMost
 	if b.arrange(how) {
@@ -151,8 +154,9 @@ func (b *solver) nominate() {
 	}
 }
 
-// arrange gives every pod a place on what exists or on new nodes. Where pod groups that only what exists can hold do not go first, the
-// pools are not looked at before they are needed, and ordered is false where it turns out that some should have gone first.
+// arrange gives every pod a place on what exists or on new nodes. Where pod groups that only what exists can hold do
+// not go first, the pools are not looked at before they are needed, and ordered is false where it turns out that some
+// should have gone first.
 func (b *solver) arrange(how arrangement) (ordered bool) {
 	b.keepPromises()
 	a := placing.Assigner{Planner: b.planner, Existing: b.existing, Rules: b.rules, MayOpen: true, Strict: how.strict}
@@ -200,8 +204,9 @@ func (b *solver) arrange(how arrangement) (ordered bool) {
 	return true
 }
 
-// placeInOrder places one pod group after the other, as long as any finds a place, and returns what needs new nodes. Unless those go first
-// that only what exists can hold, ordered is false once what exists is not enough and they are not first in the order.
+// placeInOrder places one pod group after the other, as long as any finds a place, and returns what needs new nodes.
+// Unless those go first that only what exists can hold, ordered is false once what exists is not enough and they are
+// not first in the order.
 func (b *solver) placeInOrder(a *placing.Assigner, order []*group.PodGroup, boundFirst bool) (podBatches []*newnodes.PodBatch, ordered bool) {
 	for progress := true; progress; {
 		progress = false
@@ -222,8 +227,8 @@ func (b *solver) placeInOrder(a *placing.Assigner, order []*group.PodGroup, boun
 	return podBatches, true
 }
 
-// boundFirst returns the order with pod groups moved that no new node could hold before others of their priority and rank: what exists is all
-// they have.
+// boundFirst returns the order with pod groups moved that no new node could hold before others of their priority and
+// rank: what exists is all they have.
 func (b *solver) boundFirst(order []*group.PodGroup) []*group.PodGroup {
 	if b.existing.Total == 0 {
 		return order
@@ -244,8 +249,8 @@ func (b *solver) boundFirst(order []*group.PodGroup) []*group.PodGroup {
 // maxRounds is how often pods for which the limits of pools leave nothing in one domain look for another.
 const maxRounds = 32
 
-// pack packs the pod batches. What found no node goes back to its pod group, to which the domain is shut then: limits of pools
-// leave nothing for it there.
+// pack packs the pod batches. What found no node goes back to its pod group, to which the domain is shut then: limits
+// of pools leave nothing for it there.
 func (b *solver) pack(podBatches []*newnodes.PodBatch) {
 	b.planner.Pack(podBatches)
 	for _, podBatch := range podBatches {

@@ -6,8 +6,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// TestPodsThatKeepApartTakeSmallNodes guards the order nodes are opened in: were large ones filled first, pods that want a
-// node each would find nothing left to share theirs with.
+// TestPodsThatKeepApartTakeSmallNodes guards the order nodes are opened in: were large ones filled first, pods that
+// want a node each would find nothing left to share theirs with.
 func TestPodsThatKeepApartTakeSmallNodes(t *testing.T) {
 	w := newWorld(64).pool("general", nil)
 	w.pods("alone", 100, asPod(appPod("alone"), apartFrom(model.LabelHostname, "alone"))).pods("plain", 300, appPod("plain"))

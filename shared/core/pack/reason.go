@@ -299,7 +299,8 @@ func noDevice(p *offerings.Pool, name string) model.Reason {
 	return out
 }
 
-// noOffering says that everything that could hold the pod group is unavailable, and until when as far as unavailable offerings tell.
+// noOffering says that everything that could hold the pod group is unavailable, and until when as far as unavailable
+// offerings tell.
 func noOffering(p *newnodes.Planner, pool *offerings.Pool, roomy vector.Bitset) model.Reason {
 	until, reserved := int64(0), true
 	var codes []string
@@ -333,7 +334,8 @@ func noOffering(p *newnodes.Planner, pool *offerings.Pool, roomy vector.Bitset) 
 	return model.Reason{Code: NoOffering, Message: message, Remedy: remedy}
 }
 
-// quota reports whether an error of EC2's says that a quota of the account is used up. Source: the error codes of the EC2 API reference.
+// quota reports whether an error of EC2's says that a quota of the account is used up. Source: the error codes of the
+// EC2 API reference.
 func quota(code string) bool {
 	return code == "VcpuLimitExceeded" || code == "MaxSpotInstanceCountExceeded" || code == "InstanceLimitExceeded"
 }
@@ -366,8 +368,8 @@ func limit(p *newnodes.Planner, pool *offerings.Pool, usable vector.Bitset) mode
 	return model.Reason{Code: LimitReached, Message: strings.Join(parts, "; "), Remedy: "raise the limit, or wait until nodes of the pool are removed"}
 }
 
-// minValues says which keys the pool asks several values of; it is the only condition left where offerings are within the
-// limits.
+// minValues says which keys the pool asks several values of; it is the only condition left where offerings are within
+// the limits.
 func minValues(p *newnodes.Planner, pool *offerings.Pool) model.Reason {
 	var parts []string
 	for _, key := range pool.Requirements.Keys() {

@@ -271,8 +271,8 @@ func TestS18AnInvalidSelectorOfARunningPodStopsNobody(t *testing.T) {
 	}
 }
 
-// kube-scheduler's built-in default constraints are preferences: the translation leaves them out, and where somebody writes
-// them they cost nothing and hold nobody back.
+// kube-scheduler's built-in default constraints are preferences: the translation leaves them out, and where somebody
+// writes them they cost nothing and hold nobody back.
 func TestR57TheBuiltInDefaultConstraintsCostNothing(t *testing.T) {
 	defaults := asPod(spreadBy(model.LabelHostname, 3, ifItCan), spreadBy(model.LabelZone, 5, ifItCan))
 	with := newWorld(64).pool("general", nil).zoned(2000, "a").pods("web", 30, asPod(appPod("web"), defaults))

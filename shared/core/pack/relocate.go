@@ -12,8 +12,8 @@ import (
 // reuseCost bounds how many pods and nodes are looked at again to take pods off new nodes.
 const reuseCost = 60_000
 
-// reuse moves pods from new nodes onto what exists or is on its way, where every rule still holds then: what kept them off
-// while pods were placed need not hold of the plan that came of it. It reports whether any was moved.
+// reuse moves pods from new nodes onto what exists or is on its way, where every rule still holds then: what kept them
+// off while pods were placed need not hold of the plan that came of it. It reports whether any was moved.
 func (b *solver) reuse() bool {
 	if b.rules.Empty() || b.existing.Total == 0 || !b.surveyable() {
 		return false

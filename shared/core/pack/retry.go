@@ -20,8 +20,8 @@ const (
 	retryNodes = 4
 )
 
-// retry looks for places for pods that a rule between pods left over: what kept them out while pods were placed need not
-// keep them out of the plan that came of it. Each place is tried and kept where the whole plan still holds.
+// retry looks for places for pods that a rule between pods left over: what kept them out while pods were placed need
+// not keep them out of the plan that came of it. Each place is tried and kept where the whole plan still holds.
 func (b *solver) retry() {
 	if b.left() == 0 {
 		return
@@ -49,8 +49,8 @@ func (b *solver) repair() *repair {
 	return &repair{b, retryCost / max(1, len(b.pending)+b.existing.Total)}
 }
 
-// dissolve gives pods of units that found no place back to their own pod groups: what keeps one of them out need not keep
-// out the others.
+// dissolve gives pods of units that found no place back to their own pod groups: what keeps one of them out need not
+// keep out the others.
 func (b *solver) dissolve() {
 	for _, unit := range b.podGroups {
 		if len(unit.Pods) == 0 || b.podGroupOf == nil || b.podGroupOf[unit.Pods[0]] == unit {
@@ -150,8 +150,9 @@ func (b *repair) retryOnNewNode(c *group.PodGroup) bool {
 	return false
 }
 
-// share packs the pods of nodes that were opened for units left over, those of the runs from the n-th, together with those of another new
-// node of their pool, and keeps what comes of it where that is cheaper and the whole plan still holds.
+// share packs the pods of nodes that were opened for units left over, those of the runs from the n-th, together with
+// those of another new node of their pool, and keeps what comes of it where that is cheaper and the whole plan still
+// holds.
 func (b *repair) share(from int) {
 	for _, fresh := range b.planner.Runs[from:] {
 		for i := range fresh.Nodes {
@@ -174,7 +175,8 @@ func (b *repair) shareNode(fresh *newnodes.Packing, n *newnodes.Node, others []*
 	}
 }
 
-// packTogether packs the pods of two new nodes anew. It reports whether that is cheaper and the whole plan holds; else all is as it was.
+// packTogether packs the pods of two new nodes anew. It reports whether that is cheaper and the whole plan holds; else
+// all is as it was.
 func (b *repair) packTogether(r *newnodes.Packing, n *newnodes.Node, s *newnodes.Packing, m *newnodes.Node) bool {
 	p, pool := b.planner, r.Pool
 	runs, had, restore := len(p.Runs), [2][]int{n.Pods, m.Pods}, p.Saved()
@@ -196,7 +198,8 @@ func (b *repair) packTogether(r *newnodes.Packing, n *newnodes.Node, s *newnodes
 	return false
 }
 
-// first returns the pod group as it is on a node of its own, where nothing else is near; nil where it has to be beside others.
+// first returns the pod group as it is on a node of its own, where nothing else is near; nil where it has to be beside
+// others.
 func (b *repair) first(c *group.PodGroup) *group.PodGroup {
 	if !c.NeedsHost() {
 		return c

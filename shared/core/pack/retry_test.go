@@ -38,8 +38,8 @@ func TestPodsOfADomainWithoutNodesGoToAnother(t *testing.T) {
 	}
 }
 
-// What kept a pod off a node while pods were placed need not keep it off the plan that came of it: no instance is bought for
-// a pod that an existing one takes.
+// What kept a pod off a node while pods were placed need not keep it off the plan that came of it: no instance is
+// bought for a pod that an existing one takes.
 func TestPodsOnNewNodesGoWhereTheyFitInTheEnd(t *testing.T) {
 	w := newWorld(64).pool("general", nil).storage("standard", nil).zoned(4000, "a")
 	w.pods("db", 1, appPod("db")).withClaim("db", func(_ int, v *model.Volume) { boundIn("b", v) })
@@ -51,8 +51,8 @@ func TestPodsOnNewNodesGoWhereTheyFitInTheEnd(t *testing.T) {
 	}
 }
 
-// A plan may hold once all pods are bound, and yet two of them may wait for each other: here the third pod of node n1 for
-// one on each other node, and the last of zone b for it.
+// A plan may hold once all pods are bound, and yet two of them may wait for each other: here the third pod of node n1
+// for one on each other node, and the last of zone b for it.
 func TestBindingIsGoneThroughPodByPod(t *testing.T) {
 	w := newWorld(64).pool("general", nil)
 	on := map[string]int{"n1": 3, "n2": 2, "n3": 1, "n4": 1}
@@ -81,8 +81,8 @@ func TestBindingIsGoneThroughPodByPod(t *testing.T) {
 	}
 }
 
-// A pod that the balance takes off the node it was promised goes onto a new node that the plan has for others there, and gets none of its
-// own. Seed 48651711175561 of the simulator: when the claims were made zone a had no capacity.
+// A pod that the balance takes off the node it was promised goes onto a new node that the plan has for others there,
+// and gets none of its own. Seed 48651711175561 of the simulator: when the claims were made zone a had no capacity.
 func TestPodsTakenOffAPromiseShareANewNode(t *testing.T) {
 	w := newWorld(64).pool("general", nil)
 	w.pods("kept", 4, asPod(appPod("web"), selecting(model.LabelZone, "c"), spreadBy(model.LabelZone, 9)))

@@ -24,9 +24,9 @@ type kindOfNode struct {
 	flag, topologyGroup int
 }
 
-// settle narrows a planned node to offerings that are in the domain of its cheapest, wherever it matters: where its pods are
-// counted by the label, where its daemons are, and where another domain would be one that nothing is in and that pods are
-// spread over. A claim cannot be held to what it was not told.
+// settle narrows a planned node to offerings that are in the domain of its cheapest, wherever it matters: where its
+// pods are counted by the label, where its daemons are, and where another domain would be one that nothing is in and
+// that pods are spread over. A claim cannot be held to what it was not told.
 func (o *outcome) settle(i int) {
 	s := &o.spots[i]
 	about := make(map[int]bool) // topology groups that count its pods or that those go by
@@ -56,8 +56,8 @@ func (o *outcome) settle(i int) {
 	}
 }
 
-// matters reports whether it makes a difference to the topology group in which of the parts the node comes up. counted says that it is about
-// pods of the node.
+// matters reports whether it makes a difference to the topology group in which of the parts the node comes up. counted
+// says that it is about pods of the node.
 func (o *outcome) matters(i, t int, parts []part, mine int, counted bool) bool {
 	s, topologyGroup := &o.spots[i], &o.solver.rules.TopologyGroups[t]
 	for n := range parts {

@@ -6,8 +6,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// F128: a pod that runs well where it is does not go to a node that pods have just come to or gone from, nor to a claim on its
-// way; one that waits does.
+// F128: a pod that runs well where it is does not go to a node that pods have just come to or gone from, nor to a claim
+// on its way; one that waits does.
 func TestF128ChurningNodesTakeNoSettledPods(t *testing.T) {
 	build := func() *world {
 		w := newWorld(60).pool("general", nil).node("calm", nil).node("restless", nil).running("web", "old", cpu(1000)).pods("new", 1, cpu(1000))

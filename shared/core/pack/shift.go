@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// shiftFew is how many pods may be left over for it to be worth making room for them on what exists: of more, some need
-	// new nodes whatever is done.
+	// shiftFew is how many pods may be left over for it to be worth making room for them on what exists: of more, some
+	// need new nodes whatever is done.
 	shiftFew = 16
 	// shiftPods is how many pods of one pod group are moved at most to make room for one unit.
 	shiftPods = 3
 )
 
-// makeSpace puts pods that are left over, or for which a rule does not hold where they are, onto what exists: beside what is
-// there, or where one that was placed there goes elsewhere for it.
+// makeSpace puts pods that are left over, or for which a rule does not hold where they are, onto what exists: beside
+// what is there, or where one that was placed there goes elsewhere for it.
 func (b *solver) makeSpace() {
 	if b.left() > shiftFew {
 		return
@@ -62,7 +62,8 @@ func (b *solver) makeSpaceFor(podBatches []*newnodes.PodBatch) {
 	}
 }
 
-// shift puts a unit of the pod group onto an existing node from which pods of another pod group, placed by this plan, move to other existing nodes.
+// shift puts a unit of the pod group onto an existing node from which pods of another pod group, placed by this plan,
+// move to other existing nodes.
 func (b *repair) shift(c *group.PodGroup) bool {
 	a := placing.Assigner{Planner: b.planner, Existing: b.existing, Rules: b.rules}
 	for from, s := range b.existing.List {
@@ -98,7 +99,8 @@ func (b *repair) shift(c *group.PodGroup) bool {
 	return c.Blocked != nil && b.shiftPeer(c)
 }
 
-// shiftPeer puts a unit of the pod group onto an existing node once a pod that its rules count has moved from one existing node to another.
+// shiftPeer puts a unit of the pod group onto an existing node once a pod that its rules count has moved from one
+// existing node to another.
 func (b *repair) shiftPeer(c *group.PodGroup) bool {
 	a := placing.Assigner{Planner: b.planner, Existing: b.existing, Rules: b.rules}
 	for from, s := range b.existing.List {
@@ -125,7 +127,8 @@ func (b *repair) shiftPeer(c *group.PodGroup) bool {
 	return false
 }
 
-// movable returns the pod groups other than c whose pods this plan put on the existing node and may as well put elsewhere.
+// movable returns the pod groups other than c whose pods this plan put on the existing node and may as well put
+// elsewhere.
 func (b *repair) movable(s *existing.Node, c *group.PodGroup) []*group.PodGroup {
 	var out []*group.PodGroup
 	for _, i := range s.Pods {
@@ -160,8 +163,8 @@ func (b *repair) targets(a *placing.Assigner, d *group.PodGroup, from int) []int
 	return out
 }
 
-// shiftTo moves pods of d from one existing node to the first of others that have room and puts a unit of c in their place; false,
-// and nothing is changed, where there is no room or a rule would not hold.
+// shiftTo moves pods of d from one existing node to the first of others that have room and puts a unit of c in their
+// place; false, and nothing is changed, where there is no room or a rule would not hold.
 func (b *repair) shiftTo(c, d *group.PodGroup, from int, targets []int, count int) bool {
 	undo, moved := b.moveSome(d, from, targets, count)
 	if moved && c.Request.Fits(b.existing.List[from].Free) && b.admits(c, from) && b.tryExisting(c, from) {
@@ -181,8 +184,8 @@ type shifted struct {
 	attached      [2]map[string]map[string]bool
 }
 
-// moveSome moves so many pods of d from one existing node to the first of others that have room; false, and nothing is changed, where
-// not all fit there. undo moves them back to where they were in every list.
+// moveSome moves so many pods of d from one existing node to the first of others that have room; false, and nothing is
+// changed, where not all fit there. undo moves them back to where they were in every list.
 func (b *repair) moveSome(d *group.PodGroup, from int, targets []int, count int) (undo func(), ok bool) {
 	source := b.existing.List[from]
 	var moved []shifted

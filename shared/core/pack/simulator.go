@@ -15,9 +15,10 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Simulator makes many plans of one cluster one after another: what-ifs, which differ in the nodes there are, in where pods are bound,
-// in what is used of limits and in which pods are to be placed. Claims come and go, too; of one name they are the same but for their
-// pods. What the others of an Input say has to stay as it was. A simulator is for one goroutine.
+// Simulator makes many plans of one cluster one after another: what-ifs, which differ in the nodes there are, in where
+// pods are bound, in what is used of limits and in which pods are to be placed. Claims come and go, too; of one name
+// they are the same but for their pods. What the others of an Input say has to stay as it was. A simulator is for one
+// goroutine.
 type Simulator struct{ knowledge }
 
 // NewSimulator prepares for plans that differ from the input as said above.
@@ -55,8 +56,9 @@ func (d *Simulator) Plan(in Input, tries int) model.Plan {
 	return question{&in, &d.knowledge, tries}.answer()
 }
 
-// Rates say what pods and room on nodes are worth: what they would cost at best at what is sold now, were nodes sold by the part.
-// No set of nodes that can hold some pods costs less than they are worth together, but for what of it is held already.
+// Rates say what pods and room on nodes are worth: what they would cost at best at what is sold now, were nodes sold by
+// the part. No set of nodes that can hold some pods costs less than they are worth together, but for what of it is held
+// already.
 type Rates struct {
 	dims     vector.Dimensions
 	shapes   []model.PodShape
@@ -66,7 +68,8 @@ type Rates struct {
 	order    []*pricing.Rates // of byPool, as pools are asked
 }
 
-// NewRates prices the pods in.Pending names; plans of the simulator in one way only go by that from then on. Reserved capacity, whose price says nothing, is left out.
+// NewRates prices the pods in.Pending names; plans of the simulator in one way only go by that from then on. Reserved
+// capacity, whose price says nothing, is left out.
 func (d *Simulator) NewRates(in Input) *Rates {
 	pending, moving := pendingPods(&in)
 	rules := group.NewPodRules(in.Snapshot, group.NoPreferences)
@@ -111,8 +114,8 @@ func (r *Rates) Pod(i int) (model.MicroUSD, bool) {
 	return model.MicroUSD((value + 999) / 1000), known
 }
 
-// FreeValue returns a lower bound on the value of the capacity that is left of the amounts once pods of these shapes are placed, for pods that
-// take any offering; 0 where nothing is sold.
+// FreeValue returns a lower bound on the value of the capacity that is left of the amounts once pods of these shapes
+// are placed, for pods that take any offering; 0 where nothing is sold.
 func (r *Rates) FreeValue(amounts model.Resources, shapes []int) model.MicroUSD {
 	free := r.dims.Vector(amounts)
 	for _, s := range shapes {

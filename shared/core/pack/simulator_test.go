@@ -7,7 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A simulator's plans are those made from nothing, whatever was planned at it before, and whichever claims have come since.
+// A simulator's plans are those made from nothing, whatever was planned at it before, and whichever claims have come
+// since.
 func TestSimulatorPlansWhatIsPlannedFromNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawRules(t)

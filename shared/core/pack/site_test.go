@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestNodesReadWhenSearchedChangeNoPlan plans each world twice: as it is, and beside so many nodes being deleted that its
-// pods are few and existing nodes are read one by one.
+// TestNodesReadWhenSearchedChangeNoPlan plans each world twice: as it is, and beside so many nodes being deleted that
+// its pods are few and existing nodes are read one by one.
 func TestNodesReadWhenSearchedChangeNoPlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -31,7 +31,8 @@ func TestNodesReadWhenSearchedChangeNoPlan(t *testing.T) {
 	})
 }
 
-// TestNodesReadWhenSearchedHaveTheCapacityTheyHave guards that whoever looks at an existing node gets all that runs on it taken off.
+// TestNodesReadWhenSearchedHaveTheCapacityTheyHave guards that whoever looks at an existing node gets all that runs on
+// it taken off.
 func TestNodesReadWhenSearchedHaveTheCapacityTheyHave(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawRules(t)

@@ -7,8 +7,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Spreads reads the DoNotSchedule topology spread constraints of a snapshot's pods, for who counts by them without planning. It is for
-// one goroutine.
+// Spreads reads the DoNotSchedule topology spread constraints of a snapshot's pods, for who counts by them without
+// planning. It is for one goroutine.
 type Spreads struct {
 	snapshot *model.Snapshot
 	facts    *group.ShapeFacts
@@ -72,7 +72,8 @@ func (s *Spread) Counts(shape int) bool {
 	return counts
 }
 
-// Domain returns the domain of a node, and whether the constraint looks at the node at all, as if it were not being disrupted.
+// Domain returns the domain of a node, and whether the constraint looks at the node at all, as if it were not being
+// disrupted.
 func (s *Spread) Domain(node *model.Node) (value string, counts bool) {
 	t := &s.of.rules.TopologyGroups[s.topologyGroup]
 	label := func(key string) (string, bool) {

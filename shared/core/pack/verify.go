@@ -14,7 +14,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// outcome is the cluster as the plan leaves it: every topology group counted anew, from what was there and what is placed.
+// outcome is the cluster as the plan leaves it: every topology group counted anew, from what was there and what is
+// placed.
 type outcome struct {
 	solver     *solver
 	podGroupOf []*group.PodGroup  // by pod
@@ -50,7 +51,8 @@ type seen struct {
 	filter       int
 }
 
-// holds looks at the plan as kube-scheduler will, once every planned node is there, and reports whether all pods' rules between pods hold.
+// holds looks at the plan as kube-scheduler will, once every planned node is there, and reports whether all pods' rules
+// between pods hold.
 func (b *solver) holds() bool {
 	if b.rules.Empty() {
 		return true
@@ -224,8 +226,8 @@ type start struct {
 	podGroup *group.PodGroup
 }
 
-// startWaiting lets pods that wait for others start where those are, until no more do: two that wait for each other never
-// start, however well each would be placed once the other runs.
+// startWaiting lets pods that wait for others start where those are, until no more do: two that wait for each other
+// never start, however well each would be placed once the other runs.
 func (o *outcome) startWaiting() {
 	pods := make(map[start]int32)
 	var waiting []start
@@ -256,9 +258,10 @@ func (o *outcome) startWaiting() {
 	}
 }
 
-// lonely returns a rule of the pod group by which a pod at the spot finds nobody it looks for; nil where there is none, or the
-// pod may be the first: where only pods that wait are, one of them has to start. kube-scheduler lets it only while no pod
-// that it looks for is in any domain of any of its rules, which is sure where all there will be are in its own domains.
+// lonely returns a rule of the pod group by which a pod at the spot finds nobody it looks for; nil where there is none,
+// or the pod may be the first: where only pods that wait are, one of them has to start. kube-scheduler lets it only
+// while no pod that it looks for is in any domain of any of its rules, which is sure where all there will be are in its
+// own domains.
 func (o *outcome) lonely(i int, c *group.PodGroup) *group.Constraint {
 	var out *group.Constraint
 	first, among := true, int32(-1)
@@ -333,8 +336,8 @@ func placeName(value string, byHost bool, spot int) string {
 	return value
 }
 
-// mendSpot takes pods of the spot off that break a rule, and reports whether there was any: rather than one that is where it was
-// promised, those that came after it.
+// mendSpot takes pods of the spot off that break a rule, and reports whether there was any: rather than one that is
+// where it was promised, those that came after it.
 func (o *outcome) mendSpot(i int) bool {
 	broken := false
 	for _, pod := range o.pods(i) {
@@ -365,8 +368,8 @@ func (o *outcome) promisedTo(s *existing.Node, pod int) bool {
 	return s != nil && slices.ContainsFunc(s.Promised, func(ref model.PodRef) bool { return ref.UID == o.solver.in.Snapshot.Pods[pod].UID })
 }
 
-// intruder returns the last pod that the rule counts against a pod of spot i and that was not promised its place, and its
-// spot; −1 where there is none.
+// intruder returns the last pod that the rule counts against a pod of spot i and that was not promised its place, and
+// its spot; −1 where there is none.
 func (o *outcome) intruder(i int, u *group.Constraint) (spot, pod int) {
 	here, _ := o.domain(u.TopologyGroup, i)
 	for at := len(o.spots) - 1; at >= 0; at-- {
@@ -451,8 +454,9 @@ func (o *outcome) clashes(i int, u *group.Constraint) bool {
 	})
 }
 
-// lowestFor returns the count of the emptiest domain the spread counts for a pod of the pod group at the spot: of one that is moved
-// voluntarily, also of domains that only its pools can make, and none by host; nor on a node that is on its way.
+// lowestFor returns the count of the emptiest domain the spread counts for a pod of the pod group at the spot: of one
+// that is moved voluntarily, also of domains that only its pools can make, and none by host; nor on a node that is on
+// its way.
 func (o *outcome) lowestFor(i int, c *group.PodGroup, u *group.Constraint) int32 {
 	if u.ByHost {
 		if s := o.spots[i].existing; c.Settled || s != nil && s.Number < 0 {

@@ -8,7 +8,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Five pods of 1 CPU: the instance of 4 CPUs holds three for the best price, and one of 8 holds them all for less than two of 4.
+// Five pods of 1 CPU: the instance of 4 CPUs holds three for the best price, and one of 8 holds them all for less than
+// two of 4.
 func TestOneNodeForAllIsTakenWhereItIsCheaper(t *testing.T) {
 	w := newWorld(0)
 	for _, size := range []struct {

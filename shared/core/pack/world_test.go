@@ -13,8 +13,8 @@ const testNow = 1_780_000_000
 
 var testZones = []string{"a", "b", "c"}
 
-// instances returns n made-up instance types: families that differ in memory per core, architecture and price, each in a
-// ladder of sizes, sold in three zones on demand and as spot.
+// instances returns n made-up instance types: families that differ in memory per core, architecture and price, each in
+// a ladder of sizes, sold in three zones on demand and as spot.
 func instances(n int) []model.InstanceTypeInfo {
 	sizes := []struct {
 		name  string

@@ -13,12 +13,13 @@ import (
 const (
 	// fewPart says which part of the nodes' number the waiting pods' number is at most where they are few.
 	fewPart = 16
-	// firstNodes is how many existing nodes are made at first where they are made in turn; then there are twice as many each time.
+	// firstNodes is how many existing nodes are made at first where they are made in turn; then there are twice as many
+	// each time.
 	firstNodes = 64
 )
 
-// Build makes the existing nodes and counts the pods on them. Where few pods wait and no rule is between pods, it makes none yet:
-// more does, in the order in which pods look for room.
+// Build makes the existing nodes and counts the pods on them. Where few pods wait and no rule is between pods, it makes
+// none yet: more does, in the order in which pods look for room.
 func (p *Nodes) Build(waiting int, moving map[int]bool, keys []string) {
 	nodes := p.In.Snapshot.Nodes
 	p.moving, p.keys, p.signs = moving, keys, make(map[string]int)
@@ -68,7 +69,8 @@ func (p *Nodes) Build(waiting int, moving map[int]bool, keys []string) {
 	p.Counter().countPods()
 }
 
-// space returns memory for so many existing nodes and what is free on them, which with a memory a solver of the plan before had.
+// space returns memory for so many existing nodes and what is free on them, which with a memory a solver of the plan
+// before had.
 func (p *Nodes) space(count int) ([]Node, vector.Vector) {
 	d := p.memory
 	if d == nil {
@@ -157,8 +159,8 @@ func (p *Nodes) inFlightNodes() []*Node {
 	return out
 }
 
-// More makes the next existing nodes in line where they are made in turn; false where there are no more to make. Nodes that are not
-// initialized come after all that are, together with claims on their way.
+// More makes the next existing nodes in line where they are made in turn; false where there are no more to make. Nodes
+// that are not initialized come after all that are, together with claims on their way.
 func (p *Nodes) More() bool {
 	nodes, from := p.In.Snapshot.Nodes, len(p.List)
 	if !p.Lazily {
@@ -189,13 +191,15 @@ func (p *Nodes) More() bool {
 	return true
 }
 
-// All makes every existing node that is not made yet. Whoever looks at them in another order than their own calls it first.
+// All makes every existing node that is not made yet. Whoever looks at them in another order than their own calls it
+// first.
 func (p *Nodes) All() {
 	for p.More() {
 	}
 }
 
-// New describes what exists or is on its way, initialized nodes first, then by name. With a memory the plan must have begun there.
+// New describes what exists or is on its way, initialized nodes first, then by name. With a memory the plan must have
+// begun there.
 func New(in *input.Input, dims vector.Dimensions, markets *offerings.Markets, daemons []offerings.Daemon, asIs bool, memory *Memory) *Nodes {
 	p := &Nodes{nodeMaker: nodeMaker{In: in, dims: dims, markets: markets, Daemons: daemons, asIs: asIs, sets: make(map[daemonName]int, len(daemons))}, memory: memory}
 	for i := range daemons {

@@ -26,8 +26,8 @@ func (k *cachedPod) is(pod *model.Pod) bool {
 	return pod.NodeName == k.node && int(k.shape) == pod.Shape && (pod.UID != "" && pod.UID == k.key || pod.UID == "" && pod.Key() == k.key)
 }
 
-// cacheFor returns what is known of the existing nodes there are; nil where there is no cache, or it is of no use: where two nodes have one name,
-// and where pods name the node they are to be on.
+// cacheFor returns what is known of the existing nodes there are; nil where there is no cache, or it is of no use:
+// where two nodes have one name, and where pods name the node they are to be on.
 func (p *Nodes) cacheFor() *nodeCache {
 	if p.memory == nil || p.asIs || len(p.Classifier.Names) > 0 {
 		return nil
@@ -185,7 +185,8 @@ func (c *nodeCache) copyTo(s *Node, p *Nodes, number int) {
 	}
 }
 
-// signsOf returns what is known of what pod groups can see of existing nodes, if these are the keys of labels they ask about.
+// signsOf returns what is known of what pod groups can see of existing nodes, if these are the keys of labels they ask
+// about.
 func (c *nodeCache) signsOf(keys []string) *cachedSigns {
 	text := strings.Join(keys, end)
 	known := c.signs[text]

@@ -60,8 +60,8 @@ func (p Counter) countPods() {
 	p.linger()
 }
 
-// linger counts pods that are yet to leave where they are until then, for those that must be far from them: kube-scheduler lets these in
-// once they have left. It is about domains alone, since nodes that are left take no pods.
+// linger counts pods that are yet to leave where they are until then, for those that must be far from them:
+// kube-scheduler lets these in once they have left. It is about domains alone, since nodes that are left take no pods.
 func (p Counter) linger() {
 	if len(p.In.Expected) == 0 || !slices.ContainsFunc(p.Rules.Sets, func(s group.PodSet) bool { return s.Lingers }) {
 		return
@@ -87,8 +87,8 @@ func (p Counter) linger() {
 	}
 }
 
-// countDomains notes for each topology group with a filter which domains there are, and on how many existing nodes. Tallies that differ only in the pods
-// they count see the same.
+// countDomains notes for each topology group with a filter which domains there are, and on how many existing nodes.
+// Tallies that differ only in the pods they count see the same.
 func (p Counter) countDomains() {
 	type view struct {
 		key    string
@@ -168,8 +168,9 @@ func (p Counter) addsOfPod(i int) []group.Contribution {
 	return contributions
 }
 
-// await counts a pod that is yet to come from one existing node to another; from is nil where it is nowhere. Where it is in the same domain
-// before and after it counts in that; else all that is known is that it is somewhere, and not even that of headroom.
+// await counts a pod that is yet to come from one existing node to another; from is nil where it is nowhere. Where it
+// is in the same domain before and after it counts in that; else all that is known is that it is somewhere, and not
+// even that of headroom.
 func (p Counter) await(a group.Contribution, pod *model.Pod, from, to *Node) {
 	t := &p.Rules.TopologyGroups[a.TopologyGroup]
 	if from != nil {
@@ -183,7 +184,8 @@ func (p Counter) await(a group.Contribution, pod *model.Pod, from, to *Node) {
 	}
 }
 
-// Domain returns the value of the topology group's label on the existing node, and whether the existing node counts at all.
+// Domain returns the value of the topology group's label on the existing node, and whether the existing node counts at
+// all.
 func (p Counter) Domain(t *group.TopologyGroup, s *Node) (string, bool) {
 	value, has := p.valueOf(t, s)
 	if !has {
@@ -257,7 +259,8 @@ func passesNode(f *group.Filter, s *Node) bool {
 	})
 }
 
-// Free releases the capacity and the host ports that a pod of the pod group took of existing node n, and no longer counts it.
+// Free releases the capacity and the host ports that a pod of the pod group took of existing node n, and no longer
+// counts it.
 func (p *Nodes) Free(n int, c *group.PodGroup) {
 	p.Take(n, c.Request, -1)
 	for _, a := range c.Contributions {

@@ -15,8 +15,8 @@ import (
 
 var testDims = vector.Dimensions{model.CPU, model.Memory, model.Pods}
 
-// cluster has nodes of four cores, one pod of a core on the first of them, and a DaemonSet that asks for half a core everywhere and runs on
-// the second.
+// cluster has nodes of four cores, one pod of a core on the first of them, and a DaemonSet that asks for half a core
+// everywhere and runs on the second.
 func cluster(nodes int) *input.Input {
 	in := &input.Input{Snapshot: &model.Snapshot{
 		Shapes: []model.PodShape{
@@ -53,7 +53,8 @@ func free(nodes *Nodes) []int64 {
 	return out
 }
 
-// TestRoomIsLessWhatRunsAndWhatIsToRun guards both ways of making existing nodes: all at once, and in turn where few pods wait.
+// TestRoomIsLessWhatRunsAndWhatIsToRun guards both ways of making existing nodes: all at once, and in turn where few
+// pods wait.
 func TestRoomIsLessWhatRunsAndWhatIsToRun(t *testing.T) {
 	want := []int64{2500, 3500, 3500}
 	for _, waiting := range []int{100, 0} {

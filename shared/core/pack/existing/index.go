@@ -23,8 +23,8 @@ func (p *Nodes) finderOf(list []int) vector.Finder {
 	return vector.NewFinder(len(p.dims), len(list), func(slot int) vector.Vector { return p.List[list[slot]].Free })
 }
 
-// sign numbers what of each existing node from the given one on the pod groups can see, so that like existing nodes are evaluated once. It returns
-// the numbers that existing nodes were added to.
+// sign numbers what of each existing node from the given one on the pod groups can see, so that like existing nodes are
+// evaluated once. It returns the numbers that existing nodes were added to.
 func (p *Nodes) sign(from int) []int {
 	var grown []int
 	b := make([]byte, 0, 256)
@@ -100,8 +100,8 @@ func (p *Nodes) knownSign(s *Node) int {
 	return *n
 }
 
-// FirstWith returns the first slot at or after from of the signature's existing nodes that has room for the request, −1 where there
-// is none.
+// FirstWith returns the first slot at or after from of the signature's existing nodes that has room for the request, −1
+// where there is none.
 func (p *Nodes) FirstWith(sign int, request vector.Vector, from int) int {
 	for {
 		slot := p.finders[sign].First(request, from)
@@ -130,8 +130,8 @@ func (p *Nodes) note(s *Node, keys []string) {
 // fewNodes is how many like existing nodes are not worth lining up.
 const fewNodes = 64
 
-// lineUp orders like existing nodes so that neighbors are free in like proportions: then the most that is free of each resource
-// in a part of the list is often free on one existing node, and the finder need not look far.
+// lineUp orders like existing nodes so that neighbors are free in like proportions: then the most that is free of each
+// resource in a part of the list is often free on one existing node, and the finder need not look far.
 func (p *Nodes) lineUp(list []int) {
 	if len(list) <= fewNodes {
 		return
@@ -152,7 +152,8 @@ func (p *Nodes) lineUp(list []int) {
 	}
 }
 
-// Like returns the first slot of the signature's existing nodes that is free in the proportion of the request, or leans more to CPU.
+// Like returns the first slot of the signature's existing nodes that is free in the proportion of the request, or leans
+// more to CPU.
 func (p *Nodes) Like(sign int, request vector.Vector) int {
 	list := p.BySign[sign]
 	if len(list) <= fewNodes || p.Few {

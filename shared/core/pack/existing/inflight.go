@@ -88,8 +88,8 @@ func (p *nodeMaker) anyOf(s *Node, claim *model.Claim, m *offerings.Market) {
 	}
 }
 
-// daemonsOn sums up the daemons that may run on an instance of the type, should the claim become one. runs are the columns each
-// daemon accepts; see daemonColumns.
+// daemonsOn sums up the daemons that may run on an instance of the type, should the claim become one. runs are the
+// columns each daemon accepts; see daemonColumns.
 func (p *nodeMaker) daemonsOn(s *Node, t int, runs [][]vector.Bitset) vector.Vector {
 	sum := make(vector.Vector, len(p.dims))
 	for i := range p.Daemons {
@@ -107,7 +107,8 @@ func (p *nodeMaker) daemonsOn(s *Node, t int, runs [][]vector.Bitset) vector.Vec
 	return sum
 }
 
-// daemonColumns returns by daemon, for each of its terms that the claim meets in all else, the columns that meet the rest.
+// daemonColumns returns by daemon, for each of its terms that the claim meets in all else, the columns that meet the
+// rest.
 func (p *nodeMaker) daemonColumns(s *Node) [][]vector.Bitset {
 	read, known := p.daemonTerms[s.Market]
 	if !known {

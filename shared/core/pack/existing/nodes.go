@@ -25,8 +25,9 @@ type nodeSpace struct {
 	free  vector.Vector
 }
 
-// nodeCache keeps the existing nodes of nodes from one plan of a simulator to the next, with what runs on them taken off: only those whose pods
-// have changed are made anew. Nodes of one name are the same in all plans of a simulator, and so are their claims, but for their pods.
+// nodeCache keeps the existing nodes of nodes from one plan of a simulator to the next, with what runs on them taken
+// off: only those whose pods have changed are made anew. Nodes of one name are the same in all plans of a simulator,
+// and so are their claims, but for their pods.
 type nodeCache struct {
 	index map[string]int32 // existing nodes, by node name
 	nodes []cachedNode
@@ -60,7 +61,8 @@ type cachedPod struct {
 	occupies int32 // the existing node it holds something of; −1 = none
 }
 
-// cachedSigns are what pod groups can see of existing nodes, but for whether they are churning, which each plan says anew.
+// cachedSigns are what pod groups can see of existing nodes, but for whether they are churning, which each plan says
+// anew.
 type cachedSigns struct {
 	texts   []string
 	numbers map[string]int32 // of texts
@@ -88,7 +90,8 @@ type Node struct {
 	Market *offerings.Market
 	mask   vector.Bitset
 	open   map[string][]string // by label: what it may be
-	// Blind is set where nothing is known of what the claim will hold: it takes the pods it was planned for, and no other.
+	// Blind is set where nothing is known of what the claim will hold: it takes the pods it was planned for, and no
+	// other.
 	Blind bool
 
 	coming   []int                      // DaemonSets whose pods are not there yet; noted where any pod group minds

@@ -6,7 +6,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
 )
 
-// locate notes which node each pod holds something of. numbers are the nodes' by name; nil where they are as the nodes lie.
+// locate notes which node each pod holds something of. numbers are the nodes' by name; nil where they are as the nodes
+// lie.
 func (p *Nodes) locate(numbers map[string]int32) {
 	snapshot := p.In.Snapshot
 	if numbers == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// GuardShapes returns the shapes with required anti-affinity that some pod on a node has, in the order of those pods' keys,
-// so that the order of lists in the snapshot never shows.
+// GuardShapes returns the shapes with required anti-affinity that some pod on a node has, in the order of those pods'
+// keys, so that the order of lists in the snapshot never shows.
 func GuardShapes(snapshot *model.Snapshot, known *ShapeFacts, moving map[int]bool) []int {
 	if !known.guards() {
 		return nil
@@ -111,8 +111,9 @@ func (c *Classifier) reset() {
 	c.scratch = nil
 }
 
-// Settle notes which of the pending pods run well where they are. Where others are expected those that are alone in their shape
-// are neither to follow them nor to take the place they leave: pods that wait do, since neither is anywhere else.
+// Settle notes which of the pending pods run well where they are. Where others are expected those that are alone in
+// their shape are neither to follow them nor to take the place they leave: pods that wait do, since neither is anywhere
+// else.
 func (c *Classifier) Settle(settled, pending []int, expected bool) {
 	c.settled = make(map[int]bool, len(settled))
 	for _, i := range settled {
@@ -221,7 +222,8 @@ func (c *Classifier) addWithVolumes(n, i int, info *shapeInfo) {
 	c.addAs(c.podGroupFor(n, i, info, v), i)
 }
 
-// podGroupFor returns the pod group of pod i, the n-th of all; nil where there is nowhere its volumes and it both let it run.
+// podGroupFor returns the pod group of pod i, the n-th of all; nil where there is nowhere its volumes and it both let
+// it run.
 func (c *Classifier) podGroupFor(n, i int, info *shapeInfo, v bound) *PodGroup {
 	key := info.key
 	if v.text != "" {

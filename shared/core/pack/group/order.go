@@ -7,8 +7,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// InOrder sorts pod groups for placing: what matters more first, then those other pods' places depend on, then those that
-// depend on others, those that keep a balance last of them, then those no rule is about; each larger ones first.
+// InOrder sorts pod groups for placing: what matters more first, then those other pods' places depend on, then those
+// that depend on others, those that keep a balance last of them, then those no rule is about; each larger ones first.
 func InOrder(podGroups []*PodGroup) []*PodGroup {
 	type place struct {
 		podGroup    *PodGroup

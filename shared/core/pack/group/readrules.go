@@ -67,8 +67,9 @@ func (b *PodRules) remember(what, namespace string, selector *model.Selector, re
 	return peers, err
 }
 
-// readUses returns the shape's own rules; an error names the field that cannot be read. With arrived those it has to be near must
-// be there already, and those it has to be far from have left when they are gone and not when that is planned.
+// readUses returns the shape's own rules; an error names the field that cannot be read. With arrived those it has to be
+// near must be there already, and those it has to be far from have left when they are gone and not when that is
+// planned.
 func (b *PodRules) readUses(shape *model.PodShape, own []requirement.Requirements, arrived bool) (hard, soft []Constraint, no *model.Reason) {
 	if hard, no = b.readAffinity(shape, arrived); no != nil {
 		return nil, nil, no
@@ -89,7 +90,8 @@ func (b *PodRules) readUses(shape *model.PodShape, own []requirement.Requirement
 	return hard, append(soft, b.readPreferred(shape)...), nil
 }
 
-// readAffinity reads the required affinity terms. kube-scheduler counts a pod for any of them only where it matches all.
+// readAffinity reads the required affinity terms. kube-scheduler counts a pod for any of them only where it matches
+// all.
 func (b *PodRules) readAffinity(shape *model.PodShape, arrived bool) ([]Constraint, *model.Reason) {
 	if len(shape.PodAffinity) == 0 {
 		return nil, nil
@@ -137,7 +139,8 @@ func (b *PodRules) readAnti(shape *model.PodShape, lingers bool) ([]Constraint, 
 	return out, nil
 }
 
-// ReadSpreads returns the topology spread constraints of a shape whose nodes must be as own says: those that must hold and, unless preferences are ignored, the others.
+// ReadSpreads returns the topology spread constraints of a shape whose nodes must be as own says: those that must hold
+// and, unless preferences are ignored, the others.
 func (b *PodRules) ReadSpreads(shape *model.PodShape, own []requirement.Requirements) (hard, soft []Constraint, no *model.Reason) {
 	var keys []string
 	for i := range shape.Spread {

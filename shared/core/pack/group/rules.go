@@ -29,7 +29,8 @@ const (
 	Spread                   // the domain has at most maxSkew more than the emptiest: topology spread
 )
 
-// Constraint is a rule of one pod group: what the topology group must say of a domain for a pod of the pod group to go there.
+// Constraint is a rule of one pod group: what the topology group must say of a domain for a pod of the pod group to go
+// there.
 type Constraint struct {
 	Kind          kind
 	TopologyGroup int

@@ -60,8 +60,8 @@ func (info *shapeInfo) finish(rules *PodRules, shape *model.PodShape) {
 	slices.Sort(info.keys)
 }
 
-// ShapeFacts is what a snapshot's shapes ask for by themselves, whatever nodes and other pods there are: what all plans of a simulator have
-// in common. It is read as far as it is asked for, and never forgotten.
+// ShapeFacts is what a snapshot's shapes ask for by themselves, whatever nodes and other pods there are: what all plans
+// of a simulator have in common. It is read as far as it is asked for, and never forgotten.
 type ShapeFacts struct {
 	shapes          []model.PodShape
 	ignorePreferred bool              // preferred node affinity is left to kube-scheduler

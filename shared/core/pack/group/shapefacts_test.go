@@ -8,8 +8,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Shapes that ask for the same are like the first of them that was read, whether requests are read by dimensions or by name; any
-// difference tells them apart, and a request of nothing is none.
+// Shapes that ask for the same are like the first of them that was read, whether requests are read by dimensions or by
+// name; any difference tells them apart, and a request of nothing is none.
 func TestShapeFactsDistinguishShapesByTheirRequests(t *testing.T) {
 	asking := func(change func(*model.PodShape)) model.PodShape {
 		s := model.PodShape{Requests: model.Resources{model.CPU: 100, model.Memory: 1 << 20, model.Pods: 1}}

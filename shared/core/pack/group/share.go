@@ -30,8 +30,8 @@ func (c *Classifier) sharedBy(pod *model.Pod, shape *model.PodShape) []string {
 	return slices.DeleteFunc(c.Volumes.UnboundClaims(pod, shape), func(claim string) bool { return c.shared[claim] < 2 })
 }
 
-// share keeps the pod group in one zone with all pods that use one of the claims: where the first of them goes, the volume is
-// made.
+// share keeps the pod group in one zone with all pods that use one of the claims: where the first of them goes, the
+// volume is made.
 func (c *PodGroup) share(rules *PodRules, claims []string) {
 	if len(claims) == 0 {
 		return

@@ -148,8 +148,8 @@ func (b *PodRules) Spreads() bool {
 	return slices.ContainsFunc(b.TopologyGroups, func(t TopologyGroup) bool { return t.Wanted })
 }
 
-// Entangled reports whether pods may wait for each other: one that spreads for another that has to fill the emptiest domain,
-// which in turn spreads by something else, or needs others near.
+// Entangled reports whether pods may wait for each other: one that spreads for another that has to fill the emptiest
+// domain, which in turn spreads by something else, or needs others near.
 func (b *PodRules) Entangled() bool {
 	spreads, follows := 0, false
 	for i := range b.TopologyGroups {

@@ -22,8 +22,8 @@ func Draining(node *model.Node) bool {
 // Input is everything a plan depends on. Plan reads it and keeps nothing of it.
 type Input struct {
 	Snapshot *model.Snapshot
-	// Catalogs is what each class can buy, by class name, unavailable offerings included. A pool whose class is absent is
-	// reported as ClassNotReady.
+	// Catalogs is what each class can buy, by class name, unavailable offerings included. A pool whose class is absent
+	// is reported as ClassNotReady.
 	Catalogs map[string][]model.InstanceType
 	// ClassProblems says why a class cannot be used now, by class name. Such a class's pools are not used even where
 	// Catalogs has it.
@@ -36,33 +36,36 @@ type Input struct {
 	Usage map[string]model.Resources
 	// Taken is, by capacity reservation, how many instances are spoken for of those that Catalogs say are left.
 	Taken map[string]int64
-	// UnavailableOfferings only serve reasons: until when an unavailable offering is left alone. Catalogs already show their effect.
+	// UnavailableOfferings only serve reasons: until when an unavailable offering is left alone. Catalogs already show
+	// their effect.
 	UnavailableOfferings []model.UnavailableOffering
 	// Pending are the pods to place, as indexes into Snapshot.Pods; nil means what Pending returns. A pod listed here
 	// takes nothing of the node it is bound to. Indexes out of range and repeated ones are ignored.
 	Pending []int
 	// Later are pods that wait too and are planned another time: the plan only counts them.
 	Later []int
-	// Homed says that some pods of the snapshot are bound to claims on their way, by the claims' names. They hold their room there.
+	// Homed says that some pods of the snapshot are bound to claims on their way, by the claims' names. They hold their
+	// room there.
 	Homed bool
-	// Settled are those of the pods to place, as indexes into Snapshot.Pods, that run well where they are and would be made to
-	// leave voluntarily. Nodes and claims of Restless, by name, take none of them. Their spread constraints count every domain their
-	// pools can make a node in now, whether one is there or not, and 0 as the emptiest host.
+	// Settled are those of the pods to place, as indexes into Snapshot.Pods, that run well where they are and would be
+	// made to leave voluntarily. Nodes and claims of Restless, by name, take none of them. Their spread constraints
+	// count every domain their pools can make a node in now, whether one is there or not, and 0 as the emptiest host.
 	Settled  []int
 	Churning map[string]bool
-	// Expected are pods that are not yet on the nodes they are bound to in the snapshot, as indexes into Snapshot.Pods, with the
-	// names of those they are on until then; empty = none. They hold their room, and settled pods that have to be near them go
-	// only where they are before and after, those that have to be far from them nowhere of both. Pods that are to be placed may be
-	// listed with the node they are on.
+	// Expected are pods that are not yet on the nodes they are bound to in the snapshot, as indexes into Snapshot.Pods,
+	// with the names of those they are on until then; empty = none. They hold their room, and settled pods that have to
+	// be near them go only where they are before and after, those that have to be far from them nowhere of both. Pods
+	// that are to be placed may be listed with the node they are on.
 	Expected map[int]string
-	// Going are nodes that are being disrupted voluntarily. They take no pod and hold none, but count as domains of spread
-	// constraints: until they are gone kube-scheduler counts them, and settled pods are not to give their domains up.
+	// Going are nodes that are being disrupted voluntarily. They take no pod and hold none, but count as domains of
+	// spread constraints: until they are gone kube-scheduler counts them, and settled pods are not to give their
+	// domains up.
 	Going   []model.Node
 	NowUnix int64
 	// IgnorePreferences leaves preferred affinity and ScheduleAnyway constraints to kube-scheduler alone.
 	IgnorePreferences bool
-	// BestEffortMinValues lowers a pool's minValues to what can be had instead of refusing the pod. Such a claim carries the
-	// annotation model.AnnotationMinValuesRelaxed.
+	// BestEffortMinValues lowers a pool's minValues to what can be had instead of refusing the pod. Such a claim
+	// carries the annotation model.AnnotationMinValuesRelaxed.
 	BestEffortMinValues bool
 	// Salt goes into the claims' names, so that planning the same pods again after a failed launch gives new names.
 	Salt string

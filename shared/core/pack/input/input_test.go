@@ -7,7 +7,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// TestSortedPodsDoNotDependOnTheSnapshotsOrder guards what every plan rests on: the same pods, listed otherwise, are looked at in one order.
+// TestSortedPodsDoNotDependOnTheSnapshotsOrder guards what every plan rests on: the same pods, listed otherwise, are
+// looked at in one order.
 func TestSortedPodsDoNotDependOnTheSnapshotsOrder(t *testing.T) {
 	pods := []model.Pod{{Namespace: "b", Name: "a"}, {Namespace: "a", Name: "b"}, {Namespace: "a", Name: "a", UID: "2"}, {Namespace: "a", Name: "a", UID: "1"}}
 	want := []string{"1", "2", "a/b", "b/a"}

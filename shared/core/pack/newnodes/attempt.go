@@ -271,7 +271,8 @@ func (r *Packing) rankByMix(a *offerings.Set) *ranking {
 	return newRanking(list)
 }
 
-// compareRatios compares price/worth of two offerings without rounding; worth ≥ 0, and what is worth nothing comes last.
+// compareRatios compares price/worth of two offerings without rounding; worth ≥ 0, and what is worth nothing comes
+// last.
 func compareRatios(priceA, valueA, priceB, valueB int64) int {
 	highA, lowA := bits.Mul64(uint64(priceA), uint64(valueB))
 	highB, lowB := bits.Mul64(uint64(priceB), uint64(valueA))

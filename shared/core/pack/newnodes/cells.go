@@ -13,8 +13,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 )
 
-// divided returns the combinations of domains in which a new node can hold a unit of the pod group's venue, in order of their
-// values and without their costs.
+// divided returns the combinations of domains in which a new node can hold a unit of the pod group's venue, in order of
+// their values and without their costs.
 func (p *Planner) divided(c *group.PodGroup) []Cell {
 	key := c.Venue
 	for _, k := range c.Keys {
@@ -28,7 +28,8 @@ func (p *Planner) divided(c *group.PodGroup) []Cell {
 	return known
 }
 
-// Cells returns the combinations of domains in which a new node can hold a unit of the pod group, in order of their values.
+// Cells returns the combinations of domains in which a new node can hold a unit of the pod group, in order of their
+// values.
 func (p *Planner) Cells(c *group.PodGroup) []Cell {
 	known := p.divided(c)
 	cap := c.Most()
@@ -57,8 +58,8 @@ func (p *Planner) Cells(c *group.PodGroup) []Cell {
 	return out
 }
 
-// Offered returns the values of the pod group's k-th label that a new node for it can have now, sorted, whatever limits leave. Pools are
-// looked at for it even where no node is to be opened.
+// Offered returns the values of the pod group's k-th label that a new node for it can have now, sorted, whatever limits
+// leave. Pools are looked at for it even where no node is to be opened.
 func (p *Planner) Offered(c *group.PodGroup, k int) []string {
 	if p.Tries < 0 && p.surveyor == nil {
 		p.surveyor = NewPlanner(p.In, p.Dims, p.rules, p.Markets, p.Daemons)
@@ -92,8 +93,8 @@ func (p *Planner) Offered(c *group.PodGroup, k int) []string {
 	return known
 }
 
-// costAmong returns what a unit of the pod group, one of n, costs at best by the options, in nano-USD per hour, by the rates
-// of all that waits where they are to be asked; the largest number where there is no option.
+// costAmong returns what a unit of the pod group, one of n, costs at best by the options, in nano-USD per hour, by the
+// rates of all that waits where they are to be asked; the largest number where there is no option.
 func (p *Planner) costAmong(pool int, c *group.PodGroup, options []*offerings.Option, rated bool, n int64) int64 {
 	if rated && len(options) > 0 {
 		if rates := p.ratesOn(pool); rates != nil {
@@ -189,8 +190,8 @@ func (p *Planner) divide(c *group.PodGroup) []Cell {
 	return out
 }
 
-// CandidatePools returns the pools that can make a node for the pod group, in the order they are asked: first those without a taint
-// it would rather avoid.
+// CandidatePools returns the pools that can make a node for the pod group, in the order they are asked: first those
+// without a taint it would rather avoid.
 func (p *Planner) CandidatePools(c *group.PodGroup) []CandidatePool {
 	if known, ok := p.poolsOf[c.Venue]; ok {
 		return known
@@ -231,7 +232,8 @@ func (p *Planner) Prepare(podGroups []*group.PodGroup) {
 	}
 }
 
-// narrow adds to what new nodes for the pod group must be as many of its preferences as some pool can meet, heaviest first.
+// narrow adds to what new nodes for the pod group must be as many of its preferences as some pool can meet, heaviest
+// first.
 func (p *Planner) narrow(c *group.PodGroup) {
 	for i, term := range c.Preferred {
 		terms := terms.Cross(c.Terms, []requirement.Requirements{term})
@@ -252,7 +254,8 @@ func (p *Planner) narrow(c *group.PodGroup) {
 	}
 }
 
-// CountsNew reports whether the topology group looks at the new nodes of a cell's stands, the first of which is asked first.
+// CountsNew reports whether the topology group looks at the new nodes of a cell's stands, the first of which is asked
+// first.
 func (p *Planner) CountsNew(t *group.TopologyGroup, pools []CandidatePool) bool {
 	return t.Filter < 0 || len(pools) == 0 || p.rules.Filters[t.Filter].PassesPool(p.Pools()[pools[0].Pool])
 }

@@ -78,8 +78,9 @@ func (p *Planner) claim(r *Packing, n *Node, spare []int64) model.PlannedClaim {
 	return claim
 }
 
-// listedTypes returns the types the claim may be bought as, cheapest first, at most MaxInstanceTypes and enough for minValues,
-// and the most it may cost per hour. What they take of the limits beyond what the node holds already comes out of spare.
+// listedTypes returns the types the claim may be bought as, cheapest first, at most MaxInstanceTypes and enough for
+// minValues, and the most it may cost per hour. What they take of the limits beyond what the node holds already comes
+// out of spare.
 func listedTypes(p *offerings.Pool, n *Node, b offerings.OptionSet, usable vector.Bitset, spare []int64) (types []int, ceiling int64) {
 	if len(spare) == 0 && !p.Minimums && !p.Reserving && n.OfferingSet != nil && n.OfferingSet.Whole != nil && slices.Equal(b.Mask, n.OfferingSet.Whole.Mask) {
 		return cheapestTypes(p, n), offerings.PriceCeiling

@@ -31,8 +31,8 @@ type filling struct {
 	entry     []int32 // where in items a batch's are
 }
 
-// fill works out what goes onto a node bought by the column: as many units of the seed as fit, then of each batch of the
-// list that accepts the offering. It leaves the filling in r.items and r.free and returns what it is worth.
+// fill works out what goes onto a node bought by the column: as many units of the seed as fit, then of each batch of
+// the list that accepts the offering. It leaves the filling in r.items and r.free and returns what it is worth.
 func (r *filling) fill(seed, seedOption, column int, list []int) int64 {
 	r.begin(seed, column)
 	flag := r.Batches[seed].options[seedOption].Flag
@@ -58,8 +58,8 @@ batches:
 	return value
 }
 
-// fillEvenly is fill, but for taking turns between batches that ask for more CPU and batches that ask for more memory than the
-// node has of them, so that both are used up together.
+// fillEvenly is fill, but for taking turns between batches that ask for more CPU and batches that ask for more memory
+// than the node has of them, so that both are used up together.
 func (r *filling) fillEvenly(seed, seedOption, column int, list []int) int64 {
 	room := r.pool.Free[r.pool.Market.Columns[column].Instance]
 	cpu, memory := r.cpu, r.memory
@@ -129,7 +129,8 @@ func side(leaning, balance float64) int {
 	return 0
 }
 
-// unitsFor returns how many units of the batch make up for a gap between the parts of CPU and of memory that are free; at least one.
+// unitsFor returns how many units of the batch make up for a gap between the parts of CPU and of memory that are free;
+// at least one.
 func (r *filling) unitsFor(l int, gap, perCPU, perMemory float64) int {
 	if r.stock(l) > 1 {
 		request := r.requests[l*r.dims : (l+1)*r.dims]
@@ -140,8 +141,8 @@ func (r *filling) unitsFor(l int, gap, perCPU, perMemory float64) int {
 	return 1
 }
 
-// addAny is add by the first option that the column is of and that goes with the flag, or by one option alone; −1 = any. It returns the flag
-// of both as well.
+// addAny is add by the first option that the column is of and that goes with the flag, or by one option alone; −1 =
+// any. It returns the flag of both as well.
 func (r *filling) addAny(l, only, column, flag, want int) (added int64, joined int) {
 	for o, option := range r.Batches[l].options {
 		if only >= 0 && o != only || !option.OfferingSet.Mask.Has(column) {

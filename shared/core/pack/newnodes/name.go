@@ -43,8 +43,8 @@ func name(claims []model.PlannedClaim, in *input.Input) {
 	}
 }
 
-// nameAtOnce gives each claim the first name it may have, unless one of these is taken, which it is hardly ever; then it returns
-// false and gives none.
+// nameAtOnce gives each claim the first name it may have, unless one of these is taken, which it is hardly ever; then
+// it returns false and gives none.
 func nameAtOnce(claims []model.PlannedClaim, in *input.Input) bool {
 	names, wanted := make([]string, len(claims)), make(map[string]bool, len(claims))
 	for i := range claims {

@@ -31,9 +31,9 @@ func optionSetOf(p *offerings.Pool, n *Node, r *purchases) offerings.OptionSet {
 	return narrowedOptionSet(p, n, r)
 }
 
-// narrowedOptionSet returns the largest option set found inside what the node's pods accept: everything, where that is one already, else one
-// grown from the node's offering by zones, capacity types and types, in the order of their cheapest offerings. Reserved
-// capacity is left to nodes that are bought of it.
+// narrowedOptionSet returns the largest option set found inside what the node's pods accept: everything, where that is
+// one already, else one grown from the node's offering by zones, capacity types and types, in the order of their
+// cheapest offerings. Reserved capacity is left to nodes that are bought of it.
 func narrowedOptionSet(p *offerings.Pool, n *Node, r *purchases) offerings.OptionSet {
 	columns := p.Market.Columns
 	accepted := n.Mask

@@ -62,7 +62,8 @@ func (p *Planner) Pack(podBatches []*PodBatch) {
 	}
 }
 
-// requests reports whether the pod batch asks the pool next, and with which options. It goes on to its next pool after that.
+// requests reports whether the pod batch asks the pool next, and with which options. It goes on to its next pool after
+// that.
 func (p *Planner) requests(podBatch *PodBatch, pool int) ([]*offerings.Option, bool) {
 	for len(podBatch.Pods) > 0 && podBatch.next < len(podBatch.Pools) {
 		s := &podBatch.Pools[podBatch.next]
@@ -78,8 +79,8 @@ func (p *Planner) requests(podBatch *PodBatch, pool int) ([]*offerings.Option, b
 	return nil, false
 }
 
-// packOn packs batches onto new nodes of the pool, by every strategy, and keeps the result that places most pods, then the
-// cheapest, then the first.
+// packOn packs batches onto new nodes of the pool, by every strategy, and keeps the result that places most pods, then
+// the cheapest, then the first.
 func (p *Planner) packOn(pool *offerings.Pool, batches []remainingBatch) {
 	var best *Packing
 	ways, again := strategies(batches, len(pool.Limited) > 0), reprices(len(batches))
@@ -138,8 +139,8 @@ func (p *Planner) Saved() (restore func()) {
 	}
 }
 
-// PackAlike opens up to n nodes of the pool with room for load beside their daemons, for no pod in particular; fewer where limits leave
-// no room for more. It is for a planner that has packed nothing.
+// PackAlike opens up to n nodes of the pool with room for load beside their daemons, for no pod in particular; fewer
+// where limits leave no room for more. It is for a planner that has packed nothing.
 func (p *Planner) PackAlike(pool *offerings.Pool, n int, load model.Resources) {
 	r := newPacking(p, pool, nil, nil)
 	for range n {
@@ -161,7 +162,8 @@ func (p *Planner) PackAlike(pool *offerings.Pool, n int, load model.Resources) {
 	p.Runs = []*Packing{r}
 }
 
-// LabelOf returns a label of the node, should it be bought as its cheapest offering; empty where it has none or several.
+// LabelOf returns a label of the node, should it be bought as its cheapest offering; empty where it has none or
+// several.
 func (p *Planner) LabelOf(pool *offerings.Pool, n *Node, key string) string {
 	if !offerings.Decided(key) {
 		set := pool.Flags.Sets[n.Flag].Get(key)

@@ -10,8 +10,8 @@ import (
 // repricedBelow is the part of what was left the last time, below which rates are adjusted to what is left now.
 const repricedBelow = 0.6
 
-// price has the run's batches worth what the rates say, now and as they are placed. Reserved capacity has no price to speak
-// of, and one batch has nothing to be compared with.
+// price has the run's batches worth what the rates say, now and as they are placed. Reserved capacity costs
+// next to nothing, and one batch has nothing to be compared with.
 func (r *Packing) price() {
 	if r.Pool.Reserving || len(r.Batches) < 2 {
 		return
@@ -36,8 +36,8 @@ func (r *Packing) price() {
 	r.appraise()
 }
 
-// known returns rates that a plan in haste takes over as they are, of everything that is to be placed sooner or later; nil where
-// there are none, or rules between pods make them others.
+// known returns rates that a plan in haste takes over as they are, of everything that is to be placed sooner or later;
+// nil where there are none, or rules between pods make them others.
 func (p *Planner) known(pool *offerings.Pool) *pricing.Rates {
 	if p.Tries != 1 || !p.rules.Empty() {
 		return nil

@@ -22,9 +22,9 @@ func (r *purchases) join(a, b *offerings.Set) *offerings.Set {
 	return both
 }
 
-// settle finds the cheapest offering for what is on the node and what it takes of the limits; false where no offering holds
-// it, minValues cannot be met or the limits leave too little. One reservation rarely meets minValues; then the node does
-// without. Exotic types are for nodes nothing else holds, as at launch.
+// settle finds the cheapest offering for what is on the node and what it takes of the limits; false where no offering
+// holds it, minValues cannot be met or the limits leave too little. One reservation rarely meets minValues; then the
+// node does without. Exotic types are for nodes nothing else holds, as at launch.
 func (r *purchases) settle(n *Node) bool {
 	if !r.Pool.Reserving && !r.Pool.Minimums {
 		for i, e := range n.OfferingSet.Types {
@@ -91,7 +91,8 @@ func (r *purchases) openFor(n *Node) vector.Bitset {
 	return r.open
 }
 
-// Cheapen buys the node by the cheapest offering of its zone and capacity type that still holds it, once pods were taken off.
+// Cheapen buys the node by the cheapest offering of its zone and capacity type that still holds it, once pods were
+// taken off.
 func (r *purchases) Cheapen(n *Node) {
 	if n.Reservation != "" || len(n.Pods) == 0 {
 		return

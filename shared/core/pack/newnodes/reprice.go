@@ -2,10 +2,10 @@ package newnodes
 
 import "github.com/joiner-sh/joiner/shared/core/pack/offerings"
 
-// Repricing: a batch is worth what it costs, and what it costs shows only when everything is packed. The first run takes
-// what a unit would cost at best; every later one moves that towards what units of the batch were charged in the run
-// before, each node's price being shared out by worth. Lots that are hard to place come to be worth more, and are then
-// packed with more care.
+// Repricing: a batch is worth what it costs, and what it costs shows only when everything is packed. The first run
+// takes what a unit would cost at best; every later one moves that towards what units of the batch were charged in the
+// run before, each node's price being shared out by worth. Lots that are hard to place come to be worth more, and are
+// then packed with more care.
 
 // reprices returns how often so many batches are repriced: often where a run is short.
 func reprices(batches int) int {

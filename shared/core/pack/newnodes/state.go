@@ -31,8 +31,8 @@ type PodBatch struct {
 	next     int // of stands
 }
 
-// searchDepth is how many nodes are opened with everything compared: the first of them, a third of that where batches are many, and
-// after them every so many.
+// searchDepth is how many nodes are opened with everything compared: the first of them, a third of that where batches
+// are many, and after them every so many.
 type searchDepth struct{ first, every int }
 
 // searchBudget is how many offerings are compared for a node, and by how many batches.

@@ -13,17 +13,17 @@ const (
 	manyBatches = 2000
 )
 
-// strategy is the order in which nodes are opened for batches, and whether batches are worth what the rates of all of them say or
-// what they would cost alone.
+// strategy is the order in which nodes are opened for batches, and whether batches are worth what the rates of all of
+// them say or what they would cost alone.
 type strategy struct {
 	order  []int
 	priced bool
 }
 
-// strategies returns the ways in which nodes are opened: for batches first that will not share a node with their like, since
-// each of their units opens one whatever else there is, then for the most expensive; for those first that have the fewest offerings,
-// so that flexible pods fill up what picky ones need anyway; and for the most expensive by what they would cost alone. Where
-// limits may not let every pod in, what matters more goes first in all of them.
+// strategies returns the ways in which nodes are opened: for batches first that will not share a node with their like,
+// since each of their units opens one whatever else there is, then for the most expensive; for those first that have
+// the fewest offerings, so that flexible pods fill up what picky ones need anyway; and for the most expensive by what
+// they would cost alone. Where limits may not let every pod in, what matters more goes first in all of them.
 func strategies(batches []remainingBatch, limited bool) []strategy {
 	given := make([]int, len(batches))
 	for i := range given {

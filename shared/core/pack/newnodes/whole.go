@@ -1,17 +1,19 @@
 package newnodes
 
-// Nodes are opened one at a time, each for the best price for what goes onto it, whatever is left for the others. In the end that may be expensive: the
-// last pods need a node of their own, and one node for them and those before would have cost less. So whenever little is left it is noted what one
-// node for all of it costs, and a run that spent more from there on is made once more with that node.
+// Nodes are opened one at a time, each for the best price for what goes onto it, whatever is left for the others. In
+// the end that may be expensive: the last pods need a node of their own, and one node for them and those before would
+// have cost less. So whenever little is left it is noted what one node for all of it costs, and a run that spent more
+// from there on is made once more with that node.
 
-// Bounds on where that is looked for, as counts: in a large plan the last nodes make no difference that is worth a second run.
+// Bounds on where that is looked for, as counts: in a large plan the last nodes make no difference that is worth a
+// second run.
 const (
 	wholeUnits  = 64 // left
 	wholeOpened = 64 // nodes opened so far, or tried to
 )
 
-// forAll returns a node for all units that are left, and whether one of the attempts makes one; of these the one with the most promise is built. It keeps as
-// many types to fall back on as any other.
+// forAll returns a node for all units that are left, and whether one of the attempts makes one; of these the one with
+// the most promise is built. It keeps as many types to fall back on as any other.
 func (r *Packing) forAll(seed int, attempts []attempt) (n Node, is bool) {
 	if r.opened > wholeOpened {
 		return Node{}, false
@@ -40,7 +42,8 @@ func (r *Packing) forAll(seed int, attempts []attempt) (n Node, is bool) {
 	return n, left <= 0
 }
 
-// spentMore returns the node for all that was left which would have saved most against what was opened instead; false where none would have.
+// spentMore returns the node for all that was left which would have saved most against what was opened instead; false
+// where none would have.
 func (r *Packing) spentMore() (best whole, is bool) {
 	after, last, saved := int64(0), len(r.Nodes), int64(0)
 	for i := len(r.wholes) - 1; i >= 0; i-- { // those with fewest nodes after them first
@@ -55,7 +58,8 @@ func (r *Packing) spentMore() (best whole, is bool) {
 	return best, is
 }
 
-// withWhole returns the run made once more with one node for all that is left at some point, where that is cheaper; else the run.
+// withWhole returns the run made once more with one node for all that is left at some point, where that is cheaper;
+// else the run.
 func (r *Packing) withWhole() *Packing {
 	w, is := r.spentMore()
 	if !is || r.opened > wholeOpened {

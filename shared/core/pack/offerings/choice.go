@@ -61,8 +61,8 @@ func choices(t *model.InstanceType, reported map[string]bool) []choice {
 	return out
 }
 
-// distinguished returns the labels of choices that any pool, pod or claim names. For the others a column for each value would
-// be work for nothing.
+// distinguished returns the labels of choices that any pool, pod or claim names. For the others a column for each value
+// would be work for nothing.
 func distinguished(in *input.Input) map[string]bool {
 	reported := make(map[string]bool, len(ChosenKeys))
 	report := func(key string) {

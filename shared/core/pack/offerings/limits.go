@@ -8,8 +8,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// LimitUse returns the most any of the types takes at offerings up to the ceiling, of limits there are and of limits there may
-// be later.
+// LimitUse returns the most any of the types takes at offerings up to the ceiling, of limits there are and of limits
+// there may be later.
 func (m *Market) LimitUse(types []int, usable vector.Bitset, ceiling int64) model.Resources {
 	most := slices.Clone(m.capacity[types[0]])
 	for _, t := range types[1:] {
@@ -34,8 +34,8 @@ func (m *Market) LimitUse(types []int, usable vector.Bitset, ceiling int64) mode
 	return hold
 }
 
-// ZonesAndCapacity returns the zones and capacity types the listed types can be bought in now, among usable columns up to the
-// ceiling.
+// ZonesAndCapacity returns the zones and capacity types the listed types can be bought in now, among usable columns up
+// to the ceiling.
 func (m *Market) ZonesAndCapacity(types []int, usable vector.Bitset, ceiling int64) (zones, capacityTypes []string) {
 	var inZones, inKinds uint64
 	for _, t := range types {

@@ -19,8 +19,8 @@ func preference(capacityType string) int {
 	return slices.Index([]string{model.OnDemand, model.Spot, model.Reserved}, capacityType) * -1
 }
 
-// Market is everything one class can buy, ready to be searched: instance types by name, and every offering of theirs as a
-// numbered column, cheapest first. A set of offerings is then a bitset, and the cheapest of a set its lowest bit.
+// Market is everything one class can buy, ready to be searched: instance types by name, and every offering of theirs as
+// a numbered column, cheapest first. A set of offerings is then a bitset, and the cheapest of a set its lowest bit.
 type Market struct {
 	Types     []*model.InstanceType    // by name
 	Index     map[string]int           // into types, by name
@@ -65,7 +65,8 @@ func (m *Markets) Of(class string) *Market {
 	return known
 }
 
-// Reservations returns how many instances each reservation has left: the smallest number any offering gives, less what is taken.
+// Reservations returns how many instances each reservation has left: the smallest number any offering gives, less what
+// is taken.
 func (m *Markets) Reservations(taken map[string]int64) map[string]int64 {
 	left := make(map[string]int64)
 	for class := range m.catalogs { // a minimum does not depend on the order
@@ -299,8 +300,8 @@ func (m *Market) Label(column int, key string) string {
 	return ""
 }
 
-// ChosenFor returns what a claim must say of choices so that its instance is one of mask: for each label the values there, and
-// nothing where every value is.
+// ChosenFor returns what a claim must say of choices so that its instance is one of mask: for each label the values
+// there, and nothing where every value is.
 func (m *Market) ChosenFor(mask vector.Bitset) requirement.Requirements {
 	out := requirement.Requirements{}
 	if !m.Choosing {
@@ -333,7 +334,7 @@ func (m *Market) ChosenFor(mask vector.Bitset) requirement.Requirements {
 const (
 	// MinSpotTypes is how many types a spot claim should be able to fall back on, where its pods allow as many.
 	MinSpotTypes = 10
-	// PriceCeiling bounds prices where they are weighed against each other, in micro-USD per hour: far above any instance,
-	// and low enough that sums of products cannot overflow.
+	// PriceCeiling bounds prices where they are weighed against each other, in micro-USD per hour: far above any
+	// instance, and low enough that sums of products cannot overflow.
 	PriceCeiling = 10_000_000_000
 )

@@ -17,7 +17,8 @@ type NodeTemplate struct {
 // Listed are the labels of which a claim lists its values itself, by key.
 var Listed = []string{model.LabelCapacityType, model.LabelInstanceType, model.LabelZone}
 
-// List writes down what a node is, each label of listed narrowed to its values, which are sorted and the list's from then on.
+// List writes down what a node is, each label of listed narrowed to its values, which are sorted and the list's from
+// then on.
 func (k *NodeTemplate) List(of ...[]string) []model.Requirement {
 	out := make([]model.Requirement, 0, len(k.Rest)+len(Listed))
 	rest := k.Rest

@@ -32,7 +32,8 @@ func drawPool(t *rapid.T) *Pool {
 	return NewPools(in, testDims, NewMarkets(in, testDims), nil)[0]
 }
 
-// TestColumnsAreSearchedAsIfOneAfterTheOther compares sets of columns, and the cheapest of them, with looking at each offering.
+// TestColumnsAreSearchedAsIfOneAfterTheOther compares sets of columns, and the cheapest of them, with looking at each
+// offering.
 func TestColumnsAreSearchedAsIfOneAfterTheOther(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pool := drawPool(t)
@@ -59,8 +60,8 @@ func TestColumnsAreSearchedAsIfOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// TestOptionSetsHoldNothingThatIsNotAccepted grows an option set around one column: a claim says types, zones and capacity types, and every
-// combination of what it says must be accepted.
+// TestOptionSetsHoldNothingThatIsNotAccepted grows an option set around one column: a claim says types, zones and
+// capacity types, and every combination of what it says must be accepted.
 func TestOptionSetsHoldNothingThatIsNotAccepted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawPool(t).Market

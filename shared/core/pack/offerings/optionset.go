@@ -6,8 +6,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
 )
 
-// OptionSet is a set of types, zones and capacity types every combination of which is acceptable, since that is all a claim
-// can say. For pods without alternatives in their affinity it is everything they accept.
+// OptionSet is a set of types, zones and capacity types every combination of which is acceptable, since that is all a
+// claim can say. For pods without alternatives in their affinity it is everything they accept.
 type OptionSet struct {
 	types         []bool // by type
 	zones         map[string]bool

@@ -79,8 +79,8 @@ func CustomPart(term requirement.Requirements) requirement.Requirements {
 	return out
 }
 
-// Variant is one way pods may be placed on a pool, whatever they ask for of resources: a combination of custom labels and
-// the offerings that suit them then.
+// Variant is one way pods may be placed on a pool, whatever they ask for of resources: a combination of custom labels
+// and the offerings that suit them then.
 type Variant struct {
 	flag        int
 	OfferingSet *Set

@@ -133,8 +133,8 @@ func (p *Pool) prepare(m *Market, daemons []Daemon) {
 	p.placeDaemons(daemons)
 }
 
-// template returns what every node of the pool is: its requirements, its labels, and the labels all nodes of it get. The
-// requirements must be readable.
+// template returns what every node of the pool is: its requirements, its labels, and the labels all nodes of it get.
+// The requirements must be readable.
 func template(source *model.Pool) requirement.Requirements {
 	read, err := requirement.From(source.Template.Requirements)
 	if err != nil {
@@ -148,8 +148,8 @@ func template(source *model.Pool) requirement.Requirements {
 		With(model.LabelNodeClass, requirement.Values(source.Template.ClassName))
 }
 
-// placeDaemons sums up, for each type, the daemons that may run on some node of it. A daemon that only some offerings of
-// the type would attract counts for all of them: too much room is kept rather than too little.
+// placeDaemons sums up, for each type, the daemons that may run on some node of it. A daemon that only some offerings
+// of the type would attract counts for all of them: too much room is kept rather than too little.
 func (p *Pool) placeDaemons(daemons []Daemon) {
 	m := p.Market
 	p.Daemons = make([]vector.Vector, len(m.Types))

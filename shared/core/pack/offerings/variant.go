@@ -14,7 +14,8 @@ import (
 // MaxCells bounds into how many combinations of domains a pod group's place is divided.
 const MaxCells = 1024
 
-// FewUnits is how many units count as few: what whole nodes cost matters to them, and rates know nothing of whole nodes.
+// FewUnits is how many units count as few: what whole nodes cost matters to them, and rates know nothing of whole
+// nodes.
 const FewUnits = 64
 
 // CostOf returns what one of n units costs at best on nodes of their own, in nano-USD per hour.
@@ -109,8 +110,8 @@ func (p *Pool) openValues(a *Set, key string) []string {
 	return known
 }
 
-// TypesAmong lists the types among usable offerings: exotic ones last, for they are bought only where no other will do. Under
-// minValues, which count all of them, they are not distinguished.
+// TypesAmong lists the types among usable offerings: exotic ones last, for they are bought only where no other will do.
+// Under minValues, which count all of them, they are not distinguished.
 func (p *Pool) TypesAmong(usable vector.Bitset) (types []entry, spot []int, plain int) {
 	seen, seenSpot := make([]bool, len(p.Market.Types)), make([]bool, len(p.Market.Types))
 	var exotic []entry
@@ -133,8 +134,9 @@ func (p *Pool) TypesAmong(usable vector.Bitset) (types []entry, spot []int, plai
 	return append(types, exotic...), spot, len(types)
 }
 
-// Variants returns the ways the pod group can be placed on the pool, taints and resources aside. A claim cannot say "one of
-// these alternatives", so that under minValues, which depend on all a claim accepts, each alternative stays on its own.
+// Variants returns the ways the pod group can be placed on the pool, taints and resources aside. A claim cannot say
+// "one of these alternatives", so that under minValues, which depend on all a claim accepts, each alternative stays on
+// its own.
 func (p *Pool) Variants(terms []requirement.Requirements, ports []model.HostPort) []Variant {
 	type way struct {
 		flag int
@@ -216,8 +218,8 @@ func (p *Pool) Pin(list []Variant, pins requirement.Requirements) []Variant {
 	return out
 }
 
-// Options returns what the variants have for pods that ask for request, of which a node takes at most cap (0 = as many as
-// fit). Grounds nothing available holds are left out.
+// Options returns what the variants have for pods that ask for request, of which a node takes at most cap (0 = as many
+// as fit). Grounds nothing available holds are left out.
 func (p *Pool) Options(list []Variant, request vector.Vector, cap int64) []*Option {
 	var out []*Option
 	for _, g := range list {

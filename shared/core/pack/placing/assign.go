@@ -35,8 +35,8 @@ func (a *Assigner) Place(c *group.PodGroup) []*newnodes.PodBatch {
 	return out
 }
 
-// placePlain puts units of a pod group no rule is about on the first existing nodes that hold them, those with a taint it would
-// rather avoid last.
+// placePlain puts units of a pod group no rule is about on the first existing nodes that hold them, those with a taint
+// it would rather avoid last.
 func (a *Assigner) placePlain(c *group.PodGroup) {
 	p := a.Existing
 	if p.Total == 0 {
@@ -85,7 +85,8 @@ func (a *Assigner) placePlain(c *group.PodGroup) {
 	}
 }
 
-// grown returns the pod group's groups once more existing nodes are made. Where one was searched before, the search goes on.
+// grown returns the pod group's groups once more existing nodes are made. Where one was searched before, the search
+// goes on.
 func (a *Assigner) grown(c *group.PodGroup, before []NodeSet) []NodeSet {
 	cursors := make(map[int]int, len(before))
 	for i := range before {
@@ -132,7 +133,8 @@ func (a *Assigner) builtNodeSets(c *group.PodGroup) []NodeSet {
 // NewPlacement returns the pod group's placement on all that exists and on new nodes.
 func (a *Assigner) NewPlacement(c *group.PodGroup) *Placement { return a.PlacementOn(c, a.NodeSets(c)) }
 
-// PlacementOn is NewPlacement where the existing nodes to search are known; none where it is only asked about single existing nodes.
+// PlacementOn is NewPlacement where the existing nodes to search are known; none where it is only asked about single
+// existing nodes.
 func (a *Assigner) PlacementOn(c *group.PodGroup, nodeSets []NodeSet) *Placement {
 	l := &Placement{Assigner: a, podGroup: c, nodeSets: nodeSets}
 	for _, u := range c.Constraints {

@@ -41,7 +41,8 @@ func (l *Placement) Codes(pod, n int) []string {
 	return slices.Compact(out)
 }
 
-// useRefuses returns the code of the pod group's i-th rule where it keeps a pod off existing node n; empty where it does not.
+// useRefuses returns the code of the pod group's i-th rule where it keeps a pod off existing node n; empty where it
+// does not.
 func (l *Placement) useRefuses(i, n int) string {
 	u, s := &l.podGroup.Constraints[i], l.Existing.List[n]
 	t := &l.Rules.TopologyGroups[u.TopologyGroup]

@@ -9,8 +9,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/topology"
 )
 
-// hostLow returns the count of the emptiest node a spread by host looks at: none, where new ones may come, and for existing node n where
-// that is on its way: until it is there another one may be.
+// hostLow returns the count of the emptiest node a spread by host looks at: none, where new ones may come, and for
+// existing node n where that is on its way: until it is there another one may be.
 func (l *Placement) hostLow(i, n int) int32 {
 	if n >= 0 && l.Existing.List[n].Number < 0 {
 		return 0
@@ -23,8 +23,8 @@ func (l *Placement) hostLow(i, n int) int32 {
 	return t.Least
 }
 
-// hostLows sums up the emptiest nodes of all spreads by host that the pod group keeps, or that pods it is counted by keep. They
-// only grow.
+// hostLows sums up the emptiest nodes of all spreads by host that the pod group keeps, or that pods it is counted by
+// keep. They only grow.
 func (l *Placement) hostLows() int32 {
 	sum := int32(0)
 	for i := range l.exact {
@@ -40,8 +40,8 @@ func (l *Placement) hostLows() int32 {
 	return sum
 }
 
-// refuses returns the rule that keeps the pod group out of the domain, hosts aside; nil where none does. open says what labels
-// of a claim on its way may still become.
+// refuses returns the rule that keeps the pod group out of the domain, hosts aside; nil where none does. open says what
+// labels of a claim on its way may still become.
 func (l *Placement) refuses(values []string, open [][]string) *group.Constraint {
 	for i := range l.podGroup.Constraints {
 		u := &l.podGroup.Constraints[i]
@@ -176,8 +176,8 @@ func (l *Placement) unbalance(values []string, exists bool) int64 {
 	return sum
 }
 
-// adapts reports whether every pod that is spread by the topology group may go wherever any of them may, so that they can make up
-// for others that go where it is cheapest.
+// adapts reports whether every pod that is spread by the topology group may go wherever any of them may, so that they
+// can make up for others that go where it is cheapest.
 func (l *Placement) adapts(topologyGroup int) bool {
 	t := &l.Rules.TopologyGroups[topologyGroup]
 	if l.Strict {

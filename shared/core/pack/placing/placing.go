@@ -19,8 +19,8 @@ type NodeSet struct {
 	settled bool       // nothing more fits
 }
 
-// Assigner gives every pod group its place: an existing node that exists, or the domains of new nodes. After it no rule between pods of
-// different nodes is left open, so that packing need not know of them.
+// Assigner gives every pod group its place: an existing node that exists, or the domains of new nodes. After it no rule
+// between pods of different nodes is left open, so that packing need not know of them.
 type Assigner struct {
 	Planner  *newnodes.Planner
 	Existing *existing.Nodes

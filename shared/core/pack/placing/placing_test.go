@@ -13,7 +13,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// placedByNode places pods with the shape on three nodes in three zones, the first of them four times as large, and returns how many are on each.
+// placedByNode places pods with the shape on three nodes in three zones, the first of them four times as large, and
+// returns how many are on each.
 func placedByNode(t *testing.T, pods int, shape model.PodShape) (byNode []int, left int) {
 	t.Helper()
 	shape.Namespace, shape.Labels = "default", map[string]string{"app": "web"}
@@ -52,7 +53,8 @@ func placedByNode(t *testing.T, pods int, shape model.PodShape) (byNode []int, l
 	return byNode, len(c.Pods)
 }
 
-// TestPodsGoWhereTheCountsAllow places six pods by each kind of rule: what has room for all of them, or for one, is not all that counts.
+// TestPodsGoWhereTheCountsAllow places six pods by each kind of rule: what has room for all of them, or for one, is not
+// all that counts.
 func TestPodsGoWhereTheCountsAllow(t *testing.T) {
 	web := &model.Selector{MatchLabels: map[string]string{"app": "web"}}
 	term := func(key string) []model.PodTerm { return []model.PodTerm{{Selector: web, TopologyKey: key}} }

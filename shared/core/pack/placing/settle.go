@@ -8,8 +8,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 )
 
-// roomiest returns the domains in which what exists has room for most units of a pod group whose pods must all be in one
-// domain, which the first of them decides; nil where that is decided, or makes no difference.
+// roomiest returns the domains in which what exists has room for most units of a pod group whose pods must all be in
+// one domain, which the first of them decides; nil where that is decided, or makes no difference.
 func (l *Placement) roomiest() [][]string {
 	c := l.podGroup
 	if c.Units() < 2 || l.hostAffinity || len(l.nodeSets) < 2 || !slices.ContainsFunc(c.Constraints, func(u group.Constraint) bool { return u.Kind == group.Affinity && l.mayStart(&u) }) {
@@ -39,9 +39,9 @@ func (l *Placement) roomiest() [][]string {
 	return out
 }
 
-// placeUnit puts one unit on an existing node, or else in a cell; false where no place is left that keeps every rule. What is on its
-// way comes after what is there, as it did when it was asked for: so a plan that is made again while it is on its way says
-// the same.
+// placeUnit puts one unit on an existing node, or else in a cell; false where no place is left that keeps every rule.
+// What is on its way comes after what is there, as it did when it was asked for: so a plan that is made again while it
+// is on its way says the same.
 func (l *Placement) placeUnit() bool {
 	for _, tier := range []NodeSet{{}, {Soft: true}, {coming: true}, {Soft: true, coming: true}} {
 		best, node := -1, -1
@@ -197,8 +197,8 @@ func (l *Placement) Explain() {
 	}
 }
 
-// Keeps places the pod group's next unit on the existing node it was promised; false where that does not hold it any more. Of an existing node
-// nothing is known of, the promise is all there is.
+// Keeps places the pod group's next unit on the existing node it was promised; false where that does not hold it any
+// more. Of an existing node nothing is known of, the promise is all there is.
 func (l *Placement) Keeps(n int) bool {
 	s := l.Existing.Node(n)
 	if l.podGroup.Settled && s.Churning {

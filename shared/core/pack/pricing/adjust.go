@@ -103,8 +103,8 @@ func (p *Rates) costsOf(c *cohort) []float64 {
 	return p.costs
 }
 
-// spread divides the cohort among the offerings that are nearly the cheapest, the cheaper the more, and returns the least one
-// of it costs.
+// spread divides the cohort among the offerings that are nearly the cheapest, the cheaper the more, and returns the
+// least one of it costs.
 func (p *Rates) spread(c *cohort, nearly float64) float64 {
 	costs := p.costsOf(c)
 	least := slices.Min(costs)

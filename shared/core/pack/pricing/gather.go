@@ -77,8 +77,9 @@ func magnitude(amount int64, fine uint) int64 {
 	return 1 + int64(whole)<<fine + int64(part)
 }
 
-// slotsOf returns the slots a unit of the pod group takes one of. Pods that keep every other of their kind off their node take
-// none: which nodes they open decides the plan, and they are better worth the whole node than the part the dual says.
+// slotsOf returns the slots a unit of the pod group takes one of. Pods that keep every other of their kind off their
+// node take none: which nodes they open decides the plan, and they are better worth the whole node than the part the
+// dual says.
 func (p *Rates) slotsOf(c *group.PodGroup) []int {
 	var out []int
 	enter := func(s unitLimit) {
@@ -101,7 +102,8 @@ func (p *Rates) slotsOf(c *group.PodGroup) []int {
 	return out
 }
 
-// list lists the offerings worth comparing: of each offering set those that no cheaper one is as large as, at most offeringsEach.
+// list lists the offerings worth comparing: of each offering set those that no cheaper one is as large as, at most
+// offeringsEach.
 func (p *Rates) list() {
 	listed := vector.NewBitset(len(p.pool.Market.Columns))
 	seen := make(map[int]bool)

@@ -30,7 +30,8 @@ func (p *Rates) Reprice(left []int) {
 	p.adjust(laterRounds, 0.3)
 }
 
-// Value returns what a unit of the pod group costs at best by the rates, in nano-USD per hour; 0 where no offering listed holds it.
+// Value returns what a unit of the pod group costs at best by the rates, in nano-USD per hour; 0 where no offering
+// listed holds it.
 func (p *Rates) Value(c *group.PodGroup, options []*offerings.Option) int64 {
 	p.request = p.request[:0]
 	for _, amount := range c.Request {
@@ -60,7 +61,8 @@ func (p *Rates) least(slots []int, options []*offerings.Option, among []int32) (
 	return least, found
 }
 
-// LeastFor returns the least that any offering charges for so much room, in micro-USD per hour; false where none is sold.
+// LeastFor returns the least that any offering charges for so much room, in micro-USD per hour; false where none is
+// sold.
 func (p *Rates) LeastFor(room []float64) (least float64, sold bool) {
 	offerings := p.used
 	if len(offerings) == 0 {

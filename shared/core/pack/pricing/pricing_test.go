@@ -13,8 +13,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// ratesOf returns the rates of a pool that sells three kinds of instance in one zone, for pods of two sizes: one asks for CPU mostly,
-// the other for memory.
+// ratesOf returns the rates of a pool that sells three kinds of instance in one zone, for pods of two sizes: one asks
+// for CPU mostly, the other for memory.
 func ratesOf(t *testing.T, cpuPods, memoryPods int) (*Rates, []Request) {
 	t.Helper()
 	instance := func(name string, cores, gib int64, price model.MicroUSD) model.InstanceType {
@@ -41,8 +41,8 @@ func ratesOf(t *testing.T, cpuPods, memoryPods int) (*Rates, []Request) {
 	return New(dims, pool, pool.Open, requests), requests
 }
 
-// TestWorthIsNearTheDual guards that together all pods are worth what parts of instances for them cost at least, and not
-// more: the dual of a linear program is never above it.
+// TestWorthIsNearTheDual guards that together all pods are worth what parts of instances for them cost at least, and
+// not more: the dual of a linear program is never above it.
 func TestWorthIsNearTheDual(t *testing.T) {
 	for _, x := range []struct{ cores, memory int }{{1000, 10}, {10, 1000}, {600, 600}} {
 		t.Run(fmt.Sprintf("%d of CPU, %d of memory", x.cores, x.memory), func(t *testing.T) {
@@ -58,8 +58,8 @@ func TestWorthIsNearTheDual(t *testing.T) {
 	}
 }
 
-// cheapestDivisible returns the price of parts of lean and balanced instances for the pods, by trying every share of either
-// pod on lean ones in steps of a hundredth.
+// cheapestDivisible returns the price of parts of lean and balanced instances for the pods, by trying every share of
+// either pod on lean ones in steps of a hundredth.
 func cheapestDivisible(cores, memory float64) float64 {
 	least := math.Inf(1)
 	part := func(cores, memory, gib, price float64) float64 {

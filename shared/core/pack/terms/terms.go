@@ -64,8 +64,8 @@ func Required(shape *model.PodShape) ([]requirement.Requirements, *model.Reason)
 // AffinityField is the field that required node affinity is in.
 const AffinityField = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 
-// affinityTerms reads the terms that can be met. A term that is empty, contradicts itself or cannot be read is left out,
-// because the others may still be met; the reason says what was wrong with the first one where none is left.
+// affinityTerms reads the terms that can be met. A term that is empty, contradicts itself or cannot be read is left
+// out, because the others may still be met; the reason says what was wrong with the first one where none is left.
 func affinityTerms(list []model.NodeTerm) ([]requirement.Requirements, *model.Reason) {
 	var terms []requirement.Requirements
 	var first *model.Reason
@@ -109,8 +109,8 @@ func Unreadable(field, problem, remedy string) *model.Reason {
 // that exist only those that some pod names carry it, so that all others stay alike; new nodes never do.
 const NodeName = "\x00metadata.name"
 
-// withFields adds a term's matchFields to what it says of labels. kube-scheduler knows one field and two operators, each
-// with one value.
+// withFields adds a term's matchFields to what it says of labels. kube-scheduler knows one field and two operators,
+// each with one value.
 func withFields(term requirement.Requirements, fields []model.Requirement) (requirement.Requirements, error) {
 	for i, f := range fields {
 		if f.Key != "metadata.name" || len(f.Values) != 1 || f.Operator != model.In && f.Operator != model.NotIn {

@@ -1,7 +1,7 @@
 package vector
 
-// Finder answers which is the first slot of a list that has room for a request, by a tree of the most that is free in each part
-// of the list.
+// Finder answers which is the first slot of a list that has room for a request, by a tree of the most that is free in
+// each part of the list.
 type Finder struct {
 	dims  int
 	size  int // leaves, a power of two

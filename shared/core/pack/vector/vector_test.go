@@ -13,7 +13,8 @@ func drawn(t *rapid.T, dims int, what string) Vector {
 	return rapid.SliceOfN(rapid.Int64Range(-1, 6), dims, dims).Draw(t, what)
 }
 
-// TestFinderFindsTheFirstSlotWithRoom compares the tree with looking at one slot after the other, while what is free changes.
+// TestFinderFindsTheFirstSlotWithRoom compares the tree with looking at one slot after the other, while what is free
+// changes.
 func TestFinderFindsTheFirstSlotWithRoom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dims, count := rapid.IntRange(1, 3).Draw(t, "dims"), rapid.IntRange(0, 40).Draw(t, "count")
