@@ -12,27 +12,32 @@
 // wrongly. Preferences for nodes are kept where some pool can meet them, heaviest first; preferences between pods where
 // the whole plan costs little more for it.
 //
-// How it works, in the order of the files:
+// How it works. Each part is a package below this one and knows only those before it:
 //
-//  1. Pods that scheduling cannot tell apart are one pod group with a count (podgroup.go, demand.go). Rules between pods become
-//     topology groups: how many pods of a set are in each domain of a label (rules.go).
-//  2. What exists, or is on its way, becomes existing nodes with free capacity, all at once or, for few pods, in turn until they are
-//     placed; an index finds the first with enough (existing.go, build.go, finder.go). What-ifs of one cluster share a
-//     simulator, which copies the nodes whose pods are what they were (simulator.go, cache.go).
-//  3. Every pod group gets its place: an existing node, or the domains of its new nodes (assign.go). A pod whose zone, capacity type or
-//     custom label matters to a rule is pinned to the domain that was counted, so that packing need not know of rules
-//     between nodes. Pods that must share a host become one unit (bundle.go).
-//  4. What a pod group can buy is a market: offerings numbered by price, so that a set of offerings is a bitset and its cheapest
-//     the lowest bit (market.go, pool.go, variant.go). A node is opened where the price for what it carries is best, each
-//     pod counting what it would cost at its own best, so that pods that take anything are not drawn onto expensive nodes of
-//     picky ones; filled so that CPU and memory run out together; and repeated as often as the filling can be (packing.go,
-//     attempt.go). What a pod costs at its best follows from what else there is to fill nodes with: it is the dual of the
-//     linear program without whole pods and whole nodes (pricing.go), which also says what each zone costs where rules
-//     leave a choice. A few orders of opening are tried, and pods are priced again by what they were charged
-//     (reprice.go); the cheapest result is kept, with one node for all that is left in the end where that is cheaper
-//     (whole.go).
-//  5. The plan is looked at as kube-scheduler will once every node is there, whatever the order of binding; a pod for
-//     which a rule would not hold is taken off again (verify.go).
+//   - input has what is asked, and the codes of reasons; vector has sums of several resources, sets, and the search for
+//     room; terms reads what a pod says of its node.
+//   - offerings makes what a NodePool can buy a set of columns numbered by price, so that a set of offerings is a
+//     bitset and its cheapest the lowest bit.
+//   - group makes pods that scheduling cannot tell apart one pod group with a count, and rules between pods topology
+//     groups: how many pods of a set are in each domain of a label.
+//   - existing makes what exists, or is on its way, nodes with free capacity, all at once or, for few pods, in turn
+//     until they are placed. What-ifs of one cluster share a [Simulator], whose memory copies the nodes whose pods are
+//     what they were.
+//   - pricing says what a pod costs at its best, given what else there is to fill nodes with: the dual of the linear
+//     program without whole pods and whole nodes.
+//   - newnodes packs pods onto new nodes. A node is opened where the price for what it carries is best, each pod
+//     counting what it would cost at its own best, so that pods that take anything are not drawn onto expensive nodes
+//     of picky ones; filled so that CPU and memory run out together; and repeated as often as the filling can be. A few
+//     orders are tried; the cheapest result is kept.
+//   - placing gives every pod group its place by counting: an existing node, or the domains of its new nodes. A pod
+//     whose zone, capacity type or custom label matters to a rule is pinned to the domain that was counted, so that
+//     packing need not know of rules between nodes.
+//
+// Here, on top, is the order in which they are asked (plan.go), on a solver that all of it works on (solver.go). Pods
+// that must share a host become one unit (bundle.go). What is left over, or could do with what exists, is tried
+// elsewhere (retry.go, shift.go, relocate.go). The plan is looked at as kube-scheduler will once every node is there,
+// whatever the order of binding; a pod for which a rule would not hold is taken off again (verify.go, settle.go,
+// binding.go). What has no place gets its reasons (reason.go).
 //
 // All bounds on effort are counts, never time.
 //
