@@ -75,7 +75,7 @@ type Node struct {
 	Closed      bool // takes no pods: it is being deleted or drained, or its instance is gone. What runs there still counts.
 	Initialized bool
 	Churning    bool              // takes no settled pods
-	labels      map[string]string // as written: label reads them by today's names
+	labels      map[string]string // as written: Label reads them by today's names
 	host        string            // its host name where no label says it; empty = it has none then
 	Taints      []model.Taint
 	Free        vector.Vector
@@ -85,7 +85,7 @@ type Node struct {
 	cache       int32          // the existing node of the cache it was copied from; −1 = none
 	unread      bool           // what runs on its node is not taken off free, ports and volumes yet
 
-	// A claim that has not launched may still become any of several instances: market and mask are set, and a pod fits
+	// A claim that has not launched may still become any of several instances: Market and mask are set, and a pod fits
 	// only where it fits all of them.
 	Market *offerings.Market
 	mask   vector.Bitset

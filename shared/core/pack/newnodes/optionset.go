@@ -6,7 +6,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 )
 
-// optionSetOf is optionSet, looked for once where it is the same for every node of the offering set.
+// optionSetOf is narrowedOptionSet, looked for once where it is the same for every node of the offering set.
 func optionSetOf(p *offerings.Pool, n *Node, r *purchases) offerings.OptionSet {
 	if n.Reservation != "" || p.Reserving || n.OfferingSet == nil || !slices.Equal(n.Mask, n.OfferingSet.Mask) {
 		return narrowedOptionSet(p, n, r)

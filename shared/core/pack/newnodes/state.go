@@ -16,7 +16,7 @@ type CandidatePool struct {
 
 // Cell is a combination of domains new nodes can be made in for a pod group.
 type Cell struct {
-	Values []string        // by podGroup.keys
+	Values []string        // by PodGroup.Keys
 	Pools  []CandidatePool // in the order they are asked
 	Cost   int64           // of a unit there at best, in nano-USD per hour
 	Pods   []int           // assigned to it
@@ -26,7 +26,7 @@ type Cell struct {
 type PodBatch struct {
 	PodGroup *group.PodGroup
 	Pods     []int
-	Values   []string // by podGroup.keys: the domain
+	Values   []string // by PodGroup.Keys: the domain
 	Pools    []CandidatePool
 	next     int // of stands
 }

@@ -89,11 +89,11 @@ func (m *Markets) Reservations(taken map[string]int64) map[string]int64 {
 
 // column is one offering of one type, and of what a launch may choose one value each where that matters to anybody.
 type column struct {
-	Instance int // into market.types
+	Instance int // into Market.Types
 	Offering *model.Offering
 	Price    int64  // micro-USD per hour, ≥ 0
-	zone     uint8  // into market.zones
-	kind     uint8  // into market.kinds
+	zone     uint8  // into Market.zones
+	kind     uint8  // into Market.kinds
 	chosen   choice // zero where columns are not distinguished by it
 }
 

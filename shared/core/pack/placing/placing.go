@@ -9,7 +9,7 @@ import (
 // NodeSet is the open existing nodes a pod group cannot tell apart.
 type NodeSet struct {
 	Sign    int
-	values  []string   // by podGroup.keys; empty where the label is not there
+	values  []string   // by PodGroup.Keys; empty where the label is not there
 	open    [][]string // of a claim on its way: what a label that is not there yet may be
 	vague   bool       // the pod group is counted by a label that may still be anything
 	Soft    bool       // a PreferNoSchedule taint speaks against it
