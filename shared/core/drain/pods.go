@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -129,21 +128,8 @@ type Shield struct {
 // Shielded reads a pod's annotation at readUnix, a time of the clock its start was written by: "true" shields it for good, a
 // positive duration for as long after its start, and as long as it has not started.
 func Shielded(o *model.Occupant, readUnix int64) Shield {
-	switch o.DoNotDisrupt {
-	case "":
-		return Shield{}
-	case "true":
-		return Shield{Active: true}
-	}
-	duration, err := time.ParseDuration(o.DoNotDisrupt)
-	if err != nil || duration <= 0 {
-		return Shield{Invalid: true}
-	}
-	if o.StartedUnix <= 0 {
-		return Shield{Active: true}
-	}
-	until := sane(o.StartedUnix) + int64((duration+time.Second-1)/time.Second)
-	return Shield{Active: readUnix < until, UntilUnix: until}
+	said := model.ReadDoNotDisrupt(o.DoNotDisrupt, sane(o.StartedUnix))
+	return Shield{Active: said.Active(readUnix), UntilUnix: said.UntilUnix, Invalid: said.Invalid}
 }
 
 // evict asks for the pods to leave that may be asked now: those the deadline is near for, and of the first tier that is not
