@@ -193,7 +193,12 @@ func (f *floor) check(path string, file *ast.File) []string {
 // refuses says why the floor does not let path import a package, and "" where it does.
 func (f *floor) refuses(path, imported string) string {
 	if below, ours := strings.CutPrefix(imported, module); ours {
-		if sameUnit(path, below) || anyPrefix(f.ours, below) {
+		switch part := "shared/core/pack/"; {
+		case sameUnit(path, below):
+			return ""
+		case strings.HasPrefix(below, part):
+			return "the planner's parts are its own: ask " + strings.TrimSuffix(part, "/")
+		case anyPrefix(f.ours, below):
 			return ""
 		}
 		return "of ours it may use " + orNothing(f.ours)
@@ -257,6 +262,7 @@ func TestFloorsRefuse(t *testing.T) {
 		"a word with a library":              {"shared/model/x.go", `package model; import _ "github.com/google/go-cmp/cmp"`},
 		"a program that uses testenv":        {"cmd/watcher/x.go", `package main; import _ "github.com/joiner-sh/joiner/testenv/cloud"`},
 		"a program that uses another":        {"cmd/watcher/x.go", `package main; import _ "github.com/joiner-sh/joiner/functions/provision"`},
+		"a flow that uses a planner part":    {"shared/flow/provision/x.go", `package provision; import _ "github.com/joiner-sh/joiner/shared/core/pack/newnodes"`},
 		"a decision that uses its neighbour": {"shared/core/drain/x.go", `package drain; import _ "github.com/joiner-sh/joiner/shared/core/pack"`},
 	}
 	for name, c := range cases {
