@@ -3,6 +3,7 @@ package existing
 import (
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
@@ -195,7 +196,7 @@ func (p *nodeMaker) claimLabels(claim *model.Claim) map[string]string {
 	if m := p.markets.Of(claim.Class); m != nil && claim.InstanceType != "" {
 		if t, known := m.Index[claim.InstanceType]; known {
 			for key, values := range m.Types[t].Labels { // each key on its own: the order does not matter
-				if len(values) == 1 && !offerings.ByOffering(key) {
+				if len(values) == 1 && !offering.DecidedByOffering(key) {
 					labels[key] = values[0]
 				}
 			}

@@ -103,7 +103,7 @@ func listedTypes(p *offerings.Pool, n *Node, b offerings.OptionSet, usable vecto
 		case optional > 0 && offerings.Within(more, spare):
 			types = append(types, t)
 			optional--
-			hold = offerings.Largest(hold, p.Least(t, usable))
+			hold = largest(hold, p.Least(t, usable))
 			for i := range spare {
 				spare[i] -= more[i]
 			}

@@ -77,7 +77,7 @@ func (r *purchases) settleAmong(n *Node, open vector.Bitset) bool {
 	types, met := r.Pool.WithMinValues(affordable)
 	n.relaxed = !met && r.bestEffort
 	for _, t := range types {
-		n.LimitUse = offerings.Largest(n.LimitUse, r.Pool.Least(t, usable))
+		n.LimitUse = largest(n.LimitUse, r.Pool.Least(t, usable))
 	}
 	return (met || n.relaxed) && offerings.Within(n.LimitUse, r.left)
 }
@@ -107,4 +107,13 @@ func (r *purchases) Cheapen(n *Node) {
 			return
 		}
 	}
+}
+
+// largest returns the larger amount of each.
+func largest(a, b []int64) []int64 {
+	out := make([]int64, len(a))
+	for i := range a {
+		out[i] = max(a[i], b[i])
+	}
+	return out
 }

@@ -117,12 +117,3 @@ func Within(amounts, left []int64) bool {
 	}
 	return true
 }
-
-// Largest returns the larger amount of each.
-func Largest(a, b []int64) []int64 {
-	out := make([]int64, len(a))
-	for i := range a {
-		out[i] = max(a[i], b[i])
-	}
-	return out
-}

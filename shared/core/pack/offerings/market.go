@@ -220,7 +220,7 @@ func (m *Market) ColumnsMeeting(term requirement.Requirements) vector.Bitset {
 // typeMeets reports whether the labels the type itself decides meet term.
 func typeMeets(t *model.InstanceType, term requirement.Requirements, keys []string) bool {
 	for _, key := range keys {
-		if !ByOffering(key) && !anyMeets(t.Labels[key], term[key]) {
+		if !offering.DecidedByOffering(key) && !anyMeets(t.Labels[key], term[key]) {
 			return false
 		}
 	}
@@ -235,12 +235,9 @@ func anyMeets(values []string, set requirement.Set) bool {
 	return slices.ContainsFunc(values, set.Has)
 }
 
-// ByOffering reports whether the label differs between offerings of one type.
-func ByOffering(key string) bool { return offering.DecidedByOffering(key) }
-
 func offeringMeets(o *model.Offering, term requirement.Requirements, keys []string) bool {
 	for _, key := range keys {
-		if !ByOffering(key) {
+		if !offering.DecidedByOffering(key) {
 			continue
 		}
 		value, ok := offering.ValueOf(o, key), false
@@ -260,7 +257,7 @@ func offeringMeets(o *model.Offering, term requirement.Requirements, keys []stri
 func (m *Market) ValuesIn(mask vector.Bitset, key string) []string {
 	var out []string
 	seen := make(map[string]bool)
-	types, offered := make([]bool, len(m.Types)), ByOffering(key)
+	types, offered := make([]bool, len(m.Types)), offering.DecidedByOffering(key)
 	note := func(values ...string) {
 		for _, value := range values {
 			if value != "" && !seen[value] {
@@ -288,7 +285,7 @@ func (m *Market) ValuesIn(mask vector.Bitset, key string) []string {
 // Label returns a label of nodes bought by the column; empty where they have none, or any of several.
 func (m *Market) Label(column int, key string) string {
 	c := &m.Columns[column]
-	if ByOffering(key) {
+	if offering.DecidedByOffering(key) {
 		return offering.ValueOf(c.Offering, key)
 	}
 	if value := c.chosen.value(key); value != "" {
