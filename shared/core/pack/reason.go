@@ -159,7 +159,8 @@ func conflictOf(p *offerings.Pool, c *group.PodGroup) model.Reason {
 		}
 		single := requirement.Requirements{key: term[key]}
 		if conflict := combined.Compatible(single, offerings.Decided); conflict != nil {
-			return model.Reason{Code: RequirementConflict, Message: fieldOf(c, key) + " requires " + clash(conflict), Remedy: remedy, About: key}
+			return model.Reason{Code: RequirementConflict, Message: fieldOf(c, key) + " requires " + clash(conflict),
+				Remedy: remedy, About: key}
 		}
 		if p.Market.ColumnsMeeting(single).And(p.Allowed).Empty() {
 			known := openLabelValues(p, key)
@@ -167,7 +168,8 @@ func conflictOf(p *offerings.Pool, c *group.PodGroup) model.Reason {
 			if len(known) > 0 {
 				message += "; they have " + offering.AbbreviateValues(known)
 			}
-			return model.Reason{Code: RequirementConflict, Message: message + meant(term[key], known), Remedy: remedy, About: key}
+			return model.Reason{Code: RequirementConflict, Message: message + meant(term[key], known),
+				Remedy: remedy, About: key}
 		}
 	}
 	return model.Reason{Code: RequirementConflict,
@@ -268,7 +270,8 @@ func tooLarge(p *newnodes.Planner, c *group.PodGroup, pool *offerings.Pool, acce
 	if c.Resources[model.CPU] >= suspiciousCPUMilli {
 		message += `; was "m" left out of the CPU request?`
 	}
-	return model.Reason{Code: ResourcesTooLarge, Message: message, Remedy: "lower the requests, or let the pool use larger instance types"}
+	return model.Reason{Code: ResourcesTooLarge, Message: message,
+		Remedy: "lower the requests, or let the pool use larger instance types"}
 }
 
 // lacks reports whether no type among the columns has any of a resource.
@@ -365,7 +368,8 @@ func limit(p *newnodes.Planner, pool *offerings.Pool, usable vector.Bitset) mode
 	if len(parts) == 0 {
 		parts = []string{"no instance type that could hold it fits within what is left of spec.limits"}
 	}
-	return model.Reason{Code: LimitReached, Message: strings.Join(parts, "; "), Remedy: "raise the limit, or wait until nodes of the pool are removed"}
+	return model.Reason{Code: LimitReached, Message: strings.Join(parts, "; "),
+		Remedy: "raise the limit, or wait until nodes of the pool are removed"}
 }
 
 // minValues says which keys the pool asks several values of; it is the only condition left where offerings are within
@@ -378,7 +382,9 @@ func minValues(p *newnodes.Planner, pool *offerings.Pool) model.Reason {
 		}
 	}
 	if len(parts) == 0 {
-		return model.Reason{Code: LimitReached, Message: "other pods of the same plan took the nodes that could hold it", Remedy: "wait for the next plan"}
+		return model.Reason{Code: LimitReached,
+			Message: "other pods of the same plan took the nodes that could hold it",
+			Remedy:  "wait for the next plan"}
 	}
 	return model.Reason{Code: MinValues,
 		Message: "the instance types that hold the pod, within spec.limits, have too few different values for " + strings.Join(parts, " and "),

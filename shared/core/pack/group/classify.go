@@ -270,7 +270,8 @@ func (c *Classifier) termsOfVolumes(i int, pod *model.Pod, shape *model.PodShape
 		return nil, nil, &model.Reason{Code: input.VolumeConflict, Message: problem.Message, Remedy: problem.Remedy}
 	}
 	if anew, problem = c.Volumes.NewNodeAlternatives(pod, shape); problem != nil { // there are nodes for it, but no new one will do
-		c.unplaceable[problem.Message] = &model.Reason{Code: input.VolumeConflict, Message: problem.Message, Remedy: problem.Remedy}
+		c.unplaceable[problem.Message] = &model.Reason{Code: input.VolumeConflict, Message: problem.Message,
+			Remedy: problem.Remedy}
 		return []requirement.Requirements{{model.LabelHostname: requirement.Values(problem.Message)}}, there, nil
 	}
 	return anew, there, nil

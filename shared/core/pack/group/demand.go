@@ -44,7 +44,8 @@ func demandKey(shape *model.PodShape) string {
 func unplannable(shape *model.PodShape) *model.Reason {
 	switch {
 	case len(shape.Unsupported) > 0:
-		return &model.Reason{Code: input.NotSupportedYet, Message: strings.Join(shape.Unsupported, "; "), Remedy: "remove the field from the pod"}
+		return &model.Reason{Code: input.NotSupportedYet, Message: strings.Join(shape.Unsupported, "; "),
+			Remedy: "remove the field from the pod"}
 	case shape.DynamicResource:
 		return &model.Reason{Code: input.NotSupportedYet, Message: "spec.resourceClaims (dynamic resource allocation) is not supported yet",
 			Remedy: "request an extended resource instead, or provide a node by hand"}

@@ -96,7 +96,8 @@ func NewShapeFacts(shapes []model.PodShape, ignorePreferred bool) *ShapeFacts {
 // Of returns what the shape of that index asks for.
 func (l *ShapeFacts) Of(index int) *facts {
 	if index < 0 || index >= len(l.shapes) {
-		return &facts{No: &model.Reason{Code: input.Invalid, Message: "the snapshot has no spec for the pod", Remedy: "wait for the next snapshot"}}
+		return &facts{No: &model.Reason{Code: input.Invalid, Message: "the snapshot has no spec for the pod",
+			Remedy: "wait for the next snapshot"}}
 	}
 	if l.facts[index] == nil {
 		l.facts[index] = l.read(&l.shapes[index])

@@ -52,9 +52,11 @@ func unusable(source *model.Pool, in *input.Input, markets *Markets) *model.Reas
 	class := source.Template.ClassName
 	switch {
 	case len(source.Invalid) > 0:
-		return &model.Reason{Pool: source.Name, Code: input.PoolInvalid, Message: strings.Join(source.Invalid, "; "), Remedy: "correct the NodePool"}
+		return &model.Reason{Pool: source.Name, Code: input.PoolInvalid, Message: strings.Join(source.Invalid, "; "),
+			Remedy: "correct the NodePool"}
 	case source.DeletedUnix != 0:
-		return &model.Reason{Pool: source.Name, Code: input.PoolDeleting, Message: "the NodePool is being deleted", Remedy: "use another NodePool"}
+		return &model.Reason{Pool: source.Name, Code: input.PoolDeleting, Message: "the NodePool is being deleted",
+			Remedy: "use another NodePool"}
 	case source.Replicas != nil:
 		return &model.Reason{Pool: source.Name, Code: input.PoolStatic, Message: fmt.Sprintf("spec.replicas is %d: the pool has a fixed size", *source.Replicas),
 			Remedy: "raise spec.replicas or use a NodePool without it"}
@@ -73,7 +75,9 @@ func unusable(source *model.Pool, in *input.Input, markets *Markets) *model.Reas
 		err = contradiction(template(source))
 	}
 	if err != nil {
-		return &model.Reason{Pool: source.Name, Code: input.PoolInvalid, Message: "spec.template.spec.requirements: " + err.Error(), Remedy: "correct the NodePool"}
+		return &model.Reason{Pool: source.Name, Code: input.PoolInvalid,
+			Message: "spec.template.spec.requirements: " + err.Error(),
+			Remedy:  "correct the NodePool"}
 	}
 	return nil
 }
@@ -103,7 +107,8 @@ func (p *Pool) empty() *model.Reason {
 	if e, found := offering.Excludes(types, asked); found {
 		message += ": " + e.Why(asked)
 	}
-	return &model.Reason{Pool: p.Source.Name, Code: input.NoInstanceTypes, Message: message, Remedy: "widen the requirements"}
+	return &model.Reason{Pool: p.Source.Name, Code: input.NoInstanceTypes, Message: message,
+		Remedy: "widen the requirements"}
 }
 
 func (p *Pool) prepare(m *Market, daemons []Daemon) {
