@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/joiner-sh/joiner/shared/core/disruption"
+	"github.com/joiner-sh/joiner/shared/core/disruption/budget"
 	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/resource"
@@ -19,7 +19,7 @@ func poolProblems(pool *model.Pool) []model.Finding {
 	t := templateOf(pool)
 	problems = append(problems, t.contradictions()...)
 	for i, b := range pool.Disruption.Budgets {
-		field, err := disruption.BudgetProblem(b)
+		field, err := budget.Problem(b)
 		if err == nil {
 			continue
 		}

@@ -10,10 +10,11 @@ import (
 
 func balanced(p *model.Pool) { p.Disruption.Policy = "Balanced" }
 
-// F130: a move is approved of where its share of what is saved is half as large as its share of what is disturbed, at least.
+// F130: a move is approved of where its share of what is saved is half as large as its share of what is disturbed, at
+// least.
 func TestF130BalancedApprovesOfWhatIsWorthIt(t *testing.T) {
-	// Four nodes of $0.2 with two pods each: $0.8 and 4 × 3 = 12 together. A node is a quarter of what would be disturbed, so that
-	// half of it, an eighth of $0.8, is what has to be saved.
+	// Four nodes of $0.2 with two pods each: $0.8 and 4 × 3 = 12 together. A node is a quarter of what would be
+	// disturbed, so that half of it, an eighth of $0.8, is what has to be saved.
 	w := newWorld().pool("general", balanced)
 	for i := range 4 {
 		w.node(fmt.Sprintf("n%d", i), "general").running("web", fmt.Sprintf("n%d", i), 2)
@@ -21,17 +22,17 @@ func TestF130BalancedApprovesOfWhatIsWorthIt(t *testing.T) {
 	v := newPlanner(&w.in, nil)
 	one := []*poolNode{v.byName["n0"]}
 	for savings, approved := range map[model.MicroUSD]bool{200_000: true, 100_000: true, 99_999: false, 1: false, 0: false, -5: false} {
-		if reason := v.approves(one, savings); (reason == nil) != approved || reason != nil && reason.Code != SavingsTooSmall {
+		if reason := v.balanced.approves(one, savings); (reason == nil) != approved || reason != nil && reason.Code != SavingsTooSmall {
 			t.Errorf("%d: %+v", savings, reason)
 		}
 	}
 	w.in.Settings.BalancedPercent = 100
 	v = newPlanner(&w.in, nil)
-	if v.approves(one, 199_999) == nil || v.approves(one, 200_000) != nil {
+	if v.balanced.approves(one, 199_999) == nil || v.balanced.approves(one, 200_000) != nil {
 		t.Error("with another threshold")
 	}
 	w.in.Snapshot.Pools[0].Disruption.Policy = "WhenEmptyOrUnderutilized"
-	if v = newPlanner(&w.in, nil); v.approves(one, 1) != nil {
+	if v = newPlanner(&w.in, nil); v.balanced.approves(one, 1) != nil {
 		t.Error("a pool of another policy has a say")
 	}
 }
@@ -43,11 +44,12 @@ func TestF130EveryBalancedPoolHasToApprove(t *testing.T) {
 	w.node("c", "other", func(_ *model.Node, c *model.Claim) { c.InstanceType = "m5.2xlarge" }).running("db", "c", 20)
 	v := newPlanner(&w.in, nil)
 	both := []*poolNode{v.byName["a"], v.byName["c"]}
-	// a costs a third of the two, so that a third of the savings is its share; of the pool's $0.4 it has to be a quarter.
-	if reason := v.approves(both, 300_000); reason != nil {
+	// a costs a third of the two, so that a third of the savings is its share; of the pool's $0.4 it has to be a
+	// quarter.
+	if reason := v.balanced.approves(both, 300_000); reason != nil {
 		t.Errorf("%+v", reason)
 	}
-	if v.approves(both, 299_997) == nil {
+	if v.balanced.approves(both, 299_997) == nil {
 		t.Error("less than its share")
 	}
 }

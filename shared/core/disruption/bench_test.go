@@ -7,7 +7,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// largeWorld is a cluster of so many nodes with thirteen pods each, of two hundred workloads with a PodDisruptionBudget each.
+// largeWorld is a cluster of so many nodes with thirteen pods each, of two hundred workloads with a PodDisruptionBudget
+// each.
 func largeWorld(nodes int) *world {
 	const workloads = 200
 	w := newWorld().pool("general", after(30), budgets(model.Budget{Nodes: "10%"})).pool("other")
@@ -31,7 +32,7 @@ func largeWorld(nodes int) *world {
 func BenchmarkCandidates5000(b *testing.B) {
 	w := largeWorld(5000)
 	for b.Loop() {
-		if candidates, kept := Candidates(&w.in); len(candidates) != 5000 || len(kept) != 0 {
+		if candidates, kept := candidates(&w.in); len(candidates) != 5000 || len(kept) != 0 {
 			b.Fatalf("%d, %d", len(candidates), len(kept))
 		}
 	}

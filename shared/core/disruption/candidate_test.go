@@ -8,12 +8,19 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// newTestCandidate returns what Candidates says of one node: the reasons it may be disrupted for, or the codes of why not.
+// newTestCandidate returns what Candidates says of one node: the reasons it may be disrupted for, or the codes of why
+// not.
 func newTestCandidate(w *world, node string) (reasons, codes []string) {
-	candidates, kept := Candidates(&w.in)
+	candidates, kept := candidates(&w.in)
 	for _, c := range candidates {
 		if c.Node.Name == node {
-			return c.For, nil
+			var reasons []string
+			for _, each := range methods {
+				if c.permitted&each.method != 0 {
+					reasons = append(reasons, each.reason)
+				}
+			}
+			return reasons, nil
 		}
 	}
 	for _, k := range kept {
@@ -128,7 +135,7 @@ func TestPodCost(t *testing.T) {
 		}
 	}
 	w := newWorld().pool("general").node("n", "general").running("web", "n", 3).running("batch", "n", 2, func(s *model.PodShape) { s.DeletionCost = -1 << 31 })
-	if candidates, _ := Candidates(&w.in); len(candidates) != 1 || candidates[0].CostMilli != 4000 || candidates[0].Empty || len(candidates[0].Pods) != 5 {
+	if candidates, _ := candidates(&w.in); len(candidates) != 1 || candidates[0].CostMilli != 4000 || candidates[0].Empty || len(candidates[0].Pods) != 5 {
 		t.Errorf("%+v", candidates)
 	}
 }
@@ -181,8 +188,8 @@ func TestF127PodEventsBeginConsolidateAfterAnew(t *testing.T) {
 	}
 }
 
-// Nodes of a pool that pods came to or left at about the same time are evaluated together: what replaces the first alone costs more, and is
-// replaced in turn. Empty nodes wait for no other.
+// Nodes of a pool that pods came to or left at about the same time are evaluated together: what replaces the first
+// alone costs more, and is replaced in turn. Empty nodes wait for no other.
 func TestNodesOfAPoolAreEvaluatedTogether(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, second int64 // pod events, in seconds before now; consolidateAfter is 300
@@ -211,8 +218,8 @@ func TestNodesOfAPoolAreEvaluatedTogether(t *testing.T) {
 			if c.change != nil {
 				c.change(w)
 			}
-			candidates, kept := Candidates(&w.in)
-			if is := slices.ContainsFunc(candidates, func(c Candidate) bool { return c.Node.Name == "a" }); is != (c.codes == nil) {
+			candidates, kept := candidates(&w.in)
+			if is := slices.ContainsFunc(candidates, func(c *poolNode) bool { return c.Node.Name == "a" }); is != (c.codes == nil) {
 				t.Errorf("candidates %+v, kept %+v", candidates, kept)
 			}
 			if c.codes != nil {
@@ -297,8 +304,8 @@ func TestF129WhenEmptyAndNever(t *testing.T) {
 	wantCandidate(t, w, "busy", model.ReasonDrifted)
 }
 
-// F143: a pod's do-not-disrupt keeps its node: true for good, a duration from the pod's start on, anything else not at all. Daemons'
-// and static pods' do, those of pods that end do not.
+// F143: a pod's do-not-disrupt keeps its node: true for good, a duration from the pod's start on, anything else not at
+// all. Daemons' and static pods' do, those of pods that end do not.
 func TestF143PodsThatMustNotBeDisrupted(t *testing.T) {
 	for name, c := range map[string]struct {
 		annotation, kind string
@@ -341,8 +348,8 @@ func TestF143PodsThatMustNotBeDisrupted(t *testing.T) {
 	}
 }
 
-// F144: the node's own annotation, which it may have of its pool's template, keeps it from everything that is voluntarily; only
-// "true" does.
+// F144: the node's own annotation, which it may have of its pool's template, keeps it from everything that is
+// voluntarily; only "true" does.
 func TestF144NodesThatMustNotBeDisrupted(t *testing.T) {
 	for value, blocks := range map[string]bool{"true": true, "false": false, "2h": false} {
 		w := newWorld().pool("general").node("n", "general", drifted(testNow-60)).running("web", "n", 1)
@@ -355,8 +362,8 @@ func TestF144NodesThatMustNotBeDisrupted(t *testing.T) {
 	}
 }
 
-// F145: a PodDisruptionBudget that allows nothing blocks, and two about one pod do whatever they allow. Pods that are never
-// evicted, and with AlwaysAllow those that are not ready, block nothing.
+// F145: a PodDisruptionBudget that allows nothing blocks, and two about one pod do whatever they allow. Pods that are
+// never evicted, and with AlwaysAllow those that are not ready, block nothing.
 func TestF145PodDisruptionBudgets(t *testing.T) {
 	always := func(b *model.PDB) { b.AlwaysEvictUnready = true }
 	for name, c := range map[string]struct {
@@ -392,7 +399,7 @@ func TestF145PodDisruptionBudgets(t *testing.T) {
 		})
 	}
 	w := newWorld().pool("general").node("n", "general").running("web", "n", 1).pdb("late", "web", 0).pdb("early", "web", 0)
-	_, list := Candidates(&w.in)
+	_, list := candidates(&w.in)
 	if message := list[0].Reasons[0].Message; !strings.Contains(message, "default/early, default/late all select pod default/web-n-0") {
 		t.Error(message)
 	}
@@ -402,7 +409,8 @@ func unreadable(b *model.PDB) {
 	b.Selector = &model.Selector{Expressions: []model.Requirement{{Key: "app", Operator: model.Gt, Values: []string{"1"}}}}
 }
 
-// F137: with a terminationGracePeriod what drifted is replaced whatever its pods say, and there is room for all of them.
+// F137: with a terminationGracePeriod what drifted is replaced whatever its pods say, and there is room for all of
+// them.
 func TestF137DriftWithAGracePeriodIsNotBlocked(t *testing.T) {
 	stubborn := func(s *model.PodShape) { s.DoNotDisrupt = "true" }
 	build := func(changes ...func(*model.Node, *model.Claim)) *world {

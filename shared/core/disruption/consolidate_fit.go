@@ -8,8 +8,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// fitter tells quickly whether pods may fit nodes that exist: by resources, node selectors and taints alone. What it denies is not
-// so, what it affirms is left to core/pack.
+// fitter says quickly whether pods may fit nodes that exist: by resources, node selectors and taints alone. What it
+// denies is not so, what it affirms is left to core/pack.
 type fitter struct {
 	snapshot *model.Snapshot
 	dims     []string
@@ -26,7 +26,10 @@ func newFitter(snapshot *model.Snapshot) fitter {
 			names[name] = true
 		}
 	}
-	return fitter{snapshot: snapshot, dims: slices.Sorted(maps.Keys(names)), index: make(map[string]int), requests: make([][]int64, len(snapshot.Shapes))}
+	return fitter{
+		snapshot: snapshot, dims: slices.Sorted(maps.Keys(names)), index: make(map[string]int),
+		requests: make([][]int64, len(snapshot.Shapes)),
+	}
 }
 
 // add adds a node without any pod.
@@ -81,8 +84,8 @@ func (f *fitter) trial() fitter {
 	return out
 }
 
-// move finds places for pods of a node on others, largest first, and takes the node away; else it changes nothing and returns
-// false. It marks the nodes it puts pods on.
+// move finds places for pods of a node on others, largest first, and takes the node away; else it changes nothing and
+// returns false. It marks the nodes it puts pods on.
 func (f *fitter) move(name string, pods []int, marked map[string]bool) bool {
 	from, known := f.index[name]
 	if !known {

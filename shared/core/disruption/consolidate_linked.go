@@ -14,16 +14,14 @@ type rule struct {
 	shapes []int // of moved pods with the rule
 }
 
-// linkedShapes returns sets of the shapes whose pods may depend on where the others go: those with a required term of affinity or anti-affinity, or
-// a constraint of spread that is not ScheduleAnyway, together with those it is about. Rules that are about none of the shapes tie nothing
-// together: what they are about stays where it is. A rule that cannot be read binds nothing, as no new pod with it is placed.
-func (s *simulation) linkedShapes(shapes []int) [][]int {
-	if s.plain {
-		return nil
-	}
-	rules, namespaces := make(map[string]*rule), topology.NamespacesOf(s.v.snapshot.Namespaces)
+// linkedShapes returns sets of the shapes whose pods may depend on where the others go: those with a required term of
+// affinity or anti-affinity, or a constraint of spread that is not ScheduleAnyway, together with those it is about.
+// Rules that are about none of the shapes tie nothing together: what they are about stays where it is. A rule that
+// cannot be read binds nothing, as no new pod with it is placed.
+func linkedShapes(snapshot *model.Snapshot, shapes []int) [][]int {
+	rules, namespaces := make(map[string]*rule), topology.NamespacesOf(snapshot.Namespaces)
 	for _, n := range shapes {
-		for _, peers := range bindingRules(&s.v.snapshot.Shapes[n], namespaces) {
+		for _, peers := range bindingRules(&snapshot.Shapes[n], namespaces) {
 			r := rules[peers.Key()]
 			if r == nil {
 				r = &rule{peers: peers}
@@ -36,7 +34,7 @@ func (s *simulation) linkedShapes(shapes []int) [][]int {
 	for _, key := range slices.Sorted(maps.Keys(rules)) {
 		r, about := rules[key], []int(nil)
 		for _, n := range shapes {
-			if shape := &s.v.snapshot.Shapes[n]; r.peers.Match(shape.Namespace, shape.Labels) {
+			if shape := &snapshot.Shapes[n]; r.peers.Match(shape.Namespace, shape.Labels) {
 				about = append(about, n)
 			}
 		}

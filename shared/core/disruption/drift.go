@@ -9,7 +9,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// maxTries is how many nodes that drifted or are too old are looked at for one plan. Each takes a plan of its own for its pods.
+// maxTries is how many nodes that drifted or are too old are looked at for one plan. Each takes a plan of its own for
+// its pods.
 const maxTries = 100
 
 // renewal returns the reason for which a node is replaced by a like one.
@@ -23,8 +24,8 @@ func renewal(node *poolNode) string {
 // byAge orders nodes to renew: those without pods first, then those whose time came first.
 func byAge(a, b *poolNode) int {
 	since := func(node *poolNode) int64 {
-		if node.DriftUnix > 0 {
-			return node.DriftUnix
+		if node.Claim.Drift != "" && node.Claim.DriftUnix > 0 {
+			return node.Claim.DriftUnix
 		}
 		return cmp.Or(node.Claim.CreatedUnix, node.Claim.LaunchedUnix)
 	}
@@ -38,11 +39,12 @@ type queue struct {
 	poolNodes []*poolNode
 }
 
-// renew replaces nodes that drifted or are too old. Pools take turns, so that one whose nodes cannot be replaced holds up no
-// other (R41), and so do the nodes of a pool, over several plans, where more of them cannot be than are looked at for one.
-func (v *planner) renew() {
-	queues := v.toRenew()
-	v.rotate(queues)
+// renew replaces nodes that drifted or are too old. Pools take turns, so that one whose nodes cannot be replaced holds
+// up no other (R41), and so do the nodes of a pool, over several plans, where more of them cannot be than are looked at
+// for one.
+func (p *planner) renew() {
+	queues := p.toRenew()
+	p.rotate(queues)
 	for tries := 0; len(queues) > 0; {
 		for i := range queues {
 			q := &queues[i]
@@ -51,16 +53,16 @@ func (v *planner) renew() {
 			reason := renewal(node)
 			switch {
 			case !node.mayDisrupt(eventual): // a command before this one moves pods onto it
-			case !v.budgets.fits(reason, node):
-				v.constrain(node, reason, 0)
-			case v.full(), tries >= maxTries:
-				v.cut(node)
-				v.replanAt(v.now + soonSeconds)
+			case !p.budgets.fits(reason, node):
+				p.constrain(node, reason, 0)
+			case p.full(), tries >= maxTries:
+				node.keep(tooManyCommands)
+				p.replan.soon()
 			default:
 				if len(node.Pods) > 0 {
 					tries++
 				}
-				v.renewOne(node, reason)
+				p.renewOne(node, reason)
 			}
 		}
 		queues = slices.DeleteFunc(queues, func(q queue) bool { return len(q.poolNodes) == 0 })
@@ -68,9 +70,9 @@ func (v *planner) renew() {
 }
 
 // toRenew returns what is to be renewed, by pool, each in its order.
-func (v *planner) toRenew() []queue {
+func (p *planner) toRenew() []queue {
 	var queues []queue
-	for _, node := range v.candidatesFor(eventual) {
+	for _, node := range p.candidatesFor(eventual) {
 		if node.Pool.Replicas != nil {
 			continue
 		}
@@ -90,22 +92,23 @@ func (v *planner) toRenew() []queue {
 }
 
 // rotate begins each long queue further on from minute to minute.
-func (v *planner) rotate(queues []queue) {
+func (p *planner) rotate(queues []queue) {
 	for i := range queues {
 		q := &queues[i]
 		if n := len(q.poolNodes); n > maxTries {
-			from := int(v.now/60%int64(n)) * maxTries % n
+			from := int(p.now/60%int64(n)) * maxTries % n
 			q.poolNodes = slices.Concat(q.poolNodes[from:], q.poolNodes[:from])
 		}
 	}
 }
 
-// renewOne replaces a node by what its pods need beside the room there is, if they all have a place then. They do not go to nodes
-// that are to be renewed themselves, from where they would have to move again, unless there is nothing else for them.
-func (v *planner) renewOne(node *poolNode, reason string) {
-	o := v.without([]*poolNode{node}, v.lasting())
+// renewOne replaces a node by what its pods need beside the room there is, if they all have a place then. They do not
+// go to nodes that are to be renewed themselves, from where they would have to move again, unless there is nothing else
+// for them.
+func (p *planner) renewOne(node *poolNode, reason string) {
+	o := p.without([]*poolNode{node}, p.lasting())
 	if len(o.homeless) > 0 {
-		o = v.without([]*poolNode{node}, v.unready)
+		o = p.without([]*poolNode{node}, p.unready)
 	}
 	if len(o.homeless) > 0 {
 		node.keep(describe(o.homeless))
@@ -114,19 +117,18 @@ func (v *planner) renewOne(node *poolNode, reason string) {
 	if len(o.claims) > 0 && !node.mayDisrupt(replacing) {
 		return
 	}
-	command := v.command(reason, []*poolNode{node}, o)
-	if no := v.unbalanced(&command, []*poolNode{node}); no != nil {
+	command := p.command(reason, []*poolNode{node}, o)
+	if no := p.unbalanced(&command, []*poolNode{node}); no != nil {
 		node.keep(*no)
-		v.awaitBalance(no)
 		return
 	}
-	v.choose(command, []*poolNode{node})
+	p.choose(command, []*poolNode{node})
 }
 
 // lasting returns what takes no pods of nodes that are renewed: what is not ready, and what is to be renewed.
-func (v *planner) lasting() map[string]bool {
-	out := maps.Clone(v.unready)
-	for _, node := range v.poolNodes {
+func (p *planner) lasting() map[string]bool {
+	out := maps.Clone(p.unready)
+	for _, node := range p.poolNodes {
 		if node.eligible&eventual != 0 && !node.planned {
 			out[node.name()] = true
 		}

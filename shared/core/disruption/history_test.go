@@ -8,8 +8,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// past notes a command of an earlier plan as it was carried out: its nodes are gone, and inputs are as they are now unless said
-// otherwise.
+// past notes a command of an earlier plan as it was carried out: its nodes are gone, and inputs are as they are now
+// unless said otherwise.
 func past(w *world, id string, state model.CommandState, ended int64, changes ...func(*model.Command)) *model.Command {
 	c := model.Command{ID: id, State: state, Reason: model.ReasonUnderutilized, SinceUnix: ended - 300, EndedUnix: ended,
 		Targets: []model.Target{{Claim: "gone-" + id, Pool: "general", Class: "default", Node: "gone-" + id, InstanceType: "m5.xlarge", Zone: "a", CapacityType: model.OnDemand}}}
@@ -31,8 +31,8 @@ func replacedBy(name, instanceType string) func(*model.Command) {
 	}
 }
 
-// R38: for half an hour nothing that was launched because of a command is disrupted again to save, unless what that was decided by
-// has changed: neither its replacements, nor what was bought since for the pods it moved.
+// R38: for half an hour nothing that was launched because of a command is disrupted again to save, unless what that was
+// decided by has changed: neither its replacements, nor what was bought since for the pods it moved.
 func TestR38WhatWasJustDecidedIsNotTurnedRound(t *testing.T) {
 	moved := func(c *model.Command) { c.Workloads = []string{"default/ReplicaSet/db", "default/ReplicaSet/web"} }
 	build := func(created int64) *world {
@@ -107,8 +107,8 @@ func TestR38WhatWasJustDecidedIsNotTurnedRound(t *testing.T) {
 	wantCandidate(t, w, "n", model.ReasonEmpty)
 }
 
-// B5: as long as a command is on its way its replacement is not disrupted, though nothing runs there yet, whatever has changed; one
-// that stays where the command is undone is.
+// B5: as long as a command is on its way its replacement is not disrupted, though nothing runs there yet, whatever has
+// changed; one that stays where the command is undone is.
 func TestB5ReplacementOfAnOpenCommandIsKept(t *testing.T) {
 	for state, kept := range map[model.CommandState]bool{model.CommandReplacing: true, model.CommandUndoing: false, model.CommandUndone: false} {
 		w := newWorld().pool("general").node("n", "general")
@@ -130,23 +130,23 @@ func TestS28NothingIsBoughtAgainThatWasJustGivenBack(t *testing.T) {
 		return &model.PlannedCommand{Reason: model.ReasonUnderutilized, Workloads: []string{"default/ReplicaSet/other", "default/ReplicaSet/" + owner},
 			Replacements: []model.PlannedClaim{{Pool: "general", Class: "default", Offering: model.OfferingKey{InstanceType: instanceType, Zone: "a", CapacityType: model.OnDemand}}}}
 	}
-	if reason := v.revertsRecent(build("m5.xlarge", "web")); reason == nil || reason.Code != RevertsRecent {
+	if reason, _ := v.history.reverts(build("m5.xlarge", "web")); reason == nil || reason.Code != RevertsRecent {
 		t.Errorf("the same again: %+v", reason)
 	}
 	for _, c := range []*model.PlannedCommand{build("m5.large", "web"), build("m5.xlarge", "db")} {
-		if reason := v.revertsRecent(c); reason != nil {
+		if reason, _ := v.history.reverts(c); reason != nil {
 			t.Errorf("%+v: %+v", c, reason)
 		}
 	}
 	w.in.NowUnix += 1800
 	v = newPlanner(&w.in, nil)
-	if reason := v.revertsRecent(build("m5.xlarge", "web")); reason != nil {
+	if reason, _ := v.history.reverts(build("m5.xlarge", "web")); reason != nil {
 		t.Errorf("later: %+v", reason)
 	}
 }
 
-// R39: a node whose replacement did not come is not replaced for half an hour, then for twice as long each time: where a type is out
-// of stock for good there are few tries in a day and, as none comes to anything, no change.
+// R39: a node whose replacement did not come is not replaced for half an hour, then for twice as long each time: where
+// a type is out of stock for good there are few tries in a day and, as none comes to anything, no change.
 func TestR39WhatFailedIsTriedAgainEverMoreSeldom(t *testing.T) {
 	w := newWorld().pool("general").node("n", "general", sized("m5.4xlarge", model.OnDemand)).running("web", "n", 1)
 	tries, now := 0, int64(testNow)
@@ -201,8 +201,8 @@ func wantPlanKeeps(t *testing.T, plan *model.DisruptPlan, node string, want ...s
 	t.Errorf("%s is not kept: %+v", node, plan.Commands)
 }
 
-// R39: that replacements failed says nothing of whether a node is needed. While no other is tried, it goes where its pods fit the
-// room there is, or where it has none left, for whichever reason; a node whose pods fit nowhere stays.
+// R39: that replacements failed says nothing of whether a node is needed. While no other is tried, it goes where its
+// pods fit the room there is, or where it has none left, for whichever reason; a node whose pods fit nowhere stays.
 func TestR39NodesWhoseReplacementsFailedGoWithoutAny(t *testing.T) {
 	drifted := func(_ *model.Node, c *model.Claim) { c.Drift, c.DriftUnix = "NodePoolDrifted", testNow-60 }
 	for name, c := range map[string]struct {
@@ -247,8 +247,8 @@ func TestR39NodesWhoseReplacementsFailedGoWithoutAny(t *testing.T) {
 	}
 }
 
-// D9: once the replacements of three of a class's latest five commands failed, nothing of it is disrupted for half an hour; other
-// classes' nodes are.
+// D9: once the replacements of three of a class's latest five commands failed, nothing of it is disrupted for half an
+// hour; other classes' nodes are.
 func TestD9BreakerOfAClass(t *testing.T) {
 	outcomes := func(pattern string) *world { // latest last: x failed, . succeeded, o was undone for another reason, _ had no replacement, u is being undone
 		w := newWorld().pool("general").node("n", "general").pool("other", func(p *model.Pool) { p.Template.ClassName = "other" }).

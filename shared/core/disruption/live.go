@@ -1,7 +1,6 @@
 package disruption
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -22,10 +21,10 @@ type Sighting struct {
 	Budgets []model.PDB // every one of the cluster; nil = they are not to be looked at
 }
 
-// Live says what speaks against disrupting the node now: that it is being deleted, that people ask for it to be left alone,
-// that its pods may not be evicted, or, for reasons that depend on what runs there, that others have come. Empty = nothing does.
-// What drifted or has expired goes all the same where its terminationGracePeriod bounds how long pods can hold it, and so does
-// what a static pool has too many of.
+// Live says what speaks against disrupting the node now: that it is being deleted, that people ask for it to be left
+// alone, that its pods may not be evicted, or, for reasons that depend on what runs there, that others have come. Empty
+// = nothing does. What drifted or has expired goes all the same where its terminationGracePeriod bounds how long pods
+// can hold it, and so does what a static pool has too many of.
 func Live(s Sighting) []model.KeptReason {
 	l := live{Sighting: s}
 	node := &s.Node.Node
@@ -62,12 +61,13 @@ type live struct {
 }
 
 func (l *live) say(code, format string, values ...any) {
-	l.out = append(l.out, model.KeptReason{Code: code, Message: fmt.Sprintf(format, values...)})
+	l.out = append(l.out, *because(code, format, values...))
 }
 
 // arrived notes a pod that was not there when the node was evaluated, and would have to leave.
 func (l *live) arrived(pod *model.Occupant) {
-	if pod.Static || pod.OwnerKind == "Node" || pod.OwnerKind == "DaemonSet" || slices.Contains(l.Target.Pods, model.PodDigest(pod.UID)) {
+	if pod.Static || pod.OwnerKind == "Node" || pod.OwnerKind == "DaemonSet" ||
+		slices.Contains(l.Target.Pods, model.PodDigest(pod.UID)) {
 		return
 	}
 	l.say(PodsArrived, "pod %s was bound to node %s after the node was evaluated", pod.Key(), l.Target.Node)
@@ -77,13 +77,15 @@ func (l *live) arrived(pod *model.Occupant) {
 func (l *live) shielded(pod *model.Occupant) {
 	now := l.Node.ReadUnix // of the clock its start was written by
 	if shield := pack.Shielded(pod.DoNotDisrupt, pod.StartedUnix); shield.Active(now) {
-		l.say(PodDoNotDisrupt, "pod %s has the annotation %s: %s", pod.Key(), model.AnnotationNotDisrupt, pod.DoNotDisrupt)
+		const message = "pod %s has the annotation %s: %s"
+		l.say(PodDoNotDisrupt, message, pod.Key(), model.AnnotationNotDisrupt, pod.DoNotDisrupt)
 	}
 }
 
-// budgeted notes a pod that the eviction API would not let go now. Of pods that stay when their node is drained nobody asks it.
+// budgeted notes a pod that the eviction API would not let go now. Of pods that stay when their node is drained nobody
+// asks it.
 func (l *live) budgeted(pod *model.Occupant) {
-	if pod.Static || pod.OwnerKind == "Node" || pack.Tolerates(pod.Tolerations, model.Taint{Key: model.TaintDisrupted, Effect: model.NoSchedule}) {
+	if pod.Static || pod.OwnerKind == "Node" || pack.Tolerates(pod.Tolerations, disruptedTaint) {
 		return
 	}
 	var about []*model.PDB
@@ -92,7 +94,8 @@ func (l *live) budgeted(pod *model.Occupant) {
 		if b.Namespace != pod.Namespace {
 			continue
 		}
-		if matches, err := topology.Matches(b.Selector, pod.Labels); matches || err != nil { // one that cannot be read may be about any
+		matches, err := topology.Matches(b.Selector, pod.Labels)
+		if matches || err != nil { // one that cannot be read may be about any
 			about = append(about, b)
 		}
 	}
@@ -102,12 +105,14 @@ func (l *live) budgeted(pod *model.Occupant) {
 			names = append(names, b.Name)
 		}
 		slices.Sort(names)
-		l.say(TooManyBudgets, "PodDisruptionBudgets %s all select pod %s, so the Eviction API refuses it", strings.Join(names, ", "), pod.Key())
+		const message = "PodDisruptionBudgets %s all select pod %s, so the Eviction API refuses it"
+		l.say(TooManyBudgets, message, strings.Join(names, ", "), pod.Key())
 		return
 	}
 	for _, b := range about {
 		if b.DisruptionsAllowed <= 0 && !(b.AlwaysEvictUnready && !pod.Ready) {
-			l.say(DisruptionBudget, "PodDisruptionBudget %s/%s does not allow pod %s to be evicted now", b.Namespace, b.Name, pod.Key())
+			const message = "PodDisruptionBudget %s/%s does not allow pod %s to be evicted now"
+			l.say(DisruptionBudget, message, b.Namespace, b.Name, pod.Key())
 		}
 	}
 }

@@ -12,7 +12,8 @@ import (
 // testNow is when every test begins: 2026-05-28 20:26:40 UTC.
 const testNow = 1_780_000_000
 
-// world is an Input made a piece at a time. Its nodes have been there for a day, and nothing has come or gone for an hour.
+// world is an Input made a piece at a time. Its nodes have been there for a day, and nothing has come or gone for an
+// hour.
 type world struct {
 	in Input
 }
@@ -210,4 +211,17 @@ func wantGiven(t *testing.T, plan model.DisruptPlan, reason string, want ...stri
 	if got := given(plan, reason); !slices.Equal(got, want) {
 		t.Errorf("%s: %v, want %v; kept %+v", reason, got, want, plan.Kept)
 	}
+}
+
+// candidates returns the nodes that may be disrupted for some reason now, budgets aside, and every other one with why
+// it stays.
+func candidates(in *Input) (out []*poolNode, kept []model.KeptNode) {
+	for _, node := range newPlanner(in, nil).poolNodes {
+		if node.permitted != 0 {
+			out = append(out, node)
+			continue
+		}
+		kept = append(kept, model.KeptNode{Node: node.name(), Reasons: node.explain()})
+	}
+	return out, kept
 }

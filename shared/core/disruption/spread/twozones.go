@@ -1,4 +1,4 @@
-package disruption
+package spread
 
 import (
 	"maps"
@@ -9,10 +9,10 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// keepTwoZones returns the snapshot as it is planned with: the pods of a workload that is to keep two zones (model.AnnotationTwoZones) have
-// a DoNotSchedule spread over zones that does not let all of them come to one. A workload that has pods in one zone alone has
-// nothing to keep. The snapshot itself is returned where there is none.
-func keepTwoZones(snapshot *model.Snapshot) *model.Snapshot {
+// KeepTwoZones returns the snapshot as it is planned with: the pods of a workload that is to keep two zones
+// (model.AnnotationTwoZones) have a DoNotSchedule spread over zones that does not let all of them come to one. A
+// workload that has pods in one zone alone has nothing to keep. The snapshot itself is returned where there is none.
+func KeepTwoZones(snapshot *model.Snapshot) *model.Snapshot {
 	asks := askTwoZones(snapshot)
 	if !slices.Contains(asks, true) {
 		return snapshot
@@ -85,7 +85,8 @@ func askTwoZones(snapshot *model.Snapshot) []bool {
 	return asks
 }
 
-// replicated reports whether the pod is one of several that do the same: not a daemon, a static pod, a Job's, or nobody's.
+// replicated reports whether the pod is one of several that do the same: not a daemon, a static pod, a Job's, or
+// nobody's.
 func replicated(shape *model.PodShape) bool {
 	return !slices.Contains([]string{"", "DaemonSet", "Node", "Job"}, shape.OwnerKind)
 }
@@ -93,7 +94,8 @@ func replicated(shape *model.PodShape) bool {
 // revisions are labels that tell the revisions of a workload apart.
 var revisions = []string{"pod-template-hash", "controller-revision-hash"}
 
-// siblings returns what selects the pods that do the same as one of the shape, in its namespace; nil where its labels do not say.
+// siblings returns what selects the pods that do the same as one of the shape, in its namespace; nil where its labels
+// do not say.
 func siblings(shape *model.PodShape) *model.Selector {
 	labels := maps.Clone(shape.Labels)
 	for _, key := range revisions {
@@ -110,9 +112,11 @@ func selects(selector *model.Selector, labels map[string]string) bool {
 	return err == nil && matches
 }
 
-// twoZones returns the spread of a workload's pods; nil where they are in one zone, or in none. Its maxSkew is one less than there are pods,
-// so that they may be anywhere but all in one.
-func twoZones(selector *model.Selector, namespace string, shapes []model.PodShape, pods []map[string]int32) *model.Spread {
+// twoZones returns the spread of a workload's pods; nil where they are in one zone, or in none. Its maxSkew is one less
+// than there are pods, so that they may be anywhere but all in one.
+func twoZones(
+	selector *model.Selector, namespace string, shapes []model.PodShape, pods []map[string]int32,
+) *model.Spread {
 	count, zones := int32(0), make(map[string]bool)
 	for i := range shapes {
 		if shapes[i].Namespace != namespace || len(pods[i]) == 0 || !selects(selector, shapes[i].Labels) {
@@ -125,5 +129,8 @@ func twoZones(selector *model.Selector, namespace string, shapes []model.PodShap
 	if len(zones) < 2 {
 		return nil
 	}
-	return &model.Spread{TopologyKey: model.LabelZone, MaxSkew: count - 1, Selector: selector, Field: "metadata.annotations[" + model.AnnotationTwoZones + "]"}
+	return &model.Spread{
+		TopologyKey: model.LabelZone, MaxSkew: count - 1, Selector: selector,
+		Field: "metadata.annotations[" + model.AnnotationTwoZones + "]",
+	}
 }

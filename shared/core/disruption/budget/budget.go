@@ -1,0 +1,121 @@
+package budget
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Unlimited is what a pool allows that no budget of speaks.
+const Unlimited = math.MaxInt32
+
+// Limit returns the most of a pool's nodes that its budgets let be disrupted at once for a reason: the smallest of
+// those that are active and name it; Unlimited where none does. againUnix is when that may change by itself, 0 = never.
+//
+// Invalid, naming field and value, where any of the pool's budgets cannot be read, whatever it names.
+func Limit(budgets []model.Budget, reason string, nodes int, now int64) (limit int, againUnix int64, err error) {
+	limit = Unlimited
+	for i := range budgets {
+		b := &budgets[i]
+		amount, err := amountOf(b.Nodes, nodes)
+		if err != nil {
+			return 0, 0, fault.Wrap(fault.Invalid, "", err, "spec.disruption.budgets[%d].nodes", i)
+		}
+		active, change, err := window(b, now)
+		if err != nil {
+			return 0, 0, fault.Wrap(fault.Invalid, "", err, "spec.disruption.budgets[%d].schedule", i)
+		}
+		if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) {
+			continue
+		}
+		if change > now && (againUnix == 0 || change < againUnix) {
+			againUnix = change
+		}
+		if active {
+			limit = min(limit, amount)
+		}
+	}
+	return limit, againUnix, nil
+}
+
+// Problem returns the field of a budget that nobody can read, and why: Invalid, naming the value; nil where it can be
+// read. A pool with such a budget disrupts nothing.
+func Problem(b model.Budget) (field string, err error) {
+	if _, err := amountOf(b.Nodes, 1); err != nil {
+		return "nodes", err
+	}
+	if _, _, err := window(&b, 0); err != nil {
+		return "schedule", err
+	}
+	return "", nil
+}
+
+// amountOf reads a number of nodes, or a percentage of so many, rounded up.
+func amountOf(text string, nodes int) (int, error) {
+	digits, percent := strings.CutSuffix(text, "%")
+	n, err := strconv.Atoi(digits)
+	switch {
+	case err != nil || n < 0 || digits[0] == '+':
+		const message = "%.50q is neither a number of nodes nor a percentage; write 3 or 10%%"
+		return 0, fault.New(fault.Invalid, "", message, text)
+	case percent && n > 100:
+		return 0, fault.New(fault.Invalid, "", "%.50q is more than 100%%", text)
+	case percent:
+		return (nodes*n + 99) / 100, nil
+	}
+	return min(n, Unlimited), nil
+}
+
+// schedules reads the five fields of cron, or one of its macros, all of which are in UTC.
+var schedules = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
+
+// window reports whether the budget is active: where it has a schedule, whether the first hit after its duration before
+// now is now at the latest. changeUnix is the next time that may change, 0 = never.
+func window(b *model.Budget, nowUnix int64) (active bool, changeUnix int64, err error) {
+	if b.Schedule == "" && b.DurationSeconds == 0 {
+		return true, 0, nil
+	}
+	if b.Schedule == "" {
+		return false, 0, fault.New(fault.Invalid, "", "there is a duration and no schedule; set both or neither")
+	}
+	if b.DurationSeconds <= 0 {
+		const message = "there is a schedule, %.100q, and no duration; set both or neither"
+		return false, 0, fault.New(fault.Invalid, "", message, b.Schedule)
+	}
+	schedule, err := parse(b.Schedule)
+	if err != nil {
+		return false, 0, err
+	}
+	now := time.Unix(nowUnix, 0).UTC()
+	begun := schedule.Next(time.Unix(nowUnix-min(b.DurationSeconds, 10*366*24*3600), 0).UTC())
+	if begun.IsZero() { // such as the 31st of February
+		return false, 0, nil
+	}
+	if begun.After(now) {
+		return false, begun.Unix(), nil
+	}
+	return true, begun.Unix() + b.DurationSeconds, nil
+}
+
+// parse reads a schedule as the NodePool's own rules let it be written.
+func parse(text string) (cron.Schedule, error) {
+	words := strings.Fields(text)
+	const remedy = "write five fields of cron, in UTC, or @daily and the like"
+	if len(words) != 5 && !(len(words) == 1 && slices.Contains(macros, text)) {
+		return nil, fault.New(fault.Invalid, "", "%.100q is no schedule; %s", text, remedy)
+	}
+	schedule, err := schedules.Parse(strings.Join(words, " "))
+	if err != nil {
+		return nil, fault.Wrap(fault.Invalid, "", err, "%.100q is no schedule; %s", text, remedy)
+	}
+	return schedule, nil
+}
+
+var macros = []string{"@annually", "@yearly", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
