@@ -112,7 +112,7 @@ var (
 
 // constants are the declarations whose values are names that people meet, by file or folder, with the prefix that the constants' names have.
 var constants = []struct{ path, prefix string }{
-	{"shared/core/pack/input/code.go", ""}, {"shared/core/disruption/block.go", ""}, {"shared/core/disruption/spread/balance.go", ""}, {"shared/core/drain/next.go", "Code"},
+	{"shared/core/pack/input/code.go", ""}, {"shared/core/disruption/block.go", ""}, {"shared/core/disruption/spread/balance.go", ""}, {"shared/core/drain/step.go", "Code"},
 	{"shared/core/lifecycle/drift.go", ""}, {"shared/core/headroom/status.go", ""}, {"shared/model/buffer.go", ""}, {"shared/model/collect.go", "Ended"},
 	{"shared/model/disrupt.go", "Re"}, {"shared/model/class.go", "Reason"}, {"shared/api", "Reason"}, {"shared/api", "Condition"}, {"shared/flow", "reason"}, {"shared/flow/disrupt", "code"},
 }

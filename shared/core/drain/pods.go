@@ -17,28 +17,6 @@ const (
 	tierCriticalDaemons
 )
 
-// pod is an occupant that is waited for.
-type pod struct {
-	*model.Occupant
-	tier    int
-	grace   int64 // its own, in seconds
-	goneBy  int64 // when its grace ends, by the ledger's clock; 0 = it is not being deleted
-	shield  Shield
-	refused *model.Refusal // the last refusal; nil = none
-}
-
-func (p *pod) leaving() bool { return p.DeletedUnix != 0 }
-
-// tries returns how often in a row the pod's leave was refused.
-func (p *pod) tries() int {
-	if p.refused == nil {
-		return 0
-	}
-	return p.refused.Tries
-}
-
-func (p *pod) daemon() bool { return p.OwnerKind == "DaemonSet" }
-
 // occupants finds the pods that are waited for, and the attachments that may be.
 func (d *drainer) occupants(o *model.Occupied) {
 	refused := map[string]*model.Refusal{}
@@ -55,11 +33,15 @@ func (d *drainer) occupants(o *model.Occupied) {
 			}
 			continue
 		}
-		if occupant.Phase == model.Succeeded || occupant.Phase == model.Failed || seen[occupant.UID] || d.past(occupant, refused[occupant.UID]) {
+		if occupant.Phase == model.Succeeded || occupant.Phase == model.Failed || seen[occupant.UID] ||
+			d.past(occupant, refused[occupant.UID]) {
 			continue
 		}
 		seen[occupant.UID] = occupant.UID != ""
-		p := pod{Occupant: occupant, tier: tier(occupant), grace: sane(occupant.GraceSeconds), shield: Shielded(occupant, d.read), refused: refused[occupant.UID]}
+		p := pod{
+			Occupant: occupant, tier: tier(occupant), grace: sane(occupant.GraceSeconds),
+			shield: Shielded(occupant, d.read), refused: refused[occupant.UID],
+		}
 		if p.leaving() {
 			p.goneBy = d.ours(occupant.DeletedUnix)
 		}
@@ -76,8 +58,8 @@ func (d *drainer) occupants(o *model.Occupied) {
 	slices.SortStableFunc(d.volumes, func(a, b model.Attachment) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// stays reports whether a pod is left where it is: the kubelet runs it by itself, it tolerates the taint of a drain, or it
-// ought to have gone a while ago.
+// stays reports whether a pod is left where it is: the kubelet runs it by itself, it tolerates the taint of a drain, or
+// it ought to have gone a while ago.
 func (d *drainer) stays(o *model.Occupant) bool {
 	if o.Static || o.OwnerKind == "Node" || tolerates(o.Tolerations) {
 		return true
@@ -85,8 +67,8 @@ func (d *drainer) stays(o *model.Occupant) bool {
 	return o.DeletedUnix != 0 && d.read-sane(o.DeletedUnix) > d.settings.StuckSeconds
 }
 
-// past reports whether a pod is not waited for any more because the deadline is over: it has had what grace it was given, or
-// the API server has refused to delete it for too long.
+// past reports whether a pod is not waited for any more because the deadline is over: it has had what grace it was
+// given, or the API server has refused to delete it for too long.
 func (d *drainer) past(o *model.Occupant, refused *model.Refusal) bool {
 	if !d.overdue(0) {
 		return false
@@ -94,7 +76,8 @@ func (d *drainer) past(o *model.Occupant, refused *model.Refusal) bool {
 	if o.DeletedUnix != 0 && d.ours(o.DeletedUnix) < d.now {
 		return true
 	}
-	return refused != nil && refused.Code == CodeDeleteFailed && d.overdue(d.settings.StuckSeconds) && d.now >= refused.FirstUnix+d.settings.StuckSeconds
+	return refused != nil && refused.Code == CodeDeleteFailed && d.overdue(d.settings.StuckSeconds) &&
+		d.now >= refused.FirstUnix+d.settings.StuckSeconds
 }
 
 func tier(o *model.Occupant) int {
@@ -118,22 +101,8 @@ func tolerates(tolerations []model.Toleration) bool {
 	})
 }
 
-// Shield is what a pod's annotation karpenter.sh/do-not-disrupt says.
-type Shield struct {
-	Active    bool  // it is not to be evicted now
-	UntilUnix int64 // when it ends, by the API server's clock; 0 = it does not, or not yet
-	Invalid   bool  // it says something that is neither true nor a duration, and is ignored
-}
-
-// Shielded reads a pod's annotation at readUnix, a time of the clock its start was written by: "true" shields it for good, a
-// positive duration for as long after its start, and as long as it has not started.
-func Shielded(o *model.Occupant, readUnix int64) Shield {
-	said := model.ReadDoNotDisrupt(o.DoNotDisrupt, sane(o.StartedUnix))
-	return Shield{Active: said.Active(readUnix), UntilUnix: said.UntilUnix, Invalid: said.Invalid}
-}
-
-// evict asks for the pods to leave that may be asked now: those the deadline is near for, and of the first tier that is not
-// empty those that nothing forbids. It reports whether anybody has to leave yet.
+// evict asks for the pods to leave that may be asked now: those the deadline is near for, and of the first tier that is
+// not empty those that nothing forbids. It reports whether anybody has to leave yet.
 func (d *drainer) evict() bool {
 	if len(d.pods) == 0 {
 		return false
@@ -146,7 +115,8 @@ func (d *drainer) evict() bool {
 		d.forceLater(p)
 		switch {
 		case p.UID == "":
-			d.obstacle(Obstacle{Pod: p.PodRef, Code: CodeRefused, Message: "pod " + p.Key() + " has no UID, without which it cannot be distinguished from another of its name"})
+			d.obstacle(Obstacle{Pod: p.PodRef, Code: CodeRefused, Message: "pod " + p.Key() +
+				" has no UID, without which it cannot be distinguished from another of its name"})
 			d.after(d.settings.PollSeconds)
 		case d.force(p):
 			if p.failing(d.now) {
@@ -154,9 +124,11 @@ func (d *drainer) evict() bool {
 				break
 			}
 			deadline, _ := d.deadline()
-			chosen = append(chosen, chosenPod{p, Eviction{Pod: p.PodRef, Force: true, GraceSeconds: max(1, min(deadline-d.now, p.grace))}})
+			left := max(1, min(deadline-d.now, p.grace))
+			chosen = append(chosen, chosenPod{p, Eviction{Pod: p.PodRef, Force: true, GraceSeconds: left}})
 		case p.leaving():
-			d.obstacle(Obstacle{Pod: p.PodRef, Code: CodeLeaving, UntilUnix: p.goneBy, Message: "pod " + p.Key() + " is terminating; its grace period ends at " + clock(p.goneBy)})
+			d.obstacle(Obstacle{Pod: p.PodRef, Code: CodeLeaving, UntilUnix: p.goneBy, Message: "pod " + p.Key() +
+				" is terminating; its grace period ends at " + clock(p.goneBy)})
 			d.after(d.growing(p.goneBy-p.grace, 1))
 			for _, moment := range []int64{p.goneBy, p.goneBy + d.settings.StuckSeconds + 1} {
 				if moment > d.now {
@@ -164,7 +136,8 @@ func (d *drainer) evict() bool {
 				}
 			}
 		case p.tier > first:
-			d.obstacle(Obstacle{Pod: p.PodRef, Code: CodeEarlierTier, Message: "pod " + p.Key() + " is evicted after those of earlier tiers"})
+			message := "pod " + p.Key() + " is evicted after those of earlier tiers"
+			d.obstacle(Obstacle{Pod: p.PodRef, Code: CodeEarlierTier, Message: message})
 		case p.shield.Active:
 			d.shielded(p)
 		case p.refused != nil && p.refused.NextUnix > d.now:
@@ -195,14 +168,14 @@ func (d *drainer) replacedFirst(chosen []chosenPod) []chosenPod {
 	if d.replaced || d.now >= until || !displaced {
 		return chosen
 	}
-	d.obstacle(Obstacle{Code: CodeNotReplaced, SinceUnix: d.step.Drain.SinceUnix, UntilUnix: until,
-		Message: "the replacement capacity for the pods of claim " + d.claim.Name + " has not been requested from EC2 yet"})
+	message := "the replacement capacity for the pods of claim " + d.claim.Name + " has not been requested from EC2 yet"
+	d.obstacle(Obstacle{Code: CodeNotReplaced, SinceUnix: d.step.Drain.SinceUnix, UntilUnix: until, Message: message})
 	d.after(1)
 	return slices.DeleteFunc(chosen, func(c chosenPod) bool { return !c.eviction.Force })
 }
 
-// choose makes an Evict step of at most MaxEvictions: those that are pressed first, and of them those that were refused least often,
-// so that none waits behind one that is refused for ever.
+// choose makes an Evict step of at most MaxEvictions: those that are pressed first, and of them those that were refused
+// least often, so that none waits behind one that is refused for ever.
 func (d *drainer) choose(chosen []chosenPod) {
 	d.step.Kind = Evict
 	more := len(chosen) > d.settings.MaxEvictions
@@ -229,8 +202,8 @@ func pressing(c chosenPod) int {
 	return 1
 }
 
-// force reports whether a pod is to be deleted now for the deadline's sake: from the deadline less its own grace on, unless it
-// is ending by then anyway.
+// force reports whether a pod is to be deleted now for the deadline's sake: from the deadline less its own grace on,
+// unless it is ending by then anyway.
 func (d *drainer) force(p *pod) bool {
 	deadline, set := d.deadline()
 	return set && d.now >= deadline-p.grace && (!p.leaving() || p.goneBy > max(deadline, d.now)+1)
@@ -254,7 +227,8 @@ func (d *drainer) forceLater(p *pod) {
 
 // shielded notes that a pod must not be disrupted.
 func (d *drainer) shielded(p *pod) {
-	o := Obstacle{Pod: p.PodRef, Code: CodeDoNotDisrupt, Message: fmt.Sprintf("pod %s is not to be disrupted (annotation %s: %s)", p.Key(), model.AnnotationNotDisrupt, p.DoNotDisrupt)}
+	o := Obstacle{Pod: p.PodRef, Code: CodeDoNotDisrupt, Message: fmt.Sprintf(
+		"pod %s is not to be disrupted (annotation %s: %s)", p.Key(), model.AnnotationNotDisrupt, p.DoNotDisrupt)}
 	d.after(d.growing(d.step.Drain.SinceUnix, 1))
 	if p.shield.UntilUnix != 0 {
 		o.UntilUnix = d.ours(p.shield.UntilUnix)
@@ -262,4 +236,23 @@ func (d *drainer) shielded(p *pod) {
 		d.at(o.UntilUnix)
 	}
 	d.obstacle(o)
+}
+
+// blocked notes that a pod's eviction was refused and when it is asked for again.
+func (d *drainer) blocked(p *pod) {
+	r := p.refused
+	o := Obstacle{Pod: p.PodRef, Code: r.Code, SinceUnix: r.FirstUnix}
+	what, remedy := "cannot be evicted", ""
+	switch r.Code {
+	case CodeTooManyBudgets:
+		remedy = "; one PodDisruptionBudget at most may select a pod"
+	case CodeDeleteFailed:
+		what = "cannot be deleted"
+	}
+	if minutes := (d.now - o.SinceUnix) / 60; d.now-o.SinceUnix >= blockedLong {
+		what += fmt.Sprintf(" for %d minutes", minutes)
+	}
+	o.Message = fmt.Sprintf("pod %s %s (%s): %s%s", p.Key(), what, r.Code, r.Message, remedy)
+	d.obstacle(o)
+	d.at(r.NextUnix)
 }

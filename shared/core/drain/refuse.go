@@ -2,7 +2,6 @@ package drain
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -15,16 +14,18 @@ const maxMessage = 300
 // blockedLong is after how many seconds a refusal says for how long it has gone on.
 const blockedLong = 600
 
-// Refuse returns a drain's record with an eviction, or deletion, that the API server refused at nowUnix for the reason of a
-// code (DisruptionBudget, TooManyBudgets, …) and in its own words: the pod is not asked for again at once. Not for pods that are
-// gone or another's.
+// Refuse returns a drain's record with an eviction, or deletion, that the API server refused at nowUnix for the reason
+// of a code (DisruptionBudget, TooManyBudgets, …) and in its own words: the pod is not asked for again at once. Not for
+// pods that are gone or another's.
 func Refuse(record model.Drain, eviction Eviction, code, message string, nowUnix int64, settings Settings) model.Drain {
 	settings = settings.WithDefaults()
 	now := sane(nowUnix)
 	if eviction.Force {
 		code = CodeDeleteFailed
 	}
-	refusal := model.Refusal{UID: eviction.Pod.UID, Tries: 1, FirstUnix: now, Code: cmp.Or(code, CodeRefused), Message: cut(message)}
+	refusal := model.Refusal{
+		UID: eviction.Pod.UID, Tries: 1, FirstUnix: now, Code: cmp.Or(code, CodeRefused), Message: cut(message),
+	}
 	record.Refused = slices.Clone(record.Refused)
 	i := slices.IndexFunc(record.Refused, func(r model.Refusal) bool { return r.UID == refusal.UID })
 	if i >= 0 {
@@ -62,10 +63,10 @@ func cut(message string) string {
 	return message[:end] + "…"
 }
 
-// stillRefused returns the refusals of pods that are there, each once, by UID. That a pod could not be evicted means nothing
-// once it is leaving.
-func (d *drainer) stillRefused(o *model.Occupied) []model.Refusal {
-	if o == nil || len(d.step.Drain.Refused) == 0 {
+// stillRefused returns the refusals of pods that are there, each once, by UID. That a pod could not be evicted means
+// nothing once it is leaving.
+func stillRefused(refused []model.Refusal, o *model.Occupied) []model.Refusal {
+	if o == nil || len(refused) == 0 {
 		return nil
 	}
 	there := map[string]*model.Occupant{}
@@ -76,35 +77,11 @@ func (d *drainer) stillRefused(o *model.Occupied) []model.Refusal {
 		}
 	}
 	var out []model.Refusal
-	for _, refusal := range d.step.Drain.Refused {
+	for _, refusal := range refused {
 		if p := there[refusal.UID]; p != nil && (p.DeletedUnix == 0 || refusal.Code == CodeDeleteFailed) {
 			out = append(out, refusal)
 			delete(there, refusal.UID)
 		}
 	}
 	return out
-}
-
-// failing reports whether a pod could not be deleted a moment ago.
-func (p *pod) failing(now int64) bool {
-	return p.refused != nil && p.refused.Code == CodeDeleteFailed && p.refused.NextUnix > now
-}
-
-// blocked notes that a pod's eviction was refused and when it is asked for again.
-func (d *drainer) blocked(p *pod) {
-	r := p.refused
-	o := Obstacle{Pod: p.PodRef, Code: r.Code, SinceUnix: r.FirstUnix}
-	what, remedy := "cannot be evicted", ""
-	switch r.Code {
-	case CodeTooManyBudgets:
-		remedy = "; one PodDisruptionBudget at most may select a pod"
-	case CodeDeleteFailed:
-		what = "cannot be deleted"
-	}
-	if minutes := (d.now - o.SinceUnix) / 60; d.now-o.SinceUnix >= blockedLong {
-		what += fmt.Sprintf(" for %d minutes", minutes)
-	}
-	o.Message = fmt.Sprintf("pod %s %s (%s): %s%s", p.Key(), what, r.Code, r.Message, remedy)
-	d.obstacle(o)
-	d.at(r.NextUnix)
 }

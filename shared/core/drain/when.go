@@ -9,20 +9,23 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// latest is the last moment that is reckoned with, some 34,000 years from now: sums of a few such numbers do not overflow.
+// latest is the last moment that is reckoned with, some 34,000 years from now: sums of a few such numbers do not
+// overflow.
 const latest = int64(1) << 40
 
 // sane brings a time or a duration in seconds into 0..latest.
 func sane(seconds int64) int64 { return max(0, min(seconds, latest)) }
 
-// saneDrain returns a copy of a record, with times that can be reckoned with and Refused of its own, by UID. Nobody is asked
-// again later than in PollSeconds.
+// saneDrain returns a copy of a record, with times that can be reckoned with and Refused of its own, by UID. Nobody is
+// asked again later than in PollSeconds.
 func saneDrain(record *model.Drain, now, poll int64) model.Drain {
 	if record == nil {
 		return model.Drain{SinceUnix: now}
 	}
 	out := *record
-	for _, field := range []*int64{&out.SinceUnix, &out.CordonUnix, &out.TaintedUnix, &out.EmptyUnix, &out.DetachedUnix, &out.EndUnix} {
+	for _, field := range []*int64{
+		&out.SinceUnix, &out.CordonUnix, &out.TaintedUnix, &out.EmptyUnix, &out.DetachedUnix, &out.EndUnix,
+	} {
 		*field = min(sane(*field), now) // what was done lies in the past
 	}
 	if out.SinceUnix == 0 {
@@ -41,45 +44,11 @@ func saneDrain(record *model.Drain, now, poll int64) model.Drain {
 	return out
 }
 
-// ours returns a time of the API server's clock by the ledger's.
-func (d *drainer) ours(unix int64) int64 { return sane(unix) + d.now - d.read }
-
-// at notes a moment at which looking again is useful; one that is past is the next second.
-func (d *drainer) at(unix int64) {
-	unix = max(unix, d.now+1)
-	if d.due == 0 || unix < d.due {
-		d.due = unix
-	}
-}
-
-func (d *drainer) after(seconds int64) { d.at(d.now + max(1, seconds)) }
-
-// growing returns how long to wait between two looks at something that has been going on since then: a tenth of that, at
-// least so many seconds and at most PollSeconds.
-func (d *drainer) growing(sinceUnix, least int64) int64 {
-	return max(least, min((d.now-sinceUnix)/10, d.settings.PollSeconds))
-}
-
-func (d *drainer) obstacle(o Obstacle) { d.step.Obstacles = append(d.step.Obstacles, o) }
-
-// finish puts what was found into order and fills in what the record says of it.
-func (d *drainer) finish() Step {
-	slices.SortStableFunc(d.step.Obstacles, func(a, b Obstacle) int {
-		return cmp.Or(strings.Compare(a.Pod.Key(), b.Pod.Key()), strings.Compare(a.Pod.UID, b.Pod.UID), strings.Compare(a.Volume, b.Volume),
-			strings.Compare(a.Code, b.Code))
-	})
-	d.step.Drain.Waits = waits(d.step.Obstacles)
-	d.step.DueUnix = d.due
-	if d.step.Kind == Done {
-		d.step.DueUnix = 0
-	}
-	return d.step
-}
-
 // weight orders obstacles by how much people would like to hear of them.
 var weight = map[string]int{
-	CodeDeleteFailed: 1, CodeTooManyBudgets: 2, CodeDisruptionBudget: 3, CodeDoNotDisrupt: 5, CodeNotTainted: 6, CodeVolume: 7, CodeLeaving: 8,
-	CodeNotReplaced: 9, CodeInstanceEnding: 10, CodeClaimNotEnding: 10, CodeSettling: 11, CodeEarlierTier: 12,
+	CodeDeleteFailed: 1, CodeTooManyBudgets: 2, CodeDisruptionBudget: 3, CodeDoNotDisrupt: 5,
+	CodeNotTainted: 6, CodeVolume: 7, CodeLeaving: 8, CodeNotReplaced: 9,
+	CodeInstanceEnding: 10, CodeClaimNotEnding: 10, CodeSettling: 11, CodeEarlierTier: 12,
 }
 
 // waits returns the sentences of the obstacles people would like to hear of most.
@@ -96,3 +65,17 @@ func waits(obstacles []Obstacle) []string {
 
 // clock writes a moment for people, in UTC.
 func clock(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }
+
+// Shield is what a pod's annotation karpenter.sh/do-not-disrupt says.
+type Shield struct {
+	Active    bool  // it is not to be evicted now
+	UntilUnix int64 // when it ends, by the API server's clock; 0 = it does not, or not yet
+	Invalid   bool  // it says something that is neither true nor a duration, and is ignored
+}
+
+// Shielded reads a pod's annotation at readUnix, a time of the clock its start was written by: "true" shields it for
+// good, a positive duration for as long after its start, and as long as it has not started.
+func Shielded(o *model.Occupant, readUnix int64) Shield {
+	said := model.ReadDoNotDisrupt(o.DoNotDisrupt, sane(o.StartedUnix))
+	return Shield{Active: said.Active(readUnix), UntilUnix: said.UntilUnix, Invalid: said.Invalid}
+}
