@@ -78,8 +78,8 @@ func ofInstance(claim *model.Claim, instance *model.Instance, nowUnix int64) {
 	}
 }
 
-// takeNode fills in what a node says. Where there is no NodeClaim object the claim stays Launched, so that the object is
-// made and the node registered as after a launch.
+// takeNode fills in what a node says. Where there is no NodeClaim object the claim stays Launched, so that the object
+// is made and the node registered as after a launch.
 func takeNode(claim *model.Claim, node *model.Node, object bool, nowUnix int64) {
 	if node.Registered() { // pods may run there: it is drained, whatever ends it before it is registered anew
 		claim.NodeName, claim.NodeUID = node.Name, node.UID

@@ -25,13 +25,13 @@ const (
 // AdoptedIntent begins the intents of instances that were adopted from Karpenter.
 const AdoptedIntent = "adopted-"
 
-// Handover is everything that is looked at when a cluster that Karpenter ran becomes ours. EC2 must have been read before
-// the ledger, and the ledger before the API server.
+// Handover is everything that is looked at when a cluster that Karpenter ran becomes ours. EC2 must have been read
+// before the ledger, and the ledger before the API server.
 type Handover struct {
 	Cluster string
 	CA      []byte // of its API server
-	// Instances are those that carry the cluster's tag and a NodePool tag, and those of NodeClaims that were asked for by id
-	// because they were not among them.
+	// Instances are those that carry the cluster's tag and a NodePool tag, and those of NodeClaims that were asked for
+	// by id because they were not among them.
 	Instances     []model.Instance
 	Records       model.ClusterRecords
 	Live          model.LiveState
@@ -220,8 +220,8 @@ func (d *takeover) foreign(claim *model.Claim, instance *model.Instance) (code, 
 // tagNodeClaim names the NodeClaim of an instance, once it has joined.
 const tagNodeClaim = "karpenter.sh/nodeclaim"
 
-// joined reports whether the object shows that a node of its instance registered. Conditions of one that is being deleted
-// are not told; the name of the node is written with the first of them.
+// joined reports whether the object shows that a node of its instance registered. Conditions of one that is being
+// deleted are not told; the name of the node is written with the first of them.
 func joined(object *model.ClaimObject) bool {
 	switch object.Claim.State {
 	case model.Registered, model.Initialized:
@@ -296,8 +296,8 @@ func (d *takeover) claim(object *model.ClaimObject, id string, node *model.Node)
 	return claim
 }
 
-// ending makes a claim whose object is being deleted one that is to end, as of now: Karpenter began to empty its node, and
-// nobody else would go on. One whose node never joined has nothing to empty.
+// ending makes a claim whose object is being deleted one that is to end, as of now: Karpenter began to empty its node,
+// and nobody else would go on. One whose node never joined has nothing to empty.
 func ending(claim *model.Claim, object *model.ClaimObject, node *model.Node, nowUnix int64) {
 	var nodes []model.Node
 	if node != nil {
@@ -392,8 +392,8 @@ func (d *takeover) unclaimed() []Unclaimed {
 	return out
 }
 
-// Running says why a Karpenter is taken to be at work in a cluster, a sentence for each reason; none where it is not. A lease
-// that was renewed in the last minute speaks for one whose Deployment has another name.
+// Running says why a Karpenter is taken to be at work in a cluster, a sentence for each reason; none where it is not. A
+// lease that was renewed in the last minute speaks for one whose Deployment has another name.
 func Running(k model.Karpenter, nowUnix int64) []string {
 	const fresh = 60
 	var out []string
@@ -413,7 +413,8 @@ func Running(k model.Karpenter, nowUnix int64) []string {
 	return out
 }
 
-// Stops reports whether a Karpenter that is taken to be at work was asked to stop: no Deployment asks for a replica, and pods or the lease are left.
+// Stops reports whether a Karpenter that is taken to be at work was asked to stop: no Deployment asks for a replica,
+// and pods or the lease are left.
 func Stops(k model.Karpenter, nowUnix int64) bool {
 	return len(Running(k, nowUnix)) > 0 && !slices.ContainsFunc(k.Deployments, func(d model.Controller) bool { return d.Replicas > 0 })
 }

@@ -4,11 +4,11 @@
 //
 //	findings := lifecycle.Diagnose(view, lifecycle.Settings{})
 //
-// An instance is known by its instance id and by nothing else, neither host name nor place in a list. Something without an
-// id matches nothing.
+// An instance is known by its instance id and by nothing else, neither host name nor place in a list. Something without
+// an id matches nothing.
 //
-// Next is the one table by which a claim's state changes, whoever changes it. A claim only moves forward, and one that is to end
-// ends:
+// Next is the one table by which a claim's state changes, whoever changes it. A claim only moves forward, and one that
+// is to end ends:
 //
 //	observation           Intent    Launched     Registered   Initialized  Draining     Terminating
 //	InstanceLaunched       Launched

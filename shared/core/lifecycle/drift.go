@@ -43,52 +43,10 @@ type Drift struct {
 	Message string // for people: what is and what would be
 }
 
-// Drifted evaluates one claim. An error means that something needed is not known: then nothing is concluded, in either
-// direction. A part of the class that could not be looked up, or finds nothing, is such an error and no drift.
-func Drifted(v DriftView) (Drift, error) {
-	if v.Pool == nil || v.Class == nil || v.Class.DeletedUnix != 0 {
-		return Drift{}, nil
-	}
-	resolved := v.Class.Status.ObservedGeneration == v.Class.Generation
-	if d := DriftedByPool(v); d.Reason != "" {
-		return d, nil
-	}
-	if d := typeDrift(v); resolved && d.Reason != "" {
-		return d, nil
-	}
-	if d := classHashDrift(v); d.Reason != "" {
-		return d, nil
-	}
-	if !resolved {
-		return Drift{}, unknown("EC2NodeClass %s is not resolved at generation %d", v.Class.Name, v.Class.Generation)
-	}
-	for _, evaluate := range []func(DriftView) (Drift, error){imageDrift, groupsDrift, subnetDrift, reservationDrift, placementDrift} {
-		if d, err := evaluate(v); err != nil || d.Reason != "" {
-			return d, err
-		}
-	}
-	return Drift{}, nil
-}
-
-// DriftedByPool evaluates a claim by its NodePool alone, which takes no look at the instance: what comes first of what Drifted
-// finds. Without a pool it is the zero value.
-func DriftedByPool(v DriftView) Drift {
-	if v.Pool == nil {
-		return Drift{}
-	}
-	if d := poolHashDrift(v); d.Reason != "" {
-		return d
-	}
-	return requirementsDrift(v)
-}
-
-// OfPool reports whether a reason of drift is one that DriftedByPool finds.
-func OfPool(reason string) bool { return reason == PoolDrifted || reason == RequirementsDrifted }
-
 func unknown(format string, args ...any) error { return fault.New(fault.NotFound, "", format, args...) }
 
-// differs compares the hash a claim was launched with. One made by other rules than today's says nothing, nor does one that is
-// not there.
+// differs compares the hash a claim was launched with. One made by other rules than today's says nothing, nor does one
+// that is not there.
 func differs(claim *model.Claim, key, versionKey, version, now string) bool {
 	was := claim.Annotations
 	return was[key] != "" && now != "" && was[versionKey] == version && was[key] != now
@@ -164,8 +122,8 @@ func subnetDrift(v DriftView) (Drift, error) {
 		v.Instance.SubnetID, v.Class.Name)}, nil
 }
 
-// reservationDrift is about an instance that was launched into a reservation and is in one still: where it has fallen back
-// to on-demand it has not drifted.
+// reservationDrift is about an instance that was launched into a reservation and is in one still: where it has fallen
+// back to on-demand it has not drifted.
 func reservationDrift(v DriftView) (Drift, error) {
 	in := v.Instance.Reservation
 	if v.Claim.CapacityType != model.Reserved || in == "" {
@@ -209,9 +167,9 @@ func problemOf(class *model.Class, condition string) *model.ClassProblem {
 }
 
 // Rehashed returns a claim's annotations with hashes of today's rules where it has those of others, an older build's or
-// Karpenter's, and whether that changed anything. On a claim that has drifted the version alone is brought up, so that it
-// stays drifted: of the hashes that may have differed when its reason was found. Reasons are looked for in one order, so
-// one that comes after a hash says that the hash was equal.
+// Karpenter's, and whether that changed anything. On a claim that has drifted the version alone is brought up, so that
+// it stays drifted: of the hashes that may have differed when its reason was found. Reasons are looked for in one
+// order, so one that comes after a hash says that the hash was equal.
 func Rehashed(claim model.Claim, pool *model.Pool, class *model.Class, ca []byte) (map[string]string, bool) {
 	annotations, changed := claim.Annotations, false
 	rehash := func(key, versionKey, version, hash string) {
@@ -238,8 +196,8 @@ func Rehashed(claim model.Claim, pool *model.Pool, class *model.Class, ca []byte
 	return annotations, changed
 }
 
-// mayDiffer reports whether the hash of this annotation may differ on a claim that has drifted for a reason. A reason this
-// build does not look for may hide any.
+// mayDiffer reports whether the hash of this annotation may differ on a claim that has drifted for a reason. A reason
+// this build does not look for may hide any.
 func mayDiffer(reason, key string) bool {
 	switch reason {
 	case RequirementsDrifted, TypeDrifted: // looked for between the two
@@ -252,8 +210,8 @@ func mayDiffer(reason, key string) bool {
 	return true
 }
 
-// FellBackToOnDemand returns the claim as an on-demand one, and true, where it was launched into a capacity reservation that its
-// instance is in no more: the reservation ended, and EC2 goes on with the instance at the on-demand price.
+// FellBackToOnDemand returns the claim as an on-demand one, and true, where it was launched into a capacity reservation
+// that its instance is in no more: the reservation ended, and EC2 goes on with the instance at the on-demand price.
 func FellBackToOnDemand(claim model.Claim, instance model.Instance) (model.Claim, bool) {
 	if claim.CapacityType != model.Reserved || instance.Reservation != "" || over(&instance) || instance.ID != claim.InstanceID {
 		return claim, false

@@ -9,9 +9,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// requirementsDrift compares a claim's labels with what its pool asks for now, strictly: a label that is asked for and is not
-// there does not meet. minValues are about what may be launched and say nothing of an instance. Requirements that cannot be read
-// are a problem of the pool and no drift.
+// requirementsDrift compares a claim's labels with what its pool asks for now, strictly: a label that is asked for and
+// is not there does not meet. minValues are about what may be launched and say nothing of an instance. Requirements
+// that cannot be read are a problem of the pool and no drift.
 func requirementsDrift(v DriftView) Drift {
 	wanted, err := requirement.From(v.Pool.Template.Requirements)
 	if err != nil {
@@ -33,8 +33,8 @@ func requirementsDrift(v DriftView) Drift {
 	return Drift{}
 }
 
-// labelOf returns the label an instance has by its claim. known is false where that is unknown: a label nodes have by what
-// they are is absent only where the type is known not to have it.
+// labelOf returns the label an instance has by its claim. known is false where that is unknown: a label nodes have by
+// what they are is absent only where the type is known not to have it.
 func labelOf(v *DriftView, key string) (value string, has, known bool) {
 	if value, has = requirement.Label(v.Claim.Labels, key); has && (value != "" || !requirement.WellKnown(key)) {
 		return value, true, true
@@ -81,12 +81,14 @@ func ownLabel(claim *model.Claim, key string) string {
 	return ""
 }
 
-// settleSeconds is for how long after its launch an instance's type is not asked about: catalogs differ while one is refreshed.
+// settleSeconds is for how long after its launch an instance's type is not asked about: catalogs differ while one is
+// refreshed.
 const settleSeconds = 3600
 
-// typeDrift is about an instance whose type nobody could launch any more as it was: it is not listed, or not sold in its zone in the
-// way it was bought, be it that nothing of it is left now. A reserved instance is asked about as reserved or on-demand, of any
-// reservation: where its reservation is gone it runs on as on-demand. What is not known concludes nothing.
+// typeDrift is about an instance whose type nobody could launch any more as it was: it is not listed, or not sold in
+// its zone in the way it was bought, be it that nothing of it is left now. A reserved instance is asked about as
+// reserved or on-demand, of any reservation: where its reservation is gone it runs on as on-demand. What is not known
+// concludes nothing.
 func typeDrift(v DriftView) Drift {
 	claim := &v.Claim
 	since := cmp.Or(claim.CreatedUnix, claim.LaunchedUnix)

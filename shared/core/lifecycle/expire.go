@@ -10,8 +10,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// old reports whether a claim with a node is older than its expireAfter. It was made before its instance was launched, by the
-// clock of whichever process made it: where that is earlier than EC2's time of launch, EC2 is believed.
+// old reports whether a claim with a node is older than its expireAfter. It was made before its instance was launched,
+// by the clock of whichever process made it: where that is earlier than EC2's time of launch, EC2 is believed.
 func (j *diagnosis) old(f *Finding) bool {
 	if !f.serves() || f.Claim.ExpireSeconds == nil {
 		return false
@@ -25,18 +25,9 @@ func (j *diagnosis) old(f *Finding) bool {
 	return true
 }
 
-// born returns since when a finding's claim has had its instance, 0 where nothing says so.
-func (f *Finding) born() int64 {
-	since := cmp.Or(f.Claim.CreatedUnix, f.Claim.LaunchedUnix)
-	if f.Instance != nil {
-		since = max(since, f.Instance.LaunchedUnix)
-	}
-	return since
-}
-
-// expire finds the claims that have expired, of each pool the oldest, as many as may be given up for their age at a time: people
-// want their nodes renewed, not all taken at once (R30), and none while it is known that no instance of the claim's class can take
-// its place (S32). Those of pools that expire within budgets are not this function's.
+// expire finds the claims that have expired, of each pool the oldest, as many as may be given up for their age at a
+// time: people want their nodes renewed, not all taken at once (R30), and none while it is known that no instance of
+// the claim's class can take its place (S32). Those of pools that expire within budgets are not this function's.
 func (j *diagnosis) expire() {
 	slices.SortStableFunc(j.expiring, func(a, b Finding) int {
 		return cmp.Or(strings.Compare(a.Claim.Pool, b.Claim.Pool), cmp.Compare(a.born(), b.born()), strings.Compare(a.Subject, b.Subject))
@@ -67,8 +58,8 @@ func (j *diagnosis) expire() {
 	}
 }
 
-// expiryAllowance returns how many more claims of each pool may be given up for their age now. Those found to end for anything else are not
-// among the nodes that it is a part of: their ends come first.
+// expiryAllowance returns how many more claims of each pool may be given up for their age now. Those found to end for
+// anything else are not among the nodes that it is a part of: their ends come first.
 func (j *diagnosis) expiryAllowance() map[string]int64 {
 	nodes, ending, going := map[string]int64{}, map[string]int64{}, map[string]bool{}
 	for i := range j.findings {
@@ -106,8 +97,8 @@ func (j *diagnosis) expiryAllowance() map[string]int64 {
 	return room
 }
 
-// unusable says why no instance can be launched from a class now, as far as the ledger knows; "" where it does not know any
-// reason. A class it knows nothing of is usable.
+// unusable says why no instance can be launched from a class now, as far as the ledger knows; "" where it does not know
+// any reason. A class it knows nothing of is usable.
 func (j *diagnosis) unusable(class string) string {
 	records := &j.view.Records
 	for i := range records.Classes {

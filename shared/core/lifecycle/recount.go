@@ -15,12 +15,13 @@ type Recount struct {
 	Version  int64           `json:"version"` // of the usage; 0 = there is none
 }
 
-// Recounts returns the pools whose usage, as one read found it, is not what the claims of another read hold together, by pool. It is exact
-// where that read began after the first had ended and the usage is still at its version afterwards: every write that changes what a claim
-// holds raises that. Claims that wait for their launch count with what is held for them.
+// Recounts returns the pools whose usage, as one read found it, is not what the claims of another read hold together,
+// by pool. It is exact where that read began after the first had ended and the usage is still at its version
+// afterwards: every write that changes what a claim holds raises that. Claims that wait for their launch count with
+// what is held for them.
 //
-// Nothing is said while claims or intents cannot be read, nor of a pool whose usage cannot be read, or a launch of which is open that names
-// a claim the ledger does not have.
+// Nothing is said while claims or intents cannot be read, nor of a pool whose usage cannot be read, or a launch of
+// which is open that names a claim the ledger does not have.
 func Recounts(usage []model.Usage, ledger *model.Ledger) []Recount {
 	if ledger.Unread.Any(model.UnreadClaim, model.UnreadIntent) {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Removal returns the record of a claim's end at nowUnix. commands are those the ledger knows; reason is the code that EC2 gives for the
-// instance's state, empty where it gives none.
+// Removal returns the record of a claim's end at nowUnix. commands are those the ledger knows; reason is the code that
+// EC2 gives for the instance's state, empty where it gives none.
 func Removal(cluster string, claim model.Claim, commands []model.Command, reason string, nowUnix int64) model.Removal {
 	out := model.Removal{
 		Cluster: cluster, Claim: claim, Node: claim.NodeName, Reason: claim.FailureCode, Message: claim.FailureMessage, By: claim.EndedBy,
@@ -34,8 +34,8 @@ func Removal(cluster string, claim model.Claim, commands []model.Command, reason
 	return out
 }
 
-// WantedBy returns who wanted an instance to end that did for a reason, one of model's By… words. reason is the code EC2 gives for the
-// instance's state. Source: state reason codes of the EC2 API reference, Instance.
+// WantedBy returns who wanted an instance to end that did for a reason, one of model's By… words. reason is the code
+// EC2 gives for the instance's state. Source: state reason codes of the EC2 API reference, Instance.
 func WantedBy(code, reason string) string {
 	switch code {
 	case model.EndedObjectDeleted, model.EndedNodeDeleted, model.EndedInstanceStopping:
@@ -54,8 +54,9 @@ func WantedBy(code, reason string) string {
 	return model.ByJoiner
 }
 
-// Unknown returns the cluster's instances that have ended and that no claim has or had: the answer to their launch was lost and they ended
-// before anybody looked for them, or somebody deleted their claim. None while claims or intents cannot be read. By id.
+// Unknown returns the cluster's instances that have ended and that no claim has or had: the answer to their launch was
+// lost and they ended before anybody looked for them, or somebody deleted their claim. None while claims or intents
+// cannot be read. By id.
 func Unknown(view View) (out []model.Instance) {
 	ended := func(i *model.Instance) bool { return i.State == "terminated" && Owned(*i, view.Cluster) }
 	if !slices.ContainsFunc(view.Instances, func(i model.Instance) bool { return ended(&i) }) {
@@ -71,8 +72,8 @@ func Unknown(view View) (out []model.Instance) {
 	return out
 }
 
-// UnknownRemoval returns the record of the end of one of the instances that Unknown returns, under the instance's id. sight is where its
-// node is looked for.
+// UnknownRemoval returns the record of the end of one of the instances that Unknown returns, under the instance's id.
+// sight is where its node is looked for.
 func UnknownRemoval(cluster string, i model.Instance, live model.LiveState, nowUnix int64) model.Removal {
 	claim := claimOf(&i, nowUnix)
 	claim.FailureCode = model.EndedInstance

@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -49,9 +48,9 @@ func nodeHealthByPool(nodes []model.Node) map[string]nodeHealth {
 	return out
 }
 
-// worst returns the bad condition of a node that is tolerated for the shortest time from now on, and when that is over. None began
-// before the node did, or before notBefore, whatever clock it was written by; one that does not say since when it is bad counts, and
-// is never due. tolerate stands in for every condition's own time, where it is not 0.
+// worst returns the bad condition of a node that is tolerated for the shortest time from now on, and when that is over.
+// None began before the node did, or before notBefore, whatever clock it was written by; one that does not say since
+// when it is bad counts, and is never due. tolerate stands in for every condition's own time, where it is not 0.
 func worst(node *model.Node, notBefore, tolerate int64) (condition model.NodeCondition, dueUnix int64, found bool) {
 	conditions := node.Conditions
 	if !node.Ready && node.ReadyUnix > 0 && !hasReady(conditions) {
@@ -83,63 +82,4 @@ func hasReady(conditions []model.NodeCondition) bool {
 		}
 	}
 	return false
-}
-
-// unhealthy fills in a finding of a node that has to be repaired, which is to end its instance now. It reports whether it does:
-// where more of the pool's nodes are unhealthy than a few, the fault is not the instances', and none is.
-func (j *diagnosis) unhealthy(f *Finding) bool {
-	now := j.view.Records.NowUnix
-	for i := range f.Nodes {
-		node := &f.Nodes[i]
-		condition, due, bad := worst(node, f.Claim.RegisteredUnix, j.settings.RepairAfter)
-		if !bad || now < due {
-			continue
-		}
-		why := fmt.Sprintf("condition %s of node %s has been %s since %s", condition.Type, node.Name, condition.Status, clock(condition.SinceUnix))
-		pool := node.Pool()
-		w := j.nodeHealth[pool]
-		if most := (w.nodes*j.settings.RepairPercent + 99) / 100; w.sick > most {
-			j.deferEnd(pool, model.EndedUnhealthy, why, fmt.Sprintf("%d of %d nodes are unhealthy; while there are more than %d, none is repaired", w.sick, w.nodes, most))
-			continue
-		}
-		f.Kind, f.Detail, f.Wait, f.Removes, f.DeadlineUnix = Unhealthy, why, j.settings.Confirm, true, now
-		return true
-	}
-	return false
-}
-
-// putOff is what is put off in one pool for one reason.
-type putOff struct {
-	claims int
-	why    string // of the first in order
-	until  string
-}
-
-// deferEnd notes that the end of a claim is put off.
-func (j *diagnosis) deferEnd(pool, code, why, until string) {
-	key := [2]string{pool, code}
-	if j.deferred[key] == nil {
-		j.deferred[key] = &putOff{why: why, until: until}
-	}
-	h := j.deferred[key]
-	h.claims, h.why, h.until = h.claims+1, min(h.why, why), min(h.until, until)
-}
-
-// reportDeferred finds what is put off, one finding for each pool and code.
-func (j *diagnosis) reportDeferred() {
-	for key, h := range j.deferred {
-		j.find(Finding{Kind: Deferred, Subject: key[0], Code: key[1], Detail: fmt.Sprintf("%s: %s (%s)", cmp.Or(map[string]string{
-			model.EndedUnhealthy: "repair is postponed", model.EndedExpired: "expiry is postponed",
-		}[key[1]], "a removal is postponed"), h.until, andOthers(h.why, h.claims-1))})
-	}
-}
-
-func andOthers(what string, others int) string {
-	switch others {
-	case 0:
-		return what
-	case 1:
-		return what + ", and one more"
-	}
-	return fmt.Sprintf("%s, and %d more", what, others)
 }

@@ -48,8 +48,8 @@ var ended = map[model.ClaimState]model.ClaimState{
 	model.Launched: model.Gone, model.Registered: model.Gone, model.Initialized: model.Gone, model.Draining: model.Gone, model.Terminating: model.Gone,
 }
 
-// Next returns the state a claim is in after an observation, and whether that is another one. A claim never goes back: one that is
-// to end ends. A launch that is still open is settled before anything ends it.
+// Next returns the state a claim is in after an observation, and whether that is another one. A claim never goes back:
+// one that is to end ends. A launch that is still open is settled before anything ends it.
 func Next(state model.ClaimState, observation Observation) (model.ClaimState, bool) {
 	next, moves := table[observation][state]
 	if !moves {
@@ -63,8 +63,8 @@ func Ending(state model.ClaimState) bool {
 	return state == model.Draining || state == model.Terminating || state == model.Gone
 }
 
-// AsksEnd returns what it means for a claim that it is to end: whether its node may carry pods. A node that joined and that we
-// have not registered yet may, where it was adopted.
+// AsksEnd returns what it means for a claim that it is to end: whether its node may carry pods. A node that joined and
+// that we have not registered yet may, where it was adopted.
 func AsksEnd(claim *model.Claim, nodes []model.Node) Observation {
 	if claim.State == model.Launched && len(nodes) == 0 {
 		return EndRequestedUnregistered

@@ -291,7 +291,7 @@ var defects = []defect{
 		"f.failedToPublish(\"publish\", err)", "f.failedToPublish(\"publish\", err)\n\t\t\tf.publishing = nil"},
 	{"usage never counted anew", provision + "recount.go",
 		"for _, off := range lifecycle.Recounts(usage, &r.ledger) {", "for _, off := range lifecycle.Recounts(usage, &r.ledger)[:0] {"},
-	{"claims that cannot be read taken for absent", lifecycle + "diagnose.go",
+	{"claims that cannot be read taken for absent", lifecycle + "diagnosis.go",
 		"j.unread = view.Records.Unread.Any(model.UnreadClaim, model.UnreadIntent)", "j.unread = view.Records.Unread.Any(\"\")"},
 	{"claims that cannot be read not counted where others expire", lifecycle + "expire.go",
 		"case u.Kind != model.UnreadClaim || u.Gone:", "case true || u.Gone:"},

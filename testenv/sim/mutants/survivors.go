@@ -63,7 +63,7 @@ var survivors = []defect{
 	{"X49 attached volumes do not count", packing + "existing/maker.go", "limited && int64(len(s.Attached[driver]))+n > most {", "limited && n > most {"},
 	{"X50 host ports of running pods ignored", packing + "existing/maker.go", "s.Ports = append(s.Ports, shape.HostPorts...)", "_ = shape"},
 	{"X51 all nodes of a pool expire at once", lifecycle + "expire.go", "room[pool] = max(1, n*j.settings.ExpirePercent/100) - ending[pool]", "room[pool] = n - 0*ending[pool]"},
-	{"X52 repair goes on where many nodes are unhealthy", lifecycle + "repair.go", "w.sick > most {", "w.sick > most+1000 {"},
+	{"X52 repair goes on where many nodes are unhealthy", lifecycle + "diagnose.go", "w.sick > most {", "w.sick > most+1000 {"},
 	{"X53 nodes that are not Ready drain without end", emptying + "next.go", "if d.node.Ready || d.node.ReadyUnix <= 0 ||", "if true || d.node.ReadyUnix <= 0 ||"},
 	{"X54 stuck pods waited for", emptying + "pods.go", "d.read-sane(o.DeletedUnix) > d.settings.StuckSeconds", "d.read-sane(o.DeletedUnix) > 1<<40"},
 }
