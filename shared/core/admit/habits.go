@@ -82,7 +82,8 @@ func lifeHabits(pool *model.Pool, known *Facts) []model.Finding {
 	return out
 }
 
-// blockedDrains warns of budgets of the cluster that never let a pod go: without a deadline a node with such a pod drains for ever.
+// blockedDrains warns of budgets of the cluster that never let a pod go: without a deadline a node with such a pod
+// drains for ever.
 func blockedDrains(field string, budgets []model.PDB) []model.Finding {
 	var names []string
 	for _, b := range budgets {

@@ -108,8 +108,8 @@ func limits(pool *model.Pool, matches []offering.Match) []model.Finding {
 	return out
 }
 
-// leastOf returns the least of a resource that an instance that matches has of those that have any, 0 where none has, and the names
-// that limits may have.
+// leastOf returns the least of a resource that an instance that matches has of those that have any, 0 where none has,
+// and the names that limits may have.
 func leastOf(name string, matches []offering.Match) (least int64, among []string) {
 	if name == model.Dollars {
 		_, best := cheapest(matches)
@@ -146,8 +146,8 @@ func poolDeletion(pool *model.Pool, known *Facts) []model.Finding {
 		Remedy: "Set spec.limits.cpu to 0 instead where they are to stay and only no new ones are wanted."}}
 }
 
-// hidden warns where a heavier pool takes everything a lighter one could, so that the lighter one is never used: the pool itself,
-// or others because of it.
+// hidden warns where a heavier pool takes everything a lighter one could, so that the lighter one is never used: the
+// pool itself, or others because of it.
 func hidden(pool *model.Pool, offerings map[typeOffering]bool, known *Facts) []model.Finding {
 	if len(offerings) == 0 {
 		return nil
@@ -202,9 +202,9 @@ func (k *Facts) sold(class string, kept map[string][]model.InstanceType) []model
 	return types
 }
 
-// mayTakeAll reports whether whatever could go to a node of the lighter pool goes to one of the heavier instead, as far as that
-// shows without what they buy: that has more weight, neither limits nor minValues, no taint the other has not, and the same labels
-// of its own.
+// mayTakeAll reports whether whatever could go to a node of the lighter pool goes to one of the heavier instead, as far
+// as that shows without what they buy: that has more weight, neither limits nor minValues, no taint the other has not,
+// and the same labels of its own.
 func mayTakeAll(heavy, light *model.Pool) bool {
 	if heavy.Weight <= light.Weight || unusable(heavy) || unusable(light) || len(heavy.Limits) > 0 {
 		return false
@@ -242,11 +242,4 @@ func within(some, all map[typeOffering]bool) bool {
 		}
 	}
 	return true
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

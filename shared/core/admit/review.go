@@ -3,25 +3,10 @@ package admit
 import (
 	"fmt"
 	"reflect"
-	"regexp"
-	"strconv"
 	"strings"
 
-	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/model"
 )
-
-// Facts is what is known beside the object itself.
-type Facts struct {
-	InstanceTypes []model.InstanceTypeInfo // the region's, by name; nil = not known
-	Settings      offering.Settings        // as those who plan have them
-	// Objects says that what follows is known of the cluster; else it is not looked at.
-	Objects bool
-	Pools   []model.Pool
-	Classes []model.Class
-	Nodes   map[string]int // how many nodes each pool has, by its name
-	Budgets []model.PDB
-}
 
 // Evaluate evaluates an admission. The same admission and facts have the same verdict.
 func Evaluate(a model.Admission, known Facts) model.Verdict {
@@ -52,8 +37,8 @@ func Evaluate(a model.Admission, known Facts) model.Verdict {
 	return model.Verdict{}
 }
 
-// verdict refuses the problems that were not there before. Those that were are warned of, and nothing else is then, since it
-// might not be so once they are mended.
+// verdict refuses the problems that were not there before. Those that were are warned of, and nothing else is then,
+// since it might not be so once they are mended.
 func verdict(before, now []model.Finding, warnings func() []model.Finding) model.Verdict {
 	old := make(map[model.Finding]bool, len(before))
 	for _, f := range before {
@@ -73,14 +58,6 @@ func verdict(before, now []model.Finding, warnings func() []model.Finding) model
 	return v
 }
 
-var numbers = regexp.MustCompile(`\[\d+\]`)
-
-// unnumbered returns the finding without the numbers of list items, which change when one before it does.
-func unnumbered(f model.Finding) model.Finding {
-	f.Field, f.Message = numbers.ReplaceAllString(f.Field, "[]"), numbers.ReplaceAllString(f.Message, "[]")
-	return f
-}
-
 // samePool reports whether two versions of a pool want the same.
 func samePool(a, b model.Pool) bool {
 	for _, p := range []*model.Pool{&a, &b} {
@@ -95,33 +72,6 @@ func sameClass(a, b model.Class) bool {
 		c.UID, c.Generation, c.DeletedUnix, c.Annotations, c.Status = "", 0, 0, nil, model.ClassStatus{}
 	}
 	return reflect.DeepEqual(a, b)
-}
-
-// findings reads sentences of the form that field errors have: field: "value": message. Remedy: remedy.
-func findings(sentences []string) []model.Finding {
-	var out []model.Finding
-	for _, s := range sentences {
-		out = append(out, finding(s))
-	}
-	return out
-}
-
-func finding(sentence string) model.Finding {
-	var f model.Finding
-	sentence, f.Remedy, _ = strings.Cut(sentence, ". Remedy: ")
-	field, rest, found := strings.Cut(sentence, ": ")
-	if !found || strings.ContainsAny(field, " \"") {
-		f.Message = sentence
-		return f
-	}
-	f.Field, f.Message = field, rest
-	if quoted, err := strconv.QuotedPrefix(rest); err == nil {
-		if after, colon := strings.CutPrefix(rest[len(quoted):], ": "); colon {
-			f.Value, _ = strconv.Unquote(quoted)
-			f.Message = after
-		}
-	}
-	return f
 }
 
 // reference warns where a nodeClassRef is nearly one of ours: whoever means another provider's is left alone.

@@ -35,8 +35,9 @@ func (t *template) field(i int) string {
 	return fmt.Sprintf("%s[%s]", t.labels, t.requested[i].Key)
 }
 
-// Bounds on what is looked at closely. The definitions let no more be asked, of which some 40 keys can be an instance's; who has more
-// values in a list is generating it, and asks whoever answers for more work than an answer is worth.
+// Bounds on what is looked at closely. The definitions let no more be asked, of which some 40 keys can be an
+// instance's; who has more values in a list is generating it, and asks whoever answers for more work than an answer is
+// worth.
 const (
 	maxRequested = 200
 	maxValues    = 2000 // of all that is asked together
@@ -122,8 +123,8 @@ var unread = []string{
 	model.LabelTenancy, model.LabelWindowsBuild, model.LabelNodeClass, model.LabelNodePool, model.LabelHostname,
 }
 
-// unknownValues warns of values that nothing in the region has, with what was likely meant, and of keys that are nearly a
-// instance's.
+// unknownValues warns of values that nothing in the region has, with what was likely meant, and of keys that are nearly
+// a instance's.
 func (t *template) unknownValues(region []model.InstanceType, name string) []model.Finding {
 	var out []model.Finding
 	for i, r := range t.requested {
@@ -155,8 +156,8 @@ func vocabulary(region []model.InstanceType, key string) []string {
 	return known
 }
 
-// strangers warns of the values of one requirement that are not known. Of values that are excluded only misspelt ones are
-// worth a word: lists of what not to buy are shared between regions.
+// strangers warns of the values of one requirement that are not known. Of values that are excluded only misspelt ones
+// are worth a word: lists of what not to buy are shared between regions.
 func (t *template) strangers(i int, r model.Requirement, known []string, region string) []model.Finding {
 	var strange, meant []string
 	for _, value := range r.Values {
@@ -189,7 +190,8 @@ func (t *template) strangers(i int, r model.Requirement, known []string, region 
 	return []model.Finding{f}
 }
 
-// strangeKey warns of a key in Kubernetes' or AWS's domains that instances do not have and that resembles one they have.
+// strangeKey warns of a key in Kubernetes' or AWS's domains that instances do not have and that resembles one they
+// have.
 func (t *template) strangeKey(i int, key string) []model.Finding {
 	domain, _, found := strings.Cut(key, "/")
 	official := strings.HasSuffix(domain, "kubernetes.io") || strings.HasSuffix(domain, "k8s.io") || strings.HasSuffix(domain, "k8s.aws") || strings.HasSuffix(domain, "amazonaws.com")
