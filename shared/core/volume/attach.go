@@ -7,20 +7,6 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// The driver of EBS volumes, and the name of the one that was once built into Kubernetes and is served by it now.
-const (
-	ebsDriver  = "ebs.csi.aws.com"
-	ebsBuiltIn = "kubernetes.io/aws-ebs"
-)
-
-// driverOf returns the CSI driver that does a provisioner's work.
-func driverOf(provisioner string) string {
-	if provisioner == ebsBuiltIn {
-		return ebsDriver
-	}
-	return provisioner
-}
-
 // Attachment is a volume a pod makes its node attach. Pods that use the same volume have equal attachments, which count
 // once on a node.
 type Attachment struct {
@@ -42,7 +28,8 @@ func (x *Index) Attachments(pod *model.Pod, shape *model.PodShape) []Attachment 
 			continue
 		}
 		if driver := x.driver(c); driver != "" {
-			// A volume has one claim and a claim one volume: the claim's name tells it from the others before it exists too.
+			// A volume has one claim and a claim one volume: the claim's name tells it from the others before it exists
+			// too.
 			out = append(out, Attachment{Driver: driver, Handle: c.name.String()})
 		}
 	}
@@ -56,8 +43,9 @@ func (x *Index) Attachments(pod *model.Pod, shape *model.PodShape) []Attachment 
 // nothing is known of the node. The map is shared.
 func (x *Index) Limits(node string) map[string]int64 { return x.limits[node] }
 
-// ReadWriteOncePodClaims returns the claims of the pod, as namespace/name and sorted, that only one pod at a time may use, wherever it
-// runs; nil where there are none. Claims made for the pod are not among them, because nobody else uses those.
+// ReadWriteOncePodClaims returns the claims of the pod, as namespace/name and sorted, that only one pod at a time may
+// use, wherever it runs; nil where there are none. Claims made for the pod are not among them, because nobody else uses
+// those.
 func (x *Index) ReadWriteOncePodClaims(pod *model.Pod, shape *model.PodShape) []string {
 	if pod == nil || len(pod.Claims) == 0 {
 		return nil
@@ -71,9 +59,9 @@ func (x *Index) ReadWriteOncePodClaims(pod *model.Pod, shape *model.PodShape) []
 	return out
 }
 
-// UnboundClaims returns the claims of the pod, as namespace/name and sorted, whose volume is yet to be made, in the zone of the
-// first pod that uses it: all pods that share such a claim must run in one zone. Claims made for the pod are not among
-// them; nor are those of drivers whose volumes are not known to keep to a zone.
+// UnboundClaims returns the claims of the pod, as namespace/name and sorted, whose volume is yet to be made, in the
+// zone of the first pod that uses it: all pods that share such a claim must run in one zone. Claims made for the pod
+// are not among them; nor are those of drivers whose volumes are not known to keep to a zone.
 func (x *Index) UnboundClaims(pod *model.Pod, shape *model.PodShape) []string {
 	if pod == nil || len(pod.Claims) == 0 {
 		return nil

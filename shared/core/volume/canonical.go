@@ -9,8 +9,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 )
 
-// canonical brings alternatives into one form: those that others include are left out, those that differ in the values of
-// one label only are made one, and the rest is sorted by what it says.
+// canonical brings alternatives into one form: those that others include are left out, those that differ in the values
+// of one label only are made one, and the rest is sorted by what it says.
 func canonical(list []requirement.Requirements) []requirement.Requirements {
 	if len(list) < 2 {
 		return list
@@ -102,8 +102,8 @@ func keysOf(list []requirement.Requirements) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// AlternativesKey returns a text that two answers of an Index share exactly where they say the same, so that pods can be grouped by
-// it; "" for anywhere.
+// AlternativesKey returns a text that two answers of an Index share exactly where they say the same, so that pods can
+// be grouped by it; "" for anywhere.
 func AlternativesKey(alternatives []requirement.Requirements) string {
 	var b strings.Builder
 	for _, alternative := range alternatives {

@@ -11,12 +11,6 @@ import (
 // Phase of a claim whose volume was deleted under it.
 const lost = "Lost"
 
-// The driver of EKS Auto Mode runs on that service's own nodes only, and so does what it made.
-const (
-	autoDriver  = "ebs.csi.eks.amazonaws.com"
-	autoZoneKey = "topology.ebs.csi.eks.amazonaws.com/zone"
-)
-
 // claim is one claim of a pod with what is known of it.
 type claim struct {
 	name      claimName
