@@ -7,8 +7,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 )
 
-// renderAL2 returns the user's parts and then a script that calls the image's bootstrap.sh. cloud-init runs them in order.
-// Source of the arguments: awslabs/amazon-eks-ami, templates/al2/runtime/bootstrap.sh; it takes them separated, not with =.
+// renderAL2 returns the user's parts and then a script that calls the image's bootstrap.sh. cloud-init runs them in
+// order. Source of the arguments: awslabs/amazon-eks-ami, templates/al2/runtime/bootstrap.sh; it takes them separated,
+// not with =.
 func renderAL2(in Input) ([]byte, error) {
 	if err := in.needed(false); err != nil {
 		return nil, err

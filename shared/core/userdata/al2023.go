@@ -7,8 +7,6 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 )
 
-const nodeConfigVersion = "node.eks.aws/v1alpha1"
-
 // nodeConfig is the document nodeadm reads on AL2023 (node.eks.aws/v1alpha1). It is written as JSON, which is YAML too.
 type nodeConfig struct {
 	APIVersion string         `json:"apiVersion"`

@@ -8,16 +8,16 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 )
 
-// storageCommand is the name of the bootstrap command that makes an array of the local disks; commands run in the order of
-// their names.
+// storageCommand is the name of the bootstrap command that makes an array of the local disks; commands run in the order
+// of their names.
 const storageCommand = "000-mount-instance-storage"
 
 // storageDirs are what releases that do not choose for themselves must be set to move onto the array.
 var storageDirs = []string{"/var/lib/containerd", "/var/lib/kubelet", "/var/log/pods"}
 
 // renderBottlerocket returns the user's settings with ours laid over them. The document is written anew from what was
-// read, so that no text of a user can reach beyond its own value. Source of the settings: bottlerocket.dev, API reference,
-// settings.kubernetes and settings.bootstrap-commands.
+// read, so that no text of a user can reach beyond its own value. Source of the settings: bottlerocket.dev, API
+// reference, settings.kubernetes and settings.bootstrap-commands.
 func renderBottlerocket(in Input) ([]byte, error) {
 	if err := in.needed(false); err != nil {
 		return nil, err

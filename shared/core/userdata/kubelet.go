@@ -35,8 +35,8 @@ var everyFamily = []string{
 	"imageGCHighThresholdPercent", "imageGCLowThresholdPercent", "kubeReserved", "maxPods", "podsPerCore", "systemReserved",
 }
 
-// kubeletMap returns the user's kubelet map with what we know better laid over it: the number of pods, what is reserved,
-// the address of DNS where the user names none. Numbers stay as they were written. Never nil.
+// kubeletMap returns the user's kubelet map with what we know better laid over it: the number of pods, what is
+// reserved, the address of DNS where the user names none. Numbers stay as they were written. Never nil.
 func kubeletMap(in Input) (map[string]any, error) {
 	config := map[string]any{}
 	if text := in.Class.Kubelet.JSON; text != "" {

@@ -16,9 +16,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/joiner-sh/joiner/shared/fault"
-	"github.com/joiner-sh/joiner/shared/model"
 )
 
 const (
@@ -52,25 +49,6 @@ func (p part) encoded() bool {
 	}
 	_, err := base64.StdEncoding.DecodeString(strings.TrimSpace(p.body))
 	return err == nil && strings.TrimSpace(p.body) != ""
-}
-
-// customParts returns the class's own user data as parts, in their order; none where there is no user data.
-func customParts(class model.Class) ([]part, error) {
-	text := strings.ReplaceAll(class.UserData, "\r", "")
-	trimmed := strings.TrimSpace(text)
-	switch {
-	case trimmed == "":
-		return nil, nil
-	case strings.HasPrefix(trimmed, "MIME-Version:"), strings.HasPrefix(trimmed, "Content-Type:"):
-		parts, err := readParts(trimmed + "\n")
-		return parts, fault.Wrap(fault.Invalid, "InvalidUserData", err,
-			"spec.userData of EC2NodeClass %s begins like a MIME document and is not one; correct it, or give a plain script or NodeConfig", class.Name)
-	case strings.HasPrefix(trimmed, "#cloud-config"):
-		return []part{newPart(cloudConfigType, trimmed+"\n")}, nil
-	case looksLikeNodeConfig(trimmed):
-		return []part{newPart(nodeConfigType, text)}, nil
-	}
-	return []part{newPart(shellType, text)}, nil
 }
 
 func readParts(text string) ([]part, error) {
@@ -109,8 +87,8 @@ func readParts(text string) ([]part, error) {
 // headerName is what a part's header may be called. Messages are read with less care than parts.
 var headerName = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
 
-// forbidden reports whether no header's value may have the character: RFC 5322 §2.2 leaves control characters out, but the tab. Line breaks
-// are what is left of folding.
+// forbidden reports whether no header's value may have the character: RFC 5322 §2.2 leaves control characters out, but
+// the tab. Line breaks are what is left of folding.
 func forbidden(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\r' && r != '\n' || r == 0x7f
 }
@@ -149,8 +127,8 @@ func writeParts(parts []part) []byte {
 	return out.Bytes()
 }
 
-// headerText writes the header's lines, sorted by name. A value is one line: readers of MIME have joined those that went
-// on, and what is left of a line break becomes a space.
+// headerText writes the header's lines, sorted by name. A value is one line: readers of MIME have joined those that
+// went on, and what is left of a line break becomes a space.
 func headerText(p part) string {
 	var out strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(p.header)) {

@@ -20,8 +20,8 @@ type userNodeConfig struct {
 	} `json:"spec"`
 }
 
-// looksLikeNodeConfig tells a NodeConfig from a script: a YAML map with one of the keys a NodeConfig has, or what cannot
-// be read and has two of them at the start of a line.
+// looksLikeNodeConfig tells a NodeConfig from a script: a YAML map with one of the keys a NodeConfig has, or what
+// cannot be read and has two of them at the start of a line.
 func looksLikeNodeConfig(text string) bool {
 	if strings.HasPrefix(text, "#!") {
 		return false
@@ -43,8 +43,8 @@ func looksLikeNodeConfig(text string) bool {
 	return version && kind
 }
 
-// checkNodeConfig refuses a part that nodeadm would stumble over, and one whose flags take the place of the taints a node
-// must register with. Encoded parts are passed on unread.
+// checkNodeConfig refuses a part that nodeadm would stumble over, and one whose flags take the place of the taints a
+// node must register with. Encoded parts are passed on unread.
 func checkNodeConfig(class string, p part) error {
 	if !p.is(nodeConfigType) || p.encoded() {
 		return nil
@@ -89,3 +89,5 @@ func severalDocuments(text string) bool {
 	}
 	return false
 }
+
+const nodeConfigVersion = "node.eks.aws/v1alpha1"

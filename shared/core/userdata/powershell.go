@@ -152,8 +152,8 @@ func (s *scan) single(begun int) (what string) {
 	return fmt.Sprintf("a quotation begun in line %d", begun)
 }
 
-// double reads a quotation with escapes. An expression inside one may hold quotations of its own, which only the grammar
-// can take apart.
+// double reads a quotation with escapes. An expression inside one may hold quotations of its own, which only the
+// grammar can take apart.
 func (s *scan) double(begun int) (what string, ok bool) {
 	s.skipRune()
 	for s.rest != "" {

@@ -34,8 +34,8 @@ func (r release) String() string { return fmt.Sprintf("%d.%d.%d", r.major, r.min
 // inName finds a release in the name of an image, such as bottlerocket-aws-k8s-1.36-x86_64-v1.50.0-ec9c5f1d.
 var inName = regexp.MustCompile(`(?:^|[^0-9A-Za-z.])v([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})(?:[^0-9.]|$)`)
 
-// releaseOf returns the release of Bottlerocket that boots, as far as anything tells: the image's own name, the alias, a
-// term's name, the image a term names by id, and the oldest of the images the class resolved to. known is false where
+// releaseOf returns the release of Bottlerocket that boots, as far as anything tells: the image's own name, the alias,
+// a term's name, the image a term names by id, and the oldest of the images the class resolved to. known is false where
 // nothing does.
 func releaseOf(in Input) (r release, known bool) {
 	if r, known = releaseIn(in.ImageName); known {

@@ -8,8 +8,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 )
 
-// blockTag begins or ends a part of what EC2's launch agent takes apart. Source: EC2 user guide for Windows, "Run commands
-// when you launch an EC2 instance with user data input".
+// blockTag begins or ends a part of what EC2's launch agent takes apart. Source: EC2 user guide for Windows, "Run
+// commands when you launch an EC2 instance with user data input".
 var blockTag = regexp.MustCompile(`(?i)</?\s*(powershell|script)\s*>`)
 
 // renderWindows returns one PowerShell block: the user's text, then the call of the image's bootstrap script. Source of
