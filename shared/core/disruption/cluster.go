@@ -200,7 +200,7 @@ func (c *cluster) shielded(node *poolNode) (pods []*model.Pod, until []int64) {
 		if pod.DeletedUnix != 0 {
 			continue
 		}
-		shield := pack.Shielded(c.in.Snapshot.ShapeOf(pod).DoNotDisrupt, pod.StartedUnix)
+		shield := model.ReadDoNotDisrupt(c.in.Snapshot.ShapeOf(pod).DoNotDisrupt, pod.StartedUnix)
 		if shield.Active(c.now) {
 			pods, until = append(pods, pod), append(until, shield.UntilUnix)
 		}

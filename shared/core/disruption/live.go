@@ -76,7 +76,7 @@ func (l *live) arrived(pod *model.Occupant) {
 // shielded notes a pod whose annotation says that it is not to be disturbed now.
 func (l *live) shielded(pod *model.Occupant) {
 	now := l.Node.ReadUnix // of the clock its start was written by
-	if shield := pack.Shielded(pod.DoNotDisrupt, pod.StartedUnix); shield.Active(now) {
+	if shield := model.ReadDoNotDisrupt(pod.DoNotDisrupt, pod.StartedUnix); shield.Active(now) {
 		const message = "pod %s has the annotation %s: %s"
 		l.say(PodDoNotDisrupt, message, pod.Key(), model.AnnotationNotDisrupt, pod.DoNotDisrupt)
 	}

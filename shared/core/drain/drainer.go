@@ -80,10 +80,10 @@ func (d *drainer) finish() Step {
 type pod struct {
 	*model.Occupant
 	tier    int
-	grace   int64 // its own, in seconds
-	goneBy  int64 // when its grace ends, by the ledger's clock; 0 = it is not being deleted
-	shield  Shield
-	refused *model.Refusal // the last refusal; nil = none
+	grace   int64              // its own, in seconds
+	goneBy  int64              // when its grace ends, by the ledger's clock; 0 = it is not being deleted
+	shield  model.DoNotDisrupt // by the API server's clock
+	refused *model.Refusal     // the last refusal; nil = none
 }
 
 func (p *pod) leaving() bool { return p.DeletedUnix != 0 }

@@ -155,14 +155,6 @@ func TestF143DurationsOfDoNotDisrupt(t *testing.T) {
 			t.Errorf("with %q evicted at %d, want %d", value, at, want)
 		}
 	}
-	waiting := model.Occupant{DoNotDisrupt: "1m"}
-	if s := drain.Shielded(&waiting, start); !s.Active || s.UntilUnix != 0 {
-		t.Errorf("a pod that has not started: %+v", s)
-	}
-	junk := model.Occupant{DoNotDisrupt: "yes"}
-	if s := drain.Shielded(&junk, start); s.Active || !s.Invalid {
-		t.Errorf("junk: %+v", s)
-	}
 }
 
 // F113, R25: at the deadline all pods are gone, whatever forbids it, and the instance ends.

@@ -40,7 +40,7 @@ func (d *drainer) occupants(o *model.Occupied) {
 		seen[occupant.UID] = occupant.UID != ""
 		p := pod{
 			Occupant: occupant, tier: tier(occupant), grace: sane(occupant.GraceSeconds),
-			shield: Shielded(occupant, d.read), refused: refused[occupant.UID],
+			shield: model.ReadDoNotDisrupt(occupant.DoNotDisrupt, sane(occupant.StartedUnix)), refused: refused[occupant.UID],
 		}
 		if p.leaving() {
 			p.goneBy = d.ours(occupant.DeletedUnix)
@@ -138,7 +138,7 @@ func (d *drainer) evict() bool {
 		case p.tier > first:
 			message := "pod " + p.Key() + " is evicted after those of earlier tiers"
 			d.obstacle(Obstacle{Pod: p.PodRef, Code: CodeEarlierTier, Message: message})
-		case p.shield.Active:
+		case p.shield.Active(d.read):
 			d.shielded(p)
 		case p.refused != nil && p.refused.NextUnix > d.now:
 			d.blocked(p)

@@ -52,7 +52,7 @@ func (w *world) evaluate(t *rapid.T, step drain.Step) {
 		case e.Force:
 		case p.DeletedUnix != 0:
 			fail("evicts %s, which is leaving", p.Name)
-		case drain.Shielded(p, w.now+w.skew).Active:
+		case model.ReadDoNotDisrupt(p.DoNotDisrupt, p.StartedUnix).Active(w.now + w.skew):
 			fail("B2: evicts %s, which must not be disrupted", p.Name)
 		case slices.ContainsFunc(w.pods, func(q *model.Occupant) bool { return w.binding(q) && tierOf(q) < tierOf(p) }) && !due:
 			fail("B14: evicts %s of tier %d before its turn", p.Name, tierOf(p))

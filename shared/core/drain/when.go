@@ -65,17 +65,3 @@ func waits(obstacles []Obstacle) []string {
 
 // clock writes a moment for people, in UTC.
 func clock(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }
-
-// Shield is what a pod's annotation karpenter.sh/do-not-disrupt says.
-type Shield struct {
-	Active    bool  // it is not to be evicted now
-	UntilUnix int64 // when it ends, by the API server's clock; 0 = it does not, or not yet
-	Invalid   bool  // it says something that is neither true nor a duration, and is ignored
-}
-
-// Shielded reads a pod's annotation at readUnix, a time of the clock its start was written by: "true" shields it for
-// good, a positive duration for as long after its start, and as long as it has not started.
-func Shielded(o *model.Occupant, readUnix int64) Shield {
-	said := model.ReadDoNotDisrupt(o.DoNotDisrupt, sane(o.StartedUnix))
-	return Shield{Active: said.Active(readUnix), UntilUnix: said.UntilUnix, Invalid: said.Invalid}
-}

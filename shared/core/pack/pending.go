@@ -206,7 +206,7 @@ func displaced(snapshot *model.Snapshot, i int, deadlineUnix, nowUnix int64) boo
 // keeps reports whether a pod's do-not-disrupt keeps it from being evicted soon: "true" always does, a duration for so
 // long after the pod's start. Anything else says nothing.
 func keeps(pod *model.Pod, shape *model.PodShape, nowUnix int64) bool {
-	shield := Shielded(shape.DoNotDisrupt, pod.StartedUnix)
+	shield := model.ReadDoNotDisrupt(shape.DoNotDisrupt, pod.StartedUnix)
 	switch {
 	case !shield.Says:
 		return false
@@ -214,14 +214,6 @@ func keeps(pod *model.Pod, shape *model.PodShape, nowUnix int64) bool {
 		return shield.Always || nowUnix != 0
 	}
 	return nowUnix != 0 && nowUnix+aheadSeconds < shield.UntilUnix
-}
-
-// DoNotDisrupt is what a pod's annotation karpenter.sh/do-not-disrupt says.
-type DoNotDisrupt = model.DoNotDisrupt
-
-// Shielded is model.ReadDoNotDisrupt.
-func Shielded(annotation string, startedUnix int64) DoNotDisrupt {
-	return model.ReadDoNotDisrupt(annotation, startedUnix)
 }
 
 // blocks reports whether the budget never lets a pod of the shape be evicted.

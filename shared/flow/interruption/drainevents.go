@@ -105,7 +105,7 @@ func (s *step) obstacles(next drain.Step) []model.Event {
 // annotated says what a pod's annotation do-not-disrupt means where that needs saying: when it ends or has ended, or that it
 // cannot be read. readUnix is by the API server's clock.
 func annotated(pod *model.Occupant, readUnix int64) (reason, message string) {
-	shield := drain.Shielded(pod, readUnix)
+	shield := model.ReadDoNotDisrupt(pod.DoNotDisrupt, pod.StartedUnix)
 	until := time.Unix(shield.UntilUnix, 0).UTC().Format(time.RFC3339)
 	switch {
 	case pod.DeletedUnix != 0:
@@ -114,7 +114,7 @@ func annotated(pod *model.Occupant, readUnix int64) (reason, message string) {
 		return reasonInvalid, fmt.Sprintf("annotation %s is %.40q, which is neither true nor a positive duration such as 30m; it is ignored", model.AnnotationNotDisrupt, pod.DoNotDisrupt)
 	case shield.UntilUnix == 0:
 		return "", ""
-	case shield.Active:
+	case shield.Active(readUnix):
 		return reasonUntil, "Pod must not be disrupted until " + until
 	}
 	return reasonElapsed, "Pod may be disrupted since " + until

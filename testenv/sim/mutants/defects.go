@@ -263,7 +263,7 @@ var defects = []defect{
 	{"evicted out of tier", emptying + "pods.go", "case p.tier > first:", "case p.tier > first+9:"},
 	{"forced too early", emptying + "pods.go",
 		"return set && d.now >= deadline-p.grace &&", "return set && d.now >= deadline-2*p.grace-10 &&"},
-	{"protection from disruption ignored", emptying + "pods.go", "case p.shield.Active:", "case false:"},
+	{"protection from disruption ignored", emptying + "pods.go", "case p.shield.Active(d.read):", "case false:"},
 	{"evicted before replacements", emptying + "pods.go",
 		"if d.replaced || d.now >= until || !displaced {", "if d.now >= 0 || d.replaced || d.now >= until || !displaced {"},
 	{"volumes not waited for", emptying + "next.go",
