@@ -23,22 +23,22 @@ type View struct {
 	NowUnix  int64           // by the ledger's clock
 }
 
-// Settings are the numbers of a drain. The zero value of a field means the default named with it.
+// Settings are the numbers of a drain. The zero value of a field means its default: see WithDefaults.
 type Settings struct {
-	ReplaceSeconds int64 // the first eviction waits at most so long for replacements to be asked for: 5
-	SettleSeconds  int64 // a node stays empty for so long before its instance ends, for pods bound just before: 5
-	StuckSeconds   int64 // a pod that ought to have gone so long ago is not waited for: 60
-	BackoffSeconds int64 // of a pod whose eviction was refused, doubling from 1 up to this: 10
-	LeaveSeconds   int64 // after pods were asked to leave it is looked how far they have come: 1
-	MaxEvictions   int   // in one step: 100
+	ReplaceSeconds int64 // the first eviction waits at most so long for replacements to be asked for
+	SettleSeconds  int64 // a node stays empty for so long before its instance ends, for pods bound just before
+	StuckSeconds   int64 // a pod that ought to have gone so long ago is not waited for
+	BackoffSeconds int64 // of a pod whose eviction was refused, doubling from 1 up to this
+	LeaveSeconds   int64 // after pods were asked to leave it is looked how far they have come
+	MaxEvictions   int   // in one step
 
-	// DetachSeconds is how long an empty node's volumes are waited for where no deadline says when to stop: 600.
+	// DetachSeconds is how long an empty node's volumes are waited for where no deadline says when to stop.
 	// Kubernetes itself detaches them by force after six minutes, so that beyond that an end of the instance delays
 	// nobody any more.
 	DetachSeconds int64
-	CordonSeconds int64 // with a deadline, a node that cannot be tainted is emptied all the same after: 10
-	UnreadyAfter  int64 // a node has to be Ready again within so many seconds, or its drain's deadline is now: 1800
-	PollSeconds   int64 // the longest time between two looks at a drain: 30
+	CordonSeconds int64 // with a deadline, a node that cannot be tainted is emptied all the same after
+	UnreadyAfter  int64 // a node has to be Ready again within so many seconds, or its drain's deadline is now
+	PollSeconds   int64 // the longest time between two looks at a drain
 }
 
 // WithDefaults returns the settings with the defaults filled in.

@@ -92,48 +92,44 @@ const (
 	MarginSeconds  = 5   // by which pods are out before
 )
 
-// Settings are the numbers of a judgment, in seconds. The zero value of a field means the default named with it.
+// Settings are the numbers of a judgment, in seconds. The zero value of a field means its default:
+// see WithDefaults.
 type Settings struct {
-	Confirm    int64 // between the first check and the one that acts: 30
-	JoinWithin int64 // for an instance's node to join, after its launch by EC2's clock: 900
+	Confirm    int64 // between the first check and the one that acts
+	JoinWithin int64 // for an instance's node to join, after its launch by EC2's clock
 	// EC2 may take minutes to show a new instance. A claim whose age by its own clock is OldAfter, or whose instance
-	// has been missing for YoungFor, is not new, however the clock that dated it was set: 600, and 300.
+	// has been missing for YoungFor, is not new, however the clock that dated it was set.
 	OldAfter int64
 	YoungFor int64
 
 	// Where EC2 does not say since when it takes an instance back, who asks has learned of it up to half a minute
-	// later, and has SpotLeft of WarningSeconds: 85.
+	// later, and has SpotLeft of WarningSeconds.
 	SpotLeft    int64
-	FailedFor   int64 // how long status checks must have failed: 120
-	BlockNotice int64 // before the end of a capacity block its instances are emptied: 2400
-	BlockLeft   int64 // before the end of a capacity block EC2 ends its instances: 1800
+	FailedFor   int64 // how long status checks must have failed
+	BlockNotice int64 // before the end of a capacity block its instances are emptied
+	BlockLeft   int64 // before the end of a capacity block EC2 ends its instances
 
-	RepairAfter   int64 // for how long a condition of a node may be bad, whichever it is; 0 = each as long as Repairs says
-	RepairPercent int64 // of a pool's nodes, rounded up: where more are unhealthy, none is repaired: 20
+	RepairAfter   int64 // for how long any condition of a node may be bad; 0 = each as long as Repairs says
+	RepairPercent int64 // of a pool's nodes, rounded up: where more are unhealthy, none is repaired
 	// ExpirePercent of a pool's nodes, at least one, are given up because of their age at a time. A drain older than
-	// ExpireStuck seconds is not waited for by the next: 10, and 1800.
+	// ExpireStuck seconds is not waited for by the next.
 	ExpirePercent int64
 	ExpireStuck   int64
 }
 
 // WithDefaults returns the settings with the defaults filled in.
 func (s Settings) WithDefaults() Settings {
-	fill := func(field *int64, value int64) {
-		if *field == 0 {
-			*field = value
-		}
-	}
-	fill(&s.Confirm, 30)
-	fill(&s.JoinWithin, 15*60)
-	fill(&s.OldAfter, 10*60)
-	fill(&s.YoungFor, 5*60)
-	fill(&s.SpotLeft, 85)
-	fill(&s.FailedFor, 120)
-	fill(&s.BlockNotice, 40*60)
-	fill(&s.BlockLeft, 30*60)
-	fill(&s.RepairPercent, 20)
-	fill(&s.ExpirePercent, 10)
-	fill(&s.ExpireStuck, 30*60)
+	s.Confirm = cmp.Or(s.Confirm, 30)
+	s.JoinWithin = cmp.Or(s.JoinWithin, 15*60)
+	s.OldAfter = cmp.Or(s.OldAfter, 10*60)
+	s.YoungFor = cmp.Or(s.YoungFor, 5*60)
+	s.SpotLeft = cmp.Or(s.SpotLeft, 85)
+	s.FailedFor = cmp.Or(s.FailedFor, 120)
+	s.BlockNotice = cmp.Or(s.BlockNotice, 40*60)
+	s.BlockLeft = cmp.Or(s.BlockLeft, 30*60)
+	s.RepairPercent = cmp.Or(s.RepairPercent, 20)
+	s.ExpirePercent = cmp.Or(s.ExpirePercent, 10)
+	s.ExpireStuck = cmp.Or(s.ExpireStuck, 30*60)
 	return s
 }
 
