@@ -14,14 +14,14 @@ func TestK1CommandsOfOnePlanHoldTogether(t *testing.T) {
 	w.running("web", "c", 1, spreadOver(model.LabelZone, 1))
 	v := newPlanner(&w.in, nil)
 	first := model.PlannedCommand{Nodes: []string{"a"}, Moves: []model.Nomination{{Node: "c", Pods: []model.PodRef{w.in.Snapshot.Pods[0].Ref()}}}}
-	if no := v.unbalanced(&first, []*poolNode{v.byName["a"]}); no != nil {
+	if no := v.unbalanced(&first, []*poolNode{v.fork.byName["a"]}); no != nil {
 		t.Fatalf("a move within a zone is refused: %v", no)
 	}
 	for i := range w.in.Snapshot.Nodes {
 		w.in.Snapshot.Nodes[i].Labels[model.LabelZone] = w.in.Snapshot.Nodes[i].Name
 	}
 	v = newPlanner(&w.in, nil)
-	if no := v.unbalanced(&first, []*poolNode{v.byName["a"]}); no == nil || no.Code != SpreadWaits {
+	if no := v.unbalanced(&first, []*poolNode{v.fork.byName["a"]}); no == nil || no.Code != SpreadWaits {
 		t.Errorf("a zone is given up: %v", no)
 	}
 	w = zoned().pool("p")
@@ -31,11 +31,11 @@ func TestK1CommandsOfOnePlanHoldTogether(t *testing.T) {
 	w.running("web", "a0", 1, spreadOver(model.LabelZone, 1)).running("web", "a1", 1, spreadOver(model.LabelZone, 1)).running("web", "b0", 1, spreadOver(model.LabelZone, 1))
 	v = newPlanner(&w.in, nil)
 	out := model.PlannedCommand{Nodes: []string{"a0"}, Moves: []model.Nomination{{Node: "c0", Pods: []model.PodRef{w.in.Snapshot.Pods[0].Ref()}}}}
-	if no := v.unbalanced(&out, []*poolNode{v.byName["a0"]}); no != nil {
+	if no := v.unbalanced(&out, []*poolNode{v.fork.byName["a0"]}); no != nil {
 		t.Fatalf("a move to an empty zone is refused: %v", no)
 	}
 	back := model.PlannedCommand{Nodes: []string{"b0"}, Moves: []model.Nomination{{Node: "c0", Pods: []model.PodRef{w.in.Snapshot.Pods[2].Ref()}}}}
-	if no := v.unbalanced(&back, []*poolNode{v.byName["b0"]}); no == nil || no.Code != SpreadBusy {
+	if no := v.unbalanced(&back, []*poolNode{v.fork.byName["b0"]}); no == nil || no.Code != SpreadBusy {
 		t.Errorf("two commands fill a zone and empty another: %v", no)
 	}
 }
@@ -70,7 +70,7 @@ func TestK1PodsOfOneCommandDoNotWaitForEachOther(t *testing.T) {
 			ref := func(n int) model.PodRef { return c.w.in.Snapshot.Pods[n+2].Ref() }
 			command := model.PlannedCommand{Reason: c.reason, Nodes: []string{"a0"}, Moves: []model.Nomination{
 				{Node: "b", Pods: []model.PodRef{ref(0), ref(1)}}, {Node: "c", Pods: []model.PodRef{ref(2), ref(3)}}}}
-			for _, no := range []*model.KeptReason{v.unbalancedAlone(&command, []*poolNode{v.byName["a0"]}), v.unbalanced(&command, []*poolNode{v.byName["a0"]})} {
+			for _, no := range []*model.KeptReason{v.spread.Alone(&command, v.fork.byName["a0"].Pods), v.unbalanced(&command, []*poolNode{v.fork.byName["a0"]})} {
 				if no == nil && c.want != "" || no != nil && no.Code != c.want {
 					t.Errorf("%v, want %q", no, c.want)
 				}

@@ -20,7 +20,7 @@ func TestF130BalancedApprovesOfWhatIsWorthIt(t *testing.T) {
 		w.node(fmt.Sprintf("n%d", i), "general").running("web", fmt.Sprintf("n%d", i), 2)
 	}
 	v := newPlanner(&w.in, nil)
-	one := []*poolNode{v.byName["n0"]}
+	one := []*poolNode{v.fork.byName["n0"]}
 	for savings, approved := range map[model.MicroUSD]bool{200_000: true, 100_000: true, 99_999: false, 1: false, 0: false, -5: false} {
 		if reason := v.balanced.approves(one, savings); (reason == nil) != approved || reason != nil && reason.Code != SavingsTooSmall {
 			t.Errorf("%d: %+v", savings, reason)
@@ -43,7 +43,7 @@ func TestF130EveryBalancedPoolHasToApprove(t *testing.T) {
 	w.node("a", "balanced").running("web", "a", 2).node("b", "balanced").running("web", "b", 2)
 	w.node("c", "other", func(_ *model.Node, c *model.Claim) { c.InstanceType = "m5.2xlarge" }).running("db", "c", 20)
 	v := newPlanner(&w.in, nil)
-	both := []*poolNode{v.byName["a"], v.byName["c"]}
+	both := []*poolNode{v.fork.byName["a"], v.fork.byName["c"]}
 	// a costs a third of the two, so that a third of the savings is its share; of the pool's $0.4 it has to be a
 	// quarter.
 	if reason := v.balanced.approves(both, 300_000); reason != nil {

@@ -59,8 +59,8 @@ func BenchmarkHolds2000(b *testing.B) {
 	w := largeWorld(2000)
 	drifted(testNow-60)(nil, &w.in.Claims[0])
 	v := newPlanner(&w.in, nil)
-	node := v.byName["n00000"]
-	command := commit(&w.in, v.command(model.ReasonDrifted, []*poolNode{node}, v.without([]*poolNode{node}, v.unready)), "c1")
+	node := v.fork.byName["n00000"]
+	command := commit(&w.in, v.fork.command(model.ReasonDrifted, []*poolNode{node}, v.fork.without([]*poolNode{node}, v.fork.unready)), "c1")
 	for b.Loop() {
 		if reasons := Revalidate(w.in, command); len(reasons) != 0 {
 			b.Fatalf("%+v", reasons)

@@ -175,7 +175,7 @@ func TestB3CommandsOfOnePlanShareTheBudgets(t *testing.T) {
 				reason = model.ReasonDrifted
 			}
 			for _, name := range command.Nodes {
-				node := v.byName[name]
+				node := v.fork.byName[name]
 				pool := node.Node.Pool()
 				if !v.budgets.counted[name] {
 					busy[pool]++

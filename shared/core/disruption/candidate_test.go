@@ -262,26 +262,26 @@ func TestNodesThatNeverConsolidateAreNotQuiet(t *testing.T) {
 func TestF128MovedPodsAvoidChurningNodes(t *testing.T) {
 	w := newWorld().pool("general", after(300)).node("from", "general").running("web", "from", 1).node("to", "general").running("db", "to", 1)
 	v := newPlanner(&w.in, nil)
-	if o := v.without([]*poolNode{v.byName["from"]}, v.churning); len(o.moves) != 1 || o.moves[0].Node != "to" || len(o.claims) != 0 {
+	if o := v.fork.without([]*poolNode{v.fork.byName["from"]}, v.fork.churning); len(o.moves) != 1 || o.moves[0].Node != "to" || len(o.claims) != 0 {
 		t.Fatalf("a quiet node: %+v", o)
 	}
 	w.in.Snapshot.Nodes[1].PodEventUnix = testNow - 10
 	v = newPlanner(&w.in, nil)
-	if o := v.without([]*poolNode{v.byName["from"]}, v.churning); len(o.moves) != 0 || len(o.claims) != 1 {
+	if o := v.fork.without([]*poolNode{v.fork.byName["from"]}, v.fork.churning); len(o.moves) != 0 || len(o.claims) != 1 {
 		t.Errorf("a restless node: %+v", o)
 	}
-	if o := v.without([]*poolNode{v.byName["from"]}, v.unready); len(o.moves) != 1 {
+	if o := v.fork.without([]*poolNode{v.fork.byName["from"]}, v.fork.unready); len(o.moves) != 1 {
 		t.Errorf("what drifted has to go somewhere: %+v", o)
 	}
 	w.in.Snapshot.Nodes[1].Ready = false
 	v = newPlanner(&w.in, nil)
-	if o := v.without([]*poolNode{v.byName["from"]}, v.unready); len(o.moves) != 0 || len(o.claims) != 1 {
+	if o := v.fork.without([]*poolNode{v.fork.byName["from"]}, v.fork.unready); len(o.moves) != 0 || len(o.claims) != 1 {
 		t.Errorf("a node that is not ready: %+v", o)
 	}
 	w = newWorld().pool("general", after(300)).node("to", "general").running("db", "to", 1).pending("late", 1)
 	w.in.Snapshot.Nodes[0].PodEventUnix = testNow - 10
-	if v = newPlanner(&w.in, nil); len(v.byName["to"].expects) != 1 {
-		t.Errorf("a pod that waits: %+v", v.byName["to"])
+	if v = newPlanner(&w.in, nil); len(v.fork.byName["to"].expects) != 1 {
+		t.Errorf("a pod that waits: %+v", v.fork.byName["to"])
 	}
 }
 

@@ -34,15 +34,15 @@ func (p *planner) consolidate() {
 	if len(nodes) == 0 {
 		return
 	}
-	t := triedLately(p.in.Commands, p.in.Claims, p.now, p.set.OppositeSeconds)
-	unavailable, again := t.closed(p.now)
+	t := triedLately(p.fork.in.Commands, p.fork.in.Claims, p.fork.now, p.fork.set.OppositeSeconds)
+	unavailable, again := t.closed(p.fork.now)
 	p.replan.at(again)
-	commands, why := search(p, nodes, p.supply.less(unavailable))
+	commands, why := search(p, nodes, p.fork.supply.less(unavailable))
 	away := p.accept(commands, why, &t)
 	if len(away) == 0 {
 		away = p.fallBack(nodes, &t)
 	}
-	p.takeAway(away) // at once: of thousands of nodes each time takes as long
+	p.fork.takeAway(away) // at once: of thousands of nodes each time takes as long
 	for _, node := range nodes {
 		if reason, known := why[node.name()]; known && !node.planned {
 			node.keep(reason)
@@ -70,8 +70,8 @@ func (p *planner) fallBack(nodes []*poolNode, t *tried) (away []*poolNode) {
 	if len(spared) == 0 {
 		return nil
 	}
-	unavailable.UntilUnix = p.now + 1
-	commands, why := search(p, nodes, p.supply.less([]model.UnavailableOffering{unavailable}))
+	unavailable.UntilUnix = p.fork.now + 1
+	commands, why := search(p, nodes, p.fork.supply.less([]model.UnavailableOffering{unavailable}))
 	for _, node := range spared {
 		node.permitted &^= replacing
 	}
@@ -86,7 +86,7 @@ func (p *planner) accept(commands []model.PlannedCommand, why notes, t *tried) (
 		command := &commands[i]
 		var nodes []*poolNode
 		for _, name := range command.Nodes {
-			nodes = append(nodes, p.byName[name])
+			nodes = append(nodes, p.fork.byName[name])
 		}
 		no := p.refuses(command, nodes, t)
 		switch {
@@ -127,7 +127,7 @@ func (p *planner) refuses(command *model.PlannedCommand, nodes []*poolNode, t *t
 	if no := t.repeats(command, p.chosen); no != nil {
 		return no
 	}
-	if least := p.leastSaving(priceOf(nodes), 0); command.Savings < least {
+	if least := p.fork.leastSaving(priceOf(nodes), 0); command.Savings < least {
 		const message = "it would save $%.4f per hour, and a command has to save $%.4f"
 		return because(NoSavings, message, command.Savings.USD(), least.USD())
 	}
@@ -148,7 +148,7 @@ func search(p *planner, nodes []*poolNode, supply *supply) ([]model.PlannedComma
 		}
 		return nil, o.notes
 	}
-	o.candidates = appraise(nodes, supply, p.set.SpotToSpot)
+	o.candidates = appraise(nodes, supply, p.fork.set.SpotToSpot)
 	o.simulation = newSimulation(supply, o.candidates)
 	overpriced := func(a *candidate) bool { return a.overpriced }
 	if !o.full() && slices.ContainsFunc(o.candidates, overpriced) && !o.simulation.binding {
@@ -160,7 +160,7 @@ func search(p *planner, nodes []*poolNode, supply *supply) ([]model.PlannedComma
 	o.repack(o.candidatesWhere(overpriced))
 	o.dropAll(o.candidatesWhere(func(a *candidate) bool { return !a.overpriced }))
 	o.repack(o.candidatesWhere(func(a *candidate) bool {
-		return !a.overpriced && a.replaceable(p.set.SpotToSpot) && a.mayPay()
+		return !a.overpriced && a.replaceable(p.fork.set.SpotToSpot) && a.mayPay()
 	}))
 	o.intoReserved()
 	o.explainRest()

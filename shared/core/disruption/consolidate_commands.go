@@ -26,7 +26,7 @@ type optimizer struct {
 }
 
 // mostCommands is how many commands the plan has room for.
-func (o *optimizer) mostCommands() int { return max(0, o.p.set.MaxCommands-len(o.p.chosen)) }
+func (o *optimizer) mostCommands() int { return max(0, o.p.fork.set.MaxCommands-len(o.p.chosen)) }
 
 // full reports whether the plan takes no more commands.
 func (o *optimizer) full() bool { return len(o.commands) >= o.mostCommands() }
@@ -112,7 +112,7 @@ func (o *optimizer) finish(p *part) *model.KeptReason {
 		planned += p.claims[i].Price
 		percent = worthwhilePercent
 	}
-	most := price - o.p.leastSaving(price, percent) // that replacements may cost together
+	most := price - o.p.fork.leastSaving(price, percent) // that replacements may cost together
 	if planned > most {
 		var names []string
 		for _, node := range nodes {
@@ -124,7 +124,7 @@ func (o *optimizer) finish(p *part) *model.KeptReason {
 	for i := range p.claims {
 		claim := p.claims[i]
 		g := guard{
-			spotTypes: o.p.set.SpotTypes, types: o.simulation.supply.types.of(claim.Class),
+			spotTypes: o.p.fork.set.SpotTypes, types: o.simulation.supply.types.of(claim.Class),
 			group: p.group, claim: claim, ceiling: ceilingOf(claim.Price, planned, most, len(p.claims)),
 		}
 		if no := g.narrow(); no != nil {
@@ -138,8 +138,9 @@ func (o *optimizer) finish(p *part) *model.KeptReason {
 	if no := misfits(&o.simulation, p, price-planned); no != nil {
 		return no
 	}
-	p.command = o.p.command(model.ReasonUnderutilized, nodes, outcome{claims: p.claims, moves: p.moves, price: planned})
-	return o.p.unbalancedAlone(&p.command, nodes)
+	become := outcome{claims: p.claims, moves: p.moves, price: planned}
+	p.command = o.p.fork.command(model.ReasonUnderutilized, nodes, become)
+	return o.p.spread.Alone(&p.command, podsOf(nodes))
 }
 
 // ceilingOf returns what a claim may cost at worst, so that all together stay within most: its part of that.

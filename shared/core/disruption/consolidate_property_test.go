@@ -125,7 +125,7 @@ func TestB10ConsolidationSavesPlacesEveryPodAndEnds(t *testing.T) {
 				t.Fatalf("seed %d: there is always more to do", seed)
 			}
 			prices := make(map[string]model.MicroUSD)
-			for _, node := range newPlanner(&in, nil).poolNodes {
+			for _, node := range newPlanner(&in, nil).fork.poolNodes {
 				prices[node.name()] = node.Price
 			}
 			for _, c := range plan.Commands {

@@ -10,7 +10,7 @@ import (
 // paid in any case. Nothing else is bought for them, so that none of them is replaced by spot or by what costs more
 // than spot would. What all of them together find no room in may have room for one after the other.
 func (o *optimizer) intoReserved() {
-	if o.p.set.SpotToSpot || !reserves(o.simulation.supply.types.catalogs) {
+	if o.p.fork.set.SpotToSpot || !reserves(o.simulation.supply.types.catalogs) {
 		return
 	}
 	list := o.candidatesWhere(func(a *candidate) bool {
@@ -22,7 +22,7 @@ func (o *optimizer) intoReserved() {
 	var others []model.UnavailableOffering
 	for _, kind := range []string{model.Spot, model.OnDemand} {
 		others = append(others, model.UnavailableOffering{
-			OfferingKey: model.OfferingKey{CapacityType: kind}, UntilUnix: o.p.now + 1,
+			OfferingKey: model.OfferingKey{CapacityType: kind}, UntilUnix: o.p.fork.now + 1,
 		})
 	}
 	supply, kept := o.simulation.supply, o.notes

@@ -118,7 +118,7 @@ func (o *optimizer) nextToDrop(list *[]*candidate, size int) []*candidate {
 
 // explainRest notes why what is left stays.
 func (o *optimizer) explainRest() {
-	spotToSpot := o.p.set.SpotToSpot
+	spotToSpot := o.p.fork.set.SpotToSpot
 	for _, a := range o.candidates {
 		switch {
 		case a.settled:

@@ -73,7 +73,8 @@ func (s *simulation) fill() {
 		}
 	}
 	if !s.plain {
-		s.coming, s.waiting, s.going = slices.Clone(s.fork.coming), slices.Clone(s.fork.waiting), s.fork.going(nil)
+		s.coming, s.waiting = slices.Clone(s.fork.coming), slices.Clone(s.fork.waiting)
+		s.going = s.fork.going(s.fork.draining, nil)
 	}
 }
 
@@ -137,7 +138,7 @@ func (s *simulation) without(group []*candidate, ways int) outcome {
 	}
 	in.Snapshot, in.Catalogs, in.Claims = &snapshot, s.supply.types.catalogs, withoutClaims(s.coming, nodes)
 	in.Usage, in.Taken, in.Churning = s.usage, s.taken, s.shut
-	in.Going, in.Salt = s.fork.alsoGoing(s.going, nodes), saltOf(s.fork.in.Salt, nodes)
+	in.Going, in.Salt = s.fork.going(s.going, nodes), saltOf(s.fork.in.Salt, nodes)
 	if !s.plain { // with rules every pod of the snapshot is in the simulation, in its order
 		in.Expected = s.fork.expected
 	}
@@ -169,7 +170,7 @@ func (s *simulation) open(a *candidate) {
 // apply makes the simulation show a command as carried out.
 func (s *simulation) apply(command *model.PlannedCommand, group []*candidate) {
 	nodes := poolNodesOf(group)
-	s.going = s.fork.alsoGoing(s.going, nodes)
+	s.going = s.fork.going(s.going, nodes)
 	if s.includes(group) {
 		s.nodes, s.coming = withoutNodes(s.nodes, nodes), withoutClaims(s.coming, nodes)
 	}

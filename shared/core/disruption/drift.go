@@ -96,7 +96,7 @@ func (p *planner) rotate(queues []queue) {
 	for i := range queues {
 		q := &queues[i]
 		if n := len(q.poolNodes); n > maxTries {
-			from := int(p.now/60%int64(n)) * maxTries % n
+			from := int(p.fork.now/60%int64(n)) * maxTries % n
 			q.poolNodes = slices.Concat(q.poolNodes[from:], q.poolNodes[:from])
 		}
 	}
@@ -106,9 +106,9 @@ func (p *planner) rotate(queues []queue) {
 // go to nodes that are to be renewed themselves, from where they would have to move again, unless there is nothing else
 // for them.
 func (p *planner) renewOne(node *poolNode, reason string) {
-	o := p.without([]*poolNode{node}, p.lasting())
+	o := p.fork.without([]*poolNode{node}, p.lasting())
 	if len(o.homeless) > 0 {
-		o = p.without([]*poolNode{node}, p.unready)
+		o = p.fork.without([]*poolNode{node}, p.fork.unready)
 	}
 	if len(o.homeless) > 0 {
 		node.keep(describe(o.homeless))
@@ -117,7 +117,7 @@ func (p *planner) renewOne(node *poolNode, reason string) {
 	if len(o.claims) > 0 && !node.mayDisrupt(replacing) {
 		return
 	}
-	command := p.command(reason, []*poolNode{node}, o)
+	command := p.fork.command(reason, []*poolNode{node}, o)
 	if no := p.unbalanced(&command, []*poolNode{node}); no != nil {
 		node.keep(*no)
 		return
@@ -127,8 +127,8 @@ func (p *planner) renewOne(node *poolNode, reason string) {
 
 // lasting returns what takes no pods of nodes that are renewed: what is not ready, and what is to be renewed.
 func (p *planner) lasting() map[string]bool {
-	out := maps.Clone(p.unready)
-	for _, node := range p.poolNodes {
+	out := maps.Clone(p.fork.unready)
+	for _, node := range p.fork.poolNodes {
 		if node.eligible&eventual != 0 && !node.planned {
 			out[node.name()] = true
 		}

@@ -49,7 +49,7 @@ func (c *cluster) question() pack.Input {
 func (f *fork) input(without []*poolNode, pods, settled []int) pack.Input {
 	snapshot, in := *f.snapshot, f.question()
 	in.Snapshot, in.Claims, in.Churning, in.Salt = &snapshot, f.coming, f.churning, saltOf(f.in.Salt, without)
-	in.Usage, in.Taken, in.Going = f.usage(), f.taken(), f.going(without)
+	in.Usage, in.Taken, in.Going = f.usage(), f.taken(), f.going(f.draining, without)
 	in.Pending, in.Settled = append([]int{}, pods...), settled
 	if len(without) > 0 {
 		f.left.nodes = appendNodes(f.left.nodes[:0], snapshot.Nodes, without)
@@ -71,9 +71,7 @@ func saltOf(salt string, without []*poolNode) string {
 
 // going returns the nodes disrupted voluntarily that are still there while their pods move, as far as they make a
 // difference: those decided before, and those of some nodes more.
-func (f *fork) going(more []*poolNode) []model.Node { return f.alsoGoing(f.draining, more) }
-
-func (f *fork) alsoGoing(before []model.Node, more []*poolNode) []model.Node {
+func (f *fork) going(before []model.Node, more []*poolNode) []model.Node {
 	if !f.spreads {
 		return nil
 	}
@@ -234,7 +232,7 @@ func (f *fork) takeAway(members []*poolNode) {
 		return
 	}
 	nodes, claims := nodesOf(members), claimsOf(members)
-	f.draining = f.going(members)
+	f.draining = f.going(f.draining, members)
 	f.snapshot.Nodes = slices.DeleteFunc(f.snapshot.Nodes, func(n model.Node) bool { return nodes(n.Name) })
 	f.coming = slices.DeleteFunc(f.coming, func(c model.Claim) bool { return claims(c.Name) })
 }

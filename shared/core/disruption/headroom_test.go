@@ -54,7 +54,7 @@ func TestF090ConsolidationKeepsHeadroom(t *testing.T) {
 func TestF090HeadroomMovesAsPodsDo(t *testing.T) {
 	w := newWorld().pool("general").node("a", "general").running("web", "a", 2).node("b", "general").headroom(3)
 	v := newPlanner(&w.in, nil)
-	if n := len(v.byName["a"].headroom) + len(v.byName["b"].headroom); n != 3 {
+	if n := len(v.fork.byName["a"].headroom) + len(v.fork.byName["b"].headroom); n != 3 {
 		t.Fatalf("%d places on nodes, want 3", n)
 	}
 	plan := Plan(w.in)
@@ -105,7 +105,7 @@ func TestF090NoNodeWithHeadroomGoesAsEmpty(t *testing.T) {
 		v, plan := newPlanner(&w.in, nil), Plan(w.in)
 		for _, c := range plan.Commands {
 			for _, n := range c.Nodes {
-				room := len(v.byName[n].headroom)
+				room := len(v.fork.byName[n].headroom)
 				if room > 0 && c.Reason == model.ReasonEmpty {
 					t.Fatalf("seed %d: node %s with %d places goes as empty", seed, n, room)
 				}

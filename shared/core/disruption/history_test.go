@@ -18,7 +18,7 @@ func past(w *world, id string, state model.CommandState, ended int64, changes ..
 	}
 	if c.Inputs == "" {
 		v := newPlanner(&w.in, nil)
-		c.Inputs = v.inputsOf(&c)
+		c.Inputs = v.fork.inputsOf(&c)
 	}
 	w.in.Commands = append(w.in.Commands, c)
 	return &w.in.Commands[len(w.in.Commands)-1]
@@ -295,12 +295,12 @@ func TestWorkloadsAndInputsOfACommand(t *testing.T) {
 	w := newWorld().pool("general").node("n", "general").running("web", "n", 3).running("db", "n", 1, func(s *model.PodShape) { s.OwnerKind = "StatefulSet" }).
 		running("bare", "n", 2, func(s *model.PodShape) { s.OwnerKind, s.OwnerName = "", "" }).running("agent", "n", 1, func(s *model.PodShape) { s.OwnerKind = "DaemonSet" })
 	v := newPlanner(&w.in, nil)
-	command := v.command(model.ReasonDrifted, []*poolNode{v.byName["n"]}, outcome{})
+	command := v.fork.command(model.ReasonDrifted, []*poolNode{v.fork.byName["n"]}, outcome{})
 	if want := []string{"default/Pod/bare-n-0", "default/Pod/bare-n-1", "default/ReplicaSet/web", "default/StatefulSet/db"}; !slices.Equal(command.Workloads, want) {
 		t.Errorf("%v", command.Workloads)
 	}
 	target := model.Target{Pool: "general", Class: "default", InstanceType: "m5.xlarge", Zone: "a", CapacityType: model.OnDemand}
-	if got := v.inputsOf(&model.Command{Targets: []model.Target{target}}); got != command.Inputs || got == "" {
+	if got := v.fork.inputsOf(&model.Command{Targets: []model.Target{target}}); got != command.Inputs || got == "" {
 		t.Errorf("as a command remembers it %s, as it was planned %s", got, command.Inputs)
 	}
 	for price, want := range map[model.MicroUSD]model.MicroUSD{0: 0, 7: 7, 99: 99, 100: 100, 129: 120, 199_999: 190_000, 200_000: 200_000} {

@@ -101,11 +101,11 @@ func TestACommandHoldsWithItsReplacements(t *testing.T) {
 			n.Allocatable = model.Resources{model.CPU: 15_900, model.Memory: 60 << 30, model.Pods: 50}
 		}).running("web", "big", 4)
 		v := newPlanner(&w.in, nil)
-		o := v.without([]*poolNode{v.byName["big"]}, v.churning)
+		o := v.fork.without([]*poolNode{v.fork.byName["big"]}, v.fork.churning)
 		if len(o.claims) != 1 || o.claims[0].Offering.InstanceType != "m5.xlarge" {
 			t.Fatalf("%+v", o)
 		}
-		return w, commit(&w.in, v.command(model.ReasonUnderutilized, []*poolNode{v.byName["big"]}, o), "c1")
+		return w, commit(&w.in, v.fork.command(model.ReasonUnderutilized, []*poolNode{v.fork.byName["big"]}, o), "c1")
 	}
 	w, command := build()
 	if got := Revalidate(w.in, command); len(got) != 0 {

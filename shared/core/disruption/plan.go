@@ -10,7 +10,7 @@ import (
 // for less. Each command is planned on the cluster as it will be after those before it, and all share the budgets.
 func Plan(in Input) model.DisruptPlan {
 	p := newPlanner(&in, nil)
-	before := priceOf(p.poolNodes)
+	before := priceOf(p.fork.poolNodes)
 	p.disruptEmpty()
 	p.shrinkStatic()
 	p.renewStatic()
@@ -20,11 +20,11 @@ func Plan(in Input) model.DisruptPlan {
 		Commands: append([]model.PlannedCommand{}, p.chosen...), Kept: []model.KeptNode{},
 		PriceBefore: before, PriceAfter: before, Constrained: p.constrained, ReplanUnix: p.replan.unix,
 	}
-	spread.NoteGivenUp(p.in.Snapshot, out.Commands)
+	spread.NoteGivenUp(p.fork.in.Snapshot, out.Commands)
 	for i := range out.Commands {
 		out.PriceAfter -= out.Commands[i].Savings
 	}
-	for _, node := range p.poolNodes {
+	for _, node := range p.fork.poolNodes {
 		if node.consolidatable() {
 			out.Quiet = append(out.Quiet, node.Claim.Name)
 		}

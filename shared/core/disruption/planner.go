@@ -9,12 +9,12 @@ import (
 
 // planner is a plan in the making: the cluster as what is decided so far leaves it, and what it was decided by.
 type planner struct {
-	*fork
+	fork        *fork
 	history     *history
 	balanced    balancedPools
 	surplus     map[string]int // of static pools
 	budgets     *budgetsLeft
-	spread      *spread.Balance        // of the commands so far; nil = not asked for
+	spread      *spread.Balance        // of the commands so far
 	chosen      []model.PlannedCommand // so far
 	constrained bool                   // budgets alone kept something back
 	replan      replan
@@ -26,11 +26,11 @@ func newPlanner(in *Input, evaluated *model.Command) *planner {
 	c := newCluster(in, evaluated)
 	p := &planner{
 		fork: newFork(c), history: newHistory(c), balanced: newBalanced(c), surplus: surplusOf(c),
-		replan: replan{now: c.now},
+		spread: spread.NewBalance(c.in.Snapshot), replan: replan{now: c.now},
 	}
 	p.budgets = newBudgetsLeft(c, &p.replan)
 	e := newEvaluator(c, p.history, p.surplus, &p.replan)
-	for _, node := range p.poolNodes {
+	for _, node := range p.fork.poolNodes {
 		e.evaluate(node)
 	}
 	return p
@@ -39,7 +39,7 @@ func newPlanner(in *Input, evaluated *model.Command) *planner {
 // candidatesFor returns the nodes that may be disrupted by the method now, by name.
 func (p *planner) candidatesFor(by method) []*poolNode {
 	var out []*poolNode
-	for _, node := range p.poolNodes {
+	for _, node := range p.fork.poolNodes {
 		if node.mayDisrupt(by) {
 			out = append(out, node)
 		}
@@ -49,7 +49,7 @@ func (p *planner) candidatesFor(by method) []*poolNode {
 
 // full reports whether the plan has as many commands as it may have; then it is to be looked at again soon.
 func (p *planner) full() bool {
-	if len(p.chosen) < p.set.MaxCommands {
+	if len(p.chosen) < p.fork.set.MaxCommands {
 		return false
 	}
 	p.replan.soon()
@@ -58,7 +58,7 @@ func (p *planner) full() bool {
 
 // choose makes a command part of the plan.
 func (p *planner) choose(command model.PlannedCommand, nodes []*poolNode) {
-	p.takeAway(nodes)
+	p.fork.takeAway(nodes)
 	p.add(command, nodes)
 }
 
@@ -70,7 +70,7 @@ func (p *planner) chooseEach(reason string, nodes []*poolNode) (chosen int) {
 			keepAll(chunk, tooManyCommands)
 			continue
 		}
-		p.choose(p.command(reason, chunk, outcome{}), chunk)
+		p.choose(p.fork.command(reason, chunk, outcome{}), chunk)
 		chosen += len(chunk)
 	}
 	return chosen
@@ -79,9 +79,9 @@ func (p *planner) chooseEach(reason string, nodes []*poolNode) (chosen int) {
 // add makes a command part of the plan whose nodes are taken away before or after.
 func (p *planner) add(command model.PlannedCommand, nodes []*poolNode) {
 	p.budgets.take(nodes...)
-	p.follow(&command, nodes)
+	p.fork.follow(&command, nodes)
 	for _, move := range command.Moves {
-		if node := p.byName[move.Node]; node != nil {
+		if node := p.fork.byName[move.Node]; node != nil {
 			node.blockByExpected()
 		}
 	}
@@ -103,27 +103,9 @@ func (p *planner) constrain(node *poolNode, reason string, first int) {
 // unbalanced returns why the command may not be carried out beside those before it, as far as pods are spread; nil
 // where it may, and then it is one of them. What waits for others to be carried out is looked at again soon.
 func (p *planner) unbalanced(command *model.PlannedCommand, nodes []*poolNode) *model.KeptReason {
-	if !p.spreads {
-		return nil
-	}
-	no := p.spreadBalance().Add(command, podsOf(nodes))
+	no := p.spread.Add(command, podsOf(nodes))
 	if no != nil && no.Code == SpreadBusy {
 		p.replan.soon()
 	}
 	return no
-}
-
-// unbalancedAlone returns why the command may not be carried out even if no other is; nil where it may.
-func (p *planner) unbalancedAlone(command *model.PlannedCommand, nodes []*poolNode) *model.KeptReason {
-	if !p.spreads {
-		return nil
-	}
-	return p.spreadBalance().Alone(command, podsOf(nodes))
-}
-
-func (p *planner) spreadBalance() *spread.Balance {
-	if p.spread == nil {
-		p.spread = spread.NewBalance(p.in.Snapshot)
-	}
-	return p.spread
 }

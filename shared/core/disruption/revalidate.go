@@ -22,7 +22,7 @@ import (
 // of a plan holds, short of room or not.
 func Revalidate(in Input, command *model.Command) []model.KeptReason {
 	p := newPlanner(&in, command)
-	nodes, out := p.targets(command)
+	nodes, out := p.fork.targets(command)
 	if len(nodes) == 0 {
 		return out
 	}
@@ -30,9 +30,9 @@ func Revalidate(in Input, command *model.Command) []model.KeptReason {
 	out = append(out, r.stillEligible()...)
 	if command.Reason != model.ReasonReplicas {
 		out = append(out, r.stillBudgeted()...)
-		if len(p.claimed) > 0 {
+		if len(p.fork.claimed) > 0 {
 			const message = "without its nodes there is no capacity for %s"
-			out = append(out, *because(PodsExpected, message, some("pod", p.claimed)))
+			out = append(out, *because(PodsExpected, message, some("pod", p.fork.claimed)))
 		}
 	}
 	static := func(node *poolNode) bool { return node.Pool == nil || node.Pool.Replicas != nil }
@@ -116,9 +116,9 @@ func (r *revalidation) stillBudgeted() []model.KeptReason {
 // stillPlaced returns which pods of the nodes would not have a place on what exists and on the command's replacements.
 // What is renewed is evaluated as it was planned: see renewOne.
 func (r *revalidation) stillPlaced() (out []model.KeptReason) {
-	tries := []map[string]bool{r.churning}
+	tries := []map[string]bool{r.fork.churning}
 	if r.command.Reason != model.ReasonUnderutilized {
-		tries = []map[string]bool{r.lasting(), r.unready}
+		tries = []map[string]bool{r.lasting(), r.fork.unready}
 	}
 	for _, churning := range tries {
 		if out = r.unplaced(churning); len(out) == 0 || r.asPlanned(churning) {
@@ -152,19 +152,19 @@ func (r *revalidation) unplaced(churning map[string]bool) (out []model.KeptReaso
 // planAgain plans the nodes' pods on the fork. Nodes and claims of churning take none of them.
 func (r *revalidation) planAgain(churning map[string]bool) outcome {
 	pods := podsOf(r.nodes)
-	in := r.input(nil, append(slices.Clone(r.waiting), pods...), pods)
+	in := r.fork.input(nil, append(slices.Clone(r.fork.waiting), pods...), pods)
 	in.Churning = churning
-	return r.read(pack.Plan(in), pods)
+	return r.fork.read(pack.Plan(in), pods)
 }
 
 // asPlanned reports whether planning the nodes' pods without the command's replacements asks for just these once more,
 // each for the same pods. Otherwise pods may be found to fit the replacements less well than they do: no search for
 // places finds them all.
 func (r *revalidation) asPlanned(churning map[string]bool) bool {
-	coming := r.coming
-	defer func() { r.coming = coming }()
-	replaces := func(c model.Claim) bool { return r.revalidated.replaces(c.Name) }
-	r.coming = slices.DeleteFunc(slices.Clone(coming), replaces)
+	coming := r.fork.coming
+	defer func() { r.fork.coming = coming }()
+	replaces := func(c model.Claim) bool { return r.fork.revalidated.replaces(c.Name) }
+	r.fork.coming = slices.DeleteFunc(slices.Clone(coming), replaces)
 	o := r.planAgain(churning)
 	return len(o.homeless) == 0 && !slices.ContainsFunc(o.claims, func(c model.PlannedClaim) bool {
 		return !slices.ContainsFunc(r.command.Replacements, func(p model.PlannedClaim) bool {
@@ -180,18 +180,18 @@ func (r *revalidation) stillSaves() *model.KeptReason {
 	savings := before
 	for i := range r.command.Replacements {
 		planned := &r.command.Replacements[i]
-		if claim := r.claims[planned.Name]; claim != nil && claim.InstanceType != "" {
-			savings -= r.prices.of(claim)
+		if claim := r.fork.claims[planned.Name]; claim != nil && claim.InstanceType != "" {
+			savings -= r.fork.prices.of(claim)
 			continue
 		}
-		price, has := r.prices.replacement(planned)
+		price, has := r.fork.prices.replacement(planned)
 		if !has {
 			const message = "nothing that replacement %s may be launched as has capacity now"
 			return because(NoReplacement, message, planned.Name)
 		}
 		savings -= price
 	}
-	if least := r.leastSaving(before, 0); savings < least {
+	if least := r.fork.leastSaving(before, 0); savings < least {
 		const message = "at today's prices it saves $%.4f per hour, and a command has to save $%.4f"
 		return because(NoSavings, message, savings.USD(), least.USD())
 	}

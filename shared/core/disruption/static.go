@@ -17,7 +17,7 @@ func (p *planner) shrinkStatic() {
 	pools := p.staticPools(shrinking)
 	for _, pool := range slices.Sorted(maps.Keys(pools)) {
 		nodes := pools[pool]
-		slices.SortStableFunc(nodes, p.byLoss)
+		slices.SortStableFunc(nodes, p.fork.byLoss)
 		p.surplus[pool] -= p.chooseEach(model.ReasonReplicas, nodes[:min(p.surplus[pool], len(nodes))])
 	}
 }
@@ -89,13 +89,14 @@ func (p *planner) renewStatic() {
 				node.keep(tooManyCommands)
 				continue
 			}
-			claims := pack.StaticClaims(p.input(nodes[i:i+1], nil, nil), pool, 1)
+			claims := pack.StaticClaims(p.fork.input(nodes[i:i+1], nil, nil), pool, 1)
 			if len(claims) == 0 {
 				node.keep(*because(NoReplacement, "no replacement can be launched: the limits of NodePool %s, "+
 					"or its requirements, allow no more instances now", pool))
 				continue
 			}
-			p.choose(p.command(reason, nodes[i:i+1], outcome{claims: claims, price: claims[0].Price}), nodes[i:i+1])
+			become := outcome{claims: claims, price: claims[0].Price}
+			p.choose(p.fork.command(reason, nodes[i:i+1], become), nodes[i:i+1])
 		}
 	}
 }

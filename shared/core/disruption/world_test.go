@@ -216,7 +216,7 @@ func wantGiven(t *testing.T, plan model.DisruptPlan, reason string, want ...stri
 // candidates returns the nodes that may be disrupted for some reason now, budgets aside, and every other one with why
 // it stays.
 func candidates(in *Input) (out []*poolNode, kept []model.KeptNode) {
-	for _, node := range newPlanner(in, nil).poolNodes {
+	for _, node := range newPlanner(in, nil).fork.poolNodes {
 		if node.permitted != 0 {
 			out = append(out, node)
 			continue

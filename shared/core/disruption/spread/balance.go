@@ -20,7 +20,7 @@ const (
 // planned for.
 type Balance struct {
 	snapshot *model.Snapshot
-	spreads  *pack.Spreads
+	spreads  *pack.Spreads // nil = nothing is counted yet
 	byShape  map[int][]int // pods on nodes that are there, by shape
 	at       map[string]*model.Node
 	groups   map[*pack.Spread]*group
@@ -63,21 +63,27 @@ type shapeFlow struct {
 	in, out map[string]int32
 }
 
-// NewBalance counts the pods of a snapshot where no command has moved any yet.
+// NewBalance returns the balance of a snapshot where no command has moved any pod yet; nil, which is always balanced,
+// where no constraint must hold.
 func NewBalance(snapshot *model.Snapshot) *Balance {
-	b := &Balance{
-		snapshot: snapshot, spreads: pack.NewSpreads(snapshot), byShape: make(map[int][]int),
-		at: make(map[string]*model.Node), groups: make(map[*pack.Spread]*group),
+	if !pack.HasSpreads(snapshot.Shapes) {
+		return nil
 	}
-	for i := range snapshot.Nodes {
-		b.at[snapshot.Nodes[i].Name] = &snapshot.Nodes[i]
+	return &Balance{snapshot: snapshot}
+}
+
+// index counts the pods when the first command is weighed.
+func (b *Balance) index() {
+	b.spreads, b.byShape = pack.NewSpreads(b.snapshot), make(map[int][]int)
+	b.at, b.groups = make(map[string]*model.Node), make(map[*pack.Spread]*group)
+	for i := range b.snapshot.Nodes {
+		b.at[b.snapshot.Nodes[i].Name] = &b.snapshot.Nodes[i]
 	}
-	for i := range snapshot.Pods {
-		if pod := &snapshot.Pods[i]; b.at[pod.NodeName] != nil && !pod.Terminal() && pod.DeletedUnix == 0 {
+	for i := range b.snapshot.Pods {
+		if pod := &b.snapshot.Pods[i]; b.at[pod.NodeName] != nil && !pod.Terminal() && pod.DeletedUnix == 0 {
 			b.byShape[pod.Shape] = append(b.byShape[pod.Shape], i)
 		}
 	}
-	return b
 }
 
 // Add returns why the command, which moves the pods, may not be carried out beside those before it; nil where it may,
@@ -113,6 +119,12 @@ func (b *Balance) Alone(command *model.PlannedCommand, pods []int) *model.KeptRe
 
 // weigh adds what a command changes to every count it may matter to, and returns its moves.
 func (b *Balance) weigh(command *model.PlannedCommand, pods []int) []move {
+	if b == nil {
+		return nil
+	}
+	if b.spreads == nil {
+		b.index()
+	}
 	moves := b.moves(command, pods)
 	if len(moves) == 0 {
 		return nil
