@@ -44,7 +44,7 @@ var floors = []floor{
 	{name: "decisions", folders: []string{"shared/core/"}, ours: join(typeFolders, primitiveFolders), banned: effects, pure: true},
 	{name: "runtime", folders: []string{"shared/work/"}, ours: typeFolders, banned: []string{"math/rand", "math/rand/v2", "crypto/rand", "log", "os", "net/http"}},
 	{name: "flows", folders: []string{"shared/flow/"}, ours: join(typeFolders, primitiveFolders, decisionFolders, []string{"shared/work"}), banned: []string{"math/rand", "math/rand/v2", "crypto/rand", "log", "os", "net/http"}},
-	{name: "adapters", folders: []string{"shared/adapter/"}, ours: join(typeFolders, []string{"shared/api"}), foreign: []string{"*"}, clock: true},
+	{name: "adapters", folders: []string{"shared/adapter/"}, ours: join(typeFolders, []string{"shared/api", "shared/adapter/sdkerr"}), foreign: []string{"*"}, clock: true},
 	{name: "boot", folders: []string{"shared/boot/"}, ours: join(typeFolders, []string{"shared/work"}), foreign: []string{"*"}, clock: true},
 	{name: "programs", folders: []string{"functions/", "cmd/"}, ours: []string{"shared"}, foreign: []string{"*"}, clock: true},
 }

@@ -4,38 +4,43 @@ import (
 	"errors"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
 
+	"github.com/joiner-sh/joiner/shared/adapter/sdkerr"
 	"github.com/joiner-sh/joiner/shared/fault"
 )
 
 // translate turns an SDK error into a kind. Nil stays nil.
 func translate(err error, format string, args ...any) error {
-	if err == nil {
-		return nil
-	}
-	var condition *types.ConditionalCheckFailedException
-	if errors.As(err, &condition) {
+	if _, failed := unmet(err); failed {
 		return fault.Wrap(fault.Conflict, "ConditionalCheckFailed", err, format, args...)
 	}
-	var api smithy.APIError
-	if !errors.As(err, &api) {
-		return fault.Wrap(fault.Internal, "", err, format, args...)
-	}
-	kind := fault.Internal
-	switch api.ErrorCode() {
+	return sdkerr.Wrap(err, kindOf, format, args...)
+}
+
+func kindOf(code string) fault.Kind {
+	switch code {
 	case "TransactionCanceledException", "TransactionConflictException", "TransactionInProgressException":
-		kind = fault.Conflict
+		return fault.Conflict
 	case "ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded":
-		kind = fault.Throttled
+		return fault.Throttled
 	case "AccessDeniedException", "UnrecognizedClientException", "InvalidSignatureException":
-		kind = fault.Denied
+		return fault.Denied
 	case "ValidationException", "ItemCollectionSizeLimitExceededException":
-		kind = fault.Invalid
+		return fault.Invalid
 	case "ResourceNotFoundException":
-		kind = fault.NotFound
+		return fault.NotFound
 	}
-	return fault.Wrap(kind, api.ErrorCode(), err, format, args...)
+	return fault.Internal
+}
+
+// unmet reports whether the condition of a write outside of transactions did not hold, and returns what is there where
+// the write asked for it.
+func unmet(err error) (there item, failed bool) {
+	var condition *types.ConditionalCheckFailedException
+	if !errors.As(err, &condition) {
+		return nil, false
+	}
+	return condition.Item, true
 }
 
 // canceled returns why each action of a transaction was refused, in their order; nil where err is no cancellation.

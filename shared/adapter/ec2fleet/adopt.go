@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
+	"github.com/joiner-sh/joiner/shared/adapter/sdkerr"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -61,7 +62,7 @@ func (f *Fleet) AdoptInstances(ctx context.Context, cluster, intent string, ids 
 			switch one := f.tagIntent(ctx, intent, []string{id}); {
 			case one == nil:
 				taken = append(taken, id)
-			case code(one) != "InvalidInstanceID.NotFound":
+			case sdkerr.Code(one) != "InvalidInstanceID.NotFound":
 				return taken, one
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
+	"github.com/joiner-sh/joiner/shared/adapter/sdkerr"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -87,7 +88,7 @@ func (f *Fleet) Terminate(ctx context.Context, cluster string, ids []string) ([]
 			continue
 		}
 		for _, id := range ours {
-			if one := f.terminate(ctx, []string{id}); one != nil && code(one) != "InvalidInstanceID.NotFound" {
+			if one := f.terminate(ctx, []string{id}); one != nil && sdkerr.Code(one) != "InvalidInstanceID.NotFound" {
 				return ended, one
 			}
 			ended = append(ended, id)

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/joiner-sh/joiner/shared/adapter/sdkerr"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -81,12 +82,12 @@ func once(o *ec2.Options) { o.Retryer = aws.NopRetryer{} }
 func (f *Fleet) dryRunResult(err error, stored *request, action string) error {
 	var api smithy.APIError
 	switch {
-	case templateGone(code(err)):
+	case templateGone(sdkerr.Code(err)):
 		f.missing(stored)
-		return fault.New(fault.Internal, code(err), "%s: the launch template for the dry run does not exist any more", action)
+		return fault.New(fault.Internal, sdkerr.Code(err), "%s: the launch template for the dry run does not exist any more", action)
 	case err == nil: // EC2 always answers a dry run with an error
 		return fault.New(fault.Internal, "", "the answer to a dry run of %s says that it was carried out", action)
-	case code(err) == "DryRunOperation":
+	case sdkerr.Code(err) == "DryRunOperation":
 		return nil
 	case !errors.As(err, &api):
 		return translate(err, "dry run of %s", action)

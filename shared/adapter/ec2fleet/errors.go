@@ -1,22 +1,11 @@
 package ec2fleet
 
 import (
-	"errors"
 	"strings"
 
-	"github.com/aws/smithy-go"
-
+	"github.com/joiner-sh/joiner/shared/adapter/sdkerr"
 	"github.com/joiner-sh/joiner/shared/fault"
 )
-
-// code returns EC2's error code, "" where err has none.
-func code(err error) string {
-	var api smithy.APIError
-	if errors.As(err, &api) {
-		return api.ErrorCode()
-	}
-	return ""
-}
 
 // kinds of whole-call errors by code; prefixes where they end in a dot. Throttled, Denied, Invalid and NoCapacity mean
 // that EC2 did nothing. Every other code that begins with Invalid is Invalid too. Source: EC2 API reference, "Error codes
@@ -41,16 +30,18 @@ var kinds = map[string]fault.Kind{
 // templateGone reports whether the code says that a launch template does not exist.
 func templateGone(code string) bool { return strings.HasPrefix(code, "InvalidLaunchTemplate") }
 
+// translate turns an SDK error into a kind. Nil stays nil.
 func translate(err error, format string, args ...any) error {
-	c := code(err)
-	kind, known := kinds[c]
-	if !known {
-		if prefix, _, dotted := strings.Cut(c, "."); dotted {
-			kind, known = kinds[prefix+"."]
-		}
+	return sdkerr.Wrap(err, kindOf, format, args...)
+}
+
+func kindOf(code string) fault.Kind {
+	kind, known := kinds[code]
+	if prefix, _, dotted := strings.Cut(code, "."); !known && dotted {
+		kind, known = kinds[prefix+"."]
 	}
-	if !known && strings.HasPrefix(c, "Invalid") {
+	if !known && strings.HasPrefix(code, "Invalid") {
 		kind = fault.Invalid
 	}
-	return fault.Wrap(kind, c, err, format, args...)
+	return kind
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
+	"github.com/joiner-sh/joiner/shared/adapter/sdkerr"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -72,7 +73,7 @@ func (f *Fleet) Launch(ctx context.Context, request []byte) (model.LaunchResult,
 		o.Retryer, o.HTTPClient = onlyConnections(&broken), f.slowClient
 	})
 	if err != nil {
-		if templateGone(code(err)) {
+		if templateGone(sdkerr.Code(err)) {
 			f.missing(stored)
 		}
 		if broken.Load() {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/joiner-sh/joiner/shared/adapter/sdkerr"
 )
 
 // EC2 may not know a launch template for a moment after it was made (EC2 API reference, "Eventual consistency"): a launch from it is
@@ -58,7 +60,7 @@ func (f *Fleet) try(ctx context.Context, r *request) error {
 	input := r.input()
 	input.DryRun = aws.Bool(true)
 	_, err := f.client.CreateFleet(ctx, input, once)
-	for tries := 1; templateGone(code(err)) && f.fresh(r) && tries < knownWithin; tries++ {
+	for tries := 1; templateGone(sdkerr.Code(err)) && f.fresh(r) && tries < knownWithin; tries++ {
 		select {
 		case <-ctx.Done():
 			return err

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
+	"github.com/joiner-sh/joiner/shared/adapter/sdkerr"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -39,7 +40,7 @@ func (f *Fleet) ensureTemplate(ctx context.Context, launch model.Launch, t model
 		LaunchTemplateName: aws.String(name), LaunchTemplateData: data,
 		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeLaunchTemplate, Tags: sdkTags(tags)}},
 	})
-	if err != nil && !strings.HasPrefix(code(err), "InvalidLaunchTemplateName.AlreadyExists") {
+	if err != nil && !strings.HasPrefix(sdkerr.Code(err), "InvalidLaunchTemplateName.AlreadyExists") {
 		return "", translate(err, "create launch template of EC2NodeClass %s", launch.Class.Name)
 	}
 	f.mutex.Lock()

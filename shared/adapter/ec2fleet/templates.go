@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
+	"github.com/joiner-sh/joiner/shared/adapter/sdkerr"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
@@ -82,7 +83,7 @@ func (f *Fleet) deleteTemplates(ctx context.Context, templates []types.LaunchTem
 		delete(f.made, name)
 		f.mutex.Unlock()
 		_, err := f.client.DeleteLaunchTemplate(ctx, &ec2.DeleteLaunchTemplateInput{LaunchTemplateId: t.LaunchTemplateId})
-		if err != nil && !templateGone(code(err)) {
+		if err != nil && !templateGone(sdkerr.Code(err)) {
 			return translate(err, "delete launch template %s", name)
 		}
 	}

@@ -8,13 +8,12 @@ package ekscontrol
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/aws/aws-sdk-go-v2/service/eks/types"
-	"github.com/aws/smithy-go"
 
+	"github.com/joiner-sh/joiner/shared/adapter/sdkerr"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -62,24 +61,24 @@ func planeOf(c *types.Cluster) (model.ControlPlane, error) {
 	return plane, nil
 }
 
-// translate turns an SDK error into a kind.
+// translate turns an SDK error into a kind. Nil stays nil.
 func translate(err error, format string, args ...any) error {
-	var api smithy.APIError
-	if !errors.As(err, &api) {
-		return fault.Wrap(fault.Internal, "", err, format, args...)
-	}
-	kind := fault.Internal
-	switch api.ErrorCode() {
+	return sdkerr.Wrap(err, kindOf, format, args...)
+}
+
+func kindOf(code string) fault.Kind {
+	switch code {
 	case "ResourceNotFoundException":
-		kind = fault.NotFound
+		return fault.NotFound
 	case "ThrottlingException", "TooManyRequestsException":
-		kind = fault.Throttled
-	case "AccessDeniedException", "AccessDenied", "UnrecognizedClientException", "NotAuthorized", "InvalidSignatureException", "ExpiredTokenException":
-		kind = fault.Denied
+		return fault.Throttled
+	case "AccessDeniedException", "AccessDenied", "UnrecognizedClientException", "NotAuthorized",
+		"InvalidSignatureException", "ExpiredTokenException":
+		return fault.Denied
 	case "InvalidParameterException", "InvalidRequestException", "ValidationException":
-		kind = fault.Invalid
+		return fault.Invalid
 	}
-	return fault.Wrap(kind, api.ErrorCode(), err, format, args...)
+	return fault.Internal
 }
 
 // AccessEntryGroups returns the Kubernetes groups that a principal's access entry gives it. NotFound where it has none.

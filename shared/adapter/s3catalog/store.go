@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,10 +12,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/smithy-go"
 
+	"github.com/joiner-sh/joiner/shared/adapter/sdkerr"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
@@ -83,12 +81,12 @@ func (s *Store) Read(ctx context.Context, reg model.Registration) (model.Instanc
 		input.IfNoneMatch = &known.revision
 	}
 	out, err := s.client.GetObject(ctx, input)
-	if known.catalog != nil && unchanged(err) {
+	if known.catalog != nil && sdkerr.Status(err) == http.StatusNotModified {
 		s.keep(key, known.revision, known.catalog)
 		return *known.catalog, known.revision, nil
 	}
 	if err != nil {
-		err = translate(err, "read s3://%s/%s", s.bucket, key)
+		err = sdkerr.WrapStatus(err, "read s3://%s/%s", s.bucket, key)
 		if fault.Is(err, fault.NotFound) {
 			s.forget(key)
 		}
@@ -97,7 +95,7 @@ func (s *Store) Read(ctx context.Context, reg model.Registration) (model.Instanc
 	defer out.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(out.Body, wire.MaxCatalogBytes+1))
 	if err != nil {
-		return model.InstanceCatalog{}, "", translate(err, "read s3://%s/%s", s.bucket, key)
+		return model.InstanceCatalog{}, "", sdkerr.WrapStatus(err, "read s3://%s/%s", s.bucket, key)
 	}
 	revision := aws.ToString(out.ETag)
 	catalog, err := wire.DecodeCatalog(data)
@@ -130,7 +128,7 @@ func (s *Store) Write(ctx context.Context, reg model.Registration, catalog model
 		o.Retryer = retry.AddWithErrorCodes(o.Retryer, "ConditionalRequestConflict")
 	})
 	if err != nil {
-		err = translate(err, "write s3://%s/%s", s.bucket, key)
+		err = sdkerr.WrapStatus(err, "write s3://%s/%s", s.bucket, key)
 		if revision != "" && fault.Is(err, fault.NotFound) { // somebody took away what was read
 			return fault.Wrap(fault.Conflict, "CatalogueGone", err, "write s3://%s/%s", s.bucket, key)
 		}
@@ -156,7 +154,7 @@ func (s *Store) keepVersion(ctx context.Context, reg model.Registration, version
 		Bucket: &s.bucket, Key: &key, Body: bytes.NewReader(data), ContentLength: aws.Int64(int64(len(data))), ContentType: aws.String("application/gzip"),
 	})
 	if err != nil {
-		return translate(err, "write s3://%s/%s", s.bucket, key)
+		return sdkerr.WrapStatus(err, "write s3://%s/%s", s.bucket, key)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,12 +172,12 @@ func (s *Store) ReadVersion(ctx context.Context, account, region, version string
 	key := versionKey(account, region, version)
 	out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &key})
 	if err != nil {
-		return nil, translate(err, "read s3://%s/%s", s.bucket, key)
+		return nil, sdkerr.WrapStatus(err, "read s3://%s/%s", s.bucket, key)
 	}
 	defer out.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(out.Body, wire.MaxCatalogBytes+1))
 	if err != nil {
-		return nil, translate(err, "read s3://%s/%s", s.bucket, key)
+		return nil, sdkerr.WrapStatus(err, "read s3://%s/%s", s.bucket, key)
 	}
 	return wire.DecodeCatalog(data)
 }
@@ -204,39 +202,4 @@ func (s *Store) forget(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.kept, key)
-}
-
-// unchanged reports whether an error says that the object is still the one that was read before.
-func unchanged(err error) bool {
-	var response *awshttp.ResponseError
-	return errors.As(err, &response) && response.HTTPStatusCode() == http.StatusNotModified
-}
-
-// translate turns an SDK error into a kind. Nil stays nil.
-func translate(err error, format string, args ...any) error {
-	if err == nil {
-		return nil
-	}
-	code := ""
-	var api smithy.APIError
-	if errors.As(err, &api) {
-		code = api.ErrorCode()
-	}
-	kind := fault.Internal
-	var response *awshttp.ResponseError
-	if errors.As(err, &response) {
-		switch response.HTTPStatusCode() {
-		case http.StatusNotFound:
-			kind = fault.NotFound
-		case http.StatusForbidden, http.StatusUnauthorized:
-			kind = fault.Denied
-		case http.StatusPreconditionFailed, http.StatusConflict:
-			kind = fault.Conflict
-		case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-			kind = fault.Throttled
-		case http.StatusBadRequest:
-			kind = fault.Invalid
-		}
-	}
-	return fault.Wrap(kind, code, err, format, args...)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/joiner-sh/joiner/shared/adapter/sdkerr"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
@@ -152,7 +153,7 @@ func (s *Store) deltas(ctx context.Context, manifest model.Manifest, start *mode
 	for i := range deltas {
 		free <- struct{}{}
 		if ctx.Err() != nil {
-			failed.Do(func() { failure = translate(ctx.Err(), "read deltas of cluster %s", manifest.Cluster) })
+			failed.Do(func() { failure = sdkerr.WrapStatus(ctx.Err(), "read deltas of cluster %s", manifest.Cluster) })
 			break
 		}
 		wg.Go(func() {

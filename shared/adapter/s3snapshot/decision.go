@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/joiner-sh/joiner/shared/adapter/sdkerr"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
@@ -80,7 +81,7 @@ func (s *Store) writeRecord(ctx context.Context, key string, decision any, unles
 		Bucket: &s.bucket, Key: &key, Body: bytes.NewReader(packed), ContentLength: aws.Int64(int64(len(packed))),
 		ContentType: aws.String("application/json"), ContentEncoding: aws.String("gzip"), IfNoneMatch: unless,
 	}, repeatConflicts)
-	return translate(err, "write s3://%s/%s", s.bucket, key)
+	return sdkerr.WrapStatus(err, "write s3://%s/%s", s.bucket, key)
 }
 
 // record reads a record.

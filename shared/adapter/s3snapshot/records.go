@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/oklog/ulid/v2"
 
+	"github.com/joiner-sh/joiner/shared/adapter/sdkerr"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -113,7 +114,7 @@ func (s *Store) list(ctx context.Context, input *s3.ListObjectsV2Input, each fun
 	for pages := s3.NewListObjectsV2Paginator(s.client, input); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return translate(err, "list s3://%s/%s", s.bucket, aws.ToString(input.Prefix))
+			return sdkerr.WrapStatus(err, "list s3://%s/%s", s.bucket, aws.ToString(input.Prefix))
 		}
 		for _, object := range page.Contents {
 			if !each(object) {

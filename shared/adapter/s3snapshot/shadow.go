@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/joiner-sh/joiner/shared/adapter/sdkerr"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -79,7 +80,7 @@ func (s *Store) folders(ctx context.Context, prefix string) ([]string, error) {
 	for pages := s3.NewListObjectsV2Paginator(s.client, input); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, translate(err, "list s3://%s/%s", s.bucket, prefix)
+			return nil, sdkerr.WrapStatus(err, "list s3://%s/%s", s.bucket, prefix)
 		}
 		for _, shared := range page.CommonPrefixes {
 			out = append(out, strings.TrimSuffix(strings.TrimPrefix(aws.ToString(shared.Prefix), prefix), "/"))

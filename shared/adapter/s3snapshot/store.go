@@ -5,20 +5,17 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/smithy-go"
 
+	"github.com/joiner-sh/joiner/shared/adapter/sdkerr"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
@@ -64,7 +61,7 @@ func (s *Store) PutDelta(ctx context.Context, cluster string, epoch, seq int64, 
 // watcher. Source: Amazon S3 API reference, HeadObject, "Permissions".
 func (s *Store) Kept(ctx context.Context, key string) (bool, error) {
 	_, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.bucket, Key: &key})
-	err = translate(err, "check for s3://%s/%s", s.bucket, key)
+	err = sdkerr.WrapStatus(err, "check for s3://%s/%s", s.bucket, key)
 	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Denied) {
 		return false, nil
 	}
@@ -101,14 +98,14 @@ func (s *Store) put(ctx context.Context, key, contentType string, data []byte) e
 		Bucket: &s.bucket, Key: &key, Body: bytes.NewReader(data), ContentLength: aws.Int64(int64(len(data))),
 		ContentType: &contentType, IfNoneMatch: aws.String("*"), Metadata: map[string]string{digestName: digest},
 	}, repeatConflicts)
-	err = translate(err, "write s3://%s/%s", s.bucket, key)
+	err = sdkerr.WrapStatus(err, "write s3://%s/%s", s.bucket, key)
 	if !fault.Is(err, fault.Conflict) {
 		return err
 	}
 	// Something is there. An attempt whose answer was lost left these very bytes.
 	head, headErr := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.bucket, Key: &key})
 	if headErr != nil {
-		headErr = translate(headErr, "compare s3://%s/%s", s.bucket, key)
+		headErr = sdkerr.WrapStatus(headErr, "compare s3://%s/%s", s.bucket, key)
 		if fault.CodeOf(err) == codeConflict && (fault.Is(headErr, fault.NotFound) || fault.Is(headErr, fault.Denied)) {
 			return fault.Wrap(fault.Throttled, codeConflict, err, "write s3://%s/%s, which does not exist yet", s.bucket, key)
 		}
@@ -140,7 +137,7 @@ func (s *Store) get(ctx context.Context, key string, limit int64) ([]byte, error
 func (s *Store) open(ctx context.Context, key string, limit int64) (data []byte, done func(), err error) {
 	out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &key})
 	if err != nil {
-		return nil, nil, translate(err, "read s3://%s/%s", s.bucket, key)
+		return nil, nil, sdkerr.WrapStatus(err, "read s3://%s/%s", s.bucket, key)
 	}
 	defer out.Body.Close()
 	size := aws.ToInt64(out.ContentLength)
@@ -157,7 +154,7 @@ func (s *Store) open(ctx context.Context, key string, limit int64) (data []byte,
 	_, err = whole.ReadFrom(io.LimitReader(out.Body, limit+1))
 	switch {
 	case err != nil:
-		err = translate(err, "read s3://%s/%s", s.bucket, key)
+		err = sdkerr.WrapStatus(err, "read s3://%s/%s", s.bucket, key)
 	case int64(whole.Len()) > limit:
 		err = fault.New(fault.Invalid, "TooLarge", "s3://%s/%s has more than %d bytes", s.bucket, key, limit)
 	default:
@@ -169,32 +166,3 @@ func (s *Store) open(ctx context.Context, key string, limit int64) (data []byte,
 
 // snapshotBytes is the most that is read of a full snapshot or delta.
 const snapshotBytes = wire.MaxSnapshotBytes
-
-// translate turns an SDK error into a kind. Nil stays nil.
-func translate(err error, format string, args ...any) error {
-	if err == nil {
-		return nil
-	}
-	code := ""
-	var api smithy.APIError
-	if errors.As(err, &api) {
-		code = api.ErrorCode()
-	}
-	kind := fault.Internal
-	var response *awshttp.ResponseError
-	if errors.As(err, &response) {
-		switch response.HTTPStatusCode() {
-		case http.StatusNotFound:
-			kind = fault.NotFound
-		case http.StatusForbidden, http.StatusUnauthorized:
-			kind = fault.Denied
-		case http.StatusPreconditionFailed, http.StatusConflict:
-			kind = fault.Conflict
-		case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-			kind = fault.Throttled
-		case http.StatusBadRequest:
-			kind = fault.Invalid
-		}
-	}
-	return fault.Wrap(kind, code, err, format, args...)
-}

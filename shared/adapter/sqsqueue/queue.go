@@ -4,15 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/aws/smithy-go"
 
+	"github.com/joiner-sh/joiner/shared/adapter/sdkerr"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
@@ -95,8 +94,8 @@ func (q *DelayQueue) Send(ctx context.Context, hint wire.Hint, after time.Durati
 		input.MessageGroupId = &hint.Cluster
 	}
 	_, err = q.client.SendMessage(ctx, input)
-	var api smithy.APIError
-	if errors.As(err, &api) && input.MessageGroupId != nil && (api.ErrorCode() == "InvalidParameterValue" || api.ErrorCode() == "UnsupportedOperation") {
+	code := sdkerr.Code(err)
+	if input.MessageGroupId != nil && (code == "InvalidParameterValue" || code == "UnsupportedOperation") {
 		input.MessageGroupId = nil
 		if _, err = q.client.SendMessage(ctx, input); err == nil {
 			q.ungroups.Store(true) // it was the group
@@ -113,23 +112,20 @@ func dedupID(hint *wire.Hint, group string) string {
 
 // translate turns an SDK error into a kind. Nil stays nil.
 func translate(err error, format string, args ...any) error {
-	if err == nil {
-		return nil
-	}
-	var api smithy.APIError
-	if !errors.As(err, &api) {
-		return fault.Wrap(fault.Internal, "", err, format, args...)
-	}
-	code, kind := api.ErrorCode(), fault.Internal
+	return sdkerr.Wrap(err, kindOf, format, args...)
+}
+
+func kindOf(code string) fault.Kind {
 	switch {
-	case strings.Contains(code, "NonExistentQueue") || strings.Contains(code, "QueueDoesNotExist"):
-		kind = fault.NotFound
-	case strings.Contains(code, "Throttl") || code == "RequestThrottled" || code == "OverLimit":
-		kind = fault.Throttled
-	case strings.Contains(code, "AccessDenied") || code == "InvalidClientTokenId" || code == "SignatureDoesNotMatch" || code == "ExpiredToken":
-		kind = fault.Denied
-	case code == "InvalidMessageContents" || strings.HasPrefix(code, "InvalidParameter") || code == "MissingParameter":
-		kind = fault.Invalid
+	case strings.Contains(code, "NonExistentQueue"), strings.Contains(code, "QueueDoesNotExist"):
+		return fault.NotFound
+	case strings.Contains(code, "Throttl"), code == "RequestThrottled", code == "OverLimit":
+		return fault.Throttled
+	case strings.Contains(code, "AccessDenied"), code == "InvalidClientTokenId", code == "SignatureDoesNotMatch",
+		code == "ExpiredToken":
+		return fault.Denied
+	case code == "InvalidMessageContents", strings.HasPrefix(code, "InvalidParameter"), code == "MissingParameter":
+		return fault.Invalid
 	}
-	return fault.Wrap(kind, code, err, format, args...)
+	return fault.Internal
 }

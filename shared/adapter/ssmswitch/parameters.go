@@ -2,12 +2,11 @@ package ssmswitch
 
 import (
 	"context"
-	"errors"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
-	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
 
+	"github.com/joiner-sh/joiner/shared/adapter/sdkerr"
 	"github.com/joiner-sh/joiner/shared/fault"
 )
 
@@ -20,9 +19,8 @@ func New(client *ssm.Client) Parameters { return Parameters{client} }
 // Parameter returns the value of one. NotFound where there is none of that name.
 func (p Parameters) Parameter(ctx context.Context, name string) (string, error) {
 	out, err := p.client.GetParameter(ctx, &ssm.GetParameterInput{Name: &name})
-	var none *types.ParameterNotFound
 	switch {
-	case errors.As(err, &none):
+	case sdkerr.Code(err) == "ParameterNotFound":
 		return "", fault.Wrap(fault.NotFound, "ParameterNotFound", err, "read parameter %s", name)
 	case err != nil:
 		return "", fault.Wrap(fault.Internal, "", err, "read parameter %s", name)
