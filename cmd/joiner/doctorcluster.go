@@ -297,7 +297,7 @@ func (p *target) ticks(ctx context.Context, reg model.Registration) ([]doctor.Fi
 	if err != nil {
 		return nil, err
 	}
-	leases, err := p.at.ledger.Leases(ctx, reg.Cluster)
+	leases, err := p.at.ledger.ListLeases(ctx, reg.Cluster)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func main() {
 		flow.Disruptions = disruptions{sqsqueue.NewDelayQueue(queues, s.DisruptURL)}
 	}
 	region := &catalog.Region{
-		Registry: ledger, Ledgers: ledger, Snapshots: s3snapshot.New(objects, s.Bucket).Within(boot.MemoryBytes()), Losses: dynamoledger.Losses{Ledger: ledger}, Catalogs: cache, Learnings: ledger, Allowances: ledger,
+		Registry: ledger, Ledgers: ledger, Snapshots: s3snapshot.New(objects, s.Bucket).Within(boot.MemoryBytes()), Losses: ledger, Catalogs: cache, Learnings: ledger, Allowances: ledger,
 		CatalogSources: newMarkets(config, s.IsolatedVPC), Now: time.Now,
 	}
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {

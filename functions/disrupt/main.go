@@ -55,7 +55,7 @@ func main() {
 	stop := boot.StopSwitch(ssmswitch.New(ssm.NewFromConfig(config)), s.StopSwitch, logger)
 	flow := &disrupt.Flow{
 		Registry: boot.SwitchedRegistry{Registry: ledger, Switch: stop}, Leases: ledger, Ledger: stoppable{ledger, stop}, Commands: ledger,
-		Snapshots: store, Losses: dynamoledger.Losses{Ledger: ledger}, Decisions: store, Catalogs: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}),
+		Snapshots: store, Losses: ledger, Decisions: store, Catalogs: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}),
 		Hints: disruptions{sqsqueue.NewDelayQueue(queues, s.QueueURL)}, Plans: plans{sqsqueue.NewPlanQueues(queues, s.PlanURL)},
 		Drains: drains{sqsqueue.NewDelayQueue(queues, s.DrainURL)}, Connector: newConnector(config, relay.New(config, s.Table, s.Bucket)),
 		Now:   time.Now,

@@ -53,7 +53,7 @@ func main() {
 	logger := boot.Logger("provision")
 	flow := &provision.Flow{
 		Registry: boot.SwitchedRegistry{Registry: ledger, Switch: boot.StopSwitch(ssmswitch.New(ssm.NewFromConfig(config)), s.StopSwitch, logger)}, Leases: ledger, Claims: ledger, ClaimStates: ledger, Unavailable: ledger, Allowances: ledger, Memory: ledger, Peeks: ledger,
-		Decisions: store, Snapshots: store, Catalogs: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}), Memories: ledger, UsageRecounts: dynamoledger.UsageRecounts{Ledger: ledger}, Losses: dynamoledger.Losses{Ledger: ledger},
+		Decisions: store, Snapshots: store, Catalogs: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}), Memories: ledger, UsageRecounts: ledger, Losses: ledger,
 		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket), s.IsolatedVPC),
 		Hints:     resyncs{sqsqueue.NewPlanQueues(queues, s.QueueURL)},
 		Now:       time.Now,

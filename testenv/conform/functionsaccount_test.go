@@ -264,7 +264,7 @@ func (a *account) provision() provision.Outcome {
 	ledger, store := a.ledger(), s3snapshot.New(a.objects(), a.bucket)
 	flow := &provision.Flow{
 		Registry: ledger, Leases: ledger, Claims: ledger, ClaimStates: ledger, Unavailable: ledger, Allowances: ledger, Memory: ledger,
-		Decisions: store, Snapshots: store, Catalogs: s3catalog.New(a.objects(), a.bucket, s3catalog.Settings{}), Memories: ledger, UsageRecounts: dynamoledger.UsageRecounts{Ledger: ledger}, Losses: dynamoledger.Losses{Ledger: ledger},
+		Decisions: store, Snapshots: store, Catalogs: s3catalog.New(a.objects(), a.bucket, s3catalog.Settings{}), Memories: ledger, UsageRecounts: ledger, Losses: ledger,
 		Connector: connect[provision.Clients](func() provision.Clients {
 			fleet := a.fleet()
 			return provision.Clients{Cluster: a.cluster, Nominator: a.cluster, Standalone: a.cluster, Reporter: a.cluster, Fleet: fleet, Templates: fleet, Tagger: fleet, Catalog: a.instances()}

@@ -59,8 +59,8 @@ func (a *Account) deploy() map[string]*function {
 
 	registrations := ports.Provision(a.now, provision.Settings{Build: "0123456789ab"})
 	registrations.Registry, registrations.Leases, registrations.Claims, registrations.ClaimStates, registrations.Unavailable = ledger, ledger, ledger, ledger, ledger
-	registrations.Allowances, registrations.Memory, registrations.Memories, registrations.UsageRecounts = ledger, ledger, ledger, dynamoledger.UsageRecounts{Ledger: ledger}
-	registrations.Decisions, registrations.Snapshots, registrations.Losses, registrations.Catalogs = store, store, dynamoledger.Losses{Ledger: ledger}, cache
+	registrations.Allowances, registrations.Memory, registrations.Memories, registrations.UsageRecounts = ledger, ledger, ledger, ledger
+	registrations.Decisions, registrations.Snapshots, registrations.Losses, registrations.Catalogs = store, store, ledger, cache
 	registrations.Hints, registrations.Disruptions, registrations.Peeks, registrations.Parallel = hints, news{a}, ledger, work.Sequential
 
 	deaths := ports.Interruption(a.now, interruption.Settings{})
@@ -70,14 +70,14 @@ func (a *Account) deploy() map[string]*function {
 
 	choices := ports.Disrupt(a.now, disrupt.Settings{Build: "0123456789ab"})
 	choices.Registry, choices.Leases, choices.Ledger, choices.Commands = ledger, ledger, ledger, ledger
-	choices.Snapshots, choices.Losses, choices.Decisions, choices.Catalogs = store, dynamoledger.Losses{Ledger: ledger}, store, cache
+	choices.Snapshots, choices.Losses, choices.Decisions, choices.Catalogs = store, ledger, store, cache
 	choices.Hints, choices.Plans, choices.Drains, choices.Parallel = disruptions{a}, hints, hints, work.Sequential
 
 	classes := ports.Catalog(a.now, catalog.Settings{})
 	classes.Registry, classes.Leases, classes.Records, classes.Allowances, classes.Catalogs = ledger, ledger, ledger, ledger, cache
 	classes.Hints, classes.Disruptions, classes.Peeks = classHints{a}, news{a}, ledger
 	region := a.world.Region(&world.Market{Catalog: a.world.Catalog}, a.now)
-	region.Registry, region.Ledgers, region.Snapshots, region.Losses, region.Catalogs, region.Learnings, region.Allowances = ledger, ledger, store, dynamoledger.Losses{Ledger: ledger}, cache, ledger, ledger
+	region.Registry, region.Ledgers, region.Snapshots, region.Losses, region.Catalogs, region.Learnings, region.Allowances = ledger, ledger, store, ledger, cache, ledger, ledger
 
 	all := map[string]*function{}
 	reported := provision.Forwarder{Dues: ledger, Now: a.now, Queues: map[wire.HintReason]provision.DelayedHints{

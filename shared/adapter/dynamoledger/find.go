@@ -2,24 +2,20 @@ package dynamoledger
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"sort"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// instanceIndex finds claims by the id of their instance, whatever their cluster. It holds keys only, and those of claims
-// that have an instance only.
+// instanceIndex finds claims by the id of their instance, whatever their cluster. It holds keys only, and those of
+// claims that have an instance only.
 const instanceIndex = "byInstance"
 
 // How ids are looked up.
@@ -29,25 +25,26 @@ const (
 )
 
 // ByInstance returns the claims that have one of the instances, by cluster and name. The index is read eventually
-// consistently, as indexes are; what it names is then read consistently, also where a claim has left its place for being gone. The time is DynamoDB's own, of the first answer.
-func (l *Ledger) ByInstance(ctx context.Context, ids []string) ([]model.FoundClaim, int64, error) {
+// consistently, as indexes are; what it names is then read consistently, also where a claim has left its place for
+// being gone. The time is DynamoDB's own, of the first answer.
+func (c Claims) ByInstance(ctx context.Context, ids []string) ([]model.FoundClaim, int64, error) {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	keys, at, err := l.keysOf(ctx, ids)
+	keys, at, err := c.keysOf(ctx, ids)
 	if err != nil {
 		return nil, 0, err
 	}
 	var found []model.FoundClaim
 	for batch := range slices.Chunk(keys, findBatch) {
-		items, readAt, err := l.batchGet(ctx, batch)
+		items, readAt, err := c.batchGet(ctx, batch)
 		if err != nil {
 			return nil, 0, err
 		}
 		if readAt.Before(at) {
 			at = readAt
 		}
-		moved, err := l.moved(ctx, batch, items)
+		moved, err := c.moved(ctx, batch, items)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -73,7 +70,7 @@ func (l *Ledger) ByInstance(ctx context.Context, ids []string) ([]model.FoundCla
 }
 
 // moved returns the claims that were not found under their keys because they are gone since the index was written.
-func (l *Ledger) moved(ctx context.Context, keys, found []item) ([]item, error) {
+func (c Claims) moved(ctx context.Context, keys, found []item) ([]item, error) {
 	there := map[[2]string]bool{}
 	for _, entry := range found {
 		there[[2]string{textOf(entry, "PK"), textOf(entry, "SK")}] = true
@@ -86,12 +83,13 @@ func (l *Ledger) moved(ctx context.Context, keys, found []item) ([]item, error) 
 	}
 	var out []item
 	for _, cluster := range slices.Sorted(maps.Keys(missing)) {
-		entries, err := l.gone(ctx, cluster, missing[cluster])
+		entries, err := c.gone(ctx, cluster, missing[cluster])
 		if err != nil {
 			return nil, err
 		}
 		for _, entry := range entries {
-			if !there[[2]string{textOf(entry, "PK"), textOf(entry, "SK")}] { // the index may have both keys for a moment
+			// The index may have both keys for a moment.
+			if !there[[2]string{textOf(entry, "PK"), textOf(entry, "SK")}] {
 				out = append(out, entry)
 			}
 		}
@@ -99,99 +97,41 @@ func (l *Ledger) moved(ctx context.Context, keys, found []item) ([]item, error) 
 	return out, nil
 }
 
-// keysOf asks the index for the keys of the claims of each id, some at once, and returns them with the earliest time of an
-// answer.
-func (l *Ledger) keysOf(ctx context.Context, ids []string) ([]item, time.Time, error) {
+// keysOf asks the index for the keys of the claims of each id, some at once, and returns them with the earliest time of
+// an answer.
+func (c Claims) keysOf(ctx context.Context, ids []string) ([]item, time.Time, error) {
 	if len(ids) == 0 { // there is nothing to ask for but the time
-		out, err := l.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &l.table, Key: key(registryPK, "-")})
+		out, err := c.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &c.name, Key: key(registryPK, "-")})
 		if err != nil {
 			return nil, time.Time{}, translate(err, "read the ledger's time")
 		}
-		at, reported := awsmiddleware.GetServerTime(out.ResultMetadata)
-		if !reported {
-			return nil, at, errNoServerTime
-		}
-		return nil, at, nil
+		at, err := serverTime(out.ResultMetadata)
+		return nil, at, err
 	}
-	found := make([][]item, len(ids))
-	times := make([]time.Time, len(ids))
-	failures := make([]error, len(ids))
+	found, times := make([][]item, len(ids)), make([]time.Time, len(ids))
 	slots := make(chan struct{}, findParallel)
-	var group sync.WaitGroup
+	todo := make([]func() error, len(ids))
 	for i, id := range ids {
-		slots <- struct{}{}
-		group.Go(func() {
+		todo[i] = func() (err error) {
+			slots <- struct{}{}
 			defer func() { <-slots }()
-			found[i], times[i], failures[i] = l.keysOfInstance(ctx, id)
-		})
+			found[i], times[i], err = c.keysOfInstance(ctx, id)
+			return err
+		}
 	}
-	group.Wait()
-	if err := errors.Join(failures...); err != nil {
+	if err := sideBySide(todo...); err != nil {
 		return nil, time.Time{}, err
 	}
 	return slices.Concat(found...), slices.MinFunc(times, time.Time.Compare), nil
 }
 
-func (l *Ledger) keysOfInstance(ctx context.Context, id string) (keys []item, at time.Time, err error) {
-	pages := dynamodb.NewQueryPaginator(l.client, &dynamodb.QueryInput{
-		TableName: &l.table, IndexName: aws.String(instanceIndex),
+func (c Claims) keysOfInstance(ctx context.Context, id string) (keys []item, at time.Time, err error) {
+	entries, at, err := c.queryPages(ctx, "the claim of instance "+id, &dynamodb.QueryInput{
+		TableName: &c.name, IndexName: aws.String(instanceIndex),
 		KeyConditionExpression: aws.String("instanceId = :id"), ExpressionAttributeValues: item{":id": text(id)},
 	})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, at, translate(err, "find the claim of instance %s", id)
-		}
-		if at.IsZero() {
-			var reported bool
-			if at, reported = awsmiddleware.GetServerTime(page.ResultMetadata); !reported {
-				return nil, at, errNoServerTime
-			}
-		}
-		for _, entry := range page.Items {
-			keys = append(keys, item{"PK": entry["PK"], "SK": entry["SK"]})
-		}
+	for _, entry := range entries {
+		keys = append(keys, item{"PK": entry["PK"], "SK": entry["SK"]})
 	}
-	return keys, at, nil
-}
-
-// batchGet reads items consistently, whatever of them DynamoDB leaves for another call included. Items that are gone are
-// left out.
-func (l *Ledger) batchGet(ctx context.Context, keys []item) (items []item, at time.Time, err error) {
-	const tries = 8
-	for try := 0; len(keys) > 0; try++ {
-		out, err := l.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
-			RequestItems: map[string]types.KeysAndAttributes{l.table: {Keys: keys, ConsistentRead: aws.Bool(true)}},
-		})
-		if err != nil {
-			return nil, at, translate(err, "read %d items", len(keys))
-		}
-		if at.IsZero() {
-			var reported bool
-			if at, reported = awsmiddleware.GetServerTime(out.ResultMetadata); !reported {
-				return nil, at, errNoServerTime
-			}
-		}
-		items = append(items, out.Responses[l.table]...)
-		left := out.UnprocessedKeys[l.table].Keys
-		if len(left) == len(keys) && try >= tries {
-			return nil, at, errPutOff
-		}
-		if keys = left; len(keys) > 0 {
-			if err := pause(ctx, try); err != nil {
-				return nil, at, err
-			}
-		}
-	}
-	return items, at, nil
-}
-
-// clusterOf returns whose partition a key is in, "" where it is no cluster's.
-func clusterOf(pk string) string {
-	rest, ok := strings.CutPrefix(pk, "C#")
-	if !ok {
-		return ""
-	}
-	cluster, _, _ := strings.Cut(rest, "#")
-	return cluster
+	return keys, at, err
 }

@@ -9,18 +9,18 @@ import (
 // F107: DynamoDB deletes expired items days late. Until then the name of a claim of no pool is in use, so that whoever asks for it
 // again must know of it; other claims that expired are dropped.
 func TestF107NamesOfExpiredClaimsMadeByHandAreKnown(t *testing.T) {
-	l := &Ledger{table: "t"}
+	tab := &table{name: "t"}
 	var ledger model.Ledger
 	for _, claim := range []model.Claim{
 		{Name: "mine", State: model.Gone, Version: 4, GoneUnix: 5},
 		{Name: "pooled", Pool: "general", State: model.Gone, Version: 4, GoneUnix: 5},
 	} {
-		put, err := l.putClaim("web", claim, "attribute_not_exists(PK)", nil)
+		put, err := tab.putClaim("web", claim, nothingIsThere, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		put.Put.Item["ttl"] = number(6)
-		if err := place(&ledger, put.Put.Item, 1_000_000); err != nil {
+		put.Item["ttl"] = number(6)
+		if err := place(&ledger, put.Item, 1_000_000); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -25,8 +25,9 @@ var (
 	unpackers   = sync.Pool{New: func() any { return new(gzip.Reader) }}
 )
 
-// encodePacked gives an item a value that is read over and over, or may be larger than an item can be: as doc, or packed where it is not
-// small. A claim of twenty pods takes 4 KB, and a third of that packed; whoever plans or looks reads all of them, and pays by the size.
+// encodePacked gives an item a value that is read over and over, or may be larger than an item can be: as doc, or
+// packed where it is not small. A claim of twenty pods takes 4 KB, and a third of that packed; whoever plans or looks
+// reads all of them, and pays by the size.
 func encodePacked(entry item, what string, value any) error {
 	doc, err := json.Marshal(value)
 	if err != nil {
@@ -40,7 +41,8 @@ func encodePacked(entry item, what string, value any) error {
 	defer compressors.Put(compressor)
 	packed := compressor.Compress(doc)
 	if len(doc) > maxUnpackedBytes || len(packed) > maxDocBytes {
-		return fault.New(fault.Invalid, "ItemTooLarge", "%s takes %d bytes, %d of them packed, and an item holds %d", what, len(doc), len(packed), maxDocBytes)
+		return fault.New(fault.Invalid, "ItemTooLarge", "%s takes %d bytes, %d of them packed, and an item holds %d",
+			what, len(doc), len(packed), maxDocBytes)
 	}
 	entry["packed"] = &types.AttributeValueMemberB{Value: packed}
 	return nil

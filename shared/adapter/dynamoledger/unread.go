@@ -1,29 +1,27 @@
 package dynamoledger
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// One item that cannot be read stops nothing but what depends on what it says (law 6). Its key is readable all the same, and so is
-// mostly what stands beside its doc.
+// One item that cannot be read stops nothing but what depends on what it says (law 6). Its key is readable all the
+// same, and so is mostly what stands beside its doc.
 
 // kinds are those of model.Unread, by what sort keys begin with. Any other is a record.
 var kinds = map[string]string{
-	"CLAIM": model.UnreadClaim, "ENDED": model.UnreadClaim, "~CLAIM": model.UnreadClaim, "INTENT": model.UnreadIntent, "USE": model.UnreadUsage, "COMMAND": model.UnreadCommand, "TURN": model.UnreadBudgetVersion,
-	stopSK: model.UnreadStop,
+	"CLAIM": model.UnreadClaim, "ENDED": model.UnreadClaim, "~CLAIM": model.UnreadClaim,
+	"INTENT": model.UnreadIntent, "USE": model.UnreadUsage, "COMMAND": model.UnreadCommand,
+	"TURN": model.UnreadBudgetVersion, stopSK: model.UnreadStop,
 }
 
 // unread says which item could not be read, and why.
 func unread(entry item, why error) model.Unread {
 	kind, name, _ := strings.Cut(textOf(entry, "SK"), "#")
-	out := model.Unread{Kind: kinds[kind], Name: name, Key: textOf(entry, "PK") + " " + textOf(entry, "SK"), Why: why.Error()}
+	out := model.Unread{Kind: kinds[kind], Name: name, Key: textOf(entry, "PK") + " " + textOf(entry, "SK"),
+		Why: why.Error()}
 	if out.Kind == model.UnreadClaim {
 		out.Name = nameOfClaim(textOf(entry, "SK"))
 	}
@@ -38,8 +36,8 @@ func sortUnread(items model.UnreadItems) {
 	slices.SortFunc(items, func(a, b model.Unread) int { return strings.Compare(a.Key, b.Key) })
 }
 
-// salvage puts what stands beside a doc that cannot be read where it belongs. What is found out anew keeps its version, so that it can be
-// written anew; a stop stops.
+// salvage puts what stands beside a doc that cannot be read where it belongs. What is found out anew keeps its version,
+// so that it can be written anew; a stop stops.
 func salvage(ledger *model.Ledger, entry item) {
 	kind, rest, _ := strings.Cut(textOf(entry, "SK"), "#")
 	switch kind {
@@ -59,45 +57,4 @@ func salvage(ledger *model.Ledger, entry item) {
 		}
 		ledger.Stops = append(ledger.Stops, stop)
 	}
-}
-
-// decodeWhole decodes an item's doc into a value, or leaves that as it is.
-func decodeWhole[T any](entry item, into *T) error {
-	var value T
-	if err := decode(entry, &value); err != nil {
-		return err
-	}
-	*into = value
-	return nil
-}
-
-// claimOf reads a claim.
-func claimOf(entry item) (model.Claim, error) {
-	var claim model.Claim
-	if err := decodePacked(entry, &claim); err != nil {
-		return model.Claim{}, err
-	}
-	return claim, named(entry, nameOfClaim(textOf(entry, "SK")), claim.Name)
-}
-
-// named returns an error where an item says another name in its doc than in its key.
-func named(entry item, inKey, inDoc string) error {
-	if inKey != inDoc {
-		return fmt.Errorf("item %s %s says %q in its doc", textOf(entry, "PK"), textOf(entry, "SK"), inDoc)
-	}
-	return nil
-}
-
-// amountOf returns an attribute as an integer, 0 where it is absent. Another one is an error.
-func amountOf(entry item, name string) (int64, error) {
-	attribute, there := entry[name]
-	if !there {
-		return 0, nil
-	}
-	if n, ok := attribute.(*types.AttributeValueMemberN); ok {
-		if value, err := strconv.ParseInt(n.Value, 10, 64); err == nil {
-			return value, nil
-		}
-	}
-	return 0, fmt.Errorf("item %s %s: attribute %s is not an integer", textOf(entry, "PK"), textOf(entry, "SK"), name)
 }

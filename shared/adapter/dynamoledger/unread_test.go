@@ -84,14 +84,14 @@ func TestF3LedgerKeepsTheContractOfItemsThatCannotBeRead(t *testing.T) {
 func TestF5LedgerKeepsTheContractOfUsageRecounts(t *testing.T) {
 	conform.LedgerRecount(t, func(t *testing.T) (conform.LedgerDisruptPort, provision.UsageRecounts) {
 		ledger, _ := ledgerOn(t)
-		return ledger, dynamoledger.UsageRecounts{Ledger: ledger}
+		return ledger, ledger
 	})
 }
 
 func TestF4LedgerKeepsTheContractOfLosses(t *testing.T) {
 	conform.LedgerLoss(t, func(t *testing.T) (conform.LedgerDisruptPort, work.LossReporter) {
 		ledger, _ := ledgerOn(t)
-		return ledger, dynamoledger.Losses{Ledger: ledger}
+		return ledger, ledger
 	})
 }
 

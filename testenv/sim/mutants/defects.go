@@ -215,7 +215,7 @@ var defects = []defect{
 		"case desired.Stack != \"\" && before.Stack != \"\" && desired.Stack != before.Stack && !desired.fromTenant(before.Stack):", "case before.Stack == \"-\":"},
 	{"custom resources answered wherever asked", "functions/catalog/custom.go",
 		"if !mayAnswer(e.ResponseURL, e.StackID, c.endpoint) {", "if e.ResponseURL == \"\" {"},
-	{"pointers believed of whatever cluster they name", "shared/adapter/dynamoledger/manifest.go",
+	{"pointers believed of whatever cluster they name", "shared/adapter/dynamoledger/place.go",
 		"if manifest.Cluster != cluster {", "if manifest.Cluster == \"\" {"},
 	{"bases believed of whatever cluster", "shared/adapter/s3snapshot/at.go", "manifest.SnapshotKey != want {", "manifest.SnapshotKey == \"\" {"},
 	{"any memory of a node learned", provision + "learn.go", "seen.MiB < floor {", "seen.MiB < floor-floor {"},
