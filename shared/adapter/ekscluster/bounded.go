@@ -22,8 +22,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// What an API server may answer to one request. It belongs to the cluster's people, who may be hostile to others of the installation, and
-// answers for relayed requests come from its watcher. A page of 500 pods or nodes takes a few MB, and less than 40 MB in memory.
+// What an API server may answer to one request. It belongs to the cluster's people, who may be hostile to others of the
+// installation, and answers for relayed requests come from its watcher. A page of 500 pods or nodes takes a few MB, and
+// less than 40 MB in memory.
 const (
 	maxAnswerBytes   = 32 << 20
 	maxAnswerWeight  = 128 << 20 // in memory, by what its types take
@@ -94,7 +95,9 @@ func (b bounded) weigh(what, contentType string, body []byte) error {
 		}
 	}
 	if len(body) > maxOddBytes {
-		return fault.New(fault.Invalid, "TooLarge", "%s has %d bytes of content type %.60q and no requested kind; of such at most %d are read", what, len(body), contentType, maxOddBytes)
+		return fault.New(fault.Invalid, "TooLarge",
+			"%s has %d bytes of content type %.60q and no requested kind; of such at"+
+				" most %d are read", what, len(body), contentType, maxOddBytes)
 	}
 	return nil
 }
@@ -112,7 +115,8 @@ func formOf(t reflect.Type) *wire.Form {
 	return known.(*wire.Form)
 }
 
-// weighProtobuf weighs what follows the envelope's mark: a runtime.Unknown, whose first field says the kind and whose second is the object.
+// weighProtobuf weighs what follows the envelope's mark: a runtime.Unknown, whose first field says the kind and whose
+// second is the object.
 func weighProtobuf(what string, body []byte) error {
 	p := scale{what: what, left: maxAnswerWeight}
 	var version, kind string
@@ -139,7 +143,8 @@ func weighProtobuf(what string, body []byte) error {
 	}
 	t := typed.TypeOf(version, kind)
 	if t == nil {
-		return fault.New(fault.Invalid, "UnknownKind", "%s is of kind %.100q of %.100q, which was not requested", what, kind, version)
+		return fault.New(fault.Invalid, "UnknownKind", "%s is of kind %.100q of %.100q, which was not requested", what,
+			kind, version)
 	}
 	return p.message(object, t)
 }
@@ -152,7 +157,8 @@ type scale struct {
 
 func (p *scale) charge(bytes int) error {
 	if p.left -= int64(bytes); p.left < 0 {
-		return fault.New(fault.Invalid, "TooLarge", "%s takes more than %d MiB in memory, which is the most for one", p.what, maxAnswerWeight>>20)
+		return fault.New(fault.Invalid, "TooLarge", "%s takes more than %d MiB in memory, which is the most for one",
+			p.what, maxAnswerWeight>>20)
 	}
 	return nil
 }
@@ -278,8 +284,9 @@ func numbered(t reflect.Type) map[int]reflect.Type {
 	return known.(map[int]reflect.Type)
 }
 
-// short returns an error where what is live takes more than four fifths of what the program may use before it is collected without end, as
-// Lambda's functions may: what is listed further would end the function, and all that it does for other clusters.
+// short returns an error where what is live takes more than four fifths of what the program may use before it is
+// collected without end, as Lambda's functions may: what is listed further would end the function, and all that it does
+// for other clusters.
 func short(kind string, listed int) error {
 	limit := debug.SetMemoryLimit(-1)
 	if limit == math.MaxInt64 || live() < uint64(limit)/5*4 {
@@ -288,7 +295,8 @@ func short(kind string, listed int) error {
 	if runtime.GC(); live() < uint64(limit)/5*4 {
 		return nil
 	}
-	return fault.New(fault.Invalid, "TooLarge", "list %s: after %d of them memory is short; %d MiB of %d are in use", kind, listed, live()>>20, limit>>20)
+	return fault.New(fault.Invalid, "TooLarge", "list %s: after %d of them memory is short; %d MiB of %d are in use",
+		kind, listed, live()>>20, limit>>20)
 }
 
 func live() uint64 {

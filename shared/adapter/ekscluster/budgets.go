@@ -13,7 +13,7 @@ import (
 )
 
 // PDBs reads every PodDisruptionBudget live, by namespace and name.
-func (c *Client) PDBs(ctx context.Context) ([]model.PDB, error) {
+func (c Reader) PDBs(ctx context.Context) ([]model.PDB, error) {
 	budgets := []model.PDB{}
 	err := listAll(ctx, of("poddisruptionbudgets", c.core.PolicyV1().PodDisruptionBudgets(metav1.NamespaceAll).List,
 		func(l *policyv1.PodDisruptionBudgetList) []policyv1.PodDisruptionBudget { return l.Items }), func(object any) {

@@ -15,13 +15,15 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// RelayUser is whom the API server's log names for what functions ask through the relay; which of them it was shows by the group.
+// RelayUser is whom the API server's log names for what functions ask through the relay; which of them it was shows by
+// the group.
 const RelayUser = "joiner:relay"
 
 // handedOn are the headers of an answer that a client goes by.
 var handedOn = []string{"Content-Type", "Date", "Retry-After", "Warning"}
 
-// Executor carries out requests at the API server with the permissions of groups it may impersonate. It may be used from many goroutines.
+// Executor carries out requests at the API server with the permissions of groups it may impersonate. It may be used
+// from many goroutines.
 type Executor struct {
 	client *http.Client
 	base   *url.URL
@@ -42,8 +44,8 @@ func NewExecutor(config *rest.Config) (*Executor, error) {
 	return &Executor{client: client, base: base}, nil
 }
 
-// Do asks the API server and returns what it said, whatever that was. An error means that it is unknown whether the request was
-// carried out.
+// Do asks the API server and returns what it said, whatever that was. An error means that it is unknown whether the
+// request was carried out.
 func (c *Executor) Do(ctx context.Context, group string, r wire.RelayRequest) (wire.RelayAnswer, error) {
 	target := *c.base
 	target.Path, target.RawQuery = strings.TrimSuffix(target.Path, "/")+r.Path, r.Query
@@ -60,7 +62,8 @@ func (c *Executor) Do(ctx context.Context, group string, r wire.RelayRequest) (w
 	}
 	response, err := c.client.Do(request)
 	if err != nil {
-		return wire.RelayAnswer{}, fault.Wrap(fault.Internal, "", err, "send to the API server: %s %s", r.Method, r.Path)
+		return wire.RelayAnswer{}, fault.Wrap(fault.Internal, "", err, "send to the API server: %s %s", r.Method,
+			r.Path)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, wire.MaxRelayAnswerBytes+1))
@@ -68,7 +71,8 @@ func (c *Executor) Do(ctx context.Context, group string, r wire.RelayRequest) (w
 		err = fault.New(fault.Invalid, "TooLarge", "more than %d bytes", wire.MaxRelayAnswerBytes)
 	}
 	if err != nil {
-		return wire.RelayAnswer{}, fault.Wrap(fault.Internal, "", err, "read the API server's answer to %s %s", r.Method, r.Path)
+		return wire.RelayAnswer{}, fault.Wrap(fault.Internal, "", err, "read the API server's answer to %s %s",
+			r.Method, r.Path)
 	}
 	answer := wire.RelayAnswer{Status: response.StatusCode, Header: map[string]string{}, Body: body}
 	for _, name := range handedOn {

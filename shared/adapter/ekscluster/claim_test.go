@@ -163,11 +163,11 @@ func TestPutClaimSurvivesOthersWriting(t *testing.T) {
 	stale := readClaim(t, c, name)
 	claim.State, claim.NodeName, claim.RegisteredUnix = model.Registered, "ip-10-0-0-1", claim.LaunchedUnix+30
 	put(t, c, claim)
-	err := c.writeStatus(t.Context(), &status[apiv1.NodeClaim]{
-		resource: apiv1.NodeClaimResource, name: name, uid: claim.ObjectUID, object: stale, // read before the write above
-		change: func(o *apiv1.NodeClaim) error { o.Status.ImageID = "ami-2"; return nil },
-		of:     func(o *apiv1.NodeClaim) any { return &o.Status },
-	})
+	// The object is what was read before the write above.
+	err := claimStatus(name, claim.ObjectUID, stale, func(o *apiv1.NodeClaim) error {
+		o.Status.ImageID = "ami-2"
+		return nil
+	}).write(t.Context(), c.api)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package ekscluster
 
 import (
 	"maps"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,21 +15,24 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// claimObject returns the NodeClaim object that shows a claim, without its status. Our finalizer keeps it, however it is
-// deleted, until its instance has ended: see Free.
+// claimObject returns the NodeClaim object that shows a claim, without its status. Our finalizer keeps it, however it
+// is deleted, until its instance has ended: see Free.
 func claimObject(claim *model.Claim, region string) *apiv1.NodeClaim {
 	object := &apiv1.NodeClaim{
 		TypeMeta: metav1.TypeMeta{APIVersion: apiv1.GroupVersion.String(), Kind: apiv1.KindNodeClaim},
 		ObjectMeta: metav1.ObjectMeta{
-			Name: claim.Name, Labels: claimLabels(claim, region), Annotations: maps.Clone(claim.Annotations), Finalizers: []string{model.Finalizer},
+			Name: claim.Name, Labels: claimLabels(claim, region), Annotations: maps.Clone(claim.Annotations),
+			Finalizers: []string{model.Finalizer},
 		},
 		Spec: apiv1.NodeClaimSpec{
 			Taints:        kubeTaints(claim.Taints),
 			StartupTaints: kubeTaints(claim.StartupTaints),
 			Requirements:  kubeRequirements(claim.Requirements),
 			Resources:     apiv1.ResourceRequirements{Requests: quantities(claim.Requests)},
-			NodeClassRef:  apiv1.NodeClassReference{Group: wellknown.AWSGroup, Kind: awsv1.KindEC2NodeClass, Name: claim.Class},
-			ExpireAfter:   apiv1.NewNillableDuration(seconds(claim.ExpireSeconds)),
+			NodeClassRef: apiv1.NodeClassReference{
+				Group: wellknown.AWSGroup, Kind: awsv1.KindEC2NodeClass, Name: claim.Class,
+			},
+			ExpireAfter: apiv1.NewNillableDuration(seconds(claim.ExpireSeconds)),
 		},
 	}
 	if grace := seconds(claim.GraceSeconds); grace != nil {
@@ -38,7 +42,8 @@ func claimObject(claim *model.Claim, region string) *apiv1.NodeClaim {
 	if claim.PoolUID != "" {
 		block := true
 		object.OwnerReferences = []metav1.OwnerReference{{
-			APIVersion: apiv1.GroupVersion.String(), Kind: apiv1.KindNodePool, Name: claim.Pool, UID: uid(claim.PoolUID), BlockOwnerDeletion: &block,
+			APIVersion: apiv1.GroupVersion.String(), Kind: apiv1.KindNodePool, Name: claim.Pool,
+			UID: uid(claim.PoolUID), BlockOwnerDeletion: &block,
 		}}
 	}
 	return object
@@ -79,7 +84,8 @@ func kubeRequirements(list []model.Requirement) []apiv1.Requirement {
 		if wellknown.RestrictedReason(r.Key) != "" {
 			continue
 		}
-		requirement := apiv1.Requirement{Key: r.Key, Operator: corev1.NodeSelectorOperator(r.Operator), Values: r.Values}
+		requirement := apiv1.Requirement{Key: r.Key, Operator: corev1.NodeSelectorOperator(r.Operator),
+			Values: r.Values}
 		if r.MinValues > 0 {
 			least := r.MinValues
 			requirement.MinValues = &least
@@ -172,8 +178,41 @@ func showConsistency(object *apiv1.NodeClaim, claim *model.Claim) {
 			SetFalse(apiv1.ConditionConsistentStateFound, apiv1.ReasonConsistencyCheckFailed, claim.Inconsistent)
 		return
 	}
-	apiv1.NodeClaimConditions.For(object, time.Unix(max(claim.InitializedUnix, claim.InconsistentUnix), 0)).SetTrue(apiv1.ConditionConsistentStateFound)
+	at := time.Unix(max(claim.InitializedUnix, claim.InconsistentUnix), 0)
+	apiv1.NodeClaimConditions.For(object, at).SetTrue(apiv1.ConditionConsistentStateFound)
 }
 
 // order of the states a claim goes through before it ends.
 var order = map[model.ClaimState]int{model.Intended: 0, model.Launched: 1, model.Registered: 2, model.Initialized: 3}
+
+// showEnd brings the conditions of a claim's end up to its Drain: why it ends, whether its node is empty, whether its
+// volumes are detached, whether its instance is ending. Times of transitions are the drain's own.
+func showEnd(object *apiv1.NodeClaim, claim *model.Claim) {
+	drain := claim.Drain
+	if drain == nil {
+		return
+	}
+	on := func(unix int64) *condition.Set { return apiv1.NodeClaimConditions.For(object, time.Unix(unix, 0)) }
+	if claim.FailureCode != "" {
+		on(drain.SinceUnix).SetTrueWithReason(apiv1.ConditionDisruptionReason, claim.FailureCode, claim.FailureMessage)
+	}
+	late := drain.DeadlineUnix != 0 && drain.DetachedUnix >= drain.DeadlineUnix // nobody waits for volumes any more
+	switch {
+	case drain.EmptyUnix == 0:
+		on(drain.SinceUnix).SetUnknown(apiv1.ConditionDrained, apiv1.ReasonDraining, strings.Join(drain.Waits, "; "))
+	case drain.DetachedUnix == 0:
+		on(drain.EmptyUnix).SetTrue(apiv1.ConditionDrained)
+		on(drain.EmptyUnix).SetUnknown(apiv1.ConditionVolumesDetached, apiv1.ReasonAwaitingVolumeDetachment,
+			strings.Join(drain.Waits, "; "))
+	case late:
+		on(drain.EmptyUnix).SetTrue(apiv1.ConditionDrained)
+		on(drain.DetachedUnix).SetFalse(apiv1.ConditionVolumesDetached, apiv1.ReasonTerminationGracePeriodElapsed,
+			strings.Join(drain.Waits, "; "))
+	default:
+		on(drain.EmptyUnix).SetTrue(apiv1.ConditionDrained)
+		on(drain.DetachedUnix).SetTrue(apiv1.ConditionVolumesDetached)
+	}
+	if drain.EndUnix != 0 {
+		on(drain.EndUnix).SetTrue(apiv1.ConditionInstanceTerminating)
+	}
+}

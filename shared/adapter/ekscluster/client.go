@@ -17,22 +17,21 @@ import (
 // relayHost stands where a URL must name a host and nobody looks one up.
 const relayHost = "https://relay.invalid"
 
-// Client is one cluster's API server, for functions. It may be used from many goroutines and kept between invocations.
+// Client is one cluster's API server, for functions, by what of it is read or written. It may be used from many
+// goroutines and kept between invocations.
 type Client struct {
-	cluster string
-	region  string
-	core    *typed.Client     // in protobuf, for the kinds of Kubernetes itself
-	custom  dynamic.Interface // in JSON, for the kinds of our definitions
-	now     func() time.Time
-	recent  *recentEvents
-	spread  []model.Spread // of pods that declare none; nil = leave them alone
-
-	attachments together[map[string][]model.Attachment] // by node
+	*api
+	Reader
+	Nodes
+	Claims
+	Pods
+	Objects
+	Reporter
 }
 
 // SpreadByDefault makes List give pods without spread what kube-scheduler is configured to, see
-// translate.ParseDefaultSpread. It then reads Services, ReplicationControllers, ReplicaSets and StatefulSets, too, which
-// takes the permission to. It must be called before the client is used.
+// translate.ParseDefaultSpread. It then reads Services, ReplicationControllers, ReplicaSets and StatefulSets, too,
+// which takes the permission to. It must be called before the client is used.
 func (c *Client) SpreadByDefault(constraints []model.Spread) { c.spread = constraints }
 
 // Relay is the way to clusters whose API servers cannot be reached: their watchers carry requests out.
@@ -40,18 +39,21 @@ type Relay interface {
 	Through(rights aws.Config, reg model.Registration) http.RoundTripper
 }
 
-// Connect returns the client of a registered cluster, with the permissions of the config's credentials: through the relay where the
-// registration says so. Nothing is sent yet. Invalid where the registration lacks endpoint or certificate authority, or
-// where it asks for a relay and the program has none.
+// Connect returns the client of a registered cluster, with the permissions of the config's credentials: through the
+// relay where the registration says so. Nothing is sent yet. Invalid where the registration lacks endpoint or
+// certificate authority, or where it asks for a relay and the program has none.
 func Connect(config aws.Config, reg model.Registration, relay Relay) (*Client, error) {
 	if reg.RelayURL != "" {
 		if relay == nil {
-			return nil, fault.New(fault.Invalid, "", "cluster %s: its API server is reached through the queue %s, which only functions use; give a kubeconfig", reg.Cluster, reg.RelayURL)
+			return nil, fault.New(fault.Invalid, "",
+				"cluster %s: its API server is reached through the queue %s, which only"+
+					" functions use; give a kubeconfig", reg.Cluster, reg.RelayURL)
 		}
 		return New(&rest.Config{Host: relayHost, Transport: relay.Through(config, reg)}, reg.Cluster, reg.Region)
 	}
 	if !strings.HasPrefix(reg.Endpoint, "https://") {
-		return nil, fault.New(fault.Invalid, "", "cluster %s: endpoint %q is not an https URL", reg.Cluster, reg.Endpoint)
+		return nil, fault.New(fault.Invalid, "", "cluster %s: endpoint %q is not an https URL", reg.Cluster,
+			reg.Endpoint)
 	}
 	base, err := newTransport(reg.CA)
 	if err != nil {
@@ -87,5 +89,9 @@ func New(config *rest.Config, cluster, region string) (*Client, error) {
 	if err != nil {
 		return nil, translateError(err, "connect to cluster %s", cluster)
 	}
-	return &Client{cluster: cluster, region: region, core: core, custom: custom, now: time.Now, recent: newRecentEvents()}, nil
+	a := &api{cluster: cluster, region: region, core: core, custom: custom, now: time.Now}
+	return &Client{
+		api: a, Reader: Reader{a}, Nodes: Nodes{a, new(together[map[string][]model.Attachment])},
+		Claims: Claims{a}, Pods: Pods{a}, Objects: Objects{a}, Reporter: Reporter{a, newRecentEvents()},
+	}, nil
 }

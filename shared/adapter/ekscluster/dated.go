@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// dated notes what time it is by the API server's clock, which stands in the head of each of its answers, for whoever asks
-// for that with withDate.
+// dated notes what time it is by the API server's clock, which stands in the head of each of its answers, for whoever
+// asks for that with withDate.
 type dated struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.

@@ -25,7 +25,8 @@ func translateError(err error, format string, args ...any) error {
 		kind = fault.Denied
 	case apierrors.IsNotFound(err):
 		kind = fault.NotFound
-	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsResourceExpired(err), reason == metav1.StatusReasonGone:
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsResourceExpired(err),
+		reason == metav1.StatusReasonGone:
 		kind = fault.Conflict
 	case apierrors.IsTooManyRequests(err):
 		kind = fault.Throttled

@@ -24,8 +24,14 @@ const (
 	maxEventName    = 253
 )
 
+// Reporter tells people, by events and conditions.
+type Reporter struct {
+	*api
+	recent *recentEvents
+}
+
 // publish writes one event, or counts it up where it was written before and not just now, by this process or another.
-func (c *Client) publish(ctx context.Context, e model.Event) error {
+func (c Reporter) publish(ctx context.Context, e model.Event) error {
 	id, now := eventID(&e), c.now()
 	if !c.recent.due(id, &e, now) {
 		return nil
@@ -43,9 +49,10 @@ func (c *Client) publish(ctx context.Context, e model.Event) error {
 	return err
 }
 
-// countUp adds one to an event that is there, unless it was reported lately, and returns when it was reported last. A patch that changes
-// nothing shows it, which takes no permission to read events and writes nothing.
-func (c *Client) countUp(ctx context.Context, event *corev1.Event, now time.Time, quiet time.Duration) (reported time.Time, err error) {
+// countUp adds one to an event that is there, unless it was reported lately, and returns when it was reported last. A
+// patch that changes nothing shows it, which takes no permission to read events and writes nothing.
+func (c Reporter) countUp(ctx context.Context, event *corev1.Event, now time.Time,
+	quiet time.Duration) (reported time.Time, err error) {
 	events := c.core.CoreV1().Events(event.Namespace)
 	patch := func(fields map[string]any) (*corev1.Event, error) {
 		data, err := json.Marshal(fields)

@@ -20,7 +20,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 )
 
-// Helm keeps each revision of a release in a Secret of this type, with these labels. Revisions that others followed are superseded.
+// Helm keeps each revision of a release in a Secret of this type, with these labels. Revisions that others followed are
+// superseded.
 const (
 	helmSecrets  = "type=helm.sh/release.v1"
 	helmSelector = "owner=helm,status notin (superseded,uninstalled)"
@@ -41,10 +42,11 @@ type HelmRelease struct {
 	Definitions     []string // CustomResourceDefinitions that go with it, sorted
 }
 
-// DefinitionReleases returns the releases of Helm's whose manifests list definitions of the given names and do not say that they stay,
-// sorted by namespace and name. Helm uninstalls by that manifest, whoever owns the definitions now. It takes the permission to list Secrets
-// in every namespace, since Helm keeps releases in them. A release that cannot be read is an error, and the others come with it.
-// Source: Helm's documentation, "Storage backends" and "Chart development tips: tell Helm not to uninstall a resource".
+// DefinitionReleases returns the releases of Helm's whose manifests list definitions of the given names and do not say
+// that they stay, sorted by namespace and name. Helm uninstalls by that manifest, whoever owns the definitions now. It
+// takes the permission to list Secrets in every namespace, since Helm keeps releases in them. A release that cannot be
+// read is an error, and the others come with it. Source: Helm's documentation, "Storage backends" and "Chart
+// development tips: tell Helm not to uninstall a resource".
 func DefinitionReleases(ctx context.Context, c *Client, names []string) ([]HelmRelease, error) {
 	var out []HelmRelease
 	var unread error
@@ -60,7 +62,8 @@ func DefinitionReleases(ctx context.Context, c *Client, names []string) ([]HelmR
 		secret := object.(*unstructured.Unstructured)
 		release, err := releaseOf(secret, names)
 		if err != nil {
-			unread = fault.Wrap(fault.Invalid, "UnreadRelease", err, "read Secret %s/%s", secret.GetNamespace(), secret.GetName())
+			unread = fault.Wrap(fault.Invalid, "UnreadRelease", err, "read Secret %s/%s", secret.GetNamespace(),
+				secret.GetName())
 			return
 		}
 		same := func(r HelmRelease) bool { return r.Namespace == release.Namespace && r.Name == release.Name }
@@ -71,7 +74,8 @@ func DefinitionReleases(ctx context.Context, c *Client, names []string) ([]HelmR
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(out, func(a, b HelmRelease) int { return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name) })
+	slices.SortFunc(out,
+		func(a, b HelmRelease) int { return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name) })
 	return out, unread
 }
 
@@ -107,7 +111,8 @@ func releaseOf(secret *unstructured.Unstructured, names []string) (HelmRelease, 
 		if err := yaml.Unmarshal([]byte(strings.TrimPrefix(document, "---")), &object); err != nil {
 			return out, fmt.Errorf("its manifest: %w", err)
 		}
-		if object.Kind == releaseKind && slices.Contains(names, object.Name) && object.Annotations[helmPolicy] != helmKeep {
+		if object.Kind == releaseKind && slices.Contains(names,
+			object.Name) && object.Annotations[helmPolicy] != helmKeep {
 			out.Definitions = append(out.Definitions, object.Name)
 		}
 	}

@@ -10,14 +10,15 @@ import (
 )
 
 var (
-	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
+		Resource: "customresourcedefinitions"}
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 )
 
 // Installed is what is in a cluster of the chart, as far as versions go.
 type Installed struct {
-	// Schemas are those of the definitions that were asked for, by the definition's name, then by version. A definition that is
-	// not there is absent.
+	// Schemas are those of the definitions that were asked for, by the definition's name, then by version. A definition
+	// that is not there is absent.
 	Schemas map[string]map[string]any
 	// Going are the names of those that are being deleted.
 	Going []string
@@ -26,7 +27,7 @@ type Installed struct {
 }
 
 // Installed reads definitions by name, and the watcher's Deployment. It takes permissions that functions do not have.
-func (c *Client) Installed(ctx context.Context, names []string, namespace, watcher string) (Installed, error) {
+func (c Reader) Installed(ctx context.Context, names []string, namespace, watcher string) (Installed, error) {
 	out := Installed{Schemas: map[string]map[string]any{}}
 	for _, name := range names {
 		object, err := c.custom.Resource(definitions).Get(ctx, name, metav1.GetOptions{})

@@ -18,9 +18,9 @@ const (
 	karpenterLease    = "karpenter-leader-election"
 )
 
-// Karpenter reads the Deployments and the leader lease of Karpenter, wherever they are. It takes the permission to list both in
-// every namespace.
-func (c *Client) Karpenter(ctx context.Context) (model.Karpenter, error) {
+// Karpenter reads the Deployments and the leader lease of Karpenter, wherever they are. It takes the permission to list
+// both in every namespace.
+func (c Reader) Karpenter(ctx context.Context) (model.Karpenter, error) {
 	var out model.Karpenter
 	deployments := of("deployments", func(ctx context.Context, o metav1.ListOptions) (*appsv1.DeploymentList, error) {
 		o.LabelSelector = karpenterSelector
@@ -32,7 +32,8 @@ func (c *Client) Karpenter(ctx context.Context) (model.Karpenter, error) {
 		if d.Spec.Replicas != nil {
 			replicas = int64(*d.Spec.Replicas)
 		}
-		out.Deployments = append(out.Deployments, model.Controller{Namespace: d.Namespace, Name: d.Name, Replicas: replicas, Running: int64(d.Status.Replicas)})
+		out.Deployments = append(out.Deployments, model.Controller{Namespace: d.Namespace, Name: d.Name,
+			Replicas: replicas, Running: int64(d.Status.Replicas)})
 	})
 	if err != nil {
 		return model.Karpenter{}, err

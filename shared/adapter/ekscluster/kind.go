@@ -4,6 +4,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
 )
 
 // kind is one kind of object as the watch follows it.
@@ -83,4 +86,26 @@ func (k kind) OnDelete(object any) {
 	if r, ok := object.(*row); ok {
 		k.gone(r.namespace, r.name)
 	}
+}
+
+// objectKey names an object of a kind.
+type objectKey struct{ namespace, name string }
+
+func ref[T any](v T) *T { return &v }
+
+// WatchOptions say whom a Watch tells.
+type WatchOptions struct {
+	// Observe gets every object once after the start and then every change, deletions included. It is called from
+	// several goroutines, in order for one object.
+	Observe func(wire.Change)
+	// Undefined is called with the name of a resource whose definition is not in the cluster, each time that is found;
+	// nil = nobody. The watch goes on looking for it.
+	Undefined func(resource string)
+	// Forbidden is called with the name of an optional resource that this client may not look at, each time that is
+	// found; nil = nobody. The watch goes on as if there were no such objects.
+	Forbidden func(resource string)
+	// DefaultSpread is what kube-scheduler is configured to do with pods that declare no spread, see
+	// translate.ParseDefaultSpread. Only where it is set are Services, ReplicationControllers, ReplicaSets and
+	// StatefulSets watched, which takes the permission to.
+	DefaultSpread []model.Spread
 }

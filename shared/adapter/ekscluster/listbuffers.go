@@ -15,9 +15,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 )
 
-// listersWithBuffers are the listers of every kind except pods, those of the kinds that CapacityBuffers are of included: buffers come
-// first, since most clusters have none and what they are of is in every cluster.
-func (c *Client) listersWithBuffers(ctx context.Context) ([]lister, error) {
+// listersWithBuffers are the listers of every kind except pods, those of the kinds that CapacityBuffers are of
+// included: buffers come first, since most clusters have none and what they are of is in every cluster.
+func (c Reader) listersWithBuffers(ctx context.Context) ([]lister, error) {
 	var buffers []any
 	if err := listAll(ctx, c.bufferLister(), func(object any) { buffers = append(buffers, object) }); err != nil {
 		return nil, err
@@ -54,9 +54,9 @@ func (c *Client) listersWithBuffers(ctx context.Context) ([]lister, error) {
 	return append(out, given), nil
 }
 
-// bufferLister reads CapacityBuffers. Where they are not defined, or whoever asks may not look at them as its permissions are older than
-// this program, there are none.
-func (c *Client) bufferLister() lister {
+// bufferLister reads CapacityBuffers. Where they are not defined, or whoever asks may not look at them as its
+// permissions are older than this program, there are none.
+func (c Reader) bufferLister() lister {
 	l := c.customLister(autoscalingv1beta1.CapacityBufferResource)
 	page := l.page
 	l.page = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -78,17 +78,21 @@ func (c *Client) bufferLister() lister {
 }
 
 // scalableLister reads a kind that buffers can be of.
-func (c *Client) scalableLister(kind string) lister {
+func (c Reader) scalableLister(kind string) lister {
 	apps := c.core.AppsV1()
 	switch kind {
 	case translate.KindPodTemplate:
-		return of("podtemplates", c.core.CoreV1().PodTemplates("").List, func(l *corev1.PodTemplateList) []corev1.PodTemplate { return l.Items })
+		return of("podtemplates", c.core.CoreV1().PodTemplates("").List,
+			func(l *corev1.PodTemplateList) []corev1.PodTemplate { return l.Items })
 	case translate.KindDeployment:
-		return of("deployments", apps.Deployments("").List, func(l *appsv1.DeploymentList) []appsv1.Deployment { return l.Items })
+		return of("deployments", apps.Deployments("").List,
+			func(l *appsv1.DeploymentList) []appsv1.Deployment { return l.Items })
 	case translate.KindStatefulSet:
-		return of("statefulsets", apps.StatefulSets("").List, func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items })
+		return of("statefulsets", apps.StatefulSets("").List,
+			func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items })
 	case translate.KindReplicaSet:
-		return of("replicasets", apps.ReplicaSets("").List, func(l *appsv1.ReplicaSetList) []appsv1.ReplicaSet { return l.Items })
+		return of("replicasets", apps.ReplicaSets("").List,
+			func(l *appsv1.ReplicaSetList) []appsv1.ReplicaSet { return l.Items })
 	}
 	return lister{}
 }

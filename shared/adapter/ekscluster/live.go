@@ -17,11 +17,12 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// ReadLive reads nodes and NodeClaim objects as they are now, and which NodePools expire within budgets. Unlike List it fails where
-// NodeClaims are not defined, so that an empty list means that there is none. NodePools that cannot be read fail nothing else.
-func (c *Client) ReadLive(ctx context.Context) (model.LiveState, error) {
+// ReadLive reads nodes and NodeClaim objects as they are now, and which NodePools expire within budgets. Unlike List it
+// fails where NodeClaims are not defined, so that an empty list means that there is none. NodePools that cannot be read
+// fail nothing else.
+func (c Reader) ReadLive(ctx context.Context) (model.LiveState, error) {
 	var live model.LiveState
-	nodes := of("nodes", c.core.CoreV1().Nodes().List, func(l *corev1.NodeList) []corev1.Node { return l.Items })
+	nodes := c.nodes()
 	claims := lister{
 		kind: "nodeclaims", each: eachUntyped,
 		page: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -69,7 +70,8 @@ func (c *Client) ReadLive(ctx context.Context) (model.LiveState, error) {
 		return model.LiveState{}, errs[0]
 	}
 	if err := errs[1]; fault.CodeOf(err) == model.CodeUndefined {
-		return model.LiveState{Version: versions[0], Nodes: live.Nodes, Undefined: true, Gentle: live.Gentle, Pools: live.Pools, PoolsUnread: live.PoolsUnread}, err
+		return model.LiveState{Version: versions[0], Nodes: live.Nodes, Undefined: true, Gentle: live.Gentle,
+			Pools: live.Pools, PoolsUnread: live.PoolsUnread}, err
 	} else if err != nil {
 		return model.LiveState{}, err
 	}
@@ -115,12 +117,9 @@ func versioned(l lister, version *int64) lister {
 
 // Runs reports whether pods that have not ended are on the node, other than those of DaemonSets and static ones, which
 // end with their node and cost nobody anything.
-func (c *Client) Runs(ctx context.Context, node string) (bool, error) {
+func (c Reader) Runs(ctx context.Context, node string) (bool, error) {
 	found := false
-	err := listAll(ctx, of("pods", func(ctx context.Context, o metav1.ListOptions) (*corev1.PodList, error) {
-		o.FieldSelector = "spec.nodeName=" + node + "," + livePods
-		return c.core.CoreV1().Pods("").List(ctx, o)
-	}, func(l *corev1.PodList) []corev1.Pod { return l.Items }), func(object any) {
+	err := listAll(ctx, c.pods("spec.nodeName="+node+","+livePods), func(object any) {
 		found = found || !endsWithItsNode(object.(*corev1.Pod))
 	})
 	return found, err
@@ -132,24 +131,4 @@ func endsWithItsNode(pod *corev1.Pod) bool {
 	}
 	owner := metav1.GetControllerOf(pod)
 	return owner != nil && (owner.Kind == "DaemonSet" || owner.Kind == "Node")
-}
-
-// Remove deletes the object of a kind, Node or NodeClaim, on condition of its UID. NotFound where it is gone; Conflict
-// where another has its name.
-func (c *Client) Remove(ctx context.Context, kind string, object model.Object) error {
-	if object.UID == "" {
-		return fault.New(fault.Invalid, "", "%s %s: it is not deleted without the UID that was evaluated", kind, object.Name)
-	}
-	id := uid(object.UID)
-	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &id}}
-	var err error
-	switch kind {
-	case "Node":
-		err = c.core.CoreV1().Nodes().Delete(ctx, object.Name, options)
-	case apiv1.KindNodeClaim:
-		err = c.custom.Resource(apiv1.NodeClaimResource).Delete(ctx, object.Name, options)
-	default:
-		return fault.New(fault.Invalid, "", "objects of kind %s are not removed", kind)
-	}
-	return translateError(err, "delete %s %s of UID %s", kind, object.Name, object.UID)
 }

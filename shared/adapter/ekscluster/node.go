@@ -17,31 +17,25 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// PatchNode writes labels, annotations, taints, owner and finalizer of a node, on condition that it is the node that was evaluated and
-// that nobody wrote in between; then it starts again, a few times. Nothing is written where nothing is missing. NotFound
-// where the node is gone or another, Conflict where others kept writing.
+// PatchNode writes labels, annotations, taints, owner and finalizer of a node, on condition that it is the node that
+// was evaluated and that nobody wrote in between; then it starts again, a few times. Nothing is written where nothing
+// is missing. NotFound where the node is gone or another, Conflict where others kept writing.
 //
 // It costs a read and a write; of a node that is Plain, as it was thought, the write alone.
-func (c *Client) PatchNode(ctx context.Context, patch model.NodePatch) error {
+func (c Nodes) PatchNode(ctx context.Context, patch model.NodePatch) error {
 	if done, err := c.patchPlain(ctx, &patch); done {
 		return err
 	}
-	var err error
-	for range attempts {
-		if err = c.patchNode(ctx, &patch); !fault.Is(err, fault.Conflict) {
-			return err
-		}
-	}
-	return err
+	return again(func() error { return c.patchNode(ctx, &patch) })
 }
 
-func (c *Client) patchNode(ctx context.Context, patch *model.NodePatch) error {
+func (c Nodes) patchNode(ctx context.Context, patch *model.NodePatch) error {
 	node, err := c.core.CoreV1().Nodes().Get(ctx, patch.Name, metav1.GetOptions{})
 	if err != nil {
 		return translateError(err, "read node %s", patch.Name)
 	}
-	if string(node.UID) != patch.UID {
-		return fault.New(fault.NotFound, "", "node %s of UID %s is gone; there is another of UID %s", patch.Name, patch.UID, node.UID)
+	if err := isAnother("node", patch.Name, patch.UID, node.UID); err != nil {
+		return err
 	}
 	body := nodePatch(node, patch)
 	if body == nil {
@@ -55,9 +49,9 @@ func (c *Client) patchNode(ctx context.Context, patch *model.NodePatch) error {
 	return translateError(err, "patch node %s", patch.Name)
 }
 
-// patchPlain does what is asked to a node that is Plain by one request, which the API server carries out on condition that the
-// node is that, and the one that was evaluated. It reports whether that settles it.
-func (c *Client) patchPlain(ctx context.Context, patch *model.NodePatch) (done bool, err error) {
+// patchPlain does what is asked to a node that is Plain by one request, which the API server carries out on condition
+// that the node is that, and the one that was evaluated. It reports whether that settles it.
+func (c Nodes) patchPlain(ctx context.Context, patch *model.NodePatch) (done bool, err error) {
 	body := plainPatch(patch)
 	if body == nil {
 		return false, nil
@@ -67,7 +61,7 @@ func (c *Client) patchPlain(ctx context.Context, patch *model.NodePatch) (done b
 		return true, fault.Wrap(fault.Internal, "", err, "patch node %s", patch.Name)
 	}
 	_, err = c.core.CoreV1().Nodes().Patch(ctx, patch.Name, types.JSONPatchType, data, metav1.PatchOptions{})
-	if apierrors.IsInvalid(err) || apierrors.IsConflict(err) { // it is not as it was thought to be, or others keep writing
+	if apierrors.IsInvalid(err) || apierrors.IsConflict(err) { // it is not as was thought, or others keep writing
 		return false, nil
 	}
 	return true, translateError(err, "patch node %s", patch.Name)
@@ -80,10 +74,11 @@ type operation struct {
 	Value any    `json:"value"`
 }
 
-// plainPatch returns the patch that does what is asked to a node that is Plain, and nothing to any other; nil where more is asked
-// than taints, labels and a finalizer.
+// plainPatch returns the patch that does what is asked to a node that is Plain, and nothing to any other; nil where
+// more is asked than taints, labels and a finalizer.
 func plainPatch(patch *model.NodePatch) []operation {
-	if !patch.Plain || len(patch.AddTaints) == 0 || !patch.Finalizer || len(patch.RemoveLabels)+len(patch.Annotations) > 0 || patch.Owner != nil || patch.Disown != "" {
+	if !patch.Plain || len(patch.AddTaints) == 0 || !patch.Finalizer ||
+		len(patch.RemoveLabels)+len(patch.Annotations) > 0 || patch.Owner != nil || patch.Disown != "" {
 		return nil
 	}
 	out := []operation{
@@ -150,24 +145,27 @@ func missing(have, want map[string]string) map[string]string {
 func owners(have []metav1.OwnerReference, patch *model.NodePatch) ([]metav1.OwnerReference, bool) {
 	left := have
 	if patch.Disown != "" {
-		left = slices.DeleteFunc(slices.Clone(have), func(o metav1.OwnerReference) bool { return string(o.UID) == patch.Disown })
+		left = slices.DeleteFunc(slices.Clone(have),
+			func(o metav1.OwnerReference) bool { return string(o.UID) == patch.Disown })
 	}
 	owned, changed := withOwner(left, patch.Owner)
 	return owned, changed || len(left) != len(have)
 }
 
 func withOwner(have []metav1.OwnerReference, owner *model.Object) ([]metav1.OwnerReference, bool) {
-	if owner == nil || slices.ContainsFunc(have, func(o metav1.OwnerReference) bool { return string(o.UID) == owner.UID }) {
+	if owner == nil || slices.ContainsFunc(have,
+		func(o metav1.OwnerReference) bool { return string(o.UID) == owner.UID }) {
 		return have, false
 	}
 	block := true
 	return append(slices.Clone(have), metav1.OwnerReference{
-		APIVersion: apiv1.GroupVersion.String(), Kind: apiv1.KindNodeClaim, Name: owner.Name, UID: uid(owner.UID), BlockOwnerDeletion: &block,
+		APIVersion: apiv1.GroupVersion.String(), Kind: apiv1.KindNodeClaim, Name: owner.Name, UID: uid(owner.UID),
+		BlockOwnerDeletion: &block,
 	}), true
 }
 
-// withTaints returns the node's taints without those to remove, where no effect means every effect, and with those to add: a
-// taint of the same key and effect is there already, whatever its value, unless that is to be removed.
+// withTaints returns the node's taints without those to remove, where no effect means every effect, and with those to
+// add: a taint of the same key and effect is there already, whatever its value, unless that is to be removed.
 func withTaints(have []corev1.Taint, patch *model.NodePatch) []corev1.Taint {
 	add := kubeTaints(patch.AddTaints)
 	removed := func(t corev1.Taint) bool {

@@ -11,17 +11,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
-	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// ReadNode reads a node live, with every pod bound to it, ended ones too, and the volumes attached to it. NotFound where the
-// node of that UID is gone; without a UID, where no node has the name.
+// Nodes are nodes with what is on them.
+type Nodes struct {
+	*api
+	attachments *together[map[string][]model.Attachment] // by node
+}
+
+// ReadNode reads a node live, with every pod bound to it, ended ones too, and the volumes attached to it. NotFound
+// where the node of that UID is gone; without a UID, where no node has the name.
 //
-// It costs a read of the node, a list of its pods and, of those who ask side by side together, one list of VolumeAttachments.
-// Attachments are listed after the pods, so that a pod that has left by then is not missed with its volume. Which volume
-// belongs to which pod is asked only while there are both.
-func (c *Client) ReadNode(ctx context.Context, node model.Object) (model.Occupied, error) {
+// It costs a read of the node, a list of its pods and, of those who ask side by side together, one list of
+// VolumeAttachments. Attachments are listed after the pods, so that a pod that has left by then is not missed with its
+// volume. Which volume belongs to which pod is asked only while there are both.
+func (c Nodes) ReadNode(ctx context.Context, node model.Object) (model.Occupied, error) {
 	var out model.Occupied
 	var pods []corev1.Pod
 	var errNode, errPods error
@@ -53,9 +58,9 @@ func (c *Client) ReadNode(ctx context.Context, node model.Object) (model.Occupie
 
 // ReadNodes reads many nodes as Occupied does, by UID, those that are gone left out.
 //
-// It costs a list of all nodes, and one of all bound pods where at least one in oneOf nodes is asked for, else a list for each:
-// whichever is cheaper for the API server and for whoever reads the answer.
-func (c *Client) ReadNodes(ctx context.Context, nodes []model.Object) (map[string]model.Occupied, error) {
+// It costs a list of all nodes, and one of all bound pods where at least one in oneOf nodes is asked for, else a list
+// for each: whichever is cheaper for the API server and for whoever reads the answer.
+func (c Nodes) ReadNodes(ctx context.Context, nodes []model.Object) (map[string]model.Occupied, error) {
 	there, all, err := c.nodesOf(ctx, nodes)
 	if err != nil {
 		return nil, err
@@ -87,13 +92,13 @@ func (c *Client) ReadNodes(ctx context.Context, nodes []model.Object) (map[strin
 }
 
 // nodesOf returns those of the nodes that are there, by name, and how many nodes there are in all.
-func (c *Client) nodesOf(ctx context.Context, nodes []model.Object) (there map[string]model.Node, all int, err error) {
+func (c Nodes) nodesOf(ctx context.Context, nodes []model.Object) (there map[string]model.Node, all int, err error) {
 	wanted := make(map[string]string, len(nodes)) // UIDs by name
 	for _, node := range nodes {
 		wanted[node.Name] = node.UID
 	}
 	there = make(map[string]model.Node, len(nodes))
-	err = listAll(ctx, of("nodes", c.core.CoreV1().Nodes().List, func(l *corev1.NodeList) []corev1.Node { return l.Items }), func(object any) {
+	err = listAll(ctx, c.nodes(), func(object any) {
 		all++
 		if node := object.(*corev1.Node); node.UID != "" && wanted[node.Name] == string(node.UID) {
 			there[node.Name] = translate.Node(node)
@@ -102,12 +107,12 @@ func (c *Client) nodesOf(ctx context.Context, nodes []model.Object) (there map[s
 	return there, all, err
 }
 
-// oneOf is the share of nodes from which on one list of all bound pods is cheaper than one for each node: a request costs the API
-// server about as much as the pods of four nodes in a longer answer.
+// oneOf is the share of nodes from which on one list of all bound pods is cheaper than one for each node: a request
+// costs the API server about as much as the pods of four nodes in a longer answer.
 const oneOf = 4
 
 // podsOnAll lists every pod that is bound to one of the nodes, by node.
-func (c *Client) podsOnAll(ctx context.Context, nodes []string, all int) (map[string][]corev1.Pod, error) {
+func (c Nodes) podsOnAll(ctx context.Context, nodes []string, all int) (map[string][]corev1.Pod, error) {
 	out := make(map[string][]corev1.Pod, len(nodes))
 	for _, name := range nodes {
 		out[name] = nil
@@ -122,10 +127,7 @@ func (c *Client) podsOnAll(ctx context.Context, nodes []string, all int) (map[st
 			return err
 		})
 	}
-	err := listAll(ctx, of("pods", func(ctx context.Context, o metav1.ListOptions) (*corev1.PodList, error) {
-		o.FieldSelector = "spec.nodeName!="
-		return c.core.CoreV1().Pods("").List(ctx, o)
-	}, func(l *corev1.PodList) []corev1.Pod { return l.Items }), func(object any) {
+	err := listAll(ctx, c.pods("spec.nodeName!="), func(object any) {
 		pod := object.(*corev1.Pod)
 		if pods, wanted := out[pod.Spec.NodeName]; wanted {
 			out[pod.Spec.NodeName] = append(pods, *pod)
@@ -135,31 +137,30 @@ func (c *Client) podsOnAll(ctx context.Context, nodes []string, all int) (map[st
 }
 
 // node reads a node of a UID.
-func (c *Client) node(ctx context.Context, node model.Object) (model.Node, error) {
+func (c Nodes) node(ctx context.Context, node model.Object) (model.Node, error) {
 	object, err := c.core.CoreV1().Nodes().Get(ctx, node.Name, metav1.GetOptions{})
 	if err != nil {
 		return model.Node{}, translateError(err, "read node %s", node.Name)
 	}
-	if node.UID != "" && string(object.UID) != node.UID {
-		return model.Node{}, fault.New(fault.NotFound, "", "node %s of UID %s is gone; there is another of UID %s", node.Name, node.UID, object.UID)
+	if node.UID != "" {
+		if err := isAnother("node", node.Name, node.UID, object.UID); err != nil {
+			return model.Node{}, err
+		}
 	}
 	return translate.Node(object), nil
 }
 
 // podsOn lists every pod that is bound to a node.
-func (c *Client) podsOn(ctx context.Context, node string) ([]corev1.Pod, error) {
+func (c Nodes) podsOn(ctx context.Context, node string) ([]corev1.Pod, error) {
 	var pods []corev1.Pod
-	err := listAll(ctx, of("pods", func(ctx context.Context, o metav1.ListOptions) (*corev1.PodList, error) {
-		o.FieldSelector = "spec.nodeName=" + node
-		return c.core.CoreV1().Pods("").List(ctx, o)
-	}, func(l *corev1.PodList) []corev1.Pod { return l.Items }), func(object any) {
+	err := listAll(ctx, c.pods("spec.nodeName="+node), func(object any) {
 		pods = append(pods, *object.(*corev1.Pod))
 	})
 	return pods, err
 }
 
 // listAttachments returns every volume's attachments by node, those of a node by name. The API server picks none out.
-func (c *Client) listAttachments(ctx context.Context) (map[string][]model.Attachment, error) {
+func (c Nodes) listAttachments(ctx context.Context) (map[string][]model.Attachment, error) {
 	byNode := make(map[string][]model.Attachment)
 	err := listAll(ctx, of("volumeattachments", c.core.StorageV1().VolumeAttachments().List,
 		func(l *storagev1.VolumeAttachmentList) []storagev1.VolumeAttachment { return l.Items }), func(object any) {
@@ -173,7 +174,8 @@ func (c *Client) listAttachments(ctx context.Context) (map[string][]model.Attach
 }
 
 // occupants returns the pods by key, each with those of the attached volumes that its claims are bound to.
-func (c *Client) occupants(ctx context.Context, pods []corev1.Pod, attached []model.Attachment) ([]model.Occupant, error) {
+func (c Nodes) occupants(ctx context.Context, pods []corev1.Pod, attached []model.Attachment) ([]model.Occupant,
+	error) {
 	out := make([]model.Occupant, len(pods))
 	users := make(map[string][]*model.Occupant) // by namespace/name of the claim
 	for i := range pods {
@@ -204,7 +206,7 @@ func (c *Client) occupants(ctx context.Context, pods []corev1.Pod, attached []mo
 }
 
 // bound returns for each attachment the namespace/name of the claim its volume is bound to; empty where there is none.
-func (c *Client) bound(ctx context.Context, attached []model.Attachment) ([]string, error) {
+func (c Nodes) bound(ctx context.Context, attached []model.Attachment) ([]string, error) {
 	claims, index := make([]string, len(attached)), make([]int, len(attached))
 	for i := range index {
 		index[i] = i

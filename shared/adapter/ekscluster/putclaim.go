@@ -2,28 +2,22 @@ package ekscluster
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// attempts is how often a write starts again from what somebody else made of the object in between.
-const attempts = 4
-
-func uid(text string) types.UID { return types.UID(text) }
+// Claims are NodeClaim objects.
+type Claims struct{ *api }
 
 // PutClaim creates the claim's NodeClaim object or brings its status up to date, and returns the object's UID. NotFound
 // where claim.ObjectUID is set and the object is gone or another; Conflict where an object of that name shows another
 // instance.
-func (c *Client) PutClaim(ctx context.Context, claim model.Claim) (string, error) {
+func (c Claims) PutClaim(ctx context.Context, claim model.Claim) (string, error) {
 	object, err := c.findOrCreate(ctx, &claim)
 	if err != nil {
 		return "", err
@@ -34,17 +28,13 @@ func (c *Client) PutClaim(ctx context.Context, claim model.Claim) (string, error
 			return "", err
 		}
 	}
-	return id, c.writeStatus(ctx, &status[apiv1.NodeClaim]{
-		resource: apiv1.NodeClaimResource, name: claim.Name, uid: id, object: object,
-		change: func(o *apiv1.NodeClaim) error {
-			showState(o, &claim)
-			return nil
-		},
-		of: func(o *apiv1.NodeClaim) any { return &o.Status },
-	})
+	return id, claimStatus(claim.Name, id, object, func(o *apiv1.NodeClaim) error {
+		showState(o, &claim)
+		return nil
+	}).write(ctx, c.api)
 }
 
-func (c *Client) findOrCreate(ctx context.Context, claim *model.Claim) (*apiv1.NodeClaim, error) {
+func (c Claims) findOrCreate(ctx context.Context, claim *model.Claim) (*apiv1.NodeClaim, error) {
 	if claim.ObjectUID != "" {
 		return c.claim(ctx, claim)
 	}
@@ -58,7 +48,8 @@ func (c *Client) findOrCreate(ctx context.Context, claim *model.Claim) (*apiv1.N
 	if fault.Is(err, fault.Conflict) { // an earlier attempt came as far as this
 		object, err := c.claim(ctx, claim)
 		if err == nil && claim.Vanished && object.DeletionTimestamp != nil {
-			return nil, fault.New(fault.Conflict, "", "NodeClaim %s of UID %s, which is deleted with its CustomResourceDefinition, still exists", claim.Name, object.UID)
+			return nil, fault.New(fault.Conflict, "", "NodeClaim %s of UID %s, which is deleted with its"+
+				" CustomResourceDefinition, still exists", claim.Name, object.UID)
 		}
 		return object, err
 	}
@@ -69,7 +60,7 @@ func (c *Client) findOrCreate(ctx context.Context, claim *model.Claim) (*apiv1.N
 }
 
 // claim reads the object of a claim and makes sure that it is the claim's.
-func (c *Client) claim(ctx context.Context, claim *model.Claim) (*apiv1.NodeClaim, error) {
+func (c Claims) claim(ctx context.Context, claim *model.Claim) (*apiv1.NodeClaim, error) {
 	untyped, err := c.custom.Resource(apiv1.NodeClaimResource).Get(ctx, claim.Name, metav1.GetOptions{})
 	if err != nil {
 		return nil, translateError(err, "read NodeClaim %s", claim.Name)
@@ -78,17 +69,21 @@ func (c *Client) claim(ctx context.Context, claim *model.Claim) (*apiv1.NodeClai
 	if err != nil {
 		return nil, err
 	}
-	if claim.ObjectUID != "" && string(object.UID) != claim.ObjectUID {
-		return nil, fault.New(fault.NotFound, "", "NodeClaim %s of UID %s is gone; there is another of UID %s", claim.Name, claim.ObjectUID, object.UID)
+	if claim.ObjectUID != "" {
+		if err := isAnother(apiv1.KindNodeClaim, claim.Name, claim.ObjectUID, object.UID); err != nil {
+			return nil, err
+		}
 	}
 	if shown := object.Status.ProviderID; shown != "" && claim.ProviderID != "" && shown != claim.ProviderID {
-		return nil, fault.New(fault.Conflict, "", "NodeClaim %s has instance %s, and its claim in the ledger has %s", claim.Name, shown, claim.ProviderID)
+		return nil, fault.New(fault.Conflict, "", "NodeClaim %s has instance %s, and its claim in the ledger has %s",
+			claim.Name, shown, claim.ProviderID)
 	}
 	return object, nil
 }
 
-// PoolUID returns the UID of a NodePool as it is now. NotFound where there is none of that name, or it is being deleted.
-func (c *Client) PoolUID(ctx context.Context, name string) (string, error) {
+// PoolUID returns the UID of a NodePool as it is now. NotFound where there is none of that name, or it is being
+// deleted.
+func (c Claims) PoolUID(ctx context.Context, name string) (string, error) {
 	pool, err := c.custom.Resource(apiv1.NodePoolResource).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return "", translateError(err, "read NodePool %s", name)
@@ -100,10 +95,10 @@ func (c *Client) PoolUID(ctx context.Context, name string) (string, error) {
 }
 
 // updateMeta brings labels and annotations of an object up to the claim's where they may change after the launch: the
-// drift hashes, which are written anew when their rules change, annotations and a partition that became known later, and
-// what a reservation that ended leaves behind. One that was made before there was a finalizer or the label of its class gets
-// these.
-func (c *Client) updateMeta(ctx context.Context, object *apiv1.NodeClaim, claim *model.Claim) (*apiv1.NodeClaim, error) {
+// drift hashes, which are written anew when their rules change, annotations and a partition that became known later,
+// and what a reservation that ended leaves behind. One that was made before there was a finalizer or the label of its
+// class gets these.
+func (c Claims) updateMeta(ctx context.Context, object *apiv1.NodeClaim, claim *model.Claim) (*apiv1.NodeClaim, error) {
 	meta := map[string]any{}
 	annotations := map[string]any{}
 	for key, value := range claim.Annotations { // what became known since; what is there is people's to change
@@ -120,7 +115,8 @@ func (c *Client) updateMeta(ctx context.Context, object *apiv1.NodeClaim, claim 
 		meta["annotations"] = annotations
 	}
 	labels := map[string]any{}
-	if claim.Pool == "" && claim.ProviderID != "" && object.Status.ProviderID == "" { // people made it, and could not know what it becomes
+	// People made it, and could not know what it becomes.
+	if claim.Pool == "" && claim.ProviderID != "" && object.Status.ProviderID == "" {
 		for key, value := range claimLabels(claim, c.region) {
 			if _, said := object.Labels[key]; !said {
 				labels[key] = value
@@ -130,8 +126,9 @@ func (c *Client) updateMeta(ctx context.Context, object *apiv1.NodeClaim, claim 
 	if partition := claim.Labels[model.LabelPartition]; partition != "" && object.Labels[model.LabelPartition] == "" {
 		labels[model.LabelPartition] = partition // EC2 chose it
 	}
-	if was := object.Labels[model.LabelCapacityType]; was == model.Reserved && claim.CapacityType != model.Reserved && claim.CapacityType != "" {
-		labels[model.LabelCapacityType] = claim.CapacityType
+	became := claim.CapacityType
+	if object.Labels[model.LabelCapacityType] == model.Reserved && became != model.Reserved && became != "" {
+		labels[model.LabelCapacityType] = became
 		for _, key := range []string{model.LabelReservationID, model.LabelReservationType, model.LabelInterruptible} {
 			if _, there := object.Labels[key]; there {
 				labels[key] = nil
@@ -151,35 +148,16 @@ func (c *Client) updateMeta(ctx context.Context, object *apiv1.NodeClaim, claim 
 	if len(meta) == 0 {
 		return object, nil
 	}
-	meta["uid"], meta["resourceVersion"] = object.UID, object.ResourceVersion
-	patch, err := json.Marshal(map[string]any{"metadata": meta})
+	written, err := c.patchMeta(ctx, apiv1.NodeClaimResource, object, meta,
+		"write labels and annotations of NodeClaim %s", claim.Name)
 	if err != nil {
-		return nil, fault.Wrap(fault.Internal, "", err, "write labels and annotations of NodeClaim %s", claim.Name)
-	}
-	written, err := c.custom.Resource(apiv1.NodeClaimResource).Patch(ctx, claim.Name, types.MergePatchType, patch, metav1.PatchOptions{})
-	if err != nil {
-		return nil, translateError(err, "write labels and annotations of NodeClaim %s", claim.Name)
+		return nil, err
 	}
 	return toTyped[apiv1.NodeClaim](written)
 }
 
 // rehashed are the annotations of a claim that may change after its launch.
 var rehashed = []string{
-	model.AnnotationPoolHash, model.AnnotationPoolHashVersion, model.AnnotationClassHash, model.AnnotationClassHashVersion,
-}
-
-func toUntyped(object any) (*unstructured.Unstructured, error) {
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
-		return nil, fault.Wrap(fault.Internal, "", err, "write object")
-	}
-	return &unstructured.Unstructured{Object: fields}, nil
-}
-
-func toTyped[T any](object *unstructured.Unstructured) (*T, error) {
-	out := new(T)
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, out); err != nil {
-		return nil, fault.Wrap(fault.Invalid, "", err, "read %s %s", object.GetKind(), object.GetName())
-	}
-	return out, nil
+	model.AnnotationPoolHash, model.AnnotationPoolHashVersion, model.AnnotationClassHash,
+	model.AnnotationClassHashVersion,
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// quantities writes amounts the way people do: CPU in cores, bytes in powers of two, dollars with their fractions, the rest as plain numbers.
+// quantities writes amounts the way people do: CPU in cores, bytes in powers of two, dollars with their fractions, the
+// rest as plain numbers.
 func quantities(amounts model.Resources) corev1.ResourceList {
 	if len(amounts) == 0 {
 		return nil

@@ -9,7 +9,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// How long the same event is not repeated. People look at the newest event of an object; each write costs the API server.
+// How long the same event is not repeated. People look at the newest event of an object; each write costs the API
+// server.
 const (
 	quietNormal  = 2 * time.Minute
 	quietWarning = 5 * time.Minute
@@ -17,7 +18,8 @@ const (
 
 const maxRecent = 20_000 // remembered; beyond, the oldest half is forgotten
 
-// recentEvents remembers which events were published when. It lasts as long as the process: a new one asks the API server once.
+// recentEvents remembers which events were published when. It lasts as long as the process: a new one asks the API
+// server once.
 type recentEvents struct {
 	mu   sync.Mutex
 	last map[string]time.Time // by event id

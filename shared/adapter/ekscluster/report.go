@@ -20,9 +20,9 @@ import (
 )
 
 // Report publishes events and conditions. Each is independent; the first error is returned after all were tried, where
-// an object that is gone meanwhile is none. An event is not repeated for some minutes, and counted up after; an unchanged
-// status is not written.
-func (c *Client) Report(ctx context.Context, report model.Report) error {
+// an object that is gone meanwhile is none. An event is not repeated for some minutes, and counted up after; an
+// unchanged status is not written.
+func (c Reporter) Report(ctx context.Context, report model.Report) error {
 	pools := poolReports(&report)
 	errEvents := each(report.Events, func(e model.Event) error { return c.publish(ctx, e) })
 	errPools := each(pools, func(p poolReport) error { return gone(c.reportPool(ctx, &p)) })
@@ -35,13 +35,6 @@ func (c *Client) Report(ctx context.Context, report model.Report) error {
 		}
 	}
 	return nil
-}
-
-func gone(err error) error {
-	if fault.Is(err, fault.NotFound) {
-		return nil
-	}
-	return err
 }
 
 // poolReport is everything a report says of one pool, so that it is one write.
@@ -76,8 +69,8 @@ func poolReports(report *model.Report) []poolReport {
 	return out
 }
 
-func (c *Client) reportPool(ctx context.Context, p *poolReport) error {
-	return c.writeStatus(ctx, &status[apiv1.NodePool]{
+func (c Reporter) reportPool(ctx context.Context, p *poolReport) error {
+	return (&status[apiv1.NodePool]{
 		resource: apiv1.NodePoolResource, name: p.name, uid: p.uid,
 		change: func(pool *apiv1.NodePool) error {
 			set := apiv1.NodePoolConditions.For(pool, c.now())
@@ -92,7 +85,24 @@ func (c *Client) reportPool(ctx context.Context, p *poolReport) error {
 			return errors.Join(errs...)
 		},
 		of: func(pool *apiv1.NodePool) any { return &pool.Status },
-	})
+	}).write(ctx, c.api)
+}
+
+// reportClaim writes a condition of a NodeClaim that has no instance yet, or of any whether and why it is disrupted
+// voluntarily.
+func (c Reporter) reportClaim(ctx context.Context, said *model.Condition) error {
+	return claimStatus(said.Object, said.UID, nil, func(o *apiv1.NodeClaim) error {
+		set := apiv1.NodeClaimConditions.For(o, c.now())
+		choice := said.Type == apiv1.ConditionDisruptionReason || said.Type == apiv1.ConditionConsolidatable
+		switch {
+		case choice && said.Status == "":
+			set.Remove(said.Type)
+			return nil
+		case o.Status.ProviderID != "" && !choice:
+			return nil
+		}
+		return say(set, said)
+	}).write(ctx, c.api)
 }
 
 func say(set *condition.Set, c *model.Condition) error {
@@ -104,7 +114,8 @@ func say(set *condition.Set, c *model.Condition) error {
 	case metav1.ConditionUnknown:
 		set.SetUnknown(c.Type, c.Reason, c.Message)
 	default:
-		return fault.New(fault.Invalid, "", "condition %s of %s: status %q is not True, False or Unknown", c.Type, c.Object, c.Status)
+		return fault.New(fault.Invalid, "", "condition %s of %s: status %q is not True, False or Unknown", c.Type,
+			c.Object, c.Status)
 	}
 	return nil
 }
@@ -121,8 +132,8 @@ func sameQuantities(old, new corev1.ResourceList) corev1.ResourceList {
 
 // reportClass writes what a class resolves to. A class that changed after it was resolved is left alone: it is being
 // looked at again.
-func (c *Client) reportClass(ctx context.Context, r *model.ClassReport) error {
-	return c.writeStatus(ctx, &status[awsv1.EC2NodeClass]{
+func (c Reporter) reportClass(ctx context.Context, r *model.ClassReport) error {
+	return (&status[awsv1.EC2NodeClass]{
 		resource: awsv1.EC2NodeClassResource, name: r.Class, uid: r.UID,
 		change: func(class *awsv1.EC2NodeClass) error {
 			if r.Waiting != "" {
@@ -136,7 +147,7 @@ func (c *Client) reportClass(ctx context.Context, r *model.ClassReport) error {
 			return nil
 		},
 		of: func(class *awsv1.EC2NodeClass) any { return &class.Status },
-	})
+	}).write(ctx, c.api)
 }
 
 func showClass(class *awsv1.EC2NodeClass, resolved *model.ClassStatus, now time.Time) {
@@ -149,12 +160,14 @@ func showClass(class *awsv1.EC2NodeClass, resolved *model.ClassStatus, now time.
 		status.SecurityGroups = append(status.SecurityGroups, awsv1.SecurityGroup{ID: g.ID, Name: g.Name})
 	}
 	for _, i := range resolved.Images {
-		status.AMIs = append(status.AMIs, awsv1.AMI{ID: i.ID, Name: i.Name, Deprecated: i.Deprecated, Requirements: selectorRequirements(i.Requirements)})
+		status.AMIs = append(status.AMIs, awsv1.AMI{ID: i.ID, Name: i.Name, Deprecated: i.Deprecated,
+			Requirements: selectorRequirements(i.Requirements)})
 	}
 	status.InstanceProfile = resolved.InstanceProfile
 	status.CapacityReservations = nil
 	for i := range resolved.Reservations {
-		status.CapacityReservations = append(status.CapacityReservations, shownReservation(&resolved.Reservations[i], now))
+		status.CapacityReservations = append(status.CapacityReservations,
+			shownReservation(&resolved.Reservations[i], now))
 	}
 
 	types := classConditions()
@@ -190,8 +203,9 @@ const (
 
 func shownReservation(r *model.Reservation, now time.Time) awsv1.CapacityReservation {
 	out := awsv1.CapacityReservation{
-		ID: r.ID, InstanceType: r.InstanceType, AvailabilityZone: r.Zone, OwnerID: r.Owner, InstanceMatchCriteria: awsv1.InstanceMatchCriteria(r.MatchCriteria),
-		ReservationType: awsv1.ReservationDefault, Interruptible: r.Interruptible, State: awsv1.ReservationActive,
+		ID: r.ID, InstanceType: r.InstanceType, AvailabilityZone: r.Zone, OwnerID: r.Owner,
+		InstanceMatchCriteria: awsv1.InstanceMatchCriteria(r.MatchCriteria),
+		ReservationType:       awsv1.ReservationDefault, Interruptible: r.Interruptible, State: awsv1.ReservationActive,
 	}
 	if r.Block {
 		out.ReservationType = awsv1.ReservationCapacityBlock
@@ -220,7 +234,8 @@ func found(conditionType string, class *awsv1.EC2NodeClass, resolved *model.Clas
 		for _, s := range resolved.Subnets {
 			zones[s.Zone] = true
 		}
-		return counted(len(resolved.Subnets), "subnet", "spec.subnetSelectorTerms", " in "+strings.Join(slices.Sorted(maps.Keys(zones)), ", "))
+		return counted(len(resolved.Subnets), "subnet", "spec.subnetSelectorTerms",
+			" in "+strings.Join(slices.Sorted(maps.Keys(zones)), ", "))
 	case awsv1.ConditionSecurityGroupsReady:
 		return counted(len(resolved.SecurityGroups), "security group", "spec.securityGroupSelectorTerms", "")
 	case awsv1.ConditionAMIsReady:
@@ -246,7 +261,8 @@ func found(conditionType string, class *awsv1.EC2NodeClass, resolved *model.Clas
 		}
 	case awsv1.ConditionCapacityReservationsReady:
 		if len(class.Spec.CapacityReservationSelectorTerms) > 0 {
-			return counted(len(resolved.Reservations), "active capacity reservation", "spec.capacityReservationSelectorTerms", "")
+			return counted(len(resolved.Reservations), "active capacity reservation",
+				"spec.capacityReservationSelectorTerms", "")
 		}
 	}
 	return ""
@@ -255,7 +271,8 @@ func found(conditionType string, class *awsv1.EC2NodeClass, resolved *model.Clas
 func selectorRequirements(list []model.Requirement) []corev1.NodeSelectorRequirement {
 	out := []corev1.NodeSelectorRequirement{} // required, and may be empty
 	for _, r := range list {
-		out = append(out, corev1.NodeSelectorRequirement{Key: r.Key, Operator: corev1.NodeSelectorOperator(r.Operator), Values: r.Values})
+		out = append(out, corev1.NodeSelectorRequirement{Key: r.Key, Operator: corev1.NodeSelectorOperator(r.Operator),
+			Values: r.Values})
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/fault"
 )
 
@@ -24,30 +25,22 @@ type status[T any] struct {
 	of        func(*T) any   // the status
 }
 
-// writeStatus applies a change and writes what differs, on condition that nobody wrote in between: then it starts again
+// write applies a change and writes what differs, on condition that nobody wrote in between: then it starts again
 // from what is there, a few times. An unchanged status is not written. NotFound where the object is gone or another.
-func (c *Client) writeStatus(ctx context.Context, s statusWriter) error {
-	var err error
-	for range attempts {
-		if err = s.write(ctx, c); !fault.Is(err, fault.Conflict) {
-			return err
-		}
-	}
-	return err
+func (s *status[T]) write(ctx context.Context, a *api) error {
+	return again(func() error { return s.writeOnce(ctx, a) })
 }
 
-type statusWriter interface {
-	write(ctx context.Context, c *Client) error
-}
-
-func (s *status[T]) write(ctx context.Context, c *Client) error {
+func (s *status[T]) writeOnce(ctx context.Context, a *api) error {
 	if s.object == nil {
-		untyped, err := c.custom.Resource(s.resource).Namespace(s.namespace).Get(ctx, s.name, metav1.GetOptions{})
+		untyped, err := a.custom.Resource(s.resource).Namespace(s.namespace).Get(ctx, s.name, metav1.GetOptions{})
 		if err != nil {
 			return translateError(err, "read %s %s", s.resource.Resource, s.name)
 		}
-		if s.uid != "" && string(untyped.GetUID()) != s.uid {
-			return fault.New(fault.NotFound, "", "%s %s of UID %s is gone; there is another of UID %s", s.resource.Resource, s.name, s.uid, untyped.GetUID())
+		if s.uid != "" {
+			if err := isAnother(s.resource.Resource, s.name, s.uid, untyped.GetUID()); err != nil {
+				return err
+			}
 		}
 		if s.object, err = toTyped[T](untyped); err != nil {
 			return err
@@ -78,7 +71,8 @@ func (s *status[T]) write(ctx context.Context, c *Client) error {
 	if err != nil {
 		return fault.Wrap(fault.Internal, "", err, "write status of %s %s", s.resource.Resource, s.name)
 	}
-	_, err = c.custom.Resource(s.resource).Namespace(s.namespace).Patch(ctx, s.name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	_, err = a.custom.Resource(s.resource).Namespace(s.namespace).Patch(ctx, s.name, types.MergePatchType, patch,
+		metav1.PatchOptions{}, "status")
 	return translateError(err, "write status of %s %s", s.resource.Resource, s.name)
 }
 
@@ -114,28 +108,11 @@ func difference(before, after map[string]any) map[string]any {
 	return patch
 }
 
-// each calls do for every item with a bound on how many run at once, and returns the first error, in the order of the
-// items, after all were tried.
-func each[T any](items []T, do func(T) error) error {
-	errs := make([]error, len(items))
-	free := make(chan struct{}, writers)
-	done := make(chan struct{})
-	for i := range items {
-		free <- struct{}{}
-		go func() {
-			defer func() { <-free; done <- struct{}{} }()
-			errs[i] = do(items[i])
-		}()
+// claimStatus is a change to the status of a NodeClaim.
+func claimStatus(name, uid string, object *apiv1.NodeClaim,
+	change func(*apiv1.NodeClaim) error) *status[apiv1.NodeClaim] {
+	return &status[apiv1.NodeClaim]{
+		resource: apiv1.NodeClaimResource, name: name, uid: uid, object: object, change: change,
+		of: func(o *apiv1.NodeClaim) any { return &o.Status },
 	}
-	for range items {
-		<-done
-	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
-
-const writers = 8

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// together lets callers share one answer: whoever asks while a call is under way gets the next one's, together with all who
-// came meanwhile. So nobody gets an answer to a question that was asked before his, and however many ask side by side there
-// is never more than one call.
+// together lets callers share one answer: whoever asks while a call is under way gets the next one's, together with all
+// who came meanwhile. So nobody gets an answer to a question that was asked before his, and however many ask side by
+// side there is never more than one call.
 type together[T any] struct {
 	mu      sync.Mutex
 	running bool
@@ -21,8 +21,8 @@ type answer[T any] struct {
 	err   error
 }
 
-// get returns what a call of ask that begins now or later comes to; ctx is how long the caller waits. What is returned is
-// shared and must not be changed.
+// get returns what a call of ask that begins now or later comes to; ctx is how long the caller waits. What is returned
+// is shared and must not be changed.
 func (t *together[T]) get(ctx context.Context, ask func(context.Context) (T, error)) (T, error) {
 	t.mu.Lock()
 	if t.next == nil {
@@ -42,8 +42,8 @@ func (t *together[T]) get(ctx context.Context, ask func(context.Context) (T, err
 	}
 }
 
-// begin makes the next call; the lock is held. It is made for many and so does not end with the one who happened to begin it,
-// but with the client's own time limits.
+// begin makes the next call; the lock is held. It is made for many and so does not end with the one who happened to
+// begin it, but with the client's own time limits.
 func (t *together[T]) begin(ctx context.Context, ask func(context.Context) (T, error)) {
 	a := t.next
 	t.next, t.running = nil, true

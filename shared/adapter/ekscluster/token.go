@@ -19,8 +19,8 @@ const (
 	tokenLife = 12 * time.Minute
 )
 
-// tokens makes the bearer tokens EKS understands: presigned STS GetCallerIdentity requests that carry the cluster's name
-// in a signed header. Signing needs no network, only credentials, which are resolved anew for each token.
+// tokens makes the bearer tokens EKS understands: presigned STS GetCallerIdentity requests that carry the cluster's
+// name in a signed header. Signing needs no network, only credentials, which are resolved anew for each token.
 type tokens struct {
 	cluster string
 	presign *sts.PresignClient

@@ -37,8 +37,8 @@ func newTransport(ca []byte) (*http.Transport, error) {
 	}, nil
 }
 
-// bearer puts the token on each request, signs again where it is refused, and starts on a fresh connection where the old
-// one was idle for long or breaks.
+// bearer puts the token on each request, signs again where it is refused, and starts on a fresh connection where the
+// old one was idle for long or breaks.
 type bearer struct {
 	base   *http.Transport
 	tokens *tokens

@@ -10,8 +10,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/typed"
-	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/shared/wire"
 )
 
 // Watch follows a cluster and hands each change on.
@@ -22,23 +20,6 @@ type Watch struct {
 	running sync.WaitGroup  // of what Run began
 	mu      sync.Mutex      // guards later
 	later   []*laterKind
-}
-
-// WatchOptions say whom a Watch tells.
-type WatchOptions struct {
-	// Observe gets every object once after the start and then every change, deletions included. It is called from several
-	// goroutines, in order for one object.
-	Observe func(wire.Change)
-	// Undefined is called with the name of a resource whose definition is not in the cluster, each time that is found; nil =
-	// nobody. The watch goes on looking for it.
-	Undefined func(resource string)
-	// Forbidden is called with the name of an optional resource that this client may not look at, each time that is found; nil =
-	// nobody. The watch goes on as if there were no such objects.
-	Forbidden func(resource string)
-	// DefaultSpread is what kube-scheduler is configured to do with pods that declare no spread, see
-	// translate.ParseDefaultSpread. Only where it is set are Services, ReplicationControllers, ReplicaSets and StatefulSets
-	// watched, which takes the permission to.
-	DefaultSpread []model.Spread
 }
 
 // NewWatch returns a watch that has not begun.

@@ -23,8 +23,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// buffers joins CapacityBuffers with what they are of. A change of either is a change of the buffer. What they can be of is followed
-// from the first buffer on that is of such a kind: few clusters have buffers, and all have Deployments.
+// buffers joins CapacityBuffers with what they are of. A change of either is a change of the buffer. What they can be
+// of is followed from the first buffer on that is of such a kind: few clusters have buffers, and all have Deployments.
 type buffers struct {
 	observe func(wire.Change)
 	follow  func(kind string) // begins to follow a kind, without waiting; called once for each
@@ -42,7 +42,8 @@ type followedBuffer struct {
 }
 
 func newBuffers(observe func(wire.Change)) *buffers {
-	return &buffers{observe: observe, synced: make(map[string]bool), rows: make(map[objectKey]*followedBuffer), of: make(map[translate.ScalableKey]*translate.Scalable)}
+	return &buffers{observe: observe, synced: make(map[string]bool), rows: make(map[objectKey]*followedBuffer),
+		of: make(map[translate.ScalableKey]*translate.Scalable)}
 }
 
 // changed takes a buffer that is new or changed.
@@ -84,7 +85,8 @@ func (b *buffers) scalable(key translate.ScalableKey, of *translate.Scalable) {
 	}
 }
 
-// seen takes note that all there is of a kind has been handed to scalable. What no buffer is of by now is looked for by no one.
+// seen takes note that all there is of a kind has been handed to scalable. What no buffer is of by now is looked for by
+// no one.
 func (b *buffers) seen(kind string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,8 +103,9 @@ func (b *buffers) notifyOf(meant func(translate.ScalableKey) bool) {
 	}
 }
 
-// notify hands a buffer on where it is another than before. One of a kind of which not all there is has been seen waits: what it is of
-// may be among the rest, and a buffer that is not there is better than one that is said to be of nothing.
+// notify hands a buffer on where it is another than before. One of a kind of which not all there is has been seen
+// waits: what it is of may be among the rest, and a buffer that is not there is better than one that is said to be of
+// nothing.
 func (b *buffers) notify(row *followedBuffer) {
 	key, known := translate.ScalableOf(row.object)
 	if known && !b.synced[key.Kind] {
@@ -128,7 +131,8 @@ func bufferKinds(w *Watch, core *typed.Client, custom dynamic.Interface, o Watch
 	}
 	b.follow = func(name string) { w.startLater(of[name], func() { b.seen(name) }) }
 	return []kind{{
-		source: &optional{customSource(custom, autoscalingv1beta1.CapacityBufferResource, nil), o.Forbidden, autoscalingv1beta1.CapacityBufferResource.GroupResource().String(), false},
+		source: &optional{customSource(custom, autoscalingv1beta1.CapacityBufferResource, nil), o.Forbidden,
+			autoscalingv1beta1.CapacityBufferResource.GroupResource().String(), false},
 		object: &unstructured.Unstructured{},
 		translate: func(object any) any {
 			buffer, err := translate.BufferObject(object.(*unstructured.Unstructured))
@@ -161,8 +165,8 @@ func (b *buffers) scalables(source cache.ListerWatcher, object runtime.Object, n
 	}
 }
 
-// optional is a source of what not every watcher may look at, such as one whose permissions are older than itself: as long as it has never
-// been answered, a refusal means that there are no such objects.
+// optional is a source of what not every watcher may look at, such as one whose permissions are older than itself: as
+// long as it has never been answered, a refusal means that there are no such objects.
 type optional struct {
 	cache.ListerWatcher
 	forbidden func(resource string) // nil = nobody learns
@@ -204,7 +208,8 @@ func (k *laterKind) run(ctx context.Context) {
 	running.Wait()
 }
 
-// startLater begins to follow a kind, at once where the watch runs, and calls told when all there is of it has been handed on.
+// startLater begins to follow a kind, at once where the watch runs, and calls told when all there is of it has been
+// handed on.
 func (w *Watch) startLater(k kind, reported func()) {
 	one := &laterKind{controller: k.informer(), ready: reported}
 	w.mu.Lock()

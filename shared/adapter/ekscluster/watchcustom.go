@@ -63,9 +63,10 @@ type listWatch struct{ cache.ListWatch }
 // IsWatchListSemanticsUnSupported keeps the reflector from watching first.
 func (*listWatch) IsWatchListSemanticsUnSupported() bool { return true }
 
-// customSource lists and watches a resource. As long as it is not defined in the cluster it has no objects; the reflector
-// comes back to it with growing pauses of at most half a minute.
-func customSource(client dynamic.Interface, resource schema.GroupVersionResource, undefined func(string)) cache.ListerWatcher {
+// customSource lists and watches a resource. As long as it is not defined in the cluster it has no objects; the
+// reflector comes back to it with growing pauses of at most half a minute.
+func customSource(client dynamic.Interface, resource schema.GroupVersionResource,
+	undefined func(string)) cache.ListerWatcher {
 	return &listWatch{cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			list, err := client.Resource(resource).List(ctx, o)

@@ -9,8 +9,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// daemons joins DaemonSets with the newest pod each was seen to have: the next one will be like it. A change of either is a
-// change of the DaemonSet. A pod stays the sample after its end, as long as nothing newer comes.
+// daemons joins DaemonSets with the newest pod each was seen to have: the next one will be like it. A change of either
+// is a change of the DaemonSet. A pod stays the sample after its end, as long as nothing newer comes.
 type daemons struct {
 	observe func(wire.Change)
 

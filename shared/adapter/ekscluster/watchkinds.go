@@ -31,7 +31,8 @@ func coreKinds(core *typed.Client, o WatchOptions) []kind {
 			deliver: func(c any) { daemons.changed(c.(wire.Change)) },
 			gone:    daemons.gone,
 		},
-		changes(from.nodes(), observe, func(o *corev1.Node) wire.Change { return wire.Change{Node: ref(translate.Node(o))} },
+		changes(from.nodes(), observe,
+			func(o *corev1.Node) wire.Change { return wire.Change{Node: ref(translate.Node(o))} },
 			func(_, name string) wire.Change { return wire.Change{Node: &model.Node{Name: name}} }),
 		changes(from.namespaces(), observe, func(o *corev1.Namespace) wire.Change {
 			return wire.Change{Namespace: ref(translate.Namespace(o))}
@@ -44,7 +45,8 @@ func coreKinds(core *typed.Client, o WatchOptions) []kind {
 		changes(from.storageClasses(), observe, func(o *storagev1.StorageClass) wire.Change {
 			return wire.Change{Storage: ref(translate.StorageClass(o))}
 		}, func(_, name string) wire.Change { return wire.Change{Storage: &model.Storage{Name: name}} }),
-		changes(from.csiNodes(), observe, func(o *storagev1.CSINode) wire.Change { return wire.Change{CSINode: ref(translate.CSINode(o))} },
+		changes(from.csiNodes(), observe,
+			func(o *storagev1.CSINode) wire.Change { return wire.Change{CSINode: ref(translate.CSINode(o))} },
 			func(_, name string) wire.Change { return wire.Change{CSINode: &model.CSINode{Node: name}} }),
 		{
 			source: from.claims(), object: &corev1.PersistentVolumeClaim{},
@@ -118,17 +120,20 @@ func selectorKinds(from sources, spreader *spreader) []kind {
 		}
 	}
 	return []kind{
-		selects(from.services(), &corev1.Service{}, func(m metav1.ObjectMeta) any { return &corev1.Service{ObjectMeta: m} }),
-		selects(from.replicationControllers(), &corev1.ReplicationController{}, func(m metav1.ObjectMeta) any { return &corev1.ReplicationController{ObjectMeta: m} }),
-		selects(from.replicaSets(), &appsv1.ReplicaSet{}, func(m metav1.ObjectMeta) any { return &appsv1.ReplicaSet{ObjectMeta: m} }),
-		selects(from.statefulSets(), &appsv1.StatefulSet{}, func(m metav1.ObjectMeta) any { return &appsv1.StatefulSet{ObjectMeta: m} }),
+		selects(from.services(), &corev1.Service{},
+			func(m metav1.ObjectMeta) any { return &corev1.Service{ObjectMeta: m} }),
+		selects(from.replicationControllers(), &corev1.ReplicationController{},
+			func(m metav1.ObjectMeta) any { return &corev1.ReplicationController{ObjectMeta: m} }),
+		selects(from.replicaSets(), &appsv1.ReplicaSet{},
+			func(m metav1.ObjectMeta) any { return &appsv1.ReplicaSet{ObjectMeta: m} }),
+		selects(from.statefulSets(), &appsv1.StatefulSet{},
+			func(m metav1.ObjectMeta) any { return &appsv1.StatefulSet{ObjectMeta: m} }),
 	}
 }
 
-func ref[T any](v T) *T { return &v }
-
 // changes makes a kind whose objects become one change each.
-func changes[T runtime.Object](source cache.ListerWatcher, observe func(wire.Change), translate func(T) wire.Change, gone func(namespace, name string) wire.Change) kind {
+func changes[T runtime.Object](source cache.ListerWatcher, observe func(wire.Change), translate func(T) wire.Change,
+	gone func(namespace, name string) wire.Change) kind {
 	var object T
 	return kind{
 		source: source, object: object,

@@ -9,11 +9,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// objectKey names an object of a kind.
-type objectKey struct{ namespace, name string }
-
-// spreader gives pods the cluster's default spread before it hands them on, and again when what selects them changes. It
-// exists only where there is a default, as it keeps every pod's row.
+// spreader gives pods the cluster's default spread before it hands them on, and again when what selects them changes.
+// It exists only where there is a default, as it keeps every pod's row.
 type spreader struct {
 	constraints []model.Spread
 	observe     func(wire.Change)
