@@ -26,7 +26,8 @@ var branchInterfaces = sync.OnceValue(func() map[string]int64 {
 			count, sizes, _ := strings.Cut(group, ":")
 			n, err := strconv.ParseInt(count, 10, 64)
 			if err != nil {
-				panic(fmt.Sprintf("branches.txt: %q in %q is not a count", count, line)) // our own file, read by every test
+				// our own file, read by every test
+				panic(fmt.Sprintf("branches.txt: %q in %q is not a count", count, line))
 			}
 			for _, family := range strings.Split(words[0], ",") {
 				for _, size := range strings.Split(sizes, ",") {

@@ -242,7 +242,7 @@ func TestCT03ProfilesAreMadeOnceListedAndDeleted(t *testing.T) {
 
 func TestSE02IsolatedNetworkResolvesWithoutIAM(t *testing.T) {
 	r := start(t)
-	r.catalog.settings.Isolated = true
+	r.catalog.Types.settings.Isolated = true
 	status := resolve(t, r, class(nil))
 	if len(status.Problems) != 1 || status.Problems[0].Condition != "InstanceProfileReady" || !strings.Contains(status.Problems[0].Message, "spec.instanceProfile") {
 		t.Errorf("%+v", status.Problems)

@@ -16,7 +16,8 @@ func kindOf(code string) fault.Kind {
 	switch {
 	case strings.Contains(code, "Throttl"), code == "RequestLimitExceeded", code == "TooManyRequestsException":
 		return fault.Throttled
-	case code == "UnauthorizedOperation", strings.HasPrefix(code, "AccessDenied"), strings.HasPrefix(code, "AuthFailure"):
+	case code == "UnauthorizedOperation", strings.HasPrefix(code, "AccessDenied"), strings.HasPrefix(code,
+		"AuthFailure"):
 		return fault.Denied
 	case strings.HasSuffix(code, ".NotFound"), code == "ParameterNotFound", code == "NoSuchEntity":
 		return fault.NotFound

@@ -37,8 +37,8 @@ var rates = sync.OnceValue(func() map[string]int64 {
 	return perVCPU
 })
 
-// Of a family that rates.txt does not list: what a vCPU and a GiB cost in the general families, of which c, m and r differ
-// by their memory alone, and how much less ARM costs.
+// Of a family that rates.txt does not list: what a vCPU and a GiB cost in the general families, of which c, m and r
+// differ by their memory alone, and how much less ARM costs.
 const (
 	vcpuMicroUSD   = 37_000
 	gibMicroUSD    = 3_000
@@ -49,9 +49,12 @@ const (
 // regionPercents are what m5.large costs in a region, in percent of us-east-1 (public price list, March 2026). By the
 // longest prefix that matches.
 var regionPercents = map[string]int64{
-	"us-east-": 100, "us-west-2": 100, "us-west-1": 117, "us-gov-": 126, "ca-": 111, "eu-west-1": 111, "eu-west-2": 116, "eu-west-3": 117,
-	"eu-central-1": 120, "eu-north-1": 106, "eu-south-1": 117, "ap-southeast-1": 125, "ap-southeast-2": 125, "ap-northeast-1": 129,
-	"ap-northeast-2": 123, "ap-northeast-3": 129, "ap-south-1": 105, "ap-east-1": 138, "me-south-1": 123, "af-south-1": 132, "sa-east-1": 159,
+	"us-east-": 100, "us-west-2": 100, "us-west-1": 117, "us-gov-": 126, "ca-": 111, "eu-west-1": 111, "eu-west-2": 116,
+	"eu-west-3":    117,
+	"eu-central-1": 120, "eu-north-1": 106, "eu-south-1": 117, "ap-southeast-1": 125, "ap-southeast-2": 125,
+	"ap-northeast-1": 129,
+	"ap-northeast-2": 123, "ap-northeast-3": 129, "ap-south-1": 105, "ap-east-1": 138, "me-south-1": 123,
+	"af-south-1": 132, "sa-east-1": 159,
 }
 
 // estimate is about what a type costs on demand per hour in a region whose price list was not read: right in order, and

@@ -7,6 +7,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -17,9 +19,21 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// readTypesAndZones reads types, where they are offered and zones side by side, and returns the instances by name, each with
-// its offerings and no price on them yet. An answer without any of the three is an error.
-func (c *Catalog) readTypesAndZones(ctx context.Context) ([]model.InstanceTypeInfo, error) {
+// Types are the region's instance types with their offerings and prices, kept for as long as they are good.
+type Types struct {
+	*source
+
+	mutex  sync.Mutex
+	kept   model.InstanceCatalog // what InstanceTypes returns
+	failed failures              // of its last refreshes
+}
+
+// failures are when reading a part last failed; zero where it did not.
+type failures struct{ types, prices, spot time.Time }
+
+// readTypesAndZones reads types, where they are offered and zones side by side, and returns the instances by name, each
+// with its offerings and no price on them yet. An answer without any of the three is an error.
+func (c *Types) readTypesAndZones(ctx context.Context) ([]model.InstanceTypeInfo, error) {
 	var instanceTypes []model.InstanceTypeInfo
 	var offered map[string][]string
 	var zoneIDs map[string]string
@@ -31,20 +45,22 @@ func (c *Catalog) readTypesAndZones(ctx context.Context) ([]model.InstanceTypeIn
 		return nil, err
 	}
 	if len(instanceTypes) == 0 || len(offered) == 0 || len(zoneIDs) == 0 {
-		return nil, fault.New(fault.Internal, "EmptyCatalogue", "EC2 named %d types, %d offerings and %d zones of %s", len(instanceTypes), len(offered), len(zoneIDs), c.settings.Region)
+		return nil, fault.New(fault.Internal, "EmptyCatalogue", "EC2 named %d types, %d offerings and %d zones of %s",
+			len(instanceTypes), len(offered), len(zoneIDs), c.settings.Region)
 	}
 	for i := range instanceTypes {
 		m := &instanceTypes[i]
 		for _, zone := range offered[m.Name] {
 			for _, usage := range m.UsageClasses { // sorted: on-demand, spot
-				m.Offerings = append(m.Offerings, model.Offering{Zone: zone, ZoneID: zoneIDs[zone], CapacityType: usage})
+				m.Offerings = append(m.Offerings,
+					model.Offering{Zone: zone, ZoneID: zoneIDs[zone], CapacityType: usage})
 			}
 		}
 	}
 	return instanceTypes, nil
 }
 
-func (c *Catalog) readTypes(ctx context.Context) ([]model.InstanceTypeInfo, error) {
+func (c *Types) readTypes(ctx context.Context) ([]model.InstanceTypeInfo, error) {
 	pages := ec2.NewDescribeInstanceTypesPaginator(c.clients.EC2, &ec2.DescribeInstanceTypesInput{
 		MaxResults: aws.Int32(100),
 		Filters: []types.Filter{
@@ -68,7 +84,7 @@ func (c *Catalog) readTypes(ctx context.Context) ([]model.InstanceTypeInfo, erro
 	return instanceTypes, nil
 }
 
-func (c *Catalog) readOfferings(ctx context.Context) (map[string][]string, error) {
+func (c *Types) readOfferings(ctx context.Context) (map[string][]string, error) {
 	pages := ec2.NewDescribeInstanceTypeOfferingsPaginator(c.clients.EC2, &ec2.DescribeInstanceTypeOfferingsInput{
 		LocationType: types.LocationTypeAvailabilityZone, MaxResults: aws.Int32(1000),
 	})
@@ -89,7 +105,7 @@ func (c *Catalog) readOfferings(ctx context.Context) (map[string][]string, error
 	return offered, nil
 }
 
-func (c *Catalog) readZones(ctx context.Context) (map[string]string, error) {
+func (c *Types) readZones(ctx context.Context) (map[string]string, error) {
 	out, err := c.clients.EC2.DescribeAvailabilityZones(ctx, &ec2.DescribeAvailabilityZonesInput{})
 	if err != nil {
 		return nil, translate(err, "describe availability zones")
@@ -142,7 +158,8 @@ func storage(info *types.InstanceTypeInfo, instance *model.InstanceTypeInfo) {
 			instance.LocalNVMeGB = instance.InstanceStoreGB
 		}
 	}
-	if e := info.EbsInfo; e != nil && e.EbsOptimizedSupport == types.EbsOptimizedSupportDefault && e.EbsOptimizedInfo != nil {
+	e := info.EbsInfo
+	if e != nil && e.EbsOptimizedSupport == types.EbsOptimizedSupportDefault && e.EbsOptimizedInfo != nil {
 		instance.EBSMbps = int64(aws.ToInt32(e.EbsOptimizedInfo.MaximumBandwidthInMbps))
 	}
 }
@@ -163,7 +180,8 @@ func processor(info *types.ProcessorInfo, instance *model.InstanceTypeInfo) bool
 		break
 	}
 	instance.CPUManufacturer = kebab(aws.ToString(info.Manufacturer))
-	instance.Nested = slices.Contains(info.SupportedFeatures, types.SupportedAdditionalProcessorFeatureNestedVirtualization)
+	instance.Nested = slices.Contains(info.SupportedFeatures,
+		types.SupportedAdditionalProcessorFeatureNestedVirtualization)
 	instance.ClockSpeedGHz = aws.ToFloat64(info.SustainedClockSpeedInGhz)
 	return instance.Arch != ""
 }
@@ -201,10 +219,11 @@ func network(info *types.NetworkInfo, instance *model.InstanceTypeInfo) {
 	}
 }
 
-// performance reads what EC2 says of an instance's network as a whole: "25 Gigabit", "4x 100 Gigabit". What is only at times ("Up to 10
-// Gigabit") and what is no number ("Moderate") says nothing of what there always is; then that of all cards together holds. The sum
-// of the cards is not it everywhere: several families (c6in, r6idn, g6e, hpc8a) say of each card what the whole instance has.
-// Source: DescribeInstanceTypes beside the network tables of the EC2 instance types guide.
+// performance reads what EC2 says of an instance's network as a whole: "25 Gigabit", "4x 100 Gigabit". What is only at
+// times ("Up to 10 Gigabit") and what is no number ("Moderate") says nothing of what there always is; then that of all
+// cards together holds. The sum of the cards is not it everywhere: several families (c6in, r6idn, g6e, hpc8a) say of
+// each card what the whole instance has. Source: DescribeInstanceTypes beside the network tables of the EC2 instance
+// types guide.
 func performance(text string) (gbps float64, known bool) {
 	rate, holds := strings.CutSuffix(text, " Gigabit")
 	cards := 1
@@ -219,8 +238,8 @@ func performance(text string) (gbps float64, known bool) {
 	return gbps * float64(cards), holds && err == nil
 }
 
-// accelerators counts devices. Those of several kinds are all counted, as far as their maker is that of the first, and have
-// no name and no memory: what would be said of one kind is not true of the instance.
+// accelerators counts devices. Those of several kinds are all counted, as far as their maker is that of the first, and
+// have no name and no memory: what would be said of one kind is not true of the instance.
 func accelerators(info *types.InstanceTypeInfo, instance *model.InstanceTypeInfo) {
 	if g := info.GpuInfo; g != nil {
 		for i, gpu := range g.Gpus {

@@ -13,7 +13,7 @@ func FuzzProduct(f *testing.F) {
 	f.Add("", `{"terms":{"OnDemand":{"a":{"priceDimensions":{"b":{"pricePerUnit":{"USD":"1e999"}}}}}}}`)
 	f.Fuzz(func(t *testing.T, region, entry string) {
 		bounds.Check(t, len(entry), func() {
-			c := &Catalog{settings: Settings{Region: region}}
+			c := New(Clients{}, Settings{Region: region})
 			name, price, ok := c.product(entry)
 			if ok && (name == "" || price <= 0 || price > 1e12) {
 				t.Errorf("%s costs %d", name, price)

@@ -14,13 +14,6 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// parameter is an SSM parameter as last read; an empty value means that it does not exist.
-type parameter struct {
-	value  string
-	readAt time.Time
-	doubt  bool // it names an image that is no longer the one to use: read again before it is believed
-}
-
 const (
 	// ownParametersEvery is how long a parameter of the account's own is good. People change them when they like.
 	ownParametersEvery = 5 * time.Minute
@@ -31,7 +24,7 @@ const (
 // images returns every image the queries find, each once per query that finds it, in the order of the queries. Where a
 // parameter of the moving kind names an image that is deprecated or gone, it is read anew: its publisher has taken a
 // release back.
-func (c *Catalog) images(ctx context.Context, queries []model.ImageQuery) ([]model.Image, error) {
+func (c *Classes) images(ctx context.Context, queries []model.ImageQuery) ([]model.Image, error) {
 	found, doubtful, err := c.lookUpImages(ctx, queries)
 	if err != nil || !doubtful {
 		return found, err
@@ -41,7 +34,8 @@ func (c *Catalog) images(ctx context.Context, queries []model.ImageQuery) ([]mod
 }
 
 // lookUpImages looks once. doubtful says that a parameter was found to be worth reading anew.
-func (c *Catalog) lookUpImages(ctx context.Context, queries []model.ImageQuery) (found []model.Image, doubtful bool, err error) {
+func (c *Classes) lookUpImages(ctx context.Context, queries []model.ImageQuery) (found []model.Image, doubtful bool,
+	err error) {
 	byID := map[string][]model.ImageQuery{}
 	var ids []string
 	for _, query := range queries {
@@ -72,7 +66,8 @@ func (c *Catalog) lookUpImages(ctx context.Context, queries []model.ImageQuery) 
 	if len(ids) == 0 {
 		return found, false, nil
 	}
-	images, err := c.describeImages(ctx, &ec2.DescribeImagesInput{Filters: []types.Filter{{Name: aws.String("image-id"), Values: ids}}})
+	images, err := c.describeImages(ctx,
+		&ec2.DescribeImagesInput{Filters: []types.Filter{{Name: aws.String("image-id"), Values: ids}}})
 	if err != nil {
 		return nil, false, err
 	}
@@ -84,9 +79,9 @@ func (c *Catalog) lookUpImages(ctx context.Context, queries []model.ImageQuery) 
 	return found, c.doubtParameters(byID, images), nil
 }
 
-// doubtParameters marks the parameters that name none of the images that are there and not deprecated, and reports whether
-// there are any. Those that name one release for ever, and those read a moment ago, are believed.
-func (c *Catalog) doubtParameters(byID map[string][]model.ImageQuery, images []types.Image) bool {
+// doubtParameters marks the parameters that name none of the images that are there and not deprecated, and reports
+// whether there are any. Those that name one release for ever, and those read a moment ago, are believed.
+func (c *Classes) doubtParameters(byID map[string][]model.ImageQuery, images []types.Image) bool {
 	current := map[string]bool{}
 	for i := range images {
 		current[aws.ToString(images[i].ImageId)] = !c.deprecated(&images[i])
@@ -113,7 +108,8 @@ const published = "/aws/service/"
 // moves reports whether a parameter may name another image tomorrow.
 func moves(name string) bool {
 	return !strings.HasPrefix(name, published) ||
-		strings.Contains(name, "/recommended/") || strings.Contains(name, "/latest/") || strings.Contains(name, "/ami-windows-latest/")
+		strings.Contains(name, "/recommended/") || strings.Contains(name, "/latest/") || strings.Contains(name,
+		"/ami-windows-latest/")
 }
 
 func termInput(term model.SelectorTerm) *ec2.DescribeImagesInput {
@@ -130,7 +126,7 @@ func termInput(term model.SelectorTerm) *ec2.DescribeImagesInput {
 	return input
 }
 
-func (c *Catalog) describeImages(ctx context.Context, input *ec2.DescribeImagesInput) ([]types.Image, error) {
+func (c *Classes) describeImages(ctx context.Context, input *ec2.DescribeImagesInput) ([]types.Image, error) {
 	input.Filters = append(input.Filters, types.Filter{Name: aws.String("state"), Values: []string{"available"}})
 	input.IncludeDeprecated, input.MaxResults = aws.Bool(true), aws.Int32(1000)
 	pages := ec2.NewDescribeImagesPaginator(c.clients.EC2, input)
@@ -146,8 +142,9 @@ func (c *Catalog) describeImages(ctx context.Context, input *ec2.DescribeImagesI
 }
 
 // appendImage adds one image with its query's requirements and its architecture; others than ours are left out.
-func (c *Catalog) appendImage(found []model.Image, described *types.Image, query model.ImageQuery) []model.Image {
-	arch := map[types.ArchitectureValues]string{types.ArchitectureValuesX8664: "amd64", types.ArchitectureValuesArm64: "arm64"}[described.Architecture]
+func (c *Classes) appendImage(found []model.Image, described *types.Image, query model.ImageQuery) []model.Image {
+	arch := map[types.ArchitectureValues]string{types.ArchitectureValuesX8664: "amd64",
+		types.ArchitectureValuesArm64: "arm64"}[described.Architecture]
 	if arch == "" {
 		return found
 	}
@@ -162,14 +159,14 @@ func (c *Catalog) appendImage(found []model.Image, described *types.Image, query
 }
 
 // deprecated reports whether an image's time of deprecation has come.
-func (c *Catalog) deprecated(described *types.Image) bool {
+func (c *Classes) deprecated(described *types.Image) bool {
 	at, err := time.Parse(time.RFC3339, aws.ToString(described.DeprecationTime))
 	return err == nil && !at.After(c.settings.Now())
 }
 
 // parameter returns an SSM parameter's value, "" where it does not exist. Only absence is taken for absence: any other
 // failure is an error, so that a throttled look-up never drops an architecture.
-func (c *Catalog) parameter(ctx context.Context, name string) (string, error) {
+func (c *Classes) parameter(ctx context.Context, name string) (string, error) {
 	now := c.settings.Now()
 	c.mutex.Lock()
 	kept, known := c.parameters[name]

@@ -3,6 +3,7 @@ package ec2catalog
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"math"
 	"strconv"
 	"strings"
@@ -33,8 +34,9 @@ func PricingRegion(region string) string {
 }
 
 // readOnDemand reads list prices of shared instances and of bare metal, which are two product families.
-func (c *Catalog) readOnDemand(ctx context.Context) (map[string]model.MicroUSD, error) {
-	families := []struct{ family, tenancy string }{{"Compute Instance", "Shared"}, {"Compute Instance (bare metal)", "Dedicated"}}
+func (c *Types) readOnDemand(ctx context.Context) (map[string]model.MicroUSD, error) {
+	families := []struct{ family, tenancy string }{{"Compute Instance", "Shared"},
+		{"Compute Instance (bare metal)", "Dedicated"}}
 	found := make([]map[string]model.MicroUSD, len(families))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, f := range families {
@@ -45,22 +47,25 @@ func (c *Catalog) readOnDemand(ctx context.Context) (map[string]model.MicroUSD, 
 	}
 	for i, f := range families {
 		if len(found[i]) == 0 {
-			return nil, fault.New(fault.Internal, "EmptyPriceList", "the price list of %s has no products of family %q", c.settings.Region, f.family)
+			return nil, fault.New(fault.Internal, "EmptyPriceList", "the price list of %s has no products of family %q",
+				c.settings.Region, f.family)
 		}
 	}
-	merge(found[0], found[1])
+	maps.Copy(found[0], found[1])
 	return found[0], nil
 }
 
-func (c *Catalog) readProducts(ctx context.Context, family, tenancy string) (map[string]model.MicroUSD, error) {
+func (c *Types) readProducts(ctx context.Context, family, tenancy string) (map[string]model.MicroUSD, error) {
 	var filters []types.Filter
 	for _, f := range [][2]string{
 		{"regionCode", c.settings.Region}, {"preInstalledSw", "NA"}, {"operatingSystem", "Linux"},
 		{"capacitystatus", "Used"}, {"marketoption", "OnDemand"}, {"productFamily", family}, {"tenancy", tenancy},
 	} {
-		filters = append(filters, types.Filter{Field: aws.String(f[0]), Type: types.FilterTypeTermMatch, Value: aws.String(f[1])})
+		filters = append(filters,
+			types.Filter{Field: aws.String(f[0]), Type: types.FilterTypeTermMatch, Value: aws.String(f[1])})
 	}
-	pages := pricing.NewGetProductsPaginator(c.clients.Pricing, &pricing.GetProductsInput{ServiceCode: aws.String("AmazonEC2"), Filters: filters})
+	pages := pricing.NewGetProductsPaginator(c.clients.Pricing,
+		&pricing.GetProductsInput{ServiceCode: aws.String("AmazonEC2"), Filters: filters})
 	prices := map[string]model.MicroUSD{}
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -77,7 +82,7 @@ func (c *Catalog) readProducts(ctx context.Context, family, tenancy string) (map
 }
 
 // product reads one entry of the price list; false where it holds no price above zero.
-func (c *Catalog) product(text string) (string, model.MicroUSD, bool) {
+func (c *Types) product(text string) (string, model.MicroUSD, bool) {
 	var entry struct {
 		Product struct {
 			Attributes struct {
@@ -117,10 +122,13 @@ func micro(text string) model.MicroUSD {
 	return model.MicroUSD(math.Round(value * 1e6))
 }
 
+type typeZone struct{ instanceType, zone string }
+
 // readSpot reads the newest spot price of every type and zone. An answer without any is an error.
-func (c *Catalog) readSpot(ctx context.Context) (map[typeZone]model.MicroUSD, error) {
+func (c *Types) readSpot(ctx context.Context) (map[typeZone]model.MicroUSD, error) {
 	pages := ec2.NewDescribeSpotPriceHistoryPaginator(c.clients.EC2, &ec2.DescribeSpotPriceHistoryInput{
-		StartTime: aws.Time(c.settings.Now()), ProductDescriptions: []string{"Linux/UNIX", "Linux/UNIX (Amazon VPC)"}, MaxResults: aws.Int32(1000),
+		StartTime: aws.Time(c.settings.Now()), ProductDescriptions: []string{"Linux/UNIX", "Linux/UNIX (Amazon VPC)"},
+		MaxResults: aws.Int32(1000),
 	})
 	prices := map[typeZone]model.MicroUSD{}
 	newest := map[typeZone]time.Time{}
@@ -134,7 +142,8 @@ func (c *Catalog) readSpot(ctx context.Context) (map[typeZone]model.MicroUSD, er
 		}
 	}
 	if len(prices) == 0 {
-		return nil, fault.New(fault.Internal, "NoSpotPrices", "the spot price history of %s is empty", c.settings.Region)
+		return nil, fault.New(fault.Internal, "NoSpotPrices", "the spot price history of %s is empty",
+			c.settings.Region)
 	}
 	return prices, nil
 }

@@ -69,7 +69,7 @@ func TestPR01SharedInstancesAndBareMetalAreMergedAndAnEmptyAnswerKeepsWhatWasKno
 	list := &priceList{currency: "USD", families: map[string]map[string]string{
 		shared: {"m5.large": "0.1000000000", "c5.large": "0.0800000000"}, metal: {"m5.metal": "4.5"},
 	}}
-	r.catalog.clients.Pricing = list.client(t)
+	r.catalog.Types.clients.Pricing = list.client(t)
 	price := func(catalog model.InstanceCatalog, name string) model.MicroUSD {
 		return offering(catalog, name, "us-west-2a", model.OnDemand).Price
 	}
@@ -164,7 +164,7 @@ func TestPR03SE02WithoutAPriceListNoneIsAskedAndTheBuiltInTableStandsIn(t *testi
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := start(t)
-			change(&r.catalog.settings)
+			change(&r.catalog.Types.settings)
 			catalog := read(t, r)
 			r.clock.Advance(25 * time.Hour)
 			read(t, r)
@@ -180,7 +180,7 @@ func TestPR03SE02WithoutAPriceListNoneIsAskedAndTheBuiltInTableStandsIn(t *testi
 				t.Errorf("on-demand prices are of %d, spot prices of %d", catalog.PriceUnix, catalog.SpotUnix)
 			}
 			m5 := offering(catalog, "m5.large", "us-west-2a", model.OnDemand)
-			if want := model.MicroUSD(96_000 * regionPercent(r.catalog.settings.Region) / 100); m5.Price != want || !m5.Available {
+			if want := model.MicroUSD(96_000 * regionPercent(r.catalog.Types.settings.Region) / 100); m5.Price != want || !m5.Available {
 				t.Errorf("m5.large is %+v, want %d", m5, want)
 			}
 		})
@@ -220,7 +220,7 @@ func TestPR03EstimatesOfFamiliesNobodyListed(t *testing.T) {
 func TestPR03EstimatesGoWhenThePriceListIsRead(t *testing.T) {
 	r := start(t)
 	list := &priceList{currency: "USD", families: map[string]map[string]string{shared: {"m5.large": "0.1"}}}
-	r.catalog.clients.Pricing = list.client(t)
+	r.catalog.Types.clients.Pricing = list.client(t)
 	before, err := r.catalog.Refresh(t.Context(), model.InstanceCatalog{}, model.CatalogParts{Types: true, Prices: true})
 	if fault.CodeOf(err) != "EmptyPriceList" || before.PriceUnix != 0 || !offering(before, "c5.large", "us-west-2a", model.OnDemand).Available {
 		t.Fatalf("%v: %+v", err, offering(before, "c5.large", "us-west-2a", model.OnDemand))
@@ -237,7 +237,7 @@ func TestPR03EstimatesGoWhenThePriceListIsRead(t *testing.T) {
 func TestPR04TypeWithoutAPriceIsNotAvailable(t *testing.T) {
 	r := start(t)
 	list := &priceList{currency: "USD", families: map[string]map[string]string{shared: {"m5.large": "0.1"}, metal: {"m5.metal": "4"}}}
-	r.catalog.clients.Pricing = list.client(t)
+	r.catalog.Types.clients.Pricing = list.client(t)
 	catalog := read(t, r)
 	preview, listed := 0, 0
 	for _, m := range catalog.Types {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -14,13 +15,14 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Refresh reads parts of the region's catalog again and returns known with them. What could not be read stays as it was,
-// with its own time, and the error says what that is; prices are merged over those known and never disappear. So the
-// catalog returned is good whether or not there is an error, unless it has no types at all. Known is left alone.
+// Refresh reads parts of the region's catalog again and returns known with them. What could not be read stays as it
+// was, with its own time, and the error says what that is; prices are merged over those known and never disappear. So
+// the catalog returned is good whether or not there is an error, unless it has no types at all. Known is left alone.
 //
-// Where there is no price list to be read (Settings.Isolated, and partitions without one) asking for prices reads none and
-// is no error: a built-in table stands in for them.
-func (c *Catalog) Refresh(ctx context.Context, known model.InstanceCatalog, parts model.CatalogParts) (model.InstanceCatalog, error) {
+// Where there is no price list to be read (Settings.Isolated, and partitions without one) asking for prices reads none
+// and is no error: a built-in table stands in for them.
+func (c *Types) Refresh(ctx context.Context, known model.InstanceCatalog,
+	parts model.CatalogParts) (model.InstanceCatalog, error) {
 	now := c.settings.Now().Unix()
 	var instanceTypes []model.InstanceTypeInfo
 	onDemand, spot := knownPrices(known)
@@ -46,11 +48,11 @@ func (c *Catalog) Refresh(ctx context.Context, known model.InstanceCatalog, part
 		next.ReadUnix = now
 	}
 	if newOnDemand != nil {
-		merge(onDemand, newOnDemand)
+		maps.Copy(onDemand, newOnDemand)
 		next.PriceUnix = now
 	}
 	if newSpot != nil {
-		merge(spot, newSpot)
+		maps.Copy(spot, newSpot)
 		next.SpotUnix = now
 	}
 	next.Types = c.price(instanceTypes, onDemand, spot, next)
@@ -64,20 +66,13 @@ func (c *Catalog) Refresh(ctx context.Context, known model.InstanceCatalog, part
 }
 
 // HasPriceList reports whether the price list of the region can be read at all.
-func (c *Catalog) HasPriceList() bool {
+func (c *Types) HasPriceList() bool {
 	for _, prefix := range []string{"us-gov-", "us-iso", "eu-iso", "eusc-"} { // partitions without the API
 		if strings.HasPrefix(c.settings.Region, prefix) {
 			return false
 		}
 	}
 	return !c.settings.Isolated
-}
-
-// merge puts newer prices over older ones.
-func merge[K comparable](prices, newer map[K]model.MicroUSD) {
-	for key, price := range newer {
-		prices[key] = price
-	}
 }
 
 // knownPrices returns the prices of a catalog that were really read: not those that stood in for them.
@@ -98,10 +93,11 @@ func knownPrices(known model.InstanceCatalog) (onDemand map[string]model.MicroUS
 	return onDemand, spot
 }
 
-// price returns the instances with the price on each offering. One without a price is not available: nothing is bought blindly.
-// Until spot prices were read they are the on-demand ones, so that a region whose price history cannot be read can still
-// launch; and until those were read they are estimates.
-func (c *Catalog) price(instanceTypes []model.InstanceTypeInfo, onDemand map[string]model.MicroUSD, spot map[typeZone]model.MicroUSD, ages model.InstanceCatalog) []model.InstanceTypeInfo {
+// price returns the instances with the price on each offering. One without a price is not available: nothing is bought
+// blindly. Until spot prices were read they are the on-demand ones, so that a region whose price history cannot be read
+// can still launch; and until those were read they are estimates.
+func (c *Types) price(instanceTypes []model.InstanceTypeInfo, onDemand map[string]model.MicroUSD,
+	spot map[typeZone]model.MicroUSD, ages model.InstanceCatalog) []model.InstanceTypeInfo {
 	priced := slices.Clone(instanceTypes)
 	for i := range priced {
 		m := &priced[i]
@@ -125,7 +121,8 @@ func (c *Catalog) price(instanceTypes []model.InstanceTypeInfo, onDemand map[str
 // learned carries what was learned of types over to their new facts.
 func learned(instanceTypes, known []model.InstanceTypeInfo) {
 	for i := range instanceTypes {
-		at, found := slices.BinarySearchFunc(known, instanceTypes[i].Name, func(m model.InstanceTypeInfo, name string) int { return strings.Compare(m.Name, name) })
+		at, found := slices.BinarySearchFunc(known, instanceTypes[i].Name,
+			func(m model.InstanceTypeInfo, name string) int { return strings.Compare(m.Name, name) })
 		if found {
 			instanceTypes[i].LearnedMiB = known[at].LearnedMiB
 		}

@@ -14,9 +14,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// reservations returns the active capacity reservations that any term selects, by id, without those that have ended. An id
-// that does not exist selects nothing.
-func (c *Catalog) reservations(ctx context.Context, terms []model.SelectorTerm) ([]model.Reservation, error) {
+// reservations returns the active capacity reservations that any term selects, by id, without those that have ended. An
+// id that does not exist selects nothing.
+func (c *Classes) reservations(ctx context.Context, terms []model.SelectorTerm) ([]model.Reservation, error) {
 	found := map[string]model.Reservation{}
 	var ids []string
 	for _, term := range terms {
@@ -49,7 +49,8 @@ func reservationFilters(term model.SelectorTerm) []types.Filter {
 		filters = append(filters, types.Filter{Name: aws.String("owner-id"), Values: []string{term.Owner}})
 	}
 	if term.MatchCriteria != "" {
-		filters = append(filters, types.Filter{Name: aws.String("instance-match-criteria"), Values: []string{term.MatchCriteria}})
+		filters = append(filters,
+			types.Filter{Name: aws.String("instance-match-criteria"), Values: []string{term.MatchCriteria}})
 	}
 	return filters
 }
@@ -58,11 +59,12 @@ var activeOnly = types.Filter{Name: aws.String("state"), Values: []string{string
 
 // reservationsByID asks for all ids in one call. There is no filter for ids, and one that EC2 does not know fails the
 // call: then each is asked for by itself.
-func (c *Catalog) reservationsByID(ctx context.Context, ids []string, into map[string]model.Reservation) error {
+func (c *Classes) reservationsByID(ctx context.Context, ids []string, into map[string]model.Reservation) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	err := c.readReservations(ctx, &ec2.DescribeCapacityReservationsInput{CapacityReservationIds: ids, Filters: []types.Filter{activeOnly}}, into)
+	err := c.readReservations(ctx,
+		&ec2.DescribeCapacityReservationsInput{CapacityReservationIds: ids, Filters: []types.Filter{activeOnly}}, into)
 	if !fault.Is(err, fault.NotFound) {
 		return err
 	}
@@ -77,7 +79,8 @@ func (c *Catalog) reservationsByID(ctx context.Context, ids []string, into map[s
 	return nil
 }
 
-func (c *Catalog) readReservations(ctx context.Context, input *ec2.DescribeCapacityReservationsInput, into map[string]model.Reservation) error {
+func (c *Classes) readReservations(ctx context.Context, input *ec2.DescribeCapacityReservationsInput,
+	into map[string]model.Reservation) error {
 	pages := ec2.NewDescribeCapacityReservationsPaginator(c.clients.EC2, input)
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -93,14 +96,16 @@ func (c *Catalog) readReservations(ctx context.Context, input *ec2.DescribeCapac
 	return nil
 }
 
-// reservationOf reads a reservation; false for one whose kind or match criteria are not among those this build knows how
-// to launch into.
+// reservationOf reads a reservation; false for one whose kind or match criteria are not among those this build knows
+// how to launch into.
 func reservationOf(r *types.CapacityReservation) (model.Reservation, bool) {
 	out := model.Reservation{
-		ID: aws.ToString(r.CapacityReservationId), InstanceType: aws.ToString(r.InstanceType), Zone: aws.ToString(r.AvailabilityZone),
+		ID: aws.ToString(r.CapacityReservationId), InstanceType: aws.ToString(r.InstanceType),
+		Zone:  aws.ToString(r.AvailabilityZone),
 		Owner: aws.ToString(r.OwnerId), MatchCriteria: string(r.InstanceMatchCriteria),
-		Block: r.ReservationType == types.CapacityReservationTypeCapacityBlock, Interruptible: aws.ToBool(r.Interruptible),
-		Total: int64(aws.ToInt32(r.TotalInstanceCount)), Free: int64(aws.ToInt32(r.AvailableInstanceCount)),
+		Block:         r.ReservationType == types.CapacityReservationTypeCapacityBlock,
+		Interruptible: aws.ToBool(r.Interruptible),
+		Total:         int64(aws.ToInt32(r.TotalInstanceCount)), Free: int64(aws.ToInt32(r.AvailableInstanceCount)),
 	}
 	if r.EndDate != nil {
 		out.EndUnix = r.EndDate.Unix()
@@ -120,11 +125,13 @@ func reservationOf(r *types.CapacityReservation) (model.Reservation, bool) {
 
 // placementGroup returns the group a class selects by name or id; nil without a selector. A name is looked for by a
 // filter, which answers with nothing where EC2 would answer an unknown name with an error.
-func (c *Catalog) placementGroup(ctx context.Context, term *model.SelectorTerm) (*model.PlacementGroup, *model.ClassProblem, error) {
+func (c *Classes) placementGroup(ctx context.Context, term *model.SelectorTerm) (*model.PlacementGroup,
+	*model.ClassProblem, error) {
 	if term == nil {
 		return nil, nil, nil
 	}
-	input := &ec2.DescribePlacementGroupsInput{Filters: []types.Filter{{Name: aws.String("state"), Values: []string{string(types.PlacementGroupStateAvailable)}}}}
+	input := &ec2.DescribePlacementGroupsInput{Filters: []types.Filter{{Name: aws.String("state"),
+		Values: []string{string(types.PlacementGroupStateAvailable)}}}}
 	field, value := "spec.placementGroupSelector.name", term.Name
 	if term.ID != "" {
 		field, value = "spec.placementGroupSelector.id", term.ID
@@ -133,12 +140,14 @@ func (c *Catalog) placementGroup(ctx context.Context, term *model.SelectorTerm) 
 		input.Filters = append(input.Filters, types.Filter{Name: aws.String("group-name"), Values: []string{term.Name}})
 	}
 	out, err := c.clients.EC2.DescribePlacementGroups(ctx, input)
-	if err = translate(err, "describe placement group %s", value); err != nil && !strings.HasPrefix(fault.CodeOf(err), "InvalidPlacementGroup") {
+	if err = translate(err, "describe placement group %s", value); err != nil && !strings.HasPrefix(fault.CodeOf(err),
+		"InvalidPlacementGroup") {
 		return nil, nil, err
 	}
 	if err != nil || len(out.PlacementGroups) == 0 {
-		return nil, &model.ClassProblem{Reason: "PlacementGroupNotFound", Message: fmt.Sprintf(
-			"%s %q: there is no such placement group in state available in %s; create it or correct the selector", field, value, c.settings.Region)}, nil
+		problem := fmt.Sprintf("%s %q: there is no such placement group in state available in %s; create it or correct the"+
+			" selector", field, value, c.settings.Region)
+		return nil, &model.ClassProblem{Reason: "PlacementGroupNotFound", Message: problem}, nil
 	}
 	group := &out.PlacementGroups[0]
 	return &model.PlacementGroup{

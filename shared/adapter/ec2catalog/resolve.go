@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -21,7 +21,8 @@ import (
 // that could not be asked about fails the whole, so that half an answer is never taken for one. A class of the same UID
 // and generation that resolved without a problem is not looked up again for a minute: batches come faster than networks
 // change.
-func (c *Catalog) Resolve(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {
+func (c *Classes) Resolve(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus,
+	error) {
 	key := fmt.Sprintf("%s/%d", class.UID, class.Generation)
 	now := c.settings.Now()
 	c.mutex.Lock()
@@ -45,13 +46,8 @@ func (c *Catalog) Resolve(ctx context.Context, class model.Class, images []model
 	return status, nil
 }
 
-// resolved is what a class meant when it was last looked up. It is shared and not written to.
-type resolved struct {
-	status model.ClassStatus
-	readAt time.Time
-}
-
-func (c *Catalog) resolve(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {
+func (c *Classes) resolve(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus,
+	error) {
 	status, err := c.ResolveParts(ctx, class, images)
 	if err != nil {
 		return model.ClassStatus{}, fmt.Errorf("resolve EC2NodeClass %s: %w", class.Name, err)
@@ -62,10 +58,11 @@ func (c *Catalog) resolve(ctx context.Context, class model.Class, images []model
 // reasonResolutionFailed is the reason of what could not be found out.
 const reasonResolutionFailed = "ResolutionFailed"
 
-// ResolveParts looks up everything a class's selectors name, part by part, as it is now. A selector that finds nothing is a
-// problem of its condition. A part that could not be asked about is an Unknown problem and empty, the others stand, and
-// the error joins what went wrong.
-func (c *Catalog) ResolveParts(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {
+// ResolveParts looks up everything a class's selectors name, part by part, as it is now. A selector that finds nothing
+// is a problem of its condition. A part that could not be asked about is an Unknown problem and empty, the others
+// stand, and the error joins what went wrong.
+func (c *Classes) ResolveParts(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus,
+	error) {
 	var status model.ClassStatus
 	parts := []struct {
 		condition string
@@ -73,11 +70,13 @@ func (c *Catalog) ResolveParts(ctx context.Context, class model.Class, images []
 	}{
 		{model.SubnetsReady, func() (_ *model.ClassProblem, err error) {
 			status.Subnets, err = c.subnets(ctx, class.Subnets)
-			return c.none(len(status.Subnets), "SubnetsNotFound", "subnet", "spec.subnetSelectorTerms", class.Subnets), err
+			return c.none(len(status.Subnets), "SubnetsNotFound", "subnet", "spec.subnetSelectorTerms",
+				class.Subnets), err
 		}},
 		{model.SecurityGroupsReady, func() (_ *model.ClassProblem, err error) {
 			status.SecurityGroups, err = c.securityGroups(ctx, class.SecurityGroups)
-			return c.none(len(status.SecurityGroups), "SecurityGroupsNotFound", "security group", "spec.securityGroupSelectorTerms", class.SecurityGroups), err
+			return c.none(len(status.SecurityGroups), "SecurityGroupsNotFound", "security group",
+				"spec.securityGroupSelectorTerms", class.SecurityGroups), err
 		}},
 		{model.ImagesReady, func() (_ *model.ClassProblem, err error) {
 			status.Images, err = c.images(ctx, images)
@@ -120,7 +119,7 @@ func (c *Catalog) ResolveParts(ctx context.Context, class model.Class, images []
 }
 
 // none is the problem of a selector that found nothing, nil where it found something.
-func (c *Catalog) none(found int, reason, what, field string, terms []model.SelectorTerm) *model.ClassProblem {
+func (c *Classes) none(found int, reason, what, field string, terms []model.SelectorTerm) *model.ClassProblem {
 	if found > 0 {
 		return nil
 	}
@@ -128,7 +127,7 @@ func (c *Catalog) none(found int, reason, what, field string, terms []model.Sele
 }
 
 // nothing says which selector found nothing and what to do.
-func (c *Catalog) nothing(what, field string, terms []model.SelectorTerm) string {
+func (c *Classes) nothing(what, field string, terms []model.SelectorTerm) string {
 	var parts []string
 	for i, term := range terms {
 		parts = append(parts, fmt.Sprintf("%s[%d] (%s)", field, i, describe(term)))
@@ -141,7 +140,8 @@ func (c *Catalog) nothing(what, field string, terms []model.SelectorTerm) string
 		remedy = "give one that name or those tags, or correct the selector"
 	}
 	if slices.ContainsFunc(terms, func(term model.SelectorTerm) bool { return term.ID != "" }) {
-		remedy += "; an id that finds nothing does not exist in " + c.settings.Region + ", or is not shared with this account"
+		remedy += "; an id that finds nothing does not exist in " + c.settings.Region +
+			", or is not shared with this account"
 	}
 	return fmt.Sprintf("no %s in %s matches %s; %s", what, c.settings.Region, strings.Join(parts, " or "), remedy)
 }
@@ -160,23 +160,14 @@ func describe(term model.SelectorTerm) string {
 	add("owner", term.Owner)
 	add("ssmParameter", term.SSMParameter)
 	add("instanceMatchCriteria", term.MatchCriteria)
-	for _, key := range sortedKeys(term.Tags) {
+	for _, key := range slices.Sorted(maps.Keys(term.Tags)) {
 		parts = append(parts, fmt.Sprintf("tag %s=%s", key, term.Tags[key]))
 	}
 	return strings.Join(parts, ", ")
 }
 
-func sortedKeys(tags map[string]string) []string {
-	keys := make([]string, 0, len(tags))
-	for key := range tags {
-		keys = append(keys, key)
-	}
-	sort.Strings(keys)
-	return keys
-}
-
-// filterSets turns terms into the filter lists of as many queries: one for all ids, one for all names where names have a
-// filter of their own, one for each term of tags. The more exact member of a term wins.
+// filterSets turns terms into the filter lists of as many queries: one for all ids, one for all names where names have
+// a filter of their own, one for each term of tags. The more exact member of a term wins.
 func filterSets(terms []model.SelectorTerm, idFilter, nameFilter string) [][]types.Filter {
 	var ids, names []string
 	var sets [][]types.Filter
@@ -199,23 +190,11 @@ func filterSets(terms []model.SelectorTerm, idFilter, nameFilter string) [][]typ
 	return sets
 }
 
-// tagFilters matches every tag; the value * asks only that the key exists.
-func tagFilters(tags map[string]string) []types.Filter {
-	var filters []types.Filter
-	for _, key := range sortedKeys(tags) {
-		if tags[key] == "*" {
-			filters = append(filters, types.Filter{Name: aws.String("tag-key"), Values: []string{key}})
-			continue
-		}
-		filters = append(filters, types.Filter{Name: aws.String("tag:" + key), Values: []string{tags[key]}})
-	}
-	return filters
-}
-
-func (c *Catalog) subnets(ctx context.Context, terms []model.SelectorTerm) ([]model.Subnet, error) {
+func (c *Classes) subnets(ctx context.Context, terms []model.SelectorTerm) ([]model.Subnet, error) {
 	found := map[string]model.Subnet{}
 	for _, filters := range filterSets(terms, "subnet-id", "") {
-		pages := ec2.NewDescribeSubnetsPaginator(c.clients.EC2, &ec2.DescribeSubnetsInput{Filters: filters, MaxResults: aws.Int32(500)})
+		pages := ec2.NewDescribeSubnetsPaginator(c.clients.EC2,
+			&ec2.DescribeSubnetsInput{Filters: filters, MaxResults: aws.Int32(500)})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
@@ -224,7 +203,8 @@ func (c *Catalog) subnets(ctx context.Context, terms []model.SelectorTerm) ([]mo
 			for _, subnet := range page.Subnets {
 				id := aws.ToString(subnet.SubnetId)
 				found[id] = model.Subnet{
-					ID: id, Zone: aws.ToString(subnet.AvailabilityZone), ZoneID: aws.ToString(subnet.AvailabilityZoneId),
+					ID: id, Zone: aws.ToString(subnet.AvailabilityZone),
+					ZoneID:        aws.ToString(subnet.AvailabilityZoneId),
 					FreeAddresses: int64(aws.ToInt32(subnet.AvailableIpAddressCount)),
 				}
 			}
@@ -243,10 +223,11 @@ func (c *Catalog) subnets(ctx context.Context, terms []model.SelectorTerm) ([]mo
 	return subnets, nil
 }
 
-func (c *Catalog) securityGroups(ctx context.Context, terms []model.SelectorTerm) ([]model.SecurityGroup, error) {
+func (c *Classes) securityGroups(ctx context.Context, terms []model.SelectorTerm) ([]model.SecurityGroup, error) {
 	found := map[string]model.SecurityGroup{}
 	for _, filters := range filterSets(terms, "group-id", "group-name") {
-		pages := ec2.NewDescribeSecurityGroupsPaginator(c.clients.EC2, &ec2.DescribeSecurityGroupsInput{Filters: filters, MaxResults: aws.Int32(500)})
+		pages := ec2.NewDescribeSecurityGroupsPaginator(c.clients.EC2,
+			&ec2.DescribeSecurityGroupsInput{Filters: filters, MaxResults: aws.Int32(500)})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
