@@ -17,23 +17,19 @@ const (
 	fetchers  = 8      // deltas read at once
 )
 
-// known is a snapshot that was decoded before, and the full snapshot it grew from. Deltas after another full snapshot may number pod
-// shapes otherwise.
-type known struct {
-	snapshotKey string
-	snapshot    *model.Snapshot
-}
-
-// SnapshotAt returns the cluster's snapshot at the manifest, or a later one of the same full snapshot that was read before. It may be kept
-// and shared, and must not be written to. NotFound where an object that the manifest names is missing; Invalid for a manifest to anything
-// but a full snapshot of its own cluster, which a watcher could not read itself.
-func (s *Store) SnapshotAt(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error) {
+// SnapshotAt returns the cluster's snapshot at the manifest, or a later one of the same full snapshot that was read
+// before. It may be kept and shared, and must not be written to. NotFound where an object that the manifest names is
+// missing; Invalid for a manifest to anything but a full snapshot of its own cluster, which a watcher could not read
+// itself.
+func (s *Snapshots) SnapshotAt(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error) {
 	if want := snapshotKey(manifest.Cluster, manifest.Epoch, manifest.SnapshotSeq); manifest.SnapshotKey != want {
-		return nil, fault.New(fault.Invalid, "ForeignBase", "manifest of cluster %s: its full snapshot %d/%d is %s, and it names %.200q",
+		return nil, fault.New(fault.Invalid, "ForeignBase",
+			"manifest of cluster %s: its full snapshot %d/%d is %s, and it names %.200q",
 			manifest.Cluster, manifest.Epoch, manifest.SnapshotSeq, want, manifest.SnapshotKey)
 	}
 	if n := manifest.HeadSeq - manifest.SnapshotSeq; n < 0 || n > maxDeltas {
-		return nil, fault.New(fault.Invalid, "Malformed", "manifest of cluster %s: head %d does not follow full snapshot %d by 0 to %d deltas",
+		return nil, fault.New(fault.Invalid, "Malformed",
+			"manifest of cluster %s: head %d does not follow full snapshot %d by 0 to %d deltas",
 			manifest.Cluster, manifest.HeadSeq, manifest.SnapshotSeq, maxDeltas)
 	}
 	if start := s.recall(manifest); start != nil {
@@ -50,7 +46,7 @@ func (s *Store) SnapshotAt(ctx context.Context, manifest model.Manifest) (*model
 }
 
 // recall returns what is in memory of the manifest's full snapshot; nil where nothing is.
-func (s *Store) recall(manifest model.Manifest) *model.Snapshot {
+func (s *Snapshots) recall(manifest model.Manifest) *model.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, k := range s.known {
@@ -61,7 +57,7 @@ func (s *Store) recall(manifest model.Manifest) *model.Snapshot {
 	return nil
 }
 
-func (s *Store) remember(manifest model.Manifest, snapshot *model.Snapshot) {
+func (s *Snapshots) remember(manifest model.Manifest, snapshot *model.Snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fresh := []known{{manifest.SnapshotKey, snapshot}}
@@ -73,7 +69,7 @@ func (s *Store) remember(manifest model.Manifest, snapshot *model.Snapshot) {
 	s.known = fresh
 }
 
-func (s *Store) full(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error) {
+func (s *Snapshots) full(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error) {
 	var snapshot *model.Snapshot
 	var weight int64
 	err := s.decode(ctx, manifest.SnapshotKey, func(data []byte) (err error) {
@@ -87,16 +83,15 @@ func (s *Store) full(ctx context.Context, manifest model.Manifest) (*model.Snaps
 		return nil, err
 	}
 	if snapshot.Cluster != manifest.Cluster || snapshot.Epoch != manifest.Epoch || snapshot.Seq != manifest.SnapshotSeq {
-		return nil, fault.New(fault.Invalid, "Malformed", "%s is of cluster %s %d/%d, the manifest says %s %d/%d", manifest.SnapshotKey,
+		return nil, fault.New(fault.Invalid, "Malformed", "%s is of cluster %s %d/%d, the manifest says %s %d/%d",
+			manifest.SnapshotKey,
 			snapshot.Cluster, snapshot.Epoch, snapshot.Seq, manifest.Cluster, manifest.Epoch, manifest.SnapshotSeq)
 	}
 	return snapshot, nil
 }
 
-func (s *Store) uri(key string) string { return "s3://" + s.bucket + "/" + key }
-
 // limit is what a snapshot of the cluster may weigh.
-func (s *Store) limit(cluster string) int64 {
+func (s *Snapshots) limit(cluster string) int64 {
 	return s.memory.limit(cluster, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -105,7 +100,7 @@ func (s *Store) limit(cluster string) int64 {
 }
 
 // decode reads an object and has it decoded while nothing else is.
-func (s *Store) decode(ctx context.Context, key string, into func(data []byte) error) error {
+func (s *Snapshots) decode(ctx context.Context, key string, into func(data []byte) error) error {
 	data, done, err := s.open(ctx, key, snapshotBytes)
 	if err != nil {
 		return err
@@ -117,7 +112,8 @@ func (s *Store) decode(ctx context.Context, key string, into func(data []byte) e
 }
 
 // advance brings start up to the manifest's head and remembers the result.
-func (s *Store) advance(ctx context.Context, start *model.Snapshot, manifest model.Manifest) (*model.Snapshot, error) {
+func (s *Snapshots) advance(ctx context.Context, start *model.Snapshot, manifest model.Manifest) (*model.Snapshot,
+	error) {
 	deltas, grown, err := s.deltas(ctx, manifest, start)
 	if err != nil {
 		return nil, err
@@ -133,10 +129,12 @@ func (s *Store) advance(ctx context.Context, start *model.Snapshot, manifest mod
 	return snapshot, nil
 }
 
-// deltas reads those between start and the head, in order; none where start is past it. It also returns what the snapshot weighs that
-// they make of start, where nothing in them is in place of anything: together they may not weigh more than a full snapshot. Once one cannot be read
-// no other is: the manifest, and so how many there are, is whatever a watcher wrote.
-func (s *Store) deltas(ctx context.Context, manifest model.Manifest, start *model.Snapshot) ([]*wire.Delta, int64, error) {
+// deltas reads those between start and the head, in order; none where start is past it. It also returns what the
+// snapshot weighs that they make of start, where nothing in them is in place of anything: together they may not weigh
+// more than a full snapshot. Once one cannot be read no other is: the manifest, and so how many there are, is whatever
+// a watcher wrote.
+func (s *Snapshots) deltas(ctx context.Context, manifest model.Manifest, start *model.Snapshot) ([]*wire.Delta, int64,
+	error) {
 	weight, _ := s.memory.weightOf(start)
 	first := start.Seq + 1
 	n := max(0, manifest.HeadSeq-first+1)

@@ -9,9 +9,9 @@
 //	decisions/<cluster>/<day>/disrupt-<id>.json.gz   one about disruption
 //	removals/<cluster>/<day>/<claim>.json.gz         the record of an instance's end
 //
-// Numbers in keys have 20 digits, so that keys sort as their numbers do. Every object carries the SHA-256 of its content
-// as metadata: writing the same bytes again succeeds, other bytes under a key that exists are a Conflict, and so a
-// watcher that lost its lease cannot change what a function may have read.
+// Numbers in keys have 20 digits, so that keys sort as their numbers do. Every object carries the SHA-256 of its
+// content as metadata: writing the same bytes again succeeds, other bytes under a key that exists are a Conflict, and
+// so a watcher that lost its lease cannot change what a function may have read.
 //
 //	store := s3snapshot.New(s3.NewFromConfig(config), "joiner-snapshots")
 //	key, err := store.PutSnapshot(ctx, "prod", 3, 1, full)

@@ -155,7 +155,7 @@ func TestAsOfIsTheSnapshotOfThen(t *testing.T) {
 			if got != m.want {
 				t.Errorf("at %d: %+v, want %+v", m.unix+late-begin.Unix(), got, m.want)
 			}
-			if snapshot, err := New(store.client, bucket).SnapshotAt(t.Context(), got); err != nil || snapshot.Seq != m.want.HeadSeq {
+			if snapshot, err := New(store.Snapshots.client, bucket).SnapshotAt(t.Context(), got); err != nil || snapshot.Seq != m.want.HeadSeq {
 				t.Errorf("at %d it cannot be read: %v", m.unix, err)
 			}
 		}
@@ -164,7 +164,7 @@ func TestAsOfIsTheSnapshotOfThen(t *testing.T) {
 		t.Errorf("before there was any: %v", err)
 	}
 	// A delta that is missing ends what is known: nobody can read beyond it.
-	if _, err := store.client.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: aws.String(bucket), Key: aws.String(deltaKey("prod", 2, last.state.Seq))}); err != nil {
+	if _, err := store.Snapshots.client.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: aws.String(bucket), Key: aws.String(deltaKey("prod", 2, last.state.Seq))}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := store.ManifestAsOf(t.Context(), "prod", now.Now().Unix()); err != nil || got.HeadSeq != last.state.Seq-1 {

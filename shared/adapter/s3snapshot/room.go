@@ -13,8 +13,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// What of a program's memory snapshots may take. Others wrote them, and several clusters' are held at once; the rest is for
-// what is planned with them.
+// What of a program's memory snapshots may take. Others wrote them, and several clusters' are held at once; the rest is
+// for what is planned with them.
 const (
 	oneOf    = 8  // of which one snapshot may take one
 	allOf    = 4  // of which all together may, but for small ones
@@ -28,7 +28,8 @@ type memoryBudget struct {
 	packed          *semaphore.Weighted // bytes, as stored
 	most            int64               // what packed has in all
 
-	decoding sync.Mutex // one object at a time is unpacked: side by side is no faster on one processor, and takes more memory
+	// one object at a time is unpacked: side by side is no faster on one processor, and takes more memory
+	decoding sync.Mutex
 
 	mu   sync.Mutex
 	used []used
@@ -43,7 +44,8 @@ type used struct {
 
 // newMemoryBudget returns the room of a program with so many bytes of memory, 0 where nobody bounds it.
 func newMemoryBudget(memory int64) *memoryBudget {
-	r := &memoryBudget{one: wire.MaxDecodedBytes, all: 4 * wire.MaxDecodedBytes, small: wire.MaxDecodedBytes / 8, most: 4 * wire.MaxSnapshotBytes}
+	r := &memoryBudget{one: wire.MaxDecodedBytes, all: 4 * wire.MaxDecodedBytes, small: wire.MaxDecodedBytes / 8,
+		most: 4 * wire.MaxSnapshotBytes}
 	if memory > 0 {
 		r.one, r.all, r.small = min(r.one, memory/oneOf), memory/allOf, memory/smallOf
 		r.most = max(memory/packedOf, wire.MaxSnapshotBytes)
@@ -52,8 +54,8 @@ func newMemoryBudget(memory int64) *memoryBudget {
 	return r
 }
 
-// taken is what the snapshots take that are held by somebody, those of the cluster left out. Several of one cluster share most of
-// what they are made of, so that the heaviest counts.
+// taken is what the snapshots take that are held by somebody, those of the cluster left out. Several of one cluster
+// share most of what they are made of, so that the heaviest counts.
 func (r *memoryBudget) taken(but string) int64 {
 	heaviest, held := map[string]int64{}, r.used[:0]
 	for _, u := range r.used {
@@ -73,8 +75,8 @@ func (r *memoryBudget) taken(but string) int64 {
 	return sum
 }
 
-// limit returns the most that a snapshot of the cluster may weigh. Where other clusters' take so much that there is not room for the
-// largest, forget releases those that nobody uses any more.
+// limit returns the most that a snapshot of the cluster may weigh. Where other clusters' take so much that there is not
+// room for the largest, forget releases those that nobody uses any more.
 func (r *memoryBudget) limit(cluster string, forget func()) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +112,8 @@ func (r *memoryBudget) crowded(err error, cluster string, spare int64) error {
 	if fault.CodeOf(err) != "TooLarge" || spare >= r.one {
 		return err
 	}
-	return fault.Wrap(fault.Throttled, "NoRoom", err, "snapshot of cluster %s: those of other clusters use the rest of the %d MiB for all", cluster, r.all>>20)
+	return fault.Wrap(fault.Throttled, "NoRoom", err,
+		"snapshot of cluster %s: those of other clusters use the rest of the %d MiB for all", cluster, r.all>>20)
 }
 
 // fetch waits until so many bytes may be read and returns how to say that they are needed no more.

@@ -233,10 +233,10 @@ func TestW7DeltasTogetherWeighNoMoreThanASnapshot(t *testing.T) {
 	if err := at(deltas); fault.CodeOf(err) != "TooLarge" || !strings.Contains(err.Error(), "/seg-") {
 		t.Errorf("%d segments: %v", deltas, err)
 	}
-	if err := New(store.client, bucket).Within(64<<20).at(t, key, deltas); fault.CodeOf(err) != "TooLarge" {
+	if err := New(store.Snapshots.client, bucket).Within(64<<20).at(t, key, deltas); fault.CodeOf(err) != "TooLarge" {
 		t.Errorf("%d segments at once: %v", deltas, err)
 	}
-	if err := New(store.client, bucket).at(t, key, deltas); err != nil {
+	if err := New(store.Snapshots.client, bucket).at(t, key, deltas); err != nil {
 		t.Errorf("without bounds: %v", err)
 	}
 }

@@ -94,7 +94,7 @@ func TestAtReturnsTheSnapshotWithItsDeltas(t *testing.T) {
 	for range 12 {
 		h.delta()
 	}
-	got, err := New(store.client, bucket).SnapshotAt(t.Context(), h.manifest(key, 0))
+	got, err := New(store.Snapshots.client, bucket).SnapshotAt(t.Context(), h.manifest(key, 0))
 	if err != nil || !reflect.DeepEqual(got, h.state) {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -177,7 +177,7 @@ func TestAtSaysWhatIsMissing(t *testing.T) {
 	}
 	for name, tt := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got, err := New(store.client, bucket).SnapshotAt(t.Context(), tt.manifest); !fault.Is(err, tt.kind) {
+			if got, err := New(store.Snapshots.client, bucket).SnapshotAt(t.Context(), tt.manifest); !fault.Is(err, tt.kind) {
 				t.Fatalf("got %+v, %v; want %s", got, err, tt.kind)
 			}
 		})
@@ -197,7 +197,7 @@ func TestW4AManifestOfAnotherClustersPrefixIsRefused(t *testing.T) {
 		"by a way back": {Cluster: "attacker", Epoch: 1, SnapshotKey: "snap/attacker/../prod/00000000000000000001/base-00000000000000000000"},
 		"of no base":    {Cluster: "prod", Epoch: 1, SnapshotKey: "decisions/prod/2026-03-01/a"},
 	} {
-		for _, s := range []*Store{store, New(store.client, bucket)} {
+		for _, s := range []*Store{store, New(store.Snapshots.client, bucket)} {
 			if got, err := s.SnapshotAt(t.Context(), manifest); !fault.Is(err, fault.Invalid) {
 				t.Errorf("%s: %+v, %v, want it refused as Invalid", name, got, err)
 			}
@@ -216,7 +216,7 @@ func TestNothingIsWrittenOver(t *testing.T) {
 	if err := store.PutDelta(t.Context(), "prod", 1, 1, []byte("other")); !fault.Is(err, fault.Conflict) {
 		t.Fatalf("other bytes: got %v, want Conflict", err)
 	}
-	if data, err := store.get(t.Context(), deltaKey("prod", 1, 1), 10); err != nil || string(data) != "mine" {
+	if data, err := store.Snapshots.get(t.Context(), deltaKey("prod", 1, 1), 10); err != nil || string(data) != "mine" {
 		t.Fatalf("got %q, %v", data, err)
 	}
 }
@@ -254,7 +254,7 @@ func TestKeysSortAsTheirNumbers(t *testing.T) {
 
 func TestErrorsHaveKinds(t *testing.T) {
 	c, store := start(t)
-	if err := New(store.client, "nowhere").PutDelta(t.Context(), "prod", 1, 1, nil); !fault.Is(err, fault.NotFound) {
+	if err := New(store.Snapshots.client, "nowhere").PutDelta(t.Context(), "prod", 1, 1, nil); !fault.Is(err, fault.NotFound) {
 		t.Errorf("no bucket: got %v, want NotFound", err)
 	}
 	stranger := s3.NewFromConfig(c.ConfigFor(sts.Credentials{AccessKeyID: "AKIANOBODY", SecretAccessKey: "x"}), func(o *s3.Options) { o.UsePathStyle = true })
@@ -287,7 +287,7 @@ func TestReadsAreBounded(t *testing.T) {
 	if err := store.PutDelta(context.Background(), "prod", 1, 1, []byte(strings.Repeat("x", 100))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.get(t.Context(), deltaKey("prod", 1, 1), 99); !fault.Is(err, fault.Invalid) {
+	if _, err := store.Snapshots.get(t.Context(), deltaKey("prod", 1, 1), 99); !fault.Is(err, fault.Invalid) {
 		t.Fatalf("got %v, want Invalid", err)
 	}
 }
@@ -304,7 +304,7 @@ func text(v any) string {
 // is no Conflict, because it is unknown whether something else is there.
 func TestA21ConflictingWritesAreRepeated(t *testing.T) {
 	c, store := start(t)
-	options := store.client.Options()
+	options := store.Snapshots.client.Options()
 	options.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
 		o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
 	})
