@@ -13,27 +13,30 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// managed are the filters for instances that carry the cluster's tag and a NodePool tag: ours, and those Karpenter made.
+// managed are the filters for instances that carry the cluster's tag and a NodePool tag: ours, and those Karpenter
+// made.
 func managed(cluster string) []types.Filter { return owned(cluster)[:2] }
 
-// Managed returns every instance that carries the cluster's tag and a NodePool tag, whether or not an intent's, in whatever
-// state, by id, each once. It may miss young ones.
+// Managed returns every instance that carries the cluster's tag and a NodePool tag, whether or not an intent's, in
+// whatever state, by id, each once. It may miss young ones.
 func (f *Fleet) Managed(ctx context.Context, cluster string) ([]model.Instance, error) {
 	found, err := f.describe(ctx, managed(cluster)...)
 	return found, translate(err, "list the managed instances of cluster %s", cluster)
 }
 
-// AdoptInstances gives those of the instances the tag of an intent that carry the cluster's tag and a NodePool tag when it is called,
-// have no intent yet and are not ending. It returns the ids of those that carry the intent afterwards, also where they had
-// it before: they carry all the tags that make an instance ours. Where EC2 does not know one of them after all, the others
-// are tagged one by one. It may be repeated.
+// AdoptInstances gives those of the instances the tag of an intent that carry the cluster's tag and a NodePool tag when
+// it is called, have no intent yet and are not ending. It returns the ids of those that carry the intent afterwards,
+// also where they had it before: they carry all the tags that make an instance ours. Where EC2 does not know one of
+// them after all, the others are tagged one by one. It may be repeated.
 func (f *Fleet) AdoptInstances(ctx context.Context, cluster, intent string, ids []string) ([]string, error) {
 	if intent == "" {
-		return nil, fault.New(fault.Invalid, "", "instances of cluster %s: they cannot be adopted for an intent without a name", cluster)
+		return nil, fault.New(fault.Invalid, "",
+			"instances of cluster %s: they cannot be adopted for an intent without a name", cluster)
 	}
 	var taken []string
 	for some := range slices.Chunk(distinct(ids), maxFilterValues) {
-		alive := types.Filter{Name: aws.String("instance-state-name"), Values: []string{"pending", "running", "stopping", "stopped"}}
+		alive := types.Filter{Name: aws.String("instance-state-name"),
+			Values: []string{"pending", "running", "stopping", "stopped"}}
 		found, err := f.describe(ctx, append(slices.Clip(managed(cluster)), byID(some), alive)...)
 		if err != nil {
 			return taken, translate(err, "describe %d instances to tag", len(some))
@@ -71,6 +74,7 @@ func (f *Fleet) AdoptInstances(ctx context.Context, cluster, intent string, ids 
 }
 
 func (f *Fleet) tagIntent(ctx context.Context, intent string, ids []string) error {
-	_, err := f.client.CreateTags(ctx, &ec2.CreateTagsInput{Resources: ids, Tags: sdkTags(map[string]string{TagIntent: intent})})
+	_, err := f.client.CreateTags(ctx,
+		&ec2.CreateTagsInput{Resources: ids, Tags: sdkTags(map[string]string{TagIntent: intent})})
 	return translate(err, "tag %d instances with %s=%s", len(ids), TagIntent, intent)
 }

@@ -3,7 +3,6 @@ package ec2fleet
 import (
 	"context"
 	"slices"
-	"sort"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -12,13 +11,6 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/sdkerr"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
-)
-
-// Sizes of pages, the most that EC2 takes: lists that are not asked for in pages may be throttled or time out (Amazon EC2 API reference,
-// DescribeInstances, DescribeLaunchTemplates; "Query requests", pagination).
-const (
-	instancesAPage = 1000
-	templatesAPage = 200
 )
 
 // maxFilterValues is how many values one filter takes. Source: EC2 API reference, DescribeInstances.
@@ -41,15 +33,15 @@ func byID(ids []string) types.Filter {
 	return types.Filter{Name: aws.String("instance-id"), Values: ids}
 }
 
-// Owned returns every instance that carries the cluster's tag, a NodePool tag and an intent tag, in whatever state, by id,
-// each once. EC2 shows a terminated instance for about an hour.
+// Owned returns every instance that carries the cluster's tag, a NodePool tag and an intent tag, in whatever state, by
+// id, each once. EC2 shows a terminated instance for about an hour.
 func (f *Fleet) Owned(ctx context.Context, cluster string) ([]model.Instance, error) {
 	found, err := f.describe(ctx, owned(cluster)...)
 	return found, translate(err, "list the instances of cluster %s", cluster)
 }
 
-// DescribeInstances returns those of the instances that EC2 shows, in whatever state, by id, each once. They are asked for by a
-// filter, which leaves out what is not there instead of failing for all.
+// DescribeInstances returns those of the instances that EC2 shows, in whatever state, by id, each once. They are asked
+// for by a filter, which leaves out what is not there instead of failing for all.
 func (f *Fleet) DescribeInstances(ctx context.Context, ids []string) ([]model.Instance, error) {
 	var out []model.Instance
 	for some := range slices.Chunk(distinct(ids), maxFilterValues) {
@@ -67,7 +59,8 @@ func (f *Fleet) DescribeInstances(ctx context.Context, ids []string) ([]model.In
 func (f *Fleet) Terminate(ctx context.Context, cluster string, ids []string) ([]string, error) {
 	var ended []string
 	for some := range slices.Chunk(distinct(ids), maxFilterValues) {
-		alive := types.Filter{Name: aws.String("instance-state-name"), Values: []string{"pending", "running", "stopping", "stopped"}}
+		alive := types.Filter{Name: aws.String("instance-state-name"),
+			Values: []string{"pending", "running", "stopping", "stopped"}}
 		found, err := f.describe(ctx, append(owned(cluster), byID(some), alive)...)
 		if err != nil {
 			return ended, translate(err, "describe %d instances to terminate", len(some))
@@ -100,25 +93,6 @@ func (f *Fleet) Terminate(ctx context.Context, cluster string, ids []string) ([]
 func (f *Fleet) terminate(ctx context.Context, ids []string) error {
 	_, err := f.client.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: ids})
 	return translate(err, "terminate %d instances", len(ids))
-}
-
-// describe returns the instances that pass all the filters, by id, each once: pages may overlap.
-func (f *Fleet) describe(ctx context.Context, filters ...types.Filter) ([]model.Instance, error) {
-	pages := ec2.NewDescribeInstancesPaginator(f.client, &ec2.DescribeInstancesInput{Filters: filters, MaxResults: aws.Int32(instancesAPage)})
-	var found []model.Instance
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, reservation := range page.Reservations {
-			for i := range reservation.Instances {
-				found = append(found, instanceOf(&reservation.Instances[i]))
-			}
-		}
-	}
-	sort.SliceStable(found, func(i, j int) bool { return found[i].ID < found[j].ID })
-	return slices.CompactFunc(found, func(a, b model.Instance) bool { return a.ID == b.ID }), nil
 }
 
 // distinct returns the ids sorted, each once, without empty ones.

@@ -8,19 +8,25 @@ import (
 )
 
 // kinds of whole-call errors by code; prefixes where they end in a dot. Throttled, Denied, Invalid and NoCapacity mean
-// that EC2 did nothing. Every other code that begins with Invalid is Invalid too. Source: EC2 API reference, "Error codes
-// for the Amazon EC2 API".
+// that EC2 did nothing. Every other code that begins with Invalid is Invalid too. Source: EC2 API reference, "Error
+// codes for the Amazon EC2 API".
 var kinds = map[string]fault.Kind{
-	"RequestLimitExceeded": fault.Throttled, "Throttling": fault.Throttled, "ThrottlingException": fault.Throttled, "EC2ThrottledException": fault.Throttled,
+	"RequestLimitExceeded": fault.Throttled, "Throttling": fault.Throttled, "ThrottlingException": fault.Throttled,
+	"EC2ThrottledException": fault.Throttled,
 
-	"UnauthorizedOperation": fault.Denied, "AuthFailure": fault.Denied, "AccessDenied": fault.Denied, "OptInRequired": fault.Denied, "Blocked": fault.Denied,
-	"PendingVerification": fault.Denied, "AuthFailure.": fault.Denied, "InvalidClientTokenId": fault.Denied, "ExpiredToken": fault.Denied,
+	"UnauthorizedOperation": fault.Denied, "AuthFailure": fault.Denied, "AccessDenied": fault.Denied,
+	"OptInRequired": fault.Denied, "Blocked": fault.Denied,
+	"PendingVerification": fault.Denied, "AuthFailure.": fault.Denied, "InvalidClientTokenId": fault.Denied,
+	"ExpiredToken":   fault.Denied,
 	"RequestExpired": fault.Denied, "SignatureDoesNotMatch": fault.Denied,
 
-	"MissingParameter": fault.Invalid, "UnknownParameter": fault.Invalid, "ValidationError": fault.Invalid, "UserDataSizeLimitExceeded": fault.Invalid,
+	"MissingParameter": fault.Invalid, "UnknownParameter": fault.Invalid, "ValidationError": fault.Invalid,
+	"UserDataSizeLimitExceeded": fault.Invalid,
 
-	"InsufficientInstanceCapacity": fault.NoCapacity, "VcpuLimitExceeded": fault.NoCapacity, "MaxSpotInstanceCountExceeded": fault.NoCapacity,
-	"InstanceLimitExceeded": fault.NoCapacity, "MaxFleetCountExceeded": fault.NoCapacity, "UnfulfillableCapacity": fault.NoCapacity,
+	"InsufficientInstanceCapacity": fault.NoCapacity, "VcpuLimitExceeded": fault.NoCapacity,
+	"MaxSpotInstanceCountExceeded": fault.NoCapacity,
+	"InstanceLimitExceeded":        fault.NoCapacity, "MaxFleetCountExceeded": fault.NoCapacity,
+	"UnfulfillableCapacity":             fault.NoCapacity,
 	"InsufficientFreeAddressesInSubnet": fault.NoCapacity,
 
 	// Whoever used this token before has already got what it asked for.

@@ -9,12 +9,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/sdkerr"
 )
 
-// EC2 may not know a launch template for a moment after it was made (EC2 API reference, "Eventual consistency"): a launch from it is
-// refused as if there were none.
-const (
-	freshFor    = 30 * time.Second // for how long after it was made a template that is missing may only not be known yet
-	knownWithin = 6                // tries, one a second
-)
+// EC2 may not know a launch template for a moment after it was made (EC2 API reference, "Eventual consistency"): a
+// launch from it is refused as if there were none.
+const knownWithin = 6 // tries, one a second
 
 // fresh reports whether this process made one of a request's templates a moment ago.
 func (f *Fleet) fresh(r *request) bool {
@@ -28,7 +25,8 @@ func (f *Fleet) fresh(r *request) bool {
 	return false
 }
 
-// missing notes that EC2 did not know the templates of a request. Those that are fresh are waited for before the next launch.
+// missing notes that EC2 did not know the templates of a request. Those that are fresh are waited for before the next
+// launch.
 func (f *Fleet) missing(r *request) {
 	young := f.fresh(r)
 	f.mutex.Lock()
@@ -40,8 +38,8 @@ func (f *Fleet) missing(r *request) {
 	}
 }
 
-// await waits until EC2 knows templates that it did not know before, as far as dry runs of the request say. A launch would use up its
-// client token, as EC2 may be read.
+// await waits until EC2 knows templates that it did not know before, as far as dry runs of the request say. A launch
+// would use up its client token, as EC2 may be read.
 func (f *Fleet) await(ctx context.Context, r *request) {
 	f.mutex.Lock()
 	waits := false

@@ -16,7 +16,8 @@ const (
 
 // networkInterfaces are the class's own, or one EFA interface on each card where pods ask for them, or one. Security
 // groups are theirs and never the instance's, because EC2 takes them in one of the two places only.
-func networkInterfaces(launch model.Launch, t model.LaunchTemplate) ([]types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest, error) {
+func networkInterfaces(launch model.Launch,
+	t model.LaunchTemplate) ([]types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest, error) {
 	class := launch.Class
 	var out []types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest
 	switch {
@@ -36,14 +37,16 @@ func networkInterfaces(launch model.Launch, t model.LaunchTemplate) ([]types.Lau
 	}
 	if aws.ToBool(class.AssociatePublicIPAddress) && len(out) > 1 {
 		return nil, fault.New(fault.Invalid, "PublicAddressOfSeveralInterfaces",
-			"EC2NodeClass %s: spec.associatePublicIPAddress: true requires one network interface and the instance has %d; "+
-				"remove the field and let the subnet assign public addresses, or use another EC2NodeClass", class.Name, len(out))
+			"EC2NodeClass %s: spec.associatePublicIPAddress: true requires one network interface and the instance has"+
+				" %d; remove the field and let the subnet assign public addresses, or use another EC2NodeClass",
+			class.Name, len(out))
 	}
 	return out, nil
 }
 
 // networkInterface is one interface. What concerns IP addresses is left out where it carries no IP traffic.
-func networkInterface(launch model.Launch, card, device int64, kind string) types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest {
+func networkInterface(launch model.Launch, card, device int64,
+	kind string) types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest {
 	class := launch.Class
 	out := types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest{
 		DeviceIndex: aws.Int32(int32(device)), NetworkCardIndex: aws.Int32(int32(card)), Groups: securityGroups(class),
@@ -89,6 +92,7 @@ func connectionTracking(t *model.ConnectionTracking) *types.ConnectionTrackingSp
 		return aws.Int32(int32(n))
 	}
 	return &types.ConnectionTrackingSpecificationRequest{
-		TcpEstablishedTimeout: seconds(t.TCPEstablishedSeconds), UdpStreamTimeout: seconds(t.UDPStreamSeconds), UdpTimeout: seconds(t.UDPSeconds),
+		TcpEstablishedTimeout: seconds(t.TCPEstablishedSeconds), UdpStreamTimeout: seconds(t.UDPStreamSeconds),
+		UdpTimeout: seconds(t.UDPSeconds),
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// maxOverrides bounds one request. EC2 takes 300 launch specifications per fleet request (EC2 user guide, fleet quotas).
+// maxOverrides bounds one request. EC2 takes 300 launch specifications per fleet request (EC2 user guide, fleet
+// quotas).
 const maxOverrides = 300
 
 // request is what is stored: everything CreateFleet is given, in a form of our own that no SDK release changes.
@@ -25,7 +26,7 @@ type request struct {
 	Count        int32             `json:"count"`
 	Templates    []template        `json:"templates"`
 	Tags         map[string]string `json:"tags"`
-	Market       string            `json:"market,omitempty"`  // of reserved capacity that is not bought as on-demand: one of the markets below
+	Market       string            `json:"market,omitempty"`  // of reserved capacity not bought as on-demand, see below
 	Context      string            `json:"context,omitempty"` // handed to EC2 as it is
 }
 
@@ -84,7 +85,9 @@ func (f *Fleet) PrepareRequest(ctx context.Context, launch model.Launch) ([]byte
 		}
 	}
 	if total == 0 || r.Count == 0 {
-		return nil, fault.New(fault.Invalid, "", "launch of NodePool %s has %d offerings for %d claims; both must be at least one", launch.Pool, total, r.Count)
+		return nil, fault.New(fault.Invalid, "",
+			"launch of NodePool %s has %d offerings for %d claims; both must be at least"+
+				" one", launch.Pool, total, r.Count)
 	}
 	if r.Context != "" || launch.CapacityType == model.Reserved {
 		r.Version = requestNewest
@@ -105,7 +108,8 @@ func checkTemplates(launch model.Launch) error {
 		first := launch.Templates[0]
 		switch {
 		case (t.Reservation != "") != (launch.CapacityType == model.Reserved):
-			return wrong("template %d is for reservation %q and the launch requests %s", i, t.Reservation, launch.CapacityType)
+			return wrong("template %d is for reservation %q and the launch requests %s", i, t.Reservation,
+				launch.CapacityType)
 		case t.Block != first.Block || t.Interruptible != first.Interruptible:
 			return wrong("its templates are for reservations of several kinds")
 		case t.Block && t.Reservation != first.Reservation:
@@ -139,26 +143,11 @@ func decodeRequest(text []byte) (*request, error) {
 		return nil, fault.Wrap(fault.Invalid, "", err, "decode a stored request of %d bytes", len(text))
 	}
 	if r.Version < requestVersion || r.Version > requestNewest {
-		return nil, fault.New(fault.Invalid, "", "stored request of intent %s is of version %d and this build knows %d to %d", r.Intent, r.Version, requestVersion, requestNewest)
+		return nil,
+			fault.New(fault.Invalid, "", "stored request of intent %s is of version %d and this build knows %d to %d",
+				r.Intent, r.Version, requestVersion, requestNewest)
 	}
 	return &r, nil
-}
-
-// tagsOf are the tags of instance, volume and fleet. What the class asks for comes first; ours win.
-func tagsOf(launch model.Launch) map[string]string {
-	tags := map[string]string{}
-	for key, value := range launch.Class.Tags {
-		tags[key] = value
-	}
-	tags["kubernetes.io/cluster/"+launch.Cluster] = "owned"
-	tags["eks:eks-cluster-name"] = launch.Cluster
-	tags[model.LabelNodePool] = model.PoolTag(launch.Pool)
-	tags[model.LabelNodeClass] = launch.Class.Name
-	tags[TagIntent] = launch.Intent
-	if len(launch.Claims) == 1 {
-		tags["karpenter.sh/nodeclaim"] = launch.Claims[0]
-	}
-	return tags
 }
 
 // input is the request as the SDK sends it.
@@ -176,16 +165,20 @@ func (r *request) input() *ec2.CreateFleetInput {
 	r.strategy(input)
 	resources := []types.ResourceType{types.ResourceTypeInstance, types.ResourceTypeVolume, types.ResourceTypeFleet}
 	for _, resource := range resources {
-		input.TagSpecifications = append(input.TagSpecifications, types.TagSpecification{ResourceType: resource, Tags: sdkTags(r.Tags)})
+		input.TagSpecifications = append(input.TagSpecifications,
+			types.TagSpecification{ResourceType: resource, Tags: sdkTags(r.Tags)})
 	}
 	for _, t := range r.Templates {
-		config := types.FleetLaunchTemplateConfigRequest{LaunchTemplateSpecification: &types.FleetLaunchTemplateSpecificationRequest{
-			LaunchTemplateName: aws.String(t.Name), Version: aws.String("$Latest"),
-		}}
+		config := types.FleetLaunchTemplateConfigRequest{
+			LaunchTemplateSpecification: &types.FleetLaunchTemplateSpecificationRequest{
+				LaunchTemplateName: aws.String(t.Name), Version: aws.String("$Latest"),
+			},
+		}
 		for _, o := range t.Overrides {
 			config.Overrides = append(config.Overrides, types.FleetLaunchTemplateOverridesRequest{
-				InstanceType: types.InstanceType(o.InstanceType), SubnetId: aws.String(o.SubnetID), AvailabilityZone: aws.String(o.Zone),
-				Priority: aws.Float64(o.Price.USD()),
+				InstanceType: types.InstanceType(o.InstanceType), SubnetId: aws.String(o.SubnetID),
+				AvailabilityZone: aws.String(o.Zone),
+				Priority:         aws.Float64(o.Price.USD()),
 			})
 		}
 		input.LaunchTemplateConfigs = append(input.LaunchTemplateConfigs, config)
@@ -193,14 +186,16 @@ func (r *request) input() *ec2.CreateFleetInput {
 	return input
 }
 
-// strategy says what kind of capacity is bought, and which of the pools first. The prioritized strategies, which read the
-// overrides' priorities, are for prices that people set themselves; here prices are EC2's own.
+// strategy says what kind of capacity is bought, and which of the pools first. The prioritized strategies, which read
+// the overrides' priorities, are for prices that people set themselves; here prices are EC2's own.
 func (r *request) strategy(input *ec2.CreateFleetInput) {
 	target := &input.TargetCapacitySpecification.DefaultTargetCapacityType
 	switch {
 	case r.CapacityType == model.Spot:
 		*target = types.DefaultTargetCapacityTypeSpot
-		input.SpotOptions = &types.SpotOptionsRequest{AllocationStrategy: types.SpotAllocationStrategyPriceCapacityOptimized}
+		input.SpotOptions = &types.SpotOptionsRequest{
+			AllocationStrategy: types.SpotAllocationStrategyPriceCapacityOptimized,
+		}
 	case r.Market == marketBlock:
 		*target = types.DefaultTargetCapacityTypeCapacityBlock
 	case r.Market == marketInterruptible:
@@ -209,7 +204,9 @@ func (r *request) strategy(input *ec2.CreateFleetInput) {
 			ReservationTypes: []types.FleetReservationType{types.FleetReservationTypeInterruptibleCapacityReservation},
 		}
 	default:
-		input.OnDemandOptions = &types.OnDemandOptionsRequest{AllocationStrategy: types.FleetOnDemandAllocationStrategyLowestPrice}
+		input.OnDemandOptions = &types.OnDemandOptionsRequest{
+			AllocationStrategy: types.FleetOnDemandAllocationStrategyLowestPrice,
+		}
 	}
 }
 
@@ -240,8 +237,10 @@ func (r *request) result(out *ec2.CreateFleetOutput) model.LaunchResult {
 }
 
 // instanceOf reads what the instances of one pool of capacity have in common.
-func (r *request) instanceOf(set *types.CreateFleetInstance, zones map[string]string, templates map[override]*template) model.Instance {
-	at := model.Instance{Type: string(set.InstanceType), CapacityType: r.CapacityType, State: string(types.InstanceStateNamePending), Tags: r.Tags}
+func (r *request) instanceOf(set *types.CreateFleetInstance, zones map[string]string,
+	templates map[override]*template) model.Instance {
+	at := model.Instance{Type: string(set.InstanceType), CapacityType: r.CapacityType,
+		State: string(types.InstanceStateNamePending), Tags: r.Tags}
 	if set.Lifecycle == types.InstanceLifecycleSpot {
 		at.CapacityType = model.Spot
 	}
@@ -264,24 +263,12 @@ func (r *request) errorOf(e *types.CreateFleetError, zones map[string]string) mo
 	out := model.LaunchError{Code: aws.ToString(e.ErrorCode), Message: aws.ToString(e.ErrorMessage)}
 	out.Offering.CapacityType = r.CapacityType
 	if l := e.LaunchTemplateAndOverrides; l != nil && l.Overrides != nil {
-		out.Offering.InstanceType, out.Offering.Zone = string(l.Overrides.InstanceType), aws.ToString(l.Overrides.AvailabilityZone)
+		out.Offering.InstanceType = string(l.Overrides.InstanceType)
+		out.Offering.Zone = aws.ToString(l.Overrides.AvailabilityZone)
 		out.SubnetID = aws.ToString(l.Overrides.SubnetId)
 		if out.Offering.Zone == "" {
 			out.Offering.Zone = zones[out.SubnetID]
 		}
-	}
-	return out
-}
-
-func sdkTags(tags map[string]string) []types.Tag {
-	keys := make([]string, 0, len(tags))
-	for key := range tags {
-		keys = append(keys, key)
-	}
-	sort.Strings(keys)
-	out := make([]types.Tag, len(keys))
-	for i, key := range keys {
-		out[i] = types.Tag{Key: aws.String(key), Value: aws.String(tags[key])}
 	}
 	return out
 }

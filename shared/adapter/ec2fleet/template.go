@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,10 +18,14 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/sdkerr"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// ensureTemplate returns the name of the launch template with this content, made where EC2 does not have it. A name this
-// process has not used for a while is made sure of again: somebody may have tidied it away.
+// freshFor is for how long after it was made a template that is missing may only not be known yet.
+const freshFor = 30 * time.Second
+
+// ensureTemplate returns the name of the launch template with this content, made where EC2 does not have it. A name
+// this process has not used for a while is made sure of again: somebody may have tidied it away.
 func (f *Fleet) ensureTemplate(ctx context.Context, launch model.Launch, t model.LaunchTemplate) (string, error) {
 	data, err := templateData(f.client.Options().Region, launch, t)
 	if err != nil {
@@ -38,7 +43,8 @@ func (f *Fleet) ensureTemplate(ctx context.Context, launch model.Launch, t model
 	tags := templateTags(launch)
 	_, err = f.client.CreateLaunchTemplate(ctx, &ec2.CreateLaunchTemplateInput{
 		LaunchTemplateName: aws.String(name), LaunchTemplateData: data,
-		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeLaunchTemplate, Tags: sdkTags(tags)}},
+		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeLaunchTemplate,
+			Tags: sdkTags(tags)}},
 	})
 	if err != nil && !strings.HasPrefix(sdkerr.Code(err), "InvalidLaunchTemplateName.AlreadyExists") {
 		return "", translate(err, "create launch template of EC2NodeClass %s", launch.Class.Name)
@@ -76,18 +82,22 @@ func templateTags(launch model.Launch) map[string]string {
 	return tags
 }
 
-// templateData is what every instance of the template has in common. Placement is there only where something is asked for.
-func templateData(region string, launch model.Launch, t model.LaunchTemplate) (*types.RequestLaunchTemplateData, error) {
+// templateData is what every instance of the template has in common. Placement is there only where something is asked
+// for.
+func templateData(region string, launch model.Launch, t model.LaunchTemplate) (*types.RequestLaunchTemplateData,
+	error) {
 	class := launch.Class
 	interfaces, err := networkInterfaces(launch, t)
 	if err != nil {
 		return nil, err
 	}
+	profile := aws.String(class.Status.InstanceProfile)
+	monitoring := aws.Bool(class.DetailedMonitoring)
 	data := &types.RequestLaunchTemplateData{
 		ImageId:                          aws.String(t.ImageID),
 		UserData:                         aws.String(base64.StdEncoding.EncodeToString(t.UserData)),
-		IamInstanceProfile:               &types.LaunchTemplateIamInstanceProfileSpecificationRequest{Name: aws.String(class.Status.InstanceProfile)},
-		Monitoring:                       &types.LaunchTemplatesMonitoringRequest{Enabled: aws.Bool(class.DetailedMonitoring)},
+		IamInstanceProfile:               &types.LaunchTemplateIamInstanceProfileSpecificationRequest{Name: profile},
+		Monitoring:                       &types.LaunchTemplatesMonitoringRequest{Enabled: monitoring},
 		MetadataOptions:                  metadataOptions(region, class.Metadata),
 		NetworkInterfaces:                interfaces,
 		Placement:                        placement(class, t),
@@ -98,14 +108,17 @@ func templateData(region string, launch model.Launch, t model.LaunchTemplate) (*
 		},
 	}
 	if class.NestedVirtualization != "" {
-		data.CpuOptions = &types.LaunchTemplateCpuOptionsRequest{NestedVirtualization: types.NestedVirtualizationSpecification(class.NestedVirtualization)}
+		data.CpuOptions = &types.LaunchTemplateCpuOptionsRequest{
+			NestedVirtualization: types.NestedVirtualizationSpecification(class.NestedVirtualization),
+		}
 	}
 	if t.Enclaves {
 		data.EnclaveOptions = &types.LaunchTemplateEnclaveOptionsRequest{Enabled: aws.Bool(true)}
 	}
 	if launch.CapacityType == model.Spot {
 		data.TagSpecifications = append(data.TagSpecifications,
-			types.LaunchTemplateTagSpecificationRequest{ResourceType: types.ResourceTypeSpotInstancesRequest, Tags: sdkTags(templateTags(launch))})
+			types.LaunchTemplateTagSpecificationRequest{ResourceType: types.ResourceTypeSpotInstancesRequest,
+				Tags: sdkTags(templateTags(launch))})
 	}
 	for _, device := range blockDevices(class) {
 		data.BlockDeviceMappings = append(data.BlockDeviceMappings, mapping(device))
@@ -132,15 +145,19 @@ func placement(class model.Class, t model.LaunchTemplate) *types.LaunchTemplateP
 	return out
 }
 
-// reservation says which capacity reservation an instance runs in. One that was not bought as reserved capacity takes none,
-// not even an open one that would match it: a reservation is used by those who select it.
+// reservation says which capacity reservation an instance runs in. One that was not bought as reserved capacity takes
+// none, not even an open one that would match it: a reservation is used by those who select it.
 func reservation(t model.LaunchTemplate) *types.LaunchTemplateCapacityReservationSpecificationRequest {
 	if t.Reservation == "" {
-		return &types.LaunchTemplateCapacityReservationSpecificationRequest{CapacityReservationPreference: types.CapacityReservationPreferenceNone}
+		return &types.LaunchTemplateCapacityReservationSpecificationRequest{
+			CapacityReservationPreference: types.CapacityReservationPreferenceNone,
+		}
 	}
 	return &types.LaunchTemplateCapacityReservationSpecificationRequest{
 		CapacityReservationPreference: types.CapacityReservationPreferenceCapacityReservationsOnly,
-		CapacityReservationTarget:     &types.CapacityReservationTarget{CapacityReservationId: aws.String(t.Reservation)},
+		CapacityReservationTarget: &types.CapacityReservationTarget{
+			CapacityReservationId: aws.String(t.Reservation),
+		},
 	}
 }
 
@@ -149,7 +166,9 @@ func market(t model.LaunchTemplate) *types.LaunchTemplateInstanceMarketOptionsRe
 	case t.Reservation != "" && t.Block:
 		return &types.LaunchTemplateInstanceMarketOptionsRequest{MarketType: types.MarketTypeCapacityBlock}
 	case t.Reservation != "" && t.Interruptible:
-		return &types.LaunchTemplateInstanceMarketOptionsRequest{MarketType: types.MarketTypeInterruptibleCapacityReservation}
+		return &types.LaunchTemplateInstanceMarketOptionsRequest{
+			MarketType: types.MarketTypeInterruptibleCapacityReservation,
+		}
 	}
 	return nil
 }
@@ -203,7 +222,8 @@ func blockDevices(class model.Class) []model.BlockDevice {
 
 func mapping(device model.BlockDevice) types.LaunchTemplateBlockDeviceMappingRequest {
 	ebs := &types.LaunchTemplateEbsBlockDeviceRequest{
-		Encrypted: device.Encrypted, DeleteOnTermination: device.DeleteOnTermination, VolumeType: types.VolumeType(device.VolumeType),
+		Encrypted: device.Encrypted, DeleteOnTermination: device.DeleteOnTermination,
+		VolumeType: types.VolumeType(device.VolumeType),
 	}
 	text := func(value string) *string {
 		if value == "" {
@@ -221,4 +241,33 @@ func mapping(device model.BlockDevice) types.LaunchTemplateBlockDeviceMappingReq
 	ebs.VolumeSize, ebs.Iops, ebs.Throughput = count(device.VolumeSizeGiB), count(device.IOPS), count(device.Throughput)
 	ebs.VolumeInitializationRate = count(device.InitializationRate)
 	return types.LaunchTemplateBlockDeviceMappingRequest{DeviceName: text(device.DeviceName), Ebs: ebs}
+}
+
+// templatePrefix is what names of a cluster's launch templates begin with; a digest of 32 characters follows. EC2 takes
+// 128 characters (API reference, CreateLaunchTemplate), which leaves 88 for the cluster.
+func templatePrefix(cluster string) string { return "joiner/" + wire.Shorten(cluster, 88, 16) + "/" }
+
+// tagsOf are the tags of instance, volume and fleet. What the class asks for comes first; ours win.
+func tagsOf(launch model.Launch) map[string]string {
+	tags := map[string]string{}
+	for key, value := range launch.Class.Tags {
+		tags[key] = value
+	}
+	tags["kubernetes.io/cluster/"+launch.Cluster] = "owned"
+	tags["eks:eks-cluster-name"] = launch.Cluster
+	tags[model.LabelNodePool] = model.PoolTag(launch.Pool)
+	tags[model.LabelNodeClass] = launch.Class.Name
+	tags[TagIntent] = launch.Intent
+	if len(launch.Claims) == 1 {
+		tags["karpenter.sh/nodeclaim"] = launch.Claims[0]
+	}
+	return tags
+}
+
+func sdkTags(tags map[string]string) []types.Tag {
+	out := make([]types.Tag, 0, len(tags))
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		out = append(out, types.Tag{Key: aws.String(key), Value: aws.String(tags[key])})
+	}
+	return out
 }
