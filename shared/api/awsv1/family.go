@@ -18,13 +18,10 @@ const (
 	FamilyWindows2025  AMIFamily = "Windows2025"
 )
 
-// AliasLatest is the version of an alias that follows each new release.
-const AliasLatest = "latest"
-
 // Alias is an AMISelectorTerm's alias taken apart.
 type Alias struct {
 	Family AMIFamily
-	// Version is AliasLatest or a release such as v20250212.
+	// Version is "latest" or a release such as v20250212.
 	Version string
 }
 
@@ -43,9 +40,6 @@ func ParseAlias(text string) (alias Alias, ok bool) {
 	}
 	return Alias{}, false
 }
-
-// IsWindows says whether nodes of the family run Windows.
-func (f AMIFamily) IsWindows() bool { return strings.HasPrefix(string(f), "Windows") }
 
 // Alias returns the alias the class selects its image by; ok is false where it has none.
 func (c *EC2NodeClass) Alias() (alias Alias, ok bool) {

@@ -77,12 +77,6 @@ type CapacityReservationSelectorTerm struct {
 // +kubebuilder:validation:Enum=open;targeted
 type InstanceMatchCriteria string
 
-// The match criteria of capacity reservations.
-const (
-	MatchOpen     InstanceMatchCriteria = "open"
-	MatchTargeted InstanceMatchCriteria = "targeted"
-)
-
 // PlacementGroupSelector selects one placement group, by name or by id.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.name) != has(self.id)",message="exactly one of 'name' and 'id' must be set"

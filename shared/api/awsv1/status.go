@@ -144,29 +144,6 @@ const (
 	ConditionCapacityReservationsReady = "CapacityReservationsReady"
 )
 
-// Reasons of EC2NodeClass conditions.
-const (
-	ReasonAMINotFound                         = "AMINotFound"
-	ReasonUnsupportedAlias                    = "UnsupportedAlias"
-	ReasonSubnetsNotFound                     = "SubnetsNotFound"
-	ReasonSecurityGroupsNotFound              = "SecurityGroupsNotFound"
-	ReasonInstanceProfileNotFound             = "InstanceProfileNotFound"
-	ReasonPlacementGroupNotFound              = "PlacementGroupNotFound"
-	ReasonPlacementGroupResolutionFailed      = "PlacementGroupResolutionFailed"
-	ReasonDependenciesNotReady                = "DependenciesNotReady"
-	ReasonClusterCIDRResolutionFailed         = "ClusterCIDRResolutionFailed"
-	ReasonInvalidKubeletConfiguration         = "InvalidKubeletConfiguration"
-	ReasonUnsupportedKubeletConfiguration     = "UnsupportedKubeletConfiguration"
-	ReasonKubeletExpressionsDisabled          = "KubeletExpressionsDisabled"
-	ReasonKubeletExpressionInvalid            = "KubeletExpressionInvalid"
-	ReasonKubeletExpressionEvaluationFailed   = "KubeletExpressionEvaluationFailed"
-	ReasonTagValidationFailed                 = "TagValidationFailed"
-	ReasonUserDataSizeLimitExceeded           = "UserDataSizeLimitExceeded"
-	ReasonCreateLaunchTemplateAuthCheckFailed = "CreateLaunchTemplateAuthCheckFailed"
-	ReasonCreateFleetAuthCheckFailed          = "CreateFleetAuthCheckFailed"
-	ReasonRunInstancesAuthCheckFailed         = "RunInstancesAuthCheckFailed"
-)
-
 // Conditions returns the conditions that make a class Ready.
 func Conditions(reservedCapacity bool) condition.Types {
 	types := condition.Types{Dependents: []string{

@@ -58,15 +58,10 @@ const (
 
 // Reasons of NodeClaim conditions.
 const (
-	ReasonLaunchFailed                  = "LaunchFailed"
 	ReasonNodeNotFound                  = "NodeNotFound"
 	ReasonRegistrationHookPending       = "RegistrationHookPending"
 	ReasonMultipleNodesFound            = "MultipleNodesFound"
 	ReasonNodeNotReady                  = "NodeNotReady"
-	ReasonStartupTaintsExist            = "StartupTaintsExist"
-	ReasonKnownEphemeralTaintsExist     = "KnownEphemeralTaintsExist"
-	ReasonResourceNotRegistered         = "ResourceNotRegistered"
-	ReasonDRADriverPoolsNotPublished    = "DRADriverPoolsNotPublished"
 	ReasonDraining                      = "Draining"
 	ReasonAwaitingVolumeDetachment      = "AwaitingVolumeDetachment"
 	ReasonTerminationGracePeriodElapsed = "TerminationGracePeriodElapsed"

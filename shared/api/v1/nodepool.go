@@ -71,9 +71,6 @@ type NodePoolSpec struct {
 	Replicas *int64 `json:"replicas,omitempty"`
 }
 
-// IsStatic says whether the pool keeps a fixed number of nodes.
-func (s *NodePoolSpec) IsStatic() bool { return s.Replicas != nil }
-
 // LimitNodes is the pseudo resource of NodePoolSpec.Limits that bounds the number of nodes.
 const LimitNodes corev1.ResourceName = "nodes"
 

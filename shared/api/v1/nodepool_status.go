@@ -36,17 +36,6 @@ const (
 	ConditionValidationSucceeded = "ValidationSucceeded"
 	// ConditionNodeClassReady says that the pool's class exists and is ready.
 	ConditionNodeClassReady = "NodeClassReady"
-	// ConditionNodeRegistrationHealthy says that recently launched nodes did join. It does not count towards Ready.
-	ConditionNodeRegistrationHealthy = "NodeRegistrationHealthy"
-)
-
-// Reasons of NodePool conditions.
-const (
-	ReasonNodePoolValidationFailed  = "NodePoolValidationFailed"
-	ReasonNodeClassNotFound         = "NodeClassNotFound"
-	ReasonNodeClassTerminating      = "NodeClassTerminating"
-	ReasonNodeClassReadinessUnknown = "NodeClassReadinessUnknown"
-	ReasonRegistrationFailed        = "RegistrationFailed"
 )
 
 // NodePoolConditions are the conditions that make a pool Ready.

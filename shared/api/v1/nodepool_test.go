@@ -86,17 +86,6 @@ func TestCopiesAreDeep(t *testing.T) {
 	}
 }
 
-func TestStaticPoolsHaveReplicas(t *testing.T) {
-	pool := hashedPool()
-	if pool.Spec.IsStatic() {
-		t.Error("a pool without replicas is static")
-	}
-	pool.Spec.Replicas = ptr(int64(0))
-	if !pool.Spec.IsStatic() {
-		t.Error("a pool with 0 replicas is not static")
-	}
-}
-
 func TestKindsAreKnownToASchemeAndHaveReadiness(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := AddToScheme(scheme); err != nil {

@@ -49,28 +49,6 @@ func ValidateNodePool(pool *NodePool) []FieldError {
 	return problems
 }
 
-// NodePoolWarnings returns what is odd about a pool that is usable nevertheless: values of the capacity type that do not
-// exist, beside others that do. It returns none for a pool without such oddities.
-func NodePoolWarnings(pool *NodePool) []FieldError {
-	var warnings []FieldError
-	for i, r := range pool.Spec.Template.Spec.Requirements {
-		if !listsCapacityTypes(r) {
-			continue
-		}
-		known, unknown := splitCapacityTypes(r.Values)
-		if len(known) == 0 {
-			continue
-		}
-		for _, value := range unknown {
-			warnings = append(warnings, FieldError{
-				fmt.Sprintf("spec.template.spec.requirements[%d].values", i), value, "unknown capacity type is ignored",
-				"Remove it, or use one of on-demand, reserved and spot.",
-			})
-		}
-	}
-	return warnings
-}
-
 func validateLabels(path string, labels map[string]string) []FieldError {
 	var problems []FieldError
 	for _, key := range slices.Sorted(maps.Keys(labels)) {

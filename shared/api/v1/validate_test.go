@@ -102,17 +102,6 @@ func TestValidateNodePool(t *testing.T) {
 	}
 }
 
-func TestUnknownCapacityTypesAmongKnownOnesAreWarnedOf(t *testing.T) {
-	pool := requiring(
-		Requirement{Key: "karpenter.sh/capacity-type", Operator: corev1.NodeSelectorOpIn, Values: []string{"cheap", "spot"}},
-		Requirement{Key: "karpenter.sh/capacity-type", Operator: corev1.NodeSelectorOpIn, Values: []string{"cheaper"}},
-	)
-	warnings := NodePoolWarnings(pool)
-	if len(warnings) != 1 || warnings[0].Value != "cheap" || warnings[0].Path != "spec.template.spec.requirements[0].values" {
-		t.Errorf("warnings = %v, want one of cheap in the first requirement", warnings)
-	}
-}
-
 func TestFieldErrorsReadAsOneLine(t *testing.T) {
 	err := FieldError{Path: "spec.a", Value: "b", Message: "is wrong", Remedy: "Write c."}
 	if got, want := err.Error(), `spec.a: "b": is wrong. Remedy: Write c.`; got != want {

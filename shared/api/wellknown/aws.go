@@ -1,15 +1,7 @@
 package wellknown
 
-import (
-	"slices"
-	"strings"
-)
-
 // AWSGroup is the API group of EC2NodeClass, and the domain of the labels and annotations that describe EC2.
 const AWSGroup = "karpenter.k8s.aws"
-
-// AWSCompatibilityGroup is the domain of markers kept only for objects written by older versions.
-const AWSCompatibilityGroup = "compatibility." + AWSGroup
 
 // Labels that describe an instance. Numbers are decimal text in the unit the comment names.
 const (
@@ -57,47 +49,7 @@ const (
 const (
 	AnnotationEC2NodeClassHash        = AWSGroup + "/ec2nodeclass-hash"
 	AnnotationEC2NodeClassHashVersion = AWSGroup + "/ec2nodeclass-hash-version"
-	// AnnotationInstanceProfileName records the instance profile a claim was launched with.
-	AnnotationInstanceProfileName = AWSGroup + "/instance-profile-name"
-	// AnnotationInstanceTagged is "true" once a claim's instance carries the tags that need the node's name.
-	AnnotationInstanceTagged    = AWSGroup + "/tagged"
-	AnnotationClusterNameTagged = AWSCompatibilityGroup + "/cluster-name-tagged"
 )
 
 // FinalizerEC2NodeClass keeps an EC2NodeClass until no claim uses it and what was made for it is gone.
 const FinalizerEC2NodeClass = AWSGroup + "/termination"
-
-// AWS tag keys put on everything launched for a cluster; a class may set none of them but TagName.
-const (
-	TagClusterName        = "eks:eks-cluster-name"
-	TagClusterOwnerPrefix = "kubernetes.io/cluster" // + "/" + the cluster's name, value "owned"
-	TagNodePool           = LabelNodePool
-	TagNodeClaim          = Group + "/nodeclaim"
-	TagEC2NodeClass       = LabelEC2NodeClass
-	TagName               = "Name"
-)
-
-// Extended resources that instances offer beyond what Kubernetes names itself.
-const (
-	ResourceNVIDIAGPU   = "nvidia.com/gpu"
-	ResourceAMDGPU      = "amd.com/gpu"
-	ResourceNeuron      = "aws.amazon.com/neuron"
-	ResourceNeuronCore  = "aws.amazon.com/neuroncore"
-	ResourceHabanaGaudi = "habana.ai/gaudi"
-	ResourceEFA         = "vpc.amazonaws.com/efa"
-	ResourcePodENI      = "vpc.amazonaws.com/pod-eni"
-	ResourcePrivateIPv4 = "vpc.amazonaws.com/PrivateIPv4Address"
-)
-
-// RestrictedTagReason says why an EC2NodeClass may not set the AWS tag key; empty where it may.
-func RestrictedTagReason(key string) string {
-	switch {
-	case key == "":
-		return "a tag key is empty"
-	case strings.HasPrefix(key, TagClusterOwnerPrefix):
-		return "tags beginning " + TagClusterOwnerPrefix + " are set at launch"
-	case slices.Contains([]string{TagClusterName, TagNodePool, TagNodeClaim, TagEC2NodeClass}, key):
-		return "the tag " + key + " is set at launch"
-	}
-	return ""
-}

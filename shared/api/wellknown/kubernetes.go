@@ -11,23 +11,7 @@ const (
 	LabelOS           = corev1.LabelOSStable
 	LabelHostname     = corev1.LabelHostname
 	LabelWindowsBuild = corev1.LabelWindowsBuild
-	// LabelExcludeFromLoadBalancers is set, with value "karpenter", on a node while it drains.
-	LabelExcludeFromLoadBalancers = corev1.LabelNodeExcludeBalancers
 )
-
-// Values of LabelArch and LabelOS that nodes can have.
-const (
-	ArchAMD64 = "amd64"
-	ArchARM64 = "arm64"
-	OSLinux   = "linux"
-	OSWindows = "windows"
-)
-
-// TaintReadinessPrefix begins the keys of taints that readiness gates of nodes put on and take off again.
-const TaintReadinessPrefix = "readiness.k8s.io/"
-
-// TaintExternalCloudProvider is on a node until its cloud controller has seen it.
-const TaintExternalCloudProvider = "node.cloudprovider.kubernetes.io/uninitialized"
 
 // aliases maps deprecated label keys, and a storage driver's own zone key, to the key in use.
 var aliases = map[string]string{
