@@ -13,17 +13,17 @@ import (
 // them.
 type Launches struct{ Claims }
 
-// MaxClaims is how many claims one intent may have: a transaction has 100 items, and Settle writes up to three for each
+// maxClaims is how many claims one intent may have: a transaction has 100 items, and Settle writes up to three for each
 // and those beside them.
-const MaxClaims = 25
+const maxClaims = 25
 
 // Record writes intent, claims and what they hold in one transaction under the fence. Where the answer of an earlier
 // try was lost and the very same intent is stored already, there is nothing left to do and no error.
 func (l Launches) Record(ctx context.Context, fence model.Fence, intent model.Intent, claims []model.Claim,
 	limits model.Resources) error {
-	if len(claims) == 0 || len(claims) > MaxClaims {
+	if len(claims) == 0 || len(claims) > maxClaims {
 		return fault.New(fault.Invalid, "", "intent %s has %d claims; 1 to %d are allowed", intent.ID, len(claims),
-			MaxClaims)
+			maxClaims)
 	}
 	put, err := l.putIntent(intent, nothingIsThere, nil)
 	if err != nil {

@@ -1,5 +1,7 @@
 package ec2catalog
 
+import "time"
+
 // Catalog is one region seen with one cluster's permissions. It is safe for concurrent use.
 type Catalog struct {
 	*Types
@@ -9,7 +11,10 @@ type Catalog struct {
 
 // New returns a catalog that has read nothing yet.
 func New(clients Clients, settings Settings) *Catalog {
-	from := &source{clients, settings.withDefaults()}
+	if settings.Now == nil {
+		settings.Now = time.Now
+	}
+	from := &source{clients, settings}
 	return &Catalog{
 		Types:            &Types{source: from},
 		Classes:          &Classes{source: from, parameters: map[string]parameter{}, resolved: map[string]resolved{}},

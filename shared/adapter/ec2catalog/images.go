@@ -171,7 +171,7 @@ func (c *Classes) parameter(ctx context.Context, name string) (string, error) {
 	c.mutex.Lock()
 	kept, known := c.parameters[name]
 	c.mutex.Unlock()
-	good := c.settings.ImagesEvery
+	good := imagesEvery
 	if !strings.HasPrefix(name, published) {
 		good = min(good, ownParametersEvery)
 	}

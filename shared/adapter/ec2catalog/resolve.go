@@ -28,7 +28,7 @@ func (c *Classes) Resolve(ctx context.Context, class model.Class, images []model
 	c.mutex.Lock()
 	kept, known := c.resolved[key]
 	c.mutex.Unlock()
-	if known && now.Sub(kept.readAt) < c.settings.ResolveEvery {
+	if known && now.Sub(kept.readAt) < resolveEvery {
 		return kept.status, nil
 	}
 	status, err := c.resolve(ctx, class, images)
@@ -38,7 +38,7 @@ func (c *Classes) Resolve(ctx context.Context, class model.Class, images []model
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	for other, old := range c.resolved { // earlier generations, classes long gone
-		if now.Sub(old.readAt) >= c.settings.ResolveEvery {
+		if now.Sub(old.readAt) >= resolveEvery {
 			delete(c.resolved, other)
 		}
 	}

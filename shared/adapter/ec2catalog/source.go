@@ -1,7 +1,6 @@
 package ec2catalog
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -28,32 +27,22 @@ type Clients struct {
 	SSM     *ssm.Client
 }
 
-// Settings are the region and how long what was read is good. Zero durations mean the defaults.
+// Settings are the region and how it is read.
 type Settings struct {
-	Region       string
-	Isolated     bool          // there is no way to the price list and to IAM, which have no endpoints within a network
-	TypesEvery   time.Duration // instance types and where they are offered
-	PricesEvery  time.Duration // on-demand prices
-	SpotEvery    time.Duration // spot prices
-	ImagesEvery  time.Duration // parameters that name images
-	ResolveEvery time.Duration // what a class resolved to without a problem
-	RetryAfter   time.Duration // after a failed refresh
-	Now          func() time.Time
+	Region   string
+	Isolated bool             // there is no way to the price list and to IAM, which have no endpoints within a network
+	Now      func() time.Time // nil = time.Now
 }
 
-// withDefaults returns the settings with what stands for zero values.
-func (s Settings) withDefaults() Settings {
-	s.TypesEvery = cmp.Or(s.TypesEvery, 12*time.Hour)
-	s.PricesEvery = cmp.Or(s.PricesEvery, 12*time.Hour)
-	s.SpotEvery = cmp.Or(s.SpotEvery, 10*time.Minute)
-	s.ImagesEvery = cmp.Or(s.ImagesEvery, 30*time.Minute)
-	s.ResolveEvery = cmp.Or(s.ResolveEvery, time.Minute)
-	s.RetryAfter = cmp.Or(s.RetryAfter, time.Minute)
-	if s.Now == nil {
-		s.Now = time.Now
-	}
-	return s
-}
+// How long what was read is good.
+const (
+	typesEvery   = 12 * time.Hour   // instance types and where they are offered
+	pricesEvery  = 12 * time.Hour   // on-demand prices
+	spotEvery    = 10 * time.Minute // spot prices
+	imagesEvery  = 30 * time.Minute // parameters that name images
+	resolveEvery = time.Minute      // what a class resolved to without a problem
+	retryAfter   = time.Minute      // after a failed refresh
+)
 
 // tagFilters matches every tag; the value * asks only that the key exists.
 func tagFilters(tags map[string]string) []types.Filter {

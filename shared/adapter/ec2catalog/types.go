@@ -21,7 +21,7 @@ func (c *Types) InstanceTypes(ctx context.Context) (model.InstanceCatalog, error
 		c.kept, err = c.Refresh(ctx, c.kept, parts)
 		c.failed.note(parts, before, c.kept, now)
 	} else if len(c.kept.Types) == 0 {
-		err = fmt.Errorf("the last try failed less than %s ago", c.settings.RetryAfter)
+		err = fmt.Errorf("the last try failed less than %s ago", retryAfter)
 	}
 	if len(c.kept.Types) == 0 {
 		c.kept = model.InstanceCatalog{}
@@ -41,12 +41,12 @@ func (c *Types) CallsDue() int {
 // due returns the parts that are too old, less those that were tried without effect a moment ago.
 func (c *Types) due(now time.Time) model.CatalogParts {
 	old := func(readUnix int64, every time.Duration, failed time.Time) bool {
-		return now.Sub(time.Unix(readUnix, 0)) >= every && now.Sub(failed) >= c.settings.RetryAfter
+		return now.Sub(time.Unix(readUnix, 0)) >= every && now.Sub(failed) >= retryAfter
 	}
 	return model.CatalogParts{
-		Types:  old(c.kept.ReadUnix, c.settings.TypesEvery, c.failed.types),
-		Prices: c.HasPriceList() && old(c.kept.PriceUnix, c.settings.PricesEvery, c.failed.prices),
-		Spot:   old(c.kept.SpotUnix, c.settings.SpotEvery, c.failed.spot),
+		Types:  old(c.kept.ReadUnix, typesEvery, c.failed.types),
+		Prices: c.HasPriceList() && old(c.kept.PriceUnix, pricesEvery, c.failed.prices),
+		Spot:   old(c.kept.SpotUnix, spotEvery, c.failed.spot),
 	}
 }
 

@@ -20,11 +20,13 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// Settings of a store. The zero value of a field means the default named with it.
+// Settings of a store.
 type Settings struct {
-	CheckEvery time.Duration    // how long Instances trusts what is in memory without asking S3 whether it changed: 30 s
-	Now        func() time.Time // time.Now
+	Now func() time.Time // nil = time.Now
 }
+
+// checkEvery is how long RegionCatalog trusts what is in memory without asking S3 whether it changed.
+const checkEvery = 30 * time.Second
 
 // Store is one bucket. It may be used from many goroutines. Catalogs it returns are shared and must not be written to.
 type Store struct {
@@ -46,7 +48,6 @@ type kept struct {
 
 // New returns the store in a bucket, which must exist.
 func New(client *s3.Client, bucket string, settings Settings) *Store {
-	settings.CheckEvery = cmp.Or(settings.CheckEvery, 30*time.Second)
 	if settings.Now == nil {
 		settings.Now = time.Now
 	}
@@ -57,11 +58,12 @@ func keyOf(reg model.Registration) string {
 	return fmt.Sprintf("catalog/%s/%s.jnc", cmp.Or(reg.Account, "own"), reg.Region)
 }
 
-// RegionCatalog returns the catalog of the registration's account and region, which may be as old in memory as CheckEvery.
-// Where S3 cannot be asked, what was read before is returned: it carries its age. NotFound where nobody has stored one.
+// RegionCatalog returns the catalog of the registration's account and region, which may be as old in memory as
+// checkEvery. Where S3 cannot be asked, what was read before is returned: it carries its age. NotFound where nobody has
+// stored one.
 func (s *Store) RegionCatalog(ctx context.Context, reg model.Registration) (model.InstanceCatalog, error) {
 	known := s.recall(reg)
-	if known.catalog != nil && s.settings.Now().Sub(known.checkedAt) < s.settings.CheckEvery {
+	if known.catalog != nil && s.settings.Now().Sub(known.checkedAt) < checkEvery {
 		return *known.catalog, nil
 	}
 	catalog, _, err := s.Read(ctx, reg)
@@ -106,8 +108,8 @@ func (s *Store) Read(ctx context.Context, reg model.Registration) (model.Instanc
 	return *catalog, revision, nil
 }
 
-// Write stores a catalog on condition that revision is what is stored now, "" meaning nothing. Conflict where it is not,
-// and nothing was written.
+// Write stores a catalog on condition that revision is what is stored now, "" meaning nothing. Conflict where it is
+// not, and nothing was written.
 func (s *Store) Write(ctx context.Context, reg model.Registration, catalog model.InstanceCatalog, revision string) error {
 	key := keyOf(reg)
 	data, err := wire.EncodeCatalog(&catalog)
@@ -122,8 +124,8 @@ func (s *Store) Write(ctx context.Context, reg model.Registration, catalog model
 	} else {
 		input.IfMatch = &revision
 	}
-	// S3 answers 409 where another write of the object goes on, and asks for the request again. Source: Amazon S3 user guide, "Add
-	// preconditions to S3 operations with conditional requests".
+	// S3 answers 409 where another write of the object goes on, and asks for the request again. Source: Amazon S3 user
+	// guide, "Add preconditions to S3 operations with conditional requests".
 	out, err := s.client.PutObject(ctx, input, func(o *s3.Options) {
 		o.Retryer = retry.AddWithErrorCodes(o.Retryer, "ConditionalRequestConflict")
 	})
@@ -167,7 +169,8 @@ func (s *Store) keepVersion(ctx context.Context, reg model.Registration, version
 	return nil
 }
 
-// ReadVersion returns a catalog of an account ("" = not known) and region as it was under that version. NotFound where it is not kept.
+// ReadVersion returns a catalog of an account ("" = not known) and region as it was under that version. NotFound where
+// it is not kept.
 func (s *Store) ReadVersion(ctx context.Context, account, region, version string) (*model.InstanceCatalog, error) {
 	key := versionKey(account, region, version)
 	out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &key})

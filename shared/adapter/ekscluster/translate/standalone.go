@@ -18,12 +18,12 @@ func StandaloneClaimOf(object *unstructured.Unstructured) model.StandaloneClaim 
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &typed); err != nil {
 		return model.StandaloneClaim{Name: object.GetName(), UID: string(object.GetUID()), Invalid: []string{cannotBeRead(err)}}
 	}
-	return StandaloneClaim(&typed)
+	return standaloneClaim(&typed)
 }
 
-// StandaloneClaim returns what a NodeClaim that people made by hand asks for: the labels and annotations its node gets beside its spec,
+// standaloneClaim returns what a NodeClaim that people made by hand asks for: the labels and annotations its node gets beside its spec,
 // which is evaluated as a pool's template is.
-func StandaloneClaim(object *apiv1.NodeClaim) model.StandaloneClaim {
+func standaloneClaim(object *apiv1.NodeClaim) model.StandaloneClaim {
 	spec := &object.Spec
 	pool := Pool(&apiv1.NodePool{Spec: apiv1.NodePoolSpec{Template: apiv1.NodeClaimTemplate{
 		Metadata: apiv1.TemplateMetadata{Labels: standaloneLabels(object), Annotations: standaloneAnnotations(object.Annotations)},
