@@ -100,6 +100,12 @@ type Claim struct {
 // Live reports whether the claim has, or may yet have, an instance.
 func (c *Claim) Live() bool { return c.State != Gone }
 
+// Ending reports whether the claim is to end or is ending.
+func (c *Claim) Ending() bool { return c.State == Draining || c.State == Terminating }
+
+// Free reports whether the claim may become a command's: it is live, is not to end, and no command has it.
+func (c *Claim) Free() bool { return c.Live() && !c.Ending() && c.Command == "" }
+
 // DrainDeadlineUnix returns the time at which the drain of an ending claim's node is over; 0 = it has none. Of an instance that is being
 // terminated that is now: its pods end with it.
 func (c *Claim) DrainDeadlineUnix(nowUnix int64) int64 {

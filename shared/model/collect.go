@@ -64,8 +64,8 @@ type ClusterRecords struct {
 	Unread    UnreadItems   // items that are there and cannot be read, by key
 }
 
-// Ending is what a drain run reads of the ledger.
-type Ending struct {
+// DrainInput is what a drain run reads of the ledger.
+type DrainInput struct {
 	Claims   []Claim   // Draining and Terminating ones, by name
 	Notes    Notes     // the planner's
 	Commands []Command // open ones and those ended in the last day, by id

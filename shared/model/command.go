@@ -109,12 +109,6 @@ func SpentOf(claims []Claim, commands []Command) []Claim {
 	return spent
 }
 
-// Ending reports whether the claim is to end or is ending.
-func (c *Claim) Ending() bool { return c.State == Draining || c.State == Terminating }
-
-// Free reports whether the claim may become a command's: it is live, is not to end, and no command has it.
-func (c *Claim) Free() bool { return c.Live() && !c.Ending() && c.Command == "" }
-
 // Validate says what is wrong with the stop; nil where nothing is.
 func (s *Stop) Validate() error {
 	switch s.Scope {

@@ -88,7 +88,7 @@ func recordsShowClasses(t *testing.T, s cache) {
 }
 
 func endingShowsWhatEnds(t *testing.T, s cache) {
-	reads := func() model.Ending {
+	reads := func() model.DrainInput {
 		t.Helper()
 		ending, err := s.collect.Ending(s.ctx(), ledgerWeb)
 		s.must(err)

@@ -37,9 +37,9 @@ func (p ledgerPort) Records(ctx context.Context, reg model.Registration) (model.
 	return read(ctx, p.Ports, "ledger.survey", func() (model.ClusterRecords, error) { return p.world.Ledger.RecordsSince(ctx, reg, began) })
 }
 
-func (p ledgerPort) Ending(ctx context.Context, reg model.Registration) (model.Ending, error) {
+func (p ledgerPort) Ending(ctx context.Context, reg model.Registration) (model.DrainInput, error) {
 	began := p.world.Clock.Now()
-	return read(ctx, p.Ports, "ledger.ending", func() (model.Ending, error) { return p.world.Ledger.EndingSince(ctx, reg, began) })
+	return read(ctx, p.Ports, "ledger.ending", func() (model.DrainInput, error) { return p.world.Ledger.EndingSince(ctx, reg, began) })
 }
 
 func (p ledgerPort) PutCollectorState(ctx context.Context, fence model.Fence, collector model.CollectorState) (model.CollectorState, error) {

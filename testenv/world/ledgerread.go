@@ -237,16 +237,16 @@ func withoutUsage(unread model.UnreadItems) model.UnreadItems {
 }
 
 // Ending returns what a drain run needs.
-func (l *Ledger) Ending(ctx context.Context, reg model.Registration) (model.Ending, error) {
+func (l *Ledger) Ending(ctx context.Context, reg model.Registration) (model.DrainInput, error) {
 	return l.EndingSince(ctx, reg, l.now())
 }
 
 // EndingSince is an Ending that began at a time and ends now, as RecordsSince is.
-func (l *Ledger) EndingSince(_ context.Context, reg model.Registration, began time.Time) (model.Ending, error) {
+func (l *Ledger) EndingSince(_ context.Context, reg model.Registration, began time.Time) (model.DrainInput, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.items(reg.Cluster)
-	out := model.Ending{Notes: b.notes, NowUnix: began.Unix()}
+	out := model.DrainInput{Notes: b.notes, NowUnix: began.Unix()}
 	claims, own, unread := b.readable(l.claimsAt(b, began), l.ownAt(b, began))
 	out.Unread = slices.DeleteFunc(withoutUsage(unread), func(u model.Unread) bool {
 		claim := b.claims[u.Name]

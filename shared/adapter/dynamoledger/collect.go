@@ -93,11 +93,11 @@ func (c Collector) notes(ctx context.Context, cluster string, into *model.Notes)
 
 // Ending reads the claims that are Draining or Terminating, which DynamoDB picks out, the commands and the planner's
 // notes, consistently. Its time is that of the notes, which are read before the rest.
-func (c Collector) Ending(ctx context.Context, reg model.Registration) (model.Ending, error) {
-	var input model.Ending
+func (c Collector) Ending(ctx context.Context, reg model.Registration) (model.DrainInput, error) {
+	var input model.DrainInput
 	at, notes, err := c.notes(ctx, reg.Cluster, &input.Notes)
 	if err != nil {
-		return model.Ending{}, err
+		return model.DrainInput{}, err
 	}
 	input.NowUnix, input.Unread = at.Unix(), notes
 	claims, commands := make([][]item, shards), []item(nil)
@@ -110,7 +110,7 @@ func (c Collector) Ending(ctx context.Context, reg model.Registration) (model.En
 		return err
 	}
 	if err := sideBySide(todo...); err != nil {
-		return model.Ending{}, err
+		return model.DrainInput{}, err
 	}
 	for _, entry := range slices.Concat(claims...) {
 		claim, err := claimOf(entry)

@@ -49,10 +49,10 @@ func (b *book) Records(context.Context, model.Registration) (model.ClusterRecord
 	return model.ClusterRecords{}, nil
 }
 
-func (b *book) Ending(context.Context, model.Registration) (model.Ending, error) {
+func (b *book) Ending(context.Context, model.Registration) (model.DrainInput, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return model.Ending{Claims: []model.Claim{b.claim}, Notes: model.Notes{Replaced: []string{b.claim.Name}}, NowUnix: time.Now().Unix()}, nil
+	return model.DrainInput{Claims: []model.Claim{b.claim}, Notes: model.Notes{Replaced: []string{b.claim.Name}}, NowUnix: time.Now().Unix()}, nil
 }
 
 func (b *book) PutCollectorState(context.Context, model.Fence, model.CollectorState) (model.CollectorState, error) {

@@ -59,7 +59,7 @@ type drains struct {
 	reg       model.Registration
 	fence     model.Fence
 	clients   Clients
-	ending    model.Ending
+	ending    model.DrainInput
 	read      time.Time                     // by this process's clock, when the ledger had said what time it is
 	claims    []model.Claim                 // those that are to end, by name
 	dueAt     []int64                       // of each, when its next step is due; 0 = at once, -1 = never: it is Gone

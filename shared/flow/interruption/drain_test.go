@@ -859,8 +859,8 @@ func (n noStore) Records(context.Context, model.Registration) (model.ClusterReco
 	return model.ClusterRecords{}, n.err
 }
 
-func (n noStore) Ending(context.Context, model.Registration) (model.Ending, error) {
-	return model.Ending{}, n.err
+func (n noStore) Ending(context.Context, model.Registration) (model.DrainInput, error) {
+	return model.DrainInput{}, n.err
 }
 
 type noLeases struct{ err error }

@@ -32,7 +32,7 @@ type CollectorStore interface {
 	// and never had an instance are left out: nothing is left of them.
 	Records(ctx context.Context, reg model.Registration) (model.ClusterRecords, error)
 	// Ending reads the claims that are to end, the commands and the planner's notes, as Records does.
-	Ending(ctx context.Context, reg model.Registration) (model.Ending, error)
+	Ending(ctx context.Context, reg model.Registration) (model.DrainInput, error)
 	// PutCollectorState replaces the collector state, on condition that the fence is the newest of its lease and that the stored one has the
 	// Version given, and returns it with the next one. Conflict otherwise, and nothing was written.
 	PutCollectorState(ctx context.Context, fence model.Fence, collector model.CollectorState) (model.CollectorState, error)

@@ -19,7 +19,7 @@ type asking struct {
 	reads int
 }
 
-func (a *asking) Ending(ctx context.Context, reg model.Registration) (model.Ending, error) {
+func (a *asking) Ending(ctx context.Context, reg model.Registration) (model.DrainInput, error) {
 	ending, err := a.CollectorStore.Ending(ctx, reg)
 	a.reads++
 	ending.Notes.Replaced = nil
