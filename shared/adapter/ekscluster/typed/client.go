@@ -9,29 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 )
-
-var (
-	scheme     = newScheme()
-	codecs     = serializer.NewCodecFactory(scheme)
-	parameters = runtime.NewParameterCodec(scheme)
-)
-
-func newScheme() *runtime.Scheme {
-	scheme := runtime.NewScheme()
-	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, storagev1.AddToScheme, coordinationv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			panic(err) // types that are compiled in
-		}
-	}
-	return scheme
-}
 
 // TypeOf is the type that an object of a kind is decoded into, such as v1 and PodList; nil where there is none.
 func TypeOf(apiVersion, kind string) reflect.Type {
@@ -45,8 +25,8 @@ func TypeOf(apiVersion, kind string) reflect.Type {
 // Client is one API server. It may be used from many goroutines.
 type Client struct{ core, apps, policy, storage, coordination rest.Interface }
 
-// NewForConfig returns the client of an API server. Its groups share connections; each has the config's rate limit, or the usual
-// one, for itself. Nothing is sent yet.
+// NewForConfig returns the client of an API server. Its groups share connections; each has the config's rate limit, or
+// the usual one, for itself. Nothing is sent yet.
 func NewForConfig(config *rest.Config) (*Client, error) {
 	config = rest.CopyConfig(config)
 	if config.UserAgent == "" {
@@ -73,7 +53,8 @@ func NewForConfig(config *rest.Config) (*Client, error) {
 	return c, nil
 }
 
-func clientOf(config rest.Config, connections *http.Client, path string, version schema.GroupVersion) (rest.Interface, error) {
+func clientOf(config rest.Config, connections *http.Client, path string, version schema.GroupVersion) (rest.Interface,
+	error) {
 	config.APIPath, config.GroupVersion = path, &version
 	config.NegotiatedSerializer = rest.CodecFactoryForGeneratedClient(scheme, codecs).WithoutConversion()
 	return rest.RESTClientForConfigAndClient(&config, connections)
@@ -104,8 +85,10 @@ func (c Core) Namespaces() Kind[corev1.Namespace, corev1.NamespaceList] {
 }
 
 // PersistentVolumeClaims of a namespace.
-func (c Core) PersistentVolumeClaims(namespace string) Kind[corev1.PersistentVolumeClaim, corev1.PersistentVolumeClaimList] {
-	return Kind[corev1.PersistentVolumeClaim, corev1.PersistentVolumeClaimList]{c.client, "persistentvolumeclaims", namespace}
+func (c Core) PersistentVolumeClaims(namespace string) Kind[corev1.PersistentVolumeClaim,
+	corev1.PersistentVolumeClaimList] {
+	return Kind[corev1.PersistentVolumeClaim, corev1.PersistentVolumeClaimList]{c.client, "persistentvolumeclaims",
+		namespace}
 }
 
 // PersistentVolumes of the cluster.
@@ -119,8 +102,10 @@ func (c Core) Services(namespace string) Kind[corev1.Service, corev1.ServiceList
 }
 
 // ReplicationControllers of a namespace.
-func (c Core) ReplicationControllers(namespace string) Kind[corev1.ReplicationController, corev1.ReplicationControllerList] {
-	return Kind[corev1.ReplicationController, corev1.ReplicationControllerList]{c.client, "replicationcontrollers", namespace}
+func (c Core) ReplicationControllers(namespace string) Kind[corev1.ReplicationController,
+	corev1.ReplicationControllerList] {
+	return Kind[corev1.ReplicationController, corev1.ReplicationControllerList]{c.client, "replicationcontrollers",
+		namespace}
 }
 
 // PodTemplates of a namespace.
@@ -169,8 +154,10 @@ func (c *Client) PolicyV1() Policy { return Policy{c.policy} }
 func (c Policy) RESTClient() rest.Interface { return c.client }
 
 // PodDisruptionBudgets of a namespace.
-func (c Policy) PodDisruptionBudgets(namespace string) Kind[policyv1.PodDisruptionBudget, policyv1.PodDisruptionBudgetList] {
-	return Kind[policyv1.PodDisruptionBudget, policyv1.PodDisruptionBudgetList]{c.client, "poddisruptionbudgets", namespace}
+func (c Policy) PodDisruptionBudgets(namespace string) Kind[policyv1.PodDisruptionBudget,
+	policyv1.PodDisruptionBudgetList] {
+	return Kind[policyv1.PodDisruptionBudget, policyv1.PodDisruptionBudgetList]{c.client, "poddisruptionbudgets",
+		namespace}
 }
 
 // Storage is the group of volumes' classes and attachments.

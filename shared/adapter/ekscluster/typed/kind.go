@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Kind is a resource whose objects are T and whose lists are L, in a namespace or, where that is "", in all of them or in none.
-// Errors are those of the REST client.
+// Kind is a resource whose objects are T and whose lists are L, in a namespace or, where that is "", in all of them or
+// in none. Errors are those of the REST client.
 type Kind[T, L any] struct {
 	client    rest.Interface
 	resource  string
@@ -60,7 +60,8 @@ func (k Kind[T, L]) Create(ctx context.Context, object *T, o metav1.CreateOption
 }
 
 // Patch changes one.
-func (k Kind[T, L]) Patch(ctx context.Context, name string, how types.PatchType, data []byte, o metav1.PatchOptions) (*T, error) {
+func (k Kind[T, L]) Patch(ctx context.Context, name string, how types.PatchType, data []byte,
+	o metav1.PatchOptions) (*T, error) {
 	return into[T](ctx, k.of(k.client.Patch(how)).Name(name).VersionedParams(&o, parameters).Body(data))
 }
 
