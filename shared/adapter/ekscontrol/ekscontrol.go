@@ -1,5 +1,5 @@
-// Package ekscontrol asks EKS about clusters: how their API server is reached, and who is let in. The API server itself is
-// adapter/ekscluster's.
+// Package ekscontrol asks EKS about clusters: how their API server is reached, and who is let in. The API server itself
+// is adapter/ekscluster's.
 //
 //	planes := ekscontrol.New(eks.NewFromConfig(config))
 //	plane, err := planes.Describe(ctx, registration)
@@ -35,13 +35,15 @@ func (e *EKS) Describe(ctx context.Context, reg model.Registration) (model.Contr
 
 func planeOf(c *types.Cluster) (model.ControlPlane, error) {
 	plane := model.ControlPlane{
-		Name: aws.ToString(c.Name), ARN: aws.ToString(c.Arn), Status: string(c.Status), Version: aws.ToString(c.Version),
+		Name: aws.ToString(c.Name), ARN: aws.ToString(c.Arn), Status: string(c.Status),
+		Version:  aws.ToString(c.Version),
 		Endpoint: aws.ToString(c.Endpoint), Tags: c.Tags,
 	}
 	if c.CertificateAuthority != nil {
 		ca, err := base64.StdEncoding.DecodeString(aws.ToString(c.CertificateAuthority.Data))
 		if err != nil {
-			return plane, fault.Wrap(fault.Internal, "", err, "decode the certificate authority of cluster %s", plane.Name)
+			return plane, fault.Wrap(fault.Internal, "", err, "decode the certificate authority of cluster %s",
+				plane.Name)
 		}
 		plane.CA = ca
 	}
@@ -83,20 +85,23 @@ func kindOf(code string) fault.Kind {
 
 // AccessEntryGroups returns the Kubernetes groups that a principal's access entry gives it. NotFound where it has none.
 func (e *EKS) AccessEntryGroups(ctx context.Context, cluster, principal string) (groups []string, err error) {
-	out, err := e.client.DescribeAccessEntry(ctx, &eks.DescribeAccessEntryInput{ClusterName: &cluster, PrincipalArn: &principal})
+	out, err := e.client.DescribeAccessEntry(ctx,
+		&eks.DescribeAccessEntryInput{ClusterName: &cluster, PrincipalArn: &principal})
 	if err != nil {
 		return nil, translate(err, "describe the access entry of %s in cluster %s", principal, cluster)
 	}
 	return out.AccessEntry.KubernetesGroups, nil
 }
 
-// PodIdentityAssociations returns how many roles the pods of a service account may have: 0, or 1 where an association gives it one.
+// PodIdentityAssociations returns how many roles the pods of a service account may have: 0, or 1 where an association
+// gives it one.
 func (e *EKS) PodIdentityAssociations(ctx context.Context, cluster, namespace, serviceAccount string) (int, error) {
 	out, err := e.client.ListPodIdentityAssociations(ctx, &eks.ListPodIdentityAssociationsInput{
 		ClusterName: &cluster, Namespace: &namespace, ServiceAccount: &serviceAccount,
 	})
 	if err != nil {
-		return 0, translate(err, "list the pod identity associations of %s/%s in cluster %s", namespace, serviceAccount, cluster)
+		return 0, translate(err, "list the pod identity associations of %s/%s in cluster %s", namespace, serviceAccount,
+			cluster)
 	}
 	return len(out.Associations), nil
 }

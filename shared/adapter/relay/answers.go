@@ -19,8 +19,9 @@ import (
 )
 
 const (
-	answerLife     = 5 * time.Minute // a queue's visibility timeout and a request's age are far less
-	maxInlineBytes = 32 << 10        // of a sealed answer in an item; a write costs a unit for each KB, and an object five
+	answerLife = 5 * time.Minute // a queue's visibility timeout and a request's age are far less
+	// of a sealed answer in an item; a write costs a unit for each KB, and an object five
+	maxInlineBytes = 32 << 10
 )
 
 // Answers keeps what became of requests in the ledger's table and in the bucket. It may be used from many goroutines.
@@ -57,8 +58,8 @@ func (a *Answers) entry(r *wire.RelayRequest, digest string) item {
 	return entry
 }
 
-// Start records that the request is about to be carried out. Conflict where it was taken or answered before, by whoever; after
-// Internal that is unknown.
+// Start records that the request is about to be carried out. Conflict where it was taken or answered before, by
+// whoever; after Internal that is unknown.
 func (a *Answers) Start(ctx context.Context, r wire.RelayRequest, digest string) error {
 	_, err := a.table.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &a.name, Item: a.entry(&r, digest), ConditionExpression: aws.String("attribute_not_exists(PK)"),
@@ -86,7 +87,8 @@ func (a *Answers) Store(ctx context.Context, r wire.RelayRequest, digest string,
 	}
 	_, err = a.table.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &a.name, Item: entry,
-		ConditionExpression:       aws.String("attribute_not_exists(PK) OR (digest = :digest AND attribute_not_exists(answer) AND attribute_not_exists(#object))"),
+		ConditionExpression: aws.String("attribute_not_exists(PK) OR (digest = :digest AND" +
+			" attribute_not_exists(answer) AND attribute_not_exists(#object))"),
 		ExpressionAttributeNames:  map[string]string{"#object": "object"},
 		ExpressionAttributeValues: item{":digest": text(digest)},
 	})
@@ -95,7 +97,8 @@ func (a *Answers) Store(ctx context.Context, r wire.RelayRequest, digest string,
 
 func (a *Answers) upload(ctx context.Context, key string, data []byte) error {
 	_, err := a.objects.PutObject(ctx, &s3.PutObjectInput{
-		Bucket: &a.bucket, Key: &key, Body: bytes.NewReader(data), ContentLength: aws.Int64(int64(len(data))), ContentType: aws.String("application/octet-stream"),
+		Bucket: &a.bucket, Key: &key, Body: bytes.NewReader(data), ContentLength: aws.Int64(int64(len(data))),
+		ContentType: aws.String("application/octet-stream"),
 	})
 	return translate(err, "write s3://%s/%s", a.bucket, key)
 }
@@ -108,7 +111,8 @@ type state struct {
 	err    error
 }
 
-// read looks for the answers to at most 100 requests of one cluster, by their ids. Those nothing is known of are absent.
+// read looks for the answers to at most 100 requests of one cluster, by their ids. Those nothing is known of are
+// absent.
 func (a *Answers) read(ctx context.Context, cluster string, ids []string) (map[string]state, error) {
 	keys := make([]item, len(ids))
 	for i, id := range ids {
@@ -158,7 +162,8 @@ func (a *Answers) download(ctx context.Context, key string) ([]byte, error) {
 	defer out.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(out.Body, wire.MaxRelayAnswerBytes+1))
 	if err == nil && len(data) > wire.MaxRelayAnswerBytes {
-		return nil, fault.New(fault.Invalid, "TooLarge", "s3://%s/%s has more than %d bytes", a.bucket, key, wire.MaxRelayAnswerBytes)
+		return nil, fault.New(fault.Invalid, "TooLarge", "s3://%s/%s has more than %d bytes", a.bucket, key,
+			wire.MaxRelayAnswerBytes)
 	}
 	return data, translate(err, "read s3://%s/%s", a.bucket, key)
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// waitSeconds is how long a receive waits for requests: less than an answer's head may take by whoever set up the client.
+// waitSeconds is how long a receive waits for requests: less than an answer's head may take by whoever set up the
+// client.
 const waitSeconds = 8
 
 // Inbox is a cluster's queue of requests. It may be used from many goroutines.
@@ -29,11 +30,13 @@ func NewInbox(client *sqs.Client, url string) *Inbox {
 	return &Inbox{client: client, url: url, now: time.Now}
 }
 
-// Receive waits some seconds for requests, 10 or most at once. Their age is measured by the queue's own clock, to the second.
+// Receive waits some seconds for requests, 10 or most at once. Their age is measured by the queue's own clock, to the
+// second.
 func (i *Inbox) Receive(ctx context.Context, most int) ([]wire.RelayMessage, error) {
 	out, err := i.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
 		QueueUrl: &i.url, MaxNumberOfMessages: int32(min(max(most, 1), 10)), WaitTimeSeconds: waitSeconds,
-		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameSenderId, types.MessageSystemAttributeNameSentTimestamp},
+		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameSenderId,
+			types.MessageSystemAttributeNameSentTimestamp},
 	})
 	if err != nil {
 		return nil, translate(err, "receive from %s", i.url)
@@ -70,6 +73,7 @@ func (i *Inbox) Done(ctx context.Context, receipt string) error {
 
 // Return lets another replica have a request at once.
 func (i *Inbox) Return(ctx context.Context, receipt string) error {
-	_, err := i.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &i.url, ReceiptHandle: &receipt})
+	_, err := i.client.ChangeMessageVisibility(ctx,
+		&sqs.ChangeMessageVisibilityInput{QueueUrl: &i.url, ReceiptHandle: &receipt})
 	return translate(err, "return to %s", i.url)
 }

@@ -18,8 +18,8 @@ const (
 	pollTimeout = 2 * time.Second
 )
 
-// poller looks for the answers to all requests of one cluster that wait, together: one call for up to a hundred of them. While
-// none waits nothing runs.
+// poller looks for the answers to all requests of one cluster that wait, together: one call for up to a hundred of
+// them. While none waits nothing runs.
 type poller struct {
 	cluster string
 	answers *Answers
@@ -104,8 +104,8 @@ func (d *poller) ids() ([]string, bool) {
 	return ids, d.looking
 }
 
-// deliver wakes those whose answers are there. An error of looking is nobody's answer: it is tried again while somebody waits, and is
-// what they learn if it never gets better.
+// deliver wakes those whose answers are there. An error of looking is nobody's answer: it is tried again while somebody
+// waits, and is what they learn if it never gets better.
 func (d *poller) deliver(ids []string, found map[string]state, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -22,8 +22,9 @@ import (
 
 const (
 	answerWithin = 10 * time.Second // where the context does not say
-	retryAfter   = 4 * time.Second  // what reads is asked again after this: its first asking may have met a watcher's end
-	giveUpAhead  = 200 * time.Millisecond
+	// what reads is asked again after this: its first asking may have met a watcher's end
+	retryAfter  = 4 * time.Second
+	giveUpAhead = 200 * time.Millisecond
 )
 
 // Codes of errors of RoundTrip. All are Internal or, of a refusal, Denied: none says anything of the cluster's objects.
@@ -35,7 +36,8 @@ const (
 	CodeForged     = "RelayForged"     // the answer was written by nobody who read the request
 )
 
-// Relay asks clusters through their queues, and finds the answers with the program's own permissions. It may be used from many goroutines.
+// Relay asks clusters through their queues, and finds the answers with the program's own permissions. It may be used
+// from many goroutines.
 type Relay struct {
 	answers *Answers
 }
@@ -45,8 +47,8 @@ func New(config aws.Config, table, bucket string) *Relay {
 	return &Relay{NewAnswers(dynamodb.NewFromConfig(config), table, s3.NewFromConfig(config), bucket)}
 }
 
-// Through returns the way to the API server of a cluster in relay mode. The permissions are those of the cluster's role of the program,
-// by which the watcher knows who asks.
+// Through returns the way to the API server of a cluster in relay mode. The permissions are those of the cluster's role
+// of the program, by which the watcher knows who asks.
 func (r *Relay) Through(rights aws.Config, reg model.Registration) http.RoundTripper {
 	return &transport{
 		cluster: reg.Cluster, url: reg.RelayURL, queue: sqs.NewFromConfig(rights), answers: r.answers,
@@ -63,8 +65,8 @@ type transport struct {
 	poller  *poller
 }
 
-// RoundTrip implements http.RoundTripper. What changes something is sent once; what reads is asked again where no answer comes for
-// some seconds.
+// RoundTrip implements http.RoundTripper. What changes something is sent once; what reads is asked again where no
+// answer comes for some seconds.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	ctx := request.Context()
 	asked, err := t.read(request)
@@ -118,7 +120,8 @@ func (t *transport) ask(ctx context.Context, r wire.RelayRequest) (wire.RelayAns
 	}
 	_, err = t.queue.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &t.url, MessageBody: aws.String(string(body))})
 	if err != nil {
-		return wire.RelayAnswer{}, translate(err, "request to cluster %s: send %s %s to %s", t.cluster, r.Method, r.Path, t.url)
+		return wire.RelayAnswer{}, translate(err, "request to cluster %s: send %s %s to %s", t.cluster, r.Method,
+			r.Path, t.url)
 	}
 	known := t.poller.wait(ctx, r)
 	switch {
@@ -127,9 +130,12 @@ func (t *transport) ask(ctx context.Context, r wire.RelayRequest) (wire.RelayAns
 	case known.sealed != nil || known.object != "":
 		return t.open(ctx, known, &r)
 	case known.taken:
-		return wire.RelayAnswer{}, fault.New(fault.Internal, CodeUnanswered, "request to cluster %s: a watcher received %s %s and did not answer in time; whether it was carried out is unknown", t.cluster, r.Method, r.Path)
+		return wire.RelayAnswer{}, fault.New(fault.Internal, CodeUnanswered, "request to cluster %s: a watcher"+
+			" received %s %s and did not answer in time; whether it was carried out is"+
+			" unknown", t.cluster, r.Method, r.Path)
 	}
-	return wire.RelayAnswer{}, fault.New(fault.Internal, CodeNotStarted, "request to cluster %s: no watcher answered %s %s in time; is one running, with the chart's relay.enabled?", t.cluster, r.Method, r.Path)
+	return wire.RelayAnswer{}, fault.New(fault.Internal, CodeNotStarted, "request to cluster %s: no watcher answered"+
+		" %s %s in time; is one running, with the chart's relay.enabled?", t.cluster, r.Method, r.Path)
 }
 
 // open reads the answer that was found.
@@ -137,13 +143,15 @@ func (t *transport) open(ctx context.Context, s state, r *wire.RelayRequest) (wi
 	answer, err := t.answers.open(ctx, s, r)
 	switch {
 	case fault.Is(err, fault.Invalid):
-		return answer, fault.Wrap(fault.Internal, CodeForged, err, "request to cluster %s: %s %s", t.cluster, r.Method, r.Path)
+		return answer, fault.Wrap(fault.Internal, CodeForged, err, "request to cluster %s: %s %s", t.cluster, r.Method,
+			r.Path)
 	case err != nil:
 		return answer, err
 	case answer.Refused != "":
 		return answer, fault.New(fault.Denied, CodeRefused, "%s: %s", answer.Refused, answer.Message)
 	case answer.Broken != "":
-		return answer, fault.New(fault.Internal, CodeBroken, "request to cluster %s: the watcher got no answer to %s %s: %s", t.cluster, r.Method, r.Path, answer.Message)
+		return answer, fault.New(fault.Internal, CodeBroken, "request to cluster %s: the watcher got no answer to %s"+
+			" %s: %s", t.cluster, r.Method, r.Path, answer.Message)
 	}
 	return answer, nil
 }
@@ -158,7 +166,9 @@ func answered(request *http.Request, a wire.RelayAnswer, err error) (*http.Respo
 		header.Set(name, value)
 	}
 	return &http.Response{
-		Status: strconv.Itoa(a.Status) + " " + http.StatusText(a.Status), StatusCode: a.Status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: header, Body: io.NopCloser(bytes.NewReader(a.Body)), ContentLength: int64(len(a.Body)), Request: request,
+		Status: strconv.Itoa(a.Status) + " " + http.StatusText(a.Status), StatusCode: a.Status, Proto: "HTTP/1.1",
+		ProtoMajor: 1, ProtoMinor: 1,
+		Header: header, Body: io.NopCloser(bytes.NewReader(a.Body)), ContentLength: int64(len(a.Body)),
+		Request: request,
 	}, nil
 }

@@ -51,7 +51,8 @@ func New(client *s3.Client, bucket string, settings Settings) *Store {
 	if settings.Now == nil {
 		settings.Now = time.Now
 	}
-	return &Store{client: client, bucket: bucket, settings: settings, kept: map[string]kept{}, put: map[string]time.Time{}}
+	return &Store{client: client, bucket: bucket, settings: settings, kept: map[string]kept{},
+		put: map[string]time.Time{}}
 }
 
 func keyOf(reg model.Registration) string {
@@ -110,14 +111,16 @@ func (s *Store) Read(ctx context.Context, reg model.Registration) (model.Instanc
 
 // Write stores a catalog on condition that revision is what is stored now, "" meaning nothing. Conflict where it is
 // not, and nothing was written.
-func (s *Store) Write(ctx context.Context, reg model.Registration, catalog model.InstanceCatalog, revision string) error {
+func (s *Store) Write(ctx context.Context, reg model.Registration, catalog model.InstanceCatalog,
+	revision string) error {
 	key := keyOf(reg)
 	data, err := wire.EncodeCatalog(&catalog)
 	if err != nil {
 		return err
 	}
 	input := &s3.PutObjectInput{
-		Bucket: &s.bucket, Key: &key, Body: bytes.NewReader(data), ContentLength: aws.Int64(int64(len(data))), ContentType: aws.String("application/gzip"),
+		Bucket: &s.bucket, Key: &key, Body: bytes.NewReader(data), ContentLength: aws.Int64(int64(len(data))),
+		ContentType: aws.String("application/gzip"),
 	}
 	if revision == "" {
 		input.IfNoneMatch = aws.String("*")
@@ -153,7 +156,8 @@ func (s *Store) keepVersion(ctx context.Context, reg model.Registration, version
 		return nil
 	}
 	_, err := s.client.PutObject(ctx, &s3.PutObjectInput{
-		Bucket: &s.bucket, Key: &key, Body: bytes.NewReader(data), ContentLength: aws.Int64(int64(len(data))), ContentType: aws.String("application/gzip"),
+		Bucket: &s.bucket, Key: &key, Body: bytes.NewReader(data), ContentLength: aws.Int64(int64(len(data))),
+		ContentType: aws.String("application/gzip"),
 	})
 	if err != nil {
 		return sdkerr.WrapStatus(err, "write s3://%s/%s", s.bucket, key)

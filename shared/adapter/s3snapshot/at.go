@@ -50,7 +50,8 @@ func (s *Snapshots) recall(manifest model.Manifest) *model.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, k := range s.known {
-		if k.snapshotKey == manifest.SnapshotKey && k.snapshot.Cluster == manifest.Cluster && k.snapshot.Epoch == manifest.Epoch {
+		same := k.snapshot.Cluster == manifest.Cluster && k.snapshot.Epoch == manifest.Epoch
+		if same && k.snapshotKey == manifest.SnapshotKey {
 			return k.snapshot
 		}
 	}
@@ -82,7 +83,8 @@ func (s *Snapshots) full(ctx context.Context, manifest model.Manifest) (*model.S
 	if err != nil {
 		return nil, err
 	}
-	if snapshot.Cluster != manifest.Cluster || snapshot.Epoch != manifest.Epoch || snapshot.Seq != manifest.SnapshotSeq {
+	if snapshot.Cluster != manifest.Cluster || snapshot.Epoch != manifest.Epoch ||
+		snapshot.Seq != manifest.SnapshotSeq {
 		return nil, fault.New(fault.Invalid, "Malformed", "%s is of cluster %s %d/%d, the manifest says %s %d/%d",
 			manifest.SnapshotKey,
 			snapshot.Cluster, snapshot.Epoch, snapshot.Seq, manifest.Cluster, manifest.Epoch, manifest.SnapshotSeq)

@@ -1,5 +1,5 @@
-// Package sdkerr turns what the AWS SDK returns into errors of a kind (fault.Kind), which callers act on. What a code means
-// is each service's own: an adapter says it in one function, and no other part of Joiner knows codes of AWS.
+// Package sdkerr turns what the AWS SDK returns into errors of a kind (fault.Kind), which callers act on. What a code
+// means is each service's own: an adapter says it in one function, and no other part of Joiner knows codes of AWS.
 //
 //	func kindOf(code string) fault.Kind { … }
 //

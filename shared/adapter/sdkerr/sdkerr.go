@@ -28,8 +28,8 @@ func Wrap(err error, kindOf func(code string) fault.Kind, format string, args ..
 	return fault.Wrap(kind, code, err, format, args...)
 }
 
-// WrapStatus returns err as an error of the kind that the answer's HTTP status means, Internal where there is no answer.
-// Nil stays nil.
+// WrapStatus returns err as an error of the kind that the answer's HTTP status means, Internal where there is no
+// answer. Nil stays nil.
 func WrapStatus(err error, format string, args ...any) error {
 	kind := fault.Internal
 	switch Status(err) {

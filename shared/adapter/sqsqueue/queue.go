@@ -47,8 +47,8 @@ func (q *Queue) Send(ctx context.Context, hint wire.Hint) error {
 	return q.send(ctx, hint, hint.Cluster)
 }
 
-// Forward puts the hint into the queue to be passed on to another function, in the group of those that wait behind no planning run.
-// Errors as of Send.
+// Forward puts the hint into the queue to be passed on to another function, in the group of those that wait behind no
+// planning run. Errors as of Send.
 func (q *Queue) Forward(ctx context.Context, hint wire.Hint) error {
 	return q.send(ctx, hint, wire.ForwardGroup(hint.Cluster))
 }
@@ -80,16 +80,18 @@ func NewDelayQueue(client *sqs.Client, url string) *DelayQueue {
 // MaxDelay is the longest a message can be held back. Source: SQS API reference, SendMessage.
 const MaxDelay = 15 * time.Minute
 
-// Send puts the hint into the queue, in the cluster's group, by which SQS keeps a cluster that sends very many from making the
-// others wait (SQS developer guide, fair queues), to be received once after has passed, in whole seconds and MaxDelay at most. A queue
-// that takes no groups, as where SQS does not know fair queues yet, gets it without. Errors as of Queue.Send.
+// Send puts the hint into the queue, in the cluster's group, by which SQS keeps a cluster that sends very many from
+// making the others wait (SQS developer guide, fair queues), to be received once after has passed, in whole seconds and
+// MaxDelay at most. A queue that takes no groups, as where SQS does not know fair queues yet, gets it without. Errors
+// as of Queue.Send.
 func (q *DelayQueue) Send(ctx context.Context, hint wire.Hint, after time.Duration) error {
 	body, err := wire.EncodeHint(hint)
 	if err != nil {
 		return err
 	}
 	seconds := (min(max(after, 0), MaxDelay) + time.Second - 1) / time.Second
-	input := &sqs.SendMessageInput{QueueUrl: &q.url, MessageBody: aws.String(string(body)), DelaySeconds: int32(seconds)}
+	input := &sqs.SendMessageInput{QueueUrl: &q.url, MessageBody: aws.String(string(body)),
+		DelaySeconds: int32(seconds)}
 	if !q.ungroups.Load() {
 		input.MessageGroupId = &hint.Cluster
 	}

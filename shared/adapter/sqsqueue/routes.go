@@ -6,11 +6,12 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// Router sends every hint of a watcher to whoever plans, and those of changed pools and classes to whoever resolves classes as well: both
-// through the cluster's own plan queue.
+// Router sends every hint of a watcher to whoever plans, and those of changed pools and classes to whoever resolves
+// classes as well: both through the cluster's own plan queue.
 type Router struct {
 	Plan *Queue
-	Lost func(error) // notified of what did not reach whoever resolves classes: its own tick of each minute finds it; nil = nobody
+	// notified of what did not reach whoever resolves classes: its own tick of each minute finds it; nil = nobody
+	Lost func(error)
 }
 
 // Send puts the hint into the queue. The error is of the hint to plan by: what resolves classes must not hold up pods.

@@ -10,17 +10,18 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 )
 
-// atOnce is how many reviews are answered at a time. An API server has few; whoever else can reach the endpoint shall not keep the
-// program from its work. Bodies are read before that, so that a slow one holds up no review: a body that comes slowly costs
-// little memory, and those that come fast soon end, so that readAtOnce bounds bytes of them together, not their number.
+// atOnce is how many reviews are answered at a time. An API server has few; whoever else can reach the endpoint shall
+// not keep the program from its work. Bodies are read before that, so that a slow one holds up no review: a body that
+// comes slowly costs little memory, and those that come fast soon end, so that readAtOnce bounds bytes of them
+// together, not their number.
 const (
 	atOnce      = 4
 	waitForSeat = time.Second
 	readAtOnce  = 16 * MaxBytes
 )
 
-// Handler answers reviews that are posted to it; report is called with those that could not be answered, and may be nil. Of too many at
-// once some are turned away.
+// Handler answers reviews that are posted to it; report is called with those that could not be answered, and may be
+// nil. Of too many at once some are turned away.
 func Handler(evaluate EvaluateFunc, report func(error)) http.Handler {
 	seats := make(chan struct{}, atOnce)
 	var reading atomic.Int64

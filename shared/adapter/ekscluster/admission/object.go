@@ -38,8 +38,8 @@ func admissionOf(request *admissionv1.AdmissionRequest) (model.Admission, bool) 
 	return a, false
 }
 
-// objectOf returns an object of a review, nil where there is none or none that can be read: the API server has validated it by its
-// schema before.
+// objectOf returns an object of a review, nil where there is none or none that can be read: the API server has
+// validated it by its schema before.
 func objectOf(raw runtime.RawExtension) *unstructured.Unstructured {
 	if len(raw.Raw) == 0 || string(raw.Raw) == "null" {
 		return nil
@@ -67,8 +67,8 @@ func poolAdmission(a model.Admission, now, old *unstructured.Unstructured) model
 	return a
 }
 
-// claimAdmission looks at NodeClaims that somebody makes by hand: those that controllers make have an owner, and ours our
-// finalizer from the start.
+// claimAdmission looks at NodeClaims that somebody makes by hand: those that controllers make have an owner, and ours
+// our finalizer from the start.
 func claimAdmission(a model.Admission, now *unstructured.Unstructured) (model.Admission, bool) {
 	if a.Operation != model.OperationCreate || len(now.GetOwnerReferences()) > 0 {
 		return a, false

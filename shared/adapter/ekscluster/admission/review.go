@@ -29,8 +29,8 @@ const (
 // EvaluateFunc evaluates an admission.
 type EvaluateFunc func(ctx context.Context, a model.Admission) model.Verdict
 
-// Handle answers a review. Invalid where body is none; Internal where validating it panicked, which is a defect of ours and must not
-// end the program.
+// Handle answers a review. Invalid where body is none; Internal where validating it panicked, which is a defect of ours
+// and must not end the program.
 func Handle(ctx context.Context, body []byte, evaluate EvaluateFunc) (answer []byte, err error) {
 	defer func() {
 		if what := recover(); what != nil {
@@ -38,15 +38,18 @@ func Handle(ctx context.Context, body []byte, evaluate EvaluateFunc) (answer []b
 		}
 	}()
 	if len(body) > MaxBytes {
-		return nil, fault.New(fault.Invalid, "TooLarge", "the review has %d bytes, at most %d are read", len(body), MaxBytes)
+		return nil, fault.New(fault.Invalid, "TooLarge", "the review has %d bytes, at most %d are read", len(body),
+			MaxBytes)
 	}
 	var review admissionv1.AdmissionReview
 	if err := json.Unmarshal(body, &review); err != nil {
 		return nil, fault.Wrap(fault.Invalid, "Malformed", err, "read an AdmissionReview")
 	}
 	request := review.Request
-	if review.Kind != "AdmissionReview" || review.APIVersion != admissionv1.SchemeGroupVersion.String() || request == nil || request.UID == "" {
-		return nil, fault.New(fault.Invalid, "Malformed", "this is not an AdmissionReview of %s with a request and its uid", admissionv1.SchemeGroupVersion)
+	version := admissionv1.SchemeGroupVersion.String()
+	if review.Kind != "AdmissionReview" || review.APIVersion != version || request == nil || request.UID == "" {
+		return nil, fault.New(fault.Invalid, "Malformed",
+			"this is not an AdmissionReview of %s with a request and its uid", admissionv1.SchemeGroupVersion)
 	}
 	var verdict model.Verdict
 	if a, ours := admissionOf(request); ours {
@@ -73,12 +76,14 @@ func response(request *admissionv1.AdmissionRequest, v model.Verdict) *admission
 		lines[i] = plain(f.String())
 		field := f
 		field.Field = ""
-		causes[i] = metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: f.Field, Message: plain(field.String())}
+		causes[i] = metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: f.Field,
+			Message: plain(field.String())}
 	}
 	out.Result = &metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid,
 		Message: clip(strings.Join(lines, "; "), maxMessage),
-		Details: &metav1.StatusDetails{Name: request.Name, Group: request.Kind.Group, Kind: request.Kind.Kind, Causes: causes},
+		Details: &metav1.StatusDetails{Name: request.Name, Group: request.Kind.Group, Kind: request.Kind.Kind,
+			Causes: causes},
 	}
 	return out
 }

@@ -18,8 +18,8 @@ var systemPriorities = map[string]int32{
 	"system-node-critical":    2_000_001_000,
 }
 
-// prioritize gives a shape the priority of its class, or of the default class where it names none; with policy whether it
-// preempts, too.
+// prioritize gives a shape the priority of its class, or of the default class where it names none; with policy whether
+// it preempts, too.
 func (b *Builder) prioritise(shape *model.PodShape, policy bool) {
 	class := b.priorities[shape.PriorityClass]
 	if shape.PriorityClass == "" {
@@ -35,8 +35,8 @@ func (b *Builder) prioritise(shape *model.PodShape, policy bool) {
 	}
 }
 
-// defaultPriority returns the class of pods that name none, nil where there is none: of several the lowest, as admission
-// has it, and of equals the first by name.
+// defaultPriority returns the class of pods that name none, nil where there is none: of several the lowest, as
+// admission has it, and of equals the first by name.
 func (b *Builder) defaultPriority() *schedulingv1.PriorityClass {
 	var lowest *schedulingv1.PriorityClass
 	for _, name := range slices.Sorted(maps.Keys(b.priorities)) {
@@ -58,8 +58,8 @@ func (b *Builder) defaultClass() string {
 	return first
 }
 
-// runIn adds what a runtime class takes for itself and where it can run. The two parts of a request are rounded up each,
-// so that fractions of a unit may count once too often.
+// runIn adds what a runtime class takes for itself and where it can run. The two parts of a request are rounded up
+// each, so that fractions of a unit may count once too often.
 func runIn(shape *model.PodShape, class *nodev1.RuntimeClass, overhead bool) {
 	if overhead && class.Overhead != nil {
 		extra, problems := rounded(class.Overhead.PodFixed, "overhead.podFixed", roundUp)
@@ -70,13 +70,15 @@ func runIn(shape *model.PodShape, class *nodev1.RuntimeClass, overhead bool) {
 			}
 			sum := shape.Requests[name] + extra[name]
 			if sum < 0 { // both are not negative, so that the sum went beyond what 64 bits count
-				problems = append(problems, fmt.Sprintf("overhead.podFixed[%s]: is more than 64 bits hold, together with what the pod requests", name))
+				problems = append(problems, fmt.Sprintf("overhead.podFixed[%s]: is more than 64 bits hold, together"+
+					" with what the pod requests", name))
 				continue
 			}
 			shape.Requests[name] = sum
 		}
 		for _, problem := range problems {
-			shape.Unsupported = append(slices.Clip(shape.Unsupported), fmt.Sprintf("RuntimeClass %s: %s", class.Name, problem))
+			shape.Unsupported = append(slices.Clip(shape.Unsupported),
+				fmt.Sprintf("RuntimeClass %s: %s", class.Name, problem))
 		}
 	}
 	if class.Scheduling == nil {
@@ -87,7 +89,8 @@ func runIn(shape *model.PodShape, class *nodev1.RuntimeClass, overhead bool) {
 		value := class.Scheduling.NodeSelector[key]
 		if own, ok := selector[key]; ok && own != value {
 			shape.Unsupported = append(slices.Clip(shape.Unsupported), fmt.Sprintf(
-				"spec.nodeSelector[%s]: %q: RuntimeClass %s has %q there; use that or another class", key, own, class.Name, value))
+				"spec.nodeSelector[%s]: %q: RuntimeClass %s has %q there; use that or another"+
+					" class", key, own, class.Name, value))
 			continue
 		}
 		if selector == nil {

@@ -69,11 +69,14 @@ func affinities(out *model.PodShape, spec *corev1.PodSpec) []string {
 		}
 		if a.PodAffinity != nil {
 			out.PodAffinity = t.required(podAffinityPath, a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
-			out.PreferredPodAffinity = t.preferred(podAffinityPath, a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+			out.PreferredPodAffinity = t.preferred(podAffinityPath,
+				a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
 		}
 		if a.PodAntiAffinity != nil {
-			out.PodAntiAffinity = t.required(podAntiAffinityPath, a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
-			out.PreferredPodAntiAffinity = t.preferred(podAntiAffinityPath, a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+			out.PodAntiAffinity = t.required(podAntiAffinityPath,
+				a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
+			out.PreferredPodAntiAffinity = t.preferred(podAntiAffinityPath,
+				a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
 		}
 	}
 	for i := range spec.TopologySpreadConstraints {
@@ -123,7 +126,8 @@ func (t *terms) nodes(out *model.PodShape, a *corev1.NodeAffinity) {
 			t.problems = append(t.problems, problem)
 			continue
 		}
-		out.PreferredNodeAffinity = append(out.PreferredNodeAffinity, model.WeightedTerm{Weight: p.Weight, Term: nodeTerm(&p.Preference)})
+		out.PreferredNodeAffinity = append(out.PreferredNodeAffinity,
+			model.WeightedTerm{Weight: p.Weight, Term: nodeTerm(&p.Preference)})
 	}
 }
 
@@ -147,7 +151,8 @@ func (t *terms) preferred(at *field.Path, list []corev1.WeightedPodAffinityTerm)
 	for i := range list {
 		at := at.Child(preferredField).Index(i)
 		t.weight(at, list[i].Weight)
-		out = append(out, model.WeightedPodTerm{Weight: list[i].Weight, Term: t.pod(at.Child("podAffinityTerm"), &list[i].PodAffinityTerm)})
+		out = append(out, model.WeightedPodTerm{Weight: list[i].Weight,
+			Term: t.pod(at.Child("podAffinityTerm"), &list[i].PodAffinityTerm)})
 	}
 	return out
 }
@@ -227,10 +232,12 @@ func (t *terms) selector(at *field.Path, name string, s *metav1.LabelSelector) *
 			t.keys(at, fmt.Sprintf("%s.matchExpressions[%d].key", name, i), []string{e.Key})
 		}
 		switch e.Operator {
-		case metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn, metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist:
+		case metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn, metav1.LabelSelectorOpExists,
+			metav1.LabelSelectorOpDoesNotExist:
 		default:
 			known = false
-			t.complain("%s.%s.matchExpressions[%d].operator: %q: must be one of In, NotIn, Exists, DoesNotExist", at, name, i, e.Operator)
+			t.complain("%s.%s.matchExpressions[%d].operator: %q: must be one of In, NotIn, Exists, DoesNotExist", at,
+				name, i, e.Operator)
 		}
 	}
 	if known && !plainSelector(s) {
@@ -264,7 +271,8 @@ func selector(s *metav1.LabelSelector) *model.Selector {
 	out := &model.Selector{MatchLabels: nonEmpty(s.MatchLabels)}
 	for i := range s.MatchExpressions {
 		e := &s.MatchExpressions[i]
-		out.Expressions = append(out.Expressions, model.Requirement{Key: e.Key, Operator: model.Operator(e.Operator), Values: e.Values})
+		out.Expressions = append(out.Expressions,
+			model.Requirement{Key: e.Key, Operator: model.Operator(e.Operator), Values: e.Values})
 	}
 	return out
 }

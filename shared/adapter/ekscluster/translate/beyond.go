@@ -31,7 +31,8 @@ func beyondModel(spec *corev1.PodSpec) []string {
 	}
 	for i := range spec.Volumes {
 		if kind := cloudDisk(&spec.Volumes[i]); kind != "" {
-			complain("spec.volumes[%d].%s: %q: a disk named in the pod is not supported; use a PersistentVolumeClaim", i, kind, spec.Volumes[i].Name)
+			complain("spec.volumes[%d].%s: %q: a disk named in the pod is not supported; use a PersistentVolumeClaim",
+				i, kind, spec.Volumes[i].Name)
 		}
 	}
 	return out
@@ -49,15 +50,18 @@ func affinityTerms(a *corev1.Affinity) int {
 		}
 	}
 	if pod := a.PodAffinity; pod != nil {
-		n += len(pod.RequiredDuringSchedulingIgnoredDuringExecution) + len(pod.PreferredDuringSchedulingIgnoredDuringExecution)
+		n += len(pod.RequiredDuringSchedulingIgnoredDuringExecution)
+		n += len(pod.PreferredDuringSchedulingIgnoredDuringExecution)
 	}
 	if pod := a.PodAntiAffinity; pod != nil {
-		n += len(pod.RequiredDuringSchedulingIgnoredDuringExecution) + len(pod.PreferredDuringSchedulingIgnoredDuringExecution)
+		n += len(pod.RequiredDuringSchedulingIgnoredDuringExecution)
+		n += len(pod.PreferredDuringSchedulingIgnoredDuringExecution)
 	}
 	return n
 }
 
-// cloudDisk returns the field that ties a volume to one disk of a cloud, and so to its zone; empty for any other volume.
+// cloudDisk returns the field that ties a volume to one disk of a cloud, and so to its zone; empty for any other
+// volume.
 func cloudDisk(v *corev1.Volume) string {
 	switch {
 	case v.AWSElasticBlockStore != nil:

@@ -48,8 +48,10 @@ func ScalableOf(buffer *autoscalingv1beta1.CapacityBuffer) (ScalableKey, bool) {
 
 // ScalableFrom returns what a buffer can be of, false where the object is none.
 func ScalableFrom(object any) (ScalableKey, *Scalable, bool) {
-	of := func(kind string, meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, replicas *int32) (ScalableKey, *Scalable, bool) {
-		return ScalableKey{kind, meta.Namespace, meta.Name}, &Scalable{stripTemplate(template), replicas, meta.Generation}, true
+	of := func(kind string, meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, replicas *int32) (ScalableKey,
+		*Scalable, bool) {
+		return ScalableKey{kind, meta.Namespace, meta.Name}, &Scalable{stripTemplate(template), replicas,
+			meta.Generation}, true
 	}
 	switch o := object.(type) {
 	case *corev1.PodTemplate:
@@ -98,7 +100,8 @@ func (b *Builder) addScalable(object any) bool {
 
 // addBuffers resolves the buffers that were added. Their shapes are those of drafts.
 func (b *Builder) addBuffers() {
-	for _, object := range sorted(b.buffers, func(o **autoscalingv1beta1.CapacityBuffer) (string, string) { return (*o).Namespace, (*o).Name }) {
+	for _, object := range sorted(b.buffers,
+		func(o **autoscalingv1beta1.CapacityBuffer) (string, string) { return (*o).Namespace, (*o).Name }) {
 		of := b.scalables[scalableOf(object)]
 		buffer, pod, shape := Buffer(object, of)
 		if buffer.Replicas > 0 {
@@ -121,11 +124,13 @@ func scalableOf(buffer *autoscalingv1beta1.CapacityBuffer) ScalableKey {
 	return ScalableKey{}
 }
 
-// Buffer returns a CapacityBuffer with what it comes to, of what it is of (nil = there is no such), its Shape −1; and where there is
-// room to keep, the pod it is for with its shape.
-func Buffer(object *autoscalingv1beta1.CapacityBuffer, of *Scalable) (buffer model.Buffer, pod *corev1.Pod, like *model.PodShape) {
+// Buffer returns a CapacityBuffer with what it comes to, of what it is of (nil = there is no such), its Shape −1; and
+// where there is room to keep, the pod it is for with its shape.
+func Buffer(object *autoscalingv1beta1.CapacityBuffer, of *Scalable) (buffer model.Buffer, pod *corev1.Pod,
+	like *model.PodShape) {
 	buffer = model.Buffer{
-		Namespace: object.Namespace, Name: object.Name, UID: cmp.Or(string(object.UID), "capacity-buffer/"+object.Namespace+"/"+object.Name),
+		Namespace: object.Namespace, Name: object.Name,
+		UID:        cmp.Or(string(object.UID), "capacity-buffer/"+object.Namespace+"/"+object.Name),
 		Generation: object.Generation, CreatedUnix: unix(&object.CreationTimestamp), Shape: -1,
 		Strategy: autoscalingv1beta1.ActiveCapacity, Status: bufferStatus(&object.Status),
 	}
@@ -159,15 +164,19 @@ func problemOf(object *autoscalingv1beta1.CapacityBuffer, key ScalableKey, of *S
 	}
 	if key == (ScalableKey{}) {
 		ref := object.Spec.ScalableRef
-		return model.ResolutionFailed, fmt.Sprintf("spec.scalableRef: %s of group %q: must be a Deployment, a StatefulSet or a ReplicaSet of group apps; name one, or a PodTemplate by spec.podTemplateRef", ref.Kind, cmp.Or(ref.APIGroup, "apps"))
+		return model.ResolutionFailed, fmt.Sprintf("spec.scalableRef: %s of group %q: must be a Deployment, a"+
+			" StatefulSet or a ReplicaSet of group apps; name one, or a PodTemplate by"+
+			" spec.podTemplateRef", ref.Kind, cmp.Or(ref.APIGroup, "apps"))
 	}
 	switch {
 	case of != nil:
 		return "", ""
 	case key.Kind == KindPodTemplate:
-		return model.PodTemplateNotFound, fmt.Sprintf("spec.podTemplateRef.name: %q: there is no such PodTemplate in namespace %s; create it, or name another", key.Name, key.Namespace)
+		return model.PodTemplateNotFound, fmt.Sprintf("spec.podTemplateRef.name: %q: there is no such PodTemplate in"+
+			" namespace %s; create it, or name another", key.Name, key.Namespace)
 	}
-	return model.ScalableRefNotFound, fmt.Sprintf("spec.scalableRef.name: %q: there is no such %s in namespace %s; create it, or name another", key.Name, key.Kind, key.Namespace)
+	return model.ScalableRefNotFound, fmt.Sprintf("spec.scalableRef.name: %q: there is no such %s in namespace %s;"+
+		" create it, or name another", key.Name, key.Kind, key.Namespace)
 }
 
 // bufferStatus returns what a buffer's object says.
@@ -187,7 +196,8 @@ func bufferStatus(status *autoscalingv1beta1.CapacityBufferStatus) model.BufferS
 	}
 	for i := range status.Conditions {
 		c := &status.Conditions[i]
-		said := model.BufferCondition{Status: string(c.Status), Reason: c.Reason, Message: c.Message, Generation: c.ObservedGeneration}
+		said := model.BufferCondition{Status: string(c.Status), Reason: c.Reason, Message: c.Message,
+			Generation: c.ObservedGeneration}
 		switch c.Type {
 		case autoscalingv1beta1.ConditionReadyForProvisioning:
 			out.Ready = said
@@ -198,7 +208,8 @@ func bufferStatus(status *autoscalingv1beta1.CapacityBufferStatus) model.BufferS
 	return out
 }
 
-// headroomOf returns for how many pods of these requests there is to be room, of a workload of so many replicas (nil = one):
+// headroomOf returns for how many pods of these requests there is to be room, of a workload of so many replicas (nil =
+// one):
 //
 //	size  = max(replicas, ⌈scale × percentage / 100⌉)
 //	upper = min over the resources that are both limited and requested of ⌊limit ÷ request⌋
@@ -228,22 +239,25 @@ func headroomOf(spec *autoscalingv1beta1.CapacityBufferSpec, scale *int32, reque
 	}
 	switch {
 	case size < 0 && upper == math.MaxInt64:
-		return 0, "spec.limits: names no resource that the pods request, and nothing else sets the number of replicas; set spec.replicas, or limit what they request"
+		return 0, "spec.limits: names no resource that the pods request, and nothing else sets the number of" +
+			" replicas; set spec.replicas, or limit what they request"
 	case size < 0:
 		size = upper
 	default:
 		size = min(size, upper)
 	}
 	if size > maxHeadroom {
-		return 0, fmt.Sprintf("spec: requests headroom for %d pods, and a buffer may request at most %d; request less, or use several buffers", size, maxHeadroom)
+		return 0, fmt.Sprintf("spec: requests headroom for %d pods, and a buffer may request at most %d; request"+
+			" less, or use several buffers", size, maxHeadroom)
 	}
 	return int32(size), ""
 }
 
-// headroomPod makes the pod of a template that room is kept for: of the lowest priority, without volumes that would have to exist,
-// and of nobody.
+// headroomPod makes the pod of a template that room is kept for: of the lowest priority, without volumes that would
+// have to exist, and of nobody.
 func headroomPod(namespace string, template *corev1.PodTemplateSpec) *corev1.Pod {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Labels: template.Labels}, Spec: template.Spec}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Labels: template.Labels},
+		Spec: template.Spec}
 	lowest := int32(math.MinInt32)
 	pod.Spec.Priority, pod.Spec.PriorityClassName = &lowest, ""
 	pod.Spec.NodeName, pod.Spec.SchedulingGates = "", nil

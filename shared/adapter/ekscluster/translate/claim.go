@@ -10,8 +10,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Deadline returns when no pod is left on the node of a NodeClaim, in seconds of Unix, as an annotation of the NodeClaim says; 0 where it
-// says nothing, or no time.
+// Deadline returns when no pod is left on the node of a NodeClaim, in seconds of Unix, as an annotation of the
+// NodeClaim says; 0 where it says nothing, or no time.
 func Deadline(annotations map[string]string) int64 {
 	at, err := time.Parse(time.RFC3339, annotations[model.AnnotationDeadline])
 	if err != nil {
@@ -20,15 +20,19 @@ func Deadline(annotations map[string]string) int64 {
 	return max(0, at.Unix())
 }
 
-// Claim returns the claim a NodeClaim object shows, as far as it says. Its times are those of its conditions. What only the ledger knows is absent: the pods
-// planned onto it, its intent, its price.
+// Claim returns the claim a NodeClaim object shows, as far as it says. Its times are those of its conditions. What only
+// the ledger knows is absent: the pods planned onto it, its intent, its price.
 func Claim(object *apiv1.NodeClaim) model.Claim {
 	// A claim's requirements are spelled as a pool's, its resources as a node's.
-	template := Pool(&apiv1.NodePool{Spec: apiv1.NodePoolSpec{Template: apiv1.NodeClaimTemplate{Spec: apiv1.NodeClaimTemplateSpec{
+	spec := apiv1.NodeClaimTemplateSpec{
 		Requirements: object.Spec.Requirements, Taints: object.Spec.Taints, StartupTaints: object.Spec.StartupTaints,
-		NodeClassRef: object.Spec.NodeClassRef, TerminationGracePeriod: object.Spec.TerminationGracePeriod, ExpireAfter: object.Spec.ExpireAfter,
-	}}}}).Template
-	has := Node(&corev1.Node{Status: corev1.NodeStatus{Capacity: object.Status.Capacity, Allocatable: object.Status.Allocatable}})
+		NodeClassRef: object.Spec.NodeClassRef, TerminationGracePeriod: object.Spec.TerminationGracePeriod,
+		ExpireAfter: object.Spec.ExpireAfter,
+	}
+	pool := &apiv1.NodePool{Spec: apiv1.NodePoolSpec{Template: apiv1.NodeClaimTemplate{Spec: spec}}}
+	template := Pool(pool).Template
+	has := Node(&corev1.Node{Status: corev1.NodeStatus{Capacity: object.Status.Capacity,
+		Allocatable: object.Status.Allocatable}})
 	wants := Node(&corev1.Node{Status: corev1.NodeStatus{Capacity: object.Spec.Resources.Requests}})
 	out := model.Claim{
 		Name:          object.Name,

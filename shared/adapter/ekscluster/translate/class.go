@@ -77,7 +77,8 @@ func storePolicy(class *awsv1.EC2NodeClass) []string {
 		if policy == nil {
 			return nil
 		}
-		return []string{sentence("spec.instanceStorePolicy", *policy, fmt.Sprintf("amiFamily %s does not set up the disks", class.AMIFamily()),
+		return []string{sentence("spec.instanceStorePolicy", *policy,
+			fmt.Sprintf("amiFamily %s does not set up the disks", class.AMIFamily()),
 			"Remove the field and mount them in spec.userData, or use AL2, AL2023 or Bottlerocket.")}
 	}
 }
@@ -89,7 +90,8 @@ func selectors(out *model.Class, spec *awsv1.EC2NodeClassSpec) {
 	}
 	for i := range spec.SecurityGroupSelectorTerms {
 		t := &spec.SecurityGroupSelectorTerms[i]
-		out.SecurityGroups = append(out.SecurityGroups, model.SelectorTerm{Tags: nonEmpty(t.Tags), ID: t.ID, Name: t.Name})
+		out.SecurityGroups = append(out.SecurityGroups,
+			model.SelectorTerm{Tags: nonEmpty(t.Tags), ID: t.ID, Name: t.Name})
 	}
 	for i := range spec.CapacityReservationSelectorTerms {
 		t := &spec.CapacityReservationSelectorTerms[i]
@@ -103,7 +105,8 @@ func selectors(out *model.Class, spec *awsv1.EC2NodeClassSpec) {
 	for i := range spec.AMISelectorTerms {
 		t := &spec.AMISelectorTerms[i]
 		out.Images = append(out.Images, model.SelectorTerm{
-			Tags: nonEmpty(t.Tags), ID: t.ID, Name: t.Name, Owner: t.Owner, Alias: t.Alias, SSMParameter: t.SSMParameter,
+			Tags: nonEmpty(t.Tags), ID: t.ID, Name: t.Name, Owner: t.Owner, Alias: t.Alias,
+			SSMParameter: t.SSMParameter,
 		})
 	}
 }
@@ -170,8 +173,9 @@ func classStatus(class *awsv1.EC2NodeClass) model.ClassStatus {
 	}
 	for _, r := range class.Status.CapacityReservations {
 		reservation := model.Reservation{
-			ID: r.ID, InstanceType: r.InstanceType, Zone: r.AvailabilityZone, Owner: r.OwnerID, MatchCriteria: string(r.InstanceMatchCriteria),
-			Block: r.ReservationType == awsv1.ReservationCapacityBlock, Interruptible: r.Interruptible,
+			ID: r.ID, InstanceType: r.InstanceType, Zone: r.AvailabilityZone, Owner: r.OwnerID,
+			MatchCriteria: string(r.InstanceMatchCriteria),
+			Block:         r.ReservationType == awsv1.ReservationCapacityBlock, Interruptible: r.Interruptible,
 		}
 		if r.EndTime != nil {
 			reservation.EndUnix = r.EndTime.Unix()

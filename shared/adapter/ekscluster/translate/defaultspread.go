@@ -17,8 +17,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// ParseDefaultSpread reads what kube-scheduler's configuration has under defaultConstraints of PodTopologySpread (YAML or
-// JSON), and nil from an empty text or the word "none". Invalid, with the place, where kube-scheduler would refuse it.
+// ParseDefaultSpread reads what kube-scheduler's configuration has under defaultConstraints of PodTopologySpread (YAML
+// or JSON), and nil from an empty text or the word "none". Invalid, with the place, where kube-scheduler would refuse
+// it.
 //
 // Without configuration kube-scheduler prefers, for pods of a Service or of a controller, no more than three beyond the
 // rest per node and five per zone. Those are preferences: nothing that is planned can break them, so that they are
@@ -81,8 +82,8 @@ type Selectors struct {
 
 type ownerKey struct{ kind, namespace, name string }
 
-// Put takes a Service, ReplicationController, ReplicaSet or StatefulSet, leaves any other object alone, and returns whether
-// that changes what selects pods.
+// Put takes a Service, ReplicationController, ReplicaSet or StatefulSet, leaves any other object alone, and returns
+// whether that changes what selects pods.
 func (s *Selectors) Put(object any) bool {
 	switch o := object.(type) {
 	case *corev1.Service:
@@ -150,9 +151,9 @@ func readable(s *metav1.LabelSelector) *model.Selector {
 	return selector(s)
 }
 
-// like returns what selects the pods that are like one of the shape; false where nothing does. A nil selector stands for
-// one that only the pod itself can match, as that of a Service for one pod of a StatefulSet: spread over nobody else is
-// met everywhere.
+// like returns what selects the pods that are like one of the shape; false where nothing does. A nil selector stands
+// for one that only the pod itself can match, as that of a Service for one pod of a StatefulSet: spread over nobody
+// else is met everywhere.
 func (s *Selectors) like(shape *model.PodShape, own map[string]string) (*model.Selector, bool) {
 	labels := make(map[string]string)
 	for _, by := range s.services[shape.Namespace] {
@@ -165,7 +166,8 @@ func (s *Selectors) like(shape *model.PodShape, own map[string]string) (*model.S
 		for _, key := range slices.Sorted(maps.Keys(by.MatchLabels)) {
 			value := by.MatchLabels[key]
 			if have, ok := labels[key]; ok && have != value && shape.OwnerKind != "ReplicationController" {
-				expressions = append(expressions, model.Requirement{Key: key, Operator: model.In, Values: []string{value}})
+				expressions = append(expressions,
+					model.Requirement{Key: key, Operator: model.In, Values: []string{value}})
 				continue
 			}
 			labels[key] = value
@@ -181,7 +183,8 @@ func (s *Selectors) like(shape *model.PodShape, own map[string]string) (*model.S
 		}
 	}
 	slices.SortStableFunc(expressions, func(a, b model.Requirement) int {
-		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Operator, b.Operator), slices.Compare(a.Values, b.Values))
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Operator, b.Operator),
+			slices.Compare(a.Values, b.Values))
 	})
 	return &model.Selector{MatchLabels: nonEmpty(labels), Expressions: expressions}, true
 }

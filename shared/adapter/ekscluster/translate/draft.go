@@ -7,8 +7,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// draft is a shape together with what has yet to be looked up in other objects to complete it. Equal drafts become equal
-// shapes.
+// draft is a shape together with what has yet to be looked up in other objects to complete it. Equal drafts become
+// equal shapes.
 type draft struct {
 	shape *model.PodShape // the one copy of drafts.shapes
 

@@ -46,7 +46,8 @@ func ClaimOf(object *unstructured.Unstructured) (claim model.Object, managed boo
 	kind, _, _ := unstructured.NestedString(object.Object, "spec", "nodeClassRef", "kind")
 	providerID, _, _ := unstructured.NestedString(object.Object, "status", "providerID")
 	claim = claimObject(object, providerID)
-	claim.Quiet = slices.ContainsFunc(conditionsTrue(object), func(c map[string]any) bool { return c["type"] == apiv1.ConditionConsolidatable })
+	claim.Quiet = slices.ContainsFunc(conditionsTrue(object),
+		func(c map[string]any) bool { return c["type"] == apiv1.ConditionConsolidatable })
 	return claim, Managed(apiv1.NodeClassReference{Group: group, Kind: kind})
 }
 
@@ -83,9 +84,9 @@ func conditionsTrue(object *unstructured.Unstructured) (out []map[string]any) {
 	return out
 }
 
-// claimObject returns a NodeClaim as an object that is there: without our finalizer or the label of its class it is bare, and
-// without an instance and without a NodePool, or our finalizer, which those we make have from the start, somebody made it to have one
-// launched.
+// claimObject returns a NodeClaim as an object that is there: without our finalizer or the label of its class it is
+// bare, and without an instance and without a NodePool, or our finalizer, which those we make have from the start,
+// somebody made it to have one launched.
 func claimObject(object metav1.Object, providerID string) model.Object {
 	out := Object(object)
 	labels := object.GetLabels()
@@ -96,5 +97,6 @@ func claimObject(object metav1.Object, providerID string) model.Object {
 }
 
 func cannotBeRead(err error) string {
-	return fmt.Sprintf("spec: cannot be read: %v. Remedy: Apply the CustomResourceDefinitions of this release and correct the object.", err)
+	return fmt.Sprintf("spec: cannot be read: %v. Remedy: Apply the CustomResourceDefinitions of this release and"+
+		" correct the object.", err)
 }

@@ -7,17 +7,19 @@ import (
 	"strings"
 )
 
-// maxExponentDigits is how many digits the exponent of a quantity may have. Kubernetes' own parser counts in whole numbers
-// of that many digits: an exponent of eleven digits keeps it busy for good.
+// maxExponentDigits is how many digits the exponent of a quantity may have. Kubernetes' own parser counts in whole
+// numbers of that many digits: an exponent of eleven digits keeps it busy for good.
 const maxExponentDigits = 4
 
 // quantities are the fields whose values, by name of a resource, are quantities, and quantity the fields that are one.
 var (
-	quantities = []string{"requests", "limits", "overhead", "podFixed", "capacity", "allocatable", "allocatedResources", "resources"}
-	quantity   = []string{"sizeLimit", "divisor", "volumeSize"}
+	quantities = []string{"requests", "limits", "overhead", "podFixed", "capacity", "allocatable", "allocatedResources",
+		"resources"}
+	quantity = []string{"sizeLimit", "divisor", "volumeSize"}
 )
 
-// hugeQuantity returns the path of the first quantity, by name, that is not fit to be parsed, and its text; "" for none.
+// hugeQuantity returns the path of the first quantity, by name, that is not fit to be parsed, and its text; "" for
+// none.
 func hugeQuantity(path string, value any) (at, text string) {
 	switch v := value.(type) {
 	case map[string]any:

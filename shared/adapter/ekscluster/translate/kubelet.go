@@ -38,13 +38,15 @@ func (c *complaints) add(field string, value any, message, remedy string) {
 // unreadable adds what is wrong with the configuration as a whole.
 func (c *complaints) unreadable(err error) {
 	text := strings.ReplaceAll(strings.TrimPrefix(err.Error(), "json: "), "KubeletConfiguration.", "")
-	c.list = append(c.list, model.ClassProblem{Condition: conditionValidation, Reason: c.reason, Message: "spec.kubelet: " + text +
-		". Remedy: Correct the field, or leave it out; see KubeletConfiguration of kubelet.config.k8s.io/v1beta1."})
+	c.list = append(c.list,
+		model.ClassProblem{Condition: conditionValidation, Reason: c.reason, Message: "spec.kubelet: " + text +
+			". Remedy: Correct the field, or leave it out; see KubeletConfiguration of kubelet.config.k8s.io/v1beta1."})
 }
 
-// kubelet returns the part of a kubelet configuration that changes what a node can hold, the whole of it as canonical JSON,
-// and what is wrong with it: fields a kubelet does not know, values that mean nothing, and what nodes of the family cannot be
-// told. A text as maxPods, and a reserved amount that is no quantity, are expressions; whether they are any is asked later.
+// kubelet returns the part of a kubelet configuration that changes what a node can hold, the whole of it as canonical
+// JSON, and what is wrong with it: fields a kubelet does not know, values that mean nothing, and what nodes of the
+// family cannot be told. A text as maxPods, and a reserved amount that is no quantity, are expressions; whether they
+// are any is asked later.
 func kubelet(config *awsv1.KubeletConfiguration, family awsv1.AMIFamily) (model.Kubelet, []model.ClassProblem) {
 	wrong := complaints{reason: reasonInvalid}
 	canonical, err := config.Canonical()
@@ -69,8 +71,10 @@ func kubelet(config *awsv1.KubeletConfiguration, family awsv1.AMIFamily) (model.
 	return out, append(wrong.list, beyondFamily(canonical, fields, family)...)
 }
 
-// written reads the configuration as a kubelet of our version would, strictly; an expression as maxPods is taken out first.
-func written(config *awsv1.KubeletConfiguration, canonical []byte, wrong *complaints) (fields *kubeletv1beta1.KubeletConfiguration, maxPodsExpr string) {
+// written reads the configuration as a kubelet of our version would, strictly; an expression as maxPods is taken out
+// first.
+func written(config *awsv1.KubeletConfiguration, canonical []byte,
+	wrong *complaints) (fields *kubeletv1beta1.KubeletConfiguration, maxPodsExpr string) {
 	text := config.Raw
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(canonical, &members); err != nil {

@@ -18,17 +18,20 @@ import (
 )
 
 // signals are what a kubelet evicts pods by, as far as node classes may set them.
-var signals = []string{"imagefs.available", "imagefs.inodesFree", "memory.available", "nodefs.available", "nodefs.inodesFree", "pid.available"}
+var signals = []string{"imagefs.available", "imagefs.inodesFree", "memory.available", "nodefs.available",
+	"nodefs.inodesFree", "pid.available"}
 
 // validate adds what no kubelet, or no node of ours, can be given.
 func validate(k *kubeletv1beta1.KubeletConfiguration, wrong *complaints) {
 	if k.RegisterWithTaints != nil {
-		wrong.add("spec.kubelet.registerWithTaints", len(k.RegisterWithTaints), "taints come from the NodePool", "Write them into spec.template.spec.taints of the NodePool.")
+		wrong.add("spec.kubelet.registerWithTaints", len(k.RegisterWithTaints), "taints come from the NodePool",
+			"Write them into spec.template.spec.taints of the NodePool.")
 	}
 	numbers := []struct {
 		field string
 		value int32
-	}{{"maxPods", k.MaxPods}, {"podsPerCore", k.PodsPerCore}, {"evictionMaxPodGracePeriod", k.EvictionMaxPodGracePeriod}}
+	}{{"maxPods", k.MaxPods}, {"podsPerCore", k.PodsPerCore}, {"evictionMaxPodGracePeriod",
+		k.EvictionMaxPodGracePeriod}}
 	for _, n := range numbers {
 		if n.value < 0 {
 			wrong.add("spec.kubelet."+n.field, n.value, "must not be below zero", "Write 0 or more.")
@@ -41,7 +44,8 @@ func validate(k *kubeletv1beta1.KubeletConfiguration, wrong *complaints) {
 	validateImageCollection(k, wrong)
 	for i, address := range k.ClusterDNS {
 		if _, err := netip.ParseAddr(address); err != nil {
-			wrong.add(fmt.Sprintf("spec.kubelet.clusterDNS[%d]", i), address, "is not an IP address", "Write the address of the cluster's DNS service.")
+			wrong.add(fmt.Sprintf("spec.kubelet.clusterDNS[%d]", i), address, "is not an IP address",
+				"Write the address of the cluster's DNS service.")
 		}
 	}
 }
@@ -69,7 +73,8 @@ func validateThresholds(field string, thresholds map[string]string, wrong *compl
 func validateGracePeriods(k *kubeletv1beta1.KubeletConfiguration, wrong *complaints) {
 	for _, signal := range slices.Sorted(maps.Keys(k.EvictionSoft)) {
 		if _, paired := k.EvictionSoftGracePeriod[signal]; !paired {
-			wrong.add(fmt.Sprintf("spec.kubelet.evictionSoft[%s]", signal), k.EvictionSoft[signal], "has no grace period",
+			wrong.add(fmt.Sprintf("spec.kubelet.evictionSoft[%s]", signal), k.EvictionSoft[signal],
+				"has no grace period",
 				"Write one into evictionSoftGracePeriod.")
 		}
 	}
@@ -97,7 +102,8 @@ func validateImageCollection(k *kubeletv1beta1.KubeletConfiguration, wrong *comp
 		}
 	}
 	if high != nil && low != nil && *high <= *low {
-		wrong.add("spec.kubelet.imageGCHighThresholdPercent", *high, fmt.Sprintf("must be above imageGCLowThresholdPercent, which is %d", *low),
+		wrong.add("spec.kubelet.imageGCHighThresholdPercent", *high,
+			fmt.Sprintf("must be above imageGCLowThresholdPercent, which is %d", *low),
 			"Raise the one or lower the other.")
 	}
 }
@@ -105,12 +111,14 @@ func validateImageCollection(k *kubeletv1beta1.KubeletConfiguration, wrong *comp
 // everywhere are the fields that nodes of every family are given.
 var everywhere = []string{
 	"clusterDNS", "cpuCFSQuota", "evictionHard", "evictionMaxPodGracePeriod", "evictionSoft", "evictionSoftGracePeriod",
-	"imageGCHighThresholdPercent", "imageGCLowThresholdPercent", "kubeReserved", "maxPods", "podsPerCore", "systemReserved",
+	"imageGCHighThresholdPercent", "imageGCLowThresholdPercent", "kubeReserved", "maxPods", "podsPerCore",
+	"systemReserved",
 }
 
-// beyondFamily returns what is asked for and nodes of the family cannot be given. AL2023 takes the whole configuration, and of
-// Custom nothing is known.
-func beyondFamily(canonical []byte, k *kubeletv1beta1.KubeletConfiguration, family awsv1.AMIFamily) []model.ClassProblem {
+// beyondFamily returns what is asked for and nodes of the family cannot be given. AL2023 takes the whole configuration,
+// and of Custom nothing is known.
+func beyondFamily(canonical []byte, k *kubeletv1beta1.KubeletConfiguration,
+	family awsv1.AMIFamily) []model.ClassProblem {
 	if family == awsv1.FamilyAL2023 || family == awsv1.FamilyCustom {
 		return nil
 	}
@@ -122,7 +130,8 @@ func beyondFamily(canonical []byte, k *kubeletv1beta1.KubeletConfiguration, fami
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		typed := name == "apiVersion" || name == "kind"
 		if string(members[name]) != "null" && !typed && !slices.Contains(everywhere, name) {
-			wrong.add("spec.kubelet."+name, string(members[name]), fmt.Sprintf("cannot be set on nodes of amiFamily %s", family),
+			wrong.add("spec.kubelet."+name, string(members[name]),
+				fmt.Sprintf("cannot be set on nodes of amiFamily %s", family),
 				"Leave the field out, or use AL2023.")
 		}
 	}
@@ -130,7 +139,8 @@ func beyondFamily(canonical []byte, k *kubeletv1beta1.KubeletConfiguration, fami
 		wrong.add("spec.kubelet.podsPerCore", k.PodsPerCore, "Bottlerocket has no such setting", "Use maxPods.")
 	}
 	if len(k.ClusterDNS) > 1 {
-		wrong.add("spec.kubelet.clusterDNS", len(k.ClusterDNS), fmt.Sprintf("nodes of amiFamily %s take one address", family),
+		wrong.add("spec.kubelet.clusterDNS", len(k.ClusterDNS),
+			fmt.Sprintf("nodes of amiFamily %s take one address", family),
 			"Leave one address, or use AL2023.")
 	}
 	return wrong.list

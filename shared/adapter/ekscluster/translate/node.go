@@ -44,8 +44,8 @@ var watchedConditions = []corev1.NodeConditionType{
 	"AcceleratedHardwareReady", "ContainerRuntimeReady", "KernelReady", "NetworkingReady", "StorageReady",
 }
 
-// badConditions returns Ready where it is not True and the watched ones that are False, by type; nil, as of most nodes, where
-// there is none. A condition that is not there says nothing.
+// badConditions returns Ready where it is not True and the watched ones that are False, by type; nil, as of most nodes,
+// where there is none. A condition that is not there says nothing.
 func badConditions(all []corev1.NodeCondition) []model.NodeCondition {
 	var out []model.NodeCondition
 	for i := range all {
@@ -55,7 +55,8 @@ func badConditions(all []corev1.NodeCondition) []model.NodeCondition {
 			bad = c.Status != corev1.ConditionTrue
 		}
 		if bad {
-			out = append(out, model.NodeCondition{Type: string(c.Type), Status: string(c.Status), SinceUnix: unix(&c.LastTransitionTime)})
+			out = append(out, model.NodeCondition{Type: string(c.Type), Status: string(c.Status),
+				SinceUnix: unix(&c.LastTransitionTime)})
 		}
 	}
 	slices.SortFunc(out, func(a, b model.NodeCondition) int { return strings.Compare(a.Type, b.Type) })

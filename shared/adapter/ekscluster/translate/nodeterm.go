@@ -13,13 +13,15 @@ import (
 )
 
 func nodeTerm(term *corev1.NodeSelectorTerm) model.NodeTerm {
-	return model.NodeTerm{Requirements: nodeRequirements(term.MatchExpressions), Fields: nodeRequirements(term.MatchFields)}
+	return model.NodeTerm{Requirements: nodeRequirements(term.MatchExpressions),
+		Fields: nodeRequirements(term.MatchFields)}
 }
 
 func nodeRequirements(list []corev1.NodeSelectorRequirement) []model.Requirement {
 	var out []model.Requirement
 	for i := range list {
-		out = append(out, model.Requirement{Key: list[i].Key, Operator: model.Operator(list[i].Operator), Values: list[i].Values})
+		out = append(out,
+			model.Requirement{Key: list[i].Key, Operator: model.Operator(list[i].Operator), Values: list[i].Values})
 	}
 	return out
 }
@@ -37,7 +39,8 @@ func unreadableTerm(at *field.Path, term *corev1.NodeSelectorTerm) string {
 		case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
 			plain = false
 		default:
-			return fmt.Sprintf("%s.matchExpressions[%d].operator: %q: must be one of In, NotIn, Exists, DoesNotExist, Gt, Lt", at, i, e.Operator)
+			return fmt.Sprintf("%s.matchExpressions[%d].operator: %q: must be one of In, NotIn, Exists,"+
+				" DoesNotExist, Gt, Lt", at, i, e.Operator)
 		}
 	}
 	for i := range term.MatchFields {

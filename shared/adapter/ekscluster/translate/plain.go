@@ -34,7 +34,8 @@ func plainKey(key string) bool {
 	if name == "" || !plainValue(name) || !plainValue(domain) || domain == "" || strings.ToLower(domain) != domain {
 		return false
 	}
-	return !strings.ContainsAny(domain, "_") && !strings.Contains(domain, "..") && !strings.Contains(domain, ".-") && !strings.Contains(domain, "-.")
+	return !strings.ContainsAny(domain, "_") && !strings.Contains(domain, "..") && !strings.Contains(domain,
+		".-") && !strings.Contains(domain, "-.")
 }
 
 func plainValues(values []string) bool {

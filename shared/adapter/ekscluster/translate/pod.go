@@ -44,7 +44,8 @@ func Pod(pod *corev1.Pod) (model.Pod, model.PodShape) {
 
 // scheduled reports whether a scheduler has said anything of the pod.
 func scheduled(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled })
+	return slices.ContainsFunc(pod.Status.Conditions,
+		func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled })
 }
 
 func phase(p corev1.PodPhase) model.Phase {
@@ -135,7 +136,8 @@ func tolerations(list []corev1.Toleration) []model.Toleration {
 	var out []model.Toleration
 	for i := range list {
 		t := &list[i]
-		out = append(out, model.Toleration{Key: t.Key, Operator: string(t.Operator), Value: t.Value, Effect: string(t.Effect)})
+		out = append(out,
+			model.Toleration{Key: t.Key, Operator: string(t.Operator), Value: t.Value, Effect: string(t.Effect)})
 	}
 	return out
 }
@@ -166,7 +168,8 @@ func hostPorts(spec *corev1.PodSpec) []model.HostPort {
 		}
 	}
 	for i := range spec.InitContainers {
-		if c := &spec.InitContainers[i]; c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+		c := &spec.InitContainers[i]
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
 			add(c)
 		}
 	}

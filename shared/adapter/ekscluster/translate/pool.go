@@ -10,7 +10,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Managed says whether a pool or claim with this class is ours to look at: another provider's is nobody's business here.
+// Managed says whether a pool or claim with this class is ours to look at: another provider's is nobody's business
+// here.
 func Managed(ref apiv1.NodeClassReference) bool {
 	return (&model.Template{ClassGroup: ref.Group, ClassKind: ref.Kind}).UsesEC2NodeClass()
 }

@@ -66,7 +66,8 @@ func rounded(list corev1.ResourceList, field string, rounder inf.Rounder) (out m
 		q := list[name]
 		v, ok := count(q, scaleOf(name), rounder)
 		if !ok || v < 0 {
-			problems = append(problems, fmt.Sprintf("%s[%s]: %q: must be a quantity from 0 to what 64 bits hold", field, name, q.String()))
+			problems = append(problems,
+				fmt.Sprintf("%s[%s]: %q: must be a quantity from 0 to what 64 bits hold", field, name, q.String()))
 			continue
 		}
 		out[string(name)] = v

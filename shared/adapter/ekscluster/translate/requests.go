@@ -29,7 +29,8 @@ func requests(pod *corev1.Pod) (model.Resources, []string) {
 		v, ok := count(q, scaleOf(name), roundUp)
 		switch {
 		case !ok:
-			problems = append(problems, fmt.Sprintf("requests of %s add up to %q, which is more than 64 bits hold; request less", name, q.String()))
+			problems = append(problems, fmt.Sprintf("requests of %s add up to %q, which is more than 64 bits hold;"+
+				" request less", name, q.String()))
 		case v > 0:
 			out[string(name)] = v
 		}
@@ -52,7 +53,8 @@ func negative(pod *corev1.Pod) []string {
 		check(fmt.Sprintf("spec.containers[%d].resources.requests", i), pod.Spec.Containers[i].Resources.Requests)
 	}
 	for i := range pod.Spec.InitContainers {
-		check(fmt.Sprintf("spec.initContainers[%d].resources.requests", i), pod.Spec.InitContainers[i].Resources.Requests)
+		check(fmt.Sprintf("spec.initContainers[%d].resources.requests", i),
+			pod.Spec.InitContainers[i].Resources.Requests)
 	}
 	if pod.Spec.Resources != nil {
 		check("spec.resources.requests", pod.Spec.Resources.Requests)

@@ -24,19 +24,19 @@ import (
 // translations, not the objects, so that a list may be added page by page.
 //
 // A manifest lacks what admission fills in, so that the Builder does: a pod without a priority gets that of its
-// PriorityClass, one that was never stored (no UID) the overhead and the place of its RuntimeClass, and such a claim for a
-// volume the default class, where those were added. DaemonSets are what their newest pods are, see [DaemonShape]. CapacityBuffers
-// come with what they ask for.
+// PriorityClass, one that was never stored (no UID) the overhead and the place of its RuntimeClass, and such a claim
+// for a volume the default class, where those were added. DaemonSets are what their newest pods are, see [DaemonShape].
+// CapacityBuffers come with what they ask for.
 type Builder struct {
-	// AbsentConditionIsPending takes a pod that no scheduler has looked at yet, having no PodScheduled condition, for one
-	// that waits for capacity. Manifests are such pods; in a live cluster they are a moment's old.
+	// AbsentConditionIsPending takes a pod that no scheduler has looked at yet, having no PodScheduled condition, for
+	// one that waits for capacity. Manifests are such pods; in a live cluster they are a moment's old.
 	AbsentConditionIsPending bool
-	// StoredAsSeen takes nothing for granted of a pod that an API server has stored (it has a UID and a time): that no scheduler has looked at it
-	// is then a fact.
+	// StoredAsSeen takes nothing for granted of a pod that an API server has stored (it has a UID and a time): that no
+	// scheduler has looked at it is then a fact.
 	StoredAsSeen bool
 	// DefaultSpread is what the cluster's scheduler is set to do with pods that declare no spread of their own, see
-	// [ParseDefaultSpread]; nil, as everywhere but where somebody configured kube-scheduler, leaves them alone. Services and
-	// the owners of pods are looked at for it only.
+	// [ParseDefaultSpread]; nil, as everywhere but where somebody configured kube-scheduler, leaves them alone.
+	// Services and the owners of pods are looked at for it only.
 	DefaultSpread []model.Spread
 	// Headroom has CapacityBuffers looked at. The templates of what they may be of are kept until then.
 	Headroom bool
@@ -63,7 +63,8 @@ func (b *Builder) Add(object any) bool {
 	switch o := object.(type) {
 	case *corev1.Pod:
 		pod, shape := Pod(o)
-		if b.AbsentConditionIsPending && o.Spec.NodeName == "" && !scheduled(o) && !(b.StoredAsSeen && o.UID != "" && !o.CreationTimestamp.IsZero()) {
+		asSeen := b.StoredAsSeen && o.UID != "" && !o.CreationTimestamp.IsZero()
+		if b.AbsentConditionIsPending && o.Spec.NodeName == "" && !scheduled(o) && !asSeen {
 			pod.Unschedulable = true
 		}
 		pod.Shape = b.drafts.add(b.draft(o, &shape))

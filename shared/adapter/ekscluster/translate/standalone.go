@@ -12,34 +12,42 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// StandaloneClaimOf returns what an untyped NodeClaim that people made by hand asks for. One that cannot be read is Invalid.
+// StandaloneClaimOf returns what an untyped NodeClaim that people made by hand asks for. One that cannot be read is
+// Invalid.
 func StandaloneClaimOf(object *unstructured.Unstructured) model.StandaloneClaim {
 	var typed apiv1.NodeClaim
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &typed); err != nil {
-		return model.StandaloneClaim{Name: object.GetName(), UID: string(object.GetUID()), Invalid: []string{cannotBeRead(err)}}
+		return model.StandaloneClaim{Name: object.GetName(), UID: string(object.GetUID()),
+			Invalid: []string{cannotBeRead(err)}}
 	}
 	return standaloneClaim(&typed)
 }
 
-// standaloneClaim returns what a NodeClaim that people made by hand asks for: the labels and annotations its node gets beside its spec,
-// which is evaluated as a pool's template is.
+// standaloneClaim returns what a NodeClaim that people made by hand asks for: the labels and annotations its node gets
+// beside its spec, which is evaluated as a pool's template is.
 func standaloneClaim(object *apiv1.NodeClaim) model.StandaloneClaim {
 	spec := &object.Spec
 	pool := Pool(&apiv1.NodePool{Spec: apiv1.NodePoolSpec{Template: apiv1.NodeClaimTemplate{
-		Metadata: apiv1.TemplateMetadata{Labels: standaloneLabels(object), Annotations: standaloneAnnotations(object.Annotations)},
+		Metadata: apiv1.TemplateMetadata{Labels: standaloneLabels(object),
+			Annotations: standaloneAnnotations(object.Annotations)},
 		Spec: apiv1.NodeClaimTemplateSpec{
-			Requirements: spec.Requirements, Taints: spec.Taints, StartupTaints: spec.StartupTaints, NodeClassRef: spec.NodeClassRef,
+			Requirements: spec.Requirements, Taints: spec.Taints, StartupTaints: spec.StartupTaints,
+			NodeClassRef:           spec.NodeClassRef,
 			TerminationGracePeriod: spec.TerminationGracePeriod, ExpireAfter: spec.ExpireAfter,
 		},
 	}}})
 	out := model.StandaloneClaim{
-		Name: object.Name, UID: string(object.UID), CreatedUnix: max(0, object.CreationTimestamp.Unix()), Template: pool.Template,
+		Name: object.Name, UID: string(object.UID), CreatedUnix: max(0, object.CreationTimestamp.Unix()),
+		Template: pool.Template,
 	}
 	for _, problem := range pool.Invalid {
-		problem = strings.NewReplacer("spec.template.spec.", "spec.", "spec.template.metadata.", "metadata.").Replace(problem)
-		problem = strings.NewReplacer("a NodePool cannot require a NodePool", "a standalone NodeClaim belongs to no NodePool",
+		problem = strings.NewReplacer("spec.template.spec.", "spec.", "spec.template.metadata.",
+			"metadata.").Replace(problem)
+		problem = strings.NewReplacer("a NodePool cannot require a NodePool",
+			"a standalone NodeClaim belongs to no NodePool",
 			"Remove the requirement: nodes of this NodePool have the label anyway.", "Remove the requirement.",
-			"Remove it: it is set from the NodePool's name.", "Remove it: a standalone NodeClaim belongs to no NodePool.").Replace(problem)
+			"Remove it: it is set from the NodePool's name.", "Remove it: a standalone NodeClaim belongs to no"+
+				" NodePool.").Replace(problem)
 		out.Invalid = append(out.Invalid, problem)
 	}
 	requests, problems := rounded(spec.Resources.Requests, "spec.resources.requests", roundUp)
@@ -56,8 +64,8 @@ func standaloneLabels(object *apiv1.NodeClaim) map[string]string {
 	return labels
 }
 
-// standaloneAnnotations are the object's without those that tools and controllers write for themselves, which a copy of another
-// NodeClaim has too.
+// standaloneAnnotations are the object's without those that tools and controllers write for themselves, which a copy of
+// another NodeClaim has too.
 func standaloneAnnotations(annotations map[string]string) map[string]string {
 	out := map[string]string{}
 	for key, value := range annotations {

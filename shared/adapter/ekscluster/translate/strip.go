@@ -11,7 +11,8 @@ func StripClaim(claim *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeCla
 	out := &corev1.PersistentVolumeClaim{
 		ObjectMeta: stripMeta(&claim.ObjectMeta),
 		Spec: corev1.PersistentVolumeClaimSpec{
-			StorageClassName: claim.Spec.StorageClassName, VolumeName: claim.Spec.VolumeName, AccessModes: claim.Spec.AccessModes,
+			StorageClassName: claim.Spec.StorageClassName, VolumeName: claim.Spec.VolumeName,
+			AccessModes: claim.Spec.AccessModes,
 		},
 		Status: corev1.PersistentVolumeClaimStatus{Phase: claim.Status.Phase},
 	}
@@ -45,13 +46,17 @@ func StripVolume(volume *corev1.PersistentVolume) *corev1.PersistentVolume {
 func StripSelector(object any) any {
 	switch o := object.(type) {
 	case *corev1.Service:
-		return &corev1.Service{ObjectMeta: stripMeta(&o.ObjectMeta), Spec: corev1.ServiceSpec{Selector: o.Spec.Selector}}
+		return &corev1.Service{ObjectMeta: stripMeta(&o.ObjectMeta),
+			Spec: corev1.ServiceSpec{Selector: o.Spec.Selector}}
 	case *corev1.ReplicationController:
-		return &corev1.ReplicationController{ObjectMeta: stripMeta(&o.ObjectMeta), Spec: corev1.ReplicationControllerSpec{Selector: o.Spec.Selector}}
+		return &corev1.ReplicationController{ObjectMeta: stripMeta(&o.ObjectMeta),
+			Spec: corev1.ReplicationControllerSpec{Selector: o.Spec.Selector}}
 	case *appsv1.ReplicaSet:
-		return &appsv1.ReplicaSet{ObjectMeta: stripMeta(&o.ObjectMeta), Spec: appsv1.ReplicaSetSpec{Selector: o.Spec.Selector}}
+		return &appsv1.ReplicaSet{ObjectMeta: stripMeta(&o.ObjectMeta),
+			Spec: appsv1.ReplicaSetSpec{Selector: o.Spec.Selector}}
 	case *appsv1.StatefulSet:
-		return &appsv1.StatefulSet{ObjectMeta: stripMeta(&o.ObjectMeta), Spec: appsv1.StatefulSetSpec{Selector: o.Spec.Selector}}
+		return &appsv1.StatefulSet{ObjectMeta: stripMeta(&o.ObjectMeta),
+			Spec: appsv1.StatefulSetSpec{Selector: o.Spec.Selector}}
 	}
 	return object
 }

@@ -48,7 +48,8 @@ var kinds = map[schema.GroupKind]func() any{
 	{Group: nodev1.GroupName, Kind: "RuntimeClass"}:          func() any { return &nodev1.RuntimeClass{} },
 
 	{Kind: "PodTemplate"}: func() any { return &corev1.PodTemplate{} },
-	{Group: autoscalingv1beta1.GroupVersion.Group, Kind: autoscalingv1beta1.KindCapacityBuffer}: func() any { return &autoscalingv1beta1.CapacityBuffer{} },
+	{Group: autoscalingv1beta1.GroupVersion.Group,
+		Kind: autoscalingv1beta1.KindCapacityBuffer}: func() any { return &autoscalingv1beta1.CapacityBuffer{} },
 }
 
 // planned are kinds that are known and that nothing is built for yet.
@@ -56,9 +57,9 @@ var planned = map[schema.GroupKind]bool{
 	{Group: wellknown.Group, Kind: "NodeOverlay"}: true,
 }
 
-// AddUnstructured is Add for an object as it is read from a file. It returns whether its kind is known, and, of a known kind,
-// Invalid with object, field and cause where it cannot be read; nothing was added then. A pool or a class that cannot be
-// read is one that is Invalid or Unsupported, and no error.
+// AddUnstructured is Add for an object as it is read from a file. It returns whether its kind is known, and, of a known
+// kind, Invalid with object, field and cause where it cannot be read; nothing was added then. A pool or a class that
+// cannot be read is one that is Invalid or Unsupported, and no error.
 func (b *Builder) AddUnstructured(object *unstructured.Unstructured) (known bool, err error) {
 	s := &b.snapshot
 	kind := object.GroupVersionKind().GroupKind()
@@ -82,12 +83,14 @@ func (b *Builder) AddUnstructured(object *unstructured.Unstructured) (known bool
 		return planned[kind], nil
 	}
 	if path, text := hugeQuantity("", object.Object); path != "" {
-		return true, fault.New(fault.Invalid, "", "%s %s: %s: %s: is not a valid amount", kind.Kind, nameOf(object), path, show(text))
+		return true, fault.New(fault.Invalid, "", "%s %s: %s: %s: is not a valid amount", kind.Kind, nameOf(object),
+			path, show(text))
 	}
 	typed := empty()
 	if err := convert(object.Object, typed); err != nil {
 		field, value, cause := culprit(object.Object, empty, err)
-		return true, fault.New(fault.Invalid, "", "%s %s: %s: %s: %v", kind.Kind, nameOf(object), field, show(value), cause)
+		return true, fault.New(fault.Invalid, "", "%s %s: %s: %s: %v", kind.Kind, nameOf(object), field, show(value),
+			cause)
 	}
 	return b.Add(typed), nil
 }
@@ -138,7 +141,8 @@ func culprit(object map[string]any, empty func() any, cause error) (path string,
 				return true // not what is in it is wrong, but that it is an object
 			}
 			for _, key := range slices.Sorted(maps.Keys(v)) {
-				if down(v[key], at+"."+key, func(inner any) map[string]any { return wrap(map[string]any{key: inner}) }) {
+				if down(v[key], at+"."+key,
+					func(inner any) map[string]any { return wrap(map[string]any{key: inner}) }) {
 					return true
 				}
 			}
@@ -147,7 +151,8 @@ func culprit(object map[string]any, empty func() any, cause error) (path string,
 				return true
 			}
 			for i := range v {
-				if down(v[i], fmt.Sprintf("%s[%d]", at, i), func(inner any) map[string]any { return wrap([]any{inner}) }) {
+				if down(v[i], fmt.Sprintf("%s[%d]", at, i),
+					func(inner any) map[string]any { return wrap([]any{inner}) }) {
 					return true
 				}
 			}

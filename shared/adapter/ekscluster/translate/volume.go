@@ -26,7 +26,8 @@ const (
 // placeLabels are the labels by which a volume made before volumes had a node affinity says where it is. Several values
 // are joined by two underscores.
 var placeLabels = []string{
-	corev1.LabelTopologyZone, corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaZone, corev1.LabelFailureDomainBetaRegion,
+	corev1.LabelTopologyZone, corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaZone,
+	corev1.LabelFailureDomainBetaRegion,
 }
 
 // Volume returns a PersistentVolumeClaim joined with the volume it names; volume is nil where there is none.
@@ -133,7 +134,8 @@ func StorageClass(class *storagev1.StorageClass) model.Storage {
 		Name:        class.Name,
 		Provisioner: class.Provisioner,
 		Immediate:   class.VolumeBindingMode == nil || *class.VolumeBindingMode == storagev1.VolumeBindingImmediate,
-		Default:     class.Annotations[annotationDefaultClass] == "true" || class.Annotations[annotationDefaultClassBeta] == "true",
+		Default: class.Annotations[annotationDefaultClass] == "true" ||
+			class.Annotations[annotationDefaultClassBeta] == "true",
 	}
 	if out.Provisioner == ebsInTree {
 		out.Provisioner = ebsDriver
@@ -141,7 +143,8 @@ func StorageClass(class *storagev1.StorageClass) model.Storage {
 	for i := range class.AllowedTopologies {
 		var term model.NodeTerm
 		for _, e := range class.AllowedTopologies[i].MatchLabelExpressions {
-			term.Requirements = append(term.Requirements, model.Requirement{Key: e.Key, Operator: model.In, Values: e.Values})
+			term.Requirements = append(term.Requirements,
+				model.Requirement{Key: e.Key, Operator: model.In, Values: e.Values})
 		}
 		out.AllowedTopologies = append(out.AllowedTopologies, term)
 	}

@@ -12,14 +12,15 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// DaemonSet returns a daemon set and the shape of its template, with the tolerations and the label its controller adds. Its Shape
-// is 0: whoever keeps the dictionary of shapes sets it.
+// DaemonSet returns a daemon set and the shape of its template, with the tolerations and the label its controller adds.
+// Its Shape is 0: whoever keeps the dictionary of shapes sets it.
 func DaemonSet(set *appsv1.DaemonSet) (model.DaemonSet, model.PodShape) {
 	controller := true
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: set.Namespace, Labels: set.Spec.Template.Labels, Annotations: set.Spec.Template.Annotations,
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: set.Name, Controller: &controller}},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: set.Name,
+				Controller: &controller}},
 		},
 		Spec: set.Spec.Template.Spec,
 	}
@@ -61,12 +62,13 @@ func Namespace(namespace *corev1.Namespace) model.Namespace {
 
 // PDB returns a disruption budget. One whose status is behind its spec allows nothing, as the eviction API has it.
 func PDB(budget *policyv1.PodDisruptionBudget) model.PDB {
+	policy := budget.Spec.UnhealthyPodEvictionPolicy
 	out := model.PDB{
 		Namespace:          budget.Namespace,
 		Name:               budget.Name,
 		Selector:           selector(budget.Spec.Selector),
 		DisruptionsAllowed: max(0, budget.Status.DisruptionsAllowed),
-		AlwaysEvictUnready: budget.Spec.UnhealthyPodEvictionPolicy != nil && *budget.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow,
+		AlwaysEvictUnready: policy != nil && *policy == policyv1.AlwaysAllow,
 	}
 	if budget.Status.ObservedGeneration < budget.Generation {
 		out.DisruptionsAllowed = 0
@@ -82,5 +84,6 @@ func PDB(budget *policyv1.PodDisruptionBudget) model.PDB {
 
 // Object returns name and UID of any object, such as a NodeClaim.
 func Object(object metav1.Object) model.Object {
-	return model.Object{Name: object.GetName(), UID: string(object.GetUID()), DeletedUnix: unix(object.GetDeletionTimestamp())}
+	return model.Object{Name: object.GetName(), UID: string(object.GetUID()),
+		DeletedUnix: unix(object.GetDeletionTimestamp())}
 }
