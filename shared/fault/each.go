@@ -2,8 +2,8 @@ package fault
 
 import "errors"
 
-// Each calls do for every item, in order and whatever becomes of the others. It returns for how many it went well, and the
-// errors of the rest joined; nil where there are none.
+// Each calls do for every item, in order and whatever becomes of the others. It returns for how many it went well, and
+// the errors of the rest joined; nil where there are none.
 func Each[T any](items []T, do func(T) error) (done int, err error) {
 	var failures []error
 	for _, item := range items {

@@ -20,7 +20,8 @@ const (
 	Exhausted              // a limit of ours (pool limit, budget) leaves no room
 )
 
-var kindNames = [...]string{"Internal", "NotFound", "Conflict", "Invalid", "NoCapacity", "Throttled", "Denied", "Exhausted"}
+var kindNames = [...]string{"Internal", "NotFound", "Conflict", "Invalid", "NoCapacity", "Throttled", "Denied",
+	"Exhausted"}
 
 // String returns the kind's name.
 func (k Kind) String() string {

@@ -9,8 +9,9 @@ const (
 	OperationDelete = "DELETE"
 )
 
-// Admission is a change of one object that an API server asks about before it stores it. One of Pool, Class and StandaloneClaim is set: the
-// object as it would be stored, of a deletion as it is stored now. Of an update the Old one of the same kind is set too.
+// Admission is a change of one object that an API server asks about before it stores it. One of Pool, Class and
+// StandaloneClaim is set: the object as it would be stored, of a deletion as it is stored now. Of an update the Old one
+// of the same kind is set too.
 type Admission struct {
 	Operation       string
 	Pool            *Pool
@@ -18,14 +19,15 @@ type Admission struct {
 	Class           *Class
 	OldClass        *Class
 	StandaloneClaim *StandaloneClaim // a NodeClaim that somebody makes by hand
-	// Reference is what the object's nodeClassRef names where that is nothing of ours, group/kind/name; "" = it is of ours, or the
-	// object has none. Pool and StandaloneClaim of such an object are nil, and so is everything else.
+	// Reference is what the object's nodeClassRef names where that is nothing of ours, group/kind/name; "" = it is of
+	// ours, or the object has none. Pool and StandaloneClaim of such an object are nil, and so is everything else.
 	Reference string
 }
 
 // Finding is one problem of an object: field, value, message, remedy.
 type Finding struct {
-	Field   string `json:"field"`            // as kubectl explain writes it, list items by number and map entries by key; "" = of the object
+	// as kubectl explain writes it, list items by number and map entries by key; "" = of the object
+	Field   string `json:"field"`
 	Value   string `json:"value,omitempty"`  // what was found there; "" = nothing, or it would not help
 	Message string `json:"message"`          // lower case and without a full stop
 	Remedy  string `json:"remedy,omitempty"` // a sentence; "" where nothing need be done

@@ -7,8 +7,8 @@ const (
 	ResolutionFailed    = "ResolutionFailed"
 )
 
-// Buffer is a CapacityBuffer with what it comes to: room for Replicas pods of Shape is to be kept free. Snapshots hold buffers; the
-// room itself is made of them where it is decided by, see [Pod.Buffer].
+// Buffer is a CapacityBuffer with what it comes to: room for Replicas pods of Shape is to be kept free. Snapshots hold
+// buffers; the room itself is made of them where it is decided by, see [Pod.Buffer].
 type Buffer struct {
 	Namespace   string `json:"namespace"`
 	Name        string `json:"name"`
@@ -17,14 +17,18 @@ type Buffer struct {
 	CreatedUnix int64  `json:"created,omitempty"`
 	Strategy    string `json:"strategy,omitempty"` // spec.provisioningStrategy
 
-	Of                 string `json:"of,omitempty"`                 // whose pods the room is for: "PodTemplate web", "Deployment web"; empty = that is not known
-	Template           string `json:"template,omitempty"`           // name of the PodTemplate; empty = it is a workload's
+	// whose pods the room is for: "PodTemplate web", "Deployment web"; empty = that is not known
+	Of string `json:"of,omitempty"`
+	// name of the PodTemplate; empty = it is a workload's
+	Template           string `json:"template,omitempty"`
 	TemplateGeneration int64  `json:"templateGeneration,omitempty"` // of that PodTemplate
-	Shape              int    `json:"shape"`                        // index into Snapshot.Shapes; −1 where Replicas is 0
-	Replicas           int32  `json:"replicas,omitempty"`           // for how many pods room is kept, ≥ 0
+	// index into Snapshot.Shapes; −1 where Replicas is 0
+	Shape    int   `json:"shape"`
+	Replicas int32 `json:"replicas,omitempty"` // for how many pods room is kept, ≥ 0
 
-	Problem string `json:"problem,omitempty"` // why there is no room, a sentence naming field, value and remedy; empty = nothing is wrong
-	Reason  string `json:"reason,omitempty"`  // the same in a word; set with Problem
+	// why there is no room, a sentence naming field, value and remedy; empty = nothing is wrong
+	Problem string `json:"problem,omitempty"`
+	Reason  string `json:"reason,omitempty"` // the same in a word; set with Problem
 
 	Status BufferStatus `json:"status"` // what its object says
 }

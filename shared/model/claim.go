@@ -9,9 +9,12 @@ const (
 	Launched    ClaimState = "Launched"    // an instance exists
 	Registered  ClaimState = "Registered"  // its node joined and carries our labels
 	Initialized ClaimState = "Initialized" // its node is ready for pods
-	Draining    ClaimState = "Draining"    // it is to end, and its node is being emptied first; it is no capacity any more and its pods ask for a place elsewhere
-	Terminating ClaimState = "Terminating" // its instance is to end, or is ending; it is no capacity any more and still holds its share of limits
-	Gone        ClaimState = "Gone"        // never launched, or its instance is gone
+	// it is to end, and its node is being emptied first; it is no capacity any more and its pods ask for a place
+	// elsewhere
+	Draining ClaimState = "Draining"
+	// its instance is to end, or is ending; it is no capacity any more and still holds its share of limits
+	Terminating ClaimState = "Terminating"
+	Gone        ClaimState = "Gone" // never launched, or its instance is gone
 )
 
 // Claim is a node we asked for, as the ledger keeps it. The NodeClaim object of the same name shows it to people.
@@ -35,31 +38,34 @@ type Claim struct {
 	GraceSeconds  *int64            `json:"graceSeconds,omitempty"`
 	ExpireSeconds *int64            `json:"expireSeconds,omitempty"`
 	Pods          []PodRef          `json:"pods,omitempty"` // planned onto it, by key
-	Reserved      Resources         `json:"held,omitempty"` // held against the pool's limits; 0 ≤ what was settled ≤ held until settled
-	Decision      string            `json:"decision,omitempty"`
+	// held against the pool's limits; 0 ≤ what was settled ≤ held until settled
+	Reserved Resources `json:"held,omitempty"`
+	Decision string    `json:"decision,omitempty"`
 
 	// What came of it. Empty until Launched.
-	InstanceID    string    `json:"instanceId,omitempty"`
-	ProviderID    string    `json:"providerID,omitempty"`
-	InstanceType  string    `json:"instanceType,omitempty"`
-	Zone          string    `json:"zone,omitempty"`
-	ZoneID        string    `json:"zoneID,omitempty"`
-	CapacityType  string    `json:"capacityType,omitempty"`
-	ImageID       string    `json:"imageId,omitempty"`
-	SubnetID      string    `json:"subnetId,omitempty"`
-	Reservation   string    `json:"reservation,omitempty"` // capacity reservation it was launched into
-	BlockEndsUnix int64     `json:"blockEnds,omitempty"`   // when the capacity block it runs in ends; 0 = it runs in none
-	Price         MicroUSD  `json:"price,omitempty"`       // per hour
+	InstanceID   string `json:"instanceId,omitempty"`
+	ProviderID   string `json:"providerID,omitempty"`
+	InstanceType string `json:"instanceType,omitempty"`
+	Zone         string `json:"zone,omitempty"`
+	ZoneID       string `json:"zoneID,omitempty"`
+	CapacityType string `json:"capacityType,omitempty"`
+	ImageID      string `json:"imageId,omitempty"`
+	SubnetID     string `json:"subnetId,omitempty"`
+	Reservation  string `json:"reservation,omitempty"` // capacity reservation it was launched into
+	// when the capacity block it runs in ends; 0 = it runs in none
+	BlockEndsUnix int64     `json:"blockEnds,omitempty"`
+	Price         MicroUSD  `json:"price,omitempty"` // per hour
 	Capacity      Resources `json:"capacity,omitempty"`
 	Allocatable   Resources `json:"allocatable,omitempty"`
 	NodeName      string    `json:"nodeName,omitempty"`
 	NodeUID       string    `json:"nodeUID,omitempty"`
 
-	FailureCode    string `json:"failureCode,omitempty"` // why it never came to be, or why it ends: one of the Ended… codes
+	// why it never came to be, or why it ends: one of the Ended… codes
+	FailureCode    string `json:"failureCode,omitempty"`
 	FailureMessage string `json:"failureMessage,omitempty"`
 
-	// Command is the id of the command that disrupts it voluntarily. While that is open its node is tainted, and nobody else
-	// disrupts it voluntarily; whatever must end it does so all the same.
+	// Command is the id of the command that disrupts it voluntarily. While that is open its node is tainted, and nobody
+	// else disrupts it voluntarily; whatever must end it does so all the same.
 	Command string `json:"command,omitempty"`
 
 	// Drain is how far emptying its node has come. Nil until Draining.
@@ -76,8 +82,8 @@ type Claim struct {
 	DriftMessage string `json:"driftMessage,omitempty"`
 	DriftUnix    int64  `json:"drifted,omitempty"`
 
-	// Why its node is not Registered or Initialized yet, as the reason and message of that condition. Empty where it is, and
-	// where there is no more to say than that it has not joined or is not ready.
+	// Why its node is not Registered or Initialized yet, as the reason and message of that condition. Empty where it
+	// is, and where there is no more to say than that it has not joined or is not ready.
 	WaitReason  string `json:"waitReason,omitempty"`
 	WaitMessage string `json:"waitMessage,omitempty"`
 
@@ -92,8 +98,8 @@ type Claim struct {
 	// ObjectUID is the NodeClaim object's UID once that exists. The object is written after the record.
 	ObjectUID string `json:"objectUID,omitempty"`
 
-	// Vanished says that the NodeClaim object went together with a definition, which nobody meant as the instance's end: it
-	// is made anew once the definitions and its NodePool are there.
+	// Vanished says that the NodeClaim object went together with a definition, which nobody meant as the instance's
+	// end: it is made anew once the definitions and its NodePool are there.
 	Vanished bool `json:"vanished,omitempty"`
 }
 
@@ -106,8 +112,8 @@ func (c *Claim) Ending() bool { return c.State == Draining || c.State == Termina
 // Free reports whether the claim may become a command's: it is live, is not to end, and no command has it.
 func (c *Claim) Free() bool { return c.Live() && !c.Ending() && c.Command == "" }
 
-// DrainDeadlineUnix returns the time at which the drain of an ending claim's node is over; 0 = it has none. Of an instance that is being
-// terminated that is now: its pods end with it.
+// DrainDeadlineUnix returns the time at which the drain of an ending claim's node is over; 0 = it has none. Of an
+// instance that is being terminated that is now: its pods end with it.
 func (c *Claim) DrainDeadlineUnix(nowUnix int64) int64 {
 	switch {
 	case c.State == Terminating:
@@ -118,8 +124,8 @@ func (c *Claim) DrainDeadlineUnix(nowUnix int64) int64 {
 	return c.Drain.DeadlineUnix
 }
 
-// Consumed returns the share of the reserved limits that the claim's instance uses: the instance's own amounts where they are known, and never
-// more than was reserved.
+// Consumed returns the share of the reserved limits that the claim's instance uses: the instance's own amounts where
+// they are known, and never more than was reserved.
 func (c *Claim) Consumed() Resources {
 	took := make(Resources, len(c.Reserved))
 	for name, held := range c.Reserved {
@@ -183,14 +189,15 @@ type Intent struct {
 
 // Instance is an instance EC2 says exists.
 type Instance struct {
-	ID           string            `json:"id"`
-	Type         string            `json:"type"`
-	Zone         string            `json:"zone"`
-	CapacityType string            `json:"capacityType"`
-	ImageID      string            `json:"imageId,omitempty"`
-	SubnetID     string            `json:"subnetId,omitempty"`
-	State        string            `json:"state,omitempty"`       // pending, running, …
-	StateReason  string            `json:"stateReason,omitempty"` // of one that ended or is about to: EC2's code, such as Client.UserInitiatedShutdown
+	ID           string `json:"id"`
+	Type         string `json:"type"`
+	Zone         string `json:"zone"`
+	CapacityType string `json:"capacityType"`
+	ImageID      string `json:"imageId,omitempty"`
+	SubnetID     string `json:"subnetId,omitempty"`
+	State        string `json:"state,omitempty"` // pending, running, …
+	// of one that ended or is about to: EC2's code, such as Client.UserInitiatedShutdown
+	StateReason  string            `json:"stateReason,omitempty"`
 	LaunchedUnix int64             `json:"launched,omitempty"`
 	Tags         map[string]string `json:"tags,omitempty"`
 
@@ -201,6 +208,6 @@ type Instance struct {
 	Partition      int64    `json:"partition,omitempty"`      // 0 = none, or not known yet
 }
 
-// ProviderID is the id by which the instance's Node names it: aws:///<zone>/<instance id>. Source: the AWS cloud provider's
-// node addresses.
+// ProviderID is the id by which the instance's Node names it: aws:///<zone>/<instance id>. Source: the AWS cloud
+// provider's node addresses.
 func (i *Instance) ProviderID() string { return "aws:///" + i.Zone + "/" + i.ID }

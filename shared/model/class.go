@@ -24,9 +24,11 @@ type Class struct {
 	Reservations   []SelectorTerm `json:"reservations,omitempty"`
 	PlacementGroup *SelectorTerm  `json:"placementGroup,omitempty"` // with Name or ID
 
-	Family                   string            `json:"family"` // AL2, AL2023, Bottlerocket, Custom, Windows2019, …: amiFamily, else the alias's
-	UserData                 string            `json:"userData,omitempty"`
-	Role                     string            `json:"role,omitempty"`            // one of Role and InstanceProfile is set
+	// AL2, AL2023, Bottlerocket, Custom, Windows2019, …: amiFamily, else the alias's
+	Family   string `json:"family"`
+	UserData string `json:"userData,omitempty"`
+	// one of Role and InstanceProfile is set
+	Role                     string            `json:"role,omitempty"`
 	InstanceProfile          string            `json:"instanceProfile,omitempty"` //
 	Tags                     map[string]string `json:"tags,omitempty"`
 	BlockDevices             []BlockDevice     `json:"blockDevices,omitempty"`
@@ -35,26 +37,30 @@ type Class struct {
 	DetailedMonitoring       bool              `json:"detailedMonitoring,omitempty"`
 	AssociatePublicIPAddress *bool             `json:"associatePublicIPAddress,omitempty"`
 
-	IPPrefixCount        *int64              `json:"ipPrefixCount,omitempty"`        // of the primary interface; nil = unset
-	InstanceStorePolicy  string              `json:"instanceStorePolicy,omitempty"`  // RAID0; "" = leave the disks alone
-	NetworkInterfaces    []NetworkInterface  `json:"networkInterfaces,omitempty"`    // empty = one, or EFA as the pods ask
+	// of the primary interface; nil = unset
+	IPPrefixCount *int64 `json:"ipPrefixCount,omitempty"`
+	// RAID0; "" = leave the disks alone
+	InstanceStorePolicy string `json:"instanceStorePolicy,omitempty"`
+	// empty = one, or EFA as the pods ask
+	NetworkInterfaces    []NetworkInterface  `json:"networkInterfaces,omitempty"`
 	ConnectionTracking   *ConnectionTracking `json:"connectionTracking,omitempty"`   //
 	Context              string              `json:"context,omitempty"`              // handed to CreateFleet as it is
 	NestedVirtualization string              `json:"nestedVirtualization,omitempty"` // enabled, disabled; "" = unset
 
-	// Unsupported names what cannot be honored, each a sentence with field and remedy. A class with any launches nothing.
+	// Unsupported names what cannot be honored, each a sentence with field and remedy. A class with any launches
+	// nothing.
 	Unsupported []string `json:"unsupported,omitempty"`
 
-	// Invalid says what is wrong with what the class asks for, as far as that shows without asking AWS. Such a class launches
-	// nothing, and its condition says so.
+	// Invalid says what is wrong with what the class asks for, as far as that shows without asking AWS. Such a class
+	// launches nothing, and its condition says so.
 	Invalid []ClassProblem `json:"invalid,omitempty"`
 
 	// Status is what the selectors resolve to. A class read from the API server carries the status last written there.
 	Status ClassStatus `json:"status"`
 }
 
-// HashFor returns the drift hash of the class for a cluster whose API server has this certificate authority (PEM; empty =
-// left out): instances know the authority, so another one is another machine. "" for a class without Hash.
+// HashFor returns the drift hash of the class for a cluster whose API server has this certificate authority (PEM; empty
+// = left out): instances know the authority, so another one is another machine. "" for a class without Hash.
 func (c *Class) HashFor(ca []byte) string {
 	if c.Hash == "" || len(ca) == 0 {
 		return c.Hash
@@ -65,12 +71,13 @@ func (c *Class) HashFor(ca []byte) string {
 
 // SelectorTerm selects AWS resources; the conditions inside one term are ANDed.
 type SelectorTerm struct {
-	Tags         map[string]string `json:"tags,omitempty"` // value "*" = the key exists
-	ID           string            `json:"id,omitempty"`
-	Name         string            `json:"name,omitempty"`
-	Owner        string            `json:"owner,omitempty"`        // images: account, self, amazon, …; reservations: account
-	Alias        string            `json:"alias,omitempty"`        // images only: family@version
-	SSMParameter string            `json:"ssmParameter,omitempty"` // images only
+	Tags map[string]string `json:"tags,omitempty"` // value "*" = the key exists
+	ID   string            `json:"id,omitempty"`
+	Name string            `json:"name,omitempty"`
+	// images: account, self, amazon, …; reservations: account
+	Owner        string `json:"owner,omitempty"`
+	Alias        string `json:"alias,omitempty"`        // images only: family@version
+	SSMParameter string `json:"ssmParameter,omitempty"` // images only
 
 	MatchCriteria string `json:"matchCriteria,omitempty"` // reservations only: open, targeted; "" = either
 }
@@ -119,9 +126,11 @@ type Kubelet struct {
 	KubeReserved   Resources         `json:"kubeReserved,omitempty"`
 	SystemReserved Resources         `json:"systemReserved,omitempty"`
 	EvictionHard   map[string]string `json:"evictionHard,omitempty"` // signal → quantity or percentage
-	JSON           string            `json:"json,omitempty"`         // the user's whole kubelet map, canonical JSON; "" = none
+	// the user's whole kubelet map, canonical JSON; "" = none
+	JSON string `json:"json,omitempty"`
 
-	// Expressions (CEL) that say an amount for each instance type. A resource is here or in the amounts above, never in both.
+	// Expressions (CEL) that say an amount for each instance type. A resource is here or in the amounts above, never in
+	// both.
 	MaxPodsExpr        string            `json:"maxPodsExpr,omitempty"`
 	KubeReservedExpr   map[string]string `json:"kubeReservedExpr,omitempty"`   // by resource
 	SystemReservedExpr map[string]string `json:"systemReservedExpr,omitempty"` // by resource
@@ -135,13 +144,14 @@ type ClassStatus struct {
 	SecurityGroups     []SecurityGroup `json:"securityGroups,omitempty"` // by id
 	Images             []Image         `json:"images,omitempty"`         // newest first, then id
 	InstanceProfile    string          `json:"instanceProfile,omitempty"`
-	Reservations       []Reservation   `json:"reservations,omitempty"`   // by id
-	PlacementGroup     *PlacementGroup `json:"placementGroup,omitempty"` // nil = none asked for, or not found (then a problem says so)
-	Problems           []ClassProblem  `json:"problems,omitempty"`       // empty = ready
+	Reservations       []Reservation   `json:"reservations,omitempty"` // by id
+	// nil = none asked for, or not found (then a problem says so)
+	PlacementGroup *PlacementGroup `json:"placementGroup,omitempty"`
+	Problems       []ClassProblem  `json:"problems,omitempty"` // empty = ready
 }
 
-// ImagesKey stands for the set of images a class resolves to: equal for statuses with the same images in whatever order, ""
-// without any. What was learned of nodes holds for one set of images.
+// ImagesKey stands for the set of images a class resolves to: equal for statuses with the same images in whatever
+// order, "" without any. What was learned of nodes holds for one set of images.
 func (s *ClassStatus) ImagesKey() string {
 	if len(s.Images) == 0 {
 		return ""
@@ -190,18 +200,19 @@ const (
 
 // ClassProblem says why a class is not ready.
 type ClassProblem struct {
-	Condition string `json:"condition"`         // SubnetsReady, SecurityGroupsReady, AMIsReady, InstanceProfileReady, ValidationSucceeded, …
+	// SubnetsReady, SecurityGroupsReady, AMIsReady, InstanceProfileReady, ValidationSucceeded, …
+	Condition string `json:"condition"`
 	Reason    string `json:"reason"`            // SubnetsNotFound, …
 	Message   string `json:"message"`           // names field, value and remedy
 	Unknown   bool   `json:"unknown,omitempty"` // could not be found out (an API error): status Unknown, not False
 }
 
-// ReasonPostponed is why nothing is known of whether a class can be launched from: the trial on EC2 was put off for others'
-// calls.
+// ReasonPostponed is why nothing is known of whether a class can be launched from: the trial on EC2 was put off for
+// others' calls.
 const ReasonPostponed = "ValidationPostponed"
 
-// Stops reports whether nothing can be launched from a class that has the problem. A trial that was only put off says nothing
-// against the class, and a launch shows what it would have.
+// Stops reports whether nothing can be launched from a class that has the problem. A trial that was only put off says
+// nothing against the class, and a launch shows what it would have.
 func (p ClassProblem) Stops() bool { return p.Reason != ReasonPostponed }
 
 // Subnet an instance may be placed in.

@@ -44,15 +44,17 @@ const (
 // out that it had.
 func EndedByUs(code string) bool {
 	switch code {
-	case EndedNeverRegistered, EndedObjectDeleted, EndedNodeGone, EndedNodeDeleted, EndedExpired, EndedUnhealthy, EndedBlockEnds,
-		EndedEmpty, EndedUnderutilized, EndedDrifted, EndedReplicas, EndedSpotInterrupted, EndedScheduledChange, EndedInstanceStopping, EndedReservationInterrupted, EndedStatusFailed:
+	case EndedNeverRegistered, EndedObjectDeleted, EndedNodeGone, EndedNodeDeleted, EndedExpired, EndedUnhealthy,
+		EndedBlockEnds,
+		EndedEmpty, EndedUnderutilized, EndedDrifted, EndedReplicas, EndedSpotInterrupted, EndedScheduledChange,
+		EndedInstanceStopping, EndedReservationInterrupted, EndedStatusFailed:
 		return true
 	}
 	return false
 }
 
-// ClusterRecords is what the ledger knows of a cluster's claims, for whoever collects what is left over. It is read consistently
-// item by item, not at one instant.
+// ClusterRecords is what the ledger knows of a cluster's claims, for whoever collects what is left over. It is read
+// consistently item by item, not at one instant.
 type ClusterRecords struct {
 	Claims    []Claim  // live ones and, of those gone in the last day, what had an instance or has no pool, by name
 	Intents   []Intent // open ones, by id
@@ -80,8 +82,8 @@ type CollectorState struct {
 	Suspects []Suspect      `json:"suspects,omitempty"` // by kind and subject
 	Removals []RemovalCount `json:"removals,omitempty"` // of the last minutes, by time
 
-	// Recorded are the claims that were Unrecorded and are not any more, by name, and the instances that ended without one, by id, while
-	// the ledger's records and EC2 show them.
+	// Recorded are the claims that were Unrecorded and are not any more, by name, and the instances that ended without
+	// one, by id, while the ledger's records and EC2 show them.
 	Recorded []string `json:"recorded,omitempty"`
 
 	// The newest state of the API server that was ever seen, and when that was. An older one is not believed.
@@ -89,9 +91,11 @@ type CollectorState struct {
 	SeenUnix    int64 `json:"seen,omitempty"`
 
 	// Of what EC2 itself says of instances that are about to end, beside what EventBridge delivers.
-	PollUnix    int64     `json:"poll,omitempty"`     // when it is asked next about spot instances, for which a hint was sent; 0 = none was
-	CheckedUnix int64     `json:"checked,omitempty"`  // when it last said what is wrong with instances
-	Impaired    []Suspect `json:"impaired,omitempty"` // what was wrong with the cluster's then, by kind and instance id, each since it was first seen
+	// when it is asked next about spot instances, for which a hint was sent; 0 = none was
+	PollUnix    int64 `json:"poll,omitempty"`
+	CheckedUnix int64 `json:"checked,omitempty"` // when it last said what is wrong with instances
+	// what was wrong with the cluster's then, by kind and instance id, each since it was first seen
+	Impaired []Suspect `json:"impaired,omitempty"`
 }
 
 // Suspect is something that looked wrong in every look since SinceUnix.
@@ -113,29 +117,32 @@ type LiveState struct {
 	Nodes   []Node        // every node, ours or not
 	Objects []ClaimObject // every NodeClaim
 
-	Undefined bool // NodeClaims are not defined: that there are no Objects says nothing, and why a node left may be just that
+	// NodeClaims are not defined: that there are no Objects says nothing, and why a node left may be just that
+	Undefined bool
 
-	// Gentle are the names of the NodePools whose nodes expire within budgets (AnnotationGentleExpiry), which whoever gives nodes
-	// back voluntarily sees to. Where NodePools could not be read PoolsUnread says why, and which they are is unknown.
+	// Gentle are the names of the NodePools whose nodes expire within budgets (AnnotationGentleExpiry), which whoever
+	// gives nodes back voluntarily sees to. Where NodePools could not be read PoolsUnread says why, and which they are
+	// is unknown.
 	Gentle      []string
 	Pools       []string // the names of all NodePools that are not being deleted; nil = not known
 	PoolsUnread string
 }
 
-// CodeUndefined is the code of NotFound where a kind is not defined in a cluster, so that nobody can tell which objects of it
-// there would be.
+// CodeUndefined is the code of NotFound where a kind is not defined in a cluster, so that nobody can tell which objects
+// of it there would be.
 const CodeUndefined = "Undefined"
 
 // CodeUnreadCluster is the code of Invalid where a cluster's registration is there and cannot be read.
 const CodeUnreadCluster = "RegistrationUnread"
 
-// Definitions are the CustomResourceDefinitions of the kinds that instances are described by, as the API server has them now.
+// Definitions are the CustomResourceDefinitions of the kinds that instances are described by, as the API server has
+// them now.
 type Definitions struct {
 	Pools, Claims, Classes Definition
 }
 
-// Definition is one of them. The API server deletes every object of a definition that is being deleted, or was: that is not what
-// people who delete an object say.
+// Definition is one of them. The API server deletes every object of a definition that is being deleted, or was: that is
+// not what people who delete an object say.
 type Definition struct {
 	Name        string // nodepools.karpenter.sh
 	Established bool   // it is there, and is not being deleted
@@ -171,7 +178,8 @@ type ClaimObject struct {
 	DeletedUnix int64 // when somebody asked for its deletion; 0 = nobody did
 	CreatedUnix int64 // by the API server's clock; 0 = not known
 	Finalizer   bool  // ours is on it, so that its deletion waits until we take that off
-	// DeadlineUnix is what the annotation karpenter.sh/nodeclaim-termination-timestamp says: by then no pod is left; 0 = none.
+	// DeadlineUnix is what the annotation karpenter.sh/nodeclaim-termination-timestamp says: by then no pod is left; 0
+	// = none.
 	DeadlineUnix int64
 	// ClassKind is kind.group of its nodeClassRef where that is none of ours; empty = it is an EC2NodeClass.
 	ClassKind string

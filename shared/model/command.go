@@ -7,14 +7,15 @@ import (
 	"slices"
 )
 
-// CheckCommit says what is wrong with a command that is to be committed with these claims and turns: whatever the ledger has, it
-// could not be. Nil where nothing is.
+// CheckCommit says what is wrong with a command that is to be committed with these claims and turns: whatever the
+// ledger has, it could not be. Nil where nothing is.
 func (c *Command) CheckCommit(claims []Claim, budgetVersions []BudgetVersion) error {
 	switch {
 	case c.ID == "":
 		return errors.New("the command has no id")
 	case c.State != CommandCommitted || c.Version != 1:
-		return fmt.Errorf("a new command is %s at version 1, not %q at version %d", CommandCommitted, c.State, c.Version)
+		return fmt.Errorf("a new command is %s at version 1, not %q at version"+
+			" %d", CommandCommitted, c.State, c.Version)
 	case len(c.Targets) == 0 || len(c.Targets) > MaxCommandNodes:
 		return fmt.Errorf("it has %d targets; 1 to %d are allowed", len(c.Targets), MaxCommandNodes)
 	}
@@ -38,13 +39,15 @@ func (c *Command) CheckCommit(claims []Claim, budgetVersions []BudgetVersion) er
 	}
 	for _, budgetVersion := range budgetVersions {
 		if !pools[budgetVersion.Pool] {
-			return fmt.Errorf("the budget version of NodePool %q is passed and no target belongs to that pool, or it is passed twice", budgetVersion.Pool)
+			return fmt.Errorf("the budget version of NodePool %q is passed and no target belongs to that pool, or it"+
+				" is passed twice", budgetVersion.Pool)
 		}
 		delete(pools, budgetVersion.Pool)
 	}
 	for _, target := range c.Targets {
 		if pools[target.Pool] {
-			return fmt.Errorf("no budget version of NodePool %q is passed, to which target %q belongs", target.Pool, target.Claim)
+			return fmt.Errorf("no budget version of NodePool %q is passed, to which target %q"+
+				" belongs", target.Pool, target.Claim)
 		}
 	}
 	return nil
@@ -68,22 +71,25 @@ func (c *Command) CheckEnd(claims []Claim) error {
 		}
 		delete(targets, claim.Name)
 		if !claim.Live() {
-			return fmt.Errorf("claim %q is %s: only the collector and the drainer close claims", claim.Name, claim.State)
+			return fmt.Errorf("claim %q is %s: only the collector and the drainer close"+
+				" claims", claim.Name, claim.State)
 		}
 		if claim.Command == c.ID && !claim.Ending() {
-			return fmt.Errorf("claim %q is %s and still belongs to the command: release it, or set it to draining", claim.Name, claim.State)
+			return fmt.Errorf("claim %q is %s and still belongs to the command: release it, or set it to"+
+				" draining", claim.Name, claim.State)
 		}
 	}
 	return nil
 }
 
-// Over returns the command as it is kept once it has ended: of its replacements what tells them apart, and not what launching them
-// takes, since many commands end in a day and every planner reads all of them.
+// Over returns the command as it is kept once it has ended: of its replacements what tells them apart, and not what
+// launching them takes, since many commands end in a day and every planner reads all of them.
 func (c Command) Over() Command {
 	kept := slices.Clone(c.Replacements)
 	for i, r := range kept {
 		kept[i] = PlannedClaim{
-			Name: r.Name, Pool: r.Pool, Class: r.Class, Offering: r.Offering, Price: r.Price, Zones: r.Zones, CapacityTypes: r.CapacityTypes,
+			Name: r.Name, Pool: r.Pool, Class: r.Class, Offering: r.Offering, Price: r.Price, Zones: r.Zones,
+			CapacityTypes: r.CapacityTypes,
 		}
 	}
 	c.Replacements = kept
@@ -119,7 +125,8 @@ func (s *Stop) Validate() error {
 		return nil
 	case StopCluster, StopRegion:
 		if s.Pool != "" {
-			return fmt.Errorf("a stop of scope %q names NodePool %q; scope %q is for one pool", s.Scope, s.Pool, StopPool)
+			return fmt.Errorf("a stop of scope %q names NodePool %q; scope %q is for one"+
+				" pool", s.Scope, s.Pool, StopPool)
 		}
 		return nil
 	}

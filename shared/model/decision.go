@@ -13,8 +13,8 @@ type Decision struct {
 	Catalog  CatalogUse `json:"machines"` // what prices and instance types it was decided by
 	Pending  int        `json:"pending"`
 	Launched []string   `json:"launched"` // claim names
-	// Open says that the record was written before the last round's launches, and that whoever wrote it died before it could say what came
-	// of them: the ledger says, and removals.
+	// Open says that the record was written before the last round's launches, and that whoever wrote it died before it
+	// could say what came of them: the ledger says, and removals.
 	Open bool `json:"open,omitempty"`
 
 	Input *DecisionInput `json:"input,omitempty"` // nil in lists, and in records of versions that did not keep it
@@ -30,8 +30,8 @@ type Round struct {
 	Input *PlannerInput `json:"asked,omitempty"` // what Plan answers; nil where Decision.Input is
 }
 
-// Disrupted is the record of one decision about disruption, as Decision is of one to provision. Once an hour it is of one that gives
-// nothing back.
+// Disrupted is the record of one decision about disruption, as Decision is of one to provision. Once an hour it is of
+// one that gives nothing back.
 type Disrupted struct {
 	ID        string      `json:"id"`
 	Cluster   string      `json:"cluster"`
@@ -53,12 +53,12 @@ type Disrupted struct {
 type DecisionInput struct {
 	Account string `json:"account,omitempty"` // whose catalog; empty = not known
 	Region  string `json:"region"`
-	// Snapshot is what was read, HeadSeq exactly; nil = the cluster was listed, and Listed is what that gave, as package wire encodes a
-	// base.
+	// Snapshot is what was read, HeadSeq exactly; nil = the cluster was listed, and Listed is what that gave, as
+	// package wire encodes a base.
 	Snapshot *Manifest `json:"snapshot,omitempty"`
 	Listed   []byte    `json:"listed,omitempty"`
-	// Catalog is the instance catalog as package wire encodes it, where it was read by the planner itself; nil = it is kept under its
-	// version (Instances.Version).
+	// Catalog is the instance catalog as package wire encodes it, where it was read by the planner itself; nil = it is
+	// kept under its version (Instances.Version).
 	Catalog []byte `json:"catalog,omitempty"`
 }
 
@@ -67,7 +67,8 @@ type PlannerClass struct {
 	Name string `json:"name"`
 	// Status is what it resolves to, less what was launched since.
 	Status ClassStatus `json:"status"`
-	// Barred says why nothing may be launched from it now for a reason that lies neither in it nor in its status; empty = something may.
+	// Barred says why nothing may be launched from it now for a reason that lies neither in it nor in its status; empty
+	// = something may.
 	Barred string `json:"barred,omitempty"`
 	// Suspended says that its offerings have prices and are not available.
 	Suspended bool `json:"suspended,omitempty"`
@@ -75,38 +76,48 @@ type PlannerClass struct {
 
 // PlannerInput is what one round of provisioning asks of the planner, beside the snapshot and the instance catalog.
 type PlannerInput struct {
-	NowUnix              int64                 `json:"now"`
-	Salt                 string                `json:"salt"`
-	Classes              []PlannerClass        `json:"classes,omitempty"` // those that are used, by name
-	Offerings            OfferingSettings      `json:"offers"`
-	Claims               []Claim               `json:"claims,omitempty"`   // in flight, by name, as far as planning reads them
+	NowUnix   int64            `json:"now"`
+	Salt      string           `json:"salt"`
+	Classes   []PlannerClass   `json:"classes,omitempty"` // those that are used, by name
+	Offerings OfferingSettings `json:"offers"`
+	// in flight, by name, as far as planning reads them
+	Claims               []Claim               `json:"claims,omitempty"`
 	Promised             []ReservedCapacity    `json:"promised,omitempty"` // room of theirs that is others', by claim
 	Usage                []Usage               `json:"usage,omitempty"`    // by pool
 	UnavailableOfferings []UnavailableOffering `json:"marks,omitempty"`
-	ExcludedPools        []string              `json:"aside,omitempty"`   // pools that had no capacity a moment ago and are left out of this round, sorted
-	SuspendedPools       []SuspendedPool       `json:"held,omitempty"`    // pools that nothing is bought for now, by name
-	LeftOut              []string              `json:"leftOut,omitempty"` // what planning panicked over: see Quarantine
+	// pools that had no capacity a moment ago and are left out of this round, sorted
+	ExcludedPools []string `json:"aside,omitempty"`
+	// pools that nothing is bought for now, by name
+	SuspendedPools []SuspendedPool `json:"held,omitempty"`
+	LeftOut        []string        `json:"leftOut,omitempty"` // what planning panicked over: see Quarantine
 
-	// Leaving says of nodes that are to end, by name, by when no pod is left there, as package core/pack understands it, at SeenUnix.
+	// Leaving says of nodes that are to end, by name, by when no pod is left there, as package core/pack understands
+	// it, at SeenUnix.
 	Leaving  map[string]int64 `json:"leaving,omitempty"`
 	SeenUnix int64            `json:"seen"`
-	// Most is what one plan takes of the pods that wait; nil = all of them. Served are the namespaces with pods that wait that something
-	// was launched for lately, the one that waits longest first; PlannedTo is the pod, by UID, up to which the plan before took any pods.
+	// Most is what one plan takes of the pods that wait; nil = all of them. Served are the namespaces with pods that
+	// wait that something was launched for lately, the one that waits longest first; PlannedTo is the pod, by UID, up
+	// to which the plan before took any pods.
 	Most      *PlanBound `json:"most,omitempty"`
 	Served    []string   `json:"served,omitempty"`
 	PlannedTo string     `json:"plannedTo,omitempty"`
 
-	Bound []string `json:"bound,omitempty"` // UIDs of pods that ask for nothing any more, though the snapshot says so; sorted
+	// UIDs of pods that ask for nothing any more, though the snapshot says so; sorted
+	Bound []string `json:"bound,omitempty"`
 
-	Applied *Applied `json:"applied,omitempty"` // NodePools and EC2NodeClasses in the place of the snapshot's; nil = the snapshot's
+	// NodePools and EC2NodeClasses in the place of the snapshot's; nil = the snapshot's
+	Applied *Applied `json:"applied,omitempty"`
 
-	Fill                []Filling         `json:"fill,omitempty"`   // instances that static pools lack, in the snapshot's order
-	PendingReplacements []PlannedClaim    `json:"owed,omitempty"`   // replacements that commands wait for and that may be launched now
+	// instances that static pools lack, in the snapshot's order
+	Fill []Filling `json:"fill,omitempty"`
+	// replacements that commands wait for and that may be launched now
+	PendingReplacements []PlannedClaim    `json:"owed,omitempty"`
 	StandaloneClaims    []StandaloneClaim `json:"wishes,omitempty"` // NodeClaims made by hand
 
-	IgnorePreferences   bool  `json:"ignorePreferences,omitempty"`
-	BestEffortMinValues bool  `json:"bestEffortMinValues,omitempty"`
-	PriceCapFactor      int   `json:"dearTimes"`       // price of a claim, as a multiple of what it usually costs, above which its pods wait
+	IgnorePreferences   bool `json:"ignorePreferences,omitempty"`
+	BestEffortMinValues bool `json:"bestEffortMinValues,omitempty"`
+	// price of a claim, as a multiple of what it usually costs, above which its pods wait
+	PriceCapFactor      int   `json:"dearTimes"`
 	PriceCapWaitSeconds int64 `json:"dearWaitSeconds"` // how long they wait at most
 }
 
@@ -151,21 +162,25 @@ type Filling struct {
 	Count int    `json:"count"`
 }
 
-// DisruptionInput is what the disruption function asks: what is to be disrupted. It is asked beside the snapshot and the instance catalog.
+// DisruptionInput is what the disruption function asks: what is to be disrupted. It is asked beside the snapshot and
+// the instance catalog.
 type DisruptionInput struct {
-	NowUnix              int64                 `json:"now"`
-	Salt                 string                `json:"salt"`
-	Classes              []PlannerClass        `json:"classes,omitempty"` // by name
-	Offerings            OfferingSettings      `json:"offers"`
-	Claims               []Claim               `json:"claims,omitempty"`   // live ones, by name, as far as planning reads them
-	Usage                []Usage               `json:"usage,omitempty"`    // by pool
-	UnavailableOfferings []UnavailableOffering `json:"marks,omitempty"`    //
-	SuspendedPools       []SuspendedPool       `json:"held,omitempty"`     // as Question's
-	Commands             []Command             `json:"commands,omitempty"` // open ones and those ended in the last day, by id
-	Stops                []Stop                `json:"stops,omitempty"`
-	Settings             DisruptionSettings    `json:"settings"`
+	NowUnix   int64            `json:"now"`
+	Salt      string           `json:"salt"`
+	Classes   []PlannerClass   `json:"classes,omitempty"` // by name
+	Offerings OfferingSettings `json:"offers"`
+	// live ones, by name, as far as planning reads them
+	Claims               []Claim               `json:"claims,omitempty"`
+	Usage                []Usage               `json:"usage,omitempty"` // by pool
+	UnavailableOfferings []UnavailableOffering `json:"marks,omitempty"` //
+	SuspendedPools       []SuspendedPool       `json:"held,omitempty"`  // as Question's
+	// open ones and those ended in the last day, by id
+	Commands []Command          `json:"commands,omitempty"`
+	Stops    []Stop             `json:"stops,omitempty"`
+	Settings DisruptionSettings `json:"settings"`
 
-	Unclaimed bool `json:"unclaimed,omitempty"` // claims cannot be read: nodes of pools without one are theirs, and may be ending
+	// claims cannot be read: nodes of pools without one are theirs, and may be ending
+	Unclaimed bool `json:"unclaimed,omitempty"`
 }
 
 // OfferingSettings are what instance types are worked out by: the region's and the operator's own values.
@@ -176,27 +191,35 @@ type OfferingSettings struct {
 	MemoryOverheadPPM int64 `json:"memoryOverheadPPM,omitempty"`
 	// ReservedENIs are network interfaces no pod gets addresses from (custom networking, security groups for pods).
 	ReservedENIs int64 `json:"reservedENIs,omitempty"`
-	// NodeClassCEL allows expressions in kubelet configurations. Where it is false a class that has any can buy nothing.
+	// NodeClassCEL allows expressions in kubelet configurations. Where it is false a class that has any can buy
+	// nothing.
 	NodeClassCEL bool `json:"nodeClassCEL,omitempty"`
-	// NowUnix is when the types are asked for: reservations end, and what was learned is forgotten. 0 = before anything does.
+	// NowUnix is when the types are asked for: reservations end, and what was learned is forgotten. 0 = before anything
+	// does.
 	NowUnix int64 `json:"now,omitempty"`
 }
 
-// DisruptionSettings are what people choose for all pools about disrupting nodes. The zero value of a number means the default named with
-// it.
+// DisruptionSettings are what people choose for all pools about disrupting nodes. The zero value of a number means the
+// default named with it.
 type DisruptionSettings struct {
-	SpotToSpot          bool     `json:"spotToSpot,omitempty"` // spot nodes may be replaced by spot nodes, where enough types are cheaper
-	SpotTypes           int      `json:"spotTypes,omitempty"`  // that must be cheaper for a single spot node to be replaced: 15
-	IgnorePreferences   bool     `json:"ignorePreferences,omitempty"`
-	BestEffortMinValues bool     `json:"bestEffortMinValues,omitempty"`
-	MinSavingPercent    int64    `json:"minSavingPercent,omitempty"` // of the price of what is disrupted, that a command must save: 1
-	MinSaving           MicroUSD `json:"minSaving,omitempty"`        // per hour, that a command must save: 1,000 ($0.001)
-	BalancedPercent     int64    `json:"balancedPercent,omitempty"`  // what a move of a Balanced pool must score: 50
-	OppositeSeconds     int64    `json:"oppositeSeconds,omitempty"`  // for how long a decision must not be turned round without a changed input: 1,800
-	BreakerFailures     int      `json:"breakerFailures,omitempty"`  // of the latest BreakerOutcomes commands of a class, that stop it: 3
-	BreakerOutcomes     int      `json:"breakerOutcomes,omitempty"`  // 5
-	BreakerSeconds      int64    `json:"breakerSeconds,omitempty"`   // for how long: 1,800
-	MaxCommands         int      `json:"maxCommands,omitempty"`      // in one plan: 100
+	// spot nodes may be replaced by spot nodes, where enough types are cheaper
+	SpotToSpot bool `json:"spotToSpot,omitempty"`
+	// that must be cheaper for a single spot node to be replaced: 15
+	SpotTypes           int  `json:"spotTypes,omitempty"`
+	IgnorePreferences   bool `json:"ignorePreferences,omitempty"`
+	BestEffortMinValues bool `json:"bestEffortMinValues,omitempty"`
+	// of the price of what is disrupted, that a command must save: 1
+	MinSavingPercent int64 `json:"minSavingPercent,omitempty"`
+	// per hour, that a command must save: 1,000 ($0.001)
+	MinSaving       MicroUSD `json:"minSaving,omitempty"`
+	BalancedPercent int64    `json:"balancedPercent,omitempty"` // what a move of a Balanced pool must score: 50
+	// for how long a decision must not be turned round without a changed input: 1,800
+	OppositeSeconds int64 `json:"oppositeSeconds,omitempty"`
+	// of the latest BreakerOutcomes commands of a class, that stop it: 3
+	BreakerFailures int   `json:"breakerFailures,omitempty"`
+	BreakerOutcomes int   `json:"breakerOutcomes,omitempty"` // 5
+	BreakerSeconds  int64 `json:"breakerSeconds,omitempty"`  // for how long: 1,800
+	MaxCommands     int   `json:"maxCommands,omitempty"`     // in one plan: 100
 }
 
 // Removal is the record of one instance's end: why, by whose decision, and what it had cost by then.
@@ -208,9 +231,10 @@ type Removal struct {
 	Message string `json:"message,omitempty"` // a sentence
 	By      string `json:"by"`                // who wanted it: one of the By… words
 	// Command and Decision are those that disrupted it voluntarily; empty where nobody did.
-	Command      string   `json:"command,omitempty"`
-	Decision     string   `json:"decision,omitempty"`
-	Replacements []string `json:"replacements,omitempty"` // names of the claims that took its place, where a command says
+	Command  string `json:"command,omitempty"`
+	Decision string `json:"decision,omitempty"`
+	// names of the claims that took its place, where a command says
+	Replacements []string `json:"replacements,omitempty"`
 
 	Pods         int      `json:"pods"` // that were asked to leave
 	PricePerHour MicroUSD `json:"pricePerHour"`

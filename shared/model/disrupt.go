@@ -18,27 +18,31 @@ const (
 type DisruptPlan struct {
 	Commands []PlannedCommand `json:"commands"` // in the order they are to be committed; may be empty, never nil
 	Kept     []KeptNode       `json:"kept"`     // nodes of pools that are in no command, by name
-	// Quiet are the claims whose nodes no pod has come to or left for as long as consolidateAfter of their NodePool asks for, by node. What
-	// follows from it is in Commands and Kept, so that it is not written down.
+	// Quiet are the claims whose nodes no pod has come to or left for as long as consolidateAfter of their NodePool
+	// asks for, by node. What follows from it is in Commands and Kept, so that it is not written down.
 	Quiet []string `json:"-"`
-	// Of all nodes of pools, per hour, now and once the commands are carried out. A node whose offering is not known counts nothing.
+	// Of all nodes of pools, per hour, now and once the commands are carried out. A node whose offering is not known
+	// counts nothing.
 	PriceBefore MicroUSD `json:"priceBefore"`
 	PriceAfter  MicroUSD `json:"priceAfter"`
 	// Constrained says that budgets alone kept something back, so that the next window is to be looked at again.
 	Constrained bool `json:"constrained,omitempty"`
-	// ReplanUnix is when the plan may be another without anything having changed: a consolidateAfter that runs out, a window that
-	// opens or closes, a do-not-disrupt that ends; 0 = there is no such time.
+	// ReplanUnix is when the plan may be another without anything having changed: a consolidateAfter that runs out, a
+	// window that opens or closes, a do-not-disrupt that ends; 0 = there is no such time.
 	ReplanUnix int64 `json:"again,omitempty"`
 }
 
-// PlannedCommand disrupts some nodes together, for one reason. Its replacements are ready before any of them is drained.
+// PlannedCommand disrupts some nodes together, for one reason. Its replacements are ready before any of them is
+// drained.
 type PlannedCommand struct {
 	Reason       string         `json:"reason"`
 	Nodes        []string       `json:"nodes"`        // sorted; at most MaxCommandNodes
 	Replacements []PlannedClaim `json:"replacements"` // may be empty, never nil
-	Moves        []Nomination   `json:"moves"`        // which of the nodes' pods go to nodes that exist or are on their way, by node; never nil
-	PodsMoved    int            `json:"podsMoved"`    // pods that will be made anew elsewhere
-	Savings      MicroUSD       `json:"savings"`      // per hour; below 0 where a replacement costs more, as drift's may
+	// which of the nodes' pods go to nodes that exist or are on their way, by node; never nil
+	Moves     []Nomination `json:"moves"`
+	PodsMoved int          `json:"podsMoved"` // pods that will be made anew elsewhere
+	// per hour; below 0 where a replacement costs more, as drift's may
+	Savings MicroUSD `json:"savings"`
 
 	GivenUpSpreads []Unspread `json:"givenUp,omitempty"` // preferences of its pods that are given up for it
 
@@ -57,11 +61,13 @@ type Unspread struct {
 	Message   string `json:"message"`
 }
 
-// ReplacementFailed is the FailureCode of a command that was undone because a replacement did not come, or did not come in time.
+// ReplacementFailed is the FailureCode of a command that was undone because a replacement did not come, or did not come
+// in time.
 const ReplacementFailed = "ReplacementFailed"
 
-// ReplacementBarred is the FailureCode of a command that was undone because a replacement cannot be launched: it is beyond its pool's
-// limits, or its pool or class cannot be used any more. Nothing was asked of EC2, so that it says nothing about capacity.
+// ReplacementBarred is the FailureCode of a command that was undone because a replacement cannot be launched: it is
+// beyond its pool's limits, or its pool or class cannot be used any more. Nothing was asked of EC2, so that it says
+// nothing about capacity.
 const ReplacementBarred = "ReplacementBarred"
 
 // MaxCommandNodes is how many nodes one command disrupts at most: the ledger writes it in one transaction.
@@ -84,7 +90,8 @@ type CommandState string
 
 // The states of a command.
 const (
-	CommandCommitted CommandState = "Committed" // recorded with its claims; its nodes are being tainted and looked at again
+	// recorded with its claims; its nodes are being tainted and looked at again
+	CommandCommitted CommandState = "Committed"
 	CommandReplacing CommandState = "Replacing" // it holds on a later check; its replacements are asked for
 	CommandDone      CommandState = "Done"      // its claims are Draining
 	CommandUndoing   CommandState = "Undoing"   // it does not hold, or a replacement failed: taints are taken off
@@ -114,10 +121,11 @@ type Command struct {
 	Savings      MicroUSD       `json:"savings"`
 
 	// What it was evaluated by, and whose pods it moves: to tell an opposite decision by.
-	Epoch     int64    `json:"epoch"`
-	Seq       int64    `json:"seq"`
-	Inputs    string   `json:"inputs,omitempty"`    // digest of prices, pools and unavailable offerings it depends on
-	Workloads []string `json:"workloads,omitempty"` // namespace/kind/name of the moved pods' owners, sorted, at most MaxWorkloads
+	Epoch  int64  `json:"epoch"`
+	Seq    int64  `json:"seq"`
+	Inputs string `json:"inputs,omitempty"` // digest of prices, pools and unavailable offerings it depends on
+	// namespace/kind/name of the moved pods' owners, sorted, at most MaxWorkloads
+	Workloads []string `json:"workloads,omitempty"`
 
 	SinceUnix     int64 `json:"since"`               // when it was committed
 	TaintedUnix   int64 `json:"tainted,omitempty"`   // when its nodes were last seen to carry the taint, all of them
@@ -128,8 +136,9 @@ type Command struct {
 	FailureCode    string `json:"failureCode,omitempty"` // why it is undone
 	FailureMessage string `json:"failureMessage,omitempty"`
 
-	// FailedOfferings is what gave no capacity while the command waited for its replacements, each as UnavailableOffering.About names it, at most MaxFailedOfferings: what it
-	// is undone for is not tried again by the next one at once.
+	// FailedOfferings is what gave no capacity while the command waited for its replacements, each as
+	// UnavailableOffering.About names it, at most MaxFailedOfferings: what it is undone for is not tried again by the
+	// next one at once.
 	FailedOfferings []UnavailableOffering `json:"dry,omitempty"`
 }
 
@@ -150,18 +159,19 @@ type Target struct {
 	InstanceType string   `json:"instanceType,omitempty"`
 	Zone         string   `json:"zone,omitempty"`
 	CapacityType string   `json:"capacityType,omitempty"`
-	Pods         []string `json:"pods,omitempty"` // PodDigest of each pod that would have to leave, as it was evaluated; sorted
+	// PodDigest of each pod that would have to leave, as it was evaluated; sorted
+	Pods []string `json:"pods,omitempty"`
 }
 
-// PodDigest stands for a pod's UID where many are kept: 32 bits of its digest. That another pod of one node has the same is not to be
-// expected.
+// PodDigest stands for a pod's UID where many are kept: 32 bits of its digest. That another pod of one node has the
+// same is not to be expected.
 func PodDigest(uid string) string {
 	sum := sha256.Sum256([]byte(uid))
 	return hex.EncodeToString(sum[:4])
 }
 
-// BudgetVersion counts the commands of a pool. A command is committed on condition of the turns of its pools, so that of two that were
-// evaluated by the same budget one is refused.
+// BudgetVersion counts the commands of a pool. A command is committed on condition of the turns of its pools, so that
+// of two that were evaluated by the same budget one is refused.
 type BudgetVersion struct {
 	Pool    string `json:"pool"`
 	Version int64  `json:"version"` // 0 = there was none yet
@@ -186,25 +196,26 @@ const (
 	StopRegion  StopScope = "region" // every cluster of the account in the region
 )
 
-// DisruptNotes are what the disruption function of a cluster remembers from one run to the next. Only the holder of its lease writes them.
+// DisruptNotes are what the disruption function of a cluster remembers from one run to the next. Only the holder of its
+// lease writes them.
 type DisruptNotes struct {
 	Version int64 `json:"version"` // 0 = never written
 	AtUnix  int64 `json:"at"`
 
-	// The last check that found nothing to do, and what it depended on: while all of it is the same and DueUnix has not come,
-	// there is nothing to look at.
+	// The last check that found nothing to do, and what it depended on: while all of it is the same and DueUnix has not
+	// come, there is nothing to look at.
 	Epoch   int64  `json:"epoch,omitempty"`
 	Seq     int64  `json:"seq,omitempty"`
 	Ledger  string `json:"ledger,omitempty"` // digest of what the ledger says beyond the snapshot
 	Catalog string `json:"catalog,omitempty"`
 	DueUnix int64  `json:"again,omitempty"`
 
-	// Constrained says that budgets alone kept something back at that check. What frees them may show in the ledger alone, so that it
-	// is read each time.
+	// Constrained says that budgets alone kept something back at that check. What frees them may show in the ledger
+	// alone, so that it is read each time.
 	Constrained bool `json:"constrained,omitempty"`
 
-	// Empty says that there was nothing of ours at that check, nor for an hour before: no instance, launch or command, no room to be kept, no
-	// pod that waits, no class that is not ready.
+	// Empty says that there was nothing of ours at that check, nor for an hour before: no instance, launch or command,
+	// no room to be kept, no pod that waits, no class that is not ready.
 	Empty bool `json:"empty,omitempty"`
 
 	KeptUnix int64 `json:"kept,omitempty"` // when a check that disrupted nothing was last kept; 0 = never
@@ -225,9 +236,9 @@ type HeartbeatAhead struct {
 	Seconds   int64 `json:"seconds"` // by which the clock may have been ahead
 }
 
-// Of returns by how many seconds the watcher's clock may have been ahead when it wrote the manifest's heartbeat, as far as one knows who
-// looks now (Unix seconds by the ledger's clock) and has looked before. The same heartbeat was not written since. Another one was, so
-// that the clock was ahead no further than from that look to its time.
+// Of returns by how many seconds the watcher's clock may have been ahead when it wrote the manifest's heartbeat, as far
+// as one knows who looks now (Unix seconds by the ledger's clock) and has looked before. The same heartbeat was not
+// written since. Another one was, so that the clock was ahead no further than from that look to its time.
 func (a HeartbeatAhead) Of(manifest Manifest, nowUnix int64) int64 {
 	least := manifest.HeartbeatAt - nowUnix
 	switch {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// DisruptedBy says on a NodeClaim that its node is disrupted by a command: how many nodes the command has, and how many instances
-// take their place.
+// DisruptedBy says on a NodeClaim that its node is disrupted by a command: how many nodes the command has, and how many
+// instances take their place.
 func DisruptedBy(command string, nodes, replacements int) string {
 	return fmt.Sprintf("the node is disrupted by command %s (%d for %d)", command, nodes, replacements)
 }

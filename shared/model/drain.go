@@ -2,20 +2,25 @@ package model
 
 // Drain is how far the emptying of a claim's node has come. Times are by the ledger's clock.
 type Drain struct {
-	SinceUnix    int64     `json:"since"`              // when it was decided
-	CordonUnix   int64     `json:"cordon,omitempty"`   // when its node was first to be tainted by a step of the drain
-	DeadlineUnix int64     `json:"deadline,omitempty"` // no pod is left by then, whatever forbids it; 0 = there is no such time
-	TaintedUnix  int64     `json:"tainted,omitempty"`  // when the node was first seen with the taint of a drain
-	EmptyUnix    int64     `json:"empty,omitempty"`    // when nothing was first left to evict, or to wait for
-	DetachedUnix int64     `json:"detached,omitempty"` // when no volume was attached any more, or nobody waited for that
-	EndUnix      int64     `json:"end,omitempty"`      // when EC2 was first told to terminate the instance
-	DueUnix      int64     `json:"again,omitempty"`    // when its next step is due, for which a hint was sent; 0 = at once
-	ReportedUnix int64     `json:"told,omitempty"`     // when people were last told what it waits for
-	Evicted      int       `json:"asked,omitempty"`    // pods that were evicted or deleted
-	Refused      []Refusal `json:"refused,omitempty"`  // by pod UID
-	Waits        []string  `json:"waits,omitempty"`    // what it last waited for, as sentences for people; at most MaxDrainWaits
+	SinceUnix  int64 `json:"since"`            // when it was decided
+	CordonUnix int64 `json:"cordon,omitempty"` // when its node was first to be tainted by a step of the drain
+	// no pod is left by then, whatever forbids it; 0 = there is no such time
+	DeadlineUnix int64 `json:"deadline,omitempty"`
+	TaintedUnix  int64 `json:"tainted,omitempty"` // when the node was first seen with the taint of a drain
+	EmptyUnix    int64 `json:"empty,omitempty"`   // when nothing was first left to evict, or to wait for
+	// when no volume was attached any more, or nobody waited for that
+	DetachedUnix int64 `json:"detached,omitempty"`
+	EndUnix      int64 `json:"end,omitempty"` // when EC2 was first told to terminate the instance
+	// when its next step is due, for which a hint was sent; 0 = at once
+	DueUnix      int64     `json:"again,omitempty"`
+	ReportedUnix int64     `json:"told,omitempty"`    // when people were last told what it waits for
+	Evicted      int       `json:"asked,omitempty"`   // pods that were evicted or deleted
+	Refused      []Refusal `json:"refused,omitempty"` // by pod UID
+	// what it last waited for, as sentences for people; at most MaxDrainWaits
+	Waits []string `json:"waits,omitempty"`
 
-	// Notice is what AWS said for which the claim ends, while people have not learned of it; empty = they have, or AWS said nothing.
+	// Notice is what AWS said for which the claim ends, while people have not learned of it; empty = they have, or AWS
+	// said nothing.
 	Notice NoticeKind `json:"notice,omitempty"`
 }
 
@@ -34,8 +39,8 @@ type Refusal struct {
 
 // Occupied is a node with what is on it, read live.
 type Occupied struct {
-	// ReadUnix is when it was read by the API server's own clock, by which the times of its objects are: the only one they can
-	// be compared with. 0 = not known; then the API server's clock and the ledger's are taken for one.
+	// ReadUnix is when it was read by the API server's own clock, by which the times of its objects are: the only one
+	// they can be compared with. 0 = not known; then the API server's clock and the ledger's are taken for one.
 	ReadUnix int64
 
 	Node    Node
@@ -54,11 +59,12 @@ type Occupant struct {
 	Priority      int32
 	PriorityClass string
 	Tolerations   []Toleration
-	DoNotDisrupt  string   // value of the annotation karpenter.sh/do-not-disrupt
-	GraceSeconds  int64    // the pod's own, ≥ 0
-	StartedUnix   int64    // 0 = it has not
-	DeletedUnix   int64    // when its grace ends; 0 = it is not being deleted
-	Volumes       []string // names of the PersistentVolumes its claims are bound to, of those that are attached to the node; sorted
+	DoNotDisrupt  string // value of the annotation karpenter.sh/do-not-disrupt
+	GraceSeconds  int64  // the pod's own, ≥ 0
+	StartedUnix   int64  // 0 = it has not
+	DeletedUnix   int64  // when its grace ends; 0 = it is not being deleted
+	// names of the PersistentVolumes its claims are bound to, of those that are attached to the node; sorted
+	Volumes []string
 }
 
 // Attachment is a VolumeAttachment.

@@ -22,10 +22,11 @@ const (
 	AnnotationPoolHashVersion  = "karpenter.sh/nodepool-hash-version"
 	AnnotationClassHash        = "karpenter.k8s.aws/ec2nodeclass-hash"
 	AnnotationClassHashVersion = "karpenter.k8s.aws/ec2nodeclass-hash-version"
-	AnnotationMinValuesRelaxed = "karpenter.sh/nodeclaim-min-values-relaxed" // "true" where a pool's minValues were lowered
+	// "true" where a pool's minValues were lowered
+	AnnotationMinValuesRelaxed = "karpenter.sh/nodeclaim-min-values-relaxed"
 
-	// By whose rules those hashes are computed: our own. Karpenter's have versions of its own (v3, v6), whose values no other
-	// program can compute, so that a hash of either is never compared with one of the other.
+	// By whose rules those hashes are computed: our own. Karpenter's have versions of its own (v3, v6), whose values no
+	// other program can compute, so that a hash of either is never compared with one of the other.
 	PoolHashVersion  = "joiner-v1"
 	ClassHashVersion = "joiner-v1"
 
@@ -43,28 +44,30 @@ const (
 	LabelTenancy         = "karpenter.k8s.aws/instance-tenancy"
 	LabelNitroSandbox    = "eks.amazonaws.com/nitro-sandbox"
 
-	// LabelExcludeBalancers takes a node out of load balancers that are made for Services; while it is drained its value is ExcludedForDrain.
+	// LabelExcludeBalancers takes a node out of load balancers that are made for Services; while it is drained its
+	// value is ExcludedForDrain.
 	LabelExcludeBalancers = "node.kubernetes.io/exclude-from-external-load-balancers"
 	ExcludedForDrain      = "karpenter"
 
-	Finalizer            = "karpenter.sh/termination"                     // on NodeClaims and Nodes of ours
-	AnnotationDeadline   = "karpenter.sh/nodeclaim-termination-timestamp" // RFC 3339: by then no pod is left on the claim's node
+	Finalizer = "karpenter.sh/termination" // on NodeClaims and Nodes of ours
+	// RFC 3339: by then no pod is left on the claim's node
+	AnnotationDeadline   = "karpenter.sh/nodeclaim-termination-timestamp"
 	AnnotationNotDisrupt = "karpenter.sh/do-not-disrupt"
 
-	// "true" on a NodePool: its nodes expire as they drift, within budgets and with replacements first. Else expiry ends them
-	// whatever budgets say.
+	// "true" on a NodePool: its nodes expire as they drift, within budgets and with replacements first. Else expiry
+	// ends them whatever budgets say.
 	AnnotationGentleExpiry = "joiner.sh/expire-within-budgets"
 
-	// "true" on a NodePool, or on pods (a workload's template): while a workload has pods in two zones or more, no node is disrupted by
-	// choice where that would leave them in one.
+	// "true" on a NodePool, or on pods (a workload's template): while a workload has pods in two zones or more, no node
+	// is disrupted by choice where that would leave them in one.
 	AnnotationTwoZones = "joiner.sh/keep-two-zones"
 
 	TaintUnregistered = "karpenter.sh/unregistered" // NoExecute, on every node until it is registered
 	TaintDisrupted    = "karpenter.sh/disrupted"    // NoSchedule, on every node being drained
 )
 
-// NoPool is what the tag LabelNodePool says of an instance of no NodePool: of a NodeClaim that somebody made by hand. No NodePool
-// can have this name.
+// NoPool is what the tag LabelNodePool says of an instance of no NodePool: of a NodeClaim that somebody made by hand.
+// No NodePool can have this name.
 const NoPool = "-"
 
 // PoolTag returns the value of the tag LabelNodePool of a pool's instances, of none's for "".
@@ -83,8 +86,8 @@ func PoolOfTag(value string) string {
 	return value
 }
 
-// ConditionConsolidatable of a NodeClaim says that no pod has come to its node or left it for as long as consolidateAfter of its NodePool
-// asks for.
+// ConditionConsolidatable of a NodeClaim says that no pod has come to its node or left it for as long as
+// consolidateAfter of its NodePool asks for.
 const ConditionConsolidatable = "Consolidatable"
 
 // ConditionDisruptionReason of a NodeClaim says why its node is being disrupted voluntarily.

@@ -12,28 +12,28 @@ type Registration struct {
 	CA         []byte `json:"ca,omitempty"`       // PEM
 	Roles      Roles  `json:"roles,omitzero"`     // to assume for EC2 and the API server
 	ExternalID string `json:"externalID,omitempty"`
-	// RelayURL is of the queue of requests to the API server that the watcher carries out, for API servers that functions cannot
-	// reach; empty = they call it themselves.
+	// RelayURL is of the queue of requests to the API server that the watcher carries out, for API servers that
+	// functions cannot reach; empty = they call it themselves.
 	RelayURL    string `json:"relayURL,omitempty"`
 	ServiceCIDR string `json:"serviceCIDR,omitempty"`
 	ClusterDNS  string `json:"clusterDNS,omitempty"`
 	Version     string `json:"version,omitempty"` // Kubernetes minor, "1.36"
-	// Stack is the ARN of the CloudFormation stack that registered the cluster, the only one that may change the registration or
-	// take it out; empty = people did, or an older version.
+	// Stack is the ARN of the CloudFormation stack that registered the cluster, the only one that may change the
+	// registration or take it out; empty = people did, or an older version.
 	Stack           string `json:"stack,omitempty"`
 	Paused          bool   `json:"paused,omitempty"` // observe only
 	RegisteredUnix  int64  `json:"registered,omitempty"`
 	BatchIdleMillis int64  `json:"batchIdleMillis,omitempty"`
 	BatchMaxMillis  int64  `json:"batchMaxMillis,omitempty"`
-	// DefaultSpread is what the cluster's kube-scheduler has under defaultConstraints of PodTopologySpread, YAML or JSON;
-	// empty or "none" = nothing. The watcher's JOINER_DEFAULT_SPREAD says the same.
+	// DefaultSpread is what the cluster's kube-scheduler has under defaultConstraints of PodTopologySpread, YAML or
+	// JSON; empty or "none" = nothing. The watcher's JOINER_DEFAULT_SPREAD says the same.
 	DefaultSpread string `json:"defaultSpread,omitempty"`
 	// WasPaused says whether it was paused before somebody began to detach it, which pauses it; nil = nobody did.
 	WasPaused *bool `json:"wasPaused,omitempty"`
 }
 
-// Roles are the ARNs of the cluster's roles, one for each program, with permissions to this cluster's instances and objects alone.
-// An empty one = the program's own permissions.
+// Roles are the ARNs of the cluster's roles, one for each program, with permissions to this cluster's instances and
+// objects alone. An empty one = the program's own permissions.
 type Roles struct {
 	Provision    string `json:"provision,omitempty"`
 	Interruption string `json:"interruption,omitempty"`
@@ -83,26 +83,33 @@ type Usage struct {
 
 // Ledger is everything the ledger knows of a cluster that a planner needs, read consistently item by item.
 type Ledger struct {
-	Claims               []Claim               `json:"claims,omitempty"`  // live ones and those gone in the last minutes, by name
-	Intents              []Intent              `json:"intents,omitempty"` // open ones, by id
-	Usage                []Usage               `json:"usage,omitempty"`   // by pool
-	UnavailableOfferings []UnavailableOffering `json:"marks,omitempty"`   // not forgotten, of the cluster's account and region
+	// live ones and those gone in the last minutes, by name
+	Claims  []Claim  `json:"claims,omitempty"`
+	Intents []Intent `json:"intents,omitempty"` // open ones, by id
+	Usage   []Usage  `json:"usage,omitempty"`   // by pool
+	// not forgotten, of the cluster's account and region
+	UnavailableOfferings []UnavailableOffering `json:"marks,omitempty"`
 	Manifest             *Manifest             `json:"pointer,omitempty"` // nil = no watcher was ever here
-	NowUnix              int64                 `json:"now,omitempty"`     // when it was read, by the ledger's own clock: what ages are measured by
+	// when it was read, by the ledger's own clock: what ages are measured by
+	NowUnix int64 `json:"now,omitempty"`
 
 	Unread UnreadItems `json:"unread,omitempty"` // items that are there and cannot be read, by key
 
-	ManifestFault string `json:"pointerFault,omitempty"` // why what the watcher wrote as its pointer is not believed; there is no Pointer then
+	// why what the watcher wrote as its pointer is not believed; there is no Pointer then
+	ManifestFault string `json:"pointerFault,omitempty"`
 
-	FormerClaims []Claim   `json:"former,omitempty"`    // claims of no pool that have been Gone for less than a day, or whose item is there still, by name: it may be asked for again
-	Ended        []Claim   `json:"ended,omitempty"`     // claims that had an instance and have been Gone for less than an hour, by name
-	Allowance    Allowance `json:"allowance,omitempty"` // of the cluster's account and region
-	Notes        Notes     `json:"notes,omitempty"`     // the planner's own
+	// claims of no pool that have been Gone for less than a day, or whose item is there still, by name: it may be asked
+	// for again
+	FormerClaims []Claim `json:"former,omitempty"`
+	// claims that had an instance and have been Gone for less than an hour, by name
+	Ended     []Claim   `json:"ended,omitempty"`
+	Allowance Allowance `json:"allowance,omitempty"` // of the cluster's account and region
+	Notes     Notes     `json:"notes,omitempty"`     // the planner's own
 
 	Classes []ClassRecord `json:"classes,omitempty"` // what the catalog function found out last, by name
 
-	// Spent are the Gone claims of the names of open commands' replacements, by name: those replacements have failed. One that is
-	// neither here nor among Claims was not launched yet.
+	// Spent are the Gone claims of the names of open commands' replacements, by name: those replacements have failed.
+	// One that is neither here nor among Claims was not launched yet.
 	Spent []Claim `json:"spent,omitempty"`
 
 	Commands       []Command       `json:"commands,omitempty"` // open ones and those ended in the last day, by id
@@ -111,19 +118,20 @@ type Ledger struct {
 	Disrupt        DisruptNotes    `json:"judge,omitempty"`    // the disruption function's own
 }
 
-// NeverPublished reports whether no watcher has ever published the cluster and nothing was launched for it: it is attached, and the chart is
-// not installed yet.
+// NeverPublished reports whether no watcher has ever published the cluster and nothing was launched for it: it is
+// attached, and the chart is not installed yet.
 func (l *Ledger) NeverPublished() bool {
 	return l.Manifest == nil && l.ManifestFault == "" && len(l.Claims) == 0
 }
 
-// Rush reports whether very many drains have just begun, by the ledger's clock: then the API server has pods to evict, and what only
-// shows can wait.
+// Rush reports whether very many drains have just begun, by the ledger's clock: then the API server has pods to evict,
+// and what only shows can wait.
 func (l *Ledger) Rush(nowUnix int64) bool {
 	const many, seconds = 20, 10
 	fresh := 0
 	for i := range l.Claims {
-		if claim := &l.Claims[i]; claim.State == Draining && claim.Drain != nil && nowUnix-claim.Drain.SinceUnix < seconds {
+		claim := &l.Claims[i]
+		if claim.State == Draining && claim.Drain != nil && nowUnix-claim.Drain.SinceUnix < seconds {
 			fresh++
 		}
 	}
@@ -131,17 +139,20 @@ func (l *Ledger) Rush(nowUnix int64) bool {
 }
 
 // ClassRecord is what the selectors of a class resolved to, and whether it was found fit to launch from, as the catalog
-// function last wrote it. Beside the object's status it has what people need not see: free addresses, free reservations.
+// function last wrote it. Beside the object's status it has what people need not see: free addresses, free
+// reservations.
 type ClassRecord struct {
-	Name    string      `json:"name"`
-	UID     string      `json:"uid"`
-	Version int64       `json:"version"`           // bumped by every write; writers condition on it; 0 = never written
-	Inputs  string      `json:"inputs,omitempty"`  // digest of what validation depends on: the verdict is good while it stays
+	Name    string `json:"name"`
+	UID     string `json:"uid"`
+	Version int64  `json:"version"` // bumped by every write; writers condition on it; 0 = never written
+	// digest of what validation depends on: the verdict is good while it stays
+	Inputs  string      `json:"inputs,omitempty"`
 	Checked int64       `json:"checked,omitempty"` // when the verdict was reached, Unix seconds
 	Status  ClassStatus `json:"status"`
 
 	Profiles []LeftProfile `json:"profiles,omitempty"` // instance profiles it used before, of the last hour, by name
-	Swept    int64         `json:"swept,omitempty"`    // when the cluster's leftover instance profiles were last looked for
+	// when the cluster's leftover instance profiles were last looked for
+	Swept int64 `json:"swept,omitempty"`
 }
 
 // LeftProfile is an instance profile that a class used until SinceUnix.
@@ -162,17 +173,19 @@ type Allowance struct {
 	ClosedSeconds     int64 `json:"closedFor,omitempty"`
 }
 
-// Notes are what the planner of a cluster remembers from one run to the next. Only the holder of the planner lease writes
-// them.
+// Notes are what the planner of a cluster remembers from one run to the next. Only the holder of the planner lease
+// writes them.
 type Notes struct {
 	Paces            []LaunchRate      `json:"paces,omitempty"`      // by pool
 	ClassSuspensions []ClassSuspension `json:"holds,omitempty"`      // by class
 	PoolSuspensions  []PoolSuspension  `json:"poolHolds,omitempty"`  // by pool
 	Unfit            []Unfit           `json:"unfit,omitempty"`      // by name
 	Quarantine       []Quarantine      `json:"quarantine,omitempty"` // by what is left out
-	LostUnix         int64             `json:"lost,omitempty"`       // since when NodeClaim objects exist that the ledger knows nothing of; 0 = none do
+	// since when NodeClaim objects exist that the ledger knows nothing of; 0 = none do
+	LostUnix int64 `json:"lost,omitempty"`
 
-	// Replaced are the names of the Draining claims whose pods were planned for, sorted: what they need has been asked of EC2.
+	// Replaced are the names of the Draining claims whose pods were planned for, sorted: what they need has been asked
+	// of EC2.
 	Replaced []string `json:"replaced,omitempty"`
 
 	Health []PoolHealth `json:"health,omitempty"` // by pool
@@ -186,12 +199,15 @@ type Notes struct {
 	Headroom *HeadroomNote `json:"headroom,omitempty"` // nil = there may be room missing
 	Unplaced *UnplacedNote `json:"unplaced,omitempty"` // nil = no pod was left without a place
 
-	PlannedTo string `json:"plannedTo,omitempty"` // UID of the pod up to which the last plan took any pods; "" = all that waited fit into it
+	// UID of the pod up to which the last plan took any pods; "" = all that waited fit into it
+	PlannedTo string `json:"plannedTo,omitempty"`
 
-	CallsMilli        int64 `json:"calls,omitempty"`   // thousandths of calls of EC2's API that launches took lately, as of
-	CallsUnix         int64 `json:"callsAt,omitempty"` // this time
-	InsufficientMilli int64 `json:"dry,omitempty"`     // thousandths of launches that came back without capacity lately, as of
-	InsufficientUnix  int64 `json:"dryAt,omitempty"`   // this time, when one last did
+	// thousandths of calls of EC2's API that launches took lately, as of
+	CallsMilli int64 `json:"calls,omitempty"`
+	CallsUnix  int64 `json:"callsAt,omitempty"` // this time
+	// thousandths of launches that came back without capacity lately, as of
+	InsufficientMilli int64 `json:"dry,omitempty"`
+	InsufficientUnix  int64 `json:"dryAt,omitempty"` // this time, when one last did
 }
 
 // UnplacedNote says which pods a plan left without a place, and why.
@@ -214,8 +230,8 @@ type PoolShown struct {
 	Digest string `json:"digest"` // of the NodePool's UID and its PoolStatus
 }
 
-// ClassRefusal says that EC2 refused to launch from a class, for a reason that lies in the class, in what it names, or in
-// permissions: nothing that another machine type or zone would get round.
+// ClassRefusal says that EC2 refused to launch from a class, for a reason that lies in the class, in what it names, or
+// in permissions: nothing that another machine type or zone would get round.
 type ClassRefusal struct {
 	Class     string `json:"class"`
 	Inputs    string `json:"inputs"` // digest of the class as it was; another one is tried at once
@@ -233,9 +249,10 @@ type TemplateUse struct {
 
 // PoolHealth is what became of a pool's latest instances: whether they joined.
 type PoolHealth struct {
-	Pool      string                `json:"pool"`
-	UID       string                `json:"uid"`
-	Spec      string                `json:"spec"`               // stands for pool and class as they were; with others it begins anew
+	Pool string `json:"pool"`
+	UID  string `json:"uid"`
+	// stands for pool and class as they were; with others it begins anew
+	Spec      string                `json:"spec"`
 	SinceUnix int64                 `json:"since"`              // outcomes of instances asked for before do not count
 	Outcomes  []RegistrationOutcome `json:"outcomes,omitempty"` // by time and claim, at most 4
 }
@@ -256,14 +273,17 @@ type LaunchRate struct {
 	Before         int64  `json:"before,omitempty"` // claims recorded in the minute before, without such
 }
 
-// ClassSuspension says that instances of a class do not join, and until when no more are launched to find that out again.
+// ClassSuspension says that instances of a class do not join, and until when no more are launched to find that out
+// again.
 type ClassSuspension struct {
-	Class     string `json:"class"`
-	Inputs    string `json:"inputs,omitempty"` // digest of the class as it was: another one is tried at once; empty = not known
-	Failures  int    `json:"failures"`         // in a row; 0 = the class was changed after the last one
-	LastUnix  int64  `json:"last"`             // launch of the latest instance that counts among them
-	UntilUnix int64  `json:"until"`            // after it one instance at a time is tried, until one joins
-	NotedUnix int64  `json:"noted"`            // when the last failure was counted: instances launched before are of the same incident
+	Class string `json:"class"`
+	// digest of the class as it was: another one is tried at once; empty = not known
+	Inputs    string `json:"inputs,omitempty"`
+	Failures  int    `json:"failures"` // in a row; 0 = the class was changed after the last one
+	LastUnix  int64  `json:"last"`     // launch of the latest instance that counts among them
+	UntilUnix int64  `json:"until"`    // after it one instance at a time is tried, until one joins
+	// when the last failure was counted: instances launched before are of the same incident
+	NotedUnix int64 `json:"noted"`
 }
 
 // Unfit is a replacement that a command waits for and that cannot be launched, for a reason that waiting does not mend.
@@ -275,10 +295,11 @@ type Unfit struct {
 
 // Quarantine is something that made planning panic.
 type Quarantine struct {
-	What      string `json:"what"`           // NodePool/<name> or Pods/<namespace>/<owner kind>/<owner>
-	Count     int    `json:"count"`          // times planning panicked because of it
-	UntilUnix int64  `json:"until"`          // left out from the start until then, once Count is high enough; forgotten after
-	Reported  bool   `json:"told,omitempty"` // an event was written
+	What  string `json:"what"`  // NodePool/<name> or Pods/<namespace>/<owner kind>/<owner>
+	Count int    `json:"count"` // times planning panicked because of it
+	// left out from the start until then, once Count is high enough; forgotten after
+	UntilUnix int64 `json:"until"`
+	Reported  bool  `json:"told,omitempty"` // an event was written
 }
 
 // Settlement is the outcome of an intent: every claim of the intent is in exactly one of the two lists.
@@ -340,15 +361,18 @@ type LaunchError struct {
 	SubnetID string
 }
 
-// InstanceCatalog is the region's instance types with the time they were read. Each part has an age of its own, because each
-// may fail to be read again while the others do not.
+// InstanceCatalog is the region's instance types with the time they were read. Each part has an age of its own, because
+// each may fail to be read again while the others do not.
 type InstanceCatalog struct {
-	Types     []InstanceTypeInfo `json:"types"`               // by name
-	ReadUnix  int64              `json:"read"`                // when types, zones and what is offered where were read
-	PriceUnix int64              `json:"priceRead,omitempty"` // when on-demand prices were read; 0 = never: then those of a built-in table stand in for them
-	SpotUnix  int64              `json:"spotRead,omitempty"`  // when spot prices were read; 0 = never: then on-demand prices stand in for them
-	TriedUnix int64              `json:"tried,omitempty"`     // when a part of it was last read without effect; 0 = the last try brought all it was for
-	Version   string             `json:"version"`             // changes whenever the content does
+	Types    []InstanceTypeInfo `json:"types"` // by name
+	ReadUnix int64              `json:"read"`  // when types, zones and what is offered where were read
+	// when on-demand prices were read; 0 = never: then those of a built-in table stand in for them
+	PriceUnix int64 `json:"priceRead,omitempty"`
+	// when spot prices were read; 0 = never: then on-demand prices stand in for them
+	SpotUnix int64 `json:"spotRead,omitempty"`
+	// when a part of it was last read without effect; 0 = the last try brought all it was for
+	TriedUnix int64  `json:"tried,omitempty"`
+	Version   string `json:"version"` // changes whenever the content does
 }
 
 // CatalogParts are the parts of an instance catalog that are read apart.
@@ -357,8 +381,8 @@ type CatalogParts struct{ Types, Prices, Spot bool }
 // Any reports whether there is any part among them.
 func (p CatalogParts) Any() bool { return p.Types || p.Prices || p.Spot }
 
-// Calls returns about how many calls of EC2's API it takes to read them, in a region of 900 types and six zones: types come
-// by the hundred, offerings and spot prices by the thousand. The price list is another service.
+// Calls returns about how many calls of EC2's API it takes to read them, in a region of 900 types and six zones: types
+// come by the hundred, offerings and spot prices by the thousand. The price list is another service.
 func (p CatalogParts) Calls() int {
 	calls := 0
 	if p.Types {
@@ -372,12 +396,13 @@ func (p CatalogParts) Calls() int {
 
 // CatalogUse says which catalog was decided by, and how old it was.
 type CatalogUse struct {
-	Source    string   `json:"source"`  // s3, ec2
-	Version   string   `json:"version"` //
-	ReadUnix  int64    `json:"read"`
-	PriceUnix int64    `json:"priceRead,omitempty"`
-	SpotUnix  int64    `json:"spotRead,omitempty"`
-	Stale     []string `json:"stale,omitempty"` // what of it was older than it should have been, with its age; empty = nothing
+	Source    string `json:"source"`  // s3, ec2
+	Version   string `json:"version"` //
+	ReadUnix  int64  `json:"read"`
+	PriceUnix int64  `json:"priceRead,omitempty"`
+	SpotUnix  int64  `json:"spotRead,omitempty"`
+	// what of it was older than it should have been, with its age; empty = nothing
+	Stale []string `json:"stale,omitempty"`
 }
 
 // NodePatch is what registration and initialisation write to a node.
@@ -388,13 +413,15 @@ type NodePatch struct {
 	RemoveLabels []string          // keys
 	Annotations  map[string]string // to set
 	AddTaints    []Taint           // merged by key and effect
-	RemoveTaints []Taint           // by key and effect, or by key alone where the effect is empty; one that is to be added as it is stays
-	Owner        *Object           // NodeClaim to own it; nil = leave
-	Disown       string            // UID of an owner that it is to have no longer, so that it stays when that goes; "" = leave
-	Finalizer    bool              // put ours on; a node that is being deleted gets none
+	// by key and effect, or by key alone where the effect is empty; one that is to be added as it is stays
+	RemoveTaints []Taint
+	Owner        *Object // NodeClaim to own it; nil = leave
+	// UID of an owner that it is to have no longer, so that it stays when that goes; "" = leave
+	Disown    string
+	Finalizer bool // put ours on; a node that is being deleted gets none
 
-	// Plain says that the node is thought to have no taint, and of finalizers ours alone, so that it need not be read before it
-	// is written to. Where it turns out otherwise it is read all the same.
+	// Plain says that the node is thought to have no taint, and of finalizers ours alone, so that it need not be read
+	// before it is written to. Where it turns out otherwise it is read all the same.
 	Plain bool
 }
 

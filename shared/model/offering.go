@@ -2,41 +2,46 @@ package model
 
 // InstanceTypeInfo is one EC2 instance type as the hardware facts say, before any class has a word in it.
 type InstanceTypeInfo struct {
-	Name             string     `json:"name"`
-	Arch             string     `json:"arch"` // amd64, arm64
-	VCPUs            int64      `json:"vcpus"`
-	MemoryMiB        int64      `json:"memoryMiB"`
-	Hypervisor       string     `json:"hypervisor,omitempty"`
-	BareMetal        bool       `json:"bareMetal,omitempty"`
-	CPUManufacturer  string     `json:"cpuManufacturer,omitempty"` // aws, intel, amd
-	ClockSpeedGHz    float64    `json:"clockSpeedGHz,omitempty"`
-	Interfaces       int64      `json:"interfaces"`       // on the default network card
-	IPv4PerInterface int64      `json:"ipv4PerInterface"` //
-	EFAInterfaces    int64      `json:"efaInterfaces,omitempty"`
-	NetworkMbps      int64      `json:"networkMbps,omitempty"` // baseline of all cards together; 0 = unknown
-	EBSMbps          int64      `json:"ebsMbps,omitempty"`     // maximum of EBS-optimized-by-default types
-	LocalNVMeGB      int64      `json:"localNVMeGB,omitempty"` // total, decimal GB
-	EncryptedTransit bool       `json:"encryptedTransit,omitempty"`
-	NitroEnclaves    bool       `json:"nitroEnclaves,omitempty"`
-	GPUName          string     `json:"gpuName,omitempty"`         // "" where there are several kinds of GPU: they are counted and not described
-	GPUManufacturer  string     `json:"gpuManufacturer,omitempty"` // nvidia, amd, habana
-	GPUCount         int64      `json:"gpuCount,omitempty"`
-	GPUMemoryMiB     int64      `json:"gpuMemoryMiB,omitempty"` // of one GPU
-	NeuronName       string     `json:"neuronName,omitempty"`   // "" where there are several kinds
-	NeuronCount      int64      `json:"neuronCount,omitempty"`
-	NeuronCores      int64      `json:"neuronCores,omitempty"` // of one device
-	BranchInterfaces int64      `json:"branchInterfaces,omitempty"`
-	UsageClasses     []string   `json:"usageClasses,omitempty"`    // on-demand, spot
-	Cards            []int64    `json:"cards,omitempty"`           // interfaces of each network card, by index; empty = one card with Interfaces
-	ENA              bool       `json:"ena,omitempty"`             // enhanced networking is supported or required
-	Nested           bool       `json:"nested,omitempty"`          // can run virtual machines of its own
-	Strategies       []string   `json:"strategies,omitempty"`      // of placement groups it may be in: cluster, partition, spread
-	InstanceStoreGB  int64      `json:"instanceStoreGB,omitempty"` // all disks of the instance, NVMe or not; decimal GB
-	LearnedMiB       []Learned  `json:"learned,omitempty"`         // memory that nodes of the type really had
-	Offerings        []Offering `json:"offers"`                    // over every zone of the region, by zone then capacity type
+	Name             string  `json:"name"`
+	Arch             string  `json:"arch"` // amd64, arm64
+	VCPUs            int64   `json:"vcpus"`
+	MemoryMiB        int64   `json:"memoryMiB"`
+	Hypervisor       string  `json:"hypervisor,omitempty"`
+	BareMetal        bool    `json:"bareMetal,omitempty"`
+	CPUManufacturer  string  `json:"cpuManufacturer,omitempty"` // aws, intel, amd
+	ClockSpeedGHz    float64 `json:"clockSpeedGHz,omitempty"`
+	Interfaces       int64   `json:"interfaces"`       // on the default network card
+	IPv4PerInterface int64   `json:"ipv4PerInterface"` //
+	EFAInterfaces    int64   `json:"efaInterfaces,omitempty"`
+	NetworkMbps      int64   `json:"networkMbps,omitempty"` // baseline of all cards together; 0 = unknown
+	EBSMbps          int64   `json:"ebsMbps,omitempty"`     // maximum of EBS-optimized-by-default types
+	LocalNVMeGB      int64   `json:"localNVMeGB,omitempty"` // total, decimal GB
+	EncryptedTransit bool    `json:"encryptedTransit,omitempty"`
+	NitroEnclaves    bool    `json:"nitroEnclaves,omitempty"`
+	// "" where there are several kinds of GPU: they are counted and not described
+	GPUName          string   `json:"gpuName,omitempty"`
+	GPUManufacturer  string   `json:"gpuManufacturer,omitempty"` // nvidia, amd, habana
+	GPUCount         int64    `json:"gpuCount,omitempty"`
+	GPUMemoryMiB     int64    `json:"gpuMemoryMiB,omitempty"` // of one GPU
+	NeuronName       string   `json:"neuronName,omitempty"`   // "" where there are several kinds
+	NeuronCount      int64    `json:"neuronCount,omitempty"`
+	NeuronCores      int64    `json:"neuronCores,omitempty"` // of one device
+	BranchInterfaces int64    `json:"branchInterfaces,omitempty"`
+	UsageClasses     []string `json:"usageClasses,omitempty"` // on-demand, spot
+	// interfaces of each network card, by index; empty = one card with Interfaces
+	Cards  []int64 `json:"cards,omitempty"`
+	ENA    bool    `json:"ena,omitempty"`    // enhanced networking is supported or required
+	Nested bool    `json:"nested,omitempty"` // can run virtual machines of its own
+	// of placement groups it may be in: cluster, partition, spread
+	Strategies      []string  `json:"strategies,omitempty"`
+	InstanceStoreGB int64     `json:"instanceStoreGB,omitempty"` // all disks of the instance, NVMe or not; decimal GB
+	LearnedMiB      []Learned `json:"learned,omitempty"`         // memory that nodes of the type really had
+	// over every zone of the region, by zone then capacity type
+	Offerings []Offering `json:"offers"`
 }
 
-// Offering is one way of buying an instance type: a zone and a capacity type (and, for reserved capacity, a reservation).
+// Offering is one way of buying an instance type: a zone and a capacity type (and, for reserved capacity, a
+// reservation).
 type Offering struct {
 	Zone                string   `json:"zone"`
 	ZoneID              string   `json:"zoneID,omitempty"`
@@ -47,7 +52,8 @@ type Offering struct {
 	ReservationCapacity int64    `json:"reservationCapacity,omitempty"`
 	ReservationBlock    bool     `json:"reservationBlock,omitempty"`         // a capacity block
 	Interruptible       bool     `json:"reservationInterruptible,omitempty"` // its owner may take the capacity back
-	ListPrice           MicroUSD `json:"listPrice,omitempty"`                // of reserved capacity: the on-demand price, by which equals are ordered; 0 = unknown
+	// of reserved capacity: the on-demand price, by which equals are ordered; 0 = unknown
+	ListPrice MicroUSD `json:"listPrice,omitempty"`
 }
 
 // Learned is the least memory that nodes of a type were seen to have with a set of images.
@@ -76,19 +82,20 @@ type OfferingKey struct {
 	CapacityType string `json:"capacityType"`
 }
 
-// InstanceType is a InstanceTypeInfo as nodes of one class see it: the labels they get, what they can hold, how they can be
-// bought.
+// InstanceType is a InstanceTypeInfo as nodes of one class see it: the labels they get, what they can hold, how they
+// can be bought.
 type InstanceType struct {
 	Name string `json:"name"`
-	// Labels are the values a node of this type can carry, by label key, each list sorted. A key with more than one value
-	// is decided by the offering (zone, capacity type, …). A well-known key that is absent means the label does not exist.
+	// Labels are the values a node of this type can carry, by label key, each list sorted. A key with more than one
+	// value is decided by the offering (zone, capacity type, …). A well-known key that is absent means the label does
+	// not exist.
 	Labels    map[string][]string `json:"labels"`
 	Capacity  Resources           `json:"capacity"`
 	Overhead  Resources           `json:"overhead,omitempty"` // kube- and system-reserved plus eviction threshold
 	Offerings []Offering          `json:"offers"`             // by zone, then capacity type, then reservation
 
-	// What the class's kubelet configuration says is reserved, by resource, expressions worked out for this type: as the
-	// kubelet is given ("480m", "640Mi"). Nil where the class says nothing, and the kubelet's own defaults hold.
+	// What the class's kubelet configuration says is reserved, by resource, expressions worked out for this type: as
+	// the kubelet is given ("480m", "640Mi"). Nil where the class says nothing, and the kubelet's own defaults hold.
 	KubeReserved   map[string]string `json:"kubeReserved,omitempty"`
 	SystemReserved map[string]string `json:"systemReserved,omitempty"`
 }
@@ -102,18 +109,22 @@ func (t *InstanceType) Allocatable() Resources {
 	return out
 }
 
-// UnavailableOffering says that an offering failed to give capacity. Until UntilUnix it is left alone by every cluster of the account and
-// region. After that it is half open: whoever takes its probe first may try it once, and the others go on leaving it alone
-// until that has shown whether there is capacity again. From ForgetUnix on it is as if it had never failed.
+// UnavailableOffering says that an offering failed to give capacity. Until UntilUnix it is left alone by every cluster
+// of the account and region. After that it is half open: whoever takes its probe first may try it once, and the others
+// go on leaving it alone until that has shown whether there is capacity again. From ForgetUnix on it is as if it had
+// never failed.
 //
-// An empty Zone or InstanceType matches every one: a whole capacity type, or a subnet's zone. An unavailable offering of a subnet or of a
-// reservation names that alone, and one with a placement group of nothing outside the group.
+// An empty Zone or InstanceType matches every one: a whole capacity type, or a subnet's zone. An unavailable offering
+// of a subnet or of a reservation names that alone, and one with a placement group of nothing outside the group.
 type UnavailableOffering struct {
 	OfferingKey
-	Group          string `json:"group,omitempty"`          // set = every instance type that counts against this quota (see offering.QuotaGroup)
-	SubnetID       string `json:"subnetId,omitempty"`       // set = this subnet only, not the offering
-	Reservation    string `json:"reservation,omitempty"`    // set = this capacity reservation only, until it is looked at again
-	PlacementGroup string `json:"placementGroup,omitempty"` // set = the offering as far as launches into this placement group go
+	// set = every instance type that counts against this quota (see offering.QuotaGroup)
+	Group    string `json:"group,omitempty"`
+	SubnetID string `json:"subnetId,omitempty"` // set = this subnet only, not the offering
+	// set = this capacity reservation only, until it is looked at again
+	Reservation string `json:"reservation,omitempty"`
+	// set = the offering as far as launches into this placement group go
+	PlacementGroup string `json:"placementGroup,omitempty"`
 	UntilUnix      int64  `json:"until"`
 	Reason         string `json:"reason"`             // the EC2 error code
 	Failures       int    `json:"failures,omitempty"` // in a row, ≥ 1 where it is known
@@ -131,7 +142,8 @@ func (m *UnavailableOffering) Forgotten(nowUnix int64) bool {
 	return max(m.UntilUnix, m.ForgetUnix) <= nowUnix
 }
 
-// About returns the unavailable offering with nothing but what it names: equal for unavailable offerings of which a ledger keeps one.
+// About returns the unavailable offering with nothing but what it names: equal for unavailable offerings of which a
+// ledger keeps one.
 func (m *UnavailableOffering) About() UnavailableOffering {
 	if m.SubnetID != "" {
 		return UnavailableOffering{SubnetID: m.SubnetID}

@@ -13,21 +13,24 @@ const (
 
 // Pod is one pod: what is its own. What it shares with its like (requests, selectors, …) is its shape.
 type Pod struct {
-	UID           string   `json:"uid"`
-	Namespace     string   `json:"namespace"`
-	Name          string   `json:"name"`
-	Shape         int      `json:"shape"`                   // index into Snapshot.Shapes
-	NodeName      string   `json:"nodeName,omitempty"`      // empty until bound
-	NominatedNode string   `json:"nominatedNode,omitempty"` // set while it waits for a preemption
-	Phase         Phase    `json:"phase,omitempty"`
-	Unschedulable bool     `json:"unschedulable,omitempty"` // kube-scheduler said so: condition PodScheduled False, reason Unschedulable
-	Ready         bool     `json:"ready,omitempty"`
-	CreatedUnix   int64    `json:"created,omitempty"`
-	StartedUnix   int64    `json:"started,omitempty"`
-	DeletedUnix   int64    `json:"deleted,omitempty"` // when its grace ends; 0 = not being deleted
-	Claims        []string `json:"claims,omitempty"`  // names of its PersistentVolumeClaims, in volume order, ephemeral ones as <pod>-<volume>
-	// Buffer is namespace/name of the CapacityBuffer whose headroom this is: no pod, but the room of one that is kept free. It
-	// waits for ever, of the lowest priority there is, and is never bound, told, or written anywhere. Empty = it is a pod.
+	UID           string `json:"uid"`
+	Namespace     string `json:"namespace"`
+	Name          string `json:"name"`
+	Shape         int    `json:"shape"`                   // index into Snapshot.Shapes
+	NodeName      string `json:"nodeName,omitempty"`      // empty until bound
+	NominatedNode string `json:"nominatedNode,omitempty"` // set while it waits for a preemption
+	Phase         Phase  `json:"phase,omitempty"`
+	// kube-scheduler said so: condition PodScheduled False, reason Unschedulable
+	Unschedulable bool  `json:"unschedulable,omitempty"`
+	Ready         bool  `json:"ready,omitempty"`
+	CreatedUnix   int64 `json:"created,omitempty"`
+	StartedUnix   int64 `json:"started,omitempty"`
+	DeletedUnix   int64 `json:"deleted,omitempty"` // when its grace ends; 0 = not being deleted
+	// names of its PersistentVolumeClaims, in volume order, ephemeral ones as <pod>-<volume>
+	Claims []string `json:"claims,omitempty"`
+	// Buffer is namespace/name of the CapacityBuffer whose headroom this is: no pod, but the room of one that is kept
+	// free. It waits for ever, of the lowest priority there is, and is never bound, told, or written anywhere. Empty =
+	// it is a pod.
 	Buffer string `json:"buffer,omitempty"`
 }
 
@@ -77,14 +80,16 @@ type PodShape struct {
 	PreferredPodAntiAffinity []WeightedPodTerm `json:"preferredPodAntiAffinity,omitempty"`
 	Spread                   []Spread          `json:"spread,omitempty"`
 
-	HostPorts []HostPort       `json:"hostPorts,omitempty"`
-	Ephemeral []EphemeralClaim `json:"ephemeral,omitempty"` // claims the pod brings along, whether or not they were made yet
+	HostPorts []HostPort `json:"hostPorts,omitempty"`
+	// claims the pod brings along, whether or not they were made yet
+	Ephemeral []EphemeralClaim `json:"ephemeral,omitempty"`
 
-	Priority        int32  `json:"priority,omitempty"`
-	PriorityClass   string `json:"priorityClass,omitempty"`
-	SchedulerName   string `json:"schedulerName,omitempty"`
-	Gated           bool   `json:"gated,omitempty"`     // has scheduling gates left
-	OwnerKind       string `json:"ownerKind,omitempty"` // kind of the controlling owner: DaemonSet, Node (static pod), ReplicaSet, …; empty = none
+	Priority      int32  `json:"priority,omitempty"`
+	PriorityClass string `json:"priorityClass,omitempty"`
+	SchedulerName string `json:"schedulerName,omitempty"`
+	Gated         bool   `json:"gated,omitempty"` // has scheduling gates left
+	// kind of the controlling owner: DaemonSet, Node (static pod), ReplicaSet, …; empty = none
+	OwnerKind       string `json:"ownerKind,omitempty"`
 	OwnerName       string `json:"ownerName,omitempty"`
 	DoNotDisrupt    string `json:"doNotDisrupt,omitempty"` // value of the annotation karpenter.sh/do-not-disrupt
 	TwoZones        bool   `json:"twoZones,omitempty"`     // the annotation joiner.sh/keep-two-zones is "true"
@@ -143,7 +148,8 @@ type Spread struct {
 	MatchLabelKeys     []string  `json:"matchLabelKeys,omitempty"`
 	IgnoreNodeAffinity bool      `json:"ignoreNodeAffinity,omitempty"` // nodeAffinityPolicy Ignore; default Honor
 	HonorNodeTaints    bool      `json:"honorNodeTaints,omitempty"`    // nodeTaintsPolicy Honor; default Ignore
-	Field              string    `json:"field,omitempty"`              // what asks for it; empty = the pod's constraint itself
+	// what asks for it; empty = the pod's constraint itself
+	Field string `json:"field,omitempty"`
 }
 
 // EphemeralClaim is a volume whose PersistentVolumeClaim, <pod>-<volume>, is made for the pod and goes with it.

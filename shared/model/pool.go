@@ -23,27 +23,29 @@ type Pool struct {
 
 // Template is what every claim of a pool starts from.
 type Template struct {
-	Labels             map[string]string `json:"labels,omitempty"`
-	Annotations        map[string]string `json:"annotations,omitempty"`
-	Requirements       []Requirement     `json:"requirements,omitempty"`
-	Taints             []Taint           `json:"taints,omitempty"`
-	StartupTaints      []Taint           `json:"startupTaints,omitempty"`
-	ClassGroup         string            `json:"classGroup,omitempty"`
-	ClassKind          string            `json:"classKind,omitempty"`
-	ClassName          string            `json:"className,omitempty"`
-	GraceSeconds       *int64            `json:"graceSeconds,omitempty"`       // terminationGracePeriod; nil = wait for ever
-	ExpireAfterSeconds *int64            `json:"expireAfterSeconds,omitempty"` // nil = Never
+	Labels        map[string]string `json:"labels,omitempty"`
+	Annotations   map[string]string `json:"annotations,omitempty"`
+	Requirements  []Requirement     `json:"requirements,omitempty"`
+	Taints        []Taint           `json:"taints,omitempty"`
+	StartupTaints []Taint           `json:"startupTaints,omitempty"`
+	ClassGroup    string            `json:"classGroup,omitempty"`
+	ClassKind     string            `json:"classKind,omitempty"`
+	ClassName     string            `json:"className,omitempty"`
+	// terminationGracePeriod; nil = wait for ever
+	GraceSeconds       *int64 `json:"graceSeconds,omitempty"`
+	ExpireAfterSeconds *int64 `json:"expireAfterSeconds,omitempty"` // nil = Never
 }
 
-// UsesEC2NodeClass reports whether the template names an EC2NodeClass: a pool whose nodes are of another provider's class is that
-// provider's.
+// UsesEC2NodeClass reports whether the template names an EC2NodeClass: a pool whose nodes are of another provider's
+// class is that provider's.
 func (t *Template) UsesEC2NodeClass() bool {
 	return t.ClassGroup == "karpenter.k8s.aws" && t.ClassKind == "EC2NodeClass"
 }
 
 // Disruption says when and how fast nodes of a pool may be disrupted.
 type Disruption struct {
-	Policy                  string   `json:"policy,omitempty"`                  // WhenEmpty, WhenEmptyOrUnderutilized, Balanced
+	// WhenEmpty, WhenEmptyOrUnderutilized, Balanced
+	Policy                  string   `json:"policy,omitempty"`
 	ConsolidateAfterSeconds *int64   `json:"consolidateAfterSeconds,omitempty"` // nil = Never
 	Budgets                 []Budget `json:"budgets,omitempty"`
 }

@@ -18,10 +18,12 @@ const (
 // Requirement is one condition on a node label, as written by a person. core/requirement turns lists of them into sets
 // that can be intersected.
 type Requirement struct {
-	Key       string   `json:"key"`
-	Operator  Operator `json:"operator"`
-	Values    []string `json:"values,omitempty"`    // In, NotIn: any; Gt, Lt, Gte, Lte: exactly one integer ≥ 0; Exists, DoesNotExist: none
-	MinValues int      `json:"minValues,omitempty"` // 0 = none, else 1..50; distinct values the acceptable instance types must cover
+	Key      string   `json:"key"`
+	Operator Operator `json:"operator"`
+	// In, NotIn: any; Gt, Lt, Gte, Lte: exactly one integer ≥ 0; Exists, DoesNotExist: none
+	Values []string `json:"values,omitempty"`
+	// 0 = none, else 1..50; distinct values the acceptable instance types must cover
+	MinValues int `json:"minValues,omitempty"`
 }
 
 // Taint of a node. Effect is NoSchedule, PreferNoSchedule or NoExecute.

@@ -6,8 +6,9 @@ type Difference struct {
 	Claims    []ClaimChange   `json:"claims,omitempty"`
 	Commands  []CommandChange `json:"commands,omitempty"`
 	Pods      []PodChange     `json:"pods,omitempty"` // by key
-	PriceWas  MicroUSD        `json:"priceWas"`       // per hour: of all claims to be launched; of the disruption function, once the plan is carried out
-	PriceIs   MicroUSD        `json:"priceIs"`
+	// per hour: of all claims to be launched; of the disruption function, once the plan is carried out
+	PriceWas MicroUSD `json:"priceWas"`
+	PriceIs  MicroUSD `json:"priceIs"`
 }
 
 // Shape reports whether instances, commands or places differ, and not reasons or order alone.

@@ -42,9 +42,11 @@ type Object struct {
 	DeletedUnix int64  `json:"deleted,omitempty"`
 
 	// Of NodeClaims.
-	Bare   bool `json:"bare,omitempty"`   // it lacks our finalizer or the label of its class
-	Manual bool `json:"manual,omitempty"` // without an instance, and of no NodePool or without our finalizer: somebody made it by hand to have one launched
-	Quiet  bool `json:"quiet,omitempty"`  // it shows that no pod has come to its node or left it for as long as its NodePool asks for (Consolidatable)
+	Bare bool `json:"bare,omitempty"` // it lacks our finalizer or the label of its class
+	// without an instance, and of no NodePool or without our finalizer: somebody made it by hand to have one launched
+	Manual bool `json:"manual,omitempty"`
+	// it shows that no pod has come to its node or left it for as long as its NodePool asks for (Consolidatable)
+	Quiet bool `json:"quiet,omitempty"`
 }
 
 // ClaimShown is what a NodeClaim object shows of itself that nothing is decided by.
@@ -67,7 +69,8 @@ type StandaloneClaim struct {
 	CreatedUnix int64     `json:"created,omitempty"`
 	Template    Template  `json:"template"`           // its labels, annotations and spec, as if it were a pool's
 	Requests    Resources `json:"requests,omitempty"` // what its instance has to hold, daemons included
-	// Invalid says why nothing can be launched for it, each a sentence naming field, value and remedy. Empty = something can.
+	// Invalid says why nothing can be launched for it, each a sentence naming field, value and remedy. Empty =
+	// something can.
 	Invalid []string `json:"invalid,omitempty"`
 }
 
@@ -118,10 +121,11 @@ type Volume struct {
 
 // Storage is a StorageClass.
 type Storage struct {
-	Name              string     `json:"name"`
-	Provisioner       string     `json:"provisioner"`
-	Immediate         bool       `json:"immediate,omitempty"` // volume binding mode Immediate; else WaitForFirstConsumer
-	Default           bool       `json:"default,omitempty"`   // of claims that name no class
+	Name        string `json:"name"`
+	Provisioner string `json:"provisioner"`
+	// volume binding mode Immediate; else WaitForFirstConsumer
+	Immediate         bool       `json:"immediate,omitempty"`
+	Default           bool       `json:"default,omitempty"` // of claims that name no class
 	AllowedTopologies []NodeTerm `json:"allowedTopologies,omitempty"`
 }
 

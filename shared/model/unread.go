@@ -11,9 +11,11 @@ const (
 	UnreadIntent        = "intent"
 	UnreadUsage         = "usage" // of a pool
 	UnreadCommand       = "command"
-	UnreadBudgetVersion = "turn"   // of a pool
-	UnreadStop          = "stop"   // it counts as one
-	UnreadRecord        = "record" // what is found out or counted anew: a class's record, an unavailable offering, the allowance, notes, the collector's state
+	UnreadBudgetVersion = "turn" // of a pool
+	UnreadStop          = "stop" // it counts as one
+	// what is found out or counted anew: a class's record, an unavailable offering, the allowance, notes, the
+	// collector's state
+	UnreadRecord = "record"
 )
 
 // Unread is an item of the ledger that is there and cannot be read. It stops nothing but what depends on what it says.
@@ -70,7 +72,8 @@ func (u UnreadItems) Claims() int {
 	return n
 }
 
-// Texts says of each what cannot be read, why and what is left alone meanwhile, of the first few; then how many there are more.
+// Texts says of each what cannot be read, why and what is left alone meanwhile, of the first few; then how many there
+// are more.
 func (u UnreadItems) Texts() []string {
 	const most = 3
 	var out []string
@@ -96,9 +99,11 @@ func (u *Unread) Text() string {
 func (u *Unread) Means() string {
 	switch u.Kind {
 	case UnreadClaim:
-		return "no instance without a claim is terminated or adopted, usage is not recounted, and the claim counts as an instance of every static NodePool"
+		return "no instance without a claim is terminated or adopted, usage is not recounted, and the claim counts" +
+			" as an instance of every static NodePool"
 	case UnreadIntent:
-		return "its launch is waited for, no instance without a claim is terminated or adopted, and usage is not recounted"
+		return "its launch is waited for, no instance without a claim is terminated or adopted, and usage is not" +
+			" recounted"
 	case UnreadUsage:
 		return fmt.Sprintf("nothing is launched for NodePool %s, whose limits are checked against it", u.Name)
 	case UnreadCommand:

@@ -22,11 +22,12 @@ const (
 	maxCatalogOfferings     = 1_000 // of one type
 )
 
-var catalogForm = headForm(reflect.TypeFor[catalogHead](), map[string]int{"types": maxCatalogTypes, "zones": maxCatalogZones}, MaxObjects)
+var catalogForm = headForm(reflect.TypeFor[catalogHead](),
+	map[string]int{"types": maxCatalogTypes, "zones": maxCatalogZones}, MaxObjects)
 
-// An unpacked catalog is: magic, version (1 byte), length of the JSON head (uvarint), head, offerings. The offerings of each
-// type are a count, then for each its way of being bought (1 byte), its zone (uvarint) and its price less that of the type's
-// offering before it that is bought the same way (varint).
+// An unpacked catalog is: magic, version (1 byte), length of the JSON head (uvarint), head, offerings. The offerings of
+// each type are a count, then for each its way of being bought (1 byte), its zone (uvarint) and its price less that of
+// the type's offering before it that is bought the same way (varint).
 const catalogMagic = "JNC\x00"
 
 const (
@@ -47,8 +48,8 @@ type catalogZone struct {
 }
 
 // EncodeCatalog returns an instance catalog. Same catalog, same bytes. Invalid where types are not sorted by name, an
-// offering is of reserved capacity (which belongs to classes, not to the region) or costs less than nothing, or a limit is
-// passed.
+// offering is of reserved capacity (which belongs to classes, not to the region) or costs less than nothing, or a limit
+// is passed.
 func EncodeCatalog(catalog *model.InstanceCatalog) ([]byte, error) {
 	if err := validateCatalog(catalog); err != nil {
 		return nil, err
@@ -79,7 +80,8 @@ func EncodeCatalog(catalog *model.InstanceCatalog) ([]byte, error) {
 		head.Types[i] = m
 	}
 	if len(head.Zones) > maxCatalogZones {
-		return nil, fault.New(fault.Invalid, "TooLarge", "the catalog has %d zones, at most %d are read", len(head.Zones), maxCatalogZones)
+		return nil, fault.New(fault.Invalid, "TooLarge", "the catalog has %d zones, at most %d are"+
+			" read", len(head.Zones), maxCatalogZones)
 	}
 	text, err := json.Marshal(head)
 	if err != nil {
@@ -89,7 +91,8 @@ func EncodeCatalog(catalog *model.InstanceCatalog) ([]byte, error) {
 	plain = append(binary.AppendUvarint(plain, uint64(len(text))), text...)
 	plain = append(plain, offerings...)
 	if len(plain) > maxCatalogExpandedBytes {
-		return nil, fault.New(fault.Invalid, "TooLarge", "the catalog has %d bytes, at most %d are read", len(plain), maxCatalogExpandedBytes)
+		return nil, fault.New(fault.Invalid, "TooLarge", "the catalog has %d bytes, at most %d are"+
+			" read", len(plain), maxCatalogExpandedBytes)
 	}
 	return new(Compressor).within(MaxCatalogBytes, "the catalog", plain)
 }
@@ -113,7 +116,8 @@ func DecodeCatalog(data []byte) (*model.InstanceCatalog, error) {
 	}
 	version := r.take(1)
 	if version == nil || version[0] < 1 || version[0] > CatalogVersion {
-		return nil, fault.New(fault.Invalid, "UnknownVersion", "the catalog has version %v, versions 1 to %d are read", version, CatalogVersion)
+		return nil, fault.New(fault.Invalid, "UnknownVersion", "the catalog has version %v, versions 1 to %d are"+
+			" read", version, CatalogVersion)
 	}
 	text := r.take(r.length())
 	if r.failed {
@@ -162,7 +166,8 @@ func (r *reader) offerings(zones []catalogZone) []model.Offering {
 		way := flags[0] & waySpot
 		before[way] += model.MicroUSD(price)
 		offerings[i] = model.Offering{
-			Zone: zones[zone].Name, ZoneID: zones[zone].ID, CapacityType: model.OnDemand, Price: before[way], Available: flags[0]&wayUnavailable == 0,
+			Zone: zones[zone].Name, ZoneID: zones[zone].ID, CapacityType: model.OnDemand, Price: before[way],
+			Available: flags[0]&wayUnavailable == 0,
 		}
 		if way == waySpot {
 			offerings[i].CapacityType = model.Spot
@@ -173,22 +178,27 @@ func (r *reader) offerings(zones []catalogZone) []model.Offering {
 
 func validateCatalog(catalog *model.InstanceCatalog) error {
 	if len(catalog.Types) > maxCatalogTypes {
-		return fault.New(fault.Invalid, "TooLarge", "the catalog has %d types, at most %d are read", len(catalog.Types), maxCatalogTypes)
+		return fault.New(fault.Invalid, "TooLarge", "the catalog has %d types, at most %d are"+
+			" read", len(catalog.Types), maxCatalogTypes)
 	}
 	for i := range catalog.Types {
 		m := &catalog.Types[i]
 		if m.Name == "" || i > 0 && catalog.Types[i-1].Name >= m.Name {
-			return fault.New(fault.Invalid, "Malformed", "types[%d] %q of the catalog is not sorted by name, or has none", i, m.Name)
+			return fault.New(fault.Invalid, "Malformed", "types[%d] %q of the catalog is not sorted by name, or has"+
+				" none", i, m.Name)
 		}
 		if len(m.Offerings) > maxCatalogOfferings {
-			return fault.New(fault.Invalid, "TooLarge", "type %s of the catalog has %d offerings, at most %d are read", m.Name, len(m.Offerings), maxCatalogOfferings)
+			return fault.New(fault.Invalid, "TooLarge", "type %s of the catalog has %d offerings, at most %d are"+
+				" read", m.Name, len(m.Offerings), maxCatalogOfferings)
 		}
 		for _, o := range m.Offerings {
 			if o.CapacityType != model.OnDemand && o.CapacityType != model.Spot || o.ReservationID != "" {
-				return fault.New(fault.Invalid, "Malformed", "type %s of the catalog has an offering of capacity type %q; a region's catalog has only on-demand and spot ones", m.Name, o.CapacityType)
+				return fault.New(fault.Invalid, "Malformed", "type %s of the catalog has an offering of capacity"+
+					" type %q; a region's catalog has only on-demand and spot ones", m.Name, o.CapacityType)
 			}
 			if o.Price < 0 {
-				return fault.New(fault.Invalid, "Malformed", "type %s of the catalog costs %d in %s", m.Name, o.Price, o.Zone)
+				return fault.New(fault.Invalid, "Malformed", "type %s of the catalog costs %d in"+
+					" %s", m.Name, o.Price, o.Zone)
 			}
 		}
 	}

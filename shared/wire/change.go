@@ -2,15 +2,16 @@ package wire
 
 import "github.com/joiner-sh/joiner/shared/model"
 
-// Change is one object as it is now, or that it is gone. Exactly one of the pointers is set; a deleted object needs only
-// what its key is made of (namespace and name, Node of a CSINode). What it points to belongs to the receiver and is
-// written to by nobody afterwards.
+// Change is one object as it is now, or that it is gone. Exactly one of the pointers is set; a deleted object needs
+// only what its key is made of (namespace and name, Node of a CSINode). What it points to belongs to the receiver and
+// is written to by nobody afterwards.
 type Change struct {
 	Deleted bool
 
 	Pod       *model.Pod       // its Shape field is ignored: Shape below says it
 	DaemonSet *model.DaemonSet // the same
-	Shape     *model.PodShape  // of Pod, DaemonSet or Buffer; may be nil where Deleted, and is for a Buffer without room
+	// of Pod, DaemonSet or Buffer; may be nil where Deleted, and is for a Buffer without room
+	Shape *model.PodShape
 
 	Node      *model.Node
 	Pool      *model.Pool
@@ -27,14 +28,16 @@ type Change struct {
 
 // Delta is what changed between one published state of a cluster and the next: objects that are new or different, and
 // the keys of those gone. Every list is sorted by key and without duplicates; no key is in both lists of a kind. Pods,
-// daemon sets and buffers refer to shapes by the numbers of the snapshot the delta is applied to, followed by the delta's own.
+// daemon sets and buffers refer to shapes by the numbers of the snapshot the delta is applied to, followed by the
+// delta's own.
 type Delta struct {
 	Cluster string `json:"cluster"`
 	Epoch   int64  `json:"epoch"`
 	Seq     int64  `json:"seq"` // of the state it leads to; it applies to Seq-1 only
 	AtUnix  int64  `json:"at"`
 
-	FirstShape int              `json:"firstShape"` // how many shapes the snapshot must have; Shapes[0] gets this number
+	// how many shapes the snapshot must have; Shapes[0] gets this number
+	FirstShape int              `json:"firstShape"`
 	Shapes     []model.PodShape `json:"shapes,omitempty"`
 
 	Pods       []model.Pod       `json:"-"` // as columns, outside the JSON head

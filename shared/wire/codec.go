@@ -15,8 +15,8 @@ import (
 // SnapshotVersion is the version full snapshots and deltas are written in, and the newest that is read.
 const SnapshotVersion = 1
 
-// Limits of full snapshots and deltas. What passes them is refused, by the writer as by the reader. 150,000 pods on 3,750 nodes take 4 MB,
-// 7 MB unpacked.
+// Limits of full snapshots and deltas. What passes them is refused, by the writer as by the reader. 150,000 pods on
+// 3,750 nodes take 4 MB, 7 MB unpacked.
 const (
 	MaxSnapshotBytes = 16 << 20  // as stored
 	MaxExpandedBytes = 64 << 20  // unpacked
@@ -43,8 +43,8 @@ const (
 	kindDelta    = 'S'
 )
 
-// EncodeSnapshot returns the whole snapshot. Same snapshot, same bytes. Invalid where its lists are not sorted, a pod refers
-// to no shape, or a limit is passed.
+// EncodeSnapshot returns the whole snapshot. Same snapshot, same bytes. Invalid where its lists are not sorted, a pod
+// refers to no shape, or a limit is passed.
 func EncodeSnapshot(s *model.Snapshot) ([]byte, error) {
 	if err := validateSnapshot(s); err != nil {
 		return nil, err
@@ -64,8 +64,9 @@ func DecodeSnapshot(data []byte) (*model.Snapshot, error) {
 	return s, err
 }
 
-// DecodeSnapshotWithin is DecodeSnapshot for a program that has room for so many bytes; what takes more is refused before it is made. It also
-// returns how many bytes the snapshot takes. Errors call it by the name given, such as the key it was read from.
+// DecodeSnapshotWithin is DecodeSnapshot for a program that has room for so many bytes; what takes more is refused
+// before it is made. It also returns how many bytes the snapshot takes. Errors call it by the name given, such as the
+// key it was read from.
 func DecodeSnapshotWithin(name string, data []byte, budget int64) (*model.Snapshot, int64, error) {
 	plain, err := expand(name, data)
 	if err != nil {
@@ -119,7 +120,8 @@ func parseDelta(name string, plain []byte, budget int64) (*Delta, int64, error) 
 }
 
 // assemble returns the bytes of an object before they are compressed, and what errors call it.
-func assemble(kind byte, cluster string, form *form, head any, pods []model.Pod) (name string, plain []byte, err error) {
+func assemble(kind byte, cluster string, form *form, head any, pods []model.Pod) (name string, plain []byte,
+	err error) {
 	name = "snapshot of cluster " + cluster
 	text, err := json.Marshal(head)
 	if err != nil {
@@ -134,7 +136,8 @@ func assemble(kind byte, cluster string, form *form, head any, pods []model.Pod)
 		return name, nil, err
 	}
 	if len(plain) > MaxExpandedBytes {
-		return name, nil, fault.New(fault.Invalid, "TooLarge", "%s has %d bytes, at most %d are read", name, len(plain), MaxExpandedBytes)
+		return name, nil, fault.New(fault.Invalid, "TooLarge", "%s has %d bytes, at most %d are"+
+			" read", name, len(plain), MaxExpandedBytes)
 	}
 	if _, err := weigh(name, text, form, MaxDecodedBytes-weightOfPods(pods)); err != nil {
 		return name, nil, err
@@ -149,7 +152,8 @@ func expand(name string, data []byte) ([]byte, error) {
 // decompress unpacks at most limit bytes into at most expanded ones.
 func decompress(what string, data []byte, limit, expanded int) ([]byte, error) {
 	if len(data) > limit {
-		return nil, fault.New(fault.Invalid, "TooLarge", "%s has %d bytes compressed, at most %d are read", what, len(data), limit)
+		return nil, fault.New(fault.Invalid, "TooLarge", "%s has %d bytes compressed, at most %d are"+
+			" read", what, len(data), limit)
 	}
 	zip, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -167,7 +171,8 @@ func decompress(what string, data []byte, limit, expanded int) ([]byte, error) {
 	return plain.Bytes(), nil
 }
 
-// maxDeflate is how many bytes one packed byte can stand for. Source: zlib, "Technical Details", maximum compression factor.
+// maxDeflate is how many bytes one packed byte can stand for. Source: zlib, "Technical Details", maximum compression
+// factor.
 const maxDeflate = 1032
 
 func parse(kind byte, name string, plain []byte, budget int64, form *form, head any) ([]model.Pod, int64, error) {
@@ -180,7 +185,8 @@ func parse(kind byte, name string, plain []byte, budget int64, form *form, head 
 		return nil, 0, fault.New(fault.Invalid, "Malformed", "%s ends early", name)
 	}
 	if lead[0] < 1 || lead[0] > SnapshotVersion {
-		return nil, 0, fault.New(fault.Invalid, "UnknownVersion", "%s has version %d, versions 1 to %d are read", name, lead[0], SnapshotVersion)
+		return nil, 0, fault.New(fault.Invalid, "UnknownVersion", "%s has version %d, versions 1 to %d are"+
+			" read", name, lead[0], SnapshotVersion)
 	}
 	if lead[1] != kind {
 		return nil, 0, fault.New(fault.Invalid, "Malformed", "%s is of kind %q, wanted %q", name, lead[1], kind)

@@ -21,8 +21,8 @@ const (
 	maxEventDetailBytes = 300 // cut to it, since it is only for people
 )
 
-// event is what EventBridge delivers. Source: EventBridge user guide, structure of AWS service events. Fields that nothing is
-// decided by are left as they are: a time or a list of resources of another shape must not hide a warning.
+// event is what EventBridge delivers. Source: EventBridge user guide, structure of AWS service events. Fields that
+// nothing is decided by are left as they are: a time or a list of resources of another shape must not hide a warning.
 type event struct {
 	Version    string          `json:"version"`
 	ID         string          `json:"id"`
@@ -44,8 +44,8 @@ type instanceDetail struct {
 	EndTime    string `json:"instance-termination-time,omitempty"`
 }
 
-// healthDetail is what AWS Health says. Source: AWS Health user guide, schema of events for EventBridge. An event with many
-// entities comes in pages, each an event of its own.
+// healthDetail is what AWS Health says. Source: AWS Health user guide, schema of events for EventBridge. An event with
+// many entities comes in pages, each an event of its own.
 type healthDetail struct {
 	Service         string         `json:"service"`
 	TypeCode        string         `json:"eventTypeCode,omitempty"`
@@ -82,12 +82,13 @@ var states = map[string]model.NoticeKind{
 	"terminated":    model.NoticeTerminated,
 }
 
-// DecodeEvent reads an event of EventBridge as it lies in the queue. Whatever it says that asks for nothing, an empty body
-// and events of other sources and versions among it, is of kind NoticeNothing. Invalid for what is no event, is longer than
-// MaxEventBytes, or is of a known kind and names no instance where it must.
+// DecodeEvent reads an event of EventBridge as it lies in the queue. Whatever it says that asks for nothing, an empty
+// body and events of other sources and versions among it, is of kind NoticeNothing. Invalid for what is no event, is
+// longer than MaxEventBytes, or is of a known kind and names no instance where it must.
 func DecodeEvent(body []byte) (model.Notice, error) {
 	if len(body) > MaxEventBytes {
-		return model.Notice{}, fault.New(fault.Invalid, "TooLarge", "event has %d bytes, at most %d are read", len(body), MaxEventBytes)
+		return model.Notice{}, fault.New(fault.Invalid, "TooLarge", "event has %d bytes, at most %d are"+
+			" read", len(body), MaxEventBytes)
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
 		return model.Notice{Kind: model.NoticeNothing}, nil
@@ -98,10 +99,12 @@ func DecodeEvent(body []byte) (model.Notice, error) {
 	}
 	for field, value := range map[string]string{"id": e.ID, "account": e.Account, "region": e.Region} {
 		if !fits(value, maxEventIDBytes) {
-			return model.Notice{}, fault.New(fault.Invalid, "Malformed", "event: %s has %d bytes, at most %d are read", field, len(value), maxEventIDBytes)
+			return model.Notice{}, fault.New(fault.Invalid, "Malformed", "event: %s has %d bytes, at most %d are"+
+				" read", field, len(value), maxEventIDBytes)
 		}
 	}
-	notice := model.Notice{ID: e.ID, Account: e.Account, Region: e.Region, Kind: model.NoticeNothing, AtUnix: unix(e.Time)}
+	notice := model.Notice{ID: e.ID, Account: e.Account, Region: e.Region, Kind: model.NoticeNothing,
+		AtUnix: unix(e.Time)}
 	if e.Version != eventVersion {
 		return notice, nil
 	}
@@ -124,7 +127,8 @@ func DecodeEvent(body []byte) (model.Notice, error) {
 func (e *event) instance(notice model.Notice, kind model.NoticeKind) (model.Notice, error) {
 	var detail instanceDetail
 	if err := json.Unmarshal(e.Detail, &detail); err != nil {
-		return model.Notice{}, fault.Wrap(fault.Invalid, "Malformed", err, "decode detail of event %q (%s)", e.ID, e.DetailType)
+		return model.Notice{}, fault.Wrap(fault.Invalid, "Malformed", err, "decode detail of event %q"+
+			" (%s)", e.ID, e.DetailType)
 	}
 	if e.DetailType == detailState {
 		if kind = states[detail.State]; kind == "" {
@@ -132,7 +136,8 @@ func (e *event) instance(notice model.Notice, kind model.NoticeKind) (model.Noti
 		}
 	}
 	if !instanceID(detail.InstanceID) {
-		return model.Notice{}, fault.New(fault.Invalid, "Malformed", "event %q (%s): detail.instance-id %.80q is no instance id", e.ID, e.DetailType, detail.InstanceID)
+		return model.Notice{}, fault.New(fault.Invalid, "Malformed", "event %q (%s): detail.instance-id %.80q is no"+
+			" instance id", e.ID, e.DetailType, detail.InstanceID)
 	}
 	notice.Kind, notice.Instances = kind, []string{detail.InstanceID}
 	notice.Detail = cut(detail.State + detail.Action)
@@ -142,12 +147,13 @@ func (e *event) instance(notice model.Notice, kind model.NoticeKind) (model.Noti
 	return notice, nil
 }
 
-// health fills in a notice of AWS Health: of a change that is scheduled for instances of EC2 and not over yet. It is of the
-// account and region it happens in, which are not always those it was delivered to.
+// health fills in a notice of AWS Health: of a change that is scheduled for instances of EC2 and not over yet. It is of
+// the account and region it happens in, which are not always those it was delivered to.
 func (e *event) health(notice model.Notice) (model.Notice, error) {
 	var detail healthDetail
 	if err := json.Unmarshal(e.Detail, &detail); err != nil {
-		return model.Notice{}, fault.Wrap(fault.Invalid, "Malformed", err, "decode detail of event %q (%s)", e.ID, e.DetailType)
+		return model.Notice{}, fault.Wrap(fault.Invalid, "Malformed", err, "decode detail of event %q"+
+			" (%s)", e.ID, e.DetailType)
 	}
 	if detail.Service != "EC2" || detail.Category != "scheduledChange" || detail.Status == "closed" {
 		return notice, nil
@@ -172,8 +178,8 @@ func (e *event) health(notice model.Notice) (model.Notice, error) {
 	return notice, nil
 }
 
-// EncodeEvent returns the event DecodeEvent reads a notice from, for whoever plays AWS. Invalid for a notice without the
-// instances its kind needs; one of NoticeNothing becomes an event of a running instance.
+// EncodeEvent returns the event DecodeEvent reads a notice from, for whoever plays AWS. Invalid for a notice without
+// the instances its kind needs; one of NoticeNothing becomes an event of a running instance.
 func EncodeEvent(notice model.Notice) ([]byte, error) {
 	e := event{Version: eventVersion, ID: notice.ID, Source: sourceEC2, Account: notice.Account, Region: notice.Region}
 	if notice.AtUnix > 0 {
@@ -192,7 +198,8 @@ func EncodeEvent(notice model.Notice) ([]byte, error) {
 	case model.NoticeStopped, model.NoticeTerminated:
 		e.DetailType, detail = detailState, instanceDetail{State: notice.Detail}
 		if states[notice.Detail] != notice.Kind {
-			return nil, fault.New(fault.Invalid, "", "notice %q: detail %q is no state of kind %s", notice.ID, notice.Detail, notice.Kind)
+			return nil, fault.New(fault.Invalid, "", "notice %q: detail %q is no state of kind"+
+				" %s", notice.ID, notice.Detail, notice.Kind)
 		}
 	case model.NoticeScheduledChange:
 		health := healthDetail{Service: "EC2", Category: "scheduledChange", TypeCode: notice.Detail}
@@ -205,7 +212,8 @@ func EncodeEvent(notice model.Notice) ([]byte, error) {
 	}
 	if of, one := detail.(instanceDetail); one && notice.Kind != model.NoticeNothing {
 		if len(notice.Instances) != 1 {
-			return nil, fault.New(fault.Invalid, "", "notice %q of kind %s is about %d instances, want one", notice.ID, notice.Kind, len(notice.Instances))
+			return nil, fault.New(fault.Invalid, "", "notice %q of kind %s is about %d instances, want"+
+				" one", notice.ID, notice.Kind, len(notice.Instances))
 		}
 		of.InstanceID = notice.Instances[0]
 		if notice.EndUnix > 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 )
 
-// Compressor compresses with one gzip writer, which it uses again: a new one allocates 800 KB, more than most of what it compresses. The
-// zero value is ready. It is not for concurrent use.
+// Compressor compresses with one gzip writer, which it uses again: a new one allocates 800 KB, more than most of what
+// it compresses. The zero value is ready. It is not for concurrent use.
 type Compressor struct{ writer *gzip.Writer }
 
 // Compress returns the parts, one after the other, as one gzip stream (RFC 1952). Same parts, same bytes.
@@ -42,7 +42,8 @@ func (c *Compressor) EncodeDelta(d *Delta) ([]byte, error) {
 func (c *Compressor) within(limit int, what string, plain []byte) ([]byte, error) {
 	compressed := c.Compress(plain)
 	if len(compressed) > limit {
-		return nil, fault.New(fault.Invalid, "TooLarge", "%s has %d bytes compressed, at most %d are read", what, len(compressed), limit)
+		return nil, fault.New(fault.Invalid, "TooLarge", "%s has %d bytes compressed, at most %d are"+
+			" read", what, len(compressed), limit)
 	}
 	return compressed, nil
 }

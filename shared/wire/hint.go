@@ -34,16 +34,18 @@ type HintReason string
 
 // The reasons of a hint.
 const (
-	ReasonBatch     HintReason = "batch"     // pods wait for capacity
-	ReasonNode      HintReason = "node"      // a node joined, or a node that is not initialized changed
-	ReasonConfig    HintReason = "config"    // a NodePool or EC2NodeClass was made, changed or deleted, or somebody made a NodeClaim by hand
+	ReasonBatch HintReason = "batch" // pods wait for capacity
+	ReasonNode  HintReason = "node"  // a node joined, or a node that is not initialized changed
+	// a NodePool or EC2NodeClass was made, changed or deleted, or somebody made a NodeClaim by hand
+	ReasonConfig    HintReason = "config"
 	ReasonHeadroom  HintReason = "headroom"  // a CapacityBuffer changed, or pods came to where there may be its room
 	ReasonResync    HintReason = "sweep"     // the full pass of each minute
 	ReasonHeartbeat HintReason = "heartbeat" // nothing but time has passed
 	ReasonEnd       HintReason = "end"       // somebody deleted a Node or NodeClaim of ours
-	ReasonDrain     HintReason = "drain"     // a claim is to end: its node is to be emptied, and its pods need a place elsewhere
-	ReasonDisrupt   HintReason = "judge"     // there may be nodes to disrupt, or a command that can go on
-	ReasonReplace   HintReason = "replace"   // a command waits for its replacements to be launched
+	// a claim is to end: its node is to be emptied, and its pods need a place elsewhere
+	ReasonDrain   HintReason = "drain"
+	ReasonDisrupt HintReason = "judge"   // there may be nodes to disrupt, or a command that can go on
+	ReasonReplace HintReason = "replace" // a command waits for its replacements to be launched
 )
 
 // Hint tells a function that there is something to look at, never what to do: it may be lost, late, doubled.
@@ -58,8 +60,8 @@ type Hint struct {
 	Omitted      int            `json:"omitted,omitempty"`      // pods of the batch left out for size
 	SentAtMillis int64          `json:"sentAtMillis,omitempty"` // Unix, by the sender's clock
 
-	// Of a batch, by the same clock: when its first pod was seen, and when it was closed. What lies between is waiting for
-	// more pods; what comes after is work.
+	// Of a batch, by the same clock: when its first pod was seen, and when it was closed. What lies between is waiting
+	// for more pods; what comes after is work.
 	FirstSeenMillis int64 `json:"firstSeenMillis,omitempty"`
 	ClosedMillis    int64 `json:"closedMillis,omitempty"`
 
@@ -102,7 +104,8 @@ func EncodeHint(h Hint) ([]byte, error) {
 func DecodeHint(data []byte) (Hint, error) {
 	var h Hint
 	if len(data) > MaxHintBytes {
-		return h, fault.New(fault.Invalid, "TooLarge", "hint has %d bytes, at most %d are read", len(data), MaxHintBytes)
+		return h, fault.New(fault.Invalid, "TooLarge", "hint has %d bytes, at most %d are"+
+			" read", len(data), MaxHintBytes)
 	}
 	if err := json.Unmarshal(data, &h); err != nil {
 		return Hint{}, fault.Wrap(fault.Invalid, "Malformed", err, "decode hint")
@@ -116,25 +119,31 @@ func DecodeHint(data []byte) (Hint, error) {
 func (h *Hint) validate() error {
 	switch {
 	case h.Version < 1 || h.Version > HintVersion:
-		return fault.New(fault.Invalid, "UnknownVersion", "hint has version %d, versions 1 to %d are read", h.Version, HintVersion)
+		return fault.New(fault.Invalid, "UnknownVersion", "hint has version %d, versions 1 to %d are"+
+			" read", h.Version, HintVersion)
 	case h.Cluster == "" || !fits(h.Cluster, maxClusterBytes):
-		return fault.New(fault.Invalid, "Malformed", "hint: cluster must have 1 to %d bytes, has %d", maxClusterBytes, len(h.Cluster))
+		return fault.New(fault.Invalid, "Malformed", "hint: cluster must have 1 to %d bytes, has"+
+			" %d", maxClusterBytes, len(h.Cluster))
 	case h.Epoch < 0 || h.Seq < 0 || h.Number < 0 || h.Omitted < 0 || h.SentAtMillis < 0:
 		return fault.New(fault.Invalid, "Malformed", "hint of cluster %s has a negative number", h.Cluster)
 	case !printable(h.Tick) || len(h.Tick) > maxTickBytes:
-		return fault.New(fault.Invalid, "Malformed", "hint of cluster %s: tick %.60q must be at most %d printable characters without spaces", h.Cluster, h.Tick, maxTickBytes)
+		return fault.New(fault.Invalid, "Malformed", "hint of cluster %s: tick %.60q must be at most %d printable"+
+			" characters without spaces", h.Cluster, h.Tick, maxTickBytes)
 	case len(h.Pods) > MaxHintPods:
 		return fault.New(fault.Invalid, "TooLarge", "hint lists %d pods, at most %d are read", len(h.Pods), MaxHintPods)
 	}
 	switch h.Reason {
-	case ReasonBatch, ReasonNode, ReasonConfig, ReasonHeadroom, ReasonResync, ReasonHeartbeat, ReasonEnd, ReasonDrain, ReasonDisrupt, ReasonReplace:
+	case ReasonBatch, ReasonNode, ReasonConfig, ReasonHeadroom, ReasonResync, ReasonHeartbeat, ReasonEnd, ReasonDrain,
+		ReasonDisrupt, ReasonReplace:
 	default:
-		return fault.New(fault.Invalid, "Malformed", "hint of cluster %s has the unknown reason %.40q", h.Cluster, h.Reason)
+		return fault.New(fault.Invalid, "Malformed", "hint of cluster %s has the unknown reason"+
+			" %.40q", h.Cluster, h.Reason)
 	}
 	for i := range h.Pods {
 		p := &h.Pods[i]
 		if !fits(p.Namespace, maxNamespaceBytes) || !fits(p.Name, maxNameBytes) || !fits(p.UID, maxUIDBytes) {
-			return fault.New(fault.Invalid, "Malformed", "hint of cluster %s: pods[%d] has a namespace, name or UID that is too long or no text", h.Cluster, i)
+			return fault.New(fault.Invalid, "Malformed", "hint of cluster %s: pods[%d] has a namespace, name or UID"+
+				" that is too long or no text", h.Cluster, i)
 		}
 	}
 	return nil

@@ -35,8 +35,9 @@ const (
 
 // RelayRequest is one request to a cluster's API server that the watcher carries out for a function.
 type RelayRequest struct {
-	Version      int    `json:"v"`
-	ID           string `json:"id"` // 32 hexadecimal digits nobody can guess: the request sent again keeps it, and its answer lies under it
+	Version int `json:"v"`
+	// 32 hexadecimal digits nobody can guess: the request sent again keeps it, and its answer lies under it
+	ID           string `json:"id"`
 	Cluster      string `json:"cluster"`
 	Method       string `json:"method"`
 	Path         string `json:"path"`
@@ -56,8 +57,8 @@ func (r *RelayRequest) Life() time.Duration {
 	return min(time.Duration(r.WithinMillis)*time.Millisecond, MaxRelayAge)
 }
 
-// EncodeRelayRequest returns the request as JSON, with Version set. Invalid where DecodeRelayRequest would refuse it, and for a body that
-// makes it larger than the queue takes.
+// EncodeRelayRequest returns the request as JSON, with Version set. Invalid where DecodeRelayRequest would refuse it,
+// and for a body that makes it larger than the queue takes.
 func EncodeRelayRequest(r RelayRequest) ([]byte, error) {
 	r.Version = RelayVersion
 	if err := r.validate(); err != nil {
@@ -68,7 +69,9 @@ func EncodeRelayRequest(r RelayRequest) ([]byte, error) {
 		return nil, fault.Wrap(fault.Invalid, "Malformed", err, "encode %s %s", r.Method, r.Path)
 	}
 	if len(data) > MaxRelayRequestBytes {
-		return nil, fault.New(fault.Invalid, "TooLarge", "%s %s with a body of %d bytes takes %d bytes on its way, and the queue to cluster %s takes %d", r.Method, r.Path, len(r.Body), len(data), r.Cluster, MaxRelayRequestBytes)
+		return nil, fault.New(fault.Invalid, "TooLarge", "%s %s with a body of %d bytes takes %d bytes on its way,"+
+			" and the queue to cluster %s takes %d",
+			r.Method, r.Path, len(r.Body), len(data), r.Cluster, MaxRelayRequestBytes)
 	}
 	return data, nil
 }
@@ -77,7 +80,8 @@ func EncodeRelayRequest(r RelayRequest) ([]byte, error) {
 func DecodeRelayRequest(data []byte) (RelayRequest, error) {
 	var r RelayRequest
 	if len(data) > MaxRelayRequestBytes {
-		return r, fault.New(fault.Invalid, "TooLarge", "request has %d bytes, at most %d are read", len(data), MaxRelayRequestBytes)
+		return r, fault.New(fault.Invalid, "TooLarge", "request has %d bytes, at most %d are"+
+			" read", len(data), MaxRelayRequestBytes)
 	}
 	if err := json.Unmarshal(data, &r); err != nil {
 		return RelayRequest{}, fault.Wrap(fault.Invalid, "Malformed", err, "decode request")
@@ -94,7 +98,8 @@ func (r *RelayRequest) validate() error {
 	}
 	switch {
 	case r.Version < 1 || r.Version > RelayVersion:
-		return fault.New(fault.Invalid, "UnknownVersion", "request has version %d, versions 1 to %d are read", r.Version, RelayVersion)
+		return fault.New(fault.Invalid, "UnknownVersion", "request has version %d, versions 1 to %d are"+
+			" read", r.Version, RelayVersion)
 	case !relayID(r.ID):
 		return malformed("id %.60q is not %d hexadecimal digits", r.ID, 2*relayIDBytes)
 	case r.Cluster == "" || !fits(r.Cluster, maxClusterBytes):
@@ -102,7 +107,8 @@ func (r *RelayRequest) validate() error {
 	case len(r.Key) != RelayKeyBytes:
 		return malformed("key must have %d bytes, has %d", RelayKeyBytes, len(r.Key))
 	case r.Path == "" || r.Path[0] != '/' || !printable(r.Path) || len(r.Path) > maxRelayPathBytes:
-		return malformed("path %.60q must begin with / and have at most %d printable characters", r.Path, maxRelayPathBytes)
+		return malformed("path %.60q must begin with / and have at most %d printable"+
+			" characters", r.Path, maxRelayPathBytes)
 	case !printable(r.Query) || len(r.Query) > maxRelayPathBytes:
 		return malformed("query %.60q must have at most %d printable characters", r.Query, maxRelayPathBytes)
 	case len(r.Accept) > maxNameBytes || len(r.ContentType) > maxNameBytes:
@@ -128,9 +134,10 @@ type RelayAnswer struct {
 	Status  int               `json:"status,omitempty"` // of HTTP
 	Header  map[string]string `json:"header,omitempty"`
 	Refused string            `json:"refused,omitempty"` // why, in a word; nothing was carried out. Empty = it was
-	Broken  string            `json:"broken,omitempty"`  // why the API server gave no answer; it is unknown whether it was carried out
-	Message string            `json:"message,omitempty"` // of Refused and Broken, for people
-	Body    []byte            `json:"-"`
+	// why the API server gave no answer; it is unknown whether it was carried out
+	Broken  string `json:"broken,omitempty"`
+	Message string `json:"message,omitempty"` // of Refused and Broken, for people
+	Body    []byte `json:"-"`
 }
 
 // Words of a refusal.
@@ -139,13 +146,14 @@ const (
 	RelayNotAllowed    = "NotAllowed"    // of a kind that no function of ours asks for
 )
 
-// SealRelayAnswer returns the answer packed and sealed with the key of the request of that id. The nonce must be another for each
-// answer. Invalid for an answer that is too large.
+// SealRelayAnswer returns the answer packed and sealed with the key of the request of that id. The nonce must be
+// another for each answer. Invalid for an answer that is too large.
 //
 //	version (1 byte), nonce (12), AES-256-GCM of gzip of: length of the head (4, big endian), head (JSON), body
 func SealRelayAnswer(a RelayAnswer, id string, key, nonce []byte) ([]byte, error) {
 	if len(a.Body) > MaxRelayAnswerBytes {
-		return nil, fault.New(fault.Invalid, "TooLarge", "answer has a body of %d bytes, at most %d are handed on", len(a.Body), MaxRelayAnswerBytes)
+		return nil, fault.New(fault.Invalid, "TooLarge", "answer has a body of %d bytes, at most %d are handed"+
+			" on", len(a.Body), MaxRelayAnswerBytes)
 	}
 	seal, err := relaySeal(key, nonce)
 	if err != nil {
@@ -160,14 +168,15 @@ func SealRelayAnswer(a RelayAnswer, id string, key, nonce []byte) ([]byte, error
 	return seal.Seal(out, nonce, packed, []byte(id)), nil
 }
 
-// OpenRelayAnswer reads what SealRelayAnswer wrote for the request of that id. Invalid for anything else: what was sealed with another
-// key, for another request, or was changed.
+// OpenRelayAnswer reads what SealRelayAnswer wrote for the request of that id. Invalid for anything else: what was
+// sealed with another key, for another request, or was changed.
 func OpenRelayAnswer(data []byte, id string, key []byte) (RelayAnswer, error) {
 	if len(data) < 1+RelayNonceBytes {
 		return RelayAnswer{}, fault.New(fault.Invalid, "Malformed", "answer has %d bytes", len(data))
 	}
 	if data[0] != RelayVersion {
-		return RelayAnswer{}, fault.New(fault.Invalid, "UnknownVersion", "answer has version %d, version %d is read", data[0], RelayVersion)
+		return RelayAnswer{}, fault.New(fault.Invalid, "UnknownVersion", "answer has version %d, version %d is"+
+			" read", data[0], RelayVersion)
 	}
 	nonce := data[1 : 1+RelayNonceBytes]
 	seal, err := relaySeal(key, nonce)
@@ -185,7 +194,8 @@ func OpenRelayAnswer(data []byte, id string, key []byte) (RelayAnswer, error) {
 	const most = 4 + relayAnswerHeadBytes + MaxRelayAnswerBytes
 	plain, err := io.ReadAll(io.LimitReader(zip, most+1))
 	if err != nil || len(plain) > most {
-		return RelayAnswer{}, fault.Wrap(fault.Invalid, "Malformed", orTooLarge(err), "unpack the answer to request %s", id)
+		return RelayAnswer{}, fault.Wrap(fault.Invalid, "Malformed", orTooLarge(err), "unpack the answer to request"+
+			" %s", id)
 	}
 	return splitRelayAnswer(plain, id)
 }
@@ -204,7 +214,8 @@ func splitRelayAnswer(plain []byte, id string) (RelayAnswer, error) {
 	}
 	size, rest := uint64(binary.BigEndian.Uint32(plain)), plain[4:]
 	if size > uint64(len(rest)) {
-		return RelayAnswer{}, fault.New(fault.Invalid, "Malformed", "the answer to request %s has a head of %d bytes, and %d are there", id, size, len(rest))
+		return RelayAnswer{}, fault.New(fault.Invalid, "Malformed", "the answer to request %s has a head of %d"+
+			" bytes, and %d are there", id, size, len(rest))
 	}
 	var a RelayAnswer
 	if err := json.Unmarshal(rest[:size], &a); err != nil {
@@ -212,14 +223,16 @@ func splitRelayAnswer(plain []byte, id string) (RelayAnswer, error) {
 	}
 	a.Body = rest[size:]
 	if a.Refused == "" && a.Broken == "" && (a.Status < 100 || a.Status > 599) {
-		return RelayAnswer{}, fault.New(fault.Invalid, "Malformed", "the answer to request %s has status %d", id, a.Status)
+		return RelayAnswer{}, fault.New(fault.Invalid, "Malformed", "the answer to request %s has status"+
+			" %d", id, a.Status)
 	}
 	return a, nil
 }
 
 func relaySeal(key, nonce []byte) (cipher.AEAD, error) {
 	if len(key) != RelayKeyBytes || len(nonce) != RelayNonceBytes {
-		return nil, fault.New(fault.Invalid, "Malformed", "key and nonce must have %d and %d bytes, have %d and %d", RelayKeyBytes, RelayNonceBytes, len(key), len(nonce))
+		return nil, fault.New(fault.Invalid, "Malformed", "key and nonce must have %d and %d bytes, have %d and"+
+			" %d", RelayKeyBytes, RelayNonceBytes, len(key), len(nonce))
 	}
 	block, err := aes.NewCipher(key)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Shapes is the dictionary of pod shapes: equal shapes get the same number. The zero value is empty and ready. It is for
-// one goroutine at a time.
+// Shapes is the dictionary of pod shapes: equal shapes get the same number. The zero value is empty and ready. It is
+// for one goroutine at a time.
 type Shapes struct {
 	number map[[sha256.Size]byte]int
 	shapes []*model.PodShape // by number

@@ -12,8 +12,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Weight is what decoding something takes of memory, in bytes: what is made and, where a list grows, what it grows from. It is
-// told before anything is made, so that whoever reads what others wrote can refuse it.
+// Weight is what decoding something takes of memory, in bytes: what is made and, where a list grows, what it grows
+// from. It is told before anything is made, so that whoever reads what others wrote can refuse it.
 const (
 	textOverhead = 16  // of a text: allocations come in steps
 	entryFactor  = 2   // of an element: a list that grows is there twice for a moment
@@ -95,14 +95,14 @@ type Form struct{ of *form }
 // FormOf returns the form of a type.
 func FormOf(t reflect.Type) *Form { return &Form{formOf(t, map[reflect.Type]*form{})} }
 
-// Weigh returns what a text takes in memory, in bytes, once it is decoded into a value of the type. Invalid where that is more than room; the error
-// calls the text by the name. What is no JSON is left to the decoder.
+// Weigh returns what a text takes in memory, in bytes, once it is decoded into a value of the type. Invalid where that
+// is more than room; the error calls the text by the name. What is no JSON is left to the decoder.
 func (f *Form) Weigh(name string, text []byte, budget int64) (int64, error) {
 	return weigh(name, text, f.of, budget)
 }
 
-// headForm is the form of a head. Each of its lists, and of those of its structs, has a bound: the one of its path, such as gone.pods,
-// or else other.
+// headForm is the form of a head. Each of its lists, and of those of its structs, has a bound: the one of its path,
+// such as gone.pods, or else other.
 func headForm(t reflect.Type, bounds map[string]int, other int) *form {
 	return bounded(formOf(t, map[reflect.Type]*form{}), "", bounds, other)
 }
@@ -130,8 +130,8 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// weigher reads a JSON text without making anything of it. It takes the text to be JSON: where it is not, what it says is of no
-// meaning, and the decoder refuses the text before it makes anything.
+// weigher reads a JSON text without making anything of it. It takes the text to be JSON: where it is not, what it says
+// is of no meaning, and the decoder refuses the text before it makes anything.
 type weigher struct {
 	text   []byte
 	at     int
@@ -140,8 +140,8 @@ type weigher struct {
 	object string // what the text is of, for errors
 }
 
-// weigh returns the weight of a text that is decoded into a value of a form, Invalid where it is more than room or a list has too
-// many elements.
+// weigh returns the weight of a text that is decoded into a value of a form, Invalid where it is more than room or a
+// list has too many elements.
 func weigh(object string, text []byte, f *form, budget int64) (int64, error) {
 	if !utf8.Valid(text) { // each byte that belongs to no letter would become three
 		return 0, fault.New(fault.Invalid, "Malformed", "%s is not valid UTF-8", object)
@@ -161,7 +161,8 @@ func (w *weigher) charge(bytes int64) error {
 }
 
 func tooHeavy(object string, budget int64) error {
-	return fault.New(fault.Invalid, "TooLarge", "%s takes more than the %d MiB of memory that this program has for one", object, budget>>20)
+	return fault.New(fault.Invalid, "TooLarge", "%s takes more than the %d MiB of memory that this program has for"+
+		" one", object, budget>>20)
 }
 
 // next returns the next byte that is no white space, 0 at the end.
@@ -195,7 +196,8 @@ func (w *weigher) value(f *form, path string) error {
 	case f.list && c == '[':
 		return w.list(f, path)
 	case f.dict && c == '{':
-		return w.members(func([]byte) (*form, string) { return f.elem, path }, mapOverhead+entryFactor*(textHeader+f.elem.size))
+		return w.members(func([]byte) (*form, string) { return f.elem, path },
+			mapOverhead+entryFactor*(textHeader+f.elem.size))
 	case f.fields != nil && c == '{':
 		return w.members(func(name []byte) (*form, string) { return f.field(name, path) }, 0)
 	}
@@ -221,7 +223,8 @@ func (w *weigher) list(f *form, path string) error {
 	return nil
 }
 
-// members weighs an object, each member as of says of its name. Each costs so much beside its value, and its name where it does.
+// members weighs an object, each member as of says of its name. Each costs so much beside its value, and its name where
+// it does.
 func (w *weigher) members(of func(name []byte) (*form, string), each int64) error {
 	for w.more('}') {
 		name := w.quoted()
@@ -263,7 +266,8 @@ func (w *weigher) more(end byte) bool {
 	return false
 }
 
-// field returns the form of a member by its name, as package json finds it: as written, or else whatever the case of its letters.
+// field returns the form of a member by its name, as package json finds it: as written, or else whatever the case of
+// its letters.
 func (f *form) field(name []byte, path string) (*form, string) {
 	if bytes.IndexByte(name, '\\') >= 0 {
 		var plain string
@@ -358,7 +362,8 @@ func weightOfPods(pods []model.Pod) int64 {
 	weight := int64(len(pods)) * int64(podSize+1+8+entryFactor*(32+len(uuidText)))
 	for i := range pods {
 		p := &pods[i]
-		weight += int64(entryFactor*len(p.Name) + len(p.UID) + len(p.Namespace) + len(p.NodeName) + len(p.NominatedNode) + 5*textOverhead)
+		weight += int64(entryFactor*len(p.Name) + len(p.UID) + len(p.Namespace) + len(p.NodeName) +
+			len(p.NominatedNode) + 5*textOverhead)
 		for _, claim := range p.Claims {
 			weight += int64(entryFactor*textHeader + len(claim) + textOverhead)
 		}

@@ -32,8 +32,8 @@
 //
 // What is over stays for a day, behind everything that runs read: a partition is read up to a sort key, and the sort
 // keys of done intents and gone claims are above it. Versions before this order left done intents and gone claims in
-// their places; they are read there until their time to live. So are claims of no pool that are gone, which standalone marks. Of ENDED# later
-// times sort first.
+// their places; they are read there until their time to live. So are claims of no pool that are gone, which standalone
+// marks. Of ENDED# later times sort first.
 //
 // The index byInstance holds the keys of claims by their attribute instanceId: what AWS says of an instance finds its
 // claim by it, whatever the cluster.
