@@ -15,8 +15,7 @@ import (
 // PDBs reads every PodDisruptionBudget live, by namespace and name.
 func (c Reader) PDBs(ctx context.Context) ([]model.PDB, error) {
 	budgets := []model.PDB{}
-	err := listAll(ctx, of("poddisruptionbudgets", c.core.PolicyV1().PodDisruptionBudgets(metav1.NamespaceAll).List,
-		func(l *policyv1.PodDisruptionBudgetList) []policyv1.PodDisruptionBudget { return l.Items }), func(object any) {
+	err := listAll(ctx, of(c.core.PolicyV1().PodDisruptionBudgets(metav1.NamespaceAll)), func(object any) {
 		budgets = append(budgets, translate.PDB(object.(*policyv1.PodDisruptionBudget)))
 	})
 	slices.SortFunc(budgets, func(a, b model.PDB) int {

@@ -56,12 +56,13 @@ func (c Reader) Configuration(ctx context.Context) (model.Configuration, error) 
 // it.
 func (c Reader) noting(resource schema.GroupVersionResource, undefined *[]string) lister {
 	l := c.customLister(resource)
-	each := l.each
-	l.each = func(list runtime.Object, add func(any)) {
+	page := l.page
+	l.page = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		list, err := page(ctx, o)
 		if _, none := list.(*metav1.PartialObjectMetadataList); none {
 			*undefined = append(*undefined, resource.Resource)
 		}
-		each(list, add)
+		return list, err
 	}
 	return l
 }

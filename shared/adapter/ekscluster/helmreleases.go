@@ -56,7 +56,6 @@ func DefinitionReleases(ctx context.Context, c *Client, names []string) ([]HelmR
 			o.FieldSelector, o.LabelSelector, o.Limit = helmSecrets, helmSelector, helmPage
 			return c.custom.Resource(secrets).List(ctx, o)
 		},
-		each: eachUntyped,
 	}
 	err := listAll(ctx, lister, func(object any) {
 		secret := object.(*unstructured.Unstructured)

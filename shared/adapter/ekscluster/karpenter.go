@@ -22,10 +22,7 @@ const (
 // both in every namespace.
 func (c Reader) Karpenter(ctx context.Context) (model.Karpenter, error) {
 	var out model.Karpenter
-	deployments := of("deployments", func(ctx context.Context, o metav1.ListOptions) (*appsv1.DeploymentList, error) {
-		o.LabelSelector = karpenterSelector
-		return c.core.AppsV1().Deployments("").List(ctx, o)
-	}, func(l *appsv1.DeploymentList) []appsv1.Deployment { return l.Items })
+	deployments := of(c.core.AppsV1().Deployments(""), func(o *metav1.ListOptions) { o.LabelSelector = karpenterSelector })
 	err := listAll(ctx, deployments, func(object any) {
 		d := object.(*appsv1.Deployment)
 		replicas := int64(1) // what the API server fills in
@@ -41,10 +38,7 @@ func (c Reader) Karpenter(ctx context.Context) (model.Karpenter, error) {
 	slices.SortFunc(out.Deployments, func(a, b model.Controller) int {
 		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
 	})
-	leases := of("leases", func(ctx context.Context, o metav1.ListOptions) (*coordinationv1.LeaseList, error) {
-		o.FieldSelector = "metadata.name=" + karpenterLease
-		return c.core.CoordinationV1().Leases("").List(ctx, o)
-	}, func(l *coordinationv1.LeaseList) []coordinationv1.Lease { return l.Items })
+	leases := of(c.core.CoordinationV1().Leases(""), func(o *metav1.ListOptions) { o.FieldSelector = "metadata.name=" + karpenterLease })
 	err = listAll(ctx, leases, func(object any) {
 		lease := leadershipOf(object.(*coordinationv1.Lease))
 		if out.Lease == nil || lease.RenewedUnix > out.Lease.RenewedUnix {

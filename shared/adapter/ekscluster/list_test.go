@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
@@ -180,14 +181,14 @@ spec: {nodeName: somewhere, containers: [{name: a, image: x}]}
 
 func TestListReadsPageAfterPage(t *testing.T) {
 	var pages int
-	l := of("things", func(_ context.Context, o metav1.ListOptions) (*corev1.NodeList, error) {
+	l := lister{kind: "things", page: func(_ context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		pages++
 		list := &corev1.NodeList{Items: []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: o.Continue + "x"}}}}
 		if len(o.Continue) < 3 {
 			list.Continue = o.Continue + "x"
 		}
 		return list, nil
-	}, func(l *corev1.NodeList) []corev1.Node { return l.Items })
+	}}
 	var got []string
 	if err := listAll(t.Context(), l, func(o any) { got = append(got, o.(*corev1.Node).Name) }); err != nil {
 		t.Fatal(err)

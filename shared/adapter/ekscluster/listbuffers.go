@@ -4,8 +4,7 @@ import (
 	"context"
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -67,11 +66,11 @@ func (c Reader) bufferLister() lister {
 		return list, err
 	}
 	l.each = func(list runtime.Object, add func(any)) {
-		eachUntyped(list, func(object any) {
-			buffer, err := translate.BufferObject(object.(*unstructured.Unstructured))
-			if err == nil {
+		_ = meta.EachListItem(list, func(object runtime.Object) error {
+			if buffer, err := translate.BufferObject(object.(*unstructured.Unstructured)); err == nil {
 				add(buffer)
 			}
+			return nil
 		})
 	}
 	return l
@@ -82,17 +81,13 @@ func (c Reader) scalableLister(kind string) lister {
 	apps := c.core.AppsV1()
 	switch kind {
 	case translate.KindPodTemplate:
-		return of("podtemplates", c.core.CoreV1().PodTemplates("").List,
-			func(l *corev1.PodTemplateList) []corev1.PodTemplate { return l.Items })
+		return of(c.core.CoreV1().PodTemplates(""))
 	case translate.KindDeployment:
-		return of("deployments", apps.Deployments("").List,
-			func(l *appsv1.DeploymentList) []appsv1.Deployment { return l.Items })
+		return of(apps.Deployments(""))
 	case translate.KindStatefulSet:
-		return of("statefulsets", apps.StatefulSets("").List,
-			func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items })
+		return of(apps.StatefulSets(""))
 	case translate.KindReplicaSet:
-		return of("replicasets", apps.ReplicaSets("").List,
-			func(l *appsv1.ReplicaSetList) []appsv1.ReplicaSet { return l.Items })
+		return of(apps.ReplicaSets(""))
 	}
 	return lister{}
 }

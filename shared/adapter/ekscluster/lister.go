@@ -3,11 +3,11 @@ package ekscluster
 import (
 	"context"
 
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/joiner-sh/joiner/shared/api/awsv1"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
@@ -23,7 +23,16 @@ const livePods = "status.phase!=Succeeded,status.phase!=Failed"
 type lister struct {
 	kind string
 	page func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error)
-	each func(list runtime.Object, add func(any))
+	each func(list runtime.Object, add func(any)) // nil = each of its items
+}
+
+// items calls add for each item of a page.
+func (l *lister) items(list runtime.Object, add func(any)) error {
+	if l.each != nil {
+		l.each(list, add)
+		return nil
+	}
+	return meta.EachListItem(list, func(object runtime.Object) error { add(object); return nil })
 }
 
 // listAll reads a kind page by page.
@@ -36,7 +45,9 @@ func listAll(ctx context.Context, l lister, add func(any)) error {
 		if err != nil {
 			return translateError(err, "list %s", l.kind)
 		}
-		l.each(list, count)
+		if err := l.items(list, count); err != nil {
+			return fault.Wrap(fault.Internal, "", err, "read a list of %s", l.kind)
+		}
 		if listed > maxListed {
 			return fault.New(fault.Invalid, "TooLarge", "list %s: there are %d and more, at most %d are read", l.kind,
 				listed, maxListed)
@@ -44,67 +55,52 @@ func listAll(ctx context.Context, l lister, add func(any)) error {
 		if err := short(l.kind, listed); err != nil {
 			return err
 		}
-		meta, ok := list.(metav1.ListInterface)
-		if !ok || meta.GetContinue() == "" {
+		more, ok := list.(metav1.ListInterface)
+		if !ok || more.GetContinue() == "" {
 			return nil
 		}
-		options.Continue = meta.GetContinue()
+		options.Continue = more.GetContinue()
 	}
 }
 
-// of makes a lister from a typed client's List and the items of what it returns.
-func of[L runtime.Object, T any](kind string, list func(context.Context, metav1.ListOptions) (L, error),
-	items func(L) []T) lister {
-	return lister{
-		kind: kind,
-		page: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return list(ctx, o) },
-		each: func(list runtime.Object, add func(any)) {
-			page := items(list.(L))
-			for i := range page {
-				add(&page[i])
-			}
-		},
-	}
+// listed is a kind whose lists are L.
+type listed[L runtime.Object] interface {
+	Resource() string
+	List(ctx context.Context, o metav1.ListOptions) (L, error)
+	Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error)
+}
+
+// of makes a lister of a kind of Kubernetes itself.
+func of[L runtime.Object](kind listed[L], narrow ...func(*metav1.ListOptions)) lister {
+	return lister{kind: kind.Resource(), page: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		for _, by := range narrow {
+			by(&o)
+		}
+		return kind.List(ctx, o)
+	}}
 }
 
 // nodes makes a lister of nodes.
-func (a *api) nodes() lister {
-	return of("nodes", a.core.CoreV1().Nodes().List, func(l *corev1.NodeList) []corev1.Node { return l.Items })
-}
+func (a *api) nodes() lister { return of(a.core.CoreV1().Nodes()) }
 
 // pods makes a lister of the pods that a field selector picks out.
 func (a *api) pods(selector string) lister {
-	return of("pods", func(ctx context.Context, o metav1.ListOptions) (*corev1.PodList, error) {
-		o.FieldSelector = selector
-		return a.core.CoreV1().Pods("").List(ctx, o)
-	}, func(l *corev1.PodList) []corev1.Pod { return l.Items })
+	return of(a.core.CoreV1().Pods(""), func(o *metav1.ListOptions) { o.FieldSelector = selector })
 }
 
 // customLister makes a lister of a kind of our definitions.
 func (a *api) customLister(resource schema.GroupVersionResource) lister {
-	return lister{
-		kind: resource.Resource,
-		page: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			list, err := a.custom.Resource(resource).List(ctx, o)
-			if fault.Is(translateError(err, "list %s", resource.Resource), fault.NotFound) {
-				return &metav1.PartialObjectMetadataList{}, nil // not defined in this cluster
-			}
-			return list, err
-		},
-		each: eachUntyped,
-	}
+	return lister{kind: resource.Resource, page: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		list, err := a.custom.Resource(resource).List(ctx, o)
+		if fault.Is(translateError(err, "list %s", resource.Resource), fault.NotFound) {
+			return &metav1.PartialObjectMetadataList{}, nil // not defined in this cluster
+		}
+		return list, err
+	}}
 }
 
 var customResources = []schema.GroupVersionResource{apiv1.NodePoolResource, apiv1.NodeClaimResource,
 	awsv1.EC2NodeClassResource}
-
-func eachUntyped(list runtime.Object, add func(any)) {
-	if page, ok := list.(*unstructured.UnstructuredList); ok {
-		for i := range page.Items {
-			add(&page.Items[i])
-		}
-	}
-}
 
 // Reader lists and reads, and writes nothing.
 type Reader struct{ *api }

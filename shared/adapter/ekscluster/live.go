@@ -24,14 +24,14 @@ func (c Reader) ReadLive(ctx context.Context) (model.LiveState, error) {
 	var live model.LiveState
 	nodes := c.nodes()
 	claims := lister{
-		kind: "nodeclaims", each: eachUntyped,
+		kind: "nodeclaims",
 		page: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			list, err := c.custom.Resource(apiv1.NodeClaimResource).List(ctx, o)
 			return list, undefined(err, "nodeclaims")
 		},
 	}
 	pools := lister{
-		kind: "nodepools", each: eachUntyped,
+		kind: "nodepools",
 		page: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			return c.custom.Resource(apiv1.NodePoolResource).List(ctx, o)
 		},

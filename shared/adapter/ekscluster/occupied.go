@@ -162,8 +162,7 @@ func (c Nodes) podsOn(ctx context.Context, node string) ([]corev1.Pod, error) {
 // listAttachments returns every volume's attachments by node, those of a node by name. The API server picks none out.
 func (c Nodes) listAttachments(ctx context.Context) (map[string][]model.Attachment, error) {
 	byNode := make(map[string][]model.Attachment)
-	err := listAll(ctx, of("volumeattachments", c.core.StorageV1().VolumeAttachments().List,
-		func(l *storagev1.VolumeAttachmentList) []storagev1.VolumeAttachment { return l.Items }), func(object any) {
+	err := listAll(ctx, of(c.core.StorageV1().VolumeAttachments()), func(object any) {
 		o := object.(*storagev1.VolumeAttachment)
 		byNode[o.Spec.NodeName] = append(byNode[o.Spec.NodeName], translate.Attachment(o))
 	})

@@ -14,12 +14,6 @@ import (
 // sources are the lists and watches of the typed client.
 type sources struct{ core *typed.Client }
 
-// listed is a kind whose lists are L.
-type listed[L runtime.Object] interface {
-	List(ctx context.Context, o metav1.ListOptions) (L, error)
-	Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error)
-}
-
 // source lists and watches a kind; selector narrows which objects are looked at, empty meaning all.
 func source[L runtime.Object](core *typed.Client, kind listed[L], selector string) cache.ListerWatcher {
 	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{

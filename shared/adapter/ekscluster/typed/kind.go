@@ -26,6 +26,9 @@ func into[O any](ctx context.Context, request *rest.Request) (*O, error) {
 	return object, err
 }
 
+// Resource is the name of the resource.
+func (k Kind[T, L]) Resource() string { return k.resource }
+
 func (k Kind[T, L]) of(request *rest.Request) *rest.Request {
 	return request.NamespaceIfScoped(k.namespace, k.namespace != "").Resource(k.resource)
 }
