@@ -122,12 +122,16 @@ func (b *buffers) notify(row *followedBuffer) {
 
 // bufferKinds are CapacityBuffers, and what they can be of, which is followed from the first that is of such a kind on.
 func bufferKinds(w *Watch, core *typed.Client, custom dynamic.Interface, o WatchOptions) []kind {
-	b, from := newBuffers(o.Observe), sources{core}
+	b := newBuffers(o.Observe)
 	of := map[string]kind{
-		translate.KindPodTemplate: b.scalables(from.podTemplates(), &corev1.PodTemplate{}, translate.KindPodTemplate),
-		translate.KindDeployment:  b.scalables(from.deployments(), &appsv1.Deployment{}, translate.KindDeployment),
-		translate.KindStatefulSet: b.scalables(from.statefulSets(), &appsv1.StatefulSet{}, translate.KindStatefulSet),
-		translate.KindReplicaSet:  b.scalables(from.replicaSets(), &appsv1.ReplicaSet{}, translate.KindReplicaSet),
+		translate.KindPodTemplate: b.scalables(source(core, core.CoreV1().PodTemplates(""), ""), &corev1.PodTemplate{},
+			translate.KindPodTemplate),
+		translate.KindDeployment: b.scalables(source(core, core.AppsV1().Deployments(""), ""), &appsv1.Deployment{},
+			translate.KindDeployment),
+		translate.KindStatefulSet: b.scalables(source(core, core.AppsV1().StatefulSets(""), ""), &appsv1.StatefulSet{},
+			translate.KindStatefulSet),
+		translate.KindReplicaSet: b.scalables(source(core, core.AppsV1().ReplicaSets(""), ""), &appsv1.ReplicaSet{},
+			translate.KindReplicaSet),
 	}
 	b.follow = func(name string) { w.startLater(of[name], func() { b.seen(name) }) }
 	return []kind{{

@@ -18,12 +18,11 @@ import (
 // coreKinds are the kinds of Kubernetes itself that decisions look at.
 func coreKinds(core *typed.Client, o WatchOptions) []kind {
 	observe := o.Observe
-	from := sources{core}
 	volumes, daemons := newVolumes(observe), newDaemons(observe)
 	kinds := []kind{
-		podKind(from, observe, daemons),
+		podKind(core, observe, daemons),
 		{
-			source: from.daemonSets(), object: &appsv1.DaemonSet{},
+			source: source(core, core.AppsV1().DaemonSets(""), ""), object: &appsv1.DaemonSet{},
 			translate: func(o any) any {
 				set, shape := translate.DaemonSet(o.(*appsv1.DaemonSet))
 				return wire.Change{DaemonSet: &set, Shape: &shape}
@@ -31,31 +30,33 @@ func coreKinds(core *typed.Client, o WatchOptions) []kind {
 			deliver: func(c any) { daemons.changed(c.(wire.Change)) },
 			gone:    daemons.gone,
 		},
-		changes(from.nodes(), observe,
+		changes(source(core, core.CoreV1().Nodes(), ""), observe,
 			func(o *corev1.Node) wire.Change { return wire.Change{Node: ref(translate.Node(o))} },
 			func(_, name string) wire.Change { return wire.Change{Node: &model.Node{Name: name}} }),
-		changes(from.namespaces(), observe, func(o *corev1.Namespace) wire.Change {
+		changes(source(core, core.CoreV1().Namespaces(), ""), observe, func(o *corev1.Namespace) wire.Change {
 			return wire.Change{Namespace: ref(translate.Namespace(o))}
 		}, func(_, name string) wire.Change { return wire.Change{Namespace: &model.Namespace{Name: name}} }),
-		changes(from.budgets(), observe, func(o *policyv1.PodDisruptionBudget) wire.Change {
-			return wire.Change{Budget: ref(translate.PDB(o))}
-		}, func(namespace, name string) wire.Change {
-			return wire.Change{Budget: &model.PDB{Namespace: namespace, Name: name}}
-		}),
-		changes(from.storageClasses(), observe, func(o *storagev1.StorageClass) wire.Change {
-			return wire.Change{Storage: ref(translate.StorageClass(o))}
-		}, func(_, name string) wire.Change { return wire.Change{Storage: &model.Storage{Name: name}} }),
-		changes(from.csiNodes(), observe,
+		changes(source(core, core.PolicyV1().PodDisruptionBudgets(""), ""), observe,
+			func(o *policyv1.PodDisruptionBudget) wire.Change {
+				return wire.Change{Budget: ref(translate.PDB(o))}
+			}, func(namespace, name string) wire.Change {
+				return wire.Change{Budget: &model.PDB{Namespace: namespace, Name: name}}
+			}),
+		changes(source(core, core.StorageV1().StorageClasses(), ""), observe,
+			func(o *storagev1.StorageClass) wire.Change {
+				return wire.Change{Storage: ref(translate.StorageClass(o))}
+			}, func(_, name string) wire.Change { return wire.Change{Storage: &model.Storage{Name: name}} }),
+		changes(source(core, core.StorageV1().CSINodes(), ""), observe,
 			func(o *storagev1.CSINode) wire.Change { return wire.Change{CSINode: ref(translate.CSINode(o))} },
 			func(_, name string) wire.Change { return wire.Change{CSINode: &model.CSINode{Node: name}} }),
 		{
-			source: from.claims(), object: &corev1.PersistentVolumeClaim{},
+			source: source(core, core.CoreV1().PersistentVolumeClaims(""), ""), object: &corev1.PersistentVolumeClaim{},
 			translate: func(o any) any { return translate.StripClaim(o.(*corev1.PersistentVolumeClaim)) },
 			deliver:   func(o any) { volumes.claim(o.(*corev1.PersistentVolumeClaim)) },
 			gone:      volumes.claimGone,
 		},
 		{
-			source: from.volumes(), object: &corev1.PersistentVolume{},
+			source: source(core, core.CoreV1().PersistentVolumes(), ""), object: &corev1.PersistentVolume{},
 			translate: func(o any) any { return translate.StripVolume(o.(*corev1.PersistentVolume)) },
 			deliver:   func(o any) { volumes.volume(o.(*corev1.PersistentVolume)) },
 			gone:      volumes.volumeGone,
@@ -63,15 +64,15 @@ func coreKinds(core *typed.Client, o WatchOptions) []kind {
 	}
 	if len(o.DefaultSpread) > 0 {
 		spreader := newSpreader(o.DefaultSpread, observe)
-		kinds[0] = spreadPodKind(from, spreader, daemons)
-		kinds = append(kinds, selectorKinds(from, spreader)...)
+		kinds[0] = spreadPodKind(core, spreader, daemons)
+		kinds = append(kinds, selectorKinds(core, spreader)...)
 	}
 	return kinds
 }
 
 // podKind hands pods on as they are.
-func podKind(from sources, observe func(wire.Change), daemons *daemons) kind {
-	k := changes(from.pods(), observe, func(o *corev1.Pod) wire.Change {
+func podKind(core *typed.Client, observe func(wire.Change), daemons *daemons) kind {
+	k := changes(source(core, core.CoreV1().Pods(""), livePods), observe, func(o *corev1.Pod) wire.Change {
 		pod, shape := translate.Pod(o)
 		return wire.Change{Pod: &pod, Shape: &shape}
 	}, func(namespace, name string) wire.Change {
@@ -87,14 +88,14 @@ func podKind(from sources, observe func(wire.Change), daemons *daemons) kind {
 }
 
 // spreadPodKind hands pods on with the cluster's default spread.
-func spreadPodKind(from sources, spreader *spreader, daemons *daemons) kind {
+func spreadPodKind(core *typed.Client, spreader *spreader, daemons *daemons) kind {
 	type seen struct {
 		pod   model.Pod
 		shape model.PodShape
 		own   map[string]string
 	}
 	return kind{
-		source: from.pods(), object: &corev1.Pod{},
+		source: source(core, core.CoreV1().Pods(""), livePods), object: &corev1.Pod{},
 		translate: func(o any) any {
 			pod, shape := translate.Pod(o.(*corev1.Pod))
 			return &seen{pod, shape, translate.OwnLabels(o.(*corev1.Pod))}
@@ -109,7 +110,7 @@ func spreadPodKind(from sources, spreader *spreader, daemons *daemons) kind {
 }
 
 // selectorKinds are the kinds that select pods.
-func selectorKinds(from sources, spreader *spreader) []kind {
+func selectorKinds(core *typed.Client, spreader *spreader) []kind {
 	selects := func(source cache.ListerWatcher, object runtime.Object, named func(metav1.ObjectMeta) any) kind {
 		return kind{
 			source: source, object: object, translate: translate.StripSelector,
@@ -120,13 +121,13 @@ func selectorKinds(from sources, spreader *spreader) []kind {
 		}
 	}
 	return []kind{
-		selects(from.services(), &corev1.Service{},
+		selects(source(core, core.CoreV1().Services(""), ""), &corev1.Service{},
 			func(m metav1.ObjectMeta) any { return &corev1.Service{ObjectMeta: m} }),
-		selects(from.replicationControllers(), &corev1.ReplicationController{},
+		selects(source(core, core.CoreV1().ReplicationControllers(""), ""), &corev1.ReplicationController{},
 			func(m metav1.ObjectMeta) any { return &corev1.ReplicationController{ObjectMeta: m} }),
-		selects(from.replicaSets(), &appsv1.ReplicaSet{},
+		selects(source(core, core.AppsV1().ReplicaSets(""), ""), &appsv1.ReplicaSet{},
 			func(m metav1.ObjectMeta) any { return &appsv1.ReplicaSet{ObjectMeta: m} }),
-		selects(from.statefulSets(), &appsv1.StatefulSet{},
+		selects(source(core, core.AppsV1().StatefulSets(""), ""), &appsv1.StatefulSet{},
 			func(m metav1.ObjectMeta) any { return &appsv1.StatefulSet{ObjectMeta: m} }),
 	}
 }
