@@ -42,10 +42,11 @@ var floors = []floor{
 	{name: "decisions", folders: []string{"shared/core/admit/"}, ours: join(typeFolders, primitiveFolders, []string{"shared/core/disruption"}), banned: effects, pure: true},
 	{name: "decisions", folders: []string{"shared/core/userdata/"}, ours: join(typeFolders, primitiveFolders), foreign: []string{"github.com/pelletier/go-toml/v2", "sigs.k8s.io/yaml"}, banned: effects, pure: true},
 	{name: "decisions", folders: []string{"shared/core/"}, ours: join(typeFolders, primitiveFolders), banned: effects, pure: true},
-	{name: "runtime", folders: []string{"shared/work/"}, ours: typeFolders, banned: []string{"math/rand", "math/rand/v2", "crypto/rand", "log", "os", "net/http"}},
-	{name: "flows", folders: []string{"shared/flow/"}, ours: join(typeFolders, primitiveFolders, decisionFolders, []string{"shared/work"}), banned: []string{"math/rand", "math/rand/v2", "crypto/rand", "log", "os", "net/http"}},
-	{name: "adapters", folders: []string{"shared/adapter/"}, ours: join(typeFolders, []string{"shared/api", "shared/adapter/sdkerr"}), foreign: []string{"*"}, clock: true},
-	{name: "boot", folders: []string{"shared/boot/"}, ours: join(typeFolders, []string{"shared/work"}), foreign: []string{"*"}, clock: true},
+	{name: "ports", folders: []string{"shared/port/"}, ours: typeFolders, banned: []string{"sync", "log", "os", "net/http"}},
+	{name: "runtime", folders: []string{"shared/work/"}, ours: join(typeFolders, []string{"shared/port"}), banned: []string{"math/rand", "math/rand/v2", "crypto/rand", "log", "os", "net/http"}},
+	{name: "flows", folders: []string{"shared/flow/"}, ours: join(typeFolders, primitiveFolders, decisionFolders, []string{"shared/port", "shared/work"}), banned: []string{"math/rand", "math/rand/v2", "crypto/rand", "log", "os", "net/http"}},
+	{name: "adapters", folders: []string{"shared/adapter/"}, ours: join(typeFolders, []string{"shared/api", "shared/port", "shared/adapter/sdkerr"}), foreign: []string{"*"}, clock: true},
+	{name: "boot", folders: []string{"shared/boot/"}, ours: join(typeFolders, []string{"shared/port", "shared/work"}), foreign: []string{"*"}, clock: true},
 	{name: "programs", folders: []string{"functions/", "cmd/"}, ours: []string{"shared"}, foreign: []string{"*"}, clock: true},
 }
 

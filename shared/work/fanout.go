@@ -7,12 +7,8 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 )
-
-// Registry lists the clusters that are attached.
-type Registry interface {
-	Clusters(ctx context.Context) ([]model.Registration, error)
-}
 
 // Peeks tells at little cost whether a cluster needs a resync.
 type Peeks interface {
@@ -24,7 +20,7 @@ type Peeks interface {
 // FanOut turns the tick of each minute into one hint per attached cluster, so that a slow or broken cluster delays no other. A
 // cluster that rests gets none. Those whose registrations can be read get theirs whatever the others say. what names the hint in errors
 // ("resync"). It returns how many hints were sent; the error joins those that were not.
-func FanOut(ctx context.Context, registry Registry, what string, rests func(model.Registration) bool, hint func(cluster string) error) (sent int, err error) {
+func FanOut(ctx context.Context, registry port.Registry, what string, rests func(model.Registration) bool, hint func(cluster string) error) (sent int, err error) {
 	registrations, unread := registry.Clusters(ctx)
 	if unread != nil {
 		unread = fmt.Errorf("list attached clusters: %w", unread)

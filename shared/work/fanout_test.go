@@ -7,9 +7,11 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 )
 
 type registry struct {
+	port.Registry
 	all []model.Registration
 	err error
 }
@@ -20,7 +22,7 @@ func (r registry) Clusters(context.Context) ([]model.Registration, error) { retu
 func TestF3FanOutReachesEveryClusterThatCanBeRead(t *testing.T) {
 	unread := fault.New(fault.Invalid, model.CodeUnreadCluster, "b cannot be read")
 	var hinted []string
-	sent, err := FanOut(t.Context(), registry{[]model.Registration{{Cluster: "a"}, {Cluster: "c"}}, unread}, "resync",
+	sent, err := FanOut(t.Context(), registry{all: []model.Registration{{Cluster: "a"}, {Cluster: "c"}}, err: unread}, "resync",
 		func(model.Registration) bool { return false }, func(cluster string) error {
 			hinted = append(hinted, cluster)
 			return nil
