@@ -7,12 +7,13 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 )
 
 // LedgerCollectPort is what a ledger is asked for by whoever collects.
 type LedgerCollectPort interface {
 	LedgerPort
-	interruption.Leases
+	port.Leases
 	interruption.CollectorStore
 	interruption.Claims
 }

@@ -11,13 +11,14 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 )
 
 // LedgerFindPort is what a ledger is asked for by whoever hears of instances from AWS.
 type LedgerFindPort interface {
 	LedgerCollectPort
 	interruption.Finder
-	interruption.Steps
+	port.ClaimStates
 }
 
 // LedgerFind is the contract of a ledger towards whoever hears of instances from AWS. start returns an empty one for each case.

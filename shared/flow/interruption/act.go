@@ -9,8 +9,29 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
+// acts are what was done, for those who have something to do about it.
+type acts struct {
+	doomed      []string                    // instances to terminate
+	begun       int                         // claims whose end began, or was brought forward
+	unavailable []model.UnavailableOffering // offerings that EC2 takes instances back of
+	events      []model.Event               // for people
+	freed       []string                    // claims of commands that it closed
+	stopped     bool                        // no more acts in this run
+}
+
+// actor does what findings ask for.
+type actor struct {
+	*pass
+	acts
+}
+
+// hasTime reports whether there is time for the n-th act: the invocation's, and that the look is fresh enough to act upon.
+func (r *actor) hasTime(n int) bool {
+	return !r.stopped && n < r.settings.MaxActs && r.HasTime() && r.Clock().Sub(r.readAt) < r.settings.ActWithin
+}
+
 // act does what a finding asks for. What is terminated is only written down here: see terminate.
-func (r *pass) act(ctx context.Context, f *lifecycle.Finding) {
+func (r *actor) act(ctx context.Context, f *lifecycle.Finding) {
 	var err error
 	switch f.Kind {
 	case lifecycle.Ended, lifecycle.Missing, lifecycle.Stranded:
@@ -32,19 +53,19 @@ func (r *pass) act(ctx context.Context, f *lifecycle.Finding) {
 		err = r.letGo(ctx, f)
 	}
 	if err != nil && !fault.Is(err, fault.Conflict) { // somebody else moved it on, and the next check sees how far
-		r.problem("%s %s: %v", f.Kind, f.Subject, err)
+		r.Problem("%s %s: %v", f.Kind, f.Subject, err)
 	}
 	r.stopped = r.stopped || fault.Is(err, fault.Throttled)
 }
 
 // end begins a claim's end: its node is drained by the drain run, and an instance no node joined of is one to terminate.
-func (r *pass) end(ctx context.Context, f *lifecycle.Finding) error {
+func (r *actor) end(ctx context.Context, f *lifecycle.Finding) error {
 	why := Cause{Code: f.Code, Message: f.Why(), DeadlineUnix: f.DeadlineUnix, NowUnix: r.records.NowUnix}
 	claim := *f.Claim
 	if len(f.Nodes) > 0 && claim.NodeUID == "" || len(f.Nodes) == 1 { // it joined, or was deleted and joined again, and nobody has registered it
 		claim.NodeName, claim.NodeUID = f.Nodes[0].Name, f.Nodes[0].UID
 	}
-	claim, tainted, err := r.begin(ctx, r.clients, r.reg, claim, why)
+	claim, tainted, err := r.begin(ctx, claim, why)
 	if err != nil {
 		return err
 	}
@@ -61,16 +82,18 @@ func (r *pass) end(ctx context.Context, f *lifecycle.Finding) error {
 		r.doomed = append(r.doomed, claim.InstanceID)
 	}
 	if f.Kind == lifecycle.Interrupted {
-		r.markUnavailable(&claim)
+		if unavailable, ok := taken(&claim, model.NoticeSpotInterrupted, r.records.NowUnix, r.records.NowUnix); ok {
+			r.unavailable = append(r.unavailable, unavailable) // its warning was lost, or is on its way
+		}
 	}
 	if !tainted {
-		r.problem("%s %s: node %s could not be tainted; the drain run tries again", f.Kind, f.Subject, claim.NodeName)
+		r.Problem("%s %s: node %s could not be tainted; the drain run tries again", f.Kind, f.Subject, claim.NodeName)
 	}
 	return nil
 }
 
 // close makes a claim Gone and lets its objects go. A claim that was to end keeps the reason why.
-func (r *pass) close(ctx context.Context, f *lifecycle.Finding) error {
+func (r *actor) close(ctx context.Context, f *lifecycle.Finding) error {
 	claim := *f.Claim
 	if claim.FailureCode == "" {
 		claim.FailureCode, claim.FailureMessage = f.Code, f.Why()
@@ -79,8 +102,8 @@ func (r *pass) close(ctx context.Context, f *lifecycle.Finding) error {
 	if f.Instance != nil {
 		reason = f.Instance.StateReason
 	}
-	claim = r.recordEnd(ctx, r.reg, claim, r.records.Commands, reason, r.records.NowUnix, r.problem)
-	if err := r.effect(ctx, EffectClose, func() error { return r.Claims.CloseClaim(ctx, r.fence, claim, r.records.NowUnix) }); err != nil {
+	claim = r.recordEnd(ctx, claim, r.records.Commands, reason, r.records.NowUnix)
+	if err := r.Effect(ctx, EffectClose, func() error { return r.flow.Claims.CloseClaim(ctx, r.fence, claim, r.records.NowUnix) }); err != nil {
 		return fmt.Errorf("close it: %w", err)
 	}
 	r.out.Closed++
@@ -98,10 +121,10 @@ func (r *pass) close(ctx context.Context, f *lifecycle.Finding) error {
 
 // letGo deletes a finding's NodeClaim and Node objects and takes our finalizer off them, each on condition of the UID that
 // was evaluated. Nobody drains them: their instance has ended.
-func (r *pass) letGo(ctx context.Context, f *lifecycle.Finding) error {
+func (r *actor) letGo(ctx context.Context, f *lifecycle.Finding) error {
 	var first error
 	try := func(effect, what, kind string, object model.Object, do func(ctx context.Context, kind string, object model.Object) error) bool {
-		err := r.effect(ctx, effect, func() error { return do(ctx, kind, object) })
+		err := r.Effect(ctx, effect, func() error { return do(ctx, kind, object) })
 		if err != nil && !fault.Is(err, fault.NotFound) && first == nil {
 			first = fmt.Errorf("%s %s %s: %w", what, kind, object.Name, err)
 		}
@@ -133,18 +156,19 @@ func (r *pass) letGo(ctx context.Context, f *lifecycle.Finding) error {
 }
 
 // orphan adopts an instance that takes part in the cluster, and has the others terminated.
-func (r *pass) orphan(ctx context.Context, f *lifecycle.Finding) error {
+func (r *actor) orphan(ctx context.Context, f *lifecycle.Finding) error {
 	adopt := lifecycle.Adoptable(f)
 	if !adopt && !lifecycle.Condemned(f) {
 		adopt = r.carries(ctx, f)
 	}
 	if !adopt {
 		r.doomed = append(r.doomed, f.Instance.ID)
-		r.recordOrphan(ctx, f)
+		removal := lifecycle.OrphanRemoval(r.reg.Cluster, f, r.records.NowUnix)
+		r.keep(ctx, removal, "store the record of instance "+f.Instance.ID+", which has no claim")
 		return nil
 	}
 	claim := lifecycle.Adopt(f, func(name string) bool { return r.claims[name] }, r.records.NowUnix)
-	if err := r.effect(ctx, EffectAdopt, func() error { return r.Claims.Adopt(ctx, r.fence, claim) }); err != nil {
+	if err := r.Effect(ctx, EffectAdopt, func() error { return r.flow.Claims.Adopt(ctx, r.fence, claim) }); err != nil {
 		return fmt.Errorf("adopt it as claim %s: %w", claim.Name, err)
 	}
 	r.claims[claim.Name] = true
@@ -152,30 +176,94 @@ func (r *pass) orphan(ctx context.Context, f *lifecycle.Finding) error {
 	return nil
 }
 
-// terminate ends the instances of this run's acts. Claims that are Terminating are found again; so are orphans.
-func (r *pass) terminate(ctx context.Context) {
-	may := func() bool { return !r.stopped && r.request.Deadline.Sub(r.Now()) > r.settings.StopBefore }
-	var throttled bool
-	r.out.Terminated, throttled = r.Flow.terminate(ctx, r.clients.Fleet, r.reg.Cluster, r.doomed, may, r.problem)
-	r.stopped = r.stopped || throttled
-}
-
-// terminate ends instances in few calls, as long as there may be another and EC2 does not ask for less. Each is named by its
-// id, and the fleet reads its tags once more. It returns those that were asked to end, and whether EC2 asked for less.
-func (f *Flow) terminate(ctx context.Context, fleet Fleet, cluster string, ids []string, may func() bool, problem func(string, ...any)) (ended []string, throttled bool) {
-	const most = 50 // in one call
-	for len(ids) > 0 && !throttled && may() {
-		some := ids[:min(most, len(ids))]
-		ids = ids[len(some):]
-		err := f.effect(ctx, EffectTerminate, func() error {
-			reported, err := fleet.Terminate(ctx, cluster, some)
-			ended = append(ended, reported...)
-			return err
-		})
+// carries reports whether any node of a finding carries pods, and says so where nobody can tell.
+func (r *actor) carries(ctx context.Context, f *lifecycle.Finding) bool {
+	for i := range f.Nodes {
+		pods, err := r.clients.Cluster.Runs(ctx, f.Nodes[i].Name)
 		if err != nil {
-			problem("terminate %d instances: %v", len(some), err)
-			throttled = fault.Is(err, fault.Throttled)
+			r.Problem("list the pods on node %s: %v", f.Nodes[i].Name, err)
+			return true
+		}
+		if pods {
+			r.Problem("%s %s: %s; it is not ended while pods run on node %s", f.Kind, f.Subject, f.Why(), f.Nodes[i].Name)
+			return true
 		}
 	}
-	return ended, throttled
+	return false
+}
+
+// vanish lets a NodeClaim go that goes with a definition: the ledger keeps its claim, which provisioning shows anew once it can.
+// Before the finalizer comes off its node is another's no longer, or the garbage collector would delete that next. Each step may
+// be repeated.
+func (r *actor) vanish(ctx context.Context, f *lifecycle.Finding) error {
+	claim := *f.Claim
+	if claim.ObjectUID != "" || !claim.Vanished {
+		claim.ObjectUID, claim.Vanished = "", true
+		if err := r.Effect(ctx, EffectVanish, func() error {
+			_, err := r.flow.Steps.Advance(ctx, r.reg.Cluster, claim)
+			return err
+		}); err != nil {
+			return fmt.Errorf("record that its NodeClaim is to be created again: %w", err)
+		}
+		r.out.Vanished++
+	}
+	if f.Object == nil {
+		return nil
+	}
+	return r.letObjectGo(ctx, f)
+}
+
+// letObjectGo takes a finding's NodeClaim off the owners of its nodes and then our finalizer off it.
+func (r *actor) letObjectGo(ctx context.Context, f *lifecycle.Finding) error {
+	uid := f.Object.Claim.ObjectUID
+	for i := range f.Nodes {
+		n := &f.Nodes[i]
+		patch := model.NodePatch{Name: n.Name, UID: n.UID, Disown: uid}
+		if err := r.taint(ctx, patch); err != nil {
+			return fmt.Errorf("remove its NodeClaim from the owners of node %s: %w", n.Name, err)
+		}
+		r.events = append(r.events, model.Event{
+			Kind: KindNode, Name: n.Name, UID: n.UID, Warning: true, Reason: "NodeClaimVanished", Message: f.Why(),
+		})
+	}
+	if !f.Object.Finalizer {
+		return nil
+	}
+	object := model.Object{Name: f.Object.Claim.Name, UID: uid}
+	err := r.Effect(ctx, EffectFree, func() error { return r.clients.Objects.Free(ctx, KindNodeClaim, object) })
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return fmt.Errorf("remove the finalizer of NodeClaim %s: %w", object.Name, err)
+	}
+	r.out.Freed++
+	return nil
+}
+
+// reportEnd says on a claim's NodeClaim and Node that its end has begun, and why.
+func (r *actor) reportEnd(claim *model.Claim, f *lifecycle.Finding) {
+	event := model.Event{Reason: reasonTerminating, Message: "The node is drained and its instance terminated: " + f.Why()}
+	switch f.Kind {
+	case lifecycle.Interrupted, lifecycle.Stopping, lifecycle.Impaired, lifecycle.BlockEnds:
+		event.Reason, event.Warning = reasonInterrupted, true
+	}
+	if kind, ok := noticedAs[f.Kind]; ok { // as if EventBridge had reported it
+		r.events = append(r.events, eventsOf(*claim, kind)...)
+	}
+	r.events = append(r.events, onBoth(*claim, []model.Event{event})...)
+}
+
+// reportDeferred says on a pool that ends of its claims are put off. Nodes without a pool have no object to say it on.
+func (r *actor) reportDeferred(f *lifecycle.Finding) {
+	if f.Subject == "" {
+		return
+	}
+	event := model.Event{Kind: "NodePool", Name: f.Subject, Reason: reasonBlocked, Message: f.Why()}
+	if f.Code == model.EndedUnhealthy {
+		event.Reason, event.Warning = reasonRepairBlocked, true
+	}
+	for i := range r.records.Claims {
+		if claim := &r.records.Claims[i]; claim.Live() && claim.Pool == f.Subject && claim.PoolUID != "" {
+			event.UID = claim.PoolUID
+		}
+	}
+	r.events = append(r.events, event)
 }

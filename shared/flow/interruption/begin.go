@@ -29,7 +29,7 @@ type Cause struct {
 // The claim is returned as it is stored. Conflict where the ledger has it at another version, or it has no instance yet: read
 // it again. That its node could not be tainted is no error, as the drain run taints it too; say so with tainted.
 // Whoever begins ends of a cluster's claims announces them afterwards, once.
-func (f *Flow) begin(ctx context.Context, clients Clients, reg model.Registration, claim model.Claim, why Cause) (begun model.Claim, tainted bool, err error) {
+func (r *session) begin(ctx context.Context, claim model.Claim, why Cause) (begun model.Claim, tainted bool, err error) {
 	next := claim
 	switch claim.State {
 	case model.Gone, model.Terminating:
@@ -53,8 +53,8 @@ func (f *Flow) begin(ctx context.Context, clients Clients, reg model.Registratio
 		next.Drain = &model.Drain{SinceUnix: why.NowUnix, DeadlineUnix: claim.Deadline(why.NowUnix, why.DeadlineUnix), Notice: why.Notice}
 		next.FailureCode, next.FailureMessage = why.Code, why.Message
 	}
-	err = f.effect(ctx, EffectBegin, func() (err error) {
-		begun, err = f.Steps.Advance(ctx, reg.Cluster, next)
+	err = r.Effect(ctx, EffectBegin, func() (err error) {
+		begun, err = r.flow.Steps.Advance(ctx, r.reg.Cluster, next)
 		return err
 	})
 	if err != nil {
@@ -65,8 +65,7 @@ func (f *Flow) begin(ctx context.Context, clients Clients, reg model.Registratio
 	}
 	patch := cordon(claim.NodeName, claim.NodeUID)
 	patch.Plain = claim.State == model.Initialized && len(claim.Taints) == 0 && claim.Command == ""
-	err = f.effect(ctx, EffectTaint, func() error { return clients.Objects.PatchNode(ctx, patch) })
-	return begun, err == nil || absent(err), nil
+	return begun, r.taint(ctx, patch) == nil, nil
 }
 
 // requested is what it means for a claim that it is to end. One whose node nobody has registered has none that is known, unless
@@ -82,17 +81,18 @@ func requested(claim *model.Claim) lifecycle.Observation {
 // key tells this announcement from others of the cluster. Both are asked for whatever becomes of the other. Where several ends
 // began, as where hundreds do, that first step is asked for a moment later: until EC2 was asked for what their pods
 // need a drain run could but wait, and whoever looks for that every few milliseconds keeps others from getting there.
-func (f *Flow) announce(ctx context.Context, cluster, key string, begun int) error {
+func (r *session) announce(ctx context.Context, cluster, key string, begun int) error {
 	const several, moment = 3, 2 * time.Second
 	var after time.Duration
 	if begun > several {
 		after = moment
 	}
-	plan := f.effect(ctx, EffectPlan, func() error { return f.Plans.Plan(ctx, cluster, key) })
+	plan := r.Effect(ctx, EffectPlan, func() error { return r.flow.Plans.Plan(ctx, cluster, key) })
 	if plan != nil {
 		plan = fmt.Errorf("send a provision hint of cluster %s: %w", cluster, plan)
 	}
-	drain := f.effect(ctx, EffectDrain, func() error { return f.Drains.Drain(ctx, cluster, datedKey(key, f.Now().Unix()), after) })
+	dated := datedKey(key, r.Clock().Unix())
+	drain := r.Effect(ctx, EffectDrain, func() error { return r.flow.Drains.Drain(ctx, cluster, dated, after) })
 	if drain != nil {
 		drain = fmt.Errorf("send a drain hint of cluster %s: %w", cluster, drain)
 	}
@@ -110,15 +110,4 @@ func cordon(name, uid string) model.NodePatch {
 			{Key: model.TaintDisrupted, Effect: model.NoExecute}, {Key: model.TaintDisrupted, Effect: model.PreferNoSchedule},
 		},
 	}
-}
-
-// earliest is the earliest of some times, of which 0 is none.
-func earliest(times ...int64) int64 {
-	var first int64
-	for _, at := range times {
-		if at != 0 && (first == 0 || at < first) {
-			first = at
-		}
-	}
-	return first
 }

@@ -49,7 +49,7 @@ func (d *fakeHints) Drain(_ context.Context, cluster, key string, after time.Dur
 func (d *fakeHints) begin(t *testing.T, claim model.Claim, why Cause) (model.Claim, bool, error) {
 	t.Helper()
 	flow := &Flow{Steps: d, Plans: d, Drains: d}
-	return flow.begin(t.Context(), Clients{Objects: d}, model.Registration{Cluster: "shop"}, claim, why)
+	return Begin(t.Context(), flow, Clients{Objects: d}, model.Registration{Cluster: "shop"}, claim, why)
 }
 
 func seconds(n int64) *int64 { return &n }
@@ -145,11 +145,11 @@ func TestBeginFails(t *testing.T) {
 func TestAnnounceAsksBothWhateverBecomesOfOne(t *testing.T) {
 	d := &fakeHints{}
 	flow := &Flow{Plans: d, Drains: d, Now: func() time.Time { return time.Unix(1000, 0) }}
-	if err := flow.announce(t.Context(), "shop", "k", 3); err != nil || !reflect.DeepEqual(d.hints, []string{"plan shop k", "drain shop k@1000 0s"}) {
+	if err := sessionOf(flow, Clients{}, model.Registration{}).announce(t.Context(), "shop", "k", 3); err != nil || !reflect.DeepEqual(d.hints, []string{"plan shop k", "drain shop k@1000 0s"}) {
 		t.Errorf("%v %v", d.hints, err)
 	}
 	d.hint = fault.New(fault.Internal, "", "queue down")
-	if err := flow.announce(t.Context(), "shop", "k", 3); err == nil || len(d.hints) != 4 {
+	if err := sessionOf(flow, Clients{}, model.Registration{}).announce(t.Context(), "shop", "k", 3); err == nil || len(d.hints) != 4 {
 		t.Errorf("%v %v", d.hints, err)
 	}
 }
@@ -158,7 +158,7 @@ func TestAnnounceAsksBothWhateverBecomesOfOne(t *testing.T) {
 func TestC1_DrainsOfManyEndsAreAskedForAMomentLater(t *testing.T) {
 	d := &fakeHints{}
 	flow := &Flow{Plans: d, Drains: d, Now: func() time.Time { return time.Unix(1000, 0) }}
-	if err := flow.announce(t.Context(), "shop", "k", 4); err != nil || !reflect.DeepEqual(d.hints, []string{"plan shop k", "drain shop k@1000 2s"}) {
+	if err := sessionOf(flow, Clients{}, model.Registration{}).announce(t.Context(), "shop", "k", 4); err != nil || !reflect.DeepEqual(d.hints, []string{"plan shop k", "drain shop k@1000 2s"}) {
 		t.Errorf("%v %v", d.hints, err)
 	}
 }

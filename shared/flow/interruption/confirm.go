@@ -3,12 +3,34 @@ package interruption
 import (
 	"context"
 	"reflect"
+	"slices"
 	"sort"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/lifecycle"
 	"github.com/joiner-sh/joiner/shared/model"
 )
+
+// findings are what looks wrong. Where any of it is that an object was deleted the definitions are read first: the deletion of a
+// definition deletes its objects, and nobody asked for the end of their instances. Where they cannot be read such findings wait.
+func (r *pass) findings(ctx context.Context, view lifecycle.View) []lifecycle.Finding {
+	settings := lifecycle.Settings{
+		Confirm: int64(r.settings.Confirm.Seconds()), JoinWithin: int64(r.settings.JoinWithin.Seconds()),
+		RepairAfter: int64(r.settings.RepairAfter.Seconds()),
+	}
+	findings := lifecycle.Diagnose(view, settings)
+	if !lifecycle.Obeys(view, findings) {
+		return findings
+	}
+	definitions, err := r.clients.Cluster.Definitions(ctx)
+	if err != nil {
+		r.Problem("read the CustomResourceDefinitions of NodePools, NodeClaims and EC2NodeClasses, without which no deletion of a NodeClaim or Node is carried out "+
+			"(it needs the permission to get customresourcedefinitions, which the chart of this version grants): %v", err)
+		return lifecycle.Unheard(findings)
+	}
+	view.Definitions = &definitions
+	return lifecycle.Diagnose(view, settings)
+}
 
 // reportDeferredEvery is how often an event says, in seconds, that ends are put off, as long as they are.
 const reportDeferredEvery = 15 * 60
@@ -56,7 +78,7 @@ func (r *pass) confirm(findings []lifecycle.Finding) (due []lifecycle.Finding, c
 		}
 	}
 	if len(collector.Suspects) > r.settings.MaxSuspects {
-		r.problem("%d suspected leaks, of which the oldest %d are stored", len(collector.Suspects), r.settings.MaxSuspects)
+		r.Problem("%d suspected leaks, of which the oldest %d are stored", len(collector.Suspects), r.settings.MaxSuspects)
 		sort.SliceStable(collector.Suspects, func(i, j int) bool { return collector.Suspects[i].SinceUnix < collector.Suspects[j].SinceUnix })
 		collector.Suspects = collector.Suspects[:r.settings.MaxSuspects]
 	}
@@ -80,22 +102,6 @@ func (r *pass) idle(findings []lifecycle.Finding, collector model.CollectorState
 	}
 	collector.AtUnix, collector.SeenVersion, collector.SeenUnix, collector.CheckedUnix = before.AtUnix, before.SeenVersion, before.SeenUnix, before.CheckedUnix
 	return reflect.DeepEqual(collector, before)
-}
-
-// carries reports whether any node of a finding carries pods, and says so where nobody can tell.
-func (r *pass) carries(ctx context.Context, f *lifecycle.Finding) bool {
-	for i := range f.Nodes {
-		pods, err := r.clients.Cluster.Runs(ctx, f.Nodes[i].Name)
-		if err != nil {
-			r.problem("list the pods on node %s: %v", f.Nodes[i].Name, err)
-			return true
-		}
-		if pods {
-			r.problem("%s %s: %s; it is not ended while pods run on node %s", f.Kind, f.Subject, f.Why(), f.Nodes[i].Name)
-			return true
-		}
-	}
-	return false
 }
 
 // limitRemovals puts off removals beyond what a while allows, and counts the others as done.
@@ -125,8 +131,40 @@ func (r *pass) limitRemovals(due []lifecycle.Finding, collector *model.Collector
 		collector.Removals = append(collector.Removals, model.RemovalCount{AtUnix: now, Nodes: removed})
 	}
 	if r.out.Limited > 0 {
-		r.problem("%d removals are postponed: at most %d nodes may be removed in %s unless EC2 says that they are terminated",
+		r.Problem("%d removals are postponed: at most %d nodes may be removed in %s unless EC2 says that they are terminated",
 			r.out.Limited, max(r.settings.RemovalNodes, r.out.Nodes*r.settings.RemovalPercent/100), r.settings.RemovalWindow)
 	}
 	return out
+}
+
+// recordLate keeps the records of claims that were closed without.
+func (r *pass) recordLate(ctx context.Context, collector *model.CollectorState) {
+	for i := range r.records.Claims {
+		claim := &r.records.Claims[i]
+		if claim.Live() || !claim.Unrecorded {
+			continue
+		}
+		if !slices.Contains(r.records.Collector.Recorded, claim.Name) {
+			removal := lifecycle.Removal(r.reg.Cluster, *claim, r.records.Commands, "", claim.GoneUnix)
+			if !r.keep(ctx, removal, "store the record of claim "+claim.Name+"; a later run does") {
+				continue
+			}
+		}
+		collector.Recorded = append(collector.Recorded, claim.Name)
+	}
+}
+
+// recordUnknown keeps the records of instances that ended and that no claim has or had. Each is kept once while EC2 shows the instance, and
+// not in place of the record of one that was ended because no claim had it.
+func (r *pass) recordUnknown(ctx context.Context, view lifecycle.View, collector *model.CollectorState) {
+	for _, i := range lifecycle.Unknown(view) {
+		if !slices.Contains(r.records.Collector.Recorded, i.ID) {
+			removal := lifecycle.UnknownRemoval(r.reg.Cluster, i, r.live, r.records.NowUnix)
+			text := "store the record of instance " + i.ID + ", which ended without a claim; a later run does"
+			if !r.Try(ctx, EffectRemoval, text, func() error { return r.flow.Removals.AddRemoval(ctx, removal) }) {
+				continue
+			}
+		}
+		collector.Recorded = append(collector.Recorded, i.ID)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -457,7 +458,7 @@ func TestS11_S12_DrainsReadPodsLive(t *testing.T) {
 
 // successor has an API server on which a StatefulSet's pod is replaced by one of the same name right before each eviction.
 type successor struct {
-	interruption.Connector
+	port.Connector[interruption.Clients]
 	replace func(pod model.PodRef)
 }
 
@@ -641,7 +642,7 @@ func TestC7_ClaimThatPanicsDelaysNoOther(t *testing.T) {
 }
 
 type panicking struct {
-	interruption.Connector
+	port.Connector[interruption.Clients]
 	node string
 }
 
@@ -683,7 +684,7 @@ func TestS35_R61_ClaimWhoseNodeCannotBeReadInTimeDelaysNoOther(t *testing.T) {
 }
 
 type hanging struct {
-	interruption.Connector
+	port.Connector[interruption.Clients]
 	node string
 }
 

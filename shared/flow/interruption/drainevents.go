@@ -27,9 +27,9 @@ const (
 func (s *step) reportDrain(ctx context.Context, before model.Drain, next drain.Step) {
 	first := before.ReportedUnix == 0
 	if first || shown(before) != shown(*s.claim.Drain) {
-		err := s.effect(ctx, EffectPatchClaim, func() error { return s.clients.Objects.UpdateTermination(ctx, s.claim) })
+		err := s.Effect(ctx, EffectPatchClaim, func() error { return s.clients.Objects.UpdateTermination(ctx, s.claim) })
 		if err != nil && !absent(err) {
-			s.problem("claim %s: show the progress of its termination: %v", s.claim.Name, err)
+			s.Problem("claim %s: show the progress of its termination: %v", s.claim.Name, err)
 		}
 	}
 	if s.claim.Drain.ReportedUnix == before.ReportedUnix {
@@ -40,7 +40,7 @@ func (s *step) reportDrain(ctx context.Context, before model.Drain, next drain.S
 		message := "All pods will be deleted by " + time.Unix(at, 0).UTC().Format(time.RFC3339)
 		events = append(events, s.event(KindNodeClaim, true, reasonExpiring, message), s.event(KindNode, true, reasonExpiring, message))
 	}
-	s.report(ctx, append(events, s.obstacles(next)...))
+	s.publish(ctx, append(events, s.obstacles(next)...))
 }
 
 // noticed is what AWS said for which the claim ends, where people have not learned of it.
@@ -134,23 +134,7 @@ func (s *step) reportEvicted(ctx context.Context, left []drain.Eviction) {
 		}
 		events = append(events, podEvent(e.Pod, false, reasonEvicted, fmt.Sprintf("Evicted pod from node %s: %s", s.claim.NodeName, why)))
 	}
-	s.report(ctx, events)
-}
-
-func (s *step) report(ctx context.Context, events []model.Event) {
-	if len(events) == 0 {
-		return
-	}
-	err := s.effect(ctx, EffectReport, func() error { return s.clients.Reporter.Report(ctx, model.Report{Events: events}) })
-	if err != nil {
-		s.problem("claim %s: report its drain: %v", s.claim.Name, err)
-	}
-}
-
-// event is one on the claim's object of a kind.
-func (s *step) event(kind string, warning bool, reason, message string) model.Event {
-	object := s.object(kind)
-	return model.Event{Kind: kind, Name: object.Name, UID: object.UID, Warning: warning, Reason: reason, Message: message}
+	s.publish(ctx, events)
 }
 
 func podEvent(pod model.PodRef, warning bool, reason, message string) model.Event {
@@ -165,4 +149,9 @@ func several(sentences []string) string {
 		text += fmt.Sprintf("; and %d more", more)
 	}
 	return text
+}
+
+// publish publishes events about the claim's drain.
+func (s *step) publish(ctx context.Context, events []model.Event) {
+	s.report(ctx, "claim "+s.claim.Name+": report its drain", events)
 }

@@ -1,14 +1,5 @@
 package interruption
 
-import (
-	"context"
-
-	"github.com/joiner-sh/joiner/shared/work"
-)
-
-// EffectHook sees every effect of the flow.
-type EffectHook = work.EffectHook
-
 // Names of the flow's effects.
 const (
 	EffectNote        = "casebook"  // collector state written
@@ -38,9 +29,4 @@ var AllEffects = []string{
 	EffectNote, EffectTerminate, EffectRemoval, EffectClose, EffectAdopt, EffectRemove, EffectHint,
 	EffectBegin, EffectTaint, EffectPlan, EffectDrain,
 	EffectStep, EffectEvict, EffectDelete, EffectPatchClaim, EffectFree, EffectReport, EffectDisrupt, EffectUnavailable, EffectVanish,
-}
-
-// effect carries out one effect under the eyes of Effects.
-func (f *Flow) effect(ctx context.Context, name string, do func() error) error {
-	return work.RunEffect(ctx, f.Effects, name, do)
 }

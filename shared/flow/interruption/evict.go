@@ -24,10 +24,10 @@ func (s *step) evict(ctx context.Context, evictions []drain.Eviction) {
 		case err == nil:
 			left = append(left, e)
 		case !absent(err):
-			s.count(&s.out.Refused)
+			s.Add(&s.out.Refused, 1)
 			came = drain.Refuse(came, e, fault.CodeOf(err), err.Error(), s.now(), s.settings.Drain)
 			if code := fault.CodeOf(err); code != drain.CodeDisruptionBudget && code != drain.CodeTooManyBudgets {
-				s.problem("claim %s: evict pod %s: %v", s.claim.Name, e.Pod.Key(), err)
+				s.Problem("claim %s: evict pod %s: %v", s.claim.Name, e.Pod.Key(), err)
 			}
 		}
 	}
@@ -45,20 +45,20 @@ func (s *step) evict(ctx context.Context, evictions []drain.Eviction) {
 // expel makes one pod leave.
 func (s *step) expel(ctx context.Context, e drain.Eviction) error {
 	if e.Force {
-		err := s.effect(ctx, EffectDelete, func() error { return s.clients.Pods.Delete(ctx, e.Pod, max(1, e.GraceSeconds)) })
+		err := s.Effect(ctx, EffectDelete, func() error { return s.clients.Pods.Delete(ctx, e.Pod, max(1, e.GraceSeconds)) })
 		if err == nil {
-			s.count(&s.out.Deleted)
+			s.Add(&s.out.Deleted, 1)
 		}
 		return err
 	}
-	err := s.effect(ctx, EffectEvict, func() error { return s.clients.Pods.Evict(ctx, e.Pod) })
+	err := s.Effect(ctx, EffectEvict, func() error { return s.clients.Pods.Evict(ctx, e.Pod) })
 	if err == nil {
-		s.count(&s.out.Evicted)
+		s.Add(&s.out.Evicted, 1)
 	}
 	if fault.Is(err, fault.Throttled) && fault.CodeOf(err) != drain.CodeDisruptionBudget {
-		s.mutex.Lock()
+		s.Mutex.Lock()
 		s.stopped = true // the server is busy, whoever asks
-		s.mutex.Unlock()
+		s.Mutex.Unlock()
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -60,7 +61,7 @@ func passHiding(t *testing.T, w *world.World, d time.Duration, hidden map[string
 }
 
 type hiding struct {
-	interruption.Connector
+	port.Connector[interruption.Clients]
 	hidden map[string]bool
 }
 
@@ -328,7 +329,7 @@ func TestScenario14_OldStateOfTheAPIServer(t *testing.T) {
 }
 
 type fallenBehind struct {
-	interruption.Connector
+	port.Connector[interruption.Clients]
 	old model.LiveState
 }
 

@@ -1,11 +1,7 @@
 package interruption
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -36,21 +32,6 @@ func (r *Request) Take(hint wire.Hint) {
 func (r *Request) handled(holder model.Fence, nowUnix int64) bool {
 	const skew, fresh = 1, 5
 	return !r.Undated && r.AsOfUnix != 0 && holder.SinceUnix > r.AsOfUnix+skew && holder.SinceUnix <= nowUnix+skew && nowUnix-holder.SinceUnix <= fresh
-}
-
-// requestDisruption tells the disruption function that claims of commands have ended: what budgets kept back may have room now, and a roll need not
-// wait for the tick of each minute between two nodes. One hint reports all of them.
-func (f *Flow) requestDisruption(ctx context.Context, cluster string, freed []string) error {
-	if f.Disruptions == nil || len(freed) == 0 {
-		return nil
-	}
-	slices.Sort(freed)
-	sum := sha256.Sum256([]byte(strings.Join(freed, " ")))
-	key := "freed/" + hex.EncodeToString(sum[:12])
-	if err := f.effect(ctx, EffectDisrupt, func() error { return f.Disruptions.RequestDisruption(ctx, cluster, key) }); err != nil {
-		return fmt.Errorf("send a hint that %d nodes of commands have terminated; the next scheduled disruption run finds it: %w", len(freed), err)
-	}
-	return nil
 }
 
 // datedKey is the key of a hint for what was on record at a time.

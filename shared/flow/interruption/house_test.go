@@ -52,7 +52,7 @@ func end(t *testing.T, w *world.World, claim model.Claim, code string, within ti
 	if within != 0 {
 		why.DeadlineUnix = w.Clock.Now().Add(within).Unix()
 	}
-	begun, tainted, err := interruption.Begin(flow, t.Context(), site, world.Registration(), claim, why)
+	begun, tainted, err := interruption.Begin(t.Context(), flow, site, world.Registration(), claim, why)
 	if err != nil || !tainted {
 		t.Fatalf("begin the end of %s: tainted %v, %v", claim.Name, tainted, err)
 	}

@@ -5,6 +5,14 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
+// Reasons of events about what looks find.
+const (
+	reasonInterrupted   = "TerminatingOnInterruption"
+	reasonTerminating   = "DisruptionTerminating"
+	reasonBlocked       = "DisruptionBlocked"
+	reasonRepairBlocked = "NodeRepairBlocked"
+)
+
 // noticeEvents are the events of what AWS says of instances, by kind of notice. They bear the reasons Karpenter's have.
 var noticeEvents = map[model.NoticeKind]model.Event{
 	model.NoticeSpotInterrupted:        {Warning: true, Reason: "SpotInterrupted", Message: "EC2 has warned that it interrupts this spot instance within two minutes"},
@@ -22,11 +30,11 @@ var noticedAs = map[lifecycle.Kind]model.NoticeKind{
 
 // eventsOf returns what people learn of a claim's instance, each kind once: on the NodeClaim object and on the node, as far as
 // there are such.
-func eventsOf(claim model.Claim, about []clusterNotice) []model.Event {
+func eventsOf(claim model.Claim, kinds ...model.NoticeKind) []model.Event {
 	var reported []model.Event
 	seen := map[string]bool{}
-	for _, s := range about {
-		event := noticeEvents[s.Kind]
+	for _, kind := range kinds {
+		event := noticeEvents[kind]
 		if event.Reason != "" && !seen[event.Reason] {
 			seen[event.Reason] = true
 			reported = append(reported, event)
@@ -38,7 +46,7 @@ func eventsOf(claim model.Claim, about []clusterNotice) []model.Event {
 // endEvents returns what people learn of a claim that ends for what AWS said of its instance: that, and that its node is
 // drained for it.
 func endEvents(claim model.Claim, kind model.NoticeKind) []model.Event {
-	return append(eventsOf(claim, []clusterNotice{{Notice: model.Notice{Kind: kind}}}), onBoth(claim, []model.Event{{
+	return append(eventsOf(claim, kind), onBoth(claim, []model.Event{{
 		Warning: true, Reason: reasonInterrupted, Message: "the node is drained and its instance terminated, because of the event from AWS",
 	}})...)
 }

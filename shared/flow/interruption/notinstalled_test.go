@@ -9,11 +9,14 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
 // denied connects to clusters that cannot be read, as before the chart is installed: that is what gives the functions their permissions.
-type denied struct{ interruption.Connector }
+type denied struct {
+	port.Connector[interruption.Clients]
+}
 
 func (d denied) Connect(ctx context.Context, reg model.Registration) (interruption.Clients, error) {
 	site, err := d.Connector.Connect(ctx, reg)

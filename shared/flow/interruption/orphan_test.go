@@ -10,6 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -97,7 +98,7 @@ func (b *between) after(read string) {
 }
 
 type hookedConnector struct {
-	interruption.Connector
+	port.Connector[interruption.Clients]
 	*between
 }
 

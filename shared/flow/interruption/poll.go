@@ -52,14 +52,6 @@ func (r *pass) poll(ctx context.Context, view *lifecycle.View) {
 	}
 }
 
-// polled is what asking came to, for the collector state.
-type polled struct {
-	next     int64 // when spot instances are asked about next; 0 = not before there are any
-	hint     bool  // nobody was asked for that yet
-	checked  int64
-	impaired []model.Suspect
-}
-
 // pollNext returns when spot instances are to be asked about next, and whether a hint for that is to be sent. Of many looks
 // only the one that was due sends one, so that one hint is underway however often somebody looks.
 func pollNext(due, now int64) (next int64, hint bool) {
@@ -134,10 +126,10 @@ func (r *pass) impaired(ctx context.Context, view *lifecycle.View, ours map[stri
 // unasked tells, once a run, that EC2 could not be asked something.
 func (r *pass) unasked(what, right string, err error) {
 	if fault.Is(err, fault.Denied) {
-		r.problem("EC2 may not be asked %s: allow %s, or only events of EventBridge report that: %v", what, right, err)
+		r.Problem("EC2 may not be asked %s: allow %s, or only events of EventBridge report that: %v", what, right, err)
 		return
 	}
-	r.problem("ask EC2 %s; the next run does: %v", what, err)
+	r.Problem("ask EC2 %s; the next run does: %v", what, err)
 }
 
 // notePoll puts what asking came to into the collector state, and returns after how long to look again: for that, or for what is

@@ -33,12 +33,13 @@ func (h *health) Impaired(context.Context) ([]model.Impairment, error) {
 
 // ask polls once as of a time, and returns what is seen and the collector state that is written.
 func ask(h *health, nowUnix int64, before model.CollectorState, claims ...model.Claim) (lifecycle.View, Outcome, model.CollectorState, time.Duration) {
-	r := &pass{Flow: &Flow{}, settings: Settings{}.withDefaults(), reg: model.Registration{Cluster: "shop"}, clients: Clients{Health: h}}
+	r := &pass{session: sessionOf(&Flow{}, Clients{Health: h}, model.Registration{Cluster: "shop"})}
 	r.records = model.ClusterRecords{Claims: claims, Collector: before, NowUnix: nowUnix}
 	var view lifecycle.View
 	r.poll(context.Background(), &view)
 	var after model.CollectorState
 	again := r.notePoll(&after, 0)
+	r.out.Problems = r.Problems()
 	return view, r.out, after, again
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -91,7 +92,7 @@ func TestC1_DrainsThatWaitAreNotForgotten(t *testing.T) {
 
 // counting is an API server that counts how nodes are read.
 type counting struct {
-	interruption.Connector
+	port.Connector[interruption.Clients]
 	counts *reads
 }
 
