@@ -16,6 +16,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/disrupt"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
@@ -56,7 +57,7 @@ func (still) Peek(context.Context, string) (*model.Manifest, model.DisruptNotes,
 }
 
 // busy says that another run is at work.
-type busy struct{ disrupt.Leases }
+type busy struct{ port.Leases }
 
 func (busy) AcquireLease(context.Context, string, string, string, int64, int64) (model.Fence, error) {
 	return model.Fence{}, fault.New(fault.Conflict, "", "another has it")

@@ -1110,7 +1110,7 @@ func (h *house) killing(k, n int, after bool) *mortal {
 			}
 			continue
 		}
-		var effects disrupt.EffectHook
+		var effects work.EffectHook
 		if runs == k {
 			effects = m
 		}

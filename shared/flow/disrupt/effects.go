@@ -1,14 +1,5 @@
 package disrupt
 
-import (
-	"context"
-
-	"github.com/joiner-sh/joiner/shared/work"
-)
-
-// EffectHook sees every effect of the flow.
-type EffectHook = work.EffectHook
-
 // Names of the flow's effects, in the order a command meets them.
 const (
 	EffectForget     = "forget"   // memo of a check that found nothing taken back; only where there is one
@@ -30,9 +21,4 @@ const (
 var AllEffects = []string{
 	EffectForget, EffectCommit, EffectDecision, EffectTaint, EffectPatchClaim, EffectStep, EffectReplace, EffectEnd, EffectDrain, EffectUntaint,
 	EffectHint, EffectNote, EffectReport,
-}
-
-// effect carries out one effect under the eyes of Effects.
-func (f *Flow) effect(ctx context.Context, name string, do func() error) error {
-	return work.RunEffect(ctx, f.Effects, name, do)
 }

@@ -45,9 +45,9 @@ var silent = map[string]bool{
 var ofPools = map[string]bool{disruption.NodeBudget: true, disruption.InvalidBudget: true}
 
 // say adds events about a node and its NodeClaim.
-func (r *pass) say(node, nodeUID string, claim *model.Claim, warning bool, reason, message string) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
+func (r *session) say(node, nodeUID string, claim *model.Claim, warning bool, reason, message string) {
+	r.Mutex.Lock()
+	defer r.Mutex.Unlock()
 	event := model.Event{Warning: warning, Reason: reason, Message: message}
 	if nodeUID != "" {
 		event.Kind, event.Name, event.UID = kindNode, node, nodeUID
@@ -59,68 +59,16 @@ func (r *pass) say(node, nodeUID string, claim *model.Claim, warning bool, reaso
 	}
 }
 
-// reportWaiting says on replacements what they are waited for with, every so often.
-func (s *step) reportWaiting(ctx context.Context, waiting []*model.Claim) {
-	if len(waiting) == 0 || s.now()-s.command.ReportedUnix < reportSeconds {
-		return
-	}
-	next := s.command
-	next.ReportedUnix = s.now()
-	if !s.record(ctx, next) {
-		return
-	}
-	for _, claim := range waiting {
-		reason, message := reasonWaiting, fmt.Sprintf("Waiting for it to be ready, to continue with command %s (%s)", s.command.ID, s.command.Reason)
-		if claim.RegisteredUnix == 0 {
-			reason, message = reasonLaunching, fmt.Sprintf("It is launched as the replacement of %s (%s)", s.names(), s.command.Reason)
-		}
-		s.say("", "", claim, false, reason, message)
-	}
-}
-
-// names are the command's nodes, the first few of them.
-func (s *step) names() string {
-	const most = 5
-	var names []string
-	for i := range s.command.Targets {
-		names = append(names, s.command.Targets[i].Node)
-	}
-	return several(names, most, ", ")
-}
-
-// reportTerminating says on nodes that they are drained now.
-func (s *step) reportTerminating(leave []*target) {
-	for _, t := range leave {
-		s.say(t.Node, t.NodeUID, t.claim, false, reasonTerminating, "The node is drained and its instance terminated: "+s.why())
-	}
-}
-
-// reportBlocked says on a node why it stays after all.
-func (s *step) reportBlocked(t *target) {
-	s.say(t.Node, t.NodeUID, t.claim, false, reasonBlocked, t.reason().Message)
-}
-
-// reportRejected says on the command's nodes why they stay after all.
-func (s *step) reportRejected() {
-	reason := reasonBlocked
-	if s.command.Reason == model.ReasonUnderutilized && s.command.FailureCode != model.ReplacementFailed {
-		reason = reasonRejected
-	}
-	for i := range s.targets {
-		t := &s.targets[i]
-		s.say(t.Node, t.NodeUID, t.claim, false, reason, fmt.Sprintf("%s: %s", s.command.FailureCode, s.command.FailureMessage))
-	}
-}
-
 // reportCandidates says on the nodes of commands that were just committed what is planned for them.
-func (r *pass) reportCandidates() {
-	for _, s := range r.fresh {
+func (r *session) reportCandidates(fresh []*step) {
+	for _, s := range fresh {
 		if s.command.Reason != model.ReasonUnderutilized {
 			continue
 		}
 		for i := range s.command.Targets {
 			t := &s.command.Targets[i]
-			r.say(t.Node, t.NodeUID, r.claims[t.Claim], false, reasonCandidate, fmt.Sprintf("Command %s removes %d nodes, launches %d replacements, and saves $%.4f per hour",
+			r.say(t.Node, t.NodeUID, r.state.claims[t.Claim], false, reasonCandidate, fmt.Sprintf(
+				"Command %s removes %d nodes, launches %d replacements, and saves $%.4f per hour",
 				s.command.ID, len(s.command.Targets), len(s.command.Replacements), s.command.Savings.USD()))
 		}
 	}
@@ -128,53 +76,50 @@ func (r *pass) reportCandidates() {
 
 // reportKept says on nodes and NodePools why they stay, where people were not told so lately. While very many drains have just begun
 // that is left to a later check: the API server has pods to evict.
-func (r *pass) reportKept() {
-	if r.plan == nil || r.ledger.Rush(r.now()) {
+func (r *session) reportKept(plan *model.DisruptPlan, snapshot *model.Snapshot) {
+	if plan == nil || r.state.Rush(r.NowUnix()) {
 		return
 	}
-	reported := map[string]model.ReportedNode{}
-	for _, t := range r.notes.Reported {
-		if r.now()-t.AtUnix < seconds(r.settings.ReportAfter) {
-			reported[t.Node] = t
+	k := eventWriter{
+		session: r, reported: map[string]model.ReportedNode{}, still: map[string]model.ReportedNode{},
+		nodes: map[string]*model.Node{}, claims: map[string]*model.Claim{}, pools: map[string]*model.Pool{},
+	}
+	for _, t := range r.memo.notes.Reported {
+		if r.NowUnix()-t.AtUnix < seconds(r.settings.ReportAfter) {
+			k.reported[t.Node] = t
 		}
 	}
-	k := eventWriter{pass: r, reported: reported, nodes: map[string]*model.Node{}, claims: map[string]*model.Claim{}, pools: map[string]*model.Pool{}}
-	k.index()
-	for i := range r.plan.Kept {
-		k.node(&r.plan.Kept[i])
+	for i := range snapshot.Nodes {
+		k.nodes[snapshot.Nodes[i].Name] = &snapshot.Nodes[i]
+	}
+	for i := range r.state.Claims {
+		k.claims[r.state.Claims[i].ProviderID] = &r.state.Claims[i]
+	}
+	for i := range snapshot.Pools {
+		k.pools[snapshot.Pools[i].Name] = &snapshot.Pools[i]
+	}
+	for i := range plan.Kept {
+		k.node(&plan.Kept[i])
 	}
 	list := make([]model.ReportedNode, 0, len(k.still))
 	for _, t := range k.still {
 		list = append(list, t)
 	}
 	slices.SortFunc(list, func(a, b model.ReportedNode) int { return strings.Compare(a.Node, b.Node) })
-	if !slices.Equal(list, r.notes.Reported) {
-		r.notes.Reported, r.renoted = list, true
+	if !slices.Equal(list, r.memo.notes.Reported) {
+		r.memo.notes.Reported, r.memo.changed = list, true
 	}
 }
 
 // eventWriter says why nodes stay.
 type eventWriter struct {
-	*pass
+	*session
 	reported map[string]model.ReportedNode // what was in events lately
 	still    map[string]model.ReportedNode // what of it, and of the events of now, is to be remembered
 	written  int
 	nodes    map[string]*model.Node
 	claims   map[string]*model.Claim // by provider id
 	pools    map[string]*model.Pool
-}
-
-func (k *eventWriter) index() {
-	k.still = map[string]model.ReportedNode{}
-	for i := range k.snapshot.Nodes {
-		k.nodes[k.snapshot.Nodes[i].Name] = &k.snapshot.Nodes[i]
-	}
-	for i := range k.ledger.Claims {
-		k.claims[k.ledger.Claims[i].ProviderID] = &k.ledger.Claims[i]
-	}
-	for i := range k.snapshot.Pools {
-		k.pools[k.snapshot.Pools[i].Name] = &k.snapshot.Pools[i]
-	}
 }
 
 // node says on one why it stays: that it is blocked, or else why it is not consolidated.
@@ -214,8 +159,8 @@ func (k *eventWriter) pool(pool *model.Pool, why model.KeptReason) {
 	if pool == nil || !k.due(kindPool+"/"+pool.Name, why.Code) {
 		return
 	}
-	k.mutex.Lock()
-	defer k.mutex.Unlock()
+	k.Mutex.Lock()
+	defer k.Mutex.Unlock()
 	k.events = append(k.events, model.Event{Kind: kindPool, Name: pool.Name, UID: pool.UID, Reason: reasonBlocked, Message: why.Message})
 }
 
@@ -229,23 +174,23 @@ func (k *eventWriter) due(name, code string) bool {
 		return false
 	}
 	k.written++
-	k.still[name] = model.ReportedNode{Node: name, Code: code, AtUnix: k.now()}
+	k.still[name] = model.ReportedNode{Node: name, Code: code, AtUnix: k.NowUnix()}
 	return true
 }
 
 // quiet says on NodeClaims whether their nodes have been left in peace for as long as their pools ask for, where they show something else.
 // Those beyond what one run may say are the next one's: that objects have changed has it look again.
-func (r *pass) quiet() (said []model.Condition) {
-	if r.plan == nil || r.ledger.Rush(r.now()) {
+func (r *session) quiet(plan *model.DisruptPlan, snapshot *model.Snapshot) (said []model.Condition) {
+	if plan == nil || r.state.Rush(r.NowUnix()) {
 		return nil
 	}
 	quiet := map[string]bool{}
-	for _, claim := range r.plan.Quiet {
+	for _, claim := range plan.Quiet {
 		quiet[claim] = true
 	}
-	for i := range r.snapshot.Claims {
-		object := &r.snapshot.Claims[i]
-		claim := r.claims[object.Name]
+	for i := range snapshot.Claims {
+		object := &snapshot.Claims[i]
+		claim := r.state.claims[object.Name]
 		if claim == nil || claim.ObjectUID != object.UID || object.DeletedUnix != 0 || quiet[claim.Name] == object.Quiet {
 			continue
 		}
@@ -262,15 +207,11 @@ func (r *pass) quiet() (said []model.Condition) {
 }
 
 // publishEvents publishes what this run has to say.
-func (r *pass) publishEvents(ctx context.Context) {
-	r.reportCandidates()
-	quiet := r.quiet()
-	if len(r.events)+len(quiet) == 0 {
-		return
-	}
-	err := r.effect(ctx, EffectReport, func() error { return r.clients.Reporter.Report(ctx, model.Report{Events: r.events, Claims: quiet}) })
-	if err != nil {
-		r.problem("publish %d events and %d conditions: %v", len(r.events), len(quiet), err)
+func (r *session) publishEvents(ctx context.Context, quiet []model.Condition) {
+	if len(r.events)+len(quiet) > 0 {
+		r.Try(ctx, EffectReport, fmt.Sprintf("publish %d events and %d conditions", len(r.events), len(quiet)), func() error {
+			return r.clients.Reporter.Report(ctx, model.Report{Events: r.events, Claims: quiet})
+		})
 	}
 }
 

@@ -451,7 +451,7 @@ func (h *house) PutDisruption(_ context.Context, decision model.Disrupted) error
 }
 
 // flow is the one under test, in a process of its own that may be stopped at its effects.
-func (h *house) flow(effects disrupt.EffectHook) *disrupt.Flow {
+func (h *house) flow(effects work.EffectHook) *disrupt.Flow {
 	flow := &disrupt.Flow{
 		Registry: h, Leases: h, Ledger: h, Commands: h, Snapshots: h, Losses: h, Catalogs: h, Plans: h, Drains: h, Hints: h, Decisions: h, Connector: h,
 		Now:   func() time.Time { return time.Unix(h.now, 0) },
@@ -479,13 +479,13 @@ func (h *house) flow(effects disrupt.EffectHook) *disrupt.Flow {
 }
 
 // run looks once.
-func (h *house) run(effects disrupt.EffectHook, reported bool) error {
+func (h *house) run(effects work.EffectHook, reported bool) error {
 	h.t.Helper()
 	return h.asked(effects, disrupt.Request{Changed: reported})
 }
 
 // asked looks once as a request asks for, by an owner of its own.
-func (h *house) asked(effects disrupt.EffectHook, request disrupt.Request) error {
+func (h *house) asked(effects work.EffectHook, request disrupt.Request) error {
 	h.t.Helper()
 	h.runs++
 	flow := h.flow(effects)

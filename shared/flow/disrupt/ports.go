@@ -5,31 +5,12 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 )
-
-// Registry knows the clusters that are attached.
-type Registry interface {
-	// Clusters returns every registration, by name. Safe to repeat; may be stale by seconds.
-	Clusters(ctx context.Context) ([]model.Registration, error)
-	// Cluster returns one registration, read consistently; NotFound where there is none.
-	Cluster(ctx context.Context, name string) (model.Registration, error)
-}
-
-// Leases makes one run at a time likely, and a second one harmless.
-type Leases interface {
-	// AcquireLease takes one of the cluster's leases (model.LeaseDisrupt) for owner until untilUnix and returns a fence whose token is
-	// greater than any before of that lease. Conflict where another owner holds it at nowUnix, unless it was taken
-	// after untilUnix: then its clock was ahead. Taking it again as the same owner renews it.
-	AcquireLease(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error)
-	// Release disrupts it early. A fence that is not the newest any more is left alone; that is no error.
-	Release(ctx context.Context, fence model.Fence) error
-}
 
 // Ledger is the ledger, as far as the disruption function reads it.
 type Ledger interface {
-	// Load reads everything there is to know of a cluster, consistently item by item, commands, turns, stops and the failed
-	// replacements of open commands (Spent) included.
-	Load(ctx context.Context, reg model.Registration) (model.Ledger, error)
+	port.Ledger // with commands, turns, stops and the failed replacements of open commands (Spent)
 	// Peek reads the watcher's manifest (nil = no watcher was ever here) and the disruption function's notes, consistently, and the ledger's
 	// own time: what it takes to know that there is nothing to do.
 	Peek(ctx context.Context, cluster string) (manifest *model.Manifest, notes model.DisruptNotes, nowUnix int64, err error)
@@ -58,31 +39,11 @@ type Commands interface {
 	End(ctx context.Context, fence model.Fence, command model.Command, claims []model.Claim) (model.Command, error)
 }
 
-// Snapshots reads what the watcher publishes.
-type Snapshots interface {
-	// SnapshotAt returns the cluster's snapshot at the manifest. It may be kept between calls and shared. NotFound where an object the
-	// manifest names is missing.
-	SnapshotAt(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error)
-}
-
-// Catalogs reads the instance catalog that the catalog function keeps for every cluster of an account and region.
-type Catalogs interface {
-	// RegionCatalog returns it with the ages of its parts; it may be old, may be kept between calls, and is shared. NotFound where
-	// there is none.
-	RegionCatalog(ctx context.Context, reg model.Registration) (model.InstanceCatalog, error)
-}
-
 // PlanHints asks provision for a command's replacements, and for the pods of what is drained.
 type PlanHints interface {
 	// Replace asks provision to look at the cluster's commands, and at the pods of what is drained, now. The same key for the same
 	// cluster may be one hint, however often sent.
 	Replace(ctx context.Context, cluster, key string) error
-}
-
-// DrainHints asks for a drain step.
-type DrainHints interface {
-	// Drain asks for the next step of every drain of a cluster after some time. The same key may be one hint.
-	Drain(ctx context.Context, cluster, key string, after time.Duration) error
 }
 
 // Hints asks for another check by this flow.
@@ -97,31 +58,17 @@ type Decisions interface {
 	PutDisruption(ctx context.Context, decision model.Disrupted) error
 }
 
-// Connector opens a cluster: its API server, with the cluster's own permissions. No EC2 is written.
-type Connector interface {
-	Connect(ctx context.Context, reg model.Registration) (Clients, error)
-}
-
 // Clients is an open cluster.
 type Clients struct {
 	Objects  Objects
-	Reporter Reporter
+	Reporter port.Reporter
 }
 
 // Objects is the API server, as far as the disruption function reads and writes it.
 type Objects interface {
+	port.NodePatcher
 	// ReadNode reads a node live, with every pod on it. NotFound where the node of that UID is gone.
 	ReadNode(ctx context.Context, node model.Object) (model.Occupied, error)
 	// PDBs reads every PodDisruptionBudget live.
 	PDBs(ctx context.Context) ([]model.PDB, error)
-	// PatchNode writes taints and annotations of a node, on condition of its UID. NotFound where the node is gone or another;
-	// Conflict where others kept writing.
-	PatchNode(ctx context.Context, patch model.NodePatch) error
-}
-
-// Reporter tells people: events on objects, conditions on NodeClaims.
-type Reporter interface {
-	// Report publishes events and conditions. Each is independent; the first error is returned after all were tried. Repeating
-	// one of the same object, reason and message counts it up.
-	Report(ctx context.Context, report model.Report) error
 }

@@ -1,37 +1,11 @@
 package disrupt
 
 import (
-	"context"
 	"strconv"
 	"strings"
 
-	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
-	"github.com/joiner-sh/joiner/shared/work"
 )
-
-// FanOut turns the tick of each minute into one hint per cluster that does not rest, as work.FanOut says. Paused clusters get
-// theirs too: what was on its way when they were paused is undone.
-func (f *Flow) FanOut(ctx context.Context, tick string) (int, error) {
-	rests := func(reg model.Registration) bool { return f.rests(ctx, reg) }
-	return work.FanOut(ctx, f.Registry, "disruption", rests, func(cluster string) error {
-		return f.Hints.RequestDisruption(ctx, cluster, ownKey+tick, 0)
-	})
-}
-
-// rests reports whether a run would find at its first read that there is nothing to do. Whatever cannot be read does not rest.
-func (f *Flow) rests(ctx context.Context, reg model.Registration) bool {
-	manifest, notes, nowUnix, err := f.Ledger.Peek(ctx, reg.Cluster)
-	if err != nil {
-		return false
-	}
-	r := &pass{Flow: f, settings: f.Settings.withDefaults(), notes: notes, clockOffset: nowUnix - f.Now().Unix()}
-	if !r.settled(manifest) {
-		return false
-	}
-	r.later(notes.DueUnix)
-	return !r.hintMissing()
-}
 
 // ownKey begins the keys of hints this flow sends because time has passed. Whoever else sends one has seen something change.
 const ownKey = "due/"
