@@ -16,6 +16,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/catalog"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 )
 
 type object = map[string]any
@@ -267,7 +268,7 @@ func TestD1SavingsAreTheDifferenceAfterCarryingOut(t *testing.T) {
 // account is what the catalog function needs to evaluate drift: a ledger, an API server with other pools and classes than the
 // claims were made from, and instances as the classes select them. What is not here is not to be asked for.
 type account struct {
-	catalog.Registry
+	port.Registry
 	catalog.Hints
 
 	reg    model.Registration

@@ -6,11 +6,12 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/allowance"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 )
 
 // callQuota is what a pass may take of EC2's API, which all clusters of an account and region share.
 type callQuota struct {
-	port  Allowances
+	port  port.Allowances
 	rates allowance.Rates // with defaults
 	reg   model.Registration
 	now   func() int64                                     // Unix seconds

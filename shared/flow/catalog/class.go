@@ -2,9 +2,6 @@ package catalog
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,11 +14,30 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
+// resolver brings classes up to date.
+type resolver struct {
+	*session
+	resolved []model.Class // looked up in this pass
+}
+
+// all brings the classes of the cluster up to date, one after another; what fails stops no other. It returns those that were looked up.
+func (r *resolver) all(ctx context.Context) []model.Class {
+	r.out.Classes = len(r.config.Classes)
+	for i := range r.config.Classes {
+		if r.Left() < r.settings.StopBefore {
+			r.Problem("%d EC2NodeClasses wait because time ran out; the next scheduled run continues", len(r.config.Classes)-i)
+			break
+		}
+		r.guarded(r.config.Classes[i].Class.Name, func() { r.class(ctx, r.config.Classes[i]) })
+	}
+	return r.resolved
+}
+
 // class brings one class up to date where that is due.
-func (r *pass) class(ctx context.Context, object model.ClassObject) {
+func (r *resolver) class(ctx context.Context, object model.ClassObject) {
 	class := object.Class
 	if class.DeletedUnix != 0 {
-		r.terminate(ctx, object)
+		deletion{r.session}.terminate(ctx, object)
 		return
 	}
 	record := r.records[class.Name]
@@ -44,53 +60,33 @@ func (r *pass) class(ctx context.Context, object model.ClassObject) {
 	}
 	r.out.Resolved++
 	class.Status = status
-	r.validate(ctx, &class, &record, asked)
+	validator{r.session}.validate(ctx, &class, &record, asked)
 	record.Status = class.Status
 	r.keep(ctx, record)
 	r.resolved = append(r.resolved, class)
 	r.notReady(class, class.Status)
 	r.reportClass(class, class.Status)
-	if ready(class.Status) && (!ready(was) || was.ObservedGeneration != class.Generation) {
-		r.hintReady(ctx, class, record)
+	if ready(class.Status) && (!ready(was) || was.ObservedGeneration != class.Generation) { // pods may be waiting for it
+		key := fmt.Sprintf("ready/%.12s/%d", class.UID, record.Version)
+		text := fmt.Sprintf("send a hint that EC2NodeClass %s is ready; the next scheduled run finds it", class.Name)
+		r.Try(ctx, EffectHint, text, func() error { return r.flow.Hints.Ready(ctx, r.reg.Cluster, key) })
 	}
 }
 
 // correct reports a class that is not due, and whose object says that it is ready where it is not, or the other way about: who provisions
 // says on the object that EC2 refused it, and not that this is over.
-func (r *pass) correct(class model.Class, known model.ClassStatus) {
+func (r *resolver) correct(class model.Class, known model.ClassStatus) {
 	said, is := class.Status, offering.Refused(known, r.refusal(class))
 	if stopped(said) != stopped(is) {
 		r.reportClass(class, known)
 	}
 }
 
-func (r *pass) reportClass(class model.Class, status model.ClassStatus) {
-	r.report.Classes = append(r.report.Classes, model.ClassReport{Class: class.Name, UID: class.UID, Status: offering.Refused(status, r.refusal(class))})
-}
-
-func (r *pass) refusal(class model.Class) *model.ClassRefusal {
-	return offering.Refusal(class, r.ledger.Notes.Refusals, r.now())
-}
-
-func stopped(status model.ClassStatus) bool {
-	return slices.ContainsFunc(status.Problems, model.ClassProblem.Stops)
-}
-
-func ready(status model.ClassStatus) bool {
-	return status.ResolvedUnix != 0 && !stopped(status)
-}
-
-func (r *pass) notReady(class model.Class, status model.ClassStatus) {
-	if !ready(status) {
-		r.out.NotReady = append(r.out.NotReady, class.Name)
-	}
-}
-
 // due reports whether a class must be looked up: it was never, it or its annotations have changed, it is not ready, or what
 // is known of it has become too old for what it is used for. An idle cluster's classes are left alone for an hour: whoever
 // launches for the first time after that looks them up by itself.
-func (r *pass) due(class model.Class, record model.ClassRecord, asked string) bool {
-	status, age := record.Status, r.now()-record.Status.ResolvedUnix
+func (r *resolver) due(class model.Class, record model.ClassRecord, asked string) bool {
+	status, age := record.Status, r.NowUnix()-record.Status.ResolvedUnix
 	older := func(d time.Duration) bool { return age >= int64(d.Seconds()) }
 	before, _, _ := strings.Cut(record.Inputs, "/")
 	switch {
@@ -120,19 +116,9 @@ func strangers(annotations map[string]string) map[string]string {
 	return out
 }
 
-// digest is equal for equal values.
-func digest(values ...any) string {
-	text, err := json.Marshal(values)
-	if err != nil {
-		panic(fmt.Sprintf("EC2NodeClass cannot be encoded: %v", err)) // plain data always can
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:12])
-}
-
 // patchClass puts finalizer and hashes on the object before anything is made for it, so that its end finds what was. It reports
 // whether the object is still there.
-func (r *pass) patchClass(ctx context.Context, object model.ClassObject) bool {
+func (r *resolver) patchClass(ctx context.Context, object model.ClassObject) bool {
 	class := object.Class
 	mark := model.ClassPatch{Name: class.Name, UID: class.UID, Finalized: true, Annotations: map[string]string{}}
 	if hash := class.HashFor(r.reg.CA); hash != "" {
@@ -142,14 +128,9 @@ func (r *pass) patchClass(ctx context.Context, object model.ClassObject) bool {
 	for key, value := range mark.Annotations {
 		same = same && object.Annotations[key] == value
 	}
-	if same {
-		return true
-	}
-	err := r.effect(ctx, EffectPatchClass, func() error { return r.clients.Cluster.PatchClass(ctx, mark) })
-	if err != nil {
-		r.problem("add the finalizer of EC2NodeClass %s: %v", class.Name, err)
-	}
-	return err == nil
+	return same || r.Try(ctx, EffectPatchClass, "add the finalizer of EC2NodeClass "+class.Name, func() error {
+		return r.clients.Cluster.PatchClass(ctx, mark)
+	})
 }
 
 // callsPerClass is how many calls of EC2's API looking up a class takes at least: subnets, security groups and images.
@@ -157,17 +138,17 @@ const callsPerClass = 3
 
 // examine looks up what the class means now. What cannot be found out stays as it was for the same generation, and is
 // Unknown where nothing was known. False where nothing could be asked at all.
-func (r *pass) examine(ctx context.Context, class model.Class, record *model.ClassRecord) (model.ClassStatus, bool) {
+func (r *resolver) examine(ctx context.Context, class model.Class, record *model.ClassRecord) (model.ClassStatus, bool) {
 	calls := callsPerClass + len(class.Reservations)
 	if class.PlacementGroup != nil {
 		calls++
 	}
-	if !r.granted(ctx, r.callQuota().takeReads, calls) {
-		r.problem("EC2NodeClass %s waits: all clusters of the region together have used up the EC2 API quota for now", class.Name)
+	if !r.granted(ctx, r.quota().takeReads, calls) {
+		r.Problem("EC2NodeClass %s waits: all clusters of the region together have used up the EC2 API quota for now", class.Name)
 		return model.ClassStatus{}, false
 	}
 	queries, wrong := image.Queries(class, r.reg.Version)
-	profile, problem := r.profile(ctx, class, record)
+	profile, problem := profiles{r.session}.profile(ctx, class, record)
 	checked := class
 	checked.InstanceProfile = profile // so that nobody else's is looked for
 	if profile == "" {
@@ -176,7 +157,7 @@ func (r *pass) examine(ctx context.Context, class model.Class, record *model.Cla
 	status, err := r.clients.Catalog.ResolveParts(ctx, checked, queries)
 	r.answered(ctx, err)
 	if err != nil {
-		r.problem("resolve EC2NodeClass %s: %v", class.Name, err)
+		r.Problem("resolve EC2NodeClass %s: %v", class.Name, err)
 	}
 	status.InstanceProfile = profile
 	if problem != nil {
@@ -188,18 +169,11 @@ func (r *pass) examine(ctx context.Context, class model.Class, record *model.Cla
 		})
 	}
 	status.Images = image.Choose(status.Images)
-	status.ObservedGeneration, status.ResolvedUnix = class.Generation, r.now()
+	status.ObservedGeneration, status.ResolvedUnix = class.Generation, r.NowUnix()
 	if before := record.Status; before.ObservedGeneration == class.Generation && before.ResolvedUnix != 0 {
 		stay(&status, &before)
 	}
 	return status, true
-}
-
-func codeOr(err error, reason string) string {
-	if code := fault.CodeOf(err); code != "" {
-		return code
-	}
-	return reason
 }
 
 // replace puts a problem in the place of any of its condition.
@@ -232,79 +206,4 @@ func stay(status *model.ClassStatus, before *model.ClassStatus) {
 		problems = append(problems, problem)
 	}
 	status.Problems = problems
-}
-
-// keep writes the record. Where another pass was faster its record is as good.
-func (r *pass) keep(ctx context.Context, record model.ClassRecord) {
-	err := r.effect(ctx, EffectRecord, func() (err error) {
-		record, err = r.Records.PutClass(ctx, r.reg.Cluster, record)
-		return err
-	})
-	if err != nil {
-		r.problem("record EC2NodeClass %s: %v", record.Name, err)
-		return
-	}
-	r.records[record.Name] = record
-}
-
-// forget drops records of classes that are no more.
-func (r *pass) forget(ctx context.Context) {
-	there := map[string]bool{}
-	for _, object := range r.config.Classes {
-		there[object.Class.Name] = true
-	}
-	for _, name := range slices.Sorted(maps.Keys(r.records)) {
-		if !there[name] {
-			r.drop(ctx, name)
-		}
-	}
-}
-
-func (r *pass) drop(ctx context.Context, class string) bool {
-	record, known := r.records[class]
-	if !known {
-		return true
-	}
-	err := r.effect(ctx, EffectRecord, func() error { return r.Records.DeleteClass(ctx, r.reg.Cluster, record) })
-	if err != nil {
-		r.problem("delete the record of EC2NodeClass %s: %v", class, err)
-		return false
-	}
-	delete(r.records, class)
-	return true
-}
-
-// hintReady tells who launches that a class can be launched from: pods may be waiting for it.
-func (r *pass) hintReady(ctx context.Context, class model.Class, record model.ClassRecord) {
-	key := fmt.Sprintf("ready/%.12s/%d", class.UID, record.Version)
-	if err := r.effect(ctx, EffectHint, func() error { return r.Hints.Ready(ctx, r.reg.Cluster, key) }); err != nil {
-		r.problem("send a hint that EC2NodeClass %s is ready; the next scheduled run finds it: %v", class.Name, err)
-	}
-}
-
-// callQuota is what the pass may take of EC2's API.
-func (r *pass) callQuota() callQuota {
-	return callQuota{port: r.Allowances, rates: r.settings.Rates, reg: r.reg, now: r.now, spend: func(ctx context.Context, do func() error) error {
-		return r.effect(ctx, EffectSpend, do)
-	}}
-}
-
-// granted takes calls of EC2's API. False where there are not as many: the next tick comes back. Where the allowance itself
-// cannot be read or written the calls are made: they are few, and a class is waited for.
-func (r *pass) granted(ctx context.Context, take func(context.Context, int) (bool, error), calls int) bool {
-	granted, err := take(ctx, calls)
-	if err != nil {
-		r.problem("reserve EC2 API calls: %v", err)
-	}
-	return granted || err != nil
-}
-
-// answered notes where EC2 asked for fewer calls.
-func (r *pass) answered(ctx context.Context, err error) {
-	if !fault.Is(err, fault.Throttled) {
-		return
-	}
-	if err := r.callQuota().settle(ctx, true); err != nil {
-		r.problem("settle EC2 API calls: %v", err)
-	}
 }

@@ -12,10 +12,16 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
+// drifts evaluates claims.
+type drifts struct {
+	*session
+	resolved []model.Class // looked up in this pass
+}
+
 // drift evaluates the claims of the classes that were looked up in this pass, by one look at their instances. Of the other classes
 // those claims are looked at, too, that a changed NodePool names: an edit shows within seconds. What cannot be evaluated stays
 // as it was.
-func (r *pass) drift(ctx context.Context) {
+func (r *drifts) drift(ctx context.Context) {
 	claims, ids := r.drifters()
 	if len(claims) == 0 {
 		return
@@ -23,7 +29,7 @@ func (r *pass) drift(ctx context.Context) {
 	found, err := r.clients.InstanceTypes.DescribeInstances(ctx, ids)
 	if err != nil {
 		r.answered(ctx, err)
-		r.problem("describe %d instances to check their drift: %v", len(ids), err)
+		r.Problem("describe %d instances to check their drift: %v", len(ids), err)
 		claims = slices.DeleteFunc(claims, func(c model.Claim) bool { return lifecycle.DriftedByPool(r.view(c)).Reason == "" })
 	}
 	instances := map[string]*model.Instance{}
@@ -40,12 +46,16 @@ func (r *pass) drift(ctx context.Context) {
 		}
 	}
 	if fresh > 0 {
-		r.hintDisruption(ctx)
+		if key := fmt.Sprintf("drift/%d", r.NowUnix()); r.flow.Disruptions != nil {
+			r.Try(ctx, EffectHint, "send a hint about drift; the next scheduled run finds it", func() error {
+				return r.flow.Disruptions.RequestDisruption(ctx, r.reg.Cluster, key)
+			})
+		}
 	}
 }
 
 // drifters are the claims to evaluate, with an instance that is not ending.
-func (r *pass) drifters() (claims []model.Claim, ids []string) {
+func (r *drifts) drifters() (claims []model.Claim, ids []string) {
 	checked := map[string]bool{}
 	for i := range r.resolved {
 		checked[r.resolved[i].Name] = true
@@ -62,7 +72,7 @@ func (r *pass) drifters() (claims []model.Claim, ids []string) {
 }
 
 // moved reports whether its NodePool says something else of a claim than is recorded.
-func (r *pass) moved(claim model.Claim) bool {
+func (r *drifts) moved(claim model.Claim) bool {
 	view := r.view(claim)
 	if view.Class == nil {
 		return false
@@ -73,8 +83,8 @@ func (r *pass) moved(claim model.Claim) bool {
 
 // view is what is known of a claim without a look at the instance and at what is sold: its pool as it is now, and its class with
 // what was found out last.
-func (r *pass) view(claim model.Claim) lifecycle.DriftView {
-	view := lifecycle.DriftView{Claim: claim, CA: r.reg.CA, NowUnix: r.now()}
+func (r *drifts) view(claim model.Claim) lifecycle.DriftView {
+	view := lifecycle.DriftView{Claim: claim, CA: r.reg.CA, NowUnix: r.NowUnix()}
 	for i := range r.config.Pools {
 		if r.config.Pools[i].Name == claim.Pool {
 			view.Pool = &r.config.Pools[i]
@@ -101,11 +111,11 @@ type typeOf struct{ class, name string }
 
 // typesOf returns the claims' instance types as their classes see them, and whether what is sold is known: without a catalog
 // there are none, and images are not evaluated.
-func (r *pass) typesOf(ctx context.Context, claims []model.Claim) (map[typeOf]*model.InstanceType, bool) {
+func (r *drifts) typesOf(ctx context.Context, claims []model.Claim) (map[typeOf]*model.InstanceType, bool) {
 	out := map[typeOf]*model.InstanceType{}
 	catalog, err := r.types(ctx)
 	if err != nil {
-		r.problem("check no image for drift without a catalog: %v", err)
+		r.Problem("check no image for drift without a catalog: %v", err)
 		return out, false
 	}
 	of := map[string][]model.Claim{}
@@ -133,7 +143,7 @@ func (r *pass) typesOf(ctx context.Context, claims []model.Claim) (map[typeOf]*m
 
 // driftOf evaluates one claim, and brings its hashes and what a reservation left behind up to date on the way. It reports whether
 // that it has drifted, for this reason, is news.
-func (r *pass) driftOf(ctx context.Context, view lifecycle.DriftView) (news bool) {
+func (r *drifts) driftOf(ctx context.Context, view lifecycle.DriftView) (news bool) {
 	was := view.Claim
 	claim := was
 	rehashed := false
@@ -152,7 +162,7 @@ func (r *pass) driftOf(ctx context.Context, view lifecycle.DriftView) (news bool
 		claim.Drift, claim.DriftMessage, claim.DriftUnix = "", "", 0
 	default:
 		if claim.Drift != drift.Reason {
-			claim.DriftUnix = r.now()
+			claim.DriftUnix = r.NowUnix()
 		}
 		claim.Drift, claim.DriftMessage = drift.Reason, drift.Message
 	}
@@ -169,26 +179,15 @@ func (r *pass) driftOf(ctx context.Context, view lifecycle.DriftView) (news bool
 	return news
 }
 
-// hintDisruption asks for a check of which nodes to disrupt. Where it is lost the disruption function's own tick finds the record.
-func (r *pass) hintDisruption(ctx context.Context) {
-	if r.Disruptions == nil {
-		return
-	}
-	key := fmt.Sprintf("drift/%d", r.now())
-	if err := r.effect(ctx, EffectHint, func() error { return r.Disruptions.RequestDisruption(ctx, r.reg.Cluster, key) }); err != nil {
-		r.problem("send a hint about drift; the next scheduled run finds it: %v", err)
-	}
-}
-
 // write records a claim and shows it. Where somebody else wrote the claim in between it is evaluated again in the next pass.
-func (r *pass) write(ctx context.Context, claim model.Claim, fell bool) {
-	err := r.effect(ctx, EffectAdvance, func() (err error) {
-		claim, err = r.Records.Advance(ctx, r.reg.Cluster, claim)
+func (r *drifts) write(ctx context.Context, claim model.Claim, fell bool) {
+	err := r.Effect(ctx, EffectAdvance, func() (err error) {
+		claim, err = r.flow.Records.Advance(ctx, r.reg.Cluster, claim)
 		return err
 	})
 	if err != nil {
 		if !fault.Is(err, fault.Conflict) {
-			r.problem("record the drift of claim %s: %v", claim.Name, err)
+			r.Problem("record the drift of claim %s: %v", claim.Name, err)
 		}
 		return
 	}
@@ -197,23 +196,23 @@ func (r *pass) write(ctx context.Context, claim model.Claim, fell bool) {
 		patch := model.NodePatch{
 			Name: claim.NodeName, UID: claim.NodeUID, Labels: map[string]string{model.LabelCapacityType: claim.CapacityType}, RemoveLabels: lifecycle.ReservationLabels,
 		}
-		err = r.effect(ctx, EffectNode, func() error { return r.clients.Claims.PatchNode(ctx, patch) })
+		err = r.Effect(ctx, EffectNode, func() error { return r.clients.Claims.PatchNode(ctx, patch) })
 		if err != nil && !fault.Is(err, fault.NotFound) {
-			r.problem("relabel node %s: %v", claim.NodeName, err)
+			r.Problem("relabel node %s: %v", claim.NodeName, err)
 		}
 	}
 }
 
 // show brings the claim's object up to date; without one there is nothing to show it on yet.
-func (r *pass) show(ctx context.Context, claim model.Claim) {
+func (r *drifts) show(ctx context.Context, claim model.Claim) {
 	if claim.ObjectUID == "" {
 		return
 	}
-	err := r.effect(ctx, EffectPatchClaim, func() error {
+	err := r.Effect(ctx, EffectPatchClaim, func() error {
 		_, err := r.clients.Claims.PutClaim(ctx, claim)
 		return err
 	})
 	if err != nil && !fault.Is(err, fault.NotFound) {
-		r.problem("show the drift of claim %s: %v", claim.Name, err)
+		r.Problem("show the drift of claim %s: %v", claim.Name, err)
 	}
 }

@@ -1,14 +1,5 @@
 package catalog
 
-import (
-	"context"
-
-	"github.com/joiner-sh/joiner/shared/work"
-)
-
-// EffectHook sees every effect of the flow.
-type EffectHook = work.EffectHook
-
 // Names of the effects of a pass over a cluster; no other function has one of the same name.
 const (
 	EffectSpend      = "class-spend"   // calls of EC2's API taken from, or returned to, what all clusters share
@@ -23,8 +14,3 @@ const (
 	EffectReport     = "class-tell"    // events and status
 	EffectHint       = "class-hint"    // who launches told that a class is ready
 )
-
-// effect carries out one effect under the eyes of Effects.
-func (f *Flow) effect(ctx context.Context, name string, do func() error) error {
-	return work.RunEffect(ctx, f.Effects, name, do)
-}

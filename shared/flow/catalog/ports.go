@@ -4,38 +4,19 @@ import (
 	"context"
 
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 )
-
-// Registry knows the clusters that are attached.
-type Registry interface {
-	// Clusters returns every registration, by name. Safe to repeat; may be stale by seconds.
-	Clusters(ctx context.Context) ([]model.Registration, error)
-	// Cluster returns one registration, read consistently; NotFound where there is none.
-	Cluster(ctx context.Context, name string) (model.Registration, error)
-}
-
-// Leases makes one pass over a cluster at a time likely, and a second one harmless.
-type Leases interface {
-	// AcquireLease takes one of the cluster's leases (model.LeaseCatalog) for owner until untilUnix. Conflict where another owner
-	// holds it at nowUnix.
-	AcquireLease(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error)
-	// Release ends it early. A fence that is not the newest any more is left alone; that is no error.
-	Release(ctx context.Context, fence model.Fence) error
-}
 
 // Records reads the ledger of a cluster, and writes what was found out about classes and claims.
 type Records interface {
-	// Load reads everything the ledger knows of the cluster, consistently, with the ledger's own time.
-	Load(ctx context.Context, reg model.Registration) (model.Ledger, error)
+	port.Ledger
+	port.ClaimStates // of claims whose State stays
 	// PutClass writes a class record on condition of its Version (0 = there is none), and returns it with the next one.
 	// Conflict where the stored one is at another.
 	PutClass(ctx context.Context, cluster string, record model.ClassRecord) (model.ClassRecord, error)
 	// DeleteClass removes a class record on condition of its Version. One that is not there is no error; Conflict where the
 	// stored one is at another.
 	DeleteClass(ctx context.Context, cluster string, record model.ClassRecord) error
-	// Advance writes a live claim, whose State stays, on condition of its Version, and returns it with the next one.
-	// Conflict where the stored one is at another or Gone.
-	Advance(ctx context.Context, cluster string, claim model.Claim) (model.Claim, error)
 }
 
 // Hints asks for a check of a cluster.
@@ -46,31 +27,11 @@ type Hints interface {
 	Ready(ctx context.Context, cluster, key string) error
 }
 
-// DisruptHints asks the disruption function.
-type DisruptHints interface {
-	// RequestDisruption asks for a check of the cluster. The same key for the same cluster may be one hint; a hint may be lost.
-	RequestDisruption(ctx context.Context, cluster, key string) error
-}
-
-// Allowances keeps what all clusters of an account and region share of EC2's API.
-type Allowances interface {
-	// Allowance reads it consistently; the zero value where it was never written.
-	Allowance(ctx context.Context, reg model.Registration) (model.Allowance, error)
-	// Spend writes it, with the next Version, on condition that its Version is still the stored one. Conflict where it is
-	// not.
-	Spend(ctx context.Context, reg model.Registration, allowance model.Allowance) error
-}
-
-// Connector opens a cluster with the cluster's own permissions: what is tried there is validated as whoever launches would be.
-type Connector interface {
-	Connect(ctx context.Context, reg model.Registration) (Clients, error)
-}
-
 // Clients is an open cluster. Nothing of it can launch or terminate.
 type Clients struct {
 	Cluster       Cluster
-	Claims        ClaimObjects
-	Reporter      Reporter
+	Claims        port.ClaimObjects
+	Reporter      port.Reporter
 	Catalog       Catalog
 	Profiles      Profiles
 	Trials        Trials
@@ -79,31 +40,12 @@ type Clients struct {
 
 // Cluster is the API server, as far as classes are concerned.
 type Cluster interface {
-	// Configuration reads every NodePool and EC2NodeClass as they are now.
-	Configuration(ctx context.Context) (model.Configuration, error)
+	port.Configurations
+	port.LiveStates
+	port.Definitions
 	// PatchClass puts our finalizer on an EC2NodeClass or takes it off, and sets annotations. NotFound where the object is
 	// gone or another.
 	PatchClass(ctx context.Context, mark model.ClassPatch) error
-	// ReadLive reads nodes and NodeClaim objects live. An error where any of it cannot be read.
-	ReadLive(ctx context.Context) (model.LiveState, error)
-	// Definitions reads the definitions of NodePools, NodeClaims and EC2NodeClasses live. One that is not there is no error.
-	Definitions(ctx context.Context) (model.Definitions, error)
-}
-
-// ClaimObjects shows what became of claims.
-type ClaimObjects interface {
-	// PutClaim brings the NodeClaim object of a claim up to date. NotFound where claim.ObjectUID is set and the object is
-	// gone or another.
-	PutClaim(ctx context.Context, claim model.Claim) (uid string, err error)
-	// PatchNode writes labels of a node, on condition of its UID. NotFound or Conflict where the node is gone or another.
-	PatchNode(ctx context.Context, patch model.NodePatch) error
-}
-
-// Reporter tells people: events, and the status of classes.
-type Reporter interface {
-	// Report publishes events and conditions. Each is independent; the first error is returned after all were tried.
-	// Repeating a report is harmless.
-	Report(ctx context.Context, report model.Report) error
 }
 
 // Catalog says what can be bought and what a class resolves to.
@@ -141,8 +83,40 @@ type Trials interface {
 
 // InstanceTypes is EC2, as far as claims and classes are compared with it and tidied up after.
 type InstanceTypes interface {
-	// DescribeInstances returns those of the instances that EC2 shows, in whatever state, by id, each once.
-	DescribeInstances(ctx context.Context, ids []string) ([]model.Instance, error)
+	port.Instances
 	// DeleteTemplates deletes every launch template of the cluster's class. It may be repeated.
 	DeleteTemplates(ctx context.Context, cluster, class string) error
+}
+
+// Catalogs keeps the instance catalog of each account and region, where every function finds it.
+type Catalogs interface {
+	// Read returns the catalog of the registration's account and region, and the revision Write conditions on. It is shared
+	// and must not be written to. NotFound where there is none yet; Invalid, with its revision, where what is stored cannot be
+	// read.
+	Read(ctx context.Context, reg model.Registration) (model.InstanceCatalog, string, error)
+	// Write replaces it on condition of the revision, "" meaning that there is none. Conflict where that is not so, and nothing
+	// was written.
+	Write(ctx context.Context, reg model.Registration, catalog model.InstanceCatalog, revision string) error
+}
+
+// CatalogSource is what can be bought in a region, seen with one cluster's permissions.
+type CatalogSource interface {
+	// Refresh reads parts of the catalog again and returns known with them. What could not be read stays as it was, with its
+	// own time, and the error says what that is: the catalog returned is good in either case, unless it has no types at all.
+	// Prices are merged over those known. Asked for no part it only brings prices that stand in for others, and the version, up
+	// to date. Known is left alone. Safe to repeat; it may take many calls, see model.CatalogParts.
+	Refresh(ctx context.Context, known model.InstanceCatalog, parts model.CatalogParts) (model.InstanceCatalog, error)
+	// HasPriceList reports whether on-demand prices can be read at all; where not, those of a built-in table stand in.
+	HasPriceList() bool
+}
+
+// CatalogSources opens a region with a cluster's permissions. Opening calls nobody.
+type CatalogSources interface {
+	CatalogSource(ctx context.Context, reg model.Registration) (CatalogSource, error)
+}
+
+// Learnings is what was learned of instance types by all clusters of an account and region.
+type Learnings interface {
+	// Learned returns what is not forgotten at nowUnix, by type, then images. It may be stale by seconds.
+	Learned(ctx context.Context, reg model.Registration, nowUnix int64) ([]model.LearnedOf, error)
 }

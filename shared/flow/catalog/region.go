@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 	"github.com/joiner-sh/joiner/shared/work"
 )
 
@@ -21,36 +21,27 @@ import (
 // instance catalogs fresh. It keeps nothing between runs, and takes no lease: of two at work at once one's catalog is
 // not stored.
 type Region struct {
-	Registry       Registry
-	Ledgers        Ledgers
-	Snapshots      Snapshots
+	Registry       port.Registry
+	Ledgers        port.Ledger
+	Snapshots      port.Snapshots
 	Losses         work.LossReporter // nil = the watcher finds by itself what of its snapshot is gone
 	Catalogs       Catalogs
 	CatalogSources CatalogSources
 	Learnings      Learnings
-	Allowances     Allowances
+	Allowances     port.Allowances
 
 	Now      func() time.Time
 	Settings RegionSettings
-	Effects  EffectHook // nil but where a test wants to see or stop effects
+	Effects  work.EffectHook // nil but where a test wants to see or stop effects
 }
 
-// RegionSettings are the numbers of the pass. The zero value of a field means the default named with it.
+// RegionSettings are the numbers of the pass. A field that is zero has the default of its tag.
 type RegionSettings struct {
-	TypesEvery  time.Duration   // instance types and where they are offered, and with them spot prices: 12 h
-	PricesEvery time.Duration   // on-demand prices: 12 h
-	SpotEvery   time.Duration   // spot prices, while a cluster has claims or pods that wait: 10 min
-	RetryAfter  time.Duration   // after a part could not be read: 5 min
+	TypesEvery  time.Duration   `default:"12h"` // instance types and where they are offered, and with them spot prices
+	PricesEvery time.Duration   `default:"12h"` // on-demand prices
+	SpotEvery   time.Duration   `default:"10m"` // spot prices, while a cluster has claims or pods that wait
+	RetryAfter  time.Duration   `default:"5m"`  // after a part could not be read
 	Rates       allowance.Rates // what all clusters share of EC2's API
-}
-
-func (s RegionSettings) withDefaults() RegionSettings {
-	s.TypesEvery = cmp.Or(s.TypesEvery, 12*time.Hour)
-	s.PricesEvery = cmp.Or(s.PricesEvery, 12*time.Hour)
-	s.SpotEvery = cmp.Or(s.SpotEvery, 10*time.Minute)
-	s.RetryAfter = cmp.Or(s.RetryAfter, 5*time.Minute)
-	s.Rates = s.Rates.WithDefaults()
-	return s
 }
 
 // RegionOutcome is what the pass did for one account and region, for one log line.
@@ -89,14 +80,15 @@ func (f *Region) Run(ctx context.Context) ([]RegionOutcome, error) {
 	}
 	var outcomes []RegionOutcome
 	for _, scope := range slices.SortedFunc(maps.Keys(scopes), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
-		p := &regionPass{Region: f, settings: f.Settings.withDefaults(), clusters: scopes[scope], reg: scopes[scope][0]}
+		p := &regionPass{flow: f, settings: work.WithDefaults(f.Settings), clusters: scopes[scope], reg: scopes[scope][0]}
+		p.Invocation = (&work.Invocation{Clock: f.Now, Hook: f.Effects}).Begin()
 		p.out = RegionOutcome{Account: scope[0], Region: scope[1]}
-		p.callQuota = callQuota{port: f.Allowances, rates: p.settings.Rates, reg: p.reg, now: p.now}
-		started := f.Now()
+		p.callQuota = callQuota{port: f.Allowances, rates: p.settings.Rates.WithDefaults(), reg: p.reg, now: p.NowUnix}
 		if err := p.guarded(ctx); err != nil {
 			failures = append(failures, fmt.Errorf("refresh the catalog of instance types of %s in %s: %w", scope[0], scope[1], err))
 		}
-		p.out.Millis = f.Now().Sub(started).Milliseconds()
+		p.Reached("done")
+		p.out.Millis, p.out.Problems = p.Millis()["done"], p.Problems()
 		outcomes = append(outcomes, p.out)
 	}
 	return outcomes, errors.Join(failures...)
@@ -104,7 +96,8 @@ func (f *Region) Run(ctx context.Context) ([]RegionOutcome, error) {
 
 // regionPass is the pass over one account and region.
 type regionPass struct {
-	*Region
+	*work.Invocation
+	flow      *Region
 	settings  RegionSettings
 	clusters  []model.Registration // of the account and region, by name; not empty
 	reg       model.Registration   // the first of them, which stands for all
@@ -112,9 +105,7 @@ type regionPass struct {
 	out       RegionOutcome
 }
 
-func (p *regionPass) now() int64 { return p.Now().Unix() }
-
-// guarded is do, with a panic turned into an error: other regions are passed over.
+// guarded is refreshCatalog, with a panic turned into an error: other regions are passed over.
 func (p *regionPass) guarded(ctx context.Context) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -126,9 +117,9 @@ func (p *regionPass) guarded(ctx context.Context) (err error) {
 
 func (p *regionPass) refreshCatalog(ctx context.Context) error {
 	// 1. What is there, and what of it is too old.
-	known, revision, err := p.Catalogs.Read(ctx, p.reg)
+	known, revision, err := p.flow.Catalogs.Read(ctx, p.reg)
 	if fault.Is(err, fault.Invalid) {
-		p.problem("the stored catalog is replaced: %v", err)
+		p.Problem("the stored catalog is replaced: %v", err)
 		known = model.InstanceCatalog{}
 	} else if err != nil && !fault.Is(err, fault.NotFound) {
 		return err
@@ -152,24 +143,24 @@ func (p *regionPass) refreshCatalog(ctx context.Context) error {
 	}
 	next, failure := p.refresh(ctx, markets, known, parts)
 	if err := p.callQuota.settle(ctx, fault.Is(failure, fault.Throttled)); err != nil {
-		p.problem("settle EC2 API calls: %v", err)
+		p.Problem("settle EC2 API calls: %v", err)
 	}
 	if len(next.Types) == 0 {
 		return failure
 	}
 	next.TriedUnix = 0
 	if failure != nil {
-		p.problem("%v", failure)
-		next.TriedUnix = p.now()
+		p.Problem("%v", failure)
+		next.TriedUnix = p.NowUnix()
 	}
 
 	// 3. What nodes have shown since.
 	if next, err = p.fold(ctx, markets[0], next); err != nil {
-		p.problem("learned memory sizes of instance types stay as they were: %v", err)
+		p.Problem("learned memory sizes of instance types stay as they were: %v", err)
 	}
 
 	// 4. All functions see it.
-	err = p.effect(ctx, func() error { return p.Catalogs.Write(ctx, p.reg, next, revision) })
+	err = p.Effect(ctx, effectInstanceTypes, func() error { return p.flow.Catalogs.Write(ctx, p.reg, next, revision) })
 	if fault.Is(err, fault.Conflict) {
 		p.out.Skipped, p.out.Refreshed = "another run was faster", nil
 		return nil
@@ -178,18 +169,12 @@ func (p *regionPass) refreshCatalog(ctx context.Context) error {
 	return err
 }
 
-// effect carries out the one effect under the eyes of Effects.
-func (p *regionPass) effect(ctx context.Context, do func() error) error {
-	flow := Flow{Effects: p.Effects}
-	return flow.effect(ctx, effectInstanceTypes, do)
-}
-
 // markets opens the region with the permissions of some of its clusters, in their order; an error where that goes for none.
 func (p *regionPass) markets(ctx context.Context) ([]CatalogSource, error) {
 	var opened []CatalogSource
 	var failures []error
 	for _, reg := range p.clusters[:min(len(p.clusters), rightsTried)] {
-		market, err := p.CatalogSources.CatalogSource(ctx, reg)
+		market, err := p.flow.CatalogSources.CatalogSource(ctx, reg)
 		if err != nil {
 			failures = append(failures, fmt.Errorf("read EC2 with the role of cluster %s: %w", reg.Cluster, err))
 			continue
@@ -225,7 +210,7 @@ func (p *regionPass) refresh(ctx context.Context, markets []CatalogSource, known
 
 // due returns the parts that are to be read now. Spot prices are read often only while somebody may buy by them.
 func (p *regionPass) due(ctx context.Context, known model.InstanceCatalog, priceList bool) model.CatalogParts {
-	age := func(unix int64) time.Duration { return p.Now().Sub(time.Unix(unix, 0)) }
+	age := func(unix int64) time.Duration { return p.Clock().Sub(time.Unix(unix, 0)) }
 	if known.TriedUnix != 0 && age(known.TriedUnix) < p.settings.RetryAfter {
 		return model.CatalogParts{}
 	}
@@ -240,34 +225,34 @@ func (p *regionPass) due(ctx context.Context, known model.InstanceCatalog, price
 // asks reports whether it is worth reading ledgers to know whether somebody may buy by spot prices of that age: each minute, and where
 // nobody did for a while every fifth.
 func (p *regionPass) asks(spotAge time.Duration) bool {
-	return spotAge < 2*p.settings.SpotEvery || p.now()/60%5 == 0
+	return spotAge < 2*p.settings.SpotEvery || p.NowUnix()/60%5 == 0
 }
 
 // busy reports whether some cluster of the region has claims, or pods that wait for one. What cannot be read counts as
 // busy: fresh prices hurt nobody.
 func (p *regionPass) busy(ctx context.Context) bool {
 	for _, reg := range p.clusters {
-		ledger, err := p.Ledgers.Load(ctx, reg)
+		ledger, err := p.flow.Ledgers.Load(ctx, reg)
 		if err != nil {
-			p.problem("cluster %s counts as busy: %v", reg.Cluster, err)
+			p.Problem("cluster %s counts as busy: %v", reg.Cluster, err)
 			return true
 		}
 		if len(ledger.Claims)+len(ledger.Intents)+len(ledger.Unread) > 0 {
 			return true
 		}
 		if ledger.ManifestFault != "" {
-			p.problem("cluster %s counts as busy: %s", reg.Cluster, ledger.ManifestFault)
+			p.Problem("cluster %s counts as busy: %s", reg.Cluster, ledger.ManifestFault)
 			return true
 		}
 		if ledger.Manifest == nil {
 			continue
 		}
-		snapshot, err := p.Snapshots.SnapshotAt(ctx, *ledger.Manifest)
+		snapshot, err := p.flow.Snapshots.SnapshotAt(ctx, *ledger.Manifest)
 		if err != nil {
-			if err := work.ReportLost(ctx, p.Losses, p.Effects, *ledger.Manifest, err); err != nil {
-				p.problem("%v", err)
+			if err := work.ReportLost(ctx, p.flow.Losses, p.Hook, *ledger.Manifest, err); err != nil {
+				p.Problem("%v", err)
 			}
-			p.problem("cluster %s counts as busy: %v", reg.Cluster, err)
+			p.Problem("cluster %s counts as busy: %v", reg.Cluster, err)
 			return true
 		}
 		if len(pack.Pending(snapshot)) > 0 {
@@ -279,7 +264,7 @@ func (p *regionPass) busy(ctx context.Context) bool {
 
 // fold replaces learned memory sizes in the catalog with those in the ledger.
 func (p *regionPass) fold(ctx context.Context, market CatalogSource, catalog model.InstanceCatalog) (model.InstanceCatalog, error) {
-	all, err := p.Learnings.Learned(ctx, p.reg, p.now())
+	all, err := p.flow.Learnings.Learned(ctx, p.reg, p.NowUnix())
 	if err != nil {
 		return catalog, err
 	}
@@ -313,34 +298,4 @@ func (p *regionPass) describe(catalog model.InstanceCatalog) {
 			p.out.Unpriced++
 		}
 	}
-}
-
-// problem notes something that went wrong and stops nothing else.
-func (p *regionPass) problem(format string, args ...any) {
-	const most = 20
-	if len(p.out.Problems) < most {
-		p.out.Problems = append(p.out.Problems, fmt.Sprintf(format, args...))
-	}
-}
-
-// sharedFor is how old the instance types of the shared catalog may be before a cluster's pass reads EC2 itself.
-const sharedFor = 25 * time.Hour
-
-// sharedTypes returns the catalog the region pass keeps; NotFound where there is none that is young enough.
-func (r *pass) sharedTypes(ctx context.Context) (model.InstanceCatalog, error) {
-	none := fault.New(fault.NotFound, "NoSharedCatalogue", "the catalog of instance types of %s is not stored, or too old", r.reg.Region)
-	if r.Catalogs == nil {
-		return model.InstanceCatalog{}, none
-	}
-	catalog, _, err := r.Catalogs.Read(ctx, r.reg)
-	if err != nil {
-		if !fault.Is(err, fault.NotFound) {
-			r.problem("read the catalog of instance types all clusters of %s share: %v", r.reg.Region, err)
-		}
-		return catalog, err
-	}
-	if r.Now().Sub(time.Unix(catalog.ReadUnix, 0)) > sharedFor {
-		return catalog, none
-	}
-	return catalog, nil
 }

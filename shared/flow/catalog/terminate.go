@@ -10,9 +10,12 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
+// deletion finishes the deletion of classes.
+type deletion struct{ *session }
+
 // terminate finishes the deletion of a class once nothing uses it: what was made for it is deleted, then its record, and
 // at last the finalizer is taken off. Each step may be repeated.
-func (r *pass) terminate(ctx context.Context, object model.ClassObject) {
+func (r deletion) terminate(ctx context.Context, object model.ClassObject) {
 	class := object.Class
 	if !object.Finalized { // nothing of ours keeps it
 		r.drop(ctx, class.Name)
@@ -20,7 +23,7 @@ func (r *pass) terminate(ctx context.Context, object model.ClassObject) {
 	}
 	definitions, err := r.clients.Cluster.Definitions(ctx)
 	if err != nil {
-		r.problem("read the CustomResourceDefinitions, without which the deletion of EC2NodeClass %s is not carried out: %v", class.Name, err)
+		r.Problem("read the CustomResourceDefinitions, without which the deletion of EC2NodeClass %s is not carried out: %v", class.Name, err)
 		return
 	}
 	if !definitions.Classes.Established { // it goes with its definition, and its instances need what was made for it
@@ -29,18 +32,18 @@ func (r *pass) terminate(ctx context.Context, object model.ClassObject) {
 	}
 	users, err := r.usersOf(ctx, class.Name)
 	if err != nil {
-		r.problem("list what uses EC2NodeClass %s, which is being deleted: %v", class.Name, err)
+		r.Problem("list what uses EC2NodeClass %s, which is being deleted: %v", class.Name, err)
 		return
 	}
 	if len(users) > 0 {
 		r.wait(class, users)
 		return
 	}
-	if r.now()-class.DeletedUnix < int64(r.settings.EndAfter.Seconds()) {
+	if r.NowUnix()-class.DeletedUnix < int64(r.settings.EndAfter.Seconds()) {
 		return
 	}
 	if err := r.tidy(ctx, class); err != nil {
-		r.problem("delete the resources created for EC2NodeClass %s: %v", class.Name, err)
+		r.Problem("delete the resources created for EC2NodeClass %s: %v", class.Name, err)
 		return
 	}
 	if !r.drop(ctx, class.Name) {
@@ -51,31 +54,30 @@ func (r *pass) terminate(ctx context.Context, object model.ClassObject) {
 	}
 }
 
-// finishDeletions sees to the classes that are being deleted and to no other: the definition of EC2NodeClasses goes only once
+// finish sees to the classes that are being deleted and to no other: the definition of EC2NodeClasses goes only once
 // nothing holds one of them, also where that of NodePools is gone already.
-func (r *pass) finishDeletions(ctx context.Context) {
+func (r deletion) finish(ctx context.Context) {
 	for _, object := range r.config.Classes {
 		if object.Class.DeletedUnix != 0 && object.Finalized {
 			r.guarded(object.Class.Name, func() { r.terminate(ctx, object) })
 		}
 	}
-	r.publishReports(ctx)
 }
 
 // unhold takes the finalizer off a class, and reports whether it is off.
-func (r *pass) unhold(ctx context.Context, class model.Class) bool {
+func (r deletion) unhold(ctx context.Context, class model.Class) bool {
 	mark := model.ClassPatch{Name: class.Name, UID: class.UID, Finalized: false}
-	err := r.effect(ctx, EffectPatchClass, func() error { return r.clients.Cluster.PatchClass(ctx, mark) })
+	err := r.Effect(ctx, EffectPatchClass, func() error { return r.clients.Cluster.PatchClass(ctx, mark) })
 	if err != nil && !fault.Is(err, fault.NotFound) {
-		r.problem("remove the finalizer of EC2NodeClass %s: %v", class.Name, err)
+		r.Problem("remove the finalizer of EC2NodeClass %s: %v", class.Name, err)
 		return false
 	}
 	return true
 }
 
 // letGo takes the finalizer off a class whose definition is going: nothing that was made for it is deleted.
-func (r *pass) letGo(ctx context.Context, class model.Class, definitions model.Definitions) {
-	r.problem("EC2NodeClass %s is deleted with its CustomResourceDefinition (%s): none of its instances is terminated; apply the definition and the EC2NodeClass again", class.Name, definitions.Missing())
+func (r deletion) letGo(ctx context.Context, class model.Class, definitions model.Definitions) {
+	r.Problem("EC2NodeClass %s is deleted with its CustomResourceDefinition (%s): none of its instances is terminated; apply the definition and the EC2NodeClass again", class.Name, definitions.Missing())
 	if r.unhold(ctx, class) {
 		r.out.Vanished = append(r.out.Vanished, class.Name)
 	}
@@ -83,7 +85,7 @@ func (r *pass) letGo(ctx context.Context, class model.Class, definitions model.D
 
 // usersOf names the claims of a class, those of the ledger and those the API server shows: a ledger that was lost is no
 // evidence that nothing runs.
-func (r *pass) usersOf(ctx context.Context, class string) ([]string, error) {
+func (r deletion) usersOf(ctx context.Context, class string) ([]string, error) {
 	users := slices.Clone(r.users[class])
 	if len(users) > 0 {
 		return users, nil
@@ -103,7 +105,7 @@ func (r *pass) usersOf(ctx context.Context, class string) ([]string, error) {
 	return users, nil
 }
 
-func (r *pass) wait(class model.Class, users []string) {
+func (r deletion) wait(class model.Class, users []string) {
 	const most = 5
 	slices.Sort(users)
 	named := strings.Join(users[:min(most, len(users))], ", ")
@@ -118,18 +120,18 @@ func (r *pass) wait(class model.Class, users []string) {
 }
 
 // tidy deletes the class's instance profiles and launch templates.
-func (r *pass) tidy(ctx context.Context, class model.Class) error {
+func (r deletion) tidy(ctx context.Context, class model.Class) error {
 	if !r.settings.IsolatedVPC && (class.Role != "" || len(r.records[class.Name].Profiles) > 0) {
-		found, err := r.clients.Profiles.Profiles(ctx, r.profilePath()+class.UID+"/")
+		found, err := r.clients.Profiles.Profiles(ctx, profilePath(r.reg)+class.UID+"/")
 		if err != nil {
 			return err
 		}
 		for _, profile := range found {
-			if err := r.effect(ctx, EffectTidy, func() error { return r.clients.Profiles.DeleteProfile(ctx, profile) }); err != nil {
+			if err := r.Effect(ctx, EffectTidy, func() error { return r.clients.Profiles.DeleteProfile(ctx, profile) }); err != nil {
 				return err
 			}
 			r.out.Tidied++
 		}
 	}
-	return r.effect(ctx, EffectTidy, func() error { return r.clients.InstanceTypes.DeleteTemplates(ctx, r.reg.Cluster, class.Name) })
+	return r.Effect(ctx, EffectTidy, func() error { return r.clients.InstanceTypes.DeleteTemplates(ctx, r.reg.Cluster, class.Name) })
 }

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -10,14 +9,13 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/core/kubelet"
 	"github.com/joiner-sh/joiner/shared/core/offering"
-	"github.com/joiner-sh/joiner/shared/core/userdata"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // validate says whether the class, as it was resolved, is fit to launch from: first what shows without asking AWS, then what
 // a trial on EC2 shows. The trial's verdict is kept for a while as long as nothing it depends on changes, a bad one for less.
-func (r *pass) validate(ctx context.Context, class *model.Class, record *model.ClassRecord, asked string) {
+func (r validator) validate(ctx context.Context, class *model.Class, record *model.ClassRecord, asked string) {
 	if problem := r.wrong(class); problem != nil {
 		class.Status.Problems = append(class.Status.Problems, *problem)
 		record.Inputs, record.Checked = asked+"/", 0
@@ -28,7 +26,7 @@ func (r *pass) validate(ctx context.Context, class *model.Class, record *model.C
 	if before != nil {
 		good = r.settings.NoFor
 	}
-	if record.Inputs == inputs && record.Checked != 0 && r.now()-record.Checked < int64(good.Seconds()) {
+	if record.Inputs == inputs && record.Checked != 0 && r.NowUnix()-record.Checked < int64(good.Seconds()) {
 		if before != nil {
 			class.Status.Problems = append(class.Status.Problems, *before)
 		}
@@ -43,7 +41,7 @@ func (r *pass) validate(ctx context.Context, class *model.Class, record *model.C
 	}
 	switch {
 	case final:
-		record.Checked = r.now()
+		record.Checked = r.NowUnix()
 	case record.Inputs != inputs:
 		record.Checked = 0 // what was found out last was about something else
 	}
@@ -79,7 +77,7 @@ func verdictOf(status model.ClassStatus) *model.ClassProblem {
 }
 
 // wrong is what is wrong with a class without a trial; nil where nothing is.
-func (r *pass) wrong(class *model.Class) *model.ClassProblem {
+func (r validator) wrong(class *model.Class) *model.ClassProblem {
 	problem := func(reason, format string, args ...any) *model.ClassProblem {
 		return &model.ClassProblem{Condition: model.Validated, Reason: reason, Message: fmt.Sprintf(format, args...)}
 	}
@@ -147,7 +145,7 @@ const (
 
 // try makes the launch template of one instance of the class and asks EC2 whether it would launch it. final says that the
 // answer is a verdict that may be kept; otherwise it is asked again.
-func (r *pass) try(ctx context.Context, class model.Class) (problem *model.ClassProblem, final bool) {
+func (r validator) try(ctx context.Context, class model.Class) (problem *model.ClassProblem, final bool) {
 	if problem := r.expressions(ctx, class); problem != nil {
 		return problem, !problem.Unknown
 	}
@@ -162,15 +160,15 @@ func (r *pass) try(ctx context.Context, class model.Class) (problem *model.Class
 		if fault.Is(err, fault.Invalid) {
 			return say(codeOr(err, reasonRefused), false, err), true
 		}
-		r.problem("validate EC2NodeClass %s: %v", class.Name, err)
+		r.Problem("validate EC2NodeClass %s: %v", class.Name, err)
 		return say(reasonUntried, true, err), false
 	}
-	if !r.granted(ctx, r.callQuota().take, 2+len(class.Status.Subnets)) {
+	if !r.granted(ctx, r.quota().take, 2+len(class.Status.Subnets)) {
 		return say(model.ReasonPostponed, true, fmt.Errorf("all clusters of the region together have used up the EC2 API quota for now; the EC2NodeClass is validated later, and nodes may be launched from it")), false
 	}
 	r.out.Tried++
 	var request []byte
-	err = r.effect(ctx, EffectTrial, func() (err error) {
+	err = r.Effect(ctx, EffectTrial, func() (err error) {
 		request, err = r.clients.Trials.PrepareRequest(ctx, launch)
 		return err
 	})
@@ -187,7 +185,7 @@ func (r *pass) try(ctx context.Context, class model.Class) (problem *model.Class
 }
 
 // expressions is what is wrong with a class's expressions on any instance there is; nil where nothing is.
-func (r *pass) expressions(ctx context.Context, class model.Class) *model.ClassProblem {
+func (r validator) expressions(ctx context.Context, class model.Class) *model.ClassProblem {
 	if !kubelet.HasExpressions(&class.Kubelet) {
 		return nil
 	}
@@ -202,7 +200,7 @@ func (r *pass) expressions(ctx context.Context, class model.Class) *model.ClassP
 }
 
 // dryRuns asks subnet by subnet until one would do. Otherwise the first one's error counts.
-func (r *pass) dryRuns(ctx context.Context, launch model.Launch, request []byte) error {
+func (r validator) dryRuns(ctx context.Context, launch model.Launch, request []byte) error {
 	var first error
 	for _, subnet := range launch.Class.Status.Subnets {
 		err := r.clients.Trials.DryRun(ctx, launch, request, subnet.ID)
@@ -219,7 +217,7 @@ func (r *pass) dryRuns(ctx context.Context, launch model.Launch, request []byte)
 // verdict reads what EC2 answered a trial. Missing permissions are a verdict; what EC2 refuses for another reason is reported and
 // tried again before long, since it may be about something that was only just made; what says nothing about the class
 // leaves it as it was.
-func (r *pass) verdict(ctx context.Context, class model.Class, err error, denied string) (*model.ClassProblem, bool) {
+func (r validator) verdict(ctx context.Context, class model.Class, err error, denied string) (*model.ClassProblem, bool) {
 	problem := &model.ClassProblem{Condition: model.Validated, Reason: denied, Message: err.Error()}
 	switch kind := fault.KindOf(err); {
 	case kind == fault.Denied:
@@ -239,7 +237,7 @@ func (r *pass) verdict(ctx context.Context, class model.Class, err error, denied
 		return problem, false
 	}
 	r.answered(ctx, err)
-	r.problem("validate EC2NodeClass %s: %v", class.Name, err)
+	r.Problem("validate EC2NodeClass %s: %v", class.Name, err)
 	problem.Reason, problem.Unknown = reasonUntried, true
 	return problem, false
 }
@@ -256,92 +254,4 @@ func denial(text string) string {
 		return "the account may not use the image; share the image with it, or select another in spec.amiSelectorTerms"
 	}
 	return "the policy of the cluster's role does not allow it; add the permission"
-}
-
-// trial drafts the launch of one instance of the class: a type its pools may launch, in every zone of the class.
-func (r *pass) trial(ctx context.Context, class model.Class) (model.Launch, error) {
-	catalog, err := r.types(ctx)
-	if err != nil {
-		return model.Launch{}, err
-	}
-	pools := r.poolsOf(class.Name)
-	picked, found := offering.Trial(class, offering.Catalog(catalog.Types, class, r.offeringSettings()), pools)
-	if !found {
-		return model.Launch{}, fault.New(fault.NotFound, "", "no instance type in the zones of EC2NodeClass %s boots one of its images", class.Name)
-	}
-	image, _ := offering.ImageFor(class, picked)
-	launch := model.Launch{
-		Intent: "trial", Token: "trial-" + digest(class.UID, r.now()), Cluster: r.reg.Cluster, Class: class, Claims: []string{"trial"}, CapacityType: model.OnDemand,
-	}
-	var template model.Template
-	if len(pools) > 0 {
-		launch.Pool, template = pools[0].Name, pools[0].Template
-	}
-	text, err := r.userData(class, picked, image.Name, launch.Pool, template)
-	if err != nil {
-		return model.Launch{}, err
-	}
-	launch.Templates = []model.LaunchTemplate{{ImageID: image.ID, UserData: text, Overrides: overrides(class, picked)}}
-	return launch, nil
-}
-
-func (r *pass) userData(class model.Class, picked model.InstanceType, imageName, pool string, template model.Template) ([]byte, error) {
-	labels := maps.Clone(template.Labels)
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	labels[model.LabelCapacityType], labels[model.LabelNodeClass] = model.OnDemand, class.Name
-	if pool != "" {
-		labels[model.LabelNodePool] = pool
-	}
-	return userdata.Render(userdata.Input{
-		Class: class, Cluster: r.reg.Cluster, Endpoint: r.reg.Endpoint, CA: r.reg.CA, ServiceCIDR: r.reg.ServiceCIDR, ClusterDNS: r.reg.ClusterDNS,
-		Labels: labels, Taints: slices.Concat(template.Taints, template.StartupTaints), ImageName: imageName,
-		MaxPods: picked.Capacity[model.Pods], KubeReserved: picked.KubeReserved, SystemReserved: picked.SystemReserved,
-	})
-}
-
-// overrides are the type in each zone of the class, once.
-func overrides(class model.Class, picked model.InstanceType) []model.Override {
-	seen := map[string]bool{}
-	var out []model.Override
-	for _, subnet := range class.Status.Subnets {
-		if !seen[subnet.Zone] {
-			seen[subnet.Zone] = true
-			out = append(out, model.Override{InstanceType: picked.Name, Zone: subnet.Zone, SubnetID: subnet.ID})
-		}
-	}
-	return out
-}
-
-// poolsOf are the pools that name a class and are not being deleted, by name.
-func (r *pass) poolsOf(class string) []model.Pool {
-	var out []model.Pool
-	for _, pool := range r.config.Pools {
-		if pool.DeletedUnix == 0 && pool.Template.ClassName == class {
-			out = append(out, pool)
-		}
-	}
-	return out
-}
-
-// types reads the instance catalog, once in a pass.
-func (r *pass) types(ctx context.Context) (*model.InstanceCatalog, error) {
-	if r.catalog == nil {
-		catalog, err := r.sharedTypes(ctx)
-		if err != nil {
-			catalog, err = r.clients.Catalog.InstanceTypes(ctx)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read the catalog of %s: %w", r.reg.Region, err)
-		}
-		r.catalog = &catalog
-	}
-	return r.catalog, nil
-}
-
-func (r *pass) offeringSettings() offering.Settings {
-	settings := r.settings.Offerings
-	settings.Region, settings.NowUnix = cmp.Or(settings.Region, r.reg.Region), r.now()
-	return settings
 }
