@@ -5,59 +5,29 @@ import (
 	"time"
 )
 
-// Settings say how long things may wait. Zero means the default.
+// Settings say how long things may wait. A field that is zero has the default of its tag.
 type Settings struct {
-	QuietWindow    time.Duration // a batch closes when nothing new came for so long: 300 ms
-	MaxWindow      time.Duration // or when it has been open for so long: 5 s
-	IdleWindow     time.Duration // how long a change that nobody waits for may stay unpublished: 5 s
-	Heartbeat      time.Duration // at least so often while leading: 10 s
-	QuietHeartbeat time.Duration // the same while there is no instance of ours and nobody waits for one: 30 s
-	RenewEvery     time.Duration // between two full snapshots because others found an object of the last one gone, at least: 1 min
-	EmptyEvery     time.Duration // between two hints that nodes have become empty, at least: 5 s
-	FreedEvery     time.Duration // between two hints of which the later says that pods have left, at least: 20 s
-	HeadroomEvery  time.Duration // between two hints that room of CapacityBuffers may have been taken, at least: 10 s
-	HintRetryFirst time.Duration // first reminder of what still waits: 10 s; each next one after twice the time
-	HintRetryMax   time.Duration // but never later than: 5 min
-	RetryFirst     time.Duration // pause after a failure: 1 s; each next one twice the time
-	RetryMax       time.Duration // but never longer than: 30 s
-	CallTimeout    time.Duration // of one call of a port: 5 s
+	QuietWindow    time.Duration `default:"300ms"` // a batch closes when nothing new came for so long
+	MaxWindow      time.Duration `default:"5s"`    // or when it has been open for so long
+	IdleWindow     time.Duration `default:"5s"`    // how long a change that nobody waits for may stay unpublished
+	Heartbeat      time.Duration `default:"10s"`   // at least so often while leading
+	QuietHeartbeat time.Duration `default:"30s"`   // the same while there is no instance of ours and nobody waits for one
+	RenewEvery     time.Duration `default:"1m"`    // between two full snapshots because others found an object of the last one gone, at least
+	EmptyEvery     time.Duration `default:"5s"`    // between two hints that nodes have become empty, at least
+	FreedEvery     time.Duration `default:"20s"`   // between two hints of which the later says that pods have left, at least
+	HeadroomEvery  time.Duration `default:"10s"`   // between two hints that room of CapacityBuffers may have been taken, at least
+	HintRetryFirst time.Duration `default:"10s"`   // first reminder of what still waits; each next one after twice the time
+	HintRetryMax   time.Duration `default:"5m"`    // but never later than
+	RetryFirst     time.Duration `default:"1s"`    // pause after a failure; each next one twice the time
+	RetryMax       time.Duration `default:"30s"`   // but never longer than
+	CallTimeout    time.Duration `default:"5s"`    // of one call of a port
 
-	MaxDeltas     int // after which a new full snapshot is written, once nobody waits: 100
-	MaxDeltaBytes int // the same, of all deltas together: 4 MiB
+	MaxDeltas     int `default:"100"`     // after which a new full snapshot is written, once nobody waits
+	MaxDeltaBytes int `default:"4194304"` // the same, of all deltas together
 
-	// MaxAge is how old a full snapshot becomes before a new one is written: 24 h. What lies in the bucket is deleted after weeks, and a
+	// MaxAge is how old a full snapshot becomes before a new one is written. What lies in the bucket is deleted after weeks, and a
 	// quiet cluster's full snapshot must not be.
-	MaxAge time.Duration
-}
-
-func (s Settings) withDefaults() Settings {
-	duration := func(d *time.Duration, value time.Duration) {
-		if *d <= 0 {
-			*d = value
-		}
-	}
-	duration(&s.QuietWindow, 300*time.Millisecond)
-	duration(&s.MaxWindow, 5*time.Second)
-	duration(&s.IdleWindow, 5*time.Second)
-	duration(&s.Heartbeat, 10*time.Second)
-	duration(&s.QuietHeartbeat, 30*time.Second)
-	duration(&s.RenewEvery, time.Minute)
-	duration(&s.EmptyEvery, 5*time.Second)
-	duration(&s.FreedEvery, 20*time.Second)
-	duration(&s.HeadroomEvery, 10*time.Second)
-	duration(&s.HintRetryFirst, 10*time.Second)
-	duration(&s.HintRetryMax, 5*time.Minute)
-	duration(&s.RetryFirst, time.Second)
-	duration(&s.RetryMax, 30*time.Second)
-	duration(&s.CallTimeout, 5*time.Second)
-	duration(&s.MaxAge, 24*time.Hour)
-	if s.MaxDeltas <= 0 {
-		s.MaxDeltas = 100
-	}
-	if s.MaxDeltaBytes <= 0 {
-		s.MaxDeltaBytes = 4 << 20
-	}
-	return s
+	MaxAge time.Duration `default:"24h"`
 }
 
 // Config is what a Publisher is made of.

@@ -65,38 +65,7 @@ func (s *state) worthIt() model.Resources {
 	return smallest
 }
 
-// noteFreed takes note of what a pod frees, or takes.
-func (f *Publisher) noteFreed(before, after model.Resources, now time.Time) {
-	if f.config.EmptyNodes == nil || !f.seen {
-		return
-	}
-	f.freed.note(before, after, now)
-	if f.freed.cpu+f.freed.memory > 0 && (f.freed.enough == nil || now.Sub(f.freed.enoughAt) >= enoughFor) {
-		f.freed.enough, f.freed.enoughAt = f.state.worthIt(), now
-	}
-	switch worth := f.freed.worth(); {
-	case !worth:
-		f.freed.first = time.Time{}
-	case f.freed.first.IsZero():
-		f.freed.first = now
-	}
-}
-
 // worth reports whether enough is free.
 func (c *freedCapacity) worth() bool {
 	return c.enough != nil && (c.cpu >= c.enough["cpu"] || c.memory >= c.enough["memory"])
-}
-
-// freedDue returns when the hint is due that pods have left, zero where too few have: once no pod has left for a while, or pods have
-// gone on leaving for long, and a while after the hint before.
-func (f *Publisher) freedDue() time.Time {
-	c := &f.freed
-	if c.first.IsZero() {
-		return time.Time{}
-	}
-	due := earlier(c.last.Add(f.settings.IdleWindow+f.settings.QuietWindow), c.first.Add(f.settings.FreedEvery))
-	if again := f.emptied.sentAt.Add(f.settings.FreedEvery); due.Before(again) {
-		return again
-	}
-	return due
 }

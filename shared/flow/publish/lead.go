@@ -6,7 +6,38 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
 )
+
+// Lead publishes and hints until ctx is done, which is no error, or until another replica has taken over, which is
+// Conflict. Everything known must have been observed before: what is published first is taken to be the whole cluster.
+func (f *Publisher) Lead(ctx context.Context) error {
+	f.assume()
+	for {
+		wait, err := f.step(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		f.config.Wait(ctx, f.wake, wait)
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// assume begins a leadership: nothing is published, and everything that waits is new.
+func (f *Publisher) assume() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.leadership = leadership{
+		manifest: model.Manifest{Cluster: f.config.Cluster, WatcherOwner: f.config.Owner},
+		whole:    f.whole, snapshotAt: f.snapshotAt, keptAt: f.keptAt, renewedAt: f.renewedAt,
+	}
+	f.anew(f.config.Now())
+}
 
 // step does whatever is due and returns how long nothing more will be, unless something is observed. The error is that
 // another replica leads.
@@ -45,15 +76,17 @@ func (f *Publisher) step(ctx context.Context) (time.Duration, error) {
 }
 
 func (f *Publisher) newEpoch(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, f.settings.CallTimeout)
-	defer cancel()
-	epoch, err := f.config.Manifests.NextEpoch(ctx, f.config.Cluster, f.config.Owner)
+	err := f.call(ctx, func(ctx context.Context) (err error) {
+		f.epoch, err = f.config.Manifests.NextEpoch(ctx, f.config.Cluster, f.config.Owner)
+		return err
+	})
 	if err != nil {
+		f.epoch = 0
 		return err
 	}
-	f.epoch, f.manifest.Epoch, f.publishPause = epoch, epoch, pause{}
+	f.manifest.Epoch, f.publishPause = f.epoch, pause{}
 	f.inherit(ctx)
-	f.log(Note{What: "leading", Epoch: epoch, Waiting: f.PendingPods()})
+	f.log(Note{What: "leading", Waiting: f.PendingPods()})
 	return nil
 }
 
@@ -64,69 +97,20 @@ func (f *Publisher) prepare() bool {
 	now := f.config.Now()
 	f.retryHints(now)
 	f.recheckHeadroom(now)
-	if f.closable() && !now.Before(f.batch.closesAt(&f.settings)) {
-		f.closeBatch(now, f.seqOfNow())
+	if f.closable(f.head) && !now.Before(f.batch.closesAt(&f.settings)) {
+		f.closeBatch(now, f.seqOfNow(&f.gathered))
 	}
-	if f.publishing == nil && f.publishDue(now) {
-		f.begin(now)
+	if f.publishing == nil && f.publishDue(&f.gathered, now) {
+		f.begin(&f.gathered, f.config.Cluster, now)
 	}
 	return f.publishing != nil
-}
-
-// seqOfNow returns the sequence number that the state of this moment has or will have.
-func (f *Publisher) seqOfNow() int64 {
-	seq := f.head
-	if f.publishing != nil {
-		seq = f.publishing.seq
-	}
-	if !f.dirtySince.IsZero() || seq == 0 {
-		seq++
-	}
-	return seq
-}
-
-// sendHint sends the pending hint once the state it names is published. A failure is tried again after a pause; meanwhile
-// the state goes on being published.
-func (f *Publisher) sendHint(ctx context.Context) {
-	f.mu.Lock()
-	o := f.pending
-	if o == nil || o.seq > f.head || !f.hintPause.over(f.config.Now()) {
-		f.mu.Unlock()
-		return
-	}
-	hint, ok := f.makeHint(o)
-	if !ok {
-		f.pending = nil
-		f.mu.Unlock()
-		return
-	}
-	f.mu.Unlock()
-
-	ctx, cancel := context.WithTimeout(ctx, f.settings.CallTimeout)
-	defer cancel()
-	err := f.config.Queue.Send(ctx, hint)
-
-	now := f.config.Now()
-	f.mu.Lock()
-	if err == nil {
-		f.hinted(o, now)
-		f.pending, f.hintPause = nil, pause{}
-	} else {
-		f.hintPause.failed(now, &f.settings)
-	}
-	waiting := len(f.pods)
-	f.mu.Unlock()
-	if err != nil {
-		f.problem("send a hint", err)
-		return
-	}
-	f.log(Note{What: "hint", Epoch: f.epoch, Seq: hint.Seq, Reason: string(hint.Reason), Pods: len(hint.Pods), Waiting: waiting})
 }
 
 // keepAlive sends a heartbeat where it is time. The error is that another replica leads.
 func (f *Publisher) keepAlive(ctx context.Context) error {
 	now := f.config.Now()
-	if f.publishing != nil || f.manifest.SnapshotKey == "" || now.Before(f.nextHeartbeat()) || !f.publishPause.over(now) {
+	if f.publishing != nil || f.manifest.SnapshotKey == "" || now.Before(f.heartbeatAt.Add(f.every((*gathered).heartbeatEvery))) ||
+		!f.publishPause.over(now) {
 		return nil
 	}
 	err := f.heartbeat(ctx)
@@ -136,25 +120,8 @@ func (f *Publisher) keepAlive(ctx context.Context) error {
 	if err == nil || lostLease(err) {
 		return err
 	}
-	f.publishPause.failed(f.config.Now(), &f.settings)
-	f.problem("send a heartbeat", err)
+	f.failedToPublish("send a heartbeat", err)
 	return nil
-}
-
-// nextHeartbeat is when the next heartbeat is due.
-func (f *Publisher) nextHeartbeat() time.Time {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.heartbeatAt.Add(f.heartbeatEvery())
-}
-
-// heartbeatEvery is how often the watcher says that it lives. Nodes are disrupted by a state that was confirmed ten seconds ago; where there is
-// nothing to disrupt, and nobody waits, functions need to know no more than that a change would be published. It is called with the lock held.
-func (f *Publisher) heartbeatEvery() time.Duration {
-	if len(f.pods)+len(f.nodes) > 0 || f.state.ours() {
-		return f.settings.Heartbeat
-	}
-	return max(f.settings.Heartbeat, f.settings.QuietHeartbeat)
 }
 
 // idle returns how long there is nothing to do.
@@ -165,7 +132,7 @@ func (f *Publisher) idle() time.Duration {
 	next := earlier(f.heartbeatAt.Add(f.heartbeatEvery()), f.keptAt.Add(f.keepEvery()))
 	next = earlier(next, f.retryAt())
 	next = earlier(next, f.headroom.due(&f.settings))
-	if f.closable() {
+	if f.closable(f.head) {
 		next = earlier(next, f.batch.closesAt(&f.settings))
 	}
 	if !f.dirtySince.IsZero() {
@@ -187,11 +154,7 @@ func (f *Publisher) failedToPublish(what string, err error) {
 	f.problem(what, err)
 }
 
-func (f *Publisher) problem(what string, err error) {
-	f.log(Note{What: "problem", Epoch: f.epoch, Seq: f.head, Waiting: f.PendingPods(), Err: fmt.Errorf("%s: %w", what, err)})
-}
-
 func (f *Publisher) stepDown(err error) error {
-	f.log(Note{What: "lost lease", Epoch: f.epoch, Seq: f.head, Err: err})
+	f.log(Note{What: "lost lease", Seq: f.head, Err: err})
 	return fmt.Errorf("epoch %d of cluster %s is over: %w", f.epoch, f.config.Cluster, err)
 }

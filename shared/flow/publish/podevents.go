@@ -1,11 +1,8 @@
 package publish
 
 import (
-	"context"
-	"fmt"
 	"time"
 
-	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
@@ -66,22 +63,6 @@ func (s *state) podBefore(c *wire.Change) *model.Pod {
 	return nil
 }
 
-// notePods takes note of pods that come to nodes and leave them, and of nodes that become empty by that.
-func (f *Publisher) notePods(c *wire.Change, before *model.Pod, now time.Time) {
-	if c.Pod == nil {
-		return
-	}
-	var after *model.Pod
-	if row, there := f.state.pods.rows[c.Pod.Key()]; there {
-		after = &row
-	}
-	emptied := f.state.podEvents(before, after, !f.seen, now.Unix())
-	f.noteFreed(f.state.requestsOn(before), f.state.requestsOn(after), now)
-	if emptied != "" && f.config.EmptyNodes != nil && f.emptied.first.IsZero() {
-		f.emptied.first = now
-	}
-}
-
 // stamp notes a pod event on a node that is known.
 func (s *state) stamp(name string, at int64) {
 	node, known := s.nodes.rows[name]
@@ -92,37 +73,13 @@ func (s *state) stamp(name string, at int64) {
 	s.nodes.put(name, node)
 }
 
-// node takes in a node. What was seen of its pods stays with it; another node of its name begins anew.
-func (s *state) node(c wire.Change) bool {
-	if old, known := s.nodes.rows[c.Node.Name]; known && !c.Deleted && old.UID == c.Node.UID {
-		c.Node.PodEventUnix = old.PodEventUnix
-	}
-	return change(&s.nodes, c.Deleted, c.Node.Name, c.Node)
-}
-
-// inherit takes over what an earlier leader has published of when pods came to nodes and left them: this replica may not have
-// been there. Where that cannot be read, what it has seen itself has to do.
-func (f *Publisher) inherit(ctx context.Context) {
-	if f.config.Previous == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, f.settings.CallTimeout)
-	defer cancel()
-	former, err := f.config.Previous.Previous(ctx, f.config.Cluster)
-	if fault.Is(err, fault.NotFound) {
-		return
-	}
-	if err != nil {
-		f.problem("read what was published before", fmt.Errorf("the times at which pods were bound to nodes and left them are known from now on only: %w", err))
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
+// inherit takes over what an earlier leader has published of when pods came to nodes and left them: this replica may not have been there.
+func (s *state) inherit(former *model.Snapshot) {
 	for i := range former.Nodes {
 		before := &former.Nodes[i]
-		if node, known := f.state.nodes.rows[before.Name]; known && node.UID == before.UID && before.PodEventUnix > node.PodEventUnix {
+		if node, known := s.nodes.rows[before.Name]; known && node.UID == before.UID && before.PodEventUnix > node.PodEventUnix {
 			node.PodEventUnix = before.PodEventUnix
-			f.state.nodes.put(node.Name, node)
+			s.nodes.put(node.Name, node)
 		}
 	}
 }
@@ -131,58 +88,4 @@ func (f *Publisher) inherit(ctx context.Context) {
 type emptiedNodes struct {
 	first  time.Time // since when somebody is to learn of it; zero = nobody
 	sentAt time.Time
-}
-
-// disruptionDue returns when the next hint to the disruption function is due, zero where none is.
-func (f *Publisher) disruptionDue() time.Time {
-	empty, freed := f.emptyDue(), f.freedDue()
-	if empty.IsZero() {
-		return freed
-	}
-	return earlier(empty, freed)
-}
-
-// emptyDue returns when the hint is due that nodes have become empty, zero where there are none: once the state that shows it has been
-// published, and a while after the hint before.
-func (f *Publisher) emptyDue() time.Time {
-	if f.emptied.first.IsZero() {
-		return time.Time{}
-	}
-	due, again := f.emptied.first.Add(f.settings.IdleWindow+f.settings.QuietWindow), f.emptied.sentAt.Add(f.settings.EmptyEvery)
-	if due.Before(again) {
-		return again
-	}
-	return due
-}
-
-// sendEmpty sends the hint that nodes have become empty, or that so many pods have left that others may become so. A hint that is lost is made
-// up for by the disruption function's next tick.
-func (f *Publisher) sendEmpty(ctx context.Context) {
-	now := f.config.Now()
-	f.mu.Lock()
-	due := f.disruptionDue()
-	if due.IsZero() || now.Before(due) {
-		f.mu.Unlock()
-		return
-	}
-	first := f.emptied.first
-	if first.IsZero() {
-		first = f.freed.first
-	}
-	f.emptied, f.freed = emptiedNodes{sentAt: now}, freedCapacity{}
-	f.number++
-	hint := wire.Hint{
-		Cluster: f.config.Cluster, Epoch: f.epoch, Seq: f.head, Number: f.number, Reason: wire.ReasonDisrupt, Tick: fmt.Sprintf("empty/%d-%d", f.epoch, f.number),
-		SentAtMillis: now.UnixMilli(), FirstSeenMillis: first.UnixMilli(), ClosedMillis: now.UnixMilli(),
-	}
-	waiting := len(f.pods)
-	f.mu.Unlock()
-
-	ctx, cancel := context.WithTimeout(ctx, f.settings.CallTimeout)
-	defer cancel()
-	if err := f.config.EmptyNodes.Send(ctx, hint); err != nil {
-		f.problem("send a hint about nodes that have become empty or lost pods; the next scheduled run finds them", err)
-		return
-	}
-	f.log(Note{What: "hint", Epoch: f.epoch, Seq: hint.Seq, Reason: string(hint.Reason), Waiting: waiting})
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
@@ -43,10 +44,7 @@ type NewestSnapshot struct {
 		// Manifest returns the cluster's snapshot manifest; nil where nothing was published yet.
 		Manifest(ctx context.Context, cluster string) (*model.Manifest, error)
 	}
-	Snapshots interface {
-		// SnapshotAt returns the snapshot that a manifest points at.
-		SnapshotAt(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error)
-	}
+	Snapshots port.Snapshots
 }
 
 // Previous returns the cluster's newest snapshot.

@@ -89,6 +89,14 @@ func (s *state) pod(c wire.Change) bool {
 	return s.pods.put(row.Key(), row)
 }
 
+// node takes in a node. What was seen of its pods stays with it; another node of its name begins anew.
+func (s *state) node(c wire.Change) bool {
+	if old, known := s.nodes.rows[c.Node.Name]; known && !c.Deleted && old.UID == c.Node.UID {
+		c.Node.PodEventUnix = old.PodEventUnix
+	}
+	return change(&s.nodes, c.Deleted, c.Node.Name, c.Node)
+}
+
 func (s *state) daemonSet(c wire.Change) bool {
 	key := c.DaemonSet.Namespace + "/" + c.DaemonSet.Name
 	if c.Deleted {

@@ -14,6 +14,8 @@ type waiting struct {
 	pause   time.Duration
 }
 
+func (w *waiting) due(now time.Time) bool { return !w.retryAt.IsZero() && !now.Before(w.retryAt) }
+
 // needsCapacity reports whether nothing can hold the pod and a node could help: not one that waits for a preemption, or
 // whose owner places it. What the pod asks for is not looked at: also people learn of a pod that cannot be helped.
 func needsCapacity(pod *model.Pod, shape *model.PodShape) bool {
@@ -35,35 +37,6 @@ func starting(node *model.Node) bool {
 		}
 	}
 	return false
-}
-
-// updateWaiting updates what waits by a change that made a difference, and opens a batch where something new does.
-func (f *Publisher) updateWaiting(c *wire.Change, before *version, now time.Time) {
-	switch {
-	case c.Pod != nil:
-		key := c.Pod.Key()
-		if c.Deleted || !needsCapacity(c.Pod, c.Shape) {
-			delete(f.pods, key)
-			return
-		}
-		if w := f.pods[key]; w != nil && w.ref.UID == c.Pod.UID {
-			return
-		}
-		f.pods[key] = &waiting{ref: c.Pod.Ref()}
-		f.batch.add(now, wire.ReasonBatch, key, "")
-	case c.Node != nil:
-		if c.Deleted || !starting(c.Node) {
-			delete(f.nodes, c.Node.Name)
-			return
-		}
-		f.nodes[c.Node.Name] = &waiting{}
-		f.batch.add(now, wire.ReasonNode, "", c.Node.Name)
-	case c.Pool != nil && before.differs(c.Deleted, c.Pool.UID, c.Pool.Generation, c.Pool.DeletedUnix),
-		c.Class != nil && before.differs(c.Deleted, c.Class.UID, c.Class.Generation, c.Class.DeletedUnix):
-		f.batch.add(now, wire.ReasonConfig, "", "")
-	case c.Claim != nil && !c.Deleted && c.Claim.Manual && c.Claim.DeletedUnix == 0:
-		f.batch.add(now, wire.ReasonConfig, "", "")
-	}
 }
 
 // version is what of a pool or class says that people changed it; a status that was written is no such change, else the
