@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/lifecycle"
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -101,5 +102,48 @@ func (r *pass) finish(ctx context.Context, item *Item) {
 			patch.RemoveTaints = append(patch.RemoveTaints, model.Taint{Key: model.TaintDisrupted, Effect: effect})
 		}
 		r.applyEffect(ctx, item, EffectUntaint, func() error { return r.clients.Objects.PatchNode(ctx, patch) })
+	}
+}
+
+// renew takes the lease, or takes it again, unless most of it is left.
+func (r *pass) renew(ctx context.Context) error {
+	now := r.Now()
+	if r.until.Sub(now) > r.settings.LeaseFor/2 {
+		return nil
+	}
+	nowUnix := r.out.AtUnix + int64(now.Sub(r.read).Seconds())
+	fence, err := r.Leases.AcquireLease(ctx, r.reg.Cluster, model.LeaseCollector, r.request.Owner, nowUnix, nowUnix+int64(r.settings.LeaseFor.Seconds()))
+	if err != nil {
+		return fmt.Errorf("acquire the collector's lease of cluster %s: %w", r.reg.Cluster, err)
+	}
+	r.fence, r.until = fence, now.Add(r.settings.LeaseFor)
+	if err := r.still(ctx); err != nil {
+		r.release(ctx)
+		return err
+	}
+	return nil
+}
+
+// still reads the registration again once the lease is held: nobody bounds how long this run takes, and whoever detaches a cluster
+// keeps its leases for a while only.
+func (r *pass) still(ctx context.Context) error {
+	reg, err := r.Registry.Cluster(ctx, r.request.Cluster)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return fmt.Errorf("cluster %s was detached meanwhile, and what is not adopted yet is left as it is: %w", r.request.Cluster, err)
+	case err != nil:
+		return fmt.Errorf("read the registration of cluster %s again: %w", r.request.Cluster, err)
+	case reg.ARN != r.reg.ARN:
+		return fault.New(fault.NotFound, "OtherCluster", "cluster %s is %s now, and was %s at the start; run this again", r.request.Cluster, reg.ARN, r.reg.ARN)
+	}
+	return nil
+}
+
+// release releases the lease even when the run's own context is over.
+func (r *pass) release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if err := r.Leases.Release(ctx, r.fence); err != nil {
+		r.out.Warnings = append(r.out.Warnings, fmt.Sprintf("release the lease, which expires by itself: %v", err))
 	}
 }

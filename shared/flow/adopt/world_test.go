@@ -121,6 +121,10 @@ func (s *site) records() model.ClusterRecords {
 
 func (s *site) wrote(what string) { s.writes = append(s.writes, what) }
 
+func (s *site) Clusters(context.Context) ([]model.Registration, error) {
+	panic("nobody lists clusters")
+}
+
 func (s *site) Cluster(_ context.Context, name string) (model.Registration, error) {
 	if name != "web" || s.detached > 0 && s.now >= s.detached {
 		return model.Registration{}, fault.New(fault.NotFound, "", "cluster %s is not attached", name)

@@ -43,7 +43,7 @@ type DetachOutcome struct {
 // name or by another stack is. Conflict where instances of it live and are not handed over, or where something about them is under way: then nothing
 // has changed. After another error the cluster may be left paused; it can be run again, and attaching it again undoes that.
 func (f *Flow) Detach(ctx context.Context, d DetachRequest) (DetachOutcome, error) {
-	r := &departure{Flow: f, settings: f.Settings.withDefaults(), DetachRequest: d}
+	r := &departure{Flow: f, settings: work.WithDefaults(f.Settings), DetachRequest: d}
 	if d.HandOver != "" && d.HandOver != ToKarpenter && d.HandOver != ToPeople {
 		return r.out, invalid("handOver", d.HandOver, "is neither %s nor %s", ToKarpenter, ToPeople)
 	}

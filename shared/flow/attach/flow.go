@@ -1,11 +1,11 @@
 package attach
 
 import (
-	"cmp"
 	"context"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 	"github.com/joiner-sh/joiner/shared/work"
 )
 
@@ -13,9 +13,9 @@ import (
 type Flow struct {
 	Registry  Registry
 	Clusters  Clusters
-	Leases    Leases
+	Leases    port.Leases
 	Ledger    Ledger
-	Connector Connector // nil = nothing can be handed over from here
+	Connector port.Connector[Objects] // nil = nothing can be handed over from here
 
 	// Spread says why a text is no list of default constraints; nil = none is looked at.
 	Spread func(text string) error
@@ -27,19 +27,12 @@ type Flow struct {
 	Effects  work.EffectHook // nil but where a test wants to see or stop effects
 }
 
-// Settings are the flow's numbers. The zero value of a field means the default named with it.
+// Settings are the flow's numbers. A field that is zero has the default of its tag.
 type Settings struct {
-	LeaseFor time.Duration // how long leases are taken for, and kept when the cluster is gone: 120 s, as long as any function may run
-	WaitFor  time.Duration // how long somebody else's lease is waited for: 60 s
-	AtOnce   int           // objects that are freed side by side: 8
+	LeaseFor time.Duration `default:"120s"` // how long leases are taken for, and kept when the cluster is gone: as long as any function may run
+	WaitFor  time.Duration `default:"60s"`  // how long somebody else's lease is waited for
+	AtOnce   int           `default:"8"`    // objects that are freed side by side
 	RightsIn time.Duration // how long a role that was just made may take to be believed: none
-}
-
-func (s Settings) withDefaults() Settings {
-	s.LeaseFor = cmp.Or(s.LeaseFor, 120*time.Second)
-	s.WaitFor = cmp.Or(s.WaitFor, time.Minute)
-	s.AtOnce = cmp.Or(s.AtOnce, 8)
-	return s
 }
 
 // Names of the flow's effects.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/joiner-sh/joiner/shared/work"
 )
 
 // F2: detach keeps every lease of a cluster from before its last look at the ledger until LeaseFor later, so that who has read the
@@ -36,7 +38,7 @@ func TestF2NoFunctionRunsLongerThanDetachKeepsTheLeases(t *testing.T) {
 			}
 			functions++
 			timeout := time.Duration(resource.Properties.Timeout) * time.Second
-			if kept := (Settings{}).withDefaults().LeaseFor; timeout == 0 || timeout > kept {
+			if kept := work.WithDefaults(Settings{}).LeaseFor; timeout == 0 || timeout > kept {
 				t.Errorf("%s: %s may run for %v, and leases are kept for %v", filepath.Base(path), name, timeout, kept)
 			}
 		}

@@ -7,14 +7,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/admit"
 	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 )
-
-// Catalogs has the region's instance catalogs.
-type Catalogs interface {
-	// RegionCatalog returns the catalog of the registration's account and region; it is shared, and nobody writes to it. NotFound
-	// where there is none.
-	RegionCatalog(ctx context.Context, reg model.Registration) (model.InstanceCatalog, error)
-}
 
 // Objects knows what else is in the cluster.
 type Objects interface {
@@ -25,7 +19,7 @@ type Objects interface {
 
 // Flow answers admissions. It may be used from many goroutines.
 type Flow struct {
-	Catalogs  Catalogs
+	Catalogs  port.RegionCatalogs
 	Objects   Objects           // nil = nothing is known of the cluster
 	Offerings offering.Settings // as those who plan have them; the region is that of the registration
 	Patience  time.Duration     // how long the catalog is waited for; 0 = as long as ctx lets
