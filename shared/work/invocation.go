@@ -23,8 +23,8 @@ type Invocation struct {
 	LeaseMargin time.Duration // how long a lease outlives the deadline
 	StopBefore  time.Duration // what must be left of the invocation to begin something else
 
-	// Abreast calls do(0) … do(n-1) side by side and returns when all have; nil = on goroutines.
-	Abreast func(n int, do func(i int))
+	// SideBySide calls do(0) … do(n-1) side by side and returns when all have; nil = on goroutines.
+	SideBySide func(n int, do func(i int))
 
 	Mutex sync.Mutex // of what is written side by side, by whoever has the invocation
 
@@ -109,8 +109,8 @@ func (i *Invocation) Parallel(n, most int, do func(k int)) {
 		defer i.Contain("")
 		do(k)
 	}
-	if i.Abreast != nil {
-		i.Abreast(n, contained)
+	if i.SideBySide != nil {
+		i.SideBySide(n, contained)
 		return
 	}
 	Parallel(n, most, contained)

@@ -57,7 +57,7 @@ func TestProblemsAreKeptUpToANumberAndUnreadItemsOnce(t *testing.T) {
 func TestOneThatPanicsStopsNoOther(t *testing.T) {
 	now := time.Unix(1000, 0)
 	i := at(&now)
-	i.Abreast = Sequential
+	i.SideBySide = Sequential
 	done := 0
 	i.Parallel(3, 1, func(k int) {
 		if k == 1 {

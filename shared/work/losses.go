@@ -25,3 +25,10 @@ func ReportLost(ctx context.Context, losses LossReporter, effects EffectHook, ma
 	}
 	return RunEffect(ctx, effects, EffectReportLost, func() error { return losses.Lost(ctx, manifest) })
 }
+
+// ReportLost tells the watcher as the function of that name does; what goes wrong with that is a problem.
+func (i *Invocation) ReportLost(ctx context.Context, losses LossReporter, manifest model.Manifest, failure error) {
+	if err := ReportLost(ctx, losses, i.Hook, manifest, failure); err != nil {
+		i.Problem("%v", err)
+	}
+}

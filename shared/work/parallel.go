@@ -17,7 +17,7 @@ func Parallel(n, most int, do func(i int)) {
 	group.Wait()
 }
 
-// Sequential calls do(0) … do(n-1) one after the other: it stands for Abreast where every run has to be like the last.
+// Sequential calls do(0) … do(n-1) one after the other: it stands for Parallel where every run has to be like the last.
 func Sequential(n int, do func(i int)) {
 	for i := range n {
 		do(i)

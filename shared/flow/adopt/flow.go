@@ -10,6 +10,14 @@ import (
 	"github.com/joiner-sh/joiner/shared/work"
 )
 
+// Names of the flow's effects, in their order for each NodeClaim.
+const (
+	EffectRecord  = "record"  // claim written to the ledger
+	EffectTag     = "tag"     // instances tagged
+	EffectStamp   = "stamp"   // NodeClaim object annotated
+	EffectUntaint = "untaint" // taint that Karpenter left taken off a node
+)
+
 // Flow is the adoption with its ports. It keeps nothing between runs.
 type Flow struct {
 	Registry  port.Registry

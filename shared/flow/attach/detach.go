@@ -216,11 +216,11 @@ func (r *departure) shown() error {
 		}
 	}
 	if len(deleted) > 0 {
-		return fault.New(fault.Conflict, "UnderWay", "NodeClaims %s of cluster %s are being deleted; wait until they are gone", few(deleted), r.Cluster)
+		return fault.New(fault.Conflict, "UnderWay", "NodeClaims %s of cluster %s are being deleted; wait until they are gone", work.Several(deleted, 5, ", "), r.Cluster)
 	}
 	if len(hidden) > 0 {
 		return fault.New(fault.Conflict, "NoNodeClaim", "no NodeClaim of cluster %s shows %s, so no controller would manage them: wait a minute for it to be written, or terminate them",
-			r.Cluster, few(hidden))
+			r.Cluster, work.Several(hidden, 5, ", "))
 	}
 	return nil
 }
@@ -393,14 +393,5 @@ func byPool(claims []model.Claim) string {
 	for i, pool := range pools {
 		pools[i] = fmt.Sprintf("%s: %d", pool, counts[pool])
 	}
-	return few(pools)
-}
-
-// few joins texts, no more than five of them.
-func few(texts []string) string {
-	const most = 5
-	if len(texts) > most {
-		return strings.Join(texts[:most], ", ") + fmt.Sprintf(" and %d more", len(texts)-most)
-	}
-	return strings.Join(texts, ", ")
+	return work.Several(pools, 5, ", ")
 }

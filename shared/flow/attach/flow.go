@@ -45,9 +45,6 @@ const (
 	EffectUnregister = "unregister" // registration deleted
 )
 
-// AllEffects lists them.
-var AllEffects = []string{EffectRegister, EffectPause, EffectLease, EffectFree, EffectForget, EffectUnregister}
-
 // leases are all a cluster has, in the order they are taken: who launches first.
 var leases = []string{model.LeasePlanner, model.LeaseDisrupt, model.LeaseCollector, model.LeaseDrainer, model.LeaseCatalog}
 

@@ -249,9 +249,7 @@ func (p *regionPass) busy(ctx context.Context) bool {
 		}
 		snapshot, err := p.flow.Snapshots.SnapshotAt(ctx, *ledger.Manifest)
 		if err != nil {
-			if err := work.ReportLost(ctx, p.flow.Losses, p.Hook, *ledger.Manifest, err); err != nil {
-				p.Problem("%v", err)
-			}
+			p.ReportLost(ctx, p.flow.Losses, *ledger.Manifest, err)
 			p.Problem("cluster %s counts as busy: %v", reg.Cluster, err)
 			return true
 		}

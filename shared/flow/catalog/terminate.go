@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/work"
 )
 
 // deletion finishes the deletion of classes.
@@ -108,10 +108,7 @@ func (r deletion) usersOf(ctx context.Context, class string) ([]string, error) {
 func (r deletion) wait(class model.Class, users []string) {
 	const most = 5
 	slices.Sort(users)
-	named := strings.Join(users[:min(most, len(users))], ", ")
-	if more := len(users) - most; more > 0 {
-		named += fmt.Sprintf(" and %d more", more)
-	}
+	named := work.Several(users, most, ", ")
 	message := fmt.Sprintf("%d NodeClaims still use this EC2NodeClass: %s; it is deleted once they are (kubectl delete nodeclaim, or delete their NodePool)", len(users), named)
 	r.report.Classes = append(r.report.Classes, model.ClassReport{Class: class.Name, UID: class.UID, Waiting: message})
 	r.report.Events = append(r.report.Events, model.Event{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/core/disruption"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/work"
 )
 
 // Reasons of events.
@@ -222,14 +223,5 @@ func sentences(why []model.KeptReason) string {
 	for _, reason := range why {
 		texts = append(texts, reason.Message)
 	}
-	return several(texts, most, "; ")
-}
-
-// several is the first few of some texts.
-func several(texts []string, most int, between string) string {
-	out := strings.Join(texts[:min(most, len(texts))], between)
-	if more := len(texts) - most; more > 0 {
-		out += fmt.Sprintf(" and %d more", more)
-	}
-	return out
+	return work.Several(texts, most, "; ")
 }

@@ -10,6 +10,29 @@ import (
 	"github.com/joiner-sh/joiner/shared/work"
 )
 
+// Names of the flow's effects, in the order a command meets them.
+const (
+	EffectForget     = "forget"   // memo of a check that found nothing taken back; only where there is one
+	EffectCommit     = "commit"   // command, its claims and turns written
+	EffectDecision   = "decision" // decision record kept
+	EffectTaint      = "taint"    // node tainted
+	EffectPatchClaim = "show"     // why a node is disrupted shown on its NodeClaim, or that no more
+	EffectStep       = "step"     // how far a command has come, in the ledger
+	EffectReplace    = "replace"  // provision asked for replacements, or for the pods' next place
+	EffectEnd        = "end"      // command Done or Undone, with its claims
+	EffectDrain      = "drain"    // a drain run asked for
+	EffectUntaint    = "untaint"  // taint taken off
+	EffectHint       = "hint"     // another check asked for
+	EffectNote       = "note"     // notes of the disruption function written
+	EffectReport     = "tell"     // events
+)
+
+// AllEffects lists them.
+var AllEffects = []string{
+	EffectForget, EffectCommit, EffectDecision, EffectTaint, EffectPatchClaim, EffectStep, EffectReplace, EffectEnd, EffectDrain, EffectUntaint,
+	EffectHint, EffectNote, EffectReport,
+}
+
 // Flow is the disruption function with its ports and its clock. It keeps nothing between runs: what it remembers is in the ledger.
 type Flow struct {
 	Registry  port.Registry
@@ -112,3 +135,11 @@ type Decided struct {
 
 // seconds of a duration.
 func seconds(d time.Duration) int64 { return int64(d / time.Second) }
+
+const (
+	maxClockOffset  = 5 // seconds by which the watcher's clock may be ahead of the ledger's for its heartbeat to be believed
+	missedHeartbeat = 3 // seconds until another check, where the watcher's heartbeat is only a little late
+	retryAfter      = 5 // seconds until another check, after something did not answer
+	cameTooLate     = 2 // seconds until another check, after somebody else has written first
+	sharedSource    = "s3"
+)

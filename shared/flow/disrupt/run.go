@@ -27,7 +27,7 @@ func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
 func (f *Flow) begin(request Request) *session {
 	r := &session{flow: f, settings: work.WithDefaults(f.Settings), request: request, out: Outcome{Cluster: request.Cluster}}
 	r.Invocation = (&work.Invocation{
-		Clock: f.Now, Deadline: request.Deadline, Hook: f.Effects, Abreast: f.Parallel,
+		Clock: f.Now, Deadline: request.Deadline, Hook: f.Effects, SideBySide: f.Parallel,
 		LeaseMargin: r.settings.LeaseMargin, StopBefore: r.settings.StopBefore,
 	}).Begin()
 	return r
@@ -79,7 +79,7 @@ func (r *session) reconcile(ctx context.Context) error {
 	seen := r.readSnapshot(ctx)
 	r.Reached("seen")
 
-	// 4. What is to be done. Nobody waits for what people are told, so that the next run need not either.
+	// 4. What is to be done. Nobody waits for the events, so that the next run need not either.
 	done := r.carryOut(ctx, seen)
 	r.Release(ctx, lease)
 	r.reportCandidates(done.fresh)

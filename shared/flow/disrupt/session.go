@@ -42,14 +42,6 @@ func (r *session) soon(seconds int64) { r.later(r.NowUnix() + seconds) }
 // each calls do(0) … do(n-1), Settings.Parallel of them side by side, and returns when all have.
 func (r *session) each(n int, do func(i int)) { r.Parallel(n, r.settings.Parallel, do) }
 
-const (
-	maxClockOffset  = 5 // seconds by which the watcher's clock may be ahead of the ledger's for its heartbeat to be believed
-	missedHeartbeat = 3 // seconds until another check, where the watcher's heartbeat is only a little late
-	retryAfter      = 5 // seconds until another check, after something did not answer
-	cameTooLate     = 2 // seconds until another check, after somebody else has written first
-	sharedSource    = "s3"
-)
-
 // absent reports whether what was to be written to is gone, or another has its name.
 func absent(err error) bool { return fault.Is(err, fault.NotFound) }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/core/headroom"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/shared/work"
 )
 
 // view is the watcher's snapshot, if it is one that may be decided by.
@@ -44,9 +43,7 @@ func (r *session) readSnapshot(ctx context.Context) view {
 	if err != nil {
 		unseen := fmt.Sprintf("snapshot %d/%d cannot be read", manifest.Epoch, manifest.HeadSeq)
 		r.Problem("%s: %v", unseen, err)
-		if err := work.ReportLost(ctx, r.flow.Losses, r.Hook, manifest, err); err != nil {
-			r.Problem("%v", err)
-		}
+		r.ReportLost(ctx, r.flow.Losses, manifest, err)
 		r.soon(retryAfter)
 		return view{unseen: unseen}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/replay"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/work"
 )
 
 // Codes of why a command is undone, beside those of core/disruption and model.ReplacementFailed.
@@ -321,7 +322,7 @@ func names(c *model.Command) string {
 	for i := range c.Targets {
 		names = append(names, c.Targets[i].Node)
 	}
-	return several(names, most, ", ")
+	return work.Several(names, most, ", ")
 }
 
 // why says for people why the command's nodes end.

@@ -111,3 +111,44 @@ func cordon(name, uid string) model.NodePatch {
 		},
 	}
 }
+
+// Every instance's end is recorded: why, and who wanted it. The record is kept before the claim is closed, since nobody looks at one that is.
+// Where it cannot be kept the claim is closed all the same, and says so; a later check makes up for it.
+
+// recordEnd keeps the record of a claim's end that is about to be closed, and returns the claim as it is to be closed. reason is the code
+// EC2 gives for the instance's state.
+func (r *session) recordEnd(ctx context.Context, claim model.Claim, commands []model.Command, reason string, nowUnix int64) model.Claim {
+	if claim.InstanceID == "" {
+		return claim // there was no instance
+	}
+	removal := lifecycle.Removal(r.reg.Cluster, claim, commands, reason, nowUnix)
+	claim.EndedBy = removal.By
+	if !r.keep(ctx, removal, "store the record of claim "+claim.Name+"; a later run does") {
+		claim.Unrecorded = true
+	}
+	return claim
+}
+
+// keep keeps the record of an end. Where that fails the problem begins with text.
+func (r *session) keep(ctx context.Context, removal model.Removal, text string) bool {
+	return r.Try(ctx, EffectRemoval, text, func() error { return r.flow.Removals.PutRemoval(ctx, removal) })
+}
+
+// taken is the unavailable offering of what a claim's instance was bought as and EC2 took back at a time; false where it is none that can be
+// marked, or that was too long ago.
+func taken(claim *model.Claim, kind model.NoticeKind, atUnix, nowUnix int64) (model.UnavailableOffering, bool) {
+	const backOff, forgetAfter = 3 * 60, 20 * 3 * 60 // seconds, as for a launch that gave nothing
+	unavailable := model.UnavailableOffering{Reason: string(kind), Failures: 1, AtUnix: atUnix}
+	switch {
+	case kind == model.NoticeSpotInterrupted && claim.CapacityType == model.Spot:
+		unavailable.Reason = model.EndedSpotInterrupted
+		unavailable.OfferingKey = model.OfferingKey{InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: model.Spot}
+	case kind == model.NoticeReservationInterrupted && claim.Reservation != "":
+		unavailable.Reason, unavailable.Reservation = model.EndedReservationInterrupted, claim.Reservation
+	default:
+		return unavailable, false
+	}
+	unavailable.UntilUnix = unavailable.AtUnix + backOff
+	unavailable.ForgetUnix = unavailable.UntilUnix + forgetAfter
+	return unavailable, unavailable.UntilUnix > nowUnix && (unavailable.Reservation != "" || unavailable.InstanceType != "" && unavailable.Zone != "")
+}

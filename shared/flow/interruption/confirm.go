@@ -82,13 +82,7 @@ func (r *pass) confirm(findings []lifecycle.Finding) (due []lifecycle.Finding, c
 		sort.SliceStable(collector.Suspects, func(i, j int) bool { return collector.Suspects[i].SinceUnix < collector.Suspects[j].SinceUnix })
 		collector.Suspects = collector.Suspects[:r.settings.MaxSuspects]
 	}
-	sort.Slice(collector.Suspects, func(i, j int) bool {
-		a, b := collector.Suspects[i], collector.Suspects[j]
-		if a.Kind != b.Kind {
-			return a.Kind < b.Kind
-		}
-		return a.Subject < b.Subject
-	})
+	sortSuspects(collector.Suspects)
 	return due, collector, again
 }
 

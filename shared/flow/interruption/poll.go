@@ -1,14 +1,43 @@
 package interruption
 
 import (
+	"cmp"
 	"context"
-	"sort"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/lifecycle"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
+
+// pass is one look at a cluster, and what is done about it.
+type pass struct {
+	*session
+	observed
+	request Request
+	fence   model.Fence
+	out     Outcome
+}
+
+// observed is what is, as EC2, the ledger and the API server say.
+type observed struct {
+	spent   time.Duration // from the start of the first read of EC2 until the ledger had said what time it is
+	readAt  time.Time     // by this process's clock, before the API server was read
+	records model.ClusterRecords
+	live    model.LiveState
+	claims  map[string]bool // names the ledger knows, live and gone
+	polled  polled          // what EC2 said of instances that are about to end
+}
+
+// polled is what asking came to, for the collector state.
+type polled struct {
+	next     int64 // when spot instances are asked about next; 0 = not before there are any
+	hint     bool  // nobody was asked for that yet
+	checked  int64
+	impaired []model.Suspect
+}
 
 // What EC2 is asked about instances that are about to end, beside what EventBridge says of them: a warning may be lost, and a
 // rule or its target taken away.
@@ -111,13 +140,7 @@ func (r *pass) impaired(ctx context.Context, view *lifecycle.View, ours map[stri
 		}
 		r.polled.impaired = append(r.polled.impaired, model.Suspect{Kind: impairment.Kind, Subject: impairment.InstanceID, SinceUnix: since})
 	}
-	sort.Slice(r.polled.impaired, func(i, j int) bool {
-		a, b := r.polled.impaired[i], r.polled.impaired[j]
-		if a.Kind != b.Kind {
-			return a.Kind < b.Kind
-		}
-		return a.Subject < b.Subject
-	})
+	sortSuspects(r.polled.impaired)
 	if len(r.polled.impaired) > r.settings.MaxSuspects {
 		r.polled.impaired = r.polled.impaired[:r.settings.MaxSuspects]
 	}
@@ -146,4 +169,10 @@ func (r *pass) notePoll(collector *model.CollectorState, again time.Duration) ti
 		return again
 	}
 	return after
+}
+
+func sortSuspects(suspects []model.Suspect) {
+	slices.SortFunc(suspects, func(a, b model.Suspect) int {
+		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Subject, b.Subject))
+	})
 }
