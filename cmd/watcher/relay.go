@@ -21,6 +21,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/flow/execute"
 	"github.com/joiner-sh/joiner/shared/wire"
+	"github.com/joiner-sh/joiner/shared/work"
 )
 
 // senders are the groups of those whose requests are carried out, by the unique id of their role.
@@ -83,17 +84,15 @@ func (s *settings) executor(ctx context.Context, kube *rest.Config, logger *slog
 // watched is a server at whose effects a test has the program die.
 type watched struct {
 	server execute.Server
-	crash  *boot.Crash
+	crash  work.EffectHook
 }
 
 // Do carries the request out between the two points.
-func (w watched) Do(ctx context.Context, group string, r wire.RelayRequest) (wire.RelayAnswer, error) {
-	effect := strings.ToLower(r.Method)
-	if err := w.crash.Before(ctx, effect); err != nil {
-		return wire.RelayAnswer{}, err
-	}
-	answer, err := w.server.Do(ctx, group, r)
-	w.crash.After(ctx, effect)
+func (w watched) Do(ctx context.Context, group string, r wire.RelayRequest) (answer wire.RelayAnswer, err error) {
+	err = work.RunEffect(ctx, w.crash, strings.ToLower(r.Method), func() (err error) {
+		answer, err = w.server.Do(ctx, group, r)
+		return err
+	})
 	return answer, err
 }
 

@@ -18,34 +18,42 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// connector opens clusters with their own permissions and keeps what it opened for the next invocation.
-type connector struct {
-	config   aws.Config
-	relay    *relay.Relay
-	isolated bool // IAM and the price list cannot be reached
-	sites    boot.ClientCache[catalog.Clients]
-}
-
-func newConnector(config aws.Config, relay *relay.Relay, isolated bool) *connector {
-	return &connector{config: config, relay: relay, isolated: isolated}
-}
-
-// Connect returns the cluster's site; another endpoint, authority or role opens it anew. Whatever is tried there is tried
-// with the permissions of the role that launches.
-func (c *connector) Connect(_ context.Context, reg model.Registration) (catalog.Clients, error) {
-	return c.sites.Open(reg.Cluster, reg.Access(), func() (site catalog.Clients, err error) {
-		config := boot.Rights(c.config, "joiner-catalog", reg.Region, reg.Roles.Catalog, reg.ExternalID)
-		cluster, err := ekscluster.Connect(config, reg, c.relay)
+// newConnector opens clusters with the permissions of the role that launches: whatever is tried there is tried with those.
+func newConnector(config aws.Config, relay *relay.Relay, isolated bool) *boot.Connector[catalog.Clients] {
+	role := func(roles model.Roles) string { return roles.Catalog }
+	return boot.NewConnector(config, "joiner-catalog", role, func(config aws.Config, reg model.Registration) (clients catalog.Clients, err error) {
+		cluster, err := ekscluster.Connect(config, reg, relay)
 		if err != nil {
-			return site, err
+			return clients, err
 		}
-		fleet := ec2fleet.New(ec2.NewFromConfig(config))
-		instances := ec2catalog.New(ec2catalog.Clients{
-			EC2: ec2.NewFromConfig(config), IAM: iam.NewFromConfig(config), SSM: ssm.NewFromConfig(config),
-			Pricing: pricing.NewFromConfig(config, func(o *pricing.Options) { o.Region = ec2catalog.PricingRegion(reg.Region) }),
-		}, ec2catalog.Settings{Region: reg.Region, Isolated: c.isolated})
+		fleet, instances := ec2fleet.New(ec2.NewFromConfig(config)), instancesOf(config, reg, isolated)
 		return catalog.Clients{
 			Cluster: cluster, Claims: cluster, Reporter: cluster, Catalog: instances, Profiles: instances, Trials: fleet, InstanceTypes: fleet,
 		}, nil
 	})
+}
+
+// instancesOf reads what a region sells. isolated says that IAM and the price list cannot be reached.
+func instancesOf(config aws.Config, reg model.Registration, isolated bool) *ec2catalog.Catalog {
+	return ec2catalog.New(ec2catalog.Clients{
+		EC2: ec2.NewFromConfig(config), IAM: iam.NewFromConfig(config), SSM: ssm.NewFromConfig(config),
+		Pricing: pricing.NewFromConfig(config, func(o *pricing.Options) { o.Region = ec2catalog.PricingRegion(reg.Region) }),
+	}, ec2catalog.Settings{Region: reg.Region, Isolated: isolated})
+}
+
+// markets opens regions with the permissions of clusters.
+type markets struct {
+	*boot.Connector[catalog.CatalogSource]
+}
+
+func newMarkets(config aws.Config, isolated bool) markets {
+	role := func(roles model.Roles) string { return roles.Catalog }
+	return markets{boot.NewConnector(config, "joiner-catalog", role, func(config aws.Config, reg model.Registration) (catalog.CatalogSource, error) {
+		return instancesOf(config, reg, isolated), nil
+	})}
+}
+
+// CatalogSource returns the cluster's region; another role or region opens it anew.
+func (m markets) CatalogSource(ctx context.Context, reg model.Registration) (catalog.CatalogSource, error) {
+	return m.Connect(ctx, reg)
 }

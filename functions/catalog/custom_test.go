@@ -19,6 +19,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/attach"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/handlers"
 )
 
 // inbox is where CloudFormation waits for answers. It refuses the first few.
@@ -104,7 +105,7 @@ func properties() map[string]any {
 }
 
 func withRegistrations() (*handler, *fakeRegistrations) {
-	h, _, _ := newHandler()
+	h, _ := newHandler(&handlers.Registry{})
 	d := &fakeRegistrations{}
 	h.custom = &custom{flow: d, client: newAnswers(), endpoint: "http://127.0.0.1:1", logger: slog.New(slog.DiscardHandler)}
 	return h, d

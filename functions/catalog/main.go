@@ -39,32 +39,27 @@ type settings struct {
 
 func main() {
 	var s settings
-	boot.TuneGC()
-	boot.LoadSettings(&s)
-	config := boot.AWS()
+	config := boot.Start(&s)
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
 	queues := sqs.NewFromConfig(config)
 	objects := s3.NewFromConfig(config)
 	cache := s3catalog.New(objects, s.Bucket, s3catalog.Settings{})
 	flow := &catalog.Flow{
 		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Peeks: ledger, Catalogs: cache,
-		Hints:     hints{own: sqsqueue.NewDelayQueue(queues, s.QueueURL), plan: sqsqueue.NewPlanQueues(queues, s.PlanURL)},
+		Hints:     hints{sqsqueue.PlanRequests{PlanQueues: sqsqueue.NewPlanQueues(queues, s.PlanURL)}, sqsqueue.Requests{DelayQueue: sqsqueue.NewDelayQueue(queues, s.QueueURL)}},
 		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket), s.IsolatedVPC),
-		Now:       time.Now,
+		Now:       time.Now, Effects: boot.CrashFrom(s.CrashFile),
 		Settings: catalog.Settings{
 			IsolatedVPC: s.IsolatedVPC, NoDryRun: s.NoDryRun,
 			Offerings: offering.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
 		},
 	}
 	if s.DisruptURL != "" {
-		flow.Disruptions = disruptions{sqsqueue.NewDelayQueue(queues, s.DisruptURL)}
+		flow.Disruptions = sqsqueue.Disruptions{DelayQueue: sqsqueue.NewDelayQueue(queues, s.DisruptURL)}
 	}
 	region := &catalog.Region{
 		Registry: ledger, Ledgers: ledger, Snapshots: s3snapshot.New(objects, s.Bucket).Within(boot.MemoryBytes()), Losses: ledger, Catalogs: cache, Learnings: ledger, Allowances: ledger,
-		CatalogSources: newMarkets(config, s.IsolatedVPC), Now: time.Now,
-	}
-	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
-		flow.Effects, region.Effects = crash, crash
+		CatalogSources: newMarkets(config, s.IsolatedVPC), Now: time.Now, Effects: boot.CrashFrom(s.CrashFile),
 	}
 	logger := boot.Logger("catalog")
 	clusters := &attach.Flow{

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
@@ -12,23 +10,13 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// connector opens clusters with their own permissions and keeps their connections for the next invocation.
-type connector struct {
-	config aws.Config
-	relay  *relay.Relay
-	sites  boot.ClientCache[disrupt.Clients]
-}
-
-func newConnector(config aws.Config, relay *relay.Relay) *connector {
-	return &connector{config: config, relay: relay}
-}
-
-// Connect returns the cluster's site; another endpoint, authority or role opens it anew.
-func (c *connector) Connect(_ context.Context, reg model.Registration) (disrupt.Clients, error) {
-	return c.sites.Open(reg.Cluster, reg.Access(), func() (site disrupt.Clients, err error) {
-		cluster, err := ekscluster.Connect(boot.Rights(c.config, "joiner-disrupt", reg.Region, reg.Roles.Disrupt, reg.ExternalID), reg, c.relay)
+// newConnector opens clusters with their own permissions.
+func newConnector(config aws.Config, relay *relay.Relay) *boot.Connector[disrupt.Clients] {
+	role := func(roles model.Roles) string { return roles.Disrupt }
+	return boot.NewConnector(config, "joiner-disrupt", role, func(config aws.Config, reg model.Registration) (clients disrupt.Clients, err error) {
+		cluster, err := ekscluster.Connect(config, reg, relay)
 		if err != nil {
-			return site, err
+			return clients, err
 		}
 		return disrupt.Clients{Objects: cluster, Reporter: cluster}, nil
 	})

@@ -44,9 +44,7 @@ type settings struct {
 
 func main() {
 	var s settings
-	boot.TuneGC()
-	boot.LoadSettings(&s)
-	config := boot.AWS()
+	config := boot.Start(&s)
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
 	queues := sqs.NewFromConfig(config)
 	objects := s3.NewFromConfig(config)
@@ -56,9 +54,10 @@ func main() {
 	flow := &disrupt.Flow{
 		Registry: boot.SwitchedRegistry{Registry: ledger, Switch: stop}, Leases: ledger, Ledger: stoppable{ledger, stop}, Commands: ledger,
 		Snapshots: store, Losses: ledger, Decisions: store, Catalogs: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}),
-		Hints: disruptions{sqsqueue.NewDelayQueue(queues, s.QueueURL)}, Plans: plans{sqsqueue.NewPlanQueues(queues, s.PlanURL)},
-		Drains: drains{sqsqueue.NewDelayQueue(queues, s.DrainURL)}, Connector: newConnector(config, relay.New(config, s.Table, s.Bucket)),
-		Now:   time.Now,
+		Hints:  sqsqueue.Requests{DelayQueue: sqsqueue.NewDelayQueue(queues, s.QueueURL)},
+		Plans:  sqsqueue.PlanRequests{PlanQueues: sqsqueue.NewPlanQueues(queues, s.PlanURL)},
+		Drains: sqsqueue.Requests{DelayQueue: sqsqueue.NewDelayQueue(queues, s.DrainURL)}, Connector: newConnector(config, relay.New(config, s.Table, s.Bucket)),
+		Now: time.Now, Effects: boot.CrashFrom(s.CrashFile),
 		NewID: func() string { return ulid.MustNew(ulid.Now(), rand.Reader).String() },
 		Settings: disrupt.Settings{
 			Build: boot.Version(), ValidateAfter: s.ValidateAfter, ReplaceWithin: s.ReplaceWithin,
@@ -67,9 +66,6 @@ func main() {
 			},
 			Offerings: offering.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
 		},
-	}
-	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
-		flow.Effects = crash
 	}
 	lambda.Start((&handler{flow: flow, logger: logger, metrics: boot.NewMetrics(s.Metrics)}).handle)
 }

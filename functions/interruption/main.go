@@ -36,24 +36,19 @@ type settings struct {
 
 func main() {
 	var s settings
-	boot.TuneGC()
-	boot.LoadSettings(&s)
-	config := boot.AWS()
+	config := boot.Start(&s)
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
 	queues := sqs.NewFromConfig(config)
-	own := passes{sqsqueue.NewDelayQueue(queues, s.QueueURL)}
+	own := sqsqueue.Requests{DelayQueue: sqsqueue.NewDelayQueue(queues, s.QueueURL)}
 	flow := &interruption.Flow{
 		Registry: ledger, Leases: ledger, Collector: ledger, Claims: ledger, Removals: s3snapshot.New(s3.NewFromConfig(config), s.Bucket), Finder: ledger, Steps: ledger, Unavailable: ledger,
-		Hints: own, Drains: own, Peeks: ledger, Plans: plans{sqsqueue.NewPlanQueues(queues, s.PlanURL)},
+		Hints: own, Drains: own, Peeks: ledger, Plans: sqsqueue.PlanRequests{PlanQueues: sqsqueue.NewPlanQueues(queues, s.PlanURL)},
 		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket)),
-		Now:       time.Now,
-		Settings:  interruption.Settings{Confirm: s.Confirm, JoinWithin: s.JoinWithin, RepairAfter: s.RepairAfter},
+		Now:       time.Now, Effects: boot.CrashFrom(s.CrashFile),
+		Settings: interruption.Settings{Confirm: s.Confirm, JoinWithin: s.JoinWithin, RepairAfter: s.RepairAfter},
 	}
 	if s.DisruptURL != "" {
-		flow.Disruptions = disruptions{sqsqueue.NewDelayQueue(queues, s.DisruptURL)}
-	}
-	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
-		flow.Effects = crash
+		flow.Disruptions = sqsqueue.Disruptions{DelayQueue: sqsqueue.NewDelayQueue(queues, s.DisruptURL)}
 	}
 	lambda.Start((&handler{flow: flow, hints: wire.QueueName(s.QueueURL), notices: s.NoticesARN, logger: boot.Logger("interruption"), metrics: boot.NewMetrics(s.Metrics)}).handle)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
+	"github.com/joiner-sh/joiner/testenv/handlers"
 )
 
 // finder knows no instance, and cannot be asked about one.
@@ -42,10 +43,10 @@ func notice(t *testing.T, id, instance string) events.SQSMessage {
 
 // IN-02, IN-03: what is a stranger's or garbage is done with.
 func TestIN02BatchOfNoticesIsHandledAndForeignOnesAreDeleted(t *testing.T) {
-	h, _, _ := newHandler()
+	h, _ := newHandler()
 	f := &finder{}
 	h.flow.Finder = f
-	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{
+	response, err := handlers.Handler(h.handle).Send(t, events.SQSEvent{Records: []events.SQSMessage{
 		notice(t, "1", "i-foreign"), {MessageId: "3", Body: "garbage", EventSourceARN: noticesARN}, {MessageId: "4", EventSourceARN: noticesARN},
 	}})
 	if want := `{"batchItemFailures":[]}`; err != nil || response != want {
@@ -59,7 +60,7 @@ func TestIN02BatchOfNoticesIsHandledAndForeignOnesAreDeleted(t *testing.T) {
 // W1: what AWS says is believed from the queue of notices alone, a hint from the queue of hints alone; what comes any other way is dropped,
 // told and counted, and never returned.
 func TestW1AMessageIsWhatItsQueueSaysItIs(t *testing.T) {
-	h, r, _ := newHandler()
+	h, r := newHandler()
 	f := &finder{}
 	var log, reported strings.Builder
 	h.flow.Finder, h.logger, h.metrics = f, slog.New(slog.NewTextHandler(&log, nil)), boot.MetricsTo(&reported, time.Now, boot.MetricsOff)
@@ -70,12 +71,12 @@ func TestW1AMessageIsWhatItsQueueSaysItIs(t *testing.T) {
 	nowhere.EventSourceARN = ""
 	alike := notice(t, "5", "i-0123456789abcdef0")
 	alike.EventSourceARN = "arn:aws:sqs:eu-central-1:210987654321:joiner-notices"
-	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{forged, misled, unknown, nowhere, alike, record(t, "6", "web")}})
+	response, err := handlers.Handler(h.handle).Send(t, events.SQSEvent{Records: []events.SQSMessage{forged, misled, unknown, nowhere, alike, record(t, "6", "web")}})
 	if want := `{"batchItemFailures":[]}`; err != nil || response != want {
 		t.Errorf("answered %s, %v, want %s", response, err, want)
 	}
-	if len(f.asked) != 0 || !slices.Equal(r.asked, []string{"web"}) {
-		t.Errorf("looked up instances %q and clusters %q, want the cluster web alone", f.asked, r.asked)
+	if len(f.asked) != 0 || !slices.Equal(r.Asked, []string{"web"}) {
+		t.Errorf("looked up instances %q and clusters %q, want the cluster web alone", f.asked, r.Asked)
 	}
 	if got := strings.Count(log.String(), "drop a message"); got != 4 || !strings.Contains(reported.String(), `"MessagesRefused":4`) {
 		t.Errorf("%d lines of messages that were dropped, want 4, and metrics %s", got, reported.String())
@@ -84,9 +85,9 @@ func TestW1AMessageIsWhatItsQueueSaysItIs(t *testing.T) {
 
 // R63: while the ledger does not answer every event of the batch stays in the queue, and nothing else does.
 func TestR63NoticesStayWhileTheLedgerIsDown(t *testing.T) {
-	h, _, _ := newHandler()
+	h, _ := newHandler()
 	h.flow.Finder = &finder{}
-	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{
+	response, err := handlers.Handler(h.handle).Send(t, events.SQSEvent{Records: []events.SQSMessage{
 		notice(t, "1", "i-a"), {MessageId: "2", Body: "garbage", EventSourceARN: noticesARN}, notice(t, "3", "i-broken"),
 	}})
 	if want := `{"batchItemFailures":[{"itemIdentifier":"1"},{"itemIdentifier":"3"}]}`; err != nil || response != want {

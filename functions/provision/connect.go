@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
@@ -19,30 +17,17 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// connector opens clusters with their own permissions and keeps what it opened for the next invocation: connections, and a
-// catalog that knows its age.
-type connector struct {
-	config   aws.Config
-	relay    *relay.Relay
-	isolated bool // there is no way to the price list and to IAM
-	sites    boot.ClientCache[provision.Clients]
-}
-
-func newConnector(config aws.Config, relay *relay.Relay, isolated bool) *connector {
-	return &connector{config: config, relay: relay, isolated: isolated}
-}
-
-// Connect returns the cluster's site; another endpoint, authority, role or default spread opens it anew.
-func (c *connector) Connect(_ context.Context, reg model.Registration) (provision.Clients, error) {
-	return c.sites.Open(reg.Cluster, reg.Access()+" "+reg.DefaultSpread, func() (site provision.Clients, err error) {
-		config := boot.Rights(c.config, "joiner-provision", reg.Region, reg.Roles.Provision, reg.ExternalID)
-		cluster, err := ekscluster.Connect(config, reg, c.relay)
+// newConnector opens clusters with their own permissions.
+func newConnector(config aws.Config, relay *relay.Relay, isolated bool) *boot.Connector[provision.Clients] {
+	role := func(roles model.Roles) string { return roles.Provision }
+	return boot.NewConnector(config, "joiner-provision", role, func(config aws.Config, reg model.Registration) (clients provision.Clients, err error) {
+		cluster, err := ekscluster.Connect(config, reg, relay)
 		if err != nil {
-			return site, err
+			return clients, err
 		}
 		spread, err := translate.ParseDefaultSpread(reg.DefaultSpread)
 		if err != nil {
-			return site, err
+			return clients, err
 		}
 		cluster.SpreadByDefault(spread)
 		fleet := ec2fleet.New(ec2.NewFromConfig(config))
@@ -52,7 +37,7 @@ func (c *connector) Connect(_ context.Context, reg model.Registration) (provisio
 			Catalog: ec2catalog.New(ec2catalog.Clients{
 				EC2: ec2.NewFromConfig(config), IAM: iam.NewFromConfig(config), SSM: ssm.NewFromConfig(config),
 				Pricing: pricing.NewFromConfig(config, func(o *pricing.Options) { o.Region = ec2catalog.PricingRegion(reg.Region) }),
-			}, ec2catalog.Settings{Region: reg.Region, Isolated: c.isolated}),
+			}, ec2catalog.Settings{Region: reg.Region, Isolated: isolated}),
 		}, nil
 	})
 }

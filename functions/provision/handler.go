@@ -27,118 +27,95 @@ type handler struct {
 // handle takes a batch of a cluster's plan queue or a tick. The queue proves whose hints they are: only the cluster's watcher and functions
 // may send to it.
 func (h *handler) handle(ctx context.Context, event json.RawMessage) (any, error) {
-	of := *h
-	of.logger, h = boot.Invoked(ctx, h.logger), &of
-	resync, batch, err := boot.ReadEvent(event, "plan")
-	if err != nil {
-		h.logger.Error("event", "error", err.Error())
-		return nil, err
-	}
-	if resync != "" {
-		sent, err := h.flow.FanOut(ctx, resync)
-		h.logger.Info("sweep", "tick", resync, "clusters", sent, "error", boot.ErrorText(err))
-		return nil, err
-	}
-	return h.batch(ctx, batch), nil
+	function := boot.Function{Queue: "plan", FanOut: h.flow.FanOut, Batch: h.batch}
+	return function.Handle(ctx, h.logger, event)
 }
 
-// window is how long the watcher collected a batch, in Unix milliseconds of its clock.
-type window struct {
-	FirstSeen int64 `json:"firstSeenMillis"`
-	Closed    int64 `json:"closedMillis"`
-	Pods      int   `json:"pods"`
+// asked is what the hints of a batch ask for about one cluster.
+type asked struct {
+	provision.Request
+	windows []window
 }
 
-// batch runs the flow once per cluster of the batch, side by side, and reports the records of those it could not be carried through for.
-func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEventResponse {
-	var failures boot.Failures
-	requests, order := map[string]*provision.Request{}, []string{}
-	records, batches := map[string][]string{}, map[string][]window{}
-	spent := 0
-	refused := map[string]int{} // by reason
-	var reported []events.SQSMessage
-	tellings := map[wire.HintReason]wire.Hint{}
-	for _, record := range batch.Records {
-		// A hint carries no truth: the resync finds what it would have said. Returning one would block its group. Most of a flood is dropped
-		// for its group, before anything is read.
-		group, toReport := strings.CutSuffix(record.Attributes["MessageGroupId"], wire.ForwardGroup(""))
-		if wire.QueueName(record.EventSourceARN) != wire.PlanQueue(group) {
-			refused["its message group does not belong to its queue's cluster"]++
-			continue
-		}
-		hint, err := wire.DecodeHint([]byte(record.Body))
-		switch {
-		case err != nil:
-			refused[err.Error()]++
-			continue
-		case hint.Cluster != group:
-			refused["it names another cluster than its queue's"]++
-			continue
-		case toReport && !provision.Forwards(hint.Reason):
-			refused["it is in the group of hints to forward and has no reason that is forwarded"]++
-			continue
-		}
-		if provision.Spent(hint, time.Now()) {
-			spent++
-			continue
-		}
-		if toReport {
-			reported, tellings[hint.Reason] = append(reported, record), hint
-			continue
-		}
-		request := requests[hint.Cluster]
-		if request == nil {
-			request = &provision.Request{Cluster: hint.Cluster, Owner: boot.Owner(ctx, record.MessageId)}
-			requests[hint.Cluster], order = request, append(order, hint.Cluster)
-		}
-		request.Take(hint)
-		if hint.ClosedMillis != 0 {
-			batches[hint.Cluster] = append(batches[hint.Cluster], window{hint.FirstSeenMillis, hint.ClosedMillis, len(hint.Pods) + hint.Omitted})
-		}
-		records[hint.Cluster] = append(records[hint.Cluster], record.MessageId)
+// received is what the records of a batch of the plan queue are.
+type received struct {
+	requests boot.Requests[asked]
+	tooOld   int
+	refused  map[string]int // by reason
+	forward  map[wire.HintReason]wire.Hint
+	records  []string // ids of those to forward
+}
+
+// batch runs the flow once per cluster of the batch and returns the records of those it could not be carried through for.
+func (h *handler) batch(ctx context.Context, logger *slog.Logger, records []events.SQSMessage) (failures boot.Failures) {
+	r := received{refused: map[string]int{}, forward: map[wire.HintReason]wire.Hint{}}
+	for _, record := range records {
+		r.take(ctx, record)
 	}
-	if len(refused) > 0 {
-		h.refuse(batch, refused)
+	if len(r.refused) > 0 {
+		h.refuse(logger, records[0], r.refused)
 	}
-	for _, reason := range slices.Sorted(maps.Keys(tellings)) {
-		if err := h.reported.Forward(ctx, tellings[reason]); err != nil {
-			h.logger.Error("forward a hint", "cluster", tellings[reason].Cluster, "reason", string(reason), "error", err.Error())
-			for _, record := range reported {
-				failures.Add(record.MessageId)
-			}
+	reasons := slices.Sorted(maps.Keys(r.forward))
+	for _, reason := range reasons {
+		if err := h.reported.Forward(ctx, r.forward[reason]); err != nil {
+			logger.Error("forward a hint", "cluster", r.forward[reason].Cluster, "reason", string(reason), "error", err.Error())
+			failures.Add(r.records...)
 			break
 		}
 	}
-	if len(reported) > 0 {
-		h.logger.Info("batch", "records", len(batch.Records), "passedOn", slices.Sorted(maps.Keys(tellings)), "error", "")
+	switch {
+	case len(reasons) > 0:
+		logger.Info("batch", "records", len(records), "passedOn", reasons, "error", "")
+	case r.requests.Len() == 0:
+		logger.Info("batch", "records", len(records), "tooOld", r.tooOld, "error", "no hint can be read")
 	}
-	if len(order) == 0 && len(reported) == 0 {
-		h.logger.Info("batch", "records", len(batch.Records), "tooOld", spent, "error", "no hint can be read")
-	}
-	for i, err := range boot.Parallel(len(order), func(i int) error {
-		request := requests[order[i]]
-		request.Deadline = boot.Deadline(ctx)
+	return append(failures, r.requests.Run(func(request asked) error {
 		started := time.Now()
-		outcome, err := h.flow.Run(ctx, *request)
-		h.logger.Info("provision", "outcome", outcome, "batches", batches[order[i]], "error", boot.ErrorText(err))
-		h.metrics.Send(measured(outcome, batches[order[i]], started))
+		outcome, err := h.flow.Run(ctx, request.Request)
+		logger.Info("provision", "outcome", outcome, "batches", request.windows, "error", boot.ErrorText(err))
+		h.metrics.Send(measured(outcome, request.windows, started))
 		return err
-	}) {
-		if err != nil {
-			failures.Add(records[order[i]]...)
+	})...)
+}
+
+// take tells what a record asks for. A hint carries no truth: the resync finds what it would have said. Returning one would block its group.
+// Most of a flood is dropped for its group, before anything is read.
+func (r *received) take(ctx context.Context, record events.SQSMessage) {
+	group, toForward := strings.CutSuffix(record.Attributes["MessageGroupId"], wire.ForwardGroup(""))
+	if wire.QueueName(record.EventSourceARN) != wire.PlanQueue(group) {
+		r.refused["its message group does not belong to its queue's cluster"]++
+		return
+	}
+	hint, err := wire.DecodeHint([]byte(record.Body))
+	switch {
+	case err != nil:
+		r.refused[err.Error()]++
+	case hint.Cluster != group:
+		r.refused["it names another cluster than its queue's"]++
+	case toForward && !provision.Forwards(hint.Reason):
+		r.refused["it is in the group of hints to forward and has no reason that is forwarded"]++
+	case provision.Spent(hint, time.Now()):
+		r.tooOld++
+	case toForward:
+		r.records, r.forward[hint.Reason] = append(r.records, record.MessageId), hint
+	default:
+		request := r.requests.Add(hint.Cluster, record.MessageId, func() asked {
+			return asked{Request: provision.Request{Cluster: hint.Cluster, Owner: boot.Owner(ctx, record.MessageId), Deadline: boot.Deadline(ctx)}}
+		})
+		request.Take(hint)
+		if hint.ClosedMillis != 0 {
+			request.windows = append(request.windows, window{hint.FirstSeenMillis, hint.ClosedMillis, len(hint.Pods) + hint.Omitted})
 		}
 	}
-	return failures.Response()
 }
 
 // refuse says of a batch what was dropped of it and why, in one line and one sample: what is refused may be a flood.
-func (h *handler) refuse(batch events.SQSEvent, why map[string]int) {
+func (h *handler) refuse(logger *slog.Logger, first events.SQSMessage, why map[string]int) {
 	const most = 3 // reasons that are reported
 	total, reasons := 0, slices.Sorted(maps.Keys(why))
 	for _, n := range why {
 		total += n
 	}
-	first := batch.Records[0]
-	h.logger.Error("drop hints", "hints", total, "queue", wire.QueueName(first.EventSourceARN), "message", first.MessageId, "reasons", reasons[:min(most, len(reasons))])
+	logger.Error("drop hints", "hints", total, "queue", wire.QueueName(first.EventSourceARN), "message", first.MessageId, "reasons", reasons[:min(most, len(reasons))])
 	h.metrics.Send([]boot.Sample{boot.HintsRefused.Of(float64(total))})
 }

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,33 +15,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
-	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
+	"github.com/joiner-sh/joiner/testenv/handlers"
 )
-
-// registry knows a paused cluster (a run of it does nothing) and one that cannot be read.
-type registry struct {
-	mutex sync.Mutex
-	asked []string // in order of name: clusters of a batch are asked about side by side
-}
-
-func (r *registry) Clusters(context.Context) ([]model.Registration, error) {
-	return []model.Registration{{Cluster: "shop"}, {Cluster: "web"}, {Cluster: "resting", Paused: true}}, nil
-}
-
-func (r *registry) Cluster(_ context.Context, name string) (model.Registration, error) {
-	r.mutex.Lock()
-	r.asked = append(r.asked, name)
-	slices.Sort(r.asked)
-	r.mutex.Unlock()
-	if name == "somebody-elses" {
-		return model.Registration{}, fault.New(fault.NotFound, "", "cluster %s is not attached", name)
-	}
-	if name == "broken" {
-		return model.Registration{}, fault.New(fault.Throttled, "", "slow down")
-	}
-	return model.Registration{Cluster: name, Paused: true}, nil
-}
 
 // hints records the resyncs that were sent.
 type hints struct{ sent []string }
@@ -53,21 +27,15 @@ func (h *hints) Resync(_ context.Context, cluster, tick string) error {
 	return nil
 }
 
-func newHandler() (*handler, *registry, *hints) {
-	r, h := &registry{}, &hints{}
+func newHandler() (*handler, *handlers.Registry, *hints) {
+	r, h := &handlers.Registry{}, &hints{}
 	flow := &provision.Flow{Registry: r, Hints: h, Now: func() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) }}
 	return &handler{flow: flow, logger: slog.New(slog.DiscardHandler)}, r, h
 }
 
 func record(t *testing.T, id string, hint wire.Hint) events.SQSMessage {
 	t.Helper()
-	body, err := wire.EncodeHint(hint)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return events.SQSMessage{
-		MessageId: id, Body: string(body), EventSourceARN: planARN(hint.Cluster), Attributes: map[string]string{"MessageGroupId": hint.Cluster},
-	}
+	return handlers.Record(t, id, planARN(hint.Cluster), hint)
 }
 
 func planARN(cluster string) string {
@@ -99,8 +67,8 @@ func TestR63R70BatchRunsEachClusterOnceAndReturnsOnlyWhatFailed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"broken", "web"}; !reflect.DeepEqual(r.asked, want) {
-		t.Errorf("ran %v, want %v", r.asked, want)
+	if want := []string{"broken", "web"}; !reflect.DeepEqual(r.Asked, want) {
+		t.Errorf("ran %v, want %v", r.Asked, want)
 	}
 	var failed []string
 	for _, f := range response.BatchItemFailures {
@@ -109,21 +77,6 @@ func TestR63R70BatchRunsEachClusterOnceAndReturnsOnlyWhatFailed(t *testing.T) {
 	if want := []string{"2", "4"}; !reflect.DeepEqual(failed, want) {
 		t.Errorf("returned %v, want %v", failed, want)
 	}
-}
-
-// C7: what nobody can read is dropped, and its neighbors are handled.
-func TestBatchDropsAHintNobodyCanRead(t *testing.T) {
-	h, r, _ := newHandler()
-	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{
-		unreadable("1", "{"), unreadable("2", strings.Repeat("x", 10)), record(t, "3", wire.Hint{Cluster: "web", Reason: wire.ReasonResync}),
-	}})
-	if err != nil || len(response.BatchItemFailures) != 0 || len(r.asked) != 1 {
-		t.Errorf("%+v %v, asked %v", response, err, r.asked)
-	}
-}
-
-func unreadable(id, body string) events.SQSMessage {
-	return events.SQSMessage{MessageId: id, Body: body, EventSourceARN: planARN("web"), Attributes: map[string]string{"MessageGroupId": "web"}}
 }
 
 // W3: the queue and the group say whose hint it is. Whatever says otherwise is dropped and counted without anything being read for it, and
@@ -148,8 +101,8 @@ func TestW3AHintActsForTheClusterOfItsQueueAlone(t *testing.T) {
 		as(record(t, "7", attacker), "attacker", ""),
 		record(t, "8", wire.Hint{Cluster: "web", Reason: wire.ReasonResync}),
 	}})
-	if err != nil || len(response.BatchItemFailures) != 0 || !reflect.DeepEqual(r.asked, []string{"web"}) {
-		t.Errorf("%+v %v, asked %v, want web alone", response, err, r.asked)
+	if err != nil || len(response.BatchItemFailures) != 0 || !reflect.DeepEqual(r.Asked, []string{"web"}) {
+		t.Errorf("%+v %v, asked %v, want web alone", response, err, r.Asked)
 	}
 	if !strings.Contains(reported.String(), `"HintsRefused":7`) {
 		t.Errorf("metrics %s, want 7 hints refused", reported.String())
@@ -196,8 +149,8 @@ func TestW3HintsArePassedOnInTheNameOfTheirQueuesCluster(t *testing.T) {
 			records = append(records, m)
 		}
 		response, err := handle(t, h, events.SQSEvent{Records: records})
-		if err != nil || len(response.BatchItemFailures) != c.failed || !reflect.DeepEqual(d.sent, c.want) || len(r.asked) != 0 {
-			t.Errorf("%s: did %q, returned %+v, %v, planned %v; want %q and %d returned", name, d.sent, response, err, r.asked, c.want, c.failed)
+		if err != nil || len(response.BatchItemFailures) != c.failed || !reflect.DeepEqual(d.sent, c.want) || len(r.Asked) != 0 {
+			t.Errorf("%s: did %q, returned %+v, %v, planned %v; want %q and %d returned", name, d.sent, response, err, r.Asked, c.want, c.failed)
 		}
 	}
 }
@@ -208,8 +161,8 @@ func TestR69HintOfAnUnknownClusterIsDropped(t *testing.T) {
 	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{
 		record(t, "1", wire.Hint{Cluster: "somebody-elses", Reason: wire.ReasonBatch, Epoch: 1, Seq: 1}), record(t, "2", wire.Hint{Cluster: "web", Reason: wire.ReasonResync}),
 	}})
-	if want := []string{"somebody-elses", "web"}; err != nil || len(response.BatchItemFailures) != 0 || !reflect.DeepEqual(r.asked, want) {
-		t.Errorf("%+v %v, asked %v", response, err, r.asked)
+	if want := []string{"somebody-elses", "web"}; err != nil || len(response.BatchItemFailures) != 0 || !reflect.DeepEqual(r.Asked, want) {
+		t.Errorf("%+v %v, asked %v", response, err, r.Asked)
 	}
 }
 
@@ -218,42 +171,22 @@ func TestBatchDropsHintsThatAreSpent(t *testing.T) {
 	h, r, _ := newHandler()
 	hint := wire.Hint{Cluster: "web", Reason: wire.ReasonBatch, Epoch: 1, Seq: 4, SentAtMillis: time.Now().Add(-time.Hour).UnixMilli()}
 	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{record(t, "1", hint)}})
-	if err != nil || len(response.BatchItemFailures) != 0 || len(r.asked) != 0 {
-		t.Errorf("%+v %v, asked %v", response, err, r.asked)
+	if err != nil || len(response.BatchItemFailures) != 0 || len(r.Asked) != 0 {
+		t.Errorf("%+v %v, asked %v", response, err, r.Asked)
 	}
 	hint.SentAtMillis = time.Now().UnixMilli()
-	if _, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{record(t, "2", hint)}}); err != nil || len(r.asked) != 1 {
-		t.Errorf("%v, asked %v", err, r.asked)
+	if _, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{record(t, "2", hint)}}); err != nil || len(r.Asked) != 1 {
+		t.Errorf("%v, asked %v", err, r.Asked)
 	}
 }
 
-func TestSuccessIsAnEmptyListAndNotNull(t *testing.T) {
-	h, _, _ := newHandler()
-	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{record(t, "1", wire.Hint{Cluster: "web", Reason: wire.ReasonResync})}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(response)
-	if err != nil || string(text) != `{"batchItemFailures":[]}` {
-		t.Errorf("answered %s, %v", text, err)
-	}
-}
-
-func TestTickHintsAResyncOfEveryClusterThatIsNotPaused(t *testing.T) {
-	h, _, sent := newHandler()
-	if _, err := handle(t, h, map[string]string{"sweep": "2026-03-01T00:01:00Z"}); err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{"shop 2026-03-01T00:01:00Z", "web 2026-03-01T00:01:00Z"}; !reflect.DeepEqual(sent.sent, want) {
-		t.Errorf("sent %v, want %v", sent.sent, want)
-	}
-}
-
-func TestAnythingElseIsAnErrorThatSaysWhatWasExpected(t *testing.T) {
-	h, _, _ := newHandler()
-	for _, event := range []any{map[string]string{}, "hello", []int{1}, map[string]any{"Records": []int{}}} {
-		if _, err := handle(t, h, event); err == nil || !strings.Contains(err.Error(), "plan queue") {
-			t.Errorf("%v: %v", event, err)
-		}
-	}
+func TestC7R63R70BatchesAndTicks(t *testing.T) {
+	handlers.Test(t, handlers.Function{
+		New: func(r *handlers.Registry) (handlers.Handler, *[]string) {
+			h, _, sent := newHandler()
+			h.flow.Registry = r
+			return h.handle, &sent.sent
+		},
+		Queue: "plan queue", Reason: wire.ReasonResync, ARN: planARN, Ticks: []string{"shop " + handlers.Tick, "web " + handlers.Tick},
+	})
 }

@@ -44,9 +44,7 @@ type settings struct {
 
 func main() {
 	var s settings
-	boot.TuneGC()
-	boot.LoadSettings(&s)
-	config := boot.AWS()
+	config := boot.Start(&s)
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
 	objects, queues := s3.NewFromConfig(config), sqs.NewFromConfig(config)
 	store := s3snapshot.New(objects, s.Bucket).Within(boot.MemoryBytes())
@@ -55,9 +53,9 @@ func main() {
 		Registry: boot.SwitchedRegistry{Registry: ledger, Switch: boot.StopSwitch(ssmswitch.New(ssm.NewFromConfig(config)), s.StopSwitch, logger)}, Leases: ledger, Claims: ledger, ClaimStates: ledger, Unavailable: ledger, Allowances: ledger, Memory: ledger, Peeks: ledger,
 		Decisions: store, Snapshots: store, Catalogs: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}), Memories: ledger, UsageRecounts: ledger, Losses: ledger,
 		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket), s.IsolatedVPC),
-		Hints:     resyncs{sqsqueue.NewPlanQueues(queues, s.QueueURL)},
-		Now:       time.Now,
-		NewID:     func() string { return ulid.MustNew(ulid.Now(), rand.Reader).String() },
+		Hints:     sqsqueue.PlanRequests{PlanQueues: sqsqueue.NewPlanQueues(queues, s.QueueURL)},
+		Now:       time.Now, Effects: boot.CrashFrom(s.CrashFile),
+		NewID: func() string { return ulid.MustNew(ulid.Now(), rand.Reader).String() },
 		Settings: provision.Settings{
 			IgnorePreferences: s.Preferences == boot.Ignore, BestEffortMinValues: s.MinValues == boot.MinValuesPolicyBestEffort,
 			Build: boot.Version(), RecoverAfter: s.RecoverAfter, OfferingBackOff: s.OfferingBackOff,
@@ -65,16 +63,13 @@ func main() {
 		},
 	}
 	if s.DisruptURL != "" {
-		flow.Disruptions = disruptions{sqsqueue.NewDelayQueue(queues, s.DisruptURL)}
+		flow.Disruptions = sqsqueue.Disruptions{DelayQueue: sqsqueue.NewDelayQueue(queues, s.DisruptURL)}
 	}
 	reported := provision.Forwarder{Dues: ledger, Now: time.Now, Queues: map[wire.HintReason]provision.DelayedHints{}}
 	for reason, url := range map[wire.HintReason]string{wire.ReasonConfig: s.CatalogURL, wire.ReasonEnd: s.EndsURL, wire.ReasonDisrupt: s.DisruptURL} {
 		if url != "" {
 			reported.Queues[reason] = sqsqueue.NewDelayQueue(queues, url)
 		}
-	}
-	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
-		flow.Effects = crash
 	}
 	lambda.Start((&handler{flow: flow, reported: reported, logger: logger, metrics: boot.NewMetrics(s.Metrics)}).handle)
 }

@@ -7,6 +7,13 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 )
 
+// window is how long the watcher collected a batch, in Unix milliseconds of its clock.
+type window struct {
+	FirstSeen int64 `json:"firstSeenMillis"`
+	Closed    int64 `json:"closedMillis"`
+	Pods      int   `json:"pods"`
+}
+
 // measured is what a run that began at started means as metrics. batches are those of the watcher that it was for.
 func measured(out provision.Outcome, batches []window, started time.Time) []boot.Sample {
 	samples := []boot.Sample{

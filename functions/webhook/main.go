@@ -42,9 +42,7 @@ const patience = 1200 * time.Millisecond
 
 func main() {
 	var s settings
-	boot.TuneGC()
-	boot.LoadSettings(&s)
-	config := boot.AWS()
+	config := boot.Start(&s)
 	flow := &review.Flow{
 		Catalogs:  s3catalog.New(s3.NewFromConfig(config), s.Bucket, s3catalog.Settings{}),
 		Offerings: offering.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/caarlos0/env/v11"
 )
 
@@ -42,6 +43,14 @@ func negative(of reflect.Value) string {
 		}
 	}
 	return ""
+}
+
+// Start is how a function begins: it has the memory used that the function is paid for, fills its settings from the environment, and returns
+// the configuration of AWS.
+func Start(settings any) aws.Config {
+	TuneGC()
+	LoadSettings(settings)
+	return AWS()
 }
 
 // Logger returns a JSON logger on stdout that names the program in every line. JOINER_LOG_LEVEL is debug, info (default),

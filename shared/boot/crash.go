@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"syscall"
+
+	"github.com/joiner-sh/joiner/shared/work"
 )
 
 // Crash kills the process with SIGKILL at a chosen effect, to prove that what was left half done is found and finished.
@@ -16,7 +18,7 @@ type Crash struct {
 
 // CrashFrom returns a Crash that looks at the file before and after each effect, and nil where file is empty. The file
 // holds "before EFFECT" or "after EFFECT"; the process that reaches it deletes the file and dies, so it happens once.
-func CrashFrom(file string) *Crash {
+func CrashFrom(file string) work.EffectHook {
 	if file == "" {
 		return nil
 	}

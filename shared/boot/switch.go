@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 )
 
 // What a stop switch may say.
@@ -90,15 +91,9 @@ func (s *Switch) Stop(ctx context.Context) *model.Stop {
 	return &model.Stop{Scope: model.StopRegion, Why: fmt.Sprintf("the stop switch %s says %s", s.Name, said), By: s.Name}
 }
 
-// Registry is where attached clusters are listed.
-type Registry interface {
-	Clusters(ctx context.Context) ([]model.Registration, error)
-	Cluster(ctx context.Context, name string) (model.Registration, error)
-}
-
 // SwitchedRegistry is a registry of clusters that are all paused while the switch says Everything.
 type SwitchedRegistry struct {
-	Registry
+	port.Registry
 	Switch *Switch
 }
 
