@@ -1,6 +1,9 @@
 package model
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Operations an API server asks about before it carries them out, spelled as it does.
 const (
@@ -43,9 +46,31 @@ func (f Finding) String() string {
 		text = f.Field + ": " + text
 	}
 	if f.Remedy != "" {
-		text += ". Remedy: " + f.Remedy
+		text += remedyMark + f.Remedy
 	}
 	return text
+}
+
+const remedyMark = ". Remedy: "
+
+// ParseFinding reads what String returned of a finding that has a field. A sentence that begins with none is a message as a whole, but for its
+// remedy. Objects carry what is wrong with them as such sentences, in snapshots too.
+func ParseFinding(sentence string) Finding {
+	var f Finding
+	sentence, f.Remedy, _ = strings.Cut(sentence, remedyMark)
+	field, rest, found := strings.Cut(sentence, ": ")
+	if !found || strings.ContainsAny(field, " \"") {
+		f.Message = sentence
+		return f
+	}
+	f.Field, f.Message = field, rest
+	if quoted, err := strconv.QuotedPrefix(rest); err == nil {
+		if after, colon := strings.CutPrefix(rest[len(quoted):], ": "); colon {
+			f.Value, _ = strconv.Unquote(quoted)
+			f.Message = after
+		}
+	}
+	return f
 }
 
 // Verdict is what is said to an admission. Without refusals it is allowed.

@@ -18,13 +18,13 @@ func classProblems(class *model.Class) []model.Finding {
 	var out []model.Finding
 	for _, p := range class.Invalid {
 		if p.Reason == reasonInvalidKubelet {
-			out = append(out, finding(p.Message))
+			out = append(out, model.ParseFinding(p.Message))
 		}
 	}
 	if kubelet.HasExpressions(&class.Kubelet) {
 		_, problems := kubelet.Compile(class.Kubelet)
 		for _, p := range problems {
-			out = append(out, finding(p.Message))
+			out = append(out, model.ParseFinding(p.Message))
 		}
 	}
 	return out
@@ -34,7 +34,7 @@ func classProblems(class *model.Class) []model.Finding {
 func classWarnings(class, old *model.Class, known *Facts) []model.Finding {
 	out := findings(class.Unsupported)
 	for _, p := range slices.Concat(class.Invalid, offering.ClassProblems(known.InstanceTypes, known.everywhere(*class), known.Settings)) {
-		out = append(out, finding(p.Message))
+		out = append(out, model.ParseFinding(p.Message))
 	}
 	for i, term := range class.Images {
 		if strings.HasSuffix(term.Alias, "@latest") {
