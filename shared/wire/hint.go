@@ -42,10 +42,10 @@ const (
 	ReasonResync    HintReason = "sweep"     // the full pass of each minute
 	ReasonHeartbeat HintReason = "heartbeat" // nothing but time has passed
 	ReasonEnd       HintReason = "end"       // somebody deleted a Node or NodeClaim of ours
-	// a claim is to end: its node is to be emptied, and its pods need a place elsewhere
-	ReasonDrain   HintReason = "drain"
-	ReasonDisrupt HintReason = "judge"   // there may be nodes to disrupt, or a command that can go on
-	ReasonReplace HintReason = "replace" // a command waits for its replacements to be launched
+	ReasonDrain     HintReason = "drain"     // the next step of drains is due
+	ReasonLeaving   HintReason = "leaving"   // a claim is to end: its pods need a place elsewhere
+	ReasonDisrupt   HintReason = "judge"     // there may be nodes to disrupt, or a command that can go on
+	ReasonReplace   HintReason = "replace"   // a command waits for its replacements to be launched
 )
 
 // Hint tells a function that there is something to look at, never what to do: it may be lost, late, doubled.
@@ -134,7 +134,7 @@ func (h *Hint) validate() error {
 	}
 	switch h.Reason {
 	case ReasonBatch, ReasonNode, ReasonConfig, ReasonHeadroom, ReasonResync, ReasonHeartbeat, ReasonEnd, ReasonDrain,
-		ReasonDisrupt, ReasonReplace:
+		ReasonLeaving, ReasonDisrupt, ReasonReplace:
 	default:
 		return fault.New(fault.Invalid, "Malformed", "hint of cluster %s has the unknown reason"+
 			" %.40q", h.Cluster, h.Reason)

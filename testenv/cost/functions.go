@@ -291,7 +291,7 @@ func (s asks) Resync(ctx context.Context, cluster, tick string) error {
 }
 
 func (s asks) Plan(ctx context.Context, cluster, key string) error {
-	return s.fifo(planQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDrain, Tick: key})
+	return s.fifo(planQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonLeaving, Tick: key})
 }
 
 func (s asks) Replace(ctx context.Context, cluster, key string) error {

@@ -63,7 +63,7 @@ func (p passPort) RequestPass(ctx context.Context, cluster, key string, after ti
 // Plan asks provisioning for a look.
 func (p passPort) Plan(ctx context.Context, cluster, key string) error {
 	return do(ctx, p.Ports, "queue.plan", func() error {
-		return p.world.plan(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDrain, Tick: key})
+		return p.world.plan(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonLeaving, Tick: key})
 	})
 }
 

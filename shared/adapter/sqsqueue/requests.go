@@ -22,7 +22,7 @@ func (p PlanRequests) Ready(ctx context.Context, cluster, key string) error {
 
 // Plan says that pods must leave their nodes.
 func (p PlanRequests) Plan(ctx context.Context, cluster, key string) error {
-	return p.request(ctx, cluster, wire.ReasonDrain, key)
+	return p.request(ctx, cluster, wire.ReasonLeaving, key)
 }
 
 // Replace says that commands wait for instances.

@@ -24,6 +24,9 @@ func (r *Request) Take(hint wire.Hint) {
 	}
 	rank := map[string]int{TriggerResync: 1, TriggerNode: 2, TriggerHeadroom: 2, TriggerBatch: 3, TriggerDrain: 3, TriggerReplace: 3, TriggerConfig: 4}
 	trigger := string(hint.Reason)
+	if hint.Reason == wire.ReasonLeaving { // releases before called it a drain
+		trigger = TriggerDrain
+	}
 	if rank[trigger] == 0 {
 		trigger = TriggerResync
 	}

@@ -258,7 +258,7 @@ func TestStaticPoolReplacesADrainingInstance(t *testing.T) {
 func TestDrainHintAsksForARun(t *testing.T) {
 	var request provision.Request
 	request.Take(wire.Hint{Cluster: "c", Reason: wire.ReasonResync})
-	request.Take(wire.Hint{Cluster: "c", Reason: wire.ReasonDrain})
+	request.Take(wire.Hint{Cluster: "c", Reason: wire.ReasonLeaving})
 	if request.Trigger != provision.TriggerDrain {
 		t.Errorf("a drain hint makes a run of %q", request.Trigger)
 	}
