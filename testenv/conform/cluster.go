@@ -9,13 +9,14 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 )
 
 // ClusterPort is an API server as the launching flow reads and writes it, with what a case needs to set the scene. Cases
 // may share one: they use objects of their own.
 type ClusterPort interface {
 	provision.Cluster
-	provision.Reporter
+	port.Reporter
 	// Unique returns a name that begins with base and that no other case uses.
 	Unique(base string) string
 	// MakeNode creates a node with name, provider id, labels and taints as given, and returns its UID.

@@ -8,14 +8,14 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/catalog"
-	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 )
 
 // InstancesPort is where instance catalogs are kept for every function.
 type InstancesPort interface {
 	catalog.Catalogs
-	provision.Catalogs
+	port.RegionCatalogs
 	// Spoil replaces what is stored by something nobody can read.
 	Spoil(reg model.Registration)
 }

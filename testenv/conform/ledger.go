@@ -13,16 +13,17 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/catalog"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 )
 
 // LedgerPort is what a ledger is asked for: by the provisioning flow, by the watcher, and to attach clusters.
 type LedgerPort interface {
-	provision.Registry
+	port.Registry
 	provision.Leases
 	provision.Claims
-	provision.ClaimStates
+	port.ClaimStates
 	provision.UnavailableOfferings
-	provision.Allowances
+	port.Allowances
 	provision.Memory
 	catalog.Records
 	catalog.Learnings

@@ -12,13 +12,14 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/flow/publish"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
 // StorePort is where the watcher publishes and planners read, and where decisions are kept.
 type StorePort interface {
 	publish.SnapshotStore
-	provision.Snapshots
+	port.Snapshots
 	provision.Decisions
 	disrupt.Decisions
 	// Decided returns a decision that was kept. NotFound where there is none.

@@ -16,28 +16,29 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/replay"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 	"github.com/joiner-sh/joiner/shared/work"
 )
 
 // Flow is provisioning with its ports and its clock. It keeps nothing between runs.
 type Flow struct {
-	Registry      Registry
+	Registry      port.Registry
 	Leases        Leases
 	Claims        Claims
-	ClaimStates   ClaimStates
+	ClaimStates   port.ClaimStates
 	Unavailable   UnavailableOfferings
-	Allowances    Allowances
+	Allowances    port.Allowances
 	Memory        Memory
 	Decisions     Decisions
-	Snapshots     Snapshots
+	Snapshots     port.Snapshots
 	Losses        work.LossReporter // nil = the watcher finds by itself what of its snapshot is gone
-	Catalogs      Catalogs
+	Catalogs      port.RegionCatalogs
 	Memories      Memories
 	UsageRecounts UsageRecounts // nil = usage is not corrected
 	Connector     Connector
 	Hints         Hints
-	Peeks         work.Peeks   // nil = clusters are swept each minute
-	Disruptions   DisruptHints // nil = the disruption function's own tick finds what became of replacements
+	Peeks         work.Peeks        // nil = clusters are swept each minute
+	Disruptions   port.DisruptHints // nil = the disruption function's own tick finds what became of replacements
 
 	Now      func() time.Time
 	NewID    func() string // unique and sorted by time, such as a ULID

@@ -4,15 +4,8 @@ import (
 	"context"
 
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 )
-
-// Registry knows the clusters that are attached.
-type Registry interface {
-	// Clusters returns every registration, by name. Safe to repeat; may be stale by seconds.
-	Clusters(ctx context.Context) ([]model.Registration, error)
-	// Cluster returns one registration, read consistently; NotFound where there is none.
-	Cluster(ctx context.Context, name string) (model.Registration, error)
-}
 
 // Leases makes one planner at a time likely, and a second one harmless.
 type Leases interface {
@@ -30,8 +23,7 @@ const ClaimExists = "ClaimExists"
 // Claims is the ledger's store of claims and intents. Every write carries a fence and commits only while that fence is
 // the newest of its cluster: otherwise Conflict, and nothing was written.
 type Claims interface {
-	// Load reads everything a planner needs, consistently, for the cluster's own partition and the unavailable offerings of its scope.
-	Load(ctx context.Context, reg model.Registration) (model.Ledger, error)
+	port.Ledger
 	// Record writes an intent, its claims (state Intent, Reserved set) and what they hold of the pool's limits in one
 	// transaction. limits is what the pool allows now (nil = nothing): Exhausted, and nothing written, where held plus
 	// used would pass it. Recording the very same intent again changes nothing and is no error, so that a try whose answer
@@ -53,18 +45,9 @@ type UsageRecounts interface {
 	Recount(ctx context.Context, fence model.Fence, usage model.Usage) error
 }
 
-// ClaimStates moves launched claims on. Unlike Claims it needs no fence: the claim's version is condition enough.
-type ClaimStates interface {
-	// Advance writes claim (state Launched, Registered or Initialized, names, times, ObjectUID) on condition that its
-	// Version is still the stored one, and returns it with the next Version. Conflict where it is not.
-	Advance(ctx context.Context, cluster string, claim model.Claim) (model.Claim, error)
-}
-
 // UnavailableOfferings remembers which offerings gave no capacity, for every cluster of the same account and region.
 type UnavailableOfferings interface {
-	// MarkUnavailable adds unavailable offerings. Of two unavailable offerings about the same, the one with more failures stays, then the one that lasts longer; one
-	// that is forgotten at the new one's AtUnix does not count.
-	MarkUnavailable(ctx context.Context, reg model.Registration, unavailableOfferings []model.UnavailableOffering) error
+	port.UnavailableOfferings
 	// TakeProbe takes the probe of a half-open unavailable offering: the stored unavailable offering's time is moved to untilUnix, on condition that it still is
 	// the given one's. It returns the unavailable offering as stored then, and Conflict where somebody else was first.
 	TakeProbe(ctx context.Context, reg model.Registration, unavailable model.UnavailableOffering, untilUnix int64) (model.UnavailableOffering, error)
@@ -73,45 +56,16 @@ type UnavailableOfferings interface {
 	Clear(ctx context.Context, reg model.Registration, unavailable model.UnavailableOffering) error
 }
 
-// Allowances keeps what all clusters of an account and region share of EC2's API.
-type Allowances interface {
-	// Allowance reads it consistently; the zero value where it was never written.
-	Allowance(ctx context.Context, reg model.Registration) (model.Allowance, error)
-	// Spend writes it, with the next Version, on condition that its Version is still the stored one. Conflict where it is
-	// not.
-	Spend(ctx context.Context, reg model.Registration, allowance model.Allowance) error
-}
-
 // Memory is what the planner remembers of a cluster.
 type Memory interface {
 	// Remember replaces the notes, on condition that the fence is the newest of its cluster: Conflict where it is not.
 	Remember(ctx context.Context, fence model.Fence, notes model.Notes) error
 }
 
-// DisruptHints asks the disruption function.
-type DisruptHints interface {
-	// RequestDisruption asks for a check of the cluster. The same key for the same cluster may be one hint; a hint may be lost.
-	RequestDisruption(ctx context.Context, cluster, key string) error
-}
-
 // Decisions keeps decision records.
 type Decisions interface {
 	// PutDecision stores a decision under its id. Putting it again replaces it.
 	PutDecision(ctx context.Context, decision model.Decision) error
-}
-
-// Snapshots reads what the watcher publishes.
-type Snapshots interface {
-	// SnapshotAt returns the cluster's snapshot at the manifest. It may be kept between calls and shared. NotFound where an object the
-	// manifest names is missing.
-	SnapshotAt(ctx context.Context, manifest model.Manifest) (*model.Snapshot, error)
-}
-
-// Catalogs reads the instance catalog that the catalog function keeps for every cluster of an account and region.
-type Catalogs interface {
-	// RegionCatalog returns it with the ages of its parts; it may be old, may be kept between calls, and is shared. NotFound where
-	// there is none.
-	RegionCatalog(ctx context.Context, reg model.Registration) (model.InstanceCatalog, error)
 }
 
 // Memories notes what is learned of instance types, for every cluster of an account and region.
@@ -122,19 +76,17 @@ type Memories interface {
 }
 
 // Connector opens a cluster: its API server, its fleet and its catalog, with the cluster's own permissions.
-type Connector interface {
-	Connect(ctx context.Context, reg model.Registration) (Clients, error)
-}
+type Connector = port.Connector[Clients]
 
 // Clients is an open cluster.
 type Clients struct {
 	Cluster Cluster
 
-	Configurations Configurations
+	Configurations port.Configurations
 
 	Nominator  Nominator
 	Standalone StandaloneClaims
-	Reporter   Reporter
+	Reporter   port.Reporter
 	Fleet      Fleet
 	Templates  Templates
 	Tagger     Tagger
@@ -143,27 +95,15 @@ type Clients struct {
 
 // Cluster is the API server, as far as provisioning writes and reads it.
 type Cluster interface {
+	port.ClaimObjects
 	// List builds a snapshot by listing: slower, never wrong. Epoch and Seq are 0.
 	List(ctx context.Context) (*model.Snapshot, error)
 	// Present returns the pods that are on a node, or on none where node is "", and have not ended, by UID, each with whether it is
 	// being deleted, as the API server has them now.
 	Present(ctx context.Context, node string) (map[string]bool, error)
-	// PutClaim creates the claim's NodeClaim object or brings its status up to date, and returns the object's UID.
-	// NotFound where claim.ObjectUID is set and the object is gone or another.
-	PutClaim(ctx context.Context, claim model.Claim) (uid string, err error)
 	// PoolUID returns the UID of a NodePool as the API server has it now. NotFound where there is none of that name, or it is
 	// being deleted.
 	PoolUID(ctx context.Context, name string) (string, error)
-	// PatchNode writes labels, annotations, taints and owner of a node, on condition of its UID. NotFound or Conflict
-	// where the node is gone or another.
-	PatchNode(ctx context.Context, patch model.NodePatch) error
-}
-
-// Configurations reads what people have applied.
-type Configurations interface {
-	// Configuration returns every NodePool and EC2NodeClass as the API server has them now, and which of these kinds it does not
-	// define. An object that cannot be read is left out.
-	Configuration(ctx context.Context) (model.Configuration, error)
 }
 
 // Nominator keeps room on nodes for pods.
@@ -179,14 +119,6 @@ type StandaloneClaims interface {
 	// StandaloneClaim returns what the NodeClaim asks for, as the API server has it now. NotFound where it is gone, another, being
 	// deleted, or has an instance. One that says it is of a pool is Invalid.
 	StandaloneClaim(ctx context.Context, object model.Object) (model.StandaloneClaim, error)
-}
-
-// Reporter tells people: events on objects, conditions on pools and classes.
-type Reporter interface {
-	// Report publishes events and conditions. Each is independent; the first error is returned after all were tried.
-	// Repeating a report is harmless: events of the same object, reason and message are counted up, unchanged conditions
-	// are not written.
-	Report(ctx context.Context, report model.Report) error
 }
 
 // Fleet buys instances.
