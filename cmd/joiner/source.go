@@ -151,7 +151,7 @@ func (f *sourceFlags) historyOf(ctx context.Context, at *session) (*history.Flow
 		return nil, model.Registration{}, err
 	}
 	flow := &history.Flow{
-		Registry: at.ledger, Ledger: at.ledger, Snapshots: store, Records: store, Disruptions: store, Catalogs: s3catalog.New(at.objects(), at.Bucket, s3catalog.Settings{}),
+		Registry: at.ledger, Ledger: at.ledger, Snapshots: store, Records: store, Catalogs: s3catalog.New(at.objects(), at.Bucket, s3catalog.Settings{}),
 		Now: func() time.Time { return now },
 	}
 	if at.Stop != "" {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
@@ -41,19 +39,10 @@ func instancesOf(config aws.Config, reg model.Registration, isolated bool) *ec2c
 	}, ec2catalog.Settings{Region: reg.Region, Isolated: isolated})
 }
 
-// markets opens regions with the permissions of clusters.
-type markets struct {
-	*boot.Connector[catalog.CatalogSource]
-}
-
-func newMarkets(config aws.Config, isolated bool) markets {
+// newMarkets opens regions with the permissions of clusters.
+func newMarkets(config aws.Config, isolated bool) *boot.Connector[catalog.CatalogSource] {
 	role := func(roles model.Roles) string { return roles.Catalog }
-	return markets{boot.NewConnector(config, "joiner-catalog", role, func(config aws.Config, reg model.Registration) (catalog.CatalogSource, error) {
+	return boot.NewConnector(config, "joiner-catalog", role, func(config aws.Config, reg model.Registration) (catalog.CatalogSource, error) {
 		return instancesOf(config, reg, isolated), nil
-	})}
-}
-
-// CatalogSource returns the cluster's region; another role or region opens it anew.
-func (m markets) CatalogSource(ctx context.Context, reg model.Registration) (catalog.CatalogSource, error) {
-	return m.Connect(ctx, reg)
+	})
 }

@@ -187,7 +187,7 @@ func (c connect[S]) Connect(context.Context, model.Registration) (S, error) { re
 
 type markets struct{ *account }
 
-func (m markets) CatalogSource(context.Context, model.Registration) (catalog.CatalogSource, error) {
+func (m markets) Connect(context.Context, model.Registration) (catalog.CatalogSource, error) {
 	return m.instances(), nil
 }
 

@@ -81,7 +81,7 @@ func (a archive) RegionCatalog(ctx context.Context, reg model.Registration) (mod
 // clusterState reads the world as it is.
 func (a archive) clusterState(t *testing.T) (*history.Flow, *explain.Cluster) {
 	t.Helper()
-	flow := &history.Flow{Registry: a, Ledger: a, Snapshots: a, Records: a, Disruptions: a, Catalogs: a, Now: a.Clock.Now}
+	flow := &history.Flow{Registry: a, Ledger: a, Snapshots: a, Records: a, Catalogs: a, Now: a.Clock.Now}
 	reg, err := flow.Registration(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/catalog"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 )
 
 // Market is the world's catalog as it is read anew, part by part. The zero value of Failing fails nothing.
@@ -21,8 +22,8 @@ type Market struct {
 	Asked   []model.CatalogParts
 }
 
-// CatalogSource returns the market with the rights of any cluster.
-func (m *Market) CatalogSource(context.Context, model.Registration) (catalog.CatalogSource, error) {
+// Connect returns the market with the rights of any cluster.
+func (m *Market) Connect(context.Context, model.Registration) (catalog.CatalogSource, error) {
 	return m, nil
 }
 
@@ -137,7 +138,7 @@ func versionOf(catalog model.InstanceCatalog) string {
 }
 
 // Region returns the flow of the region pass with the world behind its ports.
-func (w *World) Region(market catalog.CatalogSources, now func() time.Time) *catalog.Region {
+func (w *World) Region(market port.Connector[catalog.CatalogSource], now func() time.Time) *catalog.Region {
 	return &catalog.Region{
 		Registry: w.Ledger, Ledgers: w.Ledger, Snapshots: w.Store, Losses: Losses{w.Ledger}, Catalogs: w.RegionCatalogs, CatalogSources: market, Learnings: w.Ledger, Allowances: w.Ledger, Now: now,
 	}

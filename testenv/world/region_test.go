@@ -216,7 +216,7 @@ type racing struct {
 // one opens the same market for every cluster.
 type one struct{ market catalog.CatalogSource }
 
-func (o one) CatalogSource(context.Context, model.Registration) (catalog.CatalogSource, error) {
+func (o one) Connect(context.Context, model.Registration) (catalog.CatalogSource, error) {
 	return o.market, nil
 }
 
@@ -251,7 +251,7 @@ type rights struct {
 	asked           []string
 }
 
-func (m *rights) CatalogSource(_ context.Context, reg model.Registration) (catalog.CatalogSource, error) {
+func (m *rights) Connect(_ context.Context, reg model.Registration) (catalog.CatalogSource, error) {
 	m.asked = append(m.asked, reg.Cluster)
 	switch reg.Cluster {
 	case m.refused:
@@ -297,11 +297,11 @@ func TestRegionIsReadWithWhateverRightsThereAre(t *testing.T) {
 // panicking breaks in one region.
 type panicking struct{ rights }
 
-func (m *panicking) CatalogSource(ctx context.Context, reg model.Registration) (catalog.CatalogSource, error) {
+func (m *panicking) Connect(ctx context.Context, reg model.Registration) (catalog.CatalogSource, error) {
 	if reg.Region == "eu-west-1" {
 		panic("a region nobody thought of")
 	}
-	return m.rights.CatalogSource(ctx, reg)
+	return m.rights.Connect(ctx, reg)
 }
 
 func TestAPanicOverOneRegionStopsNoOther(t *testing.T) {

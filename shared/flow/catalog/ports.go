@@ -110,11 +110,6 @@ type CatalogSource interface {
 	HasPriceList() bool
 }
 
-// CatalogSources opens a region with a cluster's permissions. Opening calls nobody.
-type CatalogSources interface {
-	CatalogSource(ctx context.Context, reg model.Registration) (CatalogSource, error)
-}
-
 // Learnings is what was learned of instance types by all clusters of an account and region.
 type Learnings interface {
 	// Learned returns what is not forgotten at nowUnix, by type, then images. It may be stale by seconds.

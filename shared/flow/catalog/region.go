@@ -26,7 +26,7 @@ type Region struct {
 	Snapshots      port.Snapshots
 	Losses         work.LossReporter // nil = the watcher finds by itself what of its snapshot is gone
 	Catalogs       Catalogs
-	CatalogSources CatalogSources
+	CatalogSources port.Connector[CatalogSource] // of regions; opening calls nobody
 	Learnings      Learnings
 	Allowances     port.Allowances
 
@@ -174,7 +174,7 @@ func (p *regionPass) markets(ctx context.Context) ([]CatalogSource, error) {
 	var opened []CatalogSource
 	var failures []error
 	for _, reg := range p.clusters[:min(len(p.clusters), rightsTried)] {
-		market, err := p.flow.CatalogSources.CatalogSource(ctx, reg)
+		market, err := p.flow.CatalogSources.Connect(ctx, reg)
 		if err != nil {
 			failures = append(failures, fmt.Errorf("read EC2 with the role of cluster %s: %w", reg.Cluster, err))
 			continue

@@ -32,7 +32,7 @@ func (f *Flow) Node(ctx context.Context, clusterState *explain.Cluster, asked st
 		}
 	}
 	if id := disruptedBy(clusterState, found); id != "" {
-		moved, err := f.Disruptions.FindDisruption(ctx, reg.Cluster, id)
+		moved, err := f.Records.FindDisruption(ctx, reg.Cluster, id)
 		switch {
 		case err == nil:
 			facts.Moved = &moved

@@ -32,22 +32,17 @@ type Records interface {
 	Removals(ctx context.Context, cluster string, fromUnix, toUnix int64) ([]model.Removal, error)
 	// FindDecision reads one with what it was asked. NotFound where there is none.
 	FindDecision(ctx context.Context, cluster, id string) (model.Decision, error)
-}
-
-// Disruptions are the disruption function's records, one by one.
-type Disruptions interface {
-	// FindDisruption reads one with what it was asked. NotFound where there is none.
+	// FindDisruption does the same of a decision about disruption.
 	FindDisruption(ctx context.Context, cluster, id string) (model.Disrupted, error)
 }
 
 // Flow is the reading of history with its ports and its clock. It keeps nothing between calls.
 type Flow struct {
-	Registry    Registry
-	Ledger      port.Ledger
-	Snapshots   Snapshots
-	Records     Records
-	Disruptions Disruptions
-	Catalogs    port.RegionCatalogs
+	Registry  Registry
+	Ledger    port.Ledger
+	Snapshots Snapshots
+	Records   Records
+	Catalogs  port.RegionCatalogs
 
 	// Switch returns what the installation's stop switch says: "" or go, disruption, everything. nil = it says nothing.
 	Switch func(ctx context.Context) (string, error)

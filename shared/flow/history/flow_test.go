@@ -91,7 +91,7 @@ func (a *archive) RegionCatalog(context.Context, model.Registration) (model.Inst
 }
 
 func (a *archive) flow() *history.Flow {
-	return &history.Flow{Registry: a, Ledger: a, Snapshots: a, Records: a, Disruptions: a, Catalogs: a, Now: func() time.Time { return time.Unix(now, 0) }}
+	return &history.Flow{Registry: a, Ledger: a, Snapshots: a, Records: a, Catalogs: a, Now: func() time.Time { return time.Unix(now, 0) }}
 }
 
 // shop is a cluster of one pool whose pod web waits for as long as there is a snapshot, and of one instance.
