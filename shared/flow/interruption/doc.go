@@ -7,4 +7,13 @@
 // many words is not concluded from one look: what looks wrong is noted in the ledger, and acted upon by a later check that
 // sees it still. EC2 is read first, then the ledger, then the API server, so that whatever came into being in between is known
 // to the later source. When any of the three cannot be read, nothing is removed.
+//
+//	flow := &interruption.Flow{Registry: ledger, Leases: ledger, Collector: ledger, Claims: ledger, Removals: store, Hints: own, Connector: connector,
+//		Finder: ledger, Steps: ledger, Plans: plan, Drains: own, Unavailable: ledger, Now: time.Now}
+//	outcome, err := flow.Run(ctx, interruption.Request{Cluster: "prod", Owner: id, Deadline: deadline})
+//	drained, err := flow.Drain(ctx, interruption.Request{Cluster: "prod", Owner: id, Deadline: deadline})
+//	failed, noticed := flow.Notices(ctx, batch, deadline)
+//
+// Each entry has a file that goes through it in its order: run.go (with observe.go, poll.go, confirm.go and act.go), drain.go (with step.go,
+// evict.go and drainevents.go) and notice.go (with noticecluster.go). All begin the end of a claim as begin.go says.
 package interruption
