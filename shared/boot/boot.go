@@ -13,7 +13,8 @@ import (
 	"github.com/caarlos0/env/v11"
 )
 
-// LoadSettings fills a struct from the environment by its env tags and exits with every missing or malformed variable named.
+// LoadSettings fills a struct from the environment by its env tags and exits with every missing or malformed variable
+// named.
 func LoadSettings(into any) {
 	if err := env.Parse(into); err != nil {
 		fmt.Fprintln(os.Stderr, "settings:", strings.TrimPrefix(err.Error(), "env: "))
@@ -45,16 +46,16 @@ func negative(of reflect.Value) string {
 	return ""
 }
 
-// Start is how a function begins: it has the memory used that the function is paid for, fills its settings from the environment, and returns
-// the configuration of AWS.
+// Start is how a function begins: it has the memory used that the function is paid for, fills its settings from the
+// environment, and returns the configuration of AWS.
 func Start(settings any) aws.Config {
 	TuneGC()
 	LoadSettings(settings)
 	return AWS()
 }
 
-// Logger returns a JSON logger on stdout that names the program in every line. JOINER_LOG_LEVEL is debug, info (default),
-// warn or error.
+// Logger returns a JSON logger on stdout that names the program in every line. JOINER_LOG_LEVEL is debug, info
+// (default), warn or error.
 func Logger(program string) *slog.Logger {
 	var level slog.Level
 	if text := os.Getenv("JOINER_LOG_LEVEL"); text != "" {
@@ -69,7 +70,8 @@ func Logger(program string) *slog.Logger {
 // version is what the linker was given with -X; empty where nobody said, as of `go run`.
 var version string
 
-// Version names the version this binary was built from: what the linker was given, else the commit, else the module's version, else "dev".
+// Version names the version this binary was built from: what the linker was given, else the commit, else the module's
+// version, else "dev".
 func Version() string {
 	if version != "" {
 		return version

@@ -17,7 +17,8 @@ type Connector[Clients any] struct {
 	opened  ClientCache[Clients]
 }
 
-// NewConnector returns a connector that assumes one of a cluster's roles under the session's name, and opens the cluster with that.
+// NewConnector returns a connector that assumes one of a cluster's roles under the session's name, and opens the
+// cluster with that.
 func NewConnector[Clients any](
 	config aws.Config, session string, role func(model.Roles) string, open func(config aws.Config, reg model.Registration) (Clients, error),
 ) *Connector[Clients] {

@@ -47,7 +47,8 @@ type Requests[Request any] struct {
 	records map[string][]string
 }
 
-// Add takes a record that asks for something in a cluster, and returns the cluster's request. The first is as made returns it.
+// Add takes a record that asks for something in a cluster, and returns the cluster's request. The first is as made
+// returns it.
 func (r *Requests[Request]) Add(cluster, record string, made func() Request) *Request {
 	if r.of[cluster] == nil {
 		if r.of == nil {
@@ -73,8 +74,8 @@ func (r *Requests[Request]) Run(do func(request Request) error) (failed Failures
 	return failed
 }
 
-// EachHint calls take with each record that is a hint. A hint carries no truth: one that cannot be read is dropped, since the next tick finds
-// what it would have said.
+// EachHint calls take with each record that is a hint. A hint carries no truth: one that cannot be read is dropped,
+// since the next tick finds what it would have said.
 func EachHint(logger *slog.Logger, records []events.SQSMessage, take func(record events.SQSMessage, hint wire.Hint)) {
 	read := 0
 	for _, record := range records {

@@ -53,8 +53,8 @@ func (f Finding) String() string {
 
 const remedyMark = ". Remedy: "
 
-// ParseFinding reads what String returned of a finding that has a field. A sentence that begins with none is a message as a whole, but for its
-// remedy. Objects carry what is wrong with them as such sentences, in snapshots too.
+// ParseFinding reads what String returned of a finding that has a field. A sentence that begins with none is a message
+// as a whole, but for its remedy. Objects carry what is wrong with them as such sentences, in snapshots too.
 func ParseFinding(sentence string) Finding {
 	var f Finding
 	sentence, f.Remedy, _ = strings.Cut(sentence, remedyMark)

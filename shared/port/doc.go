@@ -1,5 +1,6 @@
-// Package port has the interfaces that several flows ask of the same adapters: the registry of clusters, leases, the ledger, snapshots,
-// the catalog of a region, and the API server of a cluster. What one flow alone asks for is declared by that flow.
+// Package port has the interfaces that several flows ask of the same adapters: the registry of clusters, leases, the
+// ledger, snapshots, the catalog of a region, and the API server of a cluster. What one flow alone asks for is declared
+// by that flow.
 //
 // An adapter says which ports it serves:
 //

@@ -2,8 +2,8 @@ package work
 
 import "context"
 
-// EffectHook sees every effect of a flow before it is asked for and after it has happened. Its error before an effect stops
-// it. Production leaves it nil; tests count effects with it, fail the n-th, or kill the process there.
+// EffectHook sees every effect of a flow before it is asked for and after it has happened. Its error before an effect
+// stops it. Production leaves it nil; tests count effects with it, fail the n-th, or kill the process there.
 type EffectHook interface {
 	Before(ctx context.Context, effect string) error
 	After(ctx context.Context, effect string)

@@ -13,8 +13,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/port"
 )
 
-// Invocation is one invocation of a flow at work: its clock, its deadline, and what it notes on the way. What runs side by side may use
-// it at once.
+// Invocation is one invocation of a flow at work: its clock, its deadline, and what it notes on the way. What runs side
+// by side may use it at once.
 type Invocation struct {
 	Clock    func() time.Time // this process's own; how old anything is comes from the ledger's
 	Deadline time.Time        // when the invocation is killed
@@ -43,8 +43,8 @@ func (i *Invocation) Begin() *Invocation {
 // SetNow takes what time the ledger says it is now.
 func (i *Invocation) SetNow(ledgerUnix int64) { i.ahead = ledgerUnix - i.Clock().Unix() }
 
-// NowUnix is the time by the ledger's clock: whatever is written down with a time is compared with times others wrote, and their clocks
-// may be minutes off. Until the ledger has said what time it is, it is this process's.
+// NowUnix is the time by the ledger's clock: whatever is written down with a time is compared with times others wrote,
+// and their clocks may be minutes off. Until the ledger has said what time it is, it is this process's.
 func (i *Invocation) NowUnix() int64 { return i.Clock().Unix() + i.ahead }
 
 // Left is what is left of the invocation.
@@ -102,8 +102,9 @@ func (i *Invocation) Try(ctx context.Context, name, text string, do func() error
 	return err == nil
 }
 
-// Parallel calls do(0) … do(n-1), at most so many at once, and returns when all have. Each call writes only to its own index, so that
-// results stand in order whatever the timing. One that panics stops no other; what it panicked with is a problem.
+// Parallel calls do(0) … do(n-1), at most so many at once, and returns when all have. Each call writes only to its own
+// index, so that results stand in order whatever the timing. One that panics stops no other; what it panicked with is a
+// problem.
 func (i *Invocation) Parallel(n, most int, do func(k int)) {
 	contained := func(k int) {
 		defer i.Contain("")
@@ -137,8 +138,8 @@ type Lease struct {
 	released bool
 }
 
-// Acquire takes one of a cluster's leases for owner, until the invocation is surely dead. what names it in errors and problems ("the
-// planner lease"). Conflict where another owner has it; then the fence is what is known of that one's.
+// Acquire takes one of a cluster's leases for owner, until the invocation is surely dead. what names it in errors and
+// problems ("the planner lease"). Conflict where another owner has it; then the fence is what is known of that one's.
 func (i *Invocation) Acquire(ctx context.Context, leases port.Leases, cluster, lease, owner, what string) (*Lease, error) {
 	until := i.Deadline.Add(i.LeaseMargin)
 	fence, err := leases.AcquireLease(ctx, cluster, lease, owner, i.Clock().Unix(), until.Unix()+1)

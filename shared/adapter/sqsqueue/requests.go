@@ -7,7 +7,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// PlanRequests asks provision, through the plan queue of the cluster. The queue takes the same request with the same key once.
+// PlanRequests asks provision, through the plan queue of the cluster. The queue takes the same request with the same
+// key once.
 type PlanRequests struct{ *PlanQueues }
 
 // Resync asks for the full pass of each minute.

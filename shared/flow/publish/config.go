@@ -25,8 +25,8 @@ type Settings struct {
 	MaxDeltas     int `default:"100"`     // after which a new full snapshot is written, once nobody waits
 	MaxDeltaBytes int `default:"4194304"` // the same, of all deltas together
 
-	// MaxAge is how old a full snapshot becomes before a new one is written. What lies in the bucket is deleted after weeks, and a
-	// quiet cluster's full snapshot must not be.
+	// MaxAge is how old a full snapshot becomes before a new one is written. What lies in the bucket is deleted after
+	// weeks, and a quiet cluster's full snapshot must not be.
 	MaxAge time.Duration `default:"24h"`
 }
 

@@ -5,8 +5,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// ends gathers Nodes and NodeClaims of ours that somebody deletes, so that whoever empties them learns of it once for all of a
-// moment. What is reported needs no published state: it is looked at live.
+// ends gathers Nodes and NodeClaims of ours that somebody deletes, so that whoever empties them learns of it once for
+// all of a moment. What is reported needs no published state: it is looked at live.
 type ends struct {
 	going map[string]string // UIDs of what is being deleted, by kind and name
 	batch batch             // open where somebody is to learn of it
@@ -14,8 +14,8 @@ type ends struct {
 	pause pause
 }
 
-// ending returns the key under which an object that is being deleted is reported, and its UID; an empty UID where it is not
-// being deleted, or nobody is to learn of it. Empty where the change is of another kind.
+// ending returns the key under which an object that is being deleted is reported, and its UID; an empty UID where it is
+// not being deleted, or nobody is to learn of it. Empty where the change is of another kind.
 //
 // A node that carries the taint of a drain is known to those who would learn of it: it is they who deleted it.
 func ending(c *wire.Change) (key, uid string) {

@@ -211,8 +211,8 @@ func (q *slowQueue) Send(context.Context, wire.Hint) error {
 	return nil
 }
 
-// F15, X8: while something is unpublished there is no heartbeat, also where a slow queue has the pause of publishing end before one is
-// due: functions would take the state that is published for the cluster's.
+// F15, X8: while something is unpublished there is no heartbeat, also where a slow queue has the pause of publishing
+// end before one is due: functions would take the state that is published for the cluster's.
 func TestF15NoSignOfLifeWhileSomethingIsUnpublished(t *testing.T) {
 	w := newWorld(t)
 	f := w.leaderWithEnds(&endQueue{})

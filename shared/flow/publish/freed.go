@@ -6,8 +6,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// freedCapacity is what pods that left nodes of pools requested, less what pods that came to such nodes request, since the
-// last hint to the disruption function. Pods of nodes that are being drained do not count: they need a place elsewhere.
+// freedCapacity is what pods that left nodes of pools requested, less what pods that came to such nodes request, since
+// the last hint to the disruption function. Pods of nodes that are being drained do not count: they need a place
+// elsewhere.
 type freedCapacity struct {
 	cpu, memory int64           // millicores and bytes, at least 0
 	first, last time.Time       // since enough is free; when a pod left last
@@ -43,8 +44,8 @@ func (c *freedCapacity) note(before, after model.Resources, now time.Time) {
 	}
 }
 
-// worthIt returns what must be free before consolidation may gain by it: as much as the smallest node of a pool has, and a
-// hundredth of all of them, so that pods that come and go on a large cluster ask for no evaluation each.
+// worthIt returns what must be free before consolidation may gain by it: as much as the smallest node of a pool has,
+// and a hundredth of all of them, so that pods that come and go on a large cluster ask for no evaluation each.
 func (s *state) worthIt() model.Resources {
 	var all, smallest model.Resources
 	for _, node := range s.nodes.rows {

@@ -95,7 +95,8 @@ func TestPodsThatLeaveAskForConsolidation(t *testing.T) {
 	}
 }
 
-// Where pods go on leaving the hint comes once they have stopped for a while, and at the latest after the time between two hints.
+// Where pods go on leaving the hint comes once they have stopped for a while, and at the latest after the time between
+// two hints.
 func TestPodsThatGoOnLeaving(t *testing.T) {
 	w, q := newWorld(t), &endQueue{}
 	f := w.publisher(Settings{})

@@ -43,9 +43,9 @@ func (g *gathered) anew(now time.Time) {
 	}
 }
 
-// closable reports whether the open batch may close when its time comes, where head is the sequence number published last. It stays open
-// while a hint could go out and only the queue does not take it: joined to that hint, it would hold it up until its own state is
-// published.
+// closable reports whether the open batch may close when its time comes, where head is the sequence number published
+// last. It stays open while a hint could go out and only the queue does not take it: joined to that hint, it would hold
+// it up until its own state is published.
 func (g *gathered) closable(head int64) bool {
 	return g.batch.open() && (g.pending == nil || g.pending.seq > head)
 }
@@ -104,8 +104,9 @@ func (g *gathered) recheckHeadroom(now time.Time) {
 	g.batch.add(now, wire.ReasonHeadroom, "", "")
 }
 
-// heartbeatEvery is how often the watcher says that it lives. Nodes are disrupted by a state that was confirmed ten seconds ago; where there is
-// nothing to disrupt, and nobody waits, functions need to know no more than that a change would be published.
+// heartbeatEvery is how often the watcher says that it lives. Nodes are disrupted by a state that was confirmed ten
+// seconds ago; where there is nothing to disrupt, and nobody waits, functions need to know no more than that a change
+// would be published.
 func (g *gathered) heartbeatEvery() time.Duration {
 	if len(g.pods)+len(g.nodes) > 0 || g.state.ours() {
 		return g.settings.Heartbeat
@@ -147,8 +148,8 @@ func (g *gathered) disruptionDue() time.Time {
 	return earlier(empty, freed)
 }
 
-// emptyDue returns when the hint is due that nodes have become empty, zero where there are none: once the state that shows it has been
-// published, and a while after the hint before.
+// emptyDue returns when the hint is due that nodes have become empty, zero where there are none: once the state that
+// shows it has been published, and a while after the hint before.
 func (g *gathered) emptyDue() time.Time {
 	if g.emptied.first.IsZero() {
 		return time.Time{}
@@ -156,8 +157,8 @@ func (g *gathered) emptyDue() time.Time {
 	return later(g.emptied.first.Add(g.settings.IdleWindow+g.settings.QuietWindow), g.emptied.sentAt.Add(g.settings.EmptyEvery))
 }
 
-// freedDue returns when the hint is due that pods have left, zero where too few have: once no pod has left for a while, or pods have
-// gone on leaving for long, and a while after the hint before.
+// freedDue returns when the hint is due that pods have left, zero where too few have: once no pod has left for a while,
+// or pods have gone on leaving for long, and a while after the hint before.
 func (g *gathered) freedDue() time.Time {
 	c := &g.freed
 	if c.first.IsZero() {

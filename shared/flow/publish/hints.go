@@ -8,8 +8,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// send sends the hint that next makes, if it makes one, and has sent note what came of it, both with the lock held. what names the hint in
-// problems.
+// send sends the hint that next makes, if it makes one, and has sent note what came of it, both with the lock held.
+// what names the hint in problems.
 func (f *Publisher) send(ctx context.Context, to Queue, what string, next func(now time.Time) *wire.Hint, sent func(err error, now time.Time)) {
 	f.mu.Lock()
 	made := next(f.config.Now())
@@ -31,8 +31,8 @@ func (f *Publisher) send(ctx context.Context, to Queue, what string, next func(n
 	f.log(Note{What: "hint", Seq: hint.Seq, Reason: string(hint.Reason), Pods: len(hint.Pods), Waiting: waiting})
 }
 
-// sendHint sends the pending hint once the state it names is published. A failure is tried again after a pause; meanwhile
-// the state goes on being published.
+// sendHint sends the pending hint once the state it names is published. A failure is tried again after a pause;
+// meanwhile the state goes on being published.
 func (f *Publisher) sendHint(ctx context.Context) {
 	var o *pendingHint
 	f.send(ctx, f.config.Queue, "send a hint", func(now time.Time) *wire.Hint {
@@ -54,8 +54,8 @@ func (f *Publisher) sendHint(ctx context.Context) {
 	})
 }
 
-// sendEnd reports what is being deleted once its moment is over. A failure is tried again after a pause; nobody else waits
-// for it.
+// sendEnd reports what is being deleted once its moment is over. A failure is tried again after a pause; nobody else
+// waits for it.
 func (f *Publisher) sendEnd(ctx context.Context) {
 	e := &f.ends
 	f.send(ctx, f.config.Ends, "send a hint about deleted objects", func(now time.Time) *wire.Hint {
@@ -76,8 +76,8 @@ func (f *Publisher) sendEnd(ctx context.Context) {
 	})
 }
 
-// sendEmpty sends the hint that nodes have become empty, or that so many pods have left that others may become so. A hint that is lost is made
-// up for by the disruption function's next tick.
+// sendEmpty sends the hint that nodes have become empty, or that so many pods have left that others may become so. A
+// hint that is lost is made up for by the disruption function's next tick.
 func (f *Publisher) sendEmpty(ctx context.Context) {
 	const what = "send a hint about nodes that have become empty or lost pods; the next scheduled run finds them"
 	f.send(ctx, f.config.EmptyNodes, what, func(now time.Time) *wire.Hint {

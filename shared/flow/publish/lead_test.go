@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever happens in the cluster and whatever fails for a while, once all is well again a function reads the cluster as it
-// is, and every pod that waits was hinted with a state that shows it.
+// Whatever happens in the cluster and whatever fails for a while, once all is well again a function reads the cluster
+// as it is, and every pod that waits was hinted with a state that shows it.
 func TestPublishedStateIsTheClusterAfterAnyFailures(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		w := newWorld(t)

@@ -84,7 +84,8 @@ func (l *leadership) old(s *Settings, now time.Time) bool {
 	return !now.Before(l.snapshotAt.Add(s.MaxAge))
 }
 
-// begin fixes what is published next: a full snapshot where there is none, or where deltas are many or it is old and nobody waits.
+// begin fixes what is published next: a full snapshot where there is none, or where deltas are many or it is old and
+// nobody waits.
 func (l *leadership) begin(g *gathered, cluster string, now time.Time) {
 	p := &publication{seq: l.head + 1, began: now}
 	many := l.deltas >= g.settings.MaxDeltas || l.deltaBytes >= g.settings.MaxDeltaBytes || l.old(g.settings, now)

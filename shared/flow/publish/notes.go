@@ -110,8 +110,9 @@ func (g *gathered) noteFreed(before, after model.Resources, now time.Time) {
 	}
 }
 
-// noteHeadroom takes note of what may have changed about the room of buffers, where there are any: what buffers ask for, pods that
-// came to nodes, and nodes that went. What a buffer's status says is not such a change, or the functions' own writes would wake them.
+// noteHeadroom takes note of what may have changed about the room of buffers, where there are any: what buffers ask
+// for, pods that came to nodes, and nodes that went. What a buffer's status says is not such a change, or the
+// functions' own writes would wake them.
 func (g *gathered) noteHeadroom(c *wire.Change, pod *model.Pod, buffer *model.Buffer, now time.Time) {
 	switch {
 	case c.Buffer != nil:

@@ -9,8 +9,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// SnapshotStore stores encoded snapshots. The flow never gives two different contents for one epoch and sequence number, and
-// repeats the same bytes until it succeeds.
+// SnapshotStore stores encoded snapshots. The flow never gives two different contents for one epoch and sequence
+// number, and repeats the same bytes until it succeeds.
 type SnapshotStore interface {
 	// PutSnapshot stores a full snapshot and returns its key. Repeating it with the same bytes is no error.
 	PutSnapshot(ctx context.Context, cluster string, epoch, seq int64, data []byte) (key string, err error)
@@ -24,11 +24,12 @@ type SnapshotStore interface {
 type Manifests interface {
 	// NextEpoch returns an epoch greater than any before it.
 	NextEpoch(ctx context.Context, cluster, owner string) (int64, error)
-	// AdvanceManifest moves the manifest. Conflict where it is of a later epoch. Repeating it is no error. lost reports that somebody found an
-	// object gone which the manifest named until now; of the new one nobody has said so.
+	// AdvanceManifest moves the manifest. Conflict where it is of a later epoch. Repeating it is no error. lost reports
+	// that somebody found an object gone which the manifest named until now; of the new one nobody has said so.
 	AdvanceManifest(ctx context.Context, manifest model.Manifest) (lost bool, err error)
-	// Heartbeat says that the watcher of the epoch lives. Conflict where the manifest is of another epoch, NotFound where
-	// there is none. lost reports that somebody found an object gone which the manifest names, until the manifest moves.
+	// Heartbeat says that the watcher of the epoch lives. Conflict where the manifest is of another epoch, NotFound
+	// where there is none. lost reports that somebody found an object gone which the manifest names, until the manifest
+	// moves.
 	Heartbeat(ctx context.Context, cluster string, epoch, unix int64) (lost bool, err error)
 }
 
@@ -38,7 +39,8 @@ type Previous interface {
 	Previous(ctx context.Context, cluster string) (*model.Snapshot, error)
 }
 
-// NewestSnapshot is a Former that reads the manifest in the ledger and the snapshot it points at. It keeps nothing of them.
+// NewestSnapshot is a Former that reads the manifest in the ledger and the snapshot it points at. It keeps nothing of
+// them.
 type NewestSnapshot struct {
 	Ledger interface {
 		// Manifest returns the cluster's snapshot manifest; nil where nothing was published yet.

@@ -39,8 +39,8 @@ func (f *Publisher) publish(ctx context.Context) error {
 	return nil
 }
 
-// abandon takes back a publication that cannot be encoded. What it took of the changes is known to nobody any more, so the
-// next one is a full snapshot.
+// abandon takes back a publication that cannot be encoded. What it took of the changes is known to nobody any more, so
+// the next one is a full snapshot.
 func (f *Publisher) abandon() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,8 +57,8 @@ func (f *Publisher) store(ctx context.Context, p *publication) error {
 	})
 }
 
-// point moves the manifest to a state that was so at a time, which is a heartbeat of that time: where storing it took minutes, whoever goes
-// by it must know that it is as old as that.
+// point moves the manifest to a state that was so at a time, which is a heartbeat of that time: where storing it took
+// minutes, whoever goes by it must know that it is as old as that.
 func (f *Publisher) point(ctx context.Context, manifest model.Manifest, asOf time.Time) (err error) {
 	now, lost := f.config.Now(), false
 	manifest.WrittenUnix, manifest.HeartbeatAt = now.Unix(), asOf.Unix()
@@ -75,8 +75,8 @@ func (f *Publisher) point(ctx context.Context, manifest model.Manifest, asOf tim
 	return nil
 }
 
-// keep publishes a full snapshot anew where the one that is published is gone: nobody could read the cluster's state until the next one is due, and
-// nothing would be disrupted.
+// keep publishes a full snapshot anew where the one that is published is gone: nobody could read the cluster's state
+// until the next one is due, and nothing would be disrupted.
 func (f *Publisher) keep(ctx context.Context) {
 	if f.publishing != nil || f.manifest.SnapshotKey == "" || f.config.Now().Before(f.keptAt.Add(f.every((*gathered).keepEvery))) {
 		return
@@ -105,8 +105,8 @@ func (f *Publisher) every(of func(*gathered) time.Duration) time.Duration {
 	return of(&f.gathered)
 }
 
-// heartbeat says that the watcher lives. It is left out while publishing fails: a watcher whose state reaches nobody is as
-// good as dead, and the functions then list the cluster themselves.
+// heartbeat says that the watcher lives. It is left out while publishing fails: a watcher whose state reaches nobody is
+// as good as dead, and the functions then list the cluster themselves.
 func (f *Publisher) heartbeat(ctx context.Context) (err error) {
 	now, lost := f.config.Now(), false
 	err = f.call(ctx, func(ctx context.Context) error {
@@ -121,8 +121,9 @@ func (f *Publisher) heartbeat(ctx context.Context) (err error) {
 	return nil
 }
 
-// renew has the state published whole where somebody found that an object of what is published is gone: at most once in a while, whatever
-// is said. Who is not heard for that is heard with the next heartbeat, or says so again of the next manifest.
+// renew has the state published whole where somebody found that an object of what is published is gone: at most once in
+// a while, whatever is said. Who is not heard for that is heard with the next heartbeat, or says so again of the next
+// manifest.
 func (f *Publisher) renew(lost bool) {
 	f.mu.Lock()
 	now := f.config.Now()
@@ -137,8 +138,8 @@ func (f *Publisher) renew(lost bool) {
 	}
 }
 
-// inherit takes over what an earlier leader has published of when pods came to nodes and left them. Where that cannot be read, what it has
-// seen itself has to do.
+// inherit takes over what an earlier leader has published of when pods came to nodes and left them. Where that cannot
+// be read, what it has seen itself has to do.
 func (f *Publisher) inherit(ctx context.Context) {
 	if f.config.Previous == nil {
 		return

@@ -50,7 +50,8 @@ func TestAnIdleClusterCausesOnlyHeartbeats(t *testing.T) {
 	}
 }
 
-// The disruption function goes by what was confirmed ten seconds ago: as soon as there is something to disrupt, or somebody waits, it is.
+// The disruption function goes by what was confirmed ten seconds ago: as soon as there is something to disrupt, or
+// somebody waits, it is.
 func TestAClusterWithInstancesOfOursHasAHeartbeatEachTenSeconds(t *testing.T) {
 	for name, change := range map[string]wire.Change{
 		"a node of ours": nodeChange("mine", map[string]string{model.LabelNodePool: "default"}, true), "a pod that waits": podChange("waits", unschedulable),
@@ -74,7 +75,8 @@ func TestAClusterWithInstancesOfOursHasAHeartbeatEachTenSeconds(t *testing.T) {
 	}
 }
 
-// Where somebody emptied the bucket the state is published whole again, within minutes; a store that does not answer empties nothing.
+// Where somebody emptied the bucket the state is published whole again, within minutes; a store that does not answer
+// empties nothing.
 func TestASnapshotThatIsGoneIsPublishedAgain(t *testing.T) {
 	w := newWorld(t)
 	f := w.leader(Settings{})
@@ -284,8 +286,8 @@ func TestAWatcherWhoseStateReachesNobodyGivesNoSignOfLife(t *testing.T) {
 	}
 }
 
-// F15: a state that could not be stored for minutes says with its manifest how old it is: functions that disrupt nodes go by no older
-// state than the last seconds', and what has changed since is not in it.
+// F15: a state that could not be stored for minutes says with its manifest how old it is: functions that disrupt nodes
+// go by no older state than the last seconds', and what has changed since is not in it.
 func TestF15AStateThatTookMinutesToStoreIsAsOldAsItIs(t *testing.T) {
 	w := newWorld(t)
 	f := w.leader(Settings{})
@@ -405,8 +407,8 @@ func (w *world) lose(word string) {
 	w.torn, w.lost = true, true
 }
 
-// F4: a delta is gone, and a function has said so: the state is published whole with the next heartbeat, and costs no call but the two
-// that publish it. Whoever says nothing causes nothing.
+// F4: a delta is gone, and a function has said so: the state is published whole with the next heartbeat, and costs no
+// call but the two that publish it. Whoever says nothing causes nothing.
 func TestF4WhatAFunctionFindsGoneIsPublishedAnew(t *testing.T) {
 	w := newWorld(t)
 	f := w.leader(Settings{})

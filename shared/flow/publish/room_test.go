@@ -92,7 +92,8 @@ func TestF090PodsThatTakeRoomAreHintedSoonAndSeldom(t *testing.T) {
 	}
 }
 
-// A pod that was unschedulable for a moment and got room of a buffer leaves a batch without pods, and the room is to be made up for.
+// A pod that was unschedulable for a moment and got room of a buffer leaves a batch without pods, and the room is to be
+// made up for.
 func TestF090ABatchWhosePodsTookRoomIsStillHinted(t *testing.T) {
 	w := newWorld(t)
 	f := w.leader(Settings{})
