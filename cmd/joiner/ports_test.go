@@ -23,7 +23,7 @@ var (
 	}
 	_ = history.Flow{
 		Registry: dynamoledger.Registry{}, Ledger: dynamoledger.Claims{}, Snapshots: (*s3snapshot.Snapshots)(nil),
-		Records: s3snapshot.Records{}, Disruptions: s3snapshot.Records{}, Catalogs: (*s3catalog.Store)(nil),
+		Records: s3snapshot.Records{}, Catalogs: (*s3catalog.Store)(nil),
 	}
 	_ = shadow.Flow{Records: s3snapshot.Records{}, Findings: s3snapshot.ShadowRecords{}}
 )
