@@ -1,47 +1,166 @@
 package provision
 
 import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"sort"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/fairshare"
 	"github.com/joiner-sh/joiner/shared/core/offering"
+	"github.com/joiner-sh/joiner/shared/core/replay"
 	"github.com/joiner-sh/joiner/shared/core/userdata"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-const (
-	efa               = "vpc.amazonaws.com/efa" // the resource pods ask for EFA interfaces with
-	strategyPartition = "partition"
-	strategySpread    = "spread"
+// fewTypes is below how many instance types a launch on demand that might have been spot is worth a word.
+const fewTypes = 5
 
-	// fewTypes is below how many instance types a launch on demand that might have been spot is worth a word.
-	fewTypes = 5
-)
-
-// grouping is one round's launches in the making, with what they will take of subnets and reservations.
-type grouping struct {
-	order []*attempt
-	byKey map[string]*attempt // open ones, by what is launched
-	alike map[string]*attempt // open ones, by what was planned
-	gone  map[string]int64    // addresses by id of a subnet, instances by id of a reservation
+// constraints are what decides which launches may be made now.
+type constraints struct {
+	*state
+	classes     *classes
+	suspensions *suspensions
+	backOff     *backOff
+	pace        *pace
+	standalones *standalones
+	culprits    *culprits
 }
 
-// attemptFor returns the launch a planned claim goes into, with room for it: one for claims planned alike, as long as its
-// subnets and reservations last; then they are chosen anew, so that launches that follow each other take turns.
-func (r *pass) attemptFor(g *grouping, planned model.PlannedClaim, pool model.Pool, class model.Class, types []model.InstanceType) (*attempt, error) {
-	like := likeKey(planned, r.highest(planned))
+// drafter works out how the claims of a plan are bought.
+type drafter struct{ *constraints }
+
+// group puts like claims into one launch: same pool, class, capacity type, instances and user data. It leaves out what
+// the pace of a pool, the trial of a class or the probe of an offering does not allow now; again says that another plan
+// may do better.
+func (d *drafter) group(ctx context.Context, plan roundPlan, all *launches) (list []*attempt, again bool) {
+	pools, g, waiting := byName(d.snapshot.Pools, poolName), newGrouping(), 0
+	d.pace.tight = tightOf(plan.Plan)
+	launched := d.pace.launchedFor()
+	for _, planned := range fairOrder(plan) {
+		if !d.mayLaunch(&planned, g, launched) {
+			waiting++
+			continue
+		}
+		pool, class := d.standalones.poolFor(&planned, pools), plan.question.Usable[planned.Class]
+		a, err := d.attemptFor(g, plan.question, planned, pool, class)
+		if err != nil {
+			again = d.notPrepared(all, &planned, class, err) || again
+			continue
+		}
+		claim := d.claimOf(&planned, a.launch, pool, class, plan.of.decision)
+		a.claims = append(a.claims, d.standalones.asStandalone(claim))
+		g.ofPool[planned.Pool]++
+		g.ofClass[planned.Class]++
+	}
+	if waiting > 0 {
+		d.problem("%d claims wait: their NodePools or EC2NodeClasses may launch no more at this moment", waiting)
+	}
+	for _, a := range g.order {
+		ok, retry := d.backOff.admit(ctx, a)
+		again = again || retry && !ok
+		if ok {
+			d.seal(a)
+			list = append(list, a)
+		}
+	}
+	return list, again
+}
+
+// mayLaunch reports whether a claim may be launched beside those that are grouped already. launched are the namespaces
+// that claims of each pool were recorded for in this minute. Of a pool or class that is held one instance may be: it
+// shows whether it joins, and whether its node takes its pods.
+func (d *drafter) mayLaunch(planned *model.PlannedClaim, g *grouping, launched map[[2]string]bool) bool {
+	n := g.ofPool[planned.Pool]
+	if n >= d.pace.launchesLeft(planned.Pool, 0) {
+		had := func(pod model.PodRef) bool { return launched[[2]string{planned.Pool, pod.Namespace}] }
+		if len(planned.Pods) == 0 || slices.ContainsFunc(planned.Pods, had) ||
+			n >= d.pace.launchesLeftLate(planned.Pool) {
+			return false
+		}
+	}
+	return (n == 0 || d.suspensions.ofPool(planned.Pool) == nil) &&
+		(g.ofClass[planned.Class] == 0 || d.suspensions.ofClass(planned.Class) == nil)
+}
+
+// notPrepared notes why there is no launch for a claim, and reports whether another plan may do better.
+func (d *drafter) notPrepared(all *launches, planned *model.PlannedClaim, class model.Class, err error) bool {
+	switch w := d.standalones.named(planned.Name); {
+	case fault.Is(err, fault.NoCapacity):
+		d.problem("claim %s of NodePool %s waits: %v", planned.Name, planned.Pool, err)
+		return true // what this round's other launches leave is known to the next
+	case planned.Pool == "" && w != nil: // what one person asks for says nothing about the class
+		w.deny(codeOr(err, "LaunchFailed"), err.Error())
+	default:
+		d.classes.refused(all, class, planned.Pool, fmt.Errorf("prepare claim %s: %w", planned.Name, err))
+	}
+	return false
+}
+
+// fairOrder returns the claims in the order in which they are launched: by priority of their pods, and within a
+// priority in turns by namespace. A claim for pods of several namespaces is of the one with the fewest pods in the
+// plan. Claims without pods that wait keep their order behind them.
+func fairOrder(plan roundPlan) []model.PlannedClaim {
+	claims := plan.Claims
+	pods := map[string]int{} // by namespace
+	for i := range claims {
+		for _, pod := range claims[i].Pods {
+			pods[pod.Namespace]++
+		}
+	}
+	if len(pods) == 0 {
+		return claims
+	}
+	var items []fairshare.Item
+	rest := make([]model.PlannedClaim, 0, len(claims))
+	for i := range claims {
+		item, waits := fairshare.Item{Index: i, Priority: math.MinInt32}, false
+		for _, ref := range claims[i].Pods {
+			priority, asks := plan.question.Priority(ref)
+			if !asks {
+				continue
+			}
+			fewer := cmp.Or(cmp.Compare(pods[ref.Namespace], pods[item.Namespace]),
+				cmp.Compare(ref.Namespace, item.Namespace)) < 0
+			if !waits || priority > item.Priority || priority == item.Priority && fewer {
+				item.Priority, item.Namespace, waits = priority, ref.Namespace, true
+			}
+		}
+		if waits {
+			items = append(items, item)
+		} else {
+			rest = append(rest, claims[i])
+		}
+	}
+	out := make([]model.PlannedClaim, 0, len(claims))
+	for _, item := range fairshare.RoundRobin(items, plan.input.Served) {
+		out = append(out, claims[item.Index])
+	}
+	return append(out, rest...)
+}
+
+// attemptFor returns the launch a planned claim goes into, with room for it: one for claims planned alike, as long as
+// its subnets and reservations last; then they are chosen anew, so that launches that follow each other take turns.
+func (d *drafter) attemptFor(g *grouping, question *replay.Provision, planned model.PlannedClaim, pool model.Pool,
+	class model.Class) (*attempt, error) {
+	highest := d.highest(&planned, question)
+	like := likeKey(planned, highest)
 	a := g.alike[like]
-	if a == nil || len(a.claims) >= r.settings.ClaimsPerCall || !g.lasts(a, class) {
-		next, err := r.attempt(planned, pool, withLess(class, g.gone), types)
+	if a == nil || len(a.claims) >= d.settings.ClaimsPerCall || !g.lasts(a, class) {
+		next, err := d.attempt(planned, pool, withLess(class, g.gone), question.Input.Catalogs[planned.Class], highest)
 		if err != nil {
 			return nil, err
 		}
 		key := groupKey(next.launch, planned)
-		if a = g.byKey[key]; a == nil || len(a.claims) >= r.settings.ClaimsPerCall || !g.reservationFits(a, class) {
+		if a = g.byKey[key]; a == nil || len(a.claims) >= d.settings.ClaimsPerCall || !g.reservationFits(a, class) {
 			a = next
 			g.byKey[key], g.order = a, append(g.order, a)
 		}
@@ -51,70 +170,45 @@ func (r *pass) attemptFor(g *grouping, planned model.PlannedClaim, pool model.Po
 	return a, nil
 }
 
-// lasts reports whether subnets and reservations of a launch have room for another machine.
-func (g *grouping) lasts(a *attempt, class model.Class) bool {
-	for _, subnet := range class.Status.Subnets {
-		if need, used := a.addresses[subnet.ID]; used && subnet.FreeAddresses-g.gone[subnet.ID] < need {
-			return false
+// highest is the most an instance of the planned claim may cost per hour: what is left of the pool's dollars, and no
+// more than a few times the price it was planned at unless a pod has waited long enough. A fleet takes any of the types
+// it is offered when the others have no capacity, so that it is not offered those. 0 = whatever it costs.
+func (d *drafter) highest(planned *model.PlannedClaim, question *replay.Provision) model.MicroUSD {
+	limit := model.MicroUSD(planned.Reserve[model.Dollars])
+	most := planned.Price * model.MicroUSD(d.settings.PriceCapFactor)
+	if command := d.replaces(planned.Name); command != nil { // none of its pods waits
+		if most = cmp.Or(maxPrice(command, planned), most); limit == 0 || most != 0 && most < limit {
+			limit = most
 		}
+		return limit
 	}
-	return g.reservationFits(a, class)
-}
-
-// reservationFits reports whether the reservations of a launch have room for another machine.
-func (g *grouping) reservationFits(a *attempt, class model.Class) bool {
-	return a.reservations == nil || offering.ReservationsLeft(withLess(class, g.gone).Status.Reservations, a.reservations) > 0
-}
-
-// charge counts one more instance of a launch: its addresses in every subnet it may go to, since it is unknown which it will
-// be, and a place in the first of its reservations that has one.
-func (g *grouping) charge(a *attempt, class model.Class) {
-	for subnet, addresses := range a.addresses {
-		g.gone[subnet] += addresses
+	if most == 0 || limit != 0 && limit < most || question.Waited(planned.Pods) {
+		return limit
 	}
-	reservations := withLess(class, g.gone).Status.Reservations
-	for _, id := range a.reservations {
-		if offering.ReservationsLeft(reservations, []string{id}) > 0 {
-			g.gone[id]++
-			return
-		}
-	}
+	return most
 }
 
-func withLess(class model.Class, gone map[string]int64) model.Class {
-	class.Status = offering.Less(class.Status, gone, nil, 0)
-	return class
-}
-
-// likeKey is equal for planned claims, of so much an hour at most, that are bought alike while nothing else changes.
-func likeKey(planned model.PlannedClaim, highest model.MicroUSD) string {
-	key, err := json.Marshal([]any{
-		laneOf(&planned), planned.Class, planned.InstanceTypes, planned.Requirements, planned.Requests, highest,
-		planned.Labels, planned.Annotations, planned.Taints, planned.StartupTaints,
-	})
-	if err != nil {
-		panic(fmt.Sprintf("claim %s cannot be encoded: %v", planned.Name, err)) // plain data always can
-	}
-	return string(key)
-}
-
-// attempt says how a planned claim would be bought. A pool it panics over is left out.
-func (r *pass) attempt(planned model.PlannedClaim, pool model.Pool, class model.Class, types []model.InstanceType) (a *attempt, err error) {
+// attempt says how a planned claim would be bought, for so much an hour at most. A pool it panics over is left out.
+func (d *drafter) attempt(planned model.PlannedClaim, pool model.Pool, class model.Class, types []model.InstanceType,
+	highest model.MicroUSD) (a *attempt, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.accuse("NodePool/"+planned.Pool, fmt.Sprint(p))
+			d.culprits.accuse("NodePool/"+planned.Pool, fmt.Sprint(p))
 			err = fault.New(fault.Internal, "Panic", "%v", p)
 		}
 	}()
 	relaxed := planned.Annotations[model.AnnotationMinValuesRelaxed] == "true"
 	choice, err := offering.LaunchChoice(offering.LaunchInput{
 		Class: class, Types: types, InstanceTypes: planned.InstanceTypes, Requirements: planned.Requirements,
-		UnavailableOfferings: offering.UnavailableForClass(r.unavailableNow(), &class.Status), NowUnix: r.now(), MaxPrice: r.highest(planned), BestEffort: relaxed,
+		UnavailableOfferings: offering.UnavailableForClass(d.backOff.unavailableNow(), &class.Status),
+		NowUnix:              d.now(), MaxPrice: highest, BestEffort: relaxed,
 	})
 	if err != nil {
 		return nil, err
 	}
-	launch := model.Launch{Cluster: r.reg.Cluster, Pool: planned.Pool, Class: class, CapacityType: choice.CapacityType, IPv6: ipv6(r.reg)}
+	launch := model.Launch{
+		Cluster: d.reg.Cluster, Pool: planned.Pool, Class: class, CapacityType: choice.CapacityType, IPv6: ipv6(d.reg),
+	}
 	if !relaxed {
 		launch.Context = class.Context
 	}
@@ -122,24 +216,27 @@ func (r *pass) attempt(planned model.PlannedClaim, pool model.Pool, class model.
 	for i := range types {
 		byName[types[i].Name] = &types[i]
 	}
-	if launch.Templates, err = r.templates(planned, launch, choice, byName); err != nil {
+	if launch.Templates, err = d.templates(planned, launch, choice, byName); err != nil {
 		return nil, err
 	}
-	if choice.Types < fewTypes && r.fallsBack(pool, choice) {
-		r.problem("claims of NodePool %s fall back from spot to on-demand with %d instance types to choose from; let the NodePool use at least %d", planned.Pool, choice.Types, fewTypes)
+	if choice.Types < fewTypes && d.fallsBack(pool, choice) {
+		d.problem("claims of NodePool %s fall back from spot to on-demand with %d instance types to choose from; "+
+			"let the NodePool use at least %d", planned.Pool, choice.Types, fewTypes)
 	}
-	return &attempt{launch: launch, limits: pool.Limits, reservations: choice.Reservations, addresses: addressesOf(choice, byName)}, nil
+	addresses := addressesOf(choice, byName)
+	return &attempt{launch: launch, limits: pool.Limits, reservations: choice.Reservations, addresses: addresses}, nil
 }
 
 // fallsBack reports whether instances are bought on demand that the pool would have as spot, were there any.
-func (r *pass) fallsBack(pool model.Pool, choice offering.Choice) bool {
-	if choice.CapacityType != model.OnDemand || !offering.Accepts(pool.Template.Requirements, model.LabelCapacityType, model.Spot) {
+func (d *drafter) fallsBack(pool model.Pool, choice offering.Choice) bool {
+	if choice.CapacityType != model.OnDemand ||
+		!offering.Accepts(pool.Template.Requirements, model.LabelCapacityType, model.Spot) {
 		return false
 	}
 	for _, o := range choice.Overrides {
-		spot := model.OfferingKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: model.Spot}
-		if slices.ContainsFunc(r.ledger.UnavailableOfferings, func(m model.UnavailableOffering) bool {
-			return m.SubnetID == "" && m.UntilUnix > r.now() && offering.Covers(m, spot)
+		spot := keyOf(o, model.Spot)
+		if slices.ContainsFunc(d.ledger.UnavailableOfferings, func(m model.UnavailableOffering) bool {
+			return m.SubnetID == "" && m.UntilUnix > d.now() && offering.Covers(m, spot)
 		}) {
 			return true
 		}
@@ -177,7 +274,8 @@ type boot struct {
 }
 
 // templates sorts the overrides of a choice by what their instances boot, in the order of the first of each.
-func (r *pass) templates(planned model.PlannedClaim, launch model.Launch, choice offering.Choice, byName map[string]*model.InstanceType) ([]model.LaunchTemplate, error) {
+func (d *drafter) templates(planned model.PlannedClaim, launch model.Launch, choice offering.Choice,
+	byName map[string]*model.InstanceType) ([]model.LaunchTemplate, error) {
 	class := launch.Class
 	partitions := int64(0)
 	if group := class.Status.PlacementGroup; group != nil && group.Strategy == strategyPartition {
@@ -201,14 +299,15 @@ func (r *pass) templates(planned model.PlannedClaim, launch model.Launch, choice
 		}
 		at, known := index[b]
 		if !known {
-			text, err := r.userData(planned, class, choice.CapacityType, image.Name, t)
+			text, err := d.userData(planned, class, choice.CapacityType, image.Name, t)
 			if err != nil {
 				return nil, err
 			}
 			at = len(templates)
 			index[b] = at
 			templates = append(templates, model.LaunchTemplate{
-				ImageID: image.ID, UserData: text, EFA: b.efa, Dedicated: forced.Dedicated, Enclaves: forced.Enclaves, Partition: forced.Partition,
+				ImageID: image.ID, UserData: text, EFA: b.efa,
+				Dedicated: forced.Dedicated, Enclaves: forced.Enclaves, Partition: forced.Partition,
 				Reservation: b.reservation, Block: choice.Block, Interruptible: choice.Interrupted,
 			})
 		}
@@ -216,7 +315,8 @@ func (r *pass) templates(planned model.PlannedClaim, launch model.Launch, choice
 	}
 	if len(templates) == 0 {
 		return nil, fault.New(fault.Invalid, "NoImage",
-			"no image of EC2NodeClass %s fits any of the claim's instance types; correct spec.amiSelectorTerms of EC2NodeClass %s", class.Name, class.Name)
+			"no image of EC2NodeClass %s fits any of the claim's instance types; "+
+				"correct spec.amiSelectorTerms of EC2NodeClass %s", class.Name, class.Name)
 	}
 	return templates, nil
 }
@@ -236,14 +336,84 @@ func reservedText(t *model.InstanceType) string {
 	return strings.Join(parts, " ")
 }
 
-func (r *pass) userData(planned model.PlannedClaim, class model.Class, capacityType, imageName string, t *model.InstanceType) ([]byte, error) {
+func (d *drafter) userData(planned model.PlannedClaim, class model.Class, capacityType, imageName string,
+	t *model.InstanceType) ([]byte, error) {
 	labels := map[string]string{}
 	maps.Copy(labels, planned.Labels)
 	labels[model.LabelCapacityType] = capacityType
 	return userdata.Render(userdata.Input{
-		Class: class, Cluster: r.reg.Cluster, Endpoint: r.reg.Endpoint, CA: r.reg.CA,
-		ServiceCIDR: r.reg.ServiceCIDR, ClusterDNS: r.reg.ClusterDNS, ImageName: imageName,
+		Class: class, Cluster: d.reg.Cluster, Endpoint: d.reg.Endpoint, CA: d.reg.CA,
+		ServiceCIDR: d.reg.ServiceCIDR, ClusterDNS: d.reg.ClusterDNS, ImageName: imageName,
 		Labels: labels, Taints: slices.Concat(planned.Taints, planned.StartupTaints),
 		MaxPods: t.Capacity[model.Pods], KubeReserved: t.KubeReserved, SystemReserved: t.SystemReserved,
 	})
+}
+
+// claimOf is the ledger's claim for a planned one. Of the pool's dollars it holds no more than the launch can cost.
+func (d *drafter) claimOf(planned *model.PlannedClaim, launch model.Launch, pool model.Pool, class model.Class,
+	decision string) model.Claim {
+	held := maps.Clone(planned.Reserve)
+	highest := model.MicroUSD(0)
+	for _, template := range launch.Templates {
+		for _, o := range template.Overrides {
+			highest = max(highest, o.Price)
+		}
+	}
+	held[model.Dollars] = min(held[model.Dollars], int64(highest))
+	return model.Claim{
+		Name: planned.Name, Pool: pool.Name, PoolUID: pool.UID, Class: planned.Class, State: model.Intended, Version: 1,
+		Requirements: planned.Requirements, Requests: planned.Requests, InstanceTypes: planned.InstanceTypes,
+		Labels: planned.Labels, Annotations: annotations(*planned, pool, class, d.reg.CA),
+		Taints: planned.Taints, StartupTaints: planned.StartupTaints,
+		GraceSeconds: pool.Template.GraceSeconds, ExpireSeconds: pool.Template.ExpireAfterSeconds,
+		Pods: planned.Pods, Reserved: held, Decision: decision, CreatedUnix: d.now(),
+	}
+}
+
+// annotations are the template's, with the hashes of pool and class as they were in the snapshot the plan was made
+// from: an edit between plan and launch shows as drift, and never hides (S31).
+func annotations(planned model.PlannedClaim, pool model.Pool, class model.Class, ca []byte) map[string]string {
+	out := map[string]string{}
+	maps.Copy(out, planned.Annotations)
+	if planned.PoolHash != "" { // planned by a pool as it was some minutes ago
+		pool.Hash = planned.PoolHash
+	}
+	if pool.Hash != "" {
+		out[model.AnnotationPoolHash], out[model.AnnotationPoolHashVersion] = pool.Hash, model.PoolHashVersion
+	}
+	if hash := class.HashFor(ca); hash != "" {
+		out[model.AnnotationClassHash], out[model.AnnotationClassHashVersion] = hash, model.ClassHashVersion
+	}
+	if class.Status.InstanceProfile != "" {
+		out[model.AnnotationInstanceProfile] = class.Status.InstanceProfile
+	}
+	return out
+}
+
+// seal fixes the names, the identity and the client token of an attempt.
+func (d *drafter) seal(a *attempt) {
+	sort.Slice(a.claims, func(i, j int) bool { return a.claims[i].Name < a.claims[j].Name })
+	id := d.newID()
+	a.launch.Intent, a.launch.Claims = id, nil
+	for i := range a.claims {
+		a.claims[i].Intent = id
+		a.launch.Claims = append(a.launch.Claims, a.claims[i].Name)
+	}
+	a.launch.Token = token(d.reg.Cluster, a.launch)
+	a.intent = model.Intent{
+		ID: id, Cluster: d.reg.Cluster, Pool: a.launch.Pool, Claims: a.launch.Claims, State: model.IntentCalling,
+		Token: a.launch.Token, Attempt: 1, CreatedUnix: d.now(), DueUnix: d.due(),
+	}
+}
+
+// token derives an intent's client token: at most 64 ASCII characters, the same whoever computes it, and another one
+// for anything else that is asked for.
+func token(cluster string, launch model.Launch) string {
+	content, err := json.Marshal(launch)
+	if err != nil {
+		panic(fmt.Sprintf("launch %s cannot be encoded: %v", launch.Intent, err)) // plain data always can
+	}
+	digest := sha256.Sum256(content)
+	sum := sha256.Sum256([]byte(fmt.Sprintf("%s/%s/%x", cluster, launch.Intent, digest)))
+	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:]))
 }

@@ -1,10 +1,6 @@
 package provision
 
-import (
-	"context"
-
-	"github.com/joiner-sh/joiner/shared/work"
-)
+import "github.com/joiner-sh/joiner/shared/work"
 
 // EffectHook sees every effect of the flow.
 type EffectHook = work.EffectHook
@@ -17,7 +13,7 @@ const (
 	EffectPlan        = "plan"     // decision record kept before its launches, beside the calls that are taken
 	EffectRecount     = "recount"  // usage of a pool counted anew; only where it is not what claims hold
 	EffectRecord      = "record"   // intent and claims written
-	EffectCalling     = "calling"  // another attempt of an unfinished launch noted; only where there is something to recover
+	EffectCalling     = "calling"  // another attempt of an unfinished launch noted; only where there is one
 	EffectLaunch      = "launch"   // CreateFleet
 	EffectUnavailable = "mark"     // offerings without capacity written
 	EffectClear       = "clear"    // unavailable offering of an offering that gave capacity removed; only after a probe
@@ -29,7 +25,7 @@ const (
 	EffectTag         = "tag"      // instance tagged
 	EffectAdvance     = "advance"  // claim moved on in the ledger
 	EffectLearn       = "learn"    // memory of an instance type noted; only where a node shows something new
-	EffectDisrupt     = "judge"    // the disruption function was notified that a command's replacements came on or failed
+	EffectDisrupt     = "judge"    // notification that a command's replacements came on or failed
 	EffectDecision    = "decision" // decision record kept
 	EffectReport      = "tell"     // events and conditions
 	EffectRequeue     = "again"    // another check asked for; only where EC2's API was used up for now
@@ -38,10 +34,6 @@ const (
 
 // AllEffects lists the effects of a run that has nothing to recover, in that order.
 var AllEffects = []string{
-	EffectSpend, EffectRemember, EffectPlan, EffectRecord, EffectLaunch, EffectUnavailable, EffectSettle, EffectPutClaim, EffectNote, EffectNode, EffectAdvance, EffectDecision, EffectReport,
-}
-
-// effect carries out one effect under the eyes of Effects.
-func (f *Flow) effect(ctx context.Context, name string, do func() error) error {
-	return work.RunEffect(ctx, f.Effects, name, do)
+	EffectSpend, EffectRemember, EffectPlan, EffectRecord, EffectLaunch, EffectUnavailable, EffectSettle,
+	EffectPutClaim, EffectNote, EffectNode, EffectAdvance, EffectDecision, EffectReport,
 }

@@ -18,45 +18,54 @@ const (
 // neverLaunched is the FailureCode of a claim nobody found out the fate of.
 const neverLaunched = "NeverLaunched"
 
-// health brings the record of which pools' instances join up to what the ledger knows now. An outcome is read from its
-// claim's name, so that it counts once however often it is seen. Another pool, or another spec of it or of its class, begins
-// anew: what failed may be mended.
-func (r *pass) health() {
+// poolHealth is whether the instances of NodePools join.
+type poolHealth struct {
+	*state
+	changed map[string]bool // pools whose health is to be reported, by name
+}
+
+// update brings the record of which pools' instances join up to what the ledger knows now. An outcome is read from its
+// claim's name, so that it counts once however often it is seen. Another pool, or another spec of it or of its class,
+// begins anew: what failed may be mended.
+func (h *poolHealth) update() {
 	before := map[string]model.PoolHealth{}
-	for _, health := range r.ledger.Notes.Health {
+	for _, health := range h.ledger.Notes.Health {
 		before[health.Pool] = health
 	}
-	outcomes := r.registrationOutcomes()
+	outcomes := h.registrationOutcomes()
 	var list []model.PoolHealth
-	for i := range r.snapshot.Pools {
-		pool := &r.snapshot.Pools[i]
-		spec := r.specOf(pool)
+	for i := range h.snapshot.Pools {
+		pool := &h.snapshot.Pools[i]
+		spec := h.specOf(pool)
 		health, known := before[pool.Name]
 		delete(before, pool.Name)
 		if !known && len(outcomes[pool.UID]) == 0 {
 			continue
 		}
 		if !known || health.UID != pool.UID || health.Spec != spec {
-			r.changed[pool.Name] = true
-			since := int64(0) // what the ledger shows at first sight of a pool is of this spec as far as anybody can tell
+			h.changed[pool.Name] = true
+			// what the ledger shows at first sight of a pool is of this spec as far as anybody can tell
+			since := int64(0)
 			if known {
-				since = r.now()
+				since = h.now()
 			}
 			health = model.PoolHealth{Pool: pool.Name, UID: pool.UID, Spec: spec, SinceUnix: since}
 		}
 		latest := latestOutcomes(health, outcomes[pool.UID])
 		if !slices.Equal(latest, health.Outcomes) {
-			health.Outcomes, r.changed[pool.Name] = latest, true
+			health.Outcomes, h.changed[pool.Name] = latest, true
 		}
 		list = append(list, health)
 	}
 	if len(list) > healthPools {
-		slices.SortStableFunc(list, func(a, b model.PoolHealth) int { return cmp.Compare(lastOutcome(&b), lastOutcome(&a)) })
+		slices.SortStableFunc(list, func(a, b model.PoolHealth) int {
+			return cmp.Compare(lastOutcome(&b), lastOutcome(&a))
+		})
 		list = list[:healthPools]
 		slices.SortFunc(list, func(a, b model.PoolHealth) int { return cmp.Compare(a.Pool, b.Pool) })
 	}
-	if !slices.EqualFunc(list, r.ledger.Notes.Health, sameHealth) {
-		r.ledger.Notes.Health, r.noted = list, true
+	if !slices.EqualFunc(list, h.ledger.Notes.Health, sameHealth) {
+		h.ledger.Notes.Health, h.noted = list, true
 	}
 }
 
@@ -66,11 +75,11 @@ type seenOutcome struct {
 	recordedUnix int64
 }
 
-// registrationOutcomes returns whose instances joined and whose did not in time, by pool UID. Refusals and capacity that is not there
-// say nothing about instances.
-func (r *pass) registrationOutcomes() map[string][]seenOutcome {
+// registrationOutcomes returns whose instances joined and whose did not in time, by pool UID. Refusals and capacity
+// that is not there say nothing about instances.
+func (h *poolHealth) registrationOutcomes() map[string][]seenOutcome {
 	out := map[string][]seenOutcome{}
-	for _, claims := range [][]model.Claim{r.ledger.Ended, r.ledger.Claims} {
+	for _, claims := range [][]model.Claim{h.ledger.Ended, h.ledger.Claims} {
 		for i := range claims {
 			claim := &claims[i]
 			outcome := seenOutcome{model.RegistrationOutcome{Claim: claim.Name}, claim.CreatedUnix}
@@ -81,8 +90,8 @@ func (r *pass) registrationOutcomes() map[string][]seenOutcome {
 				outcome.AtUnix, outcome.Joined = claim.RegisteredUnix, true
 			case claim.FailureCode == neverLaunched:
 				outcome.AtUnix = claim.GoneUnix
-			case claim.FailureCode == model.EndedNeverRegistered || r.neverJoined(claim):
-				outcome.AtUnix = claim.LaunchedUnix + int64(r.settings.JoinWithin.Seconds())
+			case claim.FailureCode == model.EndedNeverRegistered || h.neverJoined(claim):
+				outcome.AtUnix = claim.LaunchedUnix + int64(h.settings.JoinWithin.Seconds())
 			default:
 				continue
 			}
@@ -92,8 +101,8 @@ func (r *pass) registrationOutcomes() map[string][]seenOutcome {
 	return out
 }
 
-// latestOutcomes joins what is remembered with what is seen of instances that were asked for since. One that joined after all
-// did join.
+// latestOutcomes joins what is remembered with what is seen of instances that were asked for since. One that joined
+// after all did join.
 func latestOutcomes(health model.PoolHealth, seen []seenOutcome) []model.RegistrationOutcome {
 	byClaim := map[string]model.RegistrationOutcome{}
 	for _, outcome := range health.Outcomes {
@@ -122,40 +131,35 @@ func lastOutcome(health *model.PoolHealth) int64 {
 }
 
 func sameHealth(a, b model.PoolHealth) bool {
-	return a.Pool == b.Pool && a.UID == b.UID && a.Spec == b.Spec && a.SinceUnix == b.SinceUnix && slices.Equal(a.Outcomes, b.Outcomes)
+	return a.Pool == b.Pool && a.UID == b.UID && a.Spec == b.Spec && a.SinceUnix == b.SinceUnix &&
+		slices.Equal(a.Outcomes, b.Outcomes)
 }
 
 // specOf stands for a pool and its class as people wrote them.
-func (r *pass) specOf(pool *model.Pool) string {
-	class := "none"
-	for i := range r.snapshot.Classes {
-		if c := &r.snapshot.Classes[i]; c.Name == pool.Template.ClassName {
-			class = fmt.Sprintf("%s/%d", c.UID, c.Generation)
-		}
+func (h *poolHealth) specOf(pool *model.Pool) string {
+	class := h.class(pool.Template.ClassName)
+	if class == nil {
+		return fmt.Sprintf("%d none", pool.Generation)
 	}
-	return fmt.Sprintf("%d %s", pool.Generation, class)
+	return fmt.Sprintf("%d %s/%d", pool.Generation, class.UID, class.Generation)
 }
 
-// reportHealth shows on pools whether their instances join, where that may have changed.
-func (r *pass) reportHealth() {
-	byPool := map[string]*model.PoolHealth{}
-	for i := range r.ledger.Notes.Health {
-		byPool[r.ledger.Notes.Health[i].Pool] = &r.ledger.Notes.Health[i]
-	}
-	for i := range r.snapshot.Pools {
-		pool := &r.snapshot.Pools[i]
-		if r.changed[pool.Name] && pool.DeletedUnix == 0 {
-			r.report.Pools = append(r.report.Pools, healthCondition(pool, byPool[pool.Name]))
+// conditions shows on pools whether their instances join, where that may have changed.
+func (h *poolHealth) conditions() {
+	for i := range h.snapshot.Pools {
+		pool := &h.snapshot.Pools[i]
+		if h.changed[pool.Name] && pool.DeletedUnix == 0 {
+			h.poolCondition(pool, "NodeRegistrationHealthy", h.joins)
 		}
 	}
 }
 
-// healthCondition says whether a pool's instances join.
-func healthCondition(pool *model.Pool, health *model.PoolHealth) model.Condition {
-	condition := model.Condition{Object: pool.Name, UID: pool.UID, Type: "NodeRegistrationHealthy", Status: "Unknown", Reason: "AwaitingReconciliation",
-		Message: "no instance has been launched since the NodePool or its EC2NodeClass was changed"}
+// joins says whether a pool's instances join, as its condition does.
+func (h *poolHealth) joins(pool *model.Pool) (status, reason, message string) {
+	health := find(h.ledger.Notes.Health, func(of *model.PoolHealth) bool { return of.Pool == pool.Name })
 	if health == nil || len(health.Outcomes) == 0 {
-		return condition
+		return "Unknown", "AwaitingReconciliation",
+			"no instance has been launched since the NodePool or its EC2NodeClass was changed"
 	}
 	failed, last := 0, ""
 	for _, outcome := range health.Outcomes {
@@ -164,11 +168,10 @@ func healthCondition(pool *model.Pool, health *model.PoolHealth) model.Condition
 		}
 	}
 	if failed >= healthFailures {
-		condition.Status, condition.Reason = "False", "RegistrationFailed"
-		condition.Message = fmt.Sprintf("%d of the latest %d instances did not join the cluster in time, the last of them that of NodeClaim %s: check its console output, "+
-			"and the user data, role and network of the NodePool's EC2NodeClass", failed, len(health.Outcomes), last)
-		return condition
+		return "False", "RegistrationFailed",
+			fmt.Sprintf("%d of the latest %d instances did not join the cluster in time, "+
+				"the last of them that of NodeClaim %s: check its console output, and the user data, role and network "+
+				"of the NodePool's EC2NodeClass", failed, len(health.Outcomes), last)
 	}
-	condition.Status, condition.Reason, condition.Message = "True", condition.Type, ""
-	return condition
+	return "True", "NodeRegistrationHealthy", ""
 }

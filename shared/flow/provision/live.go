@@ -8,38 +8,141 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 )
 
-// A snapshot says which pods wait and what is there. What may be bought for them, how much of it, under which role and with which user data
-// is what NodePools and EC2NodeClasses say, and that is believed of the API server alone: whoever holds the watcher's identity publishes
-// snapshots, and is not to launch instances of a kind that nobody applied. So a run that is about to launch reads both live, once. Where the
-// snapshot says something else it plans again by what was read, and goes by that until its end. Without an answer nothing is launched.
+// A snapshot says which pods wait and what is there. What may be bought for them, how much of it, under which role and
+// with which user data is what NodePools and EC2NodeClasses say, and that is believed of the API server alone: whoever
+// holds the watcher's identity publishes snapshots, and is not to launch instances of a kind that nobody applied. So a
+// run that is about to launch reads both live, once. Where the snapshot says something else it plans again by what was
+// read, and goes by that until its end. Without an answer nothing is launched.
 
-// applying is what a run finds out of what people have applied.
-type applying struct {
-	wasRead  bool           // the API server was asked
+// live is what the API server has now, of pods and of what people have applied.
+type live struct {
+	*state
+	cluster        Cluster
+	configurations port.Configurations
+	classes        *classes
+
+	settled    map[string]bool // UIDs of pods that ask for nothing any more, though the snapshot says so
+	questioned map[string]bool // by node: it was asked which pods are on it; "" = which wait
+
+	wasRead  bool           // NodePools and EC2NodeClasses were asked for
 	compared bool           // the answer was compared with the snapshot
-	is       *model.Applied // the answer; once compared nil where the snapshot says the same
+	applied  *model.Applied // the answer; once compared nil where the snapshot says the same
 	unread   error          // why there is none
 }
 
+// outdated asks the API server, before anything is launched, which of the plan's pods still ask for it. Those that the
+// snapshot shows waiting, where that is not fresh: kube-scheduler may have bound them since. Those of nodes that are
+// leaving, however fresh it is: who ends an application and deletes its NodeClaim in the next moment wants no other
+// node for it. It costs one list of unbound pods, and one of each such node's, in runs that want to launch, and none in
+// all others. Beside that it reads NodePools and EC2NodeClasses, see applying. It reports whether any pod of the plan
+// asks for nothing any more, or those are not what the snapshot says, so that the plan is to be made again.
+//
+// Which pods there are is the snapshot's to say where that answer cannot be had.
+func (l *live) outdated(ctx context.Context, plan model.Plan) bool {
+	if len(plan.Claims) == 0 {
+		return false
+	}
+	nodes := l.toAsk(plan)
+	present := make([]map[string]bool, len(nodes))
+	l.parallel(len(nodes)+1, func(i int) {
+		if i == len(nodes) {
+			l.read(ctx)
+			return
+		}
+		pods, err := l.cluster.Present(ctx, nodes[i])
+		if err != nil {
+			l.problem("list the pods on node %q; the snapshot is used instead: %v", nodes[i], err)
+			return
+		}
+		present[i] = pods
+	})
+	now := make(map[string]map[string]bool, len(nodes))
+	for i, node := range nodes {
+		l.questioned[node] = true
+		if present[i] != nil {
+			now[node] = present[i]
+		}
+	}
+	for _, i := range l.pending() {
+		pod := &l.snapshot.Pods[i]
+		if pods, known := now[pod.NodeName]; known && pod.Buffer == "" && !l.asks(pod, pods) {
+			l.settled[pod.UID] = true
+		}
+	}
+	return l.correct(ctx) || len(now) > 0 && slices.ContainsFunc(plan.Claims, func(claim model.PlannedClaim) bool {
+		return slices.ContainsFunc(claim.Pods, func(pod model.PodRef) bool { return l.settled[pod.UID] })
+	})
+}
+
+// asks reports whether a pod that was pending still is, by what is where it was. One of a StatefulSet comes back under
+// its name.
+func (l *live) asks(pod *model.Pod, present map[string]bool) bool {
+	ends, there := present[pod.UID]
+	return there && (!ends || pod.NodeName != "" && l.snapshot.ShapeOf(pod).OwnerKind == "StatefulSet")
+}
+
+// mostChecked is of how many nodes it is asked at once what is on them. Where more are leaving there is no time for
+// that.
+const mostChecked = 10
+
+// toAsk returns the nodes of which it is to be asked which of the plan's pods are on them, each once in a run; "" is
+// none of them.
+func (l *live) toAsk(plan model.Plan) []string {
+	if l.questioned == nil {
+		l.questioned, l.settled = make(map[string]bool), make(map[string]bool)
+	}
+	planned := make(map[string]bool)
+	for _, claim := range plan.Claims {
+		for _, pod := range claim.Pods {
+			planned[pod.UID] = true
+		}
+	}
+	if len(planned) == 0 {
+		return nil
+	}
+	var nodes []string
+	if age := l.now() - l.snapshot.AtUnix; !l.questioned[""] &&
+		(age < 0 || age > int64(l.settings.FreshFor.Seconds())) {
+		nodes = append(nodes, "")
+	}
+	fresh, seen := len(nodes), make(map[string]bool)
+	for _, i := range l.pending() {
+		if pod := &l.snapshot.Pods[i]; pod.NodeName != "" && planned[pod.UID] && !seen[pod.NodeName] &&
+			!l.questioned[pod.NodeName] {
+			seen[pod.NodeName] = true
+			nodes = append(nodes, pod.NodeName)
+		}
+	}
+	if len(nodes)-fresh > mostChecked {
+		nodes = nodes[:fresh]
+	}
+	return nodes
+}
+
 // read reads NodePools and EC2NodeClasses from the API server, once in a run. What was listed is live as it is.
-func (a *applying) read(ctx context.Context, r *pass) {
-	if a.wasRead || r.out.Source == sourceList {
+func (l *live) read(ctx context.Context) {
+	if l.wasRead || l.source == sourceList {
 		return
 	}
-	a.wasRead = true
-	config, err := r.clients.Configurations.Configuration(ctx)
+	l.wasRead = true
+	config, err := l.configurations.Configuration(ctx)
 	if err == nil && len(config.Undefined) > 0 {
-		err = fault.New(fault.NotFound, model.CodeUndefined, "the CustomResourceDefinition of %s is missing in the cluster, though snapshot %d/%d has some", strings.Join(config.Undefined, ", "), r.shown.Epoch, r.shown.Seq)
+		err = fault.New(fault.NotFound, model.CodeUndefined,
+			"the CustomResourceDefinition of %s is missing in the cluster, though snapshot %d/%d has some",
+			strings.Join(config.Undefined, ", "), l.shown.Epoch, l.shown.Seq)
 	}
 	if err != nil {
-		a.unread = fmt.Errorf("NodePools and EC2NodeClasses cannot be read from the API server of cluster %s, so nothing is launched: %w", r.reg.Cluster, err)
+		l.unread = fmt.Errorf("NodePools and EC2NodeClasses cannot be read from the API server of cluster %s, "+
+			"so nothing is launched: %w", l.reg.Cluster, err)
 		return
 	}
-	a.is = appliedOf(config)
+	l.applied = appliedOf(config)
 }
 
 // appliedOf returns the NodePools and EC2NodeClasses that are ours to look at, by name.
@@ -58,84 +161,79 @@ func appliedOf(config model.Configuration) *model.Applied {
 	return applied
 }
 
-// Of what kind and source things are.
-const (
-	kindClass      = "EC2NodeClass"
-	sourceList     = "list"
-	sourceSnapshot = "snapshot"
-)
-
-// correct puts what was read in the place of what the snapshot says, and reports whether that is something else. It is done once.
-func (a *applying) correct(ctx context.Context, r *pass) bool {
-	if a.is == nil || a.compared {
+// correct puts what was read in the place of what the snapshot says, and reports whether that is something else. It is
+// done once.
+func (l *live) correct(ctx context.Context) bool {
+	if l.applied == nil || l.compared {
 		return false
 	}
-	a.compared = true
-	differs := a.differing(r)
+	l.compared = true
+	differs := l.differing()
 	if len(differs) == 0 {
-		a.is = nil
+		l.applied = nil
 		return false
 	}
-	r.out.Corrected = differs
-	r.shown, r.snapshot = a.is.In(r.shown), a.is.In(r.snapshot)
-	r.resolveClasses(ctx)
+	l.out.Corrected = differs
+	l.shown, l.snapshot = l.applied.In(l.shown), l.applied.In(l.snapshot)
+	l.classes.resolveClasses(ctx)
 	return true
 }
 
-// differing names the NodePools and EC2NodeClasses of which the snapshot does not say what the API server does, with what is the matter, and
-// forgets what was found out about such classes.
-func (a *applying) differing(r *pass) []string {
+// differing names the NodePools and EC2NodeClasses of which the snapshot does not say what the API server does, with
+// what is the matter, and forgets what was found out about such classes.
+func (l *live) differing() []string {
 	var out []string
 	note := func(kind, name, what string) { out = append(out, fmt.Sprintf("%s %s %s", kind, name, what)) }
-	pools, classes := byName(r.shown.Pools, poolName), byName(r.shown.Classes, className)
-	for i := range a.is.Pools {
-		pool := &a.is.Pools[i]
+	pools, classes := byName(l.shown.Pools, poolName), byName(l.shown.Classes, className)
+	for i := range l.applied.Pools {
+		pool := &l.applied.Pools[i]
 		said := pools[pool.Name]
 		delete(pools, pool.Name)
 		if what := difference(said, pool); what != "" {
-			note("NodePool", pool.Name, what)
+			note(kindPool, pool.Name, what)
 		}
 	}
-	for i := range a.is.Classes {
-		class := &a.is.Classes[i]
+	for i := range l.applied.Classes {
+		class := &l.applied.Classes[i]
 		said := classes[class.Name]
 		delete(classes, class.Name)
 		what := difference(plain(said), plain(class))
-		if what == "" && !same(r.latest(*said), r.latest(*class)) {
+		if what == "" && !same(offering.Latest(*said, l.ledger.Classes), offering.Latest(*class, l.ledger.Classes)) {
 			what = "has another status"
 		}
 		if what != "" {
 			note(kindClass, class.Name, what)
-			delete(r.classes, class.Name)
+			delete(l.classes.resolved, class.Name)
 		}
 	}
-	for i := range r.shown.Pools {
-		if name := r.shown.Pools[i].Name; pools[name] != nil {
-			note("NodePool", name, "does not exist")
+	for i := range l.shown.Pools {
+		if name := l.shown.Pools[i].Name; pools[name] != nil {
+			note(kindPool, name, "does not exist")
 		}
 	}
-	for i := range r.shown.Classes {
-		if name := r.shown.Classes[i].Name; classes[name] != nil {
+	for i := range l.shown.Classes {
+		if name := l.shown.Classes[i].Name; classes[name] != nil {
 			note(kindClass, name, "does not exist")
-			delete(r.classes, name)
+			delete(l.classes.resolved, name)
 		}
 	}
 	return out
 }
 
 // withhold returns why nothing of a plan may be launched; nil where it may, or there is nothing.
-func (a *applying) withhold(r *pass, plan model.Plan) error {
-	if a.unread == nil || len(plan.Claims) == 0 {
+func (l *live) withhold(plan model.Plan, putOff map[string]string) error {
+	if l.unread == nil || len(plan.Claims) == 0 {
 		return nil
 	}
-	r.out.Withheld = len(plan.Claims)
+	l.out.Withheld = len(plan.Claims)
 	for i := range plan.Claims {
-		r.putOff[plan.Claims[i].Pool] = "the API server does not return NodePools and EC2NodeClasses"
+		putOff[plan.Claims[i].Pool] = "the API server does not return NodePools and EC2NodeClasses"
 	}
-	return a.unread
+	return l.unread
 }
 
-func poolName(p *model.Pool) string   { return p.Name }
+func poolName(p *model.Pool) string { return p.Name }
+
 func className(c *model.Class) string { return c.Name }
 
 func byName[T any](list []T, name func(*T) string) map[string]*T {

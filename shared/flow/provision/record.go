@@ -2,8 +2,6 @@ package provision
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"time"
@@ -20,15 +18,39 @@ type recordedInput struct {
 	pending  []int
 }
 
-// sameFor is after how many seconds a decision is kept that left the same pods without a place as the last one that was.
+// sameFor is after how many seconds a decision is kept that left the same pods without a place as the last one that
+// was.
 const sameFor = 3600
 
 // planWithin is how long at most launches wait until their plan is kept.
 const planWithin = time.Second
 
-// keepPlan stores the record before anything of a plan is launched, so that instances of a run that dies later have one. What comes of the
-// plan is not in it; keepDecision replaces it. Where it cannot be kept the launches are made all the same.
-func (r *pass) keepPlan(ctx context.Context, plan model.Plan) {
+// recorder keeps the record of this run's decision.
+type recorder struct {
+	*state
+	decisions Decisions
+	classes   *classes
+
+	decision model.Decision
+	inputs   []recordedInput // in all rounds
+	planKept bool            // the record was stored before a launch of this run
+	isNews   bool            // the last plan leaves other pods without a place, or for other reasons
+}
+
+// open starts the record of this run's decision.
+func (r *recorder) open(pending int) {
+	r.decision = model.Decision{
+		ID: r.newID(), Cluster: r.reg.Cluster, AtUnix: r.now(), Trigger: r.request.Trigger,
+		Epoch: r.snapshot.Epoch, Seq: r.snapshot.Seq, Build: r.settings.Build, Pending: pending,
+		Catalog: r.classes.catalogUse,
+	}
+	r.out.Decision = r.decision.ID
+}
+
+// keepPlan stores the record before anything of a plan is launched, so that instances of a run that dies later have
+// one. What comes of the plan is not in it; keepDecision replaces it. Where it cannot be kept the launches are made all
+// the same.
+func (r *recorder) keepPlan(ctx context.Context, plan model.Plan) {
 	r.planKept = true
 	decision := r.decision
 	decision.Open = true
@@ -36,27 +58,27 @@ func (r *pass) keepPlan(ctx context.Context, plan model.Plan) {
 	r.withInput(&decision)
 	ctx, cancel := context.WithTimeout(ctx, planWithin)
 	defer cancel()
-	if err := r.effect(ctx, EffectPlan, func() error { return r.Decisions.PutDecision(ctx, decision) }); err != nil {
+	if err := r.effect(ctx, EffectPlan, func() error { return r.decisions.PutDecision(ctx, decision) }); err != nil {
 		r.problem("store the plan of decision %s: %v", decision.ID, err)
 	}
 }
 
-// keepDecision stores the record with what was asked, so that it can be made once more. A decision that launched nothing and leaves
-// the same pods for the same reasons as before is not worth keeping each minute.
-func (r *pass) keepDecision(ctx context.Context) {
+// keepDecision stores the record with what was asked, so that it can be made once more. A decision that launched
+// nothing and leaves the same pods for the same reasons as before is not worth keeping each minute.
+func (r *recorder) keepDecision(ctx context.Context) {
 	if r.decision.ID == "" || !r.worthRecording() {
 		r.out.Decision = ""
 		return
 	}
 	r.withInput(&r.decision)
-	err := r.effect(ctx, EffectDecision, func() error { return r.Decisions.PutDecision(ctx, r.decision) })
+	err := r.effect(ctx, EffectDecision, func() error { return r.decisions.PutDecision(ctx, r.decision) })
 	if err != nil {
 		r.problem("store decision %s: %v", r.decision.ID, err)
 	}
 }
 
 // withInput adds to a record what was asked.
-func (r *pass) withInput(decision *model.Decision) {
+func (r *recorder) withInput(decision *model.Decision) {
 	input, err := r.input()
 	if err != nil {
 		r.problem("store the input of decision %s: %v", decision.ID, err)
@@ -70,7 +92,7 @@ func (r *pass) withInput(decision *model.Decision) {
 }
 
 // input says where what was decided by is found again, and holds what is kept nowhere else.
-func (r *pass) input() (*model.DecisionInput, error) {
+func (r *recorder) input() (*model.DecisionInput, error) {
 	input := &model.DecisionInput{Account: r.reg.Account, Region: r.reg.Region, Snapshot: r.manifest}
 	var err error
 	if r.manifest == nil {
@@ -78,20 +100,20 @@ func (r *pass) input() (*model.DecisionInput, error) {
 			return nil, err
 		}
 	}
-	if r.out.Catalog.Source != sourceShared {
-		input.Catalog, err = wire.EncodeCatalog(r.catalog)
+	if r.classes.catalogUse.Source != catalogShared {
+		input.Catalog, err = wire.EncodeCatalog(r.classes.catalog)
 	}
 	return input, err
 }
 
 // worthRecording reports whether the decision is to be kept.
-func (r *pass) worthRecording() bool {
+func (r *recorder) worthRecording() bool {
 	routine := r.request.Trigger == TriggerResync || r.request.Trigger == TriggerHeadroom
-	return !routine || len(r.decision.Launched) > 0 || r.newlyUnplaced || r.planKept
+	return !routine || len(r.decision.Launched) > 0 || r.isNews || r.planKept
 }
 
 // unplaced notes which pods the last plan leaves without a place, and whether that is news.
-func (r *pass) unplaced() {
+func (r *recorder) unplaced() {
 	digest := ""
 	if rounds := r.decision.Rounds; len(rounds) > 0 {
 		digest = r.unplacedDigest(rounds[len(rounds)-1].Plan.Unschedulable)
@@ -104,26 +126,25 @@ func (r *pass) unplaced() {
 	case digest == "":
 		r.ledger.Notes.Unplaced, r.noted = nil, true
 	case note == nil || note.Digest != digest || r.now()-note.AtUnix >= sameFor:
-		r.ledger.Notes.Unplaced, r.noted, r.newlyUnplaced = &model.UnplacedNote{AtUnix: r.now(), Digest: digest}, true, true
+		r.ledger.Notes.Unplaced, r.noted, r.isNews = &model.UnplacedNote{AtUnix: r.now(), Digest: digest}, true, true
 	}
 }
 
-// unplacedDigest stands for pods and the codes of why they have no place; empty where there are none. Places of CapacityBuffers do not
-// count: their status says it.
-func (r *pass) unplacedDigest(list []model.Unschedulable) string {
-	h, any := sha256.New(), false
+// unplacedDigest stands for pods and the codes of why they have no place; empty where there are none. Places of
+// CapacityBuffers do not count: their status says it.
+func (r *recorder) unplacedDigest(list []model.Unschedulable) string {
+	var text []byte
 	for i := range list {
 		if r.bufferOf(list[i].Pod) != "" {
 			continue
 		}
-		any = true
-		fmt.Fprintln(h, list[i].Pod.UID)
+		text = fmt.Appendln(text, list[i].Pod.UID)
 		for _, reason := range list[i].Reasons {
-			fmt.Fprintln(h, reason.Pool, reason.Code)
+			text = fmt.Appendln(text, reason.Pool, reason.Code)
 		}
 	}
-	if !any {
+	if len(text) == 0 {
 		return ""
 	}
-	return hex.EncodeToString(h.Sum(nil)[:12])
+	return digest(text, 12)
 }

@@ -1,39 +1,39 @@
 package provision
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 )
 
-// openDecision starts the record of this run's decision.
-func (r *pass) openDecision(pending int) {
-	r.decision = model.Decision{
-		ID: r.NewID(), Cluster: r.reg.Cluster, AtUnix: r.now(), Trigger: r.request.Trigger,
-		Epoch: r.snapshot.Epoch, Seq: r.snapshot.Seq, Build: r.settings.Build, Pending: pending, Catalog: *r.out.Catalog,
-	}
-	r.out.Decision = r.decision.ID
+// reporter publishes what people want to know.
+type reporter struct {
+	*constraints
+	port     port.Reporter
+	health   *poolHealth
+	recorder *recorder
 }
 
-// publishReports publishes what people want to know: where pods will go or why they cannot, and how pools and classes stand.
-func (r *pass) publishReports(ctx context.Context) {
-	r.podEvents()
-	r.reportStandalone()
+// publish publishes what people want to know: where pods will go or why they cannot, and how pools and classes stand.
+func (r *reporter) publish(ctx context.Context, all *launches) {
+	r.podEvents(all)
+	r.standalones.conditions()
 	r.conditions()
-	r.reportSuspensions()
-	r.withRefusals()
+	r.suspensions.conditions()
+	r.classes.withRefusals()
 	shown := r.poolStatus()
-	if len(r.report.Events)+len(r.report.Pools)+len(r.report.Claims)+len(r.report.Classes)+len(r.report.PoolStatus)+len(r.report.Buffers) == 0 {
+	out := &r.report
+	if len(out.Events)+len(out.Pools)+len(out.Claims)+len(out.Classes)+len(out.PoolStatus)+len(out.Buffers) == 0 {
 		return
 	}
-	err := r.effect(ctx, EffectReport, func() error { return r.clients.Reporter.Report(ctx, r.report) })
+	err := r.effect(ctx, EffectReport, func() error { return r.port.Report(ctx, r.report) })
 	if err != nil {
 		r.problem("report events and conditions: %v", err)
 		return
@@ -41,49 +41,34 @@ func (r *pass) publishReports(ctx context.Context) {
 	r.noteShown(ctx, shown)
 }
 
-func (r *pass) event(event model.Event) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	r.report.Events = append(r.report.Events, event)
-}
-
 // podEvents says of each pod of the last plan where it goes, or why nowhere.
-func (r *pass) podEvents() {
-	if len(r.decision.Rounds) == 0 {
+func (r *reporter) podEvents(all *launches) {
+	rounds := r.recorder.decision.Rounds
+	if len(rounds) == 0 {
 		return
 	}
 	var events []model.Event
-	rush := r.rush()
-	for _, round := range r.decision.Rounds {
+	rush := r.ledger.Rush(r.now())
+	for _, round := range rounds {
 		for _, claim := range round.Launched {
-			pods, room := r.forPeople(r.waitingPods(&claim))
 			where := fmt.Sprintf("nodeclaim/%s (%s in %s, %s, $%.4f per hour)",
 				claim.Name, claim.InstanceType, claim.Zone, claim.CapacityType, claim.Price.USD())
-			for _, pod := range pods {
-				if rush && r.runs(pod) {
-					continue // it is about to be asked to leave, and whatever takes its place is another pod
-				}
-				events = append(events, podEvent(pod, false, "Nominated", "Pod should schedule on: "+where))
-			}
-			events = append(events, r.headroomEvents(room, false, "Nominated", "should come with %s", where)...)
+			events = append(events, r.claimEvents(r.waitingPods(&claim, rush), false, "Nominated",
+				"Pod should schedule on: "+where, "should come with "+where)...)
 		}
 	}
-	last := r.decision.Rounds[len(r.decision.Rounds)-1]
+	last := &rounds[len(rounds)-1]
 	for _, claim := range last.Failed {
-		pods, room := r.forPeople(r.waitingPods(&claim))
-		why := fmt.Sprintf("NodePool %s: no instance could be launched: %s: %s", claim.Pool, claim.FailureCode, claim.FailureMessage)
-		for _, pod := range pods {
-			events = append(events, podEvent(pod, true, "FailedScheduling", why))
-		}
-		events = append(events, r.headroomEvents(room, true, "FailedScheduling", "%s", why)...)
+		why := fmt.Sprintf("NodePool %s: no instance could be launched: %s: %s", claim.Pool, claim.FailureCode,
+			claim.FailureMessage)
+		events = append(events, r.claimEvents(r.waitingPods(&claim, false), true, "FailedScheduling", why, why)...)
 	}
 	for _, u := range last.Plan.Unschedulable {
-		if r.bufferOf(u.Pod) != "" {
-			continue // its buffer's status says it
+		if r.bufferOf(u.Pod) == "" { // its buffer's status says it
+			events = append(events, podEvent(u.Pod, true, "FailedScheduling", reasonText(u.Reasons)))
 		}
-		events = append(events, podEvent(u.Pod, true, "FailedScheduling", reasonText(u.Reasons)))
 	}
-	events = append(events, r.putOffEvents(last.Plan)...)
+	events = append(events, r.putOffEvents(last.Plan, all)...)
 	if len(events) > r.settings.MaxEvents {
 		r.problem("%d pod events were left out", len(events)-r.settings.MaxEvents)
 		events = events[:r.settings.MaxEvents]
@@ -91,36 +76,37 @@ func (r *pass) podEvents() {
 	r.report.Events = append(r.report.Events, events...)
 }
 
-// runs reports whether a pod that asks for capacity is still on a node, which it is to leave.
-func (r *pass) runs(ref model.PodRef) bool {
-	pod := r.pod(ref)
-	return pod != nil && pod.NodeName != ""
-}
-
-// waitingPods are the pods that wait for a claim: none for a replacement, whose pods run where they are.
-func (r *pass) waitingPods(claim *model.Claim) []model.PodRef {
-	if r.replaces(claim.Name) != nil {
+// waitingPods are the pods that wait for a claim: none for a replacement, whose pods run where they are. In a rush
+// those that are on a node still are left out: they are about to be asked to leave, and whatever takes their place is
+// another pod.
+func (r *reporter) waitingPods(claim *model.Claim, rush bool) []model.PodRef {
+	switch {
+	case r.replaces(claim.Name) != nil:
 		return nil
+	case !rush:
+		return claim.Pods
 	}
-	return claim.Pods
+	return slices.DeleteFunc(slices.Clone(claim.Pods), func(ref model.PodRef) bool {
+		pod := r.pod(ref)
+		return pod != nil && pod.NodeName != ""
+	})
 }
 
-// reportDelayAfter is the age, in seconds, from which a pod gets the event that its launch was put off: most are made a moment later.
+// reportDelayAfter is the age, in seconds, from which a pod gets the event that its launch was put off: most are made a
+// moment later.
 const reportDelayAfter = 60
 
 // putOffEvents tells pods for which an instance is planned, and was not asked for in this run, why they wait.
-func (r *pass) putOffEvents(plan model.Plan) []model.Event {
+func (r *reporter) putOffEvents(plan model.Plan, all *launches) []model.Event {
 	var events []model.Event
 	for _, claim := range plan.Claims {
-		if r.recordedNow[claim.Name] {
+		if all.recorded[claim.Name] {
 			continue
 		}
-		why := r.putOff[claim.Pool]
-		if why == "" {
-			why = "other launches go first"
-		}
+		why := cmp.Or(all.putOff[claim.Pool], "other launches go first")
 		for _, ref := range claim.Pods {
-			if pod := r.pod(ref); pod != nil && pod.NodeName == "" && pod.Buffer == "" && r.now()-pod.CreatedUnix >= reportDelayAfter {
+			if pod := r.pod(ref); pod != nil && pod.NodeName == "" && pod.Buffer == "" &&
+				r.now()-pod.CreatedUnix >= reportDelayAfter {
 				events = append(events, podEvent(ref, true, "FailedScheduling", fmt.Sprintf(
 					"NodePool %s: an instance is planned and could not be launched yet: %s", claim.Pool, why)))
 			}
@@ -129,133 +115,75 @@ func (r *pass) putOffEvents(plan model.Plan) []model.Event {
 	return events
 }
 
-func podEvent(pod model.PodRef, warning bool, reason, message string) model.Event {
-	return model.Event{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Warning: warning, Reason: reason, Message: message}
-}
-
-// reasonText folds equal reasons of several pools into one.
-func reasonText(reasons []model.Reason) string {
-	type text struct{ message, remedy string }
-	pools := map[text][]string{}
-	var order []text
-	for _, reason := range reasons {
-		t := text{reason.Message, reason.Remedy}
-		if _, seen := pools[t]; !seen {
-			order = append(order, t)
-		}
-		if reason.Pool != "" {
-			pools[t] = append(pools[t], reason.Pool)
-		} else if pools[t] == nil {
-			pools[t] = []string{}
-		}
-	}
-	var parts []string
-	for _, t := range order {
-		part := t.message
-		if names := pools[t]; len(names) > 0 {
-			part = "nodepool " + strings.Join(names, ", ") + ": " + part
-		}
-		if t.remedy != "" {
-			part += " (" + t.remedy + ")"
-		}
-		parts = append(parts, part)
-	}
-	return strings.Join(parts, "; ")
-}
-
 // conditions says of every pool whether it may be used, and how much it has. Pools nothing was found out about in this
 // run are left alone.
-func (r *pass) conditions() {
-	if r.classes == nil {
-		r.reportHealth()
+func (r *reporter) conditions() {
+	if r.classes.resolved == nil {
+		r.health.conditions()
 		return
 	}
 	for _, pool := range r.snapshot.Pools {
 		if pool.DeletedUnix != 0 {
 			continue
 		}
-		r.changed[pool.Name] = true
-		r.report.Pools = append(r.report.Pools, r.validation(pool), r.classReady(pool))
+		r.health.changed[pool.Name] = true
+		r.poolCondition(&pool, "ValidationSucceeded", validation)
+		r.poolCondition(&pool, "NodeClassReady", r.classReady)
 		if len(pool.Invalid) > 0 {
-			r.report.Events = append(r.report.Events, model.Event{
-				Kind: "NodePool", Name: pool.Name, UID: pool.UID, Warning: true, Reason: "NodePoolValidationFailed",
-				Message: strings.Join(pool.Invalid, "; "),
-			})
+			r.warn(kindPool, pool.Name, pool.UID, "NodePoolValidationFailed", strings.Join(pool.Invalid, "; "))
 		}
 	}
-	for _, name := range sortedClasses(r.classes) {
-		class := r.classes[name]
+	for _, name := range slices.Sorted(maps.Keys(r.classes.resolved)) {
+		class := r.classes.resolved[name]
 		if why := offering.ClassProblem(class); why != "" {
-			r.report.Events = append(r.report.Events, model.Event{
-				Kind: "EC2NodeClass", Name: name, UID: class.UID, Warning: true, Reason: "NotReady", Message: why,
-			})
+			r.warn(kindClass, name, class.UID, "NotReady", why)
 		}
 	}
-	r.reportHealth()
+	r.health.conditions()
 }
 
-func sortedClasses(classes map[string]model.Class) []string {
-	names := make([]string, 0, len(classes))
-	for name := range classes {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
-}
-
-func (r *pass) validation(pool model.Pool) model.Condition {
-	condition := model.Condition{Object: pool.Name, UID: pool.UID, Type: "ValidationSucceeded", Status: "True", Reason: "ValidationSucceeded"}
+func validation(pool *model.Pool) (status, reason, message string) {
 	if len(pool.Invalid) > 0 {
-		condition.Status, condition.Reason, condition.Message = "False", "NodePoolValidationFailed", strings.Join(pool.Invalid, "; ")
+		return "False", "NodePoolValidationFailed", strings.Join(pool.Invalid, "; ")
 	}
-	return condition
+	return "True", "ValidationSucceeded", ""
 }
 
-func (r *pass) classReady(pool model.Pool) model.Condition {
-	condition := model.Condition{Object: pool.Name, UID: pool.UID, Type: "NodeClassReady", Status: "True", Reason: "NodeClassReady"}
+func (r *reporter) classReady(pool *model.Pool) (status, reason, message string) {
 	name := pool.Template.ClassName
-	class, known := r.classes[name]
-	switch {
-	case !known && r.terminating(name):
-		condition.Status, condition.Reason, condition.Message = "False", "NodeClassTerminating", "EC2NodeClass "+name+" is being deleted"
-	case !known:
-		condition.Status, condition.Reason = "False", "NodeClassNotFound"
-		condition.Message = "EC2NodeClass " + name + " of spec.template.spec.nodeClassRef.name does not exist; create it or name another"
-	default:
-		if problems := slices.Concat(class.Invalid, class.Status.Problems); len(problems) > 0 {
-			condition.Status, condition.Reason, condition.Message = "False", problems[0].Reason, problems[0].Message
-			if problems[0].Unknown {
-				condition.Status, condition.Reason = "Unknown", "NodeClassReadinessUnknown"
-			}
-			return condition
-		}
-		if refusal := r.refusalOf(class); refusal != nil {
-			condition.Status, condition.Reason, condition.Message = "False", refusal.Reason, refusal.Message
-		}
-		if len(class.Unsupported) > 0 {
-			condition.Status, condition.Reason, condition.Message = "False", "NodeClassNotReady", strings.Join(class.Unsupported, "; ")
-		}
+	class, known := r.classes.resolved[name]
+	if applied := r.class(name); !known && applied != nil && applied.DeletedUnix != 0 {
+		return "False", "NodeClassTerminating", "EC2NodeClass " + name + " is being deleted"
 	}
-	return condition
+	if !known {
+		return "False", "NodeClassNotFound",
+			"EC2NodeClass " + name + " of spec.template.spec.nodeClassRef.name does not exist; " +
+				"create it or name another"
+	}
+	if problems := slices.Concat(class.Invalid, class.Status.Problems); len(problems) > 0 {
+		if problems[0].Unknown {
+			return "Unknown", "NodeClassReadinessUnknown", problems[0].Message
+		}
+		return "False", problems[0].Reason, problems[0].Message
+	}
+	if len(class.Unsupported) > 0 {
+		return "False", "NodeClassNotReady", strings.Join(class.Unsupported, "; ")
+	}
+	if refusal := r.classes.refusalOf(class); refusal != nil {
+		return "False", refusal.Reason, refusal.Message
+	}
+	return "True", "NodeClassReady", ""
 }
 
-func (r *pass) terminating(name string) bool {
-	for _, class := range r.snapshot.Classes {
-		if class.Name == name && class.DeletedUnix != 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// poolStatus shows each pool's instances, where this run looked at everything, or they are others than were shown last, whoever
-// changed that. It returns what is shown then, by pool.
-func (r *pass) poolStatus() []model.PoolShown {
+// poolStatus shows each pool's instances, where this run looked at everything, or they are others than were shown last,
+// whoever changed that. It returns what is shown then, by pool.
+func (r *reporter) poolStatus() []model.PoolShown {
 	shown := make([]model.PoolShown, 0, len(r.snapshot.Pools))
 	for _, pool := range r.snapshot.Pools {
 		status := r.statusOf(&pool)
-		now := model.PoolShown{Pool: pool.Name, Digest: digestOf(status)}
-		if r.classes != nil || !slices.Contains(r.ledger.Notes.Shown, now) {
+		text := fmt.Append(nil, status.UID, " ", status.Nodes, " ", status.Resources) // maps are printed by key
+		now := model.PoolShown{Pool: pool.Name, Digest: digest(text, 8)}
+		if r.classes.resolved != nil || !slices.Contains(r.ledger.Notes.Shown, now) {
 			r.report.PoolStatus = append(r.report.PoolStatus, status)
 		}
 		shown = append(shown, now)
@@ -265,7 +193,7 @@ func (r *pass) poolStatus() []model.PoolShown {
 }
 
 // statusOf returns what instances a pool has.
-func (r *pass) statusOf(pool *model.Pool) model.PoolStatus {
+func (r *reporter) statusOf(pool *model.Pool) model.PoolStatus {
 	status := model.PoolStatus{Pool: pool.Name, UID: pool.UID, Resources: model.Resources{
 		model.CPU: 0, model.Memory: 0, model.Pods: 0, model.EphemeralStorage: 0,
 	}}
@@ -286,14 +214,8 @@ func (r *pass) statusOf(pool *model.Pool) model.PoolStatus {
 	return status
 }
 
-// digestOf stands for a status and the pool it is of.
-func digestOf(status model.PoolStatus) string {
-	sum := sha256.Sum256(fmt.Append(nil, status.UID, " ", status.Nodes, " ", status.Resources)) // maps are printed by key
-	return hex.EncodeToString(sum[:8])
-}
-
 // noteShown notes what pools show, after they do: should this run die in between they are shown it once more.
-func (r *pass) noteShown(ctx context.Context, shown []model.PoolShown) {
+func (r *reporter) noteShown(ctx context.Context, shown []model.PoolShown) {
 	if slices.Equal(shown, r.ledger.Notes.Shown) {
 		return
 	}

@@ -1,8 +1,6 @@
 package provision
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -16,78 +14,88 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// An instance is bought without effect where its node is initialized and none of the pods it was bought for can run there, for a reason that no
-// plan knew of: a taint that the NodePool does not declare, a label that did not come, or room that is taken by what every node runs.
-// The next instance would be like it. So one more is bought to find that out, and then none for a while.
+// An instance is bought without effect where its node is initialized and none of the pods it was bought for can run
+// there, for a reason that no plan knew of: a taint that the NodePool does not declare, a label that did not come, or
+// room that is taken by what every node runs. The next instance would be like it. So one more is bought to find that
+// out, and then none for a while.
 const (
-	suspendPoolFor    = int64(60 * 60)      // seconds nothing is bought after the second instance without effect; doubles
+	suspendPoolFor    = int64(60 * 60)      // seconds nothing is bought after the second such instance; doubles
 	suspendPoolAtMost = int64(24 * 60 * 60) // and at most
 )
 
-// untaken counts instances bought without effect against their pools. Instances launched before one was noted are of the same incident, and count
-// once. An instance of the pool that took one of its pods ends the hold, and so does a node that refuses them no more, and another
-// template or class: what is launched from then on counts anew.
-func (r *pass) untaken() {
-	r.suspects = nil
+// updatePools counts instances bought without effect against their pools. Instances launched before one was noted are
+// of the same incident, and count once. An instance of the pool that took one of its pods ends the hold, and so does a
+// node that refuses them no more, and another template or class: what is launched from then on counts anew.
+func (s *suspensions) updatePools() {
+	s.suspects = nil
 	before := map[string]*model.PoolSuspension{}
-	for i := range r.ledger.Notes.PoolSuspensions {
-		before[r.ledger.Notes.PoolSuspensions[i].UID] = &r.ledger.Notes.PoolSuspensions[i]
+	for i := range s.ledger.Notes.PoolSuspensions {
+		before[s.ledger.Notes.PoolSuspensions[i].UID] = &s.ledger.Notes.PoolSuspensions[i]
 	}
-	waiting := r.unbound()
+	waiting := s.unbound()
 	if len(waiting) == 0 && len(before) == 0 {
 		return
 	}
-	refusals := r.refusals(waiting)
+	refusals := s.refusals(waiting)
 	if len(refusals) == 0 && len(before) == 0 {
 		return
 	}
-	took := r.took()
+	took := s.took()
 	var suspensions []model.PoolSuspension
-	for i := range r.snapshot.Pools {
-		pool := &r.snapshot.Pools[i]
-		if suspension := r.suspendPool(pool, before[pool.UID], refusals, took[pool.UID]); suspension != nil {
+	for i := range s.snapshot.Pools {
+		pool := &s.snapshot.Pools[i]
+		if suspension := s.suspendPool(pool, before[pool.UID], refusals, took[pool.UID]); suspension != nil {
 			suspensions = append(suspensions, *suspension)
 		}
 	}
 	slices.SortFunc(suspensions, func(a, b model.PoolSuspension) int { return strings.Compare(a.Pool, b.Pool) })
-	if !slices.Equal(suspensions, r.ledger.Notes.PoolSuspensions) {
-		r.ledger.Notes.PoolSuspensions, r.noted = suspensions, true
+	if !slices.Equal(suspensions, s.ledger.Notes.PoolSuspensions) {
+		s.ledger.Notes.PoolSuspensions, s.noted = suspensions, true
 	}
 }
 
 // suspendPool returns the pool's hold as it is now; nil where there is nothing to remember.
-func (r *pass) suspendPool(pool *model.Pool, before *model.PoolSuspension, refusals []refusal, took int64) *model.PoolSuspension {
-	inputs := r.templateOf(pool)
-	ended := &model.PoolSuspension{Pool: pool.Name, UID: pool.UID, Inputs: inputs, NotedUnix: r.now()}
+func (s *suspensions) suspendPool(pool *model.Pool, before *model.PoolSuspension, refusals []refusal,
+	took int64) *model.PoolSuspension {
+	inputs := s.templateOf(pool)
+	ended := &model.PoolSuspension{Pool: pool.Name, UID: pool.UID, Inputs: inputs, NotedUnix: s.now()}
 	suspension := before
 	switch {
 	case suspension == nil:
-	case suspension.Instances == 0 && r.now()-suspension.NotedUnix > suspensionForgotten:
+	case suspension.Instances == 0 && s.now()-suspension.NotedUnix > suspensionForgotten:
 		suspension = nil
 	case suspension.Inputs != inputs:
 		suspension = ended
-	case suspension.Instances > 0 && (took >= suspension.LastUnix || r.mended(suspension, refusals)):
+	case suspension.Instances > 0 && (took >= suspension.LastUnix || s.mended(suspension, refusals)):
 		suspension = ended
 	}
 	if before != nil && before.Instances > 0 && suspension != nil && suspension.Instances == 0 {
-		r.report.Events = append(r.report.Events, model.Event{Kind: "NodePool", Name: pool.Name, UID: pool.UID, Reason: "NodesTakePods",
-			Message: "instances are launched for the NodePool again: it was changed, or one of its nodes takes its pods now"})
+		s.event(model.Event{
+			Kind: kindPool, Name: pool.Name, UID: pool.UID, Reason: "NodesTakePods",
+			Message: "instances are launched for the NodePool again: it was changed, " +
+				"or one of its nodes takes its pods now",
+		})
 	}
 	for i := range refusals {
 		found := &refusals[i]
 		switch claim := found.claim; {
 		case claim.PoolUID != pool.UID || took >= claim.LaunchedUnix:
 		case !found.up:
-			r.suspectPool(found, took)
-		case suspension != nil && (claim.LaunchedUnix <= suspension.LastUnix || claim.LaunchedUnix < suspension.NotedUnix):
+			s.suspectPool(found, took)
+		case suspension != nil && (claim.LaunchedUnix <= suspension.LastUnix ||
+			claim.LaunchedUnix < suspension.NotedUnix):
 			if suspension.Instances > 0 && claim.LaunchedUnix > suspension.LastUnix {
 				longer := *suspension
 				longer.LastUnix = claim.LaunchedUnix
 				suspension = &longer
 			}
 		default:
-			next := model.PoolSuspension{Pool: pool.Name, UID: pool.UID, Inputs: inputs, Instances: 1, Claim: claim.Name, Node: found.node, Pod: found.pod.Key(),
-				Why: found.why, Taint: found.taint.Key, Effect: found.taint.Effect, LastUnix: claim.LaunchedUnix, NotedUnix: r.now(), UntilUnix: r.now()}
+			next := model.PoolSuspension{
+				Pool: pool.Name, UID: pool.UID, Inputs: inputs, Instances: 1,
+				Claim: claim.Name, Node: found.node, Pod: found.pod.Key(),
+				Why: found.why, Taint: found.taint.Key, Effect: found.taint.Effect,
+				LastUnix: claim.LaunchedUnix, NotedUnix: s.now(), UntilUnix: s.now(),
+			}
 			if suspension != nil {
 				next.Instances += suspension.Instances
 			}
@@ -95,37 +103,39 @@ func (r *pass) suspendPool(pool *model.Pool, before *model.PoolSuspension, refus
 				next.UntilUnix += min(suspendPoolAtMost, suspendPoolFor<<min(next.Instances-2, 10))
 			}
 			suspension = &next
-			r.report.Events = append(r.report.Events, model.Event{Kind: "NodePool", Name: pool.Name, UID: pool.UID, Warning: true, Reason: "NodesDoNotTakePods", Message: next.Text()})
+			s.warn(kindPool, pool.Name, pool.UID, "NodesDoNotTakePods", next.Text())
 		}
 	}
 	return suspension
 }
 
-// suspectPool has nothing bought for a pool none of whose instances has taken a pod so far, while a node of it comes up that refuses its pods.
-func (r *pass) suspectPool(found *refusal, took int64) {
+// suspectPool has nothing bought for a pool none of whose instances has taken a pod so far, while a node of it comes up
+// that refuses its pods.
+func (s *suspensions) suspectPool(found *refusal, took int64) {
 	if took == 0 {
-		if r.suspects == nil {
-			r.suspects = map[string]string{}
+		if s.suspects == nil {
+			s.suspects = map[string]string{}
 		}
-		r.suspects[found.claim.Pool] = fmt.Sprintf("node %s was initialized a moment ago and cannot take pod %s, for which it was launched: %s", found.node, found.pod.Key(), found.why)
+		s.suspects[found.claim.Pool] = fmt.Sprintf("node %s was initialized a moment ago and cannot take pod %s, "+
+			"for which it was launched: %s", found.node, found.pod.Key(), found.why)
 	}
 }
 
 // mended reports whether the instance a hold names last refuses its pods no more.
-func (r *pass) mended(suspension *model.PoolSuspension, refusals []refusal) bool {
+func (s *suspensions) mended(suspension *model.PoolSuspension, refusals []refusal) bool {
 	if slices.ContainsFunc(refusals, func(f refusal) bool { return f.claim.Name == suspension.Claim }) {
 		return false
 	}
-	for i := range r.ledger.Claims {
-		claim := &r.ledger.Claims[i]
-		nodes := r.nodesByProvider()[claim.ProviderID]
+	for i := range s.ledger.Claims {
+		claim := &s.ledger.Claims[i]
+		nodes := s.nodesByProvider()[claim.ProviderID]
 		if claim.Name != suspension.Claim || claim.State != model.Initialized || len(nodes) != 1 {
 			continue
 		}
 		if suspension.Taint != "" {
 			return !hasTaint(nodes[0].Taints, suspension.Taint, suspension.Effect)
 		}
-		waiting := r.unbound()
+		waiting := s.unbound()
 		return slices.ContainsFunc(claim.Pods, func(ref model.PodRef) bool { return waiting[ref.UID] != nil })
 	}
 	return false
@@ -141,14 +151,15 @@ type refusal struct {
 	up    bool        // its node is as ready as it was to be
 }
 
-// refusals returns the instances whose nodes are there and refuse a pod that was planned onto them and waits, by launch and name. One that
-// somebody else ends says nothing, nor does one that took another of its pods.
-func (r *pass) refusals(waiting map[string]*model.Pod) []refusal {
+// refusals returns the instances whose nodes are there and refuse a pod that was planned onto them and waits, by launch
+// and name. One that somebody else ends says nothing, nor does one that took another of its pods.
+func (s *suspensions) refusals(waiting map[string]*model.Pod) []refusal {
 	var out []refusal
-	nodes := r.nodesByProvider()
-	for i := range r.ledger.Claims {
-		claim := &r.ledger.Claims[i]
-		chosen := claim.Ending() && (claim.FailureCode == model.EndedEmpty || claim.FailureCode == model.EndedUnderutilized)
+	nodes := s.nodesByProvider()
+	for i := range s.ledger.Claims {
+		claim := &s.ledger.Claims[i]
+		chosen := claim.Ending() && (claim.FailureCode == model.EndedEmpty ||
+			claim.FailureCode == model.EndedUnderutilized)
 		if claim.PoolUID == "" || !claim.Live() || claim.Ending() && !chosen || len(nodes[claim.ProviderID]) != 1 {
 			continue
 		}
@@ -162,8 +173,8 @@ func (r *pass) refusals(waiting map[string]*model.Pod) []refusal {
 			if pod == nil {
 				continue
 			}
-			if why, taint := r.refuses(node, claim, r.snapshot.ShapeOf(pod)); why != "" {
-				if !r.tookOne(claim, node.Name) {
+			if why, taint := s.refuses(node, claim, s.snapshot.ShapeOf(pod)); why != "" {
+				if !s.tookOne(claim, node.Name) {
 					out = append(out, refusal{claim, node.Name, pod, why, taint, waits == ""})
 				}
 				break
@@ -177,34 +188,22 @@ func (r *pass) refusals(waiting map[string]*model.Pod) []refusal {
 	return out
 }
 
-// unbound returns the pods that wait for a node, by UID; places of CapacityBuffers are among them.
-func (r *pass) unbound() map[string]*model.Pod {
-	out := map[string]*model.Pod{}
-	for i := range r.snapshot.Pods {
-		pod := &r.snapshot.Pods[i]
-		if pod.NodeName == "" && pod.DeletedUnix == 0 && !pod.Terminal() && (pod.Unschedulable || pod.Buffer != "") &&
-			pod.Shape >= 0 && pod.Shape < len(r.snapshot.Shapes) && !r.snapshot.ShapeOf(pod).Gated {
-			out[pod.UID] = pod
-		}
-	}
-	return out
-}
-
 // tookOne reports whether a pod that was planned onto the claim is on its node.
-func (r *pass) tookOne(claim *model.Claim, node string) bool {
+func (s *suspensions) tookOne(claim *model.Claim, node string) bool {
 	planned := map[string]bool{}
 	for _, ref := range claim.Pods {
 		planned[ref.UID] = true
 	}
-	return slices.ContainsFunc(r.snapshot.Pods, func(pod model.Pod) bool {
+	return slices.ContainsFunc(s.snapshot.Pods, func(pod model.Pod) bool {
 		return pod.NodeName == node && planned[pod.UID]
 	})
 }
 
-// took returns by pool UID when the latest of the instances was launched that runs a pod that was planned onto an instance of the pool.
-func (r *pass) took() map[string]int64 {
+// took returns by pool UID when the latest of the instances was launched that runs a pod that was planned onto an
+// instance of the pool.
+func (s *suspensions) took() map[string]int64 {
 	planned, at := map[string]string{}, map[string]*model.Claim{} // pools by UIDs of pods; claims by node
-	for _, claims := range [][]model.Claim{r.ledger.Ended, r.ledger.Claims} {
+	for _, claims := range [][]model.Claim{s.ledger.Ended, s.ledger.Claims} {
 		for i := range claims {
 			claim := &claims[i]
 			for _, ref := range claim.Pods {
@@ -216,8 +215,8 @@ func (r *pass) took() map[string]int64 {
 		}
 	}
 	took := map[string]int64{}
-	for i := range r.snapshot.Pods {
-		pod := &r.snapshot.Pods[i]
+	for i := range s.snapshot.Pods {
+		pod := &s.snapshot.Pods[i]
 		if claim := at[pod.NodeName]; claim != nil && claim.PoolUID != "" && planned[pod.UID] == claim.PoolUID {
 			took[claim.PoolUID] = max(took[claim.PoolUID], claim.LaunchedUnix)
 		}
@@ -225,30 +224,36 @@ func (r *pass) took() map[string]int64 {
 	return took
 }
 
-// refuses says why a pod of the shape cannot run on a claim's node for a reason that lies in what became of the node after it was asked
-// for; empty = there is none. What other pods, volumes and topology are in the way of is for the planner, which sees it.
-func (r *pass) refuses(node *model.Node, claim *model.Claim, shape *model.PodShape) (why string, taint model.Taint) {
+// refuses says why a pod of the shape cannot run on a claim's node for a reason that lies in what became of the node
+// after it was asked for; empty = there is none. What other pods, volumes and topology are in the way of is for the
+// planner, which sees it.
+func (s *suspensions) refuses(
+	node *model.Node, claim *model.Claim, shape *model.PodShape,
+) (why string, taint model.Taint) {
 	for _, t := range node.Taints {
 		declared := func(list []model.Taint) bool { return hasTaint(list, t.Key, t.Effect) }
-		if t.Effect == model.PreferNoSchedule || momentary(t) || declared(claim.Taints) || declared(claim.StartupTaints) ||
+		if t.Effect == model.PreferNoSchedule || momentary(t) || declared(claim.Taints) ||
+			declared(claim.StartupTaints) ||
 			pack.Tolerates(shape.Tolerations, t) {
 			continue
 		}
-		return fmt.Sprintf("the node has the taint %s, which the NodePool declares neither under spec.template.spec.taints nor under startupTaints", pack.TaintText(t)), t
+		return fmt.Sprintf("the node has the taint %s, which the NodePool declares neither under "+
+			"spec.template.spec.taints nor under startupTaints", pack.TaintText(t)), t
 	}
 	if wants, meets := pack.Selected(shape, node.Labels); !meets {
-		return fmt.Sprintf("the node's labels do not meet the pod's requirements (%s), though the NodePool's do", wants), taint
+		return fmt.Sprintf("the node's labels do not meet the pod's requirements (%s), though the NodePool's do",
+			wants), taint
 	}
 	if node.Allocatable == nil || !resource.Fits(shape.Requests, node.Allocatable) {
 		return "", taint // what instances of the type have is learned, and the next plan knows it
 	}
 	left, by := maps.Clone(node.Allocatable), ""
-	for i := range r.snapshot.Pods {
-		pod := &r.snapshot.Pods[i]
-		if pod.NodeName != node.Name || pod.Terminal() || pod.Shape < 0 || pod.Shape >= len(r.snapshot.Shapes) {
+	for i := range s.snapshot.Pods {
+		pod := &s.snapshot.Pods[i]
+		if pod.NodeName != node.Name || pod.Terminal() || pod.Shape < 0 || pod.Shape >= len(s.snapshot.Shapes) {
 			continue
 		}
-		other := r.snapshot.ShapeOf(pod)
+		other := s.snapshot.ShapeOf(pod)
 		if other.OwnerKind != "DaemonSet" && other.OwnerKind != "Node" {
 			continue
 		}
@@ -263,18 +268,21 @@ func (r *pass) refuses(node *model.Node, claim *model.Claim, shape *model.PodSha
 		return "", taint
 	}
 	var short []string
-	for _, name := range sortedNames(shape.Requests) {
+	for _, name := range slices.Sorted(maps.Keys(shape.Requests)) {
 		if shape.Requests[name] > max(0, left[name]) {
 			short = append(short, name)
 		}
 	}
-	return fmt.Sprintf("pods of DaemonSets and static pods, such as %s, leave the node too little %s", by, strings.Join(short, ", ")), taint
+	return fmt.Sprintf("pods of DaemonSets and static pods, such as %s, leave the node too little %s", by,
+		strings.Join(short, ", ")), taint
 }
 
-// momentary reports whether a taint says how the node is at this moment, or who is disrupting it, rather than what it is for.
+// momentary reports whether a taint says how the node is at this moment, or who is disrupting it, rather than what it
+// is for.
 func momentary(t model.Taint) bool {
 	switch t.Key {
-	case model.TaintDisrupted, "node.kubernetes.io/unschedulable", "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable",
+	case model.TaintDisrupted, "node.kubernetes.io/unschedulable", "node.kubernetes.io/not-ready",
+		"node.kubernetes.io/unreachable",
 		"node.kubernetes.io/network-unavailable", "node.kubernetes.io/out-of-service":
 		return true
 	}
@@ -282,54 +290,47 @@ func momentary(t model.Taint) bool {
 }
 
 // templateOf is a digest of what a pool's instances are made from: its template and its class.
-func (r *pass) templateOf(pool *model.Pool) string {
+func (s *suspensions) templateOf(pool *model.Pool) string {
 	text, err := json.Marshal(pool.Template)
 	if err != nil {
 		panic(fmt.Sprintf("template of NodePool %s cannot be encoded: %v", pool.Name, err)) // plain data always can
 	}
-	for i := range r.snapshot.Classes {
-		if r.snapshot.Classes[i].Name == pool.Template.ClassName {
-			text = append(text, offering.Inputs(r.snapshot.Classes[i])...)
-		}
+	if class := s.class(pool.Template.ClassName); class != nil {
+		text = append(text, offering.Inputs(*class)...)
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:8])
+	return digest(text, 8)
 }
 
-// poolSuspension returns the hold of a pool by name; nil where none of its instances was bought without effect lately.
-func (r *pass) poolSuspension(pool string) *model.PoolSuspension {
-	for i := range r.ledger.Notes.PoolSuspensions {
-		if suspension := &r.ledger.Notes.PoolSuspensions[i]; suspension.Pool == pool && suspension.Instances > 0 {
-			return suspension
-		}
-	}
-	return nil
+// ofPool returns the hold of a pool by name; nil where none of its instances was bought without effect lately.
+func (s *suspensions) ofPool(pool string) *model.PoolSuspension {
+	return find(s.ledger.Notes.PoolSuspensions,
+		func(of *model.PoolSuspension) bool { return of.Pool == pool && of.Instances > 0 })
 }
 
-// suspendedPools returns the pools that nothing is bought for now, with why, by name: those that are held, and those one of whose instances
-// is just being tried.
-func (r *pass) suspendedPools() []model.SuspendedPool {
+// suspendedPools returns the pools that nothing is bought for now, with why, by name: those that are held, and those
+// one of whose instances is just being tried.
+func (s *suspensions) suspendedPools() []model.SuspendedPool {
 	var out []model.SuspendedPool
 	var waiting map[string]*model.Pod
-	for i := range r.ledger.Notes.PoolSuspensions {
-		suspension := &r.ledger.Notes.PoolSuspensions[i]
+	for i := range s.ledger.Notes.PoolSuspensions {
+		suspension := &s.ledger.Notes.PoolSuspensions[i]
 		if suspension.Instances == 0 {
 			continue
 		}
 		if waiting == nil {
-			waiting = r.unbound()
+			waiting = s.unbound()
 		}
-		if suspension.UntilUnix > r.now() || r.trying(suspension, waiting) {
+		if suspension.UntilUnix > s.now() || s.trying(suspension, waiting) {
 			out = append(out, model.SuspendedPool{Pool: suspension.Pool, Why: suspension.Text()})
 		}
 	}
-	for _, u := range r.ledger.Unread.Of(model.UnreadUsage) {
+	for _, u := range s.ledger.Unread.Of(model.UnreadUsage) {
 		out = slices.DeleteFunc(out, func(p model.SuspendedPool) bool { return p.Pool == u.Name })
 		out = append(out, model.SuspendedPool{Pool: u.Name, Why: u.Text()})
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.suspects)) {
+	for _, name := range slices.Sorted(maps.Keys(s.suspects)) {
 		if !slices.ContainsFunc(out, func(p model.SuspendedPool) bool { return p.Pool == name }) {
-			out = append(out, model.SuspendedPool{Pool: name, Why: r.suspects[name]})
+			out = append(out, model.SuspendedPool{Pool: name, Why: s.suspects[name]})
 		}
 	}
 	slices.SortFunc(out, func(a, b model.SuspendedPool) int { return strings.Compare(a.Pool, b.Pool) })
@@ -337,30 +338,32 @@ func (r *pass) suspendedPools() []model.SuspendedPool {
 }
 
 // trying reports whether an instance of a held pool is on its way, or is up and its pods wait for it still.
-func (r *pass) trying(suspension *model.PoolSuspension, waiting map[string]*model.Pod) bool {
-	for i := range r.ledger.Claims {
-		claim := &r.ledger.Claims[i]
+func (s *suspensions) trying(suspension *model.PoolSuspension, waiting map[string]*model.Pod) bool {
+	for i := range s.ledger.Claims {
+		claim := &s.ledger.Claims[i]
 		switch {
 		case claim.PoolUID != suspension.UID || !claim.Live() || claim.Ending():
 		case claim.State != model.Initialized:
-			if r.now()-claim.CreatedUnix <= int64(r.settings.JoinWithin.Seconds()) {
+			if s.now()-claim.CreatedUnix <= int64(s.settings.JoinWithin.Seconds()) {
 				return true
 			}
-		case claim.LaunchedUnix >= suspension.NotedUnix && slices.ContainsFunc(claim.Pods, func(ref model.PodRef) bool { return waiting[ref.UID] != nil }):
+		case claim.LaunchedUnix >= suspension.NotedUnix &&
+			slices.ContainsFunc(claim.Pods, func(ref model.PodRef) bool { return waiting[ref.UID] != nil }):
 			return true
 		}
 	}
 	return false
 }
 
-// reportSuspensions shows on pools whether their nodes take the pods they are bought for, where that was ever in doubt.
-func (r *pass) reportSuspensions() {
-	for i := range r.ledger.Notes.PoolSuspensions {
-		suspension := &r.ledger.Notes.PoolSuspensions[i]
-		condition := model.Condition{Object: suspension.Pool, UID: suspension.UID, Type: "NodesTakePods", Status: "True", Reason: "NodesTakePods"}
+// conditions shows on pools whether their nodes take the pods they are bought for, where that was ever in doubt.
+func (s *suspensions) conditions() {
+	for i := range s.ledger.Notes.PoolSuspensions {
+		suspension := &s.ledger.Notes.PoolSuspensions[i]
+		condition := model.Condition{Object: suspension.Pool, UID: suspension.UID, Type: "NodesTakePods"}
+		condition.Status, condition.Reason = "True", condition.Type
 		if suspension.Instances > 0 {
 			condition.Status, condition.Reason, condition.Message = "False", "NodesDoNotTakePods", suspension.Text()
 		}
-		r.report.Pools = append(r.report.Pools, condition)
+		s.report.Pools = append(s.report.Pools, condition)
 	}
 }

@@ -14,17 +14,20 @@ type DelayedHints interface {
 
 // Dues remembers when what was reported last for a cluster arrives.
 type Dues interface {
-	// ScheduleHint returns after what time a hint is to arrive that asks for the same as the last one, so that the two are apart; false where
-	// the last one has not arrived yet and says the same.
-	ScheduleHint(ctx context.Context, cluster, what string, nowMillis, apartMillis int64) (after time.Duration, due bool, err error)
+	// ScheduleHint returns after what time a hint is to arrive that asks for the same as the last one, so that the two
+	// are apart; false where the last one has not arrived yet and says the same.
+	ScheduleHint(
+		ctx context.Context, cluster, what string, nowMillis, apartMillis int64,
+	) (after time.Duration, due bool, err error)
 }
 
 // apartMillis is how far apart hints of one cluster and reason are passed on.
 const apartMillis = 2000
 
-// Forwarder passes on what a watcher tells functions other than this one, in the name of the cluster whose queue it came through: at
-// most one hint for a cluster and reason is on its way at a time. Those functions look at everything whatever a hint says, so that nothing is
-// lost, and a flood of hints reaches the queues that clusters share every two seconds.
+// Forwarder passes on what a watcher tells functions other than this one, in the name of the cluster whose queue it
+// came through: at most one hint for a cluster and reason is on its way at a time. Those functions look at everything
+// whatever a hint says, so that nothing is lost, and a flood of hints reaches the queues that clusters share every two
+// seconds.
 type Forwarder struct {
 	Dues   Dues
 	Queues map[wire.HintReason]DelayedHints // by what is reported; none = nobody learns
