@@ -214,12 +214,11 @@ func (c *classes) resolvedClass(name string) (model.Class, bool) {
 		return model.Class{}, false
 	}
 	class := *found
-	for i := range c.ledger.Classes {
-		record := &c.ledger.Classes[i]
-		if record.Name == name && record.UID == class.UID && record.Status.ObservedGeneration == class.Generation {
-			class.Status = record.Status
-			return class, true
-		}
+	if record := find(c.ledger.Classes, func(record *model.ClassRecord) bool {
+		return record.Name == name && record.UID == class.UID && record.Status.ObservedGeneration == class.Generation
+	}); record != nil {
+		class.Status = record.Status
+		return class, true
 	}
 	return class, class.Status.ObservedGeneration == class.Generation && len(class.Status.Images) > 0
 }

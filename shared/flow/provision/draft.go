@@ -42,7 +42,7 @@ type drafter struct{ *constraints }
 // the pace of a pool, the trial of a class or the probe of an offering does not allow now; again says that another plan
 // may do better.
 func (d *drafter) group(ctx context.Context, plan roundPlan, all *launches) (list []*attempt, again bool) {
-	pools, g, waiting := byName(d.snapshot.Pools, poolName), newGrouping(), 0
+	g, waiting := newGrouping(), 0
 	d.pace.tight = tightOf(plan.Plan)
 	launched := d.pace.launchedFor()
 	for _, planned := range fairOrder(plan) {
@@ -50,7 +50,7 @@ func (d *drafter) group(ctx context.Context, plan roundPlan, all *launches) (lis
 			waiting++
 			continue
 		}
-		pool, class := d.standalones.poolFor(&planned, pools), plan.question.Usable[planned.Class]
+		pool, class := d.standalones.poolFor(&planned), plan.question.Usable[planned.Class]
 		a, err := d.attemptFor(g, plan.question, planned, pool, class)
 		if err != nil {
 			again = d.notPrepared(all, &planned, class, err) || again

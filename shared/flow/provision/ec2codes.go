@@ -64,15 +64,12 @@ func refusalCode(code string) bool {
 	return slices.ContainsFunc(refusals, func(prefix string) bool { return strings.HasPrefix(code, prefix) })
 }
 
-// throttleCode reports whether the code asks for fewer calls.
-func throttleCode(code string) bool {
-	switch code {
-	case "RequestLimitExceeded", "Throttling", "ThrottlingException", "EC2ThrottledException",
-		"TooManyRequestsException":
-		return true
-	}
-	return false
+// throttles are the codes that ask for fewer calls.
+var throttles = []string{
+	"RequestLimitExceeded", "Throttling", "ThrottlingException", "EC2ThrottledException", "TooManyRequestsException",
 }
+
+func throttleCode(code string) bool { return slices.Contains(throttles, code) }
 
 // templateGone reports whether the code says that a launch template does not exist any more.
 func templateGone(code string) bool { return strings.HasPrefix(code, "InvalidLaunchTemplate") }

@@ -183,38 +183,38 @@ func (l *live) correct(ctx context.Context) bool {
 // what is the matter, and forgets what was found out about such classes.
 func (l *live) differing() []string {
 	var out []string
-	note := func(kind, name, what string) { out = append(out, fmt.Sprintf("%s %s %s", kind, name, what)) }
-	pools, classes := byName(l.shown.Pools, poolName), byName(l.shown.Classes, className)
-	for i := range l.applied.Pools {
-		pool := &l.applied.Pools[i]
-		said := pools[pool.Name]
-		delete(pools, pool.Name)
-		if what := difference(said, pool); what != "" {
-			note(kindPool, pool.Name, what)
+	note := func(kind, name, what string) {
+		if out = append(out, fmt.Sprintf("%s %s %s", kind, name, what)); kind == kindClass {
+			delete(l.classes.resolved, name)
 		}
 	}
-	for i := range l.applied.Classes {
-		class := &l.applied.Classes[i]
-		said := classes[class.Name]
-		delete(classes, class.Name)
-		what := difference(plain(said), plain(class))
-		if what == "" && !same(offering.Latest(*said, l.ledger.Classes), offering.Latest(*class, l.ledger.Classes)) {
+	pools, classes := l.applied.Pools, l.applied.Classes
+	for i := range pools {
+		said := find(l.shown.Pools, func(p *model.Pool) bool { return p.Name == pools[i].Name })
+		if what := difference(said, &pools[i]); what != "" {
+			note(kindPool, pools[i].Name, what)
+		}
+	}
+	for i := range classes {
+		said := find(l.shown.Classes, func(c *model.Class) bool { return c.Name == classes[i].Name })
+		what, known := difference(plain(said), plain(&classes[i])), l.ledger.Classes
+		if what == "" && !same(offering.Latest(*said, known), offering.Latest(classes[i], known)) {
 			what = "has another status"
 		}
 		if what != "" {
-			note(kindClass, class.Name, what)
-			delete(l.classes.resolved, class.Name)
+			note(kindClass, classes[i].Name, what)
 		}
 	}
 	for i := range l.shown.Pools {
-		if name := l.shown.Pools[i].Name; pools[name] != nil {
+		name := l.shown.Pools[i].Name
+		if !slices.ContainsFunc(pools, func(p model.Pool) bool { return p.Name == name }) {
 			note(kindPool, name, "does not exist")
 		}
 	}
 	for i := range l.shown.Classes {
-		if name := l.shown.Classes[i].Name; classes[name] != nil {
+		name := l.shown.Classes[i].Name
+		if !slices.ContainsFunc(classes, func(c model.Class) bool { return c.Name == name }) {
 			note(kindClass, name, "does not exist")
-			delete(l.classes.resolved, name)
 		}
 	}
 	return out
@@ -230,18 +230,6 @@ func (l *live) withhold(plan model.Plan, putOff map[string]string) error {
 		putOff[plan.Claims[i].Pool] = "the API server does not return NodePools and EC2NodeClasses"
 	}
 	return l.unread
-}
-
-func poolName(p *model.Pool) string { return p.Name }
-
-func className(c *model.Class) string { return c.Name }
-
-func byName[T any](list []T, name func(*T) string) map[string]*T {
-	out := make(map[string]*T, len(list))
-	for i := range list {
-		out[name(&list[i])] = &list[i]
-	}
-	return out
 }
 
 // plain is a class without its status, of which the newest that is known counts.

@@ -34,7 +34,9 @@ func (p *provisioner) provision(ctx context.Context) (all *launches, err error) 
 	pending, places := len(p.pending()), p.buffers.places()
 	p.out.Pending, p.out.Headroom = pending-places, places
 	p.standalones.read(ctx)
-	p.classes.byHand = p.standalones.classNames()
+	for _, w := range p.standalones.asked {
+		p.classes.byHand = append(p.classes.byHand, w.Template.ClassName)
+	}
 	short := p.short() || len(p.standalones.asked) > 0 || len(p.replacements.waiting()) > 0 || p.replacements.wait
 	if pending == places && !short && p.buffers.kept() {
 		pending = 0

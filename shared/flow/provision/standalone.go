@@ -80,15 +80,6 @@ func (s *standalones) read(ctx context.Context) {
 	}
 }
 
-// classNames returns the names of the classes they use.
-func (s *standalones) classNames() []string {
-	var names []string
-	for _, w := range s.asked {
-		names = append(names, w.Template.ClassName)
-	}
-	return names
-}
-
 // due reports whether a NodeClaim made by hand is to be launched now: nobody did, nor has any claim its name. One whose
 // instance has ended is not launched again: it is about to be released.
 func (s *standalones) due(object model.Object) bool {
@@ -146,8 +137,8 @@ func (s *standalones) denied(reasons map[string]model.Reason) {
 
 // poolFor returns the pool a planned claim is of; for one that people made by hand something like it, with neither name
 // nor limits.
-func (s *standalones) poolFor(planned *model.PlannedClaim, pools map[string]*model.Pool) model.Pool {
-	if pool := pools[planned.Pool]; pool != nil {
+func (s *standalones) poolFor(planned *model.PlannedClaim) model.Pool {
+	if pool := s.pool(planned.Pool); pool != nil {
 		return *pool
 	}
 	if w := s.named(planned.Name); w != nil {

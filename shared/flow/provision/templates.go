@@ -39,19 +39,14 @@ func (t *templateCollector) uses(request []byte) {
 		t.ledger.Notes.TidyUnix, t.noted = t.now(), true // what there may be from before goes in a day
 	}
 	for _, name := range names {
-		at := slices.IndexFunc(t.ledger.Notes.Templates, func(use model.TemplateUse) bool { return use.Name == name })
-		switch {
-		case at < 0:
-			t.ledger.Notes.Templates = append(slices.Clone(t.ledger.Notes.Templates),
-				model.TemplateUse{Name: name, UsedUnix: t.now()})
-			sort.Slice(t.ledger.Notes.Templates,
-				func(i, j int) bool { return t.ledger.Notes.Templates[i].Name < t.ledger.Notes.Templates[j].Name })
-			t.noted = true
-		case t.now()-t.ledger.Notes.Templates[at].UsedUnix >= notedEvery:
-			t.ledger.Notes.Templates = slices.Clone(t.ledger.Notes.Templates)
-			t.ledger.Notes.Templates[at].UsedUnix = t.now()
-			t.noted = true
+		is := func(use model.TemplateUse) bool { return use.Name == name }
+		uses := slices.Clone(t.ledger.Notes.Templates)
+		if at := slices.IndexFunc(uses, is); at >= 0 && t.now()-uses[at].UsedUnix < notedEvery {
+			continue
 		}
+		uses = append(slices.DeleteFunc(uses, is), model.TemplateUse{Name: name, UsedUnix: t.now()})
+		sort.Slice(uses, func(i, j int) bool { return uses[i].Name < uses[j].Name })
+		t.ledger.Notes.Templates, t.noted = uses, true
 	}
 }
 
