@@ -15,6 +15,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/catalog"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -36,7 +37,7 @@ func (s *Site) Catalog(program string) *ec2catalog.Catalog {
 
 // classes opens the cluster for the catalog's flow: Kubernetes is the world's, AWS is the site's.
 type classes struct {
-	catalog.Connector
+	port.Connector[catalog.Clients]
 	site *Site
 }
 
