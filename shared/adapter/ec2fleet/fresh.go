@@ -9,9 +9,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/sdkerr"
 )
 
-// EC2 may not know a launch template for a moment after it was made (EC2 API reference, "Eventual consistency"): a
-// launch from it is refused as if there were none.
-const knownWithin = 6 // tries, one a second
+// knownWithin is for how many tries, one a second, EC2 may not know a launch template after it was made (EC2 API
+// reference, "Eventual consistency"): a launch from it is refused as if there were none.
+const knownWithin = 6
 
 // fresh reports whether this process made one of a request's templates a moment ago.
 func (f *Fleet) fresh(r *request) bool {

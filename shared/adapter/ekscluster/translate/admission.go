@@ -20,7 +20,7 @@ var systemPriorities = map[string]int32{
 
 // prioritize gives a shape the priority of its class, or of the default class where it names none; with policy whether
 // it preempts, too.
-func (b *Builder) prioritise(shape *model.PodShape, policy bool) {
+func (b *Builder) prioritize(shape *model.PodShape, policy bool) {
 	class := b.priorities[shape.PriorityClass]
 	if shape.PriorityClass == "" {
 		class = b.defaultPriority()

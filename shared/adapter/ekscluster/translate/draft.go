@@ -101,7 +101,7 @@ func (b *Builder) finish() {
 func (b *Builder) complete(d *draft) model.PodShape {
 	shape := *d.shape
 	if d.priorityOpen {
-		b.prioritise(&shape, d.policyOpen)
+		b.prioritize(&shape, d.policyOpen)
 	}
 	if class, ok := b.runtimes[d.runtimeClass]; ok {
 		runIn(&shape, class, !d.overheadSet)
