@@ -10,7 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/joiner-sh/joiner/cmd/joiner/internal/dump"
+	"github.com/joiner-sh/joiner/testenv/clusterfile"
 )
 
 // BenchmarkPlanProvision is what a person waits for: the program starts, reads a cluster of 1,000 nodes and 10,000 pods,
@@ -21,7 +21,7 @@ func BenchmarkPlanProvision(b *testing.B) {
 		b.Fatalf("build: %v\n%s", err, out)
 	}
 	var text bytes.Buffer
-	if err := dump.Write(&text, 1000, 10_000); err != nil {
+	if err := clusterfile.Write(&text, 1000, 10_000); err != nil {
 		b.Fatal(err)
 	}
 	lines, err := yaml.JSONToYAML(text.Bytes())

@@ -31,7 +31,7 @@ type batch struct {
 }
 
 // run reads the batch.
-func (b *batch) run(plain *plainYAML) {
+func (b *batch) run() {
 	defer close(b.done)
 	if b.problem != nil {
 		return
@@ -44,7 +44,7 @@ func (b *batch) run(plain *plainYAML) {
 			at = at.item(b.first + i)
 		}
 		if b.yaml {
-			raw = b.json(plain, raw, start, at)
+			raw = b.json(raw, start, at)
 		}
 		if raw != nil {
 			b.read.value(raw, b.assumed, at, 0)
@@ -54,14 +54,11 @@ func (b *batch) run(plain *plainYAML) {
 }
 
 // json returns a YAML value as JSON, nil where there is none or where it cannot be read.
-func (b *batch) json(plain *plainYAML, text []byte, start int, at place) []byte {
-	raw, ok := plain.convert(text)
-	if !ok {
-		var err error
-		if raw, err = yaml.YAMLToJSONStrict(text); err != nil {
-			b.read.problems = append(b.read.problems, &Problem{At: at, What: b.inSource(err, start)})
-			return nil
-		}
+func (b *batch) json(text []byte, start int, at place) []byte {
+	raw, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		b.read.problems = append(b.read.problems, &Problem{At: at, What: b.inSource(err, start)})
+		return nil
 	}
 	raw = bytes.TrimSpace(raw)
 	if b.first > 0 { // a list of one item
@@ -105,9 +102,8 @@ func newWorkers() *workers {
 	w := &workers{work: make(chan *batch, n), ordered: make(chan *batch, 2*n), stop: make(chan struct{})}
 	for range n {
 		w.wait.Go(func() {
-			plain := &plainYAML{}
 			for b := range w.work {
-				b.run(plain)
+				b.run()
 			}
 		})
 	}

@@ -12,9 +12,9 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/joiner-sh/joiner/cmd/joiner/internal/dump"
 	"github.com/joiner-sh/joiner/cmd/joiner/read"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/clusterfile"
 )
 
 // file writes a file into a folder of its own and returns its path.
@@ -199,7 +199,7 @@ func TestReadWarnsOnceForEachKindLeftOut(t *testing.T) {
 // Every text of the same objects gives the same snapshot: JSON, YAML, whole or cut at its items, in one piece or in many.
 func TestReadGivesTheSameSnapshotForJSONAndYAML(t *testing.T) {
 	var text bytes.Buffer
-	if err := dump.Write(&text, 20, 500); err != nil {
+	if err := clusterfile.Write(&text, 20, 500); err != nil {
 		t.Fatal(err)
 	}
 	lines, err := yaml.JSONToYAML(text.Bytes())
