@@ -30,8 +30,9 @@ const patience = 1200 * time.Millisecond
 func (s *settings) evaluate(config aws.Config, cache *review.Cache, logger *slog.Logger) admission.EvaluateFunc {
 	flow := &review.Flow{
 		Catalogs: s3catalog.New(s3.NewFromConfig(config), s.Bucket, s3catalog.Settings{}), Objects: cache,
-		Offerings: offering.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
-		Patience:  patience, Now: time.Now,
+		Offerings: offering.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs),
+			NodeClassCEL: s.NodeClassCEL},
+		Patience: patience, Now: time.Now,
 	}
 	reg := model.Registration{Cluster: s.Cluster, Account: s.Account, Region: config.Region}
 	return func(ctx context.Context, a model.Admission) model.Verdict {
@@ -39,13 +40,16 @@ func (s *settings) evaluate(config aws.Config, cache *review.Cache, logger *slog
 		if err != nil {
 			logger.Warn("reviewed without the catalog", "account", s.Account, "error", err.Error())
 		}
-		logger.Info("review", "operation", a.Operation, "refusals", len(verdict.Refusals), "warnings", len(verdict.Warnings))
+		logger.Info("review", "operation", a.Operation, "refusals", len(verdict.Refusals), "warnings",
+			len(verdict.Warnings))
 		return verdict
 	}
 }
 
 // serveAdmission answers the API server over TLS until ctx is done, whether this replica leads or not.
-func serveAdmission(ctx context.Context, address string, keys *certificate, evaluate admission.EvaluateFunc, logger *slog.Logger) {
+func serveAdmission(
+	ctx context.Context, address string, keys *certificate, evaluate admission.EvaluateFunc, logger *slog.Logger,
+) {
 	if _, err := keys.get(nil); err != nil {
 		fatal(logger, "serve admission", err)
 	}
@@ -54,11 +58,14 @@ func serveAdmission(ctx context.Context, address string, keys *certificate, eval
 		fatal(logger, "serve admission", err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("POST /admit", admission.Handler(evaluate, func(err error) { logger.Warn("a review that cannot be answered", "error", err.Error()) }))
+	mux.Handle("POST /admit", admission.Handler(evaluate,
+		func(err error) { logger.Warn("a review that cannot be answered", "error", err.Error()) }))
 	server := &http.Server{
 		Handler: mux, TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: keys.get},
-		ReadTimeout: 3 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
-		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug), // anybody in the network may shake hands badly
+		ReadTimeout: 3 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 16 << 10,
+		// anybody in the network may shake hands badly
+		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
 	context.AfterFunc(ctx, func() { server.Close() })
 	logger.Info("serving admission", "address", listener.Addr().String())
@@ -67,8 +74,8 @@ func serveAdmission(ctx context.Context, address string, keys *certificate, eval
 	}
 }
 
-// certificate is the pair tls.crt and tls.key of a folder, read again when either has changed: a Secret that is mounted is replaced
-// under a running pod. While the new pair cannot be read the old one serves on.
+// certificate is the pair tls.crt and tls.key of a folder, read again when either has changed: a Secret that is mounted
+// is replaced under a running pod. While the new pair cannot be read the old one serves on.
 type certificate struct {
 	folder string
 	logger *slog.Logger

@@ -9,7 +9,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/boot"
 )
 
-// awsChain is the configuration of the SDK's standard chain: environment, profile, the role of the pod's service account.
+// awsChain is the configuration of the SDK's standard chain: environment, profile, the role of the pod's service
+// account.
 func awsChain(ctx context.Context) aws.Config {
 	return boot.MustConfig(awsconfig.LoadDefaultConfig(ctx, awsconfig.WithHTTPClient(boot.HTTPClient())))
 }

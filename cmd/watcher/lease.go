@@ -16,7 +16,9 @@ const leaseName = "joiner-watcher"
 
 // campaign stands for leader until ctx is done, and leads whenever it holds the lease. The lease keeps replicas from
 // working against each other; that two who both think they hold it do no harm is the epoch's doing.
-func campaign(ctx context.Context, kube *rest.Config, s *settings, lead func(context.Context) error, logger *slog.Logger) {
+func campaign(
+	ctx context.Context, kube *rest.Config, s *settings, lead func(context.Context) error, logger *slog.Logger,
+) {
 	client, err := kubernetes.NewForConfig(kube)
 	if err != nil {
 		fatal(logger, "connect to the cluster", err)
@@ -31,7 +33,8 @@ func campaign(ctx context.Context, kube *rest.Config, s *settings, lead func(con
 		term, resign := context.WithCancel(ctx)
 		leaderelection.RunOrDie(term, leaderelection.LeaderElectionConfig{
 			Lock: lock, Name: leaseName, ReleaseOnCancel: true,
-			LeaseDuration: s.LeaseDuration, RenewDeadline: s.LeaseDuration * 2 / 3, RetryPeriod: s.LeaseDuration * 2 / 15,
+			LeaseDuration: s.LeaseDuration, RenewDeadline: s.LeaseDuration * 2 / 3,
+			RetryPeriod: s.LeaseDuration * 2 / 15,
 			Callbacks: leaderelection.LeaderCallbacks{
 				OnStartedLeading: func(term context.Context) {
 					leading.Lock()

@@ -1,7 +1,7 @@
-// Command watcher runs in the cluster. It follows pods, nodes and whatever else decisions look at, publishes the cluster's
-// state to S3, and sends hints to the queue of the functions. It decides nothing and writes nothing to the cluster but its
-// lease; of several replicas one leads, the others follow along and take over. What it does is flow/publish; this wires
-// it.
+// Command watcher runs in the cluster. It follows pods, nodes and whatever else decisions look at, publishes the
+// cluster's state to S3, and sends hints to the queue of the functions. It decides nothing and writes nothing to the
+// cluster but its lease; of several replicas one leads, the others follow along and take over. What it does is
+// flow/publish; this wires it.
 //
 // Settings come from the environment:
 //
@@ -18,17 +18,20 @@
 //	JOINER_LEASE_DURATION  after which a leader that fell silent is replaced: 15s
 //	JOINER_DEFAULT_SPREAD  defaultConstraints of the cluster's kube-scheduler, YAML or JSON: none
 //	JOINER_WEBHOOK_CERT_DIR
-//	                       folder with tls.crt and tls.key: admission reviews are answered at /admit. None, then nothing is served
+//	                       folder with tls.crt and tls.key: admission reviews are answered at /admit. None, then
+//	                       nothing is served
 //	JOINER_WEBHOOK_ADDRESS of that: :8443
-//	JOINER_ACCOUNT         whose instance catalog admission goes by, that of the cluster: none, then it is the installation's own.
-//	                       JOINER_VM_MEMORY_OVERHEAD_PERCENT, JOINER_RESERVED_ENIS and JOINER_NODE_CLASS_CEL are as the functions have them
-//	JOINER_RELAY_QUEUE_URL of the queue of what functions ask this cluster's API server for: every replica carries that out. None, then
-//	                       functions ask it themselves
-//	JOINER_RELAY_SENDERS   who may ask, JSON: the unique ids of the functions' roles for this cluster, and for each the group whose
-//	                       permissions its requests have: {"AROA…": "joiner:functions"}; required with the queue
+//	JOINER_ACCOUNT         whose instance catalog admission goes by, that of the cluster: none, then it is the
+//	                       installation's own. JOINER_VM_MEMORY_OVERHEAD_PERCENT, JOINER_RESERVED_ENIS and
+//	                       JOINER_NODE_CLASS_CEL are as the functions have them
+//	JOINER_RELAY_QUEUE_URL of the queue of what functions ask this cluster's API server for: every replica carries
+//	                       that out. None, then functions ask it themselves
+//	JOINER_RELAY_SENDERS   who may ask, JSON: the unique ids of the functions' roles for this cluster, and for each
+//	                       the group whose permissions they have: {"AROA…": "joiner:functions"}; required with the
+//	                       queue
 //	JOINER_METRICS_ADDRESS of /metrics, for Prometheus: none, then nothing is served
 //	JOINER_METRICS_CLUSTER_STATE
-//	                       false = no metrics of each node and pod, which are tens of thousands in a large cluster: true
+//	                       false = no metrics of each node and pod, tens of thousands in a large cluster: true
 //	JOINER_LOG_LEVEL       debug, info, warn or error: info
 //	KUBECONFIG             path of a client configuration: that of the pod's service account
 //
@@ -68,32 +71,20 @@ func main() {
 	f := publish.New(s.forwardConfig(ctx, logger))
 	var watch *ekscluster.Watch
 	recorder := metrics.New(metrics.Options{
-		Rows: f.Rows, Waiting: f.PendingPods, Synced: func() bool { return watch.Synced() }, Now: time.Now, Version: boot.Version(), Detail: s.ClusterState,
+		Rows: f.Rows, Waiting: f.PendingPods, Synced: func() bool { return watch.Synced() }, Now: time.Now,
+		Version: boot.Version(), Detail: s.ClusterState,
 	})
 	cache := review.NewCache(func() bool { return watch.Synced() })
-	var err error
-	watch, err = ekscluster.NewWatch(kube, ekscluster.WatchOptions{
-		Observe: func(c wire.Change) {
-			cache.Observe(c)
-			f.Observe(c)
-			if s.MetricsAddress != "" {
-				recorder.Observe(c)
-			}
-		},
-		Undefined: func(resource string) {
-			logger.Warn("its CustomResourceDefinition is missing in the cluster; apply it", "resource", resource)
-		},
-		Forbidden: func(resource string) {
-			logger.Warn("may not be listed, so it counts as empty; apply the watcher's ClusterRole", "resource", resource)
-		},
-		DefaultSpread: s.defaultSpread(logger),
-	})
-	if err != nil {
-		fatal(logger, "connect to the cluster", err)
-	}
+	watch = s.watch(kube, func(c wire.Change) {
+		cache.Observe(c)
+		f.Observe(c)
+		if s.MetricsAddress != "" {
+			recorder.Observe(c)
+		}
+	}, logger)
 
-	// One actor follows the cluster, one leads when it may, one answers the kubelet, one the API server, one the functions, one
-	// Prometheus. All end with ctx.
+	// One actor follows the cluster, one leads when it may, one answers the kubelet, one the API server, one the
+	// functions, one Prometheus. All end with ctx.
 	var actors sync.WaitGroup
 	if executor := s.executor(ctx, kube, logger); executor != nil {
 		actors.Go(func() { executor.Run(ctx) })

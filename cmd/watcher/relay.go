@@ -43,7 +43,8 @@ func (s *senders) UnmarshalText(text []byte) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(read)) {
 		if !roleID.MatchString(id) {
-			return fmt.Errorf("%q is not the unique id of a role, such as AROA1234567890EXAMPLE; aws iam get-role shows it as RoleId", id)
+			return fmt.Errorf("%q is not the unique id of a role, such as AROA1234567890EXAMPLE; aws iam get-role "+
+				"shows it as RoleId", id)
 		}
 		if !slices.Contains(groups, read[id]) {
 			return fmt.Errorf("%s: %q is not one of the groups %s", id, read[id], strings.Join(groups, ", "))
@@ -53,7 +54,8 @@ func (s *senders) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// executor carries out what functions ask for; nil where they ask the API server themselves. It exits where nobody may ask.
+// executor carries out what functions ask for; nil where they ask the API server themselves. It exits where nobody may
+// ask.
 func (s *settings) executor(ctx context.Context, kube *rest.Config, logger *slog.Logger) *execute.Executor {
 	if s.RelayURL == "" {
 		if len(s.RelaySenders) > 0 {
@@ -62,7 +64,8 @@ func (s *settings) executor(ctx context.Context, kube *rest.Config, logger *slog
 		return nil
 	}
 	if len(s.RelaySenders) == 0 {
-		fatal(logger, "read JOINER_RELAY_SENDERS", fmt.Errorf("no role may send requests: set the role ids of the cluster's stack (output RelaySenders)"))
+		fatal(logger, "read JOINER_RELAY_SENDERS",
+			fmt.Errorf("no role may send requests: set the role ids of the cluster's stack (output RelaySenders)"))
 	}
 	server, err := ekscluster.NewExecutor(kube)
 	if err != nil {
@@ -96,7 +99,8 @@ func (w watched) Do(ctx context.Context, group string, r wire.RelayRequest) (ans
 	return answer, err
 }
 
-// logCarried writes one line for a request. What is dropped or refused is a warning: a count of those should stay at nothing.
+// logCarried writes one line for a request. What is dropped or refused is a warning: a count of those should stay at
+// nothing.
 func logCarried(logger *slog.Logger, n execute.Note) {
 	logger = logger.With("relay", n.What)
 	if n.Method != "" {

@@ -13,12 +13,14 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/flow/publish"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
 )
 
 type settings struct {
@@ -73,6 +75,25 @@ func (s *settings) kubeConfig(logger *slog.Logger) *rest.Config {
 	return config
 }
 
+// watch follows the cluster, and hands each change of it to observe.
+func (s *settings) watch(kube *rest.Config, observe func(wire.Change), logger *slog.Logger) *ekscluster.Watch {
+	out, err := ekscluster.NewWatch(kube, ekscluster.WatchOptions{
+		Observe: observe,
+		Undefined: func(resource string) {
+			logger.Warn("its CustomResourceDefinition is missing in the cluster; apply it", "resource", resource)
+		},
+		Forbidden: func(resource string) {
+			logger.Warn("may not be listed, so it counts as empty; apply the watcher's ClusterRole",
+				"resource", resource)
+		},
+		DefaultSpread: s.defaultSpread(logger),
+	})
+	if err != nil {
+		fatal(logger, "connect to the cluster", err)
+	}
+	return out
+}
+
 func (s *settings) defaultSpread(logger *slog.Logger) []model.Spread {
 	constraints, err := translate.ParseDefaultSpread(s.DefaultSpread)
 	if err != nil {
@@ -103,7 +124,8 @@ func (s *settings) forwardConfig(ctx context.Context, logger *slog.Logger) publi
 // routes sends hints to whoever plans, and has those of changed configuration passed on to whoever resolves classes.
 func routes(plan *sqsqueue.Queue, logger *slog.Logger) publish.Queue {
 	return &sqsqueue.Router{Plan: plan, Lost: func(err error) {
-		logger.Warn("a hint of changed configuration did not reach joiner-catalog; its next scheduled run finds the change", "error", err)
+		logger.Warn("a hint of changed configuration did not reach joiner-catalog; its next scheduled run finds the "+
+			"change", "error", err)
 	}}
 }
 

@@ -29,7 +29,8 @@ type Options struct {
 	Detail  bool   // of each node and pod; false where that is too many series
 }
 
-// Recorder counts what happens to a cluster and tells it with what there is. Its methods may be called from any goroutine.
+// Recorder counts what happens to a cluster and tells it with what there is. Its methods may be called from any
+// goroutine.
 type Recorder struct {
 	o       Options
 	began   time.Time
@@ -39,11 +40,13 @@ type Recorder struct {
 	itself  *prometheus.Registry // of this process
 	cluster *prometheus.Registry // of what has happened
 
-	claimsCreated, claimsTerminated, claimsDisrupted, nodesCreated, nodesTerminated, nodesDrained, decisions *prometheus.CounterVec
-	claimsTermination, nodesLived                                                                            *prometheus.HistogramVec
-	nodesTermination                                                                                         *prometheus.SummaryVec
-	podsBound                                                                                                prometheus.Histogram
-	podsStartup                                                                                              prometheus.Summary
+	claimsCreated, claimsTerminated, claimsDisrupted, nodesCreated, nodesTerminated, nodesDrained,
+	decisions *prometheus.CounterVec
+	claimsTermination,
+	nodesLived *prometheus.HistogramVec
+	nodesTermination *prometheus.SummaryVec
+	podsBound        prometheus.Histogram
+	podsStartup      prometheus.Summary
 
 	mutex    sync.Mutex // of what follows
 	nodes    map[string]followed
@@ -83,7 +86,8 @@ var quantiles = map[float64]float64{0: 0.01, 0.5: 0.01, 0.9: 0.01, 0.99: 0.01, 1
 func New(o Options) *Recorder {
 	r := &Recorder{
 		o: o, began: o.Now(), itself: prometheus.NewRegistry(), cluster: prometheus.NewRegistry(),
-		nodes: map[string]followed{}, shown: map[string]model.ClaimShown{}, deleted: map[string]int64{}, pools: map[string]poolWords{},
+		nodes: map[string]followed{}, shown: map[string]model.ClaimShown{}, deleted: map[string]int64{},
+		pools:    map[string]poolWords{},
 		starting: map[string]start{}, commands: map[string]int64{},
 	}
 	counted := func(f Family) *prometheus.CounterVec {
@@ -92,24 +96,30 @@ func New(o Options) *Recorder {
 		return v
 	}
 	timed := func(f Family, buckets []float64) *prometheus.HistogramVec {
-		v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: f.Name, Help: f.Means, Buckets: buckets}, f.Labels)
+		v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: f.Name, Help: f.Means, Buckets: buckets},
+			f.Labels)
 		r.cluster.MustRegister(v)
 		return v
 	}
 	summed := func(f Family) *prometheus.SummaryVec {
-		v := prometheus.NewSummaryVec(prometheus.SummaryOpts{Name: f.Name, Help: f.Means, Objectives: quantiles}, f.Labels)
+		v := prometheus.NewSummaryVec(prometheus.SummaryOpts{Name: f.Name, Help: f.Means, Objectives: quantiles},
+			f.Labels)
 		r.cluster.MustRegister(v)
 		return v
 	}
-	r.claimsCreated, r.claimsTerminated, r.claimsDisrupted = counted(claimsCreated), counted(claimsTerminated), counted(claimsDisrupted)
-	r.nodesCreated, r.nodesTerminated, r.nodesDrained = counted(nodesCreated), counted(nodesTerminated), counted(nodesDrained)
+	r.claimsCreated, r.claimsTerminated, r.claimsDisrupted = counted(claimsCreated), counted(claimsTerminated),
+		counted(claimsDisrupted)
+	r.nodesCreated, r.nodesTerminated, r.nodesDrained = counted(nodesCreated), counted(nodesTerminated),
+		counted(nodesDrained)
 	r.decisions = counted(decisions)
-	r.claimsTermination, r.nodesLived, r.nodesTermination = timed(claimsTermination, ofMinutes), timed(nodesLived, ofLives), summed(nodesTermination)
+	r.claimsTermination, r.nodesLived, r.nodesTermination = timed(claimsTermination, ofMinutes),
+		timed(nodesLived, ofLives), summed(nodesTermination)
 	r.podsBound = timed(podsBound, ofMinutes).WithLabelValues().(prometheus.Histogram)
 	r.podsStartup = summed(podsStartup).WithLabelValues().(prometheus.Summary)
 	built := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: buildInfo.Name, Help: buildInfo.Means}, buildInfo.Labels)
 	built.WithLabelValues(o.Version, runtime.Version(), runtime.GOARCH, commit()).Set(1)
-	r.itself.MustRegister(built, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	r.itself.MustRegister(built, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return r
 }
 
@@ -190,7 +200,8 @@ func (r *Recorder) node(node *model.Node, deleted, counts bool) {
 		return
 	}
 	next := followed{
-		pool: node.Pool(), zone: node.Labels[model.LabelZone], registered: node.Registered(), created: node.CreatedUnix, deletedUnix: node.DeletedUnix,
+		pool: node.Pool(), zone: node.Labels[model.LabelZone], registered: node.Registered(), created: node.CreatedUnix,
+		deletedUnix: node.DeletedUnix,
 	}
 	if r.nodes[node.Name] = next; counts && next.registered && !before.registered && next.pool != "" {
 		r.nodesCreated.WithLabelValues(next.pool, next.zone).Inc()
@@ -234,7 +245,8 @@ func (r *Recorder) claim(c wire.Change, counts bool) {
 
 // vocabulary is how Karpenter names reasons that have other names here.
 var vocabulary = map[string]string{
-	model.EndedNeverRegistered: "registration_timeout", model.EndedNodeGone: "garbage_collected", model.EndedMissing: "garbage_collected", model.EndedInstance: "garbage_collected",
+	model.EndedNeverRegistered: "registration_timeout", model.EndedNodeGone: "garbage_collected",
+	model.EndedMissing: "garbage_collected", model.EndedInstance: "garbage_collected",
 }
 
 var inner = regexp.MustCompile(`([a-z0-9])([A-Z])`)
@@ -289,7 +301,8 @@ func (r *Recorder) pool(pool *model.Pool, deleted bool) {
 	}
 	delete(r.pools, pool.Name)
 	of := prometheus.Labels{"nodepool": pool.Name} // its series go with it
-	for _, v := range []*prometheus.CounterVec{r.claimsCreated, r.claimsTerminated, r.claimsDisrupted, r.nodesCreated, r.nodesTerminated, r.nodesDrained} {
+	for _, v := range []*prometheus.CounterVec{r.claimsCreated, r.claimsTerminated, r.claimsDisrupted, r.nodesCreated,
+		r.nodesTerminated, r.nodesDrained} {
 		v.DeletePartialMatch(of)
 	}
 	r.claimsTermination.DeletePartialMatch(of)

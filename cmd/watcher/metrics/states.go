@@ -146,7 +146,8 @@ func (s *states) nodes() {
 	}{
 		{&nodesAllocatable, func(node *model.Node, resource string) int64 { return node.Allocatable[resource] }},
 		{&nodesPodRequests, func(node *model.Node, resource string) int64 { return s.pods[node.Name].pods[resource] }},
-		{&nodesDaemonRequests, func(node *model.Node, resource string) int64 { return s.pods[node.Name].daemons[resource] }},
+		{&nodesDaemonRequests,
+			func(node *model.Node, resource string) int64 { return s.pods[node.Name].daemons[resource] }},
 		{&nodesOverhead, func(node *model.Node, resource string) int64 {
 			return node.Capacity[resource] - node.Allocatable[resource]
 		}},
@@ -160,7 +161,8 @@ func (s *states) nodes() {
 			}
 			slices.Sort(s.names)
 			for _, name := range s.names { // 0 included: dashboards divide by what a node offers
-				s.page.more(each.family, amount(name, each.of(node, name)), s.labels[node.Name], "resource_type", shownName(name))
+				s.page.more(each.family, amount(name, each.of(node, name)), s.labels[node.Name], "resource_type",
+					shownName(name))
 			}
 		}
 	}
@@ -171,7 +173,8 @@ func (s *states) nodes() {
 	}
 }
 
-var phases = map[model.Phase]string{model.Pending: "Pending", model.Running: "Running", model.Succeeded: "Succeeded", model.Failed: "Failed"}
+var phases = map[model.Phase]string{model.Pending: "Pending", model.Running: "Running", model.Succeeded: "Succeeded",
+	model.Failed: "Failed"}
 
 func (s *states) podStates() {
 	s.page.family(&podsState)
@@ -188,8 +191,10 @@ func (s *states) podStates() {
 		if node != nil {
 			pool, labels = poolOf(node), node.Labels
 		}
-		s.page.writeValue(&podsState, 1, pod.Name, pod.Namespace, owner, pod.NodeName, strconv.FormatBool(pod.NodeName != ""), pool,
-			labels[model.LabelZone], labels[model.LabelArch], labels[model.LabelCapacityType], labels[model.LabelInstanceType],
+		s.page.writeValue(&podsState, 1, pod.Name, pod.Namespace, owner, pod.NodeName,
+			strconv.FormatBool(pod.NodeName != ""), pool,
+			labels[model.LabelZone], labels[model.LabelArch], labels[model.LabelCapacityType],
+			labels[model.LabelInstanceType],
 			phases[pod.Phase], strconv.FormatBool(pod.Ready), strconv.FormatBool(pool != notOurs))
 	}
 	for family, is := range map[*Family]func(pod *model.Pod) bool{
@@ -256,8 +261,8 @@ func (s *states) utilization() {
 	}
 }
 
-// candidates counts nodes that may be disrupted, by reason: the claim has drifted, or the pool wants it back and nothing has
-// come to it or gone from it for as long as the pool says.
+// candidates counts nodes that may be disrupted, by reason: the claim has drifted, or the pool wants it back and
+// nothing has come to it or gone from it for as long as the pool says.
 func (s *states) candidates() {
 	pools := map[string]*model.Pool{}
 	for i := range s.rows.Pools {
@@ -272,7 +277,8 @@ func (s *states) candidates() {
 	for i := range s.rows.Nodes {
 		node := &s.rows.Nodes[i]
 		pool := pools[node.Pool()]
-		if pool == nil || !node.Initialized() || node.DeletedUnix != 0 || pool.Replicas != nil || pool.Disruption.ConsolidateAfterSeconds == nil {
+		if pool == nil || !node.Initialized() || node.DeletedUnix != 0 || pool.Replicas != nil ||
+			pool.Disruption.ConsolidateAfterSeconds == nil {
 			continue
 		}
 		quiet := s.now - max(node.PodEventUnix, node.ReadyUnix, node.CreatedUnix)

@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// page writes samples in Prometheus's text format, some at a time. Source: "Exposition formats" in the documentation of Prometheus.
+// page writes samples in Prometheus's text format, some at a time. Source: "Exposition formats" in the documentation of
+// Prometheus.
 type page struct {
 	out  io.Writer
 	text []byte
