@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -94,8 +93,6 @@ func DisruptJSON(out io.Writer, d *DisruptResult) error {
 	return Indented(out, written)
 }
 
-func clock(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }
-
 const (
 	mostCommands = 30 // rows of commands
 	mostNamed    = 6  // nodes named of one command or reason
@@ -104,7 +101,7 @@ const (
 
 // Disrupt writes a plan of what to disrupt for people.
 func Disrupt(out io.Writer, d *DisruptResult) error {
-	r := &reclaimed{table: table{r: &Result{Plan: d.Waiting, Headroom: d.Headroom}}, d: d, claims: map[string]*model.Claim{}, pools: map[string]string{}}
+	r := &reclaimed{planTable: planTable{r: &Result{Plan: d.Waiting, Headroom: d.Headroom}}, d: d, claims: map[string]*model.Claim{}, pools: map[string]string{}}
 	for i := range d.Claims {
 		r.claims[d.Claims[i].NodeName] = &d.Claims[i]
 	}
@@ -124,7 +121,7 @@ func Disrupt(out io.Writer, d *DisruptResult) error {
 }
 
 type reclaimed struct {
-	table
+	planTable
 	d      *DisruptResult
 	claims map[string]*model.Claim // by node
 	pools  map[string]string       // by node

@@ -16,8 +16,8 @@ type refusal struct {
 }
 
 // unschedulable writes the pods that nothing can hold, most first, with what is in the way and what would help.
-func (t *table) unschedulable() {
-	refusals := refusals(t.r.Plan.Unschedulable)
+func (t *table) unschedulable(pods []model.Unschedulable) {
+	refusals := refusals(pods)
 	if len(refusals) == 0 {
 		return
 	}

@@ -3,12 +3,128 @@ package show
 import (
 	"cmp"
 	"fmt"
+	"io"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
 )
+
+// Table writes a plan for people.
+func Table(out io.Writer, r *Result) error {
+	t := &planTable{r: r}
+	t.summary()
+	t.newNodes()
+	t.existingNodes()
+	t.unschedulable(r.Plan.Unschedulable)
+	t.notPlanned()
+	_, err := io.WriteString(out, t.text.String())
+	return err
+}
+
+// planTable is a plan for people on its way.
+type planTable struct {
+	table
+	r *Result
+}
+
+func (t *planTable) summary() {
+	plan := &t.r.Plan
+	pods := t.r.Pods()
+	if pods == 0 {
+		t.line("No pending pods: nothing to launch.")
+		return
+	}
+	var onNew, onOld int
+	for i := range plan.Claims {
+		onNew += len(plan.Claims[i].Pods)
+	}
+	for i := range plan.Nominations {
+		onOld += len(plan.Nominations[i].Pods)
+	}
+	who := many(pods-t.r.Headroom, "pending pod")
+	if room := t.r.Headroom; room > 0 {
+		who = strings.TrimPrefix(who+" and ", "0 pending pods and ") + many(room, "placeholder pod") + " of CapacityBuffers"
+	}
+	t.line("%s: %d on %s, %d on existing capacity, %d unschedulable.", who,
+		onNew, many(len(plan.Claims), "new node"), onOld, len(plan.Unschedulable))
+	if len(plan.Claims) > 0 {
+		t.line("New nodes cost %s per hour, %s per month.", dollars(plan.Price.USD()), dollarsRound(plan.Price.USD()*hoursPerMonth))
+	}
+}
+
+// newNodes writes a line for each kind of new node, the one that costs most in all first.
+func (t *planTable) newNodes() {
+	groups := fold(t.r)
+	if len(groups) == 0 {
+		return
+	}
+	shown := groups[:min(len(groups), mostRows)]
+	head, align := []string{"NODES", "POOL", "CHEAPEST OFFERING", "ZONE", "$/HOUR", "IN ALL", "TYPES", "MAY BE IN", "PODS", "CPU", "MEMORY"}, "r...rrr.rrr"
+	devices := slices.ContainsFunc(shown, func(g *group) bool { return g.devices() != "" })
+	if devices {
+		head, align = append(head, "DEVICES"), align+"."
+	}
+	rows := [][]string{head}
+	for _, g := range shown {
+		row := []string{
+			fmt.Sprint(g.nodes), short(g.pool, 20), short(g.offering.InstanceType+" "+g.offering.CapacityType, 28), g.offering.Zone, price(g.price), price(g.total()),
+			g.types.String(), g.zones, g.pods.String(), g.filled(model.CPU), g.filled(model.Memory),
+		}
+		if devices {
+			row = append(row, g.devices())
+		}
+		rows = append(rows, row)
+	}
+	t.line("")
+	t.grid(rows, align)
+	if more := groups[len(shown):]; len(more) > 0 {
+		var nodes int
+		var all model.MicroUSD
+		for _, g := range more {
+			nodes, all = nodes+g.nodes, all+g.total()
+		}
+		t.line("and %s of %s more, %s per hour", many(nodes, "node"), many(len(more), "kind"), dollars(all.USD()))
+	}
+}
+
+func (t *planTable) existingNodes() {
+	nominations := t.r.Plan.Nominations
+	if len(nominations) == 0 {
+		return
+	}
+	nominations = slices.Clone(nominations)
+	slices.SortStableFunc(nominations, func(a, b model.Nomination) int { return cmp.Compare(len(b.Pods), len(a.Pods)) })
+	rows := [][]string{{"PODS", "EXISTING NODE, OR IN-FLIGHT NODECLAIM"}}
+	for i, n := range nominations {
+		if i == mostNodes {
+			break
+		}
+		rows = append(rows, []string{fmt.Sprint(len(n.Pods)), n.Node})
+	}
+	t.line("")
+	t.grid(rows, "r.")
+	if more := len(nominations) - mostNodes; more > 0 {
+		var pods int
+		for _, n := range nominations[mostNodes:] {
+			pods += len(n.Pods)
+		}
+		t.line("and %s on %s more", many(pods, "pod"), many(more, "node"))
+	}
+}
+
+func (t *planTable) notPlanned() {
+	if len(t.r.NotPlanned) == 0 {
+		return
+	}
+	t.line("")
+	t.line("Not planned:")
+	for _, why := range slices.Sorted(maps.Keys(t.r.NotPlanned)) {
+		t.wrapped("  ", "    ", fmt.Sprintf("%s: %s", many(t.r.NotPlanned[why], "pod"), why))
+	}
+}
 
 // span is the smallest and the largest of some numbers.
 type span struct{ least, most int }
