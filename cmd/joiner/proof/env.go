@@ -13,17 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 )
 
-// Tags that whatever a run makes has.
-const (
-	TagRun   = "joiner.sh/proof"       // the run's id
-	TagOwner = "joiner.sh/proof-owner" // who ran it
-	// TagCluster, on a role, names the cluster that it has an access entry in.
-	TagCluster = "joiner.sh/proof-cluster"
-)
-
-// Prefix begins the names of all that a run makes.
-const Prefix = "joiner-proof-"
-
 // Clock tells time and waits.
 type Clock interface {
 	Now() time.Time

@@ -26,9 +26,6 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// Path is the path of roles and instance profiles, and begins the names of parameters.
-const Path = "/joiner-proof/"
-
 // How long AWS may take until what was made works.
 const (
 	workLimit = 2 * time.Minute

@@ -22,18 +22,6 @@ type Needs struct {
 	NamedCaller    bool // a caller that is no root user
 }
 
-// Seen is what a probe saw, by the name of the fact. Facts are short words, such as "ok", "403 AccessDenied" or "2".
-type Seen map[string]string
-
-// Reading is one way to read AWS's documentation.
-type Reading struct {
-	Name string // one word, e.g. "merge"
-	Says string // a sentence
-	// Want has the facts the reading expects. A value may list several, divided by " | ". What Want does not name is seen
-	// for information.
-	Want Seen
-}
-
 // Probe is one assumption and how it is tried.
 type Probe struct {
 	ID         string // of the assumption in testenv/cloud/ASSUMPTIONS.md
@@ -50,4 +38,19 @@ type Probe struct {
 	Readings []Reading
 	// Run makes the calls. The error says that nothing can be evaluated.
 	Run func(ctx context.Context, e *Env) (Seen, error)
+}
+
+// Match compares what was seen with the readings of a probe and returns the name of the one that fits, the first of several;
+// "" where none does.
+func Match(p Probe, seen Seen) (v Verdict, reading string) {
+	for i, r := range p.Readings {
+		if len(Mismatches(r, seen)) > 0 {
+			continue
+		}
+		if i == 0 {
+			return Pass, r.Name
+		}
+		return Differs, r.Name
+	}
+	return Fail, ""
 }

@@ -120,15 +120,14 @@ type Recorder struct {
 	Now    func() time.Time
 	Begun  time.Time
 
-	mu    sync.Mutex
-	out   io.Writer // nil: nothing is written down
-	calls map[string]map[string]bool
-	err   error // of writing
+	mu  sync.Mutex
+	out io.Writer // nil: nothing is written down
+	err error     // of writing
 }
 
 // NewRecorder returns a recorder that writes to out, which may be nil.
 func NewRecorder(budget *Budget, scrub *Scrubber, now func() time.Time, out io.Writer) *Recorder {
-	return &Recorder{Budget: budget, Scrub: scrub, Now: now, Begun: now(), out: out, calls: map[string]map[string]bool{}}
+	return &Recorder{Budget: budget, Scrub: scrub, Now: now, Begun: now(), out: out}
 }
 
 // Over returns who sends requests by way of next and of the recorder. caller names whose they are: "" is whoever runs the proof.
@@ -154,7 +153,6 @@ func (r recorded) Do(request *http.Request) (*http.Response, error) {
 	if err := r.Budget.Spend(op.service+":"+op.action, requestCost(op.service, len(body))); err != nil {
 		return nil, err
 	}
-	r.called(part, op)
 	x := &Exchange{
 		Part: part, Service: op.service, Action: op.action, Caller: r.caller, Request: kept(request, body), At: r.Now().Sub(r.Begun).Seconds(),
 	}
@@ -243,26 +241,6 @@ func (r *Recorder) scrubbed(x *Exchange) *Exchange {
 		x.Headers[name] = r.Scrub.Text(value)
 	}
 	return x
-}
-
-func (r *Recorder) called(part string, op operation) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.calls[part] == nil {
-		r.calls[part] = map[string]bool{}
-	}
-	r.calls[part][op.service+":"+op.action] = true
-}
-
-// Calls returns the calls made for a part, as "service:Action".
-func (r *Recorder) Calls(part string) []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var out []string
-	for call := range r.calls[part] {
-		out = append(out, call)
-	}
-	return out
 }
 
 // write adds a line to the record.

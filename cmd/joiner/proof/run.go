@@ -25,8 +25,6 @@ type Options struct {
 	Owner    string  // value of TagOwner; "": the caller's ARN
 	Ceiling  float64 // US dollars; 0: DefaultCeiling
 	Yes      bool    // make things; false: dry runs only
-	Only     []string
-	Skip     []string
 	Cluster  string
 	Subnet   string
 	Source   string // who answers: "aws", or what stands in its place

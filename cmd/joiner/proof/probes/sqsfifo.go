@@ -2,7 +2,6 @@ package probes
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -12,8 +11,6 @@ import (
 
 	"github.com/joiner-sh/joiner/cmd/joiner/proof"
 )
-
-func errorf(format string, a ...any) error { return fmt.Errorf(format, a...) }
 
 func fifo() []proof.Probe {
 	return []proof.Probe{

@@ -18,19 +18,16 @@ const (
 	Skipped Verdict = "skipped" // not tried
 )
 
-// Match compares what was seen with the readings of a probe and returns the name of the one that fits, the first of several;
-// "" where none does.
-func Match(p Probe, seen Seen) (v Verdict, reading string) {
-	for i, r := range p.Readings {
-		if len(Mismatches(r, seen)) > 0 {
-			continue
-		}
-		if i == 0 {
-			return Pass, r.Name
-		}
-		return Differs, r.Name
-	}
-	return Fail, ""
+// Seen is what a probe saw, by the name of the fact. Facts are short words, such as "ok", "403 AccessDenied" or "2".
+type Seen map[string]string
+
+// Reading is one way to read AWS's documentation.
+type Reading struct {
+	Name string // one word, e.g. "merge"
+	Says string // a sentence
+	// Want has the facts the reading expects. A value may list several, divided by " | ". What Want does not name is seen
+	// for information.
+	Want Seen
 }
 
 // Mismatches returns the facts of a reading that were not seen as it expects, sorted.
