@@ -24,10 +24,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	ssmtypes "github.com/aws/aws-sdk-go-v2/service/ssm/types"
-
 	"sigs.k8s.io/yaml"
 
-	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
+	"github.com/joiner-sh/joiner/cmd/joiner/internal/check"
+	"github.com/joiner-sh/joiner/cmd/joiner/internal/doctor"
+	"github.com/joiner-sh/joiner/cmd/joiner/internal/installation"
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/api/crds"
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -161,17 +162,17 @@ func (a *installedAccount) install(t *testing.T, config aws.Config) {
 	}
 	a.makePlanQueue(t)
 	notices := a.noticesURL(t, queues)
-	text, _ := json.Marshal(installation{
+	text, _ := json.Marshal(installation.Installation{
 		Version: "0.1.0", Account: a.Account(), Region: a.Region(), Table: "joiner", Bucket: "joiner-data", Stop: "/joiner/stop",
 		Queues: map[string]string{"plan": wire.PlanQueueURL(notices, "CLUSTER"), "notices": notices}, Functions: map[string]string{"provision": "arn:1", "catalog": "arn:2", "webhook": "arn:3"},
 	})
 	for name, arn := range map[string]string{"provision": "arn:1", "catalog": "arn:2"} {
 		never := func(context.Context, []byte) error { return nil }
-		if err := a.schedules.Create(schedule.Schedule{Name: name, Group: tickRule, TargetARN: arn, Expression: "rate(1 minute)", Input: "{}", Target: never}); err != nil {
+		if err := a.schedules.Create(schedule.Schedule{Name: name, Group: doctor.TickRule, TargetARN: arn, Expression: "rate(1 minute)", Input: "{}", Target: never}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	a.put(t, installationParameter, string(text))
+	a.put(t, installation.Parameter, string(text))
 	a.put(t, "/joiner/stop", "go")
 }
 
@@ -238,7 +239,7 @@ func templateRules(t *testing.T) []string {
 
 // Doctor looks at every rule on events that the region's stack makes, and at no other.
 func TestDoctorKnowsTheRulesOfTheTemplate(t *testing.T) {
-	if got, want := sortedKeys(noticeRules), templateRules(t); len(want) == 0 || !slices.Equal(got, want) {
+	if got, want := slices.Sorted(maps.Keys(doctor.NoticeRules)), templateRules(t); len(want) == 0 || !slices.Equal(got, want) {
 		t.Errorf("doctor looks at %v, the template has %v", got, want)
 	}
 }
@@ -393,6 +394,11 @@ func TestAttachClustersDetach(t *testing.T) {
 	}
 }
 
+// groups are what API servers know the functions' roles as.
+var groups = []struct{ name, group string }{
+	{"provision", "joiner:functions"}, {"interruption", "joiner:interruption"}, {"catalog", "joiner:catalog"}, {"disrupt", "joiner:disrupt"},
+}
+
 // In relay mode the watcher knows functions by the unique ids of their roles, and the command that installs it names them. What
 // cannot be known from here is said, with where it is found.
 func TestAttachPrintsWhatTheChartNeedsInRelayMode(t *testing.T) {
@@ -413,7 +419,7 @@ func TestAttachPrintsWhatTheChartNeedsInRelayMode(t *testing.T) {
 	attach := func() (helm []string, warnings string) {
 		t.Helper()
 		code, text, errs := joiner("", args...)
-		var out attachedText
+		var out struct{ Helm, Warnings []string }
 		if err := json.Unmarshal([]byte(text), &out); code != 0 || err != nil {
 			t.Fatalf("exit status %d, %v, %s, %s", code, err, text, errs)
 		}
@@ -483,19 +489,19 @@ func TestTheTableIsFoundByTheInstallation(t *testing.T) {
 }
 
 // doctor runs doctor and returns what is said of each check that is not in order, by its name.
-func (a *installedAccount) doctor(t *testing.T) (status int, problems map[string]doctor.Finding) {
+func (a *installedAccount) doctor(t *testing.T) (status int, problems map[string]check.Finding) {
 	t.Helper()
 	status, out, errs := joiner("", "doctor", "-o", "json")
 	var read struct {
-		Findings []doctor.Finding
+		Findings []check.Finding
 		Status   int
 	}
 	if err := json.Unmarshal([]byte(out), &read); err != nil || read.Status != status {
 		t.Fatalf("exit status %d, %v, %s, %s", status, err, out, errs)
 	}
-	problems = map[string]doctor.Finding{}
+	problems = map[string]check.Finding{}
 	for _, f := range read.Findings {
-		if f.Level != doctor.OK {
+		if f.Level != check.OK {
 			problems[f.Check] = f
 			if f.Do == "" || f.Seen == "" || f.Object == "" {
 				t.Errorf("%+v says too little", f)
@@ -609,13 +615,13 @@ func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 			back = append(back, func() { a.allow(t, "disrupt", "sqs:SendMessage") })
 		}, 1, "permissions", "function disrupt may ec2:TerminateInstances"},
 		{"ticks that are disabled", func(*testing.T) {
-			a.schedules.SetDisabled(tickRule, true)
-			back = append(back, func() { a.schedules.SetDisabled(tickRule, false) })
+			a.schedules.SetDisabled(doctor.TickRule, true)
+			back = append(back, func() { a.schedules.SetDisabled(doctor.TickRule, false) })
 		}, 2, "ticks", "the rule is DISABLED"},
 		{"a function that is not ticked", func(*testing.T) {
-			a.put(t, installationParameter, strings.Replace(a.text(t, installationParameter), `"provision":"arn:1"`, `"interruption":"arn:9"`, 1))
+			a.put(t, installation.Parameter, strings.Replace(a.text(t, installation.Parameter), `"provision":"arn:1"`, `"interruption":"arn:9"`, 1))
 			back = append(back, func() {
-				a.put(t, installationParameter, strings.Replace(a.text(t, installationParameter), `"interruption":"arn:9"`, `"provision":"arn:1"`, 1))
+				a.put(t, installation.Parameter, strings.Replace(a.text(t, installation.Parameter), `"interruption":"arn:9"`, `"provision":"arn:1"`, 1))
 			})
 		}, 2, "ticks", "the rule joiner-tick does not invoke it"},
 		{"a rule that is disabled", func(t *testing.T) {
@@ -739,7 +745,7 @@ func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 	if status, problems = a.doctor(t); status != 2 || !strings.Contains(problems["functions"].Seen, "for it was: never") {
 		t.Errorf("exit status %d, %+v", status, problems)
 	}
-	if got := problems["plan queue"]; got.Level != doctor.Fail || !strings.Contains(got.Seen, "there is no queue joiner-plan-quiet.fifo") { // no stack made it
+	if got := problems["plan queue"]; got.Level != check.Fail || !strings.Contains(got.Seen, "there is no queue joiner-plan-quiet.fifo") { // no stack made it
 		t.Errorf("%+v", got)
 	}
 	if code, _, errs := joiner("", "doctor", "shpo"); code != 2 || !strings.Contains(errs, `"shpo" is not attached`) {
@@ -751,7 +757,7 @@ func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 func TestDoctorGoesOnWhereItIsDenied(t *testing.T) {
 	a := newAccount(t)
 	t.Setenv("JOINER_TABLE", "joiner")
-	a.put(t, installationParameter, "no JSON")
+	a.put(t, installation.Parameter, "no JSON")
 	if code, out, _ := joiner("", "doctor"); code != 1 || !strings.Contains(out, "is not what the region's stack writes") || !strings.Contains(out, "ok    ledger: table joiner") {
 		t.Errorf("exit status %d, %s", code, out)
 	}

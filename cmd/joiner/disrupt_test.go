@@ -12,7 +12,7 @@ import (
 
 // disruptionOutput is what plan disrupt -o json writes, as far as tests look at it.
 type disruptionOutput struct {
-	plan
+	planned
 	Commands []struct {
 		Reason       string
 		Nodes        []string

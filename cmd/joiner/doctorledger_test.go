@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
+	"github.com/joiner-sh/joiner/cmd/joiner/internal/check"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -36,7 +36,7 @@ func TestF3DoctorNamesItemsOfTheLedgerThatCannotBeRead(t *testing.T) {
 	}
 	put(map[string]types.AttributeValue{"doc": word("{"), "state": word("Gone")})
 	_, problems := a.doctor(t)
-	if got := problems["ledger items"]; got.Level != doctor.Fail || !strings.Contains(got.Seen, "C#shop#N#0 CLAIM#bad") || !strings.Contains(got.Seen, "unexpected end of JSON input") || !strings.Contains(got.Do, "delete it") {
+	if got := problems["ledger items"]; got.Level != check.Fail || !strings.Contains(got.Seen, "C#shop#N#0 CLAIM#bad") || !strings.Contains(got.Seen, "unexpected end of JSON input") || !strings.Contains(got.Do, "delete it") {
 		t.Errorf("%+v", got)
 	}
 	if _, err := client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String("joiner"), Key: bad}); err != nil {
@@ -46,7 +46,7 @@ func TestF3DoctorNamesItemsOfTheLedgerThatCannotBeRead(t *testing.T) {
 		"PK": word("C#shop#"), "SK": word("USE#default"), "v": &types.AttributeValueMemberN{Value: "3"}, "r:" + model.Nodes: &types.AttributeValueMemberN{Value: "2"},
 	})
 	_, problems = a.doctor(t)
-	if got := problems["ledger items"]; got.Level != doctor.Warn || !strings.Contains(got.Object, "default") || !strings.Contains(got.Seen, "2") {
+	if got := problems["ledger items"]; got.Level != check.Warn || !strings.Contains(got.Object, "default") || !strings.Contains(got.Seen, "2") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -71,20 +71,20 @@ func TestPlanProvisionWritesATable(t *testing.T) {
 }
 
 // planOf runs plan provision and decodes what it prints.
-func planOf(t *testing.T, in string, args ...string) plan {
+func planOf(t *testing.T, in string, args ...string) planned {
 	t.Helper()
 	code, out, errs := joiner(in, append([]string{"plan", "provision", "-o", "json"}, args...)...)
 	if code != 0 {
 		t.Fatalf("exit status %d: %s", code, errs)
 	}
-	var p plan
+	var p planned
 	if err := json.Unmarshal([]byte(out), &p); err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-type plan struct {
+type planned struct {
 	Claims []struct {
 		NodePool string
 		Offer    struct {
@@ -278,7 +278,7 @@ func TestPlansLeaveNodesWhoseNodeClaimIsBeingDeleted(t *testing.T) {
 			if code != 0 {
 				t.Fatalf("exit status %d: %s", code, errs)
 			}
-			var beside plan
+			var beside planned
 			if err := json.Unmarshal([]byte(out), &beside); err != nil {
 				t.Fatal(err)
 			}
@@ -438,7 +438,7 @@ func TestPlanProvisionWithKubeletExpressions(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, out, errs := joiner(classPlan(c.kubelet, ""), append([]string{"plan", "provision", "-o", "json", "-f", "-"}, c.args...)...)
-			var p plan
+			var p planned
 			if err := json.Unmarshal([]byte(out), &p); code != 0 || err != nil {
 				t.Fatalf("exit status %d, %v: %s", code, err, errs)
 			}
@@ -452,7 +452,7 @@ func TestPlanProvisionWithKubeletExpressions(t *testing.T) {
 func TestPlanProvisionSaysWhatItCannotLookUp(t *testing.T) {
 	for _, more := range []string{"placementGroupSelector: {name: group}", "capacityReservationSelectorTerms: [{id: cr-1}]"} {
 		code, out, errs := joiner(classPlan("", more), "plan", "provision", "-o", "json", "-f", "-")
-		var p plan
+		var p planned
 		if err := json.Unmarshal([]byte(out), &p); code != 0 || err != nil || len(p.Claims) != 1 {
 			t.Errorf("%s: exit status %d, %v, %d claims", more, code, err, len(p.Claims))
 		}

@@ -56,7 +56,7 @@ func (a *installedAccount) copied(t *testing.T, table string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, scanFile), data, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "ledger.json"), data, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -93,7 +93,7 @@ func TestAFolderAnswersAsTheInstallationItIsACopyOf(t *testing.T) {
 	now := a.lived(t)
 	dir := a.copied(t, "joiner")
 	stamp := func(at time.Time) {
-		if err := os.Chtimes(filepath.Join(dir, scanFile), at, at); err != nil {
+		if err := os.Chtimes(filepath.Join(dir, "ledger.json"), at, at); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -138,17 +138,17 @@ func TestFoldersThatCannotAnswer(t *testing.T) {
 		`{"Items":[]}`:                   "no cluster is attached",
 	} {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, scanFile), []byte(content), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "ledger.json"), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if code, _, errs := joiner("", "savings", "--dir", dir); code != 2 || !strings.Contains(errs, want) {
 			t.Errorf("%q: exit status %d, %s", content, code, errs)
 		}
 	}
-	if code, _, errs := joiner("", "decisions", "--dir", t.TempDir()); code != 2 || !strings.Contains(errs, "--dir") || !strings.Contains(errs, scanFile) {
+	if code, _, errs := joiner("", "decisions", "--dir", t.TempDir()); code != 2 || !strings.Contains(errs, "--dir") || !strings.Contains(errs, "ledger.json") {
 		t.Errorf("an empty folder: exit status %d, %s", code, errs)
 	}
-	if code, _, errs := joiner("", "why", "pod", "a/b", "--dir", t.TempDir(), "-f", "-"); code != 2 || !strings.Contains(errs, "not both") && !strings.Contains(errs, scanFile) {
+	if code, _, errs := joiner("", "why", "pod", "a/b", "--dir", t.TempDir(), "-f", "-"); code != 2 || !strings.Contains(errs, "not both") && !strings.Contains(errs, "ledger.json") {
 		t.Errorf("both: exit status %d, %s", code, errs)
 	}
 }

@@ -31,6 +31,8 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+
+	"github.com/joiner-sh/joiner/cmd/joiner/internal/cli"
 )
 
 func main() {
@@ -49,20 +51,15 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	if err == nil {
 		return 0
 	}
-	if v := (verdict{}); errors.As(err, &v) {
-		return v.status
+	if status := cli.ExitStatus(0); errors.As(err, &status) {
+		return int(status)
 	}
 	fmt.Fprintln(errs, "joiner:", err)
-	if errors.As(err, &writeError{}) {
+	if errors.As(err, &cli.WriteError{}) {
 		return 1
 	}
 	return 2
 }
-
-// writeError is why a result that was reached could not be written.
-type writeError struct{ error }
-
-func (u writeError) Unwrap() error { return u.error }
 
 // tuneGC lets the heap grow quickly while it is small, where collecting garbage would cost more than it frees, and holds
 // it back when it is large. GOGC and GOMEMLIMIT say otherwise where they are set.

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -26,7 +27,8 @@ import (
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
+	awsaccount "github.com/joiner-sh/joiner/cmd/joiner/internal/account"
+	"github.com/joiner-sh/joiner/cmd/joiner/internal/check"
 	"github.com/joiner-sh/joiner/cmd/joiner/preflight"
 	"github.com/joiner-sh/joiner/shared/api/crds"
 	"github.com/joiner-sh/joiner/testenv/cloud"
@@ -76,19 +78,19 @@ func (l *stackList) handler() http.Handler {
 }
 
 // preflight runs the command and returns what is not in order, by check and object.
-func (a *installedAccount) preflight(t *testing.T, args ...string) (status int, problems map[string]doctor.Finding) {
+func (a *installedAccount) preflight(t *testing.T, args ...string) (status int, problems map[string]check.Finding) {
 	t.Helper()
 	status, out, errs := joiner("", append([]string{"preflight", "shop", "-o", "json"}, args...)...)
 	var read struct {
-		Findings []doctor.Finding
+		Findings []check.Finding
 		Status   int
 	}
 	if err := json.Unmarshal([]byte(out), &read); err != nil || read.Status != status {
 		t.Fatalf("exit status %d, %v, %s, %s", status, err, out, errs)
 	}
-	problems = map[string]doctor.Finding{}
+	problems = map[string]check.Finding{}
 	for _, f := range read.Findings {
-		if f.Level == doctor.OK {
+		if f.Level == check.OK {
 			continue
 		}
 		problems[f.Check+": "+f.Object] = f
@@ -485,10 +487,11 @@ func templateNames(t *testing.T, file string) []string {
 // Preflight looks for every name that the stacks' templates give to what it knows of, and for no other.
 func TestA7PreflightKnowsTheNamesOfTheTemplates(t *testing.T) {
 	a := readyAccount(t)
-	site, err := preflight.New(t.Context(), a.Config(), preflight.Plan{Cluster: "joiner-demo", Namespace: "joiner"}, nil)
+	caller, err := awsaccount.New(t.Context(), a.Config())
 	if err != nil {
 		t.Fatal(err)
 	}
+	site := preflight.New(caller, preflight.Plan{Cluster: "joiner-demo", Namespace: "joiner"}, nil)
 	for file, got := range map[string][]string{"region.json": site.RegionNames(), "cluster.json": site.ClusterNames()} {
 		want := templateNames(t, file)
 		slices.Sort(got)
@@ -579,7 +582,7 @@ func TestPreflightNamesItsRights(t *testing.T) {
 		t.Errorf("exit status %d, %+v", status, problems)
 	}
 	mu.Lock()
-	got := sortedKeys(asked)
+	got := slices.Sorted(maps.Keys(asked))
 	mu.Unlock()
 	want := slices.Sorted(slices.Values(preflight.Permissions))
 	if !slices.Equal(got, want) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	replaycmd "github.com/joiner-sh/joiner/cmd/joiner/internal/replay"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -81,7 +82,7 @@ spec:
 	}
 	out.Reset()
 	status := run([]string{"replay", replayedID, "--dir", dir, "--with", pool, "-o", "json"}, strings.NewReader(""), &out, &errs)
-	var answer replayAnswer
+	var answer replaycmd.Answer
 	if err := json.Unmarshal(out.Bytes(), &answer); err != nil {
 		t.Fatalf("status %d: %v\n%s%s", status, err, out.String(), errs.String())
 	}

@@ -6,6 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/joiner-sh/joiner/cmd/joiner/internal/attach"
+	"github.com/joiner-sh/joiner/cmd/joiner/internal/consolecmd"
+	"github.com/joiner-sh/joiner/cmd/joiner/internal/doctor"
+	"github.com/joiner-sh/joiner/cmd/joiner/internal/plan"
+	"github.com/joiner-sh/joiner/cmd/joiner/internal/proofcmd"
+	"github.com/joiner-sh/joiner/cmd/joiner/internal/replay"
+	"github.com/joiner-sh/joiner/cmd/joiner/internal/stop"
+	"github.com/joiner-sh/joiner/cmd/joiner/internal/why"
 	"github.com/joiner-sh/joiner/shared/boot"
 )
 
@@ -28,7 +36,11 @@ Start with a cluster you have:
 	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, command.CommandPath())
 	})
-	root.AddCommand(newPlan(), newWhy(), newSavings(), newReport(), newDecisions(), newReplay(), newShadow(), newConsole(), newAttach(), newDetach(), newClusters(), newPreflight(), newDoctor(), newProof(), newAdopt(), newStop(), newResume(), newStops(), newVersion())
+	root.AddCommand(
+		plan.New(), why.New(), why.NewSavings(), why.NewReport(), why.NewDecisions(), replay.New(), replay.NewShadow(), consolecmd.New(),
+		attach.New(), attach.NewDetach(), attach.NewClusters(), doctor.NewPreflight(), doctor.New(), proofcmd.New(), attach.NewAdopt(),
+		stop.New(), stop.NewResume(), stop.NewList(), newVersion(),
+	)
 	return root
 }
 

@@ -15,8 +15,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/spf13/cobra"
 
+	"github.com/joiner-sh/joiner/cmd/joiner/internal/installation"
+	replaycmd "github.com/joiner-sh/joiner/cmd/joiner/internal/replay"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/shared/core/replay"
 	"github.com/joiner-sh/joiner/shared/flow/shadow"
@@ -305,22 +306,20 @@ func TestD7ShadowListsWhatAnotherVersionDecidesOtherwise(t *testing.T) {
 // D7: it goes on with what is recorded after it began, deals with each decision once, also where it begins anew, and what cannot be made once more is said.
 func TestD7ShadowGoesOnWithNewRecords(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
-	live := lives(t, clientOfDir(dir), dirBucket)
+	live := lives(t, installation.FolderClient(dir), installation.FolderBucket)
 	all := len(live.provisioned) + len(live.evaluated)
-	f := &shadowFlags{recordFlags: recordFlags{dir: dir}, out: out}
+	f := &installation.RecordFlags{Dir: dir}
 	follow := func(then func(pass int)) string {
 		t.Helper()
-		at, err := f.open(t.Context())
+		at, err := f.Open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		var said bytes.Buffer
-		command := &cobra.Command{}
-		command.SetErr(&said)
-		flow := &shadow.Flow{Records: at.store, Findings: f.findings(at), Catalogs: at.catalogs(t.Context()), By: "new"}
+		flow := &shadow.Flow{Records: at.Store, Findings: s3snapshot.New(installation.FolderClient(out), installation.FolderBucket), Catalogs: at.Catalogs(t.Context()), By: "new"}
 		ticks, ended := make(chan time.Time), make(chan error)
 		ctx, stop := context.WithCancel(t.Context())
-		go func() { ended <- f.goOn(ctx, command, flow, at.cluster, time.Now().Unix()-7200, ticks) }()
+		go func() { ended <- replaycmd.Follow(ctx, &said, flow, at.Cluster, time.Now().Unix()-7200, ticks) }()
 		for pass := range 2 { // a tick is taken once the pass before it is over
 			then(pass)
 			ticks <- time.Time{}
@@ -367,7 +366,7 @@ func TestD7NothingComparedIsNoVerdict(t *testing.T) {
 	says(2, "--since", "run", "--dir", dir, "--out", out, "--since", "0s")
 	says(2, "none of the others can be", "run", "--out", out, "--keep")
 
-	store := s3snapshot.New(clientOfDir(dir), dirBucket)
+	store := s3snapshot.New(installation.FolderClient(dir), installation.FolderBucket)
 	at := time.Now().Unix() - 60
 	if err := store.PutDecision(t.Context(), model.Decision{ID: "01JB2S6CZ8E4W9D2N0K7Q5T3VA", Cluster: "shop", AtUnix: at}); err != nil {
 		t.Fatal(err)

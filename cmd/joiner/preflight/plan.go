@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// Plan is what is to be deployed: those options of infra/cdk's context that decide what the account and the cluster must have.
+// Plan is what is to be deployed: those options of infra/cdk's context that decide what the account and the cluster
+// must have.
 type Plan struct {
 	Cluster      string   // name of the EKS cluster
 	Namespace    string   // of the watcher; joiner
@@ -29,9 +30,9 @@ type Plan struct {
 	Foreign      bool     // the cluster is in another account than the installation
 }
 
-// Parse reads the options of a deployment: the context of a cdk.json at path, "" = none, and over it options written KEY=VALUE as
-// `cdk deploy -c` takes them. Of a list clusters those of the cluster's own object count. Keys that nothing is looked up by are left to cdk
-// deploy. All that makes no sense is one error.
+// Parse reads the options of a deployment: the context of a cdk.json at path, "" = none, and over it options written
+// KEY=VALUE as `cdk deploy -c` takes them. Of a list clusters those of the cluster's own object count. Keys that
+// nothing is looked up by are left to cdk deploy. All that makes no sense is one error.
 func Parse(cluster, path string, options []string) (Plan, error) {
 	values, err := contextOf(cluster, path)
 	if err != nil {
@@ -44,14 +45,17 @@ func Parse(cluster, path string, options []string) (Plan, error) {
 		case !is || key == "":
 			problems = append(problems, fmt.Errorf("-c %s: give KEY=VALUE, as cdk deploy takes it", option))
 		case key == "cluster" && value != cluster:
-			problems = append(problems, fmt.Errorf("-c cluster: it names %q, and the command line %q; leave one out", value, cluster))
+			problems = append(problems, fmt.Errorf("-c cluster: it names %q, and the command line %q; leave one out",
+				value, cluster))
 		default:
 			values[key] = value
 		}
 	}
 	p := Plan{
-		Cluster: cluster, Namespace: cmp.Or(values["namespace"], "joiner"), NodeRole: values["nodeRole"], NodeRoleName: values["nodeRoleName"], KMSKeyARN: values["kmsKeyArn"],
-		IRSA: values["irsaProvider"] != "", Foreign: values["clusterAccount"] != "", Batches: values["batches"] != "", Adopters: values["adopters"] != "", MaxClusters: 10,
+		Cluster: cluster, Namespace: cmp.Or(values["namespace"], "joiner"), NodeRole: values["nodeRole"],
+		NodeRoleName: values["nodeRoleName"], KMSKeyARN: values["kmsKeyArn"],
+		IRSA: values["irsaProvider"] != "", Foreign: values["clusterAccount"] != "", Batches: values["batches"] != "",
+		Adopters: values["adopters"] != "", MaxClusters: 10,
 	}
 	for _, id := range strings.Split(values["subnetIds"], ",") {
 		if id = strings.TrimSpace(id); id != "" {
@@ -75,7 +79,8 @@ func Parse(cluster, path string, options []string) (Plan, error) {
 	return p, errors.Join(problems...)
 }
 
-// contextOf is the context of a cdk.json as text by key, as it is for a cluster; of lists the elements with commas between.
+// contextOf is the context of a cdk.json as text by key, as it is for a cluster; of lists the elements with commas
+// between.
 func contextOf(cluster, path string) (map[string]string, error) {
 	out := map[string]string{}
 	if path == "" {
@@ -118,7 +123,8 @@ func textOf(value any) string {
 	return strings.Join(texts, ",")
 }
 
-// ReservedConcurrency is how many concurrent executions the region's functions reserve where they do, and may use at once where they do not.
+// ReservedConcurrency is how many concurrent executions the region's functions reserve where they do, and may use at
+// once where they do not.
 func (p Plan) ReservedConcurrency() int {
 	each := max(2, p.MaxClusters)
 	const provision, interruption = 2, 2 // batches of each cluster at once

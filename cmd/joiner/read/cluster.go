@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
+	"github.com/joiner-sh/joiner/shared/api/awsv1"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/core/headroom"
 	"github.com/joiner-sh/joiner/shared/core/pack"
@@ -57,9 +58,7 @@ func Files(paths []string, options Options) (*Cluster, error) {
 		defer out.end()
 		broken = cutAll(files, options.Stdin, out)
 	}()
-	c := collector{left: map[kind]int{}, only: options.only, podEvents: map[string]int64{}, deleting: map[string]int64{}, unread: map[string]kind{}}
-	c.builder.AbsentConditionIsPending, c.builder.Headroom = true, true
-	c.builder.DefaultSpread, c.builder.StoredAsSeen = options.DefaultSpread, options.AsSeen
+	c := newCollector(options)
 	stopped := false
 	for b := range out.ordered {
 		if stopped {
@@ -106,6 +105,15 @@ type collector struct {
 	podEvents map[string]int64 // of NodeClaims: status.lastPodEventTime, by provider ID and by name of the node
 	deleting  map[string]int64
 	unread    map[string]kind // Deployments, which are looked at for CapacityBuffers only, by namespace/name
+}
+
+func newCollector(options Options) *collector {
+	c := &collector{
+		left: map[kind]int{}, only: options.only, podEvents: map[string]int64{}, deleting: map[string]int64{}, unread: map[string]kind{},
+	}
+	c.builder.AbsentConditionIsPending, c.builder.Headroom = true, true
+	c.builder.DefaultSpread, c.builder.StoredAsSeen = options.DefaultSpread, options.AsSeen
+	return c
 }
 
 func (c *collector) take(b *batch) {
@@ -225,4 +233,28 @@ func leftOut(k kind, n int) string {
 		why = "the kind is not supported yet, so the plan ignores it"
 	}
 	return objects + " left out: " + why
+}
+
+// Changes reads NodePools and EC2NodeClasses that are not applied yet, as Files does; a flag gives the paths. Anything else in
+// them is an error, as is a NodePool that an API server would refuse, and files that have neither.
+func Changes(flag string, paths []string, options Options) (pools []model.Pool, classes []model.Class, err error) {
+	options.flag, options.only = flag, map[string]bool{apiv1.KindNodePool: true, awsv1.KindEC2NodeClass: true}
+	cluster, err := Files(paths, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	pools, classes = cluster.Snapshot.Pools, cluster.Snapshot.Classes
+	var problems []error
+	for _, warning := range cluster.Warnings { // of another version
+		problems = append(problems, fmt.Errorf("%s: %s", flag, warning))
+	}
+	for i := range pools {
+		if len(pools[i].Invalid) > 0 {
+			problems = append(problems, fmt.Errorf("%s: NodePool %s: %s", flag, pools[i].Name, strings.Join(pools[i].Invalid, "; ")))
+		}
+	}
+	if len(pools)+len(classes) == 0 && len(problems) == 0 {
+		problems = append(problems, fmt.Errorf("%s %s: it has no NodePool or EC2NodeClass", flag, strings.Join(paths, ", ")))
+	}
+	return pools, classes, errors.Join(problems...)
 }

@@ -4,13 +4,22 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/resource"
 )
 
 // Stdin is the path that means standard input.
@@ -22,10 +31,15 @@ var extensions = []string{".json", ".yaml", ".yml"}
 // source is one text to read.
 type source struct {
 	name string // as a person knows it
-	path string // empty = standard input
+	path string // a URL too; empty = standard input
 }
 
-// sources returns the files that paths name, each given by a flag: a file itself, a folder's files one level deep, by name.
+// IsURL reports whether a path is one of HTTP.
+func IsURL(path string) bool {
+	return strings.HasPrefix(path, "https://") || strings.HasPrefix(path, "http://")
+}
+
+// sources returns the files that paths name, each given by a flag: a file itself, a folder's files one level deep, by name, or a URL.
 func sources(flag string, paths []string) ([]source, error) {
 	var out []source
 	stdin := false
@@ -36,6 +50,10 @@ func sources(flag string, paths []string) ([]source, error) {
 			}
 			stdin = true
 			out = append(out, source{name: "standard input"})
+			continue
+		}
+		if IsURL(path) {
+			out = append(out, source{name: path, path: path})
 			continue
 		}
 		info, err := os.Stat(path)
@@ -90,9 +108,18 @@ func plain(err error) error {
 
 // open returns the source's text, uncompressed.
 func (s source) open(stdin io.Reader) (io.Reader, func(), error) {
-	file := stdin
-	done := func() {}
-	if s.path != "" {
+	file, done := stdin, func() {}
+	switch {
+	case IsURL(s.path):
+		answer, err := http.Get(s.path)
+		if err != nil {
+			return nil, done, err
+		}
+		done = func() { answer.Body.Close() }
+		if file = answer.Body; answer.StatusCode != http.StatusOK {
+			return nil, done, fmt.Errorf("%s: the server answers %s", s.name, answer.Status)
+		}
+	case s.path != "":
 		opened, err := os.Open(s.path)
 		if err != nil {
 			return nil, done, fmt.Errorf("%s: %w", s.name, plain(err))
@@ -118,4 +145,51 @@ func Uncompressed(from io.Reader) (io.Reader, error) {
 		return nil, fmt.Errorf("read as gzip: %w", err)
 	}
 	return unpacked, nil
+}
+
+// pageObjects is how many objects an API server is asked for at once.
+const pageObjects = 500
+
+// Live reads from an API server what Files reads of files. Kinds that it does not have are left out.
+func Live(server genericclioptions.RESTClientGetter, options Options) (*Cluster, error) {
+	options.AsSeen = true
+	mapper, err := server.ToRESTMapper()
+	if err != nil {
+		return nil, err
+	}
+	c := newCollector(options)
+	for _, k := range slices.SortedFunc(maps.Keys(kinds), func(a, b kind) int { return strings.Compare(a.String(), b.String()) }) {
+		version, err := schema.ParseGroupVersion(k.apiVersion)
+		if err != nil {
+			return nil, err
+		}
+		mapping, err := mapper.RESTMapping(schema.GroupKind{Group: version.Group, Kind: k.name}, version.Version)
+		if meta.IsNoMatchError(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		b, name := &batch{}, mapping.Resource
+		list := resource.NewBuilder(server).Unstructured().AllNamespaces(true).RequestChunksOf(pageObjects).
+			ResourceTypes(name.Resource + "." + name.Version + "." + name.Group).SelectAllParam(true).Flatten().Do()
+		err = list.Visit(func(info *resource.Info, err error) error {
+			if err != nil {
+				return err
+			}
+			raw, err := info.Object.(*unstructured.Unstructured).MarshalJSON()
+			if err == nil {
+				b.read.value(raw, kind{}, place{source: "the cluster"}, 0)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list objects of kind %s: %w", k, err)
+		}
+		c.take(b)
+	}
+	if err := errors.Join(c.problems...); err != nil {
+		return nil, err
+	}
+	return c.cluster(options), nil
 }
