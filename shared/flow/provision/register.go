@@ -97,11 +97,19 @@ func (g *registrar) registerNode(ctx context.Context, claim model.Claim, nodes [
 			return claim, err
 		}
 	}
+	return g.writeNode(ctx, claim, next, node, calls, reason == "")
+}
+
+// writeNode writes to a claim's node, its object and the ledger, in that order, what next has that the claim has not,
+// and what the node lacks. ready says whether the node is as ready as it is to be.
+func (g *registrar) writeNode(
+	ctx context.Context, claim, next model.Claim, node *model.Node, calls, ready bool,
+) (model.Claim, error) {
 	recorded := next
 	if claim.State != model.Launched {
 		recorded = claim
 	}
-	patch := g.patchOf(node, &claim, &next, reason == "")
+	patch := g.patchOf(node, &claim, &next, ready)
 	if writes(&patch) {
 		if err := g.effect(ctx, EffectNode, func() error { return g.cluster.PatchNode(ctx, patch) }); err != nil {
 			return recorded, fmt.Errorf("patch node %s: %w", node.Name, err)
