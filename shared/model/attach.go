@@ -17,5 +17,5 @@ type ControlPlane struct {
 	Tags          map[string]string `json:"tags,omitempty"`
 }
 
-// How EKS lets principals into a cluster.
+// AuthModeConfigMap is how EKS lets principals into a cluster that has no access entries.
 const AuthModeConfigMap = "CONFIG_MAP" // by the aws-auth ConfigMap alone: there are no access entries

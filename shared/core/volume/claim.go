@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Phase of a claim whose volume was deleted under it.
+// lost is the phase of a claim whose volume was deleted under it.
 const lost = "Lost"
 
 // claim is one claim of a pod with what is known of it.

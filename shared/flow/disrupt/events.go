@@ -42,7 +42,7 @@ var silent = map[string]bool{
 	disruption.TooManyCommands: true, disruption.SpreadBusy: true,
 }
 
-// pools are the codes that are a NodePool's and not a node's.
+// ofPools are the codes that are a NodePool's and not a node's.
 var ofPools = map[string]bool{disruption.NodeBudget: true, disruption.InvalidBudget: true}
 
 // say adds events about a node and its NodeClaim.
