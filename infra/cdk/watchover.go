@@ -27,7 +27,7 @@ func excuse(resource constructs.IConstruct, rule, reason string, about ...string
 	cdknag.NagSuppressions_AddResourceSuppressions(resource, &[]*cdknag.NagPackSuppression{suppression}, nil)
 }
 
-// Wildcards in resources of permissions, and why there can be nothing else. Tests beside this hold statements with them to their
+// wildcards are those in resources of permissions, and why there can be nothing else. Tests beside this hold statements with them to their
 // conditions.
 var wildcards = []struct{ About, Reason string }{
 	{`^Resource::\*$`, "These calls support no resources: reads of EC2, which are bound to the region, of prices and instance profiles, how Lambda attaches functions to a VPC, which their code is denied, and how the VPC CNI gives pods IPv6 addresses"},

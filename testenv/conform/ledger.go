@@ -82,7 +82,7 @@ type book struct {
 	t *testing.T
 }
 
-// The cluster of the contract and its times.
+// ledgerWeb is the cluster of the contract, and what follows are its times.
 var ledgerWeb = model.Registration{Cluster: "web", Account: "123456789012", Region: Region, CA: []byte("pem")}
 
 const ledgerBegin, ledgerSoon = int64(1_900_000_000), int64(1_900_000_030)
@@ -179,7 +179,7 @@ func leaseRunsOut(t *testing.T, b book) {
 	}
 }
 
-// C9: a holder whose clock is five minutes ahead, and who dies, blocks nobody for five minutes.
+// leaseOfAFastClock is C9: a holder whose clock is five minutes ahead, and who dies, blocks nobody for five minutes.
 func leaseOfAFastClock(t *testing.T, b book) {
 	const life, skew = 33, 300
 	ahead, err := b.Acquire(b.ctx(), "web", "a", ledgerBegin+skew, ledgerBegin+skew+life)

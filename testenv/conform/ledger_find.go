@@ -97,7 +97,7 @@ func foundConsistently(t *testing.T, f finder) {
 	}
 }
 
-// More ids than one read takes, of which many are nobody's.
+// foundByMany asks for more ids than one read takes, of which many are nobody's.
 func foundByMany(t *testing.T, f finder) {
 	fence := f.hold("a")
 	var ids []string

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// The region the catalog describes.
+// Region is the region that the catalog describes.
 const Region = "us-west-2"
 
 // Zone is an availability zone: its name in this account and its id, which is

@@ -78,7 +78,7 @@ func (in *copyImageInput) check() error {
 	return checkTagSpecifications(in.TagSpecifications, "image", "snapshot")
 }
 
-// Limits of a deprecation: how long from now it may be. Source: API reference, EnableImageDeprecation.
+// maxDeprecateYears is how long from now a deprecation may be. Source: API reference, EnableImageDeprecation.
 const maxDeprecateYears = 10
 
 type enableImageDeprecationInput struct {

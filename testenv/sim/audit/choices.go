@@ -65,7 +65,7 @@ func (b *accounts) shown(epoch, seq int64, before time.Duration) int64 {
 	return version
 }
 
-// commands takes in what was written of commands.
+// commanded takes in what was written of commands.
 func (b *accounts) commanded(at time.Time, changes []world.CommandChange) {
 	for _, change := range changes {
 		c := b.commands[change.After.ID]

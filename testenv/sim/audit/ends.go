@@ -48,7 +48,7 @@ func (a *Auditor) overdue(c *claim) bool {
 	return c != nil && c.Drain != nil && c.Drain.DeadlineUnix != 0 && a.entry.At.Unix() >= c.Drain.DeadlineUnix
 }
 
-// Tiers of pods, in the order they leave in.
+// tierOf returns the tier of a pod: those of a lower one leave first.
 func tierOf(shape *model.PodShape) int {
 	tier := 0
 	if shape.PriorityClass == "system-cluster-critical" || shape.PriorityClass == "system-node-critical" {

@@ -34,7 +34,7 @@ type Wanted struct {
 	Allowed map[string]int // how many nodes budgets let go now for the reason, by NodePool, as Karpenter counts
 }
 
-// What `joiner plan disrupt --output json` writes, as far as it is used.
+// disruptPlan is what `joiner plan disrupt --output json` writes, as far as it is used.
 type disruptPlan struct {
 	Commands []disruptCommand `json:"commands"`
 	Kept     []struct {
