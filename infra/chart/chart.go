@@ -22,11 +22,6 @@ var kinds = []string{"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Rol
 // its service account in the namespace joiner, which comes first.
 func Rights() []byte { return append([]byte(Namespace), of(kinds)...) }
 
-// Policies are the ValidatingAdmissionPolicies and their bindings.
-func Policies() []byte {
-	return of([]string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"})
-}
-
 // Webhook is the registration of who answers for admission, as an API server takes it.
 func Webhook() []byte { return of([]string{"ValidatingWebhookConfiguration"}) }
 

@@ -34,17 +34,6 @@ type Timing struct {
 	Delete time.Duration
 }
 
-// BelievableTiming is about what a current Amazon Linux 2023 instance takes.
-func BelievableTiming() Timing {
-	return Timing{
-		Register:   8 * time.Second,
-		Initialize: time.Second,
-		Ready:      10 * time.Second,
-		Devices:    20 * time.Second,
-		Delete:     5 * time.Second,
-	}
-}
-
 // Options say which cluster the instances join and how they behave.
 type Options struct {
 	// Config is a client configuration that may do everything, impersonation
@@ -165,9 +154,6 @@ func (f *Fleet) Stop() {
 	f.kwok.Kill()
 	f.live.Wait()
 }
-
-// Process returns the kwok process.
-func (f *Fleet) Process() *child.Process { return f.kwok }
 
 // admit says why an instance may not join this cluster, nil if it may.
 func (f *Fleet) admit(i Instance, c NodeConfig) error {

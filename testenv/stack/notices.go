@@ -40,18 +40,6 @@ func (s *Stack) lose(entry events.Entry) bool {
 	return s.Options.LoseEvent != nil && s.Options.LoseEvent(entry)
 }
 
-// ForeignBus returns a bus whose events come from an account and region, through rules as ours, into the queue of notices:
-// what a function may be told of instances that are none of its clusters', whatever their ids.
-func (s *Stack) ForeignBus(account, region string) (*events.Bus, error) {
-	bus := events.NewBus(events.Config{Account: account, Region: region})
-	for _, rule := range s.deployments.Rules() {
-		if err := bus.PutRule(rule); err != nil {
-			return nil, err
-		}
-	}
-	return bus, nil
-}
-
 // Health has AWS Health tell of a change that is scheduled for instances, e.g. AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED.
 func (s *Stack) Health(ctx context.Context, code string, instances ...string) error {
 	event := events.HealthEvent{
