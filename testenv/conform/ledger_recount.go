@@ -23,23 +23,23 @@ func LedgerRecount(t *testing.T, start func(t *testing.T) (LedgerDisruptPort, pr
 	}
 }
 
-// usage returns a pool's, the zero value where there is none.
-func (b bench) usage(pool string) model.Usage {
+// usage returns that of the pool default, the zero value where there is none.
+func (b bench) usage() model.Usage {
 	b.t.Helper()
 	for _, usage := range b.load().Usage {
-		if usage.Pool == pool {
+		if usage.Pool == "default" {
 			return usage
 		}
 	}
-	return model.Usage{Pool: pool}
+	return model.Usage{Pool: "default"}
 }
 
 func recountNeedsVersion(t *testing.T, b bench, recounts provision.UsageRecounts) {
 	b.running("default", "default")
-	fence, usage := b.acquire("planner"), b.usage("default")
+	fence, usage := b.acquire("planner"), b.usage()
 	right := model.Usage{Pool: "default", Version: usage.Version, Reserved: model.Resources{model.Nodes: 1, model.CPU: 7}}
 	b.must(recounts.Recount(b.ctx(), fence, right))
-	got := b.usage("default")
+	got := b.usage()
 	if got.Version != usage.Version+1 || len(got.Reserved) != 2 || got.Reserved[model.Nodes] != 1 || got.Reserved[model.CPU] != 7 {
 		t.Errorf("%+v", got)
 	}
@@ -48,7 +48,7 @@ func recountNeedsVersion(t *testing.T, b bench, recounts provision.UsageRecounts
 
 func recountMeetsALaunch(t *testing.T, b bench, recounts provision.UsageRecounts) {
 	b.running("default", "default")
-	fence, usage := b.acquire("planner"), b.usage("default")
+	fence, usage := b.acquire("planner"), b.usage()
 	intent, claims := ledgerLaunch("1", 1)
 	b.must(b.Record(b.ctx(), fence, intent, claims, nil))
 	b.want(fault.Conflict, "after a launch", recounts.Recount(b.ctx(), fence, model.Usage{Pool: "default", Version: usage.Version, Reserved: model.Resources{model.Nodes: 2}}))
@@ -56,17 +56,17 @@ func recountMeetsALaunch(t *testing.T, b bench, recounts provision.UsageRecounts
 		t.Errorf("%d nodes are held, want 3", held)
 	}
 	// So does an end, which another program writes under a lease of its own.
-	usage = b.usage("default")
+	usage = b.usage()
 	b.must(b.collect.CloseClaim(b.ctx(), b.hold("collector"), b.load().Claims[0], farUnix))
 	b.want(fault.Conflict, "after an end", recounts.Recount(b.ctx(), fence, usage))
 }
 
 func recountNeedsTheFence(t *testing.T, b bench, recounts provision.UsageRecounts) {
 	b.running("default")
-	old, usage := b.acquire("planner"), b.usage("default")
+	old, usage := b.acquire("planner"), b.usage()
 	b.acquire("planner")
 	b.want(fault.Conflict, "an old fence", recounts.Recount(b.ctx(), old, usage))
-	if got := b.usage("default"); got.Version != usage.Version {
+	if got := b.usage(); got.Version != usage.Version {
 		t.Errorf("written: %+v", got)
 	}
 }

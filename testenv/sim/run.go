@@ -263,7 +263,7 @@ func (e *engine) audited(checker audit.Checker, entries []world.Entry) (found []
 
 // spawn starts a process: a body on a strand of its own. ended is called once it has ended or was killed. key tells the
 // process from others by what it is for; empty = by its number.
-func (e *engine) spawn(program, key string, limit time.Duration, body func(ctx context.Context, p *process) error, ended func(error)) *process {
+func (e *engine) spawn(program, key string, limit time.Duration, body func(ctx context.Context, p *process) error, ended func(error)) {
 	e.numbers[program]++
 	p := &process{engine: e, program: program, number: e.numbers[program], ended: ended}
 	p.name = fmt.Sprintf("%s-%d", program, p.number)
@@ -291,7 +291,6 @@ func (e *engine) spawn(program, key string, limit time.Duration, body func(ctx c
 		}
 	})
 	e.resume(s, nil)
-	return p
 }
 
 // panicked is a process whose own code broke.

@@ -34,7 +34,7 @@ func (m *instances) home(id string) *World {
 func (m *instances) Next() (time.Time, bool) {
 	at, due := m.world.Kubelets.Next()
 	if fresh := m.world.Log.Since(m.seen); len(fresh) > 0 {
-		return sooner(at, due, fresh[0].At, true)
+		return sooner(at, due, fresh[0].At)
 	}
 	return at, due
 }

@@ -199,7 +199,7 @@ func (k *Kubelets) Next() (time.Time, bool) {
 	defer c.mu.Unlock()
 	at, due := k.eventQueue.Next()
 	if i := c.after(k.at); i < len(c.history) {
-		return sooner(at, due, c.history[i].at, true)
+		return sooner(at, due, c.history[i].at)
 	}
 	return at, due
 }
@@ -441,10 +441,10 @@ func (c *Cluster) setPodsReady(node string, ready bool) {
 	}
 }
 
-// sooner returns the earlier of two times that may not be there.
-func sooner(a time.Time, hasA bool, b time.Time, hasB bool) (time.Time, bool) {
-	if !hasA || hasB && b.Before(a) {
-		return b, hasB
+// sooner returns the earlier of two times, the first of which may not be there.
+func sooner(a time.Time, hasA bool, b time.Time) (time.Time, bool) {
+	if !hasA || b.Before(a) {
+		return b, true
 	}
-	return a, hasA
+	return a, true
 }

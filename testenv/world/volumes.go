@@ -73,7 +73,7 @@ func (v *Volumes) Next() (time.Time, bool) {
 		v.at = c.version
 	}
 	if i := c.after(v.at); i < len(c.history) {
-		return sooner(at, due, c.history[i].at, true)
+		return sooner(at, due, c.history[i].at)
 	}
 	return at, due
 }

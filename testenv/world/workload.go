@@ -102,10 +102,10 @@ func (w *Workloads) Next() (time.Time, bool) {
 	defer c.mu.Unlock()
 	at, due := w.eventQueue.Next()
 	if w.stale {
-		return sooner(at, due, c.now(), true)
+		return sooner(at, due, c.now())
 	}
 	if i := c.after(w.at); i < len(c.history) {
-		return sooner(at, due, c.history[i].at.Add(w.delay), true)
+		return sooner(at, due, c.history[i].at.Add(w.delay))
 	}
 	return at, due
 }

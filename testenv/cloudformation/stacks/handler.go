@@ -188,12 +188,12 @@ func (m *Model) deploy(s *stack, p plan, imported map[string]bool, token string)
 	s.description, s.token, s.now = p.template.Description, token, after
 	if o.before == nil {
 		m.set(s, createInProgress, "User Initiated")
-		m.begin(o, o.runCreate)
+		m.begin(o.runCreate)
 		return nil
 	}
 	s.updated = m.clock.Now()
 	m.set(s, updateInProgress, "User Initiated")
-	m.begin(o, o.runUpdate)
+	m.begin(o.runUpdate)
 	return nil
 }
 
@@ -300,7 +300,7 @@ func (m *Model) deleteStack(_ context.Context, in *deleteInput) (*struct{}, erro
 	s.token = in.ClientRequestToken
 	o := &operation{m: m, s: s, before: s.now}
 	m.set(s, deleteInProgress, "User Initiated")
-	m.begin(o, func(ctx context.Context) { o.runDelete(ctx, in.RetainResources) })
+	m.begin(func(ctx context.Context) { o.runDelete(ctx, in.RetainResources) })
 	return &struct{}{}, nil
 }
 
@@ -334,7 +334,7 @@ func (m *Model) rollbackStack(_ context.Context, in *struct {
 	}
 	slices.SortFunc(o.made, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })
 	m.set(s, rollbackInProgress, "User Initiated")
-	m.begin(o, o.finishRollback)
+	m.begin(o.finishRollback)
 	return &stackID{s.id}, nil
 }
 

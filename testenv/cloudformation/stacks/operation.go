@@ -26,8 +26,8 @@ type operation struct {
 	imported map[string]bool // logical ids of what is taken over
 }
 
-// begin starts an operation in the background. The lock is held; the status says already that it is under way.
-func (m *Model) begin(o *operation, run func(context.Context)) {
+// begin runs an operation in the background. The lock is held; the status says already that it is under way.
+func (m *Model) begin(run func(context.Context)) {
 	m.work.Go(func() { run(m.running) })
 }
 
@@ -64,7 +64,7 @@ func (o *operation) create(ctx context.Context, id string) bool {
 	o.note(id, createInProgress, "")
 	err := o.do(func() error { return o.m.account.Make(ctx, o.after, id) })
 	if err != nil {
-		o.note(id, createFailed, o.reason(id, err))
+		o.note(id, createFailed, handlerError(err))
 		o.failed = append(o.failed, id)
 		return false
 	}
@@ -85,8 +85,8 @@ func (o *operation) named(in *deploy.Stack, id string) {
 	o.s.resources[id].physical = physical
 }
 
-// reason words an error as the handlers of resources do.
-func (o *operation) reason(id string, err error) string {
+// handlerError words an error as the handlers of resources do.
+func handlerError(err error) string {
 	code := "GeneralServiceException"
 	if errors.Is(err, deploy.ErrExists) {
 		code = "AlreadyExists"
@@ -105,7 +105,7 @@ func (o *operation) runCreate(ctx context.Context) {
 	if err == nil {
 		for _, id := range order {
 			if !o.create(ctx, id) {
-				//lint:ignore ST1005 AWS's words
+				//nolint:staticcheck // AWS's words
 				err = fmt.Errorf("The following resource(s) failed to create: [%s]. Rollback requested by user.", id)
 				break
 			}
@@ -182,7 +182,7 @@ func (o *operation) remove(ctx context.Context, in *deploy.Stack, id string, kep
 	}
 	o.note(id, deleteInProgress, "")
 	if err := o.do(func() error { return o.m.account.Remove(ctx, in, id) }); err != nil {
-		o.note(id, deleteFailed, o.reason(id, err))
+		o.note(id, deleteFailed, handlerError(err))
 		return false
 	}
 	o.note(id, deleteComplete, "")
@@ -208,17 +208,17 @@ func (o *operation) publish() error {
 	taken := o.m.exports(o.s)
 	for name, value := range exports {
 		if _, is := taken[name]; is {
-			//lint:ignore ST1005 AWS's words
+			//nolint:staticcheck // AWS's words
 			return fmt.Errorf("Export with name %s is already exported by another stack. Rollback requested by user.", name)
 		}
 		if before, had := o.s.exported(name); had && before != value && len(o.m.importers(name)) > 0 {
-			//lint:ignore ST1005 AWS's words
+			//nolint:staticcheck // AWS's words
 			return fmt.Errorf("Cannot update export %s as it is in use by %s", name, strings.Join(o.m.importers(name), ", "))
 		}
 	}
 	for _, before := range o.s.outputs {
 		if _, still := exports[before.export]; before.export != "" && !still && len(o.m.importers(before.export)) > 0 {
-			//lint:ignore ST1005 AWS's words
+			//nolint:staticcheck // AWS's words
 			return fmt.Errorf("Cannot delete export %s as it is in use by %s", before.export, strings.Join(o.m.importers(before.export), ", "))
 		}
 	}

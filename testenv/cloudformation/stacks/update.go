@@ -36,18 +36,12 @@ func (o *operation) apply(ctx context.Context) error {
 		return err
 	}
 	for _, id := range order {
-		ok := true
-		if o.before.Made(id) {
-			ok = o.modify(ctx, id)
-		} else {
-			ok = o.create(ctx, id)
+		verb, apply := "update", o.modify
+		if !o.before.Made(id) {
+			verb, apply = "create", o.create
 		}
-		if !ok {
-			verb := "update"
-			if !o.before.Made(id) {
-				verb = "create"
-			}
-			//lint:ignore ST1005 AWS's words
+		if !apply(ctx, id) {
+			//nolint:staticcheck // AWS's words
 			return fmt.Errorf("The following resource(s) failed to %s: [%s]. ", verb, id)
 		}
 	}
@@ -76,7 +70,7 @@ func (o *operation) modify(ctx context.Context, id string) bool {
 		}
 	}
 	if err != nil {
-		o.note(id, updateFailed, o.reason(id, err))
+		o.note(id, updateFailed, handlerError(err))
 		o.failed = append(o.failed, id)
 		return false
 	}
@@ -96,7 +90,7 @@ func (o *operation) replace(ctx context.Context, id string) error {
 		return err
 	}
 	if old == now && now != "" {
-		//lint:ignore ST1005 AWS's words
+		//nolint:staticcheck // AWS's words
 		return fmt.Errorf("CloudFormation cannot update a stack when a custom-named resource requires replacing. Rename %s and update the stack again.", now)
 	}
 	if err := o.do(func() error { return o.m.account.Make(ctx, o.after, id) }); err != nil {
@@ -111,13 +105,13 @@ func (o *operation) cleanUp(ctx context.Context) {
 	o.set(updateCleanup, "")
 	for id, physical := range o.custom {
 		if err := o.do(func() error { return o.m.account.RemoveReplaced(ctx, o.before, id, physical) }); err != nil {
-			o.note(id, deleteFailed, o.reason(id, err))
+			o.note(id, deleteFailed, handlerError(err))
 		}
 	}
 	for _, id := range slices.Backward(o.replaced) {
 		if !keeps(o.before.Resources[id].UpdateReplacePolicy, false) {
 			if err := o.do(func() error { return o.m.account.Remove(ctx, o.before, id) }); err != nil {
-				o.note(id, deleteFailed, o.reason(id, err))
+				o.note(id, deleteFailed, handlerError(err))
 			}
 		}
 	}
@@ -147,7 +141,7 @@ func (o *operation) undo(ctx context.Context) {
 			return err
 		})
 		if err != nil {
-			o.note(id, updateFailed, o.reason(id, err))
+			o.note(id, updateFailed, handlerError(err))
 			left = append(left, id)
 			continue
 		}
@@ -164,7 +158,7 @@ func (o *operation) undo(ctx context.Context) {
 	o.m.mu.Unlock()
 	for _, id := range slices.Backward(o.replaced) {
 		if err := o.do(func() error { return o.m.account.Remove(ctx, o.after, id) }); err != nil {
-			o.note(id, deleteFailed, o.reason(id, err))
+			o.note(id, deleteFailed, handlerError(err))
 		}
 		o.named(o.before, id)
 	}
