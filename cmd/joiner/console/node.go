@@ -104,7 +104,7 @@ func (n *NodeDetail) node(node *model.Node) {
 		if taint.Value != "" {
 			text += "=" + taint.Value
 		}
-		n.Taints = append(n.Taints, text+":"+string(taint.Effect))
+		n.Taints = append(n.Taints, text+":"+taint.Effect)
 	}
 	for _, condition := range node.Conditions {
 		n.Conditions = append(n.Conditions, fmt.Sprintf("%s is %s", condition.Type, condition.Status))

@@ -35,7 +35,7 @@ func (p *Provision) Evened(plan model.Plan, input pack.Input, try func(pack.Inpu
 	fair := input
 	fair.Pending = kept
 	other, panicked := try(fair)
-	if panicked != "" || e.helped(p, &other) == 0 {
+	if panicked != "" || e.helped(&other) == 0 {
 		return plan
 	}
 	for i, why := range e.withheld { // sorted below
@@ -177,7 +177,7 @@ func anyOf(reasons map[int]model.Reason) model.Reason {
 }
 
 // helped returns how many of those that were to gain have a place now.
-func (e *evening) helped(p *Provision, plan *model.Plan) int {
+func (e *evening) helped(plan *model.Plan) int {
 	n := 0
 	count := func(pods []model.PodRef) {
 		for _, pod := range pods {

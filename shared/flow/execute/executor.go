@@ -154,7 +154,7 @@ func (c *Executor) process(ctx context.Context, m wire.RelayMessage, received ti
 	if refusal := c.refuse(m.Sender, r); refusal.Refused != "" {
 		note.What, note.Reason = "refused", refusal.Refused
 		note.Err = fault.New(fault.Denied, refusal.Refused, "%s", refusal.Message)
-		c.keep(ctx, r, digest, refusal)
+		_ = c.keep(ctx, r, digest, refusal) // one that is not kept is made again
 		return note, false
 	}
 	if r.Mutates() {

@@ -69,14 +69,14 @@ func put(ctx context.Context, c proof.Clients, bucket, key, body string, change 
 }
 
 // putCertain is put, tried again where S3 says that another write went on at the same time.
-func putCertain(ctx context.Context, e *proof.Env, c proof.Clients, bucket, key, body string, change func(*s3.PutObjectInput)) (*s3.PutObjectOutput, error) {
+func putCertain(ctx context.Context, e *proof.Env, c proof.Clients, bucket, key, body string, change func(*s3.PutObjectInput)) error {
 	for n := 0; ; n++ {
-		out, err := put(ctx, c, bucket, key, body, change)
+		_, err := put(ctx, c, bucket, key, body, change)
 		if proof.Code(err) != "ConditionalRequestConflict" || n == 4 {
-			return out, err
+			return err
 		}
 		if err := e.Sleep(ctx, time.Second); err != nil {
-			return nil, err
+			return err
 		}
 	}
 }
@@ -103,8 +103,8 @@ func createOnly(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, first := putCertain(ctx, e, e.Clients, bucket, "create-only", "one", onlyNew)
-	_, second := putCertain(ctx, e, e.Clients, bucket, "create-only", "two", onlyNew)
+	first := putCertain(ctx, e, e.Clients, bucket, "create-only", "one", onlyNew)
+	second := putCertain(ctx, e, e.Clients, bucket, "create-only", "two", onlyNew)
 	body, err := bodyOf(ctx, e.Clients, bucket, "create-only")
 	return proof.Seen{"first": status(first), "second": status(second), "body": body}, proof.Answered(first, second, err)
 }
@@ -118,8 +118,8 @@ func replaceIfMatch(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, current := putCertain(ctx, e, e.Clients, bucket, "if-match", "two", only(aws.ToString(old.ETag)))
-	_, older := putCertain(ctx, e, e.Clients, bucket, "if-match", "three", only(aws.ToString(old.ETag)))
+	current := putCertain(ctx, e, e.Clients, bucket, "if-match", "two", only(aws.ToString(old.ETag)))
+	older := putCertain(ctx, e, e.Clients, bucket, "if-match", "three", only(aws.ToString(old.ETag)))
 	return proof.Seen{"current": status(current), "older": status(older)}, proof.Answered(current, older)
 }
 
@@ -128,7 +128,7 @@ func ifMatchNothing(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = putCertain(ctx, e, e.Clients, bucket, "not-there", "one", only(`"d41d8cd98f00b204e9800998ecf8427e"`))
+	err = putCertain(ctx, e, e.Clients, bucket, "not-there", "one", only(`"d41d8cd98f00b204e9800998ecf8427e"`))
 	return proof.Seen{"put": status(err)}, proof.Answered(err)
 }
 
@@ -325,6 +325,6 @@ func ifMatchReads(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = putCertain(ctx, e, c, bucket, "if-match-reads", "two", only(aws.ToString(old.ETag)))
+	err = putCertain(ctx, e, c, bucket, "if-match-reads", "two", only(aws.ToString(old.ETag)))
 	return proof.Seen{"put": status(err)}, proof.Answered(err)
 }
