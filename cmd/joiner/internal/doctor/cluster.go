@@ -92,8 +92,8 @@ func (c *cluster) registered(ctx context.Context) ([]check.Finding, error) {
 	if stack, err := arn.Parse(c.reg.Stack); err == nil && c.at.Account != "" && stack.AccountID != c.at.Account {
 		warn("it is registered by stack "+c.reg.Stack+" of another account than the installation's, as in earlier "+
 			"versions; that stack cannot change it any more",
-			"deploy the cluster's stack there again, and then joiner-cluster-"+c.reg.Cluster+"-hub in account "+c.at.Account+
-				": docs/tasks/many-clusters.md, \"Who owns a registration\"")
+			"deploy the cluster's stack there again, and then joiner-cluster-"+c.reg.Cluster+
+				"-hub in account "+c.at.Account+": docs/tasks/many-clusters.md, \"Who owns a registration\"")
 	}
 	all, err := c.at.Ledger.Clusters(ctx)
 	if err != nil && fault.CodeOf(err) != model.CodeUnreadCluster { // of which the command says so
