@@ -10,7 +10,7 @@ const (
 )
 
 // EmptyForSeconds is for how long the disruption function need not look again at a cluster it found empty: a minute
-// less than that is believed, so that its next look comes in time.
+// less than that is believed, so that its next check comes in time.
 const EmptyForSeconds = sleepsForSeconds - 60
 
 // ResyncDue reports whether a resync of the cluster is due with a tick, given in RFC 3339: each minute, and every fifth

@@ -120,8 +120,8 @@ type LiveState struct {
 	// NodeClaims are not defined: that there are no Objects says nothing, and why a node left may be just that
 	Undefined bool
 
-	// Gentle are the names of the NodePools whose nodes expire within budgets (AnnotationGentleExpiry), which whoever
-	// gives nodes back voluntarily sees to. Where NodePools could not be read PoolsUnread says why, and which they are
+	// Gentle are the names of the NodePools whose nodes expire within budgets (AnnotationGentleExpiry), which the
+	// disruption function sees to. Where NodePools could not be read PoolsUnread says why, and which they are
 	// is unknown.
 	Gentle      []string
 	Pools       []string // the names of all NodePools that are not being deleted; nil = not known

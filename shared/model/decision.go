@@ -31,7 +31,7 @@ type Round struct {
 }
 
 // Disrupted is the record of one decision about disruption, as Decision is of one to provision. Once an hour it is of
-// one that gives nothing back.
+// one that disrupts nothing.
 type Disrupted struct {
 	ID        string      `json:"id"`
 	Cluster   string      `json:"cluster"`

@@ -59,7 +59,7 @@ const (
 	AnnotationGentleExpiry = "joiner.sh/expire-within-budgets"
 
 	// "true" on a NodePool, or on pods (a workload's template): while a workload has pods in two zones or more, no node
-	// is disrupted by choice where that would leave them in one.
+	// is disrupted voluntarily where that would leave them in one.
 	AnnotationTwoZones = "joiner.sh/keep-two-zones"
 
 	TaintUnregistered = "karpenter.sh/unregistered" // NoExecute, on every node until it is registered

@@ -13,7 +13,7 @@ import (
 )
 
 // Weight is what decoding something takes of memory, in bytes: what is made and, where a list grows, what it grows
-// from. It is told before anything is made, so that whoever reads what others wrote can refuse it.
+// from. It is known before anything is made, so that whoever reads what others wrote can refuse it.
 const (
 	textOverhead = 16  // of a text: allocations come in steps
 	entryFactor  = 2   // of an element: a list that grows is there twice for a moment

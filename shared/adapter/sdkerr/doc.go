@@ -3,7 +3,6 @@
 //
 //	func kindOf(code string) fault.Kind { … }
 //
-//	out, err := client.DescribeCluster(ctx, input)
 //	return sdkerr.Wrap(err, kindOf, "describe cluster %s", name)
 //
 // S3 says it with the status of its answer, see WrapStatus.

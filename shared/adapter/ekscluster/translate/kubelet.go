@@ -45,7 +45,7 @@ func (c *complaints) unreadable(err error) {
 
 // kubelet returns the part of a kubelet configuration that changes what a node can hold, the whole of it as canonical
 // JSON, and what is wrong with it: fields a kubelet does not know, values that mean nothing, and what nodes of the
-// family cannot be told. A text as maxPods, and a reserved amount that is no quantity, are expressions; whether they
+// family cannot be configured with. A text as maxPods, and a reserved amount that is no quantity, are expressions; whether they
 // are any is asked later.
 func kubelet(config *awsv1.KubeletConfiguration, family awsv1.AMIFamily) (model.Kubelet, []model.ClassProblem) {
 	wrong := complaints{reason: reasonInvalid}

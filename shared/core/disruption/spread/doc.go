@@ -9,7 +9,7 @@
 //	snapshot = spread.KeepTwoZones(snapshot)
 //	balance := spread.NewBalance(snapshot)
 //	reason := balance.Add(&command, pods) // nil = the command is one of those that later ones are checked with
-//	spread.NoteGivenUp(snapshot, plan.Commands)
+//	spread.NoteGivenUp(snapshot, commands)
 //
 // The idea of Balance: in the worst case all pods that come to a domain have come, and all that leave the others have
 // left, before any other has moved. What holds then holds in every order.
