@@ -3,11 +3,14 @@ package e2e
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -71,6 +74,13 @@ func (b Batch) Run(ctx context.Context, p Place) ([]Outcome, error) {
 	cmd.WaitDelay = 2 * time.Minute
 	ran := cmd.Run()
 	_, _, outcomes, err := readReport(report, b.Suite.Name)
+	if errors.Is(err, fs.ErrNotExist) && ran != nil && ctx.Err() == nil { // an assertion in a goroutine of its own ends ginkgo
+		for _, spec := range b.Specs {
+			why := fmt.Sprintf("its process ended without a report (%v); %s has what it said", ran, log.Name())
+			outcomes = append(outcomes, Outcome{Suite: b.Suite.Name, Spec: spec, Failure: why})
+		}
+		return outcomes, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w (%v); %s has what it said", err, ran, log.Name())
 	}
@@ -80,6 +90,12 @@ func (b Batch) Run(ctx context.Context, p Place) ([]Outcome, error) {
 		}
 	}
 	return outcomes, nil
+}
+
+// exclusive reports whether no other such batch may run on this machine: these specs start a manager of their own, which
+// listens on a fixed port.
+func (b Batch) exclusive() bool {
+	return slices.ContainsFunc(b.Specs, func(spec string) bool { return strings.HasPrefix(spec, "Chaos ") })
 }
 
 // focus matches the batch's specs and no others.

@@ -55,3 +55,12 @@ func TestASpecOfPerformanceThatMeasuredNothingHasFailed(t *testing.T) {
 		}
 	}
 }
+
+// A suite whose process dies is a failure of the specs it ran, and not the end of all others.
+func TestASuiteThatLeavesNoReportHasFailed(t *testing.T) {
+	b := Batch{Suite: Suite{Name: "core/regression"}, Program: program(t, "exit 2\n"), Description: "S", Specs: []string{"a"}, Folder: t.TempDir(), Dir: t.TempDir(), Name: "batch", Within: time.Minute}
+	outcomes, err := b.Run(t.Context(), Place{})
+	if err != nil || len(outcomes) != 1 || outcomes[0].Passed || !strings.Contains(outcomes[0].Failure, "without a report (exit status 2)") {
+		t.Errorf("%+v %v", outcomes, err)
+	}
+}

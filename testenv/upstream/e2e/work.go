@@ -26,6 +26,7 @@ type Work struct {
 	folders      map[string]string // of the suites' packages, by suite
 	descriptions map[string]string // by suite
 	definitions  []string          // of objects that the suites list and Joiner does not install
+	alone        sync.Mutex        // is held by the exclusive batch that runs
 }
 
 // Build compiles the stack's program and the suites as their modules have them (some where they are named), and lists their specs.
@@ -227,7 +228,7 @@ func (w *Work) runOn(ctx context.Context, shard string, rows []Row, until time.T
 		if !b.Suite.Whole {
 			b.Within = min(b.Within, most)
 		}
-		some, err := b.Run(ctx, stack.Place)
+		some, err := w.run(ctx, b, stack.Place)
 		for _, o := range some {
 			w.Report(o)
 		}
@@ -240,6 +241,15 @@ func (w *Work) runOn(ctx context.Context, shard string, rows []Row, until time.T
 		}
 	}
 	return outcomes, nil
+}
+
+// run runs a batch, and an exclusive one while no other is.
+func (w *Work) run(ctx context.Context, b Batch, p Place) ([]Outcome, error) {
+	if b.exclusive() {
+		w.alone.Lock()
+		defer w.alone.Unlock()
+	}
+	return b.Run(ctx, p)
 }
 
 // batches puts together what is run by one process, in the order of the rows: each spec alone, but where a suite expects
