@@ -20,7 +20,7 @@ endif
 LDFLAGS := -s -w -buildid= -X $(MODULE)/shared/boot.version=$(VERSION)
 # Functions are fetched before a cold start: others' code in them is compiled for size (nothing inlined), and so is ours that waits for
 # answers; the planner and what else computes, and Go's own, for speed.
-SMALL := -gcflags=all=-l -gcflags=std= -gcflags=$(MODULE)/...= -gcflags=$(MODULE)/shared/adapter/...=-l -gcflags=$(MODULE)/shared/flow/...=-l
+SMALL := -gcflags=all=-l -gcflags=std= -gcflags=$(MODULE)/...= -gcflags=$(MODULE)/shared/adapter/...=-l -gcflags=$(MODULE)/shared/flow/...=-l -gcflags=$(MODULE)/shared/boot/...=-l -gcflags=$(MODULE)/shared/work/...=-l
 export CGO_ENABLED ?= 0
 
 help: ## list the targets
