@@ -31,6 +31,6 @@ func (r Regions) Spend(ctx context.Context, reg model.Registration, allowance mo
 	if err != nil {
 		return err
 	}
-	err = r.write(ctx, r.putNext(entry, "v", was))
+	err = r.write(ctx, r.putNext(entry, "v", was, "attribute_not_exists(#v)"))
 	return translate(err, "spend the EC2 call quota of %s in %s at version %d", reg.Account, reg.Region, was)
 }

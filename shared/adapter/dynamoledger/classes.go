@@ -18,7 +18,7 @@ func (c Classes) PutClass(ctx context.Context, cluster string, record model.Clas
 	if err != nil {
 		return record, err
 	}
-	if err := c.write(ctx, c.putNext(entry, "ver", record.Version)); err != nil {
+	if err := c.write(ctx, c.putNext(entry, "ver", record.Version, nothingIsThere)); err != nil {
 		return record, translate(err, "write the record of EC2NodeClass %s at version %d", record.Name, record.Version)
 	}
 	return next, nil

@@ -157,7 +157,7 @@ func (c Collector) PutCollectorState(ctx context.Context, fence model.Fence,
 	if err != nil {
 		return state, err
 	}
-	put := c.putNext(entry, "ver", state.Version)
+	put := c.putNext(entry, "ver", state.Version, "attribute_not_exists(#ver)")
 	if err := c.writeFenced(ctx, fence, put, "write the collector state at version %d", state.Version); err != nil {
 		return state, err
 	}

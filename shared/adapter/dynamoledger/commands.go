@@ -47,7 +47,8 @@ func (c Commands) Commit(ctx context.Context, fence model.Fence, command model.C
 	}
 	for _, turn := range budgetVersions {
 		entry := key(clusterPK(fence.Cluster), budgetVersionSK+turn.Pool)
-		writes = append(writes, types.TransactWriteItem{Put: c.putNext(entry, "ver", turn.Version)})
+		put := c.putNext(entry, "ver", turn.Version, nothingIsThere)
+		writes = append(writes, types.TransactWriteItem{Put: put})
 	}
 	err = c.transact(ctx, writes)
 	reasons := canceled(err)
@@ -189,7 +190,7 @@ func (c Commands) Recall(ctx context.Context, fence model.Fence, notes model.Dis
 	if err != nil {
 		return notes, err
 	}
-	put := c.putNext(entry, "ver", notes.Version)
+	put := c.putNext(entry, "ver", notes.Version, nothingIsThere)
 	if err := c.writeFenced(ctx, fence, put, "write the disruption notes at version %d", notes.Version); err != nil {
 		return notes, err
 	}

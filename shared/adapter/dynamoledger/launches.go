@@ -158,10 +158,7 @@ func (l Launches) Recount(ctx context.Context, fence model.Fence, usage model.Us
 	for name, amount := range usage.Reserved {
 		entry[resourcePrefix+name] = number(amount)
 	}
-	put := l.putNext(entry, "v", usage.Version)
-	if usage.Version == 0 {
-		put = l.put(entry, nothingIsThere, nil)
-	}
+	put := l.putNext(entry, "v", usage.Version, nothingIsThere)
 	err := l.writeFenced(ctx, fence, put, "recount the usage of NodePool %s", usage.Pool)
 	if refused(canceled(err), 1) {
 		return fault.New(fault.Conflict, "UsageChanged", "the usage of NodePool %s is not at version %d any more",

@@ -201,12 +201,13 @@ func (t *table) put(entry item, condition string, values item) *types.Put {
 	return put
 }
 
-// putNext is the write of an item's next version, which an attribute has, on condition that it is at the one given; 0
-// is none.
-func (t *table) putNext(entry item, attribute string, was int64) *types.Put {
+// putNext is the write of an item's next version, which an attribute has, on condition that it is at the one given. 0
+// is none: then the condition is none, which is nothingIsThere but for items that are written anew where they have no
+// version.
+func (t *table) putNext(entry item, attribute string, was int64, none string) *types.Put {
 	entry[attribute] = number(was + 1)
 	if was == 0 {
-		return t.put(entry, "attribute_not_exists(#"+attribute+")", nil)
+		return t.put(entry, none, nil)
 	}
 	return t.put(entry, "#"+attribute+" = :was", item{":was": number(was)})
 }

@@ -227,3 +227,33 @@ func TestF3ARegistrationThatCannotBeReadHidesNoOther(t *testing.T) {
 		t.Errorf("another: %+v, %v", reg, err)
 	}
 }
+
+// Records of classes, budgets and disruption that have no version are not overwritten by who knows of none.
+func TestF3ARecordWithoutItsVersionIsNotOverwritten(t *testing.T) {
+	ledger, client := ledgerOn(t)
+	ctx := t.Context()
+	for _, sk := range []string{"CLASS#default", "TURN#default", "JUDGE"} {
+		_, err := client.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: aws.String("joiner"), Item: row{"PK": word("C#web#"), "SK": word(sk), "doc": word("{}")},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	fence, err := ledger.AcquireLease(ctx, "web", model.LeaseDisrupt, "a", 1000, 1030)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, class := ledger.PutClass(ctx, "web", model.ClassRecord{Name: "default", UID: "u"})
+	_, notes := ledger.Recall(ctx, fence, model.DisruptNotes{Epoch: 3})
+	adopt(t, ledger, "a", "i-1")
+	claim := model.Claim{Name: "a", Pool: "default", State: model.Initialized, InstanceID: "i-1", Version: 1}
+	command := model.Command{ID: "c", Version: 1, State: model.CommandCommitted}
+	command.Targets = []model.Target{{Claim: "a", Pool: "default"}}
+	commit := ledger.Commit(ctx, fence, command, []model.Claim{claim}, []model.BudgetVersion{{Pool: "default"}})
+	for what, err := range map[string]error{"class": class, "notes": notes, "budget": commit} {
+		if !fault.Is(err, fault.Conflict) {
+			t.Errorf("%s: %v, want a conflict", what, err)
+		}
+	}
+}
