@@ -43,8 +43,9 @@ func (s *senders) UnmarshalText(text []byte) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(read)) {
 		if !roleID.MatchString(id) {
-			return fmt.Errorf("%q is not the unique id of a role, such as AROA1234567890EXAMPLE; aws iam get-role "+
-				"shows it as RoleId", id)
+			return fmt.Errorf(
+				"%q is not the unique id of a role, such as AROA1234567890EXAMPLE; aws iam get-role shows it as RoleId",
+				id)
 		}
 		if !slices.Contains(groups, read[id]) {
 			return fmt.Errorf("%s: %q is not one of the groups %s", id, read[id], strings.Join(groups, ", "))
@@ -77,7 +78,8 @@ func (s *settings) executor(ctx context.Context, kube *rest.Config, logger *slog
 		carried = watched{server, crash}
 	}
 	return &execute.Executor{
-		Cluster: s.Cluster, Groups: s.RelaySenders, Server: carried, Now: time.Now, Pause: pause,
+		Cluster: s.Cluster, Groups: s.RelaySenders, Server: carried, Now: time.Now,
+		Pause:   func(ctx context.Context, d time.Duration) { wait(ctx, nil, d) },
 		Inbox:   relay.NewInbox(sqs.NewFromConfig(config), s.RelayURL),
 		Answers: relay.NewAnswers(dynamodb.NewFromConfig(config), s.Table, s3.NewFromConfig(config), s.Bucket),
 		Log:     func(n execute.Note) { logCarried(logger, n) },
@@ -116,13 +118,5 @@ func logCarried(logger *slog.Logger, n execute.Note) {
 		logger.Warn("not carried out or not answered", "status", n.Status, "reason", n.Reason, "error", n.Err.Error())
 	default:
 		logger.Warn("not carried out")
-	}
-}
-
-// pause waits, but not longer than ctx.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
 	}
 }

@@ -124,8 +124,9 @@ func (s *settings) forwardConfig(ctx context.Context, logger *slog.Logger) publi
 // routes sends hints to whoever plans, and has those of changed configuration passed on to whoever resolves classes.
 func routes(plan *sqsqueue.Queue, logger *slog.Logger) publish.Queue {
 	return &sqsqueue.Router{Plan: plan, Lost: func(err error) {
-		logger.Warn("a hint of changed configuration did not reach joiner-catalog; its next scheduled run finds the "+
-			"change", "error", err)
+		logger.Warn(
+			"a hint of changed configuration did not reach joiner-catalog; its next scheduled run finds the change",
+			"error", err)
 	}}
 }
 

@@ -14,8 +14,8 @@ func (c *Command) CheckCommit(claims []Claim, budgetVersions []BudgetVersion) er
 	case c.ID == "":
 		return errors.New("the command has no id")
 	case c.State != CommandCommitted || c.Version != 1:
-		return fmt.Errorf("a new command is %s at version 1, not %q at version"+
-			" %d", CommandCommitted, c.State, c.Version)
+		return fmt.Errorf(
+			"a new command is %s at version 1, not %q at version %d", CommandCommitted, c.State, c.Version)
 	case len(c.Targets) == 0 || len(c.Targets) > MaxCommandNodes:
 		return fmt.Errorf("it has %d targets; 1 to %d are allowed", len(c.Targets), MaxCommandNodes)
 	}
@@ -39,15 +39,16 @@ func (c *Command) CheckCommit(claims []Claim, budgetVersions []BudgetVersion) er
 	}
 	for _, budgetVersion := range budgetVersions {
 		if !pools[budgetVersion.Pool] {
-			return fmt.Errorf("the budget version of NodePool %q is passed and no target belongs to that pool, or it"+
-				" is passed twice", budgetVersion.Pool)
+			return fmt.Errorf(
+				"the budget version of NodePool %q is passed and no target belongs to that pool, or it is passed twice",
+				budgetVersion.Pool)
 		}
 		delete(pools, budgetVersion.Pool)
 	}
 	for _, target := range c.Targets {
 		if pools[target.Pool] {
-			return fmt.Errorf("no budget version of NodePool %q is passed, to which target %q"+
-				" belongs", target.Pool, target.Claim)
+			return fmt.Errorf(
+				"no budget version of NodePool %q is passed, to which target %q belongs", target.Pool, target.Claim)
 		}
 	}
 	return nil
@@ -71,12 +72,13 @@ func (c *Command) CheckEnd(claims []Claim) error {
 		}
 		delete(targets, claim.Name)
 		if !claim.Live() {
-			return fmt.Errorf("claim %q is %s: only the collector and the drainer close"+
-				" claims", claim.Name, claim.State)
+			return fmt.Errorf(
+				"claim %q is %s: only the collector and the drainer close claims", claim.Name, claim.State)
 		}
 		if claim.Command == c.ID && !claim.Ending() {
-			return fmt.Errorf("claim %q is %s and still belongs to the command: release it, or set it to"+
-				" draining", claim.Name, claim.State)
+			return fmt.Errorf(
+				"claim %q is %s and still belongs to the command: release it, or set it to draining",
+				claim.Name, claim.State)
 		}
 	}
 	return nil
@@ -125,8 +127,8 @@ func (s *Stop) Validate() error {
 		return nil
 	case StopCluster, StopRegion:
 		if s.Pool != "" {
-			return fmt.Errorf("a stop of scope %q names NodePool %q; scope %q is for one"+
-				" pool", s.Scope, s.Pool, StopPool)
+			return fmt.Errorf(
+				"a stop of scope %q names NodePool %q; scope %q is for one pool", s.Scope, s.Pool, StopPool)
 		}
 		return nil
 	}

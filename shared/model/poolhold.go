@@ -30,8 +30,8 @@ type PoolSuspension struct {
 
 // Text says for people what is wrong, and what becomes of it.
 func (h *PoolSuspension) Text() string {
-	text := fmt.Sprintf("node %s was initialized and cannot take pod %s, for which it was launched: %s;"+
-		" ", h.Node, h.Pod, h.Why)
+	text := fmt.Sprintf(
+		"node %s was initialized and cannot take pod %s, for which it was launched: %s; ", h.Node, h.Pod, h.Why)
 	if h.Instances == 1 {
 		return text + "one more instance of the NodePool is launched, and then none for an hour"
 	}

@@ -21,8 +21,9 @@ func Apply(s *model.Snapshot, deltas ...*Delta) (*model.Snapshot, error) {
 		switch {
 		case len(d.Shapes) == 0:
 		case len(next.Shapes)+len(d.Shapes) > MaxShapes:
-			return nil, fault.New(fault.Invalid, "TooLarge", "snapshot of cluster %s has %d shapes, at most %d are"+
-				" read", d.Cluster, len(next.Shapes)+len(d.Shapes), MaxShapes)
+			return nil, fault.New(fault.Invalid, "TooLarge",
+				"snapshot of cluster %s has %d shapes, at most %d are read",
+				d.Cluster, len(next.Shapes)+len(d.Shapes), MaxShapes)
 		case own:
 			next.Shapes = append(next.Shapes, d.Shapes...)
 		default:
@@ -60,13 +61,14 @@ func Apply(s *model.Snapshot, deltas ...*Delta) (*model.Snapshot, error) {
 func follows(s *model.Snapshot, d *Delta) error {
 	switch {
 	case d.Cluster != s.Cluster || d.Epoch != s.Epoch:
-		return fault.New(fault.Conflict, "OtherChain", "delta of cluster %s epoch %d does not belong to cluster %s"+
-			" epoch %d", d.Cluster, d.Epoch, s.Cluster, s.Epoch)
+		return fault.New(fault.Conflict, "OtherChain",
+			"delta of cluster %s epoch %d does not belong to cluster %s epoch %d",
+			d.Cluster, d.Epoch, s.Cluster, s.Epoch)
 	case d.Seq != s.Seq+1:
 		return fault.New(fault.Conflict, "Gap", "delta %d does not follow %d", d.Seq, s.Seq)
 	case d.FirstShape != len(s.Shapes):
-		return fault.New(fault.Conflict, "OtherShapes", "delta %d was written against %d shapes, there are"+
-			" %d", d.Seq, d.FirstShape, len(s.Shapes))
+		return fault.New(fault.Conflict, "OtherShapes",
+			"delta %d was written against %d shapes, there are %d", d.Seq, d.FirstShape, len(s.Shapes))
 	}
 	return nil
 }

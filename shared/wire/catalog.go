@@ -80,8 +80,8 @@ func EncodeCatalog(catalog *model.InstanceCatalog) ([]byte, error) {
 		head.Types[i] = m
 	}
 	if len(head.Zones) > maxCatalogZones {
-		return nil, fault.New(fault.Invalid, "TooLarge", "the catalog has %d zones, at most %d are"+
-			" read", len(head.Zones), maxCatalogZones)
+		return nil, fault.New(fault.Invalid, "TooLarge",
+			"the catalog has %d zones, at most %d are read", len(head.Zones), maxCatalogZones)
 	}
 	text, err := json.Marshal(head)
 	if err != nil {
@@ -91,8 +91,8 @@ func EncodeCatalog(catalog *model.InstanceCatalog) ([]byte, error) {
 	plain = append(binary.AppendUvarint(plain, uint64(len(text))), text...)
 	plain = append(plain, offerings...)
 	if len(plain) > maxCatalogExpandedBytes {
-		return nil, fault.New(fault.Invalid, "TooLarge", "the catalog has %d bytes, at most %d are"+
-			" read", len(plain), maxCatalogExpandedBytes)
+		return nil, fault.New(fault.Invalid, "TooLarge",
+			"the catalog has %d bytes, at most %d are read", len(plain), maxCatalogExpandedBytes)
 	}
 	return new(Compressor).within(MaxCatalogBytes, "the catalog", plain)
 }
@@ -116,8 +116,8 @@ func DecodeCatalog(data []byte) (*model.InstanceCatalog, error) {
 	}
 	version := r.take(1)
 	if version == nil || version[0] < 1 || version[0] > CatalogVersion {
-		return nil, fault.New(fault.Invalid, "UnknownVersion", "the catalog has version %v, versions 1 to %d are"+
-			" read", version, CatalogVersion)
+		return nil, fault.New(fault.Invalid, "UnknownVersion",
+			"the catalog has version %v, versions 1 to %d are read", version, CatalogVersion)
 	}
 	text := r.take(r.length())
 	if r.failed {
@@ -178,18 +178,19 @@ func (r *reader) offerings(zones []catalogZone) []model.Offering {
 
 func validateCatalog(catalog *model.InstanceCatalog) error {
 	if len(catalog.Types) > maxCatalogTypes {
-		return fault.New(fault.Invalid, "TooLarge", "the catalog has %d types, at most %d are"+
-			" read", len(catalog.Types), maxCatalogTypes)
+		return fault.New(fault.Invalid, "TooLarge",
+			"the catalog has %d types, at most %d are read", len(catalog.Types), maxCatalogTypes)
 	}
 	for i := range catalog.Types {
 		m := &catalog.Types[i]
 		if m.Name == "" || i > 0 && catalog.Types[i-1].Name >= m.Name {
-			return fault.New(fault.Invalid, "Malformed", "types[%d] %q of the catalog is not sorted by name, or has"+
-				" none", i, m.Name)
+			return fault.New(fault.Invalid, "Malformed",
+				"types[%d] %q of the catalog is not sorted by name, or has none", i, m.Name)
 		}
 		if len(m.Offerings) > maxCatalogOfferings {
-			return fault.New(fault.Invalid, "TooLarge", "type %s of the catalog has %d offerings, at most %d are"+
-				" read", m.Name, len(m.Offerings), maxCatalogOfferings)
+			return fault.New(fault.Invalid, "TooLarge",
+				"type %s of the catalog has %d offerings, at most %d are read",
+				m.Name, len(m.Offerings), maxCatalogOfferings)
 		}
 		for _, o := range m.Offerings {
 			if o.CapacityType != model.OnDemand && o.CapacityType != model.Spot || o.ReservationID != "" {
@@ -197,8 +198,8 @@ func validateCatalog(catalog *model.InstanceCatalog) error {
 					" type %q; a region's catalog has only on-demand and spot ones", m.Name, o.CapacityType)
 			}
 			if o.Price < 0 {
-				return fault.New(fault.Invalid, "Malformed", "type %s of the catalog costs %d in"+
-					" %s", m.Name, o.Price, o.Zone)
+				return fault.New(fault.Invalid, "Malformed",
+					"type %s of the catalog costs %d in %s", m.Name, o.Price, o.Zone)
 			}
 		}
 	}

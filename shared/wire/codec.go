@@ -136,8 +136,8 @@ func assemble(kind byte, cluster string, form *form, head any, pods []model.Pod)
 		return name, nil, err
 	}
 	if len(plain) > MaxExpandedBytes {
-		return name, nil, fault.New(fault.Invalid, "TooLarge", "%s has %d bytes, at most %d are"+
-			" read", name, len(plain), MaxExpandedBytes)
+		return name, nil, fault.New(fault.Invalid, "TooLarge",
+			"%s has %d bytes, at most %d are read", name, len(plain), MaxExpandedBytes)
 	}
 	if _, err := weigh(name, text, form, MaxDecodedBytes-weightOfPods(pods)); err != nil {
 		return name, nil, err
@@ -152,8 +152,8 @@ func expand(name string, data []byte) ([]byte, error) {
 // decompress unpacks at most limit bytes into at most expanded ones.
 func decompress(what string, data []byte, limit, expanded int) ([]byte, error) {
 	if len(data) > limit {
-		return nil, fault.New(fault.Invalid, "TooLarge", "%s has %d bytes compressed, at most %d are"+
-			" read", what, len(data), limit)
+		return nil, fault.New(fault.Invalid, "TooLarge",
+			"%s has %d bytes compressed, at most %d are read", what, len(data), limit)
 	}
 	zip, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -185,8 +185,8 @@ func parse(kind byte, name string, plain []byte, budget int64, form *form, head 
 		return nil, 0, fault.New(fault.Invalid, "Malformed", "%s ends early", name)
 	}
 	if lead[0] < 1 || lead[0] > SnapshotVersion {
-		return nil, 0, fault.New(fault.Invalid, "UnknownVersion", "%s has version %d, versions 1 to %d are"+
-			" read", name, lead[0], SnapshotVersion)
+		return nil, 0, fault.New(fault.Invalid, "UnknownVersion",
+			"%s has version %d, versions 1 to %d are read", name, lead[0], SnapshotVersion)
 	}
 	if lead[1] != kind {
 		return nil, 0, fault.New(fault.Invalid, "Malformed", "%s is of kind %q, wanted %q", name, lead[1], kind)

@@ -60,12 +60,12 @@ func encodable(p *model.Pod) error {
 		long = long || len(claim) > maxClaimBytes
 	}
 	if long {
-		return fault.New(fault.Invalid, "TooLarge", "pod %.320q has a name, UID or volume claim that is too"+
-			" long", p.Key())
+		return fault.New(fault.Invalid, "TooLarge",
+			"pod %.320q has a name, UID or volume claim that is too long", p.Key())
 	}
 	if p.Buffer != "" {
-		return fault.New(fault.Invalid, "Malformed", "%s is headroom of CapacityBuffer %s and no pod: published"+
-			" snapshots hold pods only", p.Key(), p.Buffer)
+		return fault.New(fault.Invalid, "Malformed",
+			"%s is headroom of CapacityBuffer %s and no pod: published snapshots hold pods only", p.Key(), p.Buffer)
 	}
 	if p.Phase > model.Failed {
 		return fault.New(fault.Invalid, "Malformed", "pod %s has the unknown phase %d", p.Key(), p.Phase)

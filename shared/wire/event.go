@@ -87,8 +87,8 @@ var states = map[string]model.NoticeKind{
 // longer than MaxEventBytes, or is of a known kind and names no instance where it must.
 func DecodeEvent(body []byte) (model.Notice, error) {
 	if len(body) > MaxEventBytes {
-		return model.Notice{}, fault.New(fault.Invalid, "TooLarge", "event has %d bytes, at most %d are"+
-			" read", len(body), MaxEventBytes)
+		return model.Notice{}, fault.New(fault.Invalid, "TooLarge",
+			"event has %d bytes, at most %d are read", len(body), MaxEventBytes)
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
 		return model.Notice{Kind: model.NoticeNothing}, nil
@@ -99,8 +99,8 @@ func DecodeEvent(body []byte) (model.Notice, error) {
 	}
 	for field, value := range map[string]string{"id": e.ID, "account": e.Account, "region": e.Region} {
 		if !fits(value, maxEventIDBytes) {
-			return model.Notice{}, fault.New(fault.Invalid, "Malformed", "event: %s has %d bytes, at most %d are"+
-				" read", field, len(value), maxEventIDBytes)
+			return model.Notice{}, fault.New(fault.Invalid, "Malformed",
+				"event: %s has %d bytes, at most %d are read", field, len(value), maxEventIDBytes)
 		}
 	}
 	notice := model.Notice{ID: e.ID, Account: e.Account, Region: e.Region, Kind: model.NoticeNothing,
@@ -127,8 +127,8 @@ func DecodeEvent(body []byte) (model.Notice, error) {
 func (e *event) instance(notice model.Notice, kind model.NoticeKind) (model.Notice, error) {
 	var detail instanceDetail
 	if err := json.Unmarshal(e.Detail, &detail); err != nil {
-		return model.Notice{}, fault.Wrap(fault.Invalid, "Malformed", err, "decode detail of event %q"+
-			" (%s)", e.ID, e.DetailType)
+		return model.Notice{}, fault.Wrap(fault.Invalid, "Malformed", err,
+			"decode detail of event %q (%s)", e.ID, e.DetailType)
 	}
 	if e.DetailType == detailState {
 		if kind = states[detail.State]; kind == "" {
@@ -136,8 +136,8 @@ func (e *event) instance(notice model.Notice, kind model.NoticeKind) (model.Noti
 		}
 	}
 	if !instanceID(detail.InstanceID) {
-		return model.Notice{}, fault.New(fault.Invalid, "Malformed", "event %q (%s): detail.instance-id %.80q is no"+
-			" instance id", e.ID, e.DetailType, detail.InstanceID)
+		return model.Notice{}, fault.New(fault.Invalid, "Malformed",
+			"event %q (%s): detail.instance-id %.80q is no instance id", e.ID, e.DetailType, detail.InstanceID)
 	}
 	notice.Kind, notice.Instances = kind, []string{detail.InstanceID}
 	notice.Detail = cut(detail.State + detail.Action)
@@ -152,8 +152,8 @@ func (e *event) instance(notice model.Notice, kind model.NoticeKind) (model.Noti
 func (e *event) health(notice model.Notice) (model.Notice, error) {
 	var detail healthDetail
 	if err := json.Unmarshal(e.Detail, &detail); err != nil {
-		return model.Notice{}, fault.Wrap(fault.Invalid, "Malformed", err, "decode detail of event %q"+
-			" (%s)", e.ID, e.DetailType)
+		return model.Notice{}, fault.Wrap(fault.Invalid, "Malformed", err,
+			"decode detail of event %q (%s)", e.ID, e.DetailType)
 	}
 	if detail.Service != "EC2" || detail.Category != "scheduledChange" || detail.Status == "closed" {
 		return notice, nil
@@ -198,8 +198,8 @@ func EncodeEvent(notice model.Notice) ([]byte, error) {
 	case model.NoticeStopped, model.NoticeTerminated:
 		e.DetailType, detail = detailState, instanceDetail{State: notice.Detail}
 		if states[notice.Detail] != notice.Kind {
-			return nil, fault.New(fault.Invalid, "", "notice %q: detail %q is no state of kind"+
-				" %s", notice.ID, notice.Detail, notice.Kind)
+			return nil, fault.New(fault.Invalid, "",
+				"notice %q: detail %q is no state of kind %s", notice.ID, notice.Detail, notice.Kind)
 		}
 	case model.NoticeScheduledChange:
 		health := healthDetail{Service: "EC2", Category: "scheduledChange", TypeCode: notice.Detail}
@@ -212,8 +212,8 @@ func EncodeEvent(notice model.Notice) ([]byte, error) {
 	}
 	if of, one := detail.(instanceDetail); one && notice.Kind != model.NoticeNothing {
 		if len(notice.Instances) != 1 {
-			return nil, fault.New(fault.Invalid, "", "notice %q of kind %s is about %d instances, want"+
-				" one", notice.ID, notice.Kind, len(notice.Instances))
+			return nil, fault.New(fault.Invalid, "",
+				"notice %q of kind %s is about %d instances, want one", notice.ID, notice.Kind, len(notice.Instances))
 		}
 		of.InstanceID = notice.Instances[0]
 		if notice.EndUnix > 0 {

@@ -42,8 +42,8 @@ func (c *Compressor) EncodeDelta(d *Delta) ([]byte, error) {
 func (c *Compressor) within(limit int, what string, plain []byte) ([]byte, error) {
 	compressed := c.Compress(plain)
 	if len(compressed) > limit {
-		return nil, fault.New(fault.Invalid, "TooLarge", "%s has %d bytes compressed, at most %d are"+
-			" read", what, len(compressed), limit)
+		return nil, fault.New(fault.Invalid, "TooLarge",
+			"%s has %d bytes compressed, at most %d are read", what, len(compressed), limit)
 	}
 	return compressed, nil
 }

@@ -104,8 +104,8 @@ func EncodeHint(h Hint) ([]byte, error) {
 func DecodeHint(data []byte) (Hint, error) {
 	var h Hint
 	if len(data) > MaxHintBytes {
-		return h, fault.New(fault.Invalid, "TooLarge", "hint has %d bytes, at most %d are"+
-			" read", len(data), MaxHintBytes)
+		return h, fault.New(fault.Invalid, "TooLarge",
+			"hint has %d bytes, at most %d are read", len(data), MaxHintBytes)
 	}
 	if err := json.Unmarshal(data, &h); err != nil {
 		return Hint{}, fault.Wrap(fault.Invalid, "Malformed", err, "decode hint")
@@ -119,16 +119,17 @@ func DecodeHint(data []byte) (Hint, error) {
 func (h *Hint) validate() error {
 	switch {
 	case h.Version < 1 || h.Version > HintVersion:
-		return fault.New(fault.Invalid, "UnknownVersion", "hint has version %d, versions 1 to %d are"+
-			" read", h.Version, HintVersion)
+		return fault.New(fault.Invalid, "UnknownVersion",
+			"hint has version %d, versions 1 to %d are read", h.Version, HintVersion)
 	case h.Cluster == "" || !fits(h.Cluster, maxClusterBytes):
-		return fault.New(fault.Invalid, "Malformed", "hint: cluster must have 1 to %d bytes, has"+
-			" %d", maxClusterBytes, len(h.Cluster))
+		return fault.New(fault.Invalid, "Malformed",
+			"hint: cluster must have 1 to %d bytes, has %d", maxClusterBytes, len(h.Cluster))
 	case h.Epoch < 0 || h.Seq < 0 || h.Number < 0 || h.Omitted < 0 || h.SentAtMillis < 0:
 		return fault.New(fault.Invalid, "Malformed", "hint of cluster %s has a negative number", h.Cluster)
 	case !printable(h.Tick) || len(h.Tick) > maxTickBytes:
-		return fault.New(fault.Invalid, "Malformed", "hint of cluster %s: tick %.60q must be at most %d printable"+
-			" characters without spaces", h.Cluster, h.Tick, maxTickBytes)
+		return fault.New(fault.Invalid, "Malformed",
+			"hint of cluster %s: tick %.60q must be at most %d printable characters without spaces",
+			h.Cluster, h.Tick, maxTickBytes)
 	case len(h.Pods) > MaxHintPods:
 		return fault.New(fault.Invalid, "TooLarge", "hint lists %d pods, at most %d are read", len(h.Pods), MaxHintPods)
 	}
@@ -136,14 +137,14 @@ func (h *Hint) validate() error {
 	case ReasonBatch, ReasonNode, ReasonConfig, ReasonHeadroom, ReasonResync, ReasonHeartbeat, ReasonEnd, ReasonDrain,
 		ReasonLeaving, ReasonDisrupt, ReasonReplace:
 	default:
-		return fault.New(fault.Invalid, "Malformed", "hint of cluster %s has the unknown reason"+
-			" %.40q", h.Cluster, h.Reason)
+		return fault.New(fault.Invalid, "Malformed",
+			"hint of cluster %s has the unknown reason %.40q", h.Cluster, h.Reason)
 	}
 	for i := range h.Pods {
 		p := &h.Pods[i]
 		if !fits(p.Namespace, maxNamespaceBytes) || !fits(p.Name, maxNameBytes) || !fits(p.UID, maxUIDBytes) {
-			return fault.New(fault.Invalid, "Malformed", "hint of cluster %s: pods[%d] has a namespace, name or UID"+
-				" that is too long or no text", h.Cluster, i)
+			return fault.New(fault.Invalid, "Malformed",
+				"hint of cluster %s: pods[%d] has a namespace, name or UID that is too long or no text", h.Cluster, i)
 		}
 	}
 	return nil

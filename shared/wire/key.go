@@ -64,8 +64,8 @@ func bufferKey(b *model.Buffer) key       { return key{b.Namespace, b.Name} }
 func ordered[T any](kind string, list []T, keyOf func(*T) key) error {
 	for i := 1; i < len(list); i++ {
 		if keyOf(&list[i-1]).compare(keyOf(&list[i])) >= 0 {
-			return fault.New(fault.Invalid, "Malformed", "%s[%d] %.300q does not come after the one before"+
-				" it", kind, i, keyOf(&list[i]))
+			return fault.New(fault.Invalid, "Malformed",
+				"%s[%d] %.300q does not come after the one before it", kind, i, keyOf(&list[i]))
 		}
 	}
 	return nil
@@ -78,8 +78,8 @@ func orderedKeys(kind string, list []string) error {
 	}
 	for i := 1; i < len(list); i++ {
 		if parseKey(list[i-1]).compare(parseKey(list[i])) >= 0 {
-			return fault.New(fault.Invalid, "Malformed", "gone.%s[%d] %.300q does not come after the one before"+
-				" it", kind, i, list[i])
+			return fault.New(fault.Invalid, "Malformed",
+				"gone.%s[%d] %.300q does not come after the one before it", kind, i, list[i])
 		}
 	}
 	return nil

@@ -69,8 +69,8 @@ func EncodeRelayRequest(r RelayRequest) ([]byte, error) {
 		return nil, fault.Wrap(fault.Invalid, "Malformed", err, "encode %s %s", r.Method, r.Path)
 	}
 	if len(data) > MaxRelayRequestBytes {
-		return nil, fault.New(fault.Invalid, "TooLarge", "%s %s with a body of %d bytes takes %d bytes on its way,"+
-			" and the queue to cluster %s takes %d",
+		return nil, fault.New(fault.Invalid, "TooLarge",
+			"%s %s with a body of %d bytes takes %d bytes on its way, and the queue to cluster %s takes %d",
 			r.Method, r.Path, len(r.Body), len(data), r.Cluster, MaxRelayRequestBytes)
 	}
 	return data, nil
@@ -80,8 +80,8 @@ func EncodeRelayRequest(r RelayRequest) ([]byte, error) {
 func DecodeRelayRequest(data []byte) (RelayRequest, error) {
 	var r RelayRequest
 	if len(data) > MaxRelayRequestBytes {
-		return r, fault.New(fault.Invalid, "TooLarge", "request has %d bytes, at most %d are"+
-			" read", len(data), MaxRelayRequestBytes)
+		return r, fault.New(fault.Invalid, "TooLarge",
+			"request has %d bytes, at most %d are read", len(data), MaxRelayRequestBytes)
 	}
 	if err := json.Unmarshal(data, &r); err != nil {
 		return RelayRequest{}, fault.Wrap(fault.Invalid, "Malformed", err, "decode request")
@@ -98,8 +98,8 @@ func (r *RelayRequest) validate() error {
 	}
 	switch {
 	case r.Version < 1 || r.Version > RelayVersion:
-		return fault.New(fault.Invalid, "UnknownVersion", "request has version %d, versions 1 to %d are"+
-			" read", r.Version, RelayVersion)
+		return fault.New(fault.Invalid, "UnknownVersion",
+			"request has version %d, versions 1 to %d are read", r.Version, RelayVersion)
 	case !relayID(r.ID):
 		return malformed("id %.60q is not %d hexadecimal digits", r.ID, 2*relayIDBytes)
 	case r.Cluster == "" || !fits(r.Cluster, maxClusterBytes):
@@ -107,8 +107,8 @@ func (r *RelayRequest) validate() error {
 	case len(r.Key) != RelayKeyBytes:
 		return malformed("key must have %d bytes, has %d", RelayKeyBytes, len(r.Key))
 	case r.Path == "" || r.Path[0] != '/' || !printable(r.Path) || len(r.Path) > maxRelayPathBytes:
-		return malformed("path %.60q must begin with / and have at most %d printable"+
-			" characters", r.Path, maxRelayPathBytes)
+		return malformed(
+			"path %.60q must begin with / and have at most %d printable characters", r.Path, maxRelayPathBytes)
 	case !printable(r.Query) || len(r.Query) > maxRelayPathBytes:
 		return malformed("query %.60q must have at most %d printable characters", r.Query, maxRelayPathBytes)
 	case len(r.Accept) > maxNameBytes || len(r.ContentType) > maxNameBytes:
@@ -152,8 +152,8 @@ const (
 //	version (1 byte), nonce (12), AES-256-GCM of gzip of: length of the head (4, big endian), head (JSON), body
 func SealRelayAnswer(a RelayAnswer, id string, key, nonce []byte) ([]byte, error) {
 	if len(a.Body) > MaxRelayAnswerBytes {
-		return nil, fault.New(fault.Invalid, "TooLarge", "answer has a body of %d bytes, at most %d are handed"+
-			" on", len(a.Body), MaxRelayAnswerBytes)
+		return nil, fault.New(fault.Invalid, "TooLarge",
+			"answer has a body of %d bytes, at most %d are handed on", len(a.Body), MaxRelayAnswerBytes)
 	}
 	seal, err := relaySeal(key, nonce)
 	if err != nil {
@@ -175,8 +175,8 @@ func OpenRelayAnswer(data []byte, id string, key []byte) (RelayAnswer, error) {
 		return RelayAnswer{}, fault.New(fault.Invalid, "Malformed", "answer has %d bytes", len(data))
 	}
 	if data[0] != RelayVersion {
-		return RelayAnswer{}, fault.New(fault.Invalid, "UnknownVersion", "answer has version %d, version %d is"+
-			" read", data[0], RelayVersion)
+		return RelayAnswer{}, fault.New(fault.Invalid, "UnknownVersion",
+			"answer has version %d, version %d is read", data[0], RelayVersion)
 	}
 	nonce := data[1 : 1+RelayNonceBytes]
 	seal, err := relaySeal(key, nonce)
@@ -194,8 +194,8 @@ func OpenRelayAnswer(data []byte, id string, key []byte) (RelayAnswer, error) {
 	const most = 4 + relayAnswerHeadBytes + MaxRelayAnswerBytes
 	plain, err := io.ReadAll(io.LimitReader(zip, most+1))
 	if err != nil || len(plain) > most {
-		return RelayAnswer{}, fault.Wrap(fault.Invalid, "Malformed", orTooLarge(err), "unpack the answer to request"+
-			" %s", id)
+		return RelayAnswer{}, fault.Wrap(fault.Invalid, "Malformed", orTooLarge(err),
+			"unpack the answer to request %s", id)
 	}
 	return splitRelayAnswer(plain, id)
 }
@@ -214,8 +214,8 @@ func splitRelayAnswer(plain []byte, id string) (RelayAnswer, error) {
 	}
 	size, rest := uint64(binary.BigEndian.Uint32(plain)), plain[4:]
 	if size > uint64(len(rest)) {
-		return RelayAnswer{}, fault.New(fault.Invalid, "Malformed", "the answer to request %s has a head of %d"+
-			" bytes, and %d are there", id, size, len(rest))
+		return RelayAnswer{}, fault.New(fault.Invalid, "Malformed",
+			"the answer to request %s has a head of %d bytes, and %d are there", id, size, len(rest))
 	}
 	var a RelayAnswer
 	if err := json.Unmarshal(rest[:size], &a); err != nil {
@@ -223,16 +223,17 @@ func splitRelayAnswer(plain []byte, id string) (RelayAnswer, error) {
 	}
 	a.Body = rest[size:]
 	if a.Refused == "" && a.Broken == "" && (a.Status < 100 || a.Status > 599) {
-		return RelayAnswer{}, fault.New(fault.Invalid, "Malformed", "the answer to request %s has status"+
-			" %d", id, a.Status)
+		return RelayAnswer{}, fault.New(fault.Invalid, "Malformed",
+			"the answer to request %s has status %d", id, a.Status)
 	}
 	return a, nil
 }
 
 func relaySeal(key, nonce []byte) (cipher.AEAD, error) {
 	if len(key) != RelayKeyBytes || len(nonce) != RelayNonceBytes {
-		return nil, fault.New(fault.Invalid, "Malformed", "key and nonce must have %d and %d bytes, have %d and"+
-			" %d", RelayKeyBytes, RelayNonceBytes, len(key), len(nonce))
+		return nil, fault.New(fault.Invalid, "Malformed",
+			"key and nonce must have %d and %d bytes, have %d and %d",
+			RelayKeyBytes, RelayNonceBytes, len(key), len(nonce))
 	}
 	block, err := aes.NewCipher(key)
 	if err != nil {

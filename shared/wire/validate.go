@@ -21,8 +21,8 @@ func Bounded(s *model.Snapshot) error {
 		{"buffers", len(s.Buffers), MaxObjects},
 	} {
 		if list.have > list.most {
-			return fault.New(fault.Invalid, "TooLarge", "snapshot of cluster %s has %d %s, at most %d are"+
-				" read", s.Cluster, list.have, list.name, list.most)
+			return fault.New(fault.Invalid, "TooLarge",
+				"snapshot of cluster %s has %d %s, at most %d are read", s.Cluster, list.have, list.name, list.most)
 		}
 	}
 	return nil
@@ -110,17 +110,17 @@ func validateDelta(d *Delta) error {
 func validateHead(cluster string, epoch, seq int64, shapes, pods int) error {
 	switch {
 	case cluster == "" || !fits(cluster, maxClusterBytes):
-		return fault.New(fault.Invalid, "Malformed", "snapshot: cluster must have 1 to %d bytes, has"+
-			" %d", maxClusterBytes, len(cluster))
+		return fault.New(fault.Invalid, "Malformed",
+			"snapshot: cluster must have 1 to %d bytes, has %d", maxClusterBytes, len(cluster))
 	case epoch < 0 || seq < 0:
-		return fault.New(fault.Invalid, "Malformed", "snapshot of cluster %s: epoch %d and seq %d must not be"+
-			" negative", cluster, epoch, seq)
+		return fault.New(fault.Invalid, "Malformed",
+			"snapshot of cluster %s: epoch %d and seq %d must not be negative", cluster, epoch, seq)
 	case shapes > MaxShapes:
-		return fault.New(fault.Invalid, "TooLarge", "snapshot of cluster %s has %d pod shapes, at most %d are"+
-			" read", cluster, shapes, MaxShapes)
+		return fault.New(fault.Invalid, "TooLarge",
+			"snapshot of cluster %s has %d pod shapes, at most %d are read", cluster, shapes, MaxShapes)
 	case pods > MaxPods:
-		return fault.New(fault.Invalid, "TooLarge", "snapshot of cluster %s has %d pods, at most %d are"+
-			" read", cluster, pods, MaxPods)
+		return fault.New(fault.Invalid, "TooLarge",
+			"snapshot of cluster %s has %d pods, at most %d are read", cluster, pods, MaxPods)
 	}
 	return nil
 }
@@ -139,8 +139,8 @@ func validateShapes(pods []model.Pod, daemons []model.DaemonSet, buffers []model
 	for i := range buffers {
 		b := &buffers[i]
 		if b.Replicas < 0 || b.Replicas > MaxBufferPods {
-			return fault.New(fault.Invalid, "Malformed", "buffers[%d] is for %d pods, must be 0 to"+
-				" %d", i, b.Replicas, MaxBufferPods)
+			return fault.New(fault.Invalid, "Malformed",
+				"buffers[%d] is for %d pods, must be 0 to %d", i, b.Replicas, MaxBufferPods)
 		}
 		if n := b.Shape; b.Replicas > 0 && (n < 0 || n >= shapes) {
 			return fault.New(fault.Invalid, "Malformed", "buffers[%d] refers to shape %d of %d", i, n, shapes)

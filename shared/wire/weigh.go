@@ -161,8 +161,8 @@ func (w *weigher) charge(bytes int64) error {
 }
 
 func tooHeavy(object string, budget int64) error {
-	return fault.New(fault.Invalid, "TooLarge", "%s takes more than the %d MiB of memory that this program has for"+
-		" one", object, budget>>20)
+	return fault.New(fault.Invalid, "TooLarge",
+		"%s takes more than the %d MiB of memory that this program has for one", object, budget>>20)
 }
 
 // next returns the next byte that is no white space, 0 at the end.

@@ -44,8 +44,9 @@ func (s *Checker) karpenter(ctx context.Context) ([]check.Finding, error) {
 		if d.Replicas > 0 || d.Running > 0 {
 			found = append(found, check.Finding{
 				Level: check.Warn,
-				Seen: fmt.Sprintf("Karpenter runs (Deployment %s/%s, %d replicas): both would launch for the same "+
-					"pods", d.Namespace, d.Name, d.Replicas),
+				Seen: fmt.Sprintf(
+					"Karpenter runs (Deployment %s/%s, %d replicas): both would launch for the same pods",
+					d.Namespace, d.Name, d.Replicas),
 				Do: s.deploy("-c paused=true") + "; then docs/tasks/migrate-from-karpenter.md",
 			})
 		}
@@ -85,8 +86,9 @@ func HelmReleaseFindings(releases []ekscluster.HelmRelease) []check.Finding {
 
 // ReleaseTrap says what uninstalling a release would do.
 func ReleaseTrap(r ekscluster.HelmRelease) string {
-	return fmt.Sprintf("helm uninstall %s would delete the CustomResourceDefinitions %s, and with them all their "+
-		"objects", r.Name, strings.Join(r.Definitions, ", "))
+	return fmt.Sprintf(
+		"helm uninstall %s would delete the CustomResourceDefinitions %s, and with them all their objects",
+		r.Name, strings.Join(r.Definitions, ", "))
 }
 
 // Left looks at what Karpenter left where Joiner runs.

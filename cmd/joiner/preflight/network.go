@@ -73,8 +73,9 @@ func (s *Checker) network(ctx context.Context) ([]check.Finding, error) {
 			Level: check.Warn,
 			Seen: fmt.Sprintf("no %s has the tag %s=%s, by which the EC2NodeClass of the example selects it", what,
 				discoveryTag, s.plan.Cluster),
-			Do: fmt.Sprintf("aws ec2 create-tags --resources %s --tags Key=%s,Value=%s; or name others in your "+
-				"EC2NodeClass", strings.Join(ids, " "), discoveryTag, s.plan.Cluster),
+			Do: fmt.Sprintf(
+				"aws ec2 create-tags --resources %s --tags Key=%s,Value=%s; or name others in your EC2NodeClass",
+				strings.Join(ids, " "), discoveryTag, s.plan.Cluster),
 		})
 	}
 	vpc := cluster.ResourcesVpcConfig

@@ -38,8 +38,9 @@ func (s *Checker) nodeRole(ctx context.Context) ([]check.Finding, error) {
 	}
 	if !enters {
 		return check.One(check.Warn,
-			fmt.Sprintf("role %s has no access entry: nodes with it join only if the ConfigMap kube-system/aws-auth "+
-				"names it", name),
+			fmt.Sprintf(
+				"role %s has no access entry: nodes with it join only if the ConfigMap kube-system/aws-auth names it",
+				name),
 			fmt.Sprintf("kubectl get configmap aws-auth -n kube-system -o yaml; if it does not: aws eks "+
 				"create-access-entry --cluster-name %s --principal-arn %s --type EC2_LINUX", s.plan.Cluster, arn)), nil
 	}

@@ -29,8 +29,9 @@ func (c *Classes) profile(ctx context.Context, class model.Class) (string, *mode
 		return problem("InstanceProfileNotFound", "neither spec.role nor spec.instanceProfile is set; set one of them")
 	}
 	if c.settings.Isolated {
-		return problem("InstanceProfileNotFound", "spec.role %q needs IAM, which an isolated network does not reach;"+
-			" set spec.instanceProfile instead", class.Role)
+		return problem("InstanceProfileNotFound",
+			"spec.role %q needs IAM, which an isolated network does not reach; set spec.instanceProfile instead",
+			class.Role)
 	}
 	pages := iam.NewListInstanceProfilesForRolePaginator(c.clients.IAM,
 		&iam.ListInstanceProfilesForRoleInput{RoleName: aws.String(role)})

@@ -145,9 +145,9 @@ func (c *Classes) placementGroup(ctx context.Context, term *model.SelectorTerm) 
 		return nil, nil, err
 	}
 	if err != nil || len(out.PlacementGroups) == 0 {
-		problem := fmt.Sprintf("%s %q: there is no such placement group in state available in %s; create it or"+
-			" correct the"+
-			" selector", field, value, c.settings.Region)
+		problem := fmt.Sprintf(
+			"%s %q: there is no such placement group in state available in %s; create it or correct the selector",
+			field, value, c.settings.Region)
 		return nil, &model.ClassProblem{Reason: "PlacementGroupNotFound", Message: problem}, nil
 	}
 	group := &out.PlacementGroups[0]

@@ -86,8 +86,8 @@ func (f *Fleet) PrepareRequest(ctx context.Context, launch model.Launch) ([]byte
 	}
 	if total == 0 || r.Count == 0 {
 		return nil, fault.New(fault.Invalid, "",
-			"launch of NodePool %s has %d offerings for %d claims; both must be at least"+
-				" one", launch.Pool, total, r.Count)
+			"launch of NodePool %s has %d offerings for %d claims; both must be at least one",
+			launch.Pool, total, r.Count)
 	}
 	if r.Context != "" || launch.CapacityType == model.Reserved {
 		r.Version = requestNewest

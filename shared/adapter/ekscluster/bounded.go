@@ -96,8 +96,8 @@ func (b bounded) weigh(what, contentType string, body []byte) error {
 	}
 	if len(body) > maxOddBytes {
 		return fault.New(fault.Invalid, "TooLarge",
-			"%s has %d bytes of content type %.60q and no requested kind; of such at"+
-				" most %d are read", what, len(body), contentType, maxOddBytes)
+			"%s has %d bytes of content type %.60q and no requested kind; of such at most %d are read",
+			what, len(body), contentType, maxOddBytes)
 	}
 	return nil
 }

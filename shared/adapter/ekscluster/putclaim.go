@@ -48,8 +48,9 @@ func (c Claims) findOrCreate(ctx context.Context, claim *model.Claim) (*apiv1.No
 	if fault.Is(err, fault.Conflict) { // an earlier attempt came as far as this
 		object, err := c.claim(ctx, claim)
 		if err == nil && claim.Vanished && object.DeletionTimestamp != nil {
-			return nil, fault.New(fault.Conflict, "", "NodeClaim %s of UID %s, which is deleted with its"+
-				" CustomResourceDefinition, still exists", claim.Name, object.UID)
+			return nil, fault.New(fault.Conflict, "",
+				"NodeClaim %s of UID %s, which is deleted with its CustomResourceDefinition, still exists",
+				claim.Name, object.UID)
 		}
 		return object, err
 	}

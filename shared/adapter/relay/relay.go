@@ -134,8 +134,9 @@ func (t *transport) ask(ctx context.Context, r wire.RelayRequest) (wire.RelayAns
 			" received %s %s and did not answer in time; whether it was carried out is"+
 			" unknown", t.cluster, r.Method, r.Path)
 	}
-	return wire.RelayAnswer{}, fault.New(fault.Internal, CodeNotStarted, "request to cluster %s: no watcher answered"+
-		" %s %s in time; is one running, with the chart's relay.enabled?", t.cluster, r.Method, r.Path)
+	return wire.RelayAnswer{}, fault.New(fault.Internal, CodeNotStarted,
+		"request to cluster %s: no watcher answered %s %s in time; is one running, with the chart's relay.enabled?",
+		t.cluster, r.Method, r.Path)
 }
 
 // open reads the answer that was found.
@@ -150,8 +151,9 @@ func (t *transport) open(ctx context.Context, s state, r *wire.RelayRequest) (wi
 	case answer.Refused != "":
 		return answer, fault.New(fault.Denied, CodeRefused, "%s: %s", answer.Refused, answer.Message)
 	case answer.Broken != "":
-		return answer, fault.New(fault.Internal, CodeBroken, "request to cluster %s: the watcher got no answer to %s"+
-			" %s: %s", t.cluster, r.Method, r.Path, answer.Message)
+		return answer, fault.New(fault.Internal, CodeBroken,
+			"request to cluster %s: the watcher got no answer to %s %s: %s",
+			t.cluster, r.Method, r.Path, answer.Message)
 	}
 	return answer, nil
 }

@@ -58,8 +58,9 @@ func (b balancedPools) approves(nodes []*poolNode, savings model.MicroUSD) *mode
 		}
 		score := quotient(share, all.cost*100, int64(all.price)) // times the cost of the move it is hundredths
 		if cost := of[name].cost; score <= 0 || score < b.percent*cost {
-			return because(SavingsTooSmall, "NodePool %s is Balanced: the savings score %d %% for what is disrupted, "+
-				"and %d %% are required", name, score/max(1, cost), b.percent)
+			return because(SavingsTooSmall,
+				"NodePool %s is Balanced: the savings score %d %% for what is disrupted, and %d %% are required",
+				name, score/max(1, cost), b.percent)
 		}
 	}
 	return nil

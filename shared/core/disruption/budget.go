@@ -128,8 +128,9 @@ func (l *budgetsLeft) full(pool, reason string, first int) model.KeptReason {
 		return *because(InvalidBudget, "NodePool %s: %s", pool, err)
 	}
 	reason, planned := budgetReason(reason), l.planned[pool]
-	message := fmt.Sprintf("budgets of NodePool %s allow %d of its %d nodes to be disrupted at once (%s): "+
-		"%d are disrupted or not ready", pool, l.limits[pool][reason], l.nodes[pool], reason, l.busy[pool]-planned)
+	message := fmt.Sprintf(
+		"budgets of NodePool %s allow %d of its %d nodes to be disrupted at once (%s): %d are disrupted or not ready",
+		pool, l.limits[pool][reason], l.nodes[pool], reason, l.busy[pool]-planned)
 	if first = min(first, l.left(pool, reason)) + planned; first > 0 {
 		message += fmt.Sprintf(", and %d others of this plan come first", first)
 	}

@@ -277,8 +277,9 @@ func (e *evaluator) blockByTime(node *poolNode) {
 	default:
 		if until := e.poolQuiet(node, busy); until > e.now {
 			e.replan.at(until)
-			node.forbid(consolidating, PoolNotQuiet, "pods came or went on other nodes of NodePool %s less than %s "+
-				"later: the nodes are evaluated together", node.Pool.Name, seconds(min(after, togetherSeconds)))
+			node.forbid(consolidating, PoolNotQuiet,
+				"pods came or went on other nodes of NodePool %s less than %s later: the nodes are evaluated together",
+				node.Pool.Name, seconds(min(after, togetherSeconds)))
 		}
 	}
 }
@@ -327,18 +328,21 @@ func (e *evaluator) blockByHistory(node *poolNode) {
 	}
 	if until := e.history.broken(node.Claim.Class); until > e.now {
 		e.replan.at(until)
-		node.forbid(everything, Breaker, "replacements of EC2NodeClass %s failed repeatedly; "+
-			"none of its nodes is disrupted before %s", node.Claim.Class, clock(until))
+		node.forbid(everything, Breaker,
+			"replacements of EC2NodeClass %s failed repeatedly; none of its nodes is disrupted before %s",
+			node.Claim.Class, clock(until))
 	}
 	if until, last := e.history.backoff(node.Claim.Name, false); until > e.now {
 		e.replan.at(until)
-		node.forbid(budgeted|replacing, TriedLately, "command %s, which was to disrupt it, was undone (%s); "+
-			"it is tried again at %s", last.ID, last.FailureCode, clock(until))
+		node.forbid(budgeted|replacing, TriedLately,
+			"command %s, which was to disrupt it, was undone (%s); it is tried again at %s",
+			last.ID, last.FailureCode, clock(until))
 	} else if until, last := e.history.backoff(node.Claim.Name, true); until > e.now {
 		e.replan.at(until)
 		node.skipReplacement = len(last.FailedOfferings) > 0
-		node.forbid(replacing, TriedLately, "command %s, which was to replace it, was undone (%s); "+
-			"a replacement is tried again at %s", last.ID, last.FailureCode, clock(until))
+		node.forbid(replacing, TriedLately,
+			"command %s, which was to replace it, was undone (%s); a replacement is tried again at %s",
+			last.ID, last.FailureCode, clock(until))
 	}
 	for i := range e.in.Commands {
 		c := &e.in.Commands[i]

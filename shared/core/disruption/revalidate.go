@@ -91,8 +91,8 @@ func (r *revalidation) stillEligible() (out []model.KeptReason) {
 		}
 		if pool := node.Node.Pool(); of == shrinking && node.Pool != nil {
 			if shrunk[pool]++; shrunk[pool] == r.surplus[pool]+1 {
-				out = append(out, *because(Changed, "NodePool %s has no more nodes beyond spec.replicas "+
-					"than those that other commands remove", pool))
+				out = append(out, *because(Changed,
+					"NodePool %s has no more nodes beyond spec.replicas than those that other commands remove", pool))
 			}
 		}
 	}

@@ -138,8 +138,9 @@ func (l *live) read(ctx context.Context) {
 			strings.Join(config.Undefined, ", "), l.shown.Epoch, l.shown.Seq)
 	}
 	if err != nil {
-		l.unread = fmt.Errorf("NodePools and EC2NodeClasses cannot be read from the API server of cluster %s, "+
-			"so nothing is launched: %w", l.reg.Cluster, err)
+		l.unread = fmt.Errorf(
+			"NodePools and EC2NodeClasses cannot be read from the API server of cluster %s, so nothing is launched: %w",
+			l.reg.Cluster, err)
 		return
 	}
 	l.applied = appliedOf(config)

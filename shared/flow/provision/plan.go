@@ -111,8 +111,9 @@ func (p *planner) portioned(plan model.Plan) {
 		p.ledger.Notes.PlannedTo, p.noted = next, true
 	}
 	if plan.Later > 0 {
-		p.problem("%d pods are planned next: one plan takes at most %d pods, and rules between pods about "+
-			"%d sets of them", plan.Later, p.settings.Most.Pods, p.settings.Most.Sets)
+		p.problem(
+			"%d pods are planned next: one plan takes at most %d pods, and rules between pods about %d sets of them",
+			plan.Later, p.settings.Most.Pods, p.settings.Most.Sets)
 	}
 }
 

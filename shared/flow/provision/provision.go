@@ -177,8 +177,9 @@ func (p *provisioner) lost() bool {
 	case p.now()-since >= lostFor:
 		return false
 	}
-	p.problem("%d NodeClaims exist and the ledger knows none: nothing is launched before they are adopted, "+
-		"or for %d seconds", strangers, lostFor)
+	p.problem(
+		"%d NodeClaims exist and the ledger knows none: nothing is launched before they are adopted, or for %d seconds",
+		strangers, lostFor)
 	return true
 }
 

@@ -33,8 +33,9 @@ func (r *recoverer) recover(ctx context.Context) error {
 			continue
 		}
 		if claim := r.ledger.Unread.First(model.UnreadClaim, intent.Claims...); claim != "" {
-			r.problem("launch %s waits: its claim %s cannot be read, so it is unknown which claims its "+
-				"instances belong to", intent.ID, claim)
+			r.problem(
+				"launch %s waits: its claim %s cannot be read, so it is unknown which claims its instances belong to",
+				intent.ID, claim)
 			continue
 		}
 		due = append(due, intent)

@@ -165,8 +165,9 @@ func (s *standalones) nameTaken(a *attempt) {
 	for i := range a.claims {
 		if w := s.named(a.claims[i].Name); w != nil {
 			w.tries = standaloneTries
-			w.deny(standaloneNameInUse, fmt.Sprintf("metadata.name: %q: a NodeClaim of that name ended within the "+
-				"last days. Choose another name, or wait.", w.Name))
+			w.deny(standaloneNameInUse, fmt.Sprintf(
+				"metadata.name: %q: a NodeClaim of that name ended within the last days. Choose another name, or wait.",
+				w.Name))
 		}
 	}
 }

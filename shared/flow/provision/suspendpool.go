@@ -116,8 +116,9 @@ func (s *suspensions) suspectPool(found *refusal, took int64) {
 		if s.suspects == nil {
 			s.suspects = map[string]string{}
 		}
-		s.suspects[found.claim.Pool] = fmt.Sprintf("node %s was initialized a moment ago and cannot take pod %s, "+
-			"for which it was launched: %s", found.node, found.pod.Key(), found.why)
+		s.suspects[found.claim.Pool] = fmt.Sprintf(
+			"node %s was initialized a moment ago and cannot take pod %s, for which it was launched: %s",
+			found.node, found.pod.Key(), found.why)
 	}
 }
 

@@ -30,8 +30,9 @@ func (a *Account) Concurrency(ctx context.Context, reserve int, bound string) ([
 	}
 	limit, free := int(out.AccountLimit.ConcurrentExecutions),
 		int(aws.ToInt32(out.AccountLimit.UnreservedConcurrentExecutions))
-	raise := fmt.Sprintf("aws service-quotas request-service-quota-increase --service-code lambda --quota-code %s "+
-		"--desired-value 1000", quotaOfConcurrency)
+	raise := fmt.Sprintf(
+		"aws service-quotas request-service-quota-increase --service-code lambda --quota-code %s --desired-value 1000",
+		quotaOfConcurrency)
 	seen := fmt.Sprintf("%d of %d concurrent executions are unreserved", free, limit)
 	switch {
 	case reserve > 0 && free-reserve < leastUnreserved:

@@ -121,8 +121,9 @@ func checkQuotas(limits map[string]float64, use map[running]int64, left float64)
 
 // increase is the command that asks for twice a quota.
 func increase(code string, limit float64) string {
-	return fmt.Sprintf("aws service-quotas request-service-quota-increase --service-code ec2 --quota-code %s "+
-		"--desired-value %.0f", code, max(64, math.Ceil(limit*2)))
+	return fmt.Sprintf(
+		"aws service-quotas request-service-quota-increase --service-code ec2 --quota-code %s --desired-value %.0f",
+		code, max(64, math.Ceil(limit*2)))
 }
 
 func checkQuota(what running, code string, vcpus int64, limit float64) check.Finding {

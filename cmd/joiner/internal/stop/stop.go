@@ -232,8 +232,9 @@ func (f *stopFlags) stop(ctx context.Context, command *cobra.Command, at *instal
 		}
 		if !known {
 			cli.Warn(command.ErrOrStderr(),
-				[]string{fmt.Sprintf("cluster %s has no node of a NodePool %s: if the name is wrong, this stops "+
-					"nothing", reg.Cluster, f.pool)})
+				[]string{fmt.Sprintf(
+					"cluster %s has no node of a NodePool %s: if the name is wrong, this stops nothing",
+					reg.Cluster, f.pool)})
 		}
 	}
 	if err := at.Ledger.Stop(ctx, reg, stop); err != nil {

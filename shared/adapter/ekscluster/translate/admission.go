@@ -70,8 +70,8 @@ func runIn(shape *model.PodShape, class *nodev1.RuntimeClass, overhead bool) {
 			}
 			sum := shape.Requests[name] + extra[name]
 			if sum < 0 { // both are not negative, so that the sum went beyond what 64 bits count
-				problems = append(problems, fmt.Sprintf("overhead.podFixed[%s]: is more than 64 bits hold, together"+
-					" with what the pod requests", name))
+				problems = append(problems, fmt.Sprintf(
+					"overhead.podFixed[%s]: is more than 64 bits hold, together with what the pod requests", name))
 				continue
 			}
 			shape.Requests[name] = sum
@@ -89,8 +89,8 @@ func runIn(shape *model.PodShape, class *nodev1.RuntimeClass, overhead bool) {
 		value := class.Scheduling.NodeSelector[key]
 		if own, ok := selector[key]; ok && own != value {
 			shape.Unsupported = append(slices.Clip(shape.Unsupported), fmt.Sprintf(
-				"spec.nodeSelector[%s]: %q: RuntimeClass %s has %q there; use that or another"+
-					" class", key, own, class.Name, value))
+				"spec.nodeSelector[%s]: %q: RuntimeClass %s has %q there; use that or another class",
+				key, own, class.Name, value))
 			continue
 		}
 		if selector == nil {

@@ -172,11 +172,13 @@ func problemOf(object *autoscalingv1beta1.CapacityBuffer, key ScalableKey, of *S
 	case of != nil:
 		return "", ""
 	case key.Kind == KindPodTemplate:
-		return model.PodTemplateNotFound, fmt.Sprintf("spec.podTemplateRef.name: %q: there is no such PodTemplate in"+
-			" namespace %s; create it, or name another", key.Name, key.Namespace)
+		return model.PodTemplateNotFound, fmt.Sprintf(
+			"spec.podTemplateRef.name: %q: there is no such PodTemplate in namespace %s; create it, or name another",
+			key.Name, key.Namespace)
 	}
-	return model.ScalableRefNotFound, fmt.Sprintf("spec.scalableRef.name: %q: there is no such %s in namespace %s;"+
-		" create it, or name another", key.Name, key.Kind, key.Namespace)
+	return model.ScalableRefNotFound, fmt.Sprintf(
+		"spec.scalableRef.name: %q: there is no such %s in namespace %s; create it, or name another",
+		key.Name, key.Kind, key.Namespace)
 }
 
 // bufferStatus returns what a buffer's object says.

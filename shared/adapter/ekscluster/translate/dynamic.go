@@ -97,6 +97,7 @@ func claimObject(object metav1.Object, providerID string) model.Object {
 }
 
 func cannotBeRead(err error) string {
-	return fmt.Sprintf("spec: cannot be read: %v. Remedy: Apply the CustomResourceDefinitions of this release and"+
-		" correct the object.", err)
+	return fmt.Sprintf(
+		"spec: cannot be read: %v. Remedy: Apply the CustomResourceDefinitions of this release and correct the object.",
+		err)
 }

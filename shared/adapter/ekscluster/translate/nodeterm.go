@@ -39,8 +39,9 @@ func unreadableTerm(at *field.Path, term *corev1.NodeSelectorTerm) string {
 		case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
 			plain = false
 		default:
-			return fmt.Sprintf("%s.matchExpressions[%d].operator: %q: must be one of In, NotIn, Exists,"+
-				" DoesNotExist, Gt, Lt", at, i, e.Operator)
+			return fmt.Sprintf(
+				"%s.matchExpressions[%d].operator: %q: must be one of In, NotIn, Exists, DoesNotExist, Gt, Lt",
+				at, i, e.Operator)
 		}
 	}
 	for i := range term.MatchFields {

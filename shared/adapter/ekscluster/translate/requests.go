@@ -29,8 +29,8 @@ func requests(pod *corev1.Pod) (model.Resources, []string) {
 		v, ok := count(q, scaleOf(name), roundUp)
 		switch {
 		case !ok:
-			problems = append(problems, fmt.Sprintf("requests of %s add up to %q, which is more than 64 bits hold;"+
-				" request less", name, q.String()))
+			problems = append(problems, fmt.Sprintf(
+				"requests of %s add up to %q, which is more than 64 bits hold; request less", name, q.String()))
 		case v > 0:
 			out[string(name)] = v
 		}

@@ -46,8 +46,8 @@ func standaloneClaim(object *apiv1.NodeClaim) model.StandaloneClaim {
 		problem = strings.NewReplacer("a NodePool cannot require a NodePool",
 			"a standalone NodeClaim belongs to no NodePool",
 			"Remove the requirement: nodes of this NodePool have the label anyway.", "Remove the requirement.",
-			"Remove it: it is set from the NodePool's name.", "Remove it: a standalone NodeClaim belongs to no"+
-				" NodePool.").Replace(problem)
+			"Remove it: it is set from the NodePool's name.",
+			"Remove it: a standalone NodeClaim belongs to no NodePool.").Replace(problem)
 		out.Invalid = append(out.Invalid, problem)
 	}
 	requests, problems := rounded(spec.Resources.Requests, "spec.resources.requests", roundUp)
