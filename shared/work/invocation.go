@@ -14,7 +14,8 @@ import (
 )
 
 // Invocation is one invocation of a flow at work: its clock, its deadline, and what it notes on the way. What runs side
-// by side may use it at once.
+// by side may ask for the time, note problems, add to numbers and carry out effects at once; all else is for one at a
+// time.
 type Invocation struct {
 	Clock    func() time.Time // this process's own; how old anything is comes from the ledger's
 	Deadline time.Time        // when the invocation is killed
