@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { open, totals } from './page.mjs'
+import { open, until } from './page.mjs'
 
 const axe = await readFile(new URL('node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
 
@@ -18,9 +18,7 @@ async function on(options, steps) {
 }
 
 test('the head of the page says what the plan says', () => on({}, async (page) => {
-  const now = await totals(page)
-  assert.equal(now.Nodes, '9')
-  assert.equal(now['Price per hour'], '$2.60')
+  await until(page, 'the head of the page', (now) => now.Nodes === '9' && now['Price per hour'] === '$2.60')
 }))
 
 test('a dry run of giving back is opened', () => on({}, async (page) => {

@@ -1,7 +1,7 @@
 // How soon the page shows its nodes, and how long frames take while it updates: frames.mjs URL [SECONDS]. One line of JSON.
 
 import { loadavg } from 'node:os'
-import { open, totals } from './page.mjs'
+import { open, until } from './page.mjs'
 
 const url = process.argv[2]
 const seconds = Number(process.argv[3] ?? 20)
@@ -15,7 +15,7 @@ for (let i = 0; i < 5; i++) {
     return { contentful: at('first-contentful-paint'), field: at('joiner-field') }
   }))
   if (i === 4) {
-    nodes = (await totals(page)).Nodes
+    nodes = (await until(page, 'the count of nodes', (now) => now.Nodes !== '–')).Nodes
     frames = await page.evaluate((s) => new Promise((done) => {
       const taken = []
       let last = 0

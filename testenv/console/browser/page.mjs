@@ -23,8 +23,8 @@ export async function open({ width = 1440, height = 900, theme = 'dark', path = 
   return { browser, page, trouble }
 }
 
-// totals are the numbers at the head of the page, by name.
-export const totals = (page) =>
+// totals are the numbers at the head of the page, by name: dashes until the page is rendered, which may be frames after the field is.
+const totals = (page) =>
   page.evaluate(() => Object.fromEntries([...document.querySelectorAll('.stat')].map((s) => [s.querySelector('h2').textContent, s.querySelector('.value').textContent])))
 
 // until waits for what a function of the page's totals says.
