@@ -31,20 +31,27 @@ func TestC5AClusterThatSomebodyJustChangedIsNotAtRest(t *testing.T) {
 // A notice that came while its instance's claim was not in the ledger is heard when it comes again after the claim was adopted.
 func TestC5ANoticeIsHeardOnceItsClaimIsAdopted(t *testing.T) {
 	write := func(at time.Duration, actor, op string) world.Entry {
-		change := world.ClaimChange{Before: &model.Claim{Name: "a"}, After: &model.Claim{Name: "a"}}
+		change := world.ClaimChange{Before: &model.Claim{Name: "a", InstanceID: "i-1"}, After: &model.Claim{Name: "a", InstanceID: "i-1"}}
+		if op == "settle" {
+			change.Before.InstanceID = ""
+		}
 		return world.Entry{At: world.Start.Add(at), Actor: actor, Fact: world.LedgerWritten{Op: op, Claims: []world.ClaimChange{change}}}
 	}
 	given := map[string]time.Time{"notices-9": world.Start.Add(time.Minute)}
 	for name, c := range map[string]struct {
-		adopted time.Duration
-		actor   string
-		broken  bool
+		op     string
+		at     time.Duration
+		actor  string
+		broken bool
 	}{
-		"adopted afterwards":                     {2 * time.Minute, "notices-9", false},
-		"adopted before":                         {30 * time.Second, "notices-9", true},
-		"adopted afterwards, written by another": {2 * time.Minute, "provision-9", true},
+		"adopted afterwards":                     {"adopt", 2 * time.Minute, "notices-9", false},
+		"adopted before":                         {"adopt", 30 * time.Second, "notices-9", true},
+		"adopted afterwards, written by another": {"adopt", 2 * time.Minute, "provision-9", true},
+		"settled afterwards":                     {"settle", 2 * time.Minute, "notices-9", false},
+		"settled before":                         {"settle", 30 * time.Second, "notices-9", true},
+		"advanced afterwards":                    {"advance", 2 * time.Minute, "notices-9", true},
 	} {
-		entries := []world.Entry{write(c.adopted, "interruption-3", "adopt"), write(time.Hour, c.actor, "advance")}
+		entries := []world.Entry{write(c.at, "interruption-3", c.op), write(time.Hour, c.actor, "advance")}
 		if got := changedAgain(entries, 1, given); (got != nil) != c.broken {
 			t.Errorf("%s: %+v, want broken: %t", name, got, c.broken)
 		}

@@ -9,16 +9,28 @@ import (
 )
 
 // unrecorded is D5: of each instance we launched for the cluster that ended some minutes ago there is a record that says why. Of instances
-// that others made for it there is none, and need be none of those whose claim somebody deleted from the ledger, as EC2 shows what ended
-// for an hour.
+// that others made for it there is none, and need be none of those whose claim somebody deleted from the ledger, or whose launch was settled
+// too late, as EC2 shows what ended for an hour.
 func unrecorded(w *world.World) (found []audit.Violation) {
 	known := map[string]bool{}
+	settled := map[string]time.Time{} // by launch
 	for _, entry := range w.Log.Since(0) {
 		if fact, ok := entry.Fact.(world.LedgerMeddled); ok && fact.Claim != nil {
 			if m, there := w.Fleet.Instance(fact.Claim.InstanceID); there && m.Terminated && w.Clock.Now().Sub(m.EndedAt) >= audit.DefaultRules.Listed {
 				known[m.ID] = true
 			}
 		}
+	}
+	for _, entry := range w.Log.Since(0) {
+		if fact, ok := entry.Fact.(world.LedgerWritten); ok && fact.Op == "settle" {
+			for i := range fact.Intents {
+				settled[fact.Intents[i].ID] = entry.At
+			}
+		}
+	}
+	for _, m := range w.Fleet.Instances() {
+		at, ok := settled[m.Tags["joiner.sh/intent"]]
+		known[m.ID] = known[m.ID] || ok && m.Terminated && at.Sub(m.EndedAt) >= audit.DefaultRules.Listed
 	}
 	for _, r := range w.Store.Removals() {
 		known[r.Claim.InstanceID] = known[r.Claim.InstanceID] || r.Reason != "" && r.By != "" && r.Message != ""

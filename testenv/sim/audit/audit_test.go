@@ -205,6 +205,25 @@ func (s *story) twiceAfter(later time.Duration, between ...world.Fact) {
 	})
 }
 
+// bothTwice records two claims for the same two pods, and what happens in between.
+func (s *story) bothTwice(between ...world.Fact) {
+	both := slices.Concat(claimOf("1", 0, model.Intended, 1, "").Pods, claimOf("1", 1, model.Intended, 1, "").Pods)
+	s.pod("pod-1-1")
+	s.launch("1", 1, 1)
+	before, after, again := claimOf("1", 0, model.Launched, 2, "i-1-0"), claimOf("1", 0, model.Launched, 3, "i-1-0"), claimOf("3", 0, model.Intended, 1, "")
+	after.Pods, again.Pods = both, both
+	s.report(world.LedgerWritten{Cluster: "world", Op: "advance", Claims: []world.ClaimChange{{Before: before, After: after}}})
+	s.wait(30 * time.Second)
+	for _, fact := range between {
+		s.report(fact)
+	}
+	s.report(world.LedgerWritten{
+		Cluster: "world", Op: "record", Fence: &fence, Claims: []world.ClaimChange{{After: again}},
+		Usage:   []model.Usage{{Pool: "web", Reserved: model.Resources{model.Nodes: 2}}},
+		Intents: []model.Intent{{ID: "3", Pool: "web", Claims: []string{again.Name}, State: model.IntentCalling}},
+	})
+}
+
 // loseNode has an actor delete the Node of an instance; empty = somebody else.
 func (s *story) loseNode(instance, actor string) {
 	s.report(world.ObjectWritten{Cluster: "world", Kind: world.KindNode, Name: "n-" + instance, UID: "n", Verb: "gone", Node: &model.Node{
@@ -377,6 +396,10 @@ func TestEachRuleSeesWhatBreaksIt(t *testing.T) {
 			s.twice(world.LedgerWritten{Cluster: "world", Op: "advance", Claims: []world.ClaimChange{{
 				Before: claimOf("2", 0, model.Launched, 2, "i-2-0"), After: claimOf("2", 0, model.Terminating, 3, "i-2-0"),
 			}}})
+		}},
+		{"two pods that two claims under way are for", []string{"A9"}, func(s *story) { s.bothTwice() }},
+		{"two pods that two claims under way are for, and a pod that came in between and takes all of the first", nil, func(s *story) {
+			s.bothTwice(came)
 		}},
 		{"a pod that two claims under way are for, and one that came in between and takes the first", nil, func(s *story) {
 			s.twice(came)

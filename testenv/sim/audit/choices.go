@@ -376,6 +376,11 @@ func (a *Auditor) untainted(k *model.Command) {
 		if n == nil || n.UID != t.NodeUID || c == nil || ends(c.State) || c.State == model.Gone || n.DeletedUnix != 0 {
 			continue
 		}
+		if m := a.accounts.instanceOf(c); m != nil && m.disowned.After(a.accounts.commands[k.ID].since) {
+			// Somebody deleted the claim meanwhile. What was adopted for it is not the command's, and its taint is removed as an orphaned one.
+			a.within("B4", t.Node, a.entry.At, a.rules.Untainted, func() (string, bool) { return a.stillTainted(t, k.ID) })
+			continue
+		}
 		// Nobody says so before each node is read to be free of it; but a patch of a process that died may come about later.
 		if age := a.entry.At.Sub(n.taintedAt); tainted(n.Node) && (a.calm() || age > 2*a.rules.Invocation) {
 			a.broken("B4", t.Node, "command %s is undone and the node has the taint, for %s", k.ID, age.Round(time.Second))

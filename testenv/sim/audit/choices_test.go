@@ -157,6 +157,26 @@ func (s *story) handedOver(state model.CommandState) {
 	}
 }
 
+// adoptedMeanwhile has people delete the claim of a command's target, another adopted for its instance, and the command undone, which leaves
+// the taint; stays = for good.
+func (s *story) adoptedMeanwhile(stays bool) {
+	k := s.commit("1", nil)
+	s.chosenNode("1", true)
+	deleted := s.chosenClaim("1")
+	deleted.Version = 2
+	s.wait(time.Second)
+	s.report(world.LedgerMeddled{Claim: deleted})
+	s.report(world.LedgerWritten{Cluster: world.Name, Op: "adopt", Claims: []world.ClaimChange{{After: s.chosenClaim("1")}}})
+	s.step(s.step(k, model.CommandUndoing), model.CommandUndone)
+	if !stays {
+		s.chosenNode("1", false)
+	}
+	for range 20 {
+		s.wait(10 * time.Second)
+		s.report(world.ManifestMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
+	}
+}
+
 // turnRound has instance 2 be the replacement of one that is gone, by a command that came to an end, and be disrupted to save.
 func (s *story) turnRound(end model.CommandState) { s.turnRoundAfter(end, func() {}) }
 
@@ -284,8 +304,10 @@ func TestRulesOfChoices(t *testing.T) {
 			s.chosenNode("1", true)
 			s.undone("1", k)
 		}, "B4"},
-		"F22 undone and tainted, for another command that is open for long": {func(s *story) { s.handedOver(model.CommandReplacing) }, ""},
-		"F22 B4 undone and tainted, and the other command is undone, too":   {func(s *story) { s.handedOver(model.CommandUndone) }, "B4"},
+		"undone and tainted, and its claim was adopted since somebody deleted it":                {func(s *story) { s.adoptedMeanwhile(false) }, ""},
+		"B4 undone and tainted for minutes, and its claim was adopted since somebody deleted it": {func(s *story) { s.adoptedMeanwhile(true) }, "B4"},
+		"F22 undone and tainted, for another command that is open for long":                      {func(s *story) { s.handedOver(model.CommandReplacing) }, ""},
+		"F22 B4 undone and tainted, and the other command is undone, too":                        {func(s *story) { s.handedOver(model.CommandUndone) }, "B4"},
 		"undone and untainted": {func(s *story) {
 			k := s.commit("1", nil)
 			s.chosenNode("1", true)

@@ -358,7 +358,7 @@ func (a *Auditor) calm() bool {
 // where kube-scheduler has since put a pod on a node that was not made for it: another lost its place by that, and needs
 // one more.
 func (a *Auditor) notTwice(shape int) {
-	promised := 0
+	promised, most := 0, 1     // pods of the shape that these claims are for, and that one of them is for, at most
 	fresh := map[string]bool{} // nodes of unfinished claims
 	for _, c := range a.accounts.claims {
 		if !underWay(c.State) || a.accounts.replacement[c.Name] != "" {
@@ -385,11 +385,13 @@ func (a *Auditor) notTwice(shape int) {
 		if c.NodeName != "" {
 			fresh[c.NodeName] = true
 		}
+		of := 0
 		for _, ref := range c.Pods {
 			if p := a.accounts.pods[ref.UID]; p != nil && p.Shape == shape {
-				promised++
+				of++
 			}
 		}
+		promised, most = promised+of, max(most, of)
 	}
 	there := 0
 	for _, p := range a.accounts.byShape[shape] {
@@ -403,7 +405,8 @@ func (a *Auditor) notTwice(shape int) {
 			there++
 		}
 	}
-	// So may a pod that waits and has no claim under way: it came since, or its claim ended before its node joined.
+	// So may a pod that waits and has no claim under way: it came since, or its claim ended before its node joined. It may be as large as all
+	// pods that one of the claims is for.
 	claimed := map[string]bool{}
 	for _, c := range a.accounts.claims {
 		if underWay(c.State) {
@@ -414,7 +417,7 @@ func (a *Auditor) notTwice(shape int) {
 	}
 	for uid, p := range a.accounts.pods {
 		if p.Shape != shape && p.needs() && !claimed[uid] {
-			there++
+			there += most
 		}
 	}
 	if promised > there {
