@@ -87,6 +87,13 @@ func TestF151_ADayIsMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	// A pod comes when everything it needs is known: its instance is launched by the watcher's word, also where EC2
+	// knew the profile late.
+	c.apply(t, deployment("day", "late", 1, "3", "nodeSelector: {karpenter.sh/nodepool: taken}"))
+	await(t, 3*time.Minute, "the late one runs", func(ctx context.Context) string {
+		return c.appRuns(ctx, "day", "late", 1)
+	})
+
 	// It rolls and shrinks.
 	c.patchPool(t, "given", map[string]any{"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"example.com/rolled": "yes"}}}})
 	await(t, 4*time.Minute, "drifted nodes are given back", func(ctx context.Context) string {

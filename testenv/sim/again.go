@@ -62,8 +62,9 @@ func (e *engine) again() {
 }
 
 // changedAgain returns the first thing in the entries from seen on that batches handed to functions once more have changed; nil where
-// there is none. Given says of these functions' processes when the batch of each was first handed out. The instance of a claim that was
-// adopted after that, or whose launch was settled, was not in the ledger then, so what the batch says of it is heard now, as it should be.
+// there is none. Given says of these functions' processes when the batch of each was first handed out. The instance of
+// a claim that was adopted after that, or whose launch was settled, was not in the ledger then, so what the batch says
+// of it is heard now, as it should be.
 func changedAgain(entries []world.Entry, seen int64, given map[string]time.Time) *audit.Violation {
 	adopted := map[string]time.Time{}
 	for _, entry := range entries {
@@ -72,9 +73,10 @@ func changedAgain(entries []world.Entry, seen int64, given map[string]time.Time)
 			continue
 		}
 		for _, claim := range fact.Claims {
-			settled := claim.Before != nil && claim.Before.InstanceID == "" && claim.After != nil && claim.After.InstanceID != ""
+			before, after := claim.Before, claim.After
+			settled := before != nil && before.InstanceID == "" && after != nil && after.InstanceID != ""
 			if fact.Op == "adopt" || settled {
-				adopted[claim.After.Name] = entry.At
+				adopted[after.Name] = entry.At
 			}
 		}
 	}

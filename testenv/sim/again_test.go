@@ -31,7 +31,9 @@ func TestC5AClusterThatSomebodyJustChangedIsNotAtRest(t *testing.T) {
 // A notice that came while its instance's claim was not in the ledger is heard when it comes again after the claim was adopted.
 func TestC5ANoticeIsHeardOnceItsClaimIsAdopted(t *testing.T) {
 	write := func(at time.Duration, actor, op string) world.Entry {
-		change := world.ClaimChange{Before: &model.Claim{Name: "a", InstanceID: "i-1"}, After: &model.Claim{Name: "a", InstanceID: "i-1"}}
+		claim := model.Claim{Name: "a", InstanceID: "i-1"}
+		before, after := claim, claim
+		change := world.ClaimChange{Before: &before, After: &after}
 		if op == "settle" {
 			change.Before.InstanceID = ""
 		}

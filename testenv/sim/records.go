@@ -9,8 +9,8 @@ import (
 )
 
 // unrecorded is D5: of each instance we launched for the cluster that ended some minutes ago there is a record that says why. Of instances
-// that others made for it there is none, and need be none of those whose claim somebody deleted from the ledger, or whose launch was settled
-// too late, as EC2 shows what ended for an hour.
+// that others made for it there is none, and need be none of those whose claim somebody deleted from the ledger, or
+// whose launch was settled too late, as EC2 shows what ended for an hour.
 func unrecorded(w *world.World) (found []audit.Violation) {
 	known := map[string]bool{}
 	settled := map[string]time.Time{} // by launch

@@ -93,8 +93,12 @@ func (s *standalones) due(object model.Object) bool {
 	case former.InstanceID != "":
 		return false
 	}
+	first := standalonePause
+	if reasonOf(former.FailureCode, former.FailureMessage) == profileInvalid {
+		first = unknownFor // as for its class
+	}
 	// recorded and settled each time
-	pause := min(standalonePauseMax, standalonePause<<min(max(0, former.Version/2-1), 10))
+	pause := min(standalonePauseMax, first<<min(max(0, former.Version/2-1), 10))
 	return s.now()-former.GoneUnix >= pause
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/world"
@@ -193,6 +194,21 @@ func TestF107ClaimMadeByHandWithoutCapacityIsAskedForAgain(t *testing.T) {
 		t.Errorf("%+v", claim)
 	}
 	sound(t, w)
+}
+
+// F107: where EC2 does not know the profile of a class that was made a moment ago, the NodeClaim waits no longer than
+// its class.
+func TestF107ClaimMadeByHandWhoseProfileIsNotKnownYetIsLaunchedSoon(t *testing.T) {
+	w, _ := made(byHand("mine"), world.Options{Types: []string{"m5.large", "m5.xlarge", "m5.2xlarge"}})
+	w.Fleet.RefuseNext(fault.New(fault.Invalid, "InvalidParameterValue",
+		"Value (nodes) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name"))
+	if pass(t, w, provision.TriggerConfig); len(living(w)) != 0 {
+		t.Fatalf("instances %+v", living(w))
+	}
+	w.Tick(12 * time.Second)
+	if outcome := pass(t, w, provision.TriggerResync); outcome.Claims != 1 || len(living(w)) != 1 {
+		t.Fatalf("%+v", outcome)
+	}
 }
 
 // F107: what cannot be had says which field, and why, and holds up nobody; neither is it taken for a sign that the ledger was

@@ -210,9 +210,11 @@ func (s *story) bothTwice(between ...world.Fact) {
 	both := slices.Concat(claimOf("1", 0, model.Intended, 1, "").Pods, claimOf("1", 1, model.Intended, 1, "").Pods)
 	s.pod("pod-1-1")
 	s.launch("1", 1, 1)
-	before, after, again := claimOf("1", 0, model.Launched, 2, "i-1-0"), claimOf("1", 0, model.Launched, 3, "i-1-0"), claimOf("3", 0, model.Intended, 1, "")
+	before, after := claimOf("1", 0, model.Launched, 2, "i-1-0"), claimOf("1", 0, model.Launched, 3, "i-1-0")
+	again := claimOf("3", 0, model.Intended, 1, "")
 	after.Pods, again.Pods = both, both
-	s.report(world.LedgerWritten{Cluster: "world", Op: "advance", Claims: []world.ClaimChange{{Before: before, After: after}}})
+	first := world.ClaimChange{Before: before, After: after}
+	s.report(world.LedgerWritten{Cluster: "world", Op: "advance", Claims: []world.ClaimChange{first}})
 	s.wait(30 * time.Second)
 	for _, fact := range between {
 		s.report(fact)
@@ -398,7 +400,7 @@ func TestEachRuleSeesWhatBreaksIt(t *testing.T) {
 			}}})
 		}},
 		{"two pods that two claims under way are for", []string{"A9"}, func(s *story) { s.bothTwice() }},
-		{"two pods that two claims under way are for, and a pod that came in between and takes all of the first", nil, func(s *story) {
+		{"two pods that two claims under way are for, and one that came and takes all of it", nil, func(s *story) {
 			s.bothTwice(came)
 		}},
 		{"a pod that two claims under way are for, and one that came in between and takes the first", nil, func(s *story) {

@@ -377,8 +377,10 @@ func (a *Auditor) untainted(k *model.Command) {
 			continue
 		}
 		if m := a.accounts.instanceOf(c); m != nil && m.disowned.After(a.accounts.commands[k.ID].since) {
-			// Somebody deleted the claim meanwhile. What was adopted for it is not the command's, and its taint is removed as an orphaned one.
-			a.within("B4", t.Node, a.entry.At, a.rules.Untainted, func() (string, bool) { return a.stillTainted(t, k.ID) })
+			// Somebody deleted the claim meanwhile. What was adopted for it is not the command's, and its taint is
+			// removed as an orphaned one.
+			tainted := func() (string, bool) { return a.stillTainted(t, k.ID) }
+			a.within("B4", t.Node, a.entry.At, a.rules.Untainted, tainted)
 			continue
 		}
 		// Nobody says so before each node is read to be free of it; but a patch of a process that died may come about later.

@@ -157,16 +157,17 @@ func (s *story) handedOver(state model.CommandState) {
 	}
 }
 
-// adoptedMeanwhile has people delete the claim of a command's target, another adopted for its instance, and the command undone, which leaves
-// the taint; stays = for good.
-func (s *story) adoptedMeanwhile(stays bool) {
+// adopted has people delete the claim of a command's target, another adopted for its instance, and the command
+// undone, which leaves the taint; stays = for good.
+func (s *story) adopted(stays bool) {
 	k := s.commit("1", nil)
 	s.chosenNode("1", true)
 	deleted := s.chosenClaim("1")
 	deleted.Version = 2
 	s.wait(time.Second)
 	s.report(world.LedgerMeddled{Claim: deleted})
-	s.report(world.LedgerWritten{Cluster: world.Name, Op: "adopt", Claims: []world.ClaimChange{{After: s.chosenClaim("1")}}})
+	change := world.ClaimChange{After: s.chosenClaim("1")}
+	s.report(world.LedgerWritten{Cluster: world.Name, Op: "adopt", Claims: []world.ClaimChange{change}})
 	s.step(s.step(k, model.CommandUndoing), model.CommandUndone)
 	if !stays {
 		s.chosenNode("1", false)
@@ -304,10 +305,10 @@ func TestRulesOfChoices(t *testing.T) {
 			s.chosenNode("1", true)
 			s.undone("1", k)
 		}, "B4"},
-		"undone and tainted, and its claim was adopted since somebody deleted it":                {func(s *story) { s.adoptedMeanwhile(false) }, ""},
-		"B4 undone and tainted for minutes, and its claim was adopted since somebody deleted it": {func(s *story) { s.adoptedMeanwhile(true) }, "B4"},
-		"F22 undone and tainted, for another command that is open for long":                      {func(s *story) { s.handedOver(model.CommandReplacing) }, ""},
-		"F22 B4 undone and tainted, and the other command is undone, too":                        {func(s *story) { s.handedOver(model.CommandUndone) }, "B4"},
+		"undone and tainted, and its claim was adopted since":               {func(s *story) { s.adopted(false) }, ""},
+		"B4 undone and tainted for long, and its claim was adopted since":   {func(s *story) { s.adopted(true) }, "B4"},
+		"F22 undone and tainted, for another command that is open for long": {func(s *story) { s.handedOver(model.CommandReplacing) }, ""},
+		"F22 B4 undone and tainted, and the other command is undone, too":   {func(s *story) { s.handedOver(model.CommandUndone) }, "B4"},
 		"undone and untainted": {func(s *story) {
 			k := s.commit("1", nil)
 			s.chosenNode("1", true)

@@ -405,8 +405,8 @@ func (a *Auditor) notTwice(shape int) {
 			there++
 		}
 	}
-	// So may a pod that waits and has no claim under way: it came since, or its claim ended before its node joined. It may be as large as all
-	// pods that one of the claims is for.
+	// So may a pod that waits and has no claim under way: it came since, or its claim ended before its node joined.
+	// It may be as large as all pods that one of the claims is for.
 	claimed := map[string]bool{}
 	for _, c := range a.accounts.claims {
 		if underWay(c.State) {
