@@ -256,6 +256,20 @@ func TestImmediateClaimGetsAVolumeOfAnAllowedZone(t *testing.T) {
 }
 
 // Where no zone is allowed in particular, an immediate claim gets one where there is a node.
+// awaitFailure waits for an event that says why a claim has no volume. It may not be the first: the controller of volumes says
+// so, too, while it does not know the class yet.
+func awaitFailure(t *testing.T, claim, why string) {
+	t.Helper()
+	only := metav1.ListOptions{FieldSelector: "involvedObject.name=" + claim + ",reason=ProvisioningFailed"}
+	eventually(t, "an event that says why there is no volume", func() (bool, string) {
+		events, err := client.CoreV1().Events("default").List(t.Context(), only)
+		found := err == nil && slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
+			return strings.Contains(e.Message, why)
+		})
+		return found, fmt.Sprint(events, err)
+	})
+}
+
 func TestImmediateClaimGetsAVolumeWhereNodesAre(t *testing.T) {
 	eventually(t, "the nodes of other tests are gone", func() (bool, string) {
 		nodes, err := client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
@@ -263,10 +277,7 @@ func TestImmediateClaimGetsAVolumeWhereNodesAre(t *testing.T) {
 	})
 	class(t, "anywhere", storagev1.VolumeBindingImmediate, nil)
 	claim(t, "anywhere", "anywhere")
-	eventually(t, "an event that says why there is no volume", func() (bool, string) {
-		events, err := client.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=anywhere,reason=ProvisioningFailed"})
-		return err == nil && len(events.Items) > 0 && strings.Contains(events.Items[0].Message, "no available topology found"), fmt.Sprint(events, err)
-	})
+	awaitFailure(t, "anywhere", "no available topology found")
 	launch(t, "c")
 	volume := bound(t, "anywhere")
 	if v := inEC2(t, volume.Spec.CSI.VolumeHandle); v == nil || *v.AvailabilityZone != "us-west-2c" {
@@ -279,10 +290,7 @@ func TestImmediateClaimGetsAVolumeWhereNodesAre(t *testing.T) {
 func TestClassThatIsNotModeledIsReported(t *testing.T) {
 	class(t, "odd", storagev1.VolumeBindingImmediate, func(c *storagev1.StorageClass) { c.Parameters = map[string]string{"blockSize": "4096"} })
 	claim(t, "odd", "odd")
-	eventually(t, "an event that says why there is no volume", func() (bool, string) {
-		events, err := client.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=odd,reason=ProvisioningFailed"})
-		return err == nil && len(events.Items) > 0 && strings.Contains(events.Items[0].Message, "blockSize"), fmt.Sprint(events, err)
-	})
+	awaitFailure(t, "odd", "blockSize")
 	remove(t, "", "odd")
 }
 
