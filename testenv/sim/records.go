@@ -15,14 +15,19 @@ func unrecorded(w *world.World) (found []audit.Violation) {
 	known := map[string]bool{}
 	settled := map[string]time.Time{} // by launch
 	for _, entry := range w.Log.Since(0) {
-		if fact, ok := entry.Fact.(world.LedgerMeddled); ok && fact.Claim != nil {
-			if m, there := w.Fleet.Instance(fact.Claim.InstanceID); there && m.Terminated && w.Clock.Now().Sub(m.EndedAt) >= audit.DefaultRules.Listed {
+		switch fact := entry.Fact.(type) {
+		case world.LedgerMeddled:
+			if fact.Claim == nil {
+				continue
+			}
+			m, there := w.Fleet.Instance(fact.Claim.InstanceID)
+			if there && m.Terminated && w.Clock.Now().Sub(m.EndedAt) >= audit.DefaultRules.Listed {
 				known[m.ID] = true
 			}
-		}
-	}
-	for _, entry := range w.Log.Since(0) {
-		if fact, ok := entry.Fact.(world.LedgerWritten); ok && fact.Op == "settle" {
+		case world.LedgerWritten:
+			if fact.Op != "settle" {
+				continue
+			}
 			for i := range fact.Intents {
 				settled[fact.Intents[i].ID] = entry.At
 			}

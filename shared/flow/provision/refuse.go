@@ -49,12 +49,9 @@ func (c *classes) refuse(class model.Class, reason, message string) {
 			refusal.Failures = before.Failures + 1
 		}
 	}
-	wait := min(refusedAtMost, refusedFor<<min(refusal.Failures-1, 10))
-	switch reason {
-	case templateNotFound:
+	wait := min(refusedAtMost, firstPause(reason, refusedFor)<<min(refusal.Failures-1, 10))
+	if reason == templateNotFound {
 		wait = refusedFor
-	case profileInvalid: // IAM is eventually consistent. Source: IAM user guide, troubleshooting
-		wait = min(refusedAtMost, unknownFor<<min(refusal.Failures-1, 10))
 	}
 	refusal.UntilUnix = c.now() + wait
 	others = append(others, refusal)
@@ -72,6 +69,16 @@ func (c *classes) refuse(class model.Class, reason, message string) {
 		}
 	}
 	c.report.Classes = append(c.report.Classes, model.ClassReport{Class: class.Name, UID: class.UID, Status: status})
+}
+
+// firstPause returns how many seconds nothing is launched after a launch failed for a reason for the first time: usual,
+// but where EC2 may not know an instance profile yet, as IAM is eventually consistent. Source: IAM user guide,
+// troubleshooting.
+func firstPause(reason string, usual int64) int64 {
+	if reason == profileInvalid {
+		return unknownFor
+	}
+	return usual
 }
 
 // accepted forgets that a class was refused, since EC2 has launched from it.

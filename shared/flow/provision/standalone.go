@@ -93,10 +93,7 @@ func (s *standalones) due(object model.Object) bool {
 	case former.InstanceID != "":
 		return false
 	}
-	first := standalonePause
-	if reasonOf(former.FailureCode, former.FailureMessage) == profileInvalid {
-		first = unknownFor // as for its class
-	}
+	first := firstPause(reasonOf(former.FailureCode, former.FailureMessage), standalonePause)
 	// recorded and settled each time
 	pause := min(standalonePauseMax, first<<min(max(0, former.Version/2-1), 10))
 	return s.now()-former.GoneUnix >= pause

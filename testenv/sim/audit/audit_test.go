@@ -196,8 +196,13 @@ func (s *story) twiceAfter(later time.Duration, between ...world.Fact) {
 	for _, fact := range between {
 		s.report(fact)
 	}
+	s.again(claimOf("1", 0, model.Intended, 1, "").Pods)
+}
+
+// again records one claim more for pods that have one.
+func (s *story) again(pods []model.PodRef) {
 	again := claimOf("3", 0, model.Intended, 1, "")
-	again.Pods = claimOf("1", 0, model.Intended, 1, "").Pods
+	again.Pods = pods
 	s.report(world.LedgerWritten{
 		Cluster: "world", Op: "record", Fence: &fence, Claims: []world.ClaimChange{{After: again}},
 		Usage:   []model.Usage{{Pool: "web", Reserved: model.Resources{model.Nodes: s.held + 2}}},
@@ -211,19 +216,14 @@ func (s *story) bothTwice(between ...world.Fact) {
 	s.pod("pod-1-1")
 	s.launch("1", 1, 1)
 	before, after := claimOf("1", 0, model.Launched, 2, "i-1-0"), claimOf("1", 0, model.Launched, 3, "i-1-0")
-	again := claimOf("3", 0, model.Intended, 1, "")
-	after.Pods, again.Pods = both, both
+	after.Pods = both
 	first := world.ClaimChange{Before: before, After: after}
 	s.report(world.LedgerWritten{Cluster: "world", Op: "advance", Claims: []world.ClaimChange{first}})
 	s.wait(30 * time.Second)
 	for _, fact := range between {
 		s.report(fact)
 	}
-	s.report(world.LedgerWritten{
-		Cluster: "world", Op: "record", Fence: &fence, Claims: []world.ClaimChange{{After: again}},
-		Usage:   []model.Usage{{Pool: "web", Reserved: model.Resources{model.Nodes: 2}}},
-		Intents: []model.Intent{{ID: "3", Pool: "web", Claims: []string{again.Name}, State: model.IntentCalling}},
-	})
+	s.again(both)
 }
 
 // loseNode has an actor delete the Node of an instance; empty = somebody else.

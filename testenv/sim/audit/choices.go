@@ -376,18 +376,19 @@ func (a *Auditor) untainted(k *model.Command) {
 		if n == nil || n.UID != t.NodeUID || c == nil || ends(c.State) || c.State == model.Gone || n.DeletedUnix != 0 {
 			continue
 		}
-		if m := a.accounts.instanceOf(c); m != nil && m.disowned.After(a.accounts.commands[k.ID].since) {
+		limit := time.Duration(0)
+		m, age := a.accounts.instanceOf(c), a.entry.At.Sub(n.taintedAt)
+		switch {
+		case m != nil && m.disowned.After(a.accounts.commands[k.ID].since):
 			// Somebody deleted the claim meanwhile. What was adopted for it is not the command's, and its taint is
 			// removed as an orphaned one.
-			tainted := func() (string, bool) { return a.stillTainted(t, k.ID) }
-			a.within("B4", t.Node, a.entry.At, a.rules.Untainted, tainted)
-			continue
-		}
-		// Nobody says so before each node is read to be free of it; but a patch of a process that died may come about later.
-		if age := a.entry.At.Sub(n.taintedAt); tainted(n.Node) && (a.calm() || age > 2*a.rules.Invocation) {
+			limit = a.rules.Untainted
+		case tainted(n.Node) && (a.calm() || age > 2*a.rules.Invocation):
+			// Nobody says so before each node is read to be free of it; but a patch of a process that died may come
+			// about later.
 			a.broken("B4", t.Node, "command %s is undone and the node has the taint, for %s", k.ID, age.Round(time.Second))
 		}
-		a.within("B4", t.Node, a.entry.At, 0, func() (string, bool) { return a.stillTainted(t, k.ID) })
+		a.within("B4", t.Node, a.entry.At, limit, func() (string, bool) { return a.stillTainted(t, k.ID) })
 	}
 }
 
