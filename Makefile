@@ -9,10 +9,12 @@ BIN := bin
 DIST := dist
 ARCH ?= arm64
 CONSOLE := cmd/joiner/console/ui
-BROWSER := testenv/console/browser
+BROWSER := testenv/test/console/browser
 CDK := infra/cdk/node_modules/.bin/cdk
 FUNCTIONS := provision interruption catalog disrupt webhook
 MODULE := github.com/joiner-sh/joiner
+# A module of its own, whose packages ./... leaves out.
+LOCAL := $(MODULE)/testenv/local
 # The version that programs and stacks say they are: the same for everybody who builds a commit. A tree without git is "dev".
 ifndef VERSION
 VERSION := $(or $(if $(wildcard .git),$(shell git describe --always --tags --abbrev=12 --dirty 2>/dev/null)),dev)
@@ -27,75 +29,75 @@ help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 up: ## run the main job on this machine until Ctrl-C; ONCE=1: until the pods run, then a line of JSON
-	@$(GO) run ./testenv/up $(if $(ONCE),-once,) $(UPFLAGS)
+	@$(GO) run ./testenv/test/up $(if $(ONCE),-once,) $(UPFLAGS)
 
 down: ## end a `make up` left behind and remove what it kept
-	@$(GO) run ./testenv/up -down
+	@$(GO) run ./testenv/test/up -down
 
 test: ## everything that must pass: all packages, the short form of every slow suite included
 	@$(BROWSER)/install.sh || echo "the console is NOT tried in a browser: its tests are skipped"
 	GO="$(GO)" testenv/test.sh
 	cd tools && $(GO) test ./...
-	cd testenv/oracle && $(GO) test ./...
-	cd testenv/dashboard && $(GO) test ./...
-	cd testenv/referee && $(GO) test -short ./...
-	cd testenv/upstream && $(GO) test ./...
-	cd testenv/upstream/e2e && $(GO) test ./...
+	cd testenv/bench/oracle && $(GO) test ./...
+	cd testenv/test/dashboard && $(GO) test ./...
+	cd testenv/bench/referee && $(GO) test -short ./...
+	cd testenv/bench/upstream && $(GO) test ./...
+	cd testenv/bench/upstream/e2e && $(GO) test ./...
 	cd infra/cdk && $(GO) test ./...
 
 race: ## all packages under the race detector (needs a C compiler; about an hour on two cores); RACE="./shared/..." picks some
-	CGO_ENABLED=1 $(GO) test -race -p 2 -timeout 120m $(or $(RACE),./...)
-	$(if $(RACE),,@for module in tools infra/cdk testenv/oracle testenv/dashboard testenv/upstream testenv/upstream/e2e; do \
+	CGO_ENABLED=1 $(GO) test -race -p 2 -timeout 120m $(or $(RACE),./... $(LOCAL)/...)
+	$(if $(RACE),,@for module in tools infra/cdk testenv/bench/oracle testenv/test/dashboard testenv/bench/upstream testenv/bench/upstream/e2e; do \
 		(cd $$module && CGO_ENABLED=1 $(GO) test -race -short ./...) || exit 1; done)
 
 timed: ## tests that measure by the wall clock, and fail over it: on a machine that does nothing else
-	JOINER_TIMED=1 $(GO) test -p 1 -count=1 -timeout 60m $$($(GO) list -f '{{range .TestImports}}{{if eq . "$(MODULE)/testenv/timed"}}{{$$.ImportPath}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "$(MODULE)/testenv/timed"}}{{$$.ImportPath}} {{end}}{{end}}' ./...)
+	JOINER_TIMED=1 $(GO) test -p 1 -count=1 -timeout 60m $$($(GO) list -f '{{range .TestImports}}{{if eq . "$(MODULE)/testenv/test/timed"}}{{$$.ImportPath}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "$(MODULE)/testenv/test/timed"}}{{$$.ImportPath}} {{end}}{{end}}' ./...)
 
 matrix: ## the short end-to-end form on Kubernetes' newest minor, the one before it and the oldest that is supported (MINORS), each built the first time (ten minutes); docs/compatibility.md says what ran
 	@for minor in $(or $(MINORS),1.37 1.36 1.30); do \
 		echo "== Kubernetes $$minor"; \
-		JOINER_KUBERNETES=$$minor $(GO) test -timeout 50m -count=1 -p 1 ./testenv/kube ./testenv/machine ./testenv/stack ./testenv/e2e || exit 1; \
+		JOINER_KUBERNETES=$$minor $(GO) test -timeout 50m -count=1 -p 1 $(LOCAL)/kube $(LOCAL)/machine ./testenv/test/nodes ./testenv/test/stack ./testenv/test/e2e || exit 1; \
 	done
 
 e2e: ## the long form: every end-to-end scenario on real parts, one of them for an hour (about three hours); RUN=TestK1 picks some
-	JOINER_E2E=full $(GO) test -timeout 240m $(if $(RUN),-run '$(RUN)') -count=1 -v ./testenv/e2e/...
+	JOINER_E2E=full $(GO) test -timeout 240m $(if $(RUN),-run '$(RUN)') -count=1 -v ./testenv/test/e2e/...
 
 proof-long: ## `joiner proof` killed after each of its calls, with every probe, and cleaned up by a second run
-	JOINER_PROOF=long $(GO) test -timeout 120m -count=1 -v -run TestARunKilledAnywhere ./testenv/proof
+	JOINER_PROOF=long $(GO) test -timeout 120m -count=1 -v -run TestARunKilledAnywhere ./testenv/test/proof
 
 redteam: ## attacks on a cluster by the keys of another one's watcher, and by who administers another account, against the whole stack with the templates' policies in force
-	JOINER_E2E=full $(GO) test -timeout 40m -count=1 -v -run 'TestRedteam|TestW[0-9]' ./testenv/e2e/...
+	JOINER_E2E=full $(GO) test -timeout 40m -count=1 -v -run 'TestRedteam|TestW[0-9]' ./testenv/test/e2e/...
 
 conform: synth-lint ## what synth-lint does, the contract suites against our model of AWS, moto (PyPI) and DynamoDB Local (Maven Central), and policies against another evaluator (npm), installed into .cache
-	./testenv/conform/run.sh
+	./testenv/test/conform/run.sh
 
 readings: ## the suites where AWS's documentation is read the other way: every doubt at once, and one by one (about an hour)
 	GO="$(GO)" testenv/readings.sh
 
 oracle: ## plans of what Karpenter's unit specs ask for and of 10,000 random problems, 2,000 clusters to disrupt nodes of, 2,000 whose pods are spread and twelve of the benchmarks', and 1,000,000 pairs of pod and node, judged by the real kube-scheduler
-	cd testenv/oracle && $(GO) run ./run $(ORACLEFLAGS)
+	cd testenv/bench/oracle && $(GO) run ./run $(ORACLEFLAGS)
 
-referee: ## what we say to AWS beside Karpenter's own AWS provider, and what each may do by the other's policies, under both readings of AWS: testenv/referee/DIFFERENCES.md has all that differs
-	cd testenv/referee && $(GO) test -count=1 -v . | grep -vE '^(=== |    --- PASS)'
-	cd testenv/referee && JOINER_READINGS=$(OTHERWISE) $(GO) test -count=1 -v -run 'TestA62(Launches|Karpenter|What)' . | grep -vE '^(=== |    --- PASS)'
+referee: ## what we say to AWS beside Karpenter's own AWS provider, and what each may do by the other's policies, under both readings of AWS: testenv/bench/referee/DIFFERENCES.md has all that differs
+	cd testenv/bench/referee && $(GO) test -count=1 -v . | grep -vE '^(=== |    --- PASS)'
+	cd testenv/bench/referee && JOINER_READINGS=$(OTHERWISE) $(GO) test -count=1 -v -run 'TestA62(Launches|Karpenter|What)' . | grep -vE '^(=== |    --- PASS)'
 
 handover: ## a cluster that Karpenter's own controller runs is taken over and handed back, twice, and nothing is replaced (ten minutes, and five to build the controller)
-	cd testenv/referee && $(GO) test -count=1 -v -timeout 40m ./handover
+	cd testenv/bench/referee && $(GO) test -count=1 -v -timeout 40m ./handover
 
-upstream-unit: ## Karpenter's own unit specs, unchanged, with `joiner plan` in its planner's place: testenv/upstream/unit/DIFFERENCES.md has what comes of each; WRITE=1 writes it anew, UPSTREAMFLAGS="-quick -focus TEXT" looks at some without an API server
-	cd testenv/upstream && $(GO) run ./unit/cmd $(if $(WRITE),-write) $(UPSTREAMFLAGS)
+upstream-unit: ## Karpenter's own unit specs, unchanged, with `joiner plan` in its planner's place: testenv/bench/upstream/unit/DIFFERENCES.md has what comes of each; WRITE=1 writes it anew, UPSTREAMFLAGS="-quick -focus TEXT" looks at some without an API server
+	cd testenv/bench/upstream && $(GO) run ./unit/cmd $(if $(WRITE),-write) $(UPSTREAMFLAGS)
 
 upstream-performance: ## Upstream's suite of performance by Karpenter's own controller and by Joiner, in turn on this machine, into docs/upstream.md (hours); UPSTREAMFLAGS="-focus Basic" picks specs, "-performance 3" runs each three times
-	cd testenv/upstream/e2e && $(GO) run ./run -performance 1 $(UPSTREAMFLAGS)
+	cd testenv/bench/upstream/e2e && $(GO) run ./run -performance 1 $(UPSTREAMFLAGS)
 
-upstream: ## Karpenter's own end-to-end suites, unchanged, against the stack of `make up`, each spec held against testenv/upstream/e2e/specs.csv (hours); UPSTREAMFLAGS="-focus NodeClaim" picks some, "-shards 3" runs them on three stacks
-	cd testenv/upstream/e2e && $(GO) run ./run $(UPSTREAMFLAGS)
+upstream: ## Karpenter's own end-to-end suites, unchanged, against the stack of `make up`, each spec held against testenv/bench/upstream/e2e/specs.csv (hours); UPSTREAMFLAGS="-focus NodeClaim" picks some, "-shards 3" runs them on three stacks
+	cd testenv/bench/upstream/e2e && $(GO) run ./run $(UPSTREAMFLAGS)
 
 # The other readings of what AWS's documentation leaves open, but for delays: the clock of the referee's tests stands still.
 OTHERWISE = all=other,eks-access-entry-lag=default,eks-cluster-lag=default,ec2-describe-lag=default,iam-policy-lag=default,iam-profile-lag=default,ec2-template-lag=default
 
 day-one: ## the pages run as they are printed, by the real cdk, helm, kubectl and AWS CLI, against our model of AWS and a real control plane: from an empty account to the first pod, upgrade, removal, again (long; installs from npm and PyPI); RUN=TestA7 picks some
-	JOINER_DAYONE=full $(GO) test -timeout 360m $(if $(RUN),-run '$(RUN)') -count=1 -v ./testenv/dayone/
+	JOINER_DAYONE=full $(GO) test -timeout 360m $(if $(RUN),-run '$(RUN)') -count=1 -v ./testenv/test/dayone/
 
 sim: ## the control plane simulated under many seeds, every fault on: 90 s, or HOURS=500 simulated hours; SIMFLAGS="-seed 7 -trace" replays one
 	$(GO) run ./testenv/sim/cmd $(if $(SIMFLAGS),$(SIMFLAGS),$(if $(HOURS),-hours $(HOURS),-seconds 90))
@@ -136,19 +138,20 @@ check: $(BIN)/supply ## format, vet, staticcheck, floors, structure, retired phr
 	@tools/subjects.sh
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
-	$(GO) tool -modfile=tools/go.mod staticcheck ./...
+	$(GO) tool -modfile=tools/go.mod staticcheck ./... $(LOCAL)/...
 	cd infra/cdk && $(GO) vet ./...
+	cd testenv/local && $(GO) vet ./...
 	$(GO) test -run 'TestFloors|TestV11|TestStructure|TestWalks' ./testenv
 	$(GO) mod verify
 	cd tools && $(GO) mod verify
 	$(BIN)/supply licenses -check LICENSES.csv -npm $(CONSOLE)/package-lock.json ./functions/... ./cmd/...
 	$(MAKE) --no-print-directory generated
 
-structure: ## write testenv/structure.csv (what is beyond the limits of testenv/structure) with lower values; HIGHER=1: with all values found, and says which are higher
-	$(GO) run ./testenv/structure/cmd $(if $(HIGHER),-write,-lower)
+structure: ## write testenv/structure.csv (what is beyond the limits of testenv/repository/structure) with lower values; HIGHER=1: with all values found, and says which are higher
+	$(GO) run ./testenv/repository/structure/cmd $(if $(HIGHER),-write,-lower)
 
 structure-report: ## how the code is put together, as Markdown: types, circles of files, imports, complexity, lines; BEFORE=COMMIT: beside that of a commit
-	@$(GO) run ./testenv/structure/cmd $(if $(BEFORE),-before $(BEFORE))
+	@$(GO) run ./testenv/repository/structure/cmd $(if $(BEFORE),-before $(BEFORE))
 
 synth: zips $(CDK) ## the CloudFormation templates of CLUSTER (default joiner-demo) and of its region into infra/cdk/cdk.out, with real zips; needs no network once npm has run
 	cd infra/cdk && node_modules/.bin/cdk synth --quiet --no-notices -c architecture=$(if $(filter amd64,$(ARCH)),x86_64,$(ARCH)) -c cluster=$(or $(CLUSTER),joiner-demo)
@@ -180,7 +183,7 @@ vuln: ## vulnerabilities the shipped programs can reach; where the database (GOV
 
 generated: ## regenerate CRDs, deep copies, the built-in catalog and docs/reference; fails where that changes anything
 	$(GO) generate ./shared/api/... ./cmd/...
-	$(GO) run ./testenv/referencedoc docs/reference
+	$(GO) run ./testenv/repository/referencedoc docs/reference
 	@git diff --exit-code -- shared/api cmd/joiner/catalogfile infra/chart/files docs/reference || { echo "generated files differ from what is committed; commit them"; exit 1; }
 
 console: $(CONSOLE)/node_modules ## build the page of `joiner console` into what is embedded (needs npm)
@@ -190,19 +193,19 @@ console-check: $(CONSOLE)/node_modules ## the page's types, and that the embedde
 	cd $(CONSOLE) && npm run --silent check && npm run --silent build -- --check
 
 console-test: browser ## the page in Chromium: files by keys and pointer, the main job from pending to bound, a decision replayed
-	JOINER_BROWSER=need $(GO) test -timeout 25m -count=1 -v ./testenv/console/
+	JOINER_BROWSER=need $(GO) test -timeout 25m -count=1 -v ./testenv/test/console/
 
 browser: ## install what console-test takes: Playwright and axe (npm) and, as root on Debian, chromium
 	@$(BROWSER)/install.sh
 
 console-bench: browser ## how soon the page shows 5,000 nodes, and how long frames take while they change; means something on a quiet machine
 	@mkdir -p $(BIN)
-	$(GO) build -o $(BIN)/testcluster ./testenv/console/testcluster/serve
+	$(GO) build -o $(BIN)/testcluster ./testenv/test/console/testcluster/serve
 	$(BROWSER)/with-testcluster.sh $(BIN)/testcluster -nodes 5000 -story=false -shuffle 100 -- node $(BROWSER)/frames.mjs
 
 console-shots: browser ## pictures of the page at 50 and 5,000 nodes into dist/console; those of the pages are of them, reduced to 96 colors
 	@mkdir -p $(BIN) $(DIST)/console
-	$(GO) build -o $(BIN)/testcluster ./testenv/console/testcluster/serve
+	$(GO) build -o $(BIN)/testcluster ./testenv/test/console/testcluster/serve
 	$(BROWSER)/with-testcluster.sh $(BIN)/testcluster -nodes 50 -- $(BROWSER)/with-testcluster.sh $(BIN)/testcluster -nodes 5000 -story=false -- node $(BROWSER)/shots.mjs $(DIST)/console
 
 docs: ## build the site of docs into dist/docs (a few seconds); broken links fail; mkdocs-material (PyPI) and Mermaid (npm) are installed into .cache the first time

@@ -123,7 +123,7 @@ func floorOf(path string) *floor {
 // TestPackagesWithControlPlanesAreTestedOneAtATime holds every package whose tests start a control plane to doing so from
 // kube.Alone: of those a plain `go test ./...` runs one at a time.
 func TestPackagesWithControlPlanesAreTestedOneAtATime(t *testing.T) {
-	starts, alone := map[string]bool{"testenv/kube": true, "testenv/stack": true}, map[string]bool{}
+	starts, alone := map[string]bool{"testenv/local/kube": true, "testenv/test/stack": true}, map[string]bool{}
 	for _, top := range []string{"shared", "functions", "cmd", "testenv"} {
 		err := filepath.WalkDir(filepath.Join("..", top), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
@@ -135,7 +135,7 @@ func TestPackagesWithControlPlanesAreTestedOneAtATime(t *testing.T) {
 			}
 			folder := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../")
 			for _, spec := range file.Imports {
-				if spec.Path.Value == `"`+module+`testenv/kube"` || spec.Path.Value == `"`+module+`testenv/stack"` {
+				if spec.Path.Value == `"`+module+`testenv/local/kube"` || spec.Path.Value == `"`+module+`testenv/test/stack"` {
 					starts[folder] = true
 				}
 			}
@@ -261,7 +261,7 @@ func TestFloorsRefuse(t *testing.T) {
 		"an adapter that decides":            {"shared/adapter/ec2fleet/x.go", `package ec2fleet; import _ "github.com/joiner-sh/joiner/shared/core/pack"`},
 		"an adapter that uses another":       {"shared/adapter/ec2fleet/x.go", `package ec2fleet; import _ "github.com/joiner-sh/joiner/shared/adapter/sqsqueue"`},
 		"a word with a library":              {"shared/model/x.go", `package model; import _ "github.com/google/go-cmp/cmp"`},
-		"a program that uses testenv":        {"cmd/watcher/x.go", `package main; import _ "github.com/joiner-sh/joiner/testenv/cloud"`},
+		"a program that uses testenv":        {"cmd/watcher/x.go", `package main; import _ "github.com/joiner-sh/joiner/testenv/local/cloud"`},
 		"a program that uses another":        {"cmd/watcher/x.go", `package main; import _ "github.com/joiner-sh/joiner/functions/provision"`},
 		"a flow that uses a planner part":    {"shared/flow/provision/x.go", `package provision; import _ "github.com/joiner-sh/joiner/shared/core/pack/newnodes"`},
 		"a decision that uses its neighbour": {"shared/core/drain/x.go", `package drain; import _ "github.com/joiner-sh/joiner/shared/core/pack"`},

@@ -2,7 +2,7 @@
 # The suites where AWS's documentation is read the other way: testenv/readings.sh [-flag of go test's binaries…]
 #
 # All of them under the other reading of every doubt at once, then the contract suites under the other reading of each one, and under each
-# default where all others are read the other way. What is read in two ways: testenv/cloud/reading. The default readings are those of every
+# default where all others are read the other way. What is read in two ways: testenv/local/cloud/reading. The default readings are those of every
 # other target. JOINER_READINGS_PART=plain, stack or each: that part alone. Says how long each took.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,10 +18,10 @@ under() { # readings, then what to test
 part() { [ "${JOINER_READINGS_PART:-$1}" = "$1" ]; }
 
 if part plain; then
-  under all=other -parallel 16 "$@" ./testenv/cloud/... ./testenv/rights/ ./testenv/conform/ ./testenv/cloudformation/... ./testenv/world/ ./testenv/sim/ ./testenv/sim/explore/ ./shared/adapter/... ./shared/flow/...
+  under all=other -parallel 16 "$@" github.com/joiner-sh/joiner/testenv/local/cloud/... github.com/joiner-sh/joiner/testenv/local/rights ./testenv/test/rights/ ./testenv/test/conform/ github.com/joiner-sh/joiner/testenv/local/cloudformation/... ./testenv/sim/world/ ./testenv/sim/ ./testenv/sim/explore/ ./shared/adapter/... ./shared/flow/...
 fi
 if part stack; then # which say themselves how many scenarios go at a time
-  under all=other "$@" -p 1 ./testenv/stack/ ./testenv/e2e/
+  under all=other "$@" -p 1 ./testenv/test/stack/ ./testenv/test/e2e/
 fi
 
 # One by one, by binaries that are linked once.
@@ -42,10 +42,10 @@ each() { # readings, then packages
 }
 if part each; then
   flags=("${@/#-/-test.}")
-  "$go" test -c -o "$binaries/" ./testenv/conform/ ./testenv/rights/ ./shared/adapter/ec2fleet/
-  for doubt in $("$go" run ./testenv/cloud/reading/list); do
-    each "$doubt=other" testenv/conform testenv/rights shared/adapter/ec2fleet
-    each "all=other,$doubt=default" testenv/rights shared/adapter/ec2fleet
+  "$go" test -c -o "$binaries/" ./testenv/test/conform/ ./testenv/test/rights/ ./shared/adapter/ec2fleet/
+  for doubt in $("$go" run github.com/joiner-sh/joiner/testenv/local/cloud/reading/list); do
+    each "$doubt=other" testenv/test/conform testenv/test/rights shared/adapter/ec2fleet
+    each "all=other,$doubt=default" testenv/test/rights shared/adapter/ec2fleet
   done
 fi
 if [ ${#failed[@]} -gt 0 ]; then

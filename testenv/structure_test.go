@@ -3,11 +3,11 @@ package testenv
 import (
 	"testing"
 
-	"github.com/joiner-sh/joiner/testenv/structure"
+	"github.com/joiner-sh/joiner/testenv/repository/structure"
 )
 
 // TestStructureOnlyGetsBetter measures the code of the repository and holds it to the limits of
-// testenv/structure/limits.go. What is beyond one stands in structure.csv with its value, which may only fall:
+// testenv/repository/structure/limits.go. What is beyond one stands in structure.csv with its value, which may only fall:
 //
 //	make structure
 //

@@ -10,7 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/joiner-sh/joiner/testenv/clusterfile"
+	"github.com/joiner-sh/joiner/testenv/test/clusterfile"
 )
 
 // BenchmarkPlanProvision is what a person waits for: the program starts, reads a cluster of 1,000 nodes and 10,000 pods,

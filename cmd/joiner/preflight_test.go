@@ -31,13 +31,13 @@ import (
 	"github.com/joiner-sh/joiner/cmd/joiner/internal/check"
 	"github.com/joiner-sh/joiner/cmd/joiner/preflight"
 	"github.com/joiner-sh/joiner/shared/api/crds"
-	"github.com/joiner-sh/joiner/testenv/cloud"
-	"github.com/joiner-sh/joiner/testenv/cloud/clock"
-	ec2model "github.com/joiner-sh/joiner/testenv/cloud/ec2"
-	"github.com/joiner-sh/joiner/testenv/cloud/eks"
-	"github.com/joiner-sh/joiner/testenv/cloud/kms"
-	"github.com/joiner-sh/joiner/testenv/cloud/wire"
-	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
+	"github.com/joiner-sh/joiner/testenv/local/cloud"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/clock"
+	ec2model "github.com/joiner-sh/joiner/testenv/local/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/eks"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/kms"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/wire"
+	"github.com/joiner-sh/joiner/testenv/local/lambdaruntime"
 )
 
 // stackList answers DescribeStacks by name, and nothing else: which stacks there are is the test's to say.

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/joiner-sh/joiner/testenv/cloud/clock"
-	ec2model "github.com/joiner-sh/joiner/testenv/cloud/ec2"
-	"github.com/joiner-sh/joiner/testenv/cloud/eks"
-	iammodel "github.com/joiner-sh/joiner/testenv/cloud/iam"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/clock"
+	ec2model "github.com/joiner-sh/joiner/testenv/local/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/eks"
+	iammodel "github.com/joiner-sh/joiner/testenv/local/cloud/iam"
 )
 
 // TestA10PrepareMendsWhatPreflightNames: the script runs the commands that preflight names, by the real AWS CLI; what it finds it leaves

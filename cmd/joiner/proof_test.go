@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/proof"
-	"github.com/joiner-sh/joiner/testenv/cloud"
-	"github.com/joiner-sh/joiner/testenv/cloud/sts"
+	"github.com/joiner-sh/joiner/testenv/local/cloud"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/sts"
 )
 
 func proofRun(t *testing.T, args ...string) (status int, out, errs string) {

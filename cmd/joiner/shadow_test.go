@@ -23,11 +23,11 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/shadow"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
-	"github.com/joiner-sh/joiner/testenv/cloud/access"
-	"github.com/joiner-sh/joiner/testenv/cloud/policy"
-	"github.com/joiner-sh/joiner/testenv/cloud/sts"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/access"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/policy"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/sts"
 	"github.com/joiner-sh/joiner/testenv/sim"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // liveRecords are the decisions of a simulated cluster, moved to the last minutes, and what they went by.

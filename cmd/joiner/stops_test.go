@@ -12,7 +12,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/model"
-	dynamodel "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
+	dynamodel "github.com/joiner-sh/joiner/testenv/local/cloud/dynamodb"
 )
 
 // ledgerOf starts a table with clusters, and has the command line find it as it finds everything of AWS's.

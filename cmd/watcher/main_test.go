@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/joiner-sh/joiner/testenv/kube"
+	"github.com/joiner-sh/joiner/testenv/local/kube"
 )
 
 func TestMain(m *testing.M) { os.Exit(kube.Alone(m.Run)) }

@@ -21,7 +21,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/relay"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
-	cloudsts "github.com/joiner-sh/joiner/testenv/cloud/sts"
+	cloudsts "github.com/joiner-sh/joiner/testenv/local/cloud/sts"
 )
 
 func TestSendersAreReadOrSaidWhatIsWrongWithThem(t *testing.T) {

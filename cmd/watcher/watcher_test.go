@@ -33,11 +33,11 @@ import (
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
-	"github.com/joiner-sh/joiner/testenv/cloud"
-	clouddynamodb "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
-	"github.com/joiner-sh/joiner/testenv/cloud/sts"
-	"github.com/joiner-sh/joiner/testenv/kube"
-	"github.com/joiner-sh/joiner/testenv/timed"
+	"github.com/joiner-sh/joiner/testenv/local/cloud"
+	clouddynamodb "github.com/joiner-sh/joiner/testenv/local/cloud/dynamodb"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/sts"
+	"github.com/joiner-sh/joiner/testenv/local/kube"
+	"github.com/joiner-sh/joiner/testenv/test/timed"
 )
 
 // place is a control plane and our model of AWS, with what a watcher needs in both.

@@ -19,7 +19,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/attach"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/handlers"
+	"github.com/joiner-sh/joiner/testenv/test/handlers"
 )
 
 // inbox is where CloudFormation waits for answers. It refuses the first few.

@@ -18,11 +18,11 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/cloud"
-	dynamodel "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
-	"github.com/joiner-sh/joiner/testenv/cloud/eks"
-	"github.com/joiner-sh/joiner/testenv/cloud/sts"
-	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
+	"github.com/joiner-sh/joiner/testenv/local/cloud"
+	dynamodel "github.com/joiner-sh/joiner/testenv/local/cloud/dynamodb"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/eks"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/sts"
+	"github.com/joiner-sh/joiner/testenv/local/lambdaruntime"
 )
 
 // newAccount starts an account with the role of the catalog's function, whose ARN it returns, and EKS with clusters of another account; "" =

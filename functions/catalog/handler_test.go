@@ -12,7 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/catalog"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
-	"github.com/joiner-sh/joiner/testenv/handlers"
+	"github.com/joiner-sh/joiner/testenv/test/handlers"
 )
 
 // nobody has attached a cluster: no region is passed over.

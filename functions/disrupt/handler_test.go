@@ -11,7 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/port"
 	"github.com/joiner-sh/joiner/shared/wire"
-	"github.com/joiner-sh/joiner/testenv/handlers"
+	"github.com/joiner-sh/joiner/testenv/test/handlers"
 )
 
 // hints records the looks that were asked for.

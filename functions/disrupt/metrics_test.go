@@ -6,7 +6,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/flow/disrupt"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/samples"
+	"github.com/joiner-sh/joiner/testenv/test/samples"
 )
 
 func TestF151PassesAreMeasured(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/samples"
+	"github.com/joiner-sh/joiner/testenv/test/samples"
 )
 
 func TestF151EndsAreMeasured(t *testing.T) {

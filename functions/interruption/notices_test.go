@@ -14,7 +14,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
-	"github.com/joiner-sh/joiner/testenv/handlers"
+	"github.com/joiner-sh/joiner/testenv/test/handlers"
 )
 
 // finder knows no instance, and cannot be asked about one.

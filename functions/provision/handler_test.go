@@ -16,7 +16,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/wire"
-	"github.com/joiner-sh/joiner/testenv/handlers"
+	"github.com/joiner-sh/joiner/testenv/test/handlers"
 )
 
 // hints records the resyncs that were sent.

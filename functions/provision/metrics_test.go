@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/flow/provision"
-	"github.com/joiner-sh/joiner/testenv/samples"
+	"github.com/joiner-sh/joiner/testenv/test/samples"
 )
 
 func TestF151RunIsMeasured(t *testing.T) {

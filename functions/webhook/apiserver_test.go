@@ -25,7 +25,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/api/crds"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
-	"github.com/joiner-sh/joiner/testenv/kube"
+	"github.com/joiner-sh/joiner/testenv/local/kube"
 )
 
 // gateway is an HTTP API before the function: requests become events of payload format 2.0, bodies as text or in base64.

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/joiner-sh/joiner/testenv/kube"
+	"github.com/joiner-sh/joiner/testenv/local/kube"
 )
 
 // TestMain waits for its turn, since a test here has a control plane. Fuzzing has none, and its workers, which come here too, would

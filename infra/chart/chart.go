@@ -1,5 +1,5 @@
 // Package chart holds what the chart in this folder comes to where people take its defaults, for those who apply it without Helm:
-// tests that need the permissions in a cluster and nothing else. Package testenv/helm installs the chart itself.
+// tests that need the permissions in a cluster and nothing else. Package testenv/test/helm installs the chart itself.
 package chart
 
 import (

@@ -21,7 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"github.com/joiner-sh/joiner/testenv/timed"
+	"github.com/joiner-sh/joiner/testenv/test/timed"
 )
 
 // R61, S35: a call that AWS never answers ends while the invocation still has time, with the reason; one that would end soon

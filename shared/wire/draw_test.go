@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/draw"
+	"github.com/joiner-sh/joiner/testenv/test/draw"
 	"pgregory.net/rapid"
 )
 

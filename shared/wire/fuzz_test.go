@@ -6,7 +6,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/bounds"
+	"github.com/joiner-sh/joiner/testenv/local/bounds"
 )
 
 func FuzzDecodeHint(f *testing.F) {

@@ -14,10 +14,10 @@ import (
 	sdkdynamodb "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
-	"github.com/joiner-sh/joiner/testenv/cloud"
-	"github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
-	"github.com/joiner-sh/joiner/testenv/cloud/ssm"
-	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
+	"github.com/joiner-sh/joiner/testenv/local/cloud"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/dynamodb"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/ssm"
+	"github.com/joiner-sh/joiner/testenv/local/lambdaruntime"
 )
 
 // coldStarts is how often each function is started at least.

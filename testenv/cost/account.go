@@ -19,11 +19,11 @@ import (
 	sdksqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
-	"github.com/joiner-sh/joiner/testenv/cloud"
-	"github.com/joiner-sh/joiner/testenv/cloud/clock"
-	"github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
-	"github.com/joiner-sh/joiner/testenv/cloud/reading"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/local/cloud"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/clock"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/dynamodb"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/reading"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // Names of what the account has.

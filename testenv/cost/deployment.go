@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/joiner-sh/joiner/testenv/cloudformation"
+	"github.com/joiner-sh/joiner/testenv/local/cloudformation"
 )
 
 // Deployment is what of the region's stack is billed for, as its template has it.

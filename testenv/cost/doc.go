@@ -1,6 +1,6 @@
 // Package cost meters what the control plane is billed for by AWS and prices it.
 //
-// An Account is the modeled AWS (testenv/cloud) and a cluster in memory (testenv/world) under one clock that is advanced by hand. The
+// An Account is the modeled AWS (testenv/local/cloud) and a cluster in memory (testenv/sim/world) under one clock that is advanced by hand. The
 // flows that ship run against it through the adapters that ship: every request to DynamoDB, S3 and SQS is made, and metered by the
 // models with its size. Only the handlers of Lambda events are written anew here, since programs cannot be imported; the cluster and EC2,
 // whose calls cost nothing, are the world's ports.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/joiner-sh/joiner/testenv/cloud"
-	"github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/local/cloud"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/dynamodb"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // Usage is what is billed by use, of some span of time. Everything but Functions is of the whole installation.

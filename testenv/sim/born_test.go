@@ -6,7 +6,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/sim"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // unborn returns the instances there ever were of which no record says why: which plan they are of, and what it was asked.

@@ -3,7 +3,7 @@ package sim
 import (
 	"time"
 
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // latency is how long an operation takes, there and back, from usual to slow.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // F066: pods each of which must be on the host of the one before run together on one instance, whatever the order of their names, as

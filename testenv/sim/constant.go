@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/catalog"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // Constant is a run in which nothing changes any more from ConstantFrom on: pods, prices and capacity are what they are, some

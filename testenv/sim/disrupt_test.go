@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/sim"
 	"github.com/joiner-sh/joiner/testenv/sim/audit"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // B9: while no watcher runs nothing is disrupted, though its last snapshot shows instances that stand empty; once one runs again

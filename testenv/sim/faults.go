@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/fault"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // More ways in which an operation goes wrong, beside those of package world.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/joiner-sh/joiner/testenv/sim"
 	"github.com/joiner-sh/joiner/testenv/sim/audit"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // shortMode draws ten minutes of a world in which a rule is broken by the fifth launch, where there are so many.

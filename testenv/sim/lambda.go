@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // function is one of the cloud's functions with what invokes it: the poller of its queue, and the tick of each minute.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/catalog"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // The kinds of sources that are in the world itself.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // The kinds of what people and tenants do that nobody may call a fault. The auditors hear of none: whatever is promised is promised beside

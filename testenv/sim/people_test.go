@@ -6,7 +6,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/sim"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // Whatever can go wrong is drawn, and none of it in more than half of the runs.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/fault"
-	"github.com/joiner-sh/joiner/testenv/eventqueue"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/eventqueue"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // process is one invocation of a function, or one life of a program. It is the gate of its own operations: each parks the

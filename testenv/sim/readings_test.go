@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/joiner-sh/joiner/testenv/cloud/reading"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/sim"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // apart are the doubts that reach no flow, each with why.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/testenv/sim/audit"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // unrecorded is D5: of each instance we launched for the cluster that ended some minutes ago there is a record that says why. Of instances

@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/replay"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/sim"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // worlds plays runs from the first seed on, faults and all, and shows each world once its run is over, one at a time, until enough

@@ -10,10 +10,10 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
-	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/catalog"
 	"github.com/joiner-sh/joiner/testenv/sim"
 	"github.com/joiner-sh/joiner/testenv/sim/audit"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // scarce are types that are on sale in a neighborhood and of which there is nothing available, cheap ones among them. A call finds

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // Report writes what a run came to, for people: its faults, what was broken, and the last that happened to do with it.

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/eventqueue"
 	"github.com/joiner-sh/joiner/testenv/sim/audit"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/eventqueue"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // Config is all that decides a run: equal configurations make equal runs.

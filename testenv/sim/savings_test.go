@@ -8,7 +8,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/core/explain"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // savings returns what is told of a run's savings, from the records and the ledger that the run left, and the ledger.

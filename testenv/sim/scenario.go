@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
-	"github.com/joiner-sh/joiner/testenv/cloud/reading"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/catalog"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/reading"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // Scenario is the world of a run and what people want in it.

@@ -10,10 +10,10 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
-	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/catalog"
 	"github.com/joiner-sh/joiner/testenv/sim"
 	"github.com/joiner-sh/joiner/testenv/sim/audit"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // diary keeps what happened, as one more checker that never complains.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // A namespace asks for 1,500 instances, and a minute later another one for three, which kube-scheduler would have wait behind the first

@@ -9,7 +9,7 @@ import (
 
 	"github.com/joiner-sh/joiner/testenv/sim"
 	"github.com/joiner-sh/joiner/testenv/sim/audit"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // report returns what a run came to.

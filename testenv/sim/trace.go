@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/flow/disrupt"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // trace digests everything that happened in a run, in order, and keeps the last of it in words.

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/catalog"
 	"github.com/joiner-sh/joiner/testenv/sim"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // asked is a pod that somebody creates so long after the run began.

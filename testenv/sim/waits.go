@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/testenv/sim/audit"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // Waits measures how long pods wait from the hint that names them, the first their cluster's watcher sends once

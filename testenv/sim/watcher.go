@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/flow/publish"
-	"github.com/joiner-sh/joiner/testenv/eventqueue"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/eventqueue"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // watchers are the replicas of the watcher and the lease they compete for.

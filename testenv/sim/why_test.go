@@ -15,7 +15,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/history"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/sim"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // archive is what a world keeps, as the ports of flow/history.

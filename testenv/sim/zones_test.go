@@ -6,7 +6,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/sim"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // shrinking is an hour in which three replicas stand in three zones beside a workload that shrinks, so that nodes are disrupted.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/joiner-sh/joiner/cmd/joiner/catalogfile"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/speccases"
+	"github.com/joiner-sh/joiner/testenv/bench/speccases"
 )
 
 func file(t *testing.T, text []byte) string {

@@ -13,7 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-//go:generate go run github.com/joiner-sh/joiner/testenv/sandboxcatalog sandbox.json.gz
+//go:generate go run github.com/joiner-sh/joiner/testenv/repository/sandboxcatalog sandbox.json.gz
 
 //go:embed sandbox.json.gz
 var sandboxFile []byte

@@ -24,7 +24,7 @@ type Needs struct {
 
 // Probe is one assumption and how it is tried.
 type Probe struct {
-	ID         string // of the assumption in testenv/cloud/ASSUMPTIONS.md
+	ID         string // of the assumption in testenv/local/cloud/ASSUMPTIONS.md
 	Service    string // as IAM names it, e.g. "sqs"
 	Assumption string // what is taken for granted: a sentence
 	About      string // which calls are made

@@ -14,7 +14,7 @@ import (
 
 	"github.com/joiner-sh/joiner/cmd/joiner/read"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/clusterfile"
+	"github.com/joiner-sh/joiner/testenv/test/clusterfile"
 )
 
 // file writes a file into a folder of its own and returns its path.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/read"
-	"github.com/joiner-sh/joiner/testenv/speccases"
+	"github.com/joiner-sh/joiner/testenv/bench/speccases"
 )
 
 // FuzzReadFiles gives any text as a file: it is read or refused, the same every time, without a panic or a hang.

@@ -1,6 +1,6 @@
 package metrics
 
-//go:generate go run github.com/joiner-sh/joiner/testenv/metricsdoc ../../../docs/reference/metrics.md
+//go:generate go run github.com/joiner-sh/joiner/testenv/repository/metricsdoc ../../../docs/reference/metrics.md
 
 // Family is a metric with its labels: docs/reference/metrics.md is made from these.
 type Family struct {

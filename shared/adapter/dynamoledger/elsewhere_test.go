@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
-	"github.com/joiner-sh/joiner/testenv/conform"
+	"github.com/joiner-sh/joiner/testenv/test/conform"
 )
 
 // EndpointsVariable names the environment variable with the URLs of running implementations of DynamoDB that are not ours,

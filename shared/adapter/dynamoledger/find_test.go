@@ -11,8 +11,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
-	dynamodel "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
-	"github.com/joiner-sh/joiner/testenv/cloud/once"
+	dynamodel "github.com/joiner-sh/joiner/testenv/local/cloud/dynamodb"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/once"
 )
 
 // on returns a ledger in a table of a model of DynamoDB, and a client of that.

@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/bounds"
+	"github.com/joiner-sh/joiner/testenv/local/bounds"
 )
 
 // FuzzPlace: whatever an item holds, it is part of the ledger or an error, and one that has expired is neither.

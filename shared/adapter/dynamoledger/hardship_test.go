@@ -14,8 +14,8 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/model"
-	dynamodel "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
-	"github.com/joiner-sh/joiner/testenv/conform"
+	dynamodel "github.com/joiner-sh/joiner/testenv/local/cloud/dynamodb"
+	"github.com/joiner-sh/joiner/testenv/test/conform"
 )
 
 // under is a ledger in a model of DynamoDB that is then made as hard to use as DynamoDB may be.

@@ -14,9 +14,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
-	dynamodel "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
-	"github.com/joiner-sh/joiner/testenv/cloud/once"
-	"github.com/joiner-sh/joiner/testenv/conform"
+	dynamodel "github.com/joiner-sh/joiner/testenv/local/cloud/dynamodb"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/once"
+	"github.com/joiner-sh/joiner/testenv/test/conform"
 )
 
 // start returns a ledger in a new table of our model of DynamoDB, spoken to by the unmodified SDK. through stands between

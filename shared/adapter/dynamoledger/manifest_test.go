@@ -11,7 +11,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/model"
-	dynamodel "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
+	dynamodel "github.com/joiner-sh/joiner/testenv/local/cloud/dynamodb"
 )
 
 // W4: a manifest that names another cluster is none, and the ledger says why; everything else of the cluster is read.

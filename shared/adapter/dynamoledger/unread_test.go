@@ -15,8 +15,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/work"
-	dynamodel "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
-	"github.com/joiner-sh/joiner/testenv/conform"
+	dynamodel "github.com/joiner-sh/joiner/testenv/local/cloud/dynamodb"
+	"github.com/joiner-sh/joiner/testenv/test/conform"
 )
 
 type row = map[string]types.AttributeValue

@@ -11,7 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/image"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
-	ec2model "github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	ec2model "github.com/joiner-sh/joiner/testenv/local/cloud/ec2"
 )
 
 // calls counts the requests of an action.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/conform"
+	"github.com/joiner-sh/joiner/testenv/test/conform"
 )
 
 func TestMarketKeepsTheContract(t *testing.T) {

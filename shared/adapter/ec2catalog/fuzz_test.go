@@ -3,7 +3,7 @@ package ec2catalog
 import (
 	"testing"
 
-	"github.com/joiner-sh/joiner/testenv/bounds"
+	"github.com/joiner-sh/joiner/testenv/local/bounds"
 )
 
 // FuzzProduct: an entry of the price list is a price above zero and below a million, or none.

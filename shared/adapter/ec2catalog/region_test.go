@@ -12,14 +12,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/pricing"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
-	"github.com/joiner-sh/joiner/testenv/cloud"
-	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
-	"github.com/joiner-sh/joiner/testenv/cloud/clock"
-	ec2model "github.com/joiner-sh/joiner/testenv/cloud/ec2"
-	iammodel "github.com/joiner-sh/joiner/testenv/cloud/iam"
-	pricingmodel "github.com/joiner-sh/joiner/testenv/cloud/pricing"
-	ssmmodel "github.com/joiner-sh/joiner/testenv/cloud/ssm"
-	"github.com/joiner-sh/joiner/testenv/cloud/wire"
+	"github.com/joiner-sh/joiner/testenv/local/cloud"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/catalog"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/clock"
+	ec2model "github.com/joiner-sh/joiner/testenv/local/cloud/ec2"
+	iammodel "github.com/joiner-sh/joiner/testenv/local/cloud/iam"
+	pricingmodel "github.com/joiner-sh/joiner/testenv/local/cloud/pricing"
+	ssmmodel "github.com/joiner-sh/joiner/testenv/local/cloud/ssm"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/wire"
 )
 
 // region is our model of the services read from, under a clock that stands still.

@@ -9,8 +9,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/image"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
-	ec2model "github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/catalog"
+	ec2model "github.com/joiner-sh/joiner/testenv/local/cloud/ec2"
 )
 
 // class returns a class all of whose selectors find something, changed by change.

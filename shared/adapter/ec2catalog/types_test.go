@@ -9,8 +9,8 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/catalog"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 func read(t *testing.T, r *region) model.InstanceCatalog {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
-	ec2model "github.com/joiner-sh/joiner/testenv/cloud/ec2"
-	"github.com/joiner-sh/joiner/testenv/conform"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/catalog"
+	ec2model "github.com/joiner-sh/joiner/testenv/local/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/test/conform"
 )
 
 // underTest is the adapter over our model of EC2, as the contract wants it.

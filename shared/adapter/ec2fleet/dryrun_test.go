@@ -6,7 +6,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
-	ec2model "github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	ec2model "github.com/joiner-sh/joiner/testenv/local/cloud/ec2"
 )
 
 func TestNC23DryRunsAskAndDoNothing(t *testing.T) {

@@ -16,10 +16,10 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
-	"github.com/joiner-sh/joiner/testenv/cloud/clock"
-	ec2model "github.com/joiner-sh/joiner/testenv/cloud/ec2"
-	"github.com/joiner-sh/joiner/testenv/cloud/reading"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/catalog"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/clock"
+	ec2model "github.com/joiner-sh/joiner/testenv/local/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/reading"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden file")

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/joiner-sh/joiner/shared/fault"
-	"github.com/joiner-sh/joiner/testenv/bounds"
+	"github.com/joiner-sh/joiner/testenv/local/bounds"
 )
 
 // FuzzDecodeRequest: what is stored of a launch is sent as it was written, or refused.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
-	ec2model "github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	ec2model "github.com/joiner-sh/joiner/testenv/local/cloud/ec2"
 )
 
 // smallPages asks for five where the adapter asks for a whole page, and counts the requests.

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 
 	"github.com/joiner-sh/joiner/shared/fault"
-	ec2model "github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	ec2model "github.com/joiner-sh/joiner/testenv/local/cloud/ec2"
 )
 
 // lossy is EC2 behind a connection that loses the answer to the first CreateFleet, which is carried out, and that answers what repeats

@@ -21,9 +21,9 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/cloud/clock"
-	ec2model "github.com/joiner-sh/joiner/testenv/cloud/ec2"
-	"github.com/joiner-sh/joiner/testenv/cloud/reading"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/clock"
+	ec2model "github.com/joiner-sh/joiner/testenv/local/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/reading"
 )
 
 // caught keeps what the fleet asks for from now on.

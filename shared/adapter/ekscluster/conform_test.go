@@ -11,7 +11,7 @@ import (
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/conform"
+	"github.com/joiner-sh/joiner/testenv/test/conform"
 )
 
 // underTest is the adapter over a real API server, as the contract wants it.

@@ -19,7 +19,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/machine"
+	"github.com/joiner-sh/joiner/testenv/local/machine"
 )
 
 // book is a ledger, queues and a fleet in memory with one claim, for drains of a real API server.

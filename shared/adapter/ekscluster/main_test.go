@@ -17,9 +17,9 @@ import (
 	"github.com/joiner-sh/joiner/infra/chart"
 	"github.com/joiner-sh/joiner/shared/api/crds"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/cloud"
-	"github.com/joiner-sh/joiner/testenv/cloud/sts"
-	"github.com/joiner-sh/joiner/testenv/kube"
+	"github.com/joiner-sh/joiner/testenv/local/cloud"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/sts"
+	"github.com/joiner-sh/joiner/testenv/local/kube"
 )
 
 const (

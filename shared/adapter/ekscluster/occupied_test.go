@@ -21,7 +21,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/timed"
+	"github.com/joiner-sh/joiner/testenv/test/timed"
 )
 
 // attach makes a PersistentVolume, bound to a claim of namespace default where that is not empty, and a VolumeAttachment of it

@@ -12,7 +12,7 @@ import (
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/kube"
+	"github.com/joiner-sh/joiner/testenv/local/kube"
 )
 
 // The role of those who end instances has every permission that the port's methods use, and no other. The API server's own log

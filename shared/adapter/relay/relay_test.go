@@ -25,10 +25,10 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/execute"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
-	"github.com/joiner-sh/joiner/testenv/cloud"
-	clouddynamodb "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
-	"github.com/joiner-sh/joiner/testenv/cloud/sts"
-	"github.com/joiner-sh/joiner/testenv/timed"
+	"github.com/joiner-sh/joiner/testenv/local/cloud"
+	clouddynamodb "github.com/joiner-sh/joiner/testenv/local/cloud/dynamodb"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/sts"
+	"github.com/joiner-sh/joiner/testenv/test/timed"
 )
 
 // server is an API server that counts what it is asked.

@@ -12,10 +12,10 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/cloud"
-	"github.com/joiner-sh/joiner/testenv/cloud/clock"
-	"github.com/joiner-sh/joiner/testenv/cloud/wire"
-	"github.com/joiner-sh/joiner/testenv/conform"
+	"github.com/joiner-sh/joiner/testenv/local/cloud"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/clock"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/wire"
+	"github.com/joiner-sh/joiner/testenv/test/conform"
 )
 
 const bucket = "joiner-data"

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/conform"
+	"github.com/joiner-sh/joiner/testenv/test/conform"
 )
 
 type underTest struct{ *Store }

@@ -18,9 +18,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
-	"github.com/joiner-sh/joiner/testenv/cloud"
-	"github.com/joiner-sh/joiner/testenv/cloud/sts"
-	wiremodel "github.com/joiner-sh/joiner/testenv/cloud/wire"
+	"github.com/joiner-sh/joiner/testenv/local/cloud"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/sts"
+	wiremodel "github.com/joiner-sh/joiner/testenv/local/cloud/wire"
 )
 
 const bucket = "snapshots"

@@ -14,9 +14,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
-	"github.com/joiner-sh/joiner/testenv/cloud"
-	"github.com/joiner-sh/joiner/testenv/cloud/reading"
-	"github.com/joiner-sh/joiner/testenv/cloud/sts"
+	"github.com/joiner-sh/joiner/testenv/local/cloud"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/reading"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/sts"
 )
 
 func start(t *testing.T) (*cloud.Cloud, *sqs.Client, string) {

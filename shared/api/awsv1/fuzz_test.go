@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/joiner-sh/joiner/testenv/bounds"
+	"github.com/joiner-sh/joiner/testenv/local/bounds"
 )
 
 // FuzzEC2NodeClass: a class that can be read has a family and a hash, or a kubelet configuration that says why not, and

@@ -6,8 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/joiner-sh/joiner/testenv/bounds"
-	"github.com/joiner-sh/joiner/testenv/speccases"
+	"github.com/joiner-sh/joiner/testenv/bench/speccases"
+	"github.com/joiner-sh/joiner/testenv/local/bounds"
 )
 
 func FuzzDuration(f *testing.F) {

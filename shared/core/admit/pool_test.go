@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/timed"
+	"github.com/joiner-sh/joiner/testenv/test/timed"
 )
 
 const atRequirements = "spec.template.spec.requirements"

@@ -9,7 +9,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/catalog"
 )
 
 func class(terms ...model.SelectorTerm) model.Class {

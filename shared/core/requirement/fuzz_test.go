@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/bounds"
+	"github.com/joiner-sh/joiner/testenv/local/bounds"
 )
 
 func FuzzFrom(f *testing.F) {

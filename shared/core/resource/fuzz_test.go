@@ -7,7 +7,7 @@ import (
 	quantity "k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/bounds"
+	"github.com/joiner-sh/joiner/testenv/local/bounds"
 )
 
 // FuzzParse: a text is an amount here exactly where it is one to Kubernetes, and then the same, rounded up.

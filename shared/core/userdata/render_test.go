@@ -21,7 +21,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/machine/powershell"
+	"github.com/joiner-sh/joiner/testenv/local/machine/powershell"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

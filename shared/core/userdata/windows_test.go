@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/joiner-sh/joiner/testenv/machine/powershell"
+	"github.com/joiner-sh/joiner/testenv/local/machine/powershell"
 )
 
 // UD-06: one block, the user's text first and then the call; and Custom is given nothing but its own text.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // F3: nodes of a command that cannot be read keep their taints, nothing else is disrupted meanwhile, and the look says why. Once it can be

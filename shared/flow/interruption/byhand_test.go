@@ -6,7 +6,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // byHand returns a world without any NodePool where people made a NodeClaim, which has become a node with a pod on it.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // R36: a bad image, of which no instance joins: every old node has drifted, new instances never join, and none of the old ones is

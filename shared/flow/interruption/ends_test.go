@@ -8,7 +8,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // aging returns a house whose pool's nodes expire after a while and have a grace; nil = none.

@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/port"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // A4, R23: a claim whose instance EC2 says was terminated is closed within 120 s: gone from the ledger with what it held,

@@ -11,7 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/port"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // A3, S1, R16: instances beyond an intent's claims are terminated within 120 s of becoming visible, and no others.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // whole fails unless a claim's instance runs, its node is there, is not being deleted and bears no taint, and nobody asked EC2 to

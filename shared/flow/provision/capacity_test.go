@@ -10,8 +10,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/cloud/reading"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/reading"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // spotByPrice returns the spot offerings of the world's catalog, cheapest first.

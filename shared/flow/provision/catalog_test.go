@@ -9,7 +9,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 var onePod = model.PodShape{Namespace: "default", Requests: model.Resources{model.CPU: 500, model.Memory: gib, model.Pods: 1}}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // deaf returns a world whose instances never join, with n pods of one instance each, launched three seconds apart.

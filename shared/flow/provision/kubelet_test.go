@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // NC-14, NC-18: a kubelet configuration that cannot be used stops its own class, with the reason, and no other.

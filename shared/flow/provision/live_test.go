@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // truth is a world with two pools and two classes that people have applied, whose pods take more than one pool may have. Instances of

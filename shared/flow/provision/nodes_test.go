@@ -7,7 +7,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // joined returns a world whose one pod of shape has an instance that has just joined, and is not ready where ready is false.

@@ -6,7 +6,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/lifecycle"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // F133: what was just launched for a NodePool meets its requirements, whatever they ask for: else it would be replaced for ever.

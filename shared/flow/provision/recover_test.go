@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // unfinished returns a world whose first run, for n pods that fill an instance each, was killed before or after CreateFleet.

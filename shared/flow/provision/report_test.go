@@ -7,7 +7,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // A NodePool shows within one tick that an instance of it has ended, though nothing else is to be done; and a cluster in which nothing

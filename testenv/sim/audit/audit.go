@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // Violation is one rule that was broken.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // Rules are the auditor's own numbers, from what is promised and not from anybody's settings.

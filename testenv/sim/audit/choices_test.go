@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // chosenStory is a story of two initialized instances of a pool that lets one node go at a time, and of a watcher that was heard.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // Crossing holds that no cluster's state is ever read or written by another's run, where many share a control plane: rows of the

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // oneInstance is A1: a launch runs at most as many instances as it has claims. What EC2 gave beyond what it was asked for is

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // only is a checker that hears of one cluster of several.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 func TestNothingGoesWrongInATinyWorld(t *testing.T) {

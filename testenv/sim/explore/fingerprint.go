@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/joiner-sh/joiner/testenv/world"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 // fingerprint is a digest of the world's objects, whatever the order in which they came to be what they are: the exclusive

@@ -338,7 +338,7 @@ var defects = []defect{
 	{"what runs taken for twice as dear as it is", disruption + "price.go", "\t\t\treturn o.Price\n", "\t\t\treturn 2 * o.Price\n"},
 	{"opposite decision within half an hour", disruption + "evaluate.go",
 		"if until := e.history.recent(c); until > 0 && e.history.cameOf(node, c) {", "if until := e.history.recent(c); until < 0 && e.history.cameOf(node, c) {"},
-	{"tainted whatever node has the name", "testenv/world/cluster.go", // as an adapter would that does not look at the UID
+	{"tainted whatever node has the name", "testenv/sim/world/cluster.go", // as an adapter would that does not look at the UID
 		"if node == nil || node.UID != patch.UID {", "if node == nil || node.UID != patch.UID && len(patch.AddTaints) == 0 {"},
 	{"pods of what is given back planned for at once", provision + "state.go",
 		"leaving[node.Name] = pack.Stays", "leaving[node.Name] = 0"},

@@ -13,7 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/speccases"
+	"github.com/joiner-sh/joiner/testenv/bench/speccases"
 )
 
 // FuzzPlanOfFiles: whatever cluster and catalog can be read, each pod that asks for capacity is in the plan once, each node that is given

@@ -14,8 +14,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
-	"github.com/joiner-sh/joiner/testenv/bounds"
-	"github.com/joiner-sh/joiner/testenv/speccases"
+	"github.com/joiner-sh/joiner/testenv/bench/speccases"
+	"github.com/joiner-sh/joiner/testenv/local/bounds"
 )
 
 func asJSON(t testing.TB, text string) []byte {

@@ -24,7 +24,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
-	"github.com/joiner-sh/joiner/testenv/draw"
+	"github.com/joiner-sh/joiner/testenv/test/draw"
 )
 
 // hostile are the values that objects are made of here: the few that mean something, and some that never should be there.

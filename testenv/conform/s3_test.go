@@ -1,9 +1,0 @@
-package conform_test
-
-import (
-	"testing"
-
-	"github.com/joiner-sh/joiner/testenv/conform"
-)
-
-func TestS3(t *testing.T) { conform.Each(t, nil, conform.S3) }

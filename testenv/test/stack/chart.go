@@ -1,0 +1,120 @@
+package stack
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/joiner-sh/joiner/testenv/test/helm"
+)
+
+// What the chart makes is called so, and the watcher's access to AWS hangs on it.
+const (
+	chartNamespace = "joiner"
+	watcherAccount = "joiner-watcher"
+)
+
+// install installs the chart in a cluster, as people do, with what the region's stack says of itself. Watchers run as processes
+// with the identity and the settings of the chart's Deployment, which has no replicas: nobody would run their containers.
+func (s *Stack) install(ctx context.Context, c *Cluster) error {
+	release := helm.Release{Helm: c.Kube.Assets().Helm, Kubeconfig: c.Kube.KubeconfigPath(), Namespace: chartNamespace}
+	values, err := s.values(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := release.Install(ctx, values); err != nil {
+		return fmt.Errorf("install the chart in cluster %s: %w", c.Name, err)
+	}
+	return c.ReadWatcher(ctx)
+}
+
+// ReadWatcher takes from the chart's Deployment, which whoever installed the chart has made, what watchers of the cluster are started with.
+func (c *Cluster) ReadWatcher(ctx context.Context) error {
+	client, err := kubernetes.NewForConfig(c.Kube.Config())
+	if err != nil {
+		return err
+	}
+	watcher, err := client.AppsV1().Deployments(chartNamespace).Get(ctx, "joiner-watcher", metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("read the watcher's settings in cluster %s: %w", c.Name, err)
+	}
+	folders, err := c.secrets(ctx, client, watcher.Spec.Template.Spec)
+	if err != nil {
+		return err
+	}
+	c.watcherEnv = nil
+	for _, e := range watcher.Spec.Template.Spec.Containers[0].Env {
+		if e.ValueFrom != nil {
+			return fmt.Errorf("the chart takes %s from the cluster; a process cannot", e.Name)
+		}
+		c.watcherEnv = append(c.watcherEnv, e.Name+"="+cmp.Or(folders[e.Value], e.Value))
+	}
+	return nil
+}
+
+// secrets writes what pods have mounted of Secrets into folders, which it returns by where they are mounted.
+func (c *Cluster) secrets(ctx context.Context, client kubernetes.Interface, pod corev1.PodSpec) (map[string]string, error) {
+	folders := map[string]string{}
+	for _, mount := range pod.Containers[0].VolumeMounts {
+		i := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
+		if i < 0 || pod.Volumes[i].Secret == nil {
+			return nil, fmt.Errorf("the watcher's volume %s is of no Secret; others are not mounted here", mount.Name)
+		}
+		secret, err := client.CoreV1().Secrets(chartNamespace).Get(ctx, pod.Volumes[i].Secret.SecretName, metav1.GetOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("mount the watcher's volume %s: %w", mount.Name, err)
+		}
+		folder := filepath.Join(c.dir, "mounted", mount.Name)
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return nil, err
+		}
+		for _, item := range pod.Volumes[i].Secret.Items {
+			if err := os.WriteFile(filepath.Join(folder, item.Path), secret.Data[item.Key], 0o600); err != nil {
+				return nil, err
+			}
+		}
+		folders[mount.MountPath] = folder
+	}
+	return folders, nil
+}
+
+// values are the chart's: of the installation what the region's stack says.
+func (s *Stack) values(ctx context.Context, c *Cluster) (map[string]any, error) {
+	name := "/joiner/installation"
+	out, err := ssm.NewFromConfig(s.Cloud.Config()).GetParameter(ctx, &ssm.GetParameterInput{Name: &name})
+	if err != nil {
+		return nil, fmt.Errorf("read what the region's stack says of itself: %w", err)
+	}
+	var installation map[string]any
+	if err := json.Unmarshal([]byte(*out.Parameter.Value), &installation); err != nil {
+		return nil, fmt.Errorf("read parameter %s: %w", name, err)
+	}
+	values := map[string]any{
+		"cluster": c.Name, "installation": installation,
+		"watcher": map[string]any{"replicas": 0},
+		// The API server cannot reach Services: nobody forwards what is sent to their addresses.
+		"webhook": map[string]any{"enabled": false},
+	}
+	if !s.Options.Relay {
+		return values, nil
+	}
+	outputs, err := c.stack.OutputValues()
+	if err != nil {
+		return nil, err
+	}
+	var senders map[string]any
+	if err := json.Unmarshal([]byte(outputs["RelaySenders"]), &senders); err != nil {
+		return nil, fmt.Errorf("read output RelaySenders of cluster %s: %w", c.Name, err)
+	}
+	values["relay"] = map[string]any{"enabled": true, "queueURL": outputs["RelayQueueURL"], "senders": senders}
+	return values, nil
+}
