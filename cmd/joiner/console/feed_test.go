@@ -257,7 +257,7 @@ func TestPodsThatWaitSayWhatFor(t *testing.T) {
 		{WaitsNew, "Its node is launched next: NodePool default, c.large spot at $0.0800 per hour."},
 		{WaitsNode, "Its instance was launched and has not registered: NodeClaim default-2, m.large spot in z2."},
 		{WaitsOther, "It has scheduling gates left."},
-		{WaitsOther, "It is planned in the next run."},
+		{WaitsPlan, "It is planned in the next run."},
 	}
 	if len(got) != len(want) {
 		t.Fatalf("got %+v", got)

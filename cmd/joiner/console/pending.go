@@ -16,6 +16,7 @@ const (
 	WaitsUnplaced = "unplaced" // nothing can hold it
 	WaitsNew      = "new"      // a node would be launched for it
 	WaitsNode     = "node"     // a node that is there, or on its way, has room for it
+	WaitsPlan     = "next"     // the next run plans it
 	WaitsOther    = "other"    // it waits for something else than capacity
 )
 
@@ -72,7 +73,7 @@ func WaitingPods(c *Cluster, plan *model.Plan) []Waiting {
 		}
 		out = append(out, *g)
 	}
-	rank := map[string]int{WaitsUnplaced: 0, WaitsNew: 1, WaitsNode: 2, WaitsOther: 3}
+	rank := map[string]int{WaitsUnplaced: 0, WaitsNew: 1, WaitsNode: 2, WaitsPlan: 3, WaitsOther: 4}
 	slices.SortStableFunc(out, func(a, b Waiting) int {
 		return cmp.Or(cmp.Compare(rank[a.How], rank[b.How]), cmp.Compare(b.Pods, a.Pods))
 	})
@@ -148,7 +149,7 @@ func (w *waiting) add(i int) {
 		ok, why := pack.Provisionable(snapshot, i)
 		a = answer{how: WaitsOther, why: upper(why) + "."}
 		if ok {
-			a.why = "It is planned in the next run."
+			a = answer{how: WaitsPlan, why: "It is planned in the next run."}
 		}
 	}
 	workload := pod.Namespace + "/" + cmp.Or(shape.OwnerName, pod.Name)

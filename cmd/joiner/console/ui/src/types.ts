@@ -39,7 +39,7 @@ export interface PoolReason { pools: string[]; code: string; message: string; re
 export interface Waiting {
   key: string
   workload: string
-  how: 'unplaced' | 'new' | 'node' | 'other'
+  how: 'unplaced' | 'new' | 'node' | 'next' | 'other'
   pods: number
   names: string[]
   since: number

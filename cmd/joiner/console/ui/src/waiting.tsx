@@ -6,7 +6,7 @@ import { to } from './route'
 import type { PodWhy, PoolReason, Waiting } from './types'
 import { useAsk } from './use'
 
-const words: Record<Waiting['how'], string> = { unplaced: 'unschedulable', new: 'node launched next', node: 'node exists or in flight', other: 'not for capacity' }
+const words: Record<Waiting['how'], string> = { unplaced: 'unschedulable', new: 'node launched next', node: 'node exists or in flight', next: 'planned next', other: 'not for capacity' }
 
 export function WaitingList({ known, filter }: { known: Known | null; filter: Filter }) {
   if (!known) return <p class="empty">Reading the cluster…</p>
@@ -32,7 +32,7 @@ export function Group({ w }: { w: Waiting }) {
       <summary data-item>
         <span class="title">{w.workload}</span>
         <span class="count">{number(w.pods)}×</span>
-        <span class={`tag ${w.how === 'unplaced' ? 'bad' : w.how === 'other' ? '' : 'good'}`}>{words[w.how]}</span>
+        <span class={`tag ${w.how === 'unplaced' ? 'bad' : w.how === 'next' || w.how === 'other' ? '' : 'good'}`}>{words[w.how]}</span>
         <span class="why">{w.code ? <b>{w.code}: </b> : null}{w.why}</span>
         {w.remedy ? <span class="remedy">{w.remedy}</span> : null}
       </summary>
