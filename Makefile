@@ -134,16 +134,18 @@ $(BIN)/compare: FORCE
 fuzz: ## every fuzz test, FUZZTIME (default 10m) in all
 	./testenv/fuzz.sh $(or $(FUZZTIME),10m)
 
-check: $(BIN)/supply ## format, vet, staticcheck, floors, structure, retired phrases, subjects of new commits, generated files unchanged, modules as go.sum has them, licenses as committed
+check: $(BIN)/supply ## format, vet, golangci-lint, code that nothing calls, floors, structure, retired phrases, subjects of new commits, generated files unchanged, modules as go.sum has them, licenses as committed
 	@tools/subjects.sh
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
-	$(GO) tool -modfile=tools/go.mod staticcheck ./... $(LOCAL)/...
+	GO="$(GO)" tools/lint.sh
+	GO="$(GO)" tools/deadcode.sh
 	cd infra/cdk && $(GO) vet ./...
 	cd testenv/local && $(GO) vet ./...
 	$(GO) test -run 'TestFloors|TestV11|TestStructure|TestWalks' ./testenv
 	$(GO) mod verify
 	cd tools && $(GO) mod verify
+	cd tools/lint && $(GO) mod verify
 	$(BIN)/supply licenses -check LICENSES.csv -npm $(CONSOLE)/package-lock.json ./functions/... ./cmd/...
 	$(MAKE) --no-print-directory generated
 
@@ -152,6 +154,10 @@ structure: ## write testenv/structure.csv (what is beyond the limits of testenv/
 
 structure-report: ## how the code is put together, as Markdown: types, circles of files, imports, complexity, lines; BEFORE=COMMIT: beside that of a commit
 	@$(GO) run ./testenv/repository/structure/cmd $(if $(BEFORE),-before $(BEFORE))
+
+lint-all: ## golangci-lint and the search for code that nothing calls, also in the modules that contain Kubernetes' scheduler or Karpenter (minutes each)
+	ALL=1 GO="$(GO)" tools/lint.sh
+	ALL=1 GO="$(GO)" tools/deadcode.sh
 
 synth: zips $(CDK) ## the CloudFormation templates of CLUSTER (default joiner-demo) and of its region into infra/cdk/cdk.out, with real zips; needs no network once npm has run
 	cd infra/cdk && node_modules/.bin/cdk synth --quiet --no-notices -c architecture=$(if $(filter amd64,$(ARCH)),x86_64,$(ARCH)) -c cluster=$(or $(CLUSTER),joiner-demo)
@@ -279,4 +285,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules $(CONSOLE)/node_modules $(BROWSER)/node_modules
 
 FORCE:
-.PHONY: structure structure-report docs docs-look preflight prepare deploy ecr first-day proof-long race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam day-one conform readings matrix oracle referee handover sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licenses sbom vuln generated build clean upstream-unit upstream upstream-performance FORCE
+.PHONY: lint-all structure structure-report docs docs-look preflight prepare deploy ecr first-day proof-long race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam day-one conform readings matrix oracle referee handover sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licenses sbom vuln generated build clean upstream-unit upstream upstream-performance FORCE

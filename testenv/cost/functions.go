@@ -43,8 +43,8 @@ type batch struct {
 	deadline time.Time
 }
 
-func (a *Account) fifo(name string) *sqsqueue.Queue {
-	return sqsqueue.New(a.clients.sqs, a.queues[name])
+func (a *Account) plan() *sqsqueue.Queue {
+	return sqsqueue.New(a.clients.sqs, a.queues[planQueue])
 }
 
 func (a *Account) delayed(name string) *sqsqueue.DelayQueue {
@@ -287,15 +287,15 @@ var _ io.Writer = (*counter)(nil)
 type asks struct{ *Account }
 
 func (s asks) Resync(ctx context.Context, cluster, tick string) error {
-	return s.fifo(planQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonResync, Tick: tick})
+	return s.plan().Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonResync, Tick: tick})
 }
 
 func (s asks) Plan(ctx context.Context, cluster, key string) error {
-	return s.fifo(planQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonLeaving, Tick: key})
+	return s.plan().Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonLeaving, Tick: key})
 }
 
 func (s asks) Replace(ctx context.Context, cluster, key string) error {
-	return s.fifo(planQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonReplace, Tick: key})
+	return s.plan().Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonReplace, Tick: key})
 }
 
 func (s asks) RequestPass(ctx context.Context, cluster, key string, after time.Duration) error {
@@ -328,5 +328,5 @@ func (h classHints) RequestPass(ctx context.Context, cluster, key string) error 
 }
 
 func (h classHints) Ready(ctx context.Context, cluster, key string) error {
-	return h.fifo(planQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonConfig, Tick: key})
+	return h.plan().Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonConfig, Tick: key})
 }

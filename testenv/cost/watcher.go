@@ -30,8 +30,8 @@ func newWatcher(ctx context.Context, a *Account) *watcher {
 	ledger, store := dynamoledger.New(a.clients.dynamodb, table, dynamoledger.Clock(a.now)), s3snapshot.New(a.clients.s3, bucket)
 	w.publisher = publish.New(publish.Config{
 		Cluster: world.Name, Owner: "watcher-0", Publisher: store, Manifests: ledger,
-		Queue: &sqsqueue.Router{Plan: a.fifo(planQueue)},
-		Ends:  sqsqueue.Forwarder{Queue: a.fifo(planQueue)}, EmptyNodes: sqsqueue.Forwarder{Queue: a.fifo(planQueue)}, Previous: publish.NewestSnapshot{Ledger: ledger, Snapshots: store},
+		Queue: &sqsqueue.Router{Plan: a.plan()},
+		Ends:  sqsqueue.Forwarder{Queue: a.plan()}, EmptyNodes: sqsqueue.Forwarder{Queue: a.plan()}, Previous: publish.NewestSnapshot{Ledger: ledger, Snapshots: store},
 		Now: a.now, Settings: publish.Settings{CallTimeout: time.Minute}, // on a machine that does other things too
 		Wait: func(ctx context.Context, wake <-chan struct{}, d time.Duration) {
 			w.wake = wake

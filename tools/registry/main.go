@@ -22,6 +22,6 @@ func main() {
 	}
 	fmt.Println(listener.Addr())
 	server := &http.Server{Handler: registry.New(registry.Logger(log.New(io.Discard, "", 0))), ReadHeaderTimeout: 10 * time.Second}
-	go server.Serve(listener) // ends with the process
-	io.Copy(io.Discard, os.Stdin)
+	go server.Serve(listener)            //nolint:errcheck // ends with the process
+	_, _ = io.Copy(io.Discard, os.Stdin) // to its end
 }

@@ -33,27 +33,26 @@ func (s *Checker) plane(ctx context.Context) ([]check.Finding, error) {
 		return nil, err
 	}
 	var found []check.Finding
-	say := func(level check.Level, do, format string, args ...any) {
-		found = append(found, check.Finding{Level: level, Seen: fmt.Sprintf(format, args...), Do: do})
+	fail := func(do, format string, args ...any) {
+		found = append(found, check.Finding{Level: check.Fail, Seen: fmt.Sprintf(format, args...), Do: do})
 	}
 	name := s.plan.Cluster
 	if cluster.Status != types.ClusterStatusActive {
-		say(check.Fail, "aws eks wait cluster-active --name "+name, "it is %s", cluster.Status)
+		fail("aws eks wait cluster-active --name "+name, "it is %s", cluster.Status)
 	}
 	version := aws.ToString(cluster.Version)
 	if minor, err := strconv.Atoi(strings.TrimPrefix(version, "1.")); err == nil && minor < leastMinor {
-		say(check.Fail, fmt.Sprintf("aws eks update-cluster-version --name %s --kubernetes-version 1.%d", name,
+		fail(fmt.Sprintf("aws eks update-cluster-version --name %s --kubernetes-version 1.%d", name,
 			minor+1), "it runs Kubernetes %s, and the chart takes 1.%d and newer", version, leastMinor)
 	}
 	if access := cluster.AccessConfig; access != nil && access.AuthenticationMode == types.AuthenticationModeConfigMap {
-		say(check.Fail,
-			"aws eks update-cluster-config --name "+name+" --access-config authenticationMode=API_AND_CONFIG_MAP",
+		fail("aws eks update-cluster-config --name "+name+" --access-config authenticationMode=API_AND_CONFIG_MAP",
 			"its authentication mode is CONFIG_MAP: it has no access entries, with which functions and nodes "+
 				"authenticate")
 	}
 	if network := cluster.KubernetesNetworkConfig; network != nil && network.IpFamily == types.IpFamilyIpv6 &&
 		!s.plan.IPv6 && s.plan.NodeRole == "" {
-		say(check.Fail, s.deploy("-c ipv6=true"),
+		fail(s.deploy("-c ipv6=true"),
 			"its pods have IPv6 addresses, which the role of nodes may assign only with that option: nodes would stay "+
 				"NotReady")
 	}

@@ -113,7 +113,7 @@ func (e *Env) ask(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("ask who calls: %w", err)
 	}
-	return e.name(o, aws.ToString(who.Account), aws.ToString(who.Arn))
+	return e.name(aws.ToString(who.Account), aws.ToString(who.Arn))
 }
 
 // newEnv has everything but who calls.
@@ -150,7 +150,7 @@ func newEnv(o Options) (*Env, error) {
 var untaggable = regexp.MustCompile(`[^\w .:/=+@-]`)
 
 // name tells an Env who calls, and has the record say nothing of it.
-func (e *Env) name(o Options, account, caller string) error {
+func (e *Env) name(account, caller string) error {
 	parsed, err := arn.Parse(caller)
 	if err != nil {
 		return fmt.Errorf("the caller's ARN: %w", err)
@@ -324,7 +324,7 @@ func Replay(ctx context.Context, recording *Recording, all []Probe) (*Report, er
 	if err != nil {
 		return nil, err
 	}
-	if err := e.name(o, scrubbedAccount, "arn:aws:iam::"+scrubbedAccount+":role/caller"); err != nil {
+	if err := e.name(scrubbedAccount, "arn:aws:iam::"+scrubbedAccount+":role/caller"); err != nil {
 		return nil, err
 	}
 	r := &Report{Run: e.Run, Source: o.Source, Region: e.Region, Left: []Thing{}}

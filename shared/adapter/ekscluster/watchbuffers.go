@@ -183,7 +183,7 @@ func (*optional) IsWatchListSemanticsUnSupported() bool { return true }
 
 // List implements cache.Lister.
 func (o *optional) List(options metav1.ListOptions) (runtime.Object, error) {
-	//lint:ignore SA1019 it is what the interface has that this stands for
+	//nolint:staticcheck // it is what the interface has that this stands for
 	list, err := o.ListerWatcher.List(options)
 	if !apierrors.IsForbidden(err) || o.answered {
 		o.answered = o.answered || err == nil

@@ -1,12 +1,12 @@
 package crds_test
 
 import (
+	"os"
 	"testing"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/joiner-sh/joiner/shared/api/autoscalingv1beta1"
-	"github.com/joiner-sh/joiner/shared/api/crds"
 )
 
 const minimalBuffer = `
@@ -18,7 +18,11 @@ spec: {podTemplateRef: {name: web}, replicas: 3}
 
 func bufferKind(t *testing.T) *kind {
 	t.Helper()
-	k, err := newKind(crds.CapacityBufferManifest())
+	manifest, err := os.ReadFile("autoscaling.x-k8s.io_capacitybuffers.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := newKind(manifest)
 	if err != nil {
 		t.Fatal(err)
 	}

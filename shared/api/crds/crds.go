@@ -17,13 +17,6 @@ const (
 	EC2NodeClasses = "ec2nodeclasses.karpenter.k8s.aws"
 )
 
-// capacityBuffers is the file of CapacityBuffer.
-const capacityBuffers = "autoscaling.x-k8s.io_capacitybuffers.yaml"
-
-// CapacityBufferManifest returns the definition of CapacityBuffer. Where another autoscaler has brought one, that is to stay. The bytes are the
-// caller's own.
-func CapacityBufferManifest() []byte { return manifest(capacityBuffers) }
-
 // Manifests returns every definition that is installed in a cluster as one YAML document each, sorted by file name. The bytes are the caller's own.
 func Manifests() [][]byte {
 	entries, err := files.ReadDir(".")

@@ -18,16 +18,6 @@ const (
 	InstanceMissing          Observation = "InstanceMissing"      // EC2 has not shown its instance for several looks, and no Ready node speaks for it
 )
 
-// Observations lists them.
-var Observations = []Observation{
-	InstanceLaunched, LaunchFailed, NodeRegistered, NodeInitialized, EndRequested, EndRequestedUnregistered, NodeEmpty, InstanceEnded, InstanceMissing,
-}
-
-// States lists the states of a claim in the order they follow each other.
-var States = []model.ClaimState{
-	model.Intended, model.Launched, model.Registered, model.Initialized, model.Draining, model.Terminating, model.Gone,
-}
-
 // table says what follows from an observation in a state. What is not in it changes nothing.
 var table = map[Observation]map[model.ClaimState]model.ClaimState{
 	InstanceLaunched: {model.Intended: model.Launched},
@@ -56,11 +46,6 @@ func Next(state model.ClaimState, observation Observation) (model.ClaimState, bo
 		return state, false
 	}
 	return next, true
-}
-
-// Ending reports whether a claim in a state is to end, or has ended.
-func Ending(state model.ClaimState) bool {
-	return state == model.Draining || state == model.Terminating || state == model.Gone
 }
 
 // AsksEnd returns what it means for a claim that it is to end: whether its node may carry pods. A node that joined and

@@ -116,7 +116,7 @@ func why(p *newnodes.Planner, c *group.PodGroup, pool *offerings.Pool) model.Rea
 	if c.Blocked != nil {
 		return *c.Blocked
 	}
-	return limit(p, pool, roomy.And(pool.Open))
+	return limit(pool, roomy.And(pool.Open))
 }
 
 // domainsText says where the pod group's node must be.
@@ -344,12 +344,12 @@ func quota(code string) bool {
 }
 
 // limit says what of the pool's limits is too little, or that minValues cannot be met.
-func limit(p *newnodes.Planner, pool *offerings.Pool, usable vector.Bitset) model.Reason {
+func limit(pool *offerings.Pool, usable vector.Bitset) model.Reason {
 	var smallest []int64
 	for c := usable.Next(0); c >= 0; c = usable.Next(c + 1) {
 		taken := pool.Taken[c]
 		if offerings.Within(taken, pool.Left) {
-			return minValues(p, pool)
+			return minValues(pool)
 		}
 		if smallest == nil {
 			smallest = slices.Clone(taken)
@@ -374,7 +374,7 @@ func limit(p *newnodes.Planner, pool *offerings.Pool, usable vector.Bitset) mode
 
 // minValues says which keys the pool asks several values of; it is the only condition left where offerings are within
 // the limits.
-func minValues(p *newnodes.Planner, pool *offerings.Pool) model.Reason {
+func minValues(pool *offerings.Pool) model.Reason {
 	var parts []string
 	for _, key := range pool.Requirements.Keys() {
 		if pool.Requirements[key].MinValues() > 0 {

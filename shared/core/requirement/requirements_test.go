@@ -161,7 +161,7 @@ func TestTextShowsFiveValues(t *testing.T) {
 		{Not("a"), "key NotIn [a]"},
 		{Present(), "key Exists"},
 		{Absent(), "key DoesNotExist"},
-		{Bounded(3, 7), "key Exists >= 3 <= 7"},
+		{bounded(3, 7), "key Exists >= 3 <= 7"},
 		{Values("a", "b").WithMinValues(2), "key In [a b] minValues 2"},
 	}
 	for _, test := range tests {
@@ -173,7 +173,7 @@ func TestTextShowsFiveValues(t *testing.T) {
 
 func TestListSaysWhatOneOperatorCannot(t *testing.T) {
 	r := Requirements{
-		"a": Bounded(3, 7).Intersect(Not("5")).WithMinValues(2),
+		"a": bounded(3, 7).Intersect(Not("5")).WithMinValues(2),
 		"b": Not("x").Intersect(Present()),
 		"c": Values("p", "q"),
 	}

@@ -38,11 +38,6 @@ func Present() Set { return Set{complement: true} }
 // Absent allows no value, like DoesNotExist.
 func Absent() Set { return Set{absent: true} }
 
-// Bounded allows integers from lower to upper, both inclusive; nothing where lower > upper.
-func Bounded(lower, upper int64) Set {
-	return Set{complement: true, lower: lower, hasLower: true, upper: upper, hasUpper: true}.canonical()
-}
-
 // AtLeast allows integers from lower on.
 func AtLeast(lower int64) Set { return Set{complement: true, lower: lower, hasLower: true} }
 

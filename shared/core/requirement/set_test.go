@@ -8,6 +8,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
+func bounded(lower, upper int64) Set { return AtLeast(lower).Intersect(AtMost(upper)) }
+
 func bound(t *testing.T, operator model.Operator, n int64) Set {
 	t.Helper()
 	set, err := Of(model.Requirement{Key: "k", Operator: operator, Values: []string{strconv.FormatInt(n, 10)}})
@@ -34,10 +36,11 @@ func TestIntersectKeepsWhatBothAllow(t *testing.T) {
 		{"absent and absent", Absent(), Absent(), Absent(), false, true},
 		{"set and absent", Values("a"), Absent(), Set{}, false, false},
 		{"numbers above", Values("1", "5", "9"), gt(4), Values("5", "9"), true, true},
-		{"both bounds", AtLeast(3), AtMost(7), Bounded(3, 7), true, true},
+		{"both bounds", AtLeast(3), AtMost(7),
+			Set{complement: true, lower: 3, hasLower: true, upper: 7, hasUpper: true}, true, true},
 		{"bounds that exclude each other", gt(5), lt(5), Set{}, false, false},
 		{"bounds without an integer between", gt(5), lt(6), Set{}, false, false},
-		{"bounds with one integer between", gt(5), lt(7), Bounded(6, 6), true, true},
+		{"bounds with one integer between", gt(5), lt(7), bounded(6, 6), true, true},
 		{"no integer", Values("x"), AtLeast(0), Set{}, false, false},
 		{"minValues is the larger", Values("a", "b").WithMinValues(1), Present().WithMinValues(2), Values("a", "b").WithMinValues(2), true, true},
 		{"contradiction keeps minValues", gt(5).WithMinValues(3), lt(5), Set{}.WithMinValues(3), false, false},
@@ -79,12 +82,12 @@ func TestHasReadsIntegersWithinBounds(t *testing.T) {
 		value string
 		want  bool
 	}{
-		{Bounded(3, 7), "3", true},
-		{Bounded(3, 7), "7", true},
-		{Bounded(3, 7), "8", false},
-		{Bounded(3, 7), "007", true}, // kube-scheduler reads it so
-		{Bounded(3, 7), "", false},
-		{Bounded(3, 7), "5.0", false},
+		{bounded(3, 7), "3", true},
+		{bounded(3, 7), "7", true},
+		{bounded(3, 7), "8", false},
+		{bounded(3, 7), "007", true}, // kube-scheduler reads it so
+		{bounded(3, 7), "", false},
+		{bounded(3, 7), "5.0", false},
 		{AtLeast(3), "99999999999999999999", false},
 		{Not("a"), "a", false},
 		{Not("a"), "b", true},
@@ -112,8 +115,8 @@ func TestWithinIsSubset(t *testing.T) {
 		{Not("a"), Not("a", "b"), false},
 		{Any(), Not("a"), false},
 		{Absent(), Not("a"), true},
-		{Values("5"), Bounded(3, 7), true},
-		{Bounded(4, 5), Bounded(3, 7), true},
+		{Values("5"), bounded(3, 7), true},
+		{bounded(4, 5), bounded(3, 7), true},
 		{Values("a").WithMinValues(3), Values("a"), true},
 	}
 	for _, test := range tests {
@@ -132,10 +135,10 @@ func TestPickAlwaysMeetsTheSet(t *testing.T) {
 		{Values("b", "a"), "a", true},
 		{Present(), "0", true},
 		{Not("0", "1", "x"), "2", true},
-		{Bounded(6, 9).Intersect(Not("6", "7")), "8", true},
+		{bounded(6, 9).Intersect(Not("6", "7")), "8", true},
 		{AtMost(4), "0", true},
 		{AtMost(-1), "", false},
-		{Bounded(5, 5).Intersect(Not("5")), "", false},
+		{bounded(5, 5).Intersect(Not("5")), "", false},
 		{Absent(), "", false},
 		{Set{}, "", false},
 	}

@@ -29,21 +29,6 @@ func Max(a, b model.Resources) model.Resources {
 	return combine(a, b, func(x, y int64) int64 { return max(x, y) })
 }
 
-// Min returns the smaller amount of each name; a name that is in only one of them counts as zero in the other.
-func Min(a, b model.Resources) model.Resources {
-	return combine(a, b, func(x, y int64) int64 { return min(x, y) })
-}
-
-// Floor returns a with every negative amount raised to zero.
-func Floor(a model.Resources) model.Resources {
-	return combine(a, nil, func(x, _ int64) int64 { return max(0, x) })
-}
-
-// Scale returns a times n.
-func Scale(a model.Resources, n int64) model.Resources {
-	return combine(a, nil, func(x, _ int64) int64 { return times(x, n) })
-}
-
 // Fits reports whether want ≤ have for every name, and nothing that is wanted at zero needs to be there. Where have is
 // negative in anything, nothing fits.
 func Fits(want, have model.Resources) bool { return len(Short(want, have)) == 0 }
@@ -57,16 +42,6 @@ func Short(want, have model.Resources) []string {
 		}
 	}
 	return short
-}
-
-// Equal reports whether both hold the same amounts; a missing name equals zero.
-func Equal(a, b model.Resources) bool {
-	for _, name := range Names(a, b) {
-		if a[name] != b[name] {
-			return false
-		}
-	}
-	return true
 }
 
 // combine applies f to the amounts of each name of a and b. The result is never nil and carries every name of both.
@@ -103,18 +78,4 @@ func minus(x, y int64) int64 {
 	default:
 		return difference
 	}
-}
-
-func times(x, n int64) int64 {
-	if x == 0 || n == 0 {
-		return 0
-	}
-	product := x * n
-	if product/n == x && (x != math.MinInt64 || n != -1) && (n != math.MinInt64 || x != -1) {
-		return product
-	}
-	if (x > 0) == (n > 0) {
-		return math.MaxInt64
-	}
-	return math.MinInt64
 }

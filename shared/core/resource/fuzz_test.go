@@ -56,9 +56,6 @@ func FuzzArithmetic(f *testing.F) {
 		if rest := Sub(x, y)["r"]; b >= 0 && rest > a || b <= 0 && rest < a {
 			t.Errorf("%d - %d = %d", a, b, rest)
 		}
-		if product := Scale(x, b)["r"]; a != 0 && b != 0 && (product < 0) != ((a < 0) != (b < 0)) {
-			t.Errorf("%d * %d = %d", a, b, product)
-		}
 		if Fits(x, y) != (b >= 0 && a <= b) {
 			t.Errorf("%d fits %d: %v", a, b, Fits(x, y))
 		}

@@ -90,7 +90,7 @@ func layKubernetes(in Input, k kubelet, settings map[string]any) error {
 	}
 	byKey := map[string][]string{}
 	for _, t := range taints(in) {
-		byKey[t.Key] = append(byKey[t.Key], t.Value+":"+string(t.Effect))
+		byKey[t.Key] = append(byKey[t.Key], t.Value+":"+t.Effect)
 	}
 	settings["node-taints"] = byKey
 	if k.MaxPods > 0 {

@@ -151,9 +151,9 @@ func (k kubelet) dns() string {
 func (k kubelet) flags(in Input) (string, error) {
 	var texts []string
 	for _, t := range taints(in) {
-		text := t.Key + ":" + string(t.Effect)
+		text := t.Key + ":" + t.Effect
 		if t.Value != "" {
-			text = t.Key + "=" + t.Value + ":" + string(t.Effect)
+			text = t.Key + "=" + t.Value + ":" + t.Effect
 		}
 		texts = append(texts, text)
 	}

@@ -46,10 +46,10 @@ var silent = map[string]bool{
 var ofPools = map[string]bool{disruption.NodeBudget: true, disruption.InvalidBudget: true}
 
 // say adds events about a node and its NodeClaim.
-func (r *session) say(node, nodeUID string, claim *model.Claim, warning bool, reason, message string) {
+func (r *session) say(node, nodeUID string, claim *model.Claim, reason, message string) {
 	r.Mutex.Lock()
 	defer r.Mutex.Unlock()
-	event := model.Event{Warning: warning, Reason: reason, Message: message}
+	event := model.Event{Reason: reason, Message: message}
 	if nodeUID != "" {
 		event.Kind, event.Name, event.UID = kindNode, node, nodeUID
 		r.events = append(r.events, event)
@@ -68,7 +68,7 @@ func (r *session) reportCandidates(fresh []*step) {
 		}
 		for i := range s.command.Targets {
 			t := &s.command.Targets[i]
-			r.say(t.Node, t.NodeUID, r.state.claims[t.Claim], false, reasonCandidate, fmt.Sprintf(
+			r.say(t.Node, t.NodeUID, r.state.claims[t.Claim], reasonCandidate, fmt.Sprintf(
 				"Command %s removes %d nodes, launches %d replacements, and saves $%.4f per hour",
 				s.command.ID, len(s.command.Targets), len(s.command.Replacements), s.command.Savings.USD()))
 		}
@@ -152,7 +152,7 @@ func (k *eventWriter) node(kept *model.KeptNode) {
 	if node.ProviderID != "" {
 		claim = k.claims[node.ProviderID]
 	}
-	k.say(node.Name, node.UID, claim, false, reason, sentences(why))
+	k.say(node.Name, node.UID, claim, reason, sentences(why))
 }
 
 // pool says on a NodePool that nodes of it stay for its own sake.

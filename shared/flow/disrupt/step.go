@@ -282,20 +282,20 @@ func (s *step) reportWaiting(ctx context.Context, waiting []*model.Claim) {
 		if claim.RegisteredUnix == 0 {
 			reason, message = reasonLaunching, fmt.Sprintf("It is launched as the replacement of %s (%s)", names(&s.command), s.command.Reason)
 		}
-		s.say("", "", claim, false, reason, message)
+		s.say("", "", claim, reason, message)
 	}
 }
 
 // reportTerminating says on nodes that they are drained now.
 func (s *step) reportTerminating(leave []*target) {
 	for _, t := range leave {
-		s.say(t.Node, t.NodeUID, t.claim, false, reasonTerminating, "The node is drained and its instance terminated: "+why(&s.command))
+		s.say(t.Node, t.NodeUID, t.claim, reasonTerminating, "The node is drained and its instance terminated: "+why(&s.command))
 	}
 }
 
 // reportBlocked says on a node why it stays after all.
 func (s *step) reportBlocked(t *target) {
-	s.say(t.Node, t.NodeUID, t.claim, false, reasonBlocked, t.reason().Message)
+	s.say(t.Node, t.NodeUID, t.claim, reasonBlocked, t.reason().Message)
 }
 
 // reportRejected says on the command's nodes why they stay after all.
@@ -306,7 +306,7 @@ func (s *step) reportRejected() {
 	}
 	for i := range s.targets {
 		t := &s.targets[i]
-		s.say(t.Node, t.NodeUID, t.claim, false, reason, fmt.Sprintf("%s: %s", s.command.FailureCode, s.command.FailureMessage))
+		s.say(t.Node, t.NodeUID, t.claim, reason, fmt.Sprintf("%s: %s", s.command.FailureCode, s.command.FailureMessage))
 	}
 }
 

@@ -31,7 +31,7 @@ func (f *Flow) Node(ctx context.Context, clusterState *explain.Cluster, asked st
 			return nil, fmt.Errorf("read decision %s: %w", claim.Decision, err)
 		}
 	}
-	if id := disruptedBy(clusterState, found); id != "" {
+	if id := disruptedBy(found); id != "" {
 		moved, err := f.Records.FindDisruption(ctx, reg.Cluster, id)
 		switch {
 		case err == nil:
@@ -47,7 +47,7 @@ func (f *Flow) Node(ctx context.Context, clusterState *explain.Cluster, asked st
 }
 
 // disruptedBy returns the id of the decision to disrupt a node, "" where there is none. A command's id is its decision's and a number.
-func disruptedBy(clusterState *explain.Cluster, found explain.Found) string {
+func disruptedBy(found explain.Found) string {
 	if found.Removal != nil && found.Removal.Command != "" && found.Removal.Decision != "" {
 		return found.Removal.Decision
 	}

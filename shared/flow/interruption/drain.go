@@ -116,7 +116,7 @@ func (d *drains) round(ctx context.Context) (again bool, err error) {
 	d.each(len(due), func(n int) { d.claim(work, due[n]) })
 	d.Reached("stepped")
 	sort.Strings(d.doomed) // those that are left are of claims that are Terminating, and come again
-	ended, _ := d.terminate(ctx, d.doomed, d.HasTime)
+	ended := d.terminate(ctx, d.doomed, d.HasTime)
 	d.out.Terminated, d.doomed = append(d.out.Terminated, ended...), nil
 	d.acted = true
 	for _, i := range due {

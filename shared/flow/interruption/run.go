@@ -95,7 +95,7 @@ func (r *pass) carryOut(ctx context.Context, due []lifecycle.Finding, again time
 		}
 		a.act(ctx, &due[i])
 	}
-	r.out.Terminated, _ = r.terminate(ctx, a.doomed, func() bool { return !a.stopped && r.HasTime() })
+	r.out.Terminated = r.terminate(ctx, a.doomed, func() bool { return !a.stopped && r.HasTime() })
 	return a.acts, again
 }
 

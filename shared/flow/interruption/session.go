@@ -72,9 +72,10 @@ func (r *session) taint(ctx context.Context, patch model.NodePatch) error {
 }
 
 // terminate ends instances in few calls, as long as there may be another and EC2 does not ask for less. Each is named by its
-// id, and the fleet reads its tags once more. It returns those that were asked to end, and whether EC2 asked for less.
-func (r *session) terminate(ctx context.Context, ids []string, may func() bool) (ended []string, throttled bool) {
+// id, and the fleet reads its tags once more. It returns those that were asked to end.
+func (r *session) terminate(ctx context.Context, ids []string, may func() bool) (ended []string) {
 	const most = 50 // in one call
+	throttled := false
 	for len(ids) > 0 && !throttled && may() {
 		some := ids[:min(most, len(ids))]
 		ids = ids[len(some):]
@@ -88,7 +89,7 @@ func (r *session) terminate(ctx context.Context, ids []string, may func() bool) 
 			throttled = fault.Is(err, fault.Throttled)
 		}
 	}
-	return ended, throttled
+	return ended
 }
 
 // requestDisruption tells the disruption function that claims of commands have ended: what budgets kept back may have room now, and a roll need not

@@ -90,7 +90,7 @@ func values(metric *dto.Metric) map[string]float64 {
 
 func (s *store) add(name string, pairs []*dto.LabelPair, at sample) uint64 {
 	builder := labels.NewBuilder(labels.EmptyLabels())
-	builder.Set(labels.MetricName, name).Set("job", "joiner-watcher").Set("instance", "watcher-0:8080")
+	builder.Set(common.MetricNameLabel, name).Set("job", "joiner-watcher").Set("instance", "watcher-0:8080")
 	for _, pair := range pairs {
 		builder.Set(pair.GetName(), pair.GetValue())
 	}
@@ -139,7 +139,7 @@ func (s *store) Close() error { return nil }
 func (s *store) labelValues(metric, label string) []string {
 	var out []string
 	for _, k := range s.series {
-		if k.labels.Get(labels.MetricName) == metric && k.labels.Has(label) && k.labels.Get(label) != "" {
+		if k.labels.Get(common.MetricNameLabel) == metric && k.labels.Has(label) && k.labels.Get(label) != "" {
 			out = append(out, k.labels.Get(label))
 		}
 	}

@@ -194,7 +194,7 @@ func (s *Stack) code(bucket, key string) (string, error) {
 		return s.binaries.function(name), nil
 	}
 	if !strings.HasPrefix(key, "ASSET-") {
-		//lint:ignore ST1005 AWS's words
+		//nolint:staticcheck // AWS's words
 		return "", fmt.Errorf("Error occurred while GetObject. S3 Error Code: NoSuchKey. S3 Error Message: The specified key does not exist: s3://%s/%s", bucket, key)
 	}
 	for _, name := range functions {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 
@@ -31,7 +30,7 @@ func status(err error) string {
 func header(err error, name string) string {
 	var answer *smithyhttp.ResponseError
 	if errors.As(err, &answer) && answer.Response != nil && answer.Response.Response != nil {
-		return http.Header(answer.Response.Header).Get(name)
+		return answer.Response.Header.Get(name)
 	}
 	return ""
 }

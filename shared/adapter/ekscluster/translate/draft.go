@@ -66,12 +66,11 @@ func (b *Builder) finish() {
 	var final wire.Shapes
 	shapes := make([]*model.PodShape, len(b.drafts.list)) // by number of the draft; nil = not complete yet
 	numbers := make([]int, len(b.drafts.list))            // of the final shapes
-	complete := func(draft int) *model.PodShape {
+	complete := func(draft int) {
 		if shapes[draft] == nil {
 			shape := b.complete(&b.drafts.list[draft])
 			numbers[draft], shapes[draft] = final.Intern(&shape)
 		}
-		return shapes[draft]
 	}
 	newest := newestDaemons(s.Pods, b.drafts.list)
 	for i := range s.Pods {

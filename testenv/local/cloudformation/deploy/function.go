@@ -107,19 +107,19 @@ func (a *Account) attach(role string, n network) error {
 	}
 	for _, id := range n.SubnetIDs {
 		if !slices.ContainsFunc(a.EC2.Subnets(), func(s ec2.Subnet) bool { return s.ID == id }) {
-			//lint:ignore ST1005 AWS's words
+			//nolint:staticcheck // AWS's words
 			return fmt.Errorf("Error occurred while DescribeSubnets. EC2 Error Code: InvalidSubnetID.NotFound. EC2 Error Message: The subnet ID '%s' does not exist", id)
 		}
 	}
 	for _, id := range n.SecurityGroupIDs {
 		if !slices.ContainsFunc(a.EC2.SecurityGroups(), func(g ec2.SecurityGroup) bool { return g.ID == id }) {
-			//lint:ignore ST1005 AWS's words
+			//nolint:staticcheck // AWS's words
 			return fmt.Errorf("Error occurred while DescribeSecurityGroups. EC2 Error Code: InvalidGroup.NotFound. EC2 Error Message: The security group '%s' does not exist", id)
 		}
 	}
 	asked := wire.Access{Action: "ec2:CreateNetworkInterface", Resource: "*", Context: map[string][]string{}}
 	if !a.Cloud.Policies.Decide(policy.Role(role), asked).Allowed() {
-		//lint:ignore ST1005 AWS's words
+		//nolint:staticcheck // AWS's words
 		return errors.New("The provided execution role does not have permissions to call CreateNetworkInterface on EC2")
 	}
 	return nil

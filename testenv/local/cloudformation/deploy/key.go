@@ -41,7 +41,7 @@ func (r resource) logsWithKey() error {
 			return err
 		}
 		if !may {
-			//lint:ignore ST1005 AWS's words
+			//nolint:staticcheck // AWS's words
 			return fmt.Errorf("The specified KMS key does not exist or is not allowed to be used with Arn '%s'", group)
 		}
 	}

@@ -124,7 +124,7 @@ func (m *Model) compare(s *stack, c *changeSet) {
 		err = m.imports(after, c.changes)
 	}
 	if err == nil && len(c.changes) == 0 && !c.creates && slices.Equal(s.tags, c.plan.tags) && sameOutputs(s.now, after) {
-		//lint:ignore ST1005 AWS's words
+		//nolint:staticcheck // AWS's words
 		err = errors.New("The submitted information didn't contain changes. Submit different information to create a change set.")
 	}
 	if err == nil && m.early {
@@ -205,7 +205,7 @@ func (m *Model) free(after *deploy.Stack, c *changeSet) error {
 		}
 	}
 	if len(c.taken) > 0 {
-		//lint:ignore ST1005 AWS's words
+		//nolint:staticcheck // AWS's words
 		return errors.New("The following hook(s)/validation failed: [AWS::EarlyValidation::ResourceExistenceCheck]. To troubleshoot Early Validation errors, use the DescribeEvents API for detailed failure information.")
 	}
 	return nil
@@ -253,7 +253,7 @@ func (m *Model) importable(s *stack, after *deploy.Stack) error {
 	exported := m.exports(s)
 	for _, name := range names {
 		if _, ok := exported[name]; !ok {
-			//lint:ignore ST1005 AWS's words
+			//nolint:staticcheck // AWS's words
 			return fmt.Errorf("No export named %s found. Rollback requested by user.", name)
 		}
 	}

@@ -105,7 +105,7 @@ func (o *operation) runCreate(ctx context.Context) {
 	if err == nil {
 		for _, id := range order {
 			if !o.create(ctx, id) {
-				//lint:ignore ST1005 AWS's words
+				//nolint:staticcheck // AWS's words
 				err = fmt.Errorf("The following resource(s) failed to create: [%s]. Rollback requested by user.", id)
 				break
 			}
@@ -208,17 +208,17 @@ func (o *operation) publish() error {
 	taken := o.m.exports(o.s)
 	for name, value := range exports {
 		if _, is := taken[name]; is {
-			//lint:ignore ST1005 AWS's words
+			//nolint:staticcheck // AWS's words
 			return fmt.Errorf("Export with name %s is already exported by another stack. Rollback requested by user.", name)
 		}
 		if before, had := o.s.exported(name); had && before != value && len(o.m.importers(name)) > 0 {
-			//lint:ignore ST1005 AWS's words
+			//nolint:staticcheck // AWS's words
 			return fmt.Errorf("Cannot update export %s as it is in use by %s", name, strings.Join(o.m.importers(name), ", "))
 		}
 	}
 	for _, before := range o.s.outputs {
 		if _, still := exports[before.export]; before.export != "" && !still && len(o.m.importers(before.export)) > 0 {
-			//lint:ignore ST1005 AWS's words
+			//nolint:staticcheck // AWS's words
 			return fmt.Errorf("Cannot delete export %s as it is in use by %s", before.export, strings.Join(o.m.importers(before.export), ", "))
 		}
 	}

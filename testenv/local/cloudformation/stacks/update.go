@@ -41,7 +41,7 @@ func (o *operation) apply(ctx context.Context) error {
 			verb, apply = "create", o.create
 		}
 		if !apply(ctx, id) {
-			//lint:ignore ST1005 AWS's words
+			//nolint:staticcheck // AWS's words
 			return fmt.Errorf("The following resource(s) failed to %s: [%s]. ", verb, id)
 		}
 	}
@@ -90,7 +90,7 @@ func (o *operation) replace(ctx context.Context, id string) error {
 		return err
 	}
 	if old == now && now != "" {
-		//lint:ignore ST1005 AWS's words
+		//nolint:staticcheck // AWS's words
 		return fmt.Errorf("CloudFormation cannot update a stack when a custom-named resource requires replacing. Rename %s and update the stack again.", now)
 	}
 	if err := o.do(func() error { return o.m.account.Make(ctx, o.after, id) }); err != nil {

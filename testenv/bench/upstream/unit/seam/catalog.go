@@ -16,11 +16,8 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 )
 
-// What `joiner plan provision --help` says a catalog is.
+// What `joiner plan provision --help` says that "instanceTypes" of a catalog has.
 type (
-	catalog struct {
-		InstanceTypes []instanceType `json:"instanceTypes"`
-	}
 	instanceType struct {
 		Name      string            `json:"name"`
 		Capacity  map[string]string `json:"capacity"`
