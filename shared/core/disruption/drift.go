@@ -117,12 +117,46 @@ func (p *planner) renewOne(node *poolNode, reason string) {
 	if len(o.claims) > 0 && !node.mayDisrupt(replacing) {
 		return
 	}
+	if on := p.awaited(node, &o); on != "" {
+		node.keep(model.KeptReason{Code: NotInitialized, Message: "its pods would go to node " + on +
+			", which an earlier command launched, and which is not initialized"})
+		return
+	}
 	command := p.fork.command(reason, []*poolNode{node}, o)
 	if no := p.unbalanced(&command, []*poolNode{node}); no != nil {
 		node.keep(*no)
 		return
 	}
 	p.choose(command, []*poolNode{node})
+}
+
+// awaited returns a node that was launched in place of others by a command that was undone, is not initialized, and
+// would take pods of the node, so that fewer instances are launched for them; "" where there is none. Otherwise
+// each try would launch one more instance that does not become ready.
+func (p *planner) awaited(node *poolNode, o *outcome) string {
+	unready := maps.Clone(p.fork.unready)
+	for i := range p.fork.in.Commands {
+		if c := &p.fork.in.Commands[i]; c.State == model.CommandUndone {
+			for k := range c.Replacements {
+				if claim := p.fork.claims[c.Replacements[k].Name]; claim != nil && !claim.Ending() {
+					delete(unready, claim.NodeName)
+				}
+			}
+		}
+	}
+	if len(o.claims) == 0 || len(unready) == len(p.fork.unready) {
+		return ""
+	}
+	there := p.fork.without([]*poolNode{node}, unready)
+	if len(there.homeless) > 0 || len(there.claims) >= len(o.claims) {
+		return ""
+	}
+	for _, move := range there.moves {
+		if p.fork.unready[move.Node] {
+			return move.Node
+		}
+	}
+	return ""
 }
 
 // lasting returns what takes no pods of nodes that are renewed: what is not ready, and what is to be renewed.

@@ -375,5 +375,7 @@ var defects = []defect{
 	{"a pool's nodes counted over all pools", provision + "report.go", "if claim.Pool != pool.Name || !claim.Live() || claim.State == model.Intended {", "if !claim.Live() || claim.State == model.Intended {"},
 	{"quiet nodes not shown", disrupt + "run.go", "r.quiet(done.plan, seen.snapshot))", "r.quiet(done.plan, seen.snapshot)[:0])"},
 	{"nodes quiet before they are initialized", disruption + "poolnode.go", "node.Pool.Replicas == nil && node.Claim.State == model.Initialized && node.Node.Initialized() &&", "node.Pool.Replicas == nil &&"},
+	{"instances of failed replacements not awaited", disruption + "drift.go",
+		"if on := p.awaited(node, &o); on != \"\" {", "if on := p.awaited(node, &o); on == \"-\" {"},
 	{"never tainted", disrupt + "step.go", "\t\tif taint {\n\t\t\terr := s.Effect", "\t\tif false {\n\t\t\terr := s.Effect"},
 }
