@@ -131,6 +131,17 @@ func TestSpecsAreDealtByWhatTheyTook(t *testing.T) {
 }
 
 // TestEverySetupHasItsNodePool: and what all are made from is there, too.
+func TestASuiteThatRunsWholeIsNotDealt(t *testing.T) {
+	rows := []Row{{Suite: "aws/drift", Spec: "a"}}
+	for _, spec := range []string{"b", "c", "d", "e"} {
+		rows = append(rows, Row{Suite: "aws/scheduling-strict", Spec: spec})
+	}
+	parts := share(rows, nil, 3)
+	if len(parts) != 2 || len(parts[0]) != 4 || len(parts[1]) != 1 || parts[1][0].Spec != "a" {
+		t.Errorf("dealt as %v; what one process runs is one part", parts)
+	}
+}
+
 func TestEverySetupHasItsNodePool(t *testing.T) {
 	names := []string{"nodeclass", "karpenter", "performance", "kwoknodeclass"}
 	for _, s := range Setups {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -271,26 +272,38 @@ func (w *Work) batches(rows []Row) []Batch {
 	return batches
 }
 
-// share deals the longest first, each to the part that has least. One that was never run counts as a minute.
+// share deals the longest first, each to the part that has least: specs, and suites that one process runs whole. A spec that was never run
+// counts as a minute.
 func share(rows []Row, seconds map[string]float64, parts int) [][]Row {
-	cost := func(r Row) float64 {
-		if s, ok := seconds[r.Suite+" "+r.Spec]; ok {
-			return s
-		}
-		return 60
-	}
-	sorted := slices.Clone(rows)
-	slices.SortStableFunc(sorted, func(a, b Row) int { return int(cost(b) - cost(a)) })
-	dealt, load := make([][]Row, min(parts, len(rows))), make([]float64, min(parts, len(rows)))
-	for _, r := range sorted {
-		least := 0
-		for i := range load {
-			if load[i] < load[least] {
-				least = i
+	cost := func(rows []Row) (sum float64) {
+		for _, r := range rows {
+			s, ok := seconds[r.Suite+" "+r.Spec]
+			if !ok {
+				s = 60
 			}
+			sum += s
 		}
-		dealt[least] = append(dealt[least], r)
-		load[least] += cost(r)
+		return sum
+	}
+	var units [][]Row
+	whole := map[string]int{}
+	for _, r := range rows {
+		i, ok := whole[r.Suite]
+		if !ok {
+			i = len(units)
+			units = append(units, nil)
+		}
+		if s, _ := suiteOf(r.Suite); s.Whole {
+			whole[r.Suite] = i
+		}
+		units[i] = append(units[i], r)
+	}
+	slices.SortStableFunc(units, func(a, b []Row) int { return cmp.Compare(cost(b), cost(a)) })
+	dealt, load := make([][]Row, min(parts, len(units))), make([]float64, min(parts, len(units)))
+	for _, unit := range units {
+		least := slices.Index(load, slices.Min(load))
+		dealt[least] = append(dealt[least], unit...)
+		load[least] += cost(unit)
 	}
 	return dealt
 }
