@@ -109,6 +109,19 @@ func (t *InstanceType) Allocatable() Resources {
 	return out
 }
 
+// KubeletStarts reports whether overhead leaves something of every resource, or nothing. A kubelet that is to reserve
+// more than there is does not start.
+//
+// Source: validateNodeAllocatable of k8s.io/kubernetes/pkg/kubelet/cm.
+func (t *InstanceType) KubeletStarts() bool {
+	for name, amount := range t.Capacity { // whether any is too little does not depend on the order
+		if t.Overhead[name] > max(0, amount) {
+			return false
+		}
+	}
+	return true
+}
+
 // UnavailableOffering says that an offering failed to give capacity. Until UntilUnix it is left alone by every cluster
 // of the account and region. After that it is half open: whoever takes its probe first may try it once, and the others
 // go on leaving it alone until that has shown whether there is capacity again. From ForgetUnix on it is as if it had

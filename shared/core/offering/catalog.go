@@ -90,7 +90,7 @@ func (v *view) instanceType(m *model.InstanceTypeInfo) model.InstanceType {
 	}
 	t.Overhead = v.overhead(m, density, t.Capacity)
 	t.Labels = v.labels(m, t.Offerings)
-	if v.broken || err != nil || !v.suits(m) || !v.boots(t) {
+	if v.broken || err != nil || !v.suits(m) || !v.boots(t) || !t.KubeletStarts() {
 		for i := range t.Offerings {
 			t.Offerings[i].Available = false
 		}

@@ -253,6 +253,31 @@ func TestIT11WindowsIsBuiltForOneArchitecture(t *testing.T) {
 	}
 }
 
+// A kubelet that is to reserve more memory than the instance has does not start. Karpenter's suite of scheduling found
+// it: pods for Windows, without requests, were planned onto the smallest type, which never joined.
+func TestTypesWhoseKubeletWouldNotStartAreNotAvailable(t *testing.T) {
+	nano := model.InstanceTypeInfo{Name: "t3a.nano", Arch: "amd64", VCPUs: 2, MemoryMiB: 512, Interfaces: 2,
+		IPv4PerInterface: 2, UsageClasses: []string{"on-demand", "spot"}, Offerings: soldIn(4_700, "a", "b")}
+	for family, want := range map[string]bool{"AL2023": true, "Windows2022": false} { // 4 pods, and 110
+		c := class(func(c *model.Class) { c.Family = family })
+		if got := one(t, nano, c, Settings{}); (available(got) > 0) != want {
+			t.Errorf("%s: %d offerings are available with %d MiB reserved of %d", family, available(got),
+				got.Overhead[model.Memory]/mi, got.Capacity[model.Memory]/mi)
+		}
+		if got := one(t, large(), c, Settings{}); available(got) == 0 {
+			t.Errorf("%s: no offering of a large type is available", family)
+		}
+	}
+	c := class(func(c *model.Class) { c.Kubelet.SystemReserved = model.Resources{model.CPU: 1930} })
+	if got := one(t, nano, c, Settings{}); available(got) == 0 || got.Allocatable()[model.CPU] != 0 {
+		t.Errorf("all CPU is reserved and no more: %d offerings", available(got))
+	}
+	c.Kubelet.SystemReserved[model.CPU]++
+	if got := one(t, nano, c, Settings{}); available(got) != 0 {
+		t.Errorf("more CPU is reserved than there is: %d offerings are available", available(got))
+	}
+}
+
 func available(t model.InstanceType) int {
 	n := 0
 	for _, o := range t.Offerings {

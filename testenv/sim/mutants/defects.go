@@ -377,5 +377,9 @@ var defects = []defect{
 	{"nodes quiet before they are initialized", disruption + "poolnode.go", "node.Pool.Replicas == nil && node.Claim.State == model.Initialized && node.Node.Initialized() &&", "node.Pool.Replicas == nil &&"},
 	{"instances of failed replacements not awaited", disruption + "drift.go",
 		"if on := p.awaited(node, &o); on != \"\" {", "if on := p.awaited(node, &o); on == \"-\" {"},
+	{"types whose kubelet would not start available", "shared/core/offering/catalog.go",
+		"|| !t.KubeletStarts() {", "|| false {"},
+	{"types of others whose kubelet would not start open", packing + "offerings/market.go",
+		"&& m.Types[c.Instance].KubeletStarts() &&", "&&"},
 	{"never tainted", disrupt + "step.go", "\t\tif taint {\n\t\t\terr := s.Effect", "\t\tif false {\n\t\t\terr := s.Effect"},
 }

@@ -32,6 +32,22 @@ func drawPool(t *rapid.T) *Pool {
 	return NewPools(in, testDims, NewMarkets(in, testDims), nil)[0]
 }
 
+// A catalog of others may have types whose kubelet would not start; see KubeletStarts.
+func TestTypesWhoseKubeletWouldNotStartAreNotOpen(t *testing.T) {
+	typ := model.InstanceType{Name: "t.nano", Capacity: model.Resources{model.CPU: 2000, model.Memory: 512 << 20},
+		Overhead:  model.Resources{model.Memory: 512 << 20},
+		Offerings: []model.Offering{{Zone: "a", CapacityType: model.OnDemand, Price: 1, Available: true}}}
+	for beyond, open := range map[int64]bool{0: true, 1: false} {
+		typ.Overhead[model.Memory] = 512<<20 + beyond
+		in := &input.Input{Snapshot: &model.Snapshot{Pools: []model.Pool{{Name: "general",
+			Template: model.Template{ClassName: "default"}}}}, Catalogs: map[string][]model.InstanceType{"default": {typ}}}
+		pool := NewPools(in, testDims, NewMarkets(in, testDims), nil)[0]
+		if pool.Open.Has(0) != open {
+			t.Errorf("open with %d bytes reserved more than there are: %v", beyond, pool.Open.Has(0))
+		}
+	}
+}
+
 // TestColumnsAreSearchedAsIfOneAfterTheOther compares sets of columns, and the cheapest of them, with looking at each
 // offering.
 func TestColumnsAreSearchedAsIfOneAfterTheOther(t *testing.T) {
