@@ -178,7 +178,7 @@ func TestW7TheHeaviestSnapshotsLeaveAFunctionItsMemory(t *testing.T) {
 					t.Error("nobody's snapshot was read")
 				}
 				t.Logf("peak %d MiB of %d, %d of %d refused", out.PeakMiB, memoryMB, refused, len(clusters))
-				if most := int64(memoryMB) * 6 / 10; out.PeakMiB > most {
+				if most := int64(memoryMB) * 6 / 10; out.PeakMiB > most && !raceDetector {
 					t.Errorf("peak %d MiB, want at most %d", out.PeakMiB, most)
 				}
 			})

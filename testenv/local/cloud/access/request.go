@@ -182,8 +182,11 @@ func (b asker) ofSSM(r Request) ([]wire.Access, error) {
 	return out, nil
 }
 
-// parameter returns the ARN of a parameter: those AWS publishes belong to no account.
+// parameter returns the ARN of a parameter, which may be asked for by it: those AWS publishes belong to no account.
 func (b asker) parameter(account, name string) string {
+	if strings.HasPrefix(name, "arn:") {
+		return name
+	}
 	name = strings.TrimPrefix(name, "/")
 	if strings.HasPrefix(name, "aws/service/") {
 		account = ""
