@@ -380,6 +380,6 @@ var defects = []defect{
 	{"types whose kubelet would not start available", "shared/core/offering/catalog.go",
 		"|| !t.KubeletStarts() {", "|| false {"},
 	{"types of others whose kubelet would not start open", packing + "offerings/market.go",
-		"&& m.Types[c.Instance].KubeletStarts() &&", "&&"},
+		"&& m.Types[c.Instance].KubeletStarts() {", "{"},
 	{"never tainted", disrupt + "step.go", "\t\tif taint {\n\t\t\terr := s.Effect", "\t\tif false {\n\t\t\terr := s.Effect"},
 }

@@ -122,7 +122,8 @@ func newMarket(types []model.InstanceType, dims vector.Dimensions, reported map[
 		if !offering.Exotic(m.Types[c.Instance]) {
 			m.Plain.Set(i)
 		}
-		if c.Offering.Available && m.Types[c.Instance].KubeletStarts() && (c.Offering.CapacityType != model.Reserved || c.Offering.ReservationCapacity > 0) {
+		left := c.Offering.CapacityType != model.Reserved || c.Offering.ReservationCapacity > 0
+		if c.Offering.Available && left && m.Types[c.Instance].KubeletStarts() {
 			m.available.Set(i)
 		}
 	}

@@ -39,8 +39,9 @@ func TestTypesWhoseKubeletWouldNotStartAreNotOpen(t *testing.T) {
 		Offerings: []model.Offering{{Zone: "a", CapacityType: model.OnDemand, Price: 1, Available: true}}}
 	for beyond, open := range map[int64]bool{0: true, 1: false} {
 		typ.Overhead[model.Memory] = 512<<20 + beyond
-		in := &input.Input{Snapshot: &model.Snapshot{Pools: []model.Pool{{Name: "general",
-			Template: model.Template{ClassName: "default"}}}}, Catalogs: map[string][]model.InstanceType{"default": {typ}}}
+		pools := []model.Pool{{Name: "general", Template: model.Template{ClassName: "default"}}}
+		in := &input.Input{Snapshot: &model.Snapshot{Pools: pools},
+			Catalogs: map[string][]model.InstanceType{"default": {typ}}}
 		pool := NewPools(in, testDims, NewMarkets(in, testDims), nil)[0]
 		if pool.Open.Has(0) != open {
 			t.Errorf("open with %d bytes reserved more than there are: %v", beyond, pool.Open.Has(0))

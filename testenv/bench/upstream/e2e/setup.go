@@ -21,7 +21,8 @@ var Setups = map[string]Setup{
 	"ebs":         {Pool: "default", Addons: []string{"aws-ebs-csi-driver"}, Karpenter: map[string]string{"MIN_VALUES_POLICY": "Strict"}},
 	"cni":         {Pool: "default", Addons: []string{"vpc-cni"}, Karpenter: map[string]string{"MIN_VALUES_POLICY": "Strict"}},
 	"besteffort":  {Pool: "default", Settings: []string{"JOINER_MIN_VALUES_POLICY=BestEffort"}, Karpenter: map[string]string{"MIN_VALUES_POLICY": "BestEffort"}},
-	"besteffort-ebs": {Pool: "default", Settings: []string{"JOINER_MIN_VALUES_POLICY=BestEffort"}, Addons: []string{"aws-ebs-csi-driver"},
+	"besteffort-ebs": {Pool: "default", Settings: []string{"JOINER_MIN_VALUES_POLICY=BestEffort"},
+		Addons:    []string{"aws-ebs-csi-driver"},
 		Karpenter: map[string]string{"MIN_VALUES_POLICY": "BestEffort"}},
 }
 

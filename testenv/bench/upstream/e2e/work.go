@@ -272,8 +272,8 @@ func (w *Work) batches(rows []Row) []Batch {
 	return batches
 }
 
-// share deals the longest first, each to the part that has least: specs, and suites that one process runs whole. A spec that was never run
-// counts as a minute.
+// share deals the longest first, each to the part that has least: specs, and suites that one process runs whole. A spec
+// that was never run counts as a minute.
 func share(rows []Row, seconds map[string]float64, parts int) [][]Row {
 	cost := func(rows []Row) (sum float64) {
 		for _, r := range rows {

@@ -29,11 +29,13 @@ func TestWhatRequestsAskFor(t *testing.T) {
 		service, action, method, path, body string
 		want                                []string // sorted; nil: an error
 	}{
-		"a batch of messages":     {"sqs", "SendMessageBatch", "POST", "/", `{"QueueUrl": "http://127.0.0.1:1/999999999999/q"}`, []string{"sqs:SendMessage arn:aws:sqs:us-west-2:999999999999:q"}},
-		"a queue by name":         {"sqs", "GetQueueUrl", "POST", "/", `{"QueueName": "q"}`, []string{"sqs:GetQueueUrl arn:aws:sqs:us-west-2:123456789012:q"}},
-		"all queues":              {"sqs", "ListQueues", "POST", "/", `{}`, []string{"sqs:ListQueues *"}},
-		"a public parameter":      {"ssm", "GetParameter", "POST", "/", `{"Name": "/aws/service/x"}`, []string{"ssm:GetParameter arn:aws:ssm:us-west-2::parameter/aws/service/x"}},
-		"a parameter by its ARN":  {"ssm", "GetParameter", "POST", "/", `{"Name": "arn:aws:ssm:us-west-2::parameter/aws/service/x"}`, []string{"ssm:GetParameter arn:aws:ssm:us-west-2::parameter/aws/service/x"}},
+		"a batch of messages": {"sqs", "SendMessageBatch", "POST", "/", `{"QueueUrl": "http://127.0.0.1:1/999999999999/q"}`, []string{"sqs:SendMessage arn:aws:sqs:us-west-2:999999999999:q"}},
+		"a queue by name":     {"sqs", "GetQueueUrl", "POST", "/", `{"QueueName": "q"}`, []string{"sqs:GetQueueUrl arn:aws:sqs:us-west-2:123456789012:q"}},
+		"all queues":          {"sqs", "ListQueues", "POST", "/", `{}`, []string{"sqs:ListQueues *"}},
+		"a public parameter":  {"ssm", "GetParameter", "POST", "/", `{"Name": "/aws/service/x"}`, []string{"ssm:GetParameter arn:aws:ssm:us-west-2::parameter/aws/service/x"}},
+		"a parameter by its ARN": {"ssm", "GetParameter", "POST", "/",
+			`{"Name": "arn:aws:ssm:us-west-2::parameter/aws/service/x"}`,
+			[]string{"ssm:GetParameter arn:aws:ssm:us-west-2::parameter/aws/service/x"}},
 		"parameters":              {"ssm", "GetParameters", "POST", "/", `{"Names": ["/a", "b"]}`, []string{"ssm:GetParameters arn:aws:ssm:us-west-2:123456789012:parameter/a", "ssm:GetParameters arn:aws:ssm:us-west-2:123456789012:parameter/b"}},
 		"prices":                  {"pricing", "GetProducts", "POST", "/", `{}`, []string{"pricing:GetProducts *"}},
 		"a cluster":               {"eks", "DescribeCluster", "GET", "/clusters/a", ``, []string{"eks:DescribeCluster arn:aws:eks:us-west-2:123456789012:cluster/a"}},
