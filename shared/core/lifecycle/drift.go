@@ -81,7 +81,8 @@ func imageDrift(v DriftView) (Drift, error) {
 	}
 	image, fits := offering.ImageFor(*v.Class, *v.Type)
 	if !fits {
-		return Drift{}, unknown("no image of EC2NodeClass %s fits instance type %s", v.Class.Name, v.Type.Name)
+		return Drift{ImageDrifted, fmt.Sprintf("the instance booted image %s; no image of EC2NodeClass %s fits %s now",
+			v.Claim.ImageID, v.Class.Name, v.Type.Name)}, nil
 	}
 	if image.ID == v.Claim.ImageID {
 		return Drift{}, nil

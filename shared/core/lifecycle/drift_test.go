@@ -106,7 +106,7 @@ func TestNC28AMIDriftIsAboutTheTypesOwnImage(t *testing.T) {
 		}, "AMIDrift"},
 		"the claim's image is not known": {func(v *lifecycle.DriftView) { v.Claim.ImageID = "" }, "?"},
 		"the class has no image":         {func(v *lifecycle.DriftView) { v.Class.Status.Images = nil }, "?"},
-		"no image fits":                  {func(v *lifecycle.DriftView) { v.Class.Status.Images = v.Class.Status.Images[:1] }, "?"},
+		"no image fits":                  {func(v *lifecycle.DriftView) { v.Class.Status.Images = v.Class.Status.Images[:1] }, "AMIDrift"},
 		"the type is not on offer":       {func(v *lifecycle.DriftView) { v.Type = nil }, "?"},
 		"not resolved yet":               {func(v *lifecycle.DriftView) { v.Class.Status.ObservedGeneration = 1 }, "?"},
 	})

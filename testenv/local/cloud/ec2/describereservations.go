@@ -197,7 +197,11 @@ func (m *Model) cancelCapacityReservation(_ context.Context, in *cancelCapacityR
 	if r == nil {
 		return nil, wire.Errorf("InvalidCapacityReservationId.NotFound", "The capacity reservation ID '%s' does not exist", in.ID)
 	}
-	if state := r.state(m.now()); state != "active" && state != "scheduled" {
+	switch state := r.state(m.now()); state {
+	case "active", "scheduled":
+	case "cancelled": // again
+		return &returnOutput{true}, nil
+	default:
 		return nil, wire.Errorf("InvalidCapacityReservationState", "The Capacity Reservation '%s' is %s.", in.ID, state)
 	}
 	if r.lends != nil {
