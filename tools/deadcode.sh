@@ -12,7 +12,6 @@ shopt -s inherit_errexit
 cd "$(dirname "$0")/.."
 root=$PWD
 go=${GO:-go}
-large="testenv/bench/peer testenv/bench/oracle testenv/bench/referee testenv/bench/upstream testenv/bench/upstream/e2e"
 module=github.com/joiner-sh/joiner
 format='{{range .Funcs}}{{.Position.File}}:{{.Position.Line}} {{.Name}}{{println}}{{end}}'
 
@@ -26,14 +25,12 @@ dead() { # FOLDER FILTER ARGUMENT…: lines "path:line name", by paths below the
 
 found=$(
   dead . "^$module/(shared|functions|cmd)(/|\$)" ./functions/... ./cmd/...
-  git ls-files -- 'go.mod' '*/go.mod' | while read -r file; do
-    folder=$(dirname "$file")
-    [ -n "$(git ls-files -- "$folder/*.go" | head -1)" ] || continue # it pins programs of others
-    [[ " $large " != *" $folder "* || -n "${ALL:-}" ]] || continue
+  tools/modules.sh | while read -r folder size; do
+    [ "$size" = small ] || continue
     case $folder in
     .) dead . "^$module/(testenv|infra)(/|\$)" -test ./... "$module/testenv/local/..." ;; # what testenv/local has for others is called from here
     testenv/local) ;;
-    *) dead "$folder" "^$(sed -n 's/^module //p' "$file")(/|\$)" -test ./... ;;
+    *) dead "$folder" "^$(sed -n 's/^module //p' "$folder/go.mod")(/|\$)" -test ./... ;;
     esac
   done
 )

@@ -7,14 +7,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 go=${GO:-go}
-large="testenv/bench/peer testenv/bench/oracle testenv/bench/referee testenv/bench/upstream testenv/bench/upstream/e2e"
 
 (cd tools/lint && "$go" build -o "$root/bin/golangci-lint" github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
-git ls-files -- 'go.mod' '*/go.mod' | while read -r file; do
-  folder=$(dirname "$file")
-  [ -n "$(git ls-files -- "$folder/*.go" | head -1)" ] || continue # it pins programs of others
+tools/modules.sh | while read -r folder size; do
   flags=()
-  if [[ " $large " == *" $folder "* && -z "${ALL:-}" ]]; then
+  if [ "$size" = large ]; then
     flags=(--enable-only ineffassign,unconvert,unused)
   fi
   (cd "$folder" && "$root/bin/golangci-lint" run "${flags[@]}" ./...) || { echo "golangci-lint: in $folder, see above" >&2; exit 1; }

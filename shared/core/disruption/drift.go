@@ -134,17 +134,22 @@ func (p *planner) renewOne(node *poolNode, reason string) {
 // would take pods of the node, so that fewer instances are launched for them; "" where there is none. Otherwise
 // each try would launch one more instance that does not become ready.
 func (p *planner) awaited(node *poolNode, o *outcome) string {
+	if len(o.claims) == 0 {
+		return ""
+	}
 	unready := maps.Clone(p.fork.unready)
 	for i := range p.fork.in.Commands {
-		if c := &p.fork.in.Commands[i]; c.State == model.CommandUndone {
-			for k := range c.Replacements {
-				if claim := p.fork.claims[c.Replacements[k].Name]; claim != nil && !claim.Ending() {
-					delete(unready, claim.NodeName)
-				}
+		c := &p.fork.in.Commands[i]
+		if c.State != model.CommandUndone {
+			continue
+		}
+		for k := range c.Replacements {
+			if claim := p.fork.claims[c.Replacements[k].Name]; claim != nil && !claim.Ending() {
+				delete(unready, claim.NodeName)
 			}
 		}
 	}
-	if len(o.claims) == 0 || len(unready) == len(p.fork.unready) {
+	if len(unready) == len(p.fork.unready) {
 		return ""
 	}
 	there := p.fork.without([]*poolNode{node}, unready)

@@ -8,7 +8,10 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-func bounded(lower, upper int64) Set { return AtLeast(lower).Intersect(AtMost(upper)) }
+// bounded allows integers from lower to upper. It is written out, since Intersect is compared with it.
+func bounded(lower, upper int64) Set {
+	return Set{complement: true, lower: lower, hasLower: true, upper: upper, hasUpper: true}.canonical()
+}
 
 func bound(t *testing.T, operator model.Operator, n int64) Set {
 	t.Helper()
@@ -36,8 +39,7 @@ func TestIntersectKeepsWhatBothAllow(t *testing.T) {
 		{"absent and absent", Absent(), Absent(), Absent(), false, true},
 		{"set and absent", Values("a"), Absent(), Set{}, false, false},
 		{"numbers above", Values("1", "5", "9"), gt(4), Values("5", "9"), true, true},
-		{"both bounds", AtLeast(3), AtMost(7),
-			Set{complement: true, lower: 3, hasLower: true, upper: 7, hasUpper: true}, true, true},
+		{"both bounds", AtLeast(3), AtMost(7), bounded(3, 7), true, true},
 		{"bounds that exclude each other", gt(5), lt(5), Set{}, false, false},
 		{"bounds without an integer between", gt(5), lt(6), Set{}, false, false},
 		{"bounds with one integer between", gt(5), lt(7), bounded(6, 6), true, true},

@@ -104,8 +104,9 @@ func newMarket(types []model.InstanceType, dims vector.Dimensions, reported map[
 	}
 	slices.SortStableFunc(m.Types, func(a, b *model.InstanceType) int { return strings.Compare(a.Name, b.Name) })
 	m.Types = slices.CompactFunc(m.Types, func(a, b *model.InstanceType) bool { return a.Name == b.Name })
+	starts := make([]bool, len(m.Types))
 	for i, t := range m.Types {
-		m.Index[t.Name] = i
+		m.Index[t.Name], starts[i] = i, t.KubeletStarts()
 		m.Whole = append(m.Whole, dims.Vector(vector.Allocatable(t.Allocatable())))
 		for _, chosen := range choices(t, reported) {
 			m.Choosing = m.Choosing || chosen != choice{}
@@ -123,7 +124,7 @@ func newMarket(types []model.InstanceType, dims vector.Dimensions, reported map[
 			m.Plain.Set(i)
 		}
 		left := c.Offering.CapacityType != model.Reserved || c.Offering.ReservationCapacity > 0
-		if c.Offering.Available && left && m.Types[c.Instance].KubeletStarts() {
+		if c.Offering.Available && left && starts[c.Instance] {
 			m.available.Set(i)
 		}
 	}
