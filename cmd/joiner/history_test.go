@@ -49,7 +49,7 @@ func (a *installedAccount) lived(t *testing.T) int64 {
 
 	gone := bought
 	gone.Name, gone.InstanceID, gone.ProviderID, gone.NodeName, gone.Price, gone.Command, gone.LaunchedUnix = "default-old", "i-old", "aws:///us-west-2a/i-old", "n-old", 400_000, evaluated+"-0", now-90_000
-	must(store.PutRemoval(ctx, model.Removal{Cluster: "shop", Claim: gone, Node: "n-old", Reason: model.EndedUnderutilized, By: model.ByJoiner, Command: evaluated + "-0", Decision: evaluated,
+	must(store.PutRemoval(ctx, model.Removal{Cluster: "shop", Claim: gone, Node: "n-old", Reason: model.ReasonUnderutilized, By: model.ByJoiner, Command: evaluated + "-0", Decision: evaluated,
 		Replacements: []string{"default-new"}, PricePerHour: 400_000, GoneUnix: now - 3600}))
 	must(store.PutDisruption(ctx, model.Disrupted{ID: evaluated, Cluster: "shop", AtUnix: now - 4100, Committed: []string{evaluated + "-0"}, Plan: model.DisruptPlan{Commands: []model.PlannedCommand{
 		{Reason: model.ReasonUnderutilized, Nodes: []string{"n-old"}, Replacements: []model.PlannedClaim{{Name: "default-new"}}, PodsMoved: 1, Savings: 300_000, Workloads: []string{"shop/StatefulSet/api"}}}}}))

@@ -13,7 +13,7 @@ import (
 func TestF151EndsAreMeasured(t *testing.T) {
 	ended := []interruption.Ended{
 		{Claim: "a", Pool: "general", CapacityType: "spot", Reason: model.EndedSpotInterrupted, Seconds: 40},
-		{Claim: "b", Pool: "general", CapacityType: "spot", Reason: model.EndedEmpty, Seconds: 9},
+		{Claim: "b", Pool: "general", CapacityType: "spot", Reason: model.ReasonEmpty, Seconds: 9},
 		{Claim: "c", CapacityType: "on-demand", Reason: model.EndedInstance},
 	}
 	both := []string{

@@ -1,6 +1,9 @@
 package model
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The leases of a cluster. Each has tokens of its own.
 const (
@@ -11,7 +14,8 @@ const (
 	LeaseDisrupt   = "judge"     // who decides what is disrupted voluntarily
 )
 
-// Why a claim ended, in FailureCode of claims that are Terminating or Gone.
+// Why a claim ended, in FailureCode of claims that are Terminating or Gone, beside the reasons of commands
+// (DisruptionReasons).
 const (
 	EndedNeverRegistered = "NeverRegistered"  // its instance ran and no node of it joined in time
 	EndedObjectDeleted   = "NodeClaimDeleted" // somebody deleted its NodeClaim object
@@ -26,12 +30,6 @@ const (
 	EndedUnhealthy   = "Unhealthy"   // a condition of its node was bad for longer than is tolerated
 	EndedBlockEnds   = "CapacityBlockEnds"
 
-	// Voluntary: the reasons of commands.
-	EndedEmpty         = ReasonEmpty
-	EndedUnderutilized = ReasonUnderutilized
-	EndedDrifted       = ReasonDrifted
-	EndedReplicas      = ReasonReplicas
-
 	// What AWS said of its instance.
 	EndedSpotInterrupted        = "SpotInterrupted"
 	EndedScheduledChange        = "ScheduledChange" // of AWS Health, or an event EC2 has scheduled for the instance
@@ -45,12 +43,11 @@ const (
 func EndedByUs(code string) bool {
 	switch code {
 	case EndedNeverRegistered, EndedObjectDeleted, EndedNodeGone, EndedNodeDeleted, EndedExpired, EndedUnhealthy,
-		EndedBlockEnds,
-		EndedEmpty, EndedUnderutilized, EndedDrifted, EndedReplicas, EndedSpotInterrupted, EndedScheduledChange,
-		EndedInstanceStopping, EndedReservationInterrupted, EndedStatusFailed:
+		EndedBlockEnds, EndedSpotInterrupted, EndedScheduledChange, EndedInstanceStopping, EndedReservationInterrupted,
+		EndedStatusFailed:
 		return true
 	}
-	return false
+	return slices.ContainsFunc(DisruptionReasons, func(r DisruptionReason) bool { return r.Name == code })
 }
 
 // ClusterRecords is what the ledger knows of a cluster's claims, for whoever collects what is left over. It is read

@@ -5,14 +5,41 @@ import (
 	"encoding/hex"
 )
 
-// Why nodes are disrupted or replaced voluntarily. Budgets name the first three.
+// Why nodes are disrupted or replaced voluntarily.
 const (
 	ReasonEmpty         = "Empty"
-	ReasonUnderutilized = "Underutilized"
 	ReasonDrifted       = "Drifted"
+	ReasonUnderutilized = "Underutilized"
 	ReasonExpired       = "Expired"        // where the pool wants its expiry to obey budgets
 	ReasonReplicas      = "OverReplicated" // a static pool has more instances than spec.replicas
 )
+
+// DisruptionReason is one of them, with all that follows from it alone.
+type DisruptionReason struct {
+	Name   string
+	Budget string // the reason that budgets name it by; "" = none bounds it
+	Renews bool   // its nodes are not to stay as they are, whatever that costs
+	Why    string // for people, of a node
+}
+
+// DisruptionReasons are all there are.
+var DisruptionReasons = []DisruptionReason{
+	{ReasonEmpty, ReasonEmpty, false, "no pods that count run there"},
+	{ReasonDrifted, ReasonDrifted, true, "an instance launched now would differ"},
+	{ReasonUnderutilized, ReasonUnderutilized, false, "its pods cost less elsewhere"},
+	{ReasonExpired, ReasonDrifted, true, "it is older than spec.expireAfter"},
+	{ReasonReplicas, "", false, "its NodePool has more instances than spec.replicas"},
+}
+
+// ReasonNamed returns what follows from a reason; of one that is not known, its name as why, and nothing else.
+func ReasonNamed(name string) DisruptionReason {
+	for _, r := range DisruptionReasons {
+		if r.Name == name {
+			return r
+		}
+	}
+	return DisruptionReason{Name: name, Why: name}
+}
 
 // DisruptPlan is what a decision about disruption says to do. Same input, same plan, byte for byte.
 type DisruptPlan struct {

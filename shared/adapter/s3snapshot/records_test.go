@@ -53,7 +53,7 @@ func TestRecordsOfASpanAreReadInOrder(t *testing.T) {
 		put := []error{
 			store.PutDecision(t.Context(), model.Decision{ID: id, Cluster: "prod", AtUnix: at, Input: &model.DecisionInput{Region: "r"}, Rounds: []model.Round{{Input: &model.PlannerInput{Salt: id}}}}),
 			store.PutDisruption(t.Context(), model.Disrupted{ID: id, Cluster: "prod", AtUnix: at, Input: &model.DisruptionInput{Salt: id}}),
-			store.PutRemoval(t.Context(), model.Removal{Cluster: "prod", Claim: model.Claim{Name: fmt.Sprintf("claim-%d", 9-i)}, Reason: model.EndedEmpty, GoneUnix: at}),
+			store.PutRemoval(t.Context(), model.Removal{Cluster: "prod", Claim: model.Claim{Name: fmt.Sprintf("claim-%d", 9-i)}, Reason: model.ReasonEmpty, GoneUnix: at}),
 			store.PutDecision(t.Context(), model.Decision{ID: id, Cluster: "prod-2", AtUnix: at}), // another cluster, whose name begins alike
 		}
 		for _, err := range put {

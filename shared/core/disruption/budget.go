@@ -19,9 +19,6 @@ type budgetsLeft struct {
 	invalid map[string]error          // by pool: why it is left alone
 }
 
-// budgetReasons are those that budgets name.
-var budgetReasons = []string{model.ReasonEmpty, model.ReasonDrifted, model.ReasonUnderutilized}
-
 // newBudgetsLeft counts the nodes of every pool and reads its budgets. Percentages are of the nodes that are
 // initialized and whose instances are not ending; busy are those, and the ones that end, that an open command disrupts,
 // that leave for whatever cause, or that are not ready; where claims cannot be read, those without one too.
@@ -47,8 +44,12 @@ func newBudgetsLeft(c *cluster, replan *replan) *budgetsLeft {
 	}
 	for i := range c.in.Snapshot.Pools {
 		pool := &c.in.Snapshot.Pools[i]
-		l.limits[pool.Name] = make(map[string]int, len(budgetReasons))
-		for _, reason := range budgetReasons {
+		l.limits[pool.Name] = make(map[string]int)
+		for _, of := range model.DisruptionReasons {
+			reason := of.Name
+			if of.Budget != reason {
+				continue
+			}
 			limit, again, err := budget.Limit(pool.Disruption.Budgets, reason, l.nodes[pool.Name], c.now)
 			if err != nil {
 				limit, l.invalid[pool.Name] = 0, err
@@ -70,17 +71,9 @@ func (l *budgetsLeft) count(node *poolNode) {
 	}
 }
 
-// budgetReason returns the reason whose budgets count: within budgets a node expires as it drifts.
-func budgetReason(reason string) string {
-	if reason == model.ReasonExpired {
-		return model.ReasonDrifted
-	}
-	return reason
-}
-
 // left returns how many more nodes of a pool may be disrupted for the reason now.
 func (l *budgetsLeft) left(pool, reason string) int {
-	limit, known := l.limits[pool][budgetReason(reason)]
+	limit, known := l.limits[pool][model.ReasonNamed(reason).Budget]
 	if !known {
 		return 0
 	}
@@ -127,7 +120,7 @@ func (l *budgetsLeft) full(pool, reason string, first int) model.KeptReason {
 	if err := l.invalid[pool]; err != nil {
 		return *because(InvalidBudget, "NodePool %s: %s", pool, err)
 	}
-	reason, planned := budgetReason(reason), l.planned[pool]
+	reason, planned := model.ReasonNamed(reason).Budget, l.planned[pool]
 	message := fmt.Sprintf(
 		"budgets of NodePool %s allow %d of its %d nodes to be disrupted at once (%s): %d are disrupted or not ready",
 		pool, l.limits[pool][reason], l.nodes[pool], reason, l.busy[pool]-planned)

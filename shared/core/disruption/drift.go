@@ -15,8 +15,10 @@ const maxTries = 100
 
 // renewal returns the reason for which a node is replaced by a like one.
 func renewal(node *poolNode) string {
-	if node.mayDisrupt(drifting) {
-		return model.ReasonDrifted
+	for _, m := range methods {
+		if m.method&eventual != 0 && node.mayDisrupt(m.method) {
+			return m.reason
+		}
 	}
 	return model.ReasonExpired
 }

@@ -37,7 +37,7 @@ func Live(s Sighting) []model.KeptReason {
 	if node.Annotations[model.AnnotationNotDisrupt] == "true" {
 		l.say(NodeDoNotDisrupt, "node %s has the annotation %s: true", node.Name, model.AnnotationNotDisrupt)
 	}
-	eventually := s.Reason == model.ReasonDrifted || s.Reason == model.ReasonExpired
+	eventually := model.ReasonNamed(s.Reason).Renews
 	for i := range s.Node.Pods {
 		pod := &s.Node.Pods[i]
 		if pod.DeletedUnix != 0 || pod.Phase == model.Succeeded || pod.Phase == model.Failed {

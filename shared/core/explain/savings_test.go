@@ -23,7 +23,7 @@ func aMove() ([]model.Decision, []model.Disrupted, []model.Removal, model.Ledger
 		{Reason: model.ReasonUnderutilized, Nodes: []string{"n-old"}, Replacements: []model.PlannedClaim{{Name: "new"}}, PodsMoved: 7, Savings: 6_000_000, Workloads: []string{"shop/ReplicaSet/web-5d4f"}},
 		{Reason: model.ReasonEmpty, Nodes: []string{"n-refused"}},
 	}}}}
-	removals := []model.Removal{{Claim: instance("old", 10, 10_000_000), Reason: model.EndedUnderutilized, By: model.ByJoiner, Command: "01J-0", Decision: "01J", PricePerHour: 10_000_000, GoneUnix: 1600}}
+	removals := []model.Removal{{Claim: instance("old", 10, 10_000_000), Reason: model.ReasonUnderutilized, By: model.ByJoiner, Command: "01J-0", Decision: "01J", PricePerHour: 10_000_000, GoneUnix: 1600}}
 	return decisions, disruptions, removals, model.Ledger{Claims: []model.Claim{bought}}
 }
 
@@ -73,7 +73,7 @@ func TestAMoveUndoneWithinTheHourIsARegret(t *testing.T) {
 func TestAReplacementGivenBackIsARegret(t *testing.T) {
 	decisions, disruptions, removals, _ := aMove()
 	gone := instance("new", 1000, 4_000_000)
-	removals = append(removals, model.Removal{Claim: gone, Reason: model.EndedEmpty, Command: "01K-0", GoneUnix: 2000, PricePerHour: 4_000_000})
+	removals = append(removals, model.Removal{Claim: gone, Reason: model.ReasonEmpty, Command: "01K-0", GoneUnix: 2000, PricePerHour: 4_000_000})
 	s := Savings(decisions, disruptions, removals, &model.Ledger{}, 0, 5000)
 	if s.Regrets != 1 || s.Moves[0].RegretUnix != 2000 {
 		t.Errorf("%+v", s.Moves[0])

@@ -9,7 +9,7 @@ import (
 // D5: who removed a node is known from why it ended, and else from what EC2 says of its instance.
 func TestD5WhoWantedAnInstanceToEnd(t *testing.T) {
 	for _, c := range []struct{ code, reason, want string }{
-		{model.EndedEmpty, "Client.UserInitiatedShutdown", model.ByJoiner}, // our own call
+		{model.ReasonEmpty, "Client.UserInitiatedShutdown", model.ByJoiner}, // our own call
 		{model.EndedExpired, "", model.ByJoiner},
 		{model.EndedObjectDeleted, "", model.ByPeople},
 		{model.EndedSpotInterrupted, "Server.SpotInstanceTermination", model.ByAWS},
@@ -28,7 +28,7 @@ func TestD5WhoWantedAnInstanceToEnd(t *testing.T) {
 func TestD5ARemovalNamesItsCommand(t *testing.T) {
 	commands := []model.Command{{ID: "01J-0", Reason: model.ReasonDrifted, Decision: "01J", Replacements: []model.PlannedClaim{{Name: "new"}}}}
 	claim := model.Claim{
-		Name: "old", NodeName: "n", InstanceID: "i-1", Command: "01J-0", FailureCode: model.EndedDrifted, FailureMessage: "AMIDrift", Price: 7,
+		Name: "old", NodeName: "n", InstanceID: "i-1", Command: "01J-0", FailureCode: model.ReasonDrifted, FailureMessage: "AMIDrift", Price: 7,
 		Drain: &model.Drain{SinceUnix: 5, Evicted: 3},
 	}
 	r := Removal("prod", claim, commands, "", 9)

@@ -54,7 +54,7 @@ func TestR43EmptyNodesAreCommittedTaintedReadAndThenDrained(t *testing.T) {
 	}
 	drained(t, h, "c-n0", "c-n1")
 	claim := h.claim("c-n0")
-	if claim.FailureCode != model.EndedEmpty || claim.FailureMessage == "" || claim.Drain.SinceUnix != h.now || claim.Drain.DeadlineUnix != h.now+grace {
+	if claim.FailureCode != model.ReasonEmpty || claim.FailureMessage == "" || claim.Drain.SinceUnix != h.now || claim.Drain.DeadlineUnix != h.now+grace {
 		t.Errorf("%+v %+v", claim, claim.Drain)
 	}
 	var order []string
@@ -400,7 +400,7 @@ func TestTargetsThatEndByThemselvesAreNoFailure(t *testing.T) {
 	end("c-n0")
 	h.pass(90)
 	drained(t, h, "c-n0", "c-n1")
-	if c := h.command(); c.State != model.CommandDone || h.claim("c-n0").FailureCode != model.EndedSpotInterrupted || h.claim("c-n1").FailureCode != model.EndedUnderutilized {
+	if c := h.command(); c.State != model.CommandDone || h.claim("c-n0").FailureCode != model.EndedSpotInterrupted || h.claim("c-n1").FailureCode != model.ReasonUnderutilized {
 		t.Errorf("%+v", c)
 	}
 

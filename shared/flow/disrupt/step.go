@@ -328,17 +328,8 @@ func names(c *model.Command) string {
 // why says for people why the command's nodes end.
 func why(c *model.Command) string {
 	text := model.DisruptedBy(c.ID, len(c.Targets), len(c.Replacements)) + ": "
-	switch c.Reason {
-	case model.ReasonEmpty:
-		return text + "no pods that count run there"
-	case model.ReasonUnderutilized:
+	if c.Reason == model.ReasonUnderutilized {
 		return text + fmt.Sprintf("its pods cost $%.4f less an hour elsewhere", c.Savings.USD())
-	case model.ReasonDrifted:
-		return text + "an instance launched now would differ"
-	case model.ReasonExpired:
-		return text + "it is older than spec.expireAfter"
-	case model.ReasonReplicas:
-		return text + "its NodePool has more instances than spec.replicas"
 	}
-	return text + c.Reason
+	return text + model.ReasonNamed(c.Reason).Why
 }

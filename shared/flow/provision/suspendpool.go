@@ -159,8 +159,8 @@ func (s *suspensions) refusals(waiting map[string]*model.Pod) []refusal {
 	nodes := s.nodesByProvider()
 	for i := range s.ledger.Claims {
 		claim := &s.ledger.Claims[i]
-		chosen := claim.Ending() && (claim.FailureCode == model.EndedEmpty ||
-			claim.FailureCode == model.EndedUnderutilized)
+		chosen := claim.Ending() && (claim.FailureCode == model.ReasonEmpty ||
+			claim.FailureCode == model.ReasonUnderutilized)
 		if claim.PoolUID == "" || !claim.Live() || claim.Ending() && !chosen || len(nodes[claim.ProviderID]) != 1 {
 			continue
 		}

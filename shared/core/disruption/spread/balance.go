@@ -165,7 +165,7 @@ func (g *group) reason(code, domain, format string) *model.KeptReason {
 
 // renews reports whether the command disrupts a node that is not to stay as it is, whatever that costs.
 func renews(command *model.PlannedCommand) bool {
-	return command.Reason == model.ReasonDrifted || command.Reason == model.ReasonExpired
+	return model.ReasonNamed(command.Reason).Renews
 }
 
 func (b *Balance) shapeOf(m move) int { return b.snapshot.Pods[m.pod].Shape }

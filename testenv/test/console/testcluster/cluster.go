@@ -409,7 +409,7 @@ func (t *TestCluster) resync() {
 			return false
 		}
 		delete(t.going, c.Name)
-		removal := model.Removal{Cluster: "harbour", Claim: c, Node: c.NodeName, Reason: model.EndedUnderutilized, By: model.ByJoiner, Command: c.Command, Decision: c.Command, PricePerHour: c.Price, GoneUnix: t.now}
+		removal := model.Removal{Cluster: "harbour", Claim: c, Node: c.NodeName, Reason: model.ReasonUnderutilized, By: model.ByJoiner, Command: c.Command, Decision: c.Command, PricePerHour: c.Price, GoneUnix: t.now}
 		if c.Command == "" {
 			removal.Reason, removal.Message, removal.By, removal.Pods = model.EndedSpotInterrupted, "AWS takes the spot capacity back", model.ByAWS, len(c.Pods)
 		}
