@@ -8,26 +8,27 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/fairshare"
 	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/work"
 )
 
-// Settings are the flow's numbers. The zero value of a field means the default named with it.
+// Settings are the flow's numbers. A field that is zero has the default of its tag.
 type Settings struct {
 	Build           string        // version of the binary, for decision records
-	LeaseMargin     time.Duration // how long the lease outlives the invocation's deadline: 2 s
-	StopBefore      time.Duration // what must be left of the invocation for another round of planning: 3 s
-	RecoverAfter    time.Duration // after the lease's end, before an unfinished launch is looked into: 30 s
-	GiveUpAfter     time.Duration // age of an unfinished launch that nothing was found of: 15 min
-	SilentAfter     time.Duration // age of the watcher's heartbeat from which the flow lists by itself: 45 s
-	JoinWithin      time.Duration // age from which an instance that has not joined is no capacity any more: 15 min
-	OfferingBackOff time.Duration // how long an offering is left alone at first: 3 min; doubles, twentyfold at most
-	SuspendFor      time.Duration // how long a class is held at first: 5 min; doubles, 2 h at most
-	FreshFor        time.Duration // age of a snapshot up to which its pods are launched for without asking again: 5 s
-	ResolveAfter    time.Duration // age of a class's status from which it is resolved again: 5 min
-	CatalogAfter    time.Duration // age of the catalog all clusters share from which EC2 is asked instead: 25 h
-	MaxRounds       int           // plans within one invocation: 8
-	Parallel        int           // independent port calls at once: 8
-	ClaimsPerCall   int           // claims in one intent: 25
-	MaxEvents       int           // pod events of one invocation: 500
+	LeaseMargin     time.Duration `default:"2s"`  // how long the lease outlives the invocation's deadline
+	StopBefore      time.Duration `default:"3s"`  // what must be left of the invocation for another round of planning
+	RecoverAfter    time.Duration `default:"30s"` // after the lease's end, before an unfinished launch is looked into
+	GiveUpAfter     time.Duration `default:"15m"` // age of an unfinished launch that nothing was found of
+	SilentAfter     time.Duration `default:"45s"` // age of the watcher's heartbeat from which the flow lists by itself
+	JoinWithin      time.Duration `default:"15m"` // age from which an instance that has not joined is no capacity
+	OfferingBackOff time.Duration `default:"3m"`  // how long an offering is left alone at first; up to 20 times that
+	SuspendFor      time.Duration `default:"5m"`  // how long a class is held at first; doubles, 2 h at most
+	FreshFor        time.Duration `default:"5s"`  // age of a snapshot up to which it is launched for as it is
+	ResolveAfter    time.Duration `default:"5m"`  // age of a class's status from which it is resolved again
+	CatalogAfter    time.Duration `default:"25h"` // age of the shared catalog from which EC2 is asked instead
+	MaxRounds       int           `default:"8"`   // plans within one invocation
+	Parallel        int           `default:"8"`   // independent port calls at once
+	ClaimsPerCall   int           `default:"25"`  // claims in one intent
+	MaxEvents       int           `default:"500"` // pod events of one invocation
 
 	Most model.PlanBound // what one plan takes of the pods that wait: fairshare.DefaultPlanBound
 
@@ -38,32 +39,15 @@ type Settings struct {
 
 	allowance.Rates // of the account and region, shared by all clusters
 
-	PriceCapFactor int           // multiple of a claim's usual price above which its pods wait for capacity: 5
-	PriceCapWait   time.Duration // how long they wait at most: 3 min
+	PriceCapFactor int           `default:"5"`  // of a claim's usual price; above so many times that its pods wait
+	PriceCapWait   time.Duration `default:"3m"` // how long they wait at most
 
-	LaunchFloor int // claims of a pool in a minute without ramp-up: 300; above, twice those of the minute before
+	LaunchFloor int `default:"300"` // claims of a pool in a minute without ramp-up; else twice the last minute's
 }
 
 func (s Settings) withDefaults() Settings {
-	s.LeaseMargin = cmp.Or(s.LeaseMargin, 2*time.Second)
-	s.StopBefore = cmp.Or(s.StopBefore, 3*time.Second)
-	s.RecoverAfter = cmp.Or(s.RecoverAfter, 30*time.Second)
-	s.GiveUpAfter = cmp.Or(s.GiveUpAfter, 15*time.Minute)
-	s.SilentAfter = cmp.Or(s.SilentAfter, 45*time.Second)
-	s.JoinWithin = cmp.Or(s.JoinWithin, 15*time.Minute)
-	s.OfferingBackOff = cmp.Or(s.OfferingBackOff, 3*time.Minute)
-	s.SuspendFor = cmp.Or(s.SuspendFor, 5*time.Minute)
-	s.FreshFor = cmp.Or(s.FreshFor, 5*time.Second)
-	s.ResolveAfter = cmp.Or(s.ResolveAfter, 5*time.Minute)
-	s.CatalogAfter = cmp.Or(s.CatalogAfter, 25*time.Hour)
-	s.MaxRounds = cmp.Or(s.MaxRounds, 8)
-	s.Parallel = cmp.Or(s.Parallel, 8)
-	s.ClaimsPerCall = cmp.Or(s.ClaimsPerCall, 25)
-	s.MaxEvents = cmp.Or(s.MaxEvents, 500)
+	s = work.WithDefaults(s)
 	s.Rates = s.Rates.WithDefaults()
-	s.PriceCapFactor = cmp.Or(s.PriceCapFactor, 5)
-	s.PriceCapWait = cmp.Or(s.PriceCapWait, 3*time.Minute)
-	s.LaunchFloor = cmp.Or(s.LaunchFloor, 300)
 	s.Most = cmp.Or(s.Most, fairshare.DefaultPlanBound())
 	return s
 }
