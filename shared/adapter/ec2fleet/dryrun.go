@@ -2,13 +2,11 @@ package ec2fleet
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
-	"github.com/aws/smithy-go"
 
 	"github.com/joiner-sh/joiner/shared/adapter/sdkerr"
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -82,7 +80,6 @@ func (r *request) instanceType(subnet string) string {
 // that the same refusal reads the same. A launch template that somebody tidied away says nothing about the class: that
 // is Internal, and the next request makes it again.
 func (f *Fleet) dryRunResult(err error, stored *request, action string) error {
-	var api smithy.APIError
 	switch {
 	case templateGone(sdkerr.Code(err)):
 		f.missing(stored)
@@ -92,9 +89,9 @@ func (f *Fleet) dryRunResult(err error, stored *request, action string) error {
 		return fault.New(fault.Internal, "", "the answer to a dry run of %s says that it was carried out", action)
 	case sdkerr.Code(err) == "DryRunOperation":
 		return nil
-	case !errors.As(err, &api):
+	case sdkerr.Code(err) == "":
 		return translate(err, "dry run of %s", action)
 	}
-	text, _, _ := strings.Cut(api.ErrorMessage(), " Encoded authorization failure message")
-	return fault.New(fault.KindOf(translate(err, "")), api.ErrorCode(), "%s: %s", action, text)
+	text, _, _ := strings.Cut(sdkerr.Message(err), " Encoded authorization failure message")
+	return fault.New(fault.KindOf(translate(err, "")), sdkerr.Code(err), "%s: %s", action, text)
 }

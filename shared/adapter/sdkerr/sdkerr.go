@@ -19,6 +19,15 @@ func Code(err error) string {
 	return ""
 }
 
+// Message returns the text with which AWS refused a request, "" where err is anything else.
+func Message(err error) string {
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		return api.ErrorMessage()
+	}
+	return ""
+}
+
 // Wrap returns err as an error of the kind that its code means, Internal where it has none. Nil stays nil.
 func Wrap(err error, kindOf func(code string) fault.Kind, format string, args ...any) error {
 	kind, code := fault.Internal, Code(err)
