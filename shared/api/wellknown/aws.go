@@ -45,6 +45,21 @@ const (
 	LabelEBSZone = "topology.ebs.csi.aws.com/zone"
 )
 
+// instance lists the well-known keys that describe EC2 instances.
+var instance = []string{
+	LabelEC2NodeClass,
+	LabelInstanceCPU, LabelInstanceCPUManufacturer, LabelInstanceCPUSustainedClockSpeedMHz, LabelInstanceMemory,
+	LabelInstanceCategory, LabelInstanceFamily, LabelInstanceGeneration, LabelInstanceSize, LabelInstanceCapabilityFlex,
+	LabelInstanceHypervisor, LabelInstanceEncryptionInTransitSupported, LabelInstanceLocalNVMe,
+	LabelInstanceEBSBandwidth, LabelInstanceNetworkBandwidth,
+	LabelInstanceGPUName, LabelInstanceGPUManufacturer, LabelInstanceGPUCount, LabelInstanceGPUMemory,
+	LabelInstanceAcceleratorName, LabelInstanceAcceleratorManufacturer, LabelInstanceAcceleratorCount,
+	LabelInstanceTenancy,
+	LabelCapacityReservationID, LabelCapacityReservationType, LabelCapacityReservationInterruptible,
+	LabelPlacementGroupID, LabelPlacementGroupPartition,
+	LabelZoneID, LabelNitroSandbox,
+}
+
 // Annotations of the karpenter.k8s.aws domain.
 const (
 	AnnotationEC2NodeClassHash        = AWSGroup + "/ec2nodeclass-hash"

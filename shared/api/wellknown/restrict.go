@@ -26,21 +26,6 @@ var core = []string{
 	LabelNodePool, LabelCapacityType, LabelZone, LabelRegion, LabelInstanceType, LabelArch, LabelOS, LabelWindowsBuild,
 }
 
-// instance lists the well-known keys that describe EC2 instances.
-var instance = []string{
-	LabelEC2NodeClass,
-	LabelInstanceCPU, LabelInstanceCPUManufacturer, LabelInstanceCPUSustainedClockSpeedMHz, LabelInstanceMemory,
-	LabelInstanceCategory, LabelInstanceFamily, LabelInstanceGeneration, LabelInstanceSize, LabelInstanceCapabilityFlex,
-	LabelInstanceHypervisor, LabelInstanceEncryptionInTransitSupported, LabelInstanceLocalNVMe,
-	LabelInstanceEBSBandwidth, LabelInstanceNetworkBandwidth,
-	LabelInstanceGPUName, LabelInstanceGPUManufacturer, LabelInstanceGPUCount, LabelInstanceGPUMemory,
-	LabelInstanceAcceleratorName, LabelInstanceAcceleratorManufacturer, LabelInstanceAcceleratorCount,
-	LabelInstanceTenancy,
-	LabelCapacityReservationID, LabelCapacityReservationType, LabelCapacityReservationInterruptible,
-	LabelPlacementGroupID, LabelPlacementGroupPartition,
-	LabelZoneID, LabelNitroSandbox,
-}
-
 // Labels returns every well-known label key, sorted. A pool may leave such a key undefined: pods may then ask for any
 // value that an instance type offers. The slice is the caller's own.
 func Labels() []string {
