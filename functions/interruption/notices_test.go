@@ -83,6 +83,28 @@ func TestW1AMessageIsWhatItsQueueSaysItIs(t *testing.T) {
 	}
 }
 
+// H3: a hint that cannot be read, or is one of a newer version, is dropped, told and counted: it is never taken for what AWS says.
+func TestH3AnUnreadableHintIsNoNotice(t *testing.T) {
+	h, r := newHandler()
+	f := &finder{}
+	var log, reported strings.Builder
+	h.flow.Finder, h.logger, h.metrics = f, slog.New(slog.NewTextHandler(&log, nil)), boot.MetricsTo(&reported, time.Now, boot.MetricsOff)
+	cut, newer := record(t, "1", "web"), record(t, "2", "web")
+	cut.Body = cut.Body[:len(cut.Body)/2]
+	newer.Body = strings.Replace(newer.Body, `"v":1`, `"v":2`, 1)
+	if newer.Body == record(t, "2", "web").Body {
+		t.Fatalf("the hint says no version: %s", newer.Body)
+	}
+	_, err := handlers.Handler(h.handle).Send(t, events.SQSEvent{Records: []events.SQSMessage{cut, newer}})
+	if err != nil || len(f.asked)+len(r.Asked) != 0 {
+		t.Errorf("%v; looked up instances %q and clusters %q", err, f.asked, r.Asked)
+	}
+	if strings.Contains(log.String(), "msg=notices") || strings.Count(log.String(), "drop a message") != 2 ||
+		!strings.Contains(reported.String(), `"MessagesRefused":2`) {
+		t.Errorf("log %s, metrics %s", log.String(), reported.String())
+	}
+}
+
 // R63: while the ledger does not answer every event of the batch stays in the queue, and nothing else does.
 func TestR63NoticesStayWhileTheLedgerIsDown(t *testing.T) {
 	h, _ := newHandler()

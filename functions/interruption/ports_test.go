@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 )
 
-// What serves the ports of interruption. A method that an adapter lacks is missed here first.
+// H7: what serves the ports of interruption. A method that an adapter lacks is missed here first.
 var (
 	_ = interruption.Flow{
 		Registry: dynamoledger.Registry{}, Leases: dynamoledger.Leases{}, Collector: dynamoledger.Collector{},

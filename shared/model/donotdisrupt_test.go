@@ -3,7 +3,7 @@ package model
 import "testing"
 
 // F143: do-not-disrupt is true, or a positive duration from the pod's start on; anything else says nothing.
-func TestF143ReadDoNotDisrupt(t *testing.T) {
+func TestH6F143ReadDoNotDisrupt(t *testing.T) {
 	for annotation, want := range map[string]DoNotDisrupt{
 		"": {}, "true": {Says: true, Always: true}, "30m": {Says: true, UntilUnix: 1000 + 1800}, "1.5s": {Says: true, UntilUnix: 1002},
 		"false": {Invalid: true}, "-5m": {Invalid: true}, "0s": {Invalid: true}, "30": {Invalid: true}, "TRUE": {Invalid: true},

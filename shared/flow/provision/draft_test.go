@@ -444,6 +444,8 @@ func TestA57TemplateThatIsNotThereYetHoldsItsClassForAMinute(t *testing.T) {
 	}
 }
 
+// H9: what is noted of a class says nothing about a NodePool of its name, as here.
+//
 // Where EC2 does not know the templates of a class yet, no launch of a round finds them: each of them is tried again in the next round.
 func TestTemplatesNotThereYetAreTriedAgainForAllLaunchesOfARound(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
