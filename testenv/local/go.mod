@@ -25,7 +25,7 @@ require (
 	github.com/go-logr/logr v1.4.3
 	github.com/google/go-cmp v0.7.0
 	github.com/google/uuid v1.6.0
-	github.com/hashicorp/cronexpr v1.1.3
+	github.com/hashicorp/cronexpr v1.1.3 // schedules of EventBridge, which have years and other weekdays than robfig/cron
 	github.com/pelletier/go-toml/v2 v2.4.3
 	github.com/spf13/pflag v1.0.9
 	gopkg.in/evanphx/json-patch.v4 v4.13.0
