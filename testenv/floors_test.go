@@ -95,7 +95,7 @@ func parseShipped(t *testing.T) map[string]*ast.File {
 			if entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return nil
 			}
-			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
 			if err != nil {
 				return err
 			}
@@ -129,7 +129,7 @@ func TestPackagesWithControlPlanesAreTestedOneAtATime(t *testing.T) {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
 				return err
 			}
-			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
 			if err != nil {
 				return err
 			}

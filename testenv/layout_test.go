@@ -80,6 +80,8 @@ func importsBeyondLocal(short, file string, source any) []string {
 	return out
 }
 
+// H20: no folder has another name than its package.
+//
 // TestFloorsFoldersHaveTheNamesOfTheirPackages holds each folder to the name of its package, programs and what is
 // overlaid on Karpenter's sources left out.
 func TestFloorsFoldersHaveTheNamesOfTheirPackages(t *testing.T) {

@@ -125,6 +125,36 @@ func TestWalksNameWhatExists(t *testing.T) {
 	}
 }
 
+var namedPath = regexp.MustCompile("`((?:shared|functions|cmd|infra|testenv)/[^`]+)`")
+
+// H15, and how much a change touches.
+//
+// TestRecipesNameWhatExists holds the page to paths that exist, and a recipe to five files.
+func TestRecipesNameWhatExists(t *testing.T) {
+	text, err := os.ReadFile("../" + walksPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range namedPath.FindAllStringSubmatch(string(text), -1) {
+		if _, err := os.Stat("../" + found[1]); err != nil {
+			t.Errorf("%s: %v", walksPage, err)
+		}
+	}
+	_, recipes, _ := strings.Cut(string(text), "\n## How much a change touches\n")
+	recipes, _, _ = strings.Cut(recipes, "\n## ")
+	all := strings.Split(recipes, "\n### ")[1:]
+	for _, recipe := range all {
+		title, _, _ := strings.Cut(recipe, "\n")
+		n := len(regexp.MustCompile("(?m)^\\d\\. `").FindAllString(recipe, -1))
+		if n < 3 || n > 5 {
+			t.Errorf("%s: %d files, want 3 to 5", title, n)
+		}
+	}
+	if len(all) != 4 {
+		t.Errorf("%d recipes, and four changes have one", len(all))
+	}
+}
+
 // TestWalksRefuse proves the net: each of these walks must be caught, and the first one not.
 func TestWalksRefuse(t *testing.T) {
 	files := map[string]string{
