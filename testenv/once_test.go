@@ -130,7 +130,8 @@ func TestH16SettingsStateTheirDefaultsOnce(t *testing.T) {
 			return true
 		})
 	}
-	found := statesDefault.MatchString("how long it is kept: 5 min") && statesDefault.MatchString("claims: 25; above, more")
+	found := statesDefault.MatchString("how long it is kept: 5 min") &&
+		statesDefault.MatchString("claims: 25; above, more")
 	if tagged < 40 || !found {
 		t.Errorf("%d settings have tags: they are not read", tagged)
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/joiner-sh/joiner/testenv/repository/structure"
 )
 
-// H1: methods of a type. H2: files in a circle. H11, H12: doc comments that begin with another name. H17: lines over 120
-// columns. H19: functions over 60 lines.
+// H1: methods of a type. H2: files in a circle. H11, H12: doc comments that begin with another name.
+// H17: lines over 120 columns. H19: functions over 60 lines.
 //
 // TestStructureOnlyGetsBetter measures the code of the repository and holds it to the limits of
 // testenv/repository/structure/limits.go. What is beyond one stands in structure.csv with its value, which may only fall:

@@ -269,7 +269,6 @@ func TestD1SavingsAreTheDifferenceAfterCarryingOut(t *testing.T) {
 // claims were made from, and instances as the classes select them. What is not here is not to be asked for.
 type account struct {
 	port.Registry
-	catalog.Hints
 
 	reg    model.Registration
 	now    int64
@@ -362,7 +361,7 @@ func (a *accountSite) Profiles(context.Context, string) ([]model.InstanceProfile
 func (a *account) drifted(t *testing.T) map[string]string {
 	t.Helper()
 	flow := &catalog.Flow{
-		Registry: a, Leases: a, Records: a, Allowances: a, Hints: a, Connector: a, Now: func() time.Time { return time.Unix(a.now, 0) },
+		Registry: a, Leases: a, Records: a, Allowances: a, Connector: a, ReportReady: a.Ready, Now: func() time.Time { return time.Unix(a.now, 0) },
 		Settings: catalog.Settings{IsolatedVPC: true, NoDryRun: true},
 	}
 	if _, err := flow.Run(t.Context(), catalog.Request{Cluster: "town", Owner: "o", Config: true, Deadline: time.Unix(a.now+60, 0)}); err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/shadow"
 )
 
-// H7: what serves the ports of the flows that the command line runs. A method that an adapter lacks is missed here first.
+// H7: what serves the ports of the flows that the command line runs.
+// A method that an adapter lacks is missed here first.
 var (
 	_ = adopt.Flow{
 		Registry: dynamoledger.Registry{}, Leases: dynamoledger.Leases{}, Ledger: dynamoledger.Collector{},

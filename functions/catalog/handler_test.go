@@ -28,11 +28,10 @@ func (s *sent) RequestPass(_ context.Context, cluster, key string) error {
 	return nil
 }
 
-func (s *sent) Ready(context.Context, string, string) error { return nil }
-
 func newHandler(r *handlers.Registry) (*handler, *sent) {
 	h := &sent{}
-	flow := &catalog.Flow{Registry: r, Hints: h, Now: func() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) }}
+	now := func() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) }
+	flow := &catalog.Flow{Registry: r, RequestPass: h.RequestPass, Now: now}
 	region := &catalog.Region{Registry: &nobody{}, Now: flow.Now}
 	return &handler{flow: flow, region: region, logger: slog.New(slog.DiscardHandler)}, h
 }

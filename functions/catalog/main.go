@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -44,9 +45,13 @@ func main() {
 	queues := sqs.NewFromConfig(config)
 	objects := s3.NewFromConfig(config)
 	cache := s3catalog.New(objects, s.Bucket, s3catalog.Settings{})
+	own := sqsqueue.Requests{DelayQueue: sqsqueue.NewDelayQueue(queues, s.QueueURL)}
 	flow := &catalog.Flow{
 		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Peeks: ledger, Catalogs: cache,
-		Hints:     hints{sqsqueue.PlanRequests{PlanQueues: sqsqueue.NewPlanQueues(queues, s.PlanURL)}, sqsqueue.Requests{DelayQueue: sqsqueue.NewDelayQueue(queues, s.QueueURL)}},
+		ReportReady: sqsqueue.PlanRequests{PlanQueues: sqsqueue.NewPlanQueues(queues, s.PlanURL)}.Ready,
+		RequestPass: func(ctx context.Context, cluster, key string) error {
+			return own.RequestPass(ctx, cluster, key, 0)
+		},
 		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket), s.IsolatedVPC),
 		Now:       time.Now, Effects: boot.CrashFrom(s.CrashFile),
 		Settings: catalog.Settings{
@@ -55,7 +60,8 @@ func main() {
 		},
 	}
 	if s.DisruptURL != "" {
-		flow.Disruptions = sqsqueue.Disruptions{DelayQueue: sqsqueue.NewDelayQueue(queues, s.DisruptURL)}
+		disruptions := sqsqueue.Disruptions{DelayQueue: sqsqueue.NewDelayQueue(queues, s.DisruptURL)}
+		flow.RequestDisruption = disruptions.RequestDisruption
 	}
 	region := &catalog.Region{
 		Registry: ledger, Ledgers: ledger, Snapshots: s3snapshot.New(objects, s.Bucket).Within(boot.MemoryBytes()), Losses: ledger, Catalogs: cache, Learnings: ledger, Allowances: ledger,

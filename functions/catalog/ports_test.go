@@ -11,7 +11,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/catalog"
 )
 
-// H7: what serves the ports of the catalog and of attaching. A method that an adapter lacks is missed here first.
+// H7: what serves the ports of the catalog and of attaching.
+// A method that an adapter lacks is missed here first.
 var (
 	_ = catalog.Flow{
 		Registry: dynamoledger.Registry{}, Leases: dynamoledger.Leases{}, Records: dynamoledger.Classes{},

@@ -42,7 +42,9 @@ func TestC7R63R70BatchesAndTicks(t *testing.T) {
 		New: func(r *handlers.Registry) (handlers.Handler, *[]string) {
 			h := &hints{}
 			now := func() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) }
-			flow := &disrupt.Flow{Registry: r, Hints: h, Leases: busy{}, Ledger: still{}, Now: now}
+			flow := &disrupt.Flow{
+				Registry: r, RequestDisruption: h.RequestDisruption, Leases: busy{}, Ledger: still{}, Now: now,
+			}
 			return (&handler{flow: flow, logger: slog.New(slog.DiscardHandler)}).handle, &h.sent
 		},
 		Queue: "disruption queue", Reason: wire.ReasonDisrupt, ARN: func(string) string { return "" },

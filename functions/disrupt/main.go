@@ -54,10 +54,11 @@ func main() {
 	flow := &disrupt.Flow{
 		Registry: boot.SwitchedRegistry{Registry: ledger, Switch: stop}, Leases: ledger, Ledger: stoppable{ledger, stop}, Commands: ledger,
 		Snapshots: store, Losses: ledger, Decisions: store, Catalogs: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}),
-		Hints:  sqsqueue.Requests{DelayQueue: sqsqueue.NewDelayQueue(queues, s.QueueURL)},
-		Plans:  sqsqueue.PlanRequests{PlanQueues: sqsqueue.NewPlanQueues(queues, s.PlanURL)},
-		Drains: sqsqueue.Requests{DelayQueue: sqsqueue.NewDelayQueue(queues, s.DrainURL)}, Connector: newConnector(config, relay.New(config, s.Table, s.Bucket)),
-		Now: time.Now, Effects: boot.CrashFrom(s.CrashFile),
+		RequestDisruption:  sqsqueue.Requests{DelayQueue: sqsqueue.NewDelayQueue(queues, s.QueueURL)}.RequestDisruption,
+		RequestReplacement: sqsqueue.PlanRequests{PlanQueues: sqsqueue.NewPlanQueues(queues, s.PlanURL)}.Replace,
+		RequestDrain:       sqsqueue.Requests{DelayQueue: sqsqueue.NewDelayQueue(queues, s.DrainURL)}.Drain,
+		Connector:          newConnector(config, relay.New(config, s.Table, s.Bucket)),
+		Now:                time.Now, Effects: boot.CrashFrom(s.CrashFile),
 		NewID: func() string { return ulid.MustNew(ulid.Now(), rand.Reader).String() },
 		Settings: disrupt.Settings{
 			Build: boot.Version(), ValidateAfter: s.ValidateAfter, ReplaceWithin: s.ReplaceWithin,

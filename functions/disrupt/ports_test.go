@@ -8,7 +8,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/disrupt"
 )
 
-// H7: what serves the ports of disruption. A method that an adapter lacks is missed here first.
+// H7: what serves the ports of disruption.
+// A method that an adapter lacks is missed here first.
 var (
 	_ = disrupt.Flow{
 		Registry: dynamoledger.Registry{}, Leases: dynamoledger.Leases{}, Ledger: dynamoledger.Commands{},

@@ -28,7 +28,8 @@ const (
 
 func newHandler() (*handler, *handlers.Registry) {
 	r := &handlers.Registry{}
-	flow := &interruption.Flow{Registry: r, Hints: &hints{}, Now: func() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) }}
+	now := func() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) }
+	flow := &interruption.Flow{Registry: r, RequestPass: (&hints{}).RequestPass, Now: now}
 	return &handler{flow: flow, hints: "joiner-interruption", notices: noticesARN, logger: slog.New(slog.DiscardHandler)}, r
 }
 
@@ -42,7 +43,7 @@ func TestC7R63R70BatchesAndTicks(t *testing.T) {
 		New: func(r *handlers.Registry) (handlers.Handler, *[]string) {
 			h, _ := newHandler()
 			sent := &hints{}
-			h.flow.Registry, h.flow.Hints = r, sent
+			h.flow.Registry, h.flow.RequestPass = r, sent.RequestPass
 			return h.handle, &sent.sent
 		},
 		Queue: "interruption queue", Reason: wire.ReasonResync, ARN: func(string) string { return hintsARN },

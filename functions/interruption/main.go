@@ -42,13 +42,15 @@ func main() {
 	own := sqsqueue.Requests{DelayQueue: sqsqueue.NewDelayQueue(queues, s.QueueURL)}
 	flow := &interruption.Flow{
 		Registry: ledger, Leases: ledger, Collector: ledger, Claims: ledger, Removals: s3snapshot.New(s3.NewFromConfig(config), s.Bucket), Finder: ledger, Steps: ledger, Unavailable: ledger,
-		Hints: own, Drains: own, Peeks: ledger, Plans: sqsqueue.PlanRequests{PlanQueues: sqsqueue.NewPlanQueues(queues, s.PlanURL)},
-		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket)),
-		Now:       time.Now, Effects: boot.CrashFrom(s.CrashFile),
+		Peeks: ledger, RequestPass: own.RequestPass, RequestDrain: own.Drain,
+		RequestPlan: sqsqueue.PlanRequests{PlanQueues: sqsqueue.NewPlanQueues(queues, s.PlanURL)}.Plan,
+		Connector:   newConnector(config, relay.New(config, s.Table, s.Bucket)),
+		Now:         time.Now, Effects: boot.CrashFrom(s.CrashFile),
 		Settings: interruption.Settings{Confirm: s.Confirm, JoinWithin: s.JoinWithin, RepairAfter: s.RepairAfter},
 	}
 	if s.DisruptURL != "" {
-		flow.Disruptions = sqsqueue.Disruptions{DelayQueue: sqsqueue.NewDelayQueue(queues, s.DisruptURL)}
+		disruptions := sqsqueue.Disruptions{DelayQueue: sqsqueue.NewDelayQueue(queues, s.DisruptURL)}
+		flow.RequestDisruption = disruptions.RequestDisruption
 	}
 	lambda.Start((&handler{flow: flow, hints: wire.QueueName(s.QueueURL), notices: s.NoticesARN, logger: boot.Logger("interruption"), metrics: boot.NewMetrics(s.Metrics)}).handle)
 }

@@ -63,7 +63,8 @@ func TestW1AMessageIsWhatItsQueueSaysItIs(t *testing.T) {
 	h, r := newHandler()
 	f := &finder{}
 	var log, reported strings.Builder
-	h.flow.Finder, h.logger, h.metrics = f, slog.New(slog.NewTextHandler(&log, nil)), boot.MetricsTo(&reported, time.Now, boot.MetricsOff)
+	h.flow.Finder, h.logger = f, slog.New(slog.NewTextHandler(&log, nil))
+	h.metrics = boot.MetricsTo(&reported, time.Now, boot.MetricsOff)
 	forged, misled, unknown := notice(t, "1", "i-0123456789abcdef0"), record(t, "2", "misled"), record(t, "3", "unknown")
 	forged.EventSourceARN, misled.EventSourceARN = hintsARN, noticesARN
 	unknown.EventSourceARN = "arn:aws:sqs:eu-central-1:123456789012:joiner-plan-shop.fifo"
@@ -83,12 +84,14 @@ func TestW1AMessageIsWhatItsQueueSaysItIs(t *testing.T) {
 	}
 }
 
-// H3: a hint that cannot be read, or is one of a newer version, is dropped, told and counted: it is never taken for what AWS says.
+// H3: a hint that cannot be read, or is one of a newer version, is dropped, logged and counted.
+// It is never taken for what AWS says.
 func TestH3AnUnreadableHintIsNoNotice(t *testing.T) {
 	h, r := newHandler()
 	f := &finder{}
 	var log, reported strings.Builder
-	h.flow.Finder, h.logger, h.metrics = f, slog.New(slog.NewTextHandler(&log, nil)), boot.MetricsTo(&reported, time.Now, boot.MetricsOff)
+	h.flow.Finder, h.logger = f, slog.New(slog.NewTextHandler(&log, nil))
+	h.metrics = boot.MetricsTo(&reported, time.Now, boot.MetricsOff)
 	cut, newer := record(t, "1", "web"), record(t, "2", "web")
 	cut.Body = cut.Body[:len(cut.Body)/2]
 	newer.Body = strings.Replace(newer.Body, `"v":1`, `"v":2`, 1)

@@ -8,7 +8,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 )
 
-// H7: what serves the ports of interruption. A method that an adapter lacks is missed here first.
+// H7: what serves the ports of interruption.
+// A method that an adapter lacks is missed here first.
 var (
 	_ = interruption.Flow{
 		Registry: dynamoledger.Registry{}, Leases: dynamoledger.Leases{}, Collector: dynamoledger.Collector{},

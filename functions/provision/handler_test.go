@@ -29,7 +29,8 @@ func (h *hints) Resync(_ context.Context, cluster, tick string) error {
 
 func newHandler() (*handler, *handlers.Registry, *hints) {
 	r, h := &handlers.Registry{}, &hints{}
-	flow := &provision.Flow{Registry: r, Hints: h, Now: func() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) }}
+	now := func() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) }
+	flow := &provision.Flow{Registry: r, RequestResync: h.Resync, Now: now}
 	return &handler{flow: flow, logger: slog.New(slog.DiscardHandler)}, r, h
 }
 

@@ -52,9 +52,9 @@ func main() {
 	flow := &provision.Flow{
 		Registry: boot.SwitchedRegistry{Registry: ledger, Switch: boot.StopSwitch(ssmswitch.New(ssm.NewFromConfig(config)), s.StopSwitch, logger)}, Leases: ledger, Claims: ledger, ClaimStates: ledger, Unavailable: ledger, Allowances: ledger, Memory: ledger, Peeks: ledger,
 		Decisions: store, Snapshots: store, Catalogs: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}), Memories: ledger, UsageRecounts: ledger, Losses: ledger,
-		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket), s.IsolatedVPC),
-		Hints:     sqsqueue.PlanRequests{PlanQueues: sqsqueue.NewPlanQueues(queues, s.QueueURL)},
-		Now:       time.Now, Effects: boot.CrashFrom(s.CrashFile),
+		Connector:     newConnector(config, relay.New(config, s.Table, s.Bucket), s.IsolatedVPC),
+		RequestResync: sqsqueue.PlanRequests{PlanQueues: sqsqueue.NewPlanQueues(queues, s.QueueURL)}.Resync,
+		Now:           time.Now, Effects: boot.CrashFrom(s.CrashFile),
 		NewID: func() string { return ulid.MustNew(ulid.Now(), rand.Reader).String() },
 		Settings: provision.Settings{
 			IgnorePreferences: s.Preferences == boot.Ignore, BestEffortMinValues: s.MinValues == boot.MinValuesPolicyBestEffort,
@@ -63,7 +63,8 @@ func main() {
 		},
 	}
 	if s.DisruptURL != "" {
-		flow.Disruptions = sqsqueue.Disruptions{DelayQueue: sqsqueue.NewDelayQueue(queues, s.DisruptURL)}
+		disruptions := sqsqueue.Disruptions{DelayQueue: sqsqueue.NewDelayQueue(queues, s.DisruptURL)}
+		flow.RequestDisruption = disruptions.RequestDisruption
 	}
 	reported := provision.Forwarder{Dues: ledger, Now: time.Now, Queues: map[wire.HintReason]provision.DelayedHints{}}
 	for reason, url := range map[wire.HintReason]string{wire.ReasonConfig: s.CatalogURL, wire.ReasonEnd: s.EndsURL, wire.ReasonDisrupt: s.DisruptURL} {

@@ -10,7 +10,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 )
 
-// H7: what serves the ports of provisioning. A method that an adapter lacks is missed here first.
+// H7: what serves the ports of provisioning.
+// A method that an adapter lacks is missed here first.
 var (
 	_ = provision.Flow{
 		Registry: dynamoledger.Registry{}, Leases: dynamoledger.Leases{}, Claims: dynamoledger.Launches{},

@@ -2,6 +2,8 @@
 // ledger, snapshots, the catalog of a region, and the API server of a cluster. What one flow alone asks for is declared
 // by that flow.
 //
+// A port of one call that only sends is a function: Hint and DelayedHint.
+//
 // An adapter says which ports it serves:
 //
 //	var _ port.Leases = (*Ledger)(nil)

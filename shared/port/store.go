@@ -2,7 +2,6 @@ package port
 
 import (
 	"context"
-	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -19,17 +18,4 @@ type RegionCatalogs interface {
 	// RegionCatalog returns it with the ages of its parts; it may be old, may be kept between calls, and is shared.
 	// NotFound where there is none.
 	RegionCatalog(ctx context.Context, reg model.Registration) (model.InstanceCatalog, error)
-}
-
-// DisruptHints asks the disruption function.
-type DisruptHints interface {
-	// RequestDisruption asks for a check of the cluster, now. The same key for the same cluster may be one hint,
-	// however often sent; a hint may be lost.
-	RequestDisruption(ctx context.Context, cluster, key string) error
-}
-
-// DrainHints asks the interruption function for a drain step.
-type DrainHints interface {
-	// Drain asks for the next step of every drain of a cluster after some time. The same key may be one hint.
-	Drain(ctx context.Context, cluster, key string, after time.Duration) error
 }

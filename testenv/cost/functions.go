@@ -61,21 +61,25 @@ func (a *Account) deploy() map[string]*function {
 	registrations.Registry, registrations.Leases, registrations.Claims, registrations.ClaimStates, registrations.Unavailable = ledger, ledger, ledger, ledger, ledger
 	registrations.Allowances, registrations.Memory, registrations.Memories, registrations.UsageRecounts = ledger, ledger, ledger, ledger
 	registrations.Decisions, registrations.Snapshots, registrations.Losses, registrations.Catalogs = store, store, ledger, cache
-	registrations.Hints, registrations.Disruptions, registrations.Peeks, registrations.Parallel = hints, news{a}, ledger, work.Sequential
+	registrations.RequestResync, registrations.RequestDisruption = hints.Resync, news{a}.RequestDisruption
+	registrations.Peeks, registrations.Parallel = ledger, work.Sequential
 
 	deaths := ports.Interruption(a.now, interruption.Settings{})
 	deaths.Registry, deaths.Leases, deaths.Collector, deaths.Claims, deaths.Finder = ledger, ledger, ledger, ledger, ledger
 	deaths.Steps, deaths.Unavailable, deaths.Removals, deaths.Peeks = ledger, ledger, store, ledger
-	deaths.Hints, deaths.Plans, deaths.Drains, deaths.Disruptions, deaths.Parallel = hints, hints, hints, news{a}, work.Sequential
+	deaths.RequestPass, deaths.RequestPlan, deaths.RequestDrain = hints.RequestPass, hints.Plan, hints.Drain
+	deaths.RequestDisruption, deaths.Parallel = news{a}.RequestDisruption, work.Sequential
 
 	choices := ports.Disrupt(a.now, disrupt.Settings{Build: "0123456789ab"})
 	choices.Registry, choices.Leases, choices.Ledger, choices.Commands = ledger, ledger, ledger, ledger
 	choices.Snapshots, choices.Losses, choices.Decisions, choices.Catalogs = store, ledger, store, cache
-	choices.Hints, choices.Plans, choices.Drains, choices.Parallel = disruptions{a}, hints, hints, work.Sequential
+	choices.RequestDisruption, choices.RequestReplacement = disruptions{a}.RequestDisruption, hints.Replace
+	choices.RequestDrain, choices.Parallel = hints.Drain, work.Sequential
 
 	classes := ports.Catalog(a.now, catalog.Settings{})
 	classes.Registry, classes.Leases, classes.Records, classes.Allowances, classes.Catalogs = ledger, ledger, ledger, ledger, cache
-	classes.Hints, classes.Disruptions, classes.Peeks = classHints{a}, news{a}, ledger
+	classes.RequestPass, classes.ReportReady = classHints{a}.RequestPass, classHints{a}.Ready
+	classes.RequestDisruption, classes.Peeks = news{a}.RequestDisruption, ledger
 	region := a.world.Region(&world.Market{Catalog: a.world.Catalog}, a.now)
 	region.Registry, region.Ledgers, region.Snapshots, region.Losses, region.Catalogs, region.Learnings, region.Allowances = ledger, ledger, store, ledger, cache, ledger, ledger
 

@@ -140,7 +140,7 @@ func TestF109F110F116ANodeIsDrainedOnARealAPIServer(t *testing.T) {
 	b := &book{claim: claim}
 	b.site = interruption.Clients{Cluster: c, Objects: c, Pods: c, Reporter: c, Fleet: b}
 	flow := &interruption.Flow{
-		Registry: b, Leases: b, Collector: b, Claims: b, Removals: b, Connector: b, Steps: b, Plans: b, Drains: b, Now: time.Now,
+		Registry: b, Leases: b, Collector: b, Claims: b, Removals: b, Connector: b, Steps: b, RequestPlan: b.Plan, RequestDrain: b.Drain, Now: time.Now,
 		Settings: interruption.Settings{ReportSeconds: 1},
 	}
 	drain := func(ctx context.Context) {

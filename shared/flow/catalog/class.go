@@ -69,7 +69,7 @@ func (r *resolver) class(ctx context.Context, object model.ClassObject) {
 	if ready(class.Status) && (!ready(was) || was.ObservedGeneration != class.Generation) { // pods may be waiting for it
 		key := fmt.Sprintf("ready/%.12s/%d", class.UID, record.Version)
 		text := fmt.Sprintf("send a hint that EC2NodeClass %s is ready; the next scheduled run finds it", class.Name)
-		r.Try(ctx, EffectHint, text, func() error { return r.flow.Hints.Ready(ctx, r.reg.Cluster, key) })
+		r.Try(ctx, EffectHint, text, func() error { return r.flow.ReportReady(ctx, r.reg.Cluster, key) })
 	}
 }
 

@@ -6,7 +6,8 @@
 // is the only writer of an EC2NodeClass's status; who launches reads what it wrote to the ledger, and resolves by itself
 // where that is missing or old.
 //
-//	flow := &catalog.Flow{Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Hints: hints, Connector: connector, Now: time.Now}
+//	flow := &catalog.Flow{Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger,
+//		RequestPass: queue.RequestPass, Connector: connector, Now: time.Now}
 //	outcome, err := flow.Run(ctx, catalog.Request{Cluster: "prod", Owner: id, Deadline: deadline})
 //
 // A run is in run.go, in its order: class by class (class.go, with profile.go, validate.go, trial.go and, of those that are deleted,

@@ -46,9 +46,9 @@ func (r *drifts) drift(ctx context.Context) {
 		}
 	}
 	if fresh > 0 {
-		if key := fmt.Sprintf("drift/%d", r.NowUnix()); r.flow.Disruptions != nil {
+		if key := fmt.Sprintf("drift/%d", r.NowUnix()); r.flow.RequestDisruption != nil {
 			r.Try(ctx, EffectHint, "send a hint about drift; the next scheduled run finds it", func() error {
-				return r.flow.Disruptions.RequestDisruption(ctx, r.reg.Cluster, key)
+				return r.flow.RequestDisruption(ctx, r.reg.Cluster, key)
 			})
 		}
 	}

@@ -123,7 +123,7 @@ func TestF132AChangedNodePoolIsNoticedAtOnce(t *testing.T) {
 	w := newWorld(t)
 	w.launched()
 	evaluate := &reported{}
-	config := func(f *Flow, r *Request) { r.Config, f.Disruptions = true, evaluate }
+	config := func(f *Flow, r *Request) { r.Config, f.RequestDisruption = true, evaluate.RequestDisruption }
 	w.pass(5*time.Minute, config)
 	if w.drifted() != "" || len(evaluate.keys) != 0 {
 		t.Fatalf("%q, told %v", w.drifted(), evaluate.keys)
@@ -266,7 +266,7 @@ func TestS31_R45_F136UpgradeWithOldHashesIsReportedAndNoDrift(t *testing.T) {
 		w.instances = append(w.instances, model.Instance{ID: claim.InstanceID, State: "running", SubnetID: "subnet-a", SecurityGroups: []string{"sg-1"}})
 	}
 	evaluate := &reported{}
-	out := w.pass(5*time.Minute, func(f *Flow, _ *Request) { f.Disruptions = evaluate })
+	out := w.pass(5*time.Minute, func(f *Flow, _ *Request) { f.RequestDisruption = evaluate.RequestDisruption })
 	if len(out.Drifted) != 0 || out.Rehashed != 50 || len(evaluate.keys) != 0 {
 		t.Errorf("%+v, told %v", out, evaluate.keys)
 	}

@@ -26,15 +26,17 @@ const (
 
 // Flow is both passes with their ports and their clock. It keeps nothing between runs.
 type Flow struct {
-	Registry    port.Registry
-	Leases      port.Leases
-	Records     Records
-	Allowances  port.Allowances
-	Hints       Hints
-	Peeks       work.Peeks // nil = clusters are swept each minute
-	Connector   port.Connector[Clients]
-	Catalogs    Catalogs          // where the region pass keeps the instance catalog; nil = each pass reads EC2 itself
-	Disruptions port.DisruptHints // notified of claims that have newly drifted; nil = nobody is
+	Registry   port.Registry
+	Leases     port.Leases
+	Records    Records
+	Allowances port.Allowances
+	Peeks      work.Peeks // nil = clusters are swept each minute
+	Connector  port.Connector[Clients]
+	Catalogs   Catalogs // where the region pass keeps the instance catalog; nil = each pass reads EC2 itself
+
+	RequestPass       port.Hint // of this function, over one cluster
+	ReportReady       port.Hint // to who launches: a class can be launched from now
+	RequestDisruption port.Hint // of claims that have newly drifted; nil = none is sent
 
 	Now      func() time.Time
 	Settings Settings

@@ -19,14 +19,6 @@ type Records interface {
 	DeleteClass(ctx context.Context, cluster string, record model.ClassRecord) error
 }
 
-// Hints asks for a check of a cluster.
-type Hints interface {
-	// RequestPass asks this function for a pass over a cluster. The same key for the same cluster may be one hint.
-	RequestPass(ctx context.Context, cluster, key string) error
-	// Ready tells who launches that a class of the cluster can be launched from now. The same key is one hint.
-	Ready(ctx context.Context, cluster, key string) error
-}
-
 // Clients is an open cluster. Nothing of it can launch or terminate.
 type Clients struct {
 	Cluster       Cluster

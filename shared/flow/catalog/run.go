@@ -106,6 +106,6 @@ func (r *session) publishReports(ctx context.Context) {
 // FanOut turns the tick of each minute into one hint per cluster that is awake, as work.FanOut says.
 func (f *Flow) FanOut(ctx context.Context, tick string) (int, error) {
 	return work.FanOut(ctx, f.Registry, "catalog", work.SkipResync(ctx, f.Peeks, tick), func(cluster string) error {
-		return f.Hints.RequestPass(ctx, cluster, tick)
+		return f.RequestPass(ctx, cluster, tick)
 	})
 }

@@ -84,7 +84,8 @@ func object(change func(*model.Class)) model.ClassObject {
 
 func (w *world) flow() *Flow {
 	return &Flow{
-		Registry: w, Leases: w, Records: w, Allowances: w, Hints: w, Connector: w,
+		Registry: w, Leases: w, Records: w, Allowances: w, Connector: w,
+		RequestPass: w.RequestPass, ReportReady: w.Ready,
 		Now: func() time.Time { return time.Unix(w.now, 0) },
 	}
 }

@@ -4,7 +4,8 @@
 // undone. It calls no EC2 at all.
 //
 //	flow := &disrupt.Flow{Registry: ledger, Leases: ledger, Ledger: ledger, Commands: ledger, Snapshots: store, Catalogs: catalogs,
-//		Plans: plan, Drains: drains, Hints: own, Decisions: store, Connector: connector, Now: time.Now, NewID: newID}
+//		RequestReplacement: plans.Replace, RequestDrain: drains.Drain, RequestDisruption: own.RequestDisruption,
+//		Decisions: store, Connector: connector, Now: time.Now, NewID: newID}
 //	outcome, err := flow.Run(ctx, disrupt.Request{Cluster: "prod", Owner: id, Deadline: deadline, Changed: true})
 //
 // A run is in run.go, in its order: the ledger (state.go), the watcher's snapshot (snapshot.go), open commands (advance.go, with what each

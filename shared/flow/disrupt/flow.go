@@ -42,11 +42,12 @@ type Flow struct {
 	Snapshots port.Snapshots
 	Losses    work.LossReporter // nil = the watcher finds by itself what of its snapshot is gone
 	Catalogs  port.RegionCatalogs
-	Plans     PlanHints
-	Drains    port.DrainHints
-	Hints     Hints
 	Decisions Decisions
 	Connector port.Connector[Clients]
+
+	RequestReplacement port.Hint        // of provision: look at the commands, and at the pods of what is drained
+	RequestDrain       port.DelayedHint // of the interruption function: take the next step of every drain
+	RequestDisruption  port.DelayedHint // of this function: check again
 
 	// Now is this process's own clock. It dates the lease and measures how long things take; how old anything is comes from
 	// the ledger's clock.

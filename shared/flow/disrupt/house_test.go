@@ -453,7 +453,8 @@ func (h *house) PutDisruption(_ context.Context, decision model.Disrupted) error
 // flow is the one under test, in a process of its own that may be stopped at its effects.
 func (h *house) flow(effects work.EffectHook) *disrupt.Flow {
 	flow := &disrupt.Flow{
-		Registry: h, Leases: h, Ledger: h, Commands: h, Snapshots: h, Losses: h, Catalogs: h, Plans: h, Drains: h, Hints: h, Decisions: h, Connector: h,
+		Registry: h, Leases: h, Ledger: h, Commands: h, Snapshots: h, Losses: h, Catalogs: h, Decisions: h, Connector: h,
+		RequestReplacement: h.Replace, RequestDrain: h.Drain, RequestDisruption: h.RequestDisruption,
 		Now:   func() time.Time { return time.Unix(h.now, 0) },
 		NewID: func() string { h.ids++; return fmt.Sprintf("D%03d", h.ids) },
 		Plan: func(in disruption.Input) model.DisruptPlan {

@@ -2,7 +2,6 @@ package disrupt
 
 import (
 	"context"
-	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/port"
@@ -37,19 +36,6 @@ type Commands interface {
 	// was written. EndedUnix is set; a target that is gone, or is another's end, is not among the claims. It returns the command with
 	// its next version, and as it is kept, for a day from EndedUnix on: its replacements without what launching them takes.
 	End(ctx context.Context, fence model.Fence, command model.Command, claims []model.Claim) (model.Command, error)
-}
-
-// PlanHints asks provision for a command's replacements, and for the pods of what is drained.
-type PlanHints interface {
-	// Replace asks provision to look at the cluster's commands, and at the pods of what is drained, now. The same key for the same
-	// cluster may be one hint, however often sent.
-	Replace(ctx context.Context, cluster, key string) error
-}
-
-// Hints asks for another check by this flow.
-type Hints interface {
-	// RequestDisruption asks for one after some time. The same key for the same cluster may be one hint, however often sent.
-	RequestDisruption(ctx context.Context, cluster, key string, after time.Duration) error
 }
 
 // Decisions keeps decision records.

@@ -64,7 +64,7 @@ func (r *session) remember(ctx context.Context) {
 		after := time.Duration(due-now+1) * time.Second // late rather than early: an early one would find nothing due
 		text := fmt.Sprintf("send a hint to check again in %s; the next scheduled run does anyway", after)
 		if r.Try(ctx, EffectHint, text, func() error {
-			return r.flow.Hints.RequestDisruption(ctx, r.reg.Cluster, fmt.Sprintf("%s%d", ownKey, due), min(after, farthest))
+			return r.flow.RequestDisruption(ctx, r.reg.Cluster, fmt.Sprintf("%s%d", ownKey, due), min(after, farthest))
 		}) {
 			r.memo.notes.HintUnix, r.memo.changed = due, true
 		}

@@ -132,7 +132,7 @@ func (r *session) requestAnother(ctx context.Context) error {
 		return nil
 	}
 	key = fmt.Sprintf("%s%d/%d", key, r.request.Redeliveries+1, r.NowUnix())
-	err := r.Effect(ctx, EffectHint, func() error { return r.flow.Hints.RequestDisruption(ctx, r.reg.Cluster, key, after) })
+	err := r.Effect(ctx, EffectHint, func() error { return r.flow.RequestDisruption(ctx, r.reg.Cluster, key, after) })
 	if err != nil {
 		return fmt.Errorf("send a hint to check cluster %s again: %w", r.reg.Cluster, err)
 	}
@@ -147,12 +147,12 @@ func (r *session) announce(ctx context.Context, m moved) {
 	if len(m.drained) > 0 {
 		text := fmt.Sprintf("send hints for the drains of %d commands; the next scheduled run does", len(m.drained))
 		key := "done/" + digestOf(m.drained)
-		r.Try(ctx, EffectDrain, text, func() error { return r.flow.Drains.Drain(ctx, r.reg.Cluster, key, 0) })
+		r.Try(ctx, EffectDrain, text, func() error { return r.flow.RequestDrain(ctx, r.reg.Cluster, key, 0) })
 	}
 	if all := append(slices.Clone(m.replace), m.drained...); len(all) > 0 {
 		text := fmt.Sprintf("send provision hints about %d commands; its next scheduled run finds them", len(all))
 		key := "commands/" + digestOf(all)
-		r.Try(ctx, EffectReplace, text, func() error { return r.flow.Plans.Replace(ctx, r.reg.Cluster, key) })
+		r.Try(ctx, EffectReplace, text, func() error { return r.flow.RequestReplacement(ctx, r.reg.Cluster, key) })
 	}
 }
 
@@ -167,7 +167,7 @@ func digestOf(ids []string) string {
 func (f *Flow) FanOut(ctx context.Context, tick string) (int, error) {
 	rests := func(reg model.Registration) bool { return f.rests(ctx, reg) }
 	return work.FanOut(ctx, f.Registry, "disruption", rests, func(cluster string) error {
-		return f.Hints.RequestDisruption(ctx, cluster, ownKey+tick, 0)
+		return f.RequestDisruption(ctx, cluster, ownKey+tick, 0)
 	})
 }
 

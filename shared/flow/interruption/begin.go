@@ -87,12 +87,12 @@ func (r *session) announce(ctx context.Context, cluster, key string, begun int) 
 	if begun > several {
 		after = moment
 	}
-	plan := r.Effect(ctx, EffectPlan, func() error { return r.flow.Plans.Plan(ctx, cluster, key) })
+	plan := r.Effect(ctx, EffectPlan, func() error { return r.flow.RequestPlan(ctx, cluster, key) })
 	if plan != nil {
 		plan = fmt.Errorf("send a provision hint of cluster %s: %w", cluster, plan)
 	}
 	dated := datedKey(key, r.Clock().Unix())
-	drain := r.Effect(ctx, EffectDrain, func() error { return r.flow.Drains.Drain(ctx, cluster, dated, after) })
+	drain := r.Effect(ctx, EffectDrain, func() error { return r.flow.RequestDrain(ctx, cluster, dated, after) })
 	if drain != nil {
 		drain = fmt.Errorf("send a drain hint of cluster %s: %w", cluster, drain)
 	}

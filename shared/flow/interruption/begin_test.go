@@ -48,7 +48,7 @@ func (d *fakeHints) Drain(_ context.Context, cluster, key string, after time.Dur
 
 func (d *fakeHints) begin(t *testing.T, claim model.Claim, why Cause) (model.Claim, bool, error) {
 	t.Helper()
-	flow := &Flow{Steps: d, Plans: d, Drains: d}
+	flow := &Flow{Steps: d, RequestPlan: d.Plan, RequestDrain: d.Drain}
 	return Begin(t.Context(), flow, Clients{Objects: d}, model.Registration{Cluster: "shop"}, claim, why)
 }
 
@@ -144,7 +144,7 @@ func TestBeginFails(t *testing.T) {
 
 func TestAnnounceAsksBothWhateverBecomesOfOne(t *testing.T) {
 	d := &fakeHints{}
-	flow := &Flow{Plans: d, Drains: d, Now: func() time.Time { return time.Unix(1000, 0) }}
+	flow := &Flow{RequestPlan: d.Plan, RequestDrain: d.Drain, Now: func() time.Time { return time.Unix(1000, 0) }}
 	if err := sessionOf(flow, Clients{}, model.Registration{}).announce(t.Context(), "shop", "k", 3); err != nil || !reflect.DeepEqual(d.hints, []string{"plan shop k", "drain shop k@1000 0s"}) {
 		t.Errorf("%v %v", d.hints, err)
 	}
@@ -157,7 +157,7 @@ func TestAnnounceAsksBothWhateverBecomesOfOne(t *testing.T) {
 // C1: where many ends begin at once their drains begin when provision had a moment to ask for what the pods need.
 func TestC1_DrainsOfManyEndsAreAskedForAMomentLater(t *testing.T) {
 	d := &fakeHints{}
-	flow := &Flow{Plans: d, Drains: d, Now: func() time.Time { return time.Unix(1000, 0) }}
+	flow := &Flow{RequestPlan: d.Plan, RequestDrain: d.Drain, Now: func() time.Time { return time.Unix(1000, 0) }}
 	if err := sessionOf(flow, Clients{}, model.Registration{}).announce(t.Context(), "shop", "k", 4); err != nil || !reflect.DeepEqual(d.hints, []string{"plan shop k", "drain shop k@1000 2s"}) {
 		t.Errorf("%v %v", d.hints, err)
 	}

@@ -8,8 +8,9 @@
 // sees it still. EC2 is read first, then the ledger, then the API server, so that whatever came into being in between is known
 // to the later source. When any of the three cannot be read, nothing is removed.
 //
-//	flow := &interruption.Flow{Registry: ledger, Leases: ledger, Collector: ledger, Claims: ledger, Removals: store, Hints: own, Connector: connector,
-//		Finder: ledger, Steps: ledger, Plans: plan, Drains: own, Unavailable: ledger, Now: time.Now}
+//	flow := &interruption.Flow{Registry: ledger, Leases: ledger, Collector: ledger, Claims: ledger, Removals: store,
+//		Finder: ledger, Steps: ledger, Unavailable: ledger, Connector: connector, Now: time.Now,
+//		RequestPass: own.RequestPass, RequestPlan: plans.Plan, RequestDrain: own.Drain}
 //	outcome, err := flow.Run(ctx, interruption.Request{Cluster: "prod", Owner: id, Deadline: deadline})
 //	drained, err := flow.Drain(ctx, interruption.Request{Cluster: "prod", Owner: id, Deadline: deadline})
 //	failed, noticed := flow.Notices(ctx, batch, deadline)

@@ -314,5 +314,5 @@ func (d *drains) later(ctx context.Context) bool {
 
 func (d *drains) hint(ctx context.Context, key string, after time.Duration) bool {
 	text := fmt.Sprintf("send a hint for the next drain run in %s; the next scheduled run does too", after)
-	return d.Try(ctx, EffectDrain, text, func() error { return d.flow.Drains.Drain(ctx, d.request.Cluster, key, after) })
+	return d.Try(ctx, EffectDrain, text, func() error { return d.flow.RequestDrain(ctx, d.request.Cluster, key, after) })
 }

@@ -41,16 +41,17 @@ type Flow struct {
 	Collector CollectorStore
 	Claims    Claims
 	Removals  Removals
-	Hints     Hints
 	Peeks     work.Peeks // nil = clusters are looked at each minute
 	Connector port.Connector[Clients]
 
 	Finder      Finder
 	Steps       port.ClaimStates
-	Plans       PlanHints
-	Drains      port.DrainHints
 	Unavailable port.UnavailableOfferings
-	Disruptions port.DisruptHints // told that budgets have room again; nil = its own tick finds it
+
+	RequestPlan       port.Hint        // of provision: look at the pods that must leave
+	RequestDrain      port.DelayedHint // of this function: take the next step of every drain
+	RequestPass       port.DelayedHint // of this function, over one cluster
+	RequestDisruption port.Hint        // as budgets have room again; nil = the disruption function's own tick finds it
 
 	// Now is this process's own clock. It dates the lease and measures how long things take; how old anything is comes from
 	// the ledger's clock.

@@ -302,7 +302,7 @@ func TestR63UnfinishedMessagesComeAgain(t *testing.T) {
 		}
 	}
 	flow := &Flow{
-		Registry: o, Finder: o, Steps: o, Plans: o, Drains: o, Unavailable: o, Hints: o, Connector: o, Now: func() time.Time { return at },
+		Registry: o, Finder: o, Steps: o, Unavailable: o, RequestPlan: o.Plan, RequestDrain: o.Drain, RequestPass: o.RequestPass, Connector: o, Now: func() time.Time { return at },
 		Parallel: work.Sequential,
 	}
 	failed, out = flow.Notices(t.Context(), []Received{message("spot"), message("demand")}, at.Add(20*time.Second))
@@ -563,7 +563,7 @@ func TestR61_S35_CallThatHangsEndsBeforeTheInvocation(t *testing.T) {
 func oneCallHangs(t *testing.T) {
 	o := newOffice()
 	o.hangs = "node-spot"
-	flow := &Flow{Registry: o, Finder: o, Steps: o, Plans: o, Drains: o, Unavailable: o, Hints: o, Connector: o, Now: time.Now, Settings: Settings{StopBefore: time.Minute}}
+	flow := &Flow{Registry: o, Finder: o, Steps: o, Unavailable: o, RequestPlan: o.Plan, RequestDrain: o.Drain, RequestPass: o.RequestPass, Connector: o, Now: time.Now, Settings: Settings{StopBefore: time.Minute}}
 	deadline := time.Now().Add(time.Minute + 200*time.Millisecond)
 	failed, out := flow.Notices(t.Context(), []Received{
 		saidOf(t, "1", about(model.NoticeSpotInterrupted, "terminate", "i-spot")), saidOf(t, "2", about(model.NoticeReservationInterrupted, "terminate", "i-reserved")),

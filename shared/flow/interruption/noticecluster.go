@@ -307,7 +307,7 @@ func (h *clusterBatch) requestPass(ctx context.Context) {
 	if len(h.passes) == 0 {
 		return
 	}
-	if err := h.Effect(ctx, EffectHint, func() error { return h.flow.Hints.RequestPass(ctx, h.name, keyOf(h.passes), 0) }); err != nil {
+	if err := h.Effect(ctx, EffectHint, func() error { return h.flow.RequestPass(ctx, h.name, keyOf(h.passes), 0) }); err != nil {
 		h.Problem("send a hint of cluster %s: %v", h.name, err)
 		h.fail(h.passes...)
 		return

@@ -199,7 +199,7 @@ func about(kind model.NoticeKind, detail string, ids ...string) model.Notice {
 func (o *office) handle(batch ...Received) ([]string, NoticesOutcome) {
 	at := time.Unix(officeNow, 0)
 	flow := &Flow{
-		Registry: o, Finder: o, Steps: o, Plans: o, Drains: o, Unavailable: o, Hints: o, Connector: o, Now: func() time.Time { return at },
+		Registry: o, Finder: o, Steps: o, Unavailable: o, RequestPlan: o.Plan, RequestDrain: o.Drain, RequestPass: o.RequestPass, Connector: o, Now: func() time.Time { return at },
 		Parallel: work.Sequential,
 	}
 	return flow.Notices(context.Background(), batch, at.Add(20*time.Second))

@@ -2,7 +2,6 @@ package interruption
 
 import (
 	"context"
-	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/port"
@@ -42,18 +41,6 @@ type Finder interface {
 	// consistently, and the ledger's own time. An id no claim is found for is left out; a claim younger than some seconds may
 	// be missed.
 	ByInstance(ctx context.Context, ids []string) (found []model.FoundClaim, nowUnix int64, err error)
-}
-
-// PlanHints asks provision for what pods that must leave need.
-type PlanHints interface {
-	// Plan asks for a check of a cluster's pods, now. The same key for the same cluster may be one hint, however often sent.
-	Plan(ctx context.Context, cluster, key string) error
-}
-
-// Hints asks for a check of a cluster.
-type Hints interface {
-	// RequestPass asks for one after some time. The same key for the same cluster may be one hint, however often sent.
-	RequestPass(ctx context.Context, cluster, key string, after time.Duration) error
 }
 
 // Clients is an open cluster.

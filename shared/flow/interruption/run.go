@@ -123,7 +123,7 @@ func (r *pass) announceEnds(ctx context.Context, begun int) {
 			continue
 		}
 		text := "send a hint for the drain run that claim " + claim.Name + " waits for; the next scheduled run does"
-		r.Try(ctx, EffectDrain, text, func() error { return r.flow.Drains.Drain(ctx, r.reg.Cluster, key, 0) })
+		r.Try(ctx, EffectDrain, text, func() error { return r.flow.RequestDrain(ctx, r.reg.Cluster, key, 0) })
 		return
 	}
 }
@@ -144,13 +144,13 @@ func (r *pass) requestAnother(ctx context.Context, after time.Duration) {
 	}
 	key := fmt.Sprintf("after/%d", r.fence.Token)
 	text := fmt.Sprintf("send a hint to check again in %s; the next scheduled run does anyway", after)
-	r.Try(ctx, EffectHint, text, func() error { return r.flow.Hints.RequestPass(ctx, r.reg.Cluster, key, after) })
+	r.Try(ctx, EffectHint, text, func() error { return r.flow.RequestPass(ctx, r.reg.Cluster, key, after) })
 }
 
 // FanOut turns the tick of each minute into one hint per cluster that is awake, as work.FanOut says. One that sleeps has no claim, no
 // node of ours and no launch that is open, so that all there could be to find is an unknown instance.
 func (f *Flow) FanOut(ctx context.Context, tick string) (int, error) {
 	return work.FanOut(ctx, f.Registry, "interruption", work.SkipResync(ctx, f.Peeks, tick), func(cluster string) error {
-		return f.Hints.RequestPass(ctx, cluster, tick, 0)
+		return f.RequestPass(ctx, cluster, tick, 0)
 	})
 }

@@ -95,14 +95,14 @@ func (r *session) terminate(ctx context.Context, ids []string, may func() bool) 
 // requestDisruption tells the disruption function that claims of commands have ended: what budgets kept back may have room now, and a roll need not
 // wait for the tick of each minute between two nodes. One hint reports all of them.
 func (r *session) requestDisruption(ctx context.Context, freed []string) {
-	if r.flow.Disruptions == nil || len(freed) == 0 {
+	if r.flow.RequestDisruption == nil || len(freed) == 0 {
 		return
 	}
 	slices.Sort(freed)
 	sum := sha256.Sum256([]byte(strings.Join(freed, " ")))
 	key := "freed/" + hex.EncodeToString(sum[:12])
 	text := fmt.Sprintf("send a hint that %d nodes of commands have terminated; the next scheduled disruption run finds it", len(freed))
-	r.Try(ctx, EffectDisrupt, text, func() error { return r.flow.Disruptions.RequestDisruption(ctx, r.reg.Cluster, key) })
+	r.Try(ctx, EffectDisrupt, text, func() error { return r.flow.RequestDisruption(ctx, r.reg.Cluster, key) })
 }
 
 // absent reports whether an error says that an object is gone, or another has its name: nothing is left to do to it.

@@ -8,13 +8,14 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 	"github.com/joiner-sh/joiner/shared/work"
 )
 
 // FanOut turns the tick of each minute into one hint per cluster that is awake, as work.FanOut says.
 func (f *Flow) FanOut(ctx context.Context, tick string) (int, error) {
 	return work.FanOut(ctx, f.Registry, "resync", work.SkipResync(ctx, f.Peeks, tick), func(cluster string) error {
-		return f.Hints.Resync(ctx, cluster, tick)
+		return f.RequestResync(ctx, cluster, tick)
 	})
 }
 
@@ -91,18 +92,18 @@ func (f *Flow) release(ctx context.Context, v *invocation) {
 // phases are the parts of a run that follow loading.
 type phases struct {
 	*constraints
-	quota        *quota
-	replacements *replacements
-	recorder     *recorder
-	health       *poolHealth
-	recoverer    *recoverer
-	provisioner  *provisioner
-	buffers      *buffers
-	registrar    *registrar
-	templates    *templateCollector
-	reporter     *reporter
-	learner      *learner
-	hints        Hints
+	quota         *quota
+	replacements  *replacements
+	recorder      *recorder
+	health        *poolHealth
+	recoverer     *recoverer
+	provisioner   *provisioner
+	buffers       *buffers
+	registrar     *registrar
+	templates     *templateCollector
+	reporter      *reporter
+	learner       *learner
+	requestResync port.Hint
 }
 
 // phases gives each part what it needs.
@@ -120,8 +121,8 @@ func (f *Flow) phases(s *state, clients Clients) *phases {
 	live := &live{state: s, cluster: clients.Cluster, configurations: clients.Configurations, classes: c.classes}
 	settler := &settler{state: s, fleet: clients.Fleet, classes: c.classes, backOff: c.backOff}
 	p := &phases{
-		constraints: c, quota: quota, hints: f.Hints,
-		replacements: &replacements{state: s, hints: f.Disruptions, nameUsed: map[string]bool{}},
+		constraints: c, quota: quota, requestResync: f.RequestResync,
+		replacements: &replacements{state: s, requestDisruption: f.RequestDisruption, nameUsed: map[string]bool{}},
 		recorder:     &recorder{state: s, decisions: f.Decisions, classes: c.classes},
 		health:       &poolHealth{state: s, changed: map[string]bool{}},
 		recoverer: &recoverer{
@@ -208,7 +209,7 @@ func (p *phases) requeue(ctx context.Context) {
 	}
 	key := fmt.Sprintf("again/%d", p.now())
 	if err := p.effect(ctx, EffectRequeue,
-		func() error { return p.hints.Resync(ctx, p.reg.Cluster, key) }); err != nil {
+		func() error { return p.requestResync(ctx, p.reg.Cluster, key) }); err != nil {
 		p.problem("send a hint to run again; the next resync continues: %v", err)
 	}
 }

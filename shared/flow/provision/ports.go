@@ -26,9 +26,10 @@ type Flow struct {
 	Memories      Memories
 	UsageRecounts UsageRecounts // nil = usage is not corrected
 	Connector     Connector
-	Hints         Hints
-	Peeks         work.Peeks        // nil = clusters are swept each minute
-	Disruptions   port.DisruptHints // nil = the disruption function's own tick finds what became of replacements
+	Peeks         work.Peeks // nil = clusters are swept each minute
+
+	RequestResync     port.Hint // a full pass of this function; the key is the tick
+	RequestDisruption port.Hint // nil = the disruption function's own tick finds what became of replacements
 
 	Now      func() time.Time
 	NewID    func() string // unique and sorted by time, such as a ULID
@@ -98,12 +99,6 @@ type UnavailableOfferings interface {
 type Memory interface {
 	// Remember replaces the notes, on condition that the fence is the newest of its cluster: Conflict where it is not.
 	Remember(ctx context.Context, fence model.Fence, notes model.Notes) error
-}
-
-// Hints sends a hint to look at a cluster.
-type Hints interface {
-	// Resync asks for a full pass over the cluster. The same tick for the same cluster is one hint, however often sent.
-	Resync(ctx context.Context, cluster, tick string) error
 }
 
 // Decisions keeps decision records.

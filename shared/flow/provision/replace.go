@@ -18,9 +18,9 @@ import (
 // replacements are the claims that disruption commands wait for.
 type replacements struct {
 	*state
-	hints    port.DisruptHints
-	nameUsed map[string]bool // names that turned out to be in use
-	wait     bool            // some wait for others of their command: see waiting
+	requestDisruption port.Hint
+	nameUsed          map[string]bool // names that turned out to be in use
+	wait              bool            // some wait for others of their command: see waiting
 }
 
 // waiting returns the replacements that commands wait for, nobody launched yet and may be launched now, with their
@@ -222,7 +222,7 @@ func replacedKey(command, name string) string {
 // notifyDisruption asks for another check by the disruption function, once for each command whose replacements came on
 // or failed in this run. Where it is lost the disruption function's own tick finds what the ledger says.
 func (r *replacements) notifyDisruption(ctx context.Context) {
-	if r.hints == nil || len(r.awaited) == 0 {
+	if r.requestDisruption == nil || len(r.awaited) == 0 {
 		return
 	}
 	reported := map[string]bool{}
@@ -234,7 +234,7 @@ func (r *replacements) notifyDisruption(ctx context.Context) {
 		reported[command.ID] = true
 		key := replacedKey(command.ID, name)
 		if err := r.effect(ctx, EffectDisrupt,
-			func() error { return r.hints.RequestDisruption(ctx, r.reg.Cluster, key) }); err != nil {
+			func() error { return r.requestDisruption(ctx, r.reg.Cluster, key) }); err != nil {
 			r.problem("send a hint about replacement %s; the next scheduled run finds it: %v", name, err)
 		}
 	}

@@ -335,7 +335,7 @@ func TestR43FailedReplacementIsNotRequestedAgainAndDisruptionIsHinted(t *testing
 	reported := &disruptHints{}
 	for range 4 {
 		flow := w.Process(world.Fault{}).Flow()
-		flow.Disruptions = reported
+		flow.RequestDisruption = reported.RequestDisruption
 		outcome, err := flow.Run(t.Context(), provision.Request{
 			Cluster: world.Name, Owner: fmt.Sprintf("a%d", len(reported.keys)), Trigger: provision.TriggerReplace, Deadline: w.Clock.Now().Add(30 * time.Second),
 		})
@@ -433,7 +433,7 @@ func TestB4DisruptionIsHintedWhenAReplacementIsReady(t *testing.T) {
 	ready := false
 	for i := range 12 {
 		flow := w.Process(world.Fault{}).Flow()
-		flow.Disruptions = reported
+		flow.RequestDisruption = reported.RequestDisruption
 		before := len(reported.keys)
 		if _, err := flow.Run(t.Context(), provision.Request{Cluster: world.Name, Owner: fmt.Sprintf("a%d", i), Trigger: provision.TriggerResync, Deadline: w.Clock.Now().Add(30 * time.Second)}); err != nil {
 			t.Fatal(err)

@@ -18,7 +18,8 @@ import (
 func (p *Ports) Catalog(now func() time.Time, settings catalog.Settings) *catalog.Flow {
 	ledger := ledgerPort{p}
 	return &catalog.Flow{
-		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Hints: configPort{p}, Peeks: ledger, Disruptions: newsPort{p}, Connector: classPort{p},
+		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Peeks: ledger, Connector: classPort{p},
+		RequestPass: configPort{p}.RequestPass, ReportReady: configPort{p}.Ready, RequestDisruption: newsPort{p}.RequestDisruption,
 		Now: now, Settings: settings,
 	}
 }

@@ -12,10 +12,11 @@ import (
 
 // Interruption returns the flow that ends instances with the world behind its ports. now is the process's own clock.
 func (p *Ports) Interruption(now func() time.Time, settings interruption.Settings) *interruption.Flow {
-	ledger := ledgerPort{p}
+	ledger, passes := ledgerPort{p}, passPort{p}
 	return &interruption.Flow{
-		Registry: ledger, Leases: ledger, Collector: ledger, Claims: ledger, Removals: storePort{p}, Hints: passPort{p}, Peeks: ledger, Connector: collectPort{p},
-		Finder: ledger, Steps: ledger, Plans: passPort{p}, Drains: passPort{p}, Unavailable: ledger, Disruptions: newsPort{p},
+		Registry: ledger, Leases: ledger, Collector: ledger, Claims: ledger, Removals: storePort{p}, Peeks: ledger, Connector: collectPort{p},
+		Finder: ledger, Steps: ledger, Unavailable: ledger,
+		RequestPlan: passes.Plan, RequestDrain: passes.Drain, RequestPass: passes.RequestPass, RequestDisruption: newsPort{p}.RequestDisruption,
 		Now: now, Settings: settings,
 	}
 }

@@ -14,7 +14,8 @@ func (p *Ports) Disrupt(now func() time.Time, settings disrupt.Settings) *disrup
 	ledger, store, port := ledgerPort{p}, storePort{p}, disruptPort{p}
 	return &disrupt.Flow{
 		Registry: ledger, Leases: ledger, Ledger: ledger, Commands: ledger, Snapshots: store, Losses: lossPort{p}, Catalogs: cachePort{p},
-		Plans: port, Drains: passPort{p}, Hints: port, Decisions: store, Connector: port,
+		Decisions: store, Connector: port,
+		RequestReplacement: port.Replace, RequestDrain: passPort{p}.Drain, RequestDisruption: port.RequestDisruption,
 		Now: now, NewID: p.world.newID, Settings: settings,
 	}
 }

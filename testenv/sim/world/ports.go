@@ -30,7 +30,8 @@ func (p *Ports) Provision(now func() time.Time, settings provision.Settings) *pr
 	return &provision.Flow{
 		Registry: ledger, Leases: ledger, Claims: ledger, ClaimStates: ledger, Unavailable: ledger, Allowances: ledger, Memory: ledger,
 		Catalogs: cachePort{p}, Memories: ledger, UsageRecounts: recountPort{p}, Losses: lossPort{p},
-		Decisions: store, Snapshots: store, Hints: hintsPort{p}, Peeks: ledger, Disruptions: newsPort{p}, Connector: p,
+		Decisions: store, Snapshots: store, Peeks: ledger, Connector: p,
+		RequestResync: hintsPort{p}.Resync, RequestDisruption: newsPort{p}.RequestDisruption,
 		Now: now, NewID: p.world.newID, Settings: settings,
 	}
 }

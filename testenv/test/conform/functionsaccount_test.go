@@ -220,9 +220,10 @@ func (h checkHints) RequestPass(ctx context.Context, cluster, key string, after 
 func (a *account) resolve() catalog.Outcome {
 	a.t.Helper()
 	ledger, queues := a.ledger(), sqs.NewFromConfig(a.config)
+	hints := catalogHints{own: sqsqueue.NewDelayQueue(queues, a.catalogURL), plan: sqsqueue.New(queues, a.planURL)}
 	flow := &catalog.Flow{
 		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Catalogs: s3catalog.New(a.objects(), a.bucket, s3catalog.Settings{}),
-		Hints: catalogHints{own: sqsqueue.NewDelayQueue(queues, a.catalogURL), plan: sqsqueue.New(queues, a.planURL)},
+		RequestPass: hints.RequestPass, ReportReady: hints.Ready,
 		Connector: connect[catalog.Clients](func() catalog.Clients {
 			instances, fleet := a.instances(), a.fleet()
 			return catalog.Clients{Cluster: a.cluster, Claims: a.cluster, Reporter: a.cluster, Catalog: instances, Profiles: instances, Trials: fleet, InstanceTypes: fleet}
@@ -269,8 +270,8 @@ func (a *account) provision() provision.Outcome {
 			fleet := a.fleet()
 			return provision.Clients{Cluster: a.cluster, Nominator: a.cluster, Standalone: a.cluster, Reporter: a.cluster, Fleet: fleet, Templates: fleet, Tagger: fleet, Catalog: a.instances()}
 		}),
-		Hints: planHints{sqsqueue.New(sqs.NewFromConfig(a.config), a.planURL)},
-		Now:   time.Now, NewID: func() string { return strings.ToUpper(conform.Unique("id")) },
+		RequestResync: planHints{sqsqueue.New(sqs.NewFromConfig(a.config), a.planURL)}.Resync,
+		Now:           time.Now, NewID: func() string { return strings.ToUpper(conform.Unique("id")) },
 	}
 	a.fannedOut(flow.FanOut(a.t.Context(), tick()))
 	hint := a.receive(a.planURL)
@@ -292,7 +293,7 @@ func (a *account) collect() interruption.Outcome {
 	ledger := a.ledger()
 	flow := &interruption.Flow{
 		Registry: ledger, Leases: ledger, Collector: ledger, Claims: ledger, Removals: s3snapshot.New(a.objects(), a.bucket),
-		Hints: checkHints{sqsqueue.NewDelayQueue(sqs.NewFromConfig(a.config), a.checksURL)},
+		RequestPass: checkHints{sqsqueue.NewDelayQueue(sqs.NewFromConfig(a.config), a.checksURL)}.RequestPass,
 		Connector: connect[interruption.Clients](func() interruption.Clients {
 			fleet := a.fleet()
 			return interruption.Clients{Cluster: a.cluster, Fleet: fleet, Health: fleet}
