@@ -7,9 +7,6 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// efaOnly is the type of network interfaces that carry no IP traffic.
-const efaOnly = "efa-only"
-
 // suits reports whether an instance can do what the class asks of every node.
 func (v *view) suits(m *model.InstanceTypeInfo) bool {
 	c := v.class

@@ -87,17 +87,3 @@ func (p *Provision) Waited(pods []model.PodRef) bool {
 		return pod == nil || p.input.NowUnix-pod.CreatedUnix >= p.input.PriceCapWaitSeconds
 	})
 }
-
-// pod returns the snapshot's pod where it asks for capacity; nil where none of that UID does.
-func (p *Provision) pod(ref model.PodRef) *model.Pod {
-	if p.podAt == nil { // of those only: in a large cluster most run
-		p.podAt = make(map[string]int, len(p.asking))
-		for _, i := range p.asking {
-			p.podAt[p.Input.Snapshot.Pods[i].UID] = i
-		}
-	}
-	if i, known := p.podAt[ref.UID]; known {
-		return &p.Input.Snapshot.Pods[i]
-	}
-	return nil
-}

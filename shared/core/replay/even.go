@@ -194,11 +194,3 @@ func (e *evening) helped(plan *model.Plan) int {
 	}
 	return n
 }
-
-// index returns where the snapshot has a pod that asks for capacity; −1 where none of that UID does.
-func (p *Provision) index(ref model.PodRef) int {
-	if p.pod(ref) == nil {
-		return -1
-	}
-	return p.podAt[ref.UID]
-}
