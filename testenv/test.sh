@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Every test of the module and of testenv/local: testenv/test.sh [-flag of go test…]
+# What make test runs, in every module: testenv/test.sh [-flag of go test…]
 #
 # Packages whose tests start control planes go one at a time beside the others, which give way to them: those wait for clocks
-# most of the time, and fail where a server answers late; the others compute.
+# most of the time, and fail where a server answers late; the others compute. The other modules follow the others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}
@@ -22,6 +22,10 @@ trap 'rm -f "$said"' EXIT
 failed=0
 # shellcheck disable=SC2086
 nice -n 10 "$go" test "${flags[@]}" $others || failed=1
+for module in tools infra/cdk testenv/bench/oracle testenv/bench/upstream testenv/bench/upstream/e2e testenv/test/dashboard; do
+  (cd "$module" && nice -n 10 "$go" test "${flags[@]}" ./...) || failed=1
+done
 wait $! || failed=1
 cat "$said"
+(cd testenv/bench/referee && "$go" test "${flags[@]}" -short ./...) || failed=1 # which starts control planes, too
 exit $failed
