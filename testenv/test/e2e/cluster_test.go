@@ -64,7 +64,8 @@ func start(t *testing.T, o stack.Options) *cluster {
 		}
 		if t.Failed() {
 			t.Logf("what the function and the machines said:\n%s", logs.text())
-			printLogs(t, filepath.Join(s.Dir(), "logs"))
+			printLogs(t, filepath.Join(s.Dir(), "logs", "*.log"))
+			printLogs(t, filepath.Join(s.Kube.LogDir(), "kube-controller-manager.log"))
 		}
 	})
 	if c.kube, err = kubernetes.NewForConfig(s.Kube.Config()); err != nil {
@@ -95,8 +96,8 @@ func (c *cluster) quicken(t *testing.T) {
 	}()
 }
 
-func printLogs(t *testing.T, dir string) {
-	files, _ := filepath.Glob(filepath.Join(dir, "*.log"))
+func printLogs(t *testing.T, pattern string) {
+	files, _ := filepath.Glob(pattern)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {

@@ -255,7 +255,7 @@ func (k *killing) dies(t *testing.T, at points) {
 		if err := k.tick(ctx); err != nil {
 			return err.Error()
 		}
-		return "to come: " + left.String() + "; " + k.open(t)
+		return "to come: " + left.String() + "; " + k.open(t) + "; " + k.budgets(ctx)
 	})
 }
 
@@ -408,6 +408,19 @@ func (k *killing) open(t *testing.T) string {
 		if claim.Command != "" && claim.Live() && !claim.Ending() {
 			lines = append(lines, "claim "+claim.Name+" is in command "+claim.Command)
 		}
+	}
+	return strings.Join(lines, "; ")
+}
+
+// budgets says what PodDisruptionBudgets allow: a budget that allows nothing keeps a command from being made.
+func (k *killing) budgets(ctx context.Context) string {
+	list, err := k.kube.PolicyV1().PodDisruptionBudgets("judged").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err.Error()
+	}
+	var lines []string
+	for _, b := range list.Items {
+		lines = append(lines, fmt.Sprintf("budget %s of generation %d: %+v", b.Name, b.Generation, b.Status))
 	}
 	return strings.Join(lines, "; ")
 }
