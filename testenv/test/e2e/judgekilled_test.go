@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/joiner-sh/joiner/shared/flow/disrupt"
@@ -201,6 +202,7 @@ func (k *killing) died(t *testing.T) {
 func (k *killing) rests(t *testing.T, instances int) {
 	t.Helper()
 	await(t, time.Minute, "the claims are initialised", k.settled(t))
+	await(t, time.Minute, "budgets are counted", func(ctx context.Context) string { return k.uncounted(ctx, t) })
 	if n := len(k.running()); n != instances {
 		t.Fatalf("the pods are on %d machines, want %d", n, instances)
 	}
@@ -423,6 +425,35 @@ func (k *killing) budgets(ctx context.Context) string {
 		lines = append(lines, fmt.Sprintf("budget %s of generation %d: %+v", b.Name, b.Generation, b.Status))
 	}
 	return strings.Join(lines, "; ")
+}
+
+// uncounted says which PodDisruptionBudgets allow nothing although they leave room. Where counting one failed, for
+// example because the API server did not answer in time, Kubernetes' controller lets it allow nothing and does not try
+// again before a pod or the budget changes (its condition has the reason SyncFailed): such a budget is changed.
+func (k *killing) uncounted(ctx context.Context, t *testing.T) string {
+	client := k.kube.PolicyV1().PodDisruptionBudgets("judged")
+	list, err := client.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err.Error()
+	}
+	for i := range list.Items {
+		b := &list.Items[i]
+		if b.Status.DisruptionsAllowed > 0 {
+			continue
+		}
+		failed := slices.ContainsFunc(b.Status.Conditions, func(c metav1.Condition) bool {
+			return c.Reason == policyv1.SyncFailedReason
+		})
+		if failed {
+			t.Logf("counted again: budget %s: %+v", b.Name, b.Status)
+			metav1.SetMetaDataAnnotation(&b.ObjectMeta, "joiner.test/counted", time.Now().Format(time.RFC3339Nano))
+			if _, err := client.Update(ctx, b, metav1.UpdateOptions{}); err != nil {
+				return err.Error()
+			}
+		}
+		return k.budgets(ctx)
+	}
+	return ""
 }
 
 // tainted says which nodes carry the taint.
