@@ -207,7 +207,7 @@ What differs:
 * Karpenter uses its kwok provider: a launch is a function call that always succeeds, and an instance is gone with its NodeClaim.
   Joiner calls its model of EC2 over the wire, with transactions of its ledger before and after. Its instances take one or two seconds to shut down.
 * Joiner launches at most 300 instances of a NodePool in the first minute of a backlog, then twice those of the minute before ([Launch](architecture/launch.md)).
-  It was 100 when these runs were made: what a phase needed beyond 100 nodes was launched in the next minute. Karpenter launches all at once.
+  Karpenter launches all at once.
 * Joiner's functions are resident processes here. In AWS they run in Lambda, and only the watcher runs in the cluster.
 * Karpenter's nodes reserve 100m of CPU at any size. Joiner's reserve what a kubelet of Amazon Linux 2023 does: 70m of 2 CPUs, 110m of 16.
 * Karpenter knows from the start how much memory instances have. Joiner plans with 7.5 % less until it has seen one.
