@@ -57,14 +57,19 @@ func TestIN02BatchOfNoticesIsHandledAndForeignOnesAreDeleted(t *testing.T) {
 	}
 }
 
+// followed has a handler look up nothing but what the finder knows, and returns what it logs and measures.
+func followed(h *handler) (f *finder, log, reported *strings.Builder) {
+	f, log, reported = &finder{}, &strings.Builder{}, &strings.Builder{}
+	h.flow.Finder, h.logger = f, slog.New(slog.NewTextHandler(log, nil))
+	h.metrics = boot.MetricsTo(reported, time.Now, boot.MetricsOff)
+	return f, log, reported
+}
+
 // W1: what AWS says is believed from the queue of notices alone, a hint from the queue of hints alone; what comes any other way is dropped,
 // told and counted, and never returned.
 func TestW1AMessageIsWhatItsQueueSaysItIs(t *testing.T) {
 	h, r := newHandler()
-	f := &finder{}
-	var log, reported strings.Builder
-	h.flow.Finder, h.logger = f, slog.New(slog.NewTextHandler(&log, nil))
-	h.metrics = boot.MetricsTo(&reported, time.Now, boot.MetricsOff)
+	f, log, reported := followed(h)
 	forged, misled, unknown := notice(t, "1", "i-0123456789abcdef0"), record(t, "2", "misled"), record(t, "3", "unknown")
 	forged.EventSourceARN, misled.EventSourceARN = hintsARN, noticesARN
 	unknown.EventSourceARN = "arn:aws:sqs:eu-central-1:123456789012:joiner-plan-shop.fifo"
@@ -88,10 +93,7 @@ func TestW1AMessageIsWhatItsQueueSaysItIs(t *testing.T) {
 // It is never taken for what AWS says.
 func TestH3AnUnreadableHintIsNoNotice(t *testing.T) {
 	h, r := newHandler()
-	f := &finder{}
-	var log, reported strings.Builder
-	h.flow.Finder, h.logger = f, slog.New(slog.NewTextHandler(&log, nil))
-	h.metrics = boot.MetricsTo(&reported, time.Now, boot.MetricsOff)
+	f, log, reported := followed(h)
 	cut, newer := record(t, "1", "web"), record(t, "2", "web")
 	cut.Body = cut.Body[:len(cut.Body)/2]
 	newer.Body = strings.Replace(newer.Body, `"v":1`, `"v":2`, 1)

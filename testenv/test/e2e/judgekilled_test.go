@@ -421,15 +421,20 @@ func (k *killing) budgets(ctx context.Context) string {
 		return err.Error()
 	}
 	var lines []string
-	for _, b := range list.Items {
-		lines = append(lines, fmt.Sprintf("budget %s of generation %d: %+v", b.Name, b.Generation, b.Status))
+	for i := range list.Items {
+		lines = append(lines, budgetText(&list.Items[i]))
 	}
 	return strings.Join(lines, "; ")
 }
 
-// uncounted says which PodDisruptionBudgets allow nothing although they leave room. Where counting one failed, for
-// example because the API server did not answer in time, Kubernetes' controller lets it allow nothing and does not try
-// again before a pod or the budget changes (its condition has the reason SyncFailed): such a budget is changed.
+func budgetText(b *policyv1.PodDisruptionBudget) string {
+	return fmt.Sprintf("budget %s of generation %d: %+v", b.Name, b.Generation, b.Status)
+}
+
+// uncounted names the first PodDisruptionBudget that allows nothing although it leaves room. Where counting one
+// failed, for example because the API server did not answer in time, Kubernetes' controller lets it allow nothing and
+// does not try again before a pod or the budget changes (its condition has the reason SyncFailed): such a budget is
+// changed.
 func (k *killing) uncounted(ctx context.Context, t *testing.T) string {
 	client := k.kube.PolicyV1().PodDisruptionBudgets("judged")
 	list, err := client.List(ctx, metav1.ListOptions{})
@@ -445,13 +450,13 @@ func (k *killing) uncounted(ctx context.Context, t *testing.T) string {
 			return c.Reason == policyv1.SyncFailedReason
 		})
 		if failed {
-			t.Logf("counted again: budget %s: %+v", b.Name, b.Status)
+			t.Logf("counted again: %s", budgetText(b))
 			metav1.SetMetaDataAnnotation(&b.ObjectMeta, "joiner.test/counted", time.Now().Format(time.RFC3339Nano))
 			if _, err := client.Update(ctx, b, metav1.UpdateOptions{}); err != nil {
 				return err.Error()
 			}
 		}
-		return k.budgets(ctx)
+		return budgetText(b)
 	}
 	return ""
 }
