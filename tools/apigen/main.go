@@ -28,7 +28,8 @@ import (
 
 // sources are the packages with API types, crdDirectory is where their CRDs go, and chartDirectory where the chart has them,
 // all below the repository's root.
-var sources = []string{"./shared/api/v1", "./shared/api/awsv1", "./shared/api/autoscalingv1beta1"}
+var sources = []string{"./shared/api/v1", "./shared/api/v1alpha1", "./shared/api/awsv1",
+	"./shared/api/autoscalingv1beta1"}
 
 const (
 	crdDirectory   = "shared/api/crds"

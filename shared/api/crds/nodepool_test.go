@@ -241,6 +241,7 @@ func TestDefinitionsSayHowKubectlShowsThem(t *testing.T) {
 	}{
 		"NodePool":     {columns: "NodeClass Nodes Ready Age", wide: "Weight CPU Memory"},
 		"NodeClaim":    {columns: "Type Capacity Zone Node Ready Age", wide: "ImageID ID NodePool NodeClass Drifted"},
+		"NodeOverlay":  {columns: "Ready Age", wide: "Weight", shortNames: "overlays"},
 		"EC2NodeClass": {columns: "Ready Age", wide: "Role", shortNames: "ec2nc ec2ncs"},
 		"CapacityBuffer": {
 			columns: "Strategy PodTemplate Replicas ConditionsType ConditionsStatus ConditionsReason Age", shortNames: "cb",

@@ -40,7 +40,7 @@ func TestU76ManifestsOfThePagesAreAdmitted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found["NodePool"] < 4 || found["EC2NodeClass"] < 2 || found["CapacityBuffer"] < 1 {
+	if found["NodePool"] < 4 || found["EC2NodeClass"] < 2 || found["CapacityBuffer"] < 1 || found["NodeOverlay"] < 2 {
 		t.Errorf("found only %v", found)
 	}
 }

@@ -44,7 +44,7 @@ func ValidateNodePool(pool *NodePool) []FieldError {
 				"Remove the requirement: nodes of this NodePool have the label anyway."})
 			continue
 		}
-		problems = append(problems, validateRequirement(path, r)...)
+		problems = append(problems, ValidateRequirement(path, r)...)
 	}
 	return problems
 }

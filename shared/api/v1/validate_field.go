@@ -54,8 +54,8 @@ func validateTaint(path string, taint corev1.Taint) []FieldError {
 	return problems
 }
 
-// validateRequirement checks one requirement of a pool or claim.
-func validateRequirement(path string, r Requirement) []FieldError {
+// ValidateRequirement returns what is wrong with one requirement of a pool, a claim or an overlay, found at path.
+func ValidateRequirement(path string, r Requirement) []FieldError {
 	problems := validateKey(path+".key", r.Key)
 	if !slices.Contains(Operators(), r.Operator) {
 		problems = append(problems, FieldError{path + ".operator", string(r.Operator), "unknown operator",
