@@ -24,6 +24,10 @@ const (
 	AnnotationClassHashVersion = "karpenter.k8s.aws/ec2nodeclass-hash-version"
 	// "true" where a pool's minValues were lowered
 	AnnotationMinValuesRelaxed = "karpenter.sh/nodeclaim-min-values-relaxed"
+	// AnnotationPriceOverlaid and AnnotationCapacityOverlaid are "true" on a claim of which NodeOverlays changed the
+	// price or the capacity of an instance type.
+	AnnotationPriceOverlaid    = "karpenter.sh/price-overlay-applied"
+	AnnotationCapacityOverlaid = "karpenter.sh/capacity-overlay-applied"
 
 	// By whose rules those hashes are computed: our own. Karpenter's have versions of its own (v3, v6), whose values no
 	// other program can compute, so that a hash of either is never compared with one of the other.

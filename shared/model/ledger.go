@@ -319,6 +319,7 @@ type Launch struct {
 	Class        Class    // with its resolved status
 	Claims       []string // names, sorted; as many instances are asked for
 	CapacityType string   // reserved, spot or on-demand: one request buys one
+	Prioritized  bool     // people set prices of it: EC2 is to go by the overrides' and not by its own
 	Context      string   // CreateFleet's; "" = none
 	IPv6         bool     // the cluster's pods and services have IPv6 addresses
 	Templates    []LaunchTemplate
@@ -433,11 +434,12 @@ type Report struct {
 	Classes    []ClassReport
 	PoolStatus []PoolStatus
 	Buffers    []BufferReport
+	Overlays   []OverlayReport
 }
 
 // Event is a Kubernetes event on one object.
 type Event struct {
-	Kind      string // Pod, NodeClaim, NodePool, EC2NodeClass, Node, CapacityBuffer
+	Kind      string // Pod, NodeClaim, NodePool, EC2NodeClass, Node, CapacityBuffer, NodeOverlay
 	Namespace string
 	Name      string
 	UID       string

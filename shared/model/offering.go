@@ -54,6 +54,9 @@ type Offering struct {
 	Interruptible       bool     `json:"reservationInterruptible,omitempty"` // its owner may take the capacity back
 	// of reserved capacity: the on-demand price, by which equals are ordered; 0 = unknown
 	ListPrice MicroUSD `json:"listPrice,omitempty"`
+	// nothing but that its price is unknown keeps it from being bought
+	Unpriced bool `json:"unpriced,omitempty"`
+	Overlaid bool `json:"overlaid,omitempty"` // the price is that of a NodeOverlay
 }
 
 // Learned is the least memory that nodes of a type were seen to have with a set of images.
@@ -93,6 +96,8 @@ type InstanceType struct {
 	Capacity  Resources           `json:"capacity"`
 	Overhead  Resources           `json:"overhead,omitempty"` // kube- and system-reserved plus eviction threshold
 	Offerings []Offering          `json:"offers"`             // by zone, then capacity type, then reservation
+
+	Extended bool `json:"extended,omitempty"` // NodeOverlays added to its capacity
 
 	// What the class's kubelet configuration says is reserved, by resource, expressions worked out for this type: as
 	// the kubelet is given ("480m", "640Mi"). Nil where the class says nothing, and the kubelet's own defaults hold.

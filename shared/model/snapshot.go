@@ -21,7 +21,8 @@ type Snapshot struct {
 	Volumes    []Volume    `json:"volumes,omitempty"`        // PersistentVolumeClaims with what is known of them
 	Storage    []Storage   `json:"storageClasses,omitempty"` // StorageClasses
 	CSINodes   []CSINode   `json:"csiNodes,omitempty"`
-	Buffers    []Buffer    `json:"buffers,omitempty"` // CapacityBuffers
+	Buffers    []Buffer    `json:"buffers,omitempty"`  // CapacityBuffers
+	Overlays   []Overlay   `json:"overlays,omitempty"` // NodeOverlays
 }
 
 // ShapeOf returns the pod's shape.

@@ -54,6 +54,8 @@ func Apply(s *model.Snapshot, deltas ...*Delta) (*model.Snapshot, error) {
 		func(d *Delta) ([]model.CSINode, []string) { return d.CSINodes, d.Gone.CSINodes })
 	next.Buffers = merge(s.Buffers, bufferKey, deltas,
 		func(d *Delta) ([]model.Buffer, []string) { return d.Buffers, d.Gone.Buffers })
+	next.Overlays = merge(s.Overlays, overlayKey, deltas,
+		func(d *Delta) ([]model.Overlay, []string) { return d.Overlays, d.Gone.Overlays })
 	return &next, Bounded(&next)
 }
 

@@ -24,6 +24,7 @@ type Change struct {
 	Storage   *model.Storage
 	CSINode   *model.CSINode
 	Buffer    *model.Buffer // its Shape field is ignored, too
+	Overlay   *model.Overlay
 }
 
 // Delta is what changed between one published state of a cluster and the next: objects that are new or different, and
@@ -52,6 +53,7 @@ type Delta struct {
 	Storage    []model.Storage   `json:"storageClasses,omitempty"`
 	CSINodes   []model.CSINode   `json:"csiNodes,omitempty"`
 	Buffers    []model.Buffer    `json:"buffers,omitempty"`
+	Overlays   []model.Overlay   `json:"overlays,omitempty"`
 
 	Gone Gone `json:"gone"`
 }
@@ -70,4 +72,5 @@ type Gone struct {
 	Storage    []string `json:"storageClasses,omitempty"`
 	CSINodes   []string `json:"csiNodes,omitempty"`
 	Buffers    []string `json:"buffers,omitempty"`
+	Overlays   []string `json:"overlays,omitempty"`
 }

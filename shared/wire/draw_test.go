@@ -36,6 +36,9 @@ func drawWhole(t *rapid.T) *model.Snapshot {
 		b.Replicas, b.Shape = int32(rapid.IntRange(0, MaxBufferPods).Draw(t, "replicas")), rapid.IntRange(0, len(s.Shapes)-1).Draw(t, "shape")
 		return b
 	})
+	s.Overlays = drawSorted(t, "overlays", overlayKey, func() model.Overlay {
+		return named(t, drawAny[model.Overlay](t, "overlay"))
+	})
 	return s
 }
 
@@ -71,7 +74,7 @@ func TestEveryFieldOfTheModelSurvivesARoundTrip(t *testing.T) {
 		d := &Delta{Cluster: want.Cluster, Epoch: want.Epoch, Seq: want.Seq + 1, FirstShape: len(want.Shapes), Shapes: want.Shapes,
 			Nodes: want.Nodes, Pools: want.Pools, Classes: want.Classes, Claims: want.Claims, DaemonSets: want.DaemonSets,
 			Namespaces: want.Namespaces, Budgets: want.Budgets, Volumes: want.Volumes, Storage: want.Storage, CSINodes: want.CSINodes,
-			Buffers: want.Buffers}
+			Buffers: want.Buffers, Overlays: want.Overlays}
 		if data, err = EncodeDelta(d); err != nil {
 			t.Fatalf("encode segment: %v", err)
 		}

@@ -59,6 +59,7 @@ func volumeKey(v *model.Volume) key       { return key{v.Namespace, v.Name} }
 func storageKey(s *model.Storage) key     { return key{"", s.Name} }
 func csiNodeKey(n *model.CSINode) key     { return key{"", n.Node} }
 func bufferKey(b *model.Buffer) key       { return key{b.Namespace, b.Name} }
+func overlayKey(o *model.Overlay) key     { return key{"", o.Name} }
 
 // ordered reports a list that is not strictly ascending by key.
 func ordered[T any](kind string, list []T, keyOf func(*T) key) error {

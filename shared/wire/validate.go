@@ -18,7 +18,7 @@ func Bounded(s *model.Snapshot) error {
 		{"budgets", len(s.Budgets), MaxObjects},
 		{"volumes", len(s.Volumes), MaxObjects}, {"storageClasses", len(s.Storage), MaxObjects},
 		{"csiNodes", len(s.CSINodes), MaxNodes},
-		{"buffers", len(s.Buffers), MaxObjects},
+		{"buffers", len(s.Buffers), MaxObjects}, {"overlays", len(s.Overlays), MaxObjects},
 	} {
 		if list.have > list.most {
 			return fault.New(fault.Invalid, "TooLarge",
@@ -51,6 +51,7 @@ func validateSnapshot(s *model.Snapshot) error {
 		ordered("storageClasses", s.Storage, storageKey),
 		ordered("csiNodes", s.CSINodes, csiNodeKey),
 		ordered("buffers", s.Buffers, bufferKey),
+		ordered("overlays", s.Overlays, overlayKey),
 	)
 }
 
@@ -59,7 +60,7 @@ func validateDelta(d *Delta) error {
 		Pools: d.Pools, Classes: d.Classes,
 		Claims: d.Claims, DaemonSets: d.DaemonSets, Namespaces: d.Namespaces, Budgets: d.Budgets, Volumes: d.Volumes,
 		Storage:  d.Storage,
-		CSINodes: d.CSINodes, Buffers: d.Buffers}); err != nil {
+		CSINodes: d.CSINodes, Buffers: d.Buffers, Overlays: d.Overlays}); err != nil {
 		return err
 	}
 	if d.FirstShape < 0 || d.FirstShape > MaxShapes {
@@ -88,6 +89,7 @@ func validateDelta(d *Delta) error {
 		ordered("storageClasses", d.Storage, storageKey),
 		ordered("csiNodes", d.CSINodes, csiNodeKey),
 		ordered("buffers", d.Buffers, bufferKey),
+		ordered("overlays", d.Overlays, overlayKey),
 	); err != nil {
 		return err
 	}
@@ -104,6 +106,7 @@ func validateDelta(d *Delta) error {
 		orderedKeys("storageClasses", d.Gone.Storage),
 		orderedKeys("csiNodes", d.Gone.CSINodes),
 		orderedKeys("buffers", d.Gone.Buffers),
+		orderedKeys("overlays", d.Gone.Overlays),
 	)
 }
 

@@ -54,7 +54,8 @@ func (g *gathered) updateWaiting(c *wire.Change, before *version, now time.Time)
 		g.nodes[c.Node.Name] = &waiting{}
 		g.batch.add(now, wire.ReasonNode, "", c.Node.Name)
 	case c.Pool != nil && before.differs(c.Deleted, c.Pool.UID, c.Pool.Generation, c.Pool.DeletedUnix),
-		c.Class != nil && before.differs(c.Deleted, c.Class.UID, c.Class.Generation, c.Class.DeletedUnix):
+		c.Class != nil && before.differs(c.Deleted, c.Class.UID, c.Class.Generation, c.Class.DeletedUnix),
+		c.Overlay != nil && before.differs(c.Deleted, c.Overlay.UID, c.Overlay.Generation, 0):
 		g.batch.add(now, wire.ReasonConfig, "", "")
 	case c.Claim != nil && !c.Deleted && c.Claim.Manual && c.Claim.DeletedUnix == 0:
 		g.batch.add(now, wire.ReasonConfig, "", "")

@@ -27,6 +27,7 @@ type state struct {
 	storage    table[model.Storage]
 	csiNodes   table[model.CSINode]
 	buffers    table[model.Buffer]
+	overlays   table[model.Overlay]
 }
 
 // ours reports whether there is a node or a NodeClaim of ours.
@@ -69,6 +70,8 @@ func (s *state) apply(c wire.Change) bool {
 		return change(&s.csiNodes, c.Deleted, c.CSINode.Node, c.CSINode)
 	case c.Buffer != nil:
 		return s.buffer(c)
+	case c.Overlay != nil:
+		return change(&s.overlays, c.Deleted, c.Overlay.Name, c.Overlay)
 	}
 	return false
 }
@@ -134,6 +137,7 @@ func (s *state) delta() *wire.Delta {
 	d.Storage, d.Gone.Storage = s.storage.take()
 	d.CSINodes, d.Gone.CSINodes = s.csiNodes.take()
 	d.Buffers, d.Gone.Buffers = s.buffers.take()
+	d.Overlays, d.Gone.Overlays = s.overlays.take()
 	return d
 }
 
@@ -154,6 +158,7 @@ func (s *state) snapshot() *model.Snapshot {
 		Storage:    s.storage.all(),
 		CSINodes:   s.csiNodes.all(),
 		Buffers:    s.buffers.all(),
+		Overlays:   s.overlays.all(),
 	}
 }
 

@@ -39,8 +39,8 @@ func starting(node *model.Node) bool {
 	return false
 }
 
-// version is what of a pool or class says that people changed it; a status that was written is no such change, else the
-// functions' own writes would wake them again.
+// version is what of a pool, class or overlay says that people changed it; a status that was written is no such change,
+// else the functions' own writes would wake them again.
 type version struct {
 	uid        string
 	generation int64
@@ -51,8 +51,8 @@ func (v *version) differs(deleted bool, uid string, generation, deletedUnix int6
 	return v == nil || deleted || *v != version{uid, generation, deletedUnix}
 }
 
-// versionOf returns the version of the pool or class a change is about, as it was before; nil where there was none, or
-// for other kinds.
+// versionOf returns the version of the pool, class or overlay a change is about, as it was before; nil where there was
+// none, or for other kinds.
 func (s *state) versionOf(c *wire.Change) *version {
 	if c.Pool != nil {
 		if p, ok := s.pools.rows[c.Pool.Name]; ok {
@@ -62,6 +62,11 @@ func (s *state) versionOf(c *wire.Change) *version {
 	if c.Class != nil {
 		if k, ok := s.classes.rows[c.Class.Name]; ok {
 			return &version{k.UID, k.Generation, k.DeletedUnix}
+		}
+	}
+	if c.Overlay != nil {
+		if o, ok := s.overlays.rows[c.Overlay.Name]; ok {
+			return &version{uid: o.UID, generation: o.Generation}
 		}
 	}
 	return nil

@@ -24,6 +24,7 @@ const (
 	KindDaemons   = "DaemonSet"
 	KindNamespace = "Namespace"
 	KindBuffer    = "CapacityBuffer"
+	KindOverlay   = "NodeOverlay"
 )
 
 // Cluster is the API server with what is in it. Kubelets, kube-scheduler and the controllers act on it (Kubelets,
@@ -52,6 +53,7 @@ type Cluster struct {
 	daemons          table[model.DaemonSet]
 	spaces           table[model.Namespace]
 	buffers          table[model.Buffer]
+	overlays         table[model.Overlay]
 	attached         table[VolumeAttachment]
 	owners           map[string]string // UID of the NodeClaim object that owns a node, by the node's UID
 	defined          definitions
@@ -301,7 +303,7 @@ func (c *Cluster) List(context.Context) (*model.Snapshot, error) {
 		c.listed, c.listedAt = &model.Snapshot{
 			Cluster: c.name, Shapes: c.shapes, Pods: c.pods.all(), Nodes: c.nodes.all(), Pools: c.pools.all(), Classes: c.classes.all(),
 			Budgets: c.budgets.all(), DaemonSets: c.daemons.all(), Namespaces: c.spaces.all(), Claims: c.objects(c.claims.all()),
-			Buffers: c.buffers.all(),
+			Buffers: c.buffers.all(), Overlays: c.overlays.all(),
 		}, c.version
 	}
 	s := *c.listed
@@ -481,6 +483,7 @@ func (c *Cluster) Report(_ context.Context, report model.Report) error {
 	for i := range report.Buffers {
 		c.showBuffer(&report.Buffers[i])
 	}
+	c.showOverlays(report.Overlays)
 	for _, status := range report.PoolStatus {
 		if stands(status.Pool, status.UID) {
 			c.poolStatus[status.Pool] = status

@@ -155,6 +155,7 @@ func (w *Watch) relist() []wire.Change {
 	add(KindDaemons, c.daemons.keys, func(key string) any { return c.daemons.rows[key] })
 	add(KindBudget, c.budgets.keys, func(key string) any { return c.budgets.rows[key] })
 	add(KindBuffer, c.buffers.keys, func(key string) any { return c.buffers.rows[key] })
+	add(KindOverlay, c.overlays.keys, func(key string) any { return c.overlays.rows[key] })
 	add(KindNodeClaim, c.claims.keys, func(key string) any { return c.claims.rows[key] })
 	add(KindNode, c.nodes.keys, func(key string) any { return c.nodes.rows[key] })
 	add(KindPod, c.pods.keys, func(key string) any { return c.pods.rows[key] })
@@ -197,6 +198,8 @@ func (c *Cluster) change(value any, deleted bool) wire.Change {
 		if out.Buffer = v; v.Shape >= 0 {
 			out.Shape = &c.shapes[v.Shape]
 		}
+	case *model.Overlay:
+		out.Overlay = v
 	}
 	return out
 }
@@ -215,6 +218,7 @@ func (c *Cluster) ListAt(ago time.Duration) (*model.Snapshot, error) {
 		Pools: sorted[model.Pool](rows[KindPool]), Classes: sorted[model.Class](rows[KindClass]), Budgets: sorted[model.PDB](rows[KindBudget]),
 		DaemonSets: sorted[model.DaemonSet](rows[KindDaemons]), Namespaces: sorted[model.Namespace](rows[KindNamespace]),
 		Claims: c.objects(sorted[NodeClaim](rows[KindNodeClaim])), Buffers: sorted[model.Buffer](rows[KindBuffer]),
+		Overlays: sorted[model.Overlay](rows[KindOverlay]),
 	}, nil
 }
 
@@ -234,6 +238,7 @@ func (c *Cluster) rowsAt(then time.Time) map[string]map[string]any {
 	load(KindNodeClaim, c.claims.keys, func(key string) any { return c.claims.rows[key] })
 	load(KindBudget, c.budgets.keys, func(key string) any { return c.budgets.rows[key] })
 	load(KindBuffer, c.buffers.keys, func(key string) any { return c.buffers.rows[key] })
+	load(KindOverlay, c.overlays.keys, func(key string) any { return c.overlays.rows[key] })
 	load(KindDaemons, c.daemons.keys, func(key string) any { return c.daemons.rows[key] })
 	load(KindNamespace, c.spaces.keys, func(key string) any { return c.spaces.rows[key] })
 	for i := len(c.history) - 1; i >= 0 && c.history[i].at.After(then); i-- {
