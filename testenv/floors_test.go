@@ -27,7 +27,9 @@ type floor struct {
 }
 
 var typeFolders = []string{"shared/model", "shared/fault", "shared/wire"}
-var primitiveFolders = []string{"shared/core/resource", "shared/core/requirement", "shared/core/topology", "shared/core/volume", "shared/core/kubelet", "shared/core/offering", "shared/core/allowance", "shared/core/fairshare"}
+var primitiveFolders = []string{"shared/core/resource", "shared/core/requirement", "shared/core/topology",
+	"shared/core/volume", "shared/core/kubelet", "shared/core/offering", "shared/core/overlay", "shared/core/allowance",
+	"shared/core/fairshare"}
 var decisionFolders = []string{"shared/core/pack", "shared/core/headroom", "shared/core/disruption", "shared/core/replay", "shared/core/drain", "shared/core/lifecycle", "shared/core/admit", "shared/core/image", "shared/core/userdata", "shared/core/explain"}
 var effects = []string{"context", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog", "os", "os/exec", "net", "net/http", "sync", "syscall"}
 

@@ -87,7 +87,7 @@ func (c *cluster) inputsOf(command *model.Command) string {
 	var pools []string
 	for i := range command.Targets {
 		t := &command.Targets[i]
-		offerings = append(offerings, priceKey{class: t.Class, OfferingKey: offeringOf(t)})
+		offerings = append(offerings, priceKey{class: t.Class, pool: t.Pool, OfferingKey: offeringOf(t)})
 		pools = append(pools, t.Pool)
 	}
 	return c.digest(pools, offerings, command.Replacements)
@@ -111,7 +111,8 @@ func (c *cluster) digest(pools []string, offerings []priceKey, replacements []mo
 		Offers []bought
 	}
 	for i := range replacements {
-		offerings = append(offerings, priceKey{class: replacements[i].Class, OfferingKey: replacements[i].Offering})
+		r := &replacements[i]
+		offerings = append(offerings, priceKey{class: r.Class, pool: r.Pool, OfferingKey: r.Offering})
 		pools = append(pools, replacements[i].Pool)
 	}
 	slices.Sort(pools)
@@ -122,6 +123,11 @@ func (c *cluster) digest(pools []string, offerings []priceKey, replacements []mo
 			pool.Generation = 0
 		}
 		what.Pools = append(what.Pools, pool)
+	}
+	for i := range offerings { // of pools that see the same there is one
+		if c.in.Catalogs[model.CatalogKey(offerings[i].class, offerings[i].pool)] == nil {
+			offerings[i].pool = ""
+		}
 	}
 	slices.SortFunc(offerings, compareKeys)
 	for _, key := range slices.Compact(offerings) {
@@ -138,7 +144,8 @@ func (c *cluster) digest(pools []string, offerings []priceKey, replacements []mo
 
 func compareKeys(a, b priceKey) int {
 	return cmp.Or(strings.Compare(a.class, b.class), strings.Compare(a.InstanceType, b.InstanceType),
-		strings.Compare(a.Zone, b.Zone), strings.Compare(a.CapacityType, b.CapacityType))
+		strings.Compare(a.Zone, b.Zone), strings.Compare(a.CapacityType, b.CapacityType),
+		strings.Compare(a.pool, b.pool))
 }
 
 // roughly rounds a price down to two digits that count: less is no reason to think again.

@@ -124,7 +124,7 @@ func (o *optimizer) finish(p *part) *model.KeptReason {
 	for i := range p.claims {
 		claim := p.claims[i]
 		g := guard{
-			spotTypes: o.p.fork.set.SpotTypes, types: o.simulation.supply.types.of(claim.Class),
+			spotTypes: o.p.fork.set.SpotTypes, types: o.simulation.supply.types.of(claim.Class, claim.Pool),
 			group: p.group, claim: claim, ceiling: ceilingOf(claim.Price, planned, most, len(p.claims)),
 		}
 		if no := g.narrow(); no != nil {

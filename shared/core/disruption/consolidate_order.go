@@ -73,7 +73,7 @@ func bindingOf(s *simulation, p *part) *binding {
 		for _, ref := range claim.Pods {
 			of[ref] = i
 		}
-		t := s.supply.types.of(claim.Class)[claim.Offering.InstanceType]
+		t := s.supply.types.of(claim.Class, claim.Pool)[claim.Offering.InstanceType]
 		if t == nil {
 			continue
 		}

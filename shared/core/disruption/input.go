@@ -5,7 +5,8 @@ import "github.com/joiner-sh/joiner/shared/model"
 // Input is everything a plan depends on. Plan reads it and keeps nothing of it.
 type Input struct {
 	Snapshot *model.Snapshot
-	// Catalogs is what each class can buy, by class name, unavailable offerings included.
+	// Catalogs is what each class can buy, by class name, unavailable offerings included; what a pool sees of it by
+	// model.CatalogKey, where overlays change that.
 	Catalogs map[string][]model.InstanceType
 	// ClassProblems says why a class cannot be used now, by class name.
 	ClassProblems map[string]string

@@ -9,14 +9,18 @@ import (
 // instanceTypes finds what classes can buy by name.
 type instanceTypes struct {
 	catalogs map[string][]model.InstanceType
-	byName   map[string]map[string]*model.InstanceType // by class, as far as asked for
+	byName   map[string]map[string]*model.InstanceType // as catalogs, as far as asked for
 }
 
-// of returns the instance types of a class by name.
-func (t *instanceTypes) of(class string) map[string]*model.InstanceType {
-	known := t.byName[class]
+// of returns the instance types of a pool with the class by name.
+func (t *instanceTypes) of(class, pool string) map[string]*model.InstanceType {
+	key := model.CatalogKey(class, pool)
+	if t.catalogs[key] == nil {
+		key = class
+	}
+	known := t.byName[key]
 	if known == nil {
-		list := t.catalogs[class]
+		list := t.catalogs[key]
 		known = make(map[string]*model.InstanceType, len(list))
 		for i := range list {
 			known[list[i].Name] = &list[i]
@@ -24,7 +28,7 @@ func (t *instanceTypes) of(class string) map[string]*model.InstanceType {
 		if t.byName == nil {
 			t.byName = make(map[string]map[string]*model.InstanceType, len(t.catalogs))
 		}
-		t.byName[class] = known
+		t.byName[key] = known
 	}
 	return known
 }
@@ -37,14 +41,14 @@ type prices struct {
 
 // priceKey is what the price of an instance depends on.
 type priceKey struct {
-	class string
+	class, pool string
 	model.OfferingKey
 	reservation string
 }
 
 // keyOf returns what a claim was bought as, whatever the reservation.
 func keyOf(claim *model.Claim) priceKey {
-	return priceKey{class: claim.Class, OfferingKey: model.OfferingKey{
+	return priceKey{class: claim.Class, pool: claim.Pool, OfferingKey: model.OfferingKey{
 		InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: claim.CapacityType,
 	}}
 }
@@ -57,7 +61,7 @@ func (p *prices) of(claim *model.Claim) model.MicroUSD {
 	price, known := p.known[key]
 	if !known {
 		price = -1
-		if t := p.types.of(claim.Class)[claim.InstanceType]; t != nil {
+		if t := p.types.of(claim.Class, claim.Pool)[claim.InstanceType]; t != nil {
 			price = priceAmong(t.Offerings, &key)
 		}
 		if p.known == nil {
@@ -85,7 +89,7 @@ func priceAmong(offerings []model.Offering, key *priceKey) model.MicroUSD {
 
 // lowest returns the lowest price of an offering, whatever the reservation, and whether it can be had now.
 func (p *prices) lowest(key priceKey) (price model.MicroUSD, available bool) {
-	t := p.types.of(key.class)[key.InstanceType]
+	t := p.types.of(key.class, key.pool)[key.InstanceType]
 	if t == nil {
 		return 0, false
 	}
@@ -104,7 +108,7 @@ func (p *prices) lowest(key priceKey) (price model.MicroUSD, available bool) {
 // replacement returns the lowest price of the offerings that a replacement may be bought as and that can be had; false
 // where there is none.
 func (p *prices) replacement(planned *model.PlannedClaim) (price model.MicroUSD, found bool) {
-	types := p.types.of(planned.Class)
+	types := p.types.of(planned.Class, planned.Pool)
 	for _, name := range planned.InstanceTypes {
 		t := types[name]
 		if t == nil {

@@ -187,7 +187,7 @@ func (h *hypothesis) unselect(key string) {
 // offerAll makes everything the pool's class sells available.
 func (h *hypothesis) offerAll() {
 	class := h.pool.Template.ClassName
-	types := slices.Clone(h.in.Catalogs[class])
+	types := slices.Clone(model.CatalogOf(h.in.Catalogs, class, h.pool.Name))
 	for t := range types {
 		types[t].Offerings = slices.Clone(types[t].Offerings)
 		for o := range types[t].Offerings {
@@ -197,6 +197,7 @@ func (h *hypothesis) offerAll() {
 	}
 	h.in.Catalogs = maps.Clone(h.in.Catalogs)
 	h.in.Catalogs[class], h.in.UnavailableOfferings = types, nil
+	delete(h.in.Catalogs, model.CatalogKey(class, h.pool.Name)) // the class sells what the pool sees of it
 }
 
 // text writes a taint as people do.

@@ -204,7 +204,7 @@ func dominant(requests, has model.Resources) int64 {
 // that is cheapest, bought as the node was. 0 where none is known.
 func (c *costing) fair(shape *model.PodShape, node *model.Node, life *InstanceLifetime) model.MicroUSD {
 	best := model.MicroUSD(0)
-	for i, types := 0, c.types[c.classes[life.Pool]]; i < len(types); i++ {
+	for i, types := 0, model.CatalogOf(c.types, c.classes[life.Pool], life.Pool); i < len(types); i++ {
 		t := &types[i]
 		o, sold := offering.Cheapest(*t, func(o model.Offering) bool { return o.CapacityType == life.CapacityType })
 		has := t.Allocatable()

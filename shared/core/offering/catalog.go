@@ -55,7 +55,7 @@ func (v *view) instanceType(m *model.InstanceTypeInfo) model.InstanceType {
 	t.Labels = v.labels(m, t.Offerings)
 	if v.broken || err != nil || !v.suits(m) || !v.boots(t) || !t.KubeletStarts() {
 		for i := range t.Offerings {
-			t.Offerings[i].Available = false
+			t.Offerings[i].Available, t.Offerings[i].Unpriced = false, false
 		}
 	}
 	return t
@@ -77,6 +77,7 @@ func (v *view) offerings(m *model.InstanceTypeInfo) []model.Offering {
 		if o.ZoneID == "" {
 			o.ZoneID = zoneID
 		}
+		o.Unpriced = o.Price == 0 && o.CapacityType != model.Reserved && reachable && soldAs(m, o.CapacityType)
 		o.Available = o.Available && reachable && sold(m, o)
 	}
 	slices.SortStableFunc(offerings, compareOfferings)

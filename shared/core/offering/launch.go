@@ -37,6 +37,7 @@ type Choice struct {
 	Block        bool             // the reservations are one capacity block
 	Interrupted  bool             // the reservations' owners may take the capacity back
 	Types        int              // distinct instance types among them, 1..MaxLaunchTypes
+	Prioritized  bool             // NodeOverlays set the price of any of them
 }
 
 // candidate is one offering a claim could be bought by.
@@ -258,6 +259,7 @@ func choice(capacityType string, candidates []candidate) Choice {
 	names := make(map[string]bool)
 	for _, c := range candidates {
 		names[c.instance.Name] = true
+		out.Prioritized = out.Prioritized || c.offering.Overlaid
 		out.Overrides = append(out.Overrides, model.Override{
 			InstanceType: c.instance.Name, Zone: c.offering.Zone, SubnetID: c.subnetID, Price: c.offering.Price,
 		})

@@ -103,7 +103,7 @@ func TestIT11PodKeptToAPartition(t *testing.T) {
 
 func TestPartitionsNobodyAsksForAreLeftOpen(t *testing.T) {
 	w := partitioned(3).pods("web", 4, nil)
-	if m := offerings.NewMarkets(&w.in, nil).Of("default"); m.Choosing || len(m.Columns) != 16*6 {
+	if m := offerings.NewMarkets(&w.in, nil).Of("default", ""); m.Choosing || len(m.Columns) != 16*6 {
 		t.Errorf("%d columns are told apart, want 96 that are not", len(m.Columns))
 	}
 	for _, claim := range Plan(w.in).Claims {

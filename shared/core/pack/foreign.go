@@ -14,7 +14,10 @@ func Foreign(planned *model.PlannedClaim, template *model.Template) string {
 	const spec, metadata = "spec.template.spec.", "spec.template.metadata."
 	own := func(annotations map[string]string) map[string]string {
 		annotations = maps.Clone(annotations)
-		delete(annotations, model.AnnotationMinValuesRelaxed) // the planner's word
+		for _, planners := range []string{model.AnnotationMinValuesRelaxed, model.AnnotationPriceOverlaid,
+			model.AnnotationCapacityOverlaid} {
+			delete(annotations, planners)
+		}
 		return annotations
 	}
 	allowed, err := requirement.From(template.Requirements)

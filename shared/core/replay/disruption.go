@@ -5,6 +5,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/core/disruption"
 	"github.com/joiner-sh/joiner/shared/core/offering"
+	"github.com/joiner-sh/joiner/shared/core/overlay"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -15,6 +16,8 @@ func DisruptionInput(q *model.DisruptionInput, shown *model.Snapshot, types []mo
 		Claims: q.Claims, Usage: make(map[string]model.Resources, len(q.Usage)), UnavailableOfferings: q.UnavailableOfferings, Commands: q.Commands, Stops: q.Stops,
 		NowUnix: q.NowUnix, Settings: q.Settings, Salt: q.Salt, Unclaimed: q.Unclaimed,
 	}
+	all, masks := make(map[string][]model.InstanceType, len(q.Classes)),
+		make(map[string]func([]model.InstanceType) []model.InstanceType, len(q.Classes))
 	for i := range q.Classes {
 		asked := &q.Classes[i]
 		class, there := classOf(asked, shown)
@@ -24,11 +27,22 @@ func DisruptionInput(q *model.DisruptionInput, shown *model.Snapshot, types []mo
 		if why := problem(&class, asked, types, q.Offerings); why != "" {
 			in.ClassProblems[class.Name] = why
 		}
-		buys := offering.Mask(offering.Catalog(types, class, q.Offerings), class.Status.Subnets, offering.UnavailableForClass(q.UnavailableOfferings, &class.Status), q.Offerings.NowUnix)
-		if asked.Suspended {
-			buys = unavailable(buys)
+		all[class.Name] = offering.Catalog(types, class, q.Offerings)
+		masks[class.Name] = func(types []model.InstanceType) []model.InstanceType {
+			buys := offering.Mask(types, class.Status.Subnets, offering.UnavailableForClass(q.UnavailableOfferings,
+				&class.Status), q.Offerings.NowUnix)
+			if asked.Suspended {
+				buys = unavailable(buys)
+			}
+			return buys
 		}
-		in.Catalogs[class.Name] = buys
+		in.Catalogs[class.Name] = masks[class.Name](all[class.Name])
+	}
+	changed := overlay.Apply(shown.Overlays, shown.Pools, all).Catalogs
+	for i := range shown.Pools {
+		if types, class := changed[shown.Pools[i].Name], shown.Pools[i].Template.ClassName; types != nil {
+			in.Catalogs[model.CatalogKey(class, shown.Pools[i].Name)] = masks[class](types)
+		}
 	}
 	for _, usage := range q.Usage {
 		in.Usage[usage.Pool] = usage.Reserved

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/joiner-sh/joiner/shared/core/offering"
+	"github.com/joiner-sh/joiner/shared/core/overlay"
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -22,9 +23,11 @@ func New(q *model.PlannerInput, seen *model.Snapshot, asking []int, types []mode
 	if len(q.UnavailableOfferings) > 0 {
 		p.whole = map[string][]offering.Priced{}
 	}
+	all := make(map[string][]model.InstanceType, len(q.Classes))
 	for i := range q.Classes {
-		p.buys(&q.Classes[i], seen, types)
+		p.buys(&q.Classes[i], seen, types, all)
 	}
+	p.overlay(seen, all)
 	for _, usage := range q.Usage {
 		p.Input.Usage[usage.Pool] = usage.Reserved
 	}
@@ -55,8 +58,9 @@ func waiting(snapshot *model.Snapshot, asking []int, bound []string) []int {
 	return out
 }
 
-// buys works out what a class can buy, or why nothing.
-func (p *Provision) buys(asked *model.PlannerClass, snapshot *model.Snapshot, types []model.InstanceTypeInfo) {
+// buys works out what a class can buy, or why nothing, and notes what there is in all.
+func (p *Provision) buys(asked *model.PlannerClass, snapshot *model.Snapshot, types []model.InstanceTypeInfo,
+	all map[string][]model.InstanceType) {
 	q := p.input
 	class, there := classOf(asked, snapshot)
 	if !there {
@@ -67,14 +71,27 @@ func (p *Provision) buys(asked *model.PlannerClass, snapshot *model.Snapshot, ty
 		return
 	}
 	p.Usable[class.Name] = class
-	all := offering.Catalog(types, class, q.Offerings)
+	all[class.Name] = offering.Catalog(types, class, q.Offerings)
 	masked := func(unavailableOfferings []model.UnavailableOffering) []model.InstanceType {
-		return offering.Mask(all, class.Status.Subnets, offering.UnavailableForClass(unavailableOfferings, &class.Status), q.NowUnix)
+		return offering.Mask(all[class.Name], class.Status.Subnets, offering.UnavailableForClass(unavailableOfferings,
+			&class.Status), q.NowUnix)
 	}
 	if p.whole != nil {
 		p.whole[class.Name] = offering.PriceList(masked(lasting(q.UnavailableOfferings)))
 	}
 	p.Input.Catalogs[class.Name] = masked(q.UnavailableOfferings)
+}
+
+// overlay notes what pools can buy by their classes, all there is, where NodeOverlays change that.
+func (p *Provision) overlay(snapshot *model.Snapshot, all map[string][]model.InstanceType) {
+	// each on its own: the order does not matter
+	for pool, types := range overlay.Apply(snapshot.Overlays, snapshot.Pools, all).Catalogs {
+		at := slices.IndexFunc(snapshot.Pools, func(p model.Pool) bool { return p.Name == pool })
+		class := p.Usable[snapshot.Pools[at].Template.ClassName]
+		unavailable := offering.UnavailableForClass(p.input.UnavailableOfferings, &class.Status)
+		p.Input.Catalogs[model.CatalogKey(class.Name, pool)] = offering.Mask(types, class.Status.Subnets, unavailable,
+			p.input.NowUnix)
+	}
 }
 
 // classOf returns the snapshot's class with the status that is asked by.

@@ -31,7 +31,7 @@ func (p *nodeMaker) fromClaim(claim *model.Claim) *Node {
 func (p *nodeMaker) draft(claim *model.Claim) *Node {
 	s := &Node{Name: claim.Name, labels: p.claimLabels(claim), Taints: claim.Taints, Promised: claim.Pods, Number: -1, cache: -1}
 	s.labels[model.LabelHostname] = offerings.NewHostname
-	m := p.markets.Of(claim.Class)
+	m := p.markets.Of(claim.Class, claim.Pool)
 	if claim.InstanceType == "" {
 		p.anyOf(s, claim, m)
 		return s

@@ -193,7 +193,7 @@ func merged(claim, node map[string]string, registered bool) map[string]string {
 // claimLabels returns the labels a claim's node is sure to have.
 func (p *nodeMaker) claimLabels(claim *model.Claim) map[string]string {
 	labels := make(map[string]string)
-	if m := p.markets.Of(claim.Class); m != nil && claim.InstanceType != "" {
+	if m := p.markets.Of(claim.Class, claim.Pool); m != nil && claim.InstanceType != "" {
 		if t, known := m.Index[claim.InstanceType]; known {
 			for key, values := range m.Types[t].Labels { // each key on its own: the order does not matter
 				if len(values) == 1 && !offering.DecidedByOffering(key) {

@@ -22,8 +22,8 @@ func Draining(node *model.Node) bool {
 // Input is everything a plan depends on. Plan reads it and keeps nothing of it.
 type Input struct {
 	Snapshot *model.Snapshot
-	// Catalogs is what each class can buy, by class name, unavailable offerings included. A pool whose class is absent
-	// is reported as ClassNotReady.
+	// Catalogs is what each class can buy, by class name, unavailable offerings included; what a pool sees of it by
+	// model.CatalogKey, where overlays change that. A pool whose class is absent is reported as ClassNotReady.
 	Catalogs map[string][]model.InstanceType
 	// ClassProblems says why a class cannot be used now, by class name. Such a class's pools are not used even where
 	// Catalogs has it.

@@ -69,11 +69,20 @@ func (p *Planner) claim(r *Packing, n *Node, spare []int64) model.PlannedClaim {
 	for name, amount := range p.Dims.Resources(smallestDaemons(pool, types)) {
 		claim.Requests[name] += amount
 	}
-	if pool.Minimums {
+	annotate := func(key string, value bool) {
 		if claim.Annotations == nil {
 			claim.Annotations = make(map[string]string)
 		}
-		claim.Annotations[model.AnnotationMinValuesRelaxed] = strconv.FormatBool(n.relaxed)
+		claim.Annotations[key] = strconv.FormatBool(value)
+	}
+	if pool.Minimums {
+		annotate(model.AnnotationMinValuesRelaxed, n.relaxed)
+	}
+	if slices.ContainsFunc(types, func(t int) bool { return pool.Market.Overlaid[t] }) {
+		annotate(model.AnnotationPriceOverlaid, true)
+	}
+	if slices.ContainsFunc(types, func(t int) bool { return pool.Market.Types[t].Extended }) {
+		annotate(model.AnnotationCapacityOverlaid, true)
 	}
 	return claim
 }

@@ -28,6 +28,7 @@ type Market struct {
 	available vector.Bitset            // columns that can be bought now
 	Plain     vector.Bitset            // columns of types that are not exotic (see offering.Exotic)
 	Whole     []vector.Vector          // by type: what pods and daemons together can have
+	Overlaid  []bool                   // by type: NodeOverlays set the price of any of its offerings
 	masks     map[string]vector.Bitset // ColumnsMeeting, by KeyOf
 	Choosing  bool                     // columns are distinguished by what a launch may choose
 
@@ -44,7 +45,7 @@ type Markets struct {
 	catalogs      map[string][]model.InstanceType
 	dims          vector.Dimensions
 	distinguished map[string]bool    // see distinguished; nil until a market is made
-	ready         map[string]*Market // by class name
+	ready         map[string]*Market // as catalogs
 }
 
 // NewMarkets returns the markets of the input; none is made before it is asked for.
@@ -52,15 +53,25 @@ func NewMarkets(in *input.Input, dims vector.Dimensions) *Markets {
 	return &Markets{in: in, catalogs: in.Catalogs, dims: dims, ready: make(map[string]*Market, len(in.Catalogs))}
 }
 
-// Of returns what the class can buy; nil where nothing is known of it.
-func (m *Markets) Of(class string) *Market {
-	known := m.ready[class]
-	if types, is := m.catalogs[class]; known == nil && is {
+// Of returns what a pool with the class can buy, or the class of no pool; nil where nothing is known of it.
+func (m *Markets) Of(class, pool string) *Market {
+	if pool != "" {
+		if key := model.CatalogKey(class, pool); m.catalogs[key] != nil {
+			return m.at(key)
+		}
+	}
+	return m.at(class)
+}
+
+// at returns the market of one of the catalogs.
+func (m *Markets) at(key string) *Market {
+	known := m.ready[key]
+	if types, is := m.catalogs[key]; known == nil && is {
 		if m.distinguished == nil {
 			m.distinguished = distinguished(m.in)
 		}
 		known = newMarket(types, m.dims, m.distinguished)
-		m.ready[class] = known
+		m.ready[key] = known
 	}
 	return known
 }
@@ -69,8 +80,8 @@ func (m *Markets) Of(class string) *Market {
 // is taken.
 func (m *Markets) Reservations(taken map[string]int64) map[string]int64 {
 	left := make(map[string]int64)
-	for class := range m.catalogs { // a minimum does not depend on the order
-		for _, c := range m.Of(class).Columns {
+	for key := range m.catalogs { // a minimum does not depend on the order
+		for _, c := range m.at(key).Columns {
 			if c.Offering.CapacityType != model.Reserved {
 				continue
 			}
@@ -108,6 +119,8 @@ func newMarket(types []model.InstanceType, dims vector.Dimensions, reported map[
 	for i, t := range m.Types {
 		m.Index[t.Name], starts[i] = i, t.KubeletStarts()
 		m.Whole = append(m.Whole, dims.Vector(vector.Allocatable(t.Allocatable())))
+		m.Overlaid = append(m.Overlaid, slices.ContainsFunc(t.Offerings,
+			func(o model.Offering) bool { return o.Overlaid }))
 		for _, chosen := range choices(t, reported) {
 			m.Choosing = m.Choosing || chosen != choice{}
 			for j := range t.Offerings {

@@ -22,7 +22,7 @@ func NewPools(in *input.Input, dims vector.Dimensions, markets *Markets, daemons
 		source := &in.Snapshot.Pools[i]
 		p := &Pool{Source: source, Skip: unusable(source, in, markets)}
 		if p.Skip == nil {
-			p.prepare(markets.Of(source.Template.ClassName), daemons)
+			p.prepare(markets.Of(source.Template.ClassName, source.Name), daemons)
 			p.setLimits(in.Usage[source.Name])
 			p.Skip = p.empty()
 		}
@@ -66,7 +66,7 @@ func unusable(source *model.Pool, in *input.Input, markets *Markets) *model.Reas
 	case in.ClassProblems[class] != "":
 		return &model.Reason{Pool: source.Name, Code: input.ClassNotReady, Message: fmt.Sprintf("EC2NodeClass %q: %s", class, in.ClassProblems[class]),
 			Remedy: "correct the EC2NodeClass"}
-	case markets.Of(class) == nil:
+	case markets.Of(class, source.Name) == nil:
 		return &model.Reason{Pool: source.Name, Code: input.ClassNotReady, Message: fmt.Sprintf("EC2NodeClass %q does not exist", class),
 			Remedy: "create it, or correct spec.template.spec.nodeClassRef"}
 	}
