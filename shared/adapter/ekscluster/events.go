@@ -14,6 +14,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/api/autoscalingv1beta1"
 	"github.com/joiner-sh/joiner/shared/api/awsv1"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
+	"github.com/joiner-sh/joiner/shared/api/v1alpha1"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -101,6 +102,8 @@ func apiVersion(kind string) string {
 		return apiv1.GroupVersion.String()
 	case awsv1.KindEC2NodeClass:
 		return awsv1.GroupVersion.String()
+	case v1alpha1.KindNodeOverlay:
+		return v1alpha1.GroupVersion.String()
 	case autoscalingv1beta1.KindCapacityBuffer:
 		return autoscalingv1beta1.GroupVersion.String()
 	}

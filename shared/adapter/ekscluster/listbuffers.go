@@ -11,6 +11,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
 	"github.com/joiner-sh/joiner/shared/api/autoscalingv1beta1"
+	"github.com/joiner-sh/joiner/shared/api/v1alpha1"
 	"github.com/joiner-sh/joiner/shared/fault"
 )
 
@@ -21,7 +22,7 @@ func (c Reader) listersWithBuffers(ctx context.Context) ([]lister, error) {
 	if err := listAll(ctx, c.bufferLister(), func(object any) { buffers = append(buffers, object) }); err != nil {
 		return nil, err
 	}
-	out := c.listers()
+	out := append(c.listers(), c.permitted(c.customLister(v1alpha1.NodeOverlayResource)))
 	if len(buffers) == 0 {
 		return out, nil
 	}
@@ -56,15 +57,7 @@ func (c Reader) listersWithBuffers(ctx context.Context) ([]lister, error) {
 // bufferLister reads CapacityBuffers. Where they are not defined, or whoever asks may not look at them as its
 // permissions are older than this program, there are none.
 func (c Reader) bufferLister() lister {
-	l := c.customLister(autoscalingv1beta1.CapacityBufferResource)
-	page := l.page
-	l.page = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		list, err := page(ctx, o)
-		if fault.Is(translateError(err, "list %s", l.kind), fault.Denied) {
-			return &metav1.PartialObjectMetadataList{}, nil
-		}
-		return list, err
-	}
+	l := c.permitted(c.customLister(autoscalingv1beta1.CapacityBufferResource))
 	l.each = func(list runtime.Object, add func(any)) {
 		_ = meta.EachListItem(list, func(object runtime.Object) error {
 			if buffer, err := translate.BufferObject(object.(*unstructured.Unstructured)); err == nil {
@@ -72,6 +65,19 @@ func (c Reader) bufferLister() lister {
 			}
 			return nil
 		})
+	}
+	return l
+}
+
+// permitted reads nothing where whoever asks may not look at the kind.
+func (Reader) permitted(l lister) lister {
+	page := l.page
+	l.page = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		list, err := page(ctx, o)
+		if fault.Is(translateError(err, "list %s", l.kind), fault.Denied) {
+			return &unstructured.UnstructuredList{}, nil
+		}
+		return list, err
 	}
 	return l
 }

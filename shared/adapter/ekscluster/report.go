@@ -29,7 +29,8 @@ func (c Reporter) Report(ctx context.Context, report model.Report) error {
 	errClasses := each(report.Classes, func(r model.ClassReport) error { return gone(c.reportClass(ctx, &r)) })
 	errClaims := each(report.Claims, func(said model.Condition) error { return gone(c.reportClaim(ctx, &said)) })
 	errBuffers := each(report.Buffers, func(r model.BufferReport) error { return gone(c.reportBuffer(ctx, &r)) })
-	for _, err := range []error{errEvents, errPools, errClasses, errClaims, errBuffers} {
+	errOverlays := each(report.Overlays, func(r model.OverlayReport) error { return gone(c.reportOverlay(ctx, &r)) })
+	for _, err := range []error{errEvents, errPools, errClasses, errClaims, errBuffers, errOverlays} {
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
 	"github.com/joiner-sh/joiner/shared/api/awsv1"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
+	"github.com/joiner-sh/joiner/shared/api/v1alpha1"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
@@ -33,7 +34,19 @@ func customKinds(client dynamic.Interface, o WatchOptions) []kind {
 		customKind(client, awsv1.EC2NodeClassResource, o, func(u *unstructured.Unstructured) (wire.Change, bool) {
 			return wire.Change{Class: ref(translate.ClassOf(u))}, true
 		}, func(name string) wire.Change { return wire.Change{Class: &model.Class{Name: name}} }),
+		overlayKind(client, o),
 	}
+}
+
+// overlayKind are NodeOverlays. Where they are not defined, or the watcher may not look at them as its permissions are
+// older than itself, there are none.
+func overlayKind(client dynamic.Interface, o WatchOptions) kind {
+	k := customKind(client, v1alpha1.NodeOverlayResource, o, func(u *unstructured.Unstructured) (wire.Change, bool) {
+		return wire.Change{Overlay: ref(translate.OverlayOf(u))}, u.GetDeletionTimestamp() == nil
+	}, func(name string) wire.Change { return wire.Change{Overlay: &model.Overlay{Name: name}} })
+	k.source = &optional{customSource(client, v1alpha1.NodeOverlayResource, nil), o.Forbidden,
+		v1alpha1.NodeOverlayResource.GroupResource().String(), false}
+	return k
 }
 
 func customKind(client dynamic.Interface, resource schema.GroupVersionResource, o WatchOptions,

@@ -35,6 +35,8 @@ var kinds = map[string][]string{
 	"storage.k8s.io/volumeattachments":               {"list"},
 	"karpenter.sh/nodepools":                         {"get", "list"},
 	"karpenter.sh/nodepools/status":                  {"patch"},
+	"karpenter.sh/nodeoverlays":                      {"get", "list"},
+	"karpenter.sh/nodeoverlays/status":               {"patch"},
 	"karpenter.sh/nodeclaims":                        {"get", "list", "create", "patch", "delete"},
 	"karpenter.sh/nodeclaims/status":                 {"patch"},
 	"karpenter.k8s.aws/ec2nodeclasses":               {"get", "list", "patch"},

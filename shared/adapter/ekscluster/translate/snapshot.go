@@ -16,6 +16,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/api/autoscalingv1beta1"
 	"github.com/joiner-sh/joiner/shared/api/awsv1"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
+	"github.com/joiner-sh/joiner/shared/api/v1alpha1"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
@@ -135,6 +136,10 @@ func (b *Builder) addReferenced(object any) bool {
 		put(&b.priorities, o.Name, o)
 	case *nodev1.RuntimeClass:
 		put(&b.runtimes, o.Name, o)
+	case *v1alpha1.NodeOverlay:
+		if o.DeletionTimestamp == nil {
+			b.snapshot.Overlays = append(b.snapshot.Overlays, Overlay(o))
+		}
 	case *corev1.Service, *corev1.ReplicationController, *appsv1.ReplicaSet, *appsv1.StatefulSet:
 		if len(b.DefaultSpread) > 0 {
 			b.selectors.Put(o)
@@ -177,6 +182,7 @@ func (b *Builder) Snapshot(cluster string, atUnix int64) *model.Snapshot {
 	s.Namespaces = sorted(s.Namespaces, func(n *model.Namespace) (string, string) { return "", n.Name })
 	s.Budgets = sorted(s.Budgets, func(p *model.PDB) (string, string) { return p.Namespace, p.Name })
 	s.Volumes = sorted(s.Volumes, func(v *model.Volume) (string, string) { return v.Namespace, v.Name })
+	s.Overlays = sorted(s.Overlays, func(o *model.Overlay) (string, string) { return "", o.Name })
 	s.CSINodes = sorted(s.CSINodes, func(n *model.CSINode) (string, string) { return "", n.Node })
 	b.takeAttached()
 	b.finish()

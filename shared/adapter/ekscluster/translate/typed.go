@@ -20,6 +20,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/api/autoscalingv1beta1"
 	"github.com/joiner-sh/joiner/shared/api/awsv1"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
+	"github.com/joiner-sh/joiner/shared/api/v1alpha1"
 	"github.com/joiner-sh/joiner/shared/api/wellknown"
 	"github.com/joiner-sh/joiner/shared/fault"
 )
@@ -52,11 +53,6 @@ var kinds = map[schema.GroupKind]func() any{
 		Kind: autoscalingv1beta1.KindCapacityBuffer}: func() any { return &autoscalingv1beta1.CapacityBuffer{} },
 }
 
-// planned are kinds that are known and that nothing is built for yet.
-var planned = map[schema.GroupKind]bool{
-	{Group: wellknown.Group, Kind: "NodeOverlay"}: true,
-}
-
 // AddUnstructured is Add for an object as it is read from a file. It returns whether its kind is known, and, of a known
 // kind, Invalid with object, field and cause where it cannot be read; nothing was added then. A pool or a class that
 // cannot be read is one that is Invalid or Unsupported, and no error.
@@ -77,10 +73,15 @@ func (b *Builder) AddUnstructured(object *unstructured.Unstructured) (known bool
 	case schema.GroupKind{Group: wellknown.AWSGroup, Kind: awsv1.KindEC2NodeClass}:
 		s.Classes = append(s.Classes, ClassOf(object))
 		return true, nil
+	case schema.GroupKind{Group: wellknown.Group, Kind: v1alpha1.KindNodeOverlay}:
+		if object.GetDeletionTimestamp() == nil {
+			s.Overlays = append(s.Overlays, OverlayOf(object))
+		}
+		return true, nil
 	}
 	empty, ok := kinds[kind]
 	if !ok {
-		return planned[kind], nil
+		return false, nil
 	}
 	if path, text := hugeQuantity("", object.Object); path != "" {
 		return true, fault.New(fault.Invalid, "", "%s %s: %s: %s: is not a valid amount", kind.Kind, nameOf(object),
