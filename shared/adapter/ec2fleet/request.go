@@ -28,6 +28,8 @@ type request struct {
 	Tags         map[string]string `json:"tags"`
 	Market       string            `json:"market,omitempty"`  // of reserved capacity not bought as on-demand, see below
 	Context      string            `json:"context,omitempty"` // handed to EC2 as it is
+	// EC2 goes by the overrides' prices, which people set, and not by its own
+	Prioritized bool `json:"prioritized,omitempty"`
 }
 
 // Markets of reserved capacity. Instances of a plain reservation are bought on demand and target it.
@@ -50,10 +52,13 @@ type override struct {
 	Price        model.MicroUSD `json:"price"`
 }
 
-// Requests are written as version 2 where they hold what a build that knows version 1 only would leave out.
+// Requests are written as the first version that has all they hold: a build that knows only earlier ones would leave it
+// out.
 const (
-	requestVersion = 1
-	requestNewest  = 2
+	requestVersion     = 1
+	requestReserved    = 2 // has market and context
+	requestPrioritized = 3
+	requestNewest      = requestPrioritized
 )
 
 // PrepareRequest makes sure of the launch templates and returns the bytes to store.
@@ -61,6 +66,7 @@ func (f *Fleet) PrepareRequest(ctx context.Context, launch model.Launch) ([]byte
 	r := request{
 		Version: requestVersion, Intent: launch.Intent, Token: launch.Token, CapacityType: launch.CapacityType,
 		Count: int32(len(launch.Claims)), Tags: tagsOf(launch), Context: launch.Context,
+		Prioritized: launch.Prioritized,
 	}
 	if err := checkTemplates(launch); err != nil {
 		return nil, err
@@ -89,8 +95,11 @@ func (f *Fleet) PrepareRequest(ctx context.Context, launch model.Launch) ([]byte
 			"launch of NodePool %s has %d offerings for %d claims; both must be at least one",
 			launch.Pool, total, r.Count)
 	}
-	if r.Context != "" || launch.CapacityType == model.Reserved {
-		r.Version = requestNewest
+	switch {
+	case r.Prioritized:
+		r.Version = requestPrioritized
+	case r.Context != "" || launch.CapacityType == model.Reserved:
+		r.Version = requestReserved
 	}
 	text, err := json.Marshal(r)
 	return text, fault.Wrap(fault.Invalid, "", err, "encode launch %s", launch.Intent)
@@ -186,8 +195,8 @@ func (r *request) input() *ec2.CreateFleetInput {
 	return input
 }
 
-// strategy says what kind of capacity is bought, and which of the pools first. The prioritized strategies, which read
-// the overrides' priorities, are for prices that people set themselves; here prices are EC2's own.
+// strategy says what kind of capacity is bought, and which of the pools first. The prioritized strategies read the
+// overrides' priorities: they are for prices that people set by NodeOverlays.
 func (r *request) strategy(input *ec2.CreateFleetInput) {
 	target := &input.TargetCapacitySpecification.DefaultTargetCapacityType
 	switch {
@@ -195,6 +204,9 @@ func (r *request) strategy(input *ec2.CreateFleetInput) {
 		*target = types.DefaultTargetCapacityTypeSpot
 		input.SpotOptions = &types.SpotOptionsRequest{
 			AllocationStrategy: types.SpotAllocationStrategyPriceCapacityOptimized,
+		}
+		if r.Prioritized {
+			input.SpotOptions.AllocationStrategy = types.SpotAllocationStrategyCapacityOptimizedPrioritized
 		}
 	case r.Market == marketBlock:
 		*target = types.DefaultTargetCapacityTypeCapacityBlock
@@ -206,6 +218,9 @@ func (r *request) strategy(input *ec2.CreateFleetInput) {
 	default:
 		input.OnDemandOptions = &types.OnDemandOptionsRequest{
 			AllocationStrategy: types.FleetOnDemandAllocationStrategyLowestPrice,
+		}
+		if r.Prioritized {
+			input.OnDemandOptions.AllocationStrategy = types.FleetOnDemandAllocationStrategyPrioritized
 		}
 	}
 }

@@ -27,21 +27,32 @@ func TestLA06EveryKindOfCapacityIsBoughtItsOwnWay(t *testing.T) {
 	tests := []struct {
 		name, capacityType string
 		template           model.LaunchTemplate
+		prioritized        bool
 		target             types.DefaultTargetCapacityType
 		spot, onDemand     string
 		reserved           []types.FleetReservationType
 		version            int
 	}{
-		{"spot", model.Spot, model.LaunchTemplate{}, "spot", "price-capacity-optimized", "", nil, 1},
-		{"on demand", model.OnDemand, model.LaunchTemplate{}, "on-demand", "", "lowest-price", nil, 1},
-		{"plain reservation", model.Reserved, model.LaunchTemplate{Reservation: "cr-1"}, "on-demand", "", "lowest-price", nil, 2},
-		{"block", model.Reserved, model.LaunchTemplate{Reservation: "cr-1", Block: true}, "capacity-block", "", "", nil, 2},
-		{"interruptible", model.Reserved, model.LaunchTemplate{Reservation: "cr-1", Interruptible: true}, "reserved-capacity", "", "",
+		{"spot", model.Spot, model.LaunchTemplate{}, false, "spot", "price-capacity-optimized", "", nil, 1},
+		{"on demand", model.OnDemand, model.LaunchTemplate{}, false, "on-demand", "", "lowest-price", nil, 1},
+		{"plain reservation", model.Reserved, model.LaunchTemplate{Reservation: "cr-1"}, false, "on-demand", "",
+			"lowest-price", nil, 2},
+		{"block", model.Reserved, model.LaunchTemplate{Reservation: "cr-1", Block: true}, false, "capacity-block", "",
+			"", nil, 2},
+		{"interruptible", model.Reserved, model.LaunchTemplate{Reservation: "cr-1", Interruptible: true}, false,
+			"reserved-capacity", "", "",
 			[]types.FleetReservationType{types.FleetReservationTypeInterruptibleCapacityReservation}, 2},
+		{"F092 spot at prices of overlays", model.Spot, model.LaunchTemplate{}, true, "spot",
+			"capacity-optimized-prioritized", "", nil, 3},
+		{"F092 on demand at prices of overlays", model.OnDemand, model.LaunchTemplate{}, true, "on-demand", "",
+			"prioritized", nil, 3},
+		{"F092 plain reservation at prices of overlays", model.Reserved, model.LaunchTemplate{Reservation: "cr-1"},
+			true, "on-demand", "", "prioritized", nil, 3},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			launch := r.launch(t, "01A", test.capacityType, "a", "b")
+			launch.Prioritized = test.prioritized
 			launch.Templates[0].Reservation, launch.Templates[0].Block, launch.Templates[0].Interruptible = test.template.Reservation, test.template.Block, test.template.Interruptible
 			in := r.asked(t, launch)
 			spot, onDemand := "", ""

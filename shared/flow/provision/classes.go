@@ -181,7 +181,7 @@ func (c *classes) stale(class model.Class) bool {
 
 // configDue reports whether pools and classes must be looked at although no pod is pending.
 func (c *classes) configDue() bool {
-	return c.request.Trigger == TriggerConfig || c.state.source == sourceList ||
+	return c.request.Trigger == TriggerConfig || c.state.source == sourceList || c.overlaysDue() ||
 		slices.ContainsFunc(c.snapshot.Classes, func(class model.Class) bool {
 			known := class.Status.ObservedGeneration == class.Generation && len(class.Status.Problems) == 0
 			return !known && offering.Recorded(class, c.ledger.Classes) == nil

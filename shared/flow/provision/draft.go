@@ -155,7 +155,8 @@ func (d *drafter) attemptFor(g *grouping, question *replay.Provision, planned mo
 	like := likeKey(planned, highest)
 	a := g.alike[like]
 	if a == nil || len(a.claims) >= d.settings.ClaimsPerCall || !g.lasts(a, class) {
-		next, err := d.attempt(planned, pool, withLess(class, g.gone), question.Input.Catalogs[planned.Class], highest)
+		types := model.CatalogOf(question.Input.Catalogs, planned.Class, planned.Pool)
+		next, err := d.attempt(planned, pool, withLess(class, g.gone), types, highest)
 		if err != nil {
 			return nil, err
 		}
@@ -208,6 +209,7 @@ func (d *drafter) attempt(planned model.PlannedClaim, pool model.Pool, class mod
 	}
 	launch := model.Launch{
 		Cluster: d.reg.Cluster, Pool: planned.Pool, Class: class, CapacityType: choice.CapacityType, IPv6: ipv6(d.reg),
+		Prioritized: choice.Prioritized,
 	}
 	if !relaxed {
 		launch.Context = class.Context

@@ -119,9 +119,10 @@ func (v *invocation) moved(name string) {
 
 // Kinds of objects that warnings are about.
 const (
-	kindPool  = "NodePool"
-	kindClass = "EC2NodeClass"
-	kindClaim = "NodeClaim"
+	kindPool    = "NodePool"
+	kindClass   = "EC2NodeClass"
+	kindClaim   = "NodeClaim"
+	kindOverlay = "NodeOverlay"
 )
 
 // passing reports whether err only means that this run came too late or too often, which the next run mends.

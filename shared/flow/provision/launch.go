@@ -221,7 +221,7 @@ func (l *launcher) conclude(ctx context.Context, a *attempt, plan roundPlan, all
 		again = true
 	}
 	outcome := l.settler.outcome(a.intent, a.claims, a.result, a.launch.Class,
-		plan.question.Input.Catalogs[a.launch.Class.Name])
+		model.CatalogOf(plan.question.Input.Catalogs, a.launch.Class.Name, a.launch.Pool))
 	if err := l.settler.writeOutcome(ctx, outcome); err != nil {
 		return again, err
 	}

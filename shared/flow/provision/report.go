@@ -28,9 +28,11 @@ func (r *reporter) publish(ctx context.Context, all *launches) {
 	r.conditions()
 	r.suspensions.conditions()
 	r.classes.withRefusals()
+	r.overlays(ctx)
 	shown := r.poolStatus()
 	out := &r.report
-	if len(out.Events)+len(out.Pools)+len(out.Claims)+len(out.Classes)+len(out.PoolStatus)+len(out.Buffers) == 0 {
+	if len(out.Events)+len(out.Pools)+len(out.Claims)+len(out.Classes)+len(out.PoolStatus)+len(out.Buffers)+
+		len(out.Overlays) == 0 {
 		return
 	}
 	err := r.effect(ctx, EffectReport, func() error { return r.port.Report(ctx, r.report) })

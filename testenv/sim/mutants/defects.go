@@ -57,6 +57,9 @@ type unit struct {
 // units are for what the worlds seldom come to: loops that a removal limit holds, backlogs beyond what one plan takes, scarcity between namespaces,
 // hints that were made up.
 var units = map[string]unit{
+	"lighter overlays before heavier ones":                        {"shared/core/overlay", "TestF092F093"},
+	"overlays that conflict in the first NodePool applied":        {"shared/core/overlay", "TestF092F093"},
+	"EC2 left to its own prices under overlays":                   {provision, "TestF092"},
 	"Nodes deleted before their registration left waiting":        {lifecycle, "TestWhatEndsAClaim$"},
 	"nodes of a pool evaluated one by one as they come to rest":   {disruption, "TestNodesOfAPoolAreEvaluatedTogether$"},
 	"templates not known yet held against a class":                {provision, "TestTemplatesNotThereYet"},
@@ -137,6 +140,12 @@ var units = map[string]unit{
 
 // defects are what the simulator should notice.
 var defects = []defect{
+	// NodeOverlays.
+	{"lighter overlays before heavier ones", "shared/core/overlay/apply.go", "cmp.Compare(b.Weight, a.Weight)",
+		"cmp.Compare(a.Weight, b.Weight)"},
+	{"overlays that conflict in the first NodePool applied", "shared/core/overlay/apply.go",
+		"v.conflict(o, m); other != \"\" {", "v.conflict(o, m); other != \"\" && i > 0 {"},
+	{"EC2 left to its own prices under overlays", provision + "draft.go", "Prioritized: choice.Prioritized,", ""},
 	{"Nodes deleted before their registration left waiting", lifecycle + "diagnose.go", "n.Registered() || n.Finalizer ||", "n.Registered() ||"},
 	// The launch protocol.
 	{"bytes changed on retry", provision + "recover.go",

@@ -111,6 +111,7 @@ type request struct {
 	Count        int               `json:"count"`
 	Tags         map[string]string `json:"tags"`
 	Templates    []requestTemplate `json:"templates"`
+	Prioritized  bool              `json:"prioritized,omitempty"`
 }
 
 // requestTemplate names a launch template and the pools of capacity it is used with.
@@ -187,6 +188,7 @@ func (f *Fleet) request(launch model.Launch) (text []byte, made []string, err er
 	}
 	r := request{
 		Cluster: launch.Cluster, Intent: launch.Intent, Token: launch.Token, CapacityType: launch.CapacityType, Count: len(launch.Claims), Tags: tagsOf(launch),
+		Prioritized: launch.Prioritized,
 	}
 	for _, t := range launch.Templates {
 		name := templateName(launch, t)

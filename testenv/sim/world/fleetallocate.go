@@ -12,7 +12,7 @@ import (
 type choice struct {
 	offering model.OfferingKey
 	subnet   string
-	price    model.MicroUSD // now, whatever the request thinks
+	price    model.MicroUSD // now, whatever the request thinks, unless EC2 is to go by what it says
 	shallow  bool           // known to hold something, but less than is wanted
 	template fleetTemplate
 }
@@ -27,7 +27,7 @@ func (f *Fleet) choices(r request) []choice {
 				offering: model.OfferingKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: r.CapacityType},
 				subnet:   o.SubnetID, template: f.templates[t.Name],
 			}
-			if c.price = f.catalog.Price(c.offering); c.price == 0 {
+			if c.price = f.catalog.Price(c.offering); c.price == 0 || r.Prioritized {
 				c.price = o.Price
 			}
 			left, limited := f.stock[c.offering]
