@@ -479,7 +479,7 @@ func (f *Feed) facts(c *Cluster, claim string) explain.NodeFacts {
 		return out
 	}
 	out.Launch = f.records[claims[i].Decision].decision
-	out.Market = c.State.Ask.Catalogs[claims[i].Class]
+	out.Market = model.CatalogOf(c.State.Ask.Catalogs, claims[i].Class, claims[i].Pool)
 	command, _, _ := strings.Cut(claims[i].Command, "-") // its decision's id and a number
 	out.Moved = f.records[command].disruption
 	return out

@@ -12,6 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
 	"github.com/joiner-sh/joiner/shared/api/awsv1"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
+	"github.com/joiner-sh/joiner/shared/api/v1alpha1"
 	"github.com/joiner-sh/joiner/shared/core/headroom"
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -229,21 +230,23 @@ func leftOut(k kind, n int) string {
 		why = "include the pods it creates"
 	case other:
 		why = fmt.Sprintf("the kind is read in version %s; convert it", version)
-	case k.name == "NodeOverlay":
-		why = "the kind is not supported yet, so the plan ignores it"
 	}
 	return objects + " left out: " + why
 }
 
-// Changes reads NodePools and EC2NodeClasses that are not applied yet, as Files does; a flag gives the paths. Anything else in
-// them is an error, as is a NodePool that an API server would refuse, and files that have neither.
-func Changes(flag string, paths []string, options Options) (pools []model.Pool, classes []model.Class, err error) {
-	options.flag, options.only = flag, map[string]bool{apiv1.KindNodePool: true, awsv1.KindEC2NodeClass: true}
+// Changes reads NodePools, EC2NodeClasses and NodeOverlays that are not applied yet, as Files does; a flag gives the
+// paths. Anything else in them is an error, as is a NodePool or a NodeOverlay that an API server would refuse, and
+// files that have none of them.
+func Changes(flag string, paths []string, options Options) (pools []model.Pool, classes []model.Class,
+	overlays []model.Overlay, err error) {
+	options.flag = flag
+	options.only = map[string]bool{apiv1.KindNodePool: true, awsv1.KindEC2NodeClass: true,
+		v1alpha1.KindNodeOverlay: true}
 	cluster, err := Files(paths, options)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	pools, classes = cluster.Snapshot.Pools, cluster.Snapshot.Classes
+	pools, classes, overlays = cluster.Snapshot.Pools, cluster.Snapshot.Classes, cluster.Snapshot.Overlays
 	var problems []error
 	for _, warning := range cluster.Warnings { // of another version
 		problems = append(problems, fmt.Errorf("%s: %s", flag, warning))
@@ -253,8 +256,15 @@ func Changes(flag string, paths []string, options Options) (pools []model.Pool, 
 			problems = append(problems, fmt.Errorf("%s: NodePool %s: %s", flag, pools[i].Name, strings.Join(pools[i].Invalid, "; ")))
 		}
 	}
-	if len(pools)+len(classes) == 0 && len(problems) == 0 {
-		problems = append(problems, fmt.Errorf("%s %s: it has no NodePool or EC2NodeClass", flag, strings.Join(paths, ", ")))
+	for i := range overlays {
+		if len(overlays[i].Invalid) > 0 {
+			problems = append(problems, fmt.Errorf("%s: NodeOverlay %s: %s", flag, overlays[i].Name,
+				strings.Join(overlays[i].Invalid, "; ")))
+		}
 	}
-	return pools, classes, errors.Join(problems...)
+	if len(pools)+len(classes)+len(overlays) == 0 && len(problems) == 0 {
+		problems = append(problems, fmt.Errorf("%s %s: it has no NodePool, EC2NodeClass or NodeOverlay", flag,
+			strings.Join(paths, ", ")))
+	}
+	return pools, classes, overlays, errors.Join(problems...)
 }

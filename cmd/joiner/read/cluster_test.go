@@ -181,14 +181,14 @@ func TestReadWarnsOnceForEachKindLeftOut(t *testing.T) {
 ---
 {apiVersion: karpenter.sh/v1beta1, kind: NodePool, metadata: {name: a}}
 ---
-{apiVersion: karpenter.sh/v1alpha1, kind: NodeOverlay, metadata: {name: a}}
+{apiVersion: karpenter.sh/v1beta1, kind: NodeOverlay, metadata: {name: a}}
 ---
 {apiVersion: v1, kind: Service, metadata: {name: a}}
 `))
 	want := []string{
 		"2 objects of kind ConfigMap (v1) are left out: planning does not use the kind",
 		"1 object of kind Deployment (apps/v1) is left out: include the pods it creates",
-		"1 object of kind NodeOverlay (karpenter.sh/v1alpha1) is left out: the kind is not supported yet, so the plan ignores it",
+		"1 object of kind NodeOverlay (karpenter.sh/v1beta1) is left out: the kind is read in version karpenter.sh/v1alpha1; convert it",
 		"1 object of kind NodePool (karpenter.sh/v1beta1) is left out: the kind is read in version karpenter.sh/v1; convert it",
 	}
 	if !slices.Equal(cluster.Warnings, want) {

@@ -15,6 +15,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/api/autoscalingv1beta1"
 	"github.com/joiner-sh/joiner/shared/api/awsv1"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
+	"github.com/joiner-sh/joiner/shared/api/v1alpha1"
 )
 
 // kind names a kind of object.
@@ -69,6 +70,8 @@ var kinds = map[kind]known{
 	{"karpenter.sh/v1", apiv1.KindNodePool}:          of[apiv1.NodePool](false),
 	{"karpenter.sh/v1", apiv1.KindNodeClaim}:         of[apiv1.NodeClaim](false),
 	{"karpenter.k8s.aws/v1", awsv1.KindEC2NodeClass}: of[awsv1.EC2NodeClass](false),
+
+	{"karpenter.sh/v1alpha1", v1alpha1.KindNodeOverlay}: of[v1alpha1.NodeOverlay](false),
 
 	{"autoscaling.x-k8s.io/v1beta1", autoscalingv1beta1.KindCapacityBuffer}: of[autoscalingv1beta1.CapacityBuffer](true),
 }

@@ -158,21 +158,21 @@ func TestLedgerOfWhatIsBeingDeleted(t *testing.T) {
 
 func TestChangesReadsPoolsAndClassesAlone(t *testing.T) {
 	class := "---\n{apiVersion: karpenter.k8s.aws/v1, kind: EC2NodeClass, metadata: {name: nodes}, spec: {role: a}}\n"
-	pools, classes, err := read.Changes("--with", []string{file(t, "a.yaml", ledgerPool+class)}, read.Options{})
+	pools, classes, _, err := read.Changes("--with", []string{file(t, "a.yaml", ledgerPool+class)}, read.Options{})
 	if err != nil || len(pools) != 1 || pools[0].Name != "default" || len(classes) != 1 || classes[0].Name != "nodes" {
 		t.Errorf("%+v %+v %v", pools, classes, err)
 	}
 	for text, want := range map[string]string{
 		"":                               "--with ",
-		ledgerPool + ledgerNode("a", ""): "document 2: Node a: not a EC2NodeClass or NodePool; include it with -f",
-		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}":                                                 "document 1: ConfigMap: not a EC2NodeClass or NodePool",
-		strings.Replace(ledgerPool, "kind: EC2NodeClass", "kind: Other", 1):                                      "it has no NodePool or EC2NodeClass",
+		ledgerPool + ledgerNode("a", ""): "document 2: Node a: not a EC2NodeClass or NodeOverlay or NodePool; include it with -f",
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}":                                                 "document 1: ConfigMap: not a EC2NodeClass or NodeOverlay or NodePool",
+		strings.Replace(ledgerPool, "kind: EC2NodeClass", "kind: Other", 1):                                      "it has no NodePool, EC2NodeClass or NodeOverlay",
 		strings.Replace(ledgerPool, "expireAfter: 48h", "requirements: [{key: team, operator: In}]", 1):          "NodePool default: spec.template.spec.requirements[0]",
 		"{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: default}, spec: {template: none}}":       "spec.template: \"none\": not an object",
 		"{apiVersion: karpenter.sh/v1beta1, kind: NodePool, metadata: {name: default}, spec: {template: {}}}":    "convert it",
 		"{apiVersion: karpenter.k8s.aws/v1, kind: EC2NodeClass, metadata: {name: nodes}, spec: {userData: [x]}}": "spec.userData",
 	} {
-		if _, _, err := read.Changes("--with", []string{file(t, "a.yaml", text)}, read.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, _, err := read.Changes("--with", []string{file(t, "a.yaml", text)}, read.Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\n%v, want %q", text, err, want)
 		}
 	}

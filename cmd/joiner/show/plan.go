@@ -181,7 +181,7 @@ func fold(r *Result) []*group {
 		g.pods.add(len(c.Pods), g.nodes == 0)
 		g.nodes++
 		g.requested = resource.Add(g.requested, c.Requests)
-		g.has = resource.Add(g.has, allocatable(c.Class, c.Offering.InstanceType))
+		g.has = resource.Add(g.has, allocatable(c.Class, c.Pool, c.Offering.InstanceType))
 	}
 	slices.SortStableFunc(groups, func(a, b *group) int {
 		return cmp.Or(cmp.Compare(b.total(), a.total()), strings.Compare(a.pool, b.pool), strings.Compare(a.offering.InstanceType, b.offering.InstanceType),
@@ -190,15 +190,15 @@ func fold(r *Result) []*group {
 	return groups
 }
 
-// allocatables returns a look-up of what a node of a class and type has for pods and daemons.
-func allocatables(r *Result) func(class, instanceType string) model.Resources {
-	known := map[[2]string]model.Resources{}
-	return func(class, instanceType string) model.Resources {
-		key := [2]string{class, instanceType}
+// allocatables returns a look-up of what a node of a class, pool and type has for pods and daemons.
+func allocatables(r *Result) func(class, pool, instanceType string) model.Resources {
+	known := map[[3]string]model.Resources{}
+	return func(class, pool, instanceType string) model.Resources {
+		key := [3]string{class, pool, instanceType}
 		if has, ok := known[key]; ok {
 			return has
 		}
-		types := r.Catalogs[class]
+		types := model.CatalogOf(r.Catalogs, class, pool)
 		at := slices.IndexFunc(types, func(t model.InstanceType) bool { return t.Name == instanceType })
 		if at >= 0 {
 			known[key] = types[at].Allocatable()

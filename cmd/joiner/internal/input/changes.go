@@ -37,10 +37,10 @@ func newObjectIndex(snapshot *model.Snapshot) objectIndex {
 	return out
 }
 
-// Apply puts pools and classes into the snapshot, in the place of those of their names, as an API server would:
-// identity stays, and what differs is a generation later. A class keeps the status it has, which is then of an earlier
-// generation.
-func Apply(snapshot *model.Snapshot, pools []model.Pool, classes []model.Class) *Changes {
+// Apply puts pools, classes and overlays into the snapshot, in the place of those of their names, as an API server
+// would: identity stays, and what differs is a generation later. A class keeps the status it has, which is then of an
+// earlier generation.
+func Apply(snapshot *model.Snapshot, pools []model.Pool, classes []model.Class, overlays []model.Overlay) *Changes {
 	was := *snapshot
 	was.Pools, was.Classes = slices.Clone(snapshot.Pools), slices.Clone(snapshot.Classes)
 	w := &Changes{before: newObjectIndex(&was)}
@@ -77,11 +77,34 @@ func Apply(snapshot *model.Snapshot, pools []model.Pool, classes []model.Class) 
 		snapshot.Classes = slices.DeleteFunc(snapshot.Classes, func(c model.Class) bool { return c.Name == class.Name })
 		snapshot.Classes = append(snapshot.Classes, class)
 	}
+	w.Names = append(w.Names, applyOverlays(snapshot, overlays)...)
 	slices.Sort(w.Names)
 	slices.SortFunc(snapshot.Pools, func(a, b model.Pool) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(snapshot.Classes, func(a, b model.Class) int { return strings.Compare(a.Name, b.Name) })
 	w.after = newObjectIndex(snapshot)
 	return w
+}
+
+// applyOverlays puts overlays into the snapshot, in the place of those of their names, and returns which differ.
+func applyOverlays(snapshot *model.Snapshot, overlays []model.Overlay) []string {
+	var names []string
+	snapshot.Overlays = slices.Clone(snapshot.Overlays)
+	for _, o := range overlays {
+		at := slices.IndexFunc(snapshot.Overlays, func(old model.Overlay) bool { return old.Name == o.Name })
+		if at < 0 {
+			snapshot.Overlays = append(snapshot.Overlays, o)
+			names = append(names, "NodeOverlay "+o.Name)
+			continue
+		}
+		old := &snapshot.Overlays[at]
+		o.UID, o.Generation, o.Status = old.UID, old.Generation, old.Status
+		if !reflect.DeepEqual(*old, o) {
+			o.Generation++
+			names, snapshot.Overlays[at] = append(names, "NodeOverlay "+o.Name), o
+		}
+	}
+	slices.SortFunc(snapshot.Overlays, func(a, b model.Overlay) int { return strings.Compare(a.Name, b.Name) })
+	return names
 }
 
 // noted returns annotations with the value that others have of a key.

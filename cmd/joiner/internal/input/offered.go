@@ -2,11 +2,13 @@ package input
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/catalogfile"
 	"github.com/joiner-sh/joiner/shared/core/offering"
+	"github.com/joiner-sh/joiner/shared/core/overlay"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -21,7 +23,9 @@ type Offered struct {
 func ReadOffered(path string, snapshot *model.Snapshot, settings offering.Settings) (Offered, error) {
 	if path != "" {
 		types, err := catalogfile.Read(path)
-		return Offered{types: types}, err
+		g := Offered{types: types}
+		g.Warnings = g.overlaysLeftOut(snapshot)
+		return g, err
 	}
 	region, err := catalogfile.BuiltIn()
 	if err != nil {
@@ -44,7 +48,29 @@ func ReadOffered(path string, snapshot *model.Snapshot, settings offering.Settin
 					"unknown: it is planned without them", class.Name))
 		}
 	}
+	g.Warnings = append(g.Warnings, g.overlaysLeftOut(snapshot)...)
 	return g, nil
+}
+
+// overlaysLeftOut says which NodeOverlays are not applied, and why.
+func (g *Offered) overlaysLeftOut(snapshot *model.Snapshot) []string {
+	if len(snapshot.Overlays) == 0 {
+		return nil
+	}
+	byClass := map[string][]model.InstanceType{}
+	catalogs, _ := g.Catalogs(snapshot, nil)
+	for class, types := range catalogs { // each on its own: the order does not matter
+		if !strings.Contains(class, "/") {
+			byClass[class] = types
+		}
+	}
+	problems := overlay.Apply(snapshot.Overlays, snapshot.Pools, byClass).Problems
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(problems)) {
+		out = append(out, fmt.Sprintf("NodeOverlay %s is not applied (%s): %s", name, problems[name].Reason,
+			problems[name].Message))
+	}
+	return out
 }
 
 // zonesOf returns the zones of the cluster's subnets, as far as they are resolved, and of its nodes, sorted.
@@ -77,6 +103,7 @@ func (g *Offered) Catalogs(
 		for i := range claims {
 			catalogs[claims[i].Class] = g.types
 		}
+		overlay.AddTo(catalogs, snapshot)
 		return catalogs, problems
 	}
 	for i := range snapshot.Classes {
@@ -93,6 +120,7 @@ func (g *Offered) Catalogs(
 		without.PlacementGroup, without.Status.Reservations = nil, nil // see ReadOffered
 		catalogs[class.Name] = g.region.Types(without)
 	}
+	overlay.AddTo(catalogs, snapshot)
 	return catalogs, problems
 }
 

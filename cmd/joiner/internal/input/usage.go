@@ -37,7 +37,8 @@ func Usage(
 			InstanceType: node.Labels[model.LabelInstanceType], Zone: node.Labels[model.LabelZone],
 			CapacityType: node.Labels[model.LabelCapacityType],
 		}
-		if cost := highest(catalogs[class[node.Pool()]], bought); cost > 0 && bought.InstanceType != "" {
+		types := model.CatalogOf(catalogs, class[node.Pool()], node.Pool())
+		if cost := highest(types, bought); cost > 0 && bought.InstanceType != "" {
 			has = resource.Add(has, model.Resources{model.Dollars: cost})
 		}
 		add(node.Pool(), has)
@@ -47,11 +48,11 @@ func Usage(
 		if joined[claim.NodeName] || joined[claim.ProviderID] {
 			continue
 		}
-		has := claim.Capacity
+		types, has := model.CatalogOf(catalogs, claim.Class, claim.Pool), claim.Capacity
 		if len(has) == 0 {
-			has = most(claim, catalogs[claim.Class])
+			has = most(claim, types)
 		}
-		add(claim.Pool, resource.Add(has, model.Resources{model.Dollars: Cost(claim, catalogs[claim.Class])}))
+		add(claim.Pool, resource.Add(has, model.Resources{model.Dollars: Cost(claim, types)}))
 	}
 	return held
 }

@@ -29,7 +29,7 @@ func Unpriced(claims []model.Claim, catalogs map[string][]model.InstanceType) []
 	nodes, offerings := 0, map[string]bool{}
 	for i := range claims {
 		claim := &claims[i]
-		if claim.NodeName == "" || claim.Pool == "" || sold(claim, catalogs[claim.Class]) {
+		if claim.NodeName == "" || claim.Pool == "" || sold(claim, model.CatalogOf(catalogs, claim.Class, claim.Pool)) {
 			continue
 		}
 		nodes++

@@ -30,9 +30,9 @@ and each is valid after those before it. The replacements of a command are ready
 The reasons against a node are listed for each node: an annotation, a PodDisruptionBudget, a budget of its NodePool,
 pods that were bound or left less than consolidateAfter ago, pods that fit nowhere else.
 
---with takes NodePools and EC2NodeClasses that are not applied yet. The plan is then that of the cluster with them,
-and "drift" has the nodes that would have drifted, by the rule that the functions use, to preview an edit before
-applying it. For an EC2NodeClass only its spec is compared; its selectors are not resolved.
+--with takes NodePools, EC2NodeClasses and NodeOverlays that are not applied yet. The plan is then that of the cluster
+with them, and "drift" has the nodes that would have drifted, by the rule that the functions use, to preview an edit
+before applying it. For an EC2NodeClass only its spec is compared; its selectors are not resolved.
 
 "joiner plan provision --help" describes the catalog of instance types (--catalog).
 
@@ -67,7 +67,7 @@ func newDisrupt() *cobra.Command {
 	}
 	flags.Register(command)
 	command.Flags().StringArrayVar(&flags.with, "with", nil,
-		"`FILE` of NodePools, EC2NodeClasses to plan as if applied; may be repeated")
+		"`FILE` of NodePools, EC2NodeClasses, NodeOverlays to plan as if applied; may be repeated")
 	command.Flags().BoolVar(&flags.spotToSpot, "spot-to-spot", false, "replace spot nodes by cheaper spot nodes")
 	cli.Must(command.MarkFlagFilename("with", "json", "yaml", "yml", "gz"))
 	return command
@@ -87,13 +87,14 @@ func (f *disruptFlags) run(command *cobra.Command) error {
 	}
 	var pools []model.Pool
 	var classes []model.Class
+	var overlays []model.Overlay
 	if len(f.with) > 0 {
-		if pools, classes, err = read.Changes("--with", f.with,
+		if pools, classes, overlays, err = read.Changes("--with", f.with,
 			read.Options{Stdin: command.InOrStdin(), NowUnix: now.Unix()}); err != nil {
 			return err
 		}
 	}
-	change := input.Apply(cluster.Snapshot, pools, classes)
+	change := input.Apply(cluster.Snapshot, pools, classes, overlays)
 	offered, err := f.Offered(cluster.Snapshot, now)
 	if err != nil {
 		return err

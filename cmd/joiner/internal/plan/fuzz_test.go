@@ -67,7 +67,8 @@ func planBoth(t *testing.T, files input.Flags) ([]byte, bool) {
 	}
 	eachPodOnce(t, cluster.Snapshot, &result.Plan)
 	claims, _ := cluster.LedgerClaims()
-	disrupt, _ := (&disruptFlags{Flags: files}).plan(cluster.Snapshot, claims, input.Apply(cluster.Snapshot, nil, nil), &offered, now)
+	change := input.Apply(cluster.Snapshot, nil, nil, nil)
+	disrupt, _ := (&disruptFlags{Flags: files}).plan(cluster.Snapshot, claims, change, &offered, now)
 	disrupt.PlanSeconds = 0
 	if err := show.DisruptJSON(&out, disrupt); err != nil {
 		t.Fatal(err)

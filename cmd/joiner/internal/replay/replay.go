@@ -78,7 +78,7 @@ func New() *cobra.Command {
 	flags.Register(command)
 	cli.OutputFlag(command, &flags.output, "output format")
 	command.Flags().StringArrayVar(&flags.with, "with", nil,
-		"`FILE` or folder of NodePools and EC2NodeClasses to decide with, instead of the recorded ones; may be "+
+		"`FILE` or folder of NodePools and NodeOverlays to decide with, instead of the recorded ones; may be "+
 			"repeated")
 	cli.Must(command.MarkFlagFilename("with", "json", "yaml", "yml"))
 	return command
@@ -134,15 +134,16 @@ func (f *Flags) facts(
 	if len(f.with) == 0 {
 		return facts, nil
 	}
-	pools, classes, err := read.Changes("--with", f.with, read.Options{Stdin: in, NowUnix: answer.AtUnix})
+	pools, classes, overlays, err := read.Changes("--with", f.with, read.Options{Stdin: in, NowUnix: answer.AtUnix})
 	if err != nil {
 		return facts, err
 	}
 	if len(classes) > 0 { // what a class found is part of the question
-		return facts, errors.New("--with: an EC2NodeClass stays as it was resolved then; give only NodePools")
+		return facts,
+			errors.New("--with: an EC2NodeClass stays as it was resolved then; give only NodePools and NodeOverlays")
 	}
 	snapshot := *facts.Snapshot
-	answer.With = input.Apply(&snapshot, pools, nil).Names
+	answer.With = input.Apply(&snapshot, pools, nil, overlays).Names
 	facts.Snapshot = &snapshot
 	return facts, nil
 }

@@ -156,7 +156,8 @@ func (f *Flags) ClusterOf(
 ) *explain.Cluster {
 	catalogs, problems := offered.Catalogs(cluster.Snapshot, claims)
 	for i := range claims {
-		claims[i].Price = model.MicroUSD(input.Cost(&claims[i], catalogs[claims[i].Class]))
+		types := model.CatalogOf(catalogs, claims[i].Class, claims[i].Pool)
+		claims[i].Price = model.MicroUSD(input.Cost(&claims[i], types))
 	}
 	return &explain.Cluster{Ask: pack.Input{
 		Snapshot: cluster.Snapshot, Catalogs: catalogs, ClassProblems: problems, Claims: claims,
