@@ -69,6 +69,8 @@ func (c *cluster) objects(ctx context.Context) ([]check.Finding, error) {
 		switch schemas, there := have.Schemas[name]; {
 		case !there && name == buffers:
 			// It may be left out.
+		case !there && name == overlays:
+			say(check.Warn, "the CustomResourceDefinition %s does not exist: there are no NodeOverlays", name)
 		case !there:
 			say(check.Fail,
 				"the CustomResourceDefinition %s does not exist: no node is terminated for that, and nothing is "+
@@ -102,6 +104,9 @@ func (c *cluster) objects(ctx context.Context) ([]check.Finding, error) {
 
 // buffers is the one definition that may be somebody else's, or missing.
 const buffers = "capacitybuffers.autoscaling.x-k8s.io"
+
+// overlays is the one that clusters of earlier versions lack, where nothing depends on it.
+const overlays = "nodeoverlays.karpenter.sh"
 
 // sameJSON reports whether two values are written alike, whatever types their numbers have here.
 func sameJSON(a, b any) bool {

@@ -58,7 +58,6 @@ func Build(ctx context.Context, dir string, suites ...string) (*Work, error) {
 		return nil, err
 	}
 	for _, d := range [][2]string{
-		{"sigs.k8s.io/karpenter", "pkg/apis/crds/karpenter.sh_nodeoverlays.yaml"},
 		{"github.com/aws/amazon-vpc-resource-controller-k8s", "config/crd/bases/vpcresources.k8s.aws_securitygrouppolicies.yaml"},
 	} {
 		folder, err := output(ctx, here, "go", "list", "-m", "-f", "{{.Dir}}", d[0])
