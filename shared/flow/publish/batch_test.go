@@ -199,6 +199,10 @@ func TestPeoplesChangesOfPoolsAndClassesOpenABatch(t *testing.T) {
 	class := func(generation int64, status string) wire.Change {
 		return wire.Change{Class: &model.Class{Name: "default", UID: "u", Generation: generation, Status: model.ClassStatus{InstanceProfile: status}}}
 	}
+	overlay := func(generation int64, status string) wire.Change {
+		return wire.Change{Overlay: &model.Overlay{Name: "discount", UID: "u", Generation: generation,
+			Status: model.OverlayStatus{Status: status}}}
+	}
 	for _, step := range []struct {
 		what   string
 		change wire.Change
@@ -212,6 +216,10 @@ func TestPeoplesChangesOfPoolsAndClassesOpenABatch(t *testing.T) {
 		{"a new class", class(1, ""), 1},
 		{"its status is written", class(1, "p"), 0},
 		{"a new generation of it", class(2, "p"), 1},
+		{"F092 a new overlay", overlay(1, ""), 1},
+		{"F092 its status is written", overlay(1, "True"), 0},
+		{"F092 a new generation of it", overlay(2, "True"), 1},
+		{"F092 it goes", wire.Change{Deleted: true, Overlay: &model.Overlay{Name: "discount"}}, 1},
 	} {
 		w.hints = nil
 		f.Observe(step.change)
