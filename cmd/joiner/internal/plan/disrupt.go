@@ -67,7 +67,7 @@ func newDisrupt() *cobra.Command {
 	}
 	flags.Register(command)
 	command.Flags().StringArrayVar(&flags.with, "with", nil,
-		"`FILE` of NodePools, EC2NodeClasses, NodeOverlays to plan as if applied; may be repeated")
+		"`FILE` of NodePools, classes, NodeOverlays to plan as if applied; repeatable")
 	command.Flags().BoolVar(&flags.spotToSpot, "spot-to-spot", false, "replace spot nodes by cheaper spot nodes")
 	cli.Must(command.MarkFlagFilename("with", "json", "yaml", "yml", "gz"))
 	return command

@@ -43,12 +43,11 @@ status:
 
 func TestF020NodeOverlayThatCannotBeAppliedSaysWhy(t *testing.T) {
 	for spec, want := range map[string]string{
-		`{price: "1", priceAdjustment: "+1", requirements: []}`:                  "spec.priceAdjustment",
-		`{capacity: {cpu: 1}, requirements: []}`:                                 "spec.capacity[cpu]",
-		`{weight: 10001, requirements: []}`:                                      "spec.weight",
-		`{requirements: [{key: kubernetes.io/hostname, operator: Exists}]}`:      "spec.requirements[0].key",
-		`{requirements: none}`:                                                   "spec: cannot be read",
-		`{capacity: {a.example.com/b: "99999999999999999Gi"}, requirements: []}`: "spec.capacity[a.example.com/b]",
+		`{price: "1", priceAdjustment: "+1", requirements: []}`:             "spec.priceAdjustment",
+		`{capacity: {cpu: 1}, requirements: []}`:                            "spec.capacity[cpu]",
+		`{weight: 10001, requirements: []}`:                                 "spec.weight",
+		`{requirements: [{key: kubernetes.io/hostname, operator: Exists}]}`: "spec.requirements[0].key",
+		`{requirements: none}`:                                              "spec: cannot be read",
 	} {
 		got := overlayFrom(t,
 			"{apiVersion: karpenter.sh/v1alpha1, kind: NodeOverlay, metadata: {name: a}, spec: "+spec+"}")
