@@ -172,7 +172,8 @@ func TestChangesReadsPoolsAndClassesAlone(t *testing.T) {
 		"{apiVersion: karpenter.sh/v1beta1, kind: NodePool, metadata: {name: default}, spec: {template: {}}}":    "convert it",
 		"{apiVersion: karpenter.k8s.aws/v1, kind: EC2NodeClass, metadata: {name: nodes}, spec: {userData: [x]}}": "spec.userData",
 	} {
-		if _, _, _, err := read.Changes("--with", []string{file(t, "a.yaml", text)}, read.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		_, _, _, err := read.Changes("--with", []string{file(t, "a.yaml", text)}, read.Options{})
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\n%v, want %q", text, err, want)
 		}
 	}

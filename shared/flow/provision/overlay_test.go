@@ -18,7 +18,7 @@ func overlaid(t *testing.T, overlays ...model.Overlay) *world.World {
 	w.Cluster.AddClass(world.Class("default"))
 	w.Cluster.AddPool(world.Pool("default", "default", world.Need(model.LabelCapacityType, model.OnDemand)))
 	for _, o := range overlays {
-		w.Cluster.AddOverlay(o)
+		world.AddOverlay(w.Cluster, o)
 	}
 	return w
 }
@@ -32,7 +32,7 @@ func discount(name, instanceType, price string) model.Overlay {
 }
 
 func overlayStatus(w *world.World, name string) model.OverlayStatus {
-	for _, o := range w.Cluster.Overlays() {
+	for _, o := range world.Overlays(w.Cluster) {
 		if o.Name == name {
 			return o.Status
 		}
@@ -85,7 +85,7 @@ func TestF092OverlayAddsAnExtendedResource(t *testing.T) {
 	}
 	o := discount("a", "m5.xlarge", "")
 	o.Capacity = model.Resources{fuse: 2}
-	w.Cluster.AddOverlay(o)
+	world.AddOverlay(w.Cluster, o)
 	if out := pass(t, w, provision.TriggerConfig); out.Claims != 1 {
 		t.Fatalf("%+v", out)
 	}
@@ -110,7 +110,7 @@ func TestF093OverlayConflictIsSaidAndEnds(t *testing.T) {
 	}
 	heavier := discount("a", "m5.xlarge", "0.001")
 	heavier.Weight = 11
-	w.Cluster.AddOverlay(heavier)
+	world.AddOverlay(w.Cluster, heavier)
 	pass(t, w, provision.TriggerResync) // also without a hint: what is said is of an earlier generation
 	if a := overlayStatus(w, "a"); a.Status != "True" || a.Generation != 2 {
 		t.Errorf("%+v", a)

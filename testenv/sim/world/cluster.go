@@ -483,7 +483,7 @@ func (c *Cluster) Report(_ context.Context, report model.Report) error {
 	for i := range report.Buffers {
 		c.showBuffer(&report.Buffers[i])
 	}
-	c.showOverlays(report.Overlays)
+	showOverlays(c, report.Overlays)
 	for _, status := range report.PoolStatus {
 		if stands(status.Pool, status.UID) {
 			c.poolStatus[status.Pool] = status
@@ -506,4 +506,18 @@ func (c *Cluster) Report(_ context.Context, report model.Report) error {
 		put(c, &c.classes, KindClass, next.Name, next.UID, "status", &next)
 	}
 	return nil
+}
+
+// showOverlays writes what the status of overlays is to say, unless an overlay has changed since.
+func showOverlays(c *Cluster, reports []model.OverlayReport) {
+	for _, r := range reports {
+		stored := c.overlays.get(r.Name)
+		if stored == nil || stored.UID != r.UID || stored.Status == r.Status ||
+			r.Status.Generation != stored.Generation {
+			continue
+		}
+		next := *stored
+		next.Status = r.Status
+		put(c, &c.overlays, KindOverlay, r.Name, next.UID, "status", &next)
+	}
 }
