@@ -94,6 +94,9 @@ func PoolOfTag(value string) string {
 // consolidateAfter of its NodePool asks for.
 const ConditionConsolidatable = "Consolidatable"
 
+// ConditionRolledOut of a NodePool says that no node of it differs from what would be launched now.
+const ConditionRolledOut = "RolledOut"
+
 // ConditionDisruptionReason of a NodeClaim says why its node is being disrupted voluntarily.
 const ConditionDisruptionReason = "DisruptionReason"
 

@@ -431,6 +431,7 @@ type Report struct {
 	Events     []Event
 	Pools      []Condition // on NodePools
 	Claims     []Condition // on NodeClaims without an instance; Consolidatable and DisruptionReason on others too
+	PodEvents  []PodEvent  // on NodeClaims
 	Classes    []ClassReport
 	PoolStatus []PoolStatus
 	Buffers    []BufferReport
@@ -458,6 +459,13 @@ type Condition struct {
 	Message string
 }
 
+// PodEvent says when a pod last came to the node of a NodeClaim or left it.
+type PodEvent struct {
+	Claim  string
+	UID    string // of the NodeClaim object
+	AtUnix int64
+}
+
 // ClassReport is an EC2NodeClass's resolved status.
 type ClassReport struct {
 	Class   string
@@ -472,4 +480,26 @@ type PoolStatus struct {
 	UID       string
 	Nodes     int64
 	Resources Resources
+	// ClassGeneration is the generation of the EC2NodeClass that the pool's health was evaluated with; 0 = there is none
+	ClassGeneration int64
+	Rollout         PoolRollout
+}
+
+// PoolRollout counts the nodes of a NodePool by whether an instance launched now would differ. Each node is in one of
+// the three numbers.
+type PoolRollout struct {
+	Generation int64 // of the NodePool it was counted by
+	Current    int64 // nodes of which nothing would differ
+	Drifted    int64 // nodes of which something would, and that nobody replaces yet
+	Replacing  int64 // the same, and a command or a drain is at work on them
+}
+
+// Condition says whether all nodes are current, as the condition RolledOut of the NodePool does.
+func (r *PoolRollout) Condition() (status, reason, message string) {
+	all := r.Current + r.Drifted + r.Replacing
+	if r.Current == all {
+		return "True", ConditionRolledOut, ""
+	}
+	return "False", "NodesDrifted", fmt.Sprintf("%d of %d nodes differ from what would be launched now; %d of them are being replaced",
+		r.Drifted+r.Replacing, all, r.Replacing)
 }

@@ -48,6 +48,8 @@ type Object struct {
 	Manual bool `json:"manual,omitempty"`
 	// it shows that no pod has come to its node or left it for as long as its NodePool asks for (Consolidatable)
 	Quiet bool `json:"quiet,omitempty"`
+	// when it shows that a pod last came to its node or left it (status.lastPodEventTime); 0 = it shows no time
+	PodEventUnix int64 `json:"podEvent,omitempty"`
 }
 
 // ClaimShown is what a NodeClaim object shows of itself that nothing is decided by.

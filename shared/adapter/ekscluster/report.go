@@ -27,7 +27,7 @@ func (c Reporter) Report(ctx context.Context, report model.Report) error {
 	errEvents := each(report.Events, func(e model.Event) error { return c.publish(ctx, e) })
 	errPools := each(pools, func(p poolReport) error { return gone(c.reportPool(ctx, &p)) })
 	errClasses := each(report.Classes, func(r model.ClassReport) error { return gone(c.reportClass(ctx, &r)) })
-	errClaims := each(report.Claims, func(said model.Condition) error { return gone(c.reportClaim(ctx, &said)) })
+	errClaims := each(claimReports(&report), func(r claimReport) error { return gone(c.reportClaim(ctx, &r)) })
 	errBuffers := each(report.Buffers, func(r model.BufferReport) error { return gone(c.reportBuffer(ctx, &r)) })
 	errOverlays := each(report.Overlays, func(r model.OverlayReport) error { return gone(c.reportOverlay(ctx, &r)) })
 	for _, err := range []error{errEvents, errPools, errClasses, errClaims, errBuffers, errOverlays} {
@@ -79,9 +79,8 @@ func (c Reporter) reportPool(ctx context.Context, p *poolReport) error {
 			for i := range p.conditions {
 				errs = append(errs, say(set, &p.conditions[i]))
 			}
-			if s := p.status; s != nil {
-				pool.Status.Nodes = s.Nodes
-				pool.Status.Resources = sameQuantities(pool.Status.Resources, quantities(s.Resources))
+			if p.status != nil {
+				errs = append(errs, showPool(pool, set, p.status))
 			}
 			return errors.Join(errs...)
 		},
@@ -89,21 +88,80 @@ func (c Reporter) reportPool(ctx context.Context, p *poolReport) error {
 	}).write(ctx, c.api)
 }
 
-// reportClaim writes a condition of a NodeClaim that has no instance yet, or of any whether and why it is disrupted
-// voluntarily.
-func (c Reporter) reportClaim(ctx context.Context, said *model.Condition) error {
-	return claimStatus(said.Object, said.UID, nil, func(o *apiv1.NodeClaim) error {
-		set := apiv1.NodeClaimConditions.For(o, c.now())
-		choice := said.Type == apiv1.ConditionDisruptionReason || said.Type == apiv1.ConditionConsolidatable
-		switch {
-		case choice && said.Status == "":
-			set.Remove(said.Type)
-			return nil
-		case o.Status.ProviderID != "" && !choice:
-			return nil
+// showPool shows what a pool has. Of a pool that was changed meanwhile the nodes are counted again before they are shown.
+func showPool(pool *apiv1.NodePool, set *condition.Set, s *model.PoolStatus) error {
+	pool.Status.Nodes = s.Nodes
+	pool.Status.Resources = sameQuantities(pool.Status.Resources, quantities(s.Resources))
+	if s.ClassGeneration != 0 {
+		pool.Status.NodeClassObservedGeneration = s.ClassGeneration
+	}
+	counted := &s.Rollout
+	if counted.Generation != pool.Generation {
+		return nil
+	}
+	pool.Status.Rollout = &apiv1.NodePoolRollout{
+		ObservedGeneration: counted.Generation, Current: counted.Current, Drifted: counted.Drifted, Replacing: counted.Replacing,
+	}
+	said := model.Condition{Object: s.Pool, UID: s.UID, Type: model.ConditionRolledOut}
+	said.Status, said.Reason, said.Message = counted.Condition()
+	return say(set, &said)
+}
+
+// claimReport is everything a report says of one NodeClaim, so that it is one write.
+type claimReport struct {
+	name, uid    string
+	conditions   []*model.Condition
+	podEventUnix int64 // 0 = nothing said
+}
+
+// claimReports gathers a report by NodeClaim, in the order in which they are first named.
+func claimReports(report *model.Report) []claimReport {
+	var out []claimReport
+	known := make(map[[2]string]int, len(report.Claims)+len(report.PodEvents))
+	at := func(name, uid string) *claimReport {
+		i, is := known[[2]string{name, uid}]
+		if !is {
+			i = len(out)
+			known[[2]string{name, uid}], out = i, append(out, claimReport{name: name, uid: uid})
 		}
-		return say(set, said)
+		return &out[i]
+	}
+	for i := range report.Claims {
+		r := at(report.Claims[i].Object, report.Claims[i].UID)
+		r.conditions = append(r.conditions, &report.Claims[i])
+	}
+	for _, event := range report.PodEvents {
+		at(event.Claim, event.UID).podEventUnix = event.AtUnix
+	}
+	return out
+}
+
+func (c Reporter) reportClaim(ctx context.Context, r *claimReport) error {
+	return claimStatus(r.name, r.uid, nil, func(o *apiv1.NodeClaim) error {
+		set := apiv1.NodeClaimConditions.For(o, c.now())
+		var errs []error
+		for _, said := range r.conditions {
+			errs = append(errs, sayOfClaim(o, set, said))
+		}
+		if at := time.Unix(r.podEventUnix, 0).UTC(); r.podEventUnix != 0 && at.After(o.Status.LastPodEventTime.Time) {
+			o.Status.LastPodEventTime = metav1.NewTime(at)
+		}
+		return errors.Join(errs...)
 	}).write(ctx, c.api)
+}
+
+// sayOfClaim writes a condition of a NodeClaim that has no instance yet, or of any whether and why it is disrupted
+// voluntarily.
+func sayOfClaim(o *apiv1.NodeClaim, set *condition.Set, said *model.Condition) error {
+	choice := said.Type == apiv1.ConditionDisruptionReason || said.Type == apiv1.ConditionConsolidatable
+	switch {
+	case choice && said.Status == "":
+		set.Remove(said.Type)
+		return nil
+	case o.Status.ProviderID != "" && !choice:
+		return nil
+	}
+	return say(set, said)
 }
 
 func say(set *condition.Set, c *model.Condition) error {

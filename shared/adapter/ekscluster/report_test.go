@@ -101,6 +101,37 @@ func TestReportWritesPoolConditionsAndStatusInOne(t *testing.T) {
 	}
 }
 
+// M9, M84: a NodePool shows the generation of its class and how many nodes are current, by the generation they were counted by; counts of
+// another generation than its own are not shown.
+func TestM84ReportShowsTheRollout(t *testing.T) {
+	c, name := connect(t), unique("rollout")
+	apply(t, pool, name)
+	object := readPool(t, c, name)
+	status := model.PoolStatus{Pool: name, UID: string(object.UID), Nodes: 3, ClassGeneration: 4,
+		Rollout: model.PoolRollout{Generation: object.Generation, Current: 1, Drifted: 1, Replacing: 1}}
+	report(t, c, model.Report{PoolStatus: []model.PoolStatus{status}})
+	got := readPool(t, c, name)
+	want := apiv1.NodePoolRollout{ObservedGeneration: object.Generation, Current: 1, Drifted: 1, Replacing: 1}
+	if got.Status.NodeClassObservedGeneration != 4 || got.Status.Rollout == nil || *got.Status.Rollout != want {
+		t.Errorf("status: %+v", got.Status)
+	}
+	set := apiv1.NodePoolConditions.For(got, time.Now())
+	if said := set.Get(model.ConditionRolledOut); said.Status != metav1.ConditionFalse || said.ObservedGeneration != object.Generation {
+		t.Errorf("%+v", said)
+	}
+	status.ClassGeneration, status.Rollout = 0, model.PoolRollout{Generation: object.Generation - 1, Current: 3}
+	report(t, c, model.Report{PoolStatus: []model.PoolStatus{status}})
+	if got = readPool(t, c, name); got.Status.NodeClassObservedGeneration != 4 || *got.Status.Rollout != want {
+		t.Errorf("counts of another generation are shown: %+v", got.Status)
+	}
+	status.Rollout.Generation = object.Generation
+	report(t, c, model.Report{PoolStatus: []model.PoolStatus{status}})
+	got = readPool(t, c, name)
+	if set = apiv1.NodePoolConditions.For(got, time.Now()); !set.IsTrue(model.ConditionRolledOut) || got.Status.Rollout.Current != 3 {
+		t.Errorf("status: %+v", got.Status)
+	}
+}
+
 func TestReportShowsWhatAClassResolvesTo(t *testing.T) {
 	c, name := connect(t), unique("resolved")
 	apply(t, class, name)

@@ -22,12 +22,28 @@ type NodePoolStatus struct {
 	//
 	// +optional
 	NodeClassObservedGeneration int64 `json:"nodeClassObservedGeneration,omitempty"`
+	// Rollout counts the pool's nodes by whether an instance launched now would differ.
+	//
+	// +optional
+	Rollout *NodePoolRollout `json:"rollout,omitempty"`
 	// Conditions say whether the pool can be used, and why not.
 	//
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// NodePoolRollout counts the nodes of a pool. Each node is in one of the three numbers.
+type NodePoolRollout struct {
+	// ObservedGeneration is the generation of the pool that the nodes were compared with.
+	ObservedGeneration int64 `json:"observedGeneration"`
+	// Current is the number of nodes of which nothing would differ.
+	Current int64 `json:"current"`
+	// Drifted is the number of nodes of which something would differ, and which are not being replaced yet.
+	Drifted int64 `json:"drifted"`
+	// Replacing is the number of drifted nodes that are being replaced.
+	Replacing int64 `json:"replacing"`
 }
 
 // Conditions of a NodePool.

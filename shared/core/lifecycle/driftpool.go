@@ -17,20 +17,29 @@ func requirementsDrift(v DriftView) Drift {
 	if err != nil {
 		return Drift{}
 	}
-	for _, key := range wanted.Keys() {
-		value, has, known := labelOf(&v, key)
-		set := wanted[key]
-		if !known || has && set.Has(value) || !has && set.AllowsAbsent() {
-			continue
-		}
-		what := fmt.Sprintf("is %q", value)
-		if !has {
-			what = "is missing"
-		}
-		return Drift{RequirementsDrifted, fmt.Sprintf("NodePool %s: spec.template.spec.requirements require %s; the instance's label %s",
-			v.Pool.Name, set.Text(key), what)}
+	key, value, has := unmet(&v, wanted)
+	if key == "" {
+		return Drift{}
 	}
-	return Drift{}
+	what := fmt.Sprintf("is %q", value)
+	if !has {
+		what = "is missing"
+	}
+	return Drift{RequirementsDrifted, fmt.Sprintf("NodePool %s: spec.template.spec.requirements require %s; the instance's label %s",
+		v.Pool.Name, wanted[key].Text(key), what)}
+}
+
+// unmet returns the first key of wanted that the label of an instance is known not to meet, and that label; "" where
+// there is none.
+func unmet(v *DriftView, wanted requirement.Requirements) (key, value string, has bool) {
+	for _, key := range wanted.Keys() {
+		value, has, known := labelOf(v, key)
+		set := wanted[key]
+		if known && !(has && set.Has(value)) && (has || !set.AllowsAbsent()) {
+			return key, value, has
+		}
+	}
+	return "", "", false
 }
 
 // labelOf returns the label an instance has by its claim. known is false where that is unknown: a label nodes have by

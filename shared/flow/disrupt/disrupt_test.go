@@ -514,6 +514,32 @@ func TestQuietNodesAreShown(t *testing.T) {
 	}
 }
 
+// M9: when a pod last came to a node or left it is on its NodeClaim, written once for each time that the watcher saw, and never for a
+// node of which it saw nothing.
+func TestM9LastPodEventIsShown(t *testing.T) {
+	h := newHouse(t, 3)
+	h.plan = func(disruption.Input) model.DisruptPlan { return model.DisruptPlan{} }
+	shown := func(when string, said int, n0, n1 int64) {
+		t.Helper()
+		h.check()
+		if a, b, c := h.objects["c-n0"].podEvent, h.objects["c-n1"].podEvent, h.objects["c-n2"].podEvent; a != n0 || b != n1 || c != 0 || h.podEvents != said {
+			t.Errorf("%s: %d, %d, %d, said %d times; want %d, %d, 0, %d", when, a, b, c, h.podEvents, n0, n1, said)
+		}
+	}
+	first := h.now - 40
+	h.nodes["n0"].Node.PodEventUnix, h.nodes["n1"].Node.PodEventUnix = first, first+10
+	h.publish()
+	shown("at first", 2, first, first+10)
+	h.pass(1801)
+	shown("nothing has changed", 2, first, first+10)
+	h.nodes["n1"].Node.PodEventUnix = first + 30
+	h.pass(1801)
+	shown("a pod has left", 3, first, first+30)
+	h.nodes["n0"].Node.PodEventUnix = 0 // a watcher that has seen nothing since it began
+	h.pass(1801)
+	shown("the watcher knows nothing", 3, first, first+30)
+}
+
 // A pause begins nothing.
 func TestPausedClusterIsLeftAlone(t *testing.T) {
 	h := newHouse(t, 2)

@@ -179,39 +179,62 @@ func (k *eventWriter) due(name, code string) bool {
 	return true
 }
 
-// quiet says on NodeClaims whether their nodes have been left in peace for as long as their pools ask for, where they show something else.
-// Those beyond what one run may say are the next one's: that objects have changed has it look again.
-func (r *session) quiet(plan *model.DisruptPlan, snapshot *model.Snapshot) (said []model.Condition) {
+// quiet says on NodeClaims when a pod last came to their nodes or left them, and whether the nodes have been left in peace for as long
+// as their pools ask for, where they show something else. Those beyond what one run may say are the next one's: that objects have
+// changed has it look again.
+func (r *session) quiet(plan *model.DisruptPlan, snapshot *model.Snapshot) (said model.Report) {
 	if plan == nil || r.state.Rush(r.NowUnix()) {
-		return nil
+		return said
 	}
 	quiet := map[string]bool{}
 	for _, claim := range plan.Quiet {
 		quiet[claim] = true
 	}
+	events := podEvents(snapshot)
 	for i := range snapshot.Claims {
 		object := &snapshot.Claims[i]
 		claim := r.state.claims[object.Name]
-		if claim == nil || claim.ObjectUID != object.UID || object.DeletedUnix != 0 || quiet[claim.Name] == object.Quiet {
+		if claim == nil || claim.ObjectUID != object.UID || object.DeletedUnix != 0 {
 			continue
 		}
-		if len(said) == r.settings.MaxEvents {
+		at := events[claim.ProviderID]
+		news, moved := quiet[claim.Name] != object.Quiet, claim.ProviderID != "" && at > object.PodEventUnix
+		if !news && !moved {
+			continue
+		}
+		if max(len(said.Claims), len(said.PodEvents)) == r.settings.MaxEvents {
 			break
 		}
-		c := model.Condition{Object: object.Name, UID: object.UID, Type: model.ConditionConsolidatable}
-		if quiet[claim.Name] {
-			c.Status, c.Reason = "True", model.ConditionConsolidatable
+		if news {
+			c := model.Condition{Object: object.Name, UID: object.UID, Type: model.ConditionConsolidatable}
+			if quiet[claim.Name] {
+				c.Status, c.Reason = "True", model.ConditionConsolidatable
+			}
+			said.Claims = append(said.Claims, c)
 		}
-		said = append(said, c)
+		if moved {
+			said.PodEvents = append(said.PodEvents, model.PodEvent{Claim: object.Name, UID: object.UID, AtUnix: at})
+		}
 	}
 	return said
 }
 
+// podEvents returns when a pod last came to each node or left it, as the watcher saw it, by provider ID.
+func podEvents(snapshot *model.Snapshot) map[string]int64 {
+	events := make(map[string]int64, len(snapshot.Nodes))
+	for i := range snapshot.Nodes {
+		events[snapshot.Nodes[i].ProviderID] = snapshot.Nodes[i].PodEventUnix
+	}
+	return events
+}
+
 // publishEvents publishes what this run has to say.
-func (r *session) publishEvents(ctx context.Context, quiet []model.Condition) {
-	if len(r.events)+len(quiet) > 0 {
-		r.Try(ctx, EffectReport, fmt.Sprintf("publish %d events and %d conditions", len(r.events), len(quiet)), func() error {
-			return r.clients.Reporter.Report(ctx, model.Report{Events: r.events, Claims: quiet})
+func (r *session) publishEvents(ctx context.Context, said model.Report) {
+	said.Events = r.events
+	conditions := len(said.Claims) + len(said.PodEvents)
+	if len(r.events)+conditions > 0 {
+		r.Try(ctx, EffectReport, fmt.Sprintf("publish %d events and %d conditions", len(r.events), conditions), func() error {
+			return r.clients.Reporter.Report(ctx, said)
 		})
 	}
 }

@@ -49,6 +49,7 @@ type house struct {
 	holds      func(disruption.Input, *model.Command) []model.KeptReason
 	plans      int // how often it was planned
 	quieted    int // how often it was said whether a node is quiet
+	podEvents  int // how often it was said when a pod last came to a node or left it
 	barren     bool
 	boots      int64 // seconds until an instance is initialized
 	settings   disrupt.Settings
@@ -63,7 +64,10 @@ type house struct {
 }
 
 // condition is what a NodeClaim shows.
-type condition struct{ uid, reason, quiet string }
+type condition struct {
+	uid, reason, quiet string
+	podEvent           int64
+}
 
 // hint is one that was sent, and arrives when it is due.
 type hint struct {
@@ -191,7 +195,7 @@ func (h *house) publish() {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.objects)) {
-		next.Claims = append(next.Claims, model.Object{Name: name, UID: h.objects[name].uid, Quiet: h.objects[name].quiet == "True"})
+		next.Claims = append(next.Claims, model.Object{Name: name, UID: h.objects[name].uid, Quiet: h.objects[name].quiet == "True", PodEventUnix: h.objects[name].podEvent})
 	}
 	if h.published != nil {
 		next.Seq = h.published.Seq
@@ -407,6 +411,11 @@ func (h *house) Report(_ context.Context, report model.Report) error {
 			h.quieted++
 		default:
 			h.t.Errorf("condition %+v", c)
+		}
+	}
+	for _, event := range report.PodEvents {
+		if object := h.objects[event.Claim]; object != nil && object.uid == event.UID {
+			object.podEvent, h.podEvents = event.AtUnix, h.podEvents+1
 		}
 	}
 	return nil

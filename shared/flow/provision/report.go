@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
 	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/port"
@@ -183,7 +184,8 @@ func (r *reporter) poolStatus() []model.PoolShown {
 	shown := make([]model.PoolShown, 0, len(r.snapshot.Pools))
 	for _, pool := range r.snapshot.Pools {
 		status := r.statusOf(&pool)
-		text := fmt.Append(nil, status.UID, " ", status.Nodes, " ", status.Resources) // maps are printed by key
+		text := fmt.Append(nil, status.UID, " ", status.Nodes, " ", status.Resources, " ", status.ClassGeneration, " ",
+			status.Rollout) // maps are printed by key
 		now := model.PoolShown{Pool: pool.Name, Digest: digest(text, 8)}
 		if r.classes.resolved != nil || !slices.Contains(r.ledger.Notes.Shown, now) {
 			r.report.PoolStatus = append(r.report.PoolStatus, status)
@@ -199,12 +201,18 @@ func (r *reporter) statusOf(pool *model.Pool) model.PoolStatus {
 	status := model.PoolStatus{Pool: pool.Name, UID: pool.UID, Resources: model.Resources{
 		model.CPU: 0, model.Memory: 0, model.Pods: 0, model.EphemeralStorage: 0,
 	}}
+	class := r.class(pool.Template.ClassName)
+	if class != nil {
+		status.ClassGeneration = class.Generation
+	}
+	rollout := lifecycle.NewRollout(pool, class, r.reg.CA)
 	for i := range r.ledger.Claims {
 		claim := &r.ledger.Claims[i]
 		if claim.Pool != pool.Name || !claim.Live() || claim.State == model.Intended {
 			continue
 		}
 		status.Nodes++
+		rollout.Add(claim)
 		for name, amount := range claim.Capacity {
 			status.Resources[name] += amount
 		}
@@ -212,7 +220,7 @@ func (r *reporter) statusOf(pool *model.Pool) model.PoolStatus {
 			status.Resources[model.Dollars] += int64(claim.Price)
 		}
 	}
-	status.Resources[model.Nodes] = status.Nodes
+	status.Resources[model.Nodes], status.Rollout = status.Nodes, rollout.Counts()
 	return status
 }
 

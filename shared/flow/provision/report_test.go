@@ -10,6 +10,27 @@ import (
 	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
+// M9, M84: a NodePool shows which generation of its class it was evaluated with, and an edit of its template at once as a node that differs.
+func TestM84PoolShowsItsRollout(t *testing.T) {
+	w := occupied(t, 2, world.Shape(800, gib))
+	w.Tick(time.Minute)
+	pass(t, w, provision.TriggerResync)
+	status := w.Cluster.PoolStatus("default")
+	if status.Rollout.Current != 1 || status.Rollout.Drifted != 0 || status.ClassGeneration != w.Cluster.Class("default").Generation {
+		t.Fatalf("the pool shows %+v", status)
+	}
+	claim := onlyClaim(t, w)
+	claim.Drift = "AMIDrift"
+	if _, err := w.Ledger.Advance(t.Context(), world.Name, claim); err != nil {
+		t.Fatal(err)
+	}
+	w.Tick(time.Minute)
+	pass(t, w, provision.TriggerResync)
+	if status = w.Cluster.PoolStatus("default"); status.Rollout.Current != 0 || status.Rollout.Drifted != 1 {
+		t.Errorf("after another image was found the pool shows %+v", status)
+	}
+}
+
 // A NodePool shows within one tick that an instance of it has ended, though nothing else is to be done; and a cluster in which nothing
 // changes is notified of nothing.
 func TestPoolShowsWithinATickWhatHasEnded(t *testing.T) {

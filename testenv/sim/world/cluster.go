@@ -78,6 +78,7 @@ type NodeClaim struct {
 	Finalizer   bool  // ours is on it
 
 	DeadlineUnix int64 // what the annotation karpenter.sh/nodeclaim-termination-timestamp says; 0 = there is none
+	PodEventUnix int64 // what status.lastPodEventTime says; 0 = nothing
 }
 
 // historyKept is how far back watches and stale lists can reach, in changes.
@@ -322,7 +323,7 @@ func (c *Cluster) objects(claims []NodeClaim) []model.Object {
 func (c *Cluster) objectOf(object *NodeClaim) model.Object {
 	bare := c.holds && !object.Finalizer && object.DeletedUnix == 0
 	quiet := c.conditions[[3]string{KindNodeClaim, object.Claim.Name, model.ConditionConsolidatable}]
-	return model.Object{Name: object.Claim.Name, UID: object.UID, DeletedUnix: object.DeletedUnix, Bare: bare, Manual: object.Claim.Pool == "" && object.Claim.ProviderID == "", Quiet: quiet.UID == object.UID && quiet.Status == "True"}
+	return model.Object{Name: object.Claim.Name, UID: object.UID, DeletedUnix: object.DeletedUnix, Bare: bare, Manual: object.Claim.Pool == "" && object.Claim.ProviderID == "", Quiet: quiet.UID == object.UID && quiet.Status == "True", PodEventUnix: object.PodEventUnix}
 }
 
 // MakeClaim has people make a NodeClaim object, which nobody recorded.
@@ -478,6 +479,13 @@ func (c *Cluster) Report(_ context.Context, report model.Report) error {
 		case choice || object.Claim.ProviderID == "":
 			c.conditions[key] = condition
 			c.show(condition)
+		}
+	}
+	for _, event := range report.PodEvents {
+		if object := c.claims.get(event.Claim); object != nil && object.UID == event.UID && event.AtUnix > object.PodEventUnix {
+			next := *object
+			next.PodEventUnix = event.AtUnix
+			put(c, &c.claims, KindNodeClaim, event.Claim, next.UID, "status", &next)
 		}
 	}
 	for i := range report.Buffers {

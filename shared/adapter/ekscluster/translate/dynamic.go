@@ -3,6 +3,7 @@ package translate
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -48,6 +49,11 @@ func ClaimOf(object *unstructured.Unstructured) (claim model.Object, managed boo
 	claim = claimObject(object, providerID)
 	claim.Quiet = slices.ContainsFunc(conditionsTrue(object),
 		func(c map[string]any) bool { return c["type"] == apiv1.ConditionConsolidatable })
+	if at, _, _ := unstructured.NestedString(object.Object, "status", "lastPodEventTime"); at != "" {
+		if shown, err := time.Parse(time.RFC3339, at); err == nil {
+			claim.PodEventUnix = max(0, shown.Unix())
+		}
+	}
 	return claim, Managed(apiv1.NodeClassReference{Group: group, Kind: kind})
 }
 

@@ -88,6 +88,7 @@ func (b *Builder) Add(object any) bool {
 		if Managed(o.Spec.NodeClassRef) {
 			claim := claimObject(o, o.Status.ProviderID)
 			claim.Quiet = meta.IsStatusConditionTrue(o.Status.Conditions, apiv1.ConditionConsolidatable)
+			claim.PodEventUnix = max(0, o.Status.LastPodEventTime.Unix())
 			s.Claims = append(s.Claims, claim)
 		}
 	case *awsv1.EC2NodeClass:
