@@ -2,11 +2,13 @@ package main
 
 import (
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/arczonalshift"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/pricing"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
+	"github.com/joiner-sh/joiner/shared/adapter/arcshift"
 	"github.com/joiner-sh/joiner/shared/adapter/ec2catalog"
 	"github.com/joiner-sh/joiner/shared/adapter/ec2fleet"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
@@ -27,6 +29,7 @@ func newConnector(config aws.Config, relay *relay.Relay, isolated bool) *boot.Co
 		fleet, instances := ec2fleet.New(ec2.NewFromConfig(config)), instancesOf(config, reg, isolated)
 		return catalog.Clients{
 			Cluster: cluster, Claims: cluster, Reporter: cluster, Catalog: instances, Profiles: instances, Trials: fleet, InstanceTypes: fleet,
+			Zones: arcshift.New(arczonalshift.NewFromConfig(config)),
 		}, nil
 	})
 }

@@ -33,6 +33,7 @@ type settings struct {
 	DisruptURL  string `env:"JOINER_DISRUPTION_QUEUE_URL"`       // of the disruption function, standard; empty = its own tick finds what has drifted
 	IsolatedVPC bool   `env:"JOINER_ISOLATED_VPC"`               // no call to IAM and to the price list
 	NoDryRun    bool   `env:"JOINER_DISABLE_DRY_RUN"`            // classes are not tried on EC2
+	NoShift     bool   `env:"JOINER_DISABLE_ZONAL_SHIFT"`        // ARC is not asked for zonal shifts
 	CrashFile   string `env:"JOINER_CRASH_FILE"`                 // tests only: see boot.Crash
 	boot.InstanceSettings
 	boot.Measures
@@ -47,15 +48,16 @@ func main() {
 	cache := s3catalog.New(objects, s.Bucket, s3catalog.Settings{})
 	own := sqsqueue.Requests{DelayQueue: sqsqueue.NewDelayQueue(queues, s.QueueURL)}
 	flow := &catalog.Flow{
-		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Peeks: ledger, Catalogs: cache,
+		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Peeks: ledger, Catalogs: cache, Shifts: ledger,
 		ReportReady: sqsqueue.PlanRequests{PlanQueues: sqsqueue.NewPlanQueues(queues, s.PlanURL)}.Ready,
 		RequestPass: func(ctx context.Context, cluster, key string) error {
 			return own.RequestPass(ctx, cluster, key, 0)
 		},
-		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket), s.IsolatedVPC),
-		Now:       time.Now, Effects: boot.CrashFrom(s.CrashFile),
+		RequestShift: own.RequestShift,
+		Connector:    newConnector(config, relay.New(config, s.Table, s.Bucket), s.IsolatedVPC),
+		Now:          time.Now, Effects: boot.CrashFrom(s.CrashFile),
 		Settings: catalog.Settings{
-			IsolatedVPC: s.IsolatedVPC, NoDryRun: s.NoDryRun,
+			IsolatedVPC: s.IsolatedVPC, NoDryRun: s.NoDryRun, NoZonalShift: s.NoShift || s.IsolatedVPC,
 			Offerings: offering.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
 		},
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/joiner-sh/joiner/shared/adapter/arcshift"
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/adapter/ec2catalog"
 	"github.com/joiner-sh/joiner/shared/adapter/ec2fleet"
@@ -17,11 +18,13 @@ var (
 	_ = catalog.Flow{
 		Registry: dynamoledger.Registry{}, Leases: dynamoledger.Leases{}, Records: dynamoledger.Classes{},
 		Allowances: dynamoledger.Regions{}, Peeks: dynamoledger.Claims{}, Catalogs: (*s3catalog.Store)(nil),
+		Shifts: dynamoledger.Zones{},
 	}
 	_ = catalog.Clients{
 		Cluster: (*ekscluster.Client)(nil), Claims: (*ekscluster.Client)(nil), Reporter: ekscluster.Reporter{},
 		Catalog: (*ec2catalog.Catalog)(nil), Profiles: ec2catalog.InstanceProfiles{},
 		Trials: (*ec2fleet.Fleet)(nil), InstanceTypes: (*ec2fleet.Fleet)(nil),
+		Zones: (*arcshift.ARC)(nil),
 	}
 	_ = catalog.Region{
 		Registry: dynamoledger.Registry{}, Ledgers: dynamoledger.Claims{}, Losses: dynamoledger.Manifests{},

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -27,6 +28,7 @@ type settings struct {
 	NoticesARN  string        `env:"JOINER_NOTICES_QUEUE_ARN,required"`      // of the queue in which what AWS says is believed
 	PlanURL     string        `env:"JOINER_QUEUE_URL,required"`              // of plan queues, FIFO: a cluster's is beside it by its name
 	DisruptURL  string        `env:"JOINER_DISRUPTION_QUEUE_URL"`            // of the disruption function, standard; empty = its own tick finds what has ended
+	CatalogURL  string        `env:"JOINER_CATALOG_QUEUE_URL"`               // of the catalog function, standard; empty = its own tick finds zonal shifts
 	Confirm     time.Duration `env:"JOINER_CONFIRM_AFTER"`                   // 0 = the flow's default
 	JoinWithin  time.Duration `env:"JOINER_JOIN_WITHIN"`                     // 0 = the flow's default
 	RepairAfter time.Duration `env:"JOINER_REPAIR_AFTER"`                    // 0 = the flow's default
@@ -51,6 +53,12 @@ func main() {
 	if s.DisruptURL != "" {
 		disruptions := sqsqueue.Disruptions{DelayQueue: sqsqueue.NewDelayQueue(queues, s.DisruptURL)}
 		flow.RequestDisruption = disruptions.RequestDisruption
+	}
+	if s.CatalogURL != "" {
+		catalog := sqsqueue.Requests{DelayQueue: sqsqueue.NewDelayQueue(queues, s.CatalogURL)}
+		flow.RequestShift = func(ctx context.Context, cluster, key string) error {
+			return catalog.RequestShift(ctx, cluster, key, 0)
+		}
 	}
 	lambda.Start((&handler{flow: flow, hints: wire.QueueName(s.QueueURL), notices: s.NoticesARN, logger: boot.Logger("interruption"), metrics: boot.NewMetrics(s.Metrics)}).handle)
 }

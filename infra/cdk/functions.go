@@ -55,14 +55,14 @@ func functions(o Options) []function {
 	}, {
 		Name: "joiner-interruption", ID: "Interruption", Program: "interruption", About: "Drains nodes, terminates instances and closes their claims",
 		MemoryMB: own / 2, TimeoutS: 30, Concurrency: 2*each + 11,
-		Queues: []source{{"Interruption", 2 * each}, {"Notices", 10}}, Sends: []string{"Interruption", "Plan", "Disruption"}, Ticks: true, Recursive: true,
+		Queues: []source{{"Interruption", 2 * each}, {"Notices", 10}}, Sends: []string{"Interruption", "Plan", "Disruption", "Catalog"}, Ticks: true, Recursive: true,
 		Table: join(read, written, []string{"DeleteItem", "BatchGetItem"}), Index: true, Writes: []string{"removals"}, Assumes: true, Settings: ofEnds,
 	}, {
 		Name: "joiner-catalog", ID: "Catalog", Program: "catalog", About: "Resolves EC2NodeClasses and reads instance types and prices",
 		MemoryMB: 1024, TimeoutS: 120, Concurrency: each + 2,
 		Queues: []source{{"Catalog", each}}, Sends: []string{"Catalog", "Plan", "Disruption"}, Ticks: true, Recursive: true,
 		Table: join(read, []string{"PutItem", "UpdateItem", "DeleteItem", "BatchGetItem"}), Reads: []string{"snap", "catalog"}, Writes: []string{"catalog", "versions"}, Assumes: true,
-		Settings: ofCatalog,
+		Settings: join(ofCatalog, ofShifts),
 	}, {
 		Name: "joiner-disrupt", ID: "Disrupt", Program: "disrupt", About: "Decides voluntary disruption: consolidation, drift, expiry",
 		MemoryMB: o.PlannerMemoryMB, TimeoutS: 55, Concurrency: each + 1,
@@ -83,6 +83,7 @@ func functions(o Options) []function {
 // do it with the same ones.
 var (
 	ofCatalog  = []string{"JOINER_VM_MEMORY_OVERHEAD_PERCENT", "JOINER_RESERVED_ENIS", "JOINER_NODE_CLASS_CEL", "JOINER_LOG_LEVEL"}
+	ofShifts   = []string{"JOINER_DISABLE_ZONAL_SHIFT"}
 	ofPolicies = []string{"JOINER_PREFERENCE_POLICY", "JOINER_MIN_VALUES_POLICY"}
 	ofDisrupt  = []string{"JOINER_SPOT_TO_SPOT", "JOINER_VALIDATE_AFTER", "JOINER_REPLACE_WITHIN"}
 	ofEnds     = []string{"JOINER_JOIN_WITHIN", "JOINER_REPAIR_AFTER", "JOINER_LOG_LEVEL"}

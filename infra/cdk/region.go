@@ -313,7 +313,7 @@ type rule struct {
 	Pattern         map[string]any
 }
 
-// rules are all that announces the end of an instance. States an instance goes through while it starts are of no use to anybody
+// rules are all that announces the end of an instance, or that a zone is not to be used. States an instance goes through while it starts are of no use to anybody
 // and stay out.
 var rules = []rule{
 	{"SpotRule", "joiner-spot", "Spot instances that are interrupted in two minutes",
@@ -327,6 +327,8 @@ var rules = []rule{
 	{"HealthRule", "joiner-health", "Maintenance of instances",
 		map[string]any{"source": []string{"aws.health"}, "detail-type": []string{"AWS Health Event"},
 			"detail": map[string]any{"service": []string{"EC2"}, "eventTypeCategory": []string{"scheduledChange"}}}},
+	{"ShiftRule", "joiner-shift", "Zonal shifts that begin, change or end",
+		map[string]any{"source": []string{"aws.arc-zonal-shift"}}},
 }
 
 func ec2Event(kind string, detail map[string]any) map[string]any {

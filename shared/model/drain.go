@@ -85,6 +85,7 @@ type Notice struct {
 	AtUnix    int64    // when it happened, by AWS's clock; 0 = it does not say
 	EndUnix   int64    // when the instance ends, by AWS's clock; 0 = it does not say
 	Detail    string   // for people: state, event type code, action
+	Clusters  []string // names of EKS clusters, of NoticeZonalShift; empty = any of the account and region
 }
 
 // NoticeKind says what a notice is about.
@@ -98,7 +99,8 @@ const (
 	NoticeStopped                NoticeKind = "instance_stopped"    // stopping or stopped
 	NoticeTerminated             NoticeKind = "instance_terminated" // shutting-down or terminated
 	NoticeReservationInterrupted NoticeKind = "capacity_reservation_interrupted"
-	NoticeNothing                NoticeKind = "no_op" // whatever else there is: to be forgotten
+	NoticeZonalShift             NoticeKind = "zonal_shift" // one may have begun, changed or ended: ARC says which
+	NoticeNothing                NoticeKind = "no_op"       // whatever else there is: to be forgotten
 )
 
 // FoundClaim is a claim with the cluster it is of.

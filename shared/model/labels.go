@@ -68,6 +68,8 @@ const (
 
 	TaintUnregistered = "karpenter.sh/unregistered" // NoExecute, on every node until it is registered
 	TaintDisrupted    = "karpenter.sh/disrupted"    // NoSchedule, on every node being drained
+	// NoSchedule, which Kubernetes puts on a node that is cordoned
+	TaintUnschedulable = "node.kubernetes.io/unschedulable"
 )
 
 // NoPool is what the tag LabelNodePool says of an instance of no NodePool: of a NodeClaim that somebody made by hand.

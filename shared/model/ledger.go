@@ -89,6 +89,7 @@ type Ledger struct {
 	Usage   []Usage  `json:"usage,omitempty"`   // by pool
 	// not forgotten, of the cluster's account and region
 	UnavailableOfferings []UnavailableOffering `json:"marks,omitempty"`
+	Shifts               ZonalShifts           `json:"shifts,omitzero"`   // of the cluster
 	Manifest             *Manifest             `json:"pointer,omitempty"` // nil = no watcher was ever here
 	// when it was read, by the ledger's own clock: what ages are measured by
 	NowUnix int64 `json:"now,omitempty"`

@@ -143,11 +143,13 @@ type UnavailableOffering struct {
 	Reservation string `json:"reservation,omitempty"`
 	// set = the offering as far as launches into this placement group go
 	PlacementGroup string `json:"placementGroup,omitempty"`
-	UntilUnix      int64  `json:"until"`
-	Reason         string `json:"reason"`             // the EC2 error code
-	Failures       int    `json:"failures,omitempty"` // in a row, ≥ 1 where it is known
-	AtUnix         int64  `json:"at,omitempty"`       // of the last failure
-	ForgetUnix     int64  `json:"forget,omitempty"`   // ≥ UntilUnix; 0 = UntilUnix
+	// set = everything in the zone of this ID, for a zonal shift of the cluster
+	ZoneID     string `json:"zoneID,omitempty"`
+	UntilUnix  int64  `json:"until"`
+	Reason     string `json:"reason"`             // the EC2 error code
+	Failures   int    `json:"failures,omitempty"` // in a row, ≥ 1 where it is known
+	AtUnix     int64  `json:"at,omitempty"`       // of the last failure
+	ForgetUnix int64  `json:"forget,omitempty"`   // ≥ UntilUnix; 0 = UntilUnix
 }
 
 // HalfOpen reports whether the unavailable offering may be probed at nowUnix.
@@ -168,6 +170,9 @@ func (m *UnavailableOffering) About() UnavailableOffering {
 	}
 	if m.Reservation != "" {
 		return UnavailableOffering{Reservation: m.Reservation}
+	}
+	if m.ZoneID != "" {
+		return UnavailableOffering{ZoneID: m.ZoneID}
 	}
 	return UnavailableOffering{OfferingKey: m.OfferingKey, Group: m.Group, PlacementGroup: m.PlacementGroup}
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -66,12 +67,14 @@ const (
 	eventVersion = "0"
 	sourceEC2    = "aws.ec2"
 	sourceHealth = "aws.health"
+	sourceShift  = "aws.arc-zonal-shift"
 
 	detailSpot        = "EC2 Spot Instance Interruption Warning"
 	detailRebalance   = "EC2 Instance Rebalance Recommendation"
 	detailState       = "EC2 Instance State-change Notification"
 	detailReservation = "EC2 Capacity Reservation Instance Interruption Warning"
 	detailHealth      = "AWS Health Event"
+	detailShift       = "Autoshift In Progress"
 )
 
 // states by what EC2 calls them: those that mean something to us.
@@ -106,6 +109,10 @@ func DecodeEvent(body []byte) (model.Notice, error) {
 	notice := model.Notice{ID: e.ID, Account: e.Account, Region: e.Region, Kind: model.NoticeNothing,
 		AtUnix: unix(e.Time)}
 	if e.Version != eventVersion {
+		return notice, nil
+	}
+	if e.Source == sourceShift { // whatever it says: ARC is asked what is in force
+		notice.Kind, notice.Clusters, notice.Detail = model.NoticeZonalShift, e.clusters(), cut(e.DetailType)
 		return notice, nil
 	}
 	switch [2]string{e.Source, e.DetailType} {
@@ -145,6 +152,27 @@ func (e *event) instance(notice model.Notice, kind model.NoticeKind) (model.Noti
 		notice.EndUnix = at.Unix()
 	}
 	return notice, nil
+}
+
+// clusters returns the names of the EKS clusters among the event's resources, each once. Where they are of another shape it
+// is none.
+func (e *event) clusters() []string {
+	var resources []string
+	if json.Unmarshal(e.Resources, &resources) != nil {
+		return nil
+	}
+	var names []string
+	for _, arn := range resources {
+		parts := strings.SplitN(arn, ":", 6) // arn:aws:eks:eu-west-1:123456789012:cluster/prod
+		if len(parts) != 6 || parts[2] != "eks" {
+			continue
+		}
+		if name, is := strings.CutPrefix(parts[5], "cluster/"); is && name != "" && fits(name, maxClusterBytes) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // health fills in a notice of AWS Health: of a change that is scheduled for instances of EC2 and not over yet. It is of
@@ -207,6 +235,15 @@ func EncodeEvent(notice model.Notice) ([]byte, error) {
 			health.Entities = append(health.Entities, healthEntity{Value: id})
 		}
 		e.Source, e.DetailType, detail = sourceHealth, detailHealth, health
+	case model.NoticeZonalShift:
+		var arns []string
+		for _, name := range notice.Clusters {
+			arns = append(arns, "arn:aws:eks:"+notice.Region+":"+notice.Account+":cluster/"+name)
+		}
+		e.Source, e.DetailType, detail = sourceShift, cmp.Or(notice.Detail, detailShift), struct{}{}
+		if len(arns) > 0 {
+			e.Resources, _ = json.Marshal(arns)
+		}
 	default:
 		return nil, fault.New(fault.Invalid, "", "notice %q: kind %q is unknown", notice.ID, notice.Kind)
 	}

@@ -46,6 +46,7 @@ const (
 	ReasonLeaving   HintReason = "leaving"   // a claim is to end: its pods need a place elsewhere
 	ReasonDisrupt   HintReason = "judge"     // there may be nodes to disrupt, or a command that can go on
 	ReasonReplace   HintReason = "replace"   // a command waits for its replacements to be launched
+	ReasonShift     HintReason = "shift"     // a zonal shift may have begun or ended
 )
 
 // Hint tells a function that there is something to look at, never what to do: it may be lost, late, doubled.
@@ -135,7 +136,7 @@ func (h *Hint) validate() error {
 	}
 	switch h.Reason {
 	case ReasonBatch, ReasonNode, ReasonConfig, ReasonHeadroom, ReasonResync, ReasonHeartbeat, ReasonEnd, ReasonDrain,
-		ReasonLeaving, ReasonDisrupt, ReasonReplace:
+		ReasonLeaving, ReasonDisrupt, ReasonReplace, ReasonShift:
 	default:
 		return fault.New(fault.Invalid, "Malformed",
 			"hint of cluster %s has the unknown reason %.40q", h.Cluster, h.Reason)

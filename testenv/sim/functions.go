@@ -121,7 +121,8 @@ func (e *engine) deploy() []*function {
 			onBatch: func(ctx context.Context, p *process, batch []world.Message) error {
 				return eachCluster(p, batch, func(cluster string, hints []wire.Hint) error {
 					changed := slices.ContainsFunc(hints, func(h wire.Hint) bool { return h.Reason == wire.ReasonConfig })
-					request := catalog.Request{Cluster: cluster, Config: changed, Owner: p.name, Deadline: p.now().Add(world.InvocationTimeout)}
+					shift := !slices.ContainsFunc(hints, func(h wire.Hint) bool { return h.Reason != wire.ReasonShift })
+					request := catalog.Request{Cluster: cluster, Config: changed, Shift: shift, Owner: p.name, Deadline: p.now().Add(world.InvocationTimeout)}
 					_, err := classes(p, cluster).Run(ctx, request)
 					return err
 				})

@@ -75,6 +75,7 @@ const (
 	hintSK          = "TELL#"
 	stopSK          = "STOP" // of a cluster, or of account and region; a pool's has the pool's name after a # too
 	notesSK         = "NOTES"
+	shiftSK         = "SHIFT"
 	disruptNotesSK  = "JUDGE"
 	collectorSK     = "CASES"
 	manifestSK      = "SNAP"

@@ -23,6 +23,7 @@ type Ledger struct {
 	Manifests
 	Regions
 	Hints
+	Zones
 
 	table *table
 }
@@ -35,7 +36,7 @@ func New(client *dynamodb.Client, name string, options ...func(*Ledger)) *Ledger
 		Claims: claims, Registry: Registry{t}, Leases: Leases{t}, Launches: Launches{claims},
 		Commands: Commands{claims},
 		Classes:  Classes{claims}, Collector: Collector{t}, Manifests: Manifests{t}, Regions: Regions{t},
-		Hints: Hints{t},
+		Hints: Hints{t}, Zones: Zones{t},
 		table: t,
 	}
 	for _, option := range options {

@@ -34,6 +34,8 @@ func place(ledger *model.Ledger, entry item, nowUnix int64) error {
 		return appendDecoded(entry, &ledger.Classes) // by name, as the sort key has it
 	case notesSK:
 		return decodeWhole(entry, &ledger.Notes)
+	case shiftSK:
+		return decodeWhole(entry, &ledger.Shifts)
 	case "COMMAND":
 		return placeCommand(&ledger.Commands, entry) // by id, as the sort key has it
 	case "TURN":

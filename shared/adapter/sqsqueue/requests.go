@@ -53,6 +53,11 @@ func (r Requests) RequestDisruption(ctx context.Context, cluster, key string, af
 	return r.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDisrupt, Tick: key}, after)
 }
 
+// RequestShift asks the catalog function to ask ARC for the zonal shifts of a cluster.
+func (r Requests) RequestShift(ctx context.Context, cluster, key string, after time.Duration) error {
+	return r.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonShift, Tick: key}, after)
+}
+
 // Disruptions asks the disruption function through its standard queue.
 type Disruptions struct{ *DelayQueue }
 

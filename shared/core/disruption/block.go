@@ -18,6 +18,7 @@ const (
 	PoolMissing      = "NodePoolMissing"  // there is no such NodePool, or it is being deleted
 	ClassNotReady    = "ClassNotReady"    // nothing can be launched from its class to take its place
 	Stopped          = "Stopped"          // people have stopped disruption
+	ZoneShifted      = "ZonalShift"       // the cluster is shifted away from its zone
 	Breaker          = "Breaker"          // replacements of its class failed lately
 	PodsExpected     = "PodsExpected"     // pods that wait, or are moved by a command, have their place there
 	NodeDoNotDisrupt = "NodeDoNotDisrupt" // the node's annotation says so

@@ -67,6 +67,7 @@ func (e *evaluator) evaluate(node *poolNode) {
 	}
 	e.blockByState(node)
 	e.blockByPeople(node)
+	e.blockByShift(node)
 	e.blockByPool(node)
 	e.blockByPods(node)
 	e.blockByTime(node)
@@ -125,6 +126,18 @@ func (e *evaluator) blockByState(node *poolNode) {
 		node.forbid(everything, InCommand, "command %s (%s) disrupts it", node.command.ID, node.command.Reason)
 	case claim.State != model.Initialized || !node.Node.Initialized():
 		node.forbid(everything, NotInitialized, "claim %s is not initialized", claim.Name)
+	}
+}
+
+// blockByShift blocks nodes of zones that the cluster is shifted away from: once the shift is over their capacity is needed again, and
+// until then there is none.
+func (e *evaluator) blockByShift(node *poolNode) {
+	for i := range e.in.UnavailableOfferings {
+		shift := &e.in.UnavailableOfferings[i]
+		if shift.UntilUnix > e.now && shift.Shifts(node.Node) {
+			node.forbid(everything, ZoneShifted, "a zonal shift of the cluster is in force in its zone %s", shift.ZoneID)
+			e.replan.at(shift.UntilUnix)
+		}
 	}
 }
 

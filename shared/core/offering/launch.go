@@ -95,6 +95,9 @@ func acceptable(in LaunchInput) []candidate {
 			if !o.Available || !offeringMeets(&o, in.Requirements) || in.MaxPrice != 0 && o.Price > in.MaxPrice {
 				continue
 			}
+			if index.shifted(&o) {
+				continue
+			}
 			if n, known := left[o.ReservationID]; known {
 				o.ReservationCapacity = n
 			}

@@ -19,7 +19,7 @@ func Mask(types []model.InstanceType, subnets []model.Subnet, unavailableOfferin
 		copied := false
 		for j, o := range out[i].Offerings {
 			key := model.OfferingKey{InstanceType: out[i].Name, Zone: o.Zone, CapacityType: o.CapacityType}
-			if !o.Available || !index.closed(key, subnets) {
+			if !o.Available || !index.shifted(&o) && !index.closed(key, subnets) {
 				continue
 			}
 			if !copied {
@@ -36,6 +36,7 @@ type unavailableIndex struct {
 	offerings map[model.OfferingKey]bool  // of unavailable offerings that name one offering
 	wide      []model.UnavailableOffering // of several offerings each
 	subnets   []model.UnavailableOffering // of one subnet each
+	shifts    []model.UnavailableOffering // of a zone each that the cluster is shifted away from
 }
 
 // indexed returns the unavailable offerings that still count at nowUnix. One that names nothing at all is not taken to mean everything.
@@ -44,6 +45,8 @@ func indexed(unavailableOfferings []model.UnavailableOffering, nowUnix int64) un
 	for _, unavailable := range unavailableOfferings {
 		switch {
 		case unavailable.UntilUnix <= nowUnix:
+		case unavailable.ZoneID != "":
+			index.shifts = append(index.shifts, unavailable)
 		case unavailable.SubnetID != "":
 			index.subnets = append(index.subnets, unavailable)
 		case unavailable.InstanceType != "" && unavailable.Zone != "" && unavailable.CapacityType != "" && unavailable.Group == "":
@@ -55,7 +58,33 @@ func indexed(unavailableOfferings []model.UnavailableOffering, nowUnix int64) un
 	return index
 }
 
-func (m *unavailableIndex) empty() bool { return len(m.offerings)+len(m.wide)+len(m.subnets) == 0 }
+func (m *unavailableIndex) empty() bool {
+	return len(m.offerings)+len(m.wide)+len(m.subnets)+len(m.shifts) == 0
+}
+
+// shifted reports whether the offering is in a zone that the cluster is shifted away from.
+func (m *unavailableIndex) shifted(o *model.Offering) bool {
+	for i := range m.shifts {
+		if InZone(m.shifts[i].ZoneID, o.ZoneID, o.Zone) {
+			return true
+		}
+	}
+	return false
+}
+
+// InZone reports whether a zone of an ID and a name is the one that a zonal shift names. It names the ID; a zone whose ID is not known
+// is compared by its name.
+func InZone(shifted, id, name string) bool {
+	return shifted != "" && (shifted == id || shifted == name)
+}
+
+// Closes reports whether the unavailable offering leaves no way to buy the type's offering.
+func Closes(unavailable model.UnavailableOffering, instanceType string, o *model.Offering) bool {
+	if unavailable.ZoneID != "" {
+		return InZone(unavailable.ZoneID, o.ZoneID, o.Zone)
+	}
+	return Covers(unavailable, model.OfferingKey{InstanceType: instanceType, Zone: o.Zone, CapacityType: o.CapacityType})
+}
 
 // closed reports whether unavailable offerings leave no way to buy the offering.
 func (m *unavailableIndex) closed(key model.OfferingKey, subnets []model.Subnet) bool {
@@ -92,9 +121,10 @@ func (m *unavailableIndex) subnetClosed(subnetID string, key model.OfferingKey) 
 	return false
 }
 
-// Covers reports whether the unavailable offering names the offering: a field the unavailable offering leaves empty matches every one.
+// Covers reports whether the unavailable offering names the offering: a field the unavailable offering leaves empty matches every one. One of a
+// zonal shift names a zone's ID, which a key does not have: see Closes.
 func Covers(unavailable model.UnavailableOffering, key model.OfferingKey) bool {
-	return unavailable.Reservation == "" && (unavailable.Group == "" || unavailable.Group == QuotaGroup(key.InstanceType)) &&
+	return unavailable.Reservation == "" && unavailable.ZoneID == "" && (unavailable.Group == "" || unavailable.Group == QuotaGroup(key.InstanceType)) &&
 		(unavailable.InstanceType == "" || unavailable.InstanceType == key.InstanceType) &&
 		(unavailable.Zone == "" || unavailable.Zone == key.Zone) &&
 		(unavailable.CapacityType == "" || unavailable.CapacityType == key.CapacityType)

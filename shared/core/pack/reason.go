@@ -2,6 +2,7 @@ package pack
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -307,13 +308,17 @@ func noDevice(p *offerings.Pool, name string) model.Reason {
 func noOffering(p *newnodes.Planner, pool *offerings.Pool, roomy vector.Bitset) model.Reason {
 	until, reserved := int64(0), true
 	var codes []string
+	shifted := map[string]bool{}
 	for c := roomy.Next(0); c >= 0; c = roomy.Next(c + 1) {
 		col := &pool.Market.Columns[c]
 		reserved = reserved && col.Offering.CapacityType == model.Reserved
-		key := model.OfferingKey{InstanceType: pool.Market.Types[col.Instance].Name, Zone: col.Offering.Zone, CapacityType: col.Offering.CapacityType}
+		name := pool.Market.Types[col.Instance].Name
 		for _, unavailable := range p.In.UnavailableOfferings {
-			if unavailable.UntilUnix > p.In.NowUnix && offering.Covers(unavailable, key) {
+			if unavailable.UntilUnix > p.In.NowUnix && offering.Closes(unavailable, name, col.Offering) {
 				codes = append(codes, unavailable.Reason)
+				if unavailable.ZoneID != "" {
+					shifted[col.Offering.Zone+" ("+unavailable.ZoneID+")"] = true
+				}
 				if until == 0 || unavailable.UntilUnix < until {
 					until = unavailable.UntilUnix
 				}
@@ -326,6 +331,10 @@ func noOffering(p *newnodes.Planner, pool *offerings.Pool, roomy vector.Bitset) 
 		slices.Sort(codes)
 		message += fmt.Sprintf(" (%s); the first is tried again at %s", strings.Join(slices.Compact(codes), ", "), time.Unix(until, 0).UTC().Format(time.RFC3339))
 		remedy = "wait, or " + remedy
+	}
+	if len(shifted) > 0 {
+		message += ": a zonal shift of the cluster is in force in " + strings.Join(slices.Sorted(maps.Keys(shifted)), ", ")
+		remedy = "wait for its end, or let the pod and the pool use other zones"
 	}
 	switch {
 	case slices.ContainsFunc(codes, quota):

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"context"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/allowance"
@@ -21,7 +22,8 @@ const (
 	EffectNode       = "class-node"    // node relabelled
 	EffectTidy       = "class-tidy"    // instance profile or launch templates deleted
 	EffectReport     = "class-tell"    // events and status
-	EffectHint       = "class-hint"    // who launches told that a class is ready
+	EffectHint       = "class-hint"    // who launches told that a class is ready, or that a zonal shift began or ended
+	EffectShift      = "class-shift"   // zonal shifts recorded
 )
 
 // Flow is both passes with their ports and their clock. It keeps nothing between runs.
@@ -34,9 +36,13 @@ type Flow struct {
 	Connector  port.Connector[Clients]
 	Catalogs   Catalogs // where the region pass keeps the instance catalog; nil = each pass reads EC2 itself
 
+	Shifts ShiftRecords // where zonal shifts are recorded; nil = ARC is not asked
+
 	RequestPass       port.Hint // of this function, over one cluster
 	ReportReady       port.Hint // to who launches: a class can be launched from now
 	RequestDisruption port.Hint // of claims that have newly drifted; nil = none is sent
+	// RequestShift asks this function to ask ARC alone, after a time; nil = each tick does
+	RequestShift func(ctx context.Context, cluster, key string, after time.Duration) error
 
 	Now      func() time.Time
 	Settings Settings
@@ -63,16 +69,18 @@ type Settings struct {
 	ProfilesEvery time.Duration `default:"30m"` // between looks for instance profiles left over
 	EndAfter      time.Duration `default:"30s"` // how long a deletion must have been asked for, so that no launch that has not heard of it is under way
 
-	IsolatedVPC bool              // IAM cannot be reached: nothing is asked of it
-	NoDryRun    bool              // classes are not tried on EC2
-	Offerings   offering.Settings // what instance types hold; Region is the cluster's
-	Rates       allowance.Rates   // of what all clusters share of EC2's API
+	IsolatedVPC  bool              // IAM cannot be reached: nothing is asked of it
+	NoDryRun     bool              // classes are not tried on EC2
+	NoZonalShift bool              // ARC is not asked for zonal shifts, and those that are recorded are dropped
+	Offerings    offering.Settings // what instance types hold; Region is the cluster's
+	Rates        allowance.Rates   // of what all clusters share of EC2's API
 }
 
 // Request is one hint to look at one cluster.
 type Request struct {
 	Cluster  string
 	Config   bool      // a NodePool or EC2NodeClass was made or changed: everything is due
+	Shift    bool      // a zonal shift may have begun or ended: nothing else is looked at
 	Owner    string    // of the lease: unique to the invocation
 	Deadline time.Time // when the invocation is killed
 }
@@ -90,6 +98,7 @@ type Outcome struct {
 	Drifted  map[string]int   `json:"drifted,omitempty"`  // claims found drifted, by reason
 	Rehashed int              `json:"rehashed,omitempty"` // claims whose hashes were of other rules: written anew, and no drift
 	Tidied   int              `json:"tidied,omitempty"`   // instance profiles deleted
+	Shifted  []string         `json:"shifted,omitempty"`  // IDs of zones that the cluster is shifted away from
 	Millis   map[string]int64 `json:"millis,omitempty"`   // since the start of the run, by what was reached
 	Problems []string         `json:"problems,omitempty"`
 }

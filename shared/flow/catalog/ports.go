@@ -28,6 +28,23 @@ type Clients struct {
 	Profiles      Profiles
 	Trials        Trials
 	InstanceTypes InstanceTypes
+	Zones         Zones
+}
+
+// Zones is ARC, as far as a cluster is concerned.
+type Zones interface {
+	// ZonalShifts returns the zonal shifts and autoshifts that are applied to the cluster, one for each zone and by zone.
+	// An UntilUnix of 0 says that it is unknown when one ends. managed is false where zonal shifts are not enabled for the
+	// cluster.
+	ZonalShifts(ctx context.Context, reg model.Registration) (shifts []model.ZonalShift, managed bool, err error)
+}
+
+// ShiftRecords is where what ARC says is recorded.
+type ShiftRecords interface {
+	// Shifts returns what was written last, read consistently; the zero value where nothing was.
+	Shifts(ctx context.Context, cluster string) (model.ZonalShifts, error)
+	// PutShifts writes on condition of the Version (0 = there is none). Conflict where the stored one is at another.
+	PutShifts(ctx context.Context, cluster string, shifts model.ZonalShifts) error
 }
 
 // Cluster is the API server, as far as classes are concerned.

@@ -35,6 +35,12 @@ func (r *session) reconcile(ctx context.Context) error {
 	if err != nil || r.out.Skipped != "" {
 		return err
 	}
+	if r.clients, err = r.flow.Connector.Connect(ctx, r.reg); err != nil {
+		return fmt.Errorf("connect to cluster %s: %w", r.reg.Cluster, err)
+	}
+	if r.zonalShifts(ctx); r.request.Shift {
+		return nil
+	}
 	lease, err := r.Acquire(ctx, r.flow.Leases, r.reg.Cluster, model.LeaseCatalog, r.request.Owner, "the catalog's lease")
 	if fault.Is(err, fault.Conflict) {
 		r.out.Skipped = "another run has the lease"
@@ -70,9 +76,6 @@ func (r *session) read(ctx context.Context) (err error) {
 		return fmt.Errorf("load the ledger of cluster %s: %w", r.reg.Cluster, err)
 	}
 	r.SetNow(r.ledger.NowUnix)
-	if r.clients, err = r.flow.Connector.Connect(ctx, r.reg); err != nil {
-		return fmt.Errorf("connect to cluster %s: %w", r.reg.Cluster, err)
-	}
 	r.out.Skipped, err = work.ReadInstalled(r.ledger.NeverPublished, r.reg.RelayURL != "", func() (err error) {
 		r.config, err = r.clients.Cluster.Configuration(ctx)
 		return err
@@ -103,9 +106,14 @@ func (r *session) publishReports(ctx context.Context) {
 	}
 }
 
-// FanOut turns the tick of each minute into one hint per cluster that is awake, as work.FanOut says.
+// FanOut turns the tick of each minute into one hint per cluster that is awake, or has zonal shifts enabled, as work.FanOut
+// says.
 func (f *Flow) FanOut(ctx context.Context, tick string) (int, error) {
-	return work.FanOut(ctx, f.Registry, "catalog", work.SkipResync(ctx, f.Peeks, tick), func(cluster string) error {
+	sleeps := work.SkipResync(ctx, f.Peeks, tick)
+	rests := func(reg model.Registration) bool {
+		return sleeps(reg) && (reg.Paused || !f.shiftable(ctx, reg.Cluster))
+	}
+	return work.FanOut(ctx, f.Registry, "catalog", rests, func(cluster string) error {
 		return f.RequestPass(ctx, cluster, tick)
 	})
 }

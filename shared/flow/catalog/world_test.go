@@ -38,6 +38,11 @@ type world struct {
 	templates []string // classes whose templates were deleted
 	launches  []model.Launch
 
+	shifts    []model.ZonalShift // as ARC says
+	managed   bool
+	recorded  model.ZonalShifts
+	shiftPuts int
+
 	fail map[string]error // by call
 	// examined changes what the class resolves to.
 	examined func(class model.Class, status *model.ClassStatus) error
@@ -214,7 +219,7 @@ func (w *world) Ready(_ context.Context, cluster, key string) error {
 }
 func (w *world) Connect(context.Context, model.Registration) (Clients, error) {
 	s := site{w}
-	return Clients{Cluster: s, Claims: s, Reporter: s, Catalog: s, Profiles: s, Trials: s, InstanceTypes: s}, nil
+	return Clients{Cluster: s, Claims: s, Reporter: s, Catalog: s, Profiles: s, Trials: s, InstanceTypes: s, Zones: s}, nil
 }
 
 // site is the cluster and its account.

@@ -540,6 +540,28 @@ func TestM9LastPodEventIsShown(t *testing.T) {
 	shown("the watcher knows nothing", 3, first, first+30)
 }
 
+// CT-07: a zonal shift that was recorded closes its zone for plans, and makes the next run plan anew; over, it closes nothing.
+func TestCT07ZonalShiftsAreAskedBy(t *testing.T) {
+	h := newHouse(t, 2)
+	var asked []model.UnavailableOffering
+	h.plan = func(in disruption.Input) model.DisruptPlan {
+		asked = in.UnavailableOfferings
+		return model.DisruptPlan{}
+	}
+	h.check()
+	plans := h.plans
+	shift := model.ZonalShift{ZoneID: "euc1-az1", SinceUnix: h.now, UntilUnix: h.now + 600}
+	must(t, h.ledger.PutShifts(t.Context(), cluster, model.ZonalShifts{Managed: true, Shifts: []model.ZonalShift{shift}}))
+	h.check()
+	if h.plans == plans || len(asked) != 1 || asked[0].ZoneID != shift.ZoneID || asked[0].Reason != model.ReasonZonalShift {
+		t.Errorf("planned %d times, by %+v", h.plans-plans, asked)
+	}
+	h.pass(601)
+	if h.check(); len(asked) != 0 {
+		t.Errorf("after its end it is planned by %+v", asked)
+	}
+}
+
 // A pause begins nothing.
 func TestPausedClusterIsLeftAlone(t *testing.T) {
 	h := newHouse(t, 2)

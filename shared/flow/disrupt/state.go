@@ -167,7 +167,7 @@ func (l *state) unavailableOfferings() []model.UnavailableOffering {
 	for i := range offerings {
 		offerings[i].UntilUnix = max(offerings[i].UntilUnix, offerings[i].ForgetUnix)
 	}
-	return offerings
+	return append(offerings, l.Shifts.Unavailable(l.NowUnix)...)
 }
 
 // suspended reports whether launches from a class have failed lately for reasons that another offering would not get round.
@@ -193,6 +193,9 @@ func (l *state) digest(settings *Settings) string {
 	h := sha256.New()
 	fmt.Fprint(h, settings.Build, settings.Disruption, l.Stops, l.UnavailableOfferings, l.Usage, l.BudgetVersions, l.Notes.ClassSuspensions,
 		l.Notes.Refusals)
+	if l.Shifts.Version != 0 {
+		fmt.Fprintln(h, l.Shifts.Shifts)
+	}
 	for i := range l.Claims {
 		fmt.Fprintln(h, l.Claims[i].Name, l.Claims[i].Version)
 	}

@@ -60,7 +60,8 @@ func plannerInput(reg model.Registration, installation *explain.Installation, la
 	}
 	ledger := &installation.Ledger
 	q.Served, q.PlannedTo = replay.ServedNamespaces(snapshot, pack.Pending(snapshot), ledger.Claims), ledger.Notes.PlannedTo
-	q.Usage, q.UnavailableOfferings, q.Leaving = ledger.Usage, ledger.UnavailableOfferings, leaving(ledger, snapshot, at)
+	q.Usage, q.Leaving = ledger.Usage, leaving(ledger, snapshot, at)
+	q.UnavailableOfferings = slices.Concat(ledger.UnavailableOfferings, ledger.Shifts.Unavailable(at))
 	joined := map[string]bool{}
 	for i := range snapshot.Nodes {
 		if id := snapshot.Nodes[i].ProviderID; id != "" {

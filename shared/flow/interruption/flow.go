@@ -51,6 +51,7 @@ type Flow struct {
 	RequestPlan       port.Hint        // of provision: look at the pods that must leave
 	RequestDrain      port.DelayedHint // of this function: take the next step of every drain
 	RequestPass       port.DelayedHint // of this function, over one cluster
+	RequestShift      port.Hint        // of the catalog function: ask ARC for zonal shifts; nil = its own tick does
 	RequestDisruption port.Hint        // as budgets have room again; nil = the disruption function's own tick finds it
 
 	// Now is this process's own clock. It dates the lease and measures how long things take; how old anything is comes from
@@ -198,6 +199,7 @@ type NoticesOutcome struct {
 	Already   int              `json:"already,omitempty"`   // claims that were to end already, or are Gone
 	Marked    int              `json:"marked,omitempty"`    // offerings that are left alone for a while
 	Passes    int              `json:"looks,omitempty"`     // looks that were asked for
+	Shifts    int              `json:"shifts,omitempty"`    // clusters for which ARC is to be asked
 	Failed    int              `json:"failed,omitempty"`    // messages that are to come again
 	Millis    map[string]int64 `json:"millis,omitempty"`    // since the start, by what was reached
 	Problems  []string         `json:"problems,omitempty"`

@@ -14,7 +14,7 @@ import (
 // noticeRank orders kinds of notices: what leaves least time comes first, whatever stands before it in the queue.
 var noticeRank = map[model.NoticeKind]int{
 	model.NoticeSpotInterrupted: 0, model.NoticeReservationInterrupted: 1, model.NoticeScheduledChange: 2,
-	model.NoticeStopped: 3, model.NoticeTerminated: 4, model.NoticeRebalance: 5, model.NoticeNothing: 6,
+	model.NoticeStopped: 3, model.NoticeTerminated: 4, model.NoticeRebalance: 5, model.NoticeZonalShift: 6, model.NoticeNothing: 7,
 }
 
 // Notices does what AWS said of instances in a batch of messages: claims of instances that are about to end begin to end, and
@@ -74,6 +74,7 @@ func (a *affectedClaim) kinds() []model.NoticeKind {
 func (n *notices) handleBatch(ctx context.Context, batch []Received) {
 	// 1. What was said, and of which instances.
 	heard, ids := n.decode(batch)
+	heard = n.shifts(ctx, heard)
 	if len(ids) == 0 {
 		return
 	}

@@ -135,10 +135,12 @@ func gaveCapacity(a *attempt, unavailable model.UnavailableOffering) bool {
 	return false
 }
 
-// unavailableNow are the ledger's unavailable offerings. Once a probe has failed in this run what is half open stays
-// closed for the rest of it, so that a stock-out is not looked for offering by offering.
+// unavailableNow are the ledger's unavailable offerings, and the zones that the cluster is shifted away from. Once a probe
+// has failed in this run what is half open stays closed for the rest of it, so that a stock-out is not looked for
+// offering by offering.
 func (b *backOff) unavailableNow() []model.UnavailableOffering {
-	if !b.failed && !b.early {
+	shifted := b.ledger.Shifts.Unavailable(b.now())
+	if !b.failed && !b.early && len(shifted) == 0 {
 		return b.ledger.UnavailableOfferings
 	}
 	unavailableOfferings := append([]model.UnavailableOffering{}, b.ledger.UnavailableOfferings...)
@@ -150,7 +152,7 @@ func (b *backOff) unavailableNow() []model.UnavailableOffering {
 			unavailableOfferings[i].UntilUnix = min(unavailableOfferings[i].UntilUnix, b.now())
 		}
 	}
-	return unavailableOfferings
+	return append(unavailableOfferings, shifted...)
 }
 
 // opens reports whether an offering may be probed. Its back-off grows as long as pods can run elsewhere; those that

@@ -13,7 +13,7 @@ import (
 //go:embed karpenter-policy.json
 var published []byte
 
-// notEvaluated are statements about services that testenv/local/cloud has no model of and neither of the two asks here.
+// notEvaluated are statements about services that neither of the two asks here.
 var notEvaluated = []string{"AllowZonalShiftStatusReadOnly"}
 
 // Published returns the policies that Karpenter's CloudFormation template gives its controller, for a site. They are transcribed in

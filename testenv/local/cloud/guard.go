@@ -98,7 +98,7 @@ func (c *call) denied(r *http.Request, a wire.Access, because string) *wire.Erro
 		return e
 	case "s3":
 		return wire.StatusErrorf(http.StatusForbidden, "AccessDenied", "%s", message)
-	case "eks", "lambda":
+	case "eks", "lambda", "arc-zonal-shift":
 		return wire.StatusErrorf(http.StatusForbidden, "AccessDeniedException", "%s", message)
 	}
 	return wire.Errorf("AccessDeniedException", "%s", message)

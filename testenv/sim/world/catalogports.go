@@ -17,11 +17,11 @@ import (
 // Catalog returns the flow that resolves classes with the world behind its ports. now is the process's own clock.
 func (p *Ports) Catalog(now func() time.Time, settings catalog.Settings) *catalog.Flow {
 	ledger := ledgerPort{p}
-	return &catalog.Flow{
+	return p.shifting(&catalog.Flow{
 		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Peeks: ledger, Connector: classPort{p},
 		RequestPass: configPort{p}.RequestPass, ReportReady: configPort{p}.Ready, RequestDisruption: newsPort{p}.RequestDisruption,
 		Now: now, Settings: settings,
-	}
+	})
 }
 
 // Resolve makes one pass over the classes of the world's cluster.
@@ -61,7 +61,7 @@ func (p classPort) Connect(ctx context.Context, reg model.Registration) (catalog
 	return read(ctx, p.Ports, "site.connect", func() (catalog.Clients, error) {
 		p := classPort{p.at(reg)}
 		cluster := clusterPort(p)
-		return catalog.Clients{Cluster: p, Claims: cluster, Reporter: cluster, Catalog: p, Profiles: p, Trials: p, InstanceTypes: p}, nil
+		return catalog.Clients{Cluster: p, Claims: cluster, Reporter: cluster, Catalog: p, Profiles: p, Trials: p, InstanceTypes: p, Zones: p}, nil
 	})
 }
 

@@ -7,16 +7,21 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/port"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
 // Interruption returns the flow that ends instances with the world behind its ports. now is the process's own clock.
 func (p *Ports) Interruption(now func() time.Time, settings interruption.Settings) *interruption.Flow {
 	ledger, passes := ledgerPort{p}, passPort{p}
+	var shift port.Hint
+	if p.world.Zones.Enabled() {
+		shift = shiftPort{p}.Now
+	}
 	return &interruption.Flow{
 		Registry: ledger, Leases: ledger, Collector: ledger, Claims: ledger, Removals: storePort{p}, Peeks: ledger, Connector: collectPort{p},
 		Finder: ledger, Steps: ledger, Unavailable: ledger,
-		RequestPlan: passes.Plan, RequestDrain: passes.Drain, RequestPass: passes.RequestPass, RequestDisruption: newsPort{p}.RequestDisruption,
+		RequestPlan: passes.Plan, RequestDrain: passes.Drain, RequestPass: passes.RequestPass, RequestDisruption: newsPort{p}.RequestDisruption, RequestShift: shift,
 		Now: now, Settings: settings,
 	}
 }

@@ -46,6 +46,7 @@ type clusterItems struct {
 	collector model.CollectorState
 	seen      int64 // the newest version of the API server that a collector state has named
 	classes   map[string]model.ClassRecord
+	shifts    model.ZonalShifts
 	index     map[string]indexed // of claims, by instance id
 
 	commands       map[string]model.Command

@@ -188,7 +188,7 @@ func (l *Ledger) LoadSince(_ context.Context, reg model.Registration, began time
 		}
 	}
 	out.Intents, out.Usage, out.Commands, out.BudgetVersions = own.intents, own.usage, own.commands, own.budgetVersions
-	out.Disrupt, out.Stops = b.disrupt, l.stopsOf(reg)
+	out.Disrupt, out.Stops, out.Shifts = b.disrupt, l.stopsOf(reg), b.shifts
 	out.Spent = model.SpentOf(claims, own.commands)
 	for _, m := range l.unavailableOfferings[scope(reg)] {
 		if !m.Forgotten(l.now().Unix()) {

@@ -58,6 +58,7 @@ type World struct {
 	DisruptHints   PassQueue // of disrupt
 	Events         *Events   // on their way there
 	Configs        HintQueue // of catalog
+	Zones          *Zones    // ARC's
 	Profiles       *Profiles
 	Ticks          *Schedule // of each minute
 
@@ -138,11 +139,12 @@ func New(options Options) *World {
 	})
 	w.Fleet.events, w.Fleet.profiles = w.Events, w.Profiles
 	w.Configs = HintQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "catalog", FIFO: true, Visibility: options.PlanVisibility, Rand: draws("configs")})}
+	w.Zones = &Zones{now: w.Clock.Now, events: w.Events, configs: w.Configs, cluster: Name}
 	w.Ticks = NewSchedule(ScheduleOptions{Start: Start.Add(time.Minute), Jitter: Span{Max: 2 * time.Second}, Rand: draws("ticks")})
 	w.options.Kubelets, w.options.Draws = kubelets, draws
 	w.settle(Name, draws)
 	w.account.timed = []timed{
-		w.Fleet, &instances{world: w}, w.Workloads, w.Scheduler, w.Volumes, w.Plan, w.Passes, w.DisruptHints, w.Events, w.Notices, w.Configs, w.Ticks,
+		w.Fleet, &instances{world: w}, w.Workloads, w.Scheduler, w.Volumes, w.Plan, w.Passes, w.DisruptHints, w.Events, w.Notices, w.Zones, w.Configs, w.Ticks,
 	}
 	return w
 }

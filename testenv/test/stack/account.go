@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/testenv/local/cloud"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/arcshift"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/clock"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/dynamodb"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/ec2"
@@ -70,6 +71,8 @@ func (s *Stack) startCloud() error {
 	}
 	s.Cloud.Register("kms", kms.NewHandler(s.account.keys))
 	s.Cloud.Register("fis", fis.NewHandler(fis.New(fis.Options{Clock: clock.System(), Instances: s.EC2, Account: s.Cloud.Account(), Region: s.Cloud.Region()})))
+	s.Zones = arcshift.New(arcshift.Options{Clock: clock.System()})
+	s.Cloud.Register("arc-zonal-shift", arcshift.NewHandler(s.Zones))
 	s.Cloud.Register("logs", logs.NewHandler(logs.New()))
 	s.Quotas = servicequotas.New()
 	s.Cloud.Register("servicequotas", servicequotas.NewHandler(s.Quotas))

@@ -12,6 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/testenv/local/cloud"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/arcshift"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/dynamodb"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/ecr"
@@ -100,6 +101,7 @@ type Stack struct {
 	Cloud      *cloud.Cloud
 	EC2        *ec2.Model
 	Quotas     *servicequotas.Model
+	Zones      *arcshift.Model // zonal shifts
 	ECR        *ecr.Model
 	Stacks     *stacks.Model // what is deployed over the wire
 	Tables     *dynamodb.Model

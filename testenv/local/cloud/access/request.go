@@ -34,6 +34,7 @@ func (b asker) of(r Request) ([]wire.Access, error) {
 	services := map[string]func(Request) ([]wire.Access, error){
 		"sqs": b.ofSQS, "dynamodb": b.ofDynamoDB, "s3": b.ofS3, "ssm": b.ofSSM, "pricing": b.ofPricing, "eks": b.ofEKS, "events": b.ofEvents,
 		"lambda": b.ofLambda, "cloudformation": b.ofCloudFormation, "ecr": b.ofECR,
+		"arc-zonal-shift": b.ofZonalShift,
 	}
 	f, ok := services[r.Service]
 	if !ok {
@@ -211,4 +212,21 @@ func (b asker) ofEKS(r Request) ([]wire.Access, error) {
 	}
 	kind, name, _ := strings.Cut(principal[strings.LastIndex(principal, ":")+1:], "/")
 	return one("eks:"+r.Action, b.arn("eks", r.Account, "access-entry/"+parts[1]+"/"+kind+"/"+accountOf(principal)+"/"+name+"/-")), nil
+}
+
+// ofZonalShift: which resource is asked about is a condition key, as Karpenter's published policy has it.
+func (b asker) ofZonalShift(r Request) ([]wire.Access, error) {
+	if r.Action == "" {
+		return nil, nil
+	}
+	access := wire.Access{Action: "arc-zonal-shift:" + r.Action, Resource: "*"}
+	parts := strings.Split(strings.Trim(r.HTTP.URL.EscapedPath(), "/"), "/")
+	if parts[0] == "managedresources" && len(parts) == 2 {
+		identifier, err := url.PathUnescape(parts[1])
+		if err != nil {
+			return nil, err
+		}
+		access.Context = map[string][]string{"arc-zonal-shift:resourceidentifier": {identifier}}
+	}
+	return []wire.Access{access}, nil
 }
