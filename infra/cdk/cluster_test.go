@@ -121,7 +121,7 @@ func TestEveryResourceOfAClusterElsewhere(t *testing.T) {
 			all[id] = w
 		}
 	}
-	for id, rule := range map[string]string{"SpotRule": "spot", "RebalanceRule": "rebalance", "ReservationRule": "reservation", "StateRule": "state", "HealthRule": "health"} {
+	for id, rule := range map[string]string{"SpotRule": "spot", "RebalanceRule": "rebalance", "ReservationRule": "reservation", "StateRule": "state", "HealthRule": "health", "ShiftRule": "shift"} {
 		all[id] = wanted{"AWS::Events::Rule", fmt.Sprintf(`{"Name": "joiner-joiner-demo-%s", "State": "ENABLED", "Targets": [{"Arn": {"Fn::Sub": "arn:${AWS::Partition}:events:${AWS::Region}:111111111111:event-bus/default"},
 			"RoleArn": %s}]}`, rule, attribute("ForwardRole", "Arn"))}
 	}
@@ -146,7 +146,7 @@ func TestEveryResourceOfAClusterElsewhere(t *testing.T) {
 		"WatcherRole": {"AWS::IAM::Role", `{"RoleName": {"Fn::Sub": "joiner-joiner-demo-${AWS::Region}-watcher-hub"}, "AssumeRolePolicyDocument": {"Statement": [{
 			"Condition": {"ArnEquals": {"aws:PrincipalArn": {"Fn::Sub": "arn:${AWS::Partition}:iam::222222222222:role/joiner-joiner-demo-${AWS::Region}-watcher"}}}}]}}`},
 		"Events": {"AWS::Events::EventBusPolicy", `{"Statement": {"Action": "events:PutEvents", "Principal": {"AWS": {"Fn::Sub": "arn:${AWS::Partition}:iam::222222222222:root"}},
-			"Condition": {"StringEquals": {"events:source": ["aws.ec2", "aws.health"]}}}}`},
+			"Condition": {"StringEquals": {"events:source": ["aws.ec2", "aws.health", "aws.arc-zonal-shift"]}}}}`},
 		"Cluster": {"Custom::JoinerCluster", `{"ServiceToken": {"Fn::Sub": "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:joiner-catalog"},
 			"cluster": "joiner-demo", "account": "222222222222", "region": {"Fn::Sub": "${AWS::Region}"}, "externalID": "11111111-2222-3333-4444-555555555555",
 			"arn": {"Fn::Sub": "arn:${AWS::Partition}:eks:${AWS::Region}:222222222222:cluster/joiner-demo"}, "roles": {` + strings.Join(theirs, ",") + `}}`},

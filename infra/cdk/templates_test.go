@@ -195,7 +195,7 @@ func regionWanted() map[string]wanted {
 			if id == "Notices" {
 				statements += `, {"Sid": "EventsOfOurRules", "Effect": "Allow", "Principal": {"Service": "events.amazonaws.com"}, "Action": ["sqs:SendMessage"],
 					"Condition": {"StringEquals": {"aws:SourceAccount": {"Fn::Sub": "${AWS::AccountId}"}}, "ArnEquals": {"aws:SourceArn": [` +
-					strings.Join([]string{attribute("SpotRule", "Arn"), attribute("RebalanceRule", "Arn"), attribute("ReservationRule", "Arn"), attribute("StateRule", "Arn"), attribute("HealthRule", "Arn")}, ", ") + `]}}}`
+					strings.Join([]string{attribute("SpotRule", "Arn"), attribute("RebalanceRule", "Arn"), attribute("ReservationRule", "Arn"), attribute("StateRule", "Arn"), attribute("HealthRule", "Arn"), attribute("ShiftRule", "Arn")}, ", ") + `]}}}`
 			}
 			all[each+"QueuePolicy"] = wanted{"AWS::SQS::QueuePolicy", fmt.Sprintf(`{"Queues": [%s], "PolicyDocument": {"Statement": [%s]}}`, ref(each+"Queue"), statements)}
 		}
@@ -244,6 +244,9 @@ func regionWanted() map[string]wanted {
 			"Targets": [{"Arn": %s, "RetryPolicy": {"MaximumEventAgeInSeconds": 300}, "DeadLetterConfig": {"Arn": %s}}]}`,
 			r[0], r[1], r[2], detail, attribute("NoticesQueue", "Arn"), attribute("NoticesDeadQueue", "Arn"))}
 	}
+	all["ShiftRule"] = wanted{"AWS::Events::Rule", fmt.Sprintf(`{"Name": "joiner-shift", "State": "ENABLED", "EventPattern": {"source": ["aws.arc-zonal-shift"]},
+		"Targets": [{"Arn": %s, "RetryPolicy": {"MaximumEventAgeInSeconds": 300}, "DeadLetterConfig": {"Arn": %s}}]}`,
+		attribute("NoticesQueue", "Arn"), attribute("NoticesDeadQueue", "Arn"))}
 	for id, a := range alarmsWanted {
 		all[id] = wanted{"AWS::CloudWatch::Alarm", a}
 	}

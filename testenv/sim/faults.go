@@ -146,6 +146,10 @@ func drawPlan(seed uint64, length time.Duration) []Source {
 			plan = append(plan, Source{Kind: kind, Rate: 1, From: from, Until: min(length, from+d.between(30*time.Second, 20*time.Minute))})
 		}
 	}
+	if d := newDraws(seed, KindShift); d.IntN(12) == 0 {
+		from := d.between(0, length*3/4)
+		plan = append(plan, Source{Kind: KindShift, Rate: 1, From: from, Until: min(length, from+d.between(2*time.Minute, 40*time.Minute))})
+	}
 	// What people do to the table by hand, which is rare.
 	for _, kind := range []string{KindUnread, KindByHand} {
 		if d := newDraws(seed, kind); d.IntN(16) == 0 {

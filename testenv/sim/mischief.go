@@ -42,6 +42,7 @@ const (
 	KindStuck       = "stuck pods"   // kubelets do not end pods for minutes
 	KindBurst       = "burst"        // no instance joins that is launched while it lasts: one incident
 	KindDefinitions = "definitions"  // the definitions of NodePools, NodeClaims and EC2NodeClasses vanish, and come back
+	KindShift       = "zonal shift"  // AWS shifts the cluster away from a zone, and ARC does not answer now and then
 )
 
 var mischiefs = []string{
@@ -172,6 +173,16 @@ func (e *engine) misbehave() {
 			during(func() { w.Kubelets.Deafen(true) }, func() { w.Kubelets.Deafen(false) })
 		case KindDefinitions:
 			during(e.undefine, e.define)
+		case KindShift:
+			zones := catalog.Zones()
+			id := zones[d.IntN(len(zones))].ID
+			w.Zones.Enable()
+			during(func() { w.Zones.Shift(id, time.Time{}) }, func() { w.Zones.Cancel(id) })
+			down := false
+			again(5*time.Minute, func(draws) {
+				down = !down
+				w.Zones.Down(down)
+			})
 		case KindStorm:
 			during(func() { e.people.storm(d) }, func() {})
 			again(40*time.Minute, e.people.storm)
@@ -489,6 +500,7 @@ func (e *engine) heal() {
 	w.Passes.Heal()
 	w.Notices.Heal()
 	w.Events.Heal()
+	w.Zones.Heal()
 	w.Ticks.Heal()
 	w.Stale(0)
 	e.mendItems()

@@ -33,7 +33,7 @@ const reportSeconds = 120
 var blocking = map[string]bool{
 	disruption.NodeDoNotDisrupt: true, disruption.PodDoNotDisrupt: true, disruption.DisruptionBudget: true, disruption.TooManyBudgets: true,
 	disruption.Stopped: true, disruption.Breaker: true, disruption.PodsExpected: true, disruption.PoolMissing: true, disruption.ClassNotReady: true,
-	disruption.NotInitialized: true, disruption.NoClaim: true,
+	disruption.NotInitialized: true, disruption.NoClaim: true, disruption.ZoneShifted: true,
 }
 
 // silent are the codes nobody has to learn of: they pass by themselves, or are meant to be so.

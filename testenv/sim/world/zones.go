@@ -53,6 +53,13 @@ func (z *Zones) Down(down bool) {
 	z.down = down
 }
 
+// Heal ends every shift, and has ARC answer.
+func (z *Zones) Heal() {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.shifts, z.down = nil, false
+}
+
 // Shift moves the cluster away from a zone, until a time or, as an autoshift, until it is canceled.
 func (z *Zones) Shift(zoneID string, until time.Time) {
 	shift := model.ZonalShift{ZoneID: zoneID, Auto: until.IsZero(), SinceUnix: z.now().Unix()}
