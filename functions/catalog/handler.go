@@ -50,7 +50,8 @@ func (h *handler) batch(ctx context.Context, logger *slog.Logger, records []even
 	var requests boot.Requests[catalog.Request]
 	boot.EachHint(logger, records, func(record events.SQSMessage, hint wire.Hint) {
 		request := requests.Add(hint.Cluster, record.MessageId, func() catalog.Request {
-			return catalog.Request{Cluster: hint.Cluster, Shift: true, Owner: boot.Owner(ctx, record.MessageId), Deadline: boot.Deadline(ctx)}
+			return catalog.Request{Cluster: hint.Cluster, Shift: true, Owner: boot.Owner(ctx, record.MessageId),
+				Deadline: boot.Deadline(ctx)}
 		})
 		request.Config = request.Config || hint.Reason == wire.ReasonConfig
 		request.Shift = request.Shift && hint.Reason == wire.ReasonShift

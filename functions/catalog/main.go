@@ -48,7 +48,8 @@ func main() {
 	cache := s3catalog.New(objects, s.Bucket, s3catalog.Settings{})
 	own := sqsqueue.Requests{DelayQueue: sqsqueue.NewDelayQueue(queues, s.QueueURL)}
 	flow := &catalog.Flow{
-		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Peeks: ledger, Catalogs: cache, Shifts: ledger,
+		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Peeks: ledger, Catalogs: cache,
+		Shifts:      ledger,
 		ReportReady: sqsqueue.PlanRequests{PlanQueues: sqsqueue.NewPlanQueues(queues, s.PlanURL)}.Ready,
 		RequestPass: func(ctx context.Context, cluster, key string) error {
 			return own.RequestPass(ctx, cluster, key, 0)

@@ -357,7 +357,8 @@ func newHub(scope constructs.Construct, id string, c Cluster, o Options) awscdk.
 			"Sid": "joiner-" + short(c.Name), "Effect": "Allow", "Action": "events:PutEvents",
 			"Principal": map[string]any{"AWS": sub("arn:${AWS::Partition}:iam::%s:root", c.Account)},
 			"Resource":  sub("arn:${AWS::Partition}:events:${AWS::Region}:${AWS::AccountId}:event-bus/default"),
-			"Condition": map[string]any{"StringEquals": map[string]any{"events:source": []string{"aws.ec2", "aws.health", "aws.arc-zonal-shift"}}},
+			"Condition": map[string]any{"StringEquals": map[string]any{"events:source": []string{"aws.ec2",
+				"aws.health", "aws.arc-zonal-shift"}}},
 		},
 	})
 	roles := map[string]any{}

@@ -121,7 +121,8 @@ func TestEveryResourceOfAClusterElsewhere(t *testing.T) {
 			all[id] = w
 		}
 	}
-	for id, rule := range map[string]string{"SpotRule": "spot", "RebalanceRule": "rebalance", "ReservationRule": "reservation", "StateRule": "state", "HealthRule": "health", "ShiftRule": "shift"} {
+	for id, rule := range map[string]string{"SpotRule": "spot", "RebalanceRule": "rebalance",
+		"ReservationRule": "reservation", "StateRule": "state", "HealthRule": "health", "ShiftRule": "shift"} {
 		all[id] = wanted{"AWS::Events::Rule", fmt.Sprintf(`{"Name": "joiner-joiner-demo-%s", "State": "ENABLED", "Targets": [{"Arn": {"Fn::Sub": "arn:${AWS::Partition}:events:${AWS::Region}:111111111111:event-bus/default"},
 			"RoleArn": %s}]}`, rule, attribute("ForwardRole", "Arn"))}
 	}

@@ -55,7 +55,8 @@ func functions(o Options) []function {
 	}, {
 		Name: "joiner-interruption", ID: "Interruption", Program: "interruption", About: "Drains nodes, terminates instances and closes their claims",
 		MemoryMB: own / 2, TimeoutS: 30, Concurrency: 2*each + 11,
-		Queues: []source{{"Interruption", 2 * each}, {"Notices", 10}}, Sends: []string{"Interruption", "Plan", "Disruption", "Catalog"}, Ticks: true, Recursive: true,
+		Queues: []source{{"Interruption", 2 * each}, {"Notices", 10}}, Sends: []string{"Interruption", "Plan",
+			"Disruption", "Catalog"}, Ticks: true, Recursive: true,
 		Table: join(read, written, []string{"DeleteItem", "BatchGetItem"}), Index: true, Writes: []string{"removals"}, Assumes: true, Settings: ofEnds,
 	}, {
 		Name: "joiner-catalog", ID: "Catalog", Program: "catalog", About: "Resolves EC2NodeClasses and reads instance types and prices",

@@ -313,8 +313,8 @@ type rule struct {
 	Pattern         map[string]any
 }
 
-// rules are all that announces the end of an instance, or that a zone is not to be used. States an instance goes through while it starts are of no use to anybody
-// and stay out.
+// rules are all that announces the end of an instance, or that a zone is not to be used. States an instance goes
+// through while it starts are of no use to anybody and stay out.
 var rules = []rule{
 	{"SpotRule", "joiner-spot", "Spot instances that are interrupted in two minutes",
 		ec2Event("EC2 Spot Instance Interruption Warning", nil)},

@@ -104,7 +104,8 @@ func TestStarsAreForReadsAlone(t *testing.T) {
 			reads := strings.HasPrefix(action, "ec2:Describe") || action == "pricing:GetProducts" || action == "iam:ListInstanceProfiles"
 			network := strings.HasPrefix(one.Sid, "Attach") || one.Sid == "AssignIPv6"
 			// Which cluster it is about is a condition key.
-			shifts := action == "arc-zonal-shift:GetManagedResource" && strings.Contains(fmt.Sprint(one.Condition), "arc-zonal-shift:ResourceIdentifier:map[Fn::Sub:arn:${AWS::Partition}:eks:")
+			shifts := action == "arc-zonal-shift:GetManagedResource" && strings.Contains(fmt.Sprint(one.Condition),
+				"arc-zonal-shift:ResourceIdentifier:map[Fn::Sub:arn:${AWS::Partition}:eks:")
 			if slices.Contains(one.Resource, any("*")) && !reads && !network && !shifts {
 				t.Errorf("%s allows %s on everything", where, action)
 			}

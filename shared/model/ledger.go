@@ -481,7 +481,8 @@ type PoolStatus struct {
 	UID       string
 	Nodes     int64
 	Resources Resources
-	// ClassGeneration is the generation of the EC2NodeClass that the pool's health was evaluated with; 0 = there is none
+	// ClassGeneration is the generation of the EC2NodeClass that the pool's health was evaluated with; 0 = there is
+	// none
 	ClassGeneration int64
 	Rollout         PoolRollout
 }
@@ -501,6 +502,7 @@ func (r *PoolRollout) Condition() (status, reason, message string) {
 	if r.Current == all {
 		return "True", ConditionRolledOut, ""
 	}
-	return "False", "NodesDrifted", fmt.Sprintf("%d of %d nodes differ from what would be launched now; %d of them are being replaced",
-		r.Drifted+r.Replacing, all, r.Replacing)
+	return "False", "NodesDrifted",
+		fmt.Sprintf("%d of %d nodes differ from what would be launched now; %d of them are being replaced",
+			r.Drifted+r.Replacing, all, r.Replacing)
 }

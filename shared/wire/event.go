@@ -154,8 +154,8 @@ func (e *event) instance(notice model.Notice, kind model.NoticeKind) (model.Noti
 	return notice, nil
 }
 
-// clusters returns the names of the EKS clusters among the event's resources, each once. Where they are of another shape it
-// is none.
+// clusters returns the names of the EKS clusters among the event's resources, each once. Where they are of another
+// shape it is none.
 func (e *event) clusters() []string {
 	var resources []string
 	if json.Unmarshal(e.Resources, &resources) != nil {

@@ -148,7 +148,8 @@ func drawPlan(seed uint64, length time.Duration) []Source {
 	}
 	if d := newDraws(seed, KindShift); d.IntN(12) == 0 {
 		from := d.between(0, length*3/4)
-		plan = append(plan, Source{Kind: KindShift, Rate: 1, From: from, Until: min(length, from+d.between(2*time.Minute, 40*time.Minute))})
+		plan = append(plan, Source{Kind: KindShift, Rate: 1, From: from, Until: min(length,
+			from+d.between(2*time.Minute, 40*time.Minute))})
 	}
 	// What people do to the table by hand, which is rare.
 	for _, kind := range []string{KindUnread, KindByHand} {

@@ -122,7 +122,8 @@ func (e *engine) deploy() []*function {
 				return eachCluster(p, batch, func(cluster string, hints []wire.Hint) error {
 					changed := slices.ContainsFunc(hints, func(h wire.Hint) bool { return h.Reason == wire.ReasonConfig })
 					shift := !slices.ContainsFunc(hints, func(h wire.Hint) bool { return h.Reason != wire.ReasonShift })
-					request := catalog.Request{Cluster: cluster, Config: changed, Shift: shift, Owner: p.name, Deadline: p.now().Add(world.InvocationTimeout)}
+					request := catalog.Request{Cluster: cluster, Config: changed, Shift: shift, Owner: p.name,
+						Deadline: p.now().Add(world.InvocationTimeout)}
 					_, err := classes(p, cluster).Run(ctx, request)
 					return err
 				})

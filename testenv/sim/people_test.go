@@ -26,7 +26,8 @@ func TestEveryKindOfTroubleIsDrawn(t *testing.T) {
 		sim.KindCrash, sim.KindError, sim.KindLost, sim.KindSlow, sim.KindRepeat, sim.KindLate, sim.KindOutage, sim.KindSkew, sim.KindCold, sim.KindThrottle,
 		sim.KindDouble, sim.KindLeaders, sim.KindWatch, sim.KindShortage, sim.KindLimit, sim.KindFleet, sim.KindVisibility, sim.KindJoin, sim.KindSilence,
 		sim.KindSpot, sim.KindFailure, sim.KindStale, sim.KindLag, sim.KindMute, sim.KindQueue, sim.KindTicks, sim.KindTemplates, sim.KindPeople,
-		sim.KindObjects, sim.KindEvents, sim.KindChecks, sim.KindLongHush, sim.KindForce, sim.KindPools, sim.KindSpoilt, sim.KindBurst, sim.KindDefinitions, sim.KindShift,
+		sim.KindObjects, sim.KindEvents, sim.KindChecks, sim.KindLongHush, sim.KindForce, sim.KindPools, sim.KindSpoilt,
+		sim.KindBurst, sim.KindDefinitions, sim.KindShift,
 		sim.KindLateLease, sim.KindRefused, sim.KindUnpublished, sim.KindPlanning, sim.KindStorm, sim.KindStuck, sim.KindDeltas,
 		sim.KindUnread, sim.KindByHand, sim.KindTaken, sim.KindVisitors, sim.KindBudgets, sim.KindStops, sim.KindTenant, sim.KindDaemons, sim.KindHostile,
 	} {

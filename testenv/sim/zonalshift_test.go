@@ -10,8 +10,9 @@ import (
 	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
-// CT-07, F148, M77: a minute after the start of a zonal shift nothing is launched in its zone, while pods come that need it and others that do
-// not; within a minute of its end there is. It may expire, be canceled, or be AWS's own; events may be lost.
+// CT-07, F148, M77: a minute after the start of a zonal shift nothing is launched in its zone, while pods come that
+// need it and others that do not; within a minute of its end there is. It may expire, be canceled, or be AWS's own;
+// events may be lost.
 func TestCT07ZonalShiftIsKeptAndEnds(t *testing.T) {
 	t.Parallel()
 	const (
@@ -23,7 +24,8 @@ func TestCT07ZonalShiftIsKeptAndEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		auto, lost, expires bool
 	}{
-		"expires": {expires: true}, "canceled": {}, "autoshift": {auto: true}, "events are lost": {lost: true}, "autoshift, events are lost": {auto: true, lost: true},
+		"expires": {expires: true}, "canceled": {}, "autoshift": {auto: true}, "events are lost": {lost: true},
+		"autoshift, events are lost": {auto: true, lost: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -35,7 +37,8 @@ func TestCT07ZonalShiftIsKeptAndEnds(t *testing.T) {
 				at := world.Start.Add(time.Duration(minute) * time.Minute)
 				for i, shape := range []model.PodShape{there, world.Shape(900, 1<<30)} {
 					run.Scenario.Workloads = append(run.Scenario.Workloads, world.Workload{
-						Kind: world.Deployment, Name: fmt.Sprintf("late-%d-%d", minute, i), Shape: shape, Steps: []world.Step{{At: at, Replicas: 1}},
+						Kind: world.Deployment, Name: fmt.Sprintf("late-%d-%d", minute, i), Shape: shape,
+						Steps: []world.Step{{At: at, Replicas: 1}},
 					})
 				}
 			}
@@ -77,7 +80,8 @@ func TestCT07ZonalShiftIsKeptAndEnds(t *testing.T) {
 				t.Errorf("%d instances were launched in the zone more than a minute after the shift began", during)
 			}
 			if before == 0 || elsewhere == 0 || soon == 0 {
-				t.Errorf("in the zone before: %d, elsewhere meanwhile: %d, in the zone within a minute of its end: %d", before, elsewhere, soon)
+				t.Errorf("in the zone before: %d, elsewhere meanwhile: %d, in the zone within a minute of its end: %d",
+					before, elsewhere, soon)
 			}
 		})
 	}

@@ -26,7 +26,8 @@ func New(client *arczonalshift.Client) *ARC { return &ARC{client: client} }
 // cluster. An expired shift is returned as it is: the clock is the caller's.
 //
 // Source: ARC API reference, GetManagedResource: of several shifts in progress those of status APPLIED are in effect.
-func (a *ARC) ZonalShifts(ctx context.Context, reg model.Registration) (shifts []model.ZonalShift, managed bool, err error) {
+func (a *ARC) ZonalShifts(ctx context.Context, reg model.Registration) (shifts []model.ZonalShift, managed bool,
+	err error) {
 	if reg.ARN == "" { // a cluster that EKS does not run
 		return nil, false, nil
 	}

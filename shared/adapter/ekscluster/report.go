@@ -88,7 +88,8 @@ func (c Reporter) reportPool(ctx context.Context, p *poolReport) error {
 	}).write(ctx, c.api)
 }
 
-// showPool shows what a pool has. Of a pool that was changed meanwhile the nodes are counted again before they are shown.
+// showPool shows what a pool has. Of a pool that was changed meanwhile the nodes are counted again before they are
+// shown.
 func showPool(pool *apiv1.NodePool, set *condition.Set, s *model.PoolStatus) error {
 	pool.Status.Nodes = s.Nodes
 	pool.Status.Resources = sameQuantities(pool.Status.Resources, quantities(s.Resources))
@@ -100,7 +101,8 @@ func showPool(pool *apiv1.NodePool, set *condition.Set, s *model.PoolStatus) err
 		return nil
 	}
 	pool.Status.Rollout = &apiv1.NodePoolRollout{
-		ObservedGeneration: counted.Generation, Current: counted.Current, Drifted: counted.Drifted, Replacing: counted.Replacing,
+		ObservedGeneration: counted.Generation, Current: counted.Current, Drifted: counted.Drifted,
+		Replacing: counted.Replacing,
 	}
 	said := model.Condition{Object: s.Pool, UID: s.UID, Type: model.ConditionRolledOut}
 	said.Status, said.Reason, said.Message = counted.Condition()

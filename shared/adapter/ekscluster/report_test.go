@@ -101,8 +101,8 @@ func TestReportWritesPoolConditionsAndStatusInOne(t *testing.T) {
 	}
 }
 
-// M9, M84: a NodePool shows the generation of its class and how many nodes are current, by the generation they were counted by; counts of
-// another generation than its own are not shown.
+// M9, M84: a NodePool shows the generation of its class and how many nodes are current, by the generation they were
+// counted by; counts of another generation than its own are not shown.
 func TestM84ReportShowsTheRollout(t *testing.T) {
 	c, name := connect(t), unique("rollout")
 	apply(t, pool, name)
@@ -116,7 +116,8 @@ func TestM84ReportShowsTheRollout(t *testing.T) {
 		t.Errorf("status: %+v", got.Status)
 	}
 	set := apiv1.NodePoolConditions.For(got, time.Now())
-	if said := set.Get(model.ConditionRolledOut); said.Status != metav1.ConditionFalse || said.ObservedGeneration != object.Generation {
+	if said := set.Get(model.ConditionRolledOut); said.Status != metav1.ConditionFalse ||
+		said.ObservedGeneration != object.Generation {
 		t.Errorf("%+v", said)
 	}
 	status.ClassGeneration, status.Rollout = 0, model.PoolRollout{Generation: object.Generation - 1, Current: 3}
@@ -127,7 +128,8 @@ func TestM84ReportShowsTheRollout(t *testing.T) {
 	status.Rollout.Generation = object.Generation
 	report(t, c, model.Report{PoolStatus: []model.PoolStatus{status}})
 	got = readPool(t, c, name)
-	if set = apiv1.NodePoolConditions.For(got, time.Now()); !set.IsTrue(model.ConditionRolledOut) || got.Status.Rollout.Current != 3 {
+	if set = apiv1.NodePoolConditions.For(got, time.Now()); !set.IsTrue(model.ConditionRolledOut) ||
+		got.Status.Rollout.Current != 3 {
 		t.Errorf("status: %+v", got.Status)
 	}
 }

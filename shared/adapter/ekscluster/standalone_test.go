@@ -126,13 +126,16 @@ spec:
 		}
 	}
 	// M9: the time of the last pod event is written together with conditions, and never set back.
-	quiet := model.Condition{Object: name, UID: object.UID, Type: model.ConditionConsolidatable, Status: "True", Reason: model.ConditionConsolidatable}
+	quiet := model.Condition{Object: name, UID: object.UID, Type: model.ConditionConsolidatable, Status: "True",
+		Reason: model.ConditionConsolidatable}
 	for _, at := range []int64{1767323045, 1767323000} {
 		event := model.PodEvent{Claim: name, UID: object.UID, AtUnix: at}
-		if err := c.Report(t.Context(), model.Report{Claims: []model.Condition{quiet}, PodEvents: []model.PodEvent{event}}); err != nil {
+		if err := c.Report(t.Context(), model.Report{Claims: []model.Condition{quiet},
+			PodEvents: []model.PodEvent{event}}); err != nil {
 			t.Fatal(err)
 		}
-		if got := objectNamed(t, c, name); got.PodEventUnix != 1767323045 || !got.Quiet || readClaim(t, c, name).Status.LastPodEventTime.Unix() != 1767323045 {
+		if got := objectNamed(t, c, name); got.PodEventUnix != 1767323045 || !got.Quiet || readClaim(t, c,
+			name).Status.LastPodEventTime.Unix() != 1767323045 {
 			t.Errorf("after an event at %d it is listed as %+v", at, got)
 		}
 	}

@@ -129,13 +129,14 @@ func (e *evaluator) blockByState(node *poolNode) {
 	}
 }
 
-// blockByShift blocks nodes of zones that the cluster is shifted away from: once the shift is over their capacity is needed again, and
-// until then there is none.
+// blockByShift blocks nodes of zones that the cluster is shifted away from: once the shift is over their capacity is
+// needed again, and until then there is none.
 func (e *evaluator) blockByShift(node *poolNode) {
 	for i := range e.in.UnavailableOfferings {
 		shift := &e.in.UnavailableOfferings[i]
 		if shift.UntilUnix > e.now && shift.Shifts(node.Node) {
-			node.forbid(everything, ZoneShifted, "a zonal shift of the cluster is in force in its zone %s", shift.ZoneID)
+			node.forbid(everything, ZoneShifted, "a zonal shift of the cluster is in force in its zone %s",
+				shift.ZoneID)
 			e.replan.at(shift.UntilUnix)
 		}
 	}

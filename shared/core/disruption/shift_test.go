@@ -6,7 +6,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// CT-07, M77: while a zonal shift is in force no node of its zone is disrupted voluntarily, not even an empty one; once it is over it may be.
+// CT-07, M77: while a zonal shift is in force no node of its zone is disrupted voluntarily, not even an empty one; once
+// it is over it may be.
 func TestCT07NodesOfAShiftedZoneStay(t *testing.T) {
 	for name, c := range map[string]struct {
 		zone  string
@@ -24,7 +25,8 @@ func TestCT07NodesOfAShiftedZoneStay(t *testing.T) {
 				labels[key] = value
 			}
 			w.in.Snapshot.Nodes[0].Labels = labels
-			w.in.UnavailableOfferings = []model.UnavailableOffering{{ZoneID: c.zone, UntilUnix: c.until, Reason: model.ReasonZonalShift}}
+			w.in.UnavailableOfferings = []model.UnavailableOffering{{ZoneID: c.zone, UntilUnix: c.until,
+				Reason: model.ReasonZonalShift}}
 			if !c.kept {
 				wantCandidate(t, w, "n", model.ReasonEmpty)
 				return

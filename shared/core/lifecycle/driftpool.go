@@ -25,8 +25,9 @@ func requirementsDrift(v DriftView) Drift {
 	if !has {
 		what = "is missing"
 	}
-	return Drift{RequirementsDrifted, fmt.Sprintf("NodePool %s: spec.template.spec.requirements require %s; the instance's label %s",
-		v.Pool.Name, wanted[key].Text(key), what)}
+	return Drift{RequirementsDrifted,
+		fmt.Sprintf("NodePool %s: spec.template.spec.requirements require %s; the instance's label %s",
+			v.Pool.Name, wanted[key].Text(key), what)}
 }
 
 // unmet returns the first key of wanted that the label of an instance is known not to meet, and that label; "" where

@@ -5,9 +5,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Rollout counts the nodes of a NodePool by whether an instance launched now would differ. NodePool and EC2NodeClass are
-// compared as they are now, so that the counts are true of an edit at once. What takes a look at the instance, such as
-// another image, counts once it is recorded with the claim.
+// Rollout counts the nodes of a NodePool by whether an instance launched now would differ. NodePool and EC2NodeClass
+// are compared as they are now, so that the counts are true of an edit at once. What takes a look at the instance, such
+// as another image, counts once it is recorded with the claim.
 type Rollout struct {
 	counts    model.PoolRollout
 	view      DriftView // without a claim
@@ -50,8 +50,10 @@ func (r *Rollout) outdated(claim *model.Claim) bool {
 	if claim.Drift != "" && !OfPool(claim.Drift) && claim.Drift != ClassDrifted {
 		return true
 	}
-	if differs(claim, model.AnnotationClassHash, model.AnnotationClassHashVersion, model.ClassHashVersion, r.classHash) ||
-		differs(claim, model.AnnotationPoolHash, model.AnnotationPoolHashVersion, model.PoolHashVersion, r.view.Pool.Hash) {
+	if differs(claim, model.AnnotationClassHash, model.AnnotationClassHashVersion, model.ClassHashVersion,
+		r.classHash) ||
+		differs(claim, model.AnnotationPoolHash, model.AnnotationPoolHashVersion, model.PoolHashVersion,
+			r.view.Pool.Hash) {
 		return true
 	}
 	view := r.view

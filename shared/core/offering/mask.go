@@ -72,8 +72,8 @@ func (m *unavailableIndex) shifted(o *model.Offering) bool {
 	return false
 }
 
-// InZone reports whether a zone of an ID and a name is the one that a zonal shift names. It names the ID; a zone whose ID is not known
-// is compared by its name.
+// InZone reports whether a zone of an ID and a name is the one that a zonal shift names. It names the ID; a zone whose
+// ID is not known is compared by its name.
 func InZone(shifted, id, name string) bool {
 	return shifted != "" && (shifted == id || shifted == name)
 }
@@ -83,7 +83,8 @@ func Closes(unavailable model.UnavailableOffering, instanceType string, o *model
 	if unavailable.ZoneID != "" {
 		return InZone(unavailable.ZoneID, o.ZoneID, o.Zone)
 	}
-	return Covers(unavailable, model.OfferingKey{InstanceType: instanceType, Zone: o.Zone, CapacityType: o.CapacityType})
+	return Covers(unavailable, model.OfferingKey{InstanceType: instanceType, Zone: o.Zone,
+		CapacityType: o.CapacityType})
 }
 
 // closed reports whether unavailable offerings leave no way to buy the offering.
@@ -121,10 +122,11 @@ func (m *unavailableIndex) subnetClosed(subnetID string, key model.OfferingKey) 
 	return false
 }
 
-// Covers reports whether the unavailable offering names the offering: a field the unavailable offering leaves empty matches every one. One of a
-// zonal shift names a zone's ID, which a key does not have: see Closes.
+// Covers reports whether the unavailable offering names the offering: a field the unavailable offering leaves empty
+// matches every one. One of a zonal shift names a zone's ID, which a key does not have: see Closes.
 func Covers(unavailable model.UnavailableOffering, key model.OfferingKey) bool {
-	return unavailable.Reservation == "" && unavailable.ZoneID == "" && (unavailable.Group == "" || unavailable.Group == QuotaGroup(key.InstanceType)) &&
+	return unavailable.Reservation == "" && unavailable.ZoneID == "" && (unavailable.Group == "" ||
+		unavailable.Group == QuotaGroup(key.InstanceType)) &&
 		(unavailable.InstanceType == "" || unavailable.InstanceType == key.InstanceType) &&
 		(unavailable.Zone == "" || unavailable.Zone == key.Zone) &&
 		(unavailable.CapacityType == "" || unavailable.CapacityType == key.CapacityType)

@@ -28,7 +28,8 @@ func TestMaskClosesUnavailableOfferings(t *testing.T) {
 		{"both subnets, one run out", []model.UnavailableOffering{mark(model.OfferingKey{}, "subnet-a1", now+1), mark(model.OfferingKey{}, "subnet-a2", now)}, 4},
 		{"the only subnet", []model.UnavailableOffering{mark(model.OfferingKey{}, "subnet-b", now+1)}, 2},
 		{"CT-07: a zonal shift, by the zone's name", []model.UnavailableOffering{{ZoneID: "a", UntilUnix: now + 1}}, 2},
-		{"CT-07: a zonal shift of another zone", []model.UnavailableOffering{{ZoneID: "usw2-az9", UntilUnix: now + 1}}, 4},
+		{"CT-07: a zonal shift of another zone", []model.UnavailableOffering{{ZoneID: "usw2-az9", UntilUnix: now + 1}},
+			4},
 		{"CT-07: a zonal shift that is over", []model.UnavailableOffering{{ZoneID: "a", UntilUnix: now}}, 4},
 		{"a mark that names nothing", []model.UnavailableOffering{mark(model.OfferingKey{}, "", now+1)}, 4},
 	}

@@ -333,7 +333,8 @@ func noOffering(p *newnodes.Planner, pool *offerings.Pool, roomy vector.Bitset) 
 		remedy = "wait, or " + remedy
 	}
 	if len(shifted) > 0 {
-		message += ": a zonal shift of the cluster is in force in " + strings.Join(slices.Sorted(maps.Keys(shifted)), ", ")
+		message += ": a zonal shift of the cluster is in force in " + strings.Join(slices.Sorted(maps.Keys(shifted)),
+			", ")
 		remedy = "wait for its end, or let the pod and the pool use other zones"
 	}
 	switch {

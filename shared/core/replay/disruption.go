@@ -12,7 +12,8 @@ import (
 // DisruptionInput joins the disruption function's question with the snapshot and the region's instance types. It reads them and writes to none.
 func DisruptionInput(q *model.DisruptionInput, shown *model.Snapshot, types []model.InstanceTypeInfo) disruption.Input {
 	in := disruption.Input{
-		Snapshot: withoutShifted(shown, q), Catalogs: make(map[string][]model.InstanceType, len(q.Classes)), ClassProblems: map[string]string{}, SuspendedPools: suspended(q.SuspendedPools),
+		Snapshot: withoutShifted(shown, q), Catalogs: make(map[string][]model.InstanceType, len(q.Classes)),
+		ClassProblems: map[string]string{}, SuspendedPools: suspended(q.SuspendedPools),
 		Claims: q.Claims, Usage: make(map[string]model.Resources, len(q.Usage)), UnavailableOfferings: q.UnavailableOfferings, Commands: q.Commands, Stops: q.Stops,
 		NowUnix: q.NowUnix, Settings: q.Settings, Salt: q.Salt, Unclaimed: q.Unclaimed,
 	}
@@ -50,8 +51,8 @@ func DisruptionInput(q *model.DisruptionInput, shown *model.Snapshot, types []mo
 	return in
 }
 
-// withoutShifted returns the snapshot with the nodes closed that are in zones the cluster is shifted away from, as EKS closes them: no pod
-// is moved there. Without a zonal shift it is the snapshot itself.
+// withoutShifted returns the snapshot with the nodes closed that are in zones the cluster is shifted away from, as EKS
+// closes them: no pod is moved there. Without a zonal shift it is the snapshot itself.
 func withoutShifted(shown *model.Snapshot, q *model.DisruptionInput) *model.Snapshot {
 	out := shown
 	for i := range q.UnavailableOfferings {

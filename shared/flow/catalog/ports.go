@@ -33,9 +33,9 @@ type Clients struct {
 
 // Zones is ARC, as far as a cluster is concerned.
 type Zones interface {
-	// ZonalShifts returns the zonal shifts and autoshifts that are applied to the cluster, one for each zone and by zone.
-	// An UntilUnix of 0 says that it is unknown when one ends. managed is false where zonal shifts are not enabled for the
-	// cluster.
+	// ZonalShifts returns the zonal shifts and autoshifts that are applied to the cluster, one for each zone and by
+	// zone. An UntilUnix of 0 says that it is unknown when one ends. managed is false where zonal shifts are not
+	// enabled for the cluster.
 	ZonalShifts(ctx context.Context, reg model.Registration) (shifts []model.ZonalShift, managed bool, err error)
 }
 

@@ -106,8 +106,8 @@ func (r *session) publishReports(ctx context.Context) {
 	}
 }
 
-// FanOut turns the tick of each minute into one hint per cluster that is awake, or has zonal shifts enabled, as work.FanOut
-// says.
+// FanOut turns the tick of each minute into one hint per cluster that is awake, or has zonal shifts enabled, as
+// work.FanOut says.
 func (f *Flow) FanOut(ctx context.Context, tick string) (int, error) {
 	sleeps := work.SkipResync(ctx, f.Peeks, tick)
 	rests := func(reg model.Registration) bool {

@@ -93,8 +93,8 @@ func sameShift(a, b model.ZonalShift) bool {
 // unasked tells that ARC could not be asked.
 func (r *session) unasked(err error) {
 	if fault.Is(err, fault.Denied) {
-		r.Problem("ARC may not be asked for zonal shifts: allow arc-zonal-shift:GetManagedResource by deploying the cluster's stack "+
-			"of this release, or set JOINER_DISABLE_ZONAL_SHIFT: %v", err)
+		r.Problem("ARC may not be asked for zonal shifts: allow arc-zonal-shift:GetManagedResource by deploying "+
+			"the cluster's stack of this release, or set JOINER_DISABLE_ZONAL_SHIFT: %v", err)
 		return
 	}
 	r.Problem("ask ARC for zonal shifts; the next run does: %v", err)
@@ -119,9 +119,10 @@ func (r *session) announceShifts(ctx context.Context, before, now []model.ZonalS
 		return r.flow.ReportReady(ctx, r.reg.Cluster, key)
 	})
 	if r.flow.RequestDisruption != nil {
-		r.Try(ctx, EffectHint, "send a disruption hint about zonal shifts; the next scheduled run finds them", func() error {
-			return r.flow.RequestDisruption(ctx, r.reg.Cluster, key)
-		})
+		r.Try(ctx, EffectHint, "send a disruption hint about zonal shifts; the next scheduled run finds them",
+			func() error {
+				return r.flow.RequestDisruption(ctx, r.reg.Cluster, key)
+			})
 	}
 	started, ended := lacking(now, before), lacking(before, now)
 	if len(started)+len(ended) == 0 {
@@ -139,12 +140,14 @@ func (r *session) announceShifts(ctx context.Context, before, now []model.ZonalS
 			until = time.Unix(shift.UntilUnix, 0).UTC().Format(time.RFC3339)
 		}
 		events = append(events, shiftEvents(&config, shift, reasonShiftStarted, fmt.Sprintf(
-			"A %s of the cluster is in force in zone %s: until %s no instance is launched there, and no node there is disrupted voluntarily",
+			"A %s of the cluster is in force in zone %s: until %s no instance is launched there, "+
+				"and no node there is disrupted voluntarily",
 			shift.Name(), shift.ZoneID, until))...)
 	}
 	for _, shift := range ended {
 		events = append(events, shiftEvents(&config, shift, reasonShiftEnded, fmt.Sprintf(
-			"The %s of the cluster in zone %s is over: instances are launched there again", shift.Name(), shift.ZoneID))...)
+			"The %s of the cluster in zone %s is over: instances are launched there again", shift.Name(),
+			shift.ZoneID))...)
 	}
 	if len(events) > 0 {
 		r.Try(ctx, EffectReport, "report zonal shifts", func() error {
@@ -165,15 +168,16 @@ func shiftEvents(config *model.Configuration, shift model.ZonalShift, reason, me
 	for i := range config.Pools {
 		pool := &config.Pools[i]
 		if pool.DeletedUnix == 0 && offering.Accepts(pool.Template.Requirements, model.LabelZoneID, shift.ZoneID) {
-			events = append(events, model.Event{Kind: "NodePool", Name: pool.Name, UID: pool.UID, Reason: reason, Message: message})
+			events = append(events, model.Event{Kind: "NodePool", Name: pool.Name, UID: pool.UID, Reason: reason,
+				Message: message})
 		}
 	}
 	slices.SortFunc(events, func(a, b model.Event) int { return strings.Compare(a.Name, b.Name) })
 	return events
 }
 
-// shiftable reports whether the cluster is known to have zonal shifts enabled: ARC is asked each minute then, also while
-// the cluster sleeps. What cannot be read may have.
+// shiftable reports whether the cluster is known to have zonal shifts enabled: ARC is asked each minute then, also
+// while the cluster sleeps. What cannot be read may have.
 func (f *Flow) shiftable(ctx context.Context, cluster string) bool {
 	if f.Shifts == nil || f.Settings.NoZonalShift {
 		return false

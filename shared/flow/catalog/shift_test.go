@@ -48,8 +48,9 @@ func (w *world) told(of string) bool {
 	return slices.ContainsFunc(w.hints, func(h string) bool { return strings.HasPrefix(h, of+" web") })
 }
 
-// CT-07, F148, M77: a zonal shift is recorded with its end by the look that sees it first, those who launch and disrupt are told, and the
-// NodePools say so; its cancellation is recorded in the same way. What stays as it is is written once.
+// CT-07, F148, M77: a zonal shift is recorded with its end by the look that sees it first, those who launch and disrupt
+// are told, and the NodePools say so; its cancellation is recorded in the same way. What stays as it is is written
+// once.
 func TestCT07ZonalShiftsAreRecordedAndTold(t *testing.T) {
 	w := newWorld(t)
 	w.managed = true
@@ -59,10 +60,12 @@ func TestCT07ZonalShiftsAreRecordedAndTold(t *testing.T) {
 	}
 	w.shifts = []model.ZonalShift{{ZoneID: "usw2-az1", SinceUnix: w.now, UntilUnix: w.now + 3600}}
 	out := w.pass(30*time.Second, w.shifting(true))
-	if !slices.Equal(w.recorded.Shifts, w.shifts) || !slices.Equal(out.Shifted, []string{"usw2-az1"}) || !w.told("ready") || !w.told("disrupt") || w.told("shift") {
+	if !slices.Equal(w.recorded.Shifts, w.shifts) || !slices.Equal(out.Shifted, []string{"usw2-az1"}) ||
+		!w.told("ready") || !w.told("disrupt") || w.told("shift") {
 		t.Errorf("recorded %+v, outcome %+v, hints %v", w.recorded, out, w.hints)
 	}
-	if events := w.reported.Events; len(events) != 1 || events[0].Reason != reasonShiftStarted || events[0].Name != "pool" || !strings.Contains(events[0].Message, "usw2-az1") {
+	if events := w.reported.Events; len(events) != 1 || events[0].Reason != reasonShiftStarted ||
+		events[0].Name != "pool" || !strings.Contains(events[0].Message, "usw2-az1") {
 		t.Errorf("events %+v", events)
 	}
 	puts := w.shiftPuts
@@ -72,13 +75,14 @@ func TestCT07ZonalShiftsAreRecordedAndTold(t *testing.T) {
 	}
 	w.shifts = nil
 	w.pass(30*time.Second, w.shifting(true))
-	if len(w.recorded.Shifts) != 0 || !w.told("ready") || len(w.reported.Events) != 1 || w.reported.Events[0].Reason != reasonShiftEnded {
+	if len(w.recorded.Shifts) != 0 || !w.told("ready") || len(w.reported.Events) != 1 ||
+		w.reported.Events[0].Reason != reasonShiftEnded {
 		t.Errorf("after its cancellation: recorded %+v, hints %v, events %+v", w.recorded, w.hints, w.reported.Events)
 	}
 }
 
-// CT-07: while ARC does not answer a shift stays until its end. An autoshift has none, so it is believed for an hour after it was last seen, and
-// written every half an hour.
+// CT-07: while ARC does not answer a shift stays until its end. An autoshift has none, so it is believed for an hour
+// after it was last seen, and written every half an hour.
 func TestCT07ShiftsThatCannotBeAskedAboutLapse(t *testing.T) {
 	w := newWorld(t)
 	w.managed, w.shifts = true, []model.ZonalShift{{ZoneID: "usw2-az1", Auto: true, SinceUnix: w.now}}
@@ -97,7 +101,8 @@ func TestCT07ShiftsThatCannotBeAskedAboutLapse(t *testing.T) {
 		t.Errorf("an hour after it was last seen: %+v", left)
 	}
 	w.fail["ZonalShifts"] = fault.New(fault.Denied, "AccessDeniedException", "no")
-	if out = w.pass(time.Minute, w.shifting(true)); len(out.Problems) != 1 || !strings.Contains(out.Problems[0], "arc-zonal-shift:GetManagedResource") {
+	if out = w.pass(time.Minute, w.shifting(true)); len(out.Problems) != 1 || !strings.Contains(out.Problems[0],
+		"arc-zonal-shift:GetManagedResource") {
 		t.Errorf("problems %v", out.Problems)
 	}
 }
@@ -111,7 +116,8 @@ func TestCT07TurnedOffNothingIsAsked(t *testing.T) {
 		w.shifting(true)(f, r)
 		f.Settings.NoZonalShift = true
 	}
-	if w.pass(time.Minute, off); w.asked("ZonalShifts") != 0 || w.recorded.Managed || len(w.recorded.Shifts) != 0 || !w.told("ready") {
+	if w.pass(time.Minute, off); w.asked("ZonalShifts") != 0 || w.recorded.Managed || len(w.recorded.Shifts) != 0 ||
+		!w.told("ready") {
 		t.Errorf("asked %d times, recorded %+v, hints %v", w.asked("ZonalShifts"), w.recorded, w.hints)
 	}
 }

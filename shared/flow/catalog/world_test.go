@@ -219,7 +219,8 @@ func (w *world) Ready(_ context.Context, cluster, key string) error {
 }
 func (w *world) Connect(context.Context, model.Registration) (Clients, error) {
 	s := site{w}
-	return Clients{Cluster: s, Claims: s, Reporter: s, Catalog: s, Profiles: s, Trials: s, InstanceTypes: s, Zones: s}, nil
+	return Clients{Cluster: s, Claims: s, Reporter: s, Catalog: s, Profiles: s, Trials: s, InstanceTypes: s, Zones: s},
+		nil
 }
 
 // site is the cluster and its account.

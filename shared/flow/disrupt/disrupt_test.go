@@ -514,15 +514,16 @@ func TestQuietNodesAreShown(t *testing.T) {
 	}
 }
 
-// M9: when a pod last came to a node or left it is on its NodeClaim, written once for each time that the watcher saw, and never for a
-// node of which it saw nothing.
+// M9: when a pod last came to a node or left it is on its NodeClaim, written once for each time that the watcher saw,
+// and never for a node of which it saw nothing.
 func TestM9LastPodEventIsShown(t *testing.T) {
 	h := newHouse(t, 3)
 	h.plan = func(disruption.Input) model.DisruptPlan { return model.DisruptPlan{} }
 	shown := func(when string, said int, n0, n1 int64) {
 		t.Helper()
 		h.check()
-		if a, b, c := h.objects["c-n0"].podEvent, h.objects["c-n1"].podEvent, h.objects["c-n2"].podEvent; a != n0 || b != n1 || c != 0 || h.podEvents != said {
+		if a, b, c := h.objects["c-n0"].podEvent, h.objects["c-n1"].podEvent, h.objects["c-n2"].podEvent; a != n0 ||
+			b != n1 || c != 0 || h.podEvents != said {
 			t.Errorf("%s: %d, %d, %d, said %d times; want %d, %d, 0, %d", when, a, b, c, h.podEvents, n0, n1, said)
 		}
 	}
@@ -540,7 +541,8 @@ func TestM9LastPodEventIsShown(t *testing.T) {
 	shown("the watcher knows nothing", 3, first, first+30)
 }
 
-// CT-07: a zonal shift that was recorded closes its zone for plans, and makes the next run plan anew; over, it closes nothing.
+// CT-07: a zonal shift that was recorded closes its zone for plans, and makes the next run plan anew; over, it closes
+// nothing.
 func TestCT07ZonalShiftsAreAskedBy(t *testing.T) {
 	h := newHouse(t, 2)
 	var asked []model.UnavailableOffering
@@ -551,9 +553,11 @@ func TestCT07ZonalShiftsAreAskedBy(t *testing.T) {
 	h.check()
 	plans := h.plans
 	shift := model.ZonalShift{ZoneID: "euc1-az1", SinceUnix: h.now, UntilUnix: h.now + 600}
-	must(t, h.ledger.PutShifts(t.Context(), cluster, model.ZonalShifts{Managed: true, Shifts: []model.ZonalShift{shift}}))
+	must(t, h.ledger.PutShifts(t.Context(), cluster, model.ZonalShifts{Managed: true,
+		Shifts: []model.ZonalShift{shift}}))
 	h.check()
-	if h.plans == plans || len(asked) != 1 || asked[0].ZoneID != shift.ZoneID || asked[0].Reason != model.ReasonZonalShift {
+	if h.plans == plans || len(asked) != 1 || asked[0].ZoneID != shift.ZoneID ||
+		asked[0].Reason != model.ReasonZonalShift {
 		t.Errorf("planned %d times, by %+v", h.plans-plans, asked)
 	}
 	h.pass(601)

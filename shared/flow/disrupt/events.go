@@ -179,9 +179,9 @@ func (k *eventWriter) due(name, code string) bool {
 	return true
 }
 
-// quiet says on NodeClaims when a pod last came to their nodes or left them, and whether the nodes have been left in peace for as long
-// as their pools ask for, where they show something else. Those beyond what one run may say are the next one's: that objects have
-// changed has it look again.
+// quiet says on NodeClaims when a pod last came to their nodes or left them, and whether the nodes have been left in
+// peace for as long as their pools ask for, where they show something else. Those beyond what one run may say are the
+// next one's: that objects have changed has it look again.
 func (r *session) quiet(plan *model.DisruptPlan, snapshot *model.Snapshot) (said model.Report) {
 	if plan == nil || r.state.Rush(r.NowUnix()) {
 		return said
@@ -233,9 +233,10 @@ func (r *session) publishEvents(ctx context.Context, said model.Report) {
 	said.Events = r.events
 	conditions := len(said.Claims) + len(said.PodEvents)
 	if len(r.events)+conditions > 0 {
-		r.Try(ctx, EffectReport, fmt.Sprintf("publish %d events and %d conditions", len(r.events), conditions), func() error {
-			return r.clients.Reporter.Report(ctx, said)
-		})
+		r.Try(ctx, EffectReport, fmt.Sprintf("publish %d events and %d conditions", len(r.events), conditions),
+			func() error {
+				return r.clients.Reporter.Report(ctx, said)
+			})
 	}
 }
 

@@ -195,7 +195,8 @@ func (h *house) publish() {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.objects)) {
-		next.Claims = append(next.Claims, model.Object{Name: name, UID: h.objects[name].uid, Quiet: h.objects[name].quiet == "True", PodEventUnix: h.objects[name].podEvent})
+		next.Claims = append(next.Claims, model.Object{Name: name, UID: h.objects[name].uid,
+			Quiet: h.objects[name].quiet == "True", PodEventUnix: h.objects[name].podEvent})
 	}
 	if h.published != nil {
 		next.Seq = h.published.Seq

@@ -14,7 +14,8 @@ import (
 // noticeRank orders kinds of notices: what leaves least time comes first, whatever stands before it in the queue.
 var noticeRank = map[model.NoticeKind]int{
 	model.NoticeSpotInterrupted: 0, model.NoticeReservationInterrupted: 1, model.NoticeScheduledChange: 2,
-	model.NoticeStopped: 3, model.NoticeTerminated: 4, model.NoticeRebalance: 5, model.NoticeZonalShift: 6, model.NoticeNothing: 7,
+	model.NoticeStopped: 3, model.NoticeTerminated: 4, model.NoticeRebalance: 5, model.NoticeZonalShift: 6,
+	model.NoticeNothing: 7,
 }
 
 // Notices does what AWS said of instances in a batch of messages: claims of instances that are about to end begin to end, and

@@ -7,8 +7,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// shifts has ARC asked for the zonal shifts of the clusters that notices may be about, once for each cluster, and returns the
-// other notices. What such a notice says is believed of nothing else.
+// shifts has ARC asked for the zonal shifts of the clusters that notices may be about, once for each cluster, and
+// returns the other notices. What such a notice says is believed of nothing else.
 func (n *notices) shifts(ctx context.Context, heard []clusterNotice) (others []clusterNotice) {
 	var said []clusterNotice
 	for _, s := range heard {
@@ -33,7 +33,8 @@ func (n *notices) shifts(ctx context.Context, heard []clusterNotice) (others []c
 			continue
 		}
 		key := "shift/" + keyOf(said[at:at+1])
-		if err := n.Effect(ctx, EffectHint, func() error { return n.flow.RequestShift(ctx, reg.Cluster, key) }); err != nil {
+		err := n.Effect(ctx, EffectHint, func() error { return n.flow.RequestShift(ctx, reg.Cluster, key) })
+		if err != nil {
 			n.Problem("send a hint to ask for the zonal shifts of cluster %s: %v", reg.Cluster, err)
 			n.fail(said...)
 			continue

@@ -135,8 +135,8 @@ func gaveCapacity(a *attempt, unavailable model.UnavailableOffering) bool {
 	return false
 }
 
-// unavailableNow are the ledger's unavailable offerings, and the zones that the cluster is shifted away from. Once a probe
-// has failed in this run what is half open stays closed for the rest of it, so that a stock-out is not looked for
+// unavailableNow are the ledger's unavailable offerings, and the zones that the cluster is shifted away from. Once a
+// probe has failed in this run what is half open stays closed for the rest of it, so that a stock-out is not looked for
 // offering by offering.
 func (b *backOff) unavailableNow() []model.UnavailableOffering {
 	shifted := b.ledger.Shifts.Unavailable(b.now())

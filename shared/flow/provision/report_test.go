@@ -10,13 +10,15 @@ import (
 	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
-// M9, M84: a NodePool shows which generation of its class it was evaluated with, and an edit of its template at once as a node that differs.
+// M9, M84: a NodePool shows which generation of its class it was evaluated with, and an edit of its template at once as
+// a node that differs.
 func TestM84PoolShowsItsRollout(t *testing.T) {
 	w := occupied(t, 2, world.Shape(800, gib))
 	w.Tick(time.Minute)
 	pass(t, w, provision.TriggerResync)
 	status := w.Cluster.PoolStatus("default")
-	if status.Rollout.Current != 1 || status.Rollout.Drifted != 0 || status.ClassGeneration != w.Cluster.Class("default").Generation {
+	if status.Rollout.Current != 1 || status.Rollout.Drifted != 0 ||
+		status.ClassGeneration != w.Cluster.Class("default").Generation {
 		t.Fatalf("the pool shows %+v", status)
 	}
 	claim := onlyClaim(t, w)

@@ -11,14 +11,15 @@ import (
 	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
-// CT-07, M77: a run after a zonal shift was recorded launches nothing in its zone, and says why to the pods that need it. A run after its
-// end launches there, whether or not the record is gone.
+// CT-07, M77: a run after a zonal shift was recorded launches nothing in its zone, and says why to the pods that need
+// it. A run after its end launches there, whether or not the record is gone.
 func TestCT07NothingIsLaunchedInAShiftedZone(t *testing.T) {
 	const zone = "us-west-2a"
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	until := w.Clock.Now().Add(10 * time.Minute).Unix()
 	shift := model.ZonalShift{ZoneID: catalog.ZoneID(zone), SinceUnix: w.Clock.Now().Unix(), UntilUnix: until}
-	if err := w.Ledger.PutShifts(t.Context(), world.Name, model.ZonalShifts{Managed: true, Shifts: []model.ZonalShift{shift}}); err != nil {
+	if err := w.Ledger.PutShifts(t.Context(), world.Name, model.ZonalShifts{Managed: true,
+		Shifts: []model.ZonalShift{shift}}); err != nil {
 		t.Fatal(err)
 	}
 	there := world.Shape(900, gib)
@@ -45,7 +46,8 @@ func TestCT07NothingIsLaunchedInAShiftedZone(t *testing.T) {
 	told := false
 	for _, pod := range w.Cluster.Pods() {
 		for _, event := range w.Cluster.Events("Pod", pod.Name) {
-			told = told || strings.Contains(event.Message, "zonal shift") && strings.Contains(event.Message, shift.ZoneID)
+			told = told || strings.Contains(event.Message, "zonal shift") && strings.Contains(event.Message,
+				shift.ZoneID)
 		}
 	}
 	if !told {

@@ -61,7 +61,8 @@ func (p classPort) Connect(ctx context.Context, reg model.Registration) (catalog
 	return read(ctx, p.Ports, "site.connect", func() (catalog.Clients, error) {
 		p := classPort{p.at(reg)}
 		cluster := clusterPort(p)
-		return catalog.Clients{Cluster: p, Claims: cluster, Reporter: cluster, Catalog: p, Profiles: p, Trials: p, InstanceTypes: p, Zones: p}, nil
+		return catalog.Clients{Cluster: p, Claims: cluster, Reporter: cluster, Catalog: p, Profiles: p, Trials: p,
+			InstanceTypes: p, Zones: p}, nil
 	})
 }
 

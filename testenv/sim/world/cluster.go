@@ -482,7 +482,8 @@ func (c *Cluster) Report(_ context.Context, report model.Report) error {
 		}
 	}
 	for _, event := range report.PodEvents {
-		if object := c.claims.get(event.Claim); object != nil && object.UID == event.UID && event.AtUnix > object.PodEventUnix {
+		if object := c.claims.get(event.Claim); object != nil && object.UID == event.UID &&
+			event.AtUnix > object.PodEventUnix {
 			next := *object
 			next.PodEventUnix = event.AtUnix
 			put(c, &c.claims, KindNodeClaim, event.Claim, next.UID, "status", &next)

@@ -21,7 +21,8 @@ func (p *Ports) Interruption(now func() time.Time, settings interruption.Setting
 	return &interruption.Flow{
 		Registry: ledger, Leases: ledger, Collector: ledger, Claims: ledger, Removals: storePort{p}, Peeks: ledger, Connector: collectPort{p},
 		Finder: ledger, Steps: ledger, Unavailable: ledger,
-		RequestPlan: passes.Plan, RequestDrain: passes.Drain, RequestPass: passes.RequestPass, RequestDisruption: newsPort{p}.RequestDisruption, RequestShift: shift,
+		RequestPlan: passes.Plan, RequestDrain: passes.Drain, RequestPass: passes.RequestPass,
+		RequestDisruption: newsPort{p}.RequestDisruption, RequestShift: shift,
 		Now: now, Settings: settings,
 	}
 }

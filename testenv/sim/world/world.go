@@ -144,7 +144,8 @@ func New(options Options) *World {
 	w.options.Kubelets, w.options.Draws = kubelets, draws
 	w.settle(Name, draws)
 	w.account.timed = []timed{
-		w.Fleet, &instances{world: w}, w.Workloads, w.Scheduler, w.Volumes, w.Plan, w.Passes, w.DisruptHints, w.Events, w.Notices, w.Zones, w.Configs, w.Ticks,
+		w.Fleet, &instances{world: w}, w.Workloads, w.Scheduler, w.Volumes, w.Plan, w.Passes, w.DisruptHints, w.Events,
+		w.Notices, w.Zones, w.Configs, w.Ticks,
 	}
 	return w
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/joiner-sh/joiner/testenv/sim/eventqueue"
 )
 
-// Zones is ARC as far as the world's cluster goes, and the hints by which functions ask it again. Until it is enabled nobody
-// asks, so that worlds without zonal shifts are as they were.
+// Zones is ARC as far as the world's cluster goes, and the hints by which functions ask it again. Until it is enabled
+// nobody asks, so that worlds without zonal shifts are as they were.
 type Zones struct {
 	now     func() time.Time
 	events  *Events
@@ -109,7 +109,8 @@ func (z *Zones) ZonalShifts(context.Context, model.Registration) ([]model.ZonalS
 	return out, z.enabled, nil
 }
 
-// Request has the catalog function ask after a time. Its queue here is FIFO, which knows no delays, so the hint waits outside.
+// Request has the catalog function ask after a time. Its queue here is FIFO, which knows no delays, so the hint waits
+// outside.
 func (z *Zones) Request(ctx context.Context, cluster, key string, after time.Duration) error {
 	send := func() error {
 		return z.configs.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonShift, Tick: key})
@@ -156,7 +157,8 @@ func (p shiftPort) Now(ctx context.Context, cluster, key string) error {
 	return p.Request(ctx, cluster, key, 0)
 }
 
-func (p classPort) ZonalShifts(ctx context.Context, reg model.Registration) (shifts []model.ZonalShift, managed bool, err error) {
+func (p classPort) ZonalShifts(ctx context.Context, reg model.Registration) (shifts []model.ZonalShift, managed bool,
+	err error) {
 	shifts, err = read(ctx, p.Ports, "zones.shifts", func() (shifts []model.ZonalShift, err error) {
 		shifts, managed, err = p.world.Zones.ZonalShifts(ctx, reg)
 		return shifts, err
@@ -165,7 +167,9 @@ func (p classPort) ZonalShifts(ctx context.Context, reg model.Registration) (shi
 }
 
 func (p ledgerPort) Shifts(ctx context.Context, cluster string) (model.ZonalShifts, error) {
-	return read(ctx, p.Ports, "ledger.shifts", func() (model.ZonalShifts, error) { return p.world.Ledger.Shifts(ctx, cluster) })
+	return read(ctx, p.Ports, "ledger.shifts", func() (model.ZonalShifts, error) {
+		return p.world.Ledger.Shifts(ctx, cluster)
+	})
 }
 
 func (p ledgerPort) PutShifts(ctx context.Context, cluster string, shifts model.ZonalShifts) error {
@@ -185,7 +189,8 @@ func (l *Ledger) PutShifts(_ context.Context, cluster string, shifts model.Zonal
 	defer l.mu.Unlock()
 	b := l.items(cluster)
 	if b.shifts.Version != shifts.Version {
-		return fault.New(fault.Conflict, "ShiftsChanged", "the zonal shifts are at version %d, not %d", b.shifts.Version, shifts.Version)
+		return fault.New(fault.Conflict, "ShiftsChanged", "the zonal shifts are at version %d, not %d",
+			b.shifts.Version, shifts.Version)
 	}
 	shifts.Version++
 	b.shifts = shifts

@@ -24,13 +24,15 @@ func start(t *testing.T) (*arcshift.Model, *sdk.Client, *clock.Fake) {
 	server := httptest.NewServer(arcshift.NewHandler(m))
 	t.Cleanup(server.Close)
 	return m, sdk.New(sdk.Options{
-		Region: "us-west-2", BaseEndpoint: aws.String(server.URL), Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
+		Region: "us-west-2", BaseEndpoint: aws.String(server.URL),
+		Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
 	}), fake
 }
 
 func get(t *testing.T, client *sdk.Client) *sdk.GetManagedResourceOutput {
 	t.Helper()
-	out, err := client.GetManagedResource(t.Context(), &sdk.GetManagedResourceInput{ResourceIdentifier: aws.String(arn)})
+	out, err := client.GetManagedResource(t.Context(),
+		&sdk.GetManagedResourceInput{ResourceIdentifier: aws.String(arn)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +42,8 @@ func get(t *testing.T, client *sdk.Client) *sdk.GetManagedResourceOutput {
 func TestAShiftIsShownUntilItExpiresOrIsCanceled(t *testing.T) {
 	m, client, fake := start(t)
 	var missing *types.ResourceNotFoundException
-	if _, err := client.GetManagedResource(t.Context(), &sdk.GetManagedResourceInput{ResourceIdentifier: aws.String(arn)}); !errors.As(err, &missing) {
+	if _, err := client.GetManagedResource(t.Context(),
+		&sdk.GetManagedResourceInput{ResourceIdentifier: aws.String(arn)}); !errors.As(err, &missing) {
 		t.Fatalf("a resource that is not managed: %v", err)
 	}
 	m.Manage(arn)
@@ -50,7 +53,8 @@ func TestAShiftIsShownUntilItExpiresOrIsCanceled(t *testing.T) {
 	begin := func() *sdk.StartZonalShiftOutput {
 		t.Helper()
 		out, err := client.StartZonalShift(t.Context(), &sdk.StartZonalShiftInput{
-			AwayFrom: aws.String("usw2-az1"), Comment: aws.String("test"), ExpiresIn: aws.String("10m"), ResourceIdentifier: aws.String(arn),
+			AwayFrom: aws.String("usw2-az1"), Comment: aws.String("test"), ExpiresIn: aws.String("10m"),
+			ResourceIdentifier: aws.String(arn),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +63,8 @@ func TestAShiftIsShownUntilItExpiresOrIsCanceled(t *testing.T) {
 	}
 	begin()
 	shifts := get(t, client).ZonalShifts
-	if len(shifts) != 1 || shifts[0].AppliedStatus != types.AppliedStatusApplied || aws.ToString(shifts[0].AwayFrom) != "usw2-az1" ||
+	if len(shifts) != 1 || shifts[0].AppliedStatus != types.AppliedStatusApplied ||
+		aws.ToString(shifts[0].AwayFrom) != "usw2-az1" ||
 		!shifts[0].ExpiryTime.Equal(fake.Now().Add(10*time.Minute)) {
 		t.Fatalf("%+v", shifts)
 	}
@@ -68,7 +73,8 @@ func TestAShiftIsShownUntilItExpiresOrIsCanceled(t *testing.T) {
 		t.Errorf("after its expiry: %+v", out.ZonalShifts)
 	}
 	second := begin()
-	if _, err := client.CancelZonalShift(t.Context(), &sdk.CancelZonalShiftInput{ZonalShiftId: second.ZonalShiftId}); err != nil {
+	if _, err := client.CancelZonalShift(t.Context(),
+		&sdk.CancelZonalShiftInput{ZonalShiftId: second.ZonalShiftId}); err != nil {
 		t.Fatal(err)
 	}
 	if out := get(t, client); len(out.ZonalShifts) != 0 {
@@ -80,15 +86,18 @@ func TestAZonalShiftGoesBeforeAnAutoshift(t *testing.T) {
 	m, client, _ := start(t)
 	m.Manage(arn)
 	m.Autoshift(arn, "usw2-az2")
-	if out := get(t, client); len(out.Autoshifts) != 1 || out.Autoshifts[0].AppliedStatus != types.AutoshiftAppliedStatusApplied {
+	if out := get(t, client); len(out.Autoshifts) != 1 ||
+		out.Autoshifts[0].AppliedStatus != types.AutoshiftAppliedStatusApplied {
 		t.Errorf("%+v", out.Autoshifts)
 	}
 	if _, err := client.StartZonalShift(t.Context(), &sdk.StartZonalShiftInput{
-		AwayFrom: aws.String("usw2-az1"), Comment: aws.String("test"), ExpiresIn: aws.String("1h"), ResourceIdentifier: aws.String(arn),
+		AwayFrom: aws.String("usw2-az1"), Comment: aws.String("test"), ExpiresIn: aws.String("1h"),
+		ResourceIdentifier: aws.String(arn),
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if out := get(t, client); out.Autoshifts[0].AppliedStatus != types.AutoshiftAppliedStatusNotApplied || out.ZonalShifts[0].AppliedStatus != types.AppliedStatusApplied {
+	if out := get(t, client); out.Autoshifts[0].AppliedStatus != types.AutoshiftAppliedStatusNotApplied ||
+		out.ZonalShifts[0].AppliedStatus != types.AppliedStatusApplied {
 		t.Errorf("%+v", out)
 	}
 	m.EndAutoshift(arn)

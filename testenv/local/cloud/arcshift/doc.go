@@ -1,4 +1,5 @@
-// Package arcshift is a model of Amazon Application Recovery Controller (ARC) as far as zonal shifts of EKS clusters go.
+// Package arcshift is a model of Amazon Application Recovery Controller (ARC) as far as zonal shifts of EKS clusters
+// go.
 //
 //	m := arcshift.New(arcshift.Options{Clock: clock.System()})
 //	m.Manage(clusterARN) // zonal shifts are enabled for the cluster

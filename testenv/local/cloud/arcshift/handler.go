@@ -51,8 +51,9 @@ type autoshiftView struct {
 
 func (m *Model) view(arn string) resourceView {
 	out := resourceView{
-		ARN: arn, Name: arn[strings.LastIndexByte(arn, '/')+1:], AppliedWeights: map[string]float64{}, ZonalShifts: []shiftView{},
-		Autoshifts: []autoshiftView{}, Status: "DISABLED",
+		ARN: arn, Name: arn[strings.LastIndexByte(arn, '/')+1:], AppliedWeights: map[string]float64{},
+		ZonalShifts: []shiftView{},
+		Autoshifts:  []autoshiftView{}, Status: "DISABLED",
 	}
 	for i, s := range m.activeOf(arn) {
 		applied := "NOT_APPLIED"
@@ -60,9 +61,11 @@ func (m *Model) view(arn string) resourceView {
 			applied, out.AppliedWeights[s.zone] = "APPLIED", 0
 		}
 		if s.auto {
-			out.Autoshifts, out.Status = append(out.Autoshifts, autoshiftView{applied, s.zone, wire.Epoch{Time: s.start}}), "ENABLED"
+			out.Autoshifts, out.Status = append(out.Autoshifts, autoshiftView{applied, s.zone,
+				wire.Epoch{Time: s.start}}), "ENABLED"
 		} else {
-			out.ZonalShifts = append(out.ZonalShifts, shiftView{applied, s.zone, s.comment, wire.Epoch{Time: s.expiry}, arn, wire.Epoch{Time: s.start}, s.id})
+			out.ZonalShifts = append(out.ZonalShifts, shiftView{applied, s.zone, s.comment, wire.Epoch{Time: s.expiry},
+				arn, wire.Epoch{Time: s.start}, s.id})
 		}
 	}
 	return out
@@ -125,7 +128,8 @@ func (m *Model) startShift(r *http.Request) (any, error) {
 	}
 	for _, s := range m.activeOf(in.ResourceIdentifier) {
 		if !s.auto {
-			return nil, wire.StatusErrorf(http.StatusConflict, "ConflictException", "A zonal shift of the resource is active already.")
+			return nil, wire.StatusErrorf(http.StatusConflict, "ConflictException",
+				"A zonal shift of the resource is active already.")
 		}
 	}
 	s := m.start(in.ResourceIdentifier, in.AwayFrom, in.Comment, m.options.Clock.Now().Add(length))

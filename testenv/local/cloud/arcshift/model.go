@@ -86,7 +86,8 @@ func (m *Model) start(arn, zone, comment string, expiry time.Time) *shift {
 	return s
 }
 
-// activeOf returns the shifts in force for a resource. The first is the one that is applied: a zonal shift goes before an autoshift.
+// activeOf returns the shifts in force for a resource. The first is the one that is applied: a zonal shift goes before
+// an autoshift.
 func (m *Model) activeOf(arn string) []*shift {
 	var out []*shift
 	for _, s := range m.shifts {
@@ -115,7 +116,8 @@ var expiresIn = regexp.MustCompile(`^([1-9][0-9]*)(m|h)$`)
 const longest = 72 * time.Hour // of a zonal shift
 
 func notFound(arn string) error {
-	return wire.StatusErrorf(http.StatusNotFound, "ResourceNotFoundException", "The resource %s is not registered for zonal shifts.", arn)
+	return wire.StatusErrorf(http.StatusNotFound, "ResourceNotFoundException",
+		"The resource %s is not registered for zonal shifts.", arn)
 }
 
 func invalid(format string, args ...any) error {
