@@ -10,7 +10,7 @@ import (
 type Zones struct{ *table }
 
 // Shifts returns what was last written of a cluster; the zero value where nothing was. What cannot be read is as if it
-// were not there: the next look at ARC writes it anew.
+// were not there: the next answer of ARC is written anew.
 func (s Zones) Shifts(ctx context.Context, cluster string) (model.ZonalShifts, error) {
 	var shifts model.ZonalShifts
 	entry, err := s.get(ctx, clusterPK(cluster), shiftSK)

@@ -25,12 +25,12 @@ const (
 	// askWithin is what ARC has to answer: nothing else of the pass waits for longer.
 	askWithin = 5 * time.Second
 	// openFor is how many seconds a shift is believed of which ARC does not say when it ends, and nobody can ask: at
-	// least half of it is left after each look.
+	// least half of it is left each time.
 	openFor = 3600
 )
 
 // zonalShifts asks ARC which zones the cluster is shifted away from, and records what has changed. Whoever launches and
-// disrupts is told of it. What cannot be asked stays as it was, each shift until its end.
+// disrupts gets a hint. What cannot be asked stays as it was, each shift until its end.
 func (r *session) zonalShifts(ctx context.Context) {
 	if r.flow.Shifts == nil {
 		return
@@ -46,7 +46,7 @@ func (r *session) zonalShifts(ctx context.Context) {
 		defer stop()
 		if next.Shifts, next.Managed, err = r.clients.Zones.ZonalShifts(asking, r.reg); err != nil {
 			r.unasked(err)
-			r.lookAgain(ctx, before.Managed)
+			r.askAgain(ctx, before.Managed)
 			return
 		}
 	}
@@ -54,13 +54,13 @@ func (r *session) zonalShifts(ctx context.Context) {
 	for _, shift := range next.Shifts {
 		r.out.Shifted = append(r.out.Shifted, shift.ZoneID)
 	}
-	r.lookAgain(ctx, next.Managed)
+	r.askAgain(ctx, next.Managed)
 	if next.Managed == before.Managed && slices.Equal(next.Shifts, before.Shifts) {
 		return
 	}
 	err = r.Effect(ctx, EffectShift, func() error { return r.flow.Shifts.PutShifts(ctx, r.reg.Cluster, next) })
 	if err != nil {
-		if !fault.Is(err, fault.Conflict) { // another look was faster
+		if !fault.Is(err, fault.Conflict) { // another run was faster
 			r.Problem("record the zonal shifts: %v", err)
 		}
 		return
@@ -76,7 +76,7 @@ func inForce(found, before []model.ZonalShift, now int64) []model.ZonalShift {
 			shift.UntilUnix = now + openFor
 			known := slices.IndexFunc(before, func(b model.ZonalShift) bool { return sameShift(b, shift) })
 			if known >= 0 && before[known].UntilUnix-now > openFor/2 && before[known].UntilUnix <= shift.UntilUnix {
-				shift.UntilUnix = before[known].UntilUnix // so that it is not written with each look
+				shift.UntilUnix = before[known].UntilUnix // so that it is not written each time
 			}
 		}
 		if shift.UntilUnix > now {
@@ -100,9 +100,9 @@ func (r *session) unasked(err error) {
 	r.Problem("ask ARC for zonal shifts; the next run does: %v", err)
 }
 
-// lookAgain asks for another look before the next tick where the cluster has zonal shifts enabled. Such a look asks for
-// none itself.
-func (r *session) lookAgain(ctx context.Context, managed bool) {
+// askAgain sends a hint to ask ARC once more before the next tick where the cluster has zonal shifts enabled. The run that
+// the hint asks for sends none itself.
+func (r *session) askAgain(ctx context.Context, managed bool) {
 	if !managed || r.request.Shift || r.request.Config || r.flow.RequestShift == nil {
 		return
 	}

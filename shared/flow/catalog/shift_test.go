@@ -44,24 +44,24 @@ func (w *world) shifting(only bool) func(*Flow, *Request) {
 	}
 }
 
-func (w *world) told(of string) bool {
+func (w *world) hinted(of string) bool {
 	return slices.ContainsFunc(w.hints, func(h string) bool { return strings.HasPrefix(h, of+" web") })
 }
 
-// CT-07, F148, M77: a zonal shift is recorded with its end by the look that sees it first, those who launch and disrupt
-// are told, and the NodePools say so; its cancellation is recorded in the same way. What stays as it is is written
+// CT-07, F148, M77: a zonal shift is recorded with its end by the run that sees it first, those who launch and disrupt
+// get hints, and the NodePools say so; its cancellation is recorded in the same way. What stays as it is is written
 // once.
-func TestCT07ZonalShiftsAreRecordedAndTold(t *testing.T) {
+func TestCT07ZonalShiftsAreRecordedWithHints(t *testing.T) {
 	w := newWorld(t)
 	w.managed = true
 	w.pass(time.Minute, w.shifting(false))
-	if !w.recorded.Managed || len(w.recorded.Shifts) != 0 || !w.told("shift") {
+	if !w.recorded.Managed || len(w.recorded.Shifts) != 0 || !w.hinted("shift") {
 		t.Fatalf("recorded %+v, hints %v", w.recorded, w.hints)
 	}
 	w.shifts = []model.ZonalShift{{ZoneID: "usw2-az1", SinceUnix: w.now, UntilUnix: w.now + 3600}}
 	out := w.pass(30*time.Second, w.shifting(true))
 	if !slices.Equal(w.recorded.Shifts, w.shifts) || !slices.Equal(out.Shifted, []string{"usw2-az1"}) ||
-		!w.told("ready") || !w.told("disrupt") || w.told("shift") {
+		!w.hinted("ready") || !w.hinted("disrupt") || w.hinted("shift") {
 		t.Errorf("recorded %+v, outcome %+v, hints %v", w.recorded, out, w.hints)
 	}
 	if events := w.reported.Events; len(events) != 1 || events[0].Reason != reasonShiftStarted ||
@@ -75,7 +75,7 @@ func TestCT07ZonalShiftsAreRecordedAndTold(t *testing.T) {
 	}
 	w.shifts = nil
 	w.pass(30*time.Second, w.shifting(true))
-	if len(w.recorded.Shifts) != 0 || !w.told("ready") || len(w.reported.Events) != 1 ||
+	if len(w.recorded.Shifts) != 0 || !w.hinted("ready") || len(w.reported.Events) != 1 ||
 		w.reported.Events[0].Reason != reasonShiftEnded {
 		t.Errorf("after its cancellation: recorded %+v, hints %v, events %+v", w.recorded, w.hints, w.reported.Events)
 	}
@@ -117,7 +117,7 @@ func TestCT07TurnedOffNothingIsAsked(t *testing.T) {
 		f.Settings.NoZonalShift = true
 	}
 	if w.pass(time.Minute, off); w.asked("ZonalShifts") != 0 || w.recorded.Managed || len(w.recorded.Shifts) != 0 ||
-		!w.told("ready") {
+		!w.hinted("ready") {
 		t.Errorf("asked %d times, recorded %+v, hints %v", w.asked("ZonalShifts"), w.recorded, w.hints)
 	}
 }

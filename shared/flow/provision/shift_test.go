@@ -43,14 +43,14 @@ func TestCT07NothingIsLaunchedInAShiftedZone(t *testing.T) {
 	if inside, outside := launched(); inside != 0 || outside == 0 {
 		t.Fatalf("%d instances were launched in the shifted zone and %d elsewhere", inside, outside)
 	}
-	told := false
+	named := false
 	for _, pod := range w.Cluster.Pods() {
 		for _, event := range w.Cluster.Events("Pod", pod.Name) {
-			told = told || strings.Contains(event.Message, "zonal shift") && strings.Contains(event.Message,
+			named = named || strings.Contains(event.Message, "zonal shift") && strings.Contains(event.Message,
 				shift.ZoneID)
 		}
 	}
-	if !told {
+	if !named {
 		t.Error("no event names the zonal shift")
 	}
 	for w.Clock.Now().Unix() < until {

@@ -70,7 +70,7 @@ func (z *Zones) Shift(zoneID string, until time.Time) {
 	z.mu.Lock()
 	z.shifts = append(z.shifts, shift)
 	z.mu.Unlock()
-	z.tell(kind)
+	z.announce(kind)
 }
 
 // Cancel ends the shifts of a zone.
@@ -84,10 +84,10 @@ func (z *Zones) Cancel(zoneID string) {
 		return s.ZoneID == zoneID
 	})
 	z.mu.Unlock()
-	z.tell(kind)
+	z.announce(kind)
 }
 
-func (z *Zones) tell(kind string) {
+func (z *Zones) announce(kind string) {
 	arn := "arn:aws:eks:" + z.events.options.Region + ":" + z.events.options.Account + ":cluster/" + z.cluster
 	z.events.emitOf(model.NoticeZonalShift, "aws.arc-zonal-shift", kind, struct{}{}, nil, []string{arn})
 }

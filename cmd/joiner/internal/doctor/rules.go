@@ -26,7 +26,7 @@ var NoticeRules = map[string]string{
 	"joiner-reservation": "instances of interruptible capacity reservations are terminated without a warning",
 	"joiner-state":       "terminated instances are known only at the next poll of EC2",
 	"joiner-health":      "nodes are not drained before AWS's scheduled maintenance",
-	"joiner-shift":       "zonal shifts are known only at the next look at ARC",
+	"joiner-shift":       "zonal shifts are known only when ARC is asked next",
 }
 
 // tickRule looks whether the functions are called each minute.

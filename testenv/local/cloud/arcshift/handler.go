@@ -133,7 +133,7 @@ func (m *Model) startShift(r *http.Request) (any, error) {
 		}
 	}
 	s := m.start(in.ResourceIdentifier, in.AwayFrom, in.Comment, m.options.Clock.Now().Add(length))
-	go m.tell("Manual Shift Started", s.arn)
+	go m.announce("Manual Shift Started", s.arn)
 	return s.view("ACTIVE"), nil
 }
 
@@ -146,7 +146,7 @@ func (m *Model) cancelShift(r *http.Request) (any, error) {
 			return nil, wire.StatusErrorf(http.StatusConflict, "ConflictException", "The zonal shift is not active.")
 		}
 		s.canceled = true
-		go m.tell("Manual Shift Canceled", s.arn)
+		go m.announce("Manual Shift Canceled", s.arn)
 		return s.view("CANCELED"), nil
 	}
 	return nil, notFound(r.PathValue("zonalShiftId"))

@@ -15,7 +15,7 @@ import (
 // Options describe the account and region.
 type Options struct {
 	Clock clock.Clock
-	// OnEvent hears what EventBridge is told: a detail-type and the ARN it is about. nil: nobody does.
+	// OnEvent hears what goes to EventBridge: a detail-type and the ARN it is about. nil: nobody does.
 	OnEvent func(detailType, arn string)
 }
 
@@ -57,7 +57,7 @@ func (m *Model) Autoshift(arn, zone string) {
 	m.mu.Lock()
 	m.start(arn, zone, "", time.Time{})
 	m.mu.Unlock()
-	m.tell("Autoshift In Progress", arn)
+	m.announce("Autoshift In Progress", arn)
 }
 
 // EndAutoshift ends the autoshifts of a resource.
@@ -67,10 +67,10 @@ func (m *Model) EndAutoshift(arn string) {
 		s.canceled = s.canceled || s.auto && s.arn == arn
 	}
 	m.mu.Unlock()
-	m.tell("Autoshift Completed", arn)
+	m.announce("Autoshift Completed", arn)
 }
 
-func (m *Model) tell(detailType, arn string) {
+func (m *Model) announce(detailType, arn string) {
 	if m.options.OnEvent != nil {
 		m.options.OnEvent(detailType, arn)
 	}
