@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
-	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
 	"github.com/joiner-sh/joiner/shared/adapter/relay"
 	"github.com/joiner-sh/joiner/shared/adapter/s3catalog"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
@@ -73,7 +73,7 @@ func main() {
 	logger := boot.Logger("catalog")
 	clusters := &attach.Flow{
 		Registry: ledger, Clusters: planes{config}, Leases: ledger, Ledger: ledger, Now: time.Now, Pause: pause,
-		Spread:   func(text string) error { _, err := translate.ParseDefaultSpread(text); return err },
+		Spread:   ekscluster.CheckDefaultSpread,
 		Settings: attach.Settings{RightsIn: 45 * time.Second},
 	}
 	lambda.Start((&handler{

@@ -28,7 +28,7 @@ type settings struct {
 	NoticesARN  string        `env:"JOINER_NOTICES_QUEUE_ARN,required"`      // of the queue in which what AWS says is believed
 	PlanURL     string        `env:"JOINER_QUEUE_URL,required"`              // of plan queues, FIFO: a cluster's is beside it by its name
 	DisruptURL  string        `env:"JOINER_DISRUPTION_QUEUE_URL"`            // of the disruption function, standard; empty = its own tick finds what has ended
-	CatalogURL  string        `env:"JOINER_CATALOG_QUEUE_URL"`               // of the catalog function; empty = its own tick
+	CatalogURL  string        `env:"JOINER_CATALOG_QUEUE_URL"`               // empty = its own tick
 	Confirm     time.Duration `env:"JOINER_CONFIRM_AFTER"`                   // 0 = the flow's default
 	JoinWithin  time.Duration `env:"JOINER_JOIN_WITHIN"`                     // 0 = the flow's default
 	RepairAfter time.Duration `env:"JOINER_REPAIR_AFTER"`                    // 0 = the flow's default

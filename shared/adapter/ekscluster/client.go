@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/typed"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -33,6 +34,12 @@ type Client struct {
 // translate.ParseDefaultSpread. It then reads Services, ReplicationControllers, ReplicaSets and StatefulSets, too,
 // which takes the permission to. It must be called before the client is used.
 func (c *Client) SpreadByDefault(constraints []model.Spread) { c.spread = constraints }
+
+// CheckDefaultSpread returns why text cannot be what kube-scheduler spreads pods by, see translate.ParseDefaultSpread.
+func CheckDefaultSpread(text string) error {
+	_, err := translate.ParseDefaultSpread(text)
+	return err
+}
 
 // Relay is the way to clusters whose API servers cannot be reached: their watchers carry requests out.
 type Relay interface {

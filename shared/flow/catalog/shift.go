@@ -100,8 +100,8 @@ func (r *session) unasked(err error) {
 	r.Problem("ask ARC for zonal shifts; the next run does: %v", err)
 }
 
-// askAgain sends a hint to ask ARC once more before the next tick where the cluster has zonal shifts enabled. The run that
-// the hint asks for sends none itself.
+// askAgain sends a hint to ask ARC once more before the next tick where the cluster has zonal shifts enabled. The run
+// that the hint asks for sends none itself.
 func (r *session) askAgain(ctx context.Context, managed bool) {
 	if !managed || r.request.Shift || r.request.Config || r.flow.RequestShift == nil {
 		return

@@ -142,6 +142,9 @@ func (c *Cloud) Close() error {
 // Endpoint returns the base URL, e.g. "http://127.0.0.1:40123".
 func (c *Cloud) Endpoint() string { return c.endpoint }
 
+// Clock returns the clock everything goes by.
+func (c *Cloud) Clock() clock.Clock { return c.options.Clock }
+
 // Account returns the account everything belongs to.
 func (c *Cloud) Account() string { return c.options.Account }
 

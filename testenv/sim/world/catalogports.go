@@ -266,3 +266,41 @@ func (f *Fleet) DeleteTemplates(_ context.Context, cluster, class string) error 
 	}
 	return nil
 }
+
+// shifting has a catalog flow ask ARC, where zonal shifts are enabled.
+func (p *Ports) shifting(flow *catalog.Flow) *catalog.Flow {
+	if p.world.Zones.Enabled() {
+		flow.Shifts = shiftPort{p}
+		flow.RequestShift = shiftPort{p}.Request
+	}
+	return flow
+}
+
+type shiftPort struct{ *Ports }
+
+func (p shiftPort) Request(ctx context.Context, cluster, key string, after time.Duration) error {
+	return do(ctx, p.Ports, "queue.shift", func() error { return p.world.Zones.Request(ctx, cluster, key, after) })
+}
+
+func (p shiftPort) Now(ctx context.Context, cluster, key string) error {
+	return p.Request(ctx, cluster, key, 0)
+}
+
+func (p classPort) ZonalShifts(ctx context.Context, reg model.Registration) (shifts []model.ZonalShift, managed bool,
+	err error) {
+	shifts, err = read(ctx, p.Ports, "zones.shifts", func() (shifts []model.ZonalShift, err error) {
+		shifts, managed, err = p.world.Zones.ZonalShifts(ctx, reg)
+		return shifts, err
+	})
+	return shifts, managed, err
+}
+
+func (p shiftPort) Shifts(ctx context.Context, cluster string) (model.ZonalShifts, error) {
+	return read(ctx, p.Ports, "ledger.shifts", func() (model.ZonalShifts, error) {
+		return ZonesLedger{p.world.Ledger}.Shifts(ctx, cluster)
+	})
+}
+
+func (p shiftPort) PutShifts(ctx context.Context, cluster string, shifts model.ZonalShifts) error {
+	return do(ctx, p.Ports, "ledger.putshifts", func() error { return ZonesLedger{p.world.Ledger}.PutShifts(ctx, cluster, shifts) })
+}

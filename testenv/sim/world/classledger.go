@@ -34,3 +34,28 @@ func (l *Ledger) DeleteClass(_ context.Context, cluster string, record model.Cla
 	l.note(LedgerWritten{Cluster: cluster, Op: "dropclass"})
 	return nil
 }
+
+// ZonesLedger is the part of a ledger that has zonal shifts.
+type ZonesLedger struct{ *Ledger }
+
+// Shifts returns the zonal shifts that were recorded last.
+func (l ZonesLedger) Shifts(_ context.Context, cluster string) (model.ZonalShifts, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.items(cluster).shifts, nil
+}
+
+// PutShifts writes them on condition of their version.
+func (l ZonesLedger) PutShifts(_ context.Context, cluster string, shifts model.ZonalShifts) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.items(cluster)
+	if b.shifts.Version != shifts.Version {
+		return fault.New(fault.Conflict, "ShiftsChanged", "the zonal shifts are at version %d, not %d",
+			b.shifts.Version, shifts.Version)
+	}
+	shifts.Version++
+	b.shifts = shifts
+	l.note(LedgerWritten{Cluster: cluster, Op: "shifts"})
+	return nil
+}

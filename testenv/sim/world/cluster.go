@@ -481,14 +481,7 @@ func (c *Cluster) Report(_ context.Context, report model.Report) error {
 			c.show(condition)
 		}
 	}
-	for _, event := range report.PodEvents {
-		if object := c.claims.get(event.Claim); object != nil && object.UID == event.UID &&
-			event.AtUnix > object.PodEventUnix {
-			next := *object
-			next.PodEventUnix = event.AtUnix
-			put(c, &c.claims, KindNodeClaim, event.Claim, next.UID, "status", &next)
-		}
-	}
+	showPodEvents(c, report.PodEvents)
 	for i := range report.Buffers {
 		c.showBuffer(&report.Buffers[i])
 	}
@@ -515,6 +508,18 @@ func (c *Cluster) Report(_ context.Context, report model.Report) error {
 		put(c, &c.classes, KindClass, next.Name, next.UID, "status", &next)
 	}
 	return nil
+}
+
+// showPodEvents writes when pods of NodeClaims were last bound or ended, where that is later than what they say.
+func showPodEvents(c *Cluster, events []model.PodEvent) {
+	for _, event := range events {
+		if object := c.claims.get(event.Claim); object != nil && object.UID == event.UID &&
+			event.AtUnix > object.PodEventUnix {
+			next := *object
+			next.PodEventUnix = event.AtUnix
+			put(c, &c.claims, KindNodeClaim, event.Claim, next.UID, "status", &next)
+		}
+	}
 }
 
 // showOverlays writes what the status of overlays is to say, unless an overlay has changed since.

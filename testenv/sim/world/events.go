@@ -104,6 +104,14 @@ func (e *Events) emit(kind model.NoticeKind, source, detailType string, detail a
 	e.emitOf(kind, source, detailType, detail, ids, resources)
 }
 
+// shifted returns what emits the events of ARC about a cluster, by their detail type.
+func (e *Events) shifted(cluster string) func(detailType string) {
+	arn := "arn:aws:eks:" + e.options.Region + ":" + e.options.Account + ":cluster/" + cluster
+	return func(detailType string) {
+		e.emitOf(model.NoticeZonalShift, "aws.arc-zonal-shift", detailType, struct{}{}, nil, []string{arn})
+	}
+}
+
 // emitOf is emit with the names the event has of the instances.
 func (e *Events) emitOf(kind model.NoticeKind, source, detailType string, detail any, ids, resources []string) {
 	e.mu.Lock()

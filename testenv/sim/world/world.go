@@ -139,7 +139,7 @@ func New(options Options) *World {
 	})
 	w.Fleet.events, w.Fleet.profiles = w.Events, w.Profiles
 	w.Configs = HintQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "catalog", FIFO: true, Visibility: options.PlanVisibility, Rand: draws("configs")})}
-	w.Zones = &Zones{now: w.Clock.Now, events: w.Events, configs: w.Configs, cluster: Name}
+	w.Zones = &Zones{now: w.Clock.Now, announce: w.Events.shifted(Name), send: w.Configs.Send}
 	w.Ticks = NewSchedule(ScheduleOptions{Start: Start.Add(time.Minute), Jitter: Span{Max: 2 * time.Second}, Rand: draws("ticks")})
 	w.options.Kubelets, w.options.Draws = kubelets, draws
 	w.settle(Name, draws)

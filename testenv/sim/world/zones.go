@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/fault"
-	"github.com/joiner-sh/joiner/shared/flow/catalog"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 	"github.com/joiner-sh/joiner/testenv/sim/eventqueue"
@@ -17,10 +16,9 @@ import (
 // Zones is ARC as far as the world's cluster goes, and the hints by which functions ask it again. Until it is enabled
 // nobody asks, so that worlds without zonal shifts are as they were.
 type Zones struct {
-	now     func() time.Time
-	events  *Events
-	configs HintQueue
-	cluster string
+	now      func() time.Time
+	announce func(detailType string)                         // emits ARC's event about the cluster
+	send     func(ctx context.Context, hint wire.Hint) error // to the queue of the catalog function
 
 	mu      sync.Mutex
 	enabled bool
@@ -87,11 +85,6 @@ func (z *Zones) Cancel(zoneID string) {
 	z.announce(kind)
 }
 
-func (z *Zones) announce(kind string) {
-	arn := "arn:aws:eks:" + z.events.options.Region + ":" + z.events.options.Account + ":cluster/" + z.cluster
-	z.events.emitOf(model.NoticeZonalShift, "aws.arc-zonal-shift", kind, struct{}{}, nil, []string{arn})
-}
-
 // ZonalShifts returns the shifts that are applied now, as ARC does: one that has expired is not shown.
 func (z *Zones) ZonalShifts(context.Context, model.Registration) ([]model.ZonalShift, bool, error) {
 	z.mu.Lock()
@@ -113,7 +106,7 @@ func (z *Zones) ZonalShifts(context.Context, model.Registration) ([]model.ZonalS
 // outside.
 func (z *Zones) Request(ctx context.Context, cluster, key string, after time.Duration) error {
 	send := func() error {
-		return z.configs.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonShift, Tick: key})
+		return z.send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonShift, Tick: key})
 	}
 	if after == 0 {
 		return send()
@@ -136,64 +129,4 @@ func (z *Zones) Run(now time.Time) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.hints.Run(now)
-}
-
-// shifting has a catalog flow ask ARC, where zonal shifts are enabled.
-func (p *Ports) shifting(flow *catalog.Flow) *catalog.Flow {
-	if p.world.Zones.Enabled() {
-		flow.Shifts = ledgerPort{p}
-		flow.RequestShift = shiftPort{p}.Request
-	}
-	return flow
-}
-
-type shiftPort struct{ *Ports }
-
-func (p shiftPort) Request(ctx context.Context, cluster, key string, after time.Duration) error {
-	return do(ctx, p.Ports, "queue.shift", func() error { return p.world.Zones.Request(ctx, cluster, key, after) })
-}
-
-func (p shiftPort) Now(ctx context.Context, cluster, key string) error {
-	return p.Request(ctx, cluster, key, 0)
-}
-
-func (p classPort) ZonalShifts(ctx context.Context, reg model.Registration) (shifts []model.ZonalShift, managed bool,
-	err error) {
-	shifts, err = read(ctx, p.Ports, "zones.shifts", func() (shifts []model.ZonalShift, err error) {
-		shifts, managed, err = p.world.Zones.ZonalShifts(ctx, reg)
-		return shifts, err
-	})
-	return shifts, managed, err
-}
-
-func (p ledgerPort) Shifts(ctx context.Context, cluster string) (model.ZonalShifts, error) {
-	return read(ctx, p.Ports, "ledger.shifts", func() (model.ZonalShifts, error) {
-		return p.world.Ledger.Shifts(ctx, cluster)
-	})
-}
-
-func (p ledgerPort) PutShifts(ctx context.Context, cluster string, shifts model.ZonalShifts) error {
-	return do(ctx, p.Ports, "ledger.putshifts", func() error { return p.world.Ledger.PutShifts(ctx, cluster, shifts) })
-}
-
-// Shifts returns the zonal shifts that were recorded last.
-func (l *Ledger) Shifts(_ context.Context, cluster string) (model.ZonalShifts, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.items(cluster).shifts, nil
-}
-
-// PutShifts writes them on condition of their version.
-func (l *Ledger) PutShifts(_ context.Context, cluster string, shifts model.ZonalShifts) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b := l.items(cluster)
-	if b.shifts.Version != shifts.Version {
-		return fault.New(fault.Conflict, "ShiftsChanged", "the zonal shifts are at version %d, not %d",
-			b.shifts.Version, shifts.Version)
-	}
-	shifts.Version++
-	b.shifts = shifts
-	l.note(LedgerWritten{Cluster: cluster, Op: "shifts"})
-	return nil
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/joiner-sh/joiner/testenv/local/cloud"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/arcshift"
-	"github.com/joiner-sh/joiner/testenv/local/cloud/clock"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/dynamodb"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/ecr"
@@ -50,10 +49,10 @@ func (s *Stack) startCloud() error {
 	if s.Options.Bare {
 		network = untagged(network)
 	}
-	s.EC2 = ec2.New(ec2.Options{Clock: clock.System(), Account: s.Cloud.Account(), Timing: &s.Options.EC2, Network: &network, SpotRole: true, Readings: s.Options.Readings})
+	s.EC2 = ec2.New(ec2.Options{Clock: s.Cloud.Clock(), Account: s.Cloud.Account(), Timing: &s.Options.EC2, Network: &network, SpotRole: true, Readings: s.Options.Readings})
 	s.account = &account{
 		ec2:        s.EC2,
-		eks:        eks.New(eks.Options{Clock: clock.System(), Account: s.Cloud.Account(), Region: s.Cloud.Region(), Readings: s.Options.Readings}),
+		eks:        eks.New(eks.Options{Clock: s.Cloud.Clock(), Account: s.Cloud.Account(), Region: s.Cloud.Region(), Readings: s.Options.Readings}),
 		parameters: ssm.New(ssm.Options{Account: s.Cloud.Account()}),
 		keys:       kms.New(s.Cloud.Region()),
 	}
@@ -70,8 +69,8 @@ func (s *Stack) startCloud() error {
 		s.EC2.AddRole(ec2.Role{Name: ec2.SpotRole, Path: "/aws-service-role/spot.amazonaws.com/"})
 	}
 	s.Cloud.Register("kms", kms.NewHandler(s.account.keys))
-	s.Cloud.Register("fis", fis.NewHandler(fis.New(fis.Options{Clock: clock.System(), Instances: s.EC2, Account: s.Cloud.Account(), Region: s.Cloud.Region()})))
-	s.Zones = arcshift.New(arcshift.Options{Clock: clock.System()})
+	s.Cloud.Register("fis", fis.NewHandler(fis.New(fis.Options{Clock: s.Cloud.Clock(), Instances: s.EC2, Account: s.Cloud.Account(), Region: s.Cloud.Region()})))
+	s.Zones = arcshift.New(arcshift.Options{Clock: s.Cloud.Clock()})
 	s.Cloud.Register("arc-zonal-shift", arcshift.NewHandler(s.Zones))
 	s.Cloud.Register("logs", logs.NewHandler(logs.New()))
 	s.Quotas = servicequotas.New()

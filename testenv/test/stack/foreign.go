@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/joiner-sh/joiner/testenv/local/cloud/clock"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/ecr"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/eks"
@@ -54,10 +53,10 @@ func AddForeign(s *Stack, discovery string) *Foreign {
 		network = untagged(network)
 	}
 	f := &Foreign{Account: templatesForeign, stack: s}
-	f.EC2 = ec2.New(ec2.Options{Clock: clock.System(), Account: f.Account, Timing: &s.Options.EC2, Network: &network, Seed: 2, Readings: s.Options.Readings})
+	f.EC2 = ec2.New(ec2.Options{Clock: s.Cloud.Clock(), Account: f.Account, Timing: &s.Options.EC2, Network: &network, Seed: 2, Readings: s.Options.Readings})
 	f.Bus = events.NewBus(events.Config{Account: f.Account, Region: s.Cloud.Region(), OnDropped: func(rule string, err error) { s.say("rule %s of account %s: %v", rule, f.Account, err) }})
 	f.own = &account{
-		ec2: f.EC2, eks: eks.New(eks.Options{Clock: clock.System(), Account: f.Account, Region: s.Cloud.Region(), Readings: s.Options.Readings}), parameters: ssm.New(ssm.Options{Account: f.Account}),
+		ec2: f.EC2, eks: eks.New(eks.Options{Clock: s.Cloud.Clock(), Account: f.Account, Region: s.Cloud.Region(), Readings: s.Options.Readings}), parameters: ssm.New(ssm.Options{Account: f.Account}),
 	}
 	f.ECR = ecr.New(ecr.Options{Account: f.Account, Region: s.Cloud.Region()})
 	s.Cloud.RegisterFor(f.Account, "ec2", ec2.NewHandler(f.EC2))

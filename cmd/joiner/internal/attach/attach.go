@@ -12,7 +12,7 @@ import (
 
 	"github.com/joiner-sh/joiner/cmd/joiner/internal/cli"
 	"github.com/joiner-sh/joiner/cmd/joiner/internal/installation"
-	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscontrol"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/attach"
@@ -120,7 +120,7 @@ func attachFlow(at *installation.Session) *attach.Flow {
 	return &attach.Flow{
 		Registry: at.Ledger, Clusters: ownPlanes{at.Config}, Leases: at.Ledger, Ledger: at.Ledger, Now: time.Now,
 		Pause:  pause,
-		Spread: func(text string) error { _, err := translate.ParseDefaultSpread(text); return err },
+		Spread: ekscluster.CheckDefaultSpread,
 	}
 }
 

@@ -15,6 +15,7 @@ var keys = strings.Fields(`
 	aws:principalservicename aws:principaltag/ aws:principaltype aws:requestedregion aws:requesttag/
 	aws:resourceaccount aws:resourcetag/ aws:securetransport aws:sourceaccount aws:sourcearn aws:sourceip
 	aws:tagkeys aws:useragent aws:userid aws:username aws:viaawsservice
+	arc-zonal-shift:resourceidentifier
 	dynamodb:enclosingoperation dynamodb:leadingkeys dynamodb:returnvalues dynamodb:select
 	ec2:availabilityzone ec2:createaction ec2:ebsoptimized ec2:encrypted ec2:imageid ec2:imagetype ec2:instanceid
 	ec2:instancemarkettype ec2:instancemetadatatags ec2:instanceprofile ec2:instancetype ec2:islaunchtemplateresource ec2:kmskeyid
