@@ -35,6 +35,18 @@ func (s *Stack) startNotices() {
 	})
 }
 
+// announceShift feeds the event bus with what ARC has to say of a cluster.
+func (s *Stack) announceShift(detailType, arn string) {
+	entry := events.Entry{Source: "aws.arc-zonal-shift", DetailType: detailType, Detail: json.RawMessage("{}"),
+		Resources: []string{arn}, Time: time.Now()}
+	if s.lose(entry) {
+		return
+	}
+	if _, err := s.Bus.PutEvents(s.running, entry); err != nil {
+		s.say("an event of ARC: %v", err)
+	}
+}
+
 // lose reports whether EventBridge loses an event.
 func (s *Stack) lose(entry events.Entry) bool {
 	return s.Options.LoseEvent != nil && s.Options.LoseEvent(entry)
