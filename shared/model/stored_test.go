@@ -38,6 +38,7 @@ var stored = map[string]any{
 	"snapshot":          &model.Snapshot{},
 	"stop":              &model.Stop{},
 	"unavailable":       &model.UnavailableOffering{},
+	"zonal-shifts":      &model.ZonalShifts{},
 	"usage":             &model.Usage{},
 	"budget-version":    &model.BudgetVersion{},
 	"launch-allowances": &model.Allowance{},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/flow/catalog"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/work"
@@ -79,6 +80,13 @@ func TestF3LedgerKeepsTheContractOfItemsThatCannotBeRead(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestCT07LedgerKeepsTheContractOfZonalShifts(t *testing.T) {
+	conform.LedgerShifts(t, func(t *testing.T) (conform.LedgerPort, catalog.ShiftRecords) {
+		ledger, _ := ledgerOn(t)
+		return ledger, ledger
+	})
 }
 
 func TestF5LedgerKeepsTheContractOfUsageRecounts(t *testing.T) {

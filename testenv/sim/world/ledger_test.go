@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/flow/catalog"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/work"
@@ -34,6 +35,13 @@ func TestF3LedgerKeepsTheContractOfItemsThatCannotBeRead(t *testing.T) {
 	conform.LedgerUnread(t, func(*testing.T) (conform.LedgerDisruptPort, func(kind, name string)) {
 		ledger := world.NewLedger(time.Now)
 		return ledger, func(kind, name string) { world.SpoilItem(ledger, "web", kind, name) }
+	})
+}
+
+func TestCT07LedgerKeepsTheContractOfZonalShifts(t *testing.T) {
+	conform.LedgerShifts(t, func(*testing.T) (conform.LedgerPort, catalog.ShiftRecords) {
+		ledger := world.NewLedger(time.Now)
+		return ledger, world.ZonesLedger{Ledger: ledger}
 	})
 }
 
