@@ -14,6 +14,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 	"github.com/joiner-sh/joiner/shared/work"
+	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
 func drained(t *testing.T, h *house, names ...string) {
@@ -553,7 +554,7 @@ func TestCT07ZonalShiftsAreAskedBy(t *testing.T) {
 	h.check()
 	plans := h.plans
 	shift := model.ZonalShift{ZoneID: "euc1-az1", SinceUnix: h.now, UntilUnix: h.now + 600}
-	must(t, h.ledger.PutShifts(t.Context(), cluster, model.ZonalShifts{Managed: true,
+	must(t, world.ZonesLedger{Ledger: h.ledger}.PutShifts(t.Context(), cluster, model.ZonalShifts{Managed: true,
 		Shifts: []model.ZonalShift{shift}}))
 	h.check()
 	if h.plans == plans || len(asked) != 1 || asked[0].ZoneID != shift.ZoneID ||

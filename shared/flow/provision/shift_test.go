@@ -18,8 +18,8 @@ func TestCT07NothingIsLaunchedInAShiftedZone(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	until := w.Clock.Now().Add(10 * time.Minute).Unix()
 	shift := model.ZonalShift{ZoneID: catalog.ZoneID(zone), SinceUnix: w.Clock.Now().Unix(), UntilUnix: until}
-	if err := w.Ledger.PutShifts(t.Context(), world.Name, model.ZonalShifts{Managed: true,
-		Shifts: []model.ZonalShift{shift}}); err != nil {
+	shifts := model.ZonalShifts{Managed: true, Shifts: []model.ZonalShift{shift}}
+	if err := (world.ZonesLedger{Ledger: w.Ledger}).PutShifts(t.Context(), world.Name, shifts); err != nil {
 		t.Fatal(err)
 	}
 	there := world.Shape(900, gib)

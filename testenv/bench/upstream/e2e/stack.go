@@ -41,10 +41,12 @@ type Stack struct {
 	ended   chan error
 }
 
-// Settings are what the stack is set to. Each is an option of the stacks of infra/cdk, and each stands in for time that the specs do not wait:
+// Settings are what the stack is set to. Each is an option of the stacks of infra/cdk. Three stand in for time that the specs do not wait:
 // they pretend that a condition of a node is hours old, which Joiner does not believe of a node that is minutes old, and look for 11 and 15
 // minutes at what Joiner gives up after 20 and 16.
-var Settings = []string{"JOINER_REPAIR_AFTER=1m", "JOINER_REPLACE_WITHIN=10m", "JOINER_JOIN_WITHIN=10m"}
+// The last is a feature gate that the installation of upstream's own runs turns on.
+var Settings = []string{"JOINER_REPAIR_AFTER=1m", "JOINER_REPLACE_WITHIN=10m", "JOINER_JOIN_WITHIN=10m",
+	"JOINER_SPOT_TO_SPOT=true"}
 
 // StartStack runs the program of testenv/test/up in a folder of its own, as a setup asks for, and returns when everything runs. Its output
 // goes to log. project is the main module's folder, of which it builds the functions.
