@@ -45,16 +45,24 @@ type Drift struct {
 
 func unknown(format string, args ...any) error { return fault.New(fault.NotFound, "", format, args...) }
 
+// hashed names the annotations of a hash that a claim was launched with, and the version of today's rules for it.
+type hashed struct{ key, versionKey, version string }
+
+var (
+	poolHashed  = hashed{model.AnnotationPoolHash, model.AnnotationPoolHashVersion, model.PoolHashVersion}
+	classHashed = hashed{model.AnnotationClassHash, model.AnnotationClassHashVersion, model.ClassHashVersion}
+)
+
 // differs compares the hash a claim was launched with. One made by other rules than today's says nothing, nor does one
 // that is not there.
-func differs(claim *model.Claim, key, versionKey, version, now string) bool {
+func (h hashed) differs(claim *model.Claim, now string) bool {
 	was := claim.Annotations
-	return was[key] != "" && now != "" && was[versionKey] == version && was[key] != now
+	return was[h.key] != "" && now != "" && was[h.versionKey] == h.version && was[h.key] != now
 }
 
 func poolHashDrift(v DriftView) Drift {
 	now := v.Pool.Hash
-	if !differs(&v.Claim, model.AnnotationPoolHash, model.AnnotationPoolHashVersion, model.PoolHashVersion, now) {
+	if !poolHashed.differs(&v.Claim, now) {
 		return Drift{}
 	}
 	return Drift{PoolDrifted, fmt.Sprintf("NodePool %s: spec.template has changed since the instance was launched (hash %s, now %s)",
@@ -63,7 +71,7 @@ func poolHashDrift(v DriftView) Drift {
 
 func classHashDrift(v DriftView) Drift {
 	now := v.Class.HashFor(v.CA)
-	if !differs(&v.Claim, model.AnnotationClassHash, model.AnnotationClassHashVersion, model.ClassHashVersion, now) {
+	if !classHashed.differs(&v.Claim, now) {
 		return Drift{}
 	}
 	return Drift{ClassDrifted, fmt.Sprintf("EC2NodeClass %s: spec, or the cluster's certificate authority, has changed since the instance was launched (hash %s, now %s)",

@@ -50,10 +50,8 @@ func (r *Rollout) outdated(claim *model.Claim) bool {
 	if claim.Drift != "" && !OfPool(claim.Drift) && claim.Drift != ClassDrifted {
 		return true
 	}
-	if differs(claim, model.AnnotationClassHash, model.AnnotationClassHashVersion, model.ClassHashVersion,
-		r.classHash) ||
-		differs(claim, model.AnnotationPoolHash, model.AnnotationPoolHashVersion, model.PoolHashVersion,
-			r.view.Pool.Hash) {
+	if classHashed.differs(claim, r.classHash) ||
+		poolHashed.differs(claim, r.view.Pool.Hash) {
 		return true
 	}
 	view := r.view
