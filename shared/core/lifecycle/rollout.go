@@ -50,8 +50,7 @@ func (r *Rollout) outdated(claim *model.Claim) bool {
 	if claim.Drift != "" && !OfPool(claim.Drift) && claim.Drift != ClassDrifted {
 		return true
 	}
-	if classHashed.differs(claim, r.classHash) ||
-		poolHashed.differs(claim, r.view.Pool.Hash) {
+	if classHashed.differs(claim, r.classHash) || poolHashed.differs(claim, r.view.Pool.Hash) {
 		return true
 	}
 	view := r.view
