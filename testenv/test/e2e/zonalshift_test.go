@@ -19,7 +19,7 @@ import (
 
 // TestCT07ZonalShiftKeepsLaunchesOutOfTheZone shifts the cluster away from a zone by ARC's API, once with ARC's event
 // and once with EventBridge losing it. A minute after the start nothing is launched there, a pod that needs the zone is
-// told why it waits, the rest goes elsewhere, and an empty node of the zone stays. After the end the pod gets its
+// reported why it waits, the rest goes elsewhere, and an empty node of the zone stays. After the end the pod gets its
 // instance.
 func TestCT07ZonalShiftKeepsLaunchesOutOfTheZone(t *testing.T) {
 	t.Parallel()
@@ -61,8 +61,8 @@ func shiftsAway(t *testing.T, c *cluster) {
 		t.Fatal(err)
 	}
 	known := await(t, 2*time.Minute, "the NodePool says that the shift has started", func(ctx context.Context) string {
-		if told := c.events(ctx, "NodePool", "default"); !strings.Contains(told, "ZonalShiftStarted") {
-			return "its events are: " + told
+		if reported := c.events(ctx, "NodePool", "default"); !strings.Contains(reported, "ZonalShiftStarted") {
+			return "its events are: " + reported
 		}
 		return ""
 	})
@@ -84,13 +84,13 @@ func shiftsAway(t *testing.T, c *cluster) {
 	}
 	c.sameInZone(t, zone.Name, before, began)
 	c.scale(t, "zones", "waits", 2)
-	await(t, 2*time.Minute, "the pod is told why it waits", func(ctx context.Context) string {
+	await(t, 2*time.Minute, "the pod is reported why it waits", func(ctx context.Context) string {
 		if missing := c.appRuns(ctx, "zones", "waits", 1); missing != "" {
 			return missing
 		}
-		told := c.events(ctx, "Pod", c.unboundPod(ctx, "zones", "waits"))
-		if !strings.Contains(told, "a zonal shift of the cluster is in force in "+zone.Name+" ("+zone.ID+")") {
-			return "its events are: " + told
+		reported := c.events(ctx, "Pod", c.unboundPod(ctx, "zones", "waits"))
+		if !strings.Contains(reported, "a zonal shift of the cluster is in force in "+zone.Name+" ("+zone.ID+")") {
+			return "its events are: " + reported
 		}
 		return ""
 	})

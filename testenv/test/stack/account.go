@@ -70,7 +70,8 @@ func (s *Stack) startCloud() error {
 	}
 	s.Cloud.Register("kms", kms.NewHandler(s.account.keys))
 	s.Cloud.Register("fis", fis.NewHandler(fis.New(fis.Options{Clock: s.Cloud.Clock(), Instances: s.EC2, Account: s.Cloud.Account(), Region: s.Cloud.Region()})))
-	s.Zones = arcshift.New(arcshift.Options{Clock: s.Cloud.Clock(), OnEvent: s.announceShift})
+	s.Zones = arcshift.New(arcshift.Options{Clock: s.Cloud.Clock(),
+		OnEvent: func(detailType, arn string) { announceShift(s, detailType, arn) }})
 	s.Cloud.Register("arc-zonal-shift", arcshift.NewHandler(s.Zones))
 	s.Cloud.Register("logs", logs.NewHandler(logs.New()))
 	s.Quotas = servicequotas.New()

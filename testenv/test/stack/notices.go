@@ -35,8 +35,8 @@ func (s *Stack) startNotices() {
 	})
 }
 
-// announceShift feeds the event bus with what ARC has to say of a cluster.
-func (s *Stack) announceShift(detailType, arn string) {
+// announceShift feeds the stack's event bus with what ARC has to say of a cluster.
+func announceShift(s *Stack, detailType, arn string) {
 	entry := events.Entry{Source: "aws.arc-zonal-shift", DetailType: detailType, Detail: json.RawMessage("{}"),
 		Resources: []string{arn}, Time: time.Now()}
 	if s.lose(entry) {
