@@ -18,9 +18,9 @@ import (
 )
 
 // TestCT07ZonalShiftKeepsLaunchesOutOfTheZone shifts the cluster away from a zone by ARC's API, once with ARC's event
-// and once with EventBridge losing it. A minute after the start nothing is launched there, a pod that needs the zone is
-// reported why it waits, the rest goes elsewhere, and an empty node of the zone stays. After the end the pod gets its
-// instance.
+// and once with EventBridge losing it. A minute after the start nothing is launched there, and an event says why a pod
+// that needs the zone waits. Pods that do not need it run elsewhere, and an empty node of the zone stays. After the end
+// the pod gets its instance.
 func TestCT07ZonalShiftKeepsLaunchesOutOfTheZone(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]bool{"the event comes": false, "the event is lost": true} {
@@ -84,7 +84,7 @@ func shiftsAway(t *testing.T, c *cluster) {
 	}
 	c.sameInZone(t, zone.Name, before, began)
 	c.scale(t, "zones", "waits", 2)
-	await(t, 2*time.Minute, "the pod is reported why it waits", func(ctx context.Context) string {
+	await(t, 2*time.Minute, "an event says why the pod waits", func(ctx context.Context) string {
 		if missing := c.appRuns(ctx, "zones", "waits", 1); missing != "" {
 			return missing
 		}
