@@ -8,17 +8,20 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/arczonalshift"
 	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
 	awspricing "github.com/aws/aws-sdk-go-v2/service/pricing"
 	awsssm "github.com/aws/aws-sdk-go-v2/service/ssm"
 
+	"github.com/joiner-sh/joiner/shared/adapter/arcshift"
 	"github.com/joiner-sh/joiner/shared/adapter/ec2catalog"
 	"github.com/joiner-sh/joiner/shared/adapter/ec2fleet"
 	"github.com/joiner-sh/joiner/shared/core/image"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/local/cloud"
+	arcmodel "github.com/joiner-sh/joiner/testenv/local/cloud/arcshift"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/clock"
 	ec2model "github.com/joiner-sh/joiner/testenv/local/cloud/ec2"
 	iammodel "github.com/joiner-sh/joiner/testenv/local/cloud/iam"
@@ -28,6 +31,9 @@ import (
 	"github.com/joiner-sh/joiner/testenv/local/cloud/sts"
 	"github.com/joiner-sh/joiner/testenv/local/rights"
 )
+
+// clusterARN is the ARN of cluster demo.
+const clusterARN = "arn:aws:eks:" + region + ":" + account + ":cluster/" + demo
 
 // shipped is the model of AWS with the rights that ship: those of a region and of cluster demo.
 type shipped struct {
@@ -52,6 +58,9 @@ func shippedAs(t *testing.T, readings *reading.Set) shipped {
 	c.Register("iam", iammodel.NewHandler(m))
 	c.Register("ssm", ssm.NewHandler(ssm.New(ssm.Options{})))
 	c.Register("pricing", pricing.NewHandler(pricing.New(pricing.Options{})))
+	zones := arcmodel.New(arcmodel.Options{Clock: clock.System()})
+	zones.Manage(clusterARN)
+	c.Register("arc-zonal-shift", arcmodel.NewHandler(zones))
 	region := open(t, "region.json", demo, environment("joiner"))
 	env := environment("joiner-cluster-" + demo)
 	if env.Exports, err = region.ExportValues(); err != nil {
@@ -218,6 +227,11 @@ func (s shipped) tries(class model.Class) {
 	s.check("delete a class's templates", fleet.DeleteTemplates(ctx, demo, "web"))
 	_, err = fleet.DescribeInstances(ctx, []string{"i-0123456789abcdef0"})
 	s.check("look for machines", err)
+	_, managed, err := arcshift.New(arczonalshift.NewFromConfig(s.as("catalog"))).ZonalShifts(ctx,
+		model.Registration{Cluster: demo, ARN: clusterARN})
+	if s.check("ask for zonal shifts", err); !managed {
+		s.Error("the cluster has no zonal shifts enabled")
+	}
 }
 
 // interrupts does all that interruption does with AWS.

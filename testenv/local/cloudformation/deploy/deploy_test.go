@@ -169,7 +169,7 @@ func TestTheCommittedTemplatesAreDeployed(t *testing.T) {
 	if err != nil || !json.Valid([]byte(*parameter.Parameter.Value)) || !strings.Contains(*parameter.Parameter.Value, `"table":"joiner"`) {
 		t.Errorf("%+v %v", parameter, err)
 	}
-	if len(a.Rules()) != 5 || len(a.waiting) != 4 {
+	if len(a.Rules()) != 6 || len(a.waiting) != 4 {
 		t.Errorf("%d rules, %d schedules that wait", len(a.Rules()), len(a.waiting))
 	}
 	// The cluster.
