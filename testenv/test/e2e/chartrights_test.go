@@ -97,6 +97,15 @@ func TestRightsOfTheChartAreEnoughAndAllUsed(t *testing.T) {
 	c.awaitReady(t, nodePools, "given")
 	c.awaitReady(t, nodePools, "taken")
 	c.awaitReady(t, classes, "unused")
+	c.apply(t, "apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata: {name: dearer}\nspec: "+
+		"{priceAdjustment: '+1%', requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [m6i.large]}]}")
+	await(t, 2*time.Minute, "the NodeOverlay is applied", func(ctx context.Context) string {
+		status, reason, message := c.condition(ctx, overlays, "dearer", "ValidationSucceeded")
+		if status != "True" {
+			return status + " " + reason + " " + message + "."
+		}
+		return ""
+	})
 	const pods = 16
 	c.apply(t, guarded("day", "web", pods, 1, fmt.Sprintf("%dm", sixHundred), "nodeSelector: {karpenter.sh/nodepool: given}"),
 		guarded("day", "one", 1, 0, "3", "nodeSelector: {karpenter.sh/nodepool: taken}"), buffer("day", "spare", 1, "600m"))
