@@ -98,7 +98,8 @@ func TestRightsOfTheChartAreEnoughAndAllUsed(t *testing.T) {
 	c.awaitReady(t, nodePools, "taken")
 	c.awaitReady(t, classes, "unused")
 	c.apply(t, "apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata: {name: dearer}\nspec: "+
-		"{priceAdjustment: '+1%', requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [m6i.large]}]}")
+		"{priceAdjustment: '+1%', requirements: "+
+		"[{key: node.kubernetes.io/instance-type, operator: In, values: [m6i.large]}]}")
 	await(t, 2*time.Minute, "the NodeOverlay is applied", func(ctx context.Context) string {
 		status, reason, message := c.condition(ctx, overlays, "dearer", "ValidationSucceeded")
 		if status != "True" {
