@@ -23,7 +23,9 @@ const (
 	// duration such as 5s.
 	StartAfterAnnotation = "testenv.joiner.sh/start-after"
 	// RunForAnnotation is how long the containers run before they end with
-	// status 0 and the pod has succeeded. Without it they run for ever.
+	// status 0 and the pod has succeeded. Without it they run for ever, unless
+	// the pod's restart policy is not Always, and all that each of them does is
+	// sleep for some seconds.
 	RunForAnnotation = "testenv.joiner.sh/run-for"
 	// IgnoreTermAnnotation, with the value "true", has the containers run on
 	// after SIGTERM until their grace period is over.

@@ -41,6 +41,19 @@ func TestPodSaysHowItsContainersBehave(t *testing.T) {
 			t.Errorf("its container's state is %+v", done.Status.ContainerStatuses[0].State)
 		}
 	})
+	t.Run("sleeps, and ends", func(t *testing.T) {
+		sleeps := func(policy corev1.RestartPolicy, command ...string) *corev1.Pod {
+			return createPod(t, i.ID, func(p *corev1.Pod) {
+				p.Spec.RestartPolicy, p.Spec.Containers[0].Command = policy, command
+			})
+		}
+		always, serves := sleeps(corev1.RestartPolicyAlways, "sleep", "1"), sleeps(corev1.RestartPolicyNever, "serve")
+		pod := sleeps(corev1.RestartPolicyNever, "/bin/sh", "-c", "sleep 1")
+		awaitPod(t, pod.Name, func(p corev1.Pod) bool { return p.Status.Phase == corev1.PodSucceeded })
+		for _, other := range []*corev1.Pod{always, serves} {
+			awaitPod(t, other.Name, isRunning)
+		}
+	})
 	t.Run("stops at once", func(t *testing.T) {
 		pod := createPod(t, i.ID, func(*corev1.Pod) {})
 		awaitPod(t, pod.Name, isRunning)
