@@ -39,6 +39,10 @@ func (k *kubelet) measure(i Instance, c NodeConfig) (resources, error) {
 	for _, size := range hugePageSizes(i.goArch()) {
 		capacity[corev1.ResourceName(corev1.ResourceHugePagesPrefix+size)] = *resource.NewQuantity(0, resource.BinarySI)
 	}
+	huge := hugePages(i.UserData) * defaultHugePageBytes
+	if huge > 0 {
+		capacity[corev1.ResourceHugePagesPrefix+"2Mi"] = *resource.NewQuantity(huge, resource.BinarySI)
+	}
 	reserved, err := k.reservations(capacity)
 	if err != nil {
 		return resources{}, err
@@ -56,6 +60,11 @@ func (k *kubelet) measure(i Instance, c NodeConfig) (resources, error) {
 			return resources{}, fmt.Errorf("kubelet configuration: %s of %s is reserved, there is %s", amount.String(), name, total.String())
 		}
 		allocatable[name] = left
+	}
+	if huge > 0 { // what is set aside for huge pages is no memory of pods
+		left := allocatable[corev1.ResourceMemory]
+		left.Sub(*resource.NewQuantity(huge, resource.BinarySI))
+		allocatable[corev1.ResourceMemory] = left
 	}
 	return resources{capacity: capacity, allocatable: allocatable}, nil
 }

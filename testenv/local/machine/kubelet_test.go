@@ -165,6 +165,34 @@ func TestMeasureSubtractsEveryReservation(t *testing.T) {
 	}
 }
 
+func TestHugePagesOfAScriptAreNoMemoryOfPods(t *testing.T) {
+	measured := func(script string) resources {
+		t.Helper()
+		k := &kubelet{}
+		r, err := k.measure(Instance{VCPUs: 2, MemoryBytes: 8 * gibibyte, UserData: []byte(script)}, NodeConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	plain := measured("#!/bin/bash\necho vm.nr_hugepages=7 >> /etc/sysctl.conf\n")
+	huge := measured("#!/bin/bash -e\nsudo sysctl -w vm.nr_hugepages=1\nsudo sysctl -w vm.nr_hugepages=1024\n")
+	of := func(list corev1.ResourceList, name corev1.ResourceName) int64 {
+		q := list[name]
+		return q.Value()
+	}
+	for what, got := range map[string]int64{
+		"capacity":           of(huge.capacity, "hugepages-2Mi") - of(plain.capacity, "hugepages-2Mi"),
+		"allocatable":        of(huge.allocatable, "hugepages-2Mi") - of(plain.allocatable, "hugepages-2Mi"),
+		"memory set aside":   of(plain.allocatable, corev1.ResourceMemory) - of(huge.allocatable, corev1.ResourceMemory),
+		"capacity in memory": of(plain.capacity, corev1.ResourceMemory) - of(huge.capacity, corev1.ResourceMemory) + 2*gibibyte,
+	} {
+		if got != 2*gibibyte {
+			t.Errorf("%s: %d bytes, want 2 GiB", what, got)
+		}
+	}
+}
+
 func TestMeasureRefusesReservationsThatCannotBe(t *testing.T) {
 	for name, config := range map[string]map[string]any{
 		"more than there is": {"kubeReserved": map[string]any{"cpu": "3"}},
