@@ -25,6 +25,9 @@ type Admission struct {
 	// Reference is what the object's nodeClassRef names where that is nothing of ours, group/kind/name; "" = it is of
 	// ours, or the object has none. Pool and StandaloneClaim of such an object are nil, and so is everything else.
 	Reference string
+	// Ignored are parts of the object that its schema has and nothing goes by, as sentences that findings are printed
+	// as.
+	Ignored []string
 }
 
 // Finding is one problem of an object: field, value, message, remedy.

@@ -27,7 +27,7 @@ func classProblems(class *model.Class) []model.Finding {
 			out = append(out, model.ParseFinding(p.Message))
 		}
 	}
-	return out
+	return append(out, offering.TagProblems(class.Tags)...)
 }
 
 // classWarnings returns what is odd about a class that is allowed.
@@ -45,6 +45,8 @@ func classWarnings(class, old *model.Class, known *Facts) []model.Finding {
 	if class.Family == "Custom" && class.UserData == "" {
 		out = append(out, model.Finding{Field: "spec.userData", Message: "amiFamily Custom generates no user data: nodes join only if the image does so by itself", Remedy: "Write it, or use another amiFamily."})
 	}
+	out = append(out, customKubelet(class)...)
+	out = append(out, volumeWarnings(class.BlockDevices)...)
 	if class.Metadata.HTTPTokens == "optional" {
 		out = append(out, model.Finding{Field: "spec.metadataOptions.httpTokens", Value: "optional", Message: "any pod that can be made to fetch a URL may get the node's credentials", Remedy: "Set required."})
 	}

@@ -44,6 +44,8 @@ func poolWarnings(pool, old *model.Pool, known *Facts) []model.Finding {
 		warnings = append(warnings, t.found(types, matches, known.regionName()))
 		warnings = append(warnings, t.unknownValues(known.region(), known.regionName())...)
 		warnings = append(warnings, minValues(&t, matches)...)
+	} else if !t.large() {
+		warnings = append(warnings, t.unknownCapacityTypes()...)
 	}
 	warnings = append(warnings, limits(pool, matches)...)
 	if known.Objects {

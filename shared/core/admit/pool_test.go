@@ -218,7 +218,7 @@ func TestAnUpdateIsEvaluatedByWhatItChanges(t *testing.T) {
 	t.Run("nothing of its spec", func(t *testing.T) {
 		now := plain(func(p *model.Pool) {
 			*p = *wrong
-			p.Generation, p.Annotations = 7, map[string]string{"joiner.sh/x": "y"}
+			p.Generation, p.Annotations = 7, map[string]string{model.AnnotationGentleExpiry: "true"}
 		})
 		if v := update(wrong, now, known()); !v.Allowed() || len(v.Warnings) != 0 {
 			t.Errorf("%+v", v)

@@ -2,7 +2,6 @@ package admit
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/model"
@@ -10,6 +9,14 @@ import (
 
 // Evaluate evaluates an admission. The same admission and facts have the same verdict.
 func Evaluate(a model.Admission, known Facts) model.Verdict {
+	v := evaluate(&a, known)
+	if v.Allowed() {
+		v.Warnings = append(v.Warnings, withoutEffect(&a)...)
+	}
+	return v
+}
+
+func evaluate(a *model.Admission, known Facts) model.Verdict {
 	switch {
 	case a.Reference != "":
 		return model.Verdict{Warnings: reference(a.Reference)}
@@ -56,22 +63,6 @@ func verdict(before, now []model.Finding, warnings func() []model.Finding) model
 		v.Warnings = warnings()
 	}
 	return v
-}
-
-// samePool reports whether two versions of a pool want the same.
-func samePool(a, b model.Pool) bool {
-	for _, p := range []*model.Pool{&a, &b} {
-		p.UID, p.Generation, p.DeletedUnix, p.Annotations = "", 0, 0, nil
-	}
-	return reflect.DeepEqual(a, b)
-}
-
-// sameClass is samePool of classes; what their selectors found does not count.
-func sameClass(a, b model.Class) bool {
-	for _, c := range []*model.Class{&a, &b} {
-		c.UID, c.Generation, c.DeletedUnix, c.Annotations, c.Status = "", 0, 0, nil, model.ClassStatus{}
-	}
-	return reflect.DeepEqual(a, b)
 }
 
 // reference warns where a nodeClassRef is nearly one of ours: whoever means another provider's is left alone.

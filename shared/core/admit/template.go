@@ -144,6 +144,18 @@ func (t *template) unknownValues(region []model.InstanceType, name string) []mod
 	return out
 }
 
+// unknownCapacityTypes is unknownValues of what no region changes.
+func (t *template) unknownCapacityTypes() []model.Finding {
+	var out []model.Finding
+	for i, r := range t.requested {
+		listed := r.Operator == model.In || r.Operator == model.NotIn
+		if listed && requirement.Normalize(r.Key) == model.LabelCapacityType {
+			out = append(out, t.strangers(i, r, []string{model.OnDemand, model.Spot, model.Reserved}, "any region")...)
+		}
+	}
+	return out
+}
+
 // vocabulary returns the values of a label that something in the region has.
 func vocabulary(region []model.InstanceType, key string) []string {
 	known := offering.Values(region, key)

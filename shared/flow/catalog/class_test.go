@@ -195,11 +195,19 @@ func noSubnets(_ model.Class, s *model.ClassStatus) error {
 	return nil
 }
 
-// NC-10: every restricted key is refused here too, and Name is not.
-func TestNC10RestrictedTagsAreRefused(t *testing.T) {
-	for _, key := range []string{"", "eks:eks-cluster-name", "kubernetes.io/cluster/web", "kubernetes.io/cluster", "karpenter.sh/nodepool", "karpenter.sh/nodeclaim", "karpenter.k8s.aws/ec2nodeclass"} {
-		if len(restricted(map[string]string{key: "x", "Name": "n", "team": "a"})) != 1 {
-			t.Errorf("%q is not refused, or more than it", key)
+// M13: a tag that only Joiner sets, and whatever else EC2 refuses of tags, keeps the class from being ready, with key
+// and remedy.
+func TestM13TagsThatOnlyJoinerSetsAreShownOnTheClass(t *testing.T) {
+	w := newWorld(t)
+	w.class().Tags = map[string]string{"joiner.sh/intent": "mine", "team": "a"}
+	w.pass(0, nil)
+	problems := w.status().Problems
+	if len(problems) != 1 || problems[0].Reason != "TagValidationFailed" {
+		t.Fatalf("%+v", problems)
+	}
+	for _, part := range []string{"spec.tags[joiner.sh/intent]", "Remedy: Remove it."} {
+		if !strings.Contains(problems[0].Message, part) {
+			t.Errorf("%q does not say %q", problems[0].Message, part)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -95,23 +94,19 @@ func (r validator) wrong(class *model.Class) *model.ClassProblem {
 	if class.Family == "AL2023" && r.reg.ServiceCIDR == "" {
 		return problem("ClusterCIDRResolutionFailed", "the registration of cluster %s has no service address range, which amiFamily AL2023 needs; attach the cluster again", r.reg.Cluster)
 	}
-	if tags := restricted(class.Tags); len(tags) > 0 {
-		return problem("TagValidationFailed", "spec.tags has %s, which only Joiner may set; remove it", strings.Join(tags, ", "))
+	if problems := offering.TagProblems(class.Tags); len(problems) > 0 {
+		return problem("TagValidationFailed", "%s", joined(problems))
 	}
 	return unready(class.Status.Problems)
 }
 
-// restricted are the keys among tags that people may not set, sorted.
-func restricted(tags map[string]string) []string {
+// joined returns findings as one sentence.
+func joined(findings []model.Finding) string {
 	var out []string
-	for _, key := range slices.Sorted(maps.Keys(tags)) {
-		switch {
-		case key == "", key == "eks:eks-cluster-name", key == model.LabelNodePool, key == "karpenter.sh/nodeclaim", key == model.LabelNodeClass,
-			strings.HasPrefix(key, "kubernetes.io/cluster"):
-			out = append(out, fmt.Sprintf("%q", key))
-		}
+	for _, f := range findings {
+		out = append(out, f.String())
 	}
-	return out
+	return strings.Join(out, "; ")
 }
 
 // unready is the problem of a class that cannot be tried because of others it has.

@@ -1,6 +1,10 @@
 package admission
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -59,7 +63,7 @@ func poolAdmission(a model.Admission, now, old *unstructured.Unstructured) model
 		}
 		return a
 	}
-	a.Pool = &pool
+	a.Pool, a.Ignored = &pool, datedTaints(now, "spec", "template", "spec")
 	if old != nil {
 		before, _ := translate.PoolOf(old)
 		a.OldPool = &before
@@ -82,8 +86,26 @@ func claimAdmission(a model.Admission, now *unstructured.Unstructured) (model.Ad
 		return a, false
 	}
 	standalone := translate.StandaloneClaimOf(now)
-	a.StandaloneClaim = &standalone
+	a.StandaloneClaim, a.Ignored = &standalone, datedTaints(now, "spec")
 	return a, true
+}
+
+// datedTaints returns a sentence for each taint that says since when it is there: nodes get it when they join.
+func datedTaints(object *unstructured.Unstructured, path ...string) []string {
+	var out []string
+	for _, list := range []string{"taints", "startupTaints"} {
+		at := append(slices.Clone(path), list)
+		taints, _, _ := unstructured.NestedSlice(object.Object, at...)
+		for i, taint := range taints {
+			fields, is := taint.(map[string]any)
+			if added, has := fields["timeAdded"]; is && has {
+				out = append(out, fmt.Sprintf(
+					"%s[%d].timeAdded: %q: has no effect. Remedy: Remove it: nodes get the taint when they join.",
+					strings.Join(at, "."), i, fmt.Sprint(added)))
+			}
+		}
+	}
+	return out
 }
 
 func reference(object *unstructured.Unstructured, path ...string) string {
