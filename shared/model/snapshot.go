@@ -52,6 +52,14 @@ type Object struct {
 	PodEventUnix int64 `json:"podEvent,omitempty"`
 }
 
+// ConditionShown is a condition as an object shows it.
+type ConditionShown struct {
+	Type      string
+	Status    string // True, False, Unknown
+	Reason    string
+	SinceUnix int64 // its last transition; 0 = it does not say
+}
+
 // ClaimShown is what a NodeClaim object shows of itself that nothing is decided by.
 type ClaimShown struct {
 	Pool              string

@@ -13,11 +13,14 @@ type Change struct {
 	// of Pod, DaemonSet or Buffer; may be nil where Deleted, and is for a Buffer without room
 	Shape *model.PodShape
 
-	Node      *model.Node
-	Pool      *model.Pool
-	Class     *model.Class
-	Claim     *model.Object
-	Shown     *model.ClaimShown // of Claim; nil where Deleted
+	Node  *model.Node
+	Pool  *model.Pool
+	Class *model.Class
+	Claim *model.Object
+	Shown *model.ClaimShown // of Claim; nil where Deleted
+	// of Pool, Class and Claim, as the object shows them; nil where Deleted
+	Conditions []model.ConditionShown
+
 	Namespace *model.Namespace
 	Budget    *model.PDB
 	Volume    *model.Volume

@@ -51,6 +51,11 @@ var (
 	poolsLimitOld = Family{"karpenter_nodepool_limit", gauge, []string{"nodepool", "resource_type"},
 		"the same as karpenter_nodepools_limit, under the name in older dashboards"}
 
+	poolsAllowed = Family{"karpenter_nodepools_allowed_disruptions", gauge, []string{"nodepool", "reason"},
+		"nodes of a NodePool that its budgets let be disrupted for a reason now"}
+	poolsConsuming = Family{"karpenter_nodepools_nodes_consuming_budgets", gauge, []string{"nodepool", "reason"},
+		"nodes of a NodePool that count against its budgets: those that are disrupted, deleted or not ready"}
+
 	podsState = Family{"karpenter_pods_state", gauge, []string{
 		"name", "namespace", "owner", "node", "scheduled", "nodepool", "zone", "arch", "capacity_type", "instance_type",
 		"phase", "ready", "managed",
@@ -83,6 +88,9 @@ var (
 	claimsDisrupted = Family{"karpenter_nodeclaims_disrupted_total", counter,
 		[]string{"reason", "nodepool", "capacity_type", "consolidation_policy", "termination_mode"},
 		"NodeClaims that got a disruption reason"}
+	claimsUnhealthy = Family{"karpenter_nodeclaims_unhealthy_disrupted_total", counter,
+		[]string{"condition", "nodepool", "capacity_type", "image_id"},
+		"NodeClaims that ended because a condition of their node was bad for too long"}
 	claimsTermination = Family{"karpenter_nodeclaims_termination_duration_seconds", histogram, []string{"nodepool"},
 		"from the deletion of a NodeClaim until it is gone"}
 	nodesCreated = Family{"karpenter_nodes_created_total", counter, []string{"nodepool", "zone"},
@@ -101,19 +109,62 @@ var (
 	decisions = Family{"karpenter_voluntary_disruption_decisions_total", counter,
 		[]string{"decision", "reason", "consolidation_type"},
 		"disruption commands; decision is delete or replace"}
+	decisionsByPool = Family{"karpenter_voluntary_disruption_decisions_by_nodepool_total", counter,
+		[]string{"nodepool", "decision", "reason", "consolidation_type"},
+		"disruption commands that have a node of the NodePool"}
 	buildInfo = Family{"karpenter_build_info", gauge, []string{"version", "goversion", "goarch", "commit"},
 		"1, with the version of the watcher; every replica exports it"}
 )
+
+// Families of conditions of objects. Those of single objects are of the kinds there are few of.
+var (
+	poolsCondition   = countOfConditions("nodepool", "NodePools")
+	poolsStatus      = ageOfConditions("nodepool", "NodePools")
+	classesCondition = countOfConditions("ec2nodeclass", "EC2NodeClasses")
+	classesStatus    = ageOfConditions("ec2nodeclass", "EC2NodeClasses")
+
+	claimsChanges  = changesOfConditions("nodeclaim", "NodeClaims")
+	claimsChanged  = spansOfConditions("nodeclaim", "NodeClaims")
+	poolsChanges   = changesOfConditions("nodepool", "NodePools")
+	poolsChanged   = spansOfConditions("nodepool", "NodePools")
+	classesChanges = changesOfConditions("ec2nodeclass", "EC2NodeClasses")
+	classesChanged = spansOfConditions("ec2nodeclass", "EC2NodeClasses")
+)
+
+var ofConditions = []string{"type", "status", "reason", "namespace", "name"}
+
+func countOfConditions(kind, kinds string) Family {
+	return Family{"operator_" + kind + "_status_condition_count", gauge, ofConditions,
+		"1 for each condition of " + kinds}
+}
+
+func ageOfConditions(kind, kinds string) Family {
+	return Family{"operator_" + kind + "_status_condition_current_status_seconds", gauge, ofConditions,
+		"how long conditions of " + kinds + " have had their status"}
+}
+
+func changesOfConditions(kind, kinds string) Family {
+	return Family{"operator_" + kind + "_status_condition_transitions_total", counter,
+		[]string{"type", "status", "reason"}, "changes of the status of conditions of " + kinds}
+}
+
+func spansOfConditions(kind, kinds string) Family {
+	return Family{"operator_" + kind + "_status_condition_transition_seconds", histogram, []string{"type", "status"},
+		"how long conditions of " + kinds + " had a status when they changed; status is that one"}
+}
 
 // Families are all there are, in the order they are documented in. Beside them there are those of the Go runtime and of
 // the process (go_…, process_…).
 func Families() []Family {
 	return []Family{
 		nodesAllocatable, nodesPodRequests, nodesDaemonRequests, nodesOverhead, nodesLifetime, clusterUtilization,
-		poolsUsage, poolsLimit, poolsUsageOld, poolsLimitOld, podsState, podsUnbound, podsUnstarted,
+		poolsUsage, poolsLimit, poolsUsageOld, poolsLimitOld, poolsAllowed, poolsConsuming,
+		podsState, podsUnbound, podsUnstarted,
 		nodeCount, synced, unsynced, queueDepth, eligible, claimsCount,
-		claimsCreated, claimsTerminated, claimsDisrupted, claimsTermination, nodesCreated, nodesTerminated,
-		nodesDrained, nodesTermination,
-		nodesLived, podsBound, podsStartup, decisions, buildInfo,
+		poolsCondition, poolsStatus, classesCondition, classesStatus,
+		claimsChanges, claimsChanged, poolsChanges, poolsChanged, classesChanges, classesChanged,
+		claimsCreated, claimsTerminated, claimsDisrupted, claimsUnhealthy, claimsTermination, nodesCreated,
+		nodesTerminated, nodesDrained, nodesTermination,
+		nodesLived, podsBound, podsStartup, decisions, decisionsByPool, buildInfo,
 	}
 }

@@ -40,13 +40,15 @@ type Recorder struct {
 	itself  *prometheus.Registry // of this process
 	cluster *prometheus.Registry // of what has happened
 
-	claimsCreated, claimsTerminated, claimsDisrupted, nodesCreated, nodesTerminated, nodesDrained,
-	decisions *prometheus.CounterVec
+	claimsCreated, claimsTerminated, claimsDisrupted, claimsUnhealthy, nodesCreated, nodesTerminated, nodesDrained,
+	decisions, decisionsByPool *prometheus.CounterVec
 	claimsTermination,
 	nodesLived *prometheus.HistogramVec
 	nodesTermination *prometheus.SummaryVec
 	podsBound        prometheus.Histogram
 	podsStartup      prometheus.Summary
+
+	ofClaims, ofPools, ofClasses *conditions // guarded by mutex
 
 	mutex    sync.Mutex // of what follows
 	nodes    map[string]followed
@@ -111,9 +113,13 @@ func New(o Options) *Recorder {
 		counted(claimsDisrupted)
 	r.nodesCreated, r.nodesTerminated, r.nodesDrained = counted(nodesCreated), counted(nodesTerminated),
 		counted(nodesDrained)
-	r.decisions = counted(decisions)
+	r.decisions, r.decisionsByPool, r.claimsUnhealthy = counted(decisions), counted(decisionsByPool),
+		counted(claimsUnhealthy)
 	r.claimsTermination, r.nodesLived, r.nodesTermination = timed(claimsTermination, ofMinutes),
 		timed(nodesLived, ofLives), summed(nodesTermination)
+	r.ofClaims = follow(counted(claimsChanges), timed(claimsChanged, ofTransitions))
+	r.ofPools = follow(counted(poolsChanges), timed(poolsChanged, ofTransitions))
+	r.ofClasses = follow(counted(classesChanges), timed(classesChanged, ofTransitions))
 	r.podsBound = timed(podsBound, ofMinutes).WithLabelValues().(prometheus.Histogram)
 	r.podsStartup = summed(podsStartup).WithLabelValues().(prometheus.Summary)
 	built := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: buildInfo.Name, Help: buildInfo.Means}, buildInfo.Labels)
@@ -158,8 +164,12 @@ func (r *Recorder) Observe(c wire.Change) {
 		r.node(c.Node, c.Deleted, counts)
 	case c.Claim != nil:
 		r.claim(c, counts)
+		r.ofClaims.observe(c.Claim.Name, c.Conditions, counts)
 	case c.Pool != nil:
 		r.pool(c.Pool, c.Deleted)
+		r.ofPools.observe(c.Pool.Name, c.Conditions, counts)
+	case c.Class != nil:
+		r.ofClasses.observe(c.Class.Name, c.Conditions, counts)
 	}
 }
 
@@ -266,13 +276,14 @@ func (r *Recorder) disrupted(shown *model.ClaimShown) {
 		policy = words.policy
 	}
 	r.claimsDisrupted.WithLabelValues(reason, shown.Pool, shown.CapacityType, policy, words.mode).Inc()
+	if reason == "unhealthy" {
+		r.claimsUnhealthy.WithLabelValues(condition(shown.DisruptionMessage), shown.Pool, shown.CapacityType,
+			shown.ImageID).Inc()
+	}
 	command, nodes, replacements, ok := model.ParseDisruptedBy(shown.DisruptionMessage)
-	if !ok || r.commands[command] != 0 {
+	if !ok {
 		return
 	}
-	const remembered = 24 * 3600
-	maps.DeleteFunc(r.commands, func(_ string, at int64) bool { return r.now()-at > remembered })
-	r.commands[command] = r.now()
 	decision, kind := "delete", ""
 	if replacements > 0 {
 		decision = "replace"
@@ -285,7 +296,33 @@ func (r *Recorder) disrupted(shown *model.ClaimShown) {
 	case reason == "underutilized":
 		kind = "single"
 	}
-	r.decisions.WithLabelValues(decision, reason, kind).Inc()
+	if r.first(command) {
+		r.decisions.WithLabelValues(decision, reason, kind).Inc()
+	}
+	if r.first(command + " of " + shown.Pool) {
+		r.decisionsByPool.WithLabelValues(shown.Pool, decision, reason, kind).Inc()
+	}
+}
+
+// first reports whether a command, or a pool's part of one, is counted for the first time in a day.
+func (r *Recorder) first(command string) bool {
+	const remembered = 24 * 3600
+	maps.DeleteFunc(r.commands, func(_ string, at int64) bool { return r.now()-at > remembered })
+	if r.commands[command] != 0 {
+		return false
+	}
+	r.commands[command] = r.now()
+	return true
+}
+
+var ofNode = regexp.MustCompile(`\bcondition (\S+) of node `)
+
+// condition returns the type of the condition that a node is repaired for, "" where the message names none.
+func condition(message string) string {
+	if found := ofNode.FindStringSubmatch(message); found != nil {
+		return found[1]
+	}
+	return ""
 }
 
 func (r *Recorder) pool(pool *model.Pool, deleted bool) {
@@ -301,8 +338,8 @@ func (r *Recorder) pool(pool *model.Pool, deleted bool) {
 	}
 	delete(r.pools, pool.Name)
 	of := prometheus.Labels{"nodepool": pool.Name} // its series go with it
-	for _, v := range []*prometheus.CounterVec{r.claimsCreated, r.claimsTerminated, r.claimsDisrupted, r.nodesCreated,
-		r.nodesTerminated, r.nodesDrained} {
+	for _, v := range []*prometheus.CounterVec{r.claimsCreated, r.claimsTerminated, r.claimsDisrupted,
+		r.claimsUnhealthy, r.nodesCreated, r.nodesTerminated, r.nodesDrained, r.decisionsByPool} {
 		v.DeletePartialMatch(of)
 	}
 	r.claimsTermination.DeletePartialMatch(of)

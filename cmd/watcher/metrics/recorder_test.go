@@ -393,12 +393,19 @@ func TestF151FamiliesAreThoseThatAreTold(t *testing.T) {
 func (w *watched) everything() {
 	w.synced = true
 	p := pool(30, "WhenEmpty")
-	w.Observe(wire.Change{Pool: &p})
+	for _, status := range []string{"False", "True"} {
+		ready := []model.ConditionShown{{Type: "Ready", Status: status, SinceUnix: began}}
+		w.Observe(wire.Change{Pool: &p, Conditions: ready})
+		w.Observe(wire.Change{Class: &model.Class{Name: "default"}, Conditions: ready})
+		w.Observe(wire.Change{Claim: &model.Object{Name: "f"}, Shown: &model.ClaimShown{}, Conditions: ready})
+	}
 	w.Observe(wire.Change{Claim: &model.Object{Name: "c", DeletedUnix: began}, Shown: &model.ClaimShown{Pool: "general"}})
 	shown := &model.ClaimShown{Pool: "general", Drained: true, Drifted: true, DisruptionReason: "Empty", DisruptionMessage: model.DisruptedBy("x", 1, 0)}
 	w.Observe(wire.Change{Claim: &model.Object{Name: "c", DeletedUnix: began}, Shown: shown})
 	w.Observe(wire.Change{Deleted: true, Claim: &model.Object{Name: "c"}})
 	w.Observe(wire.Change{Claim: &model.Object{Name: "d"}, Shown: shown})
+	sick := &model.ClaimShown{Pool: "general", DisruptionReason: "Unhealthy"}
+	w.Observe(wire.Change{Claim: &model.Object{Name: "e"}, Shown: sick})
 	n := node("a", "general", began-600)
 	n.DeletedUnix = began
 	w.Observe(wire.Change{Node: n})

@@ -37,6 +37,7 @@ func (r *Recorder) Write(out io.Writer) error {
 	s := states{page: &page{out: out}, rows: r.o.Rows(), now: now.Unix(), detail: r.o.Detail}
 	r.mutex.Lock()
 	s.shown = maps.Clone(r.shown)
+	s.ofPools, s.ofClasses = maps.Clone(r.ofPools.shown), maps.Clone(r.ofClasses.shown)
 	r.mutex.Unlock()
 	s.write()
 	seen, waited := 0.0, now.Sub(r.began).Seconds()

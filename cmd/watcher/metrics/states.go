@@ -21,6 +21,8 @@ type states struct {
 	now    int64
 	detail bool // of each node and pod
 
+	ofPools, ofClasses map[string][]model.ConditionShown // by name
+
 	labels map[string][]byte // of nodes, by name
 	names  []string          // of resources, of one node after the other
 	byName map[string]*model.Node
@@ -40,6 +42,7 @@ func (s *states) write() {
 		s.podStates()
 	}
 	s.pools()
+	s.budgets()
 	s.utilization()
 	s.candidates()
 	s.conditions()
@@ -243,6 +246,18 @@ func (s *states) pools() {
 	}
 }
 
+func (s *states) budgets() {
+	all := allowances(s.rows.Pools, s.rows.Nodes, s.now)
+	s.page.family(&poolsAllowed)
+	for _, a := range all {
+		s.page.writeValue(&poolsAllowed, float64(a.allowed), a.pool, a.reason)
+	}
+	s.page.family(&poolsConsuming)
+	for _, a := range all {
+		s.page.writeValue(&poolsConsuming, float64(a.consuming), a.pool, a.reason)
+	}
+}
+
 func (s *states) utilization() {
 	offered, asked := model.Resources{}, model.Resources{}
 	for i := range s.rows.Nodes {
@@ -313,5 +328,26 @@ func (s *states) conditions() {
 	s.page.family(&claimsCount)
 	for of, n := range counts {
 		s.page.writeValue(&claimsCount, n, of[0], "True", of[1])
+	}
+	s.objects(&poolsCondition, &poolsStatus, s.ofPools)
+	s.objects(&classesCondition, &classesStatus, s.ofClasses)
+}
+
+// objects writes the conditions of objects of a kind, and for how long each has had its status.
+func (s *states) objects(count, age *Family, shown map[string][]model.ConditionShown) {
+	names := slices.Sorted(maps.Keys(shown))
+	s.page.family(count)
+	for _, name := range names {
+		for _, c := range shown[name] {
+			s.page.writeValue(count, 1, c.Type, c.Status, c.Reason, "", name)
+		}
+	}
+	s.page.family(age)
+	for _, name := range names {
+		for _, c := range shown[name] {
+			if c.SinceUnix != 0 {
+				s.page.writeValue(age, float64(max(0, s.now-c.SinceUnix)), c.Type, c.Status, c.Reason, "", name)
+			}
+		}
 	}
 }

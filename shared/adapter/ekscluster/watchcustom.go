@@ -25,14 +25,15 @@ func customKinds(client dynamic.Interface, o WatchOptions) []kind {
 	return []kind{
 		customKind(client, apiv1.NodePoolResource, o, func(u *unstructured.Unstructured) (wire.Change, bool) {
 			pool, managed := translate.PoolOf(u)
-			return wire.Change{Pool: &pool}, managed
+			return wire.Change{Pool: &pool, Conditions: translate.Conditions(u)}, managed
 		}, func(name string) wire.Change { return wire.Change{Pool: &model.Pool{Name: name}} }),
 		customKind(client, apiv1.NodeClaimResource, o, func(u *unstructured.Unstructured) (wire.Change, bool) {
 			claim, managed := translate.ClaimOf(u)
-			return wire.Change{Claim: &claim, Shown: ref(translate.ClaimShown(u))}, managed
+			shown, conditions := translate.ClaimShown(u), translate.Conditions(u)
+			return wire.Change{Claim: &claim, Shown: &shown, Conditions: conditions}, managed
 		}, func(name string) wire.Change { return wire.Change{Claim: &model.Object{Name: name}} }),
 		customKind(client, awsv1.EC2NodeClassResource, o, func(u *unstructured.Unstructured) (wire.Change, bool) {
-			return wire.Change{Class: ref(translate.ClassOf(u))}, true
+			return wire.Change{Class: ref(translate.ClassOf(u)), Conditions: translate.Conditions(u)}, true
 		}, func(name string) wire.Change { return wire.Change{Class: &model.Class{Name: name}} }),
 		overlayKind(client, o),
 	}

@@ -22,7 +22,10 @@ func main() {
 		os.Exit(2)
 	}
 	var text bytes.Buffer
-	document(&text)
+	if err := document(&text); err != nil {
+		fmt.Fprintln(os.Stderr, "metricsdoc:", err)
+		os.Exit(1)
+	}
 	if err := os.WriteFile(os.Args[1], text.Bytes(), 0o644); err != nil {
 		fmt.Fprintln(os.Stderr, "metricsdoc:", err)
 		os.Exit(1)
@@ -59,22 +62,8 @@ Gauges go with their objects, and a NodePool's counters go with the NodePool. Co
 |---|---|---|---|
 `
 
-// missing are metrics of Karpenter's that the watcher does not have, with the reason. Source of the names: Karpenter 1.15.
-var missing = [][2]string{
-	{"karpenter_cloudprovider_duration_seconds, karpenter_cloudprovider_errors_total, karpenter_interruption_…", "functions call EC2 and receive events of AWS: CloudWatch has `CloudProviderErrors` and `InterruptionReceivedMessages`"},
-	{"karpenter_scheduler_scheduling_duration_seconds, karpenter_pods_scheduling_decision_duration_seconds", "functions plan: CloudWatch has `SchedulingDuration` and `PodsSchedulingDecisionDuration`"},
-	{"karpenter_scheduler_unschedulable_pods_count, karpenter_scheduler_ignored_pods_count, karpenter_scheduler_pending_pods_by_effective_zone_count, karpenter_pods_provisioning_…", "only the planner knows: events, decision records and, for the first one, CloudWatch's `SchedulerUnschedulablePods` have it"},
-	{"karpenter_nodes_total_pod_limits, karpenter_nodes_total_daemon_limits", "the snapshot does not contain limits of pods"},
-	{"karpenter_nodepools_allowed_disruptions, karpenter_nodepools_nodes_consuming_budgets", "only the disruption function knows: events and decision records say what budgets block"},
-	{"karpenter_nodepools_cost_total", "the watcher knows no prices: CloudWatch has `PricePerHour`"},
-	{"karpenter_voluntary_disruption_decision_evaluation_duration_seconds, …_consolidation_timeouts_total, …_failed_validations_total, …_queue_failures_total, karpenter_consolidation_…", "a function decides on disruption: its log lines have duration and outcome; CloudWatch has `VoluntaryDisruptionQueueFailures`"},
-	{"karpenter_pods_eviction_requests_total, karpenter_pods_drained_total, karpenter_nodeclaims_instance_termination_duration_seconds", "functions drain nodes: CloudWatch has `PodsDrained` and `PodsEvictionsRefused`"},
-	{"operator_…_status_condition_…, except the count of NodeClaims", "kube-state-metrics exports conditions of custom resources"},
-	{"controller_runtime_…, workqueue_…, client_go_…, leader_election_…", "there is no controller"},
-}
-
 // document writes the page.
-func document(out io.Writer) {
+func document(out io.Writer) error {
 	fmt.Fprint(out, about, "## CloudWatch\n\nNamespace `"+boot.Namespace+"`. Metrics marked ● are sent whatever the setting says.\n\n")
 	fmt.Fprint(out, "| Metric | Unit | Dimensions | Type | Source | Meaning | Karpenter's metric |\n|---|---|---|---|---|---|---|\n")
 	for _, s := range boot.AllSeries() {
@@ -99,8 +88,18 @@ func document(out io.Writer) {
 	for _, f := range families {
 		fmt.Fprintf(out, "| `%s` | %s | %s | %s |\n", f.Name, f.Type, strings.Join(f.Labels, ", "), f.Means)
 	}
-	fmt.Fprint(out, "\n### Metrics of Karpenter that the watcher does not have\n\n| Metric | Reason |\n|---|---|\n")
-	for _, u := range missing {
-		fmt.Fprintf(out, "| %s | %s |\n", u[0], u[1])
+	list, err := readUpstream()
+	if err != nil {
+		return err
 	}
+	fmt.Fprint(out, missingAbout)
+	for _, source := range sources {
+		fmt.Fprintf(out, "\n#### %s\n\n| Metric | Labels | Reason |\n|---|---|---|\n", source.title)
+		for _, u := range list {
+			if u.source == source.name && u.reason != "" {
+				fmt.Fprintf(out, "| `%s` | %s | %s |\n", u.name, strings.Join(u.labels, ", "), u.reason)
+			}
+		}
+	}
+	return nil
 }

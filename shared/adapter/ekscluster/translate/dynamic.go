@@ -79,6 +79,24 @@ func ClaimShown(object *unstructured.Unstructured) model.ClaimShown {
 	return shown
 }
 
+// Conditions returns the conditions that an untyped object shows.
+func Conditions(object *unstructured.Unstructured) (out []model.ConditionShown) {
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	for _, entry := range conditions {
+		condition, ok := entry.(map[string]any)
+		if !ok {
+			continue
+		}
+		text := func(field string) string { value, _ := condition[field].(string); return value }
+		shown := model.ConditionShown{Type: text("type"), Status: text("status"), Reason: text("reason")}
+		if since, err := time.Parse(time.RFC3339, text("lastTransitionTime")); err == nil {
+			shown.SinceUnix = max(0, since.Unix())
+		}
+		out = append(out, shown)
+	}
+	return out
+}
+
 // conditionsTrue returns the conditions of an untyped object whose status is True.
 func conditionsTrue(object *unstructured.Unstructured) (out []map[string]any) {
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
