@@ -36,6 +36,8 @@ func (e FieldError) Error() string {
 func ValidateNodePool(pool *NodePool) []FieldError {
 	const template = "spec.template"
 	problems := validateLabels(template+".metadata.labels", pool.Spec.Template.Metadata.Labels)
+	annotations := pool.Spec.Template.Metadata.Annotations
+	problems = append(problems, validateAnnotations(template+".metadata.annotations", annotations)...)
 	problems = append(problems, validateTaints(template+".spec", pool.Spec.Template.Spec)...)
 	for i, r := range pool.Spec.Template.Spec.Requirements {
 		path := fmt.Sprintf("%s.spec.requirements[%d]", template, i)
@@ -59,6 +61,27 @@ func validateLabels(path string, labels map[string]string) []FieldError {
 		}
 		problems = append(problems, validateKey(at, key)...)
 		problems = append(problems, validateValue(at, labels[key])...)
+	}
+	return problems
+}
+
+// ReservedAnnotations are those of NodeClaims and Nodes that controllers write alone. A template with one of them would
+// have each of its nodes tell of another's launch, or of an end that nobody decided.
+var ReservedAnnotations = []string{
+	"compatibility.karpenter.k8s.aws/cluster-name-tagged", "karpenter.k8s.aws/ec2nodeclass-hash",
+	"karpenter.k8s.aws/ec2nodeclass-hash-version", "karpenter.k8s.aws/instance-profile-name",
+	"karpenter.k8s.aws/tagged", "karpenter.sh/capacity-overlay-applied",
+	"karpenter.sh/nodeclaim-min-values-relaxed", "karpenter.sh/nodeclaim-termination-timestamp",
+	"karpenter.sh/nodepool-hash", "karpenter.sh/nodepool-hash-version", "karpenter.sh/price-overlay-applied",
+}
+
+func validateAnnotations(path string, annotations map[string]string) []FieldError {
+	var problems []FieldError
+	for _, key := range ReservedAnnotations {
+		if value, has := annotations[key]; has {
+			problems = append(problems, FieldError{fmt.Sprintf("%s[%s]", path, key), value,
+				"only Joiner writes this annotation", "Remove it."})
+		}
 	}
 	return problems
 }

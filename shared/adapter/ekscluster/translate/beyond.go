@@ -2,6 +2,7 @@ package translate
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -29,6 +30,10 @@ func beyondModel(spec *corev1.PodSpec) []string {
 	if spec.SchedulingGroup != nil {
 		complain("spec.schedulingGroup is set: scheduling pods as a group is not supported; leave it out")
 	}
+	if windowsAnywhere(spec) {
+		complain("spec.os.name: %q: kube-scheduler does not read it, and may bind the pod to a Linux node; "+
+			"add spec.nodeSelector[%s]: windows", spec.OS.Name, corev1.LabelOSStable)
+	}
 	for i := range spec.Volumes {
 		if kind := cloudDisk(&spec.Volumes[i]); kind != "" {
 			complain("spec.volumes[%d].%s: %q: a disk named in the pod is not supported; use a PersistentVolumeClaim",
@@ -36,6 +41,36 @@ func beyondModel(spec *corev1.PodSpec) []string {
 		}
 	}
 	return out
+}
+
+// windowsAnywhere reports whether a pod is for Windows and nothing keeps it from Linux nodes, where a kubelet refuses
+// it. A RuntimeClass may do so, and is not looked into.
+func windowsAnywhere(spec *corev1.PodSpec) bool {
+	if spec.OS == nil || spec.OS.Name != corev1.Windows || spec.RuntimeClassName != nil {
+		return false
+	}
+	for _, key := range []string{corev1.LabelOSStable, "beta.kubernetes.io/os"} {
+		if spec.NodeSelector[key] == string(corev1.Windows) {
+			return false
+		}
+	}
+	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil {
+		return true
+	}
+	required := spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	return required == nil || !allOf(required.NodeSelectorTerms, aboutOS)
+}
+
+// allOf reports whether each of the terms, of which there are some, is as asked.
+func allOf(terms []corev1.NodeSelectorTerm, is func(corev1.NodeSelectorTerm) bool) bool {
+	return len(terms) > 0 && !slices.ContainsFunc(terms, func(t corev1.NodeSelectorTerm) bool { return !is(t) })
+}
+
+// aboutOS reports whether a term says which operating systems it is about.
+func aboutOS(term corev1.NodeSelectorTerm) bool {
+	return slices.ContainsFunc(term.MatchExpressions, func(r corev1.NodeSelectorRequirement) bool {
+		return r.Key == corev1.LabelOSStable || r.Key == "beta.kubernetes.io/os"
+	})
 }
 
 func affinityTerms(a *corev1.Affinity) int {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -44,6 +46,30 @@ func Pool(pool *apiv1.NodePool) model.Pool {
 		out.Limits = limits
 	}
 	out.Invalid = append(out.Invalid, problems...)
+	out.Invalid = append(out.Invalid, tinyLimits(spec.Limits, limits)...)
+	return out
+}
+
+// tinyLimits returns a sentence for each limit that is more than nothing, and less than the least that is counted: as
+// nothing it would stop the pool, which nobody meant.
+func tinyLimits(list corev1.ResourceList, counted model.Resources) []string {
+	var out []string
+	for _, name := range names(list) {
+		q := list[name]
+		if n, ok := counted[string(name)]; !ok || n != 0 || q.Sign() <= 0 {
+			continue
+		}
+		least := "1"
+		switch name {
+		case corev1.ResourceCPU:
+			least = "1m"
+		case model.Dollars:
+			least = "0.000001"
+		}
+		out = append(out, sentence("spec.limits."+string(name), q.String(),
+			"less than "+least+", the least that is counted",
+			"Write "+least+" or more, or 0 so that nothing is launched."))
+	}
 	return out
 }
 
