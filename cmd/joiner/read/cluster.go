@@ -21,6 +21,9 @@ import (
 // maxProblems is how many mistakes are reported at once.
 const maxProblems = 10
 
+// maxNotes is of how many objects it is said what of them is left out.
+const maxNotes = 3
+
 // Options are what reading needs beside the files.
 type Options struct {
 	Stdin   io.Reader
@@ -102,6 +105,7 @@ type collector struct {
 	left     map[kind]int // objects left out
 	only     map[string]bool
 	problems []error
+	notes    []string // about objects, in their order
 
 	podEvents map[string]int64 // of NodeClaims: status.lastPodEventTime, by provider ID and by name of the node
 	deleting  map[string]int64
@@ -139,6 +143,9 @@ func (c *collector) take(b *batch) {
 			continue
 		}
 		c.builder.Add(object.typed)
+		if object.note != "" {
+			c.notes = append(c.notes, object.note)
+		}
 		if object.kind.name == "Deployment" {
 			c.unread[object.typed.GetNamespace()+"/"+object.typed.GetName()] = object.kind
 		}
@@ -179,6 +186,10 @@ func (c *collector) cluster(options Options) *Cluster {
 	for i := range out.Snapshot.Nodes {
 		node := &out.Snapshot.Nodes[i]
 		node.PodEventUnix = max(c.podEvents[node.Name], c.podEvents[node.ProviderID])
+	}
+	out.Warnings = append(out.Warnings, c.notes[:min(len(c.notes), maxNotes)]...)
+	if more := len(c.notes) - maxNotes; more > 0 {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("and the same of %d more objects", more))
 	}
 	c.buffers(out)
 	byName := func(a, b kind) int { return strings.Compare(a.String(), b.String()) }

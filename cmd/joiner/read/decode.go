@@ -8,6 +8,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/joiner-sh/joiner/shared/core/admit"
 )
 
 // maxNesting bounds lists inside of lists.
@@ -21,6 +23,7 @@ type object struct {
 	at    place
 	kind  kind
 	typed metav1.Object // nil where the kind is not one that planning looks at
+	note  string        // what of it is left out, a sentence; "" = nothing
 }
 
 // decoder reads values into objects. It is for one goroutine at a time.
@@ -91,6 +94,12 @@ func (d *decoder) object(raw []byte, is kind, at place) {
 		d.problem(at, is, raw, field, what)
 		return
 	}
+	if mistakes := unknownFields(raw, is, known); len(mistakes) > 0 {
+		for _, m := range mistakes {
+			d.problem(at, is, raw, m.field, m.what)
+		}
+		return
+	}
 	if into.GetName() == "" {
 		d.problem(at, is, raw, "metadata.name", "not set; name the object, so that the plan can refer to it")
 		return
@@ -98,7 +107,21 @@ func (d *decoder) object(raw []byte, is kind, at place) {
 	if known.namespaced && into.GetNamespace() == "" {
 		into.SetNamespace(metav1.NamespaceDefault)
 	}
-	d.objects = append(d.objects, object{at: at, kind: is, typed: into})
+	d.objects = append(d.objects, object{at: at, kind: is, typed: into, note: noteOf(raw, is, into)})
+}
+
+// noteOf returns what of an object has no effect, "" where everything has.
+func noteOf(raw []byte, is kind, into metav1.Object) string {
+	note := beyondTypes(raw, is)
+	if is.name == "Pod" {
+		for _, f := range admit.PodAnnotations(into.GetAnnotations()) {
+			note = f.String()
+		}
+	}
+	if note == "" {
+		return ""
+	}
+	return is.name + " " + nameOf(raw) + ": " + note
 }
 
 // kindOf reads what an object says it is, and stops as soon as it has. kubectl writes both at the beginning.

@@ -1,8 +1,13 @@
 package read
 
 import (
+	"bytes"
+	"fmt"
+	"reflect"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -11,11 +16,13 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/joiner-sh/joiner/shared/api/autoscalingv1beta1"
 	"github.com/joiner-sh/joiner/shared/api/awsv1"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/api/v1alpha1"
+	"github.com/joiner-sh/joiner/shared/core/requirement"
 )
 
 // kind names a kind of object.
@@ -90,4 +97,99 @@ func otherVersion(k kind) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// strictGroups are the API groups whose objects people write for us: a field that their kinds do not have is a mistake,
+// as it is for kubectl. Objects of Kubernetes itself may come from a cluster that is newer than what they are read
+// with.
+var strictGroups = []string{"karpenter.sh/", "karpenter.k8s.aws/", "autoscaling.x-k8s.io/"}
+
+func (k kind) strict() bool {
+	for _, group := range strictGroups {
+		if strings.HasPrefix(k.apiVersion, group) {
+			return true
+		}
+	}
+	return false
+}
+
+// fieldMistake is a field that an object's kind does not have, or that is there twice.
+type fieldMistake struct{ field, what string }
+
+// unknownFields returns the mistakes of an object that are about names of fields. Metadata and status are others' to
+// write.
+func unknownFields(raw []byte, is kind, of known) []fieldMistake {
+	if !is.strict() {
+		return nil
+	}
+	into := of.empty()
+	mistakes, err := kjson.UnmarshalStrict(raw, into)
+	if err != nil {
+		return nil // whoever reads it for what it means says so
+	}
+	var out []fieldMistake
+	for _, mistake := range mistakes {
+		placed, ok := mistake.(interface{ FieldPath() string })
+		if !ok {
+			continue
+		}
+		field := placed.FieldPath()
+		if top, _, _ := strings.Cut(field, "."); top == "metadata" || top == "status" {
+			continue
+		}
+		what := "is there twice; leave one"
+		if strings.HasPrefix(mistake.Error(), "unknown") {
+			what = "no such field; " + correction(field, into)
+		}
+		out = append(out, fieldMistake{field, what})
+	}
+	return out
+}
+
+// correction says what to write instead of a field that an object's type does not have.
+func correction(field string, into any) string {
+	name := field[strings.LastIndexByte(field, '.')+1:]
+	name, _, _ = strings.Cut(name, "[")
+	if hint := requirement.Nearest(name, fieldNames(reflect.TypeOf(into), map[reflect.Type]bool{})); hint != "" {
+		return fmt.Sprintf("write %s if that is meant", hint)
+	}
+	return "remove it"
+}
+
+// fieldNames returns the names of all fields of a type, those of the types it is made of included.
+func fieldNames(t reflect.Type, seen map[reflect.Type]bool) []string {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || seen[t] {
+		return nil
+	}
+	seen[t] = true
+	var out []string
+	for i := range t.NumField() {
+		field := t.Field(i)
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" {
+			out = append(out, name)
+		}
+		out = append(out, fieldNames(field.Type, seen)...)
+	}
+	return out
+}
+
+// beyondTypes returns what a pod asks for that the types of Kubernetes have no field for any more, "" where there is
+// nothing. Kubernetes 1.35 had spec.workloadRef; later versions have spec.schedulingGroup.
+func beyondTypes(raw []byte, is kind) string {
+	if is.name != "Pod" || !bytes.Contains(raw, []byte("workloadRef")) {
+		return ""
+	}
+	var pod struct {
+		Spec struct {
+			WorkloadRef jsontext.Value `json:"workloadRef"`
+		} `json:"spec"`
+	}
+	err := json.Unmarshal(raw, &pod, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if ref := string(pod.Spec.WorkloadRef); err != nil || ref == "" || ref == "null" {
+		return ""
+	}
+	return "spec.workloadRef: scheduling pods as a group is not supported; each is planned for by itself"
 }
