@@ -165,7 +165,9 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"a relay that is not enabled":  {[]string{"relay.queueURL=https://x/y"}, []string{"relay.enabled is false"}},
 		"a sender of unknown function": {[]string{"relay.senders.AROAEXAMPLE123=webhook"}, []string{"/relay/senders"}},
 		"a setting the chart makes":    {[]string{"watcher.env.JOINER_TABLE=other"}, []string{"watcher.env.JOINER_TABLE", "use the value made for it"}},
-		"a policy that does nothing":   {[]string{"policies.action=Warn"}, []string{"/policies/action"}},
+		"a dashboard, misspelled": {[]string{"metrics.grafanaDashboard.enable=true"},
+			[]string{"/metrics/grafanaDashboard", "'enable' not allowed"}},
+		"a policy that does nothing": {[]string{"policies.action=Warn"}, []string{"/policies/action"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
