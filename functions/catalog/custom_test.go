@@ -151,8 +151,8 @@ func TestCustomResourcePausesOnlyWhereItIsSaid(t *testing.T) {
 	}
 }
 
-// IN-05: an unknown property, or that cannot be read, is named.
-func TestIN05CustomResourceRefusesProperties(t *testing.T) {
+// A property that is unknown, or cannot be read, is named.
+func TestCustomResourceRefusesProperties(t *testing.T) {
 	for want, change := range map[string]func(map[string]any){
 		"property Paused: it is not a property that can be set":        func(p map[string]any) { p["Paused"] = "true" },
 		"property endpoint: it is not a property that can be set":      func(p map[string]any) { p["endpoint"] = "https://else" },

@@ -116,17 +116,26 @@ func TestIdleHoursAreAlikeAndAsRecorded(t *testing.T) {
 	first, second := hour(), hour()
 	past := recorded(t)[Idle.Name]
 	kept := past.Usage.Times(1 / past.Hours)
-	for _, c := range []struct {
+	type quantity struct {
 		name                string
 		first, second, kept float64
-	}{
+	}
+	quantities := []quantity{
 		{"requests to standard queues", first.Queued, second.Queued, kept.Queued},
 		{"requests to FIFO queues", first.QueuedInOrder, second.QueuedInOrder, kept.QueuedInOrder},
 		{"read units", first.ReadUnits, second.ReadUnits, kept.ReadUnits},
 		{"write units", first.WriteUnits, second.WriteUnits, kept.WriteUnits},
-		{"invocations of Provision", first.Functions["Provision"].Invocations, second.Functions["Provision"].Invocations, kept.Functions["Provision"].Invocations},
-		{"milliseconds of Interruption", first.Functions["Interruption"].Millis, second.Functions["Interruption"].Millis, kept.Functions["Interruption"].Millis},
-	} {
+		{"events of the schedule", first.Ticks, second.Ticks, kept.Ticks},
+		{"reads of S3", first.Gets, second.Gets, kept.Gets},
+		{"bytes of logs", first.LogBytes, second.LogBytes, kept.LogBytes},
+	}
+	for _, name := range []string{"Disrupt", "Interruption", "Provision"} {
+		a, b, past := first.Functions[name], second.Functions[name], kept.Functions[name]
+		quantities = append(quantities,
+			quantity{"invocations of " + name, a.Invocations, b.Invocations, past.Invocations},
+			quantity{"milliseconds of " + name, a.Millis, b.Millis, past.Millis})
+	}
+	for _, c := range quantities {
 		if c.first == 0 || math.Abs(c.first-c.second) > 0.02*c.first {
 			t.Errorf("%s: %g in an hour and %g in the next", c.name, c.first, c.second)
 		}

@@ -116,16 +116,26 @@ func TestF126SpotIsReplacedBySpotOnlyWithTypesToFallBackOn(t *testing.T) {
 
 // F128: moved pods do not go to a node that pods came to a moment ago.
 func TestF128MovedPodsGoToNoChurningNode(t *testing.T) {
-	w := newWorld().pool("general", after(300)).node("a", "general").running("web", "a", 6).node("b", "general").running("api", "b", 6)
-	w.in.Snapshot.Nodes[0].PodEventUnix = testNow - 10
-	for i := range w.in.Snapshot.Shapes {
-		w.in.Snapshot.Shapes[i].Requests[model.CPU] = 100
-	}
-	plan := Plan(w.in)
-	for _, c := range plan.Commands {
-		for _, m := range c.Moves {
-			t.Errorf("pods move to %s", m.Node)
+	// moves are where pods are planned to go while node a is changed so long before
+	moves := func(ago int64) (out []string) {
+		w := newWorld().pool("general", after(300)).node("a", "general").running("web", "a", 6)
+		w.node("b", "general").running("api", "b", 6)
+		w.in.Snapshot.Nodes[0].PodEventUnix = testNow - ago
+		for i := range w.in.Snapshot.Shapes {
+			w.in.Snapshot.Shapes[i].Requests[model.CPU] = 100
 		}
+		for _, c := range Plan(w.in).Commands {
+			for _, m := range c.Moves {
+				out = append(out, m.Node)
+			}
+		}
+		return out
+	}
+	if len(moves(3600)) == 0 {
+		t.Fatal("nothing moves between quiet nodes: the case shows nothing")
+	}
+	if got := moves(10); len(got) != 0 {
+		t.Errorf("pods move to %v", got)
 	}
 }
 

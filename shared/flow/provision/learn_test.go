@@ -109,6 +109,32 @@ func TestIT03IT04WhatANodeShowsIsWhatTheNextPlanGoesBy(t *testing.T) {
 	}
 }
 
+// R10, M42: a pod for which a type turned out to be too small gets a larger one the next time, and not the same again.
+func TestR10TypeThatTurnedOutTooSmallIsNotBoughtAgain(t *testing.T) {
+	bought := func(w *world.World) []string {
+		before := len(w.Fleet.Instances())
+		pending(w, "big", 1, world.Shape(500, 6_400*mebi))
+		pass(t, w, provision.TriggerBatch)
+		var out []string
+		for _, instance := range w.Fleet.Instances()[before:] {
+			out = append(out, instance.Type)
+		}
+		return out
+	}
+	w, _ := learner(t)
+	if got := bought(w); !slices.Equal(got, []string{"m5.large"}) {
+		t.Fatalf("by the estimate %v is bought: the case shows nothing", got)
+	}
+	w, market := learner(t)
+	shows(t, w, 6_700)
+	pass(t, w, provision.TriggerResync)
+	w.Clock.Advance(10 * time.Minute)
+	shelve(t, w, market)
+	if got := bought(w); !slices.Equal(got, []string{"m5.xlarge"}) {
+		t.Errorf("after a node with less memory %v is bought", got)
+	}
+}
+
 // IT-04: a node whose image is not the one its type would get now says nothing.
 func TestIT04NodeOfAnOldImageTeachesNothing(t *testing.T) {
 	w, _ := learner(t)
