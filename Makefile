@@ -185,6 +185,7 @@ vuln: ## vulnerabilities the shipped programs can reach; where the database (GOV
 generated: ## regenerate CRDs, deep copies, the built-in catalog and docs/reference; fails where that changes anything
 	$(GO) generate ./shared/api/... ./cmd/...
 	$(GO) run ./testenv/repository/referencedoc docs/reference
+	$(GO) run ./testenv/repository/paritydoc docs/reference
 	@git diff --exit-code -- shared/api cmd/joiner/catalogfile infra/chart/files docs/reference || { echo "generated files differ from what is committed; commit them"; exit 1; }
 
 console: $(CONSOLE)/node_modules ## build the page of `joiner console` into what is embedded (needs npm)
@@ -241,6 +242,9 @@ sized = $(foreach f,$(FUNCTIONS),$(f)/$(1)=../$(DIST)/$(1)/$(f)/bootstrap,../$(D
 cost: ## what the control plane costs a month, with the arithmetic: two clusters simulated for two days each (some minutes of CPU), docs/performance.md's tables written anew; COSTFLAGS=-recorded prices what was measured last
 	@$(GO) run ./testenv/cost/cmd $(COSTFLAGS)
 
+cost-long: ## days of an idle cluster are alike, which is why one stands for thirty (three days simulated, some minutes)
+	JOINER_COST=long $(GO) test -timeout 60m -count=1 -v -run TestIdleDaysAreAlike ./testenv/cost
+
 image: $(DIST)/amd64/watcher $(DIST)/arm64/watcher ## the watcher's image for both architectures, an OCI layout in dist/watcher; PUSH=REPOSITORY:TAG pushes it; prints the digest the chart wants
 	@cd tools && $(GO) run ./image -out ../$(DIST)/watcher $(if $(PUSH),-push $(PUSH)) amd64=../$(DIST)/amd64/watcher arm64=../$(DIST)/arm64/watcher
 
@@ -280,4 +284,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules $(CONSOLE)/node_modules $(BROWSER)/node_modules
 
 FORCE:
-.PHONY: lint-all structure structure-report docs docs-look preflight prepare deploy ecr first-day proof-long race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam day-one conform readings matrix oracle referee handover sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licenses sbom vuln generated build clean upstream-unit upstream upstream-performance FORCE
+.PHONY: lint-all structure structure-report docs docs-look preflight prepare deploy ecr first-day proof-long race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam day-one conform readings matrix oracle referee handover sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost cost-long licenses sbom vuln generated build clean upstream-unit upstream upstream-performance FORCE

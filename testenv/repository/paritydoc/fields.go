@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+const aboutFields = `# What becomes of each field
+
+Generated from ` + "`testenv/repository/paritydoc/fields.csv`" + ` by ` + "`make generated`" + `.
+
+Each field of the CRDs is in this table with an unusual value. A test sends each manifest through the schema and the
+admission webhook, and fails if the outcome is another one. It also fails if a field has no row.
+
+* **Refused**: the API server refuses the object, or its conditions say why it is not used. Where the webhook is not
+  installed, conditions say what only it knows.
+* **Warned**: ` + "`kubectl apply`" + ` prints a warning.
+* **Honored**: launches and disruption go by the value.
+* **Written**: Joiner writes the field.
+
+A field that the schema does not have is not stored. ` + "`kubectl apply`" + ` refuses it.
+So do ` + "`-f`" + ` and ` + "`--with`" + ` of ` + "`joiner plan`" + `.
+`
+
+const headOfFields = "\n| Field | Value | Outcome | What is said, or which tests hold it |\n|---|---|---|---|\n"
+
+// outcomes are what may become of a field, with how the page names them.
+var outcomes = map[string]string{
+	"refused": "Refused", "warned": "Warned", "honored": "Honored", "written": "Written",
+}
+
+// fields writes fields.md.
+func fields(out io.Writer, root string) error {
+	rows, err := read("fields.csv", "kind", "field", "manifest", "outcome", "says")
+	if err != nil {
+		return err
+	}
+	there, err := readTests(root)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(out, aboutFields)
+	kind := ""
+	for _, r := range rows {
+		if r[0] != kind {
+			kind = r[0]
+			fmt.Fprintf(out, "\n## %s\n%s", kind, headOfFields)
+		}
+		says, outcome := r[4], outcomes[r[3]]
+		if outcome == "" {
+			return fmt.Errorf("%s, %s: %q is no outcome", kind, r[1], r[3])
+		}
+		if r[3] == "written" {
+			var named []string
+			for _, test := range strings.Fields(says) {
+				if !there.has(test) {
+					return fmt.Errorf("%s, %s names %s, and there is no such test", kind, r[1], test)
+				}
+				named = append(named, code(test))
+			}
+			if says = strings.Join(named, ", "); says == "" {
+				return fmt.Errorf("%s, %s: no test holds that it is written", kind, r[1])
+			}
+		}
+		line(out, code(r[1]), code(r[2]), outcome, says)
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"bytes"
+	"embed"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+//go:embed *.csv
+var tables embed.FS
+
+// read returns the rows of a CSV file with these columns.
+func read(file string, columns ...string) ([][]string, error) {
+	data, err := tables.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if len(rows) == 0 || !slices.Equal(rows[0], columns) {
+		return nil, fmt.Errorf("%s: the first line is not %s", file, strings.Join(columns, ","))
+	}
+	return rows[1:], nil
+}
+
+// line writes a row of a table.
+func line(out io.Writer, cells ...string) {
+	for i, cell := range cells {
+		cells[i] = strings.ReplaceAll(strings.ReplaceAll(cell, "|", `\|`), "\n", " ")
+	}
+	fmt.Fprintln(out, "| "+strings.Join(cells, " | ")+" |")
+}
+
+func code(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "`" + text + "`"
+}
