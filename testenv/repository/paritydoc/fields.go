@@ -13,8 +13,8 @@ Generated from ` + "`testenv/repository/paritydoc/fields.csv`" + ` by ` + "`make
 Each field of the CRDs is in this table with an unusual value. A test sends each manifest through the schema and the
 admission webhook, and fails if the outcome is another one. It also fails if a field has no row.
 
-* **Refused**: the API server refuses the object, or its conditions say why it is not used. Where the webhook is not
-  installed, conditions say what only it knows.
+* **Refused**: the API server refuses the object. Some refusals are the webhook's alone. Where it is not installed,
+  conditions show most of them.
 * **Warned**: ` + "`kubectl apply`" + ` prints a warning.
 * **Honored**: launches and disruption go by the value.
 * **Written**: Joiner writes the field.
