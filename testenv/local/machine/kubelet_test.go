@@ -177,15 +177,16 @@ func TestHugePagesOfAScriptAreNoMemoryOfPods(t *testing.T) {
 	}
 	plain := measured("#!/bin/bash\necho vm.nr_hugepages=7 >> /etc/sysctl.conf\n")
 	huge := measured("#!/bin/bash -e\nsudo sysctl -w vm.nr_hugepages=1\nsudo sysctl -w vm.nr_hugepages=1024\n")
-	of := func(list corev1.ResourceList, name corev1.ResourceName) int64 {
-		q := list[name]
-		return q.Value()
+	const page = corev1.ResourceHugePagesPrefix + "2Mi"
+	more := func(huge, plain corev1.ResourceList, name corev1.ResourceName) int64 {
+		a, b := huge[name], plain[name]
+		return a.Value() - b.Value()
 	}
 	for what, got := range map[string]int64{
-		"capacity":           of(huge.capacity, "hugepages-2Mi") - of(plain.capacity, "hugepages-2Mi"),
-		"allocatable":        of(huge.allocatable, "hugepages-2Mi") - of(plain.allocatable, "hugepages-2Mi"),
-		"memory set aside":   of(plain.allocatable, corev1.ResourceMemory) - of(huge.allocatable, corev1.ResourceMemory),
-		"capacity in memory": of(plain.capacity, corev1.ResourceMemory) - of(huge.capacity, corev1.ResourceMemory) + 2*gibibyte,
+		"capacity":         more(huge.capacity, plain.capacity, page),
+		"allocatable":      more(huge.allocatable, plain.allocatable, page),
+		"memory set aside": more(plain.allocatable, huge.allocatable, corev1.ResourceMemory),
+		"memory there is":  more(plain.capacity, huge.capacity, corev1.ResourceMemory) + 2*gibibyte,
 	} {
 		if got != 2*gibibyte {
 			t.Errorf("%s: %d bytes, want 2 GiB", what, got)
