@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -112,16 +113,20 @@ func (d *decoder) object(raw []byte, is kind, at place) {
 
 // noteOf returns what of an object has no effect, "" where everything has.
 func noteOf(raw []byte, is kind, into metav1.Object) string {
-	note := beyondTypes(raw, is)
-	if is.name == "Pod" {
-		for _, f := range admit.PodAnnotations(into.GetAnnotations()) {
-			note = f.String()
-		}
-	}
-	if note == "" {
+	if is.name != "Pod" {
 		return ""
 	}
-	return is.name + " " + nameOf(raw) + ": " + note
+	var notes []string
+	if beyond := beyondTypes(raw); beyond != "" {
+		notes = append(notes, beyond)
+	}
+	for _, f := range admit.PodAnnotations(into.GetAnnotations()) {
+		notes = append(notes, f.String())
+	}
+	if len(notes) == 0 {
+		return ""
+	}
+	return is.name + " " + nameOf(raw) + ": " + strings.Join(notes, "; ")
 }
 
 // kindOf reads what an object says it is, and stops as soon as it has. kubectl writes both at the beginning.

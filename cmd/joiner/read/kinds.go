@@ -178,8 +178,8 @@ func fieldNames(t reflect.Type, seen map[reflect.Type]bool) []string {
 
 // beyondTypes returns what a pod asks for that the types of Kubernetes have no field for any more, "" where there is
 // nothing. Kubernetes 1.35 had spec.workloadRef; later versions have spec.schedulingGroup.
-func beyondTypes(raw []byte, is kind) string {
-	if is.name != "Pod" || !bytes.Contains(raw, []byte("workloadRef")) {
+func beyondTypes(raw []byte) string {
+	if !bytes.Contains(raw, []byte("workloadRef")) {
 		return ""
 	}
 	var pod struct {

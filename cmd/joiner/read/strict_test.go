@@ -122,11 +122,14 @@ func TestM61AnnotationsOfPodsWithoutEffectAreSaid(t *testing.T) {
 		return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + ", annotations: {" + annotation + "}}\n"
 	}
 	cluster := mustRead(t, file(t, "a.yaml", pod("a", `joiner.sh/keep-two-zones: "yes"`)+
-		pod("b", `joiner.sh/keep-two-zone: "true"`)+pod("c", `joiner.sh/keep-two-zones: "true"`)))
+		pod("b", `joiner.sh/keep-two-zone: "true"`)+pod("c", `joiner.sh/keep-two-zones: "true"`)+
+		pod("d", `joiner.sh/first: "1", joiner.sh/second: "2"`)))
 	warnings := strings.Join(cluster.Warnings, "\n")
 	for _, want := range []string{
 		`Pod a: metadata.annotations[joiner.sh/keep-two-zones]: "yes": the value has no effect`,
 		`Pod b: metadata.annotations[joiner.sh/keep-two-zone]: "true": Joiner knows no such annotation`,
+		`Pod d: metadata.annotations[joiner.sh/first]: "1": Joiner knows no such annotation`,
+		`metadata.annotations[joiner.sh/second]: "2": Joiner knows no such annotation`,
 	} {
 		if !strings.Contains(warnings, want) {
 			t.Errorf("%q does not say %q", warnings, want)
