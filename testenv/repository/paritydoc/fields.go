@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/joiner-sh/joiner/testenv/repository/page"
 )
 
 const aboutFields = `# What becomes of each field
@@ -57,13 +59,13 @@ func fields(out io.Writer, root string) error {
 				if !there.has(test) {
 					return fmt.Errorf("%s, %s names %s, and there is no such test", kind, r[1], test)
 				}
-				named = append(named, code(test))
+				named = append(named, page.Code(test))
 			}
 			if says = strings.Join(named, ", "); says == "" {
 				return fmt.Errorf("%s, %s: no test holds that it is written", kind, r[1])
 			}
 		}
-		line(out, code(r[1]), code(r[2]), outcome, says)
+		page.Row(out, page.Code(r[1]), page.Code(r[2]), outcome, says)
 	}
 	return nil
 }

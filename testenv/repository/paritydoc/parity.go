@@ -6,6 +6,8 @@ import (
 	"io"
 	"regexp"
 	"strings"
+
+	"github.com/joiner-sh/joiner/testenv/repository/page"
 )
 
 const aboutParity = `# Parity
@@ -74,7 +76,7 @@ func parity(out io.Writer, root string) error {
 		fmt.Fprintf(out, "\n## %s\n\n| Row | What holds | Tests |\n|---|---|---|\n", s.title)
 		for _, r := range rows {
 			if idForm.FindStringSubmatch(r.id)[1] == s.prefix {
-				line(out, r.id, r.holds, r.proof())
+				page.Row(out, r.id, r.holds, r.proof())
 			}
 		}
 	}
@@ -95,7 +97,7 @@ func summary(out io.Writer, rows []row) {
 	}
 	fmt.Fprint(out, "\n## Rows that are not kept\n\n| Row | What holds | What is missing |\n|---|---|---|\n")
 	for _, r := range partly {
-		line(out, r.id, r.holds, r.missing)
+		page.Row(out, r.id, r.holds, r.missing)
 	}
 }
 
@@ -103,7 +105,7 @@ func summary(out io.Writer, rows []row) {
 func (r row) proof() string {
 	var parts []string
 	for _, test := range r.tests {
-		parts = append(parts, code(test))
+		parts = append(parts, page.Code(test))
 	}
 	if r.missing != "" {
 		parts = append(parts, "Not kept: see above.")

@@ -5,7 +5,6 @@ import (
 	"embed"
 	"encoding/csv"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 )
@@ -27,19 +26,4 @@ func read(file string, columns ...string) ([][]string, error) {
 		return nil, fmt.Errorf("%s: the first line is not %s", file, strings.Join(columns, ","))
 	}
 	return rows[1:], nil
-}
-
-// line writes a row of a table.
-func line(out io.Writer, cells ...string) {
-	for i, cell := range cells {
-		cells[i] = strings.ReplaceAll(strings.ReplaceAll(cell, "|", `\|`), "\n", " ")
-	}
-	fmt.Fprintln(out, "| "+strings.Join(cells, " | ")+" |")
-}
-
-func code(text string) string {
-	if text == "" {
-		return ""
-	}
-	return "`" + text + "`"
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/testenv/repository/page"
 	"sigs.k8s.io/yaml"
 )
 
@@ -101,7 +102,7 @@ func field(out io.Writer, words *glossary, kind, path string, s schema, required
 	default:
 		meaning = reported(path, sentence(s.Description))
 	}
-	row(out, code(path), kindOf(s), values(s, required), meaning)
+	page.Row(out, page.Code(path), kindOf(s), values(s, required), meaning)
 	inner := func(s *schema, prefix string) {
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 			field(out, words, kind, prefix+"."+name, s.Properties[name], slices.Contains(s.Required, name))
@@ -159,7 +160,7 @@ func values(s schema, required bool) string {
 		out = append(out, "required")
 	}
 	for i, value := range s.Enum {
-		s.Enum[i] = code(fmt.Sprint(value))
+		s.Enum[i] = page.Code(fmt.Sprint(value))
 	}
 	if len(s.Enum) > 0 {
 		out = append(out, strings.Trim(fmt.Sprint(s.Enum), "[]"))
@@ -169,7 +170,7 @@ func values(s schema, required bool) string {
 		if err != nil {
 			panic(err) // it was read from YAML
 		}
-		out = append(out, "default "+code(strings.Trim(string(encoded), `"`)))
+		out = append(out, "default "+page.Code(strings.Trim(string(encoded), `"`)))
 	}
 	between := func(what string, least, most any, has, to bool) {
 		switch {

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/joiner-sh/joiner/testenv/repository/page"
 )
 
 const aboutEvents = `# Events and reasons
@@ -73,7 +75,7 @@ func events(out io.Writer, root string) error {
 		if section.on != "" {
 			head = []string{"Name", section.on, "Meaning"}
 		}
-		row(out, head...)
+		page.Row(out, head...)
 		fmt.Fprintln(out, strings.Repeat("|---", len(head))+"|")
 		for _, n := range all {
 			if n.section != section.name {
@@ -84,9 +86,9 @@ func events(out io.Writer, root string) error {
 				problems = append(problems, fmt.Errorf("events.csv has a row for %s, which no code writes: delete it", n.name))
 			}
 			if section.on != "" {
-				row(out, code(n.name), n.on, n.meaning)
+				page.Row(out, page.Code(n.name), n.on, n.meaning)
 			} else {
-				row(out, code(n.name), n.meaning)
+				page.Row(out, page.Code(n.name), n.meaning)
 			}
 		}
 	}

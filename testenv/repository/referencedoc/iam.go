@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/joiner-sh/joiner/testenv/repository/page"
 )
 
 const aboutIAM = `# IAM permissions
@@ -94,13 +96,13 @@ func (s statement) write(out io.Writer, words *glossary) {
 	if len(on) == 0 {
 		on = s.whose
 	}
-	row(out, name, s.effect, list(s.actions), list(on), list(s.conditions), purpose)
+	page.Row(out, name, s.effect, list(s.actions), list(on), list(s.conditions), purpose)
 }
 
 func list(items []string) string {
 	var out []string
 	for _, item := range items {
-		out = append(out, code(item))
+		out = append(out, page.Code(item))
 	}
 	return strings.Join(out, " ")
 }

@@ -6,36 +6,19 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/joiner-sh/joiner/testenv/repository/page"
 )
 
 //go:embed *.csv
 var meanings embed.FS
 
 // pages are what is written, by file name. root is the repository's.
-var pages = map[string]func(out io.Writer, root string) error{"settings.md": settings, "api.md": api, "iam.md": iam, "events.md": events}
+var pages = page.Set{"settings.md": settings, "api.md": api, "iam.md": iam, "events.md": events}
 
-func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: referencedoc FOLDER, from the repository's root")
-		os.Exit(2)
-	}
-	for name, write := range pages {
-		var text bytes.Buffer
-		err := write(&text, ".")
-		if err == nil {
-			err = os.WriteFile(filepath.Join(os.Args[1], name), text.Bytes(), 0o644)
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "referencedoc:", name+":", err)
-			os.Exit(1)
-		}
-	}
-}
+func main() { page.Main("referencedoc", pages) }
 
 // glossary has the meanings of one CSV file by key, the columns before the last with / between, and which were asked for.
 type glossary struct {
@@ -96,19 +79,4 @@ func (g *glossary) check() error {
 	}
 	slices.SortFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(problems...)
-}
-
-// row writes a row of a table.
-func row(out io.Writer, cells ...string) {
-	for i, cell := range cells {
-		cells[i] = strings.ReplaceAll(strings.ReplaceAll(cell, "|", `\|`), "\n", " ")
-	}
-	fmt.Fprintln(out, "| "+strings.Join(cells, " | ")+" |")
-}
-
-func code(text string) string {
-	if text == "" {
-		return ""
-	}
-	return "`" + text + "`"
 }

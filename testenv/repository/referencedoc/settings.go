@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/joiner-sh/joiner/testenv/repository/page"
 )
 
 const aboutSettings = `# Settings
@@ -64,13 +66,13 @@ func settings(out io.Writer, root string) error {
 	fmt.Fprint(out, aboutSettings)
 	for _, o := range options {
 		if !o.cluster {
-			row(out, code(o.key), code(o.otherwise), words.of("option/"+o.key))
+			page.Row(out, page.Code(o.key), page.Code(o.otherwise), words.of("option/"+o.key))
 		}
 	}
 	fmt.Fprint(out, aboutClusters)
 	for _, o := range options {
 		if o.cluster {
-			row(out, code(o.key), code(o.otherwise), words.of("cluster/"+o.key))
+			page.Row(out, page.Code(o.key), page.Code(o.otherwise), words.of("cluster/"+o.key))
 		}
 	}
 	variables, err := variablesOf(root)
@@ -87,11 +89,11 @@ func settings(out io.Writer, root string) error {
 		if slices.Contains(settable, name) {
 			may = "yes"
 		}
-		otherwise := code(v.otherwise)
+		otherwise := page.Code(v.otherwise)
 		if v.required {
 			otherwise = "required"
 		}
-		row(out, code(name), strings.Join(slices.Sorted(maps.Keys(v.programs)), ", "), otherwise, may, words.of("variable/"+name))
+		page.Row(out, page.Code(name), strings.Join(slices.Sorted(maps.Keys(v.programs)), ", "), otherwise, may, words.of("variable/"+name))
 	}
 	for _, name := range settable {
 		if variables[name] == nil {
