@@ -17,16 +17,22 @@ type evaluator struct {
 	history   *history
 	surplus   map[string]int
 	replan    *replan
-	pdbs      []topology.Peers      // by PodDisruptionBudget; whom it is about
-	pdbsOf    map[int][]int         // PodDisruptionBudgets that are about a shape, as indexes
-	busyUntil map[string][]int64    // by pool, until when consolidateAfter keeps its nodes; nil = not known yet
-	unbound   map[model.PodRef]bool // pods that have no node yet; nil = not known yet
+	pdbs      []topology.Peers             // by PodDisruptionBudget; whom it is about
+	pdbsOf    map[int][]int                // PodDisruptionBudgets that are about a shape, as indexes
+	busyUntil map[string][]int64           // by pool, until when consolidateAfter keeps its nodes; nil = not known yet
+	unbound   map[model.PodRef]bool        // pods that have no node yet; nil = not known yet
+	shifts    []*model.UnavailableOffering // of zonal shifts that are in force
 }
 
 // newEvaluator reads the selectors of PodDisruptionBudgets. One that cannot be read is about every pod of its
 // namespace.
 func newEvaluator(c *cluster, h *history, surplus map[string]int, replan *replan) *evaluator {
 	e := &evaluator{cluster: c, history: h, surplus: surplus, replan: replan, pdbsOf: make(map[int][]int)}
+	for i := range c.in.UnavailableOfferings {
+		if o := &c.in.UnavailableOfferings[i]; o.ZoneID != "" && o.UntilUnix > e.now {
+			e.shifts = append(e.shifts, o)
+		}
+	}
 	for i := range c.in.Snapshot.Budgets {
 		b := &c.in.Snapshot.Budgets[i]
 		peers, err := topology.PeersOfSelector(b.Namespace, b.Selector)
@@ -132,9 +138,8 @@ func (e *evaluator) blockByState(node *poolNode) {
 // blockByShift blocks nodes of zones that the cluster is shifted away from: once the shift is over their capacity is
 // needed again, and until then there is none.
 func (e *evaluator) blockByShift(node *poolNode) {
-	for i := range e.in.UnavailableOfferings {
-		shift := &e.in.UnavailableOfferings[i]
-		if shift.UntilUnix > e.now && shift.Shifts(node.Node) {
+	for _, shift := range e.shifts {
+		if shift.Shifts(node.Node) {
 			node.forbid(everything, ZoneShifted, "a zonal shift of the cluster is in force in its zone %s",
 				shift.ZoneID)
 			e.replan.at(shift.UntilUnix)
