@@ -44,12 +44,17 @@ type OverlayReport struct {
 // it.
 func CatalogKey(class, pool string) string { return class + "/" + pool } // names of classes have no slash
 
+// CatalogName returns the name under which catalogs have what a pool with the class can buy: one of the pool's own
+// where overlays change what it sees, else the class.
+func CatalogName(catalogs map[string][]InstanceType, class, pool string) string {
+	// This key is not kept, so that it need not be allocated.
+	if _, own := catalogs[CatalogKey(class, pool)]; own {
+		return CatalogKey(class, pool)
+	}
+	return class
+}
+
 // CatalogOf returns what a pool with the class can buy; nil where nothing is known of it.
 func CatalogOf(catalogs map[string][]InstanceType, class, pool string) []InstanceType {
-	if pool != "" {
-		if own, changed := catalogs[CatalogKey(class, pool)]; changed {
-			return own
-		}
-	}
-	return catalogs[class]
+	return catalogs[CatalogName(catalogs, class, pool)]
 }

@@ -125,8 +125,8 @@ func (c *cluster) digest(pools []string, offerings []priceKey, replacements []mo
 		what.Pools = append(what.Pools, pool)
 	}
 	for i := range offerings { // of pools that see the same there is one
-		if c.in.Catalogs[model.CatalogKey(offerings[i].class, offerings[i].pool)] == nil {
-			offerings[i].pool = ""
+		if o := &offerings[i]; model.CatalogName(c.in.Catalogs, o.class, o.pool) == o.class {
+			o.pool = ""
 		}
 	}
 	slices.SortFunc(offerings, compareKeys)

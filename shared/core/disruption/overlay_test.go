@@ -21,7 +21,7 @@ func TestF092ConsolidationGoesByOverlayPrices(t *testing.T) {
 				})
 			}
 		}
-		overlay.AddTo(w.in.Catalogs, w.in.Snapshot)
+		overlay.AddTo(w.in.Catalogs, w.in.Catalogs, w.in.Snapshot, nil)
 		return Plan(w.in)
 	}
 	wantGiven(t, plan(nil), model.ReasonUnderutilized) // an instance of the size is what the pods need

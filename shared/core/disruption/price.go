@@ -14,10 +14,7 @@ type instanceTypes struct {
 
 // of returns the instance types of a pool with the class by name.
 func (t *instanceTypes) of(class, pool string) map[string]*model.InstanceType {
-	key := model.CatalogKey(class, pool)
-	if t.catalogs[key] == nil {
-		key = class
-	}
+	key := model.CatalogName(t.catalogs, class, pool)
 	known := t.byName[key]
 	if known == nil {
 		list := t.catalogs[key]

@@ -243,13 +243,20 @@ func Status(o *model.Overlay, problem *Problem) model.OverlayStatus {
 		Generation: o.Generation}
 }
 
-// AddTo adds to catalogs by class what the snapshot's pools see of them, where its overlays change that.
-func AddTo(catalogs map[string][]model.InstanceType, snapshot *model.Snapshot) {
-	result := Apply(snapshot.Overlays, snapshot.Pools, catalogs)
+// AddTo adds to catalogs what the snapshot's pools see of all that their classes sell, where its overlays change that.
+// mask closes what a class cannot buy now; nil = it can buy everything.
+func AddTo(catalogs, all map[string][]model.InstanceType, snapshot *model.Snapshot,
+	mask func(class string, types []model.InstanceType) []model.InstanceType) {
+	result := Apply(snapshot.Overlays, snapshot.Pools, all)
 	for i := range snapshot.Pools {
-		pool := &snapshot.Pools[i]
-		if types, changed := result.Catalogs[pool.Name]; changed {
-			catalogs[model.CatalogKey(pool.Template.ClassName, pool.Name)] = types
+		pool, class := snapshot.Pools[i].Name, snapshot.Pools[i].Template.ClassName
+		types, changed := result.Catalogs[pool]
+		if !changed {
+			continue
 		}
+		if mask != nil {
+			types = mask(class, types)
+		}
+		catalogs[model.CatalogKey(class, pool)] = types
 	}
 }

@@ -4,8 +4,6 @@
 // An overlay corrects what is known of instance types and nothing of what EC2 charges or has. The same overlays,
 // NodePools and instance types give the same result.
 //
-//	result := overlay.Apply(snapshot.Overlays, snapshot.Pools, catalogs)
-//	for pool, types := range result.Catalogs { // what NodePools see of their class's instance types, if that differs
-//		in.Catalogs[model.CatalogKey(classes[pool], pool)] = types
-//	}
+//	overlay.AddTo(catalogs, catalogs, snapshot, nil)
+//	types := model.CatalogOf(catalogs, class, pool) // what the NodePool sees of its class's instance types
 package overlay

@@ -10,7 +10,7 @@ import (
 // overlaid applies overlays to the world's catalogs.
 func (w *world) overlaid(overlays ...model.Overlay) *world {
 	w.in.Snapshot.Overlays = overlays
-	overlay.AddTo(w.in.Catalogs, w.in.Snapshot)
+	overlay.AddTo(w.in.Catalogs, w.in.Catalogs, w.in.Snapshot, nil)
 	return w
 }
 

@@ -39,12 +39,9 @@ func DisruptionInput(q *model.DisruptionInput, shown *model.Snapshot, types []mo
 		}
 		in.Catalogs[class.Name] = masks[class.Name](all[class.Name])
 	}
-	changed := overlay.Apply(shown.Overlays, shown.Pools, all).Catalogs
-	for i := range shown.Pools {
-		if types, class := changed[shown.Pools[i].Name], shown.Pools[i].Template.ClassName; types != nil {
-			in.Catalogs[model.CatalogKey(class, shown.Pools[i].Name)] = masks[class](types)
-		}
-	}
+	overlay.AddTo(in.Catalogs, all, shown, func(class string, types []model.InstanceType) []model.InstanceType {
+		return masks[class](types)
+	})
 	for _, usage := range q.Usage {
 		in.Usage[usage.Pool] = usage.Reserved
 	}

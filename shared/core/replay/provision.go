@@ -84,14 +84,12 @@ func (p *Provision) buys(asked *model.PlannerClass, snapshot *model.Snapshot, ty
 
 // overlay notes what pools can buy by their classes, all there is, where NodeOverlays change that.
 func (p *Provision) overlay(snapshot *model.Snapshot, all map[string][]model.InstanceType) {
-	// each on its own: the order does not matter
-	for pool, types := range overlay.Apply(snapshot.Overlays, snapshot.Pools, all).Catalogs {
-		at := slices.IndexFunc(snapshot.Pools, func(p model.Pool) bool { return p.Name == pool })
-		class := p.Usable[snapshot.Pools[at].Template.ClassName]
+	mask := func(name string, types []model.InstanceType) []model.InstanceType {
+		class := p.Usable[name]
 		unavailable := offering.UnavailableForClass(p.input.UnavailableOfferings, &class.Status)
-		p.Input.Catalogs[model.CatalogKey(class.Name, pool)] = offering.Mask(types, class.Status.Subnets, unavailable,
-			p.input.NowUnix)
+		return offering.Mask(types, class.Status.Subnets, unavailable, p.input.NowUnix)
 	}
+	overlay.AddTo(p.Input.Catalogs, all, snapshot, mask)
 }
 
 // classOf returns the snapshot's class with the status that is asked by.

@@ -57,14 +57,8 @@ func (g *Offered) overlaysLeftOut(snapshot *model.Snapshot) []string {
 	if len(snapshot.Overlays) == 0 {
 		return nil
 	}
-	byClass := map[string][]model.InstanceType{}
 	catalogs, _ := g.Catalogs(snapshot, nil)
-	for class, types := range catalogs { // each on its own: the order does not matter
-		if !strings.Contains(class, "/") {
-			byClass[class] = types
-		}
-	}
-	problems := overlay.Apply(snapshot.Overlays, snapshot.Pools, byClass).Problems
+	problems := overlay.Apply(snapshot.Overlays, snapshot.Pools, catalogs).Problems
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(problems)) {
 		out = append(out, fmt.Sprintf("NodeOverlay %s is not applied (%s): %s", name, problems[name].Reason,
@@ -103,7 +97,7 @@ func (g *Offered) Catalogs(
 		for i := range claims {
 			catalogs[claims[i].Class] = g.types
 		}
-		overlay.AddTo(catalogs, snapshot)
+		overlay.AddTo(catalogs, catalogs, snapshot, nil)
 		return catalogs, problems
 	}
 	for i := range snapshot.Classes {
@@ -120,7 +114,7 @@ func (g *Offered) Catalogs(
 		without.PlacementGroup, without.Status.Reservations = nil, nil // see ReadOffered
 		catalogs[class.Name] = g.region.Types(without)
 	}
-	overlay.AddTo(catalogs, snapshot)
+	overlay.AddTo(catalogs, catalogs, snapshot, nil)
 	return catalogs, problems
 }
 

@@ -55,12 +55,7 @@ func NewMarkets(in *input.Input, dims vector.Dimensions) *Markets {
 
 // Of returns what a pool with the class can buy, or the class of no pool; nil where nothing is known of it.
 func (m *Markets) Of(class, pool string) *Market {
-	if pool != "" {
-		if key := model.CatalogKey(class, pool); m.catalogs[key] != nil {
-			return m.at(key)
-		}
-	}
-	return m.at(class)
+	return m.at(model.CatalogName(m.catalogs, class, pool))
 }
 
 // at returns the market of one of the catalogs.
