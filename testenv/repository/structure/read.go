@@ -11,6 +11,7 @@ import (
 	"go/types"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,13 @@ import (
 // Read reads the Go code below root, with all modules there.
 func Read(root string) (*Tree, error) {
 	build.Default.CgoEnabled = false // or the importer of source runs cgo
+	if build.Default.GOROOT == "" {  // a program that was built with -trimpath does not know it
+		root, err := exec.Command("go", "env", "GOROOT").Output()
+		if err != nil {
+			return nil, fmt.Errorf("find the standard library: %w", err)
+		}
+		build.Default.GOROOT = strings.TrimSpace(string(root))
+	}
 	set := token.NewFileSet()
 	tree := &Tree{set: set, byImport: map[string]*Package{}, standard: importer.ForCompiler(set, "source", nil)}
 	modules := map[string]string{} // import path by folder
