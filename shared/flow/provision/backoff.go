@@ -16,7 +16,7 @@ type backOff struct {
 	port   UnavailableOfferings
 	probes map[model.UnavailableOffering]probe // of half-open unavailable offerings, by what they are about
 	failed bool                                // one of this run's came back without capacity
-	early  bool                                // pods are left over: offerings are probed before their back-off is over
+	early  bool                                // something waits: offerings are probed before their back-off is over
 }
 
 // maxProbes is how many half-open unavailable offerings one launch tries at most.
@@ -156,8 +156,8 @@ func (b *backOff) unavailableNow() []model.UnavailableOffering {
 }
 
 // opens reports whether an offering may be probed. Its back-off grows as long as pods can run elsewhere; those that
-// cannot are worth a probe every two thirds of the first back-off, or a stock-out that is over would keep them waiting
-// for an hour.
+// cannot, and nodes that a static pool lacks, are worth a probe every two thirds of the first back-off, or a stock-out
+// that is over would keep them waiting for an hour.
 func (b *backOff) opens(unavailable *model.UnavailableOffering) bool {
 	return unavailable.HalfOpen(b.now()) || b.early && b.overdue(unavailable)
 }
@@ -169,10 +169,10 @@ func (b *backOff) overdue(unavailable *model.UnavailableOffering) bool {
 	return unavailable.UntilUnix > b.now()+first/3 && b.now()-unavailable.AtUnix >= first*2/3
 }
 
-// pressing reports, once in a run, whether pods are left over and offerings whose first back-off is long past may be
-// probed for them.
-func (b *backOff) pressing(plan model.Plan) bool {
-	if b.early || b.failed || len(plan.Unschedulable) == 0 {
+// pressing reports, once in a run, whether something is left over and offerings whose first back-off is long past may
+// be probed for it.
+func (b *backOff) pressing(leftOver bool) bool {
+	if b.early || b.failed || !leftOver {
 		return false
 	}
 	b.early = find(b.ledger.UnavailableOfferings, b.overdue) != nil

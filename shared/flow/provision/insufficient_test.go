@@ -230,29 +230,49 @@ func TestS24OfferingBacksOffDoublesAndIsProbedByOne(t *testing.T) {
 	}
 }
 
-// C3, R46: where pods can run nowhere else, an offering is probed every two or three minutes however often it failed, so that the end
-// of a stock-out is found out soon.
-func TestOfferingThatPodsWaitForIsProbedEveryFewMinutes(t *testing.T) {
-	w := start(t, world.Options{Types: []string{"m5.large"}})
-	pool := world.Pool("default", "default", world.Need(model.LabelCapacityType, model.OnDemand), world.Need(model.LabelZone, "us-west-2a"))
-	w.Cluster.AddPool(pool)
-	w.Fleet.Break(model.OfferingKey{}, "InsufficientInstanceCapacity")
-	pending(w, "web", 1, world.Shape(900, gib))
-	for i := range 8 {
-		calls, began := w.Fleet.Calls(), w.Clock.Now()
-		for w.Fleet.Calls() == calls {
-			w.Tick(10 * time.Second)
-			pass(t, w, provision.TriggerResync)
-		}
-		took := w.Clock.Now().Sub(began).Round(time.Minute)
-		if got := w.Fleet.Calls() - calls; got != 1 || i > 0 && (took < 2*time.Minute || took > 3*time.Minute) {
-			t.Errorf("%d calls after %s", got, took)
-		}
-	}
-	w.Fleet.Break(model.OfferingKey{}, "")
-	w.Tick(4 * time.Minute)
-	if outcome := pass(t, w, provision.TriggerResync); outcome.Claims != 1 || len(load(t, w).UnavailableOfferings) != 0 {
-		t.Errorf("%+v, marks %+v", outcome, load(t, w).UnavailableOfferings)
+// C3, R46: where pods can run nowhere else, an offering is probed every two or three minutes however often it failed,
+// so that the end of a stock-out is found out soon. So it is for nodes that a static pool lacks. A NodeClaim made by
+// hand has its own pauses besides.
+func TestOfferingThatIsWaitedForIsProbedEveryFewMinutes(t *testing.T) {
+	one := int64(1)
+	for name, c := range map[string]struct {
+		replicas *int64
+		pods     int
+		byHand   bool
+		most     time.Duration
+	}{
+		"pods":            {nil, 1, false, 3 * time.Minute},
+		"nodes of a pool": {&one, 0, false, 3 * time.Minute},
+		"made by hand":    {nil, 0, true, 30 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := start(t, world.Options{Types: []string{"m5.large"}})
+			pool := world.Pool("default", "default", world.Need(model.LabelCapacityType, model.OnDemand),
+				world.Need(model.LabelZone, "us-west-2a"))
+			pool.Replicas = c.replicas
+			w.Cluster.AddPool(pool)
+			w.Fleet.Break(model.OfferingKey{}, "InsufficientInstanceCapacity")
+			pending(w, "web", c.pods, world.Shape(900, gib))
+			if c.byHand {
+				w.Cluster.MakeClaim(model.Claim{Name: "mine", Class: "default", Requirements: pool.Template.Requirements})
+			}
+			for i := range 8 {
+				calls, began := w.Fleet.Calls(), w.Clock.Now()
+				for w.Fleet.Calls() == calls && w.Clock.Now().Sub(began) < time.Hour {
+					w.Tick(10 * time.Second)
+					pass(t, w, provision.TriggerResync)
+				}
+				took := w.Clock.Now().Sub(began).Round(time.Minute)
+				if got := w.Fleet.Calls() - calls; got != 1 || i > 0 && (took < 2*time.Minute || took > c.most) {
+					t.Errorf("%d calls after %s", got, took)
+				}
+			}
+			w.Fleet.Break(model.OfferingKey{}, "")
+			w.Tick(c.most + time.Minute)
+			if outcome := pass(t, w, provision.TriggerResync); outcome.Claims != 1 || len(load(t, w).UnavailableOfferings) != 0 {
+				t.Errorf("%+v, marks %+v", outcome, load(t, w).UnavailableOfferings)
+			}
+		})
 	}
 }
 

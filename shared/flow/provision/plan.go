@@ -36,11 +36,28 @@ func (p *planner) plan(ctx context.Context, of round) roundPlan {
 	if p.live.outdated(ctx, plan) {
 		plan = draw()
 	}
-	if !p.spentUp() && p.backOff.pressing(plan) {
-		plan = draw()
+	whole, beside := p.complete(plan)
+	if !p.spentUp() && p.backOff.pressing(p.leavesOut(whole, beside)) {
+		whole, beside = p.complete(draw())
 	}
-	p.portioned(plan)
-	return roundPlan{p.complete(plan), of, p.plannerInput, p.question}
+	p.portioned(whole)
+	p.report(beside)
+	return roundPlan{whole, of, p.plannerInput, p.question}
+}
+
+// leavesOut reports whether a plan leaves pods waiting, or has fewer nodes than static pools lack, or none for a
+// NodeClaim that people made.
+func (p *planner) leavesOut(plan model.Plan, beside replay.CompletionIssues) bool {
+	if len(plan.Unschedulable) > 0 || len(beside.Denied) > 0 {
+		return true
+	}
+	filled := map[string]int{}
+	for i := range plan.Claims {
+		filled[plan.Claims[i].Pool]++
+	}
+	return slices.ContainsFunc(p.plannerInput.Fill, func(fill model.Filling) bool {
+		return filled[fill.Pool] < fill.Count
+	})
 }
 
 // ask puts this round's question: what the ledger knows beyond the snapshot, and what people set.
@@ -156,10 +173,14 @@ func (p *planner) planned() model.Plan {
 }
 
 // complete adds to a plan for pods what else is to be launched.
-func (p *planner) complete(plan model.Plan) model.Plan {
+func (p *planner) complete(plan model.Plan) (model.Plan, replay.CompletionIssues) {
 	p.plannerInput.PendingReplacements = p.replacements.launchable()
 	p.plannerInput.StandaloneClaims = p.standalones.launchable()
-	plan, beside := p.question.Complete(plan)
+	return p.question.Complete(plan)
+}
+
+// report notes what is not launched beside pods, and why.
+func (p *planner) report(beside replay.CompletionIssues) {
 	for _, why := range slices.Sorted(maps.Keys(beside.Waits)) {
 		p.problem("%d replacements wait: %s", beside.Waits[why], why)
 	}
@@ -172,5 +193,4 @@ func (p *planner) complete(plan model.Plan) model.Plan {
 	}
 	p.replacements.unfit(beside.Unfit)
 	p.standalones.denied(beside.Denied)
-	return plan
 }

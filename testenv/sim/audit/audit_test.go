@@ -46,6 +46,12 @@ func (s *story) pool(limits model.Resources) {
 	s.report(world.ObjectWritten{Cluster: "world", Kind: world.KindPool, Name: "web", Verb: "create", Pool: &model.Pool{Name: "web", Limits: limits}})
 }
 
+// fixed has a pool of so many nodes made.
+func (s *story) fixed(replicas int64, limits model.Resources) {
+	pool := model.Pool{Name: "static", Replicas: &replicas, Limits: limits}
+	s.report(world.ObjectWritten{Cluster: "world", Kind: world.KindPool, Name: "static", Verb: "create", Pool: &pool})
+}
+
 func claimOf(intent string, n int, state model.ClaimState, version int64, instance string) *model.Claim {
 	c := &model.Claim{
 		Name: fmt.Sprintf("web-%s-%d", intent, n), Pool: "web", Intent: intent, State: state, Version: version, InstanceID: instance,
@@ -545,8 +551,14 @@ func TestRestIsEvaluated(t *testing.T) {
 			s.pod("waits")
 		}},
 		{"a pod that waits, and a pool of a fixed size", nil, func(s *story) {
-			s.report(world.ObjectWritten{Cluster: "world", Kind: world.KindPool, Name: "static", Verb: "create", Pool: &model.Pool{Name: "static", Replicas: new(int64(1))}})
+			s.fixed(0, nil)
 			s.pod("waits")
+		}},
+		{"a pool of a fixed size that lacks a node", []string{"C3"}, func(s *story) {
+			s.fixed(1, nil)
+		}},
+		{"a pool of a fixed size that lacks a node beyond its limit", nil, func(s *story) {
+			s.fixed(1, model.Resources{model.Nodes: 0})
 		}},
 		{"a ready node that is not initialised", []string{"C4"}, func(s *story) {
 			s.pool(model.Resources{model.Nodes: 1})

@@ -419,11 +419,13 @@ func (b *accounts) freed(at time.Time, pool string) {
 // hasRoom reports whether a pool is clearly below each of its limits: what is left is more than any one instance takes. One of a
 // fixed size takes no instance more, whoever waits.
 func (b *accounts) hasRoom(pool string) bool {
-	if b.pools[pool].Replicas != nil {
-		return false
-	}
-	for name, limit := range b.pools[pool].Limits {
-		left := limit - b.held[pool][name]
+	return b.pools[pool].Replicas == nil && belowLimits(b.pools[pool], b.held[pool])
+}
+
+// belowLimits reports whether what a pool holds is clearly below each of its limits.
+func belowLimits(pool *model.Pool, held model.Resources) bool {
+	for name, limit := range pool.Limits {
+		left := limit - held[name]
 		if name == model.Nodes && left < 1 || name != model.Nodes && left < limit/2 {
 			return false
 		}

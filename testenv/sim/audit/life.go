@@ -208,6 +208,11 @@ func (a *Auditor) Quiet(now time.Time) []Violation {
 	for _, uid := range sorted(b.pods) {
 		a.bound(b.pods[uid])
 	}
+	for _, name := range sorted(b.pools) {
+		if text := lacking(b, b.pools[name], a.rules.Bound); text != "" {
+			a.broken("C3", name, "%s", text)
+		}
+	}
 	most := a.rules.Messages + b.underWay()
 	for _, queue := range sorted(b.messages) {
 		if n := b.messages[queue]; n > most {
@@ -290,6 +295,33 @@ func (a *Auditor) bound(p *pod) {
 			return
 		}
 	}
+}
+
+// lacking is C3 for the nodes of a pool of a fixed size: those that it lacks for longer than that are beyond its
+// limits. An offering that had no capacity while things went wrong is no excuse, however long it is left alone where
+// nothing waits for it. Empty = none lacks.
+func lacking(b *accounts, pool *model.Pool, bound time.Duration) string {
+	since := b.poolAt[pool.Name]
+	for _, at := range []time.Time{b.disturbed, b.freedAt[pool.Name], b.unseen()} {
+		if at.After(since) {
+			since = at
+		}
+	}
+	wants := pool.Replicas != nil && pool.DeletedUnix == 0 && belowLimits(pool, b.held[pool.Name])
+	if !wants || !b.undefinedAt.IsZero() || b.now.Sub(since) <= bound {
+		return ""
+	}
+	have := int64(0)
+	for _, c := range b.claims {
+		if c.Pool == pool.Name && c.Live() && !ends(c.State) {
+			have++
+		}
+	}
+	if have >= *pool.Replicas {
+		return ""
+	}
+	return fmt.Sprintf("it has had %d of %d nodes since %s though it is not at its limits", have, *pool.Replicas,
+		since.Format("15:04:05"))
 }
 
 // scarce is until when the last of the offerings is kept from launches that had no capacity while things went wrong. What is marked later is not

@@ -376,6 +376,8 @@ var defects = []defect{
 	{"pods left on a node for tolerating any taint", emptying + "pods.go", "t.Key != \"\" && t.Key != model.TaintDisrupted {", "t.Key == \"\" {"},
 	{"nodes of a pool evaluated one by one as they come to rest", disruption + "evaluate.go", "if until := e.poolQuiet(node, busy); until > e.now {", "if until := e.poolQuiet(node, busy); until < 0 {"},
 	{"templates not known yet held against a class", provision + "launch.go", "return after == round", "return after < 0"},
+	{"a stock-out ends an hour later for static pools", provision + "plan.go",
+		"filled[fill.Pool] < fill.Count", "filled[fill.Pool] < -fill.Count"},
 	{"pods that leave not told of", "shared/flow/publish/notes.go", "case g.freed.first.IsZero():", "case false:"},
 	{"replacements launched under the name of a NodeClaim", provision + "replace.go", "\t\tknown[r.shown.Claims[i].Name] = true\n", "\t\t_ = i\n"},
 	{"NodeClaims of earlier claims of the name left", lifecycle + "diagnose.go", "return claim.ObjectUID == \"\" && claim.InstanceID", "return claim.ObjectUID == \"-\" && claim.InstanceID"},
