@@ -35,6 +35,7 @@ type settings struct {
 	IsolatedVPC     bool          `env:"JOINER_ISOLATED_VPC"`           // no call to the price list and to IAM
 	RecoverAfter    time.Duration `env:"JOINER_RECOVER_AFTER"`          // 0 = the flow's default
 	OfferingBackOff time.Duration `env:"JOINER_OFFER_BACKOFF"`          // 0 = the flow's default
+	JoinWithin      time.Duration `env:"JOINER_JOIN_WITHIN"`            // the same as interruption's
 	StopSwitch      string        `env:"JOINER_STOP_PARAMETER"`         // name of the SSM parameter that is the stop switch; empty = there is none
 	CrashFile       string        `env:"JOINER_CRASH_FILE"`             // tests only: see boot.Crash
 	boot.InstanceSettings
@@ -59,7 +60,8 @@ func main() {
 		Settings: provision.Settings{
 			IgnorePreferences: s.Preferences == boot.Ignore, BestEffortMinValues: s.MinValues == boot.MinValuesPolicyBestEffort,
 			Build: boot.Version(), RecoverAfter: s.RecoverAfter, OfferingBackOff: s.OfferingBackOff,
-			Offerings: offering.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
+			JoinWithin: s.JoinWithin,
+			Offerings:  offering.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
 		},
 	}
 	if s.DisruptURL != "" {

@@ -51,13 +51,14 @@ func functions(o Options) []function {
 		MemoryMB: o.PlannerMemoryMB, TimeoutS: 30, Concurrency: plansAtOnce*each + 1,
 		Plans: true, Sends: []string{"Plan", "Catalog", "Interruption", "Disruption"}, Ticks: true, Recursive: true,
 		Table: join(read, written, []string{"DeleteItem", "BatchGetItem"}), Reads: []string{"snap", "catalog"}, Writes: []string{"decisions"}, Assumes: true, Switch: true,
-		Settings: join(ofCatalog, ofPolicies),
+		Settings: join(ofCatalog, ofPolicies, ofJoins),
 	}, {
 		Name: "joiner-interruption", ID: "Interruption", Program: "interruption", About: "Drains nodes, terminates instances and closes their claims",
 		MemoryMB: own / 2, TimeoutS: 30, Concurrency: 2*each + 11,
 		Queues: []source{{"Interruption", 2 * each}, {"Notices", 10}}, Sends: []string{"Interruption", "Plan",
 			"Disruption", "Catalog"}, Ticks: true, Recursive: true,
-		Table: join(read, written, []string{"DeleteItem", "BatchGetItem"}), Index: true, Writes: []string{"removals"}, Assumes: true, Settings: ofEnds,
+		Table: join(read, written, []string{"DeleteItem", "BatchGetItem"}), Index: true, Writes: []string{"removals"},
+		Assumes: true, Settings: join(ofJoins, ofEnds),
 	}, {
 		Name: "joiner-catalog", ID: "Catalog", Program: "catalog", About: "Resolves EC2NodeClasses and reads instance types and prices",
 		MemoryMB: 1024, TimeoutS: 120, Concurrency: each + 2,
@@ -87,7 +88,8 @@ var (
 	ofShifts   = []string{"JOINER_DISABLE_ZONAL_SHIFT"}
 	ofPolicies = []string{"JOINER_PREFERENCE_POLICY", "JOINER_MIN_VALUES_POLICY"}
 	ofDisrupt  = []string{"JOINER_SPOT_TO_SPOT", "JOINER_VALIDATE_AFTER", "JOINER_REPLACE_WITHIN"}
-	ofEnds     = []string{"JOINER_JOIN_WITHIN", "JOINER_REPAIR_AFTER", "JOINER_LOG_LEVEL"}
+	ofJoins    = []string{"JOINER_JOIN_WITHIN"} // the same for both that go by it
+	ofEnds     = []string{"JOINER_REPAIR_AFTER", "JOINER_LOG_LEVEL"}
 )
 
 func join(lists ...[]string) []string {

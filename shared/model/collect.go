@@ -119,9 +119,10 @@ type LiveState struct {
 
 	// Gentle are the names of the NodePools whose nodes expire within budgets (AnnotationGentleExpiry), which the
 	// disruption function sees to. Where NodePools could not be read PoolsUnread says why, and which they are
-	// is unknown.
+	// is unknown, as are Waits.
 	Gentle      []string
-	Pools       []string // the names of all NodePools that are not being deleted; nil = not known
+	Waits       map[string]PoolWaits // of the NodePools that set any, by name
+	Pools       []string             // the names of all NodePools that are not being deleted; nil = not known
 	PoolsUnread string
 }
 

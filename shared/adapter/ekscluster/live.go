@@ -17,11 +17,11 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// ReadLive reads nodes and NodeClaim objects as they are now, and which NodePools expire within budgets. Unlike List it
+// ReadLive reads nodes and NodeClaim objects as they are now, and what NodePools ask for by annotation. Unlike List it
 // fails where NodeClaims are not defined, so that an empty list means that there is none. NodePools that cannot be read
 // fail nothing else.
 func (c Reader) ReadLive(ctx context.Context) (model.LiveState, error) {
-	var live model.LiveState
+	live := model.LiveState{Waits: map[string]model.PoolWaits{}}
 	nodes := c.nodes()
 	claims := lister{
 		kind: "nodeclaims",
@@ -55,6 +55,9 @@ func (c Reader) ReadLive(ctx context.Context) (model.LiveState, error) {
 			if pool.GetAnnotations()[model.AnnotationGentleExpiry] == "true" {
 				live.Gentle = append(live.Gentle, pool.GetName())
 			}
+			if waits := model.WaitsOf(pool.GetAnnotations()); waits != (model.PoolWaits{}) {
+				live.Waits[pool.GetName()] = waits
+			}
 			if pool.GetDeletionTimestamp() == nil {
 				names = append(names, pool.GetName())
 			}
@@ -71,7 +74,7 @@ func (c Reader) ReadLive(ctx context.Context) (model.LiveState, error) {
 	}
 	if err := errs[1]; fault.CodeOf(err) == model.CodeUndefined {
 		return model.LiveState{Version: versions[0], Nodes: live.Nodes, Undefined: true, Gentle: live.Gentle,
-			Pools: live.Pools, PoolsUnread: live.PoolsUnread}, err
+			Waits: live.Waits, Pools: live.Pools, PoolsUnread: live.PoolsUnread}, err
 	} else if err != nil {
 		return model.LiveState{}, err
 	}

@@ -134,6 +134,10 @@ func TestReadLiveShowsGentlePools(t *testing.T) {
 	for name, value := range map[string]string{gentle: "true", plain: "false"} {
 		apply(t, pool, name)
 		patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, model.AnnotationGentleExpiry, value)
+		if name == gentle {
+			patch = fmt.Sprintf(`{"metadata":{"annotations":{%q:%q,%q:"40m",%q:"Never"}}}`,
+				model.AnnotationGentleExpiry, value, model.AnnotationJoinWithin, model.AnnotationRepairAfter)
+		}
 		if _, err := pools.custom.Resource(apiv1.NodePoolResource).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -141,6 +145,10 @@ func TestReadLiveShowsGentlePools(t *testing.T) {
 	live, err := c.ReadLive(t.Context())
 	if err != nil || live.PoolsUnread != "" || !slices.Contains(live.Gentle, gentle) || slices.Contains(live.Gentle, plain) {
 		t.Errorf("%v %q, %v", live.Gentle, live.PoolsUnread, err)
+	}
+	want := model.PoolWaits{JoinSeconds: 2400, RepairSeconds: -1} // M91
+	if live.Waits[gentle] != want || live.Waits[plain] != (model.PoolWaits{}) {
+		t.Errorf("times of NodePools: %v", live.Waits)
 	}
 	if !slices.Contains(live.Pools, gentle) || !slices.Contains(live.Pools, plain) { // V133
 		t.Errorf("%v has not all NodePools", live.Pools)

@@ -30,9 +30,21 @@ type annotation struct {
 var annotations = []annotation{
 	{model.AnnotationGentleExpiry, []string{onPools}, isBoolean, `"true" or "false"`},
 	{model.AnnotationTwoZones, []string{onPools, onPods}, isBoolean, `"true" or "false"`},
+	{model.AnnotationJoinWithin, []string{onPools}, isJoinWait, `a duration from "1m" to "2h"`},
+	{model.AnnotationRepairAfter, []string{onPools}, isRepairWait, `a duration from "1m" to "24h", or "Never"`},
 }
 
 func isBoolean(value string) bool { return value == "true" || value == "false" }
+
+func isJoinWait(value string) bool {
+	_, ok := model.JoinWait(value)
+	return ok
+}
+
+func isRepairWait(value string) bool {
+	_, ok := model.RepairWait(value)
+	return ok
+}
 
 // withoutEffect warns of what the object says and nothing goes by. Of an update it does so only where spec or
 // annotations change: nobody reads a warning about a status.

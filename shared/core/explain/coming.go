@@ -29,8 +29,9 @@ func coming(cluster *Cluster, claim *model.Claim, role string) *Cause {
 		}
 		out.Remedy = "wait: most join within a minute or two"
 		if now-claim.LaunchedUnix > slowSeconds {
+			join := cluster.Ask.Snapshot.WaitsOf(claim.Pool).JoinOr(joinSeconds)
 			out.Remedy = fmt.Sprintf("check the instance's console output (aws ec2 get-console-output --latest --instance-id %s), its image, user data, role and security groups, and its route to the API server; it is terminated at %s",
-				cmp.Or(claim.InstanceID, "ID"), stamp(claim.LaunchedUnix+joinSeconds))
+				cmp.Or(claim.InstanceID, "ID"), stamp(claim.LaunchedUnix+join))
 		}
 	default:
 		unready(node, claim, out)

@@ -44,7 +44,7 @@ const (
 // What is waited for, in seconds.
 const (
 	silentSeconds   = 45  // age of the watcher's heartbeat from which provisioning lists the cluster itself
-	joinSeconds     = 900 // age from which an instance that has not joined is given up
+	joinSeconds     = 900 // age from which an instance that has not joined is given up by default
 	slowSeconds     = 180 // age from which an instance that has not joined is worth a look
 	batchSeconds    = 10  // a batch is closed after 5 s, and its decision takes less than as long
 	overdueSeconds  = 180 // two resyncs, and what they take

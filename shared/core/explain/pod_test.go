@@ -76,6 +76,11 @@ func TestWhyPodOfWhatTheLedgerKnows(t *testing.T) {
 		{"its machine has not joined", func(s *Cluster) {
 			s.claimed(model.Claim{State: model.Launched, InstanceID: "i-1", ProviderID: "aws:///a/i-1", InstanceType: "m7.large", Zone: "a", CapacityType: model.OnDemand, Price: 100_000})
 		}, Joining, []string{"m7.large on-demand i-1 in a, $0.1000 per hour", "launched 45s ago"}, []string{"wait"}},
+		{"M91: its NodePool waits longer", func(s *Cluster) {
+			s.claimed(model.Claim{State: model.Launched, InstanceID: "i-1", ProviderID: "aws:///a/i-1"})
+			s.Ask.Claims[0].LaunchedUnix, s.Installation.Ledger.Claims[0].LaunchedUnix = testNow-1000, testNow-1000
+			s.Ask.Snapshot.Pools[0].Annotations = map[string]string{model.AnnotationJoinWithin: "40m"}
+		}, Joining, nil, []string{"it is terminated at " + stamp(testNow-1000+2400)}},
 		{"its node is not ready", func(s *Cluster) {
 			s.claimed(model.Claim{State: model.Registered, InstanceID: "i-1", ProviderID: "aws:///a/i-1", InstanceType: "m7.large", Zone: "a"})
 			s.Ask.Snapshot.Nodes = []model.Node{{Name: "n1", ProviderID: "aws:///a/i-1", Labels: map[string]string{model.LabelNodePool: "default"}, Conditions: []model.NodeCondition{{Type: "NetworkUnavailable", Status: "True"}}}}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -202,7 +203,7 @@ func (j *diagnosis) failing(f *Finding) bool {
 		if joined || len(f.Nodes) > 0 || !j.overdue(f.Claim, f.Instance) {
 			return false
 		}
-		f.Kind, f.Wait = NeverJoined, j.settings.Confirm
+		j.neverJoined(f)
 	case f.Claim.ObjectUID != "" && f.Object == nil && j.vanished(f):
 		f.Kind, f.Wait, f.Detail = Vanished, j.settings.Confirm, j.whyVanished(f)
 	case f.Claim.ObjectUID != "" && f.Object == nil:
@@ -210,11 +211,16 @@ func (j *diagnosis) failing(f *Finding) bool {
 	case joined && len(f.Nodes) == 0:
 		f.Kind, f.Wait, f.Removes = NodeGone, j.settings.Confirm, true
 	case !joined && len(f.Nodes) == 0 && j.overdue(f.Claim, f.Instance):
-		f.Kind, f.Wait = NeverJoined, j.settings.Confirm
+		j.neverJoined(f)
 	default:
 		return joined && j.unhealthy(f)
 	}
 	return true
+}
+
+func (j *diagnosis) neverJoined(f *Finding) {
+	f.Kind, f.Wait = NeverJoined, j.settings.Confirm
+	f.Detail = (time.Duration(j.joinWithin(f.Claim.Pool)) * time.Second).String()
 }
 
 // overdue reports whether an instance's node should have joined by now. EC2's time of launch and the ledger's time are
@@ -224,7 +230,16 @@ func (j *diagnosis) overdue(claim *model.Claim, instance *model.Instance) bool {
 	if since == 0 {
 		since = claim.LaunchedUnix + j.settings.YoungFor
 	}
-	return j.view.Records.NowUnix-since >= j.settings.JoinWithin
+	return j.view.Records.NowUnix-since >= j.joinWithin(claim.Pool)
+}
+
+// joinWithin returns within how many seconds an instance of a pool must join. Where NodePools cannot be read it is the
+// most that a NodePool may ask for.
+func (j *diagnosis) joinWithin(pool string) int64 {
+	if j.view.Live.PoolsUnread != "" && pool != "" {
+		return max(j.settings.JoinWithin, model.MaxJoinWait)
+	}
+	return j.view.Live.Waits[pool].JoinOr(j.settings.JoinWithin)
 }
 
 // orphan diagnoses an instance.
@@ -307,16 +322,22 @@ func (j *diagnosis) node(node *model.Node) {
 
 // unhealthy fills in a finding of a node that has to be repaired, which is to end its instance now. It reports whether
 // it does: where more of the pool's nodes are unhealthy than a few, the fault is not the instances', and none is.
+// Nor is any of a pool that wants no repair, or of which it is not known what it wants.
 func (j *diagnosis) unhealthy(f *Finding) bool {
 	now := j.view.Records.NowUnix
 	for i := range f.Nodes {
 		node := &f.Nodes[i]
-		condition, due, bad := worst(node, f.Claim.RegisteredUnix, j.settings.RepairAfter)
-		if !bad || now < due {
+		pool := node.Pool()
+		tolerate := cmp.Or(j.view.Live.Waits[pool].RepairSeconds, j.settings.RepairAfter)
+		condition, due, bad := worst(node, f.Claim.RegisteredUnix, tolerate)
+		if tolerate < 0 || !bad || now < due {
 			continue
 		}
 		why := fmt.Sprintf("condition %s of node %s has been %s since %s", condition.Type, node.Name, condition.Status, clock(condition.SinceUnix))
-		pool := node.Pool()
+		if unread := j.view.Live.PoolsUnread; unread != "" && pool != "" {
+			j.deferEnd(pool, model.EndedUnhealthy, why, "for how long the NodePool bears it is unknown: "+unread)
+			continue
+		}
 		w := j.nodeHealth[pool]
 		if most := (w.nodes*j.settings.RepairPercent + 99) / 100; w.sick > most {
 			j.deferEnd(pool, model.EndedUnhealthy, why, fmt.Sprintf("%d of %d nodes are unhealthy; while there are more than %d, none is repaired", w.sick, w.nodes, most))

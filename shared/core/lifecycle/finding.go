@@ -214,7 +214,8 @@ func (f *Finding) Why() string {
 	case NodeGone:
 		return fmt.Sprintf("its node %s left the cluster while instance %s runs", f.Claim.NodeName, id)
 	case NeverJoined:
-		return fmt.Sprintf("no node of instance %s joined in time; see its console output and the user data of its EC2NodeClass", id)
+		return fmt.Sprintf("no node of instance %s joined within %s; see its console output and the user data of its EC2NodeClass",
+			id, cmp.Or(f.Detail, "its time"))
 	case Orphan:
 		return fmt.Sprintf("instance %s belongs to no claim", id)
 	}

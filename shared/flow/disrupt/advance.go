@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/disruption"
 	"github.com/joiner-sh/joiner/shared/core/lifecycle"
@@ -167,8 +168,9 @@ func (s *step) await(ctx context.Context) {
 		}
 	}
 	if missing+len(waiting) > 0 {
-		if s.NowUnix()-c.ReplacingUnix > seconds(s.settings.ReplaceWithin) {
-			s.fail(ctx, model.ReplacementFailed, fmt.Sprintf("%d of its replacements were not ready within %s", missing+len(waiting), s.settings.ReplaceWithin))
+		if within := s.replaceWithin(); s.NowUnix()-c.ReplacingUnix > seconds(within) {
+			s.fail(ctx, model.ReplacementFailed,
+				fmt.Sprintf("%d of its replacements were not ready within %s", missing+len(waiting), within))
 			return
 		}
 		if missing > 0 {
@@ -188,6 +190,20 @@ func (s *step) await(ctx context.Context) {
 		return
 	}
 	s.finish(ctx, leave, nil)
+}
+
+// replaceWithin returns how long the replacements may take to be initialized: longer where one's NodePool lets its
+// instances take longer to join.
+func (s *step) replaceWithin() time.Duration {
+	within := s.settings.ReplaceWithin
+	if s.snapshot == nil {
+		return within
+	}
+	for _, replacement := range s.command.Replacements {
+		join := time.Duration(s.snapshot.WaitsOf(replacement.Pool).JoinSeconds) * time.Second
+		within = max(within, join+s.settings.ReplaceWithin/4)
+	}
+	return within
 }
 
 // awaits notes that provision has yet to launch for the command.

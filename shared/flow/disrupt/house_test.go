@@ -60,7 +60,9 @@ type house struct {
 	parallel   func(n int, do func(i int))
 	outcome    disrupt.Outcome
 	dueReplace bool
-	mutex      sync.Mutex // held by operations that steps ask for side by side
+
+	annotations map[string]string // of the NodePool
+	mutex       sync.Mutex        // held by operations that steps ask for side by side
 }
 
 // condition is what a NodeClaim shows.
@@ -184,7 +186,8 @@ func (h *house) publish() {
 		must(h.t, err)
 		return
 	}
-	next := &model.Snapshot{Cluster: cluster, Epoch: 1, Seq: 1, Pools: []model.Pool{{Name: "web", UID: "u-web"}}, Shapes: []model.PodShape{{Namespace: "default"}}}
+	pool := model.Pool{Name: "web", UID: "u-web", Annotations: h.annotations}
+	next := &model.Snapshot{Cluster: cluster, Epoch: 1, Seq: 1, Pools: []model.Pool{pool}, Shapes: []model.PodShape{{Namespace: "default"}}}
 	for _, name := range slices.Sorted(maps.Keys(h.nodes)) {
 		o := h.nodes[name]
 		node := o.Node

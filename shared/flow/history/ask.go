@@ -15,7 +15,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// joinSeconds is the age from which an instance that has not joined is no capacity any more.
+// joinSeconds is the age from which an instance that has not joined is no capacity any more, by default.
 const joinSeconds = 900
 
 // From what multiple of its usual price on an instance is waited for, and for how long: as provisioning does where nobody says otherwise.
@@ -69,7 +69,8 @@ func plannerInput(reg model.Registration, installation *explain.Installation, la
 		}
 	}
 	for _, claim := range ledger.Claims {
-		if claim, is := capacity(claim, joined[claim.ProviderID], at); is {
+		joinWithin := snapshot.WaitsOf(claim.Pool).JoinOr(joinSeconds)
+		if claim, is := capacity(claim, joined[claim.ProviderID], at, joinWithin); is {
 			q.Claims = append(q.Claims, claim)
 		}
 	}
@@ -109,7 +110,7 @@ func (f *Flow) lastInput(ctx context.Context, reg model.Registration, installati
 
 // capacity returns the claim as a planner takes it, and whether it is one to plan with: an instance that has not joined in time is none, nor
 // is one that is to end; where that still has its node it is handed on as gone.
-func capacity(claim model.Claim, joined bool, now int64) (model.Claim, bool) {
+func capacity(claim model.Claim, joined bool, now, joinWithin int64) (model.Claim, bool) {
 	switch {
 	case !claim.Live(), claim.Ending() && !joined:
 		return claim, false
@@ -117,7 +118,7 @@ func capacity(claim model.Claim, joined bool, now int64) (model.Claim, bool) {
 		claim.State = model.Gone
 		return claim, true
 	}
-	return claim, joined || claim.State != model.Launched || now-claim.LaunchedUnix <= joinSeconds
+	return claim, joined || claim.State != model.Launched || now-claim.LaunchedUnix <= joinWithin
 }
 
 // leaving says which nodes are to end, as far as the ledger knows, and which a command has.

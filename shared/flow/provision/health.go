@@ -91,7 +91,7 @@ func (h *poolHealth) registrationOutcomes() map[string][]seenOutcome {
 			case claim.FailureCode == neverLaunched:
 				outcome.AtUnix = claim.GoneUnix
 			case claim.FailureCode == model.EndedNeverRegistered || h.neverJoined(claim):
-				outcome.AtUnix = claim.LaunchedUnix + int64(h.settings.JoinWithin.Seconds())
+				outcome.AtUnix = claim.LaunchedUnix + h.joinWithin(claim)
 			default:
 				continue
 			}

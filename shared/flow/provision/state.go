@@ -242,7 +242,12 @@ func (s *state) neverJoined(claim *model.Claim) bool {
 	case claim.Ending() || !claim.Live():
 		return claim.FailureCode == model.EndedNeverRegistered
 	}
-	return s.now()-claim.LaunchedUnix > int64(s.settings.JoinWithin.Seconds())
+	return s.now()-claim.LaunchedUnix > s.joinWithin(claim)
+}
+
+// joinWithin returns within how many seconds the instance of a claim must join.
+func (s *state) joinWithin(claim *model.Claim) int64 {
+	return s.snapshot.WaitsOf(claim.Pool).JoinOr(int64(s.settings.JoinWithin.Seconds()))
 }
 
 // inFlight returns the claims that are, or will be, capacity. An instance that has not joined in time is none any more,
@@ -259,7 +264,7 @@ func (s *state) inFlight() []model.Claim {
 		case claim.Ending():
 			claim.State = model.Gone
 		case joined, claim.State == model.Intended:
-		case claim.State == model.Launched && s.now()-claim.LaunchedUnix <= int64(s.settings.JoinWithin.Seconds()):
+		case claim.State == model.Launched && s.now()-claim.LaunchedUnix <= s.joinWithin(&claim):
 		case claim.State == model.Registered && s.now()-claim.RegisteredUnix <= int64(s.settings.SilentAfter.Seconds()):
 			// the snapshot may be older than the registration
 		default:

@@ -345,7 +345,7 @@ func (s *suspensions) trying(suspension *model.PoolSuspension, waiting map[strin
 		switch {
 		case claim.PoolUID != suspension.UID || !claim.Live() || claim.Ending():
 		case claim.State != model.Initialized:
-			if s.now()-claim.CreatedUnix <= int64(s.settings.JoinWithin.Seconds()) {
+			if s.now()-claim.CreatedUnix <= s.joinWithin(claim) {
 				return true
 			}
 		case claim.LaunchedUnix >= suspension.NotedUnix &&

@@ -193,10 +193,14 @@ func (c *Cluster) ReadLive(context.Context) (model.LiveState, error) {
 	if c.defined.deleted && len(c.claims.keys) == 0 {
 		return model.LiveState{Version: c.version, Nodes: c.nodes.all(), Undefined: true}, fault.New(fault.NotFound, model.CodeUndefined, "NodeClaims are not defined")
 	}
-	live := model.LiveState{Version: c.version, Nodes: c.nodes.all(), Objects: claimObjects(c.claims.all()), Pools: []string{}}
+	live := model.LiveState{Version: c.version, Nodes: c.nodes.all(), Objects: claimObjects(c.claims.all()), Pools: []string{},
+		Waits: map[string]model.PoolWaits{}}
 	for _, pool := range c.pools.all() {
 		if pool.Annotations[model.AnnotationGentleExpiry] == "true" {
 			live.Gentle = append(live.Gentle, pool.Name)
+		}
+		if waits := model.WaitsOf(pool.Annotations); waits != (model.PoolWaits{}) {
+			live.Waits[pool.Name] = waits
 		}
 		if pool.DeletedUnix == 0 {
 			live.Pools = append(live.Pools, pool.Name)
@@ -212,10 +216,14 @@ func (c *Cluster) readLiveAt(ago time.Duration) model.LiveState {
 	defer c.mu.Unlock()
 	then := c.now().Add(-ago)
 	rows := c.rowsAt(then)
-	live := model.LiveState{Version: c.versionAt(then), Nodes: sorted[model.Node](rows[KindNode]), Objects: claimObjects(sorted[NodeClaim](rows[KindNodeClaim])), Pools: []string{}}
+	live := model.LiveState{Version: c.versionAt(then), Nodes: sorted[model.Node](rows[KindNode]), Objects: claimObjects(sorted[NodeClaim](rows[KindNodeClaim])), Pools: []string{},
+		Waits: map[string]model.PoolWaits{}}
 	for _, pool := range sorted[model.Pool](rows[KindPool]) {
 		if pool.Annotations[model.AnnotationGentleExpiry] == "true" {
 			live.Gentle = append(live.Gentle, pool.Name)
+		}
+		if waits := model.WaitsOf(pool.Annotations); waits != (model.PoolWaits{}) {
+			live.Waits[pool.Name] = waits
 		}
 		if pool.DeletedUnix == 0 {
 			live.Pools = append(live.Pools, pool.Name)
