@@ -60,8 +60,9 @@ type ClaimObjects interface {
 // Finalizers takes finalizers off.
 type Finalizers interface {
 	// Free takes our finalizer, and no other, off the object of a kind (Node or NodeClaim), on condition of its UID.
-	// NotFound where it is gone; Conflict where another has its name. One without it is left as it is.
-	Free(ctx context.Context, kind string, object model.Object) error
+	// NotFound where it is gone; Conflict where another has its name. One without it is left as it is. Kept says that
+	// the object is being deleted and that finalizers of others keep it.
+	Free(ctx context.Context, kind string, object model.Object) (kept bool, err error)
 }
 
 // Instances is EC2, as far as instances are read by id.

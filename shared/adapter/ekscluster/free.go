@@ -20,11 +20,12 @@ type Objects struct{ *api }
 
 // Free takes our finalizer, and no other, off the object of a kind, Node or NodeClaim, on condition of its UID and that
 // nobody wrote in between; then it starts again, a few times. NotFound where the object is gone; Conflict where another
-// has its name, or others kept writing. One without our finalizer is left as it is.
-func (c Objects) Free(ctx context.Context, kind string, object model.Object) error {
+// has its name, or others kept writing. One without our finalizer is left as it is. Kept says that the object is being
+// deleted and that finalizers of others keep it.
+func (c Objects) Free(ctx context.Context, kind string, object model.Object) (kept bool, err error) {
 	if object.UID == "" {
-		return fault.New(fault.Invalid, "", "%s %s: its finalizer is not removed without the UID that was evaluated",
-			kind, object.Name)
+		return false, fault.New(fault.Invalid, "",
+			"%s %s: its finalizer is not removed without the UID that was evaluated", kind, object.Name)
 	}
 	var resource schema.GroupVersionResource
 	switch kind {
@@ -33,37 +34,37 @@ func (c Objects) Free(ctx context.Context, kind string, object model.Object) err
 	case apiv1.KindNodeClaim:
 		resource = apiv1.NodeClaimResource
 	default:
-		return fault.New(fault.Invalid, "", "objects of kind %s have no finalizer of Joiner", kind)
+		return false, fault.New(fault.Invalid, "", "objects of kind %s have no finalizer of Joiner", kind)
 	}
-	var err error
 	for range attempts {
 		var another bool
-		if another, err = c.free(ctx, resource, object); another || !fault.Is(err, fault.Conflict) {
-			return err
+		if kept, another, err = c.free(ctx, resource, object); another || !fault.Is(err, fault.Conflict) {
+			return kept, err
 		}
 	}
-	return err
+	return false, err
 }
 
 // free tries once; another says that the Conflict is about an object of the name that is not the one evaluated.
-func (c Objects) free(ctx context.Context, resource schema.GroupVersionResource, object model.Object) (another bool,
-	err error) {
+func (c Objects) free(ctx context.Context, resource schema.GroupVersionResource, object model.Object) (kept,
+	another bool, err error) {
 	objects := c.custom.Resource(resource)
 	found, err := objects.Get(ctx, object.Name, metav1.GetOptions{})
 	if err != nil {
-		return false, translateError(err, "read %s %s", resource.Resource, object.Name)
+		return false, false, translateError(err, "read %s %s", resource.Resource, object.Name)
 	}
 	if string(found.GetUID()) != object.UID {
-		return true, fault.New(fault.Conflict, "", "%s %s of UID %s is gone; there is another of UID %s",
+		return false, true, fault.New(fault.Conflict, "", "%s %s of UID %s is gone; there is another of UID %s",
 			resource.Resource, object.Name, object.UID, found.GetUID())
 	}
-	if !slices.Contains(found.GetFinalizers(), model.Finalizer) {
-		return false, nil
-	}
 	left := slices.DeleteFunc(slices.Clone(found.GetFinalizers()), func(f string) bool { return f == model.Finalizer })
+	kept = len(left) > 0 && found.GetDeletionTimestamp() != nil
+	if len(left) == len(found.GetFinalizers()) {
+		return kept, false, nil
+	}
 	_, err = c.patchMeta(ctx, resource, found, map[string]any{"finalizers": left},
 		"remove the finalizer of %s %s", resource.Resource, object.Name)
-	return false, err
+	return kept, false, err
 }
 
 // Remove deletes the object of a kind, Node or NodeClaim, on condition of its UID. NotFound where it is gone; Conflict

@@ -50,18 +50,18 @@ func TestFreeTakesOffOurFinalizerAndNoOther(t *testing.T) {
 		t.Errorf("%+v", seen)
 	}
 
-	if err := c.Free(t.Context(), "Node", model.Object{Name: name, UID: "00000000-0000-4000-8000-000000000000"}); !fault.Is(err, fault.Conflict) {
+	if _, err := c.Free(t.Context(), "Node", model.Object{Name: name, UID: "00000000-0000-4000-8000-000000000000"}); !fault.Is(err, fault.Conflict) {
 		t.Errorf("another of the name: %v, want Conflict", err)
 	}
-	if err := c.Free(t.Context(), "Node", model.Object{Name: name}); !fault.Is(err, fault.Invalid) {
+	if _, err := c.Free(t.Context(), "Node", model.Object{Name: name}); !fault.Is(err, fault.Invalid) {
 		t.Errorf("without a UID: %v, want Invalid", err)
 	}
-	if err := c.Free(t.Context(), "Pod", object); !fault.Is(err, fault.Invalid) {
+	if _, err := c.Free(t.Context(), "Pod", object); !fault.Is(err, fault.Invalid) {
 		t.Errorf("a pod: %v, want Invalid", err)
 	}
 	for range 2 {
-		if err := c.Free(t.Context(), "Node", object); err != nil {
-			t.Fatal(err)
+		if kept, err := c.Free(t.Context(), "Node", object); err != nil || !kept {
+			t.Fatalf("others keep it: %t, %v", kept, err)
 		}
 		if got := get(); !slices.Equal(got, []string{"example.com/a", "example.com/b"}) {
 			t.Fatalf("finalizers %v", got)
@@ -79,7 +79,7 @@ func TestFreeTakesOffOurFinalizerAndNoOther(t *testing.T) {
 	if _, err := admin(t).CoreV1().Nodes().Patch(t.Context(), name, types.MergePatchType, nobody, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Free(t.Context(), "Node", object); !fault.Is(err, fault.NotFound) {
+	if _, err := c.Free(t.Context(), "Node", object); !fault.Is(err, fault.NotFound) {
 		t.Errorf("once it is gone: %v, want NotFound", err)
 	}
 }
@@ -115,13 +115,13 @@ func TestFreeLetsANodeClaimGo(t *testing.T) {
 	if err := c.UpdateTermination(t.Context(), claim); err != nil {
 		t.Errorf("shown while it is being deleted: %v", err)
 	}
-	if err := c.Free(t.Context(), apiv1.KindNodeClaim, object); err != nil {
-		t.Fatal(err)
+	if kept, err := c.Free(t.Context(), apiv1.KindNodeClaim, object); err != nil || kept {
+		t.Fatalf("others keep it: %t, %v", kept, err)
 	}
 	if _, err := c.custom.Resource(apiv1.NodeClaimResource).Get(t.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("it is there still: %v", err)
 	}
-	if err := c.Free(t.Context(), apiv1.KindNodeClaim, object); !fault.Is(err, fault.NotFound) {
+	if _, err := c.Free(t.Context(), apiv1.KindNodeClaim, object); !fault.Is(err, fault.NotFound) {
 		t.Errorf("once more: %v, want NotFound", err)
 	}
 	if err := c.UpdateTermination(t.Context(), claim); !fault.Is(err, fault.NotFound) {
@@ -152,7 +152,7 @@ func TestFreeStartsAgainWhereOthersWrite(t *testing.T) {
 	defer done.Wait()
 	defer close(stop)
 	eventually(t, "the node is free", func() error {
-		err := c.Free(t.Context(), "Node", model.Object{Name: name, UID: string(node.UID)})
+		_, err := c.Free(t.Context(), "Node", model.Object{Name: name, UID: string(node.UID)})
 		if err != nil && !fault.Is(err, fault.Conflict) {
 			t.Error(err)
 		}

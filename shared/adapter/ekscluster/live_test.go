@@ -63,7 +63,7 @@ func TestReadLiveShowsNodesAndNodeClaims(t *testing.T) {
 	if err := c.Remove(t.Context(), "Pod", model.Object{Name: name, UID: uid}); !fault.Is(err, fault.Invalid) {
 		t.Errorf("a Pod: %v, want Invalid", err)
 	}
-	if err := c.Free(t.Context(), "NodeClaim", model.Object{Name: name, UID: uid}); err != nil {
+	if _, err := c.Free(t.Context(), "NodeClaim", model.Object{Name: name, UID: uid}); err != nil {
 		t.Fatal(err)
 	}
 	for kind, id := range map[string]string{"NodeClaim": uid, "Node": string(node.UID)} {

@@ -54,7 +54,8 @@ func TestInterruptionRoleHasTheRightsItUsesAndNoOther(t *testing.T) {
 	must("delete", c.Delete(t.Context(), refOf(kept), 5))
 	for kind, object := range map[string]model.Object{"Node": node, "NodeClaim": {Name: name, UID: claim.ObjectUID}} {
 		must("remove "+kind, c.Remove(t.Context(), kind, object))
-		must("free "+kind, c.Free(t.Context(), kind, object))
+		_, err := c.Free(t.Context(), kind, object)
+		must("free "+kind, err)
 	}
 	event := model.Event{Kind: "Node", Name: name, UID: node.UID, Reason: "FailedDraining", Message: "x"}
 	must("report", c.Report(t.Context(), model.Report{Events: []model.Event{event}}))
@@ -203,7 +204,7 @@ func TestDeletingAPoolDeletesItsClaimsAndTheFinalizerHoldsThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	collector := connectAs(t, collectorRole)
-	if err := collector.Free(t.Context(), apiv1.KindNodeClaim, model.Object{Name: name, UID: claim.ObjectUID}); err != nil {
+	if _, err := collector.Free(t.Context(), apiv1.KindNodeClaim, model.Object{Name: name, UID: claim.ObjectUID}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.PutClaim(t.Context(), claim); !fault.Is(err, fault.NotFound) {

@@ -40,7 +40,7 @@ func TestK7ANodeClaimWhoseQuantitiesChangeWhenReadIsLetGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Free(t.Context(), apiv1.KindNodeClaim, model.Object{Name: "web-1", UID: "u-1"}); err != nil {
+	if _, err := c.Free(t.Context(), apiv1.KindNodeClaim, model.Object{Name: "web-1", UID: "u-1"}); err != nil {
 		t.Fatal(err)
 	}
 	if len(patches) != 1 {

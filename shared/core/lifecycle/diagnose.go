@@ -279,6 +279,9 @@ func (j *diagnosis) object(object *model.ClaimObject) {
 		if claim.ObjectUID != "" && claim.ObjectUID != object.Claim.ObjectUID || id != "" && id != claim.InstanceID {
 			return
 		}
+		if slices.ContainsFunc(j.nodes[cmp.Or(id, claim.InstanceID)], HeldByOthers) {
+			return // a NodeClaim stays as long as its Node, as with Karpenter
+		}
 		finding.Claim = claim
 	case claim == nil && j.outlived(&finding, j.live[id]):
 	case (claim == nil || unrelated(claim, object)) && id != "" && j.live[id] == nil:
@@ -292,6 +295,9 @@ func (j *diagnosis) object(object *model.ClaimObject) {
 	}
 	j.find(finding)
 }
+
+// HeldByOthers reports whether a Node that is being deleted is kept by finalizers of which none is ours.
+func HeldByOthers(node model.Node) bool { return node.DeletedUnix != 0 && !node.Finalizer }
 
 // unrelated reports whether the object of a living claim's name is not the claim's, which has none yet: it shows the
 // instance of an earlier claim of that name, the record of which was lost.

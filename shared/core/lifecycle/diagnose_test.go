@@ -113,6 +113,11 @@ func TestDiagnose(t *testing.T) {
 		}, ""},
 		"of another cluster": {func(v *lifecycle.View) { v.Instances = append(v.Instances, instance("x", now)); v.Cluster = "shop" }, ""},
 		"gone, object left":  {func(v *lifecycle.View) { claim(v, young).State = model.Gone; v.Instances[young].State = "terminated" }, "LeftObject default-young 0 false"},
+		"gone, object left, node held by somebody else's": {func(v *lifecycle.View) {
+			claim(v, old).State = model.Gone
+			v.Instances[old].State = "terminated"
+			v.Live.Nodes[old].DeletedUnix = 1
+		}, ""},
 		"gone, another's object": {func(v *lifecycle.View) {
 			claim(v, young).State = model.Gone
 			v.Instances[young].State = "terminated"

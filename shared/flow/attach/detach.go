@@ -336,7 +336,10 @@ func (r *departure) freeAll(ctx context.Context, objects []freed) error {
 	failures := make([]error, len(objects))
 	var mutex sync.Mutex
 	work.Parallel(len(objects), r.settings.AtOnce, func(i int) {
-		err := r.effect(ctx, EffectFree, func() error { return r.objects.Free(ctx, objects[i].kind, objects[i].object) })
+		err := r.effect(ctx, EffectFree, func() error {
+			_, err := r.objects.Free(ctx, objects[i].kind, objects[i].object)
+			return err
+		})
 		if fault.Is(err, fault.NotFound) {
 			err = nil
 		}

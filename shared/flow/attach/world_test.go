@@ -150,14 +150,14 @@ func (w *world) Connect(context.Context, model.Registration) (attach.Objects, er
 
 func (w *world) ReadLive(context.Context) (model.LiveState, error) { return w.live, w.fails["Look"] }
 
-func (w *world) Free(_ context.Context, kind string, object model.Object) error {
+func (w *world) Free(_ context.Context, kind string, object model.Object) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.fails["Free "+object.Name]; err != nil {
-		return err
+		return false, err
 	}
 	w.freed = append(w.freed, kind+" "+object.Name+" "+object.UID)
-	return nil
+	return false, nil
 }
 
 // instances gives the cluster nodes a, b, … as the ledger and the API server have them.

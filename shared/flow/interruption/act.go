@@ -3,6 +3,7 @@ package interruption
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/joiner-sh/joiner/shared/core/lifecycle"
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -120,7 +121,8 @@ func (r *actor) close(ctx context.Context, f *lifecycle.Finding) error {
 }
 
 // letGo deletes a finding's NodeClaim and Node objects and takes our finalizer off them, each on condition of the UID that
-// was evaluated. Nobody drains them: their instance has ended.
+// was evaluated. Nobody drains them: their instance has ended. A NodeClaim stays held while a Node of it does, as with
+// Karpenter: a later check frees it.
 func (r *actor) letGo(ctx context.Context, f *lifecycle.Finding) error {
 	var first error
 	try := func(effect, what, kind string, object model.Object, do func(ctx context.Context, kind string, object model.Object) error) bool {
@@ -130,6 +132,7 @@ func (r *actor) letGo(ctx context.Context, f *lifecycle.Finding) error {
 		}
 		return err == nil
 	}
+	kept := false // a Node by finalizers of others
 	remove := func(kind, name, uid string, deleted, held bool) {
 		object := model.Object{Name: name, UID: uid}
 		if uid == "" {
@@ -141,7 +144,12 @@ func (r *actor) letGo(ctx context.Context, f *lifecycle.Finding) error {
 			}
 			r.out.Removed++
 		}
-		if held && try(EffectFree, "remove the finalizer of", kind, object, r.clients.Objects.Free) {
+		free := func(ctx context.Context, kind string, object model.Object) error {
+			stays, err := r.clients.Objects.Free(ctx, kind, object)
+			kept = kept || stays
+			return err
+		}
+		if held && try(EffectFree, "remove the finalizer of", kind, object, free) {
 			r.out.Freed++
 		}
 	}
@@ -150,7 +158,8 @@ func (r *actor) letGo(ctx context.Context, f *lifecycle.Finding) error {
 		remove(KindNode, n.Name, n.UID, n.DeletedUnix != 0, n.Finalizer)
 	}
 	if o := f.Object; o != nil {
-		remove(KindNodeClaim, o.Claim.Name, o.Claim.ObjectUID, o.DeletedUnix != 0, o.Finalizer)
+		kept = kept || slices.ContainsFunc(f.Nodes, lifecycle.HeldByOthers)
+		remove(KindNodeClaim, o.Claim.Name, o.Claim.ObjectUID, o.DeletedUnix != 0, o.Finalizer && !kept)
 	}
 	return first
 }
@@ -230,7 +239,10 @@ func (r *actor) letObjectGo(ctx context.Context, f *lifecycle.Finding) error {
 		return nil
 	}
 	object := model.Object{Name: f.Object.Claim.Name, UID: uid}
-	err := r.Effect(ctx, EffectFree, func() error { return r.clients.Objects.Free(ctx, KindNodeClaim, object) })
+	err := r.Effect(ctx, EffectFree, func() error {
+		_, err := r.clients.Objects.Free(ctx, KindNodeClaim, object)
+		return err
+	})
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return fmt.Errorf("remove the finalizer of NodeClaim %s: %w", object.Name, err)
 	}

@@ -362,6 +362,39 @@ func TestF119_ObjectsStayUntilTheInstanceHasEnded(t *testing.T) {
 	sound(t, w)
 }
 
+// F119: where a finalizer of others keeps the Node, its NodeClaim stays as well, with the condition that its instance
+// ends, however it ended, and goes once the Node has.
+func TestF119_NodeClaimStaysWhileOthersKeepItsNode(t *testing.T) {
+	for name, byHand := range map[string]bool{"drained": false, "ended by hand": true} {
+		t.Run(name, func(t *testing.T) {
+			kubelets := world.KubeletOptions{NodeGoneMin: time.Hour, NodeGoneMax: time.Hour}
+			w := house(t, 2, world.Options{Kubelets: kubelets}, nil)
+			claim := load(t, w).Claims[0]
+			world.KeepNode(w.Cluster, claim.NodeName, true)
+			if byHand {
+				w.Fleet.EndByHand(claim.InstanceID)
+			} else {
+				end(t, w, claim, model.EndedExpired, 0)
+			}
+			play(t, w, 5*time.Minute)
+			if now := claimOf(t, w, claim.Name); now.State != model.Gone {
+				t.Errorf("claim %+v", now)
+			}
+			node, object := nodeOf(w, claim), objectOf(w, claim)
+			if node == nil || node.DeletedUnix == 0 || node.Finalizer || object == nil || object.DeletedUnix == 0 {
+				t.Fatalf("left are %+v %+v", node, object)
+			}
+			if !byHand && (object.Claim.Drain == nil || object.Claim.Drain.EndUnix == 0) {
+				t.Errorf("the NodeClaim shows %+v", object.Claim.Drain)
+			}
+			world.KeepNode(w.Cluster, claim.NodeName, false)
+			play(t, w, 2*time.Minute)
+			ended(t, w, claim)
+			sound(t, w)
+		})
+	}
+}
+
 // F108: deleting a node, a NodeClaim or a NodePool drains what hangs from it and takes all three layers away.
 func TestF108_DeletingByHandTakesAllThreeLayers(t *testing.T) {
 	for _, kind := range []string{world.KindNode, world.KindNodeClaim, world.KindPool} {

@@ -161,9 +161,15 @@ func (s *step) remove(ctx context.Context, kind string) bool {
 	return s.change(ctx, EffectRemove, "delete", kind, s.clients.Cluster.Remove)
 }
 
-// free takes our finalizer off the claim's object of a kind, and reports whether it is off.
-func (s *step) free(ctx context.Context, kind string) bool {
-	return s.change(ctx, EffectFree, "remove the finalizer of", kind, s.clients.Objects.Free)
+// free takes our finalizer off the claim's object of a kind, and reports whether it is off, and whether finalizers of
+// others keep the object.
+func (s *step) free(ctx context.Context, kind string) (kept, off bool) {
+	off = s.change(ctx, EffectFree, "remove the finalizer of", kind,
+		func(ctx context.Context, kind string, object model.Object) (err error) {
+			kept, err = s.clients.Objects.Free(ctx, kind, object)
+			return err
+		})
+	return kept, off
 }
 
 // change does something to the claim's object of a kind. It reports whether that is done, or the object is gone.

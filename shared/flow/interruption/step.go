@@ -144,8 +144,15 @@ func (s *step) delete(ctx context.Context, first bool) {
 func (s *step) close(ctx context.Context) bool {
 	s.stepped(drain.Done)
 	s.publish(ctx, s.noticed(*s.claim.Drain))
-	for _, kind := range []string{KindNode, KindNodeClaim} {
-		if !s.remove(ctx, kind) || !s.free(ctx, kind) {
+	if !s.remove(ctx, KindNode) {
+		return false
+	}
+	kept, freed := s.free(ctx, KindNode)
+	if !freed || !s.remove(ctx, KindNodeClaim) {
+		return false
+	}
+	if !kept { // or a look lets the NodeClaim go once the Node is gone
+		if _, freed := s.free(ctx, KindNodeClaim); !freed {
 			return false
 		}
 	}

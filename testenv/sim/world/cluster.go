@@ -56,6 +56,7 @@ type Cluster struct {
 	overlays         table[model.Overlay]
 	attached         table[VolumeAttachment]
 	owners           map[string]string // UID of the NodeClaim object that owns a node, by the node's UID
+	kept             map[string]bool   // nodes that a finalizer of others keeps, by UID
 	defined          definitions
 	poolsDefinedUnix int64           // when the definition of NodePools alone was made anew; 0 = with the others
 	storage          map[int]bool    // shapes whose pods have a volume each
@@ -86,7 +87,11 @@ const historyKept = 50_000
 
 // NewCluster returns an empty API server.
 func NewCluster(name string, now func() time.Time, log *Log) *Cluster {
-	return &Cluster{name: name, now: now, log: log, events: map[model.Event]int{}, conditions: map[[3]string]model.Condition{}, poolStatus: map[string]model.PoolStatus{}, owners: map[string]string{}, storage: map[int]bool{}}
+	return &Cluster{
+		name: name, now: now, log: log,
+		events: map[model.Event]int{}, conditions: map[[3]string]model.Condition{}, poolStatus: map[string]model.PoolStatus{},
+		owners: map[string]string{}, kept: map[string]bool{}, storage: map[int]bool{},
+	}
 }
 
 func (c *Cluster) uid(kind string) string {

@@ -147,8 +147,8 @@ func (p collectPort) UpdateTermination(ctx context.Context, claim model.Claim) e
 	return do(ctx, p.Ports, "cluster.showend", func() error { return p.world.Cluster.ShowEnd(ctx, claim) })
 }
 
-func (p collectPort) Free(ctx context.Context, kind string, object model.Object) error {
-	return do(ctx, p.Ports, "cluster.free", func() error { return p.world.Cluster.Free(ctx, kind, object) })
+func (p collectPort) Free(ctx context.Context, kind string, object model.Object) (bool, error) {
+	return write(ctx, p.Ports, "cluster.free", func() (bool, error) { return p.world.Cluster.Free(ctx, kind, object) })
 }
 
 func (p collectPort) Evict(ctx context.Context, pod model.PodRef) error {

@@ -53,7 +53,7 @@ func (c *Cluster) finish(kind, name string) {
 	case KindNode:
 		switch node := c.nodes.get(name); {
 		case node == nil || node.DeletedUnix != 0:
-		case !node.Finalizer:
+		case !node.Finalizer && !c.kept[node.UID]:
 			drop(c, &c.nodes, kind, name, node.UID)
 		default:
 			c.changeNode(name, "delete", func(node *model.Node) { node.DeletedUnix = now })
@@ -83,27 +83,43 @@ func (c *Cluster) Delete(kind, name string) {
 	c.finish(kind, name)
 }
 
-// Free takes our finalizer off an object, on condition of its UID. One that is being deleted is gone then.
-func (c *Cluster) Free(_ context.Context, kind string, object model.Object) error {
+// KeepNode says whether a finalizer that is not ours keeps a node of a cluster, whoever deletes it.
+func KeepNode(c *Cluster, name string, keep bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	node := c.nodes.get(name)
+	if node == nil {
+		return
+	}
+	if c.kept[node.UID] = keep; !keep && node.DeletedUnix != 0 && !node.Finalizer {
+		drop(c, &c.nodes, KindNode, name, node.UID)
+	}
+}
+
+// Free takes our finalizer off an object, on condition of its UID. One that is being deleted is gone then, but for a
+// node that KeepNode keeps, of which it says so.
+func (c *Cluster) Free(_ context.Context, kind string, object model.Object) (kept bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if object.UID == "" || kind != KindNode && kind != KindNodeClaim {
-		return fault.New(fault.Invalid, "", "%s %q of UID %q is not freed", kind, object.Name, object.UID)
+		return false, fault.New(fault.Invalid, "", "%s %q of UID %q is not freed", kind, object.Name, object.UID)
 	}
 	if err := c.asked("free"); err != nil {
-		return err
+		return false, err
 	}
 	if err := c.evaluatedObject(kind, object); err != nil {
-		return err
+		return false, err
 	}
 	if kind == KindNode {
-		if node := c.nodes.get(object.Name); node.Finalizer {
+		node := c.nodes.get(object.Name)
+		kept := c.kept[node.UID] && node.DeletedUnix != 0
+		if node.Finalizer {
 			c.changeNode(object.Name, "update", func(node *model.Node) { node.Finalizer = false })
-			if node.DeletedUnix != 0 {
+			if node.DeletedUnix != 0 && !kept {
 				drop(c, &c.nodes, kind, object.Name, object.UID)
 			}
 		}
-		return nil
+		return kept, nil
 	}
 	if claim := c.claims.get(object.Name); claim.Finalizer {
 		next := *claim
@@ -113,7 +129,7 @@ func (c *Cluster) Free(_ context.Context, kind string, object model.Object) erro
 			drop(c, &c.claims, kind, object.Name, object.UID)
 		}
 	}
-	return nil
+	return false, nil
 }
 
 // ShowEnd has a NodeClaim show how far its claim's end has come, and its deadline where it has none or a later one.

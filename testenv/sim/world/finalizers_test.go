@@ -36,7 +36,7 @@ func TestFinalizerHoldsADeletedObjectUntilItIsFreed(t *testing.T) {
 	for kind, object := range map[string]model.Object{world.KindNode: node, world.KindNodeClaim: claim} {
 		other := object
 		other.UID = "another"
-		if err := w.Cluster.Free(t.Context(), kind, other); !fault.Is(err, fault.Conflict) {
+		if _, err := w.Cluster.Free(t.Context(), kind, other); !fault.Is(err, fault.Conflict) {
 			t.Errorf("%s freed by another UID: %v", kind, err)
 		}
 		for range 2 { // once more changes nothing
@@ -57,10 +57,10 @@ func TestFinalizerHoldsADeletedObjectUntilItIsFreed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for kind, object := range map[string]model.Object{world.KindNode: node, world.KindNodeClaim: claim} {
-		if err := w.Cluster.Free(t.Context(), kind, object); err != nil {
+		if _, err := w.Cluster.Free(t.Context(), kind, object); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Cluster.Free(t.Context(), kind, object); !fault.Is(err, fault.NotFound) {
+		if _, err := w.Cluster.Free(t.Context(), kind, object); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s is there yet: %v", kind, err)
 		}
 	}
@@ -76,14 +76,14 @@ func TestDeletedPoolTakesItsClaimsAndTheyTheirNodes(t *testing.T) {
 	if nodes := w.Cluster.Nodes(); nodes[0].DeletedUnix != 0 {
 		t.Fatal("the node goes with its NodeClaim, not before it")
 	}
-	if err := w.Cluster.Free(t.Context(), world.KindNodeClaim, claim); err != nil {
+	if _, err := w.Cluster.Free(t.Context(), world.KindNodeClaim, claim); err != nil {
 		t.Fatal(err)
 	}
 	w.Tick(2 * time.Second)
 	if nodes := w.Cluster.Nodes(); nodes[0].DeletedUnix == 0 {
 		t.Fatal("the node stayed")
 	}
-	if err := w.Cluster.Free(t.Context(), world.KindNode, node); err != nil {
+	if _, err := w.Cluster.Free(t.Context(), world.KindNode, node); err != nil {
 		t.Fatal(err)
 	}
 	if nodes := w.Cluster.Nodes(); len(nodes) != 0 {
