@@ -13,7 +13,7 @@ func bufferOf(spec string) string {
 ---
 {apiVersion: v1, kind: PodTemplate, metadata: {name: large}, template: {spec: {tolerations: [{operator: Exists}], containers: [{name: a, resources: {requests: {cpu: 1200m, memory: 1Gi}}}]}}}
 ---
-{apiVersion: apps/v1, kind: Deployment, metadata: {name: unused}, spec: {selector: {}, template: {spec: {containers: []}}}}
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: unused, uid: unused}, spec: {selector: {}, template: {spec: {containers: []}}}}
 ---
 {apiVersion: autoscaling.x-k8s.io/v1beta1, kind: CapacityBuffer, metadata: {name: spare}, spec: ` + spec + `}
 `

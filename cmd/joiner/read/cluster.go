@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/cmd/joiner/workload"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
 	"github.com/joiner-sh/joiner/shared/api/awsv1"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
@@ -33,6 +34,10 @@ type Options struct {
 	// AsSeen takes pods that were stored in a cluster for what they show there: one that no scheduler has looked at does not wait for
 	// capacity. False = all of them are taken for such that wait, as manifests are.
 	AsSeen bool
+	// Recursive reads the folders in folders too.
+	Recursive bool
+	// Kustomize is a folder or a URL that kustomize builds objects of, beside the paths; "" = none.
+	Kustomize string
 
 	flag string          // that names the paths, in mistakes; empty = -f
 	only map[string]bool // kinds that may be there, by name; nil = any
@@ -44,15 +49,16 @@ type Cluster struct {
 	Claims   []model.Claim   // of the NodeClaims, by name
 	Leaving  pack.Leaving    // nodes whose NodeClaim is being deleted, as package core/pack understands it
 	Warnings []string        // of what was left out, a sentence each
+	Objects  int             // that were read, of kinds that planning looks at
 
 	deleting map[string]int64 // NodeClaims somebody asked to delete, by name: by when no pod is left, Unix; 0 = nobody says
 }
 
-// Files reads every file that paths name: a file, a folder's files ending in .json, .yaml or .yml (not the folders in it),
-// or "-" for standard input. Of an object that is there twice the last one counts. The error has one line for each of the
+// Files reads every file that paths name: a file, a folder's files ending in .json, .yaml or .yml (those in its folders
+// where options say so), or "-" for standard input. Manifests of workloads stand for the pods that they make. Of an object that is there twice the last one counts. The error has one line for each of the
 // first ten mistakes.
 func Files(paths []string, options Options) (*Cluster, error) {
-	files, err := sources(cmp.Or(options.flag, "-f"), paths)
+	files, err := sources(cmp.Or(options.flag, "-f"), paths, options.Recursive)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +80,13 @@ func Files(paths []string, options Options) (*Cluster, error) {
 			close(out.stop)
 		}
 	}
-	if !errors.Is(broken, errStopped) {
+	if broken != nil && !errors.Is(broken, errStopped) {
 		c.problems = append(c.problems, broken)
+	}
+	if options.Kustomize != "" {
+		if err := c.kustomized(options.Kustomize); err != nil {
+			c.problems = append(c.problems, err)
+		}
 	}
 	if err := errors.Join(c.problems...); err != nil {
 		return nil, err
@@ -106,6 +117,8 @@ type collector struct {
 	only     map[string]bool
 	problems []error
 	notes    []string // about objects, in their order
+	objects  int
+	storage  workload.Storage
 
 	podEvents map[string]int64 // of NodeClaims: status.lastPodEventTime, by provider ID and by name of the node
 	deleting  map[string]int64
@@ -143,10 +156,20 @@ func (c *collector) take(b *batch) {
 			continue
 		}
 		c.builder.Add(object.typed)
+		c.storage.See(object.typed)
+		c.objects++
 		if object.note != "" {
 			c.notes = append(c.notes, object.note)
 		}
-		if object.kind.name == "Deployment" {
+		if object.makes != nil {
+			for _, pod := range object.makes.Pods {
+				c.builder.Add(pod)
+			}
+			for _, claim := range object.makes.Claims {
+				c.builder.Add(claim)
+				c.storage.Want(claim)
+			}
+		} else if object.kind.name == "Deployment" {
 			c.unread[object.typed.GetNamespace()+"/"+object.typed.GetName()] = object.kind
 		}
 		if claim, ok := object.typed.(*apiv1.NodeClaim); ok && translate.Managed(claim.Spec.NodeClassRef) {
@@ -181,7 +204,12 @@ func (c *collector) claim(object *apiv1.NodeClaim) {
 }
 
 func (c *collector) cluster(options Options) *Cluster {
-	out := &Cluster{Snapshot: c.builder.Snapshot("", options.NowUnix), Claims: lastOfEach(c.claims), deleting: c.deleting}
+	for _, class := range c.storage.Assumed() {
+		c.builder.Add(class)
+		c.notes = append(c.notes, workload.Assumption(class))
+	}
+	out := &Cluster{Snapshot: c.builder.Snapshot("", options.NowUnix), Claims: lastOfEach(c.claims), deleting: c.deleting,
+		Objects: c.objects}
 	out.markLeaving()
 	for i := range out.Snapshot.Nodes {
 		node := &out.Snapshot.Nodes[i]
@@ -239,7 +267,7 @@ func leftOut(k kind, n int) string {
 	switch {
 	case k.name == "Deployment":
 		why = "include the pods it creates"
-	case other:
+	case other && version != k.apiVersion:
 		why = fmt.Sprintf("the kind is read in version %s; convert it", version)
 	}
 	return objects + " left out: " + why

@@ -177,7 +177,9 @@ func TestReadWarnsOnceForEachKindLeftOut(t *testing.T) {
 	cluster := mustRead(t, file(t, "a.yaml", `
 {apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}, {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}]}
 ---
-{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, uid: a}}
+---
+{apiVersion: batch/v1, kind: CronJob, metadata: {name: a, uid: a}}
 ---
 {apiVersion: karpenter.sh/v1beta1, kind: NodePool, metadata: {name: a}}
 ---
@@ -187,6 +189,7 @@ func TestReadWarnsOnceForEachKindLeftOut(t *testing.T) {
 `))
 	want := []string{
 		"2 objects of kind ConfigMap (v1) are left out: planning does not use the kind",
+		"1 object of kind CronJob (batch/v1) is left out: planning does not use the kind",
 		"1 object of kind Deployment (apps/v1) is left out: include the pods it creates",
 		"1 object of kind NodeOverlay (karpenter.sh/v1beta1) is left out: the kind is read in version karpenter.sh/v1alpha1; convert it",
 		"1 object of kind NodePool (karpenter.sh/v1beta1) is left out: the kind is read in version karpenter.sh/v1; convert it",

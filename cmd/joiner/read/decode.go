@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/joiner-sh/joiner/shared/core/admit"
+	"github.com/joiner-sh/joiner/cmd/joiner/workload"
 )
 
 // maxNesting bounds lists inside of lists.
@@ -23,8 +23,9 @@ var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.Allo
 type object struct {
 	at    place
 	kind  kind
-	typed metav1.Object // nil where the kind is not one that planning looks at
-	note  string        // what of it is left out, a sentence; "" = nothing
+	typed metav1.Object  // nil where the kind is not one that planning looks at
+	makes *workload.Made // the pods of a workload's manifest; nil = it is none
+	note  string         // what of it is left out, a sentence; "" = nothing
 }
 
 // decoder reads values into objects. It is for one goroutine at a time.
@@ -95,12 +96,6 @@ func (d *decoder) object(raw []byte, is kind, at place) {
 		d.problem(at, is, raw, field, what)
 		return
 	}
-	if mistakes := unknownFields(raw, is, known); len(mistakes) > 0 {
-		for _, m := range mistakes {
-			d.problem(at, is, raw, m.field, m.what)
-		}
-		return
-	}
 	if into.GetName() == "" {
 		d.problem(at, is, raw, "metadata.name", "not set; name the object, so that the plan can refer to it")
 		return
@@ -108,21 +103,44 @@ func (d *decoder) object(raw []byte, is kind, at place) {
 	if known.namespaced && into.GetNamespace() == "" {
 		into.SetNamespace(metav1.NamespaceDefault)
 	}
-	d.objects = append(d.objects, object{at: at, kind: is, typed: into, note: noteOf(raw, is, into)})
+	if known.written && into.GetUID() != "" {
+		d.objects = append(d.objects, object{at: at, kind: is})
+		return
+	}
+	makes, mistake := workload.Of(into)
+	if mistake != nil {
+		d.problem(at, is, raw, mistake.Field, mistake.What)
+		return
+	}
+	if mistakes := unknownFields(raw, is, known, makes != nil); len(mistakes) > 0 {
+		for _, m := range mistakes {
+			d.problem(at, is, raw, m.field, m.what)
+		}
+		return
+	}
+	note := noteOf(raw, is, into, makes)
+	d.objects = append(d.objects, object{at: at, kind: is, typed: into, makes: makes, note: note})
 }
 
 // noteOf returns what of an object has no effect, "" where everything has.
-func noteOf(raw []byte, is kind, into metav1.Object) string {
-	if is.name != "Pod" {
-		return ""
-	}
+func noteOf(raw []byte, is kind, into metav1.Object, makes *workload.Made) string {
 	var notes []string
-	if beyond := beyondTypes(raw); beyond != "" {
-		notes = append(notes, beyond)
+	annotations := map[string]string{}
+	switch {
+	case is.name == "Pod":
+		if beyond := beyondTypes(raw); beyond != "" {
+			notes = append(notes, beyond)
+		}
+		annotations = into.GetAnnotations()
+	case makes != nil:
+		if makes.Note != "" {
+			notes = append(notes, makes.Note)
+		}
+		if len(makes.Pods) > 0 {
+			annotations = makes.Pods[0].Annotations
+		}
 	}
-	for _, f := range admit.PodAnnotations(into.GetAnnotations()) {
-		notes = append(notes, f.String())
-	}
+	notes = append(notes, workload.Annotations(annotations)...)
 	if len(notes) == 0 {
 		return ""
 	}

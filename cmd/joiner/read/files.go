@@ -28,6 +28,9 @@ const Stdin = "-"
 // extensions are those of the files taken from a folder.
 var extensions = []string{".json", ".yaml", ".yml"}
 
+// kustomizations are files of kustomize's own.
+var kustomizations = []string{"kustomization.yaml", "kustomization.yml"}
+
 // source is one text to read.
 type source struct {
 	name string // as a person knows it
@@ -39,8 +42,9 @@ func IsURL(path string) bool {
 	return strings.HasPrefix(path, "https://") || strings.HasPrefix(path, "http://")
 }
 
-// sources returns the files that paths name, each given by a flag: a file itself, a folder's files one level deep, by name, or a URL.
-func sources(flag string, paths []string) ([]source, error) {
+// sources returns the files that paths name, each given by a flag: a file itself, a folder's files by name, one level
+// deep or all, or a URL.
+func sources(flag string, paths []string, recursive bool) ([]source, error) {
 	var out []source
 	stdin := false
 	for _, path := range paths {
@@ -64,7 +68,7 @@ func sources(flag string, paths []string) ([]source, error) {
 			out = append(out, source{name: path, path: path})
 			continue
 		}
-		files, err := folder(flag, path)
+		files, err := folder(flag, path, recursive)
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +77,20 @@ func sources(flag string, paths []string) ([]source, error) {
 	return out, nil
 }
 
-func folder(flag, path string) ([]source, error) {
+func folder(flag, path string, recursive bool) ([]source, error) {
+	out, err := filesOf(flag, path, recursive)
+	if err == nil && len(out) == 0 {
+		hint := "; its subfolders are not read without -R"
+		if recursive {
+			hint = ""
+		}
+		return nil, fmt.Errorf("%s %s: the folder has no file that ends in %s%s", flag, path,
+			strings.Join(extensions, ", "), hint)
+	}
+	return out, err
+}
+
+func filesOf(flag, path string, recursive bool) ([]source, error) {
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", flag, path, plain(err))
@@ -81,6 +98,17 @@ func folder(flag, path string) ([]source, error) {
 	var out []source
 	for _, entry := range entries {
 		file := filepath.Join(path, entry.Name())
+		if entry.IsDir() && recursive { // and no link to one: those may lead in circles
+			below, err := filesOf(flag, file, true)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, below...)
+			continue
+		}
+		if slices.Contains(kustomizations, entry.Name()) { // no objects, but which there are
+			continue
+		}
 		if !slices.Contains(extensions, filepath.Ext(strings.TrimSuffix(file, ".gz"))) {
 			continue
 		}
@@ -91,9 +119,6 @@ func folder(flag, path string) ([]source, error) {
 		if info.Mode().IsRegular() {
 			out = append(out, source{name: file, path: file})
 		}
-	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("%s %s: the folder has no file that ends in %s; its subfolders are not read", flag, path, strings.Join(extensions, ", "))
 	}
 	return out, nil
 }
@@ -158,7 +183,12 @@ func Live(server genericclioptions.RESTClientGetter, options Options) (*Cluster,
 		return nil, err
 	}
 	c := newCollector(options)
-	for _, k := range slices.SortedFunc(maps.Keys(kinds), func(a, b kind) int { return strings.Compare(a.String(), b.String()) }) {
+	for _, k := range slices.SortedFunc(maps.Keys(kinds), func(a, b kind) int {
+		return strings.Compare(a.String(), b.String())
+	}) {
+		if kinds[k].written {
+			continue
+		}
 		version, err := schema.ParseGroupVersion(k.apiVersion)
 		if err != nil {
 			return nil, err
@@ -173,17 +203,7 @@ func Live(server genericclioptions.RESTClientGetter, options Options) (*Cluster,
 		b, name := &batch{}, mapping.Resource
 		list := resource.NewBuilder(server).Unstructured().AllNamespaces(true).RequestChunksOf(pageObjects).
 			ResourceTypes(name.Resource + "." + name.Version + "." + name.Group).SelectAllParam(true).Flatten().Do()
-		err = list.Visit(func(info *resource.Info, err error) error {
-			if err != nil {
-				return err
-			}
-			raw, err := info.Object.(*unstructured.Unstructured).MarshalJSON()
-			if err == nil {
-				b.read.value(raw, kind{}, place{source: "the cluster"}, 0)
-			}
-			return err
-		})
-		if err != nil {
+		if err := visited(list, b, place{source: "the cluster"}); err != nil {
 			return nil, fmt.Errorf("list objects of kind %s: %w", k, err)
 		}
 		c.take(b)
@@ -192,4 +212,30 @@ func Live(server genericclioptions.RESTClientGetter, options Options) (*Cluster,
 		return nil, err
 	}
 	return c.cluster(options), nil
+}
+
+// visited reads the objects of a result of kubectl's library.
+func visited(list *resource.Result, b *batch, at place) error {
+	return list.Visit(func(info *resource.Info, err error) error {
+		if err != nil {
+			return err
+		}
+		raw, err := info.Object.(*unstructured.Unstructured).MarshalJSON()
+		if err == nil {
+			b.read.value(raw, kind{}, at, 0)
+		}
+		return err
+	})
+}
+
+// kustomized takes the objects that kustomize builds of a folder or a URL, as kubectl -k does.
+func (c *collector) kustomized(folder string) error {
+	b := &batch{}
+	built := resource.NewLocalBuilder().Unstructured().
+		FilenameParam(false, &resource.FilenameOptions{Kustomize: folder}).Flatten().Do()
+	if err := visited(built, b, place{source: "-k " + folder}); err != nil {
+		return fmt.Errorf("-k %s: %w", folder, err)
+	}
+	c.take(b)
+	return nil
 }

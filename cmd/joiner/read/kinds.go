@@ -44,6 +44,7 @@ func (k kind) isList() bool { return strings.HasSuffix(k.name, "List") }
 type known struct {
 	empty      func() metav1.Object // a new one to read into
 	namespaced bool                 // in "default" where it does not say
+	written    bool                 // only manifests are looked at, and none of a cluster
 }
 
 func of[T any, P interface {
@@ -51,6 +52,15 @@ func of[T any, P interface {
 	metav1.Object
 }](namespaced bool) known {
 	return known{empty: func() metav1.Object { return P(new(T)) }, namespaced: namespaced}
+}
+
+func ofManifests[T any, P interface {
+	*T
+	metav1.Object
+}]() known {
+	out := of[T, P](true)
+	out.written = true
+	return out
 }
 
 // kinds are those that planning may look at.
@@ -68,6 +78,7 @@ var kinds = map[kind]known{
 	{"apps/v1", "ReplicaSet"}:                        of[appsv1.ReplicaSet](true),
 	{"apps/v1", "StatefulSet"}:                       of[appsv1.StatefulSet](true),
 	{"batch/v1", "Job"}:                              of[batchv1.Job](true),
+	{"batch/v1", "CronJob"}:                          ofManifests[batchv1.CronJob](),
 	{"storage.k8s.io/v1", "StorageClass"}:            of[storagev1.StorageClass](false),
 	{"storage.k8s.io/v1", "CSINode"}:                 of[storagev1.CSINode](false),
 	{"storage.k8s.io/v1", "VolumeAttachment"}:        of[storagev1.VolumeAttachment](false),
@@ -100,8 +111,8 @@ func otherVersion(k kind) (string, bool) {
 }
 
 // strictGroups are the API groups whose objects people write for us: a field that their kinds do not have is a mistake,
-// as it is for kubectl. Objects of Kubernetes itself may come from a cluster that is newer than what they are read
-// with.
+// as it is for kubectl. So it is in manifests of workloads. Other objects of Kubernetes itself may come from a cluster
+// that is newer than what they are read with.
 var strictGroups = []string{"karpenter.sh/", "karpenter.k8s.aws/", "autoscaling.x-k8s.io/"}
 
 func (k kind) strict() bool {
@@ -118,8 +129,8 @@ type fieldMistake struct{ field, what string }
 
 // unknownFields returns the mistakes of an object that are about names of fields. Metadata and status are others' to
 // write.
-func unknownFields(raw []byte, is kind, of known) []fieldMistake {
-	if !is.strict() {
+func unknownFields(raw []byte, is kind, of known, written bool) []fieldMistake {
+	if !is.strict() && !written {
 		return nil
 	}
 	into := of.empty()
@@ -136,6 +147,9 @@ func unknownFields(raw []byte, is kind, of known) []fieldMistake {
 		field := placed.FieldPath()
 		if top, _, _ := strings.Cut(field, "."); top == "metadata" || top == "status" {
 			continue
+		}
+		if strings.HasSuffix(field, ".template.spec."+workloadRef) {
+			continue // see beyondTypes
 		}
 		what := "is there twice; leave one"
 		if strings.HasPrefix(mistake.Error(), "unknown") {
@@ -176,10 +190,13 @@ func fieldNames(t reflect.Type, seen map[reflect.Type]bool) []string {
 	return out
 }
 
+// workloadRef is a field of pods in Kubernetes 1.35.
+const workloadRef = "workloadRef"
+
 // beyondTypes returns what a pod asks for that the types of Kubernetes have no field for any more, "" where there is
 // nothing. Kubernetes 1.35 had spec.workloadRef; later versions have spec.schedulingGroup.
 func beyondTypes(raw []byte) string {
-	if !bytes.Contains(raw, []byte("workloadRef")) {
+	if !bytes.Contains(raw, []byte(workloadRef)) {
 		return ""
 	}
 	var pod struct {
