@@ -279,6 +279,7 @@ $(BIN)/watcher: FORCE
 
 $(BIN)/joiner: FORCE
 	$(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $@ ./cmd/joiner
+	@ln -sf joiner $(BIN)/kubectl-joiner # a plugin of kubectl, on the PATH
 
 clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules $(CONSOLE)/node_modules $(BROWSER)/node_modules

@@ -15,11 +15,11 @@ func TestAdoptRefusesACommandLineThatSaysTooLittle(t *testing.T) {
 	t.Setenv("AWS_REGION", "")
 	t.Setenv("AWS_DEFAULT_REGION", "")
 	for want, args := range map[string][]string{
-		"--region: no AWS":   {"adopt", "shop"},
-		"--region":           {"adopt", "shop", "--table", "t"},
-		"--dry-run":          {"adopt", "shop", "--table", "t", "--yes", "--dry-run"},
-		"accepts 1 arg":      {"adopt", "--table", "t"},
-		"must be table or j": {"adopt", "shop", "--table", "t", "-o", "yaml"},
+		"--region: no AWS":                       {"adopt", "shop"},
+		"--region":                               {"adopt", "shop", "--table", "t"},
+		"--dry-run":                              {"adopt", "shop", "--table", "t", "--yes", "--dry-run"},
+		"name the cluster: joiner adopt CLUSTER": {"adopt", "--table", "t"},
+		"must be table or j":                     {"adopt", "shop", "--table", "t", "-o", "wide"},
 	} {
 		if code, out, errs := joiner("", args...); code != 2 || out != "" || !strings.Contains(errs, want) {
 			t.Errorf("%v: exit status %d, %q, %q", args, code, out, errs)

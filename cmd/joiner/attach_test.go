@@ -365,7 +365,7 @@ func TestAttachClustersDetach(t *testing.T) {
 		t.Errorf("exit status %d, %s, %s", code, out, errs)
 	}
 	a.instance(t, "a")
-	if code, out, errs := joiner("", "clusters"); code != 0 || !strings.Contains(out, "shop     "+a.Account()) || !strings.Contains(out, "active  never      1") {
+	if code, out, errs := joiner("", "clusters"); code != 0 || !strings.Contains(out, "shop     "+a.Account()) || !strings.Contains(out, "active  never              1") {
 		t.Errorf("exit status %d, %s, %s", code, out, errs)
 	}
 	if code, _, errs := joiner("", "detach", "shop", "--yes"); code != 2 || !strings.Contains(errs, "1 instance (default: 1)") {

@@ -137,8 +137,9 @@ func TestPlanDisruptWritesATable(t *testing.T) {
 }
 
 func TestPlanDisruptOfNothing(t *testing.T) {
-	code, out, errs := joiner("", "plan", "disrupt", "-f", "-")
-	if code != 0 || errs != "" || out != "No node belongs to a NodePool: nothing to disrupt.\n" {
+	code, out, errs := joiner(onePod, "plan", "disrupt", "-f", "-")
+	if code != 0 || errs != "" || !strings.HasPrefix(out, "No node belongs to a NodePool: nothing to disrupt. "+
+		"The input has 1 pod, 0 nodes and 0 NodePools.\n") {
 		t.Errorf("exit status %d, %q, %q", code, out, errs)
 	}
 }
@@ -196,13 +197,14 @@ func TestPlanDisruptExitStatusIsTwoWhereInputCannotBeRead(t *testing.T) {
 		}
 		return path
 	}
+	t.Setenv("KUBECONFIG", "/dev/null")
 	const class = "nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}"
 	for _, c := range []struct {
 		name string
 		args []string
 		want string
 	}{
-		{"no file", []string{}, `required flag(s) "filename" not set`},
+		{"no file", []string{}, "name what to read: files by -f or -k, or a cluster by --context"},
 		{"no such file", []string{"-f", "none.yaml"}, "-f none.yaml: no such file or directory"},
 		{"no such change", []string{"-f", "testdata/night", "--with", "none.yaml"}, "--with none.yaml: no such file or directory"},
 		{"standard input twice", []string{"-f", "-", "--with", "-"}, "--with -: standard input is read by -f already"},

@@ -115,7 +115,10 @@ func TestAnInstallationAnswersWhyAndWhatFor(t *testing.T) {
 	says(ask("why", "pod", "shop/api-0"), "is not pending: it is bound to node n1 (m7.large, on-demand, us-west-2a, NodePool default)")
 	says(ask("why", "node", "n1"), "INSTANCE", "i-new", "WHY IT WAS LAUNCHED", "as a replacement for nodes that a command disrupts", "WHY IT STAYS")
 	says(ask("why", "node", "i-old"), "is gone since", "Joiner disrupted it (Underutilized)", "command "+evaluated+"-0 was to save $0.3000 per hour and move 1 pod;", "its replacements are default-new", "COMMAND "+evaluated+"-0, done")
-	says(ask("why", "node", "n7"), "neither a node, nor a NodeClaim, nor an instance")
+	if code, _, errs := joiner("", "why", "node", "n7"); code != 1 || !strings.Contains(errs,
+		"neither a node, nor a NodeClaim, nor an instance") {
+		t.Errorf("exit status %d: %s", code, errs)
+	}
 	says(ask("report", "--since", "2h", "--by", "workload"), "WORKLOAD", "StatefulSet shop/api", "IDLE NODES", "n1 (default)")
 
 	var saving explain.Saving

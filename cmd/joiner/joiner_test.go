@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +14,11 @@ import (
 )
 
 var update = flag.Bool("update", false, "write what is printed to testdata instead of comparing")
+
+// run runs the command line and returns the exit status.
+func run(args []string, in io.Reader, out, errs io.Writer) int {
+	return runAs("joiner", args, in, out, errs)
+}
 
 // joiner runs the command line and returns its exit status and what it prints.
 func joiner(in string, args ...string) (code int, out, errs string) {
@@ -316,23 +322,34 @@ func TestPlanProvisionSpreadsByDefaultWhereToldTo(t *testing.T) {
 }
 
 func TestExitStatusIsTwoWhereInputOrCommandLineCannotBeRead(t *testing.T) {
+	t.Setenv("KUBECONFIG", "/dev/null")
 	for _, c := range []struct {
 		name, in string
 		args     []string
 		want     string
 	}{
-		{"no file", "", []string{"plan", "provision"}, `required flag(s) "filename" not set`},
+		{"no file", "", []string{"plan", "provision"},
+			"name what to read: files by -f or -k, or a cluster by --context"},
+		{"an empty file", "", []string{"plan", "provision", "-f", "-"},
+			"-f: the input has no objects; did kubectl fail?"},
+		{"other objects", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", []string{"plan", "disrupt",
+			"-f", "-"},
+			"-f: the input has no object that planning looks at: 1 object of kind ConfigMap (v1) is left out"},
 		{"no such file", "", []string{"plan", "provision", "-f", "none.yaml"}, "-f none.yaml: no such file or directory"},
 		{"a wrong object", "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {nodeName: 1}}", []string{"plan", "provision", "-f", "-"},
 			"joiner: standard input: document 1: Pod a: spec.nodeName: 1: not a string; put it in quotes"},
-		{"no such catalogue", "", []string{"plan", "provision", "-f", "-", "--catalog", "none.json"}, "--catalog none.json: no such file or directory"},
+		{"no such catalogue", onePod, []string{"plan", "provision", "-f", "-", "--catalog", "none.json"},
+			"--catalog none.json: no such file or directory"},
 		{"a wrong time", "", []string{"plan", "provision", "-f", "-", "--now", "today"}, `--now: "today": not a time`},
 		{"a wrong spread", "", []string{"plan", "provision", "-f", "-", "--default-spread", "[{topologyKey: a, maxSkew: 1}]"}, `--default-spread: default spread: defaultConstraints[0].whenUnsatisfiable: ""`},
-		{"a wrong output", "", []string{"plan", "provision", "-f", "-", "-o", "yaml"}, "must be table or json"},
+		{"a wrong output", "", []string{"plan", "provision", "-f", "-", "-o", "wide"},
+			"must be table or json or yaml or jsonpath=TEMPLATE or go-template=TEMPLATE"},
 		{"a wrong flag", "", []string{"plan", "provision", "--fast"}, "unknown flag: --fast; see joiner plan provision --help"},
-		{"a wrong argument", "", []string{"plan", "provision", "-f", "-", "cluster.yaml"}, "unknown command"},
+		{"a wrong argument", "", []string{"plan", "provision", "-f", "-", "cluster.yaml"},
+			`unknown command "cluster.yaml" for "joiner plan provision"; see joiner plan provision --help`},
 		{"a wrong command", "", []string{"plant"}, `unknown command "plant" for "joiner"`},
-		{"a wrong plan", "", []string{"plan", "provison"}, `unknown command "provison" for "joiner plan"`},
+		{"a wrong plan", "", []string{"plan", "provison"},
+			`unknown command "provison" for "joiner plan"; did you mean provision?`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, out, errs := joiner(c.in, c.args...)
@@ -343,13 +360,15 @@ func TestExitStatusIsTwoWhereInputOrCommandLineCannotBeRead(t *testing.T) {
 	}
 }
 
+const onePod = "{apiVersion: v1, kind: Pod, metadata: {name: a}}"
+
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, os.ErrClosed }
 
 func TestExitStatusIsOneWhereThePlanCannotBeWritten(t *testing.T) {
 	var errs bytes.Buffer
-	if code := run([]string{"plan", "provision", "-f", "-"}, strings.NewReader(""), full{}, &errs); code != 1 {
+	if code := run([]string{"plan", "provision", "-f", "-"}, strings.NewReader(onePod), full{}, &errs); code != 1 {
 		t.Errorf("exit status %d: %s", code, errs.String())
 	}
 }

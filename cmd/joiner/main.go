@@ -22,7 +22,8 @@
 //	joiner completion bash|zsh|fish|powershell   shell completion
 //	joiner version
 //
-// Exit status, where a command does not say otherwise: 0, 2 where the input, the cluster or the command line cannot be read, 1 where the result cannot be written.
+// Exit status, where a command does not say otherwise: 0, 2 where the input, the cluster or the command line cannot be
+// read, 1 where the result cannot be written or what was asked for is not there.
 package main
 
 import (
@@ -32,17 +33,21 @@ import (
 	"os"
 	"runtime/debug"
 
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+
 	"github.com/joiner-sh/joiner/cmd/joiner/internal/cli"
 )
 
 func main() {
 	tuneGC()
-	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	klog.SetLogger(logr.Discard()) // errors are returned, and said once
+	os.Exit(runAs(os.Args[0], os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run runs the command line and returns the exit status.
-func run(args []string, in io.Reader, out, errs io.Writer) int {
-	command := newRoot()
+// runAs runs the command line of a program that is called by a name.
+func runAs(program string, args []string, in io.Reader, out, errs io.Writer) int {
+	command := newRoot(program)
 	command.SetArgs(args)
 	command.SetIn(in)
 	command.SetOut(out)
@@ -55,7 +60,7 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 		return int(status)
 	}
 	fmt.Fprintln(errs, "joiner:", err)
-	if errors.As(err, &cli.WriteError{}) {
+	if errors.As(err, &cli.WriteError{}) || errors.As(err, &cli.NotFound{}) {
 		return 1
 	}
 	return 2

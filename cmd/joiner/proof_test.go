@@ -61,7 +61,7 @@ func TestProofRefusesWhatIsNone(t *testing.T) {
 		"--only nonsense":        `--only names "nonsense", which is no probe and no service: see joiner proof --list`,
 		"--ceiling 0":            "--ceiling is 0; give the dollars a run may cost, such as 1",
 		"--list --yes":           "none of the others can be",
-		"-o yaml":                "must be table or json",
+		"-o wide":                "must be table or json",
 		"--clean --list -o json": "none of the others can be",
 	} {
 		if status, _, errs := proofRun(t, strings.Fields(args)...); status != 2 || !strings.Contains(errs, want) {

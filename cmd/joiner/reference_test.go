@@ -42,7 +42,8 @@ func TestU66CommandLineReference(t *testing.T) {
 	}
 	var page bytes.Buffer
 	fmt.Fprint(&page, "# Command line\n\nGenerated from the commands by `go test ./cmd/joiner -run TestU66CommandLineReference -update`.\n\n"+
-		"The exit status is 0 for success. The help of a command names the others.\n"+
+		"The exit status is 0 for success, 1 if what was asked for does not exist, and 2 if the command line or the input cannot be read.\n"+
+		"The help of a command names the others. [Use the command line](../tasks/command-line.md) explains formats, live clusters and manifests.\n"+
 		"`joiner completion` writes a script that completes commands in a shell.\n"+unitsPage)
 	flags := 0
 	var write func(command *cobra.Command)
@@ -61,7 +62,7 @@ func TestU66CommandLineReference(t *testing.T) {
 			write(each)
 		}
 	}
-	write(newRoot())
+	write(newRoot("joiner"))
 	if flags < 50 {
 		t.Errorf("only %d flags were found", flags)
 	}

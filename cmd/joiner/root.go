@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/internal/attach"
+	"github.com/joiner-sh/joiner/cmd/joiner/internal/cli"
 	"github.com/joiner-sh/joiner/cmd/joiner/internal/consolecmd"
 	"github.com/joiner-sh/joiner/cmd/joiner/internal/doctor"
 	"github.com/joiner-sh/joiner/cmd/joiner/internal/plan"
@@ -17,7 +19,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/boot"
 )
 
-func newRoot() *cobra.Command {
+// newRoot returns the command of the program, by the name that it is called.
+func newRoot(program string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "joiner",
 		Short: "Show what Joiner does for a cluster, and adopt Karpenter's nodes",
@@ -25,33 +28,58 @@ func newRoot() *cobra.Command {
 decisions from files and without a cloud, with the same code that decides in your account. It also explains a running
 installation, adopts the nodes of a cluster that Karpenter ran, and stops voluntary disruption.
 
-Start with a cluster you have:
+Start with the cluster that your kubeconfig names:
 
-  kubectl get pods,nodes,daemonsets,nodepools,nodeclaims,ec2nodeclasses,pdb -A -o json > cluster.json
-  joiner plan provision -f cluster.json      # which nodes the pending pods need
-  joiner plan disrupt -f cluster.json        # which nodes can be removed`,
+  joiner plan provision                      # which nodes the pending pods need
+  joiner plan disrupt                        # which nodes can be removed
+  joiner plan provision -f deployment.yaml -f nodepools.yaml`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Version:       versionText(),
+		Args:          cli.NoArgs, // with RunE, so that a misspelt command is a mistake
+		RunE:          func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
-	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
-		return fmt.Errorf("%w; see %s --help", err, command.CommandPath())
-	})
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(cli.FlagError)
 	root.AddCommand(
 		plan.New(), why.New(), why.NewSavings(), why.NewReport(), why.NewDecisions(), replay.New(), replay.NewShadow(), consolecmd.New(),
 		attach.New(), attach.NewDetach(), attach.NewClusters(), doctor.NewPreflight(), doctor.New(), proofcmd.New(), attach.NewAdopt(),
 		stop.New(), stop.NewResume(), stop.NewList(), newVersion(),
 	)
+	cli.Prepare(root, program)
 	return root
 }
 
+// version is what is written of the program as JSON.
+type version struct {
+	Version  string `json:"version"`
+	Platform string `json:"platform"`
+	Go       string `json:"goVersion"`
+}
+
+func versionOf() version {
+	return version{boot.Version(), runtime.GOOS + "/" + runtime.GOARCH, runtime.Version()}
+}
+
+func versionText() string {
+	v := versionOf()
+	return fmt.Sprintf("joiner %s %s %s", v.Version, v.Platform, v.Go)
+}
+
 func newVersion() *cobra.Command {
-	return &cobra.Command{
+	output := ""
+	command := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Args:  cli.NoArgs,
+		Example: `  joiner version
+  joiner version -o json`,
 		RunE: func(command *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(command.OutOrStdout(), "joiner %s %s/%s %s\n", boot.Version(), runtime.GOOS, runtime.GOARCH, runtime.Version())
-			return err
+			return cli.Write(command, output, versionOf(), func(out io.Writer, _ version) error {
+				return cli.Say(out, "%s\n", versionText())
+			})
 		},
 	}
+	cli.OutputFlag(command, &output, "output format")
+	return command
 }

@@ -74,8 +74,10 @@ func TestD9StopAndResume(t *testing.T) {
 	}{
 		{"--cluster shop --pool gpu", "pool shop gpu training", "nodepool gpu of cluster shop", []string{"shop"}},
 		{"--cluster web", "cluster web training", "cluster web", []string{"web"}},
-		{"--region us-west-2", "region 111111111111 us-west-2 training", "account 111111111111 in region us-west-2", []string{"shop", "web"}},
-		{"--region eu-central-1 --account 222222222222", "region 222222222222 eu-central-1 training", "account 222222222222 in region eu-central-1", []string{"far"}},
+		{"--all-clusters --region us-west-2", "region 111111111111 us-west-2 training",
+			"account 111111111111 in region us-west-2", []string{"shop", "web"}},
+		{"--all-clusters --region eu-central-1 --account 222222222222", "region 222222222222 eu-central-1 training",
+			"account 222222222222 in region eu-central-1", []string{"far"}},
 	} {
 		t.Run(c.flags, func(t *testing.T) {
 			flags := strings.Fields(c.flags)
@@ -120,7 +122,7 @@ func TestD9StopAndResume(t *testing.T) {
 
 func TestD9ResumeTellsOfStopsThatHoldStill(t *testing.T) {
 	ledgerOf(t, threeClusters...)
-	joiner("", "stop", "disruption", "--region", "us-west-2", "--why", "bad AMI", "--by", "ann")
+	joiner("", "stop", "disruption", "--all-clusters", "--region", "us-west-2", "--why", "bad AMI", "--by", "ann")
 	joiner("", "stop", "disruption", "--cluster", "shop", "--why", "moves", "--by", "bob")
 	if got := stopsOf(t, "--cluster", "shop"); len(got) != 2 {
 		t.Errorf("%q", got)
@@ -151,17 +153,20 @@ func TestD9AKnownPoolIsNoCauseForAWarning(t *testing.T) {
 func TestStopRefusesACommandLineThatSaysTooLittleOrTooMuch(t *testing.T) {
 	ledgerOf(t, append(threeClusters, model.Registration{Cluster: "other", Account: "333333333333", Region: "us-west-2"})...)
 	for _, c := range []struct{ args, want string }{
-		{"stop disruption --cluster shop", `required flag(s) "why" not set`},
+		{"stop disruption --cluster shop", "give the reason (--why TEXT); see joiner stop disruption --help"},
 		{"stop disruption --cluster shop --why=", "--why: give the reason"},
-		{"stop disruption --why w", "give one of --cluster and --region"},
-		{"stop disruption --why w --cluster shop --region us-west-2", "give one of --cluster and --region"},
-		{"stop disruption --why w --region us-west-2 --pool gpu", "--pool: a NodePool belongs to a cluster"},
-		{"stop disruption --why w --cluster shop --account 1", "--account: it goes with --region"},
+		{"stop disruption --why w", "give the scope (--cluster CLUSTER or --all-clusters)"},
+		{"stop disruption --why w --cluster shop --all-clusters", "--all-clusters: it excludes --cluster"},
+		{"stop disruption --why w --all-clusters --region us-west-2 --pool gpu",
+			"--pool: a NodePool belongs to a cluster"},
+		{"stop disruption --why w --cluster shop --account 1", "--account: it goes with --all-clusters"},
 		{"stop disruption --why w --cluster shoop", `cluster "shoop" is not attached; table joiner has far, other, shop, web`},
-		{"stop disruption --why w --region us-east-1", "--region: table joiner has no cluster in us-east-1, but in eu-central-1, us-west-2"},
-		{"stop disruption --why w --region us-west-2", "--account: clusters in us-west-2 belong to accounts 111111111111, 333333333333"},
+		{"stop disruption --why w --all-clusters --region us-east-1",
+			"--all-clusters: table joiner has no cluster in us-east-1, but in eu-central-1, us-west-2"},
+		{"stop disruption --why w --all-clusters --region us-west-2",
+			"--account: clusters in us-west-2 belong to accounts 111111111111, 333333333333"},
 		{"stop disruption --why w --cluster shop --table=", "read the installation in us-west-2: read parameter /joiner/installation"},
-		{"resume disruption", "give one of --cluster and --region"},
+		{"resume disruption", "give the scope (--cluster CLUSTER or --all-clusters)"},
 		{"resume disruption --cluster shoop", "is not attached"},
 		{"stops --cluster shoop", "is not attached"},
 		{"stops --table none", "none"},

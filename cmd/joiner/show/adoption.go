@@ -14,7 +14,7 @@ const mostClaims = 60 // rows of NodeClaims
 
 // Adoption writes for people what becomes of a cluster's NodeClaims; applied says that it was done and not only looked at.
 func Adoption(out io.Writer, o *adopt.Outcome, applied bool) error {
-	t := &table{}
+	t := newTable(out)
 	a := &adoption{t, o, applied}
 	a.summary()
 	a.running()

@@ -26,7 +26,7 @@ const (
 
 // WhyNode writes for people why a node is there, why it stays, or who took it away.
 func WhyNode(out io.Writer, a *explain.NodeAnswer) error {
-	t := &table{}
+	t := newTable(out)
 	t.line("%s", a.Line())
 	if a.Instance != nil && a.Instance.InstanceType != "" {
 		m := a.Instance
@@ -82,8 +82,8 @@ func (t *table) launch(b *explain.Launch) {
 
 // Savings writes for people what disrupting nodes came to.
 func Savings(out io.Writer, s *explain.Saving) error {
-	t := &table{}
-	t.line("Saved %s from %s to %s, when instances cost %s; they save %s per hour now.", sum2(s.Saved), clock(s.FromUnix), clock(s.ToUnix), sum2(s.Spent), micro(s.PerHour))
+	t := newTable(out)
+	t.sentence("Saved %s from %s to %s, when instances cost %s; they save %s per hour now.", sum2(s.Saved), clock(s.FromUnix), clock(s.ToUnix), sum2(s.Spent), micro(s.PerHour))
 	t.line("%s, %s moved, %s.", many(len(s.Moves), "command"), many(s.Pods, "pod"), many(s.Regrets, "regret"))
 	committed := 0
 	if len(s.Moves) > 0 {
@@ -120,12 +120,12 @@ func Savings(out io.Writer, s *explain.Saving) error {
 
 // Costs writes for people what instances cost and whom it is due to; hourly says that it is what an hour costs.
 func Costs(out io.Writer, c *explain.Cost, by string, hourly bool) error {
-	t := &table{}
+	t := newTable(out)
 	digits, span := 2, fmt.Sprintf("from %s to %s", clock(c.FromUnix), clock(c.ToUnix))
 	if hourly {
 		digits, span = 4, "per hour"
 	}
-	t.line("Instances cost $%s %s: %s of it is idle, %s is of nodes that launch or terminate.", signed(c.Total, digits), span, percent(c.Idle, c.Total), percent(c.Unseen, c.Total))
+	t.sentence("Instances cost $%s %s: %s of it is idle, %s is of nodes that launch or terminate.", signed(c.Total, digits), span, percent(c.Idle, c.Total), percent(c.Unseen, c.Total))
 	if c.Unpriced > 0 {
 		t.wrapped("", "  ", fmt.Sprintf("%s of NodePools with an unknown price are not included.", many(c.Unpriced, "node")))
 	}
@@ -215,7 +215,7 @@ func sum2(amount model.MicroUSD) string {
 
 // WhyPod writes for people why a pod waits: the answer in one line, however long, then what each NodePool says and what was decided.
 func WhyPod(out io.Writer, a *explain.PodAnswer) error {
-	t := &table{}
+	t := newTable(out)
 	t.line("%s", a.Line())
 	if len(a.Pools) > 0 {
 		t.line("")

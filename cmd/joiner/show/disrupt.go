@@ -101,7 +101,11 @@ const (
 
 // Disrupt writes a plan of what to disrupt for people.
 func Disrupt(out io.Writer, d *DisruptResult) error {
-	r := &reclaimed{planTable: planTable{r: &Result{Plan: d.Waiting, Headroom: d.Headroom}}, d: d, claims: map[string]*model.Claim{}, pools: map[string]string{}}
+	r := &reclaimed{
+		planTable: planTable{table: table{columns: Width(out, preset)},
+			r: &Result{Plan: d.Waiting, Headroom: d.Headroom}},
+		d: d, claims: map[string]*model.Claim{}, pools: map[string]string{},
+	}
 	for i := range d.Claims {
 		r.claims[d.Claims[i].NodeName] = &d.Claims[i]
 	}
@@ -135,11 +139,11 @@ func (r *reclaimed) summary() {
 		r.line("The objects of --with are in the cluster already.")
 	}
 	if len(r.pools) == 0 {
-		r.line("No node belongs to a NodePool: nothing to disrupt.")
+		r.sentence("No node belongs to a NodePool: nothing to disrupt. %s", inputText(r.d.Snapshot))
 		return
 	}
 	before := plan.PriceBefore.USD()
-	r.line("%s of NodePools %s %s per hour, %s per month.", many(len(r.pools), "node"), costs(len(r.pools)), dollars(before), dollarsRound(before*hoursPerMonth))
+	r.sentence("%s of NodePools %s %s per hour, %s per month.", many(len(r.pools), "node"), costs(len(r.pools)), dollars(before), dollarsRound(before*hoursPerMonth))
 	if len(plan.Commands) == 0 {
 		r.line("Nothing to disrupt.")
 		return
@@ -150,12 +154,12 @@ func (r *reclaimed) summary() {
 		going, come, pods = going+len(c.Nodes), come+len(c.Replacements), pods+c.PodsMoved
 	}
 	saved := (plan.PriceBefore - plan.PriceAfter).USD()
-	r.line("%s can be disrupted, %s; %s elsewhere.", many(going, "node"), comes(come), made(pods))
+	r.sentence("%s can be disrupted, %s; %s elsewhere.", many(going, "node"), comes(come), made(pods))
 	switch {
 	case saved < 0:
-		r.line("That costs %s per hour more, %s per month.", dollars(-saved), dollarsRound(-saved*hoursPerMonth))
+		r.sentence("That costs %s per hour more, %s per month.", dollars(-saved), dollarsRound(-saved*hoursPerMonth))
 	case before > 0:
-		r.line("That saves %s per hour, %s per month, %.0f%%.", dollars(saved), dollarsRound(saved*hoursPerMonth), 100*saved/before)
+		r.sentence("That saves %s per hour, %s per month, %.0f%%.", dollars(saved), dollarsRound(saved*hoursPerMonth), 100*saved/before)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 // Result is a plan and what is needed to tell of it.
 type Result struct {
 	Plan        model.Plan
+	Snapshot    *model.Snapshot                 // that it is made of; nil = that is not said
 	PlanSeconds float64                         // from the decoded input to the plan
 	Catalogs    map[string][]model.InstanceType // by class name
 	NotPlanned  map[string]int                  // pods that wait for something else than capacity, by what that is

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/joiner-sh/joiner/shared/core/explain"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -51,24 +50,38 @@ func StopDetails(stop model.Stop) string {
 	return out
 }
 
+// Which names what is stopped: a cluster, a NodePool of it, or an account's region.
+func (s StopEntry) Which() string {
+	switch s.Scope {
+	case model.StopPool:
+		return s.Cluster + "/" + s.Pool
+	case model.StopRegion:
+		return s.Account + " " + s.Region
+	}
+	return s.Cluster
+}
+
 // Stops writes stops for people.
-func Stops(out io.Writer, list []StopEntry) error {
-	t := &table{}
+func Stops(out io.Writer, list []StopEntry, headers bool) error {
 	if len(list) == 0 {
-		t.line("There are no stops.")
-	} else {
-		rows := [][]string{{"STOPPED", "WHICH", "SINCE", "BY", "WHY"}}
-		for _, s := range list {
-			which := s.Cluster
-			switch s.Scope {
-			case model.StopPool:
-				which += "/" + s.Pool
-			case model.StopRegion:
-				which = s.Account + " " + s.Region
-			}
-			rows = append(rows, []string{string(s.Scope), short(which, 50), s.Since, short(s.By, 20), s.Why})
-		}
-		t.grid(rows, ".....")
+		_, err := fmt.Fprintln(out, "There are no stops.")
+		return err
+	}
+	rows := [][]string{{"STOPPED", "WHICH", "SINCE", "BY", "WHY"}}
+	for _, s := range list {
+		rows = append(rows, []string{string(s.Scope), short(s.Which(), 50), s.Since, short(s.By, 20), s.Why})
+	}
+	return Rows(out, rows, ".....", headers)
+}
+
+// Rows writes a list for people: rows below the first, which has their heads, right-justified where align has an r.
+func Rows(out io.Writer, rows [][]string, align string, headers bool) error {
+	t := newTable(out)
+	if !headers {
+		rows = rows[1:]
+	}
+	if len(rows) > 0 {
+		t.grid(rows, align)
 	}
 	_, err := io.WriteString(out, t.text.String())
 	return err
@@ -88,18 +101,17 @@ func StopsJSON(out io.Writer, list []StopEntry) error {
 const mostDecisions = 50
 
 // Decisions writes for people what was decided.
-func Decisions(out io.Writer, decided []explain.Decided) error {
+func Decisions(out io.Writer, decided []explain.Decided, headers bool) error {
 	if len(decided) == 0 {
 		_, err := fmt.Fprintln(out, "Nothing was decided in that time.")
 		return err
 	}
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "DECIDED\tBY\tDECISION\tWHAT")
+	rows := [][]string{{"DECIDED", "BY", "DECISION", "WHAT"}}
 	for i := range decided[:min(len(decided), mostDecisions)] {
 		d := &decided[i]
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", clock(d.AtUnix), d.By, d.ID, plain(what(d)))
+		rows = append(rows, []string{clock(d.AtUnix), d.By, d.ID, what(d)})
 	}
-	if err := t.Flush(); err != nil {
+	if err := Rows(out, rows, "....", headers); err != nil {
 		return err
 	}
 	if more := len(decided) - mostDecisions; more > 0 {

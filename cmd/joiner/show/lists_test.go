@@ -15,7 +15,7 @@ func TestDecisionsSayWhatCameOfThem(t *testing.T) {
 		{ID: "c", AtUnix: 1_772_366_450, By: explain.DecidedDisrupt},
 		{ID: "b", AtUnix: 1_772_366_440, By: explain.DecidedProvision, Pending: 3, Launched: 2, Failed: 1, Unschedulable: 1},
 		{ID: "a", AtUnix: 1_772_366_400, By: explain.DecidedProvision, Pending: 1, Launched: 1, Open: true},
-	})
+	}, true)
 	want := `DECIDED               BY         DECISION  WHAT
 2026-03-01T12:01:00Z  disrupt    d         4 nodes disrupted (Empty, Underutilized), 1 pod moved, $0.5880 per hour saved
 2026-03-01T12:00:50Z  disrupt    c         nothing to disrupt
@@ -26,11 +26,11 @@ func TestDecisionsSayWhatCameOfThem(t *testing.T) {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 	out.Reset()
-	if err := show.Decisions(&out, make([]explain.Decided, 60)); err != nil || !strings.HasSuffix(out.String(), "and 10 older; -o json has all\n") {
+	if err := show.Decisions(&out, make([]explain.Decided, 60), true); err != nil || !strings.HasSuffix(out.String(), "and 10 older; -o json has all\n") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 	out.Reset()
-	if err := show.Decisions(&out, nil); err != nil || out.String() != "Nothing was decided in that time.\n" {
+	if err := show.Decisions(&out, nil, true); err != nil || out.String() != "Nothing was decided in that time.\n" {
 		t.Errorf("%v %q", err, out.String())
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // Table writes a plan for people.
 func Table(out io.Writer, r *Result) error {
-	t := &planTable{r: r}
+	t := &planTable{table: table{columns: Width(out, preset)}, r: r}
 	t.summary()
 	t.newNodes()
 	t.existingNodes()
@@ -34,7 +34,7 @@ func (t *planTable) summary() {
 	plan := &t.r.Plan
 	pods := t.r.Pods()
 	if pods == 0 {
-		t.line("No pending pods: nothing to launch.")
+		t.sentence("No pending pods: nothing to launch. %s", inputText(t.r.Snapshot))
 		return
 	}
 	var onNew, onOld int
@@ -48,11 +48,26 @@ func (t *planTable) summary() {
 	if room := t.r.Headroom; room > 0 {
 		who = strings.TrimPrefix(who+" and ", "0 pending pods and ") + many(room, "placeholder pod") + " of CapacityBuffers"
 	}
-	t.line("%s: %d on %s, %d on existing capacity, %d unschedulable.", who,
+	t.sentence("%s: %d on %s, %d on existing capacity, %d unschedulable.", who,
 		onNew, many(len(plan.Claims), "new node"), onOld, len(plan.Unschedulable))
 	if len(plan.Claims) > 0 {
-		t.line("New nodes cost %s per hour, %s per month.", dollars(plan.Price.USD()), dollarsRound(plan.Price.USD()*hoursPerMonth))
+		t.sentence("New nodes cost %s per hour, %s per month.", dollars(plan.Price.USD()), dollarsRound(plan.Price.USD()*hoursPerMonth))
 	}
+}
+
+// inputText says what a plan was made of.
+func inputText(s *model.Snapshot) string {
+	if s == nil {
+		return ""
+	}
+	pods := 0
+	for i := range s.Pods {
+		if s.Pods[i].Buffer == "" {
+			pods++
+		}
+	}
+	return fmt.Sprintf("The input has %s, %s and %s.", many(pods, "pod"), many(len(s.Nodes), "node"),
+		many(len(s.Pools), "NodePool"))
 }
 
 // newNodes writes a line for each kind of new node, the one that costs most in all first.

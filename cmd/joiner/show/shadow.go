@@ -15,7 +15,7 @@ const mostOtherwise = 50 // decisions whose differences are reported
 
 // Shadow writes for people how decisions come out when another version makes them.
 func Shadow(out io.Writer, r *shadow.Report) error {
-	t := &table{}
+	t := newTable(out)
 	t.wrapped("", "  ", fmt.Sprintf("Decisions of cluster %s from %s to %s by build %s, replayed by build %s:", r.Cluster, clock(r.FromUnix), clock(r.ToUnix), orNone(strings.Join(r.Builds, ", ")), r.By))
 	wording := ""
 	if r.Wording > 0 {

@@ -4,16 +4,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
+
+	"golang.org/x/term"
 
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 const (
-	columns       = 120
 	hoursPerMonth = 730
 	mostRows      = 30 // of new nodes
 	mostNodes     = 5  // of those that exist
@@ -22,7 +25,13 @@ const (
 )
 
 // table is text for people on its way.
-type table struct{ text strings.Builder }
+type table struct {
+	text    strings.Builder
+	columns int // that a line may have
+}
+
+// newTable begins a text that fits what it is written to.
+func newTable(out io.Writer) *table { return &table{columns: Width(out, preset)} }
 
 func (t *table) line(format string, args ...any) {
 	text := plain(fmt.Sprintf(format, args...))
@@ -47,7 +56,7 @@ var dispensable = []string{"ZONE", "IN ALL", "TYPES", "DEVICES", "MAY BE IN"}
 func (t *table) grid(rows [][]string, align string) {
 	width := widths(rows)
 	for _, head := range dispensable {
-		if sum(width)+2*(len(width)-1) <= columns {
+		if sum(width)+2*(len(width)-1) <= t.columns {
 			break
 		}
 		if c := slices.Index(rows[0], head); c >= 0 {
@@ -70,7 +79,7 @@ func (t *table) grid(rows [][]string, align string) {
 				line.WriteString(cell + space)
 			}
 		}
-		t.line("%s", short(strings.TrimRight(line.String(), " "), columns))
+		t.line("%s", short(strings.TrimRight(line.String(), " "), t.columns))
 	}
 }
 
@@ -93,11 +102,16 @@ func sum(list []int) int {
 	return n
 }
 
-// wrapped writes text in lines of at most columns.
+// sentence writes text for people, in as many lines as it takes.
+func (t *table) sentence(format string, args ...any) {
+	t.wrapped("", "  ", fmt.Sprintf(format, args...))
+}
+
+// wrapped writes text in lines that fit.
 func (t *table) wrapped(first, others, text string) {
 	line, empty := first, true
 	for _, word := range strings.Fields(text) {
-		if !empty && len([]rune(line))+1+len([]rune(word)) > columns {
+		if !empty && len([]rune(line))+1+len([]rune(word)) > t.columns {
 			t.line("%s", line)
 			line, empty = others, true
 		}
@@ -152,3 +166,22 @@ func Indented(out io.Writer, answer any) error {
 }
 
 func clock(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }
+
+const (
+	preset    = 120 // columns of what is written to no terminal
+	narrowest = 40  // columns: below them no table can be read
+)
+
+// Width returns how many columns a line may have: COLUMNS where it is set, else those of the terminal that out is, else
+// the preset.
+func Width(out io.Writer, preset int) int {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return max(n, narrowest)
+	}
+	if file, is := out.(interface{ Fd() uintptr }); is {
+		if n, _, err := term.GetSize(int(file.Fd())); err == nil && n > 0 {
+			return max(n, narrowest)
+		}
+	}
+	return preset
+}

@@ -155,7 +155,7 @@ func (r *departure) empty(records *model.ClusterRecords) error {
 	}
 	return fault.New(fault.Conflict, "MachinesLive",
 		"cluster %s still has %s, and no controller would manage them; delete its NodePools (kubectl delete nodepools --all) and wait until its nodes are gone, "+
-			"or hand them over: joiner detach %s --hand-over", r.Cluster, what, r.Cluster)
+			"or hand them over: joiner detach %s --hand-over=karpenter --yes (or =people)", r.Cluster, what, r.Cluster)
 }
 
 func openIntents(records *model.ClusterRecords) int {

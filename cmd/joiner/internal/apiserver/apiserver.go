@@ -34,7 +34,7 @@ func (f *Flags) Register(command *cobra.Command) {
 	flags.StringVar(&f.Context, "context", "",
 		"the `CONTEXT` of the kubeconfig (default: its current one); alone, of kubectl's own kubeconfig")
 	cli.Must(command.MarkFlagFilename("kubeconfig"))
-	cli.NoFiles(command, "context")
+	cli.Contexts(command)
 }
 
 // Clients opens clusters.

@@ -86,7 +86,7 @@ func NewAdopt() *cobra.Command {
 		Short:   "Adopt the nodes of a cluster that Karpenter ran",
 		Long:    adoptLong,
 		Example: adoptExample,
-		Args:    cobra.ExactArgs(1),
+		Args:    cli.OneArg("CLUSTER"),
 		RunE:    func(command *cobra.Command, args []string) error { return f.run(command, args[0]) },
 	}
 	command.ValidArgsFunction = cobra.NoFileCompletions

@@ -54,7 +54,7 @@ func New() *cobra.Command {
 	f := &attachFlags{}
 	command := &cobra.Command{
 		Use: "attach CLUSTER", Short: "Attach a cluster to the installation", Long: attachLong, Example: attachExample,
-		Args: cobra.ExactArgs(1),
+		Args: cli.OneArg("CLUSTER"),
 		RunE: func(command *cobra.Command, args []string) error { return f.run(command, args[0]) },
 	}
 	command.ValidArgsFunction = cobra.NoFileCompletions

@@ -4,38 +4,39 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/internal/cli"
 	"github.com/joiner-sh/joiner/cmd/joiner/internal/installation"
+	"github.com/joiner-sh/joiner/cmd/joiner/show"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // clustersFlags are what the command line says.
 type clustersFlags struct {
 	installation.Flags
-	output string
+	list cli.List
 }
 
 // NewClusters returns the command clusters.
 func NewClusters() *cobra.Command {
 	f := &clustersFlags{}
 	command := &cobra.Command{
-		Use: "clusters", Short: "List attached clusters and their state", Args: cobra.NoArgs,
+		Use: "clusters", Short: "List attached clusters and their state", Args: cli.NoArgs,
 		Long: `Lists the clusters of the installation: their state, the age of their watcher's last heartbeat, and the number of their
 instances in the ledger.
 
 Exit status: 0 if the ledger was read; 2 if not.`,
 		Example: `  joiner clusters
-  joiner clusters -o json`,
+  joiner clusters -o json
+  joiner clusters --sort-by heartbeatSeconds
+  for cluster in $(joiner clusters -o name); do joiner doctor $cluster; done`,
 		RunE: func(command *cobra.Command, _ []string) error { return f.run(command) },
 	}
 	f.Register(command)
-	cli.OutputFlag(command, &f.output, "output format")
+	f.list.Register(command)
 	return command
 }
 
@@ -98,18 +99,19 @@ func (f *clustersFlags) run(command *cobra.Command) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	table := func(out io.Writer, _ map[string][]clusterRow) error { return cli.Say(out, "%s", clustersTable(rows)) }
-	return cli.Write(command, f.output, map[string][]clusterRow{"clusters": rows}, table)
+	return cli.WriteRows(command, &f.list, rows, func(out io.Writer, rows []clusterRow) error {
+		return clustersTable(out, rows, !f.list.NoHeaders)
+	}, func(out io.Writer, rows []clusterRow) error {
+		return show.Indented(out, map[string][]clusterRow{"clusters": rows})
+	}, func(r clusterRow) string { return r.Cluster })
 }
 
-func clustersTable(rows []clusterRow) string {
-	if len(rows) == 0 {
-		return "No cluster is attached.\n"
+func clustersTable(out io.Writer, clusters []clusterRow, headers bool) error {
+	if len(clusters) == 0 {
+		return cli.Say(out, "No cluster is attached.\n")
 	}
-	var out strings.Builder
-	t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "CLUSTER\tACCOUNT\tREGION\tKUBERNETES\tSTATE\tHEARTBEAT\tINSTANCES\tSTOPS")
-	for _, r := range rows {
+	rows := [][]string{{"CLUSTER", "ACCOUNT", "REGION", "KUBERNETES", "STATE", "HEARTBEAT", "INSTANCES", "STOPS"}}
+	for _, r := range clusters {
 		heartbeat := "never"
 		if r.Heartbeat >= 0 {
 			heartbeat = fmt.Sprintf("%d s ago", r.Heartbeat)
@@ -121,9 +123,8 @@ func clustersTable(rows []clusterRow) string {
 		if r.Problem != "" {
 			heartbeat = "cannot be read: " + r.Problem
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\n", r.Cluster, r.Account, r.Region, r.Version, state, heartbeat,
-			r.Claims, r.Stops)
+		rows = append(rows, []string{r.Cluster, r.Account, r.Region, r.Version, state, heartbeat,
+			fmt.Sprint(r.Claims), fmt.Sprint(r.Stops)})
 	}
-	t.Flush()
-	return out.String()
+	return show.Rows(out, rows, "......rr", headers)
 }

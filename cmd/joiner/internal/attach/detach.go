@@ -2,6 +2,7 @@ package attach
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -37,7 +38,8 @@ type detachFlags struct {
 	installation.Flags
 	reach    apiserver.Flags // how the API server is reached
 	handOver string
-	yes      bool
+
+	yes, dryRun bool
 }
 
 // NewDetach returns the command detach.
@@ -45,7 +47,7 @@ func NewDetach() *cobra.Command {
 	f := &detachFlags{}
 	command := &cobra.Command{
 		Use: "detach CLUSTER", Short: "Remove a cluster from the installation", Long: detachLong,
-		Args: cobra.ExactArgs(1),
+		Args: cli.OneArg("CLUSTER"),
 		Example: `  joiner detach shop                             # is it possible?
   joiner detach shop --yes
   joiner detach shop --hand-over=karpenter --yes`,
@@ -58,6 +60,7 @@ func NewDetach() *cobra.Command {
 	flags := command.Flags()
 	flags.Lookup("hand-over").NoOptDefVal = attach.ToPeople
 	flags.BoolVar(&f.yes, "yes", false, "detach; without it nothing is written")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing, as without --yes")
 	f.reach.Register(command)
 	flags.BoolVar(&f.reach.OwnRights, "own-rights", false,
 		"reach the API server with your own permissions, not with the cluster's role")
@@ -65,6 +68,9 @@ func NewDetach() *cobra.Command {
 }
 
 func (f *detachFlags) run(command *cobra.Command, cluster string) error {
+	if f.yes && f.dryRun {
+		return errors.New("--dry-run: it excludes --yes; give one of them")
+	}
 	ctx, stop := cli.Context(command)
 	defer stop()
 	at, err := f.Open(ctx)

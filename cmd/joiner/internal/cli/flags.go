@@ -27,13 +27,6 @@ func Choice(command *cobra.Command, value *string, name, preset string, allowed 
 	complete(command, name, allowed)
 }
 
-// OutputFlag adds the flag --output.
-func OutputFlag(command *cobra.Command, output *string, usage string) {
-	*output = Table
-	command.Flags().VarP(&oneOf{output, []string{Table, JSON}}, "output", "o", usage)
-	complete(command, "output", []string{Table, JSON})
-}
-
 func complete(command *cobra.Command, name string, values []string) {
 	Must(command.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
 }

@@ -87,7 +87,7 @@ func (a *accountSource) Records(ctx context.Context, fromUnix, toUnix int64) (ou
 // Replay makes a recorded decision once more, as joiner replay does.
 func (a *accountSource) Replay(ctx context.Context, id string) (console.Replayed, error) {
 	again := replay.Flags{RecordFlags: installation.RecordFlags{Region: a.from.Installation.Region,
-		Cluster: a.reg.Cluster}}
+		Profile: a.from.Installation.Profile, Cluster: a.reg.Cluster}}
 	answer, err := again.Replay(ctx, id, nil)
 	if err != nil {
 		return console.Replayed{}, err

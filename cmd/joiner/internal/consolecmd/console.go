@@ -55,7 +55,7 @@ func New() *cobra.Command {
 	f := &consoleFlags{}
 	command := &cobra.Command{
 		Use: "console", Short: "Show a cluster in the browser", Long: consoleLong, Example: consoleExample,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return f.run(command) },
 	}
 	flags := command.Flags()
@@ -74,6 +74,9 @@ func New() *cobra.Command {
 func (f *consoleFlags) run(command *cobra.Command) error {
 	ctx, stop := cli.Context(command)
 	defer stop()
+	if _, err := net.ResolveTCPAddr("tcp", f.listen); err != nil {
+		return fmt.Errorf("--listen: %w; write an address such as 127.0.0.1:8080", err)
+	}
 	from, err := f.source(ctx, command)
 	if err != nil {
 		return err

@@ -43,7 +43,7 @@ func New() *cobra.Command {
 		Example: `  joiner doctor            # the installation and every cluster
   joiner doctor shop -o json
   joiner doctor shop --kubeconfig ~/.kube/config`,
-		Args: cobra.MaximumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Args: cli.OptionalArg("CLUSTER"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(command *cobra.Command, args []string) error { return f.run(command, args) },
 	}
 	f.Register(command)

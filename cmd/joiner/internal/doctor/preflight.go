@@ -59,10 +59,10 @@ func wrapped(words []string, width int) string {
 
 // preflightFlags are what the command line says.
 type preflightFlags struct {
-	region, file string
-	options      []string
-	reach        apiserver.Flags // how the API server is reached
-	output       string
+	region, profile, file string
+	options               []string
+	reach                 apiserver.Flags // how the API server is reached
+	output                string
 }
 
 // NewPreflight returns the command preflight.
@@ -75,7 +75,7 @@ func NewPreflight() *cobra.Command {
 		Example: `  joiner preflight shop
   joiner preflight shop -c relay=true -c kmsKeyArn=arn:aws:kms:eu-central-1:111111111111:key/ID
   joiner preflight shop --kubeconfig ~/.kube/config -o json`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Args: cli.OneArg("CLUSTER"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(command *cobra.Command, args []string) error { return f.run(command, args[0]) },
 	}
 	flags := command.Flags()
@@ -86,6 +86,7 @@ func NewPreflight() *cobra.Command {
 	f.reach.Register(command)
 	cli.OutputFlag(command, &f.output, "output format")
 	cli.NoFiles(command, "region", "option")
+	installation.RegisterProfile(command, &f.profile)
 	cli.Must(command.MarkFlagFilename("cdk-json"))
 	return command
 }
@@ -101,7 +102,7 @@ func (f *preflightFlags) run(command *cobra.Command, cluster string) error {
 	}
 	ctx, stop := cli.Context(command)
 	defer stop()
-	config, err := installation.Config(ctx, f.region)
+	config, err := installation.Config(ctx, f.region, f.profile)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,7 +26,10 @@ type Flags struct {
 	Now                 string // "" = the clock's
 	Output              string // see cli.OutputFlag
 	AsSeen              bool   // see read.Options
+	Recursive           bool   // see read.Options
+	Kustomize           string // see read.Options
 
+	live                                  bool // read the cluster of the kubeconfig where nothing is named
 	preferences, minValues, defaultSpread string
 	nodeClassCEL                          bool
 }
@@ -39,7 +44,8 @@ const (
 
 // Register adds the flags of a command that plans for files.
 func (f *Flags) Register(command *cobra.Command) {
-	f.registerFiles(command, "`FILE`, folder, URL, or - for standard input; may be repeated",
+	f.live = true
+	f.registerFiles(command, "`FILE`, folder, URL, or - for standard input, instead of a cluster; may be repeated",
 		"JSON `FILE` of instance types and prices (default: the built-in catalog)")
 	command.Flags().StringVar(&f.Now, "now", "", "the `TIME` to plan at, such as 2026-01-02T15:04:05Z (default: now)")
 	cli.OutputFlag(command, &f.Output, "output format")
@@ -57,8 +63,12 @@ func (f *Flags) RegisterInstead(command *cobra.Command) {
 func (f *Flags) registerFiles(command *cobra.Command, filename, catalog string) {
 	flags := command.Flags()
 	flags.StringArrayVarP(&f.Files, "filename", "f", nil, filename)
+	flags.BoolVarP(&f.Recursive, "recursive", "R", false, "with -f: read the folders in folders too")
+	flags.StringVarP(&f.Kustomize, "kustomize", "k", "",
+		"`FOLDER` or URL to build objects of by kustomize, as kubectl -k")
 	flags.StringVar(&f.Kubeconfig, "kubeconfig", "", "instead of -f: read the cluster of this kubeconfig `FILE`")
 	flags.StringVar(&f.Context, "context", "", "instead of -f: read the cluster of this `CONTEXT` of the kubeconfig")
+	cli.Must(command.MarkFlagDirname("kustomize"))
 	flags.StringVar(&f.Catalog, "catalog", "", catalog)
 	cli.Must(command.MarkFlagFilename("kubeconfig"))
 	cli.Must(command.MarkFlagFilename("filename", "json", "yaml", "yml", "gz"))
@@ -70,7 +80,8 @@ func (f *Flags) registerFiles(command *cobra.Command, filename, catalog string) 
 	flags.StringVar(&f.defaultSpread, "default-spread", "",
 		"defaultConstraints of kube-scheduler, a YAML or JSON `LIST` (default: none)")
 	flags.BoolVar(&f.nodeClassCEL, "node-class-cel", false, "allow expressions in spec.kubelet of EC2NodeClasses")
-	cli.NoFiles(command, "default-spread", "context")
+	cli.NoFiles(command, "default-spread")
+	cli.Contexts(command)
 }
 
 // At returns the time to plan at.
@@ -92,7 +103,10 @@ func (f *Flags) IgnorePreferences() bool { return f.preferences == ignore }
 func (f *Flags) BestEffortMinValues() bool { return f.minValues == bestEffort }
 
 // Given reports whether a cluster is given: as files, or by a kubeconfig.
-func (f *Flags) Given() bool { return len(f.Files) > 0 || f.Kubeconfig != "" || f.Context != "" }
+func (f *Flags) Given() bool { return f.manifests() || f.Kubeconfig != "" || f.Context != "" }
+
+// manifests reports whether objects are given as files.
+func (f *Flags) manifests() bool { return len(f.Files) > 0 || f.Kustomize != "" }
 
 // Cluster reads the cluster.
 func (f *Flags) Cluster(in io.Reader, now time.Time) (*read.Cluster, error) {
@@ -100,16 +114,44 @@ func (f *Flags) Cluster(in io.Reader, now time.Time) (*read.Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--default-spread: %w", err)
 	}
-	options := read.Options{Stdin: in, NowUnix: now.Unix(), DefaultSpread: spread, AsSeen: f.AsSeen}
-	switch live := f.Kubeconfig != "" || f.Context != ""; {
-	case live && len(f.Files) > 0:
+	options := read.Options{Stdin: in, NowUnix: now.Unix(), DefaultSpread: spread, AsSeen: f.AsSeen,
+		Recursive: f.Recursive, Kustomize: f.Kustomize}
+	named := f.Kubeconfig != "" || f.Context != ""
+	if named && f.manifests() {
 		return nil, errors.New("-f: it excludes --kubeconfig and --context; give files or a cluster")
-	case live:
-		return read.Live(f.server(), options)
-	case len(f.Files) == 0:
-		return nil, errors.New(`required flag(s) "filename" not set; or name a cluster by --context or --kubeconfig`)
 	}
-	return read.Files(f.Files, options)
+	if !f.manifests() {
+		return f.liveCluster(options, named)
+	}
+	cluster, err := read.Files(f.Files, options)
+	if err == nil && cluster.Objects == 0 {
+		return nil, errEmpty(cluster.Warnings)
+	}
+	return cluster, err
+}
+
+// errEmpty says that the input has nothing to plan for: a failed command in front of a pipe is no good news.
+func errEmpty(leftOut []string) error {
+	if len(leftOut) > 0 {
+		return fmt.Errorf("-f: the input has no object that planning looks at: %s", strings.Join(leftOut, "; "))
+	}
+	return errors.New("-f: the input has no objects; did kubectl fail? Give what \"kubectl get ... -o json\" prints")
+}
+
+// liveCluster reads the cluster of a kubeconfig. Where nobody has named it, it is the one that kubectl would reach.
+func (f *Flags) liveCluster(options read.Options, named bool) (*read.Cluster, error) {
+	if !named {
+		config, err := f.server().ToRawKubeConfigLoader().RawConfig()
+		inside := os.Getenv("KUBERNETES_SERVICE_HOST") != ""
+		if !f.live || err == nil && len(config.Contexts) == 0 && !inside {
+			return nil, errors.New("name what to read: files by -f or -k, or a cluster by --context or --kubeconfig; " +
+				"no kubeconfig was found")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the kubeconfig: %w", err)
+		}
+	}
+	return read.Live(f.server(), options)
 }
 
 // server is the API server, as kubectl finds it.
@@ -119,7 +161,7 @@ func (f *Flags) server() *genericclioptions.ConfigFlags {
 
 // Namespace is the one that the kubeconfig's context names: default without one.
 func (f *Flags) Namespace() string {
-	if f.Kubeconfig == "" && f.Context == "" {
+	if f.manifests() {
 		return "default"
 	}
 	namespace, _, err := f.server().ToRawKubeConfigLoader().Namespace()

@@ -90,7 +90,7 @@ func (f *Flags) Find(ctx context.Context) (*Session, error) {
 }
 
 func (f *Flags) configure(ctx context.Context) (*Session, error) {
-	config, err := Config(ctx, f.Region)
+	config, err := Config(ctx, f.Region, f.Profile)
 	return &Session{Config: config}, err
 }
 

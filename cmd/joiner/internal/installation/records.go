@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -18,7 +19,7 @@ import (
 
 // RecordFlags say where records are read, and of which cluster.
 type RecordFlags struct {
-	Region, Cluster, Bucket, Dir string
+	Region, Profile, Cluster, Bucket, Dir string
 }
 
 // RecordsHelp says what commands that read records need.
@@ -34,6 +35,7 @@ func (f *RecordFlags) Register(command *cobra.Command) {
 	flags.StringVar(&f.Region, "region", "", "the `REGION` of the installation (default: as for every AWS tool)")
 	flags.StringVar(&f.Bucket, "bucket", "", "the installation's `BUCKET` (default: the installation says)")
 	flags.StringVar(&f.Dir, "dir", "", "`FOLDER` with the bucket's objects, instead of the installation")
+	RegisterProfile(command, &f.Profile)
 	cli.NoFiles(command, "cluster", "region", "bucket")
 	cli.Must(command.MarkFlagDirname("dir"))
 }
@@ -75,9 +77,12 @@ func (f *RecordFlags) Open(ctx context.Context) (*Records, error) {
 
 func (f *RecordFlags) find(ctx context.Context) (*s3.Client, string, error) {
 	if f.Dir != "" {
+		if _, err := os.ReadDir(f.Dir); err != nil {
+			return nil, "", fmt.Errorf("--dir: %w; name a folder with the bucket's objects", err)
+		}
 		return FolderClient(f.Dir), FolderBucket, nil
 	}
-	at, err := (&Flags{Region: f.Region}).configure(ctx)
+	at, err := (&Flags{Region: f.Region, Profile: f.Profile}).configure(ctx)
 	if err != nil {
 		return nil, "", err
 	}

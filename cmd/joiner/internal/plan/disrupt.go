@@ -16,7 +16,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-const disruptLong = `Reads a cluster from files and shows which nodes voluntary disruption would remove now: empty nodes, drifted nodes,
+const disruptLong = `Reads a cluster and shows which nodes voluntary disruption would remove now: empty nodes, drifted nodes,
 nodes that expire within budgets, and nodes whose pods fit elsewhere for less. It shows their replacements, the pods
 that move, and the savings, and why every other node stays. It does not call AWS, and changes nothing.
 
@@ -40,6 +40,9 @@ Exit status: 0 with a plan, even if it is empty; 2 if the input cannot be read, 
 standard error; 1 if the plan cannot be written.`
 
 const disruptExample = `  # the cluster kubectl points at, as it is now
+  joiner plan disrupt
+
+  # as somebody else has listed it
   kubectl get pods,nodes,daemonsets,nodepools,nodeclaims,ec2nodeclasses,pdb,pv,pvc,storageclasses -A -o json |
     joiner plan disrupt -f -
 
@@ -60,9 +63,9 @@ type disruptFlags struct {
 func newDisrupt() *cobra.Command {
 	flags := &disruptFlags{}
 	command := &cobra.Command{
-		Use:   "disrupt -f FILE_OR_FOLDER...",
+		Use:   "disrupt [-f FILE_OR_FOLDER...]",
 		Short: "Show which nodes can be disrupted, their replacements, and the savings",
-		Long:  disruptLong, Example: disruptExample, Args: cobra.NoArgs,
+		Long:  disruptLong, Example: disruptExample, Args: cli.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return flags.run(command) },
 	}
 	flags.Register(command)

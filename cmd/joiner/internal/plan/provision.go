@@ -13,12 +13,14 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-const provisionLong = `Reads a cluster from files and shows which nodes Joiner would launch for its pending pods, at what price, and why a
-pod is unschedulable. It does not call AWS, and changes nothing.
+const provisionLong = `Reads a cluster and shows which nodes Joiner would launch for its pending pods, at what price, and why a pod is
+unschedulable. It does not call AWS, and changes nothing.
 
-The input (-f) is what "kubectl get ... -o yaml" or "-o json" prints, or manifests: YAML or JSON, several documents to
-a file, Lists, gzip; of a folder the .json, .yaml and .yml files in it, not its subfolders. With --context or
---kubeconfig the cluster itself is read, with your permissions to list in it. It plans for pods without
+Without -f and -k the cluster of your kubeconfig is read, with your permissions to list in it; --context and
+--kubeconfig name another. The input (-f) is what "kubectl get ... -o yaml" or "-o json" prints, or manifests: YAML or
+JSON, several documents to a file, Lists, gzip; of a folder the .json, .yaml and .yml files in it, with -R those in
+its subfolders too. Manifests of Deployments, ReplicaSets, StatefulSets, Jobs and CronJobs are planned as the pods that
+they make. Input without an object is an error. It plans for pods without
 spec.nodeName that kube-scheduler found unschedulable or has not tried yet, and for pods of nodes that terminate: the
 node or its NodeClaim is being deleted, or it has the taint karpenter.sh/disrupted. Other nodes and NodeClaims are
 existing or in-flight capacity; NodePools say what may be launched. The headroom of CapacityBuffers is planned for
@@ -50,14 +52,14 @@ Exit status: 0 with a plan, even if pods are unschedulable; 2 if the input canno
 field on standard error; 1 if the plan cannot be written.`
 
 const provisionExample = `  # the cluster kubectl points at, as it is now
+  joiner plan provision
+
+  # as somebody else has listed it
   kubectl get pods,nodes,daemonsets,nodepools,nodeclaims,ec2nodeclasses,pv,pvc,storageclasses -A -o json |
     joiner plan provision -f -
 
-  # the same, by the context of your kubeconfig
-  joiner plan provision --context shop
-
   # manifests that are not applied yet, on your own prices
-  joiner plan provision -f nodepools.yaml -f pods/ --catalog catalog.json.gz
+  joiner plan provision -f nodepools.yaml -f deployment.yaml --catalog catalog.json.gz
 
   # only the price per hour
   joiner plan provision -f cluster.yaml -o json | jq .priceMicroUSDPerHour/1e6`
@@ -65,8 +67,8 @@ const provisionExample = `  # the cluster kubectl points at, as it is now
 func newProvision() *cobra.Command {
 	flags := &input.Flags{}
 	command := &cobra.Command{
-		Use: "provision -f FILE_OR_FOLDER...", Short: "Show which nodes the pending pods need, and what they cost",
-		Long: provisionLong, Example: provisionExample, Args: cobra.NoArgs,
+		Use: "provision [-f FILE_OR_FOLDER...]", Short: "Show which nodes the pending pods need, and what they cost",
+		Long: provisionLong, Example: provisionExample, Args: cli.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			now, err := flags.At()
 			if err != nil {
@@ -105,7 +107,7 @@ func provision(flags *input.Flags, cluster *read.Cluster, offered *input.Offered
 		BestEffortMinValues: flags.BestEffortMinValues(),
 	})
 	return &show.Result{
-		Plan: plan, PlanSeconds: time.Since(start).Seconds(), Catalogs: catalogs,
+		Plan: plan, Snapshot: cluster.Snapshot, PlanSeconds: time.Since(start).Seconds(), Catalogs: catalogs,
 		NotPlanned: notPlanned(cluster.Snapshot), Headroom: headroom(cluster.Snapshot),
 	}
 }

@@ -39,10 +39,10 @@ Exit status: 0 if all pass; 1 if one differs or could not be checked; 2 if one f
 
 // proofFlags are what the command line says.
 type proofFlags struct {
-	region, cluster, subnet, owner, record, output string
-	only, skip                                     []string
-	list, clean, yes, policy                       bool
-	ceiling                                        float64
+	region, profile, cluster, subnet, owner, record, output string
+	only, skip                                              []string
+	list, clean, yes, policy                                bool
+	ceiling                                                 float64
 }
 
 // New returns the command proof.
@@ -50,7 +50,7 @@ func New() *cobra.Command {
 	f := &proofFlags{}
 	command := &cobra.Command{
 		Use: "proof", Short: "Ask your account whether AWS does what is assumed of it", Long: proofLong,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		Example: `  joiner proof --list                    # what each probe does, costs and takes
   joiner proof                           # dry runs only; says what the others would cost
   joiner proof --yes --cluster shop      # all of it
@@ -73,6 +73,7 @@ func New() *cobra.Command {
 	flags.BoolVar(&f.yes, "yes", false, "make things, and run instances")
 	flags.Float64Var(&f.ceiling, "ceiling", proof.DefaultCeiling, "`DOLLARS` that a run costs at most")
 	cli.NoFiles(command, "region", "cluster", "subnet", "owner", "ceiling")
+	installation.RegisterProfile(command, &f.profile)
 	for _, name := range []string{"only", "skip"} {
 		cli.Must(command.RegisterFlagCompletionFunc(name,
 			func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -107,7 +108,7 @@ func (f *proofFlags) run(command *cobra.Command) error {
 	}
 	ctx, stop := cli.Context(command)
 	defer stop()
-	config, err := installation.Config(ctx, f.region)
+	config, err := installation.Config(ctx, f.region, f.profile)
 	if err != nil {
 		return err
 	}

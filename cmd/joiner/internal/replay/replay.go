@@ -60,7 +60,8 @@ func New() *cobra.Command {
 	flags := &Flags{}
 	command := &cobra.Command{
 		Use: "replay DECISION [--with FILE_OR_FOLDER...]", Short: "Replay a recorded decision, and show how it differs",
-		Long: replayLong, Example: replayExample, Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Long: replayLong, Example: replayExample, Args: cli.OneArg("DECISION"),
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(command *cobra.Command, args []string) error {
 			answer, err := flags.Replay(command.Context(), args[0], command.InOrStdin())
 			if err != nil {

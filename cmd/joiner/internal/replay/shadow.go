@@ -76,7 +76,7 @@ type shadowFlags struct {
 func NewShadow() *cobra.Command {
 	command := &cobra.Command{Use: "shadow",
 		Short: "Let another version decide beside the deployed one, and list the differences", Long: shadowLong,
-		Args: cobra.NoArgs}
+		Args: cli.NoArgs}
 	command.AddCommand(newShadowRun(), newShadowReport())
 	return command
 }
@@ -85,7 +85,7 @@ func newShadowRun() *cobra.Command {
 	f := &shadowFlags{}
 	command := &cobra.Command{
 		Use: "run", Short: "Replay recorded decisions with this build", Long: shadowRunLong, Example: shadowRunExample,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return f.run(command) },
 	}
 	f.register(command, "24h", "keep", "store findings in the bucket")
@@ -97,7 +97,7 @@ func newShadowReport() *cobra.Command {
 	f := &shadowFlags{}
 	command := &cobra.Command{
 		Use: "report", Short: "List the decisions that another version makes differently", Long: shadowReportLong,
-		Example: shadowReportExample, Args: cobra.NoArgs,
+		Example: shadowReportExample, Args: cli.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return f.report(command) },
 	}
 	f.register(command, "7d", "kept", "read findings that --keep stored in the bucket")

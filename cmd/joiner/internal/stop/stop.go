@@ -22,10 +22,11 @@ import (
 
 // stopFlags are what the command line says.
 type stopFlags struct {
-	installation.Flags                     // its region is not said: --region is a scope here
-	cluster, pool, inEvery, account string // inEvery is a region
-	why, by                         string
-	output                          string
+	installation.Flags
+	list                   cli.List
+	cluster, pool, account string
+	every                  bool // all clusters of the account in the region
+	why, by                string
 }
 
 const stopLong = `Stops voluntary disruption: of empty and underutilized nodes, of drifted nodes, and of nodes that expire within
@@ -36,8 +37,7 @@ warnings, unhealthy nodes, expiry without budgets, and objects that users delete
 It holds until "joiner resume disruption" with the same scope removes it; "joiner stops" lists all stops. A stop with
 a wider scope holds beside a narrower one.
 
-The ledger is found with your own AWS permissions, in the region of your AWS configuration, or that of --region. If no
-table is named, the parameter /joiner/installation names it.
+The ledger is found with your own AWS permissions. If no table is named, the parameter /joiner/installation names it.
 
 Exit status: 0 if it was written; 2 if the command line is wrong or the ledger cannot be read or written.`
 
@@ -48,20 +48,19 @@ const stopExample = `  # one cluster, while its ingress is being moved
   joiner stop disruption --cluster shop --pool gpu --why "training runs"
 
   # all clusters of a region, at once
-  joiner stop disruption --region us-west-2 --why "AMI of tonight does not boot"`
+  joiner stop disruption --all-clusters --region us-west-2 --why "AMI of tonight does not boot"`
 
 // New returns the command stop.
 func New() *cobra.Command {
 	f := &stopFlags{}
 	return verb("stop", "Stop voluntary disruption in a NodePool, a cluster or a region", f, &cobra.Command{
-		Use:   "disruption (--cluster CLUSTER [--pool POOL] | --region REGION) --why TEXT",
+		Use:   "disruption (--cluster CLUSTER [--pool POOL] | --all-clusters) --why TEXT",
 		Short: "Stop voluntary disruption",
 		Long:  stopLong, Example: stopExample,
-		RunE: func(command *cobra.Command, _ []string) error { return f.run(command, f.stop) },
+		RunE: func(command *cobra.Command, _ []string) error { return f.run(command, true, f.stop) },
 	}, func(command *cobra.Command) {
 		command.Flags().StringVar(&f.why, "why", "", "the reason, a `TEXT` that is shown for every node that stays")
 		command.Flags().StringVar(&f.by, "by", self(), "`WHO` stops it")
-		cli.Must(command.MarkFlagRequired("why"))
 		cli.NoFiles(command, "why", "by")
 	})
 }
@@ -70,30 +69,30 @@ func New() *cobra.Command {
 func NewResume() *cobra.Command {
 	f := &stopFlags{}
 	return verb("resume", "Remove a stop", f, &cobra.Command{
-		Use: "disruption (--cluster CLUSTER [--pool POOL] | --region REGION)", Short: "Resume voluntary disruption",
+		Use: "disruption (--cluster CLUSTER [--pool POOL] | --all-clusters)", Short: "Resume voluntary disruption",
 		Long: `Removes a stop that "joiner stop disruption" set with the same scope. It reports other stops that still hold there.
 
 Exit status: 0 if no such stop is left; 2 if the command line is wrong or the ledger cannot be read or written.`,
 		Example: `  joiner resume disruption --cluster shop
   joiner resume disruption --cluster shop --pool gpu
-  joiner resume disruption --region us-west-2`,
-		RunE: func(command *cobra.Command, _ []string) error { return f.run(command, f.resume) },
+  joiner resume disruption --all-clusters --region us-west-2`,
+		RunE: func(command *cobra.Command, _ []string) error { return f.run(command, false, f.resume) },
 	}, nil)
 }
 
 // verb is a command of the form "joiner stop disruption": the verb alone says what it can be said of.
 func verb(name, short string, f *stopFlags, of *cobra.Command, more func(*cobra.Command)) *cobra.Command {
 	command := &cobra.Command{
-		Use: name, Short: short, Args: cobra.NoArgs,
+		Use: name, Short: short, Args: cli.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
-	of.Args = cobra.NoArgs
+	of.Args = cli.NoArgs
 	f.register(of)
 	of.Flags().StringVar(&f.pool, "pool", "", "the `NODEPOOL` of the cluster (default: all of them)")
-	of.Flags().StringVar(&f.inEvery, "region", "", "every cluster of the account in this `REGION`")
+	of.Flags().BoolVar(&f.every, "all-clusters", false, "every cluster of the account in the region")
 	of.Flags().StringVar(&f.account, "account", "",
 		"the `ACCOUNT` id, where the table has clusters of several in the region")
-	cli.NoFiles(of, "pool", "region", "account")
+	cli.NoFiles(of, "pool", "account")
 	if more != nil {
 		more(of)
 	}
@@ -106,21 +105,21 @@ func NewList() *cobra.Command {
 	f := &stopFlags{}
 	command := &cobra.Command{
 		Use: "stops [--cluster CLUSTER]", Short: "List stopped disruption: where, since when, by whom and why",
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		Long: `Lists every stop in the ledger: of account and region, of clusters, of NodePools. --cluster lists those that hold there.
 
 Exit status: 0 if the ledger was read, with or without a stop; 2 if it cannot be read.`,
 		Example: `  joiner stops
   joiner stops --cluster shop -o json`,
-		RunE: func(command *cobra.Command, _ []string) error { return f.run(command, f.list) },
+		RunE: func(command *cobra.Command, _ []string) error { return f.run(command, false, f.stops) },
 	}
 	f.register(command)
-	cli.OutputFlag(command, &f.output, "output format")
+	f.list.Register(command)
 	return command
 }
 
 func (f *stopFlags) register(command *cobra.Command) {
-	f.RegisterTable(command)
+	f.Flags.Register(command)
 	command.Flags().StringVar(&f.cluster, "cluster", "", "the `CLUSTER`, as it was attached")
 	cli.NoFiles(command, "cluster")
 }
@@ -135,20 +134,30 @@ func self() string {
 
 // run opens the ledger and does what is asked for.
 func (f *stopFlags) run(
-	command *cobra.Command, do func(context.Context, *cobra.Command, *installation.Session) error,
+	command *cobra.Command, reasoned bool, do func(context.Context, *cobra.Command, *installation.Session) error,
 ) error {
+	scoped := command.Flags().Lookup("all-clusters") != nil
+	err := cli.Required(command, map[string]bool{
+		giveScope: scoped && f.cluster == "" && !f.every,
+		giveWhy:   reasoned && !command.Flags().Changed("why"),
+	}, giveScope, giveWhy)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := cli.Context(command)
 	defer cancel()
 	at, err := f.Find(ctx)
-	if errors.Is(err, installation.ErrNoRegion) && f.inEvery != "" {
-		f.Region = f.inEvery
-		at, err = f.Find(ctx)
-	}
 	if err != nil {
 		return err
 	}
 	return do(ctx, command, at)
 }
+
+// What is said of flags that are missing.
+const (
+	giveScope = "the scope (--cluster CLUSTER or --all-clusters)"
+	giveWhy   = "the reason (--why TEXT)"
+)
 
 // scope checks what the flags say and finds the registration that a stop of it is kept with.
 func (f *stopFlags) scope(
@@ -156,16 +165,17 @@ func (f *stopFlags) scope(
 ) (model.Registration, model.Stop, error) {
 	stop := model.Stop{Scope: model.StopCluster, Pool: f.pool}
 	switch {
-	case (f.cluster == "") == (f.inEvery == ""):
-		return model.Registration{}, stop, errors.New("give one of --cluster and --region: the scope of the stop")
-	case f.pool != "" && f.inEvery != "":
+	case f.cluster != "" && f.every:
+		return model.Registration{}, stop, errors.New("--all-clusters: it excludes --cluster; give one of them")
+	case f.pool != "" && f.every:
 		return model.Registration{}, stop,
-			errors.New("--pool: a NodePool belongs to a cluster; give --cluster, not --region")
-	case f.account != "" && f.inEvery == "":
-		return model.Registration{}, stop, errors.New("--account: it goes with --region; a cluster's account is known")
+			errors.New("--pool: a NodePool belongs to a cluster; give --cluster, not --all-clusters")
+	case f.account != "" && !f.every:
+		return model.Registration{}, stop,
+			errors.New("--account: it goes with --all-clusters; a cluster's account is known")
 	case f.pool != "":
 		stop.Scope = model.StopPool
-	case f.inEvery != "":
+	case f.every:
 		stop.Scope = model.StopRegion
 	}
 	all, err := at.Clusters(ctx, warn)
@@ -182,10 +192,10 @@ func (f *stopFlags) scope(
 
 // inRegion returns a registration of the account and region that are meant.
 func (f *stopFlags) inRegion(at *installation.Session, all []model.Registration) (model.Registration, error) {
-	byAccount, regions := map[string]model.Registration{}, []string{}
+	byAccount, regions, region := map[string]model.Registration{}, []string{}, at.Config.Region
 	for _, reg := range all {
 		regions = append(regions, reg.Region)
-		if reg.Region == f.inEvery && (f.account == "" || reg.Account == f.account) {
+		if reg.Region == region && (f.account == "" || reg.Account == f.account) {
 			byAccount[reg.Account] = reg
 		}
 	}
@@ -193,8 +203,8 @@ func (f *stopFlags) inRegion(at *installation.Session, all []model.Registration)
 	regions = slices.Compact(regions)
 	switch len(byAccount) {
 	case 0:
-		return model.Registration{}, fmt.Errorf("--region: table %s has no cluster in %s%s, but in %s", at.Table,
-			f.inEvery, ofAccount(f.account), cmp.Or(strings.Join(regions, ", "), "no region"))
+		return model.Registration{}, fmt.Errorf("--all-clusters: table %s has no cluster in %s%s, but in %s", at.Table,
+			region, ofAccount(f.account), cmp.Or(strings.Join(regions, ", "), "no region"))
 	case 1:
 		for _, reg := range byAccount {
 			return reg, nil
@@ -205,7 +215,7 @@ func (f *stopFlags) inRegion(at *installation.Session, all []model.Registration)
 		accounts = append(accounts, account)
 	}
 	slices.Sort(accounts)
-	return model.Registration{}, fmt.Errorf("--account: clusters in %s belong to accounts %s; name one", f.inEvery,
+	return model.Registration{}, fmt.Errorf("--account: clusters in %s belong to accounts %s; name one", region,
 		strings.Join(accounts, ", "))
 }
 
@@ -248,7 +258,10 @@ func (f *stopFlags) stop(ctx context.Context, command *cobra.Command, at *instal
 // flags are those that say the scope again.
 func (f *stopFlags) flags() string {
 	var out strings.Builder
-	for _, flag := range [][2]string{{"cluster", f.cluster}, {"pool", f.pool}, {"region", f.inEvery},
+	if f.every {
+		out.WriteString(" --all-clusters")
+	}
+	for _, flag := range [][2]string{{"cluster", f.cluster}, {"pool", f.pool}, {"region", f.Region},
 		{"account", f.account}} {
 		if flag[1] != "" {
 			fmt.Fprintf(&out, " --%s %s", flag[0], flag[1])
@@ -292,7 +305,7 @@ func (f *stopFlags) resume(ctx context.Context, command *cobra.Command, at *inst
 	return cli.Say(command.OutOrStdout(), "%s\n", text)
 }
 
-func (f *stopFlags) list(ctx context.Context, command *cobra.Command, at *installation.Session) error {
+func (f *stopFlags) stops(ctx context.Context, command *cobra.Command, at *installation.Session) error {
 	all, err := at.Clusters(ctx, command.ErrOrStderr())
 	if err != nil {
 		return err
@@ -317,5 +330,7 @@ func (f *stopFlags) list(ctx context.Context, command *cobra.Command, at *instal
 			}
 		}
 	}
-	return cli.WriteWith(command, f.output, rows, show.Stops, show.StopsJSON)
+	return cli.WriteRows(command, &f.list, rows, func(out io.Writer, rows []show.StopEntry) error {
+		return show.Stops(out, rows, !f.list.NoHeaders)
+	}, show.StopsJSON, show.StopEntry.Which)
 }

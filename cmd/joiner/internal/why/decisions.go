@@ -1,9 +1,14 @@
 package why
 
 import (
+	"io"
+
 	"github.com/spf13/cobra"
 
+	"github.com/joiner-sh/joiner/cmd/joiner/internal/cli"
+	"github.com/joiner-sh/joiner/cmd/joiner/internal/source"
 	"github.com/joiner-sh/joiner/cmd/joiner/show"
+	"github.com/joiner-sh/joiner/shared/core/explain"
 	"github.com/joiner-sh/joiner/shared/flow/history"
 )
 
@@ -19,9 +24,26 @@ Exit status: 0 with an answer; 2 if the installation cannot be read; 1 if the an
 
 // NewDecisions returns the command decisions.
 func NewDecisions() *cobra.Command {
-	return sinceCommand(cobra.Command{
+	flags, list, since := &source.Flags{}, &cli.List{}, ""
+	command := &cobra.Command{
 		Use: "decisions", Short: "List recorded decisions, to inspect or to replay", Long: decisionsLong,
 		Example: `  joiner decisions
-  joiner decisions --since 30d --cluster shop -o json | jq '.[] | select(.launched > 10)'`,
-	}, (*history.Flow).Decisions, show.Decisions)
+  joiner decisions --since 30d --cluster shop -o json | jq '.[] | select(.launched > 10)'
+  joiner decisions -o name --since 1d | xargs -n 1 joiner replay`,
+		Args: cli.NoArgs,
+	}
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		answer, err := askSince(command, flags, since, (*history.Flow).Decisions)
+		if err != nil {
+			return err
+		}
+		return cli.WriteRows(command, list, answer, func(out io.Writer, decided []explain.Decided) error {
+			return show.Decisions(out, decided, !list.NoHeaders)
+		}, nil, func(d explain.Decided) string { return d.ID })
+	}
+	flags.RegisterCluster(command)
+	flags.Installation.RegisterDir(command)
+	list.Register(command)
+	sinceFlag(command, &since)
+	return command
 }

@@ -37,7 +37,7 @@ func NewReport() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "report [-f FILE_OR_FOLDER...]",
 		Short: "Show what NodePools, namespaces and workloads cost, and what is wasted",
-		Long:  reportLong, Args: cobra.NoArgs,
+		Long:  reportLong, Args: cli.NoArgs,
 		Example: `  joiner report
   joiner report --since 30d --step 6h --by namespace
   kubectl get pods,nodes,daemonsets,nodepools,nodeclaims,ec2nodeclasses,pdb -A -o json | joiner report -f - --by workload`,

@@ -2,7 +2,6 @@ package why
 
 import (
 	"context"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -33,40 +32,40 @@ Exit status: 0 with an answer; 2 if the installation cannot be read; 1 if the an
 
 // NewSavings returns the command savings.
 func NewSavings() *cobra.Command {
-	return sinceCommand(cobra.Command{
+	flags, since := &source.Flags{}, ""
+	command := &cobra.Command{
 		Use: "savings", Short: "Show what disruption commands saved, and how many pods they moved", Long: savingsLong,
+		Args: cli.NoArgs,
 		Example: `  joiner savings
   joiner savings --since 30d --cluster shop -o json | jq .savedMicroUSD/1e6
   aws s3 sync s3://joiner-111111111111-us-west-2 copy && aws dynamodb scan --table-name joiner >copy/ledger.json && joiner savings --dir copy`,
-	}, (*history.Flow).Savings, show.Savings)
+	}
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		answer, err := askSince(command, flags, since, (*history.Flow).Savings)
+		if err != nil {
+			return err
+		}
+		return cli.Write(command, flags.Output, answer, show.Savings)
+	}
+	flags.RegisterAccount(command)
+	sinceFlag(command, &since)
+	return command
 }
 
-// sinceCommand is a command that asks an installation what was from --since up to now.
-func sinceCommand[A any](
-	command cobra.Command, ask func(*history.Flow, context.Context, model.Registration, int64) (A, error),
-	table func(io.Writer, A) error,
-) *cobra.Command {
-	flags := &source.Flags{}
-	since := ""
-	command.Args = cobra.NoArgs
-	command.RunE = func(command *cobra.Command, _ []string) error {
-		from, err := sinceOf(flags, since)
-		if err != nil {
-			return err
-		}
-		flow, reg, err := flags.History(command.Context())
-		if err != nil {
-			return err
-		}
-		answer, err := ask(flow, command.Context(), reg, from)
-		if err != nil {
-			return err
-		}
-		return cli.Write(command, flags.Output, answer, table)
+// askSince asks an installation what was from --since up to now.
+func askSince[A any](
+	command *cobra.Command, flags *source.Flags, since string,
+	ask func(*history.Flow, context.Context, model.Registration, int64) (A, error),
+) (answer A, err error) {
+	from, err := sinceOf(flags, since)
+	if err != nil {
+		return answer, err
 	}
-	flags.RegisterAccount(&command)
-	sinceFlag(&command, &since)
-	return &command
+	flow, reg, err := flags.History(command.Context())
+	if err != nil {
+		return answer, err
+	}
+	return ask(flow, command.Context(), reg, from)
 }
 
 func sinceFlag(command *cobra.Command, since *string) {

@@ -3,6 +3,7 @@ package why
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,11 +20,31 @@ func New() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "why",
 		Short: "Show why a pod is pending, or why a node exists, stays or was removed",
-		Args:  cobra.NoArgs,
+		Args:  cli.NoArgs,
 		RunE:  func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
 	command.AddCommand(newPod(), newNode())
 	return command
+}
+
+// writeAnswer writes an answer. That there is no such thing is said on standard error, with exit status 1, and to
+// programs where they look for the answer.
+func writeAnswer[A any](
+	command *cobra.Command, output string, answer A, table func(io.Writer, A) error, code string,
+) error {
+	if code != explain.NotThere {
+		return cli.Write(command, output, answer, table)
+	}
+	var err error
+	if output == cli.Table {
+		err = cli.Written(table(command.ErrOrStderr(), answer))
+	} else {
+		err = cli.Write(command, output, answer, table)
+	}
+	if err != nil {
+		return err
+	}
+	return cli.ExitStatus(1)
 }
 
 const podLong = `Shows in one line why a pod is pending and what would help soonest. Below it, the obstacles of each NodePool, the
@@ -32,8 +53,8 @@ Last, the recent decisions about the pod.
 
 ` + source.Help + `
 
-Exit status: 0 if the question was answered, even if there is no such pod; 2 if the cluster cannot be read; 1 if the
-answer cannot be written.`
+Exit status: 0 if the question was answered; 1 if there is no such pod, or the answer cannot be written; 2 if the
+cluster cannot be read.`
 
 const podExample = `  # now, of the installation
   joiner why pod shop/web-5d4f8c7b9f-x2k9z
@@ -50,7 +71,8 @@ func newPod() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "pod NAMESPACE/NAME [-f FILE_OR_FOLDER...]",
 		Short: "Show why a pod is pending, and what would help soonest",
-		Long:  podLong, Example: podExample, Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Long:  podLong, Example: podExample,
+		Args: cli.OneArg("NAMESPACE/NAME"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(command *cobra.Command, args []string) error {
 			in, name, found := strings.Cut(args[0], "/")
 			if !found {
@@ -67,7 +89,8 @@ func newPod() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return cli.Write(command, flags.Output, explain.Pod(clusterState, in, name), show.WhyPod)
+			answer := explain.Pod(clusterState, in, name)
+			return writeAnswer(command, flags.Output, answer, show.WhyPod, answer.Cause.Code)
 		},
 	}
 	flags.Register(command)
@@ -86,8 +109,8 @@ Prices of alternatives are those of the present catalog. With files, the decisio
 
 ` + source.Help + `
 
-Exit status: 0 if the question was answered, even if there is no such node; 2 if the cluster cannot be read; 1 if the
-answer cannot be written.`
+Exit status: 0 if the question was answered; 1 if there is no such node, or the answer cannot be written; 2 if the
+cluster cannot be read.`
 
 const nodeExample = `  joiner why node ip-10-0-1-23.us-west-2.compute.internal
   joiner why node i-0123456789abcdef0 --since 30d
@@ -99,7 +122,8 @@ func newNode() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "node NODE|NODECLAIM|INSTANCE [-f FILE_OR_FOLDER...]",
 		Short: "Show why a node exists, why it stays, or who removed it",
-		Long:  nodeLong, Example: nodeExample, Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Long:  nodeLong, Example: nodeExample,
+		Args: cli.OneArg("NODE|NODECLAIM|INSTANCE"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(command *cobra.Command, args []string) error {
 			back, err := cli.Duration(since)
 			if err != nil {
@@ -118,7 +142,8 @@ func newNode() *cobra.Command {
 				answer = explain.Node(clusterState, args[0], explain.Find(clusterState, args[0]),
 					explain.NodeFacts{Plan: history.PlanDisruption(clusterState)})
 			}
-			return cli.Write(command, flags.Output, answer, show.WhyNode)
+			return writeAnswer(command, flags.Output, answer, show.WhyNode,
+				answer.Cause.Code)
 		},
 	}
 	flags.Register(command)
