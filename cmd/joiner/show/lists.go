@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/explain"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -107,18 +108,37 @@ func Decisions(out io.Writer, decided []explain.Decided, headers bool) error {
 		return err
 	}
 	rows := [][]string{{"DECIDED", "BY", "DECISION", "WHAT"}}
-	for i := range decided[:min(len(decided), mostDecisions)] {
-		d := &decided[i]
-		rows = append(rows, []string{clock(d.AtUnix), d.By, d.ID, what(d)})
+	listed := 0
+	for listed < len(decided) && len(rows) <= mostDecisions {
+		run := withoutEffect(decided[listed:])
+		d := &decided[listed]
+		said := what(d)
+		if run > 1 {
+			said += fmt.Sprintf(" (%d runs in %s)", run, time.Duration(d.AtUnix-decided[listed+run-1].AtUnix)*time.Second)
+		}
+		rows = append(rows, []string{clock(d.AtUnix), d.By, d.ID, said})
+		listed += max(run, 1)
 	}
 	if err := Rows(out, rows, "....", headers); err != nil {
 		return err
 	}
-	if more := len(decided) - mostDecisions; more > 0 {
+	if more := len(decided) - listed; more > 0 {
 		_, err := fmt.Fprintf(out, "and %d older; -o json has all\n", more)
 		return err
 	}
 	return nil
+}
+
+// withoutEffect returns how many decisions at the head of a list changed nothing, for as many pods and of the same
+// kind: people read them as one. A run that stopped halfway is not among them, nor is one whose launches failed.
+func withoutEffect(decided []explain.Decided) int {
+	for n := range decided {
+		d, first := &decided[n], &decided[0]
+		if d.Launched+d.Failed+d.Nodes > 0 || d.Open || d.By != first.By || d.Pending != first.Pending || d.Unschedulable != first.Unschedulable {
+			return n
+		}
+	}
+	return len(decided)
 }
 
 // what says what was decided in a few words.
@@ -130,6 +150,9 @@ func what(d *explain.Decided) string {
 		return fmt.Sprintf("%s disrupted (%s), %s moved, %s per hour saved", many(d.Nodes, "node"), strings.Join(d.Reasons, ", "), many(d.PodsMoved, "pod"), micro(d.Savings))
 	}
 	parts := []string{many(d.Launched, "instance") + " for " + many(d.Pending, "pod")}
+	if d.Launched+d.Failed == 0 && !d.Open {
+		parts[0] = "nothing launched for " + many(d.Pending, "pod")
+	}
 	if d.Failed > 0 {
 		parts = append(parts, many(d.Failed, "claim")+" not launched")
 	}

@@ -26,11 +26,50 @@ func TestDecisionsSayWhatCameOfThem(t *testing.T) {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 	out.Reset()
-	if err := show.Decisions(&out, make([]explain.Decided, 60), true); err != nil || !strings.HasSuffix(out.String(), "and 10 older; -o json has all\n") {
+	launches := make([]explain.Decided, 60)
+	for i := range launches {
+		launches[i] = explain.Decided{By: explain.DecidedProvision, Pending: 1, Launched: 1}
+	}
+	if err := show.Decisions(&out, launches, true); err != nil || !strings.HasSuffix(out.String(), "and 10 older; -o json has all\n") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 	out.Reset()
 	if err := show.Decisions(&out, nil, true); err != nil || out.String() != "Nothing was decided in that time.\n" {
 		t.Errorf("%v %q", err, out.String())
+	}
+}
+
+// TestU12RunsWithoutEffectAreOneRow: what changed nothing, again and again, does not hide what did. The one row names the newest.
+func TestU12RunsWithoutEffectAreOneRow(t *testing.T) {
+	idle := func(id string, at int64, pending int) explain.Decided {
+		return explain.Decided{ID: id, AtUnix: 1_772_366_400 + at, By: explain.DecidedProvision, Pending: pending}
+	}
+	launch := explain.Decided{ID: "e", AtUnix: 1_772_366_440, By: explain.DecidedProvision, Pending: 3, Launched: 1}
+	failed := idle("c", 20, 2)
+	failed.Failed = 1
+	var out strings.Builder
+	err := show.Decisions(&out, []explain.Decided{
+		idle("h", 70, 3), idle("g", 60, 3), idle("f", 50, 3), launch, idle("d", 30, 2), failed, idle("b", 10, 2), idle("a", 0, 4),
+	}, true)
+	want := `DECIDED               BY         DECISION  WHAT
+2026-03-01T12:01:10Z  provision  h         nothing launched for 3 pods (3 runs in 20s)
+2026-03-01T12:00:40Z  provision  e         1 instance for 3 pods
+2026-03-01T12:00:30Z  provision  d         nothing launched for 2 pods
+2026-03-01T12:00:20Z  provision  c         0 instances for 2 pods, 1 claim not launched
+2026-03-01T12:00:10Z  provision  b         nothing launched for 2 pods
+2026-03-01T12:00:00Z  provision  a         nothing launched for 4 pods
+`
+	if err != nil || out.String() != want {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+
+	// sixty of them take one row, and what came before is listed still
+	many := make([]explain.Decided, 60, 61)
+	for i := range many {
+		many[i] = idle("x", int64(1000-i), 1)
+	}
+	out.Reset()
+	if err := show.Decisions(&out, append(many, launch), false); err != nil || strings.Count(out.String(), "provision") != 2 || strings.Contains(out.String(), "older") {
+		t.Errorf("%v\n%s", err, out.String())
 	}
 }
