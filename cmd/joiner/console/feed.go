@@ -42,6 +42,7 @@ const (
 
 	patience = 300 * time.Millisecond // for saying why pods wait, of one look
 	keepFor  = 30 * time.Second       // for so long what was found out about them
+	pause    = 10 * time.Second       // beyond it, and beyond three intervals, nobody looked in between
 	lately   = 3 * 3600               // seconds that decisions about one pod are reported
 )
 
@@ -66,6 +67,7 @@ type Delta struct {
 	Waiting *[]Waiting   `json:"waiting,omitempty"`
 	Entries []Entry      `json:"entries,omitempty"` // that came, newest first
 	Prices  []PricePoint `json:"prices,omitempty"`  // that came
+	Curve   []PricePoint `json:"curve,omitempty"`   // all of them, where earlier ones are others than before
 }
 
 // About is what is known of where all this comes from.
@@ -106,6 +108,8 @@ type Feed struct {
 	rows      []Row // of it
 	readUntil int64
 	readAt    time.Time
+	lookedAt  time.Time
+	unpriced  bool // the curve lacks changes that were not seen: it is to be made of records anew
 	planned   *Cluster
 	plan      *model.Plan
 	planAfter time.Time
@@ -203,6 +207,11 @@ func (f *Feed) Refresh(ctx context.Context) {
 		f.publish(f.failed(err), nil)
 		return
 	}
+	now := f.settings.Now()
+	if !f.lookedAt.IsZero() && now.Sub(f.lookedAt) > max(pause, 3*f.settings.Every) {
+		f.unpriced = true
+	}
+	f.lookedAt = now
 	f.publish(f.draw(cluster), cluster) // nodes at once; records and plans may take long
 	f.problem = f.readRecords(ctx)
 	f.think(cluster)
@@ -235,6 +244,8 @@ func (f *Feed) readRecords(ctx context.Context) error {
 	f.readUntil, f.readAt = now.Unix(), now
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	before := len(f.records)
+	defer func() { f.unpriced = f.unpriced || len(f.records) > before }()
 	for i := range read.Decisions {
 		f.records[read.Decisions[i].ID] = record{decision: &read.Decisions[i]}
 	}
@@ -269,9 +280,13 @@ func (f *Feed) draw(c *Cluster) *State {
 	return next
 }
 
-// prices returns the curve so far and what it costs now. It begins once there are records to go back by.
+// prices returns the curve so far and what it costs now. It begins once there are records to go back by, and is made of
+// them anew after a pause and where they say more than before; until they are read then, it stays as it was.
 func (f *Feed) prices(c *Cluster, last *State, price model.MicroUSD) []PricePoint {
-	if last != nil && len(last.Prices) > 0 {
+	if anew := c.Live && f.unpriced; last != nil && len(last.Prices) > 0 && (!anew || f.readAt.Before(f.lookedAt)) {
+		if anew {
+			return last.Prices
+		}
 		if n := len(last.Prices); c.Live && last.Prices[n-1].Price != price {
 			return append(slices.Clip(last.Prices), PricePoint{c.now(), price})
 		}
@@ -284,7 +299,8 @@ func (f *Feed) prices(c *Cluster, last *State, price model.MicroUSD) []PricePoin
 	case f.readAt.IsZero():
 		return []PricePoint{}
 	}
-	return PriceCurve(c.now(), from, price, lived(f.lives(c)))
+	f.unpriced = false
+	return PriceCurve(c.now(), from, price, append(lived(f.lives(c)), requested(c)...))
 }
 
 // lives returns the instances that records and the ledger name.
@@ -421,7 +437,10 @@ func Difference(last, next *State) *Delta {
 			d.Entries, changed = append(d.Entries, next.Entries[i]), true
 		}
 	}
-	if n := len(last.Prices); len(next.Prices) > n {
+	switch n := len(last.Prices); {
+	case len(next.Prices) < n || !slices.Equal(last.Prices, next.Prices[:n]):
+		d.Curve, changed = next.Prices, true
+	case len(next.Prices) > n:
 		d.Prices, changed = next.Prices[n:], true
 	}
 	if !changed {

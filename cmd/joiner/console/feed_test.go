@@ -124,6 +124,9 @@ func (p *page) take(t *testing.T, text []byte) {
 	}
 	p.state.Entries = append(d.Entries, p.state.Entries...)
 	p.state.Prices = append(p.state.Prices, d.Prices...)
+	if d.Curve != nil {
+		p.state.Prices = d.Curve
+	}
 }
 
 // TestChangesAddUpToTheState: a page that was there from the beginning shows what one shows that comes at the end.

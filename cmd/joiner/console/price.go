@@ -63,3 +63,15 @@ func lived(lives []explain.InstanceLifetime) []change {
 	}
 	return out
 }
+
+// requested returns the changes that claims without an instance made: they count from when they were made.
+func requested(c *Cluster) []change {
+	var out []change
+	claims := c.ledger().Claims
+	for i := range claims {
+		if claim := &claims[i]; claim.Live() && claim.LaunchedUnix == 0 {
+			out = append(out, change{claim.CreatedUnix, c.price(claim)})
+		}
+	}
+	return out
+}

@@ -3,6 +3,9 @@ package console
 import (
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
 )
 
 func TestThePriceCurveGoesBackByWhatCameAndWent(t *testing.T) {
@@ -17,5 +20,82 @@ func TestThePriceCurveGoesBackByWhatCameAndWent(t *testing.T) {
 func TestAPriceCurveOfNothingIsFlat(t *testing.T) {
 	if got, want := PriceCurve(100, 40, 3, nil), []PricePoint{{40, 3}, {100, 3}}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestU3AfterAPauseTheCurveSaysWhatHappened: what came and went while no page was open is in the curve of a page that opens
+// again, of one that was there before the pause, and of a console that starts then, alike.
+func TestU3AfterAPauseTheCurveSaysWhatHappened(t *testing.T) {
+	now := start
+	settings := Settings{Now: func() time.Time { return now }, Span: time.Hour}
+	source := &script{cluster: small(0, 1, 0)}
+	feed := NewFeed(source, settings)
+	feed.Refresh(t.Context())
+	messages, leave, err := feed.Subscribe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leave()
+	there := &page{}
+	there.take(t, <-messages)
+
+	peak := model.Claim{
+		Name: "default-9", Pool: "default", State: model.Launched, InstanceID: "i-9", InstanceType: "m.large", Zone: "z1", CapacityType: "spot", Price: 4_000_000,
+		CreatedUnix: start.Unix() + 118, LaunchedUnix: start.Unix() + 120, Decision: "01A",
+	}
+	source.mu.Lock()
+	source.records = Records{
+		Decisions: []model.Decision{{ID: "01A", AtUnix: start.Unix() + 118, Pending: 9, Launched: []string{"default-9"}, Rounds: []model.Round{{Launched: []model.Claim{peak}}}}},
+		Removals:  []model.Removal{{Claim: peak, GoneUnix: start.Unix() + 300, PricePerHour: 4_000_000, Reason: "Empty"}},
+	}
+	source.mu.Unlock()
+	source.set(small(600, 1, 0), nil)
+	now = start.Add(10 * time.Minute)
+	feed.Refresh(t.Context())
+	for len(messages) > 0 {
+		there.take(t, <-messages)
+	}
+	fresh := NewFeed(source, settings)
+	fresh.Refresh(t.Context())
+
+	want := fresh.state.Prices
+	if !slices.Contains(want, PricePoint{start.Unix() + 120, 4_040_000}) || !slices.Contains(want, PricePoint{start.Unix() + 300, 40_000}) {
+		t.Fatalf("the records' curve lacks the peak: %v", want)
+	}
+	if !slices.Equal(feed.state.Prices, want) {
+		t.Errorf("the feed has  %v\na fresh one %v", feed.state.Prices, want)
+	}
+	if !slices.Equal(there.state.Prices, want) {
+		t.Errorf("the page has  %v\na fresh one %v", there.state.Prices, want)
+	}
+}
+
+// TestU3LateRecordsMendTheCurve: an instance that came and went between two looks is known by its record alone, which may be late.
+func TestU3LateRecordsMendTheCurve(t *testing.T) {
+	now := start
+	source := &script{cluster: small(0, 1, 0)}
+	feed := NewFeed(source, Settings{Now: func() time.Time { return now }, Span: time.Hour})
+	for second := range 12 {
+		if second == 9 {
+			peak := model.Claim{Name: "default-9", Pool: "default", InstanceID: "i-9", Price: 500_000, LaunchedUnix: start.Unix() + 2}
+			source.records.Removals = []model.Removal{{Claim: peak, GoneUnix: start.Unix() + 3, PricePerHour: 500_000, Reason: "Empty"}}
+		}
+		now = start.Add(time.Duration(second) * time.Second)
+		source.set(small(second, 1, 0), nil)
+		feed.Refresh(t.Context())
+	}
+	if !slices.Contains(feed.state.Prices, PricePoint{start.Unix() + 2, 540_000}) {
+		t.Errorf("the curve is %v", feed.state.Prices)
+	}
+}
+
+// TestU3AClaimWithoutAnInstanceCountsFromWhenItWasMade: its price is not drawn into the time before.
+func TestU3AClaimWithoutAnInstanceCountsFromWhenItWasMade(t *testing.T) {
+	intended := model.Claim{Name: "default-2", Pool: "default", State: model.Intended, Price: 70_000, CreatedUnix: start.Unix() - 5}
+	source := &script{cluster: small(0, 1, 0, intended)}
+	feed := NewFeed(source, Settings{Now: func() time.Time { return start }, Span: time.Hour})
+	feed.Refresh(t.Context())
+	if got := feed.state.Prices; !slices.Contains(got, PricePoint{start.Unix() - 5, 110_000}) || slices.Contains(got, PricePoint{start.Unix() - 3600, 110_000}) {
+		t.Errorf("the curve is %v", got)
 	}
 }

@@ -76,6 +76,7 @@ class Store {
     if (d.totals) k.totals = d.totals
     if (d.waiting) k.waiting = d.waiting
     if (d.entries) k.entries = [...d.entries, ...k.entries].slice(0, 500)
+    if (d.curve) k.prices = d.curve
     if (d.prices) k.prices = [...k.prices, ...d.prices]
     for (const row of d.nodes ?? []) {
       const i = this.index.get(row.id)

@@ -99,6 +99,7 @@ export interface Delta {
   waiting?: Waiting[]
   entries?: Entry[]
   prices?: Point[]
+  curve?: Point[]
 }
 
 export interface Move { to: string; pods: string[] }
