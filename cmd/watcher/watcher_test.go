@@ -265,8 +265,8 @@ func podsNamed(hint wire.Hint, prefix string) int {
 	return n
 }
 
-// Pods that nothing can hold become a hint that names them, over a published state that shows them; when the leader is
-// killed the other replica goes on, and what the first may still do is without effect.
+// M52: pods that nothing can hold become a hint that names them, over a published state that shows them; when the
+// leader is killed the other replica goes on, and what the first may still do is without effect.
 func TestTwoReplicasForwardAClusterThroughTheLossOfTheLeader(t *testing.T) {
 	p := newPlace(t)
 	first := p.start("watcher-0")
@@ -319,7 +319,8 @@ func TestTwoReplicasForwardAClusterThroughTheLossOfTheLeader(t *testing.T) {
 	}
 }
 
-// Somebody deletes NodeClaims and a Node of ours: one hint of it goes to those who empty nodes, and none to those who plan.
+// M53: somebody deletes NodeClaims and a Node of ours: one hint of it goes to those who empty nodes, and none to those
+// who plan.
 func TestDeletedNodesAndClaimsAreTold(t *testing.T) {
 	p := newPlace(t)
 	p.start("watcher-0")

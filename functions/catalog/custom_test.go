@@ -227,7 +227,8 @@ func TestCustomResourceDetaches(t *testing.T) {
 	}
 }
 
-// There is an answer whatever happens: where it takes too long, where the function panics, where the first tries fail.
+// M57: there is an answer whatever happens: where it takes too long, where the function panics, where the first tries
+// fail.
 func TestCustomResourceAlwaysAnswers(t *testing.T) {
 	h, d := withRegistrations()
 	in := newInbox(t)

@@ -24,8 +24,8 @@ import (
 	"github.com/joiner-sh/joiner/testenv/test/timed"
 )
 
-// R61, S35: a call that AWS never answers ends while the invocation still has time, with the reason; one that would end soon
-// enough by itself is not cut short.
+// R61, S35, M57: a call that AWS never answers ends while the invocation still has time, with the reason; one that
+// would end soon enough by itself is not cut short.
 func TestR61_S35_CallThatHangsEndsBeforeTheInvocationDoes(t *testing.T) {
 	release := make(chan struct{})
 	hung := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -150,7 +150,7 @@ func TestS14DeletionAlwaysGivesASecondAtLeast(t *testing.T) {
 	}
 }
 
-// A server that is busy refuses by its own flow control, without a word of budgets.
+// M51: a server that is busy refuses by its own flow control, without a word of budgets.
 func TestEvictTellsABusyServerFromABudget(t *testing.T) {
 	c, namespace := connectAs(t, collectorRole), unique("busy")
 	apply(t, `
@@ -230,7 +230,7 @@ func answering(t *testing.T, code int, header http.Header, status metav1.Status)
 	return client, &calls
 }
 
-// What the API server rarely says.
+// M51: what the API server rarely says.
 func TestEvictUnderstandsEveryWayToRefuse(t *testing.T) {
 	failure := func(code int32, reason metav1.StatusReason, message string, details *metav1.StatusDetails) metav1.Status {
 		return metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message, Details: details}

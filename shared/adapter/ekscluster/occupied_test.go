@@ -197,7 +197,7 @@ func TestOccupiedIsAboutTheNodeOfThatUID(t *testing.T) {
 	}
 }
 
-// Twenty nodes that are emptied side by side, each with volumes.
+// M55: twenty nodes that are emptied side by side, each with volumes.
 func TestOccupiedOfManyNodesSideBySideIsRight(t *testing.T) {
 	c := connectAs(t, collectorRole)
 	type mine struct {

@@ -248,7 +248,7 @@ func TestManyAtOnceAreAnsweredEachWithItsOwn(t *testing.T) {
 
 func codeAndKind(err error) string { return fault.KindOf(err).String() + " " + fault.CodeOf(err) }
 
-// Law 7: without a watcher nothing is known of the cluster, and no error says that an object is not there.
+// M54: without a watcher nothing is known of the cluster (law 7), and no error says that an object is not there.
 func TestWithoutAWatcherNothingIsKnown(t *testing.T) {
 	s := newSite(t)
 	began := time.Now()
@@ -439,7 +439,7 @@ func TestAForgedAnswerIsNotBelieved(t *testing.T) {
 	}
 }
 
-// A function that is killed while it waits leaves an answer that nobody reads, and what it asked for is done once.
+// M54: a function that is killed while it waits leaves an answer that nobody reads, and what it asked for is done once.
 func TestAFunctionThatIsKilledWhileItWaits(t *testing.T) {
 	s := newSite(t)
 	release := make(chan struct{})

@@ -299,7 +299,8 @@ func TestVerdictsAreTheSameEachTime(t *testing.T) {
 	}
 }
 
-// Whoever may reach the endpoint may ask anything of it: what is asked beyond all measure takes no longer than its length.
+// M56: whoever may reach the endpoint may ask anything of it: what is asked beyond all measure takes no longer than
+// its length.
 func TestListsBeyondMeasureAreNotLookedAtClosely(t *testing.T) {
 	var values []string
 	for i := range 50_000 {

@@ -14,6 +14,8 @@ import (
 	"github.com/joiner-sh/joiner/testenv/local/machine"
 )
 
+// M59: what a pod's annotations say of its containers is what they do. A quick stop and a grace period are minutes
+// apart.
 func TestPodSaysHowItsContainersBehave(t *testing.T) {
 	t.Parallel()
 	i := instance(50)

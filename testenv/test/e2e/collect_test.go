@@ -14,9 +14,9 @@ import (
 	"github.com/joiner-sh/joiner/testenv/test/stack"
 )
 
-// TestInstancesNobodyOwnsEnd puts an instance with the cluster's tags into the account that no launch of ours made, beside one
-// that lacks a tag, and deletes the NodeClaim of an instance that runs nothing any more: the first and the last end, the
-// others stay.
+// M58: TestInstancesNobodyOwnsEnd puts an instance with the cluster's tags into the account that no launch of ours
+// made, beside one that lacks a tag, and deletes the NodeClaim of an instance that runs nothing any more: the first
+// and the last end, the others stay.
 func TestInstancesNobodyOwnsEnd(t *testing.T) {
 	t.Parallel()
 	c := start(t, stack.Options{FunctionEnv: map[string]string{"JOINER_CONFIRM_AFTER": "2s"}})

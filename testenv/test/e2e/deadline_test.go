@@ -16,10 +16,11 @@ import (
 	"github.com/joiner-sh/joiner/testenv/test/timed"
 )
 
-// TestF113_F116_DeadlinesAndVolumes deletes NodeClaims with a terminationGracePeriod whose nodes hold a pod that its budget
-// keeps, one with do-not-disrupt, and one whose kubelet is silent for ever; and one without, of whose node a volume does not
-// come off. The first two pods are deleted when no more than their own grace is left, the third is never gone, and the three
-// instances end soon after the deadline. The last instance stays for as long as its volume does.
+// M58: TestF113_F116_DeadlinesAndVolumes deletes NodeClaims with a terminationGracePeriod whose nodes hold a pod that
+// its budget keeps, one with do-not-disrupt, and one whose kubelet is silent for ever; and one without, of whose node
+// a volume does not come off. The first two pods are deleted when no more than their own grace is left, the third is
+// never gone, and the three instances end soon after the deadline. The last instance stays for as long as its volume
+// does.
 func TestF113_F116_DeadlinesAndVolumes(t *testing.T) {
 	t.Parallel()
 	const grace, own = 30, 8 // seconds: of the NodeClaims, and of the pods

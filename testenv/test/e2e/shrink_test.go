@@ -56,8 +56,8 @@ func leastPrice(t *testing.T, n int) model.MicroUSD {
 	return share * model.MicroUSD(n)
 }
 
-// TestF120_ClusterShrinks scales a Deployment down and watches the cluster shrink to within a tenth of a price no cluster can be
-// below, with its PodDisruptionBudget kept at every instant.
+// M58: TestF120_ClusterShrinks scales a Deployment down and watches the cluster shrink to within a tenth of a price no
+// cluster can be below, with its PodDisruptionBudget kept at every instant.
 func TestF120_ClusterShrinks(t *testing.T) {
 	t.Parallel()
 	before, after := 60, 12

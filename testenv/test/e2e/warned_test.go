@@ -24,11 +24,10 @@ import (
 	"github.com/joiner-sh/joiner/testenv/test/timed"
 )
 
-// TestC1_HalfAClusterOfSpotInstancesIsWarnedAtOnce warns every second spot instance of a cluster in the same moment, with
-// PodDisruptionBudgets in force. Nodes are tainted within seconds, EC2 is asked
-// for other instances before the first pod leaves, no budget is broken at any instant, no pod is
-// deleted before the deadline less its grace, and no pod is on a
-// instance when that ends. In the long form 200 of 400 instances are warned.
+// M50: TestC1_HalfAClusterOfSpotInstancesIsWarnedAtOnce warns every second spot instance of a cluster in the same
+// moment, with PodDisruptionBudgets in force. Nodes are tainted within seconds, EC2 is asked for other instances
+// before the first pod leaves, no budget is broken at any instant, no pod is deleted before the deadline less its
+// grace, and no pod is on an instance when that ends. In the long form 200 of 400 instances are warned.
 //
 // What it holds to seconds is measured while no other scenario runs.
 func TestC1_HalfAClusterOfSpotInstancesIsWarnedAtOnce(t *testing.T) {

@@ -20,8 +20,8 @@ import (
 	"github.com/joiner-sh/joiner/testenv/test/timed"
 )
 
-// C1: two hundred spot instances are warned in the same moment. Every node is tainted within 20 s of it and 99 of 100 within
-// 5 s, and instances of a cluster nobody attached, warned among them, are left alone (B7).
+// C1, M49: two hundred spot instances are warned in the same moment. Every node is tainted within 20 s of it and 99 of
+// 100 within 5 s, and instances of a cluster nobody attached, warned among them, are left alone (B7).
 func TestC1TwoHundredWarningsAtOnceTaintTheirNodes(t *testing.T) {
 	took := warnAtOnce(t, Options{}, 200, 20)
 	timed.Within(t, "99 of 100 nodes are tainted", took[len(took)*99/100-1], 5*time.Second)
